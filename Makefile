@@ -47,15 +47,15 @@ mutants/named: postgres ## check that the tests notice every fault of internal/t
 	bin/mutants -directed=internal/tools/mutants/named.txt
 
 chaos: postgres ## kill what sends events fifty times during 5,000 changes, what pays two hundred times during 1,000 payouts and twenty times at each point of one, the database twenty, and what works other jobs twenty times; stop releases twenty times while payouts leave; hang the database five times; restore it from a backup; lose no event in ten minutes of commits in any order; report two hundred chains of payouts at random, and restore a database from a backup fifty times; pay through a bank that lies, forgets, closes for a week, moves, is suspended, and refuses falsely
-	go test -count=1 -timeout=30m -v -run='^TestEventsOutliveTheProcessThatSendsThem$$' ./cmd/parapet -kills=50 -changes=5000
-	go test -count=1 -timeout=60m -v -run='^TestMoneyOutlivesWhoeverPaysIt$$' ./cmd/parapet -payouts=1000 -money-kills=200 -restarts=20
+	go test -count=1 -timeout=30m -v -run='^TestEventsSurviveKilledWorkers$$' ./cmd/parapet -kills=50 -changes=5000
+	go test -count=1 -timeout=60m -v -run='^TestEachPayoutIsPaidOnceDespiteCrashes$$' ./cmd/parapet -payouts=1000 -money-kills=200 -restarts=20
 	go test -count=1 -timeout=60m -v -run='^TestHostileBankPaysEachPayoutOnce$$' ./cmd/parapet -hostile-payouts=200
-	go test -count=1 -timeout=60m -v -run='^Test(BankThatMovedPaysEachPayoutOnce|BankClosedForAWeekPaysWhenItIsBack|OrderThatArrivesLateIsNotPaid|WorkerThatWakesLateIsNotPaidTwice|FalseRefusalsPayNothingTwice|RefusedPayoutsMoveToTheNextAccount)$$' ./cmd/parapet -hostile-payouts=40
-	go test -count=1 -timeout=60m -v -run='^TestNothingReachesTheBankDuringAStop$$' ./cmd/parapet -stop-payouts=400 -stops=20
-	go test -count=1 -timeout=30m -v -run='^Test(Jobs|Payouts)OfADeadWorkerMoveOn$$' ./cmd/parapet -worker-kills=20
-	go test -count=1 -v -run='^Test(AWorker|ASlice)MayDieAnywhere$$' ./jobs -hits=20
+	go test -count=1 -timeout=60m -v -run='^Test(BankThatMovedPaysEachPayoutOnce|BankClosedForAWeekPaysWhenItIsBack|OrderThatArrivesLateIsNotPaid|WorkerThatWakesLateIsNotPaidTwice|FalseRejectionsDoNotCauseDoublePayment|RefusedPayoutsMoveToTheNextAccount)$$' ./cmd/parapet -hostile-payouts=40
+	go test -count=1 -timeout=60m -v -run='^TestReleaseStopSendsNothingToTheBank$$' ./cmd/parapet -stop-payouts=400 -stops=20
+	go test -count=1 -timeout=30m -v -run='^Test(JobsOfAKilledWorkerAreRescued|PayoutsOfAKilledWorkerAreReleased)$$' ./cmd/parapet -worker-kills=20
+	go test -count=1 -v -run='^Test(ReleaseSurvivesWorkerDeath|BatchReleaseSurvivesDeath)AtEveryStep$$' ./jobs -hits=20
 	go test -count=1 -timeout=30m -v -run='^TestJobsResumeAfterAFailover$$' ./cmd/parapet -failovers=5
-	go test -count=1 -timeout=60m -v -run='^Test(MoneyThatArrivedBarsTheWholeChain|NoStateOfARowStopsAReport)$$' ./model -report-chains=200 -report-states=5000
+	go test -count=1 -timeout=60m -v -run='^Test(ArrivedMoneyBlocksAllReplacements|ReportIsImportedWhateverThePayoutState)$$' ./model -report-chains=200 -report-states=5000
 	go test -count=1 -timeout=60m -v -run='^TestRestoredDatabasePaysNothingTwice$$' ./model -restores=10
 	go test -count=1 -timeout=30m -v -run='^TestRestoredDatabase' ./cmd/parapet -restored-payouts=48
 	go test -count=1 -timeout=90m -v -run='^TestNoEventIsLostWhileManyCommitInAnyOrder$$' ./model -relay-for=10m
@@ -73,7 +73,7 @@ generate: postgres ## write what is generated anew: the GraphQL server, the gold
 	go test -count=1 -run='^TestCommittedDocument$$' ./rest -update
 
 verify: postgres ## check that the generated documents, go.mod and the house rules are as committed
-	go test -count=1 -run='^(TestGolden|TestEventCatalogue|TestCommittedDocument|TestExamplesAreTrue)$$' ./rest
+	go test -count=1 -run='^(TestGolden|TestEventCatalogue|TestCommittedDocument|TestExamplesMatchTheirSchemas)$$' ./rest
 	go mod tidy -diff
 	@graph() { find graph -name '*.go' | sort | xargs sha256sum; }; before=$$(graph); go tool gqlgen generate; \
 		test "$$before" = "$$(graph)" || { echo "graph/ is not what gqlgen makes of the schema: see what it has just changed, and commit it" >&2; exit 1; }

@@ -13,79 +13,79 @@ import (
 	"parapet/model"
 )
 
-// judge stands between every transport and the executor: a document is found,
+// admission stands between every transport and the executor: a document is found,
 // bounded, priced and validated here, before anything of it runs.
-type judge struct {
+type admission struct {
 	guard         *guard.Guard
 	schema        *ast.Schema
-	library       *library
+	documents     *documentStore
 	introspection bool
-	documents     *kept[*guard.Document]
+	validated     *lruCache[*guard.Document]
 }
 
-// documentsKept is how much text of validated documents is remembered, in bytes.
+// maxDocumentBytes is how much text of validated documents is remembered, in bytes.
 // Their trees take some thirty times as much.
-const documentsKept = 1 << 20
+const maxDocumentBytes = 1 << 20
 
-// priced is what an operation costs, told in the extensions of its answer.
-type priced struct {
+// costInfo is what an operation costs, told in the extensions of its answer.
+type costInfo struct {
 	Requested int `json:"requested"`
 	Limit     int `json:"limit"`
 }
 
-// costName is the member of extensions.
-const costName = "cost"
+// costExtension is the member of extensions.
+const costExtension = "cost"
 
-// before lets a transport speak to the judge instead of the executor.
-func (j *judge) before(transport graphql.Transport) graphql.Transport {
-	return judged{transport, j}
+// gate lets a transport speak to the judge instead of the executor.
+func (a *admission) gate(transport graphql.Transport) graphql.Transport {
+	return gatedTransport{transport, a}
 }
 
-type judged struct {
+type gatedTransport struct {
 	graphql.Transport
 
-	judge *judge
+	admission *admission
 }
 
 // Do is the transport's own with the judge in between.
-func (t judged) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
-	t.Transport.Do(w, r, court{exec, t.judge})
+func (t gatedTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
+	t.Transport.Do(w, r, gatedExecutor{exec, t.admission})
 }
 
-// court is an executor that hears the judge first.
-type court struct {
+// gatedExecutor is an executor that hears the judge first.
+type gatedExecutor struct {
 	graphql.GraphExecutor
 
-	judge *judge
+	admission *admission
 }
 
 // CreateOperationContext is the executor's own for a document that the judge lets
 // through.
-func (c court) CreateOperationContext(ctx context.Context, params *graphql.RawParams) (*graphql.OperationContext, gqlerror.List) {
+func (c gatedExecutor) CreateOperationContext(ctx context.Context, params *graphql.RawParams) (*graphql.OperationContext, gqlerror.List) {
 	refused := &graphql.OperationContext{DisableIntrospection: true}
-	document, cost, refusals := c.judge.admit(params)
+	document, cost, refusals := c.admission.admit(params)
 	if document != nil {
-		refused.Stats.SetExtension(costName, priced{cost, c.judge.guard.Limit()})
+		refused.Stats.SetExtension(costExtension, costInfo{cost, c.admission.guard.Limit()})
 	}
 	if len(refusals) > 0 {
 		return refused, refusals
 	}
 	chosen := document.Operations.ForName(params.OperationName)
-	if err := readVariables(c.judge.schema, chosen, params.Variables); err != nil {
+	if err := readVariables(c.admission.schema, chosen, params.Variables); err != nil {
 		return refused, gqlerror.List{gqlerror.Wrap(err)}
 	}
 	operation, refusals := c.GraphExecutor.CreateOperationContext(context.WithValue(ctx, documentKey{}, document), params)
-	operation.Stats.SetExtension(costName, priced{cost, c.judge.guard.Limit()})
-	operation.DisableIntrospection = !c.judge.introspection
-	if len(refusals) == 0 && !single(operation) {
+	operation.Stats.SetExtension(costExtension, costInfo{cost, c.admission.guard.Limit()})
+	operation.DisableIntrospection = !c.admission.introspection
+	if len(refusals) == 0 && !selectsOneField(operation) {
 		return operation, gqlerror.List{gqlerror.Wrap(model.Fail(model.CodeValidationFailed, "A subscription selects exactly one field."))}
 	}
-	return operation, explained(refusals)
+	return operation, withErrorCodes(refusals)
 }
 
-// single tells whether a subscription has the one field that it must have. The
+// selectsOneField tells whether a subscription has the one field that it must have. The
 // document does not tell alone: variables decide what is skipped.
-func single(operation *graphql.OperationContext) bool {
+func selectsOneField(operation *graphql.OperationContext) bool {
 	return operation.Operation.Operation != ast.Subscription ||
 		len(graphql.CollectFields(operation, operation.Operation.SelectionSet, []string{"Subscription"})) == 1
 }
@@ -93,43 +93,43 @@ func single(operation *graphql.OperationContext) bool {
 // admit finds the document of a request and judges it: what it says, then what it
 // costs with these variables, and last, unless it was valid before, whether it is
 // valid. The document is nil when it has no cost.
-func (j *judge) admit(params *graphql.RawParams) (*guard.Document, int, gqlerror.List) {
-	text, err := j.library.find(params)
+func (a *admission) admit(params *graphql.RawParams) (*guard.Document, int, gqlerror.List) {
+	text, err := a.documents.findText(params)
 	if err != nil {
-		return nil, 0, gqlerror.List{asGraphQL(err)}
+		return nil, 0, gqlerror.List{toGraphQLError(err)}
 	}
 	params.Query = text
-	document, valid := j.documents.get(text)
+	document, valid := a.validated.get(text)
 	if !valid {
-		if document, err = j.guard.Read(text); err != nil {
-			return nil, 0, gqlerror.List{asGraphQL(err)}
+		if document, err = a.guard.Read(text); err != nil {
+			return nil, 0, gqlerror.List{toGraphQLError(err)}
 		}
 	}
 	cost, err := document.Cost(params.OperationName, params.Variables)
-	if err == nil && !j.introspection && document.Introspects() {
+	if err == nil && !a.introspection && document.Introspects() {
 		err = model.Fail(model.CodeValidationFailed, "This server does not tell its schema.")
 	}
 	if err != nil {
-		return document, cost, gqlerror.List{asGraphQL(err)}
+		return document, cost, gqlerror.List{toGraphQLError(err)}
 	}
 	if !valid {
-		if refusals := document.Validate(j.introspection); len(refusals) > 0 {
+		if refusals := document.Validate(a.introspection); len(refusals) > 0 {
 			return document, cost, refusals
 		}
-		j.documents.add(text, document, len(text))
+		a.validated.add(text, document, len(text))
 	}
-	j.library.note(params)
+	a.documents.rememberPersisted(params)
 	return document, cost, nil
 }
 
 type documentKey struct{}
 
-// handed is the executor's cache of documents: it holds the one that the judge
+// documentCache is the executor's cache of documents: it holds the one that the judge
 // has just validated, so that nothing is parsed twice.
-type handed struct{}
+type documentCache struct{}
 
 // Get is the document of the operation.
-func (handed) Get(ctx context.Context, _ string) (*ast.QueryDocument, bool) {
+func (documentCache) Get(ctx context.Context, _ string) (*ast.QueryDocument, bool) {
 	document, found := ctx.Value(documentKey{}).(*guard.Document)
 	if !found {
 		return nil, false
@@ -138,10 +138,10 @@ func (handed) Get(ctx context.Context, _ string) (*ast.QueryDocument, bool) {
 }
 
 // Add has nothing to do.
-func (handed) Add(context.Context, string, *ast.QueryDocument) {}
+func (documentCache) Add(context.Context, string, *ast.QueryDocument) {}
 
-// asGraphQL is an error with its place, where it has one.
-func asGraphQL(err error) *gqlerror.Error {
+// toGraphQLError is an error with its place, where it has one.
+func toGraphQLError(err error) *gqlerror.Error {
 	var placed *gqlerror.Error
 	if errors.As(err, &placed) {
 		return placed
@@ -149,9 +149,9 @@ func asGraphQL(err error) *gqlerror.Error {
 	return gqlerror.Wrap(err)
 }
 
-// explained gives the executor's own errors, about variables, the code that they
+// withErrorCodes gives the executor's own errors, about variables, the code that they
 // have over REST.
-func explained(refusals gqlerror.List) gqlerror.List {
+func withErrorCodes(refusals gqlerror.List) gqlerror.List {
 	for i, e := range refusals {
 		if e.Unwrap() == nil {
 			ours := gqlerror.Wrap(model.Fail(model.CodeValidationFailed, "%s", guard.Sentence(e.Message)))
@@ -162,20 +162,20 @@ func explained(refusals gqlerror.List) gqlerror.List {
 	return refusals
 }
 
-// costs tells the cost of an operation in its answer.
-type costs struct{}
+// costExtensionWriter tells the cost of an operation in its answer.
+type costExtensionWriter struct{}
 
 // ExtensionName names it to the executor.
-func (costs) ExtensionName() string { return "Cost" }
+func (costExtensionWriter) ExtensionName() string { return "Cost" }
 
 // Validate has no demands on the schema.
-func (costs) Validate(graphql.ExecutableSchema) error { return nil }
+func (costExtensionWriter) Validate(graphql.ExecutableSchema) error { return nil }
 
 // InterceptResponse adds the cost, where there is one.
-func (costs) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
+func (costExtensionWriter) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
 	if graphql.HasOperationContext(ctx) {
-		if price := graphql.GetOperationContext(ctx).Stats.GetExtension(costName); price != nil {
-			graphql.RegisterExtension(ctx, costName, price)
+		if price := graphql.GetOperationContext(ctx).Stats.GetExtension(costExtension); price != nil {
+			graphql.RegisterExtension(ctx, costExtension, price)
 		}
 	}
 	return next(ctx)

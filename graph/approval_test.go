@@ -17,18 +17,18 @@ const seenBeforeApproval = `query($id: ID!) { payout(id: $id) { payoutMethodId a
 // account change, and approves what was read first.
 func TestApprovalNamesWhatTheOperatorSaw(t *testing.T) {
 	t.Parallel()
-	d := open(t)
-	policy := d.Cover("quake-circle", modeltest.Context{"limit": map[string]any{"amount": 100_000_000, "currency": "USD"}})
-	d.Record(modeltest.PolicyIBAN(policy.ID))
-	d.Work()
+	d := newFixture(t)
+	policy := d.QuoteAndBind("quake-circle", modeltest.Context{"limit": map[string]any{"amount": 100_000_000, "currency": "USD"}})
+	d.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
+	d.RunJobs()
 	d.Observe(modeltest.Quake("us1", d.Now(), hazard.Point{Latitude: 24.1737, Longitude: 121.653}, "6.4"))
-	d.Work()
+	d.RunJobs()
 	payout := d.OnlyClaim(policy).Payouts[0]
 	read := func() map[string]any {
-		return d.dataAs(t, "operator", seenBeforeApproval, map[string]any{"id": payout.ID})["payout"].(map[string]any)
+		return d.queryDataAs(t, "operator", seenBeforeApproval, map[string]any{"id": payout.ID})["payout"].(map[string]any)
 	}
-	approve := func(digest any) answer {
-		return d.ask(t, ask{
+	approve := func(digest any) response {
+		return d.send(t, graphqlRequest{
 			as: "operator", document: `mutation($in: ApprovePayoutInput!) { approvePayout(input: $in) { payout { status } } }`,
 			variables: map[string]any{"in": map[string]any{"payoutId": payout.ID, "digest": digest}},
 		})
@@ -39,36 +39,36 @@ func TestApprovalNamesWhatTheOperatorSaw(t *testing.T) {
 	require.Equal(t, []any{"IBAN", "3000", "VERIFIED", nil}, []any{account["type"], account["display"].(map[string]any)["last4"], account["status"], account["coolingOffUntil"]})
 	require.Equal(t, read()["payoutMethodId"], account["payoutMethodId"])
 
-	other := modeltest.PolicyIBAN(policy.ID)
+	other := modeltest.PolicyIBANMethod(policy.ID)
 	other.Number.IBAN.IBAN = "GB29NWBK60161331926819"
-	d.Record(other)
-	d.Verify()
-	require.Equal(t, "state_conflict", approve(first["digest"]).code())
+	d.RecordPayoutMethod(other)
+	d.RunAccountChecks()
+	require.Equal(t, "state_conflict", approve(first["digest"]).errorCode())
 	second := read()["approval"].(map[string]any)
 	require.Equal(t, "6819", second["payoutMethod"].(map[string]any)["display"].(map[string]any)["last4"])
 	require.NotNil(t, second["payoutMethod"].(map[string]any)["coolingOffUntil"])
 	require.Empty(t, approve(second["digest"]).Errors)
 	given := read()["approval"].(map[string]any)["given"].([]any)
 	require.Equal(t, []any{map[string]any{"author": "olive", "authorIssuer": modeltest.Issuer, "holds": true}}, given)
-	foreign := d.ask(t, ask{document: seenBeforeApproval, variables: map[string]any{"id": payout.ID}})
-	require.Equal(t, "insufficient_scope", foreign.code())
+	foreign := d.send(t, graphqlRequest{document: seenBeforeApproval, variables: map[string]any{"id": payout.ID}})
+	require.Equal(t, "insufficient_scope", foreign.errorCode())
 }
 
-func TestOperatorAsksForEvidenceOverGraphQL(t *testing.T) {
+func TestOperatorRequestsEvidenceOverGraphQL(t *testing.T) {
 	t.Parallel()
-	d := open(t)
+	d := newFixture(t)
 	claim := asked(t, d)
-	d.dataAs(t, "operator", decideClaim, map[string]any{"in": map[string]any{
+	d.queryDataAs(t, "operator", decideClaim, map[string]any{"in": map[string]any{
 		"claimId": claim, "outcome": "DEFERRED", "reasonCodes": []any{"EVIDENCE_NEEDED"}, "nextReviewAt": d.Now().Add(time.Hour), "message": "A photograph of the roof.",
 	}})
-	d.dataAs(t, "operator", `mutation($id: ID!) { addMessage(input: {claimId: $id, body: "And of the cellar."}) { message { id } } }`, map[string]any{"id": claim})
-	messages := d.data(t, `query($id: ID!) { claim(id: $id) { messages { nodes { author { kind name } body } } } }`, map[string]any{"id": claim})["claim"].(map[string]any)["messages"].(map[string]any)["nodes"]
+	d.queryDataAs(t, "operator", `mutation($id: ID!) { addMessage(input: {claimId: $id, body: "And of the cellar."}) { message { id } } }`, map[string]any{"id": claim})
+	messages := d.queryData(t, `query($id: ID!) { claim(id: $id) { messages { nodes { author { kind name } body } } } }`, map[string]any{"id": claim})["claim"].(map[string]any)["messages"].(map[string]any)["nodes"]
 	parapet := map[string]any{"kind": "OPERATOR", "name": "parapet"}
 	require.Equal(t, []any{map[string]any{"author": parapet, "body": "A photograph of the roof."}, map[string]any{"author": parapet, "body": "And of the cellar."}}, messages)
-	empty := d.ask(t, ask{as: "operator", document: decideClaim, variables: map[string]any{"in": map[string]any{"claimId": claim, "outcome": "DECLINED", "message": " "}}})
+	empty := d.send(t, graphqlRequest{as: "operator", document: decideClaim, variables: map[string]any{"in": map[string]any{"claimId": claim, "outcome": "DECLINED", "message": " "}}})
 	require.Equal(t, []string{"/input/message"}, places(empty))
 	for _, who := range []string{"source", "nobody"} {
-		got := d.ask(t, ask{as: who, document: `mutation($id: ID!) { addMessage(input: {claimId: $id, body: "Hello."}) { message { id } } }`, variables: map[string]any{"id": claim}})
-		require.Equal(t, "insufficient_scope", got.code(), who)
+		got := d.send(t, graphqlRequest{as: who, document: `mutation($id: ID!) { addMessage(input: {claimId: $id, body: "Hello."}) { message { id } } }`, variables: map[string]any{"id": claim}})
+		require.Equal(t, "insufficient_scope", got.errorCode(), who)
 	}
 }

@@ -13,5 +13,5 @@ import (
 )
 
 func (r *queryResolver) AuditLog(ctx context.Context, first *int, after *string, filter *model.AuditFilter, order *string) (*node.Connection[*model.AuditEntry], error) {
-	return reader(ctx).AuditLog(ctx, first, after, filter, order)
+	return readerFrom(ctx).AuditLog(ctx, first, after, filter, order)
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // endedRequest sends a query whose context has ended before it is run.
-func (d *door) endedRequest(ctx context.Context, t *testing.T) (status int, body string) {
+func (d *fixture) endedRequest(ctx context.Context, t *testing.T) (status int, body string) {
 	t.Helper()
 	request := httptest.NewRequestWithContext(ctx, http.MethodPost, "/graphql", strings.NewReader(kindly))
 	request.Header.Set("Authorization", "acme")
@@ -28,34 +28,34 @@ func (d *door) endedRequest(ctx context.Context, t *testing.T) (status int, body
 // The library answers nothing once a request's context has ended.
 func TestRequestThatEndedBeforeItRanIsAnsweredWithAnError(t *testing.T) {
 	t.Parallel()
-	d := open(t)
+	d := newFixture(t)
 	late, cancel := context.WithDeadline(t.Context(), time.Unix(1, 0))
 	defer cancel()
 	status, body := d.endedRequest(late, t)
 	require.Equal(t, http.StatusServiceUnavailable, status, body)
 	require.Contains(t, body, `"code":"unavailable"`)
-	require.Len(t, d.blamed, 1, "giving up is a fault of the server")
+	require.Len(t, d.loggedCauses, 1, "giving up is a fault of the server")
 
 	left, leave := context.WithCancel(t.Context())
 	leave()
 	status, body = d.endedRequest(left, t)
 	require.GreaterOrEqual(t, status, 500, body)
 	require.NotContains(t, body, `"data"`)
-	require.Len(t, d.blamed, 1, "leaving is not")
+	require.Len(t, d.loggedCauses, 1, "leaving is not")
 }
 
 // A client that breaks the protocol hears of it in the closing frame and nowhere else.
 func TestSecondOperationUnderOneIDClosesTheSocketAlone(t *testing.T) {
 	t.Parallel()
-	s := serve(t, graph.Streams{})
-	c := s.dial(t, "acme")
+	s := newServedFixture(t, graph.Streams{})
+	c := s.dialSocket(t, "acme")
 	const follow = `{"id":"1","type":"subscribe","payload":{"query":"subscription { events { sequence } }"}}`
-	c.say(follow)
-	c.say(strings.Replace(follow, `"1"`, `"2"`, 1))
-	c.say(follow)
-	require.Equal(t, said{}, c.hear(), "no error and no complete comes before the closing frame")
+	c.sendMessage(follow)
+	c.sendMessage(strings.Replace(follow, `"1"`, `"2"`, 1))
+	c.sendMessage(follow)
+	require.Equal(t, said{}, c.readMessage(), "no error and no complete comes before the closing frame")
 	require.Equal(t, websocket.StatusCode(4409), websocket.CloseStatus(c.err))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	require.Empty(t, s.blamed)
+	require.Empty(t, s.loggedCauses)
 }

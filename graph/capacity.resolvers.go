@@ -13,9 +13,9 @@ import (
 )
 
 func (r *mutationResolver) SetCapacity(ctx context.Context, input node.SetCapacityInput) (*node.SetCapacityPayload, error) {
-	return reader(ctx).SetCapacity(ctx, input)
+	return readerFrom(ctx).SetCapacity(ctx, input)
 }
 
 func (r *queryResolver) Capacities(ctx context.Context, first *int, after *string, filter *node.CapacityFilter) (*node.Connection[*wire.Capacity], error) {
-	return reader(ctx).Capacities(ctx, first, after, filter)
+	return readerFrom(ctx).Capacities(ctx, first, after, filter)
 }

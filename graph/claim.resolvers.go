@@ -13,13 +13,13 @@ import (
 )
 
 func (r *mutationResolver) OpenClaim(ctx context.Context, input node.OpenClaimInput) (*node.ClaimPayload, error) {
-	return reader(ctx).OpenClaim(ctx, input)
+	return readerFrom(ctx).OpenClaim(ctx, input)
 }
 
 func (r *queryResolver) Claim(ctx context.Context, id string) (*node.Claim, error) {
-	return reader(ctx).Claim(ctx, id)
+	return readerFrom(ctx).Claim(ctx, id)
 }
 
 func (r *queryResolver) Claims(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*node.Connection[*node.Claim], error) {
-	return reader(ctx).Claims(ctx, first, after, filter, order)
+	return readerFrom(ctx).Claims(ctx, first, after, filter, order)
 }

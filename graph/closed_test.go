@@ -15,8 +15,8 @@ import (
 
 	"parapet/graph/node"
 	"parapet/graph/scalar"
-	"parapet/internal/refusal"
-	"parapet/internal/visit"
+	"parapet/internal/errormap"
+	"parapet/internal/gateway"
 	"parapet/model"
 )
 
@@ -50,20 +50,22 @@ func TestContentIsRemovedWhenItsRequestEnds(t *testing.T) {
 	for name, c := range map[string]struct {
 		accept   string
 		panicked bool
-	}{"answered": {jsonType, false}, "streamed": {eventType, false}, "panicked": {jsonType, true}} {
+	}{"answered": {jsonType, false}, "streamed": {eventStreamType, false}, "panicked": {jsonType, true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/graphql", strings.NewReader(`{"variables":{"a":"`+strings.Repeat("QUJD", 1<<19)+`"}}`))
 			r.Header = http.Header{"Content-Type": {jsonType}, "Accept": {c.accept}}
-			ctx := visit.With(node.With(r.Context(), new(node.Reader)), &visit.Visit{
-				Hurry: func() func() { return func() {} }, Receive: func(int64) (io.Reader, error) { return r.Body, nil },
-				Shown: func(_ context.Context, err error) *model.Error {
-					return refusal.Shown(err, func() bool { return false })
+			ctx := gateway.NewContext(node.WithReader(r.Context(), new(node.Reader)), &gateway.Request{
+				LimitBodyTime: func() func() { return func() {} }, OpenBody: func(int64) (io.Reader, error) { return r.Body, nil },
+				PublicError: func(_ context.Context, err error) *model.Error {
+					return errormap.PublicError(err, func() bool { return false })
 				},
-				Hint: func(*model.Error) {},
+				SetErrorHeaders: func(*model.Error) {},
 			})
 			keeper := &contentKeeper{panicked: c.panicked}
-			do := func() { overHTTP{newStreams(Streams{}, nil)}.Do(httptest.NewRecorder(), r.WithContext(ctx), keeper) }
+			do := func() {
+				httpTransport{newStreams(Streams{}, nil)}.Do(httptest.NewRecorder(), r.WithContext(ctx), keeper)
+			}
 			if c.panicked {
 				require.Panics(t, do)
 			} else {

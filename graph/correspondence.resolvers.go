@@ -12,9 +12,9 @@ import (
 )
 
 func (r *mutationResolver) AddMessage(ctx context.Context, input node.AddMessageInput) (*node.AddMessagePayload, error) {
-	return reader(ctx).AddMessage(ctx, input)
+	return readerFrom(ctx).AddMessage(ctx, input)
 }
 
 func (r *mutationResolver) AddAttachment(ctx context.Context, input node.AddAttachmentInput) (*node.AddAttachmentPayload, error) {
-	return reader(ctx).AddAttachment(ctx, input)
+	return readerFrom(ctx).AddAttachment(ctx, input)
 }

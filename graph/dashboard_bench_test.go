@@ -47,37 +47,37 @@ const (
 // what a dashboard shows of each, and PostGraphile for the same of the same
 // database, in turns.
 func BenchmarkDashboard(b *testing.B) {
-	d := open(b, modeltest.Unchecked(), modeltest.WithConnections(10))
+	d := newFixture(b, modeltest.WithoutChecks(), modeltest.WithConnections(10))
 	before := debug.SetGCPercent(400) // as the service has it
 	b.Cleanup(func() { debug.SetGCPercent(before) })
-	d.fill(b, benchPolicies)
+	d.createRecords(b, benchPolicies)
 	server := httptest.NewServer(d)
 	b.Cleanup(server.Close)
-	ours := calling(b, server.URL, dashboard)
-	theirs := calling(b, postgraphile(b, d.URL), theirDashboard)
+	ours := newBenchClient(b, server.URL, dashboard)
+	theirs := newBenchClient(b, postgraphile(b, d.URL), theirDashboard)
 	for range benchRounds {
-		ours.round(b)
-		theirs.round(b)
+		ours.runRound(b)
+		theirs.runRound(b)
 	}
 	for b.Loop() {
 	}
 	b.ReportMetric(0, "ns/op")
-	ours.report(b, "")
+	ours.reportMetrics(b, "")
 	b.ReportMetric(d.statementsOf(b, ours), "statements")
-	theirs.report(b, "postgraphile-")
-	b.ReportMetric(ours.rate()/theirs.rate(), "of-postgraphile")
+	theirs.reportMetrics(b, "postgraphile-")
+	b.ReportMetric(ours.requestsPerSecond()/theirs.requestsPerSecond(), "of-postgraphile")
 }
 
 // statementsOf is how many statements a question takes when its caches are warm.
-func (d *door) statementsOf(b *testing.B, asked *caller) float64 {
+func (d *fixture) statementsOf(b *testing.B, asked *benchClient) float64 {
 	b.Helper()
-	counted, statements := d.counted(b)
+	counted, statements := d.countStatementsOf(b)
 	server := httptest.NewServer(counted)
 	defer server.Close()
 	fewest := int64(math.MaxInt64) // a connection's first statement brings others
 	for range 8 {
 		before := statements.n.Load()
-		(&caller{address: server.URL, body: asked.body}).ask(b)
+		(&benchClient{address: server.URL, body: asked.body}).sendQuery(b)
 		fewest = min(fewest, statements.n.Load()-before)
 	}
 	return float64(fewest)
@@ -118,26 +118,26 @@ func postgraphile(b *testing.B, database string) string {
 	return ""
 }
 
-// caller asks one server one thing, again and again.
-type caller struct {
+// benchClient asks one server one thing, again and again.
+type benchClient struct {
 	address string
 	body    []byte
 	took    []time.Duration
 	spent   time.Duration
 }
 
-func calling(b *testing.B, address, document string) *caller {
+func newBenchClient(b *testing.B, address, document string) *benchClient {
 	b.Helper()
 	body, err := json.Marshal(map[string]any{"query": document, "variables": map[string]any{"n": 50}})
 	require.NoError(b, err)
-	a := &caller{address: address, body: body}
-	first := a.ask(b)
+	a := &benchClient{address: address, body: body}
+	first := a.sendQuery(b)
 	require.NotContains(b, first, `"errors"`)
 	require.Equal(b, 50, strings.Count(first, `"P-`), first)
 	return a
 }
 
-func (a *caller) ask(b *testing.B) string {
+func (a *benchClient) sendQuery(b *testing.B) string {
 	b.Helper()
 	request, err := http.NewRequestWithContext(b.Context(), http.MethodPost, a.address, bytes.NewReader(a.body))
 	require.NoError(b, err)
@@ -153,8 +153,8 @@ func (a *caller) ask(b *testing.B) string {
 	return string(text)
 }
 
-// round asks for a while, with several callers.
-func (a *caller) round(b *testing.B) {
+// runRound asks for a while, with several callers.
+func (a *benchClient) runRound(b *testing.B) {
 	b.Helper()
 	began := time.Now()
 	var callers sync.WaitGroup
@@ -163,7 +163,7 @@ func (a *caller) round(b *testing.B) {
 		callers.Go(func() {
 			var took []time.Duration
 			for at := time.Now(); at.Sub(began) < benchRound; {
-				a.ask(b)
+				a.sendQuery(b)
 				now := time.Now()
 				took = append(took, now.Sub(at))
 				at = now
@@ -177,12 +177,12 @@ func (a *caller) round(b *testing.B) {
 	a.spent += time.Since(began)
 }
 
-// rate is how many answers a second there were.
-func (a *caller) rate() float64 { return float64(len(a.took)) / a.spent.Seconds() }
+// requestsPerSecond is how many answers a second there were.
+func (a *benchClient) requestsPerSecond() float64 { return float64(len(a.took)) / a.spent.Seconds() }
 
-func (a *caller) report(b *testing.B, prefix string) {
+func (a *benchClient) reportMetrics(b *testing.B, prefix string) {
 	b.Helper()
 	slices.Sort(a.took)
-	b.ReportMetric(a.rate(), prefix+"queries/s")
+	b.ReportMetric(a.requestsPerSecond(), prefix+"queries/s")
 	b.ReportMetric(float64(a.took[len(a.took)*99/100].Microseconds())/1000, prefix+"p99-ms")
 }

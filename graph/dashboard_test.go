@@ -50,10 +50,10 @@ const dashboard = `query Dashboard($n: Int!) { policies(first: $n) {
 	pageInfo { hasNextPage endCursor }
 } }`
 
-// fill writes the book. It leaves out the foreign keys' checks, most of the time.
-func (d *door) fill(t testing.TB, policies int) {
+// createRecords writes the book. It leaves out the foreign keys' checks, most of the time.
+func (d *fixture) createRecords(t testing.TB, policies int) {
 	t.Helper()
-	d.Cover("quake-circle", nil)
+	d.QuoteAndBind("quake-circle", nil)
 	tx, err := d.DB.Pool.Begin(t.Context())
 	require.NoError(t, err)
 	for _, text := range []string{"set local session_replication_role = replica", fmt.Sprintf(book, policies)} {
@@ -68,17 +68,17 @@ func (d *door) fill(t testing.TB, policies int) {
 // sealed are cursors, which never look the same twice.
 var sealed = regexp.MustCompile(`"(endCursor|startCursor|cursor)":"[^"]*"`)
 
-// TestPlainAnswersAreTheLibrarys asks for the same with and without a member that
+// TestFastJSONEqualsGqlgen asks for the same with and without a member that
 // is not plain, so that the library writes everything.
-func TestPlainAnswersAreTheLibrarys(t *testing.T) {
+func TestFastJSONEqualsGqlgen(t *testing.T) {
 	t.Parallel()
-	d := open(t)
-	d.shaken(t, 3)
-	for _, document := range []string{dashboard, everything} {
+	d := newFixture(t)
+	d.observeQuake(t, 3)
+	for _, document := range []string{dashboard, fullDocument} {
 		all := map[string]any{"n": 50}
-		plain := d.ask(t, ask{document: document, variables: all})
+		plain := d.send(t, graphqlRequest{document: document, variables: all})
 		at := strings.Index(document, "policies(first: $n) {") + len("policies(first: $n) {")
-		whole := d.ask(t, ask{document: document[:at] + " aside: nodes { payoutMethods(first: 1, order: NEWEST_FIRST) { totalCount } } " + document[at:], variables: all})
+		whole := d.send(t, graphqlRequest{document: document[:at] + " aside: nodes { payoutMethods(first: 1, order: NEWEST_FIRST) { totalCount } } " + document[at:], variables: all})
 		const aside = `"aside":[{"payoutMethods":{"totalCount":1}},{"payoutMethods":{"totalCount":1}},{"payoutMethods":{"totalCount":1}}],`
 		require.Contains(t, string(whole.Data), aside, whole.body)
 		require.Equal(t, sealed.ReplaceAllString(strings.Replace(string(whole.Data), aside, "", 1), ""), sealed.ReplaceAllString(string(plain.Data), ""))

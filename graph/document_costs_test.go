@@ -43,18 +43,18 @@ var largeBook = []string{
 	"insert into messages (id, partner, created_at, updated_at, claim_id, author_kind, author_name, body) select gen_random_uuid(), partner, opened_at, opened_at, id, 'partner', 'acme', repeat('ü', 10000) from claims order by id limit 400",
 }
 
-func (d *door) fillLarge(t *testing.T) {
+func (d *fixture) fillLarge(t *testing.T) {
 	t.Helper()
 	metadata := map[string]string{}
 	for i := range 50 {
 		metadata[fmt.Sprintf("%040d", i)] = strings.Repeat("é", 250)
 	}
-	request := d.Ask("quake-circle", modeltest.Context{"location": map[string]any{"latitude": 38.3, "longitude": 142.4}})
+	request := d.QuoteRequest("quake-circle", modeltest.Context{"location": map[string]any{"latitude": 38.3, "longitude": 142.4}})
 	request.Metadata = metadata
 	_, err := d.Service.CreateQuote(t.Context(), d.Acme, request)
 	require.NoError(t, err)
-	d.relay(t)
-	d.fill(t, 3000)
+	d.relayEvents(t)
+	d.createRecords(t, 3000)
 	tx, err := d.DB.Pool.Begin(t.Context())
 	require.NoError(t, err)
 	for _, text := range largeBook {
@@ -73,8 +73,8 @@ type documentCost struct {
 	cpu         uint64 // nanoseconds
 }
 
-// measure runs a document and returns what it cost.
-func (d *door) measure(t *testing.T, as, document string) (cost documentCost) {
+// measureDocument runs a document and returns what it cost.
+func (d *fixture) measureDocument(t *testing.T, as, document string) (cost documentCost) {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"query": document})
 	require.NoError(t, err)
@@ -142,7 +142,7 @@ func selection(s *ast.Schema, of *ast.Definition, levels int) string {
 	for _, field := range of.Fields {
 		to := s.Types[field.Type.Name()]
 		switch {
-		case strings.HasPrefix(field.Name, "__") || needs(field):
+		case strings.HasPrefix(field.Name, "__") || requiredArguments(field):
 		case !to.IsCompositeType():
 			all.WriteString(field.Name + " ")
 		case levels == 0 || to.IsAbstractType():
@@ -171,7 +171,7 @@ func rootFields(s *ast.Schema) map[string]string {
 	all := map[string]string{}
 	for _, field := range s.Query.Fields {
 		to := s.Types[field.Type.Name()]
-		if strings.HasPrefix(field.Name, "__") || needs(field) {
+		if strings.HasPrefix(field.Name, "__") || requiredArguments(field) {
 			continue
 		}
 		if strings.HasSuffix(to.Name, "Connection") {
@@ -208,14 +208,14 @@ func introspectionDocument(t *testing.T) string {
 }
 
 // hostileDocuments are documents that amplify what they ask for.
-func hostileDocuments(t *testing.T, d *door) map[string]string {
+func hostileDocuments(t *testing.T, d *fixture) map[string]string {
 	t.Helper()
 	var claims, quotes, policies []string
 	for _, at := range []struct {
 		field string
 		ids   *[]string
 	}{{"claims", &claims}, {"quotes", &quotes}, {"policies", &policies}} {
-		for _, node := range dig(t, d.data(t, "{ "+at.field+"(first: 100) { nodes { id } } }", nil), at.field, "nodes").([]any) {
+		for _, node := range dig(t, d.queryData(t, "{ "+at.field+"(first: 100) { nodes { id } } }", nil), at.field, "nodes").([]any) {
 			*at.ids = append(*at.ids, `"`+node.(map[string]any)["id"].(string)+`"`)
 		}
 	}
@@ -248,11 +248,11 @@ func hostileDocuments(t *testing.T, d *door) map[string]string {
 	return all
 }
 
-// corpus returns all documents by name.
-func (d *door) corpus(t *testing.T) map[string]string {
+// costCorpus returns all documents by name.
+func (d *fixture) costCorpus(t *testing.T) map[string]string {
 	t.Helper()
 	documents := hostileDocuments(t, d)
-	for name, field := range rootFields(schema(t)) {
+	for name, field := range rootFields(loadCommittedSchema(t)) {
 		documents[name] = "{ " + field + " }"
 		for _, n := range []int{5, 20, 90} {
 			documents[fmt.Sprintf("%s, %d times", name, n)] = aliases(n, field)
@@ -271,22 +271,22 @@ func fragmentsOf(document string) string { return document[strings.Index(documen
 // TestNoDocumentAllocatesMoreThan16MiB does not run in parallel, because it measures
 // what the process allocates. CPU time is printed only: it depends on the machine.
 func TestNoDocumentAllocatesMoreThan16MiB(t *testing.T) { //nolint:paralleltest // see above
-	d := open(t, modeltest.Unchecked())
+	d := newFixture(t, modeltest.WithoutChecks())
 	d.fillLarge(t)
-	documents := d.corpus(t)
+	documents := d.costCorpus(t)
 	allowed, stopped := 0, 0
 	var wrong []string
 	t.Logf("%-44s %6s %9s %10s %8s", "document", "status", "answer", "allocated", "cpu")
 	for _, name := range slices.Sorted(maps.Keys(documents)) {
 		as := "acme"
-		got := d.measure(t, as, documents[name])
+		got := d.measureDocument(t, as, documents[name])
 		if strings.Contains(string(got.answer), "insufficient_scope") {
 			as = "operator"
-			got = d.measure(t, as, documents[name])
+			got = d.measureDocument(t, as, documents[name])
 		}
 		for range 4 { // the first document of a kind fills caches, and jobs allocate meanwhile
 			if got.allocated > got.limit() {
-				got = d.measure(t, as, documents[name])
+				got = d.measureDocument(t, as, documents[name])
 			}
 		}
 		t.Logf("%-44s %6d %7dKB %8dKB %8v %s", name, got.status, got.answerBytes>>10, got.allocated>>10,

@@ -7,74 +7,74 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 
-	"parapet/internal/refusal"
+	"parapet/internal/errormap"
 	"parapet/model"
 )
 
-// library knows documents that callers name instead of sending: trusted ones, or
+// documentStore knows documents that callers name instead of sending: trusted ones, or
 // those that somebody sent before (automatic persisted queries).
-type library struct {
+type documentStore struct {
 	trusted   map[string]string // texts by name; nil when every document may run
-	persisted *kept[string]
+	persisted *lruCache[string]
 }
 
-// persistedKept is how much text of persisted queries is remembered, in bytes.
-const persistedKept = 4 << 20
+// maxPersistedBytes is how much text of persisted queries is remembered, in bytes.
+const maxPersistedBytes = 4 << 20
 
-func newLibrary(trusted map[string]string) *library {
-	return &library{trusted, keep[string](persistedKept)}
+func newDocumentStore(trusted map[string]string) *documentStore {
+	return &documentStore{trusted, newLRUCache[string](maxPersistedBytes)}
 }
 
-// find is the text of the document that a request sends or names. Errors:
+// findText is the text of the document that a request sends or names. Errors:
 // parameter_invalid, PERSISTED_QUERY_NOT_FOUND, query_not_trusted.
-func (l *library) find(params *graphql.RawParams) (string, error) {
-	name, err := named(params)
+func (s *documentStore) findText(params *graphql.RawParams) (string, error) {
+	name, err := documentName(params)
 	if err != nil {
 		return "", err
 	}
 	switch {
-	case l.trusted != nil:
-		return l.known(name, params.Query)
+	case s.trusted != nil:
+		return s.findTrusted(name, params.Query)
 	case name == "" && params.Query == "":
 		return "", model.Fail(model.CodeParameterInvalid, "The request has no query. Send {\"query\": \"…\"}.")
 	case name == "":
 		return params.Query, nil
 	case params.Query == "":
-		text, found := l.persisted.get(name)
+		text, found := s.persisted.get(name)
 		if !found { // the protocol's own words: clients read them and send the text
-			return "", model.Fail(refusal.CodePersistedQueryNotFound, "PersistedQueryNotFound")
+			return "", model.Fail(errormap.CodePersistedQueryNotFound, "PersistedQueryNotFound")
 		}
 		return text, nil
-	case digest(params.Query) != name:
+	case hashDocument(params.Query) != name:
 		return "", model.Fail(model.CodeParameterInvalid, "The hash in extensions.persistedQuery is not the SHA-256 of the query.")
 	default:
 		return params.Query, nil
 	}
 }
 
-// known is a trusted document, by its name or by its whole text.
-func (l *library) known(name, text string) (string, error) {
+// findTrusted is a trusted document, by its name or by its whole text.
+func (s *documentStore) findTrusted(name, text string) (string, error) {
 	if name == "" {
-		name = digest(text)
+		name = hashDocument(text)
 	}
-	trusted, found := l.trusted[name]
+	trusted, found := s.trusted[name]
 	if !found || text != "" && text != trusted {
-		return "", model.Fail(refusal.CodeQueryNotTrusted, "This server runs the documents it knows only. Name one of them in documentId.")
+		return "", model.Fail(errormap.CodeQueryNotTrusted, "This server runs the documents it knows only. Name one of them in documentId.")
 	}
 	return trusted, nil
 }
 
-// note remembers the text of a valid document that came with its hash.
-func (l *library) note(params *graphql.RawParams) {
-	if name, err := named(params); err == nil && name != "" && l.trusted == nil {
-		l.persisted.add(name, params.Query, len(params.Query))
+// rememberPersisted remembers the text of a valid document that came with its hash.
+func (s *documentStore) rememberPersisted(params *graphql.RawParams) {
+	if name, err := documentName(params); err == nil && name != "" && s.trusted == nil {
+		s.persisted.add(name, params.Query, len(params.Query))
 	}
 }
 
-// named is the name of a request's document: its SHA-256 in hexadecimal, or any
+// documentName is the name of a request's document: its SHA-256 in hexadecimal, or any
 // other name that a trusted one has; empty when the request has none. It stands
 // in documentId, or where automatic persisted queries have it.
-func named(params *graphql.RawParams) (string, error) {
+func documentName(params *graphql.RawParams) (string, error) {
 	if id, _ := params.Extensions[documentID].(string); id != "" {
 		return strings.TrimPrefix(id, "sha256:"), nil
 	}
@@ -94,8 +94,8 @@ func named(params *graphql.RawParams) (string, error) {
 // the extensions on its way to the library.
 const documentID = "documentId"
 
-// digest is the name of a document that has no other.
-func digest(text string) string {
+// hashDocument is the name of a document that has no other.
+func hashDocument(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
 }

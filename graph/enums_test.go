@@ -19,8 +19,8 @@ import (
 	"parapet/model/hazard"
 )
 
-// schema is what callers see.
-func schema(t *testing.T) *ast.Schema {
+// loadCommittedSchema is what callers see.
+func loadCommittedSchema(t *testing.T) *ast.Schema {
 	t.Helper()
 	entries, err := os.ReadDir("schema")
 	require.NoError(t, err)
@@ -35,7 +35,7 @@ func schema(t *testing.T) *ast.Schema {
 	return schema
 }
 
-func states[S ~string](arrows []model.Arrow[S]) []string {
+func states[S ~string](arrows []model.Transition[S]) []string {
 	var all []string
 	for _, a := range arrows {
 		all = append(all, string(a.From), string(a.To))
@@ -43,7 +43,7 @@ func states[S ~string](arrows []model.Arrow[S]) []string {
 	return all
 }
 
-func words[W ~string](of []W) []string {
+func toEnumWords[W ~string](of []W) []string {
 	var all []string
 	for _, word := range of {
 		all = append(all, string(word))
@@ -51,9 +51,9 @@ func words[W ~string](of []W) []string {
 	return all
 }
 
-// constants are the words of a type, as its package declares them: whoever adds one
+// declaredConstants are the words of a type, as its package declares them: whoever adds one
 // there is told here to add it to the schema.
-func constants(t *testing.T, folder, of string) (all []string) {
+func declaredConstants(t *testing.T, folder, of string) (all []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("..", folder, "*.go"))
 	require.NoError(t, err)
@@ -63,7 +63,7 @@ func constants(t *testing.T, folder, of string) (all []string) {
 		for _, declaration := range parsed.Decls {
 			if general, ok := declaration.(*goast.GenDecl); ok && general.Tok == token.CONST {
 				for _, spec := range general.Specs {
-					all = append(all, word(t, spec.(*goast.ValueSpec), of)...)
+					all = append(all, toEnumWord(t, spec.(*goast.ValueSpec), of)...)
 				}
 			}
 		}
@@ -71,8 +71,8 @@ func constants(t *testing.T, folder, of string) (all []string) {
 	return all
 }
 
-// word is a constant's word, if it is of the type.
-func word(t *testing.T, spec *goast.ValueSpec, of string) []string {
+// toEnumWord is a constant's word, if it is of the type.
+func toEnumWord(t *testing.T, spec *goast.ValueSpec, of string) []string {
 	t.Helper()
 	if kind, ok := spec.Type.(*goast.Ident); !ok || kind.Name != of {
 		return nil
@@ -82,16 +82,16 @@ func word(t *testing.T, spec *goast.ValueSpec, of string) []string {
 	return []string{text}
 }
 
-// enums are the words of the domain, by the enum that spells them in capitals: one
+// domainEnums are the words of the domain, by the enum that spells them in capitals: one
 // list each, which is the domain's own.
-func enums(t *testing.T) map[string][]string {
+func domainEnums(t *testing.T) map[string][]string {
 	t.Helper()
 	all := map[string][]string{
-		"QuoteStatus": states(model.QuoteArrows), "PolicyStatus": states(model.PolicyArrows), "ClaimStatus": states(model.ClaimArrows),
-		"PayoutStatus": states(model.PayoutArrows), "PayoutMethodStatus": states(model.PayoutMethodArrows), "WebhookEndpointStatus": states(model.EndpointArrows),
-		"EventType": words(model.EventTypes()), "TimelineKind": append(words(model.EventTypes()), "trigger.observed"),
-		"ObservationKind": words(hazard.Kinds()), "DecisionOutcome": words(model.DecisionOutcomes()), "FindingKind": model.FindingKinds(),
-		"LedgerAccount": words(model.LedgerAccounts()), "HoldReason": words(model.HoldReasons()), "JobState": model.JobStates(), "ResolutionOutcome": words(model.ResolutionOutcomes()),
+		"QuoteStatus": states(model.QuoteTransitions), "PolicyStatus": states(model.PolicyTransitions), "ClaimStatus": states(model.ClaimTransitions),
+		"PayoutStatus": states(model.PayoutTransitions), "PayoutMethodStatus": states(model.PayoutMethodTransitions), "WebhookEndpointStatus": states(model.EndpointTransitions),
+		"EventType": toEnumWords(model.EventTypes()), "TimelineKind": append(toEnumWords(model.EventTypes()), "trigger.observed"),
+		"ObservationKind": toEnumWords(hazard.Kinds()), "DecisionOutcome": toEnumWords(model.DecisionOutcomes()), "FindingKind": model.ReconciliationExceptionKinds(),
+		"LedgerAccount": toEnumWords(model.LedgerAccounts()), "HoldReason": toEnumWords(model.HoldReasons()), "JobState": model.JobStates(), "ResolutionOutcome": toEnumWords(model.ResolutionOutcomes()),
 	}
 	for name, of := range map[string]string{
 		"ActorKind": "model.ActorKind", "AttachmentStatus": "model.AttachmentStatus", "AuditOutcome": "model.AuditOutcome", "BlockedReason": "model.BlockedReason", "BookDimension": "model.Dimension",
@@ -103,15 +103,15 @@ func enums(t *testing.T) map[string][]string {
 		"PlaceKind": "model/trigger.PlaceKind", "WindRule": "model/trigger.WindRule", "CalendarPeriod": "model/trigger.Calendar",
 	} {
 		folder, kind, _ := strings.Cut(of, ".")
-		all[name] = constants(t, folder, kind)
+		all[name] = declaredConstants(t, folder, kind)
 	}
 	return all
 }
 
-func TestEnumsAreTheDomainsWords(t *testing.T) {
+func TestEnumsMatchDomainValues(t *testing.T) {
 	t.Parallel()
-	lists := enums(t)
-	for name, def := range schema(t).Types {
+	lists := domainEnums(t)
+	for name, def := range loadCommittedSchema(t).Types {
 		if def.Kind != ast.Enum || def.BuiltIn {
 			continue
 		}
@@ -131,9 +131,9 @@ func TestEnumsAreTheDomainsWords(t *testing.T) {
 	require.Empty(t, lists, "there is no such enum")
 }
 
-func TestEverythingIsDescribed(t *testing.T) {
+func TestSchemaHasDescriptions(t *testing.T) {
 	t.Parallel()
-	for name, def := range schema(t).Types {
+	for name, def := range loadCommittedSchema(t).Types {
 		if def.BuiltIn || strings.HasPrefix(name, "__") {
 			continue
 		}

@@ -12,40 +12,40 @@ import (
 
 	"parapet/graph/budget"
 	"parapet/graph/scalar"
-	"parapet/internal/refusal"
-	"parapet/internal/visit"
+	"parapet/internal/errormap"
+	"parapet/internal/gateway"
 	"parapet/model"
 )
 
-// present writes an error with the codes of REST. What the library itself finds
+// presentError writes an error with the codes of REST. What the library itself finds
 // wrong with a document stays as it is; a model.Error is shown in the schema's
 // names; of anything else the caller gets an id, and the log the text.
-func present(ctx context.Context, err error) *gqlerror.Error {
-	var panicked *refusal.Panic
+func presentError(ctx context.Context, err error) *gqlerror.Error {
+	var panicked *errormap.Panic
 	if isDropped(ctx) && !errors.As(err, &panicked) {
 		return fieldDropped // thousands of fields may fail
 	}
-	v := visit.From(ctx)
+	request := gateway.FromContext(ctx)
 	shown := &gqlerror.Error{Path: graphql.GetPath(ctx), Extensions: map[string]any{}}
 	var found *gqlerror.Error
 	var inside ast.Path // the arguments
 	if errors.As(err, &found) {
 		if found.Path != nil {
-			shown.Path, inside = answered(ctx, found.Path)
+			shown.Path, inside = splitFieldPath(ctx, found.Path)
 		}
 		shown.Locations = found.Locations
 		if found.Unwrap() == nil {
 			shown.Message = found.Message
 			maps.Copy(shown.Extensions, found.Extensions)
-			shown.Extensions["request_id"] = v.RequestID
+			shown.Extensions["request_id"] = request.RequestID
 			return shown
 		}
 	}
 	if len(shown.Path) > 0 {
-		ctx = visit.Doing(ctx, shown.Path[:1].String())
+		ctx = gateway.WithOperation(ctx, shown.Path[:1].String())
 	}
-	e := v.Shown(ctx, err)
-	blame(ctx, e, err)
+	e := request.PublicError(ctx, err)
+	logServerError(ctx, e, err)
 	var field *ast.FieldDefinition
 	if resolved := graphql.GetFieldContext(ctx); resolved != nil && resolved.Field.Field != nil {
 		field = resolved.Field.Definition
@@ -53,8 +53,8 @@ func present(ctx context.Context, err error) *gqlerror.Error {
 	if len(inside) > 0 && len(e.Fields) == 1 && e.Fields[0].Pointer == "" {
 		e.Fields[0].Pointer = scalar.Pointer(inside)
 	}
-	e = speech().translate(field, e)
-	shown.Message, shown.Extensions = e.Detail, extensions(e, v.RequestID)
+	e = schemaNames().translateError(field, e)
+	shown.Message, shown.Extensions = e.Detail, errorExtensions(e, request.RequestID)
 	return shown
 }
 
@@ -67,35 +67,35 @@ func isDropped(ctx context.Context) bool {
 		return false
 	}
 	exceeded := budget.From(ctx).ChargeError() != nil && field.Parent != nil && field.Parent.Field.Field != nil
-	return exceeded || visit.CallerLeft(ctx) || budgetError(ctx, graphql.GetOperationContext(ctx)) != nil
+	return exceeded || gateway.CallerLeft(ctx) || budgetError(ctx, graphql.GetOperationContext(ctx)) != nil
 }
 
 // fieldDropped is the error of every field that is dropped.
 var fieldDropped = &gqlerror.Error{
-	Message: "The field was not resolved, because the operation ended before.", Extensions: map[string]any{"code": string(refusal.CodeQueryTooCostly)},
+	Message: "The field was not resolved, because the operation ended before.", Extensions: map[string]any{"code": string(errormap.CodeQueryTooCostly)},
 }
 
-// blame reports an error that is the server's fault. What fails because the caller
+// logServerError reports an error that is the server's fault. What fails because the caller
 // left is nobody's fault; a panic always is the server's.
-func blame(ctx context.Context, shown *model.Error, err error) {
-	var panicked *refusal.Panic
-	if refusal.KindOf(shown.Code).Status >= http.StatusInternalServerError && (!visit.CallerLeft(ctx) || errors.As(err, &panicked)) {
-		visit.From(ctx).Blame(err)
+func logServerError(ctx context.Context, shown *model.Error, err error) {
+	var panicked *errormap.Panic
+	if errormap.MeaningOf(shown.Code).Status >= http.StatusInternalServerError && (!gateway.CallerLeft(ctx) || errors.As(err, &panicked)) {
+		gateway.FromContext(ctx).LogCause(err)
 	}
 }
 
-// answered cuts the path of a field of the answer off a path that may go on into
+// splitFieldPath cuts the path of a field of the answer off a path that may go on into
 // the field's arguments, which are not in the answer.
-func answered(ctx context.Context, path ast.Path) (field, inside ast.Path) {
+func splitFieldPath(ctx context.Context, path ast.Path) (field, inside ast.Path) {
 	if resolved := graphql.GetFieldContext(ctx); resolved != nil && len(resolved.Path()) < len(path) {
 		return path[:len(resolved.Path())], path[len(resolved.Path()):]
 	}
 	return path, nil
 }
 
-// extensions are a problem's members, without those that GraphQL has itself.
-func extensions(e *model.Error, request string) map[string]any {
-	kind := refusal.KindOf(e.Code)
+// errorExtensions are a problem's members, without those that GraphQL has itself.
+func errorExtensions(e *model.Error, request string) map[string]any {
+	kind := errormap.MeaningOf(e.Code)
 	all := map[string]any{}
 	maps.Copy(all, e.Extra)
 	all["code"], all["status"], all["retryable"], all["request_id"] = string(e.Code), kind.Status, kind.Retryable, request
@@ -108,5 +108,5 @@ func extensions(e *model.Error, request string) map[string]any {
 	return all
 }
 
-// survive makes a panic an error like any other that nobody explained.
-func survive(_ context.Context, panicked any) error { return refusal.Recovered(panicked) }
+// recoverPanic makes a panic an error like any other that nobody explained.
+func recoverPanic(_ context.Context, panicked any) error { return errormap.NewPanic(panicked) }

@@ -13,17 +13,17 @@ import (
 )
 
 func (r *queryResolver) Event(ctx context.Context, id string) (*node.Event, error) {
-	return reader(ctx).Event(ctx, id)
+	return readerFrom(ctx).Event(ctx, id)
 }
 
 func (r *queryResolver) Events(ctx context.Context, first *int, after *string, filter *node.EventFilter) (*node.Connection[*node.Event], error) {
-	return reader(ctx).Events(ctx, first, after, filter)
+	return readerFrom(ctx).Events(ctx, first, after, filter)
 }
 
 func (r *queryResolver) EventTypes(ctx context.Context) ([]*node.EventDescription, error) {
-	return reader(ctx).EventTypes(ctx)
+	return readerFrom(ctx).EventTypes(ctx)
 }
 
 func (r *queryResolver) HistoryProof(ctx context.Context, partner *string) (*wire.HistoryProof, error) {
-	return reader(ctx).HistoryProof(ctx, partner)
+	return readerFrom(ctx).HistoryProof(ctx, partner)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"parapet/graph/budget"
-	"parapet/internal/refusal"
+	"parapet/internal/errormap"
 	"parapet/model"
 	"parapet/model/modeltest"
 )
@@ -71,7 +71,7 @@ func TestFieldIsNotResolvedOnceItsOperationHasEnded(t *testing.T) {
 				require.NoError(t, err, "the goroutine has ended")
 			}
 		}
-		require.Equal(t, refusal.CodeQueryTooCostly, model.CodeOf(spent.Err()), "an exceeded budget stays exceeded")
+		require.Equal(t, errormap.CodeQueryTooCostly, model.CodeOf(spent.Err()), "an exceeded budget stays exceeded")
 	}
 }
 
@@ -81,7 +81,7 @@ func TestLongTextsOfFieldsAreCharged(t *testing.T) {
 	for name, result := range map[string]any{"text": text, "optional text": &text, "metadata": map[string]string{"key": text}, "JSON": jsontext.Value(text)} {
 		ctx := budget.With(operationContext(t, ast.Query), budget.New(2<<20))
 		_, err := chargeField(ctx, func(context.Context) (any, error) { return result, nil })
-		require.Equal(t, refusal.CodeQueryTooCostly, model.CodeOf(err), name)
+		require.Equal(t, errormap.CodeQueryTooCostly, model.CodeOf(err), name)
 	}
 }
 

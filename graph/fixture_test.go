@@ -18,32 +18,32 @@ import (
 
 	"parapet/graph"
 	"parapet/graph/generated"
-	"parapet/internal/refusal"
-	"parapet/internal/visit"
+	"parapet/internal/errormap"
+	"parapet/internal/gateway"
 	"parapet/model"
 	"parapet/model/modeltest"
 )
 
-// door is the handler on a database of the test's own, behind a front that takes
+// fixture is the handler on a database of the test's own, behind a front that takes
 // the actor's name for a token.
-type door struct {
+type fixture struct {
 	*modeltest.Bundle
 
-	handler http.Handler
-	mu      sync.Mutex
-	blamed  []error
+	handler      http.Handler
+	mu           sync.Mutex
+	loggedCauses []error
 }
 
-func open(t testing.TB, with ...modeltest.Option) *door {
+func newFixture(t testing.TB, with ...modeltest.Option) *fixture {
 	t.Helper()
-	d := &door{Bundle: modeltest.New(t, with...)}
+	d := &fixture{Bundle: modeltest.New(t, with...)}
 	handler, err := graph.New(graph.Config{Service: d.Service})
 	require.NoError(t, err)
 	d.handler = handler
 	return d
 }
 
-func (d *door) admit(token string) (model.Actor, error) {
+func (d *fixture) authenticateAs(token string) (model.Actor, error) {
 	switch token {
 	case "acme":
 		return d.Acme, nil
@@ -60,50 +60,50 @@ func (d *door) admit(token string) (model.Actor, error) {
 }
 
 // ServeHTTP is the front.
-func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	d.handler.ServeHTTP(w, r.WithContext(visit.With(r.Context(), &visit.Visit{
-		RequestID: "req-1",
-		Admit:     func(context.Context) (model.Actor, error) { return d.admit(r.Header.Get("Authorization")) },
-		AdmitBy:   func(_ context.Context, by string) (model.Actor, error) { return d.admit(by) },
-		Lasting:   context.WithCancel,
-		Shown: func(_ context.Context, err error) *model.Error {
-			return refusal.Shown(err, func() bool { return false })
+func (d *fixture) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	d.handler.ServeHTTP(w, r.WithContext(gateway.NewContext(r.Context(), &gateway.Request{
+		RequestID:        "req-1",
+		Authenticate:     func(context.Context) (model.Actor, error) { return d.authenticateAs(r.Header.Get("Authorization")) },
+		AuthenticateWith: func(_ context.Context, by string) (model.Actor, error) { return d.authenticateAs(by) },
+		WithoutDeadline:  context.WithCancel,
+		PublicError: func(_ context.Context, err error) *model.Error {
+			return errormap.PublicError(err, func() bool { return false })
 		},
-		Hint: func(e *model.Error) {
+		SetErrorHeaders: func(e *model.Error) {
 			if e.RetryAfter > 0 {
 				w.Header().Set("Retry-After", strconv.Itoa(int(e.RetryAfter.Seconds())))
 			}
 		},
-		Replayed: func() { w.Header().Set("Idempotent-Replayed", "true") },
-		Hurry:    func() func() { return func() {} },
-		Receive: func(limit int64) (io.Reader, error) {
+		MarkReplayed:  func() { w.Header().Set("Idempotent-Replayed", "true") },
+		LimitBodyTime: func() func() { return func() {} },
+		OpenBody: func(limit int64) (io.Reader, error) {
 			if r.ContentLength > limit {
 				return nil, model.Fail(model.CodeBodyTooLarge, "A body has at most %d MiB here.", limit>>20)
 			}
 			return r.Body, nil
 		},
 		GiveUpBody: func() {},
-		CutOff: func(cause error) error {
-			return model.Fail(model.CodeMalformedJSON, "The body ended before its end.").Because(cause)
+		IncompleteBody: func(cause error) error {
+			return model.Fail(model.CodeMalformedJSON, "The body ended before its end.").WithCause(cause)
 		},
-		Blame: func(cause error) {
+		LogCause: func(cause error) {
 			d.mu.Lock()
 			defer d.mu.Unlock()
-			d.blamed = append(d.blamed, cause)
+			d.loggedCauses = append(d.loggedCauses, cause)
 		},
 	})))
 }
 
-// ask is one request; headers are "Name: value".
-type ask struct {
+// graphqlRequest is one request; headers are "Name: value".
+type graphqlRequest struct {
 	as        string // acme without one
 	document  string
 	variables map[string]any
 	headers   []string
 }
 
-// answer is what came back.
-type answer struct {
+// response is what came back.
+type response struct {
 	status int
 	body   string
 	Data   jsontext.Value
@@ -121,7 +121,7 @@ type answer struct {
 	}
 }
 
-func (d *door) ask(t *testing.T, in ask) answer {
+func (d *fixture) send(t *testing.T, in graphqlRequest) response {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"query": in.document, "variables": in.variables})
 	require.NoError(t, err)
@@ -137,33 +137,33 @@ func (d *door) ask(t *testing.T, in ask) answer {
 	}
 	recorder := httptest.NewRecorder()
 	d.ServeHTTP(recorder, request)
-	out := answer{status: recorder.Code, body: recorder.Body.String()}
+	out := response{status: recorder.Code, body: recorder.Body.String()}
 	require.NoError(t, json.Unmarshal(recorder.Body.Bytes(), &out, json.MatchCaseInsensitiveNames(true)), out.body)
-	placed(t, in.document, out)
+	requireValidPointers(t, in.document, out)
 	return out
 }
 
-// data asks for what must be answered without an error.
-func (d *door) data(t *testing.T, document string, variables map[string]any) map[string]any {
+// queryData asks for what must be answered without an error.
+func (d *fixture) queryData(t *testing.T, document string, variables map[string]any) map[string]any {
 	t.Helper()
-	return d.dataAs(t, "", document, variables)
+	return d.queryDataAs(t, "", document, variables)
 }
 
-func (d *door) dataAs(t *testing.T, as, document string, variables map[string]any) map[string]any {
+func (d *fixture) queryDataAs(t *testing.T, as, document string, variables map[string]any) map[string]any {
 	t.Helper()
-	got := d.ask(t, ask{as: as, document: document, variables: variables})
+	got := d.send(t, graphqlRequest{as: as, document: document, variables: variables})
 	require.Empty(t, got.Errors, got.body)
 	var data map[string]any
 	require.NoError(t, json.Unmarshal(got.Data, &data))
 	return data
 }
 
-// committed is the schema, read once.
-var committed = sync.OnceValue(func() *ast.Schema { return generated.NewExecutableSchema(generated.Config{}).Schema() })
+// committedSchema is the schema, read once.
+var committedSchema = sync.OnceValue(func() *ast.Schema { return generated.NewExecutableSchema(generated.Config{}).Schema() })
 
-// placed holds every pointer of an answer to a place that the schema has: whatever
+// requireValidPointers holds every pointer of an answer to a place that the schema has: whatever
 // a test is about, its refusals lead to where the mistake is.
-func placed(t *testing.T, document string, out answer) {
+func requireValidPointers(t *testing.T, document string, out response) {
 	t.Helper()
 	tree, err := parser.ParseQuery(&ast.Source{Input: document})
 	if err != nil || len(tree.Operations) != 1 {
@@ -172,7 +172,7 @@ func placed(t *testing.T, document string, out answer) {
 	roots := map[string]*ast.FieldDefinition{}
 	for _, selection := range tree.Operations[0].SelectionSet {
 		if field, is := selection.(*ast.Field); is {
-			on := map[ast.Operation]*ast.Definition{ast.Query: committed().Query, ast.Mutation: committed().Mutation, ast.Subscription: committed().Subscription}
+			on := map[ast.Operation]*ast.Definition{ast.Query: committedSchema().Query, ast.Mutation: committedSchema().Mutation, ast.Subscription: committedSchema().Subscription}
 			roots[field.Alias] = on[tree.Operations[0].Operation].Fields.ForName(field.Name)
 		}
 	}
@@ -181,20 +181,20 @@ func placed(t *testing.T, document string, out answer) {
 			continue
 		}
 		for _, fault := range e.Extensions.Errors {
-			require.True(t, leads(roots[e.Path[0].(string)], fault.Pointer), "%s leads nowhere: %s", fault.Pointer, out.body)
+			require.True(t, isArgumentPointer(roots[e.Path[0].(string)], fault.Pointer), "%s leads nowhere: %s", fault.Pointer, out.body)
 		}
 	}
 }
 
-// leads tells whether a pointer is one into the arguments of a field.
-func leads(field *ast.FieldDefinition, pointer string) bool {
+// isArgumentPointer tells whether a pointer is one into the arguments of a field.
+func isArgumentPointer(field *ast.FieldDefinition, pointer string) bool {
 	names := strings.Split(pointer, "/")[1:]
 	if field == nil || len(names) == 0 || field.Arguments.ForName(names[0]) == nil {
 		return false
 	}
 	of := field.Arguments.ForName(names[0]).Type
 	for _, name := range names[1:] {
-		def := committed().Types[of.Name()]
+		def := committedSchema().Types[of.Name()]
 		if _, err := strconv.Atoi(name); err == nil && of.Elem != nil {
 			of = of.Elem
 			continue

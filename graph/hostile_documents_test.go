@@ -15,7 +15,7 @@ import (
 
 // costsLittle sends each body, expects a refusal with its code, and prints what it
 // took: memory within the contract's bound.
-func (d *door) costsLittle(t *testing.T, code string, bodies map[string]string) {
+func (d *fixture) costsLittle(t *testing.T, code string, bodies map[string]string) {
 	t.Helper()
 	t.Logf("%-40s %9s %9s %9s", "body", "bytes", "memory", "time")
 	for name, body := range bodies {
@@ -30,7 +30,7 @@ func (d *door) costsLittle(t *testing.T, code string, bodies map[string]string) 
 			runtime.ReadMemStats(&after)
 			memory = min(memory, after.TotalAlloc-before.TotalAlloc)
 			require.Equal(t, 400, answered.status, name)
-			require.Equal(t, code, answered.code(), name)
+			require.Equal(t, code, answered.errorCode(), name)
 		}
 		require.LessOrEqual(t, memory, uint64(10<<20), name)
 		t.Logf("%-40s %9d %7dKB %9v", name, len(body), memory>>10, took)
@@ -40,7 +40,7 @@ func (d *door) costsLittle(t *testing.T, code string, bodies map[string]string) 
 // An array of requests is refused before any document in it is looked at.
 func TestRefusedBatchesCostLittle(t *testing.T) {
 	t.Parallel()
-	open(t).costsLittle(t, "parameter_invalid", map[string]string{
+	newFixture(t).costsLittle(t, "parameter_invalid", map[string]string{
 		"2 requests":                  "[" + kindly + "," + kindly + "]",
 		"10,000 requests":             "[" + strings.Repeat(kindly+",", 9_999) + kindly + "]",
 		"1 MiB of requests":           "[" + strings.Repeat(kindly+",", 1<<20/(len(kindly)+1)-1) + kindly + "]",
@@ -49,8 +49,8 @@ func TestRefusedBatchesCostLittle(t *testing.T) {
 	})
 }
 
-// names are as many members of an object, each of a name of its own.
-func names(n int) string {
+// fieldNamesOf are as many members of an object, each of a name of its own.
+func fieldNamesOf(n int) string {
 	var all strings.Builder
 	for i := range n {
 		fmt.Fprintf(&all, `"n%d":1,`, i)
@@ -60,7 +60,7 @@ func names(n int) string {
 
 func TestRefusedVariablesCostLittle(t *testing.T) {
 	t.Parallel()
-	d := open(t)
+	d := newFixture(t)
 	filtered := func(filter string) string {
 		return `{"query":"query($f:PolicyFilter){policies(filter:$f){totalCount}}","variables":{"f":` + filter + `}}`
 	}
@@ -72,14 +72,14 @@ func TestRefusedVariablesCostLittle(t *testing.T) {
 		"10,000 objects in objects": filtered(strings.Repeat(`{"a":`, 10_000) + "1" + strings.Repeat("}", 10_000)),
 	})
 	d.costsLittle(t, "duplicate_field", map[string]string{
-		"a name twice among 20,000": filtered("{" + names(20_000) + `"n1":1}`),
+		"a name twice among 20,000": filtered("{" + fieldNamesOf(20_000) + `"n1":1}`),
 	})
 	d.costsLittle(t, "parameter_invalid", map[string]string{
-		"50,000 members": filtered("{" + names(50_000) + `"last":1}`),
+		"50,000 members": filtered("{" + fieldNamesOf(50_000) + `"last":1}`),
 		"50,000 ids":     `{"query":"query($i:[ID!]!){nodes(ids:$i){id}}","variables":{"i":[` + strings.Repeat("1,", 49_999) + `1]}}`,
 	})
 	d.costsLittle(t, "validation_failed", map[string]string{
-		"20,000 unknown members":     filtered("{" + names(20_000) + `"last":1}`),
+		"20,000 unknown members":     filtered("{" + fieldNamesOf(20_000) + `"last":1}`),
 		"900,000 digits":             `{"query":"query($n:Int){policies(first:$n){totalCount}}","variables":{"n":` + strings.Repeat("9", 900_000) + `}}`,
 		"3,500 places that are none": supposed(`{"storm":{"fixes":[` + strings.Repeat(`{"location":{"latitude":"x","longitude":1},"windKn":"1"},`, 3_499) + `{}]}}`),
 		"an operation without end":   `{"query":"{viewer{kind}}","operationName":"` + strings.Repeat("x", 1_000_000) + `"}`,
@@ -87,9 +87,9 @@ func TestRefusedVariablesCostLittle(t *testing.T) {
 }
 
 // The largest batch of observations goes into one request.
-func TestAThousandObservationsFit(t *testing.T) {
+func TestBatchOfThousandObservationsIsAccepted(t *testing.T) {
 	t.Parallel()
-	d := open(t)
+	d := newFixture(t)
 	d.Operator.Scopes = append(d.Operator.Scopes, model.ScopeObservationsWrite)
 	const record = `mutation($in: RecordObservationsInput!) { recordObservations(input: $in) { results { result errors { pointer } } } }`
 	observations := make([]map[string]any, 1000)
@@ -101,7 +101,7 @@ func TestAThousandObservationsFit(t *testing.T) {
 			"aliases":  []any{fmt.Sprint("tw", i), fmt.Sprint("at", i)},
 		}
 	}
-	got := d.dataAs(t, "operator", record, map[string]any{"in": map[string]any{"observations": observations}})
+	got := d.queryDataAs(t, "operator", record, map[string]any{"in": map[string]any{"observations": observations}})
 	require.Len(t, dig(t, got, "recordObservations", "results"), 1000)
 	require.Equal(t, "CREATED", dig(t, got, "recordObservations", "results", 999, "result"))
 }

@@ -25,7 +25,7 @@ type plain struct {
 	headers               []string // "Name: value"; an empty value takes it away
 }
 
-func (p plain) to(t *testing.T, d *door) (*httptest.ResponseRecorder, answer) {
+func (p plain) to(t *testing.T, d *fixture) (*httptest.ResponseRecorder, response) {
 	t.Helper()
 	request := httptest.NewRequestWithContext(t.Context(), p.method, "/graphql"+p.address, strings.NewReader(p.body))
 	request.Header.Set("Authorization", "acme")
@@ -42,33 +42,33 @@ func (p plain) to(t *testing.T, d *door) (*httptest.ResponseRecorder, answer) {
 	}
 	recorder := httptest.NewRecorder()
 	d.ServeHTTP(recorder, request)
-	out := answer{status: recorder.Code, body: recorder.Body.String()}
+	out := response{status: recorder.Code, body: recorder.Body.String()}
 	require.NoError(t, json.Unmarshal(recorder.Body.Bytes(), &out, json.MatchCaseInsensitiveNames(true)), out.body)
 	return recorder, out
 }
 
-// code is the first error's, empty without one.
-func (a answer) code() string {
+// errorCode is the first error's, empty without one.
+func (a response) errorCode() string {
 	if len(a.Errors) == 0 {
 		return ""
 	}
 	return a.Errors[0].Extensions.Code
 }
 
-// with is a door of another configuration.
-func (d *door) with(t *testing.T, config graph.Config) *door {
+// newHandlerWith is a door of another configuration.
+func (d *fixture) newHandlerWith(t *testing.T, config graph.Config) *fixture {
 	t.Helper()
 	config.Service = d.Service
 	handler, err := graph.New(config)
 	require.NoError(t, err)
-	return &door{Bundle: d.Bundle, handler: handler}
+	return &fixture{Bundle: d.Bundle, handler: handler}
 }
 
 const kindly = `{"query":"{viewer{kind}}"}`
 
 func TestRequestsAreReadStrictly(t *testing.T) {
 	t.Parallel()
-	d := open(t)
+	d := newFixture(t)
 	post, get := http.MethodPost, http.MethodGet
 	attachment := strings.Repeat("a", 2<<20)
 	for name, c := range map[string]struct {
@@ -121,28 +121,28 @@ func TestRequestsAreReadStrictly(t *testing.T) {
 	} {
 		recorder, out := c.to(t, d)
 		require.Equal(t, c.status, recorder.Code, "%s: %s", name, out.body)
-		require.Equal(t, c.code, out.code(), "%s: %s", name, out.body)
+		require.Equal(t, c.code, out.errorCode(), "%s: %s", name, out.body)
 		require.Equal(t, c.code == "", out.Data != nil, "%s: what failed before it ran has no data", name)
 		require.Less(t, recorder.Body.Len(), 1000, "%s: a body is not sent back", name)
 	}
-	require.Empty(t, d.blamed)
+	require.Empty(t, d.loggedCauses)
 }
 
 func TestMutationByGetIsRefused(t *testing.T) {
 	t.Parallel()
-	d := open(t)
+	d := newFixture(t)
 	mutation := url.QueryEscape(`mutation{createQuote(input:{product:"quake-circle",context:{partner:"acme"}}){quote{id}}}`)
 	recorder, out := plain{http.MethodGet, "?query=" + mutation, "", nil}.to(t, d)
 	require.Equal(t, http.StatusMethodNotAllowed, recorder.Code, out.body)
 	require.Equal(t, "POST", recorder.Header().Get("Allow"))
-	require.Equal(t, "method_not_allowed", out.code())
+	require.Equal(t, "method_not_allowed", out.errorCode())
 }
 
 // What could be read is answered with 200 over application/json, and by its
 // status over the newer type.
 func TestMediaTypesDecideTheStatus(t *testing.T) {
 	t.Parallel()
-	d := open(t)
+	d := newFixture(t)
 	wrong := plain{http.MethodPost, "", `{"query":"{nobody}"}`, nil}
 	for accept, want := range map[string]struct {
 		media  string
@@ -162,46 +162,46 @@ func TestMediaTypesDecideTheStatus(t *testing.T) {
 		recorder, out := wrong.to(t, d)
 		require.Equal(t, want.media+"; charset=utf-8", recorder.Header().Get("Content-Type"), accept)
 		require.Equal(t, want.status, recorder.Code, accept)
-		require.Equal(t, "validation_failed", out.code())
+		require.Equal(t, "validation_failed", out.errorCode())
 	}
 }
 
-func TestAnswersTellTheirCost(t *testing.T) {
+func TestResponsesReportTheirCost(t *testing.T) {
 	t.Parallel()
 	limits := guard.Standard()
 	limits.Cost = 1
-	d := open(t)
-	out := d.ask(t, ask{document: "{viewer{kind} again:viewer{name}}"})
+	d := newFixture(t)
+	out := d.send(t, graphqlRequest{document: "{viewer{kind} again:viewer{name}}"})
 	require.Contains(t, out.body, `"extensions":{"cost":{"requested":2,"limit":25000}}`)
-	out = d.with(t, graph.Config{Limits: limits}).ask(t, ask{document: "{viewer{kind} again:viewer{name}}"})
-	require.Equal(t, "query_too_costly", out.code())
+	out = d.newHandlerWith(t, graph.Config{Limits: limits}).send(t, graphqlRequest{document: "{viewer{kind} again:viewer{name}}"})
+	require.Equal(t, "query_too_costly", out.errorCode())
 	require.Contains(t, out.body, `"extensions":{"cost":{"requested":2,"limit":1}}`)
 }
 
 func TestSchemaCanBeKeptSecret(t *testing.T) {
 	t.Parallel()
-	d := open(t)
-	require.Contains(t, d.ask(t, ask{document: "{viewer{kindd}}"}).body, "Did you mean")
-	require.Empty(t, d.ask(t, ask{document: "{__schema{types{name}}}"}).Errors)
-	d = d.with(t, graph.Config{Secretive: true})
-	require.NotContains(t, d.ask(t, ask{document: "{viewer{kindd}}"}).body, "Did you mean")
-	require.Empty(t, d.ask(t, ask{document: "{__typename}"}).Errors)
+	d := newFixture(t)
+	require.Contains(t, d.send(t, graphqlRequest{document: "{viewer{kindd}}"}).body, "Did you mean")
+	require.Empty(t, d.send(t, graphqlRequest{document: "{__schema{types{name}}}"}).Errors)
+	d = d.newHandlerWith(t, graph.Config{HideSchema: true})
+	require.NotContains(t, d.send(t, graphqlRequest{document: "{viewer{kindd}}"}).body, "Did you mean")
+	require.Empty(t, d.send(t, graphqlRequest{document: "{__typename}"}).Errors)
 	for _, document := range []string{"{__schema{types{name}}}", `{...A} fragment A on Query{a:__type(name:"Quote"){name}}`} {
-		out := d.ask(t, ask{document: document})
-		require.Equal(t, "validation_failed", out.code())
+		out := d.send(t, graphqlRequest{document: document})
+		require.Equal(t, "validation_failed", out.errorCode())
 		require.Nil(t, out.Data)
 	}
 }
 
 // An answer comes in one piece: what a caller defers would be lost.
-func TestNothingIsDeferred(t *testing.T) {
+func TestDeferIsNotSupported(t *testing.T) {
 	t.Parallel()
-	d := open(t)
+	d := newFixture(t)
 	for _, document := range []string{
 		`{ policies { nodes { id ... @defer { quote { id } } } } }`,
 		`{ policies { nodes { id ...a @defer(if: false) } } } fragment a on Policy { quote { id } }`,
 	} {
-		require.Equal(t, "validation_failed", d.ask(t, ask{document: document}).code(), document)
+		require.Equal(t, "validation_failed", d.send(t, graphqlRequest{document: document}).errorCode(), document)
 	}
-	require.NotContains(t, d.ask(t, ask{document: `{ __schema { directives { name } } }`}).body, "defer")
+	require.NotContains(t, d.send(t, graphqlRequest{document: `{ __schema { directives { name } } }`}).body, "defer")
 }

@@ -9,90 +9,90 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"parapet/graph/scalar"
-	"parapet/internal/visit"
+	"parapet/internal/gateway"
 	"parapet/model"
 )
 
-// overHTTP is the GraphQL over HTTP specification, draft of July 2025: one
+// httpTransport is the GraphQL over HTTP specification, draft of July 2025: one
 // operation a request, by POST, or by GET where it changes nothing.
 //
 // A subscription is answered as server-sent events, and so is anything that is
 // wanted in no other form.
-type overHTTP struct{ streams *streams }
+type httpTransport struct{ streams *streams }
 
 // Supports everything that is no other transport's.
-func (overHTTP) Supports(*http.Request) bool { return true }
+func (httpTransport) Supports(*http.Request) bool { return true }
 
 // Do answers one request.
-func (o overHTTP) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
+func (o httpTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
 	ctx := r.Context()
 	accept := r.Header.Values("Accept")
 	media, err := mediaType(accept)
-	streamed, only := wantsEvents(accept), false
+	streamed, only := acceptsEventStream(accept), false
 	if err != nil && streamed {
 		only, err = true, nil
 	}
 	if err == nil {
-		err = allowed(w, r.Method)
+		err = checkMethod(w, r.Method)
 	}
 	if err != nil {
-		refuse(ctx, w, media, err)
+		writeError(ctx, w, media, err)
 		return
 	}
-	asked, err := read(r)
-	defer asked.close()
+	asked, err := readRequest(r)
+	defer asked.closeBody()
 	if err != nil {
-		refuse(ctx, w, media, err)
+		writeError(ctx, w, media, err)
 		return
 	}
 	ctx = scalar.WithContents(ctx, asked.body)
-	release, err := o.streams.operations.acquire(reader(ctx).Actor)
+	release, err := o.streams.operations.acquireOperation(readerFrom(ctx).Actor)
 	if err != nil {
-		refuse(ctx, w, media, err)
+		writeError(ctx, w, media, err)
 		return
 	}
 	defer release()
-	operation, refusals := exec.CreateOperationContext(ctx, asked.params(r.Header))
+	operation, refusals := exec.CreateOperationContext(ctx, asked.toRawParams(r.Header))
 	ctx = graphql.WithOperationContext(ctx, operation)
 	streamed = streamed && (only || len(refusals) == 0 && operation.Operation.Operation == ast.Subscription)
 	if len(refusals) == 0 {
-		err = fits(w, r, operation.Operation, asked, streamed)
+		err = checkOperation(w, r, operation.Operation, asked, streamed)
 	}
 	switch {
 	case err != nil:
-		refuse(ctx, w, media, err)
+		writeError(ctx, w, media, err)
 		return
 	case streamed:
 		if len(refusals) == 0 && operation.Operation.Operation == ast.Subscription {
 			release() // it counts as a subscription
 		}
-		o.streams.over(ctx, w, exec, operation, refusals, reader(ctx).Actor)
+		o.streams.serveEvents(ctx, w, exec, operation, refusals, readerFrom(ctx).Actor)
 		return
 	case len(refusals) > 0:
-		write(w, media, statusOf(media, refusals), false, exec.DispatchError(ctx, refusals))
+		writeResponse(w, media, statusOf(media, refusals), false, exec.DispatchError(ctx, refusals))
 		return
 	}
-	answer(ctx, w, media, exec, operation)
+	writeResult(ctx, w, media, exec, operation)
 }
 
-// answer runs an operation and writes its response.
-func answer(ctx context.Context, w http.ResponseWriter, media string, exec graphql.GraphExecutor, operation *graphql.OperationContext) {
+// writeResult runs an operation and writes its response.
+func writeResult(ctx context.Context, w http.ResponseWriter, media string, exec graphql.GraphExecutor, operation *graphql.OperationContext) {
 	responses, inside := exec.DispatchOperation(ctx, operation)
 	response := responses(inside)
 	if err := budgetError(inside, operation); err != nil {
-		refusals := gqlerror.List{asGraphQL(err)}
-		write(w, media, statusOf(media, refusals), false, exec.DispatchError(ctx, refusals))
+		refusals := gqlerror.List{toGraphQLError(err)}
+		writeResponse(w, media, statusOf(media, refusals), false, exec.DispatchError(ctx, refusals))
 		return
 	}
-	if response == nil || visit.CallerLeft(ctx) { // the library answers nothing once the context has ended
-		refuse(ctx, w, media, context.Cause(ctx))
+	if response == nil || gateway.CallerLeft(ctx) { // the library answers nothing once the context has ended
+		writeError(ctx, w, media, context.Cause(ctx))
 		return
 	}
-	write(w, media, http.StatusOK, true, response)
+	writeResponse(w, media, http.StatusOK, true, response)
 }
 
-// allowed refuses what is neither GET nor POST.
-func allowed(w http.ResponseWriter, method string) error {
+// checkMethod refuses what is neither GET nor POST.
+func checkMethod(w http.ResponseWriter, method string) error {
 	if method == http.MethodGet || method == http.MethodHead || method == http.MethodPost {
 		return nil
 	}
@@ -100,17 +100,17 @@ func allowed(w http.ResponseWriter, method string) error {
 	return model.Fail(model.CodeMethodNotAllowed, "This address takes GET and POST.")
 }
 
-// fits refuses an operation that must not come in this way: a mutation by GET,
+// checkOperation refuses an operation that must not come in this way: a mutation by GET,
 // which anybody's link could start, a subscription where nobody listens, and a long
 // string that is not the content of an attachment.
-func fits(w http.ResponseWriter, r *http.Request, operation *ast.OperationDefinition, asked *posted, streamed bool) error {
+func checkOperation(w http.ResponseWriter, r *http.Request, operation *ast.OperationDefinition, asked *requestBody, streamed bool) error {
 	switch kind := operation.Operation; {
 	case kind == ast.Mutation && r.Method != http.MethodPost:
 		w.Header().Set("Allow", http.MethodPost)
 		return model.Fail(model.CodeMethodNotAllowed, "A mutation is sent by POST.")
 	case kind == ast.Subscription && !streamed:
 		return model.Fail(model.CodeNotAcceptable, "A subscription is answered with Accept: text/event-stream, or over a WebSocket.")
-	case attached(operation, asked.Variables) < asked.body.Contents():
+	case countAttachedContents(operation, asked.Variables) < asked.body.Contents():
 		return errTooLarge()
 	default:
 		return nil

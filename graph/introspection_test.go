@@ -47,15 +47,15 @@ func withoutDefer(data map[string]any) map[string]any {
 	return data
 }
 
-func TestIntrospectionIsTheLibrarys(t *testing.T) {
+func TestIntrospectionEqualsGqlgen(t *testing.T) {
 	t.Parallel()
-	d := open(t)
+	d := newFixture(t)
 	for _, document := range []string{
 		introspectionDocument(t),
 		`{ __type(name: "Quote") { kind name fields { name args { name defaultValue } type { kind name ofType { name } } } enumValues { name } inputFields { name } ofType { name } interfaces { name } possibleTypes { name } specifiedByURL isOneOf } }`,
 		`{ __type(name: "Node") { possibleTypes { name } } order: __type(name: "Order") { enumValues(includeDeprecated: true) { name isDeprecated } } at: __type(name: "DateTime") { specifiedByURL } }`,
 		`{ __type(name: "Nobody") { name } __typename }`,
 	} {
-		require.Equal(t, withoutDefer(libraryIntrospection(t, document)), d.data(t, document, nil))
+		require.Equal(t, withoutDefer(libraryIntrospection(t, document)), d.queryData(t, document, nil))
 	}
 }

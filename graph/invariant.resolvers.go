@@ -13,25 +13,25 @@ import (
 )
 
 func (r *mutationResolver) StopReleases(ctx context.Context, input node.StopReleasesInput) (*node.StopReleasesPayload, error) {
-	return reader(ctx).StopReleases(ctx, input)
+	return readerFrom(ctx).StopReleases(ctx, input)
 }
 
 func (r *mutationResolver) ResumeReleases(ctx context.Context, input node.ResumeReleasesInput) (*node.ResumeReleasesPayload, error) {
-	return reader(ctx).ResumeReleases(ctx, input)
+	return readerFrom(ctx).ResumeReleases(ctx, input)
 }
 
 func (r *queryResolver) Invariants(ctx context.Context) ([]*node.Invariant, error) {
-	return reader(ctx).Invariants(ctx)
+	return readerFrom(ctx).Invariants(ctx)
 }
 
 func (r *queryResolver) ReleaseStops(ctx context.Context) ([]*model.ReleaseStop, error) {
-	return reader(ctx).ReleaseStops(ctx)
+	return readerFrom(ctx).ReleaseStops(ctx)
 }
 
 func (r *queryResolver) ReleaseResumptions(ctx context.Context) ([]*model.ReleaseResumption, error) {
-	return reader(ctx).ReleaseResumptions(ctx)
+	return readerFrom(ctx).ReleaseResumptions(ctx)
 }
 
 func (r *queryResolver) ReleaseResumption(ctx context.Context, id string) (*model.ReleaseResumption, error) {
-	return reader(ctx).ReleaseResumption(ctx, id)
+	return readerFrom(ctx).ReleaseResumption(ctx, id)
 }

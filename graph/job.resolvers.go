@@ -13,25 +13,25 @@ import (
 )
 
 func (r *mutationResolver) RetryJobs(ctx context.Context, input node.RetryJobsInput) (*node.JobsPayload, error) {
-	return reader(ctx).RetryJobs(ctx, input)
+	return readerFrom(ctx).RetryJobs(ctx, input)
 }
 
 func (r *mutationResolver) CancelJobs(ctx context.Context, input node.CancelJobsInput) (*node.JobsPayload, error) {
-	return reader(ctx).CancelJobs(ctx, input)
+	return readerFrom(ctx).CancelJobs(ctx, input)
 }
 
 func (r *mutationResolver) SnoozeJobs(ctx context.Context, input node.SnoozeJobsInput) (*node.JobsPayload, error) {
-	return reader(ctx).SnoozeJobs(ctx, input)
+	return readerFrom(ctx).SnoozeJobs(ctx, input)
 }
 
 func (r *queryResolver) JobCounts(ctx context.Context) ([]*model.JobCount, error) {
-	return reader(ctx).JobCounts(ctx)
+	return readerFrom(ctx).JobCounts(ctx)
 }
 
 func (r *queryResolver) FailingJobs(ctx context.Context) ([]*model.FailingJobs, error) {
-	return reader(ctx).FailingJobs(ctx)
+	return readerFrom(ctx).FailingJobs(ctx)
 }
 
 func (r *queryResolver) Jobs(ctx context.Context, first *int, after *string, filter *model.JobFilter) (*node.Connection[*node.Job], error) {
-	return reader(ctx).Jobs(ctx, first, after, filter)
+	return readerFrom(ctx).Jobs(ctx, first, after, filter)
 }

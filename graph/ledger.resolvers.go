@@ -14,9 +14,9 @@ import (
 )
 
 func (r *queryResolver) Ledger(ctx context.Context, partner *string, policyID *string, currency *string, before *time.Time, byPartner bool) ([]*model.Balance, error) {
-	return reader(ctx).Ledger(ctx, partner, policyID, currency, before, byPartner)
+	return readerFrom(ctx).Ledger(ctx, partner, policyID, currency, before, byPartner)
 }
 
 func (r *queryResolver) Statement(ctx context.Context, partner *string, policyID *string, currency *string, from *time.Time, to *time.Time) (*node.Statement, error) {
-	return reader(ctx).Statement(ctx, partner, policyID, currency, from, to)
+	return readerFrom(ctx).Statement(ctx, partner, policyID, currency, from, to)
 }

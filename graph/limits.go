@@ -32,9 +32,9 @@ type operationCounter struct {
 	counts map[string]int
 }
 
-// acquire counts one more operation until release is called, once or more often.
+// acquireOperation counts one more operation until release is called, once or more often.
 // Errors: rate_limited.
-func (c *operationCounter) acquire(actor model.Actor) (release func(), err error) {
+func (c *operationCounter) acquireOperation(actor model.Actor) (release func(), err error) {
 	caller := callerName(actor)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,7 +70,7 @@ func limitOperation(ctx context.Context, next graphql.OperationHandler) graphql.
 		return next(ctx)
 	}
 	ctx = context.WithValue(ctx, rootSlotsKey{}, make(chan struct{}, maxRootFields))
-	respond := next(budget.With(ctx, budget.New(budget.Memory)))
+	respond := next(budget.With(ctx, budget.New(budget.DefaultBytes)))
 	if graphql.GetOperationContext(ctx).Operation.Operation == ast.Mutation {
 		return respond
 	}

@@ -19,7 +19,7 @@ import (
 
 // held locks the table of quotes. It returns the number of statements that wait for the
 // table, and a function that unlocks it.
-func (d *door) held(t *testing.T) (waiting func() int, release func()) {
+func (d *fixture) held(t *testing.T) (waiting func() int, release func()) {
 	t.Helper()
 	locked, err := d.DB.Pool.Begin(t.Context())
 	require.NoError(t, err)
@@ -37,12 +37,12 @@ const listQuotes = `{ quotes(first: 1) { nodes { id } } }`
 
 func TestOperationsOfOnePartnerAtOnceAreBounded(t *testing.T) {
 	t.Parallel()
-	d := open(t, modeltest.WithConnections(24))
+	d := newFixture(t, modeltest.WithConnections(24))
 	waiting, release := d.held(t)
 	var callers sync.WaitGroup
 	statuses := make(chan int, 16)
 	for range 16 {
-		callers.Go(func() { statuses <- d.ask(t, ask{document: listQuotes}).status })
+		callers.Go(func() { statuses <- d.send(t, graphqlRequest{document: listQuotes}).status })
 	}
 	require.Eventually(t, func() bool { return waiting() == 16 }, time.Minute, 5*time.Millisecond)
 
@@ -50,52 +50,52 @@ func TestOperationsOfOnePartnerAtOnceAreBounded(t *testing.T) {
 	require.Equal(t, http.StatusTooManyRequests, recorder.Code, recorder.Body)
 	require.Contains(t, recorder.Body.String(), `"code":"rate_limited"`)
 	require.Equal(t, "1", recorder.Header().Get("Retry-After"))
-	require.Empty(t, d.ask(t, ask{as: "globex", document: `{ viewer { name } }`}).Errors, "another partner is not concerned")
+	require.Empty(t, d.send(t, graphqlRequest{as: "globex", document: `{ viewer { name } }`}).Errors, "another partner is not concerned")
 
 	release()
 	callers.Wait()
 	for range 16 {
 		require.Equal(t, http.StatusOK, <-statuses)
 	}
-	require.Empty(t, d.ask(t, ask{document: listQuotes}).Errors, "every place is free again")
+	require.Empty(t, d.send(t, graphqlRequest{document: listQuotes}).Errors, "every place is free again")
 }
 
 // Operations over a socket are counted with the others; subscriptions are not.
 func TestOperationsOverASocketAreBoundedToo(t *testing.T) {
 	t.Parallel()
-	s := serve(t, graph.Streams{})
+	s := newServedFixture(t, graph.Streams{})
 	waiting, release := s.held(t)
-	c := s.dial(t, "acme")
+	c := s.dialSocket(t, "acme")
 	for i := range 3 {
-		c.say(fmt.Sprintf(`{"id":"s%d","type":"subscribe","payload":{"query":"subscription { events { sequence } }"}}`, i))
+		c.sendMessage(fmt.Sprintf(`{"id":"s%d","type":"subscribe","payload":{"query":"subscription { events { sequence } }"}}`, i))
 	}
 	for i := range 16 {
-		c.say(fmt.Sprintf(`{"id":"q%d","type":"subscribe","payload":{"query":%q}}`, i, listQuotes))
+		c.sendMessage(fmt.Sprintf(`{"id":"q%d","type":"subscribe","payload":{"query":%q}}`, i, listQuotes))
 	}
-	c.say(fmt.Sprintf(`{"id":"more","type":"subscribe","payload":{"query":%q}}`, listQuotes))
-	refused := c.hear()
+	c.sendMessage(fmt.Sprintf(`{"id":"more","type":"subscribe","payload":{"query":%q}}`, listQuotes))
+	refused := c.readMessage()
 	require.Equal(t, "more", refused.ID, string(refused.Payload))
 	require.Contains(t, string(refused.Payload), "rate_limited")
 	require.Eventually(t, func() bool { return waiting() > 0 }, time.Minute, 5*time.Millisecond)
 	release()
 	for range 32 { // a next and a complete of each
-		require.Contains(t, c.hear().ID, "q")
+		require.Contains(t, c.readMessage().ID, "q")
 	}
-	c.say(fmt.Sprintf(`{"id":"again","type":"subscribe","payload":{"query":%q}}`, listQuotes))
-	require.Equal(t, "next", c.hear().Type)
+	c.sendMessage(fmt.Sprintf(`{"id":"again","type":"subscribe","payload":{"query":%q}}`, listQuotes))
+	require.Equal(t, "next", c.readMessage().Type)
 }
 
 func TestSubscriptionsDoNotCountAsOperations(t *testing.T) {
 	t.Parallel()
-	s := serve(t, graph.Streams{})
+	s := newServedFixture(t, graph.Streams{})
 	for range 17 {
-		s.listen(t, "acme", `subscription { events { sequence } }`)
+		s.openEventStream(t, "acme", `subscription { events { sequence } }`)
 	}
-	require.Empty(t, s.ask(t, ask{document: `{ viewer { name } }`}).Errors)
+	require.Empty(t, s.send(t, graphqlRequest{document: `{ viewer { name } }`}).Errors)
 }
 
 // post sends a document under a context of its own.
-func (d *door) post(ctx context.Context, t *testing.T, accept, document string) *httptest.ResponseRecorder {
+func (d *fixture) post(ctx context.Context, t *testing.T, accept, document string) *httptest.ResponseRecorder {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"query": document})
 	require.NoError(t, err)
@@ -108,7 +108,7 @@ func (d *door) post(ctx context.Context, t *testing.T, accept, document string) 
 
 func TestWorkStopsWhenTheCallerLeaves(t *testing.T) {
 	t.Parallel()
-	d := open(t, modeltest.WithConnections(24))
+	d := newFixture(t, modeltest.WithConnections(24))
 	waiting, release := d.held(t)
 	ctx, leave := context.WithCancel(t.Context())
 	var callers sync.WaitGroup
@@ -119,8 +119,8 @@ func TestWorkStopsWhenTheCallerLeaves(t *testing.T) {
 	leave()
 	callers.Wait()
 	require.Eventually(t, func() bool { return waiting() == 0 }, time.Minute, 5*time.Millisecond, "their statements are cancelled")
-	require.Empty(t, d.ask(t, ask{document: `{ viewer { name } }`}).Errors, "their places are free")
-	require.Empty(t, d.blamed)
+	require.Empty(t, d.send(t, graphqlRequest{document: `{ viewer { name } }`}).Errors, "their places are free")
+	require.Empty(t, d.loggedCauses)
 	release()
 }
 
@@ -135,8 +135,8 @@ func longMetadata() map[string]string {
 
 func TestAnswerThatIsTooLargeIsRefused(t *testing.T) {
 	t.Parallel()
-	s := serve(t, graph.Streams{})
-	request := s.Ask("quake-circle", nil)
+	s := newServedFixture(t, graph.Streams{})
+	request := s.QuoteRequest("quake-circle", nil)
 	request.Metadata = longMetadata()
 	_, err := s.Service.CreateQuote(t.Context(), s.Acme, request)
 	require.NoError(t, err)
@@ -150,20 +150,20 @@ func TestAnswerThatIsTooLargeIsRefused(t *testing.T) {
 		require.NotContains(t, refused.Body.String(), `"data"`)
 		require.Less(t, refused.Body.Len(), 1<<10)
 	}
-	require.Empty(t, s.ask(t, ask{document: answering(25)}).Errors, "2.5 MB are answered")
+	require.Empty(t, s.send(t, graphqlRequest{document: answering(25)}).Errors, "2.5 MB are answered")
 
-	c := s.dial(t, "acme")
-	c.say(fmt.Sprintf(`{"id":"1","type":"subscribe","payload":{"query":%q}}`, answering(40)))
-	heard := c.hear()
+	c := s.dialSocket(t, "acme")
+	c.sendMessage(fmt.Sprintf(`{"id":"1","type":"subscribe","payload":{"query":%q}}`, answering(40)))
+	heard := c.readMessage()
 	require.Equal(t, "error", heard.Type)
 	require.Contains(t, string(heard.Payload), "query_too_costly")
-	require.Empty(t, s.blamed)
+	require.Empty(t, s.loggedCauses)
 }
 
 func TestMutationWhoseAnswerIsTooLargeSaysThatItWasCarriedOut(t *testing.T) {
 	t.Parallel()
-	d := open(t)
-	got := d.ask(t, ask{
+	d := newFixture(t)
+	got := d.send(t, graphqlRequest{
 		document:  "mutation($in: CreateQuoteInput!) { large: createQuote(input: $in) { quote " + aliases(40, "metadata") + " } more: createQuote(input: $in) { quote { id } } }",
 		variables: map[string]any{"in": map[string]any{"product": "quake-circle", "context": map[string]any{"partner": "acme"}, "metadata": longMetadata()}},
 	})
@@ -173,5 +173,5 @@ func TestMutationWhoseAnswerIsTooLargeSaysThatItWasCarriedOut(t *testing.T) {
 	require.Contains(t, got.Errors[0].Message, "was carried out")
 	require.NotContains(t, got.Errors[1].Message, "was carried out")
 	require.Equal(t, "query_too_costly", got.Errors[1].Extensions.Code)
-	require.EqualValues(t, 1, dig(t, d.data(t, `{ quotes { totalCount } }`, nil), "quotes", "totalCount"))
+	require.EqualValues(t, 1, dig(t, d.queryData(t, `{ quotes { totalCount } }`, nil), "quotes", "totalCount"))
 }

@@ -5,55 +5,55 @@ import (
 	"sync"
 )
 
-// kept remembers what was used last, within a weight. It may be used by many at
+// lruCache remembers what was used last, within a weight. It may be used by many at
 // once.
-type kept[V any] struct {
-	most int
+type lruCache[V any] struct {
+	maxWeight int
 
-	mu     sync.Mutex
-	weight int
-	order  *list.List // the last used first
-	places map[string]*list.Element
+	mu      sync.Mutex
+	weight  int
+	order   *list.List // the last used first
+	entries map[string]*list.Element
 }
 
-type keeping[V any] struct {
+type lruEntry[V any] struct {
 	key    string
 	value  V
 	weight int
 }
 
-func keep[V any](most int) *kept[V] {
-	return &kept[V]{most: most, order: list.New(), places: map[string]*list.Element{}}
+func newLRUCache[V any](most int) *lruCache[V] {
+	return &lruCache[V]{maxWeight: most, order: list.New(), entries: map[string]*list.Element{}}
 }
 
-func (k *kept[V]) get(key string) (value V, found bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	place, found := k.places[key]
+func (c *lruCache[V]) get(key string) (value V, found bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	place, found := c.entries[key]
 	if !found {
 		return value, false
 	}
-	k.order.MoveToFront(place)
-	return place.Value.(*keeping[V]).value, true
+	c.order.MoveToFront(place)
+	return place.Value.(*lruEntry[V]).value, true
 }
 
 // add lets go of what was used longest ago until there is room. What weighs more
 // than a sixteenth of everything is not worth it.
-func (k *kept[V]) add(key string, value V, weight int) {
-	if weight > k.most/16 {
+func (c *lruCache[V]) add(key string, value V, weight int) {
+	if weight > c.maxWeight/16 {
 		return
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if place, found := k.places[key]; found {
-		k.order.MoveToFront(place)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if place, found := c.entries[key]; found {
+		c.order.MoveToFront(place)
 		return
 	}
-	k.places[key] = k.order.PushFront(&keeping[V]{key, value, weight})
-	for k.weight += weight; k.weight > k.most; {
-		last := k.order.Back()
-		old := k.order.Remove(last).(*keeping[V])
-		delete(k.places, old.key)
-		k.weight -= old.weight
+	c.entries[key] = c.order.PushFront(&lruEntry[V]{key, value, weight})
+	for c.weight += weight; c.weight > c.maxWeight; {
+		last := c.order.Back()
+		old := c.order.Remove(last).(*lruEntry[V])
+		delete(c.entries, old.key)
+		c.weight -= old.weight
 	}
 }

@@ -13,25 +13,25 @@ import (
 )
 
 func (r *mutationResolver) DeclareMoratorium(ctx context.Context, input node.DeclareMoratoriumInput) (*node.MoratoriumPayload, error) {
-	return reader(ctx).DeclareMoratorium(ctx, input)
+	return readerFrom(ctx).DeclareMoratorium(ctx, input)
 }
 
 func (r *mutationResolver) LiftMoratorium(ctx context.Context, input node.LiftMoratoriumInput) (*node.MoratoriumPayload, error) {
-	return reader(ctx).LiftMoratorium(ctx, input)
+	return readerFrom(ctx).LiftMoratorium(ctx, input)
 }
 
 func (r *mutationResolver) SetMoratoriumRule(ctx context.Context, input node.SetMoratoriumRuleInput) (*node.SetMoratoriumRulePayload, error) {
-	return reader(ctx).SetMoratoriumRule(ctx, input)
+	return readerFrom(ctx).SetMoratoriumRule(ctx, input)
 }
 
 func (r *queryResolver) Moratorium(ctx context.Context, id string) (*node.Moratorium, error) {
-	return reader(ctx).Moratorium(ctx, id)
+	return readerFrom(ctx).Moratorium(ctx, id)
 }
 
 func (r *queryResolver) Moratoria(ctx context.Context, first *int, after *string, filter *node.MoratoriumFilter, order *string) (*node.Connection[*node.Moratorium], error) {
-	return reader(ctx).Moratoria(ctx, first, after, filter, order)
+	return readerFrom(ctx).Moratoria(ctx, first, after, filter, order)
 }
 
 func (r *queryResolver) MoratoriumRules(ctx context.Context) ([]*wire.MoratoriumRule, error) {
-	return reader(ctx).MoratoriumRules(ctx)
+	return readerFrom(ctx).MoratoriumRules(ctx)
 }

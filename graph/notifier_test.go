@@ -11,19 +11,19 @@ import (
 
 // However many listen, nobody asks the database while nothing happens but the one
 // who listens for all of them.
-func TestWhoeverListensCostsNothing(t *testing.T) {
+func TestIdleSubscriptionsRunNoQueries(t *testing.T) {
 	t.Parallel()
 	const many = 40
-	d := open(t)
+	d := newFixture(t)
 	d.Quote("rain-excess", nil)
-	d.relay(t)
-	counted, statements := d.counted(t)
-	s := serveOn(t, counted, graph.Config{})
-	var all []*listener
+	d.relayEvents(t)
+	counted, statements := d.countStatementsOf(t)
+	s := newServedFixtureOn(t, counted, graph.Config{})
+	var all []*eventReader
 	for range many {
-		l := s.listen(t, "acme", `subscription { events { sequence } }`)
-		first, _ := l.next()
-		require.EqualValues(t, 1, first.sequence(t))
+		l := s.openEventStream(t, "acme", `subscription { events { sequence } }`)
+		first, _ := l.nextEvent()
+		require.EqualValues(t, 1, first.eventSequence(t))
 		all = append(all, l)
 	}
 	quiet := func() {
@@ -38,10 +38,10 @@ func TestWhoeverListensCostsNothing(t *testing.T) {
 	quiet()
 	before := statements.n.Load()
 	d.Quote("rain-excess", nil) // over connections that nobody counts
-	d.relay(t)
+	d.relayEvents(t)
 	for _, l := range all {
-		second, _ := l.next()
-		require.EqualValues(t, 2, second.sequence(t))
+		second, _ := l.nextEvent()
+		require.EqualValues(t, 2, second.eventSequence(t))
 	}
 	quiet()
 	const heads, each = 1, 4 // to see that there is news, and to read it until nothing follows

@@ -28,10 +28,10 @@ func nulls(s *ast.Schema, of *ast.Type) any {
 }
 
 // Clients of generated types send null for what their program left out.
-func TestNullIsWhatIsLeftOut(t *testing.T) {
+func TestNullEqualsAbsent(t *testing.T) {
 	t.Parallel()
-	d, s := open(t), schema(t)
-	d.Cover("quake-circle", nil)
+	d, s := newFixture(t), loadCommittedSchema(t)
+	d.QuoteAndBind("quake-circle", nil)
 	asked := 0
 	for _, field := range s.Query.Fields {
 		filter := field.Arguments.ForName("filter")
@@ -53,32 +53,32 @@ func TestNullIsWhatIsLeftOut(t *testing.T) {
 		if all, _ := variables["filter"].(map[string]any); len(all) == 0 {
 			delete(variables, "filter") // all it has has a default, which null is not
 		}
-		all := d.dataAs(t, who, "{ "+field.Name+" { totalCount } }", nil)
-		require.Equal(t, all, d.dataAs(t, who, document, variables), field.Name)
+		all := d.queryDataAs(t, who, "{ "+field.Name+" { totalCount } }", nil)
+		require.Equal(t, all, d.queryDataAs(t, who, document, variables), field.Name)
 	}
 	require.Greater(t, asked, 8)
 }
 
-func TestNullIsNoneOfSeveral(t *testing.T) {
+func TestNullListElementsAreRejected(t *testing.T) {
 	t.Parallel()
-	d := open(t)
-	policy := d.Cover("quake-circle", nil)
+	d := newFixture(t)
+	policy := d.QuoteAndBind("quake-circle", nil)
 	quake := map[string]any{"id": nil, "sourceEvent": nil, "asIf": map[string]any{
 		"earthquake": map[string]any{"location": map[string]any{"latitude": 0, "longitude": 0}, "magnitude": "5.5", "depthKm": nil, "at": nil}, "storm": nil, "rain": nil,
 	}}
-	explained := d.data(t, `query($id: ID!, $of: OccurrenceRefInput!) { explain(policyId: $id, occurrence: $of) { met } }`, map[string]any{"id": policy.ID, "of": quake})
+	explained := d.queryData(t, `query($id: ID!, $of: OccurrenceRefInput!) { explain(policyId: $id, occurrence: $of) { met } }`, map[string]any{"id": policy.ID, "of": quake})
 	require.Equal(t, map[string]any{"explain": map[string]any{"met": false}}, explained)
 
 	claim := map[string]any{"policyId": policy.ID, "origin": nil, "observationId": nil, "sourceEvent": nil, "occurredAt": nil, "description": nil, "requestedAmount": nil}
-	opened := d.data(t, `mutation($in: OpenClaimInput!) { openClaim(input: $in) { claim { origin description } } }`, map[string]any{"in": claim})
+	opened := d.queryData(t, `mutation($in: OpenClaimInput!) { openClaim(input: $in) { claim { origin description } } }`, map[string]any{"in": claim})
 	require.Equal(t, map[string]any{"openClaim": map[string]any{"claim": map[string]any{"origin": "APPROVAL", "description": nil}}}, opened)
 }
 
 // A null that is taken for false would do what was to be tried dry.
-func TestNullIsNotFalse(t *testing.T) {
+func TestNullBooleanIsRejected(t *testing.T) {
 	t.Parallel()
-	d := open(t)
+	d := newFixture(t)
 	dry := `mutation($d: Boolean = true) { cancelJobs(input: {filter: {kind: "sweep"}, reason: "r", dryRun: $d}) { changed } }`
-	require.Equal(t, "validation_failed", d.ask(t, ask{as: "operator", document: dry, variables: map[string]any{"d": nil}}).code())
-	d.data(t, `query($d: Boolean) { __type(name: "Job") { kind name fields(includeDeprecated: $d) { name } } }`, nil)
+	require.Equal(t, "validation_failed", d.send(t, graphqlRequest{as: "operator", document: dry, variables: map[string]any{"d": nil}}).errorCode())
+	d.queryData(t, `query($d: Boolean) { __type(name: "Job") { kind name fields(includeDeprecated: $d) { name } } }`, nil)
 }

@@ -12,9 +12,9 @@ import (
 )
 
 func (r *mutationResolver) RecordObservations(ctx context.Context, input node.RecordObservationsInput) (*node.RecordObservationsPayload, error) {
-	return reader(ctx).RecordObservations(ctx, input)
+	return readerFrom(ctx).RecordObservations(ctx, input)
 }
 
 func (r *mutationResolver) RehearseObservations(ctx context.Context, input node.RecordObservationsInput) (*node.RecordObservationsPayload, error) {
-	return reader(ctx).RehearseObservations(ctx, input)
+	return readerFrom(ctx).RehearseObservations(ctx, input)
 }

@@ -13,25 +13,25 @@ import (
 )
 
 func (r *queryResolver) Occurrence(ctx context.Context, id string) (*node.Occurrence, error) {
-	return reader(ctx).Occurrence(ctx, id)
+	return readerFrom(ctx).Occurrence(ctx, id)
 }
 
-func (r *queryResolver) Occurrences(ctx context.Context, first *int, after *string, filter *node.HappenedFilter, order *string) (*node.Connection[*node.Occurrence], error) {
-	return reader(ctx).Occurrences(ctx, first, after, filter, order)
+func (r *queryResolver) Occurrences(ctx context.Context, first *int, after *string, filter *node.HazardFilter, order *string) (*node.Connection[*node.Occurrence], error) {
+	return readerFrom(ctx).Occurrences(ctx, first, after, filter, order)
 }
 
 func (r *queryResolver) Observation(ctx context.Context, id string) (*node.Observation, error) {
-	return reader(ctx).Observation(ctx, id)
+	return readerFrom(ctx).Observation(ctx, id)
 }
 
-func (r *queryResolver) Observations(ctx context.Context, first *int, after *string, filter *node.HappenedFilter, order *string) (*node.Connection[*node.Observation], error) {
-	return reader(ctx).Observations(ctx, first, after, filter, order)
+func (r *queryResolver) Observations(ctx context.Context, first *int, after *string, filter *node.HazardFilter, order *string) (*node.Connection[*node.Observation], error) {
+	return readerFrom(ctx).Observations(ctx, first, after, filter, order)
 }
 
-func (r *queryResolver) Exposure(ctx context.Context, occurrence model.AsIf, partner *string, product *string, currency *string) (*node.Exposure, error) {
-	return reader(ctx).Exposure(ctx, occurrence, partner, product, currency)
+func (r *queryResolver) Exposure(ctx context.Context, occurrence model.WhatIf, partner *string, product *string, currency *string) (*node.Exposure, error) {
+	return readerFrom(ctx).Exposure(ctx, occurrence, partner, product, currency)
 }
 
 func (r *queryResolver) Explain(ctx context.Context, policyID string, occurrence model.OccurrenceRef) (*node.Explanation, error) {
-	return reader(ctx).Explain(ctx, policyID, occurrence)
+	return readerFrom(ctx).Explain(ctx, policyID, occurrence)
 }

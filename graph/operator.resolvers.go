@@ -12,25 +12,25 @@ import (
 )
 
 func (r *mutationResolver) CancelPolicy(ctx context.Context, input node.CancelPolicyInput) (*node.CancelPolicyPayload, error) {
-	return reader(ctx).CancelPolicy(ctx, input)
+	return readerFrom(ctx).CancelPolicy(ctx, input)
 }
 
 func (r *mutationResolver) DecideClaim(ctx context.Context, input node.DecideClaimInput) (*node.ClaimPayload, error) {
-	return reader(ctx).DecideClaim(ctx, input)
+	return readerFrom(ctx).DecideClaim(ctx, input)
 }
 
 func (r *mutationResolver) WithdrawClaim(ctx context.Context, input node.WithdrawClaimInput) (*node.ClaimPayload, error) {
-	return reader(ctx).WithdrawClaim(ctx, input)
+	return readerFrom(ctx).WithdrawClaim(ctx, input)
 }
 
 func (r *mutationResolver) BlockPayout(ctx context.Context, input node.BlockPayoutInput) (*node.PayoutPayload, error) {
-	return reader(ctx).BlockPayout(ctx, input)
+	return readerFrom(ctx).BlockPayout(ctx, input)
 }
 
 func (r *mutationResolver) UnblockPayout(ctx context.Context, input node.UnblockPayoutInput) (*node.PayoutPayload, error) {
-	return reader(ctx).UnblockPayout(ctx, input)
+	return readerFrom(ctx).UnblockPayout(ctx, input)
 }
 
 func (r *mutationResolver) PublishProduct(ctx context.Context, input node.PublishProductInput) (*node.PublishProductPayload, error) {
-	return reader(ctx).PublishProduct(ctx, input)
+	return readerFrom(ctx).PublishProduct(ctx, input)
 }

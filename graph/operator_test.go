@@ -18,18 +18,18 @@ func operatorsOnly(s *ast.Schema) map[string]string {
 	for keyword, root := range map[string]*ast.Definition{"query": s.Query, "mutation": s.Mutation} {
 		for _, field := range root.Fields {
 			if strings.Contains(strings.Join(strings.Fields(field.Description), " "), "Scope operator") {
-				all[field.Name] = place{field: field, way: keyword + " { ", depth: 1}.document(writing{schema: s})
+				all[field.Name] = fieldPlace{field: field, way: keyword + " { ", depth: 1}.document(documentWriter{schema: s})
 			}
 		}
 	}
 	return all
 }
 
-func TestOperatorsMutationsAreTheirs(t *testing.T) {
+func TestOperatorMutationsRequireOperator(t *testing.T) {
 	t.Parallel()
-	d := open(t)
-	before := d.Rows()
-	documents := operatorsOnly(schema(t))
+	d := newFixture(t)
+	before := d.CountRows()
+	documents := operatorsOnly(loadCommittedSchema(t))
 	for _, verb := range []string{
 		"decideClaim", "publishProduct", "registerPartner", "disablePartner", "enablePartner", "blockPayout", "unblockPayout",
 		"approvePayout", "releasePayout", "resolvePayout", "settlePayoutExternally", "reconcile", "closeFinding", "setCapacity", "declareMoratorium", "liftMoratorium", "setMoratoriumRule", "adoptRail",
@@ -38,38 +38,38 @@ func TestOperatorsMutationsAreTheirs(t *testing.T) {
 	}
 	for name, document := range documents {
 		for _, who := range []string{"acme", "globex", "source", "nobody"} {
-			got := d.ask(t, ask{as: who, document: document})
+			got := d.send(t, graphqlRequest{as: who, document: document})
 			require.Len(t, got.Errors, 1, name)
-			require.Equal(t, "insufficient_scope", got.code(), name)
+			require.Equal(t, "insufficient_scope", got.errorCode(), name)
 			require.Equal(t, 403, got.Errors[0].Extensions.Status, name)
 		}
 	}
-	require.Equal(t, before, d.Rows())
+	require.Equal(t, before, d.CountRows())
 }
 
 func TestPartnersOverGraphQL(t *testing.T) {
 	t.Parallel()
-	d := open(t)
+	d := newFixture(t)
 	register := `mutation($in: RegisterPartnerInput!) { registerPartner(input: $in) { clientMutationId partner { slug name status version } } }`
 	in := map[string]any{"in": map[string]any{"slug": "initech", "name": "Initech", "clientMutationId": "m1"}}
-	made := d.dataAs(t, "operator", register, in)["registerPartner"]
+	made := d.queryDataAs(t, "operator", register, in)["registerPartner"]
 	require.Equal(t, map[string]any{"slug": "initech", "name": "Initech", "status": "ENABLED", "version": 1.0}, made.(map[string]any)["partner"])
-	require.Equal(t, made, d.dataAs(t, "operator", register, in)["registerPartner"], "sent again")
+	require.Equal(t, made, d.queryDataAs(t, "operator", register, in)["registerPartner"], "sent again")
 
 	switched := func(verb, slug string) any {
 		document := fmt.Sprintf(`mutation { %s(input: {slug: %q, reason: "The contract ended."}) { partner { status } } }`, verb, slug)
-		return d.dataAs(t, "operator", document, nil)[verb].(map[string]any)["partner"].(map[string]any)["status"]
+		return d.queryDataAs(t, "operator", document, nil)[verb].(map[string]any)["partner"].(map[string]any)["status"]
 	}
-	quote := ask{document: `mutation { createQuote(input: {product: "quake-circle", context: {partner: "acme"}}) { quote { id } } }`}
+	quote := graphqlRequest{document: `mutation { createQuote(input: {product: "quake-circle", context: {partner: "acme"}}) { quote { id } } }`}
 	require.Equal(t, "DISABLED", switched("disablePartner", "acme"))
-	require.Equal(t, "partner_disabled", d.ask(t, quote).code())
+	require.Equal(t, "partner_disabled", d.send(t, quote).errorCode())
 	require.Equal(t, "ENABLED", switched("enablePartner", "acme"))
-	require.Empty(t, d.ask(t, quote).Errors)
+	require.Empty(t, d.send(t, quote).Errors)
 
 	var slugs []any
 	after := any(nil)
 	for more := true; more; {
-		page := d.dataAs(t, "operator", `query($after: String) { partners(first: 2, after: $after) { totalCount edges { cursor node { slug } } nodes { slug } pageInfo { hasNextPage endCursor } } }`,
+		page := d.queryDataAs(t, "operator", `query($after: String) { partners(first: 2, after: $after) { totalCount edges { cursor node { slug } } nodes { slug } pageInfo { hasNextPage endCursor } } }`,
 			map[string]any{"after": after})["partners"].(map[string]any)
 		require.EqualValues(t, 3, page["totalCount"])
 		for _, partner := range page["nodes"].([]any) {
@@ -80,38 +80,38 @@ func TestPartnersOverGraphQL(t *testing.T) {
 	}
 	require.Equal(t, []any{"acme", "globex", "initech"}, slugs)
 	for _, first := range []int{-1, 0, 101} {
-		got := d.ask(t, ask{as: "operator", document: fmt.Sprintf(`{ partners(first: %d) { nodes { slug } } }`, first)})
-		require.Equal(t, "parameter_invalid", got.code())
+		got := d.send(t, graphqlRequest{as: "operator", document: fmt.Sprintf(`{ partners(first: %d) { nodes { slug } } }`, first)})
+		require.Equal(t, "parameter_invalid", got.errorCode())
 	}
-	unknown := d.ask(t, ask{as: "operator", document: `{ partner(slug: "nobody") { slug } }`})
-	require.Equal(t, "not_found", unknown.code())
+	unknown := d.send(t, graphqlRequest{as: "operator", document: `{ partner(slug: "nobody") { slug } }`})
+	require.Equal(t, "not_found", unknown.errorCode())
 }
 
 func TestCancelPolicyOverGraphQL(t *testing.T) {
 	t.Parallel()
-	d := open(t)
-	policy := d.Cover("quake-circle", nil)
+	d := newFixture(t)
+	policy := d.QuoteAndBind("quake-circle", nil)
 	cancel := `mutation($in: CancelPolicyInput!) { cancelPolicy(input: $in) { policy { id status coverPhase cancelledAt version } } }`
 	in := func(version int64, key string) map[string]any {
 		return map[string]any{"in": map[string]any{"policyId": policy.ID, "version": version, "reason": "No premium.", "clientMutationId": key}}
 	}
-	stale := d.ask(t, ask{as: "operator", document: cancel, variables: in(2, "m1")})
-	require.Equal(t, "version_mismatch", stale.code())
+	stale := d.send(t, graphqlRequest{as: "operator", document: cancel, variables: in(2, "m1")})
+	require.Equal(t, "version_mismatch", stale.errorCode())
 	require.Equal(t, 412, stale.Errors[0].Extensions.Status)
-	cancelled := d.dataAs(t, "operator", cancel, in(1, "m2"))["cancelPolicy"].(map[string]any)["policy"].(map[string]any)
+	cancelled := d.queryDataAs(t, "operator", cancel, in(1, "m2"))["cancelPolicy"].(map[string]any)["policy"].(map[string]any)
 	require.Equal(t, "CANCELLED", cancelled["status"])
 	require.Equal(t, "ENDED", cancelled["coverPhase"])
 	require.NotNil(t, cancelled["cancelledAt"])
-	require.Equal(t, cancelled, d.dataAs(t, "operator", cancel, in(1, "m2"))["cancelPolicy"].(map[string]any)["policy"], "sent again, though the version moved on")
+	require.Equal(t, cancelled, d.queryDataAs(t, "operator", cancel, in(1, "m2"))["cancelPolicy"].(map[string]any)["policy"], "sent again, though the version moved on")
 
-	wrong := d.ask(t, ask{as: "operator", document: `mutation { cancelPolicy(input: {policyId: "pol_x", reason: " "}) { policy { id } } }`})
+	wrong := d.send(t, graphqlRequest{as: "operator", document: `mutation { cancelPolicy(input: {policyId: "pol_x", reason: " "}) { policy { id } } }`})
 	require.Equal(t, []model.FieldError{{Pointer: "/input/reason", Code: "length", Detail: "Write 1 to 2000 characters, not white space alone."}}, wrong.Errors[0].Extensions.Errors)
 }
 
 func TestRecordObservationsOverGraphQL(t *testing.T) {
 	t.Parallel()
-	d := open(t)
-	policy := d.Cover("quake-circle", nil)
+	d := newFixture(t)
+	policy := d.QuoteAndBind("quake-circle", nil)
 	quake := map[string]any{
 		"source": "usgs", "sourceEventId": "us1", "kind": "EARTHQUAKE", "occurredAt": d.Now(), "stage": "FINAL",
 		"location": map[string]any{"latitude": 23.9, "longitude": 121.6},
@@ -121,25 +121,25 @@ func TestRecordObservationsOverGraphQL(t *testing.T) {
 	in := map[string]any{"in": map[string]any{"observations": []any{quake, map[string]any{
 		"source": "usgs", "sourceEventId": "us2", "kind": "EARTHQUAKE", "occurredAt": d.Now(), "stage": "FINAL", "measures": []any{},
 	}}}}
-	refused := d.ask(t, ask{as: "operator", document: record, variables: in})
-	require.Equal(t, "insufficient_scope", refused.code(), "an operator needs the scope too")
+	refused := d.send(t, graphqlRequest{as: "operator", document: record, variables: in})
+	require.Equal(t, "insufficient_scope", refused.errorCode(), "an operator needs the scope too")
 	d.Operator.Scopes = append(d.Operator.Scopes, model.ScopeObservationsWrite)
-	results := d.dataAs(t, "operator", record, in)["recordObservations"].(map[string]any)["results"].([]any)
+	results := d.queryDataAs(t, "operator", record, in)["recordObservations"].(map[string]any)["results"].([]any)
 	require.Equal(t, "CREATED", results[0].(map[string]any)["result"])
 	require.Equal(t, "REJECTED", results[1].(map[string]any)["result"])
 	require.Len(t, results[1].(map[string]any)["errors"], 3)
-	d.Work()
+	d.RunJobs()
 	require.Equal(t, "approved", d.OnlyClaim(policy).Status)
 
 	retraction := map[string]any{"source": "usgs", "sourceEventId": "us1", "kind": "EARTHQUAKE", "stage": "RETRACTED"}
-	withdrawn := d.dataAs(t, "operator", record, map[string]any{"in": map[string]any{"observations": []any{retraction}}})["recordObservations"].(map[string]any)["results"].([]any)
+	withdrawn := d.queryDataAs(t, "operator", record, map[string]any{"in": map[string]any{"observations": []any{retraction}}})["recordObservations"].(map[string]any)["results"].([]any)
 	require.Equal(t, "REVISED", withdrawn[0].(map[string]any)["result"])
-	d.Work()
+	d.RunJobs()
 	require.Equal(t, "compliance_hold", *d.OnlyClaim(policy).Payouts[0].BlockedReason)
-	track := d.ask(t, ask{as: "operator", document: record, variables: map[string]any{"in": map[string]any{"finalTrack": true, "observations": []any{quake}}}})
+	track := d.send(t, graphqlRequest{as: "operator", document: record, variables: map[string]any{"in": map[string]any{"finalTrack": true, "observations": []any{quake}}}})
 	require.Equal(t, "/input/finalTrack", track.Errors[0].Extensions.Errors[0].Pointer)
 
 	quake["measures"] = append(quake["measures"].([]any), map[string]any{"name": "depth", "value": "1", "unit": "km"})
-	twice := d.ask(t, ask{as: "operator", document: record, variables: in})
+	twice := d.send(t, graphqlRequest{as: "operator", document: record, variables: in})
 	require.Equal(t, "/input/observations/0/measures/2/name", twice.Errors[0].Extensions.Errors[0].Pointer)
 }

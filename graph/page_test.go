@@ -30,9 +30,9 @@ func TestSandboxExamplesAreValid(t *testing.T) {
 	}
 }
 
-func TestBrowsersAreSentToThePage(t *testing.T) {
+func TestBrowsersAreRedirectedToSandbox(t *testing.T) {
 	t.Parallel()
-	d := open(t).with(t, graph.Config{Page: "/sandbox"})
+	d := newFixture(t).newHandlerWith(t, graph.Config{SandboxPath: "/sandbox"})
 	const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 	for _, c := range []struct {
 		method, address, accept string

@@ -33,9 +33,9 @@ func readApart(t *testing.T) map[string]bool {
 }
 
 // A field that may not be null takes everything around it along when it fails.
-func TestWhatFailsAloneIsNullable(t *testing.T) {
+func TestFieldsThatMayFailAreNullable(t *testing.T) {
 	t.Parallel()
-	s := schema(t)
+	s := loadCommittedSchema(t)
 	for _, root := range []*ast.Definition{s.Query, s.Mutation} {
 		for _, field := range root.Fields {
 			require.False(t, field.Type.NonNull && !strings.HasPrefix(field.Name, "__"), "%s.%s", root.Name, field.Name)
@@ -52,8 +52,8 @@ func TestWhatFailsAloneIsNullable(t *testing.T) {
 	}
 }
 
-// partial is what was answered beside errors.
-func (a answer) partial(t *testing.T) map[string]map[string]any {
+// requirePartial is what was answered beside errors.
+func (a response) requirePartial(t *testing.T) map[string]map[string]any {
 	t.Helper()
 	require.NotEmpty(t, a.Errors, a.body)
 	require.Equal(t, 200, a.status, a.body)
@@ -62,14 +62,14 @@ func (a answer) partial(t *testing.T) map[string]map[string]any {
 	return data
 }
 
-func TestMutationsFailAlone(t *testing.T) {
+func TestFailedMutationDoesNotAffectOthers(t *testing.T) {
 	t.Parallel()
-	d := open(t)
-	out := d.ask(t, ask{document: `mutation {
+	d := newFixture(t)
+	out := d.send(t, graphqlRequest{document: `mutation {
 		before: rotateWebhookSecret(input: {webhookEndpointId: "whe_01h455vb4pex5vsknk084sn02q"}) { secret }
 		made: createWebhookEndpoint(input: {url: "https://partner.example/hooks"}) { secret webhookEndpoint { id deliveries(first: 0) { totalCount } } }
 		after: addMessage(input: {claimId: "clm_01h455vb4pex5vsknk084sn02q", body: "When?"}) { message { id } } }`})
-	data := out.partial(t)
+	data := out.requirePartial(t)
 	require.Nil(t, data["before"])
 	require.Nil(t, data["after"])
 	require.Contains(t, data["made"]["secret"], "whsec_")
@@ -79,16 +79,16 @@ func TestMutationsFailAlone(t *testing.T) {
 		paths = append(paths, e.Path)
 	}
 	require.ElementsMatch(t, [][]any{{"before"}, {"made", "webhookEndpoint", "deliveries"}, {"after"}}, paths)
-	require.Len(t, d.data(t, `{ webhookEndpoints { nodes { id } } }`, nil)["webhookEndpoints"].(map[string]any)["nodes"], 1)
+	require.Len(t, d.queryData(t, `{ webhookEndpoints { nodes { id } } }`, nil)["webhookEndpoints"].(map[string]any)["nodes"], 1)
 }
 
-func TestRelationsFailAlone(t *testing.T) {
+func TestFailedRelationDoesNotAffectOthers(t *testing.T) {
 	t.Parallel()
-	d := open(t)
-	policy := d.shaken(t, 1)[0]
+	d := newFixture(t)
+	policy := d.observeQuake(t, 1)[0]
 	d.Acme.Scopes = []model.Scope{model.ScopePoliciesRead}
-	out := d.ask(t, ask{document: `{ policies { nodes { id limit { amount } quote { id } claims { nodes { id } } } } quotes { nodes { id } } viewer { name } }`})
-	data := out.partial(t)
+	out := d.send(t, graphqlRequest{document: `{ policies { nodes { id limit { amount } quote { id } claims { nodes { id } } } } quotes { nodes { id } } viewer { name } }`})
+	data := out.requirePartial(t)
 	require.NotNil(t, data["viewer"])
 	require.Nil(t, data["quotes"])
 	card := data["policies"]["nodes"].([]any)[0].(map[string]any)
@@ -104,18 +104,18 @@ func TestRelationsFailAlone(t *testing.T) {
 // Where nothing is, a list says so: null would be taken for a failure.
 func TestEmptyListsAreNotNull(t *testing.T) {
 	t.Parallel()
-	d, s := open(t), schema(t)
+	d, s := newFixture(t), loadCommittedSchema(t)
 	asked := 0
 	for _, field := range s.Query.Fields {
 		if field.Type.Elem == nil || strings.Contains(strings.ToLower(field.Name), "job") || len(field.Arguments) > 0 && field.Arguments[0].Type.NonNull {
 			continue
 		}
 		asked++
-		got := d.dataAs(t, "operator", "{ "+field.Name+" { __typename } }", nil)
+		got := d.queryDataAs(t, "operator", "{ "+field.Name+" { __typename } }", nil)
 		require.IsType(t, []any{}, got[field.Name], field.Name)
 	}
 	require.Greater(t, asked, 4)
-	got := d.data(t, `{ portfolio { book { lines { currency } } claimsByStatus { count } payoutsByStatus { count } series { currency } doubt { count } }
+	got := d.queryData(t, `{ portfolio { book { lines { currency } } claimsByStatus { count } payoutsByStatus { count } series { currency } doubt { count } }
 		statement(from: "2026-01-01T00:00:00Z", to: "2026-02-01T00:00:00Z") { opening { entries } closing { entries } } }`, nil)
 	for _, within := range []string{"portfolio", "statement"} {
 		for name, list := range got[within].(map[string]any) {

@@ -13,21 +13,21 @@ import (
 )
 
 func (r *mutationResolver) RegisterPartner(ctx context.Context, input node.RegisterPartnerInput) (*node.PartnerPayload, error) {
-	return reader(ctx).RegisterPartner(ctx, input)
+	return readerFrom(ctx).RegisterPartner(ctx, input)
 }
 
 func (r *mutationResolver) DisablePartner(ctx context.Context, input node.PartnerStatusInput) (*node.PartnerPayload, error) {
-	return reader(ctx).DisablePartner(ctx, input)
+	return readerFrom(ctx).DisablePartner(ctx, input)
 }
 
 func (r *mutationResolver) EnablePartner(ctx context.Context, input node.PartnerStatusInput) (*node.PartnerPayload, error) {
-	return reader(ctx).EnablePartner(ctx, input)
+	return readerFrom(ctx).EnablePartner(ctx, input)
 }
 
 func (r *queryResolver) Partner(ctx context.Context, slug string) (*wire.Partner, error) {
-	return reader(ctx).Partner(ctx, slug)
+	return readerFrom(ctx).Partner(ctx, slug)
 }
 
 func (r *queryResolver) Partners(ctx context.Context, first *int, after *string) (*node.Connection[*wire.Partner], error) {
-	return reader(ctx).Partners(ctx, first, after)
+	return readerFrom(ctx).Partners(ctx, first, after)
 }

@@ -13,9 +13,9 @@ import (
 )
 
 func (r *queryResolver) Payout(ctx context.Context, id string) (*node.Payout, error) {
-	return reader(ctx).Payout(ctx, id)
+	return readerFrom(ctx).Payout(ctx, id)
 }
 
 func (r *queryResolver) Payouts(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*node.Connection[*node.Payout], error) {
-	return reader(ctx).Payouts(ctx, first, after, filter, order)
+	return readerFrom(ctx).Payouts(ctx, first, after, filter, order)
 }

@@ -13,13 +13,13 @@ import (
 )
 
 func (r *mutationResolver) RecordPayoutMethod(ctx context.Context, input node.RecordPayoutMethodInput) (*node.RecordPayoutMethodPayload, error) {
-	return reader(ctx).RecordPayoutMethod(ctx, input)
+	return readerFrom(ctx).RecordPayoutMethod(ctx, input)
 }
 
 func (r *queryResolver) PayoutMethod(ctx context.Context, id string) (*node.PayoutMethod, error) {
-	return reader(ctx).PayoutMethod(ctx, id)
+	return readerFrom(ctx).PayoutMethod(ctx, id)
 }
 
 func (r *queryResolver) PayoutMethods(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*node.Connection[*node.PayoutMethod], error) {
-	return reader(ctx).PayoutMethods(ctx, first, after, filter, order)
+	return readerFrom(ctx).PayoutMethods(ctx, first, after, filter, order)
 }

@@ -13,13 +13,13 @@ import (
 )
 
 func (r *mutationResolver) BindPolicy(ctx context.Context, input node.BindPolicyInput) (*node.BindPolicyPayload, error) {
-	return reader(ctx).BindPolicy(ctx, input)
+	return readerFrom(ctx).BindPolicy(ctx, input)
 }
 
 func (r *queryResolver) Policy(ctx context.Context, id string) (*node.Policy, error) {
-	return reader(ctx).Policy(ctx, id)
+	return readerFrom(ctx).Policy(ctx, id)
 }
 
 func (r *queryResolver) Policies(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*node.Connection[*node.Policy], error) {
-	return reader(ctx).Policies(ctx, first, after, filter, order)
+	return readerFrom(ctx).Policies(ctx, first, after, filter, order)
 }

@@ -13,5 +13,5 @@ import (
 )
 
 func (r *queryResolver) Portfolio(ctx context.Context, partner *string, product *string, currency *string, from *time.Time, to *time.Time) (*node.Portfolio, error) {
-	return reader(ctx).Portfolio(ctx, partner, product, currency, from, to)
+	return readerFrom(ctx).Portfolio(ctx, partner, product, currency, from, to)
 }

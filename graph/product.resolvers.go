@@ -12,9 +12,9 @@ import (
 )
 
 func (r *queryResolver) Product(ctx context.Context, key string) (*node.Product, error) {
-	return reader(ctx).Product(ctx, key)
+	return readerFrom(ctx).Product(ctx, key)
 }
 
 func (r *queryResolver) Products(ctx context.Context, first *int, after *string) (*node.Connection[*node.Product], error) {
-	return reader(ctx).Products(ctx, first, after)
+	return readerFrom(ctx).Products(ctx, first, after)
 }

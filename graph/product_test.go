@@ -8,14 +8,14 @@ import (
 	"parapet/model/modeltest"
 )
 
-func TestAProductTellsItself(t *testing.T) {
+func TestProductFieldsAreReadable(t *testing.T) {
 	t.Parallel()
-	d := open(t)
+	d := newFixture(t)
 	const document = `query($key: String!) { product(key: $key) { key version title place trigger { kind unit direction } payout { shape }
 		payoutCurves { radiusShare points { index before reached } } times { quoteValidity longestTerm }
 		price { riskFactor maximumRateOnLine } currencies { code minimumLimit { amount currency } automaticUpTo { amount } }
 		contextSchema examples { name context earthquake { magnitude depthKm } storm { hour windKn } rainMm met reason index factor amount { amount currency } } } }`
-	quake := d.data(t, document, map[string]any{"key": "quake-circle"})["product"]
+	quake := d.queryData(t, document, map[string]any{"key": "quake-circle"})["product"]
 	require.EqualValues(t, 2, dig(t, quake, "version"))
 	require.Equal(t, map[string]any{"index": "6.5", "before": "0.2", "reached": "0.5"}, dig(t, quake, "payoutCurves", 0, "points", 1))
 	require.Nil(t, dig(t, quake, "payoutCurves", 0, "radiusShare"))
@@ -32,19 +32,19 @@ func TestAProductTellsItself(t *testing.T) {
 	require.Nil(t, dig(t, first, "storm"))
 	require.Equal(t, map[string]any{"amount": 49_950.0, "currency": "JPY"}, dig(t, quake, "examples", 12, "amount"))
 
-	storm := d.data(t, document, map[string]any{"key": "cyclone-circle"})["product"]
+	storm := d.queryData(t, document, map[string]any{"key": "cyclone-circle"})["product"]
 	require.Equal(t, "0.5", dig(t, storm, "payoutCurves", 0, "radiusShare"))
 	require.NotEmpty(t, dig(t, storm, "examples", 0, "storm"))
-	rain := d.data(t, document, map[string]any{"key": "rain-excess"})["product"]
+	rain := d.queryData(t, document, map[string]any{"key": "rain-excess"})["product"]
 	require.Equal(t, map[string]any{"index": "240", "before": "1", "reached": "1"}, dig(t, rain, "payoutCurves", 0, "points", 1))
 	require.NotEmpty(t, dig(t, rain, "examples", 0, "rainMm"))
 }
 
-func TestQuotesAndPoliciesKnowTheirProduct(t *testing.T) {
+func TestQuotesAndPoliciesReturnTheirProduct(t *testing.T) {
 	t.Parallel()
-	d := open(t)
-	d.Cover("quake-circle", modeltest.Context{"steps": []map[string]string{{"threshold": "8.0", "factor": "0.4"}}})
-	got := d.data(t, `{ policies { nodes { productKey product { key version title } cover { payoutCurves { points { index reached } } } quote { product { key } } } } }`, nil)
+	d := newFixture(t)
+	d.QuoteAndBind("quake-circle", modeltest.Context{"steps": []map[string]string{{"threshold": "8.0", "factor": "0.4"}}})
+	got := d.queryData(t, `{ policies { nodes { productKey product { key version title } cover { payoutCurves { points { index reached } } } quote { product { key } } } } }`, nil)
 	policy := dig(t, got, "policies", "nodes", 0)
 	require.Equal(t, map[string]any{"key": "quake-circle", "version": 2.0, "title": "Earthquake in a circle"}, dig(t, policy, "product"))
 	require.Equal(t, "quake-circle", dig(t, policy, "quote", "product", "key"))

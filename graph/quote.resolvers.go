@@ -13,13 +13,13 @@ import (
 )
 
 func (r *mutationResolver) CreateQuote(ctx context.Context, input node.CreateQuoteInput) (*node.CreateQuotePayload, error) {
-	return reader(ctx).CreateQuote(ctx, input)
+	return readerFrom(ctx).CreateQuote(ctx, input)
 }
 
 func (r *queryResolver) Quote(ctx context.Context, id string) (*node.Quote, error) {
-	return reader(ctx).Quote(ctx, id)
+	return readerFrom(ctx).Quote(ctx, id)
 }
 
 func (r *queryResolver) Quotes(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*node.Connection[*node.Quote], error) {
-	return reader(ctx).Quotes(ctx, first, after, filter, order)
+	return readerFrom(ctx).Quotes(ctx, first, after, filter, order)
 }

@@ -13,9 +13,9 @@ import (
 )
 
 func (r *mutationResolver) AdoptRail(ctx context.Context, input node.AdoptRailInput) (*node.AdoptRailPayload, error) {
-	return reader(ctx).AdoptRail(ctx, input)
+	return readerFrom(ctx).AdoptRail(ctx, input)
 }
 
 func (r *queryResolver) RailIdentities(ctx context.Context) ([]*model.KnownRail, error) {
-	return reader(ctx).RailIdentities(ctx)
+	return readerFrom(ctx).RailIdentities(ctx)
 }

@@ -13,13 +13,13 @@ import (
 )
 
 func (r *mutationResolver) Reconcile(ctx context.Context, input node.ReconcileInput) (*node.ReconcilePayload, error) {
-	return reader(ctx).Reconcile(ctx, input)
+	return readerFrom(ctx).Reconcile(ctx, input)
 }
 
 func (r *mutationResolver) CloseFinding(ctx context.Context, input node.CloseFindingInput) (*node.CloseFindingPayload, error) {
-	return reader(ctx).CloseFinding(ctx, input)
+	return readerFrom(ctx).CloseFinding(ctx, input)
 }
 
-func (r *queryResolver) Findings(ctx context.Context, closedToo bool) ([]*model.Finding, error) {
-	return reader(ctx).Findings(ctx, closedToo)
+func (r *queryResolver) Findings(ctx context.Context, closedToo bool) ([]*model.ReconciliationException, error) {
+	return readerFrom(ctx).Findings(ctx, closedToo)
 }

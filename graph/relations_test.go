@@ -28,17 +28,17 @@ import (
 
 var hualien = hazard.Point{Latitude: 23.98, Longitude: 121.6}
 
-// shaken binds so many policies and pays each for a quake.
-func (d *door) shaken(t *testing.T, policies int) []*wire.Policy {
+// observeQuake binds so many policies and pays each for a quake.
+func (d *fixture) observeQuake(t *testing.T, policies int) []*wire.Policy {
 	t.Helper()
 	var bound []*wire.Policy
 	for range policies {
-		bound = append(bound, d.Cover("quake-circle", modeltest.Context{"location": map[string]any{"latitude": hualien.Latitude, "longitude": hualien.Longitude}}))
-		d.Record(modeltest.PolicyIBAN(bound[len(bound)-1].ID))
+		bound = append(bound, d.QuoteAndBind("quake-circle", modeltest.Context{"location": map[string]any{"latitude": hualien.Latitude, "longitude": hualien.Longitude}}))
+		d.RecordPayoutMethod(modeltest.PolicyIBANMethod(bound[len(bound)-1].ID))
 	}
-	d.After(time.Hour)
+	d.AdvanceClock(time.Hour)
 	d.Observe(modeltest.Quake("us1", d.Now().Add(-time.Minute), hualien, "7.1"))
-	d.Work()
+	d.RunJobs()
 	return bound
 }
 
@@ -56,8 +56,8 @@ func (c *counter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.Tra
 
 func (*counter) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-// counted is the door on connections that count.
-func (d *door) counted(t testing.TB) (*door, *counter) {
+// countStatementsOf is the door on connections that count.
+func (d *fixture) countStatementsOf(t testing.TB) (*fixture, *counter) {
 	t.Helper()
 	c := new(counter)
 	config := d.DB.Pool.Config()
@@ -73,28 +73,28 @@ func (d *door) counted(t testing.TB) (*door, *counter) {
 	require.NoError(t, err)
 	counted := *d.Bundle
 	counted.Service = service
-	return &door{Bundle: &counted, handler: handler}, c
+	return &fixture{Bundle: &counted, handler: handler}, c
 }
 
-const everything = `query($n: Int!) { policies(first: $n) { totalCount edges { cursor node { product { key } quote { id product { key } policy { id } }
+const fullDocument = `query($n: Int!) { policies(first: $n) { totalCount edges { cursor node { product { key } quote { id product { key } policy { id } }
 	payoutMethods(first: 2) { totalCount nodes { id type display { last4 } } }
 	timeline(first: 2) { totalCount nodes { kind } } claims(first: 2) { totalCount totalCountExceeded nodes { policy { id } occurrence { source } determination { factor stage }
 		payouts { claim { id } policy { id } payoutMethod { id } } messages(first: 2) { nodes { body } } attachments(first: 2) { nodes { fileName } }
 		payoutMethods(first: 2) { nodes { id } } timeline(first: 2) { totalCount nodes { kind actor { kind } } } } } } } } }`
 
-func TestStatementsFollowFromTheShape(t *testing.T) {
+func TestStatementCountIsIndependentOfRecordCount(t *testing.T) {
 	t.Parallel()
-	d := open(t)
-	d.shaken(t, 6)
-	d, statements := d.counted(t)
-	d.data(t, dashboard, map[string]any{"n": 50})
-	for document, most := range map[string]int64{dashboard: 3, everything: 21} {
+	d := newFixture(t)
+	d.observeQuake(t, 6)
+	d, statements := d.countStatementsOf(t)
+	d.queryData(t, dashboard, map[string]any{"n": 50})
+	for document, most := range map[string]int64{dashboard: 3, fullDocument: 21} {
 		var counts []int64
 		for _, n := range []int{1, 6} {
 			fewest := int64(math.MaxInt64) // a connection's first statement brings others
 			for range 4 {
 				before := statements.n.Load()
-				d.data(t, document, map[string]any{"n": n})
+				d.queryData(t, document, map[string]any{"n": n})
 				fewest = min(fewest, statements.n.Load()-before)
 			}
 			counts = append(counts, fewest)
@@ -104,12 +104,12 @@ func TestStatementsFollowFromTheShape(t *testing.T) {
 	}
 }
 
-func TestEveryNounIsRead(t *testing.T) {
+func TestEveryRecordTypeIsReadable(t *testing.T) {
 	t.Parallel()
-	d := open(t)
-	policy := d.shaken(t, 1)[0]
+	d := newFixture(t)
+	policy := d.observeQuake(t, 1)[0]
 	claim := d.OnlyClaim(policy)
-	got := d.data(t, `query($id: ID!) { claim(id: $id) { status origin policy { id } occurrence { sourceEventId } decision { outcome reasonCodes }
+	got := d.queryData(t, `query($id: ID!) { claim(id: $id) { status origin policy { id } occurrence { sourceEventId } decision { outcome reasonCodes }
 		payouts { status payoutMethod { status type beneficiary { name } } }
 		timeline(last: 2) { pageInfo { hasPreviousPage hasNextPage } nodes { sequence kind } } } }`, map[string]any{"id": claim.ID})["claim"].(map[string]any)
 	require.Equal(t, "APPROVED", got["status"])
@@ -122,34 +122,34 @@ func TestEveryNounIsRead(t *testing.T) {
 	last := timeline["nodes"].([]any)
 	require.Len(t, last, 2)
 	require.InDelta(t, told[len(told)-1].Sequence, last[1].(map[string]any)["sequence"], 0)
-	got = d.data(t, `query($id: ID!) { policy(id: $id) { begin: timeline(first: 1) { totalCount nodes { kind claimId sequence } }
+	got = d.queryData(t, `query($id: ID!) { policy(id: $id) { begin: timeline(first: 1) { totalCount nodes { kind claimId sequence } }
 		end: timeline(last: 1) { nodes { kind claimId } } } }`, map[string]any{"id": policy.ID})["policy"].(map[string]any)
 	begin := got["begin"].(map[string]any)
 	require.Equal(t, []any{map[string]any{"kind": "POLICY_ACTIVATED", "claimId": nil, "sequence": 1.0}}, begin["nodes"])
 	require.Greater(t, begin["totalCount"], float64(len(told)))
 	require.Equal(t, []any{map[string]any{"kind": "PAYOUT_RELEASED", "claimId": claim.ID}}, got["end"].(map[string]any)["nodes"])
 
-	all := d.data(t, `{ quotes { nodes { id } } payouts(filter: {status: RELEASED}) { totalCount nodes { id } } payoutMethods { nodes { id } } products(first: 1) { totalCount nodes { key } } product(key: "quake-circle") { contextSchema trigger { kind } } claims(order: OLDEST_FIRST) { nodes { id } } }`, nil)
+	all := d.queryData(t, `{ quotes { nodes { id } } payouts(filter: {status: RELEASED}) { totalCount nodes { id } } payoutMethods { nodes { id } } products(first: 1) { totalCount nodes { key } } product(key: "quake-circle") { contextSchema trigger { kind } } claims(order: OLDEST_FIRST) { nodes { id } } }`, nil)
 	require.Len(t, all["quotes"].(map[string]any)["nodes"], 1)
 	require.InDelta(t, 1, all["payouts"].(map[string]any)["totalCount"], 0)
 	require.InDelta(t, 4, all["products"].(map[string]any)["totalCount"], 0)
-	none := d.dataAs(t, "globex", `{ quotes { nodes { id } } claims { totalCount } payouts { totalCount } payoutMethods { totalCount } }`, nil)
+	none := d.queryDataAs(t, "globex", `{ quotes { nodes { id } } claims { totalCount } payouts { totalCount } payoutMethods { totalCount } }`, nil)
 	require.Empty(t, none["quotes"].(map[string]any)["nodes"])
 	require.InDelta(t, 0, none["claims"].(map[string]any)["totalCount"], 0)
-	operator := d.dataAs(t, "operator", `{ a: policies(filter: {partner: "acme"}) { totalCount } g: policies(filter: {partner: "globex"}) { totalCount } }`, nil)
+	operator := d.queryDataAs(t, "operator", `{ a: policies(filter: {partner: "acme"}) { totalCount } g: policies(filter: {partner: "globex"}) { totalCount } }`, nil)
 	require.Equal(t, map[string]any{"a": map[string]any{"totalCount": 1.0}, "g": map[string]any{"totalCount": 0.0}}, operator)
 }
 
-func TestPagesGoOn(t *testing.T) {
+func TestPagesContinueAtCursor(t *testing.T) {
 	t.Parallel()
-	d := open(t)
+	d := newFixture(t)
 	var ids []any
 	for range 5 {
 		ids = append([]any{d.Quote("quake-circle", nil).ID}, ids...)
 	}
 	var got []any
 	for after := any(nil); ; {
-		page := d.data(t, `query($after: String) { quotes(first: 2, after: $after) { totalCount nodes { id } edges { cursor } pageInfo { hasNextPage endCursor } } }`, map[string]any{"after": after})["quotes"].(map[string]any)
+		page := d.queryData(t, `query($after: String) { quotes(first: 2, after: $after) { totalCount nodes { id } edges { cursor } pageInfo { hasNextPage endCursor } } }`, map[string]any{"after": after})["quotes"].(map[string]any)
 		require.InDelta(t, 5, page["totalCount"], 0)
 		for _, node := range page["nodes"].([]any) {
 			got = append(got, node.(map[string]any)["id"])
@@ -161,42 +161,42 @@ func TestPagesGoOn(t *testing.T) {
 	}
 	require.Equal(t, ids, got)
 	for _, wrong := range []string{`first: 0`, `first: 101`, `first: -1`, `after: "x"`} {
-		refused := d.ask(t, ask{document: "{ quotes(" + wrong + ") { nodes { id } } }"})
-		require.Contains(t, []string{"parameter_invalid", "cursor_invalid"}, refused.code(), wrong)
+		refused := d.send(t, graphqlRequest{document: "{ quotes(" + wrong + ") { nodes { id } } }"})
+		require.Contains(t, []string{"parameter_invalid", "cursor_invalid"}, refused.errorCode(), wrong)
 	}
 }
 
-func TestMutationsAreDoneOnce(t *testing.T) {
+func TestMutationsAreIdempotent(t *testing.T) {
 	t.Parallel()
-	d := open(t)
-	policy := d.Cover("rain-excess", nil)
+	d := newFixture(t)
+	policy := d.QuoteAndBind("rain-excess", nil)
 	open := `mutation($in: OpenClaimInput!) { openClaim(input: $in) { clientMutationId claim { id status origin } } }`
 	in := map[string]any{"policyId": policy.ID, "description": "The lobby is flooded.", "requestedAmount": map[string]any{"amount": 5000, "currency": policy.Limit.Currency}}
-	first := d.ask(t, ask{document: open, variables: map[string]any{"in": in}, headers: []string{"Idempotency-Key: k1"}})
+	first := d.send(t, graphqlRequest{document: open, variables: map[string]any{"in": in}, headers: []string{"Idempotency-Key: k1"}})
 	require.Empty(t, first.Errors, first.body)
-	again := d.ask(t, ask{document: fmt.Sprintf(`mutation { openClaim(input: {clientMutationId: "k1", requestedAmount: {currency: %q, amount: 5000}, description: "The lobby is flooded.", policyId: %q}) { clientMutationId claim { id status origin } } }`, policy.Limit.Currency, policy.ID)})
+	again := d.send(t, graphqlRequest{document: fmt.Sprintf(`mutation { openClaim(input: {clientMutationId: "k1", requestedAmount: {currency: %q, amount: 5000}, description: "The lobby is flooded.", policyId: %q}) { clientMutationId claim { id status origin } } }`, policy.Limit.Currency, policy.ID)})
 	require.Empty(t, again.Errors, again.body)
 	require.JSONEq(t, string(first.Data), strings.Replace(string(again.Data), `"clientMutationId":"k1"`, `"clientMutationId":null`, 1))
 	in["description"] = "Another story."
-	other := d.ask(t, ask{document: open, variables: map[string]any{"in": in}, headers: []string{"Idempotency-Key: k1"}})
-	require.Equal(t, "idempotency_key_reused", other.code())
+	other := d.send(t, graphqlRequest{document: open, variables: map[string]any{"in": in}, headers: []string{"Idempotency-Key: k1"}})
+	require.Equal(t, "idempotency_key_reused", other.errorCode())
 	claim := d.OnlyClaim(policy).ID
-	two := ask{document: fmt.Sprintf(`mutation { __typename a: addMessage(input: {claimId: %[1]q, body: "A"}) { message { id } } ...B } fragment B on Mutation { b: addMessage(input: {claimId: %[1]q, body: "A"}) { message { id } } }`, claim)}
+	two := graphqlRequest{document: fmt.Sprintf(`mutation { __typename a: addMessage(input: {claimId: %[1]q, body: "A"}) { message { id } } ...B } fragment B on Mutation { b: addMessage(input: {claimId: %[1]q, body: "A"}) { message { id } } }`, claim)}
 	two.headers = []string{"Idempotency-Key: k2"}
-	refused := d.ask(t, two)
-	require.Equal(t, "idempotency_key_invalid", refused.code())
-	require.Empty(t, d.data(t, `query($id: ID!) { claim(id: $id) { messages { nodes { id } } } }`, map[string]any{"id": claim})["claim"].(map[string]any)["messages"].(map[string]any)["nodes"])
+	refused := d.send(t, two)
+	require.Equal(t, "idempotency_key_invalid", refused.errorCode())
+	require.Empty(t, d.queryData(t, `query($id: ID!) { claim(id: $id) { messages { nodes { id } } } }`, map[string]any{"id": claim})["claim"].(map[string]any)["messages"].(map[string]any)["nodes"])
 	two.headers = nil
-	require.Empty(t, d.ask(t, two).Errors)
-	said := d.data(t, `mutation($id: ID!) { addMessage(input: {claimId: $id, body: "When?"}) { message { body author { kind name } claimId } }
+	require.Empty(t, d.send(t, two).Errors)
+	said := d.queryData(t, `mutation($id: ID!) { addMessage(input: {claimId: $id, body: "When?"}) { message { body author { kind name } claimId } }
 		addAttachment(input: {claimId: $id, fileName: "a.txt", contentType: "text/plain", contentBase64: "cGxhaW4gd29yZHM="}) { attachment { id size sha256 downloadUrl status } }
 		recordPayoutMethod(input: {claimId: $id, type: IBAN, currency: "USD", beneficiary: {name: "Lin", country: "TW"}, iban: {iban: "DE89370400440532013000"}}) { payoutMethod { status display { last4 } } } }`, map[string]any{"id": claim})
 	require.Equal(t, map[string]any{"status": "PENDING", "display": map[string]any{"last4": "3000"}}, said["recordPayoutMethod"].(map[string]any)["payoutMethod"])
 }
 
-func TestReplaysAreTold(t *testing.T) {
+func TestReplaysAreMarkedInExtensions(t *testing.T) {
 	t.Parallel()
-	d := open(t)
+	d := newFixture(t)
 	send := func(key, document string) (*httptest.ResponseRecorder, any) {
 		body, err := json.Marshal(map[string]any{"query": document})
 		require.NoError(t, err)

@@ -12,17 +12,17 @@ import (
 )
 
 func (r *mutationResolver) ApprovePayout(ctx context.Context, input node.ApprovePayoutInput) (*node.PayoutPayload, error) {
-	return reader(ctx).ApprovePayout(ctx, input)
+	return readerFrom(ctx).ApprovePayout(ctx, input)
 }
 
 func (r *mutationResolver) ReleasePayout(ctx context.Context, input node.ReleasePayoutInput) (*node.PayoutPayload, error) {
-	return reader(ctx).ReleasePayout(ctx, input)
+	return readerFrom(ctx).ReleasePayout(ctx, input)
 }
 
 func (r *mutationResolver) ResolvePayout(ctx context.Context, input node.ResolvePayoutInput) (*node.PayoutPayload, error) {
-	return reader(ctx).ResolvePayout(ctx, input)
+	return readerFrom(ctx).ResolvePayout(ctx, input)
 }
 
 func (r *mutationResolver) SettlePayoutExternally(ctx context.Context, input node.SettlePayoutExternallyInput) (*node.PayoutPayload, error) {
-	return reader(ctx).SettlePayoutExternally(ctx, input)
+	return readerFrom(ctx).SettlePayoutExternally(ctx, input)
 }

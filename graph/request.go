@@ -14,28 +14,28 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"parapet/internal/gateway"
 	"parapet/internal/strictjson"
 	"parapet/internal/upload"
-	"parapet/internal/visit"
 	"parapet/model"
 )
 
 // Bounds of a request, in bytes and values.
 const (
-	bodyLimit       = 1 << 20
-	attachmentLimit = 15 << 20
-	// longText is from which length on a string among the variables of a body of more than
-	// bodyLimit is taken for the content of an attachment. No other member may have a tenth
+	maxBody           = 1 << 20
+	maxAttachmentBody = 15 << 20
+	// minContentLength is from which length on a string among the variables of a body of more than
+	// maxBody is taken for the content of an attachment. No other member may have a tenth
 	// of it.
-	longText = 64 << 10
-	// valueLimit keeps variables small in memory and quickly refused: a thousand
+	minContentLength = 64 << 10
+	// maxValues keeps variables small in memory and quickly refused: a thousand
 	// observations, the most that one request may record, have less.
-	valueLimit = 25_000
+	maxValues = 25_000
 )
 
-// posted is the body of a request. Other members are left alone: clients of many
+// requestBody is the body of a request. Other members are left alone: clients of many
 // kinds add their own.
-type posted struct {
+type requestBody struct {
 	Query         string         `json:"query"`
 	OperationName string         `json:"operationName"` //nolint:tagliatelle // the specification's name
 	DocumentID    string         `json:"documentId"`    //nolint:tagliatelle // the specification's name
@@ -45,11 +45,11 @@ type posted struct {
 	body *upload.Body // with the contents of attachments among the variables
 }
 
-// close removes the contents of attachments.
-func (p *posted) close() { _ = p.body.Close() } // a file without a name; nothing can be done
+// closeBody removes the contents of attachments.
+func (p *requestBody) closeBody() { _ = p.body.Close() } // a file without a name; nothing can be done
 
-// params are the request as the executor takes it.
-func (p *posted) params(headers http.Header) *graphql.RawParams {
+// toRawParams are the request as the executor takes it.
+func (p *requestBody) toRawParams(headers http.Header) *graphql.RawParams {
 	if p.DocumentID != "" {
 		if p.Extensions == nil {
 			p.Extensions = map[string]any{}
@@ -61,27 +61,27 @@ func (p *posted) params(headers http.Header) *graphql.RawParams {
 	}
 }
 
-// read is what a request asks for; also when it returns an error, its caller closes the
+// readRequest is what a request asks for; also when it returns an error, its caller closes the
 // body of what it returns. Errors: media_type_unsupported, body_too_large, malformed_json,
 // duplicate_field, parameter_invalid.
-func read(r *http.Request) (*posted, error) {
+func readRequest(r *http.Request) (*requestBody, error) {
 	if r.Method != http.MethodPost {
-		return fromAddress(r.URL.RawQuery)
+		return parseQueryString(r.URL.RawQuery)
 	}
-	asked := new(posted)
-	err := writtenAsJSON(r.Header)
+	asked := new(requestBody)
+	err := checkContentType(r.Header)
 	if err == nil {
 		asked.body, err = readBody(r)
 	}
 	if err == nil {
-		err = parse(asked.body, "", asked)
+		err = parseJSON(asked.body, "", asked)
 	}
 	return asked, err
 }
 
-// writtenAsJSON refuses a body that does not say it is JSON in UTF-8. A browser
+// checkContentType refuses a body that does not say it is JSON in UTF-8. A browser
 // cannot send that to another site without asking first.
-func writtenAsJSON(header http.Header) error {
+func checkContentType(header http.Header) error {
 	media, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))
 	charset, encoding := parameters["charset"], header.Get("Content-Encoding")
 	if err != nil || media != jsonType || charset != "" && !strings.EqualFold(charset, "utf-8") || encoding != "" && !strings.EqualFold(encoding, "identity") {
@@ -93,28 +93,28 @@ func writtenAsJSON(header http.Header) error {
 // readBody reads a body of at most 1 MiB, and more where the contents of attachments are
 // among its variables. These are decoded while they arrive.
 func readBody(r *http.Request) (*upload.Body, error) {
-	v := visit.From(r.Context())
-	defer v.Hurry()()
-	incoming, err := v.Receive(attachmentLimit)
+	request := gateway.FromContext(r.Context())
+	defer request.LimitBodyTime()()
+	incoming, err := request.OpenBody(maxAttachmentBody)
 	if err != nil {
 		return nil, err
 	}
-	if length := r.ContentLength; length >= 0 && length <= bodyLimit {
+	if length := r.ContentLength; length >= 0 && length <= maxBody {
 		text := bytes.NewBuffer(make([]byte, 0, length+bytes.MinRead)) // room to see the end
 		if _, err := text.ReadFrom(incoming); err != nil {
-			return nil, v.CutOff(err)
+			return nil, request.IncompleteBody(err)
 		}
 		return &upload.Body{JSON: text.Bytes()}, nil
 	}
-	whole := &io.LimitedReader{R: incoming, N: attachmentLimit + 1}
-	body, err := upload.Extract(whole, upload.Rule{Member: "variables", Within: true, Least: longText}, bodyLimit)
-	short := whole.N > attachmentLimit-bodyLimit
+	whole := &io.LimitedReader{R: incoming, N: maxAttachmentBody + 1}
+	body, err := upload.Extract(whole, upload.Rule{Member: "variables", Within: true, Least: minContentLength}, maxBody)
+	short := whole.N > maxAttachmentBody-maxBody
 	switch {
 	case whole.N <= 0, errors.Is(err, upload.ErrTooLarge), err == nil && !short && body.Contents() == 0:
-		v.GiveUpBody()
+		request.GiveUpBody()
 		err = errTooLarge()
-	case err != nil && !upload.StoreFailed(err):
-		err = v.CutOff(err)
+	case err != nil && !upload.IsStoreError(err):
+		err = request.IncompleteBody(err)
 	}
 	return body, err
 }
@@ -123,12 +123,12 @@ func readBody(r *http.Request) (*upload.Body, error) {
 // than where it may be.
 func errTooLarge() error {
 	return model.Fail(model.CodeBodyTooLarge, "A body has at most %d MiB. With addAttachment it may have %d MiB: send contentBase64 as a variable; nothing else may be long.",
-		bodyLimit>>20, attachmentLimit>>20)
+		maxBody>>20, maxAttachmentBody>>20)
 }
 
-// unmarshalers keep the digits of a number as they were written, and put an upload.Ref in
+// newUnmarshalers keep the digits of a number as they were written, and put an upload.Ref in
 // the place of each content of a body.
-func unmarshalers(body *upload.Body) json.Options {
+func newUnmarshalers(body *upload.Body) json.Options {
 	refs := 0
 	return json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext.Decoder, v *any) error {
 		switch kind := d.PeekKind(); {
@@ -149,22 +149,22 @@ func unmarshalers(body *upload.Body) json.Options {
 	}))
 }
 
-// withoutContent are the unmarshalers of most bodies.
-var withoutContent = unmarshalers(nil)
+// plainUnmarshalers are the unmarshalers of most bodies.
+var plainUnmarshalers = newUnmarshalers(nil)
 
-// parse reads one JSON text into v, a member of the request by its name, or the
+// parseJSON reads one JSON text into v, a member of the request by its name, or the
 // whole of it. Nothing of the text comes back in an error.
-func parse(body *upload.Body, member string, v any) error {
-	values, err := strictjson.Bounded(body.JSON, body.Offset)
+func parseJSON(body *upload.Body, member string, v any) error {
+	values, err := strictjson.CheckBounds(body.JSON, body.Offset)
 	if err != nil {
 		return err
 	}
-	if values > valueLimit {
-		return model.Fail(model.CodeParameterInvalid, "The variables hold more than %d values. Send them in several requests.", valueLimit)
+	if values > maxValues {
+		return model.Fail(model.CodeParameterInvalid, "The variables hold more than %d values. Send them in several requests.", maxValues)
 	}
-	options := withoutContent
+	options := plainUnmarshalers
 	if body.Contents() > 0 {
-		options = unmarshalers(body)
+		options = newUnmarshalers(body)
 	}
 	var unfit *json.SemanticError
 	switch err := json.Unmarshal(body.JSON, v, options); {
@@ -173,15 +173,15 @@ func parse(body *upload.Body, member string, v any) error {
 		if member != "" {
 			pointer = "/" + member
 		}
-		return wrongMember(pointer).Because(err)
+		return invalidMember(pointer).WithCause(err)
 	case err != nil:
-		return strictjson.Malformed(body.JSON, body.Offset, err)
+		return strictjson.SyntaxError(body.JSON, body.Offset, err)
 	}
 	return nil
 }
 
-// wrongMember says of which kind a member is.
-func wrongMember(pointer string) *model.Error {
+// invalidMember says of which kind a member is.
+func invalidMember(pointer string) *model.Error {
 	name, _, _ := strings.Cut(strings.TrimPrefix(pointer, "/"), "/")
 	switch name {
 	case "query", "operationName", documentID:
@@ -193,9 +193,9 @@ func wrongMember(pointer string) *model.Error {
 	}
 }
 
-// fromAddress reads the parameters of a GET, each once.
-func fromAddress(query string) (*posted, error) {
-	asked := new(posted)
+// parseQueryString reads the parameters of a GET, each once.
+func parseQueryString(query string) (*requestBody, error) {
+	asked := new(requestBody)
 	form, err := url.ParseQuery(query)
 	if err != nil {
 		return asked, model.Fail(model.CodeParameterInvalid, "The address cannot be read: a parameter is not percent-encoded.")
@@ -230,8 +230,8 @@ func parseParameter(text, name string, v *map[string]any) error {
 	if text == "" {
 		return nil
 	}
-	if err := parse(&upload.Body{JSON: []byte(text)}, name, v); err != nil {
-		return wrongMember(name).Because(err)
+	if err := parseJSON(&upload.Body{JSON: []byte(text)}, name, v); err != nil {
+		return invalidMember(name).WithCause(err)
 	}
 	return nil
 }

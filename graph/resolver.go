@@ -9,4 +9,4 @@ import (
 // resolver answers the root fields; everything below them is in node.
 type resolver struct{}
 
-func reader(ctx context.Context) *node.Reader { return node.From(ctx) }
+func readerFrom(ctx context.Context) *node.Reader { return node.ReaderFrom(ctx) }

@@ -11,8 +11,8 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
-	"parapet/internal/refusal"
-	"parapet/internal/visit"
+	"parapet/internal/errormap"
+	"parapet/internal/gateway"
 	"parapet/model"
 	"parapet/model/wire"
 )
@@ -32,7 +32,7 @@ func mediaType(accept []string) (string, error) {
 	if strings.TrimSpace(ranges) == "" {
 		return jsonType, nil
 	}
-	response, plain := weight(ranges, responseType), weight(ranges, jsonType)
+	response, plain := acceptWeight(ranges, responseType), acceptWeight(ranges, jsonType)
 	switch {
 	case response == 0 && plain == 0:
 		return responseType, model.Fail(model.CodeNotAcceptable, "Answers are application/graphql-response+json or application/json; name one of them, or */*, in Accept.")
@@ -43,8 +43,8 @@ func mediaType(accept []string) (string, error) {
 	}
 }
 
-// weight is how much a type is wanted, 0 to 1.
-func weight(ranges, media string) float64 {
+// acceptWeight is how much a type is wanted, 0 to 1.
+func acceptWeight(ranges, media string) float64 {
 	best, found := 0, 0.0
 	for part := range strings.SplitSeq(ranges, ",") {
 		name, parameters, err := mime.ParseMediaType(part)
@@ -71,9 +71,9 @@ func weight(ranges, media string) float64 {
 // specification has it.
 func statusOf(media string, refusals gqlerror.List) int {
 	code := model.CodeOf(refusals[0])
-	status := refusal.KindOf(code).Status
+	status := errormap.MeaningOf(code).Status
 	switch {
-	case status == http.StatusUnprocessableEntity || code == refusal.CodePersistedQueryNotFound:
+	case status == http.StatusUnprocessableEntity || code == errormap.CodePersistedQueryNotFound:
 		if media == jsonType {
 			return http.StatusOK
 		}
@@ -85,10 +85,10 @@ func statusOf(media string, refusals gqlerror.List) int {
 	}
 }
 
-// write sends a response. What failed before anything ran has no data. The data,
+// writeResponse sends a response. What failed before anything ran has no data. The data,
 // which may be long, is not copied on its way.
-func write(w http.ResponseWriter, media string, status int, ran bool, response *graphql.Response) {
-	parts, length := body(response, ran), 0
+func writeResponse(w http.ResponseWriter, media string, status int, ran bool, response *graphql.Response) {
+	parts, length := responseParts(response, ran), 0
 	for _, part := range parts {
 		length += len(part)
 	}
@@ -102,13 +102,13 @@ func write(w http.ResponseWriter, media string, status int, ran bool, response *
 	}
 }
 
-// body is a response as it is written, in parts: errors first, as the specification
+// responseParts is a response as it is written, in parts: errors first, as the specification
 // advises, and the data as it came.
-func body(response *graphql.Response, ran bool) [][]byte {
+func responseParts(response *graphql.Response, ran bool) [][]byte {
 	var head, tail bytes.Buffer
 	head.WriteByte('{')
 	if len(response.Errors) > 0 {
-		member(&head, "errors", response.Errors)
+		writeMember(&head, "errors", response.Errors)
 	}
 	data := response.Data
 	if ran {
@@ -124,18 +124,18 @@ func body(response *graphql.Response, ran bool) [][]byte {
 	}
 	if len(response.Extensions) > 0 {
 		tail.WriteByte(',')
-		member(&tail, "extensions", response.Extensions)
+		writeMember(&tail, "extensions", response.Extensions)
 	}
 	tail.WriteByte('}')
 	return [][]byte{head.Bytes(), data, tail.Bytes()}
 }
 
-// inOne is a response among several, in one piece. What has errors alone did not run.
-func inOne(response *graphql.Response) []byte {
-	return bytes.Join(body(response, len(response.Data) > 0 || len(response.Errors) == 0), nil)
+// joinResponse is a response among several, in one piece. What has errors alone did not run.
+func joinResponse(response *graphql.Response) []byte {
+	return bytes.Join(responseParts(response, len(response.Data) > 0 || len(response.Errors) == 0), nil)
 }
 
-func member(body *bytes.Buffer, name string, value any) {
+func writeMember(body *bytes.Buffer, name string, value any) {
 	text, err := wire.Encode(value)
 	if err != nil {
 		text = []byte("null") // extensions and errors are of our own making
@@ -144,14 +144,14 @@ func member(body *bytes.Buffer, name string, value any) {
 	body.Write(text)
 }
 
-// refuse answers a request of which nothing is run, in the form of every GraphQL
+// writeError answers a request of which nothing is run, in the form of every GraphQL
 // answer.
-func refuse(ctx context.Context, w http.ResponseWriter, media string, err error) {
-	v := visit.From(ctx)
-	e := v.Shown(ctx, err)
-	kind := refusal.KindOf(e.Code)
-	blame(ctx, e, err)
-	v.Hint(e)
-	shown := &gqlerror.Error{Message: e.Detail, Extensions: extensions(e, v.RequestID)}
-	write(w, media, kind.Status, false, &graphql.Response{Errors: gqlerror.List{shown}})
+func writeError(ctx context.Context, w http.ResponseWriter, media string, err error) {
+	request := gateway.FromContext(ctx)
+	e := request.PublicError(ctx, err)
+	kind := errormap.MeaningOf(e.Code)
+	logServerError(ctx, e, err)
+	request.SetErrorHeaders(e)
+	shown := &gqlerror.Error{Message: e.Detail, Extensions: errorExtensions(e, request.RequestID)}
+	writeResponse(w, media, kind.Status, false, &graphql.Response{Errors: gqlerror.List{shown}})
 }

@@ -13,15 +13,15 @@ import (
 )
 
 func (r *queryResolver) Viewer(ctx context.Context) (*node.Viewer, error) {
-	return reader(ctx).Viewer(), nil
+	return readerFrom(ctx).Viewer(), nil
 }
 
 func (r *queryResolver) Node(ctx context.Context, id string) (node.Node, error) {
-	return reader(ctx).Node(ctx, id)
+	return readerFrom(ctx).Node(ctx, id)
 }
 
 func (r *queryResolver) Nodes(ctx context.Context, ids []string) ([]node.Node, error) {
-	return reader(ctx).Nodes(ctx, ids)
+	return readerFrom(ctx).Nodes(ctx, ids)
 }
 
 func (r *resolver) Mutation() generated.MutationResolver { return &mutationResolver{r} }

@@ -17,33 +17,33 @@ import (
 	"parapet/model/wire"
 )
 
-// operationTime is how long an operation over a socket may take that is no
+// operationTimeout is how long an operation over a socket may take that is no
 // subscription.
-const operationTime = 30 * time.Second
+const operationTimeout = 30 * time.Second
 
 // maxOperationID bounds the ids that a client gives its operations, in bytes.
 const maxOperationID = 128
 
-// take does what a message asks for. An error closes the socket.
-func (s *socket) take(ctx context.Context, kind websocket.MessageType, text []byte, greeted func()) error {
+// handleMessage does what a message asks for. An error closes the socket.
+func (s *socket) handleMessage(ctx context.Context, kind websocket.MessageType, text []byte, greeted func()) error {
 	var m message
-	_, err := strictjson.Bounded(text, strictjson.AsSent)
+	_, err := strictjson.CheckBounds(text, strictjson.AsSent)
 	if err == nil {
 		err = json.Unmarshal(text, &m)
 	}
 	if err != nil || kind != websocket.MessageText {
-		return &closure{closeBadRequest, "Invalid message"}
+		return &closeError{closeBadRequest, "Invalid message"}
 	}
 	switch m.Type {
 	case "connection_init":
 		greeted()
-		return s.greet(ctx, m)
+		return s.initConnection(ctx, m)
 	case "ping":
-		return s.send(ctx, message{Type: "pong", Payload: m.Payload})
+		return s.sendMessage(ctx, message{Type: "pong", Payload: m.Payload})
 	case "pong":
 		return nil
 	case "subscribe":
-		return s.subscribe(ctx, m)
+		return s.startOperation(ctx, m)
 	case "complete":
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -52,145 +52,145 @@ func (s *socket) take(ctx context.Context, kind websocket.MessageType, text []by
 		}
 		return nil
 	default:
-		return &closure{closeBadRequest, "Unknown type of message"}
+		return &closeError{closeBadRequest, "Unknown type of message"}
 	}
 }
 
-// greet admits whoever the first message names, or else the request's header.
-func (s *socket) greet(ctx context.Context, m message) error {
+// initConnection admits whoever the first message names, or else the request's header.
+func (s *socket) initConnection(ctx context.Context, m message) error {
 	if s.actor != nil {
-		return &closure{closeGreetedTwice, "Too many initialisation requests"}
+		return &closeError{closeDuplicateInit, "Too many initialisation requests"}
 	}
 	var named struct {
 		Authorization string `json:"Authorization,case:ignore"` //nolint:tagliatelle // a header's name
 	}
 	if len(m.Payload) > 0 && m.Payload.Kind() != 'n' && json.Unmarshal(m.Payload, &named) != nil {
-		return &closure{closeBadRequest, "The payload of connection_init is an object whose Authorization is a string"}
+		return &closeError{closeBadRequest, "The payload of connection_init is an object whose Authorization is a string"}
 	}
 	if named.Authorization != "" {
 		s.authorization = named.Authorization
 	}
-	actor, err := s.visit.AdmitBy(ctx, s.authorization)
+	actor, err := s.visit.AuthenticateWith(ctx, s.authorization)
 	if err != nil {
-		return s.visit.Shown(ctx, err)
+		return s.visit.PublicError(ctx, err)
 	}
-	seat, err := s.streams.enter(actor)
+	slot, err := s.streams.acquireSlot(actor)
 	if err != nil {
 		return err
 	}
-	s.actor, s.leave = &actor, seat.leave
-	go s.streams.keep(ctx, actor, s.end, func() error { return s.beat(ctx) })
-	return s.send(ctx, message{Type: "connection_ack"})
+	s.actor, s.releaseSlot = &actor, slot.finish
+	go s.streams.keepAlive(ctx, actor, s.cancel, func() error { return s.pingClient(ctx) })
+	return s.sendMessage(ctx, message{Type: "connection_ack"})
 }
 
-// beat asks the client whether it is there.
-func (s *socket) beat(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, s.streams.Patience)
+// pingClient asks the client whether it is there.
+func (s *socket) pingClient(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.streams.WriteTimeout)
 	defer cancel()
 	defer context.AfterFunc(s.streams.closing, cancel)() //nolint:contextcheck // whichever ends first
 	if s.conn.Ping(ctx) != nil && s.streams.closing.Err() == nil {
-		return errGone
+		return errClientGone
 	}
 	return nil
 }
 
-// subscribe begins an operation of any kind. Each is admitted and counted like a
+// startOperation begins an operation of any kind. Each is admitted and counted like a
 // request.
-func (s *socket) subscribe(ctx context.Context, m message) error {
+func (s *socket) startOperation(ctx context.Context, m message) error {
 	if s.actor == nil {
-		return &closure{closeUnauthorized, "Unauthorized"}
+		return &closeError{closeUnauthorized, "Unauthorized"}
 	}
 	if m.ID == "" || len(m.ID) > maxOperationID {
-		return &closure{closeBadRequest, "An operation needs an id"}
+		return &closeError{closeBadRequest, "An operation needs an id"}
 	}
 	s.mu.Lock()
 	_, taken := s.active[m.ID]
-	busy := len(s.active) >= s.streams.PerSocket
+	busy := len(s.active) >= s.streams.MaxPerSocket
 	s.mu.Unlock()
 	switch {
 	case taken:
-		return &closure{closeTwice, "Subscriber for " + m.ID[:min(len(m.ID), 64)] + " already exists"}
+		return &closeError{closeDuplicateID, "Subscriber for " + m.ID[:min(len(m.ID), 64)] + " already exists"}
 	case busy:
-		return s.refuse(ctx, m.ID, model.Fail(model.CodeRateLimited, "This socket runs %d operations, the most there can be; complete one first.", s.streams.PerSocket))
+		return s.sendError(ctx, m.ID, model.Fail(model.CodeRateLimited, "This socket runs %d operations, the most there can be; complete one first.", s.streams.MaxPerSocket))
 	}
-	actor, err := s.visit.AdmitBy(ctx, s.authorization)
-	asked := new(posted)
+	actor, err := s.visit.AuthenticateWith(ctx, s.authorization)
+	asked := new(requestBody)
 	if err == nil {
-		err = parse(&upload.Body{JSON: m.Payload}, "", asked)
+		err = parseJSON(&upload.Body{JSON: m.Payload}, "", asked)
 	}
 	if err != nil {
-		return s.refuse(ctx, m.ID, err)
+		return s.sendError(ctx, m.ID, err)
 	}
-	release, err := s.streams.operations.acquire(actor)
+	release, err := s.streams.operations.acquireOperation(actor)
 	if err != nil {
-		return s.refuse(ctx, m.ID, err)
+		return s.sendError(ctx, m.ID, err)
 	}
 	ctx = graphql.StartOperationTrace(ctx)
-	operation, refusals := s.exec.CreateOperationContext(ctx, asked.params(nil))
+	operation, refusals := s.exec.CreateOperationContext(ctx, asked.toRawParams(nil))
 	if len(refusals) > 0 {
 		release()
-		return s.refused(ctx, m.ID, s.exec.DispatchError(graphql.WithOperationContext(ctx, operation), refusals).Errors)
+		return s.sendErrors(ctx, m.ID, s.exec.DispatchError(graphql.WithOperationContext(ctx, operation), refusals).Errors)
 	}
-	seat := seat{release, release}
+	slot := slot{release, release}
 	if operation.Operation.Operation == ast.Subscription {
 		release()
-		if seat, err = s.streams.enter(actor); err != nil {
-			return s.refuse(ctx, m.ID, err)
+		if slot, err = s.streams.acquireSlot(actor); err != nil {
+			return s.sendError(ctx, m.ID, err)
 		}
 	}
-	s.begin(ctx, m.ID, operation, actor, seat)
+	s.runOperation(ctx, m.ID, operation, actor, slot)
 	return nil
 }
 
-// begin runs an operation beside the others.
-func (s *socket) begin(ctx context.Context, id string, operation *graphql.OperationContext, actor model.Actor, seat seat) {
+// runOperation runs an operation beside the others.
+func (s *socket) runOperation(ctx context.Context, id string, operation *graphql.OperationContext, actor model.Actor, slot slot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over {
-		seat.leave()
+	if s.closed {
+		slot.finish()
 		return
 	}
-	within, cancel := bounded(ctx, operation)
+	within, cancel := boundOperation(ctx, operation)
 	s.active[id] = cancel
 	s.running.Go(func() {
-		defer seat.leave()
-		err := s.streams.run(within, s.exec, operation, actor, func(response *graphql.Response) error {
-			return s.send(ctx, message{ID: id, Type: "next", Payload: inOne(response)})
+		defer slot.finish()
+		err := s.streams.runOperation(within, s.exec, operation, actor, func(response *graphql.Response) error {
+			return s.sendMessage(ctx, message{ID: id, Type: "next", Payload: joinResponse(response)})
 		})
-		var closed *closure // says why itself, in the frame that closes the socket
+		var closed *closeError // says why itself, in the frame that closes the socket
 		unwanted := within.Err() != nil && (err == nil || errors.As(err, &closed))
 		cancel()
 		s.mu.Lock()
 		delete(s.active, id)
 		s.mu.Unlock()
-		seat.free()
+		slot.release()
 		switch {
 		case unwanted:
 		case err != nil:
-			_ = s.refuse(ctx, id, err)
+			_ = s.sendError(ctx, id, err)
 		default:
-			_ = s.send(ctx, message{ID: id, Type: "complete"})
+			_ = s.sendMessage(ctx, message{ID: id, Type: "complete"})
 		}
 	})
 }
 
-// bounded is the context of an operation: nobody knows how long a subscription lasts.
-func bounded(ctx context.Context, operation *graphql.OperationContext) (context.Context, context.CancelFunc) {
+// boundOperation is the context of an operation: nobody knows how long a subscription lasts.
+func boundOperation(ctx context.Context, operation *graphql.OperationContext) (context.Context, context.CancelFunc) {
 	if operation.Operation.Operation == ast.Subscription {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeout(ctx, operationTime)
+	return context.WithTimeout(ctx, operationTimeout)
 }
 
-// refuse ends an operation with an error.
-func (s *socket) refuse(ctx context.Context, id string, err error) error {
-	return s.refused(ctx, id, gqlerror.List{present(ctx, err)})
+// sendError ends an operation with an error.
+func (s *socket) sendError(ctx context.Context, id string, err error) error {
+	return s.sendErrors(ctx, id, gqlerror.List{presentError(ctx, err)})
 }
 
-func (s *socket) refused(ctx context.Context, id string, refusals gqlerror.List) error {
+func (s *socket) sendErrors(ctx context.Context, id string, refusals gqlerror.List) error {
 	text, err := wire.Encode(refusals)
 	if err != nil {
 		return err
 	}
-	return s.send(ctx, message{ID: id, Type: "error", Payload: text})
+	return s.sendMessage(ctx, message{ID: id, Type: "error", Payload: text})
 }

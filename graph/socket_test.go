@@ -16,8 +16,8 @@ import (
 	"parapet/graph"
 )
 
-// client is a WebSocket of a test's.
-type client struct {
+// socketClient is a WebSocket of a test's.
+type socketClient struct {
 	*websocket.Conn
 
 	t   *testing.T
@@ -30,12 +30,12 @@ type said struct {
 	Payload  jsontext.Value
 }
 
-func (s *served) connect(t *testing.T, header http.Header, protocols ...string) (c *client, status int, err error) {
+func (s *servedFixture) connectSocket(t *testing.T, header http.Header, protocols ...string) (c *socketClient, status int, err error) {
 	t.Helper()
 	return connect(t, s.address, &websocket.DialOptions{Subprotocols: protocols, HTTPHeader: header})
 }
 
-func connect(t *testing.T, address string, options *websocket.DialOptions) (c *client, status int, err error) {
+func connect(t *testing.T, address string, options *websocket.DialOptions) (c *socketClient, status int, err error) {
 	t.Helper()
 	conn, response, err := websocket.Dial(t.Context(), address+"/graphql", options)
 	if err == nil {
@@ -43,25 +43,25 @@ func connect(t *testing.T, address string, options *websocket.DialOptions) (c *c
 	} else {
 		_ = response.Body.Close()
 	}
-	return &client{Conn: conn, t: t}, response.StatusCode, err
+	return &socketClient{Conn: conn, t: t}, response.StatusCode, err
 }
 
-// dial is a socket that was greeted.
-func (s *served) dial(t *testing.T, as string) *client {
+// dialSocket is a socket that was greeted.
+func (s *servedFixture) dialSocket(t *testing.T, as string) *socketClient {
 	t.Helper()
-	c, _, err := s.connect(t, nil, "graphql-transport-ws")
+	c, _, err := s.connectSocket(t, nil, "graphql-transport-ws")
 	require.NoError(t, err)
-	c.say(fmt.Sprintf(`{"type":"connection_init","payload":{"Authorization":%q}}`, as))
-	require.Equal(t, "connection_ack", c.hear().Type)
+	c.sendMessage(fmt.Sprintf(`{"type":"connection_init","payload":{"Authorization":%q}}`, as))
+	require.Equal(t, "connection_ack", c.readMessage().Type)
 	return c
 }
 
-func (c *client) say(text string) {
+func (c *socketClient) sendMessage(text string) {
 	c.t.Helper()
 	require.NoError(c.t, c.Write(c.t.Context(), websocket.MessageText, []byte(text)))
 }
 
-func (c *client) hear() (m said) {
+func (c *socketClient) readMessage() (m said) {
 	c.t.Helper()
 	_, text, err := c.Read(c.t.Context())
 	if c.err = err; err == nil {
@@ -72,33 +72,33 @@ func (c *client) hear() (m said) {
 
 func TestSocketsSpeakTheProtocol(t *testing.T) {
 	t.Parallel()
-	s := serve(t, graph.Streams{PerSocket: 2, Origins: []string{"https://console.example"}})
+	s := newServedFixture(t, graph.Streams{MaxPerSocket: 2, Origins: []string{"https://console.example"}})
 	s.Quote("rain-excess", nil)
-	s.relay(t)
-	c := s.dial(t, "acme")
-	c.say(`{"type":"ping","payload":{"a":1}}`)
-	require.Equal(t, said{Type: "pong", Payload: jsontext.Value(`{"a":1}`)}, c.hear())
-	c.say(`{"id":"q","type":"subscribe","payload":{"query":"{ viewer { name } }"}}`)
-	require.Contains(t, string(c.hear().Payload), `{"data":{"viewer":{"name":"acme-client"}},"extensions":{"cost":{"requested":1`)
-	require.Equal(t, said{ID: "q", Type: "complete"}, c.hear())
-	c.say(`{"id":"b","type":"subscribe","payload":{"query":"subscription { events { nothing } }"}}`)
-	refused := c.hear()
+	s.relayEvents(t)
+	c := s.dialSocket(t, "acme")
+	c.sendMessage(`{"type":"ping","payload":{"a":1}}`)
+	require.Equal(t, said{Type: "pong", Payload: jsontext.Value(`{"a":1}`)}, c.readMessage())
+	c.sendMessage(`{"id":"q","type":"subscribe","payload":{"query":"{ viewer { name } }"}}`)
+	require.Contains(t, string(c.readMessage().Payload), `{"data":{"viewer":{"name":"acme-client"}},"extensions":{"cost":{"requested":1`)
+	require.Equal(t, said{ID: "q", Type: "complete"}, c.readMessage())
+	c.sendMessage(`{"id":"b","type":"subscribe","payload":{"query":"subscription { events { nothing } }"}}`)
+	refused := c.readMessage()
 	require.Equal(t, "error", refused.Type)
 	require.Contains(t, string(refused.Payload), "validation_failed")
-	c.say(`{"id":"b","type":"subscribe","payload":{"query":"subscription($a: Boolean!) { events @skip(if: $a) { id } }","variables":{"a":true}}}`)
-	require.Contains(t, string(c.hear().Payload), "A subscription selects exactly one field.")
+	c.sendMessage(`{"id":"b","type":"subscribe","payload":{"query":"subscription($a: Boolean!) { events @skip(if: $a) { id } }","variables":{"a":true}}}`)
+	require.Contains(t, string(c.readMessage().Payload), "A subscription selects exactly one field.")
 	for _, id := range []string{"1", "2"} {
-		c.say(fmt.Sprintf(`{"id":%q,"type":"subscribe","payload":{"query":"subscription($n: Long) { events(afterSequence: $n) { sequence } }","variables":{"n":0}}}`, id))
-		require.Equal(t, id, c.hear().ID)
+		c.sendMessage(fmt.Sprintf(`{"id":%q,"type":"subscribe","payload":{"query":"subscription($n: Long) { events(afterSequence: $n) { sequence } }","variables":{"n":0}}}`, id))
+		require.Equal(t, id, c.readMessage().ID)
 	}
-	c.say(`{"id":"3","type":"subscribe","payload":{"query":"{ viewer { name } }"}}`)
-	require.Contains(t, string(c.hear().Payload), "rate_limited")
-	c.say(`{"id":"1","type":"complete"}`)
+	c.sendMessage(`{"id":"3","type":"subscribe","payload":{"query":"{ viewer { name } }"}}`)
+	require.Contains(t, string(c.readMessage().Payload), "rate_limited")
+	c.sendMessage(`{"id":"1","type":"complete"}`)
 	s.Quote("rain-excess", nil)
-	s.relay(t)
-	require.Equal(t, "2", c.hear().ID, "the other one goes on")
-	c.say(`{"id":"2","type":"subscribe","payload":{"query":"{ viewer { name } }"}}`)
-	for c.hear().Type != "" {
+	s.relayEvents(t)
+	require.Equal(t, "2", c.readMessage().ID, "the other one goes on")
+	c.sendMessage(`{"id":"2","type":"subscribe","payload":{"query":"{ viewer { name } }"}}`)
+	for c.readMessage().Type != "" {
 	}
 	require.Equal(t, websocket.StatusCode(4409), websocket.CloseStatus(c.err))
 }
@@ -121,43 +121,43 @@ func (p *pushedBack) Read(into []byte) (int, error) {
 
 func TestASocketThatReadsTooSlowlyIsDropped(t *testing.T) {
 	t.Parallel()
-	s := serve(t, graph.Streams{Patience: time.Minute, Heartbeat: time.Hour})
-	s.Cover("quake-circle", nil)
-	s.relay(t)
-	near := s.overPipes(t).dial(t)
+	s := newServedFixture(t, graph.Streams{WriteTimeout: time.Minute, Heartbeat: time.Hour})
+	s.QuoteAndBind("quake-circle", nil)
+	s.relayEvents(t)
+	near := s.overPipes(t).dialPipe(t)
 	slow := &pushedBack{Conn: near}
 	over := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return slow, nil }}}
 	c, _, err := connect(t, "http://pipe", &websocket.DialOptions{Subprotocols: []string{"graphql-transport-ws"}, HTTPClient: over})
 	require.NoError(t, err)
-	c.say(`{"type":"connection_init","payload":{"Authorization":"acme"}}`)
-	require.Equal(t, "connection_ack", c.hear().Type)
-	c.say(`{"id":"1","type":"subscribe","payload":{"query":"subscription { events { data } }"}}`)
+	c.sendMessage(`{"type":"connection_init","payload":{"Authorization":"acme"}}`)
+	require.Equal(t, "connection_ack", c.readMessage().Type)
+	c.sendMessage(`{"id":"1","type":"subscribe","payload":{"query":"subscription { events { data } }"}}`)
 	slow.first = make([]byte, 1)
 	_, err = near.Read(slow.first) // the first event is being written
 	require.NoError(t, err)
 	s.passed.Store(int64(2 * time.Minute))
-	require.Equal(t, "next", c.hear().Type)
-	told := c.hear()
+	require.Equal(t, "next", c.readMessage().Type)
+	told := c.readMessage()
 	require.Equal(t, "error", told.Type)
 	require.Contains(t, string(told.Payload), "read_too_slowly")
-	c.hear()
+	c.readMessage()
 	require.Equal(t, websocket.StatusTryAgainLater, websocket.CloseStatus(c.err))
 	require.ErrorContains(t, c.err, "read_too_slowly")
 }
 
-func TestASocketThatSaysNothingIsClosed(t *testing.T) {
+func TestSilentSocketIsClosed(t *testing.T) {
 	t.Parallel()
-	s := serve(t, graph.Streams{Greeting: time.Millisecond})
-	c, _, err := s.connect(t, nil, "graphql-transport-ws")
+	s := newServedFixture(t, graph.Streams{InitTimeout: time.Millisecond})
+	c, _, err := s.connectSocket(t, nil, "graphql-transport-ws")
 	require.NoError(t, err)
-	c.hear()
+	c.readMessage()
 	require.Equal(t, websocket.StatusCode(4408), websocket.CloseStatus(c.err))
 	require.ErrorContains(t, c.err, "Connection initialisation timeout")
 }
 
 func TestSocketsAreRefused(t *testing.T) {
 	t.Parallel()
-	s := serve(t, graph.Streams{Origins: []string{"https://console.example"}})
+	s := newServedFixture(t, graph.Streams{Origins: []string{"https://console.example"}})
 	const protocol = "graphql-transport-ws"
 	for name, test := range map[string]struct {
 		say  []string
@@ -172,31 +172,31 @@ func TestSocketsAreRefused(t *testing.T) {
 		"no id":          {[]string{`{"type":"connection_init","payload":{"Authorization":"acme"}}`, `{"type":"subscribe","payload":{}}`}, 4400},
 		"too long":       {[]string{string(make([]byte, 2<<20))}, websocket.StatusMessageTooBig},
 	} {
-		c, _, err := s.connect(t, nil, protocol)
+		c, _, err := s.connectSocket(t, nil, protocol)
 		require.NoError(t, err)
 		for _, text := range test.say {
 			_ = c.Write(t.Context(), websocket.MessageText, []byte(text))
 		}
-		for c.hear().Type != "" {
+		for c.readMessage().Type != "" {
 		}
 		require.Equal(t, test.code, websocket.CloseStatus(c.err), "%s: %v", name, c.err)
 	}
-	other, _, err := s.connect(t, nil, "graphql-ws")
+	other, _, err := s.connectSocket(t, nil, "graphql-ws")
 	require.NoError(t, err)
-	other.hear()
+	other.readMessage()
 	require.Equal(t, websocket.StatusCode(4406), websocket.CloseStatus(other.err))
 	for origin, welcome := range map[string]bool{s.address: true, "https://console.example": true, "https://evil.example": false, "null": false} {
-		_, status, err := s.connect(t, http.Header{"Origin": {origin}}, protocol)
+		_, status, err := s.connectSocket(t, http.Header{"Origin": {origin}}, protocol)
 		require.Equal(t, welcome, err == nil, origin)
 		if !welcome {
 			require.Equal(t, http.StatusForbidden, status)
 		}
 	}
-	_, status, err := s.connect(t, http.Header{"Authorization": {"nonsense"}}, protocol)
+	_, status, err := s.connectSocket(t, http.Header{"Authorization": {"nonsense"}}, protocol)
 	require.Error(t, err)
 	require.Equal(t, http.StatusUnauthorized, status)
-	c, _, err := s.connect(t, http.Header{"Authorization": {"acme"}}, protocol)
+	c, _, err := s.connectSocket(t, http.Header{"Authorization": {"acme"}}, protocol)
 	require.NoError(t, err)
-	c.say(`{"type":"connection_init"}`)
-	require.Equal(t, "connection_ack", c.hear().Type, "the header's token is enough")
+	c.sendMessage(`{"type":"connection_init"}`)
+	require.Equal(t, "connection_ack", c.readMessage().Type, "the header's token is enough")
 }

@@ -22,8 +22,8 @@ type list struct {
 	depth int
 }
 
-// lists are one list of each kind of record, the nearest to the root.
-func lists(s *ast.Schema) (all []list) {
+// allLists are one list of each kind of record, the nearest to the root.
+func allLists(s *ast.Schema) (all []list) {
 	visits := []list{{s.Query, "{ ", 1}}
 	seen := map[string]bool{}
 	for len(visits) > 0 {
@@ -31,7 +31,7 @@ func lists(s *ast.Schema) (all []list) {
 		visits = visits[1:]
 		for _, field := range v.of.Fields {
 			to := s.Types[field.Type.Name()]
-			if to.Kind != ast.Object || seen[to.Name] || strings.HasPrefix(field.Name, "__") || needs(field) {
+			if to.Kind != ast.Object || seen[to.Name] || strings.HasPrefix(field.Name, "__") || requiredArguments(field) {
 				continue
 			}
 			seen[to.Name] = true
@@ -49,8 +49,8 @@ func lists(s *ast.Schema) (all []list) {
 // supposed is the way to what an earthquake would mean for policies.
 const supposed = `{ exposure(occurrence: {earthquake: {location: {latitude: 23.98, longitude: 121.6}, magnitude: "7.1"}}) { policies(first: %[1]d) { nodes { `
 
-// needs tells whether a field must be given something.
-func needs(field *ast.FieldDefinition) bool {
+// requiredArguments tells whether a field must be given something.
+func requiredArguments(field *ast.FieldDefinition) bool {
 	return slices.ContainsFunc(field.Arguments, func(a *ast.ArgumentDefinition) bool { return a.Type.NonNull && a.DefaultValue == nil })
 }
 
@@ -59,7 +59,7 @@ func (l list) relations(s *ast.Schema) (all []string) {
 	for _, field := range l.of.Fields {
 		to := s.Types[field.Type.Name()]
 		switch {
-		case !to.IsCompositeType() || strings.HasPrefix(field.Name, "__") || needs(field):
+		case !to.IsCompositeType() || strings.HasPrefix(field.Name, "__") || requiredArguments(field):
 		case strings.HasSuffix(to.Name, "Connection"):
 			all = append(all, field.Name+" { totalCount nodes { __typename } }")
 		default:
@@ -69,17 +69,17 @@ func (l list) relations(s *ast.Schema) (all []string) {
 	return all
 }
 
-// statements is how many a document takes when its caches are warm, and how many
+// countStatements is how many a document takes when its caches are warm, and how many
 // records it is about.
-func (d *door) statements(t *testing.T, c *counter, document string) (fewest int64, records int) {
+func (d *fixture) countStatements(t *testing.T, c *counter, document string) (fewest int64, records int) {
 	t.Helper()
 	fewest = math.MaxInt64
 	for range 3 {
 		before := c.n.Load()
-		got := d.ask(t, ask{as: "operator", document: document})
+		got := d.send(t, graphqlRequest{as: "operator", document: document})
 		if len(got.Errors) > 0 { // a feed is one partner's
 			before = c.n.Load()
-			got = d.ask(t, ask{document: document})
+			got = d.send(t, graphqlRequest{document: document})
 		}
 		require.Empty(t, got.Errors, "%s: %s", document, got.body)
 		fewest, records = min(fewest, c.n.Load()-before), strings.Count(string(got.Data), `"here":"`)
@@ -89,13 +89,13 @@ func (d *door) statements(t *testing.T, c *counter, document string) (fewest int
 
 var recordID = regexp.MustCompile(`"id":"([a-z]{3}_[0-9a-z]{26})"`)
 
-// ids are those of three records of a list.
-func (d *door) ids(t *testing.T, l list) (ids []string) {
+// recordIDs are those of three records of a list.
+func (d *fixture) recordIDs(t *testing.T, l list) (ids []string) {
 	t.Helper()
 	document := fmt.Sprintf(l.way, 3) + "id" + strings.Repeat(" }", l.depth)
-	got := d.ask(t, ask{as: "operator", document: document})
+	got := d.send(t, graphqlRequest{as: "operator", document: document})
 	if len(got.Errors) > 0 {
-		got = d.ask(t, ask{document: document})
+		got = d.send(t, graphqlRequest{document: document})
 	}
 	require.Empty(t, got.Errors, got.body)
 	for _, id := range recordID.FindAllStringSubmatch(string(got.Data), -1) {
@@ -106,43 +106,43 @@ func (d *door) ids(t *testing.T, l list) (ids []string) {
 
 // foundAtOnce shows that records of one kind are found by their ids in as many
 // statements as one of them.
-func (d *door) foundAtOnce(t *testing.T, c *counter, ids []string) {
+func (d *fixture) foundAtOnce(t *testing.T, c *counter, ids []string) {
 	t.Helper()
 	require.Greater(t, len(ids), 1, ids)
 	document := func(ids []string) string {
 		return `{ nodes(ids: ["` + strings.Join(ids, `", "`) + `"]) { here: __typename } }`
 	}
-	one, _ := d.statements(t, c, document(ids[:1]))
-	all, found := d.statements(t, c, document(ids))
+	one, _ := d.countStatements(t, c, document(ids[:1]))
+	all, found := d.countStatements(t, c, document(ids))
 	require.Equal(t, len(ids), found, ids)
 	require.Equal(t, one, all, ids)
 }
 
 // Every relation of every kind of record is read once, for however many records.
-func TestNoRelationIsReadForEachRecord(t *testing.T) {
+func TestRelationsAreBatched(t *testing.T) {
 	t.Parallel()
-	d := open(t)
+	d := newFixture(t)
 	for i := range 3 {
-		d.records(t, "acme", d.Acme)
-		d.After(time.Hour)
+		d.createOneOfEach(t, "acme", d.Acme)
+		d.AdvanceClock(time.Hour)
 		d.Observe(modeltest.Quake(fmt.Sprint("us", i), d.Now().Add(-time.Minute), hualien, "7.1"))
-		d.Work()
+		d.RunJobs()
 	}
-	for _, claim := range d.data(t, `{ claims(first: 3) { nodes { id } } }`, nil)["claims"].(map[string]any)["nodes"].([]any) {
-		d.data(t, `mutation($id: ID!) { addMessage(input: {claimId: $id, body: "When?"}) { message { id } }
+	for _, claim := range d.queryData(t, `{ claims(first: 3) { nodes { id } } }`, nil)["claims"].(map[string]any)["nodes"].([]any) {
+		d.queryData(t, `mutation($id: ID!) { addMessage(input: {claimId: $id, body: "When?"}) { message { id } }
 			addAttachment(input: {claimId: $id, fileName: "a.txt", contentType: "text/plain", contentBase64: "YQ=="}) { attachment { id } } }`, claim.(map[string]any))
 	}
 	for range 3 {
-		d.dataAs(t, "operator", `mutation($until: DateTime!) { declareMoratorium(input: {kind: STATION_DAY, endsAt: $until, reason: "A flood."}) { moratorium { id } } }`,
+		d.queryDataAs(t, "operator", `mutation($until: DateTime!) { declareMoratorium(input: {kind: STATION_DAY, endsAt: $until, reason: "A flood."}) { moratorium { id } } }`,
 			map[string]any{"until": d.Now().Add(time.Hour).Format(time.RFC3339)})
 	}
-	d.relay(t)
-	d, statements := d.counted(t)
-	s := schema(t)
+	d.relayEvents(t)
+	d, statements := d.countStatementsOf(t)
+	s := loadCommittedSchema(t)
 	several := map[string]bool{}
-	for _, l := range lists(s) {
+	for _, l := range allLists(s) {
 		if slices.Contains(s.PossibleTypes["Node"], l.of) {
-			d.foundAtOnce(t, statements, d.ids(t, l))
+			d.foundAtOnce(t, statements, d.recordIDs(t, l))
 		}
 		relations := l.relations(s)
 		if several[l.of.Name] = len(relations) == 0; several[l.of.Name] {
@@ -151,15 +151,15 @@ func TestNoRelationIsReadForEachRecord(t *testing.T) {
 		document := func(n int, relations ...string) string {
 			return fmt.Sprintf(l.way, n) + "here: __typename " + strings.Join(relations, " ") + strings.Repeat(" }", l.depth)
 		}
-		one, _ := d.statements(t, statements, document(1, relations...))
-		three, records := d.statements(t, statements, document(3, relations...))
+		one, _ := d.countStatements(t, statements, document(1, relations...))
+		three, records := d.countStatements(t, statements, document(3, relations...))
 		several[l.of.Name] = records > 1
 		if one == three {
 			continue
 		}
 		for _, relation := range relations {
-			one, _ := d.statements(t, statements, document(1, relation))
-			three, _ := d.statements(t, statements, document(3, relation))
+			one, _ := d.countStatements(t, statements, document(1, relation))
+			three, _ := d.countStatements(t, statements, document(3, relation))
 			require.Equal(t, one, three, "%s.%s", l.of.Name, relation)
 		}
 	}

@@ -21,27 +21,27 @@ import (
 	"parapet/model"
 )
 
-// served is the door on a server of its own, with a clock that the test moves.
-type served struct {
-	*door
+// servedFixture is the door on a server of its own, with a clock that the test moves.
+type servedFixture struct {
+	*fixture
 
 	address string
-	closer  *graph.Door
+	closer  *graph.Handler
 	passed  atomic.Int64
 }
 
-func serve(t *testing.T, streams graph.Streams) *served {
+func newServedFixture(t *testing.T, streams graph.Streams) *servedFixture {
 	t.Helper()
-	return serveOn(t, open(t), graph.Config{Streams: streams})
+	return newServedFixtureOn(t, newFixture(t), graph.Config{Streams: streams})
 }
 
-// serveOn is serve with another database or another configuration.
-func serveOn(t *testing.T, d *door, config graph.Config) *served {
+// newServedFixtureOn is serve with another database or another configuration.
+func newServedFixtureOn(t *testing.T, d *fixture, config graph.Config) *servedFixture {
 	t.Helper()
-	s := &served{door: d}
+	s := &servedFixture{fixture: d}
 	began := time.Now()
 	config.Streams.Now = func() time.Time { return began.Add(time.Duration(s.passed.Load())) }
-	s.Acme.Until = began.Add(time.Hour)
+	s.Acme.ExpiresAt = began.Add(time.Hour)
 	if config.Service == nil {
 		config.Service = s.Service
 	}
@@ -57,11 +57,11 @@ func serveOn(t *testing.T, d *door, config graph.Config) *served {
 	return s
 }
 
-// pipes is a listener whose connections hold nothing back: what is not read is not
+// pipeListener is a listener whose connections hold nothing back: what is not read is not
 // written.
-type pipes chan net.Conn
+type pipeListener chan net.Conn
 
-func (p pipes) Accept() (net.Conn, error) {
+func (p pipeListener) Accept() (net.Conn, error) {
 	conn, open := <-p
 	if !open {
 		return nil, net.ErrClosed
@@ -69,21 +69,21 @@ func (p pipes) Accept() (net.Conn, error) {
 	return conn, nil
 }
 
-func (p pipes) Close() error { close(p); return nil }
+func (p pipeListener) Close() error { close(p); return nil }
 
-func (pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }
+func (pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }
 
 // overPipes serves what comes over pipes too.
-func (s *served) overPipes(t *testing.T) pipes {
+func (s *servedFixture) overPipes(t *testing.T) pipeListener {
 	t.Helper()
-	p := make(pipes)
+	p := make(pipeListener)
 	server := &http.Server{Handler: s, ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(p) }()
 	t.Cleanup(func() { _ = server.Close() })
 	return p
 }
 
-func (p pipes) dial(t *testing.T) net.Conn {
+func (p pipeListener) dialPipe(t *testing.T) net.Conn {
 	t.Helper()
 	near, far := net.Pipe()
 	t.Cleanup(func() { _ = near.Close() })
@@ -91,31 +91,31 @@ func (p pipes) dial(t *testing.T) net.Conn {
 	return near
 }
 
-// slowly opens a subscription over a pipe.
-func (p pipes) slowly(t *testing.T) *bufio.Reader {
+// openSlowSubscription opens a subscription over a pipe.
+func (p pipeListener) openSlowSubscription(t *testing.T) *bufio.Reader {
 	t.Helper()
-	near := p.dial(t)
+	near := p.dialPipe(t)
 	const body = `{"query":"subscription { events { data } }"}`
 	_, err := fmt.Fprintf(near, "POST /graphql HTTP/1.1\r\nHost: x\r\nAuthorization: acme\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 	require.NoError(t, err)
 	return bufio.NewReaderSize(near, 16)
 }
 
-func TestWhoReadsTooSlowlyIsDropped(t *testing.T) {
+func TestSlowSubscriberIsDropped(t *testing.T) {
 	t.Parallel()
-	s := serve(t, graph.Streams{Patience: time.Minute, Heartbeat: time.Hour})
-	s.Cover("quake-circle", nil)
-	s.relay(t)
-	slow := s.overPipes(t).slowly(t)
+	s := newServedFixture(t, graph.Streams{WriteTimeout: time.Minute, Heartbeat: time.Hour})
+	s.QuoteAndBind("quake-circle", nil)
+	s.relayEvents(t)
+	slow := s.overPipes(t).openSlowSubscription(t)
 	for line := ""; line != "next\ndata: "; { // the first event is half read
 		var err error
 		line, err = slow.ReadString(' ')
 		require.NoError(t, err)
 	}
-	healthy := s.listen(t, "acme", `subscription { events { sequence } }`)
+	healthy := s.openEventStream(t, "acme", `subscription { events { sequence } }`)
 	for sequence := range int64(3) {
-		event, _ := healthy.next()
-		require.Equal(t, sequence+1, event.sequence(t), "others are not kept waiting")
+		event, _ := healthy.nextEvent()
+		require.Equal(t, sequence+1, event.eventSequence(t), "others are not kept waiting")
 	}
 	s.passed.Store(int64(2 * time.Minute))
 	for line := ""; !strings.Contains(line, "read_too_slowly"); {
@@ -125,27 +125,27 @@ func TestWhoReadsTooSlowlyIsDropped(t *testing.T) {
 	}
 }
 
-// listener reads server-sent events.
-type listener struct {
+// eventReader reads server-sent events.
+type eventReader struct {
 	*bufio.Scanner
 
 	t *testing.T
 }
 
-func (s *served) listen(t *testing.T, as, document string) *listener {
+func (s *servedFixture) openEventStream(t *testing.T, as, document string) *eventReader {
 	t.Helper()
 	return s.listenUntil(t.Context(), t, as, document)
 }
 
-func (s *served) listenUntil(ctx context.Context, t *testing.T, as, document string) *listener {
+func (s *servedFixture) listenUntil(ctx context.Context, t *testing.T, as, document string) *eventReader {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"query": document})
 	require.NoError(t, err)
-	return s.stream(ctx, t, as, string(body))
+	return s.openStream(ctx, t, as, string(body))
 }
 
-// stream sends a request as it is written.
-func (s *served) stream(ctx context.Context, t *testing.T, as, body string) *listener {
+// openStream sends a request as it is written.
+func (s *servedFixture) openStream(ctx context.Context, t *testing.T, as, body string) *eventReader {
 	t.Helper()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.address+"/graphql", strings.NewReader(body))
 	require.NoError(t, err)
@@ -154,11 +154,11 @@ func (s *served) stream(ctx context.Context, t *testing.T, as, body string) *lis
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = response.Body.Close() })
 	require.Equal(t, "text/event-stream; charset=utf-8", response.Header.Get("Content-Type"))
-	return &listener{bufio.NewScanner(response.Body), t}
+	return &eventReader{bufio.NewScanner(response.Body), t}
 }
 
-// next is the next event; complete when nothing follows.
-func (l *listener) next() (out answer, complete bool) {
+// nextEvent is the next event; complete when nothing follows.
+func (l *eventReader) nextEvent() (out response, complete bool) {
 	l.t.Helper()
 	for l.Scan() {
 		if data, found := strings.CutPrefix(l.Text(), "data: "); found {
@@ -173,8 +173,8 @@ func (l *listener) next() (out answer, complete bool) {
 	return out, true
 }
 
-// sequence is that of the one field.
-func (a answer) sequence(t *testing.T) (n int64) {
+// eventSequence is that of the one field.
+func (a response) eventSequence(t *testing.T) (n int64) {
 	t.Helper()
 	require.Empty(t, a.Errors)
 	var fields map[string]struct{ Sequence int64 }
@@ -185,10 +185,10 @@ func (a answer) sequence(t *testing.T) (n int64) {
 	return n
 }
 
-func TestASubscriptionGoesOnWhereItBrokeOff(t *testing.T) {
+func TestSubscriptionResumesAfterSequence(t *testing.T) {
 	t.Parallel()
 	const all = 60
-	s := serve(t, graph.Streams{})
+	s := newServedFixture(t, graph.Streams{})
 	ctx, stop := context.WithCancel(t.Context())
 	var writing sync.WaitGroup
 	writing.Go(func() {
@@ -204,10 +204,10 @@ func TestASubscriptionGoesOnWhereItBrokeOff(t *testing.T) {
 		}
 	})
 	for have := int64(0); have < all; {
-		l := s.listen(t, "acme", fmt.Sprintf(`subscription { events(afterSequence: %d, types: [QUOTE_CREATED]) { sequence } }`, have))
+		l := s.openEventStream(t, "acme", fmt.Sprintf(`subscription { events(afterSequence: %d, types: [QUOTE_CREATED]) { sequence } }`, have))
 		for range min(7, all-have) {
-			event, _ := l.next()
-			require.Equal(t, have+1, event.sequence(t), "nothing is lost and nothing comes twice")
+			event, _ := l.nextEvent()
+			require.Equal(t, have+1, event.eventSequence(t), "nothing is lost and nothing comes twice")
 			have++
 		}
 	}
@@ -215,10 +215,10 @@ func TestASubscriptionGoesOnWhereItBrokeOff(t *testing.T) {
 	writing.Wait()
 }
 
-func TestSubscriptionsAreJudged(t *testing.T) {
+func TestSubscriptionsAreValidated(t *testing.T) {
 	t.Parallel()
-	s := serve(t, graph.Streams{PerPartner: 1})
-	claim := s.OnlyClaim(s.shaken(t, 1)[0])
+	s := newServedFixture(t, graph.Streams{MaxPerPartner: 1})
+	claim := s.OnlyClaim(s.observeQuake(t, 1)[0])
 	story := fmt.Sprintf(`subscription { claimTimeline(claimId: %q) { sequence } }`, claim.ID)
 	for document, want := range map[string]string{
 		story: "not_found",
@@ -233,36 +233,36 @@ func TestSubscriptionsAreJudged(t *testing.T) {
 		`subscription { events { id } claimTimeline(claimId: "x") { id } }`:                "validation_failed",
 		`mutation { createWebhookEndpoint(input: {url: "x"}) { webhookEndpoint { id } } }`: "validation_failed",
 	} {
-		l := s.listen(t, "globex", document)
-		refused, complete := l.next()
+		l := s.openEventStream(t, "globex", document)
+		refused, complete := l.nextEvent()
 		require.False(t, complete)
-		require.Equal(t, want, refused.code(), document)
-		_, complete = l.next()
+		require.Equal(t, want, refused.errorCode(), document)
+		_, complete = l.nextEvent()
 		require.True(t, complete)
 	}
-	l := s.listen(t, "acme", story)
+	l := s.openEventStream(t, "acme", story)
 	for i := range s.Timeline(claim.ID) {
-		entry, _ := l.next()
-		require.EqualValues(t, i+1, entry.sequence(t))
+		entry, _ := l.nextEvent()
+		require.EqualValues(t, i+1, entry.eventSequence(t))
 	}
-	recorder, second := plain{http.MethodPost, "", `{"query":"subscription{events{id}}"}`, []string{"Accept: text/event-stream"}}.to(t, s.door)
+	recorder, second := plain{http.MethodPost, "", `{"query":"subscription{events{id}}"}`, []string{"Accept: text/event-stream"}}.to(t, s.fixture)
 	require.Equal(t, http.StatusTooManyRequests, recorder.Code)
-	require.Equal(t, "rate_limited", second.code())
-	recorder, _ = plain{http.MethodPost, "", `{"query":"subscription{events{id}}"}`, nil}.to(t, s.door)
+	require.Equal(t, "rate_limited", second.errorCode())
+	recorder, _ = plain{http.MethodPost, "", `{"query":"subscription{events{id}}"}`, nil}.to(t, s.fixture)
 	require.Equal(t, http.StatusNotAcceptable, recorder.Code)
-	query := s.listen(t, "acme", `{ viewer { name } }`)
-	got, _ := query.next()
+	query := s.openEventStream(t, "acme", `{ viewer { name } }`)
+	got, _ := query.nextEvent()
 	require.JSONEq(t, `{"viewer":{"name":"acme-client"}}`, string(got.Data))
-	_, complete := query.next()
+	_, complete := query.nextEvent()
 	require.True(t, complete)
 }
 
 func TestASubscriptionEndsWithAReason(t *testing.T) {
 	t.Parallel()
-	for want, end := range map[string]func(*served){
-		"token_expired": func(s *served) { s.passed.Store(int64(time.Hour)) },
-		"unavailable":   func(s *served) { s.closer.Close() },
-		"partner_disabled": func(s *served) {
+	for want, end := range map[string]func(*servedFixture){
+		"token_expired": func(s *servedFixture) { s.passed.Store(int64(time.Hour)) },
+		"unavailable":   func(s *servedFixture) { s.closer.Close() },
+		"partner_disabled": func(s *servedFixture) {
 			_, err := s.Service.DisablePartner(t.Context(), s.Operator, model.PartnerStatusRequest{Slug: "acme", Reason: "The contract ended."})
 			if err != nil {
 				t.Error(err)
@@ -271,21 +271,21 @@ func TestASubscriptionEndsWithAReason(t *testing.T) {
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
-			s := serve(t, graph.Streams{Heartbeat: 5 * time.Millisecond, Patience: 2 * time.Hour})
+			s := newServedFixture(t, graph.Streams{Heartbeat: 5 * time.Millisecond, WriteTimeout: 2 * time.Hour})
 			s.Quote("rain-excess", nil)
-			s.relay(t)
-			l := s.listen(t, "acme", `subscription { events { sequence } }`)
-			first, _ := l.next()
-			require.EqualValues(t, 1, first.sequence(t))
-			w := s.dial(t, "acme")
-			w.say(`{"id":"1","type":"subscribe","payload":{"query":"subscription { events { sequence } }"}}`)
-			require.Equal(t, "next", w.hear().Type)
+			s.relayEvents(t)
+			l := s.openEventStream(t, "acme", `subscription { events { sequence } }`)
+			first, _ := l.nextEvent()
+			require.EqualValues(t, 1, first.eventSequence(t))
+			w := s.dialSocket(t, "acme")
+			w.sendMessage(`{"id":"1","type":"subscribe","payload":{"query":"subscription { events { sequence } }"}}`)
+			require.Equal(t, "next", w.readMessage().Type)
 			go end(s)
-			last, _ := l.next()
-			require.Equal(t, want, last.code())
-			_, complete := l.next()
+			last, _ := l.nextEvent()
+			require.Equal(t, want, last.errorCode())
+			_, complete := l.nextEvent()
 			require.True(t, complete)
-			for told := w.hear(); told.Type != ""; told = w.hear() {
+			for told := w.readMessage(); told.Type != ""; told = w.readMessage() {
 				require.Equal(t, "error", told.Type)
 				require.Contains(t, string(told.Payload), want)
 				if want == "partner_disabled" {

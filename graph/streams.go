@@ -11,7 +11,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 
 	"parapet/graph/node"
-	"parapet/internal/refusal"
+	"parapet/internal/errormap"
 	"parapet/model"
 )
 
@@ -21,23 +21,23 @@ type Streams struct {
 	Now func() time.Time
 	// Heartbeat is how often a stream shows that it lives, 12 seconds.
 	Heartbeat time.Duration
-	// Patience is how long a client may take to read what it was sent, 10 seconds.
+	// WriteTimeout is how long a client may take to read what it was sent, 10 seconds.
 	// After that it is dropped with a reason, and after twice that without one.
-	Patience time.Duration
-	// Greeting is how long a WebSocket may take for its first message, 10 seconds.
-	Greeting time.Duration
-	// PerPartner is how many subscriptions and sockets a partner may have open on this
+	WriteTimeout time.Duration
+	// InitTimeout is how long a WebSocket may take for its first message, 10 seconds.
+	InitTimeout time.Duration
+	// MaxPerPartner is how many subscriptions and sockets a partner may have open on this
 	// node, 100; PerSocket how many operations one socket, 20.
-	PerPartner int
-	PerSocket  int
+	MaxPerPartner int
+	MaxPerSocket  int
 	// Origins are the addresses (https://console.example) whose pages may open a
 	// WebSocket besides the server's own.
 	Origins []string
 }
 
-func (s Streams) usual() Streams {
-	s.PerPartner, s.PerSocket = cmp.Or(s.PerPartner, 100), cmp.Or(s.PerSocket, 20)
-	s.Heartbeat, s.Patience, s.Greeting = cmp.Or(s.Heartbeat, 12*time.Second), cmp.Or(s.Patience, 10*time.Second), cmp.Or(s.Greeting, 10*time.Second)
+func (s Streams) withDefaults() Streams {
+	s.MaxPerPartner, s.MaxPerSocket = cmp.Or(s.MaxPerPartner, 100), cmp.Or(s.MaxPerSocket, 20)
+	s.Heartbeat, s.WriteTimeout, s.InitTimeout = cmp.Or(s.Heartbeat, 12*time.Second), cmp.Or(s.WriteTimeout, 10*time.Second), cmp.Or(s.InitTimeout, 10*time.Second)
 	return s
 }
 
@@ -45,19 +45,19 @@ func (s Streams) usual() Streams {
 type streams struct {
 	Streams
 
-	service    *model.Service
-	closing    context.Context //nolint:containedctx // ends when the server stops
-	close      context.CancelFunc
-	operations operationCounter
+	service      *model.Service
+	closing      context.Context //nolint:containedctx // ends when the server stops
+	startClosing context.CancelFunc
+	operations   operationCounter
 
-	mu      sync.Mutex
-	held    map[string]int
-	running sync.WaitGroup
+	mu           sync.Mutex
+	openByCaller map[string]int
+	running      sync.WaitGroup
 }
 
 func newStreams(config Streams, service *model.Service) *streams {
-	s := &streams{Streams: config.usual(), service: service, held: map[string]int{}, operations: operationCounter{counts: map[string]int{}}}
-	s.closing, s.close = context.WithCancel(context.Background())
+	s := &streams{Streams: config.withDefaults(), service: service, openByCaller: map[string]int{}, operations: operationCounter{counts: map[string]int{}}}
+	s.closing, s.startClosing = context.WithCancel(context.Background())
 	return s
 }
 
@@ -72,62 +72,62 @@ func errExpired() error {
 	return model.Fail(model.CodeTokenExpired, "The access token has expired. Subscribe again with a new one, after the last sequence you have.")
 }
 
-func errSlow() error {
-	return model.Fail(refusal.CodeReadTooSlowly, "What was sent was not read in time. Subscribe again after the last sequence you have.")
+func errReadTooSlowly() error {
+	return model.Fail(errormap.CodeReadTooSlowly, "What was sent was not read in time. Subscribe again after the last sequence you have.")
 }
 
-// end ends everything with a reason, refuses what comes, and waits until clients
+// closeAll ends everything with a reason, refuses what comes, and waits until clients
 // were told.
-func (s *streams) end() {
+func (s *streams) closeAll() {
 	s.mu.Lock()
-	s.close()
+	s.startClosing()
 	s.mu.Unlock()
 	s.running.Wait()
 }
 
-// seat is the place of one stream or of one operation among an actor's. free gives it
+// slot is the place of one stream or of one operation among an actor's. free gives it
 // back, once however often it is called, before the client is told that the stream
 // ended: whoever begins the next one on that word must find a place. leave frees it
 // too, and tells the server that the last word was said.
-type seat struct{ free, leave func() }
+type slot struct{ release, finish func() }
 
-// enter counts one more stream of an actor's. Errors: rate_limited, token_expired,
+// acquireSlot counts one more stream of an actor's. Errors: rate_limited, token_expired,
 // unavailable.
-func (s *streams) enter(actor model.Actor) (seat, error) {
+func (s *streams) acquireSlot(actor model.Actor) (slot, error) {
 	who := callerName(actor)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.closing.Err() != nil:
-		return seat{}, errStopping()
-	case s.expired(actor):
-		return seat{}, errExpired()
-	case s.held[who] >= s.PerPartner:
-		return seat{}, model.Fail(model.CodeRateLimited, "You have %d subscriptions and sockets open here, the most there can be; close one first.", s.PerPartner)
+		return slot{}, errStopping()
+	case s.isExpired(actor):
+		return slot{}, errExpired()
+	case s.openByCaller[who] >= s.MaxPerPartner:
+		return slot{}, model.Fail(model.CodeRateLimited, "You have %d subscriptions and sockets open here, the most there can be; close one first.", s.MaxPerPartner)
 	}
-	s.held[who]++
+	s.openByCaller[who]++
 	s.running.Add(1)
 	free := sync.OnceFunc(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.held[who]--; s.held[who] == 0 {
-			delete(s.held, who)
+		if s.openByCaller[who]--; s.openByCaller[who] == 0 {
+			delete(s.openByCaller, who)
 		}
 	})
-	return seat{free, func() { free(); s.running.Done() }}, nil
+	return slot{free, func() { free(); s.running.Done() }}, nil
 }
 
-func (s *streams) expired(actor model.Actor) bool {
-	return s.Now != nil && !actor.Until.IsZero() && !s.Now().Before(actor.Until)
+func (s *streams) isExpired(actor model.Actor) bool {
+	return s.Now != nil && !actor.ExpiresAt.IsZero() && !s.Now().Before(actor.ExpiresAt)
 }
 
-// keep ends a stream with the reason, when there is one, until ctx ends; beat shows
+// keepAlive ends a stream with the reason, when there is one, until ctx ends; beat shows
 // the client that the stream lives, and us whether the client does.
-func (s *streams) keep(ctx context.Context, actor model.Actor, end context.CancelCauseFunc, beat func() error) {
+func (s *streams) keepAlive(ctx context.Context, actor model.Actor, end context.CancelCauseFunc, beat func() error) {
 	for {
 		wait := s.Heartbeat
-		if s.Now != nil && !actor.Until.IsZero() {
-			wait = max(0, min(wait, actor.Until.Sub(s.Now())))
+		if s.Now != nil && !actor.ExpiresAt.IsZero() {
+			wait = max(0, min(wait, actor.ExpiresAt.Sub(s.Now())))
 		}
 		select {
 		case <-ctx.Done():
@@ -137,7 +137,7 @@ func (s *streams) keep(ctx context.Context, actor model.Actor, end context.Cance
 			return
 		case <-time.After(wait):
 		}
-		if s.expired(actor) {
+		if s.isExpired(actor) {
 			end(errExpired())
 			return
 		}
@@ -148,17 +148,17 @@ func (s *streams) keep(ctx context.Context, actor model.Actor, end context.Cance
 	}
 }
 
-// run hands every response of an operation to send. It returns why the operation
+// runOperation hands every response of an operation to send. It returns why the operation
 // ended before its time; nil when it was over, or nobody wants it any more.
-func (s *streams) run(ctx context.Context, exec graphql.GraphExecutor, operation *graphql.OperationContext, actor model.Actor, send func(*graphql.Response) error) (err error) {
+func (s *streams) runOperation(ctx context.Context, exec graphql.GraphExecutor, operation *graphql.OperationContext, actor model.Actor, send func(*graphql.Response) error) (err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
-			err = refusal.Recovered(panicked)
+			err = errormap.NewPanic(panicked)
 		}
 	}()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	ctx = node.With(ctx, &node.Reader{Service: s.service, Actor: actor, End: end})
+	ctx = node.WithReader(ctx, &node.Reader{Service: s.service, Actor: actor, End: end})
 	responses, ctx := exec.DispatchOperation(graphql.WithOperationContext(ctx, operation), operation)
 	for {
 		response := responses(ctx)
@@ -166,7 +166,7 @@ func (s *streams) run(ctx context.Context, exec graphql.GraphExecutor, operation
 			return err
 		}
 		if response == nil || ctx.Err() != nil {
-			return reason(ctx)
+			return endCause(ctx)
 		}
 		if err := send(response); err != nil {
 			return err
@@ -174,8 +174,8 @@ func (s *streams) run(ctx context.Context, exec graphql.GraphExecutor, operation
 	}
 }
 
-// reason is why a context ended; nil when the client wanted it.
-func reason(ctx context.Context) error {
+// endCause is why a context ended; nil when the client wanted it.
+func endCause(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, context.Canceled) {
 		return nil
@@ -183,19 +183,19 @@ func reason(ctx context.Context) error {
 	return cause
 }
 
-// errGone ends a stream whose client is not there any more; nobody can be told.
-var errGone = fmt.Errorf("the client is gone: %w", context.Canceled)
+// errClientGone ends a stream whose client is not there any more; nobody can be told.
+var errClientGone = fmt.Errorf("the client is gone: %w", context.Canceled)
 
-// watch begins to measure how long a client takes to read; what it returns is its
+// startWriteTimer begins to measure how long a client takes to read; what it returns is its
 // judgement.
-func (s *streams) watch() (inTime func() error) {
+func (s *streams) startWriteTimer() (inTime func() error) {
 	if s.Now == nil {
 		return func() error { return nil }
 	}
 	began := s.Now()
 	return func() error {
-		if s.Now().Sub(began) > s.Patience {
-			return errSlow()
+		if s.Now().Sub(began) > s.WriteTimeout {
+			return errReadTooSlowly()
 		}
 		return nil
 	}

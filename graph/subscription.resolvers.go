@@ -14,11 +14,11 @@ import (
 )
 
 func (r *subscriptionResolver) ClaimTimeline(ctx context.Context, claimID string, afterSequence *int64) (<-chan *wire.TimelineEntry, error) {
-	return reader(ctx).FollowTimeline(ctx, claimID, afterSequence)
+	return readerFrom(ctx).FollowTimeline(ctx, claimID, afterSequence)
 }
 
 func (r *subscriptionResolver) Events(ctx context.Context, afterSequence *int64, generation *int, types []string, subject *string, partner *string) (<-chan *node.Event, error) {
-	return reader(ctx).FollowEvents(ctx, node.EventFilter{AfterSequence: afterSequence, Generation: generation, Types: types, Subject: subject, Partner: partner})
+	return readerFrom(ctx).FollowEvents(ctx, node.EventFilter{AfterSequence: afterSequence, Generation: generation, Types: types, Subject: subject, Partner: partner})
 }
 
 func (r *resolver) Subscription() generated.SubscriptionResolver { return &subscriptionResolver{r} }

@@ -32,9 +32,9 @@ func idsIn(s *ast.Schema, of *ast.Type, at string) (all []string) {
 	return all
 }
 
-// writing is a field with an id in one place. Whatever else it must be given is
+// documentWriter is a field with an id in one place. Whatever else it must be given is
 // right, so that it is this id alone that the answer is about.
-type writing struct {
+type documentWriter struct {
 	schema *ast.Schema
 	place  string
 	id     string
@@ -54,7 +54,7 @@ var fitting = map[string]string{
 }
 
 // value writes what is given at a place.
-func (a writing) value(of *ast.Type, at string) string {
+func (a documentWriter) value(of *ast.Type, at string) string {
 	switch def := a.schema.Types[of.Name()]; {
 	case fitting[at] != "" && !strings.HasPrefix(a.place, at+"."):
 		return fitting[at]
@@ -75,7 +75,7 @@ func (a writing) value(of *ast.Type, at string) string {
 }
 
 // members writes those of an input that are needed, or lead to the place.
-func (a writing) members(fields ast.FieldList, within string) string {
+func (a documentWriter) members(fields ast.FieldList, within string) string {
 	var all []string
 	for _, field := range fields {
 		at := within + field.Name
@@ -87,7 +87,7 @@ func (a writing) members(fields ast.FieldList, within string) string {
 }
 
 // arguments writes those of a field.
-func (a writing) arguments(given ast.ArgumentDefinitionList) string {
+func (a documentWriter) arguments(given ast.ArgumentDefinitionList) string {
 	var fields ast.FieldList
 	for _, argument := range given {
 		fields = append(fields, &ast.FieldDefinition{Name: argument.Name, Type: argument.Type, DefaultValue: argument.DefaultValue})
@@ -98,15 +98,15 @@ func (a writing) arguments(given ast.ArgumentDefinitionList) string {
 	return ""
 }
 
-// place is somewhere in the schema where an id can be given.
-type place struct {
+// fieldPlace is somewhere in the schema where an id can be given.
+type fieldPlace struct {
 	field *ast.FieldDefinition
 	way   string // to the field: an operation, and the fields around it
 	depth int    // how many braces the way opens
 	at    string
 }
 
-func (p place) document(a writing) string {
+func (p fieldPlace) document(a documentWriter) string {
 	a.place = p.at
 	selection := ""
 	if def := a.schema.Types[p.field.Type.Name()]; def.IsCompositeType() {
@@ -115,10 +115,10 @@ func (p place) document(a writing) string {
 	return p.way + p.field.Name + a.arguments(p.field.Arguments) + selection + strings.Repeat(" }", p.depth)
 }
 
-// everywhere are all the places of the schema: of root fields, and of fields of what
+// allFieldPlaces are all the places of the schema: of root fields, and of fields of what
 // root fields return, on whatever way leads there without an id. A place that no way
 // leads to fails the test.
-func everywhere(t *testing.T, s *ast.Schema, own map[string]string) (all []place) {
+func allFieldPlaces(t *testing.T, s *ast.Schema, own map[string]string) (all []fieldPlace) {
 	t.Helper()
 	type visit struct {
 		on    *ast.Definition
@@ -138,12 +138,12 @@ func everywhere(t *testing.T, s *ast.Schema, own map[string]string) (all []place
 			needed := false
 			for _, argument := range field.Arguments {
 				for _, at := range idsIn(s, argument.Type, argument.Name) {
-					all = append(all, place{field, v.way, v.depth, at})
+					all = append(all, fieldPlace{field, v.way, v.depth, at})
 				}
 				needed = needed || argument.Type.NonNull && len(idsIn(s, argument.Type, argument.Name)) > 0
 			}
 			if to := s.Types[field.Type.Name()]; to.Kind == ast.Object && !needed && v.on != s.Mutation && v.on != s.Subscription {
-				visits = append(visits, visit{to, v.way + field.Name + writing{schema: s, own: own}.arguments(field.Arguments) + " { ", v.depth + 1})
+				visits = append(visits, visit{to, v.way + field.Name + documentWriter{schema: s, own: own}.arguments(field.Arguments) + " { ", v.depth + 1})
 			}
 		}
 	}
@@ -159,18 +159,18 @@ func everywhere(t *testing.T, s *ast.Schema, own map[string]string) (all []place
 	return all
 }
 
-// records are a record of each kind that a partner has, by the prefix of its id.
-func (d *door) records(t *testing.T, as string, actor model.Actor) map[string]string {
+// createOneOfEach are a record of each kind that a partner has, by the prefix of its id.
+func (d *fixture) createOneOfEach(t *testing.T, as string, actor model.Actor) map[string]string {
 	t.Helper()
-	b := d.As(actor)
-	policy := b.Cover("quake-circle", modeltest.Context{"location": map[string]any{"latitude": hualien.Latitude, "longitude": hualien.Longitude}})
-	method := b.Record(modeltest.PolicyIBAN(policy.ID))
-	b.After(time.Hour)
+	b := d.ActingAs(actor)
+	policy := b.QuoteAndBind("quake-circle", modeltest.Context{"location": map[string]any{"latitude": hualien.Latitude, "longitude": hualien.Longitude}})
+	method := b.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
+	b.AdvanceClock(time.Hour)
 	felt, _, err := d.Service.RecordObservation(t.Context(), actor, modeltest.Quake("felt", b.Now().Add(-time.Minute), hualien, "7.1"), true)
 	require.NoError(t, err)
-	b.Work()
+	b.RunJobs()
 	claim := b.OnlyClaim(policy)
-	made := d.dataAs(t, as, `mutation($claim: ID!) {
+	made := d.queryDataAs(t, as, `mutation($claim: ID!) {
 		addMessage(input: {claimId: $claim, body: "When?"}) { message { id } }
 		addAttachment(input: {claimId: $claim, fileName: "a.txt", contentType: "text/plain", contentBase64: "cGxhaW4gd29yZHM="}) { attachment { id } }
 		createWebhookEndpoint(input: {url: "https://partner.example/hooks"}) { webhookEndpoint { id } } }`, map[string]any{"claim": claim.ID})
@@ -178,8 +178,8 @@ func (d *door) records(t *testing.T, as string, actor model.Actor) map[string]st
 		return made[mutation].(map[string]any)[noun].(map[string]any)["id"].(string)
 	}
 	endpoint := id("createWebhookEndpoint", "webhookEndpoint")
-	d.relay(t)
-	tested := d.dataAs(t, as, `mutation($id: ID!) { testWebhookEndpoint(input: {webhookEndpointId: $id}) { delivery { id eventId } } }`, map[string]any{"id": endpoint})
+	d.relayEvents(t)
+	tested := d.queryDataAs(t, as, `mutation($id: ID!) { testWebhookEndpoint(input: {webhookEndpointId: $id}) { delivery { id eventId } } }`, map[string]any{"id": endpoint})
 	delivery := tested["testWebhookEndpoint"].(map[string]any)["delivery"].(map[string]any)
 	return map[string]string{
 		"quo": policy.QuoteID, "pol": policy.ID, "clm": claim.ID, "pay": claim.Payouts[0].ID, "pmt": method.ID, "msg": id("addMessage", "message"),
@@ -188,12 +188,12 @@ func (d *door) records(t *testing.T, as string, actor model.Actor) map[string]st
 	}
 }
 
-// answered is all that a stranger is told; of a stream, until it lives and has
+// requireNoForeignRecord is all that a stranger is told; of a stream, until it lives and has
 // nothing to tell.
-func (s *served) answered(t *testing.T, document string) string {
+func (s *servedFixture) requireNoForeignRecord(t *testing.T, document string) string {
 	t.Helper()
 	if !strings.HasPrefix(document, "subscription") {
-		return s.ask(t, ask{as: "globex", document: document}).body
+		return s.send(t, graphqlRequest{as: "globex", document: document}).body
 	}
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
@@ -212,29 +212,29 @@ func (s *served) answered(t *testing.T, document string) string {
 // theirsAlone are the kinds that no partner owns.
 var theirsAlone = []string{"Moratorium"}
 
-func TestAnothersIDIsNoID(t *testing.T) {
+func TestForeignIDsAreNotFound(t *testing.T) {
 	t.Parallel()
-	s := serve(t, graph.Streams{Heartbeat: 50 * time.Millisecond, Patience: time.Minute})
-	their := s.records(t, "acme", s.Acme)
-	own := s.records(t, "globex", s.Globex)
+	s := newServedFixture(t, graph.Streams{Heartbeat: 50 * time.Millisecond, WriteTimeout: time.Minute})
+	their := s.createOneOfEach(t, "acme", s.Acme)
+	own := s.createOneOfEach(t, "globex", s.Globex)
 	kinds := map[string]bool{}
 	for prefix, id := range their {
-		kinds[s.data(t, `query($id: ID!) { node(id: $id) { __typename } }`, map[string]any{"id": id})["node"].(map[string]any)["__typename"].(string)] = true
+		kinds[s.queryData(t, `query($id: ID!) { node(id: $id) { __typename } }`, map[string]any{"id": id})["node"].(map[string]any)["__typename"].(string)] = true
 		require.Equal(t, prefix, id[:3])
 	}
-	for _, def := range schema(t).PossibleTypes["Node"] {
+	for _, def := range loadCommittedSchema(t).PossibleTypes["Node"] {
 		require.True(t, kinds[def.Name] || slices.Contains(theirsAlone, def.Name), "there is no %s here to try with", def.Name)
 	}
-	before := s.Rows()
-	definitions := schema(t)
-	for _, place := range everywhere(t, definitions, own) {
+	before := s.CountRows()
+	definitions := loadCommittedSchema(t)
+	for _, place := range allFieldPlaces(t, definitions, own) {
 		for _, id := range their {
 			unknown := id[:4] + "01h455vb4pex5vsknk084sn02q"
-			document := place.document(writing{schema: definitions, id: id, own: own})
-			told := s.answered(t, document)
-			require.Equal(t, strings.ReplaceAll(s.answered(t, place.document(writing{schema: definitions, id: unknown, own: own})), unknown, id), told, document)
+			document := place.document(documentWriter{schema: definitions, id: id, own: own})
+			told := s.requireNoForeignRecord(t, document)
+			require.Equal(t, strings.ReplaceAll(s.requireNoForeignRecord(t, place.document(documentWriter{schema: definitions, id: unknown, own: own})), unknown, id), told, document)
 			require.NotContains(t, told, "validation_failed", "the answer is about something else: %s", document)
 		}
 	}
-	require.Equal(t, before, s.Rows())
+	require.Equal(t, before, s.CountRows())
 }

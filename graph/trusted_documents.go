@@ -14,11 +14,11 @@ import (
 	"parapet/graph/guard"
 )
 
-// ReadTrusted reads the documents of a folder (each *.graphql file is one, named
+// ReadTrustedDocuments reads the documents of a folder (each *.graphql file is one, named
 // by its file and by the SHA-256 of its text) or of a file as the usual clients
 // write it when they are built: an object of texts by name, or a manifest with
 // operations of id and body.
-func ReadTrusted(path string) (map[string]string, error) {
+func ReadTrustedDocuments(path string) (map[string]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func ReadTrusted(path string) (map[string]string, error) {
 	}
 	trusted := map[string]string{}
 	for name, text := range texts {
-		trusted[strings.TrimPrefix(name, "sha256:")], trusted[digest(text)] = text, text
+		trusted[strings.TrimPrefix(name, "sha256:")], trusted[hashDocument(text)] = text, text
 	}
 	return trusted, nil
 }
@@ -90,13 +90,13 @@ func readManifest(path string, texts map[string]string) error {
 	return nil
 }
 
-// rehearse judges every trusted document, so that a server with one that cannot
+// checkTrusted judges every trusted document, so that a server with one that cannot
 // run does not start.
-func (j *judge) rehearse() error {
-	for _, name := range slices.Sorted(maps.Keys(j.library.trusted)) {
-		document, err := j.guard.Read(j.library.trusted[name])
+func (a *admission) checkTrusted() error {
+	for _, name := range slices.Sorted(maps.Keys(a.documents.trusted)) {
+		document, err := a.guard.Read(a.documents.trusted[name])
 		if err == nil {
-			err = problems(document)
+			err = validateDocument(document)
 		}
 		if err != nil {
 			return fmt.Errorf("the trusted document %s: %w", name, err)
@@ -105,7 +105,7 @@ func (j *judge) rehearse() error {
 	return nil
 }
 
-func problems(document *guard.Document) error {
+func validateDocument(document *guard.Document) error {
 	if refusals := document.Validate(true); len(refusals) > 0 {
 		return refusals
 	}

@@ -12,13 +12,13 @@ const (
 	attachedContent = "contentBase64"
 )
 
-// attached counts the contents among the variables of an operation that attachments alone
+// countAttachedContents counts the contents among the variables of an operation that attachments alone
 // are made of: everywhere else a long string is refused before anything is done.
-func attached(operation *ast.OperationDefinition, variables map[string]any) (count int) {
+func countAttachedContents(operation *ast.OperationDefinition, variables map[string]any) (count int) {
 	for _, v := range operation.VariableDefinitions {
 		switch value := variables[v.Variable].(type) {
 		case upload.Ref:
-			if onlyContent(operation.SelectionSet, v.Variable) {
+			if isOnlyAttachmentContent(operation.SelectionSet, v.Variable) {
 				count++
 			}
 		case map[string]any:
@@ -30,9 +30,9 @@ func attached(operation *ast.OperationDefinition, variables map[string]any) (cou
 	return count
 }
 
-// onlyContent reports whether each use of a variable in a selection is as the content of
+// isOnlyAttachmentContent reports whether each use of a variable in a selection is as the content of
 // an attachment.
-func onlyContent(set ast.SelectionSet, variable string) bool {
+func isOnlyAttachmentContent(set ast.SelectionSet, variable string) bool {
 	for _, selection := range set {
 		switch s := selection.(type) {
 		case *ast.Field:
@@ -41,15 +41,15 @@ func onlyContent(set ast.SelectionSet, variable string) bool {
 					return false
 				}
 			}
-			if !onlyContent(s.SelectionSet, variable) {
+			if !isOnlyAttachmentContent(s.SelectionSet, variable) {
 				return false
 			}
 		case *ast.InlineFragment:
-			if !onlyContent(s.SelectionSet, variable) {
+			if !isOnlyAttachmentContent(s.SelectionSet, variable) {
 				return false
 			}
 		case *ast.FragmentSpread:
-			if !onlyContent(s.Definition.SelectionSet, variable) {
+			if !isOnlyAttachmentContent(s.Definition.SelectionSet, variable) {
 				return false
 			}
 		}

@@ -18,21 +18,21 @@ import (
 
 // uploads sends the contents of attachments of one claim.
 type uploads struct {
-	*door
+	*fixture
 
 	claim string
 }
 
 func openUploads(t *testing.T) *uploads {
 	t.Helper()
-	d := open(t)
-	claim, _, err := d.Service.OpenClaim(t.Context(), d.Acme, model.ClaimRequest{PolicyID: d.Cover("quake-circle", nil).ID})
+	d := newFixture(t)
+	claim, _, err := d.Service.OpenClaim(t.Context(), d.Acme, model.ClaimRequest{PolicyID: d.QuoteAndBind("quake-circle", nil).ID})
 	require.NoError(t, err)
 	return &uploads{d, claim.ID}
 }
 
 // post sends a body. One that is streamed does not announce its length.
-func (u *uploads) post(t *testing.T, body string, streamed bool) answer {
+func (u *uploads) post(t *testing.T, body string, streamed bool) response {
 	t.Helper()
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/graphql", strings.NewReader(body))
 	request.Header = http.Header{"Authorization": {"acme"}, "Content-Type": {jsonType}, "Accept": {responseType}}
@@ -41,7 +41,7 @@ func (u *uploads) post(t *testing.T, body string, streamed bool) answer {
 	}
 	recorder := httptest.NewRecorder()
 	u.ServeHTTP(recorder, request)
-	out := answer{status: recorder.Code, body: recorder.Body.String()}
+	out := response{status: recorder.Code, body: recorder.Body.String()}
 	require.NoError(t, json.Unmarshal(recorder.Body.Bytes(), &out, json.MatchCaseInsensitiveNames(true)), out.body)
 	require.Less(t, len(out.body), 2000, "a body is not sent back")
 	return out
@@ -145,14 +145,14 @@ func TestLongTextIsRefusedEverywhereElse(t *testing.T) {
 	} {
 		for _, streamed := range []bool{true, false} {
 			out := u.post(t, body, streamed)
-			require.Equal(t, "body_too_large", out.code(), "%s: %s", name, out.body)
+			require.Equal(t, "body_too_large", out.errorCode(), "%s: %s", name, out.body)
 			require.Equal(t, http.StatusRequestEntityTooLarge, out.status, name)
 			require.Contains(t, out.body, "15 MiB", name)
 			require.Nil(t, out.Data, name)
 		}
 	}
 	require.Empty(t, u.kept(t))
-	require.Empty(t, u.blamed)
+	require.Empty(t, u.loggedCauses)
 }
 
 // Where types do not agree, that is said; what is long is refused like what is short.
@@ -167,7 +167,7 @@ func TestLongTextOfTheWrongTypeIsInvalid(t *testing.T) {
 		byInput: strings.Replace(fmt.Sprintf(inputs, "eA=="), `"fileName"`, `"`+long+`":1,"fileName"`, 1),
 	} {
 		out := u.post(t, u.body(document, variables), false)
-		require.Equal(t, "validation_failed", out.code(), "%s: %s", document, out.body)
+		require.Equal(t, "validation_failed", out.errorCode(), "%s: %s", document, out.body)
 		require.Nil(t, out.Data)
 	}
 	require.Empty(t, u.kept(t))
@@ -201,7 +201,7 @@ func TestContentIsComparedByItsBytes(t *testing.T) {
 		require.Equal(t, c.replayed, strings.Contains(out.body, `"replayed":["addAttachment"]`), "%d: %s", i, out.body)
 	}
 	require.Equal(t, []string{smallKept, largeKept}, u.kept(t))
-	require.Equal(t, "idempotency_key_reused", u.post(t, u.body(byInput, fmt.Sprintf(in, other, 2)), true).code())
+	require.Equal(t, "idempotency_key_reused", u.post(t, u.body(byInput, fmt.Sprintf(in, other, 2)), true).errorCode())
 }
 
 // What was read while it arrived is judged like what was read as a whole.
@@ -212,7 +212,7 @@ func TestLongContentIsJudgedLikeShortContent(t *testing.T) {
 	large, _ := content("x", 10<<20+1)
 	digest := sha256.Sum256([]byte(strings.Repeat("x", 2<<20)))
 	short := u.post(t, u.body(byInput, fmt.Sprintf(inputs, "data:text/plain;base64,eA==")), false)
-	require.Equal(t, "validation_failed", short.code())
+	require.Equal(t, "validation_failed", short.errorCode())
 	for _, text := range []string{"data:text/plain;base64," + long, long + "*", long[:len(long)-1], long + "=" + long} {
 		out := u.post(t, u.body(byInput, fmt.Sprintf(inputs, text)), false)
 		require.Equal(t, short.body, out.body)
@@ -221,7 +221,7 @@ func TestLongContentIsJudgedLikeShortContent(t *testing.T) {
 	require.Contains(t, out.body, "A file has at most 10 MiB.")
 	forged := fmt.Sprintf(inputs, hex.EncodeToString(digest[:]))
 	out = u.post(t, u.body(byInput, strings.Replace(forged, `}}`, `},"d":"`+long+`"}`, 1)), false)
-	require.Equal(t, "body_too_large", out.code(), "the digest of a content is not the content")
+	require.Equal(t, "body_too_large", out.errorCode(), "the digest of a content is not the content")
 	require.Empty(t, u.kept(t))
 }
 
@@ -242,7 +242,7 @@ func TestLongBodiesOfWrongJSONAreRefusedWhereTheyGoWrong(t *testing.T) {
 	} {
 		sent := strings.Replace(good, c.old, c.with, 1)
 		out := u.post(t, sent, false)
-		require.Equal(t, c.code, out.code(), "%s: %s", name, out.body)
+		require.Equal(t, c.code, out.errorCode(), "%s: %s", name, out.body)
 		if c.at != "" {
 			column := strings.LastIndex(sent, c.at) + 1
 			if c.at == ",," {
@@ -252,5 +252,5 @@ func TestLongBodiesOfWrongJSONAreRefusedWhereTheyGoWrong(t *testing.T) {
 		}
 	}
 	require.Empty(t, u.kept(t))
-	require.Empty(t, u.blamed)
+	require.Empty(t, u.loggedCauses)
 }

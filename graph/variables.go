@@ -13,110 +13,110 @@ import (
 	"parapet/model/money"
 )
 
-// reading holds the values of variables against the types that a document declares
+// variableCheck holds the values of variables against the types that a document declares
 // for them, as section 6.1.2 of the specification says. The library's own reading
 // stops at the first mistake, says less of it, and takes an enum's words in any
 // letters.
-type reading struct {
+type variableCheck struct {
 	schema *ast.Schema
-	at     ast.Path // of the value that is judged
+	path   ast.Path // of the value that is judged
 	faults []model.FieldError
 }
 
 // readVariables is what is wrong with the variables of an operation; nil when
 // nothing is. The pointers lead into the request.
 func readVariables(schema *ast.Schema, operation *ast.OperationDefinition, given map[string]any) error {
-	r := &reading{schema: schema, at: ast.Path{ast.PathName("variables")}}
+	c := &variableCheck{schema: schema, path: ast.Path{ast.PathName("variables")}}
 	for _, v := range operation.VariableDefinitions {
 		value, present := given[v.Variable]
 		if present || v.DefaultValue == nil {
-			r.inside(ast.PathName(v.Variable), v.Type, value, present)
+			c.checkMember(ast.PathName(v.Variable), v.Type, value, present)
 		}
 	}
-	if len(r.faults) == 0 {
+	if len(c.faults) == 0 {
 		return nil
 	}
-	name := strings.ReplaceAll(strings.TrimPrefix(r.faults[0].Pointer, "/variables/"), "/", ".")
-	one := "The variable $" + name + " is not right: " + strings.TrimSuffix(r.faults[0].Detail, ".")
-	return model.Refuse(model.CodeValidationFailed, one, "%s variables or members of them are not right", r.faults...)
+	name := strings.ReplaceAll(strings.TrimPrefix(c.faults[0].Pointer, "/variables/"), "/", ".")
+	one := "The variable $" + name + " is not right: " + strings.TrimSuffix(c.faults[0].Detail, ".")
+	return model.FailFields(model.CodeValidationFailed, one, "%s variables or members of them are not right", c.faults...)
 }
 
-// fault notes what is wrong with the value that is judged.
-func (r *reading) fault(code, detail string) {
-	r.faults = append(r.faults, model.FieldError{Pointer: scalar.Pointer(r.at), Code: code, Detail: strings.ToUpper(detail[:1]) + detail[1:]})
+// addFault notes what is wrong with the value that is judged.
+func (c *variableCheck) addFault(code, detail string) {
+	c.faults = append(c.faults, model.FieldError{Pointer: scalar.Pointer(c.path), Code: code, Detail: strings.ToUpper(detail[:1]) + detail[1:]})
 }
 
-// enough tells whether more is wrong already than an answer names.
-func (r *reading) enough() bool { return len(r.faults) > model.MaxFields }
+// hasEnough tells whether more is wrong already than an answer names.
+func (c *variableCheck) hasEnough() bool { return len(c.faults) > model.MaxFieldErrors }
 
-// inside judges what stands, or should, one step further in.
-func (r *reading) inside(step ast.PathElement, of *ast.Type, v any, given bool) {
-	r.at = append(r.at, step)
+// checkMember judges what stands, or should, one step further in.
+func (c *variableCheck) checkMember(step ast.PathElement, of *ast.Type, v any, given bool) {
+	c.path = append(c.path, step)
 	switch {
-	case r.enough():
+	case c.hasEnough():
 	case given:
-		r.value(of, v)
+		c.checkValue(of, v)
 	case of.NonNull:
-		r.fault("required", "It is missing: "+r.wanted(of))
+		c.addFault("required", "It is missing: "+c.expectedValue(of))
 	}
-	r.at = r.at[:len(r.at)-1]
+	c.path = c.path[:len(c.path)-1]
 }
 
-// value judges one value. Scalars of our own are read where they are used.
-func (r *reading) value(of *ast.Type, v any) {
-	def := r.schema.Types[of.Name()]
+// checkValue judges one value. Scalars of our own are read where they are used.
+func (c *variableCheck) checkValue(of *ast.Type, v any) {
+	def := c.schema.Types[of.Name()]
 	switch {
 	case v == nil && of.NonNull:
-		r.fault("null", "It must not be null: "+r.wanted(of))
+		c.addFault("null", "It must not be null: "+c.expectedValue(of))
 	case v == nil:
 	case of.Elem != nil:
-		r.list(of.Elem, v)
+		c.checkList(of.Elem, v)
 	case def.Kind == ast.InputObject:
-		r.object(def, v)
+		c.checkObject(def, v)
 	case def.Kind == ast.Enum:
 		if word, is := v.(string); !is || def.EnumValues.ForName(word) == nil {
-			r.fault("enum", r.wanted(of))
+			c.addFault("enum", c.expectedValue(of))
 		}
 	default:
-		if fits := builtIn[def.Name]; fits != nil && !fits(v) {
-			r.fault("type", r.wanted(of))
+		if fits := builtInChecks[def.Name]; fits != nil && !fits(v) {
+			c.addFault("type", c.expectedValue(of))
 		}
 	}
 }
 
-// list judges the elements of a list; what is none stands for a list of one.
-func (r *reading) list(of *ast.Type, v any) {
+// checkList judges the elements of a list; what is none stands for a list of one.
+func (c *variableCheck) checkList(of *ast.Type, v any) {
 	elements, is := v.([]any)
 	if !is {
-		r.value(of, v)
+		c.checkValue(of, v)
 		return
 	}
 	for i, element := range elements {
-		r.inside(ast.PathIndex(i), of, element, true)
+		c.checkMember(ast.PathIndex(i), of, element, true)
 	}
 }
 
-func (r *reading) object(def *ast.Definition, v any) {
+func (c *variableCheck) checkObject(def *ast.Definition, v any) {
 	members, is := v.(map[string]any)
 	if !is {
-		r.fault("type", wantedObject(def))
+		c.addFault("type", wantedObject(def))
 		return
 	}
 	for _, field := range def.Fields {
 		if value, given := members[field.Name]; given || field.DefaultValue == nil {
-			r.inside(ast.PathName(field.Name), field.Type, value, given)
+			c.checkMember(ast.PathName(field.Name), field.Type, value, given)
 		}
 	}
 	for name := range members {
-		if def.Fields.ForName(name) == nil && !r.enough() {
-			r.at = append(r.at, ast.PathName(name))
-			r.fault(string(model.CodeUnknownField), "It does not exist; there are "+names(def.Fields)+".")
-			r.at = r.at[:len(r.at)-1]
+		if def.Fields.ForName(name) == nil && !c.hasEnough() {
+			c.path = append(c.path, ast.PathName(name))
+			c.addFault(string(model.CodeUnknownField), "It does not exist; there are "+joinNames(def.Fields)+".")
+			c.path = c.path[:len(c.path)-1]
 		}
 	}
 }
 
-func names(fields ast.FieldList) string {
+func joinNames(fields ast.FieldList) string {
 	all := make([]string, len(fields))
 	for i, field := range fields {
 		all[i] = field.Name
@@ -124,12 +124,12 @@ func names(fields ast.FieldList) string {
 	return strings.Join(all, ", ")
 }
 
-// builtIn tell whether a value is one of the scalars that the specification knows.
-var builtIn = map[string]func(any) bool{
-	"String":  text,
+// builtInChecks tell whether a value is one of the scalars that the specification knows.
+var builtInChecks = map[string]func(any) bool{
+	"String":  isText,
 	"Boolean": func(v any) bool { _, is := v.(bool); return is },
-	"Int":     func(v any) bool { return integer(v, 32) },
-	"ID":      func(v any) bool { return text(v) || integer(v, 64) },
+	"Int":     func(v any) bool { return isInteger(v, 32) },
+	"ID":      func(v any) bool { return isText(v) || isInteger(v, 64) },
 	"Float": func(v any) bool {
 		number, is := v.(stdjson.Number)
 		_, err := number.Float64()
@@ -137,7 +137,7 @@ var builtIn = map[string]func(any) bool{
 	},
 }
 
-func text(v any) bool {
+func isText(v any) bool {
 	switch v.(type) {
 	case string, upload.Ref: // which fits has to allow
 		return true
@@ -146,18 +146,18 @@ func text(v any) bool {
 	}
 }
 
-func integer(v any, bits int) bool {
+func isInteger(v any, bits int) bool {
 	number, is := v.(stdjson.Number)
 	_, err := strconv.ParseInt(number.String(), 10, bits)
 	return is && err == nil
 }
 
-// wanted says what is right for a type.
-func (r *reading) wanted(of *ast.Type) string {
+// expectedValue says what is right for a type.
+func (c *variableCheck) expectedValue(of *ast.Type) string {
 	if of.Elem != nil {
 		return "give a list."
 	}
-	def := r.schema.Types[of.NamedType]
+	def := c.schema.Types[of.NamedType]
 	if def.Kind == ast.InputObject {
 		return wantedObject(def)
 	}

@@ -11,9 +11,9 @@ import (
 	"parapet/model"
 )
 
-func TestVariablesAreReadAtOnce(t *testing.T) {
+func TestAllVariableErrorsAreReportedTogether(t *testing.T) {
 	t.Parallel()
-	d := open(t)
+	d := newFixture(t)
 	document := `query($f: QuoteFilter, $n: Int, $ids: [ID!]!, $of: AsIfInput = {}) { quotes(filter: $f, first: $n) { totalCount } nodes(ids: $ids) { id } exposure(occurrence: $of) { __typename } }`
 	ids := func(more map[string]any) map[string]any {
 		all := map[string]any{"ids": []string{}}
@@ -39,30 +39,30 @@ func TestVariablesAreReadAtOnce(t *testing.T) {
 			map[string]any{"location": map[string]any{"longitude": 2}, "windKn": "60"},
 		}}}}), "required"},
 	} {
-		out := d.ask(t, ask{document: document, variables: c.variables})
-		require.Equal(t, "validation_failed", out.code(), pointer)
+		out := d.send(t, graphqlRequest{document: document, variables: c.variables})
+		require.Equal(t, "validation_failed", out.errorCode(), pointer)
 		require.Empty(t, out.Data, "nothing has run")
 		require.Nil(t, out.Errors[0].Path, "nothing in the answer is wrong")
 		require.Len(t, out.Errors[0].Extensions.Errors, 1, out.body)
 		require.Equal(t, []string{pointer, c.code}, []string{out.Errors[0].Extensions.Errors[0].Pointer, out.Errors[0].Extensions.Errors[0].Code})
 		require.Contains(t, out.Errors[0].Message, "The variable $"+strings.ReplaceAll(pointer[len("/variables/"):], "/", "."))
 	}
-	long := d.ask(t, ask{document: document, variables: ids(map[string]any{"f": map[string]any{strings.Repeat("x", 1000): 7}})})
+	long := d.send(t, graphqlRequest{document: document, variables: ids(map[string]any{"f": map[string]any{strings.Repeat("x", 1000): 7}})})
 	require.Equal(t, "/variables/f", long.Errors[0].Extensions.Errors[0].Pointer, "a name of any length is not repeated")
-	several := d.ask(t, ask{document: document, variables: map[string]any{"n": 1.5, "f": map[string]any{"status": 1, "nothing": 2}}})
+	several := d.send(t, graphqlRequest{document: document, variables: map[string]any{"n": 1.5, "f": map[string]any{"status": 1, "nothing": 2}}})
 	require.Len(t, several.Errors[0].Extensions.Errors, 4, several.body)
 	require.Equal(t, "4 variables or members of them are not right; see errors.", several.Errors[0].Message)
-	require.Empty(t, d.ask(t, ask{document: `query($ids: [ID!]!) { nodes(ids: $ids) { id } }`, variables: map[string]any{"ids": "pol_1"}}).Errors, "one stands for a list of one")
+	require.Empty(t, d.send(t, graphqlRequest{document: `query($ids: [ID!]!) { nodes(ids: $ids) { id } }`, variables: map[string]any{"ids": "pol_1"}}).Errors, "one stands for a list of one")
 }
 
 func TestMoneyGivenAsANumberSaysHowToWriteIt(t *testing.T) {
 	t.Parallel()
-	d := open(t)
+	d := newFixture(t)
 	const want = `Give an object of minor units and a currency: {"amount": 1250, "currency": "USD"} for 12.50 USD.`
 	document := `mutation($in: OpenClaimInput!) { openClaim(input: $in) { claim { id } } }`
 	for _, given := range []any{12.5, 1250, "12.50 USD", []int{1250}} {
-		out := d.ask(t, ask{document: document, variables: map[string]any{"in": map[string]any{"policyId": "pol_01h455vb4pex5vsknk084sn02q", "requestedAmount": given}}})
-		require.Equal(t, "validation_failed", out.code(), out.body)
+		out := d.send(t, graphqlRequest{document: document, variables: map[string]any{"in": map[string]any{"policyId": "pol_01h455vb4pex5vsknk084sn02q", "requestedAmount": given}}})
+		require.Equal(t, "validation_failed", out.errorCode(), out.body)
 		require.Equal(t, []model.FieldError{{Pointer: "/variables/in/requestedAmount", Code: "type", Detail: want}}, out.Errors[0].Extensions.Errors)
 	}
 }
@@ -99,10 +99,10 @@ var unreadable = map[string]any{"DateTime": "yesterday", "Long": "x", "Metadata"
 
 // What cannot be read of a mutation's input is named by the place where it stands,
 // and nothing is done.
-func TestNoMutationActsOnWhatItCouldNotRead(t *testing.T) {
+func TestMutationWithInvalidArgumentsChangesNothing(t *testing.T) {
 	t.Parallel()
-	d, s := open(t), committed()
-	before, named := d.Rows(), 0
+	d, s := newFixture(t), committedSchema()
+	before, named := d.CountRows(), 0
 	for _, field := range s.Mutation.Fields {
 		def := s.Types[field.Arguments[0].Type.Name()]
 		for _, member := range def.Fields {
@@ -117,14 +117,14 @@ func TestNoMutationActsOnWhatItCouldNotRead(t *testing.T) {
 			in := plainValue(s, field.Arguments[0].Type).(map[string]any)
 			in[member.Name] = value
 			document := fmt.Sprintf(`mutation($in: %s!) { %s(input: $in) { clientMutationId } }`, def.Name, field.Name)
-			out := d.ask(t, ask{as: "operator", document: document, variables: map[string]any{"in": in}})
-			if out.code() == "insufficient_scope" {
-				out = d.ask(t, ask{document: document, variables: map[string]any{"in": in}})
+			out := d.send(t, graphqlRequest{as: "operator", document: document, variables: map[string]any{"in": in}})
+			if out.errorCode() == "insufficient_scope" {
+				out = d.send(t, graphqlRequest{document: document, variables: map[string]any{"in": in}})
 			}
-			if out.code() == "not_found" { // which comes first where the record is read first
+			if out.errorCode() == "not_found" { // which comes first where the record is read first
 				continue
 			}
-			require.Equal(t, "validation_failed", out.code(), "%s %s: %s", field.Name, at, out.body)
+			require.Equal(t, "validation_failed", out.errorCode(), "%s %s: %s", field.Name, at, out.body)
 			for _, fault := range out.Errors[0].Extensions.Errors { // an operator's operation may tell first what its own rules find
 				if fault.Pointer == at {
 					named++
@@ -133,13 +133,13 @@ func TestNoMutationActsOnWhatItCouldNotRead(t *testing.T) {
 		}
 	}
 	require.Greater(t, named, 15)
-	require.Equal(t, before, d.Rows())
+	require.Equal(t, before, d.CountRows())
 }
 
 // A batch is judged one by one, over either door.
-func TestOneObservationSpoilsNoBatch(t *testing.T) {
+func TestInvalidObservationDoesNotRejectItsBatch(t *testing.T) {
 	t.Parallel()
-	d := open(t)
+	d := newFixture(t)
 	quake := func(id string, with map[string]any) map[string]any {
 		in := map[string]any{
 			"source": "usgs", "sourceEventId": id, "kind": "EARTHQUAKE", "stage": "FINAL", "occurredAt": "2018-02-06T15:50:42Z",
@@ -155,7 +155,7 @@ func TestOneObservationSpoilsNoBatch(t *testing.T) {
 		quake("d", map[string]any{"measures": []any{map[string]any{"name": "depth", "value": "1", "unit": "km"}, map[string]any{"name": "magnitude", "value": 6.4, "unit": "kn"}}}),
 		quake("e", map[string]any{"measures": []any{map[string]any{"name": "colour", "value": "1", "unit": "km"}}}), quake("f", nil),
 	}
-	got := d.dataAs(t, "source", `mutation($in: RecordObservationsInput!) { recordObservations(input: $in) { results { result errors { pointer code } } } }`, map[string]any{"in": map[string]any{"observations": batch}})
+	got := d.queryDataAs(t, "source", `mutation($in: RecordObservationsInput!) { recordObservations(input: $in) { results { result errors { pointer code } } } }`, map[string]any{"in": map[string]any{"observations": batch}})
 	var told []any
 	for _, each := range got["recordObservations"].(map[string]any)["results"].([]any) {
 		result := each.(map[string]any)
@@ -176,9 +176,9 @@ func TestOneObservationSpoilsNoBatch(t *testing.T) {
 }
 
 // What is said is said in the schema's names.
-func TestSentencesNameTheSchema(t *testing.T) {
+func TestErrorTextsUseSchemaNames(t *testing.T) {
 	t.Parallel()
-	d := open(t)
+	d := newFixture(t)
 	for document, says := range map[string]string{
 		`{ quotes(first: 0) { totalCount } }`:                                              "The argument first is not right: Use a whole number from 1 to 100.",
 		`{ claims(filter: {policyId: "x"}) { totalCount } }`:                               "The argument filter.policyId is not right: ",
@@ -187,10 +187,10 @@ func TestSentencesNameTheSchema(t *testing.T) {
 		`{ nodes(ids: ["` + strings.Repeat(`x","`, 100) + `x"]) { id } }`:                  "The argument ids is not right: Name at most 100 ids.",
 		`{ portfolio(from: "2026-01-01T00:00:00Z", to: "2025-01-01T00:00:00Z") { asOf } }`: "The argument from is not right: It must lie before to.",
 	} {
-		require.Contains(t, d.ask(t, ask{document: document}).Errors[0].Message, says)
+		require.Contains(t, d.send(t, graphqlRequest{document: document}).Errors[0].Message, says)
 	}
-	unnamed := d.ask(t, ask{document: `{ explain(policyId: "pol_a", occurrence: {}) { met } }`})
+	unnamed := d.send(t, graphqlRequest{document: `{ explain(policyId: "pol_a", occurrence: {}) { met } }`})
 	require.Equal(t, []model.FieldError{{Pointer: "/occurrence", Code: "required", Detail: "Give exactly one of id, sourceEvent and asIf."}}, unnamed.Errors[0].Extensions.Errors)
-	neither := d.ask(t, ask{document: `mutation { recordPayoutMethod(input: {type: IBAN, currency: "USD", beneficiary: {name: "Lin", country: "TW"}, iban: {iban: "DE89370400440532013000"}}) { clientMutationId } }`})
+	neither := d.send(t, graphqlRequest{document: `mutation { recordPayoutMethod(input: {type: IBAN, currency: "USD", beneficiary: {name: "Lin", country: "TW"}, iban: {iban: "DE89370400440532013000"}}) { clientMutationId } }`})
 	require.Equal(t, []model.FieldError{{Pointer: "/input/claimId", Code: "one_of", Detail: "Name exactly one of claimId and policyId."}}, neither.Errors[0].Extensions.Errors)
 }

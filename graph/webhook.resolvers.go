@@ -13,37 +13,37 @@ import (
 )
 
 func (r *mutationResolver) CreateWebhookEndpoint(ctx context.Context, input node.CreateWebhookEndpointInput) (*node.WebhookSecretPayload, error) {
-	return reader(ctx).CreateWebhookEndpoint(ctx, input)
+	return readerFrom(ctx).CreateWebhookEndpoint(ctx, input)
 }
 
 func (r *mutationResolver) ChangeWebhookEndpoint(ctx context.Context, input node.ChangeWebhookEndpointInput) (*node.ChangeWebhookEndpointPayload, error) {
-	return reader(ctx).ChangeWebhookEndpoint(ctx, input)
+	return readerFrom(ctx).ChangeWebhookEndpoint(ctx, input)
 }
 
 func (r *mutationResolver) DeleteWebhookEndpoint(ctx context.Context, input node.WebhookEndpointInput) (*node.DeleteWebhookEndpointPayload, error) {
-	return reader(ctx).DeleteWebhookEndpoint(ctx, input)
+	return readerFrom(ctx).DeleteWebhookEndpoint(ctx, input)
 }
 
 func (r *mutationResolver) RotateWebhookSecret(ctx context.Context, input node.WebhookEndpointInput) (*node.WebhookSecretPayload, error) {
-	return reader(ctx).RotateWebhookSecret(ctx, input)
+	return readerFrom(ctx).RotateWebhookSecret(ctx, input)
 }
 
 func (r *mutationResolver) TestWebhookEndpoint(ctx context.Context, input node.WebhookEndpointInput) (*node.DeliveryPayload, error) {
-	return reader(ctx).TestWebhookEndpoint(ctx, input)
+	return readerFrom(ctx).TestWebhookEndpoint(ctx, input)
 }
 
 func (r *mutationResolver) RetryDelivery(ctx context.Context, input node.RetryDeliveryInput) (*node.DeliveryPayload, error) {
-	return reader(ctx).RetryDelivery(ctx, input)
+	return readerFrom(ctx).RetryDelivery(ctx, input)
 }
 
 func (r *mutationResolver) RetryParkedDeliveries(ctx context.Context, input node.RetryParkedDeliveriesInput) (*node.RetryParkedDeliveriesPayload, error) {
-	return reader(ctx).RetryParkedDeliveries(ctx, input)
+	return readerFrom(ctx).RetryParkedDeliveries(ctx, input)
 }
 
 func (r *queryResolver) WebhookEndpoint(ctx context.Context, id string) (*node.WebhookEndpoint, error) {
-	return reader(ctx).WebhookEndpoint(ctx, id)
+	return readerFrom(ctx).WebhookEndpoint(ctx, id)
 }
 
 func (r *queryResolver) WebhookEndpoints(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*node.Connection[*node.WebhookEndpoint], error) {
-	return reader(ctx).WebhookEndpoints(ctx, first, after, filter, order)
+	return readerFrom(ctx).WebhookEndpoints(ctx, first, after, filter, order)
 }

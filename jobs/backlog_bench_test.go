@@ -19,15 +19,15 @@ import (
 )
 
 // behind gives a partner's endpoints n numbered events to catch up with.
-func (s *shop) behind(n int) {
+func (s *fixture) behind(n int) {
 	s.t.Helper()
-	s.exec(`with last as (select coalesce(max(sequence), 0) as sequence from event_numbers where partner = 'acme'),
+	s.execSQL(`with last as (select coalesce(max(sequence), 0) as sequence from event_numbers where partner = 'acme'),
 		e as (insert into events (id, partner, type, subject_type, subject_id, subject_version, occurred_at, data)
 			select gen_random_uuid(), 'acme', 'quote.created', 'quote', gen_random_uuid(), 1, now(), convert_to('{"object":{"note":"' || repeat('x', 200) || '"}}', 'utf8')
 			from generate_series(1, $1) returning id)
 		insert into event_numbers (partner, sequence, event_id, hash)
 			select 'acme', (select sequence from last) + row_number() over (), id, sha256(id::text::bytea) from e`, n)
-	s.exec("analyze events, event_numbers")
+	s.execSQL("analyze events, event_numbers")
 }
 
 // memory is what this process holds, in bytes: live objects, and what the system
@@ -51,7 +51,7 @@ func memory(b *testing.B) (heap, resident float64) {
 // neither memory nor rows nor jobs, and a payout goes out as ever.
 func BenchmarkBacklog(b *testing.B) {
 	const backlog = 1_000_000
-	s := openWith(b, atOnce, modeltest.Unchecked())
+	s := newFixtureWith(b, noWait, modeltest.WithoutChecks())
 	closed, err := new(net.ListenConfig).Listen(b.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(b, err)
 	require.NoError(b, closed.Close())
@@ -59,21 +59,21 @@ func BenchmarkBacklog(b *testing.B) {
 	_, err = s.Service.CreateWebhookEndpoint(b.Context(), s.Acme, model.WebhookEndpointRequest{URL: &dead})
 	require.NoError(b, err)
 	sent := make(chan time.Time, 1)
-	policy := s.Cover("quake-circle", nil)
-	s.Record(modeltest.PolicyIBAN(policy.ID))
-	s.startBy(&acting{Rail: s.rail, send: func(ctx context.Context, i rail.Instruction) rail.Result {
+	policy := s.QuoteAndBind("quake-circle", nil)
+	s.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
+	s.startWorkersWith(&wrappedRail{Rail: s.rail, send: func(ctx context.Context, i rail.Instruction) rail.Result {
 		sent <- time.Now()
 		return s.rail.Send(ctx, i)
 	}})
-	s.rest()
+	s.waitUntilIdle()
 	heap, resident := memory(b)
 	s.behind(backlog)
 	s.Quote("rain-excess", nil) // wakes the endpoint
-	s.eventually(func() bool { return s.count("webhook_progress where probe_at is not null") == 1 }, "the receiver is known to be dead")
+	s.requireEventually(func() bool { return s.countRows("webhook_progress where probe_at is not null") == 1 }, "the receiver is known to be dead")
 	for range 20 { // again and again
-		s.exec("update webhook_progress set probe_at = now(), due_at = now()")
-		attempts := s.count("deliveries")
-		s.eventually(func() bool { return s.count("deliveries") > attempts }, "it is tried with one more")
+		s.execSQL("update webhook_progress set probe_at = now(), due_at = now()")
+		attempts := s.countRows("deliveries")
+		s.requireEventually(func() bool { return s.countRows("deliveries") > attempts }, "it is tried with one more")
 	}
 	began := time.Now()
 	_, _, err = s.Service.RecordObservation(b.Context(), s.Source, modeltest.Quake("us1000chhc", s.Now(), epicentre, "6.4"), false)
@@ -82,11 +82,11 @@ func BenchmarkBacklog(b *testing.B) {
 	heapThen, residentThen := memory(b)
 	for b.Loop() {
 	}
-	require.GreaterOrEqual(b, s.count("event_numbers n join webhook_progress p on n.sequence > p.position"), backlog-1000, "nearly all still wait")
+	require.GreaterOrEqual(b, s.countRows("event_numbers n join webhook_progress p on n.sequence > p.position"), backlog-1000, "nearly all still wait")
 	b.ReportMetric((heapThen-heap)/(1<<20), "heap-growth-MiB")
 	b.ReportMetric((residentThen-resident)/(1<<20), "rss-growth-MiB")
-	b.ReportMetric(float64(s.count("deliveries")), "delivery-rows")
-	b.ReportMetric(float64(s.count("river.river_job where kind = 'drain_endpoint' and finalized_at is null")), "waiting-jobs")
+	b.ReportMetric(float64(s.countRows("deliveries")), "delivery-rows")
+	b.ReportMetric(float64(s.countRows("river.river_job where kind = 'drain_endpoint' and finalized_at is null")), "waiting-jobs")
 	b.ReportMetric(float64(paid.Milliseconds()), "to-payout-ms")
 }
 
@@ -95,7 +95,7 @@ func BenchmarkBacklog(b *testing.B) {
 // away. A relay that looked at them again would take longer with every pass.
 func BenchmarkRelayLag(b *testing.B) {
 	const events, step = 300_000, 10_000
-	s := openWith(b, atOnce, modeltest.Unchecked())
+	s := newFixtureWith(b, noWait, modeltest.WithoutChecks())
 	old, err := s.pool.BeginTx(b.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
 	require.NoError(b, err)
 	defer func() { _ = old.Rollback(context.WithoutCancel(b.Context())) }()

@@ -19,8 +19,8 @@ import (
 	"parapet/jobs/rail/railtest"
 )
 
-// bank is the other side of the rail protocol, which behaves as a test says.
-type bank struct {
+// testBank is the other side of the rail protocol, which behaves as a test says.
+type testBank struct {
 	*railtest.Bank
 
 	t      *testing.T
@@ -30,9 +30,9 @@ type bank struct {
 	voids  bool         // our side knows that it voids keys
 }
 
-func openBank(t *testing.T) *bank {
+func openBank(t *testing.T) *testBank {
 	t.Helper()
-	b := &bank{t: t, ended: make(chan struct{})}
+	b := &testBank{t: t, ended: make(chan struct{})}
 	var err error
 	b.Bank, err = railtest.Open(httprail.Secrets{[]byte(strings.Repeat("s", 32))}, func() time.Time { return time.Now().Add(time.Duration(b.ahead.Load())) }, "")
 	require.NoError(t, err)
@@ -42,42 +42,42 @@ func openBank(t *testing.T) *bank {
 	return b
 }
 
-// rail is our side, which waits for answers for a fraction of a second.
-func (b *bank) rail() *httprail.Rail { return b.railAt(b.server.URL + "/v1") }
+// newRail is our side, which waits for answers for a fraction of a second.
+func (b *testBank) newRail() *httprail.Rail { return b.newRailAt(b.server.URL + "/v1") }
 
-// railAt is our side of a bank that it looks for at an address.
-func (b *bank) railAt(address string) *httprail.Rail {
-	return b.railOf(address, time.Now)
+// newRailAt is our side of a bank that it looks for at an address.
+func (b *testBank) newRailAt(address string) *httprail.Rail {
+	return b.newRailOf(address, time.Now)
 }
 
-// railWith is our side with a clock of the test's.
-func (b *bank) railWith(now func() time.Time) *httprail.Rail {
-	return b.railOf(b.server.URL+"/v1", now)
+// newRailWithClock is our side with a clock of the test's.
+func (b *testBank) newRailWithClock(now func() time.Time) *httprail.Rail {
+	return b.newRailOf(b.server.URL+"/v1", now)
 }
 
-func (b *bank) railOf(address string, now func() time.Time) *httprail.Rail {
+func (b *testBank) newRailOf(address string, now func() time.Time) *httprail.Rail {
 	base, err := url.Parse(address)
 	require.NoError(b.t, err)
 	return httprail.New(httprail.Config{
 		URL: base, Secrets: b.Secrets(), Now: now, Client: egress.New(egress.Config{Loopback: true}).Client(300 * time.Millisecond),
-		Capabilities: rail.Capabilities{KeyWindow: 24 * time.Hour, Voids: b.voids},
+		Capabilities: rail.Capabilities{KeyWindow: 24 * time.Hour, CanVoid: b.voids},
 	})
 }
 
-// hang answers never.
-func (b *bank) hang(http.ResponseWriter, *http.Request, func()) { <-b.ended }
+// hangUntilEnd answers never.
+func (b *testBank) hangUntilEnd(http.ResponseWriter, *http.Request, func()) { <-b.ended }
 
-func failing(w http.ResponseWriter, _ *http.Request, _ func()) {
+func answerServerError(w http.ResponseWriter, _ *http.Request, _ func()) {
 	w.WriteHeader(http.StatusInternalServerError)
 }
 
-// forgotten denies a key, signed.
-func (b *bank) forgotten(w http.ResponseWriter, r *http.Request, _ func()) {
-	b.Answer(w, r, http.StatusNotFound, httprail.Transfer{Key: r.PathValue("key"), Status: "not_found"})
+// answerNotFound denies a key, signed.
+func (b *testBank) answerNotFound(w http.ResponseWriter, r *http.Request, _ func()) {
+	b.WriteSigned(w, r, http.StatusNotFound, httprail.Transfer{Key: r.PathValue("key"), Status: "not_found"})
 }
 
-// misbehaviours are bad days of a rail that executes what it was sent.
-func misbehaviours(b *bank) map[string]struct {
+// misbehaviourCases are bad days of a rail that executes what it was sent.
+func misbehaviourCases(b *testBank) map[string]struct {
 	send, ask   railtest.Behaviour
 	bend        func(*httprail.Transfer)
 	after, ends string // where the payout stands after the call, and after the inquiry
@@ -91,8 +91,8 @@ func misbehaviours(b *bank) map[string]struct {
 		return func(w http.ResponseWriter, _ *http.Request, _ func()) { _, _ = io.WriteString(w, text) }
 	}
 	return map[string]day{
-		"executes and hangs":     {send: b.hang, after: "reconciling", ends: "released"},
-		"executes and fails":     {send: failing, after: "reconciling", ends: "released"},
+		"executes and hangs":     {send: b.hangUntilEnd, after: "reconciling", ends: "released"},
+		"executes and fails":     {send: answerServerError, after: "reconciling", ends: "released"},
 		"answers garbage":        {send: garbage("<html>"), after: "reconciling", ends: "released"},
 		"answers a lie unsigned": {send: garbage(`{"status":"refused","code":"x"}`), after: "reconciling", ends: "released"},
 		"breaks the connection": {send: func(http.ResponseWriter, *http.Request, func()) {
@@ -101,7 +101,7 @@ func misbehaviours(b *bank) map[string]struct {
 		"sends elsewhere": {send: func(w http.ResponseWriter, r *http.Request, _ func()) {
 			http.Redirect(w, r, "/v1/transfers", http.StatusTemporaryRedirect)
 		}, after: "reconciling", ends: "released"},
-		"inquiry is down":    {send: b.hang, ask: failing, after: "reconciling", ends: "reconciling"},
+		"inquiry is down":    {send: b.hangUntilEnd, ask: answerServerError, after: "reconciling", ends: "reconciling"},
 		"pays another sum":   {bend: func(t *httprail.Transfer) { t.Amount.Amount++ }, after: "blocked", ends: "blocked"},
 		"pays other money":   {bend: func(t *httprail.Transfer) { t.Amount.Currency = "EUR" }, after: "blocked", ends: "blocked"},
 		"pays somebody else": {bend: func(t *httprail.Transfer) { t.AccountDigest = strings.Repeat("0", 64) }, after: "blocked", ends: "blocked"},
@@ -111,21 +111,21 @@ func misbehaviours(b *bank) map[string]struct {
 	}
 }
 
-func TestARailOnABadDayPaysOnce(t *testing.T) {
+func TestMisbehavingRailPaysOnce(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	s := newFixture(t)
 	b := openBank(t)
-	days := misbehaviours(b)
-	fleet := s.fleet(len(days))
+	days := misbehaviourCases(b)
+	fleet := s.createPendingPayouts(len(days))
 	for name, day := range days {
 		job := fleet[0]
 		fleet = fleet[1:]
-		b.Behave(day.send, day.ask, day.bend)
-		_ = s.releaseBy(b.rail(), job) // whether it waits is told by the state
-		require.Equal(t, day.after, s.read(job).Status, name)
-		s.After(10 * time.Second)
-		_ = s.releaseBy(b.rail(), job)
-		payout := s.read(job)
+		b.SetBehaviour(day.send, day.ask, day.bend)
+		_ = s.runReleaseWith(b.newRail(), job) // whether it waits is told by the state
+		require.Equal(t, day.after, s.readPayout(job).Status, name)
+		s.AdvanceClock(10 * time.Second)
+		_ = s.runReleaseWith(b.newRail(), job)
+		payout := s.readPayout(job)
 		require.Equal(t, day.ends, payout.Status, name)
 		if payout.Status == "blocked" {
 			require.Equal(t, "rail_mismatch", *payout.BlockedReason, name)
@@ -140,20 +140,20 @@ func TestARailOnABadDayPaysOnce(t *testing.T) {
 	require.NotContains(t, s.log.String(), b.server.Listener.Addr().String(), "where the rail is concerns nobody")
 }
 
-// TestARailThatSaysYesTwicePaidOnce lets the rail take an order in silence, deny it,
+// TestDuplicateAcceptancePaysOnce lets the rail take an order in silence, deny it,
 // and then answer the same order again.
-func TestARailThatSaysYesTwicePaidOnce(t *testing.T) {
+func TestDuplicateAcceptancePaysOnce(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	s := newFixture(t)
 	b := openBank(t)
-	job := s.fleet(1)[0]
-	b.Behave(b.hang, b.forgotten, nil)
-	snoozed(t, s.releaseBy(b.rail(), job))
-	b.Behave(nil, b.forgotten, nil)
-	s.After(10 * time.Second)
-	require.NoError(t, s.releaseBy(b.rail(), job))
-	require.NoError(t, s.releaseBy(b.rail(), job))
-	require.Equal(t, "released", s.read(job).Status)
+	job := s.createPendingPayouts(1)[0]
+	b.SetBehaviour(b.hangUntilEnd, b.answerNotFound, nil)
+	isSnoozed(t, s.runReleaseWith(b.newRail(), job))
+	b.SetBehaviour(nil, b.answerNotFound, nil)
+	s.AdvanceClock(10 * time.Second)
+	require.NoError(t, s.runReleaseWith(b.newRail(), job))
+	require.NoError(t, s.runReleaseWith(b.newRail(), job))
+	require.Equal(t, "released", s.readPayout(job).Status)
 	require.Equal(t, 2, b.Sends(), "sent again, under the same key")
 	_, executed := b.Executed(s.RailKey(job.ID, 1))
 	require.True(t, executed)
@@ -161,39 +161,39 @@ func TestARailThatSaysYesTwicePaidOnce(t *testing.T) {
 	require.False(t, again)
 }
 
-// TestALateAnswerSettlesTheDoubt lets the rail answer long after the call was given
+// TestReleaseRetriesUnknownOutcomeWithSameKey lets the rail answer long after the call was given
 // up: by a notice, twice.
-func TestALateAnswerSettlesTheDoubt(t *testing.T) {
+func TestReleaseRetriesUnknownOutcomeWithSameKey(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	s := newFixture(t)
 	b := openBank(t)
-	job := s.fleet(1)[0]
+	job := s.createPendingPayouts(1)[0]
 	key := s.RailKey(job.ID, 1)
-	b.Behave(b.hang, b.forgotten, nil)
-	snoozed(t, s.releaseBy(b.rail(), job))
-	s.After(24*time.Hour - keyMargin)
-	snoozed(t, s.releaseBy(b.rail(), job))
+	b.SetBehaviour(b.hangUntilEnd, b.answerNotFound, nil)
+	isSnoozed(t, s.runReleaseWith(b.newRail(), job))
+	s.AdvanceClock(24*time.Hour - keyMargin)
+	isSnoozed(t, s.runReleaseWith(b.newRail(), job))
 	require.Equal(t, 1, b.Sends(), "a key that may be forgotten is not sent again")
-	require.Equal(t, "reconciling", s.read(job).Status)
+	require.Equal(t, "reconciling", s.readPayout(job).Status)
 
 	entry, _ := b.Executed(key)
-	door := b.rail().Notices(s.notices(b.rail()).Taker())
+	handler := b.newRail().NoticeHandler(s.noticeRecorder(b.newRail()).HTTPRecorder())
 	notice := func(said httprail.Transfer, secrets httprail.Secrets) int {
 		body, err := json.Marshal(said)
 		require.NoError(t, err)
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, httprail.NoticePath, strings.NewReader(string(body)))
 		secrets.SignRequest(r, body, time.Now())
 		w := httptest.NewRecorder()
-		door.ServeHTTP(w, r)
+		handler.ServeHTTP(w, r)
 		return w.Code
 	}
-	require.Equal(t, http.StatusUnauthorized, notice(entry.Told, httprail.Secrets{[]byte(strings.Repeat("x", 32))}))
-	require.Equal(t, "reconciling", s.read(job).Status)
+	require.Equal(t, http.StatusUnauthorized, notice(entry.Answer, httprail.Secrets{[]byte(strings.Repeat("x", 32))}))
+	require.Equal(t, "reconciling", s.readPayout(job).Status)
 	for range 2 {
-		require.Equal(t, http.StatusNoContent, notice(entry.Told, b.Secrets()))
+		require.Equal(t, http.StatusNoContent, notice(entry.Answer, b.Secrets()))
 	}
-	require.Equal(t, "released", s.read(job).Status)
-	require.Equal(t, "T-"+key, *s.read(job).ProviderReference)
+	require.Equal(t, "released", s.readPayout(job).Status)
+	require.Equal(t, "T-"+key, *s.readPayout(job).ProviderReference)
 	require.Equal(t, http.StatusNotFound, notice(httprail.Transfer{Key: "pay_x.1", Status: "refused", Code: "x"}, b.Secrets()))
 	require.Equal(t, http.StatusBadRequest, notice(httprail.Transfer{Key: key, Status: "maybe"}, b.Secrets()))
 }

@@ -24,8 +24,8 @@ import (
 const benchEvents, benchBacklog = 20_000, 60_000
 
 // told writes events that wait, as a change of a quote would.
-func (s *shop) told(n int) {
-	s.exec(`with e as (insert into events (id, partner, type, subject_type, subject_id, subject_version, occurred_at, data)
+func (s *fixture) told(n int) {
+	s.execSQL(`with e as (insert into events (id, partner, type, subject_type, subject_id, subject_version, occurred_at, data)
 			select gen_random_uuid(), 'acme', 'quote.created', 'quote', gen_random_uuid(), 1, clock_timestamp(), convert_to(jsonb_build_object('object', jsonb_build_object('id', i, 'note', repeat('x', 400)))::text, 'utf8')
 			from generate_series(1, $1) i returning id)
 		insert into event_outbox (partner, event_id) select 'acme', id from e`, n)
@@ -52,7 +52,7 @@ func counting(b *testing.B, all int64) (url string, rate <-chan float64) {
 
 // BenchmarkRelay numbers events that wait.
 func BenchmarkRelay(b *testing.B) {
-	s := openWith(b, atOnce, modeltest.Unchecked())
+	s := newFixtureWith(b, noWait, modeltest.WithoutChecks())
 	for b.Loop() {
 		b.StopTimer()
 		s.told(benchEvents)
@@ -70,21 +70,21 @@ func BenchmarkRelay(b *testing.B) {
 // after it the same signed bodies by a bare loop with the same number of callers. What a
 // server does when it starts is over before it begins.
 func BenchmarkDelivery(b *testing.B) {
-	s := openWith(b, atOnce, modeltest.Unchecked())
+	s := newFixtureWith(b, noWait, modeltest.WithoutChecks())
 	s.told(benchBacklog)
 	for n := 0; n < benchBacklog; {
 		numbered, err := s.Service.Relay(b.Context())
 		require.NoError(b, err)
 		n += numbered
 	}
-	s.start()
-	s.rest() // what every start looks at is looked at
+	s.startWorkers()
+	s.waitUntilIdle() // what every start looks at is looked at
 	url, rate := counting(b, benchBacklog)
 	_, err := s.Service.CreateWebhookEndpoint(b.Context(), s.Acme, model.WebhookEndpointRequest{URL: &url, EventTypes: []string{"quote.created"}})
 	require.NoError(b, err)
 	before := bareLoop(b)
-	s.exec("update webhook_progress set position = 0, due_at = now()")
-	_, err = s.Service.StartDrains(b.Context())
+	s.execSQL("update webhook_progress set position = 0, due_at = now()")
+	_, err = s.Service.StartDeliveries(b.Context())
 	require.NoError(b, err)
 	ours := <-rate
 	bare := (before + bareLoop(b)) / 2
@@ -102,7 +102,7 @@ func bareLoop(b *testing.B) float64 {
 	body, secret := []byte(strings.Repeat("x", 900)), []byte(strings.Repeat("k", 32))
 	var next atomic.Int64
 	var callers sync.WaitGroup
-	for range drainAtOnce {
+	for range maxConcurrentSends {
 		callers.Go(func() {
 			for next.Add(1) <= benchBacklog {
 				at := time.Now()
@@ -130,7 +130,7 @@ func bareLoop(b *testing.B) float64 {
 // events a second.
 func BenchmarkLatency(b *testing.B) {
 	const events = 2000
-	s := openWith(b, atOnce, modeltest.Unchecked())
+	s := newFixtureWith(b, noWait, modeltest.WithoutChecks())
 	var mu sync.Mutex
 	arrived, done := make(map[string]time.Time), make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -152,7 +152,7 @@ func BenchmarkLatency(b *testing.B) {
 	b.Cleanup(server.Close)
 	_, err := s.Service.CreateWebhookEndpoint(b.Context(), s.Acme, model.WebhookEndpointRequest{URL: &server.URL, EventTypes: []string{"quote.created"}})
 	require.NoError(b, err)
-	s.start()
+	s.startWorkers()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	tail, err := s.Service.FollowEvents(b.Context(), s.Acme, model.EventFilter{Types: []model.EventType{model.EventQuoteCreated}})

@@ -15,13 +15,13 @@ import (
 	"parapet/model/modeltest"
 )
 
-// contradictions are the open exceptions of rails that contradict themselves.
-func (s *shop) contradictions() (open []model.Finding) {
+// countContradictions are the open exceptions of rails that contradict themselves.
+func (s *fixture) countContradictions() (open []model.ReconciliationException) {
 	s.t.Helper()
-	list, err := s.Service.ListFindings(s.t.Context(), s.Operator, false, model.PageRequest{})
+	list, err := s.Service.ListReconciliationExceptions(s.t.Context(), s.Operator, false, model.PageRequest{})
 	require.NoError(s.t, err)
 	for _, finding := range list.Data {
-		if finding.Kind == model.FindingContradiction {
+		if finding.Kind == model.ExceptionContradiction {
 			open = append(open, finding)
 		}
 	}
@@ -29,9 +29,9 @@ func (s *shop) contradictions() (open []model.Finding) {
 }
 
 // otherAccount gives a claim another account that is verified.
-func (s *shop) otherAccount(claim string) {
+func (s *fixture) otherAccount(claim string) {
 	s.t.Helper()
-	other := s.Record(modeltest.IBAN(claim))
+	other := s.RecordPayoutMethod(modeltest.IBANMethod(claim))
 	require.NoError(s.t, s.Service.RecordVerification(s.t.Context(), "acme", other.ID, s.rail.Name(), rail.CodeFound, true))
 }
 
@@ -42,29 +42,29 @@ var refusal = rail.Result{Outcome: rail.Refused, Code: "account_closed"}
 // another key, and the inquiry that follows tells the truth.
 func TestFalseRefusalByNoticePaysOnce(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	s := newFixture(t)
 	b := openBank(t)
-	by := named{b.rail(), "false refusal"}
-	claim, job := s.owed(numberFor(rail.Accept))
-	b.Behave(b.hang, failing, nil)
-	snoozed(t, s.releaseBy(by, job))
-	s.After(time.Minute)
-	snoozed(t, s.releaseBy(by, job))
+	by := named{b.newRail(), "false refusal"}
+	claim, job := s.createPendingPayout(numberFor(rail.Accept))
+	b.SetBehaviour(b.hangUntilEnd, answerServerError, nil)
+	isSnoozed(t, s.runReleaseWith(by, job))
+	s.AdvanceClock(time.Minute)
+	isSnoozed(t, s.runReleaseWith(by, job))
 	key := s.RailKey(job.ID, 1)
 	for range 3 { // a rail repeats itself
-		require.NoError(t, s.notices(by).Take(t.Context(), key, refusal))
+		require.NoError(t, s.noticeRecorder(by).Record(t.Context(), key, refusal))
 	}
-	require.Equal(t, "reconciling", s.read(job).Status)
-	require.Equal(t, 1, s.count("timeline_entries where summary like '%asked to confirm that.'"))
-	require.False(t, s.read(job).NextAttemptAt.After(s.Now()), "it is asked at once")
+	require.Equal(t, "reconciling", s.readPayout(job).Status)
+	require.Equal(t, 1, s.countRows("timeline_entries where summary like '%asked to confirm that.'"))
+	require.False(t, s.readPayout(job).NextAttemptAt.After(s.Now()), "it is asked at once")
 	s.otherAccount(claim)
-	b.Behave(nil, nil, nil)
-	require.NoError(t, s.releaseBy(by, job))
-	require.Equal(t, "released", s.read(job).Status)
+	b.SetBehaviour(nil, nil, nil)
+	require.NoError(t, s.runReleaseWith(by, job))
+	require.Equal(t, "released", s.readPayout(job).Status)
 	require.Equal(t, 1, b.Sends())
 	_, again := b.Executed(s.RailKey(job.ID, 2))
 	require.False(t, again)
-	require.Len(t, s.contradictions(), 1, "it said no and had paid")
+	require.Len(t, s.countContradictions(), 1, "it said no and had paid")
 	require.InDelta(t, 1, testutil.ToFloat64(contradictionCount.WithLabelValues("false refusal")), 0)
 	require.Contains(t, s.log.String(), `"msg":"rail contradiction"`)
 	require.Empty(t, s.Violations())
@@ -74,22 +74,22 @@ func TestFalseRefusalByNoticePaysOnce(t *testing.T) {
 // as it is, and somebody is told.
 func TestRefusalAfterAcceptanceIsAnException(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	s := newFixture(t)
 	by := named{s.rail, "turncoat"}
-	job := s.fleet(1)[0]
-	require.NoError(t, s.releaseBy(by, job))
-	version := s.read(job).Version
+	job := s.createPendingPayouts(1)[0]
+	require.NoError(t, s.runReleaseWith(by, job))
+	version := s.readPayout(job).Version
 	for range 3 {
-		require.NoError(t, s.notices(by).Take(t.Context(), s.RailKey(job.ID, 1), refusal))
+		require.NoError(t, s.noticeRecorder(by).Record(t.Context(), s.RailKey(job.ID, 1), refusal))
 	}
-	payout := s.read(job)
+	payout := s.readPayout(job)
 	require.Equal(t, "released", payout.Status)
 	require.Equal(t, version+1, payout.Version, "told once")
-	found := s.contradictions()
+	found := s.countContradictions()
 	require.Len(t, found, 1)
 	require.Equal(t, job.ID, *found[0].PayoutID)
 	require.InDelta(t, 3, testutil.ToFloat64(contradictionCount.WithLabelValues("turncoat")), 0)
-	require.Equal(t, 1, s.count("payout_attempts where outcome = 'accepted'"), "a definite outcome is never overwritten")
+	require.Equal(t, 1, s.countRows("payout_attempts where outcome = 'accepted'"), "a definite outcome is never overwritten")
 	require.Empty(t, s.Violations())
 }
 
@@ -100,21 +100,21 @@ func TestAcceptanceOfAKeyThatWasGivenUpIsAnException(t *testing.T) {
 	for name, paidAgain := range map[string]bool{"before it is sent again": false, "after it was sent again": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := open(t)
-			claim, job := s.owed(numberFor(rail.Accept))
+			s := newFixture(t)
+			claim, job := s.createPendingPayout(numberFor(rail.Accept))
 			by := named{s.rail, "late yes " + name}
-			require.NoError(t, s.releaseBy(&acting{Rail: by, send: func(context.Context, rail.Instruction) rail.Result { return refusal }}, job))
+			require.NoError(t, s.runReleaseWith(&wrappedRail{Rail: by, send: func(context.Context, rail.Instruction) rail.Result { return refusal }}, job))
 			if paidAgain {
 				s.otherAccount(claim)
-				require.NoError(t, s.releaseBy(by, job))
-				require.Equal(t, "released", s.read(job).Status)
+				require.NoError(t, s.runReleaseWith(by, job))
+				require.Equal(t, "released", s.readPayout(job).Status)
 			}
-			yes := rail.Result{Outcome: rail.Accepted, Paid: s.read(job).Amount, Payee: numberFor(rail.Accept).String(), Reference: "late"}
-			require.NoError(t, s.notices(by).Take(t.Context(), s.RailKey(job.ID, 1), yes))
-			require.Len(t, s.contradictions(), 1)
+			yes := rail.Result{Outcome: rail.Accepted, Paid: s.readPayout(job).Amount, Payee: numberFor(rail.Accept).String(), Reference: "late"}
+			require.NoError(t, s.noticeRecorder(by).Record(t.Context(), s.RailKey(job.ID, 1), yes))
+			require.Len(t, s.countContradictions(), 1)
 			require.InDelta(t, 1, testutil.ToFloat64(contradictionCount.WithLabelValues(by.name)), 0)
-			require.Equal(t, paidAgain, s.read(job).Status == "released")
-			require.Equal(t, !paidAgain, s.read(job).Status == "blocked" && *s.read(job).BlockedReason == "rail_mismatch")
+			require.Equal(t, paidAgain, s.readPayout(job).Status == "released")
+			require.Equal(t, !paidAgain, s.readPayout(job).Status == "blocked" && *s.readPayout(job).BlockedReason == "rail_mismatch")
 		})
 	}
 }
@@ -123,22 +123,22 @@ func TestAcceptanceOfAKeyThatWasGivenUpIsAnException(t *testing.T) {
 // keys: it had paid, so the next key is never used.
 func TestNextKeyWaitsUntilTheEarlierOneIsVoided(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	s := newFixture(t)
 	b := openBank(t)
 	b.voids = true
 	lying := func(w http.ResponseWriter, r *http.Request, _ func()) {
-		b.Answer(w, r, http.StatusUnprocessableEntity, httprail.Transfer{Key: r.Header.Get("Idempotency-Key"), Status: "refused", Code: "account_closed"})
+		b.WriteSigned(w, r, http.StatusUnprocessableEntity, httprail.Transfer{Key: r.Header.Get("Idempotency-Key"), Status: "refused", Code: "account_closed"})
 	}
-	claim, job := s.owed(numberFor(rail.Accept))
-	b.Behave(lying, nil, nil)
-	require.NoError(t, s.releaseBy(b.rail(), job))
-	require.Equal(t, "rail_rejected", *s.read(job).BlockedReason)
-	b.Behave(nil, nil, nil)
+	claim, job := s.createPendingPayout(numberFor(rail.Accept))
+	b.SetBehaviour(lying, nil, nil)
+	require.NoError(t, s.runReleaseWith(b.newRail(), job))
+	require.Equal(t, "rail_rejected", *s.readPayout(job).BlockedReason)
+	b.SetBehaviour(nil, nil, nil)
 	s.otherAccount(claim)
-	require.NoError(t, s.releaseBy(b.rail(), job))
-	require.Equal(t, "rail_mismatch", *s.read(job).BlockedReason)
+	require.NoError(t, s.runReleaseWith(b.newRail(), job))
+	require.Equal(t, "rail_mismatch", *s.readPayout(job).BlockedReason)
 	require.Equal(t, 1, b.Sends(), "the bank had paid under the first key")
-	require.Len(t, s.contradictions(), 1)
+	require.Len(t, s.countContradictions(), 1)
 }
 
 // TestVoidedKeyFreesTheNext resolves a payout as never received at a bank that voids keys.
@@ -146,31 +146,31 @@ func TestNextKeyWaitsUntilTheEarlierOneIsVoided(t *testing.T) {
 // still on its way under the first one is refused.
 func TestVoidedKeyFreesTheNext(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	s := newFixture(t)
 	b := openBank(t)
 	b.voids = true
-	job := s.fleet(1)[0]
-	deaf := &acting{Rail: b.rail(), send: func(context.Context, rail.Instruction) rail.Result { return rail.Doubt("answer_lost", errHung) }}
-	snoozed(t, s.releaseBy(deaf, job))
+	job := s.createPendingPayouts(1)[0]
+	deaf := &wrappedRail{Rail: b.newRail(), send: func(context.Context, rail.Instruction) rail.Result { return rail.InDoubt("answer_lost", errHung) }}
+	isSnoozed(t, s.runReleaseWith(deaf, job))
 	_, err := s.Service.ResolvePayout(t.Context(), s.Operator, model.ResolutionRequest{PayoutID: job.ID, Outcome: model.PayoutBlocked, Note: "The bank's letter."})
 	require.NoError(t, err)
-	_, err = s.Service.UnblockPayout(t.Context(), s.Operator, model.LiftRequest{PayoutID: job.ID, Note: "It may go."})
+	_, err = s.Service.UnblockPayout(t.Context(), s.Operator, model.LiftHoldRequest{PayoutID: job.ID, Note: "It may go."})
 	require.NoError(t, err)
-	mute := &acting{Rail: b.rail(), void: func(context.Context, string) rail.Result { return rail.Doubt("answer_lost", errHung) }}
-	snoozed(t, s.releaseBy(mute, job))
-	require.Equal(t, "pending", s.read(job).Status)
-	require.Equal(t, 1, s.count("payout_attempts where outcome = 'not_sent' and code = $1", codeNotVoided))
+	mute := &wrappedRail{Rail: b.newRail(), void: func(context.Context, string) rail.Result { return rail.InDoubt("answer_lost", errHung) }}
+	isSnoozed(t, s.runReleaseWith(mute, job))
+	require.Equal(t, "pending", s.readPayout(job).Status)
+	require.Equal(t, 1, s.countRows("payout_attempts where outcome = 'not_sent' and code = $1", codeNotVoided))
 	require.Zero(t, b.Sends())
-	s.After(time.Minute)
-	require.NoError(t, s.releaseBy(b.rail(), job))
-	require.Equal(t, "released", s.read(job).Status)
+	s.AdvanceClock(time.Minute)
+	require.NoError(t, s.runReleaseWith(b.newRail(), job))
+	require.Equal(t, "released", s.readPayout(job).Status)
 	require.Equal(t, 1, b.Voids())
 	_, executed := b.Executed(s.RailKey(job.ID, 2))
 	require.True(t, executed)
-	require.Equal(t, 1, s.count("payout_attempts where voided_at is not null and key = $1", s.RailKey(job.ID, 1)))
+	require.Equal(t, 1, s.countRows("payout_attempts where voided_at is not null and key = $1", s.RailKey(job.ID, 1)))
 
 	// A copy of the first order that was held up on its way arrives at last.
-	late := b.rail().Send(t.Context(), rail.Instruction{Key: s.RailKey(job.ID, 1), PayoutID: job.ID, Amount: s.read(job).Amount, Payee: rail.Payee{Number: numberFor(rail.Accept)}})
+	late := b.newRail().Send(t.Context(), rail.Instruction{Key: s.RailKey(job.ID, 1), PayoutID: job.ID, Amount: s.readPayout(job).Amount, Payee: rail.Payee{Number: numberFor(rail.Accept)}})
 	require.Equal(t, rail.Result{Outcome: rail.Refused, Code: rail.CodeVoided}, late)
 	require.Empty(t, s.Violations())
 }
@@ -178,19 +178,19 @@ func TestVoidedKeyFreesTheNext(t *testing.T) {
 // TestKeyIsVoidedOnce refuses a payout three times: each earlier key is voided once.
 func TestKeyIsVoidedOnce(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	s := newFixture(t)
 	b := openBank(t)
 	b.voids = true
-	claim, job := s.owed(numberFor(rail.Accept))
+	claim, job := s.createPendingPayout(numberFor(rail.Accept))
 	for n := range 3 {
-		refusing := &acting{Rail: b.rail(), send: func(context.Context, rail.Instruction) rail.Result { return refusal }}
-		require.NoError(t, s.releaseBy(refusing, job))
+		refusing := &wrappedRail{Rail: b.newRail(), send: func(context.Context, rail.Instruction) rail.Result { return refusal }}
+		require.NoError(t, s.runReleaseWith(refusing, job))
 		require.Equal(t, n, b.Voids())
 		s.otherAccount(claim)
 	}
-	require.NoError(t, s.releaseBy(b.rail(), job))
+	require.NoError(t, s.runReleaseWith(b.newRail(), job))
 	require.Equal(t, 3, b.Voids())
-	require.Equal(t, "released", s.read(job).Status)
+	require.Equal(t, "released", s.readPayout(job).Status)
 }
 
 // TestEarlierKeyThatPaidBlocksTheReplacement refuses the first key falsely and returns what
@@ -202,7 +202,7 @@ func TestEarlierKeyThatPaidBlocksTheReplacement(t *testing.T) {
 	for name, erased := range map[string]bool{"whose account is known": false, "whose account was erased": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := open(t)
+			s := newFixture(t)
 			b := openBank(t)
 			claim, first, second := s.falselyRefusedAndReturned(b)
 			if erased {
@@ -210,21 +210,21 @@ func TestEarlierKeyThatPaidBlocksTheReplacement(t *testing.T) {
 				require.NoError(t, err)
 			}
 			for range 3 {
-				require.NoError(t, s.releaseBy(b.rail(), model.ReleasePayout{Partner: "acme", ID: second}))
+				require.NoError(t, s.runReleaseWith(b.newRail(), model.ReleasePayout{Partner: "acme", ID: second}))
 				require.Equal(t, "rail_mismatch", *s.Claim(claim).Payouts[1].BlockedReason)
-				s.After(2 * time.Minute)
+				s.AdvanceClock(2 * time.Minute)
 			}
-			require.Equal(t, 1, s.count("payout_attempts where code = $1", codeEarlierKeyPaid))
+			require.Equal(t, 1, s.countRows("payout_attempts where code = $1", codeEarlierKeyPaid))
 			require.Equal(t, 2, b.Sends())
-			require.Len(t, s.contradictions(), 1)
+			require.Len(t, s.countContradictions(), 1)
 
-			s.report(b.rail(), model.ReportLine{Key: s.RailKey(first, 1), Reference: "first key", Amount: s.Claim(claim).Payouts[0].Amount, Status: model.LineReturned, Code: "R01"})
+			s.applyBankReport(b.newRail(), model.ReportLine{Key: s.RailKey(first, 1), Reference: "first key", Amount: s.Claim(claim).Payouts[0].Amount, Status: model.LineReturned, Code: "R01"})
 			_, err := s.Service.ResolvePayout(t.Context(), s.Operator, model.ResolutionRequest{PayoutID: second, Outcome: model.PayoutCancelled, Note: "It came back."})
 			require.NoError(t, err)
 			third := s.Claim(claim).Payouts[2].ID
 			_, err = s.Service.ApprovePayout(t.Context(), s.Operator, model.ApprovalRequest{PayoutID: third})
 			require.NoError(t, err)
-			require.NoError(t, s.releaseBy(b.rail(), model.ReleasePayout{Partner: "acme", ID: third}))
+			require.NoError(t, s.runReleaseWith(b.newRail(), model.ReleasePayout{Partner: "acme", ID: third}))
 			require.Equal(t, "released", s.Claim(claim).Payouts[2].Status)
 		})
 	}
@@ -233,17 +233,17 @@ func TestEarlierKeyThatPaidBlocksTheReplacement(t *testing.T) {
 // falselyRefusedAndReturned is a payout whose first key the bank paid and said to have
 // refused, and whose second one came back; its replacement has its approval. From here on
 // the bank voids keys.
-func (s *shop) falselyRefusedAndReturned(b *bank) (claim, first, second string) {
+func (s *fixture) falselyRefusedAndReturned(b *testBank) (claim, first, second string) {
 	s.t.Helper()
-	claim, job := s.owed(numberFor(rail.Accept))
-	b.Behave(func(w http.ResponseWriter, r *http.Request, _ func()) {
-		b.Answer(w, r, http.StatusUnprocessableEntity, httprail.Transfer{Key: r.Header.Get("Idempotency-Key"), Status: "refused", Code: "account_closed"})
+	claim, job := s.createPendingPayout(numberFor(rail.Accept))
+	b.SetBehaviour(func(w http.ResponseWriter, r *http.Request, _ func()) {
+		b.WriteSigned(w, r, http.StatusUnprocessableEntity, httprail.Transfer{Key: r.Header.Get("Idempotency-Key"), Status: "refused", Code: "account_closed"})
 	}, nil, nil)
-	require.NoError(s.t, s.releaseBy(b.rail(), job))
-	b.Behave(nil, nil, nil)
+	require.NoError(s.t, s.runReleaseWith(b.newRail(), job))
+	b.SetBehaviour(nil, nil, nil)
 	s.otherAccount(claim)
-	require.NoError(s.t, s.releaseBy(b.rail(), job))
-	s.report(b.rail(), model.ReportLine{Key: s.RailKey(job.ID, 2), Reference: "second key", Amount: s.read(job).Amount, Status: model.LineReturned, Code: "R01"})
+	require.NoError(s.t, s.runReleaseWith(b.newRail(), job))
+	s.applyBankReport(b.newRail(), model.ReportLine{Key: s.RailKey(job.ID, 2), Reference: "second key", Amount: s.readPayout(job).Amount, Status: model.LineReturned, Code: "R01"})
 	b.voids = true
 	s.otherAccount(claim)
 	second = s.Claim(claim).Payouts[1].ID
@@ -260,18 +260,18 @@ func TestReportedRefusalDecidesWhereTheRailCannotTell(t *testing.T) {
 	for name, elsewhere := range map[string]bool{"unknown key": false, "another bank": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := open(t)
+			s := newFixture(t)
 			b := openBank(t)
-			job := s.fleet(1)[0]
-			snoozed(t, s.releaseBy(&acting{Rail: b.rail(), send: func(context.Context, rail.Instruction) rail.Result { return rail.Doubt("answer_lost", errHung) }}, job))
-			s.report(b.rail(), model.ReportLine{Key: s.RailKey(job.ID, 1), Reference: "no", Amount: s.read(job).Amount, Status: model.LineRejected, Code: "AC04"})
-			require.Equal(t, "reconciling", s.read(job).Status)
-			now := b.rail()
+			job := s.createPendingPayouts(1)[0]
+			isSnoozed(t, s.runReleaseWith(&wrappedRail{Rail: b.newRail(), send: func(context.Context, rail.Instruction) rail.Result { return rail.InDoubt("answer_lost", errHung) }}, job))
+			s.applyBankReport(b.newRail(), model.ReportLine{Key: s.RailKey(job.ID, 1), Reference: "no", Amount: s.readPayout(job).Amount, Status: model.LineRejected, Code: "AC04"})
+			require.Equal(t, "reconciling", s.readPayout(job).Status)
+			now := b.newRail()
 			if elsewhere {
-				now = b.railAt("http://127.0.0.1:9/v1")
+				now = b.newRailAt("http://127.0.0.1:9/v1")
 			}
-			require.NoError(t, s.releaseBy(now, job))
-			require.Equal(t, "rail_rejected", *s.read(job).BlockedReason)
+			require.NoError(t, s.runReleaseWith(now, job))
+			require.Equal(t, "rail_rejected", *s.readPayout(job).BlockedReason)
 			require.Zero(t, b.Sends())
 		})
 	}

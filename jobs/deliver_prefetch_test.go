@@ -12,11 +12,11 @@ import (
 	"parapet/model/wire"
 )
 
-// times counts how often each sequence arrived.
-func (r *receiver) times(t *testing.T) map[int64]int {
+// arrivalTimes counts how often each sequence arrived.
+func (r *receiver) arrivalTimes(t *testing.T) map[int64]int {
 	t.Helper()
 	times := make(map[int64]int)
-	for _, got := range r.all() {
+	for _, got := range r.allReceived() {
 		var event wire.Event
 		require.NoError(t, wire.Decode([]byte(got.body), &event))
 		times[event.Sequence]++
@@ -24,85 +24,85 @@ func (r *receiver) times(t *testing.T) map[int64]int {
 	return times
 }
 
-func TestABacklogArrivesOnceThoughOneOfItFails(t *testing.T) {
+func TestBacklogIsDeliveredOnceWhenOneEventFails(t *testing.T) {
 	t.Parallel()
 	const backlog, bad = 1500, 700 // some batches before and behind
-	s := openWith(t, atOnce, modeltest.Unchecked())
+	s := newFixtureWith(t, noWait, modeltest.WithoutChecks())
 	var refused atomic.Bool
-	r := receive(t, status(200))
-	r.answers(func(w http.ResponseWriter, _ *http.Request) {
-		if len(r.all()) >= bad && refused.CompareAndSwap(false, true) {
+	r := newReceiver(t, respondWithStatus(200))
+	r.setAnswer(func(w http.ResponseWriter, _ *http.Request) {
+		if len(r.allReceived()) >= bad && refused.CompareAndSwap(false, true) {
 			w.WriteHeader(http.StatusInternalServerError)
 		}
 	})
-	s.endpoint(r, "quote.created")
+	s.createEndpoint(r, "quote.created")
 	s.told(backlog)
-	s.relayed()
-	s.start()
-	s.eventually(func() bool { return s.count("deliveries") == backlog }, "each was tried")
-	s.eventually(func() bool { return s.count("webhook_progress where drain is null") == 1 }, "the drain ended")
-	require.Len(t, r.times(t), backlog)
-	require.Len(t, r.all(), backlog, "none twice")
-	require.Equal(t, 1, s.count("deliveries where status = 'pending' and tries = 1"), "the one that failed waits")
-	require.Equal(t, backlog-1, s.count("deliveries where status = 'delivered' and tries = 1"))
-	s.After(time.Minute)
-	_, err := s.Service.StartDrains(t.Context())
+	s.relayEvents()
+	s.startWorkers()
+	s.requireEventually(func() bool { return s.countRows("deliveries") == backlog }, "each was tried")
+	s.requireEventually(func() bool { return s.countRows("webhook_progress where drain is null") == 1 }, "the drain ended")
+	require.Len(t, r.arrivalTimes(t), backlog)
+	require.Len(t, r.allReceived(), backlog, "none twice")
+	require.Equal(t, 1, s.countRows("deliveries where status = 'pending' and tries = 1"), "the one that failed waits")
+	require.Equal(t, backlog-1, s.countRows("deliveries where status = 'delivered' and tries = 1"))
+	s.AdvanceClock(time.Minute)
+	_, err := s.Service.StartDeliveries(t.Context())
 	require.NoError(t, err)
-	s.eventually(func() bool { return s.count("deliveries where status = 'delivered'") == backlog }, "and is sent again")
-	require.Len(t, r.all(), backlog+1)
-	require.Equal(t, 1, s.count("webhook_progress where position = (select max(sequence) from event_numbers)"))
+	s.requireEventually(func() bool { return s.countRows("deliveries where status = 'delivered'") == backlog }, "and is sent again")
+	require.Len(t, r.allReceived(), backlog+1)
+	require.Equal(t, 1, s.countRows("webhook_progress where position = (select max(sequence) from event_numbers)"))
 }
 
-func TestWhatIsReadAheadIsWhatFollows(t *testing.T) {
+func TestPrefetchedBatchFollowsTheCurrentOne(t *testing.T) {
 	t.Parallel()
-	s := openWith(t, atOnce, modeltest.Unchecked())
-	r := receive(t, status(200))
-	endpoint := s.endpoint(r, "quote.created")
+	s := newFixtureWith(t, noWait, modeltest.WithoutChecks())
+	r := newReceiver(t, respondWithStatus(200))
+	endpoint := s.createEndpoint(r, "quote.created")
 	s.told(600)
-	s.relayed()
-	job := s.held(endpoint)
-	first, err := s.Service.TakeBatch(t.Context(), job)
+	s.relayEvents()
+	job := s.countHeldDeliveries(endpoint)
+	first, err := s.Service.FetchBatch(t.Context(), job)
 	require.NoError(t, err)
 	require.Len(t, first.Items, 256)
-	second, err := s.Service.ReadAhead(t.Context(), job, first)
+	second, err := s.Service.Prefetch(t.Context(), job, first)
 	require.NoError(t, err)
-	require.Equal(t, first.Position+1, second.Items[0].Event.Sequence)
+	require.Equal(t, first.Cursor+1, second.Items[0].Event.Sequence)
 	require.Equal(t, first.URL, second.URL)
 	require.Equal(t, first.Secrets, second.Secrets)
-	short, err := s.Service.ReadAhead(t.Context(), job, second)
+	short, err := s.Service.Prefetch(t.Context(), job, second)
 	require.NoError(t, err)
 	require.Nil(t, short, "less than a batch waits for the one before")
 
-	r.answers(status(500))
+	r.setAnswer(respondWithStatus(500))
 	s.keeps(job, first, s.sends(first))
-	third, err := s.Service.TakeBatch(t.Context(), job)
+	third, err := s.Service.FetchBatch(t.Context(), job)
 	require.NoError(t, err)
 	require.Nil(t, third, "what failed waits for its probe")
-	s.After(time.Minute)
-	again, err := s.Service.ReadAhead(t.Context(), job, first)
+	s.AdvanceClock(time.Minute)
+	again, err := s.Service.Prefetch(t.Context(), job, first)
 	require.NoError(t, err)
 	require.Nil(t, again, "what is due again goes first")
 }
 
-func TestAnEndpointThatIsLostIsSentNoMore(t *testing.T) {
+func TestLostLeaseStopsDelivery(t *testing.T) {
 	t.Parallel()
 	const backlog = 2000
-	s := openWith(t, atOnce, modeltest.Unchecked())
-	r := receive(t, status(200))
-	endpoint := s.endpoint(r, "quote.created")
+	s := newFixtureWith(t, noWait, modeltest.WithoutChecks())
+	r := newReceiver(t, respondWithStatus(200))
+	endpoint := s.createEndpoint(r, "quote.created")
 	var deleted atomic.Bool
-	r.answers(func(_ http.ResponseWriter, request *http.Request) {
-		if len(r.all()) >= 300 && deleted.CompareAndSwap(false, true) { // in the second batch
+	r.setAnswer(func(_ http.ResponseWriter, request *http.Request) {
+		if len(r.allReceived()) >= 300 && deleted.CompareAndSwap(false, true) { // in the second batch
 			if err := s.Service.DeleteWebhookEndpoint(request.Context(), s.Acme, endpoint.ID); err != nil {
 				t.Error(err)
 			}
 		}
 	})
 	s.told(backlog)
-	s.relayed()
-	s.start()
-	s.eventually(func() bool {
-		return s.count("river.river_job where kind = 'drain_endpoint' and finalized_at is not null") > 0
+	s.relayEvents()
+	s.startWorkers()
+	s.requireEventually(func() bool {
+		return s.countRows("river.river_job where kind = 'drain_endpoint' and finalized_at is not null") > 0
 	}, "the drain ends")
-	require.LessOrEqual(t, len(r.all()), 4*256, "the batch that was on its way and the one ahead of it")
+	require.LessOrEqual(t, len(r.allReceived()), 4*256, "the batch that was on its way and the one ahead of it")
 }

@@ -31,7 +31,7 @@ type received struct {
 	body   string
 }
 
-func receive(t *testing.T, answer http.HandlerFunc) *receiver {
+func newReceiver(t *testing.T, answer http.HandlerFunc) *receiver {
 	t.Helper()
 	r := &receiver{answer: answer}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
@@ -49,30 +49,30 @@ func receive(t *testing.T, answer http.HandlerFunc) *receiver {
 	return r
 }
 
-func (r *receiver) all() []received {
+func (r *receiver) allReceived() []received {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]received{}, r.got...)
 }
 
-func (r *receiver) answers(answer http.HandlerFunc) {
+func (r *receiver) setAnswer(answer http.HandlerFunc) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.answer = answer
 }
 
-func status(code int) http.HandlerFunc {
+func respondWithStatus(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 }
 
-func (s *shop) endpoint(r *receiver, types ...string) *wire.WebhookEndpoint {
+func (s *fixture) createEndpoint(r *receiver, types ...string) *wire.WebhookEndpoint {
 	s.t.Helper()
 	endpoint, err := s.Service.CreateWebhookEndpoint(s.t.Context(), s.Acme, model.WebhookEndpointRequest{URL: &r.URL, EventTypes: types})
 	require.NoError(s.t, err)
 	return endpoint
 }
 
-func (s *shop) deliveries(endpoint *wire.WebhookEndpoint) []wire.Delivery {
+func (s *fixture) listDeliveries(endpoint *wire.WebhookEndpoint) []wire.Delivery {
 	s.t.Helper()
 	list, err := s.Service.ListDeliveries(s.t.Context(), s.Acme, endpoint.ID, "", model.PageRequest{Limit: 100})
 	require.NoError(s.t, err)
@@ -81,20 +81,20 @@ func (s *shop) deliveries(endpoint *wire.WebhookEndpoint) []wire.Delivery {
 
 func TestAnEventReachesItsEndpointAsTheFeedShowsIt(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	r := receive(t, status(http.StatusNoContent))
-	endpoint := s.endpoint(r, "quote.created")
-	s.start()
+	s := newFixture(t)
+	r := newReceiver(t, respondWithStatus(http.StatusNoContent))
+	endpoint := s.createEndpoint(r, "quote.created")
+	s.startWorkers()
 	s.Quote("rain-excess", nil)
-	s.eventually(func() bool { return len(r.all()) == 1 }, "the event arrives")
-	s.eventually(func() bool { return len(s.deliveries(endpoint)) == 1 }, "the delivery is kept")
+	s.requireEventually(func() bool { return len(r.allReceived()) == 1 }, "the event arrives")
+	s.requireEventually(func() bool { return len(s.listDeliveries(endpoint)) == 1 }, "the delivery is kept")
 
 	feed, err := s.Service.ListEvents(t.Context(), s.Acme, model.EventFilter{Types: []model.EventType{"quote.created"}}, model.PageRequest{})
 	require.NoError(t, err)
 	require.Len(t, feed.Data, 1)
 	body, err := wire.Encode(feed.Data[0])
 	require.NoError(t, err)
-	got := r.all()[0]
+	got := r.allReceived()[0]
 	require.Equal(t, string(body), got.body)
 	secret, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(*endpoint.Secret, "whsec_"))
 	require.NoError(t, err)
@@ -103,7 +103,7 @@ func TestAnEventReachesItsEndpointAsTheFeedShowsIt(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, judge.Verify([]byte(got.body), got.header), "the specification's own library agrees")
 
-	delivery := s.deliveries(endpoint)[0]
+	delivery := s.listDeliveries(endpoint)[0]
 	require.Equal(t, "delivered", delivery.Status)
 	require.Equal(t, feed.Data[0].ID, delivery.EventID)
 	require.Len(t, delivery.Attempts, 1)
@@ -111,54 +111,54 @@ func TestAnEventReachesItsEndpointAsTheFeedShowsIt(t *testing.T) {
 	require.Nil(t, delivery.NextAttemptAt)
 }
 
-func TestAFailingEndpointIsTriedByTheScheduleAndThenParked(t *testing.T) {
+func TestDeliveryFailsAfterAllScheduledRetries(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	r := receive(t, func(w http.ResponseWriter, _ *http.Request) {
+	s := newFixture(t)
+	r := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "we are closed", http.StatusInternalServerError)
 	})
-	endpoint := s.endpoint(r, "quote.created")
-	s.start()
+	endpoint := s.createEndpoint(r, "quote.created")
+	s.startWorkers()
 	s.Quote("rain-excess", nil)
 	for tries := 1; tries <= 10; tries++ {
-		s.eventually(func() bool { d := s.deliveries(endpoint); return len(d) == 1 && len(d[0].Attempts) == tries }, "the next attempt")
-		delivery := s.deliveries(endpoint)[0]
+		s.requireEventually(func() bool { d := s.listDeliveries(endpoint); return len(d) == 1 && len(d[0].Attempts) == tries }, "the next attempt")
+		delivery := s.listDeliveries(endpoint)[0]
 		if tries == 10 {
 			break
 		}
 		wait, want := delivery.NextAttemptAt.Sub(delivery.UpdatedAt), model.DeliverySchedule()[tries-1]
 		require.InDelta(t, want.Seconds(), wait.Seconds(), 0.2*want.Seconds(), "after attempt %d", tries)
-		s.After(wait)
+		s.AdvanceClock(wait)
 	}
-	parked := s.deliveries(endpoint)[0]
+	parked := s.listDeliveries(endpoint)[0]
 	require.Equal(t, "parked", parked.Status)
 	require.Equal(t, "we are closed\n", parked.Attempts[9].Answer)
 
-	r.answers(status(http.StatusOK))
+	r.setAnswer(respondWithStatus(http.StatusOK))
 	_, err := s.Service.RetryDelivery(t.Context(), s.Acme, parked.ID)
 	require.NoError(t, err)
-	s.eventually(func() bool { return s.deliveries(endpoint)[0].Status == "delivered" }, "by hand it goes through")
+	s.requireEventually(func() bool { return s.listDeliveries(endpoint)[0].Status == "delivered" }, "by hand it goes through")
 }
 
-func TestAnEndpointThatIsGoneIsDisabled(t *testing.T) {
+func TestEndpointAnswering410IsDisabled(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	r := receive(t, status(http.StatusGone))
-	endpoint := s.endpoint(r)
-	s.start()
-	s.eventually(func() bool {
+	s := newFixture(t)
+	r := newReceiver(t, respondWithStatus(http.StatusGone))
+	endpoint := s.createEndpoint(r)
+	s.startWorkers()
+	s.requireEventually(func() bool {
 		now, err := s.Service.GetWebhookEndpoint(t.Context(), s.Acme, endpoint.ID)
 		return err == nil && now.Status == "disabled" && now.Note != nil
 	}, "410 disables")
 	_, err := s.Service.TestWebhookEndpoint(t.Context(), s.Acme, endpoint.ID)
 	require.Equal(t, model.CodeStateConflict, model.CodeOf(err))
 	s.Quote("rain-excess", nil)
-	r.answers(status(http.StatusOK))
+	r.setAnswer(respondWithStatus(http.StatusOK))
 	_, err = s.Service.ChangeWebhookEndpoint(t.Context(), s.Acme, endpoint.ID, model.WebhookEndpointRequest{Status: new("enabled")})
 	require.NoError(t, err)
-	s.eventually(func() bool { // nothing was lost: the disabling, the quote and the enabling come after all
+	s.requireEventually(func() bool { // nothing was lost: the disabling, the quote and the enabling come after all
 		types := 0
-		for _, d := range s.deliveries(endpoint) {
+		for _, d := range s.listDeliveries(endpoint) {
 			if d.Status == "delivered" {
 				types++
 			}
@@ -169,25 +169,25 @@ func TestAnEndpointThatIsGoneIsDisabled(t *testing.T) {
 
 func TestARedirectIsNotFollowed(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	r := receive(t, func(w http.ResponseWriter, request *http.Request) {
+	s := newFixture(t)
+	r := newReceiver(t, func(w http.ResponseWriter, request *http.Request) {
 		http.Redirect(w, request, "http://169.254.169.254/latest/meta-data", http.StatusFound)
 	})
-	endpoint := s.endpoint(r, "quote.created")
-	s.start()
+	endpoint := s.createEndpoint(r, "quote.created")
+	s.startWorkers()
 	s.Quote("rain-excess", nil)
-	s.eventually(func() bool { return len(s.deliveries(endpoint)) == 1 }, "the attempt is kept")
-	attempt := s.deliveries(endpoint)[0].Attempts[0]
+	s.requireEventually(func() bool { return len(s.listDeliveries(endpoint)) == 1 }, "the attempt is kept")
+	attempt := s.listDeliveries(endpoint)[0].Attempts[0]
 	require.Equal(t, "redirect", *attempt.Error)
 	require.Equal(t, http.StatusFound, *attempt.StatusCode)
 }
 
 func TestAnOrderedEndpointWaitsForTheEarlierEventOfASubject(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	s := newFixture(t)
 	var mu sync.Mutex
 	refused := false
-	r := receive(t, func(w http.ResponseWriter, _ *http.Request) {
+	r := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		if !refused { // the very first one only
@@ -199,14 +199,14 @@ func TestAnOrderedEndpointWaitsForTheEarlierEventOfASubject(t *testing.T) {
 		URL: &r.URL, EventTypes: []string{"quote.created", "quote.bound"}, Ordered: new(true),
 	})
 	require.NoError(t, err)
-	s.Cover("rain-excess", nil)
-	s.start()
-	s.eventually(func() bool { return len(s.deliveries(endpoint)) == 2 }, "both are kept, one was sent")
-	require.Len(t, r.all(), 1)
-	s.After(10 * time.Second)
-	s.eventually(func() bool { return len(r.all()) == 3 }, "both go out")
+	s.QuoteAndBind("rain-excess", nil)
+	s.startWorkers()
+	s.requireEventually(func() bool { return len(s.listDeliveries(endpoint)) == 2 }, "both are kept, one was sent")
+	require.Len(t, r.allReceived(), 1)
+	s.AdvanceClock(10 * time.Second)
+	s.requireEventually(func() bool { return len(r.allReceived()) == 3 }, "both go out")
 	var types []string
-	for _, got := range r.all() {
+	for _, got := range r.allReceived() {
 		types = append(types, got.body[strings.Index(got.body, `"type":"`)+8:][:12])
 	}
 	require.Equal(t, []string{"quote.create", "quote.create", `quote.bound"`}, types)

@@ -22,8 +22,8 @@ import (
 	"parapet/model/wire"
 )
 
-// storm writes a storm of the last century as HURDAT2 does, with fixes six hours apart.
-func storm(number, fixes int) string {
+// stormFile writes a storm of the last century as HURDAT2 does, with fixes six hours apart.
+func stormFile(number, fixes int) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "AL%02d1999,            STORM,%d,\n", number, fixes)
 	for i := range fixes {
@@ -46,37 +46,37 @@ func TestObserveKeepsTheGoodRowsOfABadFile(t *testing.T) {
 	}{
 		"a quake feed that breaks off": {feed.SourceUSGS, string(week[:400_000]), len(cut.Observations), fmt.Sprintf("line %d: the file breaks off after feature", cut.Errors[0].Line), ""},
 		"a page instead of a feed":     {feed.SourceUSGS, "<html>maintenance</html>", 0, "line 1: the file breaks off", ""},
-		"a storm with a bad fix":       {feed.SourceNHC, strings.Replace(storm(1, 3), "45, 1000\n", "gale, 1000\n", 1), 2, "line 2: ", ""},
+		"a storm with a bad fix":       {feed.SourceNHC, strings.Replace(stormFile(1, 3), "45, 1000\n", "gale, 1000\n", 1), 2, "line 2: ", ""},
 		"a day in words":               {feed.SourceGHCN, "location,date,precipitation,temp_max,temp_min,wind,weather\nSeattle,2012-01-01,0.0,12.8,5.0,4.7,drizzle\nSeattle,yesterday,0.0,12.8,5.0,4.7,rain\n", 1, "line 3: ", ""},
-		"wind of no storm on earth":    {feed.SourceNHC, strings.Replace(storm(1, 3), "45, 1000\n", "450, 1000\n", 1), 2, "AL011999 /measures/wind/value: ", ""},
-		"a line without end":           {feed.SourceNHC, storm(1, 3) + strings.Repeat("x", 1<<20), 3, "", "stopped after line 4"},
+		"wind of no storm on earth":    {feed.SourceNHC, strings.Replace(stormFile(1, 3), "45, 1000\n", "450, 1000\n", 1), 2, "AL011999 /measures/wind/value: ", ""},
+		"a line without end":           {feed.SourceNHC, stormFile(1, 3) + strings.Repeat("x", 1<<20), 3, "", "stopped after line 4"},
 		"another source":               {"jma", "", 0, "", `no source "jma"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := open(t)
-			seen, err := Observe(t.Context(), s.Service, test.source, []byte(test.file))
+			s := newFixture(t)
+			seen, err := IngestFile(t.Context(), s.Service, test.source, []byte(test.file))
 			if test.stopped == "" {
 				require.NoError(t, err)
 				require.Len(t, seen.Problems, 1)
 				require.Contains(t, seen.Problems[0], test.problem)
-				require.Contains(t, seen.complaint(), "1 rows left out; the first: "+seen.Problems[0])
+				require.Contains(t, seen.describeProblems(), "1 rows left out; the first: "+seen.Problems[0])
 			} else {
 				require.ErrorContains(t, err, test.stopped)
 				require.Empty(t, seen.Problems)
-				require.Empty(t, seen.complaint())
+				require.Empty(t, seen.describeProblems())
 			}
 			require.Equal(t, test.created, seen.Created)
-			require.Equal(t, test.created, s.count("observations"))
+			require.Equal(t, test.created, s.countRows("observations"))
 
-			again, _ := Observe(t.Context(), s.Service, test.source, []byte(test.file))
+			again, _ := IngestFile(t.Context(), s.Service, test.source, []byte(test.file))
 			require.Equal(t, test.created, again.Unchanged)
 			require.Zero(t, again.Created+again.Revised)
 		})
 	}
 }
 
-func TestPartsNeverPartAStorm(t *testing.T) {
+func TestBatchesNeverSplitAStorm(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ storms, want []int }{
 		{nil, nil},
@@ -96,7 +96,7 @@ func TestPartsNeverPartAStorm(t *testing.T) {
 		}
 		var sizes []int
 		var joined []wire.ObservationInput
-		for _, part := range parts(file) {
+		for _, part := range splitIntoBatches(file) {
 			sizes = append(sizes, len(part))
 			joined = append(joined, part...)
 		}
@@ -107,26 +107,26 @@ func TestPartsNeverPartAStorm(t *testing.T) {
 
 func TestALongFileIsRecordedInBatches(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	file := storm(1, 600) + storm(2, 600) + storm(3, 300)
-	seen, err := Observe(t.Context(), s.Service, feed.SourceNHC, []byte(file))
+	s := newFixture(t)
+	file := stormFile(1, 600) + stormFile(2, 600) + stormFile(3, 300)
+	seen, err := IngestFile(t.Context(), s.Service, feed.SourceNHC, []byte(file))
 	require.NoError(t, err)
-	require.Equal(t, Observed{Created: 1500}, seen)
-	require.Equal(t, 3, s.count("occurrences"))
-	require.Equal(t, 2, s.count("river.river_job where kind = 'evaluate_occurrences'"))
+	require.Equal(t, IngestResult{Created: 1500}, seen)
+	require.Equal(t, 3, s.countRows("occurrences"))
+	require.Equal(t, 2, s.countRows("river.river_job where kind = 'evaluate_occurrences'"))
 }
 
-// source is a feed on a local server, whose mood a test sets.
-type source struct {
+// feedSource is a feed on a local server, whose mood a test sets.
+type feedSource struct {
 	*httptest.Server
 
 	answer atomic.Pointer[http.HandlerFunc]
 	asked  atomic.Int32
 }
 
-func newSource(t *testing.T) *source {
+func newSource(t *testing.T) *feedSource {
 	t.Helper()
-	s := &source{}
+	s := &feedSource{}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.asked.Add(1)
 		(*s.answer.Load())(w, r)
@@ -135,10 +135,10 @@ func newSource(t *testing.T) *source {
 	return s
 }
 
-func (s *source) says(answer http.HandlerFunc) { s.answer.Store(&answer) }
+func (s *feedSource) setResponse(answer http.HandlerFunc) { s.answer.Store(&answer) }
 
-// publishes is a polite server: 304 to who knows the file already.
-func publishes(file string) http.HandlerFunc {
+// respondWithFile is a polite server: 304 to who knows the file already.
+func respondWithFile(file string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("ETag", `"one"`)
 		w.Header().Set("Last-Modified", "Mon, 05 Feb 2018 00:00:00 GMT")
@@ -150,82 +150,82 @@ func publishes(file string) http.HandlerFunc {
 	}
 }
 
-func fails(status int) http.HandlerFunc {
+func respondWithError(status int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }
 }
 
-// poll works a poll's job once and returns what is remembered of the address.
-func (s *shop) poll(from *source, every time.Duration) (model.FeedPoll, error) {
+// pollFeedOnce works a poll's job once and returns what is remembered of the address.
+func (s *fixture) pollFeedOnce(from *feedSource, every time.Duration) (model.FeedPoll, error) {
 	s.t.Helper()
 	return s.pollUntil(s.t.Context(), from, every)
 }
 
 // pollUntil is poll with a job whose time ends with ctx.
-func (s *shop) pollUntil(ctx context.Context, from *source, every time.Duration) (model.FeedPoll, error) {
+func (s *fixture) pollUntil(ctx context.Context, from *feedSource, every time.Duration) (model.FeedPoll, error) {
 	s.t.Helper()
-	of := FeedAddress{feed.SourceNHC, from.URL, every}
-	worker := &pollFeed{service: s.Service, fetch: &feed.Fetcher{Client: from.Client()}, feeds: []FeedAddress{of}}
-	err := worker.Work(ctx, &river.Job[PollFeed]{Args: of.job()})
+	of := Feed{feed.SourceNHC, from.URL, every}
+	worker := &pollFeed{service: s.Service, fetch: &feed.Fetcher{Client: from.Client()}, feeds: []Feed{of}}
+	err := worker.Work(ctx, &river.Job[PollFeed]{Args: of.pollJob()})
 	var state model.FeedPoll
 	require.NoError(s.t, s.DB.Bun.NewSelect().Model(&state).Scan(context.WithoutCancel(ctx)))
 	return state, err
 }
 
-func TestAFeedIsReadOnce(t *testing.T) {
+func TestUnchangedFeedIsNotIngestedAgain(t *testing.T) {
 	t.Parallel()
-	s, from := open(t), newSource(t)
-	from.says(publishes(storm(1, 3)))
-	state, err := s.poll(from, time.Minute)
+	s, from := newFixture(t), newSource(t)
+	from.setResponse(respondWithFile(stormFile(1, 3)))
+	state, err := s.pollFeedOnce(from, time.Minute)
 	require.NoError(t, err)
 	require.Equal(t, `"one"`, state.ETag)
-	require.Equal(t, 3, s.count("observations"))
+	require.Equal(t, 3, s.countRows("observations"))
 	require.Less(t, state.NextPollAt.Sub(state.PolledAt), time.Minute, "the next period must find it due")
 
-	_, err = s.poll(from, time.Minute)
+	_, err = s.pollFeedOnce(from, time.Minute)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, from.asked.Load(), "it is not due")
 
-	s.After(time.Minute)
-	again, err := s.poll(from, time.Minute)
+	s.AdvanceClock(time.Minute)
+	again, err := s.pollFeedOnce(from, time.Minute)
 	require.NoError(t, err)
 	require.EqualValues(t, 2, from.asked.Load())
 	require.Equal(t, state.ETag, again.ETag)
 	require.Equal(t, state.LastModified, again.LastModified)
 	require.True(t, again.PolledAt.After(state.PolledAt))
-	require.Equal(t, 3, s.count("observations"))
+	require.Equal(t, 3, s.countRows("observations"))
 }
 
-func TestAFailingFeedIsLeftAlone(t *testing.T) {
+func TestFailingFeedBacksOff(t *testing.T) {
 	t.Parallel()
-	s, from := open(t), newSource(t)
-	from.says(fails(http.StatusInternalServerError))
+	s, from := newFixture(t), newSource(t)
+	from.setResponse(respondWithError(http.StatusInternalServerError))
 	for failures, wait := 1, 108*time.Second; failures <= 3; failures, wait = failures+1, 2*wait {
-		state, err := s.poll(from, time.Minute)
+		state, err := s.pollFeedOnce(from, time.Minute)
 		require.ErrorContains(t, err, "500")
 		require.Equal(t, failures, state.Failures)
 		require.Contains(t, state.LastError, "500 Internal Server Error")
 		require.Equal(t, wait, state.NextPollAt.Sub(state.PolledAt), "the wait doubles")
-		s.After(wait / 2)
-		_, err = s.poll(from, time.Minute)
+		s.AdvanceClock(wait / 2)
+		_, err = s.pollFeedOnce(from, time.Minute)
 		require.NoError(t, err)
 		require.EqualValues(t, failures, from.asked.Load(), "it is left alone")
-		s.After(wait / 2)
+		s.AdvanceClock(wait / 2)
 	}
-	from.says(publishes(storm(1, 3)))
-	state, err := s.poll(from, time.Minute)
+	from.setResponse(respondWithFile(stormFile(1, 3)))
+	state, err := s.pollFeedOnce(from, time.Minute)
 	require.NoError(t, err)
 	require.Zero(t, state.Failures)
 	require.Empty(t, state.LastError)
-	require.Equal(t, 3, s.count("observations"))
+	require.Equal(t, 3, s.countRows("observations"))
 }
 
 // A source that answers too late must not be asked without a pause for ever:
 // the failure is kept although the job's time is over.
 func TestAFeedThatTakesTheJobsTimeHasFailed(t *testing.T) {
 	t.Parallel()
-	s, from := open(t), newSource(t)
+	s, from := newFixture(t), newSource(t)
 	ctx, end := context.WithCancel(t.Context())
-	from.says(func(_ http.ResponseWriter, r *http.Request) {
+	from.setResponse(func(_ http.ResponseWriter, r *http.Request) {
 		end()
 		<-r.Context().Done()
 	})
@@ -237,27 +237,29 @@ func TestAFeedThatTakesTheJobsTimeHasFailed(t *testing.T) {
 
 func TestWorkersPollTheirFeeds(t *testing.T) {
 	t.Parallel()
-	s, from := open(t), newSource(t)
-	from.says(publishes(storm(1, 3)))
-	s.start(FeedAddress{feed.SourceNHC, from.URL, time.Second})
-	s.eventually(func() bool { return from.asked.Load() >= 3 }, "the feed is asked again and again")
-	require.Equal(t, 3, s.count("observations"))
+	s, from := newFixture(t), newSource(t)
+	from.setResponse(respondWithFile(stormFile(1, 3)))
+	s.startWorkers(Feed{feed.SourceNHC, from.URL, time.Second})
+	s.requireEventually(func() bool { return from.asked.Load() >= 3 }, "the feed is asked again and again")
+	require.Equal(t, 3, s.countRows("observations"))
 }
 
 // A key of the source stays in the settings: what a job carries, what is kept of its
 // failure, what is logged and what operators read are without it. The feed has an
 // alarm of its own, so its job is not one that failed for good.
-func TestNobodyReadsTheKeyOfAFeed(t *testing.T) {
+func TestFeedKeyIsNeverShown(t *testing.T) {
 	t.Parallel()
-	s, from := open(t), newSource(t)
+	s, from := newFixture(t), newSource(t)
 	from.Close()
 	address := strings.Replace(from.URL, "//", "//me:sesame@", 1) + "/all?basin=al&key=sesame#sesame"
-	s.start(FeedAddress{feed.SourceNHC, address, time.Second}, FeedAddress{feed.SourceNHC, address + "2", time.Second})
-	s.eventually(func() bool { return s.count("feed_polls where failures > 0") == 2 }, "both feeds of the name are asked")
-	s.eventually(func() bool { return s.count("river.river_job where kind = 'poll_feed' and state = 'cancelled'") > 0 }, "it is told why")
-	require.Zero(t, s.count("river.river_job where kind = 'poll_feed' and state = 'discarded'"))
-	require.Zero(t, s.count("river.river_job as j where j::text like '%sesame%'"))
-	require.Zero(t, s.count("feed_polls where last_error like '%sesame%'"))
+	s.startWorkers(Feed{feed.SourceNHC, address, time.Second}, Feed{feed.SourceNHC, address + "2", time.Second})
+	s.requireEventually(func() bool { return s.countRows("feed_polls where failures > 0") == 2 }, "both feeds of the name are asked")
+	s.requireEventually(func() bool {
+		return s.countRows("river.river_job where kind = 'poll_feed' and state = 'cancelled'") > 0
+	}, "it is told why")
+	require.Zero(t, s.countRows("river.river_job where kind = 'poll_feed' and state = 'discarded'"))
+	require.Zero(t, s.countRows("river.river_job as j where j::text like '%sesame%'"))
+	require.Zero(t, s.countRows("feed_polls where last_error like '%sesame%'"))
 	require.Contains(t, s.log.String(), from.URL+"/all: dial tcp")
 	require.NotContains(t, s.log.String(), "sesame")
 }
@@ -265,12 +267,12 @@ func TestNobodyReadsTheKeyOfAFeed(t *testing.T) {
 // A source that said when to come back is not asked a moment earlier.
 func TestAFeedMaySayWhenToComeBack(t *testing.T) {
 	t.Parallel()
-	s, from := open(t), newSource(t)
-	from.says(func(w http.ResponseWriter, _ *http.Request) {
+	s, from := newFixture(t), newSource(t)
+	from.setResponse(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "900")
 		w.WriteHeader(http.StatusServiceUnavailable)
 	})
-	state, err := s.poll(from, time.Minute)
+	state, err := s.pollFeedOnce(from, time.Minute)
 	require.ErrorContains(t, err, "503")
 	require.Equal(t, 15*time.Minute, state.NextPollAt.Sub(state.PolledAt))
 }
@@ -279,39 +281,39 @@ func TestAFeedMaySayWhenToComeBack(t *testing.T) {
 // not remembered, so the source sends the whole file again.
 func TestNothingIsLostWhenAFileCannotBeRecorded(t *testing.T) {
 	t.Parallel()
-	s, from := open(t), newSource(t)
-	from.says(publishes(storm(1, 3)))
-	s.exec("alter table observations rename to mislaid")
-	state, err := s.poll(from, time.Minute)
+	s, from := newFixture(t), newSource(t)
+	from.setResponse(respondWithFile(stormFile(1, 3)))
+	s.execSQL("alter table observations rename to mislaid")
+	state, err := s.pollFeedOnce(from, time.Minute)
 	require.ErrorContains(t, err, "observations")
 	require.Empty(t, state.ETag)
 	require.Empty(t, state.LastModified)
 	require.Equal(t, 1, state.Failures)
 	require.Contains(t, state.LastError, "record final tracks of nhc")
 
-	s.exec("alter table mislaid rename to observations")
-	s.After(time.Minute)
-	state, err = s.poll(from, time.Minute)
+	s.execSQL("alter table mislaid rename to observations")
+	s.AdvanceClock(time.Minute)
+	state, err = s.pollFeedOnce(from, time.Minute)
 	require.NoError(t, err)
 	require.Equal(t, `"one"`, state.ETag)
 	require.Zero(t, state.Failures)
-	require.Equal(t, 3, s.count("observations"))
+	require.Equal(t, 3, s.countRows("observations"))
 }
 
 // What was left out of a file stays to be read until the file changes.
-func TestWhatWasLeftOutIsRemembered(t *testing.T) {
+func TestRejectedRowsAreRecorded(t *testing.T) {
 	t.Parallel()
-	s, from := open(t), newSource(t)
-	from.says(publishes(strings.Replace(storm(1, 3), "45, 1000\n", "gale, 1000\n", 1)))
+	s, from := newFixture(t), newSource(t)
+	from.setResponse(respondWithFile(strings.Replace(stormFile(1, 3), "45, 1000\n", "gale, 1000\n", 1)))
 	for range 2 {
-		state, err := s.poll(from, time.Minute)
+		state, err := s.pollFeedOnce(from, time.Minute)
 		require.NoError(t, err)
 		require.Zero(t, state.Failures)
 		require.Contains(t, state.LastError, "1 rows left out; the first: line 2: ")
-		s.After(time.Minute)
+		s.AdvanceClock(time.Minute)
 	}
 	require.EqualValues(t, 2, from.asked.Load())
-	require.Equal(t, 2, s.count("observations"))
+	require.Equal(t, 2, s.countRows("observations"))
 }
 
 // quakeFeed is a feed with one earthquake of the last second.
@@ -327,19 +329,19 @@ func TestADeletedOrReclassifiedQuakeIsRetracted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := modeltest.New(t)
-			policy := b.Cover("quake-circle", nil)
-			b.After(time.Second)
-			_, err := Observe(t.Context(), b.Service, feed.SourceUSGS, quakeFeed(b, "automatic", "earthquake", 1))
+			policy := b.QuoteAndBind("quake-circle", nil)
+			b.AdvanceClock(time.Second)
+			_, err := IngestFile(t.Context(), b.Service, feed.SourceUSGS, quakeFeed(b, "automatic", "earthquake", 1))
 			require.NoError(t, err)
-			b.Work()
+			b.RunJobs()
 			require.Equal(t, "deferred", b.OnlyClaim(policy).Status)
 			for _, retracted := range []int{1, 0} {
-				seen, err := Observe(t.Context(), b.Service, feed.SourceUSGS, quakeFeed(b, gone[0], gone[1], 2))
+				seen, err := IngestFile(t.Context(), b.Service, feed.SourceUSGS, quakeFeed(b, gone[0], gone[1], 2))
 				require.NoError(t, err)
 				require.Equal(t, retracted, seen.Retracted)
 				require.Empty(t, seen.Problems, "a name that was never recorded is no problem")
 			}
-			b.Work()
+			b.RunJobs()
 			require.Equal(t, []string{"source_retracted"}, b.OnlyClaim(policy).Decision.ReasonCodes)
 		})
 	}
@@ -350,18 +352,18 @@ func TestAFileOfTracksRetractsPreliminaryFixes(t *testing.T) {
 	for name, test := range map[string]struct {
 		file, stage string
 	}{
-		"whole":        {storm(1, 3), "retracted"},
-		"a row is bad": {strings.Replace(storm(1, 3), "45, 1000\n", "gale, 1000\n", 1), "preliminary"},
-		"breaks off":   {strings.Replace(storm(1, 3), "STORM,3", "STORM,4", 1), "preliminary"},
-		"impossible":   {strings.Replace(storm(1, 3), "45, 1000\n", "450, 1000\n", 1), "preliminary"},
+		"whole":        {stormFile(1, 3), "retracted"},
+		"a row is bad": {strings.Replace(stormFile(1, 3), "45, 1000\n", "gale, 1000\n", 1), "preliminary"},
+		"breaks off":   {strings.Replace(stormFile(1, 3), "STORM,3", "STORM,4", 1), "preliminary"},
+		"impossible":   {strings.Replace(stormFile(1, 3), "45, 1000\n", "450, 1000\n", 1), "preliminary"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := open(t)
+			s := newFixture(t)
 			fix := modeltest.Fix("AL011999", time.Date(1999, time.January, 1, 1, 0, 0, 0, time.UTC), hazard.Point{Latitude: 20, Longitude: -40}, "45")
 			fix.Stage = trigger.Preliminary
 			s.Observe(fix)
-			_, err := Observe(t.Context(), s.Service, feed.SourceNHC, []byte(test.file))
+			_, err := IngestFile(t.Context(), s.Service, feed.SourceNHC, []byte(test.file))
 			require.NoError(t, err)
 			var stage string
 			require.NoError(t, s.DB.Pool.QueryRow(t.Context(), "select stage from observations where occurred_at = $1", fix.OccurredAt).Scan(&stage))

@@ -14,10 +14,10 @@ import (
 // file shows it, and no other file is written.
 func TestFailoverThatLosesTheOrdersOfAFileWritesNoOtherFile(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	files, folder := s.files()
-	s.fleet(3)
-	require.NoError(t, s.slice(files))
+	s := newFixture(t)
+	files, folder := s.writtenFiles()
+	s.createPendingPayouts(3)
+	require.NoError(t, s.runReleaseBatch(files))
 	store, err := filestore.OpenFolder(s.Files)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
@@ -27,7 +27,7 @@ func TestFailoverThatLosesTheOrdersOfAFileWritesNoOtherFile(t *testing.T) {
 	require.NoError(t, err)
 	var before int64
 	require.NoError(t, s.pool.QueryRow(t.Context(), "select heartbeat from database_identity").Scan(&before))
-	require.NoError(t, s.write(files))
+	require.NoError(t, s.writeDueFiles(files))
 	require.Len(t, written(t, folder), 1)
 
 	for _, lost := range []string{
@@ -39,7 +39,7 @@ func TestFailoverThatLosesTheOrdersOfAFileWritesNoOtherFile(t *testing.T) {
 	}
 	_, err = s.pool.Exec(t.Context(), "update database_identity set heartbeat = $1", before)
 	require.NoError(t, err)
-	require.NoError(t, s.write(files))
+	require.NoError(t, s.writeDueFiles(files))
 	require.Len(t, written(t, folder), 1, "the orders are in the first file")
 	signs, err := s.Service.RestoreSigns(t.Context())
 	require.NoError(t, err)

@@ -11,19 +11,19 @@ import (
 	"parapet/model/wire"
 )
 
-// TestHualien tells the main story through the queue, the workers and the rail:
+// TestFullStoryOfHualienQuake tells the main story through the queue, the workers and the rail:
 // the real week of February 2018 happens now, a claim is decided and paid, and
 // telling it again changes nothing.
-func TestHualien(t *testing.T) {
+func TestFullStoryOfHualienQuake(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	s.start()
-	policy := s.Cover("quake-circle", nil)
-	seen := s.replay()
+	s := newFixture(t)
+	s.startWorkers()
+	policy := s.QuoteAndBind("quake-circle", nil)
+	seen := s.replayHistory()
 	require.Positive(t, seen.Created)
-	require.Positive(t, seen.Left)
+	require.Positive(t, seen.FutureRows)
 	require.Zero(t, seen.Rejected+seen.Revised+seen.Unchanged)
-	s.eventually(func() bool { return len(s.Policy(policy.ID).Claims) == 1 }, "the claim opens by itself")
+	s.requireEventually(func() bool { return len(s.Policy(policy.ID).Claims) == 1 }, "the claim opens by itself")
 
 	claim := s.OnlyClaim(policy)
 	require.Equal(t, "approved", claim.Status)
@@ -32,38 +32,38 @@ func TestHualien(t *testing.T) {
 	require.InDelta(t, 22, *claim.Determination.DistanceKM, 0.5)
 	require.Equal(t, money.New(2_000_000, "USD"), *claim.Amount)
 
-	s.Record(modeltest.IBAN(claim.ID))
-	payout := s.becomes(claim.ID, "released")
+	s.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	payout := s.waitForPayoutStatus(claim.ID, "released")
 	require.Equal(t, *claim.Amount, payout.Amount)
-	s.settled(payout, promise{})
-	s.rest()
+	s.settled(payout, behaviourCase{})
+	s.waitUntilIdle()
 	for i, entry := range s.Timeline(claim.ID) {
 		require.EqualValues(t, i+1, entry.Sequence)
 	}
 	require.Equal(t, []string{
 		"trigger.observed", "claim.opened", "claim.approved", "payout.created", "payout.blocked",
 		"payout_method.recorded", "payout.updated", "payout_method.verified", "payout.unblocked", "payout.releasing", "payout.released",
-	}, s.Told(claim.ID))
+	}, s.TimelineKinds(claim.ID))
 
 	// River's own tables are in a schema of their own and not counted: the sweep
 	// comes and goes there. What it writes by and by is written before.
-	s.eventually(func() bool { return s.count("event_outbox") == 0 }, "every event is numbered")
+	s.requireEventually(func() bool { return s.countRows("event_outbox") == 0 }, "every event is numbered")
 	s.Sweep()
-	before := s.Rows()
+	before := s.CountRows()
 	for range 2 {
-		again := s.replay()
+		again := s.replayHistory()
 		require.Equal(t, seen.Created, again.Unchanged)
-		require.Equal(t, seen.Left, again.Left)
-		s.rest()
+		require.Equal(t, seen.FutureRows, again.FutureRows)
+		s.waitUntilIdle()
 	}
-	require.Equal(t, before, s.Rows())
+	require.Equal(t, before, s.CountRows())
 	require.Contains(t, before, "observations")
 	require.NotContains(t, s.log.String(), "job failed")
 }
 
-func (s *shop) replay() Observed {
+func (s *fixture) replayHistory() IngestResult {
 	s.t.Helper()
-	seen, err := Replay(s.t.Context(), s.Service, feed.SourceUSGS, feed.SampleUSGSWeek(), "us1000chhc")
+	seen, err := ReplayFile(s.t.Context(), s.Service, feed.SourceUSGS, feed.SampleUSGSWeek(), "us1000chhc")
 	require.NoError(s.t, err)
 	require.Empty(s.t, seen.Problems)
 	return seen
@@ -73,9 +73,9 @@ func (s *shop) replay() Observed {
 func TestReplayIsForDevelopment(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t, modeltest.InProduction())
-	_, err := Replay(t.Context(), b.Service, feed.SourceUSGS, feed.SampleUSGSWeek(), "us1000chhc")
+	_, err := ReplayFile(t.Context(), b.Service, feed.SourceUSGS, feed.SampleUSGSWeek(), "us1000chhc")
 	require.ErrorContains(t, err, "development")
-	_, err = Replay(t.Context(), b.Service, feed.SourceUSGS, []byte("{}"), "")
+	_, err = ReplayFile(t.Context(), b.Service, feed.SourceUSGS, []byte("{}"), "")
 	require.Error(t, err)
-	require.Zero(t, b.Rows()["observations"])
+	require.Zero(t, b.CountRows()["observations"])
 }

@@ -15,20 +15,20 @@ const (
 	fileStoreRetry      = 5 * time.Second
 )
 
-// heartbeat records how far the database has come and notices one that was restored from
+// heartbeatRecorder records how far the database has come and notices one that was restored from
 // a backup.
-type heartbeat struct {
-	service *model.Service
-	reports *fetchReports
-	log     *slog.Logger
-	retry   time.Duration // how often a start tries again to use the file store
-	noticed bool          // the log says that a restore is open
+type heartbeatRecorder struct {
+	service       *model.Service
+	reports       *fetchReports
+	log           *slog.Logger
+	retry         time.Duration // how often a start tries again to use the file store
+	restoreLogged bool          // the log says that a restore is open
 }
 
-// begin records the first heartbeat before any job runs, so that no payout is sent on a
+// recordBeforeStart records the first heartbeat before any job runs, so that no payout is sent on a
 // restored database. It waits for a file store that cannot be used, because only the file
 // store shows how far the database had come; requests are served meanwhile.
-func (h *heartbeat) begin(ctx context.Context) error {
+func (h *heartbeatRecorder) recordBeforeStart(ctx context.Context) error {
 	for {
 		err := h.recordFirst(ctx)
 		if !errors.Is(err, model.ErrFileStore) {
@@ -45,30 +45,30 @@ func (h *heartbeat) begin(ctx context.Context) error {
 
 // recordFirst applies the rail's reports first where no worker has run for a while:
 // payments in them that the database does not know show that it was restored.
-func (h *heartbeat) recordFirst(ctx context.Context) error {
-	age, err := h.service.SinceHeartbeat(ctx)
+func (h *heartbeatRecorder) recordFirst(ctx context.Context) error {
+	age, err := h.service.HeartbeatAge(ctx)
 	if err != nil {
 		return err
 	}
 	if age > model.HeartbeatGap {
 		limited, cancel := context.WithTimeout(ctx, startReportsTimeout)
 		defer cancel()
-		if err := h.reports.until(limited, time.Now()); err != nil {
+		if err := h.reports.applyReportsUntil(limited, time.Now()); err != nil {
 			h.log.WarnContext(ctx, "the rail's reports could not be applied before the start", "error", err)
 		}
 	}
-	_, err = h.record(ctx)
+	_, err = h.recordHeartbeat(ctx)
 	return err
 }
 
-// record records one heartbeat and returns when the next is due.
-func (h *heartbeat) record(ctx context.Context) (time.Duration, error) {
+// recordHeartbeat records one heartbeat and returns when the next is due.
+func (h *heartbeatRecorder) recordHeartbeat(ctx context.Context) (time.Duration, error) {
 	open, err := h.service.RecordHeartbeat(ctx)
 	if err != nil {
 		return 0, err
 	}
-	if noticed := open != nil; noticed != h.noticed {
-		h.noticed = noticed
+	if noticed := open != nil; noticed != h.restoreLogged {
+		h.restoreLogged = noticed
 		if noticed {
 			h.log.ErrorContext(ctx, "the database may have been restored from a backup: payouts are stopped until an operator answers with parapet restore", "signs", open.Signs)
 		} else {

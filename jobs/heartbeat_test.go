@@ -40,13 +40,13 @@ func (f *brokenFiles) Put(context.Context, string, io.Reader) error { return err
 func (f *brokenFiles) Delete(context.Context, string) error { return errBroken }
 
 // workersWith are workers whose file store is broken.
-func workersWith(s *shop, files model.Files) *Workers {
+func workersWith(s *fixture, files model.FileStore) *Workers {
 	s.t.Helper()
 	queue, err := NewQueue(s.pool)
 	require.NoError(s.t, err)
 	service, err := model.New(model.Config{DB: s.DB, Queue: queue, Files: files, Keys: modeltest.Keys(), Development: true})
 	require.NoError(s.t, err)
-	workers, err := NewWorkers(Config{Pool: s.pool, Service: service, Rail: s.rail, Fetch: &feed.Fetcher{}, Sender: s.sender(), Log: s.logger()})
+	workers, err := NewWorkers(Config{Pool: s.pool, Service: service, Rail: s.rail, Fetch: &feed.Fetcher{}, Sender: s.newSender(), Log: s.newLogger()})
 	require.NoError(s.t, err)
 	workers.heartbeat.retry = time.Millisecond
 	return workers
@@ -56,7 +56,7 @@ func workersWith(s *shop, files model.Files) *Workers {
 // be read.
 func TestWorkersWaitForTheFileStore(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	s := newFixture(t)
 	files := &brokenFiles{reads: make(chan struct{})}
 	workers, started := workersWith(s, files), make(chan error)
 	go func() { started <- workers.Start(t.Context()) }()
@@ -79,8 +79,8 @@ func TestWorkersWaitForTheFileStore(t *testing.T) {
 	}
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, workers.Stop(context.WithoutCancel(t.Context()))) })
-	require.True(t, workers.heartbeat.noticed)
-	stopped, err := s.Service.Stopped(t.Context())
+	require.True(t, workers.heartbeat.restoreLogged)
+	stopped, err := s.Service.AreReleasesStopped(t.Context())
 	require.NoError(t, err)
 	require.True(t, stopped, "before any job runs")
 }
@@ -88,7 +88,7 @@ func TestWorkersWaitForTheFileStore(t *testing.T) {
 func TestWorkersThatWaitForTheFileStoreCanBeStopped(t *testing.T) {
 	t.Parallel()
 	files := &brokenFiles{reads: make(chan struct{})}
-	workers, started := workersWith(open(t), files), make(chan error)
+	workers, started := workersWith(newFixture(t), files), make(chan error)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { started <- workers.Start(ctx) }()
 	<-files.reads

@@ -18,75 +18,75 @@ import (
 
 var errHung = errors.New("nobody answered")
 
-// silent pays and says nothing.
-func silent(inner rail.Rail) *acting {
-	return &acting{Rail: inner, send: func(ctx context.Context, i rail.Instruction) rail.Result {
+// silentLogger pays and says nothing.
+func silentLogger(inner rail.Rail) *wrappedRail {
+	return &wrappedRail{Rail: inner, send: func(ctx context.Context, i rail.Instruction) rail.Result {
 		inner.Send(ctx, i)
 		return rail.Result{Outcome: rail.Unknown, Err: errHung}
 	}}
 }
 
-func snoozed(t *testing.T, err error) {
+func isSnoozed(t *testing.T, err error) {
 	t.Helper()
 	var snooze *rivertype.JobSnoozeError
 	require.ErrorAs(t, err, &snooze)
 }
 
-// notices is the door of what a rail says on its own.
-func (s *shop) notices(by rail.Rail) *Notices {
-	return &Notices{Service: s.Service, Rail: by, Log: s.logger()}
+// noticeRecorder is the door of what a rail says on its own.
+func (s *fixture) noticeRecorder(by rail.Rail) *NoticeRecorder {
+	return &NoticeRecorder{Service: s.Service, Rail: by, Log: s.newLogger()}
 }
 
-func TestARailThatForgetsTooSoonIsRefused(t *testing.T) {
+func TestRailWithShortKeyWindowIsRejected(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	for window, refused := range map[time.Duration]bool{0: false, time.Hour: false, leastKeyWindow + keyMargin: true, leastKeyWindow + keyMargin + time.Nanosecond: false, time.Minute: true} {
-		_, err := NewWorkers(Config{Pool: s.pool, Service: s.Service, Log: s.logger(), Rail: &acting{Rail: s.rail, able: &rail.Capabilities{KeyWindow: window}}})
-		require.Equal(t, refused, errors.Is(err, errForgetful), window)
+	s := newFixture(t)
+	for window, refused := range map[time.Duration]bool{0: false, time.Hour: false, minKeyWindow + keyMargin: true, minKeyWindow + keyMargin + time.Nanosecond: false, time.Minute: true} {
+		_, err := NewWorkers(Config{Pool: s.pool, Service: s.Service, Log: s.newLogger(), Rail: &wrappedRail{Rail: s.rail, able: &rail.Capabilities{KeyWindow: window}}})
+		require.Equal(t, refused, errors.Is(err, errKeyWindowTooShort), window)
 	}
 }
 
-func TestAForgottenKeyIsNotSentAgain(t *testing.T) {
+func TestExpiredKeyIsNotSentAgain(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	job := s.fleet(1)[0]
-	forgetful := silent(s.rail)
+	s := newFixture(t)
+	job := s.createPendingPayouts(1)[0]
+	forgetful := silentLogger(s.rail)
 	forgetful.able = &rail.Capabilities{KeyWindow: time.Hour, Inquirable: true}
 	forgetful.inquire = func(context.Context, string) rail.Result { return rail.Result{Outcome: rail.NotFound} }
-	snoozed(t, s.releaseBy(forgetful, job))
-	require.Equal(t, "reconciling", s.read(job).Status)
+	isSnoozed(t, s.runReleaseWith(forgetful, job))
+	require.Equal(t, "reconciling", s.readPayout(job).Status)
 
 	forgetful.send = func(context.Context, rail.Instruction) rail.Result {
 		t.Error("sent again under a key that may be forgotten")
 		return rail.Result{}
 	}
-	s.After(time.Hour - keyMargin)
-	snoozed(t, s.releaseBy(forgetful, job))
-	require.Equal(t, "reconciling", s.read(job).Status)
-	require.Equal(t, 1, s.count("payout_attempts where code = $1", codeKeyForgotten))
+	s.AdvanceClock(time.Hour - keyMargin)
+	isSnoozed(t, s.runReleaseWith(forgetful, job))
+	require.Equal(t, "reconciling", s.readPayout(job).Status)
+	require.Equal(t, 1, s.countRows("payout_attempts where code = $1", codeKeyForgotten))
 
 	key := s.RailKey(job.ID, 1)
-	require.NoError(t, s.notices(forgetful).Take(t.Context(), key, s.rail.Inquire(t.Context(), key)))
-	s.settled(*s.read(job), promise{})
+	require.NoError(t, s.noticeRecorder(forgetful).Record(t.Context(), key, s.rail.Inquire(t.Context(), key)))
+	s.settled(*s.readPayout(job), behaviourCase{})
 }
 
-func TestARailThatCannotBeAskedIsWaitedFor(t *testing.T) {
+func TestNonInquirableRailWaitsForReport(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	job := s.fleet(1)[0]
-	mute := silent(s.rail)
+	s := newFixture(t)
+	job := s.createPendingPayouts(1)[0]
+	mute := silentLogger(s.rail)
 	mute.able = &rail.Capabilities{}
-	snoozed(t, s.releaseBy(mute, job))
-	s.After(time.Minute)
+	isSnoozed(t, s.runReleaseWith(mute, job))
+	s.AdvanceClock(time.Minute)
 	mute.send, mute.inquire = nil, func(context.Context, string) rail.Result { panic("it cannot be asked") }
-	snoozed(t, s.releaseBy(mute, job))
-	require.Equal(t, "reconciling", s.read(job).Status)
-	require.Equal(t, 1, s.count("simulator_transfers"))
+	isSnoozed(t, s.runReleaseWith(mute, job))
+	require.Equal(t, "reconciling", s.readPayout(job).Status)
+	require.Equal(t, 1, s.countRows("simulator_transfers"))
 }
 
 func TestANoticeIsAnAnswer(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	s := newFixture(t)
 	for name, test := range map[string]struct {
 		said   rail.Result
 		status string
@@ -99,27 +99,27 @@ func TestANoticeIsAnAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := open(t)
-			job := s.fleet(1)[0]
-			snoozed(t, s.releaseBy(silent(s.rail), job))
+			s := newFixture(t)
+			job := s.createPendingPayouts(1)[0]
+			isSnoozed(t, s.runReleaseWith(silentLogger(s.rail), job))
 			for range 2 { // a rail repeats itself
-				require.NoError(t, s.notices(s.rail).Take(t.Context(), s.RailKey(job.ID, 1), test.said))
+				require.NoError(t, s.noticeRecorder(s.rail).Record(t.Context(), s.RailKey(job.ID, 1), test.said))
 			}
-			require.Equal(t, test.status, s.read(job).Status)
+			require.Equal(t, test.status, s.readPayout(job).Status)
 		})
 	}
-	require.Equal(t, model.CodeNotFound, model.CodeOf(s.notices(s.rail).Take(t.Context(), "pay_none.1", rail.Result{Outcome: rail.Accepted})))
+	require.Equal(t, model.CodeNotFound, model.CodeOf(s.noticeRecorder(s.rail).Record(t.Context(), "pay_none.1", rail.Result{Outcome: rail.Accepted})))
 }
 
-func TestARefusalWaitsForTheCallUnderWay(t *testing.T) {
+func TestRefusalNoticeWaitsForCallInFlight(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	job := s.fleet(1)[0]
+	s := newFixture(t)
+	job := s.createPendingPayouts(1)[0]
 	_, _, err := s.Service.BeginRelease(t.Context(), IdentityOf(s.rail), job.Partner, job.ID)
 	require.NoError(t, err)
 	key, no := s.RailKey(job.ID, 1), rail.Result{Outcome: rail.Refused}
-	require.ErrorIs(t, s.notices(s.rail).Take(t.Context(), key, no), ErrUnderway)
-	require.Equal(t, "releasing", s.read(job).Status)
+	require.ErrorIs(t, s.noticeRecorder(s.rail).Record(t.Context(), key, no), ErrInFlight)
+	require.Equal(t, "releasing", s.readPayout(job).Status)
 }
 
 // TestARefusalThatComesLaterEndsItsKey lets the rail refuse by a notice what its answer
@@ -127,39 +127,39 @@ func TestARefusalWaitsForTheCallUnderWay(t *testing.T) {
 // key, which the invariants allow.
 func TestARefusalThatComesLaterEndsItsKey(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	claim, job := s.owed(numberFor(rail.Accept))
-	unheard := &acting{Rail: s.rail, send: func(context.Context, rail.Instruction) rail.Result {
+	s := newFixture(t)
+	claim, job := s.createPendingPayout(numberFor(rail.Accept))
+	unheard := &wrappedRail{Rail: s.rail, send: func(context.Context, rail.Instruction) rail.Result {
 		return rail.Result{Outcome: rail.Unknown, Err: errHung}
 	}}
-	snoozed(t, s.releaseBy(unheard, job))
+	isSnoozed(t, s.runReleaseWith(unheard, job))
 	refused := rail.Result{Outcome: rail.Refused, Code: "account_closed"}
-	require.NoError(t, s.notices(s.rail).Take(t.Context(), s.RailKey(job.ID, 1), refused))
-	require.Equal(t, "reconciling", s.read(job).Status)
+	require.NoError(t, s.noticeRecorder(s.rail).Record(t.Context(), s.RailKey(job.ID, 1), refused))
+	require.Equal(t, "reconciling", s.readPayout(job).Status)
 	unheard.inquire = func(context.Context, string) rail.Result { return refused }
-	require.NoError(t, s.releaseBy(unheard, job), "it is asked at once")
-	require.Equal(t, "rail_rejected", *s.read(job).BlockedReason)
-	other := s.Record(modeltest.IBAN(claim))
+	require.NoError(t, s.runReleaseWith(unheard, job), "it is asked at once")
+	require.Equal(t, "rail_rejected", *s.readPayout(job).BlockedReason)
+	other := s.RecordPayoutMethod(modeltest.IBANMethod(claim))
 	require.NoError(t, s.Service.RecordVerification(t.Context(), "acme", other.ID, s.rail.Name(), rail.CodeFound, true))
-	require.NoError(t, s.release(job))
-	require.Equal(t, 1, s.count("simulator_transfers where key = $1", s.RailKey(job.ID, 2)))
+	require.NoError(t, s.runRelease(job))
+	require.Equal(t, 1, s.countRows("simulator_transfers where key = $1", s.RailKey(job.ID, 2)))
 	require.Empty(t, s.Violations())
 }
 
-// TestMoneyAstrayIsAlarmed lets a rail confess that a key which it had refused was
+// TestPaymentMismatchRaisesAlarm lets a rail confess that a key which it had refused was
 // paid nonetheless, when the payout already went out under the next one.
-func TestMoneyAstrayIsAlarmed(t *testing.T) {
+func TestPaymentMismatchRaisesAlarm(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	job := s.fleet(1)[0]
-	astray := &acting{Rail: named{s.rail, "astray"}}
-	require.NoError(t, s.releaseBy(&acting{Rail: astray, send: func(context.Context, rail.Instruction) rail.Result {
+	s := newFixture(t)
+	job := s.createPendingPayouts(1)[0]
+	astray := &wrappedRail{Rail: named{s.rail, "astray"}}
+	require.NoError(t, s.runReleaseWith(&wrappedRail{Rail: astray, send: func(context.Context, rail.Instruction) rail.Result {
 		return rail.Result{Outcome: rail.Refused, Code: "account_closed"}
 	}}, job))
-	require.Equal(t, "rail_rejected", *s.read(job).BlockedReason)
-	yes := rail.Result{Outcome: rail.Accepted, Paid: s.read(job).Amount, Payee: numberFor(rail.Accept).String(), Reference: "late"}
-	require.NoError(t, s.notices(astray).Take(t.Context(), s.RailKey(job.ID, 1), yes))
-	require.Equal(t, "rail_mismatch", *s.read(job).BlockedReason)
+	require.Equal(t, "rail_rejected", *s.readPayout(job).BlockedReason)
+	yes := rail.Result{Outcome: rail.Accepted, Paid: s.readPayout(job).Amount, Payee: numberFor(rail.Accept).String(), Reference: "late"}
+	require.NoError(t, s.noticeRecorder(astray).Record(t.Context(), s.RailKey(job.ID, 1), yes))
+	require.Equal(t, "rail_mismatch", *s.readPayout(job).BlockedReason)
 	require.InDelta(t, 1, testutil.ToFloat64(mismatchCount.WithLabelValues("astray")), 0)
 	require.Contains(t, s.log.String(), `"msg":"rail mismatch"`)
 }

@@ -9,9 +9,9 @@ import (
 	"parapet/model"
 )
 
-// checkEvery is how often the invariants are checked; what changed is checked each
+// checkInterval is how often the invariants are checked; what changed is checked each
 // time, all of it once an hour.
-const checkEvery = time.Minute
+const checkInterval = time.Minute
 
 // CheckInvariants checks what must always be true, and stops the release of payouts
 // when it is not.
@@ -28,7 +28,7 @@ type checkInvariants struct {
 }
 
 // Timeout implements river.Worker.
-func (*checkInvariants) Timeout(*river.Job[CheckInvariants]) time.Duration { return 10 * checkEvery }
+func (*checkInvariants) Timeout(*river.Job[CheckInvariants]) time.Duration { return 10 * checkInterval }
 
 // Work implements river.Worker.
 func (w *checkInvariants) Work(ctx context.Context, _ *river.Job[CheckInvariants]) error {

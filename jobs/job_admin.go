@@ -18,24 +18,26 @@ import (
 	"parapet/model"
 )
 
-// Desk is model.JobDesk on River.
-type Desk struct {
+// JobAdmin is model.JobAdmin on River.
+type JobAdmin struct {
 	pool   *pgxpool.Pool
 	client *river.Client[pgx.Tx]
 }
 
-// NewDesk makes the desk of a queue.
-func (q *Queue) NewDesk(pool *pgxpool.Pool) *Desk { return &Desk{pool, q.client} }
+// NewJobAdmin makes the desk of a queue.
+func (q *Queue) NewJobAdmin(pool *pgxpool.Pool) *JobAdmin { return &JobAdmin{pool, q.client} }
 
-var table = pgx.Identifier{Schema, "river_job"}.Sanitize()
+var jobTable = pgx.Identifier{Schema, "river_job"}.Sanitize()
 
-// Counts implements model.JobDesk.
-func (d *Desk) Counts(ctx context.Context) ([]model.JobCount, error) { return Depths(ctx, d.pool) }
+// Counts implements model.JobAdmin.
+func (a *JobAdmin) Counts(ctx context.Context) ([]model.JobCount, error) {
+	return CountJobs(ctx, a.pool)
+}
 
-// Failing implements model.JobDesk.
-func (d *Desk) Failing(ctx context.Context) ([]model.FailingJobs, error) {
-	rows, err := d.pool.Query(ctx, `select kind, count(*), (array_agg(errors[cardinality(errors)]->>'error' order by attempted_at desc))[1], max(attempted_at)
-		from `+table+` where errors is not null and cardinality(errors) > 0 and state in ('available', 'retryable', 'discarded', 'scheduled', 'running')
+// Failing implements model.JobAdmin.
+func (a *JobAdmin) Failing(ctx context.Context) ([]model.FailingJobs, error) {
+	rows, err := a.pool.Query(ctx, `select kind, count(*), (array_agg(errors[cardinality(errors)]->>'error' order by attempted_at desc))[1], max(attempted_at)
+		from `+jobTable+` where errors is not null and cardinality(errors) > 0 and state in ('available', 'retryable', 'discarded', 'scheduled', 'running')
 		group by kind order by count(*) desc, kind`)
 	if err != nil {
 		return nil, fmt.Errorf("read failing jobs: %w", err)
@@ -55,9 +57,9 @@ func firstLine(text string) string {
 	return strings.ToValidUTF8(line[:min(len(line), maxErrorText)], "")
 }
 
-const matching = ` where ($1::bigint[] is null or id = any($1)) and ($2 = '' or queue = $2) and ($3 = '' or kind = $3) and ($4 = '' or state::text = $4)`
+const jobFilterSQL = ` where ($1::bigint[] is null or id = any($1)) and ($2 = '' or queue = $2) and ($3 = '' or kind = $3) and ($4 = '' or state::text = $4)`
 
-func arguments(f model.JobFilter, more ...any) []any {
+func filterArgs(f model.JobFilter, more ...any) []any {
 	var ids []int64
 	for _, text := range f.IDs {
 		id, _ := strconv.ParseInt(text, 10, 64) // model has checked them
@@ -66,10 +68,10 @@ func arguments(f model.JobFilter, more ...any) []any {
 	return append([]any{ids, f.Queue, f.Kind, f.State}, more...)
 }
 
-// List implements model.JobDesk.
-func (d *Desk) List(ctx context.Context, f model.JobFilter, before, most int64) ([]model.QueuedJob, error) {
-	rows, err := d.pool.Query(ctx, `select id, kind, queue, state::text, args, attempt, max_attempts, created_at, scheduled_at, finalized_at,
-			errors[cardinality(errors)]->>'error' from `+table+matching+` and ($5 = 0 or id < $5) order by id desc limit $6`, arguments(f, before, most)...)
+// List implements model.JobAdmin.
+func (a *JobAdmin) List(ctx context.Context, f model.JobFilter, before, most int64) ([]model.QueuedJob, error) {
+	rows, err := a.pool.Query(ctx, `select id, kind, queue, state::text, args, attempt, max_attempts, created_at, scheduled_at, finalized_at,
+			errors[cardinality(errors)]->>'error' from `+jobTable+jobFilterSQL+` and ($5 = 0 or id < $5) order by id desc limit $6`, filterArgs(f, before, most)...)
 	if err != nil {
 		return nil, fmt.Errorf("list jobs: %w", err)
 	}
@@ -83,20 +85,20 @@ func (d *Desk) List(ctx context.Context, f model.JobFilter, before, most int64) 
 		if j.LastError != nil {
 			*j.LastError = firstLine(*j.LastError)
 		}
-		j.Args, err = discreet(j.Args)
+		j.Args, err = redactArguments(j.Args)
 		return j, err
 	})
 }
 
-// Count implements model.JobDesk.
-func (d *Desk) Count(ctx context.Context, f model.JobFilter, most int64) (n int, err error) {
-	err = d.pool.QueryRow(ctx, "select count(*) from (select from "+table+matching+" limit $5) as counted", arguments(f, most)...).Scan(&n)
+// Count implements model.JobAdmin.
+func (a *JobAdmin) Count(ctx context.Context, f model.JobFilter, most int64) (n int, err error) {
+	err = a.pool.QueryRow(ctx, "select count(*) from (select from "+jobTable+jobFilterSQL+" limit $5) as counted", filterArgs(f, most)...).Scan(&n)
 	return n, err
 }
 
-// discreet is a job's arguments without what may be secret: of an address, its
+// redactArguments is a job's arguments without what may be secret: of an address, its
 // query, its fragment and its user.
-func discreet(args []byte) ([]byte, error) {
+func redactArguments(args []byte) ([]byte, error) {
 	var members map[string]any
 	if err := json.Unmarshal(args, &members); err != nil {
 		return nil, fmt.Errorf("read arguments: %w", err)
@@ -106,25 +108,25 @@ func discreet(args []byte) ([]byte, error) {
 		if !ok || !strings.Contains(text, "://") {
 			continue
 		}
-		members[name] = feed.Name(text)
+		members[name] = feed.DisplayAddress(text)
 	}
 	return json.Marshal(members, json.Deterministic(true))
 }
 
-// reach is in which states a verb does something.
-var reach = map[model.JobVerb]string{
+// changeableStates is in which states a verb does something.
+var changeableStates = map[model.JobVerb]string{
 	model.RetryJobs:  "('available', 'scheduled', 'retryable', 'cancelled', 'discarded', 'completed')",
 	model.CancelJobs: "('available', 'scheduled', 'retryable', 'pending', 'running')",
 	model.SnoozeJobs: "('available', 'scheduled', 'retryable')",
 }
 
-// Change implements model.JobDesk. River itself retries and cancels, so that what
+// Change implements model.JobAdmin. River itself retries and cancels, so that what
 // it tells its workers is told.
-func (d *Desk) Change(ctx context.Context, conn bun.Conn, in model.JobChange) (done model.JobsChanged, err error) {
+func (a *JobAdmin) Change(ctx context.Context, conn bun.Conn, in model.JobChange) (done model.JobsChanged, err error) {
 	err = conn.Raw(func(driver any) error {
-		tx := joined{driver.(*stdlib.Conn).Conn()} //nolint:forcetypeassert // bun runs on pgx; see cmd
+		tx := domainTx{driver.(*stdlib.Conn).Conn()} //nolint:forcetypeassert // bun runs on pgx; see cmd
 		var ids []int64
-		if ids, done.Kept, err = d.lock(ctx, tx, in); err != nil {
+		if ids, done.Kept, err = a.lockJobs(ctx, tx, in); err != nil {
 			return err
 		}
 		done.Matched = len(ids) + done.Kept
@@ -132,15 +134,15 @@ func (d *Desk) Change(ctx context.Context, conn bun.Conn, in model.JobChange) (d
 			return nil
 		}
 		done.Changed = len(ids)
-		return d.apply(ctx, tx, in.Verb, in.Until, ids)
+		return a.changeJobs(ctx, tx, in.Verb, in.Until, ids)
 	})
 	return done, err
 }
 
-// lock finds the jobs, and how many of them are releases that run.
-func (d *Desk) lock(ctx context.Context, tx joined, in model.JobChange) (ids []int64, kept int, err error) {
-	rows, err := tx.Query(ctx, `select id, kind = 'release_payout' and state = 'running' from `+table+matching+
-		` and state in `+reach[in.Verb]+` order by id limit $5 for update`, arguments(in.Filter, model.MaxJobs)...)
+// lockJobs finds the jobs, and how many of them are releases that run.
+func (a *JobAdmin) lockJobs(ctx context.Context, tx domainTx, in model.JobChange) (ids []int64, kept int, err error) {
+	rows, err := tx.Query(ctx, `select id, kind = 'release_payout' and state = 'running' from `+jobTable+jobFilterSQL+
+		` and state in `+changeableStates[in.Verb]+` order by id limit $5 for update`, filterArgs(in.Filter, model.MaxJobs)...)
 	if err != nil {
 		return nil, 0, fmt.Errorf("find jobs: %w", err)
 	}
@@ -157,17 +159,17 @@ func (d *Desk) lock(ctx context.Context, tx joined, in model.JobChange) (ids []i
 	return ids, kept, err
 }
 
-func (d *Desk) apply(ctx context.Context, tx joined, verb model.JobVerb, until time.Time, ids []int64) error {
+func (a *JobAdmin) changeJobs(ctx context.Context, tx domainTx, verb model.JobVerb, until time.Time, ids []int64) error {
 	if verb == model.SnoozeJobs {
-		_, err := tx.Exec(ctx, `update `+table+` set state = 'scheduled', scheduled_at = $2 where id = any($1)`, ids, until)
+		_, err := tx.Exec(ctx, `update `+jobTable+` set state = 'scheduled', scheduled_at = $2 where id = any($1)`, ids, until)
 		return err
 	}
 	for _, id := range ids {
 		var err error
 		if verb == model.RetryJobs {
-			_, err = d.client.JobRetryTx(ctx, tx, id)
+			_, err = a.client.JobRetryTx(ctx, tx, id)
 		} else {
-			_, err = d.client.JobCancelTx(ctx, tx, id)
+			_, err = a.client.JobCancelTx(ctx, tx, id)
 		}
 		if err != nil {
 			return fmt.Errorf("%s job %d: %w", verb, id, err)

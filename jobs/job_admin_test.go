@@ -11,7 +11,7 @@ import (
 )
 
 // changed is an operator's change of jobs that must be done.
-func (s *shop) changed(in model.JobChange) model.JobsChanged {
+func (s *fixture) changed(in model.JobChange) model.JobsChanged {
 	s.t.Helper()
 	in.Reason = "They pile up."
 	done, err := s.Service.ChangeJobs(s.t.Context(), s.Operator, in)
@@ -21,30 +21,30 @@ func (s *shop) changed(in model.JobChange) model.JobsChanged {
 
 func TestACancelledJobLosesNoPayout(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	fleet := s.fleet(3)
-	s.exec("update river.river_job set state = 'running', attempted_at = now() where id = (select min(id) from river.river_job where kind = 'release_payout')")
+	s := newFixture(t)
+	fleet := s.createPendingPayouts(3)
+	s.execSQL("update river.river_job set state = 'running', attempted_at = now() where id = (select min(id) from river.river_job where kind = 'release_payout')")
 	waiting := model.JobFilter{Kind: "release_payout"}
 	require.Equal(t, model.JobsChanged{Matched: 3, Kept: 1}, s.changed(model.JobChange{Verb: model.CancelJobs, Filter: waiting, DryRun: true}))
-	require.Zero(t, s.count("audit_entries"), "nothing was done")
+	require.Zero(t, s.countRows("audit_entries"), "nothing was done")
 	require.Equal(t, model.JobsChanged{Matched: 3, Changed: 2, Kept: 1}, s.changed(model.JobChange{Verb: model.CancelJobs, Filter: waiting}))
-	require.Equal(t, 2, s.count("river.river_job where kind = 'release_payout' and state = 'cancelled'"))
-	require.Equal(t, 1, s.count("audit_entries where reason = 'They pile up. (2 jobs, kind release_payout)' and outcome = 'done' and subject is null"))
+	require.Equal(t, 2, s.countRows("river.river_job where kind = 'release_payout' and state = 'cancelled'"))
+	require.Equal(t, 1, s.countRows("audit_entries where reason = 'They pile up. (2 jobs, kind release_payout)' and outcome = 'done' and subject is null"))
 
-	s.exec("delete from river.river_job where state = 'running'") // its worker died
-	s.start()
-	s.After(2 * time.Minute)
+	s.execSQL("delete from river.river_job where state = 'running'") // its worker died
+	s.startWorkers()
+	s.AdvanceClock(2 * time.Minute)
 	for _, job := range fleet {
-		s.eventually(func() bool { return s.read(job).Status == "released" }, "the sweep asks again")
-		require.Equal(t, 1, s.transfers(job.ID, rail.Accepted))
+		s.requireEventually(func() bool { return s.readPayout(job).Status == "released" }, "the sweep asks again")
+		require.Equal(t, 1, s.countTransfers(job.ID, rail.Accepted))
 	}
 }
 
-func TestJobsAreShownAndPutOff(t *testing.T) {
+func TestJobsAreListedAndSnoozed(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	s.fleet(2)
-	s.exec(`insert into river.river_job (kind, queue, state, args, max_attempts, errors, attempted_at) values ('poll_feed', 'feeds', 'retryable',
+	s := newFixture(t)
+	s.createPendingPayouts(2)
+	s.execSQL(`insert into river.river_job (kind, queue, state, args, max_attempts, errors, attempted_at) values ('poll_feed', 'feeds', 'retryable',
 		'{"source": "usgs", "url": "https://me:secret@feeds.example/all?key=secret"}', 5, array['{"error": "it failed\nat secret.go"}'::jsonb], now())`)
 	page, err := s.Service.ListJobs(t.Context(), s.Operator, model.JobFilter{Kind: "poll_feed"}, model.PageRequest{})
 	require.NoError(t, err)
@@ -64,9 +64,9 @@ func TestJobsAreShownAndPutOff(t *testing.T) {
 
 	until := s.Now().Add(time.Hour)
 	require.Equal(t, 1, s.changed(model.JobChange{Verb: model.SnoozeJobs, Filter: model.JobFilter{IDs: []string{page.Data[0].ID}}, Until: until}).Changed)
-	require.Equal(t, 1, s.count("river.river_job where kind = 'poll_feed' and state = 'scheduled' and scheduled_at > now() + interval '59 minutes'"))
+	require.Equal(t, 1, s.countRows("river.river_job where kind = 'poll_feed' and state = 'scheduled' and scheduled_at > now() + interval '59 minutes'"))
 	require.Equal(t, 1, s.changed(model.JobChange{Verb: model.RetryJobs, Filter: model.JobFilter{Kind: "poll_feed"}}).Changed)
-	require.Equal(t, 1, s.count("river.river_job where kind = 'poll_feed' and state = 'available'"))
+	require.Equal(t, 1, s.countRows("river.river_job where kind = 'poll_feed' and state = 'available'"))
 	for _, wrong := range []model.JobChange{
 		{Verb: model.RetryJobs, Reason: "r"},
 		{Verb: model.RetryJobs, Filter: model.JobFilter{State: "asleep"}, Reason: "r"},

@@ -11,11 +11,11 @@ import (
 	"parapet/model"
 )
 
-// Depths counts the jobs that are not done, and those that failed for good in the
+// CountJobs counts the jobs that are not done, and those that failed for good in the
 // last day.
-func Depths(ctx context.Context, pool *pgxpool.Pool) ([]model.JobCount, error) {
+func CountJobs(ctx context.Context, pool *pgxpool.Pool) ([]model.JobCount, error) {
 	rows, err := pool.Query(ctx, `select queue, kind, state::text, count(*), greatest(0, extract(epoch from now() - min(scheduled_at)))::bigint
-		from `+table+` where state in ('available', 'pending', 'retryable', 'running', 'scheduled')
+		from `+jobTable+` where state in ('available', 'pending', 'retryable', 'running', 'scheduled')
 			or state = 'discarded' and finalized_at > now() - interval '1 day'
 		group by 1, 2, 3 order by 1, 2, 3`)
 	if err != nil {

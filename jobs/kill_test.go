@@ -20,7 +20,7 @@ import (
 )
 
 // A small run for every day; make chaos has a longer one.
-var hits = flag.Int("hits", 2, "how often TestAWorkerMayDieAnywhere and TestASliceMayDieAnywhere kill a worker at each point")
+var hits = flag.Int("hits", 2, "how often TestReleaseSurvivesWorkerDeathAtEveryStep and TestBatchReleaseSurvivesDeathAtEveryStep kill a worker at each point")
 
 // What makes the test binary a worker that releases one payout, or a slice when none is
 // named, and is killed on the way: where, on which database, which payout.
@@ -32,14 +32,14 @@ const (
 
 // The points inside the call, and inside a slice's transaction.
 const (
-	stepCalling  step = "during call"
-	stepAccepted step = "after the rail accepted"
-	stepEntering step = "before the books"
-	stepEntered  step = "after the books, before commit"
+	stepCalling  releaseStep = "during call"
+	stepAccepted releaseStep = "after the rail accepted"
+	stepEntering releaseStep = "before the books"
+	stepEntered  releaseStep = "after the books, before commit"
 )
 
 // dyingWorker is that worker. It returns only when it did not come to its point.
-func dyingWorker(ctx context.Context, point step) error {
+func dyingWorker(ctx context.Context, point releaseStep) error {
 	database := os.Getenv(dieDatabase)
 	db, err := model.Open(ctx, database, 2)
 	if err != nil {
@@ -49,11 +49,11 @@ func dyingWorker(ctx context.Context, point step) error {
 	if err != nil {
 		return err
 	}
-	service, err := domain(db, pool, false, nil)
+	service, err := newService(db, pool, false, nil)
 	if err != nil {
 		return err
 	}
-	die := func(reached step) {
+	die := func(reached releaseStep) {
 		if reached == point {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {} // it takes effect at any moment
@@ -61,37 +61,37 @@ func dyingWorker(ctx context.Context, point step) error {
 	}
 	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
 	if os.Getenv(diePayout) == "" {
-		return dyingSlice(ctx, &releaseSlice{service: service, log: log}, pool, die)
+		return dyingSlice(ctx, &releaseBatch{service: service, log: log}, pool, die)
 	}
-	books := rail.NewSimulator(NewLedger(pool))
-	calling := &acting{Rail: books, send: func(ctx context.Context, i rail.Instruction) rail.Result {
+	books := rail.NewSimulator(NewSimulatorStore(pool))
+	calling := &wrappedRail{Rail: books, send: func(ctx context.Context, i rail.Instruction) rail.Result {
 		die(stepCalling)
 		result := books.Send(ctx, i)
 		die(stepAccepted)
 		return result
 	}}
-	worker := &releasePayout{service: service, rail: calling, log: log, at: die}
+	worker := &releasePayout{service: service, rail: calling, log: log, onStep: die}
 	return worker.Work(ctx, &river.Job[model.ReleasePayout]{Args: model.ReleasePayout{Partner: "acme", ID: os.Getenv(diePayout)}})
 }
 
-func dyingSlice(ctx context.Context, worker *releaseSlice, pool *pgxpool.Pool, die func(step)) error {
+func dyingSlice(ctx context.Context, worker *releaseBatch, pool *pgxpool.Pool, die func(releaseStep)) error {
 	files, err := pain001(pool)
 	if err != nil {
 		return err
 	}
-	worker.rail = &slicing{Slicer: files, enter: func(ctx context.Context, conn *pgx.Conn, instructions []rail.Instruction) ([]rail.Result, error) {
+	worker.rail = &recordingBatchRail{BatchRail: files, enter: func(ctx context.Context, conn *pgx.Conn, instructions []rail.Instruction) ([]rail.Result, error) {
 		die(stepEntering)
-		results, err := files.Enter(ctx, conn, instructions)
+		results, err := files.Submit(ctx, conn, instructions)
 		die(stepEntered)
 		return results, err
 	}}
-	err = worker.Work(ctx, &river.Job[model.ReleaseSlice]{})
+	err = worker.Work(ctx, &river.Job[model.ReleaseBatch]{})
 	die(stepRecorded)
 	return err
 }
 
 // killed has a process of its own release a payout, or a slice without one, and sees it die at a point.
-func (s *shop) killed(point step, job model.ReleasePayout) {
+func (s *fixture) killed(point releaseStep, job model.ReleasePayout) {
 	s.t.Helper()
 	program, err := os.Executable()
 	require.NoError(s.t, err)
@@ -104,59 +104,59 @@ func (s *shop) killed(point step, job model.ReleasePayout) {
 	require.True(s.t, is && status.Signaled() && status.Signal() == syscall.SIGKILL, "%s: %s", point, said)
 }
 
-// TestAWorkerMayDieAnywhere kills processes at each point of a release. Afterwards
+// TestReleaseSurvivesWorkerDeathAtEveryStep kills processes at each point of a release. Afterwards
 // others find what they left, and the rail's own books show one transfer each.
-func TestAWorkerMayDieAnywhere(t *testing.T) {
+func TestReleaseSurvivesWorkerDeathAtEveryStep(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	s := newFixture(t)
 	points := []struct {
-		at     step
+		at     releaseStep
 		leaves string
 		heard  int // transfers in the rail's books when the worker is dead
 	}{
 		{stepBefore, "pending", 0},
-		{stepIntended, "releasing", 0},
+		{stepLeased, "releasing", 0},
 		{stepCalling, "releasing", 0},
 		{stepAccepted, "releasing", 1},
 		{stepAnswered, "releasing", 1},
 		{stepRecorded, "released", 1},
 	}
-	fleet := s.fleet(*hits * len(points))
+	fleet := s.createPendingPayouts(*hits * len(points))
 	for i, job := range fleet {
 		point := points[i%len(points)]
 		s.killed(point.at, job)
-		require.Equal(t, point.leaves, s.read(job).Status, point.at)
-		require.Equal(t, point.heard, s.transfers(job.ID, rail.Accepted), point.at)
+		require.Equal(t, point.leaves, s.readPayout(job).Status, point.at)
+		require.Equal(t, point.heard, s.countTransfers(job.ID, rail.Accepted), point.at)
 	}
 	t.Logf("%d processes killed, %d at each point", len(fleet), *hits)
-	s.After(2 * time.Minute)
-	s.start()
-	s.eventually(func() bool { return s.count("payouts where status = 'released'") == len(fleet) }, "every payout is released")
-	require.Equal(t, len(fleet), s.count("simulator_transfers"), "no second transfer, and no refusal")
-	require.Equal(t, len(fleet), s.count("(select distinct body->>'payout_id' from simulator_transfers) as paid"))
-	require.Zero(t, s.count("simulator_transfers where key not like '%.1'"), "doubt never takes a new key")
+	s.AdvanceClock(2 * time.Minute)
+	s.startWorkers()
+	s.requireEventually(func() bool { return s.countRows("payouts where status = 'released'") == len(fleet) }, "every payout is released")
+	require.Equal(t, len(fleet), s.countRows("simulator_transfers"), "no second transfer, and no refusal")
+	require.Equal(t, len(fleet), s.countRows("(select distinct body->>'payout_id' from simulator_transfers) as paid"))
+	require.Zero(t, s.countRows("simulator_transfers where key not like '%.1'"), "doubt never takes a new key")
 }
 
-// TestASliceMayDieAnywhere kills processes inside a slice's transaction, which leaves
+// TestBatchReleaseSurvivesDeathAtEveryStep kills processes inside a slice's transaction, which leaves
 // nothing, and after it.
-func TestASliceMayDieAnywhere(t *testing.T) {
+func TestBatchReleaseSurvivesDeathAtEveryStep(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	fleet := s.fleet(3)
+	s := newFixture(t)
+	fleet := s.createPendingPayouts(3)
 	free := func() {
-		s.eventually(func() bool { // Postgres notices a little later that a process is dead
-			return s.count("(select from payouts where status = 'pending' for update skip locked) as free") == len(fleet)
+		s.requireEventually(func() bool { // Postgres notices a little later that a process is dead
+			return s.countRows("(select from payouts where status = 'pending' for update skip locked) as free") == len(fleet)
 		}, "nothing is left of it")
 	}
 	for range *hits {
-		for _, point := range []step{stepEntering, stepEntered} {
+		for _, point := range []releaseStep{stepEntering, stepEntered} {
 			s.killed(point, model.ReleasePayout{})
 			free()
-			require.Zero(t, s.count("bank_entries"), point)
-			require.Zero(t, s.count("payout_attempts"), point)
+			require.Zero(t, s.countRows("bank_entries"), point)
+			require.Zero(t, s.countRows("payout_attempts"), point)
 		}
 	}
 	s.killed(stepRecorded, model.ReleasePayout{})
-	require.Equal(t, len(fleet), s.count("payouts where status = 'released' and attempts = 1"))
-	require.Equal(t, len(fleet), s.count("bank_entries"))
+	require.Equal(t, len(fleet), s.countRows("payouts where status = 'released' and attempts = 1"))
+	require.Equal(t, len(fleet), s.countRows("bank_entries"))
 }

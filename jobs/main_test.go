@@ -29,69 +29,69 @@ import (
 
 func TestMain(m *testing.M) {
 	if point := os.Getenv(dieAt); point != "" {
-		fmt.Fprintln(os.Stderr, dyingWorker(context.Background(), step(point)))
+		fmt.Fprintln(os.Stderr, dyingWorker(context.Background(), releaseStep(point)))
 		os.Exit(1)
 	}
 	os.Exit(modeltest.Main(m))
 }
 
-// shop is the domain on a database of the test's own, with the queue, the books
+// fixture is the domain on a database of the test's own, with the queue, the books
 // and, once started, the workers of production.
-type shop struct {
+type fixture struct {
 	*modeltest.Bundle
 
 	t    testing.TB
 	pool *pgxpool.Pool
 	rail *rail.Simulator
-	log  *journal
+	log  *logBuffer
 
-	pause func(context.Context, time.Duration) error // between the looks of a stop; nil waits
+	sleep func(context.Context, time.Duration) error // between the looks of a stop; nil waits
 
-	patience time.Duration // of one attempt to deliver; webhook.Timeout when 0
+	attemptTimeout time.Duration // of one attempt to deliver; webhook.Timeout when 0
 }
 
-// wait is how a simulator passes time; see rail.WithWait.
-type wait = func(context.Context, time.Duration) error
+// waitFunc is how a simulator passes time; see rail.WithWait.
+type waitFunc = func(context.Context, time.Duration) error
 
-// atOnce lets no time pass.
-func atOnce(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+// noWait lets no time pass.
+func noWait(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 
-func open(t testing.TB) *shop {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	return openWith(t, atOnce)
+	return newFixtureWith(t, noWait)
 }
 
-func openWith(t testing.TB, pause wait, with ...modeltest.Option) *shop {
+func newFixtureWith(t testing.TB, pause waitFunc, with ...modeltest.Option) *fixture {
 	t.Helper()
-	s := &shop{Bundle: modeltest.New(t, with...), t: t, log: &journal{}}
+	s := &fixture{Bundle: modeltest.New(t, with...), t: t, log: &logBuffer{}}
 	config, err := pgxpool.ParseConfig(s.URL)
 	require.NoError(t, err)
 	config.MaxConns = 8
 	s.pool, err = pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
 	t.Cleanup(s.pool.Close)
-	t.Cleanup(s.explain)
-	s.serve(false)
-	s.rail = rail.NewSimulator(NewLedger(s.pool), rail.WithWait(pause))
+	t.Cleanup(s.logWorkerOutput)
+	s.resetService(false)
+	s.rail = rail.NewSimulator(NewSimulatorStore(s.pool), rail.WithWait(pause))
 	return s
 }
 
-// serve makes the domain, for a rail that takes slices or for one that does not.
-func (s *shop) serve(slices bool) {
+// resetService makes the domain, for a rail that takes slices or for one that does not.
+func (s *fixture) resetService(slices bool) {
 	s.t.Helper()
 	var err error
-	s.Service, err = domain(s.DB, s.pool, slices, s.pause)
+	s.Service, err = newService(s.DB, s.pool, slices, s.sleep)
 	require.NoError(s.t, err)
 }
 
-// domain is the domain with the queue of production.
-func domain(db *model.Database, pool *pgxpool.Pool, slices bool, pause func(context.Context, time.Duration) error) (*model.Service, error) {
+// newService is the domain with the queue of production.
+func newService(db *model.Database, pool *pgxpool.Pool, slices bool, pause func(context.Context, time.Duration) error) (*model.Service, error) {
 	queue, err := NewQueue(pool)
 	if err != nil {
 		return nil, err
 	}
 	return model.New(model.Config{
-		DB: db, Queue: queue, Jobs: queue.NewDesk(pool), Development: true, Slices: slices, Pause: pause, ResumeCheckTimeout: modeltest.Unhurried,
+		DB: db, Queue: queue, Jobs: queue.NewJobAdmin(pool), Development: true, BatchRelease: slices, Sleep: pause, ResumeCheckTimeout: modeltest.Unhurried,
 		Keys: model.Keys{
 			Seal:        []model.SealKey{{ID: "jobs", Secret: []byte("0123456789abcdef0123456789abcdef")}},
 			Fingerprint: []byte("fingerprint-key-of-the-tests-0123"),
@@ -99,25 +99,25 @@ func domain(db *model.Database, pool *pgxpool.Pool, slices bool, pause func(cont
 	})
 }
 
-// explain shows what the workers said in a test that failed.
-func (s *shop) explain() {
+// logWorkerOutput shows what the workers said in a test that failed.
+func (s *fixture) logWorkerOutput() {
 	if s.t.Failed() {
 		s.t.Log(s.log.String())
 	}
 }
 
-// start runs the workers until the test ends.
-func (s *shop) start(feeds ...FeedAddress) *Workers {
+// startWorkers runs the workers until the test ends.
+func (s *fixture) startWorkers(feeds ...Feed) *Workers {
 	s.t.Helper()
-	return s.startBy(s.rail, feeds...)
+	return s.startWorkersWith(s.rail, feeds...)
 }
 
-// startBy is start with another rail.
-func (s *shop) startBy(by rail.Rail, feeds ...FeedAddress) *Workers {
+// startWorkersWith is start with another rail.
+func (s *fixture) startWorkersWith(by rail.Rail, feeds ...Feed) *Workers {
 	s.t.Helper()
 	workers, err := NewWorkers(Config{
 		Pool: s.pool, Service: s.Service, Rail: by, Feeds: feeds, Fetch: &feed.Fetcher{},
-		Sender: s.sender(), Log: s.logger(),
+		Sender: s.newSender(), Log: s.newLogger(),
 	})
 	require.NoError(s.t, err)
 	require.NoError(s.t, workers.Start(context.WithoutCancel(s.t.Context())))
@@ -125,119 +125,119 @@ func (s *shop) startBy(by rail.Rail, feeds ...FeedAddress) *Workers {
 	return workers
 }
 
-func (s *shop) logger() *slog.Logger { return slog.New(slog.NewJSONHandler(s.log, nil)) }
+func (s *fixture) newLogger() *slog.Logger { return slog.New(slog.NewJSONHandler(s.log, nil)) }
 
-// eventually waits for what workers do on their own.
-func (s *shop) eventually(done func() bool, says string) {
+// requireEventually waits for what workers do on their own.
+func (s *fixture) requireEventually(done func() bool, says string) {
 	s.t.Helper()
 	require.Eventually(s.t, done, 45*time.Second, 20*time.Millisecond, says)
 }
 
-// rest waits until no work is left but what repeats for ever.
-func (s *shop) rest() {
+// waitUntilIdle waits until no work is left but what repeats for ever.
+func (s *fixture) waitUntilIdle() {
 	s.t.Helper()
-	s.eventually(func() bool { return s.count("river.river_job where kind <> 'sweep' and finalized_at is null") == 0 }, "the queue runs empty")
+	s.requireEventually(func() bool { return s.countRows("river.river_job where kind <> 'sweep' and finalized_at is null") == 0 }, "the queue runs empty")
 }
 
-// hurry lets d pass for the domain and rings the alarms that were set meanwhile.
-func (s *shop) hurry(d time.Duration) {
+// advanceJobs lets d pass for the domain and rings the alarms that were set meanwhile.
+func (s *fixture) advanceJobs(d time.Duration) {
 	s.t.Helper()
-	s.After(d)
-	s.eventually(func() bool {
+	s.AdvanceClock(d)
+	s.requireEventually(func() bool {
 		tag, err := s.pool.Exec(s.t.Context(), "update river.river_job set state = 'available', scheduled_at = now() where state in ('scheduled', 'available') and scheduled_at > now()")
 		return err == nil && tag.RowsAffected() > 0
 	}, "a job waits")
 }
 
-func (s *shop) count(from string, args ...any) (n int) {
+func (s *fixture) countRows(from string, args ...any) (n int) {
 	s.t.Helper()
 	require.NoError(s.t, s.pool.QueryRow(s.t.Context(), "select count(*) from "+from, args...).Scan(&n))
 	return n
 }
 
-func (s *shop) exec(sql string, args ...any) {
+func (s *fixture) execSQL(sql string, args ...any) {
 	s.t.Helper()
 	_, err := s.pool.Exec(s.t.Context(), sql, args...)
 	require.NoError(s.t, err)
 }
 
-// transfers counts the rail's own books.
-func (s *shop) transfers(payout string, outcome rail.Outcome) int {
+// countTransfers counts the rail's own books.
+func (s *fixture) countTransfers(payout string, outcome rail.Outcome) int {
 	s.t.Helper()
-	return s.count("simulator_transfers where body->>'payout_id' = $1 and body->>'outcome' = $2", payout, string(outcome))
+	return s.countRows("simulator_transfers where body->>'payout_id' = $1 and body->>'outcome' = $2", payout, string(outcome))
 }
 
 // epicentre is where the M 6.4 of 6 February 2018 was, 22 km from the default
 // centre of quake-circle.
 var epicentre = hazard.Point{Latitude: 24.174, Longitude: 121.653}
 
-// claim covers, shakes and decides without workers, so that the test alone says
+// createClaim covers, shakes and decides without workers, so that the test alone says
 // when the payout is worked.
-func (s *shop) claim() *wire.Claim {
+func (s *fixture) createClaim() *wire.Claim {
 	s.t.Helper()
-	policy := s.Cover("quake-circle", nil)
+	policy := s.QuoteAndBind("quake-circle", nil)
 	quake, _, err := s.Service.RecordObservation(s.t.Context(), s.Source, modeltest.Quake("us1000chhc", s.Now(), epicentre, "6.4"), false)
 	require.NoError(s.t, err)
 	require.NoError(s.t, s.Service.Evaluate(s.t.Context(), model.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
 	return s.OnlyClaim(policy)
 }
 
-// owed is a payout that is ready to go out to a verified account.
-func (s *shop) owed(number account.Number) (claim string, job model.ReleasePayout) {
+// createPendingPayout is a payout that is ready to go out to a verified account.
+func (s *fixture) createPendingPayout(number account.Number) (claim string, job model.ReleasePayout) {
 	s.t.Helper()
-	claim = s.claim().ID
-	in := modeltest.IBAN(claim)
+	claim = s.createClaim().ID
+	in := modeltest.IBANMethod(claim)
 	in.Number = number
-	method := s.Record(in)
+	method := s.RecordPayoutMethod(in)
 	check := &verifyPayoutMethod{service: s.Service, rail: s.rail}
 	require.NoError(s.t, check.Work(s.t.Context(), &river.Job[model.VerifyPayoutMethod]{Args: model.VerifyPayoutMethod{Partner: "acme", ID: method.ID}}))
-	payout := s.payout(claim)
+	payout := s.onlyPayout(claim)
 	require.Equal(s.t, "pending", payout.Status)
 	return claim, model.ReleasePayout{Partner: "acme", ID: payout.ID}
 }
 
-// payout is a claim's only payout.
-func (s *shop) payout(claim string) wire.Payout {
+// onlyPayout is a claim's only payout.
+func (s *fixture) onlyPayout(claim string) wire.Payout {
 	s.t.Helper()
 	payouts := s.Claim(claim).Payouts
 	require.Len(s.t, payouts, 1)
 	return payouts[0]
 }
 
-// becomes waits for the state of a claim's only payout.
-func (s *shop) becomes(claim, status string) wire.Payout {
+// waitForPayoutStatus waits for the state of a claim's only payout.
+func (s *fixture) waitForPayoutStatus(claim, status string) wire.Payout {
 	s.t.Helper()
-	s.eventually(func() bool { return s.payout(claim).Status == status }, "the payout becomes "+status)
-	return s.payout(claim)
+	s.requireEventually(func() bool { return s.onlyPayout(claim).Status == status }, "the payout becomes "+status)
+	return s.onlyPayout(claim)
 }
 
-// release works a payout's job once.
-func (s *shop) release(job model.ReleasePayout) error {
-	return s.releaseBy(s.rail, job)
+// runRelease works a payout's job once.
+func (s *fixture) runRelease(job model.ReleasePayout) error {
+	return s.runReleaseWith(s.rail, job)
 }
 
-// releaseBy works a payout's job once, by any rail.
-func (s *shop) releaseBy(by rail.Rail, job model.ReleasePayout) error {
-	worker := &releasePayout{service: s.Service, rail: by, log: s.logger()}
+// runReleaseWith works a payout's job once, by any rail.
+func (s *fixture) runReleaseWith(by rail.Rail, job model.ReleasePayout) error {
+	worker := &releasePayout{service: s.Service, rail: by, log: s.newLogger()}
 	return worker.Work(s.t.Context(), &river.Job[model.ReleasePayout]{Args: job})
 }
 
-// read is a payout as its partner reads it.
-func (s *shop) read(job model.ReleasePayout) *wire.Payout {
+// readPayout is a payout as its partner reads it.
+func (s *fixture) readPayout(job model.ReleasePayout) *wire.Payout {
 	s.t.Helper()
 	payout, err := s.Service.GetPayout(s.t.Context(), s.Acme, job.ID)
 	require.NoError(s.t, err)
 	return payout
 }
 
-// fleet are n payouts of as many claims, ready to go out.
-func (s *shop) fleet(n int) []model.ReleasePayout {
+// createPendingPayouts are n payouts of as many claims, ready to go out.
+func (s *fixture) createPendingPayouts(n int) []model.ReleasePayout {
 	s.t.Helper()
-	return s.fleetOf(n, 0)
+	return s.createPendingPayoutsOf(n, 0)
 }
 
-// fleetOf are payouts of acme and of globex, ready to go out; those of globex come last.
-func (s *shop) fleetOf(acme, globex int) []model.ReleasePayout {
+// createPendingPayoutsOf are payouts of acme and of globex, ready to go out; those of globex come last.
+func (s *fixture) createPendingPayoutsOf(acme, globex int) []model.ReleasePayout {
 	s.t.Helper()
 	check := &verifyPayoutMethod{service: s.Service, rail: s.rail}
 	var all errgroup.Group
@@ -245,10 +245,10 @@ func (s *shop) fleetOf(acme, globex int) []model.ReleasePayout {
 	for i := range acme + globex {
 		partner, as := "acme", s.Bundle
 		if i >= acme {
-			partner, as = "globex", s.As(s.Globex)
+			partner, as = "globex", s.ActingAs(s.Globex)
 		}
 		all.Go(func() error {
-			method := as.Record(modeltest.PolicyIBAN(as.Cover("quake-circle", nil).ID))
+			method := as.RecordPayoutMethod(modeltest.PolicyIBANMethod(as.QuoteAndBind("quake-circle", nil).ID))
 			return check.Work(s.t.Context(), &river.Job[model.VerifyPayoutMethod]{Args: model.VerifyPayoutMethod{Partner: partner, ID: method.ID}})
 		})
 	}
@@ -256,13 +256,13 @@ func (s *shop) fleetOf(acme, globex int) []model.ReleasePayout {
 	quake, _, err := s.Service.RecordObservation(s.t.Context(), s.Source, modeltest.Quake("us1000chhc", s.Now(), epicentre, "6.4"), false)
 	require.NoError(s.t, err)
 	require.NoError(s.t, s.Service.Evaluate(s.t.Context(), model.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
-	fleet := s.jobs()
+	fleet := s.queuedJobs()
 	require.Len(s.t, fleet, acme+globex)
 	return fleet
 }
 
-// jobs release every payout, the oldest of each partner first.
-func (s *shop) jobs() []model.ReleasePayout {
+// queuedJobs release every payout, the oldest of each partner first.
+func (s *fixture) queuedJobs() []model.ReleasePayout {
 	s.t.Helper()
 	rows, err := s.pool.Query(s.t.Context(), "select partner, id from payouts order by partner, id")
 	require.NoError(s.t, err)
@@ -279,9 +279,9 @@ func (s *shop) jobs() []model.ReleasePayout {
 	return fleet
 }
 
-// acting is a rail whose answers a test writes; what it does not write is the
+// wrappedRail is a rail whose answers a test writes; what it does not write is the
 // inner rail's.
-type acting struct {
+type wrappedRail struct {
 	rail.Rail
 
 	able    *rail.Capabilities
@@ -290,28 +290,28 @@ type acting struct {
 	void    func(context.Context, string) rail.Result
 }
 
-func (a *acting) Capabilities() rail.Capabilities {
+func (a *wrappedRail) Capabilities() rail.Capabilities {
 	if a.able == nil {
 		return a.Rail.Capabilities()
 	}
 	return *a.able
 }
 
-func (a *acting) Send(ctx context.Context, i rail.Instruction) rail.Result {
+func (a *wrappedRail) Send(ctx context.Context, i rail.Instruction) rail.Result {
 	if a.send == nil {
 		return a.Rail.Send(ctx, i)
 	}
 	return a.send(ctx, i)
 }
 
-func (a *acting) Inquire(ctx context.Context, key string) rail.Result {
+func (a *wrappedRail) Inquire(ctx context.Context, key string) rail.Result {
 	if a.inquire == nil {
 		return a.Rail.Inquire(ctx, key)
 	}
 	return a.inquire(ctx, key)
 }
 
-func (a *acting) Void(ctx context.Context, key string) rail.Result {
+func (a *wrappedRail) Void(ctx context.Context, key string) rail.Result {
 	if a.void == nil {
 		return a.Rail.Void(ctx, key)
 	}
@@ -344,19 +344,19 @@ func numberFor(behaviour rail.Behaviour) account.Number {
 	panic(behaviour)
 }
 
-// journal is a log that many write and one reads.
-type journal struct {
+// logBuffer is a log that many write and one reads.
+type logBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (j *journal) Write(line []byte) (int, error) {
+func (j *logBuffer) Write(line []byte) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.text.Write(line)
 }
 
-func (j *journal) String() string {
+func (j *logBuffer) String() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.text.String()

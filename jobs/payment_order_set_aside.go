@@ -9,10 +9,10 @@ import (
 	"parapet/jobs/rail/bankfile"
 )
 
-// inBatch runs a change of a batch under its lock: a file is sealed with what the batch
+// withLockedFile runs a change of a batch under its lock: a file is sealed with what the batch
 // holds, or an entry is taken out of it, one after the other.
-func (b *Books) inBatch(ctx context.Context, batch string, change func(tx pgx.Tx, sealed *string) error) error {
-	return pgx.BeginFunc(ctx, b.on, func(tx pgx.Tx) error {
+func (s *PaymentOrderStore) withLockedFile(ctx context.Context, batch string, change func(tx pgx.Tx, sealed *string) error) error {
+	return pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error {
 		var sealed *string
 		if err := tx.QueryRow(ctx, "select sealed_digest from bank_batches where id = $1 for update", batch).Scan(&sealed); err != nil {
 			return fmt.Errorf("lock batch: %w", err)
@@ -22,10 +22,10 @@ func (b *Books) inBatch(ctx context.Context, batch string, change func(tx pgx.Tx
 }
 
 // SetAside implements bankfile.Books.
-func (b *Books) SetAside(ctx context.Context, batch string, keys, settled []string) error {
-	return b.inBatch(ctx, batch, func(tx pgx.Tx, sealed *string) error {
+func (s *PaymentOrderStore) SetAside(ctx context.Context, batch string, keys, settled []string) error {
+	return s.withLockedFile(ctx, batch, func(tx pgx.Tx, sealed *string) error {
 		if sealed != nil {
-			return bankfile.ErrSealed
+			return bankfile.ErrFileSealed
 		}
 		_, err := tx.Exec(ctx, `update bank_entries set batch_id = null, set_aside_at = case when key = any($2) then clock_timestamp() end,
 			settled_at = case when key = any($3) then clock_timestamp() end where batch_id = $1 and (key = any($2) or key = any($3))`, batch, keys, settled)
@@ -33,24 +33,24 @@ func (b *Books) SetAside(ctx context.Context, batch string, keys, settled []stri
 	})
 }
 
-// Seal implements bankfile.Books.
-func (b *Books) Seal(ctx context.Context, batch, digest string, entries int) error {
-	return b.inBatch(ctx, batch, func(tx pgx.Tx, sealed *string) error {
+// SealFile implements bankfile.Books.
+func (s *PaymentOrderStore) SealFile(ctx context.Context, batch, digest string, entries int) error {
+	return s.withLockedFile(ctx, batch, func(tx pgx.Tx, sealed *string) error {
 		var held int
 		if err := tx.QueryRow(ctx, "select count(*) from bank_entries where batch_id = $1", batch).Scan(&held); err != nil {
 			return fmt.Errorf("count entries: %w", err)
 		}
 		if held != entries || sealed != nil && *sealed != digest {
-			return bankfile.ErrSealed
+			return bankfile.ErrFileSealed
 		}
 		_, err := tx.Exec(ctx, "update bank_batches set sealed_digest = $2 where id = $1", batch, digest)
 		return err
 	})
 }
 
-// Aside implements bankfile.Books.
-func (b *Books) Aside(ctx context.Context, rail string) ([]string, error) {
-	rows, err := b.on.Query(ctx, "select key from bank_entries where rail = $1 and set_aside_at is not null order by key limit 10000", rail)
+// ListSetAside implements bankfile.Books.
+func (s *PaymentOrderStore) ListSetAside(ctx context.Context, rail string) ([]string, error) {
+	rows, err := s.db.Query(ctx, "select key from bank_entries where rail = $1 and set_aside_at is not null order by key limit 10000", rail)
 	if err != nil {
 		return nil, fmt.Errorf("read what was set aside: %w", err)
 	}
@@ -58,8 +58,8 @@ func (b *Books) Aside(ctx context.Context, rail string) ([]string, error) {
 }
 
 // Readmit implements bankfile.Books.
-func (b *Books) Readmit(ctx context.Context, rail string, keys, settled []string) error {
-	_, err := b.on.Exec(ctx, `update bank_entries set set_aside_at = null, settled_at = case when key = any($3) then clock_timestamp() end
+func (s *PaymentOrderStore) Readmit(ctx context.Context, rail string, keys, settled []string) error {
+	_, err := s.db.Exec(ctx, `update bank_entries set set_aside_at = null, settled_at = case when key = any($3) then clock_timestamp() end
 		where rail = $1 and batch_id is null and (key = any($2) or key = any($3))`, rail, keys, settled)
 	if err != nil {
 		return fmt.Errorf("readmit entries: %w", err)

@@ -12,32 +12,34 @@ import (
 	"parapet/model"
 )
 
-// Books keep the books of rails that pay by files in Postgres.
-type Books struct{ on connection }
+// PaymentOrderStore keep the books of rails that pay by files in Postgres.
+type PaymentOrderStore struct{ db dbConn }
 
-// connection is a pool, or one connection that may be in a transaction.
-type connection interface {
+// dbConn is a pool, or one connection that may be in a transaction.
+type dbConn interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// NewBooks keeps books in the tables bank_entries and bank_batches.
-func NewBooks(pool *pgxpool.Pool) *Books { return &Books{pool} }
+// NewPaymentOrderStore keeps books in the tables bank_entries and bank_batches.
+func NewPaymentOrderStore(pool *pgxpool.Pool) *PaymentOrderStore { return &PaymentOrderStore{pool} }
 
-const entryColumns = "key, short, payout_id, amount, currency, payee, coalesce(batch_id, '')"
+const orderColumns = "key, short, payout_id, amount, currency, payee, coalesce(batch_id, '')"
 
-func scanEntry(row pgx.CollectableRow) (e bankfile.Entry, err error) {
-	err = row.Scan(&e.Key, &e.EndToEndID, &e.PayoutID, &e.Amount.Amount, &e.Amount.Currency, &e.Payee, &e.Batch)
+func scanOrder(row pgx.CollectableRow) (e bankfile.PaymentOrder, err error) {
+	err = row.Scan(&e.Key, &e.EndToEndID, &e.PayoutID, &e.Amount.Amount, &e.Amount.Currency, &e.Payee, &e.FileID)
 	return e, err
 }
 
-// Within implements bankfile.Books.
-func (b *Books) Within(conn *pgx.Conn) bankfile.Books { return &Books{conn} }
+// WithConn implements bankfile.Books.
+func (s *PaymentOrderStore) WithConn(conn *pgx.Conn) bankfile.PaymentOrderStore {
+	return &PaymentOrderStore{conn}
+}
 
 // Add implements bankfile.Books. Keys are written in their order, so that two
 // writers of the same keys wait for each other and never both.
-func (b *Books) Add(ctx context.Context, rail string, entries []bankfile.Entry) ([]bankfile.Entry, error) {
+func (s *PaymentOrderStore) Add(ctx context.Context, rail string, entries []bankfile.PaymentOrder) ([]bankfile.PaymentOrder, error) {
 	n := len(entries)
 	keys, shorts, payouts, payees := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
 	amounts, currencies := make([]int64, n), make([]string, n)
@@ -45,7 +47,7 @@ func (b *Books) Add(ctx context.Context, rail string, entries []bankfile.Entry) 
 		keys[i], shorts[i], payouts[i], payees[i] = e.Key, e.EndToEndID, e.PayoutID, e.Payee
 		amounts[i], currencies[i] = e.Amount.Amount, e.Amount.Currency
 	}
-	added, err := b.on.Exec(ctx, `insert into bank_entries (rail, key, short, payout_id, amount, currency, payee)
+	added, err := s.db.Exec(ctx, `insert into bank_entries (rail, key, short, payout_id, amount, currency, payee)
 		select $1, n.* from unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[]) as n (key, short, payout_id, amount, currency, payee)
 		order by n.key on conflict (key) do nothing`, rail, keys, shorts, payouts, amounts, currencies, payees)
 	if err != nil {
@@ -54,11 +56,11 @@ func (b *Books) Add(ctx context.Context, rail string, entries []bankfile.Entry) 
 	if added.RowsAffected() == int64(n) {
 		return entries, nil // every key is new
 	}
-	found, err := b.Find(ctx, rail, keys)
+	found, err := s.Find(ctx, rail, keys)
 	if err != nil {
 		return nil, err
 	}
-	kept := make([]bankfile.Entry, n)
+	kept := make([]bankfile.PaymentOrder, n)
 	for i, key := range keys {
 		kept[i] = found[key]
 	}
@@ -66,37 +68,37 @@ func (b *Books) Add(ctx context.Context, rail string, entries []bankfile.Entry) 
 }
 
 // Find implements bankfile.Books.
-func (b *Books) Find(ctx context.Context, rail string, keys []string) (map[string]bankfile.Entry, error) {
-	rows, err := b.on.Query(ctx, "select "+entryColumns+` from bank_entries where rail = $1 and key = any($2)
-		union all select `+entryColumns+" from bank_entries where rail = $1 and short = any($2)", rail, keys)
+func (s *PaymentOrderStore) Find(ctx context.Context, rail string, keys []string) (map[string]bankfile.PaymentOrder, error) {
+	rows, err := s.db.Query(ctx, "select "+orderColumns+` from bank_entries where rail = $1 and key = any($2)
+		union all select `+orderColumns+" from bank_entries where rail = $1 and short = any($2)", rail, keys)
 	if err != nil {
 		return nil, fmt.Errorf("read bank entries: %w", err)
 	}
-	entries, err := pgx.CollectRows(rows, scanEntry)
+	entries, err := pgx.CollectRows(rows, scanOrder)
 	if err != nil {
 		return nil, fmt.Errorf("read bank entries: %w", err)
 	}
-	found := make(map[string]bankfile.Entry, 2*len(entries))
+	found := make(map[string]bankfile.PaymentOrder, 2*len(entries))
 	for _, e := range entries {
 		found[e.Key], found[e.EndToEndID] = e, e
 	}
 	return found, nil
 }
 
-// In implements bankfile.Books.
-func (b *Books) In(ctx context.Context, rail, batch string) ([]bankfile.Entry, error) {
-	rows, err := b.on.Query(ctx, "select "+entryColumns+" from bank_entries where rail = $1 and batch_id = $2 order by key", rail, batch)
+// FileOrders implements bankfile.Books.
+func (s *PaymentOrderStore) FileOrders(ctx context.Context, rail, batch string) ([]bankfile.PaymentOrder, error) {
+	rows, err := s.db.Query(ctx, "select "+orderColumns+" from bank_entries where rail = $1 and batch_id = $2 order by key", rail, batch)
 	if err != nil {
 		return nil, fmt.Errorf("read batch: %w", err)
 	}
-	return pgx.CollectRows(rows, scanEntry)
+	return pgx.CollectRows(rows, scanOrder)
 }
 
-// Cut implements bankfile.Books. One cut at a time: another waits and finds
+// AssignToFiles implements bankfile.Books. One cut at a time: another waits and finds
 // nothing left.
-func (b *Books) Cut(ctx context.Context, rail string, most int, largest int64) error {
+func (s *PaymentOrderStore) AssignToFiles(ctx context.Context, rail string, most int, largest int64) error {
 	for more := true; more; {
-		err := pgx.BeginFunc(ctx, b.on, func(tx pgx.Tx) error {
+		err := pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock(hashtextextended('bank_batches/' || $1, 0))", rail); err != nil {
 				return err
 			}
@@ -117,37 +119,37 @@ func (b *Books) Cut(ctx context.Context, rail string, most int, largest int64) e
 	return nil
 }
 
-// Unwritten implements bankfile.Books.
-func (b *Books) Unwritten(ctx context.Context, rail string) ([]bankfile.Batch, error) {
-	rows, err := b.on.Query(ctx, "select id, number, created_at, sealed_digest is not null from bank_batches where rail = $1 and written_at is null order by number", rail)
+// ListUnwritten implements bankfile.Books.
+func (s *PaymentOrderStore) ListUnwritten(ctx context.Context, rail string) ([]bankfile.PaymentFile, error) {
+	rows, err := s.db.Query(ctx, "select id, number, created_at, sealed_digest is not null from bank_batches where rail = $1 and written_at is null order by number", rail)
 	if err != nil {
 		return nil, fmt.Errorf("read batches: %w", err)
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (batch bankfile.Batch, err error) {
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (batch bankfile.PaymentFile, err error) {
 		err = row.Scan(&batch.ID, &batch.Number, &batch.CreatedAt, &batch.Sealed)
 		return batch, err
 	})
 }
 
-// Written implements bankfile.Books.
-func (b *Books) Written(ctx context.Context, batch, digest string) error {
-	_, err := b.on.Exec(ctx, "update bank_batches set written_at = clock_timestamp(), digest = $2 where id = $1 and written_at is null", batch, digest)
+// MarkWritten implements bankfile.Books.
+func (s *PaymentOrderStore) MarkWritten(ctx context.Context, batch, digest string) error {
+	_, err := s.db.Exec(ctx, "update bank_batches set written_at = clock_timestamp(), digest = $2 where id = $1 and written_at is null", batch, digest)
 	if err != nil {
 		return fmt.Errorf("note batch: %w", err)
 	}
 	return nil
 }
 
-// OrdersOf reads the orders of keys that went to a rail, accounts included.
-func OrdersOf(service *model.Service, from model.RailIdentity) func(context.Context, []string) (map[string]bankfile.Order, error) {
-	return func(ctx context.Context, keys []string) (map[string]bankfile.Order, error) {
-		sent, err := service.Sent(ctx, from, keys)
+// SentOrderLoader reads the orders of keys that went to a rail, accounts included.
+func SentOrderLoader(service *model.Service, from model.RailIdentity) func(context.Context, []string) (map[string]bankfile.SentOrder, error) {
+	return func(ctx context.Context, keys []string) (map[string]bankfile.SentOrder, error) {
+		sent, err := service.SentOrders(ctx, from, keys)
 		if err != nil && sent == nil {
 			return nil, err
 		}
-		orders := make(map[string]bankfile.Order, len(sent))
+		orders := make(map[string]bankfile.SentOrder, len(sent))
 		for key, order := range sent {
-			orders[key] = bankfile.Order{Instruction: instruction(order), Settled: order.Settled, Barred: order.Barred}
+			orders[key] = bankfile.SentOrder{Instruction: toInstruction(order), Settled: order.Closed, HasSuspectLine: order.HasSuspectLine}
 		}
 		return orders, nil
 	}

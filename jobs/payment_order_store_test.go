@@ -28,8 +28,8 @@ import (
 	"parapet/model/money"
 )
 
-// files is a rail of pain.001 files in a folder of the test.
-func (s *shop) files() (*bankfile.Rail, string) {
+// writtenFiles is a rail of pain.001 files in a folder of the test.
+func (s *fixture) writtenFiles() (*bankfile.Rail, string) {
 	s.t.Helper()
 	files, err := pain001(s.pool)
 	require.NoError(s.t, err)
@@ -37,18 +37,18 @@ func (s *shop) files() (*bankfile.Rail, string) {
 	store, err := filestore.OpenFolder(folder)
 	require.NoError(s.t, err)
 	s.t.Cleanup(func() { require.NoError(s.t, store.Close()) })
-	files.Store, files.Orders = store, OrdersOf(s.Service, IdentityOf(files))
+	files.FileStore, files.LoadOrders = store, SentOrderLoader(s.Service, IdentityOf(files))
 	return files, folder
 }
 
 // pain001 is a rail of pain.001 files that enters orders and writes none.
 func pain001(pool *pgxpool.Pool) (*bankfile.Rail, error) {
 	format, err := iso20022.New(iso20022.Debtor{Name: "Parapet SE", IBAN: "DE89370400440532013000"}, []string{"USD"})
-	return &bankfile.Rail{Format: format, Books: NewBooks(pool)}, err
+	return &bankfile.Rail{Format: format, OrderStore: NewPaymentOrderStore(pool)}, err
 }
 
-// write writes a bank's files as the workers do.
-func (s *shop) write(by rail.Rail) error {
+// writeDueFiles writes a bank's files as the workers do.
+func (s *fixture) writeDueFiles(by rail.Rail) error {
 	return (&writeFiles{service: s.Service, rail: by}).Work(s.t.Context(), &river.Job[WriteFiles]{})
 }
 
@@ -62,14 +62,14 @@ func written(t testing.TB, folder string) []string {
 
 func TestASliceGoesIntoOneFile(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	files, folder := s.files()
-	fleet := s.fleet(7)
-	require.NoError(t, s.slice(files))
+	s := newFixture(t)
+	files, folder := s.writtenFiles()
+	fleet := s.createPendingPayouts(7)
+	require.NoError(t, s.runReleaseBatch(files))
 	var all sync.WaitGroup
 	ended := make([]error, 4)
 	for i := range ended {
-		all.Go(func() { ended[i] = s.write(files) })
+		all.Go(func() { ended[i] = s.writeDueFiles(files) })
 	}
 	all.Wait()
 	require.NoError(t, errors.Join(ended...))
@@ -80,13 +80,13 @@ func TestASliceGoesIntoOneFile(t *testing.T) {
 	for _, job := range fleet {
 		require.Equal(t, 1, strings.Count(string(text), "<EndToEndId>"+bankfile.PolicyID(s.RailKey(job.ID, 1))+"<"))
 	}
-	require.Equal(t, len(fleet), s.count("bank_entries where batch_id is not null"))
-	require.Equal(t, 1, s.count("bank_batches"))
+	require.Equal(t, len(fleet), s.countRows("bank_entries where batch_id is not null"))
+	require.Equal(t, 1, s.countRows("bank_batches"))
 	s.reported(files, folder, names[0], s.RailKey(fleet[0].ID, 1))
 }
 
 // reported lets the bank reject a payment of a file and then the file.
-func (s *shop) reported(files *bankfile.Rail, folder, name, key string) {
+func (s *fixture) reported(files *bankfile.Rail, folder, name, key string) {
 	s.t.Helper()
 	batch := strings.TrimSuffix(filepath.Base(name), ".xml")
 	day := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
@@ -110,14 +110,14 @@ func (s *shop) reported(files *bankfile.Rail, folder, name, key string) {
 	require.ErrorIs(s.t, files.Report(s.t.Context(), day.AddDate(0, 0, 1), nil), rail.ErrNoReport)
 }
 
-// TestWhatTheBooksDoNotKnowIsNobodys lets a bank report a day in two files: a status of
+// TestReportLineOfUnknownOrderStaysUnmatched lets a bank report a day in two files: a status of
 // a payment that was none of ours, and a statement that books a batch with another sum.
-func TestWhatTheBooksDoNotKnowIsNobodys(t *testing.T) {
+func TestReportLineOfUnknownOrderStaysUnmatched(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	files, folder := s.files()
-	require.NoError(t, s.releaseBy(files, s.fleet(1)[0]))
-	require.NoError(t, s.write(files))
+	s := newFixture(t)
+	files, folder := s.writtenFiles()
+	require.NoError(t, s.runReleaseWith(files, s.createPendingPayouts(1)[0]))
+	require.NoError(t, s.writeDueFiles(files))
 	batch := strings.TrimSuffix(filepath.Base(written(t, folder)[0]), ".xml")
 	day := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, "in"), 0o700))
@@ -145,188 +145,188 @@ func TestWhatTheBooksDoNotKnowIsNobodys(t *testing.T) {
 // 50,000: what a bank's total has no digits for could never be written.
 func TestABatchHoldsNoMoreThanAFileSumsTo(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	files, folder := s.files()
-	for _, job := range s.fleet(3) {
-		require.NoError(t, s.releaseBy(files, job))
+	s := newFixture(t)
+	files, folder := s.writtenFiles()
+	for _, job := range s.createPendingPayouts(3) {
+		require.NoError(t, s.runReleaseWith(files, job))
 	}
-	require.NoError(t, files.Books.Cut(t.Context(), files.Name(), 10, 5_000_000))
-	require.NoError(t, s.write(files))
+	require.NoError(t, files.OrderStore.AssignToFiles(t.Context(), files.Name(), 10, 5_000_000))
+	require.NoError(t, s.writeDueFiles(files))
 	require.Len(t, written(t, folder), 2)
-	require.Equal(t, 1, s.count("(select from bank_entries group by batch_id having sum(amount) = 4000000) as full_one"))
-	require.Zero(t, s.count("bank_entries where batch_id is null"))
+	require.Equal(t, 1, s.countRows("(select from bank_entries group by batch_id having sum(amount) = 4000000) as full_one"))
+	require.Zero(t, s.countRows("bank_entries where batch_id is null"))
 }
 
-// dying stores a file, or half of one, and fails.
-type dying struct {
-	bankfile.Store
+// failingStore stores a file, or half of one, and fails.
+type failingStore struct {
+	bankfile.FileStore
 
 	half bool
 }
 
-func (d *dying) Put(ctx context.Context, key string, r io.Reader) error {
+func (d *failingStore) Put(ctx context.Context, key string, r io.Reader) error {
 	if d.half {
 		_, err := io.CopyN(io.Discard, r, 100)
 		return errors.Join(errHung, err)
 	}
-	return errors.Join(d.Store.Put(ctx, key, r), errHung)
+	return errors.Join(d.FileStore.Put(ctx, key, r), errHung)
 }
 
 func TestAFileIsWrittenAgainWithTheSameBytes(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	files, folder := s.files()
-	job := s.fleet(1)[0]
-	require.NoError(t, s.releaseBy(files, job))
-	good := files.Store
-	files.Store = &dying{Store: good, half: true}
-	require.ErrorIs(t, s.write(files), errHung)
+	s := newFixture(t)
+	files, folder := s.writtenFiles()
+	job := s.createPendingPayouts(1)[0]
+	require.NoError(t, s.runReleaseWith(files, job))
+	good := files.FileStore
+	files.FileStore = &failingStore{FileStore: good, half: true}
+	require.ErrorIs(t, s.writeDueFiles(files), errHung)
 	require.Empty(t, written(t, folder))
-	files.Store = &dying{Store: good}
-	require.ErrorIs(t, s.write(files), errHung)
+	files.FileStore = &failingStore{FileStore: good}
+	require.ErrorIs(t, s.writeDueFiles(files), errHung)
 	first, err := os.ReadFile(written(t, folder)[0])
 	require.NoError(t, err)
-	files.Store = good
-	require.NoError(t, s.write(files))
-	require.NoError(t, s.write(files))
+	files.FileStore = good
+	require.NoError(t, s.writeDueFiles(files))
+	require.NoError(t, s.writeDueFiles(files))
 	require.Len(t, written(t, folder), 1)
 	again, err := os.ReadFile(written(t, folder)[0])
 	require.NoError(t, err)
 	require.True(t, bytes.Equal(first, again))
 	digest := sha256.Sum256(again)
-	require.Equal(t, 1, s.count("bank_batches where digest = $1", hex.EncodeToString(digest[:])))
+	require.Equal(t, 1, s.countRows("bank_batches where digest = $1", hex.EncodeToString(digest[:])))
 
 	// A doubt is settled by the books and goes into no second file.
 	result := files.Inquire(t.Context(), s.RailKey(job.ID, 1))
 	require.Equal(t, rail.Accepted, result.Outcome)
 	require.Equal(t, rail.NotFound, files.Inquire(t.Context(), s.RailKey(job.ID, 2)).Outcome)
-	orders, err := files.Orders(t.Context(), []string{s.RailKey(job.ID, 1)})
+	orders, err := files.LoadOrders(t.Context(), []string{s.RailKey(job.ID, 1)})
 	require.NoError(t, err)
 	require.Equal(t, result, files.Send(t.Context(), orders[s.RailKey(job.ID, 1)].Instruction))
-	require.NoError(t, s.write(files))
+	require.NoError(t, s.writeDueFiles(files))
 	require.Len(t, written(t, folder), 1)
 }
 
 func TestAChangedOrderIsNotWritten(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	files, folder := s.files()
-	job := s.fleet(1)[0]
-	require.NoError(t, s.releaseBy(files, job))
-	s.exec("update bank_entries set amount = amount + 1")
-	require.ErrorContains(t, s.write(files), "not what was accepted")
+	s := newFixture(t)
+	files, folder := s.writtenFiles()
+	job := s.createPendingPayouts(1)[0]
+	require.NoError(t, s.runReleaseWith(files, job))
+	s.execSQL("update bank_entries set amount = amount + 1")
+	require.ErrorContains(t, s.writeDueFiles(files), "not what was accepted")
 	require.Empty(t, written(t, folder))
-	s.exec("alter table bank_entries rename to mislaid")
+	s.execSQL("alter table bank_entries rename to mislaid")
 	require.Equal(t, rail.Unknown, files.Inquire(t.Context(), s.RailKey(job.ID, 1)).Outcome)
 	_, err := os.Stat(filepath.Join(folder, "in"))
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }
 
-// TestOneOrderThatDoesNotConfirmKeepsNoFileUnwritten changes one of three orders, and
+// TestChangedOrderDoesNotBlockItsFile changes one of three orders, and
 // puts it right later.
-func TestOneOrderThatDoesNotConfirmKeepsNoFileUnwritten(t *testing.T) {
+func TestChangedOrderDoesNotBlockItsFile(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	files, folder := s.files()
-	fleet := s.fleet(3)
-	require.NoError(t, s.slice(files))
+	s := newFixture(t)
+	files, folder := s.writtenFiles()
+	fleet := s.createPendingPayouts(3)
+	require.NoError(t, s.runReleaseBatch(files))
 	wrong := s.RailKey(fleet[1].ID, 1)
-	s.exec("update bank_entries set amount = amount + 1 where key = $1", wrong)
-	require.ErrorContains(t, s.write(files), wrong)
+	s.execSQL("update bank_entries set amount = amount + 1 where key = $1", wrong)
+	require.ErrorContains(t, s.writeDueFiles(files), wrong)
 	names := written(t, folder)
 	require.Len(t, names, 1)
 	text, err := os.ReadFile(names[0])
 	require.NoError(t, err)
 	require.Contains(t, string(text), "<NbOfTxs>2</NbOfTxs>")
 	require.NotContains(t, string(text), bankfile.PolicyID(wrong))
-	vitals, err := s.Service.Vitals(t.Context(), model.System())
+	vitals, err := s.Service.HealthStats(t.Context(), model.System())
 	require.NoError(t, err)
-	require.EqualValues(t, 1, vitals.OrdersAside)
-	require.ErrorContains(t, s.write(files), wrong, "it is told until it is put right")
+	require.EqualValues(t, 1, vitals.OrdersSetAside)
+	require.ErrorContains(t, s.writeDueFiles(files), wrong, "it is told until it is put right")
 	require.Len(t, written(t, folder), 1)
-	s.exec("update bank_entries set amount = amount - 1 where key = $1", wrong)
-	require.NoError(t, s.write(files))
+	s.execSQL("update bank_entries set amount = amount - 1 where key = $1", wrong)
+	require.NoError(t, s.writeDueFiles(files))
 	require.Len(t, written(t, folder), 2, "it goes out with the next file")
-	require.Zero(t, s.count("bank_entries where batch_id is null or set_aside_at is not null"))
+	require.Zero(t, s.countRows("bank_entries where batch_id is null or set_aside_at is not null"))
 }
 
 // TestSealedFileIsNotWrittenWithOtherOrders lets a writer die after the file was put, and
 // an order change before it is written again: it may be with the bank already.
 func TestSealedFileIsNotWrittenWithOtherOrders(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	files, folder := s.files()
-	fleet := s.fleet(2)
-	require.NoError(t, s.slice(files))
-	good := files.Store
-	files.Store = &dying{Store: good}
-	require.ErrorIs(t, s.write(files), errHung)
-	files.Store = good
-	s.exec("update bank_entries set amount = amount + 1 where key = $1", s.RailKey(fleet[0].ID, 1))
-	require.ErrorIs(t, s.write(files), bankfile.ErrSealed)
-	require.Zero(t, s.count("bank_entries where batch_id is null"), "it goes into no other file")
+	s := newFixture(t)
+	files, folder := s.writtenFiles()
+	fleet := s.createPendingPayouts(2)
+	require.NoError(t, s.runReleaseBatch(files))
+	good := files.FileStore
+	files.FileStore = &failingStore{FileStore: good}
+	require.ErrorIs(t, s.writeDueFiles(files), errHung)
+	files.FileStore = good
+	s.execSQL("update bank_entries set amount = amount + 1 where key = $1", s.RailKey(fleet[0].ID, 1))
+	require.ErrorIs(t, s.writeDueFiles(files), bankfile.ErrFileSealed)
+	require.Zero(t, s.countRows("bank_entries where batch_id is null"), "it goes into no other file")
 	require.Len(t, written(t, folder), 1)
 }
 
-// TestWhatAReportConfirmedIsInNoFile lets the bank report a payment of an order that was
+// TestReportedOrderIsNotWritten lets the bank report a payment of an order that was
 // not written yet, as after a restore from a backup.
-func TestWhatAReportConfirmedIsInNoFile(t *testing.T) {
+func TestReportedOrderIsNotWritten(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	files, folder := s.files()
-	fleet := s.fleet(2)
-	require.NoError(t, s.slice(files))
-	paid := s.read(fleet[0])
+	s := newFixture(t)
+	files, folder := s.writtenFiles()
+	fleet := s.createPendingPayouts(2)
+	require.NoError(t, s.runReleaseBatch(files))
+	paid := s.readPayout(fleet[0])
 	_, err := s.Service.Reconcile(t.Context(), s.Operator, model.Report{Rail: files.Name(), Name: "r"}, func(each func(model.ReportLine) error) error {
 		return each(model.ReportLine{Key: s.RailKey(paid.ID, 1), Reference: "r", Amount: paid.Amount, Status: model.LineSettled})
 	})
 	require.NoError(t, err)
-	require.Equal(t, "reconciled", s.read(fleet[0]).Status)
-	require.NoError(t, s.write(files))
+	require.Equal(t, "reconciled", s.readPayout(fleet[0]).Status)
+	require.NoError(t, s.writeDueFiles(files))
 	text, err := os.ReadFile(written(t, folder)[0])
 	require.NoError(t, err)
 	require.NotContains(t, string(text), bankfile.PolicyID(s.RailKey(paid.ID, 1)))
 	require.Contains(t, string(text), bankfile.PolicyID(s.RailKey(fleet[1].ID, 1)))
 }
 
-// TestWhatABankHasAlreadyIsInNoFile lets the bank report an order on its way that this
+// TestOrderKnownToBankIsNotWritten lets the bank report an order on its way that this
 // database never wrote: the file was written after the backup from which it was restored.
-func TestWhatABankHasAlreadyIsInNoFile(t *testing.T) {
+func TestOrderKnownToBankIsNotWritten(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	files, folder := s.files()
-	order := s.read(s.fleet(1)[0])
-	require.NoError(t, s.slice(files))
-	s.report(files, model.ReportLine{Key: s.RailKey(order.ID, 1), Reference: "r", Amount: order.Amount, Status: model.LineUnderway})
-	require.NoError(t, s.write(files))
+	s := newFixture(t)
+	files, folder := s.writtenFiles()
+	order := s.readPayout(s.createPendingPayouts(1)[0])
+	require.NoError(t, s.runReleaseBatch(files))
+	s.applyBankReport(files, model.ReportLine{Key: s.RailKey(order.ID, 1), Reference: "r", Amount: order.Amount, Status: model.LineUnderway})
+	require.NoError(t, s.writeDueFiles(files))
 	require.Empty(t, written(t, folder))
 }
 
-// TestOrderOfABarredPolicyIsInNoFileUntilItIsAnswered lets the bank report a payment that
+// TestOrderOfPolicyWithSuspectLineIsNotWritten lets the bank report a payment that
 // nobody knows for the policy of one of two orders.
-func TestOrderOfABarredPolicyIsInNoFileUntilItIsAnswered(t *testing.T) {
+func TestOrderOfPolicyWithSuspectLineIsNotWritten(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	files, folder := s.files()
-	fleet := s.fleet(2)
-	require.NoError(t, s.slice(files))
-	order := s.read(fleet[0])
-	s.report(files, model.ReportLine{Key: order.PolicyID + ".01234567", Reference: "r", Amount: order.Amount, Status: model.LineSettled})
-	require.NoError(t, s.write(files))
+	s := newFixture(t)
+	files, folder := s.writtenFiles()
+	fleet := s.createPendingPayouts(2)
+	require.NoError(t, s.runReleaseBatch(files))
+	order := s.readPayout(fleet[0])
+	s.applyBankReport(files, model.ReportLine{Key: order.PolicyID + ".01234567", Reference: "r", Amount: order.Amount, Status: model.LineSettled})
+	require.NoError(t, s.writeDueFiles(files))
 	text, err := os.ReadFile(written(t, folder)[0])
 	require.NoError(t, err)
 	require.NotContains(t, string(text), bankfile.PolicyID(s.RailKey(fleet[0].ID, 1)))
 	require.Contains(t, string(text), bankfile.PolicyID(s.RailKey(fleet[1].ID, 1)))
-	list, err := s.Service.ListFindings(t.Context(), s.Operator, false, model.PageRequest{})
+	list, err := s.Service.ListReconciliationExceptions(t.Context(), s.Operator, false, model.PageRequest{})
 	require.NoError(t, err)
-	_, err = s.Service.CloseFinding(t.Context(), s.Operator, model.FindingRequest{ID: list.Data[0].ID, Reason: "Another debt."})
+	_, err = s.Service.CloseReconciliationException(t.Context(), s.Operator, model.CloseExceptionRequest{ID: list.Data[0].ID, Reason: "Another debt."})
 	require.NoError(t, err)
-	require.NoError(t, s.write(files))
+	require.NoError(t, s.writeDueFiles(files))
 	require.Len(t, written(t, folder), 2)
 }
 
-// report brings one line.
-func (s *shop) report(by rail.Rail, line model.ReportLine) {
+// applyBankReport brings one line.
+func (s *fixture) applyBankReport(by rail.Rail, line model.ReportLine) {
 	s.t.Helper()
 	_, err := s.Service.Reconcile(s.t.Context(), s.Operator, model.Report{Rail: by.Name(), Name: line.Reference}, func(each func(model.ReportLine) error) error { return each(line) })
 	require.NoError(s.t, err)

@@ -61,21 +61,21 @@ var errNoTransaction = errors.New("jobs: the connection is not inside a transact
 // Insert implements model.Queue.
 func (q *Queue) Insert(ctx context.Context, conn bun.Conn, jobs []model.Job) error {
 	var usual, unique []river.InsertManyParams
-	place := placeOf(ctx)
+	place := traceMetadata(ctx)
 	for _, job := range jobs {
-		opts := options(job.Kind())
+		opts := optionsOf(job.Kind())
 		opts.Metadata = place
 		switch job := job.(type) {
-		case model.DrainEndpoint:
-			if job.Ill {
-				opts.Queue = queueIll
+		case model.DeliverEndpoint:
+			if job.Failing {
+				opts.Queue = queueFailing
 			}
 		case model.ReleasePayout:
-			if job.Ahead {
-				opts.Priority = priorityAhead
+			if job.HighPriority {
+				opts.Priority = priorityHigh
 			}
 			if job.Requeued {
-				opts.UniqueOpts = onceUnfinished
+				opts.UniqueOpts = uniqueWhileUnfinished
 				unique = append(unique, river.InsertManyParams{Args: job, InsertOpts: opts})
 				continue
 			}
@@ -87,18 +87,18 @@ func (q *Queue) Insert(ctx context.Context, conn bun.Conn, jobs []model.Job) err
 		if pg.PgConn().TxStatus() != 'T' {
 			return errNoTransaction
 		}
-		return q.insert(ctx, joined{pg}, usual, unique)
+		return q.insertJobs(ctx, domainTx{pg}, usual, unique)
 	})
 }
 
-// onceUnfinished lets a job exist once with the same arguments until it has ended.
-var onceUnfinished = river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
+// uniqueWhileUnfinished lets a job exist once with the same arguments until it has ended.
+var uniqueWhileUnfinished = river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
 	rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable, rivertype.JobStateRunning, rivertype.JobStateScheduled,
 }}
 
-// insert inserts usual jobs by the fast way, which fails on a second unique job, and
+// insertJobs inserts usual jobs by the fast way, which fails on a second unique job, and
 // unique ones by the way that ignores it.
-func (q *Queue) insert(ctx context.Context, tx joined, usual, unique []river.InsertManyParams) error {
+func (q *Queue) insertJobs(ctx context.Context, tx domainTx, usual, unique []river.InsertManyParams) error {
 	if len(usual) > 0 {
 		if _, err := q.client.InsertManyFastTx(ctx, tx, usual); err != nil {
 			return err
@@ -112,41 +112,43 @@ func (q *Queue) insert(ctx context.Context, tx joined, usual, unique []river.Ins
 	return nil
 }
 
-// joined lets River write through the transaction that bun began on a
+// domainTx lets River write through the transaction that bun began on a
 // connection. Bun alone ends it.
-type joined struct{ conn *pgx.Conn }
+type domainTx struct{ conn *pgx.Conn }
 
-var errNotOurs = errors.New("jobs: the transaction belongs to the domain")
+var errDomainTx = errors.New("jobs: the transaction belongs to the domain")
 
 // River's statements are constant, so they profit from being prepared.
-func prepared(args []any) []any { return append([]any{pgx.QueryExecModeCacheStatement}, args...) }
+func withStatementCache(args []any) []any {
+	return append([]any{pgx.QueryExecModeCacheStatement}, args...)
+}
 
-func (j joined) Begin(context.Context) (pgx.Tx, error) { return nil, errNotOurs }
-func (j joined) Commit(context.Context) error          { return errNotOurs }
-func (j joined) Rollback(context.Context) error        { return errNotOurs }
-func (j joined) LargeObjects() pgx.LargeObjects        { return pgx.LargeObjects{} }
-func (j joined) Conn() *pgx.Conn                       { return j.conn }
+func (j domainTx) Begin(context.Context) (pgx.Tx, error) { return nil, errDomainTx }
+func (j domainTx) Commit(context.Context) error          { return errDomainTx }
+func (j domainTx) Rollback(context.Context) error        { return errDomainTx }
+func (j domainTx) LargeObjects() pgx.LargeObjects        { return pgx.LargeObjects{} }
+func (j domainTx) Conn() *pgx.Conn                       { return j.conn }
 
-func (j joined) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
+func (j domainTx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
 	return j.conn.CopyFrom(ctx, table, columns, rows)
 }
 
-func (j joined) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
+func (j domainTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 	return j.conn.SendBatch(ctx, b)
 }
 
-func (j joined) Prepare(ctx context.Context, name, sql string) (*pgconn.StatementDescription, error) {
+func (j domainTx) Prepare(ctx context.Context, name, sql string) (*pgconn.StatementDescription, error) {
 	return j.conn.Prepare(ctx, name, sql)
 }
 
-func (j joined) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
-	return j.conn.Exec(ctx, sql, prepared(args)...)
+func (j domainTx) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	return j.conn.Exec(ctx, sql, withStatementCache(args)...)
 }
 
-func (j joined) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
-	return j.conn.Query(ctx, sql, prepared(args)...)
+func (j domainTx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	return j.conn.Query(ctx, sql, withStatementCache(args)...)
 }
 
-func (j joined) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
-	return j.conn.QueryRow(ctx, sql, prepared(args)...)
+func (j domainTx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
+	return j.conn.QueryRow(ctx, sql, withStatementCache(args)...)
 }

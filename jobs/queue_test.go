@@ -22,42 +22,42 @@ var jobsOfEachKind = []model.Job{
 }
 
 // asking runs do in a transaction, as the domain does, with the connection.
-func (s *shop) asking(do func(ctx context.Context, conn bun.Conn) error) error {
+func (s *fixture) asking(do func(ctx context.Context, conn bun.Conn) error) error {
 	conn, err := s.DB.Bun.Conn(s.t.Context())
 	require.NoError(s.t, err)
 	defer func() { require.NoError(s.t, conn.Close()) }()
 	return conn.RunInTx(s.t.Context(), nil, func(ctx context.Context, _ bun.Tx) error { return do(ctx, conn) })
 }
 
-func TestJobsExistIfTheirCauseDoes(t *testing.T) {
+func TestJobsAreInsertedInTheSameTransaction(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	s := newFixture(t)
 	queue, err := NewQueue(s.pool)
 	require.NoError(t, err)
 	insert := func(then error) func(context.Context, bun.Conn) error {
 		return func(ctx context.Context, conn bun.Conn) error {
 			require.NoError(t, queue.Insert(ctx, conn, jobsOfEachKind))
-			require.Zero(t, s.count("river.river_job"), "nobody sees a job before its cause is committed") //nolint:contextcheck // it looks from outside the transaction
+			require.Zero(t, s.countRows("river.river_job"), "nobody sees a job before its cause is committed") //nolint:contextcheck // it looks from outside the transaction
 			return then
 		}
 	}
 
 	failed := errors.New("the cause failed")
 	require.ErrorIs(t, s.asking(insert(failed)), failed)
-	require.Zero(t, s.count("river.river_job"))
+	require.Zero(t, s.countRows("river.river_job"))
 
 	require.NoError(t, s.asking(insert(nil)))
-	require.Equal(t, len(jobsOfEachKind), s.count("river.river_job where state = 'available'"))
-	for kind, policy := range policies {
-		n := s.count("river.river_job where kind = $1", kind)
-		require.Equal(t, n, s.count("river.river_job where kind = $1 and queue = $2 and max_attempts = $3", kind, policy.Queue, policy.MaxAttempts), kind)
+	require.Equal(t, len(jobsOfEachKind), s.countRows("river.river_job where state = 'available'"))
+	for kind, policy := range insertOptions {
+		n := s.countRows("river.river_job where kind = $1", kind)
+		require.Equal(t, n, s.countRows("river.river_job where kind = $1 and queue = $2 and max_attempts = $3", kind, policy.Queue, policy.MaxAttempts), kind)
 	}
-	require.Equal(t, 1, s.count(`river.river_job where args = '{"occurrences": ["occ_1"], "after": "700"}'`))
+	require.Equal(t, 1, s.countRows(`river.river_job where args = '{"occurrences": ["occ_1"], "after": "700"}'`))
 }
 
 func TestJobsAreRefusedOutsideATransaction(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	s := newFixture(t)
 	queue, err := NewQueue(s.pool)
 	require.NoError(t, err)
 
@@ -73,15 +73,15 @@ func TestJobsAreRefusedOutsideATransaction(t *testing.T) {
 		require.ErrorIs(t, queue.Insert(ctx, conn, jobsOfEachKind), errNoTransaction, "nor in one that failed")
 		return err
 	}))
-	require.Zero(t, s.count("river.river_job"))
+	require.Zero(t, s.countRows("river.river_job"))
 }
 
 // The queue joins the domain's transaction; ending it is not the queue's right.
-func TestAJoinedTransactionIsNotTheQueuesToEnd(t *testing.T) {
+func TestQueueCannotEndDomainTransaction(t *testing.T) {
 	t.Parallel()
-	tx := joined{}
+	tx := domainTx{}
 	_, err := tx.Begin(t.Context())
-	require.ErrorIs(t, err, errNotOurs)
-	require.ErrorIs(t, tx.Commit(t.Context()), errNotOurs)
-	require.ErrorIs(t, tx.Rollback(t.Context()), errNotOurs)
+	require.ErrorIs(t, err, errDomainTx)
+	require.ErrorIs(t, tx.Commit(t.Context()), errDomainTx)
+	require.ErrorIs(t, tx.Rollback(t.Context()), errDomainTx)
 }

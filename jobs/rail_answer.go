@@ -24,22 +24,22 @@ var (
 	}, []string{"rail"})
 )
 
-// RailFigures are what /metrics shows of rails.
-func RailFigures() []prometheus.Collector {
+// RailMetrics are what /metrics shows of rails.
+func RailMetrics() []prometheus.Collector {
 	return []prometheus.Collector{callCount, mismatchCount, contradictionCount}
 }
 
-// record keeps what a rail said, whichever way it came.
-func record(ctx context.Context, service *model.Service, log *slog.Logger, from rail.Rail, order *model.Release, answer model.RailAnswer) (model.Ended, error) {
+// recordAnswer keeps what a rail said, whichever way it came.
+func recordAnswer(ctx context.Context, service *model.Service, log *slog.Logger, from rail.Rail, order *model.Release, answer model.RailAnswer) (model.ReleaseResult, error) {
 	ended, err := service.EndRelease(ctx, from.Name(), order, answer)
 	if err == nil {
-		alarm(ctx, log, from, order, ended)
+		reportMismatch(ctx, log, from, order, ended)
 	}
 	return ended, err
 }
 
-// alarm reports that a rail paid something else than was asked, or contradicts itself.
-func alarm(ctx context.Context, log *slog.Logger, from rail.Rail, order *model.Release, ended model.Ended) {
+// reportMismatch reports that a rail paid something else than was asked, or contradicts itself.
+func reportMismatch(ctx context.Context, log *slog.Logger, from rail.Rail, order *model.Release, ended model.ReleaseResult) {
 	if ended.Mismatch {
 		mismatchCount.WithLabelValues(from.Name()).Inc()
 		log.ErrorContext(ctx, "rail mismatch", "rail", from.Name(), "payout", order.PayoutID, "key", order.Key)
@@ -50,23 +50,23 @@ func alarm(ctx context.Context, log *slog.Logger, from rail.Rail, order *model.R
 	}
 }
 
-// ErrUnderway says that the rail's word cannot be taken while a call about the same
+// ErrInFlight says that the rail's word cannot be taken while a call about the same
 // key is on its way; it shall be said again.
-var ErrUnderway = errors.New("a call about this key is under way; say it again later")
+var ErrInFlight = errors.New("a call about this key is under way; say it again later")
 
-// Notices takes what a rail says on its own: a callback. It is recorded by the
+// NoticeRecorder takes what a rail says on its own: a callback. It is recorded by the
 // same guarded move as an answer.
-type Notices struct {
+type NoticeRecorder struct {
 	Service *model.Service
 	Rail    rail.Rail
 	Log     *slog.Logger
 }
 
-// Take records a rail's word about a key. It may come any number of times, before
+// Record records a rail's word about a key. It may come any number of times, before
 // the answer of the call, and long after. Errors: not_found for a key that was
-// never used with this rail, ErrUnderway.
-func (n *Notices) Take(ctx context.Context, key string, said rail.Result) error {
-	sent, err := n.Service.Sent(ctx, IdentityOf(n.Rail), []string{key})
+// never used with this rail, ErrInFlight.
+func (n *NoticeRecorder) Record(ctx context.Context, key string, said rail.Result) error {
+	sent, err := n.Service.SentOrders(ctx, IdentityOf(n.Rail), []string{key})
 	if err != nil {
 		return err
 	}
@@ -77,29 +77,29 @@ func (n *Notices) Take(ctx context.Context, key string, said rail.Result) error 
 		return model.Fail(model.CodeNotFound, "There is no payment under this key.")
 	case said.Outcome != rail.Accepted && said.Outcome != rail.Refused:
 		return nil // no news
-	case said.Outcome == rail.Refused && order.Underway:
-		return ErrUnderway
+	case said.Outcome == rail.Refused && order.InFlight:
+		return ErrInFlight
 	case said.Outcome == rail.Refused && order.Unclear:
 		// The money may have moved under a call whose answer was lost: only what the rail
 		// answers when it is asked frees the payout for another key.
-		noted, err := n.Service.NoteRefusal(ctx, n.Rail.Name(), order)
+		noted, err := n.Service.RecordRefusalNotice(ctx, n.Rail.Name(), order)
 		if err != nil || noted {
 			return err
 		}
 	}
-	_, err = record(ctx, n.Service, n.Log, n.Rail, order, answer(said, instruction(order)))
+	_, err = recordAnswer(ctx, n.Service, n.Log, n.Rail, order, toRailAnswer(said, toInstruction(order)))
 	return err
 }
 
-// Taker is Take for the rail's HTTP door, in its words.
-func (n *Notices) Taker() httprail.Taker {
+// HTTPRecorder is Take for the rail's HTTP door, in its words.
+func (n *NoticeRecorder) HTTPRecorder() httprail.NoticeRecorder {
 	return func(ctx context.Context, key string, said rail.Result) error {
-		err := n.Take(ctx, key, said)
+		err := n.Record(ctx, key, said)
 		switch {
-		case errors.Is(err, ErrUnderway):
-			return httprail.ErrLater
+		case errors.Is(err, ErrInFlight):
+			return httprail.ErrRetryLater
 		case err != nil && model.CodeOf(err) == model.CodeNotFound:
-			return httprail.ErrUnknown
+			return httprail.ErrUnknownKey
 		case err != nil:
 			n.Log.ErrorContext(ctx, "a rail's notice was not taken", "rail", n.Rail.Name(), "key", key, "error", err)
 		}

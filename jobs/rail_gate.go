@@ -9,9 +9,9 @@ import (
 	"parapet/jobs/rail"
 )
 
-// probeKey is a key that no payout has: an inquiry about it shows whether a rail can be
+// probeInquiryKey is a key that no payout has: an inquiry about it shows whether a rail can be
 // reached and changes nothing.
-const probeKey = "probe"
+const probeInquiryKey = "probe"
 
 // gateDelays is how long nothing is sent after each call in a row that reached nobody;
 // the last one repeats.
@@ -24,61 +24,61 @@ var gateDelays = []time.Duration{5 * time.Second, 10 * time.Second, 30 * time.Se
 type railGate struct {
 	now func() time.Time
 
-	mu       sync.Mutex
-	failures int // in a row
-	until    time.Time
+	mu          sync.Mutex
+	failures    int // in a row
+	closedUntil time.Time
 }
 
 func newRailGate(now func() time.Time) *railGate { return &railGate{now: now} }
 
-// wait is how long a payout has to wait; zero lets it go. Behind a gate that has been
+// waitTime is how long a payout has to wait; zero lets it go. Behind a gate that has been
 // closed for its time one caller asks whether the rail is back and the others wait on.
-func (g *railGate) wait(ctx context.Context, to rail.Rail) time.Duration {
-	if g == nil {
+func (gate *railGate) waitTime(ctx context.Context, to rail.Rail) time.Duration {
+	if gate == nil {
 		return 0
 	}
-	g.mu.Lock()
-	left := g.until.Sub(g.now())
-	ask := g.failures > 0 && left <= 0
+	gate.mu.Lock()
+	left := gate.closedUntil.Sub(gate.now())
+	ask := gate.failures > 0 && left <= 0
 	if ask {
-		left = g.close()
+		left = gate.closeGate()
 	}
-	g.mu.Unlock()
+	gate.mu.Unlock()
 	if !ask {
 		return max(0, left)
 	}
 	asked, cancel := context.WithTimeout(ctx, railTimeout)
 	defer cancel()
-	result := to.Inquire(asked, probeKey)
+	result := to.Inquire(asked, probeInquiryKey)
 	if result.Outcome == rail.NotSent {
 		return left
 	}
-	g.observe(result)
+	gate.recordResult(result)
 	return 0
 }
 
-// notRails are the codes of orders that were not sent for a reason of ours.
-var notRails = []string{rail.CodeExpired, codeStopped, codeNotPermitted}
+// ownCodes are the codes of orders that were not sent for a reason of ours.
+var ownCodes = []string{rail.CodeExpired, codeStopped, codeNotPermitted}
 
-// observe opens or closes the gate after a call.
-func (g *railGate) observe(result rail.Result) {
-	if g == nil || slices.Contains(notRails, result.Code) {
+// recordResult opens or closes the gate after a call.
+func (gate *railGate) recordResult(result rail.Result) {
+	if gate == nil || slices.Contains(ownCodes, result.Code) {
 		return
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	gate.mu.Lock()
+	defer gate.mu.Unlock()
 	if result.Outcome != rail.NotSent {
-		g.failures, g.until = 0, time.Time{}
+		gate.failures, gate.closedUntil = 0, time.Time{}
 		return
 	}
-	if g.until.Before(g.now()) { // else a call that began before it was closed
-		g.close()
+	if gate.closedUntil.Before(gate.now()) { // else a call that began before it was closed
+		gate.closeGate()
 	}
 }
 
-func (g *railGate) close() time.Duration {
-	delay := gateDelays[min(g.failures, len(gateDelays)-1)]
-	g.failures++
-	g.until = g.now().Add(delay)
+func (gate *railGate) closeGate() time.Duration {
+	delay := gateDelays[min(gate.failures, len(gateDelays)-1)]
+	gate.failures++
+	gate.closedUntil = gate.now().Add(delay)
 	return delay
 }

@@ -14,8 +14,8 @@ import (
 	"parapet/model/wire"
 )
 
-// mirror is a client that keeps the newest version of every record it is told of.
-type mirror struct {
+// eventMirror is a client that keeps the newest version of every record it is told of.
+type eventMirror struct {
 	seen    map[int64]bool // sequences
 	records map[string]mirrored
 }
@@ -25,7 +25,7 @@ type mirrored struct {
 	object  map[string]any
 }
 
-func (m *mirror) take(t testing.TB, event wire.Event) {
+func (m *eventMirror) applyEvent(t testing.TB, event wire.Event) {
 	t.Helper()
 	var data struct {
 		Object map[string]any `json:"object"`
@@ -39,7 +39,7 @@ func (m *mirror) take(t testing.TB, event wire.Event) {
 
 // embed puts the newest of the records inside a record there: they have events of
 // their own.
-func (m *mirror) embed(id string, object map[string]any) {
+func (m *eventMirror) embed(id string, object map[string]any) {
 	for _, inner := range m.records {
 		switch {
 		case inner.object["object"] == "payout" && inner.object["claim_id"] == id:
@@ -65,21 +65,23 @@ func state[T any](t testing.TB, record *T, err error) map[string]any {
 
 // A client that loses one delivery in twenty and gets the others in any order has,
 // with what the feed adds for the sequences it lacks, exactly the API's state.
-func TestTheFeedRebuildsWhatDeliveriesLost(t *testing.T) {
+func TestEventFeedRebuildsLostDeliveries(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	r := receive(t, status(200))
-	s.endpoint(r)
+	s := newFixture(t)
+	r := newReceiver(t, respondWithStatus(200))
+	s.createEndpoint(r)
 	for range 8 {
-		s.Cover("rain-excess", nil)
+		s.QuoteAndBind("rain-excess", nil)
 	}
-	claim, _ := s.owed(numberFor(rail.Accept))
-	s.start()
-	s.becomes(claim, "released")
-	s.rest()
-	s.eventually(func() bool { return s.count("event_outbox") == 0 && len(r.all()) >= s.count("event_numbers") }, "everything is sent")
+	claim, _ := s.createPendingPayout(numberFor(rail.Accept))
+	s.startWorkers()
+	s.waitForPayoutStatus(claim, "released")
+	s.waitUntilIdle()
+	s.requireEventually(func() bool {
+		return s.countRows("event_outbox") == 0 && len(r.allReceived()) >= s.countRows("event_numbers")
+	}, "everything is sent")
 
-	m, delivered := &mirror{map[int64]bool{}, map[string]mirrored{}}, r.all()
+	m, delivered := &eventMirror{map[int64]bool{}, map[string]mirrored{}}, r.allReceived()
 	random := rand.New(rand.NewPCG(1, 2))
 	random.Shuffle(len(delivered), func(i, j int) { delivered[i], delivered[j] = delivered[j], delivered[i] })
 	for i, one := range delivered {
@@ -88,7 +90,7 @@ func TestTheFeedRebuildsWhatDeliveriesLost(t *testing.T) {
 		}
 		var event wire.Event
 		require.NoError(t, wire.Decode([]byte(one.body), &event))
-		m.take(t, event)
+		m.applyEvent(t, event)
 	}
 	missing := 0
 	for page := (model.PageRequest{Limit: 100}); ; {
@@ -97,7 +99,7 @@ func TestTheFeedRebuildsWhatDeliveriesLost(t *testing.T) {
 		for _, event := range feed.Data {
 			if !m.seen[event.Sequence] {
 				missing++
-				m.take(t, event)
+				m.applyEvent(t, event)
 			}
 		}
 		if !feed.HasMore {
@@ -107,11 +109,11 @@ func TestTheFeedRebuildsWhatDeliveriesLost(t *testing.T) {
 	}
 	require.Positive(t, missing)
 	require.Equal(t, len(m.seen), int(slices.Max(slices.Collect(maps.Keys(m.seen)))), "without gaps")
-	s.compare(m)
+	s.compareWithMirror(m)
 }
 
-// compare holds every record that the feed told of against the API's answer.
-func (s *shop) compare(m *mirror) {
+// compareWithMirror holds every record that the feed told of against the API's answer.
+func (s *fixture) compareWithMirror(m *eventMirror) {
 	s.t.Helper()
 	compared := map[string]int{}
 	for id, kept := range m.records {

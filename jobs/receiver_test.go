@@ -16,9 +16,9 @@ import (
 	"parapet/model/wire"
 )
 
-// behaviour is how a partner's server treats its first delivery, and what that
+// receiverCase is how a partner's server treats its first delivery, and what that
 // looks like to the partner.
-type behaviour struct {
+type receiverCase struct {
 	answer    http.HandlerFunc
 	delivered bool
 	status    int           // 0 without an answer
@@ -26,7 +26,7 @@ type behaviour struct {
 	next      time.Duration // when it is tried again, after the attempt, at least
 }
 
-func (s *shop) behaviours(release <-chan struct{}) map[string]behaviour {
+func (s *fixture) receiverCases(release <-chan struct{}) map[string]receiverCase {
 	after := func(value string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", value)
@@ -34,9 +34,9 @@ func (s *shop) behaviours(release <-chan struct{}) map[string]behaviour {
 		}
 	}
 	const soon = 4 * time.Second // five, less jitter
-	return map[string]behaviour{
-		"200": {answer: status(200), delivered: true, status: 200},
-		"500": {answer: status(500), status: 500, next: soon},
+	return map[string]receiverCase{
+		"200": {answer: respondWithStatus(200), delivered: true, status: 200},
+		"500": {answer: respondWithStatus(500), status: 500, next: soon},
 		"slow": {delivered: true, status: 200, answer: func(w http.ResponseWriter, r *http.Request) {
 			select {
 			case <-time.After(100 * time.Millisecond):
@@ -84,37 +84,37 @@ func (s *shop) behaviours(release <-chan struct{}) map[string]behaviour {
 
 // Whatever a receiver does, its partner can read what became of the attempt, and
 // nobody else's deliveries suffer.
-func TestReceivers(t *testing.T) {
+func TestDeliveryResultPerReceiverBehaviour(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	s := newFixture(t)
 	release := make(chan struct{})
 	defer close(release)
-	endpoints, want := map[string]*wire.WebhookEndpoint{}, s.behaviours(release)
+	endpoints, want := map[string]*wire.WebhookEndpoint{}, s.receiverCases(release)
 	for name, b := range want {
-		endpoints[name] = s.endpoint(receive(t, b.answer), "quote.created")
+		endpoints[name] = s.createEndpoint(newReceiver(t, b.answer), "quote.created")
 	}
-	secure := httptest.NewTLSServer(status(200)) // by nobody's certificate
+	secure := httptest.NewTLSServer(respondWithStatus(200)) // by nobody's certificate
 	t.Cleanup(secure.Close)
 	closed, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, closed.Close())
 	for name, url := range map[string]string{"tls": secure.URL, "refused": "http://" + closed.Addr().String(), "address": "https://169.254.169.254/"} {
-		endpoints[name] = s.endpoint(&receiver{Server: &httptest.Server{URL: url}}, "quote.created")
-		want[name] = behaviour{why: name, next: 4 * time.Second}
+		endpoints[name] = s.createEndpoint(&receiver{Server: &httptest.Server{URL: url}}, "quote.created")
+		want[name] = receiverCase{why: name, next: 4 * time.Second}
 	}
-	s.patience = 3 * time.Second // a handshake of a busy machine is in time
-	s.start()
+	s.attemptTimeout = 3 * time.Second // a handshake of a busy machine is in time
+	s.startWorkers()
 	s.Quote("rain-excess", nil)
 	for name, b := range want { //nolint:paralleltest // one sender serves them all
 		t.Run(name, func(t *testing.T) {
-			s.eventually(func() bool { return len(s.deliveries(endpoints[name])) == 1 }, name)
-			b.shows(t, s.deliveries(endpoints[name])[0])
+			s.requireEventually(func() bool { return len(s.listDeliveries(endpoints[name])) == 1 }, name)
+			b.requireDelivery(t, s.listDeliveries(endpoints[name])[0])
 		})
 	}
 }
 
-// shows holds a delivery to what it looks like to the partner.
-func (b behaviour) shows(t *testing.T, delivery wire.Delivery) {
+// requireDelivery holds a delivery to what it looks like to the partner.
+func (b receiverCase) requireDelivery(t *testing.T, delivery wire.Delivery) {
 	t.Helper()
 	attempt := delivery.Attempts[0]
 	require.Equal(t, map[bool]string{true: "delivered", false: "pending"}[b.delivered], delivery.Status)
@@ -140,65 +140,65 @@ func (b behaviour) shows(t *testing.T, delivery wire.Delivery) {
 // event before any of them is given up.
 func TestHangingReceiversDelayNobody(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	s := newFixture(t)
 	release := make(chan struct{})
 	hang := func(http.ResponseWriter, *http.Request) { <-release }
 	for range model.MaxWebhookEndpoints - 1 {
-		s.endpoint(receive(t, hang), "quote.created")
+		s.createEndpoint(newReceiver(t, hang), "quote.created")
 	}
-	_, err := s.Service.CreateWebhookEndpoint(t.Context(), s.Globex, model.WebhookEndpointRequest{URL: &receive(t, hang).URL})
+	_, err := s.Service.CreateWebhookEndpoint(t.Context(), s.Globex, model.WebhookEndpointRequest{URL: &newReceiver(t, hang).URL})
 	require.NoError(t, err)
-	healthy := receive(t, status(200))
-	s.endpoint(healthy, "quote.created")
-	s.start()
+	healthy := newReceiver(t, respondWithStatus(200))
+	s.createEndpoint(healthy, "quote.created")
+	s.startWorkers()
 	for arrived := 1; arrived <= 3; arrived++ {
 		s.Quote("rain-excess", nil)
-		s.eventually(func() bool { return len(healthy.all()) == arrived }, "while all others hang")
+		s.requireEventually(func() bool { return len(healthy.allReceived()) == arrived }, "while all others hang")
 	}
-	require.Zero(t, s.count("deliveries where attempts::text <> '[]' and status = 'pending'"), "none of them was given up yet")
+	require.Zero(t, s.countRows("deliveries where attempts::text <> '[]' and status = 'pending'"), "none of them was given up yet")
 	close(release)
 }
 
 func TestFiveDaysOfFailuresDisable(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	r := receive(t, status(500))
-	endpoint := s.endpoint(r, "quote.created")
-	s.start()
+	s := newFixture(t)
+	r := newReceiver(t, respondWithStatus(500))
+	endpoint := s.createEndpoint(r, "quote.created")
+	s.startWorkers()
 	s.Quote("rain-excess", nil)
-	s.eventually(func() bool { return len(s.deliveries(endpoint)) == 1 }, "the first failure")
-	s.After(5*24*time.Hour - time.Hour)
-	s.eventually(func() bool { return len(s.deliveries(endpoint)[0].Attempts) == 2 }, "the second")
+	s.requireEventually(func() bool { return len(s.listDeliveries(endpoint)) == 1 }, "the first failure")
+	s.AdvanceClock(5*24*time.Hour - time.Hour)
+	s.requireEventually(func() bool { return len(s.listDeliveries(endpoint)[0].Attempts) == 2 }, "the second")
 	now := func() *wire.WebhookEndpoint {
 		read, err := s.Service.GetWebhookEndpoint(t.Context(), s.Acme, endpoint.ID)
 		require.NoError(t, err)
 		return read
 	}
 	require.Equal(t, "enabled", now().Status, "not yet")
-	s.After(2 * time.Hour)
-	s.eventually(func() bool { return now().Status == "disabled" }, "five days are over")
+	s.AdvanceClock(2 * time.Hour)
+	s.requireEventually(func() bool { return now().Status == "disabled" }, "five days are over")
 	require.Regexp(t, "^Nothing could be delivered since 20", *now().Note)
-	s.eventually(func() bool {
+	s.requireEventually(func() bool {
 		told, err := s.Service.ListEvents(t.Context(), s.Acme, model.EventFilter{Types: []model.EventType{"webhook_endpoint.disabled"}}, model.PageRequest{})
 		return err == nil && len(told.Data) == 1
 	}, "the feed tells")
-	attempts := len(r.all())
+	attempts := len(r.allReceived())
 	s.Quote("rain-excess", nil)
-	s.rest()
-	require.Len(t, r.all(), attempts, "nothing is sent any more")
-	r.answers(status(200))
+	s.waitUntilIdle()
+	require.Len(t, r.allReceived(), attempts, "nothing is sent any more")
+	r.setAnswer(respondWithStatus(200))
 	_, err := s.Service.ChangeWebhookEndpoint(t.Context(), s.Acme, endpoint.ID, model.WebhookEndpointRequest{Status: new("enabled")})
 	require.NoError(t, err)
 	require.Nil(t, now().Note)
-	s.After(24 * time.Hour) // whatever still waits for its next attempt
-	s.eventually(func() bool { return s.count("deliveries where status = 'delivered'") == 2 }, "and then it goes on")
+	s.AdvanceClock(24 * time.Hour) // whatever still waits for its next attempt
+	s.requireEventually(func() bool { return s.countRows("deliveries where status = 'delivered'") == 2 }, "and then it goes on")
 }
 
-// sender sends to this machine too, with the shop's patience.
-func (s *shop) sender() *webhook.Sender {
+// newSender sends to this machine too, with the shop's patience.
+func (s *fixture) newSender() *webhook.Sender {
 	wait := webhook.Timeout
-	if s.patience > 0 {
-		wait = s.patience
+	if s.attemptTimeout > 0 {
+		wait = s.attemptTimeout
 	}
 	return &webhook.Sender{Client: egress.New(egress.Config{Loopback: true}).Client(wait), Now: time.Now}
 }

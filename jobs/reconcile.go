@@ -17,10 +17,10 @@ import (
 // that is broken changes nothing, and neither does one that was taken before. What
 // should have been settled by the end of the day and was never reported is missing,
 // but for a rail whose reports confirm nothing.
-// Errors: rail.ErrNoReport, rail.ErrBroken.
+// Errors: rail.ErrNoReport, rail.ErrInvalidReport.
 func Reconcile(ctx context.Context, service *model.Service, from rail.Rail, day time.Time) (*model.Reconciliation, error) {
 	report := model.Report{Rail: from.Name(), Bank: new(IdentityOf(from)), Name: day.Format(time.DateOnly)}
-	if able := from.Capabilities(); !able.ReturnsOnly {
+	if able := from.Capabilities(); !able.ReportsReturnsOnly {
 		report.Until = new(day.AddDate(0, 0, 1).Add(-able.SettlementDelay))
 	}
 	return service.Reconcile(ctx, model.System(), report, func(each func(model.ReportLine) error) error {
@@ -34,17 +34,17 @@ func Reconcile(ctx context.Context, service *model.Service, from rail.Rail, day 
 
 // When a rail is asked for its reports.
 const (
-	reportsEvery = time.Hour
-	// reportsAfter is how long after midnight a day is not asked for: what was paid
+	reportInterval = time.Hour
+	// reportDelay is how long after midnight a day is not asked for: what was paid
 	// just before it must stand in the rail's books.
-	reportsAfter = 10 * time.Minute
-	// reportsGivenUp is how long a rail may take to report a day; banks are silent on
+	reportDelay = 10 * time.Minute
+	// maxReportDelay is how long a rail may take to report a day; banks are silent on
 	// the days they do not work.
-	reportsGivenUp = 10 * 24 * time.Hour
-	// reportGrace is how long after settlement a report may confirm a payout: banks
+	maxReportDelay = 10 * 24 * time.Hour
+	// settlementGrace is how long after settlement a report may confirm a payout: banks
 	// write none on weekends and holidays. Then it is missing, whether the rail reports
 	// or not.
-	reportGrace = 4 * 24 * time.Hour
+	settlementGrace = 4 * 24 * time.Hour
 )
 
 // FetchReports asks the rail for the reports of the days that are over.
@@ -64,11 +64,11 @@ type fetchReports struct {
 }
 
 // Timeout implements river.Worker.
-func (*fetchReports) Timeout(*river.Job[FetchReports]) time.Duration { return reportsEvery }
+func (*fetchReports) Timeout(*river.Job[FetchReports]) time.Duration { return reportInterval }
 
 // Work implements river.Worker.
 func (w *fetchReports) Work(ctx context.Context, job *river.Job[FetchReports]) error {
-	err := w.until(ctx, job.CreatedAt) // a rail's days are the world's, wherever business time is
+	err := w.applyReportsUntil(ctx, job.CreatedAt) // a rail's days are the world's, wherever business time is
 	return errors.Join(err, w.findMissing(ctx))
 }
 
@@ -77,27 +77,27 @@ func (w *fetchReports) Work(ctx context.Context, job *river.Job[FetchReports]) e
 // would otherwise miss nothing.
 func (w *fetchReports) findMissing(ctx context.Context) error {
 	able, own := w.rail.Capabilities(), time.Duration(0)
-	if !able.ReturnsOnly {
-		own = able.SettlementDelay + reportGrace
+	if !able.ReportsReturnsOnly {
+		own = able.SettlementDelay + settlementGrace
 	}
-	opened, err := w.service.FindMissing(ctx, w.rail.Name(), own, reportsGivenUp)
+	opened, err := w.service.OpenMissingExceptions(ctx, w.rail.Name(), own, maxReportDelay)
 	if opened > 0 {
 		w.log.ErrorContext(ctx, "payouts that no report of a rail has confirmed in time", "rail", w.rail.Name(), "count", opened)
 	}
 	return err
 }
 
-// until takes the reports of all days that were over at an instant.
-func (w *fetchReports) until(ctx context.Context, now time.Time) error {
-	today := now.Add(-reportsAfter).UTC().Truncate(24 * time.Hour)
-	days, err := w.service.ReportDays(ctx, IdentityOf(w.rail), today)
+// applyReportsUntil takes the reports of all days that were over at an instant.
+func (w *fetchReports) applyReportsUntil(ctx context.Context, now time.Time) error {
+	today := now.Add(-reportDelay).UTC().Truncate(24 * time.Hour)
+	days, err := w.service.MissingReportDays(ctx, IdentityOf(w.rail), today)
 	if err != nil {
 		return err
 	}
 	for _, day := range days {
 		done, err := Reconcile(ctx, w.service, w.rail, day)
 		switch {
-		case errors.Is(err, rail.ErrNoReport) && today.Sub(day) < reportsGivenUp:
+		case errors.Is(err, rail.ErrNoReport) && today.Sub(day) < maxReportDelay:
 			continue
 		case errors.Is(err, rail.ErrNoReport):
 			w.log.WarnContext(ctx, "a day without a report is given up", "rail", w.rail.Name(), "day", day.Format(time.DateOnly))
@@ -105,7 +105,7 @@ func (w *fetchReports) until(ctx context.Context, now time.Time) error {
 		case err != nil:
 			return fmt.Errorf("reconcile %s of %s: %w", w.rail.Name(), day.Format(time.DateOnly), err)
 		}
-		if err := w.service.TakeDay(ctx, IdentityOf(w.rail), day, done.ID); err != nil {
+		if err := w.service.SaveReportDay(ctx, IdentityOf(w.rail), day, done.ID); err != nil {
 			return err
 		}
 	}

@@ -15,16 +15,16 @@ import (
 	"parapet/model/wire"
 )
 
-// held is the drain that an endpoint has now, as its job says.
-func (s *shop) held(endpoint *wire.WebhookEndpoint) model.DrainEndpoint {
+// countHeldDeliveries is the drain that an endpoint has now, as its job says.
+func (s *fixture) countHeldDeliveries(endpoint *wire.WebhookEndpoint) model.DeliverEndpoint {
 	s.t.Helper()
-	job := model.DrainEndpoint{Partner: "acme", Endpoint: endpoint.ID}
-	require.NoError(s.t, s.pool.QueryRow(s.t.Context(), "select drain::text from webhook_progress").Scan(&job.Token))
+	job := model.DeliverEndpoint{Partner: "acme", Endpoint: endpoint.ID}
+	require.NoError(s.t, s.pool.QueryRow(s.t.Context(), "select drain::text from webhook_progress").Scan(&job.LeaseID))
 	return job
 }
 
-// relayed gives numbers without workers.
-func (s *shop) relayed() {
+// relayEvents gives numbers without workers.
+func (s *fixture) relayEvents() {
 	s.t.Helper()
 	for n := 1; n > 0; {
 		var err error
@@ -34,105 +34,105 @@ func (s *shop) relayed() {
 }
 
 // sends makes the attempts of a batch, as a drain with time does.
-func (s *shop) sends(batch *model.Batch) []model.Sent {
-	worker := &drainEndpoint{service: s.Service, sender: s.sender()}
-	return worker.send(s.t.Context(), batch, func() bool { return true })
+func (s *fixture) sends(batch *model.DeliveryBatch) []model.AttemptResult {
+	worker := &deliverEndpoint{service: s.Service, sender: s.newSender()}
+	return worker.sendBatch(s.t.Context(), batch, func() bool { return true })
 }
 
 // keeps keeps what became of a batch.
-func (s *shop) keeps(job model.DrainEndpoint, batch *model.Batch, sent []model.Sent) {
+func (s *fixture) keeps(job model.DeliverEndpoint, batch *model.DeliveryBatch, sent []model.AttemptResult) {
 	s.t.Helper()
-	_, err := s.Service.KeepBatch(s.t.Context(), job, batch, sent)
+	_, err := s.Service.SaveBatch(s.t.Context(), job, batch, sent)
 	require.NoError(s.t, err)
 }
 
-func TestADrainThatDiesSendsAgain(t *testing.T) {
+func TestDeadDeliveryRunIsRepeated(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	r := receive(t, status(200))
-	endpoint := s.endpoint(r, "quote.created")
+	s := newFixture(t)
+	r := newReceiver(t, respondWithStatus(200))
+	endpoint := s.createEndpoint(r, "quote.created")
 	s.Quote("rain-excess", nil)
-	s.relayed()
-	dead := s.held(endpoint)
-	batch, err := s.Service.TakeBatch(t.Context(), dead)
+	s.relayEvents()
+	dead := s.countHeldDeliveries(endpoint)
+	batch, err := s.Service.FetchBatch(t.Context(), dead)
 	require.NoError(t, err)
 	sent := s.sends(batch)
-	require.Len(t, r.all(), 1, "it was sent, and not kept")
-	s.exec("delete from river.river_job")
-	s.After(time.Minute + time.Second)
-	s.start()
-	s.eventually(func() bool { return len(s.deliveries(endpoint)) == 1 }, "another takes over")
-	require.Len(t, r.all(), 2)
-	require.Equal(t, r.all()[0].header.Get("webhook-id"), r.all()[1].header.Get("webhook-id"), "by which a receiver knows it")
-	kept, err := s.Service.KeepBatch(t.Context(), dead, batch, sent)
+	require.Len(t, r.allReceived(), 1, "it was sent, and not kept")
+	s.execSQL("delete from river.river_job")
+	s.AdvanceClock(time.Minute + time.Second)
+	s.startWorkers()
+	s.requireEventually(func() bool { return len(s.listDeliveries(endpoint)) == 1 }, "another takes over")
+	require.Len(t, r.allReceived(), 2)
+	require.Equal(t, r.allReceived()[0].header.Get("webhook-id"), r.allReceived()[1].header.Get("webhook-id"), "by which a receiver knows it")
+	kept, err := s.Service.SaveBatch(t.Context(), dead, batch, sent)
 	require.NoError(t, err)
 	require.False(t, kept)
-	require.Len(t, s.deliveries(endpoint), 1, "what came too late is not kept")
-	holds, err := s.Service.RenewDrain(t.Context(), dead)
+	require.Len(t, s.listDeliveries(endpoint), 1, "what came too late is not kept")
+	holds, err := s.Service.RenewLease(t.Context(), dead)
 	require.NoError(t, err)
 	require.False(t, holds)
 }
 
 // A drain whose time is over keeps what it sent; the rest is sent by the next, and
 // nothing twice.
-func TestADrainOutOfTimeKeepsWhatItSent(t *testing.T) {
+func TestExpiredDeliveryRunSavesItsAttempts(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	r := receive(t, status(200))
-	endpoint := s.endpoint(r, "quote.created")
+	s := newFixture(t)
+	r := newReceiver(t, respondWithStatus(200))
+	endpoint := s.createEndpoint(r, "quote.created")
 	const quotes = 12
 	for range quotes {
 		s.Quote("rain-excess", nil)
 	}
-	s.relayed()
-	job := s.held(endpoint)
-	batch, err := s.Service.TakeBatch(t.Context(), job)
+	s.relayEvents()
+	job := s.countHeldDeliveries(endpoint)
+	batch, err := s.Service.FetchBatch(t.Context(), job)
 	require.NoError(t, err)
 	var begun atomic.Int64
-	worker := &drainEndpoint{service: s.Service, sender: s.sender()}
-	s.keeps(job, batch, worker.send(t.Context(), batch, func() bool { return begun.Add(1) <= 5 }))
-	require.Len(t, r.all(), 5)
-	require.Equal(t, 5, s.count("deliveries where status = 'delivered'"))
-	s.start()
-	s.eventually(func() bool { return s.count("deliveries where status = 'delivered'") == quotes }, "the others follow")
-	require.Len(t, r.all(), quotes)
+	worker := &deliverEndpoint{service: s.Service, sender: s.newSender()}
+	s.keeps(job, batch, worker.sendBatch(t.Context(), batch, func() bool { return begun.Add(1) <= 5 }))
+	require.Len(t, r.allReceived(), 5)
+	require.Equal(t, 5, s.countRows("deliveries where status = 'delivered'"))
+	s.startWorkers()
+	s.requireEventually(func() bool { return s.countRows("deliveries where status = 'delivered'") == quotes }, "the others follow")
+	require.Len(t, r.allReceived(), quotes)
 }
 
-func TestADrainOfADisabledEndpointSendsNoMore(t *testing.T) {
+func TestDisabledEndpointReceivesNothing(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	r := receive(t, status(200))
-	endpoint := s.endpoint(r)
+	s := newFixture(t)
+	r := newReceiver(t, respondWithStatus(200))
+	endpoint := s.createEndpoint(r)
 	s.Quote("rain-excess", nil)
-	s.relayed()
-	job := s.held(endpoint)
-	batch, err := s.Service.TakeBatch(t.Context(), job)
+	s.relayEvents()
+	job := s.countHeldDeliveries(endpoint)
+	batch, err := s.Service.FetchBatch(t.Context(), job)
 	require.NoError(t, err)
 	require.Len(t, batch.Items, 2)
 	require.NoError(t, s.Service.DeleteWebhookEndpoint(t.Context(), s.Acme, endpoint.ID))
-	holds, err := s.Service.RenewDrain(t.Context(), job)
+	holds, err := s.Service.RenewLease(t.Context(), job)
 	require.NoError(t, err)
 	require.False(t, holds)
 	s.keeps(job, batch, nil)
-	again, err := s.Service.TakeBatch(t.Context(), job)
+	again, err := s.Service.FetchBatch(t.Context(), job)
 	require.NoError(t, err)
 	require.Nil(t, again)
-	more, err := s.Service.EndDrain(t.Context(), job, true)
+	more, err := s.Service.EndDelivery(t.Context(), job, true)
 	require.NoError(t, err)
 	require.False(t, more)
 }
 
 // What a former address answers late counts nothing against the new one, and what
 // it was asked goes to the new one.
-func TestAFormerAddressIsNotHeard(t *testing.T) {
+func TestResultOfFormerAddressIsIgnored(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	old, healthy := receive(t, status(http.StatusGone)), receive(t, status(200))
-	endpoint := s.endpoint(old, "quote.created")
+	s := newFixture(t)
+	old, healthy := newReceiver(t, respondWithStatus(http.StatusGone)), newReceiver(t, respondWithStatus(200))
+	endpoint := s.createEndpoint(old, "quote.created")
 	s.Quote("rain-excess", nil)
-	s.relayed()
-	job := s.held(endpoint)
-	batch, err := s.Service.TakeBatch(t.Context(), job)
+	s.relayEvents()
+	job := s.countHeldDeliveries(endpoint)
+	batch, err := s.Service.FetchBatch(t.Context(), job)
 	require.NoError(t, err)
 	sent := s.sends(batch)
 	require.True(t, sent[0].Gone)
@@ -142,68 +142,68 @@ func TestAFormerAddressIsNotHeard(t *testing.T) {
 		require.NoError(t, err)
 	}
 	change(old.URL)
-	held, err := s.Service.RenewDrain(t.Context(), job)
+	held, err := s.Service.RenewLease(t.Context(), job)
 	require.NoError(t, err)
 	require.True(t, held, "the same address again takes nothing back")
 	change(healthy.URL)
 	s.keeps(job, batch, sent)
-	require.Zero(t, s.count("deliveries"))
-	s.start()
-	s.eventually(func() bool { return s.count("deliveries where status = 'delivered'") == 1 }, "the new address has it")
-	require.Len(t, healthy.all(), 1)
-	require.Equal(t, 1, s.count("webhook_endpoints where status = 'enabled' and note is null"))
+	require.Zero(t, s.countRows("deliveries"))
+	s.startWorkers()
+	s.requireEventually(func() bool { return s.countRows("deliveries where status = 'delivered'") == 1 }, "the new address has it")
+	require.Len(t, healthy.allReceived(), 1)
+	require.Equal(t, 1, s.countRows("webhook_endpoints where status = 'enabled' and note is null"))
 }
 
 // An address that changes just after the answer was kept is not disabled for it.
 func TestOnlyTheAddressThatAnsweredIsDisabled(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	endpoint := s.endpoint(receive(t, status(http.StatusGone)), "quote.created")
+	s := newFixture(t)
+	endpoint := s.createEndpoint(newReceiver(t, respondWithStatus(http.StatusGone)), "quote.created")
 	s.Quote("rain-excess", nil)
-	s.relayed()
-	job := s.held(endpoint)
-	batch, err := s.Service.TakeBatch(t.Context(), job)
+	s.relayEvents()
+	job := s.countHeldDeliveries(endpoint)
+	batch, err := s.Service.FetchBatch(t.Context(), job)
 	require.NoError(t, err)
 	sent := s.sends(batch)
 	batch.URL = "https://former.example.com/"
 	s.keeps(job, batch, sent)
-	require.Equal(t, 1, s.count("webhook_endpoints where status = 'enabled'"))
+	require.Equal(t, 1, s.countRows("webhook_endpoints where status = 'enabled'"))
 }
 
 func TestRotationSignsTwiceForADay(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	r := receive(t, status(200))
-	endpoint := s.endpoint(r, "quote.created")
+	s := newFixture(t)
+	r := newReceiver(t, respondWithStatus(200))
+	endpoint := s.createEndpoint(r, "quote.created")
 	rotated, err := s.Service.RotateWebhookSecret(t.Context(), s.Acme, endpoint.ID)
 	require.NoError(t, err)
 	_, err = s.Service.RotateWebhookSecret(t.Context(), s.Acme, endpoint.ID)
 	require.ErrorContains(t, err, "signs until", "or nobody would know what signs")
-	s.start()
+	s.startWorkers()
 	verified := func(secret *string) bool {
 		judge, err := standardwebhooks.NewWebhook(*secret)
 		require.NoError(t, err)
-		last := r.all()[len(r.all())-1]
+		last := r.allReceived()[len(r.allReceived())-1]
 		return judge.Verify([]byte(last.body), last.header) == nil
 	}
 	for sent, signatures := range []int{2, 1} {
 		s.Quote("rain-excess", nil)
-		s.eventually(func() bool { return len(r.all()) == sent+1 }, "it arrives")
-		require.Len(t, strings.Fields(r.all()[sent].header.Get("webhook-signature")), signatures)
+		s.requireEventually(func() bool { return len(r.allReceived()) == sent+1 }, "it arrives")
+		require.Len(t, strings.Fields(r.allReceived()[sent].header.Get("webhook-signature")), signatures)
 		require.True(t, verified(rotated.Secret))
 		require.Equal(t, signatures == 2, verified(endpoint.Secret))
-		s.After(24 * time.Hour)
+		s.AdvanceClock(24 * time.Hour)
 	}
 	_, err = s.Service.RotateWebhookSecret(t.Context(), s.Acme, endpoint.ID)
 	require.NoError(t, err, "the day is over")
 }
 
 // parking gives up what is kept of an endpoint, and returns the sequences.
-func (s *shop) parking() []int64 {
+func (s *fixture) parking() []int64 {
 	s.t.Helper()
-	s.rest()
-	s.exec("update deliveries set status = 'parked', tries = 10, next_attempt_at = null")
-	s.After(5 * time.Minute) // the endpoint may be tried again
+	s.waitUntilIdle()
+	s.execSQL("update deliveries set status = 'parked', tries = 10, next_attempt_at = null")
+	s.AdvanceClock(5 * time.Minute) // the endpoint may be tried again
 	rows, err := s.pool.Query(s.t.Context(), "select sequence from deliveries order by sequence")
 	require.NoError(s.t, err)
 	sequences, err := pgx.CollectRows(rows, pgx.RowTo[int64])
@@ -214,46 +214,46 @@ func (s *shop) parking() []int64 {
 // What was parked is sent again when asked: one, a range of it, or everything, each
 // time only what is parked; and at an ordered endpoint the events of one record in
 // their order.
-func TestParkedDeliveriesAreSentAgain(t *testing.T) {
+func TestFailedDeliveriesCanBeRetried(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	r := receive(t, status(500))
+	s := newFixture(t)
+	r := newReceiver(t, respondWithStatus(500))
 	endpoint, err := s.Service.CreateWebhookEndpoint(t.Context(), s.Acme, model.WebhookEndpointRequest{
 		URL: &r.URL, EventTypes: []string{"quote.created", "quote.bound"}, Ordered: new(true),
 	})
 	require.NoError(t, err)
 	for range 4 {
-		s.Cover("rain-excess", nil)
+		s.QuoteAndBind("rain-excess", nil)
 	}
-	s.start()
-	s.eventually(func() bool { return len(s.deliveries(endpoint)) == 8 }, "all are kept")
+	s.startWorkers()
+	s.requireEventually(func() bool { return len(s.listDeliveries(endpoint)) == 8 }, "all are kept")
 	sequences := s.parking()
-	r.answers(status(200))
-	failed, sent := len(r.all()), 0
+	r.setAnswer(respondWithStatus(200))
+	failed, sent := len(r.allReceived()), 0
 	becomes := func(n int, says string) {
 		t.Helper()
 		sent += n
-		s.eventually(func() bool { return s.count("deliveries where status = 'delivered'") == sent }, says)
-		s.rest()
-		require.Len(t, r.all(), failed+sent, says)
-		require.Equal(t, len(sequences)-sent, s.count("deliveries where status = 'parked' and tries = 10 and next_attempt_at is null"), "the others wait as before")
+		s.requireEventually(func() bool { return s.countRows("deliveries where status = 'delivered'") == sent }, says)
+		s.waitUntilIdle()
+		require.Len(t, r.allReceived(), failed+sent, says)
+		require.Equal(t, len(sequences)-sent, s.countRows("deliveries where status = 'parked' and tries = 10 and next_attempt_at is null"), "the others wait as before")
 	}
-	_, err = s.Service.RetryDelivery(t.Context(), s.Acme, s.deliveries(endpoint)[7].ID) // the oldest
+	_, err = s.Service.RetryDelivery(t.Context(), s.Acme, s.listDeliveries(endpoint)[7].ID) // the oldest
 	require.NoError(t, err)
 	becomes(1, "one")
-	retried, err := s.Service.RetryParked(t.Context(), s.Acme, endpoint.ID, &sequences[0], &sequences[3])
+	retried, err := s.Service.RetryFailed(t.Context(), s.Acme, endpoint.ID, &sequences[0], &sequences[3])
 	require.NoError(t, err)
 	require.Equal(t, 3, retried.Count, "the first of the range is delivered already")
 	becomes(3, "the range")
-	retried, err = s.Service.RetryParked(t.Context(), s.Acme, endpoint.ID, nil, nil)
+	retried, err = s.Service.RetryFailed(t.Context(), s.Acme, endpoint.ID, nil, nil)
 	require.NoError(t, err)
 	require.Equal(t, 4, retried.Count)
 	becomes(4, "everything")
-	retried, err = s.Service.RetryParked(t.Context(), s.Acme, endpoint.ID, nil, nil)
+	retried, err = s.Service.RetryFailed(t.Context(), s.Acme, endpoint.ID, nil, nil)
 	require.NoError(t, err)
 	require.Zero(t, retried.Count)
 	last := map[string]int64{}
-	for _, got := range r.all()[failed:] {
+	for _, got := range r.allReceived()[failed:] {
 		var event wire.Event
 		require.NoError(t, wire.Decode([]byte(got.body), &event))
 		require.Greater(t, event.Sequence, last[event.Subject.ID])
@@ -265,23 +265,23 @@ func TestParkedDeliveriesAreSentAgain(t *testing.T) {
 // What was sent can be read for 30 days; what is still to be sent stays.
 func TestHistoryIsKeptForThirtyDays(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	r := receive(t, status(200))
-	endpoint := s.endpoint(r, "quote.created")
-	workers := s.start()
+	s := newFixture(t)
+	r := newReceiver(t, respondWithStatus(200))
+	endpoint := s.createEndpoint(r, "quote.created")
+	workers := s.startWorkers()
 	for range 3 {
 		s.Quote("rain-excess", nil)
 	}
-	s.eventually(func() bool { return s.count("deliveries where status = 'delivered'") == 3 }, "all are sent")
+	s.requireEventually(func() bool { return s.countRows("deliveries where status = 'delivered'") == 3 }, "all are sent")
 	require.NoError(t, workers.Stop(t.Context())) // or it would sweep and send meanwhile
-	s.exec("update deliveries set status = 'parked' where sequence = (select min(sequence) from deliveries)")
-	s.exec("update deliveries set status = 'pending', next_attempt_at = now() + interval '1 year' where sequence = (select max(sequence) from deliveries)")
-	s.After(30*24*time.Hour - time.Hour)
+	s.execSQL("update deliveries set status = 'parked' where sequence = (select min(sequence) from deliveries)")
+	s.execSQL("update deliveries set status = 'pending', next_attempt_at = now() + interval '1 year' where sequence = (select max(sequence) from deliveries)")
+	s.AdvanceClock(30*24*time.Hour - time.Hour)
 	s.Sweep()
-	require.Len(t, s.deliveries(endpoint), 3)
-	s.After(2 * time.Hour)
+	require.Len(t, s.listDeliveries(endpoint), 3)
+	s.AdvanceClock(2 * time.Hour)
 	s.Sweep()
-	left := s.deliveries(endpoint)
+	left := s.listDeliveries(endpoint)
 	require.Len(t, left, 1)
 	require.Equal(t, "pending", left[0].Status)
 	feed, err := s.Service.ListEvents(t.Context(), s.Acme, model.EventFilter{Types: []model.EventType{model.EventQuoteCreated}}, model.PageRequest{})
@@ -293,51 +293,51 @@ func TestHistoryIsKeptForThirtyDays(t *testing.T) {
 // included, and everything afterwards.
 func TestRetryAfterHoldsNewEventsToo(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	r := receive(t, func(w http.ResponseWriter, _ *http.Request) {
+	s := newFixture(t)
+	r := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "3600")
 		w.WriteHeader(http.StatusServiceUnavailable)
 	})
-	endpoint := s.endpoint(r, "quote.created")
-	s.start()
+	endpoint := s.createEndpoint(r, "quote.created")
+	s.startWorkers()
 	s.Quote("rain-excess", nil)
-	s.eventually(func() bool { return len(s.deliveries(endpoint)) == 1 }, "it asks")
+	s.requireEventually(func() bool { return len(s.listDeliveries(endpoint)) == 1 }, "it asks")
 	s.Quote("rain-excess", nil)
-	s.eventually(func() bool { return s.count("event_outbox") == 0 }, "the second has its number")
-	s.rest()
-	require.Len(t, r.all(), 1)
-	r.answers(status(200))
-	s.After(61 * time.Minute)
-	s.eventually(func() bool { return s.count("deliveries where status = 'delivered'") == 2 }, "the hour is over")
+	s.requireEventually(func() bool { return s.countRows("event_outbox") == 0 }, "the second has its number")
+	s.waitUntilIdle()
+	require.Len(t, r.allReceived(), 1)
+	r.setAnswer(respondWithStatus(200))
+	s.AdvanceClock(61 * time.Minute)
+	s.requireEventually(func() bool { return s.countRows("deliveries where status = 'delivered'") == 2 }, "the hour is over")
 }
 
 // It is left alone too when it took others of the same batch, and then sent less.
-func TestRetryAfterCountsBesideSuccesses(t *testing.T) {
+func TestRetryAfterAppliesDespiteSuccesses(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	s := newFixture(t)
 	var calls atomic.Int64
-	r := receive(t, func(w http.ResponseWriter, _ *http.Request) {
+	r := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
 		if calls.Add(1) == 1 {
 			w.Header().Set("Retry-After", "3600")
 			w.WriteHeader(http.StatusTooManyRequests)
 		}
 	})
-	endpoint := s.endpoint(r, "quote.created")
+	endpoint := s.createEndpoint(r, "quote.created")
 	for range 3 {
 		s.Quote("rain-excess", nil)
 	}
-	s.relayed()
-	job := s.held(endpoint)
-	batch, err := s.Service.TakeBatch(t.Context(), job)
+	s.relayEvents()
+	job := s.countHeldDeliveries(endpoint)
+	batch, err := s.Service.FetchBatch(t.Context(), job)
 	require.NoError(t, err)
 	s.keeps(job, batch, s.sends(batch))
-	require.Equal(t, 2, s.count("deliveries where status = 'delivered'"))
-	require.Equal(t, 1, s.count("webhook_progress where allowance = 128"))
-	s.start()
+	require.Equal(t, 2, s.countRows("deliveries where status = 'delivered'"))
+	require.Equal(t, 1, s.countRows("webhook_progress where allowance = 128"))
+	s.startWorkers()
 	s.Quote("rain-excess", nil)
-	s.eventually(func() bool { return s.count("event_outbox") == 0 }, "the fourth has its number")
-	s.rest()
-	require.Len(t, r.all(), 3)
-	s.After(61 * time.Minute)
-	s.eventually(func() bool { return s.count("deliveries where status = 'delivered'") == 4 }, "the hour is over")
+	s.requireEventually(func() bool { return s.countRows("event_outbox") == 0 }, "the fourth has its number")
+	s.waitUntilIdle()
+	require.Len(t, r.allReceived(), 3)
+	s.AdvanceClock(61 * time.Minute)
+	s.requireEventually(func() bool { return s.countRows("deliveries where status = 'delivered'") == 4 }, "the hour is over")
 }

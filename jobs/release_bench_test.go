@@ -28,9 +28,9 @@ import (
 // does burdens all of them. Statements are prepared, and the tables have statistics,
 // before anything is measured.
 func BenchmarkRelease(b *testing.B) {
-	const warm, turns, turn, sliced, callers = 200, 3, 400, 9 * sliceSize, 16
-	s := openWith(b, atOnce, modeltest.Unchecked())
-	fleet := s.fleet(2*warm + 2*turns*turn)
+	const warm, turns, turn, sliced, callers = 200, 3, 400, 9 * releaseBatchSize, 16
+	s := newFixtureWith(b, noWait, modeltest.WithoutChecks())
+	fleet := s.createPendingPayouts(2*warm + 2*turns*turn)
 	next := func(n int) (jobs []model.ReleasePayout) {
 		jobs, fleet = fleet[:n], fleet[n:]
 		return jobs
@@ -49,7 +49,7 @@ func BenchmarkRelease(b *testing.B) {
 	release := func(n int) time.Duration {
 		jobs := make([]river.InsertManyParams, n)
 		for i, job := range next(n) {
-			jobs[i] = river.InsertManyParams{Args: job, InsertOpts: options(job.Kind())}
+			jobs[i] = river.InsertManyParams{Args: job, InsertOpts: optionsOf(job.Kind())}
 		}
 		return work(jobs)
 	}
@@ -57,7 +57,7 @@ func BenchmarkRelease(b *testing.B) {
 	release(warm)
 	bareRelease(warm)
 	releaseSlices(sliced)
-	s.exec("vacuum analyze") // as autovacuum does
+	s.execSQL("vacuum analyze") // as autovacuum does
 	var ours, bare, slicing time.Duration
 	for range turns {
 		ours += release(turn)
@@ -75,21 +75,21 @@ func BenchmarkRelease(b *testing.B) {
 	b.ReportMetric(slice/single, "of-single")
 }
 
-// inSlices has a fleet wait for a rail of files. What it returns lets so many of them go
+// isBatchRail has a fleet wait for a rail of files. What it returns lets so many of them go
 // out and tells how long that took.
 func inSlices(b *testing.B, all int) func(n int) time.Duration {
 	b.Helper()
-	s := openWith(b, atOnce, modeltest.Unchecked())
-	s.serve(true)
-	s.fleet(all)
-	s.exec("update payouts set next_attempt_at = next_attempt_at + interval '1 year'")
-	files, _ := s.files()
+	s := newFixtureWith(b, noWait, modeltest.WithoutChecks())
+	s.resetService(true)
+	s.createPendingPayouts(all)
+	s.execSQL("update payouts set next_attempt_at = next_attempt_at + interval '1 year'")
+	files, _ := s.writtenFiles()
 	work := s.queue(files)
 	gone := 0
 	return func(n int) time.Duration {
-		s.exec("update payouts set next_attempt_at = created_at where id in (select id from payouts where status = 'pending' order by id limit $1)", n)
-		s.exec("vacuum analyze")
-		took := work(slices.Repeat([]river.InsertManyParams{{Args: model.ReleaseSlice{}, InsertOpts: options(model.ReleaseSlice{}.Kind())}}, queues[queueSlices].MaxWorkers))
+		s.execSQL("update payouts set next_attempt_at = created_at where id in (select id from payouts where status = 'pending' order by id limit $1)", n)
+		s.execSQL("vacuum analyze")
+		took := work(slices.Repeat([]river.InsertManyParams{{Args: model.ReleaseBatch{}, InsertOpts: optionsOf(model.ReleaseBatch{}.Kind())}}, queues[queueBatches].MaxWorkers))
 		gone += n
 		s.sound(gone)
 		return took
@@ -98,14 +98,14 @@ func inSlices(b *testing.B, all int) func(n int) time.Duration {
 
 // queue are River's workers of payouts by a rail, as in production but without what
 // they do beside. Given jobs, they work all of them; it returns how long that took.
-func (s *shop) queue(by rail.Rail) func(jobs []river.InsertManyParams) time.Duration {
+func (s *fixture) queue(by rail.Rail) func(jobs []river.InsertManyParams) time.Duration {
 	s.t.Helper()
-	s.exec("delete from river.river_job")
+	s.execSQL("delete from river.river_job")
 	done := make(chan string, 1000)
 	config := Config{
-		Pool: s.pool, Service: s.Service, Rail: by, Sender: s.sender(), Log: s.logger(),
-		Meter: func(_, outcome string, _ time.Duration) { done <- outcome },
-	}.river()
+		Pool: s.pool, Service: s.Service, Rail: by, Sender: s.newSender(), Log: s.newLogger(),
+		ObserveJob: func(_, outcome string, _ time.Duration) { done <- outcome },
+	}.riverConfig()
 	config.PeriodicJobs = nil
 	client, err := river.NewClient(riverpgxv5.New(s.pool), config)
 	require.NoError(s.t, err)
@@ -123,11 +123,11 @@ func (s *shop) queue(by rail.Rail) func(jobs []river.InsertManyParams) time.Dura
 }
 
 // sound holds what a benchmark did to the promises it must keep.
-func (s *shop) sound(released int) {
+func (s *fixture) sound(released int) {
 	s.t.Helper()
-	require.Equal(s.t, released, s.count("payouts where status = 'released'"))
+	require.Equal(s.t, released, s.countRows("payouts where status = 'released'"))
 	for _, broken := range []string{"inv_sets_balance", "inv_ledger_tells_payouts", "inv_timelines", "inv_states_are_told"} {
-		require.Zero(s.t, s.count(broken), broken)
+		require.Zero(s.t, s.countRows(broken), broken)
 	}
 }
 
@@ -137,7 +137,7 @@ func (s *shop) sound(released int) {
 // claim locked before its payout, and with each move its event and outbox row, its
 // sentence in the story and, for the outcome, its postings. It reads what it sends
 // and what it decides by, in as few round trips as pgx makes easy; it judges nothing.
-func (s *shop) bareRelease(ctx context.Context, job model.ReleasePayout) error {
+func (s *fixture) bareRelease(ctx context.Context, job model.ReleasePayout) error {
 	parsed, err := typeid.FromString(job.ID)
 	if err != nil {
 		return err
@@ -163,7 +163,7 @@ func (s *shop) bareRelease(ctx context.Context, job model.ReleasePayout) error {
 }
 
 // bareMove is one transaction of bareRelease.
-func (s *shop) bareMove(ctx context.Context, payout uuid.UUID, status string, alsoRead func(*pgx.Batch), alsoWrite func(*pgx.Batch, uuid.UUID)) error {
+func (s *fixture) bareMove(ctx context.Context, payout uuid.UUID, status string, alsoRead func(*pgx.Batch), alsoWrite func(*pgx.Batch, uuid.UUID)) error {
 	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		read, write, event := &pgx.Batch{}, &pgx.Batch{}, uuid.New()
 		read.Queue("select * from claims where (id, partner) in (select claim_id, partner from payouts where id = $1) for no key update", payout)

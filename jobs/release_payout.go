@@ -26,7 +26,7 @@ type verifyPayoutMethod struct {
 
 // Work implements river.Worker.
 func (w *verifyPayoutMethod) Work(ctx context.Context, job *river.Job[model.VerifyPayoutMethod]) error {
-	payee, err := w.service.PayeeOf(ctx, job.Args.Partner, job.Args.ID)
+	payee, err := w.service.BeginVerification(ctx, job.Args.Partner, job.Args.ID)
 	if err != nil || payee == nil {
 		return err
 	}
@@ -39,21 +39,21 @@ func (w *verifyPayoutMethod) Work(ctx context.Context, job *river.Job[model.Veri
 	return w.service.RecordVerification(ctx, job.Args.Partner, job.Args.ID, answer.Method, answer.Code, answer.Verified)
 }
 
-// leastKeyWindow is how long a rail has to remember keys at least. A payout in doubt is
+// minKeyWindow is how long a rail has to remember keys at least. A payout in doubt is
 // sent again under its key while the rail remembers it; later only a report or an
 // operator settles it.
-const leastKeyWindow = 30 * time.Minute
+const minKeyWindow = 30 * time.Minute
 
 // keyMargin is left of the key window when an order is sent again: two calls.
 const keyMargin = 2 * railTimeout
 
-// errForgetful says that a rail cannot be trusted with the retries.
-var errForgetful = errors.New("the rail forgets keys sooner than payouts in doubt are settled: they would wait for an operator")
+// errKeyWindowTooShort says that a rail cannot be trusted with the retries.
+var errKeyWindowTooShort = errors.New("the rail forgets keys sooner than payouts in doubt are settled: they would wait for an operator")
 
-// Trustworthy refuses a rail that forgets keys too soon.
-func Trustworthy(r rail.Rail) error {
-	if r.Capabilities().Forgets(leastKeyWindow, keyMargin) {
-		return fmt.Errorf("%w; rail %s remembers them for %s, more than %s are needed", errForgetful, r.Name(), r.Capabilities().KeyWindow, leastKeyWindow+keyMargin)
+// CheckKeyWindow refuses a rail that forgets keys too soon.
+func CheckKeyWindow(r rail.Rail) error {
+	if r.Capabilities().MayForgetKey(minKeyWindow, keyMargin) {
+		return fmt.Errorf("%w; rail %s remembers them for %s, more than %s are needed", errKeyWindowTooShort, r.Name(), r.Capabilities().KeyWindow, minKeyWindow+keyMargin)
 	}
 	return nil
 }
@@ -67,7 +67,7 @@ func IdentityOf(r rail.Rail) model.RailIdentity {
 // Codes of doubt that are ours.
 const (
 	codeKeyForgotten   = "key_forgotten"    // not found, and too late to send again
-	codeCannotAsk      = "cannot_ask"       // the rail answers no inquiries
+	codeNotInquirable  = "cannot_ask"       // the rail answers no inquiries
 	codeStopped        = "stopped"          // not found, or not sent, and releases are stopped
 	codeNotPermitted   = "not_permitted"    // not sent, because the database could not be asked for a stop
 	codeNotVoided      = "not_voided"       // not sent: an earlier key of the debt could not be voided
@@ -80,14 +80,14 @@ var refusedByReport = rail.Result{Outcome: rail.Refused, Code: "reported"}
 
 var errOtherRail = errors.New("it was sent to another rail before this server's was changed; only that rail's report, or an operator, tells")
 
-// step is a point of a release at which a worker may die.
-type step string
+// releaseStep is a point of a release at which a worker may die.
+type releaseStep string
 
 const (
-	stepBefore   step = "before intent"
-	stepIntended step = "after intent"
-	stepAnswered step = "after answer"
-	stepRecorded step = "after commit"
+	stepBefore   releaseStep = "before intent"
+	stepLeased   releaseStep = "after intent"
+	stepAnswered releaseStep = "after answer"
+	stepRecorded releaseStep = "after commit"
 )
 
 // releasePayout pays. The intent is committed before the call and the outcome
@@ -99,22 +99,22 @@ type releasePayout struct {
 	service *model.Service
 	rail    rail.Rail
 	log     *slog.Logger
-	tracer  trace.Tracer     // nil makes no spans
-	at      func(step)       // tests let a worker die here; nil outside
-	now     func() time.Time // nil is time.Now
-	gate    *railGate        // nil never closes
+	tracer  trace.Tracer      // nil makes no spans
+	onStep  func(releaseStep) // tests let a worker die here; nil outside
+	now     func() time.Time  // nil is time.Now
+	gate    *railGate         // nil never closes
 
 	advancedAt atomic.Int64 // when payouts of other partners were moved ahead, in Unix nanoseconds
 }
 
 // Work implements river.Worker.
 func (w *releasePayout) Work(ctx context.Context, job *river.Job[model.ReleasePayout]) error {
-	w.reach(stepBefore)
-	if wait := w.gate.wait(ctx, w.rail); wait > 0 {
+	w.reachStep(stepBefore)
+	if wait := w.gate.waitTime(ctx, w.rail); wait > 0 {
 		return river.JobSnooze(wait)
 	}
 	w.advanceOthers(ctx, job.Args.Partner)
-	intended := w.clock() // before the lease begins, hence never later than it
+	intended := w.readClock() // before the lease begins, hence never later than it
 	order, wait, err := w.service.BeginRelease(ctx, IdentityOf(w.rail), job.Args.Partner, job.Args.ID)
 	switch {
 	case err != nil:
@@ -124,52 +124,52 @@ func (w *releasePayout) Work(ctx context.Context, job *river.Job[model.ReleasePa
 	case order == nil:
 		return nil
 	}
-	w.reach(stepIntended)
-	answer := w.pay(ctx, order, intended.Add(order.Lease))
-	w.reach(stepAnswered)
-	ended, err := record(ctx, w.service, w.log, w.rail, order, answer)
+	w.reachStep(stepLeased)
+	answer := w.callRail(ctx, order, intended.Add(order.Lease))
+	w.reachStep(stepAnswered)
+	ended, err := recordAnswer(ctx, w.service, w.log, w.rail, order, answer)
 	if err != nil {
 		return err
 	}
-	w.reach(stepRecorded)
-	if ended.Again > 0 {
-		return river.JobSnooze(ended.Again)
+	w.reachStep(stepRecorded)
+	if ended.RetryAfter > 0 {
+		return river.JobSnooze(ended.RetryAfter)
 	}
 	return nil
 }
 
-func (w *releasePayout) reach(at step) {
-	if w.at != nil {
-		w.at(at)
+func (w *releasePayout) reachStep(at releaseStep) {
+	if w.onStep != nil {
+		w.onStep(at)
 	}
 }
 
-func (w *releasePayout) clock() time.Time {
+func (w *releasePayout) readClock() time.Time {
 	if w.now == nil {
 		return time.Now()
 	}
 	return w.now()
 }
 
-// pay calls the rail. Nothing is sent from expires on.
-func (w *releasePayout) pay(ctx context.Context, order *model.Release, expires time.Time) model.RailAnswer {
+// callRail calls the rail. Nothing is sent from expires on.
+func (w *releasePayout) callRail(ctx context.Context, order *model.Release, expires time.Time) model.RailAnswer {
 	ctx, cancel := context.WithTimeout(ctx, railTimeout)
 	defer cancel()
-	ctx, ended := span(ctx, w.tracer, "rail "+w.rail.Name(), trace.SpanKindClient, attribute.String("parapet.payout", order.PayoutID))
+	ctx, ended := startSpan(ctx, w.tracer, "rail "+w.rail.Name(), trace.SpanKindClient, attribute.String("parapet.payout", order.PayoutID))
 	defer ended()
 	var result rail.Result
-	if order.Doubt {
-		result = w.settle(ctx, order, expires)
+	if order.InDoubt {
+		result = w.resolveInDoubt(ctx, order, expires)
 	} else {
-		result = w.send(ctx, order, expires)
+		result = w.sendOrder(ctx, order, expires)
 	}
-	return heard(ctx, w.log, w.rail, order, result)
+	return observeResult(ctx, w.log, w.rail, order, result)
 }
 
-// send sends an order unless releases were stopped since it was intended, or it has
+// sendOrder sends an order unless releases were stopped since it was intended, or it has
 // expired: a worker that was suspended may wake when another one, or an operator, has
 // long decided otherwise. A stop waits for the end of the call.
-func (w *releasePayout) send(ctx context.Context, order *model.Release, expires time.Time) rail.Result {
+func (w *releasePayout) sendOrder(ctx context.Context, order *model.Release, expires time.Time) rail.Result {
 	ctx, sending, err := w.service.BeginSend(ctx)
 	switch {
 	case errors.Is(err, model.ErrReleasesStopped):
@@ -178,26 +178,26 @@ func (w *releasePayout) send(ctx context.Context, order *model.Release, expires 
 		return rail.Result{Outcome: rail.NotSent, Code: codeNotPermitted, Err: err}
 	}
 	defer sending.End() //nolint:contextcheck // a lock is let go of whatever the context
-	if done, result := w.voidGivenUp(ctx, order); !done {
+	if done, result := w.voidSupersededKeys(ctx, order); !done {
 		return result
 	}
-	i := instruction(order)
+	i := toInstruction(order)
 	i.ExpiresAt = expires
-	if i.Expired(w.clock()) {
+	if i.Expired(w.readClock()) {
 		return rail.Result{Outcome: rail.NotSent, Code: rail.CodeExpired}
 	}
 	result := w.rail.Send(ctx, i)
-	w.gate.observe(result)
+	w.gate.recordResult(result)
 	return result
 }
 
-// voidGivenUp has the rail void the earlier keys of the debt, where it can, before the
+// voidSupersededKeys has the rail void the earlier keys of the debt, where it can, before the
 // next one is used. It is done when nothing of them can be paid any more.
-func (w *releasePayout) voidGivenUp(ctx context.Context, order *model.Release) (done bool, result rail.Result) {
-	if !w.rail.Capabilities().Voids {
+func (w *releasePayout) voidSupersededKeys(ctx context.Context, order *model.Release) (done bool, result rail.Result) {
+	if !w.rail.Capabilities().CanVoid {
 		return true, rail.Result{}
 	}
-	for _, key := range order.GivenUp {
+	for _, key := range order.SupersededKeys {
 		said := w.rail.Void(ctx, key)
 		switch said.Outcome { //nolint:exhaustive // the others leave the key as it is
 		case rail.Refused:
@@ -205,7 +205,7 @@ func (w *releasePayout) voidGivenUp(ctx context.Context, order *model.Release) (
 				return false, rail.Result{Outcome: rail.NotSent, Code: codeNotVoided, Err: err}
 			}
 		case rail.Accepted:
-			return false, w.recordPaid(ctx, order, key, said)
+			return false, w.recordPaidSuperseded(ctx, order, key, said)
 		default:
 			return false, rail.Result{Outcome: rail.NotSent, Code: codeNotVoided, Err: said.Err}
 		}
@@ -213,11 +213,11 @@ func (w *releasePayout) voidGivenUp(ctx context.Context, order *model.Release) (
 	return true, rail.Result{}
 }
 
-// recordPaid records that a key which was given up has paid, which blocks the order. Where
+// recordPaidSuperseded records that a key which was given up has paid, which blocks the order. Where
 // the earlier order cannot be read any more, its account was erased: then the bank's word
 // is recorded against the one that would be sent.
-func (w *releasePayout) recordPaid(ctx context.Context, order *model.Release, key string, said rail.Result) rail.Result {
-	sent, err := w.service.Sent(ctx, IdentityOf(w.rail), []string{key})
+func (w *releasePayout) recordPaidSuperseded(ctx context.Context, order *model.Release, key string, said rail.Result) rail.Result {
+	sent, err := w.service.SentOrders(ctx, IdentityOf(w.rail), []string{key})
 	earlier := sent[key]
 	if earlier == nil {
 		unread := *order
@@ -225,63 +225,63 @@ func (w *releasePayout) recordPaid(ctx context.Context, order *model.Release, ke
 		earlier = &unread
 	}
 	if err == nil {
-		_, err = record(ctx, w.service, w.log, w.rail, earlier, answer(said, instruction(earlier)))
+		_, err = recordAnswer(ctx, w.service, w.log, w.rail, earlier, toRailAnswer(said, toInstruction(earlier)))
 	}
 	return rail.Result{Outcome: rail.NotSent, Code: codeEarlierKeyPaid, Err: err}
 }
 
-// heard counts a rail's answer and says what it means for the order.
-func heard(ctx context.Context, log *slog.Logger, from rail.Rail, order *model.Release, result rail.Result) model.RailAnswer {
-	said := answer(result, instruction(order))
+// observeResult counts a rail's answer and says what it means for the order.
+func observeResult(ctx context.Context, log *slog.Logger, from rail.Rail, order *model.Release, result rail.Result) model.RailAnswer {
+	said := toRailAnswer(result, toInstruction(order))
 	callCount.WithLabelValues(from.Name(), string(said.Outcome)).Inc()
 	if window := from.Capabilities().KeyWindow; window > 0 {
-		said.KeyLeft = max(0, window-keyMargin-order.Age)
+		said.KeyValidFor = max(0, window-keyMargin-order.KeyAge)
 	}
 	words := map[bool]string{true: "rail not reached", false: "rail in doubt"}
 	if result.Err != nil {
-		log.WarnContext(ctx, words[said.Outcome == model.OutcomeNotSent], "order", instruction(order), "attempt", order.Attempt, "code", result.Code, "error", result.Err)
+		log.WarnContext(ctx, words[said.Outcome == model.OutcomeNotSent], "order", toInstruction(order), "attempt", order.Attempt, "code", result.Code, "error", result.Err)
 	}
 	return said
 }
 
-// settle asks what became of an order in doubt, unless another rail has it: only that
+// resolveInDoubt asks what became of an order in doubt, unless another rail has it: only that
 // one's report, or an operator, tells then. «Not found» is a refusal where a report said
 // so before. Otherwise the order goes out again under the same key, which pays once at
 // most as long as the rail remembers keys. A rail that cannot be asked is waited for.
-func (w *releasePayout) settle(ctx context.Context, order *model.Release, expires time.Time) rail.Result {
+func (w *releasePayout) resolveInDoubt(ctx context.Context, order *model.Release, expires time.Time) rail.Result {
 	able := w.rail.Capabilities()
-	switch askable := order.Elsewhere == nil && able.Inquirable; {
+	switch askable := order.OtherRail == nil && able.Inquirable; {
 	case !askable && order.RefusalReported:
 		return refusedByReport
-	case order.Elsewhere != nil:
-		return rail.Doubt(codeOtherRail, errOtherRail)
+	case order.OtherRail != nil:
+		return rail.InDoubt(codeOtherRail, errOtherRail)
 	case !askable:
-		return rail.Result{Outcome: rail.Unknown, Code: codeCannotAsk}
+		return rail.Result{Outcome: rail.Unknown, Code: codeNotInquirable}
 	}
 	result := w.rail.Inquire(ctx, order.Key)
-	w.gate.observe(result)
+	w.gate.recordResult(result)
 	switch {
 	case result.Outcome != rail.NotFound:
 		return result
 	case order.RefusalReported:
 		return refusedByReport
-	case order.AskOnly:
+	case order.InquireOnly:
 		return rail.Result{Outcome: rail.NotFound, Code: codeStopped}
-	case able.Forgets(order.Age, keyMargin):
+	case able.MayForgetKey(order.KeyAge, keyMargin):
 		return rail.Result{Outcome: rail.NotFound, Code: codeKeyForgotten}
 	default:
-		return w.send(ctx, order, expires)
+		return w.sendOrder(ctx, order, expires)
 	}
 }
 
-func instruction(order *model.Release) rail.Instruction {
+func toInstruction(order *model.Release) rail.Instruction {
 	return rail.Instruction{
 		Key: order.Key, PayoutID: order.PayoutID, Amount: order.Amount,
 		Payee: rail.Payee{Beneficiary: order.Beneficiary, Number: order.Number},
 	}
 }
 
-func answer(result rail.Result, instruction rail.Instruction) model.RailAnswer {
+func toRailAnswer(result rail.Result, instruction rail.Instruction) model.RailAnswer {
 	said := model.RailAnswer{Outcome: model.OutcomeUnknown, Code: result.Code, Reference: result.Reference}
 	switch result.Outcome {
 	case rail.Accepted:

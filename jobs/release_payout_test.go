@@ -16,14 +16,14 @@ import (
 	"parapet/model/wire"
 )
 
-// promise is where a payout gets by itself for each behaviour of an account.
-type promise struct {
+// behaviourCase is where a payout gets by itself for each behaviour of an account.
+type behaviourCase struct {
 	status  string
 	reason  string // why it is blocked
 	refused int    // lines in the rail's books that pay nobody
 }
 
-var promises = map[rail.Behaviour]promise{
+var behaviourCases = map[rail.Behaviour]behaviourCase{
 	rail.Accept:             {status: "released"},
 	rail.Slow:               {status: "released"},
 	rail.RejectAtSend:       {status: "blocked", reason: "rail_rejected", refused: 1},
@@ -31,47 +31,47 @@ var promises = map[rail.Behaviour]promise{
 	rail.TimeOutAfterPaying: {status: "reconciling"},
 }
 
-// TestEveryMagicNumberPaysOnce lets every test number be paid in its own claim,
+// TestEveryTestNumberPaysOnce lets every test number be paid in its own claim,
 // cures what got stuck, and then reads the rail's own books.
-func TestEveryMagicNumberPaysOnce(t *testing.T) {
+func TestEveryTestNumberPaysOnce(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	s := newFixture(t)
 	claims := make(map[string]rail.TestNumber)
 	policies := make(map[rail.TestNumber]*wire.Policy)
 	for _, test := range rail.TestNumbers() {
-		policies[test] = s.Cover("quake-circle", nil)
+		policies[test] = s.QuoteAndBind("quake-circle", nil)
 	}
 	s.Observe(modeltest.Quake("us1000chhc", s.Now(), epicentre, "6.4"))
-	s.start()
-	s.rest()
+	s.startWorkers()
+	s.waitUntilIdle()
 	for test, policy := range policies {
 		claim := s.OnlyClaim(policy).ID
 		claims[claim] = test
-		in := modeltest.IBAN(claim)
+		in := modeltest.IBANMethod(claim)
 		in.Number = number(test)
-		s.Record(in)
+		s.RecordPayoutMethod(in)
 	}
 
 	for claim, test := range claims {
-		want := promises[test.Behaviour]
-		s.eventually(func() bool {
-			p := s.payout(claim)
+		want := behaviourCases[test.Behaviour]
+		s.requireEventually(func() bool {
+			p := s.onlyPayout(claim)
 			return p.Status == want.status && (want.reason == "" || *p.BlockedReason == want.reason)
 		}, test.Number+" becomes "+want.status+" "+want.reason)
-		require.Equal(t, want.refused, s.transfers(s.payout(claim).ID, rail.Refused))
+		require.Equal(t, want.refused, s.countTransfers(s.onlyPayout(claim).ID, rail.Refused))
 		if want.status == "blocked" {
-			require.Zero(t, s.transfers(s.payout(claim).ID, rail.Accepted))
-			s.Record(modeltest.IBAN(claim))
+			require.Zero(t, s.countTransfers(s.onlyPayout(claim).ID, rail.Accepted))
+			s.RecordPayoutMethod(modeltest.IBANMethod(claim))
 		}
 	}
-	s.hurry(time.Minute)
+	s.advanceJobs(time.Minute)
 
 	for claim, test := range claims {
-		payout := s.becomes(claim, "released")
-		s.settled(payout, promises[test.Behaviour])
+		payout := s.waitForPayoutStatus(claim, "released")
+		s.settled(payout, behaviourCases[test.Behaviour])
 		require.Equal(t, test.Behaviour == rail.TimeOutAfterPaying || test.Behaviour == rail.RejectAtSend, payout.Attempts == 2, test.Number)
 	}
-	s.rest()
+	s.waitUntilIdle()
 	require.NotContains(t, s.log.String(), "Lin Mei-hua")
 	require.NotContains(t, s.log.String(), "DE89370400440532013000")
 	require.NotContains(t, s.log.String(), "DE84370400440000000003", "also of an account in doubt")
@@ -81,11 +81,11 @@ func TestEveryMagicNumberPaysOnce(t *testing.T) {
 
 // settled holds a released payout against the rail's books: one transfer, under
 // the key that grew with each refusal and not with doubt.
-func (s *shop) settled(payout wire.Payout, p promise) {
+func (s *fixture) settled(payout wire.Payout, p behaviourCase) {
 	s.t.Helper()
-	require.Equal(s.t, 1, s.transfers(payout.ID, rail.Accepted))
-	require.Equal(s.t, p.refused, s.transfers(payout.ID, rail.Refused))
-	entry, found, err := NewLedger(s.pool).Find(s.t.Context(), s.RailKey(payout.ID, p.refused+1))
+	require.Equal(s.t, 1, s.countTransfers(payout.ID, rail.Accepted))
+	require.Equal(s.t, p.refused, s.countTransfers(payout.ID, rail.Refused))
+	entry, found, err := NewSimulatorStore(s.pool).Find(s.t.Context(), s.RailKey(payout.ID, p.refused+1))
 	require.NoError(s.t, err)
 	require.True(s.t, found)
 	require.Equal(s.t, rail.Accepted, entry.Outcome)
@@ -98,62 +98,62 @@ func (s *shop) settled(payout wire.Payout, p promise) {
 
 func TestManyWorkersOnOnePayoutCallTheRailOnce(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	claim, job := s.owed(numberFor(rail.Accept))
+	s := newFixture(t)
+	claim, job := s.createPendingPayout(numberFor(rail.Accept))
 	ended := make([]error, 8)
 	var all sync.WaitGroup
 	for i := range ended {
-		all.Go(func() { ended[i] = s.release(job) })
+		all.Go(func() { ended[i] = s.runRelease(job) })
 	}
 	all.Wait()
 	for _, err := range ended {
 		var snooze *rivertype.JobSnoozeError
 		require.True(t, err == nil || errors.As(err, &snooze), "%v", err)
 	}
-	payout := s.payout(claim)
+	payout := s.onlyPayout(claim)
 	require.Equal(t, "released", payout.Status)
 	require.Equal(t, 1, payout.Attempts)
-	require.Equal(t, 1, s.count("payout_attempts"))
-	s.settled(payout, promise{})
+	require.Equal(t, 1, s.countRows("payout_attempts"))
+	s.settled(payout, behaviourCase{})
 }
 
 // A second worker comes while the first one's call is under way.
 func TestASecondWorkerWaitsForTheFirstOnesCall(t *testing.T) {
 	t.Parallel()
 	called, answer := make(chan struct{}), make(chan struct{})
-	s := openWith(t, func(ctx context.Context, _ time.Duration) error {
+	s := newFixtureWith(t, func(ctx context.Context, _ time.Duration) error {
 		close(called)
 		<-answer
 		return ctx.Err()
 	})
-	claim, job := s.owed(numberFor(rail.Slow))
+	claim, job := s.createPendingPayout(numberFor(rail.Slow))
 	first := make(chan error, 1)
-	go func() { first <- s.release(job) }()
+	go func() { first <- s.runRelease(job) }()
 	<-called
 	var snooze *rivertype.JobSnoozeError
-	require.ErrorAs(t, s.release(job), &snooze)
+	require.ErrorAs(t, s.runRelease(job), &snooze)
 	require.Greater(t, snooze.Duration, railTimeout, "until the first one's call must have ended")
 	close(answer)
 	require.NoError(t, <-first)
-	require.NoError(t, s.release(job), "nothing is left to do")
-	require.Equal(t, 1, s.payout(claim).Attempts)
-	s.settled(s.payout(claim), promise{})
+	require.NoError(t, s.runRelease(job), "nothing is left to do")
+	require.Equal(t, 1, s.onlyPayout(claim).Attempts)
+	s.settled(s.onlyPayout(claim), behaviourCase{})
 }
 
-// TestADeadWorkerLeavesDoubt ends a worker between its intent and the record of
+// TestDeadWorkerLeavesPayoutInDoubt ends a worker between its intent and the record of
 // the outcome, before or after the rail heard of it: it is asked first, and the
 // payout goes out once.
-func TestADeadWorkerLeavesDoubt(t *testing.T) {
+func TestDeadWorkerLeavesPayoutInDoubt(t *testing.T) {
 	t.Parallel()
 	for name, sent := range map[string]bool{"before the call": false, "after the call": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := open(t)
-			claim, job := s.owed(numberFor(rail.Accept))
+			s := newFixture(t)
+			claim, job := s.createPendingPayout(numberFor(rail.Accept))
 			order, wait, err := s.Service.BeginRelease(t.Context(), IdentityOf(s.rail), job.Partner, job.ID)
 			require.NoError(t, err)
 			require.Zero(t, wait)
-			require.False(t, order.Doubt)
+			require.False(t, order.InDoubt)
 			if sent {
 				require.Equal(t, rail.Accepted, s.rail.Send(t.Context(), rail.Instruction{
 					Key: order.Key, PayoutID: order.PayoutID, Amount: order.Amount,
@@ -161,33 +161,33 @@ func TestADeadWorkerLeavesDoubt(t *testing.T) {
 				}).Outcome)
 			}
 			var snooze *rivertype.JobSnoozeError
-			require.ErrorAs(t, s.release(job), &snooze, "nobody takes over before the lease ends")
-			s.After(time.Minute)
-			s.start()
-			payout := s.becomes(claim, "released")
+			require.ErrorAs(t, s.runRelease(job), &snooze, "nobody takes over before the lease ends")
+			s.AdvanceClock(time.Minute)
+			s.startWorkers()
+			payout := s.waitForPayoutStatus(claim, "released")
 			require.Equal(t, 2, payout.Attempts)
-			s.settled(payout, promise{})
-			require.Equal(t, 2, s.count("payout_attempts where key = $1", order.Key))
+			s.settled(payout, behaviourCase{})
+			require.Equal(t, 2, s.countRows("payout_attempts where key = $1", order.Key))
 
 			// The dead worker was only slow: its word changes nothing any more.
 			_, err = s.Service.EndRelease(t.Context(), s.rail.Name(), order, model.RailAnswer{Outcome: model.OutcomeUnknown})
 			require.NoError(t, err)
-			require.Equal(t, "released", s.payout(claim).Status)
+			require.Equal(t, "released", s.onlyPayout(claim).Status)
 		})
 	}
 }
 
-// TestTheSweepRevivesWhatLostItsJob deletes the alarm; the due time is the truth.
-func TestTheSweepRevivesWhatLostItsJob(t *testing.T) {
+// TestSweepReenqueuesLostJobs deletes the alarm; the due time is the truth.
+func TestSweepReenqueuesLostJobs(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	s := newFixture(t)
 	quote := s.Quote("quake-circle", nil)
-	claim, _ := s.owed(numberFor(rail.Accept))
-	s.exec("delete from river.river_job")
-	s.After(25 * time.Hour)
-	s.start()
-	s.settled(s.becomes(claim, "released"), promise{})
-	s.eventually(func() bool {
+	claim, _ := s.createPendingPayout(numberFor(rail.Accept))
+	s.execSQL("delete from river.river_job")
+	s.AdvanceClock(25 * time.Hour)
+	s.startWorkers()
+	s.settled(s.waitForPayoutStatus(claim, "released"), behaviourCase{})
+	s.requireEventually(func() bool {
 		read, err := s.Service.GetQuote(t.Context(), s.Acme, quote.ID)
 		return err == nil && read.Status == "expired"
 	}, "the quote expires after its validity")
@@ -195,11 +195,11 @@ func TestTheSweepRevivesWhatLostItsJob(t *testing.T) {
 
 // What the rail said becomes the domain's word; only what it confirms to the
 // cent and the account counts as paid.
-func TestAnswerKeepsDoubtApartFromRefusal(t *testing.T) {
+func TestUnknownOutcomeIsNotRefusal(t *testing.T) {
 	t.Parallel()
 	order := rail.Instruction{Key: "pay_1.1", PayoutID: "pay_1", Payee: rail.Payee{Number: numberFor(rail.Accept)}}
 	order.Amount.Amount, order.Amount.Currency = 2_000_000, "USD"
-	paid := rail.NewSimulator(rail.NewMemory()).Send(t.Context(), order)
+	paid := rail.NewSimulator(rail.NewMemoryStore()).Send(t.Context(), order)
 	less := paid
 	less.Paid.Amount--
 	for _, test := range []struct {
@@ -215,7 +215,7 @@ func TestAnswerKeepsDoubtApartFromRefusal(t *testing.T) {
 		{rail.Result{Outcome: "news"}, model.OutcomeUnknown},
 		{rail.Result{}, model.OutcomeUnknown},
 	} {
-		require.Equal(t, test.want, answer(test.said, order).Outcome, "%+v", test.said)
+		require.Equal(t, test.want, toRailAnswer(test.said, order).Outcome, "%+v", test.said)
 	}
 }
 
@@ -224,8 +224,8 @@ func TestAnswerKeepsDoubtApartFromRefusal(t *testing.T) {
 // late word is about the old key alone, or the money on its way would be sent again.
 func TestAnOldRefusalDoesNotTouchANewKey(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	claim, job := s.owed(numberFor(rail.RejectAtSend))
+	s := newFixture(t)
+	claim, job := s.createPendingPayout(numberFor(rail.RejectAtSend))
 	begin := func() *model.Release {
 		order, _, err := s.Service.BeginRelease(t.Context(), IdentityOf(s.rail), job.Partner, job.ID)
 		require.NoError(t, err)
@@ -233,19 +233,19 @@ func TestAnOldRefusalDoesNotTouchANewKey(t *testing.T) {
 		return order
 	}
 	slow := begin()
-	s.After(time.Minute)
-	require.NoError(t, s.release(job))
-	require.Equal(t, "rail_rejected", *s.payout(claim).BlockedReason)
-	method := s.Record(modeltest.IBAN(claim))
+	s.AdvanceClock(time.Minute)
+	require.NoError(t, s.runRelease(job))
+	require.Equal(t, "rail_rejected", *s.onlyPayout(claim).BlockedReason)
+	method := s.RecordPayoutMethod(modeltest.IBANMethod(claim))
 	require.NoError(t, s.Service.RecordVerification(t.Context(), "acme", method.ID, s.rail.Name(), rail.CodeFound, true))
 	require.Equal(t, s.RailKey(slow.PayoutID, 2), begin().Key)
 
 	for _, outcome := range []model.Outcome{model.OutcomeRefused, model.OutcomeUnknown} {
 		_, err := s.Service.EndRelease(t.Context(), s.rail.Name(), slow, model.RailAnswer{Outcome: outcome, Code: rail.CodeRejected})
 		require.NoError(t, err)
-		require.Equal(t, "releasing", s.payout(claim).Status, outcome)
+		require.Equal(t, "releasing", s.onlyPayout(claim).Status, outcome)
 	}
-	s.After(time.Minute)
-	require.NoError(t, s.release(job))
-	s.settled(s.payout(claim), promise{refused: 1})
+	s.AdvanceClock(time.Minute)
+	require.NoError(t, s.runRelease(job))
+	s.settled(s.onlyPayout(claim), behaviourCase{refused: 1})
 }

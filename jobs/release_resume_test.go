@@ -10,7 +10,7 @@ import (
 )
 
 // resumption is the last run that resumes releases.
-func (s *shop) resumption() model.ReleaseResumption {
+func (s *fixture) resumption() model.ReleaseResumption {
 	s.t.Helper()
 	runs, err := s.Service.ReleaseResumptions(s.t.Context(), s.Operator, 1)
 	require.NoError(s.t, err)
@@ -23,47 +23,47 @@ func (s *shop) resumption() model.ReleaseResumption {
 // between leaves the rest waiting.
 func TestResumptionGoesOnWhereItFailed(t *testing.T) {
 	t.Parallel()
-	s := openWith(t, atOnce, modeltest.Unchecked())
-	fleet := s.fleetOf(205, 1)
+	s := newFixtureWith(t, noWait, modeltest.WithoutChecks())
+	fleet := s.createPendingPayoutsOf(205, 1)
 	stop := model.StopRequest{Reason: "The bank called."}
 	_, err := s.Service.StopReleases(t.Context(), s.Operator, stop)
 	require.NoError(t, err)
-	s.exec("update payouts set next_attempt_at = null")
+	s.execSQL("update payouts set next_attempt_at = null")
 	resume := func() model.ReleaseResumption {
 		resumed, err := s.Service.ResumeReleases(t.Context(), s.Operator, model.ResumeRequest{Reason: "All is well."})
 		require.NoError(t, err)
 		return *resumed.Resumption
 	}
 	require.Equal(t, len(fleet), resume().Total)
-	require.Equal(t, 1, s.count("river.river_job where kind = 'sweep' and args ->> 'work' = 'stopped_payouts'"), "its job")
-	s.exec("create function fail() returns trigger language plpgsql as 'begin raise exception ''no such batch''; end'")
-	s.exec("create trigger fail before update on payouts for each row when (new.id = '" + s.lastPayout("acme") + "') execute function fail()")
+	require.Equal(t, 1, s.countRows("river.river_job where kind = 'sweep' and args ->> 'work' = 'stopped_payouts'"), "its job")
+	s.execSQL("create function fail() returns trigger language plpgsql as 'begin raise exception ''no such batch''; end'")
+	s.execSQL("create trigger fail before update on payouts for each row when (new.id = '" + s.lastPayout("acme") + "') execute function fail()")
 	require.ErrorContains(t, s.Service.SweepDue(t.Context(), "stopped_payouts"), "no such batch")
 	run := s.resumption()
 	require.Equal(t, "resuming", run.State)
 	require.Equal(t, 200, run.Done)
-	require.Equal(t, run.Done, s.count("payouts where next_attempt_at is not null"))
-	require.Equal(t, 1, s.count("payouts where next_attempt_at is not null and partner = 'globex'"), "the other partner's is among the first")
+	require.Equal(t, run.Done, s.countRows("payouts where next_attempt_at is not null"))
+	require.Equal(t, 1, s.countRows("payouts where next_attempt_at is not null and partner = 'globex'"), "the other partner's is among the first")
 
 	_, err = s.Service.StopReleases(t.Context(), s.Operator, stop)
 	require.NoError(t, err)
-	s.exec("drop trigger fail on payouts")
+	s.execSQL("drop trigger fail on payouts")
 	require.NoError(t, s.Service.SweepDue(t.Context(), "stopped_payouts"))
 	require.Equal(t, "stopped", s.resumption().State)
 	require.Equal(t, 200, s.resumption().Done)
-	require.Equal(t, 6, s.count("payouts where next_attempt_at is null"), "the rest waits")
+	require.Equal(t, 6, s.countRows("payouts where next_attempt_at is null"), "the rest waits")
 
 	require.Equal(t, 6, resume().Total)
 	require.NoError(t, s.Service.SweepDue(t.Context(), "stopped_payouts"))
 	run = s.resumption()
 	require.Equal(t, "completed", run.State)
 	require.Equal(t, 6, run.Done)
-	require.Equal(t, len(fleet), s.count("payouts where next_attempt_at is not null"))
-	require.Equal(t, len(fleet), s.count("events where type = 'payout.updated'"), "each was told once")
+	require.Equal(t, len(fleet), s.countRows("payouts where next_attempt_at is not null"))
+	require.Equal(t, len(fleet), s.countRows("events where type = 'payout.updated'"), "each was told once")
 }
 
 // lastPayout is the last payout of a partner, as the database names it.
-func (s *shop) lastPayout(partner string) (id string) {
+func (s *fixture) lastPayout(partner string) (id string) {
 	s.t.Helper()
 	require.NoError(s.t, s.pool.QueryRow(s.t.Context(), "select id::text from payouts where partner = $1 order by id desc limit 1", partner).Scan(&id))
 	return id

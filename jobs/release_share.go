@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// advanceEvery is how often a process that releases payouts moves payouts of other
+// advanceInterval is how often a process that releases payouts moves payouts of other
 // partners ahead.
-const advanceEvery = 250 * time.Millisecond
+const advanceInterval = 250 * time.Millisecond
 
 // advanceOthers moves payouts of other partners ahead, unless this process has just done
 // so. Its failure keeps no payout from being released.
 func (w *releasePayout) advanceOthers(ctx context.Context, partner string) {
-	now, last := w.clock().UnixNano(), w.advancedAt.Load()
-	if now-last < int64(advanceEvery) || !w.advancedAt.CompareAndSwap(last, now) {
+	now, last := w.readClock().UnixNano(), w.advancedAt.Load()
+	if now-last < int64(advanceInterval) || !w.advancedAt.CompareAndSwap(last, now) {
 		return
 	}
 	if _, err := w.service.AdvanceOtherPartners(ctx, partner); err != nil {

@@ -19,7 +19,7 @@ import (
 func inserted(fleet []model.ReleasePayout) []river.InsertManyParams {
 	params := make([]river.InsertManyParams, len(fleet))
 	for i, job := range fleet {
-		params[i] = river.InsertManyParams{Args: job, InsertOpts: options(job.Kind())}
+		params[i] = river.InsertManyParams{Args: job, InsertOpts: optionsOf(job.Kind())}
 	}
 	return params
 }
@@ -41,13 +41,13 @@ func (o *sendOrder) note(id string) {
 // partner's payout stands ahead, so that nothing depends on how fast anything is.
 func TestFirstPayoutOfAnotherPartnerGoesAheadOfABacklog(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	fleet := s.fleetOf(60, 1)
+	s := newFixture(t)
+	fleet := s.createPendingPayoutsOf(60, 1)
 	last := fleet[len(fleet)-1]
 	require.Equal(t, "globex", last.Partner)
 	advanced := make(chan struct{})
 	var order sendOrder
-	work := s.queue(&acting{Rail: s.rail, send: func(ctx context.Context, i rail.Instruction) rail.Result {
+	work := s.queue(&wrappedRail{Rail: s.rail, send: func(ctx context.Context, i rail.Instruction) rail.Result {
 		order.note(i.PayoutID)
 		select {
 		case <-advanced:
@@ -57,10 +57,10 @@ func TestFirstPayoutOfAnotherPartnerGoesAheadOfABacklog(t *testing.T) {
 	}})
 	worked := make(chan time.Duration, 1)
 	go func() { worked <- work(inserted(fleet)) }()
-	s.eventually(func() bool { return s.count("river.river_job where priority = $1", priorityAhead) > 0 }, "the other partner's stands ahead")
+	s.requireEventually(func() bool { return s.countRows("river.river_job where priority = $1", priorityHigh) > 0 }, "the other partner's stands ahead")
 	close(advanced)
 	<-worked
-	s.eventually(func() bool { return s.count("payouts where status = 'released'") == len(fleet) }, "all are released")
+	s.requireEventually(func() bool { return s.countRows("payouts where status = 'released'") == len(fleet) }, "all are released")
 	workers := queues[queuePayouts].MaxWorkers
 	require.LessOrEqual(t, slices.Index(order.ids, last.ID), 2*workers, "only what workers had already is sent before it")
 	require.Len(t, order.ids, len(fleet), "none twice")
@@ -83,25 +83,25 @@ func BenchmarkFairShare(b *testing.B) {
 
 // lastBecomesDue holds the payout of globex back. What it returns makes it due and waits
 // until it is released.
-func (s *shop) lastBecomesDue(ask func()) (release func() time.Duration) {
-	s.exec("update payouts set next_attempt_at = next_attempt_at + interval '1 year' where partner = 'globex'")
-	s.exec("vacuum analyze")
+func (s *fixture) lastBecomesDue(ask func()) (release func() time.Duration) {
+	s.execSQL("update payouts set next_attempt_at = next_attempt_at + interval '1 year' where partner = 'globex'")
+	s.execSQL("vacuum analyze")
 	return func() time.Duration {
-		s.eventually(func() bool { return s.count("payouts where status = 'released'") > 100 }, "payouts go out")
+		s.requireEventually(func() bool { return s.countRows("payouts where status = 'released'") > 100 }, "payouts go out")
 		began := time.Now()
-		s.exec("update payouts set next_attempt_at = business_now() where partner = 'globex'")
+		s.execSQL("update payouts set next_attempt_at = business_now() where partner = 'globex'")
 		ask()
-		s.eventually(func() bool { return s.count("payouts where partner = 'globex' and status = 'released'") == 1 }, "the other partner's is released")
+		s.requireEventually(func() bool { return s.countRows("payouts where partner = 'globex' and status = 'released'") == 1 }, "the other partner's is released")
 		took := time.Since(began)
-		require.Positive(s.t, s.count("payouts where status = 'pending'"), "while others wait")
+		require.Positive(s.t, s.countRows("payouts where status = 'pending'"), "while others wait")
 		return took
 	}
 }
 
 func fairShareOfJobs(b *testing.B, backlog int) (first, all time.Duration) {
 	b.Helper()
-	s := openWith(b, atOnce, modeltest.Unchecked())
-	fleet := inserted(s.fleetOf(backlog, 1))
+	s := newFixtureWith(b, noWait, modeltest.WithoutChecks())
+	fleet := inserted(s.createPendingPayoutsOf(backlog, 1))
 	work := s.queue(s.rail)
 	release := s.lastBecomesDue(func() { go work(fleet[backlog:]) })
 	done := make(chan time.Duration)
@@ -112,15 +112,15 @@ func fairShareOfJobs(b *testing.B, backlog int) (first, all time.Duration) {
 
 func fairShareOfSlices(b *testing.B, backlog int) (first, all time.Duration) {
 	b.Helper()
-	s := openWith(b, atOnce, modeltest.Unchecked())
-	s.serve(true)
-	s.fleetOf(backlog, 1)
-	files, _ := s.files()
+	s := newFixtureWith(b, noWait, modeltest.WithoutChecks())
+	s.resetService(true)
+	s.createPendingPayoutsOf(backlog, 1)
+	files, _ := s.writtenFiles()
 	work := s.queue(files)
 	release := s.lastBecomesDue(func() {})
 	done := make(chan time.Duration)
 	go func() {
-		done <- work(slices.Repeat([]river.InsertManyParams{{Args: model.ReleaseSlice{}, InsertOpts: options(model.ReleaseSlice{}.Kind())}}, queues[queueSlices].MaxWorkers))
+		done <- work(slices.Repeat([]river.InsertManyParams{{Args: model.ReleaseBatch{}, InsertOpts: optionsOf(model.ReleaseBatch{}.Kind())}}, queues[queueBatches].MaxWorkers))
 	}()
 	first = release()
 	return first, <-done

@@ -11,31 +11,31 @@ import (
 	"github.com/riverqueue/river"
 )
 
-// A worker process records every presenceEvery that it is alive. One that has not for
+// A worker process records every presenceInterval that it is alive. One that has not for
 // workerSilentAfter, and still has not for workerDeadAfter more, is dead: the second
 // wait lets live processes write first when the database was away from all of them.
 // Together they are far below rescueAfter, which alone would bring a dead worker's jobs
 // back after two minutes.
 const (
-	presenceEvery     = 3 * time.Second
+	presenceInterval  = 3 * time.Second
 	workerSilentAfter = 12 * time.Second
 	workerDeadAfter   = 8 * time.Second
-	rescueEvery       = 5 * time.Second
+	rescueInterval    = 5 * time.Second
 )
 
-// presence says that a process works jobs.
-type presence struct {
+// workerPresence says that a process works jobs.
+type workerPresence struct {
 	pool *pgxpool.Pool
 	name string // of the River client, as jobs record who attempted them
 }
 
-// record writes that the process is alive.
-func (p *presence) record(ctx context.Context) (time.Duration, error) {
+// recordPresence writes that the process is alive.
+func (p *workerPresence) recordPresence(ctx context.Context) (time.Duration, error) {
 	_, err := p.pool.Exec(ctx, "insert into job_workers (name, seen_at) values ($1, clock_timestamp()) on conflict (name) do update set seen_at = excluded.seen_at, silent_since = null", p.name)
 	if err != nil {
 		return 0, fmt.Errorf("record presence: %w", err)
 	}
-	return presenceEvery, nil
+	return presenceInterval, nil
 }
 
 // RescueJobs makes jobs available again whose worker is dead.
@@ -58,7 +58,7 @@ func (w *rescueJobs) Work(ctx context.Context, _ *river.Job[RescueJobs]) error {
 	rows, err := w.pool.Query(ctx, `with silent as (
 			update job_workers set silent_since = coalesce(silent_since, clock_timestamp()) where seen_at < clock_timestamp() - $1::interval returning name, silent_since),
 		dead as (select name from silent where silent_since < clock_timestamp() - $2::interval)
-		update `+table+` set state = 'available', scheduled_at = clock_timestamp(), max_attempts = greatest(max_attempts, attempt + 1),
+		update `+jobTable+` set state = 'available', scheduled_at = clock_timestamp(), max_attempts = greatest(max_attempts, attempt + 1),
 			errors = array_append(errors, jsonb_build_object('at', clock_timestamp(), 'attempt', attempt, 'error', 'its worker died', 'trace', ''))
 		where state = 'running' and (attempt < max_attempts or coalesce(cardinality(errors), 0) = 0)
 			and attempted_by[array_upper(attempted_by, 1)] in (select name from dead)

@@ -7,31 +7,31 @@ import (
 	"riverqueue.com/riverui"
 )
 
-// consolePolicy lets River's page run what it brings along and talk to this server.
-const consolePolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; font-src 'self'; img-src 'self' data:; " +
+// riverUISecurityPolicy lets River's page run what it brings along and talk to this server.
+const riverUISecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; font-src 'self'; img-src 'self' data:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Console is River's own page of the job queue.
-type Console struct {
+// RiverUI is River's own page of the job queue.
+type RiverUI struct {
 	*riverui.Handler
 }
 
-// NewConsole makes the console for an address. Whoever reaches it may retry, cancel
+// NewRiverUI makes the console for an address. Whoever reaches it may retry, cancel
 // and delete every job and pause every queue, so it belongs behind a sign-in of
 // operators. What is done there cannot lose or repeat a payment: jobs only carry
 // ids, and what is due stands in tables, from where the sweep asks again. Start it
 // before it is served.
-func (q *Queue) NewConsole(address string, log *slog.Logger) (*Console, error) {
+func (q *Queue) NewRiverUI(address string, log *slog.Logger) (*RiverUI, error) {
 	handler, err := riverui.NewHandler(&riverui.HandlerOpts{
-		Endpoints: riverui.NewEndpoints(q.client, nil), Logger: slog.New(warnings{log.Handler()}), Prefix: address,
+		Endpoints: riverui.NewEndpoints(q.client, nil), Logger: slog.New(warningHandler{log.Handler()}), Prefix: address,
 	})
-	return &Console{handler}, err
+	return &RiverUI{handler}, err
 }
 
 // ServeHTTP implements http.Handler.
-func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (c *RiverUI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
-	header.Set("Content-Security-Policy", consolePolicy)
+	header.Set("Content-Security-Policy", riverUISecurityPolicy)
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Referrer-Policy", "same-origin")
 	c.Handler.ServeHTTP(w, r)

@@ -16,16 +16,16 @@ import (
 // and its permit. Then the bank refuses one order: the others are written.
 func TestFileThatWasNotPermittedIsNotSealed(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	files, folder := s.files()
-	fleet := s.fleet(3)
-	require.NoError(t, s.slice(files))
+	s := newFixture(t)
+	files, folder := s.writtenFiles()
+	fleet := s.createPendingPayouts(3)
+	require.NoError(t, s.runReleaseBatch(files))
 	stopped := func(context.Context) (context.Context, rail.Permit, error) { return nil, nil, model.ErrReleasesStopped }
-	require.ErrorIs(t, files.WriteDue(t.Context(), stopped), model.ErrReleasesStopped)
-	require.Zero(t, s.count("bank_batches where sealed_digest is not null"))
-	order := s.read(fleet[0])
-	s.report(files, model.ReportLine{Key: s.RailKey(order.ID, 1), Reference: "r", Amount: order.Amount, Status: model.LineRejected, Code: "AC04"})
-	require.NoError(t, s.write(files))
+	require.ErrorIs(t, files.WriteDueFiles(t.Context(), stopped), model.ErrReleasesStopped)
+	require.Zero(t, s.countRows("bank_batches where sealed_digest is not null"))
+	order := s.readPayout(fleet[0])
+	s.applyBankReport(files, model.ReportLine{Key: s.RailKey(order.ID, 1), Reference: "r", Amount: order.Amount, Status: model.LineRejected, Code: "AC04"})
+	require.NoError(t, s.writeDueFiles(files))
 	names := written(t, folder)
 	require.Len(t, names, 1)
 	text, err := os.ReadFile(names[0])
@@ -39,17 +39,17 @@ func TestFileThatWasNotPermittedIsNotSealed(t *testing.T) {
 // have the file, while nothing is sent.
 func TestUnsealedFileIsWrittenWithoutTheOrdersThatChanged(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	files, folder := s.files()
-	fleet := s.fleet(3)
-	require.NoError(t, s.slice(files))
-	good := files.Store
-	files.Store = &dying{Store: good, half: true}
-	require.ErrorIs(t, s.write(files), errHung)
-	files.Store = good
-	order := s.read(fleet[0])
-	s.report(files, model.ReportLine{Key: s.RailKey(order.ID, 1), Reference: "r", Amount: order.Amount, Status: model.LineRejected, Code: "AC04"})
-	require.ErrorIs(t, s.write(files), bankfile.ErrSealed)
+	s := newFixture(t)
+	files, folder := s.writtenFiles()
+	fleet := s.createPendingPayouts(3)
+	require.NoError(t, s.runReleaseBatch(files))
+	good := files.FileStore
+	files.FileStore = &failingStore{FileStore: good, half: true}
+	require.ErrorIs(t, s.writeDueFiles(files), errHung)
+	files.FileStore = good
+	order := s.readPayout(fleet[0])
+	s.applyBankReport(files, model.ReportLine{Key: s.RailKey(order.ID, 1), Reference: "r", Amount: order.Amount, Status: model.LineRejected, Code: "AC04"})
+	require.ErrorIs(t, s.writeDueFiles(files), bankfile.ErrFileSealed)
 	require.Empty(t, written(t, folder))
 
 	var batch string
@@ -62,12 +62,12 @@ func TestUnsealedFileIsWrittenWithoutTheOrdersThatChanged(t *testing.T) {
 	require.NoError(t, err)
 	require.Error(t, unseal(s.Acme, batch))
 	require.Equal(t, model.CodeStateConflict, model.CodeOf(unseal(s.Operator, "PPT-none")))
-	require.Equal(t, 1, s.count("bank_batches where sealed_digest is not null"))
+	require.Equal(t, 1, s.countRows("bank_batches where sealed_digest is not null"))
 	require.NoError(t, unseal(s.Operator, batch))
 	_, err = s.Service.ResumeReleases(t.Context(), s.Operator, model.ResumeRequest{Reason: "The file can be written."})
 	require.NoError(t, err)
 	require.NoError(t, s.Service.SweepDue(t.Context(), "stopped_payouts"), "it ends the stop where the request could not")
-	require.NoError(t, s.write(files))
+	require.NoError(t, s.writeDueFiles(files))
 	names := written(t, folder)
 	require.Len(t, names, 1)
 	text, err := os.ReadFile(names[0])

@@ -13,32 +13,32 @@ import (
 	"parapet/jobs/rail"
 )
 
-// Ledger keeps the simulator rail's books in Postgres, so that a restarted
+// SimulatorStore keeps the simulator rail's books in Postgres, so that a restarted
 // server's simulator remembers whom it paid, as a real rail does.
-type Ledger struct{ pool *pgxpool.Pool }
+type SimulatorStore struct{ pool *pgxpool.Pool }
 
-// NewLedger keeps books in the table simulator_transfers.
-func NewLedger(pool *pgxpool.Pool) *Ledger { return &Ledger{pool} }
+// NewSimulatorStore keeps books in the table simulator_transfers.
+func NewSimulatorStore(pool *pgxpool.Pool) *SimulatorStore { return &SimulatorStore{pool} }
 
 // Record implements rail.Ledger.
-func (l *Ledger) Record(ctx context.Context, entry rail.Entry) (rail.Entry, error) {
+func (s *SimulatorStore) Record(ctx context.Context, entry rail.SimulatedTransfer) (rail.SimulatedTransfer, error) {
 	body, err := json.Marshal(entry)
 	if err != nil {
 		return entry, fmt.Errorf("encode entry: %w", err)
 	}
-	_, err = l.pool.Exec(ctx, "insert into simulator_transfers (key, body) values ($1, $2) on conflict do nothing", entry.Key, string(body))
+	_, err = s.pool.Exec(ctx, "insert into simulator_transfers (key, body) values ($1, $2) on conflict do nothing", entry.Key, string(body))
 	if err != nil {
 		return entry, fmt.Errorf("write entry: %w", err)
 	}
-	first, _, err := l.Find(ctx, entry.Key)
+	first, _, err := s.Find(ctx, entry.Key)
 	return first, err
 }
 
 // Find implements rail.Ledger.
-func (l *Ledger) Find(ctx context.Context, key string) (rail.Entry, bool, error) {
-	var entry rail.Entry
+func (s *SimulatorStore) Find(ctx context.Context, key string) (rail.SimulatedTransfer, bool, error) {
+	var entry rail.SimulatedTransfer
 	var body string
-	err := l.pool.QueryRow(ctx, "select body::text from simulator_transfers where key = $1", key).Scan(&body)
+	err := s.pool.QueryRow(ctx, "select body::text from simulator_transfers where key = $1", key).Scan(&body)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return entry, false, nil
 	}
@@ -51,13 +51,13 @@ func (l *Ledger) Find(ctx context.Context, key string) (rail.Entry, bool, error)
 	return entry, true, nil
 }
 
-// Day implements rail.Ledger.
-func (l *Ledger) Day(ctx context.Context, day time.Time) ([]rail.Entry, error) {
-	rows, err := l.pool.Query(ctx, "select body::text from simulator_transfers where created_at >= $1 and created_at < $2 order by created_at, key", day, day.AddDate(0, 0, 1))
+// ListDay implements rail.Ledger.
+func (s *SimulatorStore) ListDay(ctx context.Context, day time.Time) ([]rail.SimulatedTransfer, error) {
+	rows, err := s.pool.Query(ctx, "select body::text from simulator_transfers where created_at >= $1 and created_at < $2 order by created_at, key", day, day.AddDate(0, 0, 1))
 	if err != nil {
 		return nil, fmt.Errorf("read entries: %w", err)
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (entry rail.Entry, err error) {
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (entry rail.SimulatedTransfer, err error) {
 		var body string
 		if err = row.Scan(&body); err == nil {
 			err = json.Unmarshal([]byte(body), &entry)

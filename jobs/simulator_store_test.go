@@ -12,16 +12,16 @@ import (
 
 func TestTheLedgerRemembersTheFirstEntryOfAKey(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	ledger := NewLedger(s.pool)
+	s := newFixture(t)
+	ledger := NewSimulatorStore(s.pool)
 	_, found, err := ledger.Find(t.Context(), "pay_1.1")
 	require.NoError(t, err)
 	require.False(t, found)
 
-	entries := make([]rail.Entry, 10)
+	entries := make([]rail.SimulatedTransfer, 10)
 	var all sync.WaitGroup
 	for i := range entries {
-		entry := rail.Entry{Key: "pay_1.1", PayoutID: "pay_1", Amount: money.New(int64(i+1), "JPY"), Payee: "iban ····3000", Outcome: rail.Accepted, Reference: "sim_1"}
+		entry := rail.SimulatedTransfer{Key: "pay_1.1", PayoutID: "pay_1", Amount: money.New(int64(i+1), "JPY"), Payee: "iban ····3000", Outcome: rail.Accepted, Reference: "sim_1"}
 		all.Go(func() {
 			kept, err := ledger.Record(t.Context(), entry)
 			if err == nil {
@@ -34,17 +34,17 @@ func TestTheLedgerRemembersTheFirstEntryOfAKey(t *testing.T) {
 	for _, entry := range entries {
 		require.Equal(t, entries[0], entry, "of racing calls one writes and all read the same")
 	}
-	kept, found, err := NewLedger(s.pool).Find(t.Context(), "pay_1.1")
+	kept, found, err := NewSimulatorStore(s.pool).Find(t.Context(), "pay_1.1")
 	require.NoError(t, err)
 	require.True(t, found)
 	require.Equal(t, entries[0], kept, "a restarted rail remembers")
-	require.Equal(t, 1, s.count("simulator_transfers"))
+	require.Equal(t, 1, s.countRows("simulator_transfers"))
 }
 
 func TestALedgerWithoutItsDatabaseIsInDoubt(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	s.exec("alter table simulator_transfers rename to mislaid")
+	s := newFixture(t)
+	s.execSQL("alter table simulator_transfers rename to mislaid")
 	order := rail.Instruction{Key: "pay_1.1", PayoutID: "pay_1", Amount: money.New(1, "USD"), Payee: rail.Payee{Number: numberFor(rail.Accept)}}
 	for _, result := range []rail.Result{s.rail.Send(t.Context(), order), s.rail.Inquire(t.Context(), order.Key)} {
 		require.Equal(t, rail.Unknown, result.Outcome)

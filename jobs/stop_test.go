@@ -35,20 +35,20 @@ func (s *sending) Send(context.Context, rail.Instruction) rail.Result {
 	return rail.Result{Outcome: rail.Accepted}
 }
 
-// WriteDue writes nothing and counts it.
-func (s *sending) WriteDue(context.Context, rail.Permits) error {
+// WriteDueFiles writes nothing and counts it.
+func (s *sending) WriteDue(context.Context, rail.PermitSource) error {
 	s.written++
 	return nil
 }
 
-func TestDuringAStopNothingIsSentAgainAndNoFileIsWritten(t *testing.T) {
+func TestReleaseStopBlocksResendsAndFiles(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	s := newFixture(t)
 	to := &sending{Rail: s.rail}
 	releases := &releasePayout{service: s.Service, rail: to}
-	require.Equal(t, codeStopped, releases.settle(t.Context(), &model.Release{Doubt: true, AskOnly: true}, time.Time{}).Code)
+	require.Equal(t, codeStopped, releases.resolveInDoubt(t.Context(), &model.Release{InDoubt: true, InquireOnly: true}, time.Time{}).Code)
 	require.Zero(t, to.sent)
-	releases.settle(t.Context(), &model.Release{Doubt: true}, time.Time{})
+	releases.resolveInDoubt(t.Context(), &model.Release{InDoubt: true}, time.Time{})
 	require.Equal(t, 1, to.sent)
 
 	files := &writeFiles{service: s.Service, rail: to}
@@ -65,7 +65,7 @@ func TestDuringAStopNothingIsSentAgainAndNoFileIsWritten(t *testing.T) {
 // stopInBackground stops releases; it returns when the stop waits for what is leaving,
 // and fails when it answers instead. What it returns lets the stop look again and waits
 // for its answer.
-func (s *shop) stopInBackground(waits <-chan struct{}) (answered func() *model.ReleasesStopped) {
+func (s *fixture) stopInBackground(waits <-chan struct{}) (answered func() *model.ReleasesStopped) {
 	s.t.Helper()
 	answer := make(chan *model.ReleasesStopped, 1)
 	go func() {
@@ -94,11 +94,11 @@ func (s *shop) stopInBackground(waits <-chan struct{}) (answered func() *model.R
 }
 
 // openStoppable is a shop whose stops say on a channel when they wait.
-func openStoppable(t *testing.T) (*shop, <-chan struct{}) {
+func openStoppable(t *testing.T) (*fixture, <-chan struct{}) {
 	t.Helper()
 	waits := make(chan struct{})
-	s := open(t)
-	s.pause = func(ctx context.Context, _ time.Duration) error {
+	s := newFixture(t)
+	s.sleep = func(ctx context.Context, _ time.Duration) error {
 		select {
 		case waits <- struct{}{}:
 			return nil
@@ -106,59 +106,59 @@ func openStoppable(t *testing.T) (*shop, <-chan struct{}) {
 			return ctx.Err()
 		}
 	}
-	s.serve(false)
+	s.resetService(false)
 	return s, waits
 }
 
 func TestStopWaitsForTheCallToTheRail(t *testing.T) {
 	t.Parallel()
 	s, waits := openStoppable(t)
-	jobs := s.fleet(2)
+	jobs := s.createPendingPayouts(2)
 	called, answer, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	sent := 0
-	slow := &acting{Rail: s.rail, send: func(ctx context.Context, i rail.Instruction) rail.Result {
+	slow := &wrappedRail{Rail: s.rail, send: func(ctx context.Context, i rail.Instruction) rail.Result {
 		sent++
 		close(called)
 		<-answer
 		return s.rail.Send(ctx, i)
 	}}
-	go func() { ended <- s.releaseBy(slow, jobs[0]) }()
+	go func() { ended <- s.runReleaseWith(slow, jobs[0]) }()
 	<-called
 	answered := s.stopInBackground(waits)
 	close(answer)
 	require.Nil(t, answered().Leaving)
 	require.NoError(t, <-ended)
-	require.Equal(t, "released", s.read(jobs[0]).Status)
-	require.NoError(t, s.releaseBy(slow, jobs[1]))
+	require.Equal(t, "released", s.readPayout(jobs[0]).Status)
+	require.NoError(t, s.runReleaseWith(slow, jobs[1]))
 	require.Equal(t, 1, sent, "nothing is sent after it")
 }
 
-// TestIntentBeforeAStopIsNotSentAfterIt stops releases between the intent and the call.
-func TestIntentBeforeAStopIsNotSentAfterIt(t *testing.T) {
+// TestLeasedOrderIsNotSentAfterStop stops releases between the intent and the call.
+func TestLeasedOrderIsNotSentAfterStop(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	job := s.fleet(1)[0]
-	worker := &releasePayout{service: s.Service, rail: s.rail, log: s.logger(), at: func(reached step) {
-		if reached == stepIntended {
+	s := newFixture(t)
+	job := s.createPendingPayouts(1)[0]
+	worker := &releasePayout{service: s.Service, rail: s.rail, log: s.newLogger(), onStep: func(reached releaseStep) {
+		if reached == stepLeased {
 			stopped, err := s.Service.StopReleases(t.Context(), s.Operator, model.StopRequest{Reason: "The bank called."})
 			require.NoError(t, err)
 			require.Nil(t, stopped.Leaving)
 		}
 	}}
 	_ = worker.Work(t.Context(), &river.Job[model.ReleasePayout]{Args: job})
-	require.Zero(t, s.count("simulator_transfers"))
+	require.Zero(t, s.countRows("simulator_transfers"))
 	_, err := s.Service.ResumeReleases(t.Context(), s.Operator, model.ResumeRequest{Reason: "All is well."})
 	require.NoError(t, err)
-	s.After(10 * time.Minute)
-	require.NoError(t, s.release(job))
-	require.Equal(t, "released", s.read(job).Status)
-	require.Equal(t, 1, s.count("simulator_transfers"))
-	require.Equal(t, 1, s.count("(select distinct key from payout_attempts) as keys"))
+	s.AdvanceClock(10 * time.Minute)
+	require.NoError(t, s.runRelease(job))
+	require.Equal(t, "released", s.readPayout(job).Status)
+	require.Equal(t, 1, s.countRows("simulator_transfers"))
+	require.Equal(t, 1, s.countRows("(select distinct key from payout_attempts) as keys"))
 }
 
 // slowStore pauses before it stores what it is given.
 type slowStore struct {
-	bankfile.Store
+	bankfile.FileStore
 
 	reached, goOn chan struct{}
 }
@@ -167,22 +167,22 @@ type slowStore struct {
 func (s *slowStore) Put(ctx context.Context, key string, r io.Reader) error {
 	s.reached <- struct{}{}
 	<-s.goOn
-	return s.Store.Put(ctx, key, r)
+	return s.FileStore.Put(ctx, key, r)
 }
 
 // pausedWriter is a writer of a bank's file that stands between its check and its write.
-func (s *shop) pausedWriter() (files *bankfile.Rail, folder string, store *slowStore, ended chan error) {
+func (s *fixture) pausedWriter() (files *bankfile.Rail, folder string, store *slowStore, ended chan error) {
 	s.t.Helper()
-	files, folder = s.files()
-	s.fleet(2)
-	require.NoError(s.t, s.slice(files))
-	inner := files.Store
+	files, folder = s.writtenFiles()
+	s.createPendingPayouts(2)
+	require.NoError(s.t, s.runReleaseBatch(files))
+	inner := files.FileStore
 	store = &slowStore{inner, make(chan struct{}), make(chan struct{})}
-	files.Store = store
+	files.FileStore = store
 	ended = make(chan error, 1)
-	go func() { ended <- s.write(files) }()
+	go func() { ended <- s.writeDueFiles(files) }()
 	<-store.reached
-	files.Store = inner
+	files.FileStore = inner
 	return files, folder, store, ended
 }
 
@@ -196,16 +196,16 @@ func TestStopWaitsForAFileThatIsBeingWritten(t *testing.T) {
 	require.NoError(t, <-ended)
 	require.Nil(t, answered().Leaving)
 	require.Len(t, written(t, folder), 1, "it was there before the stop answered, and none came later")
-	require.Equal(t, 1, s.count("bank_batches where written_at is not null"))
+	require.Equal(t, 1, s.countRows("bank_batches where written_at is not null"))
 }
 
 // TestFileIsNotWrittenAfterItsSessionWasLost lets the session of a paused writer end:
 // the stop does not wait for it any more, so it must not go on.
 func TestFileIsNotWrittenAfterItsSessionWasLost(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	s := newFixture(t)
 	files, folder, store, ended := s.pausedWriter()
-	require.Equal(t, 1, s.count("(select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'parapet sends' and datname = current_database()) as ended"))
+	require.Equal(t, 1, s.countRows("(select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'parapet sends' and datname = current_database()) as ended"))
 	stopped, err := s.Service.StopReleases(t.Context(), s.Operator, model.StopRequest{Reason: "The bank called."})
 	require.NoError(t, err)
 	require.Nil(t, stopped.Leaving)
@@ -215,6 +215,6 @@ func TestFileIsNotWrittenAfterItsSessionWasLost(t *testing.T) {
 
 	_, err = s.Service.ResumeReleases(t.Context(), s.Operator, model.ResumeRequest{Reason: "All is well."})
 	require.NoError(t, err)
-	require.NoError(t, s.write(files))
+	require.NoError(t, s.writeDueFiles(files))
 	require.Len(t, written(t, folder), 1)
 }

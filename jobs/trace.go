@@ -13,29 +13,29 @@ import (
 	"parapet/internal/tracing"
 )
 
-// placeOf is the metadata of a job: where in which trace it was asked for.
-func placeOf(ctx context.Context) []byte {
+// traceMetadata is the metadata of a job: where in which trace it was asked for.
+func traceMetadata(ctx context.Context) []byte {
 	place := tracing.Traceparent(ctx)
 	if place == "" {
 		return nil
 	}
-	metadata, err := json.Marshal(map[string]string{tracing.Key: place})
+	metadata, err := json.Marshal(map[string]string{tracing.HeaderName: place})
 	if err != nil {
 		return nil // two texts can be written
 	}
 	return metadata
 }
 
-// spans goes on with the trace of what asked for a job. River's own library would
+// jobTracer goes on with the trace of what asked for a job. River's own library would
 // begin another.
-type spans struct {
+type jobTracer struct {
 	river.MiddlewareDefaults
 
 	tracer trace.Tracer
 }
 
 // Work implements rivertype.WorkerMiddleware.
-func (s *spans) Work(ctx context.Context, job *rivertype.JobRow, next func(context.Context) error) error {
+func (s *jobTracer) Work(ctx context.Context, job *rivertype.JobRow, next func(context.Context) error) error {
 	if s.tracer == nil {
 		return next(ctx)
 	}
@@ -45,7 +45,7 @@ func (s *spans) Work(ctx context.Context, job *rivertype.JobRow, next func(conte
 	if json.Unmarshal(job.Metadata, &metadata) != nil || metadata.Place == "" {
 		return next(ctx) // what repeats for ever is nobody's story
 	}
-	ctx, current := s.tracer.Start(tracing.Continue(ctx, metadata.Place), "job "+job.Kind, trace.WithSpanKind(trace.SpanKindConsumer),
+	ctx, current := s.tracer.Start(tracing.ContinueTrace(ctx, metadata.Place), "job "+job.Kind, trace.WithSpanKind(trace.SpanKindConsumer),
 		trace.WithAttributes(attribute.Int64("parapet.job", job.ID), attribute.Int("parapet.attempt", job.Attempt)))
 	defer current.End()
 	err := next(ctx)
@@ -55,8 +55,8 @@ func (s *spans) Work(ctx context.Context, job *rivertype.JobRow, next func(conte
 	return err
 }
 
-// span is a part of a trace that ended ends; none without a tracer.
-func span(ctx context.Context, tracer trace.Tracer, name string, kind trace.SpanKind, about ...attribute.KeyValue) (spanned context.Context, ended func()) {
+// startSpan is a part of a trace that ended ends; none without a tracer.
+func startSpan(ctx context.Context, tracer trace.Tracer, name string, kind trace.SpanKind, about ...attribute.KeyValue) (spanned context.Context, ended func()) {
 	if tracer == nil {
 		return ctx, func() {}
 	}

@@ -18,24 +18,24 @@ import (
 
 // One trace leads from what asked for a job through the job to the rail, which is
 // told its place in it.
-func TestTheRailHearsItsPlaceInTheTrace(t *testing.T) {
+func TestRailReceivesTraceparent(t *testing.T) {
 	t.Parallel()
-	s, bank := open(t), openBank(t)
+	s, bank := newFixture(t), openBank(t)
 	var heard []string
-	bank.Behave(func(_ http.ResponseWriter, r *http.Request, do func()) {
-		heard = r.Header.Values(tracing.Key)
+	bank.SetBehaviour(func(_ http.ResponseWriter, r *http.Request, do func()) {
+		heard = r.Header.Values(tracing.HeaderName)
 		do()
 	}, nil, nil)
-	_, job := s.owed(numberFor(rail.Accept))
+	_, job := s.createPendingPayout(numberFor(rail.Accept))
 	ended := tracetest.NewSpanRecorder()
 	tracer := sdk.NewTracerProvider(sdk.WithSpanProcessor(ended)).Tracer("test")
-	worker := &releasePayout{service: s.Service, rail: bank.rail(), log: s.logger(), tracer: tracer}
+	worker := &releasePayout{service: s.Service, rail: bank.newRail(), log: s.newLogger(), tracer: tracer}
 	asked := &rivertype.JobRow{Kind: job.Kind(), Metadata: []byte(`{"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}`)}
-	err := (&spans{tracer: tracer}).Work(t.Context(), asked, func(ctx context.Context) error {
+	err := (&jobTracer{tracer: tracer}).Work(t.Context(), asked, func(ctx context.Context) error {
 		return worker.Work(ctx, &river.Job[model.ReleasePayout]{Args: job})
 	})
 	require.NoError(t, err)
-	require.Equal(t, "released", s.read(job).Status)
+	require.Equal(t, "released", s.readPayout(job).Status)
 	spans := ended.Ended()
 	require.Len(t, spans, 2)
 	call, work := spans[0], spans[1]
@@ -46,15 +46,15 @@ func TestTheRailHearsItsPlaceInTheTrace(t *testing.T) {
 }
 
 // A payout that nobody traces tells the rail no place.
-func TestTheRailHearsNothingWithoutATrace(t *testing.T) {
+func TestRailReceivesNoTraceparentWithoutTrace(t *testing.T) {
 	t.Parallel()
-	s, bank := open(t), openBank(t)
+	s, bank := newFixture(t), openBank(t)
 	heard := []string{"nothing was sent"}
-	bank.Behave(func(_ http.ResponseWriter, r *http.Request, do func()) {
-		heard = r.Header.Values(tracing.Key)
+	bank.SetBehaviour(func(_ http.ResponseWriter, r *http.Request, do func()) {
+		heard = r.Header.Values(tracing.HeaderName)
 		do()
 	}, nil, nil)
-	_, job := s.owed(numberFor(rail.Accept))
-	require.NoError(t, s.releaseBy(bank.rail(), job))
+	_, job := s.createPendingPayout(numberFor(rail.Accept))
+	require.NoError(t, s.runReleaseWith(bank.newRail(), job))
 	require.Empty(t, heard)
 }

@@ -22,9 +22,9 @@ import (
 // transaction in which orders are entered.
 func TestClientsRefuseCallsInsideATransaction(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	files, _ := s.files()
-	s.fleet(1)
+	s := newFixture(t)
+	files, _ := s.writtenFiles()
+	s.createPendingPayouts(1)
 	called := 0
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called++ }))
 	t.Cleanup(server.Close)
@@ -56,10 +56,10 @@ func TestClientsRefuseCallsInsideATransaction(t *testing.T) {
 		"delete": func(ctx context.Context) error { return folder.Delete(ctx, "key") },
 	}
 	for name, call := range calls {
-		by := &slicing{Slicer: files, enter: func(ctx context.Context, _ *pgx.Conn, _ []rail.Instruction) ([]rail.Result, error) {
+		by := &recordingBatchRail{BatchRail: files, enter: func(ctx context.Context, _ *pgx.Conn, _ []rail.Instruction) ([]rail.Result, error) {
 			return nil, errors.Join(errors.New("undone"), call(ctx))
 		}}
-		require.ErrorIs(t, s.slice(by), model.ErrInTransaction, name)
+		require.ErrorIs(t, s.runReleaseBatch(by), model.ErrInTransaction, name)
 	}
 	require.Zero(t, called)
 	require.NoError(t, calls["put"](t.Context()))

@@ -16,10 +16,10 @@ import (
 	"parapet/model"
 )
 
-// close ends the bank's server; reopen starts it again at the same address.
-func (b *bank) close() { b.server.Close() }
+// stopListening ends the bank's server; reopen starts it again at the same address.
+func (b *testBank) stopListening() { b.server.Close() }
 
-func (b *bank) reopen() {
+func (b *testBank) listenAgain() {
 	b.t.Helper()
 	var lc net.ListenConfig
 	listener, err := lc.Listen(b.t.Context(), "tcp", b.server.Listener.Addr().String())
@@ -36,38 +36,38 @@ func (b *bank) reopen() {
 // order is written, for a week; then the bank is there and is paid through once.
 func TestCallThatReachesNobodyLeavesThePayoutPending(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	s := newFixture(t)
 	b := openBank(t)
 	plain := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(plain.Close)
-	b.close()
+	b.stopListening()
 	addresses := map[string]string{
 		"connection refused": b.server.URL + "/v1",
 		"unknown name":       "http://bank.invalid/v1",
 		"no TLS":             "https://" + plain.Listener.Addr().String() + "/v1",
 	}
-	fleet := s.fleet(len(addresses))
+	fleet := s.createPendingPayouts(len(addresses))
 	for _, address := range addresses {
 		job := fleet[0]
 		fleet = fleet[1:]
 		for range 8 {
-			snoozed(t, s.releaseBy(b.railAt(address), job))
-			payout := s.read(job)
+			isSnoozed(t, s.runReleaseWith(b.newRailAt(address), job))
+			payout := s.readPayout(job)
 			require.Equal(t, "pending", payout.Status)
 			require.LessOrEqual(t, payout.NextAttemptAt.Sub(s.Now()), time.Minute)
-			s.After(24 * time.Hour)
+			s.AdvanceClock(24 * time.Hour)
 		}
-		require.Equal(t, 8, s.count("payout_attempts where outcome = 'not_sent' and key = $1", s.RailKey(job.ID, 1)))
-		vitals, err := s.Service.Vitals(t.Context(), s.Operator)
+		require.Equal(t, 8, s.countRows("payout_attempts where outcome = 'not_sent' and key = $1", s.RailKey(job.ID, 1)))
+		vitals, err := s.Service.HealthStats(t.Context(), s.Operator)
 		require.NoError(t, err)
-		require.Greater(t, vitals.OldestUnpaid, 7*24*time.Hour, "somebody is told that money waits")
+		require.Greater(t, vitals.OldestUnsent, 7*24*time.Hour, "somebody is told that money waits")
 	}
 	require.Zero(t, b.Sends())
-	b.reopen()
+	b.listenAgain()
 	require.NoError(t, s.Service.Sweep(t.Context()))
-	for _, job := range s.jobs() {
-		require.NoError(t, s.releaseBy(b.rail(), job))
-		require.Equal(t, "released", s.read(job).Status)
+	for _, job := range s.queuedJobs() {
+		require.NoError(t, s.runReleaseWith(b.newRail(), job))
+		require.Equal(t, "released", s.readPayout(job).Status)
 	}
 	require.Equal(t, len(addresses), b.Sends())
 	require.Empty(t, s.Violations())
@@ -77,7 +77,7 @@ func TestCallThatReachesNobodyLeavesThePayoutPending(t *testing.T) {
 // connection: our side cannot tell how much arrived.
 func TestConnectionThatDiesWithTheOrderIsDoubt(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	s := newFixture(t)
 	b := openBank(t)
 	var lc net.ListenConfig
 	listener, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -93,58 +93,58 @@ func TestConnectionThatDiesWithTheOrderIsDoubt(t *testing.T) {
 			_ = conn.Close()
 		}
 	}()
-	job := s.fleet(1)[0]
-	snoozed(t, s.releaseBy(b.railAt("http://"+listener.Addr().String()+"/v1"), job))
-	require.Equal(t, "reconciling", s.read(job).Status)
+	job := s.createPendingPayouts(1)[0]
+	isSnoozed(t, s.runReleaseWith(b.newRailAt("http://"+listener.Addr().String()+"/v1"), job))
+	require.Equal(t, "reconciling", s.readPayout(job).Status)
 }
 
-// TestDoubtOutlivesABankThatIsAway leaves an order without an answer; then the bank is
+// TestPayoutStaysInDoubtWhileRailIsUnreachable leaves an order without an answer; then the bank is
 // away for most of its key window. When it is back it knows nothing of the key and gets
 // the order again, once.
-func TestDoubtOutlivesABankThatIsAway(t *testing.T) {
+func TestPayoutStaysInDoubtWhileRailIsUnreachable(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	s := newFixture(t)
 	b := openBank(t)
-	job := s.fleet(1)[0]
-	deaf := &acting{Rail: b.rail(), send: func(context.Context, rail.Instruction) rail.Result { return rail.Doubt("answer_lost", errHung) }}
-	snoozed(t, s.releaseBy(deaf, job))
-	b.close()
+	job := s.createPendingPayouts(1)[0]
+	deaf := &wrappedRail{Rail: b.newRail(), send: func(context.Context, rail.Instruction) rail.Result { return rail.InDoubt("answer_lost", errHung) }}
+	isSnoozed(t, s.runReleaseWith(deaf, job))
+	b.stopListening()
 	for range 23 {
-		s.After(time.Hour)
-		snoozed(t, s.releaseBy(b.rail(), job))
-		payout := s.read(job)
+		s.AdvanceClock(time.Hour)
+		isSnoozed(t, s.runReleaseWith(b.newRail(), job))
+		payout := s.readPayout(job)
 		require.Equal(t, "reconciling", payout.Status)
 		require.LessOrEqual(t, payout.NextAttemptAt.Sub(s.Now()), time.Minute, "it is asked soon after the bank is back")
 	}
-	b.reopen()
-	s.After(time.Minute)
-	require.NoError(t, s.releaseBy(b.rail(), job))
-	require.Equal(t, "released", s.read(job).Status)
+	b.listenAgain()
+	s.AdvanceClock(time.Minute)
+	require.NoError(t, s.runReleaseWith(b.newRail(), job))
+	require.Equal(t, "released", s.readPayout(job).Status)
 	require.Equal(t, 1, b.Sends())
-	require.Equal(t, 1, s.count("(select distinct key from payout_attempts) as keys"))
+	require.Equal(t, 1, s.countRows("(select distinct key from payout_attempts) as keys"))
 }
 
 // TestWorkerThatWakesLateSendsNothing suspends a worker between its intent and its call:
 // in the worker, and in the transport when the connection stands already.
 func TestWorkerThatWakesLateSendsNothing(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	s := newFixture(t)
 	b := openBank(t)
-	fleet := s.fleet(2)
+	fleet := s.createPendingPayouts(2)
 	late := time.Now()
-	worker := &releasePayout{service: s.Service, rail: b.rail(), log: s.logger(), now: func() time.Time { return late }, at: func(at step) {
-		if at == stepIntended {
+	worker := &releasePayout{service: s.Service, rail: b.newRail(), log: s.newLogger(), now: func() time.Time { return late }, onStep: func(at releaseStep) {
+		if at == stepLeased {
 			late = late.Add(time.Minute)
 		}
 	}}
-	snoozed(t, worker.Work(t.Context(), &river.Job[model.ReleasePayout]{Args: fleet[0]}))
+	isSnoozed(t, worker.Work(t.Context(), &river.Job[model.ReleasePayout]{Args: fleet[0]}))
 	at := time.Now()
-	woken := b.railWith(func() time.Time { return at.Add(time.Minute) })
-	worker = &releasePayout{service: s.Service, rail: woken, log: s.logger(), now: func() time.Time { return at }}
-	snoozed(t, worker.Work(t.Context(), &river.Job[model.ReleasePayout]{Args: fleet[1]}))
+	woken := b.newRailWithClock(func() time.Time { return at.Add(time.Minute) })
+	worker = &releasePayout{service: s.Service, rail: woken, log: s.newLogger(), now: func() time.Time { return at }}
+	isSnoozed(t, worker.Work(t.Context(), &river.Job[model.ReleasePayout]{Args: fleet[1]}))
 	for _, job := range fleet {
-		require.Equal(t, "pending", s.read(job).Status)
-		require.Equal(t, 1, s.count("payout_attempts where outcome = 'not_sent' and code = 'expired' and key = $1", s.RailKey(job.ID, 1)))
+		require.Equal(t, "pending", s.readPayout(job).Status)
+		require.Equal(t, 1, s.countRows("payout_attempts where outcome = 'not_sent' and code = 'expired' and key = $1", s.RailKey(job.ID, 1)))
 	}
 	require.Zero(t, b.Sends())
 }
@@ -166,18 +166,18 @@ func TestInstructionExpiresByEitherClock(t *testing.T) {
 // it is too late, and nothing is in doubt.
 func TestBankRefusesAnExpiredOrder(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	s := newFixture(t)
 	b := openBank(t)
-	job := s.fleet(1)[0]
+	job := s.createPendingPayouts(1)[0]
 	b.ahead.Store(int64(2 * time.Minute))
-	snoozed(t, s.releaseBy(b.rail(), job))
-	require.Equal(t, "pending", s.read(job).Status)
+	isSnoozed(t, s.runReleaseWith(b.newRail(), job))
+	require.Equal(t, "pending", s.readPayout(job).Status)
 	_, executed := b.Executed(s.RailKey(job.ID, 1))
 	require.False(t, executed)
 	b.ahead.Store(0)
-	s.After(time.Minute)
-	require.NoError(t, s.releaseBy(b.rail(), job))
-	require.Equal(t, "released", s.read(job).Status)
+	s.AdvanceClock(time.Minute)
+	require.NoError(t, s.runReleaseWith(b.newRail(), job))
+	require.Equal(t, "released", s.readPayout(job).Status)
 }
 
 func TestRailGateAsksOnceWhileNobodyAnswers(t *testing.T) {
@@ -185,36 +185,36 @@ func TestRailGateAsksOnceWhileNobodyAnswers(t *testing.T) {
 	at := time.Now()
 	gate := newRailGate(func() time.Time { return at })
 	asked, answers := 0, rail.NotSent
-	to := &acting{inquire: func(_ context.Context, key string) rail.Result {
-		require.Equal(t, probeKey, key)
+	to := &wrappedRail{inquire: func(_ context.Context, key string) rail.Result {
+		require.Equal(t, probeInquiryKey, key)
 		asked++
 		return rail.Result{Outcome: answers}
 	}}
-	require.Zero(t, gate.wait(t.Context(), to))
-	gate.observe(rail.Result{Outcome: rail.NotSent, Code: rail.CodeExpired})
-	require.Zero(t, gate.wait(t.Context(), to), "an order that expired says nothing about the rail")
-	gate.observe(rail.Result{Outcome: rail.NotSent})
-	gate.observe(rail.Result{Outcome: rail.NotSent})
+	require.Zero(t, gate.waitTime(t.Context(), to))
+	gate.recordResult(rail.Result{Outcome: rail.NotSent, Code: rail.CodeExpired})
+	require.Zero(t, gate.waitTime(t.Context(), to), "an order that expired says nothing about the rail")
+	gate.recordResult(rail.Result{Outcome: rail.NotSent})
+	gate.recordResult(rail.Result{Outcome: rail.NotSent})
 	for _, delay := range []time.Duration{5 * time.Second, 10 * time.Second, 30 * time.Second, 30 * time.Second} {
 		before := asked
 		for range 10 {
-			require.Equal(t, delay, gate.wait(t.Context(), to))
+			require.Equal(t, delay, gate.waitTime(t.Context(), to))
 		}
 		require.Equal(t, before, asked)
 		at = at.Add(delay)
 		var all sync.WaitGroup
 		for range 10 {
-			all.Go(func() { require.Positive(t, gate.wait(t.Context(), to)) })
+			all.Go(func() { require.Positive(t, gate.waitTime(t.Context(), to)) })
 		}
 		all.Wait()
 		require.Equal(t, before+1, asked)
 	}
 	answers = rail.NotFound
 	at = at.Add(30 * time.Second)
-	require.Zero(t, gate.wait(t.Context(), to))
-	require.Zero(t, gate.wait(t.Context(), to))
+	require.Zero(t, gate.waitTime(t.Context(), to))
+	require.Zero(t, gate.waitTime(t.Context(), to))
 	require.Equal(t, 5, asked)
-	require.Zero(t, (*railGate)(nil).wait(t.Context(), to))
+	require.Zero(t, (*railGate)(nil).waitTime(t.Context(), to))
 }
 
 // TestQueueStaysShortWhileTheRailIsAway lets a bank be away for a quarter of an hour of
@@ -222,26 +222,26 @@ func TestRailGateAsksOnceWhileNobodyAnswers(t *testing.T) {
 // keeps the job it has. When the bank is back each payout is paid once.
 func TestQueueStaysShortWhileTheRailIsAway(t *testing.T) {
 	t.Parallel()
-	s := open(t)
+	s := newFixture(t)
 	b := openBank(t)
-	b.close()
-	payouts := len(s.fleet(6))
-	s.startBy(b.rail())
-	s.eventually(func() bool { return s.count("payout_attempts where outcome = 'not_sent'") > 0 }, "the gate closes")
+	b.stopListening()
+	payouts := len(s.createPendingPayouts(6))
+	s.startWorkersWith(b.newRail())
+	s.requireEventually(func() bool { return s.countRows("payout_attempts where outcome = 'not_sent'") > 0 }, "the gate closes")
 	requeued := func() int {
-		return s.count("river.river_job where kind = 'release_payout' and args ? 'requeued' and finalized_at is null")
+		return s.countRows("river.river_job where kind = 'release_payout' and args ? 'requeued' and finalized_at is null")
 	}
 	for range 15 {
-		s.After(61 * time.Second)
+		s.AdvanceClock(61 * time.Second)
 		require.NoError(t, s.Service.SweepDue(t.Context(), "pending_payouts"))
 		require.LessOrEqual(t, requeued(), payouts)
 	}
 	require.Equal(t, payouts, requeued(), "each payout was requeued")
-	require.LessOrEqual(t, s.count("river.river_job where kind = 'release_payout' and finalized_at is null"), 2*payouts)
-	b.reopen()
-	s.eventually(func() bool {
-		s.After(time.Minute)
-		return s.count("payouts where status = 'released'") == payouts
+	require.LessOrEqual(t, s.countRows("river.river_job where kind = 'release_payout' and finalized_at is null"), 2*payouts)
+	b.listenAgain()
+	s.requireEventually(func() bool {
+		s.AdvanceClock(time.Minute)
+		return s.countRows("payouts where status = 'released'") == payouts
 	}, "the payouts are paid")
 	require.Equal(t, payouts, b.Sends())
 }

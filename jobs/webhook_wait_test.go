@@ -13,19 +13,19 @@ import (
 )
 
 // sendDue sends and saves one batch of what is due to an endpoint, as a worker does.
-func (s *shop) sendDue(job model.DrainEndpoint) {
+func (s *fixture) sendDue(job model.DeliverEndpoint) {
 	s.t.Helper()
-	batch, err := s.Service.TakeBatch(s.t.Context(), job)
+	batch, err := s.Service.FetchBatch(s.t.Context(), job)
 	require.NoError(s.t, err)
 	if batch != nil {
 		s.keeps(job, batch, s.sends(batch))
 	}
 }
 
-// events are what a receiver was sent, in that order, as type and subject.
-func (r *receiver) events(t *testing.T) (events []string) {
+// receivedEvents are what a receiver was sent, in that order, as type and subject.
+func (r *receiver) receivedEvents(t *testing.T) (events []string) {
 	t.Helper()
-	for _, got := range r.all() {
+	for _, got := range r.allReceived() {
 		var event wire.Event
 		require.NoError(t, wire.Decode([]byte(got.body), &event))
 		events = append(events, event.Type+" "+event.Subject.ID)
@@ -37,47 +37,47 @@ func (r *receiver) events(t *testing.T) (events []string) {
 // retried; events of other subjects are sent meanwhile.
 func TestOrderedEndpointSendsNoEventBeforeTheRetryOfAnEarlierOne(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	r := receive(t, status(http.StatusServiceUnavailable))
+	s := newFixture(t)
+	r := newReceiver(t, respondWithStatus(http.StatusServiceUnavailable))
 	endpoint, err := s.Service.CreateWebhookEndpoint(t.Context(), s.Acme, model.WebhookEndpointRequest{
 		URL: &r.URL, EventTypes: []string{"quote.created", "quote.bound"}, Ordered: new(true),
 	})
 	require.NoError(t, err)
 	first := s.Quote("rain-excess", nil)
-	s.relayed()
-	job := s.held(endpoint)
+	s.relayEvents()
+	job := s.countHeldDeliveries(endpoint)
 	s.sendDue(job)
 	created, bound := "quote.created "+first.ID, "quote.bound "+first.ID
-	require.Equal(t, []string{created}, r.events(t), "and it failed")
+	require.Equal(t, []string{created}, r.receivedEvents(t), "and it failed")
 
-	r.answers(status(http.StatusOK))
+	r.setAnswer(respondWithStatus(http.StatusOK))
 	s.Bind(first)
 	second := s.Quote("rain-excess", nil)
-	s.relayed()
+	s.relayEvents()
 	s.sendDue(job)
 	s.sendDue(job)
-	require.Equal(t, []string{created, "quote.created " + second.ID}, r.events(t), "the other subject does not wait")
-	s.After(10 * time.Second)
+	require.Equal(t, []string{created, "quote.created " + second.ID}, r.receivedEvents(t), "the other subject does not wait")
+	s.AdvanceClock(10 * time.Second)
 	s.sendDue(job)
 	s.sendDue(job)
-	require.Equal(t, []string{created, "quote.created " + second.ID, created, bound}, r.events(t))
+	require.Equal(t, []string{created, "quote.created " + second.ID, created, bound}, r.receivedEvents(t))
 }
 
 // An endpoint that asks for a pause receives no retry of another delivery either, of the
 // same batch or of an earlier one, until the pause is over.
 func TestRetryAfterPostponesRetriesOfOtherDeliveries(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	r := receive(t, status(http.StatusInternalServerError))
-	endpoint := s.endpoint(r, "quote.created")
+	s := newFixture(t)
+	r := newReceiver(t, respondWithStatus(http.StatusInternalServerError))
+	endpoint := s.createEndpoint(r, "quote.created")
 	s.Quote("rain-excess", nil)
-	s.relayed()
-	job := s.held(endpoint)
+	s.relayEvents()
+	job := s.countHeldDeliveries(endpoint)
 	s.sendDue(job)
-	require.Len(t, r.all(), 1, "it failed and is due again in seconds")
+	require.Len(t, r.allReceived(), 1, "it failed and is due again in seconds")
 
 	var calls atomic.Int64
-	r.answers(func(w http.ResponseWriter, _ *http.Request) {
+	r.setAnswer(func(w http.ResponseWriter, _ *http.Request) {
 		if calls.Add(1) == 1 {
 			w.Header().Set("Retry-After", "3600")
 		}
@@ -85,57 +85,57 @@ func TestRetryAfterPostponesRetriesOfOtherDeliveries(t *testing.T) {
 	})
 	s.Quote("rain-excess", nil)
 	s.Quote("rain-excess", nil)
-	s.relayed()
+	s.relayEvents()
 	s.sendDue(job)
-	require.Len(t, r.all(), 3, "one of both asked for an hour")
-	r.answers(status(http.StatusOK))
-	s.After(59 * time.Minute)
+	require.Len(t, r.allReceived(), 3, "one of both asked for an hour")
+	r.setAnswer(respondWithStatus(http.StatusOK))
+	s.AdvanceClock(59 * time.Minute)
 	s.sendDue(job)
-	require.Len(t, r.all(), 3, "nothing is sent within the hour")
-	s.After(time.Minute)
+	require.Len(t, r.allReceived(), 3, "nothing is sent within the hour")
+	s.AdvanceClock(time.Minute)
 	s.sendDue(job)
-	require.Equal(t, 3, s.count("deliveries where status = 'delivered'"))
+	require.Equal(t, 3, s.countRows("deliveries where status = 'delivered'"))
 }
 
 // A delivery that a partner retries by hand is sent at once: whoever asks for it knows
 // that the receiver is ready.
 func TestRetryByHandDoesNotWaitForRetryAfter(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	r := receive(t, func(w http.ResponseWriter, _ *http.Request) {
+	s := newFixture(t)
+	r := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "3600")
 		w.WriteHeader(http.StatusServiceUnavailable)
 	})
-	endpoint := s.endpoint(r, "quote.created")
+	endpoint := s.createEndpoint(r, "quote.created")
 	s.Quote("rain-excess", nil)
-	s.relayed()
-	job := s.held(endpoint)
+	s.relayEvents()
+	job := s.countHeldDeliveries(endpoint)
 	s.sendDue(job)
-	r.answers(status(http.StatusOK))
-	_, err := s.Service.RetryDelivery(t.Context(), s.Acme, s.deliveries(endpoint)[0].ID)
+	r.setAnswer(respondWithStatus(http.StatusOK))
+	_, err := s.Service.RetryDelivery(t.Context(), s.Acme, s.listDeliveries(endpoint)[0].ID)
 	require.NoError(t, err)
 	s.sendDue(job)
-	require.Equal(t, "delivered", s.deliveries(endpoint)[0].Status)
+	require.Equal(t, "delivered", s.listDeliveries(endpoint)[0].Status)
 }
 
 // What is left of a batch when the endpoint stops answering is not sent again at once:
 // it waits for the probe of the endpoint.
 func TestUnsentEventsOfAFailingEndpointWaitForItsProbe(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	r := receive(t, status(http.StatusInternalServerError))
-	endpoint := s.endpoint(r, "quote.created")
-	const quotes = drainAtOnce + drainGiveUp + 8 // more than can be on the way when the batch is given up
+	s := newFixture(t)
+	r := newReceiver(t, respondWithStatus(http.StatusInternalServerError))
+	endpoint := s.createEndpoint(r, "quote.created")
+	const quotes = maxConcurrentSends + maxFailuresWithoutSuccess + 8 // more than can be on the way when the batch is given up
 	for range quotes {
 		s.Quote("rain-excess", nil)
 	}
-	s.relayed()
-	job := s.held(endpoint)
+	s.relayEvents()
+	job := s.countHeldDeliveries(endpoint)
 	s.sendDue(job)
-	sent := len(r.all())
-	require.GreaterOrEqual(t, sent, drainGiveUp)
+	sent := len(r.allReceived())
+	require.GreaterOrEqual(t, sent, maxFailuresWithoutSuccess)
 	require.Less(t, sent, quotes)
 	s.sendDue(job)
-	require.Len(t, r.all(), sent, "nothing is due yet")
-	require.Equal(t, quotes-sent, s.count("deliveries d, webhook_progress p where d.attempts::text = '[]' and d.next_attempt_at = p.probe_at"))
+	require.Len(t, r.allReceived(), sent, "nothing is due yet")
+	require.Equal(t, quotes-sent, s.countRows("deliveries d, webhook_progress p where d.attempts::text = '[]' and d.next_attempt_at = p.probe_at"))
 }

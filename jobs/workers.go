@@ -26,19 +26,19 @@ const (
 	queueMatching = "matching"
 	queuePayouts  = "payouts"
 	queueAccounts = "accounts" // a rail that hangs when it is asked about accounts holds up no payout
-	queueSlices   = "slices"
+	queueBatches  = "slices"
 	queueFeeds    = "feeds"
 	queueSweeps   = "sweeps"
 	queueRescues  = "rescues" // dead workers' jobs come back however long sweeps take
 	queueChecks   = "checks"
 	queueReports  = "reports"
 	queueWebhooks = "webhooks"
-	queueIll      = "webhooks_failing" // endpoints that failed lately wait for each other only
+	queueFailing  = "webhooks_failing" // endpoints that failed lately wait for each other only
 )
 
 var queues = map[string]river.QueueConfig{
-	queueMatching: {MaxWorkers: 4}, queuePayouts: {MaxWorkers: 16}, queueAccounts: {MaxWorkers: 8}, queueSlices: {MaxWorkers: 3}, queueFeeds: {MaxWorkers: 2}, queueSweeps: {MaxWorkers: 2 * len(model.DueWorks())}, queueRescues: {MaxWorkers: 1}, queueChecks: {MaxWorkers: 1}, queueReports: {MaxWorkers: 1},
-	queueWebhooks: {MaxWorkers: 100}, queueIll: {MaxWorkers: 20},
+	queueMatching: {MaxWorkers: 4}, queuePayouts: {MaxWorkers: 16}, queueAccounts: {MaxWorkers: 8}, queueBatches: {MaxWorkers: 3}, queueFeeds: {MaxWorkers: 2}, queueSweeps: {MaxWorkers: 2 * len(model.DueWorkKinds())}, queueRescues: {MaxWorkers: 1}, queueChecks: {MaxWorkers: 1}, queueReports: {MaxWorkers: 1},
+	queueWebhooks: {MaxWorkers: 100}, queueFailing: {MaxWorkers: 20},
 }
 
 // jobTimeout bounds one attempt of a job and railTimeout one call to a rail. What a
@@ -54,12 +54,12 @@ const (
 
 // Priorities of River: a lower number is worked first.
 const (
-	priorityAhead = 1
-	priorityUsual = 2
+	priorityHigh   = 1
+	priorityNormal = 2
 )
 
-// policies is where and how often a kind of job is worked.
-var policies = map[string]river.InsertOpts{
+// insertOptions is where and how often a kind of job is worked.
+var insertOptions = map[string]river.InsertOpts{
 	"evaluate_occurrences": {Queue: queueMatching, MaxAttempts: 25},
 	"evaluate_policies":    {Queue: queueMatching, MaxAttempts: 25}, // of three weeks in all; the runbook says what to do
 	// Few, because the sweep asks again within a minute while an account is unchecked.
@@ -67,8 +67,8 @@ var policies = map[string]river.InsertOpts{
 	"reevaluate_payouts":   {Queue: queueAccounts, MaxAttempts: 25},
 	// Few, because the sweep asks again every few seconds while a payout is
 	// overdue: jobs that live for weeks would pile up behind a broken one.
-	"release_payout":   {Queue: queuePayouts, MaxAttempts: 3, Priority: priorityUsual},
-	"release_slice":    {Queue: queueSlices, MaxAttempts: 3},
+	"release_payout":   {Queue: queuePayouts, MaxAttempts: 3, Priority: priorityNormal},
+	"release_slice":    {Queue: queueBatches, MaxAttempts: 3},
 	"write_files":      {Queue: queueSweeps, MaxAttempts: 1},
 	"delete_files":     {Queue: queueSweeps, MaxAttempts: 25},
 	"poll_feed":        {Queue: queueFeeds, MaxAttempts: 1},
@@ -80,8 +80,8 @@ var policies = map[string]river.InsertOpts{
 	"drain_endpoint": {Queue: queueWebhooks, MaxAttempts: 1},
 }
 
-func options(kind string) *river.InsertOpts {
-	opts, ok := policies[kind]
+func optionsOf(kind string) *river.InsertOpts {
+	opts, ok := insertOptions[kind]
 	if !ok {
 		panic("jobs: no policy for the kind " + kind) // a programming error; a test walks all kinds
 	}
@@ -93,62 +93,62 @@ type Config struct {
 	Pool    *pgxpool.Pool
 	Service *model.Service
 	Rail    rail.Rail
-	// FilesEvery is how often a rail that pays by files writes what it accepted.
-	FilesEvery time.Duration
-	Feeds      []FeedAddress // polled; empty means none
-	Fetch      *feed.Fetcher // reads Feeds
-	Sender     *webhook.Sender
-	Log        *slog.Logger
+	// FileInterval is how often a rail that pays by files writes what it accepted.
+	FileInterval time.Duration
+	Feeds        []Feed        // polled; empty means none
+	Fetch        *feed.Fetcher // reads Feeds
+	Sender       *webhook.Sender
+	Log          *slog.Logger
 	// Tracer makes a span of every attempt and of every call to the rail, in the trace
 	// of what asked for the job; nil makes none.
 	Tracer trace.Tracer
-	// Meter is told of every attempt: done, later or failed; nil tells nobody.
-	Meter func(kind, outcome string, took time.Duration)
+	// ObserveJob is told of every attempt: done, later or failed; nil tells nobody.
+	ObserveJob func(kind, outcome string, took time.Duration)
 }
 
 // Workers run jobs, and the relay beside them, until they are stopped.
 type Workers struct {
 	client    *river.Client[pgx.Tx]
-	relay     relay
+	loops     backgroundLoops
 	rail      model.RailIdentity
-	heartbeat heartbeat
-	presence  presence
+	heartbeat heartbeatRecorder
+	presence  workerPresence
 }
 
 // NewWorkers prepares workers; nothing runs before Start. It refuses a rail that
 // forgets keys too soon.
 func NewWorkers(c Config) (*Workers, error) {
-	if err := Trustworthy(c.Rail); err != nil {
+	if err := CheckKeyWindow(c.Rail); err != nil {
 		return nil, err
 	}
-	client, err := river.NewClient(riverpgxv5.New(c.Pool), c.river())
+	client, err := river.NewClient(riverpgxv5.New(c.Pool), c.riverConfig())
 	if err != nil {
 		return nil, fmt.Errorf("river workers: %w", err)
 	}
 	return &Workers{
-		client: client, relay: relay{service: c.Service, log: c.Log}, rail: IdentityOf(c.Rail),
-		heartbeat: heartbeat{service: c.Service, log: c.Log, retry: fileStoreRetry, reports: &fetchReports{service: c.Service, rail: c.Rail, log: c.Log}},
-		presence:  presence{c.Pool, client.ID()},
+		client: client, loops: backgroundLoops{service: c.Service, log: c.Log}, rail: IdentityOf(c.Rail),
+		heartbeat: heartbeatRecorder{service: c.Service, log: c.Log, retry: fileStoreRetry, reports: &fetchReports{service: c.Service, rail: c.Rail, log: c.Log}},
+		presence:  workerPresence{c.Pool, client.ID()},
 	}, nil
 }
 
-func (c Config) river() *river.Config {
+func (c Config) riverConfig() *river.Config {
 	return &river.Config{
-		Schema: Schema, Logger: slog.New(warnings{c.Log.Handler()}), Workers: c.workers(), PeriodicJobs: c.periodic(), Queues: queues,
+		Schema: Schema, Logger: slog.New(warningHandler{c.Log.Handler()}), Workers: c.registerWorkers(), PeriodicJobs: c.periodicJobs(), Queues: queues,
 		// A fetch takes as many jobs as there are idle workers, and the cooldown is the
 		// least time between two: longer than jobs last, it is what bounds them.
 		FetchPollInterval: 200 * time.Millisecond, FetchCooldown: 10 * time.Millisecond,
 		JobTimeout: jobTimeout, RescueStuckJobsAfter: rescueAfter,
 		CompletedJobRetentionPeriod: time.Hour, DiscardedJobRetentionPeriod: 24 * time.Hour,
-		Middleware:  []rivertype.Middleware{&spans{tracer: c.Tracer}, &logging{log: c.Log, meter: c.Meter}},
+		Middleware:  []rivertype.Middleware{&jobTracer{tracer: c.Tracer}, &jobLogger{log: c.Log, observe: c.ObserveJob}},
 		RetryPolicy: &river.DefaultClientRetryPolicy{},
 	}
 }
 
-func (c Config) workers() *river.Workers {
+func (c Config) registerWorkers() *river.Workers {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[model.EvaluateOccurrences]) error {
-		return later(c.Service.Evaluate(ctx, job.Args))
+		return snoozeIfPending(c.Service.Evaluate(ctx, job.Args))
 	}))
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[model.EvaluatePolicies]) error {
 		return c.Service.EvaluatePolicies(ctx, job.Args)
@@ -158,12 +158,12 @@ func (c Config) workers() *river.Workers {
 		return c.Service.ReevaluatePayouts(ctx, job.Args)
 	}))
 	river.AddWorker(workers, &releasePayout{service: c.Service, rail: c.Rail, log: c.Log, tracer: c.Tracer, gate: newRailGate(time.Now)})
-	river.AddWorker(workers, &releaseSlice{service: c.Service, rail: c.Rail, log: c.Log, tracer: c.Tracer})
+	river.AddWorker(workers, &releaseBatch{service: c.Service, rail: c.Rail, log: c.Log, tracer: c.Tracer})
 	river.AddWorker(workers, &writeFiles{service: c.Service, rail: c.Rail})
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[model.DeleteFiles]) error {
 		return c.Service.DeleteFiles(ctx, job.Args.Keys)
 	}))
-	river.AddWorker(workers, &drainEndpoint{service: c.Service, sender: c.Sender})
+	river.AddWorker(workers, &deliverEndpoint{service: c.Service, sender: c.Sender})
 	river.AddWorker(workers, &pollFeed{service: c.Service, fetch: c.Fetch, feeds: c.Feeds})
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[model.SweepWork]) error {
 		return c.Service.SweepDue(ctx, job.Args.Work)
@@ -174,27 +174,27 @@ func (c Config) workers() *river.Workers {
 	return workers
 }
 
-// sweepEvery is how late a deadline may be noticed.
-const sweepEvery = 5 * time.Second
+// sweepInterval is how late a deadline may be noticed.
+const sweepInterval = 5 * time.Second
 
-func (c Config) periodic() []*river.PeriodicJob {
-	jobs := []*river.PeriodicJob{repeated(rescueEvery, RescueJobs{}), repeated(checkEvery, CheckInvariants{}), repeated(reportsEvery, FetchReports{})}
-	for _, work := range model.DueWorks() {
-		jobs = append(jobs, repeated(sweepEvery, model.SweepWork{Work: work}))
+func (c Config) periodicJobs() []*river.PeriodicJob {
+	jobs := []*river.PeriodicJob{newPeriodicJob(rescueInterval, RescueJobs{}), newPeriodicJob(checkInterval, CheckInvariants{}), newPeriodicJob(reportInterval, FetchReports{})}
+	for _, work := range model.DueWorkKinds() {
+		jobs = append(jobs, newPeriodicJob(sweepInterval, model.SweepWork{Work: work}))
 	}
-	if _, writes := c.Rail.(fileWriter); writes {
-		jobs = append(jobs, repeated(c.FilesEvery, WriteFiles{}))
+	if _, writes := c.Rail.(fileRail); writes {
+		jobs = append(jobs, newPeriodicJob(c.FileInterval, WriteFiles{}))
 	}
 	for _, source := range c.Feeds {
-		jobs = append(jobs, repeated(source.Every, source.job()))
+		jobs = append(jobs, newPeriodicJob(source.Interval, source.pollJob()))
 	}
 	return jobs
 }
 
-// repeated is a job that is asked for at the start and after every period.
-func repeated(every time.Duration, job river.JobArgs) *river.PeriodicJob {
+// newPeriodicJob is a job that is asked for at the start and after every period.
+func newPeriodicJob(every time.Duration, job river.JobArgs) *river.PeriodicJob {
 	return river.NewPeriodicJob(river.PeriodicInterval(every), func() (river.JobArgs, *river.InsertOpts) {
-		return job, options(job.Kind())
+		return job, optionsOf(job.Kind())
 	}, &river.PeriodicJobOpts{RunOnStart: true})
 }
 
@@ -202,67 +202,71 @@ func repeated(every time.Duration, job river.JobArgs) *river.PeriodicJob {
 // used, until ctx ends. Jobs run until Stop. It logs the name under which this process's
 // jobs say who attempted them.
 func (w *Workers) Start(ctx context.Context) error {
-	if err := w.relay.service.RegisterRail(ctx, w.rail); err != nil {
+	if err := w.loops.service.RegisterRail(ctx, w.rail); err != nil {
 		return err
 	}
-	if err := w.heartbeat.begin(ctx); err != nil {
+	if err := w.heartbeat.recordBeforeStart(ctx); err != nil {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
-	if _, err := w.presence.record(ctx); err != nil { // before it takes its first job
+	if _, err := w.presence.recordPresence(ctx); err != nil { // before it takes its first job
 		return err
 	}
 	if err := w.client.Start(ctx); err != nil {
 		return err
 	}
-	w.relay.log.InfoContext(ctx, "working", "worker", w.client.ID())
-	w.relay.start(ctx, w.heartbeat.record, w.presence.record)
+	w.loops.log.InfoContext(ctx, "working", "worker", w.client.ID())
+	w.loops.startLoops(ctx, w.heartbeat.recordHeartbeat, w.presence.recordPresence)
 	return nil
 }
 
 // Stop takes no more jobs and waits for those that run, until ctx ends. The relay
 // goes last, so that what the last jobs did is numbered.
 func (w *Workers) Stop(ctx context.Context) error {
-	defer w.relay.stop()
+	defer w.loops.stopLoops()
 	return w.client.Stop(ctx)
 }
 
-// later lets a second pass wait for the transactions of the first.
-func later(err error) error {
-	if errors.Is(err, model.ErrNotYet) {
+// snoozeIfPending lets a second pass wait for the transactions of the first.
+func snoozeIfPending(err error) error {
+	if errors.Is(err, model.ErrBarrierPending) {
 		return river.JobSnooze(time.Second)
 	}
 	return err
 }
 
-// warnings keeps River's own chatter out of the log: what a job did is told once,
+// warningHandler keeps River's own chatter out of the log: what a job did is told once,
 // by logging.
-type warnings struct{ slog.Handler }
+type warningHandler struct{ slog.Handler }
 
 // Enabled lets warnings and errors pass.
-func (warnings) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
+func (warningHandler) Enabled(_ context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn
+}
 
 // WithAttrs keeps the bound.
-func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return warnings{w.Handler.WithAttrs(attrs)}
+func (w warningHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return warningHandler{w.Handler.WithAttrs(attrs)}
 }
 
 // WithGroup keeps the bound.
-func (w warnings) WithGroup(name string) slog.Handler { return warnings{w.Handler.WithGroup(name)} }
+func (w warningHandler) WithGroup(name string) slog.Handler {
+	return warningHandler{w.Handler.WithGroup(name)}
+}
 
-// quiet kinds run all the time; what they do has lines of its own.
-var quiet = map[string]bool{"sweep": true, "rescue_jobs": true, "check_invariants": true, "poll_feed": true, "drain_endpoint": true}
+// quietKinds kinds run all the time; what they do has lines of its own.
+var quietKinds = map[string]bool{"sweep": true, "rescue_jobs": true, "check_invariants": true, "poll_feed": true, "drain_endpoint": true}
 
-// logging writes one line per attempt, with everything learned on the way.
-type logging struct {
+// jobLogger writes one line per attempt, with everything learned on the way.
+type jobLogger struct {
 	river.MiddlewareDefaults
 
-	log   *slog.Logger
-	meter func(kind, outcome string, took time.Duration)
+	log     *slog.Logger
+	observe func(kind, outcome string, took time.Duration)
 }
 
 // Work implements rivertype.WorkerMiddleware.
-func (l *logging) Work(ctx context.Context, job *rivertype.JobRow, next func(context.Context) error) error {
+func (l *jobLogger) Work(ctx context.Context, job *rivertype.JobRow, next func(context.Context) error) error {
 	began := time.Now()
 	err := next(ctx)
 	took := time.Since(began)
@@ -275,7 +279,7 @@ func (l *logging) Work(ctx context.Context, job *rivertype.JobRow, next func(con
 		said = ended.Unwrap() // its own text tells who made it
 	}
 	switch {
-	case err == nil && quiet[job.Kind]:
+	case err == nil && quietKinds[job.Kind]:
 		l.log.DebugContext(ctx, "job", attrs...)
 	case err == nil:
 		l.log.InfoContext(ctx, "job", attrs...)
@@ -286,8 +290,8 @@ func (l *logging) Work(ctx context.Context, job *rivertype.JobRow, next func(con
 		outcome = "failed"
 		l.log.ErrorContext(ctx, "job failed", append(attrs, "error", said)...)
 	}
-	if l.meter != nil {
-		l.meter(job.Kind, outcome, took)
+	if l.observe != nil {
+		l.observe(job.Kind, outcome, took)
 	}
 	return err
 }

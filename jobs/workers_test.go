@@ -26,8 +26,8 @@ import (
 	"parapet/model"
 )
 
-// kinds reads the kinds of job that a package's source declares.
-func kinds(t *testing.T, folder string) []string {
+// jobKinds reads the kinds of job that a package's source declares.
+func jobKinds(t *testing.T, folder string) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	require.NoError(t, err)
@@ -56,10 +56,10 @@ func (j anyJob) Kind() string { return j.kind }
 
 func TestEveryKindHasAPolicyAQueueAndAWorker(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	declared := slices.Sorted(slices.Values(slices.Concat(kinds(t, "../model"), kinds(t, "."))))
+	s := newFixture(t)
+	declared := slices.Sorted(slices.Values(slices.Concat(jobKinds(t, "../model"), jobKinds(t, "."))))
 	require.NotEmpty(t, declared)
-	require.Equal(t, declared, slices.Sorted(maps.Keys(policies)), "each kind of job has its policy, and each policy its kind")
+	require.Equal(t, declared, slices.Sorted(maps.Keys(insertOptions)), "each kind of job has its policy, and each policy its kind")
 
 	workers, err := NewWorkers(Config{Pool: s.pool, Service: s.Service, Rail: s.rail, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
@@ -67,7 +67,7 @@ func TestEveryKindHasAPolicyAQueueAndAWorker(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, tx.Rollback(t.Context())) }()
 	for _, kind := range declared {
-		policy := options(kind)
+		policy := optionsOf(kind)
 		require.Contains(t, queues, policy.Queue, kind)
 		require.Positive(t, policy.MaxAttempts, kind)
 		_, err := workers.client.InsertTx(t.Context(), tx, anyJob{kind}, policy)
@@ -76,39 +76,39 @@ func TestEveryKindHasAPolicyAQueueAndAWorker(t *testing.T) {
 	var unknown *river.UnknownJobKindError
 	_, err = workers.client.InsertTx(t.Context(), tx, anyJob{"nobody"}, nil)
 	require.ErrorAs(t, err, &unknown)
-	require.Panics(t, func() { options("nobody") })
+	require.Panics(t, func() { optionsOf("nobody") })
 }
 
 // A worker that is taken for dead must be dead: its job is worked again. And a
 // call must end while its outcome can still be recorded.
-func TestTimeLimitsNest(t *testing.T) {
+func TestTimeoutsAreNested(t *testing.T) {
 	t.Parallel()
 	require.Greater(t, rescueAfter, jobTimeout)
 	require.GreaterOrEqual(t, jobTimeout, 2*railTimeout)
 	require.GreaterOrEqual(t, model.ReleaseLease, railTimeout+10*time.Second)
 	require.GreaterOrEqual(t, jobTimeout, 2*fetchTimeout)
-	require.Less(t, keepTimeout, rescueAfter-jobTimeout, "even what is kept after the job's time ended")
+	require.Less(t, saveTimeout, rescueAfter-jobTimeout, "even what is kept after the job's time ended")
 	require.LessOrEqual(t, jobTimeout, 45*time.Second)
 	require.LessOrEqual(t, railTimeout, 20*time.Second)
 }
 
 func TestFeedsArePolledPeriodically(t *testing.T) {
 	t.Parallel()
-	none, two := Config{}, Config{Feeds: []FeedAddress{{feed.SourceUSGS, "http://a", time.Minute}, {feed.SourceNHC, "http://b", time.Hour}}}
-	require.Len(t, two.periodic(), len(none.periodic())+2)
+	none, two := Config{}, Config{Feeds: []Feed{{feed.SourceUSGS, "http://a", time.Minute}, {feed.SourceNHC, "http://b", time.Hour}}}
+	require.Len(t, two.periodicJobs(), len(none.periodicJobs())+2)
 }
 
-func TestASecondPassWaitsForTheFirst(t *testing.T) {
+func TestSecondMatchingPassWaitsForFirst(t *testing.T) {
 	t.Parallel()
 	var snooze *rivertype.JobSnoozeError
-	require.ErrorAs(t, later(fmt.Errorf("match: %w", model.ErrNotYet)), &snooze)
+	require.ErrorAs(t, snoozeIfPending(fmt.Errorf("match: %w", model.ErrBarrierPending)), &snooze)
 	require.Equal(t, time.Second, snooze.Duration)
 	failed := errors.New("failed")
-	require.Equal(t, failed, later(failed))
-	require.NoError(t, later(nil))
+	require.Equal(t, failed, snoozeIfPending(failed))
+	require.NoError(t, snoozeIfPending(nil))
 }
 
-func TestEachAttemptIsOneLine(t *testing.T) {
+func TestEachJobAttemptLogsOneLine(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		kind  string
@@ -124,7 +124,7 @@ func TestEachAttemptIsOneLine(t *testing.T) {
 		t.Run(fmt.Sprintf("%s %v", test.kind, test.ended), func(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
-			middleware := &logging{log: slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+			middleware := &jobLogger{log: slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 			err := middleware.Work(t.Context(), &rivertype.JobRow{ID: 7, Kind: test.kind, Attempt: 2}, func(context.Context) error { return test.ended })
 			require.Equal(t, test.ended, err, "the log changes nothing")
 			require.Equal(t, 1, strings.Count(out.String(), "\n"))
@@ -135,29 +135,29 @@ func TestEachAttemptIsOneLine(t *testing.T) {
 	}
 }
 
-// TestStopDrains stops workers in the middle of a call to the rail: the call
+// TestStopWaitsForRunningJobs stops workers in the middle of a call to the rail: the call
 // ends and its outcome is kept.
-func TestStopDrains(t *testing.T) {
+func TestStopWaitsForRunningJobs(t *testing.T) {
 	t.Parallel()
 	called, answer := make(chan struct{}), make(chan struct{})
-	s := openWith(t, func(ctx context.Context, _ time.Duration) error {
+	s := newFixtureWith(t, func(ctx context.Context, _ time.Duration) error {
 		close(called)
 		<-answer
 		return ctx.Err()
 	})
-	claim, _ := s.owed(numberFor(rail.Slow))
-	workers := s.start()
+	claim, _ := s.createPendingPayout(numberFor(rail.Slow))
+	workers := s.startWorkers()
 	<-called
 
 	impatient, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, workers.Stop(impatient), context.Canceled, "it waits no longer than it may")
-	require.Equal(t, "releasing", s.payout(claim).Status)
+	require.Equal(t, "releasing", s.onlyPayout(claim).Status)
 	stopped := make(chan error, 1)
 	go func() { stopped <- workers.Stop(context.WithoutCancel(t.Context())) }()
 	close(answer)
 	require.NoError(t, <-stopped)
-	require.Equal(t, "released", s.payout(claim).Status)
-	require.Zero(t, s.count("river.river_job where state = 'running'"))
+	require.Equal(t, "released", s.onlyPayout(claim).Status)
+	require.Zero(t, s.countRows("river.river_job where state = 'running'"))
 	require.NoError(t, workers.Stop(t.Context()), "stopping twice is stopping once")
 }

@@ -10,9 +10,9 @@ import (
 	"parapet/model"
 )
 
-// fileWriter is a rail that pays by files.
-type fileWriter interface {
-	WriteDue(ctx context.Context, permits rail.Permits) error
+// fileRail is a rail that pays by files.
+type fileRail interface {
+	WriteDueFiles(ctx context.Context, permits rail.PermitSource) error
 }
 
 // WriteFiles writes the files of a bank that are due.
@@ -31,14 +31,14 @@ type writeFiles struct {
 
 // Work implements river.Worker.
 func (w *writeFiles) Work(ctx context.Context, _ *river.Job[WriteFiles]) error {
-	writer, ok := w.rail.(fileWriter)
+	writer, ok := w.rail.(fileRail)
 	if !ok {
 		return nil
 	}
-	if stopped, err := w.service.Stopped(ctx); err != nil || stopped {
+	if stopped, err := w.service.AreReleasesStopped(ctx); err != nil || stopped {
 		return err // what was accepted waits for the next file
 	}
-	err := writer.WriteDue(ctx, w.permit)
+	err := writer.WriteDueFiles(ctx, w.permit)
 	if errors.Is(err, model.ErrReleasesStopped) {
 		return nil // the rest waits, too
 	}

@@ -15,13 +15,13 @@ import (
 func TestOlderDeterminationsGainTheirMoment(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("rain-excess", nil)
+	policy := b.QuoteAndBind("rain-excess", nil)
 	station, first := policy.Cover.Place.Station, policy.EffectiveAt.Truncate(24*time.Hour).AddDate(0, 0, 8)
-	b.After(30 * 24 * time.Hour)
+	b.AdvanceClock(30 * 24 * time.Hour)
 	for i, mm := range []string{"90", "90", "90", "0", "0", "0"} {
 		b.Observe(modeltest.StationDay(station, first.AddDate(0, 0, i), mm))
 	}
-	b.Work()
+	b.RunJobs()
 	claim := b.OnlyClaim(policy)
 	conn, err := b.DB.Pool.Acquire(t.Context())
 	require.NoError(t, err)

@@ -20,13 +20,13 @@ import (
 )
 
 //go:embed *.sql
-var files embed.FS
+var migrationFiles embed.FS
 
 // RiverSchema is where River keeps its tables, apart from ours.
 const RiverSchema = "river"
 
-// lockKey is any constant that nobody else uses: "parapet" in hexadecimal.
-const lockKey int64 = 0x70617261706574
+// advisoryLockKey is any constant that nobody else uses: "parapet" in hexadecimal.
+const advisoryLockKey int64 = 0x70617261706574
 
 // Apply migrates and returns the names of the migrations it applied. It waits
 // while another process applies them.
@@ -38,14 +38,14 @@ func Apply(ctx context.Context, pool *pgxpool.Pool) ([]string, error) {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	defer func() { _ = lock.Close(context.WithoutCancel(ctx)) }()
-	if _, err := lock.Exec(ctx, "select pg_advisory_lock($1)", lockKey); err != nil {
+	if _, err := lock.Exec(ctx, "select pg_advisory_lock($1)", advisoryLockKey); err != nil {
 		return nil, fmt.Errorf("lock migrations: %w", err)
 	}
 
 	if err := applyRiver(ctx, pool); err != nil {
 		return nil, fmt.Errorf("river migrations: %w", err)
 	}
-	return applyOurs(ctx, pool)
+	return applyOwn(ctx, pool)
 }
 
 func applyRiver(ctx context.Context, pool *pgxpool.Pool) error {
@@ -60,8 +60,8 @@ func applyRiver(ctx context.Context, pool *pgxpool.Pool) error {
 	return err
 }
 
-func applyOurs(ctx context.Context, pool *pgxpool.Pool) ([]string, error) {
-	migrator, closeDB, err := ours(ctx, pool)
+func applyOwn(ctx context.Context, pool *pgxpool.Pool) ([]string, error) {
+	migrator, closeDB, err := newMigrator(ctx, pool)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ var ErrPending = errors.New("the database has unapplied migrations; run: parapet
 
 // Check returns ErrPending unless every migration of ours is applied.
 func Check(ctx context.Context, pool *pgxpool.Pool) error {
-	migrator, closeDB, err := ours(ctx, pool)
+	migrator, closeDB, err := newMigrator(ctx, pool)
 	if err != nil {
 		return err
 	}
@@ -100,9 +100,9 @@ func Check(ctx context.Context, pool *pgxpool.Pool) error {
 	return nil
 }
 
-func ours(ctx context.Context, pool *pgxpool.Pool) (*migrate.Migrator, func(), error) {
+func newMigrator(ctx context.Context, pool *pgxpool.Pool) (*migrate.Migrator, func(), error) {
 	found := migrate.NewMigrations()
-	if err := found.Discover(files); err != nil {
+	if err := found.Discover(migrationFiles); err != nil {
 		return nil, nil, fmt.Errorf("read migrations: %w", err)
 	}
 	db := bun.NewDB(stdlib.OpenDBFromPool(pool), pgdialect.New())

@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(modeltest.Main(m)) }
 
-func open(t *testing.T, url string) *model.Database {
+func openDatabase(t *testing.T, url string) *model.Database {
 	t.Helper()
 	db, err := model.Open(t.Context(), url, 4)
 	require.NoError(t, err)
@@ -28,7 +28,7 @@ func TestFourProcessesMigrateAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	var applied sync.Map
 	for i := range 4 {
-		db := open(t, url)
+		db := openDatabase(t, url)
 		all.Go(func() {
 			names, err := migrations.Apply(t.Context(), db.Pool)
 			if err != nil {
@@ -42,12 +42,12 @@ func TestFourProcessesMigrateAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	require.NoError(t, migrations.Check(t.Context(), open(t, url).Pool))
+	require.NoError(t, migrations.Check(t.Context(), openDatabase(t, url).Pool))
 }
 
 func TestApplyingAgainChangesNothing(t *testing.T) {
 	t.Parallel()
-	db := open(t, modeltest.URL(t))
+	db := openDatabase(t, modeltest.URL(t))
 	require.ErrorIs(t, migrations.Check(t.Context(), db.Pool), migrations.ErrPending)
 	first, err := migrations.Apply(t.Context(), db.Pool)
 	require.NoError(t, err)
@@ -60,7 +60,7 @@ func TestApplyingAgainChangesNothing(t *testing.T) {
 
 func TestManyCallersShareOnePool(t *testing.T) {
 	t.Parallel()
-	db := open(t, modeltest.URL(t))
+	db := openDatabase(t, modeltest.URL(t))
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
@@ -76,8 +76,8 @@ func TestManyCallersShareOnePool(t *testing.T) {
 // lists to more rows than a batch has, a part of which an earlier run has filled.
 func TestListColumnsAreFilledInBatches(t *testing.T) {
 	t.Parallel()
-	b := modeltest.New(t, modeltest.Unchecked())
-	policy := b.Cover("quake-circle", nil)
+	b := modeltest.New(t, modeltest.WithoutChecks())
+	policy := b.QuoteAndBind("quake-circle", nil)
 	_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID})
 	require.NoError(t, err)
 	b.Relay()

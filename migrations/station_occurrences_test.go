@@ -11,18 +11,18 @@ import (
 	"parapet/model/modeltest"
 )
 
-// TestWindowsOfRainStayReadable applies the migration of occurrences at stations to a
+// TestClaimsOfRainWindowsStayReadableAfterMigration applies the migration of occurrences at stations to a
 // database with a claimed window of days, as they were before.
-func TestWindowsOfRainStayReadable(t *testing.T) {
+func TestClaimsOfRainWindowsStayReadableAfterMigration(t *testing.T) {
 	t.Parallel()
-	b := modeltest.New(t, modeltest.Unchecked())
-	policy := b.Cover("rain-excess", modeltest.Context{"days": 3})
+	b := modeltest.New(t, modeltest.WithoutChecks())
+	policy := b.QuoteAndBind("rain-excess", modeltest.Context{"days": 3})
 	station, first := policy.Cover.Place.Station, policy.EffectiveAt.Truncate(24*time.Hour).AddDate(0, 0, 1)
-	b.After(30 * 24 * time.Hour)
+	b.AdvanceClock(30 * 24 * time.Hour)
 	for i, mm := range []string{"50", "60", "70", "0", "0", "0"} {
 		b.Observe(modeltest.StationDay(station, first.AddDate(0, 0, i), mm))
 	}
-	b.Work()
+	b.RunJobs()
 	paid := b.OnlyClaim(policy)
 	conn, err := b.DB.Pool.Acquire(t.Context())
 	require.NoError(t, err)
@@ -50,7 +50,7 @@ func TestWindowsOfRainStayReadable(t *testing.T) {
 	require.Equal(t, station, *occurrence.Station)
 	require.Equal(t, first, occurrence.OccurredAt)
 	require.Equal(t, first.AddDate(0, 0, 2), occurrence.LastAt)
-	days, err := b.Service.ListObservations(t.Context(), b.Acme, model.HappenedFilter{OccurrenceID: occurrence.ID}, model.PageRequest{})
+	days, err := b.Service.ListObservations(t.Context(), b.Acme, model.HazardFilter{OccurrenceID: occurrence.ID}, model.PageRequest{})
 	require.NoError(t, err)
 	require.Len(t, days.Data, 3)
 	told, err := b.Service.Explain(t.Context(), b.Acme, policy.ID, model.OccurrenceRef{ID: &occurrence.ID})
@@ -63,7 +63,7 @@ func TestWindowsOfRainStayReadable(t *testing.T) {
 	for i, mm := range []string{"200", "0", "0", "0"} {
 		b.Observe(modeltest.StationDay(station, first.AddDate(0, 0, 10+i), mm))
 	}
-	b.Work()
+	b.RunJobs()
 	claims := b.Claims(policy)
 	require.Len(t, claims, 2)
 	require.Equal(t, paid.Amount, claims[0].Amount)

@@ -11,8 +11,8 @@ import (
 	"parapet/model/account"
 )
 
-// Payee is an account to be checked by a rail.
-type Payee struct {
+// PayeeAccount is an account to be checked by a rail.
+type PayeeAccount struct {
 	Beneficiary account.Beneficiary
 	Number      account.Number
 }
@@ -25,20 +25,20 @@ const (
 	checkLostAfter  = 5 * time.Minute
 )
 
-// PayeeOf begins the check of a pending method and opens its account; nil when there
+// BeginVerification begins the check of a pending method and opens its account; nil when there
 // is nothing to check any more. A check whose result is not recorded is asked for
 // again after checkAgainAfter.
-func (s *Service) PayeeOf(ctx context.Context, partner, id string) (*Payee, error) {
-	key, err := nounPayoutMethod.parse(id)
+func (s *Service) BeginVerification(ctx context.Context, partner, id string) (*PayeeAccount, error) {
+	key, err := resourcePayoutMethod.parseID(id)
 	if err != nil {
 		return nil, err
 	}
 	row := new(payoutMethodRow)
-	err = s.change(ctx, System(), func(ctx context.Context, u *unit) error {
-		if err := u.NewSelect().Model(row).Where("id = ?", key).Where("partner = ?", partner).Scan(ctx); err != nil {
+	err = s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
+		if err := tx.NewSelect().Model(row).Where("id = ?", key).Where("partner = ?", partner).Scan(ctx); err != nil {
 			return fmt.Errorf("read payout method: %w", err)
 		}
-		_, err := u.NewUpdate().Model((*payoutMethodRow)(nil)).Set("next_check_at = ?", u.now.Add(checkAgainAfter)).
+		_, err := tx.NewUpdate().Model((*payoutMethodRow)(nil)).Set("next_check_at = ?", tx.now.Add(checkAgainAfter)).
 			Where("id = ?", key).Where("partner = ?", partner).Where("status = ?", MethodPending).Exec(ctx)
 		return err
 	})
@@ -48,28 +48,28 @@ func (s *Service) PayeeOf(ctx context.Context, partner, id string) (*Payee, erro
 	if row.Status != MethodPending {
 		return nil, nil //nolint:nilnil // nothing to check is an answer, not an error
 	}
-	number, err := row.number(s.keys)
+	number, err := row.openNumber(s.keys)
 	if err != nil {
 		return nil, fmt.Errorf("open account of %s: %w", id, err)
 	}
-	return &Payee{account.Beneficiary{Name: row.BeneficiaryName, Country: row.BeneficiaryCountry}, number}, nil
+	return &PayeeAccount{account.Beneficiary{Name: row.BeneficiaryName, Country: row.BeneficiaryCountry}, number}, nil
 }
 
 // requeueAccountChecks asks again for the checks of accounts that failed or were lost.
-func (u *unit) requeueAccountChecks(ctx context.Context) (int, error) {
+func (tx *Tx) requeueAccountChecks(ctx context.Context) (int, error) {
 	var rows []struct {
 		ID      uuid.UUID
 		Partner string
 	}
-	err := u.NewRaw(`update payout_methods set next_check_at = ? where (id, partner) in (
+	err := tx.NewRaw(`update payout_methods set next_check_at = ? where (id, partner) in (
 			select id, partner from payout_methods where status = 'pending' and next_check_at <= ?
 			order by next_check_at limit ? for no key update skip locked)
-		returning id, partner`, u.now.Add(checkLostAfter), u.now, sweepSize).Scan(ctx, &rows)
+		returning id, partner`, tx.now.Add(checkLostAfter), tx.now, sweepBatchSize).Scan(ctx, &rows)
 	if err != nil {
 		return 0, fmt.Errorf("find unchecked accounts: %w", err)
 	}
 	for _, row := range rows {
-		u.enqueue(VerifyPayoutMethod{Partner: row.Partner, ID: nounPayoutMethod.id(row.ID)})
+		tx.enqueueJob(VerifyPayoutMethod{Partner: row.Partner, ID: resourcePayoutMethod.formatID(row.ID)})
 	}
 	return len(rows), nil
 }
@@ -77,26 +77,26 @@ func (u *unit) requeueAccountChecks(ctx context.Context) (int, error) {
 // RecordVerification keeps what the rail said of an account and lets the payouts
 // go that waited for it.
 func (s *Service) RecordVerification(ctx context.Context, partner, id, method, code string, verified bool) error {
-	key, err := nounPayoutMethod.parse(id)
+	key, err := resourcePayoutMethod.parseID(id)
 	if err != nil {
 		return err
 	}
-	return s.change(ctx, Actor{Kind: ActorRail, Name: method}, func(ctx context.Context, u *unit) error {
+	return s.InTx(ctx, Actor{Kind: ActorRail, Name: method}, func(ctx context.Context, tx *Tx) error {
 		row := new(payoutMethodRow)
-		if err := u.NewSelect().Model(row).Where("id = ?", key).Where("partner = ?", partner).Scan(ctx); err != nil {
+		if err := tx.NewSelect().Model(row).Where("id = ?", key).Where("partner = ?", partner).Scan(ctx); err != nil {
 			return fmt.Errorf("read payout method: %w", err)
 		}
-		p, claims, err := u.served(ctx, row)
+		p, claims, err := tx.lockServedClaims(ctx, row)
 		if err != nil {
 			return err
 		}
-		if err := u.locked(ctx, row, key, nounPayoutMethod); err != nil {
+		if err := tx.lockRow(ctx, row, key, resourcePayoutMethod); err != nil {
 			return err
 		}
 		if row.Status != MethodPending {
 			return nil
 		}
-		row.VerificationMethod, row.VerificationCode, row.CheckedAt = &method, &code, &u.now
+		row.VerificationMethod, row.VerificationCode, row.CheckedAt = &method, &code, &tx.now
 		to := MethodRejected
 		if verified {
 			to = MethodVerified
@@ -105,21 +105,21 @@ func (s *Service) RecordVerification(ctx context.Context, partner, id, method, c
 		if row.ClaimID != nil && len(claims) == 1 {
 			own = claims[0]
 		}
-		if err := u.moveMethod(ctx, row, own, to, "verification_method", "verification_code", "checked_at"); err != nil {
+		if err := tx.transitionMethod(ctx, row, own, to, "verification_method", "verification_code", "checked_at"); err != nil {
 			return err
 		}
-		return u.reconsiderAll(ctx, p, own, claims)
+		return tx.reevaluateClaims(ctx, p, own, claims)
 	})
 }
 
-// served locks the policy and the claims a method serves.
-func (u *unit) served(ctx context.Context, method *payoutMethodRow) (*policyRow, []*claimRow, error) {
+// lockServedClaims locks the policy and the claims a method serves.
+func (tx *Tx) lockServedClaims(ctx context.Context, method *payoutMethodRow) (*policyRow, []*claimRow, error) {
 	p := new(policyRow)
-	if err := u.locked(ctx, p, method.PolicyID, nounPolicy); err != nil {
+	if err := tx.lockRow(ctx, p, method.PolicyID, resourcePolicy); err != nil {
 		return nil, nil, err
 	}
 	var claims []*claimRow
-	q := u.NewSelect().Model(&claims).Where("c.policy_id = ?", p.ID).Where("c.partner = ?", p.Partner).OrderExpr("c.id").For("NO KEY UPDATE")
+	q := tx.NewSelect().Model(&claims).Where("c.policy_id = ?", p.ID).Where("c.partner = ?", p.Partner).OrderExpr("c.id").For("NO KEY UPDATE")
 	if method.ClaimID != nil {
 		q = q.Where("c.id = ?", method.ClaimID)
 	} else {
@@ -129,19 +129,19 @@ func (u *unit) served(ctx context.Context, method *payoutMethodRow) (*policyRow,
 		return nil, nil, fmt.Errorf("lock claims: %w", err)
 	}
 	for _, c := range claims {
-		u.sinceTold(c)
+		tx.advanceClockPastTimeline(c)
 	}
 	return p, claims, nil
 }
 
-func (u *unit) reconsiderAll(ctx context.Context, p *policyRow, own *claimRow, claims []*claimRow) error {
+func (tx *Tx) reevaluateClaims(ctx context.Context, p *policyRow, own *claimRow, claims []*claimRow) error {
 	for _, claim := range claims {
-		if err := u.reconsider(ctx, p, claim); err != nil {
+		if err := tx.reevaluatePayouts(ctx, p, claim); err != nil {
 			return err
 		}
 	}
 	if own == nil {
 		return nil
 	}
-	return u.told(ctx, own)
+	return tx.saveTimelinePosition(ctx, own)
 }

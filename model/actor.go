@@ -64,58 +64,58 @@ type Actor struct {
 	// operator or a data source. Subject is empty for partners.
 	Issuer, Subject string
 	Scopes          []Scope
-	// Until is when the token ends, and with it whatever the actor still listens to;
+	// ExpiresAt is when the token ends, and with it whatever the actor still listens to;
 	// zero when it does not.
-	Until time.Time
+	ExpiresAt time.Time
 	// Sources a data source may post for. Empty with AnySource false means none.
 	Sources   []string
 	AnySource bool
-	// Idempotency is the key of this request, nil without one. It travels with the
+	// IdempotencyKey is the key of this request, nil without one. It travels with the
 	// actor because a key belongs to whoever uses it.
-	Idempotency *IdempotencyKey
-	// Request is the X-Request-Id, and Doing the operation as its door names it, for
+	IdempotencyKey *IdempotencyKey
+	// RequestID is the X-Request-Id, and Doing the operation as its door names it, for
 	// the audit log.
-	Request, Doing string
-	// Condition is what this request demands of a record, nil without one.
-	Condition *Condition
+	RequestID, Operation string
+	// Precondition is what this request demands of a record, nil without one.
+	Precondition *Precondition
 }
 
 // System is Parapet acting by itself.
 func System() Actor { return Actor{Kind: ActorSystem, Name: "parapet"} }
 
-// shown is the name that partners read. An operator acts as Parapet; which one it
+// displayName is the name that partners read. An operator acts as Parapet; which one it
 // was is in the adjudications.
-func (a Actor) shown() string {
+func (a Actor) displayName() string {
 	if a.Kind == ActorOperator {
 		return System().Name
 	}
 	return a.Name
 }
 
-// Has tells whether the actor's token carries the scope.
-func (a Actor) Has(scope Scope) bool { return slices.Contains(a.Scopes, scope) }
+// HasScope tells whether the actor's token carries the scope.
+func (a Actor) HasScope(scope Scope) bool { return slices.Contains(a.Scopes, scope) }
 
-// either is the first scope, or the second where the actor has only that one.
-func (a Actor) either(scope, other Scope) Scope {
-	if !a.Has(scope) && a.Has(other) {
+// preferScope is the first scope, or the second where the actor has only that one.
+func (a Actor) preferScope(scope, other Scope) Scope {
+	if !a.HasScope(scope) && a.HasScope(other) {
 		return other
 	}
 	return scope
 }
 
-// own is the scope by which a partner may do something to its own records; everybody
+// scopeForOwnRecords is the scope by which a partner may do something to its own records; everybody
 // else must be an operator.
-func (a Actor) own(scope Scope) Scope {
+func (a Actor) scopeForOwnRecords(scope Scope) Scope {
 	if a.Kind == ActorPartner {
 		return scope
 	}
 	return ScopeOperator
 }
 
-// May refuses an actor without the scope. Operators read every partner's records
+// RequireScope refuses an actor without the scope. Operators read every partner's records
 // and write none of them: what they do has operations of its own.
-func (a Actor) May(scope Scope) error {
-	if a.may(scope) {
+func (a Actor) RequireScope(scope Scope) error {
+	if a.isAllowed(scope) {
 		return nil
 	}
 	refusal := Fail(CodeInsufficientScope, "The token lacks the scope %s; ask the issuer for it.", scope)
@@ -126,16 +126,16 @@ func (a Actor) May(scope Scope) error {
 	return refusal
 }
 
-func (a Actor) may(scope Scope) bool {
+func (a Actor) isAllowed(scope Scope) bool {
 	switch a.Kind {
 	case ActorSystem:
 		return true
 	case ActorOperator:
-		return strings.HasSuffix(string(scope), ":read") || scope == ScopeOperator || scope == ScopeObservationsWrite && a.Has(scope)
+		return strings.HasSuffix(string(scope), ":read") || scope == ScopeOperator || scope == ScopeObservationsWrite && a.HasScope(scope)
 	case ActorPartner:
-		return a.Has(scope)
+		return a.HasScope(scope)
 	case ActorSource:
-		return scope == ScopeObservationsWrite && a.Has(scope)
+		return scope == ScopeObservationsWrite && a.HasScope(scope)
 	case ActorRail:
 	}
 	return false

@@ -14,285 +14,285 @@ import (
 	"parapet/model/trigger"
 )
 
-// judging decides one occurrence for a slice of locked policies: at most one
+// adjudication decides one occurrence for a slice of locked policies: at most one
 // claim a policy, written in a few statements however many policies there are.
-type judging struct {
-	*unit
+type adjudication struct {
+	*Tx
 
-	occurrence *occurrenceRow
-	facts      trigger.Occurrence
-	request    *ClaimRequest // set when a partner asked, nil when matching found out
-	decided    uuid.UUID     // the claim that an operator decides; zero otherwise
+	occurrence     *occurrenceRow
+	facts          trigger.Occurrence
+	request        *ClaimRequest // set when a partner asked, nil when matching found out
+	decidedClaimID uuid.UUID     // the claim that an operator decides; zero otherwise
 
-	policies []*policyRow
-	existing map[uuid.UUID]*claimRow      // by policy: the claim for this occurrence
-	others   map[uuid.UUID][]*claimRow    // all that may be about the same event, these included
-	shown    map[uuid.UUID]policyClaims   // by policy: what its record shows of its claims
-	same     map[uuid.UUID]bool           // the occurrence and what was merged into it
-	happened map[uuid.UUID]*occurrenceRow // the occurrences of others
+	policies         []*policyRow
+	claimByPolicy    map[uuid.UUID]*claimRow      // by policy: the claim for this occurrence
+	relatedClaims    map[uuid.UUID][]*claimRow    // all that may be about the same event, these included
+	shownClaims      map[uuid.UUID]policyClaims   // by policy: what its record shows of its claims
+	occurrenceIDs    map[uuid.UUID]bool           // the occurrence and what was merged into it
+	claimOccurrences map[uuid.UUID]*occurrenceRow // the occurrences of others
 	// possibleDuplicates are occurrences with claims that may be the judged event under
 	// another id.
-	possibleDuplicates map[uuid.UUID]bool
-	restsOn            map[uuid.UUID]*determinationRow // what the claims for the occurrence rest on
-	parts              map[uuid.UUID]int               // the highest part that the existing claims have a payout for
-	paying             map[uuid.UUID]claimParts        // by claim: what the records of the existing claims show of their payouts
-	methods            map[uuid.UUID][]*payoutMethodRow
-	paid               map[uuid.UUID][]paidRun // by policy: days at stations that were paid for
+	possibleDuplicates  map[uuid.UUID]bool
+	claimDeterminations map[uuid.UUID]*determinationRow // what the claims for the occurrence rest on
+	installments        map[uuid.UUID]int               // the highest part that the existing claims have a payout for
+	claimPayouts        map[uuid.UUID]claimRelations    // by claim: what the records of the existing claims show of their payouts
+	methods             map[uuid.UUID][]*payoutMethodRow
+	paidDays            map[uuid.UUID][]paidDays // by policy: days at stations that were paid for
 
-	determinations []*determinationRow
-	opened, moved  []*claimRow
-	shrunk         []*policyRow
-	payouts        []*payoutRow
+	newDeterminations        []*determinationRow
+	newClaims, changedClaims []*claimRow
+	changedPolicies          []*policyRow
+	newPayouts               []*payoutRow
 }
 
-// judge locks the policies, decides and writes.
-func (u *unit) judge(ctx context.Context, occ *occurrenceRow, facts trigger.Occurrence, ids []uuid.UUID) error {
+// adjudicate locks the policies, decides and writes.
+func (tx *Tx) adjudicate(ctx context.Context, occ *occurrenceRow, facts trigger.Occurrence, ids []uuid.UUID) error {
 	var policies []*policyRow
-	err := u.NewSelect().Model(&policies).Where("p.id in (?)", bun.List(ids)).Where("p.status <> ?", PolicyArchived).
+	err := tx.NewSelect().Model(&policies).Where("p.id in (?)", bun.List(ids)).Where("p.status <> ?", PolicyArchived).
 		OrderExpr("p.id").For("NO KEY UPDATE").Scan(ctx)
 	if err != nil {
 		return fmt.Errorf("lock policies: %w", err)
 	}
 	for _, p := range policies {
-		u.since(&p.header)
+		tx.advanceClock(&p.RowHeader)
 	}
-	j := judging{unit: u, occurrence: occ, facts: facts}
-	if err := j.read(ctx, policies); err != nil {
+	adj := adjudication{Tx: tx, occurrence: occ, facts: facts}
+	if err := adj.load(ctx, policies); err != nil {
 		return err
 	}
-	return j.settle(ctx)
+	return adj.decideAll(ctx)
 }
 
-// settle decides every policy and writes the outcome.
-func (j *judging) settle(ctx context.Context) error {
-	for _, p := range j.policies {
-		d := j.evaluate(p)
-		done, err := j.applyRetraction(ctx, p, d)
+// decideAll decides every policy and writes the outcome.
+func (adj *adjudication) decideAll(ctx context.Context) error {
+	for _, p := range adj.policies {
+		d := adj.evaluateTrigger(p)
+		done, err := adj.applyRetraction(ctx, p, d)
 		if err != nil {
 			return err
 		}
-		switch claim := j.existing[p.ID]; {
+		switch claim := adj.claimByPolicy[p.ID]; {
 		case done:
-		case claim == nil && !p.opens(d, j.clock):
+		case claim == nil && !p.opensClaim(d, adj.clock):
 			continue
 		case claim == nil:
-			err = j.open(p, d)
+			err = adj.openClaim(p, d)
 		default:
-			err = j.settleClaims(p, d)
+			err = adj.decideExisting(p, d)
 		}
 		if err != nil {
 			return err
 		}
-		if err := j.reportDoublePayment(ctx, p); err != nil {
+		if err := adj.reportDoublePayment(ctx, p); err != nil {
 			return err
 		}
 	}
-	return j.write(ctx)
+	return adj.save(ctx)
 }
 
-// settleClaims decides all of a policy's claims for the occurrence that wait; there are
+// decideExisting decides all of a policy's claims for the occurrence that wait; there are
 // several where occurrences were merged. The first approved one is paid what a storm
 // owes beyond all of them.
-func (j *judging) settleClaims(p *policyRow, d trigger.Determination) error {
+func (adj *adjudication) decideExisting(p *policyRow, d trigger.Determination) error {
 	var approved *claimRow
-	for _, c := range j.others[p.ID] {
+	for _, c := range adj.relatedClaims[p.ID] {
 		switch {
-		case !j.concerns(c):
+		case !adj.isFor(c):
 		case c.Status == ClaimDeferred:
-			if err := j.revise(p, c, d); err != nil {
+			if err := adj.reassess(p, c, d); err != nil {
 				return err
 			}
 		case approved == nil && c.isApproved():
 			approved = c
 		}
 	}
-	if approved == nil || j.facts.Storm == nil || !p.settles(d) {
+	if approved == nil || adj.facts.Storm == nil || !p.isStageSufficient(d) {
 		return nil
 	}
-	return j.raise(p, approved, d)
+	return adj.increaseClaim(p, approved, d)
 }
 
-// provisional tells whether a claim waits for the source's final word, and for
+// awaitsSource tells whether a claim waits for the source's final word, and for
 // nothing else.
-func (r *claimRow) provisional() bool {
-	return r.Status == ClaimDeferred && awaitsSource(r.ReasonCodes)
+func (r *claimRow) awaitsSource() bool {
+	return r.Status == ClaimDeferred && onlyAwaitsSource(r.ReasonCodes)
 }
 
-func awaitsSource(reasons []string) bool {
-	return len(reasons) == 1 && reasons[0] == string(ReasonSourceProvisional)
+func onlyAwaitsSource(reasons []string) bool {
+	return len(reasons) == 1 && reasons[0] == string(ReasonSourcePreliminary)
 }
 
-func (j *judging) open(p *policyRow, d trigger.Determination) error {
+func (adj *adjudication) openClaim(p *policyRow, d trigger.Determination) error {
 	row := &claimRow{
-		header: j.fresh(p.Partner), PolicyID: p.ID, Product: &p.Product, Status: ClaimOpened, Origin: OriginTrigger,
-		OccurrenceID: &j.occurrence.ID, OccurrenceKey: new(j.occurrence.naturalKey()), OccurredAt: &j.occurrence.OccurredAt, Currency: p.Currency,
-		ReasonCodes: []string{}, OpenedAt: j.now,
+		RowHeader: adj.newHeader(p.Partner), PolicyID: p.ID, Product: &p.Product, Status: ClaimOpened, Origin: OriginTrigger,
+		OccurrenceID: &adj.occurrence.ID, OccurrenceKey: new(adj.occurrence.naturalKey()), OccurredAt: &adj.occurrence.OccurredAt, Currency: p.Currency,
+		ReasonCodes: []string{}, OpenedAt: adj.now,
 	}
-	if in := j.request; in != nil {
-		row.references = references{in.PartnerReference, in.Metadata}
+	if in := adj.request; in != nil {
+		row.PartnerFields = PartnerFields{in.PartnerReference, in.Metadata}
 		row.Description = in.Description
 		if in.RequestedAmount != nil {
 			row.RequestedAmount = &in.RequestedAmount.Amount
 		}
 	}
-	det, err := j.determine(p, j.occurrence, j.facts, d)
+	det, err := adj.newDetermination(p, adj.occurrence, adj.facts, d)
 	if err != nil {
 		return err
 	}
 	row.DeterminationID = &det.ID
-	j.determinations = append(j.determinations, det)
-	j.opened = append(j.opened, row)
-	j.existing[p.ID] = row
-	j.others[p.ID] = append(j.others[p.ID], row)
-	shown := j.shown[p.ID]
-	shown.add(row.ID, row.Status)
-	j.shown[p.ID] = shown
-	if err := j.observed(p, row, d); err != nil {
+	adj.newDeterminations = append(adj.newDeterminations, det)
+	adj.newClaims = append(adj.newClaims, row)
+	adj.claimByPolicy[p.ID] = row
+	adj.relatedClaims[p.ID] = append(adj.relatedClaims[p.ID], row)
+	shown := adj.shownClaims[p.ID]
+	shown.addNewest(row.ID, row.Status)
+	adj.shownClaims[p.ID] = shown
+	if err := adj.appendObserved(p, row, d); err != nil {
 		return err
 	}
-	if err := j.say(row, det, EventClaimOpened, openedSentence(j.facts, d), map[string]any{"determination": det.Body}); err != nil {
+	if err := adj.recordEvent(row, det, EventClaimOpened, openedSentence(adj.facts, d), map[string]any{"determination": det.Body}); err != nil {
 		return err
 	}
-	return j.decide(p, row, det, d)
+	return adj.decideClaim(p, row, det, d)
 }
 
-// observed is the first sentence: what happened, before anything was claimed.
-func (j *judging) observed(p *policyRow, row *claimRow, d trigger.Determination) error {
-	defer j.as(Actor{Kind: ActorSource, Name: j.occurrence.Source})()
-	return j.tell(row, timelineObserved, nil, observedSentence(p, j.facts, d), map[string]any{
-		"occurrence": j.occurrence.brief(*row.OccurredAt), "stage": d.Stage, "source_version": j.facts.SourceVersion,
-		"index": publicDetermination(p, j.facts, d).Index, "distance_km": d.DistanceKM,
+// appendObserved is the first sentence: what happened, before anything was claimed.
+func (adj *adjudication) appendObserved(p *policyRow, row *claimRow, d trigger.Determination) error {
+	defer adj.withActor(Actor{Kind: ActorSource, Name: adj.occurrence.Source})()
+	return adj.appendTimeline(row, timelineObserved, nil, observedSentence(p, adj.facts, d), map[string]any{
+		"occurrence": adj.occurrence.toBrief(*row.OccurredAt), "stage": d.Stage, "source_version": adj.facts.SourceVersion,
+		"index": toDeterminationRecord(p, adj.facts, d).Index, "distance_km": d.DistanceKM,
 	})
 }
 
-// revise judges a deferred claim again by what the source says now. One that goes
+// reassess judges a deferred claim again by what the source says now. One that goes
 // on waiting is written only when the source has news. One that waits for a human
 // is decided here only when it was a possible duplicate and its source merged the two,
 // or when no claim counts any more that it may duplicate.
 // Its determination follows the source: the operator sees what is owed today.
-func (j *judging) revise(p *policyRow, row *claimRow, d trigger.Determination) error {
-	settled := p.settles(d) && (row.provisional() || j.awaitsDays(row)) || row.isPossibleDuplicate() && (j.claimedBy(p, row) || j.lostItsDuplicate(p, row))
-	if waits := !settled || d.Amount == 0 && j.growing(p); waits && !j.changed(row) {
+func (adj *adjudication) reassess(p *policyRow, row *claimRow, d trigger.Determination) error {
+	settled := p.isStageSufficient(d) && (row.awaitsSource() || adj.awaitsMissingDays(row)) || row.isPossibleDuplicate() && (adj.hasClaimFor(p, row) || adj.lostItsDuplicate(p, row))
+	if waits := !settled || d.Amount == 0 && adj.mayStormGrow(p); waits && !adj.hasNewSourceVersion(row) {
 		return nil
 	}
-	det, err := j.determine(p, j.occurrence, j.facts, d)
+	det, err := adj.newDetermination(p, adj.occurrence, adj.facts, d)
 	if err != nil {
 		return err
 	}
-	j.determinations = append(j.determinations, det)
-	j.moved = append(j.moved, row)
-	row.DeterminationID, row.OccurredAt = &det.ID, &j.occurrence.OccurredAt
+	adj.newDeterminations = append(adj.newDeterminations, det)
+	adj.changedClaims = append(adj.changedClaims, row)
+	row.DeterminationID, row.OccurredAt = &det.ID, &adj.occurrence.OccurredAt
 	if settled {
-		return j.decide(p, row, det, d)
+		return adj.decideClaim(p, row, det, d)
 	}
-	j.touch(&row.header)
-	return j.say(row, det, EventClaimUpdated, "The source revised its values.", map[string]any{"determination": det.Body})
+	adj.bumpVersion(&row.RowHeader)
+	return adj.recordEvent(row, det, EventClaimUpdated, "The source revised its values.", map[string]any{"determination": det.Body})
 }
 
-// changed tells whether the source's word is another one than the claim rests
+// hasNewSourceVersion tells whether the source's word is another one than the claim rests
 // on; a second pass over the same facts changes nothing.
-func (j *judging) changed(row *claimRow) bool {
-	return j.restsOn[*row.DeterminationID].Body.SourceVersion != j.facts.SourceVersion
+func (adj *adjudication) hasNewSourceVersion(row *claimRow) bool {
+	return adj.claimDeterminations[*row.DeterminationID].Body.SourceVersion != adj.facts.SourceVersion
 }
 
-// evaluate is what the trigger says of a policy by the days that it was not paid for.
-func (j *judging) evaluate(p *policyRow) trigger.Determination {
-	return trigger.Evaluate(p.Cover, p.covered(), p.PayableFrom, j.occurrence.withoutPaid(j.facts, j.paid[p.ID]))
+// evaluateTrigger is what the trigger says of a policy by the days that it was not paid for.
+func (adj *adjudication) evaluateTrigger(p *policyRow) trigger.Determination {
+	return trigger.Evaluate(p.Cover, p.coverPeriod(), p.PayableFrom, adj.occurrence.withoutPaidDays(adj.facts, adj.paidDays[p.ID]))
 }
 
-// awaitsDays tells whether a claim waits for missing days of its month or dekad, and
+// awaitsMissingDays tells whether a claim waits for missing days of its month or dekad, and
 // not for evidence that an operator asked for.
-func (j *judging) awaitsDays(row *claimRow) bool {
+func (adj *adjudication) awaitsMissingDays(row *claimRow) bool {
 	return row.Status == ClaimDeferred && slices.Equal(row.ReasonCodes, []string{adjudicate.ReasonEvidenceNeeded}) &&
-		j.facts.Rain != nil && !j.restsOn[*row.DeterminationID].Met
+		adj.facts.Rain != nil && !adj.claimDeterminations[*row.DeterminationID].Met
 }
 
-// decide applies the private rules and moves claim, policy and payout. Whoever
+// decideClaim applies the private rules and moves claim, policy and payout. Whoever
 // asked, it is Parapet that decides.
-func (j *judging) decide(p *policyRow, row *claimRow, det *determinationRow, d trigger.Determination) error {
-	defer j.as(System())()
-	weighed := p.weigh(d)
-	weighed.Growing, weighed.Same, weighed.Duplicate = j.growing(p), j.claimedBy(p, row), j.duplicate(p, row)
+func (adj *adjudication) decideClaim(p *policyRow, row *claimRow, det *determinationRow, d trigger.Determination) error {
+	defer adj.withActor(System())()
+	weighed := p.decisionFacts(d)
+	weighed.Ongoing, weighed.SameOccurrence, weighed.PossibleDuplicate = adj.mayStormGrow(p), adj.hasClaimFor(p, row), adj.hasPossibleDuplicate(p, row)
 	decision := adjudicate.Decide(weighed)
 	var review *time.Time
 	switch {
-	case awaitsSource(decision.Reasons):
-		review = new(j.reviewAt(p, d))
+	case onlyAwaitsSource(decision.Reasons):
+		review = new(adj.reviewAt(p, d))
 	case decision.Outcome == adjudicate.Defer:
-		review = new(j.now.Add(reviewAfter)) // by a human, whom vitals remind
+		review = new(adj.now.Add(reviewInterval)) // by a human, whom vitals remind
 	}
-	return j.rule(p, row, det, decision, review)
+	return adj.applyDecision(p, row, det, decision, review)
 }
 
-// reviewAfter is when a claim that waits for its source is looked at again, though
+// reviewInterval is when a claim that waits for its source is looked at again, though
 // the source said nothing.
-const reviewAfter = 24 * time.Hour
+const reviewInterval = 24 * time.Hour
 
 // reviewAt is when a waiting claim is due: a storm's when it has passed.
-func (j *judging) reviewAt(p *policyRow, d trigger.Determination) time.Time {
-	if j.growing(p) && p.settles(d) {
-		return j.passed(p)
+func (adj *adjudication) reviewAt(p *policyRow, d trigger.Determination) time.Time {
+	if adj.mayStormGrow(p) && p.isStageSufficient(d) {
+		return adj.stormEnd(p)
 	}
-	return j.now.Add(reviewAfter)
+	return adj.now.Add(reviewInterval)
 }
 
-// growing tells whether a storm may still bring fixes that join the ones it has.
-func (j *judging) growing(p *policyRow) bool {
-	return j.facts.Storm != nil && j.occurrence.FinalTrackAt == nil && j.clock.Before(j.passed(p))
+// mayStormGrow tells whether a storm may still bring fixes that join the ones it has.
+func (adj *adjudication) mayStormGrow(p *policyRow) bool {
+	return adj.facts.Storm != nil && adj.occurrence.FinalTrackAt == nil && adj.clock.Before(adj.stormEnd(p))
 }
 
-// passed is when a storm is over: a fix any later would make no segment with the
+// stormEnd is when a storm is over: a fix any later would make no segment with the
 // last one.
-func (j *judging) passed(p *policyRow) time.Time {
-	return j.occurrence.LastAt.Add(time.Duration(p.Cover.Trigger.MaximumGapHours) * time.Hour)
+func (adj *adjudication) stormEnd(p *policyRow) time.Time {
+	return adj.occurrence.LastAt.Add(time.Duration(p.Cover.Trigger.MaximumGapHours) * time.Hour)
 }
 
-// raise pays what a storm owes beyond what was approved: it is one occurrence
+// increaseClaim pays what a storm owes beyond what was approved: it is one occurrence
 // with all its fixes, whichever came when. A claim whose first part is paid and
 // confirmed already is open again. Nothing is ever taken back.
-func (j *judging) raise(p *policyRow, row *claimRow, d trigger.Determination) error {
-	more := min(d.Amount-j.owedFor(p), p.LimitRemaining)
+func (adj *adjudication) increaseClaim(p *policyRow, row *claimRow, d trigger.Determination) error {
+	more := min(d.Amount-adj.owedFor(p), p.LimitRemaining)
 	if more <= 0 {
 		return nil
 	}
-	defer j.as(System())()
-	det, err := j.determine(p, j.occurrence, j.facts, d)
+	defer adj.withActor(System())()
+	det, err := adj.newDetermination(p, adj.occurrence, adj.facts, d)
 	if err != nil {
 		return err
 	}
-	j.determinations, j.moved = append(j.determinations, det), append(j.moved, row)
-	row.DeterminationID, row.OccurredAt, row.DecidedAt = &det.ID, &j.occurrence.OccurredAt, &j.now
+	adj.newDeterminations, adj.changedClaims = append(adj.newDeterminations, det), append(adj.changedClaims, row)
+	row.DeterminationID, row.OccurredAt, row.DecidedAt = &det.ID, &adj.occurrence.OccurredAt, &adj.now
 	row.Amount, row.ClosedAt = new(*row.Amount+more), nil
-	event, err := j.become(row, ClaimApproved)
+	event, err := adj.transitionClaim(row, ClaimApproved)
 	if err != nil {
 		return err
 	}
 	summary := fmt.Sprintf("The storm grew: %s more is owed.", money.New(more, p.Currency))
-	if err := j.say(row, det, event, summary, map[string]any{"determination": det.Body, "amount": row.money(row.Amount)}); err != nil {
+	if err := adj.recordEvent(row, det, event, summary, map[string]any{"determination": det.Body, "amount": row.toMoney(row.Amount)}); err != nil {
 		return err
 	}
-	return j.owe(p, row, more)
+	return adj.createPayout(p, row, more)
 }
 
-// say writes one event and its sentence in the claim's story; det is nil for a
+// recordEvent writes one event and its sentence in the claim's story; det is nil for a
 // claim without an occurrence.
-func (j *judging) say(row *claimRow, det *determinationRow, kind EventType, summary string, data any) error {
-	parts := j.paying[row.ID]
+func (adj *adjudication) recordEvent(row *claimRow, det *determinationRow, kind EventType, summary string, data any) error {
+	parts := adj.claimPayouts[row.ID]
 	if det != nil {
-		parts.occurrence, parts.determination = j.about(row), &det.Body
+		parts.occurrence, parts.determination = adj.openedOccurrence(row), &det.Body
 	}
-	event, err := j.record(kind, &row.header, nounClaim, row.public(parts))
+	event, err := adj.appendEvent(kind, &row.RowHeader, resourceClaim, row.toRecord(parts))
 	if err != nil {
 		return err
 	}
-	return j.tell(row, kind, &event, summary, data)
+	return adj.appendTimeline(row, kind, &event, summary, data)
 }
 
-// about is the occurrence a claim was opened for, which may since have been
+// openedOccurrence is the occurrence a claim was opened for, which may since have been
 // merged into the one that is judged.
-func (j *judging) about(row *claimRow) *occurrenceRow {
-	if opened, ok := j.happened[*row.OccurrenceID]; ok {
+func (adj *adjudication) openedOccurrence(row *claimRow) *occurrenceRow {
+	if opened, ok := adj.claimOccurrences[*row.OccurrenceID]; ok {
 		return opened
 	}
-	return j.occurrence
+	return adj.occurrence
 }

@@ -9,67 +9,67 @@ import (
 	"parapet/model/internal/adjudicate"
 )
 
-// rule writes a decision, whoever took it: the claim, its event and sentence, and
+// applyDecision writes a decision, whoever took it: the claim, its event and sentence, and
 // for an approval the limit and the payout.
-func (j *judging) rule(p *policyRow, row *claimRow, det *determinationRow, decision adjudicate.Decision, review *time.Time) error {
+func (adj *adjudication) applyDecision(p *policyRow, row *claimRow, det *determinationRow, decision adjudicate.Decision, review *time.Time) error {
 	row.Outcome, row.ReasonCodes = new(string(decision.Outcome)), decision.Reasons
-	row.DecidedAt, row.NextReviewAt = &j.now, review
+	row.DecidedAt, row.NextReviewAt = &adj.now, review
 	if decision.Outcome == adjudicate.Approve {
 		row.Amount = &decision.Amount
 	}
-	event, err := j.become(row, ClaimStatus(decision.Outcome))
+	event, err := adj.transitionClaim(row, ClaimStatus(decision.Outcome))
 	if err != nil {
 		return err
 	}
-	err = j.say(row, det, event, decisionSentence(row, j.facts), map[string]any{"decision": row.public(claimParts{}).Decision, "amount": row.money(row.Amount)})
+	err = adj.recordEvent(row, det, event, decisionSentence(row, adj.facts), map[string]any{"decision": row.toRecord(claimRelations{}).Decision, "amount": row.toMoney(row.Amount)})
 	if err != nil || decision.Outcome != adjudicate.Approve {
 		return err
 	}
-	return j.owe(p, row, decision.Amount)
+	return adj.createPayout(p, row, decision.Amount)
 }
 
-// become moves a claim; one that goes on waiting, for another reason, is updated.
-func (j *judging) become(row *claimRow, to ClaimStatus) (EventType, error) {
+// transitionClaim moves a claim; one that goes on waiting, for another reason, is updated.
+func (adj *adjudication) transitionClaim(row *claimRow, to ClaimStatus) (EventType, error) {
 	if row.Status == to {
-		j.touch(&row.header)
+		adj.bumpVersion(&row.RowHeader)
 		return EventClaimUpdated, nil
 	}
-	return step(j.unit, &row.header, ClaimArrows, &row.Status, to)
+	return transitionInMemory(adj.Tx, &row.RowHeader, ClaimTransitions, &row.Status, to)
 }
 
-// owe reserves the limit and makes the payout.
-func (j *judging) owe(p *policyRow, row *claimRow, amount int64) error {
+// createPayout reserves the limit and makes the payout.
+func (adj *adjudication) createPayout(p *policyRow, row *claimRow, amount int64) error {
 	p.LimitRemaining -= amount
 	event := EventPolicyUpdated
 	if p.LimitRemaining == 0 && p.Status == PolicyActive {
 		var err error
-		if event, err = step(j.unit, &p.header, PolicyArrows, &p.Status, PolicyExhausted); err != nil {
+		if event, err = transitionInMemory(adj.Tx, &p.RowHeader, PolicyTransitions, &p.Status, PolicyExhausted); err != nil {
 			return err
 		}
 	} else {
-		j.touch(&p.header)
+		adj.bumpVersion(&p.RowHeader)
 	}
-	j.shrunk = append(j.shrunk, p)
-	if _, err := j.record(event, &p.header, nounPolicy, p.public(j.now, j.claimsShown(p.ID))); err != nil {
+	adj.changedPolicies = append(adj.changedPolicies, p)
+	if _, err := adj.appendEvent(event, &p.RowHeader, resourcePolicy, p.toRecord(adj.now, adj.policyClaimsAfter(p.ID))); err != nil {
 		return err
 	}
-	part := j.parts[row.ID] + 1
+	part := adj.installments[row.ID] + 1
 	payout := &payoutRow{
-		header: j.fresh(p.Partner), ClaimID: row.ID, PolicyID: p.ID, Status: PayoutPending, Part: part,
+		RowHeader: adj.newHeader(p.Partner), ClaimID: row.ID, PolicyID: p.ID, Status: PayoutPending, Part: part,
 		Amount: amount, Currency: p.Currency, DebtDigest: debtDigest(row, part), KeyNumber: 1,
 	}
-	j.payouts = append(j.payouts, payout)
-	return j.startPayout(p, row, payout, chosen(j.methods[p.ID], row.ID))
+	adj.newPayouts = append(adj.newPayouts, payout)
+	return adj.startPayout(p, row, payout, selectMethod(adj.methods[p.ID], row.ID))
 }
 
-// claimsShown are the claims that the policy's record shows after this decision: those
+// policyClaimsAfter are the claims that the policy's record shows after this decision: those
 // that were read and the one that was opened, each in the state it has now.
-func (j *judging) claimsShown(policy uuid.UUID) policyClaims {
+func (adj *adjudication) policyClaimsAfter(policy uuid.UUID) policyClaims {
 	status := make(map[string]ClaimStatus)
-	for _, c := range j.others[policy] {
-		status[nounClaim.id(c.ID)] = c.Status
+	for _, c := range adj.relatedClaims[policy] {
+		status[resourceClaim.formatID(c.ID)] = c.Status
 	}
-	shown := j.shown[policy]
+	shown := adj.shownClaims[policy]
 	shown.newest = slices.Clone(shown.newest)
 	for i, brief := range shown.newest {
 		if now, ok := status[brief.ID]; ok {

@@ -13,43 +13,43 @@ import (
 	"parapet/model/hazard"
 )
 
-// read fetches what a decision needs to know, in one statement a kind.
-func (j *judging) read(ctx context.Context, policies []*policyRow) error {
-	j.policies = policies
-	j.existing, j.others = make(map[uuid.UUID]*claimRow), make(map[uuid.UUID][]*claimRow)
+// load fetches what a decision needs to know, in one statement a kind.
+func (adj *adjudication) load(ctx context.Context, policies []*policyRow) error {
+	adj.policies = policies
+	adj.claimByPolicy, adj.relatedClaims = make(map[uuid.UUID]*claimRow), make(map[uuid.UUID][]*claimRow)
 	if len(policies) == 0 {
 		return nil
 	}
-	if err := j.names(ctx); err != nil {
+	if err := adj.loadOccurrenceIDs(ctx); err != nil {
 		return err
 	}
-	claims, err := j.lockRelevantClaims(ctx, policyIDs(policies))
+	claims, err := adj.lockRelevantClaims(ctx, policyIDs(policies))
 	if err != nil {
 		return err
 	}
 	for _, c := range claims {
-		j.sinceTold(c)
-		j.others[c.PolicyID] = append(j.others[c.PolicyID], c)
-		if have := j.existing[c.PolicyID]; j.concerns(c) && !c.isRetracted() && (have == nil || c.standing() > have.standing()) {
-			j.existing[c.PolicyID] = c
+		adj.advanceClockPastTimeline(c)
+		adj.relatedClaims[c.PolicyID] = append(adj.relatedClaims[c.PolicyID], c)
+		if have := adj.claimByPolicy[c.PolicyID]; adj.isFor(c) && !c.isRetracted() && (have == nil || c.priority() > have.priority()) {
+			adj.claimByPolicy[c.PolicyID] = c
 		}
 	}
-	if err := j.readHappened(ctx, claims); err != nil {
+	if err := adj.loadClaimOccurrences(ctx, claims); err != nil {
 		return err
 	}
-	if err := j.loadPossibleDuplicates(ctx); err != nil {
+	if err := adj.loadPossibleDuplicates(ctx); err != nil {
 		return err
 	}
-	if err := j.readVersions(ctx); err != nil {
+	if err := adj.loadDeterminations(ctx); err != nil {
 		return err
 	}
-	if j.shown, err = claimsOf(ctx, j.unit, policyIDs(policies)); err != nil {
+	if adj.shownClaims, err = loadPolicyClaims(ctx, adj.Tx, policyIDs(policies)); err != nil {
 		return err
 	}
-	if j.paid, err = paidRuns(ctx, j.unit, policies); err != nil {
+	if adj.paidDays, err = loadPaidDays(ctx, adj.Tx, policies); err != nil {
 		return err
 	}
-	j.methods, err = methodsOf(ctx, j.unit, policies)
+	adj.methods, err = loadUsableMethods(ctx, adj.Tx, policies)
 	return err
 }
 
@@ -57,20 +57,20 @@ func (j *judging) read(ctx context.Context, policies []*policyRow) error {
 // the occurrence under any of its names, those whose time is so close to it that they
 // may be about the same event, and the claim that an operator decides. A policy may
 // have any number of others, and none of them is read.
-func (j *judging) lockRelevantClaims(ctx context.Context, policies []uuid.UUID) ([]*claimRow, error) {
-	relevant := j.NewSelect().Model((*claimRow)(nil)).Column("id").Where("c.id = ?", j.decided)
-	if occ := j.occurrence; occ != nil {
-		reach := duplicateReach(occ.Kind)
+func (adj *adjudication) lockRelevantClaims(ctx context.Context, policies []uuid.UUID) ([]*claimRow, error) {
+	relevant := adj.NewSelect().Model((*claimRow)(nil)).Column("id").Where("c.id = ?", adj.decidedClaimID)
+	if occ := adj.occurrence; occ != nil {
+		reach := duplicateWindow(occ.Kind)
 		of := func() *bun.SelectQuery {
-			return j.NewSelect().Model((*claimRow)(nil)).Column("id").Where("c.policy_id in (?)", bun.List(policies))
+			return adj.NewSelect().Model((*claimRow)(nil)).Column("id").Where("c.policy_id in (?)", bun.List(policies))
 		}
-		same := bun.List(slices.Collect(maps.Keys(j.same)))
-		relevant = relevant.Union(of().Where("c.occurrence_id in (?)", same).Where(holdsOccurrence)).
-			Union(of().Where("c.occurrence_id in (?)", same).Where(wasRetracted)).
+		same := bun.List(slices.Collect(maps.Keys(adj.occurrenceIDs)))
+		relevant = relevant.Union(of().Where("c.occurrence_id in (?)", same).Where(holdsOccurrenceSQL)).
+			Union(of().Where("c.occurrence_id in (?)", same).Where(wasRetractedSQL)).
 			Union(of().Where("c.occurrence_id is not null").Where("c.occurred_at between ? and ?", occ.OccurredAt.Add(-reach), occ.LastAt.Add(reach)))
 	}
 	var claims []*claimRow
-	err := j.NewSelect().Model(&claims).Where("c.id in (?)", relevant).Where("c.policy_id in (?)", bun.List(policies)).
+	err := adj.NewSelect().Model(&claims).Where("c.id in (?)", relevant).Where("c.policy_id in (?)", bun.List(policies)).
 		OrderExpr("c.id").For("NO KEY UPDATE").Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("lock claims: %w", err)
@@ -78,10 +78,10 @@ func (j *judging) lockRelevantClaims(ctx context.Context, policies []uuid.UUID) 
 	return claims, nil
 }
 
-// duplicateReach is how far the times of two claims may lie apart that are compared
+// duplicateWindow is how far the times of two claims may lie apart that are compared
 // as duplicates: more than any rule of duplicates asks, and more than an occurrence of
 // the kind lasts, because a claim has the time at which its occurrence began.
-func duplicateReach(kind hazard.Kind) time.Duration {
+func duplicateWindow(kind hazard.Kind) time.Duration {
 	switch kind {
 	case hazard.Earthquake:
 		return 24 * time.Hour
@@ -92,41 +92,43 @@ func duplicateReach(kind hazard.Kind) time.Duration {
 	return 400 * 24 * time.Hour
 }
 
-// names are the occurrence and everything that was merged into it.
-func (j *judging) names(ctx context.Context) error {
-	if j.occurrence == nil { // a claim for approval is about none
+// loadOccurrenceIDs are the occurrence and everything that was merged into it.
+func (adj *adjudication) loadOccurrenceIDs(ctx context.Context) error {
+	if adj.occurrence == nil { // a claim for approval is about none
 		return nil
 	}
 	var merged []uuid.UUID
-	err := j.NewSelect().Model((*occurrenceRow)(nil)).Column("id").Where("merged_into = ?", j.occurrence.ID).Scan(ctx, &merged)
+	err := adj.NewSelect().Model((*occurrenceRow)(nil)).Column("id").Where("merged_into = ?", adj.occurrence.ID).Scan(ctx, &merged)
 	if err != nil {
 		return fmt.Errorf("read merged occurrences: %w", err)
 	}
-	j.same = map[uuid.UUID]bool{j.occurrence.ID: true}
+	adj.occurrenceIDs = map[uuid.UUID]bool{adj.occurrence.ID: true}
 	for _, id := range merged {
-		j.same[id] = true
+		adj.occurrenceIDs[id] = true
 	}
 	return nil
 }
 
-// concerns tells whether a claim is about the occurrence, by whatever name.
-func (j *judging) concerns(c *claimRow) bool { return c.OccurrenceID != nil && j.same[*c.OccurrenceID] }
+// isFor tells whether a claim is about the occurrence, by whatever name.
+func (adj *adjudication) isFor(c *claimRow) bool {
+	return c.OccurrenceID != nil && adj.occurrenceIDs[*c.OccurrenceID]
+}
 
-// standing orders a policy's claims for one occurrence, which were once two: who
+// priority orders a policy's claims for one occurrence, which were once two: who
 // waits for the source is heard first, who was declined or withdrawn last.
-func (r *claimRow) standing() int {
+func (r *claimRow) priority() int {
 	switch {
-	case r.provisional():
+	case r.awaitsSource():
 		return 2
-	case r.counts():
+	case r.isActive():
 		return 1
 	default:
 		return 0
 	}
 }
 
-func (j *judging) readHappened(ctx context.Context, claims []*claimRow) error {
-	j.happened = make(map[uuid.UUID]*occurrenceRow)
+func (adj *adjudication) loadClaimOccurrences(ctx context.Context, claims []*claimRow) error {
+	adj.claimOccurrences = make(map[uuid.UUID]*occurrenceRow)
 	var ids []uuid.UUID
 	for _, c := range claims {
 		if c.OccurrenceID != nil {
@@ -137,22 +139,22 @@ func (j *judging) readHappened(ctx context.Context, claims []*claimRow) error {
 		return nil
 	}
 	var rows []*occurrenceRow
-	if err := j.NewSelect().Model(&rows).Where("id in (?)", bun.List(ids)).Scan(ctx); err != nil {
+	if err := adj.NewSelect().Model(&rows).Where("id in (?)", bun.List(ids)).Scan(ctx); err != nil {
 		return fmt.Errorf("read occurrences of claims: %w", err)
 	}
 	for _, row := range rows {
-		j.happened[row.ID] = row
+		adj.claimOccurrences[row.ID] = row
 	}
 	return nil
 }
 
-func (j *judging) readVersions(ctx context.Context) error {
-	j.restsOn = make(map[uuid.UUID]*determinationRow)
-	j.parts, j.paying = make(map[uuid.UUID]int), make(map[uuid.UUID]claimParts)
+func (adj *adjudication) loadDeterminations(ctx context.Context) error {
+	adj.claimDeterminations = make(map[uuid.UUID]*determinationRow)
+	adj.installments, adj.claimPayouts = make(map[uuid.UUID]int), make(map[uuid.UUID]claimRelations)
 	var ids []uuid.UUID
 	var claims []uuid.UUID
-	for _, c := range slices.Concat(slices.Collect(maps.Values(j.others))...) {
-		if j.concerns(c) {
+	for _, c := range slices.Concat(slices.Collect(maps.Values(adj.relatedClaims))...) {
+		if adj.isFor(c) {
 			ids, claims = append(ids, *c.DeterminationID), append(claims, c.ID)
 		}
 	}
@@ -160,47 +162,47 @@ func (j *judging) readVersions(ctx context.Context) error {
 		return nil
 	}
 	var rows []determinationRow
-	if err := j.NewSelect().Model(&rows).Column("id", "met", "amount", "body", "first_day", "last_day").Where("id in (?)", bun.List(ids)).Scan(ctx); err != nil {
+	if err := adj.NewSelect().Model(&rows).Column("id", "met", "amount", "body", "first_day", "last_day").Where("id in (?)", bun.List(ids)).Scan(ctx); err != nil {
 		return fmt.Errorf("read determinations: %w", err)
 	}
 	for i := range rows {
-		j.restsOn[rows[i].ID] = &rows[i]
+		adj.claimDeterminations[rows[i].ID] = &rows[i]
 	}
-	return j.readPayouts(ctx, claims)
+	return adj.loadPayouts(ctx, claims)
 }
 
-// readPayouts reads the newest payouts of claims, and the highest part of all.
-func (j *judging) readPayouts(ctx context.Context, claims []uuid.UUID) error {
+// loadPayouts reads the newest payouts of claims, and the highest part of all.
+func (adj *adjudication) loadPayouts(ctx context.Context, claims []uuid.UUID) error {
 	var highest []payoutRow
-	err := j.NewSelect().Model(&highest).Column("claim_id").ColumnExpr("max(part) as part").Where("claim_id in (?)", bun.List(claims)).Group("claim_id").Scan(ctx)
+	err := adj.NewSelect().Model(&highest).Column("claim_id").ColumnExpr("max(part) as part").Where("claim_id in (?)", bun.List(claims)).Group("claim_id").Scan(ctx)
 	if err != nil {
 		return fmt.Errorf("read parts of claims: %w", err)
 	}
 	for _, row := range highest {
-		j.parts[row.ClaimID] = row.Part
+		adj.installments[row.ClaimID] = row.Part
 	}
 	var payouts []payoutRow
-	err = j.NewSelect().Model(&payouts).ModelTableExpr("claims as c").Join(`cross join lateral (select * from payouts
+	err = adj.NewSelect().Model(&payouts).ModelTableExpr("claims as c").Join(`cross join lateral (select * from payouts
 		where claim_id = c.id and partner = c.partner order by claim_sequence desc limit ?) as po`, maxEmbedded).
 		Where("c.id in (?)", bun.List(claims)).OrderExpr("po.claim_sequence").Scan(ctx)
 	if err != nil {
 		return fmt.Errorf("read payouts: %w", err)
 	}
 	for i := range payouts {
-		parts := j.paying[payouts[i].ClaimID]
-		parts.payouts = append(parts.payouts, *payouts[i].public())
+		parts := adj.claimPayouts[payouts[i].ClaimID]
+		parts.payouts = append(parts.payouts, *payouts[i].toRecord())
 		parts.payoutsCount = payouts[i].ClaimSequence
-		j.paying[payouts[i].ClaimID] = parts
+		adj.claimPayouts[payouts[i].ClaimID] = parts
 	}
 	return nil
 }
 
 // owedFor is what a policy's approved claims for the occurrence were granted on:
 // more than one where two occurrences turned out to be one.
-func (j *judging) owedFor(p *policyRow) (owed int64) {
-	for _, c := range j.others[p.ID] {
-		if j.concerns(c) && c.isApproved() {
-			owed += j.restsOn[*c.DeterminationID].Amount
+func (adj *adjudication) owedFor(p *policyRow) (owed int64) {
+	for _, c := range adj.relatedClaims[p.ID] {
+		if adj.isFor(c) && c.isApproved() {
+			owed += adj.claimDeterminations[*c.DeterminationID].Amount
 		}
 	}
 	return owed
@@ -209,19 +211,19 @@ func (j *judging) owedFor(p *policyRow) (owed int64) {
 // isApproved tells whether money is owed for the claim, paid or not.
 func (r *claimRow) isApproved() bool { return r.Status == ClaimApproved || r.Status == ClaimClosed }
 
-// write puts the slice into the database: one statement a table.
-func (j *judging) write(ctx context.Context) error {
+// save puts the slice into the database: one statement a table.
+func (adj *adjudication) save(ctx context.Context) error {
 	writes := []struct {
 		rows  int
 		write func() error
 	}{
-		{len(j.determinations), func() error { return insert(ctx, j.unit, &j.determinations) }},
-		{len(j.opened), func() error { return insert(ctx, j.unit, &j.opened) }},
-		{len(j.moved), func() error {
-			return j.update(ctx, &j.moved, "status", "determination_id", "occurred_at", "amount", "outcome", "reason_codes", "decided_at", "next_review_at", "closed_at", "timeline_sequence", "told_at")
+		{len(adj.newDeterminations), func() error { return insertRows(ctx, adj.Tx, &adj.newDeterminations) }},
+		{len(adj.newClaims), func() error { return insertRows(ctx, adj.Tx, &adj.newClaims) }},
+		{len(adj.changedClaims), func() error {
+			return adj.updateLocked(ctx, &adj.changedClaims, "status", "determination_id", "occurred_at", "amount", "outcome", "reason_codes", "decided_at", "next_review_at", "closed_at", "timeline_sequence", "told_at")
 		}},
-		{len(j.shrunk), func() error { return j.update(ctx, &j.shrunk, "status", "limit_remaining") }},
-		{len(j.payouts), func() error { return insert(ctx, j.unit, &j.payouts) }},
+		{len(adj.changedPolicies), func() error { return adj.updateLocked(ctx, &adj.changedPolicies, "status", "limit_remaining") }},
+		{len(adj.newPayouts), func() error { return insertRows(ctx, adj.Tx, &adj.newPayouts) }},
 	}
 	for _, w := range writes {
 		if w.rows == 0 {
@@ -232,22 +234,22 @@ func (j *judging) write(ctx context.Context) error {
 		}
 	}
 	var declined []uuid.UUID
-	for _, c := range j.moved {
+	for _, c := range adj.changedClaims {
 		if c.Status == ClaimDeclined {
 			declined = append(declined, c.PolicyID)
 		}
 	}
-	return j.reevaluatePossibleDuplicates(ctx, declined)
+	return adj.reevaluatePossibleDuplicates(ctx, declined)
 }
 
-func insert(ctx context.Context, u *unit, rows any) error {
-	_, err := u.NewInsert().Model(rows).Exec(ctx)
+func insertRows(ctx context.Context, tx *Tx, rows any) error {
+	_, err := tx.NewInsert().Model(rows).Exec(ctx)
 	return err
 }
 
-// update writes locked rows back; their versions cannot have moved.
-func (j *judging) update(ctx context.Context, rows any, columns ...string) error {
-	_, err := j.NewUpdate().Model(rows).Column(append(columns, "version", "updated_at")...).Bulk().Exec(ctx)
+// updateLocked writes locked rows back; their versions cannot have moved.
+func (adj *adjudication) updateLocked(ctx context.Context, rows any, columns ...string) error {
+	_, err := adj.NewUpdate().Model(rows).Column(append(columns, "version", "updated_at")...).Bulk().Exec(ctx)
 	return err
 }
 

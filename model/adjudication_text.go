@@ -10,10 +10,10 @@ import (
 
 func observedSentence(p *policyRow, facts trigger.Occurrence, d trigger.Determination) string {
 	what := fmt.Sprintf("%s reported %s", facts.Source, facts.SourceEventID)
-	if facts.Source == asIfSource {
+	if facts.Source == whatIfSource {
 		what = "The supposed event"
 	}
-	if public := publicDetermination(p, facts, d); public.Index != nil {
+	if public := toDeterminationRecord(p, facts, d); public.Index != nil {
 		what += ": " + indexPhrase(p, *public.Index)
 	}
 	if d.DistanceKM != nil {
@@ -66,7 +66,7 @@ var reasonPhrases = map[ReasonCode]string{
 	ReasonWaitingPeriod:     "it happened in the waiting period",
 	ReasonLimitExhausted:    "nothing is left of the policy's limit",
 	ReasonDuplicateEvent:    "another claim may be for the same event",
-	ReasonSourceProvisional: "the source's values are not final",
+	ReasonSourcePreliminary: "the source's values are not final",
 	ReasonSourceRetracted:   "the source retracted what it reported",
 	ReasonEvidenceNeeded:    "evidence is missing",
 	ReasonComplianceHold:    "compliance does not allow it",

@@ -15,11 +15,11 @@ import (
 )
 
 // touched lists all policies an occurrence touched, one a page.
-func touchedBy(t *testing.T, b *modeltest.Bundle, who model.Actor, occurrence string, nearMisses bool) (all []wire.Explanation) {
+func affectedPolicies(t *testing.T, b *modeltest.Bundle, who model.Actor, occurrence string, nearMisses bool) (all []wire.Explanation) {
 	t.Helper()
 	page := model.PageRequest{Limit: 1}
 	for {
-		lists, err := b.Service.TouchedBy(t.Context(), who, []string{occurrence}, nearMisses, page)
+		lists, err := b.Service.AffectedPolicies(t.Context(), who, []string{occurrence}, nearMisses, page)
 		require.NoError(t, err)
 		list := lists[occurrence]
 		all = append(all, list.Data...)
@@ -30,7 +30,7 @@ func touchedBy(t *testing.T, b *modeltest.Bundle, who model.Actor, occurrence st
 	}
 }
 
-func policiesOf(list []wire.Explanation) []string {
+func policyIDsOf(list []wire.Explanation) []string {
 	ids := make([]string, 0, len(list))
 	for _, e := range list {
 		ids = append(ids, e.PolicyID)
@@ -38,53 +38,53 @@ func policiesOf(list []wire.Explanation) []string {
 	return ids
 }
 
-func TestAnOccurrenceKnowsWhomItTouched(t *testing.T) {
+func TestAffectedPoliciesOfOccurrence(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	paid := b.Cover("quake-circle", nil)
-	missed := b.Cover("quake-circle", modeltest.Context{"steps": []map[string]string{{"threshold": "8.0", "factor": "1"}}})
-	away := b.Cover("quake-circle", modeltest.Context{"location": map[string]float64{"latitude": 35.7, "longitude": 139.7}})
-	theirs := b.As(b.Globex).Cover("quake-circle", nil)
-	b.Cover("cyclone-circle", nil)
-	shake(b, "us1", "6.6", trigger.Final)
+	paid := b.QuoteAndBind("quake-circle", nil)
+	missed := b.QuoteAndBind("quake-circle", modeltest.Context{"steps": []map[string]string{{"threshold": "8.0", "factor": "1"}}})
+	away := b.QuoteAndBind("quake-circle", modeltest.Context{"location": map[string]float64{"latitude": 35.7, "longitude": 139.7}})
+	theirs := b.ActingAs(b.Globex).QuoteAndBind("quake-circle", nil)
+	b.QuoteAndBind("cyclone-circle", nil)
+	observeQuake(b, "us1", "6.6", trigger.Final)
 	claim := b.OnlyClaim(paid)
 	id := claim.Occurrence.ID
 
-	require.Equal(t, []string{theirs.ID, missed.ID, paid.ID}, policiesOf(touchedBy(t, b, b.Operator, id, true)), "newest first")
-	own := touchedBy(t, b, b.Acme, id, true)
-	require.Equal(t, []string{missed.ID, paid.ID}, policiesOf(own))
-	require.Equal(t, []string{paid.ID}, policiesOf(touchedBy(t, b, b.Acme, id, false)))
-	require.Equal(t, []string{theirs.ID}, policiesOf(touchedBy(t, b, b.Globex, id, true)))
+	require.Equal(t, []string{theirs.ID, missed.ID, paid.ID}, policyIDsOf(affectedPolicies(t, b, b.Operator, id, true)), "newest first")
+	own := affectedPolicies(t, b, b.Acme, id, true)
+	require.Equal(t, []string{missed.ID, paid.ID}, policyIDsOf(own))
+	require.Equal(t, []string{paid.ID}, policyIDsOf(affectedPolicies(t, b, b.Acme, id, false)))
+	require.Equal(t, []string{theirs.ID}, policyIDsOf(affectedPolicies(t, b, b.Globex, id, true)))
 	require.Equal(t, "1.4", own[0].MissedBy.Value)
 	require.Equal(t, claim.ID, own[1].Claim.ID)
 	require.Equal(t, *claim.Amount, own[1].Payable)
-	require.NotContains(t, policiesOf(own), away.ID)
+	require.NotContains(t, policyIDsOf(own), away.ID)
 
-	b.After(3 * 365 * day)
+	b.AdvanceClock(3 * 365 * day)
 	b.Sweep()
 	b.Sweep()
-	require.Contains(t, policiesOf(touchedBy(t, b, b.Acme, id, true)), paid.ID, "a claim is remembered")
+	require.Contains(t, policyIDsOf(affectedPolicies(t, b, b.Acme, id, true)), paid.ID, "a claim is remembered")
 }
 
-func TestAMergedOccurrenceKeepsItsPolicies(t *testing.T) {
+func TestAffectedPoliciesOfMergedOccurrence(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	first := shake(b, "us1", "6.6", trigger.Final)
+	policy := b.QuoteAndBind("quake-circle", nil)
+	first := observeQuake(b, "us1", "6.6", trigger.Final)
 	b.Observe(modeltest.Quake("us2", first.OccurredAt, hualien, "6.6"))
 	first.Aliases = []string{"us2"}
 	b.Observe(first)
-	b.Work()
-	list, err := b.Service.ListOccurrences(t.Context(), b.Acme, model.HappenedFilter{}, model.PageRequest{})
+	b.RunJobs()
+	list, err := b.Service.ListOccurrences(t.Context(), b.Acme, model.HazardFilter{}, model.PageRequest{})
 	require.NoError(t, err)
 	require.Len(t, list.Data, 1)
-	require.Equal(t, []string{policy.ID}, policiesOf(touchedBy(t, b, b.Acme, list.Data[0].ID, true)))
+	require.Equal(t, []string{policy.ID}, policyIDsOf(affectedPolicies(t, b, b.Acme, list.Data[0].ID, true)))
 }
 
-// happenings are the ids of all occurrences that stand for themselves.
-func happenings(t *testing.T, b *modeltest.Bundle) (ids []string) {
+// occurrenceIDs are the ids of all occurrences that stand for themselves.
+func occurrenceIDs(t *testing.T, b *modeltest.Bundle) (ids []string) {
 	t.Helper()
-	list, err := b.Service.ListOccurrences(t.Context(), b.Operator, model.HappenedFilter{}, model.PageRequest{Limit: model.MaxPageSize})
+	list, err := b.Service.ListOccurrences(t.Context(), b.Operator, model.HazardFilter{}, model.PageRequest{Limit: model.MaxPageSize})
 	require.NoError(t, err)
 	for _, o := range list.Data {
 		ids = append(ids, o.ID)
@@ -92,29 +92,29 @@ func happenings(t *testing.T, b *modeltest.Bundle) (ids []string) {
 	return ids
 }
 
-// sundry is what happened to policies of two partners: earthquakes, of which one is
+// createManyOccurrences is what happened to policies of two partners: earthquakes, of which one is
 // too weak, one far away, one rehearsed and one turns out to be another; two storms;
 // three wet spells.
-func sundry(t *testing.T, b *modeltest.Bundle) (occurrences []string) {
+func createManyOccurrences(t *testing.T, b *modeltest.Bundle) (occurrences []string) {
 	t.Helper()
-	station := b.Cover("rain-excess", modeltest.Context{"days": 2}).Cover.Place.Station
-	for _, of := range []*modeltest.Bundle{b, b.As(b.Globex)} {
-		of.Cover("quake-circle", nil)
-		of.Cover("quake-circle", modeltest.Context{"steps": []map[string]string{{"threshold": "8.0", "factor": "1"}}})
-		of.Cover("cyclone-circle", nil)
-		of.Cover("rain-excess", modeltest.Context{"days": 1})
-		of.Cover("rain-excess", modeltest.Context{"days": 3})
+	station := b.QuoteAndBind("rain-excess", modeltest.Context{"days": 2}).Cover.Place.Station
+	for _, of := range []*modeltest.Bundle{b, b.ActingAs(b.Globex)} {
+		of.QuoteAndBind("quake-circle", nil)
+		of.QuoteAndBind("quake-circle", modeltest.Context{"steps": []map[string]string{{"threshold": "8.0", "factor": "1"}}})
+		of.QuoteAndBind("cyclone-circle", nil)
+		of.QuoteAndBind("rain-excess", modeltest.Context{"days": 1})
+		of.QuoteAndBind("rain-excess", modeltest.Context{"days": 3})
 	}
-	b.After(20 * day)
+	b.AdvanceClock(20 * day)
 	at := b.Now().Add(-3 * day)
 	first := modeltest.Quake("us1", at, hualien, "7")
 	b.Observe(first, modeltest.Quake("us2", at, hualien, "7"), modeltest.Quake("us3", at, hualien, "5"), modeltest.Quake("us4", at, miami, "7"))
-	b.Work()
-	occurrences = happenings(t, b)
+	b.RunJobs()
+	occurrences = occurrenceIDs(t, b)
 	first.Aliases = []string{"us2"}
 	b.Observe(first)
 	for i := range 3 {
-		fixed := at.Add(time.Duration(i) * betweenFixes)
+		fixed := at.Add(time.Duration(i) * fixInterval)
 		b.Observe(modeltest.Fix("AL01", fixed, miami, "140"), modeltest.Fix("AL02", fixed, miami, "30"))
 	}
 	for i := range 12 {
@@ -122,28 +122,28 @@ func sundry(t *testing.T, b *modeltest.Bundle) (occurrences []string) {
 	}
 	_, _, err := b.Service.RecordObservation(t.Context(), b.Acme, modeltest.Quake("us5", at, hualien, "7"), true)
 	require.NoError(t, err)
-	b.Work()
-	occurrences = append(occurrences, happenings(t, b)...)
+	b.RunJobs()
+	occurrences = append(occurrences, occurrenceIDs(t, b)...)
 	slices.Sort(occurrences)
 	return slices.Compact(occurrences)
 }
 
 // What occurrences touched is the same whether they are judged together or one by
 // one, and in one page or in many.
-func TestOccurrencesAreJudgedTogetherAsAlone(t *testing.T) {
+func TestAffectedPoliciesOfManyOccurrencesEqualSingleQueries(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	occurrences := sundry(t, b)
+	occurrences := createManyOccurrences(t, b)
 	require.Greater(t, len(occurrences), 8)
 	touching, near := map[string]int{}, 0
 	for _, who := range []model.Actor{b.Acme, b.Globex, b.Operator} {
 		for _, nearMisses := range []bool{true, false} {
-			together, err := b.Service.TouchedBy(t.Context(), who, append(occurrences, "occ_"), nearMisses, model.PageRequest{})
+			together, err := b.Service.AffectedPolicies(t.Context(), who, append(occurrences, "occ_"), nearMisses, model.PageRequest{})
 			require.NoError(t, err)
 			require.Empty(t, together["occ_"].Data)
 			for _, id := range occurrences {
-				alone := touchedBy(t, b, who, id, nearMisses)
-				require.Equal(t, policiesOf(alone), policiesOf(together[id].Data))
+				alone := affectedPolicies(t, b, who, id, nearMisses)
+				require.Equal(t, policyIDsOf(alone), policyIDsOf(together[id].Data))
 				require.ElementsMatch(t, alone, together[id].Data, id)
 				total, more, err := together[id].Total(t.Context())
 				require.NoError(t, err)
@@ -166,16 +166,16 @@ func TestOccurrencesAndObservationsAreListed(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	at := b.Now().Add(-10 * day)
-	station := b.Cover("rain-excess", modeltest.Context{"days": 1}).Cover.Place.Station
-	b.After(5 * day)
+	station := b.QuoteAndBind("rain-excess", modeltest.Context{"days": 1}).Cover.Place.Station
+	b.AdvanceClock(5 * day)
 	wet := b.Now().Truncate(day).AddDate(0, 0, -2)
 	b.Observe(
 		modeltest.Quake("us1", at, epicentre, "6.6"), modeltest.Quake("us2", at.Add(day), epicentre, "5"),
-		modeltest.Fix("AL01", at, hazard.Point{Latitude: 30}, "50"), modeltest.Fix("AL01", at.Add(betweenFixes), hazard.Point{Latitude: 31}, "50"),
+		modeltest.Fix("AL01", at, hazard.Point{Latitude: 30}, "50"), modeltest.Fix("AL01", at.Add(fixInterval), hazard.Point{Latitude: 31}, "50"),
 		modeltest.StationDay(station, wet, "300"),
 	)
-	b.Work()
-	names := func(who model.Actor, f model.HappenedFilter) (names []string) {
+	b.RunJobs()
+	names := func(who model.Actor, f model.HazardFilter) (names []string) {
 		page := model.PageRequest{Limit: 1}
 		for {
 			list, err := b.Service.ListOccurrences(t.Context(), who, f, page)
@@ -193,18 +193,18 @@ func TestOccurrencesAndObservationsAreListed(t *testing.T) {
 		}
 	}
 	until := at.Add(day)
-	require.Len(t, names(b.Acme, model.HappenedFilter{}), 4)
-	require.Equal(t, []string{"us2", "us1"}, names(b.Acme, model.HappenedFilter{Source: "usgs"}))
-	require.Equal(t, []string{"us1"}, names(b.Acme, model.HappenedFilter{Kind: "earthquake", To: &until}))
-	require.Equal(t, []string{"us2"}, names(b.Acme, model.HappenedFilter{Kind: "earthquake", From: &until}))
-	require.Equal(t, []string{"AL01"}, names(b.Acme, model.HappenedFilter{Kind: "storm_fix"}))
-	_, err := b.Service.ListOccurrences(t.Context(), b.Acme, model.HappenedFilter{Kind: "plague"}, model.PageRequest{})
-	require.Equal(t, model.CodeParameterInvalid, failure(t, err).Code)
+	require.Len(t, names(b.Acme, model.HazardFilter{}), 4)
+	require.Equal(t, []string{"us2", "us1"}, names(b.Acme, model.HazardFilter{Source: "usgs"}))
+	require.Equal(t, []string{"us1"}, names(b.Acme, model.HazardFilter{Kind: "earthquake", To: &until}))
+	require.Equal(t, []string{"us2"}, names(b.Acme, model.HazardFilter{Kind: "earthquake", From: &until}))
+	require.Equal(t, []string{"AL01"}, names(b.Acme, model.HazardFilter{Kind: "storm_fix"}))
+	_, err := b.Service.ListOccurrences(t.Context(), b.Acme, model.HazardFilter{Kind: "plague"}, model.PageRequest{})
+	require.Equal(t, model.CodeParameterInvalid, domainError(t, err).Code)
 
 	for kind, observed := range map[string]int{"storm_fix": 2, "station_day": 1, "earthquake": 1} {
-		list, err := b.Service.ListOccurrences(t.Context(), b.Acme, model.HappenedFilter{Kind: kind}, model.PageRequest{Limit: 1})
+		list, err := b.Service.ListOccurrences(t.Context(), b.Acme, model.HazardFilter{Kind: kind}, model.PageRequest{Limit: 1})
 		require.NoError(t, err)
-		of, err := b.Service.ListObservations(t.Context(), b.Acme, model.HappenedFilter{OccurrenceID: list.Data[0].ID}, model.PageRequest{})
+		of, err := b.Service.ListObservations(t.Context(), b.Acme, model.HazardFilter{OccurrenceID: list.Data[0].ID}, model.PageRequest{})
 		require.NoError(t, err)
 		require.Len(t, of.Data, observed, kind)
 		one, err := b.Service.GetObservation(t.Context(), b.Acme, of.Data[0].ID)
@@ -213,14 +213,14 @@ func TestOccurrencesAndObservationsAreListed(t *testing.T) {
 	}
 }
 
-func TestARehearsalIsSeenByItsPartnerOnly(t *testing.T) {
+func TestSandboxOccurrenceIsVisibleToItsPartnerOnly(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	b.As(b.Globex).Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
+	b.ActingAs(b.Globex).QuoteAndBind("quake-circle", nil)
 	record, _, err := b.Service.RecordObservation(t.Context(), b.Acme, modeltest.Quake("us1", b.Now(), epicentre, "7"), true)
 	require.NoError(t, err)
-	b.Work()
+	b.RunJobs()
 	occurrence := *record.OccurrenceID
 	for _, who := range []model.Actor{b.Acme, b.Operator} {
 		one, err := b.Service.GetOccurrence(t.Context(), who, occurrence)
@@ -228,17 +228,17 @@ func TestARehearsalIsSeenByItsPartnerOnly(t *testing.T) {
 		require.True(t, one.Sandbox)
 		_, err = b.Service.GetObservation(t.Context(), who, record.ID)
 		require.NoError(t, err)
-		require.Equal(t, []string{policy.ID}, policiesOf(touchedBy(t, b, who, occurrence, true)))
+		require.Equal(t, []string{policy.ID}, policyIDsOf(affectedPolicies(t, b, who, occurrence, true)))
 	}
-	unknown := func(err error) { require.Equal(t, model.CodeNotFound, failure(t, err).Code) }
+	unknown := func(err error) { require.Equal(t, model.CodeNotFound, domainError(t, err).Code) }
 	_, err = b.Service.GetOccurrence(t.Context(), b.Globex, occurrence)
 	unknown(err)
 	_, err = b.Service.GetObservation(t.Context(), b.Globex, record.ID)
 	unknown(err)
-	require.Empty(t, touchedBy(t, b, b.Globex, occurrence, true))
-	_, err = b.Service.ListObservations(t.Context(), b.Globex, model.HappenedFilter{OccurrenceID: occurrence}, model.PageRequest{})
+	require.Empty(t, affectedPolicies(t, b, b.Globex, occurrence, true))
+	_, err = b.Service.ListObservations(t.Context(), b.Globex, model.HazardFilter{OccurrenceID: occurrence}, model.PageRequest{})
 	unknown(err)
-	list, err := b.Service.ListOccurrences(t.Context(), b.Globex, model.HappenedFilter{}, model.PageRequest{})
+	list, err := b.Service.ListOccurrences(t.Context(), b.Globex, model.HazardFilter{}, model.PageRequest{})
 	require.NoError(t, err)
 	require.Empty(t, list.Data)
 }

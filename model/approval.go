@@ -64,22 +64,22 @@ type Approval struct {
 // How many different operators must consent: to a payout of a claim above what its
 // product pays by itself, and to one that pays again what came back.
 const (
-	consentsAboveLimit    = 2
-	consentsToReplacement = 1
+	approvalsAboveLimit     = 2
+	approvalsForReplacement = 1
 )
 
-// coolingOff is how long an account that took the place of another waits before it
+// coolingOffPeriod is how long an account that took the place of another waits before it
 // is paid to. One operator's consent ends the wait.
-const coolingOff = 24 * time.Hour
+const coolingOffPeriod = 24 * time.Hour
 
 // ApprovePayout consents to exactly what would be paid now. The last consent that
 // is needed lets the payout go. A change of the amount, the account or anything else
 // that the digest names voids what was given. Operators only; nobody consents twice.
 // Errors: not_found, validation_failed, state_conflict.
 func (s *Service) ApprovePayout(ctx context.Context, actor Actor, in ApprovalRequest) (*wire.Payout, error) {
-	return s.handle(ctx, actor, in.PayoutID, in.Note, OperationApprovePayout, nil,
-		func(ctx context.Context, u *unit, claim *claimRow, row *payoutRow) error {
-			return u.approve(ctx, claim, row, in)
+	return s.changePayoutAsOperator(ctx, actor, in.PayoutID, in.Note, OperationApprovePayout, nil,
+		func(ctx context.Context, tx *Tx, claim *claimRow, row *payoutRow) error {
+			return tx.approvePayout(ctx, claim, row, in)
 		})
 }
 
@@ -87,27 +87,27 @@ func (s *Service) ApprovePayout(ctx context.Context, actor Actor, in ApprovalReq
 // out already is answered as it is. Operators only. Errors: not_found,
 // validation_failed, state_conflict with what is missing.
 func (s *Service) ReleasePayout(ctx context.Context, actor Actor, in ReleaseRequest) (*wire.Payout, error) {
-	return s.handle(ctx, actor, in.PayoutID, in.Note, OperationReleasePayout, nil,
-		func(ctx context.Context, u *unit, claim *claimRow, row *payoutRow) error {
-			return u.letGo(ctx, claim, row)
+	return s.changePayoutAsOperator(ctx, actor, in.PayoutID, in.Note, OperationReleasePayout, nil,
+		func(ctx context.Context, tx *Tx, claim *claimRow, row *payoutRow) error {
+			return tx.releaseNow(ctx, claim, row)
 		})
 }
 
-// digest names exactly what is paid: which payout for which claim, how much, and to
+// approvalDigest names exactly what is paid: which payout for which claim, how much, and to
 // which account. Number, institution and beneficiary of a method never change, so its id
 // names them too.
-func (r *payoutRow) digest(method *payoutMethodRow) string {
+func (r *payoutRow) approvalDigest(method *payoutMethodRow) string {
 	named := []string{r.ID.String(), r.ClaimID.String(), strconv.FormatInt(r.Amount, 10), r.Currency, method.ID.String(), method.Fingerprint}
 	sum := sha256.Sum256([]byte(strings.Join(named, "\n")))
 	return hex.EncodeToString(sum[:])
 }
 
-func (u *unit) approve(ctx context.Context, claim *claimRow, row *payoutRow, in ApprovalRequest) error {
-	if err := row.open(); err != nil {
+func (tx *Tx) approvePayout(ctx context.Context, claim *claimRow, row *payoutRow, in ApprovalRequest) error {
+	if err := row.checkReleasable(); err != nil {
 		return err
 	}
-	p, methods, err := u.candidates(ctx, row)
-	method, next := chosen(methods, claim.ID), chosenOnceVerified(methods, claim.ID)
+	p, methods, err := tx.loadUsableMethods(ctx, row)
+	method, next := selectMethod(methods, claim.ID), selectMethodOnceVerified(methods, claim.ID)
 	switch {
 	case err != nil:
 		return err
@@ -115,27 +115,27 @@ func (u *unit) approve(ctx context.Context, claim *claimRow, row *payoutRow, in 
 		return Fail(CodeStateConflict, "There is no payout method yet, and an approval names whom it pays; the partner records one first.")
 	case next != method:
 		return Fail(CodeStateConflict, "Another payout method is being verified and would take this one's place, with which the approval would be lost; wait until its check has ended.")
-	case in.Digest != "" && in.Digest != row.digest(method):
+	case in.Digest != "" && in.Digest != row.approvalDigest(method):
 		return Fail(CodeStateConflict, "What would be paid is not what you saw any more; read the payout again.")
 	}
-	needed, err := u.svc.consents(ctx, u, p, claim, row)
+	needed, err := tx.svc.requiredApprovals(ctx, tx, p, claim, row)
 	if err != nil {
 		return err
 	}
-	if needed == 0 && !method.cools(u.now) {
+	if needed == 0 && !method.inCoolingOff(tx.now) {
 		return Fail(CodeStateConflict, "The payout needs nobody's approval.")
 	}
-	if err := u.consent(ctx, row, method, in.Note, max(needed, 1)); err != nil {
+	if err := tx.addApproval(ctx, row, method, in.Note, max(needed, 1)); err != nil {
 		return err
 	}
 	if row.Status == PayoutBlocked && *row.BlockedReason != BlockedApproval {
 		return nil // what else blocks it stays; the consent holds
 	}
-	return u.goOn(ctx, p, claim, row, method, "The payout was approved and can go out.")
+	return tx.advance(ctx, p, claim, row, method, "The payout was approved and can go out.")
 }
 
-// open refuses what cannot be approved or let go any more.
-func (r *payoutRow) open() error {
+// checkReleasable refuses what cannot be approved or let go any more.
+func (r *payoutRow) checkReleasable() error {
 	switch {
 	case r.Status != PayoutPending && r.Status != PayoutBlocked:
 		return Fail(CodeStateConflict, "The payout is %s; only a pending or blocked one can go out.", r.Status)
@@ -145,100 +145,100 @@ func (r *payoutRow) open() error {
 	return nil
 }
 
-// consent keeps the actor's. The claim is locked, so that of two at once the second
+// addApproval keeps the actor's. The claim is locked, so that of two at once the second
 // sees the first.
-func (u *unit) consent(ctx context.Context, row *payoutRow, method *payoutMethodRow, note *string, needed int) error {
-	given, err := u.approvals(ctx, row, method)
+func (tx *Tx) addApproval(ctx context.Context, row *payoutRow, method *payoutMethodRow, note *string, needed int) error {
+	given, err := tx.loadApprovals(ctx, row, method)
 	switch {
 	case err != nil:
 		return err
-	case slices.ContainsFunc(given, func(g approvalRow) bool { return g.Author.is(u.actor) }):
+	case slices.ContainsFunc(given, func(g approvalRow) bool { return g.Author.isActor(tx.actor) }):
 		return Fail(CodeStateConflict, "You approved this already; another operator must.")
 	case len(given) >= needed:
 		return Fail(CodeStateConflict, "The payout has the approvals it needs.")
 	}
 	approval := &approvalRow{
-		ID: newID(), Partner: row.Partner, CreatedAt: u.now, PayoutID: row.ID, Digest: row.digest(method), Author: u.actor.personID(), Note: note,
+		ID: newID(), Partner: row.Partner, CreatedAt: tx.now, PayoutID: row.ID, Digest: row.approvalDigest(method), Author: tx.actor.personID(), Note: note,
 	}
-	return insert(ctx, u, approval)
+	return insertRows(ctx, tx, approval)
 }
 
-// approvals are the consents to pay exactly this.
-func (u *unit) approvals(ctx context.Context, row *payoutRow, method *payoutMethodRow) (given []approvalRow, err error) {
-	if row.Version == 1 && row.CreatedAt.Equal(u.now) {
+// loadApprovals are the consents to pay exactly this.
+func (tx *Tx) loadApprovals(ctx context.Context, row *payoutRow, method *payoutMethodRow) (given []approvalRow, err error) {
+	if row.Version == 1 && row.CreatedAt.Equal(tx.now) {
 		return nil, nil // it is being made
 	}
-	err = u.NewSelect().Model(&given).Where("pa.payout_id = ?", row.ID).Where("pa.partner = ?", row.Partner).Where("pa.digest = ?", row.digest(method)).Scan(ctx)
+	err = tx.NewSelect().Model(&given).Where("pa.payout_id = ?", row.ID).Where("pa.partner = ?", row.Partner).Where("pa.digest = ?", row.approvalDigest(method)).Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read approvals: %w", err)
 	}
 	return given, nil
 }
 
-// consents are how many operators must consent to a payout to whatever account. What
+// requiredApprovals are how many operators must consent to a payout to whatever account. What
 // its claim owes in all counts: a storm that grows pays in parts, and parts must not
 // slip through below the limit.
-func (s *Service) consents(ctx context.Context, db bun.IDB, p *policyRow, claim *claimRow, row *payoutRow) (int, error) {
-	product, err := s.productVersion(ctx, db, p.Product, p.ProductVersion)
+func (s *Service) requiredApprovals(ctx context.Context, db bun.IDB, p *policyRow, claim *claimRow, row *payoutRow) (int, error) {
+	product, err := s.loadProductVersion(ctx, db, p.Product, p.ProductVersion)
 	switch {
 	case err != nil:
 		return 0, err
 	case *claim.Amount > product.AutomaticUpTo(claim.Currency):
-		return consentsAboveLimit, nil
+		return approvalsAboveLimit, nil
 	case row.ReplacesPayoutID != nil:
-		return consentsToReplacement, nil
+		return approvalsForReplacement, nil
 	default:
 		return 0, nil
 	}
 }
 
-// cools tells whether the account took another's place too lately.
-func (r *payoutMethodRow) cools(now time.Time) bool {
+// inCoolingOff tells whether the account took another's place too lately.
+func (r *payoutMethodRow) inCoolingOff(now time.Time) bool {
 	return r.CoolsUntil != nil && now.Before(*r.CoolsUntil)
 }
 
-func (u *unit) letGo(ctx context.Context, claim *claimRow, row *payoutRow) error {
+func (tx *Tx) releaseNow(ctx context.Context, claim *claimRow, row *payoutRow) error {
 	switch row.Status {
 	case PayoutReleasing, PayoutReconciling, PayoutReleased, PayoutReconciled:
 		return nil
 	case PayoutPending, PayoutBlocked, PayoutReturned, PayoutCancelled:
 	}
-	if err := row.open(); err != nil {
+	if err := row.checkReleasable(); err != nil {
 		return err
 	}
-	if row.held() {
+	if row.isHeld() {
 		return Fail(CodeStateConflict, "The payout is held by %s; lift the hold first.", *row.BlockedReason)
 	}
-	p, method, err := u.destination(ctx, claim, row)
+	p, method, err := tx.loadDestination(ctx, claim, row)
 	if err != nil {
 		return err
 	}
-	way, err := u.remains(ctx, p, claim, row, method, row.BlockedReason)
+	check, err := tx.remainingBlocker(ctx, p, claim, row, method, row.BlockedReason)
 	switch {
 	case err != nil:
 		return err
-	case way.blocked == BlockedApproval:
+	case check.blocked == BlockedApproval:
 		return Fail(CodeStateConflict, "It lacks approvals: %d different operators must approve it.", row.ApprovalsNeeded)
-	case way.blocked != "":
-		return Fail(CodeStateConflict, "%s", blockedSentence(way.blocked))
-	case way.from.After(u.now):
-		return Fail(CodeStateConflict, "Its payout method changed; it goes out at %s, or at once when an operator approves it.", way.from.Format(time.RFC3339))
+	case check.blocked != "":
+		return Fail(CodeStateConflict, "%s", blockedSentence(check.blocked))
+	case check.releaseAt.After(tx.now):
+		return Fail(CodeStateConflict, "Its payout method changed; it goes out at %s, or at once when an operator approves it.", check.releaseAt.Format(time.RFC3339))
 	}
-	return u.ready(ctx, claim, row, method, way, "An operator let the payout go out.")
+	return tx.makePending(ctx, claim, row, method, check, "An operator let the payout go out.")
 }
 
-// destination is the policy and the account a payout would go to, nil without one.
-func (u *unit) destination(ctx context.Context, claim *claimRow, row *payoutRow) (*policyRow, *payoutMethodRow, error) {
-	p, methods, err := u.candidates(ctx, row)
-	return p, chosen(methods, claim.ID), err
+// loadDestination is the policy and the account a payout would go to, nil without one.
+func (tx *Tx) loadDestination(ctx context.Context, claim *claimRow, row *payoutRow) (*policyRow, *payoutMethodRow, error) {
+	p, methods, err := tx.loadUsableMethods(ctx, row)
+	return p, selectMethod(methods, claim.ID), err
 }
 
-// candidates are the policy of a payout and its usable methods, oldest first.
-func (u *unit) candidates(ctx context.Context, row *payoutRow) (*policyRow, []*payoutMethodRow, error) {
+// loadUsableMethods are the policy of a payout and its usable methods, oldest first.
+func (tx *Tx) loadUsableMethods(ctx context.Context, row *payoutRow) (*policyRow, []*payoutMethodRow, error) {
 	p := new(policyRow)
-	if err := u.NewSelect().Model(p).Where("p.id = ?", row.PolicyID).Where("p.partner = ?", row.Partner).Scan(ctx); err != nil {
+	if err := tx.NewSelect().Model(p).Where("p.id = ?", row.PolicyID).Where("p.partner = ?", row.Partner).Scan(ctx); err != nil {
 		return nil, nil, fmt.Errorf("read policy: %w", err)
 	}
-	methods, err := methodsOf(ctx, u, []*policyRow{p})
+	methods, err := loadUsableMethods(ctx, tx, []*policyRow{p})
 	return p, methods[p.ID], err
 }

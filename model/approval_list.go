@@ -20,47 +20,47 @@ func (s *Service) ApprovalsOf(ctx context.Context, actor Actor, payouts []string
 		return nil, err
 	}
 	answers := map[string]*PayoutApproval{}
-	keys := nounPayout.parseAll(payouts)
+	keys := resourcePayout.parseIDs(payouts)
 	if len(keys) == 0 {
 		return answers, nil
 	}
-	err := s.view(ctx, func(ctx context.Context, tx bun.Tx, now time.Time) error {
-		a := approving{db: tx, now: now}
-		if err := a.read(ctx, keys); err != nil {
+	err := s.readSnapshot(ctx, func(ctx context.Context, tx bun.Tx, now time.Time) error {
+		a := approvalFacts{db: tx, now: now}
+		if err := a.load(ctx, keys); err != nil {
 			return err
 		}
 		for _, row := range a.payouts {
-			needed, err := s.consents(ctx, tx, a.policies[row.PolicyID], a.claims[row.ClaimID], row)
+			needed, err := s.requiredApprovals(ctx, tx, a.policies[row.PolicyID], a.claims[row.ClaimID], row)
 			if err != nil {
 				return err
 			}
-			answers[nounPayout.id(row.ID)] = a.approval(row, needed)
+			answers[resourcePayout.formatID(row.ID)] = a.buildApproval(row, needed)
 		}
 		return nil
 	})
 	return answers, err
 }
 
-// approving is what the consents to some payouts follow from.
-type approving struct {
-	db       bun.IDB
-	now      time.Time
-	payouts  []*payoutRow
-	policies map[uuid.UUID]*policyRow
-	claims   map[uuid.UUID]*claimRow
-	methods  map[uuid.UUID][]*payoutMethodRow // by policy
-	sent     map[uuid.UUID]*payoutMethodRow   // that payouts went to
-	given    map[uuid.UUID][]*approvalRow     // by payout, oldest first
-	returned map[returnKey]time.Time          // when money last came back
+// approvalFacts is what the consents to some payouts follow from.
+type approvalFacts struct {
+	db          bun.IDB
+	now         time.Time
+	payouts     []*payoutRow
+	policies    map[uuid.UUID]*policyRow
+	claims      map[uuid.UUID]*claimRow
+	methods     map[uuid.UUID][]*payoutMethodRow // by policy
+	sentMethods map[uuid.UUID]*payoutMethodRow   // that payouts went to
+	approvals   map[uuid.UUID][]*approvalRow     // by payout, oldest first
+	returnedAt  map[returnedAccount]time.Time    // when money last came back
 }
 
-// returnKey is an account that returned a payout of a claim.
-type returnKey struct {
+// returnedAccount is an account that returned a payout of a claim.
+type returnedAccount struct {
 	claim       uuid.UUID
 	fingerprint string
 }
 
-func (a *approving) read(ctx context.Context, keys []uuid.UUID) error {
+func (a *approvalFacts) load(ctx context.Context, keys []uuid.UUID) error {
 	if err := a.db.NewSelect().Model(&a.payouts).Where("po.id in (?)", bun.List(keys)).Scan(ctx); err != nil {
 		return fmt.Errorf("read payouts: %w", err)
 	}
@@ -76,31 +76,31 @@ func (a *approving) read(ctx context.Context, keys []uuid.UUID) error {
 		}
 	}
 	var err error
-	if a.claims, err = rowsByID[claimRow](ctx, a.db, claims); err != nil {
+	if a.claims, err = loadRowsByID[claimRow](ctx, a.db, claims); err != nil {
 		return fmt.Errorf("read claims: %w", err)
 	}
-	if a.policies, err = rowsByID[policyRow](ctx, a.db, policies); err != nil {
+	if a.policies, err = loadRowsByID[policyRow](ctx, a.db, policies); err != nil {
 		return fmt.Errorf("read policies: %w", err)
 	}
 	var given []*approvalRow
 	if err := a.db.NewSelect().Model(&given).Where("pa.payout_id in (?)", bun.List(keys)).OrderExpr("pa.id").Scan(ctx); err != nil {
 		return fmt.Errorf("read approvals: %w", err)
 	}
-	a.given = make(map[uuid.UUID][]*approvalRow)
+	a.approvals = make(map[uuid.UUID][]*approvalRow)
 	for _, g := range given {
-		a.given[g.PayoutID] = append(a.given[g.PayoutID], g)
+		a.approvals[g.PayoutID] = append(a.approvals[g.PayoutID], g)
 	}
-	if a.sent, err = rowsByID[payoutMethodRow](ctx, a.db, sent); err != nil {
+	if a.sentMethods, err = loadRowsByID[payoutMethodRow](ctx, a.db, sent); err != nil {
 		return fmt.Errorf("read payout methods: %w", err)
 	}
-	if a.methods, err = methodsOf(ctx, a.db, slices.Collect(maps.Values(a.policies))); err != nil {
+	if a.methods, err = loadUsableMethods(ctx, a.db, slices.Collect(maps.Values(a.policies))); err != nil {
 		return err
 	}
-	return a.readReturns(ctx, claims)
+	return a.loadReturns(ctx, claims)
 }
 
-// readReturns reads which accounts returned payouts of the claims.
-func (a *approving) readReturns(ctx context.Context, claims []uuid.UUID) error {
+// loadReturns reads which accounts returned payouts of the claims.
+func (a *approvalFacts) loadReturns(ctx context.Context, claims []uuid.UUID) error {
 	var rows []struct {
 		ClaimID     uuid.UUID
 		Fingerprint string
@@ -112,30 +112,30 @@ func (a *approving) readReturns(ctx context.Context, claims []uuid.UUID) error {
 	if err != nil {
 		return fmt.Errorf("read returns: %w", err)
 	}
-	a.returned = make(map[returnKey]time.Time, len(rows))
+	a.returnedAt = make(map[returnedAccount]time.Time, len(rows))
 	for _, row := range rows {
-		a.returned[returnKey{row.ClaimID, row.Fingerprint}] = row.At
+		a.returnedAt[returnedAccount{row.ClaimID, row.Fingerprint}] = row.At
 	}
 	return nil
 }
 
-// destination is the method that a payout would go to while it waits, and that it went
+// destinationOf is the method that a payout would go to while it waits, and that it went
 // to afterwards; nil when nothing will be paid.
-func (a *approving) destination(row *payoutRow) *payoutMethodRow {
+func (a *approvalFacts) destinationOf(row *payoutRow) *payoutMethodRow {
 	switch {
 	case row.Status == PayoutPending, row.Status == PayoutBlocked && *row.BlockedReason != BlockedRailMismatch:
-		return chosen(a.methods[row.PolicyID], row.ClaimID)
+		return selectMethod(a.methods[row.PolicyID], row.ClaimID)
 	case row.Status == PayoutReturned, row.Status == PayoutCancelled, row.PayoutMethodID == nil:
 		return nil
 	default:
-		return a.sent[*row.PayoutMethodID]
+		return a.sentMethods[*row.PayoutMethodID]
 	}
 }
 
-// shown is a method as an operator who approves sees it.
-func (a *approving) shown(row *payoutRow, method *payoutMethodRow) *wire.PayoutDestination {
+// toDestination is a method as an operator who approves sees it.
+func (a *approvalFacts) toDestination(row *payoutRow, method *payoutMethodRow) *wire.PayoutDestination {
 	d := &wire.PayoutDestination{
-		PayoutMethodID: nounPayoutMethod.id(method.ID), Type: string(method.Type),
+		PayoutMethodID: resourcePayoutMethod.formatID(method.ID), Type: string(method.Type),
 		Beneficiary: wire.Beneficiary{Name: method.BeneficiaryName, Country: method.BeneficiaryCountry},
 		Display:     wire.Display{Last4: method.Last4, Institution: method.Institution, Country: method.Country},
 		Fingerprint: method.Fingerprint, Status: string(method.Status), RecordedAt: method.CreatedAt,
@@ -143,18 +143,18 @@ func (a *approving) shown(row *payoutRow, method *payoutMethodRow) *wire.PayoutD
 	if method.Status == MethodVerified {
 		d.VerifiedAt = method.CheckedAt
 	}
-	if method.cools(a.now) {
+	if method.inCoolingOff(a.now) {
 		d.CoolingOffUntil = method.CoolsUntil
 	}
-	if at, found := a.returned[returnKey{row.ClaimID, method.Fingerprint}]; found {
+	if at, found := a.returnedAt[returnedAccount{row.ClaimID, method.Fingerprint}]; found {
 		d.ReturnedAt = &at
 	}
 	return d
 }
 
-// AddApprovals adds to payouts what operators see before they approve; for other actors
+// EmbedApprovals adds to payouts what operators see before they approve; for other actors
 // it leaves them as they are.
-func (s *Service) AddApprovals(ctx context.Context, actor Actor, payouts ...*wire.Payout) error {
+func (s *Service) EmbedApprovals(ctx context.Context, actor Actor, payouts ...*wire.Payout) error {
 	if actor.Kind != ActorOperator || len(payouts) == 0 {
 		return nil
 	}
@@ -168,14 +168,14 @@ func (s *Service) AddApprovals(ctx context.Context, actor Actor, payouts ...*wir
 	}
 	for _, payout := range payouts {
 		if a := approvals[payout.ID]; a != nil {
-			payout.Approval = &wire.PayoutApproval{Digest: a.Digest, Needed: a.Needed, Given: a.holding(), PayoutMethod: a.PayoutMethod}
+			payout.Approval = &wire.PayoutApproval{Digest: a.Digest, Needed: a.Needed, Given: a.countCurrent(), PayoutMethod: a.PayoutMethod}
 		}
 	}
 	return nil
 }
 
-// holding counts the approvals of exactly what would be paid now.
-func (a *PayoutApproval) holding() (n int) {
+// countCurrent counts the approvals of exactly what would be paid now.
+func (a *PayoutApproval) countCurrent() (n int) {
 	for _, g := range a.Given {
 		if g.Holds {
 			n++
@@ -184,19 +184,19 @@ func (a *PayoutApproval) holding() (n int) {
 	return n
 }
 
-// approval is one payout's; a fresh account needs a consent whatever else does.
-func (a *approving) approval(row *payoutRow, needed int) *PayoutApproval {
+// buildApproval is one payout's; a fresh account needs a consent whatever else does.
+func (a *approvalFacts) buildApproval(row *payoutRow, needed int) *PayoutApproval {
 	answer := &PayoutApproval{Needed: needed, Given: []Approval{}}
 	if row.Status == PayoutReturned || row.Status == PayoutCancelled {
 		answer.Needed = 0
 	}
-	if method := a.destination(row); method != nil {
-		answer.Digest, answer.PayoutMethod = new(row.digest(method)), a.shown(row, method)
-		if method.cools(a.now) {
+	if method := a.destinationOf(row); method != nil {
+		answer.Digest, answer.PayoutMethod = new(row.approvalDigest(method)), a.toDestination(row, method)
+		if method.inCoolingOff(a.now) {
 			answer.Needed = max(answer.Needed, 1)
 		}
 	}
-	for _, g := range a.given[row.ID] {
+	for _, g := range a.approvals[row.ID] {
 		holds := answer.Digest != nil && g.Digest == *answer.Digest
 		answer.Given = append(answer.Given, Approval{
 			At: g.CreatedAt, Author: g.Author.name(), AuthorIssuer: g.Author.issuer(), Digest: g.Digest, Holds: holds, Note: g.Note,

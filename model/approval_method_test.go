@@ -23,7 +23,7 @@ func approvalOf(t *testing.T, b *modeltest.Bundle, payout wire.Payout) *model.Pa
 // voidedLines are the lines of the audit log about approvals that a change voided.
 func voidedLines(t *testing.T, b *modeltest.Bundle) []model.AuditEntry {
 	t.Helper()
-	return audit(t, b, model.AuditFilter{Operation: "voidApprovals"})
+	return listAudit(t, b, model.AuditFilter{Operation: "voidApprovals"})
 }
 
 // saysVoided reports whether the claim's timeline says that approvals no longer count.
@@ -39,79 +39,79 @@ func saysVoided(b *modeltest.Bundle, claim string) bool {
 func TestApproverSeesAccountThatWillBePaid(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	claim := costly(b)
+	claim := newClaimAboveApprovalLimit(b)
 	payout := only(t, b, claim)
 	first := approvalOf(t, b, payout)
 	account := first.PayoutMethod
 	require.Equal(t, *payout.PayoutMethodID, account.PayoutMethodID)
 	require.Equal(t, []string{"iban", "3000", "verified"}, []string{account.Type, account.Display.Last4, account.Status})
-	require.Equal(t, modeltest.IBAN(claim.ID).Beneficiary.Name, account.Beneficiary.Name)
+	require.Equal(t, modeltest.IBANMethod(claim.ID).Beneficiary.Name, account.Beneficiary.Name)
 	require.NotNil(t, account.VerifiedAt)
 	require.Nil(t, account.CoolingOffUntil)
 	require.Nil(t, account.ReturnedAt)
 
 	// The claim's own account is not used before it is verified; the policy's is shown.
-	other := b.Record(british(claim.ID))
+	other := b.RecordPayoutMethod(britishIBAN(claim.ID))
 	require.Equal(t, account.PayoutMethodID, approvalOf(t, b, payout).PayoutMethod.PayoutMethodID)
-	b.Verify()
+	b.RunAccountChecks()
 	changed := only(t, b, claim)
 	require.Equal(t, other.ID, *changed.PayoutMethodID, "the account that was replaced is not shown as current")
 	require.Greater(t, changed.Version, payout.Version)
 	second := approvalOf(t, b, payout)
 	require.Equal(t, []string{other.ID, "6819"}, []string{second.PayoutMethod.PayoutMethodID, second.PayoutMethod.Display.Last4})
 	require.WithinDuration(t, b.Now().Add(24*time.Hour), *second.PayoutMethod.CoolingOffUntil, time.Minute)
-	_, err := b.Service.ApprovePayout(t.Context(), operator("ann"), model.ApprovalRequest{PayoutID: payout.ID, Digest: *first.Digest})
-	require.Equal(t, model.CodeStateConflict, failure(t, err).Code, "it is not what was shown")
-	_, err = b.Service.ApprovePayout(t.Context(), operator("ann"), model.ApprovalRequest{PayoutID: payout.ID, Digest: *second.Digest})
+	_, err := b.Service.ApprovePayout(t.Context(), operatorNamed("ann"), model.ApprovalRequest{PayoutID: payout.ID, Digest: *first.Digest})
+	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "it is not what was shown")
+	_, err = b.Service.ApprovePayout(t.Context(), operatorNamed("ann"), model.ApprovalRequest{PayoutID: payout.ID, Digest: *second.Digest})
 	require.NoError(t, err)
 }
 
-func TestHeldPayoutShowsAccountThatWillBePaid(t *testing.T) {
+func TestHeldPayoutShowsMethodThatWillBePaid(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim := owed(b)
-	b.Record(modeltest.IBAN(claim.ID))
-	b.Verify()
-	_, err := hold(t, b, only(t, b, claim), model.BlockedCompliance)
+	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	b.RunAccountChecks()
+	_, err := holdPayout(t, b, only(t, b, claim), model.BlockedCompliance)
 	require.NoError(t, err)
-	other := b.Record(british(claim.ID))
-	b.Verify()
+	other := b.RecordPayoutMethod(britishIBAN(claim.ID))
+	b.RunAccountChecks()
 	held := only(t, b, claim)
 	require.Equal(t, []string{"blocked", "compliance_hold", other.ID}, []string{held.Status, *held.BlockedReason, *held.PayoutMethodID})
 	require.Equal(t, other.ID, approvalOf(t, b, held).PayoutMethod.PayoutMethodID)
 }
 
-// TestChangedAccountSaysWhichApprovalsItVoids takes the approved account away in every
+// TestChangedMethodAuditsVoidedApprovals takes the approved account away in every
 // way there is: never without a line for operators and a sentence in the timeline.
-func TestChangedAccountSaysWhichApprovalsItVoids(t *testing.T) {
+func TestChangedMethodAuditsVoidedApprovals(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*testing.T, *modeltest.Bundle, *wire.Claim, wire.Payout){
 		"an account in the place of the approved one": func(t *testing.T, b *modeltest.Bundle, claim *wire.Claim, payout wire.Payout) {
 			t.Helper()
-			_, err := approve(t, b, "ben", payout)
+			_, err := approvePayoutAs(t, b, "ben", payout)
 			require.NoError(t, err)
-			b.Record(modeltest.PolicyIBAN(claim.PolicyID))
+			b.RecordPayoutMethod(modeltest.PolicyIBANMethod(claim.PolicyID))
 		},
 		"after one approval of two": func(_ *testing.T, b *modeltest.Bundle, claim *wire.Claim, _ wire.Payout) {
-			b.Record(modeltest.PolicyIBAN(claim.PolicyID))
+			b.RecordPayoutMethod(modeltest.PolicyIBANMethod(claim.PolicyID))
 		},
 		"another account is verified": func(_ *testing.T, b *modeltest.Bundle, claim *wire.Claim, _ wire.Payout) {
-			b.Record(british(claim.ID))
-			b.Verify()
+			b.RecordPayoutMethod(britishIBAN(claim.ID))
+			b.RunAccountChecks()
 		},
 		"while it is held": func(t *testing.T, b *modeltest.Bundle, claim *wire.Claim, payout wire.Payout) {
 			t.Helper()
-			_, err := hold(t, b, payout, model.BlockedOperator)
+			_, err := holdPayout(t, b, payout, model.BlockedOperator)
 			require.NoError(t, err)
-			b.Record(modeltest.PolicyIBAN(claim.PolicyID))
+			b.RecordPayoutMethod(modeltest.PolicyIBANMethod(claim.PolicyID))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := modeltest.New(t)
-			claim := costly(b)
+			claim := newClaimAboveApprovalLimit(b)
 			payout := only(t, b, claim)
-			_, err := approve(t, b, "ann", payout)
+			_, err := approvePayoutAs(t, b, "ann", payout)
 			require.NoError(t, err)
 			require.Empty(t, voidedLines(t, b))
 			change(t, b, claim, payout)
@@ -120,7 +120,7 @@ func TestChangedAccountSaysWhichApprovalsItVoids(t *testing.T) {
 			require.Equal(t, []string{"acme", payout.ID}, []string{*lines[0].Partner, *lines[0].Subject})
 			require.Contains(t, *lines[0].Reason, modeltest.Issuer+"#ann")
 			require.True(t, saysVoided(b, claim.ID))
-			b.Verify()
+			b.RunAccountChecks()
 			require.Len(t, voidedLines(t, b), 1, "it is said once")
 			require.False(t, approvalOf(t, b, payout).Given[0].Holds)
 		})
@@ -132,31 +132,31 @@ func TestChangedAccountSaysWhichApprovalsItVoids(t *testing.T) {
 func TestApprovalDuringVerificationIsKeptOrRefused(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	claim := costly(b)
+	claim := newClaimAboveApprovalLimit(b)
 	payout := only(t, b, claim)
-	other := b.Record(british(claim.ID))
-	_, err := approve(t, b, "ann", payout)
-	require.Equal(t, model.CodeStateConflict, failure(t, err).Code, "the approval would be lost with the check's end")
-	b.Verify()
+	other := b.RecordPayoutMethod(britishIBAN(claim.ID))
+	_, err := approvePayoutAs(t, b, "ann", payout)
+	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "the approval would be lost with the check's end")
+	b.RunAccountChecks()
 	for _, who := range []string{"ann", "ben"} {
-		_, err := approve(t, b, who, payout)
+		_, err := approvePayoutAs(t, b, who, payout)
 		require.NoError(t, err)
 	}
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, other.ID, *only(t, b, claim).PayoutMethodID)
 
 	b = modeltest.New(t)
-	claim = costly(b)
+	claim = newClaimAboveApprovalLimit(b)
 	payout = only(t, b, claim)
-	b.Record(modeltest.PolicyIBAN(claim.PolicyID))
+	b.RecordPayoutMethod(modeltest.PolicyIBANMethod(claim.PolicyID))
 	require.Equal(t, "payout_method_unverified", *only(t, b, claim).BlockedReason)
 	digest := *approvalOf(t, b, payout).Digest
 	for _, who := range []string{"ann", "ben"} {
-		_, err := b.Service.ApprovePayout(t.Context(), operator(who), model.ApprovalRequest{PayoutID: payout.ID, Digest: digest})
+		_, err := b.Service.ApprovePayout(t.Context(), operatorNamed(who), model.ApprovalRequest{PayoutID: payout.ID, Digest: digest})
 		require.NoError(t, err)
 	}
 	require.Empty(t, b.Rail.Orders)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "released", only(t, b, claim).Status, "the approvals hold once the account is verified")
 	require.Empty(t, voidedLines(t, b))
 }
@@ -169,8 +169,8 @@ func TestReturnedAccountIsNotShownAsCurrent(t *testing.T) {
 	for _, again := range []bool{true, false} {
 		b := modeltest.New(t)
 		claim := owed(b)
-		old := b.Record(modeltest.IBAN(claim.ID))
-		b.Work()
+		old := b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+		b.RunJobs()
 		paid := only(t, b, claim)
 		reconcile(t, b, "day", line(b, paid, "returned"))
 		newest := func() wire.Payout {
@@ -193,18 +193,18 @@ func TestReturnedAccountIsNotShownAsCurrent(t *testing.T) {
 		require.Nil(t, returned.Digest)
 		want := old.ID
 		if !again {
-			other := b.Record(british(claim.ID))
-			b.Verify()
+			other := b.RecordPayoutMethod(britishIBAN(claim.ID))
+			b.RunAccountChecks()
 			want = other.ID
 			shown := approvalOf(t, b, replacement)
 			require.Equal(t, want, shown.PayoutMethod.PayoutMethodID)
 			require.Nil(t, shown.PayoutMethod.ReturnedAt)
 			require.Equal(t, want, *newest().PayoutMethodID)
 		}
-		approved, err := approve(t, b, "ann", replacement)
+		approved, err := approvePayoutAs(t, b, "ann", replacement)
 		require.NoError(t, err)
 		require.Equal(t, want, *approved.PayoutMethodID)
-		b.Work()
+		b.RunJobs()
 		require.Equal(t, "released", newest().Status)
 	}
 }

@@ -17,7 +17,7 @@ import (
 // attachmentRow is a document of a claim; its bytes are in Files.
 type attachmentRow struct {
 	bun.BaseModel `bun:"table:attachments,alias:a"`
-	header
+	RowHeader
 
 	ClaimID     uuid.UUID `bun:"type:uuid"`
 	Status      string
@@ -47,8 +47,8 @@ type AttachmentRequest struct {
 }
 
 const (
-	maxAttachment  = 10 << 20
-	maxAttachments = 50
+	maxAttachmentSize = 10 << 20
+	maxAttachments    = 50
 )
 
 // AttachmentStatus is where a document stands.
@@ -57,21 +57,23 @@ type AttachmentStatus = string
 // AttachmentStored is a document whose bytes are safe.
 const AttachmentStored AttachmentStatus = "stored"
 
-// size is the length of the content in bytes.
-func (in *AttachmentRequest) size() int64 {
+// contentSize is the length of the content in bytes.
+func (in *AttachmentRequest) contentSize() int64 {
 	if in.Content == nil {
 		return 0
 	}
 	return in.Content.Size()
 }
 
-// read is the content from its beginning.
-func (in *AttachmentRequest) read() io.Reader { return io.NewSectionReader(in.Content, 0, in.size()) }
+// contentReader is the content from its beginning.
+func (in *AttachmentRequest) contentReader() io.Reader {
+	return io.NewSectionReader(in.Content, 0, in.contentSize())
+}
 
-// digest is the SHA-256 of the content, hexadecimal.
-func (in *AttachmentRequest) digest() (string, error) {
+// contentDigest is the SHA-256 of the content, hexadecimal.
+func (in *AttachmentRequest) contentDigest() (string, error) {
 	sum := sha256.New()
-	if _, err := io.Copy(sum, in.read()); err != nil {
+	if _, err := io.Copy(sum, in.contentReader()); err != nil {
 		return "", fmt.Errorf("read attachment: %w", err)
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
@@ -85,35 +87,35 @@ func (s *Service) AddAttachment(ctx context.Context, actor Actor, claim string, 
 	if err := s.authorize(ctx, actor, ScopeClaimsWrite); err != nil {
 		return nil, err
 	}
-	c := checking(ctx)
-	digest, err := in.check(c)
+	v := newValidator(ctx)
+	digest, err := in.validate(v)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.refusal(); err != nil {
+	if err := v.err(); err != nil {
 		return nil, err
 	}
-	on, err := s.claimOf(ctx, actor, ScopeClaimsWrite, claim)
+	on, err := s.loadClaim(ctx, actor, ScopeClaimsWrite, claim)
 	if err != nil {
 		return nil, err
 	}
 	key := on.Partner + "/" + newID().String()
-	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
-		if err := u.room(ctx, on); err != nil {
+	err = s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
+		if err := tx.checkAttachmentLimit(ctx, on); err != nil {
 			return err
 		}
-		_, err := u.NewRaw("insert into files_underway (key, created_at) values (?, ?)", key, u.now).Exec(ctx)
+		_, err := tx.NewRaw("insert into files_underway (key, created_at) values (?, ?)", key, tx.now).Exec(ctx)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := s.files.Put(ctx, key, in.read()); err != nil {
+	if err := s.files.Put(ctx, key, in.contentReader()); err != nil {
 		return nil, fmt.Errorf("store attachment: %w", err)
 	}
 	var attachment *wire.Attachment
-	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
-		attachment, err = u.attach(ctx, on.ID, key, digest, in)
+	err = s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
+		attachment, err = tx.insertAttachment(ctx, on.ID, key, digest, in)
 		return err
 	})
 	if err != nil && CodeOf(err) != CodeInternal { // else nobody can tell that it was not committed
@@ -122,9 +124,9 @@ func (s *Service) AddAttachment(ctx context.Context, actor Actor, claim string, 
 	return attachment, err
 }
 
-// room refuses one document too many.
-func (u *unit) room(ctx context.Context, on *claimRow) error {
-	have, err := u.NewSelect().Model((*attachmentRow)(nil)).Where("claim_id = ?", on.ID).Where("partner = ?", on.Partner).Count(ctx)
+// checkAttachmentLimit refuses one document too many.
+func (tx *Tx) checkAttachmentLimit(ctx context.Context, on *claimRow) error {
+	have, err := tx.NewSelect().Model((*attachmentRow)(nil)).Where("claim_id = ?", on.ID).Where("partner = ?", on.Partner).Count(ctx)
 	switch {
 	case err != nil:
 		return fmt.Errorf("count attachments: %w", err)
@@ -134,84 +136,84 @@ func (u *unit) room(ctx context.Context, on *claimRow) error {
 	return nil
 }
 
-func (u *unit) attach(ctx context.Context, claim uuid.UUID, key, digest string, in AttachmentRequest) (*wire.Attachment, error) {
-	on, err := u.lockClaim(ctx, claim)
+func (tx *Tx) insertAttachment(ctx context.Context, claim uuid.UUID, key, digest string, in AttachmentRequest) (*wire.Attachment, error) {
+	on, err := tx.lockClaim(ctx, claim)
 	if err != nil {
 		return nil, err
 	}
-	if err := u.room(ctx, on); err != nil {
+	if err := tx.checkAttachmentLimit(ctx, on); err != nil {
 		return nil, err
 	}
-	if err := u.arrived(ctx, key); err != nil {
+	if err := tx.completeUpload(ctx, key); err != nil {
 		return nil, err
 	}
 	row := &attachmentRow{
-		header: u.fresh(on.Partner), ClaimID: on.ID, Status: AttachmentStored, FileName: in.FileName, ContentType: in.ContentType,
-		Size: in.size(), SHA256: digest, Purpose: in.Purpose, Description: in.Description, StorageKey: key,
+		RowHeader: tx.newHeader(on.Partner), ClaimID: on.ID, Status: AttachmentStored, FileName: in.FileName, ContentType: in.ContentType,
+		Size: in.contentSize(), SHA256: digest, Purpose: in.Purpose, Description: in.Description, StorageKey: key,
 	}
-	if _, err := u.NewInsert().Model(row).Exec(ctx); err != nil {
+	if _, err := tx.NewInsert().Model(row).Exec(ctx); err != nil {
 		return nil, fmt.Errorf("insert attachment: %w", err)
 	}
-	public := row.public()
-	err = u.noted(ctx, on, &row.header, nounAttachment, EventClaimAttachmentAdded, public, "The document "+row.FileName+" was added.", map[string]any{"attachment_id": public.ID, "file_name": row.FileName})
+	public := row.toRecord()
+	err = tx.recordClaimAddition(ctx, on, &row.RowHeader, resourceAttachment, EventClaimAttachmentAdded, public, "The document "+row.FileName+" was added.", map[string]any{"attachment_id": public.ID, "file_name": row.FileName})
 	if err != nil {
 		return nil, err
 	}
-	return public, u.answered(statusCreated, public.ID, public)
+	return public, tx.storeResponse(statusCreated, public.ID, public)
 }
 
 var (
-	attachments = &shelf[attachmentRow, wire.Attachment]{
-		kind: nounAttachment, plural: "attachments", scope: always(ScopeClaimsRead),
-		public: func(r *attachmentRow) wire.Attachment { return *r.public() },
+	attachments = &collection[attachmentRow, wire.Attachment]{
+		resource: resourceAttachment, plural: "attachments", requiredScope: fixedScope(ScopeClaimsRead),
+		toRecord: func(r *attachmentRow) wire.Attachment { return *r.toRecord() },
 	}
-	attachmentsOfClaims = &branch[attachmentRow, wire.Attachment]{
-		shelf: attachments, name: "attachments", trunk: nounClaim, from: "claims", on: "!.claim_id = w.id and !.partner = w.partner",
-		along: newestFirst, key: keyOf[attachmentRow], owner: func(r *attachmentRow) uuid.UUID { return r.ClaimID },
+	attachmentsOfClaims = &childCollection[attachmentRow, wire.Attachment]{
+		collection: attachments, cursorName: "attachments", parent: resourceClaim, parentTable: "claims", joinCondition: "!.claim_id = w.id and !.partner = w.partner",
+		order: newestFirst, cursorKey: rowKey[attachmentRow], parentID: func(r *attachmentRow) uuid.UUID { return r.ClaimID },
 	}
 )
 
 // GetAttachments are a claim's documents, newest first. Errors: not_found,
 // cursor_invalid.
 func (s *Service) GetAttachments(ctx context.Context, actor Actor, claim string, in PageRequest) (*Page[wire.Attachment], error) {
-	return attachmentsOfClaims.page(ctx, s, actor, claim, in)
+	return attachmentsOfClaims.getPage(ctx, s, actor, claim, in)
 }
 
 // AttachmentsOf are the documents of several claims, newest first.
 func (s *Service) AttachmentsOf(ctx context.Context, actor Actor, claims []string, in PageRequest) (map[string]*Page[wire.Attachment], error) {
-	return attachmentsOfClaims.of(ctx, s, actor, claims, in)
+	return attachmentsOfClaims.getPages(ctx, s, actor, claims, in)
 }
 
 // AttachmentsByID are those documents of the ids that there are.
 func (s *Service) AttachmentsByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Attachment, error) {
-	return attachments.named(ctx, s, actor, ids)
+	return attachments.getMany(ctx, s, actor, ids)
 }
 
 // OpenAttachment is a document with its bytes; the caller closes them. Errors:
 // not_found.
 func (s *Service) OpenAttachment(ctx context.Context, actor Actor, claim, id string) (*wire.Attachment, io.ReadCloser, error) {
-	on, err := s.claimOf(ctx, actor, ScopeClaimsRead, claim)
+	on, err := s.loadClaim(ctx, actor, ScopeClaimsRead, claim)
 	if err != nil {
 		return nil, nil, err
 	}
 	row := new(attachmentRow)
-	if err := s.read(ctx, actor, ScopeClaimsRead, nounAttachment, id, row); err != nil {
+	if err := s.loadRecord(ctx, actor, ScopeClaimsRead, resourceAttachment, id, row); err != nil {
 		return nil, nil, err
 	}
 	if row.ClaimID != on.ID || row.StorageKey == "" { // or its bytes were erased
-		return nil, nil, nounAttachment.notFound()
+		return nil, nil, resourceAttachment.notFoundError()
 	}
 	content, err := s.files.Open(ctx, row.StorageKey)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open attachment: %w", err)
 	}
-	return row.public(), content, nil
+	return row.toRecord(), content, nil
 }
 
-func (r *attachmentRow) public() *wire.Attachment {
-	claim, id := nounClaim.id(r.ClaimID), nounAttachment.id(r.ID)
+func (r *attachmentRow) toRecord() *wire.Attachment {
+	claim, id := resourceClaim.formatID(r.ClaimID), resourceAttachment.formatID(r.ID)
 	return &wire.Attachment{
-		Header: r.header.public(nounAttachment), ClaimID: claim, FileName: r.FileName, ContentType: r.ContentType,
+		Header: r.RowHeader.toRecord(resourceAttachment), ClaimID: claim, FileName: r.FileName, ContentType: r.ContentType,
 		Size: r.Size, SHA256: r.SHA256, Purpose: r.Purpose, Description: r.Description, Status: r.Status,
 		DownloadURL: "/v1/claims/" + claim + "/attachments/" + id + "/content",
 	}

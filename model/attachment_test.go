@@ -34,8 +34,8 @@ var files = map[string]string{
 	"text/plain":           "The hall has cracks.",
 }
 
-// stored are the files in a bundle's folder.
-func stored(t *testing.T, b *modeltest.Bundle) (names []string) {
+// storedFiles are the files in a bundle's folder.
+func storedFiles(t *testing.T, b *modeltest.Bundle) (names []string) {
 	t.Helper()
 	require.NoError(t, filepath.WalkDir(b.Files, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
@@ -46,7 +46,7 @@ func stored(t *testing.T, b *modeltest.Bundle) (names []string) {
 	return names
 }
 
-func TestAClaimTakesDocumentsOfEveryType(t *testing.T) {
+func TestAttachmentAcceptsEveryMediaType(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim := owed(b)
@@ -62,19 +62,19 @@ func TestAClaimTakesDocumentsOfEveryType(t *testing.T) {
 		require.Equal(t, content, string(got))
 		require.Equal(t, attached, read)
 		_, _, err = b.Service.OpenAttachment(t.Context(), b.Globex, claim.ID, attached.ID)
-		require.Equal(t, model.CodeNotFound, failure(t, err).Code)
+		require.Equal(t, model.CodeNotFound, domainError(t, err).Code)
 	}
 	list, err := b.Service.GetAttachments(t.Context(), b.Acme, claim.ID, model.PageRequest{})
 	require.NoError(t, err)
 	require.Len(t, list.Data, len(files))
 }
 
-// named is a document of a type under a name.
-func named(name, kind, content string) model.AttachmentRequest {
+// attachmentNamed is a document of a type under a name.
+func attachmentNamed(name, kind, content string) model.AttachmentRequest {
 	return model.AttachmentRequest{FileName: name, ContentType: kind, Content: strings.NewReader(content)}
 }
 
-func TestADocumentKeepsItsName(t *testing.T) {
+func TestAttachmentKeepsFileName(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim := owed(b)
@@ -82,25 +82,25 @@ func TestADocumentKeepsItsName(t *testing.T) {
 		"Schäden \"1\".JPG": "image/jpeg", "損害　写真.jpeg": "image/jpeg", "گزارش\u200cها.pdf": "application/pdf", "👩\u200d🚒.heif": "image/heic",
 		"points.json": "application/geo+json", "with.points.geojson": "application/geo+json", strings.Repeat("é", 251) + ".txt": "text/plain", "no extension": "text/csv",
 	} {
-		attached, err := b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, named(name, kind, files[kind]))
+		attached, err := b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, attachmentNamed(name, kind, files[kind]))
 		require.NoError(t, err, name)
 		require.Equal(t, name, attached.FileName)
 	}
 	for _, content := range []string{`{"type":"FeatureCollection","features":[]}`, "\ufeff" + `{"a":1,"type":"Point"}`} {
-		_, err := b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, named("a", "application/geo+json", content))
+		_, err := b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, attachmentNamed("a", "application/geo+json", content))
 		require.NoError(t, err, content)
 	}
 	for _, content := range []string{`[1, 2]`, `"text"`, "null", `{"a":1,"a":"\ud800"}`} {
-		_, err := b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, named("a.json", "application/json", content))
+		_, err := b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, attachmentNamed("a.json", "application/json", content))
 		require.NoError(t, err, content)
 	}
-	behind, err := b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, named("a.png", "image/png", files["image/png"]+"<html>"))
+	behind, err := b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, attachmentNamed("a.png", "image/png", files["image/png"]+"<html>"))
 	require.NoError(t, err)
 	require.Equal(t, "image/png", behind.ContentType)
 }
 
 // Whatever is declared, only the bytes of that type pass; text passes for text.
-func TestDeclaredAndSeenAgree(t *testing.T) {
+func TestAttachmentContentMustMatchMediaType(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim := owed(b)
@@ -109,18 +109,18 @@ func TestDeclaredAndSeenAgree(t *testing.T) {
 	}
 	for declared := range files {
 		for is, content := range files {
-			_, err := b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, named("a", declared, content))
+			_, err := b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, attachmentNamed("a", declared, content))
 			if is == declared || slices.Contains(takes[declared], is) {
 				require.NoError(t, err, "%s as %s", is, declared)
 				continue
 			}
-			require.Equal(t, []string{"/content_type"}, pointers(failure(t, err)), "%s as %s", is, declared)
+			require.Equal(t, []string{"/content_type"}, fieldPointers(domainError(t, err)), "%s as %s", is, declared)
 		}
 	}
 }
 
 // However many come at once, a claim takes fifty, and no file remains of the rest.
-func TestAClaimTakesFiftyDocuments(t *testing.T) {
+func TestClaimAcceptsAtMostFiftyAttachments(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim := owed(b)
@@ -129,7 +129,7 @@ func TestAClaimTakesFiftyDocuments(t *testing.T) {
 	for range 6 {
 		all.Go(func() {
 			for range 9 {
-				_, err := b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, named("a.txt", "text/plain", "x"))
+				_, err := b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, attachmentNamed("a.txt", "text/plain", "x"))
 				if model.CodeOf(err) == model.CodeStateConflict {
 					refused.Add(1)
 				} else if err == nil {
@@ -141,10 +141,10 @@ func TestAClaimTakesFiftyDocuments(t *testing.T) {
 	all.Wait()
 	require.Equal(t, int64(50), taken.Load())
 	require.Equal(t, int64(4), refused.Load())
-	require.Len(t, stored(t, b), 50)
+	require.Len(t, storedFiles(t, b), 50)
 }
 
-func TestADocumentIsRefused(t *testing.T) {
+func TestInvalidAttachmentIsRejected(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim := owed(b)
@@ -152,23 +152,23 @@ func TestADocumentIsRefused(t *testing.T) {
 		in      model.AttachmentRequest
 		pointer string
 	}{
-		"other extension":   {named("a.pdf", "image/png", files["image/png"]), "/file_name"},
-		"a program's name":  {named("a.txt.exe", "text/plain", "x"), "/file_name"},
-		"blank name":        {named(" \u3000", "text/plain", "x"), "/file_name"},
-		"blank at the end":  {named("a.txt ", "text/plain", "x"), "/file_name"},
-		"folder":            {named(`c:\a.txt`, "text/plain", "x"), "/file_name"},
-		"dots":              {named("..", "text/plain", "x"), "/file_name"},
-		"long name":         {named(strings.Repeat("a", 252)+".txt", "text/plain", "x"), "/file_name"},
-		"turned name":       {named("a\u202etxt.csv", "text/csv", "x"), "/file_name"},
-		"broken JSON":       {named("a.json", "application/json", `{"a":`), "/content_type"},
-		"two JSON texts":    {named("a.json", "application/json", `{} {}`), "/content_type"},
-		"no GeoJSON type":   {named("a.geojson", "application/geo+json", `{"type":"Circle"}`), "/content_type"},
-		"GeoJSON in a list": {named("a.geojson", "application/geo+json", `[{"type":"Point"}]`), "/content_type"},
-		"GeoJSON without":   {named("a.geojson", "application/geo+json", `{"Type":"Point"}`), "/content_type"},
-		"Latin-1":           {named("a.csv", "text/csv", "day,sch\xe4den\n1,2\n3,4\n"), "/content_type"},
-		"UTF-16":            {named("a.txt", "text/plain", "\xff\xfea\x00b\x00"), "/content_type"},
-		"late NUL":          {named("a.txt", "text/plain", strings.Repeat("text\n", 1000)+"\x00"), "/content_type"},
-		"SVG as text":       {named("a.txt", "text/plain", `<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"/>`), "/content_type"},
+		"other extension":   {attachmentNamed("a.pdf", "image/png", files["image/png"]), "/file_name"},
+		"a program's name":  {attachmentNamed("a.txt.exe", "text/plain", "x"), "/file_name"},
+		"blank name":        {attachmentNamed(" \u3000", "text/plain", "x"), "/file_name"},
+		"blank at the end":  {attachmentNamed("a.txt ", "text/plain", "x"), "/file_name"},
+		"folder":            {attachmentNamed(`c:\a.txt`, "text/plain", "x"), "/file_name"},
+		"dots":              {attachmentNamed("..", "text/plain", "x"), "/file_name"},
+		"long name":         {attachmentNamed(strings.Repeat("a", 252)+".txt", "text/plain", "x"), "/file_name"},
+		"turned name":       {attachmentNamed("a\u202etxt.csv", "text/csv", "x"), "/file_name"},
+		"broken JSON":       {attachmentNamed("a.json", "application/json", `{"a":`), "/content_type"},
+		"two JSON texts":    {attachmentNamed("a.json", "application/json", `{} {}`), "/content_type"},
+		"no GeoJSON type":   {attachmentNamed("a.geojson", "application/geo+json", `{"type":"Circle"}`), "/content_type"},
+		"GeoJSON in a list": {attachmentNamed("a.geojson", "application/geo+json", `[{"type":"Point"}]`), "/content_type"},
+		"GeoJSON without":   {attachmentNamed("a.geojson", "application/geo+json", `{"Type":"Point"}`), "/content_type"},
+		"Latin-1":           {attachmentNamed("a.csv", "text/csv", "day,sch\xe4den\n1,2\n3,4\n"), "/content_type"},
+		"UTF-16":            {attachmentNamed("a.txt", "text/plain", "\xff\xfea\x00b\x00"), "/content_type"},
+		"late NUL":          {attachmentNamed("a.txt", "text/plain", strings.Repeat("text\n", 1000)+"\x00"), "/content_type"},
+		"SVG as text":       {attachmentNamed("a.txt", "text/plain", `<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"/>`), "/content_type"},
 		"lying type":        {model.AttachmentRequest{FileName: "a.png", ContentType: "image/png", Content: strings.NewReader(files["application/pdf"])}, "/content_type"},
 		"html as text":      {model.AttachmentRequest{FileName: "a.txt", ContentType: "text/plain", Content: strings.NewReader("<html><script>alert(1)</script></html>")}, "/content_type"},
 		"unknown type":      {model.AttachmentRequest{FileName: "a.exe", ContentType: "application/zip", Content: strings.NewReader("PK\x03\x04")}, "/content_type"},
@@ -179,58 +179,58 @@ func TestADocumentIsRefused(t *testing.T) {
 		"control chars":     {model.AttachmentRequest{FileName: "a\r\nX: y", ContentType: "text/plain", Content: strings.NewReader("x")}, "/file_name"},
 	} {
 		_, err := b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, tc.in)
-		require.Equal(t, []string{tc.pointer}, pointers(failure(t, err)), name)
+		require.Equal(t, []string{tc.pointer}, fieldPointers(domainError(t, err)), name)
 	}
-	require.Empty(t, stored(t, b))
+	require.Empty(t, storedFiles(t, b))
 }
 
 // Whatever ended between storing a file and committing its record, a day later the
 // file is gone, and none that has a record is.
-func TestNoFileRemainsOfAFailedAttachment(t *testing.T) {
+func TestFailedAttachmentLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim := owed(b)
-	kept, err := b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, named("kept.txt", "text/plain", "x"))
+	kept, err := b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, attachmentNamed("kept.txt", "text/plain", "x"))
 	require.NoError(t, err)
 	_, err = b.DB.Pool.Exec(t.Context(), "alter table attachments add constraint attachments_broken_check check (file_name <> 'a.txt')")
 	require.NoError(t, err)
 	for range 2 {
-		_, err = b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, named("a.txt", "text/plain", "x"))
+		_, err = b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, attachmentNamed("a.txt", "text/plain", "x"))
 		require.Error(t, err)
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = b.Service.AddAttachment(cancelled, b.Acme, claim.ID, named("a.txt", "text/plain", "x"))
+	_, err = b.Service.AddAttachment(cancelled, b.Acme, claim.ID, attachmentNamed("a.txt", "text/plain", "x"))
 	require.Error(t, err)
-	require.Len(t, stored(t, b), 3)
-	b.After(23 * time.Hour)
+	require.Len(t, storedFiles(t, b), 3)
+	b.AdvanceClock(23 * time.Hour)
 	b.Sweep()
-	b.Work()
-	require.Len(t, stored(t, b), 3, "somebody may still be about to record them")
-	b.After(2 * time.Hour)
+	b.RunJobs()
+	require.Len(t, storedFiles(t, b), 3, "somebody may still be about to record them")
+	b.AdvanceClock(2 * time.Hour)
 	b.Sweep()
-	b.Work()
-	require.Len(t, stored(t, b), 1)
+	b.RunJobs()
+	require.Len(t, storedFiles(t, b), 1)
 	_, content, err := b.Service.OpenAttachment(t.Context(), b.Acme, claim.ID, kept.ID)
 	require.NoError(t, err)
 	require.NoError(t, content.Close())
 }
 
 // A file that was given up is not recorded any more.
-func TestAFileThatWasGivenUpGetsNoRecord(t *testing.T) {
+func TestOrphanFileGetsNoAttachment(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim := owed(b)
 	_, err := b.DB.Pool.Exec(t.Context(), "create rule given_up as on insert to files_underway do instead nothing")
 	require.NoError(t, err)
-	_, err = b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, named("a.txt", "text/plain", "x"))
+	_, err = b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, attachmentNamed("a.txt", "text/plain", "x"))
 	require.ErrorContains(t, err, "given up")
 	list, err := b.Service.GetAttachments(t.Context(), b.Acme, claim.ID, model.PageRequest{})
 	require.NoError(t, err)
 	require.Empty(t, list.Data)
 }
 
-func TestAConversationIsReadInOrder(t *testing.T) {
+func TestMessagesAreListedInOrder(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim := owed(b)
@@ -245,13 +245,13 @@ func TestAConversationIsReadInOrder(t *testing.T) {
 	require.Equal(t, "Hello.", list.Data[0].Body)
 	for _, body := range []string{"", "  \n", strings.Repeat("é", 10_001)} {
 		_, err := b.Service.AddMessage(t.Context(), b.Acme, claim.ID, body)
-		require.Equal(t, []string{"/body"}, pointers(failure(t, err)))
+		require.Equal(t, []string{"/body"}, fieldPointers(domainError(t, err)))
 	}
 	_, err = b.Service.AddMessage(t.Context(), b.Globex, claim.ID, "Hello.")
-	require.Equal(t, model.CodeNotFound, failure(t, err).Code)
+	require.Equal(t, model.CodeNotFound, domainError(t, err).Code)
 }
 
-func TestATimelineIsReadInPages(t *testing.T) {
+func TestTimelineIsPaged(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim, other := owed(b), owed(b)
@@ -270,15 +270,15 @@ func TestATimelineIsReadInPages(t *testing.T) {
 		}
 		page.Cursor = *list.NextCursor
 		_, err = b.Service.GetTimeline(t.Context(), b.Acme, other.ID, page)
-		require.Equal(t, model.CodeCursorInvalid, failure(t, err).Code, "a cursor of another list")
+		require.Equal(t, model.CodeCursorInvalid, domainError(t, err).Code, "a cursor of another list")
 		_, err = b.Service.GetTimeline(t.Context(), b.Operator, claim.ID, page)
-		require.Equal(t, model.CodeCursorInvalid, failure(t, err).Code, "a cursor of another caller")
+		require.Equal(t, model.CodeCursorInvalid, domainError(t, err).Code, "a cursor of another caller")
 	}
-	require.Equal(t, b.Told(claim.ID), told)
+	require.Equal(t, b.TimelineKinds(claim.ID), told)
 	for _, cursor := range []string{"x", "AAAA", "!", strings.Repeat("A", 5000)} {
 		_, err := b.Service.GetTimeline(t.Context(), b.Acme, claim.ID, model.PageRequest{Cursor: cursor})
-		require.Equal(t, model.CodeCursorInvalid, failure(t, err).Code)
+		require.Equal(t, model.CodeCursorInvalid, domainError(t, err).Code)
 	}
 	_, err := b.Service.GetTimeline(t.Context(), b.Acme, claim.ID, model.PageRequest{Limit: 101})
-	require.Equal(t, model.CodeParameterInvalid, failure(t, err).Code)
+	require.Equal(t, model.CodeParameterInvalid, domainError(t, err).Code)
 }

@@ -61,41 +61,41 @@ type AuditEntry struct {
 	Times     int64 // a refusal that repeats within a minute is one line
 }
 
-func (r *auditRow) private() AuditEntry {
+func (r *auditRow) toRecord() AuditEntry {
 	return AuditEntry{
-		ID: nounAudit.id(r.ID), At: r.CreatedAt, Outcome: string(r.Outcome), Operation: r.Operation, ActorKind: textOrNil(string(r.ActorKind)), Actor: r.Actor,
+		ID: resourceAuditEntry.formatID(r.ID), At: r.CreatedAt, Outcome: string(r.Outcome), Operation: r.Operation, ActorKind: stringOrNil(string(r.ActorKind)), Actor: r.Actor,
 		Issuer: r.Issuer, Client: r.Client, Partner: r.Partner, Subject: r.Subject, Reason: r.Reason, Code: r.Code, RequestID: r.RequestID, Times: r.Times,
 	}
 }
 
-// deed is what the audit log will tell of a unit.
-type deed struct {
+// auditContext is what the audit log will tell of a unit.
+type auditContext struct {
 	partner, subject string
 	reason           *string
 }
 
-// about names what an operator does, to whose record and why.
-func (u *unit) about(partner, subject string, reason *string) {
-	u.deed = deed{partner, subject, reason}
+// describe names what an operator does, to whose record and why.
+func (tx *Tx) describe(partner, subject string, reason *string) {
+	tx.audit = auditContext{partner, subject, reason}
 }
 
-// audited writes what an operator did, in the transaction of its effect.
-func (u *unit) audited(actor Actor) {
+// writeAudit writes what an operator did, in the transaction of its effect.
+func (tx *Tx) writeAudit(actor Actor) {
 	if actor.Kind != ActorOperator {
 		return
 	}
-	u.insert(&auditRow{
-		ID: newID(), CreatedAt: u.now, Outcome: AuditDone, Operation: bounded(actor.Doing, "unnamed"), ActorKind: actor.Kind, Actor: actor.subject(),
-		Issuer: textOrNil(actor.Issuer), Client: actor.Client, Partner: textOrNil(u.deed.partner), Subject: textOrNil(u.deed.subject), Reason: u.deed.reason,
-		RequestID: textOrNil(actor.Request), Times: 1,
+	tx.queueInsert(&auditRow{
+		ID: newID(), CreatedAt: tx.now, Outcome: AuditDone, Operation: boundAuditText(actor.Operation, "unnamed"), ActorKind: actor.Kind, Actor: actor.subjectOrName(),
+		Issuer: stringOrNil(actor.Issuer), Client: actor.Client, Partner: stringOrNil(tx.audit.partner), Subject: stringOrNil(tx.audit.subject), Reason: tx.audit.reason,
+		RequestID: stringOrNil(actor.RequestID), Times: 1,
 	})
 }
 
 // maxAuditText bounds what comes from a caller, in bytes.
 const maxAuditText = 255
 
-// bounded is a text that Postgres can keep, or another where there is none.
-func bounded(text, otherwise string) string {
+// boundAuditText is a text that Postgres can keep, or another where there is none.
+func boundAuditText(text, otherwise string) string {
 	if text == "" {
 		return otherwise
 	}
@@ -109,9 +109,9 @@ func (s *Service) Audit(ctx context.Context, actor Actor, what string) error {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return err
 	}
-	return s.change(ctx, actor, func(_ context.Context, u *unit) error {
+	return s.InTx(ctx, actor, func(_ context.Context, tx *Tx) error {
 		what := strings.ReplaceAll(strings.ToValidUTF8(what, ""), "\x00", "")
-		u.about("", "", textOrNil(what))
+		tx.describe("", "", stringOrNil(what))
 		return nil
 	})
 }
@@ -126,8 +126,8 @@ type AuditFilter struct {
 	From, To  *time.Time // from is included, to is left out
 }
 
-// narrow applies the filter.
-func (f AuditFilter) narrow(q *bun.SelectQuery) *bun.SelectQuery {
+// applyFilter applies the filter.
+func (f AuditFilter) applyFilter(q *bun.SelectQuery) *bun.SelectQuery {
 	for column, value := range map[string]string{
 		"outcome": f.Outcome, "operation": f.Operation, "actor": f.Actor, "partner": f.Partner, "subject": f.Subject,
 	} {
@@ -152,9 +152,9 @@ func (s *Service) ListAudit(ctx context.Context, actor Actor, f AuditFilter, in 
 	}
 	var rows []auditRow
 	name := fmt.Sprintf("audit?%q", []any{f.Outcome, f.Operation, f.Actor, f.Partner, f.Subject, f.From, f.To})
-	p, err := s.fetch(ctx, actor, f.narrow(s.db.NewSelect().Model(&rows)), in, name, newestFirst)
+	p, err := s.fetchPage(ctx, actor, f.applyFilter(s.db.NewSelect().Model(&rows)), in, name, newestFirst)
 	if err != nil {
 		return nil, err
 	}
-	return paged(p, rows, func(r *auditRow) string { return r.ID.String() }, (*auditRow).private)
+	return newPage(p, rows, func(r *auditRow) string { return r.ID.String() }, (*auditRow).toRecord)
 }

@@ -11,43 +11,43 @@ import (
 	"parapet/model/modeltest"
 )
 
-// audit is the audit log, newest first.
-func audit(t *testing.T, b *modeltest.Bundle, f model.AuditFilter) []model.AuditEntry {
+// listAudit is the audit log, newest first.
+func listAudit(t *testing.T, b *modeltest.Bundle, f model.AuditFilter) []model.AuditEntry {
 	t.Helper()
 	page, err := b.Service.ListAudit(t.Context(), b.Operator, f, model.PageRequest{Limit: model.MaxPageSize})
 	require.NoError(t, err)
 	return page.Data
 }
 
-func TestWhatOperatorsDoIsWrittenDownWithItsEffect(t *testing.T) {
+func TestOperatorActionIsAuditedInItsTransaction(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim := owed(b)
 	payout := only(t, b, claim)
-	require.Empty(t, audit(t, b, model.AuditFilter{}), "partners and the system have the events")
+	require.Empty(t, listAudit(t, b, model.AuditFilter{}), "partners and the system have the events")
 
-	b.Operator.Doing, b.Operator.Request = "blockPayout", "req-1"
-	_, err := hold(t, b, payout, model.BlockedOperator)
+	b.Operator.Operation, b.Operator.RequestID = "blockPayout", "req-1"
+	_, err := holdPayout(t, b, payout, model.BlockedOperator)
 	require.NoError(t, err)
-	lines := audit(t, b, model.AuditFilter{})
+	lines := listAudit(t, b, model.AuditFilter{})
 	require.Len(t, lines, 1)
 	line := lines[0]
 	require.Equal(t, []string{"done", "blockPayout", "olive", "console"}, []string{line.Outcome, line.Operation, line.Actor, line.Client})
 	require.Equal(t, []string{"acme", payout.ID, "A name on a list.", "req-1"}, []string{*line.Partner, *line.Subject, *line.Reason, *line.RequestID})
 
-	_, err = hold(t, b, payout, model.BlockedOperator)
-	require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
-	require.Len(t, audit(t, b, model.AuditFilter{}), 1, "what was not done is not in the log")
+	_, err = holdPayout(t, b, payout, model.BlockedOperator)
+	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+	require.Len(t, listAudit(t, b, model.AuditFilter{}), 1, "what was not done is not in the log")
 	pressed := "jobs " + strings.Repeat("17 ", 20_000)
 	require.NoError(t, b.Service.Audit(t.Context(), b.Operator, pressed+"\x00\xff"))
-	require.Equal(t, pressed, *audit(t, b, model.AuditFilter{})[0].Reason, "a thousand jobs are a thousand numbers")
-	require.Empty(t, audit(t, b, model.AuditFilter{Outcome: string(model.AuditRefused)}))
+	require.Equal(t, pressed, *listAudit(t, b, model.AuditFilter{})[0].Reason, "a thousand jobs are a thousand numbers")
+	require.Empty(t, listAudit(t, b, model.AuditFilter{Outcome: string(model.AuditRefused)}))
 	_, err = b.Service.ListAudit(t.Context(), b.Acme, model.AuditFilter{}, model.PageRequest{})
-	require.Equal(t, model.CodeInsufficientScope, failure(t, err).Code)
-	require.Equal(t, model.CodeInsufficientScope, failure(t, b.Service.Audit(t.Context(), b.Acme, "x")).Code)
+	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code)
+	require.Equal(t, model.CodeInsufficientScope, domainError(t, b.Service.Audit(t.Context(), b.Acme, "x")).Code)
 }
 
-func TestTheAuditLogOnlyGrows(t *testing.T) {
+func TestAuditLogIsInsertOnly(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	require.NoError(t, b.Service.Audit(t.Context(), b.Operator, "x"))
@@ -55,35 +55,35 @@ func TestTheAuditLogOnlyGrows(t *testing.T) {
 		_, err := b.DB.Pool.Exec(t.Context(), change)
 		require.ErrorContains(t, err, "insert-only", change)
 	}
-	require.Len(t, audit(t, b, model.AuditFilter{}), 1)
+	require.Len(t, listAudit(t, b, model.AuditFilter{}), 1)
 	for _, table := range []string{"ledger_entries", "payout_approvals", "event_redactions"} {
 		_, err := b.DB.Pool.Exec(t.Context(), "truncate "+table)
 		require.ErrorContains(t, err, "insert-only", table)
 	}
 }
 
-func TestRefusalsCostALineHoweverOftenTheyRepeat(t *testing.T) {
+func TestRepeatedDenialsAreOneAuditLine(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	_, err := b.Service.ListPartners(t.Context(), b.Acme, model.PageRequest{})
-	refusal := failure(t, err)
+	refusal := domainError(t, err)
 	for range 1000 {
-		b.Service.Refused(b.Acme, refusal)
+		b.Service.RecordRefusal(b.Acme, refusal)
 	}
-	require.Empty(t, audit(t, b, model.AuditFilter{}), "not written yet")
-	require.NoError(t, b.Service.KeepRefusals(t.Context()))
-	lines := audit(t, b, model.AuditFilter{Outcome: string(model.AuditRefused)})
+	require.Empty(t, listAudit(t, b, model.AuditFilter{}), "not written yet")
+	require.NoError(t, b.Service.SaveRefusals(t.Context()))
+	lines := listAudit(t, b, model.AuditFilter{Outcome: string(model.AuditRefused)})
 	require.Len(t, lines, 1)
 	require.Equal(t, int64(1000), lines[0].Times)
 	require.Equal(t, "insufficient_scope", *lines[0].Code)
 	require.Equal(t, refusal.Detail, *lines[0].Reason)
 
 	for i := range 10_000 {
-		b.Service.Refused(model.Actor{Name: fmt.Sprint("made-up-", i), Client: "\xff" + string(make([]byte, 5000))}, refusal)
+		b.Service.RecordRefusal(model.Actor{Name: fmt.Sprint("made-up-", i), Client: "\xff" + string(make([]byte, 5000))}, refusal)
 	}
-	require.NoError(t, b.Service.KeepRefusals(t.Context()))
-	require.NoError(t, b.Service.KeepRefusals(t.Context()))
-	lines = audit(t, b, model.AuditFilter{})
+	require.NoError(t, b.Service.SaveRefusals(t.Context()))
+	require.NoError(t, b.Service.SaveRefusals(t.Context()))
+	lines = listAudit(t, b, model.AuditFilter{})
 	require.Len(t, lines, 52)
 	var times int64
 	for _, line := range lines {

@@ -30,8 +30,8 @@ type Balance struct {
 	Entries int64
 }
 
-// ledgerView is a checked filter and who looks.
-type ledgerView struct {
+// ledgerQuery is a checked filter and who looks.
+type ledgerQuery struct {
 	svc      *Service
 	actor    Actor
 	partner  string
@@ -39,20 +39,20 @@ type ledgerView struct {
 	currency string
 }
 
-// ledgerView checks who asks for what.
-func (s *Service) ledgerView(ctx context.Context, actor Actor, f LedgerFilter) (*ledgerView, error) {
+// newLedgerQuery checks who asks for what.
+func (s *Service) newLedgerQuery(ctx context.Context, actor Actor, f LedgerFilter) (*ledgerQuery, error) {
 	for _, scope := range []Scope{ScopePoliciesRead, ScopeClaimsRead} {
 		if err := s.authorize(ctx, actor, scope); err != nil {
 			return nil, err
 		}
 	}
-	partner, err := actor.eyes(f.Partner)
+	partner, err := actor.partnerScope(f.Partner)
 	if err != nil {
 		return nil, err
 	}
-	view := &ledgerView{svc: s, actor: actor, partner: partner, currency: f.Currency}
+	view := &ledgerQuery{svc: s, actor: actor, partner: partner, currency: f.Currency}
 	if f.PolicyID != "" {
-		id, err := nounPolicy.parse(f.PolicyID)
+		id, err := resourcePolicy.parseID(f.PolicyID)
 		if err != nil {
 			return nil, badParameter("policy_id", "Use a policy's id, pol_ and 26 characters.")
 		}
@@ -61,9 +61,9 @@ func (s *Service) ledgerView(ctx context.Context, actor Actor, f LedgerFilter) (
 	return view, nil
 }
 
-// narrow applies the filter to entries, le.
-func (v *ledgerView) narrow(q *bun.SelectQuery) *bun.SelectQuery {
-	q = v.actor.tenancy(q)
+// applyFilter applies the filter to entries, le.
+func (v *ledgerQuery) applyFilter(q *bun.SelectQuery) *bun.SelectQuery {
+	q = v.actor.restrictToTenant(q)
 	if v.partner != "" && v.actor.Kind != ActorPartner {
 		q = q.Where("?TableAlias.partner = ?", v.partner)
 	}
@@ -80,15 +80,15 @@ func (v *ledgerView) narrow(q *bun.SelectQuery) *bun.SelectQuery {
 // and currency, and by partner where that is asked for. Partners see their own.
 // Errors: parameter_invalid, partner_mismatch.
 func (s *Service) Balances(ctx context.Context, actor Actor, f LedgerFilter, byPartner bool, before *time.Time) ([]Balance, error) {
-	view, err := s.ledgerView(ctx, actor, f)
+	view, err := s.newLedgerQuery(ctx, actor, f)
 	if err != nil {
 		return nil, err
 	}
-	return view.balances(ctx, s.db, byPartner, before)
+	return view.sumBalances(ctx, s.db, byPartner, before)
 }
 
-func (v *ledgerView) balances(ctx context.Context, db bun.IDB, byPartner bool, before *time.Time) ([]Balance, error) {
-	q := v.narrow(db.NewSelect().Model((*ledgerRow)(nil))).ColumnExpr("le.account, le.currency, count(*) as entries").
+func (v *ledgerQuery) sumBalances(ctx context.Context, db bun.IDB, byPartner bool, before *time.Time) ([]Balance, error) {
+	q := v.applyFilter(db.NewSelect().Model((*ledgerRow)(nil))).ColumnExpr("le.account, le.currency, count(*) as entries").
 		ColumnExpr("coalesce(sum(le.amount) filter (where le.amount > 0), 0) as debits, coalesce(-sum(le.amount) filter (where le.amount < 0), 0) as credits")
 	if before != nil {
 		q = q.Where("le.at < ?", before)
@@ -109,14 +109,14 @@ func (v *ledgerView) balances(ctx context.Context, db bun.IDB, byPartner bool, b
 		order = "le.partner, " + order
 	}
 	if err := q.GroupExpr(grouped).OrderExpr(order, bun.List(LedgerAccounts())).Scan(ctx, &rows); err != nil {
-		return nil, explain(fmt.Errorf("sum the ledger: %w", err))
+		return nil, translateError(fmt.Errorf("sum the ledger: %w", err))
 	}
 	balances := make([]Balance, len(rows))
 	for i, row := range rows {
-		in := amounts{currency: row.Currency}
+		in := moneyConverter{currency: row.Currency}
 		balances[i] = Balance{
 			Account: row.Account, Partner: row.Partner, Entries: row.Entries,
-			Debits: in.of(row.Debits), Credits: in.of(row.Credits), Balance: in.of(row.Debits.Sub(row.Credits)),
+			Debits: in.toMoney(row.Debits), Credits: in.toMoney(row.Credits), Balance: in.toMoney(row.Debits.Sub(row.Credits)),
 		}
 		if in.err != nil {
 			return nil, in.err

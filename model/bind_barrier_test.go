@@ -13,8 +13,8 @@ import (
 	"parapet/model/wire"
 )
 
-// bindAside binds in the background.
-func bindAside(t *testing.T, b *modeltest.Bundle, quote *wire.Quote) <-chan *wire.Policy {
+// bindInBackground binds in the background.
+func bindInBackground(t *testing.T, b *modeltest.Bundle, quote *wire.Quote) <-chan *wire.Policy {
 	t.Helper()
 	bound := make(chan *wire.Policy, 1)
 	go func() {
@@ -38,65 +38,65 @@ func awaitLock(t *testing.T, b *modeltest.Bundle, kind string) {
 	}, 30*time.Second, 5*time.Millisecond)
 }
 
-// matchTwice runs the first pass of the last observation and returns its second, if it
+// runFirstMatchingPass runs the first pass of the last observation and returns its second, if it
 // asked for one.
-func matchTwice(t *testing.T, b *modeltest.Bundle) (second model.EvaluateOccurrences, asked bool) {
+func runFirstMatchingPass(t *testing.T, b *modeltest.Bundle) (second model.EvaluateOccurrences, asked bool) {
 	t.Helper()
-	job, ok := b.Last().(model.EvaluateOccurrences)
+	job, ok := b.LastJob().(model.EvaluateOccurrences)
 	require.True(t, ok)
 	require.NoError(t, b.Service.Evaluate(t.Context(), job))
-	second, ok = b.Last().(model.EvaluateOccurrences)
+	second, ok = b.LastJob().(model.EvaluateOccurrences)
 	require.True(t, ok)
 	return second, second.After != ""
 }
 
 // A bind that has its lock and its instant, and waits before it inserts.
-func TestMatchingWaitsForABindPausedBeforeItsInsert(t *testing.T) {
+func TestMatchingWaitsForBindPausedBeforeInsert(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	quote := b.Quote("quake-circle", nil)
 	hold := beginOutside(t, b)
 	hold.run("select from quotes for update")
-	bound := bindAside(t, b, quote)
+	bound := bindInBackground(t, b, quote)
 	awaitLock(t, b, "transactionid")
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-	second, asked := matchTwice(t, b)
+	second, asked := runFirstMatchingPass(t, b)
 	require.True(t, asked, "the bind is seen before it has written anything")
-	require.ErrorIs(t, b.Service.Evaluate(t.Context(), second), model.ErrNotYet)
+	require.ErrorIs(t, b.Service.Evaluate(t.Context(), second), model.ErrBarrierPending)
 	require.NoError(t, hold.Rollback(t.Context()))
 	policy := <-bound
 	require.Empty(t, b.Claims(policy), "the first pass did not see it")
 	require.NoError(t, b.Service.Evaluate(t.Context(), second))
 	require.Equal(t, "approved", b.OnlyClaim(policy).Status)
-	b.Work()
+	b.RunJobs()
 }
 
 // A bind that waits for its lock has not read the clock: its cover begins later than
 // whatever was matched meanwhile. The matcher waits for it all the same.
-func TestABindReadsTheClockAfterItHasItsLock(t *testing.T) {
+func TestBindReadsClockAfterLock(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	quote := b.Quote("quake-circle", nil)
 	hold := beginOutside(t, b)
 	hold.run("select pg_advisory_xact_lock($1)", model.BindLock)
-	bound := bindAside(t, b, quote)
+	bound := bindInBackground(t, b, quote)
 	awaitLock(t, b, "advisory")
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-	second, asked := matchTwice(t, b)
+	second, asked := runFirstMatchingPass(t, b)
 	require.True(t, asked)
 	require.Contains(t, second.After, ",", "the holder and the one that waits")
 	released := b.Now()
 	require.NoError(t, hold.Rollback(t.Context()))
 	policy := <-bound
 	require.True(t, policy.EffectiveAt.After(released), "%s", policy.EffectiveAt)
-	b.Work()
+	b.RunJobs()
 	require.Empty(t, b.Claims(policy))
 }
 
 // A long transaction that reads or writes anything else, as a dump does, delays no
 // second pass; and matching never waits in the queue of the lock, where it would hold
 // up binds.
-func TestALongTransactionElsewhereDelaysNoMatching(t *testing.T) {
+func TestUnrelatedLongTransactionDoesNotDelayMatching(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	long, err := b.DB.Pool.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
@@ -104,30 +104,30 @@ func TestALongTransactionElsewhereDelaysNoMatching(t *testing.T) {
 	defer func() { _ = long.Rollback(context.WithoutCancel(t.Context())) }()
 	_, err = long.Exec(t.Context(), "select pg_current_xact_id(), count(*) from policies")
 	require.NoError(t, err)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-	_, asked := matchTwice(t, b)
+	_, asked := runFirstMatchingPass(t, b)
 	require.False(t, asked, "nothing was being bound")
 	require.Equal(t, "approved", b.OnlyClaim(policy).Status)
 }
 
 // A policy bound between the passes is not waited for, and another bind goes through
 // while the second pass waits.
-func TestMatchingHoldsUpNoBind(t *testing.T) {
+func TestMatchingDoesNotBlockBind(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	first, other := b.Quote("quake-circle", nil), b.Quote("quake-circle", nil)
 	hold := beginOutside(t, b)
 	hold.run("select from quotes order by id limit 1 for update")
-	bound := bindAside(t, b, first)
+	bound := bindInBackground(t, b, first)
 	awaitLock(t, b, "transactionid")
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-	second, asked := matchTwice(t, b)
+	second, asked := runFirstMatchingPass(t, b)
 	require.True(t, asked)
-	require.ErrorIs(t, b.Service.Evaluate(t.Context(), second), model.ErrNotYet)
+	require.ErrorIs(t, b.Service.Evaluate(t.Context(), second), model.ErrBarrierPending)
 	later := b.Bind(other)
 	require.NoError(t, hold.Rollback(t.Context()))
 	<-bound
-	b.Work()
+	b.RunJobs()
 	require.Empty(t, b.Claims(later), "its cover began after the quake")
 }

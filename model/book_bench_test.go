@@ -19,8 +19,8 @@ type timings struct {
 	first, usual, slowest time.Duration
 }
 
-// run measures a case. After five runs Postgres may plan a prepared statement for all arguments alike.
-func (m *timings) run(name string, ask func(context.Context) error) {
+// measure measures a case. After five runs Postgres may plan a prepared statement for all arguments alike.
+func (m *timings) measure(name string, ask func(context.Context) error) {
 	m.b.Helper()
 	const further = 9
 	times := make([]time.Duration, 1+further)
@@ -32,17 +32,17 @@ func (m *timings) run(name string, ask func(context.Context) error) {
 	first, rest := times[0], times[1:]
 	slices.Sort(rest)
 	usual, slowest := rest[further/2], rest[further-1]
-	m.b.Logf("%8.1f first %8.1f median %8.1f slowest ms: %s", milliseconds(first), milliseconds(usual), milliseconds(slowest), name)
+	m.b.Logf("%8.1f first %8.1f median %8.1f slowest ms: %s", inMilliseconds(first), inMilliseconds(usual), inMilliseconds(slowest), name)
 	m.first, m.usual, m.slowest = max(m.first, first), max(m.usual, usual), max(m.slowest, slowest)
 }
 
-func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+func inMilliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// report tells the worst case of each.
-func (m *timings) report() {
-	m.b.ReportMetric(milliseconds(m.first), "first-ms")
-	m.b.ReportMetric(milliseconds(m.usual), "median-ms")
-	m.b.ReportMetric(milliseconds(m.slowest), "slowest-ms")
+// reportMetrics tells the worst case of each.
+func (m *timings) reportMetrics() {
+	m.b.ReportMetric(inMilliseconds(m.first), "first-ms")
+	m.b.ReportMetric(inMilliseconds(m.usual), "median-ms")
+	m.b.ReportMetric(inMilliseconds(m.slowest), "slowest-ms")
 }
 
 // bookActors are a large partner, a middling one, a small one, one without any record and an operator.
@@ -61,20 +61,20 @@ func BenchmarkBookLists(b *testing.B) {
 				for _, actor := range bookActors(m) {
 					for _, f := range filters {
 						for _, order := range []model.Order{model.NewestFirst, model.OldestFirst} {
-							at.run(fmt.Sprintf("%s %s %s", actor.Name, described(f), order), func(ctx context.Context) error {
+							at.measure(fmt.Sprintf("%s %s %s", actor.Name, describeFilter(f), order), func(ctx context.Context) error {
 								return list.page(ctx, m, actor, f, model.PageRequest{Order: order})
 							})
 						}
-						at.run(fmt.Sprintf("%s %s total", actor.Name, described(f)), func(ctx context.Context) error { return list.total(ctx, m, actor, f) })
+						at.measure(fmt.Sprintf("%s %s total", actor.Name, describeFilter(f)), func(ctx context.Context) error { return list.total(ctx, m, actor, f) })
 					}
 				}
-				at.report()
+				at.reportMetrics()
 			}
 		})
 	}
 }
 
-func described(f model.Filter) string {
+func describeFilter(f model.Filter) string {
 	text := fmt.Sprintf("%s %s %s %s", f.Status, f.Product, f.Partner, f.PartnerReference)
 	if f.CreatedFrom != nil {
 		text += f.CreatedFrom.Format(" from " + time.DateOnly)
@@ -128,11 +128,11 @@ func BenchmarkBookFeed(b *testing.B) {
 			} {
 				for _, after := range []int64{0, 1_000_000} {
 					f := model.EventFilter{Types: types, After: after}
-					at.run(fmt.Sprintf("%s %v after %d", partner, types, after), func(ctx context.Context) error {
+					at.measure(fmt.Sprintf("%s %v after %d", partner, types, after), func(ctx context.Context) error {
 						_, err := m.Service.ListEvents(ctx, modeltest.Partner(partner), f, model.PageRequest{})
 						return err
 					})
-					at.run(fmt.Sprintf("%s %v after %d total", partner, types, after), func(ctx context.Context) error {
+					at.measure(fmt.Sprintf("%s %v after %d total", partner, types, after), func(ctx context.Context) error {
 						page, err := m.Service.ListEvents(ctx, modeltest.Partner(partner), f, model.PageRequest{Limit: 1})
 						require.NoError(b, err)
 						_, _, err = page.Total(ctx)
@@ -141,7 +141,7 @@ func BenchmarkBookFeed(b *testing.B) {
 				}
 			}
 		}
-		at.report()
+		at.reportMetrics()
 	}
 }
 
@@ -154,16 +154,16 @@ func BenchmarkBookDeliveries(b *testing.B) {
 	for b.Loop() {
 		at := timings{b: b}
 		for _, status := range []string{"", "pending", "delivered", "parked"} {
-			at.run("deliveries "+status, func(ctx context.Context) error {
+			at.measure("deliveries "+status, func(ctx context.Context) error {
 				_, err := m.Service.ListDeliveries(ctx, m.Acme, endpoints.Data[0].ID, status, model.PageRequest{})
 				return err
 			})
-			at.run("deliveries of "+status, func(ctx context.Context) error {
+			at.measure("deliveries of "+status, func(ctx context.Context) error {
 				_, err := m.Service.DeliveriesOf(status)(ctx, m.Acme, []string{endpoints.Data[0].ID}, model.PageRequest{})
 				return err
 			})
 		}
-		at.report()
+		at.reportMetrics()
 	}
 }
 
@@ -173,17 +173,17 @@ func BenchmarkBookOccurrences(b *testing.B) {
 	past, future := m.Now().AddDate(-10, 0, 0), m.Now().AddDate(1, 0, 0)
 	for b.Loop() {
 		at := timings{b: b}
-		for _, f := range []model.HappenedFilter{{}, {Kind: "storm_fix"}, {Source: "nhc"}, {Source: "usgs"}, {From: &future}, {To: &past}} {
-			at.run(fmt.Sprintf("occurrences %+v", f), func(ctx context.Context) error {
+		for _, f := range []model.HazardFilter{{}, {Kind: "storm_fix"}, {Source: "nhc"}, {Source: "usgs"}, {From: &future}, {To: &past}} {
+			at.measure(fmt.Sprintf("occurrences %+v", f), func(ctx context.Context) error {
 				_, err := m.Service.ListOccurrences(ctx, m.Acme, f, model.PageRequest{})
 				return err
 			})
-			at.run(fmt.Sprintf("observations %+v", f), func(ctx context.Context) error {
+			at.measure(fmt.Sprintf("observations %+v", f), func(ctx context.Context) error {
 				_, err := m.Service.ListObservations(ctx, m.Operator, f, model.PageRequest{})
 				return err
 			})
 		}
-		at.report()
+		at.reportMetrics()
 	}
 }
 
@@ -191,7 +191,7 @@ func BenchmarkBookOccurrences(b *testing.B) {
 func BenchmarkBookExposure(b *testing.B) {
 	m := modeltest.Book(b)
 	ask := func(ctx context.Context, actor model.Actor) (touched int) {
-		total, _, err := m.Service.Expose(ctx, actor, model.ExposureRequest{Occurrence: model.AsIf{Earthquake: &model.AsIfEarthquake{Location: bookHualien, Magnitude: "7.0"}}}, model.PageRequest{})
+		total, _, err := m.Service.Expose(ctx, actor, model.ExposureRequest{Occurrence: model.WhatIf{Earthquake: &model.WhatIfEarthquake{Location: bookHualien, Magnitude: "7.0"}}}, model.PageRequest{})
 		require.NoError(b, err)
 		for _, sum := range total.Totals {
 			touched += sum.Touched
@@ -212,7 +212,7 @@ func BenchmarkBookInvariants(b *testing.B) {
 	m := modeltest.Book(b)
 	b.Run("Changed", func(b *testing.B) {
 		for b.Loop() {
-			m.Cover("quake-circle", nil)
+			m.QuoteAndBind("quake-circle", nil)
 			require.NoError(b, m.Service.CheckChanged(b.Context()))
 		}
 	})

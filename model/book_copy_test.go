@@ -22,8 +22,8 @@ import (
 	"parapet/model/modeltest"
 )
 
-// copier repeats a template in a book.
-type copier struct {
+// portfolioCopier repeats a template in a book.
+type portfolioCopier struct {
 	t              *testing.T
 	template, book *modeltest.Bundle
 	copies         int
@@ -50,23 +50,23 @@ type bookChain struct {
 	hash     []byte
 }
 
-func newCopier(t *testing.T, template, book *modeltest.Bundle, copies int) *copier {
+func newCopier(t *testing.T, template, book *modeltest.Bundle, copies int) *portfolioCopier {
 	t.Helper()
-	c := &copier{t: t, template: template, book: book, copies: copies, chains: map[string]*bookChain{}, end: template.Now()}
+	c := &portfolioCopier{t: t, template: template, book: book, copies: copies, chains: map[string]*bookChain{}, end: template.Now()}
 	c.texts.since = c.end.AddDate(0, 0, -60)
-	c.texts.literal("acme", func(b *bookCopy, _ string) string { return b.partner })
-	c.texts.literal(bookMark, func(b *bookCopy, _ string) string { return b.mark() })
+	c.texts.replaceText("acme", func(b *bookCopy, _ string) string { return b.partner })
+	c.texts.replaceText(bookMark, func(b *bookCopy, _ string) string { return b.referencePrefix() })
 	return c
 }
 
-func (c *copier) exec(text string, args ...any) {
+func (c *portfolioCopier) execSQL(text string, args ...any) {
 	c.t.Helper()
 	_, err := c.book.DB.Pool.Exec(c.t.Context(), text, args...)
 	require.NoError(c.t, err)
 }
 
-// list reads one column of texts.
-func (c *copier) list(m *modeltest.Bundle, query string, args ...any) []string {
+// listTexts reads one column of texts.
+func (c *portfolioCopier) listTexts(m *modeltest.Bundle, query string, args ...any) []string {
 	c.t.Helper()
 	rows, err := m.DB.Pool.Query(c.t.Context(), query, args...)
 	require.NoError(c.t, err)
@@ -83,47 +83,47 @@ const bookTables = `select t.table_name::text from information_schema.tables t j
 	group by 1 order by t.table_name::text = 'events' desc, 1`
 
 // readTemplate reads the template's rows and finds in them what every copy changes.
-func (c *copier) readTemplate() {
+func (c *portfolioCopier) readTemplate() {
 	c.t.Helper()
-	for _, secret := range c.list(c.template, "select distinct fingerprint from payout_methods") {
-		c.texts.literal(secret, func(b *bookCopy, _ string) string {
-			return model.FingerprintOf(modeltest.Keys(), b.partner, modeltest.PolicyIBAN("").Number)
+	for _, secret := range c.listTexts(c.template, "select distinct fingerprint from payout_methods") {
+		c.texts.replaceText(secret, func(b *bookCopy, _ string) string {
+			return model.FingerprintOf(modeltest.Keys(), b.partner, modeltest.PolicyIBANMethod("").Number)
 		})
 	}
-	for _, digest := range c.list(c.template, "select digest from rail_reports") {
-		c.texts.literal(digest, func(b *bookCopy, text string) string {
+	for _, digest := range c.listTexts(c.template, "select digest from rail_reports") {
+		c.texts.replaceText(digest, func(b *bookCopy, text string) string {
 			sum := sha256.Sum256(fmt.Append(nil, text, b.number))
 			return hex.EncodeToString(sum[:])
 		})
 	}
-	for _, debt := range c.list(c.template, "select debt_digest from payouts where debt_digest is not null") {
-		c.texts.literal(debt, c.debt(debt))
+	for _, debt := range c.listTexts(c.template, "select debt_digest from payouts where debt_digest is not null") {
+		c.texts.replaceText(debt, c.debtDigest(debt))
 	}
-	for i, hash := range c.list(c.template, "select distinct receipt_hash from determinations order by 1") {
-		c.texts.literal(hash, func(b *bookCopy, _ string) string { return b.receipts[i] })
-		c.texts.receipts = append(c.texts.receipts, c.texts.parse(c.list(c.template, "select receipt::text from determinations where receipt_hash = $1", hash)[0]))
+	for i, hash := range c.listTexts(c.template, "select distinct receipt_hash from determinations order by 1") {
+		c.texts.replaceText(hash, func(b *bookCopy, _ string) string { return b.receipts[i] })
+		c.texts.receipts = append(c.texts.receipts, c.texts.parseText(c.listTexts(c.template, "select receipt::text from determinations where receipt_hash = $1", hash)[0]))
 	}
-	for _, name := range c.list(c.template, bookTables) {
+	for _, name := range c.listTexts(c.template, bookTables) {
 		c.tables = append(c.tables, c.readTable(name))
 	}
 }
 
-// debt computes the digest that is in the rail's key of a payout.
-func (c *copier) debt(digest string) func(*bookCopy, string) string {
+// debtDigest computes the digest that is in the rail's key of a payout.
+func (c *portfolioCopier) debtDigest(digest string) func(*bookCopy, string) string {
 	const query = "select %s from payouts po join claims c on c.id = po.claim_id and c.partner = po.partner where po.debt_digest = $1"
-	policy := uuid.MustParse(c.list(c.template, fmt.Sprintf(query, "po.policy_id::text"), digest)[0])
-	claim := uuid.MustParse(c.list(c.template, fmt.Sprintf(query, "c.id::text"), digest)[0])
-	part, err := strconv.Atoi(c.list(c.template, fmt.Sprintf(query, "po.part::text"), digest)[0])
+	policy := uuid.MustParse(c.listTexts(c.template, fmt.Sprintf(query, "po.policy_id::text"), digest)[0])
+	claim := uuid.MustParse(c.listTexts(c.template, fmt.Sprintf(query, "c.id::text"), digest)[0])
+	part, err := strconv.Atoi(c.listTexts(c.template, fmt.Sprintf(query, "po.part::text"), digest)[0])
 	require.NoError(c.t, err)
-	occurrence := c.list(c.template, fmt.Sprintf(query, "coalesce(c.occurrence_key, '')"), digest)[0]
+	occurrence := c.listTexts(c.template, fmt.Sprintf(query, "coalesce(c.occurrence_key, '')"), digest)[0]
 	return func(b *bookCopy, _ string) string {
-		return model.DebtDigest(b.partner, b.own(policy), b.own(claim), strings.ReplaceAll(occurrence, bookMark, b.mark()), part)
+		return model.DebtDigest(b.partner, b.mapID(policy), b.mapID(claim), strings.ReplaceAll(occurrence, bookMark, b.referencePrefix()), part)
 	}
 }
 
-func (c *copier) readTable(name string) *bookTable {
+func (c *portfolioCopier) readTable(name string) *bookTable {
 	c.t.Helper()
-	table := &bookTable{name: name, columns: c.list(c.template, "select column_name::text from information_schema.columns where table_name = $1 and table_schema = 'public' order by ordinal_position", name)}
+	table := &bookTable{name: name, columns: c.listTexts(c.template, "select column_name::text from information_schema.columns where table_name = $1 and table_schema = 'public' order by ordinal_position", name)}
 	selected := make([]string, len(table.columns))
 	for i, column := range table.columns {
 		if selected[i] = column; name == "events" && column == "data" { // as text, in the escape form of bytea
@@ -144,7 +144,7 @@ func (c *copier) readTable(name string) *bookTable {
 		values := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
 		row := make([]bookText, len(values))
 		for i, value := range values {
-			row[i] = c.texts.parse(value)
+			row[i] = c.texts.parseText(value)
 		}
 		table.rows = append(table.rows, row)
 	}
@@ -152,16 +152,16 @@ func (c *copier) readTable(name string) *bookTable {
 }
 
 // dropIndexes removes what slows COPY down; createIndexes makes it again.
-func (c *copier) dropIndexes() {
+func (c *portfolioCopier) dropIndexes() {
 	c.t.Helper()
-	for _, name := range c.list(c.book, `select i.indexrelid::regclass::text from pg_index i join pg_class t on t.oid = i.indrelid and t.relnamespace = 'public'::regnamespace
-		where t.relname = any($1) and not exists (select from pg_constraint k where k.conindid = i.indexrelid)`, c.names()) {
-		c.indexes = append(c.indexes, c.list(c.book, "select pg_get_indexdef($1::regclass)", name)...)
-		c.exec("drop index " + name)
+	for _, name := range c.listTexts(c.book, `select i.indexrelid::regclass::text from pg_index i join pg_class t on t.oid = i.indrelid and t.relnamespace = 'public'::regnamespace
+		where t.relname = any($1) and not exists (select from pg_constraint k where k.conindid = i.indexrelid)`, c.tableNames()) {
+		c.indexes = append(c.indexes, c.listTexts(c.book, "select pg_get_indexdef($1::regclass)", name)...)
+		c.execSQL("drop index " + name)
 	}
 }
 
-func (c *copier) names() []string {
+func (c *portfolioCopier) tableNames() []string {
 	names := make([]string, len(c.tables))
 	for i, table := range c.tables {
 		names[i] = table.name
@@ -169,7 +169,7 @@ func (c *copier) names() []string {
 	return names
 }
 
-func (c *copier) createIndexes() {
+func (c *portfolioCopier) createIndexes() {
 	c.t.Helper()
 	var all errgroup.Group
 	all.SetLimit(2)
@@ -183,7 +183,7 @@ func (c *copier) createIndexes() {
 }
 
 // copyAll writes all copies, each table by a connection of its own.
-func (c *copier) copyAll() {
+func (c *portfolioCopier) copyAll() {
 	c.t.Helper()
 	var all errgroup.Group
 	for _, table := range c.tables {
@@ -207,7 +207,7 @@ func (c *copier) copyAll() {
 	require.NoError(c.t, all.Wait())
 }
 
-func (c *copier) copyTable(table *bookTable, in io.Reader) error {
+func (c *portfolioCopier) copyTable(table *bookTable, in io.Reader) error {
 	conn, err := pgx.Connect(c.t.Context(), c.book.URL)
 	if err != nil {
 		return err
@@ -225,7 +225,7 @@ func (c *copier) copyTable(table *bookTable, in io.Reader) error {
 }
 
 // copyOnce writes one copy. The first ones are the oldest; the last is an hour older than now.
-func (c *copier) copyOnce(number int, random *rand.Rand) error {
+func (c *portfolioCopier) copyOnce(number int, random *rand.Rand) error {
 	partner, share := "", random.IntN(100)
 	for _, p := range bookShares {
 		if partner = p.slug; share < p.share {
@@ -235,7 +235,7 @@ func (c *copier) copyOnce(number int, random *rand.Rand) error {
 	}
 	age := bookSpan / time.Duration(c.copies) * time.Duration(c.copies-number-1) // the product with the span overflows at 356 copies
 	b := &bookCopy{number: number, partner: partner, shift: (c.book.Now().Sub(c.end) - age - time.Hour).Truncate(time.Second), seed: random.Uint64()}
-	c.texts.write(b)
+	c.texts.computeOwnValues(b)
 	for _, table := range c.tables {
 		for _, row := range table.rows {
 			if err := c.copyRow(table, b, row); err != nil {
@@ -246,18 +246,18 @@ func (c *copier) copyOnce(number int, random *rand.Rand) error {
 	return nil
 }
 
-func (c *copier) copyRow(table *bookTable, b *bookCopy, row []bookText) error {
+func (c *portfolioCopier) copyRow(table *bookTable, b *bookCopy, row []bookText) error {
 	values := make([][]byte, len(row))
 	for i := range row {
-		values[i] = row[i].in(b)
+		values[i] = row[i].textFor(b)
 	}
 	switch table.name {
 	case "events":
-		b.keepEvent(table, values)
+		b.saveEvent(table, values)
 	case "event_numbers":
-		c.chain(table, b, values)
+		c.chainEvent(table, b, values)
 	case "payout_methods":
-		c.seal(table, b, values)
+		c.sealAccount(table, b, values)
 	}
 	for i, value := range values {
 		if i > 0 {
@@ -268,7 +268,7 @@ func (c *copier) copyRow(table *bookTable, b *bookCopy, row []bookText) error {
 	return table.out.WriteByte('\n')
 }
 
-func (t *bookTable) column(values [][]byte, name string) *[]byte {
+func (t *bookTable) columnValue(values [][]byte, name string) *[]byte {
 	for i := range t.columns {
 		if t.columns[i] == name {
 			return &values[i]
@@ -277,39 +277,39 @@ func (t *bookTable) column(values [][]byte, name string) *[]byte {
 	panic("no column " + name)
 }
 
-// chain gives an event its partner's next sequence and hash.
-func (c *copier) chain(table *bookTable, b *bookCopy, values [][]byte) {
+// chainEvent gives an event its partner's next sequence and hash.
+func (c *portfolioCopier) chainEvent(table *bookTable, b *bookCopy, values [][]byte) {
 	end := c.chains[b.partner]
 	if end == nil {
 		end = &bookChain{hash: make([]byte, sha256.Size)}
 		c.chains[b.partner] = end
 	}
-	event := b.events[uuid.MustParse(string(*table.column(values, "event_id")))]
+	event := b.events[uuid.MustParse(string(*table.columnValue(values, "event_id")))]
 	end.sequence++
-	end.hash = model.Chained(end.hash, end.sequence, event.id, event.kind, event.at, event.data[:])
-	*table.column(values, "sequence") = strconv.AppendInt(nil, end.sequence, 10)
-	*table.column(values, "hash") = fmt.Appendf(nil, `\\x%x`, end.hash)
+	end.hash = model.ChainHash(end.hash, end.sequence, event.id, event.kind, event.at, event.data[:])
+	*table.columnValue(values, "sequence") = strconv.AppendInt(nil, end.sequence, 10)
+	*table.columnValue(values, "hash") = fmt.Appendf(nil, `\\x%x`, end.hash)
 }
 
-// seal encrypts the account number for the row it stands in.
-func (c *copier) seal(table *bookTable, b *bookCopy, values [][]byte) {
-	sealed, err := model.SealAccount(modeltest.Keys(), b.partner, uuid.MustParse(string(*table.column(values, "id"))), modeltest.PolicyIBAN("").Number)
+// sealAccount encrypts the account number for the row it stands in.
+func (c *portfolioCopier) sealAccount(table *bookTable, b *bookCopy, values [][]byte) {
+	sealed, err := model.SealAccount(modeltest.Keys(), b.partner, uuid.MustParse(string(*table.columnValue(values, "id"))), modeltest.PolicyIBANMethod("").Number)
 	require.NoError(c.t, err)
-	*table.column(values, "sealed") = fmt.Appendf(nil, `\\x%x`, sealed)
+	*table.columnValue(values, "sealed") = fmt.Appendf(nil, `\\x%x`, sealed)
 }
 
 // copyDeliveries gives acme an endpoint that every event of the last weeks was delivered to.
-func (c *copier) copyDeliveries() {
+func (c *portfolioCopier) copyDeliveries() {
 	c.t.Helper()
 	url := "https://hooks.example.com/parapet"
 	endpoint, err := c.book.Service.CreateWebhookEndpoint(c.t.Context(), c.book.Acme, model.WebhookEndpointRequest{URL: &url})
 	require.NoError(c.t, err)
 	c.book.Relay()
-	c.exec(`insert into deliveries (id, partner, created_at, updated_at, endpoint_id, event_id, sequence, subject_id, status, tries, attempts)
+	c.execSQL(`insert into deliveries (id, partner, created_at, updated_at, endpoint_id, event_id, sequence, subject_id, status, tries, attempts)
 		select overlay(e.id::text placing '7de' from 15 for 3)::uuid, e.partner, e.occurred_at, e.occurred_at, w.id, e.id, n.sequence, e.subject_id, 'delivered', 1,
 			'[{"at": "2026-01-01T00:00:00.000000Z", "status_code": 200, "error": null, "duration_ms": 38, "answer": "ok"}]'
 		from webhook_endpoints w cross join lateral (select * from event_numbers n where n.partner = w.partner order by sequence desc limit 1000000) n
 			join events e on e.id = n.event_id and e.partner = n.partner where w.partner = 'acme'`)
-	c.exec(`update webhook_progress p set position = (select max(sequence) from event_numbers n where n.partner = p.partner), due_at = null`)
+	c.execSQL(`update webhook_progress p set position = (select max(sequence) from event_numbers n where n.partner = p.partner), due_at = null`)
 	require.NotEmpty(c.t, endpoint.ID)
 }

@@ -36,21 +36,21 @@ func playBookTemplate(t *testing.T, m *modeltest.Bundle, policies int) {
 		return model.RailAnswer{Outcome: model.OutcomeAccepted, Code: "accepted", Reference: "ref-" + order.Key}
 	}
 	for range max(1, policies*3/10) {
-		p.quote("quake-circle", modeltest.Context{"location": p.anywhere()})
+		p.createQuote("quake-circle", modeltest.Context{"location": p.randomPoint()})
 	}
 	for range max(1, policies/50) {
-		p.cover("quake-circle", modeltest.Context{"location": p.anywhere(), "term": "P7D"})
+		p.bindPolicy("quake-circle", modeltest.Context{"location": p.randomPoint(), "term": "P7D"})
 	}
-	m.After(8 * 24 * time.Hour)
+	m.AdvanceClock(8 * 24 * time.Hour)
 	m.Sweep()
 	for i := range policies {
-		p.coverOne(i % 100)
+		p.bindPolicyOfKind(i % 100)
 	}
-	m.Work()
+	m.RunJobs()
 	m.Observe(modeltest.Quake("us-"+bookMark, m.Now(), bookAthens, "6.4"))
-	m.Work()
-	p.reconcile()
-	p.refuse()
+	m.RunJobs()
+	p.reconcilePayouts()
+	p.declineAndCancel()
 	m.Relay()
 }
 
@@ -63,26 +63,26 @@ type bookPlayer struct {
 	ordinal int // of the last record with a reference
 }
 
-// coverOne binds the policy of one of a hundred kinds.
-func (p *bookPlayer) coverOne(kind int) {
+// bindPolicyOfKind binds the policy of one of a hundred kinds.
+func (p *bookPlayer) bindPolicyOfKind(kind int) {
 	switch {
 	case kind < 10:
-		p.account(p.cover("quake-circle", modeltest.Context{"location": p.near(bookHualien)}))
+		p.recordMethod(p.bindPolicy("quake-circle", modeltest.Context{"location": p.randomPointNear(bookHualien)}))
 	case kind < 15:
-		p.account(p.cover("quake-circle", modeltest.Context{"location": p.near(bookAthens)}))
+		p.recordMethod(p.bindPolicy("quake-circle", modeltest.Context{"location": p.randomPointNear(bookAthens)}))
 	case kind < 16: // its payout waits for an account
-		p.cover("quake-circle", modeltest.Context{"location": p.near(bookAthens)})
+		p.bindPolicy("quake-circle", modeltest.Context{"location": p.randomPointNear(bookAthens)})
 	case kind < 36:
-		p.cover("cyclone-circle", modeltest.Context{"location": p.near(hazard.Point{Latitude: 25, Longitude: -75})})
+		p.bindPolicy("cyclone-circle", modeltest.Context{"location": p.randomPointNear(hazard.Point{Latitude: 25, Longitude: -75})})
 	case kind < 40:
-		p.cover("rain-excess", modeltest.Context{})
+		p.bindPolicy("rain-excess", modeltest.Context{})
 	default:
-		p.cover("quake-circle", modeltest.Context{"location": p.anywhere()})
+		p.bindPolicy("quake-circle", modeltest.Context{"location": p.randomPoint()})
 	}
 }
 
-// anywhere is a point on the earth, away from the places of the book's earthquakes.
-func (p *bookPlayer) anywhere() hazard.Point {
+// randomPoint is a point on the earth, away from the places of the book's earthquakes.
+func (p *bookPlayer) randomPoint() hazard.Point {
 	for {
 		at := hazard.Point{Latitude: math.Round(p.random.Float64()*1000-500) / 10, Longitude: math.Round(p.random.Float64()*3400-1700) / 10}
 		if hazard.Distance(at, bookAthens) > 500 && hazard.Distance(at, bookHualien) > 500 {
@@ -91,20 +91,20 @@ func (p *bookPlayer) anywhere() hazard.Point {
 	}
 }
 
-// near is a point some ten kilometres around another.
-func (p *bookPlayer) near(at hazard.Point) hazard.Point {
+// randomPointNear is a point some ten kilometres around another.
+func (p *bookPlayer) randomPointNear(at hazard.Point) hazard.Point {
 	return hazard.Point{Latitude: at.Latitude + math.Round(p.random.Float64()*40-20)/100, Longitude: at.Longitude + math.Round(p.random.Float64()*40-20)/100}
 }
 
-func (p *bookPlayer) quote(product string, context modeltest.Context) string {
+func (p *bookPlayer) createQuote(product string, context modeltest.Context) string {
 	p.ordinal++
-	request := p.Ask(product, context)
+	request := p.QuoteRequest(product, context)
 	request.PartnerReference = new(fmt.Sprintf("%s/%d", bookMark, p.ordinal))
 	for {
 		quote, err := p.Service.CreateQuote(p.t.Context(), p.Acme, request)
 		if refused := (*model.Error)(nil); errors.As(err, &refused) && refused.Code == model.CodeRiskUninsurable {
-			context["location"] = p.anywhere()
-			request.Context = p.Ask(product, context).Context
+			context["location"] = p.randomPoint()
+			request.Context = p.QuoteRequest(product, context).Context
 			continue
 		}
 		require.NoError(p.t, err)
@@ -112,8 +112,8 @@ func (p *bookPlayer) quote(product string, context modeltest.Context) string {
 	}
 }
 
-func (p *bookPlayer) cover(product string, context modeltest.Context) string {
-	quote := p.quote(product, context)
+func (p *bookPlayer) bindPolicy(product string, context modeltest.Context) string {
+	quote := p.createQuote(product, context)
 	policy, err := p.Service.BindPolicy(p.t.Context(), p.Acme, model.BindRequest{
 		QuoteID: quote, PartnerReference: new(fmt.Sprintf("%s/%d", bookMark, p.ordinal)), Metadata: map[string]string{"branch": "north"},
 	})
@@ -121,10 +121,12 @@ func (p *bookPlayer) cover(product string, context modeltest.Context) string {
 	return policy.ID
 }
 
-func (p *bookPlayer) account(policy string) { p.Record(modeltest.PolicyIBAN(policy)) }
+func (p *bookPlayer) recordMethod(policy string) {
+	p.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy))
+}
 
-// reconcile has the rail report what it settled.
-func (p *bookPlayer) reconcile() {
+// reconcilePayouts has the rail report what it settled.
+func (p *bookPlayer) reconcilePayouts() {
 	lines := make([]model.ReportLine, len(p.Rail.Orders))
 	for i, order := range p.Rail.Orders {
 		lines[i] = model.ReportLine{Key: order.Key, Reference: "ref-" + order.Key, Amount: order.Amount, Status: model.LineSettled}
@@ -133,9 +135,9 @@ func (p *bookPlayer) reconcile() {
 	require.NoError(p.t, err)
 }
 
-// refuse has an operator decline a claim, take another one back and cancel a policy.
-func (p *bookPlayer) refuse() {
-	policy := p.cover("quake-circle", modeltest.Context{"location": p.anywhere()})
+// declineAndCancel has an operator decline a claim, take another one back and cancel a policy.
+func (p *bookPlayer) declineAndCancel() {
+	policy := p.bindPolicy("quake-circle", modeltest.Context{"location": p.randomPoint()})
 	open := func() string {
 		claim, _, err := p.Service.OpenClaim(p.t.Context(), p.Acme, model.ClaimRequest{PolicyID: policy, RequestedAmount: new(money.New(150_000, "USD"))})
 		require.NoError(p.t, err)
@@ -156,6 +158,6 @@ func playBookRarities(m *modeltest.Bundle) {
 		m.Quote("quake-circle", nil)
 	}
 	for range 10 {
-		m.Cover("quake-circle", modeltest.Context{"location": hazard.Point{Latitude: -41.3, Longitude: 174.8}})
+		m.QuoteAndBind("quake-circle", modeltest.Context{"location": hazard.Point{Latitude: -41.3, Longitude: 174.8}})
 	}
 }

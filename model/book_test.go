@@ -38,12 +38,12 @@ var bookShares = []struct {
 	share int
 }{{"acme", 50}, {"globex", 30}, {"initech", 15}, {"umbrella", 5}, {"hooli", 0}}
 
-// TestBookKeepsInvariants makes a book and holds every promise of the domain against it.
-func TestBookKeepsInvariants(t *testing.T) {
+// TestBenchmarkPortfolioKeepsInvariants makes a book and holds every promise of the domain against it.
+func TestBenchmarkPortfolioKeepsInvariants(t *testing.T) {
 	t.Parallel()
-	template := modeltest.New(t, modeltest.Unchecked())
+	template := modeltest.New(t, modeltest.WithoutChecks())
 	playBookTemplate(t, template, *bookTemplate)
-	template.Consistent()
+	template.CheckInvariants()
 
 	book := openNewBook(t)
 	fillBook(t, template, book, max(1, *bookPolicies / *bookTemplate))
@@ -51,12 +51,12 @@ func TestBookKeepsInvariants(t *testing.T) {
 		require.Empty(t, book.Violations())
 	}
 	for _, partner := range []string{"acme", "umbrella", "hooli"} {
-		proof, err := book.Service.ProveHistory(t.Context(), book.Operator, partner)
+		proof, err := book.Service.VerifyChain(t.Context(), book.Operator, partner)
 		require.NoError(t, err)
 		require.True(t, proof.Intact, "%v", proof.Faults)
 	}
 	requireRailKeys(t, book)
-	paid := book.As(modeltest.Partner("acme"))
+	paid := book.ActingAs(modeltest.Partner("acme"))
 	claims, err := book.Service.ListClaims(t.Context(), paid.Acme, model.Filter{Status: string(model.ClaimClosed)}, model.PageRequest{Limit: 1})
 	require.NoError(t, err)
 	require.Len(t, claims.Data, 1)
@@ -86,13 +86,13 @@ func requireRailKeys(t *testing.T, book *modeltest.Bundle) {
 func openNewBook(t *testing.T) *modeltest.Bundle {
 	t.Helper()
 	if *bookFolder == "" {
-		return modeltest.New(t, modeltest.Unchecked())
+		return modeltest.New(t, modeltest.WithoutChecks())
 	}
 	server, err := devpg.Start(t.Context(), devpg.Options{DataDir: *bookFolder, Fresh: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
 	require.NoError(t, server.CreateDatabase(t.Context(), modeltest.BookName))
-	return modeltest.New(t, modeltest.Unchecked(), modeltest.On(server.URL(modeltest.BookName)))
+	return modeltest.New(t, modeltest.WithoutChecks(), modeltest.OnServer(server.URL(modeltest.BookName)))
 }
 
 // fillBook copies the template so many times, and plays what a book has few of: priced quotes, waiting payouts, a small
@@ -115,11 +115,11 @@ func fillBook(t *testing.T, template, book *modeltest.Bundle, copies int) {
 	t.Logf("%s: copy deliveries", time.Now().Format(time.TimeOnly))
 	c.copyDeliveries()
 	for _, slug := range []string{"acme", "hooli"} {
-		playBookRarities(book.As(modeltest.Partner(slug)))
+		playBookRarities(book.ActingAs(modeltest.Partner(slug)))
 	}
 	book.Relay()
 	t.Logf("%s: vacuum", time.Now().Format(time.TimeOnly))
-	c.exec(`vacuum analyze`)
+	c.execSQL(`vacuum analyze`)
 	t.Logf("%s: done", time.Now().Format(time.TimeOnly))
 }
 

@@ -47,8 +47,8 @@ type bookCopy struct {
 	events   map[uuid.UUID]bookEvent
 }
 
-// mark is the copy's own bookMark.
-func (b *bookCopy) mark() string { return fmt.Sprintf("copy-%06d", b.number) }
+// referencePrefix is the copy's own bookMark.
+func (b *bookCopy) referencePrefix() string { return fmt.Sprintf("copy-%06d", b.number) }
 
 // bookEvent is what a chain says of an event.
 type bookEvent struct {
@@ -64,16 +64,16 @@ const (
 	patternTime   = `20\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d`
 )
 
-// literal has every copy replace a text by its own.
-func (t *bookTexts) literal(text string, own func(*bookCopy, string) string) {
+// replaceText has every copy replace a text by its own.
+func (t *bookTexts) replaceText(text string, own func(*bookCopy, string) string) {
 	if t.literals == nil {
 		t.literals, t.known = map[string]func(*bookCopy, string) string{}, map[string]int{}
 	}
 	t.literals[text], t.pattern = own, nil
 }
 
-// parse takes a text apart.
-func (t *bookTexts) parse(text string) bookText {
+// parseText takes a text apart.
+func (t *bookTexts) parseText(text string) bookText {
 	if t.pattern == nil {
 		alternatives := []string{patternUUID, patternTypeID, patternTime}
 		for literal := range t.literals {
@@ -89,7 +89,7 @@ func (t *bookTexts) parse(text string) bookText {
 		part, ok := t.known[found]
 		if !ok {
 			part = -1
-			if own := t.part(found); own != nil {
+			if own := t.parsePart(found); own != nil {
 				part, t.parts = len(t.parts), append(t.parts, own)
 			}
 			t.known[found] = part
@@ -102,19 +102,19 @@ func (t *bookTexts) parse(text string) bookText {
 	return parsed
 }
 
-func (t *bookTexts) part(found string) bookPart {
+func (t *bookTexts) parsePart(found string) bookPart {
 	if own := t.literals[found]; own != nil {
 		return func(b *bookCopy) string { return own(b, found) }
 	}
 	if id, err := uuid.Parse(found); err == nil {
-		return func(b *bookCopy) string { return b.own(id).String() }
+		return func(b *bookCopy) string { return b.mapID(id).String() }
 	}
 	if prefix, suffix, ok := strings.Cut(found, "_"); ok {
 		bytes, err := base32.Decode(suffix)
 		if err != nil {
 			return nil
 		}
-		return func(b *bookCopy) string { return prefix + "_" + base32.Encode(b.own(uuid.UUID(bytes))) }
+		return func(b *bookCopy) string { return prefix + "_" + base32.Encode(b.mapID(uuid.UUID(bytes))) }
 	}
 	layout := time.DateOnly + found[10:11] + time.TimeOnly
 	at, err := time.Parse(layout, found)
@@ -124,8 +124,8 @@ func (t *bookTexts) part(found string) bookPart {
 	return func(b *bookCopy) string { return at.Add(b.shift).Format(layout) }
 }
 
-// own is the copy's id for a template's: at the copy's time, with the copy's randomness.
-func (b *bookCopy) own(id uuid.UUID) uuid.UUID {
+// mapID is the copy's id for a template's: at the copy's time, with the copy's randomness.
+func (b *bookCopy) mapID(id uuid.UUID) uuid.UUID {
 	at := int64(binary.BigEndian.Uint64(id[:8])>>16) + b.shift.Milliseconds()
 	var head [8]byte
 	binary.BigEndian.PutUint64(head[:], uint64(at)<<16)
@@ -135,8 +135,8 @@ func (b *bookCopy) own(id uuid.UUID) uuid.UUID {
 	return id
 }
 
-// write settles what a copy has of its own.
-func (t *bookTexts) write(b *bookCopy) {
+// computeOwnValues settles what a copy has of its own.
+func (t *bookTexts) computeOwnValues(b *bookCopy) {
 	b.texts, b.events, b.receipts = make([]string, len(t.parts)), map[uuid.UUID]bookEvent{}, make([]string, len(t.receipts))
 	own := func() {
 		for i, part := range t.parts {
@@ -145,14 +145,14 @@ func (t *bookTexts) write(b *bookCopy) {
 	}
 	own()
 	for i, receipt := range t.receipts {
-		sum := sha256.Sum256(receipt.in(b))
+		sum := sha256.Sum256(receipt.textFor(b))
 		b.receipts[i] = "sha256:" + hex.EncodeToString(sum[:])
 	}
 	own() // once more, with the receipts' hashes
 }
 
-// in is the text as the copy has it.
-func (x bookText) in(b *bookCopy) []byte {
+// textFor is the text as the copy has it.
+func (x bookText) textFor(b *bookCopy) []byte {
 	size := 0
 	for _, piece := range x.pieces {
 		size += len(piece)
@@ -164,13 +164,13 @@ func (x bookText) in(b *bookCopy) []byte {
 	return append(text, x.pieces[len(x.parts)]...)
 }
 
-// keepEvent notes what the chain says of an event.
-func (b *bookCopy) keepEvent(table *bookTable, values [][]byte) {
-	id := uuid.MustParse(string(*table.column(values, "id")))
-	at, err := time.Parse("2006-01-02 15:04:05-07", string(*table.column(values, "occurred_at")))
+// saveEvent notes what the chain says of an event.
+func (b *bookCopy) saveEvent(table *bookTable, values [][]byte) {
+	id := uuid.MustParse(string(*table.columnValue(values, "id")))
+	at, err := time.Parse("2006-01-02 15:04:05-07", string(*table.columnValue(values, "occurred_at")))
 	if err != nil {
 		panic(err)
 	}
-	data := strings.ReplaceAll(string(*table.column(values, "data")), `\\\\`, `\`)
-	b.events[id] = bookEvent{"evt_" + base32.Encode(id), model.EventType(*table.column(values, "type")), at, sha256.Sum256([]byte(data))}
+	data := strings.ReplaceAll(string(*table.columnValue(values, "data")), `\\\\`, `\`)
+	b.events[id] = bookEvent{"evt_" + base32.Encode(id), model.EventType(*table.columnValue(values, "type")), at, sha256.Sum256([]byte(data))}
 }

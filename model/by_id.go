@@ -8,18 +8,18 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// byID are the records with the ids that narrow leaves, by id, in one statement:
+// getManyByID are the records with the ids that narrow leaves, by id, in one statement:
 // for rows that are not on a shelf because partners see more than their own, or
 // because they are read along with others.
-func byID[Row, Record any](ctx context.Context, s *Service, n noun, ids []string, narrow func(*bun.SelectQuery) *bun.SelectQuery, public func(*Row) (string, *Record)) (map[string]*Record, error) {
-	keys := n.parseAll(ids)
+func getManyByID[Row, Record any](ctx context.Context, s *Service, n ResourceType, ids []string, narrow func(*bun.SelectQuery) *bun.SelectQuery, public func(*Row) (string, *Record)) (map[string]*Record, error) {
+	keys := n.parseIDs(ids)
 	found := make(map[string]*Record, len(keys))
 	if len(keys) == 0 {
 		return found, nil
 	}
 	var rows []Row
 	if err := narrow(s.db.NewSelect().Model(&rows).Where("?TableAlias.id in (?)", bun.List(keys))).Scan(ctx); err != nil {
-		return nil, explain(fmt.Errorf("read each %s: %w", n.name, err))
+		return nil, translateError(fmt.Errorf("read each %s: %w", n.name, err))
 	}
 	for i := range rows {
 		id, record := public(&rows[i])
@@ -28,10 +28,10 @@ func byID[Row, Record any](ctx context.Context, s *Service, n noun, ids []string
 	return found, nil
 }
 
-// rowsByID are rows by their ids, whosever they are, in one statement.
-func rowsByID[Row any, P interface {
+// loadRowsByID are rows by their ids, whosever they are, in one statement.
+func loadRowsByID[Row any, P interface {
 	*Row
-	head() *header
+	head() *RowHeader
 }](ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUID]P, error) {
 	var rows []P
 	if err := db.NewSelect().Model(&rows).Where("?TableAlias.id in (?)", bun.List(ids)).Scan(ctx); err != nil {
@@ -44,11 +44,11 @@ func rowsByID[Row any, P interface {
 	return found, nil
 }
 
-// only is the record with the id among those that were found. Errors: not_found.
-func only[Record any](n noun, id string) func(map[string]*Record, error) (*Record, error) {
+// oneOrNotFound is the record with the id among those that were found. Errors: not_found.
+func oneOrNotFound[Record any](n ResourceType, id string) func(map[string]*Record, error) (*Record, error) {
 	return func(found map[string]*Record, err error) (*Record, error) {
 		if err == nil && found[id] == nil {
-			err = n.notFound()
+			err = n.notFoundError()
 		}
 		return found[id], err
 	}

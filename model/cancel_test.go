@@ -13,17 +13,17 @@ import (
 	"parapet/model/wire"
 )
 
-func cancel(policy *wire.Policy) model.CancellationRequest {
+func cancellationOf(policy *wire.Policy) model.CancellationRequest {
 	return model.CancellationRequest{PolicyID: policy.ID, Reason: new("The premium never came.")}
 }
 
-func TestACancelledPolicyPaysWhatHappenedBefore(t *testing.T) {
+func TestCancelledPolicyPaysEarlierOccurrences(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	before := b.Now()
-	waiting := shake(b, "us1", "6.4", trigger.Preliminary)
-	cancelled, err := b.Service.CancelPolicy(t.Context(), b.Operator, cancel(policy))
+	waiting := observeQuake(b, "us1", "6.4", trigger.Preliminary)
+	cancelled, err := b.Service.CancelPolicy(t.Context(), b.Operator, cancellationOf(policy))
 	require.NoError(t, err)
 	require.Equal(t, cancelled, b.Policy(policy.ID))
 	require.Equal(t, "cancelled", cancelled.Status)
@@ -31,59 +31,59 @@ func TestACancelledPolicyPaysWhatHappenedBefore(t *testing.T) {
 	require.WithinRange(t, *cancelled.CancelledAt, waiting.OccurredAt, b.Now())
 	require.Equal(t, "policy.cancelled", b.Events()[len(b.Events())-1])
 
-	shake(b, "us2", "7.4", trigger.Final)
+	observeQuake(b, "us2", "7.4", trigger.Final)
 	require.Equal(t, "us1", b.OnlyClaim(policy).Occurrence.SourceEventID, "what happens after is not covered")
-	finally(b, waiting, "6.4")
+	reportFinal(b, waiting, "6.4")
 	require.Equal(t, *amount(2_000_000), *b.OnlyClaim(policy).Amount)
 	b.Observe(modeltest.Quake("us3", before, epicentre, "6.4"))
-	b.Work()
+	b.RunJobs()
 	require.Len(t, b.Claims(policy), 2, "reported late, happened in time")
 
-	_, err = b.Service.CancelPolicy(t.Context(), b.Operator, cancel(policy))
-	require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
-	require.Equal(t, "It is cancelled already.", failure(t, err).Detail)
+	_, err = b.Service.CancelPolicy(t.Context(), b.Operator, cancellationOf(policy))
+	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+	require.Equal(t, "It is cancelled already.", domainError(t, err).Detail)
 	_, _, err = b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID})
-	require.Equal(t, model.CodePolicyNotInForce, failure(t, err).Code)
+	require.Equal(t, model.CodePolicyNotInForce, domainError(t, err).Code)
 }
 
-func TestCoverThatNeverBeganCanBeCancelled(t *testing.T) {
+func TestOperatorCancelsPolicyBeforeCoverBegins(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	for _, product := range []string{"quake-circle", "rain-excess", "rain-deficit", "cyclone-circle"} {
-		policy := b.Cover(product, modeltest.Context{"starts_at": b.Now().AddDate(0, 0, 2).Format(time.RFC3339)})
-		cancelled, err := b.Service.CancelPolicy(t.Context(), b.Operator, cancel(policy))
+		policy := b.QuoteAndBind(product, modeltest.Context{"starts_at": b.Now().AddDate(0, 0, 2).Format(time.RFC3339)})
+		cancelled, err := b.Service.CancelPolicy(t.Context(), b.Operator, cancellationOf(policy))
 		require.NoError(t, err)
 		require.True(t, cancelled.CancelledAt.Before(cancelled.EffectiveAt))
 		require.Equal(t, "ended", cancelled.CoverPhase)
 	}
-	b.After(4 * 24 * time.Hour)
+	b.AdvanceClock(4 * 24 * time.Hour)
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "7.4"), modeltest.Fix("AL01", b.Now(), miami, "140"))
-	b.Work()
-	require.Zero(t, b.Rows()["claims"])
+	b.RunJobs()
+	require.Zero(t, b.CountRows()["claims"])
 }
 
 // A partner takes back what has not begun, and nothing is owed for it.
-func TestPartnerCancelsCoverThatHasNotBegun(t *testing.T) {
+func TestPartnerCancelsPolicyBeforeCoverBegins(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	begun := b.Cover("quake-circle", nil)
-	policy := b.Cover("quake-circle", modeltest.Context{"starts_at": b.Now().AddDate(0, 0, 2).Format(time.RFC3339)})
+	begun := b.QuoteAndBind("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", modeltest.Context{"starts_at": b.Now().AddDate(0, 0, 2).Format(time.RFC3339)})
 	own := model.CancellationRequest{PolicyID: policy.ID}
 	_, err := b.Service.CancelPolicy(t.Context(), b.Globex, own)
-	require.Equal(t, model.CodeNotFound, failure(t, err).Code)
+	require.Equal(t, model.CodeNotFound, domainError(t, err).Code)
 	_, err = b.Service.CancelPolicy(t.Context(), b.Acme, model.CancellationRequest{PolicyID: begun.ID})
-	require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
-	require.Contains(t, failure(t, err).Detail, "began at")
-	_, err = b.Service.CancelPolicy(t.Context(), b.Acme, cancel(policy))
-	require.Equal(t, []string{"/reason"}, pointers(failure(t, err)), "only operators give a reason")
+	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+	require.Contains(t, domainError(t, err).Detail, "began at")
+	_, err = b.Service.CancelPolicy(t.Context(), b.Acme, cancellationOf(policy))
+	require.Equal(t, []string{"/reason"}, fieldPointers(domainError(t, err)), "only operators give a reason")
 	_, err = b.Service.CancelPolicy(t.Context(), b.Operator, own)
-	require.Equal(t, []string{"/reason"}, pointers(failure(t, err)), "and they must")
+	require.Equal(t, []string{"/reason"}, fieldPointers(domainError(t, err)), "and they must")
 
 	cancelled, err := b.Service.CancelPolicy(t.Context(), b.Acme, own)
 	require.NoError(t, err)
 	require.Equal(t, "cancelled", cancelled.Status)
 	_, err = b.Service.CancelPolicy(t.Context(), b.Acme, own)
-	require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
+	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
 	var entries, sum, gross int
 	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(*), sum(amount), sum(abs(amount)) from ledger_entries where policy_id = $1", keyOf(policy)).Scan(&entries, &sum, &gross))
 	require.Equal(t, 8, entries, "premium and commission, written and reversed")
@@ -95,51 +95,51 @@ func TestPartnerCancelsCoverThatHasNotBegun(t *testing.T) {
 	require.Equal(t, "policy.cancelled", b.Events()[len(b.Events())-1])
 }
 
-func TestTheDayOfAWaitingClaimIsCovered(t *testing.T) {
+func TestCancellationKeepsDayOfDeferredClaimCovered(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("rain-excess", modeltest.Context{"days": 1})
-	b.After(3 * 24 * time.Hour)
+	policy := b.QuoteAndBind("rain-excess", modeltest.Context{"days": 1})
+	b.AdvanceClock(3 * 24 * time.Hour)
 	today := b.Now().Truncate(24 * time.Hour)
 	wet := modeltest.StationDay(policy.Cover.Place.Station, today, "180")
 	wet.Stage = trigger.Preliminary
 	b.Observe(wet)
-	b.Work()
+	b.RunJobs()
 	_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, sourceEvent(policy, wet.Source, wet.SourceEventID))
 	require.NoError(t, err)
 	require.Equal(t, "deferred", b.OnlyClaim(policy).Status)
-	cancelled, err := b.Service.CancelPolicy(t.Context(), b.Operator, cancel(policy))
+	cancelled, err := b.Service.CancelPolicy(t.Context(), b.Operator, cancellationOf(policy))
 	require.NoError(t, err)
 	require.Equal(t, today.AddDate(0, 0, 1), *cancelled.CancelledAt, "the day that is claimed counts whole")
 	wet.Stage = trigger.Final
 	b.Observe(wet, modeltest.StationDay(policy.Cover.Place.Station, today.AddDate(0, 0, -1), "1"))
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "approved", b.OnlyClaim(policy).Status)
 }
 
-func TestOnlyWhatIsActiveCanBeCancelled(t *testing.T) {
+func TestOnlyActivePolicyCanBeCancelled(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	exhausted, over := b.Cover("quake-circle", nil), b.Cover("rain-excess", modeltest.Context{"term": "P30D"})
-	shake(b, "us1", "7.4", trigger.Final)
-	b.After(31 * 24 * time.Hour)
+	exhausted, over := b.QuoteAndBind("quake-circle", nil), b.QuoteAndBind("rain-excess", modeltest.Context{"term": "P30D"})
+	observeQuake(b, "us1", "7.4", trigger.Final)
+	b.AdvanceClock(31 * 24 * time.Hour)
 	for _, policy := range []*wire.Policy{exhausted, over} {
-		_, err := b.Service.CancelPolicy(t.Context(), b.Operator, cancel(policy))
-		require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
+		_, err := b.Service.CancelPolicy(t.Context(), b.Operator, cancellationOf(policy))
+		require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
 	}
 	require.Equal(t, "active", b.Policy(over.ID).Status, "it is over, though nobody swept yet")
-	in := cancel(over)
+	in := cancellationOf(over)
 	in.Reason = new("")
 	_, err := b.Service.CancelPolicy(t.Context(), b.Operator, in)
-	require.Equal(t, []string{"/reason"}, pointers(failure(t, err)))
+	require.Equal(t, []string{"/reason"}, fieldPointers(domainError(t, err)))
 }
 
-func TestCancelAndMatchAtOnce(t *testing.T) {
+func TestConcurrentCancelAndMatch(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t, modeltest.WithConnections(12))
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-	job, ok := b.Next().(model.EvaluateOccurrences)
+	job, ok := b.TakeJob().(model.EvaluateOccurrences)
 	require.True(t, ok)
 	var all sync.WaitGroup
 	for range 4 {
@@ -149,7 +149,7 @@ func TestCancelAndMatchAtOnce(t *testing.T) {
 			}
 		})
 		all.Go(func() {
-			_, err := b.Service.CancelPolicy(t.Context(), b.Operator, cancel(policy))
+			_, err := b.Service.CancelPolicy(t.Context(), b.Operator, cancellationOf(policy))
 			if err != nil && model.CodeOf(err) != model.CodeStateConflict {
 				t.Error(err)
 			}

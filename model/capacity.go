@@ -35,7 +35,7 @@ type CapacityRequest struct {
 	Amount   *int64 // minor units; nil takes the bound away
 }
 
-var cellName = regexp.MustCompile(`^([NS]\d{2}[EW]\d{3}|[A-Z0-9]{11})$`)
+var cellPattern = regexp.MustCompile(`^([NS]\d{2}[EW]\d{3}|[A-Z0-9]{11})$`)
 
 // SetCapacity bounds what may be at risk, from the next bind on: the limits that
 // are left of active policies, whether cover has begun or not. Without a bound
@@ -45,14 +45,14 @@ func (s *Service) SetCapacity(ctx context.Context, actor Actor, in CapacityReque
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
 	}
-	c := checking(ctx)
-	c.that(in.Cell == nil || cellName.MatchString(*in.Cell), "/cell", "pattern", "Use a cell such as N23E121, or a station of eleven characters; leave it out for every cell.")
-	c.that(in.Amount == nil || *in.Amount >= 0, "/amount", "minimum", "Use 0 or more minor units; leave it out to take the bound away.")
-	c.that(money.Known(in.Currency), "/currency", "value", "Use an ISO 4217 code.")
-	if err := c.refusal(); err != nil {
+	v := newValidator(ctx)
+	v.require(in.Cell == nil || cellPattern.MatchString(*in.Cell), "/cell", "pattern", "Use a cell such as N23E121, or a station of eleven characters; leave it out for every cell.")
+	v.require(in.Amount == nil || *in.Amount >= 0, "/amount", "minimum", "Use 0 or more minor units; leave it out to take the bound away.")
+	v.require(money.IsCurrency(in.Currency), "/currency", "value", "Use an ISO 4217 code.")
+	if err := v.err(); err != nil {
 		return nil, err
 	}
-	if _, err := s.latestProduct(ctx, in.Product); err != nil {
+	if _, err := s.loadLatestProduct(ctx, in.Product); err != nil {
 		return nil, err
 	}
 	row := &capacityRow{Product: in.Product, Currency: in.Currency, Author: actor.personID()}
@@ -60,30 +60,30 @@ func (s *Service) SetCapacity(ctx context.Context, actor Actor, in CapacityReque
 		row.Cell = *in.Cell
 	}
 	var capacity *wire.Capacity
-	err := s.change(ctx, actor, func(ctx context.Context, u *unit) error {
+	err := s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
 		var err error
 		if in.Amount == nil {
-			_, err = u.NewDelete().Model(row).WherePK().Exec(ctx)
+			_, err = tx.NewDelete().Model(row).WherePK().Exec(ctx)
 		} else {
-			row.Amount, row.UpdatedAt = *in.Amount, u.now
-			_, err = u.NewInsert().Model(row).On("conflict (product, cell, currency) do update").
+			row.Amount, row.UpdatedAt = *in.Amount, tx.now
+			_, err = tx.NewInsert().Model(row).On("conflict (product, cell, currency) do update").
 				Set("amount = excluded.amount, updated_at = excluded.updated_at, author = excluded.author").Exec(ctx)
-			capacity = row.public()
+			capacity = row.toRecord()
 		}
 		if err != nil {
 			return fmt.Errorf("set capacity: %w", err)
 		}
-		u.about("", row.Product, nil)
-		return u.answered(statusOK, "", capacity)
+		tx.describe("", row.Product, nil)
+		return tx.storeResponse(statusOK, "", capacity)
 	})
 	return capacity, err
 }
 
-// atRisk is what capacities bound: the limits that are left of active policies.
-const atRisk = "select coalesce(sum(p.limit_remaining), 0)::bigint from policies p where p.status = 'active'"
+// atRiskQuery is what capacities bound: the limits that are left of active policies.
+const atRiskQuery = "select coalesce(sum(p.limit_remaining), 0)::bigint from policies p where p.status = 'active'"
 
-// boundedRow is a capacity with what is at risk of it.
-type boundedRow struct {
+// capacityUsageRow is a capacity with what is at risk of it.
+type capacityUsageRow struct {
 	capacityRow `bun:",extend"`
 
 	AtRisk *int64 // where the capacity names a cell
@@ -97,55 +97,55 @@ func (s *Service) ListCapacities(ctx context.Context, actor Actor, product strin
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
 	}
-	p, err := s.page(actor, in, "capacities/"+product)
+	p, err := s.parsePage(actor, in, "capacities/"+product)
 	if err != nil {
 		return nil, err
 	}
-	var rows []boundedRow
+	var rows []capacityUsageRow
 	q := s.db.NewSelect().Model(&rows)
 	if product != "" {
 		q = q.Where("ca.product = ?", product)
 	}
-	p.count = s.counting(q.Clone().ColumnExpr("1"))
+	p.count = s.newCounter(q.Clone().ColumnExpr("1"))
 	if p.after != "" {
 		q = q.Where("(ca.product, ca.cell, ca.currency) > ?", bun.Tuple(strings.Split(p.after, "/")))
 	}
 	err = q.ColumnExpr("ca.*").
-		ColumnExpr("case when ca.cell <> '' then (" + atRisk + " and p.product = ca.product and place_cell(p.footprint, p.station) = ca.cell and p.currency = ca.currency) end as at_risk").
-		OrderExpr("ca.product, ca.cell, ca.currency").Limit(p.fetch()).Scan(ctx)
+		ColumnExpr("case when ca.cell <> '' then (" + atRiskQuery + " and p.product = ca.product and place_cell(p.footprint, p.station) = ca.cell and p.currency = ca.currency) end as at_risk").
+		OrderExpr("ca.product, ca.cell, ca.currency").Limit(p.fetchLimit()).Scan(ctx)
 	if err != nil {
-		return nil, explain(fmt.Errorf("list capacities: %w", err))
+		return nil, translateError(fmt.Errorf("list capacities: %w", err))
 	}
-	return paged(p, rows, (*boundedRow).key, (*boundedRow).public)
+	return newPage(p, rows, (*capacityUsageRow).cursorKey, (*capacityUsageRow).toRecord)
 }
 
-// key is where a capacity stands in their list; none of its parts has a slash.
-func (r *boundedRow) key() string { return r.Product + "/" + r.Cell + "/" + r.Currency }
+// cursorKey is where a capacity stands in their list; none of its parts has a slash.
+func (r *capacityUsageRow) cursorKey() string { return r.Product + "/" + r.Cell + "/" + r.Currency }
 
-func (r *boundedRow) public() wire.Capacity {
-	capacity := *r.capacityRow.public()
+func (r *capacityUsageRow) toRecord() wire.Capacity {
+	capacity := *r.capacityRow.toRecord()
 	if r.AtRisk != nil {
 		capacity.AtRisk = new(money.New(*r.AtRisk, r.Currency))
 	}
 	return capacity
 }
 
-func (r *capacityRow) public() *wire.Capacity {
+func (r *capacityRow) toRecord() *wire.Capacity {
 	return &wire.Capacity{
-		Product: r.Product, Cell: textOrNil(r.Cell), Limit: money.New(r.Amount, r.Currency), UpdatedAt: r.UpdatedAt,
+		Product: r.Product, Cell: stringOrNil(r.Cell), Limit: money.New(r.Amount, r.Currency), UpdatedAt: r.UpdatedAt,
 		Author: r.Author.name(), AuthorIssuer: r.Author.issuer(),
 	}
 }
 
-// withinCapacity refuses the policy that is being inserted where it would be more
+// queueCapacityCheck refuses the policy that is being inserted where it would be more
 // than the capacity. Binds of one bounded product, cell and currency go one after
 // the other, so that two cannot both take what is left; binds without a bound do
 // not notice. It is sent with the insert, which the sum counts.
-func (u *unit) withinCapacity(row *policyRow) {
+func (tx *Tx) queueCapacityCheck(row *policyRow) {
 	where := "from capacities where product = $1 and currency = $2 and cell in ('', place_cell($3::text::box, $4))"
 	args := []any{row.Product, row.Currency, row.Footprint, row.Station}
-	u.later.Queue("select pg_advisory_xact_lock(hashtextextended(format('capacity/%s/%s/%s', $1::text, $2::text, place_cell($3::text::box, $4)), 0)) "+where+" limit 1", args...)
-	u.later.Queue(`select amount, (`+atRisk+` and p.product = $1
+	tx.batch.Queue("select pg_advisory_xact_lock(hashtextextended(format('capacity/%s/%s/%s', $1::text, $2::text, place_cell($3::text::box, $4)), 0)) "+where+" limit 1", args...)
+	tx.batch.Queue(`select amount, (`+atRiskQuery+` and p.product = $1
 			and place_cell(p.footprint, p.station) = place_cell($3::text::box, $4) and p.currency = $2) `+where+" order by cell desc limit 1", args...).
 		Query(func(rows pgx.Rows) error {
 			for rows.Next() {

@@ -17,10 +17,10 @@ import (
 	"parapet/model/wire"
 )
 
-func TestNoMoreIsSoldThanTheCapacityOfACell(t *testing.T) {
+func TestBindStopsAtCellCapacity(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	limit := b.Cover("quake-circle", nil).Limit
+	limit := b.QuoteAndBind("quake-circle", nil).Limit
 	set := func(amount int64, cell *string) {
 		_, err := b.Service.SetCapacity(t.Context(), b.Operator, model.CapacityRequest{Product: "quake-circle", Cell: cell, Currency: "USD", Amount: &amount})
 		require.NoError(t, err)
@@ -45,10 +45,10 @@ func TestNoMoreIsSoldThanTheCapacityOfACell(t *testing.T) {
 	require.EqualValues(t, 3, sold.Load(), "one was sold before")
 	require.EqualValues(t, 5, refused.Load())
 
-	b.Cover("quake-circle", modeltest.Context{"location": map[string]float64{"latitude": 35.5, "longitude": 139.5}}) // another cell
+	b.QuoteAndBind("quake-circle", modeltest.Context{"location": map[string]float64{"latitude": 35.5, "longitude": 139.5}}) // another cell
 	cell := "N23E121"
 	set(5*limit.Amount, &cell)
-	b.Cover("quake-circle", nil)
+	b.QuoteAndBind("quake-circle", nil)
 	first := must(b.Service.ListCapacities(t.Context(), b.Operator, "quake-circle", model.PageRequest{Limit: 1}))
 	require.Len(t, first.Data, 1)
 	require.Nil(t, first.Data[0].AtRisk, "of no one cell")
@@ -68,7 +68,7 @@ func TestNoMoreIsSoldThanTheCapacityOfACell(t *testing.T) {
 	require.Equal(t, model.CodeInsufficientScope, model.CodeOf(err))
 }
 
-func TestNothingIsSoldWhileAMoratoriumHolds(t *testing.T) {
+func TestMoratoriumRefusesQuoteAndBind(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	near := trigger.Place{Kind: trigger.Circle, Latitude: epicentre.Latitude, Longitude: epicentre.Longitude, RadiusKM: 10}
@@ -81,11 +81,11 @@ func TestNothingIsSoldWhileAMoratoriumHolds(t *testing.T) {
 		_, err := b.Service.BindPolicy(t.Context(), b.Acme, model.BindRequest{QuoteID: b.Quote("quake-circle", nil).ID})
 		return err
 	}
-	refused := failure(t, bind())
+	refused := domainError(t, bind())
 	require.Equal(t, model.CodeMoratoriumActive, refused.Code)
 	require.Contains(t, refused.Detail, "An eruption is expected.")
-	b.Cover("quake-circle", modeltest.Context{"location": map[string]float64{"latitude": 35.5, "longitude": 139.5}})
-	b.Cover("cyclone-circle", nil)
+	b.QuoteAndBind("quake-circle", modeltest.Context{"location": map[string]float64{"latitude": 35.5, "longitude": 139.5}})
+	b.QuoteAndBind("cyclone-circle", nil)
 	lifted, err := b.Service.LiftMoratorium(t.Context(), b.Operator, moratorium.ID)
 	require.NoError(t, err)
 	require.NotNil(t, lifted.LiftedAt)
@@ -94,7 +94,7 @@ func TestNothingIsSoldWhileAMoratoriumHolds(t *testing.T) {
 	require.Empty(t, must(b.Service.ListMoratoria(t.Context(), b.Operator, false, model.PageRequest{})).Data)
 }
 
-func TestNobodyIsToldOfAMoratoriumBeforeItBegins(t *testing.T) {
+func TestFutureMoratoriumIsNotDisclosed(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	request := model.MoratoriumRequest{StartsAt: new(b.Now().Add(time.Hour)), EndsAt: b.Now().Add(2 * time.Hour), Reason: "The rates are under review."}
@@ -106,7 +106,7 @@ func TestNobodyIsToldOfAMoratoriumBeforeItBegins(t *testing.T) {
 	require.Empty(t, seenBy(b.Acme))
 	_, err := b.Service.GetMoratorium(t.Context(), b.Acme, declared.ID)
 	require.Equal(t, model.CodeNotFound, model.CodeOf(err))
-	b.After(time.Hour)
+	b.AdvanceClock(time.Hour)
 	require.Len(t, seenBy(b.Acme), 1)
 	require.Nil(t, seenBy(b.Acme)[0].Author, "who works at Parapet is not told")
 	require.Equal(t, declared, must(b.Service.GetMoratorium(t.Context(), b.Operator, declared.ID)))
@@ -119,7 +119,7 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-func TestAFreshEventStopsSalesAroundIt(t *testing.T) {
+func TestNewEventStartsMoratoriumAroundIt(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	set := func(rule *model.MoratoriumRule) (*wire.MoratoriumRule, error) {
@@ -132,16 +132,16 @@ func TestAFreshEventStopsSalesAroundIt(t *testing.T) {
 	quote := b.Quote("quake-circle", nil)
 	b.Observe(modeltest.Quake("small", b.Now(), epicentre, "5.9"))
 	b.Observe(modeltest.Quake("old", b.Now().Add(-73*time.Hour), epicentre, "7"))
-	b.Cover("quake-circle", nil)
+	b.QuoteAndBind("quake-circle", nil)
 	fresh := modeltest.Quake("fresh", b.Now(), hazard.Point{Latitude: 35.5, Longitude: 139.5}, "6")
 	b.Observe(fresh)
-	b.Cover("quake-circle", nil)
+	b.QuoteAndBind("quake-circle", nil)
 	fresh.Location.Latitude, fresh.Location.Longitude = epicentre.Latitude, epicentre.Longitude
 	b.Observe(fresh) // it is found to have been here
 	_, err = b.Service.BindPolicy(t.Context(), b.Acme, model.BindRequest{QuoteID: quote.ID})
 	require.Equal(t, model.CodeMoratoriumActive, model.CodeOf(err))
-	b.After(72 * time.Hour)
-	b.Cover("quake-circle", nil)
+	b.AdvanceClock(72 * time.Hour)
+	b.QuoteAndBind("quake-circle", nil)
 
 	rule, err = set(nil)
 	require.NoError(t, err)
@@ -149,6 +149,6 @@ func TestAFreshEventStopsSalesAroundIt(t *testing.T) {
 	require.Empty(t, must(b.Service.ListMoratoriumRules(t.Context(), b.Operator)))
 	for _, wrong := range []string{"", "P31D", "PT0S", "-P1D", "3 days"} {
 		_, err = set(&model.MoratoriumRule{RadiusKM: 100, Lasts: wrong})
-		require.Equal(t, "/rule/lasts", failure(t, err).Fields[0].Pointer, wrong)
+		require.Equal(t, "/rule/lasts", domainError(t, err).Fields[0].Pointer, wrong)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"parapet/model/wire"
 )
 
-// checkpointEvery is how much of a history's end could be cut off unnoticed.
-const checkpointEvery = 5 * time.Minute
+// checkpointInterval is how much of a history's end could be cut off unnoticed.
+const checkpointInterval = 5 * time.Minute
 
 // checkpointRow says, signed, how far a partner's history went at a time.
 type checkpointRow struct {
@@ -28,17 +28,17 @@ type checkpointRow struct {
 	Signature []byte
 }
 
-// CheckpointKey is the public half of the Ed25519 key that signs checkpoints. It is
+// CheckpointPublicKey is the public half of the Ed25519 key that signs checkpoints. It is
 // derived (HKDF, RFC 5869) from the fingerprint key, the one key that never rotates.
-func (s *Service) CheckpointKey() (ed25519.PublicKey, error) {
-	key, err := s.checkpointKey()
+func (s *Service) CheckpointPublicKey() (ed25519.PublicKey, error) {
+	key, err := s.checkpointPrivateKey()
 	if err != nil {
 		return nil, err
 	}
 	return key.Public().(ed25519.PublicKey), nil //nolint:forcetypeassert // what ed25519 makes
 }
 
-func (s *Service) checkpointKey() (ed25519.PrivateKey, error) {
+func (s *Service) checkpointPrivateKey() (ed25519.PrivateKey, error) {
 	seed, err := hkdf.Key(sha256.New, s.keys.Fingerprint, nil, "parapet event checkpoints", ed25519.SeedSize)
 	if err != nil {
 		return nil, fmt.Errorf("derive checkpoint key: %w", err)
@@ -46,32 +46,32 @@ func (s *Service) checkpointKey() (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(seed), nil
 }
 
-// text is what is signed: four lines, the first names the purpose.
-func (r *checkpointRow) text() []byte {
-	return fmt.Appendf(nil, "parapet checkpoint\n%s\n%d\n%s\n%s", r.Partner, r.Sequence, hex.EncodeToString(r.Hash), wire.Time(r.SignedAt))
+// signedText is what is signed: four lines, the first names the purpose.
+func (r *checkpointRow) signedText() []byte {
+	return fmt.Appendf(nil, "parapet checkpoint\n%s\n%d\n%s\n%s", r.Partner, r.Sequence, hex.EncodeToString(r.Hash), wire.FormatTime(r.SignedAt))
 }
 
-// checkpoint signs the end of every history that grew and was not signed for a
+// signCheckpoints signs the end of every history that grew and was not signed for a
 // while.
-func (u *unit) checkpoint(ctx context.Context) (int, error) {
+func (tx *Tx) signCheckpoints(ctx context.Context) (int, error) {
 	var rows []*checkpointRow
-	err := u.NewRaw(`select p.slug as partner, n.sequence, n.hash from partners p
-		cross join lateral `+lastNumber("sequence, hash", "p.slug")+` n
+	err := tx.NewRaw(`select p.slug as partner, n.sequence, n.hash from partners p
+		cross join lateral `+lastSequenceSQL("sequence, hash", "p.slug")+` n
 		left join lateral (select sequence, signed_at from event_checkpoints where partner = p.slug order by sequence desc limit 1) c on true
-		where c.sequence is null or n.sequence > c.sequence and c.signed_at <= ? limit ?`, u.now.Add(-checkpointEvery), sweepSize).Scan(ctx, &rows)
+		where c.sequence is null or n.sequence > c.sequence and c.signed_at <= ? limit ?`, tx.now.Add(-checkpointInterval), sweepBatchSize).Scan(ctx, &rows)
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
-	key, err := u.svc.checkpointKey()
+	key, err := tx.svc.checkpointPrivateKey()
 	if err != nil {
 		return 0, err
 	}
 	for _, row := range rows {
-		row.SignedAt = u.now.Truncate(time.Microsecond)
-		row.Signature = ed25519.Sign(key, row.text())
+		row.SignedAt = tx.now.Truncate(time.Microsecond)
+		row.Signature = ed25519.Sign(key, row.signedText())
 	}
 	// Another process may have signed the same end at the same moment.
-	if _, err := u.NewInsert().Model(&rows).On("conflict do nothing").Exec(ctx); err != nil {
+	if _, err := tx.NewInsert().Model(&rows).On("conflict do nothing").Exec(ctx); err != nil {
 		return 0, fmt.Errorf("insert checkpoints: %w", err)
 	}
 	return len(rows), nil

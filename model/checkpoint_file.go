@@ -27,7 +27,7 @@ type savedCheckpoint struct {
 	Signature  []byte    `json:"signature"`
 }
 
-func checkpointKey(lineage uuid.UUID, partner string, generation int) string {
+func checkpointFileKey(lineage uuid.UUID, partner string, generation int) string {
 	return fmt.Sprintf("checkpoints/%s/%s-%d.json", lineage, partner, generation)
 }
 
@@ -43,7 +43,7 @@ func (s *Service) saveCheckpoints(ctx context.Context, lineage uuid.UUID) error 
 	err := s.db.NewRaw(`select distinct on (c.partner) c.partner, c.sequence, c.hash, c.signed_at, c.signature,
 			coalesce((select max(generation) from feed_generations g where g.partner = c.partner), 1) as generation
 		from (select * from event_checkpoints where signed_at > (select checkpoints_saved_at from database_identity) order by signed_at fetch first ? rows with ties) c
-		order by c.partner, c.sequence desc`, sweepSize).Scan(ctx, &rows)
+		order by c.partner, c.sequence desc`, sweepBatchSize).Scan(ctx, &rows)
 	if err != nil || len(rows) == 0 {
 		return err
 	}
@@ -51,12 +51,12 @@ func (s *Service) saveCheckpoints(ctx context.Context, lineage uuid.UUID) error 
 	for _, row := range rows {
 		text, err := json.Marshal(savedCheckpoint{row.Partner, row.Generation, row.Sequence, row.Hash, row.SignedAt, row.Signature})
 		if err == nil {
-			err = s.files.Put(ctx, checkpointKey(lineage, row.Partner, row.Generation), bytes.NewReader(text))
+			err = s.files.Put(ctx, checkpointFileKey(lineage, row.Partner, row.Generation), bytes.NewReader(text))
 		}
 		if err != nil {
 			return fmt.Errorf("keep a checkpoint in the file store: %w", err)
 		}
-		last = maxTime(last, row.SignedAt)
+		last = laterTime(last, row.SignedAt)
 	}
 	_, err = s.db.NewRaw("update database_identity set checkpoints_saved_at = greatest(checkpoints_saved_at, ?)", last).Exec(ctx)
 	return err
@@ -65,7 +65,7 @@ func (s *Service) saveCheckpoints(ctx context.Context, lineage uuid.UUID) error 
 // addSavedCheckpoints adds the checkpoints of a partner's history in the file store. One
 // that lies beyond a restore is reported as lost and is no fault, because an operator has
 // answered for the restore.
-func (s *Service) addSavedCheckpoints(ctx context.Context, p *proof, rows []checkpointRow) ([]checkpointRow, error) {
+func (s *Service) addSavedCheckpoints(ctx context.Context, p *chainVerifier, rows []checkpointRow) ([]checkpointRow, error) {
 	if s.files == nil {
 		return rows, nil
 	}
@@ -77,8 +77,8 @@ func (s *Service) addSavedCheckpoints(ctx context.Context, p *proof, rows []chec
 	if err != nil {
 		return nil, err
 	}
-	for generation := 1; generation <= generations.current(); generation++ {
-		saved, err := s.readCheckpoint(ctx, checkpointKey(lineage, p.Partner, generation))
+	for generation := 1; generation <= generations.currentGeneration(); generation++ {
+		saved, err := s.loadSavedCheckpoint(ctx, checkpointFileKey(lineage, p.Partner, generation))
 		if err != nil {
 			return nil, err
 		}
@@ -87,7 +87,7 @@ func (s *Service) addSavedCheckpoints(ctx context.Context, p *proof, rows []chec
 		}) {
 			continue
 		}
-		if generations.check(generation, saved.Sequence) != nil {
+		if generations.checkSequence(generation, saved.Sequence) != nil {
 			p.Lost = append(p.Lost, wire.HistoryLost{Generation: generation, Sequence: saved.Sequence, SignedAt: saved.SignedAt})
 			continue
 		}
@@ -96,7 +96,7 @@ func (s *Service) addSavedCheckpoints(ctx context.Context, p *proof, rows []chec
 	return rows, nil
 }
 
-func (s *Service) readCheckpoint(ctx context.Context, key string) (*savedCheckpoint, error) {
+func (s *Service) loadSavedCheckpoint(ctx context.Context, key string) (*savedCheckpoint, error) {
 	object, err := s.files.Open(ctx, key)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil //nolint:nilnil // none was signed yet

@@ -16,8 +16,8 @@ import (
 // claimRow asks for money under a policy.
 type claimRow struct {
 	bun.BaseModel `bun:"table:claims,alias:c"`
-	header
-	references
+	RowHeader
+	PartnerFields
 
 	PolicyID         uuid.UUID `bun:"type:uuid"`
 	PolicySequence   int64     // 1, 2, 3 … in its policy; Postgres assigns it at the insert
@@ -43,32 +43,32 @@ type claimRow struct {
 	Retraction       *RetractionState
 }
 
-// claimParts are the records that stand inside a claim.
-type claimParts struct {
+// claimRelations are the records that stand inside a claim.
+type claimRelations struct {
 	occurrence    *occurrenceRow
 	determination *wire.Determination
 	payouts       []wire.Payout // the newest, oldest first
 	payoutsCount  int64
 }
 
-// show puts the newest of all payouts of a claim inside it.
-func (p *claimParts) show(all []*payoutRow) {
+// setPayouts puts the newest of all payouts of a claim inside it.
+func (p *claimRelations) setPayouts(all []*payoutRow) {
 	p.payouts, p.payoutsCount = nil, int64(len(all))
 	for _, row := range all[max(0, len(all)-maxEmbedded):] {
-		p.payouts = append(p.payouts, *row.public())
+		p.payouts = append(p.payouts, *row.toRecord())
 	}
 }
 
-func (r *claimRow) public(parts claimParts) *wire.Claim {
+func (r *claimRow) toRecord(parts claimRelations) *wire.Claim {
 	c := &wire.Claim{
-		Header: r.header.public(nounClaim), References: r.own(),
-		PolicyID: nounPolicy.id(r.PolicyID), Status: string(r.Status), Origin: string(r.Origin),
+		Header: r.RowHeader.toRecord(resourceClaim), References: r.toReferences(),
+		PolicyID: resourcePolicy.formatID(r.PolicyID), Status: string(r.Status), Origin: string(r.Origin),
 		Description: r.Description, Determination: parts.determination, Payouts: parts.payouts, PayoutsCount: parts.payoutsCount,
-		RequestedAmount: r.money(r.RequestedAmount), Amount: r.money(r.Amount),
+		RequestedAmount: r.toMoney(r.RequestedAmount), Amount: r.toMoney(r.Amount),
 		OpenedAt: r.OpenedAt, ClosedAt: r.ClosedAt,
 	}
 	if parts.occurrence != nil {
-		c.Occurrence = parts.occurrence.brief(*r.OccurredAt)
+		c.Occurrence = parts.occurrence.toBrief(*r.OccurredAt)
 	}
 	if r.Outcome != nil {
 		c.Decision = &wire.Decision{Outcome: *r.Outcome, ReasonCodes: r.ReasonCodes, DecidedAt: *r.DecidedAt, NextReviewAt: r.NextReviewAt}
@@ -76,7 +76,7 @@ func (r *claimRow) public(parts claimParts) *wire.Claim {
 	return c
 }
 
-func (r *claimRow) money(amount *int64) *wire.Money {
+func (r *claimRow) toMoney(amount *int64) *wire.Money {
 	if amount == nil {
 		return nil
 	}
@@ -84,54 +84,56 @@ func (r *claimRow) money(amount *int64) *wire.Money {
 	return &m
 }
 
-// claimView is a claim with everything that stands inside it.
-type claimView struct {
+// claimWithRelations is a claim with everything that stands inside it.
+type claimWithRelations struct {
 	claimRow `bun:",extend"`
-	claimInside
+	claimRelationColumns
 }
 
-// claimInside is what stands inside a claim, as one statement reads it.
-type claimInside struct {
+// claimRelationColumns is what stands inside a claim, as one statement reads it.
+type claimRelationColumns struct {
 	Source        *string             `bun:",scanonly"` // of the occurrence
 	SourceEventID *string             `bun:",scanonly"`
 	Determined    *wire.Determination `bun:"type:json,scanonly"`
 	Paying        []payoutRow         `bun:"type:json,scanonly"` // the newest, oldest first
 }
 
-func (*claimView) view(q *bun.SelectQuery) *bun.SelectQuery { return inside(q) }
+func (*claimWithRelations) selectJoined(q *bun.SelectQuery) *bun.SelectQuery {
+	return joinClaimRelations(q)
+}
 
-// inside joins what stands inside a claim c.
-func inside(q *bun.SelectQuery) *bun.SelectQuery {
+// joinClaimRelations joins what stands inside a claim c.
+func joinClaimRelations(q *bun.SelectQuery) *bun.SelectQuery {
 	return q.ColumnExpr("oc.source, oc.source_event_id, d.body as determined").
 		ColumnExpr(`(select json_agg(r order by r."ClaimSequence") from (select ? from payouts as po where po.claim_id = c.id and po.partner = c.partner
-			order by po.claim_sequence desc limit ?) as r) as paying`, inGo(q.DB(), (*payoutRow)(nil)), maxEmbedded).
+			order by po.claim_sequence desc limit ?) as r) as paying`, goColumnAliases(q.DB(), (*payoutRow)(nil)), maxEmbedded).
 		Join("left join occurrences as oc on oc.id = c.occurrence_id").
 		Join("left join determinations as d on d.id = c.determination_id and d.partner = c.partner")
 }
 
-// parts are what was read, in the form of a claim's record.
-func (in *claimInside) parts(occurrence *uuid.UUID) claimParts {
-	parts := claimParts{determination: in.Determined}
+// toRelations are what was read, in the form of a claim's record.
+func (in *claimRelationColumns) toRelations(occurrence *uuid.UUID) claimRelations {
+	parts := claimRelations{determination: in.Determined}
 	if occurrence != nil && in.Source != nil {
 		parts.occurrence = &occurrenceRow{ID: *occurrence, Source: *in.Source, SourceEventID: *in.SourceEventID}
 	}
 	for i := range in.Paying {
-		parts.payouts = append(parts.payouts, *in.Paying[i].public())
+		parts.payouts = append(parts.payouts, *in.Paying[i].toRecord())
 		parts.payoutsCount = in.Paying[i].ClaimSequence
 	}
 	return parts
 }
 
 var (
-	claims = &shelf[claimView, wire.Claim]{
-		kind: nounClaim, plural: "claims", scope: always(ScopeClaimsRead), statuses: states(ClaimArrows),
-		index:  byStatusAndProduct,
-		public: func(r *claimView) wire.Claim { return *r.public(r.parts(r.OccurrenceID)) },
+	claims = &collection[claimWithRelations, wire.Claim]{
+		resource: resourceClaim, plural: "claims", requiredScope: fixedScope(ScopeClaimsRead), statuses: statusesOf(ClaimTransitions),
+		index:    indexByStatusAndProduct,
+		toRecord: func(r *claimWithRelations) wire.Claim { return *r.toRecord(r.toRelations(r.OccurrenceID)) },
 	}
-	claimsOfPolicies = &branch[claimView, wire.Claim]{
-		shelf: claims, name: "claims", trunk: nounPolicy, from: "policies", on: "!.policy_id = w.id and !.partner = w.partner",
-		by: "policy_sequence", along: newestFirst,
-		key: func(r *claimView) string { return strconv.FormatInt(r.PolicySequence, 10) }, owner: func(r *claimView) uuid.UUID { return r.PolicyID },
+	claimsOfPolicies = &childCollection[claimWithRelations, wire.Claim]{
+		collection: claims, cursorName: "claims", parent: resourcePolicy, parentTable: "policies", joinCondition: "!.policy_id = w.id and !.partner = w.partner",
+		orderColumn: "policy_sequence", order: newestFirst,
+		cursorKey: func(r *claimWithRelations) string { return strconv.FormatInt(r.PolicySequence, 10) }, parentID: func(r *claimWithRelations) uuid.UUID { return r.PolicyID },
 	}
 )
 
@@ -142,7 +144,7 @@ func (s *Service) GetClaim(ctx context.Context, actor Actor, id string) (*wire.C
 
 // ClaimsByID are those claims of the ids that there are.
 func (s *Service) ClaimsByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Claim, error) {
-	return claims.named(ctx, s, actor, ids)
+	return claims.getMany(ctx, s, actor, ids)
 }
 
 // ListClaims are claims with their payouts, newest first. Errors:
@@ -153,48 +155,48 @@ func (s *Service) ListClaims(ctx context.Context, actor Actor, f Filter, in Page
 
 // ClaimsOf are the claims under each of several policies, newest first.
 func (s *Service) ClaimsOf(ctx context.Context, actor Actor, policies []string, in PageRequest) (map[string]*Page[wire.Claim], error) {
-	return claimsOfPolicies.of(ctx, s, actor, policies, in)
+	return claimsOfPolicies.getPages(ctx, s, actor, policies, in)
 }
 
-// claimOf reads a claim the actor may see, under the scope of the operation.
-func (s *Service) claimOf(ctx context.Context, actor Actor, scope Scope, id string) (*claimRow, error) {
+// loadClaim reads a claim the actor may see, under the scope of the operation.
+func (s *Service) loadClaim(ctx context.Context, actor Actor, scope Scope, id string) (*claimRow, error) {
 	row := new(claimRow)
-	return row, s.read(ctx, actor, scope, nounClaim, id, row)
+	return row, s.loadRecord(ctx, actor, scope, resourceClaim, id, row)
 }
 
-// publicClaim is the record of a claim that the unit holds.
-func (u *unit) publicClaim(ctx context.Context, row *claimRow) (*wire.Claim, error) {
-	parts, err := u.partsOf(ctx, row)
-	return row.public(parts), err
+// loadClaimRecord is the record of a claim that the unit holds.
+func (tx *Tx) loadClaimRecord(ctx context.Context, row *claimRow) (*wire.Claim, error) {
+	parts, err := tx.loadClaimRelations(ctx, row)
+	return row.toRecord(parts), err
 }
 
-// partsOf reads what stands inside a claim as the unit holds it.
-func (u *unit) partsOf(ctx context.Context, row *claimRow) (claimParts, error) {
-	in := new(claimInside)
-	text := u.svc.texts.of(in, "select", func() string {
-		return inside(u.svc.db.NewSelect().
+// loadClaimRelations reads what stands inside a claim as the unit holds it.
+func (tx *Tx) loadClaimRelations(ctx context.Context, row *claimRow) (claimRelations, error) {
+	in := new(claimRelationColumns)
+	text := tx.svc.statements.get(in, "select", func() string {
+		return joinClaimRelations(tx.svc.db.NewSelect().
 			TableExpr("(select $1::uuid as id, $2::text as partner, $3::uuid as occurrence_id, $4::uuid as determination_id) as c")).String()
 	})
-	if err := u.svc.preparedRow(ctx, u.pg, in, text, row.ID, row.Partner, row.OccurrenceID, row.DeterminationID); err != nil {
-		return claimParts{}, fmt.Errorf("read what stands inside a claim: %w", err)
+	if err := tx.svc.queryPreparedRow(ctx, tx.pgxConn, in, text, row.ID, row.Partner, row.OccurrenceID, row.DeterminationID); err != nil {
+		return claimRelations{}, fmt.Errorf("read what stands inside a claim: %w", err)
 	}
-	return in.parts(row.OccurrenceID), nil
+	return in.toRelations(row.OccurrenceID), nil
 }
 
 // lockClaim locks the claim and reads it. It comes after the policy's lock and
 // before any payout's.
-func (u *unit) lockClaim(ctx context.Context, id uuid.UUID) (*claimRow, error) {
+func (tx *Tx) lockClaim(ctx context.Context, id uuid.UUID) (*claimRow, error) {
 	row := new(claimRow)
-	err := u.locked(ctx, row, id, nounClaim)
-	u.sinceTold(row)
+	err := tx.lockRow(ctx, row, id, resourceClaim)
+	tx.advanceClockPastTimeline(row)
 	return row, err
 }
 
-// sinceTold is since for a locked claim: its story goes on without a change of the
+// advanceClockPastTimeline is since for a locked claim: its story goes on without a change of the
 // record, and must not go back in time either.
-func (u *unit) sinceTold(row *claimRow) {
-	u.since(&row.header)
-	if row.ToldAt != nil && row.ToldAt.After(u.now) {
-		u.now = *row.ToldAt
+func (tx *Tx) advanceClockPastTimeline(row *claimRow) {
+	tx.advanceClock(&row.RowHeader)
+	if row.ToldAt != nil && row.ToldAt.After(tx.now) {
+		tx.now = *row.ToldAt
 	}
 }

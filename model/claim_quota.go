@@ -13,25 +13,25 @@ const (
 	approvalPeriod = 24 * time.Hour
 )
 
-// withinApprovalQuota refuses one claim of origin approval too many. The caller holds
+// checkApprovalQuota refuses one claim of origin approval too many. The caller holds
 // the policy's lock, so that two requests cannot both be the last one. A replayed
 // request never comes here, and a claim that was withdrawn counts all the same.
-func (u *unit) withinApprovalQuota(ctx context.Context, p *policyRow) error {
+func (tx *Tx) checkApprovalQuota(ctx context.Context, p *policyRow) error {
 	var opened time.Time
-	err := u.NewSelect().Model((*claimRow)(nil)).Column("created_at").Where("c.policy_id = ?", p.ID).Where("c.partner = ?", p.Partner).
+	err := tx.NewSelect().Model((*claimRow)(nil)).Column("created_at").Where("c.policy_id = ?", p.ID).Where("c.partner = ?", p.Partner).
 		Where("c.origin = ?", OriginApproval).OrderExpr("c.policy_sequence desc").Offset(approvalQuota-1).Limit(1).Scan(ctx, &opened)
-	if absent(err) {
+	if isNoRows(err) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("read the newest claims of origin approval: %w", err)
 	}
-	wait := opened.Add(approvalPeriod).Sub(u.now)
+	wait := opened.Add(approvalPeriod).Sub(tx.now)
 	if wait <= 0 {
 		return nil
 	}
 	e := Fail(CodeRateLimited, "A policy takes %d claims of origin approval in 24 hours. Add what is new to an open claim as a message or an attachment, or wait until %s.",
-		approvalQuota, u.now.Add(wait).Format(time.RFC3339))
-	e.ResourceID, e.RetryAfter = nounPolicy.id(p.ID), wait
+		approvalQuota, tx.now.Add(wait).Format(time.RFC3339))
+	e.ResourceID, e.RetryAfter = resourcePolicy.formatID(p.ID), wait
 	return e
 }

@@ -16,9 +16,9 @@ const approvalQuota = 20
 func TestPolicyTakesTwentyClaimsOfOriginApprovalInADay(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy, other := b.Cover("quake-circle", nil), b.Cover("quake-circle", nil)
+	policy, other := b.QuoteAndBind("quake-circle", nil), b.QuoteAndBind("quake-circle", nil)
 	first := openForApproval(b, policy)
-	b.After(time.Hour)
+	b.AdvanceClock(time.Hour)
 	for range approvalQuota - 1 {
 		openForApproval(b, policy)
 	}
@@ -28,29 +28,29 @@ func TestPolicyTakesTwentyClaimsOfOriginApprovalInADay(t *testing.T) {
 		_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID})
 		return err
 	}
-	refused := failure(t, open())
+	refused := domainError(t, open())
 	require.Equal(t, model.CodeRateLimited, refused.Code)
 	require.Equal(t, policy.ID, refused.ResourceID)
 	require.InDelta(t, (23 * time.Hour).Seconds(), refused.RetryAfter.Seconds(), 60, "until the first of them is a day old")
 	openForApproval(b, other)
 
 	b.Observe(modeltest.Quake("us1", b.Now(), hualien, "6.5"))
-	b.Work()
+	b.RunJobs()
 	require.EqualValues(t, approvalQuota+1, b.Policy(policy.ID).ClaimsCount, "what a trigger opens is not limited")
-	require.Equal(t, model.CodeRateLimited, failure(t, open()).Code)
+	require.Equal(t, model.CodeRateLimited, domainError(t, open()).Code)
 
-	b.After(refused.RetryAfter)
+	b.AdvanceClock(refused.RetryAfter)
 	openForApproval(b, policy)
-	require.Equal(t, model.CodeRateLimited, failure(t, open()).Code, "nineteen of the others are not a day old")
+	require.Equal(t, model.CodeRateLimited, domainError(t, open()).Code, "nineteen of the others are not a day old")
 	require.EqualValues(t, approvalQuota+2, b.Policy(policy.ID).ClaimsCount)
 }
 
 func TestReplayedClaimCountsOnceForTheQuota(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	actor := keyed(b.Acme, "k1", "a")
-	actor.Idempotency.Operation = "POST /v1/claims"
+	policy := b.QuoteAndBind("quake-circle", nil)
+	actor := withKey(b.Acme, "k1", "a")
+	actor.IdempotencyKey.Operation = "POST /v1/claims"
 	replayed := 0
 	for range approvalQuota + 5 {
 		_, _, err := b.Service.OpenClaim(t.Context(), actor, model.ClaimRequest{PolicyID: policy.ID})
@@ -72,7 +72,7 @@ func TestReplayedClaimCountsOnceForTheQuota(t *testing.T) {
 func TestConcurrentRequestsForApprovalStayWithinTheQuota(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	for range approvalQuota - 2 {
 		openForApproval(b, policy)
 	}
@@ -87,7 +87,7 @@ func TestConcurrentRequestsForApprovalStayWithinTheQuota(t *testing.T) {
 	refused := 0
 	for range racers {
 		if err := <-done; err != nil {
-			require.Equal(t, model.CodeRateLimited, failure(t, err).Code)
+			require.Equal(t, model.CodeRateLimited, domainError(t, err).Code)
 			refused++
 		}
 	}

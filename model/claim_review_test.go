@@ -12,71 +12,71 @@ import (
 	"parapet/model/wire"
 )
 
-// shake reports a quake at a stage, now, and decides.
-func shake(b *modeltest.Bundle, id, magnitude string, stage trigger.Stage) wire.ObservationInput {
-	b.After(2 * time.Minute) // what happened within a minute may be one event
+// observeQuake reports a quake at a stage, now, and decides.
+func observeQuake(b *modeltest.Bundle, id, magnitude string, stage trigger.Stage) wire.ObservationInput {
+	b.AdvanceClock(2 * time.Minute) // what happened within a minute may be one event
 	report := modeltest.Quake(id, b.Now(), epicentre, magnitude)
 	report.Stage = stage
 	b.Observe(report)
-	b.Work()
+	b.RunJobs()
 	return report
 }
 
-func TestNothingIsOpenedAfterTheReportingWindow(t *testing.T) {
+func TestNoClaimOpensAfterReportingWindow(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	waiting := shake(b, "us1", "6.4", trigger.Preliminary)
-	b.After(2 * 365 * 24 * time.Hour)
+	policy := b.QuoteAndBind("quake-circle", nil)
+	waiting := observeQuake(b, "us1", "6.4", trigger.Preliminary)
+	b.AdvanceClock(2 * 365 * 24 * time.Hour)
 	b.Sweep()
 	require.Equal(t, "expired", b.Policy(policy.ID).Status, "an open claim keeps it from the archive")
 
 	late := modeltest.Quake("us2", waiting.OccurredAt.Add(time.Hour), epicentre, "7.0")
 	b.Observe(late)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "us1", b.OnlyClaim(policy).Occurrence.SourceEventID)
 	_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, sourceEvent(policy, "usgs", "us2"))
-	require.Equal(t, model.CodePolicyNotInForce, failure(t, err).Code)
+	require.Equal(t, model.CodePolicyNotInForce, domainError(t, err).Code)
 
 	waiting.Stage = trigger.Final
 	b.Observe(waiting)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "approved", b.OnlyClaim(policy).Status, "what was reported in time is decided")
 }
 
-func TestASourceThatForgetsToCountIsHeard(t *testing.T) {
+func TestRevisionWithoutVersionIsAccepted(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	report := modeltest.Quake("us1", b.Now(), epicentre, "6.4")
 	report.Stage, report.Revision = trigger.Preliminary, new(int64(3))
 	b.Observe(report)
-	b.Work()
+	b.RunJobs()
 	first := b.OnlyClaim(policy)
 
 	report.Measures = map[string]wire.Measure{"magnitude": {Value: "6.6", Unit: "mw"}}
 	b.Observe(report)
-	b.Work()
+	b.RunJobs()
 	second := b.OnlyClaim(policy)
 	require.Equal(t, "deferred", second.Status)
 	require.Equal(t, "6.6", second.Determination.Index.Value)
 	require.NotEqual(t, first.Determination.SourceVersion, second.Determination.SourceVersion)
 	require.Equal(t, first.Version+1, second.Version)
-	require.Equal(t, []string{"trigger.observed", "claim.opened", "claim.deferred", "claim.updated"}, b.Told(second.ID))
+	require.Equal(t, []string{"trigger.observed", "claim.opened", "claim.deferred", "claim.updated"}, b.TimelineKinds(second.ID))
 }
 
-func TestAWaitingClaimForWhatWasPaidIsDeclined(t *testing.T) {
+func TestDeferredClaimForPaidOccurrenceIsDeclined(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	waiting := shake(b, "us1", "6.4", trigger.Preliminary)
-	shake(b, "tw1", "6.4", trigger.Final)
+	policy := b.QuoteAndBind("quake-circle", nil)
+	waiting := observeQuake(b, "us1", "6.4", trigger.Preliminary)
+	observeQuake(b, "tw1", "6.4", trigger.Final)
 	require.Equal(t, "deferred", b.Claims(policy)[0].Status)
 	require.Equal(t, "approved", b.Claims(policy)[1].Status)
 
 	waiting.Aliases = []string{"tw1"}
 	b.Observe(waiting)
-	b.Work()
+	b.RunJobs()
 	claims := b.Claims(policy)
 	require.Equal(t, "declined", claims[0].Status)
 	require.Equal(t, []string{"duplicate_event"}, claims[0].Decision.ReasonCodes)
@@ -84,18 +84,18 @@ func TestAWaitingClaimForWhatWasPaidIsDeclined(t *testing.T) {
 	require.Equal(t, *amount(8_000_000), b.Policy(policy.ID).LimitRemaining)
 }
 
-func TestASilentSourceIsAskedEveryDay(t *testing.T) {
+func TestDeferredClaimIsReviewedDaily(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	shake(b, "us1", "6.4", trigger.Preliminary)
+	policy := b.QuoteAndBind("quake-circle", nil)
+	observeQuake(b, "us1", "6.4", trigger.Preliminary)
 	claim := b.OnlyClaim(policy)
 	for range 3 {
 		due := *claim.Decision.NextReviewAt
-		b.After(24 * time.Hour)
+		b.AdvanceClock(24 * time.Hour)
 		for range 2 { // a review is due once
 			b.Sweep()
-			b.Work()
+			b.RunJobs()
 		}
 		reviewed := b.OnlyClaim(policy)
 		require.Equal(t, "deferred", reviewed.Status)
@@ -105,26 +105,26 @@ func TestASilentSourceIsAskedEveryDay(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		"trigger.observed", "claim.opened", "claim.deferred", "claim.updated", "claim.updated", "claim.updated",
-	}, b.Told(claim.ID))
+	}, b.TimelineKinds(claim.ID))
 }
 
-func TestWhatIsDecidedIsNotTouchedAgain(t *testing.T) {
+func TestRepeatedEvaluationDoesNotLockDecidedPolicies(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	shaken, flooded := b.Cover("quake-circle", nil), b.Cover("rain-excess", modeltest.Context{"days": 1})
-	b.After(6 * 24 * time.Hour)
-	shake(b, "us1", "6.4", trigger.Final)
+	shaken, flooded := b.QuoteAndBind("quake-circle", nil), b.QuoteAndBind("rain-excess", modeltest.Context{"days": 1})
+	b.AdvanceClock(6 * 24 * time.Hour)
+	observeQuake(b, "us1", "6.4", trigger.Final)
 	rain(b, flooded, flooded.EffectiveAt.Truncate(24*time.Hour).AddDate(0, 0, 1), "180", "0", "0", "0")
 	job := model.EvaluateOccurrences{Occurrences: []string{b.OnlyClaim(shaken).Occurrence.ID, b.OnlyClaim(flooded).Occurrence.ID}}
 
-	before := touched(t, b)
+	before := policyRowVersions(t, b)
 	require.NoError(t, b.Service.Evaluate(t.Context(), job))
-	require.Equal(t, before, touched(t, b))
+	require.Equal(t, before, policyRowVersions(t, b))
 }
 
-// touched is who last wrote or locked each policy: a row lock leaves its
+// policyRowVersions is who last wrote or locked each policy: a row lock leaves its
 // transaction in xmax.
-func touched(t *testing.T, b *modeltest.Bundle) (marks []string) {
+func policyRowVersions(t *testing.T, b *modeltest.Bundle) (marks []string) {
 	t.Helper()
 	require.NoError(t, b.DB.Bun.NewRaw("select xmin || '/' || xmax from policies order by id").Scan(t.Context(), &marks))
 	require.NotEmpty(t, marks)

@@ -20,22 +20,22 @@ func sourceEvent(policy *wire.Policy, source, id string) model.ClaimRequest {
 	return model.ClaimRequest{PolicyID: policy.ID, SourceEvent: &model.SourceEvent{Source: source, ID: id}}
 }
 
-func TestAClaimThatTheMatcherOpenedIsTheAnswer(t *testing.T) {
+func TestOpenClaimReturnsClaimOpenedByMatching(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-	b.Work()
+	b.RunJobs()
 	claim, created, err := b.Service.OpenClaim(t.Context(), b.Acme, sourceEvent(policy, "usgs", "us1"))
 	require.NoError(t, err)
 	require.False(t, created)
 	require.Equal(t, b.OnlyClaim(policy).ID, claim.ID)
 }
 
-func TestAPartnerMayBeFasterThanTheMatcher(t *testing.T) {
+func TestPartnerOpensClaimBeforeMatching(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	observation := b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))[0].ID
 	claim, created, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{
 		PolicyID: policy.ID, ObservationID: observation, Description: new("Cracks in the hall."), PartnerReference: new("loss-1"),
@@ -45,14 +45,14 @@ func TestAPartnerMayBeFasterThanTheMatcher(t *testing.T) {
 	require.True(t, created)
 	require.Equal(t, "approved", claim.Status)
 	require.Equal(t, "loss-1", *claim.PartnerReference)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, claim, b.OnlyClaim(policy), "the matcher finds it and changes nothing")
 }
 
-func TestATriggerThatIsNotMetSaysByHowMuch(t *testing.T) {
+func TestTriggerNotMetErrorHasMissedBy(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	deep := modeltest.Quake("deep", b.Now(), hualien, "6.9")
 	deep.Measures["depth"] = wire.Measure{Value: policy.Cover.Trigger.MaximumDepthKM.Add(decimal.NewFromInt(50)).String(), Unit: "km"}
 	b.Observe(deep,
@@ -61,7 +61,7 @@ func TestATriggerThatIsNotMetSaysByHowMuch(t *testing.T) {
 	)
 	open := func(id string) *model.Error {
 		_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, sourceEvent(policy, "usgs", id))
-		return failure(t, err)
+		return domainError(t, err)
 	}
 	weak := open("weak")
 	require.Equal(t, model.CodeTriggerNotMet, weak.Code)
@@ -77,7 +77,7 @@ func TestATriggerThatIsNotMetSaysByHowMuch(t *testing.T) {
 	require.Equal(t, &wire.Measure{Value: "50", Unit: "km"}, below.Extra["missed_by"])
 	require.Contains(t, below.Detail, "it was "+deep.Measures["depth"].Value+" km deep")
 	require.Equal(t, model.CodeNotFound, open("unknown").Code)
-	require.Zero(t, b.Rows()["claims"])
+	require.Zero(t, b.CountRows()["claims"])
 }
 
 // TestClaimOfTheSecondOfBindingNamesTheMoments reports an earthquake in whole seconds, in
@@ -85,31 +85,31 @@ func TestATriggerThatIsNotMetSaysByHowMuch(t *testing.T) {
 func TestClaimOfTheSecondOfBindingNamesTheMoments(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	before := policy.EffectiveAt.Add(-time.Microsecond)
 	b.Observe(modeltest.Quake("us1", before, epicentre, "6.4"))
 	_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, sourceEvent(policy, "usgs", "us1"))
-	require.Equal(t, "outside_period", failure(t, err).Extra["reason"])
+	require.Equal(t, "outside_period", domainError(t, err).Extra["reason"])
 	require.ErrorContains(t, err, fmt.Sprintf("The trigger is not met: it happened outside the period of cover, from %s to %s: at %s.",
 		policy.EffectiveAt.Format(trigger.TimeFormat), policy.ExpiresAt.Format(trigger.TimeFormat), before.Format(trigger.TimeFormat)))
 }
 
-func TestAForeignPolicyTakesNoClaim(t *testing.T) {
+func TestClaimOnOtherPartnersPolicyIsNotFound(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.As(b.Globex).Cover("quake-circle", nil)
+	policy := b.ActingAs(b.Globex).QuoteAndBind("quake-circle", nil)
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
 	_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, sourceEvent(policy, "usgs", "us1"))
-	foreign := failure(t, err)
+	foreign := domainError(t, err)
 	require.Equal(t, model.CodeNotFound, foreign.Code)
 	_, _, err = b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: "pol_01kajw6p5qfn1t7zbjy0yse3hv"})
-	require.Equal(t, foreign, failure(t, err))
+	require.Equal(t, foreign, domainError(t, err))
 }
 
-func TestAClaimForApprovalWaitsForAnOperator(t *testing.T) {
+func TestApprovalClaimWaitsForOperator(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	asked := money.New(125_000, "USD")
 	for _, requested := range []*money.Money{&asked, nil} {
 		claim, created, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID, RequestedAmount: requested})
@@ -121,55 +121,55 @@ func TestAClaimForApprovalWaitsForAnOperator(t *testing.T) {
 		require.Nil(t, claim.Occurrence)
 		require.Nil(t, claim.Determination)
 		require.Nil(t, claim.Decision)
-		require.Equal(t, []string{"claim.opened"}, b.Told(claim.ID))
+		require.Equal(t, []string{"claim.opened"}, b.TimelineKinds(claim.ID))
 	}
 	require.Equal(t, policy.Limit, b.Policy(policy.ID).LimitRemaining, "nothing is reserved before a decision")
 }
 
-func TestAClaimNeedsCoverAndLimit(t *testing.T) {
+func TestOpenClaimNeedsCoverAndRemainingLimit(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	code := func(in model.ClaimRequest) model.Code {
 		_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, in)
-		return failure(t, err).Code
+		return domainError(t, err).Code
 	}
-	full := b.Cover("quake-circle", nil)
-	later := b.Cover("quake-circle", modeltest.Context{"starts_at": b.Now().Add(300 * 24 * time.Hour).Format(time.RFC3339)})
-	short := b.Cover("quake-circle", modeltest.Context{"term": "P30D"})
+	full := b.QuoteAndBind("quake-circle", nil)
+	later := b.QuoteAndBind("quake-circle", modeltest.Context{"starts_at": b.Now().Add(300 * 24 * time.Hour).Format(time.RFC3339)})
+	short := b.QuoteAndBind("quake-circle", modeltest.Context{"term": "P30D"})
 	require.Equal(t, model.CodePolicyNotInForce, code(model.ClaimRequest{PolicyID: later.ID}))
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "7.4"))
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, model.CodeLimitExhausted, code(model.ClaimRequest{PolicyID: full.ID}))
 	b.Observe(modeltest.Quake("us2", b.Now(), epicentre, "7.4"))
 	require.Equal(t, model.CodeLimitExhausted, code(sourceEvent(full, "usgs", "us2")))
-	b.After(31 * 24 * time.Hour)
+	b.AdvanceClock(31 * 24 * time.Hour)
 	require.Equal(t, model.CodePolicyNotInForce, code(model.ClaimRequest{PolicyID: short.ID}), "it does not say when it happened")
-	b.After(100 * 24 * time.Hour)
+	b.AdvanceClock(100 * 24 * time.Hour)
 	require.Equal(t, model.CodePolicyNotInForce, code(model.ClaimRequest{PolicyID: short.ID, OccurredAt: &short.EffectiveAt}), "the reporting window is over")
 }
 
-func TestALateClaimForWhatHappenedInTime(t *testing.T) {
+func TestLateClaimForOccurrenceInCoverIsAccepted(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", modeltest.Context{"term": "P30D"})
+	policy := b.QuoteAndBind("quake-circle", modeltest.Context{"term": "P30D"})
 	at := b.Now()
-	b.After(60 * 24 * time.Hour)
+	b.AdvanceClock(60 * 24 * time.Hour)
 	b.Sweep()
 	b.Observe(modeltest.Quake("us1", at, epicentre, "6.4"))
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "expired", b.Policy(policy.ID).Status)
 	require.Equal(t, "approved", b.OnlyClaim(policy).Status)
 }
 
-func TestAnEmptyIdIsNobodys(t *testing.T) {
+func TestEmptyIDIsNotFound(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID, ObservationID: new("")})
-	require.Equal(t, model.CodeNotFound, failure(t, err).Code, "it asks for no approval")
-	for _, in := range []model.PayoutMethodRequest{modeltest.IBAN(""), modeltest.PolicyIBAN("")} {
+	require.Equal(t, model.CodeNotFound, domainError(t, err).Code, "it asks for no approval")
+	for _, in := range []model.PayoutMethodRequest{modeltest.IBANMethod(""), modeltest.PolicyIBANMethod("")} {
 		_, err = b.Service.RecordPayoutMethod(t.Context(), b.Acme, in)
-		require.Equal(t, model.CodeNotFound, failure(t, err).Code)
+		require.Equal(t, model.CodeNotFound, domainError(t, err).Code)
 	}
 	require.Empty(t, b.Claims(policy))
 }

@@ -18,54 +18,54 @@ type WithdrawalRequest struct {
 // was asked to. Nothing was reserved for it, and its occurrence is not claimed again.
 // Errors: not_found, validation_failed, state_conflict.
 func (s *Service) WithdrawClaim(ctx context.Context, actor Actor, in WithdrawalRequest) (*wire.Claim, error) {
-	seen, err := s.claimOf(ctx, actor, actor.own(ScopeClaimsWrite), in.ClaimID)
+	seen, err := s.loadClaim(ctx, actor, actor.scopeForOwnRecords(ScopeClaimsWrite), in.ClaimID)
 	if err != nil {
 		return nil, err
 	}
-	c := fieldCheck{}
-	c.noteOf(actor, in.Note, "/note")
-	if len(c.fields) > 0 {
-		return nil, Invalid(c.fields...)
+	v := validator{}
+	v.requireOperatorNote(actor, in.Note, "/note")
+	if len(v.fieldErrors) > 0 {
+		return nil, Invalid(v.fieldErrors...)
 	}
 	var claim *wire.Claim
-	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
-		row, err := u.lockClaim(ctx, seen.ID)
+	err = s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
+		row, err := tx.lockClaim(ctx, seen.ID)
 		if err != nil {
 			return err
 		}
 		if row.Version != seen.Version {
-			return overtaken()
+			return versionConflict()
 		}
-		if claim, err = u.withdraw(ctx, row); err != nil {
+		if claim, err = tx.withdrawClaim(ctx, row); err != nil {
 			return err
 		}
 		if actor.Kind != ActorPartner {
-			u.judged(OperationWithdrawClaim, row, in.Note)
+			tx.recordClaimAction(OperationWithdrawClaim, row, in.Note)
 		}
-		return u.answered(statusOK, claim.ID, claim)
+		return tx.storeResponse(statusOK, claim.ID, claim)
 	})
 	return claim, err
 }
 
-func (u *unit) withdraw(ctx context.Context, row *claimRow) (*wire.Claim, error) {
+func (tx *Tx) withdrawClaim(ctx context.Context, row *claimRow) (*wire.Claim, error) {
 	row.NextReviewAt = nil
-	kind, err := move(ctx, u, row, ClaimArrows, &row.Status, ClaimWithdrawn, "next_review_at")
+	kind, err := transition(ctx, tx, row, ClaimTransitions, &row.Status, ClaimWithdrawn, "next_review_at")
 	if err != nil {
 		return nil, err
 	}
-	claim, err := u.publicClaim(ctx, row)
+	claim, err := tx.loadClaimRecord(ctx, row)
 	if err != nil {
 		return nil, err
 	}
-	event, err := u.record(kind, &row.header, nounClaim, claim)
+	event, err := tx.appendEvent(kind, &row.RowHeader, resourceClaim, claim)
 	if err != nil {
 		return nil, err
 	}
-	if err := u.tell(row, kind, &event, "The claim was withdrawn.", map[string]any{"status": row.Status}); err != nil {
+	if err := tx.appendTimeline(row, kind, &event, "The claim was withdrawn.", map[string]any{"status": row.Status}); err != nil {
 		return nil, err
 	}
-	if err := u.told(ctx, row); err != nil {
+	if err := tx.saveTimelinePosition(ctx, row); err != nil {
 		return nil, err
 	}
-	return claim, u.reevaluatePossibleDuplicates(ctx, []uuid.UUID{row.PolicyID})
+	return claim, tx.reevaluatePossibleDuplicates(ctx, []uuid.UUID{row.PolicyID})
 }

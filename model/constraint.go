@@ -9,14 +9,14 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// constraints turns the name of a violated constraint into the partner's
+// constraintErrors turns the name of a violated constraint into the partner's
 // sentence. A name that is not here is a bug and stays internal.
-var constraints = map[string]func() *Error{
-	"quotes_partner_reference_key":            func() *Error { return referenceTaken(nounQuote) },
-	"policies_partner_reference_key":          func() *Error { return referenceTaken(nounPolicy) },
-	"claims_partner_reference_key":            func() *Error { return referenceTaken(nounClaim) },
-	"payout_methods_partner_reference_key":    func() *Error { return referenceTaken(nounPayoutMethod) },
-	"webhook_endpoints_partner_reference_key": func() *Error { return referenceTaken(nounEndpoint) },
+var constraintErrors = map[string]func() *Error{
+	"quotes_partner_reference_key":            func() *Error { return referenceTakenError(resourceQuote) },
+	"policies_partner_reference_key":          func() *Error { return referenceTakenError(resourcePolicy) },
+	"claims_partner_reference_key":            func() *Error { return referenceTakenError(resourceClaim) },
+	"payout_methods_partner_reference_key":    func() *Error { return referenceTakenError(resourcePayoutMethod) },
+	"webhook_endpoints_partner_reference_key": func() *Error { return referenceTakenError(resourceEndpoint) },
 	"policies_quote_id_key": func() *Error {
 		return Fail(CodeQuoteAlreadyBound, "This quote is already bound.")
 	},
@@ -28,16 +28,16 @@ var constraints = map[string]func() *Error{
 	},
 }
 
-func referenceTaken(kind noun) *Error {
-	e := Fail(CodeReferenceTaken, "Another %s of yours already has this partner_reference, see resource_id; use a new one.", kind.words())
-	e.Fields = []FieldError{{Pointer: "/partner_reference", Code: "taken", Detail: "Use a reference that no other " + kind.words() + " has."}}
+func referenceTakenError(kind ResourceType) *Error {
+	e := Fail(CodeReferenceTaken, "Another %s of yours already has this partner_reference, see resource_id; use a new one.", kind.displayName())
+	e.Fields = []FieldError{{Pointer: "/partner_reference", Code: "taken", Detail: "Use a reference that no other " + kind.displayName() + " has."}}
 	return e
 }
 
-// naming adds to reference_taken which of the caller's own records, rows of row's
+// addReferenceHolder adds to reference_taken which of the caller's own records, rows of row's
 // table, has the reference. It looks outside of the transaction, which the
 // constraint has ended.
-func (s *Service) naming(ctx context.Context, actor Actor, err error, kind noun, row any, reference *string) error {
+func (s *Service) addReferenceHolder(ctx context.Context, actor Actor, err error, kind ResourceType, row any, reference *string) error {
 	var taken *Error
 	if reference == nil || !errors.As(err, &taken) || taken.Code != CodeReferenceTaken {
 		return err
@@ -45,40 +45,40 @@ func (s *Service) naming(ctx context.Context, actor Actor, err error, kind noun,
 	var id uuid.UUID
 	q := s.db.NewSelect().Model(row).Column("id").Where("partner = ?", actor.Partner).Where("partner_reference = ?", *reference)
 	if q.Scan(ctx, &id) == nil { // without it the refusal is as true
-		taken.ResourceID = kind.id(id)
+		taken.ResourceID = kind.formatID(id)
 	}
 	return err
 }
 
-// explain gives a database error the meaning it has for the caller, and leaves
+// translateError gives a database error the meaning it has for the caller, and leaves
 // every other error as it is.
-func explain(err error) error {
+func translateError(err error) error {
 	var pg *pgconn.PgError
 	var ours *Error
 	if err == nil || errors.As(err, &ours) {
 		return err
 	}
 	if errors.As(err, &pg) {
-		if pg.Code == rowsOvertaken {
-			return overtaken().Because(err)
+		if pg.Code == versionConflictState {
+			return versionConflict().WithCause(err)
 		}
-		if say, ok := constraints[pg.ConstraintName]; ok {
-			return say().Because(err)
+		if say, ok := constraintErrors[pg.ConstraintName]; ok {
+			return say().WithCause(err)
 		}
-		if class := pg.Code[:min(2, len(pg.Code))]; class != "57" && class != "53" && class != "08" && !retryable(err) {
+		if class := pg.Code[:min(2, len(pg.Code))]; class != "57" && class != "53" && class != "08" && !isRetryable(err) {
 			return err
 		}
-		return unavailable(err)
+		return unavailableError(err)
 	}
 	var connect *pgconn.ConnectError
 	if errors.As(err, &connect) || strings.Contains(err.Error(), "conn closed") {
-		return unavailable(err)
+		return unavailableError(err)
 	}
 	return err
 }
 
-func unavailable(cause error) error {
-	e := Fail(CodeUnavailable, "Parapet cannot answer right now; nothing was lost. Try again in a moment.").Because(cause)
-	e.RetryAfter = retrySoon
+func unavailableError(cause error) error {
+	e := Fail(CodeUnavailable, "Parapet cannot answer right now; nothing was lost. Try again in a moment.").WithCause(cause)
+	e.RetryAfter = unavailableRetryAfter
 	return e
 }

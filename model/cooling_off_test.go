@@ -9,27 +9,27 @@ import (
 	"parapet/model/modeltest"
 )
 
-// TestChainOfUnverifiedAccountsStillCoolsOff replaces a verified account twice before the
+// TestChainOfUnverifiedPayoutMethodsStillCoolsOff replaces a verified account twice before the
 // one in between was ever checked: the last account took the verified one's place all the
 // same.
-func TestChainOfUnverifiedAccountsStillCoolsOff(t *testing.T) {
+func TestChainOfUnverifiedPayoutMethodsStillCoolsOff(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim := owed(b)
-	b.Record(modeltest.IBAN(claim.ID))
-	b.Verify()
-	b.Record(british(claim.ID))
-	last := modeltest.IBAN(claim.ID)
+	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	b.RunAccountChecks()
+	b.RecordPayoutMethod(britishIBAN(claim.ID))
+	last := modeltest.IBANMethod(claim.ID)
 	last.Number.IBAN.IBAN = "DE14370400440000000002"
-	b.Record(last)
-	b.Work()
+	b.RecordPayoutMethod(last)
+	b.RunJobs()
 	payout := only(t, b, claim)
 	require.Empty(t, b.Rail.Orders)
 	require.Equal(t, "pending", payout.Status)
 	require.WithinDuration(t, b.Now().Add(24*time.Hour), *payout.NextAttemptAt, time.Minute)
-	b.After(24*time.Hour + time.Minute)
+	b.AdvanceClock(24*time.Hour + time.Minute)
 	b.Sweep()
-	b.Work()
+	b.RunJobs()
 	require.Len(t, b.Rail.Orders, 1)
 	require.Equal(t, last.Number.IBAN.IBAN, b.Rail.Orders[0].Number.IBAN.IBAN)
 }

@@ -16,25 +16,25 @@ func testKeys() Keys {
 }
 
 // A cursor is text from outside: it must not be sealed with the key of stored secrets.
-func TestCursorsAreSealedWithAKeyOfTheirOwn(t *testing.T) {
+func TestCursorsAreSealedWithSeparateKey(t *testing.T) {
 	t.Parallel()
 	keys := testKeys()
-	cursorKeys, err := keys.forCursors()
+	cursorKeys, err := keys.deriveCursorKeys()
 	require.NoError(t, err)
 	s := &Service{keys: keys, cursorKeys: cursorKeys}
 	actor := Actor{Kind: ActorPartner, Partner: "acme"}
-	p, err := s.page(actor, PageRequest{}, "quotes")
+	p, err := s.parsePage(actor, PageRequest{}, "quotes")
 	require.NoError(t, err)
-	cursor, err := p.cursor("here")
+	cursor, err := p.sealCursor("here")
 	require.NoError(t, err)
 	sealed, err := base64.RawURLEncoding.DecodeString(cursor)
 	require.NoError(t, err)
-	_, err = keys.open(sealed, []byte(p.filter))
-	require.ErrorIs(t, err, errSealed)
+	_, err = keys.open(sealed, []byte(p.cursorScope))
+	require.ErrorIs(t, err, errUnsealFailed)
 
-	stored, err := keys.seal([]byte("here"), []byte(p.filter))
+	stored, err := keys.seal([]byte("here"), []byte(p.cursorScope))
 	require.NoError(t, err)
-	_, err = s.page(actor, PageRequest{Cursor: base64.RawURLEncoding.EncodeToString(stored)}, "quotes")
+	_, err = s.parsePage(actor, PageRequest{Cursor: base64.RawURLEncoding.EncodeToString(stored)}, "quotes")
 	require.Equal(t, CodeCursorInvalid, CodeOf(err))
 }
 
@@ -44,7 +44,7 @@ func FuzzCursor(f *testing.F) {
 	f.Add("", "acme", "quotes", "globex", "quotes")
 	f.Add("BHRlc3Q", "acme", "quotes?[\"\"]", "acme", "claims?[\"\"]")
 	f.Add("_____w", "", "timeline", "acme", "")
-	cursorKeys, err := testKeys().forCursors()
+	cursorKeys, err := testKeys().deriveCursorKeys()
 	require.NoError(f, err)
 	s := &Service{cursorKeys: cursorKeys}
 	f.Fuzz(func(t *testing.T, text, owner, list, other, otherList string) {
@@ -53,19 +53,19 @@ func FuzzCursor(f *testing.F) {
 		}
 		mine := Actor{Kind: ActorPartner, Partner: owner}
 		if text != "" {
-			_, err := s.page(mine, PageRequest{Cursor: text}, list)
+			_, err := s.parsePage(mine, PageRequest{Cursor: text}, list)
 			require.Equal(t, CodeCursorInvalid, CodeOf(err))
 		}
-		p, err := s.page(mine, PageRequest{Limit: 1}, list)
+		p, err := s.parsePage(mine, PageRequest{Limit: 1}, list)
 		require.NoError(t, err)
 		rows := []string{text, "and more"}
-		sealed, err := paged(p, rows, func(row *string) string { return *row }, func(row *string) string { return *row })
+		sealed, err := newPage(p, rows, func(row *string) string { return *row }, func(row *string) string { return *row })
 		require.NoError(t, err)
-		again, err := s.page(mine, PageRequest{Cursor: *sealed.NextCursor}, list)
+		again, err := s.parsePage(mine, PageRequest{Cursor: *sealed.NextCursor}, list)
 		require.NoError(t, err)
 		require.Equal(t, text, again.after)
 		if owner != other || list != otherList {
-			_, err = s.page(Actor{Kind: ActorPartner, Partner: other}, PageRequest{Cursor: *sealed.NextCursor}, otherList)
+			_, err = s.parsePage(Actor{Kind: ActorPartner, Partner: other}, PageRequest{Cursor: *sealed.NextCursor}, otherList)
 			require.Equal(t, CodeCursorInvalid, CodeOf(err))
 		}
 	})
@@ -74,22 +74,22 @@ func FuzzCursor(f *testing.F) {
 // FuzzID reads any text as an id: it is the one text of its record, or it is not found.
 // Only the prefix of another kind makes a difference, which tells nothing of records.
 func FuzzID(f *testing.F) {
-	for _, seed := range []string{"", "quo_", nounQuote.id(uuid.Max), "quo_01h455vb4pex5vsknk084sn02q", "QUO_01h455vb4pex5vsknk084sn02q", "quo_\x00", "pol_8zzzzzzzzzzzzzzzzzzzzzzzzz"} {
+	for _, seed := range []string{"", "quo_", resourceQuote.formatID(uuid.Max), "quo_01h455vb4pex5vsknk084sn02q", "QUO_01h455vb4pex5vsknk084sn02q", "quo_\x00", "pol_8zzzzzzzzzzzzzzzzzzzzzzzzz"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, n := range subjects {
-			id, err := n.parse(text)
+		for _, n := range eventSubjects {
+			id, err := n.parseID(text)
 			if err == nil {
-				require.Equal(t, text, n.id(id))
+				require.Equal(t, text, n.formatID(id))
 				continue
 			}
 			prefix, _, _ := strings.Cut(text, "_")
-			_, bare := n.parse(prefix + "_")
+			_, bare := n.parseID(prefix + "_")
 			require.Equal(t, CodeNotFound, CodeOf(err))
 			require.Equal(t, bare, err, "the same answer whatever is wrong behind the prefix")
-			if !slices.ContainsFunc(nouns, func(other noun) bool { return other.prefix == prefix && other != n }) {
-				require.Equal(t, n.notFound(), err)
+			if !slices.ContainsFunc(partnerResources, func(other ResourceType) bool { return other.prefix == prefix && other != n }) {
+				require.Equal(t, n.notFoundError(), err)
 			}
 		}
 	})

@@ -14,174 +14,174 @@ import (
 	"parapet/model/wire"
 )
 
-// finally is the source's last word on what it reported.
-func finally(b *modeltest.Bundle, report wire.ObservationInput, magnitude string) {
+// reportFinal is the source's last word on what it reported.
+func reportFinal(b *modeltest.Bundle, report wire.ObservationInput, magnitude string) {
 	report.Stage, report.Measures = trigger.Final, map[string]wire.Measure{"magnitude": {Value: magnitude, Unit: "mw"}}
 	b.Observe(report)
-	b.Work()
+	b.RunJobs()
 }
 
-func TestWhatAHumanDefersWaitsForAHuman(t *testing.T) {
+func TestClaimDeferredByOperatorWaitsForOperator(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	report := shake(b, "us1", "6.4", trigger.Preliminary)
-	held := decide(t, b, deferral(b, b.OnlyClaim(policy), model.ReasonComplianceHold))
+	policy := b.QuoteAndBind("quake-circle", nil)
+	report := observeQuake(b, "us1", "6.4", trigger.Preliminary)
+	held := decideClaim(t, b, deferralDecision(b, b.OnlyClaim(policy), model.ReasonComplianceHold))
 	require.Equal(t, "deferred", held.Status)
-	require.Equal(t, "claim.updated", b.Told(held.ID)[3], "it waits as before, for another reason")
-	b.After(2 * time.Hour)
+	require.Equal(t, "claim.updated", b.TimelineKinds(held.ID)[3], "it waits as before, for another reason")
+	b.AdvanceClock(2 * time.Hour)
 	b.Sweep()
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, held, b.OnlyClaim(policy), "a review that is due is the human's")
 
-	finally(b, report, "6.6")
+	reportFinal(b, report, "6.6")
 	claim := b.OnlyClaim(policy)
 	require.Equal(t, "deferred", claim.Status)
 	require.Equal(t, held.Decision, claim.Decision)
 	require.Equal(t, "6.6", claim.Determination.Index.Value, "what the human sees is what the source says")
 	require.Equal(t, "final", claim.Determination.Stage)
 	b.Sweep()
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, claim, b.OnlyClaim(policy))
 
-	claim = decide(t, b, approval(claim))
+	claim = decideClaim(t, b, approvalDecision(claim))
 	require.Equal(t, *amount(5_000_000), *claim.Amount, "by the final value")
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, claim, b.OnlyClaim(policy))
 	require.Equal(t, *amount(5_000_000), b.Policy(policy.ID).LimitRemaining)
 }
 
-func TestAHumanMayLeaveItToTheSource(t *testing.T) {
+func TestOperatorMayDeferToFinalSourceData(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	report := shake(b, "us1", "6.4", trigger.Preliminary)
-	decide(t, b, deferral(b, b.OnlyClaim(policy), model.ReasonComplianceHold))
-	finally(b, report, "6.6")
-	back := decide(t, b, deferral(b, b.OnlyClaim(policy), model.ReasonSourceProvisional))
+	policy := b.QuoteAndBind("quake-circle", nil)
+	report := observeQuake(b, "us1", "6.4", trigger.Preliminary)
+	decideClaim(t, b, deferralDecision(b, b.OnlyClaim(policy), model.ReasonComplianceHold))
+	reportFinal(b, report, "6.6")
+	back := decideClaim(t, b, deferralDecision(b, b.OnlyClaim(policy), model.ReasonSourcePreliminary))
 	b.Sweep()
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, back, b.OnlyClaim(policy), "not before its time")
-	b.After(2 * time.Hour)
+	b.AdvanceClock(2 * time.Hour)
 	b.Sweep()
-	b.Work()
+	b.RunJobs()
 	claim := b.OnlyClaim(policy)
 	require.Equal(t, "approved", claim.Status)
 	require.Equal(t, []string{"threshold_met"}, claim.Decision.ReasonCodes)
 	require.Equal(t, *amount(5_000_000), *claim.Amount)
 }
 
-func TestWhatIsNotOwedIsNotApproved(t *testing.T) {
+func TestClaimWithNothingOwedCannotBeApproved(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	report := shake(b, "us1", "6.4", trigger.Preliminary)
-	claim := decide(t, b, deferral(b, b.OnlyClaim(policy), model.ReasonEvidenceNeeded))
-	finally(b, report, "5.9")
+	policy := b.QuoteAndBind("quake-circle", nil)
+	report := observeQuake(b, "us1", "6.4", trigger.Preliminary)
+	claim := decideClaim(t, b, deferralDecision(b, b.OnlyClaim(policy), model.ReasonEvidenceNeeded))
+	reportFinal(b, report, "5.9")
 	require.Equal(t, "deferred", b.OnlyClaim(policy).Status)
-	require.Equal(t, model.CodeTriggerNotMet, refused(t, b, approval(claim)))
-	declined := decide(t, b, model.DecisionRequest{ClaimID: claim.ID, Outcome: model.ClaimDeclined, ReasonCodes: []model.ReasonCode{model.ReasonThresholdNotMet}})
+	require.Equal(t, model.CodeTriggerNotMet, decisionErrorCode(t, b, approvalDecision(claim)))
+	declined := decideClaim(t, b, model.DecisionRequest{ClaimID: claim.ID, Outcome: model.ClaimDeclined, ReasonCodes: []model.ReasonCode{model.ReasonThresholdNotMet}})
 	require.Equal(t, "declined", declined.Status)
-	finally(b, report, "7.4")
+	reportFinal(b, report, "7.4")
 	require.Equal(t, declined, b.OnlyClaim(policy), "what a human declined stays declined")
 	require.Equal(t, policy.Limit, b.Policy(policy.ID).LimitRemaining)
 }
 
-func TestTheLastWordOfTheSourceDoesNotUndoAnApproval(t *testing.T) {
+func TestFinalRevisionDoesNotUndoApproval(t *testing.T) {
 	t.Parallel()
 	for _, magnitude := range []string{"5.0", "6.4", "7.4"} {
 		t.Run(magnitude, func(t *testing.T) {
 			t.Parallel()
 			b := modeltest.New(t)
-			policy := b.Cover("quake-circle", nil)
-			report := shake(b, "us1", "6.4", trigger.Preliminary)
-			claim := decide(t, b, approval(b.OnlyClaim(policy)))
+			policy := b.QuoteAndBind("quake-circle", nil)
+			report := observeQuake(b, "us1", "6.4", trigger.Preliminary)
+			claim := decideClaim(t, b, approvalDecision(b.OnlyClaim(policy)))
 			require.Equal(t, *amount(2_000_000), *claim.Amount)
-			finally(b, report, magnitude)
-			b.After(48 * time.Hour)
+			reportFinal(b, report, magnitude)
+			b.AdvanceClock(48 * time.Hour)
 			b.Sweep()
-			b.Work()
+			b.RunJobs()
 			require.Equal(t, claim, b.OnlyClaim(policy))
 			require.Len(t, claim.Payouts, 1)
 		})
 	}
 }
 
-func TestAStormThatAHumanApprovedStillGrows(t *testing.T) {
+func TestStormClaimApprovedByOperatorStillIncreases(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("cyclone-circle", nil)
-	blow(b, "AL01", "70", trigger.Preliminary)
-	claim := decide(t, b, approval(b.OnlyClaim(policy)))
+	policy := b.QuoteAndBind("cyclone-circle", nil)
+	observeFix(b, "AL01", "70", trigger.Preliminary)
+	claim := decideClaim(t, b, approvalDecision(b.OnlyClaim(policy)))
 	require.Equal(t, *amount(2_000_000), *claim.Amount)
 	first := modeltest.Fix("AL01", b.Now(), miami, "70")
 	first.OccurredAt = claim.Occurrence.OccurredAt
-	blow(b, "AL01", "140", trigger.Final)
+	observeFix(b, "AL01", "140", trigger.Final)
 	require.Equal(t, claim, b.OnlyClaim(policy), "its first fix is still a guess")
 	b.Observe(first)
-	b.Work()
+	b.RunJobs()
 	grown := b.OnlyClaim(policy)
 	require.Equal(t, *amount(10_000_000), *grown.Amount)
 	require.Equal(t, *amount(8_000_000), grown.Payouts[1].Amount, "the rest, once")
 	require.Len(t, grown.Payouts, 2)
 	require.Equal(t, []string{"operator_decision"}, grown.Decision.ReasonCodes)
-	b.After(stormPasses)
+	b.AdvanceClock(stormOverAfter)
 	b.Sweep()
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, grown, b.OnlyClaim(policy))
 }
 
-func TestAWithdrawnClaimIsOver(t *testing.T) {
+func TestWithdrawnClaimIsFinal(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	report := shake(b, "us1", "6.4", trigger.Preliminary)
+	policy := b.QuoteAndBind("quake-circle", nil)
+	report := observeQuake(b, "us1", "6.4", trigger.Preliminary)
 	waiting := b.OnlyClaim(policy)
 	claim, err := b.Service.WithdrawClaim(t.Context(), b.Operator, model.WithdrawalRequest{ClaimID: waiting.ID})
 	require.NoError(t, err)
 	require.Equal(t, "withdrawn", claim.Status)
 	require.Nil(t, claim.Decision.NextReviewAt)
-	require.Equal(t, []string{"trigger.observed", "claim.opened", "claim.deferred", "claim.withdrawn"}, b.Told(claim.ID))
-	finally(b, report, "7.4")
-	b.After(48 * time.Hour)
+	require.Equal(t, []string{"trigger.observed", "claim.opened", "claim.deferred", "claim.withdrawn"}, b.TimelineKinds(claim.ID))
+	reportFinal(b, report, "7.4")
+	b.AdvanceClock(48 * time.Hour)
 	b.Sweep()
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, claim, b.OnlyClaim(policy))
 	again, created, err := b.Service.OpenClaim(t.Context(), b.Acme, sourceEvent(policy, "usgs", "us1"))
 	require.NoError(t, err)
 	require.False(t, created)
 	require.Equal(t, claim, again)
-	require.Equal(t, model.CodeStateConflict, refused(t, b, approval(claim)))
+	require.Equal(t, model.CodeStateConflict, decisionErrorCode(t, b, approvalDecision(claim)))
 	_, err = b.Service.WithdrawClaim(t.Context(), b.Operator, model.WithdrawalRequest{ClaimID: claim.ID})
-	require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
+	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
 }
 
-func TestOneOccurrenceIsPaidOnceWhoeverApproves(t *testing.T) {
+func TestOccurrenceIsPaidOnceByMatcherAndOperator(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	waiting := shake(b, "us1", "6.4", trigger.Preliminary)
-	held := decide(t, b, deferral(b, b.OnlyClaim(policy), model.ReasonEvidenceNeeded))
-	shake(b, "tw1", "6.4", trigger.Final)
+	policy := b.QuoteAndBind("quake-circle", nil)
+	waiting := observeQuake(b, "us1", "6.4", trigger.Preliminary)
+	held := decideClaim(t, b, deferralDecision(b, b.OnlyClaim(policy), model.ReasonEvidenceNeeded))
+	observeQuake(b, "tw1", "6.4", trigger.Final)
 	require.Equal(t, "approved", b.Claims(policy)[1].Status)
 
 	waiting.Aliases = []string{"tw1"}
 	b.Observe(waiting)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "deferred", b.Claim(held.ID).Status)
-	require.Equal(t, model.CodeStateConflict, refused(t, b, approval(held)))
+	require.Equal(t, model.CodeStateConflict, decisionErrorCode(t, b, approvalDecision(held)))
 	require.Equal(t, *amount(8_000_000), b.Policy(policy.ID).LimitRemaining)
 }
 
-func TestOfManyOperatorsOneDecides(t *testing.T) {
+func TestConcurrentOperatorsDecideOnce(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t, modeltest.WithConnections(12))
-	policy := b.Cover("quake-circle", nil)
-	claim := requested(t, b, policy, amount(125_000))
+	policy := b.QuoteAndBind("quake-circle", nil)
+	claim := openApprovalClaim(t, b, policy, amount(125_000))
 	var won atomic.Int64
 	var all sync.WaitGroup
 	for i := range 24 {
-		in := approval(claim)
+		in := approvalDecision(claim)
 		if i%2 == 1 {
 			in = model.DecisionRequest{ClaimID: claim.ID, Outcome: model.ClaimDeclined}
 		}
@@ -196,39 +196,39 @@ func TestOfManyOperatorsOneDecides(t *testing.T) {
 	}
 	all.Wait()
 	require.Equal(t, int64(1), won.Load())
-	done, err := b.Service.ListAdjudications(t.Context(), b.Operator, claim.ID, model.PageRequest{})
+	done, err := b.Service.ListOperatorActions(t.Context(), b.Operator, claim.ID, model.PageRequest{})
 	require.NoError(t, err)
 	require.Len(t, done.Data, 1)
 	require.Len(t, b.Claim(claim.ID).Payouts, map[string]int{"approved": 1}[b.Claim(claim.ID).Status])
 }
 
-func TestAnOperatorWhoReadAnOlderVersionDoesNotDecide(t *testing.T) {
+func TestDecisionOnStaleVersionFails(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	report := shake(b, "us1", "6.4", trigger.Preliminary)
+	policy := b.QuoteAndBind("quake-circle", nil)
+	report := observeQuake(b, "us1", "6.4", trigger.Preliminary)
 	read := b.OnlyClaim(policy)
 	report.Measures = map[string]wire.Measure{"magnitude": {Value: "7.4", Unit: "mw"}}
 	b.Observe(report)
-	b.Work()
+	b.RunJobs()
 	operator := b.Operator
-	operator.Condition = model.AtVersion(read.ID, read.Version)
-	_, err := b.Service.DecideClaim(t.Context(), operator, approval(read))
-	require.Equal(t, model.CodeVersionMismatch, failure(t, err).Code)
-	operator.Condition = model.AtVersion(read.ID, b.OnlyClaim(policy).Version)
-	_, err = b.Service.DecideClaim(t.Context(), operator, approval(read))
+	operator.Precondition = model.RequireVersion(read.ID, read.Version)
+	_, err := b.Service.DecideClaim(t.Context(), operator, approvalDecision(read))
+	require.Equal(t, model.CodeVersionMismatch, domainError(t, err).Code)
+	operator.Precondition = model.RequireVersion(read.ID, b.OnlyClaim(policy).Version)
+	_, err = b.Service.DecideClaim(t.Context(), operator, approvalDecision(read))
 	require.NoError(t, err)
 }
 
-func TestOperatorAndMatcherDecideOnce(t *testing.T) {
+func TestConcurrentOperatorAndMatcherDecideOnce(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t, modeltest.WithConnections(12))
-	policy := b.Cover("quake-circle", nil)
-	report := shake(b, "us1", "6.4", trigger.Preliminary)
+	policy := b.QuoteAndBind("quake-circle", nil)
+	report := observeQuake(b, "us1", "6.4", trigger.Preliminary)
 	claim := b.OnlyClaim(policy)
 	report.Stage = trigger.Final
 	b.Observe(report)
-	job, ok := b.Next().(model.EvaluateOccurrences)
+	job, ok := b.TakeJob().(model.EvaluateOccurrences)
 	require.True(t, ok)
 	var all sync.WaitGroup
 	for range 6 {
@@ -238,14 +238,14 @@ func TestOperatorAndMatcherDecideOnce(t *testing.T) {
 			}
 		})
 		all.Go(func() {
-			_, err := b.Service.DecideClaim(t.Context(), b.Operator, approval(claim))
+			_, err := b.Service.DecideClaim(t.Context(), b.Operator, approvalDecision(claim))
 			if err != nil && model.CodeOf(err) != model.CodeStateConflict {
 				t.Error(err)
 			}
 		})
 	}
 	all.Wait()
-	b.Work()
+	b.RunJobs()
 	require.Len(t, b.OnlyClaim(policy).Payouts, 1)
 	require.Equal(t, *amount(8_000_000), b.Policy(policy.ID).LimitRemaining)
 }

@@ -7,22 +7,22 @@ import (
 	"parapet/model/trigger"
 )
 
-// settles tells whether what a source says is settled enough for the product to
+// isStageSufficient tells whether what a source says is settled enough for the product to
 // decide on. At a station only final days are.
-func (r *policyRow) settles(d trigger.Determination) bool {
+func (r *policyRow) isStageSufficient(d trigger.Determination) bool {
 	return d.Stage == trigger.Final || r.Cover.Trigger.DecidesOn == trigger.Preliminary && r.Station == nil
 }
 
-// opens tells whether a determination opens a claim now. A month or dekad that lacks a
+// opensClaim tells whether a determination opens a claim now. A month or dekad that lacks a
 // day opens one that waits for the day.
-func (r *policyRow) opens(d trigger.Determination, now time.Time) bool {
+func (r *policyRow) opensClaim(d trigger.Determination, now time.Time) bool {
 	return (d.Met && d.Amount > 0 || d.Reason == trigger.EvidenceNeeded) && now.Before(r.ReportableUntil)
 }
 
-// weigh is what the decision needs to know of a policy and what the trigger said.
-func (r *policyRow) weigh(d trigger.Determination) adjudicate.Facts {
+// decisionFacts is what the decision needs to know of a policy and what the trigger said.
+func (r *policyRow) decisionFacts(d trigger.Determination) adjudicate.Facts {
 	return adjudicate.Facts{
-		Met: d.Met && d.Amount > 0, Reason: string(d.Reason), Owed: d.Amount,
-		Remaining: r.LimitRemaining, Settled: r.settles(d), Incomplete: d.Reason == trigger.EvidenceNeeded,
+		Met: d.Met && d.Amount > 0, Reason: string(d.Reason), Amount: d.Amount,
+		Remaining: r.LimitRemaining, Settled: r.isStageSufficient(d), Incomplete: d.Reason == trigger.EvidenceNeeded,
 	}
 }

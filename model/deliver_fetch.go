@@ -12,35 +12,35 @@ import (
 	"parapet/model/wire"
 )
 
-// dueWork is what may be sent to an endpoint.
+// findDueWork is what may be sent to an endpoint.
 type dueWork struct {
-	last  int64 // the partner's last sequence
-	again bool  // a delivery's next attempt is due
+	lastSequence int64 // the partner's last sequence
+	hasRetries   bool  // a delivery's next attempt is due
 }
 
-// dueWork renews the hold and sees what there is, in one round trip. It is asked behind
+// findDueWork renews the hold and sees what there is, in one round trip. It is asked behind
 // the lock on the progress row: whatever the relay numbers afterwards makes the
 // endpoint due anew.
-func (u *unit) dueWork(ctx context.Context, progress *progressRow) (d dueWork, err error) {
-	u.later.Queue("update webhook_progress set drain_at = $1, due_at = null where endpoint_id = $2 and partner = $3",
-		u.now.Add(drainSilent), progress.EndpointID, progress.Partner)
-	u.later.Queue("select coalesce("+lastNumber("sequence", "$1")+", 0), exists (select from deliveries where endpoint_id = $2 and status = 'pending' and next_attempt_at <= $3)",
-		progress.Partner, progress.EndpointID, u.now).QueryRow(func(row pgx.Row) error { return row.Scan(&d.last, &d.again) })
-	return d, u.send(ctx)
+func (tx *Tx) findDueWork(ctx context.Context, progress *progressRow) (d dueWork, err error) {
+	tx.batch.Queue("update webhook_progress set drain_at = $1, due_at = null where endpoint_id = $2 and partner = $3",
+		tx.now.Add(runLeaseTime), progress.EndpointID, progress.Partner)
+	tx.batch.Queue("select coalesce("+lastSequenceSQL("sequence", "$1")+", 0), exists (select from deliveries where endpoint_id = $2 and status = 'pending' and next_attempt_at <= $3)",
+		progress.Partner, progress.EndpointID, tx.now).QueryRow(func(row pgx.Row) error { return row.Scan(&d.lastSequence, &d.hasRetries) })
+	return d, tx.flush(ctx)
 }
 
-// takeRetries reads deliveries whose next attempt is due. At an ordered endpoint a
+// fetchRetries reads deliveries whose next attempt is due. At an ordered endpoint a
 // delivery waits for every earlier one of its subject.
-func (u *unit) takeRetries(ctx context.Context, row *endpointRow, batch *Batch) error {
+func (tx *Tx) fetchRetries(ctx context.Context, row *endpointRow, batch *DeliveryBatch) error {
 	var due []dueEvent
-	q := numbered(u.NewSelect().Model(&due)).ColumnExpr("d.id as delivery").
+	q := joinSequence(tx.NewSelect().Model(&due)).ColumnExpr("d.id as delivery").
 		Join("join deliveries d on d.event_id = e.id and d.partner = e.partner").
-		Where("d.endpoint_id = ?", row.ID).Where("d.status = ?", DeliveryPending).Where("d.next_attempt_at <= ?", u.now)
+		Where("d.endpoint_id = ?", row.ID).Where("d.status = ?", DeliveryPending).Where("d.next_attempt_at <= ?", tx.now)
 	if row.Ordered {
 		q = q.Where(`not exists (select from deliveries f where f.endpoint_id = d.endpoint_id and f.subject_id = d.subject_id
 			and f.status = ? and f.sequence < d.sequence)`, DeliveryPending)
 	}
-	if err := q.OrderExpr("d.sequence").Limit(drainRetries).Scan(ctx); err != nil || len(due) == 0 {
+	if err := q.OrderExpr("d.sequence").Limit(maxBatchRetries).Scan(ctx); err != nil || len(due) == 0 {
 		return err
 	}
 	ids := make([]uuid.UUID, len(due))
@@ -48,7 +48,7 @@ func (u *unit) takeRetries(ctx context.Context, row *endpointRow, batch *Batch) 
 		ids[i] = *due[i].Delivery
 	}
 	var rows []*deliveryRow
-	if err := u.NewSelect().Model(&rows).Where("id in (?)", bun.List(ids)).Scan(ctx); err != nil {
+	if err := tx.NewSelect().Model(&rows).Where("id in (?)", bun.List(ids)).Scan(ctx); err != nil {
 		return err
 	}
 	known := make(map[uuid.UUID]*deliveryRow, len(rows))
@@ -56,65 +56,65 @@ func (u *unit) takeRetries(ctx context.Context, row *endpointRow, batch *Batch) 
 		known[delivery.ID] = delivery
 	}
 	for i := range due {
-		if err := batch.add(&due[i].numberedEvent, known[*due[i].Delivery]); err != nil {
+		if err := batch.addEvent(&due[i].sequencedEvent, known[*due[i].Delivery]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// takeNew reads events that were never tried: as many as the endpoint bears, and
+// fetchNewEvents reads events that were never tried: as many as the endpoint bears, and
 // none while it has enough to catch up with, so that a slow endpoint's backlog stays
 // a position and does not become rows.
-func (u *unit) takeNew(ctx context.Context, row *endpointRow, progress *progressRow, last int64, batch *Batch) error {
-	if len(batch.Items) == drainRetries {
+func (tx *Tx) fetchNewEvents(ctx context.Context, row *endpointRow, progress *progressRow, last int64, batch *DeliveryBatch) error {
+	if len(batch.Items) == maxBatchRetries {
 		return nil
 	}
 	allowed := progress.Allowance
 	if progress.ProbeAt != nil {
 		allowed = 1
-		if u.now.Before(*progress.ProbeAt) {
+		if tx.now.Before(*progress.ProbeAt) {
 			return nil
 		}
 	}
-	end := min(last, progress.Position+drainWindow)
+	end := min(last, progress.Position+sequenceWindow)
 	if end == progress.Position {
 		return nil
 	}
-	rows, err := u.svc.news(ctx, u.pg, row.Partner, batch.types, progress.Position, end, allowed)
+	rows, err := tx.svc.loadNewEvents(ctx, tx.pgxConn, row.Partner, batch.eventTypes, progress.Position, end, allowed)
 	if err != nil {
 		return err
 	}
-	batch.Position = end
+	batch.Cursor = end
 	if len(rows) == allowed {
-		batch.Position, batch.full = rows[len(rows)-1].Sequence, allowed == drainBatch
+		batch.Cursor, batch.isFull = rows[len(rows)-1].Sequence, allowed == maxBatchEvents
 	}
-	blocked, err := u.blocked(ctx, row, rows)
+	blocked, err := tx.loadBlockedSubjects(ctx, row, rows)
 	if err != nil {
 		return err
 	}
 	for i := range rows {
-		if err := batch.add(&rows[i], nil); err != nil {
+		if err := batch.addEvent(&rows[i], nil); err != nil {
 			return err
 		}
-		batch.Items[len(batch.Items)-1].Held = blocked[rows[i].SubjectID]
+		batch.Items[len(batch.Items)-1].Blocked = blocked[rows[i].SubjectID]
 	}
 	return nil
 }
 
-// wanted are the types an endpoint asked for; nil for all.
-func (r *endpointRow) wanted() []string {
+// subscribedTypes are the types an endpoint asked for; nil for all.
+func (r *endpointRow) subscribedTypes() []string {
 	if slices.Contains(r.EventTypes, AllEvents) {
 		return nil
 	}
 	return r.EventTypes
 }
 
-// news are the first of a partner's events of the types between two sequences.
-func (s *Service) news(ctx context.Context, on querier, partner string, types []string, after, end int64, limit int) ([]numberedEvent, error) {
-	var rows []numberedEvent
-	text := s.texts.of(&rows, fmt.Sprint("new ", types == nil), func() string {
-		q := numbered(s.db.NewSelect().Model(&rows)).Where("n.partner = $1").Where("n.sequence > $2").Where("n.sequence <= $3")
+// loadNewEvents are the first of a partner's events of the types between two sequences.
+func (s *Service) loadNewEvents(ctx context.Context, on querier, partner string, types []string, after, end int64, limit int) ([]sequencedEvent, error) {
+	var rows []sequencedEvent
+	text := s.statements.get(&rows, fmt.Sprint("new ", types == nil), func() string {
+		q := joinSequence(s.db.NewSelect().Model(&rows)).Where("n.partner = $1").Where("n.sequence > $2").Where("n.sequence <= $3")
 		if types == nil {
 			q = q.Where("$5::text[] is null") // every statement takes the same
 		} else {
@@ -122,39 +122,39 @@ func (s *Service) news(ctx context.Context, on querier, partner string, types []
 		}
 		return q.OrderExpr("n.sequence").String() + " limit $4"
 	})
-	return rows, s.preparedRows(ctx, on, &rows, text, partner, after, end, limit, types)
+	return rows, s.queryPreparedRows(ctx, on, &rows, text, partner, after, end, limit, types)
 }
 
-// ReadAhead reads what follows a batch, to be sent while that batch is being kept; nil
+// Prefetch reads what follows a batch, to be sent while that batch is being kept; nil
 // unless the endpoint bears a full batch and there is another, and when something is due
 // again, which goes first. It may be sent only when all of the batch arrived: an endpoint
 // that begins to fail is sent no more.
-func (s *Service) ReadAhead(ctx context.Context, job DrainEndpoint, batch *Batch) (*Batch, error) {
-	id, err := nounEndpoint.parse(job.Endpoint)
-	if err != nil || !batch.full || batch.Ordered {
+func (s *Service) Prefetch(ctx context.Context, job DeliverEndpoint, batch *DeliveryBatch) (*DeliveryBatch, error) {
+	id, err := resourceEndpoint.parseID(job.Endpoint)
+	if err != nil || !batch.isFull || batch.Ordered {
 		return nil, err
 	}
-	again, err := s.preparedCount(ctx, "select count(*) from (select from deliveries where endpoint_id = $1 and partner = $2 and status = 'pending' and next_attempt_at <= ("+businessNow+") limit 1) due",
+	again, err := s.queryPreparedCount(ctx, "select count(*) from (select from deliveries where endpoint_id = $1 and partner = $2 and status = 'pending' and next_attempt_at <= ("+businessNowSQL+") limit 1) due",
 		id, job.Partner)
 	if err != nil || again > 0 {
-		return nil, explain(err)
+		return nil, translateError(err)
 	}
-	rows, err := s.news(ctx, s.pool, job.Partner, batch.types, batch.Position, batch.Position+drainWindow, drainBatch)
-	if err != nil || len(rows) < drainBatch {
-		return nil, explain(err)
+	rows, err := s.loadNewEvents(ctx, s.pool, job.Partner, batch.eventTypes, batch.Cursor, batch.Cursor+sequenceWindow, maxBatchEvents)
+	if err != nil || len(rows) < maxBatchEvents {
+		return nil, translateError(err)
 	}
-	ahead := &Batch{URL: batch.URL, Secrets: batch.Secrets, Position: rows[len(rows)-1].Sequence, types: batch.types, full: true}
+	ahead := &DeliveryBatch{URL: batch.URL, Secrets: batch.Secrets, Cursor: rows[len(rows)-1].Sequence, eventTypes: batch.eventTypes, isFull: true}
 	for i := range rows {
-		if err := ahead.add(&rows[i], nil); err != nil {
+		if err := ahead.addEvent(&rows[i], nil); err != nil {
 			return nil, err
 		}
 	}
 	return ahead, nil
 }
 
-// blocked are the subjects whose earlier events an ordered endpoint still waits
+// loadBlockedSubjects are the subjects whose earlier events an ordered endpoint still waits
 // for.
-func (u *unit) blocked(ctx context.Context, row *endpointRow, rows []numberedEvent) (map[uuid.UUID]bool, error) {
+func (tx *Tx) loadBlockedSubjects(ctx context.Context, row *endpointRow, rows []sequencedEvent) (map[uuid.UUID]bool, error) {
 	if !row.Ordered || len(rows) == 0 {
 		return nil, nil //nolint:nilnil // reading from no map is fine
 	}
@@ -163,7 +163,7 @@ func (u *unit) blocked(ctx context.Context, row *endpointRow, rows []numberedEve
 		subjects[i] = rows[i].SubjectID
 	}
 	var waiting []uuid.UUID
-	err := u.NewSelect().Model((*deliveryRow)(nil)).ColumnExpr("distinct d.subject_id").Where("d.endpoint_id = ?", row.ID).
+	err := tx.NewSelect().Model((*deliveryRow)(nil)).ColumnExpr("distinct d.subject_id").Where("d.endpoint_id = ?", row.ID).
 		Where("d.status = ?", DeliveryPending).Where("d.subject_id in (?)", bun.List(subjects)).Scan(ctx, &waiting)
 	blocked := make(map[uuid.UUID]bool, len(waiting))
 	for _, subject := range waiting {
@@ -172,8 +172,8 @@ func (u *unit) blocked(ctx context.Context, row *endpointRow, rows []numberedEve
 	return blocked, err
 }
 
-func (b *Batch) add(row *numberedEvent, delivery *deliveryRow) error {
-	event := row.public()
+func (b *DeliveryBatch) addEvent(row *sequencedEvent, delivery *deliveryRow) error {
+	event := row.toRecord()
 	body, err := wire.Encode(event)
 	if err != nil {
 		return fmt.Errorf("encode event: %w", err)
@@ -181,6 +181,6 @@ func (b *Batch) add(row *numberedEvent, delivery *deliveryRow) error {
 	if delivery == nil {
 		delivery = &deliveryRow{EventID: row.ID, Sequence: row.Sequence, SubjectID: row.SubjectID}
 	}
-	b.Items = append(b.Items, Dispatch{Event: event, Body: body, delivery: delivery})
+	b.Items = append(b.Items, Outgoing{Event: event, Body: body, delivery: delivery})
 	return nil
 }

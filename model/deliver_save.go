@@ -37,63 +37,63 @@ const (
 	disableAfter  = 5 * 24 * time.Hour // of nothing but failures
 )
 
-// Sent is what became of an event of a batch. Attempt is nil for one that was not
+// AttemptResult is what became of an event of a batch. Attempt is nil for one that was not
 // sent, because an earlier one of its subject failed or the endpoint does not
 // answer.
-type Sent struct {
-	Dispatch   Dispatch
+type AttemptResult struct {
+	Outgoing   Outgoing
 	Attempt    *wire.Attempt
 	Delivered  bool
 	Gone       bool          // 410: the endpoint wants nothing any more
 	RetryAfter time.Duration // asked for by the receiver
 }
 
-// KeepBatch keeps what became of a batch and how far the endpoint has come, in one
+// SaveBatch keeps what became of a batch and how far the endpoint has come, in one
 // transaction. A batch that another drain may have sent meanwhile is not kept.
-func (s *Service) KeepBatch(ctx context.Context, job DrainEndpoint, batch *Batch, sent []Sent) (kept bool, err error) {
+func (s *Service) SaveBatch(ctx context.Context, job DeliverEndpoint, batch *DeliveryBatch, sent []AttemptResult) (kept bool, err error) {
 	var disable string
-	err = s.change(ctx, System(), func(ctx context.Context, u *unit) error {
-		progress, err := u.holding(ctx, job)
+	err = s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
+		progress, err := tx.lockLeasedProgress(ctx, job)
 		kept = progress != nil
 		if err != nil || !kept {
 			return err
 		}
 		pause := requestedPause(sent)
-		disable = progress.bear(u.now, sent, pause, u.svc.webhooks)
+		disable = progress.adaptBatchSize(tx.now, sent, pause, tx.svc.webhooks)
 		rows := make([]*deliveryRow, len(sent))
 		for i := range sent {
-			rows[i] = u.tried(progress, &sent[i], batch.Ordered)
+			rows[i] = tx.recordAttempt(progress, &sent[i], batch.Ordered)
 		}
-		if err := u.keepDeliveries(progress, rows); err != nil {
+		if err := tx.saveDeliveries(progress, rows); err != nil {
 			return fmt.Errorf("keep deliveries: %w", err)
 		}
-		u.later.Queue(`update webhook_progress set position = $1, drain_at = $2, failures = $3, failing_since = $4, probe_at = $5, allowance = $6
-			where endpoint_id = $7 and partner = $8`, batch.Position, u.now.Add(drainSilent), progress.Failures, progress.FailingSince,
+		tx.batch.Queue(`update webhook_progress set position = $1, drain_at = $2, failures = $3, failing_since = $4, probe_at = $5, allowance = $6
+			where endpoint_id = $7 and partner = $8`, batch.Cursor, tx.now.Add(runLeaseTime), progress.Failures, progress.FailingSince,
 			progress.ProbeAt, progress.Allowance, progress.EndpointID, progress.Partner)
-		u.postponeRetries(progress, pause)
+		tx.postponeRetries(progress, pause)
 		return nil
 	})
 	if err != nil || disable == "" {
 		return kept, err
 	}
-	return kept, s.disableEndpoint(ctx, job, batch.URL, disable)
+	return kept, s.disableFailingEndpoint(ctx, job, batch.URL, disable)
 }
 
-// tried is a delivery with its attempt, and when the next one is due. The batch's own
+// recordAttempt is a delivery with its attempt, and when the next one is due. The batch's own
 // stays as it was: a deadlock repeats the whole unit. What was not sent because the
 // endpoint fails waits for its probe; at an ordered endpoint it waits for its subject.
-func (u *unit) tried(progress *progressRow, sent *Sent, ordered bool) *deliveryRow {
-	d := new(*sent.Dispatch.delivery)
+func (tx *Tx) recordAttempt(progress *progressRow, sent *AttemptResult, ordered bool) *deliveryRow {
+	d := new(*sent.Outgoing.delivery)
 	if d.ID == uuid.Nil {
-		d.header, d.EndpointID, d.Status = u.fresh(progress.Partner), progress.EndpointID, DeliveryPending
+		d.RowHeader, d.EndpointID, d.Status = tx.newHeader(progress.Partner), progress.EndpointID, DeliveryPending
 		d.Attempts = []wire.Attempt{}
 	} else {
-		u.touch(&d.header)
+		tx.bumpVersion(&d.RowHeader)
 	}
-	d.NextAttemptAt = &u.now
+	d.NextAttemptAt = &tx.now
 	if sent.Attempt == nil {
 		if progress.ProbeAt != nil && !ordered {
-			d.NextAttemptAt = new(minTime(*progress.ProbeAt, u.now.Add(probeLast)))
+			d.NextAttemptAt = new(earlierTime(*progress.ProbeAt, tx.now.Add(maxProbeDelay)))
 		}
 		return d
 	}
@@ -104,21 +104,21 @@ func (u *unit) tried(progress *progressRow, sent *Sent, ordered bool) *deliveryR
 	case sent.Delivered:
 		d.Status, d.NextAttemptAt = DeliveryDelivered, nil
 	case d.Tries > len(schedule):
-		d.Status, d.NextAttemptAt = DeliveryParked, nil
+		d.Status, d.NextAttemptAt = DeliveryFailed, nil
 	default:
-		wait := u.svc.webhooks.hasten(jittered(schedule[d.Tries-1]))
-		d.NextAttemptAt = new(u.now.Add(wait)) // or later: see postponeRetries
+		wait := tx.svc.webhooks.scaleDelay(withJitter(schedule[d.Tries-1]))
+		d.NextAttemptAt = new(tx.now.Add(wait)) // or later: see postponeRetries
 	}
 	return d
 }
 
-// jittered varies a wait by a fifth either way.
-func jittered(wait time.Duration) time.Duration {
+// withJitter varies a wait by a fifth either way.
+func withJitter(wait time.Duration) time.Duration {
 	return time.Duration(float64(wait) * (0.8 + 0.4*rand.Float64())) //nolint:gosec // spreads load, guards nothing
 }
 
 // requestedPause is the longest time that the receiver asked to be left alone for.
-func requestedPause(sent []Sent) (pause time.Duration) {
+func requestedPause(sent []AttemptResult) (pause time.Duration) {
 	for i := range sent {
 		if !sent[i].Delivered {
 			pause = max(pause, min(sent[i].RetryAfter, maxRetryAfter))
@@ -129,16 +129,16 @@ func requestedPause(sent []Sent) (pause time.Duration) {
 
 // postponeRetries moves every retry of an endpoint behind the pause that it asked for: the
 // request holds for the receiver, not only for the event it answered.
-func (u *unit) postponeRetries(progress *progressRow, pause time.Duration) {
+func (tx *Tx) postponeRetries(progress *progressRow, pause time.Duration) {
 	if pause > 0 {
-		u.later.Queue("update deliveries set next_attempt_at = $1 where endpoint_id = $2 and partner = $3 and status = $4 and next_attempt_at < $1",
-			u.now.Add(pause), progress.EndpointID, progress.Partner, string(DeliveryPending))
+		tx.batch.Queue("update deliveries set next_attempt_at = $1 where endpoint_id = $2 and partner = $3 and status = $4 and next_attempt_at < $1",
+			tx.now.Add(pause), progress.EndpointID, progress.Partner, string(DeliveryPending))
 	}
 }
 
-// bear adapts how much is sent to what the endpoint bears, and says why it is to be
+// adaptBatchSize adapts how much is sent to what the endpoint bears, and says why it is to be
 // disabled, if it is.
-func (p *progressRow) bear(now time.Time, sent []Sent, pause time.Duration, pace Webhooks) (disable string) {
+func (p *progressRow) adaptBatchSize(now time.Time, sent []AttemptResult, pause time.Duration, pace Webhooks) (disable string) {
 	delivered, failed, left := 0, 0, 0
 	for i := range sent {
 		switch {
@@ -149,7 +149,7 @@ func (p *progressRow) bear(now time.Time, sent []Sent, pause time.Duration, pace
 			delivered++
 		case sent[i].Attempt != nil:
 			failed++
-		case !sent[i].Dispatch.Held:
+		case !sent[i].Outgoing.Blocked:
 			left++
 		}
 	}
@@ -160,7 +160,7 @@ func (p *progressRow) bear(now time.Time, sent []Sent, pause time.Duration, pace
 		case left > 0, pause > 0: // it is slow, or asks for less
 			p.Allowance = max(1, p.Allowance/2)
 		case failed == 0:
-			p.Allowance = min(2*p.Allowance, drainBatch)
+			p.Allowance = min(2*p.Allowance, maxBatchEvents)
 		}
 	case failed > 0:
 		p.Failures += int64(failed)
@@ -168,37 +168,37 @@ func (p *progressRow) bear(now time.Time, sent []Sent, pause time.Duration, pace
 			p.FailingSince = &now
 		}
 		failing := now.Sub(*p.FailingSince)
-		if p.Failures >= illAfter {
+		if p.Failures >= failingAfter {
 			p.Allowance = 1
-			p.ProbeAt = new(now.Add(pace.hasten(min(max(failing/4, probeFirst), probeLast))))
+			p.ProbeAt = new(now.Add(pace.scaleDelay(min(max(failing/4, minProbeDelay), maxProbeDelay))))
 		}
 		if failing >= disableAfter {
 			disable = fmt.Sprintf("Nothing could be delivered since %s.", p.FailingSince.UTC().Format(time.RFC3339))
 		}
 	}
 	if pause > 0 { // it asks to be left alone, with new events too
-		p.ProbeAt = new(maxTime(now.Add(pause), *cmp.Or(p.ProbeAt, &now)))
+		p.ProbeAt = new(laterTime(now.Add(pause), *cmp.Or(p.ProbeAt, &now)))
 	}
 	return disable
 }
 
-// disableEndpoint tells the partner that nothing is sent any more, and why; unless
+// disableFailingEndpoint tells the partner that nothing is sent any more, and why; unless
 // the endpoint has another address by now, which never answered so.
-func (s *Service) disableEndpoint(ctx context.Context, job DrainEndpoint, address, why string) error {
-	_, err := s.onEndpoint(ctx, System(), job.Endpoint, func(ctx context.Context, u *unit, row *endpointRow) (*wire.WebhookEndpoint, error) {
+func (s *Service) disableFailingEndpoint(ctx context.Context, job DeliverEndpoint, address, why string) error {
+	_, err := s.changeEndpoint(ctx, System(), job.Endpoint, func(ctx context.Context, tx *Tx, row *endpointRow) (*wire.WebhookEndpoint, error) {
 		if row.Status == EndpointEnabled && row.URL == address {
-			if err := u.turn(ctx, row, EndpointDisabled, &why); err != nil {
+			if err := tx.setEndpointStatus(ctx, row, EndpointDisabled, &why); err != nil {
 				return nil, err
 			}
 		}
-		return row.public(), nil
+		return row.toRecord(), nil
 	})
 	return err
 }
 
-// keepDeliveries writes deliveries that were born and those that were tried again:
+// saveDeliveries writes deliveries that were born and those that were tried again:
 // two statements however many there are.
-func (u *unit) keepDeliveries(progress *progressRow, rows []*deliveryRow) error {
+func (tx *Tx) saveDeliveries(progress *progressRow, rows []*deliveryRow) error {
 	var born, again deliveryColumns
 	for _, d := range rows {
 		columns := &again
@@ -210,19 +210,19 @@ func (u *unit) keepDeliveries(progress *progressRow, rows []*deliveryRow) error 
 		}
 	}
 	if len(born.ids) > 0 {
-		u.later.Queue(`insert into deliveries (id, partner, version, created_at, updated_at, endpoint_id, event_id, sequence, subject_id, status, tries, attempts, next_attempt_at)
+		tx.batch.Queue(`insert into deliveries (id, partner, version, created_at, updated_at, endpoint_id, event_id, sequence, subject_id, status, tries, attempts, next_attempt_at)
 			select d.id, $9, 1, $8, $8, $10, d.event_id, d.sequence, d.subject_id, d.status, d.tries, d.attempts, d.next_attempt_at
 			from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::uuid[], $5::text[], $6::int[], $7::json[], $11::timestamptz[])
 				as d (id, event_id, sequence, subject_id, status, tries, attempts, next_attempt_at)`,
-			born.ids, born.events, born.sequences, born.subjects, born.statuses, born.tries, born.attempts, u.now, progress.Partner, progress.EndpointID, born.next)
+			born.ids, born.events, born.sequences, born.subjects, born.statuses, born.tries, born.attempts, tx.now, progress.Partner, progress.EndpointID, born.next)
 	}
 	if len(again.ids) == 0 {
 		return nil
 	}
-	u.later.Queue(`update deliveries set version = deliveries.version + 1, updated_at = $6, status = d.status, tries = d.tries, attempts = d.attempts, next_attempt_at = d.next_attempt_at
+	tx.batch.Queue(`update deliveries set version = deliveries.version + 1, updated_at = $6, status = d.status, tries = d.tries, attempts = d.attempts, next_attempt_at = d.next_attempt_at
 		from unnest($1::uuid[], $2::text[], $3::int[], $4::json[], $5::timestamptz[]) as d (id, status, tries, attempts, next_attempt_at)
 		where deliveries.id = d.id and deliveries.partner = $7`,
-		again.ids, again.statuses, again.tries, again.attempts, again.next, u.now, progress.Partner)
+		again.ids, again.statuses, again.tries, again.attempts, again.next, tx.now, progress.Partner)
 	return nil
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // What people read of how long a delivery is tried is what the schedule says.
-func TestDocumentsTellHowLongADeliveryIsTried(t *testing.T) {
+func TestDocumentedDeliveryDurationMatchesSchedule(t *testing.T) {
 	t.Parallel()
 	hours := fmt.Sprintf("%.1f hours", model.DeliveryDuration().Hours())
 	for _, path := range []string{"../RUNBOOK.md", "../graph/schema/webhook.graphqls", "../rest/openapi.yaml"} {

@@ -37,9 +37,9 @@ type determinationRow struct {
 	LastDay      *time.Time `bun:"type:date"` // included
 }
 
-// receipt is everything needed to repeat a determination by hand. Its hash, over
+// determinationReceipt is everything needed to repeat a determination by hand. Its hash, over
 // canonical JSON (RFC 8785), stands in the claim.
-type receipt struct {
+type determinationReceipt struct {
 	Product        string             `json:"product"`
 	ProductVersion int                `json:"product_version"`
 	TermsHash      string             `json:"terms_hash"`
@@ -51,12 +51,12 @@ type receipt struct {
 	Determination  wire.Determination `json:"determination"`
 }
 
-// determine writes down what the trigger says of a policy.
-func (u *unit) determine(p *policyRow, occ *occurrenceRow, facts trigger.Occurrence, d trigger.Determination) (*determinationRow, error) {
-	body := publicDetermination(p, facts, d)
-	text, err := wire.Encode(receipt{
+// newDetermination writes down what the trigger says of a policy.
+func (tx *Tx) newDetermination(p *policyRow, occ *occurrenceRow, facts trigger.Occurrence, d trigger.Determination) (*determinationRow, error) {
+	body := toDeterminationRecord(p, facts, d)
+	text, err := wire.Encode(determinationReceipt{
 		Product: p.Product, ProductVersion: p.ProductVersion, TermsHash: p.TermsHash,
-		CoverFrom: p.EffectiveAt, CoverTo: p.ends(),
+		CoverFrom: p.EffectiveAt, CoverTo: p.coverEnd(),
 		Source: facts.Source, SourceEventID: facts.SourceEventID, OccurredAt: occ.OccurredAt, Determination: body,
 	})
 	if err == nil {
@@ -68,7 +68,7 @@ func (u *unit) determine(p *policyRow, occ *occurrenceRow, facts trigger.Occurre
 	sum := sha256.Sum256(text)
 	body.ReceiptHash = "sha256:" + hex.EncodeToString(sum[:])
 	row := &determinationRow{
-		ID: newID(), Partner: p.Partner, PolicyID: p.ID, OccurrenceID: occ.ID, CreatedAt: u.now,
+		ID: newID(), Partner: p.Partner, PolicyID: p.ID, OccurrenceID: occ.ID, CreatedAt: tx.now,
 		Met: d.Met, Stage: d.Stage, Amount: d.Amount, Body: body, Receipt: text, ReceiptHash: body.ReceiptHash,
 	}
 	if !d.FirstDay.IsZero() {
@@ -77,12 +77,12 @@ func (u *unit) determine(p *policyRow, occ *occurrenceRow, facts trigger.Occurre
 	return row, nil
 }
 
-func publicDetermination(p *policyRow, facts trigger.Occurrence, d trigger.Determination) wire.Determination {
+func toDeterminationRecord(p *policyRow, facts trigger.Occurrence, d trigger.Determination) wire.Determination {
 	unit := p.Cover.Trigger.Unit
 	public := wire.Determination{
 		Threshold: wire.Measure{Value: d.Threshold.String(), Unit: unit}, OccurredAt: d.OccurredAt,
 		DistanceKM: d.DistanceKM, Factor: d.Factor.String(),
-		Amount: money.New(d.Amount, p.Currency), Stage: publicStage(d.Stage),
+		Amount: money.New(d.Amount, p.Currency), Stage: toDeterminationStage(d.Stage),
 		SourceVersion: facts.SourceVersion, TermsHash: p.TermsHash,
 	}
 	if d.Index != nil {
@@ -99,22 +99,22 @@ type DeterminationStage = string
 
 // The stages: the source may still revise them, or stands by them.
 const (
-	DeterminationProvisional DeterminationStage = "preliminary"
+	DeterminationPreliminary DeterminationStage = "preliminary"
 	DeterminationFinal       DeterminationStage = "final"
 )
 
-// publicStage is a determination's word for the stage of its facts.
-func publicStage(s trigger.Stage) DeterminationStage {
+// toDeterminationStage is a determination's word for the stage of its facts.
+func toDeterminationStage(s trigger.Stage) DeterminationStage {
 	if s == trigger.Final {
 		return DeterminationFinal
 	}
-	return DeterminationProvisional
+	return DeterminationPreliminary
 }
 
-// missed is what a partner is told when the trigger is not met: every number
+// triggerNotMetError is what a partner is told when the trigger is not met: every number
 // needed to see why.
-func missed(p *policyRow, facts trigger.Occurrence, d trigger.Determination) *Error {
-	public := publicDetermination(p, facts, d)
+func triggerNotMetError(p *policyRow, facts trigger.Occurrence, d trigger.Determination) *Error {
+	public := toDeterminationRecord(p, facts, d)
 	e := Fail(CodeTriggerNotMet, "The trigger is not met: %s.", reasonClause(p, facts, d, public))
 	e.Extra = map[string]any{
 		"reason": string(d.Reason), "index": public.Index, "threshold": public.Threshold, "missed_by": missedBy(p, facts, d, public),
@@ -170,7 +170,7 @@ func reasonClause(p *policyRow, facts trigger.Occurrence, d trigger.Determinatio
 		return "the index stays on the wrong side of its threshold"
 	case trigger.OutsidePeriod:
 		return fmt.Sprintf("it happened outside the period of cover, from %s to %s: at %s",
-			p.EffectiveAt.UTC().Format(trigger.TimeFormat), p.ends().UTC().Format(trigger.TimeFormat), d.OccurredAt.UTC().Format(trigger.TimeFormat))
+			p.EffectiveAt.UTC().Format(trigger.TimeFormat), p.coverEnd().UTC().Format(trigger.TimeFormat), d.OccurredAt.UTC().Format(trigger.TimeFormat))
 	case trigger.OutsidePlace:
 		return outsidePlaceClause(p, facts, d)
 	case trigger.WaitingPeriod:

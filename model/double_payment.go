@@ -13,28 +13,28 @@ import (
 	"parapet/model/trigger"
 )
 
-// FindingPaidTwice is a payout of a claim whose occurrence was merged into one that
+// ExceptionPaidTwice is a payout of a claim whose occurrence was merged into one that
 // the policy has been paid for already.
-const FindingPaidTwice FindingKind = "paid_twice"
+const ExceptionPaidTwice ReconciliationExceptionKind = "paid_twice"
 
 // reportDoublePayment raises an exception for every payout beyond those of the first
 // claim that has one which paid or may pay, where a policy has several approved claims
 // for what turned out to be one occurrence. What has not gone out is held. Each payout is
 // reported, and held, once.
-func (j *judging) reportDoublePayment(ctx context.Context, p *policyRow) error {
+func (adj *adjudication) reportDoublePayment(ctx context.Context, p *policyRow) error {
 	var approved []*claimRow
-	for _, c := range j.others[p.ID] {
-		if j.concerns(c) && c.isApproved() {
+	for _, c := range adj.relatedClaims[p.ID] {
+		if adj.isFor(c) && c.isApproved() {
 			approved = append(approved, c)
 		}
 	}
-	if approved = j.withSharedDays(approved); len(approved) < 2 {
+	if approved = adj.withSharedDays(approved); len(approved) < 2 {
 		return nil
 	}
 	slices.SortFunc(approved, func(a, b *claimRow) int {
 		return cmp.Or(a.DecidedAt.Compare(*b.DecidedAt), slices.Compare(a.ID[:], b.ID[:]))
 	})
-	payouts, err := j.lockPayingPayouts(ctx, approved)
+	payouts, err := adj.lockPayingPayouts(ctx, approved)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (j *judging) reportDoublePayment(ctx context.Context, p *policyRow) error {
 			if payout.ClaimID == first.ClaimID {
 				continue
 			}
-			if err := j.reportPaidTwice(ctx, c, payout, first); err != nil {
+			if err := adj.reportPaidTwice(ctx, c, payout, first); err != nil {
 				return err
 			}
 		}
@@ -57,18 +57,18 @@ func (j *judging) reportDoublePayment(ctx context.Context, p *policyRow) error {
 
 // withSharedDays leaves out the claims that were paid for days of their own: spells that
 // later days joined were paid for what each of them was.
-func (j *judging) withSharedDays(approved []*claimRow) []*claimRow {
-	if j.occurrence.Kind != hazard.StationDay {
+func (adj *adjudication) withSharedDays(approved []*claimRow) []*claimRow {
+	if adj.occurrence.Kind != hazard.StationDay {
 		return approved
 	}
 	return slices.DeleteFunc(slices.Clone(approved), func(c *claimRow) bool {
-		return !slices.ContainsFunc(approved, func(other *claimRow) bool { return other != c && j.countedRun(c).Overlaps(j.countedRun(other)) })
+		return !slices.ContainsFunc(approved, func(other *claimRow) bool { return other != c && adj.grantedDays(c).Overlaps(adj.grantedDays(other)) })
 	})
 }
 
-// countedRun is the days that a claim for the judged occurrence was granted on.
-func (j *judging) countedRun(c *claimRow) trigger.DayRun {
-	det := j.restsOn[*c.DeterminationID]
+// grantedDays is the days that a claim for the judged occurrence was granted on.
+func (adj *adjudication) grantedDays(c *claimRow) trigger.DayRun {
+	det := adj.claimDeterminations[*c.DeterminationID]
 	if det.FirstDay == nil {
 		return trigger.DayRun{}
 	}
@@ -76,66 +76,66 @@ func (j *judging) countedRun(c *claimRow) trigger.DayRun {
 }
 
 // lockPayingPayouts locks the payouts of locked claims that paid or may pay, by claim.
-func (u *unit) lockPayingPayouts(ctx context.Context, claims []*claimRow) (map[uuid.UUID][]*payoutRow, error) {
+func (tx *Tx) lockPayingPayouts(ctx context.Context, claims []*claimRow) (map[uuid.UUID][]*payoutRow, error) {
 	ids := make([]uuid.UUID, len(claims))
 	for i, c := range claims {
 		ids[i] = c.ID
 	}
 	var rows []*payoutRow
-	err := u.NewSelect().Model(&rows).Where("po.claim_id in (?)", bun.List(ids)).
+	err := tx.NewSelect().Model(&rows).Where("po.claim_id in (?)", bun.List(ids)).
 		Where("(po.status not in (?, ?) or po.settled)", PayoutReturned, PayoutCancelled).OrderExpr("po.id").For("NO KEY UPDATE").Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("lock payouts: %w", err)
 	}
 	payouts := make(map[uuid.UUID][]*payoutRow)
 	for _, row := range rows {
-		u.since(&row.header)
+		tx.advanceClock(&row.RowHeader)
 		payouts[row.ClaimID] = append(payouts[row.ClaimID], row)
 	}
 	return payouts, nil
 }
 
-func (u *unit) reportPaidTwice(ctx context.Context, claim *claimRow, payout, first *payoutRow) error {
-	row := &findingRow{
-		ID: newID(), CreatedAt: u.now, Kind: FindingPaidTwice, Rail: payout.Provider,
+func (tx *Tx) reportPaidTwice(ctx context.Context, claim *claimRow, payout, first *payoutRow) error {
+	row := &exceptionRow{
+		ID: newID(), CreatedAt: tx.now, Kind: ExceptionPaidTwice, Rail: payout.Provider,
 		Partner: &payout.Partner, PolicyID: &payout.PolicyID, PayoutID: &payout.ID, RelatedPayoutID: &first.ID,
 	}
-	done, err := u.NewInsert().Model(row).On("conflict (payout_id, partner) where kind = 'paid_twice' do nothing").Exec(ctx)
+	done, err := tx.NewInsert().Model(row).On("conflict (payout_id, partner) where kind = 'paid_twice' do nothing").Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("insert exception: %w", err)
 	}
 	if n, err := done.RowsAffected(); err != nil || n == 0 {
 		return err
 	}
-	return u.holdForCompliance(ctx, claim, payout, "The payout is held: the claim's event is one that was paid already.")
+	return tx.holdForCompliance(ctx, claim, payout, "The payout is held: the claim's event is one that was paid already.")
 }
 
 // holdForCompliance holds a payout that has not gone out and is written at once; one
 // that is with the rail, or that a rail reported to be paid wrongly, stays as it is.
-func (u *unit) holdForCompliance(ctx context.Context, claim *claimRow, row *payoutRow, summary string) error {
+func (tx *Tx) holdForCompliance(ctx context.Context, claim *claimRow, row *payoutRow, summary string) error {
 	reason := BlockedCompliance
 	switch {
 	case row.Status != PayoutPending && row.Status != PayoutBlocked:
 		return nil
 	case row.Status == PayoutBlocked && (*row.BlockedReason == reason || *row.BlockedReason == BlockedRailMismatch):
 		return nil
-	case row.Status == PayoutBlocked && !row.held():
+	case row.Status == PayoutBlocked && !row.isHeld():
 		row.HeldOver = row.BlockedReason
 	}
-	out := outgoingOf(claim, row)
+	out := newLockedPayout(claim, row)
 	row.BlockedReason, row.NextAttemptAt = &reason, nil
 	if row.Status == PayoutPending {
-		if err := u.stepPayout(claim, row, PayoutBlocked, summary); err != nil {
+		if err := tx.transitionPayoutInMemory(claim, row, PayoutBlocked, summary); err != nil {
 			return err
 		}
 	} else {
-		u.touch(&row.header)
-		if err := u.sayPayout(claim, row, row.stands(), EventPayoutUpdated, summary); err != nil {
+		tx.bumpVersion(&row.RowHeader)
+		if err := tx.recordPayoutEvent(claim, row, row.ledgerTransfer(), EventPayoutUpdated, summary); err != nil {
 			return err
 		}
 	}
-	if err := u.savePayout(ctx, out); err != nil {
+	if err := tx.savePayout(ctx, out); err != nil {
 		return err
 	}
-	return u.told(ctx, claim)
+	return tx.saveTimelinePosition(ctx, claim)
 }

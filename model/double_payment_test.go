@@ -15,13 +15,13 @@ import (
 func TestPayoutsOfMergedClaimsAreComparedWithoutTheFirst(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	b.Record(modeltest.PolicyIBAN(policy.ID))
+	policy := b.QuoteAndBind("quake-circle", nil)
+	b.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
 	at := b.Now()
-	b.After(10 * time.Minute)
+	b.AdvanceClock(10 * time.Minute)
 	for i, id := range []string{"us1", "us2", "us3"} {
 		b.Observe(modeltest.Quake(id, at.Add(time.Duration(i)*2*time.Minute), epicentre, "6.4"))
-		b.Work()
+		b.RunJobs()
 	}
 	claims := b.Claims(policy)
 	write := func(status string, released *time.Time) {
@@ -32,12 +32,12 @@ func TestPayoutsOfMergedClaimsAreComparedWithoutTheFirst(t *testing.T) {
 	joined := modeltest.Quake("us1", at, epicentre, "6.4")
 	joined.Aliases = []string{"us2", "us3"}
 	b.Observe(joined)
-	b.Work()
+	b.RunJobs()
 	write("released", claims[0].Payouts[0].ReleasedAt)
 
-	findings := must(b.Service.ListFindings(t.Context(), b.Operator, false, model.PageRequest{})).Data
+	findings := must(b.Service.ListReconciliationExceptions(t.Context(), b.Operator, false, model.PageRequest{})).Data
 	require.Len(t, findings, 1)
-	require.Equal(t, model.FindingPaidTwice, findings[0].Kind)
+	require.Equal(t, model.ExceptionPaidTwice, findings[0].Kind)
 	require.Equal(t, claims[2].Payouts[0].ID, *findings[0].PayoutID)
 	require.Equal(t, claims[1].Payouts[0].ID, *findings[0].RelatedPayoutID)
 }

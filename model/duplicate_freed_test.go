@@ -16,15 +16,15 @@ import (
 // preliminary and its claim waits for the source, the second one is final and its claim
 // waits as a possible duplicate.
 func observeDuplicates(b *modeltest.Bundle) *wire.Policy {
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	at := b.Now()
-	b.After(time.Minute)
+	b.AdvanceClock(time.Minute)
 	first := modeltest.Quake("us1", at, epicentre, "6.4")
 	first.Stage = trigger.Preliminary
 	b.Observe(first)
-	b.Work()
+	b.RunJobs()
 	b.Observe(modeltest.Quake("us2", at.Add(2*time.Second), epicentre, "6.4"))
-	b.Work()
+	b.RunJobs()
 	return policy
 }
 
@@ -33,7 +33,7 @@ func observeDuplicates(b *modeltest.Bundle) *wire.Policy {
 func TestPossibleDuplicateIsDecidedWhenTheOtherClaimStopsCounting(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*modeltest.Bundle, *wire.Claim){
-		"its readings are retracted": func(b *modeltest.Bundle, _ *wire.Claim) { b.Observe(retraction("us1")) },
+		"its readings are retracted": func(b *modeltest.Bundle, _ *wire.Claim) { b.Observe(newRetraction("us1")) },
 		"the partner withdraws it": func(b *modeltest.Bundle, claim *wire.Claim) {
 			_, err := b.Service.WithdrawClaim(t.Context(), b.Acme, model.WithdrawalRequest{ClaimID: claim.ID})
 			require.NoError(t, err)
@@ -50,9 +50,9 @@ func TestPossibleDuplicateIsDecidedWhenTheOtherClaimStopsCounting(t *testing.T) 
 			claims := b.Claims(policy)
 			require.Equal(t, []string{"source_preliminary"}, claims[0].Decision.ReasonCodes)
 			require.Equal(t, []string{"duplicate_event"}, claims[1].Decision.ReasonCodes)
-			b.After(time.Minute)
+			b.AdvanceClock(time.Minute)
 			end(b, claims[0])
-			b.Work()
+			b.RunJobs()
 			require.Equal(t, "approved", b.Claims(policy)[1].Status)
 			require.Equal(t, *amount(8_000_000), b.Policy(policy.ID).LimitRemaining)
 		})
@@ -66,10 +66,10 @@ func TestOnePossibleDuplicateIsPaidOfSeveral(t *testing.T) {
 	b := modeltest.New(t)
 	policy := observeDuplicates(b)
 	b.Observe(modeltest.Quake("us3", b.Now().Add(-50*time.Second), epicentre, "6.4"))
-	b.Work()
-	b.After(time.Minute)
-	b.Observe(retraction("us1"))
-	b.Work()
+	b.RunJobs()
+	b.AdvanceClock(time.Minute)
+	b.Observe(newRetraction("us1"))
+	b.RunJobs()
 	var status []string
 	for _, claim := range b.Claims(policy) {
 		status = append(status, claim.Status)
@@ -83,11 +83,11 @@ func TestOnePossibleDuplicateIsPaidOfSeveral(t *testing.T) {
 func TestOperatorsDeferralOutlivesARevision(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	quake := shake(b, "us1", "6.4", trigger.Preliminary)
-	decide(t, b, deferral(b, b.OnlyClaim(policy), model.ReasonDuplicateEvent))
+	policy := b.QuoteAndBind("quake-circle", nil)
+	quake := observeQuake(b, "us1", "6.4", trigger.Preliminary)
+	decideClaim(t, b, deferralDecision(b, b.OnlyClaim(policy), model.ReasonDuplicateEvent))
 	quake.Stage = trigger.Final
 	b.Observe(quake)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "deferred", b.OnlyClaim(policy).Status)
 }

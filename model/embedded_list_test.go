@@ -29,16 +29,16 @@ func must2[A, B any](a A, b B, err error) (A, B) {
 	return a, b
 }
 
-func TestPolicyShowsTheNewestTwentyClaimsAndTheirCount(t *testing.T) {
+func TestPolicyEmbedsNewestTwentyClaimsAndCount(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	require.Empty(t, policy.Claims)
 	require.Zero(t, policy.ClaimsCount)
 	var want []wire.ClaimBrief
 	for i := range 25 {
 		if i%15 == 14 {
-			b.After(25 * time.Hour)
+			b.AdvanceClock(25 * time.Hour)
 		}
 		claim := openForApproval(b, policy)
 		want = append(want, wire.ClaimBrief{ID: claim.ID, Status: "opened"})
@@ -52,7 +52,7 @@ func TestPolicyShowsTheNewestTwentyClaimsAndTheirCount(t *testing.T) {
 	want[24].Status = "approved"
 	events := eventsOf(t, b, policy.ID)
 	require.Equal(t, "policy.updated", events[len(events)-1].Type)
-	told := object[wire.Policy](t, events[len(events)-1])
+	told := eventObject[wire.Policy](t, events[len(events)-1])
 	require.Equal(t, want[5:], told.Claims, "the event shows what the record shows")
 	require.EqualValues(t, 25, told.ClaimsCount)
 
@@ -84,8 +84,8 @@ func eventsOf(t *testing.T, b *modeltest.Bundle, id string) []wire.Event {
 	return page.Data
 }
 
-// object is the record that an event shows.
-func object[T any](t *testing.T, event wire.Event) T {
+// eventObject is the record that an event shows.
+func eventObject[T any](t *testing.T, event wire.Event) T {
 	t.Helper()
 	var data struct {
 		Object T `json:"object"`
@@ -94,11 +94,11 @@ func object[T any](t *testing.T, event wire.Event) T {
 	return data.Object
 }
 
-func TestClaimShowsTheNewestTwentyPayoutsAndTheirCount(t *testing.T) {
+func TestClaimEmbedsNewestTwentyPayoutsAndCount(t *testing.T) {
 	t.Parallel()
-	b := modeltest.New(t, modeltest.Unchecked())
-	policy := b.Cover("cyclone-circle", nil)
-	blow(b, "AL01", "70", trigger.Final)
+	b := modeltest.New(t, modeltest.WithoutChecks())
+	policy := b.QuoteAndBind("cyclone-circle", nil)
+	observeFix(b, "AL01", "70", trigger.Final)
 	first := b.OnlyClaim(policy).Payouts[0]
 	_, err := b.DB.Pool.Exec(t.Context(), `insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'debt_digest', null, 'part', 100 + i, 'amount', i))).*
 		from payouts p, generate_series(1, 24) i`)
@@ -114,11 +114,11 @@ func TestClaimShowsTheNewestTwentyPayoutsAndTheirCount(t *testing.T) {
 	require.Len(t, page.Data, 25)
 	require.Equal(t, first.ID, page.Data[24].ID)
 
-	blow(b, "AL01", "140", trigger.Final)
+	observeFix(b, "AL01", "140", trigger.Final)
 	events := eventsOf(t, b, claim.ID)
 	last := events[len(events)-1]
 	require.Equal(t, "claim.updated", last.Type)
-	told := object[wire.Claim](t, last)
+	told := eventObject[wire.Claim](t, last)
 	require.Len(t, told.Payouts, 20)
 	for i, payout := range told.Payouts {
 		require.Equal(t, claim.Payouts[i].ID, payout.ID, "the event shows the payouts that there were")
@@ -127,16 +127,16 @@ func TestClaimShowsTheNewestTwentyPayoutsAndTheirCount(t *testing.T) {
 	require.EqualValues(t, 26, b.OnlyClaim(policy).PayoutsCount)
 }
 
-// TestMatchingTouchesOnlyClaimsOfTheSameEvent holds locks that matching would wait for
+// TestMatchingLocksOnlyClaimsOfSameEvent holds locks that matching would wait for
 // if it read all claims of a policy.
-func TestMatchingTouchesOnlyClaimsOfTheSameEvent(t *testing.T) {
+func TestMatchingLocksOnlyClaimsOfSameEvent(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	openForApproval(b, policy)
 	b.Observe(modeltest.Quake("old", b.Now(), hualien, "6.5"))
-	b.Work()
-	b.After(48 * time.Hour)
+	b.RunJobs()
+	b.AdvanceClock(48 * time.Hour)
 	tx, err := b.DB.Pool.Begin(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) })
@@ -147,17 +147,17 @@ func TestMatchingTouchesOnlyClaimsOfTheSameEvent(t *testing.T) {
 	b.Observe(modeltest.Quake("new", b.Now(), hualien, "6.5"))
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	require.NoError(t, b.Service.Evaluate(ctx, b.Last().(model.EvaluateOccurrences)), "it waits for no other claim")
+	require.NoError(t, b.Service.Evaluate(ctx, b.LastJob().(model.EvaluateOccurrences)), "it waits for no other claim")
 	require.NoError(t, tx.Rollback(t.Context()))
-	b.Work()
+	b.RunJobs()
 	require.EqualValues(t, 3, b.Policy(policy.ID).ClaimsCount)
 }
 
-func TestClaimsOfOnePolicyHaveOneSequence(t *testing.T) {
+func TestConcurrentClaimsGetOnePolicySequence(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	other := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
+	other := b.QuoteAndBind("quake-circle", nil)
 	const racers = 8
 	done := make(chan error, racers)
 	for range racers {
@@ -176,7 +176,7 @@ func TestClaimsOfOnePolicyHaveOneSequence(t *testing.T) {
 	require.EqualValues(t, racers, b.Policy(policy.ID).ClaimsCount)
 }
 
-func TestDeliveryShowsItsNewestTwentyAttempts(t *testing.T) {
+func TestDeliveryEmbedsNewestTwentyAttempts(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	endpoint, err := b.Service.CreateWebhookEndpoint(t.Context(), b.Acme, model.WebhookEndpointRequest{URL: new("https://example.com/hooks")})
@@ -184,7 +184,7 @@ func TestDeliveryShowsItsNewestTwentyAttempts(t *testing.T) {
 	b.Quote("quake-circle", nil)
 	attempts := func() *wire.Delivery {
 		b.Relay()
-		b.Work()
+		b.RunJobs()
 		page, err := b.Service.ListDeliveries(t.Context(), b.Acme, endpoint.ID, "", model.PageRequest{})
 		require.NoError(t, err)
 		return &page.Data[len(page.Data)-1]

@@ -10,8 +10,8 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// erased stands where a text was that must be there.
-const erased = "erased"
+// erasedText stands where a text was that must be there.
+const erasedText = "erased"
 
 // ErasureRequest names a policyholder: by one policy, or by the address that a
 // partner's policies and quotes have.
@@ -28,17 +28,17 @@ type Erasure struct {
 	Events                                                         int // whose data lost what was personal
 }
 
-// erasure is one on its way: the ids of what holds the person's data.
-type erasure struct {
-	*unit
+// erasureRun is one on its way: the ids of what holds the person's data.
+type erasureRun struct {
+	*Tx
 	Erasure
 
-	partner                                               string
-	quotes, policies, claims, attached, messages, methods []uuid.UUID
-	files                                                 []string
+	partner                                                  string
+	quotes, policies, claims, attachments, messages, methods []uuid.UUID
+	files                                                    []string
 }
 
-// EraseHolder removes a policyholder's personal data: names, addresses, account
+// ErasePolicyholder removes a policyholder's personal data: names, addresses, account
 // numbers, documents, messages and what partners noted beside them, in the records
 // and in the events that told of them. Amounts, terms, places, decisions and
 // fingerprints stay, and so does every hash: the history is proved as before, and
@@ -47,30 +47,30 @@ type erasure struct {
 // workers try again. A second time changes nothing. Who is still covered, or has
 // a claim open, cannot be erased yet. Operators only. Errors: validation_failed,
 // not_found, state_conflict.
-func (s *Service) EraseHolder(ctx context.Context, actor Actor, in ErasureRequest) (*Erasure, error) {
+func (s *Service) ErasePolicyholder(ctx context.Context, actor Actor, in ErasureRequest) (*Erasure, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
 	}
-	c := fieldCheck{}
-	c.that(slug.MatchString(in.Partner), "/partner", "required", "Name the partner by its slug.")
-	c.that((in.PolicyID == "") != (in.Email == ""), "/policy_id", "value", "Name a policy, or the policyholder's e-mail address.")
-	c.that(storable(in.Email), "/email", "format", "Use an e-mail address.")
-	c.note(&in.Reason, "/reason")
-	if len(c.fields) > 0 {
-		return nil, Invalid(c.fields...)
+	v := validator{}
+	v.require(slugPattern.MatchString(in.Partner), "/partner", "required", "Name the partner by its slug.")
+	v.require((in.PolicyID == "") != (in.Email == ""), "/policy_id", "value", "Name a policy, or the policyholder's e-mail address.")
+	v.require(isStorableText(in.Email), "/email", "format", "Use an e-mail address.")
+	v.requireNote(&in.Reason, "/reason")
+	if len(v.fieldErrors) > 0 {
+		return nil, Invalid(v.fieldErrors...)
 	}
-	var e *erasure
-	err := s.change(ctx, actor, func(ctx context.Context, u *unit) error {
-		e = &erasure{unit: u, partner: in.Partner}
-		if err := e.find(ctx, in); err != nil {
+	var e *erasureRun
+	err := s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
+		e = &erasureRun{Tx: tx, partner: in.Partner}
+		if err := e.findPolicies(ctx, in); err != nil {
 			return err
 		}
 		// Who was erased is not said: that would be the one place left that names them.
-		u.about(in.Partner, fmt.Sprintf("%d policies, %d quotes", len(e.policies), len(e.quotes)), &in.Reason)
+		tx.describe(in.Partner, fmt.Sprintf("%d policies, %d quotes", len(e.policies), len(e.quotes)), &in.Reason)
 		if len(e.files) > 0 {
-			u.enqueue(DeleteFiles{Keys: e.files})
+			tx.enqueueJob(DeleteFiles{Keys: e.files})
 		}
-		return firstOf(e.redactEvents(ctx), e.redactQuotes(ctx), e.redactRows(ctx))
+		return firstError(e.redactEvents(ctx), e.redactQuotes(ctx), e.redactRows(ctx))
 	})
 	if err != nil {
 		return nil, err
@@ -90,11 +90,11 @@ func (s *Service) DeleteFiles(ctx context.Context, keys []string) error {
 	return errors.Join(left...)
 }
 
-// find locks the policies and lists what belongs to them.
-func (e *erasure) find(ctx context.Context, in ErasureRequest) error {
+// findPolicies locks the policies and lists what belongs to them.
+func (e *erasureRun) findPolicies(ctx context.Context, in ErasureRequest) error {
 	q := e.NewSelect().Model((*policyRow)(nil)).Column("id", "quote_id", "status").Where("p.partner = ?", e.partner).For("NO KEY UPDATE")
 	if in.PolicyID != "" {
-		id, err := nounPolicy.parse(in.PolicyID)
+		id, err := resourcePolicy.parseID(in.PolicyID)
 		if err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (e *erasure) find(ctx context.Context, in ErasureRequest) error {
 	}
 	for _, row := range rows {
 		if row.Status == PolicyActive {
-			return Fail(CodeStateConflict, "The policy %s is in force; its holder can be erased when it has ended.", nounPolicy.id(row.ID))
+			return Fail(CodeStateConflict, "The policy %s is in force; its holder can be erased when it has ended.", resourcePolicy.formatID(row.ID))
 		}
 		e.policies = append(e.policies, row.ID)
 		if !slices.Contains(e.quotes, row.QuoteID) {
@@ -125,69 +125,69 @@ func (e *erasure) find(ctx context.Context, in ErasureRequest) error {
 	return e.findClaims(ctx)
 }
 
-func (e *erasure) findClaims(ctx context.Context) error {
+func (e *erasureRun) findClaims(ctx context.Context) error {
 	of := func(into *[]uuid.UUID, query string, args ...any) error {
 		return e.NewRaw(query, args...).Scan(ctx, into)
 	}
 	var open []uuid.UUID
-	err := firstOf(
-		of(&open, "select id from claims where partner = ? and policy_id in (?) and (status in ('opened', 'deferred', 'approved'))", e.partner, list(e.policies)),
-		of(&e.claims, "select id from claims where partner = ? and policy_id in (?)", e.partner, list(e.policies)),
+	err := firstError(
+		of(&open, "select id from claims where partner = ? and policy_id in (?) and (status in ('opened', 'deferred', 'approved'))", e.partner, sqlList(e.policies)),
+		of(&e.claims, "select id from claims where partner = ? and policy_id in (?)", e.partner, sqlList(e.policies)),
 	)
 	if err == nil {
-		err = firstOf(
-			of(&e.attached, "select id from attachments where partner = ? and claim_id in (?)", e.partner, list(e.claims)),
-			of(&e.messages, "select id from messages where partner = ? and claim_id in (?)", e.partner, list(e.claims)),
-			of(&e.methods, "select id from payout_methods where partner = ? and policy_id in (?)", e.partner, list(e.policies)),
-			e.NewRaw("select storage_key from attachments where partner = ? and claim_id in (?) and storage_key <> ''", e.partner, list(e.claims)).Scan(ctx, &e.files),
+		err = firstError(
+			of(&e.attachments, "select id from attachments where partner = ? and claim_id in (?)", e.partner, sqlList(e.claims)),
+			of(&e.messages, "select id from messages where partner = ? and claim_id in (?)", e.partner, sqlList(e.claims)),
+			of(&e.methods, "select id from payout_methods where partner = ? and policy_id in (?)", e.partner, sqlList(e.policies)),
+			e.NewRaw("select storage_key from attachments where partner = ? and claim_id in (?) and storage_key <> ''", e.partner, sqlList(e.claims)).Scan(ctx, &e.files),
 		)
 	}
 	if err != nil {
 		return fmt.Errorf("find what belongs to the policies: %w", err)
 	}
 	if len(open) > 0 {
-		return Fail(CodeStateConflict, "The claim %s is not closed; its policyholder can be erased when all is paid.", nounClaim.id(open[0]))
+		return Fail(CodeStateConflict, "The claim %s is not closed; its policyholder can be erased when all is paid.", resourceClaim.formatID(open[0]))
 	}
 	return nil
 }
 
-// list is never empty, which SQL could not read.
-func list(ids []uuid.UUID) any { return bun.List(append([]uuid.UUID{uuid.Nil}, ids...)) }
+// sqlList is never empty, which SQL could not read.
+func sqlList(ids []uuid.UUID) any { return bun.List(append([]uuid.UUID{uuid.Nil}, ids...)) }
 
-// personal are the members of public records that hold what is personal, and what
+// personalMembers are the members of public records that hold what is personal, and what
 // stands there afterwards. A member that is null stays so.
-var personal = map[string]map[string]string{
-	nounQuote.name:        {"/context/policyholder": "null", "/metadata": "{}"},
-	nounPolicy.name:       {"/policyholder": "null", "/metadata": "{}"},
-	nounClaim.name:        {"/description": "null", "/metadata": "{}"},
-	nounAttachment.name:   {"/file_name": `"` + erased + `"`, "/description": "null", "/purpose": "null"},
-	nounMessage.name:      {"/body": `"` + erased + `"`},
-	nounPayoutMethod.name: {"/beneficiary/name": `"` + erased + `"`, "/display/last4": `""`, "/metadata": "{}"},
+var personalMembers = map[string]map[string]string{
+	resourceQuote.name:        {"/context/policyholder": "null", "/metadata": "{}"},
+	resourcePolicy.name:       {"/policyholder": "null", "/metadata": "{}"},
+	resourceClaim.name:        {"/description": "null", "/metadata": "{}"},
+	resourceAttachment.name:   {"/file_name": `"` + erasedText + `"`, "/description": "null", "/purpose": "null"},
+	resourceMessage.name:      {"/body": `"` + erasedText + `"`},
+	resourcePayoutMethod.name: {"/beneficiary/name": `"` + erasedText + `"`, "/display/last4": `""`, "/metadata": "{}"},
 }
 
-func (e *erasure) redactRows(ctx context.Context) error {
-	e.Erasure = Erasure{len(e.quotes), len(e.policies), len(e.claims), len(e.attached), len(e.messages), len(e.methods), e.Events}
+func (e *erasureRun) redactRows(ctx context.Context) error {
+	e.Erasure = Erasure{len(e.quotes), len(e.policies), len(e.claims), len(e.attachments), len(e.messages), len(e.methods), e.Events}
 	var ids []string
-	for kind, of := range map[noun][]uuid.UUID{
-		nounQuote: e.quotes, nounPolicy: e.policies, nounClaim: e.claims, nounAttachment: e.attached, nounMessage: e.messages, nounPayoutMethod: e.methods,
+	for kind, of := range map[ResourceType][]uuid.UUID{
+		resourceQuote: e.quotes, resourcePolicy: e.policies, resourceClaim: e.claims, resourceAttachment: e.attachments, resourceMessage: e.messages, resourcePayoutMethod: e.methods,
 	} {
 		for _, id := range of {
-			ids = append(ids, kind.id(id))
+			ids = append(ids, kind.formatID(id))
 		}
 	}
 	for _, statement := range []struct {
 		text string
 		of   any
 	}{
-		{"update policies set policyholder = null, metadata = case when metadata is not null then '{}'::json end where partner = ? and id in (?)", list(e.policies)},
-		{"update claims set description = null, metadata = case when metadata is not null then '{}'::json end where partner = ? and id in (?)", list(e.claims)},
-		{"update attachments set file_name = '" + erased + "', description = null, purpose = null, storage_key = '' where partner = ? and id in (?)", list(e.attached)},
-		{"update messages set body = '" + erased + "' where partner = ? and id in (?)", list(e.messages)},
-		{"update payout_methods set beneficiary_name = '" + erased + "', last4 = '', sealed = '', metadata = case when metadata is not null then '{}'::json end where partner = ? and id in (?)", list(e.methods)},
+		{"update policies set policyholder = null, metadata = case when metadata is not null then '{}'::json end where partner = ? and id in (?)", sqlList(e.policies)},
+		{"update claims set description = null, metadata = case when metadata is not null then '{}'::json end where partner = ? and id in (?)", sqlList(e.claims)},
+		{"update attachments set file_name = '" + erasedText + "', description = null, purpose = null, storage_key = '' where partner = ? and id in (?)", sqlList(e.attachments)},
+		{"update messages set body = '" + erasedText + "' where partner = ? and id in (?)", sqlList(e.messages)},
+		{"update payout_methods set beneficiary_name = '" + erasedText + "', last4 = '', sealed = '', metadata = case when metadata is not null then '{}'::json end where partner = ? and id in (?)", sqlList(e.methods)},
 		{`update timeline_entries set summary = regexp_replace(regexp_replace(summary, 'ending in \S+', 'that was erased'), '^The document .* was added', 'A document was added'),
 			data = case when data->>'file_name' is not null then (data::jsonb - 'file_name')::json else data end
-			where partner = ? and claim_id in (?) and (kind like 'payout_method.%' or kind = 'claim.attachment_added')`, list(e.claims)},
-		{"update rail_report_lines set account = '' where payout_id in (select po.id from payouts as po where po.partner = ? and po.claim_id in (?)) and account <> ''", list(e.claims)},
+			where partner = ? and claim_id in (?) and (kind like 'payout_method.%' or kind = 'claim.attachment_added')`, sqlList(e.claims)},
+		{"update rail_report_lines set account = '' where payout_id in (select po.id from payouts as po where po.partner = ? and po.claim_id in (?)) and account <> ''", sqlList(e.claims)},
 		// Answers to operators are kept under their clients.
 		{"delete from idempotency_keys where (owner = 'partner/' || ? or owner not like 'partner/%') and resource_id in (?)", bun.List(ids)},
 	} {
@@ -198,17 +198,17 @@ func (e *erasure) redactRows(ctx context.Context) error {
 	return nil
 }
 
-func (e *erasure) redactQuotes(ctx context.Context) error {
+func (e *erasureRun) redactQuotes(ctx context.Context) error {
 	var rows []struct {
 		ID      uuid.UUID `bun:"type:uuid"`
 		Context string
 		Ignored []string `bun:",array"`
 	}
-	if err := e.NewRaw("select id, context::text as context, ignored_context as ignored from quotes where partner = ? and id in (?) for no key update", e.partner, list(e.quotes)).Scan(ctx, &rows); err != nil {
+	if err := e.NewRaw("select id, context::text as context, ignored_context as ignored from quotes where partner = ? and id in (?) for no key update", e.partner, sqlList(e.quotes)).Scan(ctx, &rows); err != nil {
 		return fmt.Errorf("read quotes: %w", err)
 	}
 	for _, row := range rows {
-		redacted, err := redact([]byte(`{"context":`+row.Context+`}`), "", redactingOf(nounQuote.name, row.Ignored))
+		redacted, err := redactJSON([]byte(`{"context":`+row.Context+`}`), "", newRedactionRule(resourceQuote.name, row.Ignored))
 		if err != nil {
 			return err
 		}

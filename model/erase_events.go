@@ -12,8 +12,8 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// redaction is what was taken out of an event's data, signed.
-type redaction struct {
+// redactionRow is what was taken out of an event's data, signed.
+type redactionRow struct {
 	bun.BaseModel `bun:"table:event_redactions"`
 
 	EventID      uuid.UUID `bun:",pk,type:uuid"`
@@ -24,32 +24,32 @@ type redaction struct {
 	Signature    []byte
 }
 
-// text is what is signed: five lines, the first names the purpose.
-func (r *redaction) text() []byte {
-	return fmt.Appendf(nil, "parapet redaction\n%s\n%s\n%s\n%s", r.Partner, nounEvent.id(r.EventID), hex.EncodeToString(r.DataHash), hex.EncodeToString(r.RedactedHash))
+// signedText is what is signed: five lines, the first names the purpose.
+func (r *redactionRow) signedText() []byte {
+	return fmt.Appendf(nil, "parapet redaction\n%s\n%s\n%s\n%s", r.Partner, resourceEvent.formatID(r.EventID), hex.EncodeToString(r.DataHash), hex.EncodeToString(r.RedactedHash))
 }
 
-// redactionKey signs what is left of events. Under another key than the history's they
+// loadRedactionKey signs what is left of events. Under another key than the history's they
 // would count as forged for ever, so one that has not signed the history is refused.
-func (e *erasure) redactionKey(ctx context.Context) (ed25519.PrivateKey, error) {
-	key, err := e.svc.checkpointKey()
+func (e *erasureRun) loadRedactionKey(ctx context.Context) (ed25519.PrivateKey, error) {
+	key, err := e.svc.checkpointPrivateKey()
 	if err != nil {
 		return nil, err
 	}
 	last := new(checkpointRow)
 	err = e.NewSelect().Model(last).Where("partner = ?", e.partner).OrderExpr("sequence desc").Limit(1).Scan(ctx)
 	switch {
-	case absent(err):
+	case isNoRows(err):
 		return key, nil
 	case err != nil:
 		return nil, fmt.Errorf("read checkpoint: %w", err)
-	case !ed25519.Verify(key.Public().(ed25519.PublicKey), last.text(), last.Signature): //nolint:forcetypeassert // what ed25519 makes
+	case !ed25519.Verify(key.Public().(ed25519.PublicKey), last.signedText(), last.Signature): //nolint:forcetypeassert // what ed25519 makes
 		return nil, Fail(CodeStateConflict, "The fingerprint key is not the one that signed this partner's history. Nothing was erased; use the server's key.")
 	}
 	return key, nil
 }
 
-func (e *erasure) redactEvents(ctx context.Context) error {
+func (e *erasureRun) redactEvents(ctx context.Context) error {
 	var rows []struct {
 		ID          uuid.UUID `bun:"type:uuid"`
 		SubjectType string
@@ -58,23 +58,23 @@ func (e *erasure) redactEvents(ctx context.Context) error {
 		Ignored     []string `bun:",array"`
 	}
 	var all []uuid.UUID
-	for _, ids := range [][]uuid.UUID{e.quotes, e.policies, e.claims, e.attached, e.messages, e.methods} {
+	for _, ids := range [][]uuid.UUID{e.quotes, e.policies, e.claims, e.attachments, e.messages, e.methods} {
 		all = append(all, ids...)
 	}
 	err := e.NewRaw(`select e.id, e.subject_type, e.data, n.event_id is not null as numbered, q.ignored_context as ignored from events e
 		left join event_numbers n on n.event_id = e.id and n.partner = e.partner
 		left join quotes q on q.id = e.subject_id and q.partner = e.partner
 		where e.partner = ? and e.subject_id in (?) and not exists (select from event_redactions x where x.event_id = e.id and x.partner = e.partner)
-		order by e.id`, e.partner, list(all)).Scan(ctx, &rows)
+		order by e.id`, e.partner, sqlList(all)).Scan(ctx, &rows)
 	if err != nil {
 		return fmt.Errorf("read events: %w", err)
 	}
-	key, err := e.redactionKey(ctx)
+	key, err := e.loadRedactionKey(ctx)
 	if err != nil {
 		return err
 	}
 	for _, row := range rows {
-		redacted, err := redact(row.Data, "/object", redactingOf(row.SubjectType, row.Ignored))
+		redacted, err := redactJSON(row.Data, "/object", newRedactionRule(row.SubjectType, row.Ignored))
 		if err != nil {
 			return err
 		}
@@ -85,9 +85,9 @@ func (e *erasure) redactEvents(ctx context.Context) error {
 			return Fail(CodeStateConflict, "An event about it has no number yet; try again in a second.")
 		}
 		before, after := sha256.Sum256(row.Data), sha256.Sum256(redacted)
-		mark := &redaction{EventID: row.ID, Partner: e.partner, RedactedAt: e.now, DataHash: before[:], RedactedHash: after[:]}
-		mark.Signature = ed25519.Sign(key, mark.text())
-		e.insert(mark)
+		mark := &redactionRow{EventID: row.ID, Partner: e.partner, RedactedAt: e.now, DataHash: before[:], RedactedHash: after[:]}
+		mark.Signature = ed25519.Sign(key, mark.signedText())
+		e.queueInsert(mark)
 		if _, err := e.NewRaw("update events set data = ? where id = ? and partner = ?", redacted, row.ID, e.partner).Exec(ctx); err != nil {
 			return fmt.Errorf("redact event: %w", err)
 		}

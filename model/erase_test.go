@@ -21,13 +21,13 @@ import (
 	"parapet/model/wire"
 )
 
-// everywhere counts the rows of the database that hold a text.
-func everywhere(t *testing.T, b *modeltest.Bundle, text string) (found []string) {
+// findTextInDatabase counts the rows of the database that hold a text.
+func findTextInDatabase(t *testing.T, b *modeltest.Bundle, text string) (found []string) {
 	t.Helper()
-	for table := range b.Rows() {
+	for table := range b.CountRows() {
 		var n int
 		require.NoError(t, b.DB.Bun.NewRaw("select count(*) from "+table+" as x where x::text ilike ? or x::text ilike ?",
-			"%"+text+"%", "%"+strings.ToLower(strings.ReplaceAll(hexed(text), " ", ""))+"%").Scan(t.Context(), &n))
+			"%"+text+"%", "%"+strings.ToLower(strings.ReplaceAll(hexOfText(text), " ", ""))+"%").Scan(t.Context(), &n))
 		if n > 0 {
 			found = append(found, table)
 		}
@@ -35,8 +35,8 @@ func everywhere(t *testing.T, b *modeltest.Bundle, text string) (found []string)
 	return found
 }
 
-// hexed is how Postgres shows bytes that are a text.
-func hexed(text string) string {
+// hexOfText is how Postgres shows bytes that are a text.
+func hexOfText(text string) string {
 	const digits = "0123456789abcdef"
 	var out strings.Builder
 	for i := range len(text) {
@@ -49,59 +49,59 @@ func hexed(text string) string {
 // person is somebody whose every text can be told from all others.
 func person(place string) string { return "Wilhelmina " + place + " Zzyzx" }
 
-// retold sends a request under a key, so that its answer is kept.
-func retold(actor model.Actor, operation string) model.Actor {
-	actor.Idempotency = &model.IdempotencyKey{Operation: operation, Key: "k", Request: []byte("r")}
+// withIdempotencyKey sends a request under a key, so that its answer is kept.
+func withIdempotencyKey(actor model.Actor, operation string) model.Actor {
+	actor.IdempotencyKey = &model.IdempotencyKey{Operation: operation, Key: "k", Request: []byte("r")}
 	return actor
 }
 
-// lived has everything that is known of a person written down, wherever a partner or an
+// newPersonWithFullHistory has everything that is known of a person written down, wherever a partner or an
 // operator can, and everything be paid that is owed them.
-func lived(t *testing.T, b *modeltest.Bundle, email string) (*wire.Policy, *wire.Claim, wire.Payout) {
+func newPersonWithFullHistory(t *testing.T, b *modeltest.Bundle, email string) (*wire.Policy, *wire.Claim, wire.Payout) {
 	t.Helper()
 	ctx, noted := t.Context(), func(place string) map[string]string { return map[string]string{"who": person(place)} }
-	ask := b.Ask("quake-circle", modeltest.Context{
+	ask := b.QuoteRequest("quake-circle", modeltest.Context{
 		"policyholder": map[string]any{"name": person("Quote"), "email": email},
 		"phone":        person("Context"), "location": map[string]any{"latitude": 24.17, "longitude": 121.65, "street": person("Street")},
 	})
 	ask.Metadata = noted("Priced")
-	quote := must(b.Service.CreateQuote(ctx, retold(b.Acme, "quote"), ask))
+	quote := must(b.Service.CreateQuote(ctx, withIdempotencyKey(b.Acme, "quote"), ask))
 	unbound := ask
 	unbound.Metadata = noted("Unbound")
 	must(b.Service.CreateQuote(ctx, b.Acme, unbound))
 	bind := model.BindRequest{QuoteID: quote.ID, Metadata: noted("Bound")}
-	policy := must(b.Service.BindPolicy(ctx, retold(b.Acme, "bind"), bind))
+	policy := must(b.Service.BindPolicy(ctx, withIdempotencyKey(b.Acme, "bind"), bind))
 	open := model.ClaimRequest{PolicyID: policy.ID, Description: new(person("Loss")), RequestedAmount: amount(125_000), Metadata: noted("Claimed")}
-	claim, _, err := b.Service.OpenClaim(ctx, retold(b.Acme, "claim"), open)
+	claim, _, err := b.Service.OpenClaim(ctx, withIdempotencyKey(b.Acme, "claim"), open)
 	require.NoError(t, err)
-	must(b.Service.AddAttachment(ctx, retold(b.Acme, "attach"), claim.ID, model.AttachmentRequest{
+	must(b.Service.AddAttachment(ctx, withIdempotencyKey(b.Acme, "attach"), claim.ID, model.AttachmentRequest{
 		FileName: person("File") + ".txt", ContentType: "text/plain", Content: strings.NewReader(person("Content")), Purpose: new(person("Purpose")), Description: new(person("Scan")),
 	}))
-	must(b.Service.AddMessage(ctx, retold(b.Acme, "message"), claim.ID, person("Message")))
-	method := modeltest.IBAN(claim.ID)
+	must(b.Service.AddMessage(ctx, withIdempotencyKey(b.Acme, "message"), claim.ID, person("Message")))
+	method := modeltest.IBANMethod(claim.ID)
 	method.Beneficiary.Name, method.Metadata = person("Payee"), noted("Account")
-	must(b.Service.RecordPayoutMethod(ctx, retold(b.Acme, "method"), method))
-	must(b.Service.DecideClaim(ctx, retold(b.Operator, "decide"), model.DecisionRequest{ClaimID: claim.ID, Outcome: model.ClaimApproved}))
-	b.Work()
+	must(b.Service.RecordPayoutMethod(ctx, withIdempotencyKey(b.Acme, "method"), method))
+	must(b.Service.DecideClaim(ctx, withIdempotencyKey(b.Operator, "decide"), model.DecisionRequest{ClaimID: claim.ID, Outcome: model.ClaimApproved}))
+	b.RunJobs()
 	payout := only(t, b, claim)
 	paid := line(b, payout, "settled")
 	paid.Account = "iban ····3000"
 	reconcile(t, b, "day", paid)
-	must(b.Service.CancelPolicy(ctx, retold(b.Operator, "cancel"), model.CancellationRequest{PolicyID: policy.ID, Reason: new("They asked for it.")}))
+	must(b.Service.CancelPolicy(ctx, withIdempotencyKey(b.Operator, "cancel"), model.CancellationRequest{PolicyID: policy.ID, Reason: new("They asked for it.")}))
 	b.Relay()
 	return policy, claim, payout
 }
 
-func TestNothingOfAPersonIsLeft(t *testing.T) {
+func TestErasureRemovesAllPersonalData(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	const name, email = "Zzyzx", "zzyzx@example.com"
-	_, claim, payout := lived(t, b, email)
+	_, claim, payout := newPersonWithFullHistory(t, b, email)
 	for _, table := range []string{"quotes", "policies", "claims", "attachments", "messages", "payout_methods", "timeline_entries", "events", "idempotency_keys"} {
-		require.Contains(t, everywhere(t, b, name), table)
+		require.Contains(t, findTextInDatabase(t, b, name), table)
 	}
-	require.Contains(t, everywhere(t, b, "ending in 3000"), "timeline_entries")
-	require.Equal(t, []string{"rail_report_lines"}, everywhere(t, b, "····3000"))
+	require.Contains(t, findTextInDatabase(t, b, "ending in 3000"), "timeline_entries")
+	require.Equal(t, []string{"rail_report_lines"}, findTextInDatabase(t, b, "····3000"))
 	files := func() (n int) {
 		require.NoError(t, filepath.WalkDir(b.Files, func(_ string, at fs.DirEntry, err error) error {
 			if err == nil && !at.IsDir() {
@@ -114,26 +114,26 @@ func TestNothingOfAPersonIsLeft(t *testing.T) {
 	require.Equal(t, 1, files())
 
 	request := model.ErasureRequest{Partner: "acme", Email: email, Reason: "They asked for it."}
-	must(b.Service.EraseHolder(t.Context(), b.Operator, request))
-	require.Empty(t, everywhere(t, b, name))
-	require.Empty(t, append(everywhere(t, b, "370400440532013000"), append(everywhere(t, b, "ending in 3000"), everywhere(t, b, "····3000")...)...))
+	must(b.Service.ErasePolicyholder(t.Context(), b.Operator, request))
+	require.Empty(t, findTextInDatabase(t, b, name))
+	require.Empty(t, append(findTextInDatabase(t, b, "370400440532013000"), append(findTextInDatabase(t, b, "ending in 3000"), findTextInDatabase(t, b, "····3000")...)...))
 	require.Zero(t, files())
-	proved(t, b)
-	b.Work()
+	verifyHistoryManually(t, b)
+	b.RunJobs()
 
 	// What comes back later is owed as before, and there is nobody to pay it to.
 	back := line(b, payout, "returned")
 	require.Equal(t, map[string]int{"returned": 1}, reconcile(t, b, "later", back).Results)
 	again := b.Claim(claim.ID).Payouts[1]
 	require.Equal(t, "payout_method_missing", *again.BlockedReason)
-	require.Empty(t, must(b.Service.Sent(t.Context(), modeltest.ScriptedRail, []string{b.RailKey(payout.ID, 1)})))
+	require.Empty(t, must(b.Service.SentOrders(t.Context(), modeltest.ScriptedRail, []string{b.RailKey(payout.ID, 1)})))
 }
 
-// proved proves a partner's history as the manual tells partners to, from the events as
+// verifyHistoryManually proves a partner's history as the manual tells partners to, from the events as
 // they read them.
-func proved(t *testing.T, b *modeltest.Bundle) {
+func verifyHistoryManually(t *testing.T, b *modeltest.Bundle) {
 	t.Helper()
-	proof := must(b.Service.ProveHistory(t.Context(), b.Acme, ""))
+	proof := must(b.Service.VerifyChain(t.Context(), b.Acme, ""))
 	require.True(t, proof.Intact)
 	public := must(base64.StdEncoding.DecodeString(proof.PublicKey))
 	digest := func(text []byte) string { sum := sha256.Sum256(text); return hex.EncodeToString(sum[:]) }
@@ -149,7 +149,7 @@ func proved(t *testing.T, b *modeltest.Bundle) {
 			require.Equal(t, e.Redaction.RedactedAt, e.UpdatedAt)
 			was = e.Redaction.DataHash
 		}
-		lines := []string{before, strconv.FormatInt(e.Sequence, 10), e.ID, e.Type, wire.Time(e.OccurredAt), was}
+		lines := []string{before, strconv.FormatInt(e.Sequence, 10), e.ID, e.Type, wire.FormatTime(e.OccurredAt), was}
 		before = digest([]byte(strings.Join(lines, "\n")))
 		require.Equal(t, before, e.Hash, e.Type)
 	}
@@ -159,29 +159,29 @@ func proved(t *testing.T, b *modeltest.Bundle) {
 }
 
 // A process that dies when the records are erased leaves the documents to the workers.
-func TestDocumentsGoWhoeverDies(t *testing.T) {
+func TestErasedFilesAreDeletedAfterCrash(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy, _, _ := lived(t, b, "zzyzx@example.com")
+	policy, _, _ := newPersonWithFullHistory(t, b, "zzyzx@example.com")
 	folder := filepath.Join(b.Files, "acme")
 	require.NoError(t, os.Rename(folder, folder+".away"))
-	must(b.Service.EraseHolder(t.Context(), b.Operator, model.ErasureRequest{Partner: "acme", PolicyID: policy.ID, Reason: "They asked for it."}))
+	must(b.Service.ErasePolicyholder(t.Context(), b.Operator, model.ErasureRequest{Partner: "acme", PolicyID: policy.ID, Reason: "They asked for it."}))
 	require.NoError(t, os.Rename(folder+".away", folder))
 	documents := func() int { return len(must(os.ReadDir(folder))) }
 	require.Equal(t, 1, documents())
-	b.Work()
+	b.RunJobs()
 	require.Zero(t, documents())
 }
 
-func TestAPolicyholderIsErasedAndTheHistoryProved(t *testing.T) {
+func TestHashChainVerifiesAfterErasure(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	name, email := "Wilhelmina Testperson", "wilhelmina@example.com"
-	policy := b.Cover("quake-circle", modeltest.Context{"policyholder": map[string]any{"name": name, "email": email, "country": "TW"}})
+	policy := b.QuoteAndBind("quake-circle", modeltest.Context{"policyholder": map[string]any{"name": name, "email": email, "country": "TW"}})
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-	b.Work()
+	b.RunJobs()
 	claim := b.OnlyClaim(policy)
-	method := modeltest.IBAN(claim.ID)
+	method := modeltest.IBANMethod(claim.ID)
 	method.Beneficiary.Name = name
 	_, err := b.Service.RecordPayoutMethod(t.Context(), b.Acme, method)
 	require.NoError(t, err)
@@ -191,61 +191,61 @@ func TestAPolicyholderIsErasedAndTheHistoryProved(t *testing.T) {
 		FileName: name + ".txt", ContentType: "text/plain", Content: strings.NewReader("I am " + name),
 	})
 	require.NoError(t, err)
-	b.Work()
-	require.NoError(t, b.Service.KeepRefusals(t.Context()))
+	b.RunJobs()
+	require.NoError(t, b.Service.SaveRefusals(t.Context()))
 	b.Relay()
 	kept := func() []any {
 		return []any{b.Policy(policy.ID).Premium, b.Policy(policy.ID).TermsHash, b.Claim(claim.ID).Amount}
 	}
 	before := kept()
 	erase := func() (*model.Erasure, error) {
-		return b.Service.EraseHolder(t.Context(), b.Operator, model.ErasureRequest{Partner: "acme", Email: strings.ToUpper(email), Reason: "They asked for it."})
+		return b.Service.ErasePolicyholder(t.Context(), b.Operator, model.ErasureRequest{Partner: "acme", Email: strings.ToUpper(email), Reason: "They asked for it."})
 	}
 	_, err = erase()
-	require.Equal(t, model.CodeStateConflict, failure(t, err).Code, "they are covered")
-	b.After(500 * 24 * time.Hour)
+	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "they are covered")
+	b.AdvanceClock(500 * 24 * time.Hour)
 	b.Sweep()
 	_, err = erase()
-	require.Equal(t, model.CodeStateConflict, failure(t, err).Code, "the payout is not reconciled")
+	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "the payout is not reconciled")
 	reconcile(t, b, "day", line(b, only(t, b, claim), "settled"))
 	require.Equal(t, "closed", b.Claim(claim.ID).Status)
 	b.Sweep()
 	b.Relay()
 	proof := func() *wire.HistoryProof {
-		proof, err := b.Service.ProveHistory(t.Context(), b.Operator, "acme")
+		proof, err := b.Service.VerifyChain(t.Context(), b.Operator, "acme")
 		require.NoError(t, err)
 		return proof
 	}
 	whole := proof()
 	require.True(t, whole.Intact)
-	require.Contains(t, everywhere(t, b, name), "events")
+	require.Contains(t, findTextInDatabase(t, b, name), "events")
 
 	ours := b.Service
 	keys := modeltest.Keys()
 	keys.Fingerprint = bytes.Repeat([]byte{9}, 32)
-	b.Service = serving(t, b, keys)
+	b.Service = newServiceWithKeys(t, b, keys)
 	_, err = erase()
-	require.Equal(t, model.CodeStateConflict, failure(t, err).Code, "another key would sign what nobody takes for ours")
+	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "another key would sign what nobody takes for ours")
 	b.Service = ours
 
 	done, err := erase()
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 1, 1, 1, 1, 1}, []int{done.Quotes, done.Policies, done.Claims, done.Attachments, done.Messages, done.PayoutMethods})
 	require.Greater(t, done.Events, 5)
-	require.Empty(t, everywhere(t, b, name))
-	require.Empty(t, everywhere(t, b, email))
-	require.Empty(t, append(everywhere(t, b, "370400440532013000"), everywhere(t, b, "ending in 3000")...))
+	require.Empty(t, findTextInDatabase(t, b, name))
+	require.Empty(t, findTextInDatabase(t, b, email))
+	require.Empty(t, append(findTextInDatabase(t, b, "370400440532013000"), findTextInDatabase(t, b, "ending in 3000")...))
 	_, _, err = b.Service.OpenAttachment(t.Context(), b.Acme, claim.ID, document.ID)
-	require.Equal(t, model.CodeNotFound, failure(t, err).Code)
+	require.Equal(t, model.CodeNotFound, domainError(t, err).Code)
 	require.Nil(t, b.Policy(policy.ID).Policyholder)
 	require.Equal(t, before, kept())
 	after := proof()
 	require.Equal(t, int64(done.Events), after.Redacted)
 	require.Equal(t, []any{true, whole.Hash, whole.Last}, []any{after.Intact, after.Hash, after.Last}, after.Faults)
-	lines := audit(t, b, model.AuditFilter{})
+	lines := listAudit(t, b, model.AuditFilter{})
 	require.Equal(t, "They asked for it.", *lines[0].Reason)
 	_, err = erase()
-	require.Equal(t, model.CodeNotFound, failure(t, err).Code, "nobody knows them any more")
+	require.Equal(t, model.CodeNotFound, domainError(t, err).Code, "nobody knows them any more")
 
 	_, err = b.DB.Pool.Exec(t.Context(), `update events set data = convert_to(replace(convert_from(data, 'UTF8'), 'erased', 'erazed'), 'UTF8') where type = 'payout_method.recorded'`)
 	require.NoError(t, err)

@@ -58,9 +58,9 @@ const (
 // FieldError is one member of the request that is wrong.
 type FieldError = wire.FieldError
 
-// wrong is one member that is wrong: where, in which way, and what would be right.
-func wrong(pointer, code, detail string) FieldError {
-	return FieldError{Pointer: Bounded(pointer), Code: code, Detail: detail}
+// newFieldError is one member that is wrong: where, in which way, and what would be right.
+func newFieldError(pointer, code, detail string) FieldError {
+	return FieldError{Pointer: BoundPointer(pointer), Code: code, Detail: detail}
 }
 
 // Error is the only error a door shows. Detail is the partner's sentence; the
@@ -91,21 +91,21 @@ func Fail(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Detail: fmt.Sprintf(format, args...)}
 }
 
-// Because adds the cause for the log.
-func (e *Error) Because(cause error) *Error { e.cause = cause; return e }
+// WithCause adds the cause for the log.
+func (e *Error) WithCause(cause error) *Error { e.cause = cause; return e }
 
-// MaxFields is how many wrong members an answer names.
-const MaxFields = 100
+// MaxFieldErrors is how many wrong members an answer names.
+const MaxFieldErrors = 100
 
-// Refuse makes an error about members: in order of their pointers, each fault
-// once, the first MaxFields of them. one is the sentence for a single member;
+// FailFields makes an error about members: in order of their pointers, each fault
+// once, the first MaxFieldErrors of them. one is the sentence for a single member;
 // many takes how many there are.
-func Refuse(code Code, one, many string, fields ...FieldError) *Error {
-	fields = inOrder(fields)
+func FailFields(code Code, one, many string, fields ...FieldError) *Error {
+	fields = sortFieldErrors(fields)
 	switch {
-	case len(fields) > MaxFields:
-		e := Fail(code, many+"; errors names %d of them.", fmt.Sprintf("more than %d", MaxFields), MaxFields)
-		e.Fields = fields[:MaxFields]
+	case len(fields) > MaxFieldErrors:
+		e := Fail(code, many+"; errors names %d of them.", fmt.Sprintf("more than %d", MaxFieldErrors), MaxFieldErrors)
+		e.Fields = fields[:MaxFieldErrors]
 		return e
 	case len(fields) > 1:
 		one = fmt.Sprintf(many, strconv.Itoa(len(fields))) + "; see errors"
@@ -113,7 +113,7 @@ func Refuse(code Code, one, many string, fields ...FieldError) *Error {
 	return &Error{Code: code, Detail: one + ".", Fields: fields}
 }
 
-func inOrder(fields []FieldError) []FieldError {
+func sortFieldErrors(fields []FieldError) []FieldError {
 	fields = slices.Clone(fields)
 	slices.SortFunc(fields, func(a, b FieldError) int {
 		return cmp.Or(comparePointers(a.Pointer, b.Pointer), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Detail, b.Detail))
@@ -123,7 +123,7 @@ func inOrder(fields []FieldError) []FieldError {
 
 // Invalid is validation_failed with every wrong member.
 func Invalid(fields ...FieldError) *Error {
-	return Refuse(CodeValidationFailed, "The request has a member that is not right; see errors", "The request has %s members that are not right", fields...)
+	return FailFields(CodeValidationFailed, "The request has a member that is not right; see errors", "The request has %s members that are not right", fields...)
 }
 
 // BadParameter is parameter_invalid with every wrong parameter of a list; the
@@ -136,11 +136,11 @@ func BadParameter(fields ...FieldError) *Error {
 			one = "The parameter " + name + " is not right: " + one
 		}
 	}
-	return Refuse(CodeParameterInvalid, one, "%s parameters are not right", fields...)
+	return FailFields(CodeParameterInvalid, one, "%s parameters are not right", fields...)
 }
 
 func badParameter(name, detail string) *Error {
-	return BadParameter(wrong(pointer(name), "value", detail))
+	return BadParameter(newFieldError(jsonPointer(name), "value", detail))
 }
 
 // CodeOf is the code of an error; anything that is not ours is internal.

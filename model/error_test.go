@@ -8,8 +8,8 @@ import (
 	"parapet/model"
 )
 
-// failure is the domain's error; any other is a test failure.
-func failure(t testing.TB, err error) *model.Error {
+// domainError is the domain's error; any other is a test failure.
+func domainError(t testing.TB, err error) *model.Error {
 	t.Helper()
 	ours := new(model.Error)
 	require.Error(t, err)
@@ -17,8 +17,8 @@ func failure(t testing.TB, err error) *model.Error {
 	return ours
 }
 
-// pointers are the members an error names.
-func pointers(err *model.Error) []string {
+// fieldPointers are the members an error names.
+func fieldPointers(err *model.Error) []string {
 	named := make([]string, len(err.Fields))
 	for i, field := range err.Fields {
 		named[i] = field.Pointer

@@ -69,10 +69,10 @@ type eventRow struct {
 	Data           []byte
 }
 
-// record writes an event about a row, with its public record as it is now. The
+// appendEvent writes an event about a row, with its public record as it is now. The
 // caller records in the order of cause and effect.
-func (u *unit) record(kind EventType, subject *header, object noun, public any) (uuid.UUID, error) {
-	if err := kind.tellsOf(object); err != nil {
+func (tx *Tx) appendEvent(kind EventType, subject *RowHeader, object ResourceType, public any) (uuid.UUID, error) {
+	if err := kind.checkSubject(object); err != nil {
 		return uuid.Nil, err
 	}
 	text, err := wire.Encode(public)
@@ -83,24 +83,24 @@ func (u *unit) record(kind EventType, subject *header, object noun, public any) 
 	event := eventRow{
 		ID: newID(), Partner: subject.Partner, Type: kind,
 		SubjectType: object.name, SubjectID: subject.ID, SubjectVersion: subject.Version,
-		OccurredAt: u.now, Data: data,
+		OccurredAt: tx.now, Data: data,
 	}
-	u.events = append(u.events, event)
+	tx.events = append(tx.events, event)
 	return event.ID, nil
 }
 
-// keepEvents writes all events and, in the order they were recorded, that they
+// saveEvents writes all events and, in the order they were recorded, that they
 // wait to be numbered: one statement however many there are.
-func (u *unit) keepEvents() {
-	n := len(u.events)
+func (tx *Tx) saveEvents() {
+	n := len(tx.events)
 	ids, subjects := make([]uuid.UUID, n), make([]uuid.UUID, n)
 	partners, types, objects := make([]string, n), make([]string, n), make([]string, n)
 	versions, times, data := make([]int64, n), make([]time.Time, n), make([][]byte, n)
-	for i, e := range u.events {
+	for i, e := range tx.events {
 		ids[i], partners[i], types[i], objects[i] = e.ID, e.Partner, string(e.Type), e.SubjectType
 		subjects[i], versions[i], times[i], data[i] = e.SubjectID, e.SubjectVersion, e.OccurredAt, e.Data
 	}
-	u.later.Queue(`with kept as (
+	tx.batch.Queue(`with kept as (
 			insert into events (id, partner, type, subject_type, subject_id, subject_version, occurred_at, data)
 			select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::bigint[], $7::timestamptz[], $8::bytea[]))
 		insert into event_outbox (partner, event_id)

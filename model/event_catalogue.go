@@ -20,41 +20,41 @@ type EventKind struct {
 
 // eventKinds is the catalogue, in the order of the life cycles. It grows only.
 var eventKinds = []EventKind{
-	{EventQuoteCreated, nounQuote.name, "A quote was priced."},
-	{EventQuoteBound, nounQuote.name, "A quote became a policy."},
-	{EventQuoteExpired, nounQuote.name, "A quote was not bound in time."},
-	{EventPolicyActivated, nounPolicy.name, "A quote was bound: there is cover, from its period's first moment on."},
-	{EventPolicyExhausted, nounPolicy.name, "Nothing is left of the limit."},
-	{EventPolicyExpired, nounPolicy.name, "The period is over; what happened in it can be reported for a while."},
-	{EventPolicyCancelled, nounPolicy.name, "An operator ended the cover; what happened before is still paid."},
-	{EventPolicyArchived, nounPolicy.name, "The reporting window is over and nothing is open: there will be no more claims."},
-	{EventPolicyUpdated, nounPolicy.name, "Another public member changed, mostly what remains of the limit."},
-	{EventClaimOpened, nounClaim.name, "A claim was opened, by a measured occurrence or by its partner."},
-	{EventClaimApproved, nounClaim.name, "A claim is owed: its amount is taken from the limit and a payout follows."},
-	{EventClaimDeferred, nounClaim.name, "A decision waits for final values, for evidence or for an operator."},
-	{EventClaimDeclined, nounClaim.name, "A claim is not owed; its decision says why."},
-	{EventClaimWithdrawn, nounClaim.name, "A claim was taken back."},
-	{EventClaimClosed, nounClaim.name, "A claim is paid in full and the rail has confirmed it."},
-	{EventClaimReopened, nounClaim.name, "Of a closed claim something is owed again: a payout came back, or its storm grew."},
-	{EventClaimUpdated, nounClaim.name, "Another public member changed, such as the determination or the next review."},
-	{EventClaimAttachmentAdded, nounAttachment.name, "A document was added to a claim."},
-	{EventClaimMessageAdded, nounMessage.name, "A message was added to a claim, by its partner or by an operator."},
-	{EventPayoutMethodRecorded, nounPayoutMethod.name, "An account to pay to was recorded; the rail checks it."},
-	{EventPayoutMethodVerified, nounPayoutMethod.name, "The rail found the account: it can be paid to."},
-	{EventPayoutMethodRejected, nounPayoutMethod.name, "The rail refused the account: record another one."},
-	{EventPayoutMethodReplaced, nounPayoutMethod.name, "A newer account took this one's place."},
-	{EventPayoutCreated, nounPayout.name, "There is money to be sent for an approved claim."},
-	{EventPayoutReleasing, nounPayout.name, "A payout is handed to the rail."},
-	{EventPayoutReleased, nounPayout.name, "The rail accepted the payout."},
-	{EventPayoutBlocked, nounPayout.name, "A payout cannot go out; blocked_reason says what must go away first."},
-	{EventPayoutUnblocked, nounPayout.name, "Nothing blocks the payout any more: it goes out when it is due."},
-	{EventPayoutReconciling, nounPayout.name, "The outcome at the rail is unknown; nothing is sent until the rail resolves it."},
-	{EventPayoutReconciled, nounPayout.name, "The rail's own report confirms the payout."},
-	{EventPayoutReturned, nounPayout.name, "The money came back."},
-	{EventPayoutCancelled, nounPayout.name, "An operator ended the payout: it is never sent."},
-	{EventPayoutUpdated, nounPayout.name, "Another public member changed, such as what blocks it or when it is tried next."},
-	{EventWebhookEndpointOn, nounEndpoint.name, "Events are sent to a webhook endpoint from now on."},
-	{EventWebhookEndpointOff, nounEndpoint.name, "Nothing is sent to a webhook endpoint any more; its note says why when it was not its partner."},
+	{EventQuoteCreated, resourceQuote.name, "A quote was priced."},
+	{EventQuoteBound, resourceQuote.name, "A quote became a policy."},
+	{EventQuoteExpired, resourceQuote.name, "A quote was not bound in time."},
+	{EventPolicyActivated, resourcePolicy.name, "A quote was bound: there is cover, from its period's first moment on."},
+	{EventPolicyExhausted, resourcePolicy.name, "Nothing is left of the limit."},
+	{EventPolicyExpired, resourcePolicy.name, "The period is over; what happened in it can be reported for a while."},
+	{EventPolicyCancelled, resourcePolicy.name, "An operator ended the cover; what happened before is still paid."},
+	{EventPolicyArchived, resourcePolicy.name, "The reporting window is over and nothing is open: there will be no more claims."},
+	{EventPolicyUpdated, resourcePolicy.name, "Another public member changed, mostly what remains of the limit."},
+	{EventClaimOpened, resourceClaim.name, "A claim was opened, by a measured occurrence or by its partner."},
+	{EventClaimApproved, resourceClaim.name, "A claim is owed: its amount is taken from the limit and a payout follows."},
+	{EventClaimDeferred, resourceClaim.name, "A decision waits for final values, for evidence or for an operator."},
+	{EventClaimDeclined, resourceClaim.name, "A claim is not owed; its decision says why."},
+	{EventClaimWithdrawn, resourceClaim.name, "A claim was taken back."},
+	{EventClaimClosed, resourceClaim.name, "A claim is paid in full and the rail has confirmed it."},
+	{EventClaimReopened, resourceClaim.name, "Of a closed claim something is owed again: a payout came back, or its storm grew."},
+	{EventClaimUpdated, resourceClaim.name, "Another public member changed, such as the determination or the next review."},
+	{EventClaimAttachmentAdded, resourceAttachment.name, "A document was added to a claim."},
+	{EventClaimMessageAdded, resourceMessage.name, "A message was added to a claim, by its partner or by an operator."},
+	{EventPayoutMethodRecorded, resourcePayoutMethod.name, "An account to pay to was recorded; the rail checks it."},
+	{EventPayoutMethodVerified, resourcePayoutMethod.name, "The rail found the account: it can be paid to."},
+	{EventPayoutMethodRejected, resourcePayoutMethod.name, "The rail refused the account: record another one."},
+	{EventPayoutMethodReplaced, resourcePayoutMethod.name, "A newer account took this one's place."},
+	{EventPayoutCreated, resourcePayout.name, "There is money to be sent for an approved claim."},
+	{EventPayoutReleasing, resourcePayout.name, "A payout is handed to the rail."},
+	{EventPayoutReleased, resourcePayout.name, "The rail accepted the payout."},
+	{EventPayoutBlocked, resourcePayout.name, "A payout cannot go out; blocked_reason says what must go away first."},
+	{EventPayoutUnblocked, resourcePayout.name, "Nothing blocks the payout any more: it goes out when it is due."},
+	{EventPayoutReconciling, resourcePayout.name, "The outcome at the rail is unknown; nothing is sent until the rail resolves it."},
+	{EventPayoutReconciled, resourcePayout.name, "The rail's own report confirms the payout."},
+	{EventPayoutReturned, resourcePayout.name, "The money came back."},
+	{EventPayoutCancelled, resourcePayout.name, "An operator ended the payout: it is never sent."},
+	{EventPayoutUpdated, resourcePayout.name, "Another public member changed, such as what blocks it or when it is tried next."},
+	{EventWebhookEndpointOn, resourceEndpoint.name, "Events are sent to a webhook endpoint from now on."},
+	{EventWebhookEndpointOff, resourceEndpoint.name, "Nothing is sent to a webhook endpoint any more; its note says why when it was not its partner."},
 }
 
 // EventKinds is the catalogue, in the order of the life cycles: every event type
@@ -70,9 +70,9 @@ func EventTypes() []EventType {
 	return types
 }
 
-// tellsOf refuses an event that the catalogue does not know: nothing is written
+// checkSubject refuses an event that the catalogue does not know: nothing is written
 // that no partner was told to expect.
-func (t EventType) tellsOf(subject noun) error {
+func (t EventType) checkSubject(subject ResourceType) error {
 	for _, kind := range eventKinds {
 		if kind.Type == t && kind.Subject == subject.name {
 			return nil
@@ -92,11 +92,11 @@ type EventDescription struct {
 // Name is the type as REST and webhooks write it.
 func (d EventDescription) Name() string { return string(d.Type) }
 
-// generated is the JSON Schema and the example of every event type, made of a real
+// eventSchemasJSON is the JSON Schema and the example of every event type, made of a real
 // story by make generate. The schemas share their definitions there.
 //
 //go:embed events.json
-var generated []byte
+var eventSchemasJSON []byte
 
 var eventDescriptions = sync.OnceValues(func() ([]EventDescription, error) {
 	var book struct {
@@ -106,7 +106,7 @@ var eventDescriptions = sync.OnceValues(func() ([]EventDescription, error) {
 			Example jsontext.Value            `json:"example"`
 		} `json:"types"`
 	}
-	if err := json.Unmarshal(generated, &book); err != nil {
+	if err := json.Unmarshal(eventSchemasJSON, &book); err != nil {
 		return nil, fmt.Errorf("events.json: %w", err)
 	}
 	all := make([]EventDescription, len(eventKinds))
@@ -117,7 +117,7 @@ var eventDescriptions = sync.OnceValues(func() ([]EventDescription, error) {
 			continue // a new type, until make generate
 		}
 		defs := make(map[string]jsontext.Value)
-		gather(defs, book.Defs, own.Schema["$ref"])
+		collectDefinitions(defs, book.Defs, own.Schema["$ref"])
 		text, err := json.Marshal(defs, json.Deterministic(true))
 		if err != nil {
 			return nil, err
@@ -130,14 +130,14 @@ var eventDescriptions = sync.OnceValues(func() ([]EventDescription, error) {
 	return all, nil
 })
 
-var definition = regexp.MustCompile(`"#/\$defs/(\w+)"`)
+var definitionReference = regexp.MustCompile(`"#/\$defs/(\w+)"`)
 
-// gather takes the definitions that a schema needs, and those that they need.
-func gather(into, from map[string]jsontext.Value, schema jsontext.Value) {
-	for _, named := range definition.FindAllSubmatch(schema, -1) {
+// collectDefinitions takes the definitions that a schema needs, and those that they need.
+func collectDefinitions(into, from map[string]jsontext.Value, schema jsontext.Value) {
+	for _, named := range definitionReference.FindAllSubmatch(schema, -1) {
 		if name := string(named[1]); into[name] == nil {
 			into[name] = from[name]
-			gather(into, from, from[name])
+			collectDefinitions(into, from, from[name])
 		}
 	}
 }

@@ -11,41 +11,41 @@ import (
 )
 
 const (
-	followBatch = 100 // records handed on at once
+	followBatchSize = 100 // records handed on at once
 )
 
-// Tail is a reader's place in something that grows: everything after the place
+// Cursor is a reader's place in something that grows: everything after the place
 // where it began, what is there already and what is still to come, in order,
 // nothing twice and nothing left out. A reader that is slow falls behind and harms
 // nobody: what it has not read stands in the database.
-type Tail[T any] struct {
-	svc     *Service
-	partner string // whose bell tells that there may be more
-	allowed func(context.Context) error
-	read    func(context.Context) ([]T, error) // what comes next; none when there is nothing yet
+type Cursor[T any] struct {
+	svc          *Service
+	partner      string // whose bell tells that there may be more
+	checkAllowed func(context.Context) error
+	readNext     func(context.Context) ([]T, error) // what comes next; none when there is nothing yet
 }
 
 // Next waits for what comes next, and hands on what there is of it, at least one.
 // Errors: ctx's own when it ends, partner_disabled within seconds of that, and what
 // reading says.
-func (t *Tail[T]) Next(ctx context.Context) ([]T, error) {
+func (t *Cursor[T]) Next(ctx context.Context) ([]T, error) {
 	for {
-		found, err := t.look(ctx)
+		found, err := t.poll(ctx)
 		if len(found) > 0 || err != nil {
 			return found, err
 		}
 	}
 }
 
-// look reads once, and waits for the bell when there was nothing.
-func (t *Tail[T]) look(ctx context.Context) ([]T, error) {
-	rung, leave := t.svc.numbered.listen(t.svc, t.partner) //nolint:contextcheck // it watches for everybody, not for this reader
+// poll reads once, and waits for the bell when there was nothing.
+func (t *Cursor[T]) poll(ctx context.Context) ([]T, error) {
+	rung, leave := t.svc.eventsSequenced.subscribe(t.svc, t.partner) //nolint:contextcheck // it watches for everybody, not for this reader
 	defer leave()
-	found, err := t.read(ctx)
+	found, err := t.readNext(ctx)
 	if len(found) > 0 || err != nil {
-		return found, explain(err)
+		return found, translateError(err)
 	}
-	again := time.NewTicker(partnerFresh)
+	again := time.NewTicker(partnerCacheTTL)
 	defer again.Stop()
 	for {
 		select {
@@ -54,7 +54,7 @@ func (t *Tail[T]) look(ctx context.Context) ([]T, error) {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-again.C:
-			if err := t.allowed(ctx); err != nil {
+			if err := t.checkAllowed(ctx); err != nil {
 				return nil, err
 			}
 		}
@@ -64,83 +64,83 @@ func (t *Tail[T]) look(ctx context.Context) ([]T, error) {
 // FollowEvents is the feed of one partner from f.After on, as it grows; f.Wait does
 // not matter. It ends when the history is restored to before what it has handed on.
 // Errors: parameter_invalid, cursor_invalid.
-func (s *Service) FollowEvents(ctx context.Context, actor Actor, f EventFilter) (*Tail[wire.Event], error) {
+func (s *Service) FollowEvents(ctx context.Context, actor Actor, f EventFilter) (*Cursor[wire.Event], error) {
 	allowed := func(ctx context.Context) error { return s.authorize(ctx, actor, ScopeEventsRead) }
 	if err := allowed(ctx); err != nil {
 		return nil, err
 	}
 	f.Wait = 0
-	subject, err := f.check(actor)
+	subject, err := f.validate(actor)
 	if err != nil {
 		return nil, err
 	}
 	generations, err := s.loadGenerations(ctx, f.Partner)
-	if err = firstOf(err, generations.check(f.Generation, f.After)); err != nil {
+	if err = firstError(err, generations.checkSequence(f.Generation, f.After)); err != nil {
 		return nil, err
 	}
-	f.Generation = generations.current()
+	f.Generation = generations.currentGeneration()
 	allowed = func(ctx context.Context) error {
 		if err := s.authorize(ctx, actor, ScopeEventsRead); err != nil {
 			return err
 		}
 		generations, err := s.loadGenerations(ctx, f.Partner)
-		return firstOf(err, generations.check(f.Generation, f.After))
+		return firstError(err, generations.checkSequence(f.Generation, f.After))
 	}
 	read := func(ctx context.Context) ([]wire.Event, error) { return s.eventsAfter(ctx, actor, &f, subject) }
-	return &Tail[wire.Event]{svc: s, partner: f.Partner, allowed: allowed, read: read}, nil
+	return &Cursor[wire.Event]{svc: s, partner: f.Partner, checkAllowed: allowed, readNext: read}, nil
 }
 
 // eventsAfter reads the next events, and moves f.After past everything it has looked
 // at, also past what the filter leaves out: a rare type must not cost the whole history
 // whenever the bell rings.
 func (s *Service) eventsAfter(ctx context.Context, actor Actor, f *EventFilter, subject *uuid.UUID) ([]wire.Event, error) {
-	head, err := s.head(ctx, f.Partner)
+	head, err := s.lastSequence(ctx, f.Partner)
 	if err != nil || head <= f.After {
 		return nil, err
 	}
-	var rows []numberedEvent
-	err = f.query(s.db.NewSelect().Model(&rows), actor, subject, f.After, followBatch).
-		Where("n.sequence <= ?", head).OrderExpr("n.sequence").Limit(followBatch).Scan(ctx)
+	var rows []sequencedEvent
+	err = f.applyFilter(s.db.NewSelect().Model(&rows), actor, subject, f.After, followBatchSize).
+		Where("n.sequence <= ?", head).OrderExpr("n.sequence").Limit(followBatchSize).Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("follow feed: %w", err)
 	}
-	if f.After = head; len(rows) == followBatch {
-		f.After = rows[followBatch-1].Sequence
+	if f.After = head; len(rows) == followBatchSize {
+		f.After = rows[followBatchSize-1].Sequence
 	}
-	return publics(rows, (*numberedEvent).public), nil
+	return toRecords(rows, (*sequencedEvent).toRecord), nil
 }
 
-// head is a partner's last sequence; 0 without events.
-func (s *Service) head(ctx context.Context, partner string) (int64, error) {
-	last, err := s.preparedCount(ctx, "select coalesce("+lastNumber("sequence", "$1")+", 0)", partner)
+// lastSequence is a partner's last sequence; 0 without events.
+func (s *Service) lastSequence(ctx context.Context, partner string) (int64, error) {
+	last, err := s.queryPreparedCount(ctx, "select coalesce("+lastSequenceSQL("sequence", "$1")+", 0)", partner)
 	return int64(last), err
 }
 
 // FollowTimeline is a claim's story from the entry after a sequence on, as it is
 // told. Errors: not_found, parameter_invalid.
-func (s *Service) FollowTimeline(ctx context.Context, actor Actor, claim string, after int64) (*Tail[wire.TimelineEntry], error) {
+func (s *Service) FollowTimeline(ctx context.Context, actor Actor, claim string, after int64) (*Cursor[wire.TimelineEntry], error) {
 	row := new(claimRow)
-	if err := s.read(ctx, actor, ScopeClaimsRead, nounClaim, claim, row); err != nil {
+	if err := s.loadRecord(ctx, actor, ScopeClaimsRead, resourceClaim, claim, row); err != nil {
 		return nil, err
 	}
 	if after < 0 {
-		return nil, badSequence("entry")
+		return nil, invalidSequence("entry")
 	}
 	read := func(ctx context.Context) ([]wire.TimelineEntry, error) {
-		w := s.rows(new(timelineRow))
-		w.and("!.claim_id = ? and !.partner = ? and !.sequence > ?", row.ID, row.Partner, after)
+		w := s.newWhere(new(timelineRow))
+		w.addTerm("!.claim_id = ? and !.partner = ? and !.sequence > ?", row.ID, row.Partner, after)
 		var rows []timelineRow
-		err := s.preparedRows(ctx, s.pool, &rows, fmt.Sprintf("%s%s order by %s.sequence limit %d", s.selectText(new(timelineRow)), w, w.alias, followBatch), w.args...)
+		err := s.queryPreparedRows(ctx, s.pool, &rows, fmt.Sprintf("%s%s order by %s.sequence limit %d", s.selectStatement(new(timelineRow)), w, w.alias, followBatchSize), w.args...)
 		if len(rows) > 0 {
 			after = rows[len(rows)-1].Sequence
 		}
-		return publics(rows, (*timelineRow).public), err
+		return toRecords(rows, (*timelineRow).toRecord), err
 	}
 	allowed := func(ctx context.Context) error { return s.authorize(ctx, actor, ScopeClaimsRead) }
-	return &Tail[wire.TimelineEntry]{svc: s, partner: row.Partner, allowed: allowed, read: read}, nil
+	return &Cursor[wire.TimelineEntry]{svc: s, partner: row.Partner, checkAllowed: allowed, readNext: read}, nil
 }
 
-func publics[Row, Record any](rows []Row, public func(*Row) Record) []Record {
+func toRecords[Row, Record any](rows []Row, public func(*Row) Record) []Record {
 	records := make([]Record, len(rows))
 	for i := range rows {
 		records[i] = public(&rows[i])
@@ -148,7 +148,7 @@ func publics[Row, Record any](rows []Row, public func(*Row) Record) []Record {
 	return records
 }
 
-// badSequence is what is said of a place before the first.
-func badSequence(what string) *Error {
+// invalidSequence is what is said of a place before the first.
+func invalidSequence(what string) *Error {
 	return badParameter("after_sequence", fmt.Sprintf("Use the sequence of the last %s you have, or 0 for all.", what))
 }

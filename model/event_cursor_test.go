@@ -12,8 +12,8 @@ import (
 	"parapet/model/wire"
 )
 
-// followed reads from a tail until it has n records.
-func followed[T any](t *testing.T, tail *model.Tail[T], n int) (all []T) {
+// readFromCursor reads from a tail until it has n records.
+func readFromCursor[T any](t *testing.T, tail *model.Cursor[T], n int) (all []T) {
 	t.Helper()
 	for len(all) < n {
 		next, err := tail.Next(t.Context())
@@ -26,7 +26,7 @@ func followed[T any](t *testing.T, tail *model.Tail[T], n int) (all []T) {
 	return all
 }
 
-func TestFollowersMissNothingWhileEventsAreWritten(t *testing.T) {
+func TestEventCursorMissesNothingDuringWrites(t *testing.T) {
 	t.Parallel()
 	const writers, each = 4, 60
 	b := modeltest.New(t, modeltest.WithConnections(16))
@@ -51,7 +51,7 @@ func TestFollowersMissNothingWhileEventsAreWritten(t *testing.T) {
 		tail, err := b.Service.FollowEvents(t.Context(), b.Acme, model.EventFilter{After: after})
 		require.NoError(t, err)
 		reading.Go(func() {
-			for _, event := range followed(t, tail, writers*each-int(after)) {
+			for _, event := range readFromCursor(t, tail, writers*each-int(after)) {
 				after++
 				if event.Sequence != after {
 					t.Errorf("%d came where %d should", event.Sequence, after)
@@ -65,41 +65,41 @@ func TestFollowersMissNothingWhileEventsAreWritten(t *testing.T) {
 	relaying.Wait()
 }
 
-func TestFollowersHearWhatTheyAskedFor(t *testing.T) {
+func TestEventCursorAppliesFilter(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	relayed(t, b)
 	activated, err := b.Service.FollowEvents(t.Context(), b.Operator, model.EventFilter{Partner: "acme", Types: []model.EventType{model.EventPolicyActivated}})
 	require.NoError(t, err)
-	require.Equal(t, policy.ID, followed(t, activated, 1)[0].Subject.ID)
+	require.Equal(t, policy.ID, readFromCursor(t, activated, 1)[0].Subject.ID)
 	expired := make(chan []wire.Event)
-	go func() { expired <- followed(t, activated, 1) }()
-	b.As(b.Globex).Cover("quake-circle", nil)
-	second := b.Cover("quake-circle", nil)
+	go func() { expired <- readFromCursor(t, activated, 1) }()
+	b.ActingAs(b.Globex).QuoteAndBind("quake-circle", nil)
+	second := b.QuoteAndBind("quake-circle", nil)
 	relayed(t, b)
 	require.Equal(t, second.ID, (<-expired)[0].Subject.ID, "another partner's is not heard, and nothing comes twice")
 
 	_, err = b.Service.FollowEvents(t.Context(), b.Operator, model.EventFilter{})
-	require.Equal(t, model.CodeParameterInvalid, failure(t, err).Code)
+	require.Equal(t, model.CodeParameterInvalid, domainError(t, err).Code)
 	_, err = b.Service.FollowEvents(t.Context(), b.Acme, model.EventFilter{After: -1})
-	require.Equal(t, model.CodeParameterInvalid, failure(t, err).Code)
+	require.Equal(t, model.CodeParameterInvalid, domainError(t, err).Code)
 	_, err = b.Service.FollowEvents(t.Context(), b.Source, model.EventFilter{})
-	require.Equal(t, model.CodeInsufficientScope, failure(t, err).Code)
+	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code)
 }
 
-func TestAStoryIsFollowedAsItIsTold(t *testing.T) {
+func TestTimelineCursorReturnsNewEntries(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	shake(b, "us1", "6.4", "final")
+	policy := b.QuoteAndBind("quake-circle", nil)
+	observeQuake(b, "us1", "6.4", "final")
 	claim := b.OnlyClaim(policy).ID
 	tail, err := b.Service.FollowTimeline(t.Context(), b.Acme, claim, 1)
 	require.NoError(t, err)
-	have := len(b.Told(claim)) - 1
-	story := followed(t, tail, have)
+	have := len(b.TimelineKinds(claim)) - 1
+	story := readFromCursor(t, tail, have)
 	heard := make(chan []wire.TimelineEntry)
-	go func() { heard <- followed(t, tail, 1) }()
+	go func() { heard <- readFromCursor(t, tail, 1) }()
 	_, err = b.Service.AddMessage(t.Context(), b.Acme, claim, "When?")
 	require.NoError(t, err)
 	relayed(t, b)
@@ -111,11 +111,11 @@ func TestAStoryIsFollowedAsItIsTold(t *testing.T) {
 
 	for _, id := range []string{claim, "clm_x", policy.ID} {
 		_, err := b.Service.FollowTimeline(t.Context(), b.Globex, id, 0)
-		require.Equal(t, model.CodeNotFound, failure(t, err).Code)
+		require.Equal(t, model.CodeNotFound, domainError(t, err).Code)
 	}
 }
 
-func TestADisabledPartnerHearsNoMore(t *testing.T) {
+func TestEventCursorEndsForDisabledPartner(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	tail, err := b.Service.FollowEvents(t.Context(), b.Acme, model.EventFilter{})
@@ -127,5 +127,5 @@ func TestADisabledPartnerHearsNoMore(t *testing.T) {
 	}()
 	_, err = b.Service.DisablePartner(t.Context(), b.Operator, model.PartnerStatusRequest{Slug: "acme", Reason: "The contract ended."})
 	require.NoError(t, err)
-	require.Equal(t, model.CodePartnerDisabled, failure(t, <-ended).Code)
+	require.Equal(t, model.CodePartnerDisabled, domainError(t, <-ended).Code)
 }

@@ -31,8 +31,8 @@ type EventFilter struct {
 	Wait       time.Duration // for the first event, when there is none yet; at most MaxEventWait
 }
 
-// numberedEvent is an event that the relay has numbered.
-type numberedEvent struct {
+// sequencedEvent is an event that the relay has numbered.
+type sequencedEvent struct {
 	eventRow `bun:",extend"`
 
 	Sequence   int64
@@ -45,22 +45,22 @@ type numberedEvent struct {
 	Signature  []byte
 }
 
-// numbered reads events with their numbers; those that have none yet are left out.
-func numbered(q *bun.SelectQuery) *bun.SelectQuery {
+// joinSequence reads events with their numbers; those that have none yet are left out.
+func joinSequence(q *bun.SelectQuery) *bun.SelectQuery {
 	return q.ColumnExpr("e.*, n.sequence, n.hash, n.generation, x.redacted_at, x.data_hash as was_hash, x.signature").
 		Join("join event_numbers n on n.event_id = e.id and n.partner = e.partner").
 		Join("left join event_redactions x on x.event_id = e.id and x.partner = e.partner")
 }
 
-func (r *numberedEvent) public() wire.Event {
-	about := subjectNamed(r.SubjectType)
+func (r *sequencedEvent) toRecord() wire.Event {
+	about := findEventSubject(r.SubjectType)
 	event := wire.Event{
 		Header: wire.Header{
-			ID: nounEvent.id(r.ID), Object: nounEvent.name, Partner: &r.Partner,
+			ID: resourceEvent.formatID(r.ID), Object: resourceEvent.name, Partner: &r.Partner,
 			CreatedAt: r.OccurredAt, UpdatedAt: r.OccurredAt, Version: 1,
 		},
 		Type: string(r.Type), Sequence: r.Sequence, Generation: r.Generation, OccurredAt: r.OccurredAt,
-		Subject: wire.Subject{Type: about.name, ID: about.id(r.SubjectID), Version: r.SubjectVersion},
+		Subject: wire.Subject{Type: about.name, ID: about.formatID(r.SubjectID), Version: r.SubjectVersion},
 		Data:    r.Data, Hash: hex.EncodeToString(r.Hash),
 	}
 	if r.RedactedAt != nil {
@@ -79,7 +79,7 @@ func (s *Service) ListEvents(ctx context.Context, actor Actor, f EventFilter, in
 	if err := s.authorize(ctx, actor, ScopeEventsRead); err != nil {
 		return nil, err
 	}
-	subject, err := f.check(actor)
+	subject, err := f.validate(actor)
 	if err != nil {
 		return nil, err
 	}
@@ -87,32 +87,32 @@ func (s *Service) ListEvents(ctx context.Context, actor Actor, f EventFilter, in
 	if err != nil {
 		return nil, err
 	}
-	p.count = s.counting(f.query(s.db.NewSelect().Model((*numberedEvent)(nil)), actor, subject, f.After, MaxTotal+1))
-	var rows []numberedEvent
-	err = s.numbered.until(ctx, s, f.Partner, f.Wait, func() (bool, error) {
+	p.count = s.newCounter(f.applyFilter(s.db.NewSelect().Model((*sequencedEvent)(nil)), actor, subject, f.After, MaxTotal+1))
+	var rows []sequencedEvent
+	err = s.eventsSequenced.waitUntil(ctx, s, f.Partner, f.Wait, func() (bool, error) {
 		var head int64
 		if f.Wait > 0 {
 			var err error
-			if head, err = s.head(ctx, f.Partner); err != nil {
+			if head, err = s.lastSequence(ctx, f.Partner); err != nil {
 				return false, err
 			}
 		}
 		rows = rows[:0]
-		err := f.query(s.db.NewSelect().Model(&rows), actor, subject, p.after, p.fetch()).OrderExpr("n.sequence").Limit(p.fetch()).Scan(ctx)
+		err := f.applyFilter(s.db.NewSelect().Model(&rows), actor, subject, p.after, p.fetchLimit()).OrderExpr("n.sequence").Limit(p.fetchLimit()).Scan(ctx)
 		if len(rows) == 0 && head > f.After { // who waits for a rare type does not read all others again at each bell
 			f.After, p.after = head, strconv.FormatInt(head, 10)
 		}
 		return len(rows) > 0, err
 	})
 	if err != nil {
-		return nil, explain(fmt.Errorf("read feed: %w", err))
+		return nil, translateError(fmt.Errorf("read feed: %w", err))
 	}
-	return paged(p, rows, func(r *numberedEvent) string { return fmt.Sprint(r.Sequence) }, (*numberedEvent).public)
+	return newPage(p, rows, func(r *sequencedEvent) string { return fmt.Sprint(r.Sequence) }, (*sequencedEvent).toRecord)
 }
 
 // GetEvent is one event, once it is numbered. Errors: not_found.
 func (s *Service) GetEvent(ctx context.Context, actor Actor, id string) (*wire.Event, error) {
-	return only[wire.Event](nounEvent, id)(s.EventsByID(ctx, actor, []string{id}))
+	return oneOrNotFound[wire.Event](resourceEvent, id)(s.EventsByID(ctx, actor, []string{id}))
 }
 
 // EventsByID are those of the events that are numbered and that the actor may see,
@@ -121,12 +121,12 @@ func (s *Service) EventsByID(ctx context.Context, actor Actor, ids []string) (ma
 	if err := s.authorize(ctx, actor, ScopeEventsRead); err != nil {
 		return nil, err
 	}
-	mine := func(q *bun.SelectQuery) *bun.SelectQuery { return actor.tenancy(numbered(q)) }
-	return byID(ctx, s, nounEvent, ids, mine, func(r *numberedEvent) (string, *wire.Event) { return nounEvent.id(r.ID), new(r.public()) })
+	mine := func(q *bun.SelectQuery) *bun.SelectQuery { return actor.restrictToTenant(joinSequence(q)) }
+	return getManyByID(ctx, s, resourceEvent, ids, mine, func(r *sequencedEvent) (string, *wire.Event) { return resourceEvent.formatID(r.ID), new(r.toRecord()) })
 }
 
-// check reads the subject's id; nil without one.
-func (f *EventFilter) check(actor Actor) (subject *uuid.UUID, err error) {
+// validate reads the subject's id; nil without one.
+func (f *EventFilter) validate(actor Actor) (subject *uuid.UUID, err error) {
 	switch {
 	case actor.Kind == ActorPartner:
 		if f.Partner != "" && f.Partner != actor.Partner {
@@ -142,7 +142,7 @@ func (f *EventFilter) check(actor Actor) (subject *uuid.UUID, err error) {
 		}
 	}
 	if f.After < 0 {
-		return nil, badSequence("event")
+		return nil, invalidSequence("event")
 	}
 	if f.Generation < 0 {
 		return nil, badParameter("generation", "Use the generation of the last event you have.")
@@ -150,27 +150,27 @@ func (f *EventFilter) check(actor Actor) (subject *uuid.UUID, err error) {
 	if f.Wait < 0 || f.Wait > MaxEventWait {
 		return nil, badParameter("wait", fmt.Sprintf("Use 0 to %d seconds.", int(MaxEventWait.Seconds())))
 	}
-	return f.subject()
+	return f.parseSubject()
 }
 
-// subject reads the id of a record; nil without one.
-func (f *EventFilter) subject() (*uuid.UUID, error) {
+// parseSubject reads the id of a record; nil without one.
+func (f *EventFilter) parseSubject() (*uuid.UUID, error) {
 	if f.Subject == "" {
 		return nil, nil //nolint:nilnil // no subject is no error
 	}
 	prefix, _, _ := strings.Cut(f.Subject, "_")
-	id, err := subjectNamed(prefix).parse(f.Subject)
+	id, err := findEventSubject(prefix).parseID(f.Subject)
 	if err != nil {
 		return nil, badParameter("subject", "Use the id of a record that events are about, such as clm_ and 26 characters.")
 	}
 	return &id, nil
 }
 
-// query narrows a query over numbered events to those behind a sequence, of which at
+// applyFilter narrows a query over numbered events to those behind a sequence, of which at
 // most so many are read. By types it is an index probe for each type that ends after so
 // many, because a scan in order of the sequence would read all events of other types.
-func (f *EventFilter) query(q *bun.SelectQuery, actor Actor, subject *uuid.UUID, after any, most int64) *bun.SelectQuery {
-	q = actor.tenancy(numbered(q)).Where("n.partner = ?", f.Partner).Where("n.sequence > ?", after)
+func (f *EventFilter) applyFilter(q *bun.SelectQuery, actor Actor, subject *uuid.UUID, after any, most int64) *bun.SelectQuery {
+	q = actor.restrictToTenant(joinSequence(q)).Where("n.partner = ?", f.Partner).Where("n.sequence > ?", after)
 	switch {
 	case subject != nil:
 		if q = q.Where("e.subject_id = ?", *subject); len(f.Types) > 0 {

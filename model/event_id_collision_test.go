@@ -14,14 +14,14 @@ import (
 	"parapet/model/wire"
 )
 
-func TestNamesOfDifferentKindsNeverMeet(t *testing.T) {
+func TestSameNameOfDifferentKindsLinksSeparateOccurrences(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	shaken := b.Cover("quake-circle", nil)
-	blown := b.Cover("cyclone-circle", nil)
-	flooded := b.Cover("rain-excess", modeltest.Context{"days": 1})
+	shaken := b.QuoteAndBind("quake-circle", nil)
+	blown := b.QuoteAndBind("cyclone-circle", nil)
+	flooded := b.QuoteAndBind("rain-excess", modeltest.Context{"days": 1})
 	day := flooded.EffectiveAt.Truncate(24*time.Hour).AddDate(0, 0, 1)
-	b.After(3 * 24 * time.Hour)
+	b.AdvanceClock(3 * 24 * time.Hour)
 	name := flooded.Cover.Place.Station + "/" + day.Format(time.DateOnly)
 
 	at := b.Now()
@@ -33,7 +33,7 @@ func TestNamesOfDifferentKindsNeverMeet(t *testing.T) {
 		report.Source = "all"
 		dry = append(dry, report)
 	}
-	b.After(3 * 24 * time.Hour)
+	b.AdvanceClock(3 * 24 * time.Hour)
 	b.Observe(dry...)
 	kinds := []hazard.Kind{hazard.Earthquake, hazard.StormFix, hazard.StationDay}
 	for _, batch := range [][]wire.ObservationInput{{quake, storm, wet}, {storm, wet, quake}} {
@@ -41,10 +41,10 @@ func TestNamesOfDifferentKindsNeverMeet(t *testing.T) {
 			batch[i].Source = "all"
 		}
 		b.Observe(batch...)
-		b.Work()
+		b.RunJobs()
 	}
-	require.Equal(t, len(kinds)+len(dry), b.Rows()["observations"])
-	require.Equal(t, len(kinds), b.Rows()["occurrences"])
+	require.Equal(t, len(kinds)+len(dry), b.CountRows()["observations"])
+	require.Equal(t, len(kinds), b.CountRows()["occurrences"])
 	for _, policy := range []*wire.Policy{shaken, blown, flooded} {
 		claim := b.OnlyClaim(policy)
 		require.Equal(t, "approved", claim.Status)
@@ -56,19 +56,19 @@ func TestNamesOfDifferentKindsNeverMeet(t *testing.T) {
 	}
 }
 
-func TestAClaimByAnotherKindsNameIsNotMet(t *testing.T) {
+func TestClaimNamingEventOfAnotherKindIsRefused(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	storm := modeltest.Fix("us1", b.Now(), epicentre, "140")
 	id := b.Observe(storm)[0].ID
 	for _, in := range []model.ClaimRequest{sourceEvent(policy, "nhc", "us1"), {PolicyID: policy.ID, ObservationID: id}} {
 		_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, in)
-		require.Equal(t, model.CodeTriggerNotMet, failure(t, err).Code)
+		require.Equal(t, model.CodeTriggerNotMet, domainError(t, err).Code)
 	}
 }
 
-func TestBatchesOfManySourcesNeverStandInEachOthersWay(t *testing.T) {
+func TestBatchesOfManySourcesDoNotDeadlock(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	at := b.Now()
@@ -92,23 +92,23 @@ func TestBatchesOfManySourcesNeverStandInEachOthersWay(t *testing.T) {
 		})
 	}
 	all.Wait()
-	require.Equal(t, 8, b.Rows()["observations"])
+	require.Equal(t, 8, b.CountRows()["observations"])
 }
 
-func TestARehearsalAndTheRealQuakeAreNotBothPaid(t *testing.T) {
+func TestSandboxAndRealQuakeAreNotBothPaid(t *testing.T) {
 	t.Parallel()
 	for name, order := range map[string][]bool{"rehearsed first": {true, false}, "rehearsed after": {false, true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := modeltest.New(t)
-			policy := b.Cover("quake-circle", nil)
+			policy := b.QuoteAndBind("quake-circle", nil)
 			report := modeltest.Quake("us1", b.Now(), epicentre, "6.4")
 			for _, sandbox := range order {
 				actor := map[bool]model.Actor{true: b.Acme, false: b.Source}[sandbox]
 				_, created, err := b.Service.RecordObservation(t.Context(), actor, report, sandbox)
 				require.NoError(t, err)
 				require.True(t, created)
-				b.Work()
+				b.RunJobs()
 			}
 			claims := b.Claims(policy)
 			require.Len(t, claims, 2)

@@ -17,7 +17,7 @@ import (
 type OccurrenceRef struct {
 	ID          *string
 	SourceEvent *SourceEvent // for rain the id is <station>/<any day of the occurrence>
-	AsIf        *AsIf
+	AsIf        *WhatIf
 	Pointer     string // where the request has it; empty when its members are the request's own
 }
 
@@ -31,46 +31,46 @@ func (s *Service) Explain(ctx context.Context, actor Actor, policy string, ref O
 	if err := s.authorize(ctx, actor, ScopePoliciesRead); err != nil {
 		return nil, err
 	}
-	c := checking(ctx)
-	ref.check(c)
-	if err := c.refusal(); err != nil {
+	v := newValidator(ctx)
+	ref.validate(v)
+	if err := v.err(); err != nil {
 		return nil, err
 	}
-	id, err := nounPolicy.parse(policy)
+	id, err := resourcePolicy.parseID(policy)
 	if err != nil {
 		return nil, err
 	}
 	var told *wire.Explanation
 	look := func(ctx context.Context, db bun.IDB, now time.Time) error {
 		row := new(policyRow)
-		err := actor.tenancy(db.NewSelect().Model(row).Where("p.id = ?", id)).Scan(ctx)
-		if absent(err) {
-			return nounPolicy.notFound()
+		err := actor.restrictToTenant(db.NewSelect().Model(row).Where("p.id = ?", id)).Scan(ctx)
+		if isNoRows(err) {
+			return resourcePolicy.notFoundError()
 		}
 		if err != nil {
 			return fmt.Errorf("read policy: %w", err)
 		}
-		sc, err := ref.scene(ctx, db, row, now)
+		sc, err := ref.loadScenario(ctx, db, row, now)
 		if err != nil {
 			return err
 		}
-		told, err = sc.explain(ctx, db, row)
+		told, err = sc.explainPolicy(ctx, db, row)
 		return err
 	}
-	if actor.Idempotency == nil {
-		err = s.view(ctx, func(ctx context.Context, tx bun.Tx, now time.Time) error { return look(ctx, tx, now) })
+	if actor.IdempotencyKey == nil {
+		err = s.readSnapshot(ctx, func(ctx context.Context, tx bun.Tx, now time.Time) error { return look(ctx, tx, now) })
 		return told, err
 	}
-	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
-		if err := look(ctx, u, u.now); err != nil {
+	err = s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
+		if err := look(ctx, tx, tx.now); err != nil {
 			return err
 		}
-		return u.answered(statusOK, told.PolicyID, told)
+		return tx.storeResponse(statusOK, told.PolicyID, told)
 	})
 	return told, err
 }
 
-func (ref *OccurrenceRef) check(c *fieldCheck) {
+func (ref *OccurrenceRef) validate(v *validator) {
 	given := 0
 	for _, one := range []bool{ref.ID != nil, ref.SourceEvent != nil, ref.AsIf != nil} {
 		if one {
@@ -81,71 +81,71 @@ func (ref *OccurrenceRef) check(c *fieldCheck) {
 	if ref.Pointer != "" {
 		id = "id" // a member of the reference, not of the request
 	}
-	c.that(given == 1, ref.Pointer, "required", "Give exactly one of "+id+", source_event and as_if.")
+	v.require(given == 1, ref.Pointer, "required", "Give exactly one of "+id+", source_event and as_if.")
 }
 
-// scene finds what is named, as far as the policy's partner may see it.
-func (ref *OccurrenceRef) scene(ctx context.Context, db bun.IDB, p *policyRow, now time.Time) (*scene, error) {
+// loadScenario finds what is named, as far as the policy's partner may see it.
+func (ref *OccurrenceRef) loadScenario(ctx context.Context, db bun.IDB, p *policyRow, now time.Time) (*Scenario, error) {
 	if ref.AsIf != nil {
-		return might(ctx, db, ref.AsIf, ref.Pointer+"/as_if", p.Partner, now)
+		return newHypotheticalScenario(ctx, db, ref.AsIf, ref.Pointer+"/as_if", p.Partner, now)
 	}
-	row, err := ref.named(ctx, db, p)
+	row, err := ref.findOccurrence(ctx, db, p)
 	if err != nil {
 		return nil, err
 	}
-	return past(ctx, db, row, p.Partner, now)
+	return loadRecordedScenario(ctx, db, row, p.Partner, now)
 }
 
-func (ref *OccurrenceRef) named(ctx context.Context, db bun.IDB, p *policyRow) (*occurrenceRow, error) {
+func (ref *OccurrenceRef) findOccurrence(ctx context.Context, db bun.IDB, p *policyRow) (*occurrenceRow, error) {
 	if ref.ID != nil {
-		id, err := nounOccurrence.parse(*ref.ID)
+		id, err := resourceOccurrence.parseID(*ref.ID)
 		if err != nil {
 			return nil, err
 		}
-		return occurrenceSeen(ctx, db, id, p.Partner)
+		return loadVisibleOccurrence(ctx, db, id, p.Partner)
 	}
 	event := *ref.SourceEvent
-	if name, day, ok := stationDay(event.ID); ok && p.Station != nil {
-		at, err := stationAt(ctx, db, p, event.Source, name, day)
+	if name, day, ok := parseStationDay(event.ID); ok && p.Station != nil {
+		at, err := findStation(ctx, db, p, event.Source, name, day)
 		if err != nil {
 			return nil, err
 		}
-		row, _, err := at.occurrenceOn(ctx, db, p, day)
+		row, _, err := at.findOccurrenceOn(ctx, db, p, day)
 		return row, err
 	}
-	id, err := aliased(ctx, db, p, event)
+	id, err := findAliasedOccurrence(ctx, db, p, event)
 	if err != nil {
 		return nil, err
 	}
-	return occurrenceSeen(ctx, db, id, p.Partner)
+	return loadVisibleOccurrence(ctx, db, id, p.Partner)
 }
 
-// occurrenceSeen is an occurrence, if a partner may see it; everybody's when the
+// loadVisibleOccurrence is an occurrence, if a partner may see it; everybody's when the
 // partner is empty.
-func occurrenceSeen(ctx context.Context, db bun.IDB, id uuid.UUID, partner string) (*occurrenceRow, error) {
+func loadVisibleOccurrence(ctx context.Context, db bun.IDB, id uuid.UUID, partner string) (*occurrenceRow, error) {
 	row := new(occurrenceRow)
 	q := db.NewSelect().Model(row).Where("oc.id = ?", id)
 	if partner != "" {
 		q = q.Where("oc.scope in ('', ?)", partner)
 	}
 	if err := q.Scan(ctx); err != nil {
-		if absent(err) {
-			return nil, nounOccurrence.notFound()
+		if isNoRows(err) {
+			return nil, resourceOccurrence.notFoundError()
 		}
 		return nil, fmt.Errorf("read occurrence: %w", err)
 	}
 	return row, nil
 }
 
-// explain is the verdict of one policy, the one that pays most.
-func (sc *scene) explain(ctx context.Context, db bun.IDB, p *policyRow) (*wire.Explanation, error) {
-	policies, err := scenes{sc}.among(ctx, db, []uuid.UUID{p.ID}, func(q *bun.SelectQuery) *bun.SelectQuery { return q })
+// explainPolicy is the verdict of one policy, the one that pays most.
+func (sc *Scenario) explainPolicy(ctx context.Context, db bun.IDB, p *policyRow) (*wire.Explanation, error) {
+	policies, err := scenarios{sc}.loadPolicies(ctx, db, []uuid.UUID{p.ID}, func(q *bun.SelectQuery) *bun.SelectQuery { return q })
 	if err != nil {
 		return nil, err
 	}
 	if len(policies) != 1 {
-		return nil, nounPolicy.notFound()
+		return nil, resourcePolicy.notFoundError()
 	}
-	best := slices.MaxFunc(sc.verdicts(policies[0]), func(a, b verdict) int { return int(min(1, max(-1, a.payable()-b.payable()))) })
-	return best.public(), nil
+	best := slices.MaxFunc(sc.evaluatePolicy(policies[0]), func(a, b Evaluation) int { return int(min(1, max(-1, a.payableAmount()-b.payableAmount()))) })
+	return best.toRecord(), nil
 }

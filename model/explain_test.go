@@ -14,8 +14,8 @@ import (
 	"parapet/model/wire"
 )
 
-// told is what an event means for a policy of the acting partner.
-func told(t *testing.T, b *modeltest.Bundle, policy *wire.Policy, ref model.OccurrenceRef) *wire.Explanation {
+// explainPolicy is what an event means for a policy of the acting partner.
+func explainPolicy(t *testing.T, b *modeltest.Bundle, policy *wire.Policy, ref model.OccurrenceRef) *wire.Explanation {
 	t.Helper()
 	e, err := b.Service.Explain(t.Context(), b.Acme, policy.ID, ref)
 	require.NoError(t, err)
@@ -26,23 +26,23 @@ func told(t *testing.T, b *modeltest.Bundle, policy *wire.Policy, ref model.Occu
 	return e
 }
 
-func byEvent(source, id string) model.OccurrenceRef {
+func sourceEventRef(source, id string) model.OccurrenceRef {
 	return model.OccurrenceRef{SourceEvent: &model.SourceEvent{Source: source, ID: id}}
 }
 
-func asIf(q model.AsIfEarthquake) model.OccurrenceRef {
-	return model.OccurrenceRef{AsIf: &model.AsIf{Earthquake: &q}}
+func whatIfEarthquakeRef(q model.WhatIfEarthquake) model.OccurrenceRef {
+	return model.OccurrenceRef{AsIf: &model.WhatIf{Earthquake: &q}}
 }
 
-func TestAnExplanationIsTheClaimsDetermination(t *testing.T) {
+func TestExplanationEqualsClaimDetermination(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	shake(b, "us1", "6.6", trigger.Final)
+	policy := b.QuoteAndBind("quake-circle", nil)
+	observeQuake(b, "us1", "6.6", trigger.Final)
 	claim := b.OnlyClaim(policy)
 	byID := model.OccurrenceRef{ID: &claim.Occurrence.ID}
-	e := told(t, b, policy, byID)
-	require.Equal(t, e, told(t, b, policy, byEvent("usgs", "us1")))
+	e := explainPolicy(t, b, policy, byID)
+	require.Equal(t, e, explainPolicy(t, b, policy, sourceEventRef("usgs", "us1")))
 	require.True(t, e.Met)
 	require.True(t, e.Pays)
 	require.Nil(t, e.MissedBy)
@@ -60,56 +60,56 @@ func TestAnExplanationIsTheClaimsDetermination(t *testing.T) {
 		"The claim " + claim.ID + " was made of it and is approved: 50,000.00 USD is owed.",
 	}, e.Sentences)
 
-	waiting := shake(b, "us2", "7.0", trigger.Preliminary)
-	require.Equal(t, []string{"source_preliminary"}, told(t, b, policy, byEvent("usgs", "us2")).Reasons)
+	waiting := observeQuake(b, "us2", "7.0", trigger.Preliminary)
+	require.Equal(t, []string{"source_preliminary"}, explainPolicy(t, b, policy, sourceEventRef("usgs", "us2")).Reasons)
 	waiting.Stage, waiting.Measures = trigger.Final, map[string]wire.Measure{"magnitude": {Value: "5.9", Unit: "mw"}}
 	b.Observe(waiting)
-	b.Work()
-	declined := told(t, b, policy, byEvent("usgs", "us2"))
+	b.RunJobs()
+	declined := explainPolicy(t, b, policy, sourceEventRef("usgs", "us2"))
 	require.False(t, declined.Pays)
 	require.Equal(t, []string{"threshold_not_met"}, declined.Reasons)
 	require.Equal(t, wire.Measure{Value: "0.1", Unit: "mw"}, *declined.MissedBy)
 }
 
-func TestWhyNothingIsPaid(t *testing.T) {
+func TestExplanationOfUnmetTrigger(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	before, after := policy.EffectiveAt.Add(-time.Second), policy.ExpiresAt
 	far := epicentre
 	far.Latitude = 25
 	for name, tc := range map[string]struct {
-		quake   model.AsIfEarthquake
+		quake   model.WhatIfEarthquake
 		reasons []string
 		says    string
 	}{
 		"too weak": {
-			model.AsIfEarthquake{Location: epicentre, Magnitude: "5.7"},
+			model.WhatIfEarthquake{Location: epicentre, Magnitude: "5.7"},
 			[]string{"threshold_not_met"},
 			"The trigger is not met: the index 5.7 mw misses the threshold 6.0 mw by 0.3.",
 		},
 		"too far": {
-			model.AsIfEarthquake{Location: far, Magnitude: "8"},
+			model.WhatIfEarthquake{Location: far, Magnitude: "8"},
 			[]string{"outside_place"},
 			"It happened 63.50 km outside the insured circle of 50 km.",
 		},
 		"too deep": {
-			model.AsIfEarthquake{Location: epicentre, Magnitude: "8", DepthKM: new("300")},
+			model.WhatIfEarthquake{Location: epicentre, Magnitude: "8", DepthKM: new("300")},
 			[]string{"outside_place"},
 			"It was 300 km deep; the policy covers earthquakes down to " + policy.Cover.Trigger.MaximumDepthKM.String() + " km.",
 		},
 		"before cover": {
-			model.AsIfEarthquake{Location: epicentre, Magnitude: "8", At: &before},
+			model.WhatIfEarthquake{Location: epicentre, Magnitude: "8", At: &before},
 			[]string{"outside_period"},
 			"It happened outside the period of cover, from ",
 		},
 		"after cover": {
-			model.AsIfEarthquake{Location: epicentre, Magnitude: "8", At: &after},
+			model.WhatIfEarthquake{Location: epicentre, Magnitude: "8", At: &after},
 			[]string{"outside_period"},
 			"It happened outside the period of cover, from ",
 		},
 	} {
-		e := told(t, b, policy, asIf(tc.quake))
+		e := explainPolicy(t, b, policy, whatIfEarthquakeRef(tc.quake))
 		require.False(t, e.Met, name)
 		require.False(t, e.Pays, name)
 		require.Zero(t, e.Payable.Amount, name)
@@ -117,52 +117,52 @@ func TestWhyNothingIsPaid(t *testing.T) {
 		require.Contains(t, strings.Join(e.Sentences, " "), tc.says, name)
 		require.Equal(t, "Nothing is paid.", e.Sentences[2], name)
 	}
-	cyclone := model.OccurrenceRef{AsIf: &model.AsIf{Storm: &model.AsIfStorm{Fixes: []model.AsIfFix{{Location: epicentre, WindKN: "140"}}}}}
-	require.Equal(t, []string{"outside_place"}, told(t, b, policy, cyclone).Reasons, "another peril")
+	cyclone := model.OccurrenceRef{AsIf: &model.WhatIf{Storm: &model.WhatIfStorm{Fixes: []model.WhatIfFix{{Location: epicentre, WindKN: "140"}}}}}
+	require.Equal(t, []string{"outside_place"}, explainPolicy(t, b, policy, cyclone).Reasons, "another peril")
 }
 
-func TestWhatTheLimitAndTheClockLeave(t *testing.T) {
+func TestExplanationRespectsLimitAndReportingWindow(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	shake(b, "us1", "6.6", trigger.Final)
-	capped := told(t, b, policy, asIf(model.AsIfEarthquake{Location: epicentre, Magnitude: "7.5"}))
+	policy := b.QuoteAndBind("quake-circle", nil)
+	observeQuake(b, "us1", "6.6", trigger.Final)
+	capped := explainPolicy(t, b, policy, whatIfEarthquakeRef(model.WhatIfEarthquake{Location: epicentre, Magnitude: "7.5"}))
 	require.Equal(t, *amount(10_000_000), capped.Amount)
 	require.Equal(t, *amount(5_000_000), capped.Payable)
 	require.Equal(t, []string{"threshold_met", "limit_exhausted"}, capped.Reasons)
 
-	shake(b, "us2", "7.5", trigger.Final)
-	exhausted := told(t, b, policy, asIf(model.AsIfEarthquake{Location: epicentre, Magnitude: "7.5"}))
+	observeQuake(b, "us2", "7.5", trigger.Final)
+	exhausted := explainPolicy(t, b, policy, whatIfEarthquakeRef(model.WhatIfEarthquake{Location: epicentre, Magnitude: "7.5"}))
 	require.True(t, exhausted.Met)
 	require.False(t, exhausted.Pays)
 	require.Equal(t, []string{"threshold_met", "limit_exhausted"}, exhausted.Reasons)
 	require.Equal(t, "Nothing is paid: nothing is left of the policy's limit.", exhausted.Sentences[2])
 
-	late := b.Cover("quake-circle", nil)
+	late := b.QuoteAndBind("quake-circle", nil)
 	at := b.Now()
-	b.After(2 * 365 * day)
-	over := told(t, b, late, asIf(model.AsIfEarthquake{Location: epicentre, Magnitude: "7.5", At: &at}))
+	b.AdvanceClock(2 * 365 * day)
+	over := explainPolicy(t, b, late, whatIfEarthquakeRef(model.WhatIfEarthquake{Location: epicentre, Magnitude: "7.5", At: &at}))
 	require.False(t, over.Pays)
 	require.Equal(t, []string{"outside_period"}, over.Reasons)
 	require.Contains(t, over.Sentences[2], "claims could be reported until")
 }
 
-func TestRainIsExplained(t *testing.T) {
+func TestExplanationOfRainfall(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("rain-excess", modeltest.Context{"days": 2})
+	policy := b.QuoteAndBind("rain-excess", modeltest.Context{"days": 2})
 	station, first := policy.Cover.Place.Station, policy.EffectiveAt.Truncate(day).AddDate(0, 0, 1)
-	b.After(12 * day)
+	b.AdvanceClock(12 * day)
 	rain(b, policy, first, "5", "100", "90", "40", "1", "0", "0", "0", "90")
 	claim := b.OnlyClaim(policy)
 	on := func(i int) *wire.Explanation {
-		return told(t, b, policy, byEvent("ghcn", station+"/"+first.AddDate(0, 0, i).Format(time.DateOnly)))
+		return explainPolicy(t, b, policy, sourceEventRef("ghcn", station+"/"+first.AddDate(0, 0, i).Format(time.DateOnly)))
 	}
 	paid := on(2)
 	require.True(t, paid.Pays)
 	require.Equal(t, claim.ID, paid.Claim.ID)
 	require.Equal(t, claim.Determination.Index, paid.Index)
-	require.Equal(t, paid, told(t, b, policy, model.OccurrenceRef{ID: &claim.Occurrence.ID}))
+	require.Equal(t, paid, explainPolicy(t, b, policy, model.OccurrenceRef{ID: &claim.Occurrence.ID}))
 	require.Equal(t, paid, on(4), "any day names the spell")
 	require.Equal(t, fmt.Sprintf("ghcn measured 190 mm of rain at the station from %s to %s.", first.AddDate(0, 0, 1).Format(time.DateOnly), first.AddDate(0, 0, 2).Format(time.DateOnly)), paid.Sentences[0])
 	require.Equal(t, []string{"threshold_not_met"}, on(6).Reasons, "a dry day lies in no spell")
@@ -172,35 +172,35 @@ func TestRainIsExplained(t *testing.T) {
 	require.Equal(t, "30", running.MissedBy.Value)
 }
 
-func TestExplanationsAreOnesOwn(t *testing.T) {
+func TestExplanationIsScopedToPartner(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy, theirs := b.Cover("quake-circle", nil), b.As(b.Globex).Cover("quake-circle", nil)
+	policy, theirs := b.QuoteAndBind("quake-circle", nil), b.ActingAs(b.Globex).QuoteAndBind("quake-circle", nil)
 	rehearsed := modeltest.Quake("us1", b.Now(), epicentre, "7")
 	_, _, err := b.Service.RecordObservation(t.Context(), b.Acme, rehearsed, true)
 	require.NoError(t, err)
-	b.Work()
+	b.RunJobs()
 	occurrence := b.OnlyClaim(policy).Occurrence.ID
 	for name, ask := range map[string]struct {
 		who    model.Actor
 		policy string
 		ref    model.OccurrenceRef
 	}{
-		"another's policy":              {b.Acme, theirs.ID, asIf(model.AsIfEarthquake{Location: epicentre, Magnitude: "7"})},
+		"another's policy":              {b.Acme, theirs.ID, whatIfEarthquakeRef(model.WhatIfEarthquake{Location: epicentre, Magnitude: "7"})},
 		"another's rehearsal":           {b.Globex, theirs.ID, model.OccurrenceRef{ID: &occurrence}},
-		"another's rehearsal by name":   {b.Globex, theirs.ID, byEvent("usgs", "us1")},
+		"another's rehearsal by name":   {b.Globex, theirs.ID, sourceEventRef("usgs", "us1")},
 		"a rehearsal an operator mixes": {b.Operator, theirs.ID, model.OccurrenceRef{ID: &occurrence}},
 		"no occurrence":                 {b.Acme, policy.ID, model.OccurrenceRef{ID: new("occ_nonsense")}},
-		"no event":                      {b.Acme, policy.ID, byEvent("usgs", "us2")},
-		"no policy":                     {b.Acme, "pol_nonsense", byEvent("usgs", "us1")},
+		"no event":                      {b.Acme, policy.ID, sourceEventRef("usgs", "us2")},
+		"no policy":                     {b.Acme, "pol_nonsense", sourceEventRef("usgs", "us1")},
 	} {
 		_, err := b.Service.Explain(t.Context(), ask.who, ask.policy, ask.ref)
-		require.Equal(t, model.CodeNotFound, failure(t, err).Code, name)
+		require.Equal(t, model.CodeNotFound, domainError(t, err).Code, name)
 	}
 	_, err = b.Service.Explain(t.Context(), b.Operator, policy.ID, model.OccurrenceRef{ID: &occurrence})
 	require.NoError(t, err)
 	for _, ref := range []model.OccurrenceRef{{}, {ID: &occurrence, SourceEvent: &model.SourceEvent{}}} {
 		_, err := b.Service.Explain(t.Context(), b.Acme, policy.ID, ref)
-		require.Equal(t, []model.FieldError{{Code: "required", Detail: "Give exactly one of occurrence_id, source_event and as_if."}}, failure(t, err).Fields)
+		require.Equal(t, []model.FieldError{{Code: "required", Detail: "Give exactly one of occurrence_id, source_event and as_if."}}, domainError(t, err).Fields)
 	}
 }

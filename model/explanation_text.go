@@ -13,64 +13,64 @@ import (
 	"parapet/model/wire"
 )
 
-// public is a verdict as partners read it.
-func (v *verdict) public() *wire.Explanation {
+// toRecord is a verdict as partners read it.
+func (v *Evaluation) toRecord() *wire.Explanation {
 	p := v.policy
-	said := publicDetermination(p, v.facts, v.d)
+	said := toDeterminationRecord(p, v.facts, v.determination)
 	e := &wire.Explanation{
-		Partner: p.Partner, PolicyID: nounPolicy.id(p.ID), Product: p.Product, OccurredAt: v.d.OccurredAt,
-		Met: v.d.Met, Pays: v.payable() > 0, Index: said.Index, Threshold: said.Threshold, Factor: said.Factor,
-		Amount: said.Amount, Payable: money.New(v.payable(), p.Currency),
-		DistanceKM: said.DistanceKM, RadiusKM: v.d.RadiusKM, Stage: said.Stage,
-		Reasons: v.reasons(), Sentences: v.sentences(said),
+		Partner: p.Partner, PolicyID: resourcePolicy.formatID(p.ID), Product: p.Product, OccurredAt: v.determination.OccurredAt,
+		Met: v.determination.Met, Pays: v.payableAmount() > 0, Index: said.Index, Threshold: said.Threshold, Factor: said.Factor,
+		Amount: said.Amount, Payable: money.New(v.payableAmount(), p.Currency),
+		DistanceKM: said.DistanceKM, RadiusKM: v.determination.RadiusKM, Stage: said.Stage,
+		Reasons: v.reasonCodes(), Sentences: v.buildSentences(said),
 	}
-	e.MissedBy = missedBy(p, v.facts, v.d, said)
+	e.MissedBy = missedBy(p, v.facts, v.determination, said)
 	if v.claim != nil {
-		e.Claim = new(briefOf(v.claim.ID, v.claim.Status))
+		e.Claim = new(toClaimBrief(v.claim.ID, v.claim.Status))
 	}
 	return e
 }
 
-// isWindow tells whether the occurrence is a window of days, as rain was judged before
+// isLegacyWindow tells whether the occurrence is a window of days, as rain was judged before
 // wet spells and periods of the calendar. Nothing can be said of it any more.
-func (v *verdict) isWindow() bool {
+func (v *Evaluation) isLegacyWindow() bool {
 	return v.facts.Quake == nil && v.facts.Storm == nil && v.facts.Rain == nil && v.policy.Cover.Trigger.Kind == hazard.StationDay
 }
 
 // isIncomplete tells whether days of the month or dekad are missing or still to come.
-func (v *verdict) isIncomplete() bool {
-	return v.d.Reason == trigger.EvidenceNeeded || v.d.Reason == trigger.SourcePreliminary
+func (v *Evaluation) isIncomplete() bool {
+	return v.determination.Reason == trigger.EvidenceNeeded || v.determination.Reason == trigger.SourcePreliminary
 }
 
-// retracted tells whether the source withdrew everything it had reported.
-func (v *verdict) retracted() bool { return v.facts.Stage == trigger.Retracted }
+// isRetracted tells whether the source withdrew everything it had reported.
+func (v *Evaluation) isRetracted() bool { return v.facts.Stage == trigger.Retracted }
 
-// reasons are the codes of the claim's decision, or of what would be decided.
-func (v *verdict) reasons() []string {
+// reasonCodes are the codes of the claim's decision, or of what would be decided.
+func (v *Evaluation) reasonCodes() []string {
 	switch {
 	case v.claim != nil && len(v.claim.ReasonCodes) > 0:
 		return v.claim.ReasonCodes
-	case v.retracted():
+	case v.isRetracted():
 		return []string{string(ReasonSourceRetracted)}
-	case v.isWindow() || v.isIncomplete():
+	case v.isLegacyWindow() || v.isIncomplete():
 		return []string{v.incompleteReason()}
-	case !v.d.Met && slices.Equal(v.decision.Reasons, []string{adjudicate.ReasonSourceProvisional}):
-		return []string{string(v.d.Reason), adjudicate.ReasonSourceProvisional}
+	case !v.determination.Met && slices.Equal(v.decision.Reasons, []string{adjudicate.ReasonSourcePreliminary}):
+		return []string{string(v.determination.Reason), adjudicate.ReasonSourcePreliminary}
 	default:
 		return v.decision.Reasons
 	}
 }
 
-func (v *verdict) incompleteReason() string {
-	if v.isWindow() {
+func (v *Evaluation) incompleteReason() string {
+	if v.isLegacyWindow() {
 		return string(ReasonEvidenceNeeded)
 	}
-	return string(v.d.Reason)
+	return string(v.determination.Reason)
 }
 
-// sentences tell what was measured, what that means under the terms, and what is
+// buildSentences tell what was measured, what that means under the terms, and what is
 // paid.
-func (v *verdict) sentences(said wire.Determination) []string {
+func (v *Evaluation) buildSentences(said wire.Determination) []string {
 	list := []string{v.measuredSentence(said), v.termsSentence(said)}
 	if v.claim != nil {
 		return append(list, v.claimSentence())
@@ -78,30 +78,30 @@ func (v *verdict) sentences(said wire.Determination) []string {
 	return append(list, v.moneySentence())
 }
 
-func (v *verdict) measuredSentence(said wire.Determination) string {
+func (v *Evaluation) measuredSentence(said wire.Determination) string {
 	p := v.policy
 	switch {
-	case v.retracted():
+	case v.isRetracted():
 		return fmt.Sprintf("%s retracted what it reported of %s.", v.facts.Source, v.facts.SourceEventID)
-	case v.isWindow():
-		return fmt.Sprintf("%s reported days to %s, which were judged as one window.", v.facts.Source, v.d.OccurredAt.Format(time.DateOnly))
+	case v.isLegacyWindow():
+		return fmt.Sprintf("%s reported days to %s, which were judged as one window.", v.facts.Source, v.determination.OccurredAt.Format(time.DateOnly))
 	case said.Index != nil && p.Cover.Trigger.Kind == hazard.StationDay:
 		return v.rainSentence(said)
 	default:
-		return observedSentence(p, v.facts, v.d)
+		return observedSentence(p, v.facts, v.determination)
 	}
 }
 
-func (v *verdict) termsSentence(said wire.Determination) string {
+func (v *Evaluation) termsSentence(said wire.Determination) string {
 	p, limit := v.policy, v.policy.Cover.Limit
-	switch v.d.Reason {
+	switch v.determination.Reason {
 	case trigger.ThresholdMet:
 		return fmt.Sprintf("%s %s %s, which pays a share of %s of the limit of %s: %s.",
 			v.metClause(said), said.Threshold.Value, said.Threshold.Unit, said.Factor, limit, said.Amount)
 	case trigger.ThresholdNotMet:
-		return fmt.Sprintf("The trigger is not met: %s.", reasonClause(p, v.facts, v.d, said))
+		return fmt.Sprintf("The trigger is not met: %s.", reasonClause(p, v.facts, v.determination, said))
 	case trigger.OutsidePeriod, trigger.WaitingPeriod:
-		return sentenceOf(reasonClause(p, v.facts, v.d, said))
+		return sentenceOf(reasonClause(p, v.facts, v.determination, said))
 	case trigger.EvidenceNeeded:
 		return fmt.Sprintf("So the trigger cannot be judged before the missing days are reported: %d.", v.facts.Rain.Missing())
 	case trigger.SourcePreliminary:
@@ -112,7 +112,7 @@ func (v *verdict) termsSentence(said wire.Determination) string {
 }
 
 // metClause says on which side of the threshold or attachment the index lies.
-func (v *verdict) metClause(said wire.Determination) string {
+func (v *Evaluation) metClause(said wire.Determination) string {
 	terms := v.policy.Cover
 	isCurve := terms.Payout.Attach != nil
 	switch {
@@ -128,8 +128,8 @@ func (v *verdict) metClause(said wire.Determination) string {
 }
 
 // rainSentence says which days make up the index.
-func (v *verdict) rainSentence(said wire.Determination) string {
-	first, last := v.d.FirstDay, v.d.LastDay
+func (v *Evaluation) rainSentence(said wire.Determination) string {
+	first, last := v.determination.FirstDay, v.determination.LastDay
 	if first.IsZero() {
 		return fmt.Sprintf("%s measured no days at the station that count: %s.", v.facts.Source, indexPhrase(v.policy, *said.Index))
 	}
@@ -137,40 +137,40 @@ func (v *verdict) rainSentence(said wire.Determination) string {
 		first.Format(time.DateOnly), last.Format(time.DateOnly))
 }
 
-func (v *verdict) placeSentence() string {
+func (v *Evaluation) placeSentence() string {
 	switch {
-	case v.retracted():
+	case v.isRetracted():
 		return "So no trigger is met by it."
-	case v.isWindow():
+	case v.isLegacyWindow():
 		return "Only its claim tells what it paid."
 	default:
-		clause := outsidePlaceClause(v.policy, v.facts, v.d)
+		clause := outsidePlaceClause(v.policy, v.facts, v.determination)
 		return sentenceOf(clause)
 	}
 }
 
-func (v *verdict) moneySentence() string {
+func (v *Evaluation) moneySentence() string {
 	remaining := money.New(v.policy.LimitRemaining, v.policy.Currency)
 	switch {
-	case v.late:
+	case v.isTooLate:
 		return fmt.Sprintf("Nothing is paid: claims could be reported until %s.", v.policy.ReportableUntil.Format(time.RFC3339))
-	case !v.d.Met || v.d.Amount == 0:
+	case !v.determination.Met || v.determination.Amount == 0:
 		return "Nothing is paid."
 	case v.decision.Outcome == adjudicate.Defer:
 		return "Nothing is paid before the source's values are final."
 	case v.decision.Amount == 0:
 		return "Nothing is paid: nothing is left of the policy's limit."
-	case v.decision.Amount < v.d.Amount:
+	case v.decision.Amount < v.determination.Amount:
 		return fmt.Sprintf("%s is paid: more is not left of the policy's limit, of which %s remains.", money.New(v.decision.Amount, v.policy.Currency), remaining)
 	default:
 		return fmt.Sprintf("%s is paid.", money.New(v.decision.Amount, v.policy.Currency))
 	}
 }
 
-func (v *verdict) claimSentence() string {
-	id := nounClaim.id(v.claim.ID)
+func (v *Evaluation) claimSentence() string {
+	id := resourceClaim.formatID(v.claim.ID)
 	switch {
-	case v.claim.Amount != nil && v.claim.counts():
+	case v.claim.Amount != nil && v.claim.isActive():
 		return fmt.Sprintf("The claim %s was made of it and is %s: %s is owed.", id, v.claim.Status, money.New(*v.claim.Amount, v.policy.Currency))
 	default:
 		return fmt.Sprintf("The claim %s was made of it and is %s; nothing is owed.", id, v.claim.Status)

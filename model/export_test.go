@@ -16,10 +16,10 @@ import (
 )
 
 // SealedSecrets are the columns that a rotation seals anew.
-const SealedSecrets = sealedSecrets
+const SealedSecrets = sealedColumnsQuery
 
 // Constraints are the names that constraint.go gives a sentence.
-func Constraints() []string { return slices.Sorted(maps.Keys(constraints)) }
+func Constraints() []string { return slices.Sorted(maps.Keys(constraintErrors)) }
 
 // ExplainCandidates is the plan by which matching finds an occurrence's policies.
 func (s *Service) ExplainCandidates(ctx context.Context, event string) (string, error) {
@@ -27,34 +27,34 @@ func (s *Service) ExplainCandidates(ctx context.Context, event string) (string, 
 	if err := s.db.NewSelect().Model((*occurrenceRow)(nil)).Column("id").Where("source_event_id = ?", event).Scan(ctx, &id); err != nil {
 		return "", err
 	}
-	happened, err := happened(ctx, s.db, []uuid.UUID{id})
+	happened, err := loadOccurrences(ctx, s.db, []uuid.UUID{id})
 	if err != nil {
 		return "", err
 	}
 	var lines []string
-	err = s.db.NewRaw("explain ?", candidateQuery(s.db, happened)).Scan(ctx, &lines)
+	err = s.db.NewRaw("explain ?", newCandidateQuery(s.db, happened)).Scan(ctx, &lines)
 	return strings.Join(lines, "\n"), err
 }
 
 // ExplainDoubts is how Postgres finds the money in doubt.
 func (s *Service) ExplainDoubts(ctx context.Context) (string, error) {
 	var lines []string
-	err := s.db.NewRaw("explain "+doubtQuery).Scan(ctx, &lines)
+	err := s.db.NewRaw("explain "+unsettledQuery).Scan(ctx, &lines)
 	return strings.Join(lines, "\n"), err
 }
 
-// HangAsRelay takes the relay's lock in a transaction that may idle for so long.
-func HangAsRelay(ctx context.Context, tx pgx.Tx, idle string) error {
+// HoldRelayLock takes the relay's lock in a transaction that may idle for so long.
+func HoldRelayLock(ctx context.Context, tx pgx.Tx, idle string) error {
 	statements := &pgx.Batch{} // in one round trip: the transaction may not idle in between
-	statements.Queue(briefly, idle)
-	statements.Queue(lockRelay, relayLock)
+	statements.Queue(idleTimeoutSQL, idle)
+	statements.Queue(lockRelaySQL, relayLock)
 	return tx.SendBatch(ctx, statements).Close()
 }
 
-// VisitedByRelay is how many pages a pass of the relay looks at to find what waits.
-func (s *Service) VisitedByRelay(ctx context.Context) (pages int64, err error) {
+// RelayPagesRead is how many pages a pass of the relay looks at to find what waits.
+func (s *Service) RelayPagesRead(ctx context.Context) (pages int64, err error) {
 	var plan string
-	query := strings.NewReplacer("$1", fmt.Sprint(RelayBatch), "current_setting('parapet.relay')", "'true'").Replace(waitingEvents)
+	query := strings.NewReplacer("$1", fmt.Sprint(RelayBatchSize), "current_setting('parapet.relay')", "'true'").Replace(unsequencedEventsQuery)
 	if err := s.pool.QueryRow(ctx, "explain (analyze, buffers, format json) "+query).Scan(&plan); err != nil {
 		return 0, err
 	}
@@ -68,14 +68,14 @@ func (s *Service) VisitedByRelay(ctx context.Context) (pages int64, err error) {
 	return explained[0].Plan.Hit + explained[0].Plan.Read, err
 }
 
-// Chained is an event's hash in its partner's chain.
-func Chained(before []byte, sequence int64, id string, kind EventType, occurred time.Time, data []byte) []byte {
-	return chained(before, sequence, id, kind, occurred, data)
+// ChainHash is an event's hash in its partner's chain.
+func ChainHash(before []byte, sequence int64, id string, kind EventType, occurred time.Time, data []byte) []byte {
+	return chainHash(before, sequence, id, kind, occurred, data)
 }
 
 // FingerprintOf is the fingerprint of a partner's account.
 func FingerprintOf(keys Keys, partner string, number account.Number) string {
-	return keys.fingerprint(partner, number.Normalize().Canonical())
+	return keys.computeFingerprint(partner, number.Normalize().Canonical())
 }
 
 // SealAccount seals an account number for the payout method with the id.
@@ -84,7 +84,7 @@ func SealAccount(keys Keys, partner string, id uuid.UUID, number account.Number)
 	if err != nil {
 		return nil, err
 	}
-	return keys.seal(plain, place(partner, id, "payout_methods.sealed"))
+	return keys.seal(plain, columnSealContext(partner, id, "payout_methods.sealed"))
 }
 
 // ExplainChanged is the plan by which a check finds what changed, where indexes are
@@ -116,7 +116,7 @@ const BindLock = bindLock
 
 // DebtDigest is the digest in the rail's key of a part of what a claim owes.
 func DebtDigest(partner string, policy, claim uuid.UUID, occurrence string, part int) string {
-	row := &claimRow{header: header{ID: claim, Partner: partner}, PolicyID: policy}
+	row := &claimRow{RowHeader: RowHeader{ID: claim, Partner: partner}, PolicyID: policy}
 	if occurrence != "" {
 		row.OccurrenceKey = &occurrence
 	}
@@ -126,7 +126,7 @@ func DebtDigest(partner string, policy, claim uuid.UUID, occurrence string, part
 // CheckFully is the check of all records from beginning to end. It returns how many
 // slices it had, and how long the statements of the slowest took together.
 func (s *Service) CheckFully(ctx context.Context) (count int, slowest time.Duration, err error) {
-	invariants, err := s.invariants(ctx)
+	invariants, err := s.loadInvariants(ctx)
 	for done := false; err == nil && !done; count++ {
 		var check *fullCheckRow
 		if check, err = s.openFullCheck(ctx, invariants); err != nil || check == nil {

@@ -18,7 +18,7 @@ import (
 
 // ExposureRequest asks what something would cost now.
 type ExposureRequest struct {
-	Occurrence AsIf
+	Occurrence WhatIf
 	Partner    string // operators only; empty means everybody's policies
 	Product    string // empty means all
 	Currency   string // empty means all
@@ -37,37 +37,37 @@ func (s *Service) Expose(ctx context.Context, actor Actor, in ExposureRequest, p
 	if err := s.authorize(ctx, actor, ScopePoliciesRead); err != nil {
 		return nil, nil, err
 	}
-	eyes, err := actor.eyes(in.Partner)
+	eyes, err := actor.partnerScope(in.Partner)
 	if err != nil {
 		return nil, nil, err
 	}
-	e := exposing{sums: make(map[string]*exposed), nearMisses: in.NearMisses}
-	if e.page, err = s.page(actor, page, in.name()); err != nil {
+	e := exposureSummary{byCurrency: make(map[string]*currencyExposure), nearMisses: in.NearMisses}
+	if e.page, err = s.parsePage(actor, page, in.cursorName()); err != nil {
 		return nil, nil, err
 	}
-	err = s.view(ctx, func(ctx context.Context, tx bun.Tx, now time.Time) error {
-		sc, err := might(ctx, tx, &in.Occurrence, "/occurrence", eyes, now)
+	err = s.readSnapshot(ctx, func(ctx context.Context, tx bun.Tx, now time.Time) error {
+		sc, err := newHypotheticalScenario(ctx, tx, &in.Occurrence, "/occurrence", eyes, now)
 		if err != nil {
 			return err
 		}
-		e.at = sc.row.OccurredAt
-		return e.look(ctx, tx, sc, in.narrow)
+		e.occurredAt = sc.row.OccurredAt
+		return e.evaluatePolicies(ctx, tx, sc, in.applyFilter)
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	total, err := e.public()
+	total, err := e.toRecord()
 	if err != nil {
 		return nil, nil, err
 	}
-	e.page.count = func(context.Context) (int, error) { return e.listed, nil }
-	list, err := paged(e.page, e.first, (*verdict).rank, func(v *verdict) wire.Explanation { return *v.public() })
+	e.page.count = func(context.Context) (int, error) { return e.listedCount, nil }
+	list, err := newPage(e.page, e.pageRows, (*Evaluation).sortKey, func(v *Evaluation) wire.Explanation { return *v.toRecord() })
 	return total, list, err
 }
 
-// name binds a cursor to what was asked. Times left out mean now, which moves; the
+// cursorName binds a cursor to what was asked. Times left out mean now, which moves; the
 // order of policies does not.
-func (in ExposureRequest) name() string {
+func (in ExposureRequest) cursorName() string {
 	text, err := wire.Encode(in)
 	if err != nil { // it is plain data
 		return ""
@@ -75,7 +75,7 @@ func (in ExposureRequest) name() string {
 	return "exposure?" + string(text)
 }
 
-func (in ExposureRequest) narrow(q *bun.SelectQuery) *bun.SelectQuery {
+func (in ExposureRequest) applyFilter(q *bun.SelectQuery) *bun.SelectQuery {
 	if in.Product != "" {
 		q = q.Where("p.product = ?", in.Product)
 	}
@@ -85,25 +85,25 @@ func (in ExposureRequest) narrow(q *bun.SelectQuery) *bun.SelectQuery {
 	return q
 }
 
-// exposing sums verdicts and keeps those of one page.
-type exposing struct {
-	at         time.Time
-	page       page
-	nearMisses bool
-	sums       map[string]*exposed // by currency
-	listed     int                 // verdicts of the whole list
-	first      []verdict           // the first ones behind the cursor, in order of rank
+// exposureSummary sums verdicts and keeps those of one page.
+type exposureSummary struct {
+	occurredAt  time.Time
+	page        pageSpec
+	nearMisses  bool
+	byCurrency  map[string]*currencyExposure // by currency
+	listedCount int                          // verdicts of the whole list
+	pageRows    []Evaluation                 // the first ones behind the cursor, in order of rank
 }
 
-// exposed is the sums of one currency.
-type exposed struct {
-	touched, nearMisses int
-	bands               [len(bandEdges) - 1]band
+// currencyExposure is the sums of one currency.
+type currencyExposure struct {
+	affected, nearMisses int
+	bands                [len(bandEdges) - 1]exposureBand
 }
 
-type band struct {
+type exposureBand struct {
 	claims        int
-	owed, payable sum
+	owed, payable amountSum
 }
 
 // bandEdges divide the factors, shares of the limit, into quarters.
@@ -111,58 +111,58 @@ var bandEdges = [...]decimal.Decimal{
 	decimal.Zero, decimal.New(25, -2), decimal.New(5, -1), decimal.New(75, -2), decimal.New(1, 0),
 }
 
-func (e *exposing) look(ctx context.Context, tx bun.Tx, sc *scene, narrow func(*bun.SelectQuery) *bun.SelectQuery) error {
-	alone := scenes{sc}
-	concerned, err := alone.concerned(ctx, tx)
+func (e *exposureSummary) evaluatePolicies(ctx context.Context, tx bun.Tx, sc *Scenario, narrow func(*bun.SelectQuery) *bun.SelectQuery) error {
+	alone := scenarios{sc}
+	concerned, err := alone.findCandidates(ctx, tx)
 	if err != nil {
 		return err
 	}
-	for slice := range slices.Chunk(concerned[sc.row.ID], 4*sliceSize) {
-		policies, err := alone.among(ctx, tx, slice, narrow)
+	for slice := range slices.Chunk(concerned[sc.row.ID], 4*matchBatchSize) {
+		policies, err := alone.loadPolicies(ctx, tx, slice, narrow)
 		if err != nil {
 			return err
 		}
 		for _, p := range policies {
-			e.add(sc.verdicts(p))
+			e.addEvaluations(sc.evaluatePolicy(p))
 		}
 	}
 	return nil
 }
 
-// add counts what a scene means for one policy.
-func (e *exposing) add(verdicts []verdict) {
+// addEvaluations counts what a scene means for one policy.
+func (e *exposureSummary) addEvaluations(verdicts []Evaluation) {
 	counted := false
 	for i := range verdicts {
 		v := &verdicts[i]
-		if !v.touched() {
+		if !v.isAffected() {
 			continue
 		}
-		of := e.sums[v.policy.Currency]
+		of := e.byCurrency[v.policy.Currency]
 		if of == nil {
-			of = new(exposed)
-			e.sums[v.policy.Currency] = of
+			of = new(currencyExposure)
+			e.byCurrency[v.policy.Currency] = of
 		}
 		if !counted {
-			of.touched++
+			of.affected++
 			counted = true
 		}
-		if !v.d.Met {
+		if !v.determination.Met {
 			of.nearMisses++
 		}
-		if v.payable() > 0 {
-			b := &of.bands[bandOf(v.d.Factor)]
+		if v.payableAmount() > 0 {
+			b := &of.bands[bandIndex(v.determination.Factor)]
 			b.claims++
-			b.owed.add(v.d.Amount)
-			b.payable.add(v.payable())
+			b.owed.addAmount(v.determination.Amount)
+			b.payable.addAmount(v.payableAmount())
 		}
-		if v.d.Met || e.nearMisses {
-			e.listed++
-			e.keep(v)
+		if v.determination.Met || e.nearMisses {
+			e.listedCount++
+			e.addToPage(v)
 		}
 	}
 }
 
-func bandOf(factor decimal.Decimal) int {
+func bandIndex(factor decimal.Decimal) int {
 	for i, edge := range bandEdges[1:] {
 		if factor.LessThanOrEqual(edge) {
 			return i
@@ -171,39 +171,39 @@ func bandOf(factor decimal.Decimal) int {
 	return len(bandEdges) - 2
 }
 
-// keep remembers a verdict while it is among the first of the page.
-func (e *exposing) keep(v *verdict) {
+// addToPage remembers a verdict while it is among the first of the page.
+func (e *exposureSummary) addToPage(v *Evaluation) {
 	// Most verdicts of a large exposure end here, so nothing is formatted for them.
-	if full := len(e.first) > e.page.limit; full && v.compareRank(&e.first[e.page.limit]) >= 0 {
+	if full := len(e.pageRows) > e.page.limit; full && v.compareSortKey(&e.pageRows[e.page.limit]) >= 0 {
 		return
 	}
-	if v.rank() <= e.page.after {
+	if v.sortKey() <= e.page.after {
 		return
 	}
-	at, _ := slices.BinarySearchFunc(e.first, v, func(have verdict, v *verdict) int { return have.compareRank(v) })
-	e.first = slices.Insert(e.first, at, *v)
-	e.first = e.first[:min(len(e.first), e.page.limit+1)]
+	at, _ := slices.BinarySearchFunc(e.pageRows, v, func(have Evaluation, v *Evaluation) int { return have.compareSortKey(v) })
+	e.pageRows = slices.Insert(e.pageRows, at, *v)
+	e.pageRows = e.pageRows[:min(len(e.pageRows), e.page.limit+1)]
 }
 
-// compareRank orders verdicts as their ranks do.
-func (v *verdict) compareRank(other *verdict) int {
-	return cmp.Or(cmp.Compare(other.payable(), v.payable()), bytes.Compare(v.policy.ID[:], other.policy.ID[:]),
+// compareSortKey orders verdicts as their ranks do.
+func (v *Evaluation) compareSortKey(other *Evaluation) int {
+	return cmp.Or(cmp.Compare(other.payableAmount(), v.payableAmount()), bytes.Compare(v.policy.ID[:], other.policy.ID[:]),
 		cmp.Compare(v.facts.SourceEventID, other.facts.SourceEventID))
 }
 
-// rank sorts verdicts: the largest payment first, then by policy and window. No
+// sortKey sorts verdicts: the largest payment first, then by policy and window. No
 // time is in it, because an occurrence supposed now happens later on the next page.
-func (v *verdict) rank() string {
+func (v *Evaluation) sortKey() string {
 	const most = 1<<63 - 1
-	return fmt.Sprintf("%019d/%s/%s", most-v.payable(), v.policy.ID, v.facts.SourceEventID)
+	return fmt.Sprintf("%019d/%s/%s", most-v.payableAmount(), v.policy.ID, v.facts.SourceEventID)
 }
 
-func (e *exposing) public() (*wire.Exposure, error) {
-	public := &wire.Exposure{OccurredAt: e.at}
-	for _, currency := range slices.Sorted(maps.Keys(e.sums)) {
-		of := e.sums[currency]
-		total := wire.ExposureTotal{Currency: currency, Touched: of.touched, NearMisses: of.nearMisses}
-		var all band
+func (e *exposureSummary) toRecord() (*wire.Exposure, error) {
+	public := &wire.Exposure{OccurredAt: e.occurredAt}
+	for _, currency := range slices.Sorted(maps.Keys(e.byCurrency)) {
+		of := e.byCurrency[currency]
+		total := wire.ExposureTotal{Currency: currency, Touched: of.affected, NearMisses: of.nearMisses}
+		var all exposureBand
 		for i := range of.bands {
 			b := &of.bands[i]
 			if b.claims == 0 {
@@ -211,7 +211,7 @@ func (e *exposing) public() (*wire.Exposure, error) {
 			}
 			all.claims += b.claims
 			all.owed.Decimal, all.payable.Decimal = all.owed.Add(b.owed.Decimal), all.payable.Add(b.payable.Decimal)
-			owed, payable, err := b.whole(currency)
+			owed, payable, err := b.toMoney(currency)
 			if err != nil {
 				return nil, err
 			}
@@ -220,7 +220,7 @@ func (e *exposing) public() (*wire.Exposure, error) {
 			})
 		}
 		var err error
-		if total.Owed, total.Payable, err = all.whole(currency); err != nil {
+		if total.Owed, total.Payable, err = all.toMoney(currency); err != nil {
 			return nil, err
 		}
 		total.Paying = all.claims
@@ -229,11 +229,11 @@ func (e *exposing) public() (*wire.Exposure, error) {
 	return public, nil
 }
 
-func (b *band) whole(currency string) (owed, payable wire.Money, err error) {
-	amount, err := b.owed.whole()
+func (b *exposureBand) toMoney(currency string) (owed, payable wire.Money, err error) {
+	amount, err := b.owed.toMinorUnits()
 	if err != nil {
 		return owed, payable, err
 	}
-	rest, err := b.payable.whole()
+	rest, err := b.payable.toMinorUnits()
 	return money.New(amount, currency), money.New(rest, currency), err
 }

@@ -16,8 +16,8 @@ import (
 	"parapet/model/wire"
 )
 
-// everybody lists all policies an exposure touches, a page after the other.
-func everybody(t *testing.T, b *modeltest.Bundle, who model.Actor, in model.ExposureRequest, size int) (*wire.Exposure, []wire.Explanation) {
+// listAllExposed lists all policies an exposure touches, a page after the other.
+func listAllExposed(t *testing.T, b *modeltest.Bundle, who model.Actor, in model.ExposureRequest, size int) (*wire.Exposure, []wire.Explanation) {
 	t.Helper()
 	var all []wire.Explanation
 	page := model.PageRequest{Limit: size}
@@ -32,8 +32,8 @@ func everybody(t *testing.T, b *modeltest.Bundle, who model.Actor, in model.Expo
 	}
 }
 
-// payable is what an exposure sums to, by currency.
-func payable(e *wire.Exposure) map[string]int64 {
+// payableByCurrency is what an exposure sums to, by currency.
+func payableByCurrency(e *wire.Exposure) map[string]int64 {
 	sums := make(map[string]int64)
 	for _, total := range e.Totals {
 		if total.Payable.Amount > 0 {
@@ -43,8 +43,8 @@ func payable(e *wire.Exposure) map[string]int64 {
 	return sums
 }
 
-// granted is what claims of a source's event were granted, by currency.
-func granted(t *testing.T, b *modeltest.Bundle, source string) map[string]int64 {
+// grantedByCurrency is what claims of a source's event were granted, by currency.
+func grantedByCurrency(t *testing.T, b *modeltest.Bundle, source string) map[string]int64 {
 	t.Helper()
 	list, err := b.Service.ListClaims(t.Context(), b.Operator, model.Filter{}, model.PageRequest{Limit: model.MaxPageSize})
 	require.NoError(t, err)
@@ -58,42 +58,42 @@ func granted(t *testing.T, b *modeltest.Bundle, source string) map[string]int64 
 	return sums
 }
 
-// island covers Hualien and around, in three currencies and for two partners;
+// newHualienPortfolio covers Hualien and around, in three currencies and for two partners;
 // quakes before have used up some limits.
-func island(t *testing.T) *modeltest.Bundle {
+func newHualienPortfolio(t *testing.T) *modeltest.Bundle {
 	t.Helper()
 	b := modeltest.New(t)
 	dice := rand.New(rand.NewPCG(1, 2))
 	for i := range 30 {
-		policy := b.As([]model.Actor{b.Acme, b.Globex}[i%2]).Cover("quake-circle", modeltest.Context{
+		policy := b.ActingAs([]model.Actor{b.Acme, b.Globex}[i%2]).QuoteAndBind("quake-circle", modeltest.Context{
 			"limit":    map[string]any{"amount": 1_500_000 + dice.IntN(1000), "currency": []string{"USD", "EUR", "JPY"}[i%3]},
 			"location": map[string]float64{"latitude": 23.2 + 1.6*dice.Float64(), "longitude": 121 + 1.2*dice.Float64()},
 		})
 		require.NotEmpty(t, policy.ID)
 		if i == 12 || i == 20 {
 			b.Observe(modeltest.Quake(fmt.Sprintf("us%d", i), b.Now(), hualien, []string{"6.6", "7.1"}[i%3%2]))
-			b.Work()
+			b.RunJobs()
 		}
 	}
 	return b
 }
 
-func TestAnExposureIsWhatIsThenPaid(t *testing.T) {
+func TestExposureEqualsLaterPayouts(t *testing.T) {
 	t.Parallel()
-	b := island(t)
-	b.After(2 * time.Minute)
+	b := newHualienPortfolio(t)
+	b.AdvanceClock(2 * time.Minute)
 	at := b.Now()
-	asked := model.ExposureRequest{Occurrence: model.AsIf{Earthquake: &model.AsIfEarthquake{
+	asked := model.ExposureRequest{Occurrence: model.WhatIf{Earthquake: &model.WhatIfEarthquake{
 		Location: epicentre, Magnitude: "6.9", DepthKM: new("10"), At: &at,
 	}}, NearMisses: true}
-	before := b.Rows()
-	foretold, touched := everybody(t, b, b.Operator, asked, 3)
-	require.Equal(t, before, b.Rows(), "nothing is written")
+	before := b.CountRows()
+	foretold, touched := listAllExposed(t, b, b.Operator, asked, 3)
+	require.Equal(t, before, b.CountRows(), "nothing is written")
 
 	b.Observe(modeltest.Quake("the-one", at, epicentre, "6.9"))
-	b.Work()
-	paid := granted(t, b, "the-one")
-	require.Equal(t, paid, payable(foretold))
+	b.RunJobs()
+	paid := grantedByCurrency(t, b, "the-one")
+	require.Equal(t, paid, payableByCurrency(foretold))
 	require.Len(t, paid, 3)
 	listed, capped := make(map[string]int64), 0
 	for i, e := range touched {
@@ -105,8 +105,8 @@ func TestAnExposureIsWhatIsThenPaid(t *testing.T) {
 			require.Contains(t, e.Reasons, "limit_exhausted")
 			capped++
 		}
-		policy := b.As(modeltest.Partner(e.Partner)).Policy(e.PolicyID)
-		for _, claim := range b.As(modeltest.Partner(e.Partner)).Claims(policy) {
+		policy := b.ActingAs(modeltest.Partner(e.Partner)).Policy(e.PolicyID)
+		for _, claim := range b.ActingAs(modeltest.Partner(e.Partner)).Claims(policy) {
 			if claim.Occurrence.SourceEventID == "the-one" {
 				require.Equal(t, claim.Determination.Index, e.Index)
 				require.Equal(t, claim.Determination.Threshold, e.Threshold)
@@ -133,42 +133,42 @@ func TestAnExposureIsWhatIsThenPaid(t *testing.T) {
 	}
 }
 
-func TestAnAsIfStormIsWhatIsThenPaid(t *testing.T) {
+func TestWhatIfStormEqualsLaterPayouts(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	for i := range 8 {
-		b.Cover("cyclone-circle", modeltest.Context{"location": map[string]float64{"latitude": 25 + float64(i)/4, "longitude": -80.2}})
+		b.QuoteAndBind("cyclone-circle", modeltest.Context{"location": map[string]float64{"latitude": 25 + float64(i)/4, "longitude": -80.2}})
 	}
-	b.After(3 * day)
+	b.AdvanceClock(3 * day)
 	now := b.Now()
 	track := []hazard.Point{{Latitude: 25, Longitude: -79}, {Latitude: 25.8, Longitude: -80.2}, {Latitude: 26.4, Longitude: -81}}
 	winds := []string{"100", "90", "70"}
-	var storm model.AsIfStorm
+	var storm model.WhatIfStorm
 	var fixes []wire.ObservationInput
 	for i, where := range track {
 		at := now.Add(time.Duration(i-2) * 6 * time.Hour)
-		storm.Fixes = append(storm.Fixes, model.AsIfFix{Location: where, WindKN: winds[i], At: &at})
+		storm.Fixes = append(storm.Fixes, model.WhatIfFix{Location: where, WindKN: winds[i], At: &at})
 		fixes = append(fixes, modeltest.Fix("AL99", at, where, winds[i]))
 	}
-	foretold, touched := everybody(t, b, b.Acme, model.ExposureRequest{Occurrence: model.AsIf{Storm: &storm}}, 2)
+	foretold, touched := listAllExposed(t, b, b.Acme, model.ExposureRequest{Occurrence: model.WhatIf{Storm: &storm}}, 2)
 	require.NotEmpty(t, touched)
 	b.Observe(fixes...)
-	b.Work()
-	require.Equal(t, granted(t, b, "AL99"), payable(foretold))
+	b.RunJobs()
+	require.Equal(t, grantedByCurrency(t, b, "AL99"), payableByCurrency(foretold))
 }
 
-func TestAsIfRainIsWhatIsThenPaid(t *testing.T) {
+func TestWhatIfRainEqualsLaterPayouts(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	for _, days := range []int{1, 3, 5} {
-		b.Cover("rain-excess", modeltest.Context{"days": days})
+		b.QuoteAndBind("rain-excess", modeltest.Context{"days": days})
 	}
-	b.Cover("rain-deficit", nil)
-	b.After(20 * day)
-	station := b.Cover("rain-excess", nil).Cover.Place.Station
+	b.QuoteAndBind("rain-deficit", nil)
+	b.AdvanceClock(20 * day)
+	station := b.QuoteAndBind("rain-excess", nil).Cover.Place.Station
 	first := b.Now().Truncate(day).AddDate(0, 0, -18)
 	var reported, supposed []wire.ObservationInput
-	var rain model.AsIfRain
+	var rain model.WhatIfRain
 	values := []string{"5", "190", "60", "0", "0", "0", "80", "40", "190", "0", "0", "0", "150", "0", "0", "0"}
 	for i, value := range values {
 		report := modeltest.StationDay(station, first.AddDate(0, 0, i), value)
@@ -177,22 +177,22 @@ func TestAsIfRainIsWhatIsThenPaid(t *testing.T) {
 			continue
 		}
 		supposed = append(supposed, report)
-		rain.Days = append(rain.Days, model.AsIfDay{Day: report.OccurredAt, PrecipitationMM: report.Measures["precipitation"].Value})
+		rain.Days = append(rain.Days, model.WhatIfDay{Day: report.OccurredAt, PrecipitationMM: report.Measures["precipitation"].Value})
 	}
 	rain.Station = station
 	b.Observe(reported...)
-	b.Work()
-	already := everyClaim(t, b)
-	foretold, touched := everybody(t, b, b.Operator, model.ExposureRequest{Occurrence: model.AsIf{Rain: &rain}}, 2)
+	b.RunJobs()
+	already := sumGrantedClaims(t, b)
+	foretold, touched := listAllExposed(t, b, b.Operator, model.ExposureRequest{Occurrence: model.WhatIf{Rain: &rain}}, 2)
 	require.Greater(t, len(touched), 3, "two spells for each of some policies")
 	b.Observe(supposed...)
-	b.Work()
-	require.Equal(t, everyClaim(t, b)-already, payable(foretold)["USD"])
+	b.RunJobs()
+	require.Equal(t, sumGrantedClaims(t, b)-already, payableByCurrency(foretold)["USD"])
 	require.Positive(t, foretold.Totals[0].Payable.Amount)
 }
 
-// everyClaim is what all claims were granted, in dollars.
-func everyClaim(t *testing.T, b *modeltest.Bundle) (total int64) {
+// sumGrantedClaims is what all claims were granted, in dollars.
+func sumGrantedClaims(t *testing.T, b *modeltest.Bundle) (total int64) {
 	t.Helper()
 	list, err := b.Service.ListClaims(t.Context(), b.Operator, model.Filter{}, model.PageRequest{Limit: model.MaxPageSize})
 	require.NoError(t, err)
@@ -204,17 +204,17 @@ func everyClaim(t *testing.T, b *modeltest.Bundle) (total int64) {
 	return total
 }
 
-func TestAnExposureIsOnesOwn(t *testing.T) {
+func TestExposureIsScopedToPartner(t *testing.T) {
 	t.Parallel()
-	b := island(t)
-	quake := model.AsIf{Earthquake: &model.AsIfEarthquake{Location: epicentre, Magnitude: "7.0"}}
+	b := newHualienPortfolio(t)
+	quake := model.WhatIf{Earthquake: &model.WhatIfEarthquake{Location: epicentre, Magnitude: "7.0"}}
 	sums := func(who model.Actor, in model.ExposureRequest) map[string]int64 {
 		in.Occurrence = quake
-		total, touched := everybody(t, b, who, in, 100)
+		total, touched := listAllExposed(t, b, who, in, 100)
 		for _, e := range touched {
 			require.True(t, who.Partner == "" || who.Partner == e.Partner)
 		}
-		return payable(total)
+		return payableByCurrency(total)
 	}
 	all := sums(b.Operator, model.ExposureRequest{})
 	acme, globex := sums(b.Acme, model.ExposureRequest{}), sums(b.Globex, model.ExposureRequest{})
@@ -225,32 +225,32 @@ func TestAnExposureIsOnesOwn(t *testing.T) {
 	require.Equal(t, []string{"EUR"}, slices.Collect(maps.Keys(sums(b.Operator, model.ExposureRequest{Currency: "EUR"}))))
 	require.Empty(t, sums(b.Operator, model.ExposureRequest{Product: "cyclone-circle"}))
 	_, _, err := b.Service.Expose(t.Context(), b.Acme, model.ExposureRequest{Occurrence: quake, Partner: "globex"}, model.PageRequest{})
-	require.Equal(t, model.CodePartnerMismatch, failure(t, err).Code)
+	require.Equal(t, model.CodePartnerMismatch, domainError(t, err).Code)
 }
 
-func TestWhatCannotBeSupposed(t *testing.T) {
+func TestInvalidWhatIfIsRejected(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	quake := func(change func(*model.AsIfEarthquake)) model.AsIf {
-		q := model.AsIfEarthquake{Location: epicentre, Magnitude: "7"}
+	quake := func(change func(*model.WhatIfEarthquake)) model.WhatIf {
+		q := model.WhatIfEarthquake{Location: epicentre, Magnitude: "7"}
 		change(&q)
-		return model.AsIf{Earthquake: &q}
+		return model.WhatIf{Earthquake: &q}
 	}
-	for pointer, in := range map[string]model.AsIf{
+	for pointer, in := range map[string]model.WhatIf{
 		"/occurrence":                              {},
-		"/occurrence/earthquake/magnitude":         quake(func(q *model.AsIfEarthquake) { q.Magnitude = "big" }),
-		"/occurrence/earthquake/depth_km":          quake(func(q *model.AsIfEarthquake) { q.DepthKM = new("5000") }),
-		"/occurrence/earthquake/location/latitude": quake(func(q *model.AsIfEarthquake) { q.Location.Latitude = 91 }),
-		"/occurrence/earthquake/at":                quake(func(q *model.AsIfEarthquake) { q.At = new(time.Time) }),
-		"/occurrence/storm/fixes":                  {Storm: &model.AsIfStorm{}},
-		"/occurrence/storm/fixes/1/wind_kn":        {Storm: &model.AsIfStorm{Fixes: []model.AsIfFix{{WindKN: "50"}, {WindKN: "900"}}}},
-		"/occurrence/rain/days":                    {Rain: &model.AsIfRain{Station: "Seattle", Days: make([]model.AsIfDay, model.MaxAsIfDays+1)}},
-		"/occurrence/rain/station":                 {Rain: &model.AsIfRain{Days: []model.AsIfDay{{Day: epochDay, PrecipitationMM: "1"}}}},
-		"/occurrence/rain/days/0/precipitation_mm": {Rain: &model.AsIfRain{Station: "Seattle", Days: []model.AsIfDay{{Day: epochDay, PrecipitationMM: "-1"}}}},
-		"/occurrence/rain/days/0/day":              {Rain: &model.AsIfRain{Station: "Seattle", Days: []model.AsIfDay{{PrecipitationMM: "1"}}}},
+		"/occurrence/earthquake/magnitude":         quake(func(q *model.WhatIfEarthquake) { q.Magnitude = "big" }),
+		"/occurrence/earthquake/depth_km":          quake(func(q *model.WhatIfEarthquake) { q.DepthKM = new("5000") }),
+		"/occurrence/earthquake/location/latitude": quake(func(q *model.WhatIfEarthquake) { q.Location.Latitude = 91 }),
+		"/occurrence/earthquake/at":                quake(func(q *model.WhatIfEarthquake) { q.At = new(time.Time) }),
+		"/occurrence/storm/fixes":                  {Storm: &model.WhatIfStorm{}},
+		"/occurrence/storm/fixes/1/wind_kn":        {Storm: &model.WhatIfStorm{Fixes: []model.WhatIfFix{{WindKN: "50"}, {WindKN: "900"}}}},
+		"/occurrence/rain/days":                    {Rain: &model.WhatIfRain{Station: "Seattle", Days: make([]model.WhatIfDay, model.MaxWhatIfDays+1)}},
+		"/occurrence/rain/station":                 {Rain: &model.WhatIfRain{Days: []model.WhatIfDay{{Day: epochDay, PrecipitationMM: "1"}}}},
+		"/occurrence/rain/days/0/precipitation_mm": {Rain: &model.WhatIfRain{Station: "Seattle", Days: []model.WhatIfDay{{Day: epochDay, PrecipitationMM: "-1"}}}},
+		"/occurrence/rain/days/0/day":              {Rain: &model.WhatIfRain{Station: "Seattle", Days: []model.WhatIfDay{{PrecipitationMM: "1"}}}},
 	} {
 		_, _, err := b.Service.Expose(t.Context(), b.Acme, model.ExposureRequest{Occurrence: in}, model.PageRequest{})
-		e := failure(t, err)
+		e := domainError(t, err)
 		require.Equal(t, model.CodeValidationFailed, e.Code, pointer)
 		require.Equal(t, pointer, e.Fields[0].Pointer)
 	}

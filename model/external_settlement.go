@@ -40,16 +40,16 @@ type SettlementRequest struct {
 // which cancels the payout as settled. Lifting the hold withdraws a proposal. Operators
 // only. Errors: not_found, validation_failed, state_conflict.
 func (s *Service) SettlePayoutExternally(ctx context.Context, actor Actor, in SettlementRequest) (*wire.Payout, error) {
-	c := fieldCheck{}
-	c.that(in.Reference != "", "/reference", "required", "Give the bank's reference of the payment.")
-	c.that(len(in.Reference) <= maxRailReference && storable(in.Reference), "/reference", "length", fmt.Sprintf("Use at most %d bytes.", maxRailReference))
-	return s.handle(ctx, actor, in.PayoutID, &in.Note, OperationSettlePayout, c.fields,
-		func(ctx context.Context, u *unit, claim *claimRow, row *payoutRow) error {
-			return u.settleExternally(ctx, claim, row, in.Reference)
+	v := validator{}
+	v.require(in.Reference != "", "/reference", "required", "Give the bank's reference of the payment.")
+	v.require(len(in.Reference) <= maxRailReference && isStorableText(in.Reference), "/reference", "length", fmt.Sprintf("Use at most %d bytes.", maxRailReference))
+	return s.changePayoutAsOperator(ctx, actor, in.PayoutID, &in.Note, OperationSettlePayout, v.fieldErrors,
+		func(ctx context.Context, tx *Tx, claim *claimRow, row *payoutRow) error {
+			return tx.settleExternally(ctx, claim, row, in.Reference)
 		})
 }
 
-func (u *unit) settleExternally(ctx context.Context, claim *claimRow, row *payoutRow, reference string) error {
+func (tx *Tx) settleExternally(ctx context.Context, claim *claimRow, row *payoutRow, reference string) error {
 	switch {
 	case row.Status == PayoutReconciling || row.Status == PayoutBlocked && *row.BlockedReason == BlockedRailMismatch:
 		return Fail(CodeStateConflict, "A rail was asked to pay it: resolve it by evidence (resolvePayout).")
@@ -57,37 +57,37 @@ func (u *unit) settleExternally(ctx context.Context, claim *claimRow, row *payou
 		return Fail(CodeStateConflict, "The payout is %s; only a pending or blocked one can have been paid otherwise.", row.Status)
 	}
 	proposed := new(settlementRow)
-	err := u.NewSelect().Model(proposed).Where("es.payout_id = ?", row.ID).Where("es.partner = ?", row.Partner).
+	err := tx.NewSelect().Model(proposed).Where("es.payout_id = ?", row.ID).Where("es.partner = ?", row.Partner).
 		Where("es.confirmed_at is null").Where("es.withdrawn_at is null").Scan(ctx)
 	switch {
-	case absent(err):
-		return u.proposeSettlement(ctx, claim, row, reference)
+	case isNoRows(err):
+		return tx.proposeSettlement(ctx, claim, row, reference)
 	case err != nil:
 		return fmt.Errorf("read settlement: %w", err)
-	case proposed.ProposedBy.is(u.actor):
+	case proposed.ProposedBy.isActor(tx.actor):
 		return Fail(CodeStateConflict, "You proposed this already; another operator must confirm it.")
 	case proposed.Reference != reference:
 		return Fail(CodeStateConflict, "It was proposed with another reference; compare yours with the evidence, or lift the hold to withdraw the proposal.")
 	}
-	proposed.ConfirmedAt, proposed.ConfirmedBy = &u.now, new(u.actor.personID())
-	if _, err := u.NewUpdate().Model(proposed).Column("confirmed_at", "confirmed_by").WherePK().Exec(ctx); err != nil {
+	proposed.ConfirmedAt, proposed.ConfirmedBy = &tx.now, new(tx.actor.personID())
+	if _, err := tx.NewUpdate().Model(proposed).Column("confirmed_at", "confirmed_by").WherePK().Exec(ctx); err != nil {
 		return fmt.Errorf("confirm settlement: %w", err)
 	}
 	row.ProviderReference = &reference
-	return u.cancelPayout(ctx, claim, row, true)
+	return tx.cancelPayout(ctx, claim, row, true)
 }
 
 // proposeSettlement records the first operator's word and holds the payout.
-func (u *unit) proposeSettlement(ctx context.Context, claim *claimRow, row *payoutRow, reference string) error {
-	proposal := &settlementRow{ID: newID(), Partner: row.Partner, PayoutID: row.ID, Reference: reference, ProposedAt: u.now, ProposedBy: u.actor.personID()}
-	if err := insert(ctx, u, proposal); err != nil || row.held() {
+func (tx *Tx) proposeSettlement(ctx context.Context, claim *claimRow, row *payoutRow, reference string) error {
+	proposal := &settlementRow{ID: newID(), Partner: row.Partner, PayoutID: row.ID, Reference: reference, ProposedAt: tx.now, ProposedBy: tx.actor.personID()}
+	if err := insertRows(ctx, tx, proposal); err != nil || row.isHeld() {
 		return err
 	}
-	return u.hold(ctx, claim, row, BlockedOperator)
+	return tx.holdPayout(ctx, claim, row, BlockedOperator)
 }
 
 // withdrawSettlement ends a proposal whose payout goes on.
-func (u *unit) withdrawSettlement(row *payoutRow) {
-	u.later.Queue("update external_settlements set withdrawn_at = $1 where payout_id = $2 and partner = $3 and confirmed_at is null and withdrawn_at is null",
-		u.now, row.ID, row.Partner)
+func (tx *Tx) withdrawSettlement(row *payoutRow) {
+	tx.batch.Queue("update external_settlements set withdrawn_at = $1 where payout_id = $2 and partner = $3 and confirmed_at is null and withdrawn_at is null",
+		tx.now, row.ID, row.Partner)
 }

@@ -11,25 +11,25 @@ import (
 	"parapet/model/wire"
 )
 
-func settle(t *testing.T, b *modeltest.Bundle, who, reference string, payout wire.Payout) (*wire.Payout, error) {
+func settleExternally(t *testing.T, b *modeltest.Bundle, who, reference string, payout wire.Payout) (*wire.Payout, error) {
 	t.Helper()
-	return b.Service.SettlePayoutExternally(t.Context(), operator(who), model.SettlementRequest{PayoutID: payout.ID, Reference: reference, Note: "The bank's statement."})
+	return b.Service.SettlePayoutExternally(t.Context(), operatorNamed(who), model.SettlementRequest{PayoutID: payout.ID, Reference: reference, Note: "The bank's statement."})
 }
 
-// TestPayoutIsClosedAsPaidByTwoOperators does so for each state that may be.
-func TestPayoutIsClosedAsPaidByTwoOperators(t *testing.T) {
+// TestExternalSettlementNeedsTwoOperators does so for each state that may be.
+func TestExternalSettlementNeedsTwoOperators(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(*testing.T, *modeltest.Bundle, *wire.Claim){
 		"pending": func(t *testing.T, b *modeltest.Bundle, claim *wire.Claim) {
 			t.Helper()
 			stop(t, b)
-			b.Record(modeltest.IBAN(claim.ID))
-			b.Work()
+			b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+			b.RunJobs()
 		},
 		"without method": func(*testing.T, *modeltest.Bundle, *wire.Claim) {},
 		"held": func(t *testing.T, b *modeltest.Bundle, claim *wire.Claim) {
 			t.Helper()
-			held(t, must(hold(t, b, only(t, b, claim), model.BlockedCompliance)), nil)
+			mustPayout(t, must(holdPayout(t, b, only(t, b, claim), model.BlockedCompliance)), nil)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -38,15 +38,15 @@ func TestPayoutIsClosedAsPaidByTwoOperators(t *testing.T) {
 			claim := owed(b)
 			prepare(t, b, claim)
 			payout := only(t, b, claim)
-			waits, err := settle(t, b, "ann", "bank-7", payout)
+			waits, err := settleExternally(t, b, "ann", "bank-7", payout)
 			require.NoError(t, err)
 			require.Equal(t, "blocked", waits.Status)
-			_, err = settle(t, b, "ann", "bank-7", payout)
-			require.Equal(t, model.CodeStateConflict, failure(t, err).Code, "nobody is two")
-			_, err = settle(t, b, "ben", "bank-8", payout)
-			require.Equal(t, model.CodeStateConflict, failure(t, err).Code, "another payment")
+			_, err = settleExternally(t, b, "ann", "bank-7", payout)
+			require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "nobody is two")
+			_, err = settleExternally(t, b, "ben", "bank-8", payout)
+			require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "another payment")
 			require.Equal(t, "approved", b.Claim(claim.ID).Status)
-			closed, err := settle(t, b, "ben", "bank-7", payout)
+			closed, err := settleExternally(t, b, "ben", "bank-7", payout)
 			require.NoError(t, err)
 			require.Equal(t, []string{"cancelled", "bank-7"}, []string{closed.Status, *closed.ProviderReference})
 			require.Equal(t, "closed", b.Claim(claim.ID).Status)
@@ -54,11 +54,11 @@ func TestPayoutIsClosedAsPaidByTwoOperators(t *testing.T) {
 				model.AccountClaimsIncurred: payout.Amount.Amount, model.AccountPayout: -payout.Amount.Amount,
 			}, claimsOnly(t, b, claim.PolicyID))
 			b.Sweep()
-			b.After(time.Hour)
-			b.Work()
+			b.AdvanceClock(time.Hour)
+			b.RunJobs()
 			require.Empty(t, b.Rail.Orders)
-			_, err = settle(t, b, "ann", "bank-7", payout)
-			require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
+			_, err = settleExternally(t, b, "ann", "bank-7", payout)
+			require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
 		})
 	}
 }
@@ -68,26 +68,26 @@ func TestLiftedHoldWithdrawsASettlement(t *testing.T) {
 	b := modeltest.New(t)
 	claim := owed(b)
 	stop(t, b)
-	b.Record(modeltest.IBAN(claim.ID))
-	b.Work()
+	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	b.RunJobs()
 	payout := only(t, b, claim)
-	must(settle(t, b, "ann", "bank-7", payout))
-	must(lift(t, b, payout))
-	again, err := settle(t, b, "ben", "bank-7", payout)
+	must(settleExternally(t, b, "ann", "bank-7", payout))
+	must(liftHold(t, b, payout))
+	again, err := settleExternally(t, b, "ben", "bank-7", payout)
 	require.NoError(t, err)
 	require.Equal(t, "blocked", again.Status, "what was withdrawn counts no more")
-	require.Equal(t, "cancelled", must(settle(t, b, "ann", "bank-7", payout)).Status)
+	require.Equal(t, "cancelled", must(settleExternally(t, b, "ann", "bank-7", payout)).Status)
 }
 
-func TestPayoutThatARailMayHaveIsNotClosedAsPaid(t *testing.T) {
+func TestExternalSettlementRejectsPayoutSentToRail(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []model.RailAnswer{modeltest.Unknown, modeltest.Accepted, modeltest.Mismatched} {
-		b, _, payout := ending(t, answer)
-		_, err := settle(t, b, "ann", "bank-7", payout)
-		require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
-		_, err = settle(t, b, "ann", "", payout)
-		require.Equal(t, []string{"/reference"}, pointers(failure(t, err)))
+		b, _, payout := newPayoutWithAnswer(t, answer)
+		_, err := settleExternally(t, b, "ann", "bank-7", payout)
+		require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+		_, err = settleExternally(t, b, "ann", "", payout)
+		require.Equal(t, []string{"/reference"}, fieldPointers(domainError(t, err)))
 		_, err = b.Service.SettlePayoutExternally(t.Context(), b.Acme, model.SettlementRequest{PayoutID: payout.ID, Reference: "x", Note: "Please."})
-		require.Equal(t, model.CodeInsufficientScope, failure(t, err).Code)
+		require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code)
 	}
 }

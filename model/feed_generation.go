@@ -18,53 +18,53 @@ type feedGeneration struct {
 	RestoredAt     time.Time
 }
 
-func (g feedGenerations) current() int {
+func (g feedGenerations) currentGeneration() int {
 	if len(g) == 0 {
 		return 1
 	}
 	return g[len(g)-1].Generation
 }
 
-// check refuses a sequence of an older generation beyond the end that a restore has left:
+// checkSequence refuses a sequence of an older generation beyond the end that a restore has left:
 // other events follow it than its reader knows.
-func (g feedGenerations) check(generation int, after int64) error {
+func (g feedGenerations) checkSequence(generation int, after int64) error {
 	for _, restore := range g {
 		if restore.Generation > max(generation, 1) && after > restore.ContinuesAfter {
-			return Refuse(CodeCursorInvalid, "The history of events was restored from a backup", "%s",
-				wrong("/after_sequence", "restored", fmt.Sprintf("It was restored on %s: after sequence %d other events follow than before. Forget what you had beyond, "+
+			return FailFields(CodeCursorInvalid, "The history of events was restored from a backup", "%s",
+				newFieldError("/after_sequence", "restored", fmt.Sprintf("It was restored on %s: after sequence %d other events follow than before. Forget what you had beyond, "+
 					"read on from after_sequence=%d, and give the generation of your last event from then on.", restore.RestoredAt.UTC().Format(time.RFC3339), restore.ContinuesAfter, restore.ContinuesAfter)))
 		}
 	}
-	if generation > g.current() {
-		return badParameter("generation", fmt.Sprintf("The newest generation is %d.", g.current()))
+	if generation > g.currentGeneration() {
+		return badParameter("generation", fmt.Sprintf("The newest generation is %d.", g.currentGeneration()))
 	}
 	return nil
 }
 
 // loadGenerations returns the restores of a partner's feed, as they were at most
-// partnerFresh ago.
+// partnerCacheTTL ago.
 func (s *Service) loadGenerations(ctx context.Context, partner string) (feedGenerations, error) {
 	return s.feeds.get(ctx, partner, func(ctx context.Context) (list feedGenerations, err error) {
-		err = s.preparedRows(ctx, s.pool, &list, "select generation, continues_after, restored_at from feed_generations where partner = $1 order by generation", partner)
+		err = s.queryPreparedRows(ctx, s.pool, &list, "select generation, continues_after, restored_at from feed_generations where partner = $1 order by generation", partner)
 		if err != nil {
-			return nil, explain(fmt.Errorf("read generations of the feed: %w", err))
+			return nil, translateError(fmt.Errorf("read generations of the feed: %w", err))
 		}
 		return list, nil
 	})
 }
 
 // openFeedPage opens a page of the feed at its cursor, or at f.After without one.
-func (s *Service) openFeedPage(ctx context.Context, actor Actor, f *EventFilter, in PageRequest) (page, error) {
+func (s *Service) openFeedPage(ctx context.Context, actor Actor, f *EventFilter, in PageRequest) (pageSpec, error) {
 	generations, err := s.loadGenerations(ctx, f.Partner)
 	if err != nil {
-		return page{}, err
+		return pageSpec{}, err
 	}
-	if err := generations.check(f.Generation, f.After); err != nil {
-		return page{}, err
+	if err := generations.checkSequence(f.Generation, f.After); err != nil {
+		return pageSpec{}, err
 	}
-	current := generations.current()
+	current := generations.currentGeneration()
 	for generation := current; ; generation-- { // a cursor is of the generation it was made in
-		p, err := s.page(actor, in, f.cursorFilter(generation))
+		p, err := s.parsePage(actor, in, f.cursorFilter(generation))
 		if err != nil && generation > 1 {
 			continue
 		}
@@ -77,10 +77,10 @@ func (s *Service) openFeedPage(ctx context.Context, actor Actor, f *EventFilter,
 		}
 		after, err := strconv.ParseInt(p.after, 10, 64)
 		if err != nil {
-			return p, BadCursor().Because(err)
+			return p, InvalidCursor().WithCause(err)
 		}
-		p.filter = cursorScope(actor, in, f.cursorFilter(current))
-		return p, generations.check(generation, after)
+		p.cursorScope = newCursorScope(actor, in, f.cursorFilter(current))
+		return p, generations.checkSequence(generation, after)
 	}
 }
 
@@ -95,11 +95,11 @@ func (f *EventFilter) cursorFilter(generation int) string {
 
 // beginGeneration begins a generation of every partner's feed. No pass of the relay runs
 // meanwhile.
-func (u *unit) beginGeneration(ctx context.Context) error {
-	u.later.Queue("select pg_advisory_xact_lock($1)", relayLock)
-	u.later.Queue(`insert into feed_generations (partner, generation, continues_after, restored_at)
-		select p.slug, coalesce((select max(generation) from feed_generations g where g.partner = p.slug), 1) + 1, coalesce(`+lastNumber("sequence", "p.slug")+`, 0), $1 from partners p`, u.now)
-	if err := u.send(ctx); err != nil {
+func (tx *Tx) beginGeneration(ctx context.Context) error {
+	tx.batch.Queue("select pg_advisory_xact_lock($1)", relayLock)
+	tx.batch.Queue(`insert into feed_generations (partner, generation, continues_after, restored_at)
+		select p.slug, coalesce((select max(generation) from feed_generations g where g.partner = p.slug), 1) + 1, coalesce(`+lastSequenceSQL("sequence", "p.slug")+`, 0), $1 from partners p`, tx.now)
+	if err := tx.flush(ctx); err != nil {
 		return fmt.Errorf("begin a generation of the feed: %w", err)
 	}
 	return nil

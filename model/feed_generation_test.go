@@ -11,8 +11,8 @@ import (
 	"parapet/model/wire"
 )
 
-// numberedQuotes makes quotes whose events are numbered.
-func numberedQuotes(t *testing.T, b *modeltest.Bundle, n int) {
+// createSequencedQuotes makes quotes whose events are numbered.
+func createSequencedQuotes(t *testing.T, b *modeltest.Bundle, n int) {
 	t.Helper()
 	for range n {
 		b.Quote("rain-excess", nil)
@@ -20,68 +20,68 @@ func numberedQuotes(t *testing.T, b *modeltest.Bundle, n int) {
 	require.Equal(t, n, relayed(t, b))
 }
 
-// restoreTo takes the events behind a sequence away, as a restore does, and begins one.
-func restoreTo(t *testing.T, b *modeltest.Bundle, sequence int64) {
+// simulateRestoreTo takes the events behind a sequence away, as a restore does, and begins one.
+func simulateRestoreTo(t *testing.T, b *modeltest.Bundle, sequence int64) {
 	t.Helper()
-	execute(t, b, "set session_replication_role = replica; delete from event_checkpoints; reset session_replication_role")
-	execute(t, b, "alter table events disable trigger all")
-	execute(t, b, `with gone as (delete from event_numbers where partner = 'acme' and sequence > $1 returning event_id) delete from events where id in (select event_id from gone)`, sequence)
-	execute(t, b, "alter table events enable trigger all")
+	execSQL(t, b, "set session_replication_role = replica; delete from event_checkpoints; reset session_replication_role")
+	execSQL(t, b, "alter table events disable trigger all")
+	execSQL(t, b, `with gone as (delete from event_numbers where partner = 'acme' and sequence > $1 returning event_id) delete from events where id in (select event_id from gone)`, sequence)
+	execSQL(t, b, "alter table events enable trigger all")
 	_, err := b.Service.BeginRestore(t.Context(), b.Operator, model.RestoreRequest{Reason: "The disk broke."})
 	require.NoError(t, err)
 	_, err = b.Service.FinishRestore(t.Context(), b.Operator, model.RestoreRequest{Reason: "Nothing was paid.", WithoutReports: true})
 	require.NoError(t, err)
 }
 
-func feedAfter(t *testing.T, b *modeltest.Bundle, after int64, generation int, page model.PageRequest) (*model.Page[wire.Event], error) {
+func listEventsAfter(t *testing.T, b *modeltest.Bundle, after int64, generation int, page model.PageRequest) (*model.Page[wire.Event], error) {
 	t.Helper()
 	fresh, err := model.New(model.Config{DB: b.DB, Queue: modeltest.Queue{}, Keys: modeltest.Keys()}) // as after a restart: nothing is cached
 	require.NoError(t, err)
 	return fresh.ListEvents(t.Context(), b.Acme, model.EventFilter{After: after, Generation: generation}, page)
 }
 
-func TestAReaderFromBeforeARestoreIsToldToResynchronise(t *testing.T) {
+func TestFeedRejectsSequenceLostInRestore(t *testing.T) {
 	t.Parallel()
-	b := modeltest.New(t, modeltest.Unchecked())
-	numberedQuotes(t, b, 6)
-	beyond, err := feedAfter(t, b, 0, 0, model.PageRequest{Limit: 5})
+	b := modeltest.New(t, modeltest.WithoutChecks())
+	createSequencedQuotes(t, b, 6)
+	beyond, err := listEventsAfter(t, b, 0, 0, model.PageRequest{Limit: 5})
 	require.NoError(t, err)
-	within, err := feedAfter(t, b, 0, 0, model.PageRequest{Limit: 3})
+	within, err := listEventsAfter(t, b, 0, 0, model.PageRequest{Limit: 3})
 	require.NoError(t, err)
-	restoreTo(t, b, 4)
-	numberedQuotes(t, b, 4) // 5 and 6 name other events now
+	simulateRestoreTo(t, b, 4)
+	createSequencedQuotes(t, b, 4) // 5 and 6 name other events now
 
 	for _, generation := range []int{0, 1} {
-		_, err = feedAfter(t, b, 5, generation, model.PageRequest{})
-		refused := failure(t, err)
+		_, err = listEventsAfter(t, b, 5, generation, model.PageRequest{})
+		refused := domainError(t, err)
 		require.Equal(t, model.CodeCursorInvalid, refused.Code)
-		require.Equal(t, []string{"/after_sequence"}, pointers(refused))
+		require.Equal(t, []string{"/after_sequence"}, fieldPointers(refused))
 		require.Contains(t, refused.Fields[0].Detail, "after_sequence=4")
-		list, err := feedAfter(t, b, 4, generation, model.PageRequest{})
+		list, err := listEventsAfter(t, b, 4, generation, model.PageRequest{})
 		require.NoError(t, err)
 		require.Len(t, list.Data, 4)
-		require.Equal(t, []int{2, 2, 2, 2}, generations(list.Data))
+		require.Equal(t, []int{2, 2, 2, 2}, generationsOf(list.Data))
 	}
-	list, err := feedAfter(t, b, 5, 2, model.PageRequest{})
+	list, err := listEventsAfter(t, b, 5, 2, model.PageRequest{})
 	require.NoError(t, err)
 	require.Len(t, list.Data, 3)
-	_, err = feedAfter(t, b, 5, 3, model.PageRequest{})
+	_, err = listEventsAfter(t, b, 5, 3, model.PageRequest{})
 	require.Equal(t, model.CodeParameterInvalid, model.CodeOf(err))
-	_, err = feedAfter(t, b, 5, -1, model.PageRequest{})
+	_, err = listEventsAfter(t, b, 5, -1, model.PageRequest{})
 	require.Equal(t, model.CodeParameterInvalid, model.CodeOf(err))
 
-	_, err = feedAfter(t, b, 0, 0, model.PageRequest{Cursor: *beyond.NextCursor})
+	_, err = listEventsAfter(t, b, 0, 0, model.PageRequest{Cursor: *beyond.NextCursor})
 	require.Equal(t, model.CodeCursorInvalid, model.CodeOf(err))
-	require.Contains(t, failure(t, err).Fields[0].Detail, "restored")
-	list, err = feedAfter(t, b, 0, 0, model.PageRequest{Cursor: *within.NextCursor, Limit: 3})
+	require.Contains(t, domainError(t, err).Fields[0].Detail, "restored")
+	list, err = listEventsAfter(t, b, 0, 0, model.PageRequest{Cursor: *within.NextCursor, Limit: 3})
 	require.NoError(t, err)
-	require.Equal(t, []int{1, 2, 2}, generations(list.Data))
-	list, err = feedAfter(t, b, 0, 0, model.PageRequest{Cursor: *list.NextCursor})
+	require.Equal(t, []int{1, 2, 2}, generationsOf(list.Data))
+	list, err = listEventsAfter(t, b, 0, 0, model.PageRequest{Cursor: *list.NextCursor})
 	require.NoError(t, err)
 	require.Len(t, list.Data, 2, "a cursor of the new generation leads beyond the restore")
 }
 
-func generations(events []wire.Event) (list []int) {
+func generationsOf(events []wire.Event) (list []int) {
 	for _, event := range events {
 		list = append(list, event.Generation)
 	}
@@ -90,64 +90,64 @@ func generations(events []wire.Event) (list []int) {
 
 // What a reader had of the first generation was cut off by the first restore, however far
 // the feed came before the second.
-func TestEveryRestoreSinceAReaderCounts(t *testing.T) {
+func TestFeedChecksEveryRestoreSinceReader(t *testing.T) {
 	t.Parallel()
-	b := modeltest.New(t, modeltest.Unchecked())
-	numberedQuotes(t, b, 6)
-	restoreTo(t, b, 2)
-	numberedQuotes(t, b, 4)
-	restoreTo(t, b, 4)
-	numberedQuotes(t, b, 1)
+	b := modeltest.New(t, modeltest.WithoutChecks())
+	createSequencedQuotes(t, b, 6)
+	simulateRestoreTo(t, b, 2)
+	createSequencedQuotes(t, b, 4)
+	simulateRestoreTo(t, b, 4)
+	createSequencedQuotes(t, b, 1)
 	for generation, last := range map[int]int64{1: 2, 2: 4, 3: 5} {
-		_, err := feedAfter(t, b, last, generation, model.PageRequest{})
+		_, err := listEventsAfter(t, b, last, generation, model.PageRequest{})
 		require.NoError(t, err)
 		if generation < 3 {
-			_, err = feedAfter(t, b, last+1, generation, model.PageRequest{})
+			_, err = listEventsAfter(t, b, last+1, generation, model.PageRequest{})
 			require.Equal(t, model.CodeCursorInvalid, model.CodeOf(err), generation)
 		}
 	}
-	list, err := feedAfter(t, b, 0, 0, model.PageRequest{})
+	list, err := listEventsAfter(t, b, 0, 0, model.PageRequest{})
 	require.NoError(t, err)
-	require.Equal(t, []int{1, 1, 2, 2, 3}, generations(list.Data))
+	require.Equal(t, []int{1, 1, 2, 2, 3}, generationsOf(list.Data))
 	require.Len(t, proven(t, b, b.Acme), 5, "dense and chained")
 }
 
 // A subscription ends with cursor_invalid when the feed is restored, within the time in which a disabled
 // partner is.
-func TestAFollowerEndsWhenTheFeedIsRestored(t *testing.T) {
+func TestSubscriptionEndsOnRestore(t *testing.T) {
 	t.Parallel()
-	b := modeltest.New(t, modeltest.Unchecked())
-	numberedQuotes(t, b, 6)
+	b := modeltest.New(t, modeltest.WithoutChecks())
+	createSequencedQuotes(t, b, 6)
 	tail, err := b.Service.FollowEvents(t.Context(), b.Acme, model.EventFilter{After: 2})
 	require.NoError(t, err)
 	events, err := tail.Next(t.Context())
 	require.NoError(t, err)
 	require.Len(t, events, 4)
-	restoreTo(t, b, 4)
+	simulateRestoreTo(t, b, 4)
 	_, err = tail.Next(t.Context())
 	require.Equal(t, model.CodeCursorInvalid, model.CodeOf(err))
 }
 
-func TestTheFileStoreKnowsAHistoryThatWasCutOff(t *testing.T) {
+func TestSavedCheckpointsShowTruncatedHistory(t *testing.T) {
 	t.Parallel()
-	b := modeltest.New(t, modeltest.Unchecked())
-	numberedQuotes(t, b, 6)
+	b := modeltest.New(t, modeltest.WithoutChecks())
+	createSequencedQuotes(t, b, 6)
 	b.Sweep() // signs
-	require.Nil(t, beats(t, b.Service, 1))
-	intact := must(b.Service.ProveHistory(t.Context(), b.Acme, ""))
+	require.Nil(t, recordHeartbeats(t, b.Service, 1))
+	intact := must(b.Service.VerifyChain(t.Context(), b.Acme, ""))
 	require.True(t, intact.Intact, intact.Faults)
 	require.EqualValues(t, 1, intact.Checkpoints, "the same one in both places")
 
-	execute(t, b, "alter table events disable trigger all; alter table event_checkpoints disable trigger all")
-	execute(t, b, `with gone as (delete from event_numbers where partner = 'acme' and sequence > 4 returning event_id) delete from events where id in (select event_id from gone)`)
-	execute(t, b, "delete from event_checkpoints")
-	cut := must(b.Service.ProveHistory(t.Context(), b.Acme, ""))
+	execSQL(t, b, "alter table events disable trigger all; alter table event_checkpoints disable trigger all")
+	execSQL(t, b, `with gone as (delete from event_numbers where partner = 'acme' and sequence > 4 returning event_id) delete from events where id in (select event_id from gone)`)
+	execSQL(t, b, "delete from event_checkpoints")
+	cut := must(b.Service.VerifyChain(t.Context(), b.Acme, ""))
 	require.False(t, cut.Intact)
 	require.True(t, slices.ContainsFunc(cut.Faults, func(f wire.HistoryFault) bool { return f.Kind == "cut" }), cut.Faults)
 
-	restoreTo(t, b, 4)
-	fresh, _ := serviceAt(t, b.URL, b.Files)
-	answered := must(fresh.ProveHistory(t.Context(), b.Acme, ""))
+	simulateRestoreTo(t, b, 4)
+	fresh, _ := newServiceAt(t, b.URL, b.Files)
+	answered := must(fresh.VerifyChain(t.Context(), b.Acme, ""))
 	require.True(t, answered.Intact, answered.Faults)
 	require.Len(t, answered.Lost, 1)
 	require.EqualValues(t, 6, answered.Lost[0].Sequence)
@@ -159,12 +159,12 @@ func TestTheFileStoreKnowsAHistoryThatWasCutOff(t *testing.T) {
 func TestFeedIsReadInPagesBeyondARestore(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	numberedQuotes(t, b, 1)
+	createSequencedQuotes(t, b, 1)
 	must(b.Service.BeginRestore(t.Context(), b.Operator, model.RestoreRequest{Reason: "The disk broke."}))
 	must(b.Service.FinishRestore(t.Context(), b.Operator, model.RestoreRequest{Reason: "Nothing was paid.", WithoutReports: true}))
-	numberedQuotes(t, b, model.MaxPageSize+1)
-	list, err := feedAfter(t, b, model.MaxPageSize, 2, model.PageRequest{})
+	createSequencedQuotes(t, b, model.MaxPageSize+1)
+	list, err := listEventsAfter(t, b, model.MaxPageSize, 2, model.PageRequest{})
 	require.NoError(t, err)
 	require.Len(t, list.Data, 2)
-	b.Consistent()
+	b.CheckInvariants()
 }

@@ -22,34 +22,34 @@ type FeedPoll struct {
 	PolledAt     time.Time
 }
 
-// DuePoll is the state of a feed address that is due, nil when it is not its
+// LoadDuePoll is the state of a feed address that is due, nil when it is not its
 // time yet.
-func (s *Service) DuePoll(ctx context.Context, source, url string) (*FeedPoll, error) {
+func (s *Service) LoadDuePoll(ctx context.Context, source, url string) (*FeedPoll, error) {
 	poll := &FeedPoll{Source: source, URL: url}
-	if err := s.db.NewSelect().Model(poll).WherePK().Scan(ctx); err != nil && !absent(err) {
-		return nil, explain(fmt.Errorf("read feed state: %w", err))
+	if err := s.db.NewSelect().Model(poll).WherePK().Scan(ctx); err != nil && !isNoRows(err) {
+		return nil, translateError(fmt.Errorf("read feed state: %w", err))
 	}
-	now, err := s.now(ctx)
+	now, err := s.readClock(ctx)
 	if err != nil || now.Before(poll.NextPollAt) {
-		return nil, explain(err)
+		return nil, translateError(err)
 	}
 	return poll, nil
 }
 
-// KeepPoll remembers a feed address after a poll; wait is until the next one.
-func (s *Service) KeepPoll(ctx context.Context, poll FeedPoll, wait time.Duration) error {
-	return s.change(ctx, System(), func(ctx context.Context, u *unit) error {
-		poll.PolledAt, poll.NextPollAt = u.now, u.now.Add(wait)
-		_, err := u.NewInsert().Model(&poll).On("conflict (source, url) do update").
+// SavePoll remembers a feed address after a poll; wait is until the next one.
+func (s *Service) SavePoll(ctx context.Context, poll FeedPoll, wait time.Duration) error {
+	return s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
+		poll.PolledAt, poll.NextPollAt = tx.now, tx.now.Add(wait)
+		_, err := tx.NewInsert().Model(&poll).On("conflict (source, url) do update").
 			Set("etag = excluded.etag").Set("last_modified = excluded.last_modified").Set("next_poll_at = excluded.next_poll_at").
 			Set("failures = excluded.failures").Set("last_error = excluded.last_error").Set("polled_at = excluded.polled_at").Exec(ctx)
 		return err
 	})
 }
 
-// replayRow is the shift a historical file was given, so that replaying it again
+// feedReplayRow is the shift a historical file was given, so that replaying it again
 // changes nothing.
-type replayRow struct {
+type feedReplayRow struct {
 	bun.BaseModel `bun:"table:feed_replays"`
 
 	Source    string `bun:",pk"`
@@ -63,16 +63,16 @@ type replayRow struct {
 // find computes it from the business time; it is asked once per source and file,
 // and the answer is kept: replaying for another event is refused. Errors: state_conflict in production.
 func (s *Service) ReplayShift(ctx context.Context, source, digest, event string, find func(now time.Time) (time.Duration, error)) (shift time.Duration, now time.Time, err error) {
-	err = s.change(ctx, System(), func(ctx context.Context, u *unit) error {
-		now = u.now
-		if err := u.rehearsing(ctx); err != nil {
+	err = s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
+		now = tx.now
+		if err := tx.requireReplayAllowed(ctx); err != nil {
 			return err
 		}
-		row := &replayRow{Source: source, Digest: digest, EventID: event, CreatedAt: u.now}
-		if _, err := u.NewRaw("select pg_advisory_xact_lock(hashtextextended(?, 2))", source+"/"+digest).Exec(ctx); err != nil {
+		row := &feedReplayRow{Source: source, Digest: digest, EventID: event, CreatedAt: tx.now}
+		if _, err := tx.NewRaw("select pg_advisory_xact_lock(hashtextextended(?, 2))", source+"/"+digest).Exec(ctx); err != nil {
 			return fmt.Errorf("lock replay: %w", err)
 		}
-		err := u.NewSelect().Model(row).WherePK().Scan(ctx)
+		err := tx.NewSelect().Model(row).WherePK().Scan(ctx)
 		if err == nil {
 			if event != "" && event != row.EventID {
 				return Fail(CodeStateConflict, "This file was replayed so that another event (%q) happened at %s; start fresh to replay it otherwise.", row.EventID, row.CreatedAt.Format(time.RFC3339))
@@ -81,27 +81,27 @@ func (s *Service) ReplayShift(ctx context.Context, source, digest, event string,
 			shift, now = time.Duration(row.ShiftUS)*time.Microsecond, row.CreatedAt
 			return nil
 		}
-		if !absent(err) {
+		if !isNoRows(err) {
 			return fmt.Errorf("read replay: %w", err)
 		}
-		if shift, err = find(u.now); err != nil {
+		if shift, err = find(tx.now); err != nil {
 			return err
 		}
 		row.ShiftUS = shift.Microseconds()
-		_, err = u.NewInsert().Model(row).Exec(ctx)
+		_, err = tx.NewInsert().Model(row).Exec(ctx)
 		return err
 	})
 	return shift, now, err
 }
 
-// rehearsing refuses outside development: history re-dated into a production
+// requireReplayAllowed refuses outside development: history re-dated into a production
 // database would pay real money.
-func (u *unit) rehearsing(ctx context.Context) error {
+func (tx *Tx) requireReplayAllowed(ctx context.Context) error {
 	var marked bool
-	if err := u.NewRaw("select rehearsal from clock").Scan(ctx, &marked); err != nil {
+	if err := tx.NewRaw("select rehearsal from clock").Scan(ctx, &marked); err != nil {
 		return fmt.Errorf("read clock: %w", err)
 	}
-	if !marked && !u.svc.development {
+	if !marked && !tx.svc.development {
 		return Fail(CodeStateConflict, "History is replayed into development databases only, or where PARAPET_REHEARSAL allows it.")
 	}
 	return nil

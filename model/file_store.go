@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Files keeps attachments under opaque keys. An object is complete or absent:
+// FileStore keeps attachments under opaque keys. An object is complete or absent:
 // Put either stores all bytes or none.
-type Files interface {
+type FileStore interface {
 	// Put stores what r yields under key.
 	Put(ctx context.Context, key string, r io.Reader) error
 	// Open reads an object from its beginning. The caller closes it.
@@ -20,36 +20,36 @@ type Files interface {
 	Delete(ctx context.Context, key string) error
 }
 
-// errGivenUp is a file that came so late that the sweep gave it up.
-var errGivenUp = errors.New("the file was given up")
+// errOrphanFile is a file that came so late that the sweep gave it up.
+var errOrphanFile = errors.New("the file was given up")
 
-// arrived ends the wait for the record of a file: from here on it has one, or the
+// completeUpload ends the wait for the record of a file: from here on it has one, or the
 // sweep has it deleted, never both.
-func (u *unit) arrived(ctx context.Context, key string) error {
-	done, err := u.NewRaw("delete from files_underway where key = ?", key).Exec(ctx)
+func (tx *Tx) completeUpload(ctx context.Context, key string) error {
+	done, err := tx.NewRaw("delete from files_underway where key = ?", key).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("note a file: %w", err)
 	}
 	if n, err := done.RowsAffected(); err != nil || n == 0 {
-		return errors.Join(errGivenUp, err)
+		return errors.Join(errOrphanFile, err)
 	}
 	return nil
 }
 
-// givenUpAfter is how long a file may lack its record. A request takes half a minute
+// orphanFileAge is how long a file may lack its record. A request takes half a minute
 // at most.
-const givenUpAfter = 24 * time.Hour
+const orphanFileAge = 24 * time.Hour
 
-// giveUpFiles has files deleted whose records did not come.
-func (u *unit) giveUpFiles(ctx context.Context) (int, error) {
+// deleteOrphanFiles has files deleted whose records did not come.
+func (tx *Tx) deleteOrphanFiles(ctx context.Context) (int, error) {
 	var keys []string
-	err := u.NewRaw(`delete from files_underway where key in (select key from files_underway where created_at < ? limit ? for update skip locked)
-		returning key`, u.now.Add(-givenUpAfter), sweepSize).Scan(ctx, &keys)
+	err := tx.NewRaw(`delete from files_underway where key in (select key from files_underway where created_at < ? limit ? for update skip locked)
+		returning key`, tx.now.Add(-orphanFileAge), sweepBatchSize).Scan(ctx, &keys)
 	if err != nil {
 		return 0, fmt.Errorf("find files without a record: %w", err)
 	}
 	if len(keys) > 0 {
-		u.enqueue(DeleteFiles{Keys: keys})
+		tx.enqueueJob(DeleteFiles{Keys: keys})
 	}
 	return len(keys), nil
 }

@@ -19,40 +19,40 @@ import (
 // come. The track is taken whole or not at all: when one of its fixes is rejected,
 // all are, and nothing is retracted. Errors: validation_failed.
 func (s *Service) RecordFinalTrack(ctx context.Context, actor Actor, in []wire.ObservationInput, sandbox bool) ([]wire.ObservationResult, error) {
-	return s.recordBatch(ctx, actor, in, sandbox, (*fieldCheck).oneTrack)
+	return s.ingestBatch(ctx, actor, in, sandbox, (*validator).requireOneTrack)
 }
 
 // RecordFinalTracks is RecordFinalTrack for several storms, each of them whole.
 func (s *Service) RecordFinalTracks(ctx context.Context, actor Actor, in []wire.ObservationInput) ([]wire.ObservationResult, error) {
-	return s.recordBatch(ctx, actor, in, false, (*fieldCheck).finalFixes)
+	return s.ingestBatch(ctx, actor, in, false, (*validator).requireFinalFixes)
 }
 
-// trackCheck checks what all observations of final tracks have in common.
-type trackCheck func(c *fieldCheck, in []wire.ObservationInput)
+// trackValidation checks what all observations of final tracks have in common.
+type trackValidation func(v *validator, in []wire.ObservationInput)
 
-func (c *fieldCheck) finalFixes(in []wire.ObservationInput) {
+func (v *validator) requireFinalFixes(in []wire.ObservationInput) {
 	other := slices.ContainsFunc(in, func(o wire.ObservationInput) bool { return o.Kind != hazard.StormFix || o.Stage != trigger.Final })
-	c.that(!other, "/final_track", "value", "A final track has observations of kind storm_fix and stage final only.")
+	v.require(!other, "/final_track", "value", "A final track has observations of kind storm_fix and stage final only.")
 }
 
-func (c *fieldCheck) oneTrack(in []wire.ObservationInput) {
-	c.finalFixes(in)
+func (v *validator) requireOneTrack(in []wire.ObservationInput) {
+	v.requireFinalFixes(in)
 	other := slices.ContainsFunc(in, func(o wire.ObservationInput) bool {
 		return o.Source != in[0].Source || o.SourceEventID != in[0].SourceEventID
 	})
-	c.that(!other, "/final_track", "value", "A final track holds the fixes of one storm: give all of them the same source and source_event_id.")
+	v.require(!other, "/final_track", "value", "A final track holds the fixes of one storm: give all of them the same source and source_event_id.")
 }
 
 // TrackIncomplete is the code of a fix that was rejected because another one was.
 const TrackIncomplete = "track_incomplete"
 
-// incompleteTrack refuses a fix that is right because another one is not.
-var incompleteTrack = FieldError{
+// incompleteTrackError refuses a fix that is right because another one is not.
+var incompleteTrackError = FieldError{
 	Pointer: "", Code: TrackIncomplete, Detail: "Nothing of the final track was kept, because another of its fixes was rejected. Send the whole track again.",
 }
 
 // rejectIncompleteTracks rejects every fix of a storm of which one was rejected.
-func (r *recording) rejectIncompleteTracks(in []wire.ObservationInput, rows []*observationRow) {
+func (r *ingestion) rejectIncompleteTracks(in []wire.ObservationInput, rows []*observationRow) {
 	type storm struct{ source, id string }
 	incomplete := make(map[storm]bool)
 	for i, row := range rows {
@@ -62,13 +62,13 @@ func (r *recording) rejectIncompleteTracks(in []wire.ObservationInput, rows []*o
 	}
 	for i, row := range rows {
 		if row != nil && incomplete[storm{row.Source, row.SourceEventID}] {
-			rows[i], r.results[i].Errors = nil, []FieldError{incompleteTrack}
+			rows[i], r.results[i].Errors = nil, []FieldError{incompleteTrackError}
 		}
 	}
 }
 
-// namesOf are the names of the storms among rows.
-func namesOf(rows []*observationRow) []string {
+// stormNames are the names of the storms among rows.
+func stormNames(rows []*observationRow) []string {
 	var names []string
 	for _, row := range rows {
 		if row.Kind == hazard.StormFix {
@@ -79,44 +79,44 @@ func namesOf(rows []*observationRow) []string {
 	return slices.Compact(names)
 }
 
-// supersededFix refuses a preliminary fix of a storm whose final track is known.
-var supersededFix = FieldError{
+// supersededFixError refuses a preliminary fix of a storm whose final track is known.
+var supersededFixError = FieldError{
 	Pointer: "/stage", Code: "superseded", Detail: "The final track of this storm was reported; a fix that it lacks can only be added as final.",
 }
 
 // rejectSuperseded rejects preliminary fixes of storms whose final track is known,
 // and returns the others.
-func (r *recording) rejectSuperseded(ctx context.Context, source string, rows []*observationRow, indexes []int) ([]int, error) {
+func (r *ingestion) rejectSuperseded(ctx context.Context, source string, rows []*observationRow, indexes []int) ([]int, error) {
 	var preliminary []*observationRow
 	for _, i := range indexes {
 		if rows[i].Stage == string(trigger.Preliminary) {
 			preliminary = append(preliminary, rows[i])
 		}
 	}
-	names := namesOf(preliminary)
+	names := stormNames(preliminary)
 	if len(names) == 0 {
 		return indexes, nil
 	}
 	var complete []string
-	err := r.storms(source, names).ColumnExpr("a.alias").Join("join occurrences oc on oc.id = a.occurrence_id").
+	err := r.queryStorms(source, names).ColumnExpr("a.alias").Join("join occurrences oc on oc.id = a.occurrence_id").
 		Where("oc.final_track_at is not null").Scan(ctx, &complete)
 	if err != nil {
 		return nil, fmt.Errorf("read final tracks: %w", err)
 	}
 	return slices.DeleteFunc(slices.Clone(indexes), func(i int) bool {
 		superseded := rows[i].Kind == hazard.StormFix && rows[i].Stage == string(trigger.Preliminary) &&
-			slices.ContainsFunc(namesOf(rows[i:i+1]), func(name string) bool { return slices.Contains(complete, name) })
+			slices.ContainsFunc(stormNames(rows[i:i+1]), func(name string) bool { return slices.Contains(complete, name) })
 		if superseded {
-			r.results[i].Errors = []FieldError{supersededFix}
+			r.results[i].Errors = []FieldError{supersededFixError}
 		}
 		return superseded
 	}), nil
 }
 
-// finalizes tells whether a fix of a final track replaces what was reported before
+// replacesAsFinal tells whether a fix of a final track replaces what was reported before
 // although it is no newer revision: a preliminary fix always, and a retracted one of
 // the same revision. Nothing else would ever make such a storm final.
-func (r *observationRow) finalizes(before *observationRow) bool {
+func (r *observationRow) replacesAsFinal(before *observationRow) bool {
 	switch {
 	case bytes.Equal(r.Digest, before.Digest):
 		return false
@@ -127,15 +127,15 @@ func (r *observationRow) finalizes(before *observationRow) bool {
 	}
 }
 
-// storms asks for the storms that a source's names lead to.
-func (r *recording) storms(source string, names []string) *bun.SelectQuery {
+// queryStorms asks for the storms that a source's names lead to.
+func (r *ingestion) queryStorms(source string, names []string) *bun.SelectQuery {
 	return r.NewSelect().TableExpr("occurrence_aliases as a").Where("a.scope = ?", r.scope).Where("a.source = ?", source).
 		Where("a.kind = ?", hazard.StormFix).Where("a.alias in (?)", bun.List(names))
 }
 
 // retractMissingFixes retracts the preliminary fixes of the storms among rows that are
 // not among them.
-func (r *recording) retractMissingFixes(ctx context.Context, source string, rows []*observationRow) error {
+func (r *ingestion) retractMissingFixes(ctx context.Context, source string, rows []*observationRow) error {
 	keys := make([]string, len(rows))
 	for i, row := range rows {
 		keys[i] = row.NaturalKey
@@ -143,7 +143,7 @@ func (r *recording) retractMissingFixes(ctx context.Context, source string, rows
 	var missing []*observationRow
 	err := r.NewSelect().Model(&missing).Where("scope = ?", r.scope).Where("source = ?", source).
 		Where("kind = ?", hazard.StormFix).Where("stage = ?", trigger.Preliminary).
-		Where("occurrence_id in (?)", r.storms(source, namesOf(rows)).ColumnExpr("a.occurrence_id")).
+		Where("occurrence_id in (?)", r.queryStorms(source, stormNames(rows)).ColumnExpr("a.occurrence_id")).
 		Where("natural_key not in (?)", bun.List(keys)).OrderExpr("natural_key").Scan(ctx)
 	if err != nil {
 		return fmt.Errorf("read preliminary fixes: %w", err)
@@ -152,17 +152,17 @@ func (r *recording) retractMissingFixes(ctx context.Context, source string, rows
 		row := *before
 		row.Stage, row.Version, row.UpdatedAt = string(trigger.Retracted), before.Version+1, r.now
 		row.retract(before)
-		r.changed, r.revised = append(r.changed, &row), append(r.revised, before.superseded())
+		r.changed, r.revised = append(r.changed, &row), append(r.revised, before.toRevision())
 	}
 	return nil
 }
 
 // completeTracks notes that the storms among rows have their final track, and returns
 // those that had none.
-func (r *recording) completeTracks(ctx context.Context, source string, rows []*observationRow) ([]uuid.UUID, error) {
+func (r *ingestion) completeTracks(ctx context.Context, source string, rows []*observationRow) ([]uuid.UUID, error) {
 	var completed []uuid.UUID
 	err := r.NewRaw("update occurrences set final_track_at = ? where final_track_at is null and id in (?) returning id",
-		r.now, r.storms(source, namesOf(rows)).ColumnExpr("a.occurrence_id")).Scan(ctx, &completed)
+		r.now, r.queryStorms(source, stormNames(rows)).ColumnExpr("a.occurrence_id")).Scan(ctx, &completed)
 	if err != nil {
 		return nil, fmt.Errorf("complete tracks: %w", err)
 	}

@@ -20,19 +20,19 @@ var atSea = hazard.Point{Latitude: 20, Longitude: -60}
 // preliminary fix near Miami pays and whose other one does not.
 func preliminaryStorm(t *testing.T, b *modeltest.Bundle) (policy *wire.Policy, near, far wire.ObservationInput) {
 	t.Helper()
-	policy = b.Cover("cyclone-circle", nil)
+	policy = b.QuoteAndBind("cyclone-circle", nil)
 	at := b.Now()
-	b.After(betweenFixes)
+	b.AdvanceClock(fixInterval)
 	near, far = modeltest.Fix("AL01", at, miami, "140"), modeltest.Fix("AL01", at.Add(time.Hour), atSea, "40")
 	near.Stage, far.Stage = trigger.Preliminary, trigger.Preliminary
 	b.Observe(near, far)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "deferred", b.OnlyClaim(policy).Status)
 	return policy, near, far
 }
 
-// finalTrack reports all fixes of a storm.
-func finalTrack(t *testing.T, b *modeltest.Bundle, fixes ...wire.ObservationInput) []wire.ObservationResult {
+// recordFinalTrack reports all fixes of a storm.
+func recordFinalTrack(t *testing.T, b *modeltest.Bundle, fixes ...wire.ObservationInput) []wire.ObservationResult {
 	t.Helper()
 	for i := range fixes {
 		fixes[i].Stage = trigger.Final
@@ -42,70 +42,70 @@ func finalTrack(t *testing.T, b *modeltest.Bundle, fixes ...wire.ObservationInpu
 	return results
 }
 
-func TestAFinalTrackRetractsTheFixesThatItLacks(t *testing.T) {
+func TestFinalTrackRetractsMissingFixes(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	policy, _, far := preliminaryStorm(t, b)
-	finalTrack(t, b, far)
-	b.Work()
+	recordFinalTrack(t, b, far)
+	b.RunJobs()
 	claim := b.OnlyClaim(policy)
 	require.Equal(t, "declined", claim.Status)
 	require.Equal(t, []string{"source_retracted"}, claim.Decision.ReasonCodes)
 	require.Equal(t, "final", occurrenceStage(t, b, "AL01"))
-	before := b.Rows()
-	require.Equal(t, model.ResultUnchanged, finalTrack(t, b, far)[0].Result)
-	b.Work()
-	require.Equal(t, before, b.Rows())
+	before := b.CountRows()
+	require.Equal(t, model.ResultUnchanged, recordFinalTrack(t, b, far)[0].Result)
+	b.RunJobs()
+	require.Equal(t, before, b.CountRows())
 }
 
-func TestAFinalTrackDecidesAStormAtOnce(t *testing.T) {
+func TestFinalTrackDecidesDeferredClaims(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	paid, near, far := preliminaryStorm(t, b)
-	missed := b.Cover("cyclone-circle", nil)
+	missed := b.QuoteAndBind("cyclone-circle", nil)
 	late := modeltest.Fix("AL01", b.Now(), miami, "70")
 	late.Stage = trigger.Preliminary
 	b.Observe(late)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "deferred", b.OnlyClaim(missed).Status)
 	late.Measures = map[string]wire.Measure{"wind": {Value: "20", Unit: "kn"}}
-	finalTrack(t, b, near, far, late)
-	b.Work()
+	recordFinalTrack(t, b, near, far, late)
+	b.RunJobs()
 	require.Equal(t, "approved", b.OnlyClaim(paid).Status)
 	require.Equal(t, "declined", b.OnlyClaim(missed).Status, "no fix is to come that could meet the trigger")
 	require.Equal(t, []string{"threshold_not_met"}, b.OnlyClaim(missed).Decision.ReasonCodes)
 }
 
-func TestFixesReportedOneByOneAreATrackOnceItIsDeclaredFinal(t *testing.T) {
+func TestFinalTrackAcceptsAlreadyReportedFixes(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	policy, _, far := preliminaryStorm(t, b)
 	far.Stage = trigger.Final
 	b.Observe(far)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "deferred", b.OnlyClaim(policy).Status)
-	require.Equal(t, model.ResultUnchanged, finalTrack(t, b, far)[0].Result)
-	b.Work()
+	require.Equal(t, model.ResultUnchanged, recordFinalTrack(t, b, far)[0].Result)
+	b.RunJobs()
 	require.Equal(t, "declined", b.OnlyClaim(policy).Status)
 }
 
-func TestAnIncompleteTrackChangesNothing(t *testing.T) {
+func TestFinalTrackWithInvalidFixChangesNothing(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	policy, near, far := preliminaryStorm(t, b)
-	before := b.Rows()
+	before := b.CountRows()
 	near.Measures = map[string]wire.Measure{"wind": {Value: "999", Unit: "kn"}}
-	results := finalTrack(t, b, near, far)
+	results := recordFinalTrack(t, b, near, far)
 	require.Equal(t, "/measures/wind/value", results[0].Errors[0].Pointer)
 	require.Equal(t, model.ResultRejected, results[1].Result)
 	require.Equal(t, model.TrackIncomplete, results[1].Errors[0].Code)
-	b.Work()
-	require.Equal(t, before, b.Rows())
+	b.RunJobs()
+	require.Equal(t, before, b.CountRows())
 	require.Equal(t, "preliminary", occurrenceStage(t, b, "AL01"))
 	require.Equal(t, "deferred", b.OnlyClaim(policy).Status)
 }
 
-func TestAFinalTrackHoldsOneStormsFinalFixes(t *testing.T) {
+func TestFinalTrackTakesFinalFixesOfOneStorm(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	at := b.Now()
@@ -115,18 +115,18 @@ func TestAFinalTrackHoldsOneStormsFinalFixes(t *testing.T) {
 		"two storms": {one, other}, "preliminary": {one, preliminary}, "a quake": {modeltest.Quake("us1", at, epicentre, "6.4")},
 	} {
 		_, err := b.Service.RecordFinalTrack(t.Context(), b.Source, fixes, false)
-		require.Equal(t, []string{"/final_track"}, pointers(failure(t, err)), name)
+		require.Equal(t, []string{"/final_track"}, fieldPointers(domainError(t, err)), name)
 	}
 	results, err := b.Service.RecordFinalTracks(t.Context(), b.Source, []wire.ObservationInput{one, other})
 	require.NoError(t, err)
 	require.Equal(t, model.ResultCreated, results[1].Result, "a feed reads several storms, each whole")
 }
 
-func TestAFixAfterTheFinalTrack(t *testing.T) {
+func TestFixAfterFinalTrackMustBeFinal(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	_, near, far := preliminaryStorm(t, b)
-	finalTrack(t, b, far)
+	recordFinalTrack(t, b, far)
 	near.Stage, near.Revision = trigger.Preliminary, new(int64(9))
 	results, err := b.Service.RecordObservations(t.Context(), b.Source, []wire.ObservationInput{near}, false)
 	require.NoError(t, err)
@@ -138,7 +138,7 @@ func TestAFixAfterTheFinalTrack(t *testing.T) {
 	require.Equal(t, model.ResultCreated, b.Observe(other)[0].Result)
 }
 
-func TestAFinalTrackLeavesOtherFixesAlone(t *testing.T) {
+func TestFinalTrackKeepsFixesOfOtherStorms(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	_, near, far := preliminaryStorm(t, b)
@@ -148,57 +148,57 @@ func TestAFinalTrackLeavesOtherFixesAlone(t *testing.T) {
 	b.Observe(stands, other)
 	_, _, err := b.Service.RecordObservation(t.Context(), b.Acme, near, true)
 	require.NoError(t, err)
-	finalTrack(t, b, far)
+	recordFinalTrack(t, b, far)
 	var retracted int
 	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(*) from observations where stage = 'retracted'").Scan(&retracted))
 	require.Equal(t, 1, retracted, "final fixes, other storms and rehearsals stay")
 }
 
-func TestAFinalTrackReplacesPreliminaryFixesOfNewerRevisions(t *testing.T) {
+func TestFinalTrackReplacesNewerPreliminaryRevisions(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("cyclone-circle", nil)
+	policy := b.QuoteAndBind("cyclone-circle", nil)
 	fix := modeltest.Fix("AL01", b.Now(), miami, "140")
-	b.After(betweenFixes)
+	b.AdvanceClock(fixInterval)
 	fix.Stage, fix.Revision = trigger.Preliminary, new(int64(5))
 	b.Observe(fix)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "deferred", b.OnlyClaim(policy).Status)
 	fix.Revision = new(int64(3))
-	require.Equal(t, model.ResultRevised, finalTrack(t, b, fix)[0].Result)
-	b.Work()
+	require.Equal(t, model.ResultRevised, recordFinalTrack(t, b, fix)[0].Result)
+	b.RunJobs()
 	require.Equal(t, "final", occurrenceStage(t, b, "AL01"))
 	require.Equal(t, "approved", b.OnlyClaim(policy).Status)
 }
 
-func TestAFinalTrackBringsBackAFixThatAnotherOneLacked(t *testing.T) {
+func TestFinalTrackRestoresRetractedFix(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("cyclone-circle", nil)
+	policy := b.QuoteAndBind("cyclone-circle", nil)
 	at := b.Now()
-	b.After(betweenFixes)
+	b.AdvanceClock(fixInterval)
 	near, far := modeltest.Fix("AL01", at, miami, "140"), modeltest.Fix("AL01", at.Add(time.Hour), atSea, "40")
 	near.Stage, near.Revision, far.Stage = trigger.Preliminary, new(int64(5)), trigger.Preliminary
 	b.Observe(near, far)
-	finalTrack(t, b, far)
-	b.Work()
+	recordFinalTrack(t, b, far)
+	b.RunJobs()
 	require.Empty(t, b.Claims(policy))
-	require.Equal(t, model.ResultRevised, finalTrack(t, b, near, far)[0].Result)
-	b.Work()
+	require.Equal(t, model.ResultRevised, recordFinalTrack(t, b, near, far)[0].Result)
+	b.RunJobs()
 	require.Equal(t, "approved", b.OnlyClaim(policy).Status)
 
 	near.Stage, near.Revision = trigger.Retracted, new(int64(9))
 	b.Observe(near)
 	near.Revision = new(int64(5))
-	require.Equal(t, model.ResultUnchanged, finalTrack(t, b, near, far)[0].Result, "it was retracted later")
+	require.Equal(t, model.ResultUnchanged, recordFinalTrack(t, b, near, far)[0].Result, "it was retracted later")
 }
 
-func TestAnEarlierFinalTrackDoesNotReplaceFinalFixes(t *testing.T) {
+func TestOlderFinalTrackKeepsNewerFinalFixes(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	fix := modeltest.Fix("AL01", b.Now(), miami, "140")
 	fix.Revision = new(int64(5))
-	finalTrack(t, b, fix)
+	recordFinalTrack(t, b, fix)
 	fix.Revision, fix.Measures = new(int64(3)), map[string]wire.Measure{"wind": {Value: "20", Unit: "kn"}}
-	require.Equal(t, model.ResultUnchanged, finalTrack(t, b, fix)[0].Result)
+	require.Equal(t, model.ResultUnchanged, recordFinalTrack(t, b, fix)[0].Result)
 }

@@ -6,30 +6,30 @@ import (
 	"time"
 )
 
-// Vitals are the figures that page somebody. They are of all partners.
-type Vitals struct {
-	Doubt          []DoubtVital // money whose way is unknown or barred
-	Unconfirmed    []RailVital  // payouts that rails accepted and no report has confirmed
-	Findings       []FindingVital
-	OldestUnpaid   time.Duration // since the payout that waits longest could have gone out: its account has cooled off, nothing blocks it
-	Unnumbered     int64         // events that wait for the relay, counted up to a bound
-	RelayLag       time.Duration // since the oldest of them happened
-	Parked         int64         // deliveries that are sent again by hand only
-	Failing        int64         // endpoints where nothing arrived lately
-	Disabled       int64         // endpoints that were disabled because nothing arrived
-	Feeds          []FeedVital
-	Undecided      time.Duration // since the claim was opened that waits longest for its first decision
-	AwaitingSource time.Duration // since the claim was opened that waits longest for its source's final word
-	ReviewsOverdue int64         // deferred claims whose review is overdue
-	ExpiryOverdue  int64         // policies and quotes past their time that no sweep has moved
-	Violations     int64         // of invariants, acknowledged ones left out
-	Unchecked      time.Duration // since the invariant that was checked longest ago was; since the first partner while none was
-	Stopped        time.Duration // since the release of payouts was stopped, while it is
-	OrdersAside    int64         // accepted orders that bank files leave out because they are not what was accepted
+// HealthStats are the figures that page somebody. They are of all partners.
+type HealthStats struct {
+	Unsettled            []UnsettledStats // money whose way is unknown or barred
+	Unconfirmed          []RailStats      // payouts that rails accepted and no report has confirmed
+	OpenExceptions       []ExceptionStats
+	OldestUnsent         time.Duration // since the payout that waits longest could have gone out: its account has cooled off, nothing blocks it
+	Unsequenced          int64         // events that wait for the relay, counted up to a bound
+	SequencingLag        time.Duration // since the oldest of them happened
+	FailedDeliveries     int64         // deliveries that are sent again by hand only
+	FailingEndpoints     int64         // endpoints where nothing arrived lately
+	DisabledEndpoints    int64         // endpoints that were disabled because nothing arrived
+	Feeds                []FeedStats
+	OldestUndecided      time.Duration // since the claim was opened that waits longest for its first decision
+	OldestAwaitingSource time.Duration // since the claim was opened that waits longest for its source's final word
+	ReviewsOverdue       int64         // deferred claims whose review is overdue
+	ExpiryOverdue        int64         // policies and quotes past their time that no sweep has moved
+	Violations           int64         // of invariants, acknowledged ones left out
+	SinceInvariantCheck  time.Duration // since the invariant that was checked longest ago was; since the first partner while none was
+	SinceReleaseStop     time.Duration // since the release of payouts was stopped, while it is
+	OrdersSetAside       int64         // accepted orders that bank files leave out because they are not what was accepted
 }
 
-// DoubtVital is money of one currency and status.
-type DoubtVital struct {
+// UnsettledStats is money of one currency and status.
+type UnsettledStats struct {
 	Status   PayoutStatus
 	Reason   string // blocked_reason; empty unless blocked
 	Currency string
@@ -38,30 +38,30 @@ type DoubtVital struct {
 	Oldest   time.Duration // since the rail was first called, or since the reason came, of the one that waits longest
 }
 
-// RailVital is what a rail still has to confirm.
-type RailVital struct {
+// RailStats is what a rail still has to confirm.
+type RailStats struct {
 	Rail   string
 	Oldest time.Duration // since it accepted the oldest of them
 }
 
-// FindingVital is how many differences of a kind nobody has closed.
-type FindingVital struct {
-	Kind   FindingKind
+// ExceptionStats is how many differences of a kind nobody has closed.
+type ExceptionStats struct {
+	Kind   ReconciliationExceptionKind
 	Count  int64
 	Oldest time.Duration
 }
 
-// FeedVital is how a feed is doing.
-type FeedVital struct {
+// FeedStats is how a feed is doing.
+type FeedStats struct {
 	Source, URL string
 	Age         time.Duration // since the last poll
 	Failures    int64         // in a row
 }
 
-// unnumberedBound is as far as waiting events are counted.
-const unnumberedBound = 1_000_000
+// maxUnsequencedCounted is as far as waiting events are counted.
+const maxUnsequencedCounted = 1_000_000
 
-const vitalsQuery = `with clock as materialized (select ` + businessNow + ` as now)
+const healthStatsQuery = `with clock as materialized (select ` + businessNowSQL + ` as now)
 select
 	coalesce(extract(epoch from now - least(
 		(select min(next_attempt_at) from payouts where next_attempt_at is not null and next_attempt_at <= now and status = 'pending'),
@@ -86,32 +86,32 @@ select
 	(select count(*) from bank_entries where set_aside_at is not null) as orders_aside
 from clock`
 
-// Vitals reads the figures, in a few statements that indexes answer. System and
+// HealthStats reads the figures, in a few statements that indexes answer. System and
 // operators only.
-func (s *Service) Vitals(ctx context.Context, actor Actor) (*Vitals, error) {
+func (s *Service) HealthStats(ctx context.Context, actor Actor) (*HealthStats, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
 	}
-	v := new(Vitals)
+	v := new(HealthStats)
 	var unpaid, lag, undecided, awaiting, unchecked, stopped int64
-	err := s.pool.QueryRow(ctx, vitalsQuery, unnumberedBound, illAfter).Scan(&unpaid, &v.Unnumbered, &lag, &v.Parked,
-		&v.Failing, &v.Disabled, &undecided, &awaiting, &v.ReviewsOverdue, &v.ExpiryOverdue, &v.Violations, &unchecked, &stopped, &v.OrdersAside)
+	err := s.pool.QueryRow(ctx, healthStatsQuery, maxUnsequencedCounted, failingAfter).Scan(&unpaid, &v.Unsequenced, &lag, &v.FailedDeliveries,
+		&v.FailingEndpoints, &v.DisabledEndpoints, &undecided, &awaiting, &v.ReviewsOverdue, &v.ExpiryOverdue, &v.Violations, &unchecked, &stopped, &v.OrdersSetAside)
 	if err != nil {
-		return nil, explain(fmt.Errorf("read vitals: %w", err))
+		return nil, translateError(fmt.Errorf("read vitals: %w", err))
 	}
-	v.OldestUnpaid, v.RelayLag = time.Duration(max(0, unpaid))*time.Second, time.Duration(max(0, lag))*time.Second
-	v.Undecided, v.AwaitingSource = time.Duration(max(0, undecided))*time.Second, time.Duration(max(0, awaiting))*time.Second
-	v.Unchecked, v.Stopped = time.Duration(max(0, unchecked))*time.Second, time.Duration(stopped)*time.Second
-	return v, explain(s.vitalLists(ctx, v))
+	v.OldestUnsent, v.SequencingLag = time.Duration(max(0, unpaid))*time.Second, time.Duration(max(0, lag))*time.Second
+	v.OldestUndecided, v.OldestAwaitingSource = time.Duration(max(0, undecided))*time.Second, time.Duration(max(0, awaiting))*time.Second
+	v.SinceInvariantCheck, v.SinceReleaseStop = time.Duration(max(0, unchecked))*time.Second, time.Duration(stopped)*time.Second
+	return v, translateError(s.loadHealthLists(ctx, v))
 }
 
-// doubtQuery adds up the money in doubt.
-const doubtQuery = `select status, coalesce(blocked_reason, '') as reason, currency, count(*) as count,
-		least(sum(amount), 9223372036854775807)::bigint as amount, extract(epoch from ` + businessNow + ` - min(case status when 'blocked' then updated_at
+// unsettledQuery adds up the money in doubt.
+const unsettledQuery = `select status, coalesce(blocked_reason, '') as reason, currency, count(*) as count,
+		least(sum(amount), 9223372036854775807)::bigint as amount, extract(epoch from ` + businessNowSQL + ` - min(case status when 'blocked' then updated_at
 			else coalesce((select min(started_at) from payout_attempts a where a.payout_id = po.id and a.partner = po.partner and a.key like '%.' || po.key_number), updated_at) end))::bigint as seconds
 	from payouts po where status in ('reconciling', 'blocked') group by 1, 2, 3 order by 1, 2, 3`
 
-func (s *Service) vitalLists(ctx context.Context, v *Vitals) error {
+func (s *Service) loadHealthLists(ctx context.Context, v *HealthStats) error {
 	var doubts []struct {
 		Status        PayoutStatus
 		Reason        string
@@ -119,51 +119,51 @@ func (s *Service) vitalLists(ctx context.Context, v *Vitals) error {
 		Count, Amount int64
 		Seconds       int64
 	}
-	err := s.preparedRows(ctx, s.pool, &doubts, doubtQuery)
+	err := s.queryPreparedRows(ctx, s.pool, &doubts, unsettledQuery)
 	if err != nil {
 		return fmt.Errorf("read money in doubt: %w", err)
 	}
 	for _, d := range doubts {
-		v.Doubt = append(v.Doubt, DoubtVital{d.Status, d.Reason, d.Currency, d.Count, d.Amount, time.Duration(max(0, d.Seconds)) * time.Second})
+		v.Unsettled = append(v.Unsettled, UnsettledStats{d.Status, d.Reason, d.Currency, d.Count, d.Amount, time.Duration(max(0, d.Seconds)) * time.Second})
 	}
-	if err := s.reportVitals(ctx, v); err != nil {
+	if err := s.loadReportStats(ctx, v); err != nil {
 		return err
 	}
 	var feeds []struct {
 		Source, URL       string
 		Seconds, Failures int64
 	}
-	err = s.preparedRows(ctx, s.pool, &feeds, `select source, url, coalesce(extract(epoch from `+businessNow+` - polled_at), 0)::bigint as seconds, failures::bigint as failures
+	err = s.queryPreparedRows(ctx, s.pool, &feeds, `select source, url, coalesce(extract(epoch from `+businessNowSQL+` - polled_at), 0)::bigint as seconds, failures::bigint as failures
 		from feed_polls order by 1, 2`)
 	for _, f := range feeds {
-		v.Feeds = append(v.Feeds, FeedVital{f.Source, f.URL, time.Duration(f.Seconds) * time.Second, f.Failures})
+		v.Feeds = append(v.Feeds, FeedStats{f.Source, f.URL, time.Duration(f.Seconds) * time.Second, f.Failures})
 	}
 	return err
 }
 
-// reportVitals reads what reports have left open. Of each rail the index gives the
+// loadReportStats reads what reports have left open. Of each rail the index gives the
 // oldest payout, however many wait.
-func (s *Service) reportVitals(ctx context.Context, v *Vitals) error {
+func (s *Service) loadReportStats(ctx context.Context, v *HealthStats) error {
 	var rows []struct {
 		Name           string
 		Count, Seconds int64
 	}
-	err := s.preparedRows(ctx, s.pool, &rows, `with recursive oldest as (
+	err := s.queryPreparedRows(ctx, s.pool, &rows, `with recursive oldest as (
 			(select provider, released_at from payouts where status = 'released' order by provider, released_at limit 1)
 			union all select n.provider, n.released_at from oldest o cross join lateral (select provider, released_at from payouts
 				where status = 'released' and provider > o.provider order by provider, released_at limit 1) n)
-		select provider as name, 0::bigint as count, extract(epoch from `+businessNow+` - released_at)::bigint as seconds from oldest order by 1`)
+		select provider as name, 0::bigint as count, extract(epoch from `+businessNowSQL+` - released_at)::bigint as seconds from oldest order by 1`)
 	if err != nil {
 		return fmt.Errorf("read what is unconfirmed: %w", err)
 	}
 	for _, r := range rows {
-		v.Unconfirmed = append(v.Unconfirmed, RailVital{r.Name, time.Duration(max(0, r.Seconds)) * time.Second})
+		v.Unconfirmed = append(v.Unconfirmed, RailStats{r.Name, time.Duration(max(0, r.Seconds)) * time.Second})
 	}
 	rows = nil
-	err = s.preparedRows(ctx, s.pool, &rows, `select kind as name, count(*) as count, extract(epoch from `+businessNow+` - min(created_at))::bigint as seconds
+	err = s.queryPreparedRows(ctx, s.pool, &rows, `select kind as name, count(*) as count, extract(epoch from `+businessNowSQL+` - min(created_at))::bigint as seconds
 		from findings where closed_at is null group by 1 order by 1`)
 	for _, f := range rows {
-		v.Findings = append(v.Findings, FindingVital{f.Name, f.Count, time.Duration(max(0, f.Seconds)) * time.Second})
+		v.OpenExceptions = append(v.OpenExceptions, ExceptionStats{f.Name, f.Count, time.Duration(max(0, f.Seconds)) * time.Second})
 	}
 	return err
 }

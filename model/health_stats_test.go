@@ -10,22 +10,22 @@ import (
 	"parapet/model/modeltest"
 )
 
-func TestEveryVitalIsProvoked(t *testing.T) {
+func TestEveryHealthStatIsNonZeroWhenProvoked(t *testing.T) {
 	t.Parallel()
-	b := modeltest.New(t, modeltest.Unchecked())
-	quiet, err := b.Service.Vitals(t.Context(), b.Operator)
+	b := modeltest.New(t, modeltest.WithoutChecks())
+	quiet, err := b.Service.HealthStats(t.Context(), b.Operator)
 	require.NoError(t, err)
-	quiet.Unchecked = 0 // nobody runs the checks here
-	require.Equal(t, model.Vitals{}, *quiet, "a quiet service worries nobody")
+	quiet.SinceInvariantCheck = 0 // nobody runs the checks here
+	require.Equal(t, model.HealthStats{}, *quiet, "a quiet service worries nobody")
 
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-	b.Work()
+	b.RunJobs()
 	url := "https://example.com/hooks"
 	endpoint, err := b.Service.CreateWebhookEndpoint(t.Context(), b.Acme, model.WebhookEndpointRequest{URL: &url})
 	require.NoError(t, err)
-	require.NoError(t, b.Service.KeepPoll(t.Context(), model.FeedPoll{Source: "usgs", URL: "https://example.com/feed", Failures: 3}, time.Minute))
-	asked := requested(t, b, policy, nil)
+	require.NoError(t, b.Service.SavePoll(t.Context(), model.FeedPoll{Source: "usgs", URL: "https://example.com/feed", Failures: 3}, time.Minute))
+	asked := openApprovalClaim(t, b, policy, nil)
 	b.Quote("rain-excess", nil)
 	_, err = b.DB.Pool.Exec(t.Context(), `insert into deliveries (id, partner, created_at, updated_at, endpoint_id, event_id, sequence, subject_id, status, tries, attempts)
 			select gen_random_uuid(), partner, now(), now(), id, gen_random_uuid(), 1, gen_random_uuid(), 'parked', 10, '[]' from webhook_endpoints;
@@ -34,43 +34,43 @@ func TestEveryVitalIsProvoked(t *testing.T) {
 		update claims set status = 'deferred', next_review_at = now() where status = 'approved'`)
 	require.NoError(t, err)
 	require.NoError(t, b.Service.ShiftClock(t.Context(), 25*time.Hour)) // in which no relay runs
-	v, err := b.Service.Vitals(t.Context(), b.Operator)
+	v, err := b.Service.HealthStats(t.Context(), b.Operator)
 	require.NoError(t, err)
-	require.GreaterOrEqual(t, v.OldestUnpaid, 25*time.Hour)
-	require.GreaterOrEqual(t, v.RelayLag, 25*time.Hour)
-	require.Positive(t, v.Unnumbered)
-	require.EqualValues(t, 1, v.Parked)
-	require.EqualValues(t, 1, v.Failing)
-	require.GreaterOrEqual(t, v.Undecided, 25*time.Hour)
+	require.GreaterOrEqual(t, v.OldestUnsent, 25*time.Hour)
+	require.GreaterOrEqual(t, v.SequencingLag, 25*time.Hour)
+	require.Positive(t, v.Unsequenced)
+	require.EqualValues(t, 1, v.FailedDeliveries)
+	require.EqualValues(t, 1, v.FailingEndpoints)
+	require.GreaterOrEqual(t, v.OldestUndecided, 25*time.Hour)
 	require.EqualValues(t, 1, v.ReviewsOverdue)
 	require.EqualValues(t, 1, v.ExpiryOverdue, "a quote that nobody swept")
 	require.Len(t, v.Feeds, 1)
 	require.GreaterOrEqual(t, v.Feeds[0].Age, 25*time.Hour)
 	require.EqualValues(t, 3, v.Feeds[0].Failures)
-	require.Len(t, v.Doubt, 1)
-	require.Equal(t, model.PayoutBlocked, v.Doubt[0].Status)
-	require.EqualValues(t, 2_000_000, v.Doubt[0].Amount)
-	require.Equal(t, policy.Limit.Currency, v.Doubt[0].Currency)
-	require.GreaterOrEqual(t, v.Doubt[0].Oldest, 25*time.Hour)
+	require.Len(t, v.Unsettled, 1)
+	require.Equal(t, model.PayoutBlocked, v.Unsettled[0].Status)
+	require.EqualValues(t, 2_000_000, v.Unsettled[0].Amount)
+	require.Equal(t, policy.Limit.Currency, v.Unsettled[0].Currency)
+	require.GreaterOrEqual(t, v.Unsettled[0].Oldest, 25*time.Hour)
 
 	_, err = b.DB.Pool.Exec(t.Context(), "update webhook_endpoints set status = 'disabled', note = 'It answered 410 Gone.' where partner_reference is null")
 	require.NoError(t, err)
-	v, err = b.Service.Vitals(t.Context(), b.Operator)
+	v, err = b.Service.HealthStats(t.Context(), b.Operator)
 	require.NoError(t, err)
-	require.EqualValues(t, 1, v.Disabled, endpoint.ID)
+	require.EqualValues(t, 1, v.DisabledEndpoints, endpoint.ID)
 	_, err = b.Service.DecideClaim(t.Context(), b.Operator, model.DecisionRequest{ClaimID: asked.ID, Outcome: model.ClaimDeclined})
 	require.NoError(t, err)
-	require.Zero(t, must(b.Service.Vitals(t.Context(), b.Operator)).Undecided)
-	_, err = b.Service.Vitals(t.Context(), b.Acme)
+	require.Zero(t, must(b.Service.HealthStats(t.Context(), b.Operator)).OldestUndecided)
+	_, err = b.Service.HealthStats(t.Context(), b.Acme)
 	require.Equal(t, model.CodeInsufficientScope, model.CodeOf(err))
 }
 
-func TestMoneyInDoubtIsCountedByItsReason(t *testing.T) {
+func TestUnsettledPayoutsAreCountedByReason(t *testing.T) {
 	t.Parallel()
 	for reason, answer := range map[string]model.RailAnswer{"": modeltest.Unknown, "rail_mismatch": modeltest.Mismatched, "rail_rejected": modeltest.Refused} {
-		b, _, payout := ending(t, answer)
-		b.After(time.Hour)
-		doubt := must(b.Service.Vitals(t.Context(), b.Operator)).Doubt
+		b, _, payout := newPayoutWithAnswer(t, answer)
+		b.AdvanceClock(time.Hour)
+		doubt := must(b.Service.HealthStats(t.Context(), b.Operator)).Unsettled
 		require.Len(t, doubt, 1, reason)
 		require.Equal(t, reason, doubt[0].Reason)
 		require.Equal(t, payout.Amount.Amount, doubt[0].Amount)
@@ -80,83 +80,83 @@ func TestMoneyInDoubtIsCountedByItsReason(t *testing.T) {
 }
 
 // What a payout waited for before tells nobody how long it has been in doubt.
-func TestDoubtIsAgedFromWhenItCame(t *testing.T) {
+func TestUnsettledAgeStartsAtFirstAttempt(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim := owed(b)
-	b.After(50 * time.Hour)
+	b.AdvanceClock(50 * time.Hour)
 	b.Rail.Answer = func(*model.Release) model.RailAnswer { return modeltest.Unknown }
-	b.Record(modeltest.IBAN(claim.ID))
-	b.Work()
+	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	b.RunJobs()
 	oldest := func(status model.PayoutStatus) time.Duration {
-		doubt := must(b.Service.Vitals(t.Context(), b.Operator)).Doubt
+		doubt := must(b.Service.HealthStats(t.Context(), b.Operator)).Unsettled
 		require.Len(t, doubt, 1)
 		require.Equal(t, status, doubt[0].Status)
 		return doubt[0].Oldest
 	}
 	require.Less(t, oldest(model.PayoutReconciling), time.Minute, "it had no account")
 	for range 3 {
-		b.After(time.Hour)
+		b.AdvanceClock(time.Hour)
 		b.Sweep()
-		b.Work()
+		b.RunJobs()
 	}
 	require.GreaterOrEqual(t, oldest(model.PayoutReconciling), 3*time.Hour, "however often the rail is asked")
 	require.Less(t, oldest(model.PayoutReconciling), 4*time.Hour)
-	_, err := resolve(t, b, only(t, b, claim), model.PayoutBlocked, "", false)
+	_, err := resolvePayout(t, b, only(t, b, claim), model.PayoutBlocked, "", false)
 	require.NoError(t, err)
 	require.Less(t, oldest(model.PayoutBlocked), time.Minute)
 }
 
-func TestWhatReportsLeaveOpenIsAged(t *testing.T) {
+func TestUnconfirmedPayoutsAndExceptionsHaveAge(t *testing.T) {
 	t.Parallel()
-	b, _, payout := ending(t, modeltest.Accepted)
-	b.After(50 * time.Hour)
-	v := must(b.Service.Vitals(t.Context(), b.Operator))
+	b, _, payout := newPayoutWithAnswer(t, modeltest.Accepted)
+	b.AdvanceClock(50 * time.Hour)
+	v := must(b.Service.HealthStats(t.Context(), b.Operator))
 	require.Len(t, v.Unconfirmed, 1)
 	require.Equal(t, modeltest.RailName, v.Unconfirmed[0].Rail)
 	require.GreaterOrEqual(t, v.Unconfirmed[0].Oldest, 50*time.Hour)
-	require.Empty(t, v.Findings)
+	require.Empty(t, v.OpenExceptions)
 
 	reconcile(t, b, "r", line(b, payout, "settled"), line(b, payout, "settled"))
-	b.After(time.Hour)
-	v = must(b.Service.Vitals(t.Context(), b.Operator))
+	b.AdvanceClock(time.Hour)
+	v = must(b.Service.HealthStats(t.Context(), b.Operator))
 	require.Empty(t, v.Unconfirmed)
-	require.Len(t, v.Findings, 1)
-	require.Equal(t, model.ResultDuplicate, v.Findings[0].Kind)
-	require.EqualValues(t, 1, v.Findings[0].Count)
-	require.GreaterOrEqual(t, v.Findings[0].Oldest, time.Hour)
+	require.Len(t, v.OpenExceptions, 1)
+	require.Equal(t, model.ResultDuplicate, v.OpenExceptions[0].Kind)
+	require.EqualValues(t, 1, v.OpenExceptions[0].Count)
+	require.GreaterOrEqual(t, v.OpenExceptions[0].Oldest, time.Hour)
 }
 
 // An account that cools off, and a payout that a person looked at for long, worry
 // nobody.
-func TestAPayoutIsLateFromWhenItCouldHaveGoneOut(t *testing.T) {
+func TestOldestUnsentStartsWhenPayoutIsDue(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim := owed(b)
-	late := func() time.Duration { return must(b.Service.Vitals(t.Context(), b.Operator)).OldestUnpaid }
-	b.Record(modeltest.IBAN(claim.ID))
-	b.Verify()
+	late := func() time.Duration { return must(b.Service.HealthStats(t.Context(), b.Operator)).OldestUnsent }
+	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	b.RunAccountChecks()
 	payout := only(t, b, claim)
-	_, err := hold(t, b, payout, model.BlockedOperator)
+	_, err := holdPayout(t, b, payout, model.BlockedOperator)
 	require.NoError(t, err)
-	b.After(50 * time.Hour)
-	_, err = lift(t, b, payout)
+	b.AdvanceClock(50 * time.Hour)
+	_, err = liftHold(t, b, payout)
 	require.NoError(t, err)
 	require.Less(t, late(), time.Minute, "it was held")
-	b.Record(british(claim.ID))
-	b.Verify()
-	b.After(23 * time.Hour)
+	b.RecordPayoutMethod(britishIBAN(claim.ID))
+	b.RunAccountChecks()
+	b.AdvanceClock(23 * time.Hour)
 	require.Zero(t, late(), "its account was changed")
-	b.After(2 * time.Hour)
+	b.AdvanceClock(2 * time.Hour)
 	require.GreaterOrEqual(t, late(), time.Hour-time.Minute)
 	require.Less(t, late(), 2*time.Hour)
 }
 
-func TestMoneyInDoubtIsFoundAmongAllThatWasPaid(t *testing.T) {
+func TestUnsettledQueryUsesIndex(t *testing.T) {
 	t.Parallel()
-	b := modeltest.New(t, modeltest.Unchecked())
-	b.Record(modeltest.IBAN(owed(b).ID))
-	b.Work()
+	b := modeltest.New(t, modeltest.WithoutChecks())
+	b.RecordPayoutMethod(modeltest.IBANMethod(owed(b).ID))
+	b.RunJobs()
 	_, err := b.DB.Pool.Exec(t.Context(), `begin; set local session_replication_role = replica; -- payouts without claims
 		insert into payouts select n.* from (select to_jsonb(p) as j from payouts p) as r, generate_series(1, 20000) i,
 			jsonb_populate_record(null::payouts, r.j || jsonb_build_object('id', gen_random_uuid(), 'claim_id', gen_random_uuid(), 'debt_digest', null, 'part', i)) n;

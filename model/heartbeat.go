@@ -34,8 +34,8 @@ const (
 // read or written.
 var ErrFileStore = errors.New("the file store cannot be used")
 
-// databaseRow identifies the database and records how far it has come.
-type databaseRow struct {
+// databaseIdentityRow identifies the database and records how far it has come.
+type databaseIdentityRow struct {
 	bun.BaseModel `bun:"table:database_identity,alias:di"`
 
 	Lineage          uuid.UUID `bun:"type:uuid"`
@@ -60,17 +60,17 @@ type heartbeatMark struct {
 // heartbeatSlots is how many of the newest heartbeats the file store has by their numbers.
 const heartbeatSlots = 64
 
-func markKey(lineage uuid.UUID) string { return "database/" + lineage.String() + ".json" }
+func heartbeatFileKey(lineage uuid.UUID) string { return "database/" + lineage.String() + ".json" }
 
 // slotKey is where one heartbeat is, until heartbeatSlots later ones.
 func slotKey(lineage uuid.UUID, heartbeat int64) string {
 	return fmt.Sprintf("database/%s/%d.json", lineage, heartbeat%heartbeatSlots)
 }
 
-// readDatabase reads the row and where the database runs. The clock is the machine's,
+// readDatabaseIdentity reads the row and where the database runs. The clock is the machine's,
 // because business time may be shifted.
-func readDatabase(ctx context.Context, db bun.IDB, lock string) (*databaseRow, error) {
-	row := new(databaseRow)
+func readDatabaseIdentity(ctx context.Context, db bun.IDB, lock string) (*databaseIdentityRow, error) {
+	row := new(databaseIdentityRow)
 	q := db.NewSelect().Model(row).Column("lineage", "system_identifier", "timeline", "heartbeat", "heartbeat_at").
 		ColumnExpr("(select system_identifier::text from pg_control_system()) as current_system").
 		ColumnExpr("('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8))::bit(32)::bigint as current_timeline").
@@ -86,14 +86,14 @@ func readDatabase(ctx context.Context, db bun.IDB, lock string) (*databaseRow, e
 	return row, nil
 }
 
-// readMark reads the last heartbeat of the file store, or the one that follows the
+// readHeartbeatFile reads the last heartbeat of the file store, or the one that follows the
 // database's own: a process that was slow may have replaced the last by an earlier one. It
 // is nil when the store has none.
-func (s *Service) readMark(ctx context.Context, row *databaseRow) (*heartbeatMark, error) {
+func (s *Service) readHeartbeatFile(ctx context.Context, row *databaseIdentityRow) (*heartbeatMark, error) {
 	if s.files == nil {
 		return nil, nil //nolint:nilnil // as without a mark
 	}
-	last, err := s.openMark(ctx, markKey(row.Lineage))
+	last, err := s.openMark(ctx, heartbeatFileKey(row.Lineage))
 	if err != nil {
 		return nil, err
 	}
@@ -124,9 +124,9 @@ func (s *Service) openMark(ctx context.Context, key string) (*heartbeatMark, err
 	return known, nil
 }
 
-func (s *Service) saveMark(ctx context.Context, m heartbeatMark) error {
+func (s *Service) saveHeartbeatFile(ctx context.Context, m heartbeatMark) error {
 	text, err := json.Marshal(m)
-	for _, key := range []string{slotKey(m.Lineage, m.Heartbeat), markKey(m.Lineage)} {
+	for _, key := range []string{slotKey(m.Lineage, m.Heartbeat), heartbeatFileKey(m.Lineage)} {
 		if err == nil {
 			err = s.files.Put(ctx, key, bytes.NewReader(text))
 		}
@@ -139,29 +139,29 @@ func (s *Service) saveMark(ctx context.Context, m heartbeatMark) error {
 
 // hasMoved reports whether the database runs on another cluster or timeline than at its
 // last heartbeat: a promotion and a recovery begin a timeline.
-func (r *databaseRow) hasMoved() bool {
+func (r *databaseIdentityRow) hasMoved() bool {
 	return r.SystemIdentifier != nil && (*r.SystemIdentifier != r.CurrentSystem || *r.Timeline != r.CurrentTimeline)
 }
 
 // isElsewhere reports whether the database ran on another cluster or timeline when the
 // other row was read.
-func (r *databaseRow) isElsewhere(than *databaseRow) bool {
+func (r *databaseIdentityRow) isElsewhere(than *databaseIdentityRow) bool {
 	return r.CurrentSystem != than.CurrentSystem || r.CurrentTimeline != than.CurrentTimeline
 }
 
 // restoreSigns says why the database may have been restored from a backup; empty when
 // nothing shows it. A move that lost nothing is no sign: the database then has the last
 // heartbeat of the file store.
-func (r *databaseRow) restoreSigns(known *heartbeatMark) string {
+func (r *databaseIdentityRow) restoreSigns(known *heartbeatMark) string {
 	var signs []string
-	at := wire.Time(r.HeartbeatAt)
+	at := wire.FormatTime(r.HeartbeatAt)
 	switch {
 	case known != nil && known.Heartbeat > r.Heartbeat:
-		signs = append(signs, fmt.Sprintf("The workers recorded heartbeat %d at %s; the last that the database has is %d of %s.", known.Heartbeat, wire.Time(known.At), r.Heartbeat, at))
+		signs = append(signs, fmt.Sprintf("The workers recorded heartbeat %d at %s; the last that the database has is %d of %s.", known.Heartbeat, wire.FormatTime(known.At), r.Heartbeat, at))
 	case r.hasMoved() && known == nil:
 		signs = append(signs, "The database was moved to another cluster or promoted, and the file store has no heartbeat that would show whether anything was lost.")
 	case r.hasMoved() && r.Heartbeat-known.Heartbeat > maxHeartbeatLag:
-		signs = append(signs, fmt.Sprintf("The database was moved to another cluster or promoted, and the last heartbeat in the file store is of %s, too old to show whether anything was lost.", wire.Time(known.At)))
+		signs = append(signs, fmt.Sprintf("The database was moved to another cluster or promoted, and the last heartbeat in the file store is of %s, too old to show whether anything was lost.", wire.FormatTime(known.At)))
 	}
 	if r.UnknownPayments > 0 && r.Clock.Sub(r.HeartbeatAt) > HeartbeatGap {
 		signs = append(signs, fmt.Sprintf("The rail reports %d payments since the last heartbeat, of %s, that the database does not know.", r.UnknownPayments, at))
@@ -174,30 +174,30 @@ func (r *databaseRow) restoreSigns(known *heartbeatMark) string {
 // restore, noticed now or before; while one is open no heartbeat is recorded, no payout is
 // sent and no event is numbered. Workers call it before they start. Errors: ErrFileStore.
 func (s *Service) RecordHeartbeat(ctx context.Context) (open *Restore, err error) {
-	seen, known, err := s.loadMark(ctx)
+	seen, known, err := s.loadHeartbeatFile(ctx)
 	if err != nil {
-		return nil, explain(err)
+		return nil, translateError(err)
 	}
 	var next *heartbeatMark
 	moved := false
-	err = s.change(ctx, System(), func(ctx context.Context, u *unit) error {
-		row, err := readDatabase(ctx, u, "UPDATE")
+	err = s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
+		row, err := readDatabaseIdentity(ctx, tx, "UPDATE")
 		if err != nil {
 			return err
 		}
 		if moved = row.isElsewhere(seen); moved {
 			return nil
 		}
-		standing, err := u.openRestore(ctx)
+		standing, err := tx.loadOpenRestore(ctx)
 		if err == nil && standing == nil {
 			if signs := row.restoreSigns(known); signs != "" {
-				standing, err = u.noticeRestore(ctx, signs, known)
+				standing, err = tx.recordSuspectedRestore(ctx, signs, known)
 			} else {
-				next, err = u.saveHeartbeat(ctx, row)
+				next, err = tx.saveHeartbeat(ctx, row)
 			}
 		}
 		if standing != nil {
-			open = standing.public()
+			open = standing.toRecord()
 		}
 		return err
 	})
@@ -207,34 +207,34 @@ func (s *Service) RecordHeartbeat(ctx context.Context) (open *Restore, err error
 	if err != nil || next == nil || s.files == nil {
 		return open, err
 	}
-	return open, explain(firstOf(s.saveMark(ctx, *next), s.saveCheckpoints(ctx, next.Lineage)))
+	return open, translateError(firstError(s.saveHeartbeatFile(ctx, *next), s.saveCheckpoints(ctx, next.Lineage)))
 }
 
-// loadMark reads the database's row and then the last heartbeat of the file store.
-func (s *Service) loadMark(ctx context.Context) (*databaseRow, *heartbeatMark, error) {
-	row, err := readDatabase(ctx, s.db, "")
+// loadHeartbeatFile reads the database's row and then the last heartbeat of the file store.
+func (s *Service) loadHeartbeatFile(ctx context.Context) (*databaseIdentityRow, *heartbeatMark, error) {
+	row, err := readDatabaseIdentity(ctx, s.db, "")
 	if err != nil {
 		return nil, nil, err
 	}
-	known, err := s.readMark(ctx, row)
+	known, err := s.readHeartbeatFile(ctx, row)
 	return row, known, err
 }
 
 // saveHeartbeat saves the next heartbeat and where the database runs.
-func (u *unit) saveHeartbeat(ctx context.Context, row *databaseRow) (*heartbeatMark, error) {
+func (tx *Tx) saveHeartbeat(ctx context.Context, row *databaseIdentityRow) (*heartbeatMark, error) {
 	row.Heartbeat, row.HeartbeatAt, row.SystemIdentifier, row.Timeline = row.Heartbeat+1, row.Clock, &row.CurrentSystem, &row.CurrentTimeline
-	_, err := u.NewUpdate().Model(row).Column("heartbeat", "heartbeat_at", "system_identifier", "timeline").Where("one").Exec(ctx)
+	_, err := tx.NewUpdate().Model(row).Column("heartbeat", "heartbeat_at", "system_identifier", "timeline").Where("one").Exec(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("record a heartbeat: %w", err)
 	}
 	return &heartbeatMark{row.Lineage, row.Heartbeat, row.HeartbeatAt}, nil
 }
 
-// SinceHeartbeat is the age of the last heartbeat.
-func (s *Service) SinceHeartbeat(ctx context.Context) (time.Duration, error) {
-	row, err := readDatabase(ctx, s.db, "")
+// HeartbeatAge is the age of the last heartbeat.
+func (s *Service) HeartbeatAge(ctx context.Context) (time.Duration, error) {
+	row, err := readDatabaseIdentity(ctx, s.db, "")
 	if err != nil {
-		return 0, explain(err)
+		return 0, translateError(err)
 	}
 	return row.Clock.Sub(row.HeartbeatAt), nil
 }
@@ -242,17 +242,17 @@ func (s *Service) SinceHeartbeat(ctx context.Context) (time.Duration, error) {
 // RestoreSigns says why the database may have been restored from a backup; empty when
 // nothing shows it or an operator has answered for it. It changes nothing.
 func (s *Service) RestoreSigns(ctx context.Context) (string, error) {
-	row, err := readDatabase(ctx, s.db, "")
+	row, err := readDatabaseIdentity(ctx, s.db, "")
 	if err != nil {
-		return "", explain(err)
+		return "", translateError(err)
 	}
-	standing, err := openRestore(ctx, s.db)
+	standing, err := loadOpenRestore(ctx, s.db)
 	if err != nil {
-		return "", explain(err)
+		return "", translateError(err)
 	}
 	if standing != nil {
 		return standing.Signs, nil
 	}
-	known, err := s.readMark(ctx, row)
-	return row.restoreSigns(known), explain(err)
+	known, err := s.readHeartbeatFile(ctx, row)
+	return row.restoreSigns(known), translateError(err)
 }

@@ -12,82 +12,82 @@ import (
 	"parapet/model/wire"
 )
 
-// hold blocks a payout for a reason; lift ends that.
-func hold(t *testing.T, b *modeltest.Bundle, payout wire.Payout, reason model.BlockedReason) (*wire.Payout, error) {
+// holdPayout blocks a payout for a reason; lift ends that.
+func holdPayout(t *testing.T, b *modeltest.Bundle, payout wire.Payout, reason model.BlockedReason) (*wire.Payout, error) {
 	t.Helper()
 	return b.Service.BlockPayout(t.Context(), b.Operator, model.HoldRequest{PayoutID: payout.ID, Reason: reason, Note: "A name on a list."})
 }
 
-func lift(t *testing.T, b *modeltest.Bundle, payout wire.Payout) (*wire.Payout, error) {
+func liftHold(t *testing.T, b *modeltest.Bundle, payout wire.Payout) (*wire.Payout, error) {
 	t.Helper()
-	return b.Service.UnblockPayout(t.Context(), b.Operator, model.LiftRequest{PayoutID: payout.ID, Note: "Another person."})
+	return b.Service.UnblockPayout(t.Context(), b.Operator, model.LiftHoldRequest{PayoutID: payout.ID, Note: "Another person."})
 }
 
-// held is a payout that an operator must be able to hold or free.
-func held(t *testing.T, payout *wire.Payout, err error) *wire.Payout {
+// mustPayout is a payout that an operator must be able to hold or free.
+func mustPayout(t *testing.T, payout *wire.Payout, err error) *wire.Payout {
 	t.Helper()
 	require.NoError(t, err)
 	return payout
 }
 
-func TestAHeldPayoutWaitsForTheOperator(t *testing.T) {
+func TestHeldPayoutWaitsForOperator(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim := owed(b)
-	b.Record(modeltest.IBAN(claim.ID))
-	b.Verify()
+	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	b.RunAccountChecks()
 	payout := only(t, b, claim)
 	require.Equal(t, "pending", payout.Status)
-	blocked, err := hold(t, b, payout, model.BlockedOperator)
-	require.Equal(t, only(t, b, claim), *held(t, blocked, err))
+	blocked, err := holdPayout(t, b, payout, model.BlockedOperator)
+	require.Equal(t, only(t, b, claim), *mustPayout(t, blocked, err))
 	require.Equal(t, "operator_hold", *blocked.BlockedReason)
 	require.Nil(t, blocked.NextAttemptAt)
-	_, err = hold(t, b, payout, model.BlockedOperator)
-	require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
-	changed, err := hold(t, b, payout, model.BlockedCompliance)
-	require.Equal(t, "compliance_hold", *held(t, changed, err).BlockedReason)
+	_, err = holdPayout(t, b, payout, model.BlockedOperator)
+	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+	changed, err := holdPayout(t, b, payout, model.BlockedCompliance)
+	require.Equal(t, "compliance_hold", *mustPayout(t, changed, err).BlockedReason)
 
-	b.Record(modeltest.IBAN(claim.ID))
-	b.After(48 * time.Hour)
+	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	b.AdvanceClock(48 * time.Hour)
 	b.Sweep()
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "compliance_hold", *only(t, b, claim).BlockedReason, "no other method lifts a hold")
 	require.Empty(t, b.Rail.Orders)
 
-	freed, err := lift(t, b, payout)
-	require.Equal(t, "pending", held(t, freed, err).Status)
+	freed, err := liftHold(t, b, payout)
+	require.Equal(t, "pending", mustPayout(t, freed, err).Status)
 	require.NotNil(t, freed.NextAttemptAt)
-	_, err = lift(t, b, payout)
-	require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
-	b.Work()
+	_, err = liftHold(t, b, payout)
+	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+	b.RunJobs()
 	require.Equal(t, "released", only(t, b, claim).Status)
-	require.Equal(t, []string{"payout.blocked", "payout.updated", "payout_method.recorded", "payout_method.replaced", "payout.updated", "payout_method.verified", "payout.unblocked", "payout.releasing", "payout.released"}, b.Told(claim.ID)[9:])
-	_, err = hold(t, b, payout, model.BlockedOperator)
-	require.Equal(t, model.CodeStateConflict, failure(t, err).Code, "it is out")
+	require.Equal(t, []string{"payout.blocked", "payout.updated", "payout_method.recorded", "payout_method.replaced", "payout.updated", "payout_method.verified", "payout.unblocked", "payout.releasing", "payout.released"}, b.TimelineKinds(claim.ID)[9:])
+	_, err = holdPayout(t, b, payout, model.BlockedOperator)
+	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "it is out")
 }
 
-func TestLiftingAHoldLeavesWhatBlockedBefore(t *testing.T) {
+func TestLiftedHoldRestoresPreviousBlockReason(t *testing.T) {
 	t.Parallel()
 	for reason, blocked := range map[string]func(*modeltest.Bundle) *wire.Claim{
 		"payout_method_missing": owed,
 		"payout_method_unverified": func(b *modeltest.Bundle) *wire.Claim {
 			claim := owed(b)
-			b.Record(modeltest.IBAN(claim.ID))
+			b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
 			return claim
 		},
 		"rail_rejected": func(b *modeltest.Bundle) *wire.Claim {
 			claim := owed(b)
 			b.Rail.Answer = func(*model.Release) model.RailAnswer { return modeltest.Refused }
-			b.Record(modeltest.IBAN(claim.ID))
-			b.Work()
+			b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+			b.RunJobs()
 			return claim
 		},
 		"approval_required": func(b *modeltest.Bundle) *wire.Claim {
-			policy := b.Cover("quake-circle", modeltest.Context{"limit": map[string]any{"amount": 100_000_000, "currency": "USD"}})
-			b.Record(modeltest.PolicyIBAN(policy.ID))
-			b.Work()
+			policy := b.QuoteAndBind("quake-circle", modeltest.Context{"limit": map[string]any{"amount": 100_000_000, "currency": "USD"}})
+			b.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
+			b.RunJobs()
 			b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-			b.Work()
+			b.RunJobs()
 			return b.OnlyClaim(policy)
 		},
 	} {
@@ -99,53 +99,53 @@ func TestLiftingAHoldLeavesWhatBlockedBefore(t *testing.T) {
 			require.Equal(t, reason, *payout.BlockedReason)
 			for range 2 {
 				for _, hard := range []model.BlockedReason{model.BlockedOperator, model.BlockedCompliance} {
-					_, err := hold(t, b, payout, hard)
+					_, err := holdPayout(t, b, payout, hard)
 					require.NoError(t, err)
 				}
-				freed, err := lift(t, b, payout)
-				require.Equal(t, reason, *held(t, freed, err).BlockedReason)
+				freed, err := liftHold(t, b, payout)
+				require.Equal(t, reason, *mustPayout(t, freed, err).BlockedReason)
 			}
-			_, err := lift(t, b, payout)
-			require.Equal(t, model.CodeStateConflict, failure(t, err).Code, "it is no hold")
+			_, err := liftHold(t, b, payout)
+			require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "it is no hold")
 			sent := len(b.Rail.Orders)
-			b.After(time.Hour)
+			b.AdvanceClock(time.Hour)
 			b.Sweep()
 			require.Len(t, b.Rail.Orders, sent)
 		})
 	}
 }
 
-func TestAMethodRecordedUnderAHoldIsPaidTo(t *testing.T) {
+func TestMethodRecordedDuringHoldIsUsed(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim := owed(b)
 	b.Rail.Answer = func(*model.Release) model.RailAnswer { return modeltest.Refused }
-	b.Record(modeltest.IBAN(claim.ID))
-	b.Work()
+	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	b.RunJobs()
 	payout := only(t, b, claim)
-	_, err := hold(t, b, payout, model.BlockedOperator)
+	_, err := holdPayout(t, b, payout, model.BlockedOperator)
 	require.NoError(t, err)
 	b.Rail.Answer = nil
-	other := b.Record(modeltest.IBAN(claim.ID))
-	b.Work()
-	freed, err := lift(t, b, payout)
-	require.Equal(t, "pending", held(t, freed, err).Status)
-	b.Work()
+	other := b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	b.RunJobs()
+	freed, err := liftHold(t, b, payout)
+	require.Equal(t, "pending", mustPayout(t, freed, err).Status)
+	b.RunJobs()
 	paid := only(t, b, claim)
 	require.Equal(t, "released", paid.Status)
 	require.Equal(t, other.ID, *paid.PayoutMethodID)
 	require.Equal(t, b.RailKey(payout.ID, 2), b.Rail.Orders[1].Key)
 }
 
-func TestWhatTheRailHasCannotBeHeld(t *testing.T) {
+func TestPayoutAtRailCannotBeHeld(t *testing.T) {
 	t.Parallel()
 	for status, answer := range map[string]*model.RailAnswer{"releasing": nil, "reconciling": &modeltest.Unknown, "released": &modeltest.Accepted, "blocked": &modeltest.Mismatched} {
 		t.Run(status, func(t *testing.T) {
 			t.Parallel()
 			b := modeltest.New(t)
 			claim := owed(b)
-			b.Record(modeltest.IBAN(claim.ID))
-			b.Verify()
+			b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+			b.RunAccountChecks()
 			order, _, err := b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", only(t, b, claim).ID)
 			require.NoError(t, err)
 			if answer != nil {
@@ -155,54 +155,54 @@ func TestWhatTheRailHasCannotBeHeld(t *testing.T) {
 			payout := only(t, b, claim)
 			require.Equal(t, status, payout.Status)
 			for _, reason := range []model.BlockedReason{model.BlockedOperator, model.BlockedCompliance} {
-				_, err = hold(t, b, payout, reason)
-				require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
+				_, err = holdPayout(t, b, payout, reason)
+				require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
 			}
-			_, err = lift(t, b, payout)
-			require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
+			_, err = liftHold(t, b, payout)
+			require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
 			require.Equal(t, payout, only(t, b, claim))
 		})
 	}
 }
 
-func TestALateSuccessUnderAHoldIsAMismatch(t *testing.T) {
+func TestLateSuccessDuringHoldIsRailMismatch(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim := owed(b)
-	b.Record(modeltest.IBAN(claim.ID))
-	b.Verify()
+	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	b.RunAccountChecks()
 	payout := only(t, b, claim)
 	order, _, err := b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", payout.ID)
 	require.NoError(t, err)
 	_, err = b.Service.EndRelease(t.Context(), modeltest.RailName, order, modeltest.Refused)
 	require.NoError(t, err)
-	_, err = hold(t, b, payout, model.BlockedOperator)
+	_, err = holdPayout(t, b, payout, model.BlockedOperator)
 	require.NoError(t, err)
 	_, err = b.Service.EndRelease(t.Context(), modeltest.RailName, order, modeltest.Accepted)
 	require.NoError(t, err)
 	require.Equal(t, "rail_mismatch", *only(t, b, claim).BlockedReason)
-	_, err = lift(t, b, payout)
-	require.Equal(t, model.CodeStateConflict, failure(t, err).Code, "it is never sent again")
+	_, err = liftHold(t, b, payout)
+	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "it is never sent again")
 }
 
-func TestAHoldNeedsAReason(t *testing.T) {
+func TestHoldNeedsReasonAndNote(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	payout := only(t, b, owed(b))
 	for _, reason := range []model.BlockedReason{"", "spite", model.BlockedRailMismatch, model.BlockedApproval} {
 		_, err := b.Service.BlockPayout(t.Context(), b.Operator, model.HoldRequest{PayoutID: payout.ID, Reason: reason})
-		require.Equal(t, []string{"/note", "/reason"}, pointers(failure(t, err)))
+		require.Equal(t, []string{"/note", "/reason"}, fieldPointers(domainError(t, err)))
 	}
-	_, err := b.Service.UnblockPayout(t.Context(), b.Operator, model.LiftRequest{PayoutID: payout.ID, Note: "\t"})
-	require.Equal(t, []string{"/note"}, pointers(failure(t, err)))
+	_, err := b.Service.UnblockPayout(t.Context(), b.Operator, model.LiftHoldRequest{PayoutID: payout.ID, Note: "\t"})
+	require.Equal(t, []string{"/note"}, fieldPointers(domainError(t, err)))
 }
 
-func TestHoldAndReleaseAtOnce(t *testing.T) {
+func TestConcurrentHoldAndRelease(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t, modeltest.WithConnections(12))
 	claim := owed(b)
-	b.Record(modeltest.IBAN(claim.ID))
-	b.Verify()
+	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	b.RunAccountChecks()
 	payout := only(t, b, claim)
 	orders, holds := make(chan *model.Release, 8), make(chan error, 8)
 	var all sync.WaitGroup
@@ -216,7 +216,7 @@ func TestHoldAndReleaseAtOnce(t *testing.T) {
 			}
 		})
 		all.Go(func() {
-			_, err := hold(t, b, payout, model.BlockedOperator)
+			_, err := holdPayout(t, b, payout, model.BlockedOperator)
 			if err == nil || model.CodeOf(err) != model.CodeStateConflict {
 				holds <- err
 			}

@@ -52,27 +52,27 @@ type idempotencyRow struct {
 	SecretUntil *time.Time // set: Body is sealed, because it holds a secret
 }
 
-// owner is whose keys these are: the partner's, else the person's.
-func (a Actor) owner() string {
+// idempotencyOwner is whose keys these are: the partner's, else the person's.
+func (a Actor) idempotencyOwner() string {
 	if a.Partner != "" {
 		return "partner/" + a.Partner
 	}
 	return "person/" + string(a.personID())
 }
 
-// once makes the unit the only one with this key: a transaction's lock, so a killed
+// acquireIdempotencyKey makes the unit the only one with this key: a transaction's lock, so a killed
 // process holds nothing. What it returns tells, when both statements were sent,
 // that somebody else has the key, or gives the Replay when it was done before.
-func (u *unit) once() (judge func() error) {
-	key := u.actor.Idempotency
+func (tx *Tx) acquireIdempotencyKey() (judge func() error) {
+	key := tx.actor.IdempotencyKey
 	if key == nil {
 		return func() error { return nil }
 	}
 	var free, done bool
-	first := idempotencyRow{Owner: u.actor.owner(), Operation: key.Operation, Key: key.Key}
-	u.later.Queue("select pg_try_advisory_xact_lock(hashtextextended($1, 0))", "idempotency/"+first.Owner+"/"+key.Operation+"/"+key.Key).
+	first := idempotencyRow{Owner: tx.actor.idempotencyOwner(), Operation: key.Operation, Key: key.Key}
+	tx.batch.Queue("select pg_try_advisory_xact_lock(hashtextextended($1, 0))", "idempotency/"+first.Owner+"/"+key.Operation+"/"+key.Key).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&free) })
-	u.later.Queue(`select request_hash, status, coalesce(resource_id, ''), body, secret_until from idempotency_keys where owner = $1 and operation = $2 and key = $3`,
+	tx.batch.Queue(`select request_hash, status, coalesce(resource_id, ''), body, secret_until from idempotency_keys where owner = $1 and operation = $2 and key = $3`,
 		first.Owner, key.Operation, key.Key).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			done = true
@@ -93,73 +93,73 @@ func (u *unit) once() (judge func() error) {
 		case !bytes.Equal(first.RequestHash, key.Request):
 			return Fail(CodeIdempotencyKeyReused, "This Idempotency-Key was used for another request; use a new key.")
 		default:
-			return first.replay(u.svc.keys, u.now)
+			return first.toReplay(tx.svc.keys, tx.now)
 		}
 	}
 }
 
-// answered keeps the answer under the request's key, in the transaction of its
+// storeResponse keeps the answer under the request's key, in the transaction of its
 // effect.
-func (u *unit) answered(status int, id string, record any) error {
-	return u.keepAnswer(status, id, record, nil)
+func (tx *Tx) storeResponse(status int, id string, record any) error {
+	return tx.insertResponse(status, id, record, nil)
 }
 
-func (u *unit) keepAnswer(status int, id string, record any, secretUntil *time.Time) error {
-	if u.deed.subject == "" {
-		u.deed.subject = id
+func (tx *Tx) insertResponse(status int, id string, record any, secretUntil *time.Time) error {
+	if tx.audit.subject == "" {
+		tx.audit.subject = id
 	}
-	key := u.actor.Idempotency
+	key := tx.actor.IdempotencyKey
 	if key == nil {
 		return nil
 	}
 	row := idempotencyRow{
-		Owner: u.actor.owner(), Operation: key.Operation, Key: key.Key, RequestHash: key.Request,
-		Status: status, ResourceID: id, CreatedAt: u.now, SecretUntil: secretUntil,
+		Owner: tx.actor.idempotencyOwner(), Operation: key.Operation, Key: key.Key, RequestHash: key.Request,
+		Status: status, ResourceID: id, CreatedAt: tx.now, SecretUntil: secretUntil,
 	}
 	body, err := wire.Encode(record)
 	if err == nil && secretUntil != nil {
-		body, err = u.svc.keys.seal(body, row.place())
+		body, err = tx.svc.keys.seal(body, row.sealContext())
 	}
 	if err != nil {
 		return fmt.Errorf("encode idempotent answer: %w", err)
 	}
 	row.Body = body
-	u.insert(&row)
+	tx.queueInsert(&row)
 	return nil
 }
 
-// keepSecret is how long a secret can be had again from a stored answer.
-const keepSecret = 24 * time.Hour
+// secretRetention is how long a secret can be had again from a stored answer.
+const secretRetention = 24 * time.Hour
 
-// answeredSecretly is answered for a record that may show its secret: the answer is
+// storeResponseSealed is answered for a record that may show its secret: the answer is
 // sealed, and loses the secret after a day.
-func (u *unit) answeredSecretly(status int, endpoint *wire.WebhookEndpoint) error {
+func (tx *Tx) storeResponseSealed(status int, endpoint *wire.WebhookEndpoint) error {
 	if endpoint.Secret == nil {
-		return u.answered(status, endpoint.ID, endpoint)
+		return tx.storeResponse(status, endpoint.ID, endpoint)
 	}
-	return u.keepAnswer(status, endpoint.ID, endpoint, new(u.now.Add(keepSecret)))
+	return tx.insertResponse(status, endpoint.ID, endpoint, new(tx.now.Add(secretRetention)))
 }
 
-// place binds a sealed answer to its key.
-func (r *idempotencyRow) place() []byte {
+// sealContext binds a sealed answer to its key.
+func (r *idempotencyRow) sealContext() []byte {
 	return []byte("idempotency_keys/" + r.Owner + "/" + r.Operation + "/" + r.Key)
 }
 
-// replay is the answer of the first time.
-func (r *idempotencyRow) replay(keys Keys, now time.Time) error {
-	body, err := r.open(keys, now)
+// toReplay is the answer of the first time.
+func (r *idempotencyRow) toReplay(keys Keys, now time.Time) error {
+	body, err := r.openBody(keys, now)
 	if err != nil {
 		return fmt.Errorf("open idempotent answer: %w", err)
 	}
 	return &Replay{Status: r.Status, ResourceID: r.ResourceID, Body: body}
 }
 
-// open is the answer as it may be shown now.
-func (r *idempotencyRow) open(keys Keys, now time.Time) ([]byte, error) {
+// openBody is the answer as it may be shown now.
+func (r *idempotencyRow) openBody(keys Keys, now time.Time) ([]byte, error) {
 	if r.SecretUntil == nil {
 		return r.Body, nil
 	}
-	body, err := keys.open(r.Body, r.place())
+	body, err := keys.open(r.Body, r.sealContext())
 	if err != nil || now.Before(*r.SecretUntil) {
 		return body, err
 	}
@@ -171,19 +171,19 @@ func (r *idempotencyRow) open(keys Keys, now time.Time) ([]byte, error) {
 	return wire.Encode(&endpoint)
 }
 
-// forgetSecrets takes secrets out of stored answers when their time is over.
-func (u *unit) forgetSecrets(ctx context.Context) (int, error) {
+// purgeSecrets takes secrets out of stored answers when their time is over.
+func (tx *Tx) purgeSecrets(ctx context.Context) (int, error) {
 	var rows []*idempotencyRow
-	if err := due(u.NewSelect().Model(&rows).Where("secret_until <= ?", u.now), sweepSize).Scan(ctx); err != nil {
+	if err := lockBatch(tx.NewSelect().Model(&rows).Where("secret_until <= ?", tx.now), sweepBatchSize).Scan(ctx); err != nil {
 		return 0, fmt.Errorf("find answers with secrets: %w", err)
 	}
 	for _, row := range rows {
-		body, err := row.open(u.svc.keys, u.now)
+		body, err := row.openBody(tx.svc.keys, tx.now)
 		if err != nil {
 			return 0, fmt.Errorf("open idempotent answer: %w", err)
 		}
 		row.Body, row.SecretUntil = body, nil
-		if _, err := u.NewUpdate().Model(row).Column("body", "secret_until").WherePK().Exec(ctx); err != nil {
+		if _, err := tx.NewUpdate().Model(row).Column("body", "secret_until").WherePK().Exec(ctx); err != nil {
 			return 0, fmt.Errorf("take secret out of an answer: %w", err)
 		}
 	}

@@ -13,22 +13,22 @@ import (
 	"parapet/model/wire"
 )
 
-// keyed is an actor whose request carries an idempotency key.
-func keyed(actor model.Actor, key, request string) model.Actor {
+// withKey is an actor whose request carries an idempotency key.
+func withKey(actor model.Actor, key, request string) model.Actor {
 	sum := sha256.Sum256([]byte(request))
-	actor.Idempotency = &model.IdempotencyKey{Operation: "POST /v1/quotes", Key: key, Request: sum[:]}
+	actor.IdempotencyKey = &model.IdempotencyKey{Operation: "POST /v1/quotes", Key: key, Request: sum[:]}
 	return actor
 }
 
-func TestTheSameRequestIsAnsweredWithTheSameBytes(t *testing.T) {
+func TestReplayReturnsSameBytes(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	ask := func(actor model.Actor) (*wire.Quote, error) {
-		return b.Service.CreateQuote(t.Context(), actor, b.As(actor).Ask("quake-circle", nil))
+		return b.Service.CreateQuote(t.Context(), actor, b.ActingAs(actor).QuoteRequest("quake-circle", nil))
 	}
-	first, err := ask(keyed(b.Acme, "k1", "a"))
+	first, err := ask(withKey(b.Acme, "k1", "a"))
 	require.NoError(t, err)
-	_, err = ask(keyed(b.Acme, "k1", "a"))
+	_, err = ask(withKey(b.Acme, "k1", "a"))
 	replay := new(model.Replay)
 	require.ErrorAs(t, err, &replay)
 	require.Equal(t, 201, replay.Status)
@@ -37,58 +37,58 @@ func TestTheSameRequestIsAnsweredWithTheSameBytes(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, string(answered), string(replay.Body))
 
-	_, err = ask(keyed(b.Acme, "k1", "b"))
-	require.Equal(t, model.CodeIdempotencyKeyReused, failure(t, err).Code)
-	_, err = ask(keyed(b.Globex, "k1", "a"))
+	_, err = ask(withKey(b.Acme, "k1", "b"))
+	require.Equal(t, model.CodeIdempotencyKeyReused, domainError(t, err).Code)
+	_, err = ask(withKey(b.Globex, "k1", "a"))
 	require.NoError(t, err, "another partner's key is another key")
-	require.Equal(t, 2, b.Rows()["quotes"])
+	require.Equal(t, 2, b.CountRows()["quotes"])
 }
 
-func TestTheSameRequestIsAnsweredWhenItWouldBeRefusedByNow(t *testing.T) {
+func TestReplaySucceedsAfterRequestBecameInvalid(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	request := b.Ask("quake-circle", modeltest.Context{"starts_at": b.Now().Add(time.Hour)})
-	first, err := b.Service.CreateQuote(t.Context(), keyed(b.Acme, "k1", "a"), request)
+	request := b.QuoteRequest("quake-circle", modeltest.Context{"starts_at": b.Now().Add(time.Hour)})
+	first, err := b.Service.CreateQuote(t.Context(), withKey(b.Acme, "k1", "a"), request)
 	require.NoError(t, err)
-	b.After(2 * time.Hour)
+	b.AdvanceClock(2 * time.Hour)
 	_, err = b.Service.CreateQuote(t.Context(), b.Acme, request)
-	require.Equal(t, model.CodeValidationFailed, failure(t, err).Code, "its start has passed")
-	_, err = b.Service.CreateQuote(t.Context(), keyed(b.Acme, "k1", "a"), request)
+	require.Equal(t, model.CodeValidationFailed, domainError(t, err).Code, "its start has passed")
+	_, err = b.Service.CreateQuote(t.Context(), withKey(b.Acme, "k1", "a"), request)
 	replay := new(model.Replay)
 	require.ErrorAs(t, err, &replay)
 	require.Equal(t, first.ID, replay.ResourceID)
 }
 
-func TestARefusalIsNotKept(t *testing.T) {
+func TestFailedRequestIsNotStoredUnderKey(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	quote := b.Quote("quake-circle", nil)
-	actor := keyed(b.Acme, "k1", "bind")
+	actor := withKey(b.Acme, "k1", "bind")
 	_, err := b.Service.BindPolicy(t.Context(), actor, model.BindRequest{QuoteID: "quo_01kajw6p5qfn1t7zbjy0yse3hv"})
-	require.Equal(t, model.CodeNotFound, failure(t, err).Code)
+	require.Equal(t, model.CodeNotFound, domainError(t, err).Code)
 	_, err = b.Service.BindPolicy(t.Context(), actor, model.BindRequest{QuoteID: quote.ID})
 	require.NoError(t, err)
 }
 
-func TestAKeyIsInFlightUntilItsConnectionEnds(t *testing.T) {
+func TestIdempotencyKeyIsInFlightUntilConnectionEnds(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	quote := b.Quote("quake-circle", nil)
-	actor := keyed(b.Acme, "k1", "bind")
+	actor := withKey(b.Acme, "k1", "bind")
 	bind := func(ctx context.Context) error {
 		_, err := b.Service.BindPolicy(ctx, actor, model.BindRequest{QuoteID: quote.ID, PartnerReference: new("ref-1")})
 		return err
 	}
-	hold := b.HoldReference("ref-1")
+	hold := b.BlockReference("ref-1")
 	first := make(chan error, 1)
 	go func() { first <- bind(context.WithoutCancel(t.Context())) }()
 	hold.AwaitWaiter()
-	busy := failure(t, bind(t.Context()))
+	busy := domainError(t, bind(t.Context()))
 	require.Equal(t, model.CodeIdempotencyInFlight, busy.Code)
 	require.Positive(t, busy.RetryAfter)
 
 	hold.KillWaiter()
-	require.Equal(t, model.CodeUnavailable, failure(t, <-first).Code, "killed")
+	require.Equal(t, model.CodeUnavailable, domainError(t, <-first).Code, "killed")
 	hold.Release()
 	// The server notices a dead connection in its own time; then nothing remains.
 	require.Eventually(t, func() bool { return bind(t.Context()) == nil }, time.Minute, 20*time.Millisecond)
@@ -96,10 +96,10 @@ func TestAKeyIsInFlightUntilItsConnectionEnds(t *testing.T) {
 
 // The secret of a stored answer is sealed for a day. Afterwards the sweep removes it from
 // the database: whoever has the keys and an old table finds none.
-func TestStoredAnswerLosesItsSecretAfterADay(t *testing.T) {
+func TestStoredResponseLosesSecretAfterOneDay(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	actor := keyed(b.Acme, "k1", "hook")
+	actor := withKey(b.Acme, "k1", "hook")
 	made, err := b.Service.CreateWebhookEndpoint(t.Context(), actor, model.WebhookEndpointRequest{URL: new("https://hooks.example.com")})
 	require.NoError(t, err)
 	require.NotNil(t, made.Secret)
@@ -108,12 +108,12 @@ func TestStoredAnswerLosesItsSecretAfterADay(t *testing.T) {
 		require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select body, secret_until from idempotency_keys").Scan(&body, &until))
 		return body, until
 	}
-	b.After(24*time.Hour - time.Minute)
+	b.AdvanceClock(24*time.Hour - time.Minute)
 	b.Sweep()
 	body, until := stored()
 	require.NotNil(t, until)
 	require.NotContains(t, string(body), made.ID, "it is sealed")
-	b.After(time.Minute)
+	b.AdvanceClock(time.Minute)
 	b.Sweep()
 	body, until = stored()
 	require.Nil(t, until)

@@ -15,12 +15,12 @@ import (
 	"parapet/model/wire"
 )
 
-// recording keeps one batch of observations in a few statements.
-type recording struct {
-	*unit
+// ingestion keeps one batch of observations in a few statements.
+type ingestion struct {
+	*Tx
 
 	scope       string
-	rehearsed   bool      // recorded in the sandbox
+	sandbox     bool      // recorded in the sandbox
 	realTime    time.Time // read for rehearsals: the database's clock without the shift
 	wholeStorms bool      // the batch holds all fixes of its storms
 	results     []wire.ObservationResult
@@ -28,11 +28,11 @@ type recording struct {
 	revised     []revisionRow
 }
 
-// keep judges each observation, with what was not read of it, writes what is new,
+// ingest judges each observation, with what was not read of it, writes what is new,
 // leads it to its occurrence and asks for the matching.
-func (r *recording) keep(ctx context.Context, in []wire.ObservationInput, unread [][]FieldError) error {
-	if r.rehearsed && r.svc.rehearsalClock {
-		if err := r.followRehearsal(ctx, in, unread); err != nil {
+func (r *ingestion) ingest(ctx context.Context, in []wire.ObservationInput, unread [][]FieldError) error {
+	if r.sandbox && r.svc.rehearsalClock {
+		if err := r.advanceRehearsalClock(ctx, in, unread); err != nil {
 			return err
 		}
 	}
@@ -41,7 +41,7 @@ func (r *recording) keep(ctx context.Context, in []wire.ObservationInput, unread
 		r.results[i] = wire.ObservationResult{Index: i, Result: ResultRejected}
 		completeRetraction(&each)
 		if r.results[i].Errors = checkObservation(r.actor, &each, r.now, unread[i]); len(r.results[i].Errors) > 0 {
-			if r.rehearsed && each.Kind == hazard.StationDay {
+			if r.sandbox && each.Kind == hazard.StationDay {
 				r.explainFuture(r.results[i].Errors)
 			}
 			continue
@@ -62,16 +62,16 @@ func (r *recording) keep(ctx context.Context, in []wire.ObservationInput, unread
 		}
 	}
 	for _, source := range slices.Sorted(maps.Keys(bySource)) { // one lock order for every batch
-		if err := r.keepSource(ctx, source, rows, bySource[source]); err != nil {
+		if err := r.ingestSource(ctx, source, rows, bySource[source]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// keepSource takes one source's observations one batch after the other, so that
+// ingestSource takes one source's observations one batch after the other, so that
 // two batches never race for the same occurrence.
-func (r *recording) keepSource(ctx context.Context, source string, rows []*observationRow, indexes []int) error {
+func (r *ingestion) ingestSource(ctx context.Context, source string, rows []*observationRow, indexes []int) error {
 	if _, err := r.NewRaw("select pg_advisory_xact_lock(hashtextextended(?, 1))", r.scope+"/"+source).Exec(ctx); err != nil {
 		return fmt.Errorf("lock source: %w", err)
 	}
@@ -79,29 +79,29 @@ func (r *recording) keepSource(ctx context.Context, source string, rows []*obser
 	if err != nil || len(indexes) == 0 {
 		return err
 	}
-	said, err := r.said(ctx, source, rows, indexes)
+	said, err := r.loadPrevious(ctx, source, rows, indexes)
 	if err != nil {
 		return err
 	}
 	r.changed, r.revised = nil, nil
 	for _, i := range indexes {
 		if rows[i].isRetracted() && said[rows[i].NaturalKey] == nil {
-			r.results[i].Errors = []FieldError{unknownReading}
+			r.results[i].Errors = []FieldError{unknownObservation}
 			continue
 		}
-		r.results[i].Result = r.compare(rows[i], said)
-		id := nounObservation.id(said[rows[i].NaturalKey].ID)
+		r.results[i].Result = r.compareWithPrevious(rows[i], said)
+		id := resourceObservation.formatID(said[rows[i].NaturalKey].ID)
 		r.results[i].ID = &id
 	}
 	var reported []*observationRow
 	for _, i := range indexes {
 		reported = append(reported, rows[i])
 	}
-	return r.apply(ctx, source, reported)
+	return r.applyChanges(ctx, source, reported)
 }
 
-// apply writes what is new of one source and asks for the matching.
-func (r *recording) apply(ctx context.Context, source string, reported []*observationRow) error {
+// applyChanges writes what is new of one source and asks for the matching.
+func (r *ingestion) applyChanges(ctx context.Context, source string, reported []*observationRow) error {
 	if r.wholeStorms {
 		if err := r.retractMissingFixes(ctx, source, reported); err != nil {
 			return err
@@ -109,15 +109,15 @@ func (r *recording) apply(ctx context.Context, source string, reported []*observ
 	}
 	var occurrences []uuid.UUID
 	if len(r.changed) > 0 {
-		r.changed = distinct(r.changed)
+		r.changed = latestPerObservation(r.changed)
 		var err error
-		if occurrences, err = r.lead(ctx, source); err != nil {
+		if occurrences, err = r.link(ctx, source); err != nil {
 			return err
 		}
-		if err := r.write(ctx); err != nil {
+		if err := r.saveObservations(ctx); err != nil {
 			return err
 		}
-		if err := r.refresh(ctx, occurrences); err != nil {
+		if err := r.refreshOccurrences(ctx, occurrences); err != nil {
 			return err
 		}
 		atStations, err := r.linkStations(ctx, source)
@@ -135,17 +135,17 @@ func (r *recording) apply(ctx context.Context, source string, reported []*observ
 		slices.SortFunc(occurrences, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
 		occurrences = slices.Compact(occurrences)
 	}
-	r.wake(occurrences)
-	return r.closeAroundChanges(ctx)
+	r.enqueueEvaluation(occurrences)
+	return r.updateMoratoriaOfChanges(ctx)
 }
 
-// unknownReading refuses to retract what was never reported.
-var unknownReading = FieldError{
+// unknownObservation refuses to retract what was never reported.
+var unknownObservation = FieldError{
 	Pointer: "/source_event_id", Code: string(CodeNotFound), Detail: "There is no reading of this source, kind and id to retract.",
 }
 
-// said is what the source told before, by natural key.
-func (r *recording) said(ctx context.Context, source string, rows []*observationRow, indexes []int) (map[string]*observationRow, error) {
+// loadPrevious is what the source told before, by natural key.
+func (r *ingestion) loadPrevious(ctx context.Context, source string, rows []*observationRow, indexes []int) (map[string]*observationRow, error) {
 	keys := make([]string, 0, len(indexes))
 	for _, i := range indexes {
 		keys = append(keys, rows[i].NaturalKey)
@@ -163,19 +163,19 @@ func (r *recording) said(ctx context.Context, source string, rows []*observation
 	return said, nil
 }
 
-// compare decides what an observation is against what was said, and remembers
+// compareWithPrevious decides what an observation is against what was said, and remembers
 // it there for the rest of the batch.
-func (r *recording) compare(row *observationRow, said map[string]*observationRow) string {
+func (r *ingestion) compareWithPrevious(row *observationRow, said map[string]*observationRow) string {
 	before, known := said[row.NaturalKey]
 	switch {
 	case !known:
 		said[row.NaturalKey] = row
 		r.changed = append(r.changed, row)
 		return ResultCreated
-	case !row.news(before) && (!r.wholeStorms || !row.finalizes(before)):
+	case !row.supersedes(before) && (!r.wholeStorms || !row.replacesAsFinal(before)):
 		return ResultUnchanged
 	default:
-		r.revised = append(r.revised, before.superseded())
+		r.revised = append(r.revised, before.toRevision())
 		row.ID, row.CreatedAt, row.Version = before.ID, before.CreatedAt, before.Version+1
 		row.OccurrenceID = before.OccurrenceID
 		if row.isRetracted() {
@@ -187,13 +187,13 @@ func (r *recording) compare(row *observationRow, said map[string]*observationRow
 	}
 }
 
-// superseded is what a source said, for the record.
-func (r *observationRow) superseded() revisionRow {
+// toRevision is what a source said, for the record.
+func (r *observationRow) toRevision() revisionRow {
 	return revisionRow{ObservationID: r.ID, Version: r.Version, Body: r.Body, RecordedAt: r.UpdatedAt}
 }
 
-// distinct keeps the last word on each observation.
-func distinct(rows []*observationRow) []*observationRow {
+// latestPerObservation keeps the last word on each observation.
+func latestPerObservation(rows []*observationRow) []*observationRow {
 	last := make(map[uuid.UUID]*observationRow, len(rows))
 	for _, row := range rows {
 		last[row.ID] = row
@@ -207,7 +207,7 @@ func distinct(rows []*observationRow) []*observationRow {
 	return kept
 }
 
-func (r *recording) write(ctx context.Context) error {
+func (r *ingestion) saveObservations(ctx context.Context) error {
 	rows := slices.Clone(r.changed) // written in the order in which decisions lock days
 	slices.SortFunc(rows, func(a, b *observationRow) int { return strings.Compare(a.NaturalKey, b.NaturalKey) })
 	_, err := r.NewInsert().Model(&rows).On("conflict (id) do update").
@@ -228,14 +228,14 @@ func (r *recording) write(ctx context.Context) error {
 	return nil
 }
 
-// wake asks for the matching of what changed.
-func (r *recording) wake(occurrences []uuid.UUID) {
+// enqueueEvaluation asks for the matching of what changed.
+func (r *ingestion) enqueueEvaluation(occurrences []uuid.UUID) {
 	if len(occurrences) == 0 {
 		return
 	}
 	job := EvaluateOccurrences{}
 	for _, id := range occurrences {
-		job.Occurrences = append(job.Occurrences, nounOccurrence.id(id))
+		job.Occurrences = append(job.Occurrences, resourceOccurrence.formatID(id))
 	}
-	r.enqueue(job)
+	r.enqueueJob(job)
 }

@@ -46,16 +46,16 @@ type violationRow struct {
 	AcknowledgedBy *personID
 }
 
-func (r *violationRow) public() Violation {
-	name, issuer := r.AcknowledgedBy.optional()
+func (r *violationRow) toRecord() Violation {
+	name, issuer := r.AcknowledgedBy.nameAndIssuer()
 	return Violation{
 		Invariant: r.Name, Subject: r.Subject.String(), Partner: r.Partner, Wrong: r.Wrong, FoundAt: r.FoundAt,
 		AcknowledgedAt: r.AcknowledgedAt, AcknowledgedBy: name, AcknowledgedByIssuer: issuer,
 	}
 }
 
-// invariants are the views and how they stand.
-func (s *Service) invariants(ctx context.Context) ([]Invariant, error) {
+// loadInvariants are the views and how they stand.
+func (s *Service) loadInvariants(ctx context.Context) ([]Invariant, error) {
 	var rows []struct {
 		Name, Says   string
 		Violations   int
@@ -68,7 +68,7 @@ func (s *Service) invariants(ctx context.Context) ([]Invariant, error) {
 		from pg_class c left join invariant_checks i on i.name = c.relname
 		where c.relkind = 'v' and c.relnamespace = 'public'::regnamespace and c.relname like 'inv\_%' order by 1`).Scan(ctx, &rows)
 	if err != nil {
-		return nil, explain(fmt.Errorf("list invariants: %w", err))
+		return nil, translateError(fmt.Errorf("list invariants: %w", err))
 	}
 	list := make([]Invariant, len(rows))
 	for i, r := range rows {
@@ -83,7 +83,7 @@ func (s *Service) ListInvariants(ctx context.Context, actor Actor) ([]Invariant,
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
 	}
-	return s.invariants(ctx)
+	return s.loadInvariants(ctx)
 }
 
 // ListViolations are the first violations that stand, of one invariant or of all,
@@ -98,11 +98,11 @@ func (s *Service) ListViolations(ctx context.Context, actor Actor, invariant str
 		q = q.Where("iv.name = ?", invariant)
 	}
 	if err := q.Scan(ctx); err != nil {
-		return nil, explain(fmt.Errorf("list violations: %w", err))
+		return nil, translateError(fmt.Errorf("list violations: %w", err))
 	}
 	list := make([]Violation, len(rows))
 	for i := range rows {
-		list[i] = rows[i].public()
+		list[i] = rows[i].toRecord()
 	}
 	return list, nil
 }

@@ -12,20 +12,20 @@ import (
 	"parapet/model/modeltest"
 )
 
-// copies writes a partner's records again, so many times, under other ids that refer
+// copyRecords writes a partner's records again, so many times, under other ids that refer
 // to each other as the first ones do, and are of long ago.
-func copies(b *testing.B, d *modeltest.Bundle, partner string, n int) {
+func copyRecords(b *testing.B, d *modeltest.Bundle, partner string, n int) {
 	b.Helper()
 	_, err := d.DB.Pool.Exec(b.Context(), fmt.Sprintf(`create or replace function again(was jsonb, i int) returns jsonb language sql immutable as
 		$$ select was || jsonb_object_agg(key, ('019000000000' || substr(md5(value || i), 13))::uuid) from jsonb_each_text(was)
 			where (key = 'id' or key like '%%\_id') and value is not null $$;
 		set session_replication_role = replica;
 		%s
-		set session_replication_role = default; analyze`, strings.Join(copying(partner, n), "\n")))
+		set session_replication_role = default; analyze`, strings.Join(copyStatements(partner, n), "\n")))
 	require.NoError(b, err)
 }
 
-func copying(partner string, n int) (statements []string) {
+func copyStatements(partner string, n int) (statements []string) {
 	for table, other := range map[string]string{
 		"quotes": "", "policies": ", 'footprint', null, 'station', 'CHM00054511'", "claims": "", "payouts": "", "payout_methods": "", "payout_attempts": "",
 		"events": "", "timeline_entries": "", "ledger_entries": "", "event_numbers": ", 'sequence', x.sequence + i * (select count(*) from r)",
@@ -46,21 +46,21 @@ func copying(partner string, n int) (statements []string) {
 // BenchmarkInvariants checks a book of 100,000 policies, 5,000 of which were paid:
 // all of it, and what changed by one bind.
 func BenchmarkInvariants(b *testing.B) {
-	d := modeltest.New(b, modeltest.Unchecked())
-	paid := d.As(d.Globex)
-	policy := paid.Cover("quake-circle", nil)
-	paid.Record(modeltest.PolicyIBAN(policy.ID))
-	d.Work()
+	d := modeltest.New(b, modeltest.WithoutChecks())
+	paid := d.ActingAs(d.Globex)
+	policy := paid.QuoteAndBind("quake-circle", nil)
+	paid.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
+	d.RunJobs()
 	d.Observe(modeltest.Quake("us1", d.Now(), epicentre, "6.4"))
-	d.Work()
+	d.RunJobs()
 	payout := paid.OnlyClaim(policy).Payouts[0]
 	lines := []model.ReportLine{{Key: d.RailKey(payout.ID, 1), Reference: "ref-1", Amount: payout.Amount, Status: "settled"}}
 	_, err := d.Service.Reconcile(b.Context(), d.Operator, model.Report{Rail: modeltest.RailName, Name: "monday"}, reading(lines))
 	require.NoError(b, err)
-	d.Cover("quake-circle", nil)
+	d.QuoteAndBind("quake-circle", nil)
 	d.Relay()
-	copies(b, d, "globex", 5_000)
-	copies(b, d, "acme", 95_000)
+	copyRecords(b, d, "globex", 5_000)
+	copyRecords(b, d, "acme", 95_000)
 	check := func(b *testing.B) {
 		b.Helper()
 		require.NoError(b, d.Service.CheckInvariants(b.Context()))
@@ -84,7 +84,7 @@ func BenchmarkInvariants(b *testing.B) {
 	})
 	b.Run("Changed", func(b *testing.B) {
 		for b.Loop() {
-			d.Cover("quake-circle", nil)
+			d.QuoteAndBind("quake-circle", nil)
 			check(b)
 		}
 	})

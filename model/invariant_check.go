@@ -15,10 +15,10 @@ import (
 // that a transaction that commits late is not missed; a table of violations is no use
 // beyond a few. checkTimeout bounds every statement, and with it every snapshot.
 const (
-	checkOverlap  = 5 * time.Minute
-	checkTimeout  = 8 * time.Second
-	checkSlice    = 5000 // subjects of a statement that checks what changed
-	maxViolations = 1000
+	checkOverlap   = 5 * time.Minute
+	checkTimeout   = 8 * time.Second
+	checkSliceSize = 5000 // subjects of a statement that checks what changed
+	maxViolations  = 1000
 )
 
 // CheckInvariants reads every invariant and saves what it finds: of the records that
@@ -38,7 +38,7 @@ func (s *Service) CheckInvariants(ctx context.Context) error {
 	if err := s.stopViolatedReleases(ctx); err != nil {
 		return err
 	}
-	return firstOf(err, fullErr)
+	return firstError(err, fullErr)
 }
 
 // CheckChanged is CheckInvariants without the check of all records, which takes longer
@@ -48,21 +48,21 @@ func (s *Service) CheckChanged(ctx context.Context) error {
 	if invariants == nil {
 		return err
 	}
-	return firstOf(s.stopViolatedReleases(ctx), err)
+	return firstError(s.stopViolatedReleases(ctx), err)
 }
 
 func (s *Service) stopViolatedReleases(ctx context.Context) error {
-	return s.change(ctx, System(), func(ctx context.Context, u *unit) error { return u.stopViolated(ctx) })
+	return s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error { return tx.stopOnViolation(ctx) })
 }
 
 // checkChanged checks every invariant of the records that changed lately. It returns
 // the invariants, and the first error of those that could not be checked.
 func (s *Service) checkChanged(ctx context.Context) ([]Invariant, error) {
-	invariants, err := s.invariants(ctx)
+	invariants, err := s.loadInvariants(ctx)
 	if err != nil {
 		return nil, err
 	}
-	subjects, err := s.changedLately(ctx)
+	subjects, err := s.findRecentChanges(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -74,18 +74,18 @@ func (s *Service) checkChanged(ctx context.Context) ([]Invariant, error) {
 	return invariants, err
 }
 
-// changedLately returns the ids of the events of the last minutes, of their subjects,
+// findRecentChanges returns the ids of the events of the last minutes, of their subjects,
 // of what those belong to, and of what stood violated. An event's id begins with the
 // milliseconds of the machine's clock when it was made: UUIDv7, RFC 9562 section 5.7.
 // The bound is computed from statement_timestamp, which is stable: with clock_timestamp
 // the index of events could not be used, and all of them would be read.
-func (s *Service) changedLately(ctx context.Context) ([]uuid.UUID, error) {
+func (s *Service) findRecentChanges(ctx context.Context) ([]uuid.UUID, error) {
 	rows, err := s.pool.Query(ctx, changedQuery, checkOverlap.Milliseconds())
 	if err != nil {
-		return nil, explain(fmt.Errorf("find what changed: %w", err))
+		return nil, translateError(fmt.Errorf("find what changed: %w", err))
 	}
 	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
-	return ids, explain(err)
+	return ids, translateError(err)
 }
 
 const changedQuery = `with changed as materialized (select id, subject_id from events where id >=
@@ -97,7 +97,7 @@ const changedQuery = `with changed as materialized (select id, subject_id from e
 // checkSubjects checks one invariant of some records and saves what it found.
 func (s *Service) checkSubjects(ctx context.Context, name string, subjects []uuid.UUID) error {
 	result := checkResult{name: name}
-	for slice := range slices.Chunk(subjects, checkSlice) {
+	for slice := range slices.Chunk(subjects, checkSliceSize) {
 		checked := checkScope{ids: slice}
 		found, took, err := s.findViolations(ctx, name, checked)
 		if err != nil {
@@ -105,8 +105,8 @@ func (s *Service) checkSubjects(ctx context.Context, name string, subjects []uui
 		}
 		result.scopes, result.found, result.took = append(result.scopes, checked), append(result.found, found...), result.took+took
 	}
-	return s.change(ctx, System(), func(ctx context.Context, u *unit) error {
-		return firstOf(u.saveCheck(ctx, &result), u.saveCheckTime(ctx, &result))
+	return s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
+		return firstError(tx.saveViolations(ctx, &result), tx.saveCheckTime(ctx, &result))
 	})
 }
 
@@ -117,9 +117,9 @@ type checkScope struct {
 	after, last uuid.UUID
 }
 
-func (c checkScope) where() (condition string, args []any) {
+func (c checkScope) sqlCondition() (condition string, args []any) {
 	if c.ids != nil {
-		return "subject = any(?::uuid[])", []any{textArray(c.ids)}
+		return "subject = any(?::uuid[])", []any{uuidArrayText(c.ids)}
 	}
 	return "subject > ? and subject <= ?", []any{c.after, c.last}
 }
@@ -136,8 +136,8 @@ type checkResult struct {
 // findViolations reads a view of the subjects in scope, in a snapshot of its own, and
 // measures how long that took.
 func (s *Service) findViolations(ctx context.Context, name string, scope checkScope) (found []violationRow, took time.Duration, err error) {
-	condition, args := scope.where()
-	err = s.view(ctx, func(ctx context.Context, tx bun.Tx, _ time.Time) error {
+	condition, args := scope.sqlCondition()
+	err = s.readSnapshot(ctx, func(ctx context.Context, tx bun.Tx, _ time.Time) error {
 		if _, err := tx.NewRaw("set local statement_timeout = ?", checkTimeout.Milliseconds()).Exec(ctx); err != nil {
 			return err
 		}
@@ -154,8 +154,8 @@ func (s *Service) findViolations(ctx context.Context, name string, scope checkSc
 	return found, took, err
 }
 
-// textArray writes ids as the text of an array.
-func textArray(ids []uuid.UUID) string {
+// uuidArrayText writes ids as the text of an array.
+func uuidArrayText(ids []uuid.UUID) string {
 	text := []byte{'{'}
 	for i, id := range ids {
 		if i > 0 {
@@ -166,15 +166,15 @@ func textArray(ids []uuid.UUID) string {
 	return string(append(text, '}'))
 }
 
-// saveCheck writes what a check found and removes what it found no more.
-func (u *unit) saveCheck(ctx context.Context, r *checkResult) error {
+// saveViolations writes what a check found and removes what it found no more.
+func (tx *Tx) saveViolations(ctx context.Context, r *checkResult) error {
 	standing := make([]uuid.UUID, len(r.found))
 	for i := range r.found {
-		r.found[i].Name, r.found[i].FoundAt, standing[i] = r.name, u.now, r.found[i].Subject
+		r.found[i].Name, r.found[i].FoundAt, standing[i] = r.name, tx.now, r.found[i].Subject
 	}
 	for _, scope := range r.scopes {
-		condition, args := scope.where()
-		_, err := u.NewDelete().Model((*violationRow)(nil)).Where("name = ?", r.name).Where("subject <> all(?::uuid[])", textArray(standing)).
+		condition, args := scope.sqlCondition()
+		_, err := tx.NewDelete().Model((*violationRow)(nil)).Where("name = ?", r.name).Where("subject <> all(?::uuid[])", uuidArrayText(standing)).
 			Where(condition, args...).Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("remove violations: %w", err)
@@ -184,7 +184,7 @@ func (u *unit) saveCheck(ctx context.Context, r *checkResult) error {
 		r.found = r.found[:room]
 	}
 	if len(r.found) > 0 {
-		if _, err := u.NewInsert().Model(&r.found).On("conflict (name, subject, partner) do update").Set("wrong = excluded.wrong").Exec(ctx); err != nil {
+		if _, err := tx.NewInsert().Model(&r.found).On("conflict (name, subject, partner) do update").Set("wrong = excluded.wrong").Exec(ctx); err != nil {
 			return fmt.Errorf("save violations: %w", err)
 		}
 	}
@@ -192,8 +192,8 @@ func (u *unit) saveCheck(ctx context.Context, r *checkResult) error {
 }
 
 // saveCheckTime writes that what changed lately was checked, and how long that took.
-func (u *unit) saveCheckTime(ctx context.Context, r *checkResult) error {
-	_, err := u.NewRaw(`insert into invariant_checks (name, checked_at, milliseconds) values (?0, ?1, ?2)
-		on conflict (name) do update set checked_at = excluded.checked_at, milliseconds = excluded.milliseconds`, r.name, u.now, r.took.Milliseconds()).Exec(ctx)
+func (tx *Tx) saveCheckTime(ctx context.Context, r *checkResult) error {
+	_, err := tx.NewRaw(`insert into invariant_checks (name, checked_at, milliseconds) values (?0, ?1, ?2)
+		on conflict (name) do update set checked_at = excluded.checked_at, milliseconds = excluded.milliseconds`, r.name, tx.now, r.took.Milliseconds()).Exec(ctx)
 	return err
 }

@@ -41,7 +41,7 @@ func (s *Service) continueFullCheck(ctx context.Context, invariants []Invariant)
 	for spent := time.Duration(0); spent < fullCheckBudget; {
 		check, err := s.openFullCheck(ctx, invariants)
 		if err != nil || check == nil {
-			return firstOf(err, failed)
+			return firstError(err, failed)
 		}
 		took, done, err := s.checkFullSlice(ctx, check, invariants)
 		if err != nil {
@@ -63,14 +63,14 @@ func (s *Service) continueFullCheck(ctx context.Context, invariants []Invariant)
 func (s *Service) openFullCheck(ctx context.Context, invariants []Invariant) (*fullCheckRow, error) {
 	check := new(fullCheckRow)
 	if err := s.db.NewSelect().Model(check).Scan(ctx); err != nil {
-		return nil, explain(fmt.Errorf("read the full check: %w", err))
+		return nil, translateError(fmt.Errorf("read the full check: %w", err))
 	}
 	if check.Position != nil {
 		return check, nil
 	}
-	now, err := s.now(ctx)
+	now, err := s.readClock(ctx)
 	if err != nil {
-		return nil, explain(fmt.Errorf("read clock: %w", err))
+		return nil, translateError(fmt.Errorf("read clock: %w", err))
 	}
 	// The hour is real time; a shifted clock only makes a check early.
 	due := func(i Invariant) bool {
@@ -87,7 +87,7 @@ func (s *Service) openFullCheck(ctx context.Context, invariants []Invariant) (*f
 // its time, the same slice is checked again in smaller parts; what fails at the smallest
 // is left out of this check of all.
 func (s *Service) checkFullSlice(ctx context.Context, check *fullCheckRow, invariants []Invariant) (spent time.Duration, done bool, err error) {
-	last, err := s.endOfSlice(ctx, check)
+	last, err := s.findSliceEnd(ctx, check)
 	if err != nil {
 		return 0, false, err
 	}
@@ -108,7 +108,7 @@ func (s *Service) checkFullSlice(ctx context.Context, check *fullCheckRow, invar
 			return spent, false, checkErr
 		case size > minFullSlice:
 			check.SliceSize = max(minFullSlice, size/4)
-			return spent, false, firstOf(s.saveFullCheck(ctx, check, *check.Position, nil), fmt.Errorf("check all of %s: %w", i.Name, checkErr))
+			return spent, false, firstError(s.saveFullCheck(ctx, check, *check.Position, nil), fmt.Errorf("check all of %s: %w", i.Name, checkErr))
 		}
 		err = fmt.Errorf("check all of %s: %w", i.Name, checkErr)
 		if !slices.Contains(failed, i.Name) {
@@ -122,12 +122,12 @@ func (s *Service) checkFullSlice(ctx context.Context, check *fullCheckRow, invar
 		check.SliceSize = min(maxFullSlice, size*2)
 	}
 	check.Failed = failed
-	return spent, last == uuid.Max, firstOf(s.saveFullCheck(ctx, check, last, results), err)
+	return spent, last == uuid.Max, firstError(s.saveFullCheck(ctx, check, last, results), err)
 }
 
-// endOfSlice returns the last id of the next slice: no table has more rows in it than
+// findSliceEnd returns the last id of the next slice: no table has more rows in it than
 // the slice may have.
-func (s *Service) endOfSlice(ctx context.Context, check *fullCheckRow) (last uuid.UUID, err error) {
+func (s *Service) findSliceEnd(ctx context.Context, check *fullCheckRow) (last uuid.UUID, err error) {
 	const next = "(select id from %s where id > ?0 order by id offset ?1 limit 1)"
 	query := ""
 	for _, table := range []string{"quotes", "policies", "claims", "payouts", "payout_methods", "events"} {
@@ -136,7 +136,7 @@ func (s *Service) endOfSlice(ctx context.Context, check *fullCheckRow) (last uui
 	err = s.db.NewRaw("select coalesce((select id from (select ?2::uuid as id"+query+") as next order by id limit 1), ?2)",
 		*check.Position, check.SliceSize-1, uuid.Max).Scan(ctx, &last)
 	if err != nil {
-		return last, explain(fmt.Errorf("find the end of a slice: %w", err))
+		return last, translateError(fmt.Errorf("find the end of a slice: %w", err))
 	}
 	return last, nil
 }
@@ -145,12 +145,12 @@ func (s *Service) endOfSlice(ctx context.Context, check *fullCheckRow) (last uui
 // another process was faster. At the end every invariant that was checked everywhere
 // has been so since the check began.
 func (s *Service) saveFullCheck(ctx context.Context, check *fullCheckRow, last uuid.UUID, results []checkResult) error {
-	return s.change(ctx, System(), func(ctx context.Context, u *unit) error {
+	return s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
 		next := *check
 		if next.Position = &last; last == uuid.Max {
 			next.Position = nil
 		}
-		moved, err := u.NewUpdate().Model(&next).Column("position", "started_at", "slice_size", "failed").WherePK().
+		moved, err := tx.NewUpdate().Model(&next).Column("position", "started_at", "slice_size", "failed").WherePK().
 			Where("coalesce(position, ?) = ?", uuid.Nil, *check.Position).Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("save the full check: %w", err)
@@ -159,14 +159,14 @@ func (s *Service) saveFullCheck(ctx context.Context, check *fullCheckRow, last u
 			return err
 		}
 		for i := range results {
-			if err := u.saveCheck(ctx, &results[i]); err != nil {
+			if err := tx.saveViolations(ctx, &results[i]); err != nil {
 				return err
 			}
 		}
 		if last != uuid.Max {
 			return nil
 		}
-		_, err = u.NewRaw("update invariant_checks set whole_at = ? where name <> all(?::text[])", *check.StartedAt, pgdialect.Array(check.Failed)).Exec(ctx)
+		_, err = tx.NewRaw("update invariant_checks set whole_at = ? where name <> all(?::text[])", *check.StartedAt, pgdialect.Array(check.Failed)).Exec(ctx)
 		return err
 	})
 }

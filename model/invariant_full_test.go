@@ -14,7 +14,7 @@ import (
 // checkFully runs the check of all records from its beginning to its end, in slices of so many rows.
 func checkFully(t *testing.T, b *modeltest.Bundle, slice int) error {
 	t.Helper()
-	b.After(time.Hour)
+	b.AdvanceClock(time.Hour)
 	_, err := b.DB.Pool.Exec(t.Context(), "update invariant_full_check set slice_size = $1", slice)
 	require.NoError(t, err)
 	return b.Service.CheckInvariants(t.Context())
@@ -41,12 +41,12 @@ func fullyCheckedAt(t *testing.T, b *modeltest.Bundle) map[string]time.Time {
 	return times
 }
 
-func TestFullCheckFindsWhatNoEventReports(t *testing.T) {
+func TestFullCheckFindsChangesWithoutEvents(t *testing.T) {
 	t.Parallel()
 	for _, slice := range []int{1, 3, 1000} {
-		b := modeltest.New(t, modeltest.Unchecked())
+		b := modeltest.New(t, modeltest.WithoutChecks())
 		for range 3 {
-			b.Cover("quake-circle", nil)
+			b.QuoteAndBind("quake-circle", nil)
 		}
 		b.Relay()
 		require.NoError(t, checkFully(t, b, slice))
@@ -66,15 +66,15 @@ func TestFullCheckFindsWhatNoEventReports(t *testing.T) {
 	}
 }
 
-func TestFullCheckGoesOnFromItsSavedPosition(t *testing.T) {
+func TestFullCheckResumesFromSavedPosition(t *testing.T) {
 	t.Parallel()
-	b := modeltest.New(t, modeltest.Unchecked())
-	b.Cover("quake-circle", nil)
+	b := modeltest.New(t, modeltest.WithoutChecks())
+	b.QuoteAndBind("quake-circle", nil)
 	b.Relay()
 	require.NoError(t, checkFully(t, b, 1000))
 	forge(t, b, "update policies set premium_amount = premium_amount + 1")
 	makeEventsOld(t, b)
-	b.After(10 * time.Minute)
+	b.AdvanceClock(10 * time.Minute)
 	began := b.Now()
 	_, err := b.DB.Pool.Exec(t.Context(), "update invariant_full_check set position = (select id from policies), started_at = $1", began)
 	require.NoError(t, err)
@@ -88,10 +88,10 @@ func TestFullCheckGoesOnFromItsSavedPosition(t *testing.T) {
 	require.False(t, running)
 }
 
-func TestFullCheckLeavesOutAnInvariantThatFails(t *testing.T) {
+func TestFullCheckSkipsFailingInvariant(t *testing.T) {
 	t.Parallel()
-	b := modeltest.New(t, modeltest.Unchecked())
-	b.Cover("quake-circle", nil)
+	b := modeltest.New(t, modeltest.WithoutChecks())
+	b.QuoteAndBind("quake-circle", nil)
 	_, err := b.DB.Pool.Exec(t.Context(), "create view inv_fails as select id as subject, partner, (1 / (version - 1))::text as wrong from policies")
 	require.NoError(t, err)
 	forge(t, b, "update policies set premium_amount = premium_amount + 1")

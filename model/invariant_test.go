@@ -53,9 +53,9 @@ var forgeries = map[string][]string{
 	"inv_events_are_numbered": {"delete from event_numbers where sequence = 3"},
 }
 
-func TestEveryInvariantFindsWhatIsForged(t *testing.T) {
+func TestEveryInvariantFindsForgedRows(t *testing.T) {
 	t.Parallel()
-	b, _, payout := ending(t, modeltest.Accepted)
+	b, _, payout := newPayoutWithAnswer(t, modeltest.Accepted)
 	reconcile(t, b, "monday", line(b, payout, "settled"))
 	b.Relay()
 	invariants := must(b.Service.ListInvariants(t.Context(), b.Operator))
@@ -83,7 +83,7 @@ func TestEveryInvariantFindsWhatIsForged(t *testing.T) {
 	}
 }
 
-func TestTheViewsKnowTheLifeCycles(t *testing.T) {
+func TestStatusTransitionsTableMatchesCode(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	rows, err := b.DB.Pool.Query(t.Context(), "select concat_ws(' ', object, from_status, to_status, event) from life_cycle")
@@ -94,14 +94,14 @@ func TestTheViewsKnowTheLifeCycles(t *testing.T) {
 		"quote  priced quote.created", "policy  active policy.activated", "claim  opened claim.opened", "payout  pending payout.created",
 		"payout_method  pending payout_method.recorded",
 	}
-	want = append(want, lines("quote", model.QuoteArrows)...)
-	want = append(want, lines("policy", model.PolicyArrows)...)
-	want = append(want, lines("claim", model.ClaimArrows)...)
-	want = append(want, lines("payout", model.PayoutArrows)...)
-	require.ElementsMatch(t, append(want, lines("payout_method", model.PayoutMethodArrows)...), known)
+	want = append(want, transitionLines("quote", model.QuoteTransitions)...)
+	want = append(want, transitionLines("policy", model.PolicyTransitions)...)
+	want = append(want, transitionLines("claim", model.ClaimTransitions)...)
+	want = append(want, transitionLines("payout", model.PayoutTransitions)...)
+	require.ElementsMatch(t, append(want, transitionLines("payout_method", model.PayoutMethodTransitions)...), known)
 }
 
-func lines[S ~string](object string, arrows []model.Arrow[S]) (all []string) {
+func transitionLines[S ~string](object string, arrows []model.Transition[S]) (all []string) {
 	for _, a := range arrows {
 		all = append(all, fmt.Sprintf("%s %s %s %s", object, a.From, a.To, a.Event))
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// JobDesk is the job queue as operators see it. Whoever works the jobs fills it.
-type JobDesk interface {
+// JobAdmin is the job queue as operators see it. Whoever works the jobs fills it.
+type JobAdmin interface {
 	// Counts are the jobs that are not done, and those that failed for good in the last
 	// day, by queue, kind and state.
 	Counts(ctx context.Context) ([]JobCount, error)
@@ -101,18 +101,18 @@ func JobStates() []string {
 	return []string{"available", "cancelled", "completed", "discarded", "pending", "retryable", "running", "scheduled"}
 }
 
-func (f JobFilter) check(c *fieldCheck) {
-	c.that(f.State == "" || slices.Contains(JobStates(), f.State), "/filter/state", "enum", "Use one of "+oneOf(JobStates())+".")
-	c.that(len(f.IDs) <= MaxJobs, "/filter/ids", "length", fmt.Sprintf("Name at most %d jobs.", MaxJobs))
+func (f JobFilter) validate(v *validator) {
+	v.require(f.State == "" || slices.Contains(JobStates(), f.State), "/filter/state", "enum", "Use one of "+joinWords(JobStates())+".")
+	v.require(len(f.IDs) <= MaxJobs, "/filter/ids", "length", fmt.Sprintf("Name at most %d jobs.", MaxJobs))
 	for _, id := range f.IDs {
 		n, err := strconv.ParseInt(id, 10, 64)
-		c.that(err == nil && n > 0, "/filter/ids", "format", "Use the numbers of jobs.")
+		v.require(err == nil && n > 0, "/filter/ids", "format", "Use the numbers of jobs.")
 	}
-	c.that(storable(f.Queue) && storable(f.Kind), "/filter", "format", "Use names of queues and kinds.")
+	v.require(isStorableText(f.Queue) && isStorableText(f.Kind), "/filter", "format", "Use names of queues and kinds.")
 }
 
-// words tell a filter to whoever reads the audit log.
-func (f JobFilter) words() (all string) {
+// describe tell a filter to whoever reads the audit log.
+func (f JobFilter) describe() (all string) {
 	for _, narrowed := range [][2]string{{"kind", f.Kind}, {"queue", f.Queue}, {"state", f.State}, {"ids", strings.Join(f.IDs, " ")}} {
 		if narrowed[1] != "" {
 			all += ", " + narrowed[0] + " " + narrowed[1]
@@ -121,7 +121,7 @@ func (f JobFilter) words() (all string) {
 	return all
 }
 
-func (s *Service) jobDesk(ctx context.Context, actor Actor) (JobDesk, error) {
+func (s *Service) requireJobAdmin(ctx context.Context, actor Actor) (JobAdmin, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (s *Service) jobDesk(ctx context.Context, actor Actor) (JobDesk, error) {
 
 // JobCounts are the jobs by queue, kind and state. Operators only.
 func (s *Service) JobCounts(ctx context.Context, actor Actor) ([]JobCount, error) {
-	desk, err := s.jobDesk(ctx, actor)
+	desk, err := s.requireJobAdmin(ctx, actor)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (s *Service) JobCounts(ctx context.Context, actor Actor) ([]JobCount, error
 
 // FailingJobs are the kinds of jobs that fail. Operators only.
 func (s *Service) FailingJobs(ctx context.Context, actor Actor) ([]FailingJobs, error) {
-	desk, err := s.jobDesk(ctx, actor)
+	desk, err := s.requireJobAdmin(ctx, actor)
 	if err != nil {
 		return nil, err
 	}
@@ -152,15 +152,15 @@ func (s *Service) FailingJobs(ctx context.Context, actor Actor) ([]FailingJobs, 
 // ListJobs are jobs, newest first. Operators only. Errors: validation_failed,
 // parameter_invalid, cursor_invalid.
 func (s *Service) ListJobs(ctx context.Context, actor Actor, f JobFilter, in PageRequest) (*Page[QueuedJob], error) {
-	desk, err := s.jobDesk(ctx, actor)
+	desk, err := s.requireJobAdmin(ctx, actor)
 	if err != nil {
 		return nil, err
 	}
-	c := fieldCheck{}
-	if f.check(&c); len(c.fields) > 0 {
-		return nil, Invalid(c.fields...)
+	v := validator{}
+	if f.validate(&v); len(v.fieldErrors) > 0 {
+		return nil, Invalid(v.fieldErrors...)
 	}
-	p, err := s.page(actor, in, fmt.Sprintf("jobs?%q", []any{f.IDs, f.Queue, f.Kind, f.State}))
+	p, err := s.parsePage(actor, in, fmt.Sprintf("jobs?%q", []any{f.IDs, f.Queue, f.Kind, f.State}))
 	if err != nil {
 		return nil, err
 	}
@@ -171,11 +171,11 @@ func (s *Service) ListJobs(ctx context.Context, actor Actor, f JobFilter, in Pag
 			return nil, fmt.Errorf("cursor of jobs: %w", err)
 		}
 	}
-	rows, err := desk.List(ctx, f, before, p.fetch())
+	rows, err := desk.List(ctx, f, before, p.fetchLimit())
 	if err != nil {
-		return nil, explain(fmt.Errorf("list jobs: %w", err))
+		return nil, translateError(fmt.Errorf("list jobs: %w", err))
 	}
-	return paged(p, rows, func(j *QueuedJob) string { return j.ID }, func(j *QueuedJob) QueuedJob { return *j })
+	return newPage(p, rows, func(j *QueuedJob) string { return j.ID }, func(j *QueuedJob) QueuedJob { return *j })
 }
 
 // ChangeJobs retries, cancels or puts off jobs: those named, or those of a filter,
@@ -183,32 +183,32 @@ func (s *Service) ListJobs(ctx context.Context, actor Actor, f JobFilter, in Pag
 // tables, and the sweep asks again for a payout whose job is gone. To keep a payout
 // from going out, block the payout. Operators only. Errors: validation_failed.
 func (s *Service) ChangeJobs(ctx context.Context, actor Actor, in JobChange) (*JobsChanged, error) {
-	desk, err := s.jobDesk(ctx, actor)
+	desk, err := s.requireJobAdmin(ctx, actor)
 	if err != nil {
 		return nil, err
 	}
-	c := checking(ctx)
-	in.Filter.check(c)
-	c.note(&in.Reason, "/reason")
-	c.that(len(in.Filter.IDs) > 0 || in.Filter.Queue != "" || in.Filter.Kind != "" || in.Filter.State != "", "/filter", "required", "Name jobs, a queue, a kind or a state.")
-	if err := c.refusal(); err != nil {
+	v := newValidator(ctx)
+	in.Filter.validate(v)
+	v.requireNote(&in.Reason, "/reason")
+	v.require(len(in.Filter.IDs) > 0 || in.Filter.Queue != "" || in.Filter.Kind != "" || in.Filter.State != "", "/filter", "required", "Name jobs, a queue, a kind or a state.")
+	if err := v.err(); err != nil {
 		return nil, err
 	}
 	done := new(JobsChanged)
 	if in.DryRun {
 		actor = System() // nothing is done, so nothing is written down
 	}
-	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
-		if in.Verb == SnoozeJobs && !in.Until.After(u.now) {
-			return Invalid(wrong("/until", "value", "Use a time after now."))
+	err = s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
+		if in.Verb == SnoozeJobs && !in.Until.After(tx.now) {
+			return Invalid(newFieldError("/until", "value", "Use a time after now."))
 		}
 		var err error
-		if *done, err = desk.Change(ctx, u.Conn, in); err != nil {
+		if *done, err = desk.Change(ctx, tx.Conn, in); err != nil {
 			return err
 		}
-		reason := in.Reason + " (" + strconv.Itoa(done.Changed) + " jobs" + in.Filter.words() + ")"
-		u.about("", "", &reason)
-		return u.answered(statusOK, "", done)
+		reason := in.Reason + " (" + strconv.Itoa(done.Changed) + " jobs" + in.Filter.describe() + ")"
+		tx.describe("", "", &reason)
+		return tx.storeResponse(statusOK, "", done)
 	})
 	return done, err
 }

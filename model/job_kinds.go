@@ -13,9 +13,9 @@ type Job interface {
 	Kind() string
 }
 
-// Queue takes jobs into the transaction that is open on conn, so that a job
+// JobQueue takes jobs into the transaction that is open on conn, so that a job
 // exists if and only if its cause was committed. It refuses when there is none.
-type Queue interface {
+type JobQueue interface {
 	Insert(ctx context.Context, conn bun.Conn, jobs []Job) error
 }
 
@@ -52,9 +52,9 @@ func (ReevaluatePayouts) Kind() string { return "reevaluate_payouts" }
 type ReleasePayout struct {
 	Partner string `json:"partner"`
 	ID      string `json:"id"`
-	// Ahead lets it go before others in the queue: it may have been sent already, or its
+	// HighPriority lets it go before others in the queue: it may have been sent already, or its
 	// partner's turn has come.
-	Ahead bool `json:"ahead,omitempty"`
+	HighPriority bool `json:"ahead,omitempty"`
 	// Requeued marks a job for a payout that is overdue. A queue holds at most one such
 	// job with the same arguments; it ignores another.
 	Requeued bool `json:"requeued,omitempty"`
@@ -63,11 +63,11 @@ type ReleasePayout struct {
 // Kind is the job's stable name.
 func (ReleasePayout) Kind() string { return "release_payout" }
 
-// ReleaseSlice sends all payouts that are due through a rail that takes slices.
-type ReleaseSlice struct{}
+// ReleaseBatch sends all payouts that are due through a rail that takes slices.
+type ReleaseBatch struct{}
 
 // Kind is the job's stable name.
-func (ReleaseSlice) Kind() string { return "release_slice" }
+func (ReleaseBatch) Kind() string { return "release_slice" }
 
 // DeleteFiles removes documents whose records were erased, or never came, however
 // often that fails: nothing else knows of them any more.

@@ -7,8 +7,8 @@ import (
 
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
-// pointer writes a JSON pointer (RFC 6901).
-func pointer(path ...string) string {
+// jsonPointer writes a JSON pointer (RFC 6901).
+func jsonPointer(path ...string) string {
 	var b strings.Builder
 	for _, token := range path {
 		b.WriteByte('/')
@@ -17,22 +17,22 @@ func pointer(path ...string) string {
 	return b.String()
 }
 
-// leadsInto tells whether a pointer leads to a place or into it.
-func leadsInto(pointer, place string) bool {
+// isWithinPointer tells whether a pointer leads to a place or into it.
+func isWithinPointer(pointer, place string) bool {
 	rest, ok := strings.CutPrefix(pointer, place)
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// maxPointer bounds what an answer repeats of the caller's own names, in bytes.
-const maxPointer = 256
+// maxPointerLength bounds what an answer repeats of the caller's own names, in bytes.
+const maxPointerLength = 256
 
-// Bounded is a pointer that an answer can carry: in place of a very long one,
+// BoundPointer is a pointer that an answer can carry: in place of a very long one,
 // that of the innermost member around it with a name of ordinary length.
-func Bounded(pointer string) string {
-	if len(pointer) <= maxPointer {
+func BoundPointer(pointer string) string {
+	if len(pointer) <= maxPointerLength {
 		return pointer
 	}
-	return pointer[:strings.LastIndexByte(pointer[:maxPointer+1], '/')]
+	return pointer[:strings.LastIndexByte(pointer[:maxPointerLength+1], '/')]
 }
 
 // comparePointers orders pointers as people read: name by name, and elements of
@@ -40,8 +40,8 @@ func Bounded(pointer string) string {
 func comparePointers(a, b string) int {
 	for a != "" && b != "" {
 		var left, right string
-		left, a = token(a)
-		right, b = token(b)
+		left, a = cutToken(a)
+		right, b = cutToken(b)
 		if order := compareTokens(left, right); order != 0 {
 			return order
 		}
@@ -49,8 +49,8 @@ func comparePointers(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// token cuts the first name off a pointer.
-func token(pointer string) (name, rest string) {
+// cutToken cuts the first name off a pointer.
+func cutToken(pointer string) (name, rest string) {
 	if end := strings.IndexByte(pointer[1:], '/'); end >= 0 {
 		return pointer[1 : end+1], pointer[end+1:]
 	}
@@ -58,7 +58,7 @@ func token(pointer string) (name, rest string) {
 }
 
 func compareTokens(a, b string) int {
-	na, nb := numeric(a), numeric(b)
+	na, nb := isNumeric(a), isNumeric(b)
 	switch {
 	case na && nb:
 		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
@@ -71,7 +71,7 @@ func compareTokens(a, b string) int {
 	}
 }
 
-func numeric(token string) bool {
+func isNumeric(token string) bool {
 	for i := range len(token) {
 		if token[i] < '0' || token[i] > '9' {
 			return false

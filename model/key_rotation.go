@@ -8,17 +8,17 @@ import (
 	"github.com/google/uuid"
 )
 
-// sealedSecrets are the columns that hold what a key of Keys.Seal sealed, as rows of
+// sealedColumnsQuery are the columns that hold what a key of Keys.Seal sealed, as rows of
 // table, column and text. Cursors are sealed too, and kept by nobody.
-const sealedSecrets = //nolint:gosec // names of columns
+const sealedColumnsQuery = //nolint:gosec // names of columns
 `select 'payout_methods' as place, sealed from payout_methods
 	union all select 'webhook_endpoints', secret from webhook_endpoints
 	union all select 'webhook_endpoints', former_secret from webhook_endpoints where former_secret is not null
 	union all select 'idempotency_keys', body from idempotency_keys where secret_until is not null`
 
-// SealedBy counts the secrets that are kept, by the name of the key that sealed
+// CountSecretsByKey counts the secrets that are kept, by the name of the key that sealed
 // them. Operators only.
-func (s *Service) SealedBy(ctx context.Context, actor Actor) (map[string]int64, error) {
+func (s *Service) CountSecretsByKey(ctx context.Context, actor Actor) (map[string]int64, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
 	}
@@ -27,9 +27,9 @@ func (s *Service) SealedBy(ctx context.Context, actor Actor) (map[string]int64, 
 		N   int64
 	}
 	err := s.db.NewRaw(`select convert_from(substring(sealed from 2 for get_byte(sealed, 0)), 'UTF8') as key, count(*) as n
-		from (`+sealedSecrets+`) all_sealed where length(sealed) > 0 group by 1`).Scan(ctx, &rows)
+		from (`+sealedColumnsQuery+`) all_sealed where length(sealed) > 0 group by 1`).Scan(ctx, &rows)
 	if err != nil {
-		return nil, explain(fmt.Errorf("count secrets: %w", err))
+		return nil, translateError(fmt.Errorf("count secrets: %w", err))
 	}
 	keys := make(map[string]int64, len(rows))
 	for _, row := range rows {
@@ -38,43 +38,43 @@ func (s *Service) SealedBy(ctx context.Context, actor Actor) (map[string]int64, 
 	return keys, nil
 }
 
-// TryKeys opens what each key sealed last of accounts and webhook secrets, and takes
+// VerifyKeys opens what each key sealed last of accounts and webhook secrets, and takes
 // the fingerprint of those accounts again. It says which key has the right name and
 // the wrong bytes; one that sealed nothing is not judged. Operators only.
-func (s *Service) TryKeys(ctx context.Context, actor Actor) error {
+func (s *Service) VerifyKeys(ctx context.Context, actor Actor) error {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return err
 	}
 	for _, key := range s.keys.Seal {
-		mark := Keys{Seal: []SealKey{key}}.mark()
+		mark := Keys{Seal: []SealKey{key}}.sealPrefix()
 		var methods []*payoutMethodRow
 		var endpoints []*endpointRow
-		err := firstOf(
+		err := firstError(
 			s.db.NewSelect().Model(&methods).Where("substring(sealed for ?) = ?", len(mark), mark).OrderExpr("id desc").Limit(1).Scan(ctx),
 			s.db.NewSelect().Model(&endpoints).Where("substring(secret for ?) = ?", len(mark), mark).OrderExpr("id desc").Limit(1).Scan(ctx),
 		)
 		if err != nil {
-			return explain(fmt.Errorf("read secrets: %w", err))
+			return translateError(fmt.Errorf("read secrets: %w", err))
 		}
 		for _, row := range endpoints {
-			if _, err := s.keys.open(row.Secret, place(row.Partner, row.ID, "webhook_endpoints.secret")); err != nil {
-				return fmt.Errorf("key %s does not open the secret of %s, which a key of this name sealed: %w", key.ID, nounEndpoint.id(row.ID), err)
+			if _, err := s.keys.open(row.Secret, columnSealContext(row.Partner, row.ID, "webhook_endpoints.secret")); err != nil {
+				return fmt.Errorf("key %s does not open the secret of %s, which a key of this name sealed: %w", key.ID, resourceEndpoint.formatID(row.ID), err)
 			}
 		}
 		for _, row := range methods {
-			number, err := row.number(s.keys)
+			number, err := row.openNumber(s.keys)
 			if err != nil {
-				return fmt.Errorf("key %s does not open the account of %s, which a key of this name sealed: %w", key.ID, nounPayoutMethod.id(row.ID), err)
+				return fmt.Errorf("key %s does not open the account of %s, which a key of this name sealed: %w", key.ID, resourcePayoutMethod.formatID(row.ID), err)
 			}
-			if s.keys.fingerprint(row.Partner, number.Canonical()) != row.Fingerprint {
-				return fmt.Errorf("%w: %s has another", errFingerprint, nounPayoutMethod.id(row.ID))
+			if s.keys.computeFingerprint(row.Partner, number.Canonical()) != row.Fingerprint {
+				return fmt.Errorf("%w: %s has another", errWrongFingerprintKey, resourcePayoutMethod.formatID(row.ID))
 			}
 		}
 	}
 	return nil
 }
 
-var errFingerprint = errors.New("the fingerprint key is not the one with which accounts were fingerprinted")
+var errWrongFingerprintKey = errors.New("the fingerprint key is not the one with which accounts were fingerprinted")
 
 // Reseal seals everything anew that another key than the first sealed, in batches,
 // and returns how much that was. It may be interrupted and run again at any time,
@@ -84,9 +84,9 @@ func (s *Service) Reseal(ctx context.Context, actor Actor) (total int64, err err
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return 0, err
 	}
-	for _, step := range []func(*unit, context.Context) (int, error){(*unit).resealMethods, (*unit).resealEndpoints, (*unit).resealAnswers} {
-		err := s.drain(ctx, sweepSize, func(u *unit, ctx context.Context) (int, error) {
-			n, err := step(u, ctx)
+	for _, step := range []func(*Tx, context.Context) (int, error){(*Tx).resealPayoutMethods, (*Tx).resealEndpointSecrets, (*Tx).resealStoredResponses} {
+		err := s.repeatSweepStep(ctx, sweepBatchSize, func(tx *Tx, ctx context.Context) (int, error) {
+			n, err := step(tx, ctx)
 			total += int64(n)
 			return n, err
 		})
@@ -97,11 +97,11 @@ func (s *Service) Reseal(ctx context.Context, actor Actor) (total int64, err err
 	return total, s.Audit(ctx, actor, fmt.Sprintf("%d secrets sealed anew by key %s", total, s.keys.Seal[0].ID))
 }
 
-// mark is how everything begins that the first key sealed.
-func (k Keys) mark() []byte { return append([]byte{byte(len(k.Seal[0].ID))}, k.Seal[0].ID...) } //nolint:gosec // check keeps names below 33 bytes
+// sealPrefix is how everything begins that the first key sealed.
+func (k Keys) sealPrefix() []byte { return append([]byte{byte(len(k.Seal[0].ID))}, k.Seal[0].ID...) } //nolint:gosec // check keeps names below 33 bytes
 
-// reseal opens a secret with whatever key sealed it and seals it with the first.
-func (k Keys) reseal(sealed, bound []byte) ([]byte, error) {
+// resealWithFirstKey opens a secret with whatever key sealed it and seals it with the first.
+func (k Keys) resealWithFirstKey(sealed, bound []byte) ([]byte, error) {
 	if sealed == nil {
 		return nil, nil
 	}
@@ -112,65 +112,65 @@ func (k Keys) reseal(sealed, bound []byte) ([]byte, error) {
 	return k.seal(plain, bound)
 }
 
-func (u *unit) resealMethods(ctx context.Context) (int, error) {
+func (tx *Tx) resealPayoutMethods(ctx context.Context) (int, error) {
 	var rows []*payoutMethodRow
-	mark := u.svc.keys.mark()
-	if err := due(u.NewSelect().Model(&rows).Where("length(sealed) > 0 and substring(sealed for ?) <> ?", len(mark), mark), sweepSize).Scan(ctx); err != nil {
+	mark := tx.svc.keys.sealPrefix()
+	if err := lockBatch(tx.NewSelect().Model(&rows).Where("length(sealed) > 0 and substring(sealed for ?) <> ?", len(mark), mark), sweepBatchSize).Scan(ctx); err != nil {
 		return 0, fmt.Errorf("find accounts of older keys: %w", err)
 	}
 	for _, row := range rows {
-		sealed, err := u.svc.keys.reseal(row.Sealed, place(row.Partner, row.ID, "payout_methods.sealed"))
+		sealed, err := tx.svc.keys.resealWithFirstKey(row.Sealed, columnSealContext(row.Partner, row.ID, "payout_methods.sealed"))
 		if err != nil {
-			return 0, fmt.Errorf("account of %s: %w", nounPayoutMethod.id(row.ID), err)
+			return 0, fmt.Errorf("account of %s: %w", resourcePayoutMethod.formatID(row.ID), err)
 		}
-		if _, err := u.NewRaw("update payout_methods set sealed = ? where id = ? and partner = ?", sealed, row.ID, row.Partner).Exec(ctx); err != nil {
+		if _, err := tx.NewRaw("update payout_methods set sealed = ? where id = ? and partner = ?", sealed, row.ID, row.Partner).Exec(ctx); err != nil {
 			return 0, fmt.Errorf("seal account: %w", err)
 		}
 	}
 	return len(rows), nil
 }
 
-func (u *unit) resealEndpoints(ctx context.Context) (int, error) {
+func (tx *Tx) resealEndpointSecrets(ctx context.Context) (int, error) {
 	var rows []struct {
 		ID                   uuid.UUID `bun:"type:uuid"`
 		Partner              string
 		Secret, FormerSecret []byte
 	}
-	mark := u.svc.keys.mark()
-	err := u.NewRaw(`select id, partner, secret, former_secret from webhook_endpoints where substring(secret for ?0) <> ?1
-		or former_secret is not null and substring(former_secret for ?0) <> ?1 limit ?2 for no key update skip locked`, len(mark), mark, sweepSize).Scan(ctx, &rows)
+	mark := tx.svc.keys.sealPrefix()
+	err := tx.NewRaw(`select id, partner, secret, former_secret from webhook_endpoints where substring(secret for ?0) <> ?1
+		or former_secret is not null and substring(former_secret for ?0) <> ?1 limit ?2 for no key update skip locked`, len(mark), mark, sweepBatchSize).Scan(ctx, &rows)
 	if err != nil {
 		return 0, fmt.Errorf("find webhook secrets of older keys: %w", err)
 	}
 	for _, row := range rows {
-		bound := place(row.Partner, row.ID, "webhook_endpoints.secret")
-		secret, err := u.svc.keys.reseal(row.Secret, bound)
+		bound := columnSealContext(row.Partner, row.ID, "webhook_endpoints.secret")
+		secret, err := tx.svc.keys.resealWithFirstKey(row.Secret, bound)
 		if err != nil {
-			return 0, fmt.Errorf("secret of %s: %w", nounEndpoint.id(row.ID), err)
+			return 0, fmt.Errorf("secret of %s: %w", resourceEndpoint.formatID(row.ID), err)
 		}
-		former, err := u.svc.keys.reseal(row.FormerSecret, bound)
+		former, err := tx.svc.keys.resealWithFirstKey(row.FormerSecret, bound)
 		if err != nil {
-			return 0, fmt.Errorf("former secret of %s: %w", nounEndpoint.id(row.ID), err)
+			return 0, fmt.Errorf("former secret of %s: %w", resourceEndpoint.formatID(row.ID), err)
 		}
-		if _, err := u.NewRaw("update webhook_endpoints set secret = ?, former_secret = ? where id = ? and partner = ?", secret, former, row.ID, row.Partner).Exec(ctx); err != nil {
+		if _, err := tx.NewRaw("update webhook_endpoints set secret = ?, former_secret = ? where id = ? and partner = ?", secret, former, row.ID, row.Partner).Exec(ctx); err != nil {
 			return 0, fmt.Errorf("seal webhook secret: %w", err)
 		}
 	}
 	return len(rows), nil
 }
 
-func (u *unit) resealAnswers(ctx context.Context) (int, error) {
+func (tx *Tx) resealStoredResponses(ctx context.Context) (int, error) {
 	var rows []*idempotencyRow
-	mark := u.svc.keys.mark()
-	if err := due(u.NewSelect().Model(&rows).Where("secret_until is not null").Where("substring(body for ?) <> ?", len(mark), mark), sweepSize).Scan(ctx); err != nil {
+	mark := tx.svc.keys.sealPrefix()
+	if err := lockBatch(tx.NewSelect().Model(&rows).Where("secret_until is not null").Where("substring(body for ?) <> ?", len(mark), mark), sweepBatchSize).Scan(ctx); err != nil {
 		return 0, fmt.Errorf("find answers of older keys: %w", err)
 	}
 	for _, row := range rows {
 		var err error
-		if row.Body, err = u.svc.keys.reseal(row.Body, row.place()); err != nil {
+		if row.Body, err = tx.svc.keys.resealWithFirstKey(row.Body, row.sealContext()); err != nil {
 			return 0, fmt.Errorf("stored answer: %w", err)
 		}
-		if _, err := u.NewUpdate().Model(row).Column("body").WherePK().Exec(ctx); err != nil {
+		if _, err := tx.NewUpdate().Model(row).Column("body").WherePK().Exec(ctx); err != nil {
 			return 0, fmt.Errorf("seal stored answer: %w", err)
 		}
 	}

@@ -15,14 +15,14 @@ import (
 	"parapet/model/modeltest"
 )
 
-// knowing is the service of a process that knows these keys, the first of which seals.
-func knowing(t *testing.T, b *modeltest.Bundle, keys ...model.SealKey) *model.Service {
+// newServiceWithSealKeys is the service of a process that knows these keys, the first of which seals.
+func newServiceWithSealKeys(t *testing.T, b *modeltest.Bundle, keys ...model.SealKey) *model.Service {
 	t.Helper()
-	return serving(t, b, model.Keys{Seal: keys, Fingerprint: modeltest.Keys().Fingerprint})
+	return newServiceWithKeys(t, b, model.Keys{Seal: keys, Fingerprint: modeltest.Keys().Fingerprint})
 }
 
-// serving is the service of a process that has these keys.
-func serving(t *testing.T, b *modeltest.Bundle, keys model.Keys) *model.Service {
+// newServiceWithKeys is the service of a process that has these keys.
+func newServiceWithKeys(t *testing.T, b *modeltest.Bundle, keys model.Keys) *model.Service {
 	t.Helper()
 	files, err := filestore.OpenFolder(b.Files)
 	require.NoError(t, err)
@@ -32,16 +32,16 @@ func serving(t *testing.T, b *modeltest.Bundle, keys model.Keys) *model.Service 
 	return service
 }
 
-func TestKeysAreRotatedUnderWhatRuns(t *testing.T) {
+func TestSealKeysRotateWhileServersRun(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	claim := costly(b)
+	claim := newClaimAboveApprovalLimit(b)
 	payout := only(t, b, claim)
-	_, err := approve(t, b, "ann", payout)
+	_, err := approvePayoutAs(t, b, "ann", payout)
 	require.NoError(t, err)
 	url := "https://hooks.example.com/"
 	actor := b.Acme
-	actor.Idempotency = &model.IdempotencyKey{Operation: "createWebhookEndpoint", Key: "k1", Request: []byte("r")}
+	actor.IdempotencyKey = &model.IdempotencyKey{Operation: "createWebhookEndpoint", Key: "k1", Request: []byte("r")}
 	endpoint, err := b.Service.CreateWebhookEndpoint(t.Context(), actor, model.WebhookEndpointRequest{URL: &url})
 	require.NoError(t, err)
 	rotated, err := b.Service.RotateWebhookSecret(t.Context(), b.Acme, endpoint.ID)
@@ -50,45 +50,45 @@ func TestKeysAreRotatedUnderWhatRuns(t *testing.T) {
 	require.NoError(t, err)
 	method := methods.Data[0]
 	old := modeltest.Keys().Seal[0]
-	sealed, err := b.Service.SealedBy(t.Context(), b.Operator)
+	sealed, err := b.Service.CountSecretsByKey(t.Context(), b.Operator)
 	require.NoError(t, err)
 	require.Equal(t, map[string]int64{old.ID: 4}, sealed, "an account, two secrets, and an answer that shows one")
 
 	young := model.SealKey{ID: "k2", Secret: bytes.Repeat([]byte{7}, 32)}
-	both := knowing(t, b, young, old)
-	_, err = knowing(t, b, young).Reseal(t.Context(), b.Operator)
+	both := newServiceWithSealKeys(t, b, young, old)
+	_, err = newServiceWithSealKeys(t, b, young).Reseal(t.Context(), b.Operator)
 	require.ErrorContains(t, err, "no key", "the old key is needed until all is done")
 	for _, want := range []int64{3, 0} {
 		n, err := both.Reseal(t.Context(), b.Operator)
 		require.NoError(t, err)
 		require.Equal(t, want, n, "rows")
 	}
-	sealed, err = both.SealedBy(t.Context(), b.Operator)
+	sealed, err = both.CountSecretsByKey(t.Context(), b.Operator)
 	require.NoError(t, err)
 	require.Equal(t, map[string]int64{"k2": 4}, sealed)
 
-	b.Service = knowing(t, b, young)
+	b.Service = newServiceWithSealKeys(t, b, young)
 	same, err := b.Service.GetPayoutMethod(t.Context(), b.Acme, method.ID)
 	require.NoError(t, err)
 	require.Equal(t, method, *same, "nothing that a partner sees has changed, the fingerprint not either")
-	freed, err := approve(t, b, "bob", payout)
+	freed, err := approvePayoutAs(t, b, "bob", payout)
 	require.NoError(t, err)
 	require.Equal(t, "pending", freed.Status, "ann's approval holds")
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "released", only(t, b, claim).Status)
-	require.Equal(t, modeltest.IBAN("").Number, b.Rail.Orders[0].Number)
+	require.Equal(t, modeltest.IBANMethod("").Number, b.Rail.Orders[0].Number)
 
 	var replay *model.Replay
 	_, err = b.Service.CreateWebhookEndpoint(t.Context(), actor, model.WebhookEndpointRequest{URL: &url})
 	require.ErrorAs(t, err, &replay)
 	require.Contains(t, string(replay.Body), *endpoint.Secret)
 	b.Relay()
-	b.After(time.Second)
-	_, err = b.Service.StartDrains(t.Context())
+	b.AdvanceClock(time.Second)
+	_, err = b.Service.StartDeliveries(t.Context())
 	require.NoError(t, err)
-	drain, ok := b.Last().(model.DrainEndpoint)
+	drain, ok := b.LastJob().(model.DeliverEndpoint)
 	require.True(t, ok)
-	batch, err := b.Service.TakeBatch(t.Context(), drain)
+	batch, err := b.Service.FetchBatch(t.Context(), drain)
 	require.NoError(t, err)
 	for i, secret := range []*string{rotated.Secret, endpoint.Secret} {
 		want, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(*secret, "whsec_"))
@@ -97,9 +97,9 @@ func TestKeysAreRotatedUnderWhatRuns(t *testing.T) {
 	}
 }
 
-// unsealed are the columns of bytes that no key seals: hashes, signatures and what
+// unsealedColumns are the columns of bytes that no key seals: hashes, signatures and what
 // partners are sent.
-var unsealed = []string{
+var unsealedColumns = []string{
 	"event_checkpoints.hash", "event_checkpoints.signature", "event_numbers.hash", "event_redactions.data_hash", "event_redactions.redacted_hash",
 	"event_redactions.signature", "events.data", "idempotency_keys.request_hash", "observations.digest",
 }
@@ -115,11 +115,11 @@ func TestEverySealedColumnIsRotated(t *testing.T) {
 	for _, part := range regexp.MustCompile(`'(\w+)'(?: as place)?, (\w+) from`).FindAllStringSubmatch(model.SealedSecrets, -1) {
 		rotated = append(rotated, part[1]+"."+part[2])
 	}
-	require.ElementsMatch(t, columns, append(rotated, unsealed...), "a column of bytes is sealed and rotated, or not sealed")
+	require.ElementsMatch(t, columns, append(rotated, unsealedColumns...), "a column of bytes is sealed and rotated, or not sealed")
 }
 
-// TestARotationThatLeftSomeIsRunAgain lets another process hold a secret meanwhile.
-func TestARotationThatLeftSomeIsRunAgain(t *testing.T) {
+// TestResealCanBeRepeated lets another process hold a secret meanwhile.
+func TestResealCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	for range 3 {
@@ -127,35 +127,35 @@ func TestARotationThatLeftSomeIsRunAgain(t *testing.T) {
 		must(b.Service.CreateWebhookEndpoint(t.Context(), b.Acme, model.WebhookEndpointRequest{URL: &url}))
 	}
 	old := modeltest.Keys().Seal[0]
-	both := knowing(t, b, model.SealKey{ID: "k2", Secret: bytes.Repeat([]byte{7}, 32)}, old)
+	both := newServiceWithSealKeys(t, b, model.SealKey{ID: "k2", Secret: bytes.Repeat([]byte{7}, 32)}, old)
 	tx, err := b.DB.Pool.Begin(t.Context())
 	require.NoError(t, err)
 	_, err = tx.Exec(t.Context(), "select from webhook_endpoints limit 1 for update")
 	require.NoError(t, err)
 	require.EqualValues(t, 2, must(both.Reseal(t.Context(), b.Operator)))
-	require.Equal(t, map[string]int64{"k2": 2, old.ID: 1}, must(both.SealedBy(t.Context(), b.Operator)))
+	require.Equal(t, map[string]int64{"k2": 2, old.ID: 1}, must(both.CountSecretsByKey(t.Context(), b.Operator)))
 	require.NoError(t, tx.Rollback(t.Context()))
 	require.EqualValues(t, 1, must(both.Reseal(t.Context(), b.Operator)))
-	require.Equal(t, map[string]int64{"k2": 3}, must(both.SealedBy(t.Context(), b.Operator)))
+	require.Equal(t, map[string]int64{"k2": 3}, must(both.CountSecretsByKey(t.Context(), b.Operator)))
 }
 
 // A key may have the right name and the wrong bytes.
-func TestKeysAreTriedOnWhatTheySealed(t *testing.T) {
+func TestVerifyKeysDetectsWrongKey(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	right, wrong := modeltest.Keys(), bytes.Repeat([]byte{7}, 32)
 	renamed := model.Keys{Seal: []model.SealKey{{ID: right.Seal[0].ID, Secret: wrong}}, Fingerprint: right.Fingerprint}
-	require.NoError(t, serving(t, b, renamed).TryKeys(t.Context(), b.Operator), "it has sealed nothing")
+	require.NoError(t, newServiceWithKeys(t, b, renamed).VerifyKeys(t.Context(), b.Operator), "it has sealed nothing")
 	url := "https://hooks.example.com/"
 	_, err := b.Service.CreateWebhookEndpoint(t.Context(), b.Acme, model.WebhookEndpointRequest{URL: &url})
 	require.NoError(t, err)
-	require.ErrorContains(t, serving(t, b, renamed).TryKeys(t.Context(), b.Operator), "key test does not open the secret of whe_")
-	b.Record(modeltest.IBAN(owed(b).ID))
+	require.ErrorContains(t, newServiceWithKeys(t, b, renamed).VerifyKeys(t.Context(), b.Operator), "key test does not open the secret of whe_")
+	b.RecordPayoutMethod(modeltest.IBANMethod(owed(b).ID))
 	_, err = b.DB.Pool.Exec(t.Context(), "update webhook_endpoints set secret = ''")
 	require.NoError(t, err)
-	require.ErrorContains(t, serving(t, b, renamed).TryKeys(t.Context(), b.Operator), "key test does not open the account of pmt_")
-	require.ErrorContains(t, serving(t, b, model.Keys{Seal: right.Seal, Fingerprint: wrong}).TryKeys(t.Context(), b.Operator), "fingerprint key is not the one")
+	require.ErrorContains(t, newServiceWithKeys(t, b, renamed).VerifyKeys(t.Context(), b.Operator), "key test does not open the account of pmt_")
+	require.ErrorContains(t, newServiceWithKeys(t, b, model.Keys{Seal: right.Seal, Fingerprint: wrong}).VerifyKeys(t.Context(), b.Operator), "fingerprint key is not the one")
 	more := model.Keys{Seal: append([]model.SealKey{{ID: "young", Secret: wrong}}, right.Seal...), Fingerprint: right.Fingerprint}
-	require.NoError(t, serving(t, b, more).TryKeys(t.Context(), b.Operator))
-	require.Equal(t, model.CodeInsufficientScope, model.CodeOf(b.Service.TryKeys(t.Context(), b.Acme)))
+	require.NoError(t, newServiceWithKeys(t, b, more).VerifyKeys(t.Context(), b.Operator))
+	require.Equal(t, model.CodeInsufficientScope, model.CodeOf(b.Service.VerifyKeys(t.Context(), b.Acme)))
 }

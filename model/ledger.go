@@ -55,10 +55,10 @@ type transfer struct{ debit, credit LedgerAccount }
 // reversed takes a transfer back.
 func (t transfer) reversed() transfer { return transfer{t.credit, t.debit} }
 
-// stands is what a payout in its state is worth to the ledger. A move posts the
+// ledgerTransfer is what a payout in its state is worth to the ledger. A move posts the
 // difference of two of them, so that the ledger says of every payout what its
 // status says, whatever way it came.
-func (r *payoutRow) stands() transfer {
+func (r *payoutRow) ledgerTransfer() transfer {
 	switch r.Status {
 	case PayoutReleased:
 		return transfer{AccountClaimsIncurred, AccountRailClearing}
@@ -77,23 +77,23 @@ func (r *payoutRow) stands() transfer {
 }
 
 // postPayout posts that a payout stands elsewhere than it did.
-func (u *unit) postPayout(event uuid.UUID, row *payoutRow, was transfer) {
-	if now := row.stands(); now != was {
-		set := postingSet{event: event, policy: row.PolicyID, claim: &row.ClaimID, payout: &row.ID, partner: row.Partner, currency: row.Currency, at: u.now}
-		set.post(now, row.Amount)
-		set.post(was.reversed(), row.Amount)
-		u.postings = append(u.postings, set)
+func (tx *Tx) postPayout(event uuid.UUID, row *payoutRow, was transfer) {
+	if now := row.ledgerTransfer(); now != was {
+		set := postingSet{event: event, policy: row.PolicyID, claim: &row.ClaimID, payout: &row.ID, partner: row.Partner, currency: row.Currency, at: tx.now}
+		set.addTransfer(now, row.Amount)
+		set.addTransfer(was.reversed(), row.Amount)
+		tx.postings = append(tx.postings, set)
 	}
 }
 
-// premium is what an event posts of the premium of cover that was bound, and of the
+// premiumPostings is what an event posts of the premium of cover that was bound, and of the
 // partner's share.
-func (r *policyRow) premium(event uuid.UUID, at time.Time, price *pricing.Price) postingSet {
+func (r *policyRow) premiumPostings(event uuid.UUID, at time.Time, price *pricing.Price) postingSet {
 	set := postingSet{event: event, policy: r.ID, partner: r.Partner, currency: r.Currency, at: at, sides: make([]ledgerSide, 0, 4)}
-	set.post(transfer{AccountPremiumReceivable, AccountPremiumWritten}, r.PremiumAmount)
+	set.addTransfer(transfer{AccountPremiumReceivable, AccountPremiumWritten}, r.PremiumAmount)
 	for _, line := range price.Lines {
 		if line.Kind == pricing.Commission {
-			set.post(transfer{AccountCommission, AccountCommissionPayable}, line.Amount.Amount)
+			set.addTransfer(transfer{AccountCommission, AccountCommissionPayable}, line.Amount.Amount)
 		}
 	}
 	return set
@@ -107,16 +107,16 @@ func (s postingSet) reversed() postingSet {
 	return s
 }
 
-// post adds a transfer.
-func (s *postingSet) post(t transfer, amount int64) {
+// addTransfer adds a transfer.
+func (s *postingSet) addTransfer(t transfer, amount int64) {
 	if t != (transfer{}) {
-		s.side(t.debit, amount)
-		s.side(t.credit, -amount)
+		s.addSide(t.debit, amount)
+		s.addSide(t.credit, -amount)
 	}
 }
 
-// side adds one side of a transfer; an account stands in a set once.
-func (s *postingSet) side(account LedgerAccount, amount int64) {
+// addSide adds one side of a transfer; an account stands in a set once.
+func (s *postingSet) addSide(account LedgerAccount, amount int64) {
 	for i := range s.sides {
 		if s.sides[i].account == account {
 			s.sides[i].amount += amount
@@ -126,13 +126,13 @@ func (s *postingSet) side(account LedgerAccount, amount int64) {
 	s.sides = append(s.sides, ledgerSide{account, amount})
 }
 
-// keepPostings writes all sets in one statement, which Postgres holds to their sums.
-func (u *unit) keepPostings() {
-	n := 4 * len(u.postings)
+// savePostings writes all sets in one statement, which Postgres holds to their sums.
+func (tx *Tx) savePostings() {
+	n := 4 * len(tx.postings)
 	events, policies, claims, payouts := make([]uuid.UUID, 0, n), make([]uuid.UUID, 0, n), make([]*uuid.UUID, 0, n), make([]*uuid.UUID, 0, n)
 	partners, accounts, currencies := make([]string, 0, n), make([]string, 0, n), make([]string, 0, n)
 	amounts, times := make([]int64, 0, n), make([]time.Time, 0, n)
-	for _, set := range u.postings {
+	for _, set := range tx.postings {
 		for _, side := range set.sides {
 			if side.amount == 0 {
 				continue
@@ -142,7 +142,7 @@ func (u *unit) keepPostings() {
 			amounts, times = append(amounts, side.amount), append(times, set.at)
 		}
 	}
-	u.later.Queue(`insert into ledger_entries (event_id, partner, account, policy_id, claim_id, payout_id, currency, amount, at)
+	tx.batch.Queue(`insert into ledger_entries (event_id, partner, account, policy_id, claim_id, payout_id, currency, amount, at)
 		select * from unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::bigint[], $9::timestamptz[])`,
 		events, partners, accounts, policies, claims, payouts, currencies, amounts, times)
 }

@@ -44,10 +44,10 @@ type LedgerEntry struct {
 	Amount   money.Money // a debit is positive, a credit negative
 }
 
-func (r *ledgerRow) public() LedgerEntry {
+func (r *ledgerRow) toRecord() LedgerEntry {
 	return LedgerEntry{
-		At: r.At, EventID: nounEvent.id(r.EventID), Type: r.Type, Account: r.Account, Partner: r.Partner, PolicyID: nounPolicy.id(r.PolicyID),
-		ClaimID: nounClaim.optional(r.ClaimID), PayoutID: nounPayout.optional(r.PayoutID), Amount: money.New(r.Amount, r.Currency),
+		At: r.At, EventID: resourceEvent.formatID(r.EventID), Type: r.Type, Account: r.Account, Partner: r.Partner, PolicyID: resourcePolicy.formatID(r.PolicyID),
+		ClaimID: resourceClaim.formatOptionalID(r.ClaimID), PayoutID: resourcePayout.formatOptionalID(r.PayoutID), Amount: money.New(r.Amount, r.Currency),
 	}
 }
 
@@ -56,31 +56,31 @@ func (r *ledgerRow) public() LedgerEntry {
 type Statement struct {
 	From, To time.Time
 
-	*ledgerView
+	*ledgerQuery
 }
 
 // OpenStatement checks what a statement is asked for. Without to it reaches to now,
 // without from it begins with the first entry. Errors: parameter_invalid, not_found when
 // there is no such partner, partner_mismatch.
 func (s *Service) OpenStatement(ctx context.Context, actor Actor, f LedgerFilter, from, to *time.Time) (*Statement, error) {
-	view, err := s.ledgerView(ctx, actor, f)
+	view, err := s.newLedgerQuery(ctx, actor, f)
 	if err != nil {
 		return nil, err
 	}
 	// Nobody's statement is empty, which would hide a misspelt name.
 	if f.Partner != "" {
-		if err := partnerBySlug(ctx, s.db.NewSelect().Model(new(partnerRow)), f.Partner); err != nil {
-			return nil, explain(err)
+		if err := loadPartner(ctx, s.db.NewSelect().Model(new(partnerRow)), f.Partner); err != nil {
+			return nil, translateError(err)
 		}
 	}
-	if f.Currency != "" && !money.Known(f.Currency) {
+	if f.Currency != "" && !money.IsCurrency(f.Currency) {
 		return nil, badParameter("currency", "Use an ISO 4217 code in capitals, such as USD.")
 	}
-	now, err := s.now(ctx)
+	now, err := s.readClock(ctx)
 	if err != nil {
-		return nil, explain(fmt.Errorf("read clock: %w", err))
+		return nil, translateError(fmt.Errorf("read clock: %w", err))
 	}
-	statement := &Statement{From: orTime(from, time.Unix(0, 0)).UTC(), To: orTime(to, now).UTC(), ledgerView: view}
+	statement := &Statement{From: timeOrDefault(from, time.Unix(0, 0)).UTC(), To: timeOrDefault(to, now).UTC(), ledgerQuery: view}
 	if !statement.From.Before(statement.To) {
 		return nil, badParameter("from", "It must lie before to.")
 	}
@@ -89,17 +89,17 @@ func (s *Service) OpenStatement(ctx context.Context, actor Actor, f LedgerFilter
 
 // Opening is what stood when the statement begins.
 func (t *Statement) Opening(ctx context.Context) ([]Balance, error) {
-	return t.balances(ctx, t.svc.db, false, &t.From)
+	return t.sumBalances(ctx, t.svc.db, false, &t.From)
 }
 
 // Closing is what stood when it ends.
 func (t *Statement) Closing(ctx context.Context) ([]Balance, error) {
-	return t.balances(ctx, t.svc.db, false, &t.To)
+	return t.sumBalances(ctx, t.svc.db, false, &t.To)
 }
 
-// entries are those of the statement, oldest first.
-func (t *Statement) entries(db bun.IDB) *bun.SelectQuery {
-	return t.narrow(db.NewSelect().Model((*ledgerRow)(nil))).Where("le.at >= ?", t.From).Where("le.at < ?", t.To).
+// entriesQuery are those of the statement, oldest first.
+func (t *Statement) entriesQuery(db bun.IDB) *bun.SelectQuery {
+	return t.applyFilter(db.NewSelect().Model((*ledgerRow)(nil))).Where("le.at >= ?", t.From).Where("le.at < ?", t.To).
 		ColumnExpr("le.*, e.type").Join("join events as e on e.id = le.event_id and e.partner = le.partner").
 		OrderExpr("le.at, le.event_id, le.account")
 }
@@ -107,12 +107,12 @@ func (t *Statement) entries(db bun.IDB) *bun.SelectQuery {
 // Entries is a page of the statement's entries, oldest first. Errors:
 // parameter_invalid, cursor_invalid.
 func (t *Statement) Entries(ctx context.Context, in PageRequest) (*Page[LedgerEntry], error) {
-	p, err := t.svc.page(t.actor, in, fmt.Sprintf("statement/%q/%v/%q/%d/%d", t.partner, t.policy, t.currency, t.From.UnixMicro(), t.To.UnixMicro()))
+	p, err := t.svc.parsePage(t.actor, in, fmt.Sprintf("statement/%q/%v/%q/%d/%d", t.partner, t.policy, t.currency, t.From.UnixMicro(), t.To.UnixMicro()))
 	if err != nil {
 		return nil, err
 	}
-	p.count = t.svc.counting(t.narrow(t.svc.db.NewSelect().Model((*ledgerRow)(nil))).ColumnExpr("1").Where("le.at >= ?", t.From).Where("le.at < ?", t.To))
-	q := t.entries(t.svc.db).Limit(p.fetch())
+	p.count = t.svc.newCounter(t.applyFilter(t.svc.db.NewSelect().Model((*ledgerRow)(nil))).ColumnExpr("1").Where("le.at >= ?", t.From).Where("le.at < ?", t.To))
+	q := t.entriesQuery(t.svc.db).Limit(p.fetchLimit())
 	if parts := strings.Split(p.after, "/"); len(parts) == 3 {
 		at, err := time.Parse(time.RFC3339Nano, parts[0])
 		if err != nil {
@@ -122,11 +122,11 @@ func (t *Statement) Entries(ctx context.Context, in PageRequest) (*Page[LedgerEn
 	}
 	var rows []ledgerRow
 	if err := q.Scan(ctx, &rows); err != nil {
-		return nil, explain(fmt.Errorf("read the ledger: %w", err))
+		return nil, translateError(fmt.Errorf("read the ledger: %w", err))
 	}
-	return paged(p, rows, func(r *ledgerRow) string {
+	return newPage(p, rows, func(r *ledgerRow) string {
 		return fmt.Sprintf("%s/%s/%s", r.At.Format(time.RFC3339Nano), r.EventID, r.Account)
-	}, (*ledgerRow).public)
+	}, (*ledgerRow).toRecord)
 }
 
 // statementColumns are the columns of a statement in CSV.
@@ -143,19 +143,19 @@ const (
 // closing balances. Amounts are whole minor units; a debit is positive. It is read in
 // one snapshot, so that it always adds up.
 func (t *Statement) WriteCSV(ctx context.Context, to io.Writer) error {
-	return t.svc.view(ctx, func(ctx context.Context, tx bun.Tx, _ time.Time) error {
-		opening, err := t.balances(ctx, tx, false, &t.From)
+	return t.svc.readSnapshot(ctx, func(ctx context.Context, tx bun.Tx, _ time.Time) error {
+		opening, err := t.sumBalances(ctx, tx, false, &t.From)
 		if err != nil {
 			return err
 		}
 		out := statementWriter{Writer: csv.NewWriter(to), balances: map[string]int64{}}
 		out.UseCRLF = true
-		out.line(statementColumns...)
+		out.writeLine(statementColumns...)
 		for _, b := range opening {
 			out.balances[string(b.Account)+b.Balance.Currency] = b.Balance.Amount
-			out.balance(t.From, statementOpening, b)
+			out.writeBalance(t.From, statementOpening, b)
 		}
-		rows, err := t.entries(tx).Rows(ctx)
+		rows, err := t.entriesQuery(tx).Rows(ctx)
 		if err != nil {
 			return fmt.Errorf("read the ledger: %w", err)
 		}
@@ -165,32 +165,32 @@ func (t *Statement) WriteCSV(ctx context.Context, to io.Writer) error {
 			if err := t.svc.db.ScanRow(ctx, rows, &row); err != nil {
 				return fmt.Errorf("read an entry: %w", err)
 			}
-			out.entry(row.public())
+			out.writeEntry(row.toRecord())
 		}
 		if err := rows.Err(); err != nil {
 			return fmt.Errorf("read the ledger: %w", err)
 		}
-		closing, err := t.balances(ctx, tx, false, &t.To)
+		closing, err := t.sumBalances(ctx, tx, false, &t.To)
 		if err != nil {
 			return err
 		}
 		for _, b := range closing {
-			out.balance(t.To, statementClosing, b)
+			out.writeBalance(t.To, statementClosing, b)
 		}
 		out.Flush()
 		return out.Error()
 	})
 }
 
-// statementBound is how long a statement may be that is handed over in one piece.
-const statementBound = 4 << 20
+// maxStatementBytes is how long a statement may be that is handed over in one piece.
+const maxStatementBytes = 4 << 20
 
 // boundedText is text that may not grow beyond a bound.
 type boundedText struct{ strings.Builder }
 
 // Write refuses what is too much.
 func (b *boundedText) Write(text []byte) (int, error) {
-	if b.Len()+len(text) > statementBound {
+	if b.Len()+len(text) > maxStatementBytes {
 		return 0, badParameter("from", "The statement is longer than 4 MiB of text; ask for less time, or for one policy.")
 	}
 	return b.Builder.Write(text)
@@ -210,24 +210,24 @@ type statementWriter struct {
 	balances map[string]int64
 }
 
-// orEmpty is a text that may be absent.
-func orEmpty(text *string) string {
+// stringOrEmpty is a text that may be absent.
+func stringOrEmpty(text *string) string {
 	if text == nil {
 		return ""
 	}
 	return *text
 }
 
-// line writes one record; csv keeps the first error for Error.
-func (w *statementWriter) line(fields ...string) { _ = w.Write(fields) }
+// writeLine writes one record; csv keeps the first error for Error.
+func (w *statementWriter) writeLine(fields ...string) { _ = w.Write(fields) }
 
-func (w *statementWriter) balance(at time.Time, kind string, b Balance) {
-	w.line(at.Format(time.RFC3339Nano), "", kind, string(b.Account), b.Balance.Currency, "", strconv.FormatInt(b.Balance.Amount, 10), "", "", "", "")
+func (w *statementWriter) writeBalance(at time.Time, kind string, b Balance) {
+	w.writeLine(at.Format(time.RFC3339Nano), "", kind, string(b.Account), b.Balance.Currency, "", strconv.FormatInt(b.Balance.Amount, 10), "", "", "", "")
 }
 
-func (w *statementWriter) entry(e LedgerEntry) {
+func (w *statementWriter) writeEntry(e LedgerEntry) {
 	account := string(e.Account) + e.Amount.Currency
 	w.balances[account] += e.Amount.Amount
-	w.line(e.At.UTC().Format(time.RFC3339Nano), e.EventID, string(e.Type), string(e.Account), e.Amount.Currency,
-		strconv.FormatInt(e.Amount.Amount, 10), strconv.FormatInt(w.balances[account], 10), e.Partner, e.PolicyID, orEmpty(e.ClaimID), orEmpty(e.PayoutID))
+	w.writeLine(e.At.UTC().Format(time.RFC3339Nano), e.EventID, string(e.Type), string(e.Account), e.Amount.Currency,
+		strconv.FormatInt(e.Amount.Amount, 10), strconv.FormatInt(w.balances[account], 10), e.Partner, e.PolicyID, stringOrEmpty(e.ClaimID), stringOrEmpty(e.PayoutID))
 }

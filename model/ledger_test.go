@@ -63,15 +63,15 @@ func TestABindPostsThePremiumAndThePartnersShare(t *testing.T) {
 	}, books(t, b, policy.ID))
 	require.Empty(t, must(b.Service.Balances(t.Context(), b.Globex, model.LedgerFilter{PolicyID: policy.ID}, false, nil)), "others see nothing of it")
 	_, err := b.Service.Balances(t.Context(), b.Globex, model.LedgerFilter{Partner: "acme"}, false, nil)
-	require.Equal(t, model.CodePartnerMismatch, failure(t, err).Code)
+	require.Equal(t, model.CodePartnerMismatch, domainError(t, err).Code)
 	sums := must(b.Service.Balances(t.Context(), b.Operator, model.LedgerFilter{Currency: "USD"}, true, nil))
 	require.Len(t, sums, 4)
 	require.Equal(t, "acme", *sums[0].Partner)
 }
 
-func TestTheLedgerSaysOfAPayoutWhatItsStatusSays(t *testing.T) {
+func TestLedgerMatchesPayoutStatus(t *testing.T) {
 	t.Parallel()
-	b, claim, payout := ending(t, modeltest.Accepted)
+	b, claim, payout := newPayoutWithAnswer(t, modeltest.Accepted)
 	amount := payout.Amount.Amount
 	policy := claim.PolicyID
 	require.Equal(t, map[model.LedgerAccount]int64{model.AccountClaimsIncurred: amount, model.AccountRailClearing: -amount}, claimsOnly(t, b, policy))
@@ -82,19 +82,19 @@ func TestTheLedgerSaysOfAPayoutWhatItsStatusSays(t *testing.T) {
 		model.AccountClaimsIncurred: amount, model.AccountPayout: -amount, model.AccountReturn: amount, model.AccountReserve: -amount,
 	}, claimsOnly(t, b, policy), "what came back is owed again")
 	second := b.Claim(claim.ID).Payouts[1]
-	_, err := approve(t, b, "ann", second)
+	_, err := approvePayoutAs(t, b, "ann", second)
 	require.NoError(t, err)
-	b.Work()
+	b.RunJobs()
 	reconcile(t, b, "wednesday", line(b, second, "settled"))
 	require.Equal(t, map[model.LedgerAccount]int64{
 		model.AccountClaimsIncurred: amount, model.AccountPayout: -2 * amount, model.AccountReturn: amount,
 	}, claimsOnly(t, b, policy))
 }
 
-func TestAMismatchThatIsGivenUpIsPaidOtherwiseOrOwedAgain(t *testing.T) {
+func TestResolvedMismatchIsPaidExternallyOrOwedAgain(t *testing.T) {
 	t.Parallel()
 	for settled, want := range map[bool]model.LedgerAccount{true: model.AccountPayout, false: model.AccountReserve} {
-		b, claim, payout := ending(t, modeltest.Mismatched)
+		b, claim, payout := newPayoutWithAnswer(t, modeltest.Mismatched)
 		_, err := b.Service.ResolvePayout(t.Context(), b.Operator, model.ResolutionRequest{
 			PayoutID: payout.ID, Outcome: model.PayoutCancelled, Settled: settled, Note: "The bank's letter.",
 		})
@@ -103,11 +103,11 @@ func TestAMismatchThatIsGivenUpIsPaidOtherwiseOrOwedAgain(t *testing.T) {
 	}
 }
 
-func TestPostgresRefusesWhatDoesNotBalanceAndEveryChange(t *testing.T) {
+func TestLedgerRejectsUnbalancedSetsAndUpdates(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	b.Cover("quake-circle", nil)
-	before := b.Rows()
+	b.QuoteAndBind("quake-circle", nil)
+	before := b.CountRows()
 	for statement, want := range map[string]string{
 		`insert into ledger_entries select event_id, partner, 'reserve', policy_id, null, null, currency, 1, at from ledger_entries limit 1`: "does not sum to zero",
 		`insert into ledger_entries select event_id, partner, account, policy_id, null, null, currency, amount, at from ledger_entries`:      "ledger_entries_pkey",
@@ -117,13 +117,13 @@ func TestPostgresRefusesWhatDoesNotBalanceAndEveryChange(t *testing.T) {
 		_, err := b.DB.Pool.Exec(t.Context(), statement)
 		require.ErrorContains(t, err, want, statement)
 	}
-	require.Equal(t, before, b.Rows())
+	require.Equal(t, before, b.CountRows())
 }
 
 func TestApprovalsAtOnceReserveNoMoreThanTheLimit(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t, modeltest.WithConnections(20))
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	share := policy.Limit.Amount / 8
 	claims := make([]*wire.Claim, 20) // as many as a policy takes in a day
 	for i := range claims {
@@ -152,13 +152,13 @@ func TestApprovalsAtOnceReserveNoMoreThanTheLimit(t *testing.T) {
 	require.ErrorContains(t, err, "policies_limit_check")
 }
 
-func TestAStatementAddsUp(t *testing.T) {
+func TestStatementBalancesAddUp(t *testing.T) {
 	t.Parallel()
-	b, claim, payout := ending(t, modeltest.Accepted)
+	b, claim, payout := newPayoutWithAnswer(t, modeltest.Accepted)
 	middle := b.Now()
-	b.After(time.Hour)
+	b.AdvanceClock(time.Hour)
 	reconcile(t, b, "monday", line(b, payout, "settled"))
-	b.As(b.Globex).Cover("quake-circle", nil)
+	b.ActingAs(b.Globex).QuoteAndBind("quake-circle", nil)
 	statement := must(b.Service.OpenStatement(t.Context(), b.Acme, model.LedgerFilter{}, &middle, nil))
 	page := must(statement.Entries(t.Context(), model.PageRequest{}))
 	require.Len(t, page.Data, 2, "the confirmation alone")
@@ -198,7 +198,7 @@ func TestAStatementAddsUp(t *testing.T) {
 	}
 	require.Len(t, paged, 10)
 	_, err := statement.Entries(t.Context(), model.PageRequest{Cursor: "x"})
-	require.Equal(t, model.CodeCursorInvalid, failure(t, err).Code)
+	require.Equal(t, model.CodeCursorInvalid, domainError(t, err).Code)
 	_, err = b.Service.OpenStatement(t.Context(), b.Acme, model.LedgerFilter{}, new(b.Now()), &middle)
-	require.Equal(t, model.CodeParameterInvalid, failure(t, err).Code)
+	require.Equal(t, model.CodeParameterInvalid, domainError(t, err).Code)
 }

@@ -24,25 +24,25 @@ type Filter struct {
 	CreatedTo        *time.Time // left out
 }
 
-// direction is how a list runs along its ids, which grow with time.
-type direction struct{ order, beyond string }
+// sortOrder is how a list runs along its ids, which grow with time.
+type sortOrder struct{ keyword, comparison string }
 
 var (
-	newestFirst = direction{"desc", "<"}
-	oldestFirst = direction{"asc", ">"}
-	directions  = map[Order]direction{NewestFirst: newestFirst, OldestFirst: oldestFirst}
+	newestFirst = sortOrder{"desc", "<"}
+	oldestFirst = sortOrder{"asc", ">"}
+	sortOrders  = map[Order]sortOrder{NewestFirst: newestFirst, OldestFirst: oldestFirst}
 )
 
-// or is the direction, or the list's own where none was asked for.
-func (d direction) or(own direction) direction {
-	if d.order == "" {
+// orDefault is the direction, or the list's own where none was asked for.
+func (d sortOrder) orDefault(own sortOrder) sortOrder {
+	if d.keyword == "" {
 		return own
 	}
 	return d
 }
 
-// turned is the other direction, for the end of a list.
-func (d direction) turned(turn bool) direction {
+// reversed is the other direction, for the end of a list.
+func (d sortOrder) reversed(turn bool) sortOrder {
 	switch {
 	case !turn:
 		return d
@@ -53,38 +53,38 @@ func (d direction) turned(turn bool) direction {
 	}
 }
 
-// fetch reads one page of q into rows, in order of id, for lists that are not hot
+// fetchPage reads one page of q into rows, in order of id, for lists that are not hot
 // enough to be on a shelf. Keyset paging keeps pages stable while new rows come in.
-func (s *Service) fetch(ctx context.Context, actor Actor, q *bun.SelectQuery, in PageRequest, name string, own direction) (page, error) {
-	p, err := s.page(actor, in, name)
+func (s *Service) fetchPage(ctx context.Context, actor Actor, q *bun.SelectQuery, in PageRequest, name string, own sortOrder) (pageSpec, error) {
+	p, err := s.parsePage(actor, in, name)
 	if err != nil {
 		return p, err
 	}
-	p.count = s.counting(q.Clone().ColumnExpr("1"))
-	along := p.along.or(own).turned(p.last)
+	p.count = s.newCounter(q.Clone().ColumnExpr("1"))
+	along := p.order.orDefault(own).reversed(p.last)
 	if p.after != "" {
 		after, err := uuid.Parse(p.after)
 		if err != nil {
 			return p, fmt.Errorf("cursor of %s: %w", name, err)
 		}
-		q = q.Where("?TableAlias.id "+along.beyond+" ?", after)
+		q = q.Where("?TableAlias.id "+along.comparison+" ?", after)
 	}
-	if err := q.OrderExpr("?TableAlias.id " + along.order).Limit(p.fetch()).Scan(ctx); err != nil {
-		return p, explain(fmt.Errorf("list %s: %w", name, err))
+	if err := q.OrderExpr("?TableAlias.id " + along.keyword).Limit(p.fetchLimit()).Scan(ctx); err != nil {
+		return p, translateError(fmt.Errorf("list %s: %w", name, err))
 	}
 	return p, nil
 }
 
-// counting counts the rows of a query, up to one more than MaxTotal.
-func (s *Service) counting(q *bun.SelectQuery) func(context.Context) (int, error) {
+// newCounter counts the rows of a query, up to one more than MaxTotal.
+func (s *Service) newCounter(q *bun.SelectQuery) func(context.Context) (int, error) {
 	return func(ctx context.Context) (int, error) {
 		n, err := s.db.NewSelect().TableExpr("(?) as counted", q.Limit(MaxTotal+1)).Count(ctx)
 		return int(n), err
 	}
 }
 
-// name binds a cursor to the list and everything that narrows it.
-func (f Filter) name(list string) string {
+// cursorName binds a cursor to the list and everything that narrows it.
+func (f Filter) cursorName(list string) string {
 	all := []any{f.Status, f.Product, f.PolicyID, f.PartnerReference, f.CreatedFrom, f.CreatedTo}
 	if f.Partner != "" || f.ClaimID != "" {
 		all = append(all, f.Partner, f.ClaimID)
@@ -92,56 +92,56 @@ func (f Filter) name(list string) string {
 	return fmt.Sprintf("%s?%q", list, all)
 }
 
-// known refuses a status that is none of the words.
-func (f Filter) known(statuses []string) error {
+// requireStatus refuses a status that is none of the words.
+func (f Filter) requireStatus(statuses []string) error {
 	if f.Status != "" && !slices.Contains(statuses, f.Status) {
 		return badParameter("status", "Use one of "+strings.Join(statuses, ", ")+".")
 	}
 	return nil
 }
 
-// narrow applies the filter but for status, product and partner; policy is the condition
+// applyFilter applies the filter but for status, product and partner; policy is the condition
 // of its policy.
-func (f Filter) narrow(w *where, policy string) error {
+func (f Filter) applyFilter(w *whereClause, policy string) error {
 	if f.PolicyID != "" {
-		id, err := nounPolicy.parse(f.PolicyID)
+		id, err := resourcePolicy.parseID(f.PolicyID)
 		if err != nil {
 			return badParameter("policy_id", "Use a policy's id, pol_ and 26 characters.")
 		}
-		w.and(cmp.Or(policy, "!.policy_id = ?"), id)
+		w.addTerm(cmp.Or(policy, "!.policy_id = ?"), id)
 	}
 	if f.ClaimID != "" {
-		id, err := nounClaim.parse(f.ClaimID)
+		id, err := resourceClaim.parseID(f.ClaimID)
 		if err != nil {
 			return badParameter("claim_id", "Use a claim's id, clm_ and 26 characters.")
 		}
-		w.and("!.claim_id = ?", id)
+		w.addTerm("!.claim_id = ?", id)
 	}
 	if f.PartnerReference != "" {
-		w.and("!.partner_reference = ?", f.PartnerReference)
+		w.addTerm("!.partner_reference = ?", f.PartnerReference)
 	}
 	if f.CreatedFrom != nil {
-		w.and("!.created_at >= ?", *f.CreatedFrom)
-		w.and("!.id >= ?", firstID(f.CreatedFrom.Add(-idSlack)))
+		w.addTerm("!.created_at >= ?", *f.CreatedFrom)
+		w.addTerm("!.id >= ?", lowestIDAt(f.CreatedFrom.Add(-idTimeTolerance)))
 	}
 	if f.CreatedTo != nil {
-		w.and("!.created_at < ?", *f.CreatedTo)
-		w.and("!.id <= ?", firstID(f.CreatedTo.Add(idSlack)))
+		w.addTerm("!.created_at < ?", *f.CreatedTo)
+		w.addTerm("!.id <= ?", lowestIDAt(f.CreatedTo.Add(idTimeTolerance)))
 	}
 	return nil
 }
 
-// idSlack is how far a record's id may be from its created_at: ids of earlier releases
+// idTimeTolerance is how far a record's id may be from its created_at: ids of earlier releases
 // had the time of the machine that made them.
-const idSlack = time.Minute
+const idTimeTolerance = time.Minute
 
 // isSelective reports whether the filter names few records by itself.
 func (f Filter) isSelective() bool {
 	return f.PolicyID != "" || f.ClaimID != "" || f.PartnerReference != ""
 }
 
-// states are the words of a life cycle.
-func states[S ~string](arrows []Arrow[S]) []string {
+// statusesOf are the words of a life cycle.
+func statusesOf[S ~string](arrows []Transition[S]) []string {
 	var words []string
 	for _, a := range arrows {
 		for _, state := range []S{a.From, a.To} {

@@ -99,8 +99,8 @@ func listAll(t *testing.T, b *modeltest.Bundle, name string, actor model.Actor, 
 // TestFiltersOfListsAgreeWithTheirRecords compares every filter, and pairs of them, with what the unfiltered list has.
 func TestFiltersOfListsAgreeWithTheirRecords(t *testing.T) {
 	t.Parallel()
-	b := modeltest.New(t, modeltest.Unchecked())
-	template := modeltest.New(t, modeltest.Unchecked())
+	b := modeltest.New(t, modeltest.WithoutChecks())
+	template := modeltest.New(t, modeltest.WithoutChecks())
 	playBookTemplate(t, template, 20)
 	fillBook(t, template, b, 3)
 	for name := range lists {
@@ -168,9 +168,9 @@ func filtersOf(name string, whole []listedRecord) []model.Filter {
 func TestClaimsAreFilteredByTheProductOfTheirPolicy(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-	b.Work()
+	b.RunJobs()
 	_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID})
 	require.NoError(t, err)
 	for product, want := range map[string]int{"quake-circle": 2, "cyclone-circle": 0} {
@@ -182,8 +182,8 @@ func TestClaimsAreFilteredByTheProductOfTheirPolicy(t *testing.T) {
 
 func TestFeedOfSomeTypesAgreesWithTheFeed(t *testing.T) {
 	t.Parallel()
-	b := modeltest.New(t, modeltest.Unchecked())
-	b.Everything()
+	b := modeltest.New(t, modeltest.WithoutChecks())
+	b.PlayFullStory()
 	read := func(f model.EventFilter) (ids []string) {
 		in := model.PageRequest{Limit: 3}
 		for {

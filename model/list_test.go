@@ -18,7 +18,7 @@ func TestAListIsStableWhileQuotesComeIn(t *testing.T) {
 	for range 5 {
 		want = append([]string{b.Quote("quake-circle", nil).ID}, want...)
 	}
-	b.As(b.Globex).Quote("quake-circle", nil)
+	b.ActingAs(b.Globex).Quote("quake-circle", nil)
 	filter := model.Filter{Status: "priced", CreatedFrom: &from}
 	page := model.PageRequest{Limit: 2}
 	var got []string
@@ -40,9 +40,9 @@ func TestAListIsStableWhileQuotesComeIn(t *testing.T) {
 	require.Equal(t, want, got)
 
 	_, err := b.Service.ListQuotes(t.Context(), b.Acme, model.Filter{Status: "bound"}, page)
-	require.Equal(t, model.CodeCursorInvalid, failure(t, err).Code, "a cursor of another filter")
+	require.Equal(t, model.CodeCursorInvalid, domainError(t, err).Code, "a cursor of another filter")
 	_, err = b.Service.ListQuotes(t.Context(), b.Acme, model.Filter{Status: "sold"}, model.PageRequest{})
-	require.Equal(t, model.CodeParameterInvalid, failure(t, err).Code)
+	require.Equal(t, model.CodeParameterInvalid, domainError(t, err).Code)
 	future := b.Now().Add(time.Hour)
 	none, err := b.Service.ListQuotes(t.Context(), b.Acme, model.Filter{CreatedFrom: &future}, model.PageRequest{})
 	require.NoError(t, err)

@@ -14,159 +14,159 @@ import (
 	"parapet/model/trigger"
 )
 
-// ErrNotYet says that transactions which a second pass waits for still run. Try
+// ErrBarrierPending says that transactions which a second pass waits for still run. Try
 // again in a moment.
-var ErrNotYet = errors.New("the second pass must wait: a policy may still be bound unseen")
+var ErrBarrierPending = errors.New("the second pass must wait: a policy may still be bound unseen")
 
-// sliceSize is how many policies one transaction decides: large enough that
+// matchBatchSize is how many policies one transaction decides: large enough that
 // statements are few, small enough that locks are short.
-const sliceSize = 500
+const matchBatchSize = 500
 
 // Evaluate matches occurrences to the policies whose cover they touch and
 // decides their claims. It may run any number of times: what is decided stays.
 // Without After it is a first pass and asks for the second, which finds the
 // policies that were being bound meanwhile.
 func (s *Service) Evaluate(ctx context.Context, job EvaluateOccurrences) error {
-	horizon, err := s.pass(ctx, job.After)
+	horizon, err := s.snapshotBarrier(ctx, job.After)
 	if err != nil {
 		return err
 	}
 	ids := make([]uuid.UUID, 0, len(job.Occurrences))
 	for _, text := range job.Occurrences {
-		id, err := nounOccurrence.parse(text)
+		id, err := resourceOccurrence.parseID(text)
 		if err != nil {
 			return fmt.Errorf("occurrence %q: %w", text, err)
 		}
 		ids = append(ids, id)
 	}
-	happened, err := happened(ctx, s.db, ids)
+	happened, err := loadOccurrences(ctx, s.db, ids)
 	if err != nil {
 		return err
 	}
-	candidates, err := candidates(ctx, s.db, happened)
+	candidates, err := findCandidates(ctx, s.db, happened)
 	if err != nil {
 		return err
 	}
 	var failed error // one occurrence that fails holds up none of the others
 	for _, h := range happened {
-		failed = errors.Join(failed, s.evaluate(ctx, h.row, h.facts, candidates[h.row.ID]))
+		failed = errors.Join(failed, s.evaluateOccurrence(ctx, h.row, h.facts, candidates[h.row.ID]))
 	}
 	if failed != nil {
 		return failed
 	}
-	if job.After != "" || horizon == nobody {
+	if job.After != "" || horizon == noTransactions {
 		return nil
 	}
-	return s.ask(ctx, EvaluateOccurrences{Occurrences: job.Occurrences, After: horizon})
+	return s.enqueueInOwnTx(ctx, EvaluateOccurrences{Occurrences: job.Occurrences, After: horizon})
 }
 
-// nobody is the horizon when no policy was being bound.
-const nobody = "-"
+// noTransactions is the horizon when no policy was being bound.
+const noTransactions = "-"
 
 // bindLock is held, shared, by every transaction that inserts policies, from before it
 // reads the clock until it has ended: "bind" in hexadecimal. Nobody waits for it: a
 // waiting exclusive lock would hold up every later bind.
 const (
-	bindLock       int64 = 0x62696e64
-	lockBindShared       = "select pg_advisory_xact_lock_shared($1)"
+	bindLock          int64 = 0x62696e64
+	lockBindSharedSQL       = "select pg_advisory_xact_lock_shared($1)"
 )
 
 // bindTx is a transaction that may insert policies. No policy comes into being by
 // another way: one whose cover begins at an instant that was read before the
 // transaction held bindLock could be missed by both passes of matching.
-type bindTx struct{ *unit }
+type bindTx struct{ *Tx }
 
-// changeBinding is change for a transaction that inserts policies.
-func (s *Service) changeBinding(ctx context.Context, actor Actor, do func(context.Context, bindTx) error) error {
-	return s.runTx(ctx, &unit{svc: s, actor: actor, binds: true}, func(*unit) {}, func(ctx context.Context, u *unit) error {
-		return do(ctx, bindTx{u})
+// inBindTx is change for a transaction that inserts policies.
+func (s *Service) inBindTx(ctx context.Context, actor Actor, do func(context.Context, bindTx) error) error {
+	return s.retryTx(ctx, &Tx{svc: s, actor: actor, holdsBindLock: true}, func(*Tx) {}, func(ctx context.Context, tx *Tx) error {
+		return do(ctx, bindTx{tx})
 	})
 }
 
-// bindingTransactions are those of this database that hold bindLock or wait for it, as
+// bindTransactionsQuery are those of this database that hold bindLock or wait for it, as
 // pg_locks names transactions: unique until the server starts again, and then all have
 // ended. A standby has none of them: Open connects to no server in recovery.
-const bindingTransactions = `select virtualtransaction from pg_locks
+const bindTransactionsQuery = `select virtualtransaction from pg_locks
 	where locktype = 'advisory' and classid = 0 and objid = %d and objsubid = 1
 	and database = (select oid from pg_database where datname = current_database())`
 
-// pass returns the horizon of a first pass: the transactions that were binding policies
+// snapshotBarrier returns the horizon of a first pass: the transactions that were binding policies
 // when it began, whose policies it may not see. A second pass waits until all of them
 // have ended. Later ones need no waiting: they read the clock after they have the lock,
 // so their cover begins after what happened. Other transactions, however long they
 // last, delay nothing.
-func (s *Service) pass(ctx context.Context, after string) (string, error) {
-	binding := fmt.Sprintf(bindingTransactions, bindLock)
+func (s *Service) snapshotBarrier(ctx context.Context, after string) (string, error) {
+	binding := fmt.Sprintf(bindTransactionsQuery, bindLock)
 	if after == "" {
 		var horizon string
-		err := s.db.NewRaw("select coalesce(string_agg(virtualtransaction, ','), ?) from ("+binding+") b", nobody).Scan(ctx, &horizon)
-		return horizon, explain(err)
+		err := s.db.NewRaw("select coalesce(string_agg(virtualtransaction, ','), ?) from ("+binding+") b", noTransactions).Scan(ctx, &horizon)
+		return horizon, translateError(err)
 	}
 	var running bool
 	err := s.db.NewRaw("select exists ("+binding+" and virtualtransaction = any(string_to_array(?, ',')))", after).Scan(ctx, &running)
 	if err == nil && running {
-		return "", ErrNotYet
+		return "", ErrBarrierPending
 	}
-	return "", explain(err)
+	return "", translateError(err)
 }
 
-// ask enqueues a job by itself.
-func (s *Service) ask(ctx context.Context, job Job) error {
-	return s.change(ctx, System(), func(_ context.Context, u *unit) error {
-		u.enqueue(job)
+// enqueueInOwnTx enqueues a job by itself.
+func (s *Service) enqueueInOwnTx(ctx context.Context, job Job) error {
+	return s.InTx(ctx, System(), func(_ context.Context, tx *Tx) error {
+		tx.enqueueJob(job)
 		return nil
 	})
 }
 
-// happening is an occurrence with its facts.
-type happening struct {
+// loadedOccurrence is an occurrence with its facts.
+type loadedOccurrence struct {
 	row   *occurrenceRow
 	facts trigger.Occurrence
 }
 
-// happened reads occurrences with their observations, those merged away left out.
-func happened(ctx context.Context, db bun.IDB, ids []uuid.UUID) ([]happening, error) {
+// loadOccurrences reads occurrences with their observations, those merged away left out.
+func loadOccurrences(ctx context.Context, db bun.IDB, ids []uuid.UUID) ([]loadedOccurrence, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	var rows []*occurrenceRow
 	err := db.NewSelect().Model(&rows).Where("id in (?)", bun.List(ids)).Where("merged_into is null").OrderExpr("occurred_at, id").Scan(ctx)
 	if err != nil {
-		return nil, explain(fmt.Errorf("read occurrences: %w", err))
+		return nil, translateError(fmt.Errorf("read occurrences: %w", err))
 	}
 	var observations []observationRow
 	err = db.NewSelect().Model(&observations).Where("occurrence_id in (?)", bun.List(ids)).OrderExpr("occurred_at").Scan(ctx)
 	if err != nil {
-		return nil, explain(fmt.Errorf("read observations: %w", err))
+		return nil, translateError(fmt.Errorf("read observations: %w", err))
 	}
 	of := make(map[uuid.UUID][]observationRow)
 	for _, o := range observations {
 		of[*o.OccurrenceID] = append(of[*o.OccurrenceID], o)
 	}
-	list := make([]happening, len(rows))
+	list := make([]loadedOccurrence, len(rows))
 	for i, row := range rows {
-		list[i] = happening{row, row.facts(of[row.ID])}
+		list[i] = loadedOccurrence{row, row.toFacts(of[row.ID])}
 	}
-	return list, stationFacts(ctx, db, list)
+	return list, loadStationFacts(ctx, db, list)
 }
 
-// occurrence reads one occurrence with its facts, inside the unit; a merged one
+// lockOccurrence reads one occurrence with its facts, inside the unit; a merged one
 // leads to the one it became.
-func (u *unit) occurrence(ctx context.Context, id uuid.UUID) (*occurrenceRow, trigger.Occurrence, error) {
+func (tx *Tx) lockOccurrence(ctx context.Context, id uuid.UUID) (*occurrenceRow, trigger.Occurrence, error) {
 	row := new(occurrenceRow)
 	var observations []observationRow
-	err := u.NewSelect().Model(row).Where("id = ?", id).For("SHARE").Scan(ctx)
+	err := tx.NewSelect().Model(row).Where("id = ?", id).For("SHARE").Scan(ctx)
 	if err == nil && row.MergedInto != nil { // also when it was merged while its lock was waited for
-		return u.occurrence(ctx, *row.MergedInto)
+		return tx.lockOccurrence(ctx, *row.MergedInto)
 	}
 	if err == nil {
-		err = u.NewSelect().Model(&observations).Where("occurrence_id = ?", row.ID).OrderExpr("occurred_at").Scan(ctx)
+		err = tx.NewSelect().Model(&observations).Where("occurrence_id = ?", row.ID).OrderExpr("occurred_at").Scan(ctx)
 	}
 	if err != nil {
 		return nil, trigger.Occurrence{}, fmt.Errorf("read occurrence: %w", err)
 	}
-	loaded := []happening{{row, row.facts(observations)}}
-	err = stationFacts(ctx, u, loaded)
+	loaded := []loadedOccurrence{{row, row.toFacts(observations)}}
+	err = loadStationFacts(ctx, tx, loaded)
 	return row, loaded[0].facts, err
 }
 
@@ -188,21 +188,21 @@ where (oc.id in (?0) or oc.merged_into in (?0)) and (c.status in ('opened', 'def
 	and (oc.merged_into is not null or c.retraction is not null or oc.id in (?1)))
 order by 1, 2`
 
-// candidateBox is one of the values of boxQuery.
-const candidateBox = "(?::uuid, ?, ?, ?::timestamptz, ?::timestamptz, ?::box)"
+// candidateBoxSQL is one of the values of boxQuery.
+const candidateBoxSQL = "(?::uuid, ?, ?, ?::timestamptz, ?::timestamptz, ?::box)"
 
-// candidateQuery finds the candidates of occurrences.
-func candidateQuery(db bun.IDB, happened []happening) *bun.RawQuery {
+// newCandidateQuery finds the candidates of occurrences.
+func newCandidateQuery(db bun.IDB, happened []loadedOccurrence) *bun.RawQuery {
 	var values []string
 	var args []any
 	ids, retracted := []uuid.UUID{uuid.Nil}, []uuid.UUID{uuid.Nil}
 	for _, h := range happened {
 		ids = append(ids, h.row.ID)
-		if h.row.withRetracted != nil {
+		if h.row.factsWithRetracted != nil {
 			retracted = append(retracted, h.row.ID)
 		}
-		for _, box := range searchBoxes(trigger.Boxes(h.facts)) {
-			values = append(values, candidateBox)
+		for _, box := range searchBoxes(trigger.OccurrenceBoxes(h.facts)) {
+			values = append(values, candidateBoxSQL)
 			args = append(args, h.row.ID, h.row.Scope, string(h.row.Kind), h.row.OccurredAt, h.row.LastAt, box)
 		}
 	}
@@ -213,16 +213,16 @@ func candidateQuery(db bun.IDB, happened []happening) *bun.RawQuery {
 	return db.NewRaw(fmt.Sprintf(boxQuery, strings.Join(values, ", "))+"?", append(args, claimed)...)
 }
 
-// candidates are the policies each occurrence may concern: those whose box it
+// findCandidates are the policies each occurrence may concern: those whose box it
 // touches, those that an index at their station can pay, and those with claims for it that it may change.
-func candidates(ctx context.Context, db bun.IDB, happened []happening) (map[uuid.UUID][]uuid.UUID, error) {
-	found, err := stationCandidates(ctx, db, happened)
+func findCandidates(ctx context.Context, db bun.IDB, happened []loadedOccurrence) (map[uuid.UUID][]uuid.UUID, error) {
+	found, err := findStationCandidates(ctx, db, happened)
 	if err != nil {
 		return nil, err
 	}
 	var pairs []struct{ OccurrenceID, ID uuid.UUID }
-	if err := candidateQuery(db, happened).Scan(ctx, &pairs); err != nil {
-		return nil, explain(fmt.Errorf("find candidates: %w", err))
+	if err := newCandidateQuery(db, happened).Scan(ctx, &pairs); err != nil {
+		return nil, translateError(fmt.Errorf("find candidates: %w", err))
 	}
 	for _, pair := range pairs {
 		found[pair.OccurrenceID] = append(found[pair.OccurrenceID], pair.ID)
@@ -234,31 +234,31 @@ func candidates(ctx context.Context, db bun.IDB, happened []happening) (map[uuid
 	return found, nil
 }
 
-// evaluate asks the exact rule of every candidate without locks, then decides
+// evaluateOccurrence asks the exact rule of every candidate without locks, then decides
 // those it concerns, a slice a transaction. A slice that fails is left to jobs of its
 // own.
-func (s *Service) evaluate(ctx context.Context, row *occurrenceRow, facts trigger.Occurrence, candidates []uuid.UUID) error {
-	for slice := range slices.Chunk(candidates, sliceSize) {
-		err := guarded(func() error { return s.evaluateSlice(ctx, row, facts, slice) })
-		if err := s.splitOnFailure(ctx, EvaluatePolicies{Occurrence: nounOccurrence.id(row.ID)}, slice, err); err != nil {
+func (s *Service) evaluateOccurrence(ctx context.Context, row *occurrenceRow, facts trigger.Occurrence, candidates []uuid.UUID) error {
+	for slice := range slices.Chunk(candidates, matchBatchSize) {
+		err := recoverPanic(func() error { return s.evaluateBatch(ctx, row, facts, slice) })
+		if err := s.splitOnFailure(ctx, EvaluatePolicies{Occurrence: resourceOccurrence.formatID(row.ID)}, slice, err); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// evaluateSlice decides those of some policies that the occurrence concerns.
-func (s *Service) evaluateSlice(ctx context.Context, row *occurrenceRow, facts trigger.Occurrence, policies []uuid.UUID) error {
-	hits, err := s.hits(ctx, row, facts, policies)
+// evaluateBatch decides those of some policies that the occurrence concerns.
+func (s *Service) evaluateBatch(ctx context.Context, row *occurrenceRow, facts trigger.Occurrence, policies []uuid.UUID) error {
+	hits, err := s.findDecidable(ctx, row, facts, policies)
 	if err != nil || len(hits) == 0 {
 		return err
 	}
-	err = s.change(ctx, System(), func(ctx context.Context, u *unit) error {
-		occ, facts, err := u.occurrence(ctx, row.ID) // again, under its lock: it may have been revised
+	err = s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
+		occ, facts, err := tx.lockOccurrence(ctx, row.ID) // again, under its lock: it may have been revised
 		if err != nil {
 			return err
 		}
-		return u.judge(ctx, occ, facts, hits)
+		return tx.adjudicate(ctx, occ, facts, hits)
 	})
 	if err != nil {
 		return fmt.Errorf("decide %s %s: %w", row.Source, row.SourceEventID, err)
@@ -266,28 +266,28 @@ func (s *Service) evaluateSlice(ctx context.Context, row *occurrenceRow, facts t
 	return nil
 }
 
-// hits are the candidates that a decision may change: the trigger is met and
+// findDecidable are the candidates that a decision may change: the trigger is met and
 // nothing is decided, a claim waits, a storm has grown beyond what it owed, two
 // claims were approved before their occurrences were merged, or an approved one's
 // readings were retracted or are back.
-func (s *Service) hits(ctx context.Context, row *occurrenceRow, facts trigger.Occurrence, candidates []uuid.UUID) ([]uuid.UUID, error) {
+func (s *Service) findDecidable(ctx context.Context, row *occurrenceRow, facts trigger.Occurrence, candidates []uuid.UUID) ([]uuid.UUID, error) {
 	var policies []*policyRow
 	claims := `left join lateral (select coalesce(bool_or(c.status in ('opened', 'deferred') or c.retraction is not null), false)
 				or count(*) filter (where c.status in ('approved', 'closed')) > 1 as waits,
 			count(*) as claims,
 			sum(d.amount) filter (where c.status in ('approved', 'closed')) as owed
 		from claims c left join determinations d on d.id = c.determination_id and d.partner = c.partner
-		where c.policy_id = p.id and c.occurrence_id in (select id from occurrences where id = ?0 or merged_into = ?0) and ` + holdsOccurrence + `) as cl on true`
+		where c.policy_id = p.id and c.occurrence_id in (select id from occurrences where id = ?0 or merged_into = ?0) and ` + holdsOccurrenceSQL + `) as cl on true`
 	err := s.db.NewSelect().Model(&policies).Column("id", "cover", "effective_at", "payable_from", "expires_at", "cancelled_at").
 		ColumnExpr("cl.waits, cl.claims, cl.owed").Join(claims, row.ID).
 		Where("p.id in (?)", bun.List(candidates)).OrderExpr("p.id").Scan(ctx)
 	if err != nil {
-		return nil, explain(fmt.Errorf("read candidates: %w", err))
+		return nil, translateError(fmt.Errorf("read candidates: %w", err))
 	}
 	var hits []uuid.UUID
 	for _, p := range policies {
-		d := trigger.Evaluate(p.Cover, p.covered(), p.PayableFrom, facts)
-		changed := p.Owed != nil && (row.withRetracted != nil || facts.Storm != nil && d.Amount > *p.Owed)
+		d := trigger.Evaluate(p.Cover, p.coverPeriod(), p.PayableFrom, facts)
+		changed := p.Owed != nil && (row.factsWithRetracted != nil || facts.Storm != nil && d.Amount > *p.Owed)
 		if p.Waits || changed || (d.Met || d.Reason == trigger.EvidenceNeeded) && p.Claims == 0 {
 			hits = append(hits, p.ID)
 		}

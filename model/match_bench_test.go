@@ -34,8 +34,8 @@ const spread = `with copies as (
 func BenchmarkEvaluateQuake(b *testing.B) {
 	for _, policies := range []int{1_000, 100_000} {
 		b.Run(fmt.Sprintf("policies=%d", policies), func(b *testing.B) {
-			m := modeltest.New(b, modeltest.Unchecked())
-			m.Cover("quake-circle", nil)
+			m := modeltest.New(b, modeltest.WithoutChecks())
+			m.QuoteAndBind("quake-circle", nil)
 			_, err := m.DB.Pool.Exec(b.Context(), fmt.Sprintf(spread, policies))
 			require.NoError(b, err)
 			_, err = m.DB.Pool.Exec(b.Context(), "analyze policies")
@@ -44,7 +44,7 @@ func BenchmarkEvaluateQuake(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				b.StopTimer()
 				m.Observe(modeltest.Quake(fmt.Sprintf("bench-%d", i), at.Add(time.Duration(i)*time.Microsecond), hazard.Point{Latitude: 24.1737, Longitude: 121.653}, "5.9"))
-				job := m.Last().(model.EvaluateOccurrences)
+				job := m.LastJob().(model.EvaluateOccurrences)
 				b.StartTimer()
 				require.NoError(b, m.Service.Evaluate(b.Context(), job))
 			}

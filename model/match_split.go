@@ -22,36 +22,36 @@ func (EvaluatePolicies) Kind() string { return "evaluate_policies" }
 // EvaluatePolicies does the job. It fails when its only policy fails, and may run any
 // number of times.
 func (s *Service) EvaluatePolicies(ctx context.Context, job EvaluatePolicies) error {
-	ids := nounPolicy.parseAll(job.Policies)
-	err := guarded(func() error { return s.evaluateFor(ctx, job.Occurrence, ids) })
+	ids := resourcePolicy.parseIDs(job.Policies)
+	err := recoverPanic(func() error { return s.evaluateForOccurrence(ctx, job.Occurrence, ids) })
 	if err != nil && len(ids) == 1 {
 		return fmt.Errorf("policy %s: %w", job.Policies[0], err)
 	}
 	return s.splitOnFailure(ctx, job, ids, err)
 }
 
-// evaluateFor decides policies for an occurrence. One that was merged away since is
+// evaluateForOccurrence decides policies for an occurrence. One that was merged away since is
 // evaluated as what it became.
-func (s *Service) evaluateFor(ctx context.Context, occurrence string, policies []uuid.UUID) error {
-	id, err := nounOccurrence.parse(occurrence)
+func (s *Service) evaluateForOccurrence(ctx context.Context, occurrence string, policies []uuid.UUID) error {
+	id, err := resourceOccurrence.parseID(occurrence)
 	if err != nil {
 		return fmt.Errorf("occurrence %q: %w", occurrence, err)
 	}
-	happened, err := happened(ctx, s.db, []uuid.UUID{id})
+	happened, err := loadOccurrences(ctx, s.db, []uuid.UUID{id})
 	if err != nil || len(happened) == 0 {
 		return err
 	}
-	return s.evaluateSlice(ctx, happened[0].row, happened[0].facts, policies)
+	return s.evaluateBatch(ctx, happened[0].row, happened[0].facts, policies)
 }
 
 // splitOnFailure asks for both halves of a slice that failed, each as a job of its own,
 // and for a single policy as a job. What is no policy's fault, such as a database that
 // is away, stays the error of the job that met it.
 func (s *Service) splitOnFailure(ctx context.Context, job EvaluatePolicies, policies []uuid.UUID, err error) error {
-	if err == nil || len(policies) == 0 || ctx.Err() != nil || CodeOf(err) == CodeUnavailable && !retryable(err) {
+	if err == nil || len(policies) == 0 || ctx.Err() != nil || CodeOf(err) == CodeUnavailable && !isRetryable(err) {
 		return err
 	}
-	return s.change(ctx, System(), func(_ context.Context, u *unit) error {
+	return s.InTx(ctx, System(), func(_ context.Context, tx *Tx) error {
 		half := len(policies) / 2
 		for _, part := range [][]uuid.UUID{policies[:half], policies[half:]} {
 			if len(part) == 0 {
@@ -59,17 +59,17 @@ func (s *Service) splitOnFailure(ctx context.Context, job EvaluatePolicies, poli
 			}
 			job.Policies = make([]string, len(part))
 			for i, id := range part {
-				job.Policies[i] = nounPolicy.id(id)
+				job.Policies[i] = resourcePolicy.formatID(id)
 			}
-			u.enqueue(job)
+			tx.enqueueJob(job)
 		}
 		return nil
 	})
 }
 
-// guarded turns a panic into an error, so that a rule that panics over one policy fails
+// recoverPanic turns a panic into an error, so that a rule that panics over one policy fails
 // like any other statement about it.
-func guarded(do func() error) (err error) {
+func recoverPanic(do func() error) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())

@@ -18,7 +18,7 @@ import (
 // It returns their jobs and errors.
 func matchApart(t *testing.T, b *modeltest.Bundle) (left []model.EvaluatePolicies, failures []error) {
 	t.Helper()
-	for next := b.Open(); next != nil; next = b.Open() {
+	for next := b.TakeJobIfAny(); next != nil; next = b.TakeJobIfAny() {
 		switch job := next.(type) {
 		case model.EvaluateOccurrences:
 			require.NoError(t, b.Service.Evaluate(t.Context(), model.EvaluateOccurrences{Occurrences: job.Occurrences}))
@@ -35,7 +35,7 @@ func matchApart(t *testing.T, b *modeltest.Bundle) (left []model.EvaluatePolicie
 func coverMany(b *modeltest.Bundle, product string, n int) []*wire.Policy {
 	policies := make([]*wire.Policy, n)
 	for i := range policies {
-		policies[i] = b.Cover(product, nil)
+		policies[i] = b.QuoteAndBind(product, nil)
 	}
 	return policies
 }
@@ -64,7 +64,7 @@ func failsAlone(t *testing.T, b *modeltest.Bundle, policies []*wire.Policy, bad 
 	require.NoError(t, b.Service.EvaluatePolicies(t.Context(), left[0]), "and once")
 }
 
-// keyOf is the id of a policy as Postgres has it.
+// idempotencyKeyOf is the id of a policy as Postgres has it.
 func keyOf(policy *wire.Policy) string { return must(typeid.FromString(policy.ID)).UUID() }
 
 func TestPolicyWhoseRowIsUnreadableHoldsUpNoOther(t *testing.T) {
@@ -94,7 +94,7 @@ func TestPolicyOverWhichARulePanicsHoldsUpNoOther(t *testing.T) {
 	b := modeltest.New(t)
 	policies := coverMany(b, "quake-circle", 3)
 	bad := policies[0]
-	shake(b, "us1", "6.4", trigger.Preliminary)
+	observeQuake(b, "us1", "6.4", trigger.Preliminary)
 	_, err := b.DB.Pool.Exec(t.Context(), "update claims set determination_id = null where policy_id = $1", keyOf(bad))
 	require.NoError(t, err)
 	report := modeltest.Quake("us1", b.Now(), epicentre, "6.5")
@@ -107,12 +107,12 @@ func TestPolicyAtAStationThatFailsHoldsUpNoOther(t *testing.T) {
 	b := modeltest.New(t)
 	policies := make([]*wire.Policy, 3)
 	for i := range policies {
-		policies[i] = b.Cover("rain-excess", modeltest.Context{"days": 1})
+		policies[i] = b.QuoteAndBind("rain-excess", modeltest.Context{"days": 1})
 	}
 	bad := policies[1]
 	_, err := b.DB.Pool.Exec(t.Context(), "update policies set cover = jsonb_set(cover::jsonb, '{limit}', '\"much\"')::json where id = $1", keyOf(bad))
 	require.NoError(t, err)
-	b.After(14 * 24 * time.Hour)
+	b.AdvanceClock(14 * 24 * time.Hour)
 	day := policies[0].EffectiveAt.Truncate(24*time.Hour).AddDate(0, 0, 9)
 	b.Observe(spell(policies[0], day, "180")...)
 	failsAlone(t, b, policies, bad, "read candidates", fmt.Sprintf("update policies set cover = (select cover from policies where id = '%s') where id = '%s'", keyOf(policies[0]), keyOf(bad)))
@@ -123,15 +123,15 @@ func TestDatabaseThatIsAwayFailsTheJobAndSplitsNothing(t *testing.T) {
 	b := modeltest.New(t)
 	policies := coverMany(b, "quake-circle", 2)
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-	job := b.Last().(model.EvaluateOccurrences)
+	job := b.LastJob().(model.EvaluateOccurrences)
 	_, err := b.DB.Pool.Exec(t.Context(), `create function shut() returns trigger language plpgsql as $$ begin raise exception 'shut' using errcode = '57P01'; end $$;
 		create trigger shut before insert on claims for each row execute function shut()`)
 	require.NoError(t, err)
 	require.Equal(t, model.CodeUnavailable, model.CodeOf(b.Service.Evaluate(t.Context(), job)))
-	require.Equal(t, model.Job(job), b.Last(), "nothing else was asked for")
+	require.Equal(t, model.Job(job), b.LastJob(), "nothing else was asked for")
 	_, err = b.DB.Pool.Exec(t.Context(), "drop trigger shut on claims")
 	require.NoError(t, err)
-	b.Work()
+	b.RunJobs()
 	for _, p := range policies {
 		require.Equal(t, "approved", b.OnlyClaim(p).Status)
 	}

@@ -35,19 +35,19 @@ join policies p on p.station = b.station and p.definition = b.definition and p.d
 
 // The conditions of stationQuery.
 const (
-	spellReaches  = "p.threshold <= b.index and p.payable_from < b.next and p.expires_at > b.first"
-	coverHasEnded = spellReaches + " and p.expires_at < b.next + interval '1 day'"
-	periodReaches = "p.threshold >= b.index and p.payable_from <= b.first and p.expires_at >= b.next"
-	stationValues = "(?::uuid, ?, ?, ?, ?::int, ?::numeric, ?::timestamptz, ?::timestamptz)"
+	rainEventReachesSQL = "p.threshold <= b.index and p.payable_from < b.next and p.expires_at > b.first"
+	coverHasEndedSQL    = rainEventReachesSQL + " and p.expires_at < b.next + interval '1 day'"
+	periodReachesSQL    = "p.threshold >= b.index and p.payable_from <= b.first and p.expires_at >= b.next"
+	stationValuesSQL    = "(?::uuid, ?, ?, ?, ?::int, ?::numeric, ?::timestamptz, ?::timestamptz)"
 )
 
-// definedAt is a definition of occurrences at a station.
-type definedAt struct{ station, definition string }
+// definitionAtStation is a definition of occurrences at a station.
+type definitionAtStation struct{ station, definition string }
 
-// stationCandidates are the policies that occurrences at stations may pay, by
+// findStationCandidates are the policies that occurrences at stations may pay, by
 // occurrence.
-func stationCandidates(ctx context.Context, db bun.IDB, happened []happening) (map[uuid.UUID][]uuid.UUID, error) {
-	counted, err := summedDays(ctx, db, happened)
+func findStationCandidates(ctx context.Context, db bun.IDB, happened []loadedOccurrence) (map[uuid.UUID][]uuid.UUID, error) {
+	counted, err := loadSummedDays(ctx, db, happened)
 	if err != nil {
 		return nil, err
 	}
@@ -58,34 +58,34 @@ func stationCandidates(ctx context.Context, db bun.IDB, happened []happening) (m
 		if rain == nil || len(rain.Days) == 0 {
 			continue
 		}
-		condition, next := spellReaches, rain.Last.AddDate(0, 0, 1)
+		condition, next := rainEventReachesSQL, rain.Last.AddDate(0, 0, 1)
 		switch {
 		case rain.Definition.Calendar == "" && !rain.IsOver():
-			condition, next = coverHasEnded, rain.NextUnknown()
+			condition, next = coverHasEndedSQL, rain.NextUnknown()
 		case rain.Definition.Calendar != "":
 			if !rain.IsOver() || !rain.HasFinalDays() {
 				continue
 			}
-			condition = periodReaches
+			condition = periodReachesSQL
 		}
-		for _, days := range counted[definedAt{rain.Station, rain.Definition.String()}] {
+		for _, days := range counted[definitionAtStation{rain.Station, rain.Definition.String()}] {
 			index := rain.Sum()
 			if rain.Definition.Calendar == "" {
 				index = rain.LargestSum(days)
 			}
-			values[condition] = append(values[condition], stationValues)
+			values[condition] = append(values[condition], stationValuesSQL)
 			args[condition] = append(args[condition], h.row.ID, h.row.Scope, rain.Station, rain.Definition.String(), days, index.String(), rain.First, next)
 		}
 	}
 	found := make(map[uuid.UUID][]uuid.UUID)
-	for _, condition := range []string{spellReaches, coverHasEnded, periodReaches} {
+	for _, condition := range []string{rainEventReachesSQL, coverHasEndedSQL, periodReachesSQL} {
 		if len(values[condition]) == 0 {
 			continue
 		}
 		var pairs []struct{ OccurrenceID, ID uuid.UUID }
 		query := fmt.Sprintf(stationQuery, strings.Join(values[condition], ", "), condition)
 		if err := db.NewRaw(query, args[condition]...).Scan(ctx, &pairs); err != nil {
-			return nil, explain(fmt.Errorf("find candidates at stations: %w", err))
+			return nil, translateError(fmt.Errorf("find candidates at stations: %w", err))
 		}
 		for _, pair := range pairs {
 			found[pair.OccurrenceID] = append(found[pair.OccurrenceID], pair.ID)
@@ -94,16 +94,16 @@ func stationCandidates(ctx context.Context, db bun.IDB, happened []happening) (m
 	return found, nil
 }
 
-// summedDays are the numbers of days that policies sum, by station and definition.
-func summedDays(ctx context.Context, db bun.IDB, happened []happening) (map[definedAt][]int, error) {
-	counted := make(map[definedAt][]int)
+// loadSummedDays are the numbers of days that policies sum, by station and definition.
+func loadSummedDays(ctx context.Context, db bun.IDB, happened []loadedOccurrence) (map[definitionAtStation][]int, error) {
+	counted := make(map[definitionAtStation][]int)
 	var values []string
 	var args []any
 	for _, h := range happened {
 		if h.facts.Rain == nil {
 			continue
 		}
-		at := definedAt{h.facts.Rain.Station, h.facts.Rain.Definition.String()}
+		at := definitionAtStation{h.facts.Rain.Station, h.facts.Rain.Definition.String()}
 		if _, known := counted[at]; !known {
 			counted[at] = nil
 			values, args = append(values, "(?, ?)"), append(args, at.station, at.definition)
@@ -117,25 +117,25 @@ func summedDays(ctx context.Context, db bun.IDB, happened []happening) (map[defi
 		Days                int
 	}
 	if err := db.NewRaw(fmt.Sprintf(daysQuery, strings.Join(values, ", ")), args...).Scan(ctx, &rows); err != nil {
-		return nil, explain(fmt.Errorf("read numbers of days at stations: %w", err))
+		return nil, translateError(fmt.Errorf("read numbers of days at stations: %w", err))
 	}
 	for _, row := range rows {
-		at := definedAt{row.Station, row.Definition}
+		at := definitionAtStation{row.Station, row.Definition}
 		counted[at] = append(counted[at], row.Days)
 	}
 	return counted, nil
 }
 
-// paidRun is a run of days that a policy was paid for.
-type paidRun struct {
+// paidDays is a run of days that a policy was paid for.
+type paidDays struct {
 	PolicyID          uuid.UUID
 	OccurrenceID      uuid.UUID // the one that stands now
 	Scope, Source     string
 	FirstDay, LastDay time.Time
 }
 
-// paidRuns are the days that policies were paid for at stations, by policy.
-func paidRuns(ctx context.Context, db bun.IDB, policies []*policyRow) (map[uuid.UUID][]paidRun, error) {
+// loadPaidDays are the days that policies were paid for at stations, by policy.
+func loadPaidDays(ctx context.Context, db bun.IDB, policies []*policyRow) (map[uuid.UUID][]paidDays, error) {
 	var stationed []uuid.UUID
 	for _, p := range policies {
 		if p.Station != nil {
@@ -145,7 +145,7 @@ func paidRuns(ctx context.Context, db bun.IDB, policies []*policyRow) (map[uuid.
 	if len(stationed) == 0 {
 		return nil, nil
 	}
-	var rows []paidRun
+	var rows []paidDays
 	err := db.NewSelect().Model((*claimRow)(nil)).ColumnExpr("c.policy_id, coalesce(oc.merged_into, oc.id) as occurrence_id, oc.scope, oc.source, d.first_day, d.last_day").
 		Join("join occurrences oc on oc.id = c.occurrence_id").Join("join determinations d on d.id = c.determination_id and d.partner = c.partner").
 		Where("c.policy_id in (?)", bun.List(stationed)).Where("c.status in (?, ?)", ClaimApproved, ClaimClosed).
@@ -153,22 +153,22 @@ func paidRuns(ctx context.Context, db bun.IDB, policies []*policyRow) (map[uuid.
 	if err != nil {
 		return nil, fmt.Errorf("read paid days: %w", err)
 	}
-	paid := make(map[uuid.UUID][]paidRun)
+	paid := make(map[uuid.UUID][]paidDays)
 	for _, row := range rows {
 		paid[row.PolicyID] = append(paid[row.PolicyID], row)
 	}
 	return paid, nil
 }
 
-// withoutPaid are the facts as a policy counts them: days that its source was paid for
+// withoutPaidDays are the facts as a policy counts them: days that its source was paid for
 // by other occurrences do not count again.
-func (r *occurrenceRow) withoutPaid(facts trigger.Occurrence, paid []paidRun) trigger.Occurrence {
+func (r *occurrenceRow) withoutPaidDays(facts trigger.Occurrence, paid []paidDays) trigger.Occurrence {
 	if facts.Rain == nil {
 		return facts
 	}
 	var runs []trigger.DayRun
 	for _, p := range paid {
-		if p.Source == r.Source && p.Scope == r.Scope && p.OccurrenceID != r.stands() {
+		if p.Source == r.Source && p.Scope == r.Scope && p.OccurrenceID != r.currentID() {
 			runs = append(runs, trigger.DayRun{First: p.FirstDay.UTC(), Last: p.LastDay.UTC()})
 		}
 	}

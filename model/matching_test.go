@@ -24,9 +24,9 @@ var (
 func TestQuakeOpensApprovesAndReserves(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	b.Observe(modeltest.Quake("us1000chhc", b.Now(), epicentre, "6.4"))
-	b.Work()
+	b.RunJobs()
 
 	claim := b.OnlyClaim(policy)
 	require.Equal(t, "approved", claim.Status)
@@ -44,14 +44,14 @@ func TestQuakeOpensApprovesAndReserves(t *testing.T) {
 	require.Equal(t, "blocked", claim.Payouts[0].Status)
 	require.Equal(t, "payout_method_missing", *claim.Payouts[0].BlockedReason)
 	require.Equal(t, money.New(8_000_000, "USD"), b.Policy(policy.ID).LimitRemaining)
-	require.Equal(t, []string{"trigger.observed", "claim.opened", "claim.approved", "payout.created", "payout.blocked"}, b.Told(claim.ID))
+	require.Equal(t, []string{"trigger.observed", "claim.opened", "claim.approved", "payout.created", "payout.blocked"}, b.TimelineKinds(claim.ID))
 }
 
 func TestTheSameBatchAgainChangesNoRow(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	b.Cover("quake-circle", nil)
-	b.Cover("quake-circle", modeltest.Context{"location": map[string]float64{"latitude": 24.1, "longitude": 121.6}})
+	b.QuoteAndBind("quake-circle", nil)
+	b.QuoteAndBind("quake-circle", modeltest.Context{"location": map[string]float64{"latitude": 24.1, "longitude": 121.6}})
 	at := b.Now()
 	batch := []wire.ObservationInput{
 		modeltest.Quake("us1000chhc", at, epicentre, "6.4"),
@@ -60,15 +60,15 @@ func TestTheSameBatchAgainChangesNoRow(t *testing.T) {
 		modeltest.StationDay("Seattle", at.Truncate(24*time.Hour), "12"),
 	}
 	b.Observe(batch...)
-	b.Work()
-	before := b.Rows()
+	b.RunJobs()
+	before := b.CountRows()
 	for range 2 {
 		for _, result := range b.Observe(batch...) {
 			require.Equal(t, model.ResultUnchanged, result.Result)
 		}
-		b.Work()
+		b.RunJobs()
 	}
-	require.Equal(t, before, b.Rows())
+	require.Equal(t, before, b.CountRows())
 }
 
 func TestCoverBoundAfterTheOccurrenceDoesNotMatch(t *testing.T) {
@@ -77,7 +77,7 @@ func TestCoverBoundAfterTheOccurrenceDoesNotMatch(t *testing.T) {
 	quote := b.Quote("quake-circle", nil)
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
 	policy := b.Bind(quote)
-	b.Work()
+	b.RunJobs()
 	require.Empty(t, b.Claims(policy))
 }
 
@@ -107,11 +107,11 @@ func TestPreliminaryValuesWaitForTheFinalOnes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := modeltest.New(t)
-			policy := b.Cover("quake-circle", nil)
+			policy := b.QuoteAndBind("quake-circle", nil)
 			report := modeltest.Quake("us1", b.Now(), epicentre, "6.4")
 			report.Stage = trigger.Preliminary
 			b.Observe(report)
-			b.Work()
+			b.RunJobs()
 			claim := b.OnlyClaim(policy)
 			require.Equal(t, "deferred", claim.Status)
 			require.Equal(t, []string{"source_preliminary"}, claim.Decision.ReasonCodes)
@@ -123,14 +123,14 @@ func TestPreliminaryValuesWaitForTheFinalOnes(t *testing.T) {
 			report.Stage = final
 			report.Measures = map[string]wire.Measure{"magnitude": {Value: tc.revised, Unit: "mw"}}
 			require.Equal(t, model.ResultRevised, b.Observe(report)[0].Result)
-			b.Work()
+			b.RunJobs()
 			claim = b.OnlyClaim(policy)
 			require.Equal(t, tc.status, claim.Status)
 			require.Equal(t, tc.reasons, claim.Decision.ReasonCodes)
 			require.Nil(t, claim.Decision.NextReviewAt)
 			require.Equal(t, tc.amount, claim.Amount)
 			require.Equal(t, tc.revised, claim.Determination.Index.Value)
-			require.Equal(t, tc.told, b.Told(claim.ID))
+			require.Equal(t, tc.told, b.TimelineKinds(claim.ID))
 		})
 	}
 }
@@ -143,11 +143,11 @@ func amount(minor int64) *money.Money {
 func TestChangeOfOnePolicyDecidesNoReportingWindowOfAnother(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	changed, other := b.Cover("quake-circle", nil), b.Cover("quake-circle", modeltest.Context{"term": "P30D"})
+	changed, other := b.QuoteAndBind("quake-circle", nil), b.QuoteAndBind("quake-circle", modeltest.Context{"term": "P30D"})
 	_, err := b.DB.Bun.NewRaw("update policies set updated_at = (select min(reportable_until) from policies) where expires_at > (select min(expires_at) from policies)").Exec(t.Context())
 	require.NoError(t, err)
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "approved", b.OnlyClaim(changed).Status)
 	require.Equal(t, "approved", b.OnlyClaim(other).Status)
 }

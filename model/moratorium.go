@@ -34,7 +34,7 @@ type moratoriumRow struct {
 	OccurrenceID *uuid.UUID `bun:"type:uuid"` // of the event that caused it; nil when an operator did
 	// Readings are the readings of that event that close the places around them. The
 	// coordinates above are those of the newest one.
-	Readings []closingReading `bun:"type:json,nullzero"`
+	Readings []moratoriumReading `bun:"type:json,nullzero"`
 	Reason   string
 	Author   personID
 }
@@ -48,17 +48,17 @@ type MoratoriumRequest struct {
 	Reason   string // public: partners who are refused read it
 }
 
-// maxMoratorium bounds a moratorium: who wants to stop for ever takes the product
+// maxMoratoriumDuration bounds a moratorium: who wants to stop for ever takes the product
 // off sale.
-const maxMoratorium = 366 * 24 * time.Hour
+const maxMoratoriumDuration = 366 * 24 * time.Hour
 
-func (in *MoratoriumRequest) check(c *fieldCheck) {
-	c.that(in.Kind == nil || *in.Kind == hazard.Earthquake || *in.Kind == hazard.StormFix || *in.Kind == hazard.StationDay, "/kind", "enum", "Use earthquake, storm_fix or station_day; leave it out for every peril.")
-	c.note(&in.Reason, "/reason")
+func (in *MoratoriumRequest) validate(v *validator) {
+	v.require(in.Kind == nil || *in.Kind == hazard.Earthquake || *in.Kind == hazard.StormFix || *in.Kind == hazard.StationDay, "/kind", "enum", "Use earthquake, storm_fix or station_day; leave it out for every peril.")
+	v.requireNote(&in.Reason, "/reason")
 	if in.Place != nil {
 		valid := in.Place.Kind == trigger.AtStation && in.Place.Station != "" ||
 			in.Place.Kind == trigger.Circle && math.Abs(in.Place.Latitude) <= 90 && math.Abs(in.Place.Longitude) <= 180 && in.Place.RadiusKM > 0 && in.Place.RadiusKM <= 20_100
-		c.that(valid, "/place", "value", "Use a circle with latitude, longitude and radius_km, or a station; leave it out for everywhere.")
+		v.require(valid, "/place", "value", "Use a circle with latitude, longitude and radius_km, or a station; leave it out for everywhere.")
 	}
 }
 
@@ -69,31 +69,31 @@ func (s *Service) DeclareMoratorium(ctx context.Context, actor Actor, in Morator
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
 	}
-	c := checking(ctx)
-	in.check(c)
-	if err := c.refusal(); err != nil {
+	v := newValidator(ctx)
+	in.validate(v)
+	if err := v.err(); err != nil {
 		return nil, err
 	}
 	var moratorium *wire.Moratorium
-	err := s.change(ctx, actor, func(ctx context.Context, u *unit) error {
-		row := u.newMoratorium(in)
-		if !row.StartsAt.Before(row.EndsAt) || !u.now.Before(row.EndsAt) || row.EndsAt.Sub(row.StartsAt) > maxMoratorium {
-			return Invalid(wrong("/ends_at", "value", "Use a time after its start and after now, at most 366 days later."))
+	err := s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
+		row := tx.newMoratorium(in)
+		if !row.StartsAt.Before(row.EndsAt) || !tx.now.Before(row.EndsAt) || row.EndsAt.Sub(row.StartsAt) > maxMoratoriumDuration {
+			return Invalid(newFieldError("/ends_at", "value", "Use a time after its start and after now, at most 366 days later."))
 		}
-		if _, err := u.NewInsert().Model(row).Exec(ctx); err != nil {
+		if _, err := tx.NewInsert().Model(row).Exec(ctx); err != nil {
 			return fmt.Errorf("insert moratorium: %w", err)
 		}
-		moratorium = row.public()
-		u.about("", moratorium.ID, &in.Reason)
-		return u.answered(statusCreated, moratorium.ID, moratorium)
+		moratorium = row.toRecord()
+		tx.describe("", moratorium.ID, &in.Reason)
+		return tx.storeResponse(statusCreated, moratorium.ID, moratorium)
 	})
 	return moratorium, err
 }
 
-func (u *unit) newMoratorium(in MoratoriumRequest) *moratoriumRow {
+func (tx *Tx) newMoratorium(in MoratoriumRequest) *moratoriumRow {
 	row := &moratoriumRow{
-		ID: newID(), Version: 1, CreatedAt: u.now, UpdatedAt: u.now, Kind: in.Kind,
-		StartsAt: u.now, EndsAt: in.EndsAt, Reason: in.Reason, Author: u.actor.personID(),
+		ID: newID(), Version: 1, CreatedAt: tx.now, UpdatedAt: tx.now, Kind: in.Kind,
+		StartsAt: tx.now, EndsAt: in.EndsAt, Reason: in.Reason, Author: tx.actor.personID(),
 	}
 	if in.StartsAt != nil {
 		row.StartsAt = *in.StartsAt
@@ -112,28 +112,28 @@ func (s *Service) LiftMoratorium(ctx context.Context, actor Actor, id string) (*
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
 	}
-	key, err := nounMoratorium.parse(id)
+	key, err := resourceMoratorium.parseID(id)
 	if err != nil {
 		return nil, err
 	}
 	var moratorium *wire.Moratorium
-	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
+	err = s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
 		row := new(moratoriumRow)
-		if err := u.NewSelect().Model(row).Where("id = ?", key).For("NO KEY UPDATE").Scan(ctx); err != nil {
-			if absent(err) {
-				return nounMoratorium.notFound()
+		if err := tx.NewSelect().Model(row).Where("id = ?", key).For("NO KEY UPDATE").Scan(ctx); err != nil {
+			if isNoRows(err) {
+				return resourceMoratorium.notFoundError()
 			}
 			return fmt.Errorf("lock moratorium: %w", err)
 		}
-		if row.LiftedAt == nil && u.now.Before(row.EndsAt) {
-			row.LiftedAt, row.UpdatedAt = &u.now, u.now
+		if row.LiftedAt == nil && tx.now.Before(row.EndsAt) {
+			row.LiftedAt, row.UpdatedAt = &tx.now, tx.now
 			row.Version++
-			if _, err := u.NewUpdate().Model(row).Column("lifted_at", "updated_at", "version").WherePK().Exec(ctx); err != nil {
+			if _, err := tx.NewUpdate().Model(row).Column("lifted_at", "updated_at", "version").WherePK().Exec(ctx); err != nil {
 				return fmt.Errorf("lift moratorium: %w", err)
 			}
 		}
-		moratorium = row.public()
-		return u.answered(statusOK, moratorium.ID, moratorium)
+		moratorium = row.toRecord()
+		return tx.storeResponse(statusOK, moratorium.ID, moratorium)
 	})
 	return moratorium, err
 }
@@ -141,7 +141,7 @@ func (s *Service) LiftMoratorium(ctx context.Context, actor Actor, id string) (*
 // GetMoratorium is one moratorium. Errors: not_found, also for one that has not
 // begun when a partner asks.
 func (s *Service) GetMoratorium(ctx context.Context, actor Actor, id string) (*wire.Moratorium, error) {
-	return only[wire.Moratorium](nounMoratorium, id)(s.MoratoriaByID(ctx, actor, []string{id}))
+	return oneOrNotFound[wire.Moratorium](resourceMoratorium, id)(s.MoratoriaByID(ctx, actor, []string{id}))
 }
 
 // MoratoriaByID are those of the moratoria that the actor may know of, by id.
@@ -149,7 +149,9 @@ func (s *Service) MoratoriaByID(ctx context.Context, actor Actor, ids []string) 
 	if err := s.authorize(ctx, actor, ScopeProductsRead); err != nil {
 		return nil, err
 	}
-	return byID(ctx, s, nounMoratorium, ids, actor.begun, func(r *moratoriumRow) (string, *wire.Moratorium) { return nounMoratorium.id(r.ID), r.seenBy(actor) })
+	return getManyByID(ctx, s, resourceMoratorium, ids, actor.restrictToStarted, func(r *moratoriumRow) (string, *wire.Moratorium) {
+		return resourceMoratorium.formatID(r.ID), r.toRecordFor(actor)
+	})
 }
 
 // ListMoratoria are moratoria that hold or will, and with past those that held,
@@ -161,38 +163,38 @@ func (s *Service) ListMoratoria(ctx context.Context, actor Actor, past bool, in 
 		return nil, err
 	}
 	var rows []moratoriumRow
-	q := actor.begun(s.db.NewSelect().Model(&rows))
+	q := actor.restrictToStarted(s.db.NewSelect().Model(&rows))
 	if !past {
-		q = q.Where("mo.lifted_at is null").Where("mo.ends_at > " + businessNow)
+		q = q.Where("mo.lifted_at is null").Where("mo.ends_at > " + businessNowSQL)
 	}
-	p, err := s.fetch(ctx, actor, q, in, fmt.Sprintf("moratoria/%t", past), newestFirst)
+	p, err := s.fetchPage(ctx, actor, q, in, fmt.Sprintf("moratoria/%t", past), newestFirst)
 	if err != nil {
 		return nil, err
 	}
-	return paged(p, rows, func(r *moratoriumRow) string { return r.ID.String() }, func(r *moratoriumRow) wire.Moratorium { return *r.seenBy(actor) })
+	return newPage(p, rows, func(r *moratoriumRow) string { return r.ID.String() }, func(r *moratoriumRow) wire.Moratorium { return *r.toRecordFor(actor) })
 }
 
-// begun narrows a query over moratoria to what the actor may know of.
-func (a Actor) begun(q *bun.SelectQuery) *bun.SelectQuery {
-	if a.may(ScopeOperator) {
+// restrictToStarted narrows a query over moratoria to what the actor may know of.
+func (a Actor) restrictToStarted(q *bun.SelectQuery) *bun.SelectQuery {
+	if a.isAllowed(ScopeOperator) {
 		return q
 	}
-	return q.Where("mo.starts_at <= " + businessNow)
+	return q.Where("mo.starts_at <= " + businessNowSQL)
 }
 
-// seenBy is public without what is for operators' eyes.
-func (r *moratoriumRow) seenBy(actor Actor) *wire.Moratorium {
-	m := r.public()
-	if !actor.may(ScopeOperator) {
+// toRecordFor is public without what is for operators' eyes.
+func (r *moratoriumRow) toRecordFor(actor Actor) *wire.Moratorium {
+	m := r.toRecord()
+	if !actor.isAllowed(ScopeOperator) {
 		m.Author, m.AuthorIssuer = nil, nil
 	}
 	return m
 }
 
-func (r *moratoriumRow) public() *wire.Moratorium {
+func (r *moratoriumRow) toRecord() *wire.Moratorium {
 	m := &wire.Moratorium{
-		ID: nounMoratorium.id(r.ID), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Version: r.Version,
-		StartsAt: r.StartsAt, EndsAt: r.EndsAt, LiftedAt: r.LiftedAt, OccurrenceID: nounOccurrence.optional(r.OccurrenceID),
+		ID: resourceMoratorium.formatID(r.ID), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Version: r.Version,
+		StartsAt: r.StartsAt, EndsAt: r.EndsAt, LiftedAt: r.LiftedAt, OccurrenceID: resourceOccurrence.formatOptionalID(r.OccurrenceID),
 		Reason: r.Reason, Author: new(r.Author.name()), AuthorIssuer: r.Author.issuer(), Station: r.Station, Latitude: r.Latitude, Longitude: r.Longitude, RadiusKM: r.RadiusKM,
 	}
 	if r.Kind != nil {

@@ -42,25 +42,25 @@ type MoratoriumRule struct {
 	Lasts    string          // ISO 8601, from the event
 }
 
-// ruled are the measures that rules look at.
-var ruled = map[hazard.Kind]string{hazard.Earthquake: "magnitude", hazard.StormFix: "wind"}
+// ruleMeasures are the measures that rules look at.
+var ruleMeasures = map[hazard.Kind]string{hazard.Earthquake: "magnitude", hazard.StormFix: "wind"}
 
-// maxRule bounds how long a rule stops sales, maxRuleRadius how far around.
+// maxRuleDuration bounds how long a rule stops sales, maxRuleRadius how far around.
 const (
-	maxRule       = 30 * 24 * time.Hour
-	maxRuleRadius = 5_000
+	maxRuleDuration = 30 * 24 * time.Hour
+	maxRuleRadius   = 5_000
 )
 
-func (in *MoratoriumRuleRequest) check(c *fieldCheck) (lasts time.Duration) {
-	c.that(ruled[in.Kind] != "", "/kind", "enum", "Use earthquake or storm_fix.")
+func (in *MoratoriumRuleRequest) validate(v *validator) (lasts time.Duration) {
+	v.require(ruleMeasures[in.Kind] != "", "/kind", "enum", "Use earthquake or storm_fix.")
 	if in.Rule == nil {
 		return 0
 	}
 	start := time.Unix(0, 0)
 	end, err := trigger.AddDuration(start, in.Rule.Lasts)
 	lasts = end.Sub(start)
-	c.that(err == nil && lasts > 0 && lasts <= maxRule, "/rule/lasts", "value", "Use an ISO 8601 duration of at most 30 days, such as PT72H.")
-	c.that(in.Rule.RadiusKM > 0 && in.Rule.RadiusKM <= maxRuleRadius, "/rule/radius_km", "value", "Use more than 0 and at most 5000 km.")
+	v.require(err == nil && lasts > 0 && lasts <= maxRuleDuration, "/rule/lasts", "value", "Use an ISO 8601 duration of at most 30 days, such as PT72H.")
+	v.require(in.Rule.RadiusKM > 0 && in.Rule.RadiusKM <= maxRuleRadius, "/rule/radius_km", "value", "Use more than 0 and at most 5000 km.")
 	return lasts
 }
 
@@ -72,28 +72,28 @@ func (s *Service) SetMoratoriumRule(ctx context.Context, actor Actor, in Morator
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
 	}
-	c := checking(ctx)
-	lasts := in.check(c)
-	if err := c.refusal(); err != nil {
+	v := newValidator(ctx)
+	lasts := in.validate(v)
+	if err := v.err(); err != nil {
 		return nil, err
 	}
-	row := &moratoriumRuleRow{Kind: in.Kind, Measure: ruled[in.Kind], Seconds: int64(lasts.Seconds()), Author: actor.personID()}
+	row := &moratoriumRuleRow{Kind: in.Kind, Measure: ruleMeasures[in.Kind], Seconds: int64(lasts.Seconds()), Author: actor.personID()}
 	var rule *wire.MoratoriumRule
-	err := s.change(ctx, actor, func(ctx context.Context, u *unit) error {
-		row.UpdatedAt, row.Disabled, rule = u.now, in.Rule == nil, nil
+	err := s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
+		row.UpdatedAt, row.Disabled, rule = tx.now, in.Rule == nil, nil
 		if in.Rule != nil {
 			row.Minimum, row.RadiusKM = in.Rule.Minimum, in.Rule.RadiusKM
-			rule = row.public()
+			rule = row.toRecord()
 		}
-		_, err := u.NewInsert().Model(row).On("conflict (kind) do update").Set("minimum = excluded.minimum, radius_km = excluded.radius_km, " +
+		_, err := tx.NewInsert().Model(row).On("conflict (kind) do update").Set("minimum = excluded.minimum, radius_km = excluded.radius_km, " +
 			"seconds = excluded.seconds, updated_at = excluded.updated_at, author = excluded.author, disabled = excluded.disabled").Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("set moratorium rule: %w", err)
 		}
-		if err := u.closeAroundRecentEvents(ctx); err != nil {
+		if err := tx.updateRecentMoratoria(ctx); err != nil {
 			return err
 		}
-		return u.answered(statusOK, "", rule)
+		return tx.storeResponse(statusOK, "", rule)
 	})
 	return rule, err
 }
@@ -103,26 +103,26 @@ func (s *Service) ListMoratoriumRules(ctx context.Context, actor Actor) ([]wire.
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
 	}
-	rows, err := moratoriumRules(ctx, s.db)
+	rows, err := loadMoratoriumRules(ctx, s.db)
 	if err != nil {
-		return nil, explain(err)
+		return nil, translateError(err)
 	}
 	rules := make([]wire.MoratoriumRule, len(rows))
 	for i := range rows {
-		rules[i] = *rows[i].public()
+		rules[i] = *rows[i].toRecord()
 	}
 	return rules, nil
 }
 
-func (r *moratoriumRuleRow) public() *wire.MoratoriumRule {
+func (r *moratoriumRuleRow) toRecord() *wire.MoratoriumRule {
 	return &wire.MoratoriumRule{
 		Kind: string(r.Kind), Measure: r.Measure, Minimum: r.Minimum, RadiusKM: r.RadiusKM,
-		Lasts: iso(time.Duration(r.Seconds) * time.Second), UpdatedAt: r.UpdatedAt, Author: r.Author.name(), AuthorIssuer: r.Author.issuer(),
+		Lasts: formatISODuration(time.Duration(r.Seconds) * time.Second), UpdatedAt: r.UpdatedAt, Author: r.Author.name(), AuthorIssuer: r.Author.issuer(),
 	}
 }
 
-// iso writes a time of whole seconds as ISO 8601 does, in hours where it has no less.
-func iso(d time.Duration) string {
+// formatISODuration writes a time of whole seconds as ISO 8601 does, in hours where it has no less.
+func formatISODuration(d time.Duration) string {
 	if d%time.Hour == 0 {
 		return fmt.Sprintf("PT%dH", d/time.Hour)
 	}
@@ -139,33 +139,33 @@ var shippedRules = []moratoriumRuleRow{
 	{Kind: hazard.StormFix, Minimum: decimal.Zero, RadiusKM: 1_000, Seconds: 48 * 3600},
 }
 
-// ShipMoratoriumRules writes the rules of this release where no operator set or took
+// ApplyShippedMoratoriumRules writes the rules of this release where no operator set or took
 // away one, and applies them to what was observed lately. Switched off, it takes them
 // away and ends what they closed. It may run any number of times and in any number of
 // processes.
-func (s *Service) ShipMoratoriumRules(ctx context.Context, on bool) error {
-	return s.change(ctx, System(), func(ctx context.Context, u *unit) error {
+func (s *Service) ApplyShippedMoratoriumRules(ctx context.Context, on bool) error {
+	return s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
 		if !on {
-			_, err := u.NewRaw(`with gone as (delete from moratorium_rules where author = ?0)
+			_, err := tx.NewRaw(`with gone as (delete from moratorium_rules where author = ?0)
 				update moratoria set ends_at = ?1, version = version + 1, updated_at = ?1 where author = ?0 and lifted_at is null and ends_at > ?1`,
-				shippedAuthor, u.now).Exec(ctx)
+				shippedAuthor, tx.now).Exec(ctx)
 			return err
 		}
 		for _, rule := range shippedRules {
-			rule.Measure, rule.UpdatedAt, rule.Author = ruled[rule.Kind], u.now, shippedAuthor
-			_, err := u.NewInsert().Model(&rule).On("conflict (kind) do update").
+			rule.Measure, rule.UpdatedAt, rule.Author = ruleMeasures[rule.Kind], tx.now, shippedAuthor
+			_, err := tx.NewInsert().Model(&rule).On("conflict (kind) do update").
 				Set("minimum = excluded.minimum, radius_km = excluded.radius_km, seconds = excluded.seconds, updated_at = excluded.updated_at").
 				Where("mr.author = excluded.author and (mr.minimum, mr.radius_km, mr.seconds) is distinct from (excluded.minimum, excluded.radius_km, excluded.seconds)").Exec(ctx)
 			if err != nil {
 				return fmt.Errorf("ship moratorium rules: %w", err)
 			}
 		}
-		return u.closeAroundRecentEvents(ctx)
+		return tx.updateRecentMoratoria(ctx)
 	})
 }
 
-// moratoriumRules are the rules that hold, in order of their kinds.
-func moratoriumRules(ctx context.Context, db bun.IDB) ([]moratoriumRuleRow, error) {
+// loadMoratoriumRules are the rules that hold, in order of their kinds.
+func loadMoratoriumRules(ctx context.Context, db bun.IDB) ([]moratoriumRuleRow, error) {
 	var rules []moratoriumRuleRow
 	if err := db.NewSelect().Model(&rules).Where("not disabled").OrderExpr("kind").Scan(ctx); err != nil {
 		return nil, fmt.Errorf("read moratorium rules: %w", err)

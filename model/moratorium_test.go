@@ -18,7 +18,7 @@ import (
 func guarded(t *testing.T, with ...modeltest.Option) *modeltest.Bundle {
 	t.Helper()
 	b := modeltest.New(t, with...)
-	require.NoError(t, b.Service.ShipMoratoriumRules(t.Context(), true))
+	require.NoError(t, b.Service.ApplyShippedMoratoriumRules(t.Context(), true))
 	return b
 }
 
@@ -34,7 +34,7 @@ func refusal(t *testing.T, b *modeltest.Bundle, product string, context modeltes
 		require.NoError(t, err)
 		return nil
 	}
-	refused := failure(t, err)
+	refused := domainError(t, err)
 	require.Equal(t, model.CodeMoratoriumActive, refused.Code)
 	require.Contains(t, refused.Detail, quote.Moratorium.Reason)
 	require.Contains(t, refused.Detail, quote.Moratorium.EndsAt.Format(time.RFC3339))
@@ -75,9 +75,9 @@ func TestQuakeOfMagnitudeSixClosesSalesForThreeDays(t *testing.T) {
 
 	require.NotNil(t, refusal(t, b, "quake-circle", modeltest.Context{"starts_at": closed.EndsAt.Add(-time.Microsecond)}), "it starts before the end")
 	require.Nil(t, refusal(t, b, "quake-circle", modeltest.Context{"starts_at": closed.EndsAt}), "it starts at the end")
-	b.After(closed.EndsAt.Sub(b.Now()) - time.Minute)
+	b.AdvanceClock(closed.EndsAt.Sub(b.Now()) - time.Minute)
 	require.NotNil(t, refusal(t, b, "quake-circle", nil))
-	b.After(time.Minute)
+	b.AdvanceClock(time.Minute)
 	require.Nil(t, refusal(t, b, "quake-circle", nil))
 }
 
@@ -93,12 +93,12 @@ func TestStormClosesSalesAroundEachFixFor48Hours(t *testing.T) {
 	require.WithinDuration(t, at.Add(48*time.Hour), closed.EndsAt, time.Millisecond)
 	require.Nil(t, refusal(t, b, "quake-circle", nil), "another peril")
 
-	b.After(12 * time.Hour)
+	b.AdvanceClock(12 * time.Hour)
 	b.Observe(modeltest.Fix("AL01", b.Now(), north(centre, 1_000+radius+0.5), "120"))
 	after := refusal(t, b, "cyclone-circle", nil)
 	require.NotNil(t, after, "an older fix goes on closing what it was near to")
 	require.WithinDuration(t, closed.EndsAt, after.EndsAt, time.Millisecond, "and no longer than it did")
-	b.After(closed.EndsAt.Sub(b.Now()) + time.Second)
+	b.AdvanceClock(closed.EndsAt.Sub(b.Now()) + time.Second)
 	require.Nil(t, refusal(t, b, "cyclone-circle", nil), "the later fix is just too far")
 	listed := must(b.Service.ListMoratoria(t.Context(), b.Acme, false, model.PageRequest{})).Data
 	require.Len(t, listed, 1, "the storm's own moratorium goes on elsewhere")
@@ -139,7 +139,7 @@ func TestRetractedReadingOpensSalesAgain(t *testing.T) {
 	centre, _ := insured(b, "quake-circle")
 	b.Observe(modeltest.Quake("us1", b.Now(), centre, "6.1"))
 	require.NotNil(t, refusal(t, b, "quake-circle", nil))
-	b.Observe(retraction("us1"))
+	b.Observe(newRetraction("us1"))
 	require.Nil(t, refusal(t, b, "quake-circle", nil), "there was none")
 
 	miami, _ := insured(b, "cyclone-circle")
@@ -147,7 +147,7 @@ func TestRetractedReadingOpensSalesAgain(t *testing.T) {
 	near.Stage = trigger.Preliminary
 	b.Observe(near, far)
 	require.NotNil(t, refusal(t, b, "cyclone-circle", nil))
-	finalTrack(t, b, far)
+	recordFinalTrack(t, b, far)
 	require.Nil(t, refusal(t, b, "cyclone-circle", nil), "the final track has no fix near it")
 	near.Measures["wind"] = wire.Measure{Value: "61", Unit: "kn"}
 	near.Stage = trigger.Final
@@ -172,13 +172,13 @@ func TestShippedRulesYieldToOperatorsAndCanBeSwitchedOff(t *testing.T) {
 	centre, _ := insured(b, "quake-circle")
 	b.Observe(modeltest.Quake("us1", b.Now(), centre, "7"))
 	require.Nil(t, refusal(t, b, "quake-circle", nil), "no rules without asking for them")
-	require.NoError(t, b.Service.ShipMoratoriumRules(t.Context(), true))
+	require.NoError(t, b.Service.ApplyShippedMoratoriumRules(t.Context(), true))
 	require.NotNil(t, refusal(t, b, "quake-circle", nil), "what was observed lately counts at once")
 	rules := must(b.Service.ListMoratoriumRules(t.Context(), b.Operator))
 	require.Len(t, rules, 2)
 	require.Equal(t, "parapet", rules[0].Author)
 
-	require.NoError(t, b.Service.ShipMoratoriumRules(t.Context(), false))
+	require.NoError(t, b.Service.ApplyShippedMoratoriumRules(t.Context(), false))
 	require.Nil(t, refusal(t, b, "quake-circle", nil))
 	require.Empty(t, must(b.Service.ListMoratoriumRules(t.Context(), b.Operator)))
 
@@ -187,11 +187,11 @@ func TestShippedRulesYieldToOperatorsAndCanBeSwitchedOff(t *testing.T) {
 		require.NoError(t, err)
 	}
 	set(&model.MoratoriumRule{Minimum: decimal.NewFromInt(8), RadiusKM: 10, Lasts: "PT1H"})
-	require.NoError(t, b.Service.ShipMoratoriumRules(t.Context(), true))
+	require.NoError(t, b.Service.ApplyShippedMoratoriumRules(t.Context(), true))
 	require.Equal(t, "8", must(b.Service.ListMoratoriumRules(t.Context(), b.Operator))[0].Minimum.String(), "an operator's rule stays")
 	require.Nil(t, refusal(t, b, "quake-circle", nil))
 	set(nil)
-	require.NoError(t, b.Service.ShipMoratoriumRules(t.Context(), true))
+	require.NoError(t, b.Service.ApplyShippedMoratoriumRules(t.Context(), true))
 	rules = must(b.Service.ListMoratoriumRules(t.Context(), b.Operator))
 	require.Len(t, rules, 1, "what an operator took away stays away")
 	require.Equal(t, "storm_fix", rules[0].Kind)
@@ -208,7 +208,7 @@ func TestLiftedMoratoriumStaysLifted(t *testing.T) {
 	require.Len(t, standing, 1)
 	must(b.Service.LiftMoratorium(t.Context(), b.Operator, standing[0].ID))
 	require.Nil(t, refusal(t, b, "cyclone-circle", nil))
-	b.After(time.Hour)
+	b.AdvanceClock(time.Hour)
 	b.Observe(modeltest.Fix("AL01", b.Now(), centre, "70"))
 	require.Nil(t, refusal(t, b, "cyclone-circle", nil))
 }
@@ -230,11 +230,11 @@ func TestQuoteShowsTheMoratoriumAsLongAsItCanBeBound(t *testing.T) {
 		require.Equal(t, q.ID == quote.ID, q.Moratorium != nil)
 	}
 	actor := b.Acme
-	actor.Condition = model.AtVersion(quote.ID, quote.Version)
+	actor.Precondition = model.RequireVersion(quote.ID, quote.Version)
 	_, err := b.Service.BindPolicy(t.Context(), actor, model.BindRequest{QuoteID: quote.ID})
 	require.Equal(t, model.CodeMoratoriumActive, model.CodeOf(err))
 
-	b.After(25 * time.Hour)
+	b.AdvanceClock(25 * time.Hour)
 	b.Sweep()
 	require.Equal(t, "expired", read(quote.ID).Status)
 	require.Nil(t, read(quote.ID).Moratorium, "it is expired")

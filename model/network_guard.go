@@ -9,19 +9,19 @@ import (
 // transaction.
 var ErrInTransaction = errors.New("no network call inside a database transaction: read before it begins, or record the intent and call after it committed")
 
-type transactionKey struct{}
+type inTransactionKey struct{}
 
-// inTransaction marks a context as the one of an open transaction.
-func inTransaction(ctx context.Context) context.Context {
-	return context.WithValue(ctx, transactionKey{}, true)
+// markInTransaction marks a context as the one of an open transaction.
+func markInTransaction(ctx context.Context) context.Context {
+	return context.WithValue(ctx, inTransactionKey{}, true)
 }
 
-// OutsideTransaction returns ErrInTransaction where ctx belongs to an open transaction.
+// RequireNoTransaction returns ErrInTransaction where ctx belongs to an open transaction.
 // Clients of rails, feeds, endpoints and file stores ask it before each call: a slow
 // answer would hold locks, and the relay and the second matching pass wait for every
 // transaction that is open.
-func OutsideTransaction(ctx context.Context) error {
-	if ctx.Value(transactionKey{}) != nil {
+func RequireNoTransaction(ctx context.Context) error {
+	if ctx.Value(inTransactionKey{}) != nil {
 		return ErrInTransaction
 	}
 	return nil

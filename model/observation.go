@@ -68,46 +68,46 @@ const MaxObservations = 1000
 // observations are seen by the calling partner's own policies only, and a station's day
 // that is still to come moves the development clock to its end.
 func (s *Service) RecordObservations(ctx context.Context, actor Actor, in []wire.ObservationInput, sandbox bool) ([]wire.ObservationResult, error) {
-	return s.recordBatch(ctx, actor, in, sandbox, nil)
+	return s.ingestBatch(ctx, actor, in, sandbox, nil)
 }
 
-// recordBatch keeps observations; with a check for tracks, those of whole storms.
-func (s *Service) recordBatch(ctx context.Context, actor Actor, in []wire.ObservationInput, sandbox bool, tracks trackCheck) ([]wire.ObservationResult, error) {
+// ingestBatch keeps observations; with a check for tracks, those of whole storms.
+func (s *Service) ingestBatch(ctx context.Context, actor Actor, in []wire.ObservationInput, sandbox bool, tracks trackValidation) ([]wire.ObservationResult, error) {
 	scope, err := s.observationScope(ctx, actor, sandbox)
 	if err != nil {
 		return nil, err
 	}
-	ctx, faults, err := unread(ctx, in, tracks)
+	ctx, faults, err := unparsedByObservation(ctx, in, tracks)
 	if err != nil {
 		return nil, err
 	}
 	var results []wire.ObservationResult
-	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
-		r := recording{unit: u, scope: scope, rehearsed: sandbox, results: make([]wire.ObservationResult, len(in)), wholeStorms: tracks != nil}
-		if err := r.keep(ctx, in, faults); err != nil {
+	err = s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
+		r := ingestion{Tx: tx, scope: scope, sandbox: sandbox, results: make([]wire.ObservationResult, len(in)), wholeStorms: tracks != nil}
+		if err := r.ingest(ctx, in, faults); err != nil {
 			return err
 		}
 		results = r.results
 		list := wire.List[wire.ObservationResult]{Object: "list", Data: results}
-		return u.answered(statusOK, "", list)
+		return tx.storeResponse(statusOK, "", list)
 	})
 	return results, err
 }
 
-// unread are the faults of each observation of a batch. They refuse nothing else,
+// unparsedByObservation are the faults of each observation of a batch. They refuse nothing else,
 // so that they leave the context; the rest of the request must be right.
-func unread(ctx context.Context, in []wire.ObservationInput, tracks trackCheck) (context.Context, [][]FieldError, error) {
-	c := checking(ctx)
-	c.that(len(in) > 0 && len(in) <= MaxObservations, "/observations", "length", fmt.Sprintf("Send 1 to %d observations.", MaxObservations))
-	faults := c.elements("/observations", len(in))
-	if read := withoutFaults(in, faults); tracks != nil && len(read) > 0 {
-		tracks(c, read)
+func unparsedByObservation(ctx context.Context, in []wire.ObservationInput, tracks trackValidation) (context.Context, [][]FieldError, error) {
+	v := newValidator(ctx)
+	v.require(len(in) > 0 && len(in) <= MaxObservations, "/observations", "length", fmt.Sprintf("Send 1 to %d observations.", MaxObservations))
+	faults := v.splitElements("/observations", len(in))
+	if read := fullyParsed(in, faults); tracks != nil && len(read) > 0 {
+		tracks(v, read)
 	}
-	return WithFaults(ctx), faults, c.refusal()
+	return WithFieldErrors(ctx), faults, v.err()
 }
 
-// withoutFaults are the observations of a batch that were read in full.
-func withoutFaults(in []wire.ObservationInput, faults [][]FieldError) []wire.ObservationInput {
+// fullyParsed are the observations of a batch that were read in full.
+func fullyParsed(in []wire.ObservationInput, faults [][]FieldError) []wire.ObservationInput {
 	var read []wire.ObservationInput
 	for i := range in {
 		if len(faults[i]) == 0 {
@@ -125,45 +125,45 @@ func (s *Service) RecordObservation(ctx context.Context, actor Actor, in wire.Ob
 	if err != nil {
 		return nil, false, err
 	}
-	if refusal := actor.reports(in.Source); refusal != nil {
+	if refusal := actor.checkSource(in.Source); refusal != nil {
 		return nil, false, refusal
 	}
-	if faults := faultsIn(ctx); len(faults) > 0 {
-		now, err := s.now(ctx)
+	if faults := fieldErrorsFrom(ctx); len(faults) > 0 {
+		now, err := s.readClock(ctx)
 		if err != nil {
-			return nil, false, explain(fmt.Errorf("read clock: %w", err))
+			return nil, false, translateError(fmt.Errorf("read clock: %w", err))
 		}
 		return nil, false, Invalid(checkObservation(actor, &in, now, faults)...)
 	}
-	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
-		r := recording{unit: u, scope: scope, rehearsed: sandbox, results: make([]wire.ObservationResult, 1)}
-		if err := r.keep(ctx, []wire.ObservationInput{in}, make([][]FieldError, 1)); err != nil {
+	err = s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
+		r := ingestion{Tx: tx, scope: scope, sandbox: sandbox, results: make([]wire.ObservationResult, 1)}
+		if err := r.ingest(ctx, []wire.ObservationInput{in}, make([][]FieldError, 1)); err != nil {
 			return err
 		}
 		result := r.results[0]
 		if result.Result == ResultRejected {
-			return rejection(result.Errors)
+			return rejectionError(result.Errors)
 		}
-		id, err := nounObservation.parse(*result.ID)
+		id, err := resourceObservation.parseID(*result.ID)
 		if err != nil {
 			return err
 		}
 		row := new(observationRow)
-		if err := u.NewSelect().Model(row).Where("id = ?", id).Scan(ctx); err != nil {
+		if err := tx.NewSelect().Model(row).Where("id = ?", id).Scan(ctx); err != nil {
 			return fmt.Errorf("read observation: %w", err)
 		}
-		record, created = row.public(), result.Result != ResultUnchanged
+		record, created = row.toRecord(), result.Result != ResultUnchanged
 		status := statusOK
 		if created {
 			status = statusCreated
 		}
-		return u.answered(status, record.ID, record)
+		return tx.storeResponse(status, record.ID, record)
 	})
 	return record, created, err
 }
 
-// rejection is why a single observation was not kept.
-func rejection(errors []FieldError) error {
+// rejectionError is why a single observation was not kept.
+func rejectionError(errors []FieldError) error {
 	if len(errors) == 1 && errors[0].Code == string(CodeNotFound) {
 		return Fail(CodeNotFound, "%s", errors[0].Detail)
 	}
@@ -217,11 +217,11 @@ func newObservation(scope string, in wire.ObservationInput, now time.Time) (*obs
 	return row, nil
 }
 
-// news tells whether what a source says now replaces what it said before. An
+// supersedes tells whether what a source says now replaces what it said before. An
 // older revision is late mail, not news. A retracted reading comes back with a newer
 // revision, or, from a source without revisions, with other values: a file that is
 // read again must not undo a retraction.
-func (r *observationRow) news(said *observationRow) bool {
+func (r *observationRow) supersedes(said *observationRow) bool {
 	revised := r.Revision != nil && said.Revision != nil
 	switch {
 	case revised && *r.Revision < *said.Revision:
@@ -252,12 +252,12 @@ func (r *observationRow) retract(reported *observationRow) {
 	r.SourceEventID, r.OccurredAt, r.Station, r.Day = reported.SourceEventID, reported.OccurredAt, reported.Station, reported.Day
 }
 
-func (r *observationRow) public() *wire.Observation {
+func (r *observationRow) toRecord() *wire.Observation {
 	return &wire.Observation{
 		Header: wire.Header{
-			ID: nounObservation.id(r.ID), Object: nounObservation.name,
+			ID: resourceObservation.formatID(r.ID), Object: resourceObservation.name,
 			CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Version: r.Version,
 		},
-		ObservationInput: r.Body, OccurrenceID: nounOccurrence.optional(r.OccurrenceID),
+		ObservationInput: r.Body, OccurrenceID: resourceOccurrence.formatOptionalID(r.OccurrenceID),
 	}
 }

@@ -20,27 +20,27 @@ type observedRow struct {
 	Of uuid.UUID `bun:",scanonly"`
 }
 
-// ObservationsOf are the observations of several occurrences, a page of each, in
+// ObservationsByOccurrence are the observations of several occurrences, a page of each, in
 // one statement; those that the actor may not see have empty pages. A cursor is
 // good for one occurrence only, and for ListObservations with it. Errors:
 // parameter_invalid, cursor_invalid.
-func (s *Service) ObservationsOf(ctx context.Context, actor Actor, occurrences []string, in PageRequest) (map[string]*Page[wire.Observation], error) {
+func (s *Service) ObservationsByOccurrence(ctx context.Context, actor Actor, occurrences []string, in PageRequest) (map[string]*Page[wire.Observation], error) {
 	if err := s.authorize(ctx, actor, ScopeClaimsRead); err != nil {
 		return nil, err
 	}
 	var of []*occurrenceRow
-	if keys := nounOccurrence.parseAll(occurrences); len(keys) > 0 {
-		if err := actor.scoped(s.db.NewSelect().Model(&of).Where("oc.id in (?)", bun.List(keys))).Scan(ctx); err != nil {
-			return nil, explain(fmt.Errorf("read occurrences: %w", err))
+	if keys := resourceOccurrence.parseIDs(occurrences); len(keys) > 0 {
+		if err := actor.restrictToScope(s.db.NewSelect().Model(&of).Where("oc.id in (?)", bun.List(keys))).Scan(ctx); err != nil {
+			return nil, translateError(fmt.Errorf("read occurrences: %w", err))
 		}
 	}
-	counts := sync.OnceValues(func() (map[string]int, error) { return s.observedCounts(ctx, actor, of) })
+	counts := sync.OnceValues(func() (map[string]int, error) { return s.countObservations(ctx, actor, of) })
 	rows := map[string][]observationRow{}
 	pages := make(map[string]*Page[wire.Observation], len(occurrences))
 	for i, id := range occurrences {
-		p, err := s.page(actor, in, HappenedFilter{OccurrenceID: id}.name("observations"))
+		p, err := s.parsePage(actor, in, HazardFilter{OccurrenceID: id}.cursorName("observations"))
 		if err == nil && i == 0 { // they differ in nothing but the cursor, which is one occurrence's
-			rows, err = s.observedRows(ctx, actor, of, p)
+			rows, err = s.loadObservations(ctx, actor, of, p)
 		}
 		if err != nil {
 			return nil, err
@@ -49,15 +49,15 @@ func (s *Service) ObservationsOf(ctx context.Context, actor Actor, occurrences [
 			all, err := counts()
 			return all[id], err
 		}
-		if pages[id], err = paged(p, rows[id], func(r *observationRow) string { return r.ID.String() }, func(r *observationRow) wire.Observation { return *r.public() }); err != nil {
+		if pages[id], err = newPage(p, rows[id], func(r *observationRow) string { return r.ID.String() }, func(r *observationRow) wire.Observation { return *r.toRecord() }); err != nil {
 			return nil, err
 		}
 	}
 	return pages, nil
 }
 
-// together is one query of as many as there are occurrences.
-func together(of []*occurrenceRow, each func(*occurrenceRow) *bun.SelectQuery) (all *bun.SelectQuery) {
+// unionAll is one query of as many as there are occurrences.
+func unionAll(of []*occurrenceRow, each func(*occurrenceRow) *bun.SelectQuery) (all *bun.SelectQuery) {
 	for _, occurrence := range of {
 		if q := each(occurrence); all == nil {
 			all = q
@@ -68,21 +68,21 @@ func together(of []*occurrenceRow, each func(*occurrenceRow) *bun.SelectQuery) (
 	return all
 }
 
-func (s *Service) observedRows(ctx context.Context, actor Actor, of []*occurrenceRow, p page) (map[string][]observationRow, error) {
+func (s *Service) loadObservations(ctx context.Context, actor Actor, of []*occurrenceRow, p pageSpec) (map[string][]observationRow, error) {
 	if len(of) == 0 {
 		return nil, nil
 	}
-	along := p.along.or(newestFirst)
-	all := together(of, func(occurrence *occurrenceRow) *bun.SelectQuery {
-		q := occurrence.observed(actor.scoped(s.db.NewSelect().Model((*observationRow)(nil)))).ColumnExpr("o.*").ColumnExpr("?::uuid as of", occurrence.ID)
+	along := p.order.orDefault(newestFirst)
+	all := unionAll(of, func(occurrence *occurrenceRow) *bun.SelectQuery {
+		q := occurrence.restrictObservations(actor.restrictToScope(s.db.NewSelect().Model((*observationRow)(nil)))).ColumnExpr("o.*").ColumnExpr("?::uuid as of", occurrence.ID)
 		if p.after != "" {
-			q = q.Where("o.id "+along.beyond+" ?::uuid", p.after)
+			q = q.Where("o.id "+along.comparison+" ?::uuid", p.after)
 		}
-		return q.OrderExpr("o.id " + along.order).Limit(p.fetch())
+		return q.OrderExpr("o.id " + along.keyword).Limit(p.fetchLimit())
 	})
 	var found []observedRow
 	if err := s.db.NewSelect().TableExpr("(?) as o", all).ColumnExpr("o.*").Scan(ctx, &found); err != nil {
-		return nil, explain(fmt.Errorf("read observations of occurrences: %w", err))
+		return nil, translateError(fmt.Errorf("read observations of occurrences: %w", err))
 	}
 	slices.SortFunc(found, func(a, b observedRow) int {
 		if along == oldestFirst {
@@ -92,21 +92,21 @@ func (s *Service) observedRows(ctx context.Context, actor Actor, of []*occurrenc
 	})
 	rows := make(map[string][]observationRow, len(of))
 	for i := range found {
-		id := nounOccurrence.id(found[i].Of)
+		id := resourceOccurrence.formatID(found[i].Of)
 		rows[id] = append(rows[id], found[i].observationRow)
 	}
 	return rows, nil
 }
 
-// observedCounts are how many observations occurrences have, up to one more than
+// countObservations are how many observations occurrences have, up to one more than
 // MaxTotal each.
-func (s *Service) observedCounts(ctx context.Context, actor Actor, of []*occurrenceRow) (map[string]int, error) {
+func (s *Service) countObservations(ctx context.Context, actor Actor, of []*occurrenceRow) (map[string]int, error) {
 	counts := make(map[string]int, len(of))
 	if len(of) == 0 {
 		return counts, nil
 	}
-	all := together(of, func(occurrence *occurrenceRow) *bun.SelectQuery {
-		q := occurrence.observed(actor.scoped(s.db.NewSelect().Model((*observationRow)(nil)))).ColumnExpr("?::uuid as of", occurrence.ID)
+	all := unionAll(of, func(occurrence *occurrenceRow) *bun.SelectQuery {
+		q := occurrence.restrictObservations(actor.restrictToScope(s.db.NewSelect().Model((*observationRow)(nil)))).ColumnExpr("?::uuid as of", occurrence.ID)
 		return q.Limit(MaxTotal + 1)
 	})
 	var found []struct {
@@ -117,7 +117,7 @@ func (s *Service) observedCounts(ctx context.Context, actor Actor, of []*occurre
 		return nil, fmt.Errorf("count observations of occurrences: %w", err)
 	}
 	for _, f := range found {
-		counts[nounOccurrence.id(f.Of)] = f.N
+		counts[resourceOccurrence.formatID(f.Of)] = f.N
 	}
 	return counts, nil
 }

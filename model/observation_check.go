@@ -17,8 +17,8 @@ import (
 	"parapet/model/wire"
 )
 
-// quantity is one measure a kind of observation can carry.
-type quantity struct {
+// measureRule is one measure a kind of observation can carry.
+type measureRule struct {
 	units    []string
 	min, max float64 // beyond these it is an error of the source, not weather
 	required bool
@@ -30,9 +30,9 @@ type quantity struct {
 // it from the answer.
 var magnitudeUnits = []string{"mw", "mww", "mwc", "mwb", "mwr", "ml", "mb", "mb_lg", "ms", "md", "mh", "mi", "mfa", "me"}
 
-// quantities is what may be measured, by kind: names, units and bounds of what
+// measureRules is what may be measured, by kind: names, units and bounds of what
 // can exist on earth.
-var quantities = map[hazard.Kind]map[string]quantity{
+var measureRules = map[hazard.Kind]map[string]measureRule{
 	hazard.Earthquake: {
 		"magnitude": {magnitudeUnits, -5, 11, true},
 		"depth":     {[]string{"km"}, -20, 1000, false},
@@ -50,48 +50,48 @@ var quantities = map[hazard.Kind]map[string]quantity{
 }
 
 var (
-	decimalText = regexp.MustCompile(`^-?[0-9]{1,9}(\.[0-9]{1,9})?$`)
-	sourceName  = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
+	decimalPattern = regexp.MustCompile(`^-?[0-9]{1,9}(\.[0-9]{1,9})?$`)
+	sourcePattern  = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 )
 
 // checkObservation returns everything that is wrong with an observation, with
 // pointers into it; unread are the members that its door could not read.
 func checkObservation(actor Actor, in *wire.ObservationInput, now time.Time, unread []FieldError) []FieldError {
-	c := fieldCheck{unread: unread}
-	c.that(sourceName.MatchString(in.Source), "/source", "pattern", "Use the source's name: lower-case letters, digits, dot, hyphen and underscore.")
-	if refusal := actor.reports(in.Source); refusal != nil {
-		c.that(false, "/source", "forbidden", refusal.Detail)
+	v := validator{unparsed: unread}
+	v.require(sourcePattern.MatchString(in.Source), "/source", "pattern", "Use the source's name: lower-case letters, digits, dot, hyphen and underscore.")
+	if refusal := actor.checkSource(in.Source); refusal != nil {
+		v.require(false, "/source", "forbidden", refusal.Detail)
 	}
-	c.that(named(in.SourceEventID), "/source_event_id", "length", "Use the source's own id of the event, 1 to 128 characters.")
-	c.that(slices.Contains(hazard.Kinds(), in.Kind), "/kind", "enum", "Use earthquake, storm_fix or station_day.")
-	c.that(in.Stage == trigger.Preliminary || in.Stage == trigger.Final || in.Stage == trigger.Retracted, "/stage", "enum", "Use preliminary, final or retracted.")
-	c.occurredAt(in)
+	v.require(isValidName(in.SourceEventID), "/source_event_id", "length", "Use the source's own id of the event, 1 to 128 characters.")
+	v.require(slices.Contains(hazard.Kinds(), in.Kind), "/kind", "enum", "Use earthquake, storm_fix or station_day.")
+	v.require(in.Stage == trigger.Preliminary || in.Stage == trigger.Final || in.Stage == trigger.Retracted, "/stage", "enum", "Use preliminary, final or retracted.")
+	v.requireOccurredAt(in)
 	// No second of grace: cover bought between the report and the event would pay.
-	c.that(!in.OccurredAt.After(now), "/occurred_at", "future", "It lies in the future; only what has happened can be observed.")
-	c.that(in.Revision == nil || *in.Revision >= 0, "/revision", "minimum", "Use a whole number from 0.")
-	c.that(len(in.Aliases) <= maxAliases, "/aliases", "length", fmt.Sprintf("Use at most %d ids.", maxAliases))
+	v.require(!in.OccurredAt.After(now), "/occurred_at", "future", "It lies in the future; only what has happened can be observed.")
+	v.require(in.Revision == nil || *in.Revision >= 0, "/revision", "minimum", "Use a whole number from 0.")
+	v.require(len(in.Aliases) <= maxAliases, "/aliases", "length", fmt.Sprintf("Use at most %d ids.", maxAliases))
 	for i, alias := range in.Aliases[:min(len(in.Aliases), maxAliases)] {
-		c.that(named(alias), pointer("aliases", strconv.Itoa(i)), "length", "Use an id of 1 to 128 characters.")
+		v.require(isValidName(alias), jsonPointer("aliases", strconv.Itoa(i)), "length", "Use an id of 1 to 128 characters.")
 	}
 	if in.Stage != trigger.Retracted { // which keeps the place and the values that were reported
-		c.that(in.Measures != nil, "/measures", "required", "It is missing: give an object.")
-		c.place(in)
-		c.measures(in)
+		v.require(in.Measures != nil, "/measures", "required", "It is missing: give an object.")
+		v.requirePlace(in)
+		v.requireMeasures(in)
 	}
-	all := inOrder(c.all())
-	return all[:min(len(all), MaxFields)]
+	all := sortFieldErrors(v.allErrors())
+	return all[:min(len(all), MaxFieldErrors)]
 }
 
-// occurredAt checks the time. A quake is retracted by its id alone, a storm's fix by
+// requireOccurredAt checks the time. A quake is retracted by its id alone, a storm's fix by
 // its time too, a station's day by its station and day or by an id that has both.
-func (c *fieldCheck) occurredAt(in *wire.ObservationInput) {
+func (v *validator) requireOccurredAt(in *wire.ObservationInput) {
 	if in.Stage == trigger.Retracted {
-		c.that(in.Kind != hazard.StormFix || !in.OccurredAt.IsZero(), "/occurred_at", "required", "Say which fix of the storm is retracted: give its time.")
-		c.that(in.Kind != hazard.StationDay || named(in.Station) && !in.OccurredAt.IsZero(), "/station", "required", "Say which day is retracted: give station and occurred_at, or a source_event_id of the form <station>/<day>.")
+		v.require(in.Kind != hazard.StormFix || !in.OccurredAt.IsZero(), "/occurred_at", "required", "Say which fix of the storm is retracted: give its time.")
+		v.require(in.Kind != hazard.StationDay || isValidName(in.Station) && !in.OccurredAt.IsZero(), "/station", "required", "Say which day is retracted: give station and occurred_at, or a source_event_id of the form <station>/<day>.")
 		return
 	}
-	c.that(!in.OccurredAt.IsZero(), "/occurred_at", "required", "It is missing: give an RFC 3339 time with its zone, such as 2018-02-06T15:50:42Z.")
-	c.that(in.OccurredAt.IsZero() || in.OccurredAt.Year() >= hazard.EarliestYear, "/occurred_at", "value", "Use an RFC 3339 time with its zone, such as 2018-02-06T15:50:42Z.")
+	v.require(!in.OccurredAt.IsZero(), "/occurred_at", "required", "It is missing: give an RFC 3339 time with its zone, such as 2018-02-06T15:50:42Z.")
+	v.require(in.OccurredAt.IsZero() || in.OccurredAt.Year() >= hazard.EarliestYear, "/occurred_at", "value", "Use an RFC 3339 time with its zone, such as 2018-02-06T15:50:42Z.")
 }
 
 // completeRetraction fills in what the id of a retracted day says.
@@ -99,15 +99,15 @@ func completeRetraction(in *wire.ObservationInput) {
 	if in.Stage != trigger.Retracted || in.Kind != hazard.StationDay || in.Station != "" || !in.OccurredAt.IsZero() {
 		return
 	}
-	if station, day, ok := stationDay(in.SourceEventID); ok {
+	if station, day, ok := parseStationDay(in.SourceEventID); ok {
 		in.Station, in.OccurredAt = station, day
 	}
 }
 
-// reports refuses a data source's token that speaks for another source; nil means
+// checkSource refuses a data source's token that speaks for another source; nil means
 // that it may, or that what it names is no source at all, which is another mistake.
-func (a Actor) reports(source string) *Error {
-	if a.Kind != ActorSource || a.AnySource || slices.Contains(a.Sources, source) || !sourceName.MatchString(source) {
+func (a Actor) checkSource(source string) *Error {
+	if a.Kind != ActorSource || a.AnySource || slices.Contains(a.Sources, source) || !sourcePattern.MatchString(source) {
 		return nil
 	}
 	allowed := "This token names no source in its claim source, so it may post for none."
@@ -119,54 +119,54 @@ func (a Actor) reports(source string) *Error {
 	return refusal
 }
 
-func named(id string) bool { return id != "" && utf8.RuneCountInString(id) <= 128 }
+func isValidName(id string) bool { return id != "" && utf8.RuneCountInString(id) <= 128 }
 
 // maxAliases is how many names an event may have besides its own.
 const maxAliases = 20
 
-func (c *fieldCheck) place(in *wire.ObservationInput) {
+func (v *validator) requirePlace(in *wire.ObservationInput) {
 	if in.Location != nil {
-		c.that(in.Location.Latitude >= -90 && in.Location.Latitude <= 90, "/location/latitude", "value", "Use degrees from -90 to 90.")
-		c.that(in.Location.Longitude >= -180 && in.Location.Longitude <= 180, "/location/longitude", "value", "Use degrees from -180 to 180.")
+		v.require(in.Location.Latitude >= -90 && in.Location.Latitude <= 90, "/location/latitude", "value", "Use degrees from -90 to 90.")
+		v.require(in.Location.Longitude >= -180 && in.Location.Longitude <= 180, "/location/longitude", "value", "Use degrees from -180 to 180.")
 	}
-	if quantities[in.Kind] == nil {
+	if measureRules[in.Kind] == nil {
 		return // which of both it needs, its kind says
 	}
 	if in.Kind == hazard.StationDay {
-		c.that(named(in.Station), "/station", "required", "Name the station, 1 to 128 characters.")
-		c.that(in.Location == nil, "/location", "not_allowed", "A station's day has a station, not a location.")
+		v.require(isValidName(in.Station), "/station", "required", "Name the station, 1 to 128 characters.")
+		v.require(in.Location == nil, "/location", "not_allowed", "A station's day has a station, not a location.")
 		return
 	}
-	c.that(in.Station == "", "/station", "not_allowed", "Only a station_day has a station.")
-	c.that(in.Location != nil, "/location", "required", "Say where: latitude and longitude in degrees (WGS84).")
+	v.require(in.Station == "", "/station", "not_allowed", "Only a station_day has a station.")
+	v.require(in.Location != nil, "/location", "required", "Say where: latitude and longitude in degrees (WGS84).")
 }
 
-func (c *fieldCheck) measures(in *wire.ObservationInput) {
-	known := quantities[in.Kind]
+func (v *validator) requireMeasures(in *wire.ObservationInput) {
+	known := measureRules[in.Kind]
 	if known == nil {
 		return
 	}
-	c.that(in.Measures == nil || len(in.Measures) > 0, "/measures", "required", "Give at least one of "+strings.Join(slices.Sorted(maps.Keys(known)), ", ")+".")
+	v.require(in.Measures == nil || len(in.Measures) > 0, "/measures", "required", "Give at least one of "+strings.Join(slices.Sorted(maps.Keys(known)), ", ")+".")
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		_, given := in.Measures[name]
-		c.that(given || !known[name].required, pointer("measures", name), "required", "An "+string(in.Kind)+" needs it.")
+		v.require(given || !known[name].required, jsonPointer("measures", name), "required", "An "+string(in.Kind)+" needs it.")
 	}
 	for _, name := range slices.Sorted(maps.Keys(in.Measures)) {
 		q, ok := known[name]
 		if !ok {
-			c.that(false, pointer("measures", name), "unknown", "Known measures of this kind: "+strings.Join(slices.Sorted(maps.Keys(known)), ", ")+".")
+			v.require(false, jsonPointer("measures", name), "unknown", "Known measures of this kind: "+strings.Join(slices.Sorted(maps.Keys(known)), ", ")+".")
 			continue
 		}
-		c.measure(name, in.Measures[name], q)
+		v.requireMeasure(name, in.Measures[name], q)
 	}
 }
 
-func (c *fieldCheck) measure(name string, m wire.Measure, q quantity) {
-	c.that(slices.Contains(q.units, m.Unit), pointer("measures", name, "unit"), "enum", "Use "+strings.Join(q.units, ", ")+".")
-	if !decimalText.MatchString(m.Value) {
-		c.that(false, pointer("measures", name, "value"), "format", "Use a decimal string such as \"6.4\", with at most nine digits on either side.")
+func (v *validator) requireMeasure(name string, m wire.Measure, q measureRule) {
+	v.require(slices.Contains(q.units, m.Unit), jsonPointer("measures", name, "unit"), "enum", "Use "+strings.Join(q.units, ", ")+".")
+	if !decimalPattern.MatchString(m.Value) {
+		v.require(false, jsonPointer("measures", name, "value"), "format", "Use a decimal string such as \"6.4\", with at most nine digits on either side.")
 		return
 	}
 	value := decimal.RequireFromString(m.Value).InexactFloat64()
-	c.that(value >= q.min && value <= q.max, pointer("measures", name, "value"), "value", fmt.Sprintf("Values from %g to %g %s can exist.", q.min, q.max, q.units[0]))
+	v.require(value >= q.min && value <= q.max, jsonPointer("measures", name, "value"), "value", fmt.Sprintf("Values from %g to %g %s can exist.", q.min, q.max, q.units[0]))
 }

@@ -48,7 +48,7 @@ func TestAWrongObservationIsRejectedAloneWithEveryReason(t *testing.T) {
 			require.Equal(t, model.ResultRejected, results[0].Result)
 			require.Nil(t, results[0].ID)
 			require.NotEqual(t, model.ResultRejected, results[1].Result)
-			require.ElementsMatch(t, tc.pointers, pointers(&model.Error{Fields: results[0].Errors}))
+			require.ElementsMatch(t, tc.pointers, fieldPointers(&model.Error{Fields: results[0].Errors}))
 		})
 	}
 }
@@ -61,18 +61,18 @@ func TestWhoMayObserve(t *testing.T) {
 		_, _, err := b.Service.RecordObservation(t.Context(), actor, in, false)
 		return err
 	}
-	require.Equal(t, model.CodeInsufficientScope, failure(t, observe(b.Acme)).Code)
-	require.Equal(t, model.CodeInsufficientScope, failure(t, observe(b.Operator)).Code)
+	require.Equal(t, model.CodeInsufficientScope, domainError(t, observe(b.Acme)).Code)
+	require.Equal(t, model.CodeInsufficientScope, domainError(t, observe(b.Operator)).Code)
 	noaa := b.Source
 	noaa.AnySource, noaa.Sources = false, []string{"nhc"}
-	refusal := failure(t, observe(noaa))
+	refusal := domainError(t, observe(noaa))
 	require.Equal(t, model.CodeInsufficientScope, refusal.Code)
 	require.Equal(t, []string{"nhc"}, refusal.Extra["sources"])
 	results, err := b.Service.RecordObservations(t.Context(), noaa, []wire.ObservationInput{in}, false)
 	require.NoError(t, err)
-	require.Equal(t, []string{"/source"}, pointers(&model.Error{Fields: results[0].Errors}))
+	require.Equal(t, []string{"/source"}, fieldPointers(&model.Error{Fields: results[0].Errors}))
 	noaa.Sources = nil
-	require.Equal(t, model.CodeInsufficientScope, failure(t, observe(noaa)).Code)
+	require.Equal(t, model.CodeInsufficientScope, domainError(t, observe(noaa)).Code)
 	noaa.Sources = []string{"usgs"}
 	require.NoError(t, observe(noaa))
 }
@@ -83,7 +83,7 @@ func TestADeterminationNamesTheScaleThatWasMeasured(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	for _, tc := range []struct{ magnitude, code string }{{"6.4", ""}, {"5.9", string(model.CodeTriggerNotMet)}} {
-		policy := b.Cover("quake-circle", nil)
+		policy := b.QuoteAndBind("quake-circle", nil)
 		quake := modeltest.Quake("us"+tc.magnitude, b.Now(), epicentre, tc.magnitude)
 		quake.Measures["magnitude"] = wire.Measure{Value: tc.magnitude, Unit: "mb"}
 		b.Observe(quake)
@@ -94,27 +94,27 @@ func TestADeterminationNamesTheScaleThatWasMeasured(t *testing.T) {
 			require.Equal(t, "mw", claim.Determination.Threshold.Unit)
 			continue
 		}
-		refusal := failure(t, err)
+		refusal := domainError(t, err)
 		require.Equal(t, tc.code, string(refusal.Code))
 		require.Equal(t, &wire.Measure{Value: "5.9", Unit: "mb"}, refusal.Extra["index"])
 		require.Contains(t, refusal.Detail, "the index 5.9 mb misses the threshold 6.0 mw by 0.1")
 	}
 }
 
-func TestOnlyWhatHasHappenedIsObserved(t *testing.T) {
+func TestFutureObservationIsRejected(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	at := b.Now()
-	b.After(-2 * time.Second) // what was now is about a second ahead
+	b.AdvanceClock(-2 * time.Second) // what was now is about a second ahead
 	for _, stage := range []trigger.Stage{trigger.Preliminary, trigger.Final} {
 		report := modeltest.Quake("us1", at, epicentre, "6.4")
 		report.Stage = stage
 		_, _, err := b.Service.RecordObservation(t.Context(), b.Source, report, false)
-		fields := failure(t, err).Fields
+		fields := domainError(t, err).Fields
 		require.Len(t, fields, 1)
 		require.Equal(t, "/occurred_at", fields[0].Pointer)
 		require.Equal(t, "future", fields[0].Code)
 	}
-	b.After(2 * time.Second)
+	b.AdvanceClock(2 * time.Second)
 	b.Observe(modeltest.Quake("us1", at, epicentre, "6.4"))
 }

@@ -36,7 +36,7 @@ type occurrenceRow struct {
 	Station       *string    // of rain
 	Definition    *string    // what one occurrence at a station is; see trigger.Definition
 
-	withRetracted *trigger.Occurrence // the facts if nothing had been retracted; nil where nothing was
+	factsWithRetracted *trigger.Occurrence // the facts if nothing had been retracted; nil where nothing was
 }
 
 // isRetracted tells whether every reading of the occurrence was withdrawn.
@@ -52,32 +52,32 @@ type aliasRow struct {
 	OccurrenceID uuid.UUID   `bun:"type:uuid"`
 }
 
-// brief names an occurrence inside a claim.
-func (r *occurrenceRow) brief(at time.Time) *wire.OccurrenceBrief {
-	return &wire.OccurrenceBrief{ID: nounOccurrence.id(r.ID), Source: r.Source, SourceEventID: r.SourceEventID, OccurredAt: at}
+// toBrief names an occurrence inside a claim.
+func (r *occurrenceRow) toBrief(at time.Time) *wire.OccurrenceBrief {
+	return &wire.OccurrenceBrief{ID: resourceOccurrence.formatID(r.ID), Source: r.Source, SourceEventID: r.SourceEventID, OccurredAt: at}
 }
 
-// facts are an occurrence as the trigger judges it, by the readings that stand. What
+// toFacts are an occurrence as the trigger judges it, by the readings that stand. What
 // they would be by the retracted ones too is kept in withRetracted.
-func (r *occurrenceRow) facts(observations []observationRow) trigger.Occurrence {
+func (r *occurrenceRow) toFacts(observations []observationRow) trigger.Occurrence {
 	standing := slices.DeleteFunc(slices.Clone(observations), func(o observationRow) bool { return o.isRetracted() })
 	if len(standing) < len(observations) {
-		r.withRetracted = new(r.factsOf(observations))
+		r.factsWithRetracted = new(r.factsFrom(observations))
 	}
-	return r.factsOf(standing)
+	return r.factsFrom(standing)
 }
 
-// factsOf are the facts by all of the observations. Of several reports of one
+// factsFrom are the facts by all of the observations. Of several reports of one
 // quake, the final one counts, then the highest revision, then the latest.
-func (r *occurrenceRow) factsOf(observations []observationRow) trigger.Occurrence {
+func (r *occurrenceRow) factsFrom(observations []observationRow) trigger.Occurrence {
 	o := trigger.Occurrence{Source: r.Source, SourceEventID: r.SourceEventID, SourceVersion: r.SourceVersion, Stage: r.Stage}
 	switch r.Kind {
 	case hazard.Earthquake:
 		if len(observations) > 0 {
 			best := slices.MaxFunc(observations, func(a, b observationRow) int {
-				return cmp.Or(settled(a)-settled(b), cmp.Compare(revision(a), revision(b)), a.UpdatedAt.Compare(b.UpdatedAt))
+				return cmp.Or(finalRank(a)-finalRank(b), cmp.Compare(revisionOrNone(a), revisionOrNone(b)), a.UpdatedAt.Compare(b.UpdatedAt))
 			})
-			o.Quake, o.Stage, o.Unit = best.quake(), trigger.Stage(best.Stage), best.Body.Measures["magnitude"].Unit
+			o.Quake, o.Stage, o.Unit = best.toQuake(), trigger.Stage(best.Stage), best.Body.Measures["magnitude"].Unit
 		}
 	case hazard.StormFix:
 		if len(observations) == 0 {
@@ -85,7 +85,7 @@ func (r *occurrenceRow) factsOf(observations []observationRow) trigger.Occurrenc
 		}
 		storm := &hazard.Storm{ID: r.SourceEventID}
 		for i := range observations {
-			storm.Fixes = append(storm.Fixes, observations[i].fix())
+			storm.Fixes = append(storm.Fixes, observations[i].toFix())
 		}
 		o.Storm = storm
 	case hazard.StationDay: // its facts are the days of its station; see rainFacts
@@ -93,35 +93,35 @@ func (r *occurrenceRow) factsOf(observations []observationRow) trigger.Occurrenc
 	return o
 }
 
-func settled(o observationRow) int {
+func finalRank(o observationRow) int {
 	if o.Stage == string(trigger.Final) {
 		return 1
 	}
 	return 0
 }
 
-func revision(o observationRow) int64 {
+func revisionOrNone(o observationRow) int64 {
 	if o.Revision == nil {
 		return -1
 	}
 	return *o.Revision
 }
 
-func (r *observationRow) quake() *hazard.Quake {
+func (r *observationRow) toQuake() *hazard.Quake {
 	q := &hazard.Quake{At: r.OccurredAt, Where: *r.Body.Location, EventID: r.SourceEventID}
-	if m := r.measure("magnitude"); m != nil {
+	if m := r.measuredValue("magnitude"); m != nil {
 		q.Magnitude = *m
 	}
-	q.DepthKM = r.measure("depth")
+	q.DepthKM = r.measuredValue("depth")
 	return q
 }
 
-func (r *observationRow) fix() hazard.Fix {
-	return hazard.Fix{At: r.OccurredAt, Where: *r.Body.Location, WindKN: r.measure("wind"), PressureHPA: r.measure("pressure")}
+func (r *observationRow) toFix() hazard.Fix {
+	return hazard.Fix{At: r.OccurredAt, Where: *r.Body.Location, WindKN: r.measuredValue("wind"), PressureHPA: r.measuredValue("pressure")}
 }
 
-// measure is a measured value, nil when it was not measured.
-func (r *observationRow) measure(name string) *decimal.Decimal {
+// measuredValue is a measured value, nil when it was not measured.
+func (r *observationRow) measuredValue(name string) *decimal.Decimal {
 	m, ok := r.Body.Measures[name]
 	if !ok {
 		return nil

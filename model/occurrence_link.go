@@ -13,96 +13,96 @@ import (
 	"parapet/model/trigger"
 )
 
-// leading gives observations their occurrences. It thinks in memory and writes
+// linker gives observations their occurrences. It thinks in memory and writes
 // at the end, because two reports of one batch may turn out to be one event.
-type leading struct {
-	*recording
+type linker struct {
+	*ingestion
 
-	source  string
-	known   map[called]uuid.UUID // every name of the batch that leads somewhere
-	created []occurrenceRow
-	named   []aliasRow
-	merged  []merger
-	touched map[uuid.UUID]bool
+	source           string
+	occurrenceByName map[sourceName]uuid.UUID // every name of the batch that leads somewhere
+	created          []occurrenceRow
+	newAliases       []aliasRow
+	merges           []merge
+	changedIDs       map[uuid.UUID]bool
 }
 
-// called is a name a source uses for an event. Names of different kinds never
+// sourceName is a name a source uses for an event. Names of different kinds never
 // meet: a storm may bear a quake's number.
-type called struct {
+type sourceName struct {
 	kind hazard.Kind
 	name string
 }
 
-func (r *observationRow) called() []called {
-	names := []called{{r.Kind, r.SourceEventID}}
+func (r *observationRow) sourceNames() []sourceName {
+	names := []sourceName{{r.Kind, r.SourceEventID}}
 	for _, alias := range r.Body.Aliases {
-		names = append(names, called{r.Kind, alias})
+		names = append(names, sourceName{r.Kind, alias})
 	}
 	return names
 }
 
-// merger is occurrences that turned out to be another one.
-type merger struct {
+// merge is occurrences that turned out to be another one.
+type merge struct {
 	into   uuid.UUID
 	losers []uuid.UUID
 }
 
-// lead gives every changed quake and fix its occurrence and returns the
+// link gives every changed quake and fix its occurrence and returns the
 // occurrences concerned. All names a source ever used for an event lead to one
 // occurrence; when two turn out to be one, the older one takes the other's
 // observations and names.
-func (r *recording) lead(ctx context.Context, source string) ([]uuid.UUID, error) {
-	known, err := r.aliases(ctx, source)
+func (r *ingestion) link(ctx context.Context, source string) ([]uuid.UUID, error) {
+	known, err := r.loadAliases(ctx, source)
 	if err != nil {
 		return nil, err
 	}
-	l := leading{recording: r, source: source, known: known, touched: make(map[uuid.UUID]bool)}
+	l := linker{ingestion: r, source: source, occurrenceByName: known, changedIDs: make(map[uuid.UUID]bool)}
 	for _, row := range r.changed {
 		switch {
 		case row.Kind == hazard.StationDay:
 		case row.isRetracted() && row.OccurrenceID != nil:
-			l.touched[*row.OccurrenceID] = true
+			l.changedIDs[*row.OccurrenceID] = true
 		default:
-			l.follow(row)
+			l.assign(row)
 		}
 	}
-	if err := l.write(ctx); err != nil {
+	if err := l.saveLinks(ctx); err != nil {
 		return nil, err
 	}
-	return slices.SortedFunc(maps.Keys(l.touched), func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) }), nil
+	return slices.SortedFunc(maps.Keys(l.changedIDs), func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) }), nil
 }
 
-func (l *leading) follow(row *observationRow) {
-	names := row.called()
-	id, found := agreed(names, l.known)
+func (l *linker) assign(row *observationRow) {
+	names := row.sourceNames()
+	id, found := oldestMatch(names, l.occurrenceByName)
 	switch {
 	case len(found) == 0:
 		id = newID()
-		l.created = append(l.created, row.occurrence(id))
+		l.created = append(l.created, row.newOccurrence(id))
 	case len(found) > 1:
-		l.merge(id, slices.DeleteFunc(found, func(other uuid.UUID) bool { return other == id }))
+		l.mergeInto(id, slices.DeleteFunc(found, func(other uuid.UUID) bool { return other == id }))
 	}
 	for _, name := range names {
-		if _, ok := l.known[name]; !ok {
-			l.known[name] = id
-			l.named = append(l.named, aliasRow{Scope: l.scope, Source: l.source, Kind: name.kind, Alias: name.name, OccurrenceID: id})
+		if _, ok := l.occurrenceByName[name]; !ok {
+			l.occurrenceByName[name] = id
+			l.newAliases = append(l.newAliases, aliasRow{Scope: l.scope, Source: l.source, Kind: name.kind, Alias: name.name, OccurrenceID: id})
 		}
 	}
-	l.touched[id] = true
+	l.changedIDs[id] = true
 	row.OccurrenceID = &id
 }
 
-// merge points everything that leads to the losers to the winner.
-func (l *leading) merge(into uuid.UUID, losers []uuid.UUID) {
+// mergeInto points everything that leads to the losers to the winner.
+func (l *linker) mergeInto(into uuid.UUID, losers []uuid.UUID) {
 	lost := func(id uuid.UUID) bool { return slices.Contains(losers, id) }
-	for name, id := range l.known {
+	for name, id := range l.occurrenceByName {
 		if lost(id) {
-			l.known[name] = into
+			l.occurrenceByName[name] = into
 		}
 	}
-	for i := range l.named {
-		if lost(l.named[i].OccurrenceID) {
-			l.named[i].OccurrenceID = into
+	for i := range l.newAliases {
+		if lost(l.newAliases[i].OccurrenceID) {
+			l.newAliases[i].OccurrenceID = into
 		}
 	}
 	for i := range l.created {
@@ -115,13 +115,13 @@ func (l *leading) merge(into uuid.UUID, losers []uuid.UUID) {
 			row.OccurrenceID = &into
 		}
 	}
-	maps.DeleteFunc(l.touched, func(id uuid.UUID, _ bool) bool { return lost(id) })
-	l.merged = append(l.merged, merger{into, losers})
+	maps.DeleteFunc(l.changedIDs, func(id uuid.UUID, _ bool) bool { return lost(id) })
+	l.merges = append(l.merges, merge{into, losers})
 }
 
-// agreed is the oldest occurrence that any of the names leads to, and all of
+// oldestMatch is the oldest occurrence that any of the names leads to, and all of
 // them.
-func agreed(names []called, known map[called]uuid.UUID) (uuid.UUID, []uuid.UUID) {
+func oldestMatch(names []sourceName, known map[sourceName]uuid.UUID) (uuid.UUID, []uuid.UUID) {
 	var found []uuid.UUID
 	for _, name := range names {
 		if id, ok := known[name]; ok && !slices.Contains(found, id) {
@@ -134,14 +134,14 @@ func agreed(names []called, known map[called]uuid.UUID) (uuid.UUID, []uuid.UUID)
 	return slices.MinFunc(found, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) }), found
 }
 
-func (r *recording) aliases(ctx context.Context, source string) (map[called]uuid.UUID, error) {
+func (r *ingestion) loadAliases(ctx context.Context, source string) (map[sourceName]uuid.UUID, error) {
 	var names []string
 	for _, row := range r.changed {
 		if row.Kind != hazard.StationDay {
 			names = append(append(names, row.SourceEventID), row.Body.Aliases...)
 		}
 	}
-	known := make(map[called]uuid.UUID, len(names))
+	known := make(map[sourceName]uuid.UUID, len(names))
 	if len(names) == 0 {
 		return known, nil
 	}
@@ -152,24 +152,24 @@ func (r *recording) aliases(ctx context.Context, source string) (map[called]uuid
 		return nil, fmt.Errorf("read aliases: %w", err)
 	}
 	for _, row := range rows {
-		known[called{row.Kind, row.Alias}] = row.OccurrenceID
+		known[sourceName{row.Kind, row.Alias}] = row.OccurrenceID
 	}
 	return known, nil
 }
 
-// write inserts what is new, then moves what was merged.
-func (l *leading) write(ctx context.Context) error {
+// saveLinks inserts what is new, then moves what was merged.
+func (l *linker) saveLinks(ctx context.Context) error {
 	if len(l.created) > 0 {
 		if _, err := l.NewInsert().Model(&l.created).Exec(ctx); err != nil {
 			return fmt.Errorf("insert occurrences: %w", err)
 		}
 	}
-	if len(l.named) > 0 {
-		if _, err := l.NewInsert().Model(&l.named).Exec(ctx); err != nil {
+	if len(l.newAliases) > 0 {
+		if _, err := l.NewInsert().Model(&l.newAliases).Exec(ctx); err != nil {
 			return fmt.Errorf("insert aliases: %w", err)
 		}
 	}
-	for _, m := range l.merged {
+	for _, m := range l.merges {
 		for _, set := range []string{
 			"update occurrences set merged_into = ?0, version = version + 1, updated_at = ?2 where id in (?1) or merged_into in (?1)",
 			"update observations set occurrence_id = ?0 where occurrence_id in (?1)",
@@ -183,7 +183,7 @@ func (l *leading) write(ctx context.Context) error {
 	return nil
 }
 
-func (r *observationRow) occurrence(id uuid.UUID) occurrenceRow {
+func (r *observationRow) newOccurrence(id uuid.UUID) occurrenceRow {
 	return occurrenceRow{
 		ID: id, Scope: r.Scope, Version: 0, CreatedAt: r.UpdatedAt, UpdatedAt: r.UpdatedAt,
 		Source: r.Source, SourceEventID: r.SourceEventID, Kind: r.Kind,
@@ -191,11 +191,11 @@ func (r *observationRow) occurrence(id uuid.UUID) occurrenceRow {
 	}
 }
 
-// refresh derives what an occurrence says of itself from its observations. A
+// refreshOccurrences derives what an occurrence says of itself from its observations. A
 // storm is final when every fix is, and retracted when none is left. The source version is the source's revision,
 // where it tells one, and a number that grows with everything it says: a source
 // may change a value and forget to count.
-func (r *recording) refresh(ctx context.Context, ids []uuid.UUID) error {
+func (r *ingestion) refreshOccurrences(ctx context.Context, ids []uuid.UUID) error {
 	if len(ids) == 0 {
 		return nil
 	}

@@ -12,9 +12,9 @@ import (
 	"parapet/model/wire"
 )
 
-// HappenedFilter narrows lists of occurrences and observations. Empty members do
+// HazardFilter narrows lists of occurrences and observations. Empty members do
 // not.
-type HappenedFilter struct {
+type HazardFilter struct {
 	Kind         string
 	Source       string
 	OccurrenceID string     // observations only
@@ -25,60 +25,62 @@ type HappenedFilter struct {
 // GetOccurrence is one occurrence. What a partner rehearsed is seen by that
 // partner and by operators only. Errors: not_found.
 func (s *Service) GetOccurrence(ctx context.Context, actor Actor, id string) (*wire.Occurrence, error) {
-	return only[wire.Occurrence](nounOccurrence, id)(s.OccurrencesByID(ctx, actor, []string{id}))
+	return oneOrNotFound[wire.Occurrence](resourceOccurrence, id)(s.OccurrencesByID(ctx, actor, []string{id}))
 }
 
 // OccurrencesByID are those of the occurrences that the actor may see, by id.
 func (s *Service) OccurrencesByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Occurrence, error) {
-	if err := s.authorize(ctx, actor, actor.either(ScopePoliciesRead, ScopeClaimsRead)); err != nil {
+	if err := s.authorize(ctx, actor, actor.preferScope(ScopePoliciesRead, ScopeClaimsRead)); err != nil {
 		return nil, err
 	}
-	return byID(ctx, s, nounOccurrence, ids, actor.scoped, func(r *occurrenceRow) (string, *wire.Occurrence) { return nounOccurrence.id(r.ID), r.public() })
+	return getManyByID(ctx, s, resourceOccurrence, ids, actor.restrictToScope, func(r *occurrenceRow) (string, *wire.Occurrence) {
+		return resourceOccurrence.formatID(r.ID), r.toRecord()
+	})
 }
 
-func (s *Service) occurrenceOf(ctx context.Context, actor Actor, id string) (*occurrenceRow, error) {
+func (s *Service) loadOccurrence(ctx context.Context, actor Actor, id string) (*occurrenceRow, error) {
 	if err := s.authorize(ctx, actor, ScopeClaimsRead); err != nil {
 		return nil, err
 	}
-	key, err := nounOccurrence.parse(id)
+	key, err := resourceOccurrence.parseID(id)
 	if err != nil {
 		return nil, err
 	}
-	row, err := occurrenceSeen(ctx, s.db, key, actor.Partner)
-	return row, explain(err)
+	row, err := loadVisibleOccurrence(ctx, s.db, key, actor.Partner)
+	return row, translateError(err)
 }
 
 // ListOccurrences are occurrences, the newest recorded first; those that turned
 // out to be another one are left out. Errors: parameter_invalid, cursor_invalid.
-func (s *Service) ListOccurrences(ctx context.Context, actor Actor, f HappenedFilter, in PageRequest) (*Page[wire.Occurrence], error) {
+func (s *Service) ListOccurrences(ctx context.Context, actor Actor, f HazardFilter, in PageRequest) (*Page[wire.Occurrence], error) {
 	if err := s.authorize(ctx, actor, ScopeClaimsRead); err != nil {
 		return nil, err
 	}
 	var rows []occurrenceRow
-	q, err := f.narrow(actor.scoped(s.db.NewSelect().Model(&rows).Where("oc.merged_into is null")))
+	q, err := f.applyFilter(actor.restrictToScope(s.db.NewSelect().Model(&rows).Where("oc.merged_into is null")))
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.fetch(ctx, actor, q, in, f.name("occurrences"), newestFirst)
+	p, err := s.fetchPage(ctx, actor, q, in, f.cursorName("occurrences"), newestFirst)
 	if err != nil {
 		return nil, err
 	}
-	return paged(p, rows, func(r *occurrenceRow) string { return r.ID.String() }, func(r *occurrenceRow) wire.Occurrence { return *r.public() })
+	return newPage(p, rows, func(r *occurrenceRow) string { return r.ID.String() }, func(r *occurrenceRow) wire.Occurrence { return *r.toRecord() })
 }
 
-// scoped narrows a query over what happened to what the actor may see.
-func (a Actor) scoped(q *bun.SelectQuery) *bun.SelectQuery {
+// restrictToScope narrows a query over what happened to what the actor may see.
+func (a Actor) restrictToScope(q *bun.SelectQuery) *bun.SelectQuery {
 	if a.Kind == ActorPartner {
 		return q.Where("?TableAlias.scope in ('', ?)", a.Partner)
 	}
 	return q
 }
 
-func (f HappenedFilter) name(list string) string {
+func (f HazardFilter) cursorName(list string) string {
 	return fmt.Sprintf("%s?%q", list, []any{f.Kind, f.Source, f.OccurrenceID, f.From, f.To})
 }
 
-func (f HappenedFilter) narrow(q *bun.SelectQuery) (*bun.SelectQuery, error) {
+func (f HazardFilter) applyFilter(q *bun.SelectQuery) (*bun.SelectQuery, error) {
 	if f.Kind != "" {
 		if !slices.Contains(hazard.Kinds(), hazard.Kind(f.Kind)) {
 			return nil, badParameter("kind", "Use earthquake, storm_fix or station_day.")
@@ -97,15 +99,15 @@ func (f HappenedFilter) narrow(q *bun.SelectQuery) (*bun.SelectQuery, error) {
 	return q, nil
 }
 
-func (r *occurrenceRow) public() *wire.Occurrence {
+func (r *occurrenceRow) toRecord() *wire.Occurrence {
 	return &wire.Occurrence{
 		Header: wire.Header{
-			ID: nounOccurrence.id(r.ID), Object: nounOccurrence.name,
+			ID: resourceOccurrence.formatID(r.ID), Object: resourceOccurrence.name,
 			CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Version: r.Version,
 		},
 		Source: r.Source, SourceEventID: r.SourceEventID, Kind: string(r.Kind), OccurredAt: r.OccurredAt, LastAt: r.LastAt,
 		Stage: string(r.Stage), SourceVersion: r.SourceVersion,
 		Station: r.Station, Definition: r.Definition,
-		MergedInto: nounOccurrence.optional(r.MergedInto), Sandbox: r.Scope != "",
+		MergedInto: resourceOccurrence.formatOptionalID(r.MergedInto), Sandbox: r.Scope != "",
 	}
 }

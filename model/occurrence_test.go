@@ -15,14 +15,14 @@ import (
 	"parapet/model/wire"
 )
 
-func TestASecondPassFindsWhatWasBeingBound(t *testing.T) {
+func TestSecondMatchingPassFindsPoliciesBeingBound(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	quote := b.Quote("quake-circle", nil)
 
 	// A bind that has drawn its instant but not yet committed: another transaction
 	// holds the index entry it needs.
-	binding := b.HoldReference("ref-1")
+	binding := b.BlockReference("ref-1")
 	bound := make(chan *wire.Policy, 1)
 	go func() {
 		policy, err := b.Service.BindPolicy(context.WithoutCancel(t.Context()), b.Acme, model.BindRequest{QuoteID: quote.ID, PartnerReference: new("ref-1")})
@@ -33,48 +33,48 @@ func TestASecondPassFindsWhatWasBeingBound(t *testing.T) {
 	}()
 	binding.AwaitWaiter()
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-	job, ok := b.Next().(model.EvaluateOccurrences)
+	job, ok := b.TakeJob().(model.EvaluateOccurrences)
 	require.True(t, ok)
 	require.NoError(t, b.Service.Evaluate(t.Context(), job))
-	second, ok := b.Last().(model.EvaluateOccurrences)
+	second, ok := b.LastJob().(model.EvaluateOccurrences)
 	require.True(t, ok)
 	require.NotEmpty(t, second.After)
-	require.ErrorIs(t, b.Service.Evaluate(t.Context(), second), model.ErrNotYet, "the bind is still running")
+	require.ErrorIs(t, b.Service.Evaluate(t.Context(), second), model.ErrBarrierPending, "the bind is still running")
 	binding.Release()
 	policy := <-bound
 	require.Empty(t, b.Claims(policy), "the first pass did not see it")
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "approved", b.OnlyClaim(policy).Status)
 }
 
 func TestARevisionBelowTheThresholdBeforeTheDecision(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	report := modeltest.Quake("us1", b.Now(), epicentre, "6.4")
 	b.Observe(report)
 	report.Measures["magnitude"] = wire.Measure{Value: "5.9", Unit: "mw"}
 	b.Observe(report)
-	b.Work()
+	b.RunJobs()
 	require.Empty(t, b.Claims(policy))
-	require.Equal(t, 1, b.Rows()["observation_revisions"], "what the source said first is kept")
+	require.Equal(t, 1, b.CountRows()["observation_revisions"], "what the source said first is kept")
 }
 
-func TestNothingIsClawedBackAfterApproval(t *testing.T) {
+func TestApprovedAmountIsNotReducedByRevision(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	report := modeltest.Quake("us1", b.Now(), epicentre, "6.4")
 	b.Observe(report)
-	b.Work()
+	b.RunJobs()
 	report.Measures["magnitude"] = wire.Measure{Value: "5.9", Unit: "mw"}
 	b.Observe(report)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "approved", b.OnlyClaim(policy).Status)
 	require.Equal(t, "6.4", b.OnlyClaim(policy).Determination.Index.Value)
 }
 
-func TestALateRevisionIsNoNews(t *testing.T) {
+func TestOlderRevisionChangesNothing(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	report := modeltest.Quake("us1", b.Now(), epicentre, "6.4")
@@ -87,28 +87,28 @@ func TestALateRevisionIsNoNews(t *testing.T) {
 	require.Equal(t, model.ResultRevised, b.Observe(report)[0].Result)
 }
 
-func TestEveryNameLeadsToOneOccurrence(t *testing.T) {
+func TestAllAliasesLinkToOneOccurrence(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	at := b.Now()
 	first, other := modeltest.Quake("us1", at, epicentre, "6.4"), modeltest.Quake("tw1", at, epicentre, "6.4")
 	first.Stage, other.Stage = trigger.Preliminary, trigger.Preliminary
 	b.Observe(first, other)
-	b.Work()
+	b.RunJobs()
 	require.Len(t, b.Claims(policy), 2, "two names, two occurrences, as far as anybody knows")
 
 	joined := modeltest.Quake("us1", at, epicentre, "6.4")
 	joined.Aliases = []string{"us1", "tw1"}
 	b.Observe(joined)
-	b.Work()
+	b.RunJobs()
 	claims := b.Claims(policy)
 	require.Equal(t, "approved", claims[0].Status)
 	require.NotEqual(t, "approved", claims[1].Status)
 	require.Equal(t, money.New(8_000_000, "USD"), b.Policy(policy.ID).LimitRemaining, "one event is paid once")
-	b.After(24 * time.Hour)
+	b.AdvanceClock(24 * time.Hour)
 	b.Sweep()
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "declined", b.Claims(policy)[1].Status, "at its review at the latest")
 	_, created, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID, SourceEvent: &model.SourceEvent{Source: "usgs", ID: "tw1"}})
 	require.NoError(t, err)
@@ -120,47 +120,47 @@ func TestADeferredClaimOfAMergedOccurrenceIsDecided(t *testing.T) {
 	b := modeltest.New(t)
 	far := modeltest.Quake("us0", b.Now(), hazard.Point{Latitude: -20, Longitude: 40}, "5.0")
 	b.Observe(far)
-	b.Work()
-	policy := b.Cover("quake-circle", nil)
+	b.RunJobs()
+	policy := b.QuoteAndBind("quake-circle", nil)
 	report := modeltest.Quake("us1", b.Now(), epicentre, "6.4")
 	report.Stage = trigger.Preliminary
 	b.Observe(report)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "deferred", b.OnlyClaim(policy).Status)
 	report.Stage, report.Aliases = trigger.Final, []string{"us0"}
 	report.Measures = map[string]wire.Measure{"magnitude": {Value: "5.8", Unit: "mw"}}
 	b.Observe(report)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "declined", b.OnlyClaim(policy).Status)
 }
 
 func TestTwoReportsOfOneBatchThatAreOneEvent(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	at := b.Now()
 	third := modeltest.Quake("c", at, epicentre, "6.4")
 	third.Aliases = []string{"a", "b"}
 	b.Observe(modeltest.Quake("a", at, epicentre, "6.3"), modeltest.Quake("b", at, epicentre, "6.2"), third)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "approved", b.OnlyClaim(policy).Status)
 	var open int
 	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(*) from occurrences where merged_into is null").Scan(&open))
 	require.Equal(t, 1, open)
 }
 
-func TestAnotherSourcesReportOfTheSameQuakeWaitsForAHuman(t *testing.T) {
+func TestSameQuakeFromAnotherSourceIsDeferred(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	at := b.Now()
-	b.After(3 * time.Second)
+	b.AdvanceClock(3 * time.Second)
 	b.Observe(modeltest.Quake("us1", at, epicentre, "6.4"))
-	b.Work()
+	b.RunJobs()
 	second := modeltest.Quake("emsc1", at.Add(3*time.Second), epicentre, "6.5")
 	second.Source = "emsc"
 	b.Observe(second)
-	b.Work()
+	b.RunJobs()
 	claims := b.Claims(policy)
 	require.Len(t, claims, 2)
 	require.Equal(t, "deferred", claims[1].Status)
@@ -171,13 +171,13 @@ func TestAnotherSourcesReportOfTheSameQuakeWaitsForAHuman(t *testing.T) {
 func TestTwoStormsExhaustALimit(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("cyclone-circle", modeltest.Context{"limit": map[string]any{"amount": 3_800_000, "currency": "USD"}})
+	policy := b.QuoteAndBind("cyclone-circle", modeltest.Context{"limit": map[string]any{"amount": 3_800_000, "currency": "USD"}})
 	miami := hazard.Point{Latitude: 25.7617, Longitude: -80.1918}
 	b.Observe(modeltest.Fix("AL01", b.Now(), miami, "83"))
-	b.Work()
-	b.After(30 * 24 * time.Hour)
+	b.RunJobs()
+	b.AdvanceClock(30 * 24 * time.Hour)
 	b.Observe(modeltest.Fix("AL02", b.Now(), miami, "113"))
-	b.Work()
+	b.RunJobs()
 	claims := b.Claims(policy)
 	require.Len(t, claims, 2)
 	require.Equal(t, money.New(1_520_000, "USD"), *claims[0].Amount)
@@ -193,9 +193,9 @@ func TestTwoStormsExhaustALimit(t *testing.T) {
 		"claim.opened", "claim.approved", "policy.exhausted", "payout.created", "payout.blocked",
 	}, b.Events())
 
-	b.After(30 * 24 * time.Hour)
+	b.AdvanceClock(30 * 24 * time.Hour)
 	b.Observe(modeltest.Fix("AL03", b.Now(), miami, "113"))
-	b.Work()
+	b.RunJobs()
 	third := b.Claims(policy)[2]
 	require.Equal(t, "declined", third.Status)
 	require.Equal(t, []string{"threshold_met", "limit_exhausted"}, third.Decision.ReasonCodes)
@@ -204,29 +204,29 @@ func TestTwoStormsExhaustALimit(t *testing.T) {
 func TestAPlaceAcrossTheDateLine(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	east := b.Cover("quake-circle", modeltest.Context{"location": map[string]float64{"latitude": -17, "longitude": 179.9}})
-	west := b.Cover("quake-circle", modeltest.Context{"location": map[string]float64{"latitude": -17, "longitude": -179.9}})
+	east := b.QuoteAndBind("quake-circle", modeltest.Context{"location": map[string]float64{"latitude": -17, "longitude": 179.9}})
+	west := b.QuoteAndBind("quake-circle", modeltest.Context{"location": map[string]float64{"latitude": -17, "longitude": -179.9}})
 	b.Observe(
 		modeltest.Quake("a", b.Now(), hazard.Point{Latitude: -17, Longitude: -179.95}, "6.4"),
 		modeltest.Quake("b", b.Now(), hazard.Point{Latitude: -17, Longitude: 179.95}, "6.4"),
 	)
-	b.Work()
+	b.RunJobs()
 	require.Len(t, b.Claims(east), 2)
 	require.Len(t, b.Claims(west), 2)
 }
 
-func TestARehearsalTouchesTheCallersPoliciesOnly(t *testing.T) {
+func TestSandboxObservationMatchesOnlyCallersPolicies(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	mine, theirs := b.Cover("quake-circle", nil), b.As(b.Globex).Cover("quake-circle", nil)
+	mine, theirs := b.QuoteAndBind("quake-circle", nil), b.ActingAs(b.Globex).QuoteAndBind("quake-circle", nil)
 	_, created, err := b.Service.RecordObservation(t.Context(), b.Acme, modeltest.Quake("us1", b.Now(), epicentre, "6.4"), true)
 	require.NoError(t, err)
 	require.True(t, created)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "approved", b.OnlyClaim(mine).Status)
-	require.Empty(t, b.As(b.Globex).Claims(theirs))
+	require.Empty(t, b.ActingAs(b.Globex).Claims(theirs))
 
 	real := modeltest.New(t, modeltest.InProduction())
 	_, _, err = real.Service.RecordObservation(t.Context(), real.Acme, modeltest.Quake("us1", real.Now(), epicentre, "6.4"), true)
-	require.Equal(t, model.CodeNotFound, failure(t, err).Code)
+	require.Equal(t, model.CodeNotFound, domainError(t, err).Code)
 }

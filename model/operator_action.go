@@ -11,9 +11,9 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// adjudicationRow is what an operator did to a partner's record, and why, in
+// operatorActionRow is what an operator did to a partner's record, and why, in
 // private. Insert-only; only operators read it.
-type adjudicationRow struct {
+type operatorActionRow struct {
 	bun.BaseModel `bun:"table:adjudications,alias:aj"`
 
 	ID        uuid.UUID `bun:",pk,type:uuid"`
@@ -46,8 +46,8 @@ const (
 	OperationEnablePartner   Operation = "enable_partner"
 )
 
-// Adjudication is what an operator did and wrote, for operators' eyes.
-type Adjudication struct {
+// OperatorAction is what an operator did and wrote, for operators' eyes.
+type OperatorAction struct {
 	At           time.Time
 	Operation    Operation
 	Author       string  // the operator, as the issuer calls them
@@ -56,55 +56,57 @@ type Adjudication struct {
 	Note         *string
 }
 
-// maxNote bounds what an operator writes, in characters.
-const maxNote = 2_000
+// maxNoteLength bounds what an operator writes, in characters.
+const maxNoteLength = 2_000
 
-// note is a check of private words: nil where none are needed.
-func (c *fieldCheck) note(text *string, at string) {
-	c.that(text == nil || strings.TrimSpace(*text) != "" && utf8.RuneCountInString(*text) <= maxNote && storable(*text),
-		at, "length", fmt.Sprintf("Write 1 to %d characters, not white space alone.", maxNote))
+// requireNote is a check of private words: nil where none are needed.
+func (v *validator) requireNote(text *string, at string) {
+	v.require(text == nil || strings.TrimSpace(*text) != "" && utf8.RuneCountInString(*text) <= maxNoteLength && isStorableText(*text),
+		at, "length", fmt.Sprintf("Write 1 to %d characters, not white space alone.", maxNoteLength))
 }
 
-// noteOf is note where only operators write one.
-func (c *fieldCheck) noteOf(actor Actor, text *string, at string) {
+// requireOperatorNote is note where only operators write one.
+func (v *validator) requireOperatorNote(actor Actor, text *string, at string) {
 	if actor.Kind == ActorPartner {
-		c.that(text == nil, at, "value", "Leave it out: it is for operators alone. Write a message on a claim instead.")
+		v.require(text == nil, at, "value", "Leave it out: it is for operators alone. Write a message on a claim instead.")
 		return
 	}
-	c.note(text, at)
+	v.requireNote(text, at)
 }
 
-// storable tells whether Postgres can keep a text.
-func storable(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
-
-// adjudicated keeps who did what, in the transaction of its effect.
-func (u *unit) adjudicated(row adjudicationRow) {
-	row.ID, row.CreatedAt, row.Author = newID(), u.now, u.actor.personID()
-	u.deed.partner, u.deed.reason = row.Partner, row.Note
-	u.insert(&row)
+// isStorableText tells whether Postgres can keep a text.
+func isStorableText(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsRune(text, 0)
 }
 
-var adjudications = &branch[adjudicationRow, Adjudication]{
-	shelf: &shelf[adjudicationRow, Adjudication]{plural: "adjudications", scope: always(ScopeOperator), public: (*adjudicationRow).private},
-	name:  "adjudications", trunk: nounClaim, from: "claims", on: "!.claim_id = w.id and !.partner = w.partner",
-	along: oldestFirst, key: func(r *adjudicationRow) string { return r.ID.String() }, owner: func(r *adjudicationRow) uuid.UUID { return *r.ClaimID },
+// recordOperatorAction keeps who did what, in the transaction of its effect.
+func (tx *Tx) recordOperatorAction(row operatorActionRow) {
+	row.ID, row.CreatedAt, row.Author = newID(), tx.now, tx.actor.personID()
+	tx.audit.partner, tx.audit.reason = row.Partner, row.Note
+	tx.queueInsert(&row)
 }
 
-// ListAdjudications is what operators did to a claim and its payouts, oldest
+var operatorActions = &childCollection[operatorActionRow, OperatorAction]{
+	collection: &collection[operatorActionRow, OperatorAction]{plural: "adjudications", requiredScope: fixedScope(ScopeOperator), toRecord: (*operatorActionRow).toRecord},
+	cursorName: "adjudications", parent: resourceClaim, parentTable: "claims", joinCondition: "!.claim_id = w.id and !.partner = w.partner",
+	order: oldestFirst, cursorKey: func(r *operatorActionRow) string { return r.ID.String() }, parentID: func(r *operatorActionRow) uuid.UUID { return *r.ClaimID },
+}
+
+// ListOperatorActions is what operators did to a claim and its payouts, oldest
 // first. Operators only. Errors: not_found, cursor_invalid.
-func (s *Service) ListAdjudications(ctx context.Context, actor Actor, claim string, in PageRequest) (*Page[Adjudication], error) {
-	return adjudications.page(ctx, s, actor, claim, in)
+func (s *Service) ListOperatorActions(ctx context.Context, actor Actor, claim string, in PageRequest) (*Page[OperatorAction], error) {
+	return operatorActions.getPage(ctx, s, actor, claim, in)
 }
 
-// AdjudicationsOf are what operators did to several claims and their payouts.
+// OperatorActionsOf are what operators did to several claims and their payouts.
 // Operators only.
-func (s *Service) AdjudicationsOf(ctx context.Context, actor Actor, claims []string, in PageRequest) (map[string]*Page[Adjudication], error) {
-	return adjudications.of(ctx, s, actor, claims, in)
+func (s *Service) OperatorActionsOf(ctx context.Context, actor Actor, claims []string, in PageRequest) (map[string]*Page[OperatorAction], error) {
+	return operatorActions.getPages(ctx, s, actor, claims, in)
 }
 
-func (r *adjudicationRow) private() Adjudication {
-	return Adjudication{
+func (r *operatorActionRow) toRecord() OperatorAction {
+	return OperatorAction{
 		At: r.CreatedAt, Operation: r.Operation, Author: r.Author.name(), AuthorIssuer: r.Author.issuer(),
-		PayoutID: nounPayout.optional(r.PayoutID), Note: r.Note,
+		PayoutID: resourcePayout.formatOptionalID(r.PayoutID), Note: r.Note,
 	}
 }

@@ -15,7 +15,7 @@ func TestOperatorWritesMessagesToThePartner(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim := owed(b)
-	b.Operator.Doing = "addMessage"
+	b.Operator.Operation = "addMessage"
 	message, err := b.Service.AddMessage(t.Context(), b.Operator, claim.ID, "Please send us the survey.")
 	require.NoError(t, err)
 	require.Equal(t, "acme", *message.Partner)
@@ -30,21 +30,21 @@ func TestOperatorWritesMessagesToThePartner(t *testing.T) {
 	events, err := b.Service.ListEvents(t.Context(), b.Acme, model.EventFilter{Types: []model.EventType{model.EventClaimMessageAdded}}, model.PageRequest{})
 	require.NoError(t, err)
 	require.Len(t, events.Data, 1)
-	line := audit(t, b, model.AuditFilter{Operation: "addMessage"})[0]
+	line := listAudit(t, b, model.AuditFilter{Operation: "addMessage"})[0]
 	require.Equal(t, []string{"olive", "acme", message.ID}, []string{line.Actor, *line.Partner, *line.Subject})
 
-	_, err = b.Service.AddAttachment(t.Context(), b.Operator, claim.ID, named("a.txt", "text/plain", "x"))
-	require.Equal(t, model.CodeInsufficientScope, failure(t, err).Code, "messages are all that operators write for a partner")
+	_, err = b.Service.AddAttachment(t.Context(), b.Operator, claim.ID, attachmentNamed("a.txt", "text/plain", "x"))
+	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code, "messages are all that operators write for a partner")
 	_, err = b.Service.AddMessage(t.Context(), b.Source, claim.ID, "Hello.")
-	require.Equal(t, model.CodeInsufficientScope, failure(t, err).Code)
+	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code)
 	_, err = b.Service.AddMessage(t.Context(), b.Operator, claim.ID, "\x00")
-	require.Equal(t, []string{"/body"}, pointers(failure(t, err)))
+	require.Equal(t, []string{"/body"}, fieldPointers(domainError(t, err)))
 }
 
 func TestDeferralSaysWhichEvidenceIsNeeded(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	claim, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID, RequestedAmount: amount(125_000)})
 	require.NoError(t, err)
 	in := model.DecisionRequest{
@@ -52,14 +52,14 @@ func TestDeferralSaysWhichEvidenceIsNeeded(t *testing.T) {
 		NextReviewAt: new(b.Now().Add(48 * time.Hour)), Message: new(" "),
 	}
 	_, err = b.Service.DecideClaim(t.Context(), b.Operator, in)
-	require.Equal(t, []string{"/message"}, pointers(failure(t, err)))
+	require.Equal(t, []string{"/message"}, fieldPointers(domainError(t, err)))
 	require.Equal(t, "opened", b.Claim(claim.ID).Status)
 
 	in.Message = new("Photographs of the roof, taken after the event.")
 	deferred, err := b.Service.DecideClaim(t.Context(), b.Operator, in)
 	require.NoError(t, err)
 	require.Equal(t, []string{"evidence_needed"}, deferred.Decision.ReasonCodes)
-	require.Equal(t, []string{"claim.opened", "claim.deferred", "claim.message_added"}, b.Told(claim.ID))
+	require.Equal(t, []string{"claim.opened", "claim.deferred", "claim.message_added"}, b.TimelineKinds(claim.ID))
 	list, err := b.Service.GetMessages(t.Context(), b.Acme, claim.ID, model.PageRequest{})
 	require.NoError(t, err)
 	require.Len(t, list.Data, 1)

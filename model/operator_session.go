@@ -12,16 +12,16 @@ func (s *Service) EndSession(ctx context.Context, id string, expiresAt time.Time
 	_, err := s.pool.Exec(ctx, `with expired as (delete from ended_sessions where expires_at < clock_timestamp() - interval '1 day')
 		insert into ended_sessions (id, expires_at) values ($1, $2) on conflict do nothing`, id, expiresAt)
 	if err != nil {
-		return explain(fmt.Errorf("end session: %w", err))
+		return translateError(fmt.Errorf("end session: %w", err))
 	}
 	return nil
 }
 
-// SessionEnded reports whether EndSession has ended a session.
-func (s *Service) SessionEnded(ctx context.Context, id string) (ended bool, err error) {
+// IsSessionEnded reports whether EndSession has ended a session.
+func (s *Service) IsSessionEnded(ctx context.Context, id string) (ended bool, err error) {
 	err = s.pool.QueryRow(ctx, "select exists (select from ended_sessions where id = $1)", id).Scan(&ended)
 	if err != nil {
-		return false, explain(fmt.Errorf("read ended sessions: %w", err))
+		return false, translateError(fmt.Errorf("read ended sessions: %w", err))
 	}
 	return ended, nil
 }

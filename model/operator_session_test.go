@@ -12,7 +12,7 @@ import (
 func TestEndedSessionsAreRememberedUntilTheyExpire(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	ended := func(id string) bool { return must(b.Service.SessionEnded(t.Context(), id)) }
+	ended := func(id string) bool { return must(b.Service.IsSessionEnded(t.Context(), id)) }
 	require.False(t, ended("one"))
 	require.NoError(t, b.Service.EndSession(t.Context(), "one", time.Now().Add(-48*time.Hour)))
 	require.True(t, ended("one"))

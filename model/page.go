@@ -42,21 +42,21 @@ type Page[T any] struct {
 	wire.List[T]
 	HasEarlier bool // before the first record, as far as the request tells
 
-	page page
+	spec pageSpec
 	keys []string // of the records
 }
 
-// Cursor is where record i stands: a page after it begins with the next.
-func (p *Page[T]) Cursor(i int) (string, error) { return p.page.cursor(p.keys[i]) }
+// CursorAt is where record i stands: a page after it begins with the next.
+func (p *Page[T]) CursorAt(i int) (string, error) { return p.spec.sealCursor(p.keys[i]) }
 
-// Head returns the first n records as the page that a request for n would have returned.
-func (p *Page[T]) Head(n int) (*Page[T], error) {
+// FirstRecords returns the first n records as the page that a request for n would have returned.
+func (p *Page[T]) FirstRecords(n int) (*Page[T], error) {
 	if n >= len(p.Data) {
 		return p, nil
 	}
 	head := *p
 	head.Data, head.keys, head.HasMore = p.Data[:n], p.keys[:n], true
-	cursor, err := head.Cursor(n - 1)
+	cursor, err := head.CursorAt(n - 1)
 	head.NextCursor = &cursor
 	return &head, err
 }
@@ -64,35 +64,35 @@ func (p *Page[T]) Head(n int) (*Page[T], error) {
 // Total is how many records the whole list has, counted up to MaxTotal, and
 // whether there are more.
 func (p *Page[T]) Total(ctx context.Context) (n int, more bool, err error) {
-	n, err = p.page.count(ctx)
-	return min(n, MaxTotal), n > MaxTotal, explain(err)
+	n, err = p.spec.count(ctx)
+	return min(n, MaxTotal), n > MaxTotal, translateError(err)
 }
 
-// page is a checked request: after is the key of the last row of the page
+// pageSpec is a checked request: after is the key of the last row of the page
 // before, and filter binds the cursor to the list and the caller.
-type page struct {
-	keys   Keys
-	limit  int
-	after  string
-	filter string
-	along  direction
-	last   bool
-	count  func(context.Context) (int, error) // the whole list, up to one more than MaxTotal
+type pageSpec struct {
+	keys        Keys
+	limit       int
+	after       string
+	cursorScope string
+	order       sortOrder
+	last        bool
+	count       func(context.Context) (int, error) // the whole list, up to one more than MaxTotal
 }
 
-// cursor seals the place after a record.
-func (p page) cursor(key string) (string, error) {
-	sealed, err := p.keys.seal([]byte(strings.Clone(key)), []byte(p.filter))
+// sealCursor seals the place after a record.
+func (p pageSpec) sealCursor(key string) (string, error) {
+	sealed, err := p.keys.seal([]byte(strings.Clone(key)), []byte(p.cursorScope))
 	if err != nil {
 		return "", fmt.Errorf("seal cursor: %w", err)
 	}
 	return base64.RawURLEncoding.EncodeToString(sealed), nil
 }
 
-// page opens a cursor. A cursor of another list, another filter or another
+// parsePage opens a cursor. A cursor of another list, another filter or another
 // partner does not open.
-func (s *Service) page(actor Actor, in PageRequest, filter string) (page, error) {
-	p := page{keys: s.cursorKeys, limit: in.Limit, filter: cursorScope(actor, in, filter), along: directions[in.Order], last: in.Last}
+func (s *Service) parsePage(actor Actor, in PageRequest, filter string) (pageSpec, error) {
+	p := pageSpec{keys: s.cursorKeys, limit: in.Limit, cursorScope: newCursorScope(actor, in, filter), order: sortOrders[in.Order], last: in.Last}
 	if p.limit == 0 {
 		p.limit = DefaultPageSize
 	}
@@ -105,36 +105,36 @@ func (s *Service) page(actor Actor, in PageRequest, filter string) (page, error)
 	sealed, err := base64.RawURLEncoding.DecodeString(in.Cursor)
 	if err == nil {
 		var after []byte
-		after, err = s.cursorKeys.open(sealed, []byte(p.filter))
+		after, err = s.cursorKeys.open(sealed, []byte(p.cursorScope))
 		p.after = string(after)
 	}
 	if err != nil {
-		return p, BadCursor().Because(err)
+		return p, InvalidCursor().WithCause(err)
 	}
 	return p, nil
 }
 
-// cursorScope is what a cursor is bound to: who reads which list, narrowed and ordered how.
-func cursorScope(actor Actor, in PageRequest, filter string) string {
+// newCursorScope is what a cursor is bound to: who reads which list, narrowed and ordered how.
+func newCursorScope(actor Actor, in PageRequest, filter string) string {
 	if in.Order != "" {
 		filter += "," + string(in.Order)
 	}
-	return actor.owner() + "/" + filter
+	return actor.idempotencyOwner() + "/" + filter
 }
 
-// BadCursor is cursor_invalid.
-func BadCursor() *Error {
-	return Refuse(CodeCursorInvalid, "This cursor is not one of this list; take it from the page before, or leave it out", "%s cursors",
-		wrong("/cursor", "value", "Use the cursor that came with a page of this list, read with the same filter."))
+// InvalidCursor is cursor_invalid.
+func InvalidCursor() *Error {
+	return FailFields(CodeCursorInvalid, "This cursor is not one of this list; take it from the page before, or leave it out", "%s cursors",
+		newFieldError("/cursor", "value", "Use the cursor that came with a page of this list, read with the same filter."))
 }
 
-// fetch is how many rows to read: one more than the page, to see whether there
+// fetchLimit is how many rows to read: one more than the page, to see whether there
 // is another.
-func (p page) fetch() int64 { return int64(p.limit) + 1 }
+func (p pageSpec) fetchLimit() int64 { return int64(p.limit) + 1 }
 
-// paged makes a page of the rows that were read.
-func paged[Row, Record any](p page, rows []Row, key func(*Row) string, public func(*Row) Record) (*Page[Record], error) {
-	list := &Page[Record]{List: wire.List[Record]{Object: "list", Data: make([]Record, 0, len(rows))}, page: p, HasEarlier: p.after != ""}
+// newPage makes a page of the rows that were read.
+func newPage[Row, Record any](p pageSpec, rows []Row, key func(*Row) string, public func(*Row) Record) (*Page[Record], error) {
+	list := &Page[Record]{List: wire.List[Record]{Object: "list", Data: make([]Record, 0, len(rows))}, spec: p, HasEarlier: p.after != ""}
 	more := len(rows) > p.limit
 	if more {
 		rows = rows[:p.limit]
@@ -149,7 +149,7 @@ func paged[Row, Record any](p page, rows []Row, key func(*Row) string, public fu
 	if !more {
 		return list, nil
 	}
-	cursor, err := list.Cursor(p.limit - 1)
+	cursor, err := list.CursorAt(p.limit - 1)
 	list.HasMore, list.NextCursor = true, &cursor
 	return list, err
 }

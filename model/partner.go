@@ -35,7 +35,7 @@ type partnerRow struct {
 	UpdatedAt time.Time
 }
 
-var slug = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
+var slugPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
 // maxPartnerName bounds a partner's name, in characters.
 const maxPartnerName = 200
@@ -46,13 +46,13 @@ type PartnerRequest struct {
 	Name string
 }
 
-func (in *PartnerRequest) check() []FieldError {
-	c := fieldCheck{}
-	c.that(slug.MatchString(in.Slug), "/slug", "pattern", "Use 1 to 63 lower-case letters, digits and hyphens, not beginning with a hyphen.")
-	c.that(in.Name != "" && utf8.RuneCountInString(in.Name) <= maxPartnerName && utf8.ValidString(in.Name) &&
+func (in *PartnerRequest) validate() []FieldError {
+	v := validator{}
+	v.require(slugPattern.MatchString(in.Slug), "/slug", "pattern", "Use 1 to 63 lower-case letters, digits and hyphens, not beginning with a hyphen.")
+	v.require(in.Name != "" && utf8.RuneCountInString(in.Name) <= maxPartnerName && utf8.ValidString(in.Name) &&
 		in.Name == strings.TrimSpace(in.Name) && !strings.ContainsFunc(in.Name, unicode.IsControl),
 		"/name", "length", fmt.Sprintf("Use 1 to %d characters on one line, without white space at the ends.", maxPartnerName))
-	return c.fields
+	return v.fieldErrors
 }
 
 // RegisterPartner makes a partner known under an immutable slug; created is false
@@ -62,37 +62,37 @@ func (s *Service) RegisterPartner(ctx context.Context, actor Actor, in PartnerRe
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, false, err
 	}
-	if fields := in.check(); len(fields) > 0 {
+	if fields := in.validate(); len(fields) > 0 {
 		return nil, false, Invalid(fields...)
 	}
-	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
-		row := &partnerRow{Slug: in.Slug, Name: in.Name, Status: PartnerEnabled, Version: 1, CreatedAt: u.now, UpdatedAt: u.now}
-		if created, err = u.register(ctx, row); err != nil {
+	err = s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
+		row := &partnerRow{Slug: in.Slug, Name: in.Name, Status: PartnerEnabled, Version: 1, CreatedAt: tx.now, UpdatedAt: tx.now}
+		if created, err = tx.registerPartner(ctx, row); err != nil {
 			return err
 		}
 		status := statusOK
 		if created {
 			status = statusCreated
 		}
-		partner = row.public()
-		return u.answered(status, partner.ID, partner)
+		partner = row.toRecord()
+		return tx.storeResponse(status, partner.ID, partner)
 	})
-	s.partners.forget(in.Slug)
+	s.partners.invalidate(in.Slug)
 	return partner, created, err
 }
 
-// register inserts the row, or reads the one that is there.
-func (u *unit) register(ctx context.Context, row *partnerRow) (bool, error) {
+// registerPartner inserts the row, or reads the one that is there.
+func (tx *Tx) registerPartner(ctx context.Context, row *partnerRow) (bool, error) {
 	name := row.Name
-	res, err := u.NewInsert().Model(row).On("conflict do nothing").Exec(ctx)
+	res, err := tx.NewInsert().Model(row).On("conflict do nothing").Exec(ctx)
 	if err != nil {
 		return false, fmt.Errorf("register partner: %w", err)
 	}
 	if n, err := res.RowsAffected(); err != nil || n == 1 {
-		u.adjudicated(adjudicationRow{Operation: OperationRegisterPartner, Partner: row.Slug})
+		tx.recordOperatorAction(operatorActionRow{Operation: OperationRegisterPartner, Partner: row.Slug})
 		return true, err
 	}
-	if err := u.NewSelect().Model(row).WherePK().Scan(ctx); err != nil {
+	if err := tx.NewSelect().Model(row).WherePK().Scan(ctx); err != nil {
 		return false, fmt.Errorf("read partner: %w", err)
 	}
 	if row.Name != name {
@@ -112,51 +112,51 @@ type PartnerStatusRequest struct {
 // disabled partner changes nothing. Operators only. Errors: not_found,
 // validation_failed.
 func (s *Service) DisablePartner(ctx context.Context, actor Actor, in PartnerStatusRequest) (*wire.Partner, error) {
-	return s.allow(ctx, actor, in, PartnerDisabled, OperationDisablePartner)
+	return s.setPartnerStatus(ctx, actor, in, PartnerDisabled, OperationDisablePartner)
 }
 
 // EnablePartner lets a disabled partner act again. Enabling an enabled partner
 // changes nothing. Operators only. Errors: not_found, validation_failed.
 func (s *Service) EnablePartner(ctx context.Context, actor Actor, in PartnerStatusRequest) (*wire.Partner, error) {
-	return s.allow(ctx, actor, in, PartnerEnabled, OperationEnablePartner)
+	return s.setPartnerStatus(ctx, actor, in, PartnerEnabled, OperationEnablePartner)
 }
 
-func (s *Service) allow(ctx context.Context, actor Actor, in PartnerStatusRequest, to PartnerStatus, what Operation) (*wire.Partner, error) {
+func (s *Service) setPartnerStatus(ctx context.Context, actor Actor, in PartnerStatusRequest, to PartnerStatus, what Operation) (*wire.Partner, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
 	}
-	c := fieldCheck{}
-	c.note(&in.Reason, "/reason")
-	if len(c.fields) > 0 {
-		return nil, Invalid(c.fields...)
+	v := validator{}
+	v.requireNote(&in.Reason, "/reason")
+	if len(v.fieldErrors) > 0 {
+		return nil, Invalid(v.fieldErrors...)
 	}
 	var partner *wire.Partner
-	err := s.change(ctx, actor, func(ctx context.Context, u *unit) error {
+	err := s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
 		row := new(partnerRow)
-		if err := partnerBySlug(ctx, u.NewSelect().Model(row).For("NO KEY UPDATE"), in.Slug); err != nil {
+		if err := loadPartner(ctx, tx.NewSelect().Model(row).For("NO KEY UPDATE"), in.Slug); err != nil {
 			return err
 		}
 		if row.Status != to {
-			row.Status, row.Version, row.UpdatedAt = to, row.Version+1, maxTime(u.now, row.UpdatedAt)
-			if _, err := u.NewUpdate().Model(row).Column("status", "version", "updated_at").WherePK().Exec(ctx); err != nil {
+			row.Status, row.Version, row.UpdatedAt = to, row.Version+1, laterTime(tx.now, row.UpdatedAt)
+			if _, err := tx.NewUpdate().Model(row).Column("status", "version", "updated_at").WherePK().Exec(ctx); err != nil {
 				return fmt.Errorf("write partner: %w", err)
 			}
-			u.adjudicated(adjudicationRow{Operation: what, Partner: row.Slug, Note: &in.Reason})
+			tx.recordOperatorAction(operatorActionRow{Operation: what, Partner: row.Slug, Note: &in.Reason})
 		}
-		partner = row.public()
-		return u.answered(statusOK, partner.ID, partner)
+		partner = row.toRecord()
+		return tx.storeResponse(statusOK, partner.ID, partner)
 	})
-	s.partners.forget(in.Slug)
+	s.partners.invalidate(in.Slug)
 	return partner, err
 }
 
-func partnerBySlug(ctx context.Context, q *bun.SelectQuery, name string) error {
+func loadPartner(ctx context.Context, q *bun.SelectQuery, name string) error {
 	none := Fail(CodeNotFound, "There is no partner with this slug.")
-	if !slug.MatchString(name) { // the database cannot even be asked for some texts
+	if !slugPattern.MatchString(name) { // the database cannot even be asked for some texts
 		return none
 	}
 	err := q.Where("pa.slug = ?", name).Scan(ctx)
-	if absent(err) {
+	if isNoRows(err) {
 		return none
 	}
 	if err != nil {
@@ -171,10 +171,10 @@ func (s *Service) GetPartner(ctx context.Context, actor Actor, name string) (*wi
 		return nil, err
 	}
 	row := new(partnerRow)
-	if err := partnerBySlug(ctx, s.db.NewSelect().Model(row), name); err != nil {
-		return nil, explain(err)
+	if err := loadPartner(ctx, s.db.NewSelect().Model(row), name); err != nil {
+		return nil, translateError(err)
 	}
-	return row.public(), nil
+	return row.toRecord(), nil
 }
 
 // ListPartners are all partners, by slug. Operators only. Errors: cursor_invalid.
@@ -182,21 +182,21 @@ func (s *Service) ListPartners(ctx context.Context, actor Actor, in PageRequest)
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
 	}
-	p, err := s.page(actor, in, "partners")
+	p, err := s.parsePage(actor, in, "partners")
 	if err != nil {
 		return nil, err
 	}
-	p.count = s.counting(s.db.NewSelect().Model((*partnerRow)(nil)).ColumnExpr("1"))
+	p.count = s.newCounter(s.db.NewSelect().Model((*partnerRow)(nil)).ColumnExpr("1"))
 	var rows []partnerRow
-	err = s.db.NewSelect().Model(&rows).Where("pa.slug > ?", p.after).OrderExpr("pa.slug").Limit(p.fetch()).Scan(ctx)
+	err = s.db.NewSelect().Model(&rows).Where("pa.slug > ?", p.after).OrderExpr("pa.slug").Limit(p.fetchLimit()).Scan(ctx)
 	if err != nil {
-		return nil, explain(fmt.Errorf("list partners: %w", err))
+		return nil, translateError(fmt.Errorf("list partners: %w", err))
 	}
-	return paged(p, rows, func(r *partnerRow) string { return r.Slug }, func(r *partnerRow) wire.Partner { return *r.public() })
+	return newPage(p, rows, func(r *partnerRow) string { return r.Slug }, func(r *partnerRow) wire.Partner { return *r.toRecord() })
 }
 
-// public is the partner as operators see it; its id is its slug.
-func (r *partnerRow) public() *wire.Partner {
+// toRecord is the partner as operators see it; its id is its slug.
+func (r *partnerRow) toRecord() *wire.Partner {
 	return &wire.Partner{
 		Header: wire.Header{ID: r.Slug, Object: "partner", CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Version: r.Version},
 		Slug:   r.Slug, Name: r.Name, Status: string(r.Status),

@@ -10,31 +10,31 @@ import (
 )
 
 // partnerCache answers «is this partner enabled» without a query a request. A
-// disabled partner is refused everywhere within partnerFresh.
-type partnerCache struct{ freshCache[bool] }
+// disabled partner is refused everywhere within partnerCacheTTL.
+type partnerCache struct{ ttlCache[bool] }
 
-// freshCache keeps what was read of a partner for partnerFresh.
-type freshCache[T any] struct {
-	mu    sync.Mutex
-	known map[string]freshAnswer[T]
+// ttlCache keeps what was read of a partner for partnerCacheTTL.
+type ttlCache[T any] struct {
+	mu      sync.Mutex
+	entries map[string]cacheEntry[T]
 }
 
-type freshAnswer[T any] struct {
-	value T
-	until time.Time
+type cacheEntry[T any] struct {
+	value     T
+	expiresAt time.Time
 }
 
 const (
-	partnerFresh = 2 * time.Second
-	partnerCap   = 10_000 // more partners than this are asked for each time
-	retrySoon    = 2 * time.Second
+	partnerCacheTTL       = 2 * time.Second
+	maxCachedPartners     = 10_000 // more partners than this are asked for each time
+	unavailableRetryAfter = 2 * time.Second
 )
 
-func (c *partnerCache) enabled(ctx context.Context, db *bun.DB, name string) error {
+func (c *partnerCache) requireEnabled(ctx context.Context, db *bun.DB, name string) error {
 	enabled, err := c.get(ctx, name, func(ctx context.Context) (bool, error) {
 		exists, err := db.NewSelect().Model((*partnerRow)(nil)).Where("slug = ?", name).Where("status = ?", PartnerEnabled).Exists(ctx)
 		if err != nil {
-			return false, explain(fmt.Errorf("look up partner: %w", err))
+			return false, translateError(fmt.Errorf("look up partner: %w", err))
 		}
 		return exists, nil
 	})
@@ -48,12 +48,12 @@ func (c *partnerCache) enabled(ctx context.Context, db *bun.DB, name string) err
 }
 
 // get is what is known of a partner, loaded where that is too old.
-func (c *freshCache[T]) get(ctx context.Context, name string, load func(context.Context) (T, error)) (T, error) {
+func (c *ttlCache[T]) get(ctx context.Context, name string, load func(context.Context) (T, error)) (T, error) {
 	c.mu.Lock()
-	answer, ok := c.known[name]
+	answer, ok := c.entries[name]
 	c.mu.Unlock()
-	now := monotonic()
-	if ok && !now.After(answer.until) {
+	now := processClock()
+	if ok && !now.After(answer.expiresAt) {
 		return answer.value, nil
 	}
 	value, err := load(ctx)
@@ -62,20 +62,20 @@ func (c *freshCache[T]) get(ctx context.Context, name string, load func(context.
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.known == nil || len(c.known) >= partnerCap {
-		c.known = make(map[string]freshAnswer[T])
+	if c.entries == nil || len(c.entries) >= maxCachedPartners {
+		c.entries = make(map[string]cacheEntry[T])
 	}
-	c.known[name] = freshAnswer[T]{value, now.Add(partnerFresh)}
+	c.entries[name] = cacheEntry[T]{value, now.Add(partnerCacheTTL)}
 	return value, nil
 }
 
-// forget makes a change felt here at once; other nodes ask again by themselves.
-func (c *freshCache[T]) forget(name string) {
+// invalidate makes a change felt here at once; other nodes ask again by themselves.
+func (c *ttlCache[T]) invalidate(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.known, name)
+	delete(c.entries, name)
 }
 
-// monotonic is the process's clock, for the age of caches only: business time
+// processClock is the process's clock, for the age of caches only: business time
 // is always the database's.
-func monotonic() time.Time { return time.Now() }
+func processClock() time.Time { return time.Now() }

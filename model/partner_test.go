@@ -28,8 +28,8 @@ func TestAPartnerIsRegisteredOnce(t *testing.T) {
 	require.Equal(t, partner, again)
 	in.Name = "Initrode"
 	_, _, err = b.Service.RegisterPartner(t.Context(), b.Operator, in)
-	require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
-	b.As(modeltest.Partner("initech")).Quote("quake-circle", nil)
+	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+	b.ActingAs(modeltest.Partner("initech")).Quote("quake-circle", nil)
 
 	list, err := b.Service.ListPartners(t.Context(), b.Operator, model.PageRequest{Limit: 2})
 	require.NoError(t, err)
@@ -38,9 +38,9 @@ func TestAPartnerIsRegisteredOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, *partner, next.Data[0])
 	_, err = b.Service.ListPartners(t.Context(), b.Acme, model.PageRequest{})
-	require.Equal(t, model.CodeInsufficientScope, failure(t, err).Code)
+	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code)
 	_, _, err = b.Service.RegisterPartner(t.Context(), b.Acme, in)
-	require.Equal(t, model.CodeInsufficientScope, failure(t, err).Code)
+	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code)
 }
 
 func TestAPartnersNameIsOneLine(t *testing.T) {
@@ -48,7 +48,7 @@ func TestAPartnersNameIsOneLine(t *testing.T) {
 	b := modeltest.New(t)
 	for _, name := range []string{"", " Acme", "Acme\n", "A\x00cme", strings.Repeat("ä", 201)} {
 		_, _, err := b.Service.RegisterPartner(t.Context(), b.Operator, model.PartnerRequest{Slug: "-acme", Name: name})
-		require.Equal(t, []string{"/name", "/slug"}, pointers(failure(t, err)), "%q", name)
+		require.Equal(t, []string{"/name", "/slug"}, fieldPointers(domainError(t, err)), "%q", name)
 	}
 }
 
@@ -57,7 +57,7 @@ func TestADisabledPartnerMayDoNothing(t *testing.T) {
 	b := modeltest.New(t)
 	other, err := model.New(model.Config{DB: b.DB, Queue: modeltest.Queue{}, Keys: modeltest.Keys()})
 	require.NoError(t, err)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	refused := func(s *model.Service) bool {
 		_, err := s.GetPolicy(t.Context(), b.Acme, policy.ID)
 		return model.CodeOf(err) == model.CodePartnerDisabled
@@ -72,7 +72,7 @@ func TestADisabledPartnerMayDoNothing(t *testing.T) {
 	}
 	require.True(t, refused(b.Service), "at once where it was done")
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-	b.Work()
+	b.RunJobs()
 	require.Eventually(t, func() bool { return refused(other) }, time.Minute, 20*time.Millisecond, "elsewhere within seconds")
 
 	partner, err := b.Service.EnablePartner(t.Context(), b.Operator, in)
@@ -81,7 +81,7 @@ func TestADisabledPartnerMayDoNothing(t *testing.T) {
 	require.Equal(t, "approved", b.OnlyClaim(policy).Status, "what it bought stayed in force")
 	in.Reason = ""
 	_, err = b.Service.EnablePartner(t.Context(), b.Operator, in)
-	require.Equal(t, []string{"/reason"}, pointers(failure(t, err)))
+	require.Equal(t, []string{"/reason"}, fieldPointers(domainError(t, err)))
 }
 
 func TestAProductIsPublishedOnce(t *testing.T) {
@@ -103,9 +103,9 @@ func TestAProductIsPublishedOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, created)
 	_, _, err = b.Service.PublishProduct(t.Context(), b.Operator, append(document, '\n'))
-	require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
+	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
 	_, _, err = b.Service.PublishProduct(t.Context(), b.Acme, document)
-	require.Equal(t, model.CodeInsufficientScope, failure(t, err).Code)
+	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code)
 }
 
 func TestEveryFaultOfADocumentHasItsPlace(t *testing.T) {
@@ -125,8 +125,8 @@ func TestEveryFaultOfADocumentHasItsPlace(t *testing.T) {
 		"broken bytes": {"\xff\x00", []string{"/document"}},
 	} {
 		_, _, err := b.Service.PublishProduct(t.Context(), b.Operator, []byte(tc.document))
-		require.Equal(t, model.CodeValidationFailed, failure(t, err).Code, name)
-		require.ElementsMatch(t, tc.want, pointers(failure(t, err)), name)
+		require.Equal(t, model.CodeValidationFailed, domainError(t, err).Code, name)
+		require.ElementsMatch(t, tc.want, fieldPointers(domainError(t, err)), name)
 	}
 }
 

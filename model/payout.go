@@ -16,7 +16,7 @@ import (
 // about when it is worked next; the queue is only the alarm.
 type payoutRow struct {
 	bun.BaseModel `bun:"table:payouts,alias:po"`
-	header
+	RowHeader
 
 	ClaimID           uuid.UUID `bun:"type:uuid"`
 	ClaimSequence     int64     // 1, 2, 3 … in its claim; Postgres assigns it at the insert
@@ -41,53 +41,53 @@ type payoutRow struct {
 	Settled           bool       // cancelled, but the beneficiary has the money
 }
 
-func (r *payoutRow) public() *wire.Payout {
+func (r *payoutRow) toRecord() *wire.Payout {
 	return &wire.Payout{
-		Header: r.header.public(nounPayout), ClaimID: nounClaim.id(r.ClaimID), PolicyID: nounPolicy.id(r.PolicyID),
-		Status: string(r.Status), Amount: r.money(), PayoutMethodID: nounPayoutMethod.optional(r.PayoutMethodID),
+		Header: r.RowHeader.toRecord(resourcePayout), ClaimID: resourceClaim.formatID(r.ClaimID), PolicyID: resourcePolicy.formatID(r.PolicyID),
+		Status: string(r.Status), Amount: r.toMoney(), PayoutMethodID: resourcePayoutMethod.formatOptionalID(r.PayoutMethodID),
 		BlockedReason: (*string)(r.BlockedReason), Attempts: r.Attempts, NextAttemptAt: r.NextAttemptAt,
 		Provider: r.Provider, ProviderReference: r.ProviderReference,
-		ReleasedAt: r.ReleasedAt, ReconciledAt: r.ReconciledAt, ReplacesPayoutID: nounPayout.optional(r.ReplacesPayoutID),
+		ReleasedAt: r.ReleasedAt, ReconciledAt: r.ReconciledAt, ReplacesPayoutID: resourcePayout.formatOptionalID(r.ReplacesPayoutID),
 	}
 }
 
-func (r *payoutRow) money() money.Money { return money.New(r.Amount, r.Currency) }
+func (r *payoutRow) toMoney() money.Money { return money.New(r.Amount, r.Currency) }
 
 // startPayout tells that a payout exists and either asks for its release to a method
 // or says what blocks it. The row is written by the caller.
-func (u *unit) startPayout(p *policyRow, claim *claimRow, row *payoutRow, method *payoutMethodRow) error {
-	way, err := u.obstacle(u.ctx, p, claim, row, method)
+func (tx *Tx) startPayout(p *policyRow, claim *claimRow, row *payoutRow, method *payoutMethodRow) error {
+	check, err := tx.blocker(tx.ctx, p, claim, row, method)
 	if err != nil {
 		return err
 	}
-	reason := way.blocked
-	row.PayoutMethodID = row.shown(method, way)
+	reason := check.blocked
+	row.PayoutMethodID = row.visibleMethodID(method, check)
 	if reason == "" {
-		row.NextAttemptAt = &way.from
-		u.release(row)
+		row.NextAttemptAt = &check.releaseAt
+		tx.enqueueRelease(row)
 	}
-	err = u.sayPayout(claim, row, transfer{}, EventPayoutCreated, fmt.Sprintf("A payout of %s was made for the claim.", row.money()))
+	err = tx.recordPayoutEvent(claim, row, transfer{}, EventPayoutCreated, fmt.Sprintf("A payout of %s was made for the claim.", row.toMoney()))
 	if err != nil || reason == "" {
 		return err
 	}
 	row.BlockedReason = &reason
-	return u.stepPayout(claim, row, PayoutBlocked, blockedSentence(reason))
+	return tx.transitionPayoutInMemory(claim, row, PayoutBlocked, blockedSentence(reason))
 }
 
-// sayPayout writes one event, its sentence in the claim's story, and what it changed
+// recordPayoutEvent writes one event, its sentence in the claim's story, and what it changed
 // in the ledger, where the payout stood as it was.
-func (u *unit) sayPayout(claim *claimRow, row *payoutRow, was transfer, kind EventType, summary string) error {
-	public := row.public()
-	event, err := u.record(kind, &row.header, nounPayout, public)
+func (tx *Tx) recordPayoutEvent(claim *claimRow, row *payoutRow, was transfer, kind EventType, summary string) error {
+	public := row.toRecord()
+	event, err := tx.appendEvent(kind, &row.RowHeader, resourcePayout, public)
 	if err != nil {
 		return err
 	}
-	u.postPayout(event, row, was)
-	return u.tell(claim, kind, &event, summary, payoutTold{public.Amount, row.BlockedReason, public.ID, row.ProviderReference, row.Status})
+	tx.postPayout(event, row, was)
+	return tx.appendTimeline(claim, kind, &event, summary, payoutTimelineData{public.Amount, row.BlockedReason, public.ID, row.ProviderReference, row.Status})
 }
 
-// payoutTold is the data of a sentence about a payout.
-type payoutTold struct {
+// payoutTimelineData is the data of a sentence about a payout.
+type payoutTimelineData struct {
 	Amount            money.Money    `json:"amount"`
 	BlockedReason     *BlockedReason `json:"blocked_reason"`
 	PayoutID          string         `json:"payout_id"`
@@ -95,9 +95,9 @@ type payoutTold struct {
 	Status            PayoutStatus   `json:"status"`
 }
 
-// chosen is the method a claim is paid to: its own before its policy's, a
+// selectMethod is the method a claim is paid to: its own before its policy's, a
 // verified one before others, the newest first.
-func chosen(methods []*payoutMethodRow, claim uuid.UUID) *payoutMethodRow {
+func selectMethod(methods []*payoutMethodRow, claim uuid.UUID) *payoutMethodRow {
 	var best *payoutMethodRow
 	rank := func(m *payoutMethodRow) int {
 		own, verified := 0, 0
@@ -120,9 +120,9 @@ func chosen(methods []*payoutMethodRow, claim uuid.UUID) *payoutMethodRow {
 	return best
 }
 
-// methodsOf are the usable methods of policies, oldest first. One whose number was
+// loadUsableMethods are the usable methods of policies, oldest first. One whose number was
 // erased pays nobody.
-func methodsOf(ctx context.Context, db bun.IDB, policies []*policyRow) (map[uuid.UUID][]*payoutMethodRow, error) {
+func loadUsableMethods(ctx context.Context, db bun.IDB, policies []*policyRow) (map[uuid.UUID][]*payoutMethodRow, error) {
 	var rows []*payoutMethodRow
 	err := db.NewSelect().Model(&rows).Where("pm.policy_id in (?)", bun.List(policyIDs(policies))).
 		Where("pm.status in (?, ?)", MethodPending, MethodVerified).Where("length(pm.sealed) > 0").OrderExpr("pm.id").Scan(ctx)
@@ -136,32 +136,32 @@ func methodsOf(ctx context.Context, db bun.IDB, policies []*policyRow) (map[uuid
 	return methods, nil
 }
 
-// movePayout moves a locked payout and tells it; the caller writes told.
-func (u *unit) movePayout(ctx context.Context, claim *claimRow, row *payoutRow, to PayoutStatus, summary string) error {
-	out := outgoingOf(claim, row)
-	if err := u.stepPayout(claim, row, to, summary); err != nil {
+// transitionPayout moves a locked payout and tells it; the caller writes told.
+func (tx *Tx) transitionPayout(ctx context.Context, claim *claimRow, row *payoutRow, to PayoutStatus, summary string) error {
+	out := newLockedPayout(claim, row)
+	if err := tx.transitionPayoutInMemory(claim, row, to, summary); err != nil {
 		return err
 	}
-	return u.savePayout(ctx, out)
+	return tx.savePayout(ctx, out)
 }
 
-// block moves a payout to blocked, or changes why it is.
-func (u *unit) block(ctx context.Context, claim *claimRow, row *payoutRow, reason BlockedReason, change methodChange) error {
-	out := outgoingOf(claim, row)
-	if err := u.blockChanged(claim, row, reason, change); err != nil || row.Version == out.was {
+// blockPayout moves a payout to blocked, or changes why it is.
+func (tx *Tx) blockPayout(ctx context.Context, claim *claimRow, row *payoutRow, reason BlockedReason, change methodChange) error {
+	out := newLockedPayout(claim, row)
+	if err := tx.blockWithMethodChange(claim, row, reason, change); err != nil || row.Version == out.version {
 		return err
 	}
-	return u.savePayout(ctx, out)
+	return tx.savePayout(ctx, out)
 }
 
-func (u *unit) savePayout(ctx context.Context, out outgoing) error {
-	return u.update(ctx, out.row, out.was, []string{string(out.from)}, "status", "blocked_reason", "held_over", "payout_method_id", "attempts",
+func (tx *Tx) savePayout(ctx context.Context, out lockedPayout) error {
+	return tx.updateRow(ctx, out.row, out.version, []string{string(out.status)}, "status", "blocked_reason", "held_over", "payout_method_id", "attempts",
 		"key_number", "next_attempt_at", "provider", "provider_reference", "released_at", "reconciled_at",
 		"approvals_needed", "settled", "version", "updated_at")
 }
 
-// goesTo tells whether the payout was last meant for a method.
-func (r *payoutRow) goesTo(method *payoutMethodRow) bool {
+// isForMethod tells whether the payout was last meant for a method.
+func (r *payoutRow) isForMethod(method *payoutMethodRow) bool {
 	return method != nil && r.PayoutMethodID != nil && method.ID == *r.PayoutMethodID
 }
 

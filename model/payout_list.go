@@ -10,17 +10,17 @@ import (
 )
 
 var (
-	payouts = &shelf[payoutRow, wire.Payout]{
-		kind: nounPayout, plural: "payouts", statuses: states(PayoutArrows),
-		scope:  func(actor Actor) Scope { return actor.either(ScopePayoutsRead, ScopeClaimsRead) },
-		index:  byStatus,
-		policy: "!.claim_id = any(array(select id from claims where policy_id = ?))", // payouts have no index by policy
-		public: func(r *payoutRow) wire.Payout { return *r.public() },
+	payouts = &collection[payoutRow, wire.Payout]{
+		resource: resourcePayout, plural: "payouts", statuses: statusesOf(PayoutTransitions),
+		requiredScope:   func(actor Actor) Scope { return actor.preferScope(ScopePayoutsRead, ScopeClaimsRead) },
+		index:           indexByStatus,
+		policyCondition: "!.claim_id = any(array(select id from claims where policy_id = ?))", // payouts have no index by policy
+		toRecord:        func(r *payoutRow) wire.Payout { return *r.toRecord() },
 	}
-	payoutsOfClaims = &branch[payoutRow, wire.Payout]{
-		shelf: payouts, name: "payouts", trunk: nounClaim, from: "claims", on: "!.claim_id = w.id and !.partner = w.partner",
-		by: "claim_sequence", along: newestFirst,
-		key: func(r *payoutRow) string { return strconv.FormatInt(r.ClaimSequence, 10) }, owner: func(r *payoutRow) uuid.UUID { return r.ClaimID },
+	payoutsOfClaims = &childCollection[payoutRow, wire.Payout]{
+		collection: payouts, cursorName: "payouts", parent: resourceClaim, parentTable: "claims", joinCondition: "!.claim_id = w.id and !.partner = w.partner",
+		orderColumn: "claim_sequence", order: newestFirst,
+		cursorKey: func(r *payoutRow) string { return strconv.FormatInt(r.ClaimSequence, 10) }, parentID: func(r *payoutRow) uuid.UUID { return r.ClaimID },
 	}
 )
 
@@ -31,7 +31,7 @@ func (s *Service) GetPayout(ctx context.Context, actor Actor, id string) (*wire.
 
 // PayoutsByID are those payouts of the ids that there are.
 func (s *Service) PayoutsByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Payout, error) {
-	return payouts.named(ctx, s, actor, ids)
+	return payouts.getMany(ctx, s, actor, ids)
 }
 
 // ListPayouts are payouts, newest first. Errors: parameter_invalid, cursor_invalid.
@@ -42,5 +42,5 @@ func (s *Service) ListPayouts(ctx context.Context, actor Actor, f Filter, in Pag
 // GetPayouts are a claim's payouts, newest first. Errors: not_found,
 // cursor_invalid.
 func (s *Service) GetPayouts(ctx context.Context, actor Actor, claim string, in PageRequest) (*Page[wire.Payout], error) {
-	return payoutsOfClaims.page(ctx, s, actor, claim, in)
+	return payoutsOfClaims.getPage(ctx, s, actor, claim, in)
 }

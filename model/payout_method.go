@@ -18,8 +18,8 @@ import (
 // be shown stands beside it.
 type payoutMethodRow struct {
 	bun.BaseModel `bun:"table:payout_methods,alias:pm"`
-	header
-	references
+	RowHeader
+	PartnerFields
 
 	ClaimID            *uuid.UUID `bun:"type:uuid"` // nil: serves every claim of the policy
 	PolicyID           uuid.UUID  `bun:"type:uuid"`
@@ -51,15 +51,15 @@ type PayoutMethodRequest struct {
 	Metadata         map[string]string
 }
 
-func (in *PayoutMethodRequest) check(c *fieldCheck) {
-	c.references(in.PartnerReference, in.Metadata)
-	c.that((in.ClaimID == nil) != (in.PolicyID == nil) || !c.readable("/policy_id"), "/claim_id", "one_of", "Name exactly one of claim_id and policy_id.")
-	c.that(money.Known(in.Currency), "/currency", "value", "Use an ISO 4217 code in capitals, such as USD.")
+func (in *PayoutMethodRequest) validate(v *validator) {
+	v.requireReferences(in.PartnerReference, in.Metadata)
+	v.require((in.ClaimID == nil) != (in.PolicyID == nil) || !v.isParsed("/policy_id"), "/claim_id", "one_of", "Name exactly one of claim_id and policy_id.")
+	v.require(money.IsCurrency(in.Currency), "/currency", "value", "Use an ISO 4217 code in capitals, such as USD.")
 	for _, problem := range in.Number.Validate() {
-		c.that(false, problem.Pointer, problem.Code, problem.Detail)
+		v.require(false, problem.Pointer, problem.Code, problem.Detail)
 	}
 	for _, problem := range in.Beneficiary.Validate() {
-		c.that(false, "/beneficiary"+problem.Pointer, problem.Code, problem.Detail)
+		v.require(false, "/beneficiary"+problem.Pointer, problem.Code, problem.Detail)
 	}
 }
 
@@ -70,66 +70,66 @@ func (s *Service) RecordPayoutMethod(ctx context.Context, actor Actor, in Payout
 	if err := s.authorize(ctx, actor, ScopePayoutMethodsWrite); err != nil {
 		return nil, err
 	}
-	c := checking(ctx)
-	in.check(c)
-	if err := c.refusal(); err != nil {
+	v := newValidator(ctx)
+	in.validate(v)
+	if err := v.err(); err != nil {
 		return nil, err
 	}
 	var method *wire.PayoutMethod
-	err := s.change(ctx, actor, func(ctx context.Context, u *unit) error {
-		p, claim, err := u.payee(ctx, in)
+	err := s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
+		p, claim, err := tx.lockPayee(ctx, in)
 		if err != nil {
 			return err
 		}
-		row, err := u.newMethod(p, claim, in)
+		row, err := tx.newMethod(p, claim, in)
 		if err != nil {
 			return err
 		}
-		method = row.public()
-		if err := u.addMethod(ctx, row, claim, method); err != nil {
+		method = row.toRecord()
+		if err := tx.addMethod(ctx, row, claim, method); err != nil {
 			return err
 		}
-		_, claims, err := u.served(ctx, row)
+		_, claims, err := tx.lockServedClaims(ctx, row)
 		if err != nil {
 			return err
 		}
-		if err := u.reconsiderAll(ctx, p, nil, claims); err != nil {
+		if err := tx.reevaluateClaims(ctx, p, nil, claims); err != nil {
 			return err
 		}
-		u.enqueue(VerifyPayoutMethod{Partner: row.Partner, ID: method.ID})
-		return u.answered(statusCreated, method.ID, method)
+		tx.enqueueJob(VerifyPayoutMethod{Partner: row.Partner, ID: method.ID})
+		return tx.storeResponse(statusCreated, method.ID, method)
 	})
-	return method, s.naming(ctx, actor, err, nounPayoutMethod, (*payoutMethodRow)(nil), in.PartnerReference)
+	return method, s.addReferenceHolder(ctx, actor, err, resourcePayoutMethod, (*payoutMethodRow)(nil), in.PartnerReference)
 }
 
-// payee locks the policy and, where one is named, the claim.
-func (u *unit) payee(ctx context.Context, in PayoutMethodRequest) (*policyRow, *claimRow, error) {
+// lockPayee locks the policy and, where one is named, the claim.
+func (tx *Tx) lockPayee(ctx context.Context, in PayoutMethodRequest) (*policyRow, *claimRow, error) {
 	if in.ClaimID != nil {
-		id, err := nounClaim.parse(*in.ClaimID)
+		id, err := resourceClaim.parseID(*in.ClaimID)
 		if err != nil {
 			return nil, nil, err
 		}
-		p, claim, err := u.lockClaimAndPolicy(ctx, id)
+		p, claim, err := tx.lockClaimAndPolicy(ctx, id)
 		if err != nil {
 			return nil, nil, err
 		}
-		return p, claim, payable(p, claim, in.Currency)
+		return p, claim, checkPayable(p, claim, in.Currency)
 	}
-	id, err := nounPolicy.parse(*in.PolicyID)
+	id, err := resourcePolicy.parseID(*in.PolicyID)
 	if err != nil {
 		return nil, nil, err
 	}
 	p := new(policyRow)
-	if err := u.locked(ctx, p, id, nounPolicy); err != nil {
+	if err := tx.lockRow(ctx, p, id, resourcePolicy); err != nil {
 		return nil, nil, err
 	}
-	return p, nil, payable(p, nil, in.Currency)
+	return p, nil, checkPayable(p, nil, in.Currency)
 }
 
-func payable(p *policyRow, claim *claimRow, currency string) error {
+func checkPayable(p *policyRow, claim *claimRow, currency string) error {
 	switch {
 	case currency != p.Currency:
-		return Invalid(wrong("/currency", "value", "Use the policy's currency, "+p.Currency+"."))
+		return Invalid(newFieldError("/currency", "value", "Use the policy's currency, "+p.Currency+"."))
 	case claim == nil:
 		return nil
 	case claim.Status == ClaimDeclined || claim.Status == ClaimWithdrawn || claim.Status == ClaimClosed:
@@ -138,21 +138,21 @@ func payable(p *policyRow, claim *claimRow, currency string) error {
 	return nil
 }
 
-func (u *unit) newMethod(p *policyRow, claim *claimRow, in PayoutMethodRequest) (*payoutMethodRow, error) {
+func (tx *Tx) newMethod(p *policyRow, claim *claimRow, in PayoutMethodRequest) (*payoutMethodRow, error) {
 	number := in.Number.Normalize()
 	row := &payoutMethodRow{
-		header: u.fresh(p.Partner), references: references{in.PartnerReference, in.Metadata},
+		RowHeader: tx.newHeader(p.Partner), PartnerFields: PartnerFields{in.PartnerReference, in.Metadata},
 		PolicyID: p.ID, Status: MethodPending, Type: number.Type,
 		BeneficiaryName: in.Beneficiary.Name, BeneficiaryCountry: in.Beneficiary.Country, Currency: in.Currency,
-		Last4: number.Last4(), Institution: textOrNil(number.Institution()), Country: textOrNil(number.Country()),
-		Fingerprint: u.svc.keys.fingerprint(p.Partner, number.Canonical()), NextCheckAt: new(u.now.Add(checkLostAfter)),
+		Last4: number.Last4(), Institution: stringOrNil(number.Institution()), Country: stringOrNil(number.Country()),
+		Fingerprint: tx.svc.keys.computeFingerprint(p.Partner, number.Canonical()), NextCheckAt: new(tx.now.Add(checkLostAfter)),
 	}
 	if claim != nil {
 		row.ClaimID = &claim.ID
 	}
 	plain, err := json.Marshal(number)
 	if err == nil {
-		row.Sealed, err = u.svc.keys.seal(plain, place(row.Partner, row.ID, "payout_methods.sealed"))
+		row.Sealed, err = tx.svc.keys.seal(plain, columnSealContext(row.Partner, row.ID, "payout_methods.sealed"))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("seal account: %w", err)
@@ -160,7 +160,7 @@ func (u *unit) newMethod(p *policyRow, claim *claimRow, in PayoutMethodRequest) 
 	return row, nil
 }
 
-func textOrNil(text string) *string {
+func stringOrNil(text string) *string {
 	if text == "" {
 		return nil
 	}
@@ -168,77 +168,77 @@ func textOrNil(text string) *string {
 }
 
 // addMethod replaces what was there and tells it.
-func (u *unit) addMethod(ctx context.Context, row *payoutMethodRow, claim *claimRow, public *wire.PayoutMethod) error {
+func (tx *Tx) addMethod(ctx context.Context, row *payoutMethodRow, claim *claimRow, public *wire.PayoutMethod) error {
 	var earlier []*payoutMethodRow
-	err := u.NewSelect().Model(&earlier).Where("policy_id = ?", row.PolicyID).Where("claim_id is not distinct from ?", row.ClaimID).
+	err := tx.NewSelect().Model(&earlier).Where("policy_id = ?", row.PolicyID).Where("claim_id is not distinct from ?", row.ClaimID).
 		Where("status <> ?", MethodReplaced).OrderExpr("id").For("NO KEY UPDATE").Scan(ctx)
 	if err != nil {
 		return fmt.Errorf("lock payout methods: %w", err)
 	}
-	if err := u.cool(ctx, row); err != nil {
+	if err := tx.startCoolingOff(ctx, row); err != nil {
 		return err
 	}
-	if _, err := u.NewInsert().Model(row).Exec(ctx); err != nil {
+	if _, err := tx.NewInsert().Model(row).Exec(ctx); err != nil {
 		return fmt.Errorf("insert payout method: %w", err)
 	}
-	event, err := u.record(EventPayoutMethodRecorded, &row.header, nounPayoutMethod, public)
+	event, err := tx.appendEvent(EventPayoutMethodRecorded, &row.RowHeader, resourcePayoutMethod, public)
 	if err != nil {
 		return err
 	}
-	if err := u.tellMethod(claim, row, EventPayoutMethodRecorded, event); err != nil {
+	if err := tx.recordMethodEvent(claim, row, EventPayoutMethodRecorded, event); err != nil {
 		return err
 	}
 	for _, old := range earlier {
-		u.since(&old.header)
-		if err := u.moveMethod(ctx, old, claim, MethodReplaced); err != nil {
+		tx.advanceClock(&old.RowHeader)
+		if err := tx.transitionMethod(ctx, old, claim, MethodReplaced); err != nil {
 			return err
 		}
 	}
 	if claim == nil {
 		return nil
 	}
-	return u.told(ctx, claim)
+	return tx.saveTimelinePosition(ctx, claim)
 }
 
-// cool makes an account wait that takes the place of another one that was, or was
+// startCoolingOff makes an account wait that takes the place of another one that was, or was
 // about to be, paid to. Whoever stole a partner's credentials changes the account
 // first. The same account recorded again waits no longer than before. A policy's
 // account takes the place of its claims' own too, as soon as they are gone.
-func (u *unit) cool(ctx context.Context, row *payoutMethodRow) error {
+func (tx *Tx) startCoolingOff(ctx context.Context, row *payoutMethodRow) error {
 	var serving []payoutMethodRow
-	err := u.NewSelect().Model(&serving).Where("pm.policy_id = ?", row.PolicyID).Where("pm.partner = ?", row.Partner).
+	err := tx.NewSelect().Model(&serving).Where("pm.policy_id = ?", row.PolicyID).Where("pm.partner = ?", row.Partner).
 		Where("?0::uuid is null or pm.claim_id is null or pm.claim_id = ?0", row.ClaimID).Where("pm.status <> ?", MethodReplaced).OrderExpr("pm.id").Scan(ctx)
 	if err != nil {
 		return fmt.Errorf("read payout methods: %w", err)
 	}
 	for _, m := range serving {
 		switch same := m.Fingerprint == row.Fingerprint; {
-		case same && m.cools(u.now):
+		case same && m.inCoolingOff(tx.now):
 			row.CoolsUntil = m.CoolsUntil
 			return nil
 		case !same && (m.Status == MethodVerified || m.CoolsUntil != nil):
-			row.CoolsUntil = new(u.now.Add(coolingOff))
+			row.CoolsUntil = new(tx.now.Add(coolingOffPeriod))
 		}
 	}
 	return nil
 }
 
-// moveMethod moves a method and tells it; the caller writes the claim's told.
-func (u *unit) moveMethod(ctx context.Context, row *payoutMethodRow, claim *claimRow, to PayoutMethodStatus, columns ...string) error {
-	kind, err := move(ctx, u, row, PayoutMethodArrows, &row.Status, to, columns...)
+// transitionMethod moves a method and tells it; the caller writes the claim's told.
+func (tx *Tx) transitionMethod(ctx context.Context, row *payoutMethodRow, claim *claimRow, to PayoutMethodStatus, columns ...string) error {
+	kind, err := transition(ctx, tx, row, PayoutMethodTransitions, &row.Status, to, columns...)
 	if err != nil {
 		return err
 	}
-	event, err := u.record(kind, &row.header, nounPayoutMethod, row.public())
+	event, err := tx.appendEvent(kind, &row.RowHeader, resourcePayoutMethod, row.toRecord())
 	if err != nil {
 		return err
 	}
-	return u.tellMethod(claim, row, kind, event)
+	return tx.recordMethodEvent(claim, row, kind, event)
 }
 
-// tellMethod writes the sentence of a claim's own method; a policy's method
+// recordMethodEvent writes the sentence of a claim's own method; a policy's method
 // belongs to no single claim.
-func (u *unit) tellMethod(claim *claimRow, row *payoutMethodRow, kind EventType, event uuid.UUID) error {
+func (tx *Tx) recordMethodEvent(claim *claimRow, row *payoutMethodRow, kind EventType, event uuid.UUID) error {
 	if claim == nil || row.ClaimID == nil {
 		return nil
 	}
@@ -247,18 +247,18 @@ func (u *unit) tellMethod(claim *claimRow, row *payoutMethodRow, kind EventType,
 		EventPayoutMethodRejected: "was rejected", EventPayoutMethodReplaced: "was replaced by another",
 	}[kind]
 	summary := fmt.Sprintf("The payout method ending in %s %s.", row.Last4, said)
-	return u.tell(claim, kind, &event, summary, map[string]any{"payout_method_id": nounPayoutMethod.id(row.ID), "status": row.Status})
+	return tx.appendTimeline(claim, kind, &event, summary, map[string]any{"payout_method_id": resourcePayoutMethod.formatID(row.ID), "status": row.Status})
 }
 
-func (r *payoutMethodRow) public() *wire.PayoutMethod {
+func (r *payoutMethodRow) toRecord() *wire.PayoutMethod {
 	m := &wire.PayoutMethod{
-		Header: r.header.public(nounPayoutMethod), References: r.own(), ClaimID: nounClaim.optional(r.ClaimID),
+		Header: r.RowHeader.toRecord(resourcePayoutMethod), References: r.toReferences(), ClaimID: resourceClaim.formatOptionalID(r.ClaimID),
 		Type: string(r.Type), Beneficiary: wire.Beneficiary{Name: r.BeneficiaryName, Country: r.BeneficiaryCountry},
 		Currency: r.Currency, Display: wire.Display{Last4: r.Last4, Institution: r.Institution, Country: r.Country},
 		Fingerprint: r.Fingerprint, Status: string(r.Status),
 	}
 	if r.ClaimID == nil {
-		m.PolicyID = nounPolicy.optional(&r.PolicyID)
+		m.PolicyID = resourcePolicy.formatOptionalID(&r.PolicyID)
 	}
 	if r.CheckedAt != nil {
 		m.Verification = &wire.Verification{Method: *r.VerificationMethod, Code: *r.VerificationCode, CheckedAt: *r.CheckedAt}
@@ -266,10 +266,10 @@ func (r *payoutMethodRow) public() *wire.PayoutMethod {
 	return m
 }
 
-// number opens the sealed account.
-func (r *payoutMethodRow) number(keys Keys) (account.Number, error) {
+// openNumber opens the sealed account.
+func (r *payoutMethodRow) openNumber(keys Keys) (account.Number, error) {
 	var number account.Number
-	plain, err := keys.open(r.Sealed, place(r.Partner, r.ID, "payout_methods.sealed"))
+	plain, err := keys.open(r.Sealed, columnSealContext(r.Partner, r.ID, "payout_methods.sealed"))
 	if err == nil {
 		err = json.Unmarshal(plain, &number)
 	}

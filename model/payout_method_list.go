@@ -16,19 +16,19 @@ type payoutMethodView struct {
 }
 
 var (
-	payoutMethods = &shelf[payoutMethodView, wire.PayoutMethod]{
-		kind: nounPayoutMethod, plural: "payout_methods", scope: always(ScopeClaimsRead), statuses: states(PayoutMethodArrows), index: byStatus,
-		public: func(r *payoutMethodView) wire.PayoutMethod { return *r.public() },
+	payoutMethods = &collection[payoutMethodView, wire.PayoutMethod]{
+		resource: resourcePayoutMethod, plural: "payout_methods", requiredScope: fixedScope(ScopeClaimsRead), statuses: statusesOf(PayoutMethodTransitions), index: indexByStatus,
+		toRecord: func(r *payoutMethodView) wire.PayoutMethod { return *r.toRecord() },
 	}
-	methodsOfClaims = &branch[payoutMethodView, wire.PayoutMethod]{
-		shelf: payoutMethods, name: "payout_methods", trunk: nounClaim, from: "claims", also: ", w.id as serves",
-		on:    "!.policy_id = w.policy_id and !.partner = w.partner and (!.claim_id is null or !.claim_id = w.id)",
-		along: newestFirst, key: keyOf[payoutMethodView], owner: func(r *payoutMethodView) uuid.UUID { return r.Serves },
+	methodsOfClaims = &childCollection[payoutMethodView, wire.PayoutMethod]{
+		collection: payoutMethods, cursorName: "payout_methods", parent: resourceClaim, parentTable: "claims", extraColumns: ", w.id as serves",
+		joinCondition: "!.policy_id = w.policy_id and !.partner = w.partner and (!.claim_id is null or !.claim_id = w.id)",
+		order:         newestFirst, cursorKey: rowKey[payoutMethodView], parentID: func(r *payoutMethodView) uuid.UUID { return r.Serves },
 	}
-	methodsOfPolicies = &branch[payoutMethodView, wire.PayoutMethod]{
-		shelf: payoutMethods, name: "payout_methods", trunk: nounPolicy, from: "policies", also: ", w.id as serves",
-		on:    "!.policy_id = w.id and !.partner = w.partner",
-		along: newestFirst, key: keyOf[payoutMethodView], owner: func(r *payoutMethodView) uuid.UUID { return r.Serves },
+	methodsOfPolicies = &childCollection[payoutMethodView, wire.PayoutMethod]{
+		collection: payoutMethods, cursorName: "payout_methods", parent: resourcePolicy, parentTable: "policies", extraColumns: ", w.id as serves",
+		joinCondition: "!.policy_id = w.id and !.partner = w.partner",
+		order:         newestFirst, cursorKey: rowKey[payoutMethodView], parentID: func(r *payoutMethodView) uuid.UUID { return r.Serves },
 	}
 )
 
@@ -39,7 +39,7 @@ func (s *Service) GetPayoutMethod(ctx context.Context, actor Actor, id string) (
 
 // PayoutMethodsByID are those methods of the ids that there are.
 func (s *Service) PayoutMethodsByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.PayoutMethod, error) {
-	return payoutMethods.named(ctx, s, actor, ids)
+	return payoutMethods.getMany(ctx, s, actor, ids)
 }
 
 // ListPayoutMethods are payout methods, newest first. Errors: parameter_invalid,
@@ -51,20 +51,20 @@ func (s *Service) ListPayoutMethods(ctx context.Context, actor Actor, f Filter, 
 // GetPayoutMethods are a claim's methods, its policy's included, newest first.
 // Errors: not_found, cursor_invalid.
 func (s *Service) GetPayoutMethods(ctx context.Context, actor Actor, claim string, in PageRequest) (*Page[wire.PayoutMethod], error) {
-	return methodsOfClaims.page(ctx, s, actor, claim, in)
+	return methodsOfClaims.getPage(ctx, s, actor, claim, in)
 }
 
 // GetPolicyPayoutMethods are a policy's methods, those of its claims included, newest
 // first. Errors: not_found, cursor_invalid.
 func (s *Service) GetPolicyPayoutMethods(ctx context.Context, actor Actor, policy string, in PageRequest) (*Page[wire.PayoutMethod], error) {
-	return methodsOfPolicies.page(ctx, s, actor, policy, in)
+	return methodsOfPolicies.getPage(ctx, s, actor, policy, in)
 }
 
-// PayoutMethodsOf are the methods of several claims, their policies' included, or
+// PayoutMethodsByParent are the methods of several claims, their policies' included, or
 // of several policies with those of their claims, newest first.
-func (s *Service) PayoutMethodsOf(ctx context.Context, actor Actor, records []string, in PageRequest) (map[string]*Page[wire.PayoutMethod], error) {
-	if len(nounClaim.parseAll(records)) > 0 {
-		return methodsOfClaims.of(ctx, s, actor, records, in)
+func (s *Service) PayoutMethodsByParent(ctx context.Context, actor Actor, records []string, in PageRequest) (map[string]*Page[wire.PayoutMethod], error) {
+	if len(resourceClaim.parseIDs(records)) > 0 {
+		return methodsOfClaims.getPages(ctx, s, actor, records, in)
 	}
-	return methodsOfPolicies.of(ctx, s, actor, records, in)
+	return methodsOfPolicies.getPages(ctx, s, actor, records, in)
 }

@@ -19,32 +19,32 @@ const (
 
 // requeuePayoutsInFlight asks again for payouts whose worker died or whose rail is to be
 // asked again: once after each lease, and once a minute.
-func (u *unit) requeuePayoutsInFlight(ctx context.Context) (int, error) {
-	return u.requeuePayouts(ctx, "status in ('releasing', 'reconciling')", requeueInFlightAfter, true)
+func (tx *Tx) requeuePayoutsInFlight(ctx context.Context) (int, error) {
+	return tx.requeueOverduePayouts(ctx, "status in ('releasing', 'reconciling')", requeueInFlightAfter, true)
 }
 
 // requeuePendingPayouts asks again for payouts that were not sent in time: their job
 // was lost. Each is asked for once a minute, and the queue ignores a request while an
 // earlier one waits: jobs do not pile up while nobody works them.
-func (u *unit) requeuePendingPayouts(ctx context.Context) (int, error) {
-	return u.requeuePayouts(ctx, "status = 'pending'", requeuePendingAfter, false)
+func (tx *Tx) requeuePendingPayouts(ctx context.Context) (int, error) {
+	return tx.requeueOverduePayouts(ctx, "status = 'pending'", requeuePendingAfter, false)
 }
 
-func (u *unit) requeuePayouts(ctx context.Context, status string, after time.Duration, ahead bool) (int, error) {
+func (tx *Tx) requeueOverduePayouts(ctx context.Context, status string, after time.Duration, ahead bool) (int, error) {
 	var rows []struct {
 		ID      uuid.UUID
 		Partner string
 	}
-	err := u.NewRaw(`update payouts set revived_at = ?0 where (id, partner) in (
+	err := tx.NewRaw(`update payouts set revived_at = ?0 where (id, partner) in (
 			select id, partner from payouts where `+status+` and next_attempt_at < ?1
 				and (revived_at is null or revived_at < next_attempt_at or revived_at < ?2)
 			order by next_attempt_at limit ?3 for no key update skip locked)
-		returning id, partner`, u.now, u.now.Add(-after), u.now.Add(-requeueAgainAfter), sweepSize).Scan(ctx, &rows)
+		returning id, partner`, tx.now, tx.now.Add(-after), tx.now.Add(-requeueAgainAfter), sweepBatchSize).Scan(ctx, &rows)
 	if err != nil {
 		return 0, fmt.Errorf("find overdue payouts: %w", err)
 	}
 	for _, row := range rows {
-		u.enqueue(ReleasePayout{Partner: row.Partner, ID: nounPayout.id(row.ID), Ahead: ahead, Requeued: true})
+		tx.enqueueJob(ReleasePayout{Partner: row.Partner, ID: resourcePayout.formatID(row.ID), HighPriority: ahead, Requeued: true})
 	}
 	return len(rows), nil
 }

@@ -27,16 +27,16 @@ type ResolutionRequest struct {
 // the hold is lifted; a mismatch is cancelled, and what takes its place needs
 // approval. Operators only. Errors: not_found, validation_failed, state_conflict.
 func (s *Service) ResolvePayout(ctx context.Context, actor Actor, in ResolutionRequest) (*wire.Payout, error) {
-	c := fieldCheck{}
+	v := validator{}
 	released := in.Outcome == PayoutReleased
-	c.that(slices.Contains(ResolutionOutcomes(), in.Outcome), "/outcome", "enum", "Use released, blocked or cancelled.")
-	c.that(!released || in.Reference != "", "/reference", "required", "Give the rail's reference of the payment.")
-	c.that(released || in.Reference == "", "/reference", "not_allowed", "Only a released payout has a reference.")
-	c.that(len(in.Reference) <= maxRailReference && storable(in.Reference), "/reference", "length", fmt.Sprintf("Use at most %d bytes.", maxRailReference))
-	c.that(!in.Settled || in.Outcome == PayoutCancelled, "/settled", "not_allowed", "Only what is cancelled can have been paid otherwise.")
-	return s.handle(ctx, actor, in.PayoutID, &in.Note, OperationResolvePayout, c.fields,
-		func(ctx context.Context, u *unit, claim *claimRow, row *payoutRow) error {
-			return u.resolve(ctx, claim, row, in)
+	v.require(slices.Contains(ResolutionOutcomes(), in.Outcome), "/outcome", "enum", "Use released, blocked or cancelled.")
+	v.require(!released || in.Reference != "", "/reference", "required", "Give the rail's reference of the payment.")
+	v.require(released || in.Reference == "", "/reference", "not_allowed", "Only a released payout has a reference.")
+	v.require(len(in.Reference) <= maxRailReference && isStorableText(in.Reference), "/reference", "length", fmt.Sprintf("Use at most %d bytes.", maxRailReference))
+	v.require(!in.Settled || in.Outcome == PayoutCancelled, "/settled", "not_allowed", "Only what is cancelled can have been paid otherwise.")
+	return s.changePayoutAsOperator(ctx, actor, in.PayoutID, &in.Note, OperationResolvePayout, v.fieldErrors,
+		func(ctx context.Context, tx *Tx, claim *claimRow, row *payoutRow) error {
+			return tx.resolvePayout(ctx, claim, row, in)
 		})
 }
 
@@ -49,22 +49,22 @@ func ResolutionOutcomes() []PayoutStatus {
 // maxRailReference bounds a rail's name of a payment, in bytes.
 const maxRailReference = 255
 
-func (u *unit) resolve(ctx context.Context, claim *claimRow, row *payoutRow, in ResolutionRequest) error {
+func (tx *Tx) resolvePayout(ctx context.Context, claim *claimRow, row *payoutRow, in ResolutionRequest) error {
 	mismatch := row.Status == PayoutBlocked && *row.BlockedReason == BlockedRailMismatch
 	switch {
 	case row.Status == PayoutReconciling && in.Outcome == PayoutReleased:
-		if err := u.nameProvider(ctx, row); err != nil {
+		if err := tx.setProviderFromLastAttempt(ctx, row); err != nil {
 			return err
 		}
-		row.ProviderReference, row.ReleasedAt, row.NextAttemptAt = &in.Reference, &u.now, nil
-		return u.movePayout(ctx, claim, row, PayoutReleased, fmt.Sprintf("The rail's evidence shows that the payout of %s was made (%s).", row.money(), in.Reference))
+		row.ProviderReference, row.ReleasedAt, row.NextAttemptAt = &in.Reference, &tx.now, nil
+		return tx.transitionPayout(ctx, claim, row, PayoutReleased, fmt.Sprintf("The rail's evidence shows that the payout of %s was made (%s).", row.toMoney(), in.Reference))
 	case row.Status == PayoutReconciling && in.Outcome == PayoutBlocked:
-		return u.unpaid(ctx, claim, row)
+		return tx.confirmUnpaid(ctx, claim, row)
 	case mismatch && in.Outcome == PayoutCancelled:
-		if err := u.requireUnpaid(ctx, row, in); err != nil {
+		if err := tx.requireUnpaid(ctx, row, in); err != nil {
 			return err
 		}
-		return u.cancelPayout(ctx, claim, row, in.Settled)
+		return tx.cancelPayout(ctx, claim, row, in.Settled)
 	case row.Status == PayoutReconciling:
 		return Fail(CodeStateConflict, "Its outcome is unknown: say by evidence whether the rail paid, released or blocked.")
 	case mismatch:
@@ -76,18 +76,18 @@ func (u *unit) resolve(ctx context.Context, claim *claimRow, row *payoutRow, in 
 
 // requireUnpaid refuses that another payout takes the place of one whose beneficiary has
 // the money.
-func (u *unit) requireUnpaid(ctx context.Context, row *payoutRow, in ResolutionRequest) error {
+func (tx *Tx) requireUnpaid(ctx context.Context, row *payoutRow, in ResolutionRequest) error {
 	if in.Settled {
 		return nil
 	}
-	arrived, err := u.hasArrived(ctx, row)
+	arrived, err := tx.hasArrived(ctx, row)
 	if err != nil {
 		return err
 	}
 	if arrived {
 		return Fail(CodeStateConflict, "The rail's report shows that the beneficiary has the whole amount: cancel it as settled, or reconcile the report that shows its return first.")
 	}
-	exceeded, err := u.hasExcess(ctx, row, true)
+	exceeded, err := tx.hasExcess(ctx, row, true)
 	if err == nil && exceeded {
 		err = Fail(CodeStateConflict, "The rail's report shows a payment under a key of the claim that is larger than its payout, which may have paid this one too: "+
 			"find out what it paid, close its finding of kind amount (findings, closeFinding), and resolve the payout then; or cancel it as settled.")
@@ -95,14 +95,14 @@ func (u *unit) requireUnpaid(ctx context.Context, row *payoutRow, in ResolutionR
 	return err
 }
 
-// nameProvider names the rail of the last call, whose reports tell of the payout: a
+// setProviderFromLastAttempt names the rail of the last call, whose reports tell of the payout: a
 // call whose answer never came has named none.
-func (u *unit) nameProvider(ctx context.Context, row *payoutRow) error {
+func (tx *Tx) setProviderFromLastAttempt(ctx context.Context, row *payoutRow) error {
 	if row.Provider != nil {
 		return nil
 	}
 	last := new(attemptRow)
-	err := u.NewSelect().Model(last).Where("payout_id = ?", row.ID).Where("partner = ?", row.Partner).OrderExpr("number desc").Limit(1).Scan(ctx)
+	err := tx.NewSelect().Model(last).Where("payout_id = ?", row.ID).Where("partner = ?", row.Partner).OrderExpr("number desc").Limit(1).Scan(ctx)
 	if err != nil {
 		return fmt.Errorf("read attempt: %w", err)
 	}
@@ -110,101 +110,101 @@ func (u *unit) nameProvider(ctx context.Context, row *payoutRow) error {
 	return nil
 }
 
-// unpaid ends a key by evidence as a definite refusal of the rail does. Every call under
+// confirmUnpaid ends a key by evidence as a definite refusal of the rail does. Every call under
 // the key counts, not the last one alone: no evidence is good while a worker may be
 // sending it, nor against a call that the rail accepted.
-func (u *unit) unpaid(ctx context.Context, claim *claimRow, row *payoutRow) error {
+func (tx *Tx) confirmUnpaid(ctx context.Context, claim *claimRow, row *payoutRow) error {
 	var calls []attemptRow
-	err := u.NewSelect().Model(&calls).Where("payout_id = ?", row.ID).Where("partner = ?", row.Partner).Where("key = ?", row.key()).Scan(ctx)
+	err := tx.NewSelect().Model(&calls).Where("payout_id = ?", row.ID).Where("partner = ?", row.Partner).Where("key = ?", row.idempotencyKey()).Scan(ctx)
 	if err != nil {
 		return fmt.Errorf("read attempts: %w", err)
 	}
 	for _, call := range calls {
 		switch {
-		case call.EndedAt == nil && call.StartedAt.Add(ReleaseLease).After(u.now):
+		case call.EndedAt == nil && call.StartedAt.Add(ReleaseLease).After(tx.now):
 			return Fail(CodeStateConflict, "The rail is being asked about it, and it may go out once more under the same key; resolve it in a minute.")
 		case call.Outcome != nil && *call.Outcome == string(OutcomeAccepted):
-			return Fail(CodeStateConflict, "The rail accepted it in call %d (%s): what it did is to be cleared up with the rail, and the payout is released.", call.Number, orEmpty(call.ProviderReference))
+			return Fail(CodeStateConflict, "The rail accepted it in call %d (%s): what it did is to be cleared up with the rail, and the payout is released.", call.Number, stringOrEmpty(call.ProviderReference))
 		}
 	}
-	_, err = u.NewUpdate().Model((*attemptRow)(nil)).Set("outcome = ?", OutcomeRefused).Set("code = 'evidence'").Set("ended_at = coalesce(ended_at, ?)", u.now).
-		Where("payout_id = ?", row.ID).Where("partner = ?", row.Partner).Where("key = ?", row.key()).Where("coalesce(outcome, 'unknown') = 'unknown'").Exec(ctx)
+	_, err = tx.NewUpdate().Model((*attemptRow)(nil)).Set("outcome = ?", OutcomeRefused).Set("code = 'evidence'").Set("ended_at = coalesce(ended_at, ?)", tx.now).
+		Where("payout_id = ?", row.ID).Where("partner = ?", row.Partner).Where("key = ?", row.idempotencyKey()).Where("coalesce(outcome, 'unknown') = 'unknown'").Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("finish attempts: %w", err)
 	}
 	row.KeyNumber++
-	return u.block(ctx, claim, row, BlockedOperator, methodChange{})
+	return tx.blockPayout(ctx, claim, row, BlockedOperator, methodChange{})
 }
 
 // cancelPayout gives a payout up. Where its beneficiary has the money the claim is
 // paid by it; otherwise another payout takes its place.
-func (u *unit) cancelPayout(ctx context.Context, claim *claimRow, row *payoutRow, settled bool) error {
+func (tx *Tx) cancelPayout(ctx context.Context, claim *claimRow, row *payoutRow, settled bool) error {
 	row.Settled, row.NextAttemptAt = settled, nil
 	summary := "The payout was cancelled; another takes its place."
 	if settled {
 		summary = "The payout was cancelled: the beneficiary was paid otherwise."
 	}
-	if err := u.movePayout(ctx, claim, row, PayoutCancelled, summary); err != nil {
+	if err := tx.transitionPayout(ctx, claim, row, PayoutCancelled, summary); err != nil {
 		return err
 	}
 	if settled {
-		return u.closeIfPaid(ctx, claim)
+		return tx.closeClaimIfPaid(ctx, claim)
 	}
-	again, err := u.payAgain(ctx, claim, row)
+	again, err := tx.createReplacement(ctx, claim, row)
 	if err != nil {
 		return err
 	}
-	return insert(ctx, u, again)
+	return insertRows(ctx, tx, again)
 }
 
-// payAgain starts the payout that takes another's place. Its key is the next one of
+// createReplacement starts the payout that takes another's place. Its key is the next one of
 // the same debt; and somebody must approve it, whatever the amount. The row is written
 // by the caller.
-func (u *unit) payAgain(ctx context.Context, claim *claimRow, row *payoutRow) (*payoutRow, error) {
-	p, method, err := u.destination(ctx, claim, row)
+func (tx *Tx) createReplacement(ctx context.Context, claim *claimRow, row *payoutRow) (*payoutRow, error) {
+	p, method, err := tx.loadDestination(ctx, claim, row)
 	if err != nil {
 		return nil, err
 	}
 	again := &payoutRow{
-		header: u.fresh(row.Partner), ClaimID: row.ClaimID, PolicyID: row.PolicyID, Status: PayoutPending, Part: row.Part,
+		RowHeader: tx.newHeader(row.Partner), ClaimID: row.ClaimID, PolicyID: row.PolicyID, Status: PayoutPending, Part: row.Part,
 		Amount: row.Amount, Currency: row.Currency, DebtDigest: debtDigest(claim, row.Part), KeyNumber: row.KeyNumber + 1, ReplacesPayoutID: &row.ID,
 	}
-	return again, u.startPayout(p, claim, again, method)
+	return again, tx.startPayout(p, claim, again, method)
 }
 
-// closeIfPaid closes an approved claim when everything it owes is paid and confirmed.
-func (u *unit) closeIfPaid(ctx context.Context, claim *claimRow) error {
+// closeClaimIfPaid closes an approved claim when everything it owes is paid and confirmed.
+func (tx *Tx) closeClaimIfPaid(ctx context.Context, claim *claimRow) error {
 	var paying []*payoutRow
-	err := u.NewSelect().Model(&paying).Where("po.claim_id = ?", claim.ID).Where("po.partner = ?", claim.Partner).Scan(ctx)
+	err := tx.NewSelect().Model(&paying).Where("po.claim_id = ?", claim.ID).Where("po.partner = ?", claim.Partner).Scan(ctx)
 	if err != nil {
 		return fmt.Errorf("read payouts: %w", err)
 	}
-	if claim.Status != ClaimApproved || !paid(claim, paying) {
+	if claim.Status != ClaimApproved || !isFullyPaid(claim, paying) {
 		return nil
 	}
-	parts, err := u.partsOf(ctx, claim)
+	parts, err := tx.loadClaimRelations(ctx, claim)
 	if err != nil {
 		return err
 	}
-	claim.ClosedAt = &u.now
-	kind, err := move(ctx, u, claim, ClaimArrows, &claim.Status, ClaimClosed, "closed_at")
+	claim.ClosedAt = &tx.now
+	kind, err := transition(ctx, tx, claim, ClaimTransitions, &claim.Status, ClaimClosed, "closed_at")
 	if err != nil {
 		return err
 	}
-	return u.sayClaim(claim, kind, parts, "Everything the claim owes is paid and confirmed; it is closed.")
+	return tx.recordClaimEvent(claim, kind, parts, "Everything the claim owes is paid and confirmed; it is closed.")
 }
 
-// sayClaim writes one event about a claim's own state and its sentence.
-func (u *unit) sayClaim(claim *claimRow, kind EventType, parts claimParts, summary string) error {
-	event, err := u.record(kind, &claim.header, nounClaim, claim.public(parts))
+// recordClaimEvent writes one event about a claim's own state and its sentence.
+func (tx *Tx) recordClaimEvent(claim *claimRow, kind EventType, parts claimRelations, summary string) error {
+	event, err := tx.appendEvent(kind, &claim.RowHeader, resourceClaim, claim.toRecord(parts))
 	if err != nil {
 		return err
 	}
-	return u.tell(claim, kind, &event, summary, map[string]any{"status": claim.Status, "amount": claim.money(claim.Amount)})
+	return tx.appendTimeline(claim, kind, &event, summary, map[string]any{"status": claim.Status, "amount": claim.toMoney(claim.Amount)})
 }
 
-// paid tells whether what was confirmed, or settled otherwise, is what a claim owes.
-func paid(claim *claimRow, payouts []*payoutRow) bool {
+// isFullyPaid tells whether what was confirmed, or settled otherwise, is what a claim owes.
+func isFullyPaid(claim *claimRow, payouts []*payoutRow) bool {
 	var sum int64
 	for _, row := range payouts {
 		if row.Status == PayoutReconciled || row.Settled {

@@ -14,18 +14,18 @@ type personID string
 // log, idempotency keys.
 func (a Actor) personID() personID {
 	if a.Issuer == "" {
-		return personID(a.subject())
+		return personID(a.subjectOrName())
 	}
-	return personID(a.Issuer + "#" + a.subject())
+	return personID(a.Issuer + "#" + a.subjectOrName())
 }
 
-// subject is what the issuer calls the actor.
-func (a Actor) subject() string { return cmp.Or(a.Subject, a.Name) }
+// subjectOrName is what the issuer calls the actor.
+func (a Actor) subjectOrName() string { return cmp.Or(a.Subject, a.Name) }
 
-// is reports whether the actor is this person. An id without issuer counts as every
+// isActor reports whether the actor is this person. An id without issuer counts as every
 // person of that subject: whether it was another one is unknown, and nobody approves
 // twice.
-func (p personID) is(a Actor) bool { return p == a.personID() || p == personID(a.subject()) }
+func (p personID) isActor(a Actor) bool { return p == a.personID() || p == personID(a.subjectOrName()) }
 
 func (p personID) split() (issuer, subject string) {
 	issuer, subject, found := strings.Cut(string(p), "#")
@@ -44,11 +44,11 @@ func (p personID) name() string {
 // issuer is nil where there is none.
 func (p personID) issuer() *string {
 	issuer, _ := p.split()
-	return textOrNil(issuer)
+	return stringOrNil(issuer)
 }
 
-// optional is name and issuer of a person who may not have acted yet.
-func (p *personID) optional() (name, issuer *string) {
+// nameAndIssuer is name and issuer of a person who may not have acted yet.
+func (p *personID) nameAndIssuer() (name, issuer *string) {
 	if p == nil {
 		return nil, nil
 	}

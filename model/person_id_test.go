@@ -22,13 +22,13 @@ const otherIssuer = "https://id.elsewhere.test"
 func TestApprovalsCountPeopleByIssuerAndSubject(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	payout := only(t, b, costly(b))
+	payout := only(t, b, newClaimAboveApprovalLimit(b))
 	approve := func(actor model.Actor) error {
 		_, err := b.Service.ApprovePayout(t.Context(), actor, model.ApprovalRequest{PayoutID: payout.ID})
 		return err
 	}
 	require.NoError(t, approve(operatorAt(modeltest.Issuer, "ann", "ann")))
-	again := failure(t, approve(operatorAt(modeltest.Issuer, "ann", "Ann of the console")))
+	again := domainError(t, approve(operatorAt(modeltest.Issuer, "ann", "Ann of the console")))
 	require.Equal(t, model.CodeStateConflict, again.Code, "one person with two names is one")
 	require.NoError(t, approve(operatorAt(otherIssuer, "ann", "ann")), "two people may have one name")
 	states, err := b.Service.ApprovalsOf(t.Context(), b.Operator, []string{payout.ID})
@@ -36,9 +36,9 @@ func TestApprovalsCountPeopleByIssuerAndSubject(t *testing.T) {
 	given := states[payout.ID].Given
 	require.Len(t, given, 2)
 	require.Equal(t, []string{"ann", modeltest.Issuer, "ann", otherIssuer}, []string{given[0].Author, *given[0].AuthorIssuer, given[1].Author, *given[1].AuthorIssuer})
-	b.Work()
+	b.RunJobs()
 	require.Len(t, b.Rail.Orders, 1)
-	notes, err := b.Service.ListAdjudications(t.Context(), b.Operator, payout.ClaimID, model.PageRequest{})
+	notes, err := b.Service.ListOperatorActions(t.Context(), b.Operator, payout.ClaimID, model.PageRequest{})
 	require.NoError(t, err)
 	require.Equal(t, []string{modeltest.Issuer, otherIssuer}, []string{*notes.Data[0].AuthorIssuer, *notes.Data[1].AuthorIssuer})
 }
@@ -48,7 +48,7 @@ func TestApprovalsCountPeopleByIssuerAndSubject(t *testing.T) {
 func TestApprovalWithoutIssuerCountsForEveryIssuer(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	payout := only(t, b, costly(b))
+	payout := only(t, b, newClaimAboveApprovalLimit(b))
 	for _, try := range []struct {
 		issuer string
 		want   model.Code
@@ -58,7 +58,7 @@ func TestApprovalWithoutIssuerCountsForEveryIssuer(t *testing.T) {
 			require.NoError(t, err)
 			continue
 		}
-		require.Equal(t, try.want, failure(t, err).Code)
+		require.Equal(t, try.want, domainError(t, err).Code)
 	}
 }
 
@@ -67,9 +67,9 @@ func TestApprovalWithoutIssuerCountsForEveryIssuer(t *testing.T) {
 func TestIdempotencyKeysBelongToOnePerson(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	payout := only(t, b, costly(b))
+	payout := only(t, b, newClaimAboveApprovalLimit(b))
 	approve := func(actor model.Actor) error {
-		_, err := b.Service.ApprovePayout(t.Context(), keyed(actor, "k1", "a"), model.ApprovalRequest{PayoutID: payout.ID})
+		_, err := b.Service.ApprovePayout(t.Context(), withKey(actor, "k1", "a"), model.ApprovalRequest{PayoutID: payout.ID})
 		return err
 	}
 	replay := new(model.Replay)
@@ -81,7 +81,7 @@ func TestIdempotencyKeysBelongToOnePerson(t *testing.T) {
 	record := func(subject, id string) error {
 		actor := b.Source
 		actor.Subject = subject
-		_, _, err := b.Service.RecordObservation(t.Context(), keyed(actor, "k2", "b"), modeltest.Quake(id, b.Now(), epicentre, "4.0"), false)
+		_, _, err := b.Service.RecordObservation(t.Context(), withKey(actor, "k2", "b"), modeltest.Quake(id, b.Now(), epicentre, "4.0"), false)
 		return err
 	}
 	require.NoError(t, record("usgs", "us7"))
@@ -94,7 +94,7 @@ func TestRecordsNameOperatorsByIssuerAndSubject(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	ann := operatorAt(otherIssuer, "ann", "Ann of the console")
-	ann.Doing = "test"
+	ann.Operation = "test"
 	stopped, err := b.Service.StopReleases(t.Context(), ann, model.StopRequest{Reason: "A drill."})
 	require.NoError(t, err)
 	resumed, err := b.Service.ResumeReleases(t.Context(), ann, model.ResumeRequest{Reason: "It is over."})
@@ -110,7 +110,7 @@ func TestRecordsNameOperatorsByIssuerAndSubject(t *testing.T) {
 		require.Equal(t, "ann", *named[0], what)
 		require.Equal(t, otherIssuer, *named[1], what)
 	}
-	lines := audit(t, b, model.AuditFilter{Actor: "ann"})
+	lines := listAudit(t, b, model.AuditFilter{Actor: "ann"})
 	require.Len(t, lines, 4)
 	for _, line := range lines {
 		require.Equal(t, otherIssuer, *line.Issuer)

@@ -17,8 +17,8 @@ import (
 // policyRow is cover that was bound. Its terms never change; its limit shrinks.
 type policyRow struct {
 	bun.BaseModel `bun:"table:policies,alias:p"`
-	header
-	references
+	RowHeader
+	PartnerFields
 
 	Status          PolicyStatus
 	QuoteID         uuid.UUID `bun:"type:uuid"`
@@ -64,44 +64,44 @@ func (s *Service) BindPolicy(ctx context.Context, actor Actor, in BindRequest) (
 	if err := s.authorize(ctx, actor, ScopePoliciesWrite); err != nil {
 		return nil, err
 	}
-	c := checking(ctx)
-	c.references(in.PartnerReference, in.Metadata)
-	c.person(in.Policyholder, "/policyholder")
-	if err := c.refusal(); err != nil {
+	v := newValidator(ctx)
+	v.requireReferences(in.PartnerReference, in.Metadata)
+	v.requirePerson(in.Policyholder, "/policyholder")
+	if err := v.err(); err != nil {
 		return nil, err
 	}
-	id, err := nounQuote.parse(in.QuoteID)
+	id, err := resourceQuote.parseID(in.QuoteID)
 	if err != nil {
 		return nil, err
 	}
 	var policy *wire.Policy
-	err = s.changeBinding(ctx, actor, func(ctx context.Context, u bindTx) error {
+	err = s.inBindTx(ctx, actor, func(ctx context.Context, u bindTx) error {
 		quote := new(quoteRow)
-		if err := u.locked(ctx, quote, id, nounQuote); err != nil {
+		if err := u.lockRow(ctx, quote, id, resourceQuote); err != nil {
 			return err
 		}
-		if err := u.bindable(quote); err != nil {
+		if err := u.checkBindable(quote); err != nil {
 			return err
 		}
 		row := u.insertPolicy(quote, in)
-		if policy, err = u.bound(ctx, quote, row); err != nil {
+		if policy, err = u.recordBind(ctx, quote, row); err != nil {
 			return err
 		}
-		return u.answered(statusCreated, policy.ID, policy)
+		return u.storeResponse(statusCreated, policy.ID, policy)
 	})
-	return policy, s.naming(ctx, actor, err, nounPolicy, (*policyRow)(nil), in.PartnerReference)
+	return policy, s.addReferenceHolder(ctx, actor, err, resourcePolicy, (*policyRow)(nil), in.PartnerReference)
 }
 
-func (u *unit) bindable(quote *quoteRow) error {
+func (tx *Tx) checkBindable(quote *quoteRow) error {
 	starts := quote.Cover.StartsAt
 	switch {
 	case quote.Status == QuoteBound:
 		e := Fail(CodeQuoteAlreadyBound, "This quote is already bound; see resource_id for its policy.")
-		e.ResourceID = nounPolicy.id(*quote.PolicyID)
+		e.ResourceID = resourcePolicy.formatID(*quote.PolicyID)
 		return e
-	case quote.Status == QuoteExpired || !u.now.Before(quote.ExpiresAt):
+	case quote.Status == QuoteExpired || !tx.now.Before(quote.ExpiresAt):
 		return Fail(CodeQuoteExpired, "This quote expired at %s; ask for a new one.", quote.ExpiresAt.Format(time.RFC3339))
-	case starts != nil && starts.Before(u.now):
+	case starts != nil && starts.Before(tx.now):
 		return Fail(CodeQuoteExpired, "Cover was to start at %s, which has passed; ask for a new quote.", starts.Format(time.RFC3339))
 	default:
 		return nil
@@ -110,11 +110,11 @@ func (u *unit) bindable(quote *quoteRow) error {
 
 func (u bindTx) insertPolicy(quote *quoteRow, in BindRequest) *policyRow {
 	row := &policyRow{
-		header:     u.fresh(quote.Partner),
-		references: references{in.PartnerReference, in.Metadata},
-		Status:     PolicyActive,
-		QuoteID:    quote.ID,
-		Product:    quote.Product, ProductVersion: quote.ProductVersion,
+		RowHeader:     u.newHeader(quote.Partner),
+		PartnerFields: PartnerFields{in.PartnerReference, in.Metadata},
+		Status:        PolicyActive,
+		QuoteID:       quote.ID,
+		Product:       quote.Product, ProductVersion: quote.ProductVersion,
 		Policyholder:  in.Policyholder,
 		Cover:         quote.Cover,
 		TermsHash:     quote.TermsHash,
@@ -124,37 +124,37 @@ func (u bindTx) insertPolicy(quote *quoteRow, in BindRequest) *policyRow {
 		Kind: string(quote.Cover.Trigger.Kind),
 	}
 	if row.Policyholder == nil {
-		row.Policyholder = quote.holder()
+		row.Policyholder = quote.contextPolicyholder()
 	}
-	row.period(u.now)
-	row.settle(quote.Cover)
-	u.insert(row)
-	u.withinCapacity(row)
-	u.refuseInMoratorium(row)
+	row.setPeriod(u.now)
+	row.setMatchKeys(quote.Cover)
+	u.queueInsert(row)
+	u.queueCapacityCheck(row)
+	u.queueMoratoriumCheck(row)
 	return row
 }
 
-// bound moves the quote and tells both stories, cause before effect.
-func (u *unit) bound(ctx context.Context, quote *quoteRow, row *policyRow) (*wire.Policy, error) {
+// recordBind moves the quote and tells both stories, cause before effect.
+func (tx *Tx) recordBind(ctx context.Context, quote *quoteRow, row *policyRow) (*wire.Policy, error) {
 	quote.PolicyID = &row.ID
-	event, err := move(ctx, u, quote, QuoteArrows, &quote.Status, QuoteBound, "policy_id")
+	event, err := transition(ctx, tx, quote, QuoteTransitions, &quote.Status, QuoteBound, "policy_id")
 	if err != nil {
 		return nil, err
 	}
-	if _, err := u.record(event, &quote.header, nounQuote, quote.public()); err != nil {
+	if _, err := tx.appendEvent(event, &quote.RowHeader, resourceQuote, quote.toRecord()); err != nil {
 		return nil, err
 	}
-	policy := row.public(u.now, policyClaims{})
-	if _, err := wire.Keep(policy); err != nil {
+	policy := row.toRecord(tx.now, policyClaims{})
+	if _, err := wire.EncodeOnce(policy); err != nil {
 		return nil, err
 	}
-	activated, err := u.record(EventPolicyActivated, &row.header, nounPolicy, policy)
-	u.postings = append(u.postings, row.premium(activated, u.now, &quote.Price))
+	activated, err := tx.appendEvent(EventPolicyActivated, &row.RowHeader, resourcePolicy, policy)
+	tx.postings = append(tx.postings, row.premiumPostings(activated, tx.now, &quote.Price))
 	return policy, err
 }
 
-// period sets the times of cover, from the instant of binding.
-func (r *policyRow) period(boundAt time.Time) {
+// setPeriod sets the times of cover, from the instant of binding.
+func (r *policyRow) setPeriod(boundAt time.Time) {
 	start := boundAt
 	if r.Cover.StartsAt != nil {
 		start = *r.Cover.StartsAt
@@ -165,8 +165,8 @@ func (r *policyRow) period(boundAt time.Time) {
 	r.ReportableUntil = r.Cover.ReportableUntil(r.ExpiresAt)
 }
 
-// settle puts the policy on the map that matching asks.
-func (r *policyRow) settle(c trigger.Cover) {
+// setMatchKeys puts the policy on the map that matching asks.
+func (r *policyRow) setMatchKeys(c trigger.Cover) {
 	if box, ok := trigger.Footprint(c.Place); ok {
 		text := pgBox(box)
 		r.Footprint = &text
@@ -179,11 +179,11 @@ func (r *policyRow) settle(c trigger.Cover) {
 	}
 }
 
-func (r *policyRow) public(now time.Time, claims policyClaims) *wire.Policy {
+func (r *policyRow) toRecord(now time.Time, claims policyClaims) *wire.Policy {
 	return &wire.Policy{
-		Header: r.header.public(nounPolicy), References: r.own(),
-		Status: string(r.Status), CoverPhase: string(r.phase(now)),
-		QuoteID: nounQuote.id(r.QuoteID), Product: r.Product, ProductVersion: r.ProductVersion,
+		Header: r.RowHeader.toRecord(resourcePolicy), References: r.toReferences(),
+		Status: string(r.Status), CoverPhase: string(r.coverPhase(now)),
+		QuoteID: resourceQuote.formatID(r.QuoteID), Product: r.Product, ProductVersion: r.ProductVersion,
 		Policyholder: r.Policyholder, Cover: r.Cover, TermsHash: r.TermsHash,
 		Premium:        money.New(r.PremiumAmount, r.Currency),
 		Limit:          money.New(r.LimitAmount, r.Currency),
@@ -193,22 +193,22 @@ func (r *policyRow) public(now time.Time, claims policyClaims) *wire.Policy {
 	}
 }
 
-// ends is when cover ends: at the end of its term or when it was cancelled.
-func (r *policyRow) ends() time.Time {
+// coverEnd is when cover ends: at the end of its term or when it was cancelled.
+func (r *policyRow) coverEnd() time.Time {
 	if r.CancelledAt != nil && r.CancelledAt.Before(r.ExpiresAt) {
 		return *r.CancelledAt
 	}
 	return r.ExpiresAt
 }
 
-// covered is the period in which occurrences count.
-func (r *policyRow) covered() trigger.Period {
-	return trigger.Period{From: r.EffectiveAt, To: r.ends()}
+// coverPeriod is the period in which occurrences count.
+func (r *policyRow) coverPeriod() trigger.Period {
+	return trigger.Period{From: r.EffectiveAt, To: r.coverEnd()}
 }
 
-func (r *policyRow) phase(now time.Time) CoverPhase {
+func (r *policyRow) coverPhase(now time.Time) CoverPhase {
 	switch {
-	case !now.Before(r.ends()):
+	case !now.Before(r.coverEnd()):
 		return CoverEnded
 	case now.Before(r.EffectiveAt):
 		return CoverScheduled
@@ -219,8 +219,8 @@ func (r *policyRow) phase(now time.Time) CoverPhase {
 	}
 }
 
-// holder is the policyholder the quote's context named, if it did.
-func (r *quoteRow) holder() *wire.Person {
+// contextPolicyholder is the policyholder the quote's context named, if it did.
+func (r *quoteRow) contextPolicyholder() *wire.Person {
 	var named struct {
 		Policyholder *wire.Person `json:"policyholder"`
 	}

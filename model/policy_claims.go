@@ -21,38 +21,38 @@ type policyClaims struct {
 	count  int64
 }
 
-// add appends a newer claim and drops the oldest one beyond the bound.
-func (c *policyClaims) add(id uuid.UUID, status ClaimStatus) {
-	c.newest = append(c.newest, briefOf(id, status))
+// addNewest appends a newer claim and drops the oldest one beyond the bound.
+func (c *policyClaims) addNewest(id uuid.UUID, status ClaimStatus) {
+	c.newest = append(c.newest, toClaimBrief(id, status))
 	c.newest = c.newest[max(0, len(c.newest)-maxEmbedded):]
 	c.count++
 }
 
-func briefOf(id uuid.UUID, status ClaimStatus) wire.ClaimBrief {
-	return wire.ClaimBrief{ID: nounClaim.id(id), Status: string(status)}
+func toClaimBrief(id uuid.UUID, status ClaimStatus) wire.ClaimBrief {
+	return wire.ClaimBrief{ID: resourceClaim.formatID(id), Status: string(status)}
 }
 
-// newestClaims selects the newest claims of the policy p, oldest first. The highest
+// newestClaimsSQL selects the newest claims of the policy p, oldest first. The highest
 // sequence is their count, so the index answers it however many there are.
-var newestClaims = fmt.Sprintf(`select array_agg(n.id order by n.policy_sequence) as claim_ids,
+var newestClaimsSQL = fmt.Sprintf(`select array_agg(n.id order by n.policy_sequence) as claim_ids,
 	array_agg(n.status order by n.policy_sequence) as claim_statuses, max(n.policy_sequence) as claims_count
 	from (select c.id, c.status, c.policy_sequence from claims c where c.policy_id = p.id and c.partner = p.partner
 		order by c.policy_sequence desc limit %d) as n`, maxEmbedded)
 
-// countedClaims is how many claims the policy p has.
-const countedClaims = `coalesce((select max(c.policy_sequence) from claims c where c.policy_id = p.id and c.partner = p.partner), 0) as claims_count`
+// claimsCountSQL is how many claims the policy p has.
+const claimsCountSQL = `coalesce((select max(c.policy_sequence) from claims c where c.policy_id = p.id and c.partner = p.partner), 0) as claims_count`
 
-// embeddedClaims are the columns of newestClaims.
+// embeddedClaims are the columns of newestClaimsSQL.
 type embeddedClaims struct {
 	ClaimIDs      []uuid.UUID `bun:"claim_ids,array,scanonly"`
 	ClaimStatuses []string    `bun:"claim_statuses,array,scanonly"`
 	ClaimsCount   *int64      `bun:"claims_count,scanonly"`
 }
 
-func (r *embeddedClaims) claims() policyClaims {
+func (r *embeddedClaims) toPolicyClaims() policyClaims {
 	var claims policyClaims
 	for i, id := range r.ClaimIDs {
-		claims.newest = append(claims.newest, briefOf(id, ClaimStatus(r.ClaimStatuses[i])))
+		claims.newest = append(claims.newest, toClaimBrief(id, ClaimStatus(r.ClaimStatuses[i])))
 	}
 	if r.ClaimsCount != nil {
 		claims.count = *r.ClaimsCount
@@ -60,20 +60,20 @@ func (r *embeddedClaims) claims() policyClaims {
 	return claims
 }
 
-// claimsOf reads what the records of policies show of their claims.
-func claimsOf(ctx context.Context, db bun.IDB, policies []uuid.UUID) (map[uuid.UUID]policyClaims, error) {
+// loadPolicyClaims reads what the records of policies show of their claims.
+func loadPolicyClaims(ctx context.Context, db bun.IDB, policies []uuid.UUID) (map[uuid.UUID]policyClaims, error) {
 	var rows []struct {
 		ID uuid.UUID
 		embeddedClaims
 	}
-	err := db.NewSelect().TableExpr("policies as p").ColumnExpr("p.id, n.*").Join("cross join lateral ("+newestClaims+") as n").
+	err := db.NewSelect().TableExpr("policies as p").ColumnExpr("p.id, n.*").Join("cross join lateral ("+newestClaimsSQL+") as n").
 		Where("p.id in (?)", bun.List(policies)).Scan(ctx, &rows)
 	if err != nil {
 		return nil, fmt.Errorf("list claims of policies: %w", err)
 	}
 	claims := make(map[uuid.UUID]policyClaims, len(rows))
 	for i := range rows {
-		claims[rows[i].ID] = rows[i].claims()
+		claims[rows[i].ID] = rows[i].toPolicyClaims()
 	}
 	return claims, nil
 }

@@ -28,13 +28,13 @@ const pastClaims = `with past as (
 // 10 claims or 100,000, and reports the size of the largest event.
 func BenchmarkClaimsOfOnePolicy(b *testing.B) {
 	for _, claims := range []int{10, 100_000} {
-		m := modeltest.New(b, modeltest.Unchecked())
-		policy := m.Cover("quake-circle", nil)
+		m := modeltest.New(b, modeltest.WithoutChecks())
+		policy := m.QuoteAndBind("quake-circle", nil)
 		_, err := m.DB.Pool.Exec(b.Context(), pastClaims, claims)
 		require.NoError(b, err)
 		_, err = m.DB.Pool.Exec(b.Context(), "vacuum analyze claims, occurrences")
 		require.NoError(b, err)
-		m.After(355 * 24 * time.Hour)
+		m.AdvanceClock(355 * 24 * time.Hour)
 		name := fmt.Sprintf("/claims=%d", claims)
 		b.Run("read"+name, func(b *testing.B) {
 			for b.Loop() {
@@ -50,7 +50,7 @@ func BenchmarkClaimsOfOnePolicy(b *testing.B) {
 				// The least that pays, and none of them a possible duplicate of another one.
 				quake := modeltest.Quake(fmt.Sprintf("us%d", matched), at.Add(time.Duration(matched)*61*time.Second), hazard.Point{Latitude: 24.1737, Longitude: 121.653}, "6")
 				m.Observe(quake)
-				job := m.Last().(model.EvaluateOccurrences)
+				job := m.LastJob().(model.EvaluateOccurrences)
 				b.StartTimer()
 				require.NoError(b, m.Service.Evaluate(b.Context(), job))
 			}

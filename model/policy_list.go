@@ -9,9 +9,9 @@ import (
 	"parapet/model/wire"
 )
 
-var policies = &shelf[policyView, wire.Policy]{
-	kind: nounPolicy, plural: "policies", scope: always(ScopePoliciesRead), statuses: states(PolicyArrows), index: byStatusAndProduct,
-	public: func(r *policyView) wire.Policy { return *r.public(r.AskedAt, r.claims()) },
+var policies = &collection[policyView, wire.Policy]{
+	resource: resourcePolicy, plural: "policies", requiredScope: fixedScope(ScopePoliciesRead), statuses: statusesOf(PolicyTransitions), index: indexByStatusAndProduct,
+	toRecord: func(r *policyView) wire.Policy { return *r.toRecord(r.AskedAt, r.toPolicyClaims()) },
 }
 
 // GetPolicy is one policy. Errors: not_found.
@@ -21,14 +21,14 @@ func (s *Service) GetPolicy(ctx context.Context, actor Actor, id string) (*wire.
 
 // barePolicies are policies without their claims, for whoever reads claims as a
 // relation: the lists cost more than the rest of a policy.
-var barePolicies = &shelf[barePolicy, wire.Policy]{
-	kind: nounPolicy, plural: policies.plural, scope: policies.scope, statuses: policies.statuses, index: policies.index,
-	public: func(r *barePolicy) wire.Policy { return *r.public(r.AskedAt, policyClaims{count: r.ClaimsCount}) },
+var barePolicies = &collection[barePolicy, wire.Policy]{
+	resource: resourcePolicy, plural: policies.plural, requiredScope: policies.requiredScope, statuses: policies.statuses, index: policies.index,
+	toRecord: func(r *barePolicy) wire.Policy { return *r.toRecord(r.AskedAt, policyClaims{count: r.ClaimsCount}) },
 }
 
 // BarePoliciesByID are those policies of the ids that there are, without Claims, but with their count.
 func (s *Service) BarePoliciesByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Policy, error) {
-	return barePolicies.named(ctx, s, actor, ids)
+	return barePolicies.getMany(ctx, s, actor, ids)
 }
 
 // ListBarePolicies is ListPolicies without Claims.
@@ -50,8 +50,8 @@ type barePolicy struct {
 	ClaimsCount int64     `bun:",scanonly"`
 }
 
-func (*barePolicy) view(q *bun.SelectQuery) *bun.SelectQuery {
-	return q.ColumnExpr(businessNow + " as asked_at").ColumnExpr(countedClaims)
+func (*barePolicy) selectJoined(q *bun.SelectQuery) *bun.SelectQuery {
+	return q.ColumnExpr(businessNowSQL + " as asked_at").ColumnExpr(claimsCountSQL)
 }
 
 // policyView is a policy with all that its record shows.
@@ -62,6 +62,6 @@ type policyView struct {
 	AskedAt time.Time `bun:",scanonly"`
 }
 
-func (*policyView) view(q *bun.SelectQuery) *bun.SelectQuery {
-	return q.ColumnExpr(businessNow + " as asked_at").ColumnExpr("n.*").Join("cross join lateral (" + newestClaims + ") as n")
+func (*policyView) selectJoined(q *bun.SelectQuery) *bun.SelectQuery {
+	return q.ColumnExpr(businessNowSQL + " as asked_at").ColumnExpr("n.*").Join("cross join lateral (" + newestClaimsSQL + ") as n")
 }

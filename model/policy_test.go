@@ -55,13 +55,13 @@ func TestCoverThatStartsLaterIsScheduled(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	starts := b.Now().Add(48 * time.Hour).Truncate(time.Second)
-	policy := b.Cover("quake-circle", modeltest.Context{"starts_at": starts.Format(time.RFC3339)})
+	policy := b.QuoteAndBind("quake-circle", modeltest.Context{"starts_at": starts.Format(time.RFC3339)})
 	require.Equal(t, "active", policy.Status)
 	require.Equal(t, "scheduled", policy.CoverPhase)
 	require.True(t, starts.Equal(policy.EffectiveAt))
-	b.After(49 * time.Hour)
+	b.AdvanceClock(49 * time.Hour)
 	require.Equal(t, "in_force", b.Policy(policy.ID).CoverPhase)
-	b.After(366 * 24 * time.Hour)
+	b.AdvanceClock(366 * 24 * time.Hour)
 	require.Equal(t, "ended", b.Policy(policy.ID).CoverPhase)
 }
 
@@ -70,7 +70,7 @@ func TestBindRefuses(t *testing.T) {
 	b := modeltest.New(t)
 	bind := func(quote string) *model.Error {
 		_, err := b.Service.BindPolicy(t.Context(), b.Acme, model.BindRequest{QuoteID: quote})
-		return failure(t, err)
+		return domainError(t, err)
 	}
 	bound := b.Quote("quake-circle", nil)
 	policy := b.Bind(bound)
@@ -78,7 +78,7 @@ func TestBindRefuses(t *testing.T) {
 	require.Equal(t, model.CodeQuoteAlreadyBound, again.Code)
 	require.Equal(t, policy.ID, again.ResourceID)
 
-	foreign, unknown := bind(b.As(b.Globex).Quote("quake-circle", nil).ID), bind("quo_01kajw6p5qfn1t7zbjy0yse3hv")
+	foreign, unknown := bind(b.ActingAs(b.Globex).Quote("quake-circle", nil).ID), bind("quo_01kajw6p5qfn1t7zbjy0yse3hv")
 	require.Equal(t, model.CodeNotFound, foreign.Code)
 	require.Equal(t, unknown, foreign, "a foreign quote and one that never was look the same")
 	another := bind(policy.ID)
@@ -87,9 +87,9 @@ func TestBindRefuses(t *testing.T) {
 
 	stale := b.Quote("quake-circle", nil)
 	late := b.Quote("quake-circle", modeltest.Context{"starts_at": b.Now().Add(time.Hour).Format(time.RFC3339)})
-	b.After(2 * time.Hour)
+	b.AdvanceClock(2 * time.Hour)
 	require.Equal(t, model.CodeQuoteExpired, bind(late.ID).Code)
-	b.After(23 * time.Hour)
+	b.AdvanceClock(23 * time.Hour)
 	require.Equal(t, model.CodeQuoteExpired, bind(stale.ID).Code, "also before a sweep has seen it")
 }
 
@@ -119,20 +119,20 @@ func TestFiftyBindsOfOneQuoteMakeOnePolicy(t *testing.T) {
 	count := 0
 	policies.Range(func(any, any) bool { count++; return true })
 	require.Equal(t, 1, count, "who lost was told the winner's policy")
-	require.Equal(t, 1, b.Rows()["policies"])
+	require.Equal(t, 1, b.CountRows()["policies"])
 }
 
 func TestPoliciesExpireAndAreArchived(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", modeltest.Context{"term": "P30D"})
-	b.After(30*24*time.Hour + time.Minute)
+	policy := b.QuoteAndBind("quake-circle", modeltest.Context{"term": "P30D"})
+	b.AdvanceClock(30*24*time.Hour + time.Minute)
 	b.Sweep()
 	require.Equal(t, "expired", b.Policy(policy.ID).Status)
-	b.After(89 * 24 * time.Hour)
+	b.AdvanceClock(89 * 24 * time.Hour)
 	b.Sweep()
 	require.Equal(t, "expired", b.Policy(policy.ID).Status, "claims may still be reported")
-	b.After(24 * time.Hour)
+	b.AdvanceClock(24 * time.Hour)
 	b.Sweep()
 	require.Equal(t, "archived", b.Policy(policy.ID).Status)
 }
@@ -140,10 +140,10 @@ func TestPoliciesExpireAndAreArchived(t *testing.T) {
 func TestAnOpenClaimKeepsItsPolicyFromTheArchive(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", modeltest.Context{"term": "P30D"})
+	policy := b.QuoteAndBind("quake-circle", modeltest.Context{"term": "P30D"})
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-	b.Work()
-	b.After(200 * 24 * time.Hour)
+	b.RunJobs()
+	b.AdvanceClock(200 * 24 * time.Hour)
 	b.Sweep()
 	require.Equal(t, "expired", b.Policy(policy.ID).Status)
 	require.Equal(t, "approved", b.OnlyClaim(policy).Status)

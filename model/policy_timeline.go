@@ -23,16 +23,16 @@ type policyTimelineRow struct {
 	PolicyID uuid.UUID `bun:"type:uuid"`
 }
 
-var policyTimelines = &branch[policyTimelineRow, wire.TimelineEntry]{
-	shelf: &shelf[policyTimelineRow, wire.TimelineEntry]{
-		kind: nounTimelineEntry, plural: "timeline entries", scope: always(ScopePoliciesRead), public: (*policyTimelineRow).public,
+var policyTimelines = &childCollection[policyTimelineRow, wire.TimelineEntry]{
+	collection: &collection[policyTimelineRow, wire.TimelineEntry]{
+		resource: resourceTimelineEntry, plural: "timeline entries", requiredScope: fixedScope(ScopePoliciesRead), toRecord: (*policyTimelineRow).toRecord,
 	},
-	name: "policy_timeline", trunk: nounPolicy, from: "policies", along: oldestFirst,
-	key:   func(r *policyTimelineRow) string { return r.At.UTC().Format(time.RFC3339Nano) + "/" + r.ID.String() },
-	owner: func(r *policyTimelineRow) uuid.UUID { return r.PolicyID },
-	parts: &branchParts{
-		rows: policyTimelinePage,
-		count: `((select count(*) from events e where e.subject_id = w.id and e.partner = w.partner)
+	cursorName: "policy_timeline", parent: resourcePolicy, parentTable: "policies", order: oldestFirst,
+	cursorKey: func(r *policyTimelineRow) string { return r.At.UTC().Format(time.RFC3339Nano) + "/" + r.ID.String() },
+	parentID:  func(r *policyTimelineRow) uuid.UUID { return r.PolicyID },
+	union: &unionStatements{
+		pageStatement: newPolicyTimelineQuery,
+		countExpression: `((select count(*) from events e where e.subject_id = w.id and e.partner = w.partner)
 			+ (select coalesce(sum(c.timeline_sequence), 0) from claims c where c.policy_id = w.id and c.partner = w.partner))::bigint`,
 	},
 }
@@ -41,18 +41,18 @@ var policyTimelines = &branch[policyTimelineRow, wire.TimelineEntry]{
 // timelines of its claims, ordered by time and, within one transaction, cause before
 // effect. Errors: not_found, cursor_invalid.
 func (s *Service) GetPolicyTimeline(ctx context.Context, actor Actor, policy string, in PageRequest) (*Page[wire.TimelineEntry], error) {
-	return policyTimelines.page(ctx, s, actor, policy, in)
+	return policyTimelines.getPage(ctx, s, actor, policy, in)
 }
 
-// PolicyTimelinesOf are the histories of several policies.
-func (s *Service) PolicyTimelinesOf(ctx context.Context, actor Actor, policies []string, in PageRequest) (map[string]*Page[wire.TimelineEntry], error) {
-	return policyTimelines.of(ctx, s, actor, policies, in)
+// TimelinesByPolicy are the histories of several policies.
+func (s *Service) TimelinesByPolicy(ctx context.Context, actor Actor, policies []string, in PageRequest) (map[string]*Page[wire.TimelineEntry], error) {
+	return policyTimelines.getPages(ctx, s, actor, policies, in)
 }
 
-// policyTimelineText reads one page. A claim takes part when its timeline goes on behind
+// policyTimelineQuery reads one page. A claim takes part when its timeline goes on behind
 // the cursor; of those that begin behind it, as many as the page has entries suffice,
 // because each has an entry at the instant it began. So a page costs the same at any depth.
-const policyTimelineText = `select r.* from policies as w cross join lateral (
+const policyTimelineQuery = `select r.* from policies as w cross join lateral (
 	select w.id as policy_id, found.* from (
 		(select e.id, e.partner, '00000000-0000-0000-0000-000000000000'::uuid as claim_id, e.subject_version as sequence, e.type as kind, e.occurred_at as at,
 				case when e.type = 'policy.activated' then 'partner' when e.type <> 'policy.cancelled' then 'system'
@@ -74,8 +74,8 @@ const policyTimelineText = `select r.* from policies as w cross join lateral (
 	) as found order by found.at {order}, found.id {order} limit {limit}
 ) as r{where} order by w.id, r.at {order}, r.id {order}`
 
-// policyTimelinePage is policyTimelineText for a page.
-func policyTimelinePage(w *where, p page, along direction) (string, error) {
+// newPolicyTimelineQuery is policyTimelineQuery for a page.
+func newPolicyTimelineQuery(w *whereClause, p pageSpec, along sortOrder) (string, error) {
 	at, id := "-infinity", uuid.Nil.String()
 	// Of claims that begin behind the cursor the oldest; from the end, those told last.
 	from, begins := "c.created_at > {at}", "c.created_at"
@@ -89,26 +89,26 @@ func policyTimelinePage(w *where, p page, along direction) (string, error) {
 			return "", fmt.Errorf("cursor of a policy's timeline: %q", p.after)
 		}
 	}
-	text := strings.ReplaceAll(policyTimelineText, "{from}", from)
+	text := strings.ReplaceAll(policyTimelineQuery, "{from}", from)
 	return strings.NewReplacer(
-		"{beyond}", along.beyond, "{order}", along.order, "{begins}", begins, "{where}", w.String(),
-		"{at}", w.bind(at)+"::timestamptz", "{id}", w.bind(id)+"::uuid", "{limit}", w.bind(p.fetch())+"::bigint",
+		"{beyond}", along.comparison, "{order}", along.keyword, "{begins}", begins, "{where}", w.String(),
+		"{at}", w.bindArg(at)+"::timestamptz", "{id}", w.bindArg(id)+"::uuid", "{limit}", w.bindArg(p.fetchLimit())+"::bigint",
 	).Replace(text), nil
 }
 
-func (r *policyTimelineRow) public() wire.TimelineEntry {
-	entry := r.timelineRow.public()
-	if r.claim() == nil {
+func (r *policyTimelineRow) toRecord() wire.TimelineEntry {
+	entry := r.timelineRow.toRecord()
+	if r.optionalClaimID() == nil {
 		if r.ActorKind != ActorPartner {
 			entry.Actor.Name = System().Name
 		}
-		entry.Summary, entry.Data = policyChange(r.Kind, r.Data)
+		entry.Summary, entry.Data = describePolicyChange(r.Kind, r.Data)
 	}
 	return entry
 }
 
-// policyChange is the sentence of a policy's event and what machines need of it.
-func policyChange(kind EventType, data jsontext.Value) (summary string, facts jsontext.Value) {
+// describePolicyChange is the sentence of a policy's event and what machines need of it.
+func describePolicyChange(kind EventType, data jsontext.Value) (summary string, facts jsontext.Value) {
 	var was struct {
 		Object struct {
 			Status         string      `json:"status"`

@@ -16,17 +16,17 @@ import (
 // livedPolicy is a policy that expired, with five claims whose timelines overlap.
 func livedPolicy(t *testing.T, b *modeltest.Bundle) *wire.Policy {
 	t.Helper()
-	policy := b.Cover("quake-circle", nil)
-	waiting := shake(b, "us1", "6.4", trigger.Preliminary)
+	policy := b.QuoteAndBind("quake-circle", nil)
+	waiting := observeQuake(b, "us1", "6.4", trigger.Preliminary)
 	var asked []string
 	for range 3 {
-		b.After(time.Minute)
+		b.AdvanceClock(time.Minute)
 		claim, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID})
 		require.NoError(t, err)
 		asked = append(asked, claim.ID)
 	}
-	shake(b, "us2", "6.4", trigger.Final)
-	finally(b, waiting, "5.4")
+	observeQuake(b, "us2", "6.4", trigger.Final)
+	reportFinal(b, waiting, "5.4")
 	for _, claim := range asked {
 		_, err := b.Service.AddMessage(t.Context(), b.Acme, claim, "The wall fell.")
 		require.NoError(t, err)
@@ -35,7 +35,7 @@ func livedPolicy(t *testing.T, b *modeltest.Bundle) *wire.Policy {
 		_, err := b.Service.WithdrawClaim(t.Context(), b.Acme, model.WithdrawalRequest{ClaimID: claim})
 		require.NoError(t, err)
 	}
-	b.After(2 * 365 * 24 * time.Hour)
+	b.AdvanceClock(2 * 365 * 24 * time.Hour)
 	b.Sweep()
 	return b.Policy(policy.ID)
 }
@@ -44,7 +44,7 @@ func TestPolicyTimelineMergesItsChangesAndItsClaims(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	policy := livedPolicy(t, b)
-	b.Cover("quake-circle", nil) // another one's history is not in it
+	b.QuoteAndBind("quake-circle", nil) // another one's history is not in it
 	page, err := b.Service.GetPolicyTimeline(t.Context(), b.Acme, policy.ID, model.PageRequest{Limit: model.MaxPageSize})
 	require.NoError(t, err)
 	require.False(t, page.HasMore)
@@ -111,13 +111,13 @@ func TestPolicyTimelinePagesMeetWithoutGaps(t *testing.T) {
 func TestPolicyTimelineNamesWhoCancelled(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	byOperator := b.Cover("quake-circle", nil)
-	byPartner := b.Cover("quake-circle", modeltest.Context{"starts_at": b.Now().AddDate(0, 0, 2).Format(time.RFC3339)})
-	_, err := b.Service.CancelPolicy(t.Context(), b.Operator, cancel(byOperator))
+	byOperator := b.QuoteAndBind("quake-circle", nil)
+	byPartner := b.QuoteAndBind("quake-circle", modeltest.Context{"starts_at": b.Now().AddDate(0, 0, 2).Format(time.RFC3339)})
+	_, err := b.Service.CancelPolicy(t.Context(), b.Operator, cancellationOf(byOperator))
 	require.NoError(t, err)
 	_, err = b.Service.CancelPolicy(t.Context(), b.Acme, model.CancellationRequest{PolicyID: byPartner.ID})
 	require.NoError(t, err)
-	pages, err := b.Service.PolicyTimelinesOf(t.Context(), b.Operator, []string{byOperator.ID, byPartner.ID}, model.PageRequest{Limit: 5})
+	pages, err := b.Service.TimelinesByPolicy(t.Context(), b.Operator, []string{byOperator.ID, byPartner.ID}, model.PageRequest{Limit: 5})
 	require.NoError(t, err)
 	for policy, actor := range map[string]wire.Actor{byOperator.ID: {Kind: "operator", Name: "parapet"}, byPartner.ID: {Kind: "partner", Name: "acme"}} {
 		entries := pages[policy].Data
@@ -131,12 +131,12 @@ func TestPolicyTimelineNamesWhoCancelled(t *testing.T) {
 func TestPolicyTimelineSaysHowCoverEnded(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	exhausted := b.Cover("quake-circle", nil)
-	shake(b, "us1", "7.4", trigger.Final)
-	cancelled := b.Cover("quake-circle", nil)
-	_, err := b.Service.CancelPolicy(t.Context(), b.Operator, cancel(cancelled))
+	exhausted := b.QuoteAndBind("quake-circle", nil)
+	observeQuake(b, "us1", "7.4", trigger.Final)
+	cancelled := b.QuoteAndBind("quake-circle", nil)
+	_, err := b.Service.CancelPolicy(t.Context(), b.Operator, cancellationOf(cancelled))
 	require.NoError(t, err)
-	b.After(2 * 365 * 24 * time.Hour)
+	b.AdvanceClock(2 * 365 * 24 * time.Hour)
 	b.Sweep()
 	for policy, says := range map[string]string{exhausted.ID: "The limit of 100,000.00 USD is used up.", cancelled.ID: "The policy was archived: it takes no claims any more."} {
 		page, err := b.Service.GetPolicyTimeline(t.Context(), b.Acme, policy, model.PageRequest{})
@@ -148,10 +148,10 @@ func TestPolicyTimelineSaysHowCoverEnded(t *testing.T) {
 func TestPolicyTimelineIsForItsPartner(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	read := func(actor model.Actor, id string, in model.PageRequest) *model.Error {
 		_, err := b.Service.GetPolicyTimeline(t.Context(), actor, id, in)
-		return failure(t, err)
+		return domainError(t, err)
 	}
 	require.Equal(t, model.CodeNotFound, read(b.Globex, policy.ID, model.PageRequest{}).Code)
 	require.Equal(t, model.CodeNotFound, read(b.Acme, "pol_x", model.PageRequest{}).Code)

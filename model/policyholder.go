@@ -8,17 +8,17 @@ import (
 	"parapet/model/wire"
 )
 
-// person is the one rule of who a policyholder may be, at the quote and at the
+// requirePerson is the one rule of who a policyholder may be, at the quote and at the
 // bind.
-func (c *fieldCheck) person(p *wire.Person, at string) {
+func (v *validator) requirePerson(p *wire.Person, at string) {
 	if p == nil {
 		return
 	}
-	c.that(p.Name != nil, at+"/name", "required", "Name the policyholder.")
-	c.that(p.Name == nil || *p.Name != "" && utf8.RuneCountInString(*p.Name) <= 200, at+"/name", "length", "Use 1 to 200 characters.")
+	v.require(p.Name != nil, at+"/name", "required", "Name the policyholder.")
+	v.require(p.Name == nil || *p.Name != "" && utf8.RuneCountInString(*p.Name) <= 200, at+"/name", "length", "Use 1 to 200 characters.")
 	if p.Email != nil {
 		address, err := mail.ParseAddress(*p.Email)
-		c.that(err == nil && address.Address == *p.Email && len(*p.Email) <= 254, at+"/email", "format", "Use an address such as owner@example.com.")
+		v.require(err == nil && address.Address == *p.Email && len(*p.Email) <= 254, at+"/email", "format", "Use an address such as owner@example.com.")
 	}
-	c.that(p.Country == nil || account.IsCountry(*p.Country), at+"/country", "value", "Use an ISO 3166-1 alpha-2 code in capitals, such as TW.")
+	v.require(p.Country == nil || account.IsCountry(*p.Country), at+"/country", "value", "Use an ISO 3166-1 alpha-2 code in capitals, such as TW.")
 }

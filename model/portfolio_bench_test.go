@@ -31,8 +31,8 @@ var crowd = []string{
 // crowded is a book of so many policies.
 func crowded(b *testing.B, policies int) *modeltest.Bundle {
 	b.Helper()
-	m := modeltest.New(b, modeltest.Unchecked())
-	m.Cover("quake-circle", nil)
+	m := modeltest.New(b, modeltest.WithoutChecks())
+	m.QuoteAndBind("quake-circle", nil)
 	for _, text := range append([]string{fmt.Sprintf(spread, policies)}, crowd...) {
 		_, err := m.DB.Pool.Exec(b.Context(), text)
 		require.NoError(b, err)
@@ -107,12 +107,12 @@ func BenchmarkExposure(b *testing.B) {
 	}
 	far := epicentre
 	far.Latitude = 75
-	for name, quake := range map[string]model.AsIfEarthquake{
+	for name, quake := range map[string]model.WhatIfEarthquake{
 		"Touched=10000": {Location: epicentre, Magnitude: "7.0"}, "Touched=0": {Location: far, Magnitude: "7.0"},
 	} {
 		b.Run(name, func(b *testing.B) {
 			against(b, func() {
-				_, _, err := m.Service.Expose(b.Context(), m.Operator, model.ExposureRequest{Occurrence: model.AsIf{Earthquake: &quake}}, model.PageRequest{})
+				_, _, err := m.Service.Expose(b.Context(), m.Operator, model.ExposureRequest{Occurrence: model.WhatIf{Earthquake: &quake}}, model.PageRequest{})
 				require.NoError(b, err)
 			}, bare)
 		})

@@ -54,16 +54,16 @@ func (p *Portfolio) Book(ctx context.Context, by []Dimension, first int) (lines 
 		return nil, false, badParameter("first", fmt.Sprintf("Use a whole number from 1 to %d.", MaxBookLines))
 	}
 	var rows []bookRow
-	q, err := p.book(by)
+	q, err := p.bookQuery(by)
 	if err != nil {
 		return nil, false, err
 	}
 	if err := q.Limit(int64(first)+1).Scan(ctx, &rows); err != nil {
-		return nil, false, explain(fmt.Errorf("sum the book: %w", err))
+		return nil, false, translateError(fmt.Errorf("sum the book: %w", err))
 	}
 	more = len(rows) > first
 	for _, row := range rows[:min(first, len(rows))] {
-		line, err := row.public()
+		line, err := row.toRecord()
 		if err != nil {
 			return nil, false, err
 		}
@@ -73,27 +73,27 @@ func (p *Portfolio) Book(ctx context.Context, by []Dimension, first int) (lines 
 }
 
 const (
-	inForce = "p.status = ?0 and p.effective_at <= ?1 and least(p.expires_at, p.cancelled_at) > ?1"
-	bound   = "p.created_at >= ?0 and p.created_at < ?1"
-	// written is the premium of what was bound; cover that was cancelled before it began
+	inForceSQL = "p.status = ?0 and p.effective_at <= ?1 and least(p.expires_at, p.cancelled_at) > ?1"
+	boundSQL   = "p.created_at >= ?0 and p.created_at < ?1"
+	// writtenSQL is the premium of what was bound; cover that was cancelled before it began
 	// is not paid for.
-	written = "case when p.cancelled_at < p.effective_at then 0 else p.premium_amount end"
+	writtenSQL = "case when p.cancelled_at < p.effective_at then 0 else p.premium_amount end"
 	// A centre on a whole degree must not fall below it by the box's last binary
 	// digit; a longitude may lie beyond ±180.
 )
 
-func (p *Portfolio) book(by []Dimension) (*bun.SelectQuery, error) {
-	q := p.withLosses(p.policies()).
+func (p *Portfolio) bookQuery(by []Dimension) (*bun.SelectQuery, error) {
+	q := p.joinLosses(p.policiesQuery()).
 		ColumnExpr("p.currency").GroupExpr("p.currency").OrderExpr("p.currency, at_risk desc").
 		ColumnExpr("count(*) filter (where f.in_force) as in_force").
 		ColumnExpr("count(*) filter (where f.bound) as bound").
 		ColumnExpr("coalesce(sum(p.limit_remaining) filter (where f.in_force), 0) as at_risk").
 		ColumnExpr("coalesce(sum(p.premium_amount) filter (where f.in_force), 0) as premium_in_force").
-		ColumnExpr("coalesce(sum("+written+") filter (where f.bound), 0) as written").
+		ColumnExpr("coalesce(sum("+writtenSQL+") filter (where f.bound), 0) as written").
 		ColumnExpr("coalesce(sum(l.incurred) filter (where f.bound), 0) as incurred").
 		ColumnExpr("coalesce(sum(l.paid) filter (where f.bound), 0) as paid").
 		Join("cross join lateral (select ? as in_force, ? as bound) as f",
-			bun.SafeQuery(inForce, PolicyActive, p.AsOf), bun.SafeQuery(bound, p.From, p.To)).
+			bun.SafeQuery(inForceSQL, PolicyActive, p.AsOf), bun.SafeQuery(boundSQL, p.From, p.To)).
 		Where("f.in_force or f.bound")
 	for _, d := range by {
 		if !slices.Contains(Dimensions(), d) {
@@ -113,19 +113,19 @@ func (p *Portfolio) book(by []Dimension) (*bun.SelectQuery, error) {
 	return q, nil
 }
 
-func (r *bookRow) public() (wire.BookLine, error) {
-	in := amounts{currency: r.Currency}
+func (r *bookRow) toRecord() (wire.BookLine, error) {
+	in := moneyConverter{currency: r.Currency}
 	line := wire.BookLine{
-		Product: r.Product, Partner: r.Partner, Currency: r.Currency, Cell: r.cell(),
-		PoliciesInForce: r.InForce, LimitAtRisk: in.of(r.AtRisk), PremiumInForce: in.of(r.PremiumInForce),
-		PoliciesBound: r.Bound, PremiumWritten: in.of(r.Written), Paid: in.of(r.Paid), Reserved: in.of(r.Incurred.Sub(r.Paid)),
+		Product: r.Product, Partner: r.Partner, Currency: r.Currency, Cell: r.toCell(),
+		PoliciesInForce: r.InForce, LimitAtRisk: in.toMoney(r.AtRisk), PremiumInForce: in.toMoney(r.PremiumInForce),
+		PoliciesBound: r.Bound, PremiumWritten: in.toMoney(r.Written), Paid: in.toMoney(r.Paid), Reserved: in.toMoney(r.Incurred.Sub(r.Paid)),
 		LossRatio: lossRatio(r.Incurred, r.Written),
 	}
 	return line, in.err
 }
 
-// cell reads a cell's corner off its name.
-func (r *bookRow) cell() *wire.PlaceCell {
+// toCell reads a cell's corner off its name.
+func (r *bookRow) toCell() *wire.PlaceCell {
 	switch {
 	case r.Station != nil:
 		return &wire.PlaceCell{Name: *r.Station, Station: r.Station}

@@ -31,8 +31,8 @@ func Intervals() []Interval { return []Interval{Daily, Weekly, Monthly} }
 // MaxBuckets is the longest series.
 const MaxBuckets = 400
 
-// floor is the beginning of the bucket that t lies in; next is the following one's.
-func (i Interval) floor(t time.Time) time.Time {
+// bucketStart is the beginning of the bucket that t lies in; next is the following one's.
+func (i Interval) bucketStart(t time.Time) time.Time {
 	year, month, day := t.UTC().Date()
 	switch i {
 	case Monthly:
@@ -44,7 +44,7 @@ func (i Interval) floor(t time.Time) time.Time {
 	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 }
 
-func (i Interval) next(bucket time.Time) time.Time {
+func (i Interval) nextBucket(bucket time.Time) time.Time {
 	switch i {
 	case Monthly:
 		return bucket.AddDate(0, 1, 0)
@@ -73,37 +73,37 @@ func (p *Portfolio) Series(ctx context.Context, interval Interval) ([]wire.Serie
 		return nil, badParameter("interval", "Use day, week or month.")
 	}
 	var buckets []time.Time
-	for at := interval.floor(p.From); at.Before(p.To); at = interval.next(at) {
+	for at := interval.bucketStart(p.From); at.Before(p.To); at = interval.nextBucket(at) {
 		if buckets = append(buckets, at); len(buckets) > MaxBuckets {
 			return nil, badParameter("interval", fmt.Sprintf("That makes more than %d points; use a longer interval or less time.", MaxBuckets))
 		}
 	}
 	var rows []seriesRow
-	if err := p.happenings(interval).Scan(ctx, &rows); err != nil {
-		return nil, explain(fmt.Errorf("sum over time: %w", err))
+	if err := p.seriesQuery(interval).Scan(ctx, &rows); err != nil {
+		return nil, translateError(fmt.Errorf("sum over time: %w", err))
 	}
-	found := make(map[string]map[time.Time]*seriesSum)
+	found := make(map[string]map[time.Time]*bucketSum)
 	for i := range rows {
 		row := &rows[i]
 		if found[row.Currency] == nil {
-			found[row.Currency] = make(map[time.Time]*seriesSum)
+			found[row.Currency] = make(map[time.Time]*bucketSum)
 		}
 		at := found[row.Currency][row.Bucket.UTC()]
 		if at == nil {
-			at = new(seriesSum)
+			at = new(bucketSum)
 			found[row.Currency][row.Bucket.UTC()] = at
 		}
-		at.take(row)
+		at.addRow(row)
 	}
 	list := []wire.Series{}
 	for _, currency := range slices.Sorted(maps.Keys(found)) {
 		series := wire.Series{Currency: currency}
 		for _, at := range buckets {
-			point, err := found[currency][at].public(currency)
+			point, err := found[currency][at].toRecord(currency)
 			if err != nil {
 				return nil, err
 			}
-			point.From, point.To = maxTime(at, p.From), minTime(interval.next(at), p.To)
+			point.From, point.To = laterTime(at, p.From), earlierTime(interval.nextBucket(at), p.To)
 			series.Points = append(series.Points, point)
 		}
 		list = append(list, series)
@@ -119,26 +119,26 @@ const (
 	metricReleased = "released"
 )
 
-// happenings counts and sums each metric by bucket, in one statement.
-func (p *Portfolio) happenings(interval Interval) *bun.SelectQuery {
+// seriesQuery counts and sums each metric by bucket, in one statement.
+func (p *Portfolio) seriesQuery(interval Interval) *bun.SelectQuery {
 	of := func(q *bun.SelectQuery, metric, column, amount, incurred string) *bun.SelectQuery {
-		return p.during(q, column).ColumnExpr("? as metric", metric).ColumnExpr("date_trunc(?, ?TableAlias.?, 'UTC') as bucket", interval, bun.Ident(column)).
+		return p.restrictToPeriod(q, column).ColumnExpr("? as metric", metric).ColumnExpr("date_trunc(?, ?TableAlias.?, 'UTC') as bucket", interval, bun.Ident(column)).
 			ColumnExpr("?TableAlias.currency").ColumnExpr("count(*) as count").ColumnExpr("coalesce(sum(" + amount + "), 0) as amount").
 			ColumnExpr("coalesce(sum(" + incurred + "), 0) as incurred").GroupExpr("2, 3")
 	}
-	return of(p.withLosses(p.policies()), metricBound, "created_at", written, "l.incurred").
-		UnionAll(of(p.claims(), metricOpened, "opened_at", "0", "0")).
-		UnionAll(of(p.claims().Where("c.status in (?, ?)", ClaimApproved, ClaimClosed), metricApproved, "decided_at", "c.amount", "0")).
-		UnionAll(of(p.payouts(), metricReleased, "released_at", "po.amount", "0"))
+	return of(p.joinLosses(p.policiesQuery()), metricBound, "created_at", writtenSQL, "l.incurred").
+		UnionAll(of(p.claimsQuery(), metricOpened, "opened_at", "0", "0")).
+		UnionAll(of(p.claimsQuery().Where("c.status in (?, ?)", ClaimApproved, ClaimClosed), metricApproved, "decided_at", "c.amount", "0")).
+		UnionAll(of(p.payoutsQuery(), metricReleased, "released_at", "po.amount", "0"))
 }
 
-// seriesSum is one bucket of one currency.
-type seriesSum struct {
+// bucketSum is one bucket of one currency.
+type bucketSum struct {
 	bound, opened                         int64
 	written, incurred, approved, released decimal.Decimal
 }
 
-func (s *seriesSum) take(row *seriesRow) {
+func (s *bucketSum) addRow(row *seriesRow) {
 	switch row.Metric {
 	case metricBound:
 		s.bound, s.written, s.incurred = row.Count, row.Amount, row.Incurred
@@ -151,15 +151,15 @@ func (s *seriesSum) take(row *seriesRow) {
 	}
 }
 
-// public is a bucket's figures; of one in which nothing happened, zeros.
-func (s *seriesSum) public(currency string) (wire.SeriesPoint, error) {
+// toRecord is a bucket's figures; of one in which nothing happened, zeros.
+func (s *bucketSum) toRecord(currency string) (wire.SeriesPoint, error) {
 	if s == nil {
-		s = new(seriesSum)
+		s = new(bucketSum)
 	}
-	in := amounts{currency: currency}
+	in := moneyConverter{currency: currency}
 	point := wire.SeriesPoint{
-		PoliciesBound: s.bound, PremiumWritten: in.of(s.written), ClaimsOpened: s.opened,
-		ClaimsApproved: in.of(s.approved), PayoutsReleased: in.of(s.released), LossRatio: lossRatio(s.incurred, s.written),
+		PoliciesBound: s.bound, PremiumWritten: in.toMoney(s.written), ClaimsOpened: s.opened,
+		ClaimsApproved: in.toMoney(s.approved), PayoutsReleased: in.toMoney(s.released), LossRatio: lossRatio(s.incurred, s.written),
 	}
 	return point, in.err
 }

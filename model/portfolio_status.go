@@ -23,26 +23,26 @@ type statusRow struct {
 // ClaimsByStatus counts the claims opened in the time asked for and sums what they
 // are owed, by the state they are in now. Errors: parameter_invalid.
 func (p *Portfolio) ClaimsByStatus(ctx context.Context) ([]wire.StatusFigure, error) {
-	return p.byStatus(ctx, p.during(p.claims(), "opened_at"))
+	return p.sumByStatus(ctx, p.restrictToPeriod(p.claimsQuery(), "opened_at"))
 }
 
 // PayoutsByStatus counts and sums the payouts made in the time asked for, by the
 // state they are in now. Errors: parameter_invalid.
 func (p *Portfolio) PayoutsByStatus(ctx context.Context) ([]wire.StatusFigure, error) {
-	return p.byStatus(ctx, p.during(p.payouts(), "created_at"))
+	return p.sumByStatus(ctx, p.restrictToPeriod(p.payoutsQuery(), "created_at"))
 }
 
-func (p *Portfolio) byStatus(ctx context.Context, q *bun.SelectQuery) ([]wire.StatusFigure, error) {
+func (p *Portfolio) sumByStatus(ctx context.Context, q *bun.SelectQuery) ([]wire.StatusFigure, error) {
 	var rows []statusRow
 	err := q.ColumnExpr("?TableAlias.status, ?TableAlias.currency, count(*) as count, coalesce(sum(?TableAlias.amount), 0) as amount").
 		GroupExpr("1, 2").OrderExpr("2, 1").Scan(ctx, &rows)
 	if err != nil {
-		return nil, explain(fmt.Errorf("sum by status: %w", err))
+		return nil, translateError(fmt.Errorf("sum by status: %w", err))
 	}
 	figures := make([]wire.StatusFigure, 0, len(rows))
 	for _, row := range rows {
-		in := amounts{currency: row.Currency}
-		figures = append(figures, wire.StatusFigure{Status: row.Status, Count: row.Count, Amount: in.of(row.Amount)})
+		in := moneyConverter{currency: row.Currency}
+		figures = append(figures, wire.StatusFigure{Status: row.Status, Count: row.Count, Amount: in.toMoney(row.Amount)})
 		if in.err != nil {
 			return nil, in.err
 		}
@@ -72,17 +72,17 @@ func (p *Portfolio) Doubt(ctx context.Context) ([]wire.DoubtFigure, error) {
 		bounds = append(bounds, p.AsOf.Add(-from.age))
 	}
 	var rows []statusRow
-	err := p.payouts().Where("po.status in (?, ?)", PayoutReconciling, PayoutBlocked).
+	err := p.payoutsQuery().Where("po.status in (?, ?)", PayoutReconciling, PayoutBlocked).
 		ColumnExpr("po.status, po.currency, count(*) as count, sum(po.amount) as amount").
 		ColumnExpr("(select count(*) from unnest(array[?]::timestamptz[]) b where po.created_at <= b) as age", bun.List(bounds)).
 		GroupExpr("1, 2, 5").OrderExpr("2, 1, 5").Scan(ctx, &rows)
 	if err != nil {
-		return nil, explain(fmt.Errorf("sum money in doubt: %w", err))
+		return nil, translateError(fmt.Errorf("sum money in doubt: %w", err))
 	}
 	figures := make([]wire.DoubtFigure, 0, len(rows))
 	for _, row := range rows {
-		in := amounts{currency: row.Currency}
-		figure := wire.DoubtFigure{Status: row.Status, OlderThan: doubtAges[row.Age].name, Count: row.Count, Amount: in.of(row.Amount)}
+		in := moneyConverter{currency: row.Currency}
+		figure := wire.DoubtFigure{Status: row.Status, OlderThan: doubtAges[row.Age].name, Count: row.Count, Amount: in.toMoney(row.Amount)}
 		if row.Age+1 < len(doubtAges) {
 			figure.Under = &doubtAges[row.Age+1].name
 		}

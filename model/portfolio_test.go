@@ -34,7 +34,7 @@ func sell(t *testing.T) book {
 	dice := rand.New(rand.NewPCG(4, 7))
 	var spare []*wire.Quote
 	for i := range 36 {
-		who := b.As([]model.Actor{b.Acme, b.Globex}[dice.IntN(2)])
+		who := b.ActingAs([]model.Actor{b.Acme, b.Globex}[dice.IntN(2)])
 		context := modeltest.Context{"limit": map[string]any{"amount": 1_500_000 + dice.IntN(9)*100_000, "currency": []string{"USD", "EUR", "JPY"}[dice.IntN(3)]}}
 		product := []string{"quake-circle", "quake-circle", "quake-circle", "cyclone-circle", "rain-excess"}[dice.IntN(5)]
 		if product == "quake-circle" {
@@ -47,28 +47,28 @@ func sell(t *testing.T) book {
 		}
 		policy := who.Bind(quote)
 		if dice.IntN(3) > 0 {
-			who.Record(euro(policy))
+			who.RecordPayoutMethod(euro(policy))
 		}
 		if i%6 == 5 {
-			b.After(11 * day)
+			b.AdvanceClock(11 * day)
 			b.Rail.Answer = func(*model.Release) model.RailAnswer {
 				return []model.RailAnswer{modeltest.Accepted, modeltest.Refused}[dice.IntN(2)]
 			}
 			b.Observe(modeltest.Quake(fmt.Sprintf("us%d", i), b.Now(), hualien, []string{"6.1", "6.6", "7.2"}[dice.IntN(3)]))
-			b.Work()
+			b.RunJobs()
 		}
 	}
 	require.NotEmpty(t, spare)
 	b.Rail.Answer = func(*model.Release) model.RailAnswer { return modeltest.Unknown }
-	b.After(2 * time.Minute)
+	b.AdvanceClock(2 * time.Minute)
 	b.Observe(modeltest.Quake("last", b.Now(), hualien, "6.1"))
-	b.Work()
+	b.RunJobs()
 	return book{Bundle: b}.read(t)
 }
 
 // euro pays a policy to a bank account in its own currency.
 func euro(policy *wire.Policy) model.PayoutMethodRequest {
-	in := modeltest.PolicyIBAN(policy.ID)
+	in := modeltest.PolicyIBANMethod(policy.ID)
 	in.Currency = policy.Premium.Currency
 	return in
 }
@@ -211,7 +211,7 @@ func TestABookSumsEveryPolicyOnce(t *testing.T) {
 	}
 }
 
-func TestABookIsOnesOwn(t *testing.T) {
+func TestBookIsTenantScoped(t *testing.T) {
 	t.Parallel()
 	b := sell(t)
 	of := func(partner string) []wire.BookLine {
@@ -222,7 +222,7 @@ func TestABookIsOnesOwn(t *testing.T) {
 	require.NotEqual(t, of("acme"), of("globex"))
 	require.Empty(t, of("nobody"))
 	_, err := b.Service.OpenPortfolio(t.Context(), b.Acme, model.PortfolioFilter{Partner: "globex"})
-	require.Equal(t, model.CodePartnerMismatch, failure(t, err).Code)
+	require.Equal(t, model.CodePartnerMismatch, domainError(t, err).Code)
 
 	for _, l := range b.sums(t, b.Acme, model.PortfolioFilter{Product: "quake-circle", Currency: "EUR"}, model.ByProduct) {
 		require.Equal(t, "quake-circle", *l.Product)
@@ -231,7 +231,7 @@ func TestABookIsOnesOwn(t *testing.T) {
 	blind := b.Acme
 	blind.Scopes = []model.Scope{model.ScopePoliciesRead}
 	_, err = b.Service.OpenPortfolio(t.Context(), blind, model.PortfolioFilter{})
-	require.Equal(t, model.CodeInsufficientScope, failure(t, err).Code)
+	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code)
 }
 
 func TestClaimsAndPayoutsByStatus(t *testing.T) {
@@ -382,30 +382,30 @@ func TestAPortfolioIsBounded(t *testing.T) {
 	t.Parallel()
 	b := book{Bundle: modeltest.New(t)}
 	now := b.Now()
-	long, year := now.Add(-model.MaxPortfolioTime-time.Second), now.AddDate(-2, 0, 0)
+	long, year := now.Add(-model.MaxPortfolioSpan-time.Second), now.AddDate(-2, 0, 0)
 	for _, f := range []model.PortfolioFilter{{From: &long, To: &now}, {From: &now, To: &year}, {From: &now, To: &now}} {
 		_, err := b.Service.OpenPortfolio(t.Context(), b.Operator, f)
-		require.Equal(t, model.CodeParameterInvalid, failure(t, err).Code)
+		require.Equal(t, model.CodeParameterInvalid, domainError(t, err).Code)
 	}
 	p := b.open(t, b.Operator, model.PortfolioFilter{From: &year})
 	_, err := p.Series(t.Context(), model.Daily)
-	require.Equal(t, model.CodeParameterInvalid, failure(t, err).Code)
+	require.Equal(t, model.CodeParameterInvalid, domainError(t, err).Code)
 	_, err = p.Series(t.Context(), "hour")
-	require.Equal(t, model.CodeParameterInvalid, failure(t, err).Code)
+	require.Equal(t, model.CodeParameterInvalid, domainError(t, err).Code)
 	_, _, err = p.Book(t.Context(), []model.Dimension{"colour"}, 1)
-	require.Equal(t, model.CodeParameterInvalid, failure(t, err).Code)
+	require.Equal(t, model.CodeParameterInvalid, domainError(t, err).Code)
 	_, _, err = p.Book(t.Context(), nil, model.MaxBookLines+1)
-	require.Equal(t, model.CodeParameterInvalid, failure(t, err).Code)
+	require.Equal(t, model.CodeParameterInvalid, domainError(t, err).Code)
 }
 
 func TestASumBeyond64BitsIsRefused(t *testing.T) {
 	t.Parallel()
-	b := book{Bundle: modeltest.New(t, modeltest.Unchecked())}
+	b := book{Bundle: modeltest.New(t, modeltest.WithoutChecks())}
 	for range 2 {
-		b.Cover("quake-circle", nil)
+		b.QuoteAndBind("quake-circle", nil)
 	}
 	_, err := b.DB.Pool.Exec(t.Context(), "update policies set limit_amount = 5e18::bigint, limit_remaining = 5e18::bigint")
 	require.NoError(t, err)
 	_, _, err = b.open(t, b.Operator, model.PortfolioFilter{}).Book(t.Context(), nil, 1)
-	require.Equal(t, model.CodeParameterInvalid, failure(t, err).Code)
+	require.Equal(t, model.CodeParameterInvalid, domainError(t, err).Code)
 }

@@ -35,21 +35,21 @@ type reportedPosition struct {
 // loadPossibleDuplicates finds, among the occurrences that the policies have
 // claims for, those that may be the same event as the judged one.
 // Retracted and superseded reports count too: a claim may have been paid on them.
-func (j *judging) loadPossibleDuplicates(ctx context.Context) error {
-	if j.occurrence == nil || j.occurrence.Kind == hazard.StationDay {
+func (adj *adjudication) loadPossibleDuplicates(ctx context.Context) error {
+	if adj.occurrence == nil || adj.occurrence.Kind == hazard.StationDay {
 		return nil // days at stations are compared in sharesDay
 	}
-	claimed := j.comparableOccurrences()
+	claimed := adj.comparableOccurrences()
 	if len(claimed) == 0 {
 		return nil
 	}
-	positions, err := j.loadPositions(ctx, append(claimed, j.occurrence.ID))
+	positions, err := adj.loadPositions(ctx, append(claimed, adj.occurrence.ID))
 	if err != nil {
 		return err
 	}
 	for _, id := range claimed {
-		if mayBeOneEvent(j.occurrence.Kind, positions[id], positions[j.occurrence.ID]) {
-			j.possibleDuplicates[id] = true
+		if mayBeOneEvent(adj.occurrence.Kind, positions[id], positions[adj.occurrence.ID]) {
+			adj.possibleDuplicates[id] = true
 		}
 	}
 	return nil
@@ -58,21 +58,21 @@ func (j *judging) loadPossibleDuplicates(ctx context.Context) error {
 // comparableOccurrences are the other occurrences of the same kind with claims that lie close enough in time to be compared. One that was rehearsed under
 // the name of the judged one, or the other way round, is a possible duplicate
 // wherever it was.
-func (j *judging) comparableOccurrences() []uuid.UUID {
-	j.possibleDuplicates = make(map[uuid.UUID]bool)
+func (adj *adjudication) comparableOccurrences() []uuid.UUID {
+	adj.possibleDuplicates = make(map[uuid.UUID]bool)
 	var ids []uuid.UUID
-	for _, claims := range j.others {
+	for _, claims := range adj.relatedClaims {
 		for _, c := range claims {
-			if c.OccurrenceID == nil || j.same[*c.OccurrenceID] {
+			if c.OccurrenceID == nil || adj.occurrenceIDs[*c.OccurrenceID] {
 				continue
 			}
-			other := j.happened[*c.OccurrenceID]
+			other := adj.claimOccurrences[*c.OccurrenceID]
 			switch {
-			case other.Kind != j.occurrence.Kind:
-			case other.Scope != j.occurrence.Scope && other.SourceEventID == j.occurrence.SourceEventID:
-				j.possibleDuplicates[other.stands()] = true
-			case other.MergedInto != nil || other.overlaps(j.occurrence, duplicateSearchMargin):
-				ids = append(ids, other.stands())
+			case other.Kind != adj.occurrence.Kind:
+			case other.Scope != adj.occurrence.Scope && other.SourceEventID == adj.occurrence.SourceEventID:
+				adj.possibleDuplicates[other.currentID()] = true
+			case other.MergedInto != nil || other.overlapsInTime(adj.occurrence, duplicateSearchMargin):
+				ids = append(ids, other.currentID())
 			}
 		}
 	}
@@ -80,20 +80,20 @@ func (j *judging) comparableOccurrences() []uuid.UUID {
 	return slices.Compact(ids)
 }
 
-// overlaps tells whether two occurrences are at most a margin apart in time.
-func (r *occurrenceRow) overlaps(other *occurrenceRow, margin time.Duration) bool {
+// overlapsInTime tells whether two occurrences are at most a margin apart in time.
+func (r *occurrenceRow) overlapsInTime(other *occurrenceRow, margin time.Duration) bool {
 	return !r.OccurredAt.After(other.LastAt.Add(margin)) && !other.OccurredAt.After(r.LastAt.Add(margin))
 }
 
 // loadPositions reads where occurrences were, by everything that was ever reported
 // of them.
-func (u *unit) loadPositions(ctx context.Context, occurrences []uuid.UUID) (map[uuid.UUID][]reportedPosition, error) {
+func (tx *Tx) loadPositions(ctx context.Context, occurrences []uuid.UUID) (map[uuid.UUID][]reportedPosition, error) {
 	var reports []struct {
 		OccurrenceID uuid.UUID
 		Source       string
 		Body         wire.ObservationInput `bun:"type:json"`
 	}
-	err := u.NewRaw(`select o.occurrence_id, o.source, o.body from observations o where o.occurrence_id in (?0)
+	err := tx.NewRaw(`select o.occurrence_id, o.source, o.body from observations o where o.occurrence_id in (?0)
 		union all select o.occurrence_id, o.source, r.body from observations o join observation_revisions r on r.observation_id = o.id
 		where o.occurrence_id in (?0)`, bun.List(occurrences)).Scan(ctx, &reports)
 	if err != nil {

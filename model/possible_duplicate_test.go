@@ -51,15 +51,15 @@ func TestQuakesThatMayBeOneEventPayOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := modeltest.New(t)
-			policy := b.Cover("quake-circle", modeltest.Context{"radius_km": 200, "location": paris})
+			policy := b.QuoteAndBind("quake-circle", modeltest.Context{"radius_km": 200, "location": paris})
 			at := b.Now()
-			b.After(10 * time.Minute)
+			b.AdvanceClock(10 * time.Minute)
 			b.Observe(modeltest.Quake("us1", at, paris, "6.4"))
-			b.Work()
+			b.RunJobs()
 			second := modeltest.Quake("ci2", at.Add(tc.later), northOf(paris, tc.km), "6.4")
 			second.Source = tc.source
 			b.Observe(second)
-			b.Work()
+			b.RunJobs()
 			if tc.deferred {
 				requireDeferredDuplicate(t, b, policy)
 				return
@@ -85,15 +85,15 @@ func TestStormsThatMayBeOneEventPayOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := modeltest.New(t)
-			policy := b.Cover("cyclone-circle", modeltest.Context{"radius_km": 300})
+			policy := b.QuoteAndBind("cyclone-circle", modeltest.Context{"radius_km": 300})
 			at := b.Now()
-			b.After(48 * time.Hour)
+			b.AdvanceClock(48 * time.Hour)
 			b.Observe(modeltest.Fix("AL01", at, miami, "83"))
-			b.Work()
+			b.RunJobs()
 			second := modeltest.Fix("AL02", at.Add(tc.later), northOf(miami, tc.km), "83")
 			second.Source = tc.source
 			b.Observe(second)
-			b.Work()
+			b.RunJobs()
 			if tc.deferred {
 				requireDeferredDuplicate(t, b, policy)
 				return
@@ -112,9 +112,9 @@ func TestDaysOfTwoSourcesAtAStationPayOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := modeltest.New(t)
-			policy := b.Cover("rain-excess", modeltest.Context{"days": 2})
+			policy := b.QuoteAndBind("rain-excess", modeltest.Context{"days": 2})
 			today := b.Now().Truncate(24 * time.Hour)
-			b.After(20 * 24 * time.Hour)
+			b.AdvanceClock(20 * 24 * time.Hour)
 			station := policy.Cover.Place.Station
 			rain := func(source string, first int) {
 				for i, mm := range []string{"250", "250", "0", "0", "0"} {
@@ -122,7 +122,7 @@ func TestDaysOfTwoSourcesAtAStationPayOnce(t *testing.T) {
 					day.Source = source
 					b.Observe(day)
 				}
-				b.Work()
+				b.RunJobs()
 			}
 			rain("ghcn", 10)
 			rain("metar", 10+tc.apart)
@@ -135,39 +135,39 @@ func TestDaysOfTwoSourcesAtAStationPayOnce(t *testing.T) {
 	}
 }
 
-func TestAQuakeThatWasRelocatedStaysAPossibleDuplicateWhereItWas(t *testing.T) {
+func TestRelocatedQuakeIsComparedAtEarlierPositions(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	at := b.Now()
-	b.After(time.Minute)
+	b.AdvanceClock(time.Minute)
 	first := modeltest.Quake("us1", at, epicentre, "6.4")
 	b.Observe(first)
-	b.Work()
+	b.RunJobs()
 	far := northOf(epicentre, 300)
 	first.Location = &far
 	b.Observe(first)
-	b.Work()
+	b.RunJobs()
 	b.Observe(modeltest.Quake("us2", at, epicentre, "6.4"))
-	b.Work()
+	b.RunJobs()
 	requireDeferredDuplicate(t, b, policy)
 }
 
 func TestAnOperatorDecidesAPossibleDuplicate(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	at := b.Now()
-	b.After(time.Minute)
+	b.AdvanceClock(time.Minute)
 	b.Observe(modeltest.Quake("us1", at, epicentre, "6.4"))
-	b.Work()
+	b.RunJobs()
 	b.Observe(modeltest.Quake("us2", at.Add(2*time.Second), epicentre, "6.4"))
-	b.Work()
-	b.After(48 * time.Hour)
+	b.RunJobs()
+	b.AdvanceClock(48 * time.Hour)
 	b.Sweep()
-	b.Work()
+	b.RunJobs()
 	requireDeferredDuplicate(t, b, policy)
-	require.Positive(t, must(b.Service.Vitals(t.Context(), b.Operator)).ReviewsOverdue, "somebody is told")
+	require.Positive(t, must(b.Service.HealthStats(t.Context(), b.Operator)).ReviewsOverdue, "somebody is told")
 	_, err := b.Service.DecideClaim(t.Context(), b.Operator, model.DecisionRequest{ClaimID: b.Claims(policy)[1].ID, Outcome: model.ClaimApproved})
 	require.NoError(t, err)
 	require.Equal(t, money.New(6_000_000, "USD"), b.Policy(policy.ID).LimitRemaining)
@@ -176,37 +176,37 @@ func TestAnOperatorDecidesAPossibleDuplicate(t *testing.T) {
 func TestAPossibleDuplicateIsDeclinedWhenItsSourceMergesTheTwo(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	at := b.Now()
-	b.After(time.Minute)
+	b.AdvanceClock(time.Minute)
 	quake := modeltest.Quake("us1", at, epicentre, "6.4")
 	b.Observe(quake)
-	b.Work()
+	b.RunJobs()
 	b.Observe(modeltest.Quake("us2", at.Add(2*time.Second), epicentre, "6.4"))
-	b.Work()
+	b.RunJobs()
 	requireDeferredDuplicate(t, b, policy)
 	quake.Aliases = []string{"us2"}
 	b.Observe(quake)
-	b.Work()
+	b.RunJobs()
 	claims := b.Claims(policy)
 	require.Equal(t, "approved", claims[0].Status)
 	require.Equal(t, "declined", claims[1].Status)
 	require.Equal(t, []string{"duplicate_event"}, claims[1].Decision.ReasonCodes)
-	require.Empty(t, must(b.Service.ListFindings(t.Context(), b.Operator, false, model.PageRequest{})).Data, "it was paid once")
+	require.Empty(t, must(b.Service.ListReconciliationExceptions(t.Context(), b.Operator, false, model.PageRequest{})).Data, "it was paid once")
 }
 
 func TestAllWaitingClaimsOfMergedQuakesAreDecided(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	shake(b, "us1", "6.4", trigger.Preliminary)
-	quake := shake(b, "us2", "6.4", trigger.Preliminary)
+	policy := b.QuoteAndBind("quake-circle", nil)
+	observeQuake(b, "us1", "6.4", trigger.Preliminary)
+	quake := observeQuake(b, "us2", "6.4", trigger.Preliminary)
 	for _, claim := range b.Claims(policy) {
 		require.Equal(t, []string{"source_preliminary"}, claim.Decision.ReasonCodes)
 	}
 	quake.Stage, quake.Aliases = trigger.Final, []string{"us1"}
 	b.Observe(quake)
-	b.Work()
+	b.RunJobs()
 	claims := b.Claims(policy)
 	require.Equal(t, "approved", claims[0].Status)
 	require.Equal(t, "declined", claims[1].Status)
@@ -217,20 +217,20 @@ func TestAllWaitingClaimsOfMergedQuakesAreDecided(t *testing.T) {
 func TestAMergedStormOwesMoreAlthoughAnotherClaimWaits(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("cyclone-circle", nil)
+	policy := b.QuoteAndBind("cyclone-circle", nil)
 	at := b.Now()
-	b.After(betweenFixes)
+	b.AdvanceClock(fixInterval)
 	b.Observe(modeltest.Fix("AL01", at, miami, "70"))
 	other := modeltest.Fix("AL02", at, miami, "70")
 	other.Stage = trigger.Preliminary
 	b.Observe(other)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "deferred", b.Claims(policy)[1].Status)
 	other.Stage = trigger.Final
 	joined := modeltest.Fix("AL01", at.Add(time.Hour), miami, "140")
 	joined.Aliases = []string{"AL02"}
 	b.Observe(other, joined)
-	b.Work()
+	b.RunJobs()
 	claims := b.Claims(policy)
 	require.Equal(t, *amount(10_000_000), *claims[0].Amount)
 	require.Equal(t, "declined", claims[1].Status)
@@ -239,51 +239,51 @@ func TestAMergedStormOwesMoreAlthoughAnotherClaimWaits(t *testing.T) {
 func TestALaterMergeOfTwoPaidClaimsRaisesAnException(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	b.Record(modeltest.PolicyIBAN(policy.ID))
+	policy := b.QuoteAndBind("quake-circle", nil)
+	b.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
 	at := b.Now()
-	b.After(10 * time.Minute)
-	b.Work()
+	b.AdvanceClock(10 * time.Minute)
+	b.RunJobs()
 	for i, id := range []string{"us1", "us2"} {
 		b.Observe(modeltest.Quake(id, at.Add(time.Duration(i)*2*time.Minute), epicentre, "6.4"))
-		b.Work()
+		b.RunJobs()
 	}
 	joined := modeltest.Quake("us1", at, epicentre, "6.4")
 	joined.Aliases = []string{"us2"}
 	b.Observe(joined)
-	b.Work()
+	b.RunJobs()
 
-	findings := must(b.Service.ListFindings(t.Context(), b.Operator, false, model.PageRequest{})).Data
+	findings := must(b.Service.ListReconciliationExceptions(t.Context(), b.Operator, false, model.PageRequest{})).Data
 	require.Len(t, findings, 1)
 	claims := b.Claims(policy)
-	require.Equal(t, model.FindingPaidTwice, findings[0].Kind)
+	require.Equal(t, model.ExceptionPaidTwice, findings[0].Kind)
 	require.Equal(t, claims[1].Payouts[0].ID, *findings[0].PayoutID)
 	require.Equal(t, claims[0].Payouts[0].ID, *findings[0].RelatedPayoutID)
 	require.Nil(t, findings[0].ReportID)
 	require.Equal(t, "released", claims[1].Payouts[0].Status, "what is released is not clawed back")
-	vitals := must(b.Service.Vitals(t.Context(), b.Operator))
-	require.Equal(t, model.FindingPaidTwice, vitals.Findings[0].Kind)
+	vitals := must(b.Service.HealthStats(t.Context(), b.Operator))
+	require.Equal(t, model.ExceptionPaidTwice, vitals.OpenExceptions[0].Kind)
 
-	_, err := b.Service.CloseFinding(t.Context(), b.Operator, model.FindingRequest{ID: findings[0].ID, Reason: "The partner paid it back."})
+	_, err := b.Service.CloseReconciliationException(t.Context(), b.Operator, model.CloseExceptionRequest{ID: findings[0].ID, Reason: "The partner paid it back."})
 	require.NoError(t, err)
 	joined.Measures["magnitude"] = wire.Measure{Value: "6.5", Unit: "mw"}
 	b.Observe(joined)
-	b.Work()
-	require.Empty(t, must(b.Service.ListFindings(t.Context(), b.Operator, false, model.PageRequest{})).Data, "it is reported once")
+	b.RunJobs()
+	require.Empty(t, must(b.Service.ListReconciliationExceptions(t.Context(), b.Operator, false, model.PageRequest{})).Data, "it is reported once")
 }
 
-func TestALaterMergeHoldsWhatHasNotGoneOut(t *testing.T) {
+func TestLaterMergeHoldsUnreleasedPayouts(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	at := b.Now()
-	b.After(10 * time.Minute)
+	b.AdvanceClock(10 * time.Minute)
 	b.Observe(modeltest.Quake("us1", at, epicentre, "6.4"), modeltest.Quake("us2", at.Add(2*time.Minute), epicentre, "6.4"))
-	b.Work()
+	b.RunJobs()
 	joined := modeltest.Quake("us2", at.Add(2*time.Minute), epicentre, "6.4")
 	joined.Aliases = []string{"us1"}
 	b.Observe(joined)
-	b.Work()
+	b.RunJobs()
 	held := func() (held []string) {
 		for _, claim := range b.Claims(policy) {
 			held = append(held, *claim.Payouts[0].BlockedReason)
@@ -291,8 +291,8 @@ func TestALaterMergeHoldsWhatHasNotGoneOut(t *testing.T) {
 		return held
 	}
 	require.ElementsMatch(t, []string{"payout_method_missing", "compliance_hold"}, held())
-	b.Record(modeltest.PolicyIBAN(policy.ID))
-	b.Work()
+	b.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
+	b.RunJobs()
 	var released int
 	for _, claim := range b.Claims(policy) {
 		if claim.Payouts[0].Status == "released" {
@@ -305,20 +305,20 @@ func TestALaterMergeHoldsWhatHasNotGoneOut(t *testing.T) {
 func TestMergedStormsGrowByWhatBothWereGranted(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("cyclone-circle", nil)
+	policy := b.QuoteAndBind("cyclone-circle", nil)
 	at := b.Now()
-	b.After(betweenFixes)
+	b.AdvanceClock(fixInterval)
 	b.Observe(modeltest.Fix("AL01", at, miami, "70"), modeltest.Fix("AL02", at, miami, "70"))
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, *amount(6_000_000), b.Policy(policy.ID).LimitRemaining)
 	joined := modeltest.Fix("AL01", b.Now(), miami, "90")
 	joined.Aliases = []string{"AL02"}
 	b.Observe(joined)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, *amount(6_000_000), b.Policy(policy.ID).LimitRemaining, "4,000,000 are owed and 4,000,000 were granted")
 	joined.OccurredAt, joined.Measures = at.Add(time.Hour), map[string]wire.Measure{"wind": {Value: "140", Unit: "kn"}}
 	b.Observe(joined)
-	b.Work()
+	b.RunJobs()
 	require.Zero(t, b.Policy(policy.ID).LimitRemaining.Amount)
 	var owed int64
 	for _, claim := range b.Claims(policy) {

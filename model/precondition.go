@@ -9,19 +9,19 @@ import (
 	"parapet/model/wire"
 )
 
-// Condition is what a caller demands of a record before anything is written: that
+// Precondition is what a caller demands of a record before anything is written: that
 // it still is what they decided upon (If-Match, RFC 9110 section 13.1.1). It is
 // judged in the transaction that writes, with the record locked, so that nobody
 // changes it in between; and after the look-up of the idempotency key, so that a
 // request that was done is answered again although it changed the record itself.
-type Condition struct {
+type Precondition struct {
 	ID    string                 // of a quote, a policy, a claim, a payout or a webhook endpoint
-	Holds func(record any) error // is given the v1 record; why nothing may be written
+	Check func(record any) error // is given the v1 record; why nothing may be written
 }
 
-// AtVersion demands that a record still has the version that was read.
-func AtVersion(id string, version int64) *Condition {
-	return &Condition{ID: id, Holds: func(record any) error {
+// RequireVersion demands that a record still has the version that was read.
+func RequireVersion(id string, version int64) *Precondition {
+	return &Precondition{ID: id, Check: func(record any) error {
 		if now := record.(interface{ Head() wire.Header }).Head().Version; now != version {
 			return Fail(CodeVersionMismatch, "It has version %d by now; read it again before you change it.", now)
 		}
@@ -29,92 +29,92 @@ func AtVersion(id string, version int64) *Condition {
 	}}
 }
 
-// fulfilled judges the actor's condition, where there is one.
-func (u *unit) fulfilled(ctx context.Context) error {
-	condition := u.actor.Condition
+// checkPrecondition judges the actor's condition, where there is one.
+func (tx *Tx) checkPrecondition(ctx context.Context) error {
+	condition := tx.actor.Precondition
 	if condition == nil {
 		return nil
 	}
-	record, err := u.held(ctx, condition.ID)
+	record, err := tx.lockRecord(ctx, condition.ID)
 	if err != nil {
 		return err
 	}
-	return condition.Holds(record)
+	return condition.Check(record)
 }
 
-// held locks a record and everything its representation shows, in the order of
+// lockRecord locks a record and everything its representation shows, in the order of
 // locks, and reads it as a caller does.
-func (u *unit) held(ctx context.Context, id string) (any, error) {
-	if quote, err := nounQuote.parse(id); err == nil {
+func (tx *Tx) lockRecord(ctx context.Context, id string) (any, error) {
+	if quote, err := resourceQuote.parseID(id); err == nil {
 		row := new(quoteRow)
-		if err := u.locked(ctx, row, quote, nounQuote); err != nil {
+		if err := tx.lockRow(ctx, row, quote, resourceQuote); err != nil {
 			return nil, err
 		}
 		var moratoria []moratoriumRow
-		u.readMoratoria(&moratoria)
-		if err := u.send(ctx); err != nil {
+		tx.queueMoratoria(&moratoria)
+		if err := tx.flush(ctx); err != nil {
 			return nil, fmt.Errorf("read moratoria: %w", err)
 		}
-		return row.offered(u.now, moratoria), nil
+		return row.toRecordAt(tx.now, moratoria), nil
 	}
-	if policy, err := nounPolicy.parse(id); err == nil {
-		return u.heldPolicy(ctx, policy)
+	if policy, err := resourcePolicy.parseID(id); err == nil {
+		return tx.lockPolicyRecord(ctx, policy)
 	}
-	if endpoint, err := nounEndpoint.parse(id); err == nil {
+	if endpoint, err := resourceEndpoint.parseID(id); err == nil {
 		row := new(endpointRow)
-		if err := u.locked(ctx, row, endpoint, nounEndpoint); err != nil {
+		if err := tx.lockRow(ctx, row, endpoint, resourceEndpoint); err != nil {
 			return nil, err
 		}
-		return row.public(), nil
+		return row.toRecord(), nil
 	}
-	if payout, err := nounPayout.parse(id); err == nil {
-		_, row, err := u.lockPayout(ctx, "", payout)
+	if payout, err := resourcePayout.parseID(id); err == nil {
+		_, row, err := tx.lockPayout(ctx, "", payout)
 		if err != nil {
 			return nil, err
 		}
-		return row.public(), nil
+		return row.toRecord(), nil
 	}
-	claim, err := nounClaim.parse(id)
+	claim, err := resourceClaim.parseID(id)
 	if err != nil {
 		return nil, err
 	}
-	_, row, err := u.lockClaimAndPolicy(ctx, claim)
+	_, row, err := tx.lockClaimAndPolicy(ctx, claim)
 	if err != nil {
 		return nil, err
 	}
-	return u.publicClaim(ctx, row)
+	return tx.loadClaimRecord(ctx, row)
 }
 
-func (u *unit) heldPolicy(ctx context.Context, id uuid.UUID) (*wire.Policy, error) {
+func (tx *Tx) lockPolicyRecord(ctx context.Context, id uuid.UUID) (*wire.Policy, error) {
 	row := new(policyRow)
-	if err := u.locked(ctx, row, id, nounPolicy); err != nil {
+	if err := tx.lockRow(ctx, row, id, resourcePolicy); err != nil {
 		return nil, err
 	}
 	// Claims open under the policy's lock only, so the newest ones stay the newest.
-	_, err := u.NewRaw("select from claims where policy_id = ? and partner = ? order by policy_sequence desc limit ? for no key update",
+	_, err := tx.NewRaw("select from claims where policy_id = ? and partner = ? order by policy_sequence desc limit ? for no key update",
 		row.ID, row.Partner, maxEmbedded).Exec(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("lock claims of a policy: %w", err)
 	}
-	claims, err := claimsOf(ctx, u, []uuid.UUID{row.ID})
+	claims, err := loadPolicyClaims(ctx, tx, []uuid.UUID{row.ID})
 	if err != nil {
 		return nil, err
 	}
-	return row.public(u.now, claims[row.ID]), nil
+	return row.toRecord(tx.now, claims[row.ID]), nil
 }
 
 // lockClaimAndPolicy locks the policy of a claim, which comes first, and the claim.
-func (u *unit) lockClaimAndPolicy(ctx context.Context, id uuid.UUID) (*policyRow, *claimRow, error) {
+func (tx *Tx) lockClaimAndPolicy(ctx context.Context, id uuid.UUID) (*policyRow, *claimRow, error) {
 	claim, policy := new(claimRow), new(policyRow)
-	if err := u.actor.tenancy(u.NewSelect().Model(claim).Column("policy_id").Where("c.id = ?", id)).Scan(ctx); err != nil {
-		if absent(err) {
-			return nil, nil, nounClaim.notFound()
+	if err := tx.actor.restrictToTenant(tx.NewSelect().Model(claim).Column("policy_id").Where("c.id = ?", id)).Scan(ctx); err != nil {
+		if isNoRows(err) {
+			return nil, nil, resourceClaim.notFoundError()
 		}
 		return nil, nil, fmt.Errorf("read claim: %w", err)
 	}
-	if err := u.locked(ctx, policy, claim.PolicyID, nounPolicy); err != nil {
+	if err := tx.lockRow(ctx, policy, claim.PolicyID, resourcePolicy); err != nil {
 		return nil, nil, err
 	}
-	claim, err := u.lockClaim(ctx, id)
+	claim, err := tx.lockClaim(ctx, id)
 	return policy, claim, err
 }

@@ -21,14 +21,14 @@ type productRow struct {
 	CreatedAt time.Time
 }
 
-// catalog keeps parsed products. A version never changes, so only the list of
-// versions is read again, at most every catalogFresh. The lock is never held
+// productCache keeps parsed products. A version never changes, so only the list of
+// versions is read again, at most every productCacheTTL. The lock is never held
 // while a connection is waited for.
-type catalog struct {
-	mu     sync.Mutex
-	parsed map[productID]*product.Product
-	latest map[string]int
-	until  time.Time
+type productCache struct {
+	mu        sync.Mutex
+	parsed    map[productID]*product.Product
+	latest    map[string]int
+	expiresAt time.Time
 }
 
 type productID struct {
@@ -36,22 +36,22 @@ type productID struct {
 	version int
 }
 
-const catalogFresh = 2 * time.Second
+const productCacheTTL = 2 * time.Second
 
-// latestProduct is the newest published version of a product.
-func (s *Service) latestProduct(ctx context.Context, key string) (*product.Product, error) {
-	versions, fresh := s.catalog.versions()
+// loadLatestProduct is the newest published version of a product.
+func (s *Service) loadLatestProduct(ctx context.Context, key string) (*product.Product, error) {
+	versions, fresh := s.catalog.latestVersions()
 	if !fresh {
 		var rows []productRow
 		err := s.db.NewSelect().Model(&rows).ColumnExpr("key, max(version) as version").GroupExpr("key").Scan(ctx)
 		if err != nil {
-			return nil, explain(fmt.Errorf("list products: %w", err))
+			return nil, translateError(fmt.Errorf("list products: %w", err))
 		}
 		versions = make(map[string]int, len(rows))
 		for _, row := range rows {
 			versions[row.Key] = row.Version
 		}
-		s.catalog.list(versions)
+		s.catalog.saveLatestVersions(versions)
 	}
 	version, ok := versions[key]
 	if !ok {
@@ -59,56 +59,56 @@ func (s *Service) latestProduct(ctx context.Context, key string) (*product.Produ
 		e.Fields = []FieldError{{Pointer: "/product", Code: "unknown", Detail: "Use the key of a published product, such as quake-circle."}}
 		return nil, e
 	}
-	return s.productVersion(ctx, s.db, key, version)
+	return s.loadProductVersion(ctx, s.db, key, version)
 }
 
-// productVersion is one published version, as a policy was bound under. It reads
+// loadProductVersion is one published version, as a policy was bound under. It reads
 // through db, so that a unit never waits for a second connection.
-func (s *Service) productVersion(ctx context.Context, db bun.IDB, key string, version int) (*product.Product, error) {
+func (s *Service) loadProductVersion(ctx context.Context, db bun.IDB, key string, version int) (*product.Product, error) {
 	id := productID{key, version}
-	if p := s.catalog.find(id); p != nil {
+	if p := s.catalog.findProduct(id); p != nil {
 		return p, nil
 	}
 	row := productRow{Key: key, Version: version}
 	if err := db.NewSelect().Model(&row).WherePK().Scan(ctx); err != nil {
-		return nil, explain(fmt.Errorf("read product: %w", err))
+		return nil, translateError(fmt.Errorf("read product: %w", err))
 	}
 	p, err := product.Parse([]byte(row.Document))
 	if err != nil {
 		return nil, fmt.Errorf("published product %s version %d: %w", key, version, err)
 	}
-	s.catalog.keep(id, p)
+	s.catalog.saveProduct(id, p)
 	return p, nil
 }
 
-// versions are the newest versions; fresh is false when they must be read again.
-func (c *catalog) versions() (latest map[string]int, fresh bool) {
+// latestVersions are the newest versions; fresh is false when they must be read again.
+func (c *productCache) latestVersions() (latest map[string]int, fresh bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.latest, !monotonic().After(c.until)
+	return c.latest, !processClock().After(c.expiresAt)
 }
 
-func (c *catalog) list(latest map[string]int) {
+func (c *productCache) saveLatestVersions(latest map[string]int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.latest, c.until = latest, monotonic().Add(catalogFresh)
+	c.latest, c.expiresAt = latest, processClock().Add(productCacheTTL)
 }
 
-// outdate makes a new version felt here at once; other nodes list again by
+// expireVersions makes a new version felt here at once; other nodes list again by
 // themselves.
-func (c *catalog) outdate() {
+func (c *productCache) expireVersions() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.until = time.Time{}
+	c.expiresAt = time.Time{}
 }
 
-func (c *catalog) find(id productID) *product.Product {
+func (c *productCache) findProduct(id productID) *product.Product {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.parsed[id]
 }
 
-func (c *catalog) keep(id productID, p *product.Product) {
+func (c *productCache) saveProduct(id productID, p *product.Product) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.parsed == nil {

@@ -17,24 +17,24 @@ func (s *Service) ListProducts(ctx context.Context, actor Actor, in PageRequest)
 	if err := s.authorize(ctx, actor, ScopeProductsRead); err != nil {
 		return nil, err
 	}
-	p, err := s.page(actor, in, "products")
+	p, err := s.parsePage(actor, in, "products")
 	if err != nil {
 		return nil, err
 	}
-	p.count = s.counting(s.db.NewSelect().Model((*productRow)(nil)).ColumnExpr("distinct key"))
+	p.count = s.newCounter(s.db.NewSelect().Model((*productRow)(nil)).ColumnExpr("distinct key"))
 	var rows []productRow
-	err = s.newest(&rows).Where("key > ?", p.after).Limit(p.fetch()).Scan(ctx)
+	err = s.newestProductsQuery(&rows).Where("key > ?", p.after).Limit(p.fetchLimit()).Scan(ctx)
 	if err != nil {
-		return nil, explain(fmt.Errorf("list products: %w", err))
+		return nil, translateError(fmt.Errorf("list products: %w", err))
 	}
 	records := make(map[string]*wire.Product, len(rows))
 	for _, row := range rows {
-		if records[row.Key], err = s.publicProduct(ctx, row); err != nil {
+		if records[row.Key], err = s.toProductRecord(ctx, row); err != nil {
 			return nil, err
 		}
 	}
 	key := func(r *productRow) string { return r.Key }
-	return paged(p, rows, key, func(r *productRow) wire.Product { return *records[r.Key] })
+	return newPage(p, rows, key, func(r *productRow) wire.Product { return *records[r.Key] })
 }
 
 // GetProduct is the newest version of a product. Errors: not_found.
@@ -43,18 +43,18 @@ func (s *Service) GetProduct(ctx context.Context, actor Actor, key string) (*wir
 		return nil, err
 	}
 	none := Fail(CodeNotFound, "There is no product with this key.")
-	if !slug.MatchString(key) { // keys are slugs; the database cannot even be asked for some others
+	if !slugPattern.MatchString(key) { // keys are slugs; the database cannot even be asked for some others
 		return nil, none
 	}
 	var row productRow
-	err := s.newest(&row).Where("key = ?", key).Scan(ctx)
-	if absent(err) {
+	err := s.newestProductsQuery(&row).Where("key = ?", key).Scan(ctx)
+	if isNoRows(err) {
 		return nil, none
 	}
 	if err != nil {
-		return nil, explain(fmt.Errorf("read product: %w", err))
+		return nil, translateError(fmt.Errorf("read product: %w", err))
 	}
-	return s.publicProduct(ctx, row)
+	return s.toProductRecord(ctx, row)
 }
 
 // ProductID names one version of a product, quake-circle/1.
@@ -67,12 +67,12 @@ func (s *Service) ProductsByID(ctx context.Context, actor Actor, ids []string) (
 	}
 	var rows []productRow
 	const text = "select key, version, created_at from products where key || '/' || version = any($1)"
-	if err := s.preparedRows(ctx, s.pool, &rows, text, ids); err != nil {
-		return nil, explain(fmt.Errorf("read products: %w", err))
+	if err := s.queryPreparedRows(ctx, s.pool, &rows, text, ids); err != nil {
+		return nil, translateError(fmt.Errorf("read products: %w", err))
 	}
 	found := make(map[string]*wire.Product, len(rows))
 	for _, row := range rows {
-		record, err := s.publicProduct(ctx, row)
+		record, err := s.toProductRecord(ctx, row)
 		if err != nil {
 			return nil, err
 		}
@@ -81,21 +81,21 @@ func (s *Service) ProductsByID(ctx context.Context, actor Actor, ids []string) (
 	return found, nil
 }
 
-// newest reads the newest version of each product.
-func (s *Service) newest(rows any) *bun.SelectQuery {
+// newestProductsQuery reads the newest version of each product.
+func (s *Service) newestProductsQuery(rows any) *bun.SelectQuery {
 	return s.db.NewSelect().Model(rows).DistinctOn("key").OrderExpr("key, version desc")
 }
 
-func (s *Service) publicProduct(ctx context.Context, row productRow) (*wire.Product, error) {
-	p, err := s.productVersion(ctx, s.db, row.Key, row.Version)
+func (s *Service) toProductRecord(ctx context.Context, row productRow) (*wire.Product, error) {
+	p, err := s.loadProductVersion(ctx, s.db, row.Key, row.Version)
 	if err != nil {
 		return nil, err
 	}
-	return row.public(p)
+	return row.toRecord(p)
 }
 
-// public is the product as partners see it; its id is its key.
-func (r productRow) public(p *product.Product) (*wire.Product, error) {
+// toRecord is the product as partners see it; its id is its key.
+func (r productRow) toRecord(p *product.Product) (*wire.Product, error) {
 	d := p.Document()
 	record := &wire.Product{
 		Header: wire.Header{ID: r.Key, Object: "product", CreatedAt: r.CreatedAt, UpdatedAt: r.CreatedAt, Version: int64(r.Version)},

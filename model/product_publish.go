@@ -9,8 +9,8 @@ import (
 	"parapet/model/wire"
 )
 
-// maxDocument bounds a product's document, in bytes: the shipped ones have 8 KiB.
-const maxDocument = 256 << 10
+// maxDocumentSize bounds a product's document, in bytes: the shipped ones have 8 KiB.
+const maxDocumentSize = 256 << 10
 
 // PublishProduct makes a product version available; created is false when this very
 // document was published before. Policies are bound under a version, so one that
@@ -21,32 +21,32 @@ func (s *Service) PublishProduct(ctx context.Context, actor Actor, document []by
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, false, err
 	}
-	parsed, fields := s.publishable(document)
+	parsed, fields := s.parsePublishable(document)
 	if len(fields) > 0 {
 		return nil, false, Invalid(fields...)
 	}
-	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
+	err = s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
 		var row *productRow
-		if row, created, err = u.publish(ctx, parsed); err != nil {
+		if row, created, err = tx.publishProduct(ctx, parsed); err != nil {
 			return err
 		}
-		if record, err = row.public(parsed); err != nil {
+		if record, err = row.toRecord(parsed); err != nil {
 			return err
 		}
 		status := statusOK
 		if created {
 			status = statusCreated
 		}
-		return u.answered(status, record.ID, record)
+		return tx.storeResponse(status, record.ID, record)
 	})
-	s.catalog.outdate()
+	s.catalog.expireVersions()
 	return record, created, err
 }
 
-// publishable reads a document and holds it against everything it claims.
-func (s *Service) publishable(document []byte) (*product.Product, []FieldError) {
-	if len(document) > maxDocument {
-		return nil, []FieldError{wrong("/document", "length", fmt.Sprintf("Use at most %d bytes.", maxDocument))}
+// parsePublishable reads a document and holds it against everything it claims.
+func (s *Service) parsePublishable(document []byte) (*product.Product, []FieldError) {
+	if len(document) > maxDocumentSize {
+		return nil, []FieldError{newFieldError("/document", "length", fmt.Sprintf("Use at most %d bytes.", maxDocumentSize))}
 	}
 	parsed, err := product.Parse(document)
 	if err == nil {
@@ -57,25 +57,25 @@ func (s *Service) publishable(document []byte) (*product.Product, []FieldError) 
 	case err == nil:
 		return parsed, nil
 	case !errors.As(err, &told):
-		return nil, []FieldError{wrong("/document", "value", err.Error())}
+		return nil, []FieldError{newFieldError("/document", "value", err.Error())}
 	}
 	fields := make([]FieldError, len(told.Fields))
 	for i, field := range told.Fields {
-		fields[i] = wrong("/document"+field.Pointer, field.Code, field.Detail)
+		fields[i] = newFieldError("/document"+field.Pointer, field.Code, field.Detail)
 	}
 	return nil, fields
 }
 
-func (u *unit) publish(ctx context.Context, p *product.Product) (*productRow, bool, error) {
-	row := &productRow{Key: p.Key(), Version: p.Version(), Document: string(p.Source()), Digest: p.Digest(), CreatedAt: u.now}
-	res, err := u.NewInsert().Model(row).On("conflict do nothing").Exec(ctx)
+func (tx *Tx) publishProduct(ctx context.Context, p *product.Product) (*productRow, bool, error) {
+	row := &productRow{Key: p.Key(), Version: p.Version(), Document: string(p.Source()), Digest: p.Digest(), CreatedAt: tx.now}
+	res, err := tx.NewInsert().Model(row).On("conflict do nothing").Exec(ctx)
 	if err != nil {
 		return nil, false, fmt.Errorf("publish product: %w", err)
 	}
 	if n, err := res.RowsAffected(); err != nil || n == 1 {
 		return row, true, err
 	}
-	if err := u.NewSelect().Model(row).WherePK().Scan(ctx); err != nil {
+	if err := tx.NewSelect().Model(row).WherePK().Scan(ctx); err != nil {
 		return nil, false, fmt.Errorf("read product: %w", err)
 	}
 	if row.Digest != p.Digest() {

@@ -19,13 +19,13 @@ type Quota struct {
 // this database.
 func (s *Service) Quota(perSecond, burst int) *Quota { return &Quota{s, perSecond, burst} }
 
-// leaseTime is how long a granted slice may be used, and how long a refused
+// quotaLeaseTime is how long a granted slice may be used, and how long a refused
 // caller waits before asking again.
-const leaseTime = time.Second
+const quotaLeaseTime = time.Second
 
-// leaseQuery fills the bucket up to now and takes what is there, at most what is
+// quotaLeaseQuery fills the bucket up to now and takes what is there, at most what is
 // wanted. Real time counts here, not business time: it is about load.
-const leaseQuery = `insert into rate_buckets as b (who, tokens, granted, at)
+const quotaLeaseQuery = `insert into rate_buckets as b (who, tokens, granted, at)
 	values (?0, ?2 - least(?1, ?2), least(?1, ?2), clock_timestamp())
 on conflict (who) do update set
 	granted = floor(least(?1, ?2, b.tokens + ?3 * extract(epoch from clock_timestamp() - b.at))),
@@ -37,9 +37,9 @@ returning granted`
 // Lease takes up to want requests from who's shared allowance, for use within
 // until.
 func (q *Quota) Lease(ctx context.Context, who string, want int) (granted int, until time.Duration, err error) {
-	err = q.service.db.NewRaw(leaseQuery, who, want, q.burst, q.perSecond).Scan(ctx, &granted)
+	err = q.service.db.NewRaw(quotaLeaseQuery, who, want, q.burst, q.perSecond).Scan(ctx, &granted)
 	if err != nil {
-		return 0, leaseTime, fmt.Errorf("lease requests: %w", err)
+		return 0, quotaLeaseTime, fmt.Errorf("lease requests: %w", err)
 	}
-	return granted, leaseTime, nil
+	return granted, quotaLeaseTime, nil
 }

@@ -10,7 +10,7 @@ import (
 	"parapet/model/modeltest"
 )
 
-func TestNodesShareOneAllowance(t *testing.T) {
+func TestNodesShareOneQuota(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	var mu sync.Mutex
@@ -37,16 +37,16 @@ func TestNodesShareOneAllowance(t *testing.T) {
 	require.Equal(t, 200, granted, "another one has an allowance of its own")
 }
 
-func TestAnAnswerIsForgottenAfterThirtyDays(t *testing.T) {
+func TestIdempotencyKeyIsPurgedAfterThirtyDays(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	first, err := b.Service.CreateQuote(t.Context(), keyed(b.Acme, "k1", "same"), b.Ask("quake-circle", nil))
+	first, err := b.Service.CreateQuote(t.Context(), withKey(b.Acme, "k1", "same"), b.QuoteRequest("quake-circle", nil))
 	require.NoError(t, err)
-	_, err = b.Service.CreateQuote(t.Context(), keyed(b.Acme, "k1", "same"), b.Ask("quake-circle", nil))
+	_, err = b.Service.CreateQuote(t.Context(), withKey(b.Acme, "k1", "same"), b.QuoteRequest("quake-circle", nil))
 	require.ErrorContains(t, err, "answered before")
-	b.After(31 * 24 * time.Hour)
+	b.AdvanceClock(31 * 24 * time.Hour)
 	b.Sweep()
-	second, err := b.Service.CreateQuote(t.Context(), keyed(b.Acme, "k1", "same"), b.Ask("quake-circle", nil))
+	second, err := b.Service.CreateQuote(t.Context(), withKey(b.Acme, "k1", "same"), b.QuoteRequest("quake-circle", nil))
 	require.NoError(t, err)
 	require.NotEqual(t, first.ID, second.ID)
 }

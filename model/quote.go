@@ -22,8 +22,8 @@ import (
 // was said.
 type quoteRow struct {
 	bun.BaseModel `bun:"table:quotes,alias:q"`
-	header
-	references
+	RowHeader
+	PartnerFields
 
 	Status         QuoteStatus
 	Product        string
@@ -32,9 +32,9 @@ type quoteRow struct {
 	IgnoredContext []string       `bun:",array"`
 	Cover          trigger.Cover  `bun:"type:json"`
 	TermsHash      string
-	Price          pricing.Price  `bun:"type:json"`
-	Basis          pricing.Basis  `bun:"type:json"`
-	History        []pricing.Past `bun:"type:json"`
+	Price          pricing.Price       `bun:"type:json"`
+	Basis          pricing.Basis       `bun:"type:json"`
+	History        []pricing.PastEvent `bun:"type:json"`
 	PremiumAmount  int64
 	Currency       string
 	ExpiresAt      time.Time
@@ -56,95 +56,95 @@ func (s *Service) CreateQuote(ctx context.Context, actor Actor, in QuoteRequest)
 	if err := s.authorize(ctx, actor, ScopeQuotesWrite); err != nil {
 		return nil, err
 	}
-	p, err := s.requested(ctx, actor, in)
+	p, err := s.checkQuoteRequest(ctx, actor, in)
 	if err != nil {
 		return nil, err
 	}
 	var quote *wire.Quote
 	var moratoria []moratoriumRow
-	err = s.changeAsking(ctx, actor, func(u *unit) { u.readMoratoria(&moratoria) }, func(_ context.Context, u *unit) error {
+	err = s.InTxWithPrelude(ctx, actor, func(tx *Tx) { tx.queueMoratoria(&moratoria) }, func(_ context.Context, tx *Tx) error {
 		// Priced in here, so that a repeated request has its first answer although its
 		// cover could not start any more, and so that the clock is read once.
-		row, err := u.price(p, in)
+		row, err := tx.priceQuote(p, in)
 		if err != nil {
 			return err
 		}
-		quote = row.offered(u.now, moratoria)
-		written, err := wire.Keep(quote)
+		quote = row.toRecordAt(tx.now, moratoria)
+		written, err := wire.EncodeOnce(quote)
 		if err != nil {
 			return err
 		}
-		u.insertWritten(row, written)
-		if _, err := u.record(EventQuoteCreated, &row.header, nounQuote, quote); err != nil {
+		tx.queueInsertEncoded(row, written)
+		if _, err := tx.appendEvent(EventQuoteCreated, &row.RowHeader, resourceQuote, quote); err != nil {
 			return err
 		}
-		return u.answered(statusCreated, quote.ID, quote)
+		return tx.storeResponse(statusCreated, quote.ID, quote)
 	})
-	return quote, s.naming(ctx, actor, err, nounQuote, (*quoteRow)(nil), in.PartnerReference)
+	return quote, s.addReferenceHolder(ctx, actor, err, resourceQuote, (*quoteRow)(nil), in.PartnerReference)
 }
 
-// requested finds the product and judges what is beside the context. Where that
+// checkQuoteRequest finds the product and judges what is beside the context. Where that
 // is wrong, the context is judged with it, as far as it and its product are known.
 // A product that is unknown has a code of its own when nothing else is wrong.
-func (s *Service) requested(ctx context.Context, actor Actor, in QuoteRequest) (*product.Product, error) {
-	c := checking(ctx)
-	if c.readable("/context") {
-		if err := ownContext(actor, in.Context); err != nil {
+func (s *Service) checkQuoteRequest(ctx context.Context, actor Actor, in QuoteRequest) (*product.Product, error) {
+	v := newValidator(ctx)
+	if v.isParsed("/context") {
+		if err := checkContextPartner(actor, in.Context); err != nil {
 			return nil, err
 		}
 	}
-	c.references(in.PartnerReference, in.Metadata)
-	if !c.readable("/product") {
-		return nil, c.refusal()
+	v.requireReferences(in.PartnerReference, in.Metadata)
+	if !v.isParsed("/product") {
+		return nil, v.err()
 	}
-	p, err := s.latestProduct(ctx, in.Product)
+	p, err := s.loadLatestProduct(ctx, in.Product)
 	switch unknown := (*Error)(nil); {
-	case errors.As(err, &unknown) && unknown.Code == CodeProductUnknown && len(c.all()) > 0:
-		c.fields = append(c.fields, unknown.Fields...)
-		return nil, c.refusal()
+	case errors.As(err, &unknown) && unknown.Code == CodeProductUnknown && len(v.allErrors()) > 0:
+		v.fieldErrors = append(v.fieldErrors, unknown.Fields...)
+		return nil, v.err()
 	case err != nil:
 		return nil, err
 	}
-	if len(c.all()) > 0 && c.readable("/context") {
-		now, err := s.now(ctx)
+	if len(v.allErrors()) > 0 && v.isParsed("/context") {
+		now, err := s.readClock(ctx)
 		if err != nil {
-			return nil, explain(fmt.Errorf("read clock: %w", err))
+			return nil, translateError(fmt.Errorf("read clock: %w", err))
 		}
-		c.context(p, in.Context, now, s.history)
+		v.requireContext(p, in.Context, now, s.history)
 	}
-	return p, c.refusal()
+	return p, v.err()
 }
 
-// context judges the context by its product, and the policyholder in it by the
+// requireContext judges the context by its product, and the policyholder in it by the
 // rule of policies.
-func (c *fieldCheck) context(p *product.Product, given jsontext.Value, now time.Time, h *hazard.History) *product.Request {
+func (v *validator) requireContext(p *product.Product, given jsontext.Value, now time.Time, h *hazard.History) *product.Request {
 	asked, err := p.Read(given, now, h)
 	if faulty := (*product.ContextError)(nil); errors.As(err, &faulty) {
 		for _, f := range faulty.Fields {
-			c.unread = append(c.unread, wrong(f.Pointer, f.Code, f.Detail))
+			v.unparsed = append(v.unparsed, newFieldError(f.Pointer, f.Code, f.Detail))
 		}
 	}
-	c.person(holderOf(asked.Policyholder), "/context/policyholder")
+	v.requirePerson(toPerson(asked.Policyholder), "/context/policyholder")
 	return asked
 }
 
-func (u *unit) price(p *product.Product, in QuoteRequest) (*quoteRow, error) {
-	c := new(fieldCheck)
-	asked := c.context(p, in.Context, u.now, u.svc.history)
-	if err := c.refusal(); err != nil {
+func (tx *Tx) priceQuote(p *product.Product, in QuoteRequest) (*quoteRow, error) {
+	v := new(validator)
+	asked := v.requireContext(p, in.Context, tx.now, tx.svc.history)
+	if err := v.err(); err != nil {
 		return nil, err
 	}
 	priced, err := asked.Price()
 	if err != nil {
-		return nil, explainPrice(err)
+		return nil, translatePriceError(err)
 	}
-	expires, err := trigger.AddDuration(u.now, p.Document().Times.QuoteValidity)
+	expires, err := trigger.AddDuration(tx.now, p.Document().Times.QuoteValidity)
 	if err != nil {
 		return nil, fmt.Errorf("validity of %s: %w", p.Key(), err)
 	}
 	row := &quoteRow{
-		header:         u.fresh(u.actor.Partner),
-		references:     references{in.PartnerReference, in.Metadata},
+		RowHeader:      tx.newHeader(tx.actor.Partner),
+		PartnerFields:  PartnerFields{in.PartnerReference, in.Metadata},
 		Status:         QuotePriced,
 		Product:        p.Key(),
 		ProductVersion: p.Version(),
@@ -170,14 +170,14 @@ type quoteView struct {
 	Moratoria []moratoriumRow `bun:"type:json,scanonly"` // that stand, of a quote that can be bound
 }
 
-func (*quoteView) view(q *bun.SelectQuery) *bun.SelectQuery {
-	return q.ColumnExpr(businessNow+" as asked_at").ColumnExpr("case when q.status = ? then (select json_agg(r) from (select ? from moratoria as mo where "+
-		standing("("+transactionNow+")")+") as r) end as moratoria", QuotePriced, inGo(q.DB(), (*moratoriumRow)(nil)))
+func (*quoteView) selectJoined(q *bun.SelectQuery) *bun.SelectQuery {
+	return q.ColumnExpr(businessNowSQL+" as asked_at").ColumnExpr("case when q.status = ? then (select json_agg(r) from (select ? from moratoria as mo where "+
+		activeMoratoriumSQL("("+transactionNowSQL+")")+") as r) end as moratoria", QuotePriced, goColumnAliases(q.DB(), (*moratoriumRow)(nil)))
 }
 
-var quotes = &shelf[quoteView, wire.Quote]{
-	kind: nounQuote, plural: "quotes", scope: always(ScopeQuotesRead), statuses: states(QuoteArrows), index: byStatusAndProduct,
-	public: func(r *quoteView) wire.Quote { return *r.offered(r.AskedAt, r.Moratoria) },
+var quotes = &collection[quoteView, wire.Quote]{
+	resource: resourceQuote, plural: "quotes", requiredScope: fixedScope(ScopeQuotesRead), statuses: statusesOf(QuoteTransitions), index: indexByStatusAndProduct,
+	toRecord: func(r *quoteView) wire.Quote { return *r.toRecordAt(r.AskedAt, r.Moratoria) },
 }
 
 // GetQuote is one quote. Errors: not_found.
@@ -187,7 +187,7 @@ func (s *Service) GetQuote(ctx context.Context, actor Actor, id string) (*wire.Q
 
 // QuotesByID are those quotes of the ids that there are.
 func (s *Service) QuotesByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Quote, error) {
-	return quotes.named(ctx, s, actor, ids)
+	return quotes.getMany(ctx, s, actor, ids)
 }
 
 // ListQuotes are quotes, newest first. Errors: parameter_invalid, cursor_invalid.
@@ -195,26 +195,26 @@ func (s *Service) ListQuotes(ctx context.Context, actor Actor, f Filter, in Page
 	return quotes.list(ctx, s, actor, f, in)
 }
 
-func (r *quoteRow) public() *wire.Quote {
+func (r *quoteRow) toRecord() *wire.Quote {
 	return &wire.Quote{
-		Header: r.header.public(nounQuote), References: r.own(),
+		Header: r.RowHeader.toRecord(resourceQuote), References: r.toReferences(),
 		Product: r.Product, ProductVersion: r.ProductVersion, Status: string(r.Status),
 		Context: r.Context, IgnoredContext: r.IgnoredContext, Cover: r.Cover, TermsHash: r.TermsHash,
 		Price: r.Price, Basis: r.Basis, History: r.History,
-		ExpiresAt: r.ExpiresAt, PolicyID: nounPolicy.optional(r.PolicyID),
+		ExpiresAt: r.ExpiresAt, PolicyID: resourcePolicy.formatOptionalID(r.PolicyID),
 	}
 }
 
-func holderOf(p *product.Policyholder) *wire.Person {
+func toPerson(p *product.Policyholder) *wire.Person {
 	if p == nil {
 		return nil
 	}
-	return &wire.Person{Name: &p.Name, Email: textOrNil(p.Email), Country: textOrNil(p.Country)}
+	return &wire.Person{Name: &p.Name, Email: stringOrNil(p.Email), Country: stringOrNil(p.Country)}
 }
 
-// ownContext refuses a context that names another partner. A missing or wrong
+// checkContextPartner refuses a context that names another partner. A missing or wrong
 // name is the schema's matter.
-func ownContext(actor Actor, context jsontext.Value) error {
+func checkContextPartner(actor Actor, context jsontext.Value) error {
 	var named struct {
 		Partner any `json:"partner"`
 	}
@@ -229,16 +229,16 @@ func ownContext(actor Actor, context jsontext.Value) error {
 	return nil
 }
 
-func explainPrice(err error) error {
+func translatePriceError(err error) error {
 	var told *product.ContextError
 	if errors.As(err, &told) {
-		c := new(fieldCheck)
+		v := new(validator)
 		for _, f := range told.Fields {
-			c.unread = append(c.unread, wrong(f.Pointer, f.Code, f.Detail))
+			v.unparsed = append(v.unparsed, newFieldError(f.Pointer, f.Code, f.Detail))
 		}
-		return c.refusal()
+		return v.err()
 	}
-	var dear *pricing.Uninsurable
+	var dear *pricing.UninsurableError
 	if errors.As(err, &dear) {
 		e := Fail(CodeRiskUninsurable, "The premium would be %s of the limit, more than the %s this product insures; %s.", dear.RateOnLine, dear.Maximum, dear.Suggestion())
 		e.Extra = map[string]any{"rate_on_line": dear.RateOnLine.String(), "maximum_rate_on_line": dear.Maximum.String(), "premium": dear.Premium}

@@ -25,11 +25,11 @@ func (s *Service) GetQuoteBasis(ctx context.Context, actor Actor, quote string, 
 // WeighedEvents is GetQuoteBasis of a quote that was read. The events are found
 // again in the data, which never changes: a place in the list is a cursor.
 func (s *Service) WeighedEvents(actor Actor, quote *wire.Quote, in PageRequest) (*Page[pricing.WeighedEvent], error) {
-	p, err := s.page(actor, in, "basis of "+quote.ID)
+	p, err := s.parsePage(actor, in, "basis of "+quote.ID)
 	if err != nil {
 		return nil, err
 	}
-	events, err := pricing.WeighAgain(quote.Cover, quote.Basis, quote.History, s.history)
+	events, err := pricing.ReweighEvents(quote.Cover, quote.Basis, quote.History, s.history)
 	if other := (*pricing.OtherBasis)(nil); errors.As(err, &other) {
 		return nil, Fail(CodeStateConflict, "The events cannot be weighed again: %s. The sums in the quote's basis stay as they are; ask for a new quote to see its events.", other)
 	}
@@ -41,7 +41,7 @@ func (s *Service) WeighedEvents(actor Actor, quote *wire.Quote, in PageRequest) 
 	for i := range places {
 		places[i] = i
 	}
-	if p.along.or(newestFirst).turned(p.last) == oldestFirst {
+	if p.order.orDefault(newestFirst).reversed(p.last) == oldestFirst {
 		slices.Reverse(places)
 	}
 	if p.after != "" {
@@ -51,6 +51,6 @@ func (s *Service) WeighedEvents(actor Actor, quote *wire.Quote, in PageRequest) 
 		}
 		places = places[slices.Index(places, after)+1:]
 	}
-	places = places[:min(len(places), int(p.fetch()))]
-	return paged(p, places, func(i *int) string { return strconv.Itoa(*i) }, func(i *int) pricing.WeighedEvent { return events[*i] })
+	places = places[:min(len(places), int(p.fetchLimit()))]
+	return newPage(p, places, func(i *int) string { return strconv.Itoa(*i) }, func(i *int) pricing.WeighedEvent { return events[*i] })
 }

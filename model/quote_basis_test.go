@@ -51,11 +51,11 @@ func TestQuoteBasisOfAnotherEditionOfTheData(t *testing.T) {
 	b := modeltest.New(t)
 	quote := b.Quote("quake-circle", nil)
 	_, err := b.Service.GetQuoteBasis(t.Context(), b.Globex, quote.ID, model.PageRequest{})
-	require.Equal(t, model.CodeNotFound, failure(t, err).Code)
+	require.Equal(t, model.CodeNotFound, domainError(t, err).Code)
 	_, err = b.Service.GetQuoteBasis(t.Context(), b.Acme, quote.ID, model.PageRequest{Limit: 101})
-	require.Equal(t, model.CodeParameterInvalid, failure(t, err).Code)
+	require.Equal(t, model.CodeParameterInvalid, domainError(t, err).Code)
 	_, err = b.Service.GetQuoteBasis(t.Context(), b.Acme, quote.ID, model.PageRequest{Cursor: "made-up"})
-	require.Equal(t, model.CodeCursorInvalid, failure(t, err).Code)
+	require.Equal(t, model.CodeCursorInvalid, domainError(t, err).Code)
 }
 
 // TestQuoteOfAnotherEditionKeepsItsSums reads quotes that were priced on other data, and
@@ -69,12 +69,12 @@ func TestQuoteOfAnotherEditionKeepsItsSums(t *testing.T) {
 		for _, product := range []string{"quake-circle", "cyclone-circle", "rain-excess"} {
 			t.Run(product+" "+name, func(t *testing.T) {
 				t.Parallel()
-				b := modeltest.New(t, modeltest.Unchecked())
+				b := modeltest.New(t, modeltest.WithoutChecks())
 				quote := b.Quote(product, nil)
 				_, err := b.DB.Pool.Exec(t.Context(), "update quotes set basis = (basis::jsonb || $1)::json", change)
 				require.NoError(t, err)
 				_, err = b.Service.GetQuoteBasis(t.Context(), b.Acme, quote.ID, model.PageRequest{})
-				require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
+				require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
 				require.ErrorContains(t, err, name)
 				require.ErrorContains(t, err, "this release has formula 2 and "+quote.Basis.DatasetDigest)
 				read, err := b.Service.GetQuote(t.Context(), b.Acme, quote.ID)
@@ -92,7 +92,7 @@ func TestQuoteOfAnotherEditionKeepsItsSums(t *testing.T) {
 // TestQuoteOfTheOldFormulaStaysReadable weighs what such a quote has kept: its history.
 func TestQuoteOfTheOldFormulaStaysReadable(t *testing.T) {
 	t.Parallel()
-	b := modeltest.New(t, modeltest.Unchecked())
+	b := modeltest.New(t, modeltest.WithoutChecks())
 	quote := b.Quote("quake-circle", nil)
 	_, err := b.DB.Pool.Exec(t.Context(), `update quotes set basis = '{"method":"burn_analysis","dataset":"USGS/NEIC significant earthquakes 1965-2016","first_year":1965,"last_year":2016,"years":52,
 		"events_in_place":52,"paying_events":16,"mean_severity":"3187500","annual_loss_sum":"45000000","annual_loss_square_sum":"301000000000000","notes":[]}'`)

@@ -31,7 +31,7 @@ func TestEveryProductHasAPriceByDefault(t *testing.T) {
 func TestAQuoteIsReadAsItWasAnswered(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	ask := b.Ask("quake-circle", modeltest.Context{"colour": "blue", "note": map[string]any{"deep": []int{1}}})
+	ask := b.QuoteRequest("quake-circle", modeltest.Context{"colour": "blue", "note": map[string]any{"deep": []int{1}}})
 	ask.PartnerReference, ask.Metadata = new("order-1"), map[string]string{"broker": "Ålesund & søn"}
 	quote, err := b.Service.CreateQuote(t.Context(), b.Acme, ask)
 	require.NoError(t, err)
@@ -90,30 +90,30 @@ func TestAQuoteIsRefused(t *testing.T) {
 			if product == "" {
 				product = "quake-circle"
 			}
-			ask := b.Ask(product, tc.context)
+			ask := b.QuoteRequest(product, tc.context)
 			ask.PartnerReference, ask.Metadata = tc.reference, tc.metadata
 			_, err := b.Service.CreateQuote(t.Context(), b.Acme, ask)
-			refused := failure(t, err)
+			refused := domainError(t, err)
 			require.Equal(t, tc.code, refused.Code)
-			require.ElementsMatch(t, tc.pointers, pointers(refused))
+			require.ElementsMatch(t, tc.pointers, fieldPointers(refused))
 		})
 	}
 }
 
-func TestAReferenceIsOnePartnersOnce(t *testing.T) {
+func TestPartnerReferenceIsUniquePerPartner(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	ask := func(actor model.Actor) error {
-		in := b.As(actor).Ask("quake-circle", nil)
+		in := b.ActingAs(actor).QuoteRequest("quake-circle", nil)
 		in.PartnerReference = new("order-1")
 		_, err := b.Service.CreateQuote(t.Context(), actor, in)
 		return err
 	}
 	require.NoError(t, ask(b.Acme))
 	require.NoError(t, ask(b.Globex))
-	taken := failure(t, ask(b.Acme))
+	taken := domainError(t, ask(b.Acme))
 	require.Equal(t, model.CodeReferenceTaken, taken.Code)
-	require.Equal(t, []string{"/partner_reference"}, pointers(taken))
+	require.Equal(t, []string{"/partner_reference"}, fieldPointers(taken))
 }
 
 func TestAForeignQuoteIsNotFound(t *testing.T) {
@@ -125,19 +125,19 @@ func TestAForeignQuoteIsNotFound(t *testing.T) {
 		return err
 	}
 	require.NoError(t, get(b.Operator, quote.ID))
-	unknown := failure(t, get(b.Globex, "quo_01kajw6p5qfn1t7zbjy0yse3hv"))
+	unknown := domainError(t, get(b.Globex, "quo_01kajw6p5qfn1t7zbjy0yse3hv"))
 	require.Equal(t, model.CodeNotFound, unknown.Code)
 	for _, id := range []string{quote.ID, "", "quo", "../quotes", strings.Replace(quote.ID, "quo_", "xyz_", 1), strings.ToUpper(quote.ID), quote.ID + "0"} {
-		require.Equal(t, unknown, failure(t, get(b.Globex, id)), id)
+		require.Equal(t, unknown, domainError(t, get(b.Globex, id)), id)
 	}
-	other := failure(t, get(b.Acme, strings.Replace(quote.ID, "quo_", "pol_", 1)))
+	other := domainError(t, get(b.Acme, strings.Replace(quote.ID, "quo_", "pol_", 1)))
 	require.Equal(t, model.CodeNotFound, other.Code)
 	require.Contains(t, other.Detail, "begin with quo_, not pol_", "whoever asks, whatever there is")
-	_, err := b.Service.CreateQuote(t.Context(), b.Operator, b.Ask("quake-circle", nil))
-	require.Equal(t, model.CodeInsufficientScope, failure(t, err).Code)
+	_, err := b.Service.CreateQuote(t.Context(), b.Operator, b.QuoteRequest("quake-circle", nil))
+	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code)
 	nobody := modeltest.Partner("nobody")
-	_, err = b.Service.CreateQuote(t.Context(), nobody, b.As(nobody).Ask("quake-circle", nil))
-	require.Equal(t, model.CodePartnerDisabled, failure(t, err).Code)
+	_, err = b.Service.CreateQuote(t.Context(), nobody, b.ActingAs(nobody).QuoteRequest("quake-circle", nil))
+	require.Equal(t, model.CodePartnerDisabled, domainError(t, err).Code)
 }
 
 func TestAQuoteExpiresAfterADay(t *testing.T) {
@@ -145,10 +145,10 @@ func TestAQuoteExpiresAfterADay(t *testing.T) {
 	b := modeltest.New(t)
 	quote, bound := b.Quote("quake-circle", nil), b.Quote("quake-circle", nil)
 	b.Bind(bound)
-	b.After(24*time.Hour - time.Minute)
+	b.AdvanceClock(24*time.Hour - time.Minute)
 	b.Sweep()
 	require.NotContains(t, b.Events(), "quote.expired")
-	b.After(time.Minute)
+	b.AdvanceClock(time.Minute)
 	b.Sweep()
 	b.Sweep()
 	read, err := b.Service.GetQuote(t.Context(), b.Acme, quote.ID)

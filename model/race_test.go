@@ -16,9 +16,9 @@ import (
 func TestMatcherAndPartnerRaceForOneClaim(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-	job, ok := b.Next().(model.EvaluateOccurrences)
+	job, ok := b.TakeJob().(model.EvaluateOccurrences)
 	require.True(t, ok)
 	var all sync.WaitGroup
 	for range 6 {
@@ -40,16 +40,16 @@ func TestMatcherAndPartnerRaceForOneClaim(t *testing.T) {
 func TestManyQuakesNeverPayMoreThanTheLimit(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	var quakes []wire.ObservationInput
 	for _, id := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
-		b.After(2 * time.Minute)
+		b.AdvanceClock(2 * time.Minute)
 		quakes = append(quakes, modeltest.Quake(id, b.Now(), epicentre, "6.5")) // half the limit each
 	}
 	var jobs []model.EvaluateOccurrences
 	for _, quake := range quakes {
 		b.Observe(quake)
-		job, ok := b.Next().(model.EvaluateOccurrences)
+		job, ok := b.TakeJob().(model.EvaluateOccurrences)
 		require.True(t, ok)
 		jobs = append(jobs, job)
 	}
@@ -78,7 +78,7 @@ func TestManyQuakesNeverPayMoreThanTheLimit(t *testing.T) {
 func TestSourcesReportAtOnce(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	at := b.Now()
 	var all sync.WaitGroup
 	for range 8 {
@@ -90,21 +90,21 @@ func TestSourcesReportAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	b.Work()
-	require.Equal(t, 2, b.Rows()["occurrences"])
-	require.Equal(t, 2, b.Rows()["observations"])
+	b.RunJobs()
+	require.Equal(t, 2, b.CountRows()["occurrences"])
+	require.Equal(t, 2, b.CountRows()["observations"])
 	require.Equal(t, "approved", b.OnlyClaim(policy).Status)
 }
 
 func TestAmountsAboveTheAutomaticOneWaitForApproval(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", modeltest.Context{"limit": map[string]any{"amount": 100_000_000, "currency": "USD"}})
-	method := modeltest.PolicyIBAN(policy.ID)
-	b.Record(method)
-	b.Work()
+	policy := b.QuoteAndBind("quake-circle", modeltest.Context{"limit": map[string]any{"amount": 100_000_000, "currency": "USD"}})
+	method := modeltest.PolicyIBANMethod(policy.ID)
+	b.RecordPayoutMethod(method)
+	b.RunJobs()
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-	b.Work()
+	b.RunJobs()
 	payout := only(t, b, b.OnlyClaim(policy))
 	require.Equal(t, "approval_required", *payout.BlockedReason)
 	require.Empty(t, b.Rail.Orders)
@@ -113,31 +113,31 @@ func TestAmountsAboveTheAutomaticOneWaitForApproval(t *testing.T) {
 func TestADeclinedClaimTakesNoPayoutMethod(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "7.4"))
-	b.Work()
-	b.After(2 * time.Minute)
+	b.RunJobs()
+	b.AdvanceClock(2 * time.Minute)
 	b.Observe(modeltest.Quake("us2", b.Now(), epicentre, "7.4"))
-	b.Work()
+	b.RunJobs()
 	declined := b.Claims(policy)[1]
-	_, err := b.Service.RecordPayoutMethod(t.Context(), b.Acme, modeltest.IBAN(declined.ID))
-	require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
-	euro := modeltest.IBAN(b.Claims(policy)[0].ID)
+	_, err := b.Service.RecordPayoutMethod(t.Context(), b.Acme, modeltest.IBANMethod(declined.ID))
+	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+	euro := modeltest.IBANMethod(b.Claims(policy)[0].ID)
 	euro.Currency = "EUR"
 	_, err = b.Service.RecordPayoutMethod(t.Context(), b.Acme, euro)
-	require.Equal(t, []string{"/currency"}, pointers(failure(t, err)))
-	_, err = b.Service.RecordPayoutMethod(t.Context(), b.Globex, modeltest.IBAN(declined.ID))
-	require.Equal(t, model.CodeNotFound, failure(t, err).Code)
+	require.Equal(t, []string{"/currency"}, fieldPointers(domainError(t, err)))
+	_, err = b.Service.RecordPayoutMethod(t.Context(), b.Globex, modeltest.IBANMethod(declined.ID))
+	require.Equal(t, model.CodeNotFound, domainError(t, err).Code)
 }
 
-func TestAnAccountIsNeverInTheOpen(t *testing.T) {
+func TestAccountNumberIsNeverStoredInPlainText(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim := owed(b)
-	method := b.Record(modeltest.IBAN(claim.ID))
-	require.Equal(t, method.Fingerprint, b.Record(modeltest.IBAN(claim.ID)).Fingerprint, "equal accounts look equal")
-	b.Work()
-	for table := range b.Rows() {
+	method := b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	require.Equal(t, method.Fingerprint, b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID)).Fingerprint, "equal accounts look equal")
+	b.RunJobs()
+	for table := range b.CountRows() {
 		var leaked int
 		require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(*) from "+table+" r where r::text like '%DE89370400440532013000%' or r::text like '%370400440532013000%'").Scan(&leaked))
 		require.Zero(t, leaked, table)

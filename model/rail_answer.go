@@ -19,21 +19,21 @@ const (
 	OutcomeNotSent Outcome = "not_sent"
 )
 
-// paid tells whether money moved, the right one or not.
-func (o Outcome) paid() bool { return o == OutcomeAccepted || o == OutcomeMismatch }
+// movedMoney tells whether money moved, the right one or not.
+func (o Outcome) movedMoney() bool { return o == OutcomeAccepted || o == OutcomeMismatch }
 
 // RailAnswer is what a rail said.
 type RailAnswer struct {
-	Outcome   Outcome
-	Code      string
-	Reference string
-	KeyLeft   time.Duration // until the rail may forget the key; zero when it never does or has already
+	Outcome     Outcome
+	Code        string
+	Reference   string
+	KeyValidFor time.Duration // until the rail may forget the key; zero when it never does or has already
 }
 
-// evidence is what an attempt shows of an answer: money that moved otherwise than it
+// attemptOutcome is what an attempt shows of an answer: money that moved otherwise than it
 // was ordered did move.
-func (a RailAnswer) evidence() string {
-	if a.Outcome.paid() {
+func (a RailAnswer) attemptOutcome() string {
+	if a.Outcome.movedMoney() {
 		return string(OutcomeAccepted)
 	}
 	return string(a.Outcome)

@@ -26,9 +26,9 @@ func (r RailIdentity) ID() string {
 	return "rid_" + hex.EncodeToString(digest[:8])
 }
 
-// column is the identity as an attempt has it: nil where a rail has neither address nor
+// columnValue is the identity as an attempt has it: nil where a rail has neither address nor
 // account, and nothing but its name tells it from another.
-func (r RailIdentity) column() *string {
+func (r RailIdentity) columnValue() *string {
 	if r.Address == "" && r.Account == "" {
 		return nil
 	}
@@ -36,7 +36,7 @@ func (r RailIdentity) column() *string {
 }
 
 // recipient is the identity as orders name it.
-func (r RailIdentity) recipient() recipient { return recipient{r.Name, orEmpty(r.column())} }
+func (r RailIdentity) recipient() recipient { return recipient{r.Name, stringOrEmpty(r.columnValue())} }
 
 // identityRow is an identity that orders went to. Insert-only but for its bank.
 type identityRow struct {
@@ -66,27 +66,27 @@ type KnownRail struct {
 
 // RegisterRail records an identity before orders go to it.
 func (s *Service) RegisterRail(ctx context.Context, rail RailIdentity) error {
-	if _, registered := s.rails.Load(rail); registered {
+	if _, registered := s.registeredRails.Load(rail); registered {
 		return nil
 	}
-	err := s.change(ctx, System(), func(ctx context.Context, u *unit) error {
-		row := &identityRow{ID: rail.ID(), Name: rail.Name, Address: rail.Address, Account: rail.Account, Bank: rail.ID(), FirstUsedAt: u.now}
-		_, err := u.NewInsert().Model(row).On("conflict do nothing").Exec(ctx)
+	err := s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
+		row := &identityRow{ID: rail.ID(), Name: rail.Name, Address: rail.Address, Account: rail.Account, Bank: rail.ID(), FirstUsedAt: tx.now}
+		_, err := tx.NewInsert().Model(row).On("conflict do nothing").Exec(ctx)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("register rail: %w", err)
 	}
-	s.rails.Store(rail, true)
+	s.registeredRails.Store(rail, true)
 	return nil
 }
 
-// ofOtherBank is true of an attempt a, whose identity is joined as i, that another bank
+// otherBankSQL is true of an attempt a, whose identity is joined as i, that another bank
 // than the identity's may have. Attempts without an identity are compared by name.
-const ofOtherBank = `(case when a.rail_identity is null then a.rail <> %[1]s
+const otherBankSQL = `(case when a.rail_identity is null then a.rail <> %[1]s
 	else coalesce(i.bank, a.rail_identity) is distinct from coalesce((select bank from rail_identities where id = %[2]s), %[2]s) end)`
 
-// bankOf is the bank of an identity's ID, empty without one.
+// bankFixture is the bank of an identity's ID, empty without one.
 func bankOf(id string) string {
 	return fmt.Sprintf("coalesce((select bank from rail_identities where id = %[1]s), %[1]s, '')", id)
 }
@@ -96,7 +96,7 @@ func bankOf(id string) string {
 const joinWaiting = ` join payouts po on po.id = a.payout_id and po.partner = a.partner and a.key like '%.' || po.key_number
 	and (po.status = 'released' or po.status in ('releasing', 'reconciling') and po.next_attempt_at is not null) and a.outcome is distinct from 'not_sent' `
 
-const joinIdentity = " left join rail_identities i on i.id = a.rail_identity "
+const joinIdentitySQL = " left join rail_identities i on i.id = a.rail_identity "
 
 // KnownRails are all identities, the latest first, each with the payouts in doubt that
 // only its bank can settle and the days whose reports could settle payouts. Operators only.
@@ -111,7 +111,7 @@ func (s *Service) KnownRails(ctx context.Context, actor Actor) ([]KnownRail, err
 			where po.next_attempt_at is not null and po.status in ('releasing', 'reconciling') group by 1) d on d.rail_identity = i.id
 		order by i.first_used_at desc, i.id`).Scan(ctx, &rails)
 	if err != nil {
-		return nil, explain(fmt.Errorf("read rail identities: %w", err))
+		return nil, translateError(fmt.Errorf("read rail identities: %w", err))
 	}
 	var open []struct{ ID, Day string }
 	err = s.db.NewRaw(`select i.id, to_char(d.day, 'YYYY-MM-DD') as day from (
@@ -127,12 +127,12 @@ func (s *Service) KnownRails(ctx context.Context, actor Actor) ([]KnownRail, err
 			}
 		}
 	}
-	return rails, explain(err)
+	return rails, translateError(err)
 }
 
-// DoubtsElsewhere counts the payouts in doubt that other banks than the identity's may
+// CountInDoubtElsewhere counts the payouts in doubt that other banks than the identity's may
 // have, by rail and address. System and operators only.
-func (s *Service) DoubtsElsewhere(ctx context.Context, actor Actor, rail RailIdentity) (map[RailIdentity]int, error) {
+func (s *Service) CountInDoubtElsewhere(ctx context.Context, actor Actor, rail RailIdentity) (map[RailIdentity]int, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
 	}
@@ -140,15 +140,15 @@ func (s *Service) DoubtsElsewhere(ctx context.Context, actor Actor, rail RailIde
 		Name, Address, Account string
 		Count                  int
 	}
-	err := s.preparedRows(ctx, s.pool, &rows, `select a.rail as name, coalesce(i.address, '') as address, coalesce(i.account, '') as account, count(distinct po.id) as count
-		from payouts po join payout_attempts a on a.payout_id = po.id and a.partner = po.partner and a.key like '%.' || po.key_number`+joinIdentity+`
+	err := s.queryPreparedRows(ctx, s.pool, &rows, `select a.rail as name, coalesce(i.address, '') as address, coalesce(i.account, '') as account, count(distinct po.id) as count
+		from payouts po join payout_attempts a on a.payout_id = po.id and a.partner = po.partner and a.key like '%.' || po.key_number`+joinIdentitySQL+`
 		where po.next_attempt_at is not null and po.status in ('releasing', 'reconciling') and a.outcome is distinct from 'not_sent'
-			and `+fmt.Sprintf(ofOtherBank, "$1", "$2")+` group by 1, 2, 3`, rail.Name, rail.ID())
+			and `+fmt.Sprintf(otherBankSQL, "$1", "$2")+` group by 1, 2, 3`, rail.Name, rail.ID())
 	counts := make(map[RailIdentity]int, len(rows))
 	for _, row := range rows {
 		counts[RailIdentity{row.Name, row.Address, row.Account}] = row.Count
 	}
-	return counts, explain(err)
+	return counts, translateError(err)
 }
 
 // adoptionRow is two operators' word that one identity is the same bank as another.
@@ -180,10 +180,10 @@ type RailAdoption struct {
 	ProposedByIssuer, ConfirmedByIssuer *string
 }
 
-func (r *adoptionRow) public() *RailAdoption {
-	confirmedBy, issuer := r.ConfirmedBy.optional()
+func (r *adoptionRow) toRecord() *RailAdoption {
+	confirmedBy, issuer := r.ConfirmedBy.nameAndIssuer()
 	return &RailAdoption{
-		ID: nounAdoption.id(r.ID), From: r.FromID, To: r.ToID, ProposedAt: r.ProposedAt, ProposedBy: r.ProposedBy.name(), ProposedByIssuer: r.ProposedBy.issuer(),
+		ID: resourceRailAdoption.formatID(r.ID), From: r.FromID, To: r.ToID, ProposedAt: r.ProposedAt, ProposedBy: r.ProposedBy.name(), ProposedByIssuer: r.ProposedBy.issuer(),
 		Reason: r.Reason, ConfirmedAt: r.ConfirmedAt, ConfirmedBy: confirmedBy, ConfirmedByIssuer: issuer, ConfirmedReason: r.ConfirmedReason,
 	}
 }
@@ -202,28 +202,28 @@ func (s *Service) AdoptRail(ctx context.Context, actor Actor, in AdoptionRequest
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
 	}
-	c := fieldCheck{}
-	c.note(&in.Reason, "/reason")
-	c.that(in.From != in.To, "/to", "value", "Name another identity than from.")
-	if len(c.fields) > 0 {
-		return nil, Invalid(c.fields...)
+	v := validator{}
+	v.requireNote(&in.Reason, "/reason")
+	v.require(in.From != in.To, "/to", "value", "Name another identity than from.")
+	if len(v.fieldErrors) > 0 {
+		return nil, Invalid(v.fieldErrors...)
 	}
 	var adoption *RailAdoption
-	err := s.change(ctx, actor, func(ctx context.Context, u *unit) error {
-		row, err := u.adoptRail(ctx, in)
+	err := s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
+		row, err := tx.adoptRail(ctx, in)
 		if err != nil {
 			return err
 		}
-		adoption = row.public()
-		u.about("", adoption.ID, &in.Reason)
-		return u.answered(statusOK, adoption.ID, adoption)
+		adoption = row.toRecord()
+		tx.describe("", adoption.ID, &in.Reason)
+		return tx.storeResponse(statusOK, adoption.ID, adoption)
 	})
 	return adoption, err
 }
 
-func (u *unit) adoptRail(ctx context.Context, in AdoptionRequest) (*adoptionRow, error) {
+func (tx *Tx) adoptRail(ctx context.Context, in AdoptionRequest) (*adoptionRow, error) {
 	var rails []identityRow
-	err := u.NewSelect().Model(&rails).Where("ri.id in (?, ?)", in.From, in.To).OrderExpr("ri.id").For("no key update").Scan(ctx)
+	err := tx.NewSelect().Model(&rails).Where("ri.id in (?, ?)", in.From, in.To).OrderExpr("ri.id").For("no key update").Scan(ctx)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("lock rail identities: %w", err)
@@ -235,20 +235,20 @@ func (u *unit) adoptRail(ctx context.Context, in AdoptionRequest) (*adoptionRow,
 		return nil, Fail(CodeStateConflict, "They are one bank already.")
 	}
 	proposed := new(adoptionRow)
-	err = u.NewSelect().Model(proposed).Where("ra.from_id = ?", in.From).Where("ra.to_id = ?", in.To).Where("ra.confirmed_at is null").Scan(ctx)
+	err = tx.NewSelect().Model(proposed).Where("ra.from_id = ?", in.From).Where("ra.to_id = ?", in.To).Where("ra.confirmed_at is null").Scan(ctx)
 	switch {
-	case absent(err):
-		row := &adoptionRow{ID: newID(), FromID: in.From, ToID: in.To, ProposedAt: u.now, ProposedBy: u.actor.personID(), Reason: in.Reason}
-		return row, insert(ctx, u, row)
+	case isNoRows(err):
+		row := &adoptionRow{ID: newID(), FromID: in.From, ToID: in.To, ProposedAt: tx.now, ProposedBy: tx.actor.personID(), Reason: in.Reason}
+		return row, insertRows(ctx, tx, row)
 	case err != nil:
 		return nil, fmt.Errorf("read adoption: %w", err)
-	case proposed.ProposedBy.is(u.actor):
+	case proposed.ProposedBy.isActor(tx.actor):
 		return nil, Fail(CodeStateConflict, "You proposed this already; another operator must confirm it.")
 	}
-	proposed.ConfirmedAt, proposed.ConfirmedBy, proposed.ConfirmedReason = &u.now, new(u.actor.personID()), &in.Reason
-	if _, err := u.NewUpdate().Model(proposed).Column("confirmed_at", "confirmed_by", "confirmed_reason").WherePK().Exec(ctx); err != nil {
+	proposed.ConfirmedAt, proposed.ConfirmedBy, proposed.ConfirmedReason = &tx.now, new(tx.actor.personID()), &in.Reason
+	if _, err := tx.NewUpdate().Model(proposed).Column("confirmed_at", "confirmed_by", "confirmed_reason").WherePK().Exec(ctx); err != nil {
 		return nil, fmt.Errorf("confirm adoption: %w", err)
 	}
-	_, err = u.NewUpdate().Model((*identityRow)(nil)).Set("bank = ?", rails[0].Bank).Where("bank = ?", rails[1].Bank).Exec(ctx)
+	_, err = tx.NewUpdate().Model((*identityRow)(nil)).Set("bank = ?", rails[0].Bank).Where("bank = ?", rails[1].Bank).Exec(ctx)
 	return proposed, err
 }

@@ -14,26 +14,26 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// key is the rail's idempotency key of the payout: <policy id>.<debt digest>.<n>. It
+// idempotencyKey is the rail's idempotency key of the payout: <policy id>.<debt digest>.<n>. It
 // names the debt and not the row, so that a restored database asks for the same debt
 // under the same key and the rail's memory refuses a second transfer. n grows after a
 // definite refusal or a confirmed return only.
-func (r *payoutRow) key() string {
+func (r *payoutRow) idempotencyKey() string {
 	if r.DebtDigest == nil { // made by the previous release
-		return fmt.Sprintf("%s.%d", nounPayout.id(r.ID), r.KeyNumber)
+		return fmt.Sprintf("%s.%d", resourcePayout.formatID(r.ID), r.KeyNumber)
 	}
-	return fmt.Sprintf("%s.%s.%d", nounPolicy.id(r.PolicyID), *r.DebtDigest, r.KeyNumber)
+	return fmt.Sprintf("%s.%s.%d", resourcePolicy.formatID(r.PolicyID), *r.DebtDigest, r.KeyNumber)
 }
 
 // debtDigest names one part of what a claim owes: 16 hexadecimal characters of a
 // SHA-256 over partner, policy, part and the occurrence's natural identity, or the
 // claim's id where it has no occurrence.
 func debtDigest(claim *claimRow, part int) *string {
-	identity := nounClaim.id(claim.ID)
+	identity := resourceClaim.formatID(claim.ID)
 	if claim.OccurrenceKey != nil {
 		identity = *claim.OccurrenceKey
 	}
-	digest := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%d\n%s", claim.Partner, nounPolicy.id(claim.PolicyID), part, identity))
+	digest := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%d\n%s", claim.Partner, resourcePolicy.formatID(claim.PolicyID), part, identity))
 	return new(hex.EncodeToString(digest[:8]))
 }
 
@@ -41,7 +41,7 @@ func debtDigest(claim *claimRow, part int) *string {
 // sources contain neither colon nor slash.
 func (r *occurrenceRow) naturalKey() string {
 	key := r.Source + "/" + string(r.Kind) + "/" + r.SourceEventID
-	if _, definition, ok := r.stationOf(); ok {
+	if _, definition, ok := r.stationAndDefinition(); ok {
 		key += "/" + definition.String()
 	}
 	if r.Scope != "" {
@@ -66,10 +66,10 @@ func parseRailKey(text string) (key railKey, ok bool) {
 	key.number = number
 	switch len(parts) {
 	case 2:
-		key.payout, err = nounPayout.parse(parts[0])
+		key.payout, err = resourcePayout.parseID(parts[0])
 	case 3:
 		key.digest = parts[1]
-		key.policy, err = nounPolicy.parse(parts[0])
+		key.policy, err = resourcePolicy.parseID(parts[0])
 	default:
 		return railKey{}, false
 	}
@@ -85,35 +85,35 @@ type shortKey struct {
 
 func parseShortKey(text string) (key shortKey, ok bool) {
 	policy, digest, _ := strings.Cut(text, ".")
-	id, err := nounPolicy.parse(policy)
+	id, err := resourcePolicy.parseID(policy)
 	raw, malformed := hex.DecodeString(digest)
-	return shortKey{id, digest}, err == nil && malformed == nil && len(raw) == shortDigest
+	return shortKey{id, digest}, err == nil && malformed == nil && len(raw) == shortDigestSize
 }
 
-// shortDigest is how many bytes of a key's SHA-256 a short key has.
-const shortDigest = 4
+// shortDigestSize is how many bytes of a key's SHA-256 a short key has.
+const shortDigestSize = 4
 
-// lostKeys is how many keys after the current one of a payout a report may name that
+// maxLostKeys is how many keys after the current one of a payout a report may name that
 // were used before the database was restored.
-const lostKeys = 8
+const maxLostKeys = 8
 
-// wholeKey is the key of the payout's debt that a short key stands for; empty when it
+// expandShortKey is the key of the payout's debt that a short key stands for; empty when it
 // stands for none.
-func (r *payoutRow) wholeKey(short shortKey) string {
+func (r *payoutRow) expandShortKey(short shortKey) string {
 	if r.DebtDigest == nil || r.PolicyID != short.policy {
 		return ""
 	}
-	for n := range r.KeyNumber + lostKeys {
-		key := fmt.Sprintf("%s.%s.%d", nounPolicy.id(r.PolicyID), *r.DebtDigest, n+1)
-		if digest := sha256.Sum256([]byte(key)); hex.EncodeToString(digest[:shortDigest]) == short.digest {
+	for n := range r.KeyNumber + maxLostKeys {
+		key := fmt.Sprintf("%s.%s.%d", resourcePolicy.formatID(r.PolicyID), *r.DebtDigest, n+1)
+		if digest := sha256.Sum256([]byte(key)); hex.EncodeToString(digest[:shortDigestSize]) == short.digest {
 			return key
 		}
 	}
 	return ""
 }
 
-// restoreKeys puts whole keys in the place of short ones whose debts are known.
-func restoreKeys(ctx context.Context, db bun.IDB, texts []string) error {
+// expandShortKeys puts whole keys in the place of short ones whose debts are known.
+func expandShortKeys(ctx context.Context, db bun.IDB, texts []string) error {
 	short := map[int]shortKey{}
 	var policies []uuid.UUID
 	for i, text := range texts {
@@ -132,18 +132,18 @@ func restoreKeys(ctx context.Context, db bun.IDB, texts []string) error {
 	}
 	for i, key := range short {
 		for _, row := range rows {
-			texts[i] = cmp.Or(row.wholeKey(key), texts[i])
+			texts[i] = cmp.Or(row.expandShortKey(key), texts[i])
 		}
 	}
 	return nil
 }
 
-// payoutsOfKeys finds
-// payoutsOfKeys finds the payout that each key belongs to, whether it was sent or not.
+// findPayoutsByKeys finds
+// findPayoutsByKeys finds the payout that each key belongs to, whether it was sent or not.
 // Replacements count n on, so the owner of a key is the payout of its debt with the
 // lowest key number that is not below n; a number above all belongs to the newest.
 // Keys of unknown debts are missing.
-func payoutsOfKeys(ctx context.Context, db bun.IDB, texts []string) (map[string]uuid.UUID, error) {
+func findPayoutsByKeys(ctx context.Context, db bun.IDB, texts []string) (map[string]uuid.UUID, error) {
 	keys := make(map[string]railKey, len(texts))
 	var policies, payouts []uuid.UUID
 	for _, text := range texts {

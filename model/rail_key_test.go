@@ -42,17 +42,17 @@ func keysOf(b *modeltest.Bundle) []string {
 
 func TestSameDebtHasTheSameRailKeyInARestoredDatabase(t *testing.T) {
 	t.Parallel()
-	first, restored := modeltest.New(t), modeltest.New(t, modeltest.Unchecked())
+	first, restored := modeltest.New(t), modeltest.New(t, modeltest.WithoutChecks())
 	for _, product := range []string{"quake-circle", "cyclone-circle"} {
-		policy := first.Cover(product, nil)
-		first.Record(modeltest.PolicyIBAN(policy.ID))
-		first.Verify()
+		policy := first.QuoteAndBind(product, nil)
+		first.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
+		first.RunAccountChecks()
 	}
 	copyTables(t, first, restored, "quotes", "policies", "payout_methods")
 	for _, b := range []*modeltest.Bundle{first, restored} {
 		b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-		blow(b, "AL01", "70", trigger.Final)
-		blow(b, "AL01", "140", trigger.Final)
+		observeFix(b, "AL01", "70", trigger.Final)
+		observeFix(b, "AL01", "140", trigger.Final)
 	}
 	require.Len(t, first.Rail.Orders, 3, "the storm pays in two parts")
 	require.Equal(t, keysOf(first), keysOf(restored))
@@ -70,26 +70,26 @@ func TestSameDebtHasTheSameRailKeyInARestoredDatabase(t *testing.T) {
 func TestRailKeyTellsSandboxAndPublicOccurrencesApart(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	b.Record(modeltest.PolicyIBAN(policy.ID))
-	b.Work()
+	policy := b.QuoteAndBind("quake-circle", nil)
+	b.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
+	b.RunJobs()
 	at := b.Now()
 	_, err := b.Service.RecordObservations(t.Context(), b.Acme, []wire.ObservationInput{modeltest.Quake("us1", at, epicentre, "6.4")}, true)
 	require.NoError(t, err)
-	b.Work()
-	b.After(100 * betweenFixes)
+	b.RunJobs()
+	b.AdvanceClock(100 * fixInterval)
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-	b.Work()
+	b.RunJobs()
 	require.Len(t, b.Claims(policy), 2)
 	require.Len(t, slices.Compact(keysOf(b)), 2)
 }
 
 func TestReplacementsCountTheRailKeyOn(t *testing.T) {
 	t.Parallel()
-	b, claim, payout := ending(t, modeltest.Refused)
+	b, claim, payout := newPayoutWithAnswer(t, modeltest.Refused)
 	b.Rail.Answer = nil
-	b.Record(modeltest.IBAN(claim.ID))
-	b.Work()
+	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	b.RunJobs()
 	for n := 2; n < 5; n++ {
 		payout = b.Claim(claim.ID).Payouts[n-2]
 		require.Equal(t, "released", payout.Status)
@@ -98,9 +98,9 @@ func TestReplacementsCountTheRailKeyOn(t *testing.T) {
 		returned := model.ReportLine{Key: key, Reference: "ref-1", Amount: payout.Amount, Status: model.LineReturned}
 		require.Equal(t, map[string]int{"returned": 1}, reconcile(t, b, key, returned).Results)
 		again := b.Claim(claim.ID).Payouts[n-1]
-		_, err := approve(t, b, "ann", again)
+		_, err := approvePayoutAs(t, b, "ann", again)
 		require.NoError(t, err)
-		b.Work()
+		b.RunJobs()
 	}
 	first, _, _ := strings.Cut(b.Rail.Orders[0].Key, ".1")
 	for _, order := range b.Rail.Orders {
@@ -108,7 +108,7 @@ func TestReplacementsCountTheRailKeyOn(t *testing.T) {
 	}
 	payouts := b.Claim(claim.ID).Payouts
 	for n, owner := range map[int]string{1: payouts[0].ID, 2: payouts[0].ID, 3: payouts[1].ID, 4: payouts[2].ID, 5: payouts[3].ID} {
-		sent, err := b.Service.Sent(t.Context(), modeltest.ScriptedRail, []string{b.RailKey(payout.ID, n)})
+		sent, err := b.Service.SentOrders(t.Context(), modeltest.ScriptedRail, []string{b.RailKey(payout.ID, n)})
 		require.NoError(t, err)
 		require.Equal(t, owner, sent[b.RailKey(payout.ID, n)].PayoutID, n)
 	}
@@ -120,17 +120,17 @@ func TestNextPartIsCountedFromTheHighest(t *testing.T) {
 	t.Parallel()
 	keys := map[bool]string{}
 	first := modeltest.New(t)
-	policy := first.Cover("cyclone-circle", nil)
-	first.Record(modeltest.PolicyIBAN(policy.ID))
-	first.Verify()
-	restored := modeltest.New(t, modeltest.Unchecked())
+	policy := first.QuoteAndBind("cyclone-circle", nil)
+	first.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
+	first.RunAccountChecks()
+	restored := modeltest.New(t, modeltest.WithoutChecks())
 	copyTables(t, first, restored, "quotes", "policies", "payout_methods")
 	for back, b := range map[bool]*modeltest.Bundle{true: first, false: restored} {
-		blow(b, "AL01", "70", trigger.Final)
+		observeFix(b, "AL01", "70", trigger.Final)
 		if back {
 			reconcile(t, b, "monday", line(b, b.OnlyClaim(policy).Payouts[0], "returned"))
 		}
-		blow(b, "AL01", "140", trigger.Final)
+		observeFix(b, "AL01", "140", trigger.Final)
 		keys[back] = b.Rail.Orders[len(b.Rail.Orders)-1].Key
 	}
 	require.Equal(t, keys[false], keys[true])

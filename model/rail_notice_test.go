@@ -15,7 +15,7 @@ import (
 // key was ever given to it.
 func notice(t *testing.T, b *modeltest.Bundle, key string) bool {
 	t.Helper()
-	sent, err := b.Service.Sent(t.Context(), modeltest.ScriptedRail, []string{key})
+	sent, err := b.Service.SentOrders(t.Context(), modeltest.ScriptedRail, []string{key})
 	require.NoError(t, err)
 	if sent[key] == nil {
 		return false
@@ -38,19 +38,19 @@ func (s *chainStory) notice() {
 
 func TestNoticeOfCancelledPayoutBlocksItsReplacement(t *testing.T) {
 	t.Parallel()
-	b, claim, first := ending(t, modeltest.Mismatched)
-	must(resolve(t, b, first, model.PayoutCancelled, "", false))
+	b, claim, first := newPayoutWithAnswer(t, modeltest.Mismatched)
+	must(resolvePayout(t, b, first, model.PayoutCancelled, "", false))
 	b.Rail.Answer = nil
-	must(approve(t, b, "ann", b.Claim(claim.ID).Payouts[1]))
+	must(approvePayoutAs(t, b, "ann", b.Claim(claim.ID).Payouts[1]))
 	require.True(t, notice(t, b, b.RailKey(first.ID, 1)))
 	second := b.Claim(claim.ID).Payouts[1]
 	require.Equal(t, "rail_mismatch", *second.BlockedReason)
-	b.Work()
+	b.RunJobs()
 	require.Len(t, b.Rail.Orders, 1)
 	require.Contains(t, findings(t, b), "contradiction")
-	_, err := resolve(t, b, second, model.PayoutCancelled, "", false)
-	require.Equal(t, model.CodeStateConflict, failure(t, err).Code, "what is paid is not paid again")
-	must(resolve(t, b, second, model.PayoutCancelled, "", true))
+	_, err := resolvePayout(t, b, second, model.PayoutCancelled, "", false)
+	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "what is paid is not paid again")
+	must(resolvePayout(t, b, second, model.PayoutCancelled, "", true))
 	require.Equal(t, "closed", b.Claim(claim.ID).Status)
 }
 
@@ -58,14 +58,14 @@ func TestNoticeOfCancelledPayoutBlocksItsReplacement(t *testing.T) {
 // second one and returned; what replaces it has its approval.
 func returnedUnderSecondKey(t *testing.T) (b *modeltest.Bundle, claim, first string) {
 	t.Helper()
-	b, owed, payout := ending(t, modeltest.Refused)
+	b, owed, payout := newPayoutWithAnswer(t, modeltest.Refused)
 	b.Rail.Answer = nil
-	b.Record(modeltest.IBAN(owed.ID))
-	b.Work()
+	b.RecordPayoutMethod(modeltest.IBANMethod(owed.ID))
+	b.RunJobs()
 	back := line(b, payout, "returned")
 	back.Key = b.RailKey(payout.ID, 2)
 	require.Equal(t, map[string]int{"returned": 1}, reconcile(t, b, "back", back).Results)
-	must(approve(t, b, "ann", b.Claim(owed.ID).Payouts[1]))
+	must(approvePayoutAs(t, b, "ann", b.Claim(owed.ID).Payouts[1]))
 	require.Equal(t, "pending", b.Claim(owed.ID).Payouts[1].Status)
 	return b, owed.ID, payout.ID
 }
@@ -75,7 +75,7 @@ func TestNoticeOfRefusedKeyBlocksTheReplacementOfAReturnedPayout(t *testing.T) {
 	b, claim, first := returnedUnderSecondKey(t)
 	require.True(t, notice(t, b, b.RailKey(first, 1)))
 	require.Equal(t, "rail_mismatch", *b.Claim(claim).Payouts[1].BlockedReason)
-	b.Work()
+	b.RunJobs()
 	require.Len(t, b.Rail.Orders, 2)
 }
 
@@ -88,11 +88,11 @@ func TestRepeatedNoticeAfterAReportedReturnBlocksNothing(t *testing.T) {
 	back := line(b, b.Claim(claim).Payouts[0], "returned")
 	back.Key, back.At = b.RailKey(first, 1), time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 	require.Equal(t, map[string]int{"state": 1}, reconcile(t, b, "the first key came back", back).Results)
-	must(resolve(t, b, b.Claim(claim).Payouts[1], model.PayoutCancelled, "", false))
-	must(approve(t, b, "ann", b.Claim(claim).Payouts[2]))
+	must(resolvePayout(t, b, b.Claim(claim).Payouts[1], model.PayoutCancelled, "", false))
+	must(approvePayoutAs(t, b, "ann", b.Claim(claim).Payouts[2]))
 	require.True(t, notice(t, b, b.RailKey(first, 1)))
 	require.Equal(t, "pending", b.Claim(claim).Payouts[2].Status)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "released", b.Claim(claim).Payouts[2].Status)
 }
 
@@ -102,11 +102,11 @@ func TestNoticeOfAnotherAmountUnderARefusedKeyBlocksTheReplacement(t *testing.T)
 	t.Parallel()
 	b, claim, first := returnedUnderSecondKey(t)
 	key := b.RailKey(first, 1)
-	sent := must(b.Service.Sent(t.Context(), modeltest.ScriptedRail, []string{key}))
+	sent := must(b.Service.SentOrders(t.Context(), modeltest.ScriptedRail, []string{key}))
 	ended := must(b.Service.EndRelease(t.Context(), modeltest.RailName, sent[key], modeltest.Mismatched))
 	require.True(t, ended.Mismatch)
 	require.Equal(t, "rail_mismatch", *b.Claim(claim).Payouts[1].BlockedReason)
-	must(resolve(t, b, b.Claim(claim).Payouts[1], model.PayoutCancelled, "", false))
+	must(resolvePayout(t, b, b.Claim(claim).Payouts[1], model.PayoutCancelled, "", false))
 	require.Equal(t, "approval_required", *b.Claim(claim).Payouts[2].BlockedReason)
 }
 
@@ -114,8 +114,8 @@ func TestNoticeOfAnotherAmountUnderARefusedKeyBlocksTheReplacement(t *testing.T)
 // ordered after all.
 func TestNoticeOfAMismatchedPayoutForbidsToPayItAgain(t *testing.T) {
 	t.Parallel()
-	b, claim, first := ending(t, modeltest.Mismatched)
+	b, claim, first := newPayoutWithAnswer(t, modeltest.Mismatched)
 	require.True(t, notice(t, b, b.RailKey(first.ID, 1)))
-	must(resolve(t, b, only(t, b, claim), model.PayoutCancelled, "", false))
+	must(resolvePayout(t, b, only(t, b, claim), model.PayoutCancelled, "", false))
 	require.Equal(t, "rail_mismatch", *b.Claim(claim.ID).Payouts[1].BlockedReason)
 }

@@ -30,20 +30,20 @@ const atOneStation = `with copies as (select gen_random_uuid() as quote, gen_ran
 // manyAtOneStation is a station with so many copies of one policy, 300 days after its start.
 func manyAtOneStation(b *testing.B, policies int) (*modeltest.Bundle, *wire.Policy, time.Time) {
 	b.Helper()
-	m := modeltest.New(b, modeltest.Unchecked())
-	policy := m.Cover("rain-excess", nil)
+	m := modeltest.New(b, modeltest.WithoutChecks())
+	policy := m.QuoteAndBind("rain-excess", nil)
 	for _, statement := range []string{"set session_replication_role = replica", fmt.Sprintf(atOneStation, policies-1), "reset session_replication_role", "analyze policies"} {
 		_, err := m.DB.Pool.Exec(b.Context(), statement)
 		require.NoError(b, err)
 	}
-	m.After(300 * 24 * time.Hour)
-	return m, policy, wholeDay(policy.EffectiveAt)
+	m.AdvanceClock(300 * 24 * time.Hour)
+	return m, policy, firstWholeDay(policy.EffectiveAt)
 }
 
 // evaluateAll matches what was observed last.
 func evaluateAll(b *testing.B, m *modeltest.Bundle) {
 	b.Helper()
-	for job := m.Open(); job != nil; job = m.Open() {
+	for job := m.TakeJobIfAny(); job != nil; job = m.TakeJobIfAny() {
 		require.NoError(b, m.Service.Evaluate(b.Context(), job.(model.EvaluateOccurrences)))
 	}
 }

@@ -27,7 +27,7 @@ func days(policy *wire.Policy, first time.Time, values ...string) (in []wire.Obs
 // rain observes days in a row at a policy's station.
 func rain(b *modeltest.Bundle, policy *wire.Policy, first time.Time, values ...string) {
 	b.Observe(days(policy, first, values...)...)
-	b.Work()
+	b.RunJobs()
 }
 
 // spell is wet days and the dry days that end the spell.
@@ -48,15 +48,15 @@ func dryAfter(last wire.ObservationInput) (in []wire.ObservationInput) {
 // flooded is a cover of the three wettest days of a spell, and its first whole day. The
 // clock is 60 days later.
 func flooded(b *modeltest.Bundle) (policy *wire.Policy, first time.Time) {
-	policy = b.Cover("rain-excess", modeltest.Context{"days": 3})
-	b.After(60 * 24 * time.Hour)
-	return policy, wholeDay(policy.EffectiveAt)
+	policy = b.QuoteAndBind("rain-excess", modeltest.Context{"days": 3})
+	b.AdvanceClock(60 * 24 * time.Hour)
+	return policy, firstWholeDay(policy.EffectiveAt)
 }
 
 // parched is a cover of calendar months, and the first day of its first whole month.
 func parched(b *modeltest.Bundle) (policy *wire.Policy, first time.Time) {
-	policy = b.Cover("rain-deficit", nil)
-	b.After(100 * 24 * time.Hour)
+	policy = b.QuoteAndBind("rain-deficit", nil)
+	b.AdvanceClock(100 * 24 * time.Hour)
 	return policy, trigger.Month.FirstFrom(policy.EffectiveAt)
 }
 
@@ -108,7 +108,7 @@ func TestSpellIsPaidOnceWhenItsDryDaysHavePassed(t *testing.T) {
 func TestSpellIsSharedByAllPoliciesAtTheStation(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	one := b.Cover("rain-excess", modeltest.Context{"days": 1})
+	one := b.QuoteAndBind("rain-excess", modeltest.Context{"days": 1})
 	policy, first := flooded(b)
 	rain(b, policy, first, "130", "10", "20", "0", "0", "0")
 	require.Equal(t, b.OnlyClaim(one).Occurrence.ID, b.OnlyClaim(policy).Occurrence.ID)
@@ -119,9 +119,9 @@ func TestSpellIsSharedByAllPoliciesAtTheStation(t *testing.T) {
 func TestSpellIsPaidWhenCoverHasEnded(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("rain-excess", modeltest.Context{"days": 3, "term": "P20D"})
-	longer := b.Cover("rain-excess", modeltest.Context{"days": 3, "term": "P40D"})
-	b.After(30 * 24 * time.Hour)
+	policy := b.QuoteAndBind("rain-excess", modeltest.Context{"days": 3, "term": "P20D"})
+	longer := b.QuoteAndBind("rain-excess", modeltest.Context{"days": 3, "term": "P40D"})
+	b.AdvanceClock(30 * 24 * time.Hour)
 	last := policy.ExpiresAt.Truncate(24*time.Hour).AddDate(0, 0, -1)
 	rain(b, policy, last.AddDate(0, 0, -2), "50", "60")
 	require.Empty(t, b.Claims(policy), "a day of the cover is still to come")
@@ -141,13 +141,13 @@ func TestSpellOfPreliminaryDaysWaitsForFinalOnes(t *testing.T) {
 	in := spell(policy, first, "50", "60", "70")
 	in[4].Stage = trigger.Preliminary // a drier day
 	b.Observe(in...)
-	b.Work()
+	b.RunJobs()
 	claim := b.OnlyClaim(policy)
 	require.Equal(t, "deferred", claim.Status)
-	require.Equal(t, []string{string(model.ReasonSourceProvisional)}, claim.Decision.ReasonCodes)
+	require.Equal(t, []string{string(model.ReasonSourcePreliminary)}, claim.Decision.ReasonCodes)
 	in[4].Stage = trigger.Final
 	b.Observe(in[4])
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "approved", b.OnlyClaim(policy).Status)
 }
 
@@ -173,11 +173,11 @@ func TestRunningSpellIsClaimedByAnyOfItsDays(t *testing.T) {
 	require.Equal(t, "approved", claim.Status)
 	dry := policy.Cover.Place.Station + "/" + first.AddDate(0, 0, 7).Format(time.DateOnly)
 	_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, sourceEvent(policy, "ghcn", dry))
-	e := failure(t, err)
+	e := domainError(t, err)
 	require.Equal(t, model.CodeTriggerNotMet, e.Code, "a dry day lies in no spell")
 	require.Equal(t, "0", e.Extra["index"].(*wire.Measure).Value)
 	_, _, err = b.Service.OpenClaim(t.Context(), b.Acme, sourceEvent(policy, "ghcn", policy.Cover.Place.Station+"/2001-01-01"))
-	require.Equal(t, model.CodeNotFound, failure(t, err).Code, "nobody reported that day")
+	require.Equal(t, model.CodeNotFound, domainError(t, err).Code, "nobody reported that day")
 }
 
 func TestMissingDayEndsASpell(t *testing.T) {
@@ -220,7 +220,7 @@ func TestLateDayJoinsSpellsThatWerePaid(t *testing.T) {
 	occurrence, err := b.Service.GetOccurrence(t.Context(), b.Acme, paid[1].Occurrence.ID)
 	require.NoError(t, err)
 	require.Equal(t, paid[0].Occurrence.ID, *occurrence.MergedInto, "into the oldest")
-	require.Zero(t, b.Rows()["findings"], "no day was paid twice")
+	require.Zero(t, b.CountRows()["findings"], "no day was paid twice")
 }
 
 func TestSplitSpellPaysNoDayTwice(t *testing.T) {
@@ -235,12 +235,12 @@ func TestSplitSpellPaysNoDayTwice(t *testing.T) {
 	rain(b, policy, first.AddDate(0, 0, 1), "0", "0", "0")
 	require.Len(t, b.Claims(policy), 1, "the second spell's best days were paid; the others make 90 mm")
 	require.Equal(t, claim.Amount, b.OnlyClaim(policy).Amount)
-	list, err := b.Service.ListOccurrences(t.Context(), b.Acme, model.HappenedFilter{Kind: "station_day"}, model.PageRequest{})
+	list, err := b.Service.ListOccurrences(t.Context(), b.Acme, model.HazardFilter{Kind: "station_day"}, model.PageRequest{})
 	require.NoError(t, err)
 	require.Len(t, list.Data, 2)
 	require.Equal(t, claim.Occurrence.ID, list.Data[1].ID)
 	require.Equal(t, first, list.Data[1].LastAt, "the part with the day that names it goes on")
-	e := told(t, b, policy, model.OccurrenceRef{ID: &list.Data[0].ID})
+	e := explainPolicy(t, b, policy, model.OccurrenceRef{ID: &list.Data[0].ID})
 	require.Equal(t, "90", e.Index.Value)
 	require.False(t, e.Pays)
 }
@@ -251,7 +251,7 @@ func TestRejoinedSpellIsTheOneItWas(t *testing.T) {
 	policy, first := flooded(b)
 	rain(b, policy, first, "20", "-", "20", "0", "0", "0")
 	standing := func() (ids []string) {
-		list, err := b.Service.ListOccurrences(t.Context(), b.Acme, model.HappenedFilter{Kind: "station_day"}, model.PageRequest{})
+		list, err := b.Service.ListOccurrences(t.Context(), b.Acme, model.HazardFilter{Kind: "station_day"}, model.PageRequest{})
 		require.NoError(t, err)
 		for _, o := range list.Data {
 			ids = append(ids, o.ID)
@@ -265,7 +265,7 @@ func TestRejoinedSpellIsTheOneItWas(t *testing.T) {
 	gone := modeltest.StationDay(policy.Cover.Place.Station, first.AddDate(0, 0, 1), "20")
 	gone.Stage = trigger.Retracted
 	b.Observe(gone)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, apart, standing(), "split again, both are what they were")
 }
 
@@ -276,7 +276,7 @@ func TestRevisedAwaySpellDeclinesItsWaitingClaim(t *testing.T) {
 	in := spell(policy, first, "180")
 	in[0].Stage = trigger.Preliminary
 	b.Observe(in...)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "deferred", b.OnlyClaim(policy).Status)
 	rain(b, policy, first, "0.5")
 	claim := b.OnlyClaim(policy)
@@ -284,16 +284,16 @@ func TestRevisedAwaySpellDeclinesItsWaitingClaim(t *testing.T) {
 	require.Equal(t, "0", claim.Determination.Index.Value)
 }
 
-func TestReadingThatConcernsNoSpellWakesNothing(t *testing.T) {
+func TestReadingOutsideRainEventsEnqueuesNothing(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	policy, first := flooded(b)
 	rain(b, policy, first, "180", "0", "0", "0")
 	claim := b.OnlyClaim(policy)
 	b.Observe(days(policy, first.AddDate(0, 0, 4), "0")...)
-	require.Nil(t, b.Open(), "a further dry day changes no occurrence")
+	require.Nil(t, b.TakeJobIfAny(), "a further dry day changes no occurrence")
 	b.Observe(days(policy, first.AddDate(0, 0, 1), "0")...)
-	require.Nil(t, b.Open(), "nor does a repetition")
+	require.Nil(t, b.TakeJobIfAny(), "nor does a repetition")
 	require.Equal(t, claim, b.OnlyClaim(policy))
 }
 
@@ -308,13 +308,13 @@ func TestMonthIsJudgedWhenEveryDayIsFinal(t *testing.T) {
 	in := days(policy, first.AddDate(0, 0, len(values)-1), "0")
 	in[0].Stage = trigger.Preliminary
 	b.Observe(in...)
-	b.Work()
+	b.RunJobs()
 	require.Empty(t, b.Claims(policy), "a day is preliminary")
 	_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, sourceEvent(policy, "ghcn", in[0].SourceEventID))
-	require.Equal(t, string(model.ReasonSourceProvisional), failure(t, err).Extra["reason"])
+	require.Equal(t, string(model.ReasonSourcePreliminary), domainError(t, err).Extra["reason"])
 	in[0].Stage = trigger.Final
 	b.Observe(in...)
-	b.Work()
+	b.RunJobs()
 	claim := b.OnlyClaim(policy)
 	require.Equal(t, "approved", claim.Status)
 	require.Equal(t, "5", claim.Determination.Index.Value)
@@ -340,7 +340,7 @@ func TestMonthWithAMissingDayWaitsForIt(t *testing.T) {
 			claim := b.OnlyClaim(policy)
 			require.Equal(t, "deferred", claim.Status)
 			require.Equal(t, []string{"evidence_needed"}, claim.Decision.ReasonCodes)
-			e := told(t, b, policy, model.OccurrenceRef{ID: &claim.Occurrence.ID})
+			e := explainPolicy(t, b, policy, model.OccurrenceRef{ID: &claim.Occurrence.ID})
 			require.Contains(t, e.Sentences[1], "missing days")
 			require.Equal(t, []string{
 				fmt.Sprintf("ghcn reported %s: 5 mm of rain so far (1 day of %s is missing).", claim.Occurrence.SourceEventID, first.Format("January 2006")),
@@ -352,7 +352,7 @@ func TestMonthWithAMissingDayWaitsForIt(t *testing.T) {
 			require.Equal(t, claim.ID, decided.ID)
 			require.Equal(t, want, decided.Status)
 			require.Equal(t, first, decided.Occurrence.OccurredAt)
-			if e = told(t, b, policy, model.OccurrenceRef{ID: &claim.Occurrence.ID}); want == "approved" {
+			if e = explainPolicy(t, b, policy, model.OccurrenceRef{ID: &claim.Occurrence.ID}); want == "approved" {
 				require.Contains(t, e.Sentences[1], "7 mm is below the attachment of 10 mm, which pays a share of 0.3 of the limit")
 			}
 		})
@@ -373,8 +373,8 @@ func TestDayNamesTheOccurrenceOfThePolicysOwnDefinition(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	dry, _ := parched(b)
-	wet := b.Cover("rain-excess", modeltest.Context{"days": 1, "station": dry.Cover.Place.Station})
-	b.After(100 * 24 * time.Hour)
+	wet := b.QuoteAndBind("rain-excess", modeltest.Context{"days": 1, "station": dry.Cover.Place.Station})
+	b.AdvanceClock(100 * 24 * time.Hour)
 	first := trigger.Month.FirstFrom(wet.EffectiveAt)
 	rain(b, dry, first, append(month(first, "8"), "0", "0", "0")...)
 	name := dry.Cover.Place.Station + "/" + first.Format(time.DateOnly)
@@ -385,6 +385,6 @@ func TestDayNamesTheOccurrenceOfThePolicysOwnDefinition(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "month", *occurrence.Definition)
 	_, _, err = b.Service.OpenClaim(t.Context(), b.Acme, sourceEvent(wet, "ghcn", name))
-	require.Equal(t, "112", failure(t, err).Extra["missed_by"].(*wire.Measure).Value, "the wet spell of that day")
-	require.Equal(t, "8", failure(t, err).Extra["index"].(*wire.Measure).Value)
+	require.Equal(t, "112", domainError(t, err).Extra["missed_by"].(*wire.Measure).Value, "the wet spell of that day")
+	require.Equal(t, "8", domainError(t, err).Extra["index"].(*wire.Measure).Value)
 }

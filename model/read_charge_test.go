@@ -46,12 +46,12 @@ func TestReadChargeEndsTheStatementAtOnce(t *testing.T) {
 	}
 }
 
-func TestRowsOfAHistoryProofAreNotCharged(t *testing.T) {
+func TestVerifyChainRowsAreNotCharged(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	b.Quote("rain-excess", nil)
 	b.Relay()
-	proof, err := b.Service.ProveHistory(model.WithReadCharge(t.Context(), func(int) error { return errors.New("charged") }), b.Acme, "")
+	proof, err := b.Service.VerifyChain(model.WithReadCharge(t.Context(), func(int) error { return errors.New("charged") }), b.Acme, "")
 	require.NoError(t, err)
 	require.True(t, proof.Intact)
 }

@@ -10,23 +10,23 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// view runs several statements over one snapshot, so that their figures belong
+// readSnapshot runs several statements over one snapshot, so that their figures belong
 // together. Postgres refuses it any write.
-func (s *Service) view(ctx context.Context, do func(context.Context, bun.Tx, time.Time) error) error {
+func (s *Service) readSnapshot(ctx context.Context, do func(context.Context, bun.Tx, time.Time) error) error {
 	snapshot := &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
 	err := s.db.RunInTx(ctx, snapshot, func(ctx context.Context, tx bun.Tx) error {
 		var now time.Time
-		if err := tx.QueryRowContext(ctx, "select "+businessNow).Scan(&now); err != nil {
+		if err := tx.QueryRowContext(ctx, "select "+businessNowSQL).Scan(&now); err != nil {
 			return fmt.Errorf("read clock: %w", err)
 		}
-		return do(inTransaction(ctx), tx, now)
+		return do(markInTransaction(ctx), tx, now)
 	})
-	return explain(err)
+	return translateError(err)
 }
 
-// eyes is whose records a figure is of: the partner's own, or those of the one an
+// partnerScope is whose records a figure is of: the partner's own, or those of the one an
 // operator names; empty means everybody's.
-func (a Actor) eyes(partner string) (string, error) {
+func (a Actor) partnerScope(partner string) (string, error) {
 	if a.Kind != ActorPartner {
 		return partner, nil
 	}
@@ -36,15 +36,15 @@ func (a Actor) eyes(partner string) (string, error) {
 	return a.Partner, nil
 }
 
-// sum adds amounts without losing any: 64 bits hold one amount, not always the
+// amountSum adds amounts without losing any: 64 bits hold one amount, not always the
 // sum of many.
-type sum struct{ decimal.Decimal }
+type amountSum struct{ decimal.Decimal }
 
-func (s *sum) add(amount int64) { s.Decimal = s.Add(decimal.NewFromInt(amount)) }
+func (s *amountSum) addAmount(amount int64) { s.Decimal = s.Add(decimal.NewFromInt(amount)) }
 
-// whole is the sum as an amount. Errors: parameter_invalid when 64 bits do not
+// toMinorUnits is the sum as an amount. Errors: parameter_invalid when 64 bits do not
 // hold it (more than 92 quadrillion units of a currency with two digits).
-func (s *sum) whole() (int64, error) {
+func (s *amountSum) toMinorUnits() (int64, error) {
 	if amount := s.BigInt(); amount.IsInt64() {
 		return amount.Int64(), nil
 	}

@@ -18,7 +18,7 @@ const (
 	ReasonWaitingPeriod     ReasonCode = "waiting_period"
 	ReasonLimitExhausted    ReasonCode = "limit_exhausted"
 	ReasonDuplicateEvent    ReasonCode = "duplicate_event"
-	ReasonSourceProvisional ReasonCode = "source_preliminary" // alone: the source's final word decides
+	ReasonSourcePreliminary ReasonCode = "source_preliminary" // alone: the source's final word decides
 	ReasonSourceRetracted   ReasonCode = "source_retracted"   // found out, never given by an operator
 	ReasonEvidenceNeeded    ReasonCode = "evidence_needed"
 	ReasonComplianceHold    ReasonCode = "compliance_hold"
@@ -26,11 +26,11 @@ const (
 	ReasonOperatorDecision  ReasonCode = "operator_decision"
 )
 
-// givable are the reasons an operator can give, by outcome. That the limit cut an
+// operatorReasons are the reasons an operator can give, by outcome. That the limit cut an
 // approval down is found out, not said.
-var givable = map[ClaimStatus][]ReasonCode{
+var operatorReasons = map[ClaimStatus][]ReasonCode{
 	ClaimApproved: {ReasonThresholdMet, ReasonGoodwill, ReasonOperatorDecision},
-	ClaimDeferred: {ReasonDuplicateEvent, ReasonSourceProvisional, ReasonEvidenceNeeded, ReasonComplianceHold, ReasonOperatorDecision},
+	ClaimDeferred: {ReasonDuplicateEvent, ReasonSourcePreliminary, ReasonEvidenceNeeded, ReasonComplianceHold, ReasonOperatorDecision},
 	ClaimDeclined: {
 		ReasonThresholdNotMet, ReasonOutsidePeriod, ReasonOutsidePlace, ReasonWaitingPeriod, ReasonLimitExhausted,
 		ReasonDuplicateEvent, ReasonEvidenceNeeded, ReasonComplianceHold, ReasonOperatorDecision,
@@ -38,11 +38,11 @@ var givable = map[ClaimStatus][]ReasonCode{
 }
 
 // DecisionOutcomes are what an operator can decide.
-func DecisionOutcomes() []ClaimStatus { return slices.Sorted(maps.Keys(givable)) }
+func DecisionOutcomes() []ClaimStatus { return slices.Sorted(maps.Keys(operatorReasons)) }
 
-// givenReasons are the reasons in the order they were given, without repeats;
+// distinctReasons are the reasons in the order they were given, without repeats;
 // without any it was the operator's decision.
-func givenReasons(codes []ReasonCode) []string {
+func distinctReasons(codes []ReasonCode) []string {
 	var reasons []string
 	for _, code := range codes {
 		if !slices.Contains(reasons, string(code)) {
@@ -55,8 +55,8 @@ func givenReasons(codes []ReasonCode) []string {
 	return reasons
 }
 
-// oneOf names what may be said, for a sentence.
-func oneOf[S ~string](words []S) string {
+// joinWords names what may be said, for a sentence.
+func joinWords[S ~string](words []S) string {
 	var text []string
 	for _, word := range words {
 		text = append(text, string(word))

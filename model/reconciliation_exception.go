@@ -11,9 +11,9 @@ import (
 	"parapet/model/money"
 )
 
-// findingRow is a difference between a rail's report and what we hold, or a payout
+// exceptionRow is a difference between a rail's report and what we hold, or a payout
 // that was made twice.
-type findingRow struct {
+type exceptionRow struct {
 	bun.BaseModel `bun:"table:findings,alias:fi"`
 
 	ID              uuid.UUID `bun:",pk,type:uuid"`
@@ -32,15 +32,15 @@ type findingRow struct {
 	ClosedReason    *string
 }
 
-// FindingKind is in what a report and our payouts differ: what a line came to, or
+// ReconciliationExceptionKind is in what a report and our payouts differ: what a line came to, or
 // that a line is missing.
-type FindingKind = string
+type ReconciliationExceptionKind = string
 
-// Finding is a difference that an operator looks into.
-type Finding struct {
+// ReconciliationException is a difference that an operator looks into.
+type ReconciliationException struct {
 	ID              string
 	At              time.Time
-	Kind            FindingKind
+	Kind            ReconciliationExceptionKind
 	Rail            *string // nil where no rail has to do with it
 	ReportID        *string // nil for what no report has confirmed in time
 	Line            *int    // of the report, from 1; nil for what is missing
@@ -64,80 +64,80 @@ type Finding struct {
 	ClosedByIssuer *string
 }
 
-func (r *findingRow) public() Finding {
-	closedBy, issuer := r.ClosedBy.optional()
-	return Finding{
-		ID: nounFinding.id(r.ID), At: r.CreatedAt, Kind: r.Kind, Rail: r.Rail, ReportID: nounReport.optional(r.ReportID), Line: r.Line,
-		Partner: r.Partner, PolicyID: nounPolicy.optional(r.PolicyID), PayoutID: nounPayout.optional(r.PayoutID), RelatedPayoutID: nounPayout.optional(r.RelatedPayoutID), Detail: r.Detail, ClosedAt: r.ClosedAt,
+func (r *exceptionRow) toRecord() ReconciliationException {
+	closedBy, issuer := r.ClosedBy.nameAndIssuer()
+	return ReconciliationException{
+		ID: resourceException.formatID(r.ID), At: r.CreatedAt, Kind: r.Kind, Rail: r.Rail, ReportID: resourceReport.formatOptionalID(r.ReportID), Line: r.Line,
+		Partner: r.Partner, PolicyID: resourcePolicy.formatOptionalID(r.PolicyID), PayoutID: resourcePayout.formatOptionalID(r.PayoutID), RelatedPayoutID: resourcePayout.formatOptionalID(r.RelatedPayoutID), Detail: r.Detail, ClosedAt: r.ClosedAt,
 		ClosedBy: closedBy, ClosedByIssuer: issuer, ClosedReason: r.ClosedReason,
 	}
 }
 
-// ListFindings are differences, newest first: the open ones, or all. Operators
+// ListReconciliationExceptions are differences, newest first: the open ones, or all. Operators
 // only. Errors: cursor_invalid, parameter_invalid.
-func (s *Service) ListFindings(ctx context.Context, actor Actor, closedToo bool, in PageRequest) (*Page[Finding], error) {
+func (s *Service) ListReconciliationExceptions(ctx context.Context, actor Actor, closedToo bool, in PageRequest) (*Page[ReconciliationException], error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
 	}
-	var rows []findingRow
+	var rows []exceptionRow
 	q := s.db.NewSelect().Model(&rows)
 	if !closedToo {
 		q = q.Where("fi.closed_at is null")
 	}
-	p, err := s.fetch(ctx, actor, q, in, fmt.Sprintf("findings/%t", closedToo), newestFirst)
+	p, err := s.fetchPage(ctx, actor, q, in, fmt.Sprintf("findings/%t", closedToo), newestFirst)
 	if err != nil {
 		return nil, err
 	}
-	list, err := paged(p, rows, func(r *findingRow) string { return r.ID.String() }, (*findingRow).public)
+	list, err := newPage(p, rows, func(r *exceptionRow) string { return r.ID.String() }, (*exceptionRow).toRecord)
 	if err != nil {
 		return nil, err
 	}
-	return list, explain(s.describeFindings(ctx, rows, list.Data))
+	return list, translateError(s.describeExceptions(ctx, rows, list.Data))
 }
 
-// FindingRequest closes a difference.
-type FindingRequest struct {
+// CloseExceptionRequest closes a difference.
+type CloseExceptionRequest struct {
 	ID     string
 	Reason string // what it came from, private
 }
 
-// CloseFinding closes a difference that was looked into. It moves no money.
+// CloseReconciliationException closes a difference that was looked into. It moves no money.
 // Operators only. Errors: not_found, validation_failed, state_conflict.
-func (s *Service) CloseFinding(ctx context.Context, actor Actor, in FindingRequest) (*Finding, error) {
+func (s *Service) CloseReconciliationException(ctx context.Context, actor Actor, in CloseExceptionRequest) (*ReconciliationException, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
 	}
-	c := fieldCheck{}
-	c.note(&in.Reason, "/reason")
-	if len(c.fields) > 0 {
-		return nil, Invalid(c.fields...)
+	v := validator{}
+	v.requireNote(&in.Reason, "/reason")
+	if len(v.fieldErrors) > 0 {
+		return nil, Invalid(v.fieldErrors...)
 	}
-	id, err := nounFinding.parse(in.ID)
+	id, err := resourceException.parseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
-	row := new(findingRow)
-	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
-		if err := u.NewSelect().Model(row).Where("fi.id = ?", id).For("update").Scan(ctx); err != nil {
-			if absent(err) {
-				return nounFinding.notFound()
+	row := new(exceptionRow)
+	err = s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
+		if err := tx.NewSelect().Model(row).Where("fi.id = ?", id).For("update").Scan(ctx); err != nil {
+			if isNoRows(err) {
+				return resourceException.notFoundError()
 			}
 			return fmt.Errorf("read finding: %w", err)
 		}
 		if row.ClosedAt != nil {
 			return Fail(CodeStateConflict, "The finding is closed already.")
 		}
-		row.ClosedAt, row.ClosedBy, row.ClosedReason = &u.now, new(actor.personID()), &in.Reason
-		if _, err := u.NewUpdate().Model(row).Column("closed_at", "closed_by", "closed_reason").WherePK().Exec(ctx); err != nil {
+		row.ClosedAt, row.ClosedBy, row.ClosedReason = &tx.now, new(actor.personID()), &in.Reason
+		if _, err := tx.NewUpdate().Model(row).Column("closed_at", "closed_by", "closed_reason").WherePK().Exec(ctx); err != nil {
 			return fmt.Errorf("close finding: %w", err)
 		}
-		public := row.public()
-		u.about("", public.ID, &in.Reason)
-		return u.answered(statusOK, public.ID, &public)
+		public := row.toRecord()
+		tx.describe("", public.ID, &in.Reason)
+		return tx.storeResponse(statusOK, public.ID, &public)
 	})
 	if err != nil {
 		return nil, err
 	}
-	public := []Finding{row.public()}
-	return &public[0], explain(s.describeFindings(ctx, []findingRow{*row}, public))
+	public := []ReconciliationException{row.toRecord()}
+	return &public[0], translateError(s.describeExceptions(ctx, []exceptionRow{*row}, public))
 }

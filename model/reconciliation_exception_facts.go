@@ -11,9 +11,9 @@ import (
 	"parapet/model/money"
 )
 
-// describeFindings fills in what the lines of findings say, and of what is missing the
+// describeExceptions fills in what the lines of findings say, and of what is missing the
 // payouts. rows and findings are in the same order.
-func (s *Service) describeFindings(ctx context.Context, rows []findingRow, findings []Finding) error {
+func (s *Service) describeExceptions(ctx context.Context, rows []exceptionRow, findings []ReconciliationException) error {
 	type place struct {
 		report uuid.UUID
 		line   int
@@ -38,7 +38,7 @@ func (s *Service) describeFindings(ctx context.Context, rows []findingRow, findi
 			lines[place{line.ReportID, line.Number}] = line
 		}
 	}
-	missing, methods, err := s.missingPayouts(ctx, payouts)
+	missing, methods, err := s.loadMissingPayouts(ctx, payouts)
 	if err != nil {
 		return err
 	}
@@ -52,11 +52,11 @@ func (s *Service) describeFindings(ctx context.Context, rows []findingRow, findi
 	return nil
 }
 
-func (s *Service) missingPayouts(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]*payoutRow, map[uuid.UUID]*payoutMethodRow, error) {
+func (s *Service) loadMissingPayouts(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]*payoutRow, map[uuid.UUID]*payoutMethodRow, error) {
 	if len(ids) == 0 {
 		return nil, nil, nil
 	}
-	payouts, err := rowsByID[payoutRow](ctx, s.db, ids)
+	payouts, err := loadRowsByID[payoutRow](ctx, s.db, ids)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read payouts of findings: %w", err)
 	}
@@ -69,26 +69,26 @@ func (s *Service) missingPayouts(ctx context.Context, ids []uuid.UUID) (map[uuid
 	if len(wanted) == 0 {
 		return payouts, nil, nil
 	}
-	methods, err := rowsByID[payoutMethodRow](ctx, s.db, wanted)
+	methods, err := loadRowsByID[payoutMethodRow](ctx, s.db, wanted)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read payout methods of findings: %w", err)
 	}
 	return payouts, methods, nil
 }
 
-func (f *Finding) describeLine(line *lineRow) {
+func (f *ReconciliationException) describeLine(line *lineRow) {
 	if line == nil {
 		return
 	}
-	f.Key, f.Reference, f.Account, f.Code = textOrNil(line.Key), textOrNil(line.Reference), textOrNil(line.Account), textOrNil(line.Code)
+	f.Key, f.Reference, f.Account, f.Code = stringOrNil(line.Key), stringOrNil(line.Reference), stringOrNil(line.Account), stringOrNil(line.Code)
 	f.Amount, f.Status, f.ReportedAt = new(money.New(line.Amount, line.Currency)), &line.Status, new(line.At.UTC())
 }
 
-func (f *Finding) describePayout(row *payoutRow, methods map[uuid.UUID]*payoutMethodRow) {
+func (f *ReconciliationException) describePayout(row *payoutRow, methods map[uuid.UUID]*payoutMethodRow) {
 	if row == nil {
 		return
 	}
-	f.Key, f.Reference, f.Amount, f.ReportedAt = new(row.key()), row.ProviderReference, new(row.money()), row.ReleasedAt
+	f.Key, f.Reference, f.Amount, f.ReportedAt = new(row.idempotencyKey()), row.ProviderReference, new(row.toMoney()), row.ReleasedAt
 	if row.PayoutMethodID != nil {
 		if method := methods[*row.PayoutMethodID]; method != nil && len(method.Sealed) > 0 {
 			f.Account = new(account.Masked(method.Type, method.Last4))

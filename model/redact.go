@@ -11,15 +11,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// redacting says what stands at a place of a record afterwards, and whether anything
+// redactionRule says what stands at a place of a record afterwards, and whether anything
 // is to be put there.
-type redacting func(at jsontext.Pointer) (value string, personal bool)
+type redactionRule func(at jsontext.Pointer) (value string, personal bool)
 
-// redactingOf is what is personal in a record of a kind. Of a quote it is also what its
+// newRedactionRule is what is personal in a record of a kind. Of a quote it is also what its
 // context has beyond the schema: nobody knows what that is, and no price needs it.
-func redactingOf(kind string, ignored []string) redacting {
+func newRedactionRule(kind string, ignored []string) redactionRule {
 	return func(at jsontext.Pointer) (string, bool) {
-		if value, found := personal[kind][string(at)]; found {
+		if value, found := personalMembers[kind][string(at)]; found {
 			return value, true
 		}
 		beyond, inside := strings.CutPrefix(string(at), "/context")
@@ -27,9 +27,9 @@ func redactingOf(kind string, ignored []string) redacting {
 	}
 }
 
-// redact writes JSON again with other values at some places below one; null stays
+// redactJSON writes JSON again with other values at some places below one; null stays
 // null, what is not there stays away, and all else keeps its place and spelling.
-func redact(text []byte, below string, values redacting) ([]byte, error) {
+func redactJSON(text []byte, below string, values redactionRule) ([]byte, error) {
 	var out bytes.Buffer
 	in, to := jsontext.NewDecoder(bytes.NewReader(text)), jsontext.NewEncoder(&out, jsontext.PreserveRawStrings(true), jsontext.CanonicalizeRawInts(false))
 	changed := false
@@ -46,7 +46,7 @@ func redact(text []byte, below string, values redacting) ([]byte, error) {
 		}
 		if err == nil {
 			var done bool
-			done, err = replaced(in, to, below, values)
+			done, err = redactValue(in, to, below, values)
 			changed = changed || done
 		}
 		if err != nil {
@@ -55,8 +55,8 @@ func redact(text []byte, below string, values redacting) ([]byte, error) {
 	}
 }
 
-// replaced writes another value behind a name that was just read.
-func replaced(in *jsontext.Decoder, to *jsontext.Encoder, below string, values redacting) (bool, error) {
+// redactValue writes another value behind a name that was just read.
+func redactValue(in *jsontext.Decoder, to *jsontext.Encoder, below string, values redactionRule) (bool, error) {
 	kind, read := in.StackIndex(in.StackDepth())
 	if kind != '{' || read%2 == 0 {
 		return false, nil

@@ -14,12 +14,12 @@ import (
 // waiting period.
 const maxRehearsalShift = 400 * 24 * time.Hour
 
-// followRehearsal moves the development clock to the end of the last rehearsed day at a
+// advanceRehearsalClock moves the development clock to the end of the last rehearsed day at a
 // station, where that day is still to come: rain is measured by the day, so a spell or
 // a month cannot be rehearsed in the time in which it is reported. Days that are wrong
 // otherwise, or that end after latestRehearsal, move nothing; the clock never goes back.
 // It is the clock of every partner. It commits with the days.
-func (r *recording) followRehearsal(ctx context.Context, in []wire.ObservationInput, unread [][]FieldError) error {
+func (r *ingestion) advanceRehearsalClock(ctx context.Context, in []wire.ObservationInput, unread [][]FieldError) error {
 	if err := r.NewRaw("select clock_timestamp()").Scan(ctx, &r.realTime); err != nil {
 		return fmt.Errorf("read the database's clock: %w", err)
 	}
@@ -40,15 +40,15 @@ func (r *recording) followRehearsal(ctx context.Context, in []wire.ObservationIn
 	if err != nil {
 		return fmt.Errorf("move the development clock: %w", err)
 	}
-	return r.renew(ctx)
+	return r.refreshClock(ctx)
 }
 
 // latestRehearsal is when the last rehearsed day may end that the clock follows. It is
 // measured from the real time, so that repeated calls do not add up.
-func (r *recording) latestRehearsal() time.Time { return r.realTime.UTC().Add(maxRehearsalShift) }
+func (r *ingestion) latestRehearsal() time.Time { return r.realTime.UTC().Add(maxRehearsalShift) }
 
 // explainFuture says of a rehearsed day in the future why the clock did not follow it.
-func (r *recording) explainFuture(faults []FieldError) {
+func (r *ingestion) explainFuture(faults []FieldError) {
 	for i := range faults {
 		switch {
 		case faults[i].Code != "future":

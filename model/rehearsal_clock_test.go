@@ -13,10 +13,10 @@ import (
 
 func TestRehearsedRainMovesTheDevelopmentClock(t *testing.T) {
 	t.Parallel()
-	b := modeltest.New(t, modeltest.Shipped())
-	policy := b.Cover("rain-excess", nil)
-	theirs := b.As(b.Globex).Cover("rain-excess", nil)
-	first := wholeDay(policy.EffectiveAt.AddDate(0, 0, 7))
+	b := modeltest.New(t, modeltest.WithShippedProducts())
+	policy := b.QuoteAndBind("rain-excess", nil)
+	theirs := b.ActingAs(b.Globex).QuoteAndBind("rain-excess", nil)
+	first := firstWholeDay(policy.EffectiveAt.AddDate(0, 0, 7))
 	series := spell(policy, first, "50", "60", "70", "60")
 	results, err := b.Service.RecordObservations(t.Context(), b.Acme, series, true)
 	require.NoError(t, err)
@@ -24,11 +24,11 @@ func TestRehearsedRainMovesTheDevelopmentClock(t *testing.T) {
 		require.Equal(t, model.ResultCreated, result.Result, "%v", result.Errors)
 	}
 	require.WithinDuration(t, first.AddDate(0, 0, len(series)), b.Now(), time.Minute, "to the end of the last day")
-	b.Work()
+	b.RunJobs()
 	claim := b.OnlyClaim(policy)
 	require.Equal(t, "approved", claim.Status)
 	require.Equal(t, "240", claim.Determination.Index.Value)
-	require.Empty(t, b.As(b.Globex).Claims(theirs), "only its partner's policies see a rehearsal")
+	require.Empty(t, b.ActingAs(b.Globex).Claims(theirs), "only its partner's policies see a rehearsal")
 
 	was := b.Now()
 	_, err = b.Service.RecordObservations(t.Context(), b.Acme, series, true)
@@ -39,7 +39,7 @@ func TestRehearsedRainMovesTheDevelopmentClock(t *testing.T) {
 func TestDayThatIsWrongOrTooFarAheadMovesNoClock(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("rain-excess", nil)
+	policy := b.QuoteAndBind("rain-excess", nil)
 	was := b.Now()
 	tomorrow := was.Truncate(24*time.Hour).AddDate(0, 0, 1)
 	far, negative := modeltest.StationDay(policy.Cover.Place.Station, tomorrow.AddDate(0, 0, 401), "5"), modeltest.StationDay(policy.Cover.Place.Station, tomorrow, "-5")
@@ -51,7 +51,7 @@ func TestDayThatIsWrongOrTooFarAheadMovesNoClock(t *testing.T) {
 	}
 	require.WithinDuration(t, was, b.Now(), time.Minute)
 	_, _, err = b.Service.RecordObservation(t.Context(), b.Source, modeltest.StationDay(policy.Cover.Place.Station, tomorrow, "5"), false)
-	require.Equal(t, "future", failure(t, err).Fields[0].Code, "what a source reports must have happened")
+	require.Equal(t, "future", domainError(t, err).Fields[0].Code, "what a source reports must have happened")
 	require.WithinDuration(t, was, b.Now(), time.Minute)
 	_, created, err := b.Service.RecordObservation(t.Context(), b.Acme, modeltest.StationDay(policy.Cover.Place.Station, tomorrow, "5"), true)
 	require.NoError(t, err)
@@ -62,7 +62,7 @@ func TestDayThatIsWrongOrTooFarAheadMovesNoClock(t *testing.T) {
 func TestRehearsedDaysMoveTheClockByABoundedShiftInAll(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	station := b.Cover("rain-excess", nil).Cover.Place.Station
+	station := b.QuoteAndBind("rain-excess", nil).Cover.Place.Station
 	real := b.Now().Truncate(24 * time.Hour)
 	rehearse := func(days int) wire.ObservationResult {
 		results, err := b.Service.RecordObservations(t.Context(), b.Acme, []wire.ObservationInput{modeltest.StationDay(station, real.AddDate(0, 0, days), "0")}, true)
@@ -83,9 +83,9 @@ func TestRehearsedDaysMoveTheClockByABoundedShiftInAll(t *testing.T) {
 func TestServerWithoutARehearsalClockRefusesFutureDays(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t, modeltest.FixedClock())
-	station, was := b.Cover("rain-excess", nil).Cover.Place.Station, b.Now()
+	station, was := b.QuoteAndBind("rain-excess", nil).Cover.Place.Station, b.Now()
 	_, _, err := b.Service.RecordObservation(t.Context(), b.Acme, modeltest.StationDay(station, was.Truncate(24*time.Hour).AddDate(0, 0, 1), "5"), true)
-	refused := failure(t, err)
+	refused := domainError(t, err)
 	require.Equal(t, "future", refused.Fields[0].Code)
 	require.Contains(t, refused.Fields[0].Detail, "does not follow rehearsed days")
 	require.WithinDuration(t, was, b.Now(), time.Minute)
@@ -97,7 +97,7 @@ func TestServerWithoutARehearsalClockRefusesFutureDays(t *testing.T) {
 func TestMarkForRehearsalsKeepsTheClock(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	station, tomorrow := b.Cover("rain-excess", nil).Cover.Place.Station, b.Now().Truncate(24*time.Hour).AddDate(0, 0, 1)
+	station, tomorrow := b.QuoteAndBind("rain-excess", nil).Cover.Place.Station, b.Now().Truncate(24*time.Hour).AddDate(0, 0, 1)
 	_, _, err := b.Service.RecordObservation(t.Context(), b.Acme, modeltest.StationDay(station, tomorrow, "5"), true)
 	require.NoError(t, err)
 	require.NoError(t, b.Service.MarkForRehearsals(t.Context()))

@@ -15,14 +15,14 @@ import (
 	"parapet/model/wire"
 )
 
-// RelayBatch is how many events one pass of the relay numbers at most.
-const RelayBatch = 2000
+// RelayBatchSize is how many events one pass of the relay numbers at most.
+const RelayBatchSize = 2000
 
 // relayLock is held by the one relay that works: "events" in hexadecimal.
 const relayLock int64 = 0x6576656e7473
 
-// waitingEvent is an event that has no number yet.
-type waitingEvent struct {
+// unsequencedEvent is an event that has no number yet.
+type unsequencedEvent struct {
 	Ordinal    int64
 	Partner    string
 	EventID    uuid.UUID `bun:"type:uuid"`
@@ -32,13 +32,13 @@ type waitingEvent struct {
 	Horizon    string // every transaction below had ended when this was read
 }
 
-// waitingEvents reads the outbox in the order of cause and effect: what committed
+// unsequencedEventsQuery reads the outbox in the order of cause and effect: what committed
 // late into a gap first, then what lies above the highest ordinal. One statement is
 // one snapshot, so an effect is never seen without its cause; it is taken after the
 // lock, so it sees all that the relay before it did. Whoever did not get the lock
-// reads nothing, nor does a transaction that has an id already: see keepNumbers. While a
+// reads nothing, nor does a transaction that has an id already: see saveSequencesSQL. While a
 // restore of the database is open nothing is numbered: it may begin a new generation.
-const waitingEvents = `with relay as (select high, gaps from event_relay)
+const unsequencedEventsQuery = `with relay as (select high, gaps from event_relay)
 select o.ordinal, o.partner, o.event_id, e.type, e.occurred_at, e.data_hash,
 	pg_snapshot_xmin(pg_current_snapshot())::text as horizon
 from (
@@ -50,19 +50,19 @@ from (
 where current_setting('parapet.relay') = 'true' and pg_current_xact_id_if_assigned() is null
 	and not exists (select from database_restores where ended_at is null) order by o.ordinal limit $1`
 
-// lockRelay tries to become the relay until the end of the transaction, and notes
+// lockRelaySQL tries to become the relay until the end of the transaction, and notes
 // whether it did for the statement that follows in the same round trip.
-const lockRelay = "select set_config('parapet.relay', pg_try_advisory_xact_lock($1)::text, true)"
+const lockRelaySQL = "select set_config('parapet.relay', pg_try_advisory_xact_lock($1)::text, true)"
 
-// briefly ends a transaction whose process, or machine, hangs in the middle: with its
+// idleTimeoutSQL ends a transaction whose process, or machine, hangs in the middle: with its
 // locks it would keep every other relay waiting for as long as transactions may idle
 // elsewhere. One whose process dies ends with its connection.
 const (
-	briefly   = "select set_config('idle_in_transaction_session_timeout', $1, true)"
-	hungAfter = "5s"
+	idleTimeoutSQL   = "select set_config('idle_in_transaction_session_timeout', $1, true)"
+	relayIdleTimeout = "5s"
 )
 
-// keepNumbers gives events their numbers, takes them from the outbox and moves the
+// saveSequencesSQL gives events their numbers, takes them from the outbox and moves the
 // relay's marks. A gap is forgotten when the transactions that could fill it have
 // ended, judged by the snapshot the outbox was read with ($7), and nothing was left
 // unread ($8).
@@ -72,7 +72,7 @@ const (
 // that (event_outbox sees to it), and the relay draws its own id after the read. The
 // end of the relay's snapshot would not do: it is one above the highest id that has
 // ended, and transactions above that may be running.
-const keepNumbers = `with numbered as (
+const saveSequencesSQL = `with numbered as (
 	insert into event_numbers (partner, sequence, event_id, hash, type, generation)
 	select n.*, coalesce(g.generation, 1) from unnest($1::text[], $2::bigint[], $3::uuid[], $4::bytea[], $9::text[]) as n (partner, sequence, event_id, hash, type)
 		left join (select partner, max(generation) as generation from feed_generations group by 1) g on g.partner = n.partner),
@@ -93,44 +93,44 @@ from moved`
 // and by one relay at a time, so a partner's sequence has no gaps, a cause comes
 // before its effect, and changes never wait for a shared counter.
 func (s *Service) Relay(ctx context.Context) (numbered int, err error) {
-	due := s.relays.Load() // where events were a moment ago there are more
+	due := s.relayWasBusy.Load() // where events were a moment ago there are more
 	if !due {
 		err = s.pool.QueryRow(ctx, `select exists (select from event_outbox where ordinal > (select high from event_relay))
 			or exists (select from event_relay, unnest(gaps) as gap, event_outbox where ordinal >= lower(gap) and ordinal < upper(gap))`, pgx.QueryExecModeCacheStatement).Scan(&due)
 	}
 	if err != nil || !due {
-		return 0, explain(err)
+		return 0, translateError(err)
 	}
 	var heads map[string]int64
-	err = s.change(ctx, System(), func(ctx context.Context, u *unit) error {
-		var waiting []waitingEvent
-		u.later.Queue(briefly, hungAfter)
-		u.later.Queue(lockRelay, relayLock)
-		u.read(&waiting, waitingEvents, RelayBatch)
-		err := u.send(ctx)
+	err = s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
+		var waiting []unsequencedEvent
+		tx.batch.Queue(idleTimeoutSQL, relayIdleTimeout)
+		tx.batch.Queue(lockRelaySQL, relayLock)
+		tx.queueSelect(&waiting, unsequencedEventsQuery, RelayBatchSize)
+		err := tx.flush(ctx)
 		if numbered = len(waiting); err != nil || numbered == 0 {
 			return err
 		}
-		heads, err = u.number(ctx, waiting)
+		heads, err = tx.assignSequences(ctx, waiting)
 		return err
 	})
-	s.relays.Store(numbered > 0 && err == nil)
+	s.relayWasBusy.Store(numbered > 0 && err == nil)
 	if numbered > 0 && err == nil {
-		s.numbered.ring(heads) // whoever waits in this process hears of it at once
+		s.eventsSequenced.notifyPartners(heads) // whoever waits in this process hears of it at once
 	}
 	return numbered, err
 }
 
-// link is the end of a partner's chain.
-type link struct {
+// chainEnd is the end of a partner's chain.
+type chainEnd struct {
 	sequence int64
 	hash     []byte
 }
 
-// number chains the events to their partners' last ones. It returns the sequence
+// assignSequences chains the events to their partners' last ones. It returns the sequence
 // that each of the partners has come to.
-func (u *unit) number(ctx context.Context, waiting []waitingEvent) (map[string]int64, error) {
-	ends, err := u.endsAndWake(ctx, waiting)
+func (tx *Tx) assignSequences(ctx context.Context, waiting []unsequencedEvent) (map[string]int64, error) {
+	ends, err := tx.loadChainEndsAndSchedule(ctx, waiting)
 	if err != nil {
 		return nil, err
 	}
@@ -139,13 +139,13 @@ func (u *unit) number(ctx context.Context, waiting []waitingEvent) (map[string]i
 	hashes, ordinals, types, high := make([][]byte, n), make([]int64, n), make([]EventType, n), int64(0)
 	for i, e := range waiting {
 		end := ends[e.Partner]
-		end = link{end.sequence + 1, chained(end.hash, end.sequence+1, nounEvent.id(e.EventID), e.Type, e.OccurredAt, e.DataHash)}
+		end = chainEnd{end.sequence + 1, chainHash(end.hash, end.sequence+1, resourceEvent.formatID(e.EventID), e.Type, e.OccurredAt, e.DataHash)}
 		ends[e.Partner] = end
 		partners[i], sequences[i], ids[i], hashes[i], ordinals[i] = e.Partner, end.sequence, e.EventID, end.hash, e.Ordinal
 		types[i] = e.Type
 		high = max(high, e.Ordinal)
 	}
-	u.later.Queue(keepNumbers, partners, sequences, ids, hashes, ordinals, high, waiting[0].Horizon, n < RelayBatch, types)
+	tx.batch.Queue(saveSequencesSQL, partners, sequences, ids, hashes, ordinals, high, waiting[0].Horizon, n < RelayBatchSize, types)
 	heads := make(map[string]int64, len(ends))
 	for partner, end := range ends {
 		heads[partner] = end.sequence
@@ -153,19 +153,19 @@ func (u *unit) number(ctx context.Context, waiting []waitingEvent) (map[string]i
 	return heads, nil
 }
 
-// lastNumber is, as a subquery, the end of a partner's history: one step into an
+// lastSequenceSQL is, as a subquery, the end of a partner's history: one step into an
 // index, however long the history is.
-func lastNumber(columns, partner string) string {
+func lastSequenceSQL(columns, partner string) string {
 	return "(select " + columns + " from event_numbers where partner = " + partner + " order by sequence desc limit 1)"
 }
 
-// endsAndWake reads the last numbers of the partners concerned, and makes their
+// loadChainEndsAndSchedule reads the last numbers of the partners concerned, and makes their
 // endpoints due. The ends are read from the numbers themselves: a counter beside them
 // would be rewritten with every pass.
-func (u *unit) endsAndWake(ctx context.Context, waiting []waitingEvent) (map[string]link, error) {
-	ends, wanted := make(map[string]link), make(map[EventType]bool)
+func (tx *Tx) loadChainEndsAndSchedule(ctx context.Context, waiting []unsequencedEvent) (map[string]chainEnd, error) {
+	ends, wanted := make(map[string]chainEnd), make(map[EventType]bool)
 	for _, e := range waiting {
-		ends[e.Partner] = link{hash: make([]byte, sha256.Size)}
+		ends[e.Partner] = chainEnd{hash: make([]byte, sha256.Size)}
 		wanted[e.Type] = true
 	}
 	partners, types := slices.Collect(maps.Keys(ends)), slices.Collect(maps.Keys(wanted))
@@ -174,19 +174,19 @@ func (u *unit) endsAndWake(ctx context.Context, waiting []waitingEvent) (map[str
 		Sequence int64
 		Hash     []byte
 	}
-	u.read(&last, "select p as partner, n.sequence, n.hash from unnest($1::text[]) p cross join lateral "+lastNumber("sequence, hash", "p")+" n", partners)
-	start := u.wake(partners, types)
-	if err := u.send(ctx); err != nil {
+	tx.queueSelect(&last, "select p as partner, n.sequence, n.hash from unnest($1::text[]) p cross join lateral "+lastSequenceSQL("sequence, hash", "p")+" n", partners)
+	start := tx.scheduleEndpoints(partners, types)
+	if err := tx.flush(ctx); err != nil {
 		return nil, fmt.Errorf("read ends of chains and wake endpoints: %w", err)
 	}
 	start()
 	for _, end := range last {
-		ends[end.Partner] = link{end.Sequence, end.Hash}
+		ends[end.Partner] = chainEnd{end.Sequence, end.Hash}
 	}
 	return ends, nil
 }
 
-// chained is the hash of an event in its partner's chain: SHA-256 over six lines,
+// chainHash is the hash of an event in its partner's chain: SHA-256 over six lines,
 // each as a reader of the feed has it, so that anybody can prove a history
 // unbroken with a few lines of code. The first event follows a hash of 32 zero
 // bytes.
@@ -197,8 +197,8 @@ func (u *unit) endsAndWake(ctx context.Context, waiting []waitingEvent) (map[str
 //	type
 //	occurred_at
 //	SHA-256 of the bytes of data, in hexadecimal
-func chained(before []byte, sequence int64, id string, kind EventType, occurred time.Time, data []byte) []byte {
+func chainHash(before []byte, sequence int64, id string, kind EventType, occurred time.Time, data []byte) []byte {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%d\n%s\n%s\n%s\n%s",
-		hex.EncodeToString(before), sequence, id, kind, wire.Time(occurred), hex.EncodeToString(data)))
+		hex.EncodeToString(before), sequence, id, kind, wire.FormatTime(occurred), hex.EncodeToString(data)))
 	return sum[:]
 }

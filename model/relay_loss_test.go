@@ -29,7 +29,7 @@ func quietServer(t *testing.T) modeltest.Option {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Stop(context.Background())) })
 	require.NoError(t, server.CreateDatabase(t.Context(), "quiet"))
-	return modeltest.On(server.URL("quiet"))
+	return modeltest.OnServer(server.URL("quiet"))
 }
 
 // outsideTx is a transaction that writes events by hand.
@@ -57,7 +57,7 @@ func (x outsideTx) run(text string, args ...any) {
 // ended. Its gap must outlive a pass in which everything below that id has ended.
 func TestAGapWaitsForTheTransactionWhoseIDEndsTheSnapshot(t *testing.T) {
 	t.Parallel()
-	b := modeltest.New(t, quietServer(t), modeltest.Unchecked())
+	b := modeltest.New(t, quietServer(t), modeltest.WithoutChecks())
 	first, late := beginOutside(t, b), beginOutside(t, b)
 	first.run("select pg_current_xact_id()")
 	late.run(someEvents, 1)
@@ -77,14 +77,14 @@ func TestAGapWaitsForTheTransactionWhoseIDEndsTheSnapshot(t *testing.T) {
 // A gap that holds more than one pass reads is not forgotten before all is read.
 func TestAGapWaitsUntilAllInItIsRead(t *testing.T) {
 	t.Parallel()
-	b := modeltest.New(t, quietServer(t), modeltest.Unchecked())
+	b := modeltest.New(t, quietServer(t), modeltest.WithoutChecks())
 	late := beginOutside(t, b)
-	late.run(someEvents, 2*model.RelayBatch+1)
+	late.run(someEvents, 2*model.RelayBatchSize+1)
 	many(t, b, 1)
 	require.Equal(t, 1, must(b.Service.Relay(t.Context())))
 	require.NoError(t, late.Commit(t.Context()))
-	require.Equal(t, model.RelayBatch, must(b.Service.Relay(t.Context())))
-	require.Equal(t, model.RelayBatch+1, relayed(t, b))
+	require.Equal(t, model.RelayBatchSize, must(b.Service.Relay(t.Context())))
+	require.Equal(t, model.RelayBatchSize+1, relayed(t, b))
 	require.Empty(t, b.Violations()["inv_events_are_numbered"])
 }
 
@@ -92,7 +92,7 @@ func TestAGapWaitsUntilAllInItIsRead(t *testing.T) {
 // relay does not wait for.
 func TestATransactionHasItsIDBeforeItDrawsAnOrdinal(t *testing.T) {
 	t.Parallel()
-	b := modeltest.New(t, modeltest.Unchecked())
+	b := modeltest.New(t, modeltest.WithoutChecks())
 	var id *string
 	observer := beginOutside(t, b)
 	observer.run(`create function see() returns trigger language plpgsql as $$ begin
@@ -108,7 +108,7 @@ func TestATransactionHasItsIDBeforeItDrawsAnOrdinal(t *testing.T) {
 
 func TestAnEventThatWaitsTooLongIsAViolation(t *testing.T) {
 	t.Parallel()
-	b := modeltest.New(t, modeltest.Unchecked())
+	b := modeltest.New(t, modeltest.WithoutChecks())
 	violations := func() int { return len(b.Violations()["inv_events_are_numbered"]) }
 	write := func(age string) {
 		tx := beginOutside(t, b)
@@ -145,7 +145,7 @@ func TestAnEventThatWaitsTooLongIsAViolation(t *testing.T) {
 // Writers draw ids and ordinals in every order, and commit or roll back in every other.
 func TestNoEventIsLostWhileManyCommitInAnyOrder(t *testing.T) {
 	t.Parallel()
-	b := modeltest.New(t, quietServer(t), modeltest.Unchecked(), modeltest.WithConnections(int32(*relayWriters)+4))
+	b := modeltest.New(t, quietServer(t), modeltest.WithoutChecks(), modeltest.WithConnections(int32(*relayWriters)+4))
 	ctx, end := context.WithTimeout(t.Context(), *relayFor)
 	defer end()
 	var all sync.WaitGroup

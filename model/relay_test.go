@@ -59,8 +59,8 @@ func relayed(t *testing.T, b *modeltest.Bundle) (numbered int) {
 func TestEventsAreNumberedPerPartnerInTheOrderTheyHappened(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	b.As(b.Globex).Quote("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
+	b.ActingAs(b.Globex).Quote("quake-circle", nil)
 	none, err := b.Service.ListEvents(t.Context(), b.Acme, model.EventFilter{}, model.PageRequest{})
 	require.NoError(t, err)
 	require.Empty(t, none.Data, "what has no number yet is not shown")
@@ -93,7 +93,7 @@ func TestEventsAreNumberedPerPartnerInTheOrderTheyHappened(t *testing.T) {
 	require.Equal(t, []wire.Event{feed[1], feed[3]}, bound.Data)
 }
 
-func TestTheFeedRefusesWhatItCannotNarrow(t *testing.T) {
+func TestFeedRefusesUnknownFilters(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	for _, f := range []model.EventFilter{
@@ -137,14 +137,14 @@ func TestManyRelaysNumberNothingTwice(t *testing.T) {
 
 // A relay that hangs in its transaction keeps the others from numbering only until
 // the database has had enough of it.
-func TestARelayThatHangsIsReplaced(t *testing.T) {
+func TestHangingRelayIsReplaced(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	b.Quote("rain-excess", nil)
 	for _, idle := range []string{"0", "20ms"} { // 0: it may idle for ever
 		tx, err := b.DB.Pool.Begin(t.Context())
 		require.NoError(t, err)
-		require.NoError(t, model.HangAsRelay(t.Context(), tx, idle))
+		require.NoError(t, model.HoldRelayLock(t.Context(), tx, idle))
 		if idle == "0" {
 			require.Zero(t, relayed(t, b))
 		} else {
@@ -169,7 +169,7 @@ func unfinished(t *testing.T, b *modeltest.Bundle) pgx.Tx {
 
 func TestALateCommitIsNumberedWhenItIsVisible(t *testing.T) {
 	t.Parallel()
-	b := modeltest.New(t, modeltest.Unchecked())
+	b := modeltest.New(t, modeltest.WithoutChecks())
 	late, never := unfinished(t, b), unfinished(t, b)
 	b.Quote("rain-excess", nil)
 	require.Equal(t, 1, relayed(t, b))
@@ -189,11 +189,11 @@ func TestALateCommitIsNumberedWhenItIsVisible(t *testing.T) {
 	require.Len(t, proven(t, b, b.Acme), told)
 }
 
-// TestWhoBeginsWhileTheRelayReadsIsNotForgotten has a transaction begin between the
+// TestTransactionBegunDuringRelayReadIsSequenced has a transaction begin between the
 // relay's own beginning and its look at the outbox, and commit last of all.
-func TestWhoBeginsWhileTheRelayReadsIsNotForgotten(t *testing.T) {
+func TestTransactionBegunDuringRelayReadIsSequenced(t *testing.T) {
 	t.Parallel()
-	b := modeltest.New(t, modeltest.Unchecked())
+	b := modeltest.New(t, modeltest.WithoutChecks())
 	ctx := t.Context()
 	hold, err := b.DB.Pool.Begin(ctx)
 	require.NoError(t, err)
@@ -282,22 +282,22 @@ func many(t *testing.T, b *modeltest.Bundle, n int) {
 
 func TestAnOldSnapshotElsewhereDoesNotSlowTheRelay(t *testing.T) {
 	t.Parallel()
-	b := modeltest.New(t, modeltest.Unchecked())
+	b := modeltest.New(t, modeltest.WithoutChecks())
 	old, err := b.DB.Pool.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
 	require.NoError(t, err)
 	defer func() { _ = old.Rollback(context.WithoutCancel(t.Context())) }()
 	_, err = old.Exec(t.Context(), "select pg_current_xact_id(), count(*) from event_outbox") // nothing newer can be vacuumed
 	require.NoError(t, err)
 	visited := func() int64 {
-		many(t, b, model.RelayBatch)
-		pages, err := b.Service.VisitedByRelay(t.Context())
+		many(t, b, model.RelayBatchSize)
+		pages, err := b.Service.RelayPagesRead(t.Context())
 		require.NoError(t, err)
 		relayed(t, b)
 		return pages
 	}
 	first := visited()
-	many(t, b, 10*model.RelayBatch)
-	require.Equal(t, 10*model.RelayBatch, relayed(t, b))
+	many(t, b, 10*model.RelayBatchSize)
+	require.Equal(t, 10*model.RelayBatchSize, relayed(t, b))
 	_, err = b.DB.Pool.Exec(t.Context(), "vacuum event_outbox")
 	require.NoError(t, err)
 	require.Less(t, visited(), 2*first, "rows that were numbered are not visited again")
@@ -305,7 +305,7 @@ func TestAnOldSnapshotElsewhereDoesNotSlowTheRelay(t *testing.T) {
 
 // An endpoint that rests until its probe has no drain; what comes meanwhile is
 // numbered, its own partner's and everybody's.
-func TestAnEndpointThatRestsHoldsNobodyUp(t *testing.T) {
+func TestRestingEndpointDoesNotDelayRelay(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	url := "https://example.com/hooks"
@@ -314,7 +314,7 @@ func TestAnEndpointThatRestsHoldsNobodyUp(t *testing.T) {
 	relayed(t, b)
 	_, err = b.DB.Pool.Exec(t.Context(), "update webhook_progress set drain = null, drain_at = null, failures = 3, probe_at = now() + interval '1 day'")
 	require.NoError(t, err)
-	mine, theirs := b.Quote("rain-excess", nil), b.As(b.Globex).Quote("rain-excess", modeltest.Context{"partner": "globex"})
+	mine, theirs := b.Quote("rain-excess", nil), b.ActingAs(b.Globex).Quote("rain-excess", modeltest.Context{"partner": "globex"})
 	relayed(t, b)
 	for actor, id := range map[*model.Actor]string{&b.Acme: mine.ID, &b.Globex: theirs.ID} {
 		list, err := b.Service.ListEvents(t.Context(), *actor, model.EventFilter{Subject: id}, model.PageRequest{})

@@ -34,20 +34,20 @@ type Release struct {
 	Partner, PayoutID string
 	Attempt           int           // fences this call
 	Key               string        // the rail's idempotency key
-	Doubt             bool          // an earlier call under this key has no known end: inquire before sending
-	Age               time.Duration // since the first call under this key that may have reached the rail; a rail forgets keys
-	Doubts            int           // calls under this key that ended without a clear answer; workers that died do not count
-	NotSent           int           // calls under this key that sent nothing
-	GivenUp           []string      // earlier keys of the debt that the rail has not voided, where it may still pay under them
+	InDoubt           bool          // an earlier call under this key has no known end: inquire before sending
+	KeyAge            time.Duration // since the first call under this key that may have reached the rail; a rail forgets keys
+	UnclearCalls      int           // calls under this key that ended without a clear answer; workers that died do not count
+	UnsentCalls       int           // calls under this key that sent nothing
+	SupersededKeys    []string      // earlier keys of the debt that the rail has not voided, where it may still pay under them
 	RefusalNoticed    bool          // the rail said on its own, and did not confirm, that it refused this key
 	RefusalReported   bool          // a report said so: it decides where the rail cannot be asked or does not know the key
 	Unclear           bool          // a call under this key ended without a clear answer, or nobody knows how; see Sent
 	Lease             time.Duration // from before the intent: nothing may be sent later
-	Underway          bool          // a call has no known end and its lease has not ended; see Sent
-	Settled           bool          // neither with the rail under this key nor released under it any more; see Sent
-	Barred            bool          // a report line that nobody answered names its policy; see Sent
-	AskOnly           bool          // releases are stopped: nothing is sent again, also not under this key
-	Elsewhere         *RailIdentity // the other bank that was called under this key and alone knows its end: this one is neither asked nor sent to
+	InFlight          bool          // a call has no known end and its lease has not ended; see Sent
+	Closed            bool          // neither with the rail under this key nor released under it any more; see Sent
+	HasSuspectLine    bool          // a report line that nobody answered names its policy; see Sent
+	InquireOnly       bool          // releases are stopped: nothing is sent again, also not under this key
+	OtherRail         *RailIdentity // the other bank that was called under this key and alone knows its end: this one is neither asked nor sent to
 	Amount            money.Money
 	Beneficiary       account.Beneficiary
 	Number            account.Number
@@ -55,10 +55,10 @@ type Release struct {
 	version int64 // of the payout when the order was prepared
 }
 
-// heldBy is the bank that may have the order.
-func (o *Release) heldBy(rail RailIdentity) RailIdentity {
-	if o.Elsewhere != nil {
-		return *o.Elsewhere
+// railWithOrder is the bank that may have the order.
+func (o *Release) railWithOrder(rail RailIdentity) RailIdentity {
+	if o.OtherRail != nil {
+		return *o.OtherRail
 	}
 	return rail
 }
@@ -68,89 +68,89 @@ func (o *Release) heldBy(rail RailIdentity) RailIdentity {
 // later is recorded all the same.
 const ReleaseLease = 30 * time.Second
 
-// outgoing is a locked payout on its way out, with what it was when it was read:
+// lockedPayout is a locked payout on its way out, with what it was when it was read:
 // rows change in memory and are written together.
-type outgoing struct {
-	claim *claimRow
-	row   *payoutRow
-	was   int64
-	from  PayoutStatus
+type lockedPayout struct {
+	claim   *claimRow
+	row     *payoutRow
+	version int64
+	status  PayoutStatus
 }
 
-func outgoingOf(claim *claimRow, row *payoutRow) outgoing {
-	return outgoing{claim, row, row.Version, row.Status}
+func newLockedPayout(claim *claimRow, row *payoutRow) lockedPayout {
+	return lockedPayout{claim, row, row.Version, row.Status}
 }
 
 // BeginRelease commits the intent to pay and returns the order; nil when there is
 // nothing to do, and how long to wait when it is somebody else's turn. A payout whose
 // last call has no known end comes back with Doubt and the same key.
 func (s *Service) BeginRelease(ctx context.Context, rail RailIdentity, partner, id string) (order *Release, wait time.Duration, err error) {
-	key, err := nounPayout.parse(id)
+	key, err := resourcePayout.parseID(id)
 	if err == nil {
 		err = s.RegisterRail(ctx, rail)
 	}
 	if err != nil {
 		return nil, 0, err
 	}
-	var of locking
-	err = s.changeAsking(ctx, System(), func(u *unit) {
-		u.plannedOnce()
-		u.queueLocks(&of, partner, []uuid.UUID{key})
-	}, func(ctx context.Context, u *unit) error {
+	var of lockResult
+	err = s.InTxWithPrelude(ctx, System(), func(tx *Tx) {
+		tx.useGenericPlans()
+		tx.queueLocks(&of, partner, []uuid.UUID{key})
+	}, func(ctx context.Context, tx *Tx) error {
 		order, wait = nil, 0
-		slice := u.lockedBy(&of)
+		slice := tx.lockedPayouts(&of)
 		if len(slice) == 0 {
-			return nounPayout.notFound()
+			return resourcePayout.notFoundError()
 		}
 		row := slice[0].row
 		if row.NextAttemptAt == nil {
 			return nil // final or blocked
 		}
-		if wait = row.NextAttemptAt.Sub(u.now); wait > 0 {
+		if wait = row.NextAttemptAt.Sub(tx.now); wait > 0 {
 			return nil
 		}
-		orders, stuck, err := u.intend(ctx, rail, slice)
+		orders, stuck, err := tx.prepareOrders(ctx, rail, slice)
 		if err = errors.Join(err, stuck); err != nil {
 			return err
 		}
-		u.keepPayouts(slice)
+		tx.savePayouts(slice)
 		if order = orders[0]; order != nil {
-			u.keepAttempts(order.heldBy(rail).recipient(), orders, nil)
+			tx.saveAttempts(order.railWithOrder(rail).recipient(), orders, nil)
 		}
 		return nil
 	})
 	return order, max(wait, 0), err
 }
 
-// intend moves pending payouts to releasing, renews the lease of those in doubt
+// prepareOrders moves pending payouts to releasing, renews the lease of those in doubt
 // and blocks what may not go out. It returns the order of each in its place, nil for
 // what does not go out; the caller writes payouts and attempts. A payout whose account
 // cannot be opened is stuck: it stays as it is.
-func (u *unit) intend(ctx context.Context, rail RailIdentity, slice []outgoing) (orders []*Release, stuck, err error) {
-	known, err := u.knownOf(ctx, rail, slice)
+func (tx *Tx) prepareOrders(ctx context.Context, rail RailIdentity, slice []lockedPayout) (orders []*Release, stuck, err error) {
+	rc, err := tx.loadReleaseContext(ctx, rail, slice)
 	if err != nil {
 		return nil, nil, err
 	}
 	orders = make([]*Release, len(slice))
 	for i, out := range slice {
-		row, method := out.row, known.methods[*out.row.PayoutMethodID]
-		barred := u.isBarred(row, known.barring)
-		switch reason := known.stops(out.claim, row, method); {
+		row, method := out.row, rc.methods[*out.row.PayoutMethodID]
+		barred := tx.hasSuspectLine(row, rc.suspectLines)
+		switch reason := rc.blocker(out.claim, row, method); {
 		case reason != "":
-			err = u.blockLocked(out.claim, row, reason)
-		case known.stopped && row.Status == PayoutPending:
-			err = u.wait(out.claim, row, stoppedSentence)
+			err = tx.blockPayoutInMemory(out.claim, row, reason)
+		case rc.stopped && row.Status == PayoutPending:
+			err = tx.postponePayout(out.claim, row, stoppedSentence)
 		case barred && row.Status == PayoutPending:
-			err = u.wait(out.claim, row, barredSentence)
+			err = tx.postponePayout(out.claim, row, suspectLineSentence)
 		default:
-			number, sealed := method.number(u.svc.keys)
+			number, sealed := method.openNumber(tx.svc.keys)
 			if sealed != nil {
-				stuck = errors.Join(stuck, fmt.Errorf("open account of %s: %w", nounPayoutMethod.id(method.ID), sealed))
+				stuck = errors.Join(stuck, fmt.Errorf("open account of %s: %w", resourcePayoutMethod.formatID(method.ID), sealed))
 				continue
 			}
-			err = u.set(out.claim, row)
-			orders[i] = u.order(row, method, number, known)
-			orders[i].AskOnly = known.stopped || barred
+			err = tx.lease(out.claim, row)
+			orders[i] = tx.newOrder(row, method, number, rc)
+			orders[i].InquireOnly = rc.stopped || barred
 		}
 		if err != nil {
 			return nil, nil, err
@@ -159,28 +159,28 @@ func (u *unit) intend(ctx context.Context, rail RailIdentity, slice []outgoing) 
 	return orders, stuck, nil
 }
 
-// set gives a payout to this worker until the lease ends.
-func (u *unit) set(claim *claimRow, row *payoutRow) error {
+// lease gives a payout to this worker until the lease ends.
+func (tx *Tx) lease(claim *claimRow, row *payoutRow) error {
 	row.Attempts++
-	row.NextAttemptAt = new(u.now.Add(ReleaseLease))
+	row.NextAttemptAt = new(tx.now.Add(ReleaseLease))
 	if row.Status == PayoutPending {
-		return u.stepPayout(claim, row, PayoutReleasing, fmt.Sprintf("The payout of %s is on its way to the rail.", row.money()))
+		return tx.transitionPayoutInMemory(claim, row, PayoutReleasing, fmt.Sprintf("The payout of %s is on its way to the rail.", row.toMoney()))
 	}
-	u.touch(&row.header)
-	return u.sayPayout(claim, row, row.stands(), EventPayoutUpdated, "The rail is asked what became of the payout.")
+	tx.bumpVersion(&row.RowHeader)
+	return tx.recordPayoutEvent(claim, row, row.ledgerTransfer(), EventPayoutUpdated, "The rail is asked what became of the payout.")
 }
 
-func (u *unit) order(row *payoutRow, method *payoutMethodRow, number account.Number, known *known) *Release {
+func (tx *Tx) newOrder(row *payoutRow, method *payoutMethodRow, number account.Number, rc *releaseContext) *Release {
 	order := &Release{
-		Partner: row.Partner, PayoutID: nounPayout.id(row.ID), Attempt: row.Attempts, Key: row.key(), Amount: row.money(), Number: number,
+		Partner: row.Partner, PayoutID: resourcePayout.formatID(row.ID), Attempt: row.Attempts, Key: row.idempotencyKey(), Amount: row.toMoney(), Number: number,
 		Beneficiary: account.Beneficiary{Name: method.BeneficiaryName, Country: method.BeneficiaryCountry},
 	}
-	used := known.used[order.Key]
-	order.Doubts, order.NotSent, order.Lease = used.doubts, used.notSent, ReleaseLease
+	used := rc.keyUsage[order.Key]
+	order.UnclearCalls, order.UnsentCalls, order.Lease = used.unclearCalls, used.unsentCalls, ReleaseLease
 	order.RefusalNoticed, order.RefusalReported = used.refusalNoticed || used.refusalReported, used.refusalReported
-	order.GivenUp, order.version = known.givenUp[order.Key], row.Version
-	if used.first != nil {
-		order.Doubt, order.Age, order.Elsewhere = true, u.now.Sub(*used.first), used.elsewhere
+	order.SupersededKeys, order.version = rc.supersededKeys[order.Key], row.Version
+	if used.firstUsedAt != nil {
+		order.InDoubt, order.KeyAge, order.OtherRail = true, tx.now.Sub(*used.firstUsedAt), used.otherRail
 	}
 	return order
 }

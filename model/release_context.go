@@ -9,110 +9,110 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// known is what a release has to know of its payouts.
-type known struct {
-	methods map[uuid.UUID]*payoutMethodRow
-	used    map[string]use
-	givenUp map[string][]string // by key: those of its debt that the rail may still pay under
-	given   map[string]int      // how many consented to what a digest names
-	arrived map[uuid.UUID]bool  // payouts whose beneficiary has the money, see arrivalRow
-	stopped bool                // releases are, while this transaction lasts
-	barring barringLines
+// releaseContext is what a release has to know of its payouts.
+type releaseContext struct {
+	methods        map[uuid.UUID]*payoutMethodRow
+	keyUsage       map[string]keyUsage
+	supersededKeys map[string][]string // by key: those of its debt that the rail may still pay under
+	approvals      map[string]int      // how many consented to what a digest names
+	arrived        map[uuid.UUID]bool  // payouts whose beneficiary has the money, see arrivalRow
+	stopped        bool                // releases are, while this transaction lasts
+	suspectLines   suspectLines
 }
 
-// use is how a key was used before.
-type use struct {
-	first     *time.Time // when the rail may have heard of it first; nil when it has not
-	doubts    int
-	notSent   int
-	elsewhere *RailIdentity // the other bank it was used with
+// keyUsage is how a key was used before.
+type keyUsage struct {
+	firstUsedAt  *time.Time // when the rail may have heard of it first; nil when it has not
+	unclearCalls int
+	unsentCalls  int
+	otherRail    *RailIdentity // the other bank it was used with
 
 	refusalNoticed, refusalReported bool
 }
 
-// stops looks once more, at the last moment, at what made a payout pending: whatever
+// blocker looks once more, at the last moment, at what made a payout pending: whatever
 // went wrong on the way here, nothing goes to an account that is not verified, or
 // without the consents, or for what its source retracted.
-func (k *known) stops(claim *claimRow, row *payoutRow, method *payoutMethodRow) BlockedReason {
+func (rc *releaseContext) blocker(claim *claimRow, row *payoutRow, method *payoutMethodRow) BlockedReason {
 	switch {
 	case row.Status != PayoutPending:
 		return ""
-	case k.arrived[row.ID]:
+	case rc.arrived[row.ID]:
 		return BlockedRailMismatch
-	case claim.isHeld():
+	case claim.isHeldByRetraction():
 		return BlockedCompliance
 	case method == nil || method.Status != MethodVerified:
 		return BlockedMethodUnverified
-	case row.ApprovalsNeeded > 0 && k.given[row.digest(method)] < row.ApprovalsNeeded:
+	case row.ApprovalsNeeded > 0 && rc.approvals[row.approvalDigest(method)] < row.ApprovalsNeeded:
 		return BlockedApproval
 	default:
 		return ""
 	}
 }
 
-func (u *unit) knownOf(ctx context.Context, rail RailIdentity, slice []outgoing) (*known, error) {
-	k := &known{methods: map[uuid.UUID]*payoutMethodRow{}, used: map[string]use{}, givenUp: map[string][]string{}, given: map[string]int{}, arrived: map[uuid.UUID]bool{}, barring: barringLines{}}
-	u.queueStopped(&k.stopped)
-	u.queueArrived(slice, k.arrived)
-	u.queueBars(slice, k.barring)
+func (tx *Tx) loadReleaseContext(ctx context.Context, rail RailIdentity, slice []lockedPayout) (*releaseContext, error) {
+	rc := &releaseContext{methods: map[uuid.UUID]*payoutMethodRow{}, keyUsage: map[string]keyUsage{}, supersededKeys: map[string][]string{}, approvals: map[string]int{}, arrived: map[uuid.UUID]bool{}, suspectLines: suspectLines{}}
+	tx.queueStopCheck(&rc.stopped)
+	tx.queueArrivals(slice, rc.arrived)
+	tx.queueSuspectLines(slice, rc.suspectLines)
 	var methods, payouts, guarded []uuid.UUID
 	var keys []string
 	for _, out := range slice {
 		methods = append(methods, *out.row.PayoutMethodID)
 		if out.row.Attempts > 0 {
-			payouts, keys = append(payouts, out.row.ID), append(keys, out.row.key())
+			payouts, keys = append(payouts, out.row.ID), append(keys, out.row.idempotencyKey())
 		}
 		if out.row.ApprovalsNeeded > 0 {
 			guarded = append(guarded, out.row.ID)
 		}
 	}
-	text := u.svc.texts.of((*payoutMethodRow)(nil), "by ids", func() string {
-		return u.NewSelect().Model((*payoutMethodRow)(nil)).Where("pm.id = any($1)").String()
+	text := tx.svc.statements.get((*payoutMethodRow)(nil), "by ids", func() string {
+		return tx.NewSelect().Model((*payoutMethodRow)(nil)).Where("pm.id = any($1)").String()
 	})
-	u.later.Queue(text, methods).Query(func(rows pgx.Rows) error {
+	tx.batch.Queue(text, methods).Query(func(rows pgx.Rows) error {
 		found := make([]payoutMethodRow, 0, len(methods))
-		err := u.svc.all(rows, text, &found)
+		err := tx.svc.scanAll(rows, text, &found)
 		for i := range found {
-			k.methods[found[i].ID] = &found[i]
+			rc.methods[found[i].ID] = &found[i]
 		}
 		return err
 	})
 	if len(payouts) > 0 {
-		u.queueUses(k.used, rail, payouts, keys)
+		tx.queueKeyUsage(rc.keyUsage, rail, payouts, keys)
 	}
-	u.queueGivenUp(k.givenUp, rail, slice)
+	tx.queueSupersededKeys(rc.supersededKeys, rail, slice)
 	if len(guarded) > 0 {
-		u.later.Queue("select digest, count(*) from payout_approvals where payout_id = any($1) group by digest", guarded).Query(func(rows pgx.Rows) error {
+		tx.batch.Queue("select digest, count(*) from payout_approvals where payout_id = any($1) group by digest", guarded).Query(func(rows pgx.Rows) error {
 			var digest string
 			var n int
 			_, err := pgx.ForEachRow(rows, []any{&digest, &n}, func() error {
-				k.given[digest] = n
+				rc.approvals[digest] = n
 				return nil
 			})
 			return err
 		})
 	}
-	if err := u.send(ctx); err != nil {
+	if err := tx.flush(ctx); err != nil {
 		return nil, fmt.Errorf("read payout methods and attempts: %w", err)
 	}
-	return k, nil
+	return rc, nil
 }
 
-// queueUses reads, with the next statements, how keys were used before.
-func (u *unit) queueUses(uses map[string]use, rail RailIdentity, payouts []uuid.UUID, keys []string) {
-	other := fmt.Sprintf(" filter (where a.outcome is distinct from 'not_sent' and "+ofOtherBank+")", "$3", "$4")
-	u.later.Queue(`select a.key, min(a.started_at) filter (where a.outcome is distinct from 'not_sent'), count(*) filter (where a.outcome = 'unknown'),
+// queueKeyUsage reads, with the next statements, how keys were used before.
+func (tx *Tx) queueKeyUsage(uses map[string]keyUsage, rail RailIdentity, payouts []uuid.UUID, keys []string) {
+	other := fmt.Sprintf(" filter (where a.outcome is distinct from 'not_sent' and "+otherBankSQL+")", "$3", "$4")
+	tx.batch.Queue(`select a.key, min(a.started_at) filter (where a.outcome is distinct from 'not_sent'), count(*) filter (where a.outcome = 'unknown'),
 			count(*) filter (where a.outcome = 'not_sent'), bool_or(a.refusal_noticed_at is not null), bool_or(a.refusal_reported_at is not null), (array_agg(a.rail order by a.number)`+other+`)[1],
 			coalesce((array_agg(i.address order by a.number)`+other+`)[1], ''), coalesce((array_agg(i.account order by a.number)`+other+`)[1], '')
-		from payout_attempts a`+joinIdentity+`where a.payout_id = any($1) and a.key = any($2) group by a.key`, payouts, keys, rail.Name, rail.ID()).
+		from payout_attempts a`+joinIdentitySQL+`where a.payout_id = any($1) and a.key = any($2) group by a.key`, payouts, keys, rail.Name, rail.ID()).
 		Query(func(rows pgx.Rows) error {
 			var key, address, account string
 			var name *string
-			var used use
-			_, err := pgx.ForEachRow(rows, []any{&key, &used.first, &used.doubts, &used.notSent, &used.refusalNoticed, &used.refusalReported, &name, &address, &account}, func() error {
-				used.elsewhere = nil
+			var used keyUsage
+			_, err := pgx.ForEachRow(rows, []any{&key, &used.firstUsedAt, &used.unclearCalls, &used.unsentCalls, &used.refusalNoticed, &used.refusalReported, &name, &address, &account}, func() error {
+				used.otherRail = nil
 				if name != nil {
-					used.elsewhere = &RailIdentity{*name, address, account}
+					used.otherRail = &RailIdentity{*name, address, account}
 				}
 				uses[key] = used
 				return nil

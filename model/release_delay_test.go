@@ -11,12 +11,12 @@ import (
 )
 
 // inDoubt is a payout whose account is verified, and how to begin and end calls for it.
-func inDoubt(t *testing.T) (b *modeltest.Bundle, begin func() *model.Release, end func(*model.Release, model.RailAnswer) model.Ended) {
+func inDoubt(t *testing.T) (b *modeltest.Bundle, begin func() *model.Release, end func(*model.Release, model.RailAnswer) model.ReleaseResult) {
 	t.Helper()
 	b = modeltest.New(t)
 	claim := owed(b)
-	b.Record(modeltest.IBAN(claim.ID))
-	b.Verify()
+	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	b.RunAccountChecks()
 	payout := only(t, b, claim)
 	begin = func() *model.Release {
 		order, _, err := b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", payout.ID)
@@ -24,7 +24,7 @@ func inDoubt(t *testing.T) (b *modeltest.Bundle, begin func() *model.Release, en
 		require.NotNil(t, order)
 		return order
 	}
-	end = func(order *model.Release, answer model.RailAnswer) model.Ended {
+	end = func(order *model.Release, answer model.RailAnswer) model.ReleaseResult {
 		ended, err := b.Service.EndRelease(t.Context(), modeltest.RailName, order, answer)
 		require.NoError(t, err)
 		return ended
@@ -32,23 +32,23 @@ func inDoubt(t *testing.T) (b *modeltest.Bundle, begin func() *model.Release, en
 	return b, begin, end
 }
 
-func TestWorkersThatDieDoNotLengthenTheWait(t *testing.T) {
+func TestDeadWorkersDoNotLengthenInquiryDelay(t *testing.T) {
 	t.Parallel()
 	b, begin, end := inDoubt(t)
 	for range 6 {
 		begin()
-		b.After(time.Minute)
+		b.AdvanceClock(time.Minute)
 	}
 	order := begin()
-	require.Zero(t, order.Doubts)
-	require.Equal(t, 5*time.Second, end(order, modeltest.Unknown).Again)
+	require.Zero(t, order.UnclearCalls)
+	require.Equal(t, 5*time.Second, end(order, modeltest.Unknown).RetryAfter)
 	for _, wait := range []time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour, time.Hour} {
-		b.After(time.Hour)
-		require.Equal(t, wait, end(begin(), modeltest.Unknown).Again)
+		b.AdvanceClock(time.Hour)
+		require.Equal(t, wait, end(begin(), modeltest.Unknown).RetryAfter)
 	}
 }
 
-func TestWaitsEndBeforeTheRailForgetsTheKey(t *testing.T) {
+func TestInquiryDelayEndsBeforeKeyExpires(t *testing.T) {
 	t.Parallel()
 	b, begin, end := inDoubt(t)
 	answer := modeltest.Unknown
@@ -60,32 +60,32 @@ func TestWaitsEndBeforeTheRailForgetsTheKey(t *testing.T) {
 		{4 * time.Second, 5 * time.Second},
 		{0, time.Hour},
 	} {
-		answer.KeyLeft = step.left
-		require.Equal(t, step.wait, end(begin(), answer).Again, step.left)
-		b.After(time.Hour)
+		answer.KeyValidFor = step.left
+		require.Equal(t, step.wait, end(begin(), answer).RetryAfter, step.left)
+		b.AdvanceClock(time.Hour)
 	}
 }
 
-func TestCallsThatSentNothingLeaveNoDoubt(t *testing.T) {
+func TestUnsentCallsLeaveNoDoubt(t *testing.T) {
 	t.Parallel()
 	b, begin, end := inDoubt(t)
 	nothing := model.RailAnswer{Outcome: model.OutcomeNotSent, Code: "refused"}
 	for _, wait := range []time.Duration{5 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute, time.Minute} {
 		order := begin()
-		require.False(t, order.Doubt)
-		require.Equal(t, wait, end(order, nothing).Again)
+		require.False(t, order.InDoubt)
+		require.Equal(t, wait, end(order, nothing).RetryAfter)
 		early, left, err := b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", order.PayoutID)
 		require.NoError(t, err)
 		require.Nil(t, early)
 		require.LessOrEqual(t, left, wait)
-		b.After(wait)
+		b.AdvanceClock(wait)
 	}
 	order := begin()
 	end(order, modeltest.Unknown)
-	b.After(time.Minute)
+	b.AdvanceClock(time.Minute)
 	order = begin()
-	require.True(t, order.Doubt)
-	require.InDelta(t, time.Minute, order.Age, float64(30*time.Second), "since the call that may have reached the rail")
+	require.True(t, order.InDoubt)
+	require.InDelta(t, time.Minute, order.KeyAge, float64(30*time.Second), "since the call that may have reached the rail")
 	end(order, nothing)
 	payout, err := b.Service.GetPayout(t.Context(), b.Acme, order.PayoutID)
 	require.NoError(t, err)
@@ -101,6 +101,6 @@ func TestPayoutIsTakenOverWhenTheLeaseHasEnded(t *testing.T) {
 	require.NoError(t, err)
 	require.Positive(t, left)
 	require.LessOrEqual(t, left, order.Lease, "the lease the worker knows is the one that others wait for")
-	b.After(left)
+	b.AdvanceClock(left)
 	require.Equal(t, 2, begin().Attempt)
 }

@@ -20,10 +20,10 @@ func TestReleaseRechecksAccountAndApprovals(t *testing.T) {
 	} {
 		t.Run(reason, func(t *testing.T) {
 			t.Parallel()
-			b := modeltest.New(t, modeltest.Unchecked())
+			b := modeltest.New(t, modeltest.WithoutChecks())
 			claim := owed(b)
-			b.Record(modeltest.IBAN(claim.ID))
-			b.Verify()
+			b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+			b.RunAccountChecks()
 			payout := only(t, b, claim)
 			_, err := b.DB.Pool.Exec(t.Context(), undo)
 			require.NoError(t, err)
@@ -71,7 +71,7 @@ func TestEvidenceEndsEveryCallUnderTheKey(t *testing.T) {
 	t.Parallel()
 	b, begin, end := inDoubt(t)
 	begin() // its worker dies
-	b.After(time.Minute)
+	b.AdvanceClock(time.Minute)
 	order := begin()
 	end(order, modeltest.Unknown)
 	payout, err := b.Service.GetPayout(t.Context(), b.Acme, order.PayoutID)
@@ -82,12 +82,12 @@ func TestEvidenceEndsEveryCallUnderTheKey(t *testing.T) {
 	} {
 		_, err := b.DB.Pool.Exec(t.Context(), stands)
 		require.NoError(t, err)
-		_, err = resolve(t, b, *payout, model.PayoutBlocked, "", false)
-		require.Equal(t, model.CodeStateConflict, failure(t, err).Code, stands)
+		_, err = resolvePayout(t, b, *payout, model.PayoutBlocked, "", false)
+		require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, stands)
 	}
 	_, err = b.DB.Pool.Exec(t.Context(), "update payout_attempts set outcome = null, ended_at = null, started_at = business_now() - interval '61 seconds' where number = 1")
 	require.NoError(t, err)
-	_, err = resolve(t, b, *payout, model.PayoutBlocked, "", false)
+	_, err = resolvePayout(t, b, *payout, model.PayoutBlocked, "", false)
 	require.NoError(t, err)
 	var ended int
 	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(*) from payout_attempts where outcome = 'refused' and code = 'evidence' and ended_at is not null").Scan(&ended))

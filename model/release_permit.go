@@ -20,32 +20,32 @@ var ErrSendSessionLost = errors.New("the database session that permits sending w
 // The advisory locks of releases, in shared mode only. An intent holds the first while
 // its transaction lasts; a process holds the second, in a session of its own, while any
 // order leaves it. Nobody takes them exclusively: a stop commits its row and then waits
-// until those that held them before have let go (see awaitSends), so that nobody queues
+// until those that held them before have let go (see waitForSends), so that nobody queues
 // for a lock with a connection that others need.
 const (
-	lockIntent    = "select pg_advisory_xact_lock_shared(hashtext('release stop'), 0)"
-	lockSending   = "select pg_advisory_lock_shared(hashtext('release stop'), 1)"
-	unlockSending = "select pg_advisory_unlock_shared(hashtext('release stop'), 1)"
-	askStopped    = "select exists (select from release_stops where resumed_at is null)"
+	lockIntentSQL    = "select pg_advisory_xact_lock_shared(hashtext('release stop'), 0)"
+	lockSendingSQL   = "select pg_advisory_lock_shared(hashtext('release stop'), 1)"
+	unlockSendingSQL = "select pg_advisory_unlock_shared(hashtext('release stop'), 1)"
+	isStoppedSQL     = "select exists (select from release_stops where resumed_at is null)"
 )
 
 const (
-	sessionTimeout = 5 * time.Second        // of one statement of the session
-	sessionWatch   = 500 * time.Millisecond // between two looks whether it is alive
-	sessionIdle    = 40                     // looks after which a session without sends is closed
+	sessionTimeout       = 5 * time.Second        // of one statement of the session
+	sessionCheckInterval = 500 * time.Millisecond // between two looks whether it is alive
+	maxIdleChecks        = 40                     // looks after which a session without sends is closed
 )
 
-// sendSession is the database session in which this process holds lockSending while
+// sendSession is the database session in which this process holds lockSendingSQL while
 // orders leave it: one for all of them, outside the pool, so that slow rails take no
 // connection from others. Sends end when the session does.
 type sendSession struct {
 	connect func(context.Context) (*pgx.Conn, error)
 
-	mu     sync.Mutex
-	conn   *pgx.Conn // nil while there is none
-	active int       // sends that hold the lock through conn
-	alive  context.Context
-	lose   context.CancelCauseFunc
+	mu          sync.Mutex
+	conn        *pgx.Conn // nil while there is none
+	activeSends int       // sends that hold the lock through conn
+	aliveCtx    context.Context
+	cancelAlive context.CancelCauseFunc
 }
 
 // newSendSession prepares the session; it does not connect yet.
@@ -60,69 +60,69 @@ func newSendSession(config *pgx.ConnConfig) *sendSession {
 	return &sendSession{connect: func(ctx context.Context) (*pgx.Conn, error) { return pgx.ConnectConfig(ctx, config) }}
 }
 
-// Sending is the permission to let one order, or one file, leave. It is ended once.
-type Sending struct {
+// SendPermit is the permission to let one order, or one file, leave. It is ended once.
+type SendPermit struct {
 	session *sendSession
 	conn    *pgx.Conn
-	release func() // lets go of the send's context
+	cancel  func() // lets go of the send's context
 }
 
 // BeginSend permits one send: from its return to End a stop of releases waits for it.
 // The context it returns ends with ErrSendSessionLost when the permission is lost; what
 // was not sent by then must not be. Errors: ErrReleasesStopped; any other means that
 // the database cannot be asked. Safe for concurrent use.
-func (s *Service) BeginSend(ctx context.Context) (context.Context, *Sending, error) {
-	sending, alive, err := s.sends.begin(ctx)
+func (s *Service) BeginSend(ctx context.Context) (context.Context, *SendPermit, error) {
+	sending, alive, err := s.releaseSession.acquirePermit(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	detach := context.AfterFunc(alive, func() { cancel(ErrSendSessionLost) })
-	sending.release = func() { detach(); cancel(context.Canceled) }
+	sending.cancel = func() { detach(); cancel(context.Canceled) }
 	return ctx, sending, nil
 }
 
 // Confirm asks whether the permission still stands, for right before the last byte.
-func (p *Sending) Confirm(ctx context.Context) error {
+func (p *SendPermit) Confirm(ctx context.Context) error {
 	p.session.mu.Lock()
 	defer p.session.mu.Unlock()
 	if p.session.conn != p.conn {
 		return ErrSendSessionLost
 	}
-	_, err := p.session.stopped(ctx)
+	_, err := p.session.isStopped(ctx)
 	return err
 }
 
 // End gives the permission back.
-func (p *Sending) End() {
-	p.release()
+func (p *SendPermit) End() {
+	p.cancel()
 	s := p.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.conn != p.conn {
 		return // the session was lost, and the lock with it
 	}
-	if s.active--; s.active == 0 {
-		_ = s.exec(context.Background(), unlockSending)
+	if s.activeSends--; s.activeSends == 0 {
+		_ = s.exec(context.Background(), unlockSendingSQL)
 	}
 }
 
-// begin takes the lock, where no other send holds it already, and looks for a stop
+// acquirePermit takes the lock, where no other send holds it already, and looks for a stop
 // after that: one that this look does not see finds the lock. It looks before, too, so
 // that a process does not take the lock again and again while releases are stopped.
-func (s *sendSession) begin(ctx context.Context) (*Sending, context.Context, error) {
+func (s *sendSession) acquirePermit(ctx context.Context) (*SendPermit, context.Context, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	stopped, err := s.stopped(ctx)
+	stopped, err := s.isStopped(ctx)
 	if err != nil && s.conn == nil { // it may have ended while nothing was sent
-		stopped, err = s.stopped(ctx)
+		stopped, err = s.isStopped(ctx)
 	}
-	if err == nil && !stopped && s.active == 0 {
-		if err = s.exec(ctx, lockSending); err == nil {
-			stopped, err = s.stopped(ctx)
+	if err == nil && !stopped && s.activeSends == 0 {
+		if err = s.exec(ctx, lockSendingSQL); err == nil {
+			stopped, err = s.isStopped(ctx)
 		}
 		if err == nil && stopped {
-			err = s.exec(ctx, unlockSending)
+			err = s.exec(ctx, unlockSendingSQL)
 		}
 	}
 	switch {
@@ -131,13 +131,13 @@ func (s *sendSession) begin(ctx context.Context) (*Sending, context.Context, err
 	case stopped:
 		return nil, nil, ErrReleasesStopped
 	}
-	s.active++
-	return &Sending{session: s, conn: s.conn}, s.alive, nil
+	s.activeSends++
+	return &SendPermit{session: s, conn: s.conn}, s.aliveCtx, nil
 }
 
-// stopped asks whether releases are stopped, and so whether the session is alive.
-func (s *sendSession) stopped(ctx context.Context) (stopped bool, err error) {
-	err = s.run(ctx, func(ctx context.Context) error { return s.conn.QueryRow(ctx, askStopped).Scan(&stopped) })
+// isStopped asks whether releases are stopped, and so whether the session is alive.
+func (s *sendSession) isStopped(ctx context.Context) (stopped bool, err error) {
+	err = s.run(ctx, func(ctx context.Context) error { return s.conn.QueryRow(ctx, isStoppedSQL).Scan(&stopped) })
 	return stopped, err
 }
 
@@ -158,9 +158,9 @@ func (s *sendSession) run(ctx context.Context, statement func(context.Context) e
 		if err != nil {
 			return fmt.Errorf("open the session of sends: %w", err)
 		}
-		s.conn, s.active = conn, 0
-		s.alive, s.lose = context.WithCancelCause(context.Background())
-		go s.watch(conn) //nolint:contextcheck // the session outlives who opened it
+		s.conn, s.activeSends = conn, 0
+		s.aliveCtx, s.cancelAlive = context.WithCancelCause(context.Background())
+		go s.watchConn(conn) //nolint:contextcheck // the session outlives who opened it
 	}
 	if err := statement(ctx); err != nil {
 		s.close() //nolint:contextcheck // it ends whatever the context
@@ -171,39 +171,39 @@ func (s *sendSession) run(ctx context.Context, statement func(context.Context) e
 
 // close ends the session, and with it what is being sent.
 func (s *sendSession) close() {
-	s.lose(ErrSendSessionLost)
+	s.cancelAlive(ErrSendSessionLost)
 	ctx, cancel := context.WithTimeout(context.Background(), sessionTimeout)
 	defer cancel()
 	_ = s.conn.Close(ctx)
 	s.conn = nil
 }
 
-// watch notices when a session ends while orders leave, and closes one that nobody
+// watchConn notices when a session ends while orders leave, and closes one that nobody
 // needs.
-func (s *sendSession) watch(conn *pgx.Conn) {
-	look := time.NewTicker(sessionWatch)
+func (s *sendSession) watchConn(conn *pgx.Conn) {
+	look := time.NewTicker(sessionCheckInterval)
 	defer look.Stop()
 	for idle := 0; ; {
 		<-look.C
-		if idle++; !s.look(conn, &idle) {
+		if idle++; !s.checkConn(conn, &idle) {
 			return
 		}
 	}
 }
 
-// look asks a session in use whether it is alive; false when it is not the session
+// checkConn asks a session in use whether it is alive; false when it is not the session
 // any more.
-func (s *sendSession) look(conn *pgx.Conn, idle *int) bool {
+func (s *sendSession) checkConn(conn *pgx.Conn, idle *int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.conn != conn:
 		return false
-	case s.active > 0:
+	case s.activeSends > 0:
 		*idle = 0
-		_, err := s.stopped(context.Background())
+		_, err := s.isStopped(context.Background())
 		return err == nil
-	case *idle >= sessionIdle:
+	case *idle >= maxIdleChecks:
 		s.close()
 		return false
 	default:

@@ -11,13 +11,13 @@ import (
 	"parapet/model/wire"
 )
 
-// inFlight is a payout that a worker has begun to release to the claim's first account.
+// sendWhileInFlight is a payout that a worker has begun to release to the claim's first account.
 func inFlight(t *testing.T) (*modeltest.Bundle, *wire.Claim, *model.Release) {
 	t.Helper()
 	b := modeltest.New(t)
 	claim := owed(b)
-	b.Record(modeltest.IBAN(claim.ID))
-	b.Verify()
+	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	b.RunAccountChecks()
 	order, _, err := b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", only(t, b, claim).ID)
 	require.NoError(t, err)
 	return b, claim, order
@@ -25,9 +25,9 @@ func inFlight(t *testing.T) (*modeltest.Bundle, *wire.Claim, *model.Release) {
 
 // replaceAccount records another account for the claim.
 func replaceAccount(b *modeltest.Bundle, claim *wire.Claim) *wire.PayoutMethod {
-	other := modeltest.IBAN(claim.ID)
+	other := modeltest.IBANMethod(claim.ID)
 	other.Number.IBAN.IBAN = "GB29NWBK60161331926819"
-	return b.Record(other)
+	return b.RecordPayoutMethod(other)
 }
 
 func TestRefusedPayoutGoesToAccountVerifiedWhileItWasInFlight(t *testing.T) {
@@ -41,7 +41,7 @@ func TestRefusedPayoutGoesToAccountVerifiedWhileItWasInFlight(t *testing.T) {
 		"after doubt": func(b *modeltest.Bundle, order *model.Release) error {
 			_, err := b.Service.EndRelease(t.Context(), modeltest.RailName, order, modeltest.Unknown)
 			require.NoError(t, err)
-			b.After(time.Minute)
+			b.AdvanceClock(time.Minute)
 			again, _, err := b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", order.PayoutID)
 			require.NoError(t, err)
 			return refuse(b, again)
@@ -61,10 +61,10 @@ func TestRefusedPayoutGoesToAccountVerifiedWhileItWasInFlight(t *testing.T) {
 			t.Parallel()
 			b, claim, order := inFlight(t)
 			second := replaceAccount(b, claim)
-			b.Verify()
+			b.RunAccountChecks()
 			require.NoError(t, refuse(b, order))
 			require.Equal(t, "rail_rejected", *only(t, b, claim).BlockedReason)
-			b.Work()
+			b.RunJobs()
 			payout := only(t, b, claim)
 			require.Equal(t, "released", payout.Status)
 			require.Equal(t, second.ID, *payout.PayoutMethodID)
@@ -82,7 +82,7 @@ func TestRefusedPayoutWaitsForItsNextAccountToBeVerified(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, b.Service.ReevaluatePayouts(t.Context(), model.ReevaluatePayouts{Partner: "acme", Claim: claim.ID}))
 	require.Equal(t, "rail_rejected", *only(t, b, claim).BlockedReason)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "released", only(t, b, claim).Status)
 }
 
@@ -90,27 +90,27 @@ func TestAccountCheckIsAskedForAgainWithinAMinute(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim := owed(b)
-	method := b.Record(modeltest.IBAN(claim.ID))
+	method := b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
 	checks := func() (n int) {
 		require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(*) from modeltest_jobs where kind = 'verify_payout_method'").Scan(&n))
 		return n
 	}
-	_, err := b.Service.PayeeOf(t.Context(), "acme", method.ID) // and then the rail fails
+	_, err := b.Service.BeginVerification(t.Context(), "acme", method.ID) // and then the rail fails
 	require.NoError(t, err)
 	b.Sweep()
 	require.Equal(t, 1, checks(), "the check has its time")
-	b.After(50 * time.Second)
+	b.AdvanceClock(50 * time.Second)
 	b.Sweep()
 	require.Equal(t, 2, checks())
-	b.After(time.Minute)
+	b.AdvanceClock(time.Minute)
 	b.Sweep()
 	require.Equal(t, 2, checks(), "jobs do not pile up while nobody works them")
-	b.After(5 * time.Minute)
+	b.AdvanceClock(5 * time.Minute)
 	b.Sweep()
 	require.Equal(t, 3, checks(), "a lost job is asked for again")
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "released", only(t, b, claim).Status)
-	b.After(time.Hour)
+	b.AdvanceClock(time.Hour)
 	b.Sweep()
 	require.Equal(t, 3, checks())
 }
@@ -123,8 +123,8 @@ func TestPayoutIsNotWrittenOverAnotherVersionOrState(t *testing.T) {
 	written := only(t, b, b.Claim(payout.ClaimID))
 	require.Equal(t, payout.Version+1, written.Version)
 	err := b.Service.SavePayoutAsReadBefore(t.Context(), payout.ID, 1, model.PayoutBlocked)
-	require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
+	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
 	err = b.Service.SavePayoutAsReadBefore(t.Context(), payout.ID, 0, model.PayoutPending)
-	require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
+	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
 	require.Equal(t, written, only(t, b, b.Claim(payout.ClaimID)))
 }

@@ -55,9 +55,9 @@ type ReleaseResumption struct {
 	Refusal         *string    // why releases stay stopped
 }
 
-func (r *resumptionRow) public() *ReleaseResumption {
+func (r *resumptionRow) toRecord() *ReleaseResumption {
 	return &ReleaseResumption{
-		ID: nounResumption.id(r.ID), State: string(r.State), StartedAt: r.StartedAt, StartedBy: r.StartedBy.name(), StartedByIssuer: r.StartedBy.issuer(), Reason: r.Reason,
+		ID: resourceReleaseResumption.formatID(r.ID), State: string(r.State), StartedAt: r.StartedAt, StartedBy: r.StartedBy.name(), StartedByIssuer: r.StartedBy.issuer(), Reason: r.Reason,
 		Acknowledge: r.Acknowledge, Done: r.Done, Total: r.Total, FinishedAt: r.FinishedAt, Refusal: r.Refusal,
 	}
 }
@@ -87,43 +87,43 @@ func (s *Service) ResumeReleases(ctx context.Context, actor Actor, in ResumeRequ
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
 	}
-	checked, err := s.checkBriefly(ctx)
+	checked, err := s.checkChangedInTime(ctx)
 	if err != nil {
-		return nil, explain(err)
+		return nil, translateError(err)
 	}
 	var run *resumptionRow
-	stop, err := s.stopChange(ctx, actor, in.Reason, func(ctx context.Context, u *unit, standing *stopRow) (*stopRow, error) {
+	stop, err := s.changeStop(ctx, actor, in.Reason, func(ctx context.Context, tx *Tx, standing *stopRow) (*stopRow, error) {
 		if standing == nil {
 			return nil, Fail(CodeStateConflict, "Releases are not stopped.")
 		}
-		running, err := u.unfinishedResumption(ctx)
+		running, err := tx.unfinishedResumption(ctx)
 		switch {
 		case err != nil:
 			return nil, err
 		case running != nil:
-			return nil, Fail(CodeStateConflict, "Releases are being resumed since %s: follow run %s.", running.StartedAt.Format(time.RFC3339), nounResumption.id(running.ID))
+			return nil, Fail(CodeStateConflict, "Releases are being resumed since %s: follow run %s.", running.StartedAt.Format(time.RFC3339), resourceReleaseResumption.formatID(running.ID))
 		}
-		run = &resumptionRow{ID: newID(), StopID: standing.ID, State: ResumptionChecking, StartedAt: u.now, StartedBy: actor.personID(), Reason: in.Reason, Acknowledge: in.Acknowledge}
+		run = &resumptionRow{ID: newID(), StopID: standing.ID, State: ResumptionChecking, StartedAt: tx.now, StartedBy: actor.personID(), Reason: in.Reason, Acknowledge: in.Acknowledge}
 		if checked {
-			if err := u.endStop(ctx, standing, run); err != nil {
+			if err := tx.endStop(ctx, standing, run); err != nil {
 				return nil, err
 			}
 		}
-		if err := insert(ctx, u, run); err != nil {
+		if err := insertRows(ctx, tx, run); err != nil {
 			return nil, err
 		}
-		u.enqueue(SweepWork{workStoppedPayouts})
-		return standing, u.answered(statusOK, nounResumption.id(run.ID), &ReleasesResumed{standing.public(), run.public()})
+		tx.enqueueJob(SweepWork{workStoppedPayouts})
+		return standing, tx.storeResponse(statusOK, resourceReleaseResumption.formatID(run.ID), &ReleasesResumed{standing.toRecord(), run.toRecord()})
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &ReleasesResumed{stop, run.public()}, nil
+	return &ReleasesResumed{stop, run.toRecord()}, nil
 }
 
-// checkBriefly checks the invariants of what changed lately; false when that takes
+// checkChangedInTime checks the invariants of what changed lately; false when that takes
 // longer than Config.ResumeCheckTimeout.
-func (s *Service) checkBriefly(ctx context.Context) (checked bool, err error) {
+func (s *Service) checkChangedInTime(ctx context.Context) (checked bool, err error) {
 	brief, cancel := context.WithTimeout(ctx, s.resumeCheckTimeout)
 	defer cancel()
 	err = s.CheckChanged(brief)
@@ -136,18 +136,18 @@ func (s *Service) checkBriefly(ctx context.Context) (checked bool, err error) {
 // endStop ends a stop for a run. It refuses, before it changes anything, while something
 // must be put right first: whatever keeps releases stopped is asked here. Errors:
 // state_conflict.
-func (u *unit) endStop(ctx context.Context, stop *stopRow, run *resumptionRow) error {
-	if err := u.requireNoRestore(ctx); err != nil {
+func (tx *Tx) endStop(ctx context.Context, stop *stopRow, run *resumptionRow) error {
+	if err := tx.requireNoRestore(ctx); err != nil {
 		return err
 	}
-	if err := u.requireNoDifferences(ctx, stop.StoppedAt); err != nil {
+	if err := tx.requireNoDifferences(ctx, stop.StoppedAt); err != nil {
 		return err
 	}
-	unanswered, err := u.unansweredLines(ctx)
+	unanswered, err := tx.countUnansweredLines(ctx)
 	if err != nil {
 		return err
 	}
-	violated, err := u.unacknowledged(ctx)
+	violated, err := tx.describeViolations(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -156,18 +156,18 @@ func (u *unit) endStop(ctx context.Context, stop *stopRow, run *resumptionRow) e
 	case violated != "" && !run.Acknowledge:
 		return Fail(CodeStateConflict, "Invariants are violated: %s Put that right, or acknowledge it.", violated)
 	case violated != "":
-		_, err := u.NewUpdate().Model((*violationRow)(nil)).Set("acknowledged_at = ?, acknowledged_by = ?", u.now, run.StartedBy).
+		_, err := tx.NewUpdate().Model((*violationRow)(nil)).Set("acknowledged_at = ?, acknowledged_by = ?", tx.now, run.StartedBy).
 			Where("acknowledged_at is null").Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("acknowledge violations: %w", err)
 		}
 	}
-	stop.ResumedAt, stop.ResumedBy, stop.ResumeReason, stop.Acknowledged = &u.now, &run.StartedBy, &run.Reason, violated != ""
-	_, err = u.NewUpdate().Model(stop).Column("resumed_at", "resumed_by", "resume_reason", "acknowledged").WherePK().Exec(ctx)
+	stop.ResumedAt, stop.ResumedBy, stop.ResumeReason, stop.Acknowledged = &tx.now, &run.StartedBy, &run.Reason, violated != ""
+	_, err = tx.NewUpdate().Model(stop).Column("resumed_at", "resumed_by", "resume_reason", "acknowledged").WherePK().Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("end a stop: %w", err)
 	}
-	err = u.NewRaw("select count(*) from payouts po where po.status = 'pending' and po.next_attempt_at is null and not "+policyIsBarred).Scan(ctx, &run.Total)
+	err = tx.NewRaw("select count(*) from payouts po where po.status = 'pending' and po.next_attempt_at is null and not "+hasSuspectLineSQL).Scan(ctx, &run.Total)
 	if err != nil {
 		return fmt.Errorf("count payouts that wait: %w", err)
 	}
@@ -176,17 +176,17 @@ func (u *unit) endStop(ctx context.Context, stop *stopRow, run *resumptionRow) e
 }
 
 // unfinishedResumption locks the run that is not finished; nil without.
-func (u *unit) unfinishedResumption(ctx context.Context) (*resumptionRow, error) {
+func (tx *Tx) unfinishedResumption(ctx context.Context) (*resumptionRow, error) {
 	row := new(resumptionRow)
-	err := u.NewSelect().Model(row).Where("rr.finished_at is null").For("UPDATE").Scan(ctx)
-	if absent(err) {
+	err := tx.NewSelect().Model(row).Where("rr.finished_at is null").For("UPDATE").Scan(ctx)
+	if isNoRows(err) {
 		return nil, nil //nolint:nilnil // nothing is being resumed
 	}
 	return row, err
 }
 
-func (u *unit) saveResumption(ctx context.Context, run *resumptionRow) error {
-	_, err := u.NewUpdate().Model(run).Column("state", "done", "total", "finished_at", "refusal").WherePK().Exec(ctx)
+func (tx *Tx) saveResumption(ctx context.Context, run *resumptionRow) error {
+	_, err := tx.NewUpdate().Model(run).Column("state", "done", "total", "finished_at", "refusal").WherePK().Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("save a resumption: %w", err)
 	}
@@ -199,13 +199,13 @@ func (r *resumptionRow) finish(at time.Time, state ResumptionState) {
 }
 
 // stopResumption ends the run that is not finished, for a new stop.
-func (u *unit) stopResumption(ctx context.Context) error {
-	run, err := u.unfinishedResumption(ctx)
+func (tx *Tx) stopResumption(ctx context.Context) error {
+	run, err := tx.unfinishedResumption(ctx)
 	if err != nil || run == nil {
 		return err
 	}
-	run.finish(u.now, ResumptionStopped)
-	return u.saveResumption(ctx, run)
+	run.finish(tx.now, ResumptionStopped)
+	return tx.saveResumption(ctx, run)
 }
 
 // checkResumption checks the invariants for a run that waits for it, and then ends the
@@ -217,68 +217,68 @@ func (s *Service) checkResumption(ctx context.Context) error {
 		return err
 	}
 	checkErr := s.CheckChanged(ctx)
-	return errors.Join(checkErr, s.change(context.WithoutCancel(ctx), System(), func(ctx context.Context, u *unit) error {
-		stop, err := u.standingStop(ctx)
+	return errors.Join(checkErr, s.InTx(context.WithoutCancel(ctx), System(), func(ctx context.Context, tx *Tx) error {
+		stop, err := tx.lockActiveStop(ctx)
 		if err != nil || stop == nil {
 			return err
 		}
-		run, err := u.unfinishedResumption(ctx)
+		run, err := tx.unfinishedResumption(ctx)
 		if err != nil || run == nil || run.State != ResumptionChecking {
 			return err
 		}
 		var refused *Error
 		switch {
 		case checkErr == nil:
-			if err := u.endStop(ctx, stop, run); err != nil && !errors.As(err, &refused) {
+			if err := tx.endStop(ctx, stop, run); err != nil && !errors.As(err, &refused) {
 				return err
 			}
-		case u.now.Sub(run.StartedAt) < resumeCheckLimit:
+		case tx.now.Sub(run.StartedAt) < resumeCheckLimit:
 			return nil
 		default:
 			refused = Fail(CodeStateConflict, "The invariants could not be checked within ten minutes; the log of the job sweep says why.")
 		}
 		if refused != nil {
-			run.finish(u.now, ResumptionRefused)
+			run.finish(tx.now, ResumptionRefused)
 			run.Refusal = &refused.Detail
 		}
-		return u.saveResumption(ctx, run)
+		return tx.saveResumption(ctx, run)
 	}))
 }
 
 // resumePayouts makes due a batch of payouts that waited for the end of a stop, or of
 // what barred their policy, and counts them in the run that ended a stop. Each partner
 // has its share of a batch.
-func (u *unit) resumePayouts(ctx context.Context) (int, error) {
-	run, err := u.unfinishedResumption(ctx)
+func (tx *Tx) resumePayouts(ctx context.Context) (int, error) {
+	run, err := tx.unfinishedResumption(ctx)
 	if err != nil || run != nil && run.State != ResumptionResuming {
 		return 0, err
 	}
 	var ids []uuid.UUID
-	err = u.NewRaw(`select waiting.id from partners pt cross join lateral (
+	err = tx.NewRaw(`select waiting.id from partners pt cross join lateral (
 			select po.id, row_number() over (order by po.id) as place from payouts po
-			where po.partner = pt.slug and po.status = 'pending' and po.next_attempt_at is null and not `+policyIsBarred+` order by po.id limit ?0) as waiting
-		where not exists (select from release_stops where resumed_at is null) order by waiting.place, waiting.id limit ?0`, sweepSize).Scan(ctx, &ids)
+			where po.partner = pt.slug and po.status = 'pending' and po.next_attempt_at is null and not `+hasSuspectLineSQL+` order by po.id limit ?0) as waiting
+		where not exists (select from release_stops where resumed_at is null) order by waiting.place, waiting.id limit ?0`, sweepBatchSize).Scan(ctx, &ids)
 	if err != nil {
 		return 0, fmt.Errorf("find payouts that wait: %w", err)
 	}
-	resumed, err := u.makeDue(ctx, ids)
+	resumed, err := tx.makePayoutsDue(ctx, ids)
 	if err != nil || run == nil {
 		return len(ids), err
 	}
 	run.Done += resumed
 	run.Total = max(run.Total, run.Done)
-	if len(ids) < sweepSize {
-		run.finish(u.now, ResumptionCompleted)
+	if len(ids) < sweepBatchSize {
+		run.finish(tx.now, ResumptionCompleted)
 	}
-	return len(ids), u.saveResumption(ctx, run)
+	return len(ids), tx.saveResumption(ctx, run)
 }
 
-// makeDue lets payouts go on that waited; it returns how many.
-func (u *unit) makeDue(ctx context.Context, ids []uuid.UUID) (resumed int, err error) {
+// makePayoutsDue lets payouts go on that waited; it returns how many.
+func (tx *Tx) makePayoutsDue(ctx context.Context, ids []uuid.UUID) (resumed int, err error) {
 	if len(ids) == 0 {
 		return 0, nil
 	}
-	slice, err := u.lockPayouts(ctx, "", ids)
+	slice, err := tx.lockPayouts(ctx, "", ids)
 	if err != nil {
 		return 0, err
 	}
@@ -287,14 +287,14 @@ func (u *unit) makeDue(ctx context.Context, ids []uuid.UUID) (resumed int, err e
 		if row.Status != PayoutPending || row.NextAttemptAt != nil {
 			continue
 		}
-		row.NextAttemptAt = &u.now
-		u.touch(&row.header)
-		if err := u.sayPayout(out.claim, row, row.stands(), EventPayoutUpdated, "Parapet sends payouts again; this one goes out."); err != nil {
+		row.NextAttemptAt = &tx.now
+		tx.bumpVersion(&row.RowHeader)
+		if err := tx.recordPayoutEvent(out.claim, row, row.ledgerTransfer(), EventPayoutUpdated, "Parapet sends payouts again; this one goes out."); err != nil {
 			return 0, err
 		}
-		u.release(row)
+		tx.enqueueRelease(row)
 		resumed++
 	}
-	u.keepPayouts(slice)
+	tx.savePayouts(slice)
 	return resumed, nil
 }

@@ -14,11 +14,11 @@ import (
 // stopped makes a payout that waits for the end of a stop.
 func stopped(t *testing.T, with ...modeltest.Option) *modeltest.Bundle {
 	t.Helper()
-	b := modeltest.New(t, append(with, modeltest.Unchecked())...)
+	b := modeltest.New(t, append(with, modeltest.WithoutChecks())...)
 	claim := owed(b)
 	stop(t, b)
-	b.Record(modeltest.IBAN(claim.ID))
-	b.Work()
+	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	b.RunJobs()
 	require.Nil(t, only(t, b, claim).NextAttemptAt)
 	return b
 }
@@ -41,7 +41,7 @@ func TestResumptionIsFollowedToItsEnd(t *testing.T) {
 	require.Nil(t, run.FinishedAt)
 	require.Equal(t, "All is well.", run.Reason)
 	require.Equal(t, b.Operator.Name, run.StartedBy)
-	b.Work() // the run's job, without waiting for a sweep
+	b.RunJobs() // the run's job, without waiting for a sweep
 	run, err = b.Service.GetReleaseResumption(t.Context(), b.Operator, run.ID)
 	require.NoError(t, err)
 	require.Equal(t, "completed", run.State)
@@ -50,11 +50,11 @@ func TestResumptionIsFollowedToItsEnd(t *testing.T) {
 	require.Len(t, b.Rail.Orders, 1)
 
 	_, err = b.Service.GetReleaseResumption(t.Context(), b.Acme, run.ID)
-	require.Equal(t, model.CodeInsufficientScope, failure(t, err).Code)
+	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code)
 	_, err = b.Service.ReleaseResumptions(t.Context(), b.Acme, 1)
-	require.Equal(t, model.CodeInsufficientScope, failure(t, err).Code)
+	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code)
 	_, err = b.Service.GetReleaseResumption(t.Context(), b.Operator, "rrs_00000000000000000000000000")
-	require.Equal(t, model.CodeNotFound, failure(t, err).Code)
+	require.Equal(t, model.CodeNotFound, domainError(t, err).Code)
 }
 
 // TestNewStopEndsAResumption stops releases again before the run made anything due.
@@ -67,10 +67,10 @@ func TestNewStopEndsAResumption(t *testing.T) {
 	require.Equal(t, "stopped", run.State)
 	require.NotNil(t, run.FinishedAt)
 	b.Sweep()
-	b.Work()
+	b.RunJobs()
 	require.Empty(t, b.Rail.Orders, "it waits for the new stop")
 	require.NoError(t, resume(t, b, false))
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "completed", resumption(t, b).State)
 	require.Len(t, b.Rail.Orders, 1)
 	require.Len(t, must(b.Service.ReleaseResumptions(t.Context(), b.Operator, 10)), 2)
@@ -105,9 +105,9 @@ func TestResumptionChecksWhatTheRequestCannotWaitFor(t *testing.T) {
 	require.Nil(t, resumed.Stop.ResumedAt, "the stop stands until then")
 	forge(t, b, "update policies set limit_remaining = limit_remaining - 1")
 	release()
-	again := failure(t, resume(t, b, false))
+	again := domainError(t, resume(t, b, false))
 	require.Equal(t, model.CodeStateConflict, again.Code)
-	b.Work()
+	b.RunJobs()
 	run := resumption(t, b)
 	require.Equal(t, "refused", run.State)
 	require.Contains(t, *run.Refusal, "inv_limits_hold")
@@ -117,7 +117,7 @@ func TestResumptionChecksWhatTheRequestCannotWaitFor(t *testing.T) {
 	release = slowCheck(t, b)
 	require.NoError(t, resume(t, b, true))
 	release()
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "completed", resumption(t, b).State)
 	require.True(t, must(b.Service.ReleaseStops(t.Context(), b.Operator, 1))[0].Acknowledged)
 	require.Len(t, b.Rail.Orders, 1)
@@ -136,7 +136,7 @@ func TestResumptionIsRefusedWhenItCannotBeChecked(t *testing.T) {
 	}
 	require.Error(t, sweep())
 	require.Equal(t, "checking", resumption(t, b).State)
-	b.After(11 * time.Minute)
+	b.AdvanceClock(11 * time.Minute)
 	require.Error(t, sweep())
 	run := resumption(t, b)
 	require.Equal(t, "refused", run.State)

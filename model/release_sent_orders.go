@@ -13,20 +13,20 @@ import (
 	"parapet/model/account"
 )
 
-// Sent are the orders that went to a bank under keys, as the last call under each
+// SentOrders are the orders that went to a bank under keys, as the last call under each
 // carried them: for the rail's word that comes another way than as an answer, and
 // for files that are written after the answer. A key that was never used with the
 // rail is missing. An account that cannot be opened is named in the error, beside the
 // other orders.
-func (s *Service) Sent(ctx context.Context, rail RailIdentity, keys []string) (map[string]*Release, error) {
-	owners, err := payoutsOfKeys(ctx, s.db, keys)
+func (s *Service) SentOrders(ctx context.Context, rail RailIdentity, keys []string) (map[string]*Release, error) {
+	owners, err := findPayoutsByKeys(ctx, s.db, keys)
 	if err != nil || len(owners) == 0 {
 		return nil, err
 	}
 	ids := slices.Collect(maps.Values(owners))
 	var attempts []sentRow
 	err = s.db.NewSelect().Model(&attempts).ColumnExpr("distinct on (key) key, payout_id, number").
-		ColumnExpr("bool_or(ended_at is null and started_at > "+businessNow+" - ? * interval '1 second') over (partition by key) as underway", ReleaseLease.Seconds()).
+		ColumnExpr("bool_or(ended_at is null and started_at > "+businessNowSQL+" - ? * interval '1 second') over (partition by key) as underway", ReleaseLease.Seconds()).
 		ColumnExpr("bool_or(coalesce(outcome, 'unknown') = 'unknown') over (partition by key) as unclear, bool_or(coalesce(refusal_noticed_at, refusal_reported_at) is not null) over (partition by key) as refusal_noticed").
 		Where("payout_id in (?)", bun.List(ids)).Where("key in (?)", bun.List(keys)).
 		Where("(rail_identity is null and rail = ?0 or rail_identity in (select id from rail_identities where bank = (select bank from rail_identities where id = ?1)))", rail.Name, rail.ID()).
@@ -34,11 +34,11 @@ func (s *Service) Sent(ctx context.Context, rail RailIdentity, keys []string) (m
 	if err != nil {
 		return nil, fmt.Errorf("read attempts: %w", err)
 	}
-	payouts, methods, err := s.paid(ctx, ids)
+	payouts, methods, err := s.loadPaidPayouts(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	reported, barred, err := s.reportedOrders(ctx, keys, ids)
+	reported, barred, err := s.loadReportedOrders(ctx, keys, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -53,17 +53,17 @@ func (s *Service) Sent(ctx context.Context, rail RailIdentity, keys []string) (m
 		if method == nil || len(method.Sealed) == 0 {
 			continue
 		}
-		number, err := method.number(s.keys)
+		number, err := method.openNumber(s.keys)
 		if err != nil {
-			sealed = errors.Join(sealed, fmt.Errorf("open account of %s: %w", nounPayoutMethod.id(method.ID), err))
+			sealed = errors.Join(sealed, fmt.Errorf("open account of %s: %w", resourcePayoutMethod.formatID(method.ID), err))
 			continue
 		}
 		sent[attempt.Key] = &Release{
-			Partner: row.Partner, PayoutID: nounPayout.id(row.ID), Attempt: attempt.Number, Key: attempt.Key, Underway: attempt.Underway,
+			Partner: row.Partner, PayoutID: resourcePayout.formatID(row.ID), Attempt: attempt.Number, Key: attempt.Key, InFlight: attempt.Underway,
 			Unclear: attempt.Unclear, RefusalNoticed: attempt.RefusalNoticed,
-			Settled: row.Status != PayoutReleased && !row.underway() || attempt.Key != row.key() || reported[attempt.Key],
-			Barred:  barred[row.ID],
-			Amount:  row.money(), Number: number, Beneficiary: account.Beneficiary{Name: method.BeneficiaryName, Country: method.BeneficiaryCountry},
+			Closed:         row.Status != PayoutReleased && !row.isInFlight() || attempt.Key != row.idempotencyKey() || reported[attempt.Key],
+			HasSuspectLine: barred[row.ID],
+			Amount:         row.toMoney(), Number: number, Beneficiary: account.Beneficiary{Name: method.BeneficiaryName, Country: method.BeneficiaryCountry},
 		}
 	}
 	return sent, sealed
@@ -79,8 +79,8 @@ type sentRow struct {
 	Underway, Unclear, RefusalNoticed bool `bun:",scanonly"`
 }
 
-// paid are payouts and the methods they go to.
-func (s *Service) paid(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]*payoutRow, map[uuid.UUID]*payoutMethodRow, error) {
+// loadPaidPayouts are payouts and the methods they go to.
+func (s *Service) loadPaidPayouts(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]*payoutRow, map[uuid.UUID]*payoutMethodRow, error) {
 	var rows []*payoutRow
 	if err := s.db.NewSelect().Model(&rows).Where("po.id in (?)", bun.List(ids)).Where("po.payout_method_id is not null").Scan(ctx); err != nil {
 		return nil, nil, fmt.Errorf("read payouts: %w", err)
@@ -93,23 +93,23 @@ func (s *Service) paid(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]*pay
 	if len(wanted) == 0 {
 		return payouts, nil, nil
 	}
-	methods, err := rowsByID[payoutMethodRow](ctx, s.db, wanted)
+	methods, err := loadRowsByID[payoutMethodRow](ctx, s.db, wanted)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read payout methods: %w", err)
 	}
 	return payouts, methods, nil
 }
 
-// reportedOrders are the keys under which a bank reported that it has the order, and the
+// loadReportedOrders are the keys under which a bank reported that it has the order, and the
 // payouts that a line of no known debt bars.
-func (s *Service) reportedOrders(ctx context.Context, keys []string, ids []uuid.UUID) (reported map[string]bool, barred map[uuid.UUID]bool, err error) {
+func (s *Service) loadReportedOrders(ctx context.Context, keys []string, ids []uuid.UUID) (reported map[string]bool, barred map[uuid.UUID]bool, err error) {
 	var known []string
 	err = s.db.NewRaw("select distinct key from rail_report_lines where payout_id in (?) and key in (?) and result = ?", bun.List(ids), bun.List(keys), ResultUnderway).Scan(ctx, &known)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read report lines: %w", err)
 	}
 	var waiting []uuid.UUID
-	err = s.db.NewRaw("select po.id from payouts po where po.id in (?) and "+policyIsBarred, bun.List(ids)).Scan(ctx, &waiting)
+	err = s.db.NewRaw("select po.id from payouts po where po.id in (?) and "+hasSuspectLineSQL, bun.List(ids)).Scan(ctx, &waiting)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read findings: %w", err)
 	}

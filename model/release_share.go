@@ -8,22 +8,22 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// aheadOfPartner is how many payouts of one partner stand ahead in the queue at a time,
+// maxAheadPerPartner is how many payouts of one partner stand ahead in the queue at a time,
 // beside those that were overdue.
-const aheadOfPartner = 4
+const maxAheadPerPartner = 4
 
 // AdvanceOtherPartners moves payouts of all partners but one ahead in the queue: the
 // queue is first come, first served, and one partner may have asked for thousands. Of
 // each partner the payouts that have been due for longest go ahead, at most
-// aheadOfPartner at a time, so that what is ahead stays short. It returns how many it
+// maxAheadPerPartner at a time, so that what is ahead stays short. It returns how many it
 // moved. Safe for concurrent use.
 func (s *Service) AdvanceOtherPartners(ctx context.Context, partner string) (moved int, err error) {
-	err = s.change(ctx, System(), func(ctx context.Context, u *unit) error {
+	err = s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
 		var rows []struct {
 			ID      uuid.UUID
 			Partner string
 		}
-		err := u.NewRaw(`update payouts set revived_at = ?0 where (id, partner) in (
+		err := tx.NewRaw(`update payouts set revived_at = ?0 where (id, partner) in (
 				select po.id, po.partner from payouts po join (
 					select first.id, first.place from partners pt cross join lateral (
 						select id, revived_at, row_number() over (order by next_attempt_at, id) as place from payouts
@@ -31,12 +31,12 @@ func (s *Service) AdvanceOtherPartners(ctx context.Context, partner string) (mov
 					where pt.slug <> ?3 and (first.revived_at is null or first.revived_at < ?1)
 					order by first.place, random() limit ?4) as ahead on ahead.id = po.id
 				for no key update of po skip locked)
-			returning id, partner`, u.now, u.now.Add(-requeueAgainAfter), aheadOfPartner, partner, sweepSize).Scan(ctx, &rows)
+			returning id, partner`, tx.now, tx.now.Add(-requeueAgainAfter), maxAheadPerPartner, partner, sweepBatchSize).Scan(ctx, &rows)
 		if err != nil {
 			return fmt.Errorf("advance payouts of other partners: %w", err)
 		}
 		for _, row := range rows {
-			u.enqueue(ReleasePayout{Partner: row.Partner, ID: nounPayout.id(row.ID), Ahead: true, Requeued: true})
+			tx.enqueueJob(ReleasePayout{Partner: row.Partner, ID: resourcePayout.formatID(row.ID), HighPriority: true, Requeued: true})
 		}
 		moved = len(rows)
 		return nil
@@ -44,25 +44,25 @@ func (s *Service) AdvanceOtherPartners(ctx context.Context, partner string) (mov
 	return moved, err
 }
 
-// dueClaim is what a slice reads of a claim to continue its timeline.
-const dueClaim = "c.id, c.partner, c.updated_at, c.timeline_sequence, c.told_at"
+// dueClaimColumns is what a slice reads of a claim to continue its timeline.
+const dueClaimColumns = "c.id, c.partner, c.updated_at, c.timeline_sequence, c.told_at"
 
-// dueClaims locks the claims of at most limit payouts that are due; it skips claims that
+// lockDueClaims locks the claims of at most limit payouts that are due; it skips claims that
 // others have locked. Each partner with due payouts gets an equal share; payouts that
 // have been due for longest fill what is left.
-func (u *unit) dueClaims(ctx context.Context, limit int) ([]claimRow, error) {
+func (tx *Tx) lockDueClaims(ctx context.Context, limit int) ([]claimRow, error) {
 	var partners int
-	err := u.pg.QueryRow(ctx, `select count(*) from partners pt where exists (
-		select from payouts po where po.partner = pt.slug and po.status = 'pending' and po.next_attempt_at <= $1)`, pgx.QueryExecModeCacheStatement, u.now).Scan(&partners)
+	err := tx.pgxConn.QueryRow(ctx, `select count(*) from partners pt where exists (
+		select from payouts po where po.partner = pt.slug and po.status = 'pending' and po.next_attempt_at <= $1)`, pgx.QueryExecModeCacheStatement, tx.now).Scan(&partners)
 	if err != nil {
 		return nil, fmt.Errorf("count partners with due payouts: %w", err)
 	}
 	claims := make([]claimRow, 0, limit)
 	if partners > 1 {
-		err := u.svc.preparedRows(ctx, u.pg, &claims, `select due.* from (select slug from partners order by random()) as pt cross join lateral (
-			select `+dueClaim+` from claims c join payouts po on po.claim_id = c.id and po.partner = c.partner
+		err := tx.svc.queryPreparedRows(ctx, tx.pgxConn, &claims, `select due.* from (select slug from partners order by random()) as pt cross join lateral (
+			select `+dueClaimColumns+` from claims c join payouts po on po.claim_id = c.id and po.partner = c.partner
 			where po.partner = pt.slug and po.status = 'pending' and po.next_attempt_at <= $1 order by po.next_attempt_at limit $2 for no key update of c skip locked) as due limit $3`,
-			u.now, max(1, limit/partners), limit)
+			tx.now, max(1, limit/partners), limit)
 		if err != nil || len(claims) == limit {
 			return claims, err
 		}
@@ -72,8 +72,8 @@ func (u *unit) dueClaims(ctx context.Context, limit int) ([]claimRow, error) {
 		locked[i] = claims[i].ID
 	}
 	rest := make([]claimRow, 0, limit-len(claims))
-	err = u.svc.preparedRows(ctx, u.pg, &rest, "select "+dueClaim+` from claims c join payouts po on po.claim_id = c.id and po.partner = c.partner
+	err = tx.svc.queryPreparedRows(ctx, tx.pgxConn, &rest, "select "+dueClaimColumns+` from claims c join payouts po on po.claim_id = c.id and po.partner = c.partner
 		where po.status = 'pending' and po.next_attempt_at <= $1 and c.id <> all($3) order by po.next_attempt_at limit $2 for no key update of c skip locked`,
-		u.now, limit-len(claims), locked)
+		tx.now, limit-len(claims), locked)
 	return append(claims, rest...), err
 }

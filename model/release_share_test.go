@@ -16,13 +16,13 @@ import (
 func owedToTwo(t *testing.T, b *modeltest.Bundle, acme, globex int) {
 	t.Helper()
 	for i := range acme + globex {
-		as := b.As(b.Acme)
+		as := b.ActingAs(b.Acme)
 		if i >= acme {
-			as = b.As(b.Globex)
+			as = b.ActingAs(b.Globex)
 		}
-		as.Record(modeltest.PolicyIBAN(as.Cover("quake-circle", nil).ID))
+		as.RecordPayoutMethod(modeltest.PolicyIBANMethod(as.QuoteAndBind("quake-circle", nil).ID))
 	}
-	b.Verify()
+	b.RunAccountChecks()
 	quake, _, err := b.Service.RecordObservation(t.Context(), b.Source, modeltest.Quake("us1000chhc", b.Now(), epicentre, "6.4"), false)
 	require.NoError(t, err)
 	require.NoError(t, b.Service.Evaluate(t.Context(), model.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
@@ -32,7 +32,7 @@ func owedToTwo(t *testing.T, b *modeltest.Bundle, acme, globex int) {
 func releasedBySlice(t *testing.T, b *modeltest.Bundle, size int) map[string]int {
 	t.Helper()
 	released := map[string]int{}
-	_, _, err := b.Service.ReleaseSlice(t.Context(), modeltest.ScriptedRail, size, func(_ context.Context, _ *pgx.Conn, orders []*model.Release) ([]model.RailAnswer, error) {
+	_, _, err := b.Service.ReleaseBatch(t.Context(), modeltest.ScriptedRail, size, func(_ context.Context, _ *pgx.Conn, orders []*model.Release) ([]model.RailAnswer, error) {
 		answers := make([]model.RailAnswer, len(orders))
 		for i, order := range orders {
 			released[order.Partner]++
@@ -44,7 +44,7 @@ func releasedBySlice(t *testing.T, b *modeltest.Bundle, size int) map[string]int
 	return released
 }
 
-func TestSliceTakesPayoutsOfEveryPartner(t *testing.T) {
+func TestReleaseBatchTakesPayoutsOfEveryPartner(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	owedToTwo(t, b, 9, 4)
@@ -61,7 +61,7 @@ func TestFewPayoutsOfEachOtherPartnerStandAhead(t *testing.T) {
 	owedToTwo(t, b, 2, 6)
 	advance := func(partner string) int { return must(b.Service.AdvanceOtherPartners(t.Context(), partner)) }
 	require.Equal(t, 4, advance("acme"))
-	last, is := b.Last().(model.ReleasePayout)
+	last, is := b.LastJob().(model.ReleasePayout)
 	require.True(t, is)
 	require.Equal(t, "globex", last.Partner)
 	require.Zero(t, advance("acme"), "the four still stand ahead")
@@ -71,6 +71,6 @@ func TestFewPayoutsOfEachOtherPartnerStandAhead(t *testing.T) {
 	_, err = b.Service.EndRelease(t.Context(), modeltest.RailName, order, modeltest.Accepted)
 	require.NoError(t, err)
 	require.Equal(t, 1, advance("acme"), "one follows")
-	b.After(2 * time.Minute)
+	b.AdvanceClock(2 * time.Minute)
 	require.Equal(t, 4, advance("acme"), "their jobs may have been lost")
 }

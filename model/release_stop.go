@@ -41,8 +41,8 @@ type ReleaseStop struct {
 	Acknowledged    bool // it was ended although an invariant was violated
 }
 
-func (r *stopRow) public() *ReleaseStop {
-	resumedBy, issuer := r.ResumedBy.optional()
+func (r *stopRow) toRecord() *ReleaseStop {
+	resumedBy, issuer := r.ResumedBy.nameAndIssuer()
 	return &ReleaseStop{
 		StoppedAt: r.StoppedAt, StoppedBy: r.StoppedBy.name(), StoppedByIssuer: r.StoppedBy.issuer(), Reason: r.Reason,
 		ResumedAt: r.ResumedAt, ResumedBy: resumedBy, ResumedByIssuer: issuer, ResumeReason: r.ResumeReason, Acknowledged: r.Acknowledged,
@@ -73,21 +73,21 @@ type ReleasesStopped struct {
 // answers what has not ended by then. The same request again waits again. Operators
 // only. Errors: validation_failed, state_conflict.
 func (s *Service) StopReleases(ctx context.Context, actor Actor, in StopRequest) (*ReleasesStopped, error) {
-	stop, err := s.stopChange(ctx, actor, in.Reason, func(ctx context.Context, u *unit, standing *stopRow) (*stopRow, error) {
+	stop, err := s.changeStop(ctx, actor, in.Reason, func(ctx context.Context, tx *Tx, standing *stopRow) (*stopRow, error) {
 		if standing != nil {
 			return nil, Fail(CodeStateConflict, "Releases are stopped already, since %s.", standing.StoppedAt.Format(time.RFC3339))
 		}
-		row := &stopRow{ID: newID(), StoppedAt: u.now, StoppedBy: actor.personID(), Reason: in.Reason}
-		if err := u.insertStop(ctx, row); err != nil {
+		row := &stopRow{ID: newID(), StoppedAt: tx.now, StoppedBy: actor.personID(), Reason: in.Reason}
+		if err := tx.insertStop(ctx, row); err != nil {
 			return nil, err
 		}
-		return row, u.answered(statusOK, "", &ReleasesStopped{Stop: row.public()})
+		return row, tx.storeResponse(statusOK, "", &ReleasesStopped{Stop: row.toRecord()})
 	})
 	var first *Replay
 	if err != nil && !errors.As(err, &first) {
 		return nil, err
 	}
-	left, waited := s.awaitSends(ctx)
+	left, waited := s.waitForSends(ctx)
 	if waited != nil || first == nil {
 		return &ReleasesStopped{stop, left}, waited
 	}
@@ -108,63 +108,63 @@ func (r *Replay) withLeaving(left *Leaving) error {
 	return &again
 }
 
-// stopChange is an operator's change of whether payouts are released.
-func (s *Service) stopChange(ctx context.Context, actor Actor, reason string, do func(context.Context, *unit, *stopRow) (*stopRow, error)) (*ReleaseStop, error) {
+// changeStop is an operator's change of whether payouts are released.
+func (s *Service) changeStop(ctx context.Context, actor Actor, reason string, do func(context.Context, *Tx, *stopRow) (*stopRow, error)) (*ReleaseStop, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
 	}
-	c := fieldCheck{}
-	c.note(&reason, "/reason")
-	if len(c.fields) > 0 {
-		return nil, Invalid(c.fields...)
+	v := validator{}
+	v.requireNote(&reason, "/reason")
+	if len(v.fieldErrors) > 0 {
+		return nil, Invalid(v.fieldErrors...)
 	}
 	var stop *ReleaseStop
-	err := s.change(ctx, actor, func(ctx context.Context, u *unit) error {
-		standing, err := u.standingStop(ctx)
+	err := s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
+		standing, err := tx.lockActiveStop(ctx)
 		if err != nil {
 			return err
 		}
-		row, err := do(ctx, u, standing)
+		row, err := do(ctx, tx, standing)
 		if err != nil {
 			return err
 		}
-		stop = row.public()
-		u.about("", "", &reason)
+		stop = row.toRecord()
+		tx.describe("", "", &reason)
 		return nil
 	})
 	return stop, err
 }
 
 // insertStop begins a stop; it ends the run that resumes releases, where one does.
-func (u *unit) insertStop(ctx context.Context, row *stopRow) error {
-	if err := insert(ctx, u, row); err != nil {
+func (tx *Tx) insertStop(ctx context.Context, row *stopRow) error {
+	if err := insertRows(ctx, tx, row); err != nil {
 		return err
 	}
-	return u.stopResumption(ctx)
+	return tx.stopResumption(ctx)
 }
 
-// standingStop locks the stop that stands; nil without. Two that stop at once meet at
+// lockActiveStop locks the stop that stands; nil without. Two that stop at once meet at
 // the table's constraint.
-func (u *unit) standingStop(ctx context.Context) (*stopRow, error) {
+func (tx *Tx) lockActiveStop(ctx context.Context) (*stopRow, error) {
 	row := new(stopRow)
-	err := u.NewSelect().Model(row).Where("rs.resumed_at is null").For("UPDATE").Scan(ctx)
-	if absent(err) {
+	err := tx.NewSelect().Model(row).Where("rs.resumed_at is null").For("UPDATE").Scan(ctx)
+	if isNoRows(err) {
 		return nil, nil //nolint:nilnil // releases go on
 	}
 	return row, err
 }
 
-// queueStopped asks, with the next statements, whether releases are stopped. An intent
+// queueStopCheck asks, with the next statements, whether releases are stopped. An intent
 // that does not see a stop holds a lock for which the stop waits.
-func (u *unit) queueStopped(stopped *bool) {
-	u.later.Queue(lockIntent)
-	u.later.Queue(askStopped).QueryRow(func(row pgx.Row) error { return row.Scan(stopped) })
+func (tx *Tx) queueStopCheck(stopped *bool) {
+	tx.batch.Queue(lockIntentSQL)
+	tx.batch.Queue(isStoppedSQL).QueryRow(func(row pgx.Row) error { return row.Scan(stopped) })
 }
 
-// unacknowledged says which invariants are violated and not acknowledged; empty when
+// describeViolations says which invariants are violated and not acknowledged; empty when
 // none is.
-func (u *unit) unacknowledged(ctx context.Context) (text string, err error) {
-	err = u.NewRaw(`select coalesce(string_agg(format('%s of %s records', says, n), '; ' order by name), '') from (
+func (tx *Tx) describeViolations(ctx context.Context) (text string, err error) {
+	err = tx.NewRaw(`select coalesce(string_agg(format('%s of %s records', says, n), '; ' order by name), '') from (
 		select v.name, v.name || coalesce(' (' || rtrim(obj_description(to_regclass(v.name), 'pg_class'), '.') || ')', '') as says, count(*) as n
 		from invariant_violations v where v.acknowledged_at is null group by v.name) as violated`).Scan(ctx, &text)
 	if err != nil {
@@ -176,41 +176,41 @@ func (u *unit) unacknowledged(ctx context.Context) (text string, err error) {
 	return text, nil
 }
 
-// stopViolated stops releases when an invariant is violated and nobody acknowledged
+// stopOnViolation stops releases when an invariant is violated and nobody acknowledged
 // it.
-func (u *unit) stopViolated(ctx context.Context) error {
-	violated, err := u.unacknowledged(ctx)
+func (tx *Tx) stopOnViolation(ctx context.Context) error {
+	violated, err := tx.describeViolations(ctx)
 	if err != nil || violated == "" {
 		return err
 	}
-	if standing, err := u.standingStop(ctx); err != nil || standing != nil {
+	if standing, err := tx.lockActiveStop(ctx); err != nil || standing != nil {
 		return err
 	}
-	_, err = u.NewInsert().Model(&stopRow{ID: newID(), StoppedAt: u.now, StoppedBy: u.actor.personID(), Reason: "An invariant is violated: " + violated}).
+	_, err = tx.NewInsert().Model(&stopRow{ID: newID(), StoppedAt: tx.now, StoppedBy: tx.actor.personID(), Reason: "An invariant is violated: " + violated}).
 		On("conflict do nothing").Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("stop releases: %w", err)
 	}
-	return u.stopResumption(ctx)
+	return tx.stopResumption(ctx)
 }
 
-// Stopped tells whether the release of payouts is stopped now, for what sends money
+// AreReleasesStopped tells whether the release of payouts is stopped now, for what sends money
 // later than it was released, as files do.
-func (s *Service) Stopped(ctx context.Context) (stopped bool, err error) {
+func (s *Service) AreReleasesStopped(ctx context.Context) (stopped bool, err error) {
 	err = s.db.NewRaw("select exists (select from release_stops where resumed_at is null)").Scan(ctx, &stopped)
-	return stopped, explain(err)
+	return stopped, translateError(err)
 }
 
 // Why a payout that is due waits.
 const (
-	stoppedSentence = "Parapet has stopped sending payouts for the moment; this one goes out when it goes on."
-	barredSentence  = "The rail reports a payment for the policy that nobody knows; this payout waits until an operator has answered it."
+	stoppedSentence     = "Parapet has stopped sending payouts for the moment; this one goes out when it goes on."
+	suspectLineSentence = "The rail reports a payment for the policy that nobody knows; this payout waits until an operator has answered it."
 )
 
-// wait lets a payout that is due wait for the end of a stop, or of what bars its policy,
+// postponePayout lets a payout that is due wait for the end of a stop, or of what bars its policy,
 // and says so.
-func (u *unit) wait(claim *claimRow, row *payoutRow, sentence string) error {
+func (tx *Tx) postponePayout(claim *claimRow, row *payoutRow, sentence string) error {
 	row.NextAttemptAt = nil
-	u.touch(&row.header)
-	return u.sayPayout(claim, row, row.stands(), EventPayoutUpdated, sentence)
+	tx.bumpVersion(&row.RowHeader)
+	return tx.recordPayoutEvent(claim, row, row.ledgerTransfer(), EventPayoutUpdated, sentence)
 }

@@ -13,11 +13,11 @@ func (s *Service) ReleaseStops(ctx context.Context, actor Actor, most int) ([]Re
 	}
 	var rows []stopRow
 	if err := s.db.NewSelect().Model(&rows).OrderExpr("rs.id desc").Limit(int64(most)).Scan(ctx); err != nil {
-		return nil, explain(fmt.Errorf("list stops: %w", err))
+		return nil, translateError(fmt.Errorf("list stops: %w", err))
 	}
 	stops := make([]ReleaseStop, len(rows))
 	for i := range rows {
-		stops[i] = *rows[i].public()
+		stops[i] = *rows[i].toRecord()
 	}
 	return stops, nil
 }
@@ -30,11 +30,11 @@ func (s *Service) ReleaseResumptions(ctx context.Context, actor Actor, limit int
 	}
 	var rows []resumptionRow
 	if err := s.db.NewSelect().Model(&rows).OrderExpr("rr.id desc").Limit(int64(limit)).Scan(ctx); err != nil {
-		return nil, explain(fmt.Errorf("list resumptions: %w", err))
+		return nil, translateError(fmt.Errorf("list resumptions: %w", err))
 	}
 	runs := make([]ReleaseResumption, len(rows))
 	for i := range rows {
-		runs[i] = *rows[i].public()
+		runs[i] = *rows[i].toRecord()
 	}
 	return runs, nil
 }
@@ -44,14 +44,14 @@ func (s *Service) GetReleaseResumption(ctx context.Context, actor Actor, id stri
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
 	}
-	key, err := nounResumption.parse(id)
+	key, err := resourceReleaseResumption.parseID(id)
 	if err != nil {
 		return nil, err
 	}
 	row := new(resumptionRow)
 	err = s.db.NewSelect().Model(row).Where("rr.id = ?", key).Scan(ctx)
-	if absent(err) {
-		return nil, nounResumption.notFound()
+	if isNoRows(err) {
+		return nil, resourceReleaseResumption.notFoundError()
 	}
-	return row.public(), explain(err)
+	return row.toRecord(), translateError(err)
 }

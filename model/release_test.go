@@ -15,9 +15,9 @@ import (
 
 // owed is a claim that was approved with 20,000 USD and waits for a method.
 func owed(b *modeltest.Bundle) *wire.Claim {
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-	b.Work()
+	b.RunJobs()
 	return b.OnlyClaim(policy)
 }
 
@@ -33,11 +33,11 @@ func TestAMethodRecordedAfterApprovalReleasesThePayout(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim := owed(b)
-	method := b.Record(modeltest.IBAN(claim.ID))
+	method := b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
 	require.Equal(t, "pending", method.Status)
 	require.Equal(t, "3000", method.Display.Last4)
 	require.Equal(t, "payout_method_unverified", *only(t, b, claim).BlockedReason)
-	b.Work()
+	b.RunJobs()
 
 	payout := only(t, b, claim)
 	require.Equal(t, "released", payout.Status)
@@ -55,17 +55,17 @@ func TestAMethodRecordedAfterApprovalReleasesThePayout(t *testing.T) {
 	require.Equal(t, []string{
 		"trigger.observed", "claim.opened", "claim.approved", "payout.created", "payout.blocked",
 		"payout_method.recorded", "payout.updated", "payout_method.verified", "payout.unblocked", "payout.releasing", "payout.released",
-	}, b.Told(claim.ID))
+	}, b.TimelineKinds(claim.ID))
 }
 
-func TestAPayoutIsToldAsItWasMade(t *testing.T) {
+func TestPayoutEventsFollowCreationOrder(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	method := b.Record(modeltest.PolicyIBAN(policy.ID))
-	b.Work()
+	policy := b.QuoteAndBind("quake-circle", nil)
+	method := b.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
+	b.RunJobs()
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-	job, ok := b.Next().(model.EvaluateOccurrences)
+	job, ok := b.TakeJob().(model.EvaluateOccurrences)
 	require.True(t, ok)
 	require.NoError(t, b.Service.Evaluate(t.Context(), job))
 	payout := only(t, b, b.OnlyClaim(policy))
@@ -83,17 +83,17 @@ func TestAPayoutIsToldAsItWasMade(t *testing.T) {
 func TestAMethodOfThePolicyPaysItsClaimsAtOnce(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	method := modeltest.PolicyIBAN(policy.ID)
-	recorded := b.Record(method)
+	policy := b.QuoteAndBind("quake-circle", nil)
+	method := modeltest.PolicyIBANMethod(policy.ID)
+	recorded := b.RecordPayoutMethod(method)
 	require.Equal(t, policy.ID, *recorded.PolicyID)
 	require.Nil(t, recorded.ClaimID)
-	b.Work()
+	b.RunJobs()
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-	b.Work()
+	b.RunJobs()
 	claim := b.OnlyClaim(policy)
 	require.Equal(t, "released", only(t, b, claim).Status)
-	require.Equal(t, []string{"trigger.observed", "claim.opened", "claim.approved", "payout.created", "payout.releasing", "payout.released"}, b.Told(claim.ID))
+	require.Equal(t, []string{"trigger.observed", "claim.opened", "claim.approved", "payout.created", "payout.releasing", "payout.released"}, b.TimelineKinds(claim.ID))
 	methods, err := b.Service.GetPayoutMethods(t.Context(), b.Acme, claim.ID, model.PageRequest{})
 	require.NoError(t, err)
 	require.Len(t, methods.Data, 1)
@@ -104,14 +104,14 @@ func TestARejectedMethodBlocksUntilAnotherComes(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim := owed(b)
-	b.Rail.Verify = func(*model.Payee) (bool, string) { return false, "account_closed" }
-	b.Record(modeltest.IBAN(claim.ID))
-	b.Work()
+	b.Rail.Verify = func(*model.PayeeAccount) (bool, string) { return false, "account_closed" }
+	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	b.RunJobs()
 	require.Equal(t, "blocked", only(t, b, claim).Status)
 	require.Empty(t, b.Rail.Orders)
 	b.Rail.Verify = nil
-	b.Record(modeltest.IBAN(claim.ID))
-	b.Work()
+	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	b.RunJobs()
 	require.Equal(t, "released", only(t, b, claim).Status)
 }
 
@@ -120,46 +120,46 @@ func TestARefusedPayoutGoesOutUnderTheNextKey(t *testing.T) {
 	b := modeltest.New(t)
 	claim := owed(b)
 	b.Rail.Answer = func(*model.Release) model.RailAnswer { return modeltest.Refused }
-	b.Record(modeltest.IBAN(claim.ID))
-	b.Work()
+	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	b.RunJobs()
 	payout := only(t, b, claim)
 	require.Equal(t, "blocked", payout.Status)
 	require.Equal(t, "rail_rejected", *payout.BlockedReason)
 
 	b.Rail.Answer = nil
-	b.Record(modeltest.IBAN(claim.ID))
+	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
 	require.Equal(t, "rail_rejected", *only(t, b, claim).BlockedReason, "until the other method is verified")
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "released", only(t, b, claim).Status)
 	require.Len(t, b.Rail.Orders, 2)
 	require.Equal(t, b.RailKey(payout.ID, 2), b.Rail.Orders[1].Key)
-	require.False(t, b.Rail.Orders[1].Doubt)
+	require.False(t, b.Rail.Orders[1].InDoubt)
 }
 
-func TestDoubtKeepsTheKeyUntilTheRailIsClear(t *testing.T) {
+func TestReleaseRetriesUnknownOutcomeWithSameKey(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim := owed(b)
 	b.Rail.Answer = func(*model.Release) model.RailAnswer { return modeltest.Unknown }
-	b.Record(modeltest.IBAN(claim.ID))
-	b.Work()
+	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	b.RunJobs()
 	payout := only(t, b, claim)
 	require.Equal(t, "reconciling", payout.Status)
 	require.NotNil(t, payout.NextAttemptAt)
-	b.Work()
+	b.RunJobs()
 	require.Len(t, b.Rail.Orders, 1, "not before its time")
 
-	b.After(6 * time.Second)
-	b.Work()
+	b.AdvanceClock(6 * time.Second)
+	b.RunJobs()
 	require.Equal(t, "reconciling", only(t, b, claim).Status)
 	b.Rail.Answer = nil
-	b.After(time.Minute)
-	b.Work()
+	b.AdvanceClock(time.Minute)
+	b.RunJobs()
 	require.Equal(t, "released", only(t, b, claim).Status)
 	require.Len(t, b.Rail.Orders, 3)
 	for i, order := range b.Rail.Orders {
 		require.Equal(t, b.RailKey(payout.ID, 1), order.Key)
-		require.Equal(t, i > 0, order.Doubt)
+		require.Equal(t, i > 0, order.InDoubt)
 		require.Equal(t, i+1, order.Attempt)
 	}
 }
@@ -168,23 +168,23 @@ func TestAWorkerThatDiesBetweenBeginAndEndLeavesADoubt(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim := owed(b)
-	b.Record(modeltest.IBAN(claim.ID))
-	b.Verify()
+	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	b.RunAccountChecks()
 	payout := only(t, b, claim)
 	first, _, err := b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", payout.ID)
 	require.NoError(t, err)
-	require.False(t, first.Doubt)
+	require.False(t, first.InDoubt)
 	again, wait, err := b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", payout.ID)
 	require.NoError(t, err)
 	require.Nil(t, again, "the lease is the first one's")
 	require.Positive(t, wait)
 
-	b.After(2 * time.Minute)
+	b.AdvanceClock(2 * time.Minute)
 	b.Sweep()
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "released", only(t, b, claim).Status)
 	require.Len(t, b.Rail.Orders, 1)
-	require.True(t, b.Rail.Orders[0].Doubt)
+	require.True(t, b.Rail.Orders[0].InDoubt)
 	require.Equal(t, first.Key, b.Rail.Orders[0].Key)
 
 	_, err = b.Service.EndRelease(t.Context(), modeltest.RailName, first, modeltest.Refused)
@@ -192,12 +192,12 @@ func TestAWorkerThatDiesBetweenBeginAndEndLeavesADoubt(t *testing.T) {
 	require.Equal(t, "released", only(t, b, claim).Status)
 }
 
-func TestALateRefusalDoesNotFreeTheKeyOfACallUnderWay(t *testing.T) {
+func TestLateRefusalKeepsKeyOfCallInFlight(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim := owed(b)
-	b.Record(modeltest.IBAN(claim.ID))
-	b.Verify()
+	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	b.RunAccountChecks()
 	payout := only(t, b, claim)
 	begin := func() *model.Release {
 		order, _, err := b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", payout.ID)
@@ -210,7 +210,7 @@ func TestALateRefusalDoesNotFreeTheKeyOfACallUnderWay(t *testing.T) {
 		require.NoError(t, err)
 	}
 	first := begin()
-	b.After(2 * time.Minute)
+	b.AdvanceClock(2 * time.Minute)
 	second := begin()
 	end(first, modeltest.Refused)
 	require.Equal(t, "releasing", only(t, b, claim).Status)
@@ -218,12 +218,12 @@ func TestALateRefusalDoesNotFreeTheKeyOfACallUnderWay(t *testing.T) {
 	require.Equal(t, "released", only(t, b, claim).Status)
 }
 
-func TestTwoWorkersGetOneOrder(t *testing.T) {
+func TestConcurrentWorkersGetOneOrder(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim := owed(b)
-	b.Record(modeltest.IBAN(claim.ID))
-	b.Verify()
+	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	b.RunAccountChecks()
 	payout := only(t, b, claim)
 	orders := make(chan *model.Release, 10)
 	var workers sync.WaitGroup
@@ -244,15 +244,15 @@ func TestAMismatchIsNeverSentAgain(t *testing.T) {
 	b := modeltest.New(t)
 	claim := owed(b)
 	b.Rail.Answer = func(*model.Release) model.RailAnswer { return modeltest.Mismatched }
-	b.Record(modeltest.IBAN(claim.ID))
-	b.Work()
+	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	b.RunJobs()
 	payout := only(t, b, claim)
 	require.Equal(t, "blocked", payout.Status)
 	require.Equal(t, "rail_mismatch", *payout.BlockedReason)
-	b.Record(modeltest.IBAN(claim.ID))
-	b.After(time.Hour)
+	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	b.AdvanceClock(time.Hour)
 	b.Sweep()
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "rail_mismatch", *only(t, b, claim).BlockedReason)
 	require.Len(t, b.Rail.Orders, 1)
 }
@@ -261,19 +261,19 @@ func TestAReplacedMethodIsNotPaidTo(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim := owed(b)
-	b.Record(modeltest.IBAN(claim.ID))
-	b.Verify()
+	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	b.RunAccountChecks()
 	require.Equal(t, "pending", only(t, b, claim).Status)
-	other := modeltest.IBAN(claim.ID)
+	other := modeltest.IBANMethod(claim.ID)
 	other.Number.IBAN.IBAN = "GB29NWBK60161331926819"
-	second := b.Record(other)
+	second := b.RecordPayoutMethod(other)
 	require.Equal(t, "payout_method_unverified", *only(t, b, claim).BlockedReason)
-	b.Work()
+	b.RunJobs()
 	payout := only(t, b, claim)
 	require.Equal(t, "pending", payout.Status)
 	require.Equal(t, second.CreatedAt.Add(24*time.Hour), *payout.NextAttemptAt, "another account waits a day")
-	b.After(24 * time.Hour)
-	b.Work()
+	b.AdvanceClock(24 * time.Hour)
+	b.RunJobs()
 	payout = only(t, b, claim)
 	require.Equal(t, "released", payout.Status)
 	require.Equal(t, second.ID, *payout.PayoutMethodID)

@@ -12,8 +12,8 @@ import (
 // How long a stop waits for what is leaving, and how often it looks. The wait must be
 // longer than a call to a rail may last.
 const (
-	stopWait = time.Minute
-	stopLook = 100 * time.Millisecond
+	maxStopWait      = time.Minute
+	stopPollInterval = 100 * time.Millisecond
 )
 
 // Leaving is what may still be on its way to a rail when a stop does not wait any
@@ -42,8 +42,8 @@ type lockHolder struct {
 	Transaction string // empty for a session
 }
 
-// holders lists who holds a lock of releases now.
-func (s *Service) holders(ctx context.Context) ([]lockHolder, error) {
+// loadLockHolders lists who holds a lock of releases now.
+func (s *Service) loadLockHolders(ctx context.Context) ([]lockHolder, error) {
 	rows, err := s.pool.Query(ctx, `select pid, case objid when 0 then virtualtransaction else '' end from pg_locks
 		where locktype = 'advisory' and classid = hashtext('release stop')::oid and objid in (0, 1) and objsubid = 2 and granted
 			and database = (select oid from pg_database where datname = current_database())`)
@@ -53,26 +53,26 @@ func (s *Service) holders(ctx context.Context) ([]lockHolder, error) {
 	return pgx.CollectRows(rows, pgx.RowToStructByPos[lockHolder])
 }
 
-// awaitSends waits, after a stop was committed, until everything that began before it
+// waitForSends waits, after a stop was committed, until everything that began before it
 // has ended: intents that commit and sends. What begins later sees the stop. It returns
-// what has not ended within stopWait, nil when all has.
-func (s *Service) awaitSends(ctx context.Context) (*Leaving, error) {
-	before, err := s.holders(ctx)
-	for waited := time.Duration(0); err == nil && len(before) > 0 && waited < stopWait; waited += stopLook {
-		if err = s.pause(ctx, stopLook); err == nil {
-			before, err = s.remaining(ctx, before)
+// what has not ended within maxStopWait, nil when all has.
+func (s *Service) waitForSends(ctx context.Context) (*Leaving, error) {
+	before, err := s.loadLockHolders(ctx)
+	for waited := time.Duration(0); err == nil && len(before) > 0 && waited < maxStopWait; waited += stopPollInterval {
+		if err = s.sleep(ctx, stopPollInterval); err == nil {
+			before, err = s.filterStillHeld(ctx, before)
 		}
 	}
 	if err != nil || len(before) == 0 {
-		return nil, explain(err)
+		return nil, translateError(err)
 	}
-	return s.leaving(ctx)
+	return s.loadLeaving(ctx)
 }
 
-// remaining are those of the holders that still hold their lock. A session that let go
+// filterStillHeld are those of the holders that still hold their lock. A session that let go
 // of it does not take it again while releases are stopped.
-func (s *Service) remaining(ctx context.Context, before []lockHolder) (still []lockHolder, err error) {
-	now, err := s.holders(ctx)
+func (s *Service) filterStillHeld(ctx context.Context, before []lockHolder) (still []lockHolder, err error) {
+	now, err := s.loadLockHolders(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -88,8 +88,8 @@ func (s *Service) remaining(ctx context.Context, before []lockHolder) (still []l
 	return still, nil
 }
 
-// leaving lists what workers have that may still reach a rail, the newest first.
-func (s *Service) leaving(ctx context.Context) (*Leaving, error) {
+// loadLeaving lists what workers have that may still reach a rail, the newest first.
+func (s *Service) loadLeaving(ctx context.Context) (*Leaving, error) {
 	var rows []struct {
 		PayoutID  uuid.UUID
 		Partner   string
@@ -102,19 +102,19 @@ func (s *Service) leaving(ctx context.Context) (*Leaving, error) {
 		from payouts po join payout_attempts a on a.payout_id = po.id and a.partner = po.partner and a.ended_at is null
 		where po.next_attempt_at is not null and po.status in ('releasing', 'reconciling') order by a.started_at desc, a.key limit ?`, maxLeaving).Scan(ctx, &rows)
 	if err != nil {
-		return nil, explain(fmt.Errorf("list orders that are leaving: %w", err))
+		return nil, translateError(fmt.Errorf("list orders that are leaving: %w", err))
 	}
 	left := &Leaving{Orders: make([]LeavingOrder, len(rows)), Files: []string{}}
 	for i, row := range rows {
 		left.Count = row.Count
-		left.Orders[i] = LeavingOrder{nounPayout.id(row.PayoutID), row.Partner, row.Key, row.Rail, row.StartedAt}
+		left.Orders[i] = LeavingOrder{resourcePayout.formatID(row.PayoutID), row.Partner, row.Key, row.Rail, row.StartedAt}
 	}
 	err = s.db.NewRaw("select id from bank_batches where written_at is null order by number limit ?", maxLeaving).Scan(ctx, &left.Files)
-	return left, explain(err)
+	return left, translateError(err)
 }
 
-// waitFor lets time pass.
-func waitFor(ctx context.Context, d time.Duration) error {
+// sleepFor lets time pass.
+func sleepFor(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

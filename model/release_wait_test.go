@@ -69,8 +69,8 @@ func readyToLeave(t *testing.T, with ...modeltest.Option) (*modeltest.Bundle, st
 	t.Helper()
 	b := modeltest.New(t, append(with, modeltest.WithConnections(12))...)
 	claim := owed(b)
-	b.Record(modeltest.IBAN(claim.ID))
-	b.Verify()
+	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	b.RunAccountChecks()
 	return b, only(t, b, claim).ID
 }
 
@@ -79,7 +79,7 @@ func readyToLeave(t *testing.T, with ...modeltest.Option) (*modeltest.Bundle, st
 func TestNoIntentCommitsAfterAStop(t *testing.T) {
 	t.Parallel()
 	stop := newStopping()
-	b, payout := readyToLeave(t, modeltest.WithPause(stop.pause))
+	b, payout := readyToLeave(t, modeltest.WithSleep(stop.pause))
 	gate, err := b.DB.Pool.Begin(t.Context())
 	require.NoError(t, err)
 	_, err = gate.Exec(t.Context(), "lock table payout_attempts in exclusive mode")
@@ -115,7 +115,7 @@ func waitsFor(t *testing.T, b *modeltest.Bundle, table string) (waits bool) {
 func TestStopWaitsForASendToEnd(t *testing.T) {
 	t.Parallel()
 	stop := newStopping()
-	b, _ := readyToLeave(t, modeltest.WithPause(stop.pause))
+	b, _ := readyToLeave(t, modeltest.WithSleep(stop.pause))
 	_, first, err := b.Service.BeginSend(t.Context())
 	require.NoError(t, err)
 	leaving, second, err := b.Service.BeginSend(t.Context())
@@ -140,14 +140,14 @@ func TestStopWaitsForASendToEnd(t *testing.T) {
 func TestStopAnswersWithWhatIsLeavingAfterAMinute(t *testing.T) {
 	t.Parallel()
 	looks := 0
-	b, payout := readyToLeave(t, modeltest.WithPause(func(context.Context, time.Duration) error { looks++; return nil }))
+	b, payout := readyToLeave(t, modeltest.WithSleep(func(context.Context, time.Duration) error { looks++; return nil }))
 	order, _, err := b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", payout)
 	require.NoError(t, err)
 	_, sending, err := b.Service.BeginSend(t.Context())
 	require.NoError(t, err)
 	key := &model.IdempotencyKey{Operation: "stopReleases", Key: "one", Request: []byte("one")}
 	actor := b.Operator
-	actor.Idempotency = key
+	actor.IdempotencyKey = key
 	answer, err := b.Service.StopReleases(t.Context(), actor, model.StopRequest{Reason: "The bank called."})
 	require.NoError(t, err)
 	require.Equal(t, 600, looks, "a minute by ten looks a second")

@@ -50,10 +50,10 @@ const (
 
 // Reconciliation is what became of a report.
 type Reconciliation struct {
-	ID      string
-	Again   bool               // it had been read before; nothing changed
-	Results map[LineResult]int // lines by result
-	Missing int                // payouts that this report should have confirmed
+	ID              string
+	AlreadyImported bool               // it had been read before; nothing changed
+	Results         map[LineResult]int // lines by result
+	Missing         int                // payouts that this report should have confirmed
 }
 
 // reportRow is a report that was read whole. Insert-only.
@@ -87,49 +87,49 @@ func (s *Service) Reconcile(ctx context.Context, actor Actor, in Report, read fu
 		return nil, err
 	}
 	defer func() { _ = spool.close() }()
-	row := &reportRow{ID: newID(), Rail: in.Rail, Name: in.Name, Author: actor.personID(), Lines: spool.count, Digest: spool.digest()}
+	row := &reportRow{ID: newID(), Rail: in.Rail, Name: in.Name, Author: actor.personID(), Lines: spool.count, Digest: spool.hexDigest()}
 	if in.Bank != nil {
-		row.RailIdentity = in.Bank.column()
+		row.RailIdentity = in.Bank.columnValue()
 	}
 	again, err := s.saveReport(ctx, actor, row, spool)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.matchReports(ctx, allTurns); err != nil {
+	if err := s.matchReports(ctx, untilDone); err != nil {
 		return nil, err
 	}
 	if in.Until != nil { // also again: whoever took it may have died before
-		if err := s.change(ctx, System(), func(ctx context.Context, u *unit) error { return u.missingFrom(ctx, row, *in.Until) }); err != nil {
+		if err := s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error { return tx.openMissingOfReport(ctx, row, *in.Until) }); err != nil {
 			return nil, err
 		}
 	}
-	return s.reconciliation(ctx, row.ID, again)
+	return s.loadReconciliation(ctx, row.ID, again)
 }
 
 // saveReport saves a report and its lines; again is true, and row has the id of the
 // report that is there, where it was saved before.
 func (s *Service) saveReport(ctx context.Context, actor Actor, row *reportRow, spool *reportSpool) (again bool, err error) {
 	known := errors.New("saved before")
-	err = s.change(ctx, actor, func(ctx context.Context, u *unit) error {
-		row.CreatedAt = u.now
-		if _, err := u.NewRaw("select pg_advisory_xact_lock(hashtext('rail report'), hashtext(?))", row.Rail).Exec(ctx); err != nil {
+	err = s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
+		row.CreatedAt = tx.now
+		if _, err := tx.NewRaw("select pg_advisory_xact_lock(hashtext('rail report'), hashtext(?))", row.Rail).Exec(ctx); err != nil {
 			return fmt.Errorf("lock reports: %w", err)
 		}
 		var earlier uuid.UUID
-		err := u.NewSelect().Model((*reportRow)(nil)).Column("id").Where("rail = ?", row.Rail).Where("digest = ?", row.Digest).
+		err := tx.NewSelect().Model((*reportRow)(nil)).Column("id").Where("rail = ?", row.Rail).Where("digest = ?", row.Digest).
 			Where("rail_identity is not distinct from ?", row.RailIdentity).Scan(ctx, &earlier)
 		if err == nil {
 			row.ID = earlier
 			return known
 		}
-		if !absent(err) {
+		if !isNoRows(err) {
 			return fmt.Errorf("look for the report: %w", err)
 		}
-		if err := spool.save(ctx, u, row.ID, row.Rail); err != nil {
+		if err := spool.saveLines(ctx, tx, row.ID, row.Rail); err != nil {
 			return err
 		}
-		u.about("", nounReport.id(row.ID), nil)
-		return insert(ctx, u, row)
+		tx.describe("", resourceReport.formatID(row.ID), nil)
+		return insertRows(ctx, tx, row)
 	})
 	if errors.Is(err, known) {
 		return true, nil
@@ -137,19 +137,19 @@ func (s *Service) saveReport(ctx context.Context, actor Actor, row *reportRow, s
 	return false, err
 }
 
-func (s *Service) reconciliation(ctx context.Context, id uuid.UUID, again bool) (*Reconciliation, error) {
-	answer := &Reconciliation{ID: nounReport.id(id), Again: again, Results: map[string]int{}}
+func (s *Service) loadReconciliation(ctx context.Context, id uuid.UUID, again bool) (*Reconciliation, error) {
+	answer := &Reconciliation{ID: resourceReport.formatID(id), AlreadyImported: again, Results: map[string]int{}}
 	var counts []struct {
 		Result string
 		N      int
 	}
 	err := s.db.NewRaw("select result, count(*) as n from rail_report_lines where report_id = ? and result is not null group by 1", id).Scan(ctx, &counts)
 	if err != nil {
-		return nil, explain(fmt.Errorf("count lines: %w", err))
+		return nil, translateError(fmt.Errorf("count lines: %w", err))
 	}
 	for _, c := range counts {
 		answer.Results[c.Result] = c.N
 	}
 	err = s.db.NewRaw("select count(*) from findings where report_id = ? and kind = 'missing'", id).Scan(ctx, &answer.Missing)
-	return answer, explain(err)
+	return answer, translateError(err)
 }

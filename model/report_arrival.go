@@ -31,27 +31,27 @@ type arrival struct {
 	part, number int
 }
 
-// arrivalOf is the key of a line about a payout. A line without a key is about the last
+// newArrival is the key of a line about a payout. A line without a key is about the last
 // one.
-func arrivalOf(row *payoutRow, line *lineRow) arrival {
-	number := line.named.number
+func newArrival(row *payoutRow, line *lineRow) arrival {
+	number := line.parsedKey.number
 	if number == 0 {
 		number = row.KeyNumber
 	}
 	return arrival{row.ClaimID, row.Part, number}
 }
 
-// bar keeps what its beneficiary may have already from being sent once more. Where the
+// blockDoublePayment keeps what its beneficiary may have already from being sent once more. Where the
 // whole of it arrived, that is every payout of the same part of the claim, whichever of
 // them the line is about and whatever its state; where more arrived, those of every part.
-func (m *matching) bar(claim *claimRow, row *payoutRow, line *lineRow, whole bool) error {
+func (m *lineMatcher) blockDoublePayment(claim *claimRow, row *payoutRow, line *lineRow, whole bool) error {
 	barred := []*payoutRow{row}
 	if whole {
-		key := arrivalOf(row, line)
+		key := newArrival(row, line)
 		if at, known := m.arrived[key]; !known || at == nil || at.Before(line.At) {
 			m.arrived[key] = &line.At
 		}
-		m.noteArrival(row.Partner, key, &line.At)
+		m.saveArrival(row.Partner, key, &line.At)
 		barred = m.siblings[claim.ID]
 	}
 	part := row.Part
@@ -60,8 +60,8 @@ func (m *matching) bar(claim *claimRow, row *payoutRow, line *lineRow, whole boo
 	}
 	for _, p := range barred {
 		if _, locked := m.locked[p.ID]; !locked { // the claim is, and with it all its payouts
-			m.since(&p.header)
-			m.locked[p.ID] = outgoingOf(claim, p)
+			m.advanceClock(&p.RowHeader)
+			m.locked[p.ID] = newLockedPayout(claim, p)
 		}
 	}
 	return m.blockPart(claim, part, barred)
@@ -72,28 +72,28 @@ const everyPart = 0
 
 // blockPart blocks those of the payouts of a part of a claim that are being sent or may
 // be sent later. The caller locks and writes them.
-func (u *unit) blockPart(claim *claimRow, part int, payouts []*payoutRow) error {
+func (tx *Tx) blockPart(claim *claimRow, part int, payouts []*payoutRow) error {
 	for _, p := range payouts {
-		if part != everyPart && p.Part != part || !p.underway() && p.Status != PayoutPending && p.Status != PayoutBlocked {
+		if part != everyPart && p.Part != part || !p.isInFlight() && p.Status != PayoutPending && p.Status != PayoutBlocked {
 			continue
 		}
-		if err := u.blockLocked(claim, p, BlockedRailMismatch); err != nil {
+		if err := tx.blockPayoutInMemory(claim, p, BlockedRailMismatch); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (u *unit) noteArrival(partner string, key arrival, reportedAt *time.Time) {
-	u.later.Queue(`insert into payout_arrivals as ar (claim_id, partner, part, key_number, created_at, reported_at) values ($1, $2, $3, $4, $5, $6)
+func (tx *Tx) saveArrival(partner string, key arrival, reportedAt *time.Time) {
+	tx.batch.Queue(`insert into payout_arrivals as ar (claim_id, partner, part, key_number, created_at, reported_at) values ($1, $2, $3, $4, $5, $6)
 		on conflict (claim_id, partner, part, key_number) do update set reported_at = greatest(ar.reported_at, excluded.reported_at)`,
-		key.claim, partner, key.part, key.number, u.now, reportedAt)
+		key.claim, partner, key.part, key.number, tx.now, reportedAt)
 }
 
-// forgetArrival takes back what came back. A return that is older than the arrival, or
+// deleteArrival takes back what came back. A return that is older than the arrival, or
 // that an earlier report had already, does not.
-func (m *matching) forgetArrival(ctx context.Context, row *payoutRow, line *lineRow) error {
-	key := arrivalOf(row, line)
+func (m *lineMatcher) deleteArrival(ctx context.Context, row *payoutRow, line *lineRow) error {
+	key := newArrival(row, line)
 	reportedAt, arrived := m.arrived[key]
 	if !arrived || reportedAt != nil && !line.At.IsZero() && line.At.Before(*reportedAt) {
 		return nil
@@ -102,13 +102,13 @@ func (m *matching) forgetArrival(ctx context.Context, row *payoutRow, line *line
 		return err
 	}
 	delete(m.arrived, key)
-	m.later.Queue("delete from payout_arrivals where claim_id = $1 and partner = $2 and part = $3 and key_number = $4", key.claim, row.Partner, key.part, key.number)
+	m.batch.Queue("delete from payout_arrivals where claim_id = $1 and partner = $2 and part = $3 and key_number = $4", key.claim, row.Partner, key.part, key.number)
 	return nil
 }
 
 // isRepeated reports whether the same line was matched before: statements can repeat the
 // lines of earlier ones. Lines without a bank's reference cannot be recognised.
-func (m *matching) isRepeated(ctx context.Context, row *payoutRow, line *lineRow) (repeated bool, err error) {
+func (m *lineMatcher) isRepeated(ctx context.Context, row *payoutRow, line *lineRow) (repeated bool, err error) {
 	if line.Reference == "" {
 		return false, nil
 	}
@@ -141,9 +141,9 @@ func (r *lineRow) saysTheSame(line *lineRow) bool {
 // and what came back since, is no news.
 func (r *payoutRow) isUnexpectedPayment(order *Release, answer RailAnswer) bool {
 	switch {
-	case !answer.Outcome.paid():
+	case !answer.Outcome.movedMoney():
 		return false
-	case order.Key != r.key() || r.mayGoOut():
+	case order.Key != r.idempotencyKey() || r.awaitsSending():
 		return true
 	default:
 		return answer.Outcome == OutcomeAccepted && (r.Status == PayoutBlocked || r.Status == PayoutCancelled && !r.Settled)
@@ -154,32 +154,32 @@ func (r *payoutRow) isUnexpectedPayment(order *Release, answer RailAnswer) bool 
 // arrival where it paid what was ordered. It returns the other payouts of the part, locked
 // by their claim, for the caller to write. Where a report told of the key before, nothing
 // changes: its lines are dated and say whether the money came back.
-func (u *unit) barPaidPart(ctx context.Context, out outgoing, key string, whole bool) (others []outgoing, err error) {
+func (tx *Tx) barPaidPart(ctx context.Context, out lockedPayout, key string, whole bool) (others []lockedPayout, err error) {
 	row := out.row
 	var reported bool
-	err = u.NewRaw(`select exists (select from rail_report_lines rl join payouts po on po.id = rl.payout_id where po.claim_id = ? and po.partner = ? and rl.key = ?
+	err = tx.NewRaw(`select exists (select from rail_report_lines rl join payouts po on po.id = rl.payout_id where po.claim_id = ? and po.partner = ? and rl.key = ?
 			and rl.status in ('settled', 'returned') and rl.result in ('reconciled', 'returned', 'state', 'reversed', 'duplicate'))`,
 		row.ClaimID, row.Partner, key).Scan(ctx, &reported)
 	if err != nil || reported {
 		return nil, err
 	}
 	if parsed, ok := parseRailKey(key); ok && whole {
-		u.noteArrival(row.Partner, arrival{row.ClaimID, row.Part, parsed.number}, nil)
+		tx.saveArrival(row.Partner, arrival{row.ClaimID, row.Part, parsed.number}, nil)
 	}
 	var rows []*payoutRow
-	err = u.NewSelect().Model(&rows).Where("po.claim_id = ?", row.ClaimID).Where("po.partner = ?", row.Partner).Where("po.id <> ?", row.ID).OrderExpr("po.id").Scan(ctx)
+	err = tx.NewSelect().Model(&rows).Where("po.claim_id = ?", row.ClaimID).Where("po.partner = ?", row.Partner).Where("po.id <> ?", row.ID).OrderExpr("po.id").Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read payouts: %w", err)
 	}
 	for _, p := range rows {
-		u.since(&p.header)
-		others = append(others, outgoingOf(out.claim, p))
+		tx.advanceClock(&p.RowHeader)
+		others = append(others, newLockedPayout(out.claim, p))
 	}
-	return others, u.blockPart(out.claim, row.Part, append(rows, row))
+	return others, tx.blockPart(out.claim, row.Part, append(rows, row))
 }
 
 // hasArrived reports whether the beneficiary has the money of the payout's part.
-func (m *matching) hasArrived(row *payoutRow) bool {
+func (m *lineMatcher) hasArrived(row *payoutRow) bool {
 	for key := range m.arrived {
 		if key.claim == row.ClaimID && key.part == row.Part {
 			return true
@@ -190,11 +190,11 @@ func (m *matching) hasArrived(row *payoutRow) bool {
 
 // hasArrived is the same outside of matching. Only a payout that replaces another, or
 // whose first key was given up, can have a predecessor whose money arrived.
-func (u *unit) hasArrived(ctx context.Context, row *payoutRow) (arrived bool, err error) {
+func (tx *Tx) hasArrived(ctx context.Context, row *payoutRow) (arrived bool, err error) {
 	if row.ReplacesPayoutID == nil && row.KeyNumber == 1 {
 		return false, nil
 	}
-	err = u.NewSelect().Model((*arrivalRow)(nil)).ColumnExpr("count(*) > 0").Where("claim_id = ?", row.ClaimID).Where("partner = ?", row.Partner).
+	err = tx.NewSelect().Model((*arrivalRow)(nil)).ColumnExpr("count(*) > 0").Where("claim_id = ?", row.ClaimID).Where("partner = ?", row.Partner).
 		Where("part = ?", row.Part).Scan(ctx, &arrived)
 	if err != nil {
 		return false, fmt.Errorf("read arrivals: %w", err)
@@ -202,8 +202,8 @@ func (u *unit) hasArrived(ctx context.Context, row *payoutRow) (arrived bool, er
 	return arrived, nil
 }
 
-// queueArrived asks for those of the payouts whose money has arrived.
-func (u *unit) queueArrived(slice []outgoing, arrived map[uuid.UUID]bool) {
+// queueArrivals asks for those of the payouts whose money has arrived.
+func (tx *Tx) queueArrivals(slice []lockedPayout, arrived map[uuid.UUID]bool) {
 	var ids []uuid.UUID
 	for _, out := range slice {
 		if out.row.ReplacesPayoutID != nil || out.row.KeyNumber > 1 || out.row.Part > 1 {
@@ -213,7 +213,7 @@ func (u *unit) queueArrived(slice []outgoing, arrived map[uuid.UUID]bool) {
 	if len(ids) == 0 {
 		return
 	}
-	u.later.Queue(`select po.id from payouts po where po.id = any($1)
+	tx.batch.Queue(`select po.id from payouts po where po.id = any($1)
 		and (exists (select from payout_arrivals ar where ar.claim_id = po.claim_id and ar.partner = po.partner and ar.part = po.part)
 			or exists (`+excessLines+` where paid.claim_id = po.claim_id and paid.partner = po.partner and (`+isUnanswered+` or po.replaces_payout_id is null)))`, ids).
 		Query(func(rows pgx.Rows) error {
@@ -226,14 +226,14 @@ func (u *unit) queueArrived(slice []outgoing, arrived map[uuid.UUID]bool) {
 		})
 }
 
-// afterReturn tells what a settlement of a payout that came back is: one that is
+// classifyAfterReturn tells what a settlement of a payout that came back is: one that is
 // older than the return, or was reported before, is known; any other undoes the return.
-func (m *matching) afterReturn(ctx context.Context, row *payoutRow, line *lineRow) (LineResult, error) {
+func (m *lineMatcher) classifyAfterReturn(ctx context.Context, row *payoutRow, line *lineRow) (LineResult, error) {
 	for _, earlier := range m.lines { // of this slice, not saved yet
 		if earlier == line {
 			break
 		}
-		if earlier.Result != nil && earlier.PayoutID != nil && *earlier.PayoutID == row.ID && earlier.precedes(line) {
+		if earlier.Result != nil && earlier.PayoutID != nil && *earlier.PayoutID == row.ID && earlier.isEarlierThan(line) {
 			return ResultDuplicate, nil
 		}
 	}
@@ -250,8 +250,8 @@ func (m *matching) afterReturn(ctx context.Context, row *payoutRow, line *lineRo
 	return ResultReversed, nil
 }
 
-// precedes reports whether a matched line shows that a settlement is no news.
-func (r *lineRow) precedes(line *lineRow) bool {
+// isEarlierThan reports whether a matched line shows that a settlement is no news.
+func (r *lineRow) isEarlierThan(line *lineRow) bool {
 	same := r.Status == LineSettled && r.Key == line.Key && r.Reference == line.Reference && r.At.Equal(line.At)
 	return same && (*r.Result == ResultReconciled || *r.Result == ResultDuplicate) || *r.Result == ResultReturned && r.At.After(line.At)
 }

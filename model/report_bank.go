@@ -13,26 +13,26 @@ import (
 // the report, has no identity: then the rail's name decides.
 type recipient struct{ rail, bank string }
 
-// gaveTo reports whether the bank that reports a key may know it: the order under the
+// isKnownToBank reports whether the bank that reports a key may know it: the order under the
 // key went to it, or to nobody that this database remembers.
-func (m *matching) gaveTo(line *lineRow) bool {
-	given := m.given[line.Key]
+func (m *lineMatcher) isKnownToBank(line *lineRow) bool {
+	given := m.recipientsByKey[line.Key]
 	return line.Key == "" || len(given) == 0 || slices.ContainsFunc(given, func(to recipient) bool {
 		return to.rail == line.Rail && (to.bank == "" || line.bank == "" || to.bank == line.bank)
 	})
 }
 
-// readBanks reads which banks were given which keys of payouts, and whose the reports of
+// loadRecipients reads which banks were given which keys of payouts, and whose the reports of
 // the lines are.
-func (m *matching) readBanks(ctx context.Context, payouts []uuid.UUID) error {
+func (m *lineMatcher) loadRecipients(ctx context.Context, payouts []uuid.UUID) error {
 	var orders []struct{ Key, Rail, Bank string }
-	err := m.NewRaw(`select distinct a.key, a.rail, coalesce(i.bank, a.rail_identity, '') as bank from payout_attempts a`+joinIdentity+`
+	err := m.NewRaw(`select distinct a.key, a.rail, coalesce(i.bank, a.rail_identity, '') as bank from payout_attempts a`+joinIdentitySQL+`
 		where a.payout_id in (?) and a.outcome is distinct from 'not_sent'`, bun.List(payouts)).Scan(ctx, &orders)
 	if err != nil {
 		return fmt.Errorf("read attempts: %w", err)
 	}
 	for _, order := range orders {
-		m.given[order.Key] = append(m.given[order.Key], recipient{order.Rail, order.Bank})
+		m.recipientsByKey[order.Key] = append(m.recipientsByKey[order.Key], recipient{order.Rail, order.Bank})
 	}
 	var reports []struct {
 		ID   uuid.UUID

@@ -16,12 +16,12 @@ import (
 // BenchmarkReconcile takes and matches a report of 100,000 lines: half tell of a
 // payout under way, half are nobody's and become findings.
 func BenchmarkReconcile(b *testing.B) {
-	d := modeltest.New(b, modeltest.Unchecked())
-	policy := d.Cover("quake-circle", nil)
-	d.Record(modeltest.PolicyIBAN(policy.ID))
-	d.Work()
+	d := modeltest.New(b, modeltest.WithoutChecks())
+	policy := d.QuoteAndBind("quake-circle", nil)
+	d.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
+	d.RunJobs()
 	d.Observe(modeltest.Quake("us1", d.Now(), epicentre, "6.4"))
-	d.Work()
+	d.RunJobs()
 	payout := d.OnlyClaim(policy).Payouts[0]
 	const lines = 100_000
 	for n := 0; b.Loop(); n++ {

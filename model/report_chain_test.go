@@ -17,8 +17,8 @@ import (
 )
 
 var (
-	reportChains = flag.Uint64("report-chains", 6, "how many stories TestMoneyThatArrivedBarsTheWholeChain plays")
-	reportStates = flag.Int("report-states", 150, "of how many states TestNoStateOfARowStopsAReport reports")
+	reportChains = flag.Uint64("report-chains", 6, "how many stories TestArrivedMoneyBlocksAllReplacements plays")
+	reportStates = flag.Int("report-states", 150, "of how many states TestReportIsImportedWhateverThePayoutState reports")
 )
 
 // chainStory plays random answers, decisions and report lines on the payouts of one
@@ -50,8 +50,8 @@ func newChainStory(t *testing.T, seed uint64) *chainStory {
 	}
 	s.claim = owed(b)
 	s.first = only(t, b, s.claim)
-	b.Record(modeltest.IBAN(s.claim.ID))
-	b.Work()
+	b.RecordPayoutMethod(modeltest.IBANMethod(s.claim.ID))
+	b.RunJobs()
 	s.sent = len(b.Rail.Orders) // before any money had arrived
 	return s
 }
@@ -90,28 +90,28 @@ func (s *chainStory) operate() {
 	what := s.random.IntN(6)
 	switch what {
 	case 0:
-		_, err = resolve(s.t, s.Bundle, payout, model.PayoutCancelled, "", false)
+		_, err = resolvePayout(s.t, s.Bundle, payout, model.PayoutCancelled, "", false)
 	case 1:
-		_, err = resolve(s.t, s.Bundle, payout, model.PayoutBlocked, "", false)
+		_, err = resolvePayout(s.t, s.Bundle, payout, model.PayoutBlocked, "", false)
 	case 2:
-		_, err = resolve(s.t, s.Bundle, payout, model.PayoutReleased, "bank-1", false)
+		_, err = resolvePayout(s.t, s.Bundle, payout, model.PayoutReleased, "bank-1", false)
 	case 3:
-		_, err = lift(s.t, s.Bundle, payout)
+		_, err = liftHold(s.t, s.Bundle, payout)
 	case 4:
-		_, err = approve(s.t, s.Bundle, "ann", payout)
+		_, err = approvePayoutAs(s.t, s.Bundle, "ann", payout)
 	default:
-		_, err = s.Service.RecordPayoutMethod(s.t.Context(), s.Acme, modeltest.IBAN(s.claim.ID))
+		_, err = s.Service.RecordPayoutMethod(s.t.Context(), s.Acme, modeltest.IBANMethod(s.claim.ID))
 	}
 	s.told = append(s.told, fmt.Sprintf("operator %d on %s: %v", what, payout.Status, err))
 	if err != nil {
-		_ = failure(s.t, err)
+		_ = domainError(s.t, err)
 	}
 }
 
 // work sends what may go out, and nothing may where money has arrived under another
 // key.
 func (s *chainStory) work() {
-	s.Work()
+	s.RunJobs()
 	for _, order := range s.Rail.Orders[s.sent:] {
 		s.told = append(s.told, fmt.Sprintf("sent %s", order.Key[len(order.Key)-1:]))
 		for _, key := range slices.Concat(slices.Collect(maps.Keys(s.arrived)), slices.Collect(maps.Keys(s.promised))) {
@@ -119,11 +119,11 @@ func (s *chainStory) work() {
 		}
 	}
 	s.sent = len(s.Rail.Orders)
-	s.After(time.Minute)
+	s.AdvanceClock(time.Minute)
 }
 
-// TestMoneyThatArrivedBarsTheWholeChain plays random stories.
-func TestMoneyThatArrivedBarsTheWholeChain(t *testing.T) {
+// TestArrivedMoneyBlocksAllReplacements plays random stories.
+func TestArrivedMoneyBlocksAllReplacements(t *testing.T) {
 	t.Parallel()
 	for seed := range *reportChains {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -138,31 +138,31 @@ func TestMoneyThatArrivedBarsTheWholeChain(t *testing.T) {
 	}
 }
 
-// TestLateSettlementBarsTheReplacementOfAReplacement pays what took the place of a
+// TestLateSettlementBlocksReplacementOfReplacement pays what took the place of a
 // payout that was given up, gets it back, and then hears that the first one arrived.
-func TestLateSettlementBarsTheReplacementOfAReplacement(t *testing.T) {
+func TestLateSettlementBlocksReplacementOfReplacement(t *testing.T) {
 	t.Parallel()
 	for _, approved := range []bool{false, true} {
-		b, claim, first := ending(t, modeltest.Mismatched)
-		must(resolve(t, b, first, model.PayoutCancelled, "", false))
+		b, claim, first := newPayoutWithAnswer(t, modeltest.Mismatched)
+		must(resolvePayout(t, b, first, model.PayoutCancelled, "", false))
 		b.Rail.Answer = nil
-		must(approve(t, b, "ann", b.Claim(claim.ID).Payouts[1]))
-		b.Work()
+		must(approvePayoutAs(t, b, "ann", b.Claim(claim.ID).Payouts[1]))
+		b.RunJobs()
 		second := b.Claim(claim.ID).Payouts[1]
 		require.Equal(t, map[string]int{"returned": 1}, reconcile(t, b, "the second came back", line(b, second, "returned")).Results)
 		third := b.Claim(claim.ID).Payouts[2]
 		if approved {
-			must(approve(t, b, "ann", third))
+			must(approvePayoutAs(t, b, "ann", third))
 			require.Equal(t, "pending", b.Claim(claim.ID).Payouts[2].Status)
 		}
 		require.Equal(t, map[string]int{"state": 1}, reconcile(t, b, "the first arrived", line(b, first, "settled")).Results)
-		b.Work()
+		b.RunJobs()
 		third = b.Claim(claim.ID).Payouts[2]
 		require.Equal(t, "rail_mismatch", *third.BlockedReason)
 		require.Len(t, b.Rail.Orders, 2)
-		_, err := resolve(t, b, third, model.PayoutCancelled, "", false)
-		require.Equal(t, model.CodeStateConflict, failure(t, err).Code, "what is paid is not paid again")
-		must(resolve(t, b, third, model.PayoutCancelled, "", true))
+		_, err := resolvePayout(t, b, third, model.PayoutCancelled, "", false)
+		require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "what is paid is not paid again")
+		must(resolvePayout(t, b, third, model.PayoutCancelled, "", true))
 		require.Equal(t, "closed", b.Claim(claim.ID).Status)
 	}
 }
@@ -172,11 +172,11 @@ func TestLateSettlementBarsTheReplacementOfAReplacement(t *testing.T) {
 func TestReturnAfterALateSettlementStartsABarredReplacement(t *testing.T) {
 	t.Parallel()
 	for _, together := range []bool{false, true} {
-		b, claim, first := ending(t, modeltest.Mismatched)
-		must(resolve(t, b, first, model.PayoutCancelled, "", false))
+		b, claim, first := newPayoutWithAnswer(t, modeltest.Mismatched)
+		must(resolvePayout(t, b, first, model.PayoutCancelled, "", false))
 		b.Rail.Answer = nil
-		must(approve(t, b, "ann", b.Claim(claim.ID).Payouts[1]))
-		b.Work()
+		must(approvePayoutAs(t, b, "ann", b.Claim(claim.ID).Payouts[1]))
+		b.RunJobs()
 		lines := []model.ReportLine{line(b, first, "settled"), line(b, b.Claim(claim.ID).Payouts[1], "returned")}
 		if together {
 			reconcile(t, b, "both", lines...)
@@ -188,7 +188,7 @@ func TestReturnAfterALateSettlementStartsABarredReplacement(t *testing.T) {
 		require.Equal(t, "rail_mismatch", *third.BlockedReason)
 		back := line(b, first, "returned")
 		require.Equal(t, map[string]int{"state": 1}, reconcile(t, b, "the first came back too", back).Results)
-		must(resolve(t, b, third, model.PayoutCancelled, "", false))
+		must(resolvePayout(t, b, third, model.PayoutCancelled, "", false))
 		fourth := b.Claim(claim.ID).Payouts[3]
 		require.Equal(t, "approval_required", *fourth.BlockedReason, "nothing has arrived net of returns")
 	}
@@ -197,13 +197,13 @@ func TestReturnAfterALateSettlementStartsABarredReplacement(t *testing.T) {
 // TestUndoneReturnIsAnExceptionAndBarsTheReplacement settles, returns and settles again.
 func TestUndoneReturnIsAnExceptionAndBarsTheReplacement(t *testing.T) {
 	t.Parallel()
-	b, claim, payout := ending(t, modeltest.Accepted)
+	b, claim, payout := newPayoutWithAnswer(t, modeltest.Accepted)
 	day := func(n int) time.Time { return time.Date(2027, 1, n, 0, 0, 0, 0, time.UTC) }
 	settled, back := line(b, payout, "settled"), line(b, payout, "returned")
 	settled.At, back.At = day(1), day(3)
 	reconcile(t, b, "settled", settled)
 	reconcile(t, b, "returned", back)
-	must(approve(t, b, "ann", b.Claim(claim.ID).Payouts[1]))
+	must(approvePayoutAs(t, b, "ann", b.Claim(claim.ID).Payouts[1]))
 	require.Equal(t, map[string]int{"duplicate": 1, "underway": 1}, reconcile(t, b, "settled once more", settled, line(b, payout, "underway")).Results)
 	late := settled
 	late.Reference, late.At = "another", day(2)
@@ -214,7 +214,7 @@ func TestUndoneReturnIsAnExceptionAndBarsTheReplacement(t *testing.T) {
 	require.Equal(t, map[string]int{"reversed": 1}, reconcile(t, b, "the return is undone", undone).Results)
 	require.Contains(t, findings(t, b), "reversed")
 	require.Equal(t, "rail_mismatch", *b.Claim(claim.ID).Payouts[1].BlockedReason)
-	b.Work()
+	b.RunJobs()
 	require.Len(t, b.Rail.Orders, 1)
 }
 
@@ -222,9 +222,9 @@ func TestUndoneReturnIsAnExceptionAndBarsTheReplacement(t *testing.T) {
 // first rail says of its key is heard, and what another says of it is nobody's.
 func TestLineIsJudgedByTheRailOfItsKey(t *testing.T) {
 	t.Parallel()
-	b, claim, payout := ending(t, modeltest.Unknown)
-	must(resolve(t, b, payout, model.PayoutBlocked, "", false))
-	must(lift(t, b, payout))
+	b, claim, payout := newPayoutWithAnswer(t, modeltest.Unknown)
+	must(resolvePayout(t, b, payout, model.PayoutBlocked, "", false))
+	must(liftHold(t, b, payout))
 	order, _, err := b.Service.BeginRelease(t.Context(), model.RailIdentity{Name: "newer"}, "acme", payout.ID)
 	require.NoError(t, err)
 	require.Equal(t, b.RailKey(payout.ID, 2), order.Key)
@@ -239,13 +239,13 @@ func TestLineIsJudgedByTheRailOfItsKey(t *testing.T) {
 	require.Equal(t, "rail_mismatch", *only(t, b, claim).BlockedReason)
 }
 
-// TestArrivalKnownAtTheLastMomentBarsARelease writes down that the money arrived when
+// TestArrivalBeforeReleaseBlocksPayout writes down that the money arrived when
 // the replacement is about to be approved, and when it is about to be sent.
-func TestArrivalKnownAtTheLastMomentBarsARelease(t *testing.T) {
+func TestArrivalBeforeReleaseBlocksPayout(t *testing.T) {
 	t.Parallel()
 	for _, sending := range []bool{false, true} {
-		b, claim, first := ending(t, modeltest.Mismatched)
-		must(resolve(t, b, first, model.PayoutCancelled, "", false))
+		b, claim, first := newPayoutWithAnswer(t, modeltest.Mismatched)
+		must(resolvePayout(t, b, first, model.PayoutCancelled, "", false))
 		b.Rail.Answer = nil
 		arrives := func() {
 			_, err := b.DB.Pool.Exec(t.Context(), "insert into payout_arrivals (claim_id, partner, part, key_number, created_at) select claim_id, partner, part, 1, now() from payouts limit 1")
@@ -254,14 +254,14 @@ func TestArrivalKnownAtTheLastMomentBarsARelease(t *testing.T) {
 		if !sending {
 			arrives()
 		}
-		second := must(approve(t, b, "ann", b.Claim(claim.ID).Payouts[1]))
+		second := must(approvePayoutAs(t, b, "ann", b.Claim(claim.ID).Payouts[1]))
 		if sending {
 			require.Equal(t, "pending", second.Status)
 			arrives()
 		} else {
 			require.Equal(t, "rail_mismatch", *second.BlockedReason)
 		}
-		b.Work()
+		b.RunJobs()
 		require.Equal(t, "rail_mismatch", *b.Claim(claim.ID).Payouts[1].BlockedReason)
 		require.Len(t, b.Rail.Orders, 1)
 	}
@@ -273,8 +273,8 @@ func TestLineIsJudgedByTheBankOfItsKey(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim := owed(b)
-	b.Record(modeltest.IBAN(claim.ID))
-	b.Verify()
+	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	b.RunAccountChecks()
 	payout := only(t, b, claim)
 	old, other := model.RailIdentity{Name: modeltest.RailName, Address: "https://old.example"}, model.RailIdentity{Name: modeltest.RailName, Address: "https://new.example"}
 	require.NoError(t, b.Service.RegisterRail(t.Context(), other))
@@ -292,7 +292,7 @@ func TestLineIsJudgedByTheBankOfItsKey(t *testing.T) {
 	require.Equal(t, map[string]int{"unknown": 1}, bring(&other, "1"), "it never had the order")
 	require.Equal(t, "reconciling", only(t, b, claim).Status)
 	for _, who := range []string{"ann", "ben"} {
-		_, err := b.Service.AdoptRail(t.Context(), operator(who), model.AdoptionRequest{From: old.ID(), To: other.ID(), Reason: "The bank moved."})
+		_, err := b.Service.AdoptRail(t.Context(), operatorNamed(who), model.AdoptionRequest{From: old.ID(), To: other.ID(), Reason: "The bank moved."})
 		require.NoError(t, err)
 	}
 	require.Equal(t, map[string]int{"rejected": 1}, bring(&other, "2"))

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// ReportDays are the UTC days, oldest first, of which a bank's report is still to be
+// MissingReportDays are the UTC days, oldest first, of which a bank's report is still to be
 // taken: from the first payment it was asked for to the day before until. While no worker
 // records heartbeats the days count from the last one too: the database may have been
 // restored to before its first payment.
-func (s *Service) ReportDays(ctx context.Context, rail RailIdentity, until time.Time) ([]time.Time, error) {
+func (s *Service) MissingReportDays(ctx context.Context, rail RailIdentity, until time.Time) ([]time.Time, error) {
 	var days []time.Time
 	err := s.db.NewRaw(`select d.day at time zone 'UTC' as day
-		from generate_series(least((select date_trunc('day', (min(a.started_at) - (select shift from clock)) at time zone 'UTC') from payout_attempts a`+joinIdentity+`
-					where not `+fmt.Sprintf(ofOtherBank, "?0", "?1")+`),
+		from generate_series(least((select date_trunc('day', (min(a.started_at) - (select shift from clock)) at time zone 'UTC') from payout_attempts a`+joinIdentitySQL+`
+					where not `+fmt.Sprintf(otherBankSQL, "?0", "?1")+`),
 				(select date_trunc('day', heartbeat_at at time zone 'UTC') from database_identity)),
 			(?2::timestamptz at time zone 'UTC')::date - 1, interval '1 day') as d (day)
 		where not exists (select from rail_report_days t where t.rail = ?0 and `+bankOf("t.rail_identity")+` = `+bankOf("?1")+` and t.day = d.day) order by 1`,
-		rail.Name, orEmpty(rail.column()), until).Scan(ctx, &days)
+		rail.Name, stringOrEmpty(rail.columnValue()), until).Scan(ctx, &days)
 	if err != nil {
-		return nil, explain(fmt.Errorf("find days to report: %w", err))
+		return nil, translateError(fmt.Errorf("find days to report: %w", err))
 	}
 	for i := range days {
 		days[i] = days[i].UTC()
@@ -28,20 +28,20 @@ func (s *Service) ReportDays(ctx context.Context, rail RailIdentity, until time.
 	return days, nil
 }
 
-// TakeDay keeps that a day's report was taken of a bank; an empty one says that the bank
+// SaveReportDay keeps that a day's report was taken of a bank; an empty one says that the bank
 // never had one. A day that was kept stays as it is.
-func (s *Service) TakeDay(ctx context.Context, rail RailIdentity, day time.Time, report string) error {
-	return s.change(ctx, System(), func(ctx context.Context, u *unit) error {
+func (s *Service) SaveReportDay(ctx context.Context, rail RailIdentity, day time.Time, report string) error {
+	return s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
 		var id any
 		if report != "" {
-			parsed, err := nounReport.parse(report)
+			parsed, err := resourceReport.parseID(report)
 			if err != nil {
 				return err
 			}
 			id = parsed
 		}
-		_, err := u.NewRaw("insert into rail_report_days (rail, rail_identity, day, taken_at, report_id) values (?, ?, ?, ?, ?) on conflict do nothing",
-			rail.Name, orEmpty(rail.column()), day.UTC().Format(time.DateOnly), u.now, id).Exec(ctx)
+		_, err := tx.NewRaw("insert into rail_report_days (rail, rail_identity, day, taken_at, report_id) values (?, ?, ?, ?, ?) on conflict do nothing",
+			rail.Name, stringOrEmpty(rail.columnValue()), day.UTC().Format(time.DateOnly), tx.now, id).Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("keep a day of reports: %w", err)
 		}

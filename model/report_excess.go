@@ -29,8 +29,8 @@ const (
 // hasExcess reports whether a rail paid more under a key of the claim than its payout
 // pays. Closing the finding answers for what operators decide about, replacements and
 // resolutions; a payout that the claim made by itself stays barred.
-func (u *unit) hasExcess(ctx context.Context, row *payoutRow, unansweredOnly bool) (exceeded bool, err error) {
-	err = u.NewRaw("select exists ("+excessLines+" where paid.claim_id = ? and paid.partner = ? and (not ? or "+isUnanswered+"))", row.ClaimID, row.Partner, unansweredOnly).Scan(ctx, &exceeded)
+func (tx *Tx) hasExcess(ctx context.Context, row *payoutRow, unansweredOnly bool) (exceeded bool, err error) {
+	err = tx.NewRaw("select exists ("+excessLines+" where paid.claim_id = ? and paid.partner = ? and (not ? or "+isUnanswered+"))", row.ClaimID, row.Partner, unansweredOnly).Scan(ctx, &exceeded)
 	if err != nil {
 		return false, fmt.Errorf("read lines above their payouts: %w", err)
 	}
@@ -40,8 +40,8 @@ func (u *unit) hasExcess(ctx context.Context, row *payoutRow, unansweredOnly boo
 // requireNoDifferences refuses while amounts, accounts or states that a rail reported
 // since a restore that was begun at the time or later are unanswered: payments that the
 // database has lost can differ from what it owes now.
-func (u *unit) requireNoDifferences(ctx context.Context, since time.Time) error {
-	n, err := u.NewSelect().Model((*findingRow)(nil)).Where("fi.kind in (?, ?, ?)", ResultAmount, ResultBeneficiary, ResultState).Where("fi.closed_at is null").
+func (tx *Tx) requireNoDifferences(ctx context.Context, since time.Time) error {
+	n, err := tx.NewSelect().Model((*exceptionRow)(nil)).Where("fi.kind in (?, ?, ?)", ResultAmount, ResultBeneficiary, ResultState).Where("fi.closed_at is null").
 		Where("fi.created_at >= (select min(begun_at) from database_restores where begun_at >= ?)", since).Count(ctx)
 	if err != nil {
 		return fmt.Errorf("count findings: %w", err)

@@ -19,17 +19,17 @@ func (s *Service) matchReports(ctx context.Context, turns int) error {
 	if err := s.reopenLines(ctx); err != nil {
 		return err
 	}
-	size, more := sweepSize, true
+	size, more := sweepBatchSize, true
 	for turn := 0; more && turn < turns; turn++ {
-		err := s.change(ctx, System(), func(ctx context.Context, u *unit) (err error) {
+		err := s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) (err error) {
 			defer recoverFault(&err)
-			more, err = u.matchLines(ctx, size)
+			more, err = tx.matchLines(ctx, size)
 			return err
 		})
 		switch {
 		case err == nil:
-			more = more || size < sweepSize
-			size = min(2*size, sweepSize)
+			more = more || size < sweepBatchSize
+			size = min(2*size, sweepBatchSize)
 		case !isLineFault(ctx, err):
 			return err
 		case size > 1:
@@ -44,8 +44,8 @@ func (s *Service) matchReports(ctx context.Context, turns int) error {
 	return nil
 }
 
-// allTurns matches until nothing waits.
-const allTurns = math.MaxInt
+// untilDone matches until nothing waits.
+const untilDone = math.MaxInt
 
 // errPanic is a fault of our own in matching.
 var errPanic = errors.New("panic")
@@ -84,34 +84,34 @@ const maxFaultText = 500
 // setAsideLine makes the oldest line that waits an exception that names the fault. Its
 // policy, where it names one, is paid nothing until an operator answers.
 func (s *Service) setAsideLine(ctx context.Context, fault error) error {
-	return s.change(ctx, System(), func(ctx context.Context, u *unit) error {
-		if _, err := u.NewRaw("select " + matchLock).Exec(ctx); err != nil {
+	return s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
+		if _, err := tx.NewRaw("select " + matchLockSQL).Exec(ctx); err != nil {
 			return fmt.Errorf("lock matching: %w", err)
 		}
 		line := new(lineRow)
-		err := u.NewSelect().Model(line).Where("rl.result is null").OrderExpr("rl.report_id, rl.number").Limit(1).Scan(ctx)
-		if absent(err) {
+		err := tx.NewSelect().Model(line).Where("rl.result is null").OrderExpr("rl.report_id, rl.number").Limit(1).Scan(ctx)
+		if isNoRows(err) {
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("read line: %w", err)
 		}
 		detail := fault.Error()
-		detail = bounded(detail[:min(len(detail), maxFaultText)], "no text")
-		row := &findingRow{ID: newID(), CreatedAt: u.now, Kind: ResultUnmatched, Rail: &line.Rail, ReportID: &line.ReportID, Line: &line.Number, Detail: &detail}
+		detail = boundAuditText(detail[:min(len(detail), maxFaultText)], "no text")
+		row := &exceptionRow{ID: newID(), CreatedAt: tx.now, Kind: ResultUnmatched, Rail: &line.Rail, ReportID: &line.ReportID, Line: &line.Number, Detail: &detail}
 		if id, ok := policyOfKey(line.Key); ok {
 			policy := new(policyRow)
-			switch err := u.NewSelect().Model(policy).Where("p.id = ?", id).Scan(ctx); {
+			switch err := tx.NewSelect().Model(policy).Where("p.id = ?", id).Scan(ctx); {
 			case err == nil:
 				row.Partner, row.PolicyID = &policy.Partner, &policy.ID
-			case !absent(err):
+			case !isNoRows(err):
 				return fmt.Errorf("read policy: %w", err)
 			}
 		}
-		_, err = u.NewUpdate().Model(line).Set("result = ?", ResultUnmatched).WherePK().Exec(ctx)
+		_, err = tx.NewUpdate().Model(line).Set("result = ?", ResultUnmatched).WherePK().Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("set line aside: %w", err)
 		}
-		return insert(ctx, u, row)
+		return insertRows(ctx, tx, row)
 	})
 }

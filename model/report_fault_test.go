@@ -16,10 +16,10 @@ import (
 // answer never came: no rail had been named.
 func TestPayoutResolvedByHandIsReportedMissingAndConfirmed(t *testing.T) {
 	t.Parallel()
-	b, claim, payout := ending(t, modeltest.Unknown)
+	b, claim, payout := newPayoutWithAnswer(t, modeltest.Unknown)
 	_, err := b.DB.Pool.Exec(t.Context(), "update payouts set provider = null")
 	require.NoError(t, err)
-	must(resolve(t, b, payout, model.PayoutReleased, "bank-7", false))
+	must(resolvePayout(t, b, payout, model.PayoutReleased, "bank-7", false))
 	require.Equal(t, modeltest.RailName, *only(t, b, claim).Provider)
 	missing, err := b.Service.Reconcile(t.Context(), b.Operator, model.Report{Rail: modeltest.RailName, Name: "none", Until: new(b.Now().Add(time.Hour))}, reading(nil))
 	require.NoError(t, err)
@@ -31,16 +31,16 @@ func TestPayoutResolvedByHandIsReportedMissingAndConfirmed(t *testing.T) {
 	require.Empty(t, findings(t, b))
 }
 
-// TestNoStateOfARowStopsAReport writes payouts in random states with random members
+// TestReportIsImportedWhateverThePayoutState writes payouts in random states with random members
 // missing, as no operation leaves them, and reports lines about them.
-func TestNoStateOfARowStopsAReport(t *testing.T) {
+func TestReportIsImportedWhateverThePayoutState(t *testing.T) {
 	t.Parallel()
-	b := modeltest.New(t, modeltest.Unchecked())
-	policy := b.Cover("quake-circle", nil)
-	b.Record(modeltest.PolicyIBAN(policy.ID))
-	b.Work()
+	b := modeltest.New(t, modeltest.WithoutChecks())
+	policy := b.QuoteAndBind("quake-circle", nil)
+	b.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
+	b.RunJobs()
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-	b.Work()
+	b.RunJobs()
 	payout := b.OnlyClaim(policy).Payouts[0]
 	random := rand.New(rand.NewPCG(7, 7))
 	one := func(values ...string) string { return values[random.IntN(len(values))] }
@@ -73,7 +73,7 @@ func TestNoStateOfARowStopsAReport(t *testing.T) {
 	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(*) from findings where detail like 'panic%'").Scan(&faults))
 	require.Zero(t, open)
 	require.Zero(t, faults)
-	_, err := b.Service.Vitals(t.Context(), model.System())
+	_, err := b.Service.HealthStats(t.Context(), model.System())
 	require.NoError(t, err)
 }
 
@@ -88,14 +88,14 @@ func oneOrNone(random *rand.Rand, values ...string) *string {
 // would write.
 func TestLineThatFailsIsSetAsideAndTheOthersAreMatched(t *testing.T) {
 	t.Parallel()
-	b := modeltest.New(t, modeltest.Unchecked())
+	b := modeltest.New(t, modeltest.WithoutChecks())
 	var lines []model.ReportLine
 	for range 3 {
-		b.Record(modeltest.PolicyIBAN(b.Cover("quake-circle", nil).ID))
+		b.RecordPayoutMethod(modeltest.PolicyIBANMethod(b.QuoteAndBind("quake-circle", nil).ID))
 	}
-	b.Work()
+	b.RunJobs()
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-	b.Work()
+	b.RunJobs()
 	payouts := must(b.Service.ListPayouts(t.Context(), b.Acme, model.Filter{}, model.PageRequest{})).Data
 	require.Len(t, payouts, 3)
 	for _, payout := range payouts {
@@ -107,8 +107,8 @@ func TestLineThatFailsIsSetAsideAndTheOthersAreMatched(t *testing.T) {
 	require.NoError(t, err)
 	done := reconcile(t, b, "r", lines...)
 	require.Equal(t, map[string]int{"reconciled": 2, "unmatched": 1}, done.Results)
-	list := must(b.Service.ListFindings(t.Context(), b.Operator, false, model.PageRequest{})).Data
-	var unmatched model.Finding
+	list := must(b.Service.ListReconciliationExceptions(t.Context(), b.Operator, false, model.PageRequest{})).Data
+	var unmatched model.ReconciliationException
 	for _, f := range list {
 		if f.Kind == "unmatched" {
 			unmatched = f

@@ -30,88 +30,88 @@ type lineRow struct {
 	Result    *string
 	PayoutID  *uuid.UUID `bun:"type:uuid"`
 
-	keyText string  // the key as the report has it: a file may have room for a short one only
-	named   railKey // the parsed key; zero where it is none of ours
-	bank    string  // whose report it is; empty where it has no identity
-	policy  *policyRow
+	keyText   string  // the key as the report has it: a file may have room for a short one only
+	parsedKey railKey // the parsed key; zero where it is none of ours
+	bank      string  // whose report it is; empty where it has no identity
+	policy    *policyRow
 }
 
-// matching holds a slice of lines against their payouts, in memory, and writes what
+// lineMatcher holds a slice of lines against their payouts, in memory, and writes what
 // follows in a few statements.
-type matching struct {
-	*unit
+type lineMatcher struct {
+	*Tx
 
-	lines    []*lineRow
-	locked   map[uuid.UUID]outgoing
-	siblings map[uuid.UUID][]*payoutRow // by claim, oldest first
-	given    map[string][]recipient     // by key
-	arrived  map[arrival]*time.Time     // money that is known to have arrived under keys, see arrivalRow
-	accounts map[uuid.UUID]string       // masked, by payout method
-	meant    map[uuid.UUID]*uuid.UUID   // the payout method of payouts that have none yet
-	replaced map[uuid.UUID]bool         // claims for which this slice has made a payout
-	again    []*payoutRow               // that take a returned one's place
-	findings []*findingRow
-	told     []uuid.UUID // payouts of which a line tells
-	changed  map[uuid.UUID]*claimRow
+	lines               []*lineRow
+	locked              map[uuid.UUID]lockedPayout
+	siblings            map[uuid.UUID][]*payoutRow // by claim, oldest first
+	recipientsByKey     map[string][]recipient     // by key
+	arrived             map[arrival]*time.Time     // money that is known to have arrived under keys, see arrivalRow
+	accounts            map[uuid.UUID]string       // masked, by payout method
+	intendedMethods     map[uuid.UUID]*uuid.UUID   // the payout method of payouts that have none yet
+	claimsWithNewPayout map[uuid.UUID]bool         // claims for which this slice has made a payout
+	replacements        []*payoutRow               // that take a returned one's place
+	exceptions          []*exceptionRow
+	reportedPayouts     []uuid.UUID // payouts of which a line tells
+	changedClaims       map[uuid.UUID]*claimRow
 }
 
 // matchLines matches up to most lines, the oldest first, and reports whether more may
 // wait. One process does so at a time: a return must not overtake its payment. A slice
 // ends before a line about a claim for which it has made a payout, because that payout
 // can only be changed once it is saved.
-func (u *unit) matchLines(ctx context.Context, most int) (more bool, err error) {
-	if _, err := u.NewRaw("select " + matchLock).Exec(ctx); err != nil {
+func (tx *Tx) matchLines(ctx context.Context, most int) (more bool, err error) {
+	if _, err := tx.NewRaw("select " + matchLockSQL).Exec(ctx); err != nil {
 		return false, fmt.Errorf("lock matching: %w", err)
 	}
-	m := matching{
-		unit: u, locked: map[uuid.UUID]outgoing{}, siblings: map[uuid.UUID][]*payoutRow{}, given: map[string][]recipient{}, arrived: map[arrival]*time.Time{},
-		accounts: map[uuid.UUID]string{}, meant: map[uuid.UUID]*uuid.UUID{}, replaced: map[uuid.UUID]bool{}, changed: map[uuid.UUID]*claimRow{},
+	m := lineMatcher{
+		Tx: tx, locked: map[uuid.UUID]lockedPayout{}, siblings: map[uuid.UUID][]*payoutRow{}, recipientsByKey: map[string][]recipient{}, arrived: map[arrival]*time.Time{},
+		accounts: map[uuid.UUID]string{}, intendedMethods: map[uuid.UUID]*uuid.UUID{}, claimsWithNewPayout: map[uuid.UUID]bool{}, changedClaims: map[uuid.UUID]*claimRow{},
 	}
-	err = u.NewSelect().Model(&m.lines).Where("rl.result is null").OrderExpr("rl.report_id, rl.number").Limit(int64(most)).Scan(ctx)
+	err = tx.NewSelect().Model(&m.lines).Where("rl.result is null").OrderExpr("rl.report_id, rl.number").Limit(int64(most)).Scan(ctx)
 	if err != nil || len(m.lines) == 0 {
 		return false, err
 	}
 	more = len(m.lines) == most
-	if err := m.read(ctx); err != nil {
+	if err := m.load(ctx); err != nil {
 		return false, err
 	}
 	for i, line := range m.lines {
-		if out, ok := m.payoutOf(line); ok && m.replaced[out.claim.ID] {
+		if out, ok := m.lockedPayoutOf(line); ok && m.claimsWithNewPayout[out.claim.ID] {
 			m.lines, more = m.lines[:i], true
 			break
 		}
-		restore := u.as(Actor{Kind: ActorRail, Name: line.Rail})
-		result, err := m.heed(ctx, line)
+		restore := tx.withActor(Actor{Kind: ActorRail, Name: line.Rail})
+		result, err := m.applyLine(ctx, line)
 		restore()
 		if err != nil {
 			return false, err
 		}
 		line.Result = &result
-		m.find(line)
+		m.recordException(line)
 	}
-	return more, m.write(ctx)
+	return more, m.save(ctx)
 }
 
-// matchLock is held by the one process that matches.
-const matchLock = "pg_advisory_xact_lock(hashtext('match reports'))"
+// matchLockSQL is held by the one process that matches.
+const matchLockSQL = "pg_advisory_xact_lock(hashtext('match reports'))"
 
-// payoutOf is the locked payout that a line names.
-func (m *matching) payoutOf(line *lineRow) (outgoing, bool) {
+// lockedPayoutOf is the locked payout that a line names.
+func (m *lineMatcher) lockedPayoutOf(line *lineRow) (lockedPayout, bool) {
 	if line.PayoutID == nil {
-		return outgoing{}, false
+		return lockedPayout{}, false
 	}
 	out, ok := m.locked[*line.PayoutID]
 	return out, ok
 }
 
-// read locks the payouts that the lines name and their claims, and reads what else
+// load locks the payouts that the lines name and their claims, and reads what else
 // these claims pay: under the claim's lock it does not move.
-func (m *matching) read(ctx context.Context) error {
-	ids, err := m.readNames(ctx)
+func (m *lineMatcher) load(ctx context.Context) error {
+	ids, err := m.findPayoutsByKey(ctx)
 	if err != nil {
 		return err
 	}
-	found, err := m.referred(ctx)
+	found, err := m.findPayoutsByReference(ctx)
 	if err != nil {
 		return err
 	}
@@ -134,30 +134,30 @@ func (m *matching) read(ctx context.Context) error {
 		}
 		m.siblings[row.ClaimID] = append(m.siblings[row.ClaimID], row)
 	}
-	if err := m.readHistory(ctx, rows); err != nil {
+	if err := m.loadHistory(ctx, rows); err != nil {
 		return err
 	}
-	return m.readAccounts(ctx)
+	return m.loadAccounts(ctx)
 }
 
-// readNames finds the payouts whose keys the lines carry, and the policies that keys
+// findPayoutsByKey finds the payouts whose keys the lines carry, and the policies that keys
 // name whose payout is not known.
-func (m *matching) readNames(ctx context.Context) (ids []uuid.UUID, err error) {
+func (m *lineMatcher) findPayoutsByKey(ctx context.Context) (ids []uuid.UUID, err error) {
 	keys := make([]string, len(m.lines))
 	for i, line := range m.lines {
 		keys[i] = line.Key
 	}
-	if err := restoreKeys(ctx, m, keys); err != nil {
+	if err := expandShortKeys(ctx, m, keys); err != nil {
 		return nil, err
 	}
-	owners, err := payoutsOfKeys(ctx, m, keys)
+	owners, err := findPayoutsByKeys(ctx, m, keys)
 	if err != nil {
 		return nil, err
 	}
 	var policies []uuid.UUID
 	for i, line := range m.lines {
 		line.keyText, line.Key = line.Key, keys[i]
-		line.named, _ = parseRailKey(line.Key)
+		line.parsedKey, _ = parseRailKey(line.Key)
 		if id, ok := owners[line.Key]; ok {
 			line.PayoutID, ids = &id, append(ids, id)
 		} else if id, ok := policyOfKey(line.Key); ok {
@@ -167,7 +167,7 @@ func (m *matching) readNames(ctx context.Context) (ids []uuid.UUID, err error) {
 	if len(policies) == 0 {
 		return ids, nil
 	}
-	known, err := rowsByID[policyRow](ctx, m, policies)
+	known, err := loadRowsByID[policyRow](ctx, m, policies)
 	if err != nil {
 		return nil, fmt.Errorf("read policies: %w", err)
 	}
@@ -179,14 +179,14 @@ func (m *matching) readNames(ctx context.Context) (ids []uuid.UUID, err error) {
 	return ids, nil
 }
 
-// readHistory reads which banks were given which keys of the payouts, and under which
+// loadHistory reads which banks were given which keys of the payouts, and under which
 // of them money is known to have arrived.
-func (m *matching) readHistory(ctx context.Context, rows []*payoutRow) error {
+func (m *lineMatcher) loadHistory(ctx context.Context, rows []*payoutRow) error {
 	ids, claims := make([]uuid.UUID, len(rows)), make([]uuid.UUID, len(rows))
 	for i, row := range rows {
 		ids[i], claims[i] = row.ID, row.ClaimID
 	}
-	if err := m.readBanks(ctx, ids); err != nil {
+	if err := m.loadRecipients(ctx, ids); err != nil {
 		return err
 	}
 	var arrivals []arrivalRow
@@ -199,12 +199,12 @@ func (m *matching) readHistory(ctx context.Context, rows []*payoutRow) error {
 	return nil
 }
 
-// readAccounts reads whom the payouts were meant for of which a line says whom it
+// loadAccounts reads whom the payouts were meant for of which a line says whom it
 // paid, but for accounts that were erased.
-func (m *matching) readAccounts(ctx context.Context) error {
+func (m *lineMatcher) loadAccounts(ctx context.Context) error {
 	var ids []uuid.UUID
 	for _, line := range m.lines {
-		if out, ok := m.payoutOf(line); ok && line.Account != "" && out.row.PayoutMethodID != nil {
+		if out, ok := m.lockedPayoutOf(line); ok && line.Account != "" && out.row.PayoutMethodID != nil {
 			ids = append(ids, *out.row.PayoutMethodID)
 		}
 	}
@@ -222,9 +222,9 @@ func (m *matching) readAccounts(ctx context.Context) error {
 	return nil
 }
 
-// referred finds the payouts of lines that carry the rail's reference only. A payout
+// findPayoutsByReference finds the payouts of lines that carry the rail's reference only. A payout
 // without a rail was never with one.
-func (m *matching) referred(ctx context.Context) (ids []uuid.UUID, err error) {
+func (m *lineMatcher) findPayoutsByReference(ctx context.Context) (ids []uuid.UUID, err error) {
 	var references []string
 	for _, line := range m.lines {
 		if line.Key == "" {
@@ -250,38 +250,38 @@ func (m *matching) referred(ctx context.Context) (ids []uuid.UUID, err error) {
 	return ids, nil
 }
 
-// write puts the slice into the database. What takes a payout's place comes after it.
-func (m *matching) write(ctx context.Context) error {
-	var moved []outgoing
+// save puts the slice into the database. What takes a payout's place comes after it.
+func (m *lineMatcher) save(ctx context.Context) error {
+	var moved []lockedPayout
 	for _, out := range m.locked {
 		moved = append(moved, out)
 	}
-	slices.SortFunc(moved, func(a, b outgoing) int { return slices.Compare(a.row.ID[:], b.row.ID[:]) })
-	if err := m.closePaid(ctx, moved); err != nil {
+	slices.SortFunc(moved, func(a, b lockedPayout) int { return slices.Compare(a.row.ID[:], b.row.ID[:]) })
+	if err := m.closePaidClaims(ctx, moved); err != nil {
 		return err
 	}
-	m.keepPayouts(moved)
-	m.keepClaims()
-	for _, row := range m.again {
-		m.insert(row)
+	m.savePayouts(moved)
+	m.saveClaims()
+	for _, row := range m.replacements {
+		m.queueInsert(row)
 	}
 	numbers, reports, results := make([]int, len(m.lines)), make([]uuid.UUID, len(m.lines)), make([]string, len(m.lines))
 	payouts := make([]*uuid.UUID, len(m.lines))
 	for i, line := range m.lines {
 		numbers[i], reports[i], results[i], payouts[i] = line.Number, line.ReportID, *line.Result, line.PayoutID
 	}
-	m.later.Queue(`update rail_report_lines as rl set result = n.result, payout_id = n.payout_id
+	m.batch.Queue(`update rail_report_lines as rl set result = n.result, payout_id = n.payout_id
 		from unnest($1::uuid[], $2::int[], $3::text[], $4::uuid[]) as n (report_id, number, result, payout_id)
 		where rl.report_id = n.report_id and rl.number = n.number`, reports, numbers, results, payouts)
-	m.later.Queue(`update findings set closed_at = $1, closed_by = 'parapet', closed_reason = 'A later report tells of it.'
-		where payout_id = any($2) and kind = 'missing' and closed_at is null`, m.now, m.told)
-	m.later.Queue(`update findings as fi set closed_at = $1, closed_by = 'parapet', closed_reason = 'The line names a payout that exists now.'
+	m.batch.Queue(`update findings set closed_at = $1, closed_by = 'parapet', closed_reason = 'A later report tells of it.'
+		where payout_id = any($2) and kind = 'missing' and closed_at is null`, m.now, m.reportedPayouts)
+	m.batch.Queue(`update findings as fi set closed_at = $1, closed_by = 'parapet', closed_reason = 'The line names a payout that exists now.'
 		from unnest($2::uuid[], $3::int[]) as n (report_id, number)
 		where fi.report_id = n.report_id and fi.line = n.number and fi.kind = 'unknown' and fi.closed_at is null`, m.now, reports, numbers)
-	for _, row := range m.findings {
-		m.insert(row)
+	for _, row := range m.exceptions {
+		m.queueInsert(row)
 	}
-	if err := m.send(ctx); err != nil {
+	if err := m.flush(ctx); err != nil {
 		return fmt.Errorf("write what was matched: %w", err)
 	}
 	return nil

@@ -6,34 +6,34 @@ import (
 	"time"
 )
 
-// missingFrom finds the payouts that went out before the report was made and that no
+// openMissingOfReport finds the payouts that went out before the report was made and that no
 // report has confirmed. What a report misses it misses once: a finding of it that was
 // closed stays closed.
-func (u *unit) missingFrom(ctx context.Context, row *reportRow, until time.Time) error {
-	_, err := u.NewRaw(`insert into findings (id, created_at, kind, rail, report_id, partner, policy_id, payout_id)
+func (tx *Tx) openMissingOfReport(ctx context.Context, row *reportRow, until time.Time) error {
+	_, err := tx.NewRaw(`insert into findings (id, created_at, kind, rail, report_id, partner, policy_id, payout_id)
 		select gen_random_uuid(), ?0, 'missing', ?1, ?2, po.partner, po.policy_id, po.id from payouts po
 		where po.status = 'released' and po.provider = ?1 and po.released_at < ?3
 			and not exists (select from findings f where f.payout_id = po.id and f.partner = po.partner and f.kind = 'missing' and f.report_id = ?2)
-		on conflict (payout_id, partner) where kind = 'missing' and closed_at is null do nothing`, u.now, row.Rail, row.ID, until).Exec(ctx)
+		on conflict (payout_id, partner) where kind = 'missing' and closed_at is null do nothing`, tx.now, row.Rail, row.ID, until).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("find what is missing: %w", err)
 	}
 	return nil
 }
 
-// FindMissing opens an exception for every payout that a rail accepted and that no
+// OpenMissingExceptions opens an exception for every payout that a rail accepted and that no
 // report has confirmed in time, whether or not the rail reports at all: own is the time
 // of the named rail, zero where its reports confirm nothing, and others that of every
 // rail that was in use before. Each payout is missing once: an exception that was closed
 // stays closed. It returns how many it opened.
-func (s *Service) FindMissing(ctx context.Context, rail string, own, others time.Duration) (opened int, err error) {
-	err = s.change(ctx, System(), func(ctx context.Context, u *unit) error {
-		done, err := u.NewRaw(`insert into findings (id, created_at, kind, rail, partner, policy_id, payout_id)
+func (s *Service) OpenMissingExceptions(ctx context.Context, rail string, own, others time.Duration) (opened int, err error) {
+	err = s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
+		done, err := tx.NewRaw(`insert into findings (id, created_at, kind, rail, partner, policy_id, payout_id)
 			select gen_random_uuid(), ?0, 'missing', po.provider, po.partner, po.policy_id, po.id from payouts po
 			where po.status = 'released' and (po.provider = ?1 and ?2 and po.released_at < ?3 or po.provider <> ?1 and po.released_at < ?4)
 				and not exists (select from findings f where f.payout_id = po.id and f.partner = po.partner and f.kind = 'missing' and f.report_id is null)
 			on conflict (payout_id, partner) where kind = 'missing' and closed_at is null do nothing`,
-			u.now, rail, own > 0, u.now.Add(-own), u.now.Add(-others)).Exec(ctx)
+			tx.now, rail, own > 0, tx.now.Add(-own), tx.now.Add(-others)).Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("find what is missing: %w", err)
 		}

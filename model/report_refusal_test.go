@@ -24,18 +24,18 @@ func reportedRefusals(t *testing.T, b *modeltest.Bundle) []bool {
 // had paid, and reads a report that says it refused.
 func TestReportedRefusalInDoubtIsConfirmedBeforeTheNextKey(t *testing.T) {
 	t.Parallel()
-	b, claim, payout := ending(t, modeltest.Unknown)
+	b, claim, payout := newPayoutWithAnswer(t, modeltest.Unknown)
 	require.Equal(t, map[string]int{"rejected": 1}, reconcile(t, b, "rejected", line(b, payout, "rejected")).Results)
 	asked := only(t, b, claim)
 	require.Equal(t, "reconciling", asked.Status)
 	require.False(t, asked.NextAttemptAt.After(b.Now()), "the rail is asked at once")
 	b.Rail.Answer = nil
 	replaceAccount(b, claim)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "released", only(t, b, claim).Status)
 	require.Len(t, b.Rail.Orders, 2)
 	require.Equal(t, b.RailKey(payout.ID, 1), b.Rail.Orders[1].Key)
-	require.True(t, b.Rail.Orders[1].Doubt && b.Rail.Orders[1].RefusalReported)
+	require.True(t, b.Rail.Orders[1].InDoubt && b.Rail.Orders[1].RefusalReported)
 	require.Contains(t, findings(t, b), "contradiction")
 }
 
@@ -51,7 +51,7 @@ func TestReportedRefusalWaitsForTheCallThatIsRunning(t *testing.T) {
 			require.Equal(t, map[string]int{"rejected": 1}, reconcile(t, b, "rejected", line(b, only(t, b, claim), "rejected")).Results)
 			require.Equal(t, "releasing", only(t, b, claim).Status)
 			require.Equal(t, lease, only(t, b, claim).NextAttemptAt)
-			b.Work()
+			b.RunJobs()
 			require.Empty(t, b.Rail.Orders)
 			ended, err := b.Service.EndRelease(t.Context(), modeltest.RailName, order, answer)
 			require.NoError(t, err)
@@ -64,7 +64,7 @@ func TestReportedRefusalWaitsForTheCallThatIsRunning(t *testing.T) {
 // TestRepeatedReportedRefusalAsksOnce reads two reports that say the same.
 func TestRepeatedReportedRefusalAsksOnce(t *testing.T) {
 	t.Parallel()
-	b, claim, payout := ending(t, modeltest.Unknown)
+	b, claim, payout := newPayoutWithAnswer(t, modeltest.Unknown)
 	reconcile(t, b, "one", line(b, payout, "rejected"))
 	version := only(t, b, claim).Version
 	reconcile(t, b, "two", line(b, payout, "rejected"))

@@ -24,7 +24,7 @@ func TestRepeatedReturnDoesNotTakeBackALaterArrival(t *testing.T) {
 	for name, undone := range map[string]int{"on a later day": 4, "on the same day": 3} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b, claim, payout := ending(t, modeltest.Accepted)
+			b, claim, payout := newPayoutWithAnswer(t, modeltest.Accepted)
 			settled, back := dated(line(b, payout, "settled"), 1, "paid"), dated(line(b, payout, "returned"), 3, "back")
 			reconcile(t, b, "settled", settled)
 			reconcile(t, b, "returned", back)
@@ -38,13 +38,13 @@ func TestRepeatedReturnDoesNotTakeBackALaterArrival(t *testing.T) {
 // TestReturnOlderThanTheArrivalDoesNotTakeItBack brings the statements in another order.
 func TestReturnOlderThanTheArrivalDoesNotTakeItBack(t *testing.T) {
 	t.Parallel()
-	b, claim, first := ending(t, modeltest.Mismatched)
-	must(resolve(t, b, first, model.PayoutCancelled, "", false))
+	b, claim, first := newPayoutWithAnswer(t, modeltest.Mismatched)
+	must(resolvePayout(t, b, first, model.PayoutCancelled, "", false))
 	reconcile(t, b, "arrived", dated(line(b, first, "settled"), 4, "paid again"))
 	reconcile(t, b, "came back before", dated(line(b, first, "returned"), 3, "back"))
 	requireNotPaidAgain(t, b, claim)
 	reconcile(t, b, "came back after", dated(line(b, first, "returned"), 5, "back again"))
-	must(resolve(t, b, b.Claim(claim.ID).Payouts[1], model.PayoutCancelled, "", false))
+	must(resolvePayout(t, b, b.Claim(claim.ID).Payouts[1], model.PayoutCancelled, "", false))
 	require.Equal(t, "approval_required", *b.Claim(claim.ID).Payouts[2].BlockedReason)
 }
 
@@ -52,13 +52,13 @@ func TestReturnOlderThanTheArrivalDoesNotTakeItBack(t *testing.T) {
 // cancelled: together they change nothing.
 func TestRepeatedSettlementOfWhatCameBackBarsNothing(t *testing.T) {
 	t.Parallel()
-	b, claim, first := ending(t, modeltest.Mismatched)
-	must(resolve(t, b, first, model.PayoutCancelled, "", false))
+	b, claim, first := newPayoutWithAnswer(t, modeltest.Mismatched)
+	must(resolvePayout(t, b, first, model.PayoutCancelled, "", false))
 	settled, back := dated(line(b, first, "settled"), 1, "paid"), dated(line(b, first, "returned"), 3, "back")
 	reconcile(t, b, "one", settled)
 	reconcile(t, b, "two", back)
-	must(resolve(t, b, b.Claim(claim.ID).Payouts[1], model.PayoutCancelled, "", false))
-	must(approve(t, b, "ann", b.Claim(claim.ID).Payouts[2]))
+	must(resolvePayout(t, b, b.Claim(claim.ID).Payouts[1], model.PayoutCancelled, "", false))
+	must(approvePayoutAs(t, b, "ann", b.Claim(claim.ID).Payouts[2]))
 	require.Equal(t, map[string]int{"duplicate": 1, "state": 1}, reconcile(t, b, "both again", settled, back).Results)
 	require.Equal(t, "pending", b.Claim(claim.ID).Payouts[2].Status)
 }
@@ -69,6 +69,6 @@ func requireNotPaidAgain(t *testing.T, b *modeltest.Bundle, claim *wire.Claim) {
 	t.Helper()
 	second := b.Claim(claim.ID).Payouts[1]
 	require.Equal(t, "rail_mismatch", *second.BlockedReason)
-	_, err := resolve(t, b, second, model.PayoutCancelled, "", false)
-	require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
+	_, err := resolvePayout(t, b, second, model.PayoutCancelled, "", false)
+	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
 }

@@ -31,9 +31,9 @@ type reportSpool struct {
 	out    *bufio.Writer
 	lines  *gob.Encoder
 
-	count int
-	sums  map[string]int64 // by currency
-	sum   hash.Hash
+	count  int
+	sums   map[string]int64 // by currency
+	hasher hash.Hash
 }
 
 // spoolMemory is how many bytes of a report stay in memory.
@@ -42,12 +42,12 @@ const spoolMemory = 4 << 20
 // readReport reads and checks every line of a report. The caller closes the spool.
 // Errors: validation_failed, and those of read.
 func readReport(in Report, read func(each func(ReportLine) error) error) (*reportSpool, error) {
-	s := &reportSpool{sums: map[string]int64{}, sum: sha256.New()}
+	s := &reportSpool{sums: map[string]int64{}, hasher: sha256.New()}
 	s.out = bufio.NewWriterSize(s, 1<<16)
 	s.lines = gob.NewEncoder(s.out)
-	err := read(s.add)
+	err := read(s.addLine)
 	if err == nil {
-		err = s.complete(in)
+		err = s.verifyTotals(in)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.close())
@@ -84,57 +84,57 @@ func (s *reportSpool) close() error {
 	return s.file.Close()
 }
 
-// add checks a line and appends it.
-func (s *reportSpool) add(line ReportLine) error {
-	if fields := line.check(fmt.Sprintf("/lines/%d", s.count)); len(fields) > 0 {
+// addLine checks a line and appends it.
+func (s *reportSpool) addLine(line ReportLine) error {
+	if fields := line.validate(fmt.Sprintf("/lines/%d", s.count)); len(fields) > 0 {
 		return Invalid(fields...)
 	}
 	s.count++
 	s.sums[line.Amount.Currency] += line.Amount.Amount
 	if line.Account != "" { // a report that was taken when lines had none is the same without
-		fmt.Fprintf(s.sum, "%q ", line.Account)
+		fmt.Fprintf(s.hasher, "%q ", line.Account)
 	}
-	fmt.Fprintf(s.sum, "%q %q %d %s %s %q %s\n", line.Key, line.Reference, line.Amount.Amount, line.Amount.Currency, line.Status, line.Code, line.At.UTC().Format(time.RFC3339Nano))
+	fmt.Fprintf(s.hasher, "%q %q %d %s %s %q %s\n", line.Key, line.Reference, line.Amount.Amount, line.Amount.Currency, line.Status, line.Code, line.At.UTC().Format(time.RFC3339Nano))
 	return s.lines.Encode(line)
 }
 
-// check returns what is wrong with a line.
-func (line ReportLine) check(at string) []FieldError {
-	c := fieldCheck{}
-	c.that(line.Key != "" || line.Reference != "", at+"/key", "required", "Give the payment's key or the rail's reference.")
+// validate returns what is wrong with a line.
+func (line ReportLine) validate(at string) []FieldError {
+	v := validator{}
+	v.require(line.Key != "" || line.Reference != "", at+"/key", "required", "Give the payment's key or the rail's reference.")
 	for name, text := range map[string]string{"/key": line.Key, "/reference": line.Reference, "/code": line.Code} {
-		c.that(len(text) <= maxRailReference && storable(text), at+name, "length", fmt.Sprintf("Use at most %d bytes.", maxRailReference))
+		v.require(len(text) <= maxRailReference && isStorableText(text), at+name, "length", fmt.Sprintf("Use at most %d bytes.", maxRailReference))
 	}
-	c.that(line.Account == "" || account.IsMasked(line.Account), at+"/account", "format", "Write the account masked, as iban ····3000: nothing else of it is kept.")
-	c.that(money.Known(line.Amount.Currency), at+"/amount/currency", "value", "Use an ISO 4217 code in capitals, such as USD.")
-	c.that(line.Amount.Amount >= 0, at+"/amount/amount", "minimum", "Amounts are not negative; the status tells the way.")
+	v.require(line.Account == "" || account.IsMasked(line.Account), at+"/account", "format", "Write the account masked, as iban ····3000: nothing else of it is kept.")
+	v.require(money.IsCurrency(line.Amount.Currency), at+"/amount/currency", "value", "Use an ISO 4217 code in capitals, such as USD.")
+	v.require(line.Amount.Amount >= 0, at+"/amount/amount", "minimum", "Amounts are not negative; the status tells the way.")
 	switch line.Status {
 	case LineSettled, LineRejected, LineReturned, LineUnderway:
 	default:
-		c.that(false, at+"/status", "enum", "Use settled, rejected, returned or underway.")
+		v.require(false, at+"/status", "enum", "Use settled, rejected, returned or underway.")
 	}
-	return c.fields
+	return v.fieldErrors
 }
 
-// complete compares the lines with what the report says of itself.
-func (s *reportSpool) complete(in Report) error {
+// verifyTotals compares the lines with what the report says of itself.
+func (s *reportSpool) verifyTotals(in Report) error {
 	switch {
 	case in.Lines != nil && *in.Lines != s.count:
-		return Invalid(wrong("/line_count", "value", fmt.Sprintf("The report says %d lines and has %d; send all of it.", *in.Lines, s.count)))
+		return Invalid(newFieldError("/line_count", "value", fmt.Sprintf("The report says %d lines and has %d; send all of it.", *in.Lines, s.count)))
 	case in.Sums != nil && !maps.Equal(in.Sums, s.sums):
-		return Invalid(wrong("/sums", "value", "The sums of the lines, by currency, are not what the report says; send all of it, unchanged."))
+		return Invalid(newFieldError("/sums", "value", "The sums of the lines, by currency, are not what the report says; send all of it, unchanged."))
 	}
 	if s.count == 0 { // an empty report differs from another one by its name alone
-		fmt.Fprintf(s.sum, "nothing in %q\n", in.Name)
+		fmt.Fprintf(s.hasher, "nothing in %q\n", in.Name)
 	}
 	return s.out.Flush()
 }
 
-// digest identifies the report by its lines.
-func (s *reportSpool) digest() string { return hex.EncodeToString(s.sum.Sum(nil)) }
+// hexDigest identifies the report by its lines.
+func (s *reportSpool) hexDigest() string { return hex.EncodeToString(s.hasher.Sum(nil)) }
 
-// save copies the lines into the database.
-func (s *reportSpool) save(ctx context.Context, u *unit, report uuid.UUID, rail string) error {
+// saveLines copies the lines into the database.
+func (s *reportSpool) saveLines(ctx context.Context, tx *Tx, report uuid.UUID, rail string) error {
 	var source io.Reader = bytes.NewReader(s.buffer.Bytes())
 	if s.file != nil {
 		if _, err := s.file.Seek(0, io.SeekStart); err != nil {
@@ -144,7 +144,7 @@ func (s *reportSpool) save(ctx context.Context, u *unit, report uuid.UUID, rail 
 	}
 	lines, number := gob.NewDecoder(source), 0
 	columns := []string{"report_id", "number", "rail", "key", "reference", "amount", "currency", "account", "status", "code", "at"}
-	_, err := u.pg.CopyFrom(ctx, pgx.Identifier{"rail_report_lines"}, columns, pgx.CopyFromFunc(func() ([]any, error) {
+	_, err := tx.pgxConn.CopyFrom(ctx, pgx.Identifier{"rail_report_lines"}, columns, pgx.CopyFromFunc(func() ([]any, error) {
 		if number == s.count {
 			return nil, nil
 		}

@@ -15,7 +15,7 @@ import (
 
 func TestReportIsReadBeforeAnyTransactionBegins(t *testing.T) {
 	t.Parallel()
-	b, claim, payout := ending(t, modeltest.Accepted)
+	b, claim, payout := newPayoutWithAnswer(t, modeltest.Accepted)
 	read := 0
 	done, err := b.Service.Reconcile(t.Context(), b.Operator, model.Report{Rail: modeltest.RailName, Name: "slow"}, func(each func(model.ReportLine) error) error {
 		read++
@@ -36,7 +36,7 @@ func TestReportIsReadBeforeAnyTransactionBegins(t *testing.T) {
 // TestReportBeyondMemoryIsSavedWhole reports more than is kept in memory.
 func TestReportBeyondMemoryIsSavedWhole(t *testing.T) {
 	t.Parallel()
-	b := modeltest.New(t, modeltest.Unchecked())
+	b := modeltest.New(t, modeltest.WithoutChecks())
 	const lines = 8_000
 	long := strings.Repeat("x", 250)
 	at := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
@@ -63,5 +63,5 @@ func TestReportBeyondMemoryIsSavedWhole(t *testing.T) {
 	require.Equal(t, in.Sums["USD"], sum)
 	again, err := b.Service.Reconcile(t.Context(), b.Operator, in, read)
 	require.NoError(t, err)
-	require.True(t, again.Again)
+	require.True(t, again.AlreadyImported)
 }

@@ -13,22 +13,22 @@ import (
 // none of the policy's payouts is sent; and where the debt appears later, the line is
 // matched again before its payout can be sent, whether or not it was answered.
 
-// policyIsBarred is true of a payout po that would not be sent now, see isBarred.
-const policyIsBarred = `exists (select from findings fi join rail_report_lines rl on rl.report_id = fi.report_id and rl.number = fi.line
+// hasSuspectLineSQL is true of a payout po that would not be sent now, see hasSuspectLine.
+const hasSuspectLineSQL = `exists (select from findings fi join rail_report_lines rl on rl.report_id = fi.report_id and rl.number = fi.line
 	where fi.policy_id = po.policy_id and fi.kind in ('unknown', 'unmatched') and (fi.closed_at is null or rl.result is null))`
 
-// unansweredLines counts the open lines of no known debt, and those that could not be
+// countUnansweredLines counts the open lines of no known debt, and those that could not be
 // matched.
-func (u *unit) unansweredLines(ctx context.Context) (int64, error) {
-	n, err := u.NewSelect().Model((*findingRow)(nil)).Where("fi.kind in (?, ?)", ResultUnknown, ResultUnmatched).Where("fi.closed_at is null").Count(ctx)
+func (tx *Tx) countUnansweredLines(ctx context.Context) (int64, error) {
+	n, err := tx.NewSelect().Model((*exceptionRow)(nil)).Where("fi.kind in (?, ?)", ResultUnknown, ResultUnmatched).Where("fi.closed_at is null").Count(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("count findings: %w", err)
 	}
 	return n, nil
 }
 
-// barringLine is a line of no known debt.
-type barringLine struct {
+// suspectLine is a line of no known debt.
+type suspectLine struct {
 	policy, report uuid.UUID
 	number         int
 	key            string
@@ -36,20 +36,20 @@ type barringLine struct {
 	pending        bool // to be matched again
 }
 
-// barringLines are the lines that keep payouts from being sent, by policy.
-type barringLines map[uuid.UUID][]barringLine
+// suspectLines are the lines that keep payouts from being sent, by policy.
+type suspectLines map[uuid.UUID][]suspectLine
 
-// queueBars reads, with the next statements, the lines that name the policies of payouts.
-func (u *unit) queueBars(slice []outgoing, found barringLines) {
+// queueSuspectLines reads, with the next statements, the lines that name the policies of payouts.
+func (tx *Tx) queueSuspectLines(slice []lockedPayout, found suspectLines) {
 	var policies []uuid.UUID
 	for _, out := range slice {
 		policies = append(policies, out.row.PolicyID)
 	}
-	u.later.Queue(`select fi.policy_id, fi.report_id, fi.line, rl.key, fi.closed_at is null, rl.result is null
+	tx.batch.Queue(`select fi.policy_id, fi.report_id, fi.line, rl.key, fi.closed_at is null, rl.result is null
 		from findings fi join rail_report_lines rl on rl.report_id = fi.report_id and rl.number = fi.line
 		where fi.policy_id = any($1) and fi.kind in ('unknown', 'unmatched') and (fi.closed_at is null or rl.payout_id is null and rl.result is distinct from 'unmatched')`, policies).
 		Query(func(rows pgx.Rows) error {
-			var line barringLine
+			var line suspectLine
 			_, err := pgx.ForEachRow(rows, []any{&line.policy, &line.report, &line.number, &line.key, &line.open, &line.pending}, func() error {
 				found[line.policy] = append(found[line.policy], line)
 				return nil
@@ -58,14 +58,14 @@ func (u *unit) queueBars(slice []outgoing, found barringLines) {
 		})
 }
 
-// isBarred reports whether a payout may not be sent, and has lines that name its debt matched
+// hasSuspectLine reports whether a payout may not be sent, and has lines that name its debt matched
 // again.
-func (u *unit) isBarred(row *payoutRow, found barringLines) (barred bool) {
+func (tx *Tx) hasSuspectLine(row *payoutRow, found suspectLines) (barred bool) {
 	for _, line := range found[row.PolicyID] {
 		names := row.isNamedBy(line.key)
 		barred = barred || line.open || line.pending || names
 		if names && !line.pending {
-			u.later.Queue("update rail_report_lines set result = null where report_id = $1 and number = $2 and result = 'unknown' and payout_id is null", line.report, line.number)
+			tx.batch.Queue("update rail_report_lines set result = null where report_id = $1 and number = $2 and result = 'unknown' and payout_id is null", line.report, line.number)
 		}
 	}
 	return barred
@@ -78,7 +78,7 @@ func (r *payoutRow) isNamedBy(text string) bool {
 		return r.hasKey(key)
 	}
 	short, ok := parseShortKey(text)
-	return ok && r.wholeKey(short) != ""
+	return ok && r.expandShortKey(short) != ""
 }
 
 // reopenLines has the lines of no known debt matched again whose debt has appeared since,
@@ -87,8 +87,8 @@ func (r *payoutRow) isNamedBy(text string) bool {
 func (s *Service) reopenLines(ctx context.Context) error {
 	after := uuid.Nil
 	for more := true; more; {
-		err := s.change(ctx, System(), func(ctx context.Context, u *unit) (err error) {
-			after, more, err = u.reopenLines(ctx, after)
+		err := s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) (err error) {
+			after, more, err = tx.reopenLines(ctx, after)
 			return err
 		})
 		if err != nil {
@@ -98,17 +98,17 @@ func (s *Service) reopenLines(ctx context.Context) error {
 	return nil
 }
 
-func (u *unit) reopenLines(ctx context.Context, after uuid.UUID) (last uuid.UUID, more bool, err error) {
+func (tx *Tx) reopenLines(ctx context.Context, after uuid.UUID) (last uuid.UUID, more bool, err error) {
 	var rows []struct {
 		ID, ReportID uuid.UUID
 		Line         int
 		Key          string
 	}
-	err = u.NewRaw(`select fi.id, fi.report_id, fi.line, rl.key from findings fi
+	err = tx.NewRaw(`select fi.id, fi.report_id, fi.line, rl.key from findings fi
 		join rail_report_lines rl on rl.report_id = fi.report_id and rl.number = fi.line and rl.result = 'unknown' and rl.payout_id is null
 		where fi.kind = 'unknown' and fi.policy_id is not null and fi.id > ?0
 			and exists (select from payouts po where po.policy_id = fi.policy_id and po.debt_digest is not null and po.created_at >= fi.created_at)
-		order by fi.id limit ?1`, after, sweepSetSize).Scan(ctx, &rows)
+		order by fi.id limit ?1`, after, sweepSetBatchSize).Scan(ctx, &rows)
 	if err != nil || len(rows) == 0 {
 		return after, false, err
 	}
@@ -116,10 +116,10 @@ func (u *unit) reopenLines(ctx context.Context, after uuid.UUID) (last uuid.UUID
 	for i, row := range rows {
 		texts[i] = row.Key
 	}
-	if err := restoreKeys(ctx, u, texts); err != nil {
+	if err := expandShortKeys(ctx, tx, texts); err != nil {
 		return after, false, err
 	}
-	owners, err := payoutsOfKeys(ctx, u, texts)
+	owners, err := findPayoutsByKeys(ctx, tx, texts)
 	if err != nil {
 		return after, false, err
 	}
@@ -130,7 +130,7 @@ func (u *unit) reopenLines(ctx context.Context, after uuid.UUID) (last uuid.UUID
 			reports, numbers = append(reports, row.ReportID), append(numbers, row.Line)
 		}
 	}
-	u.later.Queue(`update rail_report_lines rl set result = null from unnest($1::uuid[], $2::int[]) as n (report_id, number)
+	tx.batch.Queue(`update rail_report_lines rl set result = null from unnest($1::uuid[], $2::int[]) as n (report_id, number)
 		where rl.report_id = n.report_id and rl.number = n.number and rl.result = 'unknown' and rl.payout_id is null`, reports, numbers)
-	return rows[len(rows)-1].ID, len(rows) == sweepSetSize, nil
+	return rows[len(rows)-1].ID, len(rows) == sweepSetBatchSize, nil
 }

@@ -22,29 +22,29 @@ func strangeLine(policy, digest string) model.ReportLine {
 // answerFindings closes all that are open.
 func answerFindings(t *testing.T, b *modeltest.Bundle) {
 	t.Helper()
-	for _, finding := range must(b.Service.ListFindings(t.Context(), b.Operator, false, model.PageRequest{})).Data {
-		_, err := b.Service.CloseFinding(t.Context(), b.Operator, model.FindingRequest{ID: finding.ID, Reason: "The bank's letter."})
+	for _, finding := range must(b.Service.ListReconciliationExceptions(t.Context(), b.Operator, false, model.PageRequest{})).Data {
+		_, err := b.Service.CloseReconciliationException(t.Context(), b.Operator, model.CloseExceptionRequest{ID: finding.ID, Reason: "The bank's letter."})
 		require.NoError(t, err)
 	}
 }
 
-func TestLineOfAnUnknownDebtBarsThePayoutsOfItsPolicyUntilItIsAnswered(t *testing.T) {
+func TestSuspectLineHoldsPolicyPayoutsUntilExceptionIsClosed(t *testing.T) {
 	t.Parallel()
 	for name, digest := range map[string]string{"a whole key": "0123456789abcdef.1", "what a file had room for": "01234567"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := modeltest.New(t)
-			barred, other := b.Cover("quake-circle", nil), b.Cover("quake-circle", nil)
+			barred, other := b.QuoteAndBind("quake-circle", nil), b.QuoteAndBind("quake-circle", nil)
 			b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-			b.Work()
+			b.RunJobs()
 			require.Equal(t, map[string]int{"unknown": 1}, reconcile(t, b, "monday", strangeLine(barred.ID, digest)).Results)
 			for _, policy := range []*wire.Policy{barred, other} {
-				b.Record(modeltest.PolicyIBAN(policy.ID))
+				b.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
 			}
 			for range 3 {
-				b.Work()
+				b.RunJobs()
 				b.Sweep()
-				b.After(time.Minute)
+				b.AdvanceClock(time.Minute)
 			}
 			require.Equal(t, "released", only(t, b, b.OnlyClaim(other)).Status)
 			waits := only(t, b, b.OnlyClaim(barred))
@@ -53,36 +53,36 @@ func TestLineOfAnUnknownDebtBarsThePayoutsOfItsPolicyUntilItIsAnswered(t *testin
 			story := b.Timeline(waits.ClaimID)
 			require.Contains(t, story[len(story)-1].Summary, "a payment for the policy that nobody knows")
 			require.Len(t, b.Rail.Orders, 1)
-			finding := must(b.Service.ListFindings(t.Context(), b.Operator, false, model.PageRequest{})).Data[0]
+			finding := must(b.Service.ListReconciliationExceptions(t.Context(), b.Operator, false, model.PageRequest{})).Data[0]
 			require.Equal(t, []any{barred.ID, "iban ····3000", *amount(1_000)}, []any{*finding.PolicyID, *finding.Account, *finding.Amount})
 
 			answerFindings(t, b)
 			b.Sweep()
-			b.Work()
+			b.RunJobs()
 			require.Equal(t, "released", only(t, b, b.OnlyClaim(barred)).Status)
 		})
 	}
 }
 
-func TestPayoutInDoubtIsOnlyAskedAboutWhileItsPolicyIsBarred(t *testing.T) {
+func TestPayoutInDoubtIsOnlyInquiredWhilePolicyHasSuspectLine(t *testing.T) {
 	t.Parallel()
-	b, _, payout := ending(t, modeltest.Unknown)
+	b, _, payout := newPayoutWithAnswer(t, modeltest.Unknown)
 	reconcile(t, b, "monday", strangeLine(payout.PolicyID, "0123456789abcdef.1"))
-	b.After(time.Hour)
+	b.AdvanceClock(time.Hour)
 	order, _, err := b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", payout.ID)
 	require.NoError(t, err)
-	require.True(t, order.Doubt)
-	require.True(t, order.AskOnly)
+	require.True(t, order.InDoubt)
+	require.True(t, order.InquireOnly)
 }
 
 func TestReleasesAreNotResumedWhileALineIsUnanswered(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	stop(t, b)
 	reconcile(t, b, "monday", strangeLine(policy.ID, "0123456789abcdef.1"), model.ReportLine{Key: "nobody's", Reference: "2", Amount: *amount(5), Status: model.LineUnderway})
 	for _, acknowledge := range []bool{false, true} {
-		refused := failure(t, resume(t, b, acknowledge))
+		refused := domainError(t, resume(t, b, acknowledge))
 		require.Equal(t, model.CodeStateConflict, refused.Code)
 		require.Contains(t, refused.Detail, "2 payments that nobody knows")
 	}
@@ -94,14 +94,14 @@ func TestReleasesAreNotResumedWhileALineIsUnanswered(t *testing.T) {
 // before the debt.
 func lostDebt(t *testing.T, tables ...string) (restored *modeltest.Bundle, paid model.ReportLine, policy *wire.Policy, quake wire.ObservationInput) {
 	t.Helper()
-	first, restored := modeltest.New(t), modeltest.New(t, modeltest.Unchecked())
-	policy = first.Cover("quake-circle", nil)
-	first.Record(modeltest.PolicyIBAN(policy.ID))
-	first.Verify()
+	first, restored := modeltest.New(t), modeltest.New(t, modeltest.WithoutChecks())
+	policy = first.QuoteAndBind("quake-circle", nil)
+	first.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
+	first.RunAccountChecks()
 	copyTables(t, first, restored, append(tables, "quotes", "policies")...)
 	quake = modeltest.Quake("us1", first.Now(), epicentre, "6.4")
 	first.Observe(quake)
-	first.Work()
+	first.RunJobs()
 	order := first.Rail.Orders[0]
 	return restored, model.ReportLine{Key: order.Key, Reference: "ref-1", Amount: order.Amount, Account: "iban ····3000", Status: model.LineSettled}, policy, quake
 }
@@ -143,9 +143,9 @@ func TestLineSettlesADebtThatAppearsLater(t *testing.T) {
 			}
 			b.Observe(quake)
 			for range 3 {
-				b.Work()
+				b.RunJobs()
 				b.Sweep()
-				b.After(time.Minute)
+				b.AdvanceClock(time.Minute)
 			}
 			require.Empty(t, b.Rail.Orders, "it is not sent again")
 			require.Equal(t, lost.want, only(t, b, b.OnlyClaim(policy)).Status)
@@ -165,7 +165,7 @@ func shorten(line *model.ReportLine) {
 // another rail was given: it must not be matched for ever.
 func TestLineOfAnotherRailIsMatchedAgainOnce(t *testing.T) {
 	t.Parallel()
-	b, _, payout := ending(t, modeltest.Unknown)
+	b, _, payout := newPayoutWithAnswer(t, modeltest.Unknown)
 	paid := line(b, payout, model.LineSettled)
 	_, err := b.Service.Reconcile(t.Context(), b.Operator, model.Report{Rail: "elsewhere", Name: "monday"}, reading([]model.ReportLine{paid}))
 	require.NoError(t, err)
@@ -173,6 +173,6 @@ func TestLineOfAnotherRailIsMatchedAgainOnce(t *testing.T) {
 		b.Sweep()
 	}
 	require.Equal(t, []string{"unknown"}, findings(t, b))
-	require.Len(t, must(b.Service.ListFindings(t.Context(), b.Operator, true, model.PageRequest{})).Data, 1)
+	require.Len(t, must(b.Service.ListReconciliationExceptions(t.Context(), b.Operator, true, model.PageRequest{})).Data, 1)
 	require.Equal(t, "reconciling", only(t, b, b.Claim(payout.ClaimID)).Status)
 }

@@ -50,7 +50,7 @@ func reading(lines []model.ReportLine) func(func(model.ReportLine) error) error 
 // findings are the kinds of the open ones, newest first.
 func findings(t *testing.T, b *modeltest.Bundle) (kinds []string) {
 	t.Helper()
-	list, err := b.Service.ListFindings(t.Context(), b.Operator, false, model.PageRequest{})
+	list, err := b.Service.ListReconciliationExceptions(t.Context(), b.Operator, false, model.PageRequest{})
 	require.NoError(t, err)
 	for _, f := range list.Data {
 		kinds = append(kinds, f.Kind)
@@ -60,7 +60,7 @@ func findings(t *testing.T, b *modeltest.Bundle) (kinds []string) {
 
 func TestAReportConfirmsAndClosesAndAReturnReopens(t *testing.T) {
 	t.Parallel()
-	b, claim, payout := ending(t, modeltest.Accepted)
+	b, claim, payout := newPayoutWithAnswer(t, modeltest.Accepted)
 	require.Equal(t, "released", payout.Status)
 	done := reconcile(t, b, "monday", line(b, payout, "settled"))
 	require.Equal(t, map[string]int{"reconciled": 1}, done.Results)
@@ -71,11 +71,11 @@ func TestAReportConfirmsAndClosesAndAReturnReopens(t *testing.T) {
 	closed := b.Claim(claim.ID)
 	require.Equal(t, "closed", closed.Status)
 	require.NotNil(t, closed.ClosedAt)
-	before := b.Rows()
+	before := b.CountRows()
 	again := reconcile(t, b, "monday", line(b, payout, "settled"))
-	require.True(t, again.Again)
+	require.True(t, again.AlreadyImported)
 	require.Equal(t, done.ID, again.ID)
-	require.Equal(t, before, b.Rows(), "the same report changes nothing")
+	require.Equal(t, before, b.CountRows(), "the same report changes nothing")
 
 	back := line(b, payout, "returned")
 	back.Code = "AC04"
@@ -87,10 +87,10 @@ func TestAReportConfirmsAndClosesAndAReturnReopens(t *testing.T) {
 	second := reopened.Payouts[1]
 	require.Equal(t, payout.ID, *second.ReplacesPayoutID)
 	require.Equal(t, "approval_required", *second.BlockedReason)
-	require.Contains(t, b.Told(claim.ID), "claim.reopened")
-	_, err := approve(t, b, "ann", second)
+	require.Contains(t, b.TimelineKinds(claim.ID), "claim.reopened")
+	_, err := approvePayoutAs(t, b, "ann", second)
 	require.NoError(t, err)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, map[string]int{"reconciled": 1}, reconcile(t, b, "wednesday", line(b, second, "settled")).Results)
 	require.Equal(t, "closed", b.Claim(claim.ID).Status)
 	require.Empty(t, findings(t, b))
@@ -98,10 +98,10 @@ func TestAReportConfirmsAndClosesAndAReturnReopens(t *testing.T) {
 
 func TestAReportSettlesADoubt(t *testing.T) {
 	t.Parallel()
-	b, claim, payout := ending(t, modeltest.Unknown)
+	b, claim, payout := newPayoutWithAnswer(t, modeltest.Unknown)
 	require.Equal(t, map[string]int{"reconciled": 1}, reconcile(t, b, "r", line(b, payout, "settled")).Results)
 	require.Equal(t, "reconciled", only(t, b, claim).Status)
-	require.Equal(t, []string{"payout.released", "payout.reconciled", "claim.closed"}, b.Told(claim.ID)[len(b.Told(claim.ID))-3:])
+	require.Equal(t, []string{"payout.released", "payout.reconciled", "claim.closed"}, b.TimelineKinds(claim.ID)[len(b.TimelineKinds(claim.ID))-3:])
 }
 
 // TestMoneyForSomebodyElseConfirmsNothing lets the rail report the right sum under the
@@ -109,7 +109,7 @@ func TestAReportSettlesADoubt(t *testing.T) {
 func TestMoneyForSomebodyElseConfirmsNothing(t *testing.T) {
 	t.Parallel()
 	for status, answer := range map[string]model.RailAnswer{"blocked": modeltest.Unknown, "released": modeltest.Accepted} {
-		b, claim, payout := ending(t, answer)
+		b, claim, payout := newPayoutWithAnswer(t, answer)
 		astray := line(b, payout, "settled")
 		astray.Account = "iban ····9999"
 		require.Equal(t, map[string]int{"beneficiary": 1}, reconcile(t, b, "monday", astray).Results)
@@ -128,7 +128,7 @@ func TestMoneyForSomebodyElseConfirmsNothing(t *testing.T) {
 // TestAReturnSettlesADoubt lets money come back of which nobody knew that it went out.
 func TestAReturnSettlesADoubt(t *testing.T) {
 	t.Parallel()
-	b, claim, payout := ending(t, modeltest.Unknown)
+	b, claim, payout := newPayoutWithAnswer(t, modeltest.Unknown)
 	require.Equal(t, map[string]int{"returned": 1}, reconcile(t, b, "r", line(b, payout, "returned")).Results)
 	payouts := b.Claim(claim.ID).Payouts
 	require.Equal(t, "returned", payouts[0].Status)
@@ -136,15 +136,15 @@ func TestAReturnSettlesADoubt(t *testing.T) {
 	require.Empty(t, findings(t, b))
 }
 
-// TestARefusalThatIsKnownIsNoDifference lets a report repeat what the rail had said
+// TestKnownRefusalOpensNoException lets a report repeat what the rail had said
 // already: of a key that another took the place of, and of a payment it had refused in
 // another report.
-func TestARefusalThatIsKnownIsNoDifference(t *testing.T) {
+func TestKnownRefusalOpensNoException(t *testing.T) {
 	t.Parallel()
-	b, claim, payout := ending(t, modeltest.Refused)
+	b, claim, payout := newPayoutWithAnswer(t, modeltest.Refused)
 	b.Rail.Answer = nil
-	b.Record(modeltest.IBAN(claim.ID))
-	b.Work()
+	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	b.RunJobs()
 	require.Equal(t, "released", only(t, b, claim).Status)
 	require.Equal(t, map[string]int{"rejected": 1}, reconcile(t, b, "monday", line(b, payout, "rejected")).Results)
 	require.Equal(t, "released", only(t, b, claim).Status)
@@ -160,24 +160,24 @@ func TestARefusalThatIsKnownIsNoDifference(t *testing.T) {
 // wrong: what waits to go out under another key was paid under the first.
 func TestMoneyReportedUnderAHoldIsNotSentOnceMore(t *testing.T) {
 	t.Parallel()
-	b, claim, payout := ending(t, modeltest.Unknown)
-	held, err := resolve(t, b, payout, model.PayoutBlocked, "", false)
+	b, claim, payout := newPayoutWithAnswer(t, modeltest.Unknown)
+	held, err := resolvePayout(t, b, payout, model.PayoutBlocked, "", false)
 	require.NoError(t, err)
 	require.Equal(t, "operator_hold", *held.BlockedReason)
 	require.Equal(t, map[string]int{"state": 1}, reconcile(t, b, "r", line(b, payout, "settled")).Results)
 	require.Equal(t, "rail_mismatch", *only(t, b, claim).BlockedReason)
-	_, err = lift(t, b, payout)
-	require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
-	b.Work()
+	_, err = liftHold(t, b, payout)
+	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+	b.RunJobs()
 	require.Len(t, b.Rail.Orders, 1)
 }
 
-// TestWhatWasGivenUpForLostBarsItsReplacement lets the money of a payout that was
+// TestLateArrivalOfWrittenOffPayoutBlocksReplacement lets the money of a payout that was
 // cancelled arrive, when another one already waits in its place.
-func TestWhatWasGivenUpForLostBarsItsReplacement(t *testing.T) {
+func TestLateArrivalOfWrittenOffPayoutBlocksReplacement(t *testing.T) {
 	t.Parallel()
-	b, claim, payout := ending(t, modeltest.Mismatched)
-	_, err := resolve(t, b, payout, model.PayoutCancelled, "", false)
+	b, claim, payout := newPayoutWithAnswer(t, modeltest.Mismatched)
+	_, err := resolvePayout(t, b, payout, model.PayoutCancelled, "", false)
 	require.NoError(t, err)
 	part := line(b, payout, "settled")
 	part.Amount.Amount--
@@ -186,16 +186,16 @@ func TestWhatWasGivenUpForLostBarsItsReplacement(t *testing.T) {
 	require.Equal(t, map[string]int{"state": 1}, reconcile(t, b, "all of it", line(b, payout, "settled")).Results)
 	again := b.Claim(claim.ID).Payouts[1]
 	require.Equal(t, "rail_mismatch", *again.BlockedReason)
-	_, err = approve(t, b, "ann", again)
-	require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
-	_, err = resolve(t, b, again, model.PayoutCancelled, "", true)
+	_, err = approvePayoutAs(t, b, "ann", again)
+	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+	_, err = resolvePayout(t, b, again, model.PayoutCancelled, "", true)
 	require.NoError(t, err)
 	require.Equal(t, "closed", b.Claim(claim.ID).Status)
 }
 
 func TestEveryEmptyReportIsReadForWhatItLacks(t *testing.T) {
 	t.Parallel()
-	b, _, _ := ending(t, modeltest.Accepted)
+	b, _, _ := newPayoutWithAnswer(t, modeltest.Accepted)
 	report := func(day string, until time.Duration) *model.Reconciliation {
 		done, err := b.Service.Reconcile(t.Context(), b.Operator, model.Report{Rail: modeltest.RailName, Name: day, Until: new(b.Now().Add(until))}, reading(nil))
 		require.NoError(t, err)
@@ -203,25 +203,25 @@ func TestEveryEmptyReportIsReadForWhatItLacks(t *testing.T) {
 	}
 	require.Zero(t, report("monday", -time.Hour).Missing, "it was not due yet")
 	tuesday := report("tuesday", 0)
-	require.False(t, tuesday.Again, "another day, and nothing in it either")
+	require.False(t, tuesday.AlreadyImported, "another day, and nothing in it either")
 	require.Equal(t, 1, tuesday.Missing)
 	_, err := b.DB.Pool.Exec(t.Context(), "delete from findings") // as if whoever took it had died before
 	require.NoError(t, err)
 	again := report("tuesday", 0)
-	require.True(t, again.Again)
+	require.True(t, again.AlreadyImported)
 	require.Equal(t, 1, again.Missing)
-	list := must(b.Service.ListFindings(t.Context(), b.Operator, false, model.PageRequest{}))
+	list := must(b.Service.ListReconciliationExceptions(t.Context(), b.Operator, false, model.PageRequest{}))
 	require.Equal(t, "missing", list.Data[0].Kind)
-	must(b.Service.CloseFinding(t.Context(), b.Operator, model.FindingRequest{ID: list.Data[0].ID, Reason: "It comes tomorrow."}))
+	must(b.Service.CloseReconciliationException(t.Context(), b.Operator, model.CloseExceptionRequest{ID: list.Data[0].ID, Reason: "It comes tomorrow."}))
 	report("tuesday", 0)
 	require.Empty(t, findings(t, b), "the same report opens nothing anew")
 	report("wednesday", 0)
 	require.Equal(t, []string{"missing"}, findings(t, b), "another one does")
 }
 
-func TestEveryDifferenceIsAFindingUntilItIsClosed(t *testing.T) {
+func TestEveryMismatchOpensExceptionUntilClosed(t *testing.T) {
 	t.Parallel()
-	b, claim, payout := ending(t, modeltest.Accepted)
+	b, claim, payout := newPayoutWithAnswer(t, modeltest.Accepted)
 	other := line(b, payout, "settled")
 	other.Amount = money.New(payout.Amount.Amount+1, "USD")
 	nobody := model.ReportLine{Reference: "x-1", Amount: money.New(5, "USD"), Status: "settled"}
@@ -234,43 +234,43 @@ func TestEveryDifferenceIsAFindingUntilItIsClosed(t *testing.T) {
 	require.Equal(t, map[string]int{"reconciled": 1, "duplicate": 1}, done.Results)
 	require.ElementsMatch(t, []string{"unknown", "amount", "duplicate"}, findings(t, b), "what was missing was found")
 
-	list, err := b.Service.ListFindings(t.Context(), b.Operator, false, model.PageRequest{})
+	list, err := b.Service.ListReconciliationExceptions(t.Context(), b.Operator, false, model.PageRequest{})
 	require.NoError(t, err)
-	closing := model.FindingRequest{ID: list.Data[0].ID, Reason: "The bank booked it twice."}
-	_, err = b.Service.CloseFinding(t.Context(), b.Acme, closing)
-	require.Equal(t, model.CodeInsufficientScope, failure(t, err).Code)
-	_, err = b.Service.CloseFinding(t.Context(), b.Operator, model.FindingRequest{ID: closing.ID, Reason: " "})
-	require.Equal(t, []string{"/reason"}, pointers(failure(t, err)))
-	closed, err := b.Service.CloseFinding(t.Context(), b.Operator, closing)
+	closing := model.CloseExceptionRequest{ID: list.Data[0].ID, Reason: "The bank booked it twice."}
+	_, err = b.Service.CloseReconciliationException(t.Context(), b.Acme, closing)
+	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code)
+	_, err = b.Service.CloseReconciliationException(t.Context(), b.Operator, model.CloseExceptionRequest{ID: closing.ID, Reason: " "})
+	require.Equal(t, []string{"/reason"}, fieldPointers(domainError(t, err)))
+	closed, err := b.Service.CloseReconciliationException(t.Context(), b.Operator, closing)
 	require.NoError(t, err)
 	require.Equal(t, b.Operator.Name, *closed.ClosedBy)
-	_, err = b.Service.CloseFinding(t.Context(), b.Operator, closing)
-	require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
+	_, err = b.Service.CloseReconciliationException(t.Context(), b.Operator, closing)
+	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
 	require.Len(t, findings(t, b), 2)
 }
 
-func TestHalfAReportIsRefusedWhole(t *testing.T) {
+func TestIncompleteReportIsRefused(t *testing.T) {
 	t.Parallel()
-	b, _, payout := ending(t, modeltest.Accepted)
+	b, _, payout := newPayoutWithAnswer(t, modeltest.Accepted)
 	lines := []model.ReportLine{line(b, payout, "settled")}
-	before := b.Rows()
+	before := b.CountRows()
 	for pointer, in := range map[string]model.Report{
 		"/line_count": {Rail: modeltest.RailName, Lines: new(2)},
 		"/sums":       {Rail: modeltest.RailName, Sums: map[string]int64{"USD": 1}},
 	} {
 		_, err := b.Service.Reconcile(t.Context(), b.Operator, in, reading(lines))
-		require.Equal(t, []string{pointer}, pointers(failure(t, err)))
+		require.Equal(t, []string{pointer}, fieldPointers(domainError(t, err)))
 	}
 	wrong := line(b, payout, "maybe")
 	_, err := b.Service.Reconcile(t.Context(), b.Operator, model.Report{Rail: modeltest.RailName}, reading([]model.ReportLine{lines[0], wrong}))
-	require.Equal(t, []string{"/lines/1/status"}, pointers(failure(t, err)))
+	require.Equal(t, []string{"/lines/1/status"}, fieldPointers(domainError(t, err)))
 	for _, shown := range []string{"DE89370400440532013000", "iban DE89370400440532013000", "iban ····89370400440532013000", "card ····3000"} {
 		bare := line(b, payout, "settled")
 		bare.Account = shown
 		_, err = b.Service.Reconcile(t.Context(), b.Operator, model.Report{Rail: modeltest.RailName}, reading([]model.ReportLine{bare}))
-		require.Equal(t, []string{"/lines/0/account"}, pointers(failure(t, err)), shown)
+		require.Equal(t, []string{"/lines/0/account"}, fieldPointers(domainError(t, err)), shown)
 	}
 	_, err = b.Service.Reconcile(t.Context(), b.Acme, model.Report{Rail: modeltest.RailName}, reading(lines))
-	require.Equal(t, model.CodeInsufficientScope, failure(t, err).Code)
-	require.Equal(t, before, b.Rows())
+	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code)
+	require.Equal(t, before, b.CountRows())
 }

@@ -35,13 +35,13 @@ type Restore struct {
 	BegunAt   *time.Time // nil while it was only noticed
 }
 
-func (r *restoreRow) public() *Restore { return &Restore{r.NoticedAt, r.Signs, r.BegunAt} }
+func (r *restoreRow) toRecord() *Restore { return &Restore{r.NoticedAt, r.Signs, r.BegunAt} }
 
-// openRestore reads the restore that no operator has ended; nil when there is none.
-func openRestore(ctx context.Context, db bun.IDB) (*restoreRow, error) {
+// loadOpenRestore reads the restore that no operator has ended; nil when there is none.
+func loadOpenRestore(ctx context.Context, db bun.IDB) (*restoreRow, error) {
 	row := new(restoreRow)
 	err := db.NewSelect().Model(row).Where("dr.ended_at is null").Scan(ctx)
-	if absent(err) {
+	if isNoRows(err) {
 		return nil, nil //nolint:nilnil // the database was not set back
 	}
 	if err != nil {
@@ -50,27 +50,29 @@ func openRestore(ctx context.Context, db bun.IDB) (*restoreRow, error) {
 	return row, nil
 }
 
-func (u *unit) openRestore(ctx context.Context) (*restoreRow, error) { return openRestore(ctx, u) }
+func (tx *Tx) loadOpenRestore(ctx context.Context) (*restoreRow, error) {
+	return loadOpenRestore(ctx, tx)
+}
 
-// noticeRestore opens a restore and stops the release of payouts, unless it is stopped
+// recordSuspectedRestore opens a restore and stops the release of payouts, unless it is stopped
 // already.
-func (u *unit) noticeRestore(ctx context.Context, signs string, known *heartbeatMark) (*restoreRow, error) {
-	standing, err := u.standingStop(ctx)
+func (tx *Tx) recordSuspectedRestore(ctx context.Context, signs string, known *heartbeatMark) (*restoreRow, error) {
+	standing, err := tx.lockActiveStop(ctx)
 	if err != nil {
 		return nil, err
 	}
-	row := &restoreRow{ID: newID(), NoticedAt: u.now, NoticedBy: u.actor.personID(), Signs: signs}
+	row := &restoreRow{ID: newID(), NoticedAt: tx.now, NoticedBy: tx.actor.personID(), Signs: signs}
 	if known != nil {
 		row.MarkedHeartbeat = known.Heartbeat
 	}
 	if standing == nil {
-		stop := &stopRow{ID: newID(), StoppedAt: u.now, StoppedBy: u.actor.personID(), Reason: "The database may have been restored from a backup. " + signs}
-		if err := u.insertStop(ctx, stop); err != nil {
+		stop := &stopRow{ID: newID(), StoppedAt: tx.now, StoppedBy: tx.actor.personID(), Reason: "The database may have been restored from a backup. " + signs}
+		if err := tx.insertStop(ctx, stop); err != nil {
 			return nil, err
 		}
 		row.StopID = &stop.ID
 	}
-	return row, insert(ctx, u, row)
+	return row, insertRows(ctx, tx, row)
 }
 
 // RestoreRequest answers for a restore.
@@ -93,22 +95,22 @@ type RestoreRequest struct {
 // sequences above its end have named other events. It must run before any worker starts.
 // Operators only. Errors: validation_failed, state_conflict.
 func (s *Service) BeginRestore(ctx context.Context, actor Actor, in RestoreRequest) (*Restore, error) {
-	_, known, err := s.loadMark(ctx)
+	_, known, err := s.loadHeartbeatFile(ctx)
 	if err != nil {
-		return nil, explain(err)
+		return nil, translateError(err)
 	}
-	return s.changeRestore(ctx, actor, in, func(ctx context.Context, u *unit, row *restoreRow) (*restoreRow, error) {
+	return s.updateRestore(ctx, actor, in, func(ctx context.Context, tx *Tx, row *restoreRow) (*restoreRow, error) {
 		if row == nil {
 			var err error
-			if row, err = u.noticeRestore(ctx, "An operator says so.", known); err != nil {
+			if row, err = tx.recordSuspectedRestore(ctx, "An operator says so.", known); err != nil {
 				return nil, err
 			}
 		}
 		if row.BegunAt != nil {
 			return nil, Fail(CodeStateConflict, "The restore was begun already, at %s.", row.BegunAt.Format(time.RFC3339))
 		}
-		row.BegunAt, row.BegunBy, row.BeginReason = &u.now, new(u.actor.personID()), &in.Reason
-		return row, u.beginGeneration(ctx)
+		row.BegunAt, row.BegunBy, row.BeginReason = &tx.now, new(tx.actor.personID()), &in.Reason
+		return row, tx.beginGeneration(ctx)
 	})
 }
 
@@ -118,14 +120,14 @@ func (s *Service) BeginRestore(ctx context.Context, actor Actor, in RestoreReque
 // go on when releases are resumed. Operators only. Errors: validation_failed,
 // state_conflict.
 func (s *Service) FinishRestore(ctx context.Context, actor Actor, in RestoreRequest) (*Restore, error) {
-	return s.changeRestore(ctx, actor, in, func(ctx context.Context, u *unit, row *restoreRow) (*restoreRow, error) {
+	return s.updateRestore(ctx, actor, in, func(ctx context.Context, tx *Tx, row *restoreRow) (*restoreRow, error) {
 		if row == nil || row.BegunAt == nil {
 			return nil, Fail(CodeStateConflict, "No restore was begun.")
 		}
-		if err := u.requireSettled(ctx, row, in); err != nil {
+		if err := tx.requireReportsComplete(ctx, row, in); err != nil {
 			return nil, err
 		}
-		return row, u.endRestore(ctx, row, "finished", in.Reason)
+		return row, tx.endRestore(ctx, row, "finished", in.Reason)
 	})
 }
 
@@ -137,51 +139,51 @@ func (s *Service) FinishRestore(ctx context.Context, actor Actor, in RestoreRequ
 // that the rail does not know. Operators only.
 // Errors: validation_failed, state_conflict.
 func (s *Service) DismissRestore(ctx context.Context, actor Actor, in RestoreRequest) (*Restore, error) {
-	return s.changeRestore(ctx, actor, in, func(ctx context.Context, u *unit, row *restoreRow) (*restoreRow, error) {
+	return s.updateRestore(ctx, actor, in, func(ctx context.Context, tx *Tx, row *restoreRow) (*restoreRow, error) {
 		if row == nil || row.BegunAt != nil {
 			return nil, Fail(CodeStateConflict, "No restore was noticed that could be dismissed; one that was begun has to be finished.")
 		}
-		if err := u.requireNothingLost(ctx, row, in); err != nil {
+		if err := tx.requireNothingLost(ctx, row, in); err != nil {
 			return nil, err
 		}
 		if row.StopID != nil {
-			_, err := u.NewUpdate().Model((*stopRow)(nil)).Set("resumed_at = ?, resumed_by = ?, resume_reason = ?", u.now, u.actor.personID(), in.Reason).
+			_, err := tx.NewUpdate().Model((*stopRow)(nil)).Set("resumed_at = ?, resumed_by = ?, resume_reason = ?", tx.now, tx.actor.personID(), in.Reason).
 				Where("id = ?", *row.StopID).Where("resumed_at is null").Exec(ctx)
 			if err != nil {
 				return nil, fmt.Errorf("resume releases: %w", err)
 			}
 		}
-		return row, u.endRestore(ctx, row, "dismissed", in.Reason)
+		return row, tx.endRestore(ctx, row, "dismissed", in.Reason)
 	})
 }
 
-// changeRestore is an operator's change of the open restore.
-func (s *Service) changeRestore(ctx context.Context, actor Actor, in RestoreRequest, do func(context.Context, *unit, *restoreRow) (*restoreRow, error)) (*Restore, error) {
+// updateRestore is an operator's change of the open restore.
+func (s *Service) updateRestore(ctx context.Context, actor Actor, in RestoreRequest, do func(context.Context, *Tx, *restoreRow) (*restoreRow, error)) (*Restore, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
 	}
-	c := fieldCheck{}
-	c.note(&in.Reason, "/reason")
-	if len(c.fields) > 0 {
-		return nil, Invalid(c.fields...)
+	v := validator{}
+	v.requireNote(&in.Reason, "/reason")
+	if len(v.fieldErrors) > 0 {
+		return nil, Invalid(v.fieldErrors...)
 	}
 	var restore *Restore
-	err := s.change(ctx, actor, func(ctx context.Context, u *unit) error {
-		if _, err := readDatabase(ctx, u, "UPDATE"); err != nil { // one at a time, and no heartbeat meanwhile
+	err := s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
+		if _, err := readDatabaseIdentity(ctx, tx, "UPDATE"); err != nil { // one at a time, and no heartbeat meanwhile
 			return err
 		}
-		row, err := u.openRestore(ctx)
+		row, err := tx.loadOpenRestore(ctx)
 		if err != nil {
 			return err
 		}
-		if row, err = do(ctx, u, row); err != nil {
+		if row, err = do(ctx, tx, row); err != nil {
 			return err
 		}
-		if _, err := u.NewUpdate().Model(row).WherePK().Exec(ctx); err != nil {
+		if _, err := tx.NewUpdate().Model(row).WherePK().Exec(ctx); err != nil {
 			return fmt.Errorf("change the restore: %w", err)
 		}
-		restore = row.public()
-		u.about("", "", &in.Reason)
+		restore = row.toRecord()
+		tx.describe("", "", &in.Reason)
 		return nil
 	})
 	return restore, err
@@ -189,9 +191,9 @@ func (s *Service) changeRestore(ctx context.Context, actor Actor, in RestoreRequ
 
 // endRestore ends the restore. The next heartbeat is above every one in the file store, and
 // records anew where the database runs.
-func (u *unit) endRestore(ctx context.Context, row *restoreRow, outcome, reason string) error {
-	row.EndedAt, row.EndedBy, row.EndReason, row.Outcome = &u.now, new(u.actor.personID()), &reason, &outcome
-	_, err := u.NewRaw(`update database_identity set heartbeat = greatest(heartbeat, ?), heartbeat_at = clock_timestamp(), system_identifier = null, timeline = null`,
+func (tx *Tx) endRestore(ctx context.Context, row *restoreRow, outcome, reason string) error {
+	row.EndedAt, row.EndedBy, row.EndReason, row.Outcome = &tx.now, new(tx.actor.personID()), &reason, &outcome
+	_, err := tx.NewRaw(`update database_identity set heartbeat = greatest(heartbeat, ?), heartbeat_at = clock_timestamp(), system_identifier = null, timeline = null`,
 		row.MarkedHeartbeat).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("end the restore: %w", err)
@@ -200,8 +202,8 @@ func (u *unit) endRestore(ctx context.Context, row *restoreRow, outcome, reason 
 }
 
 // requireNoRestore refuses while a restore is open.
-func (u *unit) requireNoRestore(ctx context.Context) error {
-	row, err := u.openRestore(ctx)
+func (tx *Tx) requireNoRestore(ctx context.Context) error {
+	row, err := tx.loadOpenRestore(ctx)
 	if err != nil || row == nil {
 		return err
 	}

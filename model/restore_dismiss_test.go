@@ -9,30 +9,30 @@ import (
 	"parapet/model/modeltest"
 )
 
-func TestARestoreIsNotDismissedWithUnknownPayments(t *testing.T) {
+func TestDismissRestoreRejectsUnknownPayments(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	setBack(t, b)
+	simulateRestore(t, b)
 	reportUnknown(t, b)
 	in := model.RestoreRequest{Reason: "A promotion.", WithoutReports: true}
 	_, err := b.Service.DismissRestore(t.Context(), b.Operator, in)
 	require.ErrorContains(t, err, "1 payments")
-	execute(t, b, "update findings set closed_at = now(), closed_by = 'olive', closed_reason = 'It was paid by hand.'")
+	execSQL(t, b, "update findings set closed_at = now(), closed_by = 'olive', closed_reason = 'It was paid by hand.'")
 	_, err = b.Service.DismissRestore(t.Context(), b.Operator, in)
 	require.NoError(t, err)
 }
 
 // A stop that stood before the restore was noticed stays when the restore is dismissed.
-func TestADismissedRestoreEndsItsOwnStopOnly(t *testing.T) {
+func TestDismissRestoreResumesOnlyItsOwnReleaseStop(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	stop(t, b)
-	require.Nil(t, beats(t, b.Service, 1))
-	execute(t, b, "update database_identity set timeline = timeline - 1")
-	forgetMark(t, b)
-	require.NotNil(t, beats(t, b.Service, 1))
+	require.Nil(t, recordHeartbeats(t, b.Service, 1))
+	execSQL(t, b, "update database_identity set timeline = timeline - 1")
+	deleteHeartbeatFile(t, b)
+	require.NotNil(t, recordHeartbeats(t, b.Service, 1))
 	_, err := b.Service.DismissRestore(t.Context(), b.Operator, model.RestoreRequest{Reason: "A promotion."})
 	require.NoError(t, err, "no heartbeat is missing")
-	require.True(t, must(b.Service.Stopped(t.Context())))
+	require.True(t, must(b.Service.AreReleasesStopped(t.Context())))
 	require.NoError(t, resume(t, b, false))
 }

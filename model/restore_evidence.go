@@ -9,15 +9,15 @@ import (
 	"parapet/model/wire"
 )
 
-// requireSettled refuses while payments after the backup may be unknown.
-func (u *unit) requireSettled(ctx context.Context, row *restoreRow, in RestoreRequest) error {
-	if err := u.requireNoUnknownPayments(ctx); err != nil {
+// requireReportsComplete refuses while payments after the backup may be unknown.
+func (tx *Tx) requireReportsComplete(ctx context.Context, row *restoreRow, in RestoreRequest) error {
+	if err := tx.requireNoUnknownPayments(ctx); err != nil {
 		return err
 	}
-	if err := u.requireNoDifferences(ctx, *row.BegunAt); err != nil || in.WithoutReports {
+	if err := tx.requireNoDifferences(ctx, *row.BegunAt); err != nil || in.WithoutReports {
 		return err
 	}
-	missing, err := u.daysWithoutReport(ctx, row, in)
+	missing, err := tx.daysWithoutReport(ctx, row, in)
 	if err != nil {
 		return err
 	}
@@ -56,14 +56,14 @@ type dayWithoutReport struct {
 // heartbeat before the restore to the day that confirms the last payment before it: of the
 // bank that payouts go to, of the one that had the last order, which may have had lost
 // ones too, and of each with payouts that wait.
-func (u *unit) daysWithoutReport(ctx context.Context, row *restoreRow, in RestoreRequest) (days []dayWithoutReport, err error) {
-	err = u.NewRaw(`select concat_ws('/', r.rail, nullif(r.bank, ''), to_char(m.day, 'YYYY-MM-DD')) as name, m.day < (clock_timestamp() at time zone 'UTC')::date as over from (
+func (tx *Tx) daysWithoutReport(ctx context.Context, row *restoreRow, in RestoreRequest) (days []dayWithoutReport, err error) {
+	err = tx.NewRaw(`select concat_ws('/', r.rail, nullif(r.bank, ''), to_char(m.day, 'YYYY-MM-DD')) as name, m.day < (clock_timestamp() at time zone 'UTC')::date as over from (
 			select ?0 as rail, `+bankOf("?1")+` as bank where ?0 <> ''
 			union (select a.rail, `+bankOf("a.rail_identity")+` from payout_attempts a where a.outcome is distinct from 'not_sent' order by a.started_at desc limit 1)
 			union select a.rail, `+bankOf("a.rail_identity")+` from payout_attempts a`+joinWaiting+`) r,
 		database_identity d, clock c, generate_series(date_trunc('day', d.heartbeat_at at time zone 'UTC'), (?2::timestamptz - c.shift) at time zone 'UTC', interval '1 day') as m (day)
 		where not exists (select from rail_report_days t where t.rail = r.rail and `+bankOf("t.rail_identity")+` = r.bank and t.day = m.day::date and t.report_id is not null) order by 1`,
-		in.Rail.Name, orEmpty(in.Rail.column()), row.BegunAt.Add(in.SettlementDelay)).Scan(ctx, &days)
+		in.Rail.Name, stringOrEmpty(in.Rail.columnValue()), row.BegunAt.Add(in.SettlementDelay)).Scan(ctx, &days)
 	if err != nil {
 		return nil, fmt.Errorf("read the days of reports: %w", err)
 	}
@@ -72,8 +72,8 @@ func (u *unit) daysWithoutReport(ctx context.Context, row *restoreRow, in Restor
 
 // requireNoUnknownPayments refuses while the rail reports payments that the database does
 // not know and nobody has answered.
-func (u *unit) requireNoUnknownPayments(ctx context.Context) error {
-	unknown, err := u.unansweredLines(ctx)
+func (tx *Tx) requireNoUnknownPayments(ctx context.Context) error {
+	unknown, err := tx.countUnansweredLines(ctx)
 	if err != nil {
 		return err
 	}
@@ -84,17 +84,17 @@ func (u *unit) requireNoUnknownPayments(ctx context.Context) error {
 }
 
 // requireNothingLost refuses while payments may be lost in a restore that was only noticed.
-func (u *unit) requireNothingLost(ctx context.Context, row *restoreRow, in RestoreRequest) error {
-	if err := u.requireNoUnknownPayments(ctx); err != nil || in.WithoutReports {
+func (tx *Tx) requireNothingLost(ctx context.Context, row *restoreRow, in RestoreRequest) error {
+	if err := tx.requireNoUnknownPayments(ctx); err != nil || in.WithoutReports {
 		return err
 	}
-	database, err := readDatabase(ctx, u, "")
+	database, err := readDatabaseIdentity(ctx, tx, "")
 	if err != nil {
 		return err
 	}
 	if lost := row.MarkedHeartbeat - database.Heartbeat; lost > 0 {
 		return Fail(CodeStateConflict, "The database lacks %d heartbeats, so commits after %s are lost, and payments may be among them. Compare the bank's statement with parapet ops payouts: "+
-			"if it has a payment that is not there, run parapet restore begin; otherwise add --without-reports.", lost, wire.Time(database.HeartbeatAt))
+			"if it has a payment that is not there, run parapet restore begin; otherwise add --without-reports.", lost, wire.FormatTime(database.HeartbeatAt))
 	}
 	return nil
 }

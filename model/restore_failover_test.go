@@ -20,14 +20,14 @@ import (
 // interruptedFiles is a file store that lets something happen once the heartbeats in it
 // were read.
 type interruptedFiles struct {
-	model.Files
+	model.FileStore
 
 	then func()
 }
 
 // Open implements model.Files.
 func (f *interruptedFiles) Open(ctx context.Context, key string) (io.ReadCloser, error) {
-	object, err := f.Files.Open(ctx, key)
+	object, err := f.FileStore.Open(ctx, key)
 	if strings.Count(key, "/") == 2 { // the heartbeat that follows, read last
 		f.then()
 	}
@@ -42,8 +42,8 @@ func TestHeartbeatsAreComparedAgainAfterAFailover(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = primary.Stop(context.Background()) })
 	require.NoError(t, primary.CreateDatabase(t.Context(), "quiet"))
-	b := modeltest.New(t, modeltest.On(primary.URL("quiet")), modeltest.Unchecked())
-	require.Nil(t, beats(t, b.Service, 2))
+	b := modeltest.New(t, modeltest.OnServer(primary.URL("quiet")), modeltest.WithoutChecks())
+	require.Nil(t, recordHeartbeats(t, b.Service, 2))
 	standby, err := primary.StartStandby(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, standby.Stop(context.Background())) })
@@ -59,14 +59,14 @@ func TestHeartbeatsAreComparedAgainAfterAFailover(t *testing.T) {
 		return replica.QueryRow(t.Context(), "select count(*) from pg_stat_wal_receiver").Scan(&receivers) == nil && receivers == 0
 	}, time.Minute, 10*time.Millisecond)
 
-	db, err := model.Open(t.Context(), devpg.Both(primary, standby, "quiet"), 4)
+	db, err := model.Open(t.Context(), devpg.FailoverURL(primary, standby, "quiet"), 4)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	folder, err := filestore.OpenFolder(b.Files)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, folder.Close()) })
 	files := &interruptedFiles{folder, sync.OnceFunc(func() {
-		require.Nil(t, beats(t, b.Service, 1))
+		require.Nil(t, recordHeartbeats(t, b.Service, 1))
 		b.DB.Close()
 		require.NoError(t, primary.Stop(t.Context()))
 		require.NoError(t, standby.Promote(t.Context()))
@@ -74,7 +74,7 @@ func TestHeartbeatsAreComparedAgainAfterAFailover(t *testing.T) {
 	})}
 	worker, err := model.New(model.Config{DB: db, Queue: modeltest.Queue{}, Files: files, Keys: modeltest.Keys()})
 	require.NoError(t, err)
-	open := beats(t, worker, 1)
+	open := recordHeartbeats(t, worker, 1)
 	require.NotNil(t, open)
 	require.Contains(t, open.Signs, "The workers recorded heartbeat 3")
 }

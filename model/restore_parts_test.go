@@ -25,26 +25,26 @@ type restoredStorm struct {
 func restoreStorm(t *testing.T) *restoredStorm {
 	t.Helper()
 	from := modeltest.New(t)
-	policy := from.Cover("cyclone-circle", nil)
-	from.Record(modeltest.PolicyIBAN(policy.ID))
-	from.Work()
+	policy := from.QuoteAndBind("cyclone-circle", nil)
+	from.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
+	from.RunJobs()
 	r := &restoredStorm{Bundle: restoreCopy(t, from), policy: policy}
 	fixes := stormInParts(from.Now())
-	from.After(13 * time.Hour)
+	from.AdvanceClock(13 * time.Hour)
 	from.Observe(fixes...)
-	from.Work()
+	from.RunJobs()
 	require.Len(t, from.Rail.Orders, 1)
 	require.Equal(t, policy.Limit.Amount, from.Rail.Orders[0].Amount.Amount)
 	r.line = line(from, from.OnlyClaim(policy).Payouts[0], "settled")
 	r.line.At = from.Now()
 
 	must(r.Service.BeginRestore(t.Context(), r.Operator, model.RestoreRequest{Reason: "The disk broke."}))
-	r.After(13 * time.Hour)
+	r.AdvanceClock(13 * time.Hour)
 	r.Observe(fixes[0])
-	r.Work()
+	r.RunJobs()
 	require.Equal(t, map[string]int{"amount": 1}, reconcile(t, r.Bundle, "since the backup", r.line).Results)
 	r.Observe(fixes[1])
-	turns(r.Bundle)
+	runUntilIdle(r.Bundle)
 	return r
 }
 
@@ -54,7 +54,7 @@ func (r *restoredStorm) finish(t *testing.T) {
 	_, err := r.Service.FinishRestore(t.Context(), r.Operator, model.RestoreRequest{Reason: "Answered.", WithoutReports: true})
 	require.NoError(t, err)
 	require.NoError(t, resume(t, r.Bundle, false))
-	turns(r.Bundle)
+	runUntilIdle(r.Bundle)
 }
 
 func (r *restoredStorm) parts() []wire.Payout { return r.OnlyClaim(r.policy).Payouts }
@@ -81,12 +81,12 @@ func TestPaymentAboveItsPartBarsEveryPartOfTheClaim(t *testing.T) {
 func TestPaymentAboveItsPartBlocksThePartsThatWait(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("cyclone-circle", nil)
+	policy := b.QuoteAndBind("cyclone-circle", nil)
 	fixes := stormInParts(b.Now())
-	b.After(13 * time.Hour)
+	b.AdvanceClock(13 * time.Hour)
 	for _, fix := range fixes {
 		b.Observe(fix)
-		b.Work()
+		b.RunJobs()
 	}
 	paid := line(b, b.OnlyClaim(policy).Payouts[0], "settled")
 	paid.Amount = policy.Limit
@@ -100,15 +100,15 @@ func TestRestoreIsNotFinishedWhileAReportedAmountDiffers(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			r := restoreStorm(t)
-			execute(t, r.Bundle, "update findings set kind = $1", kind)
+			execSQL(t, r.Bundle, "update findings set kind = $1", kind)
 			in := model.RestoreRequest{Reason: "Answered.", WithoutReports: true}
 			_, err := r.Service.FinishRestore(t.Context(), r.Operator, in)
 			require.ErrorContains(t, err, "1 payments that the rail reported since the restore differ")
-			execute(t, r.Bundle, "update findings set closed_at = now(), closed_by = 'olive', closed_reason = 'Answered.'")
+			execSQL(t, r.Bundle, "update findings set closed_at = now(), closed_by = 'olive', closed_reason = 'Answered.'")
 			must(r.Service.FinishRestore(t.Context(), r.Operator, in))
-			execute(t, r.Bundle, "update findings set closed_at = null, closed_by = null, closed_reason = null")
+			execSQL(t, r.Bundle, "update findings set closed_at = null, closed_by = null, closed_reason = null")
 			require.ErrorContains(t, resume(t, r.Bundle, true), "1 payments that the rail reported since the restore differ")
-			execute(t, r.Bundle, "update findings set created_at = (select begun_at from database_restores) - interval '1 second'")
+			execSQL(t, r.Bundle, "update findings set created_at = (select begun_at from database_restores) - interval '1 second'")
 			require.NoError(t, resume(t, r.Bundle, false), "it was made before the restore")
 		})
 	}
@@ -141,15 +141,15 @@ func TestPartBarredByAnExcessIsReplacedOnceThatIsAnswered(t *testing.T) {
 				reconcile(t, r.Bundle, "blocks", paid)
 				second = r.parts()[1]
 			}
-			_, err := resolve(t, r.Bundle, second, model.PayoutCancelled, "", false)
+			_, err := resolvePayout(t, r.Bundle, second, model.PayoutCancelled, "", false)
 			require.ErrorContains(t, err, "close its finding of kind amount")
 			answer(t, r)
-			must(resolve(t, r.Bundle, second, model.PayoutCancelled, "", false))
+			must(resolvePayout(t, r.Bundle, second, model.PayoutCancelled, "", false))
 			answerFindings(t, r.Bundle)
 			r.finish(t)
 			again := r.parts()[2]
-			must(approve(t, r.Bundle, "ann", again))
-			turns(r.Bundle)
+			must(approvePayoutAs(t, r.Bundle, "ann", again))
+			runUntilIdle(r.Bundle)
 			require.Len(t, r.Rail.Orders, 1)
 			require.Equal(t, again.Amount, r.Rail.Orders[0].Amount)
 		})

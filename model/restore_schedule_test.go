@@ -15,7 +15,7 @@ import (
 	"parapet/model/wire"
 )
 
-var restores = flag.Int("restores", 1, "how many times TestRestoredDatabasePaysNothingTwice plays each of its schedules")
+var restoreRuns = flag.Int("restores", 1, "how many times TestRestoredDatabasePaysNothingTwice plays each of its schedules")
 
 // fallibleBank is a bank outside of every database. It knows what it paid under which
 // key, unless it forgot.
@@ -31,8 +31,8 @@ func debtOf(key string) string { return key[:strings.LastIndex(key, ".")] }
 
 func policyOf(key string) string { return key[:strings.Index(key, ".")] }
 
-// answer pays or refuses an order, and sometimes loses its answer.
-func (k *fallibleBank) answer(order *model.Release) model.RailAnswer {
+// payOrRefuse pays or refuses an order, and sometimes loses its answer.
+func (k *fallibleBank) payOrRefuse(order *model.Release) model.RailAnswer {
 	line := model.ReportLine{Key: order.Key, Reference: fmt.Sprintf("ref-%d", len(k.report)), Amount: order.Amount, Account: "iban ····3000", At: time.Date(2027, 1, 1, 0, 0, len(k.report), 0, time.UTC)}
 	switch {
 	case k.paid[order.Key]:
@@ -83,18 +83,18 @@ func restoreCopy(t *testing.T, from *modeltest.Bundle) *modeltest.Bundle {
 
 // restoreSchedule is what is known of the world outside of the databases.
 type restoreSchedule struct {
-	remembers bool // the bank knows its keys
-	reported  bool // the bank's report of all it did is taken
-	early     bool // before the sources repeat their quakes
-	answered  bool // operators close what they cannot explain, instead of waiting for the sources
+	remembersKeys bool // the bank knows its keys
+	reported      bool // the bank's report of all it did is taken
+	early         bool // before the sources repeat their quakes
+	answered      bool // operators close what they cannot explain, instead of waiting for the sources
 }
 
-// turns lets a database work until nothing moves.
-func turns(b *modeltest.Bundle) {
+// runUntilIdle lets a database work until nothing moves.
+func runUntilIdle(b *modeltest.Bundle) {
 	for range 6 {
-		b.Work()
+		b.RunJobs()
 		b.Sweep()
-		b.After(10 * time.Minute)
+		b.AdvanceClock(10 * time.Minute)
 	}
 }
 
@@ -105,7 +105,7 @@ func approveAll(t *testing.T, b *modeltest.Bundle, policies []*wire.Policy) {
 		for _, claim := range b.Claims(policy) {
 			for _, payout := range b.Claim(claim.ID).Payouts {
 				if payout.BlockedReason != nil && *payout.BlockedReason == string(model.BlockedApproval) {
-					_, err := approve(t, b, "ann", payout)
+					_, err := approvePayoutAs(t, b, "ann", payout)
 					require.NoError(t, err)
 				}
 			}
@@ -121,13 +121,13 @@ func approveAll(t *testing.T, b *modeltest.Bundle, policies []*wire.Policy) {
 func TestRestoredDatabasePaysNothingTwice(t *testing.T) {
 	t.Parallel()
 	for name, schedule := range map[string]restoreSchedule{
-		"the bank remembers":                                  {remembers: true},
-		"the bank remembers and reports":                      {remembers: true, reported: true, early: true},
+		"the bank remembers":                                  {remembersKeys: true},
+		"the bank remembers and reports":                      {remembersKeys: true, reported: true, early: true},
 		"the bank forgot and reports before the sources":      {reported: true, early: true},
 		"the bank forgot and reports after the sources":       {reported: true},
 		"the bank forgot and operators answer before sources": {reported: true, early: true, answered: true},
 	} {
-		for seed := range uint64(*restores) {
+		for seed := range uint64(*restoreRuns) {
 			t.Run(fmt.Sprintf("%s, %d", name, seed), func(t *testing.T) {
 				t.Parallel()
 				playRestore(t, schedule, seed)
@@ -146,37 +146,37 @@ func playRestore(t *testing.T, schedule restoreSchedule, seed uint64) {
 	t.Helper()
 	first := modeltest.New(t)
 	bank := &fallibleBank{random: rand.New(rand.NewPCG(seed, 1)), paid: map[string]bool{}, transfers: map[string]int{}, amounts: map[string]int64{}}
-	first.Rail.Answer = bank.answer
+	first.Rail.Answer = bank.payOrRefuse
 	var policies []*wire.Policy
 	for range 4 {
-		policies = append(policies, first.Cover("quake-circle", nil))
-		first.Record(modeltest.PolicyIBAN(policies[len(policies)-1].ID))
+		policies = append(policies, first.QuoteAndBind("quake-circle", nil))
+		first.RecordPayoutMethod(modeltest.PolicyIBANMethod(policies[len(policies)-1].ID))
 	}
 	quakes := []wire.ObservationInput{modeltest.Quake("us1", first.Now(), epicentre, "6.4")}
 	first.Observe(quakes...)
-	storm := first.Cover("cyclone-circle", nil)
-	first.Record(modeltest.PolicyIBAN(storm.ID))
-	turns(first)
+	storm := first.QuoteAndBind("cyclone-circle", nil)
+	first.RecordPayoutMethod(modeltest.PolicyIBANMethod(storm.ID))
+	runUntilIdle(first)
 
 	restored := restoreCopy(t, first)
 	var fixes []wire.ObservationInput
 	if schedule.reported {
 		fixes = stormInParts(first.Now())
 	}
-	first.After(24 * time.Hour)
+	first.AdvanceClock(24 * time.Hour)
 	quakes = append(quakes, modeltest.Quake("us2", first.Now(), epicentre, "6.5"))
 	first.Observe(append(fixes, quakes[1])...)
-	turns(first)
+	runUntilIdle(first)
 	reconcile(t, first, "lost", bank.report...)
 	approveAll(t, first, append(policies, storm))
-	turns(first)
+	runUntilIdle(first)
 	paid := len(bank.paid)
 	require.NotEmpty(t, bank.transfers)
 
-	restored.Rail.Answer = bank.answer
+	restored.Rail.Answer = bank.payOrRefuse
 	stop(t, restored)
-	restored.After(48 * time.Hour)
-	if !schedule.remembers {
+	restored.AdvanceClock(48 * time.Hour)
+	if !schedule.remembersKeys {
 		clear(bank.paid)
 	}
 	report := func(early bool) {
@@ -189,18 +189,18 @@ func playRestore(t *testing.T, schedule restoreSchedule, seed uint64) {
 		answerFindings(t, restored)
 	}
 	restored.Observe(quakes...)
-	turns(restored)
+	runUntilIdle(restored)
 	for _, fix := range fixes {
 		restored.Observe(fix)
-		turns(restored)
+		runUntilIdle(restored)
 	}
 	report(false)
-	turns(restored)
+	runUntilIdle(restored)
 	answerFindings(t, restored)
 	require.NoError(t, resume(t, restored, false))
-	turns(restored)
+	runUntilIdle(restored)
 	approveAll(t, restored, append(policies, storm))
-	turns(restored)
+	runUntilIdle(restored)
 	require.LessOrEqual(t, bank.amounts[storm.ID], storm.Limit.Amount, "the storm is not paid twice: %v", bank.report)
 	for debt, n := range bank.transfers {
 		require.LessOrEqual(t, n, 1, "%s is paid once: %d keys were paid before, %v", debt, paid, bank.report)

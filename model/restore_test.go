@@ -16,8 +16,8 @@ import (
 	"parapet/model/money"
 )
 
-// beats records heartbeats, and returns the restore that is open after the last.
-func beats(t *testing.T, s *model.Service, n int) (open *model.Restore) {
+// recordHeartbeats records heartbeats, and returns the restore that is open after the last.
+func recordHeartbeats(t *testing.T, s *model.Service, n int) (open *model.Restore) {
 	t.Helper()
 	for range n {
 		var err error
@@ -27,19 +27,19 @@ func beats(t *testing.T, s *model.Service, n int) (open *model.Restore) {
 	return open
 }
 
-func execute(t *testing.T, b *modeltest.Bundle, text string, args ...any) {
+func execSQL(t *testing.T, b *modeltest.Bundle, text string, args ...any) {
 	t.Helper()
 	_, err := b.DB.Pool.Exec(t.Context(), text, args...)
 	require.NoError(t, err)
 }
 
-// forgetMark empties the file store of heartbeats.
-func forgetMark(t *testing.T, b *modeltest.Bundle) {
+// deleteHeartbeatFile empties the file store of heartbeats.
+func deleteHeartbeatFile(t *testing.T, b *modeltest.Bundle) {
 	t.Helper()
 	require.NoError(t, os.RemoveAll(filepath.Join(b.Files, "database")))
 }
 
-func TestADatabaseThatWasSetBackIsNoticed(t *testing.T) {
+func TestHeartbeatDetectsRestoredDatabase(t *testing.T) {
 	t.Parallel()
 	const moved = "update database_identity set timeline = timeline - 1"
 	for name, c := range map[string]struct {
@@ -49,74 +49,74 @@ func TestADatabaseThatWasSetBackIsNoticed(t *testing.T) {
 		"goes on": {func(*testing.T, *modeltest.Bundle) {}, ""},
 		"one behind": {func(t *testing.T, b *modeltest.Bundle) {
 			t.Helper()
-			execute(t, b, "update database_identity set heartbeat = heartbeat - 1")
+			execSQL(t, b, "update database_identity set heartbeat = heartbeat - 1")
 		}, "heartbeat"},
 		"behind a heartbeat that a slow process replaced by an earlier one": {func(t *testing.T, b *modeltest.Bundle) {
 			t.Helper()
 			folder := filepath.Join(b.Files, "database")
 			last := must(filepath.Glob(filepath.Join(folder, "*.json")))[0]
 			late := must(os.ReadFile(last))
-			require.Nil(t, beats(t, b.Service, 1))
+			require.Nil(t, recordHeartbeats(t, b.Service, 1))
 			require.NoError(t, os.WriteFile(last, late, 0o600))
-			execute(t, b, "update database_identity set heartbeat = heartbeat - 1")
+			execSQL(t, b, "update database_identity set heartbeat = heartbeat - 1")
 		}, "heartbeat"},
 		"promoted": {func(t *testing.T, b *modeltest.Bundle) {
 			t.Helper()
-			execute(t, b, moved)
+			execSQL(t, b, moved)
 		}, ""},
 		"another cluster": {func(t *testing.T, b *modeltest.Bundle) {
 			t.Helper()
-			execute(t, b, "update database_identity set system_identifier = '1'")
+			execSQL(t, b, "update database_identity set system_identifier = '1'")
 		}, ""},
 		"promoted, no mark": {func(t *testing.T, b *modeltest.Bundle) {
 			t.Helper()
-			execute(t, b, moved)
-			forgetMark(t, b)
+			execSQL(t, b, moved)
+			deleteHeartbeatFile(t, b)
 		}, "no heartbeat"},
 		"new file store": {func(t *testing.T, b *modeltest.Bundle) {
 			t.Helper()
-			forgetMark(t, b)
+			deleteHeartbeatFile(t, b)
 		}, ""},
 		"promoted, mark of the last write": {func(t *testing.T, b *modeltest.Bundle) {
 			t.Helper()
-			execute(t, b, "update database_identity set timeline = timeline - 1, heartbeat = heartbeat + 3")
+			execSQL(t, b, "update database_identity set timeline = timeline - 1, heartbeat = heartbeat + 3")
 		}, ""},
 		"promoted, old mark": {func(t *testing.T, b *modeltest.Bundle) {
 			t.Helper()
-			execute(t, b, "update database_identity set timeline = timeline - 1, heartbeat = heartbeat + 4")
+			execSQL(t, b, "update database_identity set timeline = timeline - 1, heartbeat = heartbeat + 4")
 		}, "too old"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := modeltest.New(t)
-			require.Nil(t, beats(t, b.Service, 5))
+			require.Nil(t, recordHeartbeats(t, b.Service, 5))
 			c.change(t, b)
 			signs, err := b.Service.RestoreSigns(t.Context())
 			require.NoError(t, err)
-			open := beats(t, b.Service, 1)
+			open := recordHeartbeats(t, b.Service, 1)
 			if c.noticed == "" {
 				require.Empty(t, signs)
 				require.Nil(t, open)
-				require.Nil(t, beats(t, b.Service, 2))
+				require.Nil(t, recordHeartbeats(t, b.Service, 2))
 				return
 			}
 			require.Contains(t, open.Signs, c.noticed)
 			require.Equal(t, open.Signs, signs)
-			require.Equal(t, open, beats(t, b.Service, 2), "it stays open")
+			require.Equal(t, open, recordHeartbeats(t, b.Service, 2), "it stays open")
 		})
 	}
 }
 
 // What the rail paid since the last heartbeat and nobody here knows shows a restore,
 // where no worker has run since.
-func TestAnUnknownPaymentAfterTheLastHeartbeatIsNoticed(t *testing.T) {
+func TestReportOfUnknownPaymentOpensRestore(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	require.Nil(t, beats(t, b.Service, 1))
+	require.Nil(t, recordHeartbeats(t, b.Service, 1))
 	reportUnknown(t, b)
-	require.Nil(t, beats(t, b.Service, 1), "the workers were there")
-	execute(t, b, "update database_identity set heartbeat_at = now() - interval '2 minutes'")
-	require.Contains(t, beats(t, b.Service, 1).Signs, "1 payments")
+	require.Nil(t, recordHeartbeats(t, b.Service, 1), "the workers were there")
+	execSQL(t, b, "update database_identity set heartbeat_at = now() - interval '2 minutes'")
+	require.Contains(t, recordHeartbeats(t, b.Service, 1).Signs, "1 payments")
 }
 
 // reportUnknown takes a report with a payment that nobody here knows.
@@ -128,80 +128,80 @@ func reportUnknown(t *testing.T, b *modeltest.Bundle) {
 	require.NoError(t, err)
 }
 
-// setBack makes a database that was set back, and the server notice it.
-func setBack(t *testing.T, b *modeltest.Bundle) {
+// simulateRestore makes a database that was set back, and the server notice it.
+func simulateRestore(t *testing.T, b *modeltest.Bundle) {
 	t.Helper()
-	require.Nil(t, beats(t, b.Service, 2))
-	execute(t, b, "update database_identity set heartbeat = heartbeat - 1")
-	require.NotNil(t, beats(t, b.Service, 1))
+	require.Nil(t, recordHeartbeats(t, b.Service, 2))
+	execSQL(t, b, "update database_identity set heartbeat = heartbeat - 1")
+	require.NotNil(t, recordHeartbeats(t, b.Service, 1))
 }
 
-func TestAnUnansweredRestoreHoldsPayoutsAndTheFeed(t *testing.T) {
+func TestOpenRestoreStopsPayoutsAndRelay(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim := owed(b)
 	b.Relay()
-	setBack(t, b)
-	b.Record(modeltest.IBAN(claim.ID))
-	b.Work()
+	simulateRestore(t, b)
+	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	b.RunJobs()
 	b.Sweep()
-	b.Work()
+	b.RunJobs()
 	require.Empty(t, b.Rail.Orders, "nothing was sent")
 	require.Zero(t, must(b.Service.Relay(t.Context())), "nothing was numbered")
 	require.ErrorContains(t, resume(t, b, true), "parapet restore")
 	_, err := b.Service.FinishRestore(t.Context(), b.Operator, model.RestoreRequest{Reason: "Compared."})
-	require.Equal(t, model.CodeStateConflict, failure(t, err).Code, "it was not begun")
+	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "it was not begun")
 
 	_, err = b.Service.DismissRestore(t.Context(), b.Operator, model.RestoreRequest{Reason: " "})
-	require.Equal(t, []string{"/reason"}, pointers(failure(t, err)))
+	require.Equal(t, []string{"/reason"}, fieldPointers(domainError(t, err)))
 	_, err = b.Service.DismissRestore(t.Context(), b.Acme, model.RestoreRequest{Reason: "Please."})
-	require.Equal(t, model.CodeInsufficientScope, failure(t, err).Code)
+	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code)
 	_, err = b.Service.DismissRestore(t.Context(), b.Operator, model.RestoreRequest{Reason: "A promotion."})
 	require.ErrorContains(t, err, "lacks 1 heartbeats", "what was paid in that time may be made again in other parts")
 	_, err = b.Service.DismissRestore(t.Context(), b.Operator, model.RestoreRequest{Reason: "Compared.", WithoutReports: true})
 	require.NoError(t, err)
 	b.Sweep()
-	b.Work()
+	b.RunJobs()
 	require.Len(t, b.Rail.Orders, 1)
 	require.Positive(t, must(b.Service.Relay(t.Context())))
-	require.Nil(t, beats(t, b.Service, 2), "it is not noticed again")
+	require.Nil(t, recordHeartbeats(t, b.Service, 2), "it is not noticed again")
 	_, err = b.Service.DismissRestore(t.Context(), b.Operator, model.RestoreRequest{Reason: "Again."})
-	require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
+	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
 }
 
 // A restored database may have no payment at all: the days count from its last heartbeat.
-func TestReportsAreFetchedFromTheLastHeartbeatOn(t *testing.T) {
+func TestReportsAreFetchedSinceLastHeartbeat(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	require.Nil(t, beats(t, b.Service, 1))
-	require.Empty(t, must(b.Service.ReportDays(t.Context(), scripted, time.Now())))
-	execute(t, b, "update database_identity set heartbeat_at = now() - interval '2 days'")
-	require.Len(t, must(b.Service.ReportDays(t.Context(), scripted, time.Now())), 2)
+	require.Nil(t, recordHeartbeats(t, b.Service, 1))
+	require.Empty(t, must(b.Service.MissingReportDays(t.Context(), scripted, time.Now())))
+	execSQL(t, b, "update database_identity set heartbeat_at = now() - interval '2 days'")
+	require.Len(t, must(b.Service.MissingReportDays(t.Context(), scripted, time.Now())), 2)
 }
 
-func TestARestoreIsFinishedWhenEveryPaymentIsAnswered(t *testing.T) {
+func TestFinishRestoreRequiresEveryPaymentAnswered(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim := owed(b)
-	b.Record(modeltest.IBAN(claim.ID))
-	b.Work()
+	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	b.RunJobs()
 	require.Len(t, b.Rail.Orders, 1)
 	in := model.RestoreRequest{Reason: "The disk broke."}
 	restore, err := b.Service.BeginRestore(t.Context(), b.Operator, in)
 	require.NoError(t, err)
 	require.NotNil(t, restore.BegunAt)
 	_, err = b.Service.BeginRestore(t.Context(), b.Operator, in)
-	require.Equal(t, model.CodeStateConflict, failure(t, err).Code)
+	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
 	_, err = b.Service.DismissRestore(t.Context(), b.Operator, in)
-	require.Equal(t, model.CodeStateConflict, failure(t, err).Code, "it was begun")
-	require.True(t, must(b.Service.Stopped(t.Context())))
+	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "it was begun")
+	require.True(t, must(b.Service.AreReleasesStopped(t.Context())))
 
 	_, err = b.Service.FinishRestore(t.Context(), b.Operator, in)
 	require.ErrorContains(t, err, "days have no report")
 	reportUnknown(t, b)
 	_, err = b.Service.FinishRestore(t.Context(), b.Operator, model.RestoreRequest{Reason: "By hand.", WithoutReports: true})
 	require.ErrorContains(t, err, "1 payments")
-	execute(t, b, "update findings set closed_at = now(), closed_by = 'olive', closed_reason = 'It was paid by hand.'")
+	execSQL(t, b, "update findings set closed_at = now(), closed_by = 'olive', closed_reason = 'It was paid by hand.'")
 	for _, ago := range []int{1, 0} { // the test may have begun before midnight
 		reportDay(t, b, time.Now().AddDate(0, 0, -ago))
 	}
@@ -215,19 +215,19 @@ func TestARestoreIsFinishedWhenEveryPaymentIsAnswered(t *testing.T) {
 	require.ErrorContains(t, err, "have no report, so payments after the backup may be unknown: new/", "the database has forgotten what it paid through it")
 	_, err = b.Service.FinishRestore(t.Context(), b.Operator, in)
 	require.NoError(t, err)
-	require.True(t, must(b.Service.Stopped(t.Context())), "an operator resumes")
+	require.True(t, must(b.Service.AreReleasesStopped(t.Context())), "an operator resumes")
 	require.NoError(t, resume(t, b, false))
-	require.Nil(t, beats(t, b.Service, 2))
+	require.Nil(t, recordHeartbeats(t, b.Service, 2))
 }
 
-// serviceOn is the domain on another server's copy of the database, with the same files.
-func serviceOn(t *testing.T, server *devpg.Server, folder string) (*model.Service, *model.Database) {
+// newServiceOnServer is the domain on another server's copy of the database, with the same files.
+func newServiceOnServer(t *testing.T, server *devpg.Server, folder string) (*model.Service, *model.Database) {
 	t.Helper()
-	return serviceAt(t, server.URL("quiet"), folder)
+	return newServiceAt(t, server.URL("quiet"), folder)
 }
 
-// serviceAt is the domain in another process.
-func serviceAt(t *testing.T, url, folder string) (*model.Service, *model.Database) {
+// newServiceAt is the domain in another process.
+func newServiceAt(t *testing.T, url, folder string) (*model.Service, *model.Database) {
 	t.Helper()
 	db, err := model.Open(t.Context(), url, 4)
 	require.NoError(t, err)
@@ -242,27 +242,27 @@ func serviceAt(t *testing.T, url, folder string) (*model.Service, *model.Databas
 
 // A standby that has everything goes on by itself when it is promoted; a base backup
 // that is started in its place does not.
-func TestAPromotionGoesOnAndABackupDoesNot(t *testing.T) {
+func TestHeartbeatAcceptsPromotionAndDetectsBackup(t *testing.T) {
 	t.Parallel()
 	primary, err := devpg.Start(t.Context(), devpg.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, primary.Stop(context.Background())) })
 	require.NoError(t, primary.CreateDatabase(t.Context(), "quiet"))
-	b := modeltest.New(t, modeltest.On(primary.URL("quiet")), modeltest.Unchecked())
-	require.Nil(t, beats(t, b.Service, 2))
+	b := modeltest.New(t, modeltest.OnServer(primary.URL("quiet")), modeltest.WithoutChecks())
+	require.Nil(t, recordHeartbeats(t, b.Service, 2))
 	restore, err := primary.Backup(t.Context())
 	require.NoError(t, err)
 	standby, err := primary.StartStandby(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, standby.Stop(context.Background())) })
-	require.Nil(t, beats(t, b.Service, 2))
+	require.Nil(t, recordHeartbeats(t, b.Service, 2))
 	var at string
 	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select pg_current_wal_insert_lsn()::text").Scan(&at))
-	require.Eventually(t, func() bool { return standby.Replayed(t.Context(), at) }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return standby.HasReplayed(t.Context(), at) }, time.Minute, 10*time.Millisecond)
 	b.DB.Close()
 	require.NoError(t, standby.Promote(t.Context()))
-	promoted, db := serviceOn(t, standby, b.Files)
-	require.Nil(t, beats(t, promoted, 2))
+	promoted, db := newServiceOnServer(t, standby, b.Files)
+	require.Nil(t, recordHeartbeats(t, promoted, 2))
 	var timeline int
 	require.NoError(t, db.Pool.QueryRow(t.Context(), "select timeline from database_identity").Scan(&timeline))
 	require.Equal(t, 2, timeline)
@@ -270,6 +270,6 @@ func TestAPromotionGoesOnAndABackupDoesNot(t *testing.T) {
 	copied, err := restore(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, copied.Stop(context.Background())) })
-	restored, _ := serviceOn(t, copied, b.Files)
-	require.Contains(t, beats(t, restored, 1).Signs, "heartbeat")
+	restored, _ := newServiceOnServer(t, copied, b.Files)
+	require.Contains(t, recordHeartbeats(t, restored, 1).Signs, "heartbeat")
 }

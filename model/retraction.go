@@ -20,12 +20,14 @@ const (
 	RetractionLifted RetractionState = "lifted"
 )
 
-// isHeld tells whether the claim's readings were retracted and no operator decided
+// isHeldByRetraction tells whether the claim's readings were retracted and no operator decided
 // to pay all the same.
-func (r *claimRow) isHeld() bool { return r.Retraction != nil && *r.Retraction == RetractionHeld }
+func (r *claimRow) isHeldByRetraction() bool {
+	return r.Retraction != nil && *r.Retraction == RetractionHeld
+}
 
-// isWaiting tells whether the claim is not decided.
-func (r *claimRow) isWaiting() bool { return r.Status == ClaimOpened || r.Status == ClaimDeferred }
+// isUndecided tells whether the claim is not decided.
+func (r *claimRow) isUndecided() bool { return r.Status == ClaimOpened || r.Status == ClaimDeferred }
 
 // isRetracted tells whether the claim was declined because its readings were
 // retracted. It does not hold its occurrence: should the readings come back, they
@@ -34,23 +36,23 @@ func (r *claimRow) isRetracted() bool {
 	return r.Status == ClaimDeclined && slices.Equal(r.ReasonCodes, []string{string(ReasonSourceRetracted)})
 }
 
-// holdsOccurrence and wasRetracted are true of the claims c of which isRetracted is
+// holdsOccurrenceSQL and wasRetractedSQL are true of the claims c of which isRetracted is
 // false and true: each has an index of its own, by policy and occurrence.
 const (
-	holdsOccurrence = "(c.status <> 'declined' or c.reason_codes <> array['source_retracted'])"
-	wasRetracted    = "(c.status = 'declined' and c.reason_codes = array['source_retracted'])"
+	holdsOccurrenceSQL = "(c.status <> 'declined' or c.reason_codes <> array['source_retracted'])"
+	wasRetractedSQL    = "(c.status = 'declined' and c.reason_codes = array['source_retracted'])"
 )
 
-// lostByRetraction tells whether the policy would be owed more if nothing had been
+// losesByRetraction tells whether the policy would be owed more if nothing had been
 // retracted.
-func (j *judging) lostByRetraction(p *policyRow, d trigger.Determination) bool {
-	switch all := j.occurrence.withRetracted; {
-	case j.occurrence.isRetracted():
+func (adj *adjudication) losesByRetraction(p *policyRow, d trigger.Determination) bool {
+	switch all := adj.occurrence.factsWithRetracted; {
+	case adj.occurrence.isRetracted():
 		return true
 	case all == nil:
 		return false
 	default:
-		before := trigger.Evaluate(p.Cover, p.covered(), p.PayableFrom, j.occurrence.withoutPaid(*all, j.paid[p.ID]))
+		before := trigger.Evaluate(p.Cover, p.coverPeriod(), p.PayableFrom, adj.occurrence.withoutPaidDays(*all, adj.paidDays[p.ID]))
 		return before.Met && before.Amount > d.Amount
 	}
 }
@@ -58,20 +60,20 @@ func (j *judging) lostByRetraction(p *policyRow, d trigger.Determination) bool {
 // applyRetraction declines the policy's waiting claims when what met the trigger was
 // retracted, and holds what an approved one has not paid yet. Nothing released is
 // taken back. done tells that nothing is left to decide.
-func (j *judging) applyRetraction(ctx context.Context, p *policyRow, d trigger.Determination) (done bool, err error) {
-	lost := j.lostByRetraction(p, d)
+func (adj *adjudication) applyRetraction(ctx context.Context, p *policyRow, d trigger.Determination) (done bool, err error) {
+	lost := adj.losesByRetraction(p, d)
 	done = lost && d.Amount == 0
-	for _, c := range j.others[p.ID] {
-		if !j.concerns(c) {
+	for _, c := range adj.relatedClaims[p.ID] {
+		if !adj.isFor(c) {
 			continue
 		}
 		switch {
-		case done && c.isWaiting():
-			err = j.declineRetracted(p, c)
-		case c.isApproved() && lost && d.Amount < j.owedFor(p):
-			err = j.holdRetracted(ctx, c)
+		case done && c.isUndecided():
+			err = adj.declineRetractedClaim(p, c)
+		case c.isApproved() && lost && d.Amount < adj.owedFor(p):
+			err = adj.holdUnreleasedPayouts(ctx, c)
 		case c.Retraction != nil:
-			err = j.saveRetraction(ctx, c, nil) // the readings are back
+			err = adj.saveRetraction(ctx, c, nil) // the readings are back
 		}
 		if err != nil {
 			return done, err
@@ -80,44 +82,44 @@ func (j *judging) applyRetraction(ctx context.Context, p *policyRow, d trigger.D
 	return done, nil
 }
 
-// declineRetracted declines a waiting claim, whatever it waits for. Its determination
+// declineRetractedClaim declines a waiting claim, whatever it waits for. Its determination
 // stays the one it was opened by.
-func (j *judging) declineRetracted(p *policyRow, row *claimRow) error {
-	if err := j.observeRetraction(row); err != nil {
+func (adj *adjudication) declineRetractedClaim(p *policyRow, row *claimRow) error {
+	if err := adj.appendRetractionObserved(row); err != nil {
 		return err
 	}
-	defer j.as(System())()
-	j.moved = append(j.moved, row)
+	defer adj.withActor(System())()
+	adj.changedClaims = append(adj.changedClaims, row)
 	decision := adjudicate.Decision{Outcome: adjudicate.Decline, Reasons: []string{string(ReasonSourceRetracted)}}
-	return j.rule(p, row, j.restsOn[*row.DeterminationID], decision, nil)
+	return adj.applyDecision(p, row, adj.claimDeterminations[*row.DeterminationID], decision, nil)
 }
 
-// observeRetraction is the sentence of the source.
-func (j *judging) observeRetraction(row *claimRow) error {
-	defer j.as(Actor{Kind: ActorSource, Name: j.occurrence.Source})()
-	return j.tell(row, timelineObserved, nil, fmt.Sprintf("%s retracted what it reported of %s.", j.occurrence.Source, j.occurrence.SourceEventID),
-		map[string]any{"occurrence": j.occurrence.brief(*row.OccurredAt), "stage": trigger.Retracted, "source_version": j.occurrence.SourceVersion})
+// appendRetractionObserved is the sentence of the source.
+func (adj *adjudication) appendRetractionObserved(row *claimRow) error {
+	defer adj.withActor(Actor{Kind: ActorSource, Name: adj.occurrence.Source})()
+	return adj.appendTimeline(row, timelineObserved, nil, fmt.Sprintf("%s retracted what it reported of %s.", adj.occurrence.Source, adj.occurrence.SourceEventID),
+		map[string]any{"occurrence": adj.occurrence.toBrief(*row.OccurredAt), "stage": trigger.Retracted, "source_version": adj.occurrence.SourceVersion})
 }
 
-// holdRetracted holds every payout of an approved claim that has not gone out. It
+// holdUnreleasedPayouts holds every payout of an approved claim that has not gone out. It
 // acts once a retraction: what an operator lifts stays lifted.
-func (j *judging) holdRetracted(ctx context.Context, row *claimRow) error {
+func (adj *adjudication) holdUnreleasedPayouts(ctx context.Context, row *claimRow) error {
 	if row.Retraction != nil {
 		return nil
 	}
-	if err := j.observeRetraction(row); err != nil {
+	if err := adj.appendRetractionObserved(row); err != nil {
 		return err
 	}
-	defer j.as(System())()
-	if err := j.saveRetraction(ctx, row, new(RetractionHeld)); err != nil {
+	defer adj.withActor(System())()
+	if err := adj.saveRetraction(ctx, row, new(RetractionHeld)); err != nil {
 		return err
 	}
-	payouts, err := j.lockPayingPayouts(ctx, []*claimRow{row})
+	payouts, err := adj.lockPayingPayouts(ctx, []*claimRow{row})
 	if err != nil {
 		return err
 	}
 	for _, payout := range payouts[row.ID] {
-		if err := j.holdForCompliance(ctx, row, payout, "The payout is held: the source retracted what the claim was approved on."); err != nil {
+		if err := adj.holdForCompliance(ctx, row, payout, "The payout is held: the source retracted what the claim was approved on."); err != nil {
 			return err
 		}
 	}
@@ -126,20 +128,20 @@ func (j *judging) holdRetracted(ctx context.Context, row *claimRow) error {
 
 // saveRetraction writes the state of a locked claim and how far its timeline has
 // come. No public member changes.
-func (u *unit) saveRetraction(ctx context.Context, row *claimRow, state *RetractionState) error {
+func (tx *Tx) saveRetraction(ctx context.Context, row *claimRow, state *RetractionState) error {
 	row.Retraction = state
-	_, err := u.NewUpdate().Model(row).Column("retraction", "timeline_sequence", "told_at").WherePK().Exec(ctx)
+	_, err := tx.NewUpdate().Model(row).Column("retraction", "timeline_sequence", "told_at").WherePK().Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("save retraction: %w", err)
 	}
 	return nil
 }
 
-// retractedClaim is the policy's newest claim for the occurrence that was declined
+// newestRetractedClaim is the policy's newest claim for the occurrence that was declined
 // because its readings were retracted; nil without.
-func (j *judging) retractedClaim(p *policyRow) (newest *claimRow) {
-	for _, c := range j.others[p.ID] {
-		if j.concerns(c) && c.isRetracted() {
+func (adj *adjudication) newestRetractedClaim(p *policyRow) (newest *claimRow) {
+	for _, c := range adj.relatedClaims[p.ID] {
+		if adj.isFor(c) && c.isRetracted() {
 			newest = c
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"parapet/model/wire"
 )
 
-// retraction names a quake's reading and nothing else.
-func retraction(id string) wire.ObservationInput {
+// newRetraction names a quake's reading and nothing else.
+func newRetraction(id string) wire.ObservationInput {
 	return wire.ObservationInput{Source: "usgs", SourceEventID: id, Kind: hazard.Earthquake, Stage: trigger.Retracted}
 }
 
@@ -27,28 +27,28 @@ func occurrenceStage(t *testing.T, b *modeltest.Bundle, event string) (stage str
 	return stage
 }
 
-func TestARetractedQuakeDeclinesTheClaimThatWaits(t *testing.T) {
+func TestRetractedQuakeDeclinesDeferredClaim(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy, other := b.Cover("quake-circle", nil), b.Cover("cyclone-circle", nil)
-	shake(b, "us1", "6.4", trigger.Preliminary)
+	policy, other := b.QuoteAndBind("quake-circle", nil), b.QuoteAndBind("cyclone-circle", nil)
+	observeQuake(b, "us1", "6.4", trigger.Preliminary)
 	require.Equal(t, "deferred", b.OnlyClaim(policy).Status)
 
-	require.Equal(t, model.ResultRevised, b.Observe(retraction("us1"))[0].Result)
-	b.Work()
+	require.Equal(t, model.ResultRevised, b.Observe(newRetraction("us1"))[0].Result)
+	b.RunJobs()
 	claim := b.OnlyClaim(policy)
 	require.Equal(t, "declined", claim.Status)
 	require.Equal(t, []string{"source_retracted"}, claim.Decision.ReasonCodes)
 	require.Equal(t, "6.4", claim.Determination.Index.Value, "what the claim was opened on stays")
-	require.Equal(t, []string{"trigger.observed", "claim.opened", "claim.deferred", "trigger.observed", "claim.declined"}, b.Told(claim.ID))
+	require.Equal(t, []string{"trigger.observed", "claim.opened", "claim.deferred", "trigger.observed", "claim.declined"}, b.TimelineKinds(claim.ID))
 	require.Equal(t, "retracted", occurrenceStage(t, b, "us1"))
 	require.Equal(t, *amount(10_000_000), b.Policy(policy.ID).LimitRemaining)
 
-	before := b.Rows()
-	require.Equal(t, model.ResultUnchanged, b.Observe(retraction("us1"))[0].Result, "a retraction is idempotent")
-	b.Work()
-	require.Equal(t, before, b.Rows())
-	record, created, err := b.Service.RecordObservation(t.Context(), b.Source, retraction("us1"), false)
+	before := b.CountRows()
+	require.Equal(t, model.ResultUnchanged, b.Observe(newRetraction("us1"))[0].Result, "a retraction is idempotent")
+	b.RunJobs()
+	require.Equal(t, before, b.CountRows())
+	record, created, err := b.Service.RecordObservation(t.Context(), b.Source, newRetraction("us1"), false)
 	require.NoError(t, err)
 	require.False(t, created)
 	require.Equal(t, trigger.Retracted, record.Stage)
@@ -60,71 +60,71 @@ func TestARetractedQuakeDeclinesTheClaimThatWaits(t *testing.T) {
 	require.False(t, created)
 	require.Equal(t, claim.ID, again.ID)
 	_, _, err = b.Service.OpenClaim(t.Context(), b.Acme, sourceEvent(other, "usgs", "us1"))
-	require.Equal(t, "source_retracted", failure(t, err).Extra["reason"])
+	require.Equal(t, "source_retracted", domainError(t, err).Extra["reason"])
 }
 
-func TestARetractionDeclinesWhateverAClaimWaitsFor(t *testing.T) {
+func TestRetractionDeclinesUndecidedClaimForAnyReason(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	shake(b, "us1", "6.4", trigger.Preliminary)
-	decide(t, b, deferral(b, b.OnlyClaim(policy), model.ReasonEvidenceNeeded))
-	b.Observe(retraction("us1"))
-	b.Work()
+	policy := b.QuoteAndBind("quake-circle", nil)
+	observeQuake(b, "us1", "6.4", trigger.Preliminary)
+	decideClaim(t, b, deferralDecision(b, b.OnlyClaim(policy), model.ReasonEvidenceNeeded))
+	b.Observe(newRetraction("us1"))
+	b.RunJobs()
 	require.Equal(t, "declined", b.OnlyClaim(policy).Status)
 }
 
-func TestARetractionWhoseJobWasLostIsFoundByTheReview(t *testing.T) {
+func TestReviewAppliesRetractionOfLostJob(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	shake(b, "us1", "6.4", trigger.Preliminary)
-	b.Observe(retraction("us1"))
+	policy := b.QuoteAndBind("quake-circle", nil)
+	observeQuake(b, "us1", "6.4", trigger.Preliminary)
+	b.Observe(newRetraction("us1"))
 	_, err := b.DB.Pool.Exec(t.Context(), "delete from modeltest_jobs")
 	require.NoError(t, err)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "deferred", b.OnlyClaim(policy).Status)
-	b.After(25 * time.Hour)
+	b.AdvanceClock(25 * time.Hour)
 	b.Sweep()
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "declined", b.OnlyClaim(policy).Status)
 }
 
-func TestARetractionHoldsWhatHasNotGoneOut(t *testing.T) {
+func TestRetractionHoldsUnreleasedPayouts(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	shake(b, "us1", "6.4", trigger.Final)
-	b.Observe(retraction("us1"))
-	b.Work()
+	policy := b.QuoteAndBind("quake-circle", nil)
+	observeQuake(b, "us1", "6.4", trigger.Final)
+	b.Observe(newRetraction("us1"))
+	b.RunJobs()
 	claim := b.OnlyClaim(policy)
 	require.Equal(t, "approved", claim.Status)
 	require.Equal(t, "compliance_hold", *only(t, b, claim).BlockedReason)
-	b.Record(modeltest.IBAN(claim.ID))
-	b.Work()
+	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	b.RunJobs()
 	require.Equal(t, "compliance_hold", *only(t, b, claim).BlockedReason, "a verified account does not lift it")
 	require.Empty(t, b.Rail.Orders)
 
-	_, err := b.Service.UnblockPayout(t.Context(), b.Operator, model.LiftRequest{PayoutID: claim.Payouts[0].ID, Note: "The quake was felt."})
+	_, err := b.Service.UnblockPayout(t.Context(), b.Operator, model.LiftHoldRequest{PayoutID: claim.Payouts[0].ID, Note: "The quake was felt."})
 	require.NoError(t, err)
-	newer := retraction("us1")
+	newer := newRetraction("us1")
 	newer.Revision = new(int64(1))
 	b.Observe(newer)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "released", only(t, b, claim).Status, "what an operator lifted stays lifted")
 }
 
-func TestNothingReleasedIsTakenBackAndNothingReturnedGoesOutAgain(t *testing.T) {
+func TestRetractionKeepsReleasedPayoutsAndHoldsReturnedOnes(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	b.Record(modeltest.PolicyIBAN(policy.ID))
-	b.Work()
-	shake(b, "us1", "6.4", trigger.Final)
+	policy := b.QuoteAndBind("quake-circle", nil)
+	b.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
+	b.RunJobs()
+	observeQuake(b, "us1", "6.4", trigger.Final)
 	claim := b.OnlyClaim(policy)
 	require.Equal(t, "released", only(t, b, claim).Status)
-	b.Observe(retraction("us1"))
-	b.Work()
+	b.Observe(newRetraction("us1"))
+	b.RunJobs()
 	require.Equal(t, "approved", b.Claim(claim.ID).Status)
 	require.Equal(t, "released", only(t, b, claim).Status)
 
@@ -139,36 +139,36 @@ func TestNothingReleasedIsTakenBackAndNothingReturnedGoesOutAgain(t *testing.T) 
 func TestARetractionWhileAPayoutIsReleasing(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	b.Record(modeltest.PolicyIBAN(policy.ID))
-	b.Work()
+	policy := b.QuoteAndBind("quake-circle", nil)
+	b.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
+	b.RunJobs()
 	b.Rail.Answer = func(*model.Release) model.RailAnswer { return modeltest.Unknown }
-	shake(b, "us1", "6.4", trigger.Final)
+	observeQuake(b, "us1", "6.4", trigger.Final)
 	claim := b.OnlyClaim(policy)
 	require.Equal(t, "reconciling", only(t, b, claim).Status)
-	b.Observe(retraction("us1"))
-	b.Work()
+	b.Observe(newRetraction("us1"))
+	b.RunJobs()
 	require.Equal(t, "reconciling", only(t, b, claim).Status, "what is with the rail cannot be held")
 
 	b.Rail.Answer = func(*model.Release) model.RailAnswer { return modeltest.Refused }
-	b.After(time.Minute)
+	b.AdvanceClock(time.Minute)
 	b.Sweep()
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "rail_rejected", *only(t, b, claim).BlockedReason)
 	b.Rail.Answer = nil
-	b.Record(modeltest.IBAN(claim.ID))
-	b.Work()
+	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
+	b.RunJobs()
 	require.Equal(t, "compliance_hold", *only(t, b, claim).BlockedReason, "it did not go out, so it is held")
 }
 
-func TestARetractionOvertakesAPendingPayout(t *testing.T) {
+func TestRetractionBeforeReleaseHoldsPendingPayout(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	b.Record(modeltest.PolicyIBAN(policy.ID))
-	b.Work()
+	policy := b.QuoteAndBind("quake-circle", nil)
+	b.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
+	b.RunJobs()
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-	job, ok := b.Next().(model.EvaluateOccurrences)
+	job, ok := b.TakeJob().(model.EvaluateOccurrences)
 	require.True(t, ok)
 	require.NoError(t, b.Service.Evaluate(t.Context(), job))
 	claim := b.OnlyClaim(policy)
@@ -180,23 +180,23 @@ func TestARetractionOvertakesAPendingPayout(t *testing.T) {
 	require.Equal(t, "compliance_hold", *only(t, b, claim).BlockedReason)
 }
 
-func TestARetractedReadingThatComesBackIsJudgedAnew(t *testing.T) {
+func TestReportedAgainAfterRetractionOpensNewClaim(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	waiting, paid := b.Cover("quake-circle", nil), b.Cover("quake-circle", nil)
+	waiting, paid := b.QuoteAndBind("quake-circle", nil), b.QuoteAndBind("quake-circle", nil)
 	first := modeltest.Quake("us1", b.Now(), epicentre, "6.4")
 	first.Stage, first.Revision = trigger.Preliminary, new(int64(3))
 	b.Observe(first)
-	b.Work()
-	decide(t, b, approval(b.OnlyClaim(paid)))
-	b.Observe(retraction("us1"))
-	b.Work()
+	b.RunJobs()
+	decideClaim(t, b, approvalDecision(b.OnlyClaim(paid)))
+	b.Observe(newRetraction("us1"))
+	b.RunJobs()
 	require.Equal(t, "compliance_hold", *only(t, b, b.OnlyClaim(paid)).BlockedReason)
 
 	require.Equal(t, model.ResultUnchanged, b.Observe(first)[0].Result, "a file that is read again does not undo a retraction")
 	first.Revision, first.Stage = new(int64(4)), trigger.Final
 	require.Equal(t, model.ResultRevised, b.Observe(first)[0].Result)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "final", occurrenceStage(t, b, "us1"))
 	claims := b.Claims(waiting)
 	require.Len(t, claims, 2)
@@ -205,155 +205,155 @@ func TestARetractedReadingThatComesBackIsJudgedAnew(t *testing.T) {
 	require.Equal(t, *amount(8_000_000), b.Policy(waiting.ID).LimitRemaining)
 	require.Len(t, b.Claims(paid), 1, "an approved claim holds its occurrence")
 
-	b.Observe(retraction("us1"))
-	b.Work()
+	b.Observe(newRetraction("us1"))
+	b.RunJobs()
 	require.Equal(t, "compliance_hold", *b.Claims(waiting)[1].Payouts[0].BlockedReason, "retracted once more, held once more")
 	first.Revision = new(int64(5))
 	b.Observe(first)
-	b.Work()
+	b.RunJobs()
 	require.Len(t, b.Claims(waiting), 2)
 	var held int
 	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(*) from claims where retraction is not null").Scan(&held))
 	require.Zero(t, held)
 }
 
-func TestAReadingWithoutRevisionsComesBackWithOtherValues(t *testing.T) {
+func TestRetractedReadingWithoutRevisionsMayReturnWithOtherValues(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	report := modeltest.Quake("us1", b.Now(), epicentre, "6.4")
 	b.Observe(report)
-	b.Observe(retraction("us1"))
+	b.Observe(newRetraction("us1"))
 	require.Equal(t, model.ResultUnchanged, b.Observe(report)[0].Result)
 	report.Measures = map[string]wire.Measure{"magnitude": {Value: "6.5", Unit: "mw"}}
 	require.Equal(t, model.ResultRevised, b.Observe(report)[0].Result)
-	late := retraction("us1")
+	late := newRetraction("us1")
 	late.Revision = new(int64(1))
 	b.Observe(late)
 	report.Revision = new(int64(0))
 	require.Equal(t, model.ResultUnchanged, b.Observe(report)[0].Result, "an older revision is late mail")
 }
 
-func TestOnlyWhatWasReportedInAScopeIsRetracted(t *testing.T) {
+func TestRetractionIsLimitedToItsScope(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	shake(b, "us1", "6.4", trigger.Preliminary)
-	_, _, err := b.Service.RecordObservation(t.Context(), b.Acme, retraction("us1"), true)
-	require.Equal(t, model.CodeNotFound, failure(t, err).Code, "a rehearsal retracts rehearsals only")
-	_, _, err = b.Service.RecordObservation(t.Context(), b.Source, retraction("us2"), false)
-	require.Equal(t, model.CodeNotFound, failure(t, err).Code)
-	results, err := b.Service.RecordObservations(t.Context(), b.Source, []wire.ObservationInput{retraction("us2"), retraction("us1")}, false)
+	policy := b.QuoteAndBind("quake-circle", nil)
+	observeQuake(b, "us1", "6.4", trigger.Preliminary)
+	_, _, err := b.Service.RecordObservation(t.Context(), b.Acme, newRetraction("us1"), true)
+	require.Equal(t, model.CodeNotFound, domainError(t, err).Code, "a rehearsal retracts rehearsals only")
+	_, _, err = b.Service.RecordObservation(t.Context(), b.Source, newRetraction("us2"), false)
+	require.Equal(t, model.CodeNotFound, domainError(t, err).Code)
+	results, err := b.Service.RecordObservations(t.Context(), b.Source, []wire.ObservationInput{newRetraction("us2"), newRetraction("us1")}, false)
 	require.NoError(t, err)
 	require.Equal(t, model.ResultRejected, results[0].Result)
 	require.Equal(t, "not_found", results[0].Errors[0].Code)
 	require.Equal(t, model.ResultRevised, results[1].Result)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "declined", b.OnlyClaim(policy).Status)
 
 	rehearsed := modeltest.Quake("us3", b.Now(), epicentre, "6.4")
 	_, _, err = b.Service.RecordObservation(t.Context(), b.Acme, rehearsed, true)
 	require.NoError(t, err)
-	_, _, err = b.Service.RecordObservation(t.Context(), b.Globex, retraction("us3"), true)
-	require.Equal(t, model.CodeNotFound, failure(t, err).Code, "another partner's")
-	_, created, err := b.Service.RecordObservation(t.Context(), b.Acme, retraction("us3"), true)
+	_, _, err = b.Service.RecordObservation(t.Context(), b.Globex, newRetraction("us3"), true)
+	require.Equal(t, model.CodeNotFound, domainError(t, err).Code, "another partner's")
+	_, created, err := b.Service.RecordObservation(t.Context(), b.Acme, newRetraction("us3"), true)
 	require.NoError(t, err)
 	require.True(t, created)
 }
 
-func TestARetractionNeedsWhatNamesTheReading(t *testing.T) {
+func TestRetractionRequiresIdentifyingMembers(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	fix := wire.ObservationInput{Source: "nhc", SourceEventID: "AL01", Kind: hazard.StormFix, Stage: trigger.Retracted}
 	day := wire.ObservationInput{Source: "ghcn", SourceEventID: "x", Kind: hazard.StationDay, Stage: trigger.Retracted}
 	for pointer, in := range map[string]wire.ObservationInput{"/occurred_at": fix, "/station": day} {
 		_, _, err := b.Service.RecordObservation(t.Context(), b.Source, in, false)
-		require.Equal(t, []string{pointer}, pointers(failure(t, err)))
+		require.Equal(t, []string{pointer}, fieldPointers(domainError(t, err)))
 	}
 	report := modeltest.Quake("us1", time.Time{}, epicentre, "6.4")
 	report.Measures = nil
 	_, _, err := b.Service.RecordObservation(t.Context(), b.Source, report, false)
-	require.ElementsMatch(t, []string{"/occurred_at", "/measures", "/measures/magnitude"}, pointers(failure(t, err)), "only a retraction goes without")
+	require.ElementsMatch(t, []string{"/occurred_at", "/measures", "/measures/magnitude"}, fieldPointers(domainError(t, err)), "only a retraction goes without")
 }
 
 func TestARetractedOccurrenceIsExplained(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"), retraction("us1"))
-	b.Work()
+	policy := b.QuoteAndBind("quake-circle", nil)
+	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"), newRetraction("us1"))
+	b.RunJobs()
 	require.Empty(t, b.Claims(policy), "reported and retracted before anybody looked")
-	explanation := told(t, b, policy, model.OccurrenceRef{SourceEvent: &model.SourceEvent{Source: "usgs", ID: "us1"}})
+	explanation := explainPolicy(t, b, policy, model.OccurrenceRef{SourceEvent: &model.SourceEvent{Source: "usgs", ID: "us1"}})
 	require.False(t, explanation.Pays)
 	require.Equal(t, []string{"source_retracted"}, explanation.Reasons)
 	require.Equal(t, "usgs retracted what it reported of us1.", explanation.Sentences[0])
 }
 
-func TestARetractedOccurrenceTouchedThoseWithAClaim(t *testing.T) {
+func TestRetractedOccurrenceAffectsPoliciesWithClaim(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	shake(b, "us1", "6.4", trigger.Preliminary)
+	policy := b.QuoteAndBind("quake-circle", nil)
+	observeQuake(b, "us1", "6.4", trigger.Preliminary)
 	id := b.OnlyClaim(policy).Occurrence.ID
-	b.Observe(retraction("us1"))
-	b.Work()
-	pages, err := b.Service.TouchedBy(t.Context(), b.Acme, []string{id}, true, model.PageRequest{})
+	b.Observe(newRetraction("us1"))
+	b.RunJobs()
+	pages, err := b.Service.AffectedPolicies(t.Context(), b.Acme, []string{id}, true, model.PageRequest{})
 	require.NoError(t, err)
 	require.Len(t, pages[id].Data, 1)
 	require.False(t, pages[id].Data[0].Pays)
 	require.Equal(t, []string{"source_retracted"}, pages[id].Data[0].Reasons)
-	pages, err = b.Service.TouchedBy(t.Context(), b.Globex, []string{id}, true, model.PageRequest{})
+	pages, err = b.Service.AffectedPolicies(t.Context(), b.Globex, []string{id}, true, model.PageRequest{})
 	require.NoError(t, err)
 	require.Empty(t, pages[id].Data, "another partner's claim")
 }
 
-func TestADayThatLosesItsRainIsNotWaitedFor(t *testing.T) {
+func TestDayRevisedToDryDoesNotDeferClaim(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("rain-excess", modeltest.Context{"days": 1})
+	policy := b.QuoteAndBind("rain-excess", modeltest.Context{"days": 1})
 	day := modeltest.StationDay(policy.Cover.Place.Station, b.Now().Truncate(24*time.Hour).AddDate(0, 0, 10), "400")
 	day.Stage = trigger.Preliminary
-	b.After(20 * 24 * time.Hour)
+	b.AdvanceClock(20 * 24 * time.Hour)
 	b.Observe(append(dryAfter(day), day)...)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "deferred", b.OnlyClaim(policy).Status)
 	day.Measures = map[string]wire.Measure{"temperature_max": {Value: "20", Unit: "degC"}}
 	b.Observe(day)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, []string{"source_retracted"}, b.OnlyClaim(policy).Decision.ReasonCodes)
 }
 
-func TestARetractedFixDeclinesOrHoldsByWhatTheOthersOwe(t *testing.T) {
+func TestRetractedFixDeclinesOrHoldsByRemainingFixes(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	waiting := b.Cover("cyclone-circle", nil)
+	waiting := b.QuoteAndBind("cyclone-circle", nil)
 	at := b.Now()
-	b.After(betweenFixes)
+	b.AdvanceClock(fixInterval)
 	near, far := modeltest.Fix("AL01", at, miami, "140"), modeltest.Fix("AL01", at.Add(time.Hour), hazard.Point{Latitude: 20, Longitude: -60}, "140")
 	near.Stage = trigger.Preliminary
 	b.Observe(near, far)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "deferred", b.OnlyClaim(waiting).Status)
 	gone := near
 	gone.Stage, gone.Location, gone.Measures = trigger.Retracted, nil, nil
 	b.Observe(gone)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, []string{"source_retracted"}, b.OnlyClaim(waiting).Decision.ReasonCodes)
 
-	paid := b.Cover("cyclone-circle", nil)
+	paid := b.QuoteAndBind("cyclone-circle", nil)
 	at = b.Now()
-	b.After(betweenFixes)
+	b.AdvanceClock(fixInterval)
 	weak, strong := modeltest.Fix("AL02", at, miami, "70"), modeltest.Fix("AL02", at.Add(time.Hour), miami, "140")
 	b.Observe(weak, strong)
-	b.Work()
+	b.RunJobs()
 	blocked := func() string { return *only(t, b, b.OnlyClaim(paid)).BlockedReason }
 	require.Equal(t, "payout_method_missing", blocked())
 	weak.Stage = trigger.Retracted
 	b.Observe(weak)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "payout_method_missing", blocked(), "the other fix owes as much")
 	strong.Stage = trigger.Retracted
 	b.Observe(strong)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "compliance_hold", blocked())
 }
 
@@ -363,9 +363,9 @@ func TestARetractedDayDeclinesAndHolds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := modeltest.New(t)
-			policy := b.Cover("rain-excess", modeltest.Context{"days": 2})
+			policy := b.QuoteAndBind("rain-excess", modeltest.Context{"days": 2})
 			first := b.Now().Truncate(24*time.Hour).AddDate(0, 0, 10)
-			b.After(20 * 24 * time.Hour)
+			b.AdvanceClock(20 * 24 * time.Hour)
 			var days []wire.ObservationInput
 			for i := range 2 {
 				day := modeltest.StationDay(policy.Cover.Place.Station, first.AddDate(0, 0, i), "100")
@@ -373,9 +373,9 @@ func TestARetractedDayDeclinesAndHolds(t *testing.T) {
 				days = append(days, day)
 			}
 			b.Observe(append(dryAfter(days[1]), days...)...)
-			b.Work()
+			b.RunJobs()
 			b.Observe(wire.ObservationInput{Source: "ghcn", SourceEventID: days[0].SourceEventID, Kind: hazard.StationDay, Stage: trigger.Retracted})
-			b.Work()
+			b.RunJobs()
 			claim := b.OnlyClaim(policy)
 			if stage == trigger.Final {
 				require.Equal(t, "compliance_hold", *only(t, b, claim).BlockedReason)
@@ -385,21 +385,21 @@ func TestARetractedDayDeclinesAndHolds(t *testing.T) {
 			days[0].Revision, days[0].Stage = new(int64(2)), trigger.Final
 			days[1].Revision, days[1].Stage = new(int64(2)), trigger.Final
 			b.Observe(append(dryAfter(days[1]), days...)...)
-			b.Work()
+			b.RunJobs()
 			require.Equal(t, "approved", b.Claims(policy)[1].Status)
 		})
 	}
 }
 
-func TestARetractionWhileMatchingRuns(t *testing.T) {
+func TestRetractionDuringMatchingIsApplied(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t, modeltest.WithConnections(12))
 	var policies []*wire.Policy
 	for range 3 {
-		policies = append(policies, b.Cover("quake-circle", nil))
+		policies = append(policies, b.QuoteAndBind("quake-circle", nil))
 	}
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-	job, ok := b.Next().(model.EvaluateOccurrences)
+	job, ok := b.TakeJob().(model.EvaluateOccurrences)
 	require.True(t, ok)
 	ctx := context.WithoutCancel(t.Context())
 	var both sync.WaitGroup
@@ -409,12 +409,12 @@ func TestARetractionWhileMatchingRuns(t *testing.T) {
 		}
 	})
 	both.Go(func() {
-		if _, _, err := b.Service.RecordObservation(ctx, b.Source, retraction("us1"), false); err != nil {
+		if _, _, err := b.Service.RecordObservation(ctx, b.Source, newRetraction("us1"), false); err != nil {
 			t.Error(err)
 		}
 	})
 	both.Wait()
-	b.Work()
+	b.RunJobs()
 	for _, policy := range policies {
 		for _, claim := range b.Claims(policy) {
 			require.Equal(t, "compliance_hold", *only(t, b, claim).BlockedReason)
@@ -422,13 +422,13 @@ func TestARetractionWhileMatchingRuns(t *testing.T) {
 	}
 }
 
-func TestAMergeWhileMatchingRunsDeclinesNothing(t *testing.T) {
+func TestMergeDuringMatchingDeclinesNoClaim(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
-	shake(b, "us0", "5.0", trigger.Preliminary)
-	shake(b, "us1", "6.4", trigger.Preliminary)
-	merging := b.HoldOccurrence("us1")
+	policy := b.QuoteAndBind("quake-circle", nil)
+	observeQuake(b, "us0", "5.0", trigger.Preliminary)
+	observeQuake(b, "us1", "6.4", trigger.Preliminary)
+	merging := b.BlockOccurrence("us1")
 	done := make(chan error, 1)
 	job := model.EvaluateOccurrences{Occurrences: []string{b.OnlyClaim(policy).Occurrence.ID}}
 	go func() { done <- b.Service.Evaluate(context.WithoutCancel(t.Context()), job) }()
@@ -442,17 +442,17 @@ func TestAMergeWhileMatchingRunsDeclinesNothing(t *testing.T) {
 	require.Equal(t, "deferred", b.OnlyClaim(policy).Status, "the merged occurrence has the preliminary reading too")
 }
 
-func TestARetractedDayWaitsForTheDecisionThatReadIt(t *testing.T) {
+func TestRetractionOfDayWaitsForDecisionThatReadIt(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("rain-excess", modeltest.Context{"days": 1})
+	policy := b.QuoteAndBind("rain-excess", modeltest.Context{"days": 1})
 	day := modeltest.StationDay(policy.Cover.Place.Station, b.Now().Truncate(24*time.Hour).AddDate(0, 0, 10), "400")
-	b.After(20 * 24 * time.Hour)
+	b.AdvanceClock(20 * 24 * time.Hour)
 	b.Observe(append(dryAfter(day), day)...)
-	job, ok := b.Next().(model.EvaluateOccurrences)
+	job, ok := b.TakeJob().(model.EvaluateOccurrences)
 	require.True(t, ok)
 	ctx := context.WithoutCancel(t.Context())
-	deciding := b.HoldPolicies() // a decision that has read the day waits for the policy
+	deciding := b.BlockPolicies() // a decision that has read the day waits for the policy
 	decided, retracted := make(chan error, 1), make(chan error, 1)
 	go func() { decided <- b.Service.Evaluate(ctx, job) }()
 	deciding.AwaitWaiter()
@@ -466,6 +466,6 @@ func TestARetractedDayWaitsForTheDecisionThatReadIt(t *testing.T) {
 	deciding.Release()
 	require.NoError(t, <-decided)
 	require.NoError(t, <-retracted)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "compliance_hold", *only(t, b, b.OnlyClaim(policy)).BlockedReason)
 }

@@ -12,61 +12,61 @@ import (
 	"github.com/uptrace/bun/schema"
 )
 
-// scanner reads the rows that a statement answers into structs of one type, by the
+// rowScanner reads the rows that a statement answers into structs of one type, by the
 // names of the columns. Which field takes a column, and how the driver reads it,
 // is the same for every row: to find it out anew was half of what reading one cost.
-type scanner struct {
+type rowScanner struct {
 	columns []pgconn.FieldDescription
 	fields  []*schema.Field
 	plans   []pgtype.ScanPlan
 }
 
-// scanners are kept with the connection whose types they know, up to maxScanners:
+// scanners are kept with the connection whose types they know, up to maxCachedScanners:
 // filters make more statements than are worth keeping.
 const (
-	scannersKey = "parapet scanners"
-	maxScanners = 512
+	scannerCacheKey   = "parapet scanners"
+	maxCachedScanners = 512
 )
 
-// scanner is the one for the current row of a statement. A statement that answers
+// scannerFor is the one for the current row of a statement. A statement that answers
 // other columns than it did, after a migration, has another.
-func (s *Service) scanner(rows pgx.Rows, text string, row reflect.Value) (*scanner, error) {
+func (s *Service) scannerFor(rows pgx.Rows, text string, row reflect.Value) (*rowScanner, error) {
 	kept := rows.Conn().PgConn().CustomData()
-	known, _ := kept[scannersKey].(map[textName]*scanner)
-	if known == nil || len(known) >= maxScanners {
-		known = make(map[textName]*scanner)
-		kept[scannersKey] = known
+	known, _ := kept[scannerCacheKey].(map[statementKey]*rowScanner)
+	if known == nil || len(known) >= maxCachedScanners {
+		known = make(map[statementKey]*rowScanner)
+		kept[scannerCacheKey] = known
 	}
-	name, columns := textName{row.Type(), text}, rows.FieldDescriptions()
+	name, columns := statementKey{row.Type(), text}, rows.FieldDescriptions()
 	if found := known[name]; found != nil && slices.Equal(found.columns, columns) {
 		return found, nil
 	}
-	table, made := s.db.Table(row.Type()), &scanner{columns: slices.Clone(columns)}
+	table, made := s.db.Table(row.Type()), &rowScanner{columns: slices.Clone(columns)}
 	for _, column := range columns {
 		field := table.LookupField(column.Name)
 		if field == nil {
 			return nil, fmt.Errorf("%s has no column %s", table.TypeName, column.Name)
 		}
 		made.fields = append(made.fields, field)
-		made.plans = append(made.plans, rows.Conn().TypeMap().PlanScan(column.DataTypeOID, column.Format, target(field, row)))
+		made.plans = append(made.plans, rows.Conn().TypeMap().PlanScan(column.DataTypeOID, column.Format, scanTarget(field, row)))
 	}
 	known[name] = made
 	return made, nil
 }
 
 // scan reads the current row into a struct.
-func (c *scanner) scan(rows pgx.Rows, row reflect.Value) error {
+func (c *rowScanner) scan(rows pgx.Rows, row reflect.Value) error {
 	values := rows.RawValues()
 	for i, field := range c.fields {
-		if err := c.plans[i].Scan(values[i], target(field, row)); err != nil {
+		if err := c.plans[i].Scan(values[i], scanTarget(field, row)); err != nil {
 			return fmt.Errorf("read column %s: %w", field.Name, err)
 		}
 	}
 	return nil
 }
 
-// target is where a column goes. JSON that nobody reads stays as it is kept.
-func target(field *schema.Field, row reflect.Value) any {
+// scanTarget is where a column goes. JSON that nobody reads stays as it is kept.
+func scanTarget(field *schema.Field, row reflect.Value) any {
 	into := field.Value(row).Addr().Interface()
 	if text, raw := into.(*jsontext.Value); raw {
 		return (*[]byte)(text)

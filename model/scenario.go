@@ -12,57 +12,57 @@ import (
 	"parapet/model/trigger"
 )
 
-// scene is something that happened, or might, as it is looked at: what the
+// Scenario is something that happened, or might, as it is looked at: what the
 // matcher decides by, read without deciding. eyes is the partner whose policies
 // are looked at, empty for everybody's.
-type scene struct {
-	happening // for as-if rain the row alone: what it is depends on a policy's definition
+type Scenario struct {
+	loadedOccurrence // for as-if rain the row alone: what it is depends on a policy's definition
 
-	eyes string
-	now  time.Time
-	mere bool          // it did not happen
-	rain *supposedRain // of as-if rain only
+	partnerScope     string
+	now              time.Time
+	hypothetical     bool              // it did not happen
+	hypotheticalRain *hypotheticalRain // of as-if rain only
 
-	claims map[uuid.UUID]*claimRow // by policy: the claim made of it
-	paid   map[uuid.UUID][]paidRun // by policy: days at stations that were paid for
+	claims   map[uuid.UUID]*claimRow  // by policy: the claim made of it
+	paidRuns map[uuid.UUID][]paidDays // by policy: days at stations that were paid for
 }
 
-// supposedRain is days at a station on top of what was reported there.
-type supposedRain struct {
+// hypotheticalRain is days at a station on top of what was reported there.
+type hypotheticalRain struct {
 	station
-	given trigger.DayRun // from the first supposed day to the last
-	days  []hazard.Day   // reported and supposed, in order
+	span trigger.DayRun // from the first supposed day to the last
+	days []hazard.Day   // reported and supposed, in order
 }
 
-// occurrences are those of a definition that the supposed days make or change. Dry days
+// findOccurrences are those of a definition that the supposed days make or change. Dry days
 // are supposed behind the last day that is known, so that a spell ends; without any
 // spell it is one without days.
-func (r *supposedRain) occurrences(d trigger.Definition) []trigger.RainOccurrence {
+func (r *hypotheticalRain) findOccurrences(d trigger.Definition) []trigger.RainOccurrence {
 	days := slices.Clip(r.days)
 	for next := days[len(days)-1].Date.AddDate(0, 0, 1); len(days) < len(r.days)+d.DryDays; next = next.AddDate(0, 0, 1) {
 		days = append(days, hazard.Day{Date: next})
 	}
-	found := slices.DeleteFunc(d.Occurrences(r.name, days), func(o trigger.RainOccurrence) bool { return !o.Run().Overlaps(r.given) })
+	found := slices.DeleteFunc(d.Occurrences(r.name, days), func(o trigger.RainOccurrence) bool { return !o.Run().Overlaps(r.span) })
 	if len(found) == 0 {
-		found = append(found, trigger.RainOccurrence{Station: r.name, Definition: d, First: r.given.First, Last: r.given.Last, After: days})
+		found = append(found, trigger.RainOccurrence{Station: r.name, Definition: d, First: r.span.First, Last: r.span.Last, After: days})
 	}
 	return found
 }
 
-// verdict is what a scene means for a policy.
-type verdict struct {
-	policy   *policyRow
-	facts    trigger.Occurrence
-	d        trigger.Determination
-	decision adjudicate.Decision // what would be decided now
-	late     bool                // met, but its reporting window is over
-	claim    *claimRow
+// Evaluation is what a scene means for a policy.
+type Evaluation struct {
+	policy        *policyRow
+	facts         trigger.Occurrence
+	determination trigger.Determination
+	decision      adjudicate.Decision // what would be decided now
+	isTooLate     bool                // met, but its reporting window is over
+	claim         *claimRow
 }
 
-// touched tells whether something was measured at the policy's place in the time
+// isAffected tells whether something was measured at the policy's place in the time
 // of its cover, or a claim was made.
-func (v *verdict) touched() bool {
-	switch v.d.Reason {
+func (v *Evaluation) isAffected() bool {
+	switch v.determination.Reason {
 	case trigger.OutsidePeriod, trigger.OutsidePlace:
 		return v.claim != nil
 	case trigger.ThresholdMet, trigger.ThresholdNotMet, trigger.WaitingPeriod, trigger.EvidenceNeeded, trigger.SourcePreliminary:
@@ -70,33 +70,33 @@ func (v *verdict) touched() bool {
 	return true
 }
 
-// payable is what the policy pays: what its claim was granted, or would be.
-func (v *verdict) payable() int64 {
+// payableAmount is what the policy pays: what its claim was granted, or would be.
+func (v *Evaluation) payableAmount() int64 {
 	switch {
 	case v.claim == nil:
 		return v.decision.Amount
-	case v.claim.Amount == nil || !v.claim.counts():
+	case v.claim.Amount == nil || !v.claim.isActive():
 		return 0
 	default:
 		return *v.claim.Amount
 	}
 }
 
-// verdicts judges a policy by the rules of the matcher: one verdict, or one for
+// evaluatePolicy judges a policy by the rules of the matcher: one verdict, or one for
 // each occurrence of as-if rain that would pay.
-func (sc *scene) verdicts(p *policyRow) []verdict {
-	var list []verdict
+func (sc *Scenario) evaluatePolicy(p *policyRow) []Evaluation {
+	var list []Evaluation
 	left := p.LimitRemaining
-	for _, facts := range sc.seenBy(p) {
-		v := verdict{policy: p, facts: facts, claim: sc.claims[p.ID]}
-		v.d = trigger.Evaluate(p.Cover, p.covered(), p.PayableFrom, facts)
-		if v.d.OccurredAt.IsZero() { // the policy looks at another kind of event
-			v.d.OccurredAt = sc.row.OccurredAt
+	for _, facts := range sc.factsForPolicy(p) {
+		v := Evaluation{policy: p, facts: facts, claim: sc.claims[p.ID]}
+		v.determination = trigger.Evaluate(p.Cover, p.coverPeriod(), p.PayableFrom, facts)
+		if v.determination.OccurredAt.IsZero() { // the policy looks at another kind of event
+			v.determination.OccurredAt = sc.row.OccurredAt
 		}
-		weighed := p.weigh(v.d)
+		weighed := p.decisionFacts(v.determination)
 		weighed.Remaining = left
-		v.late = weighed.Met && !p.opens(v.d, sc.now)
-		if v.late {
+		v.isTooLate = weighed.Met && !p.opensClaim(v.determination, sc.now)
+		if v.isTooLate {
 			weighed.Met, weighed.Reason = false, string(trigger.OutsidePeriod)
 		}
 		v.decision = adjudicate.Decide(weighed)
@@ -106,20 +106,20 @@ func (sc *scene) verdicts(p *policyRow) []verdict {
 	return list
 }
 
-// seenBy are the facts as a policy's term looks at them: of as-if rain those that would
+// factsForPolicy are the facts as a policy's term looks at them: of as-if rain those that would
 // pay, or the last ones when none would.
-func (sc *scene) seenBy(p *policyRow) []trigger.Occurrence {
-	if sc.rain == nil {
-		return []trigger.Occurrence{sc.row.withoutPaid(sc.facts, sc.paid[p.ID])}
+func (sc *Scenario) factsForPolicy(p *policyRow) []trigger.Occurrence {
+	if sc.hypotheticalRain == nil {
+		return []trigger.Occurrence{sc.row.withoutPaidDays(sc.facts, sc.paidRuns[p.ID])}
 	}
 	var all, paying []trigger.Occurrence
-	for _, o := range sc.rain.occurrences(p.Cover.Trigger.Definition()) {
+	for _, o := range sc.hypotheticalRain.findOccurrences(p.Cover.Trigger.Definition()) {
 		facts := trigger.Occurrence{
-			Source: sc.row.Source, SourceEventID: sc.rain.eventID(o.First), SourceVersion: sc.row.SourceVersion, Stage: trigger.Final, Rain: &o,
+			Source: sc.row.Source, SourceEventID: sc.hypotheticalRain.eventID(o.First), SourceVersion: sc.row.SourceVersion, Stage: trigger.Final, Rain: &o,
 		}
-		facts = sc.row.withoutPaid(facts, sc.paid[p.ID])
+		facts = sc.row.withoutPaidDays(facts, sc.paidRuns[p.ID])
 		all = append(all, facts)
-		if trigger.Evaluate(p.Cover, p.covered(), p.PayableFrom, facts).Met {
+		if trigger.Evaluate(p.Cover, p.coverPeriod(), p.PayableFrom, facts).Met {
 			paying = append(paying, facts)
 		}
 	}
@@ -129,10 +129,10 @@ func (sc *scene) seenBy(p *policyRow) []trigger.Occurrence {
 	return all[len(all)-1:]
 }
 
-// own narrows a query to what is looked at.
-func (sc *scene) own(q *bun.SelectQuery) *bun.SelectQuery {
-	if sc.eyes != "" {
-		return q.Where("?TableAlias.partner = ?", sc.eyes)
+// restrictToScope narrows a query to what is looked at.
+func (sc *Scenario) restrictToScope(q *bun.SelectQuery) *bun.SelectQuery {
+	if sc.partnerScope != "" {
+		return q.Where("?TableAlias.partner = ?", sc.partnerScope)
 	}
 	return q
 }

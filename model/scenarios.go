@@ -13,29 +13,29 @@ import (
 	"parapet/model/hazard"
 )
 
-// scenes are looked at together, through the same eyes: whatever their verdicts
+// scenarios are looked at together, through the same eyes: whatever their verdicts
 // need is read for all of them at once.
-type scenes []*scene
+type scenarios []*Scenario
 
-// of are the scenes that happened, or might, at stations or elsewhere.
-func (all scenes) of(rain bool) scenes {
-	return slices.DeleteFunc(slices.Clone(all), func(sc *scene) bool { return (sc.row.Kind == hazard.StationDay) != rain })
+// filterRainfall are the scenes that happened, or might, at stations or elsewhere.
+func (all scenarios) filterRainfall(rain bool) scenarios {
+	return slices.DeleteFunc(slices.Clone(all), func(sc *Scenario) bool { return (sc.row.Kind == hazard.StationDay) != rain })
 }
 
-// insuredAt is a station and the definition of occurrences that policies there count;
+// insuredStation is a station and the definition of occurrences that policies there count;
 // any definition when it is empty.
-type insuredAt struct{ scope, station, definition string }
+type insuredStation struct{ scope, station, definition string }
 
-func (sc *scene) insuredAt() insuredAt {
-	if sc.rain != nil {
-		return insuredAt{sc.eyes, sc.rain.name, ""}
+func (sc *Scenario) insuredStation() insuredStation {
+	if sc.hypotheticalRain != nil {
+		return insuredStation{sc.partnerScope, sc.hypotheticalRain.name, ""}
 	}
-	name, _, _ := stationDay(sc.row.SourceEventID)
-	return insuredAt{sc.row.Scope, name, *sc.row.Definition}
+	name, _, _ := parseStationDay(sc.row.SourceEventID)
+	return insuredStation{sc.row.Scope, name, *sc.row.Definition}
 }
 
-// query asks for the policies that are not archived.
-func (at insuredAt) query(db bun.IDB) *bun.SelectQuery {
+// policyQuery asks for the policies that are not archived.
+func (at insuredStation) policyQuery(db bun.IDB) *bun.SelectQuery {
 	q := db.NewSelect().Model((*policyRow)(nil)).Where("p.station = ?", at.station).Where("p.status <> ?", PolicyArchived)
 	if at.definition != "" {
 		q = q.Where("p.definition = ?", at.definition)
@@ -46,12 +46,12 @@ func (at insuredAt) query(db bun.IDB) *bun.SelectQuery {
 	return q
 }
 
-// happened are the scenes that were recorded, not supposed.
-func (all scenes) happened() scenes {
-	return slices.DeleteFunc(slices.Clone(all), func(sc *scene) bool { return sc.mere })
+// filterRecorded are the scenes that were recorded, not supposed.
+func (all scenarios) filterRecorded() scenarios {
+	return slices.DeleteFunc(slices.Clone(all), func(sc *Scenario) bool { return sc.hypothetical })
 }
 
-func (all scenes) ids() []uuid.UUID {
+func (all scenarios) occurrenceIDs() []uuid.UUID {
 	ids := make([]uuid.UUID, len(all))
 	for i, sc := range all {
 		ids[i] = sc.row.ID
@@ -59,24 +59,24 @@ func (all scenes) ids() []uuid.UUID {
 	return ids
 }
 
-// concerned are the policies that each scene may touch, by the scene's occurrence,
+// findCandidates are the policies that each scene may touch, by the scene's occurrence,
 // in order of id: those the matcher would look at, and those with a claim for it.
-func (all scenes) concerned(ctx context.Context, db bun.IDB) (map[uuid.UUID][]uuid.UUID, error) {
-	concerned, err := all.of(false).near(ctx, db)
+func (all scenarios) findCandidates(ctx context.Context, db bun.IDB) (map[uuid.UUID][]uuid.UUID, error) {
+	concerned, err := all.filterRainfall(false).findCandidatesByLocation(ctx, db)
 	if err != nil {
 		return nil, err
 	}
-	insured, err := all.of(true).insured(ctx, db)
+	insured, err := all.filterRainfall(true).findCandidatesAtStations(ctx, db)
 	if err != nil {
 		return nil, err
 	}
 	maps.Copy(concerned, insured)
-	happened := all.happened()
+	happened := all.filterRecorded()
 	if len(happened) == 0 {
 		return concerned, nil
 	}
-	var claims []claimOf
-	if err := happened.claims(db, &claims).Column("policy_id").Scan(ctx); err != nil {
+	var claims []occurrenceClaim
+	if err := happened.claimsQuery(db, &claims).Column("policy_id").Scan(ctx); err != nil {
 		return nil, fmt.Errorf("read claims of occurrences: %w", err)
 	}
 	for _, claim := range claims {
@@ -89,32 +89,32 @@ func (all scenes) concerned(ctx context.Context, db bun.IDB) (map[uuid.UUID][]uu
 	return concerned, nil
 }
 
-// near are the policies by whose boxes something happened, or might.
-func (all scenes) near(ctx context.Context, db bun.IDB) (map[uuid.UUID][]uuid.UUID, error) {
-	looked := make([]happening, len(all))
+// findCandidatesByLocation are the policies by whose boxes something happened, or might.
+func (all scenarios) findCandidatesByLocation(ctx context.Context, db bun.IDB) (map[uuid.UUID][]uuid.UUID, error) {
+	looked := make([]loadedOccurrence, len(all))
 	for i, sc := range all {
 		row := *sc.row
 		if row.Scope == "" {
-			row.Scope = sc.eyes
+			row.Scope = sc.partnerScope
 		}
-		looked[i] = happening{&row, sc.facts}
+		looked[i] = loadedOccurrence{&row, sc.facts}
 	}
-	return candidates(ctx, db, looked)
+	return findCandidates(ctx, db, looked)
 }
 
-// insured are the policies at the stations where it rained.
-func (all scenes) insured(ctx context.Context, db bun.IDB) (map[uuid.UUID][]uuid.UUID, error) {
+// findCandidatesAtStations are the policies at the stations where it rained.
+func (all scenarios) findCandidatesAtStations(ctx context.Context, db bun.IDB) (map[uuid.UUID][]uuid.UUID, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	numbers := map[insuredAt]int{}
+	numbers := map[insuredStation]int{}
 	var each *bun.SelectQuery
 	for _, sc := range all {
-		at := sc.insuredAt()
+		at := sc.insuredStation()
 		if _, known := numbers[at]; known {
 			continue
 		}
-		q := sc.own(at.query(db).Column("id").ColumnExpr("? as number", len(numbers)))
+		q := sc.restrictToScope(at.policyQuery(db).Column("id").ColumnExpr("? as number", len(numbers)))
 		if numbers[at] = len(numbers); each == nil {
 			each = q
 		} else {
@@ -134,14 +134,14 @@ func (all scenes) insured(ctx context.Context, db bun.IDB) (map[uuid.UUID][]uuid
 	}
 	insured := make(map[uuid.UUID][]uuid.UUID, len(all))
 	for _, sc := range all {
-		insured[sc.row.ID] = slices.Clone(at[numbers[sc.insuredAt()]])
+		insured[sc.row.ID] = slices.Clone(at[numbers[sc.insuredStation()]])
 	}
 	return insured, nil
 }
 
-// among reads policies of the ids that may be looked at, in order of id, with
+// loadPolicies reads policies of the ids that may be looked at, in order of id, with
 // what the verdicts of every scene need to know of them.
-func (all scenes) among(ctx context.Context, db bun.IDB, ids []uuid.UUID, narrow func(*bun.SelectQuery) *bun.SelectQuery) ([]*policyRow, error) {
+func (all scenarios) loadPolicies(ctx context.Context, db bun.IDB, ids []uuid.UUID, narrow func(*bun.SelectQuery) *bun.SelectQuery) ([]*policyRow, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -150,41 +150,41 @@ func (all scenes) among(ctx context.Context, db bun.IDB, ids []uuid.UUID, narrow
 		Column("id", "partner", "product", "currency", "cover", "terms_hash", "limit_remaining", "station",
 			"effective_at", "payable_from", "expires_at", "reportable_until", "cancelled_at").
 		Where("p.id in (?)", bun.List(ids)).OrderExpr("p.id")
-	if err := narrow(all[0].own(q)).Scan(ctx); err != nil {
+	if err := narrow(all[0].restrictToScope(q)).Scan(ctx); err != nil {
 		return nil, fmt.Errorf("read policies: %w", err)
 	}
 	if len(policies) == 0 {
 		return nil, nil
 	}
-	if atStations := all.of(true); len(atStations) > 0 {
-		paid, err := paidRuns(ctx, db, policies)
+	if atStations := all.filterRainfall(true); len(atStations) > 0 {
+		paid, err := loadPaidDays(ctx, db, policies)
 		if err != nil {
 			return nil, err
 		}
 		for _, sc := range atStations {
-			sc.paid = paid
+			sc.paidRuns = paid
 		}
 	}
-	return policies, all.claimed(ctx, db, policies)
+	return policies, all.loadClaims(ctx, db, policies)
 }
 
-// claimOf is a claim of an occurrence, under the name that the occurrence has now.
-type claimOf struct {
+// occurrenceClaim is a claim of an occurrence, under the name that the occurrence has now.
+type occurrenceClaim struct {
 	claimRow `bun:",extend"`
 
 	Of uuid.UUID `bun:",scanonly"`
 }
 
-// claims asks for what was claimed of occurrences, by whatever name they had.
-func (all scenes) claims(db bun.IDB, into *[]claimOf) *bun.SelectQuery {
-	ids := bun.List(all.ids())
-	return all[0].own(db.NewSelect().Model(into).ColumnExpr("coalesce(oc.merged_into, oc.id) as of").
+// claimsQuery asks for what was claimed of occurrences, by whatever name they had.
+func (all scenarios) claimsQuery(db bun.IDB, into *[]occurrenceClaim) *bun.SelectQuery {
+	ids := bun.List(all.occurrenceIDs())
+	return all[0].restrictToScope(db.NewSelect().Model(into).ColumnExpr("coalesce(oc.merged_into, oc.id) as of").
 		Join("join occurrences oc on oc.id = c.occurrence_id").Where("(oc.id in (?0) or oc.merged_into in (?0))", ids))
 }
 
-// claimed reads the claims of policies that were made of the occurrences. Of two
+// loadClaims reads the claims of policies that were made of the occurrences. Of two
 // claims of one policy the one that holds it counts.
-func (all scenes) claimed(ctx context.Context, db bun.IDB, policies []*policyRow) error {
+func (all scenarios) loadClaims(ctx context.Context, db bun.IDB, policies []*policyRow) error {
 	of := make(map[uuid.UUID]map[uuid.UUID]*claimRow, len(all))
 	for _, sc := range all {
 		if of[sc.row.ID] == nil {
@@ -192,19 +192,19 @@ func (all scenes) claimed(ctx context.Context, db bun.IDB, policies []*policyRow
 		}
 		sc.claims = of[sc.row.ID]
 	}
-	happened := all.happened()
+	happened := all.filterRecorded()
 	if len(happened) == 0 {
 		return nil
 	}
-	var rows []claimOf
-	err := happened.claims(db, &rows).Column("id", "policy_id", "status", "amount", "reason_codes", "occurrence_id").
+	var rows []occurrenceClaim
+	err := happened.claimsQuery(db, &rows).Column("id", "policy_id", "status", "amount", "reason_codes", "occurrence_id").
 		Where("c.policy_id in (?)", bun.List(policyIDs(policies))).OrderExpr("c.id desc").Scan(ctx)
 	if err != nil {
 		return fmt.Errorf("read claims of occurrences: %w", err)
 	}
 	for i := range rows {
 		row, claims := &rows[i].claimRow, of[rows[i].Of]
-		if have := claims[row.PolicyID]; have == nil || row.counts() || !have.counts() {
+		if have := claims[row.PolicyID]; have == nil || row.isActive() || !have.isActive() {
 			claims[row.PolicyID] = row
 		}
 	}

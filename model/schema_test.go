@@ -12,8 +12,8 @@ import (
 	"parapet/model/modeltest"
 )
 
-// states are every state that arrows mention.
-func states[S ~string](arrows []model.Arrow[S]) []string {
+// statesOf are every state that arrows mention.
+func statesOf[S ~string](arrows []model.Transition[S]) []string {
 	var all []string
 	for _, arrow := range arrows {
 		all = append(all, string(arrow.From), string(arrow.To))
@@ -22,7 +22,7 @@ func states[S ~string](arrows []model.Arrow[S]) []string {
 	return slices.Compact(all)
 }
 
-func words[S ~string](all []S) []string {
+func toStrings[S ~string](all []S) []string {
 	plain := make([]string, len(all))
 	for i, word := range all {
 		plain[i] = string(word)
@@ -30,17 +30,17 @@ func words[S ~string](all []S) []string {
 	return plain
 }
 
-func TestChecksInPostgresAreTheLifeCyclesInGo(t *testing.T) {
+func TestStatusCheckConstraintsMatchTransitions(t *testing.T) {
 	t.Parallel()
 	db, _ := modeltest.Database(t, 2)
 	for constraint, want := range map[string][]string{
-		"quotes_status_check":            states(model.QuoteArrows),
-		"policies_status_check":          states(model.PolicyArrows),
-		"claims_status_check":            states(model.ClaimArrows),
-		"payouts_status_check":           states(model.PayoutArrows),
-		"payout_methods_status_check":    states(model.PayoutMethodArrows),
-		"webhook_endpoints_status_check": states(model.EndpointArrows),
-		"deliveries_status_check":        {string(model.DeliveryDelivered), string(model.DeliveryParked), string(model.DeliveryPending)},
+		"quotes_status_check":            statesOf(model.QuoteTransitions),
+		"policies_status_check":          statesOf(model.PolicyTransitions),
+		"claims_status_check":            statesOf(model.ClaimTransitions),
+		"payouts_status_check":           statesOf(model.PayoutTransitions),
+		"payout_methods_status_check":    statesOf(model.PayoutMethodTransitions),
+		"webhook_endpoints_status_check": statesOf(model.EndpointTransitions),
+		"deliveries_status_check":        {string(model.DeliveryDelivered), string(model.DeliveryFailed), string(model.DeliveryPending)},
 		"claims_origin_check":            {string(model.OriginApproval), string(model.OriginTrigger)},
 		"partners_status_check":          {string(model.PartnerDisabled), string(model.PartnerEnabled)},
 		"payout_attempts_outcome_check":  {string(model.OutcomeAccepted), string(model.OutcomeRefused), string(model.OutcomeUnknown), string(model.OutcomeNotSent)},
@@ -48,7 +48,7 @@ func TestChecksInPostgresAreTheLifeCyclesInGo(t *testing.T) {
 			string(model.BlockedApproval), string(model.BlockedCompliance), string(model.BlockedMethodMissing), string(model.BlockedMethodUnverified),
 			string(model.BlockedOperator), string(model.BlockedRailMismatch), string(model.BlockedRailRejected),
 		},
-		"ledger_entries_account_check": words(model.LedgerAccounts()),
+		"ledger_entries_account_check": toStrings(model.LedgerAccounts()),
 		"payouts_held_over_check": {
 			string(model.BlockedApproval), string(model.BlockedMethodMissing), string(model.BlockedMethodUnverified), string(model.BlockedRailRejected),
 		},
@@ -68,7 +68,7 @@ func TestChecksInPostgresAreTheLifeCyclesInGo(t *testing.T) {
 	}
 }
 
-func TestEveryConstraintIsNamedByUs(t *testing.T) {
+func TestEveryConstraintIsNamed(t *testing.T) {
 	t.Parallel()
 	db, _ := modeltest.Database(t, 2)
 	rows, err := db.Pool.Query(t.Context(), `select c.relname, k.conname, k.contype::text from pg_constraint k join pg_class c on c.oid = k.conrelid
@@ -92,10 +92,10 @@ func TestEveryConstraintIsNamedByUs(t *testing.T) {
 	}
 }
 
-func TestCandidatesAreFoundByTheIndex(t *testing.T) {
+func TestCandidateQueryUsesIndex(t *testing.T) {
 	t.Parallel()
-	b := modeltest.New(t, modeltest.Unchecked())
-	b.Cover("quake-circle", nil)
+	b := modeltest.New(t, modeltest.WithoutChecks())
+	b.QuoteAndBind("quake-circle", nil)
 	_, err := b.DB.Pool.Exec(t.Context(), `begin; set local session_replication_role = replica; -- policies without quotes
 		with r as materialized (select to_jsonb(p) - 'footprint' as j from policies p),
 			places as (select i % 340 - 170 as lon, i / 340 - 29 as lat from generate_series(1, 20000) i)
@@ -109,6 +109,6 @@ func TestCandidatesAreFoundByTheIndex(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, plan, "policies_footprint_idx")
 	require.NotContains(t, plan, "Seq Scan on policies")
-	b.Work()
-	require.Positive(t, b.Rows()["claims"])
+	b.RunJobs()
+	require.Positive(t, b.CountRows()["claims"])
 }

@@ -49,10 +49,10 @@ func (k Keys) Check() error {
 // cursorLabel separates the keys that seal cursors from those they are derived from.
 const cursorLabel = "parapet list cursors v1"
 
-// forCursors derives the keys that seal cursors (HKDF, RFC 5869). Callers have any number
+// deriveCursorKeys derives the keys that seal cursors (HKDF, RFC 5869). Callers have any number
 // of cursors sealed and send any text to be opened; the keys of stored secrets see
 // neither. A cursor ends with the seal key it was derived from.
-func (k Keys) forCursors() (Keys, error) {
+func (k Keys) deriveCursorKeys() (Keys, error) {
 	derived := Keys{Seal: make([]SealKey, len(k.Seal))}
 	for i, key := range k.Seal {
 		secret, err := hkdf.Key(sha256.New, key.Secret, nil, cursorLabel, len(key.Secret))
@@ -64,9 +64,9 @@ func (k Keys) forCursors() (Keys, error) {
 	return derived, nil
 }
 
-// place binds a secret to the row and column it was sealed for, so that a
+// columnSealContext binds a secret to the row and column it was sealed for, so that a
 // ciphertext copied elsewhere does not open.
-func place(partner string, id uuid.UUID, column string) []byte {
+func columnSealContext(partner string, id uuid.UUID, column string) []byte {
 	return []byte(partner + "/" + id.String() + "/" + column)
 }
 
@@ -74,7 +74,7 @@ func place(partner string, id uuid.UUID, column string) []byte {
 // AES-256-GCM ciphertext.
 func (k Keys) seal(plain, bound []byte) ([]byte, error) {
 	key := k.Seal[0]
-	aead, err := gcm(key.Secret)
+	aead, err := newGCM(key.Secret)
 	if err != nil {
 		return nil, err
 	}
@@ -86,34 +86,34 @@ func (k Keys) seal(plain, bound []byte) ([]byte, error) {
 	return aead.Seal(append(out, nonce...), nonce, plain, bound), nil
 }
 
-var errSealed = errors.New("sealed text does not open: wrong key, wrong place or damaged")
+var errUnsealFailed = errors.New("sealed text does not open: wrong key, wrong place or damaged")
 
 func (k Keys) open(sealed, bound []byte) ([]byte, error) {
 	if len(sealed) < 1 || len(sealed) < 1+int(sealed[0]) {
-		return nil, errSealed
+		return nil, errUnsealFailed
 	}
 	id, rest := string(sealed[1:1+sealed[0]]), sealed[1+sealed[0]:]
 	for _, key := range k.Seal {
 		if key.ID != id {
 			continue
 		}
-		aead, err := gcm(key.Secret)
+		aead, err := newGCM(key.Secret)
 		if err != nil {
 			return nil, err
 		}
 		if len(rest) < aead.NonceSize() {
-			return nil, errSealed
+			return nil, errUnsealFailed
 		}
 		plain, err := aead.Open(nil, rest[:aead.NonceSize()], rest[aead.NonceSize():], bound)
 		if err != nil {
-			return nil, errSealed
+			return nil, errUnsealFailed
 		}
 		return plain, nil
 	}
-	return nil, fmt.Errorf("%w: no key %q", errSealed, id)
+	return nil, fmt.Errorf("%w: no key %q", errUnsealFailed, id)
 }
 
-func gcm(secret []byte) (cipher.AEAD, error) {
+func newGCM(secret []byte) (cipher.AEAD, error) {
 	block, err := aes.NewCipher(secret)
 	if err != nil {
 		return nil, err
@@ -121,8 +121,8 @@ func gcm(secret []byte) (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-// fingerprint is equal for equal accounts of one partner and tells nothing else.
-func (k Keys) fingerprint(parts ...string) string {
+// computeFingerprint is equal for equal accounts of one partner and tells nothing else.
+func (k Keys) computeFingerprint(parts ...string) string {
 	mac := hmac.New(sha256.New, k.Fingerprint)
 	_, _ = mac.Write([]byte(strings.Join(parts, "\x00")))
 	return "fp_" + hex.EncodeToString(mac.Sum(nil))[:32]

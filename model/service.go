@@ -21,9 +21,9 @@ import (
 // Config is what the domain layer stands on.
 type Config struct {
 	DB      *Database
-	Queue   Queue           // takes the jobs a change asks for
-	Jobs    JobDesk         // shows the queue to operators; nil shows none
-	Files   Files           // keeps attachments
+	Queue   JobQueue        // takes the jobs a change asks for
+	Jobs    JobAdmin        // shows the queue to operators; nil shows none
+	Files   FileStore       // keeps attachments
 	Keys    Keys            // seal bank details, cursors and fingerprints
 	History *hazard.History // prices cover; nil means the shipped one
 	// Development allows rehearsals that a production server must refuse:
@@ -33,59 +33,59 @@ type Config struct {
 	// clock, which is the same for all partners.
 	RehearsalClock bool
 	Webhooks       Webhooks
-	// Pause lets time pass between two looks at what is leaving; nil waits.
-	Pause func(context.Context, time.Duration) error
+	// Sleep lets time pass between two looks at what is leaving; nil waits.
+	Sleep func(context.Context, time.Duration) error
 	// ResumeCheckTimeout is how long ResumeReleases waits for the check of the invariants
 	// before it leaves the check to the run; zero is two seconds.
 	ResumeCheckTimeout time.Duration
-	// Slices says that the rail takes payouts in slices: ReleaseSlice is asked for
+	// BatchRelease says that the rail takes payouts in slices: ReleaseBatch is asked for
 	// instead of ReleasePayout for each.
-	Slices bool
+	BatchRelease bool
 }
 
 // Webhooks are the rules of sending events to partners' endpoints.
 type Webhooks struct {
-	// Refuse says what is wrong with an address as a target, empty when nothing is;
+	// TargetProblem says what is wrong with an address as a target, empty when nothing is;
 	// nil takes every address.
-	Refuse func(*url.URL) string
-	// Haste divides the waits between attempts, for rehearsals; 0 and 1 leave them.
-	Haste int
+	TargetProblem func(*url.URL) string
+	// DelayDivisor divides the waits between attempts, for rehearsals; 0 and 1 leave them.
+	DelayDivisor int
 }
 
-func (w Webhooks) hasten(wait time.Duration) time.Duration {
-	return wait / time.Duration(max(1, w.Haste))
+func (w Webhooks) scaleDelay(wait time.Duration) time.Duration {
+	return wait / time.Duration(max(1, w.DelayDivisor))
 }
 
 // Service is the domain: every operation of both doors, the jobs and the
 // command line is a method on it. Operations return *Error for everything a
 // caller can act on; any other error is internal.
 type Service struct {
-	db             *bun.DB
-	pool           *pgxpool.Pool // for prepared statements
-	queue          Queue
-	jobs           JobDesk
-	files          Files
-	keys           Keys
-	cursorKeys     Keys
-	history        *hazard.History
-	development    bool
-	rehearsalClock bool
-	slices         bool
-	catalog        catalog
-	partners       partnerCache
-	feeds          freshCache[feedGenerations]
-	texts          texts
-	numbered       bell
-	webhooks       Webhooks
-	refusals       refusals
-	committed      chan struct{}
-	rails          sync.Map // identities that were registered, by RailIdentity
-	sends          *sendSession
-	pause          func(context.Context, time.Duration) error
+	db              *bun.DB
+	pool            *pgxpool.Pool // for prepared statements
+	queue           JobQueue
+	jobs            JobAdmin
+	files           FileStore
+	keys            Keys
+	cursorKeys      Keys
+	history         *hazard.History
+	development     bool
+	rehearsalClock  bool
+	batchRelease    bool
+	catalog         productCache
+	partners        partnerCache
+	feeds           ttlCache[feedGenerations]
+	statements      statementCache
+	eventsSequenced notifier
+	webhooks        Webhooks
+	refusalCounts   refusalLog
+	eventsCommitted chan struct{}
+	registeredRails sync.Map // identities that were registered, by RailIdentity
+	releaseSession  *sendSession
+	sleep           func(context.Context, time.Duration) error
 
 	resumeCheckTimeout time.Duration
 
-	relays atomic.Bool // the last pass of the relay, in this process, had something to do
+	relayWasBusy atomic.Bool // the last pass of the relay, in this process, had something to do
 }
 
 // New makes the domain layer. It does not touch the database.
@@ -93,104 +93,104 @@ func New(c Config) (*Service, error) {
 	if err := c.Keys.Check(); err != nil {
 		return nil, err
 	}
-	if c.Webhooks.Refuse == nil {
-		c.Webhooks.Refuse = func(*url.URL) string { return "" }
+	if c.Webhooks.TargetProblem == nil {
+		c.Webhooks.TargetProblem = func(*url.URL) string { return "" }
 	}
 	if c.History == nil {
 		c.History = hazard.Shipped()
 	}
-	cursorKeys, err := c.Keys.forCursors()
+	cursorKeys, err := c.Keys.deriveCursorKeys()
 	if err != nil {
 		return nil, err
 	}
-	if c.Pause == nil {
-		c.Pause = waitFor
+	if c.Sleep == nil {
+		c.Sleep = sleepFor
 	}
 	if c.ResumeCheckTimeout == 0 {
 		c.ResumeCheckTimeout = resumeCheckTimeout
 	}
 	return &Service{
 		db: c.DB.Bun, pool: c.DB.Pool, queue: c.Queue, jobs: c.Jobs, files: c.Files, keys: c.Keys, cursorKeys: cursorKeys,
-		history: c.History, development: c.Development, rehearsalClock: c.RehearsalClock, slices: c.Slices, webhooks: c.Webhooks,
-		committed: make(chan struct{}, 1), sends: newSendSession(c.DB.Pool.Config().ConnConfig), pause: c.Pause, resumeCheckTimeout: c.ResumeCheckTimeout,
+		history: c.History, development: c.Development, rehearsalClock: c.RehearsalClock, batchRelease: c.BatchRelease, webhooks: c.Webhooks,
+		eventsCommitted: make(chan struct{}, 1), releaseSession: newSendSession(c.DB.Pool.Config().ConnConfig), sleep: c.Sleep, resumeCheckTimeout: c.ResumeCheckTimeout,
 	}, nil
 }
 
-// Committed says, to one who listens, that this process has committed events since it
+// EventsCommitted says, to one who listens, that this process has committed events since it
 // last said so. It saves the relay beside it the wait until it looks again, no more:
 // what another process commits is not heard.
-func (s *Service) Committed() <-chan struct{} { return s.committed }
+func (s *Service) EventsCommitted() <-chan struct{} { return s.eventsCommitted }
 
-// change runs one transaction: the only place where one begins. What do
+// InTx runs one transaction: the only place where one begins. What do
 // recorded (events, timeline, jobs, the idempotency key) is flushed before the
 // commit, so it is told if and only if it happened. A deadlock, which Postgres
 // resolves by ending one side, retries the whole unit twice.
-func (s *Service) change(ctx context.Context, actor Actor, do func(context.Context, *unit) error) error {
-	return s.changeAsking(ctx, actor, func(*unit) {}, do)
+func (s *Service) InTx(ctx context.Context, actor Actor, do func(context.Context, *Tx) error) error {
+	return s.InTxWithPrelude(ctx, actor, func(*Tx) {}, do)
 }
 
-// changeAsking is change whose first statements, which ask queues, go out in one
+// InTxWithPrelude is change whose first statements, which ask queues, go out in one
 // round trip with the beginning.
-func (s *Service) changeAsking(ctx context.Context, actor Actor, ask func(*unit), do func(context.Context, *unit) error) error {
-	return s.runTx(ctx, &unit{svc: s, actor: actor}, ask, do)
+func (s *Service) InTxWithPrelude(ctx context.Context, actor Actor, ask func(*Tx), do func(context.Context, *Tx) error) error {
+	return s.retryTx(ctx, &Tx{svc: s, actor: actor}, ask, do)
 }
 
-// runTx runs a copy of a prepared unit, and again after a deadlock.
-func (s *Service) runTx(ctx context.Context, prepared *unit, ask func(*unit), do func(context.Context, *unit) error) error {
-	if faults := faultsIn(ctx); len(faults) > 0 {
+// retryTx runs a copy of a prepared unit, and again after a deadlock.
+func (s *Service) retryTx(ctx context.Context, prepared *Tx, ask func(*Tx), do func(context.Context, *Tx) error) error {
+	if faults := fieldErrorsFrom(ctx); len(faults) > 0 {
 		return Invalid(faults...) // an operation that did not look must not act on what was not read
 	}
 	for attempt := 0; ; attempt++ {
-		u := *prepared
-		err := s.attempt(ctx, &u, ask, do)
-		if attempt == 2 || !retryable(err) {
-			return explain(err)
+		tx := *prepared
+		err := s.tryTx(ctx, &tx, ask, do)
+		if attempt == 2 || !isRetryable(err) {
+			return translateError(err)
 		}
 	}
 }
 
-func (s *Service) attempt(ctx context.Context, u *unit, ask func(*unit), do func(context.Context, *unit) error) error {
+func (s *Service) tryTx(ctx context.Context, tx *Tx, ask func(*Tx), do func(context.Context, *Tx) error) error {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
 	defer func() { _ = conn.Close() }()
-	ctx = inTransaction(ctx)
-	actor := u.actor
-	u.Conn, u.ctx = conn, ctx
-	defer u.abandon(ctx)
-	if err := u.begin(ctx, ask); err != nil {
+	ctx = markInTransaction(ctx)
+	actor := tx.actor
+	tx.Conn, tx.ctx = conn, ctx
+	defer tx.rollback(ctx)
+	if err := tx.begin(ctx, ask); err != nil {
 		return err
 	}
-	if err := u.fulfilled(ctx); err != nil {
+	if err := tx.checkPrecondition(ctx); err != nil {
 		return err
 	}
-	if err := do(ctx, u); err != nil {
+	if err := do(ctx, tx); err != nil {
 		return err
 	}
-	u.audited(actor)
-	if err := u.commit(ctx); err != nil {
+	tx.writeAudit(actor)
+	if err := tx.commit(ctx); err != nil {
 		return err
 	}
-	if len(u.events) > 0 {
+	if len(tx.events) > 0 {
 		select {
-		case s.committed <- struct{}{}:
+		case s.eventsCommitted <- struct{}{}:
 		default: // said already
 		}
 	}
 	return nil
 }
 
-// businessNow is what business_now() says, spelled out: Postgres plans the body of
+// businessNowSQL is what business_now() says, spelled out: Postgres plans the body of
 // such a function anew in every statement that calls it, which would be a third of
 // a read.
-const businessNow = "clock_timestamp() + (select shift from clock)"
+const businessNowSQL = "clock_timestamp() + (select shift from clock)"
 
-// now is the business time outside a transaction: good for reading, never for
+// readClock is the business time outside a transaction: good for reading, never for
 // writing.
-func (s *Service) now(ctx context.Context) (time.Time, error) {
+func (s *Service) readClock(ctx context.Context) (time.Time, error) {
 	var now time.Time
-	err := s.pool.QueryRow(ctx, "select "+businessNow, pgx.QueryExecModeCacheStatement).Scan(&now)
+	err := s.pool.QueryRow(ctx, "select "+businessNowSQL, pgx.QueryExecModeCacheStatement).Scan(&now)
 	return now, err
 }
 
@@ -215,56 +215,56 @@ func (s *Service) ShiftClock(ctx context.Context, shift time.Duration) error {
 	return err
 }
 
-// Rehearses tells whether the database is one for rehearsals: marked by the
+// IsRehearsal tells whether the database is one for rehearsals: marked by the
 // development stack, its clock possibly shifted. Nobody's real money may depend
 // on it.
-func (s *Service) Rehearses(ctx context.Context) (bool, error) {
+func (s *Service) IsRehearsal(ctx context.Context) (bool, error) {
 	var marked bool
 	err := s.db.NewRaw("select rehearsal or shift <> interval '0' from clock").Scan(ctx, &marked)
-	return marked, explain(err)
+	return marked, translateError(err)
 }
 
 // authorize is the first line of every operation: the scope, and a partner that
 // is registered and enabled.
 func (s *Service) authorize(ctx context.Context, actor Actor, scope Scope) error {
-	if err := actor.May(scope); err != nil {
+	if err := actor.RequireScope(scope); err != nil {
 		return err
 	}
 	if actor.Kind != ActorPartner {
 		return nil
 	}
-	return s.partners.enabled(ctx, s.db, actor.Partner)
+	return s.partners.requireEnabled(ctx, s.db, actor.Partner)
 }
 
-// tenancy narrows a query to what the actor may see. Every query over partners'
+// restrictToTenant narrows a query to what the actor may see. Every query over partners'
 // records goes through it.
-func (a Actor) tenancy(q *bun.SelectQuery) *bun.SelectQuery {
+func (a Actor) restrictToTenant(q *bun.SelectQuery) *bun.SelectQuery {
 	if a.Kind == ActorPartner {
 		return q.Where("?TableAlias.partner = ?", a.Partner)
 	}
 	return q
 }
 
-// seen is tenancy in a prepared statement whose second argument is the tenant. Who
+// tenantPredicate is tenancy in a prepared statement whose second argument is the tenant. Who
 // sees everything has a statement of their own: one for both could use no index.
-func (a Actor) seen() string {
+func (a Actor) tenantPredicate() string {
 	if a.Kind == ActorPartner {
 		return "?TableAlias.partner = $2"
 	}
 	return "$2::text is null"
 }
 
-// tenant is that argument: nil sees everything.
-func (a Actor) tenant() *string {
+// tenantArg is that argument: nil sees everything.
+func (a Actor) tenantArg() *string {
 	if a.Kind == ActorPartner {
 		return &a.Partner
 	}
 	return nil
 }
 
-func retryable(err error) bool {
+func isRetryable(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && (pg.Code == "40P01" || pg.Code == "40001")
 }
 
-func absent(err error) bool { return errors.Is(err, sql.ErrNoRows) } // pgx.ErrNoRows is one
+func isNoRows(err error) bool { return errors.Is(err, sql.ErrNoRows) } // pgx.ErrNoRows is one

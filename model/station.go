@@ -17,9 +17,9 @@ import (
 // station is one station as one source reports it, in one scope.
 type station struct{ scope, source, name string }
 
-// stationOf is the station of an occurrence; false for other perils and for windows of
+// stationAndDefinition is the station of an occurrence; false for other perils and for windows of
 // days from before occurrences at stations had a definition.
-func (r *occurrenceRow) stationOf() (station, trigger.Definition, bool) {
+func (r *occurrenceRow) stationAndDefinition() (station, trigger.Definition, bool) {
 	if r.Station == nil || r.Definition == nil {
 		return station{}, trigger.Definition{}, false
 	}
@@ -27,21 +27,21 @@ func (r *occurrenceRow) stationOf() (station, trigger.Definition, bool) {
 	return station{r.Scope, r.Source, *r.Station}, definition, ok
 }
 
-// run is the days of an occurrence at a station.
-func (r *occurrenceRow) run() trigger.DayRun {
+// dayRun is the days of an occurrence at a station.
+func (r *occurrenceRow) dayRun() trigger.DayRun {
 	return trigger.DayRun{First: r.OccurredAt.UTC(), Last: r.LastAt.UTC()}
 }
 
-// reports asks for what the station reported of the days from one to another, in
+// reportsQuery asks for what the station reported of the days from one to another, in
 // order.
-func (s station) reports(db bun.IDB, into any, from, to time.Time) *bun.SelectQuery {
+func (s station) reportsQuery(db bun.IDB, into any, from, to time.Time) *bun.SelectQuery {
 	return db.NewSelect().Model(into).Where("o.station = ?", s.name).Where("o.source = ?", s.source).Where("o.scope = ?", s.scope).
 		Where("o.day between ?::date and ?::date", from, to)
 }
 
-func (s station) read(ctx context.Context, db bun.IDB, from, to time.Time) (stationDays, error) {
+func (s station) loadDays(ctx context.Context, db bun.IDB, from, to time.Time) (stationDays, error) {
 	var rows []observationRow
-	if err := s.reports(db, &rows, from, to).OrderExpr("o.day").Scan(ctx); err != nil {
+	if err := s.reportsQuery(db, &rows, from, to).OrderExpr("o.day").Scan(ctx); err != nil {
 		return nil, fmt.Errorf("read days: %w", err)
 	}
 	return rows, nil
@@ -50,15 +50,15 @@ func (s station) read(ctx context.Context, db bun.IDB, from, to time.Time) (stat
 // eventID is the name of an occurrence that begins on a day.
 func (s station) eventID(day time.Time) string { return s.name + "/" + day.Format(time.DateOnly) }
 
-// stationDays are the readings of a station in order of day, retracted ones included.
+// convertStationDays are the readings of a station in order of day, retracted ones included.
 type stationDays []observationRow
 
-// known are the days on which rain was measured. A retracted reading leaves a missing
+// measuredDays are the days on which rain was measured. A retracted reading leaves a missing
 // day, unless retracted ones are asked for too.
-func (d stationDays) known(withRetracted bool) []hazard.Day {
+func (d stationDays) measuredDays(withRetracted bool) []hazard.Day {
 	days := make([]hazard.Day, 0, len(d))
 	for i := range d {
-		mm := d[i].measure("precipitation")
+		mm := d[i].measuredValue("precipitation")
 		if mm == nil || d[i].isRetracted() && !withRetracted {
 			continue
 		}
@@ -69,8 +69,8 @@ func (d stationDays) known(withRetracted bool) []hazard.Day {
 	return days
 }
 
-// in are the readings of a run of days.
-func (d stationDays) in(run trigger.DayRun) stationDays {
+// withinRun are the readings of a run of days.
+func (d stationDays) withinRun(run trigger.DayRun) stationDays {
 	at := func(day time.Time) int {
 		i, _ := slices.BinarySearchFunc(d, day, func(row observationRow, day time.Time) int { return row.Day.UTC().Compare(day) })
 		return i
@@ -78,9 +78,9 @@ func (d stationDays) in(run trigger.DayRun) stationDays {
 	return d[at(run.First):at(run.Last.AddDate(0, 0, 1))]
 }
 
-// version is a number that grows with every reading of a run and every revision of one.
-func (d stationDays) version(run trigger.DayRun) (sum int64) {
-	for _, row := range d.in(run) {
+// revisionSum is a number that grows with every reading of a run and every revision of one.
+func (d stationDays) revisionSum(run trigger.DayRun) (sum int64) {
+	for _, row := range d.withinRun(run) {
 		sum += row.Version
 	}
 	return sum
@@ -89,37 +89,37 @@ func (d stationDays) version(run trigger.DayRun) (sum int64) {
 // How far the readings around an occurrence are read: behind it for what tells that it
 // is over, before it for a spell that is longer if nothing had been retracted.
 const (
-	daysBefore = 31
-	daysBehind = 62
+	daysReadBefore = 31
+	daysReadAfter  = 62
 )
 
-// stationFacts completes the facts of occurrences at stations by the days of their
+// loadStationFacts completes the facts of occurrences at stations by the days of their
 // stations, read in one statement.
-func stationFacts(ctx context.Context, db bun.IDB, all []happening) error {
+func loadStationFacts(ctx context.Context, db bun.IDB, all []loadedOccurrence) error {
 	var of []*occurrenceRow
 	for _, o := range all {
-		if _, _, ok := o.row.stationOf(); ok {
+		if _, _, ok := o.row.stationAndDefinition(); ok {
 			of = append(of, o.row)
 		}
 	}
 	if len(of) == 0 {
 		return nil
 	}
-	query := together(of, func(row *occurrenceRow) *bun.SelectQuery {
-		at, _, _ := row.stationOf()
-		return at.reports(db, (*observationRow)(nil), row.OccurredAt.AddDate(0, 0, -daysBefore), row.LastAt.AddDate(0, 0, daysBehind)).
+	query := unionAll(of, func(row *occurrenceRow) *bun.SelectQuery {
+		at, _, _ := row.stationAndDefinition()
+		return at.reportsQuery(db, (*observationRow)(nil), row.OccurredAt.AddDate(0, 0, -daysReadBefore), row.LastAt.AddDate(0, 0, daysReadAfter)).
 			ColumnExpr("o.*").ColumnExpr("?::uuid as of", row.ID)
 	})
 	var found []observedRow
 	if err := db.NewSelect().TableExpr("(?) as o", query).ColumnExpr("o.*").OrderExpr("o.day").Scan(ctx, &found); err != nil {
-		return explain(fmt.Errorf("read days: %w", err))
+		return translateError(fmt.Errorf("read days: %w", err))
 	}
 	days := make(map[uuid.UUID]stationDays, len(of))
 	for i := range found {
 		days[found[i].Of] = append(days[found[i].Of], found[i].observationRow)
 	}
 	for i := range all {
-		if _, _, ok := all[i].row.stationOf(); ok {
+		if _, _, ok := all[i].row.stationAndDefinition(); ok {
 			all[i].facts = all[i].row.rainFacts(days[all[i].row.ID])
 		}
 	}
@@ -129,30 +129,30 @@ func stationFacts(ctx context.Context, db bun.IDB, all []happening) error {
 // rainFacts are an occurrence at a station as the trigger judges it. What it would be
 // by the retracted readings too is kept in withRetracted.
 func (r *occurrenceRow) rainFacts(days stationDays) trigger.Occurrence {
-	at, definition, _ := r.stationOf()
+	at, definition, _ := r.stationAndDefinition()
 	facts := trigger.Occurrence{Source: r.Source, SourceEventID: r.SourceEventID, SourceVersion: r.SourceVersion, Stage: r.Stage}
-	found, _ := largestOverlap(definition.Occurrences(at.name, days.known(false)), r.run())
+	found, _ := findLargestOverlap(definition.Occurrences(at.name, days.measuredDays(false)), r.dayRun())
 	if found == nil { // revised or retracted away: what is known of its days is behind it
 		found = &trigger.RainOccurrence{
-			Station: at.name, Definition: definition, First: r.OccurredAt.UTC(), Last: r.LastAt.UTC(), After: days.in(r.run()).known(false),
+			Station: at.name, Definition: definition, First: r.OccurredAt.UTC(), Last: r.LastAt.UTC(), After: days.withinRun(r.dayRun()).measuredDays(false),
 		}
 	}
 	facts.Rain = found
 	if slices.ContainsFunc(days, func(row observationRow) bool { return row.isRetracted() }) {
-		before, overlap := largestOverlap(definition.Occurrences(at.name, days.known(true)), r.run())
+		before, overlap := findLargestOverlap(definition.Occurrences(at.name, days.measuredDays(true)), r.dayRun())
 		retracted := func(row observationRow) bool { return row.isRetracted() }
-		if overlap && slices.ContainsFunc(days.in(before.Run()), retracted) {
+		if overlap && slices.ContainsFunc(days.withinRun(before.Run()), retracted) {
 			all := facts
 			all.Rain = before
-			r.withRetracted = &all
+			r.factsWithRetracted = &all
 		}
 	}
 	return facts
 }
 
-// largestOverlap is the occurrence with the most days of a run, the first of equals;
+// findLargestOverlap is the occurrence with the most days of a run, the first of equals;
 // false when none has a day of it.
-func largestOverlap(all []trigger.RainOccurrence, run trigger.DayRun) (best *trigger.RainOccurrence, found bool) {
+func findLargestOverlap(all []trigger.RainOccurrence, run trigger.DayRun) (best *trigger.RainOccurrence, found bool) {
 	var most time.Duration
 	for i := range all {
 		if !all[i].Run().Overlaps(run) {
@@ -172,8 +172,8 @@ func largestOverlap(all []trigger.RainOccurrence, run trigger.DayRun) (best *tri
 	return best, best != nil
 }
 
-// stationDay splits <station>/<YYYY-MM-DD>.
-func stationDay(id string) (station string, day time.Time, ok bool) {
+// parseStationDay splits <station>/<YYYY-MM-DD>.
+func parseStationDay(id string) (station string, day time.Time, ok bool) {
 	cut := strings.LastIndexByte(id, '/')
 	if cut < 1 {
 		return "", day, false
@@ -182,14 +182,14 @@ func stationDay(id string) (station string, day time.Time, ok bool) {
 	return id[:cut], day, err == nil
 }
 
-// stationAt is the station whose report of a day a policy sees: what its partner
+// findStation is the station whose report of a day a policy sees: what its partner
 // rehearsed goes before what happened. Errors: not_found.
-func stationAt(ctx context.Context, db bun.IDB, p *policyRow, source, name string, day time.Time) (station, error) {
+func findStation(ctx context.Context, db bun.IDB, p *policyRow, source, name string, day time.Time) (station, error) {
 	row := new(observationRow)
 	err := db.NewSelect().Model(row).Where("source = ?", source).Where("station = ?", name).Where("day = ?", day).
 		Where("scope in ('', ?)", p.Partner).OrderExpr("scope desc").Limit(1).Scan(ctx)
-	if absent(err) {
-		return station{}, noSuchEvent()
+	if isNoRows(err) {
+		return station{}, eventNotFound()
 	}
 	if err != nil {
 		return station{}, fmt.Errorf("read station day: %w", err)
@@ -197,10 +197,10 @@ func stationAt(ctx context.Context, db bun.IDB, p *policyRow, source, name strin
 	return station{row.Scope, source, name}, nil
 }
 
-// occurrenceOn is the occurrence of a policy's definition that a day at a station lies
+// findOccurrenceOn is the occurrence of a policy's definition that a day at a station lies
 // in. A day that lies in none, because it was too dry, has one of its own that is not
 // recorded; recorded is false then.
-func (s station) occurrenceOn(ctx context.Context, db bun.IDB, p *policyRow, day time.Time) (row *occurrenceRow, recorded bool, err error) {
+func (s station) findOccurrenceOn(ctx context.Context, db bun.IDB, p *policyRow, day time.Time) (row *occurrenceRow, recorded bool, err error) {
 	definition := p.Cover.Trigger.Definition().String()
 	row = new(occurrenceRow)
 	err = db.NewSelect().Model(row).Where("scope = ?", s.scope).Where("source = ?", s.source).Where("station = ?", s.name).
@@ -209,7 +209,7 @@ func (s station) occurrenceOn(ctx context.Context, db bun.IDB, p *policyRow, day
 	if err == nil {
 		return row, true, nil
 	}
-	if !absent(err) {
+	if !isNoRows(err) {
 		return nil, false, fmt.Errorf("read occurrence: %w", err)
 	}
 	return &occurrenceRow{

@@ -16,9 +16,9 @@ import (
 	"parapet/model/trigger"
 )
 
-// definitionsQuery finds the definitions by which policies at stations count, in as
+// stationDefinitionsQuery finds the definitions by which policies at stations count, in as
 // many steps of an index as there are definitions, however many the policies.
-const definitionsQuery = `select s.station, d.definition from unnest(array[?]) as s (station) cross join lateral (
+const stationDefinitionsQuery = `select s.station, d.definition from unnest(array[?]) as s (station) cross join lateral (
 	with recursive each (definition) as (
 		(select definition from policies where station = s.station and definition is not null and status <> 'archived' order by definition limit 1)
 		union all
@@ -29,7 +29,7 @@ const definitionsQuery = `select s.station, d.definition from unnest(array[?]) a
 // linkStations finds the occurrences at the stations whose days changed, by every
 // definition that policies there have, and returns those that changed. The caller
 // holds the lock of the source, and has written the days.
-func (r *recording) linkStations(ctx context.Context, source string) ([]uuid.UUID, error) {
+func (r *ingestion) linkStations(ctx context.Context, source string) ([]uuid.UUID, error) {
 	changed := make(map[string]trigger.DayRun)
 	for _, row := range r.changed {
 		if row.Kind != hazard.StationDay {
@@ -46,7 +46,7 @@ func (r *recording) linkStations(ctx context.Context, source string) ([]uuid.UUI
 		return nil, nil
 	}
 	var counted []struct{ Station, Definition string }
-	if err := r.NewRaw(definitionsQuery, bun.List(slices.Sorted(maps.Keys(changed)))).Scan(ctx, &counted); err != nil {
+	if err := r.NewRaw(stationDefinitionsQuery, bun.List(slices.Sorted(maps.Keys(changed)))).Scan(ctx, &counted); err != nil {
 		return nil, fmt.Errorf("read definitions at stations: %w", err)
 	}
 	var touched []uuid.UUID
@@ -55,8 +55,8 @@ func (r *recording) linkStations(ctx context.Context, source string) ([]uuid.UUI
 		if !ok {
 			return nil, fmt.Errorf("definition %q of policies at %s cannot be read", c.Definition, c.Station)
 		}
-		l := stationLink{unit: r.unit, station: station{r.scope, source, c.Station}, definition: definition, changed: changed[c.Station]}
-		ids, err := l.link(ctx)
+		l := stationLinker{Tx: r.Tx, station: station{r.scope, source, c.Station}, definition: definition, changedRun: changed[c.Station]}
+		ids, err := l.linkDays(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("link days of %s: %w", c.Station, err)
 		}
@@ -65,61 +65,61 @@ func (r *recording) linkStations(ctx context.Context, source string) ([]uuid.UUI
 	return touched, nil
 }
 
-// stationLink gives the occurrences of one definition at one station their identity
+// stationLinker gives the occurrences of one definition at one station their identity
 // after days changed.
-type stationLink struct {
-	*unit
+type stationLinker struct {
+	*Tx
 
 	station    station
 	definition trigger.Definition
-	changed    trigger.DayRun // from the first changed day to the last
+	changedRun trigger.DayRun // from the first changed day to the last
 
-	days    stationDays
-	rows    []*occurrenceRow // known so far, the oldest first
-	touched []uuid.UUID
+	days       stationDays
+	known      []*occurrenceRow // known so far, the oldest first
+	changedIDs []uuid.UUID
 }
 
-// link reads what is around the changed days and saves what became of it.
-func (l *stationLink) link(ctx context.Context) ([]uuid.UUID, error) {
-	found, err := l.around(ctx)
+// linkDays reads what is around the changed days and saves what became of it.
+func (l *stationLinker) linkDays(ctx context.Context) ([]uuid.UUID, error) {
+	found, err := l.findOccurrencesAround(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := l.readRows(ctx, found); err != nil {
+	if err := l.lockKnownOccurrences(ctx, found); err != nil {
 		return nil, err
 	}
 	taken := make(map[uuid.UUID]bool)
 	for i := range found {
-		if err := l.save(ctx, found, i, taken); err != nil {
+		if err := l.saveOccurrence(ctx, found, i, taken); err != nil {
 			return nil, err
 		}
 	}
-	for _, row := range l.rows {
+	for _, row := range l.known {
 		if !taken[row.ID] && row.MergedInto == nil {
-			if err := l.remove(ctx, row); err != nil {
+			if err := l.markEmpty(ctx, row); err != nil {
 				return nil, err
 			}
 		}
 	}
-	return l.touched, nil
+	return l.changedIDs, nil
 }
 
-// around are the occurrences that the changed days may concern: those that have one of
+// findOccurrencesAround are the occurrences that the changed days may concern: those that have one of
 // them, or that one of them separates, joins or ends.
-func (l *stationLink) around(ctx context.Context) ([]trigger.RainOccurrence, error) {
-	for reach := 2 * daysBehind; ; reach *= 2 {
-		from, to := l.changed.First.AddDate(0, 0, -reach), l.changed.Last.AddDate(0, 0, reach)
+func (l *stationLinker) findOccurrencesAround(ctx context.Context) ([]trigger.RainOccurrence, error) {
+	for reach := 2 * daysReadAfter; ; reach *= 2 {
+		from, to := l.changedRun.First.AddDate(0, 0, -reach), l.changedRun.Last.AddDate(0, 0, reach)
 		var err error
-		if l.days, err = l.station.read(ctx, l, from, to); err != nil {
+		if l.days, err = l.station.loadDays(ctx, l, from, to); err != nil {
 			return nil, err
 		}
 		margin := l.definition.DryDays + 1
 		inner := trigger.DayRun{First: from.AddDate(0, 0, margin), Last: to.AddDate(0, 0, -margin)}
 		var found []trigger.RainOccurrence
 		whole := true
-		for _, o := range l.definition.Occurrences(l.station.name, l.days.known(false)) {
-			reached := trigger.DayRun{First: o.First.AddDate(0, 0, -l.definition.DryDays), Last: o.Last.AddDate(0, 0, daysBefore)}
-			if !reached.Hull(trigger.DayRun{First: o.First, Last: endOf(o)}).Overlaps(l.changed) {
+		for _, o := range l.definition.Occurrences(l.station.name, l.days.measuredDays(false)) {
+			reached := trigger.DayRun{First: o.First.AddDate(0, 0, -l.definition.DryDays), Last: o.Last.AddDate(0, 0, daysReadBefore)}
+			if !reached.Hull(trigger.DayRun{First: o.First, Last: lastKnownDay(o)}).Overlaps(l.changedRun) {
 				continue
 			}
 			found = append(found, o)
@@ -131,26 +131,26 @@ func (l *stationLink) around(ctx context.Context) ([]trigger.RainOccurrence, err
 	}
 }
 
-// endOf is the last day that tells something of an occurrence.
-func endOf(o trigger.RainOccurrence) time.Time {
+// lastKnownDay is the last day that tells something of an occurrence.
+func lastKnownDay(o trigger.RainOccurrence) time.Time {
 	if len(o.After) == 0 {
 		return o.Last
 	}
 	return o.After[len(o.After)-1].Date
 }
 
-// readRows reads and locks the occurrences that share a day with what was found or
+// lockKnownOccurrences reads and locks the occurrences that share a day with what was found or
 // with the changed days, and those that have the name of one of their days, which may
 // have been merged.
-func (l *stationLink) readRows(ctx context.Context, found []trigger.RainOccurrence) error {
-	reached, names := l.changed, []string{l.station.eventID(l.changed.First)}
+func (l *stationLinker) lockKnownOccurrences(ctx context.Context, found []trigger.RainOccurrence) error {
+	reached, names := l.changedRun, []string{l.station.eventID(l.changedRun.First)}
 	for _, o := range found {
 		reached = reached.Hull(o.Run())
 		for day := o.First; !day.After(o.Last); day = day.AddDate(0, 0, 1) {
 			names = append(names, l.station.eventID(day))
 		}
 	}
-	err := l.NewSelect().Model(&l.rows).Where("scope = ?", l.station.scope).Where("source = ?", l.station.source).
+	err := l.NewSelect().Model(&l.known).Where("scope = ?", l.station.scope).Where("source = ?", l.station.source).
 		Where("station = ?", l.station.name).Where("definition = ?", l.definition.String()).
 		WhereGroup(" and ", func(q *bun.SelectQuery) *bun.SelectQuery {
 			return q.Where("merged_into is null and occurred_at <= ? and last_at >= ?", reached.Last, reached.First).
@@ -162,16 +162,16 @@ func (l *stationLink) readRows(ctx context.Context, found []trigger.RainOccurren
 	return nil
 }
 
-// claims are the known occurrences that one of the found ones continues, the oldest
+// findContinued are the known occurrences that one of the found ones continues, the oldest
 // first. An occurrence goes with the day that names it; when that day is in none any
 // more, with the first that shares a day.
-func (l *stationLink) claims(found []trigger.RainOccurrence, i int, taken map[uuid.UUID]bool) []*occurrenceRow {
+func (l *stationLinker) findContinued(found []trigger.RainOccurrence, i int, taken map[uuid.UUID]bool) []*occurrenceRow {
 	var rows []*occurrenceRow
-	for _, row := range l.rows {
-		_, named, _ := stationDay(row.SourceEventID)
+	for _, row := range l.known {
+		_, named, _ := parseStationDay(row.SourceEventID)
 		inAny := slices.ContainsFunc(found, func(o trigger.RainOccurrence) bool { return o.Run().Contains(named) })
 		byName := found[i].Run().Contains(named)
-		byDay := !inAny && !taken[row.ID] && row.MergedInto == nil && found[i].Run().Overlaps(row.run())
+		byDay := !inAny && !taken[row.ID] && row.MergedInto == nil && found[i].Run().Overlaps(row.dayRun())
 		if byName || byDay {
 			rows = append(rows, row)
 		}
@@ -179,16 +179,16 @@ func (l *stationLink) claims(found []trigger.RainOccurrence, i int, taken map[uu
 	return rows
 }
 
-// save gives one of the found occurrences the identity of the oldest known one that it
+// saveOccurrence gives one of the found occurrences the identity of the oldest known one that it
 // continues, and merges the others into that one.
-func (l *stationLink) save(ctx context.Context, found []trigger.RainOccurrence, i int, taken map[uuid.UUID]bool) error {
+func (l *stationLinker) saveOccurrence(ctx context.Context, found []trigger.RainOccurrence, i int, taken map[uuid.UUID]bool) error {
 	o := found[i]
-	known := l.claims(found, i, taken)
-	row := l.describe(o)
+	known := l.findContinued(found, i, taken)
+	row := l.newOccurrence(o)
 	if len(known) == 0 {
 		row.ID, row.Version, row.CreatedAt, row.SourceEventID = newID(), 1, l.now, l.station.eventID(o.First)
 		row.SourceVersion = "1." + row.SourceVersion
-		l.touched = append(l.touched, row.ID)
+		l.changedIDs = append(l.changedIDs, row.ID)
 		_, err := l.NewInsert().Model(row).Exec(ctx)
 		return err
 	}
@@ -198,25 +198,25 @@ func (l *stationLink) save(ctx context.Context, found []trigger.RainOccurrence, 
 		if other == oldest || other.MergedInto != nil && *other.MergedInto == oldest.ID {
 			continue
 		}
-		if err := l.mergeInto(ctx, oldest, other); err != nil {
+		if err := l.mergeOccurrence(ctx, oldest, other); err != nil {
 			return err
 		}
 	}
 	_, content, _ := strings.Cut(oldest.SourceVersion, ".")
-	if oldest.MergedInto == nil && content == row.SourceVersion && oldest.Stage == row.Stage && oldest.run() == row.run() {
+	if oldest.MergedInto == nil && content == row.SourceVersion && oldest.Stage == row.Stage && oldest.dayRun() == row.dayRun() {
 		return nil
 	}
 	oldest.OccurredAt, oldest.LastAt, oldest.Stage, oldest.MergedInto = row.OccurredAt, row.LastAt, row.Stage, nil
-	return l.update(ctx, oldest, row.SourceVersion)
+	return l.updateOccurrence(ctx, oldest, row.SourceVersion)
 }
 
-// describe is a found occurrence without an identity.
-func (l *stationLink) describe(o trigger.RainOccurrence) *occurrenceRow {
+// newOccurrence is a found occurrence without an identity.
+func (l *stationLinker) newOccurrence(o trigger.RainOccurrence) *occurrenceRow {
 	row := &occurrenceRow{
 		Scope: l.station.scope, UpdatedAt: l.now, Source: l.station.source, Kind: hazard.StationDay,
 		OccurredAt: o.First, LastAt: o.Last, Stage: trigger.Preliminary,
 		Station: new(l.station.name), Definition: new(l.definition.String()),
-		SourceVersion: strconv.FormatInt(l.days.version(trigger.DayRun{First: o.First, Last: endOf(o)}), 10),
+		SourceVersion: strconv.FormatInt(l.days.revisionSum(trigger.DayRun{First: o.First, Last: lastKnownDay(o)}), 10),
 	}
 	if o.IsFinal() {
 		row.Stage = trigger.Final
@@ -224,8 +224,8 @@ func (l *stationLink) describe(o trigger.RainOccurrence) *occurrenceRow {
 	return row
 }
 
-// mergeInto makes two known occurrences one, because late or revised days joined them.
-func (l *stationLink) mergeInto(ctx context.Context, oldest, other *occurrenceRow) error {
+// mergeOccurrence makes two known occurrences one, because late or revised days joined them.
+func (l *stationLinker) mergeOccurrence(ctx context.Context, oldest, other *occurrenceRow) error {
 	_, err := l.NewRaw("update occurrences set merged_into = ?, version = version + 1, updated_at = ? where id = ? or merged_into = ?",
 		oldest.ID, l.now, other.ID, other.ID).Exec(ctx)
 	if err != nil {
@@ -236,10 +236,10 @@ func (l *stationLink) mergeInto(ctx context.Context, oldest, other *occurrenceRo
 	return nil
 }
 
-// remove keeps an occurrence of which no day is left for its claims: every reading
+// markEmpty keeps an occurrence of which no day is left for its claims: every reading
 // was retracted, or revised so that none is wet any more.
-func (l *stationLink) remove(ctx context.Context, row *occurrenceRow) error {
-	standing := l.days.in(row.run()).known(false)
+func (l *stationLinker) markEmpty(ctx context.Context, row *occurrenceRow) error {
+	standing := l.days.withinRun(row.dayRun()).measuredDays(false)
 	stage := trigger.Retracted
 	for _, day := range standing {
 		if stage = trigger.Final; day.Preliminary {
@@ -247,22 +247,22 @@ func (l *stationLink) remove(ctx context.Context, row *occurrenceRow) error {
 			break
 		}
 	}
-	content := strconv.FormatInt(l.days.version(row.run()), 10)
+	content := strconv.FormatInt(l.days.revisionSum(row.dayRun()), 10)
 	if _, before, _ := strings.Cut(row.SourceVersion, "."); before == content && row.Stage == stage {
 		return nil
 	}
 	row.Stage = stage
-	return l.update(ctx, row, content)
+	return l.updateOccurrence(ctx, row, content)
 }
 
-// update writes a known occurrence, whose version grows with everything it says.
-func (l *stationLink) update(ctx context.Context, row *occurrenceRow, content string) error {
+// updateOccurrence writes a known occurrence, whose version grows with everything it says.
+func (l *stationLinker) updateOccurrence(ctx context.Context, row *occurrenceRow, content string) error {
 	row.Version, row.UpdatedAt = row.Version+1, l.now
 	row.SourceVersion = strconv.FormatInt(row.Version, 10) + "." + content
 	_, err := l.NewUpdate().Model(row).Column("occurred_at", "last_at", "stage", "merged_into", "source_version", "version", "updated_at").WherePK().Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("update occurrence: %w", err)
 	}
-	l.touched = append(l.touched, row.ID)
+	l.changedIDs = append(l.changedIDs, row.ID)
 	return nil
 }

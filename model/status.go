@@ -1,7 +1,7 @@
 package model
 
-// Arrow is one allowed move of a record, with the event it writes.
-type Arrow[S ~string] struct {
+// Transition is one allowed move of a record, with the event it writes.
+type Transition[S ~string] struct {
 	From, To S
 	Event    EventType
 }
@@ -18,8 +18,8 @@ const (
 	QuoteExpired QuoteStatus = "expired"
 )
 
-// QuoteArrows is a quote's life.
-var QuoteArrows = []Arrow[QuoteStatus]{
+// QuoteTransitions is a quote's life.
+var QuoteTransitions = []Transition[QuoteStatus]{
 	{QuotePriced, QuoteBound, EventQuoteBound},
 	{QuotePriced, QuoteExpired, EventQuoteExpired},
 }
@@ -41,8 +41,8 @@ const (
 	PolicyArchived PolicyStatus = "archived"
 )
 
-// PolicyArrows is a policy's life.
-var PolicyArrows = []Arrow[PolicyStatus]{
+// PolicyTransitions is a policy's life.
+var PolicyTransitions = []Transition[PolicyStatus]{
 	{PolicyActive, PolicyExhausted, EventPolicyExhausted},
 	{PolicyActive, PolicyExpired, EventPolicyExpired},
 	{PolicyActive, PolicyCancelled, EventPolicyCancelled},
@@ -69,8 +69,8 @@ const (
 	ClaimClosed ClaimStatus = "closed"
 )
 
-// ClaimArrows is a claim's life.
-var ClaimArrows = []Arrow[ClaimStatus]{
+// ClaimTransitions is a claim's life.
+var ClaimTransitions = []Transition[ClaimStatus]{
 	{ClaimOpened, ClaimApproved, EventClaimApproved},
 	{ClaimOpened, ClaimDeferred, EventClaimDeferred},
 	{ClaimOpened, ClaimDeclined, EventClaimDeclined},
@@ -104,8 +104,8 @@ const (
 	PayoutCancelled PayoutStatus = "cancelled"
 )
 
-// PayoutArrows is a payout's life.
-var PayoutArrows = []Arrow[PayoutStatus]{
+// PayoutTransitions is a payout's life.
+var PayoutTransitions = []Transition[PayoutStatus]{
 	{PayoutPending, PayoutReleasing, EventPayoutReleasing},
 	{PayoutPending, PayoutBlocked, EventPayoutBlocked},
 	{PayoutPending, PayoutCancelled, EventPayoutCancelled},
@@ -136,8 +136,8 @@ const (
 	MethodReplaced PayoutMethodStatus = "replaced"
 )
 
-// PayoutMethodArrows is a payout method's life.
-var PayoutMethodArrows = []Arrow[PayoutMethodStatus]{
+// PayoutMethodTransitions is a payout method's life.
+var PayoutMethodTransitions = []Transition[PayoutMethodStatus]{
 	{MethodPending, MethodVerified, EventPayoutMethodVerified},
 	{MethodPending, MethodRejected, EventPayoutMethodRejected},
 	{MethodPending, MethodReplaced, EventPayoutMethodReplaced},
@@ -180,8 +180,8 @@ const (
 	OriginApproval Origin = "approval"
 )
 
-// arrow finds the event of a move; false when the life cycle has no such arrow.
-func arrow[S ~string](arrows []Arrow[S], from, to S) (EventType, bool) {
+// findTransition finds the event of a move; false when the life cycle has no such arrow.
+func findTransition[S ~string](arrows []Transition[S], from, to S) (EventType, bool) {
 	for _, a := range arrows {
 		if a.From == from && a.To == to {
 			return a.Event, true
@@ -200,8 +200,8 @@ const (
 	EndpointDisabled EndpointStatus = "disabled"
 )
 
-// EndpointArrows is a webhook endpoint's life.
-var EndpointArrows = []Arrow[EndpointStatus]{
+// EndpointTransitions is a webhook endpoint's life.
+var EndpointTransitions = []Transition[EndpointStatus]{
 	{EndpointEnabled, EndpointDisabled, EventWebhookEndpointOff},
 	{EndpointDisabled, EndpointEnabled, EventWebhookEndpointOn},
 }
@@ -215,6 +215,6 @@ const (
 	DeliveryPending DeliveryStatus = "pending"
 	// DeliveryDelivered was answered with 2xx.
 	DeliveryDelivered DeliveryStatus = "delivered"
-	// DeliveryParked failed ten times; it is sent again by hand only.
-	DeliveryParked DeliveryStatus = "parked"
+	// DeliveryFailed failed ten times; it is sent again by hand only.
+	DeliveryFailed DeliveryStatus = "parked"
 )

@@ -20,28 +20,28 @@ import (
 var miami = hazard.Point{Latitude: 25.7617, Longitude: -80.1918}
 
 const (
-	betweenFixes = 6 * time.Hour
-	stormPasses  = 24 * time.Hour
+	fixInterval    = 6 * time.Hour
+	stormOverAfter = 24 * time.Hour
 )
 
-// blow reports the storm's next fix over Miami and decides.
-func blow(b *modeltest.Bundle, storm, wind string, stage trigger.Stage) {
-	b.After(betweenFixes)
+// observeFix reports the storm's next fix over Miami and decides.
+func observeFix(b *modeltest.Bundle, storm, wind string, stage trigger.Stage) {
+	b.AdvanceClock(fixInterval)
 	fix := modeltest.Fix(storm, b.Now(), miami, wind)
 	fix.Stage = stage
 	b.Observe(fix)
-	b.Work()
+	b.RunJobs()
 }
 
-func TestAStormThatGrowsPaysTheRest(t *testing.T) {
+func TestStrongerStormPaysDifference(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("cyclone-circle", nil)
-	blow(b, "AL01", "70", trigger.Final)
+	policy := b.QuoteAndBind("cyclone-circle", nil)
+	observeFix(b, "AL01", "70", trigger.Final)
 	part := b.OnlyClaim(policy)
 	require.Equal(t, *amount(2_000_000), *part.Amount)
-	blow(b, "AL01", "70", trigger.Final)
-	blow(b, "AL01", "140", trigger.Final)
+	observeFix(b, "AL01", "70", trigger.Final)
+	observeFix(b, "AL01", "140", trigger.Final)
 
 	claim := b.OnlyClaim(policy)
 	require.Equal(t, part.Determination.OccurredAt, claim.Occurrence.OccurredAt, "the first fix")
@@ -56,43 +56,43 @@ func TestAStormThatGrowsPaysTheRest(t *testing.T) {
 	require.Equal(t, []string{
 		"trigger.observed", "claim.opened", "claim.approved", "payout.created", "payout.blocked",
 		"claim.updated", "payout.created", "payout.blocked",
-	}, b.Told(claim.ID))
+	}, b.TimelineKinds(claim.ID))
 
-	blow(b, "AL01", "70", trigger.Final)
+	observeFix(b, "AL01", "70", trigger.Final)
 	require.Equal(t, claim, b.OnlyClaim(policy), "a storm that abates takes nothing back")
 }
 
-// TestAStormThatGrowsOpensItsPaidClaim lets the rail confirm the first part before the
+// TestStrongerStormReopensClosedClaim lets the rail confirm the first part before the
 // storm is over.
-func TestAStormThatGrowsOpensItsPaidClaim(t *testing.T) {
+func TestStrongerStormReopensClosedClaim(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("cyclone-circle", nil)
-	b.Record(modeltest.PolicyIBAN(policy.ID))
-	b.Work()
-	blow(b, "AL01", "70", trigger.Final)
+	policy := b.QuoteAndBind("cyclone-circle", nil)
+	b.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
+	b.RunJobs()
+	observeFix(b, "AL01", "70", trigger.Final)
 	reconcile(t, b, "monday", line(b, b.OnlyClaim(policy).Payouts[0], "settled"))
 	require.Equal(t, "closed", b.OnlyClaim(policy).Status)
-	blow(b, "AL01", "140", trigger.Final)
+	observeFix(b, "AL01", "140", trigger.Final)
 	claim := b.OnlyClaim(policy)
 	require.Equal(t, "approved", claim.Status)
 	require.Nil(t, claim.ClosedAt)
 	require.Equal(t, *amount(10_000_000), *claim.Amount)
-	require.Contains(t, b.Told(claim.ID), "claim.reopened")
+	require.Contains(t, b.TimelineKinds(claim.ID), "claim.reopened")
 	reconcile(t, b, "tuesday", line(b, claim.Payouts[1], "settled"))
 	require.Equal(t, "closed", b.OnlyClaim(policy).Status)
 }
 
-// TestAStormThatGrowsAboveWhatIsPaidByItselfNeedsApproval pays two parts of 80,000, each
+// TestStrongerStormAboveAutomaticLimitNeedsApproval pays two parts of 80,000, each
 // below the 100,000 that go out without an operator.
-func TestAStormThatGrowsAboveWhatIsPaidByItselfNeedsApproval(t *testing.T) {
+func TestStrongerStormAboveAutomaticLimitNeedsApproval(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("cyclone-circle", modeltest.Context{"limit": amount(40_000_000)})
-	b.Record(modeltest.PolicyIBAN(policy.ID))
-	b.Work()
-	blow(b, "AL01", "70", trigger.Final)
-	blow(b, "AL01", "83", trigger.Final)
+	policy := b.QuoteAndBind("cyclone-circle", modeltest.Context{"limit": amount(40_000_000)})
+	b.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
+	b.RunJobs()
+	observeFix(b, "AL01", "70", trigger.Final)
+	observeFix(b, "AL01", "83", trigger.Final)
 	claim := b.OnlyClaim(policy)
 	require.Equal(t, *amount(16_000_000), *claim.Amount)
 	require.Equal(t, "released", claim.Payouts[0].Status)
@@ -102,14 +102,14 @@ func TestAStormThatGrowsAboveWhatIsPaidByItselfNeedsApproval(t *testing.T) {
 	require.Equal(t, 2, states[claim.Payouts[1].ID].Needed)
 }
 
-func TestAStormThatGrowsStaysWithinTheLimit(t *testing.T) {
+func TestStrongerStormPaysAtMostLimit(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("cyclone-circle", nil)
-	blow(b, "AL01", "96", trigger.Final) // 60 %
-	blow(b, "AL02", "70", trigger.Final) // 20 %
-	blow(b, "AL02", "140", trigger.Final)
-	blow(b, "AL01", "140", trigger.Final)
+	policy := b.QuoteAndBind("cyclone-circle", nil)
+	observeFix(b, "AL01", "96", trigger.Final) // 60 %
+	observeFix(b, "AL02", "70", trigger.Final) // 20 %
+	observeFix(b, "AL02", "140", trigger.Final)
+	observeFix(b, "AL01", "140", trigger.Final)
 	claims := b.Claims(policy)
 	require.Len(t, claims, 2)
 	require.Equal(t, *amount(6_000_000), *claims[0].Amount)
@@ -117,14 +117,14 @@ func TestAStormThatGrowsStaysWithinTheLimit(t *testing.T) {
 	require.Zero(t, b.Policy(policy.ID).LimitRemaining.Amount)
 }
 
-func TestAStormIsRaisedOnceHoweverOftenItIsJudged(t *testing.T) {
+func TestRepeatedEvaluationIncreasesClaimOnce(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("cyclone-circle", nil)
-	blow(b, "AL01", "70", trigger.Final)
-	b.After(betweenFixes)
+	policy := b.QuoteAndBind("cyclone-circle", nil)
+	observeFix(b, "AL01", "70", trigger.Final)
+	b.AdvanceClock(fixInterval)
 	b.Observe(modeltest.Fix("AL01", b.Now(), miami, "113"))
-	job, ok := b.Next().(model.EvaluateOccurrences)
+	job, ok := b.TakeJob().(model.EvaluateOccurrences)
 	require.True(t, ok)
 	var all sync.WaitGroup
 	for range 4 {
@@ -138,13 +138,13 @@ func TestAStormIsRaisedOnceHoweverOftenItIsJudged(t *testing.T) {
 	require.Equal(t, *amount(8_000_000), *b.OnlyClaim(policy).Amount)
 	require.Len(t, b.OnlyClaim(policy).Payouts, 2)
 
-	before := b.Rows()
-	b.Work() // the second passes
+	before := b.CountRows()
+	b.RunJobs() // the second passes
 	require.NoError(t, b.Service.Evaluate(t.Context(), job))
-	require.Equal(t, before, b.Rows())
+	require.Equal(t, before, b.CountRows())
 }
 
-func TestAStormThatMayGrowIsNotDeclined(t *testing.T) {
+func TestOngoingStormBelowThresholdIsDeferred(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		goesOn  func(*modeltest.Bundle)
@@ -153,16 +153,16 @@ func TestAStormThatMayGrowIsNotDeclined(t *testing.T) {
 		amount  *money.Money
 	}{
 		"it grows": {
-			func(b *modeltest.Bundle) { blow(b, "AL01", "140", trigger.Final) },
+			func(b *modeltest.Bundle) { observeFix(b, "AL01", "140", trigger.Final) },
 			"approved",
 			[]string{"threshold_met"},
 			amount(10_000_000),
 		},
 		"it passes": {
 			func(b *modeltest.Bundle) {
-				b.After(stormPasses)
+				b.AdvanceClock(stormOverAfter)
 				b.Sweep()
-				b.Work()
+				b.RunJobs()
 			},
 			"declined",
 			[]string{"threshold_not_met"},
@@ -172,14 +172,14 @@ func TestAStormThatMayGrowIsNotDeclined(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := modeltest.New(t)
-			policy := b.Cover("cyclone-circle", nil)
-			claim := abated(t, b, policy)
+			policy := b.QuoteAndBind("cyclone-circle", nil)
+			claim := deferClaimBelowThreshold(t, b, policy)
 
-			before := b.Rows()
+			before := b.CountRows()
 			b.Sweep()
 			again := model.EvaluateOccurrences{Occurrences: []string{claim.Occurrence.ID}}
 			require.NoError(t, b.Service.Evaluate(t.Context(), again))
-			require.Equal(t, before, b.Rows(), "nothing is due and nothing is new")
+			require.Equal(t, before, b.CountRows(), "nothing is due and nothing is new")
 
 			tc.goesOn(b)
 			claim = b.OnlyClaim(policy)
@@ -191,21 +191,21 @@ func TestAStormThatMayGrowIsNotDeclined(t *testing.T) {
 	}
 }
 
-// abated is a claim for a storm whose wind was corrected below the threshold
+// deferClaimBelowThreshold is a claim for a storm whose wind was corrected below the threshold
 // while the storm goes on.
-func abated(t *testing.T, b *modeltest.Bundle, policy *wire.Policy) *wire.Claim {
+func deferClaimBelowThreshold(t *testing.T, b *modeltest.Bundle, policy *wire.Policy) *wire.Claim {
 	t.Helper()
 	fix := modeltest.Fix("AL01", b.Now(), miami, "100")
 	fix.Stage = trigger.Preliminary
 	b.Observe(fix)
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "deferred", b.OnlyClaim(policy).Status)
 	fix.Stage, fix.Measures = trigger.Final, map[string]wire.Measure{"wind": {Value: "20", Unit: "kn"}}
 	b.Observe(fix)
-	b.Work()
+	b.RunJobs()
 	claim := b.OnlyClaim(policy)
 	require.Equal(t, "deferred", claim.Status)
 	require.Equal(t, []string{"source_preliminary"}, claim.Decision.ReasonCodes)
-	require.Equal(t, fix.OccurredAt.Add(stormPasses), *claim.Decision.NextReviewAt)
+	require.Equal(t, fix.OccurredAt.Add(stormOverAfter), *claim.Decision.NextReviewAt)
 	return claim
 }

@@ -10,14 +10,14 @@ import (
 	"parapet/model/modeltest"
 )
 
-func TestQuotesExpireInASet(t *testing.T) {
+func TestSweepExpiresQuotesInOneBatch(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	for range 3 {
 		b.Quote("quake-circle", nil)
 	}
-	bound := b.Cover("quake-circle", nil)
-	b.After(25 * time.Hour)
+	bound := b.QuoteAndBind("quake-circle", nil)
+	b.AdvanceClock(25 * time.Hour)
 	require.NoError(t, b.Service.SweepDue(t.Context(), "quotes"))
 	count := func(from string, args ...any) (n int) {
 		require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(*) from "+from, args...).Scan(&n))
@@ -26,7 +26,7 @@ func TestQuotesExpireInASet(t *testing.T) {
 	require.Equal(t, 3, count("quotes where status = 'expired' and version = 2"))
 	require.Equal(t, 3, count("events where type = 'quote.expired'"))
 	require.Equal(t, 1, count("quotes where status = 'bound'"))
-	b.After(366 * 24 * time.Hour)
+	b.AdvanceClock(366 * 24 * time.Hour)
 	require.NoError(t, b.Service.SweepDue(t.Context(), "policies"))
 	require.Equal(t, 1, count("events where type = 'policy.expired'"))
 	policy, err := b.Service.GetPolicy(t.Context(), b.Acme, bound.ID)
@@ -34,11 +34,11 @@ func TestQuotesExpireInASet(t *testing.T) {
 	require.Equal(t, "expired", policy.Status)
 }
 
-func TestEveryKindOfDueWorkIsSweptAlone(t *testing.T) {
+func TestSweepDueHoldsLockPerKind(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	b.Quote("quake-circle", nil)
-	b.After(25 * time.Hour)
+	b.AdvanceClock(25 * time.Hour)
 	other, err := b.DB.Pool.Begin(t.Context())
 	require.NoError(t, err)
 	_, err = other.Exec(t.Context(), "select pg_advisory_xact_lock(hashtext('sweep'), hashtext('quotes'))")
@@ -47,7 +47,7 @@ func TestEveryKindOfDueWorkIsSweptAlone(t *testing.T) {
 		require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(*) from quotes where status = 'expired'").Scan(&n))
 		return n
 	}
-	for _, work := range model.DueWorks() {
+	for _, work := range model.DueWorkKinds() {
 		require.NoError(t, b.Service.SweepDue(t.Context(), work))
 	}
 	require.Zero(t, expired(), "another process is at it")
@@ -57,7 +57,7 @@ func TestEveryKindOfDueWorkIsSweptAlone(t *testing.T) {
 	require.NoError(t, b.Service.SweepDue(t.Context(), "unknown"))
 }
 
-func TestPayoutOfDeadWorkerIsAskedForRightAfterItsLease(t *testing.T) {
+func TestPayoutOfDeadWorkerIsRequeuedAfterLease(t *testing.T) {
 	t.Parallel()
 	b, _ := readyToLeave(t)
 	asked := func() (n int) {
@@ -66,21 +66,21 @@ func TestPayoutOfDeadWorkerIsAskedForRightAfterItsLease(t *testing.T) {
 		return n
 	}
 	require.Equal(t, 1, asked())
-	b.After(25 * time.Second)
+	b.AdvanceClock(25 * time.Second)
 	require.Equal(t, 1, asked(), "a pending payout may stand in a queue")
-	b.After(10 * time.Second)
+	b.AdvanceClock(10 * time.Second)
 	require.Equal(t, 2, asked(), "its job was lost")
 	var payout string
 	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select args ->> 'id' from modeltest_jobs where kind = 'release_payout' limit 1").Scan(&payout))
 	order, _, err := b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", payout)
 	require.NoError(t, err)
 	require.Equal(t, model.ReleaseLease, order.Lease)
-	b.After(model.ReleaseLease)
+	b.AdvanceClock(model.ReleaseLease)
 	require.Equal(t, 2, asked(), "the queue brings back what waits")
-	b.After(10 * time.Second)
+	b.AdvanceClock(10 * time.Second)
 	require.Equal(t, 3, asked())
-	b.After(10 * time.Second)
+	b.AdvanceClock(10 * time.Second)
 	require.Equal(t, 3, asked(), "once")
-	b.Work()
+	b.RunJobs()
 	require.Len(t, b.Rail.Orders, 1)
 }

@@ -11,44 +11,44 @@ import (
 	"parapet/model/wire"
 )
 
-// awkward texts are all legal: none of them holds a NUL.
-var awkward = map[string]string{
+// specialTexts texts are all legal: none of them holds a NUL.
+var specialTexts = map[string]string{
 	`\u0000`: `\\u0000`, `'; drop table quotes; --`: `it's "?" and $1 and ?0`, "\u2028\u202e": "\u0001\t\r\n", `\`: `\\\`, "😀": "é\u0301",
 }
 
-func TestEveryTextComesBackAsItWent(t *testing.T) {
+func TestTextsRoundTripUnchanged(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	ask := b.Ask("quake-circle", modeltest.Context{"awkward": awkward})
-	ask.Metadata = awkward
+	ask := b.QuoteRequest("quake-circle", modeltest.Context{"awkward": specialTexts})
+	ask.Metadata = specialTexts
 	quote, err := b.Service.CreateQuote(t.Context(), b.Acme, ask)
 	require.NoError(t, err)
 	read, err := b.Service.GetQuote(t.Context(), b.Acme, quote.ID)
 	require.NoError(t, err)
-	require.Equal(t, awkward, read.Metadata)
+	require.Equal(t, specialTexts, read.Metadata)
 	var context struct {
 		Awkward map[string]string `json:"awkward"`
 	}
 	require.NoError(t, json.Unmarshal(read.Context, &context))
-	require.Equal(t, awkward, context.Awkward)
+	require.Equal(t, specialTexts, context.Awkward)
 
 	name := `\u0000 O'Neill "?"`
-	policy, err := b.Service.BindPolicy(t.Context(), b.Acme, model.BindRequest{QuoteID: quote.ID, Metadata: awkward, Policyholder: &wire.Person{Name: &name}})
+	policy, err := b.Service.BindPolicy(t.Context(), b.Acme, model.BindRequest{QuoteID: quote.ID, Metadata: specialTexts, Policyholder: &wire.Person{Name: &name}})
 	require.NoError(t, err)
-	require.Equal(t, awkward, b.Policy(policy.ID).Metadata)
+	require.Equal(t, specialTexts, b.Policy(policy.ID).Metadata)
 	require.Equal(t, name, *b.Policy(policy.ID).Policyholder.Name)
 
-	claim, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID, Metadata: awkward, Description: &name})
+	claim, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID, Metadata: specialTexts, Description: &name})
 	require.NoError(t, err)
-	require.Equal(t, awkward, b.Claim(claim.ID).Metadata)
+	require.Equal(t, specialTexts, b.Claim(claim.ID).Metadata)
 	require.Equal(t, name, *b.Claim(claim.ID).Description)
 
-	account := modeltest.IBAN(claim.ID)
-	account.Metadata = awkward
-	b.Record(account)
+	account := modeltest.IBANMethod(claim.ID)
+	account.Metadata = specialTexts
+	b.RecordPayoutMethod(account)
 	methods, err := b.Service.GetPayoutMethods(t.Context(), b.Acme, claim.ID, model.PageRequest{})
 	require.NoError(t, err)
-	require.Equal(t, awkward, methods.Data[0].Metadata)
+	require.Equal(t, specialTexts, methods.Data[0].Metadata)
 
 	message, err := b.Service.AddMessage(t.Context(), b.Acme, claim.ID, name)
 	require.NoError(t, err)

@@ -30,85 +30,85 @@ type timelineRow struct {
 	EventID   *uuid.UUID     `bun:"type:uuid"`
 }
 
-// tell adds the next sentence to a claim's story. The claim must be locked; its
+// appendTimeline adds the next sentence to a claim's story. The claim must be locked; its
 // timeline_sequence and told_at are written by whoever writes the claim, or by told.
-func (u *unit) tell(claim *claimRow, kind EventType, event *uuid.UUID, summary string, data any) error {
+func (tx *Tx) appendTimeline(claim *claimRow, kind EventType, event *uuid.UUID, summary string, data any) error {
 	text, err := wire.Encode(data)
 	if err != nil {
 		return fmt.Errorf("encode timeline data: %w", err)
 	}
 	claim.TimelineSequence++
-	claim.ToldAt = &u.now
-	u.entries = append(u.entries, timelineRow{
+	claim.ToldAt = &tx.now
+	tx.entries = append(tx.entries, timelineRow{
 		ID: newID(), Partner: claim.Partner, ClaimID: claim.ID, Sequence: claim.TimelineSequence,
-		Kind: kind, At: u.now, ActorKind: u.actor.Kind, ActorName: u.actor.shown(),
+		Kind: kind, At: tx.now, ActorKind: tx.actor.Kind, ActorName: tx.actor.displayName(),
 		Summary: summary, Data: text, EventID: event,
 	})
 	return nil
 }
 
-// keepEntries writes all sentences in one statement.
-func (u *unit) keepEntries() {
-	n := len(u.entries)
+// saveTimelineEntries writes all sentences in one statement.
+func (tx *Tx) saveTimelineEntries() {
+	n := len(tx.entries)
 	ids, claims, events := make([]uuid.UUID, n), make([]uuid.UUID, n), make([]*uuid.UUID, n)
 	partners, kinds, summaries, data := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
 	actors, names := make([]string, n), make([]string, n)
 	sequences, times := make([]int64, n), make([]time.Time, n)
-	for i, e := range u.entries {
+	for i, e := range tx.entries {
 		ids[i], claims[i], events[i], partners[i], kinds[i] = e.ID, e.ClaimID, e.EventID, e.Partner, string(e.Kind)
 		summaries[i], data[i], actors[i], names[i] = e.Summary, string(e.Data), string(e.ActorKind), e.ActorName
 		sequences[i], times[i] = e.Sequence, e.At
 	}
-	u.later.Queue(`insert into timeline_entries (id, partner, claim_id, sequence, kind, at, actor_kind, actor_name, summary, data, event_id)
+	tx.batch.Queue(`insert into timeline_entries (id, partner, claim_id, sequence, kind, at, actor_kind, actor_name, summary, data, event_id)
 		select id, partner, claim_id, sequence, kind, at, actor_kind, actor_name, summary, data::json, event_id
 		from unnest($1::uuid[], $2::text[], $3::uuid[], $4::bigint[], $5::text[], $6::timestamptz[], $7::text[], $8::text[], $9::text[], $10::text[], $11::uuid[])
 			as e (id, partner, claim_id, sequence, kind, at, actor_kind, actor_name, summary, data, event_id)`,
 		ids, partners, claims, sequences, kinds, times, actors, names, summaries, data, events)
 }
 
-// told writes how far a claim's story has come when nothing else of the claim
+// saveTimelinePosition writes how far a claim's story has come when nothing else of the claim
 // changes. A story is not a change of the record: its version stays.
-func (u *unit) told(ctx context.Context, claim *claimRow) error {
-	_, err := u.NewUpdate().Model(claim).Column("timeline_sequence", "told_at").WherePK().Exec(ctx)
+func (tx *Tx) saveTimelinePosition(ctx context.Context, claim *claimRow) error {
+	_, err := tx.NewUpdate().Model(claim).Column("timeline_sequence", "told_at").WherePK().Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("advance timeline: %w", err)
 	}
 	return nil
 }
 
-var timelines = &branch[timelineRow, wire.TimelineEntry]{
-	shelf: &shelf[timelineRow, wire.TimelineEntry]{
-		kind: nounTimelineEntry, plural: "timeline entries", scope: always(ScopeClaimsRead), public: (*timelineRow).public,
+var timelines = &childCollection[timelineRow, wire.TimelineEntry]{
+	collection: &collection[timelineRow, wire.TimelineEntry]{
+		resource: resourceTimelineEntry, plural: "timeline entries", requiredScope: fixedScope(ScopeClaimsRead), toRecord: (*timelineRow).toRecord,
 	},
-	name: "timeline", trunk: nounClaim, from: "claims", on: "!.claim_id = w.id and !.partner = w.partner", by: "sequence",
-	along: oldestFirst, key: func(r *timelineRow) string { return strconv.FormatInt(r.Sequence, 10) }, owner: func(r *timelineRow) uuid.UUID { return r.ClaimID },
+	cursorName: "timeline", parent: resourceClaim, parentTable: "claims", joinCondition: "!.claim_id = w.id and !.partner = w.partner", orderColumn: "sequence",
+	order: oldestFirst, cursorKey: func(r *timelineRow) string { return strconv.FormatInt(r.Sequence, 10) }, parentID: func(r *timelineRow) uuid.UUID { return r.ClaimID },
 }
 
 // GetTimeline is a claim's story from its beginning. Errors: not_found,
 // cursor_invalid.
 func (s *Service) GetTimeline(ctx context.Context, actor Actor, claim string, in PageRequest) (*Page[wire.TimelineEntry], error) {
-	return timelines.page(ctx, s, actor, claim, in)
+	return timelines.getPage(ctx, s, actor, claim, in)
 }
 
-// TimelinesOf are the stories of several claims.
-func (s *Service) TimelinesOf(ctx context.Context, actor Actor, claims []string, in PageRequest) (map[string]*Page[wire.TimelineEntry], error) {
-	return timelines.of(ctx, s, actor, claims, in)
+// TimelinesByClaim are the stories of several claims.
+func (s *Service) TimelinesByClaim(ctx context.Context, actor Actor, claims []string, in PageRequest) (map[string]*Page[wire.TimelineEntry], error) {
+	return timelines.getPages(ctx, s, actor, claims, in)
 }
 
-func (r *timelineRow) public() wire.TimelineEntry {
+func (r *timelineRow) toRecord() wire.TimelineEntry {
 	return wire.TimelineEntry{
 		Header: wire.Header{
-			ID: nounTimelineEntry.id(r.ID), Object: nounTimelineEntry.name, Partner: &r.Partner,
+			ID: resourceTimelineEntry.formatID(r.ID), Object: resourceTimelineEntry.name, Partner: &r.Partner,
 			CreatedAt: r.At, UpdatedAt: r.At, Version: 1,
 		},
-		ClaimID: nounClaim.optional(r.claim()), Sequence: r.Sequence, Kind: string(r.Kind), At: r.At,
+		ClaimID: resourceClaim.formatOptionalID(r.optionalClaimID()), Sequence: r.Sequence, Kind: string(r.Kind), At: r.At,
 		Actor:   wire.Actor{Kind: string(r.ActorKind), Name: r.ActorName},
-		Summary: r.Summary, Data: r.Data, EventID: nounEvent.optional(r.EventID),
+		Summary: r.Summary, Data: r.Data, EventID: resourceEvent.formatOptionalID(r.EventID),
 	}
 }
 
-// claim is the claim that the entry belongs to; nil for a change of the policy itself.
-func (r *timelineRow) claim() *uuid.UUID {
+// optionalClaimID is the claim that the entry belongs to; nil for a change of the policy itself.
+func (r *timelineRow) optionalClaimID() *uuid.UUID {
 	if r.ClaimID == uuid.Nil {
 		return nil
 	}

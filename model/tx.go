@@ -12,17 +12,17 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// unit is one unit of work: a transaction, one instant, one actor, and what is
+// Tx is one unit of work: a transaction, one instant, one actor, and what is
 // to be told when it commits. Helpers take the unit and never begin their own.
-type unit struct {
+type Tx struct {
 	bun.Conn // in the transaction
 
-	ctx   context.Context //nolint:containedctx // a unit lives exactly as long as its transaction's context
-	pg    *pgx.Conn       // the same connection, for prepared statements
-	later pgx.Batch       // statements that wait for the next that is asked for an answer
-	svc   *Service
-	actor Actor
-	binds bool // it holds bindLock since before it read the clock: see bindTx
+	ctx           context.Context //nolint:containedctx // a unit lives exactly as long as its transaction's context
+	pgxConn       *pgx.Conn       // the same connection, for prepared statements
+	batch         pgx.Batch       // statements that wait for the next that is asked for an answer
+	svc           *Service
+	actor         Actor
+	holdsBindLock bool // it holds bindLock since before it read the clock: see bindTx
 
 	// clock is what the business clock showed when the transaction read it. It decides
 	// what is still allowed and what is due.
@@ -31,16 +31,16 @@ type unit struct {
 	// where that is later. Another policy's change never decides about money.
 	now time.Time
 
-	records  uint16 // that the unit created
-	events   []eventRow
-	entries  []timelineRow
-	postings []postingSet
-	jobs     []Job
-	deed     deed
+	recordCount uint16 // that the unit created
+	events      []eventRow
+	entries     []timelineRow
+	postings    []postingSet
+	jobs        []Job
+	audit       auditContext
 }
 
-// header is what every partner's row begins with.
-type header struct {
+// RowHeader is what every partner's row begins with.
+type RowHeader struct {
 	ID        uuid.UUID `bun:",pk,type:uuid"`
 	Partner   string    `bun:",pk"`
 	Version   int64
@@ -48,156 +48,156 @@ type header struct {
 	UpdatedAt time.Time
 }
 
-func (h *header) head() *header { return h }
+func (h *RowHeader) head() *RowHeader { return h }
 
-// references are the members of a row that belong to the partner.
-type references struct {
+// PartnerFields are the members of a row that belong to the partner.
+type PartnerFields struct {
 	PartnerReference *string
 	Metadata         map[string]string `bun:"type:json"`
 }
 
 // begin reads the clock, after the locks that must be held before an instant is taken.
 // In the same round trip it looks for an earlier answer to the request, and asks what
-// the operation asks first. It draws no transaction id: see keepNumbers.
-func (u *unit) begin(ctx context.Context, ask func(*unit)) error {
-	err := u.Raw(func(driver any) error {
-		u.pg = driver.(*stdlib.Conn).Conn() //nolint:forcetypeassert // bun runs on pgx; see Open
+// the operation asks first. It draws no transaction id: see saveSequencesSQL.
+func (tx *Tx) begin(ctx context.Context, ask func(*Tx)) error {
+	err := tx.Raw(func(driver any) error {
+		tx.pgxConn = driver.(*stdlib.Conn).Conn() //nolint:forcetypeassert // bun runs on pgx; see Open
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
-	u.later.Queue("begin")
-	if u.binds {
-		u.later.Queue(lockBindShared, bindLock)
+	tx.batch.Queue("begin")
+	if tx.holdsBindLock {
+		tx.batch.Queue(lockBindSharedSQL, bindLock)
 	}
-	u.later.Queue("select " + businessNow).QueryRow(func(row pgx.Row) error { return row.Scan(&u.clock) })
-	judge := u.once()
-	ask(u)
-	if err := u.send(ctx); err != nil {
+	tx.batch.Queue("select " + businessNowSQL).QueryRow(func(row pgx.Row) error { return row.Scan(&tx.clock) })
+	judge := tx.acquireIdempotencyKey()
+	ask(tx)
+	if err := tx.flush(ctx); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	u.now = u.clock
+	tx.now = tx.clock
 	return judge()
 }
 
-// send runs the statements that wait, prepared, in one round trip.
-func (u *unit) send(ctx context.Context) error {
-	batch := u.later
-	u.later = pgx.Batch{}
+// flush runs the statements that wait, prepared, in one round trip.
+func (tx *Tx) flush(ctx context.Context) error {
+	batch := tx.batch
+	tx.batch = pgx.Batch{}
 	for _, statement := range batch.QueuedQueries {
-		if _, err := u.pg.Prepare(ctx, statement.SQL, statement.SQL); err != nil {
+		if _, err := tx.pgxConn.Prepare(ctx, statement.SQL, statement.SQL); err != nil {
 			return err
 		}
 	}
-	return u.pg.SendBatch(ctx, &batch).Close()
+	return tx.pgxConn.SendBatch(ctx, &batch).Close()
 }
 
-// read has the rows of a statement read into a slice, with what is sent next.
-func (u *unit) read(into any, text string, args ...any) {
-	u.later.Queue(text, args...).Query(func(rows pgx.Rows) error { return u.svc.all(rows, text, into) })
+// queueSelect has the rows of a statement read into a slice, with what is sent next.
+func (tx *Tx) queueSelect(into any, text string, args ...any) {
+	tx.batch.Queue(text, args...).Query(func(rows pgx.Rows) error { return tx.svc.scanAll(rows, text, into) })
 }
 
-// rollbackTime is how long a transaction that failed may take to say so. Its
+// rollbackTimeout is how long a transaction that failed may take to say so. Its
 // connection is not used again if it takes longer.
-const rollbackTime = 2 * time.Second
+const rollbackTimeout = 2 * time.Second
 
-// abandon undoes what was not committed, when the request has already been given
+// rollback undoes what was not committed, when the request has already been given
 // up too.
-func (u *unit) abandon(ctx context.Context) {
-	if u.pg == nil || u.pg.PgConn().TxStatus() == 'I' {
+func (tx *Tx) rollback(ctx context.Context) {
+	if tx.pgxConn == nil || tx.pgxConn.PgConn().TxStatus() == 'I' {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
 	defer cancel()
-	_, _ = u.pg.Exec(ctx, "rollback")
+	_, _ = tx.pgxConn.Exec(ctx, "rollback")
 }
 
-// since moves the instant forward to a locked record's last change, so that
+// advanceClock moves the instant forward to a locked record's last change, so that
 // time never runs backward along a record.
-func (u *unit) since(rows ...*header) {
+func (tx *Tx) advanceClock(rows ...*RowHeader) {
 	for _, row := range rows {
-		if row.UpdatedAt.After(u.now) {
-			u.now = row.UpdatedAt
+		if row.UpdatedAt.After(tx.now) {
+			tx.now = row.UpdatedAt
 		}
 	}
 }
 
-// renew reads the clock again, for what must not lie before anything that was
+// refreshClock reads the clock again, for what must not lie before anything that was
 // decided while the unit waited for a lock.
-func (u *unit) renew(ctx context.Context) error {
-	if err := u.pg.QueryRow(ctx, "select "+businessNow).Scan(&u.clock); err != nil {
+func (tx *Tx) refreshClock(ctx context.Context) error {
+	if err := tx.pgxConn.QueryRow(ctx, "select "+businessNowSQL).Scan(&tx.clock); err != nil {
 		return fmt.Errorf("renew: %w", err)
 	}
-	u.now = maxTime(u.now, u.clock)
+	tx.now = laterTime(tx.now, tx.clock)
 	return nil
 }
 
-func minTime(a, b time.Time) time.Time {
+func earlierTime(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return a
 	}
 	return b
 }
 
-func maxTime(a, b time.Time) time.Time {
+func laterTime(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}
 	return b
 }
 
-// fresh is the header of a new row of a partner.
-func (u *unit) fresh(partner string) header {
-	u.records++
-	return header{ID: recordID(u.now, u.records), Partner: partner, Version: 1, CreatedAt: u.now, UpdatedAt: u.now}
+// newHeader is the header of a new row of a partner.
+func (tx *Tx) newHeader(partner string) RowHeader {
+	tx.recordCount++
+	return RowHeader{ID: newRecordID(tx.now, tx.recordCount), Partner: partner, Version: 1, CreatedAt: tx.now, UpdatedAt: tx.now}
 }
 
-// locked reads a row for change: FOR NO KEY UPDATE, tenancy included. The
+// lockRow reads a row for change: FOR NO KEY UPDATE, tenancy included. The
 // caller keeps the lock order policy, claim, payout.
-func (u *unit) locked(ctx context.Context, row interface{ head() *header }, id uuid.UUID, kind noun) error {
-	text := u.svc.texts.of(row, "lock "+u.actor.seen(), func() string {
-		return u.actor.byID(u.NewSelect().Model(row)).For("NO KEY UPDATE").String()
+func (tx *Tx) lockRow(ctx context.Context, row interface{ head() *RowHeader }, id uuid.UUID, kind ResourceType) error {
+	text := tx.svc.statements.get(row, "lock "+tx.actor.tenantPredicate(), func() string {
+		return tx.actor.restrictToID(tx.NewSelect().Model(row)).For("NO KEY UPDATE").String()
 	})
-	if err := u.svc.preparedRow(ctx, u.pg, row, text, id, u.actor.tenant()); err != nil {
-		if absent(err) {
-			return kind.notFound()
+	if err := tx.svc.queryPreparedRow(ctx, tx.pgxConn, row, text, id, tx.actor.tenantArg()); err != nil {
+		if isNoRows(err) {
+			return kind.notFoundError()
 		}
 		return fmt.Errorf("lock %s: %w", kind.name, err)
 	}
-	u.since(row.head())
+	tx.advanceClock(row.head())
 	return nil
 }
 
-// touch raises a row's version and time in memory; save writes them.
-func (u *unit) touch(row *header) {
+// bumpVersion raises a row's version and time in memory; save writes them.
+func (tx *Tx) bumpVersion(row *RowHeader) {
 	row.Version++
-	row.UpdatedAt = u.now
+	row.UpdatedAt = tx.now
 }
 
-// save writes columns of a row that still has the version it was read with.
+// saveColumns writes columns of a row that still has the version it was read with.
 // Nothing written means that somebody was faster: a conflict.
-func (u *unit) save(ctx context.Context, row interface{ head() *header }, columns ...string) error {
+func (tx *Tx) saveColumns(ctx context.Context, row interface{ head() *RowHeader }, columns ...string) error {
 	h := row.head()
 	was := h.Version
-	u.touch(h)
-	return u.update(ctx, row, was, nil, append(columns, "version", "updated_at")...)
+	tx.bumpVersion(h)
+	return tx.updateRow(ctx, row, was, nil, append(columns, "version", "updated_at")...)
 }
 
-// move is save for a change of state: the life cycle must have the arrow, and
+// transition is save for a change of state: the life cycle must have the arrow, and
 // the row must still be in the state it leaves. It returns the arrow's event.
-func move[S ~string](ctx context.Context, u *unit, row interface{ head() *header }, arrows []Arrow[S], status *S, to S, columns ...string) (EventType, error) {
+func transition[S ~string](ctx context.Context, tx *Tx, row interface{ head() *RowHeader }, arrows []Transition[S], status *S, to S, columns ...string) (EventType, error) {
 	from, was := *status, row.head().Version
-	event, err := step(u, row.head(), arrows, status, to)
+	event, err := transitionInMemory(tx, row.head(), arrows, status, to)
 	if err != nil {
 		return "", err
 	}
-	return event, u.update(ctx, row, was, []string{string(from)}, append(columns, "status", "version", "updated_at")...)
+	return event, tx.updateRow(ctx, row, was, []string{string(from)}, append(columns, "status", "version", "updated_at")...)
 }
 
-// step is a move in memory, for rows that are locked and written in bulk.
-func step[S ~string](u *unit, row *header, arrows []Arrow[S], status *S, to S) (EventType, error) {
-	event, ok := arrow(arrows, *status, to)
+// transitionInMemory is a move in memory, for rows that are locked and written in bulk.
+func transitionInMemory[S ~string](tx *Tx, row *RowHeader, arrows []Transition[S], status *S, to S) (EventType, error) {
+	event, ok := findTransition(arrows, *status, to)
 	if !ok && *status == to {
 		return "", Fail(CodeStateConflict, "It is %s already.", to)
 	}
@@ -205,52 +205,52 @@ func step[S ~string](u *unit, row *header, arrows []Arrow[S], status *S, to S) (
 		return "", Fail(CodeStateConflict, "It is %s and cannot become %s.", *status, to)
 	}
 	*status = to
-	u.touch(row)
+	tx.bumpVersion(row)
 	return event, nil
 }
 
-// overtaken is the answer to whoever came second.
-func overtaken() *Error {
+// versionConflict is the answer to whoever came second.
+func versionConflict() *Error {
 	return Fail(CodeStateConflict, "Somebody else changed it at the same moment; read it again and retry.")
 }
 
-// as lets somebody else act until the returned function is called.
-func (u *unit) as(actor Actor) (restore func()) {
-	was := u.actor
-	u.actor = actor
-	return func() { u.actor = was }
+// withActor lets somebody else act until the returned function is called.
+func (tx *Tx) withActor(actor Actor) (restore func()) {
+	was := tx.actor
+	tx.actor = actor
+	return func() { tx.actor = was }
 }
 
-// enqueue asks for work that starts only if the transaction commits.
-func (u *unit) enqueue(job Job) { u.jobs = append(u.jobs, job) }
+// enqueueJob asks for work that starts only if the transaction commits.
+func (tx *Tx) enqueueJob(job Job) { tx.jobs = append(tx.jobs, job) }
 
 // commit writes what the unit collected, in a few statements however much it is,
 // and ends it.
-func (u *unit) commit(ctx context.Context) error {
-	if len(u.events) > 0 {
-		u.keepEvents()
+func (tx *Tx) commit(ctx context.Context) error {
+	if len(tx.events) > 0 {
+		tx.saveEvents()
 	}
-	if len(u.entries) > 0 {
-		u.keepEntries()
+	if len(tx.entries) > 0 {
+		tx.saveTimelineEntries()
 	}
-	if len(u.postings) > 0 {
-		u.keepPostings()
+	if len(tx.postings) > 0 {
+		tx.savePostings()
 	}
-	if len(u.jobs) > 0 {
-		if err := u.send(ctx); err != nil {
+	if len(tx.jobs) > 0 {
+		if err := tx.flush(ctx); err != nil {
 			return fmt.Errorf("write events: %w", err)
 		}
-		if err := u.svc.queue.Insert(ctx, u.Conn, u.jobs); err != nil {
+		if err := tx.svc.queue.Insert(ctx, tx.Conn, tx.jobs); err != nil {
 			return fmt.Errorf("ask for work: %w", err)
 		}
 	}
-	u.later.Queue("commit").Exec(func(done pgconn.CommandTag) error {
+	tx.batch.Queue("commit").Exec(func(done pgconn.CommandTag) error {
 		if done.String() != "COMMIT" { // somebody went on after a statement had failed
 			return pgx.ErrTxCommitRollback
 		}
 		return nil
 	})
-	if err := u.send(ctx); err != nil {
+	if err := tx.flush(ctx); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
 	return nil

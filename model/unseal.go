@@ -20,25 +20,25 @@ func (s *Service) UnsealBankFile(ctx context.Context, actor Actor, in UnsealRequ
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return err
 	}
-	stopped, err := s.Stopped(ctx)
+	stopped, err := s.AreReleasesStopped(ctx)
 	if err != nil {
 		return err
 	}
 	if !stopped {
 		return Fail(CodeStateConflict, "Files are being written: stop releases first.")
 	}
-	left, err := s.awaitSends(ctx)
+	left, err := s.waitForSends(ctx)
 	if err != nil {
 		return err
 	}
 	if left != nil {
 		return Fail(CodeStateConflict, "Payouts are still leaving; try again when they have ended.")
 	}
-	_, err = s.stopChange(ctx, actor, in.Reason, func(ctx context.Context, u *unit, standing *stopRow) (*stopRow, error) {
+	_, err = s.changeStop(ctx, actor, in.Reason, func(ctx context.Context, tx *Tx, standing *stopRow) (*stopRow, error) {
 		if standing == nil {
 			return nil, Fail(CodeStateConflict, "Files are being written: stop releases first.")
 		}
-		done, err := u.NewRaw("update bank_batches set sealed_digest = null where id = ? and sealed_digest is not null and written_at is null", in.Batch).Exec(ctx)
+		done, err := tx.NewRaw("update bank_batches set sealed_digest = null where id = ? and sealed_digest is not null and written_at is null", in.Batch).Exec(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("unseal batch: %w", err)
 		}

@@ -15,19 +15,19 @@ import (
 
 // Whatever a door could not read, no operation acts on the rest of it: no
 // transaction, no row, no file.
-func TestNothingHappensForARequestThatWasNotRead(t *testing.T) {
+func TestUnparsedRequestChangesNothing(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	quote := b.Quote("quake-circle", nil)
 	claim, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID})
 	require.NoError(t, err)
 	quake := modeltest.Quake("us1", b.Now(), epicentre, "6.4")
-	before := b.Rows()
-	ctx := model.WithFaults(t.Context(), model.FieldError{Pointer: "/other", Code: "type", Detail: "Give a string."})
+	before := b.CountRows()
+	ctx := model.WithFieldErrors(t.Context(), model.FieldError{Pointer: "/other", Code: "type", Detail: "Give a string."})
 	for name, act := range map[string]func(context.Context) error{
 		"quote": func(ctx context.Context) error {
-			_, err := b.Service.CreateQuote(ctx, b.Acme, b.Ask("quake-circle", nil))
+			_, err := b.Service.CreateQuote(ctx, b.Acme, b.QuoteRequest("quake-circle", nil))
 			return err
 		},
 		"policy": func(ctx context.Context) error {
@@ -47,7 +47,7 @@ func TestNothingHappensForARequestThatWasNotRead(t *testing.T) {
 			return err
 		},
 		"payout method": func(ctx context.Context) error {
-			_, err := b.Service.RecordPayoutMethod(ctx, b.Acme, modeltest.IBAN(claim.ID))
+			_, err := b.Service.RecordPayoutMethod(ctx, b.Acme, modeltest.IBANMethod(claim.ID))
 			return err
 		},
 		"observation": func(ctx context.Context) error {
@@ -66,17 +66,17 @@ func TestNothingHappensForARequestThatWasNotRead(t *testing.T) {
 		require.Equal(t, "/other", refusal.Fields[0].Pointer, name)
 		require.Len(t, refusal.Fields, 1, name)
 	}
-	require.Equal(t, before, b.Rows())
+	require.Equal(t, before, b.CountRows())
 	stored, err := os.ReadDir(b.Files)
 	require.NoError(t, err)
 	require.Empty(t, stored)
 }
 
-func TestAFaultOfOneObservationIsItsOwn(t *testing.T) {
+func TestParseErrorRejectsOneObservationOnly(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	quake := modeltest.Quake("us1", b.Now(), epicentre, "6.4")
-	ctx := model.WithFaults(t.Context(), model.FieldError{Pointer: "/observations/1/revision", Code: "type", Detail: "Give a whole number."})
+	ctx := model.WithFieldErrors(t.Context(), model.FieldError{Pointer: "/observations/1/revision", Code: "type", Detail: "Give a whole number."})
 	results, err := b.Service.RecordObservations(ctx, b.Source, []wire.ObservationInput{quake, modeltest.Quake("us2", b.Now(), epicentre, "6.4")}, false)
 	require.NoError(t, err)
 	require.Equal(t, model.ResultCreated, results[0].Result)
@@ -84,7 +84,7 @@ func TestAFaultOfOneObservationIsItsOwn(t *testing.T) {
 	require.Equal(t, []model.FieldError{{Pointer: "/revision", Code: "type", Detail: "Give a whole number."}}, results[1].Errors)
 }
 
-func TestErrorsComeInTheOrderOfTheirPlaces(t *testing.T) {
+func TestFieldErrorsAreSortedByPointer(t *testing.T) {
 	t.Parallel()
 	var fields []model.FieldError
 	for _, pointer := range []string{"/b", "/a/10/x", "/a/9", "/a/1a", "/a", "/a/10", "/b", "/a-b", ""} {

@@ -10,7 +10,7 @@ import (
 	"parapet/model/modeltest"
 )
 
-func TestAHistoryThatWasTamperedWithIsFound(t *testing.T) {
+func TestVerifyChainFindsTampering(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		tamper   string
@@ -28,12 +28,12 @@ func TestAHistoryThatWasTamperedWithIsFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := modeltest.New(t, modeltest.Unchecked())
-			b.Cover("rain-excess", nil)
+			b := modeltest.New(t, modeltest.WithoutChecks())
+			b.QuoteAndBind("rain-excess", nil)
 			b.Quote("rain-excess", nil)
 			require.Equal(t, 4, relayed(t, b))
 			b.Sweep()
-			whole, err := b.Service.ProveHistory(t.Context(), b.Acme, "")
+			whole, err := b.Service.VerifyChain(t.Context(), b.Acme, "")
 			require.NoError(t, err)
 			require.True(t, whole.Intact, "%+v", whole.Faults)
 			require.EqualValues(t, 4, whole.Events)
@@ -41,7 +41,7 @@ func TestAHistoryThatWasTamperedWithIsFound(t *testing.T) {
 
 			_, err = b.DB.Pool.Exec(t.Context(), tc.tamper)
 			require.NoError(t, err)
-			found, err := b.Service.ProveHistory(t.Context(), b.Acme, "")
+			found, err := b.Service.VerifyChain(t.Context(), b.Acme, "")
 			require.NoError(t, err)
 			require.False(t, found.Intact)
 			kinds := make(map[int64]string)
@@ -54,16 +54,16 @@ func TestAHistoryThatWasTamperedWithIsFound(t *testing.T) {
 }
 
 // A misspelt name is no proof.
-func TestAHistoryOfNobodyIsNotProved(t *testing.T) {
+func TestVerifyChainRefusesUnknownPartner(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	for _, nobody := range []string{"nosuch", "no\x00such", "Acme"} {
-		_, err := b.Service.ProveHistory(t.Context(), b.Operator, nobody)
+		_, err := b.Service.VerifyChain(t.Context(), b.Operator, nobody)
 		require.Equal(t, model.CodeNotFound, model.CodeOf(err), nobody)
 	}
 }
 
-func TestACheckpointIsSignedEveryFiveMinutesWhileThingsHappen(t *testing.T) {
+func TestCheckpointIsSignedEveryFiveMinutesOfActivity(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	for range 3 {
@@ -72,12 +72,12 @@ func TestACheckpointIsSignedEveryFiveMinutesWhileThingsHappen(t *testing.T) {
 		b.Sweep()
 		b.Sweep()
 	}
-	proof, err := b.Service.ProveHistory(t.Context(), b.Operator, "acme")
+	proof, err := b.Service.VerifyChain(t.Context(), b.Operator, "acme")
 	require.NoError(t, err)
 	require.EqualValues(t, 1, proof.Checkpoints)
-	b.After(5 * time.Minute)
+	b.AdvanceClock(5 * time.Minute)
 	b.Sweep()
-	proof, err = b.Service.ProveHistory(t.Context(), b.Operator, "acme")
+	proof, err = b.Service.VerifyChain(t.Context(), b.Operator, "acme")
 	require.NoError(t, err)
 	require.True(t, proof.Intact)
 	require.EqualValues(t, 2, proof.Checkpoints)

@@ -11,13 +11,13 @@ import (
 
 func TestRainExcessPaysNothingInItsFirstSevenDays(t *testing.T) {
 	t.Parallel()
-	b := modeltest.New(t, modeltest.Shipped())
-	policy := b.Cover("rain-excess", modeltest.Context{"days": 1})
+	b := modeltest.New(t, modeltest.WithShippedProducts())
+	policy := b.QuoteAndBind("rain-excess", modeltest.Context{"days": 1})
 	require.Equal(t, "P7D", policy.Cover.WaitingPeriod)
 	require.Equal(t, "waiting", policy.CoverPhase)
-	b.After(12 * 24 * time.Hour)
+	b.AdvanceClock(12 * 24 * time.Hour)
 	require.Equal(t, "in_force", b.Policy(policy.ID).CoverPhase)
-	first := wholeDay(policy.EffectiveAt.AddDate(0, 0, 7))
+	first := firstWholeDay(policy.EffectiveAt.AddDate(0, 0, 7))
 	rain(b, policy, first.AddDate(0, 0, -1), "180", "0", "0", "0", "0")
 	require.Empty(t, b.Claims(policy), "the last day that touches the waiting period")
 	rain(b, policy, first, "180")
@@ -26,8 +26,8 @@ func TestRainExcessPaysNothingInItsFirstSevenDays(t *testing.T) {
 	require.Equal(t, "180", claim.Determination.Index.Value, "the day before is of the same spell and does not count")
 }
 
-// wholeDay is the first UTC day that lies wholly after a time.
-func wholeDay(at time.Time) time.Time {
+// firstWholeDay is the first UTC day that lies wholly after a time.
+func firstWholeDay(at time.Time) time.Time {
 	day := at.Truncate(24 * time.Hour)
 	if day.Before(at) {
 		day = day.AddDate(0, 0, 1)

@@ -15,8 +15,8 @@ import (
 // MaxWebhookEndpoints is how many endpoints a partner may have.
 const MaxWebhookEndpoints = 20
 
-// formerSecret is how long the old secret signs beside the new one.
-const formerSecret = 24 * time.Hour
+// formerSecretValidity is how long the old secret signs beside the new one.
+const formerSecretValidity = 24 * time.Hour
 
 // AllEvents stands for every event type, also those of later releases.
 const AllEvents = "*"
@@ -28,28 +28,28 @@ type WebhookEndpointRequest struct {
 	Ordered          *bool
 	Status           *string
 	PartnerReference *string
-	Unnamed          bool // a change takes the reference away
+	ClearReference   bool // a change takes the reference away
 	Metadata         map[string]string
 	MergeMetadata    map[string]*string // a change sets these keys, and takes away those that are nil
 }
 
-func (in *WebhookEndpointRequest) check(c *fieldCheck, s *Service) {
-	c.references(in.PartnerReference, in.Metadata)
+func (in *WebhookEndpointRequest) validate(v *validator, s *Service) {
+	v.requireReferences(in.PartnerReference, in.Metadata)
 	if in.URL != nil {
-		problem := s.target(*in.URL)
-		c.that(problem == "", "/url", "value", problem)
+		problem := s.targetProblem(*in.URL)
+		v.require(problem == "", "/url", "value", problem)
 	}
 	for i, kind := range in.EventTypes {
-		c.that(kind == AllEvents || slices.Contains(EventTypes(), EventType(kind)), fmt.Sprintf("/event_types/%d", i), "enum", "Use an event type of the catalogue, or * for all.")
+		v.require(kind == AllEvents || slices.Contains(EventTypes(), EventType(kind)), fmt.Sprintf("/event_types/%d", i), "enum", "Use an event type of the catalogue, or * for all.")
 	}
-	c.that(in.EventTypes == nil || len(in.EventTypes) > 0, "/event_types", "length", "Name at least one event type.")
-	c.that(len(in.EventTypes) <= len(EventTypes()), "/event_types", "length", "Name each event type once.")
-	c.that(in.Status == nil || *in.Status == string(EndpointEnabled) || *in.Status == string(EndpointDisabled), "/status", "enum", "Use enabled or disabled.")
+	v.require(in.EventTypes == nil || len(in.EventTypes) > 0, "/event_types", "length", "Name at least one event type.")
+	v.require(len(in.EventTypes) <= len(EventTypes()), "/event_types", "length", "Name each event type once.")
+	v.require(in.Status == nil || *in.Status == string(EndpointEnabled) || *in.Status == string(EndpointDisabled), "/status", "enum", "Use enabled or disabled.")
 }
 
-// target says what is wrong with an address; empty when nothing is. Where a name
+// targetProblem says what is wrong with an address; empty when nothing is. Where a name
 // leads is judged when it is connected to.
-func (s *Service) target(raw string) string {
+func (s *Service) targetProblem(raw string) string {
 	parsed, err := url.Parse(raw)
 	switch {
 	case err != nil || parsed.Host == "" || parsed.Opaque != "" || len(raw) > 2048:
@@ -57,7 +57,7 @@ func (s *Service) target(raw string) string {
 	case parsed.User != nil || parsed.Fragment != "":
 		return "Leave out user names, passwords and fragments."
 	default:
-		return s.webhooks.Refuse(parsed)
+		return s.webhooks.TargetProblem(parsed)
 	}
 }
 
@@ -68,46 +68,46 @@ func (s *Service) CreateWebhookEndpoint(ctx context.Context, actor Actor, in Web
 	if err := s.authorize(ctx, actor, ScopeWebhooksWrite); err != nil {
 		return nil, err
 	}
-	c := checking(ctx)
-	c.that(in.URL != nil, "/url", "required", "Say where events are to be sent.")
-	in.check(c, s)
-	if err := c.refusal(); err != nil {
+	v := newValidator(ctx)
+	v.require(in.URL != nil, "/url", "required", "Say where events are to be sent.")
+	in.validate(v, s)
+	if err := v.err(); err != nil {
 		return nil, err
 	}
 	var endpoint *wire.WebhookEndpoint
-	err := s.change(ctx, actor, func(ctx context.Context, u *unit) error {
+	err := s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
 		row := &endpointRow{
-			header: u.fresh(actor.Partner), references: references{in.PartnerReference, in.Metadata},
+			RowHeader: tx.newHeader(actor.Partner), PartnerFields: PartnerFields{in.PartnerReference, in.Metadata},
 			URL: *in.URL, EventTypes: in.EventTypes, Ordered: in.Ordered != nil && *in.Ordered, Status: EndpointEnabled,
 		}
 		if row.EventTypes == nil {
 			row.EventTypes = []string{AllEvents}
 		}
-		secret, err := u.newSecret(row)
+		secret, err := tx.newSecret(row)
 		if err != nil {
 			return err
 		}
-		if err := u.insertEndpoint(ctx, row); err != nil {
+		if err := tx.insertEndpoint(ctx, row); err != nil {
 			return err
 		}
-		if _, err := u.record(EventWebhookEndpointOn, &row.header, nounEndpoint, row.public()); err != nil {
+		if _, err := tx.appendEvent(EventWebhookEndpointOn, &row.RowHeader, resourceEndpoint, row.toRecord()); err != nil {
 			return err
 		}
-		endpoint = row.public()
+		endpoint = row.toRecord()
 		endpoint.Secret = &secret
-		return u.answeredSecretly(statusCreated, endpoint)
+		return tx.storeResponseSealed(statusCreated, endpoint)
 	})
 	return endpoint, err
 }
 
 // newSecret gives an endpoint a new secret, sealed, and returns it as its owner
 // sees it.
-func (u *unit) newSecret(row *endpointRow) (string, error) {
+func (tx *Tx) newSecret(row *endpointRow) (string, error) {
 	secret := make([]byte, 32)
 	if _, err := rand.Read(secret); err != nil {
 		return "", err
 	}
-	sealed, err := u.svc.keys.seal(secret, place(row.Partner, row.ID, "webhook_endpoints.secret"))
+	sealed, err := tx.svc.keys.seal(secret, columnSealContext(row.Partner, row.ID, "webhook_endpoints.secret"))
 	if err != nil {
 		return "", fmt.Errorf("seal secret: %w", err)
 	}
@@ -117,24 +117,24 @@ func (u *unit) newSecret(row *endpointRow) (string, error) {
 
 // insertEndpoint starts after the last event that has a number, so the first event
 // that is sent is at the latest the endpoint's own.
-func (u *unit) insertEndpoint(ctx context.Context, row *endpointRow) error {
+func (tx *Tx) insertEndpoint(ctx context.Context, row *endpointRow) error {
 	// The partner's row stands for the count: two that come at once are counted.
-	if _, err := u.NewRaw("select from partners where slug = ? for no key update", row.Partner).Exec(ctx); err != nil {
+	if _, err := tx.NewRaw("select from partners where slug = ? for no key update", row.Partner).Exec(ctx); err != nil {
 		return fmt.Errorf("lock partner: %w", err)
 	}
-	have, err := u.NewSelect().Model((*endpointRow)(nil)).Where("partner = ?", row.Partner).Count(ctx)
+	have, err := tx.NewSelect().Model((*endpointRow)(nil)).Where("partner = ?", row.Partner).Count(ctx)
 	if err != nil {
 		return fmt.Errorf("count endpoints: %w", err)
 	}
 	if have >= MaxWebhookEndpoints {
 		return Fail(CodeStateConflict, "You have %d webhook endpoints, the most there can be; delete one first.", have)
 	}
-	if _, err := u.NewInsert().Model(row).Exec(ctx); err != nil {
+	if _, err := tx.NewInsert().Model(row).Exec(ctx); err != nil {
 		return fmt.Errorf("insert webhook endpoint: %w", err)
 	}
-	_, err = u.NewRaw(`insert into webhook_progress (endpoint_id, partner, active, position, allowance)
-		select ?0, ?1, true, coalesce(`+lastNumber("sequence", "?1")+`, 0), ?2`,
-		row.ID, row.Partner, drainBatch).Exec(ctx)
+	_, err = tx.NewRaw(`insert into webhook_progress (endpoint_id, partner, active, position, allowance)
+		select ?0, ?1, true, coalesce(`+lastSequenceSQL("sequence", "?1")+`, 0), ?2`,
+		row.ID, row.Partner, maxBatchEvents).Exec(ctx)
 	return err
 }
 
@@ -144,21 +144,21 @@ func (s *Service) ChangeWebhookEndpoint(ctx context.Context, actor Actor, id str
 	if err := s.authorize(ctx, actor, ScopeWebhooksWrite); err != nil {
 		return nil, err
 	}
-	c := checking(ctx)
-	in.check(c, s)
-	if err := c.refusal(); err != nil {
+	v := newValidator(ctx)
+	in.validate(v, s)
+	if err := v.err(); err != nil {
 		return nil, err
 	}
-	return s.onEndpoint(ctx, actor, id, func(ctx context.Context, u *unit, row *endpointRow) (*wire.WebhookEndpoint, error) {
+	return s.changeEndpoint(ctx, actor, id, func(ctx context.Context, tx *Tx, row *endpointRow) (*wire.WebhookEndpoint, error) {
 		former := row.URL
-		columns := row.take(in)
-		whole := checking(ctx)
-		whole.references(row.PartnerReference, row.Metadata)
-		if err := whole.refusal(); err != nil {
+		columns := row.applyRequest(in)
+		whole := newValidator(ctx)
+		whole.requireReferences(row.PartnerReference, row.Metadata)
+		if err := whole.err(); err != nil {
 			return nil, err
 		}
 		if in.URL != nil {
-			if err := u.tryAnew(ctx, row, former); err != nil {
+			if err := tx.resetEndpointProgress(ctx, row, former); err != nil {
 				return nil, err
 			}
 		}
@@ -167,45 +167,45 @@ func (s *Service) ChangeWebhookEndpoint(ctx context.Context, actor Actor, id str
 			status = EndpointStatus(*in.Status)
 		}
 		if status != row.Status {
-			err := u.turn(ctx, row, status, nil, columns...)
-			return row.public(), err
+			err := tx.setEndpointStatus(ctx, row, status, nil, columns...)
+			return row.toRecord(), err
 		}
 		if len(columns) == 0 {
-			return row.public(), nil
+			return row.toRecord(), nil
 		}
-		err := u.save(ctx, row, columns...)
-		return row.public(), err
+		err := tx.saveColumns(ctx, row, columns...)
+		return row.toRecord(), err
 	})
 }
 
-// tryAnew forgets how the former address answered: nothing waits for a probe of it,
+// resetEndpointProgress forgets how the former address answered: nothing waits for a probe of it,
 // and what is on its way there is not kept, because its answer says nothing of the
 // new one; it is sent again.
-func (u *unit) tryAnew(ctx context.Context, row *endpointRow, former string) error {
-	_, err := u.NewRaw(`update webhook_progress set due_at = ?0, drain = case when ?4 then drain end,
+func (tx *Tx) resetEndpointProgress(ctx context.Context, row *endpointRow, former string) error {
+	_, err := tx.NewRaw(`update webhook_progress set due_at = ?0, drain = case when ?4 then drain end,
 		failures = 0, failing_since = null, probe_at = null, allowance = ?1
-		where endpoint_id = ?2 and partner = ?3 and active`, u.now, drainBatch, row.ID, row.Partner, row.URL == former).Exec(ctx)
+		where endpoint_id = ?2 and partner = ?3 and active`, tx.now, maxBatchEvents, row.ID, row.Partner, row.URL == former).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("try another address: %w", err)
 	}
 	return nil
 }
 
-// turn enables or disables; the note says why, when Parapet does it.
-func (u *unit) turn(ctx context.Context, row *endpointRow, to EndpointStatus, note *string, columns ...string) error {
+// setEndpointStatus enables or disables; the note says why, when Parapet does it.
+func (tx *Tx) setEndpointStatus(ctx context.Context, row *endpointRow, to EndpointStatus, note *string, columns ...string) error {
 	row.Note = note
-	event, err := move(ctx, u, row, EndpointArrows, &row.Status, to, append(columns, "note")...)
+	event, err := transition(ctx, tx, row, EndpointTransitions, &row.Status, to, append(columns, "note")...)
 	if err != nil {
 		return err
 	}
 	// Whatever happened before counts no more, and a drain that runs ends.
-	_, err = u.NewRaw(`update webhook_progress set active = ?0, due_at = case when ?0 then ?1::timestamptz end, drain = null,
+	_, err = tx.NewRaw(`update webhook_progress set active = ?0, due_at = case when ?0 then ?1::timestamptz end, drain = null,
 		failures = 0, failing_since = null, probe_at = null, allowance = ?2 where endpoint_id = ?3 and partner = ?4`,
-		to == EndpointEnabled, u.now, drainBatch, row.ID, row.Partner).Exec(ctx)
+		to == EndpointEnabled, tx.now, maxBatchEvents, row.ID, row.Partner).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("turn endpoint: %w", err)
 	}
-	_, err = u.record(event, &row.header, nounEndpoint, row.public())
+	_, err = tx.appendEvent(event, &row.RowHeader, resourceEndpoint, row.toRecord())
 	return err
 }
 
@@ -216,21 +216,21 @@ func (s *Service) RotateWebhookSecret(ctx context.Context, actor Actor, id strin
 	if err := s.authorize(ctx, actor, ScopeWebhooksWrite); err != nil {
 		return nil, err
 	}
-	return s.onEndpoint(ctx, actor, id, func(ctx context.Context, u *unit, row *endpointRow) (*wire.WebhookEndpoint, error) {
-		if row.FormerUntil != nil && u.now.Before(*row.FormerUntil) {
+	return s.changeEndpoint(ctx, actor, id, func(ctx context.Context, tx *Tx, row *endpointRow) (*wire.WebhookEndpoint, error) {
+		if row.FormerUntil != nil && tx.now.Before(*row.FormerUntil) {
 			return nil, Fail(CodeStateConflict, "The secret before this one signs until %s; rotate again after that, or create another endpoint now and delete this one.",
 				row.FormerUntil.UTC().Format(time.RFC3339))
 		}
 		// Both stay bound to the same place, so the sealed text moves as it is.
-		row.FormerSecret, row.FormerUntil = row.Secret, new(u.now.Add(formerSecret))
-		secret, err := u.newSecret(row)
+		row.FormerSecret, row.FormerUntil = row.Secret, new(tx.now.Add(formerSecretValidity))
+		secret, err := tx.newSecret(row)
 		if err != nil {
 			return nil, err
 		}
-		if err := u.save(ctx, row, "secret", "former_secret", "former_until"); err != nil {
+		if err := tx.saveColumns(ctx, row, "secret", "former_secret", "former_until"); err != nil {
 			return nil, err
 		}
-		endpoint := row.public()
+		endpoint := row.toRecord()
 		endpoint.Secret = &secret
 		return endpoint, nil
 	})
@@ -242,41 +242,41 @@ func (s *Service) DeleteWebhookEndpoint(ctx context.Context, actor Actor, id str
 	if err := s.authorize(ctx, actor, ScopeWebhooksWrite); err != nil {
 		return err
 	}
-	_, err := s.onEndpoint(ctx, actor, id, func(ctx context.Context, u *unit, row *endpointRow) (*wire.WebhookEndpoint, error) {
+	_, err := s.changeEndpoint(ctx, actor, id, func(ctx context.Context, tx *Tx, row *endpointRow) (*wire.WebhookEndpoint, error) {
 		if row.Status == EndpointEnabled {
-			if err := u.turn(ctx, row, EndpointDisabled, nil); err != nil {
+			if err := tx.setEndpointStatus(ctx, row, EndpointDisabled, nil); err != nil {
 				return nil, err
 			}
 		}
-		_, err := u.NewDelete().Model(row).WherePK().Exec(ctx)
-		return row.public(), err
+		_, err := tx.NewDelete().Model(row).WherePK().Exec(ctx)
+		return row.toRecord(), err
 	})
 	return err
 }
 
-// onEndpoint locks one endpoint, does something with it and keeps the answer.
-func (s *Service) onEndpoint(ctx context.Context, actor Actor, id string, do func(context.Context, *unit, *endpointRow) (*wire.WebhookEndpoint, error)) (*wire.WebhookEndpoint, error) {
+// changeEndpoint locks one endpoint, does something with it and keeps the answer.
+func (s *Service) changeEndpoint(ctx context.Context, actor Actor, id string, do func(context.Context, *Tx, *endpointRow) (*wire.WebhookEndpoint, error)) (*wire.WebhookEndpoint, error) {
 	var endpoint *wire.WebhookEndpoint
-	err := s.withEndpoint(ctx, actor, id, func(ctx context.Context, u *unit, row *endpointRow) (err error) {
-		if endpoint, err = do(ctx, u, row); err != nil {
+	err := s.withLockedEndpoint(ctx, actor, id, func(ctx context.Context, tx *Tx, row *endpointRow) (err error) {
+		if endpoint, err = do(ctx, tx, row); err != nil {
 			return err
 		}
-		return u.answeredSecretly(statusOK, endpoint)
+		return tx.storeResponseSealed(statusOK, endpoint)
 	})
 	return endpoint, err
 }
 
-// withEndpoint locks one endpoint and does something with it.
-func (s *Service) withEndpoint(ctx context.Context, actor Actor, id string, do func(context.Context, *unit, *endpointRow) error) error {
-	key, err := nounEndpoint.parse(id)
+// withLockedEndpoint locks one endpoint and does something with it.
+func (s *Service) withLockedEndpoint(ctx context.Context, actor Actor, id string, do func(context.Context, *Tx, *endpointRow) error) error {
+	key, err := resourceEndpoint.parseID(id)
 	if err != nil {
 		return err
 	}
-	return s.change(ctx, actor, func(ctx context.Context, u *unit) error {
+	return s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
 		row := new(endpointRow)
-		if err := u.locked(ctx, row, key, nounEndpoint); err != nil {
+		if err := tx.lockRow(ctx, row, key, resourceEndpoint); err != nil {
 			return err
 		}
-		return do(ctx, u, row)
+		return do(ctx, tx, row)
 	})
 }

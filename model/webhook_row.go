@@ -14,8 +14,8 @@ import (
 // endpointRow is where a partner wants to hear of events.
 type endpointRow struct {
 	bun.BaseModel `bun:"table:webhook_endpoints,alias:we"`
-	header
-	references
+	RowHeader
+	PartnerFields
 
 	URL          string   `bun:"url"`
 	EventTypes   []string `bun:",array"`
@@ -46,36 +46,36 @@ type progressRow struct {
 	Allowance    int        // new events sent in one batch; halves and doubles with what the endpoint bears
 }
 
-var endpoints = &shelf[endpointRow, wire.WebhookEndpoint]{
-	kind: nounEndpoint, plural: "webhook_endpoints", scope: always(ScopeWebhooksRead), statuses: states(EndpointArrows),
-	public: func(r *endpointRow) wire.WebhookEndpoint { return *r.public() },
+var endpointCollection = &collection[endpointRow, wire.WebhookEndpoint]{
+	resource: resourceEndpoint, plural: "webhook_endpoints", requiredScope: fixedScope(ScopeWebhooksRead), statuses: statusesOf(EndpointTransitions),
+	toRecord: func(r *endpointRow) wire.WebhookEndpoint { return *r.toRecord() },
 }
 
 // GetWebhookEndpoint is one endpoint, without its secret. Errors: not_found.
 func (s *Service) GetWebhookEndpoint(ctx context.Context, actor Actor, id string) (*wire.WebhookEndpoint, error) {
-	return endpoints.get(ctx, s, actor, id)
+	return endpointCollection.get(ctx, s, actor, id)
 }
 
 // WebhookEndpointsByID are those of the endpoints that the actor may see, by id.
 func (s *Service) WebhookEndpointsByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.WebhookEndpoint, error) {
-	return endpoints.named(ctx, s, actor, ids)
+	return endpointCollection.getMany(ctx, s, actor, ids)
 }
 
 // ListWebhookEndpoints are endpoints, newest first. Errors: parameter_invalid,
 // cursor_invalid.
 func (s *Service) ListWebhookEndpoints(ctx context.Context, actor Actor, f Filter, in PageRequest) (*Page[wire.WebhookEndpoint], error) {
-	return endpoints.list(ctx, s, actor, f, in)
+	return endpointCollection.list(ctx, s, actor, f, in)
 }
 
-func (r *endpointRow) public() *wire.WebhookEndpoint {
+func (r *endpointRow) toRecord() *wire.WebhookEndpoint {
 	return &wire.WebhookEndpoint{
-		Header: r.header.public(nounEndpoint), References: r.own(),
+		Header: r.RowHeader.toRecord(resourceEndpoint), References: r.toReferences(),
 		URL: r.URL, EventTypes: r.EventTypes, Status: string(r.Status), Ordered: r.Ordered, Note: r.Note,
 	}
 }
 
-// take changes a row in memory and names the columns.
-func (r *endpointRow) take(in WebhookEndpointRequest) (columns []string) {
+// applyRequest changes a row in memory and names the columns.
+func (r *endpointRow) applyRequest(in WebhookEndpointRequest) (columns []string) {
 	if in.URL != nil {
 		r.URL, columns = *in.URL, append(columns, "url")
 	}
@@ -85,17 +85,17 @@ func (r *endpointRow) take(in WebhookEndpointRequest) (columns []string) {
 	if in.Ordered != nil {
 		r.Ordered, columns = *in.Ordered, append(columns, "ordered")
 	}
-	if in.PartnerReference != nil || in.Unnamed {
+	if in.PartnerReference != nil || in.ClearReference {
 		r.PartnerReference, columns = in.PartnerReference, append(columns, "partner_reference")
 	}
 	if in.Metadata != nil || in.MergeMetadata != nil {
-		r.Metadata, columns = merged(r.Metadata, in), append(columns, "metadata")
+		r.Metadata, columns = mergeMetadata(r.Metadata, in), append(columns, "metadata")
 	}
 	return columns
 }
 
-// merged is what becomes of an endpoint's metadata.
-func merged(was map[string]string, in WebhookEndpointRequest) map[string]string {
+// mergeMetadata is what becomes of an endpoint's metadata.
+func mergeMetadata(was map[string]string, in WebhookEndpointRequest) map[string]string {
 	if in.Metadata != nil {
 		return in.Metadata
 	}
@@ -109,14 +109,14 @@ func merged(was map[string]string, in WebhookEndpointRequest) map[string]string 
 	return becomes
 }
 
-// secrets are what signs now: the new one first.
-func (r *endpointRow) secrets(keys Keys, now time.Time) ([][]byte, error) {
+// openSecrets are what signs now: the new one first.
+func (r *endpointRow) openSecrets(keys Keys, now time.Time) ([][]byte, error) {
 	sealed := [][]byte{r.Secret}
 	if r.FormerUntil != nil && now.Before(*r.FormerUntil) {
 		sealed = append(sealed, r.FormerSecret)
 	}
 	for i := range sealed {
-		plain, err := keys.open(sealed[i], place(r.Partner, r.ID, "webhook_endpoints.secret"))
+		plain, err := keys.open(sealed[i], columnSealContext(r.Partner, r.ID, "webhook_endpoints.secret"))
 		if err != nil {
 			return nil, err
 		}

@@ -16,58 +16,58 @@ import (
 )
 
 type attachmentRequest struct {
-	FileName      string  `json:"file_name" minLength:"1" maxLength:"255" doc:"A plain file name, without folders and control characters. Its extension is one of its type: .pdf, .png, .jpg or .jpeg, .webp, .heic or .heif, .csv, .json, .geojson or .json, .txt, .text, .log or .md; or it has none." example:"damage.pdf"`
-	ContentType   string  `json:"content_type" enum:"application/pdf,image/png,image/jpeg,image/webp,image/heic,text/csv,application/json,application/geo+json,text/plain" doc:"Must agree with what the bytes look like. Text, CSV, JSON and GeoJSON are UTF-8; JSON must parse, and GeoJSON be an object of a type of RFC 7946."`
-	ContentBase64 content `json:"content_base64" doc:"The bytes in base64 (RFC 4648 section 4): at most 10 MiB before encoding."`
-	Purpose       *string `json:"purpose,omitzero" maxLength:"100"`
-	Description   *string `json:"description,omitzero" maxLength:"1000"`
-	SHA256        *string `json:"sha256,omitzero" doc:"Of the bytes, hexadecimal; checked when given."`
+	FileName      string        `json:"file_name" minLength:"1" maxLength:"255" doc:"A plain file name, without folders and control characters. Its extension is one of its type: .pdf, .png, .jpg or .jpeg, .webp, .heic or .heif, .csv, .json, .geojson or .json, .txt, .text, .log or .md; or it has none." example:"damage.pdf"`
+	ContentType   string        `json:"content_type" enum:"application/pdf,image/png,image/jpeg,image/webp,image/heic,text/csv,application/json,application/geo+json,text/plain" doc:"Must agree with what the bytes look like. Text, CSV, JSON and GeoJSON are UTF-8; JSON must parse, and GeoJSON be an object of a type of RFC 7946."`
+	ContentBase64 base64Content `json:"content_base64" doc:"The bytes in base64 (RFC 4648 section 4): at most 10 MiB before encoding."`
+	Purpose       *string       `json:"purpose,omitzero" maxLength:"100"`
+	Description   *string       `json:"description,omitzero" maxLength:"1000"`
+	SHA256        *string       `json:"sha256,omitzero" doc:"Of the bytes, hexadecimal; checked when given."`
 }
 
-// content is the bytes of a document, which were decoded while they arrived.
-type content struct{ *upload.Content }
+// base64Content is the bytes of a document, which were decoded while they arrived.
+type base64Content struct{ *upload.Content }
 
 // Schema is a string.
-func (content) Schema(huma.Registry) *huma.Schema {
+func (base64Content) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, ContentEncoding: "base64"}
 }
 
-// file is the content as the domain takes it; nil when there is none.
-func (c content) file() model.FileContent {
+// fileContent is the content as the domain takes it; nil when there is none.
+func (c base64Content) fileContent() model.FileContent {
 	if c.Content == nil {
 		return nil
 	}
 	return c.Content
 }
 
-func (d *door) addAttachment(ctx context.Context, c *call, in attachmentRequest) (*wire.Attachment, error) {
-	return d.Service.AddAttachment(ctx, c.actor, c.path("claim_id"), model.AttachmentRequest{
-		FileName: in.FileName, ContentType: in.ContentType, Content: in.ContentBase64.file(),
+func (s *server) addAttachment(ctx context.Context, c *requestContext, in attachmentRequest) (*wire.Attachment, error) {
+	return s.Service.AddAttachment(ctx, c.actor, c.pathParam("claim_id"), model.AttachmentRequest{
+		FileName: in.FileName, ContentType: in.ContentType, Content: in.ContentBase64.fileContent(),
 		Purpose: in.Purpose, Description: in.Description, SHA256: in.SHA256,
 	})
 }
 
-func (d *door) getAttachments(ctx context.Context, c *call, page model.PageRequest) (*model.Page[wire.Attachment], error) {
-	return d.Service.GetAttachments(ctx, c.actor, c.path("claim_id"), page)
+func (s *server) getAttachments(ctx context.Context, c *requestContext, page model.PageRequest) (*model.Page[wire.Attachment], error) {
+	return s.Service.GetAttachments(ctx, c.actor, c.pathParam("claim_id"), page)
 }
 
-func (d *door) downloadAttachment(ctx context.Context, c *call) error {
-	attachment, content, err := d.Service.OpenAttachment(ctx, c.actor, c.path("claim_id"), c.path("attachment_id"))
+func (s *server) downloadAttachment(ctx context.Context, c *requestContext) error {
+	attachment, content, err := s.Service.OpenAttachment(ctx, c.actor, c.pathParam("claim_id"), c.pathParam("attachment_id"))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = content.Close() }()
-	return c.sendFile(attachment, content)
+	return c.writeFile(attachment, content)
 }
 
-// sendFile streams somebody's document so that no browser ever runs it: it is
+// writeFile streams somebody's document so that no browser ever runs it: it is
 // saved under its name, its type is not guessed, and a page made of it may do
 // nothing.
-func (c *call) sendFile(a *wire.Attachment, content io.Reader) error {
+func (c *requestContext) writeFile(a *wire.Attachment, content io.Reader) error {
 	header := c.Header()
 	tag := `"` + a.SHA256 + `"`
 	header.Set("ETag", tag)
-	if known(c.request.Header.Values("If-None-Match"), tag) {
+	if matchesEntityTag(c.request.Header.Values("If-None-Match"), tag) {
 		c.WriteHeader(http.StatusNotModified)
 		return nil
 	}

@@ -14,8 +14,8 @@ import (
 	"parapet/model/wire"
 )
 
-// specimen has a member of every type that requests have.
-type specimen struct {
+// sampleRequest has a member of every type that requests have.
+type sampleRequest struct {
 	Name   string            `json:"name"`
 	At     time.Time         `json:"at,omitzero"`
 	Count  *int64            `json:"count,omitzero"`
@@ -26,9 +26,9 @@ type specimen struct {
 	Tags   []string          `json:"tags,omitzero"`
 }
 
-// understood is a reading that leaves nothing to the domain: its faults are an error.
-func understood(body []byte, request any) error {
-	faults, err := parse(body, nil, request)
+// parseStrictly is a reading that leaves nothing to the domain: its faults are an error.
+func parseStrictly(body []byte, request any) error {
+	faults, err := parseRequest(body, nil, request)
 	if err == nil && len(faults) > 0 {
 		err = model.Invalid(faults...)
 	}
@@ -38,10 +38,10 @@ func understood(body []byte, request any) error {
 func TestParse(t *testing.T) {
 	t.Parallel()
 	count := int64(-9223372036854775808)
-	var got specimen
-	require.NoError(t, understood([]byte(` {"name":"ä\ud83d\ude00","at":"2018-02-06T15:50:42.5+02:00","count":-9223372036854775808,
+	var got sampleRequest
+	require.NoError(t, parseStrictly([]byte(` {"name":"ä\ud83d\ude00","at":"2018-02-06T15:50:42.5+02:00","count":-9223372036854775808,
 		"share":1.5e1,"free":{"A":1e400,"b":[null]},"labels":{"x/y":"z"},"money":{"amount":1,"currency":"USD"},"tags":["a",""]} `), &got))
-	want := specimen{
+	want := sampleRequest{
 		Name: "ä😀", At: time.Date(2018, 2, 6, 13, 50, 42, 5e8, time.UTC), Count: &count, Share: 15,
 		Free: jsontext.Value(`{"A":1e400,"b":[null]}`), Labels: map[string]string{"x/y": "z"},
 		Money: &wire.Money{Amount: 1, Currency: "USD"}, Tags: []string{"a", ""},
@@ -51,7 +51,7 @@ func TestParse(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-func TestParseRefusesBeforeItJudges(t *testing.T) {
+func TestParseReportsSyntaxErrorsFirst(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]struct {
 		code     model.Code
@@ -80,14 +80,14 @@ func TestParseRefusesBeforeItJudges(t *testing.T) {
 		`{"NAME":"a","naMe":1}`:      {model.CodeUnknownField, []string{"/NAME", "/naMe"}},
 		`{"money":{"a/b":1,"~":{}}}`: {model.CodeUnknownField, []string{"/money/a~1b", "/money/~0"}},
 	} {
-		err := understood([]byte(body), new(specimen))
+		err := parseStrictly([]byte(body), new(sampleRequest))
 		require.Equal(t, want.code, model.CodeOf(err), body)
-		require.Equal(t, want.pointers, pointers(err), body)
+		require.Equal(t, want.pointers, errorPointers(err), body)
 	}
-	require.NoError(t, understood([]byte(`{"name":"\\u0000"}`), new(specimen)), "an escaped backslash is no NUL")
+	require.NoError(t, parseStrictly([]byte(`{"name":"\\u0000"}`), new(sampleRequest)), "an escaped backslash is no NUL")
 }
 
-func pointers(err error) (all []string) {
+func errorPointers(err error) (all []string) {
 	var e *model.Error
 	if errors.As(err, &e) {
 		for _, field := range e.Fields {
@@ -97,10 +97,10 @@ func pointers(err error) (all []string) {
 	return all
 }
 
-func TestParseTellsEveryMistakeAtOnce(t *testing.T) {
+func TestParseReportsEveryFieldError(t *testing.T) {
 	t.Parallel()
-	err := understood([]byte(`{"at":"2018-02-06T15:50:42","count":1.5,"share":"1","free":[],"labels":{"a":null,"b":1},
-		"money":{"amount":9223372036854775808},"tags":["a",null,2]}`), new(specimen))
+	err := parseStrictly([]byte(`{"at":"2018-02-06T15:50:42","count":1.5,"share":"1","free":[],"labels":{"a":null,"b":1},
+		"money":{"amount":9223372036854775808},"tags":["a",null,2]}`), new(sampleRequest))
 	var e *model.Error
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, model.CodeValidationFailed, e.Code)
@@ -117,8 +117,8 @@ func TestParseTellsEveryMistakeAtOnce(t *testing.T) {
 		{Pointer: "/tags/1", Code: "null", Detail: "It must not be null: give a string."},
 		{Pointer: "/tags/2", Code: "type", Detail: "Give a string."},
 	}, e.Fields)
-	require.Equal(t, []string{""}, pointers(understood([]byte(`[]`), new(specimen))))
-	require.Equal(t, []string{""}, pointers(understood([]byte(`null`), new(specimen))))
+	require.Equal(t, []string{""}, errorPointers(parseStrictly([]byte(`[]`), new(sampleRequest))))
+	require.Equal(t, []string{""}, errorPointers(parseStrictly([]byte(`null`), new(sampleRequest))))
 }
 
 func TestParseNamesTheMembersThatThereAre(t *testing.T) {
@@ -128,7 +128,7 @@ func TestParseNamesTheMembersThatThereAre(t *testing.T) {
 		"It does not exist; the object has no members.":  new(struct{}),
 	} {
 		var e *model.Error
-		require.ErrorAs(t, understood([]byte(`{"reason":"x"}`), into), &e)
+		require.ErrorAs(t, parseStrictly([]byte(`{"reason":"x"}`), into), &e)
 		require.Equal(t, want, e.Fields[0].Detail)
 	}
 }
@@ -137,7 +137,7 @@ func TestParseShowsHowMoneyIsWritten(t *testing.T) {
 	t.Parallel()
 	for _, money := range []string{`12.5`, `1250`, `"12.50 USD"`, `[]`} {
 		var e *model.Error
-		require.ErrorAs(t, understood([]byte(`{"name":"a","share":1,"money":`+money+`}`), new(specimen)), &e)
+		require.ErrorAs(t, parseStrictly([]byte(`{"name":"a","share":1,"money":`+money+`}`), new(sampleRequest)), &e)
 		require.Equal(t, []model.FieldError{{
 			Pointer: "/money", Code: "type",
 			Detail: `Give an object of minor units and a currency: {"amount": 1250, "currency": "USD"} for 12.50 USD.`,
@@ -145,47 +145,47 @@ func TestParseShowsHowMoneyIsWritten(t *testing.T) {
 	}
 }
 
-func TestParseBoundsDepthAndItsOwnAnswer(t *testing.T) {
+func TestParseBoundsDepthAndErrorCount(t *testing.T) {
 	t.Parallel()
 	nested := func(depth int) []byte {
 		return []byte(`{"name":"[[[","free":{"a":` + strings.Repeat("[", depth-2) + strings.Repeat("]", depth-2) + `}}`)
 	}
-	require.NoError(t, understood(nested(64), new(specimen)))
-	require.Equal(t, model.CodeMalformedJSON, model.CodeOf(understood(nested(65), new(specimen))))
-	require.Equal(t, model.CodeMalformedJSON, model.CodeOf(understood([]byte(strings.Repeat("[", 1<<20)), new(specimen))))
-	flood := understood([]byte(`{"tags":[`+strings.Repeat("1,", 1<<15)+`1]}`), new(specimen))
-	require.Len(t, pointers(flood), model.MaxFields)
-	long := understood([]byte(`{"labels":{"`+strings.Repeat("x", 1<<15)+`":1}}`), new(specimen))
-	require.Less(t, len(pointers(long)[0]), 300)
+	require.NoError(t, parseStrictly(nested(64), new(sampleRequest)))
+	require.Equal(t, model.CodeMalformedJSON, model.CodeOf(parseStrictly(nested(65), new(sampleRequest))))
+	require.Equal(t, model.CodeMalformedJSON, model.CodeOf(parseStrictly([]byte(strings.Repeat("[", 1<<20)), new(sampleRequest))))
+	flood := parseStrictly([]byte(`{"tags":[`+strings.Repeat("1,", 1<<15)+`1]}`), new(sampleRequest))
+	require.Len(t, errorPointers(flood), model.MaxFieldErrors)
+	long := parseStrictly([]byte(`{"labels":{"`+strings.Repeat("x", 1<<15)+`":1}}`), new(sampleRequest))
+	require.Less(t, len(errorPointers(long)[0]), 300)
 }
 
-func TestObservationsComeAloneOrTogether(t *testing.T) {
+func TestParseTakesOneObservationOrABatch(t *testing.T) {
 	t.Parallel()
 	var one, batch observationsRequest
 	require.Equal(t,
 		[]string{"/kind", "/source", "/source_event_id", "/stage"}, // a retraction goes without the others
-		pointers(understood([]byte(`{}`), &one)))
-	faults, err := parse([]byte(`{"observations":[{"occurred_at":"yesterday","revision":"1","measures":{"wind":{"value":1}}},
+		errorPointers(parseStrictly([]byte(`{}`), &one)))
+	faults, err := parseRequest([]byte(`{"observations":[{"occurred_at":"yesterday","revision":"1","measures":{"wind":{"value":1}}},
 		{"source":"usgs","source_event_id":"x","kind":"earthquake","occurred_at":"2018-02-06T15:50:42Z","stage":"final","measures":{}}]}`), nil, &batch)
 	require.NoError(t, err)
-	require.True(t, batch.many)
+	require.True(t, batch.isBatch)
 	require.Len(t, batch.batch, 2)
 	for _, fault := range faults {
 		require.Regexp(t, "^/observations/0/", fault.Pointer)
 	}
 	require.Len(t, faults, 8)
 	require.Equal(t, "usgs", batch.batch[1].Source)
-	require.Equal(t, []string{"/observations"}, pointers(understood([]byte(`{"observations":{}}`), &batch)))
-	require.Equal(t, []string{"/observations/0/lat"}, pointers(understood([]byte(`{"observations":[{"lat":1}]}`), &batch)))
-	require.Equal(t, []string{"/source"}, pointers(understood([]byte(`{"source":"usgs","observations":[]}`), &batch)))
+	require.Equal(t, []string{"/observations"}, errorPointers(parseStrictly([]byte(`{"observations":{}}`), &batch)))
+	require.Equal(t, []string{"/observations/0/lat"}, errorPointers(parseStrictly([]byte(`{"observations":[{"lat":1}]}`), &batch)))
+	require.Equal(t, []string{"/source"}, errorPointers(parseStrictly([]byte(`{"source":"usgs","observations":[]}`), &batch)))
 }
 
 // A hostile batch stays small in memory, and no element whose fault was not
 // written down passes for a right one.
-func TestAFloodOfFaultsIsCountedByElement(t *testing.T) {
+func TestParseCountsFaultsPerBatchElement(t *testing.T) {
 	t.Parallel()
 	var batch observationsRequest
-	faults, err := parse([]byte(`{"observations":[{"aliases":[`+strings.Repeat("1,", 500)+`1]},`+strings.Repeat("{},", 300_000)+`{}]}`), nil, &batch)
+	faults, err := parseRequest([]byte(`{"observations":[{"aliases":[`+strings.Repeat("1,", 500)+`1]},`+strings.Repeat("{},", 300_000)+`{}]}`), nil, &batch)
 	require.NoError(t, err)
 	require.Len(t, batch.batch, model.MaxObservations+1)
 	of := map[string]int{}
@@ -193,7 +193,7 @@ func TestAFloodOfFaultsIsCountedByElement(t *testing.T) {
 		of[strings.Split(fault.Pointer, "/")[2]]++
 	}
 	require.Len(t, of, model.MaxObservations+1)
-	require.Equal(t, model.MaxFields+1, of["0"])
+	require.Equal(t, model.MaxFieldErrors+1, of["0"])
 	require.Equal(t, 4, of["1000"], "kind, source, source_event_id and stage are missing")
 }
 
@@ -212,11 +212,11 @@ func FuzzDecode(f *testing.F) {
 			new(quoteRequest), new(bindRequest), new(claimRequest), new(attachmentRequest), new(messageRequest),
 			new(payoutMethodRequest), new(observationsRequest),
 		} {
-			err := understood(body, request)
+			err := parseStrictly(body, request)
 			require.NotEqual(t, model.CodeInternal, map[bool]model.Code{true: "", false: model.CodeOf(err)}[err == nil])
 		}
-		var ours, theirs specimen
-		if understood(body, &ours) == nil {
+		var ours, theirs sampleRequest
+		if parseStrictly(body, &ours) == nil {
 			if err := json.Unmarshal(body, &theirs, json.RejectUnknownMembers(true)); err != nil {
 				require.Regexp(t, "int64|time", err.Error(), "a whole number may be written 1e2, a time with small letters")
 				return

@@ -12,11 +12,11 @@ import (
 	"parapet/model/wire"
 )
 
-func TestClaimsOfOriginApprovalBeyondTheQuotaAreAnswered429(t *testing.T) {
+func TestClaimsForApprovalBeyondQuotaReturn429(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	quote := record[wire.Quote](t, h.post(t, http.StatusCreated, "/v1/quotes", hualien))
-	policy := record[wire.Policy](t, h.post(t, http.StatusCreated, "/v1/policies", `{"quote_id":"`+quote.ID+`"}`))
+	h := newTestServer(t)
+	quote := decodeRecord[wire.Quote](t, h.post(t, http.StatusCreated, "/v1/quotes", quoteBody))
+	policy := decodeRecord[wire.Policy](t, h.post(t, http.StatusCreated, "/v1/policies", `{"quote_id":"`+quote.ID+`"}`))
 	body := `{"policy_id":"` + policy.ID + `"}`
 	const quota, key = 20, "Idempotency-Key: once"
 	first := h.post(t, http.StatusCreated, "/v1/claims", body, key)
@@ -24,7 +24,7 @@ func TestClaimsOfOriginApprovalBeyondTheQuotaAreAnswered429(t *testing.T) {
 		h.post(t, http.StatusCreated, "/v1/claims", body)
 	}
 	answer := h.post(t, http.StatusTooManyRequests, "/v1/claims", body)
-	said := refused(t, answer)
+	said := requireProblem(t, answer)
 	require.EqualValues(t, model.CodeRateLimited, said.Code)
 	require.True(t, said.Retryable)
 	require.Equal(t, policy.ID, said.ResourceID)
@@ -34,7 +34,7 @@ func TestClaimsOfOriginApprovalBeyondTheQuotaAreAnswered429(t *testing.T) {
 
 	again := h.post(t, http.StatusCreated, "/v1/claims", body, key)
 	require.Equal(t, string(first.Body), string(again.Body), "an answer that was given is given again")
-	shown := record[wire.Policy](t, h.get(t, "/v1/policies/"+policy.ID))
+	shown := decodeRecord[wire.Policy](t, h.get(t, "/v1/policies/"+policy.ID))
 	require.EqualValues(t, quota, shown.ClaimsCount)
 	require.Len(t, shown.Claims, quota)
 }

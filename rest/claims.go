@@ -16,7 +16,7 @@ type claimRequest struct {
 	OccurredAt      *time.Time         `json:"occurred_at,omitzero" doc:"When it happened, for a claim that names nothing else."`
 	Description     *string            `json:"description,omitzero" maxLength:"10000"`
 	RequestedAmount *wire.Money        `json:"requested_amount,omitzero" doc:"Without an amount the operator decides it."`
-	References
+	PartnerFields
 }
 
 type sourceEventFields struct {
@@ -24,7 +24,7 @@ type sourceEventFields struct {
 	ID     string `json:"id" doc:"The source's own id of the event; for rain <station>/<any day of it>." example:"us1000chhc"`
 }
 
-func (in *claimRequest) model() model.ClaimRequest {
+func (in *claimRequest) toModel() model.ClaimRequest {
 	return model.ClaimRequest{
 		PolicyID: in.PolicyID, Origin: in.Origin, ObservationID: in.ObservationID, SourceEvent: (*model.SourceEvent)(in.SourceEvent), OccurredAt: in.OccurredAt,
 		Description: in.Description, RequestedAmount: in.RequestedAmount,
@@ -32,34 +32,34 @@ func (in *claimRequest) model() model.ClaimRequest {
 	}
 }
 
-func (d *door) openClaim(ctx context.Context, c *call, in claimRequest) (*wire.Claim, bool, error) {
-	return d.Service.OpenClaim(ctx, c.actor, in.model())
+func (s *server) openClaim(ctx context.Context, c *requestContext, in claimRequest) (*wire.Claim, bool, error) {
+	return s.Service.OpenClaim(ctx, c.actor, in.toModel())
 }
 
-func (d *door) getClaims(ctx context.Context, c *call, filter model.Filter, page model.PageRequest) (*model.Page[wire.Claim], error) {
-	return d.Service.ListClaims(ctx, c.actor, filter, page)
+func (s *server) getClaims(ctx context.Context, c *requestContext, filter model.Filter, page model.PageRequest) (*model.Page[wire.Claim], error) {
+	return s.Service.ListClaims(ctx, c.actor, filter, page)
 }
 
-func (d *door) getClaim(ctx context.Context, c *call) (*wire.Claim, error) {
-	return d.Service.GetClaim(ctx, c.actor, c.path("claim_id"))
+func (s *server) getClaim(ctx context.Context, c *requestContext) (*wire.Claim, error) {
+	return s.Service.GetClaim(ctx, c.actor, c.pathParam("claim_id"))
 }
 
-func (d *door) withdrawClaim(ctx context.Context, c *call) (*wire.Claim, error) {
-	return d.Service.WithdrawClaim(ctx, c.actor, model.WithdrawalRequest{ClaimID: c.path("claim_id")})
+func (s *server) withdrawClaim(ctx context.Context, c *requestContext) (*wire.Claim, error) {
+	return s.Service.WithdrawClaim(ctx, c.actor, model.WithdrawalRequest{ClaimID: c.pathParam("claim_id")})
 }
 
-func (d *door) getTimeline(ctx context.Context, c *call, page model.PageRequest) (*model.Page[wire.TimelineEntry], error) {
-	return d.Service.GetTimeline(ctx, c.actor, c.path("claim_id"), page)
+func (s *server) getTimeline(ctx context.Context, c *requestContext, page model.PageRequest) (*model.Page[wire.TimelineEntry], error) {
+	return s.Service.GetTimeline(ctx, c.actor, c.pathParam("claim_id"), page)
 }
 
 type messageRequest struct {
 	Body string `json:"body" minLength:"1" maxLength:"10000" doc:"What you have to say."`
 }
 
-func (d *door) addMessage(ctx context.Context, c *call, in messageRequest) (*wire.Message, error) {
-	return d.Service.AddMessage(ctx, c.actor, c.path("claim_id"), in.Body)
+func (s *server) addMessage(ctx context.Context, c *requestContext, in messageRequest) (*wire.Message, error) {
+	return s.Service.AddMessage(ctx, c.actor, c.pathParam("claim_id"), in.Body)
 }
 
-func (d *door) getMessages(ctx context.Context, c *call, page model.PageRequest) (*model.Page[wire.Message], error) {
-	return d.Service.GetMessages(ctx, c.actor, c.path("claim_id"), page)
+func (s *server) getMessages(ctx context.Context, c *requestContext, page model.PageRequest) (*model.Page[wire.Message], error) {
+	return s.Service.GetMessages(ctx, c.actor, c.pathParam("claim_id"), page)
 }

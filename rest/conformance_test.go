@@ -14,57 +14,57 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// committed is the OpenAPI document in the repository, ready to judge answers.
-var committed = sync.OnceValues(func() (judge, error) {
+// committedDocument is the OpenAPI document in the repository, ready to judge answers.
+var committedDocument = sync.OnceValues(func() (documentChecker, error) {
 	var doc map[string]any
 	text, err := os.ReadFile("openapi.yaml")
 	if err != nil {
-		return judge{}, err
+		return documentChecker{}, err
 	}
 	if err := yaml.Unmarshal(text, &doc); err != nil {
-		return judge{}, err
+		return documentChecker{}, err
 	}
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
-	return judge{doc: doc, paths: doc["paths"].(map[string]any), compiler: compiler}, compiler.AddResource("openapi.json", doc)
+	return documentChecker{doc: doc, paths: doc["paths"].(map[string]any), compiler: compiler}, compiler.AddResource("openapi.json", doc)
 })
 
-type judge struct {
+type documentChecker struct {
 	doc, paths map[string]any
 	compiler   *jsonschema.Compiler
 }
 
-var compiling sync.Mutex // a compiler is not for several goroutines
+var compilerMutex sync.Mutex // a compiler is not for several goroutines
 
-// unsaid are the headers of HTTP itself, which need no word in the document.
-var unsaid = map[string]bool{
+// undeclaredHeaders are the headers of HTTP itself, which need no word in the document.
+var undeclaredHeaders = map[string]bool{
 	"Content-Type": true, "Content-Length": true, "X-Content-Type-Options": true, "Cache-Control": true,
 	"Connection": true, "Content-Security-Policy": true,
 }
 
-// conforms holds an answer against what the document says of its address, method
+// requireConforms holds an answer against what the document says of its address, method
 // and status: these are declared, so is every header, the body is as its schema
 // says, and a problem's code is one of those listed. An address or method that is
 // not in the document is answered with a problem.
-func conforms(t *testing.T, r request, answer *reply) {
+func requireConforms(t *testing.T, r request, answer *reply) {
 	t.Helper()
-	document, err := committed()
+	document, err := committedDocument()
 	require.NoError(t, err)
 	what := fmt.Sprintf("%s %s answers %d", r.method, r.path, answer.StatusCode)
-	path := document.template(r.path)
-	operation, at := document.operation(path, r.method)
+	path := document.findPath(r.path)
+	operation, at := document.findOperation(path, r.method)
 	if operation == nil {
 		if strings.HasPrefix(answer.Header.Get("Content-Type"), "application/problem+json") {
-			document.fits(t, what, "#/components/schemas/Problem", answer.Body)
+			document.requireSchema(t, what, "#/components/schemas/Problem", answer.Body)
 		}
 		require.True(t, path == "" || answer.StatusCode == http.StatusMethodNotAllowed, "%s, of which the document says nothing", what)
 		return
 	}
 	status := fmt.Sprint(answer.StatusCode)
-	response, at := document.follow(operation["responses"].(map[string]any)[status], at+"/responses/"+status)
+	response, at := document.resolveRef(operation["responses"].(map[string]any)[status], at+"/responses/"+status)
 	require.NotNil(t, response, "%s: the document does not declare it", what)
 	headers, _ := response["headers"].(map[string]any)
-	document.tells(t, what, headers, answer.Header)
+	document.requireHeaders(t, what, headers, answer.Header)
 	media, _, _ := strings.Cut(answer.Header.Get("Content-Type"), ";")
 	content, _ := response["content"].(map[string]any)
 	if _, file := content["*/*"]; file || media == "" || r.method == http.MethodHead {
@@ -72,35 +72,35 @@ func conforms(t *testing.T, r request, answer *reply) {
 		return
 	}
 	require.Contains(t, content, media, what)
-	value := document.fits(t, what, at+"/content/"+escape(media)+"/schema", answer.Body)
-	shaped(t, what, value)
+	value := document.requireSchema(t, what, at+"/content/"+escapePointer(media)+"/schema", answer.Body)
+	requireRecordForm(t, what, value)
 	if examples, listed := content[media].(map[string]any)["examples"]; listed && media == "application/problem+json" {
 		require.Contains(t, examples, value.(map[string]any)["code"], "%s: the document does not list the code", what)
 	}
 }
 
-// tells checks that every header is declared, and that none is missing that is
+// requireHeaders checks that every header is declared, and that none is missing that is
 // always there.
-func (j judge) tells(t *testing.T, what string, declared map[string]any, given http.Header) {
+func (j documentChecker) requireHeaders(t *testing.T, what string, declared map[string]any, given http.Header) {
 	t.Helper()
 	names := map[string]bool{}
 	for name, header := range declared {
 		names[http.CanonicalHeaderKey(name)] = true
-		if says, _ := j.follow(header, ""); says["required"] == true {
+		if says, _ := j.resolveRef(header, ""); says["required"] == true {
 			require.NotEmpty(t, given.Get(name), "%s without %s", what, name)
 		}
 	}
 	for name := range given {
-		require.True(t, names[name] || unsaid[name], "%s: the document does not declare the header %s", what, name)
+		require.True(t, names[name] || undeclaredHeaders[name], "%s: the document does not declare the header %s", what, name)
 	}
 }
 
-// fits validates a JSON text against a schema of the document and returns it.
-func (j judge) fits(t *testing.T, what, pointer string, text []byte) any {
+// requireSchema validates a JSON text against a schema of the document and returns it.
+func (j documentChecker) requireSchema(t *testing.T, what, pointer string, text []byte) any {
 	t.Helper()
-	compiling.Lock()
+	compilerMutex.Lock()
 	schema, err := j.compiler.Compile("openapi.json" + pointer)
-	compiling.Unlock()
+	compilerMutex.Unlock()
 	require.NoError(t, err)
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	require.NoError(t, err, what)
@@ -108,19 +108,19 @@ func (j judge) fits(t *testing.T, what, pointer string, text []byte) any {
 	return value
 }
 
-// operation is what the document says of a method, and where; HEAD is GET.
-func (j judge) operation(path, method string) (operation map[string]any, at string) {
+// findOperation is what the document says of a method, and where; HEAD is GET.
+func (j documentChecker) findOperation(path, method string) (operation map[string]any, at string) {
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
 	method = strings.ToLower(method)
 	item, _ := j.paths[path].(map[string]any)
 	operation, _ = item[method].(map[string]any)
-	return operation, "#/paths/" + escape(path) + "/" + method
+	return operation, "#/paths/" + escapePointer(path) + "/" + method
 }
 
-// follow is the node itself, or what it refers to, and where that is.
-func (j judge) follow(node any, at string) (map[string]any, string) {
+// resolveRef is the node itself, or what it refers to, and where that is.
+func (j documentChecker) resolveRef(node any, at string) (map[string]any, string) {
 	found, _ := node.(map[string]any)
 	reference, refers := found["$ref"].(string)
 	if !refers {
@@ -133,12 +133,12 @@ func (j judge) follow(node any, at string) (map[string]any, string) {
 	return found, reference
 }
 
-func escape(token string) string {
+func escapePointer(token string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(token)
 }
 
-// template finds the path of the document that a request went to; empty without.
-func (j judge) template(called string) string {
+// findPath finds the path of the document that a request went to; empty without.
+func (j documentChecker) findPath(called string) string {
 	called, _, _ = strings.Cut(called, "?")
 	_, called, _ = strings.Cut(called, "/v1/")
 	segments := strings.Split("/"+called, "/")

@@ -14,12 +14,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/internal/visit"
+	"parapet/internal/gateway"
 	"parapet/rest"
 )
 
-// send writes a request as it is to a real server and returns its connection.
-func send(t *testing.T, server *httptest.Server, request string) net.Conn {
+// sendRaw writes a request as it is to a real server and returns its connection.
+func sendRaw(t *testing.T, server *httptest.Server, request string) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())
 	require.NoError(t, err)
@@ -29,7 +29,7 @@ func send(t *testing.T, server *httptest.Server, request string) net.Conn {
 	return conn
 }
 
-func TestReadersWhoAreTooSlowAreClosed(t *testing.T) {
+func TestSlowReadersAreDisconnected(t *testing.T) {
 	t.Parallel()
 	wrote := make(chan error, 1)
 	write := func(w http.ResponseWriter) {
@@ -37,31 +37,31 @@ func TestReadersWhoAreTooSlowAreClosed(t *testing.T) {
 		_, err := w.Write(make([]byte, 1<<20))
 		wrote <- err
 	}
-	door := open(t, func(c *rest.Config) {
-		c.Now, c.ReadWithin = time.Now, time.Nanosecond
-		c.Beside = map[string]http.Handler{
+	handler := newHandler(t, func(c *rest.Config) {
+		c.Now, c.WriteTimeout = time.Now, time.Nanosecond
+		c.SharedHandlers = map[string]http.Handler{
 			"/answer": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { write(w) }),
 			"/stream": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				_, end := visit.From(r.Context()).Lasting(context.WithoutCancel(r.Context()))
+				_, end := gateway.FromContext(r.Context()).WithoutDeadline(context.WithoutCancel(r.Context()))
 				defer end()
 				write(w)
 			}),
 		}
 	})
-	server := httptest.NewServer(door)
+	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	send(t, server, "GET /answer HTTP/1.1\r\nHost: x\r\n\r\n")
+	sendRaw(t, server, "GET /answer HTTP/1.1\r\nHost: x\r\n\r\n")
 	require.ErrorIs(t, <-wrote, os.ErrDeadlineExceeded)
 
-	conn := send(t, server, "GET /stream HTTP/1.1\r\nHost: x\r\n\r\n")
+	conn := sendRaw(t, server, "GET /stream HTTP/1.1\r\nHost: x\r\n\r\n")
 	go func() { _, _ = io.Copy(io.Discard, conn) }()
 	require.NoError(t, <-wrote, "what goes on by design bounds its own writes")
 }
 
 func TestChunkedRequestEndsItsConnection(t *testing.T) {
 	t.Parallel()
-	door := open(t, func(*rest.Config) {})
-	server := httptest.NewServer(door)
+	handler := newHandler(t, func(*rest.Config) {})
+	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	const head = "POST /v1/quotes HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
 	for name, request := range map[string]string{
@@ -69,20 +69,20 @@ func TestChunkedRequestEndsItsConnection(t *testing.T) {
 		"chunks alone": head + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
 	} {
 		// What follows is what a proxy that believes the other length would not have sent.
-		conn := send(t, server, request+"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+		conn := sendRaw(t, server, request+"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
 		text, err := io.ReadAll(conn)
 		require.NoError(t, err, name)
 		require.Equal(t, 1, strings.Count(string(text), "HTTP/1.1 "), name)
 	}
-	conn := send(t, server, head+"Content-Length: 2\r\n\r\n{}GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+	conn := sendRaw(t, server, head+"Content-Length: 2\r\n\r\n{}GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
 	text, err := io.ReadAll(bufio.NewReader(conn))
 	require.NoError(t, err)
 	require.Equal(t, 2, strings.Count(string(text), "HTTP/1.1 "), "one length keeps the connection")
 }
 
-func TestRequestsThatHTTPCannotReadAreAnsweredWithProblems(t *testing.T) {
+func TestUnparsableRequestsReturnProblemDocuments(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewUnstartedServer(open(t, func(*rest.Config) {}))
+	server := httptest.NewUnstartedServer(newHandler(t, func(*rest.Config) {}))
 	server.Listener = rest.ProblemListener(server.Listener)
 	server.Config.MaxHeaderBytes = 1 << 10
 	server.Start()
@@ -102,7 +102,7 @@ func TestRequestsThatHTTPCannotReadAreAnsweredWithProblems(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			answer, err := http.ReadResponse(bufio.NewReader(send(t, server, test.request)), nil)
+			answer, err := http.ReadResponse(bufio.NewReader(sendRaw(t, server, test.request)), nil)
 			require.NoError(t, err)
 			body, err := io.ReadAll(answer.Body)
 			require.NoError(t, err)
@@ -110,7 +110,7 @@ func TestRequestsThatHTTPCannotReadAreAnsweredWithProblems(t *testing.T) {
 			require.Equal(t, test.status, answer.StatusCode)
 			require.Equal(t, "application/problem+json", answer.Header.Get("Content-Type"))
 			require.Equal(t, "nosniff", answer.Header.Get("X-Content-Type-Options"))
-			p := refused(t, &reply{answer.StatusCode, answer.Header, body})
+			p := requireProblem(t, &reply{answer.StatusCode, answer.Header, body})
 			require.Equal(t, test.status, p.Status)
 			require.Contains(t, p.Detail, test.detail)
 			require.Equal(t, answer.Header.Get("X-Request-Id"), p.RequestID)

@@ -13,18 +13,18 @@ import (
 	"parapet/model/wire"
 )
 
-// endpoint is a row of the contract's table, with a request that works for acme.
-type endpoint struct {
+// endpointRow is a row of the contract's table, with a request that works for acme.
+type endpointRow struct {
 	method, path, body string
 	scope              model.Scope
 	status             int
-	foreign            int // what another partner is answered
+	foreignStatus      int // what another partner is answered
 }
 
 // An id in an address or a body; another of its kind was never given out.
 var (
-	anID    = regexp.MustCompile(`\b(quo|pol|clm|att|pay|pmt|occ|evt|whe|dlv)_[0-9a-z]{26}\b`)
-	unknown = "${1}_01h455vb4pex5vsknk084sn02q"
+	idPattern = regexp.MustCompile(`\b(quo|pol|clm|att|pay|pmt|occ|evt|whe|dlv)_[0-9a-z]{26}\b`)
+	unknownID = "${1}_01h455vb4pex5vsknk084sn02q"
 )
 
 // contractEndpoints tries every endpoint: the right token passes, without the
@@ -32,51 +32,51 @@ var (
 // that never was.
 func contractEndpoints(t *testing.T) {
 	t.Helper()
-	h := newHouse(t)
-	for _, e := range h.endpoints(t) {
-		name, _, _ := strings.Cut(anID.ReplaceAllString(e.path, "{$1}"), "?")
+	h := newTestServer(t)
+	for _, e := range h.endpointRows(t) {
+		name, _, _ := strings.Cut(idPattern.ReplaceAllString(e.path, "{$1}"), "?")
 		t.Run(e.method+" "+name+" "+string(e.scope), func(t *testing.T) {
 			call := request{e.method, "/v1" + e.path, e.body, nil}
 			scopes := []string{string(e.scope)}
-			p := refused(t, h.as(t, "acme", []string{otherScope(e.path)}, call))
+			p := requireProblem(t, h.sendAs(t, "acme", []string{otherScope(e.path)}, call))
 			require.Equal(t, string(model.CodeInsufficientScope), p.Code)
 			require.Contains(t, p.Detail, strings.Replace(string(e.scope), "payouts:read", "claims:read", 1), "the first of two")
-			h.stranger(t, e, call, scopes)
+			h.requireHiddenFromOthers(t, e, call, scopes)
 			for _, base := range []string{"/parametric/v1", "/v1"} {
-				answer := h.as(t, "acme", scopes, request{e.method, base + e.path, e.body, []string{"Idempotency-Key: both-bases"}})
+				answer := h.sendAs(t, "acme", scopes, request{e.method, base + e.path, e.body, []string{"Idempotency-Key: both-bases"}})
 				require.Equal(t, e.status, answer.StatusCode, "%s", answer.Body)
 			}
 		})
 	}
 }
 
-// stranger calls for another partner.
-func (h *house) stranger(t *testing.T, e endpoint, call request, scopes []string) {
+// requireHiddenFromOthers calls for another partner.
+func (h *testServer) requireHiddenFromOthers(t *testing.T, e endpointRow, call request, scopes []string) {
 	t.Helper()
-	answer := h.as(t, "globex", scopes, call)
-	require.Equal(t, e.foreign, answer.StatusCode, "%s", answer.Body)
-	if e.foreign != 404 {
+	answer := h.sendAs(t, "globex", scopes, call)
+	require.Equal(t, e.foreignStatus, answer.StatusCode, "%s", answer.Body)
+	if e.foreignStatus != 404 {
 		return
 	}
-	p := refused(t, answer)
-	call.path, call.body = anID.ReplaceAllString(call.path, unknown), anID.ReplaceAllString(call.body, unknown)
-	never := refused(t, h.as(t, "globex", scopes, call))
+	p := requireProblem(t, answer)
+	call.path, call.body = idPattern.ReplaceAllString(call.path, unknownID), idPattern.ReplaceAllString(call.body, unknownID)
+	never := requireProblem(t, h.sendAs(t, "globex", scopes, call))
 	never.Instance, never.RequestID = p.Instance, p.RequestID
 	require.Equal(t, p, never)
 }
 
-func (h *house) endpoints(t *testing.T) []endpoint {
+func (h *testServer) endpointRows(t *testing.T) []endpointRow {
 	t.Helper()
-	quote, policy, claim := h.claim(t)
+	quote, policy, claim := h.createClaim(t)
 	fresh := h.Quote("quake-circle", nil)
 	of, payout := "/claims/"+claim.ID, "/payouts/"+claim.Payouts[0].ID
-	file := record[wire.Attachment](t, h.post(t, 201, "/v1"+of+"/attachments", body("/attachments")))
-	method := record[wire.PayoutMethod](t, h.post(t, 201, "/v1/payout_methods", `{"policy_id":"`+policy.ID+`",`+iban))
-	scheduled := h.Cover("quake-circle", modeltest.Context{"starts_at": h.Now().Add(48 * time.Hour).Format(time.RFC3339)})
-	waiting := record[wire.Claim](t, h.post(t, 201, "/v1/claims", `{"policy_id":"`+policy.ID+`"}`))
-	sent := h.hook(t)
-	return []endpoint{
-		{"POST", "/quotes", hualien, model.ScopeQuotesWrite, 201, 403},
+	file := decodeRecord[wire.Attachment](t, h.post(t, 201, "/v1"+of+"/attachments", requestBody("/attachments")))
+	method := decodeRecord[wire.PayoutMethod](t, h.post(t, 201, "/v1/payout_methods", `{"policy_id":"`+policy.ID+`",`+ibanMembers))
+	scheduled := h.QuoteAndBind("quake-circle", modeltest.Context{"starts_at": h.Now().Add(48 * time.Hour).Format(time.RFC3339)})
+	waiting := decodeRecord[wire.Claim](t, h.post(t, 201, "/v1/claims", `{"policy_id":"`+policy.ID+`"}`))
+	sent := h.deliverTestEvent(t)
+	return []endpointRow{
+		{"POST", "/quotes", quoteBody, model.ScopeQuotesWrite, 201, 403},
 		{"GET", "/quotes/" + quote.ID, "", model.ScopeQuotesRead, 200, 404},
 		{"GET", "/quotes/" + quote.ID + "/basis", "", model.ScopeQuotesRead, 200, 404},
 		{"POST", "/policies", `{"quote_id":"` + fresh.ID + `"}`, model.ScopePoliciesWrite, 201, 404},
@@ -88,11 +88,11 @@ func (h *house) endpoints(t *testing.T) []endpoint {
 		{"POST", "/claims", `{"policy_id":"` + policy.ID + `"}`, model.ScopeClaimsWrite, 201, 404},
 		{"GET", of, "", model.ScopeClaimsRead, 200, 404},
 		{"GET", of + "/timeline", "", model.ScopeClaimsRead, 200, 404},
-		{"POST", of + "/attachments", body("/attachments"), model.ScopeClaimsWrite, 201, 404},
+		{"POST", of + "/attachments", requestBody("/attachments"), model.ScopeClaimsWrite, 201, 404},
 		{"GET", of + "/attachments", "", model.ScopeClaimsRead, 200, 404},
 		{"POST", of + "/messages", `{"body":"hello"}`, model.ScopeClaimsWrite, 201, 404},
 		{"GET", of + "/messages", "", model.ScopeClaimsRead, 200, 404},
-		{"POST", "/payout_methods", `{"claim_id":"` + claim.ID + `",` + iban, model.ScopePayoutMethodsWrite, 201, 404},
+		{"POST", "/payout_methods", `{"claim_id":"` + claim.ID + `",` + ibanMembers, model.ScopePayoutMethodsWrite, 201, 404},
 		{"GET", of + "/payout-methods", "", model.ScopeClaimsRead, 200, 404},
 		{"GET", "/policies/" + policy.ID + "/payout-methods", "", model.ScopeClaimsRead, 200, 404},
 		{"GET", "/payout_methods/" + method.ID, "", model.ScopeClaimsRead, 200, 404},
@@ -120,33 +120,33 @@ func (h *house) endpoints(t *testing.T) []endpoint {
 		{"POST", "/webhook_endpoints/" + sent.EndpointID + "/test", "", model.ScopeWebhooksWrite, 202, 404},
 		{"GET", "/webhook_endpoints/" + sent.EndpointID + "/deliveries", "", model.ScopeWebhooksRead, 200, 404},
 		{"POST", "/deliveries/" + sent.ID + "/retry", "", model.ScopeWebhooksWrite, 202, 404},
-		{"POST", "/sandbox/observations", h.quake(t, "drill"), model.ScopeClaimsWrite, 201, 201},
+		{"POST", "/sandbox/observations", h.earthquakeBody(t, "drill"), model.ScopeClaimsWrite, 201, 201},
 	}
 }
 
 // Who may do what, beyond the scope.
-func onlyWhoMay(t *testing.T) {
+func rolesAreEnforced(t *testing.T) {
 	t.Helper()
-	h := newHouse(t)
-	_, _, claim := h.claim(t)
+	h := newTestServer(t)
+	_, _, claim := h.createClaim(t)
 	status := func(client, method, path, body string) int {
-		return h.as(t, client, nil, request{method, "/v1" + path, body, nil}).StatusCode
+		return h.sendAs(t, client, nil, request{method, "/v1" + path, body, nil}).StatusCode
 	}
 	require.Equal(t, 200, status("operator", "GET", "/claims/"+claim.ID, ""), "operators read every partner's records")
-	require.Equal(t, 403, status("operator", "POST", "/quotes", hualien), "and do not act for partners")
-	require.Equal(t, 403, status("operator", "POST", "/observations", h.quake(t, "op")))
+	require.Equal(t, 403, status("operator", "POST", "/quotes", quoteBody), "and do not act for partners")
+	require.Equal(t, 403, status("operator", "POST", "/observations", h.earthquakeBody(t, "op")))
 	require.Equal(t, 403, status("source", "GET", "/claims/"+claim.ID, ""), "a source sees no claims")
-	require.Equal(t, 201, status("source", "POST", "/observations", h.quake(t, "own")))
-	require.Equal(t, 403, status("source", "POST", "/observations", strings.Replace(h.quake(t, "other"), "usgs", "nhc", 1)), "a source posts its own only")
+	require.Equal(t, 201, status("source", "POST", "/observations", h.earthquakeBody(t, "own")))
+	require.Equal(t, 403, status("source", "POST", "/observations", strings.Replace(h.earthquakeBody(t, "other"), "usgs", "nhc", 1)), "a source posts its own only")
 }
 
 // A rehearsal is seen by the caller's own policies only.
-func rehearsalsStayAtHome(t *testing.T) {
+func sandboxIsPerPartner(t *testing.T) {
 	t.Helper()
-	h := newHouse(t)
-	mine, theirs := h.Cover("quake-circle", nil), h.As(h.Globex).Cover("quake-circle", nil)
-	h.post(t, 201, "/v1/sandbox/observations", h.quake(t, "drill"))
-	h.Work()
+	h := newTestServer(t)
+	mine, theirs := h.QuoteAndBind("quake-circle", nil), h.ActingAs(h.Globex).QuoteAndBind("quake-circle", nil)
+	h.post(t, 201, "/v1/sandbox/observations", h.earthquakeBody(t, "drill"))
+	h.RunJobs()
 	require.Len(t, h.Claims(mine), 1)
-	require.Empty(t, h.As(h.Globex).Claims(theirs))
+	require.Empty(t, h.ActingAs(h.Globex).Claims(theirs))
 }

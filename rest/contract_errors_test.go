@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
 
-	"parapet/internal/refusal"
+	"parapet/internal/errormap"
 	"parapet/model"
 	"parapet/model/hazard"
 	"parapet/model/modeltest"
@@ -20,41 +20,41 @@ import (
 	"parapet/rest"
 )
 
-// refusalRow is a row of the contract's list of codes: how it comes about, and all
+// errorRow is a row of the contract's list of codes: how it comes about, and all
 // that the answer says.
-type refusalRow struct {
-	status    int
-	code      model.Code
-	ask       func(t *testing.T) *reply
-	retryable bool
-	headers   map[string]string // regular expressions
-	resource  string            // resource_id, a regular expression
-	pointers  []string          // of errors[], in order
-	members   []string          // that only this code has
+type errorRow struct {
+	status     int
+	code       model.Code
+	send       func(t *testing.T) *reply
+	retryable  bool
+	headers    map[string]string // regular expressions
+	resourceID string            // resource_id, a regular expression
+	pointers   []string          // of errors[], in order
+	members    []string          // that only this code has
 }
 
-// elsewhere are the codes of queries and streams.
-var elsewhere = []model.Code{
-	refusal.CodeQueryTooCostly, refusal.CodeQueryNotTrusted, refusal.CodePersistedQueryNotFound, refusal.CodeOriginRefused, refusal.CodeReadTooSlowly,
+// graphqlOnlyCodes are the codes of queries and streams.
+var graphqlOnlyCodes = []model.Code{
+	errormap.CodeQueryTooCostly, errormap.CodeQueryNotTrusted, errormap.CodePersistedQueryNotFound, errormap.CodeOriginRefused, errormap.CodeReadTooSlowly,
 }
 
-const bearer = `^Bearer error="%s".*, resource_metadata="http://.+"$`
+const challengePattern = `^Bearer error="%s".*, resource_metadata="http://.+"$`
 
 // contractErrors provokes every code there is.
 func contractErrors(t *testing.T) {
 	t.Helper()
-	w := newRefusals(t)
+	w := newErrorFixture(t)
 	var covered []model.Code
-	for _, row := range slices.Concat(w.requests(), w.tokens(), w.cover(), w.claims(), w.ours()) {
+	for _, row := range slices.Concat(w.requestErrors(), w.tokenErrors(), w.coverErrors(), w.claimErrors(), w.serverErrors()) {
 		covered = append(covered, row.code)
 		t.Run(fmt.Sprint(row.status, "_", row.code), func(t *testing.T) {
 			t.Parallel()
-			answer := row.ask(t)
+			answer := row.send(t)
 			require.Equal(t, row.status, answer.StatusCode, string(answer.Body))
-			p := refused(t, answer)
+			p := requireProblem(t, answer)
 			require.Equal(t, string(row.code), p.Code)
 			require.Equal(t, row.retryable, p.Retryable)
-			require.Regexp(t, "^"+row.resource+"$", p.ResourceID)
+			require.Regexp(t, "^"+row.resourceID+"$", p.ResourceID)
 			require.Equal(t, row.retryable, answer.Header.Get("Retry-After") != "", "who may try again is told when")
 			for name, pattern := range row.headers {
 				require.Regexp(t, pattern, answer.Header.Get(name), name)
@@ -73,140 +73,140 @@ func contractErrors(t *testing.T) {
 			}
 		})
 	}
-	require.ElementsMatch(t, refusal.Codes(), append(covered, elsewhere...), "a code has one row here")
+	require.ElementsMatch(t, errormap.Codes(), append(covered, graphqlOnlyCodes...), "a code has one row here")
 }
 
-// refusals is a house where there is something to refuse.
-type refusals struct {
-	*house
+// errorFixture is a house where there is something to refuse.
+type errorFixture struct {
+	*testServer
 
-	bound         *wire.Quote
-	policy        *wire.Policy
-	claim         *wire.Claim
-	stale         *wire.Quote  // expired
-	full, stopped *wire.Quote  // of a product without capacity, of a peril with a moratorium
-	scheduled     *wire.Policy // whose cover begins later
-	exhausted     *wire.Policy
-	fullOfThings  *wire.Claim // which takes no more attachments
-	weak, expired string      // a quake that pays nothing, a token
+	boundQuote                     *wire.Quote
+	policy                         *wire.Policy
+	claim                          *wire.Claim
+	expiredQuote                   *wire.Quote  // expired
+	capacityQuote, moratoriumQuote *wire.Quote  // of a product without capacity, of a peril with a moratorium
+	scheduled                      *wire.Policy // whose cover begins later
+	exhausted                      *wire.Policy
+	claimWithMaxAttachments        *wire.Claim // which takes no more attachments
+	weakEventID, expiredToken      string      // a quake that pays nothing, a token
 }
 
-func newRefusals(t *testing.T) *refusals {
+func newErrorFixture(t *testing.T) *errorFixture {
 	t.Helper()
-	w := &refusals{house: newHouse(t)}
-	w.stale = record[wire.Quote](t, w.post(t, 201, "/v1/quotes", hualien))
-	w.After(25 * time.Hour)
-	w.bound, w.policy, w.claim = w.house.claim(t)
+	w := &errorFixture{testServer: newTestServer(t)}
+	w.expiredQuote = decodeRecord[wire.Quote](t, w.post(t, 201, "/v1/quotes", quoteBody))
+	w.AdvanceClock(25 * time.Hour)
+	w.boundQuote, w.policy, w.claim = w.testServer.createClaim(t)
 	starts := w.Now().Add(300 * 24 * time.Hour).Format(time.RFC3339)
-	w.scheduled = w.Cover("quake-circle", modeltest.Context{"starts_at": starts})
-	w.exhausted = w.Cover("quake-circle", nil)
-	w.post(t, 201, "/v1/sandbox/observations", strings.Replace(w.quake(t, "strong"), `"6.4"`, `"7.4"`, 1))
-	w.Work()
-	w.weak = "weak"
-	w.post(t, 201, "/v1/sandbox/observations", strings.Replace(w.quake(t, w.weak), `"6.4"`, `"5.9"`, 1))
-	w.fullOfThings = w.OnlyClaim(w.exhausted)
+	w.scheduled = w.QuoteAndBind("quake-circle", modeltest.Context{"starts_at": starts})
+	w.exhausted = w.QuoteAndBind("quake-circle", nil)
+	w.post(t, 201, "/v1/sandbox/observations", strings.Replace(w.earthquakeBody(t, "strong"), `"6.4"`, `"7.4"`, 1))
+	w.RunJobs()
+	w.weakEventID = "weak"
+	w.post(t, 201, "/v1/sandbox/observations", strings.Replace(w.earthquakeBody(t, w.weakEventID), `"6.4"`, `"5.9"`, 1))
+	w.claimWithMaxAttachments = w.OnlyClaim(w.exhausted)
 	for range 50 {
-		w.post(t, 201, "/v1/claims/"+w.fullOfThings.ID+"/attachments", body("/attachments"))
+		w.post(t, 201, "/v1/claims/"+w.claimWithMaxAttachments.ID+"/attachments", requestBody("/attachments"))
 	}
-	w.stop(t)
+	w.blockSales(t)
 	var err error
-	w.expired, err = w.issuer.Sign("at+jwt", map[string]any{"iss": w.issuerAddress, "aud": "parapet", "sub": "acme", "client_id": "acme", "partner": "acme", "iat": 1, "exp": 3600})
+	w.expiredToken, err = w.issuer.Sign("at+jwt", map[string]any{"iss": w.issuerAddress, "aud": "parapet", "sub": "acme", "client_id": "acme", "partner": "acme", "iat": 1, "exp": 3600})
 	require.NoError(t, err)
 	return w
 }
 
-// stop leaves nothing to sell of two products.
-func (w *refusals) stop(t *testing.T) {
+// blockSales leaves nothing to sell of two products.
+func (w *errorFixture) blockSales(t *testing.T) {
 	t.Helper()
-	w.full, w.stopped = w.Quote("rain-excess", nil), w.Quote("cyclone-circle", nil)
-	_, err := w.Service.SetCapacity(t.Context(), w.Operator, model.CapacityRequest{Product: w.full.Product, Currency: w.full.Cover.Limit.Currency, Amount: new(int64(0))})
+	w.capacityQuote, w.moratoriumQuote = w.Quote("rain-excess", nil), w.Quote("cyclone-circle", nil)
+	_, err := w.Service.SetCapacity(t.Context(), w.Operator, model.CapacityRequest{Product: w.capacityQuote.Product, Currency: w.capacityQuote.Cover.Limit.Currency, Amount: new(int64(0))})
 	require.NoError(t, err)
 	peril := hazard.StormFix
 	_, err = w.Service.DeclareMoratorium(t.Context(), w.Operator, model.MoratoriumRequest{Kind: &peril, EndsAt: w.Now().Add(time.Hour), Reason: "A storm is named."})
 	require.NoError(t, err)
 }
 
-// say is a request by a client.
-func (w *refusals) say(client, method, path, body string, headers ...string) func(*testing.T) *reply {
+// sender is a request by a client.
+func (w *errorFixture) sender(client, method, path, body string, headers ...string) func(*testing.T) *reply {
 	return func(t *testing.T) *reply {
 		t.Helper()
-		return w.as(t, client, nil, request{method, "/v1" + path, body, headers})
+		return w.sendAs(t, client, nil, request{method, "/v1" + path, body, headers})
 	}
 }
 
-// requests are those that no operation understands.
-func (w *refusals) requests() []refusalRow {
+// requestErrors are those that no operation understands.
+func (w *errorFixture) requestErrors() []errorRow {
 	quote := func(body string, headers ...string) func(*testing.T) *reply {
-		return w.say("acme", "POST", "/quotes", body, headers...)
+		return w.sender("acme", "POST", "/quotes", body, headers...)
 	}
-	return []refusalRow{
-		{status: 400, code: model.CodeMalformedJSON, ask: quote(`{"product":`)},
-		{status: 400, code: model.CodeUnknownField, ask: quote(`{"product":"quake-circle","context":{},"colour":1,"metadata":{}}`), pointers: []string{"/colour"}},
-		{status: 400, code: model.CodeDuplicateField, ask: quote(`{"product":"a","context":{"partner":"acme","partner":"acme"}}`), pointers: []string{"/context/partner"}},
-		{status: 400, code: model.CodeParameterInvalid, ask: w.say("acme", "GET", "/quotes?limit=101", ""), pointers: []string{"/limit"}},
-		{status: 400, code: model.CodeCursorInvalid, ask: w.say("acme", "GET", "/quotes?cursor=made-up", ""), pointers: []string{"/cursor"}},
-		{status: 400, code: model.CodeIdempotencyKeyInvalid, ask: quote(hualien, "Idempotency-Key: a b")},
-		{status: 404, code: model.CodeNotFound, ask: w.say("globex", "GET", "/quotes/"+w.bound.ID, "")},
-		{status: 405, code: model.CodeMethodNotAllowed, ask: w.say("acme", "DELETE", "/quotes/"+w.bound.ID, ""), headers: map[string]string{"Allow": "^GET, HEAD$"}},
-		{status: 406, code: model.CodeNotAcceptable, ask: quote(hualien, "Accept: text/html")},
-		{status: 413, code: model.CodeBodyTooLarge, ask: quote(strings.Repeat(" ", 1<<20+1))},
-		{status: 415, code: model.CodeMediaTypeUnsupported, ask: quote(hualien, "Content-Type: text/plain")},
-		{status: 412, code: model.CodeVersionMismatch, ask: w.say("acme", "POST", "/claims/"+w.claim.ID+"/messages", `{"body":"hello"}`, `If-Match: "x"`)},
+	return []errorRow{
+		{status: 400, code: model.CodeMalformedJSON, send: quote(`{"product":`)},
+		{status: 400, code: model.CodeUnknownField, send: quote(`{"product":"quake-circle","context":{},"colour":1,"metadata":{}}`), pointers: []string{"/colour"}},
+		{status: 400, code: model.CodeDuplicateField, send: quote(`{"product":"a","context":{"partner":"acme","partner":"acme"}}`), pointers: []string{"/context/partner"}},
+		{status: 400, code: model.CodeParameterInvalid, send: w.sender("acme", "GET", "/quotes?limit=101", ""), pointers: []string{"/limit"}},
+		{status: 400, code: model.CodeCursorInvalid, send: w.sender("acme", "GET", "/quotes?cursor=made-up", ""), pointers: []string{"/cursor"}},
+		{status: 400, code: model.CodeIdempotencyKeyInvalid, send: quote(quoteBody, "Idempotency-Key: a b")},
+		{status: 404, code: model.CodeNotFound, send: w.sender("globex", "GET", "/quotes/"+w.boundQuote.ID, "")},
+		{status: 405, code: model.CodeMethodNotAllowed, send: w.sender("acme", "DELETE", "/quotes/"+w.boundQuote.ID, ""), headers: map[string]string{"Allow": "^GET, HEAD$"}},
+		{status: 406, code: model.CodeNotAcceptable, send: quote(quoteBody, "Accept: text/html")},
+		{status: 413, code: model.CodeBodyTooLarge, send: quote(strings.Repeat(" ", 1<<20+1))},
+		{status: 415, code: model.CodeMediaTypeUnsupported, send: quote(quoteBody, "Content-Type: text/plain")},
+		{status: 412, code: model.CodeVersionMismatch, send: w.sender("acme", "POST", "/claims/"+w.claim.ID+"/messages", `{"body":"hello"}`, `If-Match: "x"`)},
 		{
 			status: 422, code: model.CodeValidationFailed, pointers: []string{"/context", "/metadata/a", "/partner_reference"},
-			ask: quote(`{"product":"quake-circle","metadata":{"a":1},"partner_reference":null}`),
+			send: quote(`{"product":"quake-circle","metadata":{"a":1},"partner_reference":null}`),
 		},
 	}
 }
 
-// tokens are about who asks.
-func (w *refusals) tokens() []refusalRow {
-	invalid := map[string]string{"WWW-Authenticate": fmt.Sprintf(bearer, "invalid_token")}
+// tokenErrors are about who asks.
+func (w *errorFixture) tokenErrors() []errorRow {
+	invalid := map[string]string{"WWW-Authenticate": fmt.Sprintf(challengePattern, "invalid_token")}
 	read := func(token string) func(*testing.T) *reply {
-		return w.say("acme", "GET", "/quotes", "", "Authorization: "+token)
+		return w.sender("acme", "GET", "/quotes", "", "Authorization: "+token)
 	}
-	return []refusalRow{
-		{status: 401, code: model.CodeTokenMissing, ask: read(""), headers: invalid},
-		{status: 401, code: model.CodeTokenInvalid, ask: read("Bearer forged"), headers: invalid},
-		{status: 401, code: model.CodeTokenExpired, ask: read("Bearer " + w.expired), headers: invalid},
+	return []errorRow{
+		{status: 401, code: model.CodeTokenMissing, send: read(""), headers: invalid},
+		{status: 401, code: model.CodeTokenInvalid, send: read("Bearer forged"), headers: invalid},
+		{status: 401, code: model.CodeTokenExpired, send: read("Bearer " + w.expiredToken), headers: invalid},
 		{
 			status: 403, code: model.CodeInsufficientScope, members: []string{"scope"},
-			headers: map[string]string{"WWW-Authenticate": fmt.Sprintf(bearer, `insufficient_scope", scope="quotes:write`)},
-			ask: func(t *testing.T) *reply {
+			headers: map[string]string{"WWW-Authenticate": fmt.Sprintf(challengePattern, `insufficient_scope", scope="quotes:write`)},
+			send: func(t *testing.T) *reply {
 				t.Helper()
-				return w.as(t, "acme", []string{"quotes:read"}, request{"POST", "/v1/quotes", hualien, nil})
+				return w.sendAs(t, "acme", []string{"quotes:read"}, request{"POST", "/v1/quotes", quoteBody, nil})
 			},
 		},
-		{status: 403, code: model.CodePartnerMismatch, ask: w.say("globex", "POST", "/quotes", hualien), pointers: []string{"/context/partner"}},
-		{status: 403, code: model.CodePartnerDisabled, ask: w.say("stranger", "GET", "/quotes", "")},
+		{status: 403, code: model.CodePartnerMismatch, send: w.sender("globex", "POST", "/quotes", quoteBody), pointers: []string{"/context/partner"}},
+		{status: 403, code: model.CodePartnerDisabled, send: w.sender("stranger", "GET", "/quotes", "")},
 	}
 }
 
-// cover is what cannot be quoted or bound.
-func (w *refusals) cover() []refusalRow {
+// coverErrors is what cannot be quoted or bound.
+func (w *errorFixture) coverErrors() []errorRow {
 	quote := func(body string, headers ...string) func(*testing.T) *reply {
-		return w.say("acme", "POST", "/quotes", body, headers...)
+		return w.sender("acme", "POST", "/quotes", body, headers...)
 	}
 	bind := func(q *wire.Quote) func(*testing.T) *reply {
-		return w.say("acme", "POST", "/policies", `{"quote_id":"`+q.ID+`"}`)
+		return w.sender("acme", "POST", "/policies", `{"quote_id":"`+q.ID+`"}`)
 	}
-	dear := strings.Replace(hualien, `}}}`, `},"radius_km":200,"steps":[{"threshold":"5.5","factor":"1.00"}]}}`, 1)
-	referring := strings.TrimSuffix(hualien, "}") + `,"partner_reference":"taken"}`
-	return []refusalRow{
-		{status: 409, code: model.CodeQuoteAlreadyBound, ask: bind(w.bound), resource: w.policy.ID},
-		{status: 409, code: model.CodeQuoteExpired, ask: bind(w.stale)},
-		{status: 409, code: model.CodeCapacityExceeded, ask: bind(w.full)},
-		{status: 409, code: model.CodeMoratoriumActive, ask: bind(w.stopped)},
-		{status: 422, code: model.CodeProductUnknown, ask: quote(strings.Replace(hualien, "quake-circle", "flood", 1)), pointers: []string{"/product"}},
-		{status: 422, code: model.CodeRiskUninsurable, ask: quote(dear)},
-		{status: 422, code: model.CodeReferenceTaken, resource: "quo_.{26}", pointers: []string{"/partner_reference"}, ask: w.second(quote(referring), quote(referring))},
-		{status: 422, code: model.CodeIdempotencyKeyReused, ask: w.second(quote(hualien, "Idempotency-Key: used"), quote(with(hualien, `"metadata":{}`), "Idempotency-Key: used"))},
-		{status: 409, code: model.CodeIdempotencyInFlight, retryable: true, headers: map[string]string{"Retry-After": "^1$"}, ask: inFlight},
+	dear := strings.Replace(quoteBody, `}}}`, `},"radius_km":200,"steps":[{"threshold":"5.5","factor":"1.00"}]}}`, 1)
+	referring := strings.TrimSuffix(quoteBody, "}") + `,"partner_reference":"taken"}`
+	return []errorRow{
+		{status: 409, code: model.CodeQuoteAlreadyBound, send: bind(w.boundQuote), resourceID: w.policy.ID},
+		{status: 409, code: model.CodeQuoteExpired, send: bind(w.expiredQuote)},
+		{status: 409, code: model.CodeCapacityExceeded, send: bind(w.capacityQuote)},
+		{status: 409, code: model.CodeMoratoriumActive, send: bind(w.moratoriumQuote)},
+		{status: 422, code: model.CodeProductUnknown, send: quote(strings.Replace(quoteBody, "quake-circle", "flood", 1)), pointers: []string{"/product"}},
+		{status: 422, code: model.CodeRiskUninsurable, send: quote(dear)},
+		{status: 422, code: model.CodeReferenceTaken, resourceID: "quo_.{26}", pointers: []string{"/partner_reference"}, send: w.sendBoth(quote(referring), quote(referring))},
+		{status: 422, code: model.CodeIdempotencyKeyReused, send: w.sendBoth(quote(quoteBody, "Idempotency-Key: used"), quote(addMembers(quoteBody, `"metadata":{}`), "Idempotency-Key: used"))},
+		{status: 409, code: model.CodeIdempotencyInFlight, retryable: true, headers: map[string]string{"Retry-After": "^1$"}, send: sendWhileInFlight},
 	}
 }
 
-// second is the answer to the second of two requests; the first must succeed.
-func (w *refusals) second(first, second func(*testing.T) *reply) func(*testing.T) *reply {
+// sendBoth is the answer to the second of two requests; the first must succeed.
+func (w *errorFixture) sendBoth(first, second func(*testing.T) *reply) func(*testing.T) *reply {
 	return func(t *testing.T) *reply {
 		t.Helper()
 		require.Equal(t, http.StatusCreated, first(t).StatusCode)
@@ -214,74 +214,74 @@ func (w *refusals) second(first, second func(*testing.T) *reply) func(*testing.T
 	}
 }
 
-// inFlight sends a request again while the first is held up in its transaction.
-func inFlight(t *testing.T) *reply {
+// sendWhileInFlight sends a request again while the first is held up in its transaction.
+func sendWhileInFlight(t *testing.T) *reply {
 	t.Helper()
-	h := newHouse(t)
-	quote := record[wire.Quote](t, h.post(t, 201, "/v1/quotes", hualien))
+	h := newTestServer(t)
+	quote := decodeRecord[wire.Quote](t, h.post(t, 201, "/v1/quotes", quoteBody))
 	bind := request{"POST", "/v1/policies", `{"quote_id":"` + quote.ID + `","partner_reference":"held"}`, []string{"Idempotency-Key: one"}}
-	hold := h.HoldReference("held")
+	hold := h.BlockReference("held")
 	var first *reply
 	var running sync.WaitGroup
-	running.Go(func() { first = h.as(t, "acme", nil, bind) })
+	running.Go(func() { first = h.sendAs(t, "acme", nil, bind) })
 	hold.AwaitWaiter()
-	second := h.as(t, "acme", nil, bind)
+	second := h.sendAs(t, "acme", nil, bind)
 	hold.Release()
 	running.Wait()
 	require.Equal(t, http.StatusCreated, first.StatusCode)
-	require.Equal(t, "true", h.as(t, "acme", nil, bind).Header.Get("Idempotent-Replayed"))
+	require.Equal(t, "true", h.sendAs(t, "acme", nil, bind).Header.Get("Idempotent-Replayed"))
 	return second
 }
 
-// claims are what is not owed.
-func (w *refusals) claims() []refusalRow {
+// claimErrors are what is not owed.
+func (w *errorFixture) claimErrors() []errorRow {
 	claim := func(p *wire.Policy, more string) func(*testing.T) *reply {
-		return w.say("acme", "POST", "/claims", `{"policy_id":"`+p.ID+`"`+more+`}`)
+		return w.sender("acme", "POST", "/claims", `{"policy_id":"`+p.ID+`"`+more+`}`)
 	}
-	return []refusalRow{
-		{status: 409, code: model.CodeStateConflict, ask: w.say("acme", "POST", "/claims/"+w.fullOfThings.ID+"/attachments", body("/attachments"))},
+	return []errorRow{
+		{status: 409, code: model.CodeStateConflict, send: w.sender("acme", "POST", "/claims/"+w.claimWithMaxAttachments.ID+"/attachments", requestBody("/attachments"))},
 		{
 			status: 422, code: model.CodeTriggerNotMet, members: []string{"index", "threshold", "missed_by"},
-			ask: claim(w.policy, `,"source_event":{"source":"usgs","id":"`+w.weak+`"}`),
+			send: claim(w.policy, `,"source_event":{"source":"usgs","id":"`+w.weakEventID+`"}`),
 		},
-		{status: 422, code: model.CodeLimitExhausted, ask: claim(w.exhausted, ""), resource: w.exhausted.ID},
-		{status: 422, code: model.CodePolicyNotInForce, ask: claim(w.scheduled, ""), resource: w.scheduled.ID},
+		{status: 422, code: model.CodeLimitExhausted, send: claim(w.exhausted, ""), resourceID: w.exhausted.ID},
+		{status: 422, code: model.CodePolicyNotInForce, send: claim(w.scheduled, ""), resourceID: w.scheduled.ID},
 	}
 }
 
-// ours are the refusals that are no fault of the request.
-func (w *refusals) ours() []refusalRow {
+// serverErrors are the refusals that are no fault of the request.
+func (w *errorFixture) serverErrors() []errorRow {
 	limits := map[string]string{
 		"Retry-After": "^1$", "RateLimit": `^"default";r=0;t=1$`, "RateLimit-Policy": `^"default";q=1;w=1$`,
 		"RateLimit-Limit": "^1$", "RateLimit-Remaining": "^0$", "RateLimit-Reset": "^1$",
 	}
-	clock := &watch{at: time.Unix(0, 0)}
-	limited := w.another(rest.Config{Service: w.Service, Limiter: rest.NewLimiter(rest.RateLimit{PerSecond: 1, Burst: 1}, clock.now)})
-	return []refusalRow{
-		{status: 429, code: model.CodeRateLimited, retryable: true, headers: limits, ask: func(t *testing.T) *reply {
+	clock := &testClock{at: time.Unix(0, 0)}
+	limited := w.senderTo(rest.Config{Service: w.Service, Limiter: rest.NewLimiter(rest.RateLimit{PerSecond: 1, Burst: 1}, clock.now)})
+	return []errorRow{
+		{status: 429, code: model.CodeRateLimited, retryable: true, headers: limits, send: func(t *testing.T) *reply {
 			t.Helper()
 			limited(t)
 			return limited(t)
 		}},
-		{status: 500, code: model.CodeInternal, ask: w.another(rest.Config{Service: new(model.Service)})},
-		{status: 503, code: model.CodeUnavailable, retryable: true, headers: map[string]string{"Retry-After": "^2$"}, ask: func(t *testing.T) *reply {
+		{status: 500, code: model.CodeInternal, send: w.senderTo(rest.Config{Service: new(model.Service)})},
+		{status: 503, code: model.CodeUnavailable, retryable: true, headers: map[string]string{"Retry-After": "^2$"}, send: func(t *testing.T) *reply {
 			t.Helper()
-			door, _, closing := overLine(t)
+			handler, _, closing := newHandlerOverProxy(t)
 			closing()
-			return request{"GET", "/v1/quotes", "", nil}.to(t, door)
+			return request{"GET", "/v1/quotes", "", nil}.sendTo(t, handler)
 		}},
 	}
 }
 
-// another lists quotes at a door with another configuration.
-func (w *refusals) another(config rest.Config) func(*testing.T) *reply {
+// senderTo lists quotes at a door with another configuration.
+func (w *errorFixture) senderTo(config rest.Config) func(*testing.T) *reply {
 	config.Authenticate = w.authenticate
-	door, err := rest.New(config)
+	handler, err := rest.New(config)
 	return func(t *testing.T) *reply {
 		t.Helper()
 		require.NoError(t, err)
 		token, err := w.issuer.Token("acme")
 		require.NoError(t, err)
-		return request{"GET", "/v1/quotes", "", []string{"Authorization: Bearer " + token}}.to(t, door)
+		return request{"GET", "/v1/quotes", "", []string{"Authorization: Bearer " + token}}.sendTo(t, handler)
 	}
 }

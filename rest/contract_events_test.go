@@ -20,49 +20,49 @@ import (
 )
 
 // eventRows are the sentences of section 11.
-var eventRows = rows{
-	"a_change_writes_one_event_and_one_entry": "model TestEveryChangeIsToldOnce",
+var eventRows = contractSection{
+	"a_change_writes_one_event_and_one_entry": "model TestEveryChangeHasOneEvent",
 	"in_its_own_transaction":                  "model/modeltest Consistent",
-	"the_types":                               theTypes,
+	"the_types":                               eventTypesAreTheContract,
 	"every_type_happens":                      "rest TestEventCatalogue",
-	"the_feed_rebuilds_every_record":          "jobs TestTheFeedRebuildsWhatDeliveriesLost",
-	"readable_once_numbered":                  "rest TestTheFeedNarrows",
+	"the_feed_rebuilds_every_record":          "jobs TestEventFeedRebuildsLostDeliveries",
+	"readable_once_numbered":                  "rest TestEventFeedFilters",
 	"within_a_second":                         "jobs BenchmarkLatency",
-	"members_of_an_event":                     membersOfAnEvent,
+	"members_of_an_event":                     eventHasContractMembers,
 	"gapless_and_cause_before_effect":         "model TestEventsAreNumberedPerPartnerInTheOrderTheyHappened",
 	"no_event_is_numbered_twice":              "model TestManyRelaysNumberNothingTwice",
 	"a_late_commit_is_numbered":               "model TestALateCommitIsNumberedWhenItIsVisible",
-	"whoever_is_killed":                       "cmd/parapet TestEventsOutliveTheProcessThatSendsThem",
-	"data_is_the_record_as_it_was":            dataIsTheRecordAsItWas,
-	"the_feed_is_ascending_and_narrows":       "rest TestTheFeedNarrows",
-	"the_feed_is_kept_for_ever":               keptForEver,
+	"whoever_is_killed":                       "cmd/parapet TestEventsSurviveKilledWorkers",
+	"data_is_the_record_as_it_was":            eventDataIsASnapshot,
+	"the_feed_is_ascending_and_narrows":       "rest TestEventFeedFilters",
+	"the_feed_is_kept_for_ever":               eventsAreNeverPurged,
 	"a_webhook_is_byte_identical":             "jobs TestAnEventReachesItsEndpointAsTheFeedShowsIt",
-	"what_the_hash_covers":                    whatTheHashCovers,
-	"what_was_tampered_with_is_found":         "model TestAHistoryThatWasTamperedWithIsFound",
+	"what_the_hash_covers":                    hashCoversThePreviousEvent,
+	"what_was_tampered_with_is_found":         "model TestVerifyChainFindsTampering",
 	"Standard_Webhooks_reference_vector":      "jobs/webhook TestSign",
 	"Standard_Webhooks_own_library":           "jobs TestAnEventReachesItsEndpointAsTheFeedShowsIt",
-	"secrets_begin_with_whsec":                "rest TestAnEndpointFromCreationToDeletion",
+	"secrets_begin_with_whsec":                "rest TestWebhookEndpointLifecycle",
 	"two_signatures_for_24_hours":             "jobs TestRotationSignsTwiceForADay",
-	"at_least_once":                           "jobs TestADrainThatDiesSendsAgain",
+	"at_least_once":                           "jobs TestDeadDeliveryRunIsRepeated",
 	"2xx_within_15_s_is_success":              "jobs/webhook TestAnAnswerHasFifteenSeconds",
 	"redirects_are_failures":                  "jobs TestARedirectIsNotFollowed",
-	"410_disables":                            "jobs TestAnEndpointThatIsGoneIsDisabled",
-	"Retry-After_is_honoured_up_to_24_hours":  "jobs TestReceivers",
-	"attempts_and_their_jitter":               "jobs TestAFailingEndpointIsTriedByTheScheduleAndThenParked",
-	"the_schedule":                            theSchedule,
-	"parked_and_listed":                       parkedIsListed,
-	"retryable_by_hand":                       "jobs TestParkedDeliveriesAreSentAgain",
+	"410_disables":                            "jobs TestEndpointAnswering410IsDisabled",
+	"Retry-After_is_honoured_up_to_24_hours":  "jobs TestDeliveryResultPerReceiverBehaviour",
+	"attempts_and_their_jitter":               "jobs TestDeliveryFailsAfterAllScheduledRetries",
+	"the_schedule":                            deliveryScheduleIsTheContract,
+	"parked_and_listed":                       failedDeliveriesAreListed,
+	"retryable_by_hand":                       "jobs TestFailedDeliveriesCanBeRetried",
 	"five_days_of_failures_disable":           "jobs TestFiveDaysOfFailuresDisable",
-	"targets_are_https_and_public":            targets,
-	"checked_at_connect_time":                 "internal/egress TestANameThatChangesItsAddress",
-	"every_range_that_is_not_public":          "internal/egress TestTheInsideIsNeverConnectedTo",
+	"targets_are_https_and_public":            endpointURLsAreChecked,
+	"checked_at_connect_time":                 "internal/egress TestDNSRebindingIsRefused",
+	"every_range_that_is_not_public":          "internal/egress TestNonPublicAddressesAreNeverConnectedTo",
 	"one_slow_receiver_does_not_delay_others": "jobs TestHangingReceiversDelayNobody",
 }
 
-// theTypes are the contract's own words; each narrows the feed, and no other does.
-func theTypes(t *testing.T) {
+// eventTypesAreTheContract are the contract's own words; each narrows the feed, and no other does.
+func eventTypesAreTheContract(t *testing.T) {
 	t.Helper()
-	h := newHouse(t)
+	h := newTestServer(t)
 	promised := strings.Fields(`quote.created quote.bound quote.expired policy.activated policy.exhausted policy.expired policy.cancelled policy.archived
 		claim.opened claim.approved claim.deferred claim.declined claim.withdrawn claim.closed claim.reopened claim.attachment_added claim.message_added
 		payout_method.recorded payout_method.verified payout_method.rejected payout_method.replaced payout.created payout.releasing payout.released
@@ -75,24 +75,24 @@ func theTypes(t *testing.T) {
 	require.ElementsMatch(t, promised, have)
 	for _, kind := range promised {
 		h.get(t, "/v1/events?types="+kind)
-		h.expect(t, 400, request{"GET", "/v1/events?types=" + kind + "s", "", nil})
+		h.expectStatus(t, 400, request{"GET", "/v1/events?types=" + kind + "s", "", nil})
 	}
 }
 
-// anEvent is the body of one event, as it came.
-func (h *house) anEvent(t *testing.T) (body []byte, claim *wire.Claim) {
+// createEvent is the body of one event, as it came.
+func (h *testServer) createEvent(t *testing.T) (body []byte, claim *wire.Claim) {
 	t.Helper()
-	_, _, claim = h.claim(t)
+	_, _, claim = h.createClaim(t)
 	h.Relay()
-	list := record[wire.List[wire.Event]](t, h.get(t, "/v1/events?types=claim.approved&subject="+claim.ID))
+	list := decodeRecord[wire.List[wire.Event]](t, h.get(t, "/v1/events?types=claim.approved&subject="+claim.ID))
 	require.Len(t, list.Data, 1)
 	return h.get(t, "/v1/events/"+list.Data[0].ID).Body, claim
 }
 
-func membersOfAnEvent(t *testing.T) {
+func eventHasContractMembers(t *testing.T) {
 	t.Helper()
-	h := newHouse(t)
-	body, claim := h.anEvent(t)
+	h := newTestServer(t)
+	body, claim := h.createEvent(t)
 	var event map[string]any
 	require.NoError(t, json.Unmarshal(body, &event))
 	var names []string
@@ -105,39 +105,39 @@ func membersOfAnEvent(t *testing.T) {
 	require.Contains(t, event["data"], "object")
 }
 
-// dataIsTheRecordAsItWas asks for the claim before and after it goes on.
-func dataIsTheRecordAsItWas(t *testing.T) {
+// eventDataIsASnapshot asks for the claim before and after it goes on.
+func eventDataIsASnapshot(t *testing.T) {
 	t.Helper()
-	h := newHouse(t)
-	body, claim := h.anEvent(t)
+	h := newTestServer(t)
+	body, claim := h.createEvent(t)
 	was := h.get(t, "/v1/events?types=claim.approved").Body
 	h.post(t, 201, "/v1/claims/"+claim.ID+"/messages", `{"body":"When?"}`)
-	h.post(t, 201, "/v1/payout_methods", `{"claim_id":"`+claim.ID+`",`+iban)
-	h.Work()
+	h.post(t, 201, "/v1/payout_methods", `{"claim_id":"`+claim.ID+`",`+ibanMembers)
+	h.RunJobs()
 	h.Relay()
-	require.NotEqual(t, claim, record[wire.Claim](t, h.get(t, "/v1/claims/"+claim.ID)))
+	require.NotEqual(t, claim, decodeRecord[wire.Claim](t, h.get(t, "/v1/claims/"+claim.ID)))
 	require.Equal(t, string(was), string(h.get(t, "/v1/events?types=claim.approved").Body))
 	require.Contains(t, string(was), string(body))
 }
 
-func keptForEver(t *testing.T) {
+func eventsAreNeverPurged(t *testing.T) {
 	t.Helper()
-	h := newHouse(t)
-	h.anEvent(t)
-	before := h.events(t)
-	h.After(10 * 365 * 24 * time.Hour)
+	h := newTestServer(t)
+	h.createEvent(t)
+	before := h.listEvents(t)
+	h.AdvanceClock(10 * 365 * 24 * time.Hour)
 	h.Sweep()
 	h.Relay()
-	require.Equal(t, before, h.events(t)[:len(before)])
+	require.Equal(t, before, h.listEvents(t)[:len(before)])
 }
 
-// whatTheHashCovers links every event to the one before, from the bytes as they came.
-func whatTheHashCovers(t *testing.T) {
+// hashCoversThePreviousEvent links every event to the one before, from the bytes as they came.
+func hashCoversThePreviousEvent(t *testing.T) {
 	t.Helper()
-	h := newHouse(t)
-	h.anEvent(t)
+	h := newTestServer(t)
+	h.createEvent(t)
 	before := strings.Repeat("0", 64)
-	for i, event := range h.events(t) {
+	for i, event := range h.listEvents(t) {
 		body := string(h.get(t, "/v1/events/"+event.ID).Body)
 		_, data, _ := strings.Cut(body, `"data":`)
 		data, _, _ = strings.Cut(data, `,"hash":"`+event.Hash)
@@ -148,43 +148,43 @@ func whatTheHashCovers(t *testing.T) {
 	}
 }
 
-func theSchedule(t *testing.T) {
+func deliveryScheduleIsTheContract(t *testing.T) {
 	t.Helper()
 	const minute, hour = time.Minute, time.Hour
 	require.Equal(t, []time.Duration{5 * time.Second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour}, model.DeliverySchedule())
 }
 
-// parkedIsListed shows what was given up under its status, and sends it again.
-func parkedIsListed(t *testing.T) {
+// failedDeliveriesAreListed shows what was given up under its status, and sends it again.
+func failedDeliveriesAreListed(t *testing.T) {
 	t.Helper()
-	h := newHouse(t)
-	sent := h.hook(t)
-	at := hooks + "/" + sent.EndpointID + "/deliveries?status="
-	require.Empty(t, record[wire.List[wire.Delivery]](t, h.get(t, at+"parked")).Data)
+	h := newTestServer(t)
+	sent := h.deliverTestEvent(t)
+	at := webhookEndpointsPath + "/" + sent.EndpointID + "/deliveries?status="
+	require.Empty(t, decodeRecord[wire.List[wire.Delivery]](t, h.get(t, at+"parked")).Data)
 	_, err := h.DB.Pool.Exec(t.Context(), "update deliveries set status = 'parked', tries = 10, next_attempt_at = null")
 	require.NoError(t, err)
-	parked := record[wire.List[wire.Delivery]](t, h.get(t, at+"parked")).Data
+	parked := decodeRecord[wire.List[wire.Delivery]](t, h.get(t, at+"parked")).Data
 	require.Len(t, parked, 1)
 	require.Nil(t, parked[0].NextAttemptAt)
 	h.post(t, 202, "/v1/deliveries/"+parked[0].ID+"/retry", "")
-	require.Empty(t, record[wire.List[wire.Delivery]](t, h.get(t, at+"parked")).Data)
-	h.Work()
-	require.Equal(t, "delivered", record[wire.List[wire.Delivery]](t, h.get(t, at+"delivered")).Data[0].Status)
+	require.Empty(t, decodeRecord[wire.List[wire.Delivery]](t, h.get(t, at+"parked")).Data)
+	h.RunJobs()
+	require.Equal(t, "delivered", decodeRecord[wire.List[wire.Delivery]](t, h.get(t, at+"delivered")).Data[0].Status)
 }
 
-// targets are refused when they are registered, as far as an address shows it; only
+// endpointURLsAreChecked are refused when they are registered, as far as an address shows it; only
 // a development setting takes this machine's own.
-func targets(t *testing.T) {
+func endpointURLsAreChecked(t *testing.T) {
 	t.Helper()
-	h := newHouse(t)
+	h := newTestServer(t)
 	guarded := func(loopback bool) http.Handler {
 		service, err := model.New(model.Config{
-			DB: h.DB, Queue: modeltest.Queue{}, Keys: testKeys(), Webhooks: model.Webhooks{Refuse: egress.New(egress.Config{Loopback: loopback}).Refuse},
+			DB: h.DB, Queue: modeltest.Queue{}, Keys: testKeys(), Webhooks: model.Webhooks{TargetProblem: egress.New(egress.Config{Loopback: loopback}).CheckURL},
 		})
 		require.NoError(t, err)
-		door, err := rest.New(rest.Config{Service: service, Authenticate: h.authenticate})
+		handler, err := rest.New(rest.Config{Service: service, Authenticate: h.authenticate})
 		require.NoError(t, err)
-		return door
+		return handler
 	}
 	for address, allowed := range map[string][2]bool{ // as it is, and with the setting
 		"https://hooks.example.com/p": {true, true}, "http://hooks.example.com/p": {false, false}, "https://10.0.0.1/": {false, false},
@@ -192,8 +192,8 @@ func targets(t *testing.T) {
 		"http://127.0.0.1:3000/": {false, true}, "http://localhost:3000/": {false, true}, "https://intranet/": {false, false}, "ftp://hooks.example.com/": {false, false},
 	} {
 		for i, loopback := range []bool{false, true} {
-			h.door = guarded(loopback)
-			answer := h.as(t, "acme", nil, request{"POST", hooks, `{"url":"` + address + `"}`, nil})
+			h.handler = guarded(loopback)
+			answer := h.sendAs(t, "acme", nil, request{"POST", webhookEndpointsPath, `{"url":"` + address + `"}`, nil})
 			require.Equal(t, map[bool]int{true: 201, false: 422}[allowed[i]], answer.StatusCode, "%s: %s", address, answer.Body)
 		}
 	}

@@ -12,28 +12,28 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rows are sentences of the contract: what shows each, here over HTTP or, by the
+// contractSection are sentences of the contract: what shows each, here over HTTP or, by the
 // name of a test and its package, where it is shown already.
-type rows map[string]any // func(*testing.T) or "package TestName"
+type contractSection map[string]any // func(*testing.T) or "package TestName"
 
 // contractRows are the sections that say what a partner can rely on at this door.
-var contractRows = map[string]rows{
+var contractRows = map[string]contractSection{
 	"2_shape": {
-		"members_are_snake_case":                          snakeCase,
+		"members_are_snake_case":                          membersAreSnakeCase,
 		"times_are_UTC_with_microseconds":                 "rest TestGolden",
-		"unknown_members_are_refused":                     "rest TestParseRefusesBeforeItJudges",
+		"unknown_members_are_refused":                     "rest TestParseReportsSyntaxErrorsFirst",
 		"unknown_context_is_kept_and_named":               "model TestAQuoteIsReadAsItWasAnswered",
 		"known_context_satisfies_the_product's_schema":    "model TestAQuoteIsRefused",
 		"every_record_has_the_header":                     "rest TestGolden",
 		"ids_are_TypeIDs_with_their_prefix":               "rest TestGolden",
 		"version_grows_by_one_per_change":                 "model/modeltest Consistent",
-		"reads_carry_a_strong_ETag_and_answer_304":        "rest TestReadsAreNotSentTwice",
+		"reads_carry_a_strong_ETag_and_answer_304":        "rest TestIfNoneMatchReturns304",
 		"an_ETag_covers_embedded_records":                 "rest TestIfMatch",
 		"If-Match_that_does_not_match_is_412":             "rest TestIfMatch",
-		"partner_reference_and_metadata_bounds":           referenceBounds,
-		"partner_reference_is_unique_by_partner_and_kind": uniqueReferences,
+		"partner_reference_and_metadata_bounds":           referencesAreBounded,
+		"partner_reference_is_unique_by_partner_and_kind": referencesAreUnique,
 		"money_is_whole_minor_units":                      "model/money TestCurrencies",
-		"no_floating_point_touches_money":                 wholeMoney,
+		"no_floating_point_touches_money":                 moneyIsWholeMinorUnits,
 		"measured_values_are_strings_with_a_unit":         "rest TestWalkEveryOperation",
 		"durations_are_ISO_8601":                          "model/trigger TestAddDuration",
 		"intervals_are_half_open":                         "model/trigger TestCoverTimes",
@@ -41,20 +41,20 @@ var contractRows = map[string]rows{
 	},
 	"4_endpoints": {
 		"":                                           contractEndpoints, // each
-		"paths_and_scopes":                           "rest TestDocumentIsTheContract",
+		"paths_and_scopes":                           "rest TestOpenAPIMatchesTheContract",
 		"both_bases_answer_alike":                    "rest TestWalkEveryOperation",
-		"who_may_do_what":                            onlyWhoMay,
+		"who_may_do_what":                            rolesAreEnforced,
 		"a_token_of_nobody_is_403":                   "internal/auth TestActorOfClaims",
 		"a_partner_who_observes_is_refused":          "internal/auth TestActorOfClaims",
-		"rehearsals_touch_the_caller's_own":          rehearsalsStayAtHome,
+		"rehearsals_touch_the_caller's_own":          sandboxIsPerPartner,
 		"rehearsals_are_for_development":             "rest TestSandboxIsForDevelopment",
 		"POST_carries_Location":                      "rest TestFromQuoteToPayout",
-		"lists_are_narrowed_by_filters":              "rest TestListsNarrow",
+		"lists_are_narrowed_by_filters":              "rest TestListFilters",
 		"a_claim_met_is_201_and_again_200":           "rest TestFromQuoteToPayout",
-		"a_claim_of_the_matcher_is_200":              "model TestAClaimThatTheMatcherOpenedIsTheAnswer",
-		"a_claim_not_met_says_by_how_much":           "model TestATriggerThatIsNotMetSaysByHowMuch",
-		"a_claim_without_occurrence_is_for_approval": "model TestAClaimForApprovalWaitsForAnOperator",
-		"an_unknown_occurrence_is_404":               "model TestATriggerThatIsNotMetSaysByHowMuch",
+		"a_claim_of_the_matcher_is_200":              "model TestOpenClaimReturnsClaimOpenedByMatching",
+		"a_claim_not_met_says_by_how_much":           "model TestTriggerNotMetErrorHasMissedBy",
+		"a_claim_without_occurrence_is_for_approval": "model TestApprovalClaimWaitsForOperator",
+		"an_unknown_occurrence_is_404":               "model TestTriggerNotMetErrorHasMissedBy",
 		"observations_alone_and_in_batches":          "rest TestObservationBatch",
 		"attachments_come_back_as_they_went":         "rest TestAttachmentContent",
 	},
@@ -65,59 +65,59 @@ var contractRows = map[string]rows{
 		"never_an_ID_token":                      "internal/auth TestVerifyClaims",
 		"typ_where_the_issuer_sends_it":          "internal/auth TestVerifyType",
 		"scope_or_scp_partner_operator_source":   "internal/auth TestActorOfClaims",
-		"missing_or_invalid_is_401_and_says_how": "rest TestRefusedBeforeTheDomain",
+		"missing_or_invalid_is_401_and_says_how": "rest TestRequestsAreRejectedBeforeTheDomain",
 		"every_operation_asks_for_a_token":       "rest TestEveryOperationAsksForAToken",
 		"foreign_ids_look_unknown":               "rest contractEndpoints",
-		"bad_tokens_fetch_once_per_30_s":         "internal/auth TestForgedTokensAskTheIssuerOnce",
+		"bad_tokens_fetch_once_per_30_s":         "internal/auth TestForgedTokensFetchKeysOnce",
 		"a_new_key_works_within_30_s":            "internal/auth TestNewKeyWorksWithinHalfAMinute",
 		"a_withdrawn_key_stops_within_5_min":     "internal/auth TestWithdrawnKeyStops",
-		"known_keys_bridge_an_outage":            "internal/auth TestKnownKeysBridgeAnOutage",
+		"known_keys_bridge_an_outage":            "internal/auth TestKnownKeysWorkWhileTheIssuerIsDown",
 	},
 	"8_errors": {
 		"":                                   contractErrors, // each code
-		"problem_documents":                  "rest TestProblemHoldsWhatTheErrorSays",
+		"problem_documents":                  "rest TestProblemContainsTheErrorsFields",
 		"request_id_on_every_answer":         "rest TestRequestID",
-		"syntax_comes_first":                 "rest TestParseRefusesBeforeItJudges",
-		"wrong_members_are_told_all_at_once": "rest TestParseTellsEveryMistakeAtOnce",
+		"syntax_comes_first":                 "rest TestParseReportsSyntaxErrorsFirst",
+		"wrong_members_are_told_all_at_once": "rest TestParseReportsEveryFieldError",
 		"malformed_ids_are_404":              "rest TestMalformedIDsAreNotFound",
 		"no_input_causes_a_500":              "rest TestWalkEveryOperation",
-		"an_internal_text_stays_inside":      "rest TestInnerTextStaysInTheLog",
+		"an_internal_text_stays_inside":      "rest TestInternalErrorTextIsOnlyLogged",
 		"lost_databases_are_503":             "rest TestLostDatabase",
-		"every_text_comes_back":              "model TestEveryTextComesBackAsItWent",
+		"every_text_comes_back":              "model TestTextsRoundTripUnchanged",
 	},
 	"9_idempotency": {
-		"on_every_POST":                     replays,
+		"on_every_POST":                     replaysAreByteEqual,
 		"the_same_status_and_body":          "rest TestIdempotency",
-		"even_if_it_would_be_refused_today": replaysOfThePast,
+		"even_if_it_would_be_refused_today": replaysIgnoreLaterState,
 		"a_key_is_its_operation's":          "rest TestIdempotency",
-		"a_key_is_its_partner's":            "model TestTheSameRequestIsAnsweredWithTheSameBytes",
-		"stored_with_its_effect":            "model TestAKeyIsInFlightUntilItsConnectionEnds",
-		"only_successes_are_stored":         "model TestARefusalIsNotKept",
-		"forgotten_after_30_days":           "model TestAnAnswerIsForgottenAfterThirtyDays",
+		"a_key_is_its_partner's":            "model TestReplayReturnsSameBytes",
+		"stored_with_its_effect":            "model TestIdempotencyKeyIsInFlightUntilConnectionEnds",
+		"only_successes_are_stored":         "model TestFailedRequestIsNotStoredUnderKey",
+		"forgotten_after_30_days":           "model TestIdempotencyKeyIsPurgedAfterThirtyDays",
 		"authorisation_before_replay":       "rest TestIdempotency",
-		"100_at_once_over_two_doors":        "rest TestHundredTimesAtOnce",
-		"100_at_once_over_two_processes":    "cmd/parapet TestHundredTimesAtOnceOverTwoProcesses",
-		"a_killed_process_holds_no_key":     "cmd/parapet TestTheKeyOfAKilledProcessIsFreeAgain",
+		"100_at_once_over_two_doors":        "rest TestSameKeyConcurrentlyOverTwoServers",
+		"100_at_once_over_two_processes":    "cmd/parapet TestSameKeyConcurrentlyOverTwoProcesses",
+		"a_killed_process_holds_no_key":     "cmd/parapet TestIdempotencyKeyIsReleasedWhenItsProcessDies",
 	},
 	"10_lists": {
-		"25_by_default_and_100_at_most":         pageSizes,
-		"a_cursor_is_bound_to_its_filter":       "rest TestListsNarrow",
-		"a_cursor_is_bound_to_its_partner":      foreignCursor,
-		"newest_first":                          "rest TestListsNarrow",
-		"messages_and_timelines_oldest_first":   "model TestAConversationIsReadInOrder",
+		"25_by_default_and_100_at_most":         pageSizesAreBounded,
+		"a_cursor_is_bound_to_its_filter":       "rest TestListFilters",
+		"a_cursor_is_bound_to_its_partner":      foreignCursorsAreRejected,
+		"newest_first":                          "rest TestListFilters",
+		"messages_and_timelines_oldest_first":   "model TestMessagesAreListedInOrder",
 		"pages_are_stable_while_more_come_in":   "model TestAListIsStableWhileQuotesComeIn",
 		"whatever_a_cursor_says_nothing_breaks": "model FuzzCursor",
 	},
 	"11_events": eventRows,
 	"13_limits": {
 		"100_requests_a_second_and_200_at_once": "rest TestBurstThenRate",
-		"over_all_nodes":                        "rest TestNodesShareAnAllowance",
-		"1_MiB_of_body_and_15_of_attachment":    bodyBounds,
-		"10_MiB_of_file":                        fileBound,
+		"over_all_nodes":                        "rest TestNodesShareAQuota",
+		"1_MiB_of_body_and_15_of_attachment":    bodiesAreBounded,
+		"10_MiB_of_file":                        filesAreBounded,
 		"50_attachments_per_claim":              "rest newRefusals",
-		"64_levels_of_JSON":                     "rest TestParseBoundsDepthAndItsOwnAnswer",
-		"10000_characters_of_message":           messageBound,
-		"30_seconds":                            "rest TestGivingUpIsUnavailable",
+		"64_levels_of_JSON":                     "rest TestParseBoundsDepthAndErrorCount",
+		"10000_characters_of_message":           messagesAreBounded,
+		"30_seconds":                            "rest TestTimeoutReturnsUnavailable",
 	},
 }
 
@@ -137,15 +137,15 @@ func TestContract(t *testing.T) {
 					}
 					t.Run(row, func(t *testing.T) { t.Parallel(); shown(t) })
 				case string:
-					t.Run(row+" in "+shown, func(t *testing.T) { t.Parallel(); exists(t, shown) })
+					t.Run(row+" in "+shown, func(t *testing.T) { t.Parallel(); requireTestExists(t, shown) })
 				}
 			}
 		})
 	}
 }
 
-// exists finds a function, given by its package and name, in the source.
-func exists(t *testing.T, named string) {
+// requireTestExists finds a function, given by its package and name, in the source.
+func requireTestExists(t *testing.T, named string) {
 	t.Helper()
 	dir, name, _ := strings.Cut(named, " ")
 	packages, err := parser.ParseDir(token.NewFileSet(), "../"+dir, nil, parser.SkipObjectResolution) //nolint:staticcheck // build tags do not matter here

@@ -25,18 +25,18 @@ import (
 	"parapet/rest"
 )
 
-// line is a way to the database that can be cut, or go silent.
-type line struct {
+// tcpProxy is a way to the database that can be cut, or go silent.
+type tcpProxy struct {
 	net.Listener
 	sync.Mutex
 
-	network, to string
-	conns       []net.Conn
-	silent      chan struct{} // closed: nothing passes any more
+	network, target string
+	conns           []net.Conn
+	silent          chan struct{} // closed: nothing passes any more
 }
 
-// newLine leads to the database at an address; it has an address of its own.
-func newLine(t *testing.T, address string) (l *line, over string) {
+// newTCPProxy leads to the database at an address; it has an address of its own.
+func newTCPProxy(t *testing.T, address string) (l *tcpProxy, over string) {
 	t.Helper()
 	config, err := pgx.ParseConfig(address)
 	require.NoError(t, err)
@@ -44,10 +44,10 @@ func newLine(t *testing.T, address string) (l *line, over string) {
 	require.NoError(t, err)
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	l = &line{Listener: listener, silent: make(chan struct{})}
-	l.network, l.to = pgconn.NetworkAddress(config.Host, config.Port)
-	t.Cleanup(l.cut)
-	go l.serve(context.WithoutCancel(t.Context()))
+	l = &tcpProxy{Listener: listener, silent: make(chan struct{})}
+	l.network, l.target = pgconn.NetworkAddress(config.Host, config.Port)
+	t.Cleanup(l.closeAll)
+	go l.acceptConnections(context.WithoutCancel(t.Context()))
 	query := at.Query()
 	query.Del("host")
 	query.Del("port")
@@ -55,13 +55,13 @@ func newLine(t *testing.T, address string) (l *line, over string) {
 	return l, at.String()
 }
 
-func (l *line) serve(ctx context.Context) {
+func (l *tcpProxy) acceptConnections(ctx context.Context) {
 	for {
 		here, err := l.Accept()
 		if err != nil {
 			return
 		}
-		there, err := new(net.Dialer).DialContext(ctx, l.network, l.to)
+		there, err := new(net.Dialer).DialContext(ctx, l.network, l.target)
 		if err != nil {
 			_ = here.Close()
 			continue
@@ -69,12 +69,12 @@ func (l *line) serve(ctx context.Context) {
 		l.Lock()
 		l.conns = append(l.conns, here, there)
 		l.Unlock()
-		go l.pass(here, there)
-		go l.pass(there, here)
+		go l.copyBytes(here, there)
+		go l.copyBytes(there, here)
 	}
 }
 
-func (l *line) pass(from, to net.Conn) {
+func (l *tcpProxy) copyBytes(from, to net.Conn) {
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buffer)
@@ -93,7 +93,7 @@ func (l *line) pass(from, to net.Conn) {
 	}
 }
 
-func (l *line) cut() {
+func (l *tcpProxy) closeAll() {
 	_ = l.Close()
 	l.Lock()
 	defer l.Unlock()
@@ -102,11 +102,11 @@ func (l *line) cut() {
 	}
 }
 
-// overLine is a door whose database is reached over a line.
-func overLine(t *testing.T) (door http.Handler, l *line, closing func()) {
+// newHandlerOverProxy is a door whose database is reached over a line.
+func newHandlerOverProxy(t *testing.T) (handler http.Handler, l *tcpProxy, closing func()) {
 	t.Helper()
 	_, address := modeltest.Database(t, 1)
-	l, over := newLine(t, address)
+	l, over := newTCPProxy(t, address)
 	db, err := model.Open(t.Context(), over, 4)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
@@ -115,34 +115,34 @@ func overLine(t *testing.T) (door http.Handler, l *line, closing func()) {
 	monitor, err := dbconn.NewMonitor(t.Context(), over)
 	require.NoError(t, err)
 	t.Cleanup(monitor.Close)
-	t.Cleanup(l.cut) // before the pool closes: it would wait for the silence
-	door = open(t, func(c *rest.Config) { c.Service, c.Alive = service, monitor.Alive })
-	return door, l, func() { db.Close(); monitor.Close() }
+	t.Cleanup(l.closeAll) // before the pool closes: it would wait for the silence
+	handler = newHandler(t, func(c *rest.Config) { c.Service, c.PingDatabase = service, monitor.Alive })
+	return handler, l, func() { db.Close(); monitor.Close() }
 }
 
 // Every endpoint says 503 within two seconds, and when to come back, however the
 // database was lost.
 func TestLostDatabase(t *testing.T) {
 	t.Parallel()
-	for name, lose := range map[string]func(l *line, closing func()){
-		"cut":    func(l *line, _ func()) { l.cut() },
-		"silent": func(l *line, _ func()) { close(l.silent) },
-		"closed": func(_ *line, closing func()) { closing() },
+	for name, lose := range map[string]func(l *tcpProxy, closing func()){
+		"cut":    func(l *tcpProxy, _ func()) { l.closeAll() },
+		"silent": func(l *tcpProxy, _ func()) { close(l.silent) },
+		"closed": func(_ *tcpProxy, closing func()) { closing() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			door, l, closing := overLine(t)
-			require.Equal(t, 200, request{"GET", "/v1/quotes", "", nil}.to(t, door).StatusCode)
+			handler, l, closing := newHandlerOverProxy(t)
+			require.Equal(t, 200, request{"GET", "/v1/quotes", "", nil}.sendTo(t, handler).StatusCode)
 			lose(l, closing)
 			var all sync.WaitGroup
-			for operation := range contract {
+			for operation := range contractScopes {
 				method, path, _ := strings.Cut(operation, " ")
 				if strings.HasSuffix(path, "/observations") {
 					continue // partners do not post them
 				}
 				all.Go(func() {
 					began := time.Now()
-					answer := request{method, "/v1" + filled(path), body(path), nil}.to(t, door)
+					answer := request{method, "/v1" + fillPath(path), requestBody(path), nil}.sendTo(t, handler)
 					took := time.Since(began)
 					if answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") == "" || took > 2*time.Second {
 						t.Errorf("%s: %d after %v: %s", operation, answer.StatusCode, took, answer.Body[:min(300, len(answer.Body))])
@@ -154,8 +154,8 @@ func TestLostDatabase(t *testing.T) {
 	}
 }
 
-// filled is a path with ids that could be.
-func filled(path string) string {
+// fillPath is a path with ids that could be.
+func fillPath(path string) string {
 	for name, id := range map[string]string{
 		"quote_id": "quo", "policy_id": "pol", "claim_id": "clm", "attachment_id": "att", "payout_id": "pay", "payout_method_id": "pmt", "occurrence_id": "occ",
 		"event_id": "evt", "endpoint_id": "whe", "delivery_id": "dlv",
@@ -165,18 +165,18 @@ func filled(path string) string {
 	return strings.ReplaceAll(path, "{key}", "quake-circle")
 }
 
-// body is a good request for a path; reads ignore it.
-func body(path string) string {
+// requestBody is a good request for a path; reads ignore it.
+func requestBody(path string) string {
 	_, last, _ := strings.Cut(strings.TrimPrefix(path, "/claims/{claim_id}"), "/")
 	if last == "webhook_endpoints/{endpoint_id}" {
 		return `{"ordered":true}`
 	}
 	return map[string]string{
-		"quotes": hualien, "policies": `{"quote_id":"quo_01h455vb4pex5vsknk084sn02q"}`, "claims": `{"policy_id":"pol_01h455vb4pex5vsknk084sn02q"}`,
+		"quotes": quoteBody, "policies": `{"quote_id":"quo_01h455vb4pex5vsknk084sn02q"}`, "claims": `{"policy_id":"pol_01h455vb4pex5vsknk084sn02q"}`,
 		"attachments": `{"file_name":"a.txt","content_type":"text/plain","content_base64":"aGVsbG8="}`, "messages": `{"body":"hello"}`,
 		"explain":           `{"policy_id":"pol_01h455vb4pex5vsknk084sn02q","source_event":{"source":"usgs","id":"x"}}`,
 		"webhook_endpoints": `{"url":"https://hooks.example.com"}`,
-		"payout_methods":    `{"claim_id":"clm_01h455vb4pex5vsknk084sn02q",` + iban,
+		"payout_methods":    `{"claim_id":"clm_01h455vb4pex5vsknk084sn02q",` + ibanMembers,
 	}[last]
 }
 
@@ -184,7 +184,7 @@ func body(path string) string {
 func TestSlowBody(t *testing.T) {
 	t.Parallel()
 	past := time.Unix(0, 0)
-	server := httptest.NewServer(open(t, func(c *rest.Config) { c.Now = func() time.Time { return past } }))
+	server := httptest.NewServer(newHandler(t, func(c *rest.Config) { c.Now = func() time.Time { return past } }))
 	t.Cleanup(server.Close)
 	reader, writer := io.Pipe()
 	t.Cleanup(func() { _ = writer.Close() })
@@ -203,7 +203,7 @@ func TestSlowBody(t *testing.T) {
 
 // A request that waits for a busy pool is not cut off while the database answers, however
 // often that was asked.
-func TestABusyDatabaseIsNotALostOne(t *testing.T) {
+func TestBusyDatabaseDoesNotReturn503(t *testing.T) {
 	t.Parallel()
 	_, address := modeltest.Database(t, 1)
 	db, err := model.Open(t.Context(), address, 1)
@@ -215,18 +215,18 @@ func TestABusyDatabaseIsNotALostOne(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(monitor.Close)
 	asked := make(chan struct{}, 1000)
-	door := open(t, func(c *rest.Config) {
-		c.Service, c.Alive = service, func(ctx context.Context) error {
+	handler := newHandler(t, func(c *rest.Config) {
+		c.Service, c.PingDatabase = service, func(ctx context.Context) error {
 			asked <- struct{}{}
 			return monitor.Alive(ctx)
 		}
 	})
-	require.Equal(t, 200, request{"GET", "/v1/quotes", "", nil}.to(t, door).StatusCode)
+	require.Equal(t, 200, request{"GET", "/v1/quotes", "", nil}.sendTo(t, handler).StatusCode)
 	taken, err := db.Pool.Acquire(t.Context())
 	require.NoError(t, err)
 	answers := make(chan *reply, 20)
 	for range cap(answers) {
-		go func() { answers <- request{"GET", "/v1/quotes", "", nil}.to(t, door) }() //nolint:testifylint // it fails the test when it cannot be built
+		go func() { answers <- request{"GET", "/v1/quotes", "", nil}.sendTo(t, handler) }() //nolint:testifylint // it fails the test when it cannot be built
 	}
 	for range 4 * cap(answers) {
 		<-asked
@@ -237,30 +237,30 @@ func TestABusyDatabaseIsNotALostOne(t *testing.T) {
 	}
 }
 
-var uploads = flag.Int("uploads", 100, "how many files TestManyUploadsAreNoLostDatabase sends at once")
+var uploadCount = flag.Int("uploads", 100, "how many files TestManyUploadsDoNotReturn503 sends at once")
 
 // Uploads that take all there is of processor and pool are answered, and not with 503.
-func TestManyUploadsAreNoLostDatabase(t *testing.T) {
+func TestManyUploadsDoNotReturn503(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newTestServer(t)
 	monitor, err := dbconn.NewMonitor(t.Context(), h.URL)
 	require.NoError(t, err)
 	t.Cleanup(monitor.Close)
-	door := open(t, func(c *rest.Config) { c.Service, c.Alive = h.Service, monitor.Alive })
-	_, _, first := h.claim(t)
+	handler := newHandler(t, func(c *rest.Config) { c.Service, c.PingDatabase = h.Service, monitor.Alive })
+	_, _, first := h.createClaim(t)
 	claims := []string{first.ID}
-	for len(claims)*50 < *uploads { // as many as a claim takes
-		_, _, next := h.claim(t)
+	for len(claims)*50 < *uploadCount { // as many as a claim takes
+		_, _, next := h.createClaim(t)
 		claims = append(claims, next.ID)
 	}
 	file := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("all the rain that fell "), 1<<16))
-	answers := make(chan *reply, *uploads)
-	for i := range *uploads {
+	answers := make(chan *reply, *uploadCount)
+	for i := range *uploadCount {
 		upload := request{"POST", "/v1/claims/" + claims[i%len(claims)] + "/attachments", `{"file_name":"a.txt","content_type":"text/plain","content_base64":"` + file + `"}`, nil}
-		go func() { answers <- upload.to(t, door) }() //nolint:testifylint // it fails the test when it cannot be built
+		go func() { answers <- upload.sendTo(t, handler) }() //nolint:testifylint // it fails the test when it cannot be built
 	}
 	statuses := map[int]int{}
-	for range *uploads {
+	for range *uploadCount {
 		statuses[(<-answers).StatusCode]++
 	}
 	require.Zero(t, statuses[http.StatusServiceUnavailable], statuses)

@@ -21,57 +21,57 @@ import (
 type decoder struct {
 	*jsontext.Decoder
 
-	uploaded *upload.Body // whose copy is read; nil when it has no content
-	unknown  []model.FieldError
-	wrong    []model.FieldError
-	before   int // how many of wrong belong to earlier elements of a list
+	uploaded       *upload.Body // whose copy is read; nil when it has no content
+	unknownMembers []model.FieldError
+	faults         []model.FieldError
+	earlierFaults  int // how many of wrong belong to earlier elements of a list
 }
 
 var (
 	moneyType    = reflect.TypeFor[money.Money]()
 	timeType     = reflect.TypeFor[time.Time]()
 	freeformType = reflect.TypeFor[jsontext.Value]()
-	contentType  = reflect.TypeFor[content]()
+	base64Type   = reflect.TypeFor[base64Content]()
 )
 
-// value reads the next value into v, whose type says what it must be.
-func (d *decoder) value(v reflect.Value) error {
-	if d.PeekKind() == 'n' && clearable(v.Type()) {
+// decodeValue reads the next value into v, whose type says what it must be.
+func (d *decoder) decodeValue(v reflect.Value) error {
+	if d.PeekKind() == 'n' && isNullable(v.Type()) {
 		v.Set(reflect.New(v.Type().Elem()))
 		return d.SkipValue()
 	}
 	if d.PeekKind() == 'n' {
-		return d.mistaken(v.Type(), "null", "It must not be null: ")
+		return d.typeMismatch(v.Type(), "null", "It must not be null: ")
 	}
 	if v.Kind() == reflect.Pointer {
 		v.Set(reflect.New(v.Type().Elem()))
-		return d.value(v.Elem())
+		return d.decodeValue(v.Elem())
 	}
-	if kind := d.PeekKind(); kind != kindOf(v.Type()) && (kind != 'f' || v.Kind() != reflect.Bool) {
-		return d.mistaken(v.Type(), "type", "")
+	if kind := d.PeekKind(); kind != jsonKind(v.Type()) && (kind != 'f' || v.Kind() != reflect.Bool) {
+		return d.typeMismatch(v.Type(), "type", "")
 	}
 	switch {
 	case v.Type() == freeformType:
 		raw, err := d.ReadValue()
 		v.SetBytes(raw.Clone())
 		return err
-	case v.Type() == timeType, v.Type() == contentType:
-		return d.text(v)
+	case v.Type() == timeType, v.Type() == base64Type:
+		return d.decodeText(v)
 	case v.Kind() == reflect.Struct:
-		return d.object(v)
+		return d.decodeObject(v)
 	case v.Kind() == reflect.Map:
-		return d.dictionary(v)
+		return d.decodeMap(v)
 	case v.Kind() == reflect.Slice:
-		return d.array(v)
+		return d.decodeArray(v)
 	default:
-		return d.scalar(v)
+		return d.decodeScalar(v)
 	}
 }
 
-// kindOf is how JSON of a type begins.
-func kindOf(t reflect.Type) jsontext.Kind {
+// jsonKind is how JSON of a type begins.
+func jsonKind(t reflect.Type) jsontext.Kind {
 	switch {
-	case t == timeType, t == contentType, t.Kind() == reflect.String:
+	case t == timeType, t == base64Type, t.Kind() == reflect.String:
 		return '"'
 	case t == freeformType, t.Kind() == reflect.Struct, t.Kind() == reflect.Map:
 		return '{'
@@ -84,19 +84,19 @@ func kindOf(t reflect.Type) jsontext.Kind {
 	}
 }
 
-// wanted says what is right for a type.
-func wanted(t reflect.Type) string {
+// expectedValue says what is right for a type.
+func expectedValue(t reflect.Type) string {
 	switch {
 	case t.Kind() == reflect.Pointer:
-		return wanted(t.Elem())
+		return expectedValue(t.Elem())
 	case t == moneyType:
 		return money.ObjectForm
 	case t == timeType:
 		return "an RFC 3339 time with its zone, such as 2018-02-06T15:50:42Z"
-	case t == contentType:
+	case t == base64Type:
 		return "the bytes in base64 (RFC 4648 section 4, padded)"
 	}
-	switch kindOf(t) {
+	switch jsonKind(t) {
 	case '"':
 		return "a string"
 	case '{':
@@ -113,36 +113,36 @@ func wanted(t reflect.Type) string {
 	}
 }
 
-// fault notes what is wrong at a place, unless enough is: one more than an answer
+// addFault notes what is wrong at a place, unless enough is: one more than an answer
 // names tells that there are more. Elements of a list count by themselves, so
 // that no element with a fault passes for a right one.
-func (d *decoder) fault(place func() string, code, detail string) {
-	if len(d.wrong)-d.before <= model.MaxFields {
-		d.wrong = append(d.wrong, model.FieldError{Pointer: model.Bounded(place()), Code: code, Detail: detail})
+func (d *decoder) addFault(place func() string, code, detail string) {
+	if len(d.faults)-d.earlierFaults <= model.MaxFieldErrors {
+		d.faults = append(d.faults, model.FieldError{Pointer: model.BoundPointer(place()), Code: code, Detail: detail})
 	}
 }
 
-// here is the value that was read last.
-func (d *decoder) here() string { return string(d.StackPointer()) }
+// currentPointer is the value that was read last.
+func (d *decoder) currentPointer() string { return string(d.StackPointer()) }
 
-// mistaken passes over a value that cannot be one of type t.
-func (d *decoder) mistaken(t reflect.Type, code, prefix string) error {
+// typeMismatch passes over a value that cannot be one of type t.
+func (d *decoder) typeMismatch(t reflect.Type, code, prefix string) error {
 	if err := d.SkipValue(); err != nil {
 		return err
 	}
-	d.fault(d.here, code, sentence(prefix, t))
+	d.addFault(d.currentPointer, code, faultText(prefix, t))
 	return nil
 }
 
-func sentence(prefix string, t reflect.Type) string {
+func faultText(prefix string, t reflect.Type) string {
 	if prefix == "" {
-		return "Give " + wanted(t) + "."
+		return "Give " + expectedValue(t) + "."
 	}
-	return prefix + "give " + wanted(t) + "."
+	return prefix + "give " + expectedValue(t) + "."
 }
 
-// text reads a string that stands for a time or for bytes.
-func (d *decoder) text(v reflect.Value) error {
+// decodeText reads a string that stands for a time or for bytes.
+func (d *decoder) decodeText(v reflect.Value) error {
 	token, err := d.ReadToken()
 	if err != nil {
 		return err
@@ -150,19 +150,19 @@ func (d *decoder) text(v reflect.Value) error {
 	ok := false
 	switch into := v.Addr().Interface().(type) {
 	case *time.Time:
-		*into, ok = wire.Instant(token.String())
-	case *content:
+		*into, ok = wire.ParseTime(token.String())
+	case *base64Content:
 		into.Content = d.uploaded.ContentAt(d.InputOffset())
-		ok = into.Content != nil && !into.Unreadable
+		ok = into.Content != nil && !into.NotBase64
 	}
 	if !ok {
 		v.SetZero()
-		d.fault(d.here, "format", sentence("", v.Type()))
+		d.addFault(d.currentPointer, "format", faultText("", v.Type()))
 	}
 	return nil
 }
 
-func (d *decoder) scalar(v reflect.Value) error {
+func (d *decoder) decodeScalar(v reflect.Value) error {
 	token, err := d.ReadToken()
 	if err != nil {
 		return err
@@ -175,7 +175,7 @@ func (d *decoder) scalar(v reflect.Value) error {
 		v.SetString(text)
 	case reflect.Int64:
 		var number int64
-		number, err = money.Whole(text)
+		number, err = money.ParseWhole(text)
 		v.SetInt(number)
 	case reflect.Float64:
 		var number float64
@@ -186,21 +186,21 @@ func (d *decoder) scalar(v reflect.Value) error {
 	}
 	if err != nil {
 		v.SetZero()
-		detail := sentence("", v.Type())
-		if here := d.here(); v.Kind() == reflect.Int64 && (strings.HasSuffix(here, "/amount") || strings.HasSuffix(here, "_amount")) {
-			detail = strictjson.WholeMoney
+		detail := faultText("", v.Type())
+		if here := d.currentPointer(); v.Kind() == reflect.Int64 && (strings.HasSuffix(here, "/amount") || strings.HasSuffix(here, "_amount")) {
+			detail = strictjson.MoneyFormatHint
 		}
-		d.fault(d.here, "type", detail)
+		d.addFault(d.currentPointer, "type", detail)
 	}
 	return nil
 }
 
-func (d *decoder) object(v reflect.Value) error {
+func (d *decoder) decodeObject(v reflect.Value) error {
 	if _, err := d.ReadToken(); err != nil {
 		return err
 	}
-	at := d.here()
-	shape := shapeOf(v.Type())
+	at := d.currentPointer()
+	shape := loadStructSchema(v.Type())
 	seen := make([]bool, len(shape.members))
 	for d.PeekKind() != '}' {
 		name, err := d.ReadToken()
@@ -209,10 +209,10 @@ func (d *decoder) object(v reflect.Value) error {
 		}
 		member, known := shape.byName[name.String()]
 		if !known {
-			err = d.stranger(shape)
+			err = d.unknownField(shape)
 		} else {
 			seen[member] = true
-			err = d.value(v.FieldByIndex(shape.members[member].index))
+			err = d.decodeValue(v.FieldByIndex(shape.members[member].index))
 		}
 		if err != nil {
 			return err
@@ -220,24 +220,24 @@ func (d *decoder) object(v reflect.Value) error {
 	}
 	for i, member := range shape.members {
 		if member.required && !seen[i] {
-			d.fault(func() string { return at + "/" + member.name }, "required", sentence("It is missing: ", member.is))
+			d.addFault(func() string { return at + "/" + member.name }, "required", faultText("It is missing: ", member.goType))
 		}
 	}
 	_, err := d.ReadToken()
 	return err
 }
 
-// stranger notes a member that does not exist, and passes over it.
-func (d *decoder) stranger(shape *shape) error {
-	if len(d.unknown) <= model.MaxFields {
-		d.unknown = append(d.unknown, model.FieldError{
-			Pointer: model.Bounded(d.here()), Code: string(model.CodeUnknownField), Detail: "It does not exist; " + shape.names + ".",
+// unknownField notes a member that does not exist, and passes over it.
+func (d *decoder) unknownField(shape *structSchema) error {
+	if len(d.unknownMembers) <= model.MaxFieldErrors {
+		d.unknownMembers = append(d.unknownMembers, model.FieldError{
+			Pointer: model.BoundPointer(d.currentPointer()), Code: string(model.CodeUnknownField), Detail: "It does not exist; " + shape.memberNames + ".",
 		})
 	}
 	return d.SkipValue()
 }
 
-func (d *decoder) dictionary(v reflect.Value) error {
+func (d *decoder) decodeMap(v reflect.Value) error {
 	if _, err := d.ReadToken(); err != nil {
 		return err
 	}
@@ -252,7 +252,7 @@ func (d *decoder) dictionary(v reflect.Value) error {
 		if element.Kind() == reflect.Pointer && d.PeekKind() == 'n' { // takes the key away
 			err = d.SkipValue()
 		} else {
-			err = d.value(element)
+			err = d.decodeValue(element)
 		}
 		if err != nil {
 			return err
@@ -263,13 +263,13 @@ func (d *decoder) dictionary(v reflect.Value) error {
 	return err
 }
 
-// array reads a list no further than one element beyond the longest that any
+// decodeArray reads a list no further than one element beyond the longest that any
 // request may have: that shows that it is too long.
-func (d *decoder) array(v reflect.Value) error {
+func (d *decoder) decodeArray(v reflect.Value) error {
 	if _, err := d.ReadToken(); err != nil {
 		return err
 	}
-	defer func(before int) { d.before = before }(d.before)
+	defer func(before int) { d.earlierFaults = before }(d.earlierFaults)
 	v.Set(reflect.MakeSlice(v.Type(), 0, 0))
 	for d.PeekKind() != ']' {
 		if v.Len() > model.MaxObservations {
@@ -279,10 +279,10 @@ func (d *decoder) array(v reflect.Value) error {
 			continue
 		}
 		if v.Type().Elem().Kind() == reflect.Struct {
-			d.before = len(d.wrong)
+			d.earlierFaults = len(d.faults)
 		}
 		v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
-		if err := d.value(v.Index(v.Len() - 1)); err != nil {
+		if err := d.decodeValue(v.Index(v.Len() - 1)); err != nil {
 			return err
 		}
 	}

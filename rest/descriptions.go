@@ -10,31 +10,31 @@ import (
 )
 
 //go:embed descriptions.yaml
-var wordsYAML []byte
+var descriptionsYAML []byte
 
-// every is the part of the words that all schemas share, and whole the word for
+// anySchema is the part of the words that all schemas share, and whole the word for
 // a schema itself.
-const every, whole = "Every", ""
+const anySchema, schemaItself = "Every", ""
 
-// describe gives every schema and member its sentence and its words. A type of
+// addDescriptions gives every schema and member its sentence and its words. A type of
 // the domain says both in Go only, so that it need not know this document.
-func describe(schemas huma.Registry) error {
+func addDescriptions(schemas huma.Registry) error {
 	var says map[string]map[string]string
-	if err := yaml.Unmarshal(wordsYAML, &says); err != nil {
+	if err := yaml.Unmarshal(descriptionsYAML, &says); err != nil {
 		return fmt.Errorf("descriptions.yaml: %w", err)
 	}
 	for name, schema := range schemas.Map() {
 		if schema.Description == "" {
-			schema.Description = says[name][whole]
+			schema.Description = says[name][schemaItself]
 		}
 		for member, property := range schema.Properties {
 			if property.Description == "" {
 				property.Description = says[name][member]
 			}
 			if property.Description == "" {
-				property.Description = says[every][member]
+				property.Description = says[anySchema][member]
 			}
-			setEnum(property, enums[name][member])
+			setEnum(property, enumsBySchema[name][member])
 		}
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 )
 
 //go:embed page
-var page embed.FS
+var pageFS embed.FS
 
 // pageFiles are what /docs is made of, by address. The renderer is redoc, see
 // page/*.LICENSE.txt; it comes from here, so that the page works offline.
@@ -26,20 +26,20 @@ var pageFiles = map[string]struct{ file, mediaType string }{
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; " +
 	"img-src 'self' data:; worker-src blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// publishPage serves the reading form of the document to everybody.
-func (d *door) publishPage() error {
+// registerDocsPage serves the reading form of the document to everybody.
+func (s *server) registerDocsPage() error {
 	for _, address := range slices.Sorted(maps.Keys(pageFiles)) {
 		entry := pageFiles[address]
-		content, err := page.ReadFile(entry.file)
+		content, err := pageFS.ReadFile(entry.file)
 		if err != nil {
 			return fmt.Errorf("the page at %s: %w", address, err)
 		}
-		d.mux.Handle("GET "+address, d.public(func(_ context.Context, c *call) error {
+		s.mux.Handle("GET "+address, s.publicHandler(func(_ context.Context, c *requestContext) error {
 			header := c.Header()
 			header.Set("Content-Security-Policy", pagePolicy)
 			header.Set("Referrer-Policy", "no-referrer")
 			header.Set("Cache-Control", "no-cache") // asked for again, and mostly not sent again
-			c.send(http.StatusOK, entry.mediaType, content)
+			c.writeBody(http.StatusOK, entry.mediaType, content)
 			return nil
 		}))
 	}

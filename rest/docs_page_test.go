@@ -11,37 +11,37 @@ import (
 	"parapet/rest"
 )
 
-var reference = regexp.MustCompile(`(?:src|href)="([^"]+)"`)
+var referencePattern = regexp.MustCompile(`(?:src|href)="([^"]+)"`)
 
 // Everything the page needs comes from this server, and the page may ask nobody
 // else.
-func TestDocsPageIsWhole(t *testing.T) {
+func TestDocsPageLoadsOnlyFromThisServer(t *testing.T) {
 	t.Parallel()
-	door := open(t, nil)
-	page := request{"GET", "/docs", "", []string{"Authorization: "}}.to(t, door)
+	handler := newHandler(t, nil)
+	page := request{"GET", "/docs", "", []string{"Authorization: "}}.sendTo(t, handler)
 	require.Equal(t, http.StatusOK, page.StatusCode)
 	require.Contains(t, page.Header.Get("Content-Security-Policy"), "default-src 'none'")
-	found := reference.FindAllStringSubmatch(string(page.Body), -1)
+	found := referencePattern.FindAllStringSubmatch(string(page.Body), -1)
 	require.GreaterOrEqual(t, len(found), 4)
 	for _, match := range found {
 		if strings.HasPrefix(match[1], "data:") {
 			continue
 		}
-		response := request{"GET", match[1], "", []string{"Authorization: "}}.to(t, door)
+		response := request{"GET", match[1], "", []string{"Authorization: "}}.sendTo(t, handler)
 		require.Equal(t, http.StatusOK, response.StatusCode, match[1])
 		require.Less(t, len(response.Body), 4<<20)
-		again := request{"GET", match[1], "", []string{"If-None-Match: " + response.Header.Get("ETag")}}.to(t, door)
+		again := request{"GET", match[1], "", []string{"If-None-Match: " + response.Header.Get("ETag")}}.sendTo(t, handler)
 		require.Equal(t, http.StatusNotModified, again.StatusCode, match[1])
 	}
 }
 
 func TestHomePageIsForBrowsersOnly(t *testing.T) {
 	t.Parallel()
-	door := open(t, func(c *rest.Config) {
-		c.Beside = map[string]http.Handler{"GET /sandbox": http.NotFoundHandler()}
+	handler := newHandler(t, func(c *rest.Config) {
+		c.SharedHandlers = map[string]http.Handler{"GET /sandbox": http.NotFoundHandler()}
 	})
 	get := func(method, accept string) *reply {
-		return request{method, "/", "", []string{"Authorization: ", "Accept: " + accept}}.to(t, door)
+		return request{method, "/", "", []string{"Authorization: ", "Accept: " + accept}}.sendTo(t, handler)
 	}
 	const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 	page := get("GET", browser)
@@ -50,7 +50,7 @@ func TestHomePageIsForBrowsersOnly(t *testing.T) {
 	require.Equal(t, "Accept", page.Header.Get("Vary"))
 	require.Contains(t, page.Header.Get("Content-Security-Policy"), "default-src 'none'")
 	var links []string
-	for _, match := range reference.FindAllStringSubmatch(string(page.Body), -1) {
+	for _, match := range referencePattern.FindAllStringSubmatch(string(page.Body), -1) {
 		links = append(links, match[1])
 	}
 	require.Equal(t, []string{"data:,", "/docs", "/v1/openapi.yaml", "/sandbox", "/readyz"}, links, "doors that exist")

@@ -12,25 +12,25 @@ import (
 // eventFilters are the query parameters of the feed.
 var eventFilters = []string{"after_sequence", "generation", "types", "subject", "wait", "partner"}
 
-func (d *door) getEvents(ctx context.Context, c *call, page model.PageRequest) (*model.Page[wire.Event], error) {
-	filter := c.query.events()
-	if err := c.query.refusal(); err != nil {
+func (s *server) getEvents(ctx context.Context, c *requestContext, page model.PageRequest) (*model.Page[wire.Event], error) {
+	filter := c.query.eventFilter()
+	if err := c.query.err(); err != nil {
 		return nil, err
 	}
-	return d.Service.ListEvents(ctx, c.actor, filter, page)
+	return s.Service.ListEvents(ctx, c.actor, filter, page)
 }
 
-func (d *door) getEvent(ctx context.Context, c *call) (*wire.Event, error) {
-	return d.Service.GetEvent(ctx, c.actor, c.path("event_id"))
+func (s *server) getEvent(ctx context.Context, c *requestContext) (*wire.Event, error) {
+	return s.Service.GetEvent(ctx, c.actor, c.pathParam("event_id"))
 }
 
-// events reads what narrows the feed.
-func (q *query) events() model.EventFilter {
+// eventFilter reads what narrows the feed.
+func (q *query) eventFilter() model.EventFilter {
 	filter := model.EventFilter{
-		Partner: q.word("partner"), Subject: q.word("subject"), After: q.whole("after_sequence"), Generation: int(min(q.whole("generation"), math.MaxInt32)),
-		Wait: time.Duration(min(q.whole("wait"), 1<<20)) * time.Second,
+		Partner: q.textParam("partner"), Subject: q.textParam("subject"), After: q.integerParam("after_sequence"), Generation: int(min(q.integerParam("generation"), math.MaxInt32)),
+		Wait: time.Duration(min(q.integerParam("wait"), 1<<20)) * time.Second,
 	}
-	for _, kind := range q.words("types") {
+	for _, kind := range q.listParam("types") {
 		filter.Types = append(filter.Types, model.EventType(kind))
 	}
 	return filter

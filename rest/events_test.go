@@ -16,13 +16,13 @@ import (
 	"parapet/rest"
 )
 
-func TestTheFeedNarrows(t *testing.T) {
+func TestEventFeedFilters(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	quote, policy, claim := h.claim(t)
-	require.Empty(t, record[wire.List[wire.Event]](t, h.get(t, "/v1/events")).Data, "not before they have numbers")
+	h := newTestServer(t)
+	quote, policy, claim := h.createClaim(t)
+	require.Empty(t, decodeRecord[wire.List[wire.Event]](t, h.get(t, "/v1/events")).Data, "not before they have numbers")
 	h.Relay()
-	all := record[wire.List[wire.Event]](t, h.get(t, "/v1/events?limit=100")).Data
+	all := decodeRecord[wire.List[wire.Event]](t, h.get(t, "/v1/events?limit=100")).Data
 	for i, event := range all {
 		require.Equal(t, int64(i+1), event.Sequence)
 		one := h.get(t, "/v1/events/"+event.ID)
@@ -38,61 +38,61 @@ func TestTheFeedNarrows(t *testing.T) {
 		"?after_sequence=" + strconv.Itoa(len(all)) + "&wait=0": {},
 	} {
 		found := []string{}
-		for _, event := range record[wire.List[wire.Event]](t, h.get(t, "/v1/events"+query)).Data {
+		for _, event := range decodeRecord[wire.List[wire.Event]](t, h.get(t, "/v1/events"+query)).Data {
 			found = append(found, event.Type)
 		}
 		require.ElementsMatch(t, types, found, query)
 	}
-	first := record[wire.List[wire.Event]](t, h.get(t, "/v1/events?limit=2"))
-	next := record[wire.List[wire.Event]](t, h.get(t, "/v1/events?limit=100&cursor="+*first.NextCursor))
+	first := decodeRecord[wire.List[wire.Event]](t, h.get(t, "/v1/events?limit=2"))
+	next := decodeRecord[wire.List[wire.Event]](t, h.get(t, "/v1/events?limit=100&cursor="+*first.NextCursor))
 	require.Equal(t, all, append(first.Data, next.Data...))
 	for query, pointer := range map[string]string{
 		"?after_sequence=-1": "/after_sequence", "?after_sequence=1e3": "/after_sequence", "?wait=31": "/wait", "?wait=": "/wait", "?wait=99999999999": "/wait",
 		"?types=": "/types", "?types=a,,b": "/types", "?types=quote.created,quote.lost": "/types", "?subject=x": "/subject", "?subject=evt_01h455vb4pex5vsknk084sn02q": "/subject",
 		"?partner=globex": "/partner", "?after_sequence=99999999999999999999": "/after_sequence",
 	} {
-		require.Equal(t, pointer, refused(t, h.expect(t, 400, request{"GET", "/v1/events" + query, "", nil})).Errors[0].Pointer, query)
+		require.Equal(t, pointer, requireProblem(t, h.expectStatus(t, 400, request{"GET", "/v1/events" + query, "", nil})).Errors[0].Pointer, query)
 	}
-	require.Empty(t, record[wire.List[wire.Event]](t, h.as(t, "globex", nil, request{"GET", "/v1/events", "", nil})).Data)
-	require.Equal(t, 404, refused(t, h.as(t, "globex", nil, request{"GET", "/v1/events/" + all[0].ID, "", nil})).Status)
-	require.Equal(t, 400, refused(t, h.as(t, "operator", nil, request{"GET", "/v1/events", "", nil})).Status, "whose?")
-	require.Len(t, record[wire.List[wire.Event]](t, h.as(t, "operator", nil, request{"GET", "/v1/events?limit=100&partner=acme", "", nil})).Data, len(all))
-	require.Len(t, record[wire.List[wire.Event]](t, h.get(t, "/v1/events?partner=acme&subject="+claim.ID+"&limit=1")).Data, 1)
+	require.Empty(t, decodeRecord[wire.List[wire.Event]](t, h.sendAs(t, "globex", nil, request{"GET", "/v1/events", "", nil})).Data)
+	require.Equal(t, 404, requireProblem(t, h.sendAs(t, "globex", nil, request{"GET", "/v1/events/" + all[0].ID, "", nil})).Status)
+	require.Equal(t, 400, requireProblem(t, h.sendAs(t, "operator", nil, request{"GET", "/v1/events", "", nil})).Status, "whose?")
+	require.Len(t, decodeRecord[wire.List[wire.Event]](t, h.sendAs(t, "operator", nil, request{"GET", "/v1/events?limit=100&partner=acme", "", nil})).Data, len(all))
+	require.Len(t, decodeRecord[wire.List[wire.Event]](t, h.get(t, "/v1/events?partner=acme&subject="+claim.ID+"&limit=1")).Data, 1)
 }
 
 // More readers wait than the pool has connections; each hears of the event, and
 // meanwhile everybody else is served.
-func TestWaitingForAnEventHoldsNothing(t *testing.T) {
+func TestEventWaitHoldsNoConnection(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newTestServer(t)
 	var answers []<-chan *reply
 	for range 40 {
-		answers = append(answers, h.waiting(t.Context(), t))
+		answers = append(answers, h.waitForEvent(t.Context(), t))
 	}
-	quote := record[wire.Quote](t, h.post(t, 201, "/v1/quotes", hualien))
+	quote := decodeRecord[wire.Quote](t, h.post(t, 201, "/v1/quotes", quoteBody))
 	h.Relay()
 	for _, waiting := range answers {
 		answer := <-waiting
 		require.Equal(t, http.StatusOK, answer.StatusCode)
-		require.Equal(t, quote.ID, record[wire.List[wire.Event]](t, answer).Data[0].Subject.ID)
+		require.Equal(t, quote.ID, decodeRecord[wire.List[wire.Event]](t, answer).Data[0].Subject.ID)
 	}
 }
 
 // A reader who goes away is not waited for, nor is one by a server that stops.
-func TestWaitingEnds(t *testing.T) {
+func TestEventWaitEnds(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newTestServer(t)
 	ctx, leave := context.WithCancel(t.Context())
-	left := h.waiting(ctx, t)
+	left := h.waitForEvent(ctx, t)
 	leave()
 	<-left
-	stays := h.waiting(t.Context(), t)
-	h.Service.EndWaits()
-	require.Empty(t, record[wire.List[wire.Event]](t, <-stays).Data)
+	stays := h.waitForEvent(t.Context(), t)
+	h.Service.EndEventWaits()
+	require.Empty(t, decodeRecord[wire.List[wire.Event]](t, <-stays).Data)
 }
 
-// waiting is the answer to a reader who waits for an event.
-func (h *house) waiting(ctx context.Context, t *testing.T) <-chan *reply {
+// waitForEvent is the answer to a reader who waits for an event.
+func (h *testServer) waitForEvent(ctx context.Context, t *testing.T) <-chan *reply {
 	t.Helper()
 	token, err := h.issuer.Token("acme")
 	require.NoError(t, err)
@@ -101,26 +101,26 @@ func (h *house) waiting(ctx context.Context, t *testing.T) <-chan *reply {
 	answer := make(chan *reply, 1)
 	go func() {
 		recorder := httptest.NewRecorder()
-		h.door.ServeHTTP(recorder, in)
+		h.handler.ServeHTTP(recorder, in)
 		answer <- &reply{recorder.Code, recorder.Header(), recorder.Body.Bytes()}
 	}()
 	return answer
 }
 
 // What a reader asks to wait is granted beside the time that every answer has.
-func TestWaitingIsNotCutOff(t *testing.T) {
+func TestEventWaitExtendsTheTimeout(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]time.Duration{"": 30, "?wait=30": 60, "?wait=31": 60, "?wait=x": 30, "?types=wait&wait=7": 37} {
 		synctest.Test(t, func(t *testing.T) {
 			var until time.Time
-			door := open(t, func(c *rest.Config) {
+			handler := newHandler(t, func(c *rest.Config) {
 				c.Authenticate = func(ctx context.Context, _ string) (model.Actor, error) {
 					until, _ = ctx.Deadline()
 					return model.Actor{}, model.Fail(model.CodeTokenInvalid, "no")
 				}
 			})
 			began := time.Now()
-			request{"GET", "/v1/events" + query, "", nil}.to(t, door)
+			request{"GET", "/v1/events" + query, "", nil}.sendTo(t, handler)
 			require.Equal(t, want*time.Second, until.Sub(began), query)
 		})
 	}

@@ -18,136 +18,136 @@ import (
 	"parapet/model/wire"
 )
 
-// tell is the story, up to the payout.
-func (s *story) tell(t *testing.T) {
+// run is the story, up to the payout.
+func (s *goldenRun) run(t *testing.T) {
 	t.Helper()
 	call := func(operation string, status int, method, path, body string) *reply {
-		return s.call(t, operation, status, method, path, body)
+		return s.callAndRecord(t, operation, status, method, path, body)
 	}
 	call("listProducts", 200, "GET", "/products", "")
 	call("getProduct", 200, "GET", "/products/quake-circle", "")
-	policy, quote := s.cover(t)
-	quake := s.quake(t, "us1000chhc")
-	s.observe(t, "createObservations", "/observations", quake)
+	policy, quote := s.quoteAndBind(t)
+	quake := s.earthquakeBody(t, "us1000chhc")
+	s.reportObservations(t, "createObservations", "/observations", quake)
 	claiming := `{"policy_id":"` + policy.ID + `","source_event":{"source":"usgs","id":"us1000chhc"},"description":"The shop is closed."}`
-	claim := record[wire.Claim](t, call("createClaim: for a measured event", 201, "POST", "/claims", claiming))
+	claim := decodeRecord[wire.Claim](t, call("createClaim: for a measured event", 201, "POST", "/claims", claiming))
 	call("createClaim: for a measured event", 200, "POST", "/claims", claiming)
 	call("createClaim: for an operator to decide", 201, "POST", "/claims", `{"policy_id":"`+policy.ID+`","origin":"approval","description":"The port was closed for three days.","requested_amount":{"amount":150000,"currency":"USD"}}`)
-	s.After(2 * time.Minute) // what happened within a minute may be one event
-	s.observe(t, "createSandboxObservations", "/sandbox/observations", s.quake(t, "rehearsal-1"))
+	s.AdvanceClock(2 * time.Minute) // what happened within a minute may be one event
+	s.reportObservations(t, "createSandboxObservations", "/sandbox/observations", s.earthquakeBody(t, "rehearsal-1"))
 	of := "/claims/" + claim.ID
-	attachment := record[wire.Attachment](t, call("createAttachment", 201, "POST", of+"/attachments", `{"file_name":"rainfall.csv","content_type":"text/csv","content_base64":"ZGF5LG1tCjIwMTgtMDItMDYsMTIuNQoyMDE4LTAyLTA3LDMuMQo=","purpose":"evidence","description":"Rain on the two days.","sha256":"`+digest("day,mm\n2018-02-06,12.5\n2018-02-07,3.1\n")+`"}`))
+	attachment := decodeRecord[wire.Attachment](t, call("createAttachment", 201, "POST", of+"/attachments", `{"file_name":"rainfall.csv","content_type":"text/csv","content_base64":"ZGF5LG1tCjIwMTgtMDItMDYsMTIuNQoyMDE4LTAyLTA3LDMuMQo=","purpose":"evidence","description":"Rain on the two days.","sha256":"`+sha256Hex("day,mm\n2018-02-06,12.5\n2018-02-07,3.1\n")+`"}`))
 	call("downloadAttachment", 200, "GET", strings.TrimPrefix(attachment.DownloadURL, "/v1"), "")
 	call("createMessage", 201, "POST", of+"/messages", `{"body":"When will it be paid?"}`)
-	call("createPayoutMethod: IBAN of one claim", 201, "POST", "/payout_methods", `{"claim_id":"`+claim.ID+`",`+iban)
-	s.Work()
-	s.ask(t, policy.ID, claim)
+	call("createPayoutMethod: IBAN of one claim", 201, "POST", "/payout_methods", `{"claim_id":"`+claim.ID+`",`+ibanMembers)
+	s.RunJobs()
+	s.readOccurrence(t, policy.ID, claim)
 	call("getQuote", 200, "GET", "/quotes/"+quote.ID, "")
 	call("getQuoteBasis", 200, "GET", "/quotes/"+quote.ID+"/basis?limit=3", "")
 	call("getPolicy", 200, "GET", "/policies/"+policy.ID, "")
-	claim = record[wire.Claim](t, call("getClaim", 200, "GET", of, ""))
+	claim = decodeRecord[wire.Claim](t, call("getClaim", 200, "GET", of, ""))
 	call("getPayout", 200, "GET", "/payouts/"+claim.Payouts[0].ID, "")
-	for operation, path := range inOrder(map[string]string{
+	for operation, path := range sortedEntries(map[string]string{
 		"listQuotes": "/quotes", "listPolicies": "/policies", "listClaims": "/claims?policy_id=" + policy.ID,
 		"listAttachments": of + "/attachments", "listMessages": of + "/messages", "listPayoutMethods": of + "/payout-methods", "listPayouts": of + "/payouts",
 		"listAllPayouts": "/payouts?status=released", "listPolicyPayoutMethods": "/policies/" + policy.ID + "/payout-methods",
 	}) {
 		call(operation, 200, "GET", path, "")
 	}
-	page := record[wire.List[wire.TimelineEntry]](t, call("listTimeline", 200, "GET", of+"/timeline?limit=2", ""))
+	page := decodeRecord[wire.List[wire.TimelineEntry]](t, call("listTimeline", 200, "GET", of+"/timeline?limit=2", ""))
 	call("listTimeline", 200, "GET", of+"/timeline?cursor="+*page.NextCursor, "")
 	call("listPolicyTimeline", 200, "GET", "/policies/"+policy.ID+"/timeline", "")
-	s.pay(t, policy.ID)
-	s.takeBack(t, policy.ID)
-	s.hook(t)
+	s.recordPayoutMethods(t, policy.ID)
+	s.cancelAndWithdraw(t, policy.ID)
+	s.deliverWebhooks(t)
 }
 
-// ask reads what happened, and what it means.
-func (s *story) ask(t *testing.T, policy string, claim *wire.Claim) {
+// readOccurrence reads what happened, and what it means.
+func (s *goldenRun) readOccurrence(t *testing.T, policy string, claim *wire.Claim) {
 	t.Helper()
-	s.call(t, "getOccurrence", 200, "GET", "/occurrences/"+claim.Occurrence.ID, "")
+	s.callAndRecord(t, "getOccurrence", 200, "GET", "/occurrences/"+claim.Occurrence.ID, "")
 	of := `{"policy_id":"` + policy + `",`
-	s.call(t, "explainOccurrence: what happened", 200, "POST", "/explain", of+`"source_event":{"source":"usgs","id":"us1000chhc"}}`)
-	s.call(t, "explainOccurrence: an earthquake that might happen", 200, "POST", "/explain", of+`"as_if":{"earthquake":{"location":{"latitude":23.9,"longitude":121.7},"magnitude":"7.1"}}}`)
-	s.call(t, "explainOccurrence: a storm that might happen", 200, "POST", "/explain", of+`"as_if":{"storm":{"fixes":[{"location":{"latitude":24.5,"longitude":-81.5},"wind_kn":"115"}]}}}`)
+	s.callAndRecord(t, "explainOccurrence: what happened", 200, "POST", "/explain", of+`"source_event":{"source":"usgs","id":"us1000chhc"}}`)
+	s.callAndRecord(t, "explainOccurrence: an earthquake that might happen", 200, "POST", "/explain", of+`"as_if":{"earthquake":{"location":{"latitude":23.9,"longitude":121.7},"magnitude":"7.1"}}}`)
+	s.callAndRecord(t, "explainOccurrence: a storm that might happen", 200, "POST", "/explain", of+`"as_if":{"storm":{"fixes":[{"location":{"latitude":24.5,"longitude":-81.5},"wind_kn":"115"}]}}}`)
 }
 
-// takeBack cancels cover that has not begun, and withdraws a claim.
-func (s *story) takeBack(t *testing.T, policy string) {
+// cancelAndWithdraw cancels cover that has not begun, and withdraws a claim.
+func (s *goldenRun) cancelAndWithdraw(t *testing.T, policy string) {
 	t.Helper()
 	begins := s.Now().Add(48 * time.Hour).Format(time.RFC3339)
-	quote := record[wire.Quote](t, s.call(t, "createQuote: cover that begins later", 201, "POST", "/quotes", `{"product":"quake-circle","context":{"partner":"acme","starts_at":"`+begins+`"}}`))
-	later := record[wire.Policy](t, s.post(t, 201, "/v1/policies", `{"quote_id":"`+quote.ID+`"}`))
-	s.call(t, "cancelPolicy", 200, "POST", "/policies/"+later.ID+"/cancel", "")
-	claim := record[wire.Claim](t, s.post(t, 201, "/v1/claims", `{"policy_id":"`+policy+`","description":"The sign fell down."}`))
-	s.call(t, "withdrawClaim", 200, "POST", "/claims/"+claim.ID+"/withdraw", "")
+	quote := decodeRecord[wire.Quote](t, s.callAndRecord(t, "createQuote: cover that begins later", 201, "POST", "/quotes", `{"product":"quake-circle","context":{"partner":"acme","starts_at":"`+begins+`"}}`))
+	later := decodeRecord[wire.Policy](t, s.post(t, 201, "/v1/policies", `{"quote_id":"`+quote.ID+`"}`))
+	s.callAndRecord(t, "cancelPolicy", 200, "POST", "/policies/"+later.ID+"/cancel", "")
+	claim := decodeRecord[wire.Claim](t, s.post(t, 201, "/v1/claims", `{"policy_id":"`+policy+`","description":"The sign fell down."}`))
+	s.callAndRecord(t, "withdrawClaim", 200, "POST", "/claims/"+claim.ID+"/withdraw", "")
 }
 
-// hook has what happened sent to an endpoint.
-func (s *story) hook(t *testing.T) {
+// deliverWebhooks has what happened sent to an endpoint.
+func (s *goldenRun) deliverWebhooks(t *testing.T) {
 	t.Helper()
-	endpoint := record[wire.WebhookEndpoint](t, s.call(t, "createWebhookEndpoint", 201, "POST", "/webhook_endpoints",
+	endpoint := decodeRecord[wire.WebhookEndpoint](t, s.callAndRecord(t, "createWebhookEndpoint", 201, "POST", "/webhook_endpoints",
 		`{"url":"https://hooks.example.com/parapet","event_types":["claim.approved","payout.released"],"partner_reference":"production"}`))
 	s.Relay()
-	s.Work()
+	s.RunJobs()
 	of := "/webhook_endpoints/" + endpoint.ID
-	s.call(t, "updateWebhookEndpoint", 200, "PATCH", of, `{"event_types":["*"],"metadata":{"team":"claims"}}`)
-	s.call(t, "listWebhookEndpoints", 200, "GET", "/webhook_endpoints", "")
-	s.call(t, "getWebhookEndpoint", 200, "GET", of, "")
-	s.call(t, "rotateWebhookSecret", 200, "POST", of+"/rotate_secret", "")
-	s.call(t, "testWebhookEndpoint", 202, "POST", of+"/test", "")
-	s.Work()
-	deliveries := record[wire.List[wire.Delivery]](t, s.call(t, "listDeliveries", 200, "GET", of+"/deliveries", ""))
+	s.callAndRecord(t, "updateWebhookEndpoint", 200, "PATCH", of, `{"event_types":["*"],"metadata":{"team":"claims"}}`)
+	s.callAndRecord(t, "listWebhookEndpoints", 200, "GET", "/webhook_endpoints", "")
+	s.callAndRecord(t, "getWebhookEndpoint", 200, "GET", of, "")
+	s.callAndRecord(t, "rotateWebhookSecret", 200, "POST", of+"/rotate_secret", "")
+	s.callAndRecord(t, "testWebhookEndpoint", 202, "POST", of+"/test", "")
+	s.RunJobs()
+	deliveries := decodeRecord[wire.List[wire.Delivery]](t, s.callAndRecord(t, "listDeliveries", 200, "GET", of+"/deliveries", ""))
 	require.Equal(t, "delivered", deliveries.Data[0].Status)
-	s.call(t, "retryDelivery", 202, "POST", "/deliveries/"+deliveries.Data[0].ID+"/retry", "")
-	events := record[wire.List[wire.Event]](t, s.call(t, "listEvents", 200, "GET", "/events?after_sequence=0&types=quote.created,quote.bound&limit=2", ""))
-	s.call(t, "getEvent", 200, "GET", "/events/"+events.Data[0].ID, "")
-	s.call(t, "deleteWebhookEndpoint", 204, "DELETE", of, "")
+	s.callAndRecord(t, "retryDelivery", 202, "POST", "/deliveries/"+deliveries.Data[0].ID+"/retry", "")
+	events := decodeRecord[wire.List[wire.Event]](t, s.callAndRecord(t, "listEvents", 200, "GET", "/events?after_sequence=0&types=quote.created,quote.bound&limit=2", ""))
+	s.callAndRecord(t, "getEvent", 200, "GET", "/events/"+events.Data[0].ID, "")
+	s.callAndRecord(t, "deleteWebhookEndpoint", 204, "DELETE", of, "")
 }
 
-// cover prices every product and binds an earthquake's.
-func (s *story) cover(t *testing.T) (*wire.Policy, *wire.Quote) {
+// quoteAndBind prices every product and binds an earthquake's.
+func (s *goldenRun) quoteAndBind(t *testing.T) (*wire.Policy, *wire.Quote) {
 	t.Helper()
 	const place = `"location":{"latitude":23.98,"longitude":121.61},"limit":{"amount":10000000,"currency":"USD"}`
-	quote := record[wire.Quote](t, s.call(t, "createQuote: earthquake", 201, "POST", "/quotes", `{"product":"quake-circle","context":{"partner":"acme",`+place+`},"partner_reference":"enquiry-4711"}`))
-	for name, body := range inOrder(map[string]string{
+	quote := decodeRecord[wire.Quote](t, s.callAndRecord(t, "createQuote: earthquake", 201, "POST", "/quotes", `{"product":"quake-circle","context":{"partner":"acme",`+place+`},"partner_reference":"enquiry-4711"}`))
+	for name, body := range sortedEntries(map[string]string{
 		"every default": `{"product":"quake-circle","context":{"partner":"acme"}}`,
 		"hurricane":     `{"product":"cyclone-circle","context":{"partner":"acme","location":{"latitude":25.7617,"longitude":-80.1918},"radius_km":50,"limit":{"amount":25000000,"currency":"USD"},"term":"P365D"}}`,
 		"too much rain": `{"product":"rain-excess","context":{"partner":"acme","station":"Milwaukee"},"metadata":{"farm":"17"}}`,
 		"too dry":       `{"product":"rain-deficit","context":{"partner":"acme","station":"Milwaukee","calendar":"month","attach":"10","exhaust":"0"}}`,
 	}) {
-		s.call(t, "createQuote: "+name, 201, "POST", "/quotes", body)
+		s.callAndRecord(t, "createQuote: "+name, 201, "POST", "/quotes", body)
 	}
 	body := `{"quote_id":"` + quote.ID + `","policyholder":{"name":"Lin Mei-hua","country":"TW"},"partner_reference":"booking-4711"}`
-	return record[wire.Policy](t, s.call(t, "createPolicy", 201, "POST", "/policies", body)), quote
+	return decodeRecord[wire.Policy](t, s.callAndRecord(t, "createPolicy", 201, "POST", "/policies", body)), quote
 }
 
-// observe reports one observation, the same again, and a batch.
-func (s *story) observe(t *testing.T, operation, path, quake string) {
+// reportObservations reports one observation, the same again, and a batch.
+func (s *goldenRun) reportObservations(t *testing.T, operation, path, quake string) {
 	t.Helper()
 	at := strings.SplitAfter(strings.SplitAfter(quake, `"occurred_at":"`)[1], `"`)[0]
-	s.call(t, operation+": earthquake", 201, "POST", path, quake)
-	s.call(t, operation+": earthquake", 200, "POST", path, quake)
+	s.callAndRecord(t, operation+": earthquake", 201, "POST", path, quake)
+	s.callAndRecord(t, operation+": earthquake", 200, "POST", path, quake)
 	fix := `{"source":"nhc","source_event_id":"AL092017","kind":"storm_fix","occurred_at":"` + at + `,"stage":"preliminary","location":{"latitude":24.5,"longitude":-81.5},"measures":{"wind":{"value":"115","unit":"kn"},"pressure":{"value":"929","unit":"hPa"}}}`
 	day := `{"source":"ghcn","source_event_id":"Seattle","kind":"station_day","occurred_at":"2026-11-19T00:00:00Z","stage":"final","station":"Seattle","measures":{"precipitation":{"value":"12.5","unit":"mm"}}}`
 	batch := map[string]string{ // the source may speak for usgs only
 		"/observations":         strings.NewReplacer("us1000chhc", "us6000m0xl", `"6.4"`, `"4.9"`).Replace(quake) + `,` + quake + `,` + fix,
 		"/sandbox/observations": fix + `,` + day + `,` + quake,
 	}[path]
-	s.call(t, operation+": batch", 200, "POST", path, `{"observations":[`+batch+`]}`)
+	s.callAndRecord(t, operation+": batch", 200, "POST", path, `{"observations":[`+batch+`]}`)
 }
 
-// pay records an account of every type.
-func (s *story) pay(t *testing.T, policy string) {
+// recordPayoutMethods records an account of every type.
+func (s *goldenRun) recordPayoutMethods(t *testing.T, policy string) {
 	t.Helper()
 	payee := `{"policy_id":"` + policy + `","beneficiary":{"name":"Lin Mei-hua","country":"TW"},"currency":"USD",`
-	s.call(t, "createPayoutMethod: US account of a policy", 201, "POST", "/payout_methods", payee+`"type":"us_bank_account","us_bank_account":{"routing_number":"021000021","account_number":"000123456789","account_type":"checking"}}`)
-	method := record[wire.PayoutMethod](t, s.call(t, "createPayoutMethod: mobile money", 201, "POST", "/payout_methods", payee+`"type":"mobile_money","mobile_money":{"msisdn":"+254712345678","provider":"mpesa"}}`))
-	s.call(t, "getPayoutMethod", 200, "GET", "/payout_methods/"+method.ID, "")
+	s.callAndRecord(t, "createPayoutMethod: US account of a policy", 201, "POST", "/payout_methods", payee+`"type":"us_bank_account","us_bank_account":{"routing_number":"021000021","account_number":"000123456789","account_type":"checking"}}`)
+	method := decodeRecord[wire.PayoutMethod](t, s.callAndRecord(t, "createPayoutMethod: mobile money", 201, "POST", "/payout_methods", payee+`"type":"mobile_money","mobile_money":{"msisdn":"+254712345678","provider":"mpesa"}}`))
+	s.callAndRecord(t, "getPayoutMethod", 200, "GET", "/payout_methods/"+method.ID, "")
 }
 
-// inOrder goes over a map by name, so that the story is the same every time.
-func inOrder(all map[string]string) iter.Seq2[string, string] {
+// sortedEntries goes over a map by name, so that the story is the same every time.
+func sortedEntries(all map[string]string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			if !yield(name, all[name]) {
@@ -157,10 +157,10 @@ func inOrder(all map[string]string) iter.Seq2[string, string] {
 	}
 }
 
-// keep notes a call as the example of its operation. A name behind the operation's
+// saveExample notes a call as the example of its operation. A name behind the operation's
 // makes it one of several: of requests, and of what is answered when nothing new is
 // made.
-func (s *story) keep(t *testing.T, operation string, r request, answer *reply) {
+func (s *goldenRun) saveExample(t *testing.T, operation string, r request, answer *reply) {
 	t.Helper()
 	if !strings.HasSuffix(answer.Header.Get("Content-Type"), "json") {
 		return
@@ -177,46 +177,46 @@ func (s *story) keep(t *testing.T, operation string, r request, answer *reply) {
 		answered += " " + name
 	}
 	if r.body != "" && s.examples[operation][asked] == nil {
-		s.examples[operation][asked] = readable(t, []byte(r.body))
+		s.examples[operation][asked] = decodeExample(t, []byte(r.body))
 	}
 	if s.examples[operation][answered] == nil {
-		s.examples[operation][answered] = readable(t, answer.Body)
+		s.examples[operation][answered] = decodeExample(t, answer.Body)
 	}
 }
 
-// readable is JSON with its long lists cut: an example is read by people.
-func readable(t *testing.T, text []byte) any {
+// decodeExample is JSON with its long lists cut: an example is read by people.
+func decodeExample(t *testing.T, text []byte) any {
 	t.Helper()
 	var value any
 	require.NoError(t, json.Unmarshal(text, &value))
-	return cut(value)
+	return truncateLists(value)
 }
 
-func cut(value any) any {
+func truncateLists(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
 		for name := range v {
-			v[name] = cut(v[name])
+			v[name] = truncateLists(v[name])
 		}
 	case []any:
 		for i := range v {
-			v[i] = cut(v[i])
+			v[i] = truncateLists(v[i])
 		}
 		return v[:min(len(v), 3)]
 	}
 	return value
 }
 
-func digest(content string) string {
+func sha256Hex(content string) string {
 	sum := sha256.Sum256([]byte(content))
 	return hex.EncodeToString(sum[:])
 }
 
 // Every body and every answer in the document has an example, which is what its
 // schema says.
-func TestExamplesAreTrue(t *testing.T) {
+func TestExamplesMatchTheirSchemas(t *testing.T) {
 	t.Parallel()
-	document, err := committed()
+	document, err := committedDocument()
 	require.NoError(t, err)
 	checked := 0
 	var walk func(at string, node map[string]any)
@@ -224,18 +224,18 @@ func TestExamplesAreTrue(t *testing.T) {
 		for name, inner := range node {
 			below, object := inner.(map[string]any)
 			if object && name == "application/json" {
-				shown := shownIn(below)
+				shown := examplesOf(below)
 				require.NotEmpty(t, shown, at)
-				compiling.Lock()
+				compilerMutex.Lock()
 				schema, err := document.compiler.Compile("openapi.json#" + at + "/application~1json/schema")
-				compiling.Unlock()
+				compilerMutex.Unlock()
 				require.NoError(t, err)
 				for _, example := range shown {
-					require.NoError(t, valid(t, schema, example), at)
+					require.NoError(t, validateSchema(t, schema, example), at)
 					checked++
 				}
 			} else if object {
-				walk(at+"/"+escape(name), below)
+				walk(at+"/"+escapePointer(name), below)
 			}
 		}
 	}
@@ -243,8 +243,8 @@ func TestExamplesAreTrue(t *testing.T) {
 	require.Greater(t, checked, 30)
 }
 
-// shownIn are the examples of a body: one, or several with names.
-func shownIn(media map[string]any) []any {
+// examplesOf are the examples of a body: one, or several with names.
+func examplesOf(media map[string]any) []any {
 	var shown []any
 	if example, single := media["example"]; single {
 		shown = append(shown, example)

@@ -20,20 +20,20 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(modeltest.Main(m)) }
 
-// house is the whole door: real tokens of a real issuer, the domain on a real
+// testServer is the whole door: real tokens of a real issuer, the domain on a real
 // database.
-type house struct {
+type testServer struct {
 	*modeltest.Bundle
 
-	door          http.Handler
+	handler       http.Handler
 	issuer        *devissuer.Issuer
 	issuerAddress string
 	authenticate  func(context.Context, string) (model.Actor, error)
 }
 
-func newHouse(t *testing.T) *house {
+func newTestServer(t *testing.T) *testServer {
 	t.Helper()
-	h := &house{Bundle: modeltest.New(t, modeltest.Shipped())}
+	h := &testServer{Bundle: modeltest.New(t, modeltest.WithShippedProducts())}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.issuer.Handler().ServeHTTP(w, r) }))
 	t.Cleanup(server.Close)
 	var err error
@@ -52,43 +52,43 @@ func newHouse(t *testing.T) *house {
 	verifier, err := auth.New(auth.Config{Issuers: []string{server.URL}, Audience: "parapet"})
 	require.NoError(t, err)
 	h.issuerAddress, h.authenticate = server.URL, verifier.Verify
-	h.door, err = rest.New(rest.Config{Service: h.Service, Authenticate: verifier.Verify, Development: true})
+	h.handler, err = rest.New(rest.Config{Service: h.Service, Authenticate: verifier.Verify, Development: true})
 	require.NoError(t, err)
 	return h
 }
 
-// as calls with a token of the client, with the named scopes or all it has.
-func (h *house) as(t *testing.T, client string, scopes []string, r request) *reply {
+// sendAs calls with a token of the client, with the named scopes or all it has.
+func (h *testServer) sendAs(t *testing.T, client string, scopes []string, r request) *reply {
 	t.Helper()
 	token, err := h.issuer.Token(client, scopes...)
 	require.NoError(t, err)
 	r.headers = append([]string{"Authorization: Bearer " + token}, r.headers...)
-	return r.to(t, h.door)
+	return r.sendTo(t, h.handler)
 }
 
 // post calls as acme and expects the status.
-func (h *house) post(t *testing.T, status int, path, body string, headers ...string) *reply {
+func (h *testServer) post(t *testing.T, status int, path, body string, headers ...string) *reply {
 	t.Helper()
-	return h.expect(t, status, request{http.MethodPost, path, body, headers})
+	return h.expectStatus(t, status, request{http.MethodPost, path, body, headers})
 }
 
 // get calls as acme and expects 200.
-func (h *house) get(t *testing.T, path string) *reply {
+func (h *testServer) get(t *testing.T, path string) *reply {
 	t.Helper()
-	return h.expect(t, http.StatusOK, request{http.MethodGet, path, "", nil})
+	return h.expectStatus(t, http.StatusOK, request{http.MethodGet, path, "", nil})
 }
 
-func (h *house) expect(t *testing.T, status int, r request) *reply {
+func (h *testServer) expectStatus(t *testing.T, status int, r request) *reply {
 	t.Helper()
-	response := h.as(t, "acme", nil, r)
+	response := h.sendAs(t, "acme", nil, r)
 	if response.StatusCode != status {
 		require.Equal(t, status, response.StatusCode, string(response.Body))
 	}
 	return response
 }
 
-// record reads an answer as a v1 record.
-func record[T any](t *testing.T, response *reply) *T {
+// decodeRecord reads an answer as a v1 record.
+func decodeRecord[T any](t *testing.T, response *reply) *T {
 	t.Helper()
 	require.Equal(t, "application/json", response.Header.Get("Content-Type"))
 	into := new(T)
@@ -97,12 +97,12 @@ func record[T any](t *testing.T, response *reply) *T {
 }
 
 const (
-	hualien = `{"product":"quake-circle","context":{"partner":"acme","location":{"latitude":23.98,"longitude":121.61}}}`
-	iban    = `"type":"iban","beneficiary":{"name":"Lin Mei-hua","country":"TW"},"currency":"USD","iban":{"iban":"DE89 3704 0044 0532 0130 00"}}`
+	quoteBody   = `{"product":"quake-circle","context":{"partner":"acme","location":{"latitude":23.98,"longitude":121.61}}}`
+	ibanMembers = `"type":"iban","beneficiary":{"name":"Lin Mei-hua","country":"TW"},"currency":"USD","iban":{"iban":"DE89 3704 0044 0532 0130 00"}}`
 )
 
-// quake is an observation of the M 6.4 of 2018, at the instant given.
-func (h *house) quake(t *testing.T, id string) string {
+// earthquakeBody is an observation of the M 6.4 of 2018, at the instant given.
+func (h *testServer) earthquakeBody(t *testing.T, id string) string {
 	t.Helper()
 	at, err := h.Now().MarshalText()
 	require.NoError(t, err)
@@ -110,16 +110,16 @@ func (h *house) quake(t *testing.T, id string) string {
 		"location":{"latitude":24.1737,"longitude":121.653},"measures":{"magnitude":{"value":"6.4","unit":"mw"},"depth":{"value":"10.6","unit":"km"}}}`
 }
 
-// claim goes the way from quote to claim over HTTP.
-func (h *house) claim(t *testing.T) (*wire.Quote, *wire.Policy, *wire.Claim) {
+// createClaim goes the way from quote to claim over HTTP.
+func (h *testServer) createClaim(t *testing.T) (*wire.Quote, *wire.Policy, *wire.Claim) {
 	t.Helper()
-	quote := record[wire.Quote](t, h.post(t, 201, "/v1/quotes", hualien))
-	policy := record[wire.Policy](t, h.post(t, 201, "/v1/policies", `{"quote_id":"`+quote.ID+`"}`))
-	h.post(t, 201, "/v1/sandbox/observations", h.quake(t, "rehearsal"))
-	h.Work()
-	policy = record[wire.Policy](t, h.get(t, "/v1/policies/"+policy.ID))
+	quote := decodeRecord[wire.Quote](t, h.post(t, 201, "/v1/quotes", quoteBody))
+	policy := decodeRecord[wire.Policy](t, h.post(t, 201, "/v1/policies", `{"quote_id":"`+quote.ID+`"}`))
+	h.post(t, 201, "/v1/sandbox/observations", h.earthquakeBody(t, "rehearsal"))
+	h.RunJobs()
+	policy = decodeRecord[wire.Policy](t, h.get(t, "/v1/policies/"+policy.ID))
 	require.Len(t, policy.Claims, 1)
-	return quote, policy, record[wire.Claim](t, h.get(t, "/v1/claims/"+policy.Claims[0].ID))
+	return quote, policy, decodeRecord[wire.Claim](t, h.get(t, "/v1/claims/"+policy.Claims[0].ID))
 }
 
 // testKeys are the keys that modeltest's services have.
@@ -130,10 +130,10 @@ func testKeys() model.Keys {
 	}
 }
 
-// hook has an event sent to an endpoint.
-func (h *house) hook(t *testing.T) *wire.Delivery {
+// deliverTestEvent has an event sent to an endpoint.
+func (h *testServer) deliverTestEvent(t *testing.T) *wire.Delivery {
 	t.Helper()
-	endpoint := record[wire.WebhookEndpoint](t, h.post(t, 201, "/v1/webhook_endpoints", `{"url":"https://hooks.example.com"}`))
+	endpoint := decodeRecord[wire.WebhookEndpoint](t, h.post(t, 201, "/v1/webhook_endpoints", `{"url":"https://hooks.example.com"}`))
 	h.Relay()
-	return record[wire.Delivery](t, h.post(t, 202, "/v1/webhook_endpoints/"+endpoint.ID+"/test", ""))
+	return decodeRecord[wire.Delivery](t, h.post(t, 202, "/v1/webhook_endpoints/"+endpoint.ID+"/test", ""))
 }

@@ -17,13 +17,13 @@ import (
 	"parapet/model/wire"
 )
 
-// story is told by one partner from the first look at a product to the payout,
+// goldenRun is told by one partner from the first look at a product to the payout,
 // over the whole door. Its answers are the golden files, and the examples of the
 // OpenAPI document.
-type story struct {
-	*house
+type goldenRun struct {
+	*testServer
 
-	canon    *canon
+	canon    *canonicalizer
 	golden   map[string]string         // the exchange, by the name of its file
 	examples map[string]map[string]any // request and answers, by operation
 }
@@ -32,27 +32,27 @@ type story struct {
 // After changing what partners read on purpose: make generate.
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	s := &story{house: newHouse(t), canon: newCanon(), golden: map[string]string{}, examples: map[string]map[string]any{}}
-	s.tell(t)
-	s.refusals(t)
+	s := &goldenRun{testServer: newTestServer(t), canon: newCanonicalizer(), golden: map[string]string{}, examples: map[string]map[string]any{}}
+	s.run(t)
+	s.sendFailingRequests(t)
 	const folder = "testdata/golden"
 	if *update {
 		require.NoError(t, os.RemoveAll(folder))
 		require.NoError(t, os.MkdirAll(folder, 0o755))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.golden)) {
-		same(t, filepath.Join(folder, name), s.golden[name])
+		requireGolden(t, filepath.Join(folder, name), s.golden[name])
 	}
 	files, err := os.ReadDir(folder)
 	require.NoError(t, err)
 	require.Len(t, files, len(s.golden), "a file of no call is left over")
 	examples, err := json.Marshal(s.examples, json.Deterministic(true), jsontext.WithIndent("\t"))
 	require.NoError(t, err)
-	same(t, "examples.json", string(examples)+"\n")
+	requireGolden(t, "examples.json", string(examples)+"\n")
 }
 
-// same compares a text with the committed one, or commits it.
-func same(t *testing.T, file, text string) {
+// requireGolden compares a text with the committed one, or commits it.
+func requireGolden(t *testing.T, file, text string) {
 	t.Helper()
 	if *update {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
@@ -62,47 +62,47 @@ func same(t *testing.T, file, text string) {
 	require.Equal(t, string(committed), text, "%s: make generate, and look at what changed", file)
 }
 
-// refusals are a problem of each kind that a partner meets.
-func (s *story) refusals(t *testing.T) {
+// sendFailingRequests are a problem of each kind that a partner meets.
+func (s *goldenRun) sendFailingRequests(t *testing.T) {
 	t.Helper()
-	policy := record[wire.List[wire.Policy]](t, s.get(t, "/v1/policies")).Data[0]
-	s.call(t, "createPolicy", 409, "POST", "/policies", `{"quote_id":"`+policy.QuoteID+`"}`)
-	s.call(t, "createQuote", 400, "POST", "/quotes", with(hualien, `"colour":"blue"`))
-	s.call(t, "createQuote", 422, "POST", "/quotes", `{"product":"quake-circle","context":{"partner":"acme","radius_km":"wide","location":{"latitude":91}}}`)
-	s.call(t, "getQuote", 404, "GET", "/quotes/quo_01h455vb4pex5vsknk084sn02q", "")
-	weak := strings.Replace(s.quake(t, "us2000weak"), `"6.4"`, `"5.9"`, 1)
-	s.call(t, "createSandboxObservations", 201, "POST", "/sandbox/observations", weak)
-	s.call(t, "createClaim", 422, "POST", "/claims", `{"policy_id":"`+policy.ID+`","source_event":{"source":"usgs","id":"us2000weak"}}`)
-	s.call(t, "deletePolicy", 405, "DELETE", "/policies/"+policy.ID, "")
+	policy := decodeRecord[wire.List[wire.Policy]](t, s.get(t, "/v1/policies")).Data[0]
+	s.callAndRecord(t, "createPolicy", 409, "POST", "/policies", `{"quote_id":"`+policy.QuoteID+`"}`)
+	s.callAndRecord(t, "createQuote", 400, "POST", "/quotes", addMembers(quoteBody, `"colour":"blue"`))
+	s.callAndRecord(t, "createQuote", 422, "POST", "/quotes", `{"product":"quake-circle","context":{"partner":"acme","radius_km":"wide","location":{"latitude":91}}}`)
+	s.callAndRecord(t, "getQuote", 404, "GET", "/quotes/quo_01h455vb4pex5vsknk084sn02q", "")
+	weak := strings.Replace(s.earthquakeBody(t, "us2000weak"), `"6.4"`, `"5.9"`, 1)
+	s.callAndRecord(t, "createSandboxObservations", 201, "POST", "/sandbox/observations", weak)
+	s.callAndRecord(t, "createClaim", 422, "POST", "/claims", `{"policy_id":"`+policy.ID+`","source_event":{"source":"usgs","id":"us2000weak"}}`)
+	s.callAndRecord(t, "deletePolicy", 405, "DELETE", "/policies/"+policy.ID, "")
 }
 
-// call makes one step of the story.
-func (s *story) call(t *testing.T, operation string, status int, method, path, body string) *reply {
+// callAndRecord makes one step of the story.
+func (s *goldenRun) callAndRecord(t *testing.T, operation string, status int, method, path, body string) *reply {
 	t.Helper()
 	number := len(s.golden) + 1
 	r := request{method, "/v1" + path, body, []string{fmt.Sprintf("X-Request-Id: golden-%02d", number)}}
 	client := map[bool]string{true: "source", false: "acme"}[path == "/observations"]
-	answer := s.as(t, client, nil, r)
+	answer := s.sendAs(t, client, nil, r)
 	require.Equal(t, status, answer.StatusCode, "%s: %s", operation, answer.Body)
 	if tag := answer.Header.Get("ETag"); tag != "" && !strings.HasSuffix(path, "/content") {
 		require.Equal(t, entityTag(string(answer.Body)), tag)
 	}
-	said := &reply{answer.StatusCode, http.Header{}, []byte(s.canon.text(string(answer.Body)))}
+	said := &reply{answer.StatusCode, http.Header{}, []byte(s.canon.replaceVolatile(string(answer.Body)))}
 	for name := range answer.Header {
-		said.Header.Set(name, s.canon.text(answer.Header.Get(name)))
+		said.Header.Set(name, s.canon.replaceVolatile(answer.Header.Get(name)))
 	}
-	asked := request{method, s.canon.text(r.path), s.canon.text(body), nil}
+	asked := request{method, s.canon.replaceVolatile(r.path), s.canon.replaceVolatile(body), nil}
 	name, _, _ := strings.Cut(operation, ": ")
-	s.golden[fmt.Sprintf("%02d_%s_%d.http", number, name, status)] = exchange(asked, said)
+	s.golden[fmt.Sprintf("%02d_%s_%d.http", number, name, status)] = formatExchange(asked, said)
 	if status < http.StatusBadRequest {
-		s.keep(t, operation, asked, said)
+		s.saveExample(t, operation, asked, said)
 	}
 	return answer
 }
 
-// exchange is a request and its answer as they are written down. The digest is
+// formatExchange is a request and its answer as they are written down. The digest is
 // that of the canonical body, and tracing, which is random, is left out.
-func exchange(r request, answer *reply) string {
+func formatExchange(r request, answer *reply) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "# Generated by make generate. Ids, times and cursors are canonical.\n%s %s\n", r.method, r.path)
 	if r.body != "" {

@@ -13,27 +13,27 @@ import (
 // exist for it, as Beside names it; doors of this package always exist.
 type homeLink struct {
 	Path, Title, Text string
-	beside            bool
+	isShared          bool
 }
 
 var homeLinks = []homeLink{
 	{Path: "/docs", Title: "Manual", Text: "A guide from the first token to a payout, and every operation of the REST API."},
 	{Path: "/v1/openapi.yaml", Title: "OpenAPI document", Text: "For generators of clients; also at /v1/openapi.json."},
-	{Path: "/sandbox", Title: "GraphQL sandbox", Text: "An editor that knows the schema, with sign-in.", beside: true},
-	{Path: "/ops", Title: "Operators", Text: "Jobs and the audit log, for operators.", beside: true},
+	{Path: "/sandbox", Title: "GraphQL sandbox", Text: "An editor that knows the schema, with sign-in.", isShared: true},
+	{Path: "/ops", Title: "Operators", Text: "Jobs and the audit log, for operators.", isShared: true},
 	{Path: "/readyz", Title: "Health", Text: "Whether the database, the schema and the token keys are usable."},
 }
 
-// publishHome serves links to people who open the server's address in a browser. Programs
+// registerHomePage serves links to people who open the server's address in a browser. Programs
 // get what they get at every address without a resource.
-func (d *door) publishHome() error {
-	form, err := template.ParseFS(page, "page/home.html")
+func (s *server) registerHomePage() error {
+	form, err := template.ParseFS(pageFS, "page/home.html")
 	if err != nil {
 		return fmt.Errorf("the page at /: %w", err)
 	}
 	var links []homeLink
 	for _, link := range homeLinks {
-		if _, mounted := d.Beside["GET "+link.Path]; mounted || !link.beside {
+		if _, mounted := s.SharedHandlers["GET "+link.Path]; mounted || !link.isShared {
 			links = append(links, link)
 		}
 	}
@@ -41,23 +41,23 @@ func (d *door) publishHome() error {
 	if err := form.Execute(&content, links); err != nil {
 		return fmt.Errorf("the page at /: %w", err)
 	}
-	d.mux.Handle("GET /{$}", d.public(func(_ context.Context, c *call) error {
+	s.mux.Handle("GET /{$}", s.publicHandler(func(_ context.Context, c *requestContext) error {
 		header := c.Header()
 		header.Set("Vary", "Accept")
-		if !takesHTML(c.request.Header.Values("Accept")) {
-			return noSuchAddress()
+		if !acceptsHTML(c.request.Header.Values("Accept")) {
+			return unknownAddress()
 		}
 		header.Set("Content-Security-Policy", pagePolicy)
 		header.Set("Referrer-Policy", "no-referrer")
 		header.Set("Cache-Control", "no-cache") // asked for again, and mostly not sent again
-		c.send(http.StatusOK, "text/html; charset=utf-8", content.Bytes())
+		c.writeBody(http.StatusOK, "text/html; charset=utf-8", content.Bytes())
 		return nil
 	}))
 	return nil
 }
 
-// takesHTML reports whether Accept names HTML, as browsers do and programs do not.
-func takesHTML(accept []string) bool {
+// acceptsHTML reports whether Accept names HTML, as browsers do and programs do not.
+func acceptsHTML(accept []string) bool {
 	best, accepted := mediaWeight(strings.Join(accept, ","), map[string]int{"text/html": 1})
 	return best > 0 && accepted
 }

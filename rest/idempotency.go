@@ -11,23 +11,23 @@ import (
 
 const maxIdempotencyKey = 255
 
-// idempotency gives the actor the request's key. The request is its method, its
+// setIdempotencyKey gives the actor the request's key. The request is its method, its
 // path below the base address and its body, whatever its white space, the order of its
 // members and the spelling of its numbers.
-func (c *call) idempotency(body []byte) error {
+func (c *requestContext) setIdempotencyKey(body []byte) error {
 	given := c.request.Header.Values("Idempotency-Key")
 	if len(given) == 0 || c.request.Method != http.MethodPost {
 		return nil // PATCH and DELETE do the same again by themselves
 	}
-	if len(given) > 1 || len(given[0]) > maxIdempotencyKey || !visible(given[0]) {
+	if len(given) > 1 || len(given[0]) > maxIdempotencyKey || !isVisibleASCII(given[0]) {
 		return model.Fail(model.CodeIdempotencyKeyInvalid, "Use one Idempotency-Key of 1 to %d visible ASCII characters.", maxIdempotencyKey)
 	}
-	canonical, err := strictjson.Canonical(body)
+	canonical, err := strictjson.Canonicalize(body)
 	if err != nil {
 		return err // cannot be: the body was read before
 	}
-	operation := c.request.Method + " " + strings.TrimPrefix(c.request.URL.Path, version)
+	operation := c.request.Method + " " + strings.TrimPrefix(c.request.URL.Path, versionPath)
 	sum := sha256.Sum256([]byte(operation + "\x00" + string(canonical)))
-	c.actor.Idempotency = &model.IdempotencyKey{Operation: operation, Key: given[0], Request: sum[:]}
+	c.actor.IdempotencyKey = &model.IdempotencyKey{Operation: operation, Key: given[0], Request: sum[:]}
 	return nil
 }

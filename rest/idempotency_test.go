@@ -15,9 +15,9 @@ import (
 	"parapet/rest"
 )
 
-// second is another server process' door on the same database: its own pool, its
+// newSecondServer is another server process' door on the same database: its own pool, its
 // own service.
-func (h *house) second(t *testing.T) http.Handler {
+func (h *testServer) newSecondServer(t *testing.T) http.Handler {
 	t.Helper()
 	db, err := model.Open(t.Context(), h.URL, 8)
 	require.NoError(t, err)
@@ -27,29 +27,29 @@ func (h *house) second(t *testing.T) http.Handler {
 	t.Cleanup(func() { require.NoError(t, files.Close()) })
 	service, err := model.New(model.Config{DB: db, Queue: modeltest.Queue{}, Files: files, Keys: testKeys(), Development: true})
 	require.NoError(t, err)
-	door, err := rest.New(rest.Config{Service: service, Authenticate: h.authenticate, Development: true})
+	handler, err := rest.New(rest.Config{Service: service, Authenticate: h.authenticate, Development: true})
 	require.NoError(t, err)
-	return door
+	return handler
 }
 
 // The same key a hundred times at once over two servers: one effect, one answer,
 // and whoever comes too early is told to wait.
-func TestHundredTimesAtOnce(t *testing.T) {
+func TestSameKeyConcurrentlyOverTwoServers(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	doors := []http.Handler{h.door, h.second(t)}
+	h := newTestServer(t)
+	doors := []http.Handler{h.handler, h.newSecondServer(t)}
 	token, err := h.issuer.Token("acme")
 	require.NoError(t, err)
-	quote := record[wire.Quote](t, h.post(t, 201, "/v1/quotes", hualien))
+	quote := decodeRecord[wire.Quote](t, h.post(t, 201, "/v1/quotes", quoteBody))
 	for _, call := range []request{
-		{"POST", "/v1/quotes", hualien, nil},
+		{"POST", "/v1/quotes", quoteBody, nil},
 		{"POST", "/v1/policies", `{"quote_id":"` + quote.ID + `"}`, nil},
 	} {
 		call.headers = []string{"Authorization: Bearer " + token, "Idempotency-Key: all-at-once"}
 		answers := make([]*reply, 100)
 		var all sync.WaitGroup
 		for i := range answers {
-			all.Go(func() { answers[i] = call.to(t, doors[i%2]) })
+			all.Go(func() { answers[i] = call.sendTo(t, doors[i%2]) })
 		}
 		all.Wait()
 		counts, bodies := map[string]int{}, map[string]int{}
@@ -59,17 +59,17 @@ func TestHundredTimesAtOnce(t *testing.T) {
 				bodies[string(answer.Body)]++
 				continue
 			}
-			require.Equal(t, string(model.CodeIdempotencyInFlight), refused(t, answer).Code)
+			require.Equal(t, string(model.CodeIdempotencyInFlight), requireProblem(t, answer).Code)
 			require.NotEmpty(t, answer.Header.Get("Retry-After"))
 		}
 		t.Logf("%s: %v", call.path, counts)
 		require.Equal(t, 1, counts["201"], "one effect: %v", counts)
 		require.Len(t, bodies, 1, "one answer")
 		require.Equal(t, 100, counts["201"]+counts["201true"]+counts["409"])
-		last := call.to(t, doors[1])
+		last := call.sendTo(t, doors[1])
 		require.Equal(t, "true", last.Header.Get("Idempotent-Replayed"))
 		require.Contains(t, bodies, string(last.Body))
 	}
-	require.Len(t, record[wire.List[wire.Quote]](t, h.get(t, "/v1/quotes")).Data, 2)
-	require.Len(t, record[wire.List[wire.Policy]](t, h.get(t, "/v1/policies")).Data, 1)
+	require.Len(t, decodeRecord[wire.List[wire.Quote]](t, h.get(t, "/v1/quotes")).Data, 2)
+	require.Len(t, decodeRecord[wire.List[wire.Policy]](t, h.get(t, "/v1/policies")).Data, 1)
 }

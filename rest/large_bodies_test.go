@@ -20,9 +20,9 @@ import (
 
 // A client that sends everything before it looks for an answer, as most do, reads
 // 413 and not a broken connection.
-func TestTooLargeIsToldOverARealConnection(t *testing.T) {
+func TestBodyTooLargeIsAnsweredOverARealConnection(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(open(t, func(c *rest.Config) { c.Now = time.Now }))
+	server := httptest.NewServer(newHandler(t, func(c *rest.Config) { c.Now = time.Now }))
 	t.Cleanup(server.Close)
 	body := bytes.Repeat([]byte(" "), 20<<20)
 	for name, c := range map[string]struct{ path, framing string }{
@@ -49,7 +49,7 @@ func TestTooLargeIsToldOverARealConnection(t *testing.T) {
 					_, err = conn.Write(body)
 				}
 				require.NoError(t, err)
-				tooLarge(t, bufio.NewReader(conn))
+				requireBodyTooLarge(t, bufio.NewReader(conn))
 			}
 		})
 	}
@@ -72,18 +72,18 @@ func TestTooLargeIsToldOverARealConnection(t *testing.T) {
 		defer func() { _ = conn.Close() }()
 		_, err = fmt.Fprintf(conn, "POST /v1/quotes HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer partner\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body))
 		require.NoError(t, err)
-		tooLarge(t, bufio.NewReader(conn))
+		requireBodyTooLarge(t, bufio.NewReader(conn))
 	})
 }
 
-// tooLarge reads the whole answer.
-func tooLarge(t *testing.T, from *bufio.Reader) {
+// requireBodyTooLarge reads the whole answer.
+func requireBodyTooLarge(t *testing.T, from *bufio.Reader) {
 	t.Helper()
 	response, err := http.ReadResponse(from, nil)
 	require.NoError(t, err)
 	answer, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())
-	p := refused(t, &reply{response.StatusCode, response.Header, answer})
+	p := requireProblem(t, &reply{response.StatusCode, response.Header, answer})
 	require.Equal(t, string(model.CodeBodyTooLarge), p.Code)
 }

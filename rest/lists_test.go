@@ -11,11 +11,11 @@ import (
 	"parapet/model/wire"
 )
 
-func TestListsNarrow(t *testing.T) {
+func TestListFilters(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	quote, policy, claim := h.claim(t)
-	h.post(t, 201, "/v1/quotes", hualien[:len(hualien)-1]+`,"partner_reference":"ours & theirs"}`)
+	h := newTestServer(t)
+	quote, policy, claim := h.createClaim(t)
+	h.post(t, 201, "/v1/quotes", quoteBody[:len(quoteBody)-1]+`,"partner_reference":"ours & theirs"}`)
 	from := url.QueryEscape(quote.CreatedAt.In(time.FixedZone("", 7200)).Format(time.RFC3339Nano))
 	for query, found := range map[string]int{
 		"/quotes": 2, "/quotes?limit=1": 1, "/quotes?status=bound": 1, "/quotes?status=expired": 0, "/quotes?product=quake-circle": 2,
@@ -24,38 +24,38 @@ func TestListsNarrow(t *testing.T) {
 		"/claims": 1, "/claims?policy_id=" + policy.ID: 1, "/claims?policy_id=pol_01h455vb4pex5vsknk084sn02q": 0, "/claims?product=quake-circle": 1, "/claims?status=declined": 0,
 		"/products": 4, "/claims/" + claim.ID + "/payouts": 1,
 	} {
-		list := record[wire.List[map[string]any]](t, h.get(t, "/v1"+query))
+		list := decodeRecord[wire.List[map[string]any]](t, h.get(t, "/v1"+query))
 		require.Len(t, list.Data, found, query)
 		require.Equal(t, "list", list.Object)
 	}
-	first := record[wire.List[wire.Quote]](t, h.get(t, "/v1/quotes?limit=1"))
+	first := decodeRecord[wire.List[wire.Quote]](t, h.get(t, "/v1/quotes?limit=1"))
 	require.True(t, first.HasMore)
-	next := record[wire.List[wire.Quote]](t, h.get(t, "/v1/quotes?limit=1&cursor="+*first.NextCursor))
+	next := decodeRecord[wire.List[wire.Quote]](t, h.get(t, "/v1/quotes?limit=1&cursor="+*first.NextCursor))
 	require.Equal(t, quote.ID, next.Data[0].ID, "newest first")
 	require.False(t, next.HasMore)
 	for _, query := range []string{"?status=open", "?cursor=" + *first.NextCursor + "&status=bound", "?policy_id=" + policy.ID} {
-		require.Equal(t, 400, refused(t, h.expect(t, 400, request{"GET", "/v1/quotes" + query, "", nil})).Status, query)
+		require.Equal(t, 400, requireProblem(t, h.expectStatus(t, 400, request{"GET", "/v1/quotes" + query, "", nil})).Status, query)
 	}
-	require.Empty(t, record[wire.List[wire.Quote]](t, h.as(t, "globex", nil, request{"GET", "/v1/quotes", "", nil})).Data)
-	require.Equal(t, string(model.CodeParameterInvalid), refused(t, h.expect(t, 400, request{"GET", "/v1/claims?policy_id=x", "", nil})).Code)
+	require.Empty(t, decodeRecord[wire.List[wire.Quote]](t, h.sendAs(t, "globex", nil, request{"GET", "/v1/quotes", "", nil})).Data)
+	require.Equal(t, string(model.CodeParameterInvalid), requireProblem(t, h.expectStatus(t, 400, request{"GET", "/v1/claims?policy_id=x", "", nil})).Code)
 }
 
-func TestProductsTellTheirTerms(t *testing.T) {
+func TestProductsIncludeTheirTerms(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	product := record[wire.Product](t, h.get(t, "/v1/products/quake-circle"))
+	h := newTestServer(t)
+	product := decodeRecord[wire.Product](t, h.get(t, "/v1/products/quake-circle"))
 	require.Equal(t, "quake-circle", product.Key)
 	require.Nil(t, product.Partner)
-	require.Equal(t, "There is no product with this key.", refused(t, h.expect(t, 404, request{"GET", "/v1/products/%00", "", nil})).Detail)
+	require.Equal(t, "There is no product with this key.", requireProblem(t, h.expectStatus(t, 404, request{"GET", "/v1/products/%00", "", nil})).Detail)
 }
 
 func TestPayoutsTakeEitherScope(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	_, _, claim := h.claim(t)
+	h := newTestServer(t)
+	_, _, claim := h.createClaim(t)
 	path := "/v1/payouts/" + claim.Payouts[0].ID
 	for _, scope := range []string{"claims:read", "payouts:read"} {
-		payout := record[wire.Payout](t, h.as(t, "acme", []string{scope}, request{"GET", path, "", nil}))
+		payout := decodeRecord[wire.Payout](t, h.sendAs(t, "acme", []string{scope}, request{"GET", path, "", nil}))
 		require.Equal(t, claim.Payouts[0], *payout)
 	}
 }

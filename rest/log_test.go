@@ -19,12 +19,12 @@ import (
 	"parapet/rest"
 )
 
-// logged answers one request and reads its only line of log.
-func logged(t *testing.T, r request, change func(*rest.Config)) map[string]any {
+// logLineOf answers one request and reads its only line of log.
+func logLineOf(t *testing.T, r request, change func(*rest.Config)) map[string]any {
 	t.Helper()
 	var log bytes.Buffer
 	at := time.Unix(0, 0)
-	door := open(t, func(c *rest.Config) {
+	handler := newHandler(t, func(c *rest.Config) {
 		c.Log = slog.New(slog.NewJSONHandler(&log, nil))
 		c.Limiter = rest.Unlimited{}
 		c.Now = func() time.Time { at = at.Add(3 * time.Millisecond); return at }
@@ -32,7 +32,7 @@ func logged(t *testing.T, r request, change func(*rest.Config)) map[string]any {
 			change(c)
 		}
 	})
-	r.to(t, door)
+	r.sendTo(t, handler)
 	require.Equal(t, 1, strings.Count(log.String(), "\n"))
 	require.NotContains(t, log.String(), "Bearer")
 	require.NotContains(t, log.String(), "secret-in-the-body")
@@ -42,25 +42,25 @@ func logged(t *testing.T, r request, change func(*rest.Config)) map[string]any {
 	return line
 }
 
-func TestOneLineOfLog(t *testing.T) {
+func TestEachRequestLogsOneLine(t *testing.T) {
 	t.Parallel()
-	line := logged(t, request{"POST", "/parametric/v1/claims/clm_x/messages", `{"body":"secret-in-the-body","x":1}`, []string{"X-Request-Id: r1", "Traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}}, nil)
+	line := logLineOf(t, request{"POST", "/parametric/v1/claims/clm_x/messages", `{"body":"secret-in-the-body","x":1}`, []string{"X-Request-Id: r1", "Traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}}, nil)
 	require.Equal(t, map[string]any{
 		"level": "INFO", "msg": "request", "method": "POST", "route": "/claims/{claim_id}/messages", "status": 400.0,
 		"duration": 3e6, "request_id": "r1", "trace_id": "0af7651916cd43dd8448eb211c80319c", "partner": "acme", "client": "acme-client",
 	}, line)
-	line = logged(t, request{"GET", "/v1/quotes/x", "", nil}, nil)
+	line = logLineOf(t, request{"GET", "/v1/quotes/x", "", nil}, nil)
 	require.Equal(t, "ERROR", line["level"])
 	require.Contains(t, line["error"], "panic: runtime error", "a service without a database")
-	line = logged(t, request{"GET", "/elsewhere", "", []string{"X-Request-Id: r2"}}, nil)
+	line = logLineOf(t, request{"GET", "/elsewhere", "", []string{"X-Request-Id: r2"}}, nil)
 	require.Equal(t, "none", line["route"])
 	require.Equal(t, 404.0, line["status"])
 }
 
-func TestGivingUpIsUnavailable(t *testing.T) {
+func TestTimeoutReturnsUnavailable(t *testing.T) {
 	t.Parallel()
-	for _, cause := range []error{context.DeadlineExceeded, model.Fail(model.CodeUnavailable, "The keys are not known.").Because(errors.New("dial"))} {
-		line := logged(t, request{"GET", "/v1/quotes/x", "", nil}, func(c *rest.Config) {
+	for _, cause := range []error{context.DeadlineExceeded, model.Fail(model.CodeUnavailable, "The keys are not known.").WithCause(errors.New("dial"))} {
+		line := logLineOf(t, request{"GET", "/v1/quotes/x", "", nil}, func(c *rest.Config) {
 			c.Authenticate = func(ctx context.Context, _ string) (model.Actor, error) {
 				deadline, bounded := ctx.Deadline()
 				require.True(t, bounded && time.Until(deadline) <= 30*time.Second)
@@ -75,7 +75,7 @@ func TestGivingUpIsUnavailable(t *testing.T) {
 // A body of unknown length is cut off at the bound, over a real connection.
 func TestStreamedBodyIsBounded(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(open(t, nil))
+	server := httptest.NewServer(newHandler(t, nil))
 	t.Cleanup(server.Close)
 	endless := io.MultiReader(strings.NewReader(`{"product":"`), strings.NewReader(strings.Repeat("x", 2<<20)))
 	in, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/v1/quotes", endless)
@@ -88,13 +88,13 @@ func TestStreamedBodyIsBounded(t *testing.T) {
 	require.Equal(t, http.StatusRequestEntityTooLarge, response.StatusCode)
 }
 
-func TestConfigurationsThatCannotWork(t *testing.T) {
+func TestNewRejectsInvalidConfig(t *testing.T) {
 	t.Parallel()
 	for _, config := range []rest.Config{
 		{},
 		{Service: new(model.Service)},
-		{Service: new(model.Service), Authenticate: named, Family: "v1"},
-		{Service: new(model.Service), Authenticate: named, Family: "a/b"},
+		{Service: new(model.Service), Authenticate: authenticateTestToken, Family: "v1"},
+		{Service: new(model.Service), Authenticate: authenticateTestToken, Family: "a/b"},
 	} {
 		_, err := rest.New(config)
 		require.Error(t, err)

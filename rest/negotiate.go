@@ -9,19 +9,19 @@ import (
 	"parapet/model"
 )
 
-// acceptable refuses a caller who cannot read JSON, before anything is done for
+// checkAccept refuses a caller who cannot read JSON, before anything is done for
 // them. No Accept header means anything; a file is sent as what it is.
-func (c *call) acceptable() error {
+func (c *requestContext) checkAccept() error {
 	ranges := strings.Join(c.request.Header.Values("Accept"), ",")
-	if c.route.file || strings.TrimSpace(ranges) == "" || takesJSON(ranges) {
+	if c.route.returnsFile || strings.TrimSpace(ranges) == "" || acceptsJSON(ranges) {
 		return nil
 	}
 	return model.Fail(model.CodeNotAcceptable, "Answers are application/json; name it, or */*, in Accept.")
 }
 
-// takesJSON reads Accept as RFC 9110 section 12.5.1 does: the most specific range
+// acceptsJSON reads Accept as RFC 9110 section 12.5.1 does: the most specific range
 // that fits decides, and a weight of 0 refuses.
-func takesJSON(ranges string) bool {
+func acceptsJSON(ranges string) bool {
 	_, accepted := mediaWeight(ranges, map[string]int{"*/*": 1, "application/*": 2, jsonType: 3})
 	return accepted
 }
@@ -42,9 +42,9 @@ func mediaWeight(ranges string, precisions map[string]int) (best int, accepted b
 	return best, accepted
 }
 
-// written refuses a body that does not say it is plain JSON in UTF-8, or a merge
+// checkContentType refuses a body that does not say it is plain JSON in UTF-8, or a merge
 // patch where it changes a record.
-func (c *call) written() error {
+func (c *requestContext) checkContentType() error {
 	header := c.request.Header
 	media, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))
 	charset := parameters["charset"]

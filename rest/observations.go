@@ -15,10 +15,10 @@ import (
 // observationsRequest is one observation, or a batch of them under the member
 // observations.
 type observationsRequest struct {
-	one   wire.ObservationInput
-	batch []wire.ObservationInput
-	many  bool // whether it is a batch
-	final bool // whether the batch is the final track of a storm
+	single       wire.ObservationInput
+	batch        []wire.ObservationInput
+	isBatch      bool // whether it is a batch
+	isFinalTrack bool // whether the batch is the final track of a storm
 }
 
 type observationBatch struct {
@@ -26,19 +26,19 @@ type observationBatch struct {
 	FinalTrack   bool                    `json:"final_track,omitzero"`
 }
 
-func (in *observationsRequest) parse(body []byte) (faults []model.FieldError, err error) {
-	if in.many = batched(body); !in.many {
-		return parseInto(body, nil, &in.one)
+func (in *observationsRequest) parseBody(body []byte) (faults []model.FieldError, err error) {
+	if in.isBatch = hasObservationsMember(body); !in.isBatch {
+		return parseObject(body, nil, &in.single)
 	}
 	var batch observationBatch
-	faults, err = parseInto(body, nil, &batch)
-	in.batch, in.final = batch.Observations, batch.FinalTrack
+	faults, err = parseObject(body, nil, &batch)
+	in.batch, in.isFinalTrack = batch.Observations, batch.FinalTrack
 	return faults, err
 }
 
-// batched tells whether the body is an object with the member observations. A
+// hasObservationsMember tells whether the body is an object with the member observations. A
 // body that is not well formed is refused by whoever reads it next.
-func batched(body []byte) bool {
+func hasObservationsMember(body []byte) bool {
 	d := jsontext.NewDecoder(bytes.NewBuffer(body))
 	if d.PeekKind() != '{' {
 		return false
@@ -57,38 +57,38 @@ func batched(body []byte) bool {
 
 // Schema says that either form is good.
 func (*observationsRequest) Schema(r huma.Registry) *huma.Schema {
-	return either(r, "ObservationRequest", schemaOf[wire.ObservationInput](r), schemaOf[observationBatch](r))
+	return namedOneOf(r, "ObservationRequest", schemaOf[wire.ObservationInput](r), schemaOf[observationBatch](r))
 }
 
 // observationsAnswer is one record, or the results of a batch.
-type observationsAnswer struct{ said any }
+type observationsAnswer struct{ record any }
 
 // MarshalJSONTo writes what it holds.
 func (a observationsAnswer) MarshalJSONTo(enc *jsontext.Encoder) error {
-	return json.MarshalEncode(enc, a.said)
+	return json.MarshalEncode(enc, a.record)
 }
 
 // Schema says that either form can come.
 func (observationsAnswer) Schema(r huma.Registry) *huma.Schema {
-	return either(r, "ObservationAnswer", schemaOf[wire.Observation](r), schemaOf[wire.List[wire.ObservationResult]](r))
+	return namedOneOf(r, "ObservationAnswer", schemaOf[wire.Observation](r), schemaOf[wire.List[wire.ObservationResult]](r))
 }
 
-func (d *door) recordObservations(ctx context.Context, c *call, in observationsRequest) (*observationsAnswer, bool, error) {
-	return d.observed(ctx, c, in, false)
+func (s *server) recordObservations(ctx context.Context, c *requestContext, in observationsRequest) (*observationsAnswer, bool, error) {
+	return s.ingestObservations(ctx, c, in, false)
 }
 
-func (d *door) rehearseObservations(ctx context.Context, c *call, in observationsRequest) (*observationsAnswer, bool, error) {
-	return d.observed(ctx, c, in, true)
+func (s *server) recordSandboxObservations(ctx context.Context, c *requestContext, in observationsRequest) (*observationsAnswer, bool, error) {
+	return s.ingestObservations(ctx, c, in, true)
 }
 
-func (d *door) observed(ctx context.Context, c *call, in observationsRequest, sandbox bool) (*observationsAnswer, bool, error) {
-	if !in.many {
-		record, created, err := d.Service.RecordObservation(ctx, c.actor, in.one, sandbox)
+func (s *server) ingestObservations(ctx context.Context, c *requestContext, in observationsRequest, sandbox bool) (*observationsAnswer, bool, error) {
+	if !in.isBatch {
+		record, created, err := s.Service.RecordObservation(ctx, c.actor, in.single, sandbox)
 		return &observationsAnswer{record}, created, err
 	}
-	record := d.Service.RecordObservations
-	if in.final {
-		record = d.Service.RecordFinalTrack
+	record := s.Service.RecordObservations
+	if in.isFinalTrack {
+		record = s.Service.RecordFinalTrack
 	}
 	results, err := record(ctx, c.actor, in.batch, sandbox)
 	return &observationsAnswer{wire.List[wire.ObservationResult]{Object: "list", Data: results}}, false, err

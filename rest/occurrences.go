@@ -9,8 +9,8 @@ import (
 	"parapet/model/wire"
 )
 
-func (d *door) getOccurrence(ctx context.Context, c *call) (*wire.Occurrence, error) {
-	return d.Service.GetOccurrence(ctx, c.actor, c.path("occurrence_id"))
+func (s *server) getOccurrence(ctx context.Context, c *requestContext) (*wire.Occurrence, error) {
+	return s.Service.GetOccurrence(ctx, c.actor, c.pathParam("occurrence_id"))
 }
 
 type explanationRequest struct {
@@ -54,36 +54,36 @@ type asIfDayFields struct {
 	PrecipitationMM string    `json:"precipitation_mm" doc:"Millimetres, a decimal." example:"80"`
 }
 
-func (in *explanationRequest) occurrence() model.OccurrenceRef {
-	return model.OccurrenceRef{ID: in.OccurrenceID, SourceEvent: (*model.SourceEvent)(in.SourceEvent), AsIf: in.AsIf.model()}
+func (in *explanationRequest) occurrenceRef() model.OccurrenceRef {
+	return model.OccurrenceRef{ID: in.OccurrenceID, SourceEvent: (*model.SourceEvent)(in.SourceEvent), AsIf: in.AsIf.toModel()}
 }
 
-func (in *asIfFields) model() *model.AsIf {
+func (in *asIfFields) toModel() *model.WhatIf {
 	if in == nil {
 		return nil
 	}
-	of := new(model.AsIf)
+	of := new(model.WhatIf)
 	if in.Earthquake != nil {
-		of.Earthquake = (*model.AsIfEarthquake)(in.Earthquake)
+		of.Earthquake = (*model.WhatIfEarthquake)(in.Earthquake)
 	}
 	if in.Storm != nil {
-		of.Storm = new(model.AsIfStorm)
+		of.Storm = new(model.WhatIfStorm)
 		for _, fix := range in.Storm.Fixes {
-			of.Storm.Fixes = append(of.Storm.Fixes, model.AsIfFix(fix))
+			of.Storm.Fixes = append(of.Storm.Fixes, model.WhatIfFix(fix))
 		}
 	}
 	if in.Rain != nil {
-		of.Rain = &model.AsIfRain{Station: in.Rain.Station}
+		of.Rain = &model.WhatIfRain{Station: in.Rain.Station}
 		if in.Rain.Source != nil {
 			of.Rain.Source = *in.Rain.Source
 		}
 		for _, day := range in.Rain.Days {
-			of.Rain.Days = append(of.Rain.Days, model.AsIfDay(day))
+			of.Rain.Days = append(of.Rain.Days, model.WhatIfDay(day))
 		}
 	}
 	return of
 }
 
-func (d *door) explain(ctx context.Context, c *call, in explanationRequest) (*wire.Explanation, error) {
-	return d.Service.Explain(ctx, c.actor, in.PolicyID, in.occurrence())
+func (s *server) explainOccurrence(ctx context.Context, c *requestContext, in explanationRequest) (*wire.Explanation, error) {
+	return s.Service.Explain(ctx, c.actor, in.PolicyID, in.occurrenceRef())
 }

@@ -19,71 +19,71 @@ import (
 //go:embed guide.md
 var introduction string
 
-// aboutHashes ends the introduction: what partners recompute.
+// hashesGuide ends the introduction: what partners recompute.
 //
 //go:embed hashes.md
-var aboutHashes string
+var hashesGuide string
 
 // How prices are computed, and what is to be known about events and webhooks before
 // the first call.
 var (
 	//go:embed prices.md
-	aboutPrices string
+	pricesGuide string
 	//go:embed events.md
-	aboutEvents string
+	eventsGuide string
 	//go:embed webhooks.md
-	aboutWebhooks string
+	webhooksGuide string
 )
 
 // tags order the document like a manual.
 var tags = []*huma.Tag{
 	{Name: "Products", Description: "What can be covered, and on which terms. A product is a versioned document: the JSON Schema of a quote's `context` with every default, the trigger, the shape of the payout, the loadings of the price, and worked examples that the version passes. A quote names a product and keeps the version it was priced with."},
 	{Name: "Quotes", Description: "What cover would cost, and why: everything that would bind, the premium line by line, every number it was computed from, and every past event that would have paid. A quote is `priced` until it is `bound` or, mostly after 24 hours, `expired`. Quoting reserves nothing."},
-	{Name: "Prices", Description: aboutPrices},
+	{Name: "Prices", Description: pricesGuide},
 	{Name: "Policies", Description: "Cover that was bound. A policy is `active` from the moment of binding, also before its period begins; `cover_phase` tells where the clock stands. It is `exhausted` when nothing is left of the limit, `expired` after its period, `cancelled` by an operator, and `archived` when its reporting window is over and nothing is open."},
 	{Name: "Claims", Description: "What is owed because of something that happened, and its story. Most claims are opened and decided by matching, the moment a source reports the event; you can open one too. `opened` becomes `approved`, `deferred` (the source has not settled yet), `declined` or `withdrawn`; `approved` becomes `closed` when everything is paid and confirmed, and again `approved` when a payout comes back or its storm grows."},
 	{Name: "Attachments", Description: "Documents that belong to a claim: at most 50, of 10 MiB each; pdf, png, jpeg, webp, heic, csv, json, geojson and plain text. They are kept as they were sent, and downloaded with headers that keep browsers from running them."},
 	{Name: "Messages", Description: "The conversation about a claim between you and our operators, as plain text."},
 	{Name: "Payouts", Description: "Where the money goes, and where it is. A payout method is an account, of one claim or of a policy with all its claims; the rail verifies it. A payout is `pending`, is `releasing` to the rail, `released` when the rail took it, and `reconciled` when the rail's own report confirms it. `blocked` says in `blocked_reason` what must go away first; `reconciling` means that the outcome is unknown, and only the rail resolves it."},
 	{Name: "Observations", Description: "What was measured: earthquakes, positions of storms, days at a weather station. Data sources report it; in development partners rehearse with it. Reporting is idempotent by nature: the same observation again says nothing new, a changed one is a revision."},
-	{Name: "Events", Description: aboutEvents},
-	{Name: "Webhooks", Description: aboutWebhooks},
+	{Name: "Events", Description: eventsGuide},
+	{Name: "Webhooks", Description: webhooksGuide},
 }
 
-// document describes the door from the table it serves, so that it cannot drift.
-func (d *door) document() (*huma.OpenAPI, error) {
+// buildDocument describes the door from the table it serves, so that it cannot drift.
+func (s *server) buildDocument() (*huma.OpenAPI, error) {
 	schemas := newSchemas()
 	doc := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{
-			Title: "Parapet", Version: "1.0.0", Description: introduction + "\n" + aboutHashes,
+			Title: "Parapet", Version: "1.0.0", Description: introduction + "\n" + hashesGuide,
 			License: &huma.License{Name: "Proprietary", Identifier: "LicenseRef-Proprietary"},
 		},
 		Tags: tags,
 		Components: &huma.Components{
-			Schemas: schemas, Responses: d.sharedProblems(schemas), Headers: sharedHeaders(), Parameters: sharedParameters(),
+			Schemas: schemas, Responses: s.sharedProblemResponses(schemas), Headers: sharedHeaders(), Parameters: sharedParameters(),
 			SecuritySchemes: map[string]*huma.SecurityScheme{"bearer": {
 				Type: "http", Scheme: "bearer", BearerFormat: "JWT",
 				Description: "An access token of a trusted issuer (RFC 9068). Each operation names the scope it needs.",
 			}},
 		},
 	}
-	for _, base := range d.bases {
-		doc.Servers = append(doc.Servers, &huma.Server{URL: strings.TrimSuffix(d.BaseURL, "/") + base})
+	for _, base := range s.basePaths {
+		doc.Servers = append(doc.Servers, &huma.Server{URL: strings.TrimSuffix(s.BaseURL, "/") + base})
 	}
-	doc.Components.Responses["NotModified"] = notModified()
-	for i := range d.routes {
-		doc.AddOperation(d.routes[i].operation(schemas))
+	doc.Components.Responses["NotModified"] = notModifiedResponse()
+	for i := range s.routes {
+		doc.AddOperation(s.routes[i].toOperation(schemas))
 	}
-	shareWebhooks(doc.Components)
+	addWebhookComponents(doc.Components)
 	var unknown error
-	doc.Webhooks, unknown = webhooks(schemas)
-	finish(schemas, d.routes)
-	return doc, errors.Join(unknown, describe(schemas), illustrate(doc))
+	doc.Webhooks, unknown = describeWebhooks(schemas)
+	completeSchemas(schemas, s.routes)
+	return doc, errors.Join(unknown, addDescriptions(schemas), addExamples(doc))
 }
 
-// publish serves the document, for everybody and in both forms.
-func (d *door) publish(doc *huma.OpenAPI) error {
+// registerDocument serves the document, for everybody and in both forms.
+func (s *server) registerDocument(doc *huma.OpenAPI) error {
 	asJSON, err := json.Marshal(doc)
 	if err != nil {
 		return fmt.Errorf("write the OpenAPI document: %w", err)
@@ -94,9 +94,9 @@ func (d *door) publish(doc *huma.OpenAPI) error {
 	}
 	forms := map[string][]byte{"json": asJSON, "yaml": asYAML}
 	for _, form := range slices.Sorted(maps.Keys(forms)) {
-		d.mux.Handle("GET "+version+"/openapi."+form, d.public(func(_ context.Context, c *call) error {
+		s.mux.Handle("GET "+versionPath+"/openapi."+form, s.publicHandler(func(_ context.Context, c *requestContext) error {
 			c.Header().Set("Cache-Control", "no-cache") // asked for again, and mostly not sent again
-			c.send(http.StatusOK, "application/"+form, forms[form])
+			c.writeBody(http.StatusOK, "application/"+form, forms[form])
 			return nil
 		}))
 	}

@@ -15,9 +15,9 @@ import (
 //go:embed examples.json
 var examplesJSON []byte
 
-// illustrate gives every operation and webhook the examples of its body and its
+// addExamples gives every operation and webhook the examples of its body and its
 // answers. A slot, request or a status, has one example, or several with names.
-func illustrate(doc *huma.OpenAPI) error {
+func addExamples(doc *huma.OpenAPI) error {
 	var examples map[string]map[string]any
 	if err := json.Unmarshal(examplesJSON, &examples); err != nil {
 		return fmt.Errorf("examples.json: %w", err)
@@ -30,12 +30,12 @@ func illustrate(doc *huma.OpenAPI) error {
 			seen := examples[op.OperationID]
 			if op.RequestBody != nil {
 				for _, media := range op.RequestBody.Content {
-					show(media, seen, "request")
+					setExample(media, seen, "request")
 				}
 			}
 			for status, response := range op.Responses {
 				if media := response.Content[jsonType]; media != nil {
-					show(media, seen, status)
+					setExample(media, seen, status)
 				}
 			}
 		}
@@ -43,9 +43,9 @@ func illustrate(doc *huma.OpenAPI) error {
 	return nil
 }
 
-// show fills a slot: with the example of its own name, or with those whose names
+// setExample fills a slot: with the example of its own name, or with those whose names
 // follow it.
-func show(media *huma.MediaType, seen map[string]any, slot string) {
+func setExample(media *huma.MediaType, seen map[string]any, slot string) {
 	for at, example := range seen {
 		name, named := strings.CutPrefix(at, slot+" ")
 		if !named {

@@ -10,63 +10,63 @@ import (
 	"parapet/model"
 )
 
-func (r *route) operation(schemas huma.Registry) *huma.Operation {
+func (r *route) toOperation(schemas huma.Registry) *huma.Operation {
 	op := &huma.Operation{
-		Method: r.method, Path: r.path, OperationID: r.id, Tags: []string{r.tag},
-		Summary: r.summary, Description: r.about,
-		Security:   r.security(),
-		Parameters: r.documentedParameters(),
+		Method: r.method, Path: r.path, OperationID: r.operationID, Tags: []string{r.tag},
+		Summary: r.summary, Description: r.description,
+		Security:   r.securityRequirements(),
+		Parameters: r.operationParameters(),
 		Responses:  map[string]*huma.Response{},
 	}
-	if r.in != nil {
+	if r.inputType != nil {
 		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
-			jsonType: {Schema: schemas.Schema(r.in, true, "")},
+			jsonType: {Schema: schemas.Schema(r.inputType, true, "")},
 		}}
 		if r.method == http.MethodPatch {
-			op.RequestBody.Content[mergePatchType] = &huma.MediaType{Schema: schemas.Schema(r.in, true, "")}
+			op.RequestBody.Content[mergePatchType] = &huma.MediaType{Schema: schemas.Schema(r.inputType, true, "")}
 		}
 	}
-	for _, status := range r.statuses {
-		op.Responses[strconv.Itoa(status)] = r.success(status, schemas)
+	for _, status := range r.successStatuses {
+		op.Responses[strconv.Itoa(status)] = r.successResponse(status, schemas)
 	}
 	if r.method == http.MethodGet {
 		op.Responses["304"] = &huma.Response{Ref: "#/components/responses/NotModified"}
 	}
-	for status, response := range r.problems(schemas) {
+	for status, response := range r.problemResponses(schemas) {
 		op.Responses[strconv.Itoa(status)] = response
 	}
 	return op
 }
 
-// security names the scopes, one of which a token needs.
-func (r *route) security() []map[string][]string {
+// securityRequirements names the scopes, one of which a token needs.
+func (r *route) securityRequirements() []map[string][]string {
 	var all []map[string][]string
-	for _, scope := range r.scopes() {
+	for _, scope := range r.acceptedScopes() {
 		all = append(all, map[string][]string{"bearer": {string(scope)}})
 	}
 	return all
 }
 
-// documentedParameters are the parameters of path, query and header.
-func (r *route) documentedParameters() []*huma.Param {
+// operationParameters are the parameters of path, query and header.
+func (r *route) operationParameters() []*huma.Param {
 	var all []*huma.Param
-	for _, name := range parameters(r.path) {
-		all = append(all, &huma.Param{Name: name, In: "path", Required: true, Description: pathParameters[name], Schema: text()})
+	for _, name := range pathParameterNames(r.path) {
+		all = append(all, &huma.Param{Name: name, In: "path", Required: true, Description: pathParameters[name], Schema: stringSchema()})
 	}
 	for _, name := range r.filters {
-		all = append(all, r.documentedFilter(name))
+		all = append(all, r.filterParameter(name))
 	}
-	if r.listed {
-		all = append(all, taken("limit", "cursor")...)
+	if r.isPaged {
+		all = append(all, parameterRefs("limit", "cursor")...)
 	}
 	switch r.method {
 	case http.MethodGet:
-		all = append(all, taken("If-None-Match")...)
+		all = append(all, parameterRefs("If-None-Match")...)
 	case http.MethodPost:
-		all = append(all, taken("Idempotency-Key")...)
+		all = append(all, parameterRefs("Idempotency-Key")...)
 	}
-	if r.held != nil {
-		all = append(all, taken("If-Match")...)
+	if r.matchTarget != nil {
+		all = append(all, parameterRefs("If-Match")...)
 	}
 	return all
 }
@@ -85,11 +85,11 @@ var pathParameters = map[string]string{
 	"key":              "Key of a product, such as quake-circle.",
 }
 
-func (r *route) documentedFilter(name string) *huma.Param {
-	p := &huma.Param{Name: name, In: "query", Schema: text()}
+func (r *route) filterParameter(name string) *huma.Param {
+	p := &huma.Param{Name: name, In: "query", Schema: stringSchema()}
 	switch name {
 	case "status":
-		p.Description, p.Schema.Enum = "Only records in this state.", statuses[r.out]
+		p.Description, p.Schema.Enum = "Only records in this state.", statusesByList[r.outputType]
 	case "product":
 		p.Description = "Only records of this product, by its key."
 	case "policy_id":
@@ -103,16 +103,16 @@ func (r *route) documentedFilter(name string) *huma.Param {
 	case "created_to":
 		p.Description, p.Schema.Format = "Only records created before this instant.", "date-time"
 	case "after_sequence":
-		p.Description, p.Schema = "Only events with a greater sequence: that of the last event you have, or 0 for all.", count()
+		p.Description, p.Schema = "Only events with a greater sequence: that of the last event you have, or 0 for all.", countSchema()
 	case "generation":
-		p.Description, p.Schema = "Generation of the event whose sequence is given; 1 when left out. After a restore from a backup the sequences after its end name other events: an after_sequence of an older generation beyond it is 400 cursor_invalid.", count()
+		p.Description, p.Schema = "Generation of the event whose sequence is given; 1 when left out. After a restore from a backup the sequences after its end name other events: an after_sequence of an older generation beyond it is 400 cursor_invalid.", countSchema()
 	case "types":
 		p.Description, p.Example = "Only events of these types, with commas between.", "claim.approved,payout.released"
 	case "subject":
 		p.Description, p.Example = "Only events about the record with this id.", "clm_01m7x6n10jewfsb9zcqnfs2052"
 	case "wait":
 		most := model.MaxEventWait.Seconds()
-		p.Description, p.Schema = "How many seconds an answer may wait for its first event when there is none yet.", count()
+		p.Description, p.Schema = "How many seconds an answer may wait for its first event when there is none yet.", countSchema()
 		p.Schema.Maximum = &most
 	case "partner":
 		p.Description = "Whose feed to read: for operators, who must name one."
@@ -120,15 +120,15 @@ func (r *route) documentedFilter(name string) *huma.Param {
 	return p
 }
 
-func (r *route) success(status int, schemas huma.Registry) *huma.Response {
-	names := slices.Clone(everywhere)
-	response := &huma.Response{Description: r.outcome(status)}
-	out := r.out
-	if status == http.StatusCreated && r.made != nil {
-		out = r.made
+func (r *route) successResponse(status int, schemas huma.Registry) *huma.Response {
+	names := slices.Clone(responseHeaders)
+	response := &huma.Response{Description: r.successDescription(status)}
+	out := r.outputType
+	if status == http.StatusCreated && r.createdType != nil {
+		out = r.createdType
 	}
 	switch {
-	case r.file:
+	case r.returnsFile:
 		names = append(names, "Content-Disposition")
 		response.Content = map[string]*huma.MediaType{"*/*": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}
 	case out != nil:
@@ -140,15 +140,15 @@ func (r *route) success(status int, schemas huma.Registry) *huma.Response {
 	case http.MethodPost:
 		names = append(names, "Idempotent-Replayed")
 	}
-	if r.located && status == http.StatusCreated {
+	if r.hasLocation && status == http.StatusCreated {
 		names = append(names, "Location")
 	}
-	response.Headers = referred(names...)
+	response.Headers = headerRefs(names...)
 	return response
 }
 
-// outcome says what a success is.
-func (r *route) outcome(status int) string {
+// successDescription says what a success is.
+func (r *route) successDescription(status int) string {
 	switch {
 	case status == http.StatusCreated:
 		return "It was made; this is the record."
@@ -156,11 +156,11 @@ func (r *route) outcome(status int) string {
 		return "It will be sent; this is its delivery."
 	case status == http.StatusNoContent:
 		return "It is gone."
-	case len(r.statuses) > 1:
+	case len(r.successStatuses) > 1:
 		return "It was there already, and nothing was made; this is how it is."
-	case r.file:
+	case r.returnsFile:
 		return "The bytes, as they were sent."
-	case r.listed:
+	case r.isPaged:
 		return "A page of records."
 	default:
 		return "The record as it is now."

@@ -7,26 +7,26 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"parapet/internal/refusal"
+	"parapet/internal/errormap"
 	"parapet/model"
 	"parapet/model/wire"
 )
 
-// codes are everything an operation can be refused with: what follows from what
+// errorCodes are everything an operation can be refused with: what follows from what
 // it takes, and what its row of the table adds.
-func (r *route) codes() []model.Code {
+func (r *route) errorCodes() []model.Code {
 	all := slices.Concat([]model.Code{
 		model.CodeParameterInvalid, model.CodeTokenMissing, model.CodeTokenInvalid, model.CodeTokenExpired,
 		model.CodeInsufficientScope, model.CodePartnerDisabled, model.CodeNotFound, model.CodeRateLimited,
 		model.CodeInternal, model.CodeUnavailable,
-	}, r.refusals)
-	if !r.file {
+	}, r.extraCodes)
+	if !r.returnsFile {
 		all = append(all, model.CodeNotAcceptable)
 	}
-	if r.listed {
+	if r.isPaged {
 		all = append(all, model.CodeCursorInvalid)
 	}
-	if r.in != nil || r.bare {
+	if r.inputType != nil || r.takesEmptyBody {
 		all = append(all, model.CodeMalformedJSON, model.CodeUnknownField, model.CodeDuplicateField,
 			model.CodeBodyTooLarge, model.CodeMediaTypeUnsupported, model.CodeValidationFailed)
 	}
@@ -39,11 +39,11 @@ func (r *route) codes() []model.Code {
 	return all
 }
 
-// byStatus groups codes as responses do, each group in order.
-func byStatus(codes []model.Code) map[int][]string {
+// groupByStatus groups codes as responses do, each group in order.
+func groupByStatus(codes []model.Code) map[int][]string {
 	groups := map[int][]string{}
 	for _, code := range codes {
-		status := refusal.KindOf(code).Status
+		status := errormap.MeaningOf(code).Status
 		groups[status] = append(groups[status], string(code))
 	}
 	for status := range groups {
@@ -53,44 +53,44 @@ func byStatus(codes []model.Code) map[int][]string {
 	return groups
 }
 
-// shared are the statuses that mean the same for every operation; they stand in
+// sharedStatuses are the statuses that mean the same for every operation; they stand in
 // components once.
-var shared = []int{
+var sharedStatuses = []int{
 	http.StatusUnauthorized, http.StatusNotAcceptable, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType,
 	http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable,
 }
 
-// problems are the answers that are no success, by status.
-func (r *route) problems(schemas huma.Registry) map[int]*huma.Response {
+// problemResponses are the answers that are no success, by status.
+func (r *route) problemResponses(schemas huma.Registry) map[int]*huma.Response {
 	all := map[int]*huma.Response{}
-	for status, codes := range byStatus(r.codes()) {
-		if slices.Contains(shared, status) {
+	for status, codes := range groupByStatus(r.errorCodes()) {
+		if slices.Contains(sharedStatuses, status) {
 			all[status] = &huma.Response{Ref: "#/components/responses/" + problemName(status)}
 		} else {
-			all[status] = refusing(schemas, status, codes)
+			all[status] = problemResponse(schemas, status, codes)
 		}
 	}
 	return all
 }
 
-// sharedProblems are the answers in components.
-func (d *door) sharedProblems(schemas huma.Registry) map[string]*huma.Response {
+// sharedProblemResponses are the answers in components.
+func (s *server) sharedProblemResponses(schemas huma.Registry) map[string]*huma.Response {
 	var codes []model.Code
-	for i := range d.routes {
-		codes = append(codes, d.routes[i].codes()...)
+	for i := range s.routes {
+		codes = append(codes, s.routes[i].errorCodes()...)
 	}
-	groups, all := byStatus(codes), map[string]*huma.Response{}
-	for _, status := range shared {
-		all[problemName(status)] = refusing(schemas, status, groups[status])
+	groups, all := groupByStatus(codes), map[string]*huma.Response{}
+	for _, status := range sharedStatuses {
+		all[problemName(status)] = problemResponse(schemas, status, groups[status])
 	}
 	return all
 }
 
-// refusing is a response with its codes, and an example of each.
-func refusing(schemas huma.Registry, status int, codes []string) *huma.Response {
+// problemResponse is a response with its codes, and an example of each.
+func problemResponse(schemas huma.Registry, status int, codes []string) *huma.Response {
 	examples := map[string]*huma.Example{}
 	for _, code := range codes {
-		examples[code] = &huma.Example{Summary: refusal.KindOf(model.Code(code)).Title, Value: exampleOf(model.Code(code))}
+		examples[code] = &huma.Example{Summary: errormap.MeaningOf(model.Code(code)).Title, Value: exampleProblem(model.Code(code))}
 	}
 	response := &huma.Response{
 		Description: "Codes: " + strings.Join(codes, ", ") + ".",
@@ -98,30 +98,30 @@ func refusing(schemas huma.Registry, status int, codes []string) *huma.Response 
 	}
 	switch status {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusConflict:
-		response.Headers = referred(slices.Concat(everywhere, []string{"Retry-After"})...)
+		response.Headers = headerRefs(slices.Concat(responseHeaders, []string{"Retry-After"})...)
 	case http.StatusUnauthorized, http.StatusForbidden:
-		response.Headers = referred(slices.Concat(everywhere, []string{"WWW-Authenticate"})...)
+		response.Headers = headerRefs(slices.Concat(responseHeaders, []string{"WWW-Authenticate"})...)
 	default:
-		response.Headers = referred(everywhere...)
+		response.Headers = headerRefs(responseHeaders...)
 	}
 	return response
 }
 
-// exampleOf is a problem with a code, as it comes.
-func exampleOf(code model.Code) any {
-	c := &call{instance: "/v1/…", id: "01a1fa6b-33f1-716c-8eb5-f238a40bd080"}
-	e := model.Fail(code, "%s.", refusal.KindOf(code).Title)
+// exampleProblem is a problem with a code, as it comes.
+func exampleProblem(code model.Code) any {
+	c := &requestContext{instance: "/v1/…", requestID: "01a1fa6b-33f1-716c-8eb5-f238a40bd080"}
+	e := model.Fail(code, "%s.", errormap.MeaningOf(code).Title)
 	if code == model.CodeValidationFailed {
 		e = model.Invalid(model.FieldError{Pointer: "/metadata/a", Code: "type", Detail: "Give a string."})
 	}
 	if code == model.CodeQuoteAlreadyBound {
 		e.ResourceID = "pol_01m7x6n10jewfsb9zcqnfs2052"
 	}
-	return plain(c.problem(e))
+	return toPlainJSON(c.newProblem(e))
 }
 
-// plain is a record as the document's writer takes it.
-func plain(record any) any {
+// toPlainJSON is a record as the document's writer takes it.
+func toPlainJSON(record any) any {
 	var value any
 	text, err := wire.Encode(record)
 	if err == nil {

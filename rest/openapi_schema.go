@@ -45,23 +45,23 @@ func schemaOf[T any](schemas huma.Registry) *huma.Schema {
 	return schemas.Schema(reflect.TypeFor[T](), true, "")
 }
 
-// either is one of several forms, as a schema with a name: generators make a type
+// namedOneOf is one of several forms, as a schema with a name: generators make a type
 // of it.
-func either(schemas huma.Registry, name string, forms ...*huma.Schema) *huma.Schema {
+func namedOneOf(schemas huma.Registry, name string, forms ...*huma.Schema) *huma.Schema {
 	schemas.Map()[name] = oneOf(forms...)
 	return &huma.Schema{Ref: "#/components/schemas/" + name}
 }
 
 func oneOf(schemas ...*huma.Schema) *huma.Schema { return &huma.Schema{OneOf: schemas} }
 
-// finish says what the types' tags alone do not: requests take no unknown members
+// completeSchemas says what the types' tags alone do not: requests take no unknown members
 // and no null, answers may gain members, lists are never null, and a record inside
 // another may be.
-func finish(schemas huma.Registry, routes []route) {
+func completeSchemas(schemas huma.Registry, routes []route) {
 	strict := []string{"ObservationBatch", "ObservationInput", "PolicyholderFields", "SourceEventFields"}
 	for _, r := range routes {
-		if r.in != nil {
-			strict = append(strict, schemaName(r.in, ""))
+		if r.inputType != nil {
+			strict = append(strict, schemaName(r.inputType, ""))
 		}
 	}
 	for name, schema := range schemas.Map() {
@@ -69,8 +69,8 @@ func finish(schemas huma.Registry, routes []route) {
 		if t == nil {
 			continue // made of others
 		}
-		schema.Required = append(schema.Required, alwaysWritten[name]...)
-		slices.SortStableFunc(schema.Required, func(a, b string) int { return rank[a] - rank[b] })
+		schema.Required = append(schema.Required, alwaysPresent[name]...)
+		slices.SortStableFunc(schema.Required, func(a, b string) int { return memberOrder[a] - memberOrder[b] })
 		schema.AdditionalProperties = nil
 		if request {
 			schema.AdditionalProperties = false
@@ -79,32 +79,34 @@ func finish(schemas huma.Registry, routes []route) {
 			property := schema.Properties[list]
 			schema.Properties[list] = &huma.Schema{Type: huma.TypeArray, Description: property.Description, Items: freeform{}.Schema(schemas)}
 		}
-		for _, member := range shapeOf(t).members {
+		for _, member := range loadStructSchema(t).members {
 			property := schema.Properties[member.name]
-			cleared := request && clearable(member.is)
-			settleNull(property, !cleared && (request || !member.nullable()))
+			cleared := request && isNullable(member.goType)
+			clearNullable(property, !cleared && (request || !member.isNullableInResponse()))
 			property.Nullable = property.Nullable || cleared
-			if !request && member.nullable() && property.Ref != "" {
+			if !request && member.isNullableInResponse() && property.Ref != "" {
 				schema.Properties[member.name] = oneOf(&huma.Schema{Ref: property.Ref, Description: property.Description}, &huma.Schema{Type: "null"})
 			}
 		}
 	}
 }
 
-// alwaysWritten are members that a request may leave out and an answer never does.
-var alwaysWritten = map[string][]string{"Observation": {"occurred_at", "measures"}}
+// alwaysPresent are members that a request may leave out and an answer never does.
+var alwaysPresent = map[string][]string{"Observation": {"occurred_at", "measures"}}
 
-// rank brings the members that all records share to where readers look for them:
+// memberOrder brings the members that all records share to where readers look for them:
 // what it is first, what is hung on it last.
-var rank = map[string]int{
+var memberOrder = map[string]int{
 	"id": -2, "object": -1, "partner_reference": 1, "metadata": 2, "partner": 3, "version": 4, "created_at": 5, "updated_at": 6,
 }
 
-// nullable tells whether an answer can carry null: for a pointer that is always
+// isNullableInResponse tells whether an answer can carry null: for a pointer that is always
 // written.
-func (m member) nullable() bool { return m.is.Kind() == reflect.Pointer && !m.omitted }
+func (m schemaMember) isNullableInResponse() bool {
+	return m.goType.Kind() == reflect.Pointer && !m.omitEmpty
+}
 
-func settleNull(schema *huma.Schema, never bool) {
+func clearNullable(schema *huma.Schema, never bool) {
 	if schema.Type == huma.TypeArray || never {
 		schema.Nullable = false
 	}

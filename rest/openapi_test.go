@@ -21,7 +21,7 @@ import (
 var update = flag.Bool("update", false, "write the golden answers and the OpenAPI document anew")
 
 // The contract's section 4, with the scope of each operation.
-var contract = map[string]model.Scope{
+var contractScopes = map[string]model.Scope{
 	"POST /quotes":                                               model.ScopeQuotesWrite,
 	"GET /quotes":                                                model.ScopeQuotesRead,
 	"GET /policies":                                              model.ScopePoliciesRead,
@@ -84,10 +84,10 @@ type document struct {
 	}
 }
 
-func TestDocumentIsTheContract(t *testing.T) {
+func TestOpenAPIMatchesTheContract(t *testing.T) {
 	t.Parallel()
 	var doc document
-	body := request{"GET", "/v1/openapi.json", "", []string{"Authorization: "}}.to(t, open(t, nil)).Body
+	body := request{"GET", "/v1/openapi.json", "", []string{"Authorization: "}}.sendTo(t, newHandler(t, nil)).Body
 	require.NoError(t, json.Unmarshal(body, &doc, json.MatchCaseInsensitiveNames(true)))
 	require.Equal(t, "3.1.0", doc.OpenAPI)
 	described := map[string]model.Scope{}
@@ -105,35 +105,35 @@ func TestDocumentIsTheContract(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, contract, described)
+	require.Equal(t, contractScopes, described)
 }
 
 // Every address of the document is served under both bases, to whoever has a
 // token only.
 func TestEveryOperationAsksForAToken(t *testing.T) {
 	t.Parallel()
-	door := open(t, nil)
-	for operation := range contract {
+	handler := newHandler(t, nil)
+	for operation := range contractScopes {
 		method, path, _ := strings.Cut(operation, " ")
 		for _, base := range []string{"/v1", "/parametric/v1"} {
-			response := request{method, base + path, "", []string{"Authorization: "}}.to(t, door)
-			require.Equal(t, string(model.CodeTokenMissing), refused(t, response).Code, operation)
+			response := request{method, base + path, "", []string{"Authorization: "}}.sendTo(t, handler)
+			require.Equal(t, string(model.CodeTokenMissing), requireProblem(t, response).Code, operation)
 		}
 	}
 }
 
 func TestSandboxIsForDevelopment(t *testing.T) {
 	t.Parallel()
-	door := open(t, production)
-	require.Equal(t, http.StatusNotFound, refused(t, request{"POST", "/v1/sandbox/observations", "{}", nil}.to(t, door)).Status)
-	require.NotContains(t, string(request{"GET", "/v1/openapi.json", "", nil}.to(t, door).Body), `"/sandbox/observations"`)
+	handler := newHandler(t, productionHandler)
+	require.Equal(t, http.StatusNotFound, requireProblem(t, request{"POST", "/v1/sandbox/observations", "{}", nil}.sendTo(t, handler)).Status)
+	require.NotContains(t, string(request{"GET", "/v1/openapi.json", "", nil}.sendTo(t, handler).Body), `"/sandbox/observations"`)
 }
 
 // The committed document is the served one: a change of the contract shows in
 // review. Run with -update after changing it on purpose.
 func TestCommittedDocument(t *testing.T) {
 	t.Parallel()
-	served := request{"GET", "/v1/openapi.yaml", "", nil}.to(t, open(t, nil)).Body
+	served := request{"GET", "/v1/openapi.yaml", "", nil}.sendTo(t, newHandler(t, nil)).Body
 	if *update {
 		require.NoError(t, os.WriteFile("openapi.yaml", served, 0o644))
 	}
@@ -142,20 +142,20 @@ func TestCommittedDocument(t *testing.T) {
 	require.True(t, slices.Equal(committed, served), "openapi.yaml is stale: go test ./rest -update")
 }
 
-func TestDocumentIsNotSentTwice(t *testing.T) {
+func TestOpenAPIDocumentReturns304(t *testing.T) {
 	t.Parallel()
-	door := open(t, nil)
-	first := request{"GET", "/v1/openapi.json", "", nil}.to(t, door)
+	handler := newHandler(t, nil)
+	first := request{"GET", "/v1/openapi.json", "", nil}.sendTo(t, handler)
 	tag := first.Header.Get("ETag")
 	require.NotEmpty(t, first.Body)
-	second := request{"GET", "/v1/openapi.json", "", []string{`If-None-Match: "other", W/` + tag}}.to(t, door)
+	second := request{"GET", "/v1/openapi.json", "", []string{`If-None-Match: "other", W/` + tag}}.sendTo(t, handler)
 	require.Equal(t, http.StatusNotModified, second.StatusCode)
 	require.Empty(t, second.Body)
 }
 
 // Every schema, member and parameter says what it is, and nothing is said of what
 // is not there.
-func TestEverythingIsDescribed(t *testing.T) {
+func TestEverySchemaMemberHasADescription(t *testing.T) {
 	t.Parallel()
 	var doc struct {
 		Components struct {
@@ -211,9 +211,9 @@ func TestEverythingIsDescribed(t *testing.T) {
 
 // Every event type is a webhook, whose payload is an event of that type, about the
 // record that it names, and of no other.
-func TestWebhooksAreTheCatalogue(t *testing.T) {
+func TestOpenAPIWebhooksMatchTheEventCatalogue(t *testing.T) {
 	t.Parallel()
-	document, err := committed()
+	document, err := committedDocument()
 	require.NoError(t, err)
 	webhooks := document.doc["webhooks"].(map[string]any)
 	require.Len(t, webhooks, len(model.EventKinds()))
@@ -223,17 +223,17 @@ func TestWebhooksAreTheCatalogue(t *testing.T) {
 		at := "#/webhooks/" + string(kind.Type) + "/post/requestBody/content/application~1json/schema"
 		text, err := json.Marshal(media["example"])
 		require.NoError(t, err)
-		document.fits(t, string(kind.Type), at, text)
-		event := record[wire.Event](t, &reply{200, http.Header{"Content-Type": {"application/json"}}, text})
+		document.requireSchema(t, string(kind.Type), at, text)
+		event := decodeRecord[wire.Event](t, &reply{200, http.Header{"Content-Type": {"application/json"}}, text})
 		require.Equal(t, kind.Subject, event.Subject.Type)
 		require.Equal(t, string(kind.Type), event.Type)
 	}
 }
 
 // A read takes If-None-Match; a write takes If-Match where it is about a record.
-func TestConditionsAreDeclaredWhereTheyHold(t *testing.T) {
+func TestIfMatchIsDeclaredWhereItApplies(t *testing.T) {
 	t.Parallel()
-	document, err := committed()
+	document, err := committedDocument()
 	require.NoError(t, err)
 	var conditional []string
 	for path, methods := range document.paths {

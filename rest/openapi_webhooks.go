@@ -11,15 +11,15 @@ import (
 	"parapet/model/wire"
 )
 
-// told is one kind of record that events tell of.
-type told struct {
-	object string // the member object of the record, and subject.type
-	schema string // of the event
-	record reflect.Type
+// eventSubject is one kind of record that events tell of.
+type eventSubject struct {
+	name       string // the member object of the record, and subject.type
+	schema     string // of the event
+	recordType reflect.Type
 }
 
-// tells are the kinds of records that events tell of, in the order of the story.
-var tells = []told{
+// eventSubjects are the kinds of records that events tell of, in the order of the story.
+var eventSubjects = []eventSubject{
 	{"quote", "QuoteEvent", reflect.TypeFor[wire.Quote]()},
 	{"policy", "PolicyEvent", reflect.TypeFor[wire.Policy]()},
 	{"claim", "ClaimEvent", reflect.TypeFor[wire.Claim]()},
@@ -41,42 +41,42 @@ func eventTypes(object string) []any {
 	return all
 }
 
-// subjects are the kinds of records.
-func subjects() []any {
+// subjectTypes are the kinds of records.
+func subjectTypes() []any {
 	var all []any
-	for _, kind := range tells {
-		all = append(all, kind.object)
+	for _, kind := range eventSubjects {
+		all = append(all, kind.name)
 	}
 	return all
 }
 
-// webhooks describe what is sent to partners: one entry for each event type, with
+// describeWebhooks describe what is sent to partners: one entry for each event type, with
 // its example. Types that tell of one kind of record share a schema.
-func webhooks(schemas huma.Registry) (map[string]*huma.PathItem, error) {
+func describeWebhooks(schemas huma.Registry) (map[string]*huma.PathItem, error) {
 	described, err := model.EventDescriptions()
 	all := map[string]*huma.PathItem{}
 	envelope := schemaOf[wire.Event](schemas)
-	for _, kind := range tells {
+	for _, kind := range eventSubjects {
 		schemas.Map()[kind.schema] = &huma.Schema{
-			Description: "An event that tells of a " + strings.ReplaceAll(kind.object, "_", " ") + ".",
+			Description: "An event that tells of a " + strings.ReplaceAll(kind.name, "_", " ") + ".",
 			AllOf: []*huma.Schema{envelope, {Type: huma.TypeObject, Properties: map[string]*huma.Schema{
-				"type": {Type: huma.TypeString, Enum: eventTypes(kind.object), Description: "What happened."},
+				"type": {Type: huma.TypeString, Enum: eventTypes(kind.name), Description: "What happened."},
 				"data": {Type: huma.TypeObject, Required: []string{"object"}, Description: "What it happened to.", Properties: map[string]*huma.Schema{
-					"object": schemas.Schema(kind.record, true, ""),
+					"object": schemas.Schema(kind.recordType, true, ""),
 				}},
 			}}},
 		}
 		for _, event := range described {
-			if event.Subject == kind.object {
-				all[string(event.Type)] = &huma.PathItem{Post: kind.operation(event)}
+			if event.Subject == kind.name {
+				all[string(event.Type)] = &huma.PathItem{Post: kind.toOperation(event)}
 			}
 		}
 	}
 	return all, err
 }
 
-// operation is how one event type is sent.
-func (k told) operation(event model.EventDescription) *huma.Operation {
+// toOperation is how one event type is sent.
+func (k eventSubject) toOperation(event model.EventDescription) *huma.Operation {
 	name := "on"
 	for _, word := range strings.FieldsFunc(string(event.Type), func(r rune) bool { return r == '.' || r == '_' }) {
 		name += strings.ToUpper(word[:1]) + word[1:]
@@ -85,34 +85,34 @@ func (k told) operation(event model.EventDescription) *huma.Operation {
 		"type": {Type: huma.TypeString, Enum: []any{string(event.Type)}, Description: event.Description},
 	}}
 	answers := map[string]*huma.Response{}
-	for status, answer := range heard {
+	for status, answer := range responseMeanings {
 		answers[status] = &huma.Response{Ref: "#/components/responses/" + answer.name}
 	}
 	return &huma.Operation{
 		OperationID: name, Tags: []string{"Webhooks"}, Summary: string(event.Type), Description: event.Description,
-		Security: []map[string][]string{}, Parameters: taken("webhook-id", "webhook-timestamp", "webhook-signature"), Responses: answers,
+		Security: []map[string][]string{}, Parameters: parameterRefs("webhook-id", "webhook-timestamp", "webhook-signature"), Responses: answers,
 		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{jsonType: {
 			Example: event.Example, Schema: &huma.Schema{AllOf: []*huma.Schema{{Ref: "#/components/schemas/" + k.schema}, exactly}},
 		}}},
 	}
 }
 
-// heard is what a partner's answer means, by its status.
-var heard = map[string]struct{ name, means string }{
+// responseMeanings is what a partner's answer means, by its status.
+var responseMeanings = map[string]struct{ name, means string }{
 	"2XX": {"Received", "You have it; the body of your answer is not read."},
 	"410": {"Unwanted", "You want no more: the endpoint is disabled."},
 	"4XX": {"SentAgain", fmt.Sprintf("It is sent again, %d times within %.1f hours, and then parked; Retry-After is honoured up to 24 hours. Redirects and server errors are the same.", len(model.DeliverySchedule()), model.DeliveryDuration().Hours())},
 }
 
-// shareWebhooks puts into components what all webhooks have.
-func shareWebhooks(into *huma.Components) {
+// addWebhookComponents puts into components what all webhooks have.
+func addWebhookComponents(into *huma.Components) {
 	header := func(name, about, example string) {
-		into.Parameters[name] = &huma.Param{Name: name, In: "header", Required: true, Schema: text(), Description: about, Example: example}
+		into.Parameters[name] = &huma.Param{Name: name, In: "header", Required: true, Schema: stringSchema(), Description: about, Example: example}
 	}
 	header("webhook-id", "The event's id. An event that comes twice has the same.", "evt_01m7x70nb4e0aazazj0jprpmcs")
 	header("webhook-timestamp", "Seconds since 1970 of this attempt. Refuse what is older than five minutes: it may be a replay.", "1795288228")
 	header("webhook-signature", "v1, and the base64 of HMAC-SHA256 over webhook-id.webhook-timestamp.body with your endpoint's secret; two of them, with a blank between, for 24 hours after a rotation.", "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=")
-	for _, answer := range heard {
+	for _, answer := range responseMeanings {
 		into.Responses[answer.name] = &huma.Response{Description: answer.means}
 	}
 }

@@ -15,9 +15,9 @@ import (
 	"parapet/model/wire"
 )
 
-// walker goes over every operation of the committed document.
-type walker struct {
-	*house
+// operationWalker goes over every operation of the committed document.
+type operationWalker struct {
+	*testServer
 
 	t       *testing.T
 	base    string
@@ -37,15 +37,15 @@ func TestWalkEveryOperation(t *testing.T) {
 	for _, base := range []string{"/v1", "/parametric/v1"} {
 		t.Run(strings.Trim(base, "/"), func(t *testing.T) {
 			t.Parallel()
-			w := newWalker(t, base)
-			document, err := committed()
+			w := newOperationWalker(t, base)
+			document, err := committedDocument()
 			require.NoError(t, err)
 			for _, path := range slices.Sorted(maps.Keys(document.paths)) {
 				for _, method := range []string{"DELETE", "GET", "PATCH", "POST", "PUT"} {
-					if operation, _ := document.operation(path, method); operation != nil {
-						w.operation(method, path, operation)
+					if operation, _ := document.findOperation(path, method); operation != nil {
+						w.checkOperation(method, path, operation)
 					} else {
-						w.otherMethod(method, path, document.paths[path].(map[string]any))
+						w.sendWrongMethod(method, path, document.paths[path].(map[string]any))
 					}
 				}
 			}
@@ -56,26 +56,26 @@ func TestWalkEveryOperation(t *testing.T) {
 	}
 }
 
-// newWalker makes a record of every noun, for the paths to name.
-func newWalker(t *testing.T, base string) *walker {
+// newOperationWalker makes a record of every noun, for the paths to name.
+func newOperationWalker(t *testing.T, base string) *operationWalker {
 	t.Helper()
-	h := newHouse(t)
-	quote, policy, claim := h.claim(t)
-	attachment := record[wire.Attachment](t, h.post(t, 201, "/v1/claims/"+claim.ID+"/attachments", body("/attachments")))
-	product := record[wire.Product](t, h.get(t, "/v1/products/quake-circle"))
-	w := &walker{house: h, t: t, base: base, counts: map[string]int{}, context: schemaOf(t, product.Context), ids: map[string]string{
+	h := newTestServer(t)
+	quote, policy, claim := h.createClaim(t)
+	attachment := decodeRecord[wire.Attachment](t, h.post(t, 201, "/v1/claims/"+claim.ID+"/attachments", requestBody("/attachments")))
+	product := decodeRecord[wire.Product](t, h.get(t, "/v1/products/quake-circle"))
+	w := &operationWalker{testServer: h, t: t, base: base, counts: map[string]int{}, context: compileSchema(t, product.Context), ids: map[string]string{
 		"quote_id": quote.ID, "policy_id": policy.ID, "claim_id": claim.ID, "payout_id": claim.Payouts[0].ID,
 		"attachment_id": attachment.ID, "key": "quake-circle", "occurrence_id": claim.Occurrence.ID,
-		"payout_method_id": record[wire.PayoutMethod](t, h.post(t, 201, "/v1/payout_methods", `{"policy_id":"`+policy.ID+`",`+iban)).ID,
+		"payout_method_id": decodeRecord[wire.PayoutMethod](t, h.post(t, 201, "/v1/payout_methods", `{"policy_id":"`+policy.ID+`",`+ibanMembers)).ID,
 	}}
-	sent := h.hook(t)
+	sent := h.deliverTestEvent(t)
 	w.ids["endpoint_id"], w.ids["delivery_id"], w.ids["event_id"] = sent.EndpointID, sent.ID, sent.EventID
-	w.bodies = w.whole(h.quake(t, "walk"))
+	w.bodies = w.completeBodies(h.earthquakeBody(t, "walk"))
 	return w
 }
 
-// whole are requests that name every member there is.
-func (w *walker) whole(observation string) map[string]string {
+// completeBodies are requests that name every member there is.
+func (w *operationWalker) completeBodies(observation string) map[string]string {
 	references := `"partner_reference":"walk","metadata":{"a":"b"}}`
 	return map[string]string{
 		"/quotes": `{"product":"quake-circle","context":{"partner":"acme","location":{"latitude":23.98,"longitude":121.61},"radius_km":50,"limit":{"amount":10000000,
@@ -84,7 +84,7 @@ func (w *walker) whole(observation string) map[string]string {
 		"/claims":                          `{"policy_id":"` + w.ids["policy_id"] + `","origin":"trigger","description":"d","source_event":{"source":"usgs","id":"x"},` + references,
 		"/claims/{claim_id}/attachments":   `{"file_name":"a.txt","content_type":"text/plain","content_base64":"aGVsbG8=","purpose":"p","description":"d","sha256":"2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"}`,
 		"/claims/{claim_id}/messages":      `{"body":"hello"}`,
-		"/payout_methods":                  `{"claim_id":"` + w.ids["claim_id"] + `",` + strings.TrimSuffix(iban, "}}") + `,"bic":"COBADEFFXXX"},` + references,
+		"/payout_methods":                  `{"claim_id":"` + w.ids["claim_id"] + `",` + strings.TrimSuffix(ibanMembers, "}}") + `,"bic":"COBADEFFXXX"},` + references,
 		"/webhook_endpoints":               `{"url":"https://hooks.example.com","event_types":["claim.approved"],"ordered":true,` + references,
 		"/webhook_endpoints/{endpoint_id}": `{"url":"https://hooks.example.com","event_types":["*"],"ordered":true,"status":"enabled",` + references,
 		"/observations":                    observation,
@@ -93,8 +93,8 @@ func (w *walker) whole(observation string) map[string]string {
 	}
 }
 
-// at is the address of a path's own record.
-func (w *walker) at(template string) string {
+// pathOf is the address of a path's own record.
+func (w *operationWalker) pathOf(template string) string {
 	path := w.base + template
 	for name, id := range w.ids {
 		path = strings.ReplaceAll(path, "{"+name+"}", id)
@@ -102,8 +102,8 @@ func (w *walker) at(template string) string {
 	return path
 }
 
-// otherMethod is one that the path does not take.
-func (w *walker) otherMethod(method, template string, takes map[string]any) {
+// sendWrongMethod is one that the path does not take.
+func (w *operationWalker) sendWrongMethod(method, template string, takes map[string]any) {
 	allowed := []string{}
 	for name := range takes {
 		allowed = append(allowed, strings.ToUpper(name))
@@ -112,55 +112,55 @@ func (w *walker) otherMethod(method, template string, takes map[string]any) {
 		allowed = append(allowed, "HEAD")
 	}
 	slices.Sort(allowed)
-	answer := w.expect("other method", "acme", nil, request{method, w.at(template), "", nil}, 405)
+	answer := w.expectStatus("other method", "acme", nil, request{method, w.pathOf(template), "", nil}, 405)
 	require.Equal(w.t, strings.Join(allowed, ", "), answer.Header.Get("Allow"))
 }
 
-func (w *walker) operation(method, template string, operation map[string]any) {
-	path, client, good := w.at(template), "acme", ""
+func (w *operationWalker) checkOperation(method, template string, operation map[string]any) {
+	path, client, good := w.pathOf(template), "acme", ""
 	if template == "/observations" {
 		client = "source"
 	}
 	if operation["requestBody"] != nil {
 		good = w.bodies[template]
 	}
-	w.expect("no token", "", nil, request{method, path, good, []string{"Authorization: "}}, 401)
-	w.expect("wrong scope", "acme", []string{otherScope(template)}, request{method, path, good, nil}, 403)
+	w.expectStatus("no token", "", nil, request{method, path, good, []string{"Authorization: "}}, 401)
+	w.expectStatus("wrong scope", "acme", []string{otherScope(template)}, request{method, path, good, nil}, 403)
 	if responses := operation["responses"].(map[string]any); responses["406"] != nil {
-		w.expect("not acceptable", client, nil, request{method, path, good, []string{"Accept: text/html"}}, 406)
+		w.expectStatus("not acceptable", client, nil, request{method, path, good, []string{"Accept: text/html"}}, 406)
 	}
 	if strings.Contains(template, "_id}") || strings.Contains(good, "_id\":\"") && client == "acme" && !strings.Contains(template, "sandbox") {
-		w.expect("foreign id", "globex", nil, request{method, path, good, nil}, 404)
+		w.expectStatus("foreign id", "globex", nil, request{method, path, good, nil}, 404)
 		known := path
 		for _, id := range w.ids {
 			known = strings.ReplaceAll(known, "/"+id, "/%00%ff")
 		}
 		if known != path {
-			w.expect("malformed id", client, nil, request{method, known, good, nil}, 404)
+			w.expectStatus("malformed id", client, nil, request{method, known, good, nil}, 404)
 		}
 	}
-	w.parameters(method, path, client, good, operation)
+	w.sendWrongParameters(method, path, client, good, operation)
 	if method == "POST" || method == "PATCH" {
-		w.broken(method, path, client, good)
+		w.sendBrokenBodies(method, path, client, good)
 	}
 	if good != "" {
-		w.members(method, template, path, client)
+		w.changeEachMember(method, template, path, client)
 	}
 }
 
-// parameters are those of the query and of the header that the document names.
-func (w *walker) parameters(method, path, client, good string, operation map[string]any) {
-	w.expect("unknown parameter", client, nil, request{method, path + "?nothing=1", good, nil}, 400)
-	document, err := committed()
+// sendWrongParameters are those of the query and of the header that the document names.
+func (w *operationWalker) sendWrongParameters(method, path, client, good string, operation map[string]any) {
+	w.expectStatus("unknown parameter", client, nil, request{method, path + "?nothing=1", good, nil}, 400)
+	document, err := committedDocument()
 	require.NoError(w.t, err)
 	listed, _ := operation["parameters"].([]any)
 	for _, node := range listed {
-		parameter, _ := document.follow(node, "")
+		parameter, _ := document.resolveRef(node, "")
 		name := parameter["name"].(string)
 		switch parameter["in"] {
 		case "query":
 			for _, wrong := range []string{"=", "=x&" + name + "=x", "=" + strings.Repeat("x", 20_001), "=%00", "=%ff"} {
-				w.expect("wrong parameter", client, nil, request{method, path + "?" + name + wrong, "", nil}, 400)
+				w.expectStatus("wrong parameter", client, nil, request{method, path + "?" + name + wrong, "", nil}, 400)
 			}
 		case "header":
 			want, judged := map[string]int{"If-Match": 412, "Idempotency-Key": 400}[name]
@@ -168,7 +168,7 @@ func (w *walker) parameters(method, path, client, good string, operation map[str
 				continue // whatever they say, they cannot be wrong
 			}
 			for _, wrong := range []string{"ä ö", strings.Repeat("x", 20_001)} {
-				w.expect("wrong header", client, nil, request{method, path, good, []string{name + ": " + wrong}}, want)
+				w.expectStatus("wrong header", client, nil, request{method, path, good, []string{name + ": " + wrong}}, want)
 			}
 		}
 	}
@@ -182,34 +182,34 @@ func otherScope(path string) string {
 	return "events:read"
 }
 
-// broken are bodies that no operation takes; one that needs none takes an empty one.
-func (w *walker) broken(method, path, client, good string) {
+// sendBrokenBodies are bodies that no operation takes; one that needs none takes an empty one.
+func (w *operationWalker) sendBrokenBodies(method, path, client, good string) {
 	if good == "" {
 		good = "{}"
 	} else {
-		w.expect("malformed body", client, nil, request{method, path, "", nil}, 400)
+		w.expectStatus("malformed body", client, nil, request{method, path, "", nil}, 400)
 	}
-	w.expect("wrong media type", client, nil, request{method, path, good, []string{"Content-Type: text/plain"}}, 415)
-	w.expect("body too large", client, nil, request{method, path, strings.Repeat(" ", 15<<20+1), nil}, 413)
+	w.expectStatus("wrong media type", client, nil, request{method, path, good, []string{"Content-Type: text/plain"}}, 415)
+	w.expectStatus("body too large", client, nil, request{method, path, strings.Repeat(" ", 15<<20+1), nil}, 413)
 	for _, broken := range []string{"{", "[1,", `{"a":1}x`, "\xff", `{"nothing_like_it":1}`, strings.Repeat("[", 100), `{"a":"\u0000"}`, `{"a":"\ud800"}`, `{"a":1,"a":1}`} {
-		w.expect("malformed body", client, nil, request{method, path, broken, nil}, 400)
+		w.expectStatus("malformed body", client, nil, request{method, path, broken, nil}, 400)
 	}
 	for _, wrong := range []string{"[]", "null", "1", `"x"`} {
-		w.expect("not an object", client, nil, request{method, path, wrong, nil}, 422)
+		w.expectStatus("not an object", client, nil, request{method, path, wrong, nil}, 422)
 	}
 }
 
-// members changes one member after the other. What the document's schema refuses
+// changeEachMember changes one member after the other. What the document's schema refuses
 // must be 422, and in a quote's context what the product's schema refuses; a text
 // of any length may also name something that is not there.
-func (w *walker) members(method, template, path, client string) {
-	schema := requestSchema(w.t, method, template)
+func (w *operationWalker) changeEachMember(method, template, path, client string) {
+	schema := compileRequestSchema(w.t, method, template)
 	var top map[string]any
 	require.NoError(w.t, json.Unmarshal([]byte(w.bodies[template]), &top))
-	require.NoError(w.t, valid(w.t, schema, top), template)
+	require.NoError(w.t, validateSchema(w.t, schema, top), template)
 	right := func() bool {
 		context, quoted := top["context"]
-		return valid(w.t, schema, top) == nil && (!quoted || valid(w.t, w.context, context) == nil)
+		return validateSchema(w.t, schema, top) == nil && (!quoted || validateSchema(w.t, w.context, context) == nil)
 	}
 	call := func(what, pointer string, want ...int) {
 		text, err := json.Marshal(top)
@@ -217,18 +217,18 @@ func (w *walker) members(method, template, path, client string) {
 		if right() && strings.HasPrefix(pointer, "/context") {
 			want = append(want, 201) // the product's own word
 		}
-		w.expect(what+" "+pointer, client, nil, request{method, path, string(text), nil}, want...)
+		w.expectStatus(what+" "+pointer, client, nil, request{method, path, string(text), nil}, want...)
 	}
-	each(top, "", func(in map[string]any, name, pointer string) {
+	visitMembers(top, "", func(in map[string]any, name, pointer string) {
 		was := in[name]
-		in[name] = another(was)
+		in[name] = otherTypedValue(was)
 		call("wrong type", pointer, 422)
 		in[name] = nil
 		if !right() || strings.HasPrefix(pointer, "/context") {
 			call("null", pointer, 422)
 		}
-		in[name] = excess(was)
-		call("too long", pointer, excessive(was, pointer)...)
+		in[name] = oversizedValue(was)
+		call("too long", pointer, excessStatuses(was, pointer)...)
 		delete(in, name)
 		if !right() {
 			call("missing", pointer, 422)
@@ -237,43 +237,43 @@ func (w *walker) members(method, template, path, client string) {
 	})
 }
 
-// identifying are the texts that say whom or what, and what it is called when that is
+// referenceStatuses are the texts that say whom or what, and what it is called when that is
 // not there: another partner, an id that is not found.
-var identifying = map[string][]int{
+var referenceStatuses = map[string][]int{
 	"/context/partner": {403}, "/quote_id": {404}, "/policy_id": {404}, "/claim_id": {404}, "/source_event/source": {404, 422}, "/source_event/id": {404, 422},
 }
 
-// excessive is how excess is refused: an object's members too many are unknown,
+// excessStatuses is how excess is refused: an object's members too many are unknown,
 // but where everything may be a member.
-func excessive(was any, pointer string) []int {
+func excessStatuses(was any, pointer string) []int {
 	if _, object := was.(map[string]any); object {
 		return []int{400, 422}
 	}
-	if want, special := identifying[pointer]; special {
+	if want, special := referenceStatuses[pointer]; special {
 		return want
 	}
 	return []int{422}
 }
 
-// each visits every member of an object, and of the objects and lists inside.
-func each(object map[string]any, at string, visit func(in map[string]any, name, pointer string)) {
+// visitMembers visits every member of an object, and of the objects and lists inside.
+func visitMembers(object map[string]any, at string, visit func(in map[string]any, name, pointer string)) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		visit(object, name, at+"/"+name)
 		switch inner := object[name].(type) {
 		case map[string]any:
-			each(inner, at+"/"+name, visit)
+			visitMembers(inner, at+"/"+name, visit)
 		case []any:
 			for i, element := range inner {
 				if inner, object := element.(map[string]any); object {
-					each(inner, fmt.Sprintf("%s/%s/%d", at, name, i), visit)
+					visitMembers(inner, fmt.Sprintf("%s/%s/%d", at, name, i), visit)
 				}
 			}
 		}
 	}
 }
 
-// excess is a value of the same type that is beyond every bound.
-func excess(value any) any {
+// oversizedValue is a value of the same type that is beyond every bound.
+func oversizedValue(value any) any {
 	switch value := value.(type) {
 	case string:
 		return strings.Repeat("x", 20_001)
@@ -290,21 +290,21 @@ func excess(value any) any {
 	}
 }
 
-// another is a value of another type.
-func another(value any) any {
+// otherTypedValue is a value of another type.
+func otherTypedValue(value any) any {
 	if _, number := value.(float64); number {
 		return "x"
 	}
 	return 17.5
 }
 
-func (w *walker) expect(what, client string, scopes []string, r request, want ...int) *reply {
+func (w *operationWalker) expectStatus(what, client string, scopes []string, r request, want ...int) *reply {
 	w.t.Helper()
 	var answer *reply
 	if client == "" {
-		answer = r.to(w.t, w.door)
+		answer = r.sendTo(w.t, w.handler)
 	} else {
-		answer = w.as(w.t, client, scopes, r)
+		answer = w.sendAs(w.t, client, scopes, r)
 	}
 	if answer.StatusCode >= 500 {
 		w.counts["5xx"]++
@@ -314,7 +314,7 @@ func (w *walker) expect(what, client string, scopes []string, r request, want ..
 		return answer
 	}
 	if answer.StatusCode >= 400 {
-		refused(w.t, answer)
+		requireProblem(w.t, answer)
 	}
 	kind, _, _ := strings.Cut(what, " /")
 	w.counts["calls"]++
@@ -323,8 +323,8 @@ func (w *walker) expect(what, client string, scopes []string, r request, want ..
 	return answer
 }
 
-// schemaOf compiles a schema of its own.
-func schemaOf(t *testing.T, schema any) *jsonschema.Schema {
+// compileSchema compiles a schema of its own.
+func compileSchema(t *testing.T, schema any) *jsonschema.Schema {
 	t.Helper()
 	text, err := json.Marshal(schema)
 	require.NoError(t, err)
@@ -338,20 +338,20 @@ func schemaOf(t *testing.T, schema any) *jsonschema.Schema {
 	return compiled
 }
 
-// requestSchema is what the document says of an operation's body.
-func requestSchema(t *testing.T, method, template string) *jsonschema.Schema {
+// compileRequestSchema is what the document says of an operation's body.
+func compileRequestSchema(t *testing.T, method, template string) *jsonschema.Schema {
 	t.Helper()
-	document, err := committed()
+	document, err := committedDocument()
 	require.NoError(t, err)
-	compiling.Lock()
-	defer compiling.Unlock()
-	schema, err := document.compiler.Compile("openapi.json#/paths/" + escape(template) + "/" + strings.ToLower(method) + "/requestBody/content/application~1json/schema")
+	compilerMutex.Lock()
+	defer compilerMutex.Unlock()
+	schema, err := document.compiler.Compile("openapi.json#/paths/" + escapePointer(template) + "/" + strings.ToLower(method) + "/requestBody/content/application~1json/schema")
 	require.NoError(t, err)
 	return schema
 }
 
-// valid holds a request against its schema.
-func valid(t *testing.T, schema *jsonschema.Schema, value any) error {
+// validateSchema holds a request against its schema.
+func validateSchema(t *testing.T, schema *jsonschema.Schema, value any) error {
 	t.Helper()
 	text, err := json.Marshal(value)
 	require.NoError(t, err)

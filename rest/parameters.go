@@ -14,26 +14,26 @@ import (
 	"parapet/model/wire"
 )
 
-// paging are the query parameters of every list.
-var paging = []string{"limit", "cursor"}
+// pageParameters are the query parameters of every list.
+var pageParameters = []string{"limit", "cursor"}
 
-// takes are the query parameters that a route has.
-func (r *route) takes() []string {
-	if !r.listed {
+// queryParameters are the query parameters that a route has.
+func (r *route) queryParameters() []string {
+	if !r.isPaged {
 		return r.filters
 	}
-	return slices.Concat(r.filters, paging)
+	return slices.Concat(r.filters, pageParameters)
 }
 
-// parameters reads the query string. It refuses parameters that the route does
+// parseQuery reads the query string. It refuses parameters that the route does
 // not have: a misspelt one would silently answer another question.
-func (c *call) parameters() error {
+func (c *requestContext) parseQuery() error {
 	values, err := url.ParseQuery(c.request.URL.RawQuery)
 	if err != nil {
-		return model.BadParameter(model.FieldError{Code: "format", Detail: "The query string is not well formed: % is written %25, and ; %3B."}).Because(err)
+		return model.BadParameter(model.FieldError{Code: "format", Detail: "The query string is not well formed: % is written %25, and ; %3B."}).WithCause(err)
 	}
 	q := query{Values: values}
-	known := c.route.takes()
+	known := c.route.queryParameters()
 	exist := "There is no such parameter here; there are " + strings.Join(known, ", ") + "."
 	if len(known) == 0 {
 		exist = "There is no such parameter here; this address takes none."
@@ -41,13 +41,13 @@ func (c *call) parameters() error {
 	for name, given := range values {
 		switch {
 		case !slices.Contains(known, name):
-			q.wrong(name, "unknown", exist)
+			q.addFault(name, "unknown", exist)
 		case len(given) > 1:
-			q.wrong(name, "duplicate", "Give it once.")
+			q.addFault(name, "duplicate", "Give it once.")
 		}
 	}
 	c.query = &q
-	return q.refusal()
+	return q.err()
 }
 
 // query are a request's query parameters, and what is wrong with them.
@@ -57,89 +57,89 @@ type query struct {
 	faults []model.FieldError
 }
 
-// wrong notes a fault of a parameter; whatever its name is, it can be told.
-func (q *query) wrong(name, code, detail string) {
+// addFault notes a fault of a parameter; whatever its name is, it can be told.
+func (q *query) addFault(name, code, detail string) {
 	pointer := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(strings.ToValidUTF8(name, "\uFFFD"))
-	q.faults = append(q.faults, model.FieldError{Pointer: model.Bounded(pointer), Code: code, Detail: detail})
+	q.faults = append(q.faults, model.FieldError{Pointer: model.BoundPointer(pointer), Code: code, Detail: detail})
 }
 
-// refusal names everything that is wrong, nil when nothing is.
-func (q *query) refusal() error {
+// err names everything that is wrong, nil when nothing is.
+func (q *query) err() error {
 	switch {
 	case len(q.faults) > 0:
 		return model.BadParameter(q.faults...)
 	case q.Has("cursor") && q.Get("cursor") == "":
-		return model.BadCursor() // the first page has none
+		return model.InvalidCursor() // the first page has none
 	default:
 		return nil
 	}
 }
 
-var pageSize = regexp.MustCompile(`^[1-9][0-9]{0,2}$`)
+var pageSizePattern = regexp.MustCompile(`^[1-9][0-9]{0,2}$`)
 
-// page reads limit and cursor.
-func (q *query) page() model.PageRequest {
+// pageRequest reads limit and cursor.
+func (q *query) pageRequest() model.PageRequest {
 	page := model.PageRequest{Cursor: q.Get("cursor")}
-	if text := q.Get("limit"); pageSize.MatchString(text) {
+	if text := q.Get("limit"); pageSizePattern.MatchString(text) {
 		page.Limit, _ = strconv.Atoi(text)
 	}
 	if q.Has("limit") && (page.Limit < 1 || page.Limit > model.MaxPageSize) {
-		q.wrong("limit", "value", "Use a whole number from 1 to "+strconv.Itoa(model.MaxPageSize)+", in plain digits.")
+		q.addFault("limit", "value", "Use a whole number from 1 to "+strconv.Itoa(model.MaxPageSize)+", in plain digits.")
 	}
 	return page
 }
 
-// maxWord bounds a filter's value, in bytes; no value that exists is longer.
-const maxWord = 512
+// maxTextParam bounds a filter's value, in bytes; no value that exists is longer.
+const maxTextParam = 512
 
-// word reads a parameter of any ordinary text.
-func (q *query) word(name string) string {
+// textParam reads a parameter of any ordinary text.
+func (q *query) textParam(name string) string {
 	text := q.Get(name)
-	if q.Has(name) && (text == "" || len(text) > maxWord || !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl)) {
-		q.wrong(name, "value", "Give a value of ordinary text, or leave the parameter out.")
+	if q.Has(name) && (text == "" || len(text) > maxTextParam || !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl)) {
+		q.addFault(name, "value", "Give a value of ordinary text, or leave the parameter out.")
 	}
 	return text
 }
 
-// words reads a parameter of several words with commas between.
-func (q *query) words(name string) []string {
+// listParam reads a parameter of several words with commas between.
+func (q *query) listParam(name string) []string {
 	if !q.Has(name) {
 		return nil
 	}
 	all := strings.Split(q.Get(name), ",")
-	if slices.ContainsFunc(all, func(word string) bool { return !plainWord.MatchString(word) }) {
-		q.wrong(name, "value", "Give words with commas and nothing else between, or leave the parameter out.")
+	if slices.ContainsFunc(all, func(word string) bool { return !listItemPattern.MatchString(word) }) {
+		q.addFault(name, "value", "Give words with commas and nothing else between, or leave the parameter out.")
 		return nil
 	}
 	return all
 }
 
 var (
-	plainWord   = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
-	wholeNumber = regexp.MustCompile(`^(0|[1-9][0-9]{0,17})$`)
+	listItemPattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+	integerPattern  = regexp.MustCompile(`^(0|[1-9][0-9]{0,17})$`)
 )
 
-// whole reads a parameter that is a whole number, 0 when there is none.
-func (q *query) whole(name string) int64 {
+// integerParam reads a parameter that is a whole number, 0 when there is none.
+func (q *query) integerParam(name string) int64 {
 	if !q.Has(name) {
 		return 0
 	}
-	if text := q.Get(name); wholeNumber.MatchString(text) {
+	if text := q.Get(name); integerPattern.MatchString(text) {
 		number, _ := strconv.ParseInt(text, 10, 64)
 		return number
 	}
-	q.wrong(name, "value", "Use a whole number of 0 or more, in plain digits.")
+	q.addFault(name, "value", "Use a whole number of 0 or more, in plain digits.")
 	return 0
 }
 
-// time reads a parameter that is an instant, nil when there is none.
-func (q *query) time(name string) *time.Time {
+// timeParam reads a parameter that is an instant, nil when there is none.
+func (q *query) timeParam(name string) *time.Time {
 	if !q.Has(name) {
 		return nil
 	}
-	at, ok := wire.Instant(q.Get(name))
+	at, ok := wire.ParseTime(q.Get(name))
 	if !ok {
-		q.wrong(name, "format", "Give an RFC 3339 time such as 2018-02-06T15:50:42Z; a + of the zone is written %2B.")
+		q.addFault(name, "format", "Give an RFC 3339 time such as 2018-02-06T15:50:42Z; a + of the zone is written %2B.")
 		return nil
 	}
 	return &at

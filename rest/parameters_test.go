@@ -11,7 +11,7 @@ import (
 
 func TestParametersAreStrict(t *testing.T) {
 	t.Parallel()
-	door := open(t, nil)
+	handler := newHandler(t, nil)
 	for query, want := range map[string][]string{
 		"limit=": {"/limit value"}, "limit": {"/limit value"}, "limit=05": {"/limit value"}, "limit=%2B5": {"/limit value"}, "limit=+5": {"/limit value"}, "limit=5+": {"/limit value"},
 		"limit=5.0": {"/limit value"}, "limit=1e1": {"/limit value"}, "limit=-1": {"/limit value"}, "limit=101": {"/limit value"}, "limit=99999999999999999999": {"/limit value"},
@@ -25,34 +25,34 @@ func TestParametersAreStrict(t *testing.T) {
 		"created_from=0000-01-01T00:00:00Z": {"/created_from format"}, "created_to=9999-12-31T23:59:59-01:00": {"/created_to format"}, "created_from=": {"/created_from format"},
 		"partner_reference=a%0Ab": {"/partner_reference value"}, "product=%00": {"/product value"}, "product=%C3%28": {"/product value"}, "product=" + strings.Repeat("x", 513): {"/product value"},
 	} {
-		p := refused(t, request{"GET", "/v1/quotes?" + query, "", nil}.to(t, door))
+		p := requireProblem(t, request{"GET", "/v1/quotes?" + query, "", nil}.sendTo(t, handler))
 		require.Equal(t, 400, p.Status, query)
 		require.Equal(t, string(model.CodeParameterInvalid), p.Code, query)
-		require.Equal(t, want, faults(p), query)
+		require.Equal(t, want, errorList(p), query)
 	}
 	for _, query := range []string{"limit=%zz", "%", "limit=1;cursor=2", "limit=%f"} {
-		p := refused(t, request{"GET", "/v1/quotes?" + query, "", nil}.to(t, door))
+		p := requireProblem(t, request{"GET", "/v1/quotes?" + query, "", nil}.sendTo(t, handler))
 		require.Equal(t, string(model.CodeParameterInvalid), p.Code, query)
-		require.Equal(t, []string{" format"}, faults(p), query)
+		require.Equal(t, []string{" format"}, errorList(p), query)
 		require.Contains(t, p.Detail, "not well formed", query)
 	}
-	p := refused(t, request{"GET", "/v1/quotes?page=2", "", nil}.to(t, door))
+	p := requireProblem(t, request{"GET", "/v1/quotes?page=2", "", nil}.sendTo(t, handler))
 	require.Equal(t, "The parameter page is not right: There is no such parameter here; there are status, product, partner_reference, created_from, created_to, limit, cursor.", p.Detail)
-	p = refused(t, request{"POST", "/v1/quotes?dry_run=true", hualien, nil}.to(t, door))
+	p = requireProblem(t, request{"POST", "/v1/quotes?dry_run=true", quoteBody, nil}.sendTo(t, handler))
 	require.Equal(t, "The parameter dry_run is not right: There is no such parameter here; this address takes none.", p.Detail)
 }
 
 func TestCursorsAreStrict(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newTestServer(t)
 	for _, cursor := range []string{"", "x", "%00", "%FF", "+", strings.Repeat("A", 5000)} {
-		p := refused(t, h.expect(t, 400, request{"GET", "/v1/quotes?cursor=" + cursor, "", nil}))
+		p := requireProblem(t, h.expectStatus(t, 400, request{"GET", "/v1/quotes?cursor=" + cursor, "", nil}))
 		require.Equal(t, string(model.CodeCursorInvalid), p.Code, cursor)
-		require.Equal(t, []string{"/cursor value"}, faults(p), cursor)
+		require.Equal(t, []string{"/cursor value"}, errorList(p), cursor)
 	}
 	for query, want := range map[string]string{"/v1/quotes?status=PRICED": "/status value", "/v1/claims?policy_id=quo_01h455vb4pex5vsknk084sn02q": "/policy_id value"} {
-		p := refused(t, h.expect(t, 400, request{"GET", query, "", nil}))
+		p := requireProblem(t, h.expectStatus(t, 400, request{"GET", query, "", nil}))
 		require.Equal(t, string(model.CodeParameterInvalid), p.Code)
-		require.Equal(t, []string{want}, faults(p))
+		require.Equal(t, []string{want}, errorList(p))
 	}
 }

@@ -17,10 +17,10 @@ type payoutMethodRequest struct {
 	IBAN          *account.IBAN          `json:"iban,omitzero" doc:"For type iban. Never shown again."`
 	USBankAccount *account.USBankAccount `json:"us_bank_account,omitzero" doc:"For type us_bank_account. Never shown again."`
 	MobileMoney   *account.MobileMoney   `json:"mobile_money,omitzero" doc:"For type mobile_money. Never shown again."`
-	References
+	PartnerFields
 }
 
-func (in *payoutMethodRequest) model() model.PayoutMethodRequest {
+func (in *payoutMethodRequest) toModel() model.PayoutMethodRequest {
 	return model.PayoutMethodRequest{
 		ClaimID: in.ClaimID, PolicyID: in.PolicyID,
 		Number:           account.Number{Type: in.Type, IBAN: in.IBAN, USBankAccount: in.USBankAccount, MobileMoney: in.MobileMoney},
@@ -30,18 +30,18 @@ func (in *payoutMethodRequest) model() model.PayoutMethodRequest {
 	}
 }
 
-func (d *door) recordPayoutMethod(ctx context.Context, c *call, in payoutMethodRequest) (*wire.PayoutMethod, error) {
-	return d.Service.RecordPayoutMethod(ctx, c.actor, in.model())
+func (s *server) recordPayoutMethod(ctx context.Context, c *requestContext, in payoutMethodRequest) (*wire.PayoutMethod, error) {
+	return s.Service.RecordPayoutMethod(ctx, c.actor, in.toModel())
 }
 
-func (d *door) getPayoutMethods(ctx context.Context, c *call, page model.PageRequest) (*model.Page[wire.PayoutMethod], error) {
-	return d.Service.GetPayoutMethods(ctx, c.actor, c.path("claim_id"), page)
+func (s *server) getPayoutMethods(ctx context.Context, c *requestContext, page model.PageRequest) (*model.Page[wire.PayoutMethod], error) {
+	return s.Service.GetPayoutMethods(ctx, c.actor, c.pathParam("claim_id"), page)
 }
 
-func (d *door) getPolicyPayoutMethods(ctx context.Context, c *call, page model.PageRequest) (*model.Page[wire.PayoutMethod], error) {
-	return d.Service.GetPolicyPayoutMethods(ctx, c.actor, c.path("policy_id"), page)
+func (s *server) getPolicyPayoutMethods(ctx context.Context, c *requestContext, page model.PageRequest) (*model.Page[wire.PayoutMethod], error) {
+	return s.Service.GetPolicyPayoutMethods(ctx, c.actor, c.pathParam("policy_id"), page)
 }
 
-func (d *door) getPayoutMethod(ctx context.Context, c *call) (*wire.PayoutMethod, error) {
-	return d.Service.GetPayoutMethod(ctx, c.actor, c.path("payout_method_id"))
+func (s *server) getPayoutMethod(ctx context.Context, c *requestContext) (*wire.PayoutMethod, error) {
+	return s.Service.GetPayoutMethod(ctx, c.actor, c.pathParam("payout_method_id"))
 }

@@ -7,24 +7,24 @@ import (
 	"parapet/model/wire"
 )
 
-func (d *door) getPayouts(ctx context.Context, c *call, page model.PageRequest) (*model.Page[wire.Payout], error) {
-	return d.withApprovals(ctx, c)(d.Service.GetPayouts(ctx, c.actor, c.path("claim_id"), page))
+func (s *server) getPayouts(ctx context.Context, c *requestContext, page model.PageRequest) (*model.Page[wire.Payout], error) {
+	return s.withApprovals(ctx, c)(s.Service.GetPayouts(ctx, c.actor, c.pathParam("claim_id"), page))
 }
 
-func (d *door) listPayouts(ctx context.Context, c *call, filter model.Filter, page model.PageRequest) (*model.Page[wire.Payout], error) {
-	return d.withApprovals(ctx, c)(d.Service.ListPayouts(ctx, c.actor, filter, page))
+func (s *server) listPayouts(ctx context.Context, c *requestContext, filter model.Filter, page model.PageRequest) (*model.Page[wire.Payout], error) {
+	return s.withApprovals(ctx, c)(s.Service.ListPayouts(ctx, c.actor, filter, page))
 }
 
-func (d *door) getPayout(ctx context.Context, c *call) (*wire.Payout, error) {
-	payout, err := d.Service.GetPayout(ctx, c.actor, c.path("payout_id"))
+func (s *server) getPayout(ctx context.Context, c *requestContext) (*wire.Payout, error) {
+	payout, err := s.Service.GetPayout(ctx, c.actor, c.pathParam("payout_id"))
 	if err != nil {
 		return nil, err
 	}
-	return payout, d.Service.AddApprovals(ctx, c.actor, payout)
+	return payout, s.Service.EmbedApprovals(ctx, c.actor, payout)
 }
 
 // withApprovals adds to a page of payouts what operators see before they approve.
-func (d *door) withApprovals(ctx context.Context, c *call) func(*model.Page[wire.Payout], error) (*model.Page[wire.Payout], error) {
+func (s *server) withApprovals(ctx context.Context, c *requestContext) func(*model.Page[wire.Payout], error) (*model.Page[wire.Payout], error) {
 	return func(found *model.Page[wire.Payout], err error) (*model.Page[wire.Payout], error) {
 		if err != nil {
 			return nil, err
@@ -33,6 +33,6 @@ func (d *door) withApprovals(ctx context.Context, c *call) func(*model.Page[wire
 		for i := range found.Data {
 			payouts[i] = &found.Data[i]
 		}
-		return found, d.Service.AddApprovals(ctx, c.actor, payouts...)
+		return found, s.Service.EmbedApprovals(ctx, c.actor, payouts...)
 	}
 }

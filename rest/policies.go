@@ -10,7 +10,7 @@ import (
 type bindRequest struct {
 	QuoteID      string              `json:"quote_id" doc:"The quote that becomes binding." example:"quo_01kag5x3k8e4xtn0nq9yqg3s5v"`
 	Policyholder *policyholderFields `json:"policyholder,omitzero" doc:"Who holds the policy; overrides the quote's context."`
-	References
+	PartnerFields
 }
 
 // policyholderFields is wire.Person as it is asked for: every member optional.
@@ -20,25 +20,25 @@ type policyholderFields struct {
 	Country *string `json:"country,omitzero" doc:"ISO 3166-1 alpha-2, in capitals." example:"TW"`
 }
 
-func (d *door) bindPolicy(ctx context.Context, c *call, in bindRequest) (*wire.Policy, error) {
-	return d.Service.BindPolicy(ctx, c.actor, model.BindRequest{
+func (s *server) bindPolicy(ctx context.Context, c *requestContext, in bindRequest) (*wire.Policy, error) {
+	return s.Service.BindPolicy(ctx, c.actor, model.BindRequest{
 		QuoteID: in.QuoteID, Policyholder: (*wire.Person)(in.Policyholder),
 		PartnerReference: in.PartnerReference, Metadata: in.Metadata,
 	})
 }
 
-func (d *door) getPolicies(ctx context.Context, c *call, filter model.Filter, page model.PageRequest) (*model.Page[wire.Policy], error) {
-	return d.Service.ListPolicies(ctx, c.actor, filter, page)
+func (s *server) getPolicies(ctx context.Context, c *requestContext, filter model.Filter, page model.PageRequest) (*model.Page[wire.Policy], error) {
+	return s.Service.ListPolicies(ctx, c.actor, filter, page)
 }
 
-func (d *door) getPolicy(ctx context.Context, c *call) (*wire.Policy, error) {
-	return d.Service.GetPolicy(ctx, c.actor, c.path("policy_id"))
+func (s *server) getPolicy(ctx context.Context, c *requestContext) (*wire.Policy, error) {
+	return s.Service.GetPolicy(ctx, c.actor, c.pathParam("policy_id"))
 }
 
-func (d *door) getPolicyTimeline(ctx context.Context, c *call, page model.PageRequest) (*model.Page[wire.TimelineEntry], error) {
-	return d.Service.GetPolicyTimeline(ctx, c.actor, c.path("policy_id"), page)
+func (s *server) getPolicyTimeline(ctx context.Context, c *requestContext, page model.PageRequest) (*model.Page[wire.TimelineEntry], error) {
+	return s.Service.GetPolicyTimeline(ctx, c.actor, c.pathParam("policy_id"), page)
 }
 
-func (d *door) cancelPolicy(ctx context.Context, c *call) (*wire.Policy, error) {
-	return d.Service.CancelPolicy(ctx, c.actor, model.CancellationRequest{PolicyID: c.path("policy_id")})
+func (s *server) cancelPolicy(ctx context.Context, c *requestContext) (*wire.Policy, error) {
+	return s.Service.CancelPolicy(ctx, c.actor, model.CancellationRequest{PolicyID: c.pathParam("policy_id")})
 }

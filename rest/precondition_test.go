@@ -15,8 +15,8 @@ import (
 // A write passes with the version that its record has now, by strong comparison.
 func TestIfMatch(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	_, policy, claim := h.claim(t)
+	h := newTestServer(t)
+	_, policy, claim := h.createClaim(t)
 	tagOf := func(path string) string { return h.get(t, path).Header.Get("ETag") }
 	message, at := "/v1/claims/"+claim.ID+"/messages", "/v1/claims/"+claim.ID
 	tag := tagOf(at)
@@ -25,16 +25,16 @@ func TestIfMatch(t *testing.T) {
 	} {
 		response := h.post(t, status, message, `{"body":"hello"}`, "If-Match: "+given)
 		if status == 412 {
-			require.Equal(t, string(model.CodeVersionMismatch), refused(t, response).Code)
+			require.Equal(t, string(model.CodeVersionMismatch), requireProblem(t, response).Code)
 		}
 	}
-	h.post(t, 201, "/v1/payout_methods", `{"policy_id":"`+policy.ID+`",`+iban, "If-Match: "+tagOf("/v1/policies/"+policy.ID))
-	h.Work()
+	h.post(t, 201, "/v1/payout_methods", `{"policy_id":"`+policy.ID+`",`+ibanMembers, "If-Match: "+tagOf("/v1/policies/"+policy.ID))
+	h.RunJobs()
 	h.post(t, 412, message, `{"body":"the payout inside has moved"}`, "If-Match: "+tag)
-	refused(t, h.post(t, 404, "/v1/claims/clm_x/messages", `{"body":"hello"}`, "If-Match: "+tag))
-	refused(t, h.post(t, 422, message, `{"body":1}`, "If-Match: "+tag))
+	requireProblem(t, h.post(t, 404, "/v1/claims/clm_x/messages", `{"body":"hello"}`, "If-Match: "+tag))
+	requireProblem(t, h.post(t, 422, message, `{"body":1}`, "If-Match: "+tag))
 
-	quote := record[wire.Quote](t, h.post(t, 201, "/v1/quotes", hualien))
+	quote := decodeRecord[wire.Quote](t, h.post(t, 201, "/v1/quotes", quoteBody))
 	bind := `{"quote_id":"` + quote.ID + `"}`
 	h.post(t, 412, "/v1/policies", bind, `If-Match: "x"`)
 	h.post(t, 201, "/v1/policies", bind, "If-Match: "+tagOf("/v1/quotes/"+quote.ID))
@@ -43,12 +43,12 @@ func TestIfMatch(t *testing.T) {
 
 // Of writers who decided upon one version, one writes: the others are told that it
 // has changed, and a retry of the one is answered again.
-func TestIfMatchHoldsInTheTransaction(t *testing.T) {
+func TestIfMatchIsCheckedInTheTransaction(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	quote := record[wire.Quote](t, h.post(t, 201, "/v1/quotes", hualien))
-	policy := record[wire.Policy](t, h.post(t, 201, "/v1/policies", `{"quote_id":"`+quote.ID+`"}`))
-	second := record[wire.Quote](t, h.post(t, 201, "/v1/quotes", hualien))
+	h := newTestServer(t)
+	quote := decodeRecord[wire.Quote](t, h.post(t, 201, "/v1/quotes", quoteBody))
+	policy := decodeRecord[wire.Policy](t, h.post(t, 201, "/v1/policies", `{"quote_id":"`+quote.ID+`"}`))
+	second := decodeRecord[wire.Quote](t, h.post(t, 201, "/v1/quotes", quoteBody))
 	for record, write := range map[string]request{
 		"/v1/policies/" + policy.ID: {"POST", "/v1/claims", `{"policy_id":"` + policy.ID + `"}`, nil},
 		"/v1/quotes/" + second.ID:   {"POST", "/v1/policies", `{"quote_id":"` + second.ID + `"}`, nil},
@@ -58,13 +58,13 @@ func TestIfMatchHoldsInTheTransaction(t *testing.T) {
 		answers := make([]*reply, writers)
 		var all sync.WaitGroup
 		for i := range writers {
-			all.Go(func() { answers[i] = h.conditional(t, write, tag, i) })
+			all.Go(func() { answers[i] = h.writeIfMatch(t, write, tag, i) })
 		}
 		all.Wait()
 		count := map[int]int{}
 		for i, first := range answers {
 			count[first.StatusCode]++
-			again := h.conditional(t, write, tag, i)
+			again := h.writeIfMatch(t, write, tag, i)
 			require.Equal(t, first.StatusCode, again.StatusCode)
 			if first.StatusCode == http.StatusCreated {
 				require.Equal(t, "true", again.Header.Get("Idempotent-Replayed"))
@@ -75,40 +75,40 @@ func TestIfMatchHoldsInTheTransaction(t *testing.T) {
 	}
 }
 
-// conditional writes with If-Match, under a key of its own.
-func (h *house) conditional(t *testing.T, write request, tag string, writer int) *reply {
+// writeIfMatch writes with If-Match, under a key of its own.
+func (h *testServer) writeIfMatch(t *testing.T, write request, tag string, writer int) *reply {
 	t.Helper()
 	write.headers = []string{"If-Match: " + tag, "Idempotency-Key: writer-" + strconv.Itoa(writer)}
-	return h.as(t, "acme", nil, write)
+	return h.sendAs(t, "acme", nil, write)
 }
 
 // Who may write a claim need not be able to read it: If-Match tells no more than
 // whether the version is still the same.
 func TestIfMatchNeedsNoFurtherScope(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	_, _, claim := h.claim(t)
+	h := newTestServer(t)
+	_, _, claim := h.createClaim(t)
 	tag := h.get(t, "/v1/claims/"+claim.ID).Header.Get("ETag")
 	write := request{"POST", "/v1/claims/" + claim.ID + "/messages", `{"body":"hello"}`, []string{"If-Match: " + tag}}
-	require.Equal(t, 201, h.as(t, "acme", []string{"claims:write"}, write).StatusCode)
-	require.Equal(t, 404, refused(t, h.as(t, "globex", nil, write)).Status)
-	refused(t, h.post(t, 422, "/v1/payout_methods", `{`+iban, "If-Match: "+tag))
-	require.Equal(t, 412, refused(t, h.post(t, 412, "/v1/quotes", hualien, "If-Match: "+tag)).Status, "a quote is about no earlier record")
+	require.Equal(t, 201, h.sendAs(t, "acme", []string{"claims:write"}, write).StatusCode)
+	require.Equal(t, 404, requireProblem(t, h.sendAs(t, "globex", nil, write)).Status)
+	requireProblem(t, h.post(t, 422, "/v1/payout_methods", `{`+ibanMembers, "If-Match: "+tag))
+	require.Equal(t, 412, requireProblem(t, h.post(t, 412, "/v1/quotes", quoteBody, "If-Match: "+tag)).Status, "a quote is about no earlier record")
 }
 
 // HEAD is GET without its body.
 func TestHead(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	quote := record[wire.Quote](t, h.post(t, 201, "/v1/quotes", hualien))
+	h := newTestServer(t)
+	quote := decodeRecord[wire.Quote](t, h.post(t, 201, "/v1/quotes", quoteBody))
 	for _, path := range []string{"/v1/quotes/" + quote.ID, "/v1/quotes", "/healthz", "/v1/openapi.json"} {
-		got := request{"GET", path, "", nil}.to(t, h.door)
+		got := request{"GET", path, "", nil}.sendTo(t, h.handler)
 		if path[:4] == "/v1/" && path != "/v1/openapi.json" {
 			got = h.get(t, path)
 		}
 		token, err := h.issuer.Token("acme")
 		require.NoError(t, err)
-		head := request{"HEAD", path, "", []string{"Authorization: Bearer " + token}}.to(t, h.door)
+		head := request{"HEAD", path, "", []string{"Authorization: Bearer " + token}}.sendTo(t, h.handler)
 		require.Equal(t, http.StatusOK, head.StatusCode, path)
 		require.Empty(t, head.Body)
 		for _, name := range []string{"ETag", "Content-Length", "Content-Type"} {

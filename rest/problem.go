@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"parapet/internal/refusal"
+	"parapet/internal/errormap"
 	"parapet/model"
 	"parapet/model/wire"
 )
@@ -27,12 +27,12 @@ type problem struct {
 	Extra      map[string]any    `json:",embed" hidden:"true"`
 }
 
-// refuse writes an error as a problem document. Only a model.Error is shown;
+// writeProblem writes an error as a problem document. Only a model.Error is shown;
 // anything else is internal and its text stays in the log.
-func (d *door) refuse(ctx context.Context, c *call, err error) {
-	shown := d.shown(ctx, err)
-	d.deny(c, shown, c.actor.Doing)
-	kind := refusal.KindOf(shown.Code)
+func (s *server) writeProblem(ctx context.Context, c *requestContext, err error) {
+	shown := s.publicError(ctx, err)
+	s.reportDenial(c, shown, c.actor.Operation)
+	kind := errormap.MeaningOf(shown.Code)
 	if kind.Status >= http.StatusInternalServerError {
 		c.cause = err
 	}
@@ -40,57 +40,59 @@ func (d *door) refuse(ctx context.Context, c *call, err error) {
 		c.cause = err
 		return
 	}
-	d.hint(c, shown)
+	s.setErrorHeaders(c, shown)
 	c.Header().Del("Content-Length")
-	body, err := wire.Encode(c.problem(shown))
+	body, err := wire.Encode(c.newProblem(shown))
 	if err != nil { // an extra member that cannot be written is a bug; the code still tells
 		c.cause = errors.Join(c.cause, err)
 		shown.Extra = nil
-		body, _ = wire.Encode(c.problem(shown))
+		body, _ = wire.Encode(c.newProblem(shown))
 	}
-	c.send(kind.Status, problemType, body)
+	c.writeBody(kind.Status, problemType, body)
 }
 
-// hint writes the headers that tell what to do about a refusal.
-func (d *door) hint(c *call, shown *model.Error) {
-	c.challenge(shown, d.origin(c.request)+metadataPath)
-	if wait := shown.RetryAfter; wait > 0 || refusal.KindOf(shown.Code).Retryable {
+// setErrorHeaders writes the headers that tell what to do about a refusal.
+func (s *server) setErrorHeaders(c *requestContext, shown *model.Error) {
+	c.setChallenge(shown, s.publicOrigin(c.request)+metadataPath)
+	if wait := shown.RetryAfter; wait > 0 || errormap.MeaningOf(shown.Code).Retryable {
 		c.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(wait.Seconds())))))
 	}
 }
 
-// aborted tells whether an answer failed after it had begun.
-func (c *call) aborted() bool { return c.cause != nil && !c.whole && c.status < http.StatusBadRequest }
+// mustAbort tells whether an answer failed after it had begun.
+func (c *requestContext) mustAbort() bool {
+	return c.cause != nil && !c.failureReported && c.status < http.StatusBadRequest
+}
 
-// deny has the audit log hear of a permission that was missing.
-func (d *door) deny(c *call, shown *model.Error, doing string) {
+// reportDenial has the audit log hear of a permission that was missing.
+func (s *server) reportDenial(c *requestContext, shown *model.Error, doing string) {
 	switch shown.Code { //nolint:exhaustive // the codes that are about a permission
 	case model.CodeInsufficientScope, model.CodePartnerMismatch, model.CodePartnerDisabled:
-		if d.Refused != nil {
+		if s.OnDenied != nil {
 			actor := c.actor
-			actor.Doing = doing
-			d.Refused(actor, shown)
+			actor.Operation = doing
+			s.OnDenied(actor, shown)
 		}
 	}
 }
 
-// shown is the error that may be shown.
-func (d *door) shown(ctx context.Context, err error) *model.Error {
-	return refusal.Shown(err, func() bool { return ctx.Err() != nil || d.lost(ctx, err) })
+// publicError is the error that may be shown.
+func (s *server) publicError(ctx context.Context, err error) *model.Error {
+	return errormap.PublicError(err, func() bool { return ctx.Err() != nil || s.isConnectionLoss(ctx, err) })
 }
 
-func (c *call) problem(e *model.Error) problem {
-	kind := refusal.KindOf(e.Code)
+func (c *requestContext) newProblem(e *model.Error) problem {
+	kind := errormap.MeaningOf(e.Code)
 	return problem{
 		Type: "urn:parapet:problem:" + string(e.Code), Title: kind.Title, Status: kind.Status, Detail: e.Detail,
-		Instance: c.instance, Code: string(e.Code), RequestID: c.id, Retryable: kind.Retryable,
+		Instance: c.instance, Code: string(e.Code), RequestID: c.requestID, Retryable: kind.Retryable,
 		ResourceID: e.ResourceID, Errors: e.Fields, Extra: e.Extra,
 	}
 }
 
-// challenge is the WWW-Authenticate header of RFC 6750 section 3, with the address
+// setChallenge is the WWW-Authenticate header of RFC 6750 section 3, with the address
 // of the metadata that RFC 9728 section 5.1 adds.
-func (c *call) challenge(e *model.Error, metadata string) {
+func (c *requestContext) setChallenge(e *model.Error, metadata string) {
 	var says string
 	switch e.Code { //nolint:exhaustive // the codes that are about the token
 	case model.CodeTokenMissing, model.CodeTokenInvalid, model.CodeTokenExpired:

@@ -33,35 +33,35 @@ func (l problemListener) Accept() (net.Conn, error) {
 // problemConn keeps the methods of TCP connections that net/http looks for.
 type problemConn struct{ *net.TCPConn }
 
-// ownHeaders are the whole headers of what net/http answers to requests it cannot read;
-// ownStatus begins its answer to an expectation other than 100-continue. Handlers write
+// rawErrorHeaders are the whole headers of what net/http answers to requests it cannot read;
+// rawExpectationStatus begins its answer to an expectation other than 100-continue. Handlers write
 // neither.
 const (
-	ownHeaders  = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
-	ownStatus   = "HTTP/1.1 417 "
-	ownAtMost   = 1 << 10
-	statusStart = "HTTP/1.1 "
+	rawErrorHeaders      = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
+	rawExpectationStatus = "HTTP/1.1 417 "
+	maxRawError          = 1 << 10
+	statusLinePrefix     = "HTTP/1.1 "
 )
 
 // Write implements net.Conn.
 func (c problemConn) Write(p []byte) (int, error) {
-	if len(p) > ownAtMost || !bytes.HasPrefix(p, []byte(statusStart)) {
+	if len(p) > maxRawError || !bytes.HasPrefix(p, []byte(statusLinePrefix)) {
 		return c.TCPConn.Write(p)
 	}
 	line, headers, _ := bytes.Cut(p, []byte("\r\n"))
-	if !bytes.HasPrefix(p, []byte(ownStatus)) && !bytes.HasPrefix(headers, []byte(ownHeaders[2:])) {
+	if !bytes.HasPrefix(p, []byte(rawExpectationStatus)) && !bytes.HasPrefix(headers, []byte(rawErrorHeaders[2:])) {
 		return c.TCPConn.Write(p)
 	}
-	status, text, _ := strings.Cut(strings.TrimPrefix(string(line), statusStart), " ")
-	if _, err := c.TCPConn.Write(unreadable(status, text)); err != nil {
+	status, text, _ := strings.Cut(strings.TrimPrefix(string(line), statusLinePrefix), " ")
+	if _, err := c.TCPConn.Write(rawProblem(status, text)); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
 
-// unreadable is the answer to a request that net/http did not read, from the status and
+// rawProblem is the answer to a request that net/http did not read, from the status and
 // text of its own answer.
-func unreadable(own, text string) []byte {
+func rawProblem(own, text string) []byte {
 	status, detail := http.StatusBadRequest, "Its request line or a header cannot be read: send HTTP/1.1 as RFC 9112 has it."
 	switch own {
 	case "417":
@@ -77,8 +77,8 @@ func unreadable(own, text string) []byte {
 			detail = fmt.Sprintf("The request is not HTTP/1.1: %s.", cause)
 		}
 	}
-	c := &call{instance: "/", id: uuid.Must(uuid.NewV7()).String()}
-	document := c.problem(&model.Error{Code: model.CodeParameterInvalid, Detail: detail})
+	c := &requestContext{instance: "/", requestID: uuid.Must(uuid.NewV7()).String()}
+	document := c.newProblem(&model.Error{Code: model.CodeParameterInvalid, Detail: detail})
 	document.Status = status
 	body, err := wire.Encode(document)
 	if err != nil {
@@ -89,7 +89,7 @@ func unreadable(own, text string) []byte {
 	for _, header := range [][2]string{
 		{"Content-Type", problemType},
 		{"Content-Length", strconv.Itoa(len(body))},
-		{"X-Request-Id", c.id},
+		{"X-Request-Id", c.requestID},
 		{"X-Content-Type-Options", "nosniff"},
 		{"Cache-Control", "no-store"},
 		{"Connection", "close"},

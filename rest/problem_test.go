@@ -15,26 +15,26 @@ import (
 	"parapet/model"
 )
 
-// answered is a refusal as the caller gets it.
-func answered(t *testing.T, err error) (*httptest.ResponseRecorder, string) {
+// respondTo is a refusal as the caller gets it.
+func respondTo(t *testing.T, err error) (*httptest.ResponseRecorder, string) {
 	t.Helper()
 	var log strings.Builder
-	d := &door{Config: Config{Log: slog.New(slog.NewTextHandler(&log, nil))}}
+	s := &server{Config: Config{Log: slog.New(slog.NewTextHandler(&log, nil))}}
 	recorder := httptest.NewRecorder()
 	in := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/parametric/v1/x", nil)
 	in.Header.Set("X-Request-Id", "req")
-	c := newCall(recorder, in)
-	d.refuse(t.Context(), c, err)
-	d.log(t.Context(), c)
+	c := newRequestContext(recorder, in)
+	s.writeProblem(t.Context(), c, err)
+	s.logRequest(t.Context(), c)
 	return recorder, log.String()
 }
 
-func TestProblemHoldsWhatTheErrorSays(t *testing.T) {
+func TestProblemContainsTheErrorsFields(t *testing.T) {
 	t.Parallel()
-	e := model.Fail(model.CodeTriggerNotMet, "Missed.").Because(errors.New("secret"))
+	e := model.Fail(model.CodeTriggerNotMet, "Missed.").WithCause(errors.New("secret"))
 	e.ResourceID, e.RetryAfter, e.Extra = "pol_1", 1500*time.Millisecond, map[string]any{"index": "5.9", "threshold": "6.0"}
 	e.Fields = []model.FieldError{{Pointer: "/a", Code: "b", Detail: "c"}}
-	recorder, log := answered(t, fmt.Errorf("wrapped: %w", e))
+	recorder, log := respondTo(t, fmt.Errorf("wrapped: %w", e))
 	require.Equal(t, 422, recorder.Code)
 	require.Equal(t, "2", recorder.Header().Get("Retry-After"))
 	require.JSONEq(t, `{"type":"urn:parapet:problem:trigger_not_met","title":"The trigger is not met","status":422,"detail":"Missed.",
@@ -43,7 +43,7 @@ func TestProblemHoldsWhatTheErrorSays(t *testing.T) {
 	require.NotContains(t, log, "secret")
 }
 
-func TestInnerTextStaysInTheLog(t *testing.T) {
+func TestInternalErrorTextIsOnlyLogged(t *testing.T) {
 	t.Parallel()
 	unwritable := model.Fail(model.CodeStateConflict, "No.")
 	unwritable.Extra = map[string]any{"status": 1}
@@ -55,12 +55,12 @@ func TestInnerTextStaysInTheLog(t *testing.T) {
 		"plain":             {errors.New("secret"), 500, "secret"},
 		"internal":          {model.Fail(model.CodeInternal, "secret"), 500, "secret"},
 		"unknown code":      {model.Fail("brand_new", "secret"), 500, "secret"},
-		"unavailable":       {model.Fail(model.CodeUnavailable, "Later.").Because(errors.New("secret")), 503, "secret"},
+		"unavailable":       {model.Fail(model.CodeUnavailable, "Later.").WithCause(errors.New("secret")), 503, "secret"},
 		"a member too many": {unwritable, 409, "duplicate"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			recorder, log := answered(t, c.err)
+			recorder, log := respondTo(t, c.err)
 			require.Equal(t, c.status, recorder.Code)
 			require.NotContains(t, recorder.Body.String(), "secret")
 			require.Contains(t, log, c.logged)

@@ -7,10 +7,10 @@ import (
 	"parapet/model/wire"
 )
 
-func (d *door) getProducts(ctx context.Context, c *call, page model.PageRequest) (*model.Page[wire.Product], error) {
-	return d.Service.ListProducts(ctx, c.actor, page)
+func (s *server) getProducts(ctx context.Context, c *requestContext, page model.PageRequest) (*model.Page[wire.Product], error) {
+	return s.Service.ListProducts(ctx, c.actor, page)
 }
 
-func (d *door) getProduct(ctx context.Context, c *call) (*wire.Product, error) {
-	return d.Service.GetProduct(ctx, c.actor, c.path("key"))
+func (s *server) getProduct(ctx context.Context, c *requestContext) (*wire.Product, error) {
+	return s.Service.GetProduct(ctx, c.actor, c.pathParam("key"))
 }

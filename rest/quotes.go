@@ -10,8 +10,8 @@ import (
 	"parapet/model/wire"
 )
 
-// References are what a partner may hang on a record of theirs.
-type References struct {
+// PartnerFields are what a partner may hang on a record of theirs.
+type PartnerFields struct {
 	PartnerReference *string           `json:"partner_reference,omitzero" minLength:"1" maxLength:"128" pattern:"\\S" doc:"Your own name of the record, unique among your records of this kind: 1 to 128 characters, none of them a control character and not blanks alone." example:"booking-4711"`
 	Metadata         map[string]string `json:"metadata,omitzero" maxProperties:"50" doc:"Up to 50 keys of 1 to 40 characters, with values of at most 500."`
 }
@@ -19,23 +19,23 @@ type References struct {
 type quoteRequest struct {
 	Product string         `json:"product" doc:"Key of the product, whose latest version is quoted." example:"quake-circle"`
 	Context jsontext.Value `json:"context" doc:"What is to be covered, by the product's schema. Only partner is needed; everything else has a default. Members the product does not know are kept and named in ignored_context."`
-	References
+	PartnerFields
 }
 
-func (d *door) createQuote(ctx context.Context, c *call, in quoteRequest) (*wire.Quote, error) {
-	return d.Service.CreateQuote(ctx, c.actor, model.QuoteRequest{
+func (s *server) createQuote(ctx context.Context, c *requestContext, in quoteRequest) (*wire.Quote, error) {
+	return s.Service.CreateQuote(ctx, c.actor, model.QuoteRequest{
 		Product: in.Product, Context: in.Context, PartnerReference: in.PartnerReference, Metadata: in.Metadata,
 	})
 }
 
-func (d *door) getQuotes(ctx context.Context, c *call, filter model.Filter, page model.PageRequest) (*model.Page[wire.Quote], error) {
-	return d.Service.ListQuotes(ctx, c.actor, filter, page)
+func (s *server) getQuotes(ctx context.Context, c *requestContext, filter model.Filter, page model.PageRequest) (*model.Page[wire.Quote], error) {
+	return s.Service.ListQuotes(ctx, c.actor, filter, page)
 }
 
-func (d *door) getQuote(ctx context.Context, c *call) (*wire.Quote, error) {
-	return d.Service.GetQuote(ctx, c.actor, c.path("quote_id"))
+func (s *server) getQuote(ctx context.Context, c *requestContext) (*wire.Quote, error) {
+	return s.Service.GetQuote(ctx, c.actor, c.pathParam("quote_id"))
 }
 
-func (d *door) getQuoteBasis(ctx context.Context, c *call, page model.PageRequest) (*model.Page[pricing.WeighedEvent], error) {
-	return d.Service.GetQuoteBasis(ctx, c.actor, c.path("quote_id"), page)
+func (s *server) getQuoteBasis(ctx context.Context, c *requestContext, page model.PageRequest) (*model.Page[pricing.WeighedEvent], error) {
+	return s.Service.GetQuoteBasis(ctx, c.actor, c.pathParam("quote_id"), page)
 }

@@ -14,45 +14,45 @@ import (
 	"parapet/model"
 )
 
-// addressShare is how many clients one address is taken to hold: who shows no
+// clientsPerAddress is how many clients one address is taken to hold: who shows no
 // good token is counted by address, and whole companies share one.
-const addressShare = 10
+const clientsPerAddress = 10
 
-// limits counts callers with a token by partner, else by client, and all others
+// setLimiters counts callers with a token by partner, else by client, and all others
 // by address.
-func (d *door) limits() {
-	switch _, off := d.Limiter.(Unlimited); {
-	case off, d.Now == nil && d.Limiter == nil:
-		d.Limiter = Unlimited{}
+func (s *server) setLimiters() {
+	switch _, off := s.Limiter.(Unlimited); {
+	case off, s.Now == nil && s.Limiter == nil:
+		s.Limiter = Unlimited{}
 		return
-	case d.Limiter == nil:
-		d.Limiter = NewLimiter(RateLimit{}, d.Now)
+	case s.Limiter == nil:
+		s.Limiter = NewLimiter(RateLimit{}, s.Now)
 	}
-	if d.Strangers == nil && d.Now != nil {
-		d.Strangers = NewLimiter(RateLimit{PerSecond: addressShare * 100}, d.Now)
+	if s.AddressLimiter == nil && s.Now != nil {
+		s.AddressLimiter = NewLimiter(RateLimit{PerSecond: clientsPerAddress * 100}, s.Now)
 	}
 }
 
-// probes are asked by whoever runs the server, as often as they like.
-var probes = []string{"/healthz", "/readyz"}
+// healthPaths are asked by whoever runs the server, as often as they like.
+var healthPaths = []string{"/healthz", "/readyz"}
 
-// limitWithoutToken counts pages and documents that are read without a token by the
+// limitByAddress counts pages and documents that are read without a token by the
 // address that reads them.
-func (d *door) limitWithoutToken(ctx context.Context, c *call) error {
+func (s *server) limitByAddress(ctx context.Context, c *requestContext) error {
 	reads := c.request.Method == http.MethodGet || c.request.Method == http.MethodHead
-	if d.Strangers == nil || !reads || c.request.Header.Get("Authorization") != "" || slices.Contains(probes, c.request.URL.Path) {
+	if s.AddressLimiter == nil || !reads || c.request.Header.Get("Authorization") != "" || slices.Contains(healthPaths, c.request.URL.Path) {
 		return nil
 	}
-	c.counted = true
-	return c.limited(ctx, d.Strangers, address(c.request))
+	c.countedByAddress = true
+	return c.checkRateLimit(ctx, s.AddressLimiter, addressKey(c.request))
 }
 
-// limited refuses a caller who asks too often, and tells everybody how much is
+// checkRateLimit refuses a caller who asks too often, and tells everybody how much is
 // left.
-func (c *call) limited(ctx context.Context, limiter Limiter, who string) error {
+func (c *requestContext) checkRateLimit(ctx context.Context, limiter Limiter, who string) error {
 	decision := limiter.Take(ctx, who)
 	if decision.Limit > 0 {
-		c.tellLimit(decision)
+		c.setRateLimitHeaders(decision)
 	}
 	if decision.Allowed {
 		return nil
@@ -63,13 +63,13 @@ func (c *call) limited(ctx context.Context, limiter Limiter, who string) error {
 	return e
 }
 
-func perSecond(d Decision) int {
+func perSecond(d LimitDecision) int {
 	return int(math.Round(float64(d.Limit) / max(1e-9, d.Window.Seconds())))
 }
 
-// tellLimit writes the headers of draft-ietf-httpapi-ratelimit-headers-10, and
+// setRateLimitHeaders writes the headers of draft-ietf-httpapi-ratelimit-headers-10, and
 // the three of its earlier drafts that most clients read.
-func (c *call) tellLimit(d Decision) {
+func (c *requestContext) setRateLimitHeaders(d LimitDecision) {
 	seconds := func(t time.Duration) string { return strconv.Itoa(int(math.Ceil(t.Seconds()))) }
 	remaining, reset := strconv.Itoa(d.Remaining), seconds(max(d.Reset, d.RetryAfter)) // never sooner than Retry-After
 	header := c.Header()
@@ -80,17 +80,17 @@ func (c *call) tellLimit(d Decision) {
 	header.Set("RateLimit-Reset", reset)
 }
 
-// holder is whose allowance an authenticated request uses.
-func holder(actor model.Actor) string {
+// limiterKey is whose allowance an authenticated request uses.
+func limiterKey(actor model.Actor) string {
 	if actor.Partner != "" {
 		return "partner/" + actor.Partner
 	}
 	return "client/" + actor.Client
 }
 
-// address is whom a stranger is taken for. An IPv6 network of 64 bits is one
+// addressKey is whom a stranger is taken for. An IPv6 network of 64 bits is one
 // household.
-func address(r *http.Request) string {
+func addressKey(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		host = r.RemoteAddr

@@ -15,25 +15,25 @@ import (
 	"parapet/rest"
 )
 
-// watch is a clock that a test turns.
-type watch struct {
+// testClock is a clock that a test turns.
+type testClock struct {
 	sync.Mutex
 	at time.Time
 }
 
-func (w *watch) now() time.Time {
+func (w *testClock) now() time.Time {
 	w.Lock()
 	defer w.Unlock()
 	return w.at
 }
 
-func (w *watch) turn(d time.Duration) {
+func (w *testClock) advance(d time.Duration) {
 	w.Lock()
 	defer w.Unlock()
 	w.at = w.at.Add(d)
 }
 
-func allowed(t *testing.T, l rest.Limiter, who string, tries int) (n int) {
+func countAllowed(t *testing.T, l rest.Limiter, who string, tries int) (n int) {
 	t.Helper()
 	for range tries {
 		if l.Take(t.Context(), who).Allowed {
@@ -45,82 +45,82 @@ func allowed(t *testing.T, l rest.Limiter, who string, tries int) (n int) {
 
 func TestBurstThenRate(t *testing.T) {
 	t.Parallel()
-	clock := &watch{at: time.Unix(0, 0)}
+	clock := &testClock{at: time.Unix(0, 0)}
 	l := rest.NewLimiter(rest.RateLimit{}, clock.now)
-	require.Equal(t, 200, allowed(t, l, "a", 300))
+	require.Equal(t, 200, countAllowed(t, l, "a", 300))
 	d := l.Take(t.Context(), "a")
-	require.Equal(t, rest.Decision{Limit: 200, Reset: 2 * time.Second, Window: 2 * time.Second, RetryAfter: 10 * time.Millisecond}, d)
-	require.Equal(t, 200, allowed(t, l, "b", 300), "everybody has an own bucket")
-	clock.turn(500 * time.Millisecond)
-	require.Equal(t, 50, allowed(t, l, "a", 300))
-	clock.turn(-time.Hour)
-	require.Zero(t, allowed(t, l, "a", 1), "a clock that is set back gives nothing")
-	clock.turn(2 * time.Hour)
-	require.Equal(t, 200, allowed(t, l, "a", 300))
+	require.Equal(t, rest.LimitDecision{Limit: 200, Reset: 2 * time.Second, Window: 2 * time.Second, RetryAfter: 10 * time.Millisecond}, d)
+	require.Equal(t, 200, countAllowed(t, l, "b", 300), "everybody has an own bucket")
+	clock.advance(500 * time.Millisecond)
+	require.Equal(t, 50, countAllowed(t, l, "a", 300))
+	clock.advance(-time.Hour)
+	require.Zero(t, countAllowed(t, l, "a", 1), "a clock that is set back gives nothing")
+	clock.advance(2 * time.Hour)
+	require.Equal(t, 200, countAllowed(t, l, "a", 300))
 }
 
 func TestRateLimitHeaders(t *testing.T) {
 	t.Parallel()
-	clock := &watch{at: time.Unix(0, 0)}
-	door := open(t, func(c *rest.Config) { c.Limiter = rest.NewLimiter(rest.RateLimit{PerSecond: 1, Burst: 2}, clock.now) })
+	clock := &testClock{at: time.Unix(0, 0)}
+	handler := newHandler(t, func(c *rest.Config) { c.Limiter = rest.NewLimiter(rest.RateLimit{PerSecond: 1, Burst: 2}, clock.now) })
 	call := request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer nobody"}}
-	first := call.to(t, door)
+	first := call.sendTo(t, handler)
 	require.Equal(t, 403, first.StatusCode)
 	require.Equal(t, `"default";q=2;w=2`, first.Header.Get("RateLimit-Policy"))
 	require.Equal(t, `"default";r=1;t=1`, first.Header.Get("RateLimit"))
 	require.Equal(t, "1", first.Header.Get("RateLimit-Remaining"))
-	call.to(t, door)
-	third := call.to(t, door)
-	require.Equal(t, string(model.CodeRateLimited), refused(t, third).Code)
+	call.sendTo(t, handler)
+	third := call.sendTo(t, handler)
+	require.Equal(t, string(model.CodeRateLimited), requireProblem(t, third).Code)
 	require.Equal(t, "1", third.Header.Get("Retry-After"))
 	require.Equal(t, "0", third.Header.Get("RateLimit-Remaining"))
-	clock.turn(time.Second)
-	require.Equal(t, 403, call.to(t, door).StatusCode)
-	require.Equal(t, 401, request{"GET", "/v1/quotes/x", "", []string{"Authorization: "}}.to(t, door).StatusCode)
+	clock.advance(time.Second)
+	require.Equal(t, 403, call.sendTo(t, handler).StatusCode)
+	require.Equal(t, 401, request{"GET", "/v1/quotes/x", "", []string{"Authorization: "}}.sendTo(t, handler).StatusCode)
 }
 
 // Whoever has no token is counted by address, generously.
-func TestStrangersAreLimitedByAddress(t *testing.T) {
+func TestUnauthenticatedRequestsAreLimitedByAddress(t *testing.T) {
 	t.Parallel()
-	clock := &watch{at: time.Unix(0, 0)}
-	door := open(t, func(c *rest.Config) { c.Now = clock.now })
+	clock := &testClock{at: time.Unix(0, 0)}
+	handler := newHandler(t, func(c *rest.Config) { c.Now = clock.now })
 	codes := map[int]int{}
 	for range 2100 {
-		codes[request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer forged"}}.to(t, door).StatusCode]++
+		codes[request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer forged"}}.sendTo(t, handler).StatusCode]++
 	}
 	require.Equal(t, map[int]int{http.StatusUnauthorized: 2000, http.StatusTooManyRequests: 100}, codes)
-	require.Equal(t, 403, request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer nobody"}}.to(t, door).StatusCode)
+	require.Equal(t, 403, request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer nobody"}}.sendTo(t, handler).StatusCode)
 }
 
 // How much strangers may ask is a setting of its own, and can be turned off.
-func TestStrangersHaveALimitOfTheirOwn(t *testing.T) {
+func TestAddressLimitIsSeparateFromPartnerLimit(t *testing.T) {
 	t.Parallel()
-	clock := &watch{at: time.Unix(0, 0)}
+	clock := &testClock{at: time.Unix(0, 0)}
 	for limited, strangers := range map[int]rest.Limiter{
 		97: rest.NewLimiter(rest.RateLimit{PerSecond: 1, Burst: 3}, clock.now), 0: rest.Unlimited{},
 	} {
-		door := open(t, func(c *rest.Config) { c.Now, c.Limiter, c.Strangers = clock.now, rest.Unlimited{}, strangers })
+		handler := newHandler(t, func(c *rest.Config) { c.Now, c.Limiter, c.AddressLimiter = clock.now, rest.Unlimited{}, strangers })
 		refusals := 0
 		for range 100 {
-			if (request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer forged"}}).to(t, door).StatusCode == http.StatusTooManyRequests {
+			if (request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer forged"}}).sendTo(t, handler).StatusCode == http.StatusTooManyRequests {
 				refusals++
 			}
 		}
 		require.Equal(t, limited, refusals)
-		require.Equal(t, 403, request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer nobody"}}.to(t, door).StatusCode)
+		require.Equal(t, 403, request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer nobody"}}.sendTo(t, handler).StatusCode)
 	}
 }
 
 func TestPagesAndDocumentsWithoutATokenAreLimitedByAddress(t *testing.T) {
 	t.Parallel()
-	clock := &watch{at: time.Unix(0, 0)}
+	clock := &testClock{at: time.Unix(0, 0)}
 	page := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	door := open(t, func(c *rest.Config) {
-		c.Now, c.Strangers = clock.now, rest.NewLimiter(rest.RateLimit{PerSecond: 1, Burst: 3}, clock.now)
-		c.Beside = map[string]http.Handler{"/page": page}
+	handler := newHandler(t, func(c *rest.Config) {
+		c.Now, c.AddressLimiter = clock.now, rest.NewLimiter(rest.RateLimit{PerSecond: 1, Burst: 3}, clock.now)
+		c.SharedHandlers = map[string]http.Handler{"/page": page}
 	})
 	status := func(method, path string) int {
-		return request{method, path, "", []string{"Authorization: "}}.to(t, door).StatusCode
+		return request{method, path, "", []string{"Authorization: "}}.sendTo(t, handler).StatusCode
 	}
 	require.Equal(t, http.StatusOK, status("GET", "/docs"))
 	require.Equal(t, http.StatusOK, status("HEAD", "/v1/openapi.json"))
@@ -132,20 +132,20 @@ func TestPagesAndDocumentsWithoutATokenAreLimitedByAddress(t *testing.T) {
 		require.Equal(t, http.StatusOK, status("GET", path), path)
 	}
 	require.Equal(t, http.StatusNoContent, status("POST", "/page"), "what is sent is judged by the page")
-	require.Equal(t, http.StatusForbidden, request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer nobody"}}.to(t, door).StatusCode, "a good token has its own limit")
-	clock.turn(time.Second)
+	require.Equal(t, http.StatusForbidden, request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer nobody"}}.sendTo(t, handler).StatusCode, "a good token has its own limit")
+	clock.advance(time.Second)
 	require.Equal(t, http.StatusUnauthorized, status("GET", "/v1/quotes/x"), "a missing token is counted once")
 	require.Equal(t, http.StatusTooManyRequests, status("GET", "/docs"))
 }
 
-func TestAnswersAreNeitherSniffedNorStored(t *testing.T) {
+func TestResponsesSetNosniffAndNoStore(t *testing.T) {
 	t.Parallel()
-	door := open(t, func(*rest.Config) {})
+	handler := newHandler(t, func(*rest.Config) {})
 	for path, cached := range map[string]string{
 		"/nowhere": "no-store", "/v1/quotes/x": "no-store", "/healthz": "no-store", "/readyz": "no-store", "/docs": "no-cache", "/v1/openapi.json": "no-cache",
 	} {
 		for _, method := range []string{"GET", "PUT"} {
-			response := request{method, path, "", nil}.to(t, door)
+			response := request{method, path, "", nil}.sendTo(t, handler)
 			require.Equal(t, "nosniff", response.Header.Get("X-Content-Type-Options"), path)
 			if method == "PUT" {
 				cached = "no-store"
@@ -155,17 +155,17 @@ func TestAnswersAreNeitherSniffedNorStored(t *testing.T) {
 	}
 }
 
-// purse is a shared allowance of so many requests in all.
-type purse struct {
+// testQuota is a shared allowance of so many requests in all.
+type testQuota struct {
 	sync.Mutex
-	left, asked int
-	err         error
+	left, leases int
+	err          error
 }
 
-func (p *purse) Lease(_ context.Context, _ string, want int) (int, time.Duration, error) {
+func (p *testQuota) Lease(_ context.Context, _ string, want int) (int, time.Duration, error) {
 	p.Lock()
 	defer p.Unlock()
-	p.asked++
+	p.leases++
 	granted := min(want, p.left)
 	p.left -= granted
 	return granted, time.Second, p.err
@@ -173,14 +173,14 @@ func (p *purse) Lease(_ context.Context, _ string, want int) (int, time.Duration
 
 // Several nodes together give no more than what was shared, but for what one
 // burst on account each may be ahead, and ask far less often than they are asked.
-func TestNodesShareAnAllowance(t *testing.T) {
+func TestNodesShareAQuota(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, nodesShare)
+	synctest.Test(t, checkSharedQuota)
 }
 
-func nodesShare(t *testing.T) {
+func checkSharedQuota(t *testing.T) {
 	t.Helper()
-	clock, shared := &watch{at: time.Unix(0, 0)}, &purse{left: 1000}
+	clock, shared := &testClock{at: time.Unix(0, 0)}, &testQuota{left: 1000}
 	var nodes []rest.Limiter
 	for range 3 {
 		nodes = append(nodes, rest.NewLimiter(rest.RateLimit{Quota: shared}, clock.now))
@@ -188,28 +188,28 @@ func nodesShare(t *testing.T) {
 	given := 0
 	for range 100 {
 		for _, node := range nodes {
-			given += allowed(t, node, "a", 20)
+			given += countAllowed(t, node, "a", 20)
 			synctest.Wait() // for leases
 		}
-		clock.turn(100 * time.Millisecond)
+		clock.advance(100 * time.Millisecond)
 	}
 	require.GreaterOrEqual(t, given, 900)
 	require.LessOrEqual(t, given, 1000+3*200)
-	require.Less(t, shared.asked, given/2)
+	require.Less(t, shared.leases, given/2)
 }
 
-func TestLostQuotaLeavesTheNodeAlone(t *testing.T) {
+func TestLimiterCountsLocallyWhenTheQuotaFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		clock, shared := &watch{at: time.Unix(0, 0)}, &purse{err: errors.New("gone")}
+		clock, shared := &testClock{at: time.Unix(0, 0)}, &testQuota{err: errors.New("gone")}
 		node := rest.NewLimiter(rest.RateLimit{Quota: shared}, clock.now)
-		require.Equal(t, 1, allowed(t, node, "a", 1))
+		require.Equal(t, 1, countAllowed(t, node, "a", 1))
 		synctest.Wait()
-		require.Equal(t, 200, allowed(t, node, "a", 1000))
-		require.Equal(t, 1, shared.asked)
-		clock.turn(10 * time.Second)
-		require.Equal(t, 1, allowed(t, node, "a", 1))
+		require.Equal(t, 200, countAllowed(t, node, "a", 1000))
+		require.Equal(t, 1, shared.leases)
+		clock.advance(10 * time.Second)
+		require.Equal(t, 1, countAllowed(t, node, "a", 1))
 		synctest.Wait()
-		require.Equal(t, 2, shared.asked, "asked again after a while")
+		require.Equal(t, 2, shared.leases, "asked again after a while")
 	})
 }

@@ -11,11 +11,11 @@ import (
 type Limiter interface {
 	// Take takes one request from who's allowance, if there is one left. It must
 	// not wait for anything.
-	Take(ctx context.Context, who string) Decision
+	Take(ctx context.Context, who string) LimitDecision
 }
 
-// Decision is what a Limiter says, and what the RateLimit headers tell of it.
-type Decision struct {
+// LimitDecision is what a Limiter says, and what the RateLimit headers tell of it.
+type LimitDecision struct {
 	Allowed    bool
 	Limit      int           // requests in one go when nothing was used; 0 means no limit and no headers
 	Remaining  int           // of these, left now
@@ -49,148 +49,148 @@ func NewLimiter(limit RateLimit, now func() time.Time) Limiter {
 	if limit.Burst <= 0 {
 		limit.Burst = 2 * limit.PerSecond
 	}
-	return &buckets{RateLimit: limit, now: now, of: map[string]*bucket{}}
+	return &bucketLimiter{RateLimit: limit, now: now, byCaller: map[string]*bucket{}}
 }
 
 // Unlimited lets everybody through.
 type Unlimited struct{}
 
 // Take allows.
-func (Unlimited) Take(context.Context, string) Decision { return Decision{Allowed: true} }
+func (Unlimited) Take(context.Context, string) LimitDecision { return LimitDecision{Allowed: true} }
 
-// buckets is one bucket for everybody who was here lately.
-type buckets struct {
+// bucketLimiter is one bucket for everybody who was here lately.
+type bucketLimiter struct {
 	RateLimit
 
-	now   func() time.Time
-	mu    sync.Mutex
-	of    map[string]*bucket
-	swept time.Time
+	now       func() time.Time
+	mu        sync.Mutex
+	byCaller  map[string]*bucket
+	cleanedAt time.Time
 }
 
 // bucket is somebody's allowance: as this node counts it alone, and as it was
 // leased.
 type bucket struct {
-	tokens float64
-	at     time.Time // when tokens was true
+	tokens     float64
+	refilledAt time.Time // when tokens was true
 
-	leased  int       // below zero: used before it was granted
-	until   time.Time // when what was leased is void, or may be asked for again
-	asking  bool
-	refused bool      // the last lease did not cover what had been used
-	alone   time.Time // until then the shared allowance is not asked: it failed
+	leased         int       // below zero: used before it was granted
+	leaseExpiresAt time.Time // when what was leased is void, or may be asked for again
+	leaseRequested bool
+	leaseExhausted bool      // the last lease did not cover what had been used
+	localUntil     time.Time // until then the shared allowance is not asked: it failed
 }
 
 // Take implements Limiter.
-func (l *buckets) Take(ctx context.Context, who string) Decision {
+func (l *bucketLimiter) Take(ctx context.Context, who string) LimitDecision {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
-	b := l.bucket(who, now)
-	if l.Quota == nil || now.Before(b.alone) {
-		return l.count(b)
+	b := l.refilledBucket(who, now)
+	if l.Quota == nil || now.Before(b.localUntil) {
+		return l.takeLocal(b)
 	}
-	return l.spend(ctx, who, b, now)
+	return l.takeLeased(ctx, who, b, now)
 }
 
-// bucket finds somebody's bucket and fills it up to now.
-func (l *buckets) bucket(who string, now time.Time) *bucket {
-	if now.Sub(l.swept) > time.Second {
-		l.sweep(now)
+// refilledBucket finds somebody's bucket and fills it up to now.
+func (l *bucketLimiter) refilledBucket(who string, now time.Time) *bucket {
+	if now.Sub(l.cleanedAt) > time.Second {
+		l.removeIdleBuckets(now)
 	}
-	b := l.of[who]
+	b := l.byCaller[who]
 	if b == nil {
-		b = &bucket{tokens: float64(l.Burst), at: now}
-		l.of[who] = b
+		b = &bucket{tokens: float64(l.Burst), refilledAt: now}
+		l.byCaller[who] = b
 	}
-	b.tokens = min(float64(l.Burst), b.tokens+max(0, now.Sub(b.at).Seconds())*float64(l.PerSecond))
-	b.at = now
+	b.tokens = min(float64(l.Burst), b.tokens+max(0, now.Sub(b.refilledAt).Seconds())*float64(l.PerSecond))
+	b.refilledAt = now
 	return b
 }
 
-// sweep forgets buckets that have been full for a while: a new one is the same.
-func (l *buckets) sweep(now time.Time) {
-	l.swept = now
-	for who, b := range l.of {
-		if now.Sub(b.at) > 2*l.window() && !b.asking && !now.Before(b.until) && !now.Before(b.alone) {
-			delete(l.of, who)
+// removeIdleBuckets forgets buckets that have been full for a while: a new one is the same.
+func (l *bucketLimiter) removeIdleBuckets(now time.Time) {
+	l.cleanedAt = now
+	for who, b := range l.byCaller {
+		if now.Sub(b.refilledAt) > 2*l.refillWindow() && !b.leaseRequested && !now.Before(b.leaseExpiresAt) && !now.Before(b.localUntil) {
+			delete(l.byCaller, who)
 		}
 	}
 }
 
-// window is how long an empty bucket takes to fill.
-func (l *buckets) window() time.Duration {
+// refillWindow is how long an empty bucket takes to fill.
+func (l *bucketLimiter) refillWindow() time.Duration {
 	return time.Duration(float64(l.Burst) / float64(l.PerSecond) * float64(time.Second))
 }
 
-// count takes a token of this node's own.
-func (l *buckets) count(b *bucket) Decision {
+// takeLocal takes a token of this node's own.
+func (l *bucketLimiter) takeLocal(b *bucket) LimitDecision {
 	allowed := b.tokens >= 1
 	if allowed {
 		b.tokens--
 	}
-	d := l.decision(allowed, int(b.tokens))
+	d := l.newDecision(allowed, int(b.tokens))
 	if !allowed {
-		d.RetryAfter = l.time(1 - b.tokens)
+		d.RetryAfter = l.refillDuration(1 - b.tokens)
 	}
 	return d
 }
 
-func (l *buckets) decision(allowed bool, remaining int) Decision {
+func (l *bucketLimiter) newDecision(allowed bool, remaining int) LimitDecision {
 	remaining = min(max(0, remaining), l.Burst)
-	return Decision{
+	return LimitDecision{
 		Allowed: allowed, Limit: l.Burst, Remaining: remaining,
-		Reset: l.time(float64(l.Burst - remaining)), Window: l.window(),
+		Reset: l.refillDuration(float64(l.Burst - remaining)), Window: l.refillWindow(),
 	}
 }
 
-// time is how long so many tokens take to come.
-func (l *buckets) time(tokens float64) time.Duration {
+// refillDuration is how long so many tokens take to come.
+func (l *bucketLimiter) refillDuration(tokens float64) time.Duration {
 	return time.Duration(math.Ceil(tokens / float64(l.PerSecond) * float64(time.Second)))
 }
 
-// spend takes from what was leased, and asks for more before it is used up.
+// takeLeased takes from what was leased, and asks for more before it is used up.
 // While it asks, somebody in good standing is served on account, one burst at
 // most; the next grant pays that first.
-func (l *buckets) spend(ctx context.Context, who string, b *bucket, now time.Time) Decision {
-	over := !now.Before(b.until)
+func (l *bucketLimiter) takeLeased(ctx context.Context, who string, b *bucket, now time.Time) LimitDecision {
+	over := !now.Before(b.leaseExpiresAt)
 	if over && b.leased > 0 {
 		b.leased = 0
 	}
-	if slice := max(1, l.Burst/4); !b.asking && (over || b.leased > 0 && b.leased <= slice/2) {
-		b.asking = true
-		go l.lease(context.WithoutCancel(ctx), who, b, slice-min(0, b.leased))
+	if slice := max(1, l.Burst/4); !b.leaseRequested && (over || b.leased > 0 && b.leased <= slice/2) {
+		b.leaseRequested = true
+		go l.requestLease(context.WithoutCancel(ctx), who, b, slice-min(0, b.leased))
 	}
-	allowed := b.leased > 0 || b.asking && !b.refused && b.leased > -l.Burst
+	allowed := b.leased > 0 || b.leaseRequested && !b.leaseExhausted && b.leased > -l.Burst
 	if allowed {
 		b.leased--
 	}
-	d := l.decision(allowed, l.Burst+min(0, b.leased))
+	d := l.newDecision(allowed, l.Burst+min(0, b.leased))
 	if !allowed {
-		d.Remaining, d.RetryAfter = 0, max(l.time(1), b.until.Sub(now))
+		d.Remaining, d.RetryAfter = 0, max(l.refillDuration(1), b.leaseExpiresAt.Sub(now))
 	}
 	return d
 }
 
-// leaseTimeout is how long a lease may take, and aloneFor how long this node
+// leaseTimeout is how long a lease may take, and localOnlyFor how long this node
 // decides alone after one failed.
 const (
 	leaseTimeout = 2 * time.Second
-	aloneFor     = 5 * time.Second
+	localOnlyFor = 5 * time.Second
 )
 
-func (l *buckets) lease(ctx context.Context, who string, b *bucket, want int) {
+func (l *bucketLimiter) requestLease(ctx context.Context, who string, b *bucket, want int) {
 	ctx, cancel := context.WithTimeout(ctx, leaseTimeout)
 	defer cancel()
 	granted, until, err := l.Quota.Lease(ctx, who, want)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
-	b.asking = false
+	b.leaseRequested = false
 	if err != nil {
-		b.leased, b.alone = 0, now.Add(aloneFor)
+		b.leased, b.localUntil = 0, now.Add(localOnlyFor)
 		return
 	}
 	b.leased += max(0, granted)
-	b.until, b.refused = now.Add(until), b.leased <= 0
+	b.leaseExpiresAt, b.leaseExhausted = now.Add(until), b.leased <= 0
 }

@@ -33,34 +33,34 @@ func FuzzRequest(f *testing.F) {
 		for _, name := range []string{"Accept", "Content-Type", "If-Match", "If-None-Match", "Idempotency-Key", "X-Request-Id", "Traceparent"} {
 			in.Header.Set(name, header)
 		}
-		c := newCall(httptest.NewRecorder(), in)
-		c.route = &route{method: http.MethodGet, path: "/claims", listed: true, filters: claimFilters}
-		require.True(t, visible(c.id))
-		require.Regexp(t, "^00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]$", c.trace.String())
-		for _, err := range []error{c.acceptable(), c.written(), c.idempotency([]byte("{}")), named(in.Header.Values("If-Match"), "record")} {
+		c := newRequestContext(httptest.NewRecorder(), in)
+		c.route = &route{method: http.MethodGet, path: "/claims", isPaged: true, filters: claimFilters}
+		require.True(t, isVisibleASCII(c.requestID))
+		require.Regexp(t, "^00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]$", c.traceContext.String())
+		for _, err := range []error{c.checkAccept(), c.checkContentType(), c.setIdempotencyKey([]byte("{}")), checkEntityTag(in.Header.Values("If-Match"), "record")} {
 			if err != nil {
 				require.NotEqual(t, model.CodeInternal, model.CodeOf(err))
 			}
 		}
-		if key := c.actor.Idempotency; key != nil {
+		if key := c.actor.IdempotencyKey; key != nil {
 			require.Equal(t, header, key.Key)
 			require.LessOrEqual(t, len(key.Key), maxIdempotencyKey)
 		}
-		asked(t, c, query)
+		requireParsedQuery(t, c, query)
 	})
 }
 
-// asked checks what was read from a query.
-func asked(t *testing.T, c *call, query string) {
+// requireParsedQuery checks what was read from a query.
+func requireParsedQuery(t *testing.T, c *requestContext, query string) {
 	t.Helper()
-	if err := c.parameters(); err != nil {
+	if err := c.parseQuery(); err != nil {
 		require.Contains(t, []model.Code{model.CodeParameterInvalid, model.CodeCursorInvalid}, model.CodeOf(err))
 		return
 	}
 	values, err := url.ParseQuery(query)
 	require.NoError(t, err)
-	page, filter := c.query.page(), c.query.filter()
-	if err := c.query.refusal(); err != nil {
+	page, filter := c.query.pageRequest(), c.query.listFilter()
+	if err := c.query.err(); err != nil {
 		require.Contains(t, []model.Code{model.CodeParameterInvalid, model.CodeCursorInvalid}, model.CodeOf(err))
 		return
 	}

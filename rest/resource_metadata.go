@@ -22,19 +22,19 @@ type resourceMetadata struct {
 	ResourceDocumentation  string        `json:"resource_documentation"`
 }
 
-func (d *door) resource(_ context.Context, c *call) error {
-	origin := d.origin(c.request)
-	return c.answer(http.StatusOK, resourceMetadata{
-		Resource: origin, ResourceName: "Parapet", AuthorizationServers: d.Issuers, ScopesSupported: d.scopes(),
+func (s *server) getResourceMetadata(_ context.Context, c *requestContext) error {
+	origin := s.publicOrigin(c.request)
+	return c.writeRecord(http.StatusOK, resourceMetadata{
+		Resource: origin, ResourceName: "Parapet", AuthorizationServers: s.Issuers, ScopesSupported: s.allScopes(),
 		BearerMethodsSupported: []string{"header"}, ResourceDocumentation: origin + "/docs",
 	})
 }
 
-// origin is the configured one, or the one that was called.
-func (d *door) origin(r *http.Request) string {
+// publicOrigin is the configured one, or the one that was called.
+func (s *server) publicOrigin(r *http.Request) string {
 	switch {
-	case d.BaseURL != "":
-		return strings.TrimSuffix(d.BaseURL, "/")
+	case s.BaseURL != "":
+		return strings.TrimSuffix(s.BaseURL, "/")
 	case r.TLS != nil:
 		return "https://" + r.Host
 	default:
@@ -42,20 +42,20 @@ func (d *door) origin(r *http.Request) string {
 	}
 }
 
-// scopes are those that the served operations name.
-func (d *door) scopes() []model.Scope {
+// allScopes are those that the served operations name.
+func (s *server) allScopes() []model.Scope {
 	var all []model.Scope
-	for i := range d.routes {
-		all = append(all, d.routes[i].scopes()...)
+	for i := range s.routes {
+		all = append(all, s.routes[i].acceptedScopes()...)
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// scopes are those of which an operation needs one.
-func (r *route) scopes() []model.Scope {
-	if r.also == "" {
+// acceptedScopes are those of which an operation needs one.
+func (r *route) acceptedScopes() []model.Scope {
+	if r.alternativeScope == "" {
 		return []model.Scope{r.scope}
 	}
-	return []model.Scope{r.scope, r.also}
+	return []model.Scope{r.scope, r.alternativeScope}
 }

@@ -17,7 +17,7 @@ func TestResourceMetadata(t *testing.T) {
 			c.BaseURL, c.Issuers = "https://api.example.com/", []string{"https://id.example.com"}
 		},
 	} {
-		response := request{"GET", "/.well-known/oauth-protected-resource", "", []string{"Authorization: "}}.to(t, open(t, change))
+		response := request{"GET", "/.well-known/oauth-protected-resource", "", []string{"Authorization: "}}.sendTo(t, newHandler(t, change))
 		require.Equal(t, 200, response.StatusCode)
 		var metadata map[string]any
 		require.NoError(t, json.Unmarshal(response.Body, &metadata))

@@ -15,46 +15,46 @@ const (
 	problemType    = "application/problem+json"
 )
 
-// answer writes a record as v1 JSON.
-func (c *call) answer(status int, record any) error {
+// writeRecord writes a record as v1 JSON.
+func (c *requestContext) writeRecord(status int, record any) error {
 	body, err := wire.Encode(record)
 	if err != nil {
 		return err
 	}
-	if status == http.StatusCreated && c.route.located {
-		c.locate(reflect.Indirect(reflect.ValueOf(record)).FieldByName("ID").String())
+	if status == http.StatusCreated && c.route.hasLocation {
+		c.setLocation(reflect.Indirect(reflect.ValueOf(record)).FieldByName("ID").String())
 	}
-	c.send(status, jsonType, body)
+	c.writeBody(status, jsonType, body)
 	return nil
 }
 
-// replay writes the first answer again, to the byte.
-func (c *call) replay(first *model.Replay) {
-	c.replayed()
-	if first.Status == http.StatusCreated && c.route.located {
-		c.locate(first.ResourceID)
+// writeReplay writes the first answer again, to the byte.
+func (c *requestContext) writeReplay(first *model.Replay) {
+	c.markReplayed()
+	if first.Status == http.StatusCreated && c.route.hasLocation {
+		c.setLocation(first.ResourceID)
 	}
-	c.send(first.Status, jsonType, first.Body)
+	c.writeBody(first.Status, jsonType, first.Body)
 }
 
-// replayed says that this is the first answer again.
-func (c *call) replayed() { c.Header().Set("Idempotent-Replayed", "true") }
+// markReplayed says that this is the first answer again.
+func (c *requestContext) markReplayed() { c.Header().Set("Idempotent-Replayed", "true") }
 
-// locate tells where a new record can be read, under the base address that was
+// setLocation tells where a new record can be read, under the base address that was
 // called.
-func (c *call) locate(id string) {
-	c.Header().Set("Location", c.base+c.route.path+"/"+id)
+func (c *requestContext) setLocation(id string) {
+	c.Header().Set("Location", c.basePath+c.route.path+"/"+id)
 }
 
-// send writes a whole body. A successful read carries a strong ETag and is not
+// writeBody writes a whole body. A successful read carries a strong ETag and is not
 // sent to a caller who has it.
-func (c *call) send(status int, mediaType string, body []byte) {
+func (c *requestContext) writeBody(status int, mediaType string, body []byte) {
 	header := c.Header()
 	header.Set("Content-Type", mediaType)
-	if status == http.StatusOK && c.reading() {
+	if status == http.StatusOK && c.isReadRequest() {
 		tag := entityTag(body)
 		header.Set("ETag", tag)
-		if known(c.request.Header.Values("If-None-Match"), tag) {
+		if matchesEntityTag(c.request.Header.Values("If-None-Match"), tag) {
 			header.Del("Content-Type")
 			c.WriteHeader(http.StatusNotModified)
 			return
@@ -67,6 +67,6 @@ func (c *call) send(status int, mediaType string, body []byte) {
 	}
 }
 
-func (c *call) reading() bool {
+func (c *requestContext) isReadRequest() bool {
 	return c.request.Method == http.MethodGet || c.request.Method == http.MethodHead
 }

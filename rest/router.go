@@ -11,39 +11,39 @@ import (
 	"parapet/model"
 )
 
-// version is the base address that the router itself knows.
-const version = "/v1"
+// versionPath is the base address that the router itself knows.
+const versionPath = "/v1"
 
-// dispatch finds the route, and answers itself where there is none: the router's
+// routeRequest finds the route, and answers itself where there is none: the router's
 // own answers would be plain text.
-func (d *door) dispatch(ctx context.Context, c *call, r *http.Request) {
-	if err := d.limitWithoutToken(ctx, c); err != nil {
-		d.refuse(ctx, c, err)
+func (s *server) routeRequest(ctx context.Context, c *requestContext, r *http.Request) {
+	if err := s.limitByAddress(ctx, c); err != nil {
+		s.writeProblem(ctx, c, err)
 		return
 	}
-	r = d.rebase(c, r.WithContext(ctx))
+	r = s.stripBasePath(c, r.WithContext(ctx))
 	if path.Clean(r.URL.Path) != r.URL.Path {
-		d.refuse(ctx, c, noSuchAddress()) // the router would redirect
+		s.writeProblem(ctx, c, unknownAddress()) // the router would redirect
 		return
 	}
-	router, pattern := d.mux.Handler(r)
+	router, pattern := s.mux.Handler(r)
 	if pattern == "" {
-		d.refuse(ctx, c, unrouted(c, router, r))
+		s.writeProblem(ctx, c, routingError(c, router, r))
 		return
 	}
-	d.mux.ServeHTTP(c, r)
+	s.mux.ServeHTTP(c, r)
 }
 
-// rebase notes under which base address the request came and gives it the one
+// stripBasePath notes under which base address the request came and gives it the one
 // the router knows, so that all of them answer alike.
-func (d *door) rebase(c *call, r *http.Request) *http.Request {
-	c.base = version
-	for _, base := range d.bases[1:] {
+func (s *server) stripBasePath(c *requestContext, r *http.Request) *http.Request {
+	c.basePath = versionPath
+	for _, base := range s.basePaths[1:] {
 		if !strings.HasPrefix(r.URL.Path, base+"/") {
 			continue
 		}
-		c.base = base
-		prefix := strings.TrimSuffix(base, version)
+		c.basePath = base
+		prefix := strings.TrimSuffix(base, versionPath)
 		short := new(http.Request)
 		*short = *r
 		short.URL = new(url.URL)
@@ -55,36 +55,36 @@ func (d *door) rebase(c *call, r *http.Request) *http.Request {
 	return r
 }
 
-// unrouted asks the router which methods it would take, and says so.
-func unrouted(c *call, router http.Handler, r *http.Request) *model.Error {
-	probe := &probe{header: http.Header{}}
+// routingError asks the router which methods it would take, and says so.
+func routingError(c *requestContext, router http.Handler, r *http.Request) *model.Error {
+	probe := &probeWriter{header: http.Header{}}
 	router.ServeHTTP(probe, r)
 	if probe.status != http.StatusMethodNotAllowed || r.URL.Path == "/" { // for programs there is nothing at /
-		return noSuchAddress()
+		return unknownAddress()
 	}
 	allow := probe.header.Get("Allow")
 	c.Header().Set("Allow", allow)
 	return model.Fail(model.CodeMethodNotAllowed, "This address takes %s.", allow)
 }
 
-func noSuchAddress() *model.Error {
+func unknownAddress() *model.Error {
 	return model.Fail(model.CodeNotFound, "There is nothing at this address; the OpenAPI document lists what there is.")
 }
 
-// probe takes the router's answer without sending it.
-type probe struct {
+// probeWriter takes the router's answer without sending it.
+type probeWriter struct {
 	header http.Header
 	status int
 }
 
-func (p *probe) Header() http.Header { return p.header }
+func (p *probeWriter) Header() http.Header { return p.header }
 
-func (p *probe) WriteHeader(status int) { p.status = status }
+func (p *probeWriter) WriteHeader(status int) { p.status = status }
 
-func (p *probe) Write(text []byte) (int, error) { return len(text), nil }
+func (p *probeWriter) Write(text []byte) (int, error) { return len(text), nil }
 
-// parameters are the names in a route's path, in order.
-func parameters(path string) []string {
+// pathParameterNames are the names in a route's path, in order.
+func pathParameterNames(path string) []string {
 	var names []string
 	for segment := range strings.SplitSeq(path, "/") {
 		if name, ok := strings.CutPrefix(segment, "{"); ok {

@@ -17,7 +17,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"parapet/internal/refusal"
+	"parapet/internal/errormap"
 	"parapet/internal/upload"
 	"parapet/model"
 )
@@ -28,13 +28,13 @@ type Config struct {
 	// Authenticate tells who holds a token. Its errors are shown: token_invalid,
 	// token_expired, insufficient_scope, unavailable.
 	Authenticate func(ctx context.Context, bearer string) (model.Actor, error)
-	// Ready tells whether requests can be answered now; nil means always.
-	Ready func(ctx context.Context) error
-	// Alive tells, within a second and a half, whether the database answers. It is
+	// CheckReady tells whether requests can be answered now; nil means always.
+	CheckReady func(ctx context.Context) error
+	// PingDatabase tells, within a second and a half, whether the database answers. It is
 	// asked about requests that take long, so that a silent database is told within two
 	// seconds; nil leaves them to the answer's timeout. It must not wait for the
 	// connections that requests use.
-	Alive func(ctx context.Context) error
+	PingDatabase func(ctx context.Context) error
 	// Family is the first segment of the second base address, "parametric" when
 	// empty.
 	Family string
@@ -48,45 +48,45 @@ type Config struct {
 	// Now measures how long requests take, for the log and for limits; nil leaves
 	// both out.
 	Now func() time.Time
-	// Meter is told of every answer, where there is a clock; nil tells nobody.
-	Meter func(route, method string, status int, took time.Duration)
+	// ObserveRequest is told of every answer, where there is a clock; nil tells nobody.
+	ObserveRequest func(route, method string, status int, took time.Duration)
 	// Limiter bounds how often everybody may ask; nil means the contract's bounds,
 	// counted on this node alone. Unlimited turns it off.
 	Limiter Limiter
-	// Strangers bounds how often one address may ask without a good token, apart
+	// AddressLimiter bounds how often one address may ask without a good token, apart
 	// from everybody else; nil means 1000 requests a second, 2000 in one go, on this
 	// node alone, and nothing where Limiter is Unlimited.
-	Strangers Limiter
-	// Bodies bounds the bytes of requests that are received at once; nil leaves them
+	AddressLimiter Limiter
+	// BodyBudget bounds the bytes of requests that are received at once; nil leaves them
 	// unbounded.
-	Bodies *upload.Budget
-	// ReadWithin is how long a caller may take to read an answer; 30 s when zero.
-	ReadWithin time.Duration
+	BodyBudget *upload.Budget
+	// WriteTimeout is how long a caller may take to read an answer; 30 s when zero.
+	WriteTimeout time.Duration
 	// Tracer makes a span of every request; nil makes none.
 	Tracer trace.Tracer
-	// Refused is told who was refused for want of a permission; nil tells nobody.
-	Refused func(model.Actor, *model.Error)
-	// Beside are other doors of the same server, by address. They find a visit in
+	// OnDenied is told who was refused for want of a permission; nil tells nobody.
+	OnDenied func(model.Actor, *model.Error)
+	// SharedHandlers are other doors of the same server, by address. They find a visit in
 	// their request's context, and share everything that comes before a door decides
 	// anything: request id, trace, log, time-out, who asks and how often.
-	Beside map[string]http.Handler
+	SharedHandlers map[string]http.Handler
 	// Development mounts what a production server must not have: the sandbox.
 	Development bool
 }
 
-// answerTimeout is how long a request may take before it is given up with 503.
-const answerTimeout = 30 * time.Second
+// requestTimeout is how long a request may take before it is given up with 503.
+const requestTimeout = 30 * time.Second
 
-// door is the handler: one router, reachable under every base address.
-type door struct {
+// server is the handler: one router, reachable under every base address.
+type server struct {
 	Config
 
-	bases  []string // the base addresses, the short one first
-	mux    *http.ServeMux
-	routes []route
+	basePaths []string // the base addresses, the short one first
+	mux       *http.ServeMux
+	routes    []route
 }
 
-var familyName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
+var familyPattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
 
 // New makes the door. It fails on a configuration that cannot work, and never
 // touches the network.
@@ -97,57 +97,57 @@ func New(config Config) (http.Handler, error) {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
-	if !familyName.MatchString(config.Family) || config.Family == "v1" {
+	if !familyPattern.MatchString(config.Family) || config.Family == "v1" {
 		return nil, fmt.Errorf("the family %q cannot be the first segment of an address", config.Family)
 	}
 	if config.Service == nil || config.Authenticate == nil {
 		return nil, errors.New("the REST door needs a service and a way to authenticate")
 	}
-	d := &door{Config: config, bases: []string{version, "/" + config.Family + version}, mux: http.NewServeMux()}
-	d.limits()
-	d.routes = d.table()
-	return d, d.mount()
+	s := &server{Config: config, basePaths: []string{versionPath, "/" + config.Family + versionPath}, mux: http.NewServeMux()}
+	s.setLimiters()
+	s.routes = s.contractRoutes()
+	return s, s.registerHandlers()
 }
 
-// mount registers every address once; the family's prefix is taken off before.
-func (d *door) mount() error {
-	for i := range d.routes {
-		d.handle(&d.routes[i])
+// registerHandlers registers every address once; the family's prefix is taken off before.
+func (s *server) registerHandlers() error {
+	for i := range s.routes {
+		s.registerRoute(&s.routes[i])
 	}
-	d.mux.Handle("GET /healthz", d.public(d.healthy))
-	d.mux.Handle("GET /readyz", d.public(d.ready))
-	d.mux.Handle("GET "+metadataPath, d.public(d.resource))
-	for address, handler := range d.Beside {
-		d.mux.Handle(address, d.beside(address, handler))
+	s.mux.Handle("GET /healthz", s.publicHandler(s.getHealth))
+	s.mux.Handle("GET /readyz", s.publicHandler(s.getReadiness))
+	s.mux.Handle("GET "+metadataPath, s.publicHandler(s.getResourceMetadata))
+	for address, handler := range s.SharedHandlers {
+		s.mux.Handle(address, s.mount(address, handler))
 	}
-	document, err := d.document()
+	document, err := s.buildDocument()
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.publish(document), d.publishPage(), d.publishHome())
+	return errors.Join(s.registerDocument(document), s.registerDocsPage(), s.registerHomePage())
 }
 
-// public is a handler that asks for no token.
-func (d *door) public(serve func(context.Context, *call) error) http.Handler {
+// publicHandler is a handler that asks for no token.
+func (s *server) publicHandler(serve func(context.Context, *requestContext) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := w.(*call)
+		c := w.(*requestContext)
 		c.request, c.route = r, &route{method: r.Method, path: r.URL.Path}
 		if err := serve(r.Context(), c); err != nil {
-			d.refuse(r.Context(), c, err)
+			s.writeProblem(r.Context(), c, err)
 		}
 	})
 }
 
-func (d *door) healthy(_ context.Context, c *call) error {
-	return c.answer(http.StatusOK, map[string]string{"status": "ok"})
+func (s *server) getHealth(_ context.Context, c *requestContext) error {
+	return c.writeRecord(http.StatusOK, map[string]string{"status": "ok"})
 }
 
-// ready keeps the reason for the log: it tells about our inside.
-func (d *door) ready(ctx context.Context, c *call) error {
-	if d.Ready != nil {
-		if err := d.Ready(ctx); err != nil {
-			return refusal.Unavailable().Because(err)
+// getReadiness keeps the reason for the log: it tells about our inside.
+func (s *server) getReadiness(ctx context.Context, c *requestContext) error {
+	if s.CheckReady != nil {
+		if err := s.CheckReady(ctx); err != nil {
+			return errormap.Unavailable().WithCause(err)
 		}
 	}
-	return c.answer(http.StatusOK, map[string]string{"status": "ready"})
+	return c.writeRecord(http.StatusOK, map[string]string{"status": "ready"})
 }

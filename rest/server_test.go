@@ -15,22 +15,22 @@ import (
 	"parapet/rest"
 )
 
-// open makes a door without a database behind it: enough for everything that
+// newHandler makes a door without a database behind it: enough for everything that
 // is answered before the domain reads or writes.
-func open(t *testing.T, change func(*rest.Config)) http.Handler {
+func newHandler(t *testing.T, change func(*rest.Config)) http.Handler {
 	t.Helper()
-	config := rest.Config{Service: new(model.Service), Authenticate: named, Development: true}
+	config := rest.Config{Service: new(model.Service), Authenticate: authenticateTestToken, Development: true}
 	if change != nil {
 		change(&config)
 	}
-	door, err := rest.New(config)
+	handler, err := rest.New(config)
 	require.NoError(t, err)
-	return door
+	return handler
 }
 
-// named reads the actor from the token: "partner" may do everything, "nobody"
+// authenticateTestToken reads the actor from the token: "partner" may do everything, "nobody"
 // nothing, and what else is no token.
-func named(_ context.Context, bearer string) (model.Actor, error) {
+func authenticateTestToken(_ context.Context, bearer string) (model.Actor, error) {
 	actor := model.Actor{Kind: model.ActorPartner, Partner: "acme", Client: "acme-client", Name: "acme-client"}
 	switch bearer {
 	case "partner":
@@ -51,8 +51,8 @@ type request struct {
 	headers            []string
 }
 
-// to calls a door; whatever it answers must be what the committed document says.
-func (r request) to(t *testing.T, door http.Handler) *reply {
+// sendTo calls a door; whatever it answers must be what the committed document says.
+func (r request) sendTo(t *testing.T, handler http.Handler) *reply {
 	t.Helper()
 	in := httptest.NewRequestWithContext(t.Context(), r.method, r.path, strings.NewReader(r.body))
 	in.Header.Set("Authorization", "Bearer partner")
@@ -65,9 +65,9 @@ func (r request) to(t *testing.T, door http.Handler) *reply {
 		}
 	}
 	recorder := httptest.NewRecorder()
-	door.ServeHTTP(recorder, in)
+	handler.ServeHTTP(recorder, in)
 	answer := &reply{recorder.Code, recorder.Header(), recorder.Body.Bytes()}
-	conforms(t, r, answer)
+	requireConforms(t, r, answer)
 	return answer
 }
 
@@ -88,7 +88,7 @@ type problem struct {
 	Errors                              []struct{ Pointer, Code, Detail string }
 }
 
-func refused(t *testing.T, response *reply) problem {
+func requireProblem(t *testing.T, response *reply) problem {
 	t.Helper()
 	require.Equal(t, "application/problem+json", response.Header.Get("Content-Type"))
 	var p problem
@@ -101,9 +101,9 @@ func refused(t *testing.T, response *reply) problem {
 	return p
 }
 
-func TestRefusedBeforeTheDomain(t *testing.T) {
+func TestRequestsAreRejectedBeforeTheDomain(t *testing.T) {
 	t.Parallel()
-	door := open(t, nil)
+	handler := newHandler(t, nil)
 	const metadata = `, resource_metadata="http://example.com/.well-known/oauth-protected-resource"`
 	quote := `{"product":"quake-circle","context":{}}`
 	for name, c := range map[string]struct {
@@ -150,8 +150,8 @@ func TestRefusedBeforeTheDomain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			response := c.to(t, door)
-			p := refused(t, response)
+			response := c.sendTo(t, handler)
+			p := requireProblem(t, response)
 			require.Equal(t, string(c.code), p.Code)
 			require.Equal(t, c.status, p.Status)
 			require.Equal(t, strings.SplitN(c.path, "?", 2)[0], p.Instance)
@@ -164,21 +164,21 @@ func TestRefusedBeforeTheDomain(t *testing.T) {
 
 func TestAcceptedForms(t *testing.T) {
 	t.Parallel()
-	door := open(t, nil)
+	handler := newHandler(t, nil)
 	for _, accept := range []string{"", "*/*", "application/*", "application/json", "text/html, application/json;q=0.1", "text/html, */*;q=0.8"} {
-		response := request{"GET", "/v1/quotes/x", "", []string{"Accept: " + accept, "Authorization: Bearer nobody"}}.to(t, door)
+		response := request{"GET", "/v1/quotes/x", "", []string{"Accept: " + accept, "Authorization: Bearer nobody"}}.sendTo(t, handler)
 		require.Equal(t, http.StatusForbidden, response.StatusCode, accept)
 	}
 }
 
 func TestRequestID(t *testing.T) {
 	t.Parallel()
-	door := open(t, nil)
+	handler := newHandler(t, nil)
 	for given, kept := range map[string]bool{
 		"abc-123": true, strings.Repeat("x", 128): true,
 		"": false, strings.Repeat("x", 129): false, "a b": false, "ä": false,
 	} {
-		response := request{"GET", "/healthz", "", []string{"X-Request-Id: " + given, "Authorization: "}}.to(t, door)
+		response := request{"GET", "/healthz", "", []string{"X-Request-Id: " + given, "Authorization: "}}.sendTo(t, handler)
 		require.Equal(t, http.StatusOK, response.StatusCode)
 		require.JSONEq(t, `{"status":"ok"}`, string(response.Body))
 		require.Equal(t, kept, given == response.Header.Get("X-Request-Id"), given)
@@ -188,29 +188,29 @@ func TestRequestID(t *testing.T) {
 
 func TestReadiness(t *testing.T) {
 	t.Parallel()
-	door := open(t, func(c *rest.Config) {
-		c.Ready = func(context.Context) error { return io.ErrUnexpectedEOF }
+	handler := newHandler(t, func(c *rest.Config) {
+		c.CheckReady = func(context.Context) error { return io.ErrUnexpectedEOF }
 	})
-	response := request{"GET", "/readyz", "", []string{"Authorization: "}}.to(t, door)
+	response := request{"GET", "/readyz", "", []string{"Authorization: "}}.sendTo(t, handler)
 	require.Equal(t, "2", response.Header.Get("Retry-After"))
-	p := refused(t, response)
+	p := requireProblem(t, response)
 	require.Equal(t, http.StatusServiceUnavailable, p.Status)
 	require.NotContains(t, p.Detail, "EOF")
 }
 
-func production(c *rest.Config) { c.Development = false }
+func productionHandler(c *rest.Config) { c.Development = false }
 
-func TestBothBasesAnswerAlike(t *testing.T) {
+func TestBothBasePathsReturnTheSame(t *testing.T) {
 	t.Parallel()
-	door := open(t, func(c *rest.Config) { c.Family = "cover" })
+	handler := newHandler(t, func(c *rest.Config) { c.Family = "cover" })
 	for _, base := range []string{"/v1", "/cover/v1"} {
 		path := base + "/claims/a%2Fb/messages"
-		response := request{"GET", path, "", []string{"Authorization: Bearer nobody"}}.to(t, door)
+		response := request{"GET", path, "", []string{"Authorization: Bearer nobody"}}.sendTo(t, handler)
 		require.Equal(t, "no-store", response.Header.Get("Cache-Control"))
-		p := refused(t, response)
+		p := requireProblem(t, response)
 		require.Equal(t, string(model.CodeInsufficientScope), p.Code)
 		require.Equal(t, path, p.Instance)
 	}
-	response := request{"GET", "/parametric/v1/openapi.json", "", nil}.to(t, door)
-	require.Equal(t, http.StatusNotFound, refused(t, response).Status)
+	response := request{"GET", "/parametric/v1/openapi.json", "", nil}.sendTo(t, handler)
+	require.Equal(t, http.StatusNotFound, requireProblem(t, response).Status)
 }

@@ -7,45 +7,45 @@ import (
 	"net/http"
 	"sync"
 
-	"parapet/internal/visit"
+	"parapet/internal/gateway"
 	"parapet/model"
 )
 
-// mostBlamed is how many causes one line of log tells: what lasts can fail often.
-const mostBlamed = 20
+// maxLoggedCauses is how many causes one line of log tells: what lasts can fail often.
+const maxLoggedCauses = 20
 
-// beside serves another door's address.
-func (d *door) beside(address string, handler http.Handler) http.Handler {
+// mount serves another door's address.
+func (s *server) mount(address string, handler http.Handler) http.Handler {
 	shared := &route{path: address}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := w.(*call)
+		c := w.(*requestContext)
 		c.request, c.route = r, shared
 		var blaming sync.Mutex
 		blamed := 0
-		ctx := visit.With(r.Context(), &visit.Visit{
-			RequestID: c.id,
-			Admit: func(ctx context.Context) (model.Actor, error) {
-				return d.welcome(ctx, c, c.request.Header.Values("Authorization")...)
+		ctx := gateway.NewContext(r.Context(), &gateway.Request{
+			RequestID: c.requestID,
+			Authenticate: func(ctx context.Context) (model.Actor, error) {
+				return s.authenticate(ctx, c, c.request.Header.Values("Authorization")...)
 			},
-			AdmitBy: func(ctx context.Context, by string) (model.Actor, error) { return d.welcome(ctx, c, by) },
-			Known:   func(actor model.Actor) { c.actor = actor },
-			Lasting: c.lasting,
-			Shown: func(ctx context.Context, err error) *model.Error {
-				shown := d.shown(ctx, err)
-				d.deny(c, shown, cmp.Or(visit.Done(ctx), c.actor.Doing))
+			AuthenticateWith: func(ctx context.Context, by string) (model.Actor, error) { return s.authenticate(ctx, c, by) },
+			SetActor:         func(actor model.Actor) { c.actor = actor },
+			WithoutDeadline:  c.withoutDeadline,
+			PublicError: func(ctx context.Context, err error) *model.Error {
+				shown := s.publicError(ctx, err)
+				s.reportDenial(c, shown, cmp.Or(gateway.Operation(ctx), c.actor.Operation))
 				return shown
 			},
-			Hint:       func(e *model.Error) { d.hint(c, e) },
-			Replayed:   c.replayed,
-			Hurry:      c.hurry,
-			Receive:    c.receive,
-			GiveUpBody: c.giveUpBody,
-			CutOff:     c.cutOff,
-			Blame: func(cause error) {
+			SetErrorHeaders: func(e *model.Error) { s.setErrorHeaders(c, e) },
+			MarkReplayed:    c.markReplayed,
+			LimitBodyTime:   c.limitBodyTime,
+			OpenBody:        c.openBody,
+			GiveUpBody:      c.discardBody,
+			IncompleteBody:  c.incompleteBody,
+			LogCause: func(cause error) {
 				blaming.Lock()
 				defer blaming.Unlock()
-				if blamed++; blamed <= mostBlamed {
-					c.cause, c.whole = errors.Join(c.cause, cause), true
+				if blamed++; blamed <= maxLoggedCauses {
+					c.cause, c.failureReported = errors.Join(c.cause, cause), true
 				}
 			},
 		})
@@ -53,12 +53,12 @@ func (d *door) beside(address string, handler http.Handler) http.Handler {
 	})
 }
 
-// welcome is admit for a door that writes its own refusals: their headers are the
+// authenticate is admit for a door that writes its own refusals: their headers are the
 // same everywhere.
-func (d *door) welcome(ctx context.Context, c *call, authorization ...string) (model.Actor, error) {
-	err := d.admit(ctx, c, authorization...)
+func (s *server) authenticate(ctx context.Context, c *requestContext, authorization ...string) (model.Actor, error) {
+	err := s.authenticateAndLimit(ctx, c, authorization...)
 	if err != nil {
-		d.hint(c, d.shown(ctx, err))
+		s.setErrorHeaders(c, s.publicError(ctx, err))
 	}
 	return c.actor, err
 }

@@ -21,10 +21,10 @@ func TestTraceIsContinued(t *testing.T) {
 	} {
 		in := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 		in.Header.Set("Traceparent", given)
-		got := traceOf(in)
+		got := parseTraceContext(in)
 		require.Regexp(t, "^00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]$", got.String())
-		require.Equal(t, flags != "", got.id == id, given)
-		require.NotEqual(t, span, got.span, "the span is ours")
+		require.Equal(t, flags != "", got.traceID == id, given)
+		require.NotEqual(t, span, got.spanID, "the span is ours")
 		if flags != "" {
 			require.Equal(t, flags, got.flags, given)
 		}

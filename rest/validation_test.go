@@ -11,8 +11,8 @@ import (
 	"parapet/model/wire"
 )
 
-// faults are the errors of a refusal as "pointer code", in the order they come.
-func faults(p problem) []string {
+// errorList are the errors of a refusal as "pointer code", in the order they come.
+func errorList(p problem) []string {
 	var all []string
 	for _, field := range p.Errors {
 		all = append(all, field.Pointer+" "+field.Code)
@@ -22,10 +22,10 @@ func faults(p problem) []string {
 
 // Whatever is wrong with a body is told at once: what cannot be read, what is
 // missing, and what the rules refuse of the rest.
-func TestEverythingWrongIsToldAtOnce(t *testing.T) {
+func TestAllFieldErrorsAreReportedTogether(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	_, policy, claim := h.claim(t)
+	h := newTestServer(t)
+	_, policy, claim := h.createClaim(t)
 	for name, c := range map[string]struct {
 		path, body string
 		faults     []string
@@ -95,9 +95,9 @@ func TestEverythingWrongIsToldAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := refused(t, h.post(t, 422, "/v1"+c.path, c.body, "If-Match: *"))
+			p := requireProblem(t, h.post(t, 422, "/v1"+c.path, c.body, "If-Match: *"))
 			require.Equal(t, string(model.CodeValidationFailed), p.Code)
-			require.Equal(t, c.faults, faults(p))
+			require.Equal(t, c.faults, errorList(p))
 		})
 	}
 }
@@ -106,7 +106,7 @@ func TestEverythingWrongIsToldAtOnce(t *testing.T) {
 // fields before the state of what they name.
 func TestKindsOfErrorsComeInOrder(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newTestServer(t)
 	const unknown = `"quote_id":"quo_01h455vb4pex5vsknk084sn02q"`
 	for body, want := range map[string]model.Code{
 		`{` + unknown + `,"x":1,"metadata":1,"metadata":2}`: model.CodeDuplicateField,
@@ -115,84 +115,84 @@ func TestKindsOfErrorsComeInOrder(t *testing.T) {
 		`{` + unknown + `,"partner_reference":"\u0007"}`:    model.CodeValidationFailed,
 		`{` + unknown + `}`:                                 model.CodeNotFound,
 		`{"quote_id":""}`:                                   model.CodeNotFound,
-		`{"quote_id":"quo_` + strings.Repeat("z", 5000) + `","policyholder":{"name":"` + "\u0085" + `"}}`:        model.CodeNotFound,
-		`{"quote_id":"` + record[wire.Quote](t, h.post(t, 201, "/v1/quotes", hualien)).ID + `","metadata":null}`: model.CodeValidationFailed,
+		`{"quote_id":"quo_` + strings.Repeat("z", 5000) + `","policyholder":{"name":"` + "\u0085" + `"}}`:                model.CodeNotFound,
+		`{"quote_id":"` + decodeRecord[wire.Quote](t, h.post(t, 201, "/v1/quotes", quoteBody)).ID + `","metadata":null}`: model.CodeValidationFailed,
 	} {
-		answer := h.as(t, "acme", nil, request{"POST", "/v1/policies", body, nil})
-		require.Equal(t, string(want), refused(t, answer).Code, body)
+		answer := h.sendAs(t, "acme", nil, request{"POST", "/v1/policies", body, nil})
+		require.Equal(t, string(want), requireProblem(t, answer).Code, body)
 	}
-	p := refused(t, h.post(t, 403, "/v1/quotes", `{"product":1,"context":{"partner":"globex","radius_km":"x"}}`))
+	p := requireProblem(t, h.post(t, 403, "/v1/quotes", `{"product":1,"context":{"partner":"globex","radius_km":"x"}}`))
 	require.Equal(t, string(model.CodePartnerMismatch), p.Code)
-	p = refused(t, h.post(t, 422, "/v1/quotes", `{"product":"flood","context":{"partner":"acme"}}`))
+	p = requireProblem(t, h.post(t, 422, "/v1/quotes", `{"product":"flood","context":{"partner":"acme"}}`))
 	require.Equal(t, string(model.CodeProductUnknown), p.Code, "alone it has its own code")
-	p = refused(t, h.post(t, 422, "/v1/quotes", `{"product":"flood","context":{"partner":"acme"},"partner_reference":" "}`))
+	p = requireProblem(t, h.post(t, 422, "/v1/quotes", `{"product":"flood","context":{"partner":"acme"},"partner_reference":" "}`))
 	require.Equal(t, string(model.CodeValidationFailed), p.Code)
 }
 
 // A body made of mistakes is answered in a bounded list that says it is one.
-func TestALongListOfErrorsIsCut(t *testing.T) {
+func TestErrorListIsTruncated(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newTestServer(t)
 	var members []string
 	for i := range 300 {
 		members = append(members, `"`+strings.Repeat("k", i%30+1)+string(rune('a'+i/30))+`":1`)
 	}
 	many := strings.Join(members, ",")
-	p := refused(t, h.post(t, 422, "/v1/quotes", `{"product":"quake-circle","context":{"partner":"acme"},"metadata":{`+many+`}}`))
-	require.Len(t, p.Errors, model.MaxFields)
+	p := requireProblem(t, h.post(t, 422, "/v1/quotes", `{"product":"quake-circle","context":{"partner":"acme"},"metadata":{`+many+`}}`))
+	require.Len(t, p.Errors, model.MaxFieldErrors)
 	require.Contains(t, p.Detail, "more than 100 members that are not right; errors names 100 of them")
-	p = refused(t, h.post(t, 400, "/v1/quotes", `{"product":"quake-circle",`+many+`}`))
-	require.Len(t, p.Errors, model.MaxFields)
+	p = requireProblem(t, h.post(t, 400, "/v1/quotes", `{"product":"quake-circle",`+many+`}`))
+	require.Len(t, p.Errors, model.MaxFieldErrors)
 	require.Contains(t, p.Detail, "more than 100 members that do not exist")
 	long := strings.Repeat("x", 1000)
-	p = refused(t, h.post(t, 422, "/v1/quotes", `{"product":"quake-circle","context":{"partner":"acme","policyholder":1},"metadata":{"`+long+`":1}}`))
-	require.Equal(t, []string{"/context/policyholder type", "/metadata type"}, faults(p), "the pointer of a long name is that of its object")
-	p = refused(t, h.post(t, 400, "/v1/policies", `{"policyholder":{"`+long+`":1,"a~b/c":2}}`))
-	require.Equal(t, []string{"/policyholder unknown_field", "/policyholder/a~0b~1c unknown_field"}, faults(p))
+	p = requireProblem(t, h.post(t, 422, "/v1/quotes", `{"product":"quake-circle","context":{"partner":"acme","policyholder":1},"metadata":{"`+long+`":1}}`))
+	require.Equal(t, []string{"/context/policyholder type", "/metadata type"}, errorList(p), "the pointer of a long name is that of its object")
+	p = requireProblem(t, h.post(t, 400, "/v1/policies", `{"policyholder":{"`+long+`":1,"a~b/c":2}}`))
+	require.Equal(t, []string{"/policyholder unknown_field", "/policyholder/a~0b~1c unknown_field"}, errorList(p))
 }
 
 func TestWholeNumbersAreOneRule(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newTestServer(t)
 	for text, plain := range map[string]string{"10000000": "10000000", "1e7": "10000000", "10000000.0": "10000000", "1.5E+7": "15000000", "150000000e-1": "15000000"} {
-		quote := record[wire.Quote](t, h.post(t, 201, "/v1/quotes", strings.Replace(hualien, `"partner"`, `"limit":{"amount":`+text+`,"currency":"USD"},"partner"`, 1)))
+		quote := decodeRecord[wire.Quote](t, h.post(t, 201, "/v1/quotes", strings.Replace(quoteBody, `"partner"`, `"limit":{"amount":`+text+`,"currency":"USD"},"partner"`, 1)))
 		require.Contains(t, string(quote.Context), `"limit":{"amount":`+plain+`,"currency":"USD"}`)
-		policy := record[wire.Policy](t, h.post(t, 201, "/v1/policies", `{"quote_id":"`+quote.ID+`"}`))
-		claim := record[wire.Claim](t, h.post(t, 201, "/v1/claims", `{"policy_id":"`+policy.ID+`","requested_amount":{"amount":`+text+`,"currency":"USD"}}`))
+		policy := decodeRecord[wire.Policy](t, h.post(t, 201, "/v1/policies", `{"quote_id":"`+quote.ID+`"}`))
+		claim := decodeRecord[wire.Claim](t, h.post(t, 201, "/v1/claims", `{"policy_id":"`+policy.ID+`","requested_amount":{"amount":`+text+`,"currency":"USD"}}`))
 		require.Equal(t, quote.Cover.Limit, *claim.RequestedAmount)
 	}
 	for _, text := range []string{"10000000.5", "1e-5", "10000000.00000000000000000000001", "1e-999999999", `"10000000"`} {
-		p := refused(t, h.post(t, 422, "/v1/quotes", strings.Replace(hualien, `"partner"`, `"limit":{"amount":`+text+`,"currency":"USD"},"partner"`, 1)))
-		require.Equal(t, []string{"/context/limit/amount type"}, faults(p), text)
-		p = refused(t, h.post(t, 422, "/v1/claims", `{"policy_id":"x","requested_amount":{"amount":`+text+`,"currency":"USD"}}`))
-		require.Equal(t, []string{"/requested_amount/amount type"}, faults(p), text)
+		p := requireProblem(t, h.post(t, 422, "/v1/quotes", strings.Replace(quoteBody, `"partner"`, `"limit":{"amount":`+text+`,"currency":"USD"},"partner"`, 1)))
+		require.Equal(t, []string{"/context/limit/amount type"}, errorList(p), text)
+		p = requireProblem(t, h.post(t, 422, "/v1/claims", `{"policy_id":"x","requested_amount":{"amount":`+text+`,"currency":"USD"}}`))
+		require.Equal(t, []string{"/requested_amount/amount type"}, errorList(p), text)
 	}
 	for _, text := range []string{"1e400", "9223372036854775808", "1e999999999"} {
-		refused(t, h.post(t, 422, "/v1/quotes", strings.Replace(hualien, `"partner"`, `"limit":{"amount":`+text+`,"currency":"USD"},"partner"`, 1)))
-		refused(t, h.post(t, 422, "/v1/claims", `{"policy_id":"x","requested_amount":{"amount":`+text+`,"currency":"USD"}}`))
+		requireProblem(t, h.post(t, 422, "/v1/quotes", strings.Replace(quoteBody, `"partner"`, `"limit":{"amount":`+text+`,"currency":"USD"},"partner"`, 1)))
+		requireProblem(t, h.post(t, 422, "/v1/claims", `{"policy_id":"x","requested_amount":{"amount":`+text+`,"currency":"USD"}}`))
 	}
 }
 
-func TestATakenReferenceNamesItsRecord(t *testing.T) {
+func TestTakenReferenceReturnsTheRecordID(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newTestServer(t)
 	referring := func(body string) string { return body[:len(body)-1] + `,"partner_reference":"ours"}` }
-	quote := record[wire.Quote](t, h.post(t, 201, "/v1/quotes", referring(hualien)))
-	policy := record[wire.Policy](t, h.post(t, 201, "/v1/policies", referring(`{"quote_id":"`+quote.ID+`"}`)))
-	claim := record[wire.Claim](t, h.post(t, 201, "/v1/claims", referring(`{"policy_id":"`+policy.ID+`"}`)))
-	method := record[wire.PayoutMethod](t, h.post(t, 201, "/v1/payout_methods", referring(`{"policy_id":"`+policy.ID+`",`+iban)))
-	next := record[wire.Quote](t, h.post(t, 201, "/v1/quotes", hualien))
+	quote := decodeRecord[wire.Quote](t, h.post(t, 201, "/v1/quotes", referring(quoteBody)))
+	policy := decodeRecord[wire.Policy](t, h.post(t, 201, "/v1/policies", referring(`{"quote_id":"`+quote.ID+`"}`)))
+	claim := decodeRecord[wire.Claim](t, h.post(t, 201, "/v1/claims", referring(`{"policy_id":"`+policy.ID+`"}`)))
+	method := decodeRecord[wire.PayoutMethod](t, h.post(t, 201, "/v1/payout_methods", referring(`{"policy_id":"`+policy.ID+`",`+ibanMembers)))
+	next := decodeRecord[wire.Quote](t, h.post(t, 201, "/v1/quotes", quoteBody))
 	for path, c := range map[string]struct{ body, id string }{
-		"/v1/quotes":         {referring(hualien), quote.ID},
+		"/v1/quotes":         {referring(quoteBody), quote.ID},
 		"/v1/policies":       {referring(`{"quote_id":"` + next.ID + `"}`), policy.ID},
 		"/v1/claims":         {referring(`{"policy_id":"` + policy.ID + `"}`), claim.ID},
-		"/v1/payout_methods": {referring(`{"policy_id":"` + policy.ID + `",` + iban), method.ID},
+		"/v1/payout_methods": {referring(`{"policy_id":"` + policy.ID + `",` + ibanMembers), method.ID},
 	} {
-		p := refused(t, h.post(t, 422, path, c.body))
+		p := requireProblem(t, h.post(t, 422, path, c.body))
 		require.Equal(t, string(model.CodeReferenceTaken), p.Code, path)
 		require.Equal(t, c.id, p.ResourceID, path)
-		require.Equal(t, []string{"/partner_reference taken"}, faults(p), path)
+		require.Equal(t, []string{"/partner_reference taken"}, errorList(p), path)
 	}
-	theirs := h.as(t, "globex", nil, request{"POST", "/v1/quotes", strings.Replace(referring(hualien), "acme", "globex", 1), nil})
+	theirs := h.sendAs(t, "globex", nil, request{"POST", "/v1/quotes", strings.Replace(referring(quoteBody), "acme", "globex", 1), nil})
 	require.Equal(t, 201, theirs.StatusCode, "a reference is taken by its own partner only")
 }

@@ -14,7 +14,7 @@ type webhookEndpointRequest struct {
 	URL        string   `json:"url" maxLength:"2048" doc:"Where events are to be sent: https, on the public internet, without user name and fragment." example:"https://hooks.example.com/parapet"`
 	EventTypes []string `json:"event_types,omitzero" minItems:"1" doc:"Which events; * stands for all, those of later releases included. All when left out."`
 	Ordered    *bool    `json:"ordered,omitzero" doc:"Whether an event waits until the earlier ones of its subject were delivered or parked. false when left out."`
-	References
+	PartnerFields
 }
 
 // webhookEndpointChange names what is to change (RFC 7396): what is left out stays.
@@ -27,10 +27,10 @@ type webhookEndpointChange struct {
 	Metadata         **map[string]*string `json:"metadata,omitzero" doc:"Changes the keys it names: null takes a key away, and null for the whole takes all."`
 }
 
-func (in *webhookEndpointChange) model() model.WebhookEndpointRequest {
+func (in *webhookEndpointChange) toModel() model.WebhookEndpointRequest {
 	request := model.WebhookEndpointRequest{URL: in.URL, EventTypes: in.EventTypes, Ordered: in.Ordered, Status: in.Status}
 	if in.PartnerReference != nil {
-		request.PartnerReference, request.Unnamed = *in.PartnerReference, *in.PartnerReference == nil
+		request.PartnerReference, request.ClearReference = *in.PartnerReference, *in.PartnerReference == nil
 	}
 	switch {
 	case in.Metadata == nil:
@@ -42,40 +42,40 @@ func (in *webhookEndpointChange) model() model.WebhookEndpointRequest {
 	return request
 }
 
-func (d *door) createWebhookEndpoint(ctx context.Context, c *call, in webhookEndpointRequest) (*wire.WebhookEndpoint, error) {
-	return d.Service.CreateWebhookEndpoint(ctx, c.actor, model.WebhookEndpointRequest{
+func (s *server) createWebhookEndpoint(ctx context.Context, c *requestContext, in webhookEndpointRequest) (*wire.WebhookEndpoint, error) {
+	return s.Service.CreateWebhookEndpoint(ctx, c.actor, model.WebhookEndpointRequest{
 		URL: &in.URL, EventTypes: in.EventTypes, Ordered: in.Ordered, PartnerReference: in.PartnerReference, Metadata: in.Metadata,
 	})
 }
 
-func (d *door) getWebhookEndpoints(ctx context.Context, c *call, filter model.Filter, page model.PageRequest) (*model.Page[wire.WebhookEndpoint], error) {
-	return d.Service.ListWebhookEndpoints(ctx, c.actor, filter, page)
+func (s *server) getWebhookEndpoints(ctx context.Context, c *requestContext, filter model.Filter, page model.PageRequest) (*model.Page[wire.WebhookEndpoint], error) {
+	return s.Service.ListWebhookEndpoints(ctx, c.actor, filter, page)
 }
 
-func (d *door) getWebhookEndpoint(ctx context.Context, c *call) (*wire.WebhookEndpoint, error) {
-	return d.Service.GetWebhookEndpoint(ctx, c.actor, c.path("endpoint_id"))
+func (s *server) getWebhookEndpoint(ctx context.Context, c *requestContext) (*wire.WebhookEndpoint, error) {
+	return s.Service.GetWebhookEndpoint(ctx, c.actor, c.pathParam("endpoint_id"))
 }
 
-func (d *door) changeWebhookEndpoint(ctx context.Context, c *call, in webhookEndpointChange) (*wire.WebhookEndpoint, error) {
-	return d.Service.ChangeWebhookEndpoint(ctx, c.actor, c.path("endpoint_id"), in.model())
+func (s *server) changeWebhookEndpoint(ctx context.Context, c *requestContext, in webhookEndpointChange) (*wire.WebhookEndpoint, error) {
+	return s.Service.ChangeWebhookEndpoint(ctx, c.actor, c.pathParam("endpoint_id"), in.toModel())
 }
 
-func (d *door) deleteWebhookEndpoint(ctx context.Context, c *call) error {
-	return d.Service.DeleteWebhookEndpoint(ctx, c.actor, c.path("endpoint_id"))
+func (s *server) deleteWebhookEndpoint(ctx context.Context, c *requestContext) error {
+	return s.Service.DeleteWebhookEndpoint(ctx, c.actor, c.pathParam("endpoint_id"))
 }
 
-func (d *door) rotateWebhookSecret(ctx context.Context, c *call) (*wire.WebhookEndpoint, error) {
-	return d.Service.RotateWebhookSecret(ctx, c.actor, c.path("endpoint_id"))
+func (s *server) rotateWebhookSecret(ctx context.Context, c *requestContext) (*wire.WebhookEndpoint, error) {
+	return s.Service.RotateWebhookSecret(ctx, c.actor, c.pathParam("endpoint_id"))
 }
 
-func (d *door) testWebhookEndpoint(ctx context.Context, c *call) (*wire.Delivery, error) {
-	return d.Service.TestWebhookEndpoint(ctx, c.actor, c.path("endpoint_id"))
+func (s *server) testWebhookEndpoint(ctx context.Context, c *requestContext) (*wire.Delivery, error) {
+	return s.Service.TestWebhookEndpoint(ctx, c.actor, c.pathParam("endpoint_id"))
 }
 
-func (d *door) getDeliveries(ctx context.Context, c *call, filter model.Filter, page model.PageRequest) (*model.Page[wire.Delivery], error) {
-	return d.Service.ListDeliveries(ctx, c.actor, c.path("endpoint_id"), filter.Status, page)
+func (s *server) getDeliveries(ctx context.Context, c *requestContext, filter model.Filter, page model.PageRequest) (*model.Page[wire.Delivery], error) {
+	return s.Service.ListDeliveries(ctx, c.actor, c.pathParam("endpoint_id"), filter.Status, page)
 }
 
-func (d *door) retryDelivery(ctx context.Context, c *call) (*wire.Delivery, error) {
-	return d.Service.RetryDelivery(ctx, c.actor, c.path("delivery_id"))
+func (s *server) retryDelivery(ctx context.Context, c *requestContext) (*wire.Delivery, error) {
+	return s.Service.RetryDelivery(ctx, c.actor, c.pathParam("delivery_id"))
 }

@@ -11,48 +11,48 @@ import (
 	"parapet/model/wire"
 )
 
-const hooks = "/v1/webhook_endpoints"
+const webhookEndpointsPath = "/v1/webhook_endpoints"
 
-func TestAnEndpointFromCreationToDeletion(t *testing.T) {
+func TestWebhookEndpointLifecycle(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	made := h.post(t, 201, hooks, `{"url":"https://hooks.example.com/p","event_types":["claim.approved"],"partner_reference":"p","metadata":{"a":"b","c":"d"}}`)
-	endpoint := record[wire.WebhookEndpoint](t, made)
-	require.Equal(t, hooks+"/"+endpoint.ID, made.Header.Get("Location"))
+	h := newTestServer(t)
+	made := h.post(t, 201, webhookEndpointsPath, `{"url":"https://hooks.example.com/p","event_types":["claim.approved"],"partner_reference":"p","metadata":{"a":"b","c":"d"}}`)
+	endpoint := decodeRecord[wire.WebhookEndpoint](t, made)
+	require.Equal(t, webhookEndpointsPath+"/"+endpoint.ID, made.Header.Get("Location"))
 	require.Regexp(t, `^whsec_[A-Za-z0-9+/]{43}=$`, *endpoint.Secret)
-	at := hooks + "/" + endpoint.ID
-	read := record[wire.WebhookEndpoint](t, h.get(t, at))
+	at := webhookEndpointsPath + "/" + endpoint.ID
+	read := decodeRecord[wire.WebhookEndpoint](t, h.get(t, at))
 	require.Nil(t, read.Secret, "never shown again")
 	read.Secret = endpoint.Secret
 	require.Equal(t, endpoint, read)
 
-	rotated := record[wire.WebhookEndpoint](t, h.post(t, 200, at+"/rotate_secret", "{}"))
+	rotated := decodeRecord[wire.WebhookEndpoint](t, h.post(t, 200, at+"/rotate_secret", "{}"))
 	require.NotEqual(t, *endpoint.Secret, *rotated.Secret)
-	require.Len(t, record[wire.List[wire.WebhookEndpoint]](t, h.get(t, hooks+"?status=enabled&partner_reference=p")).Data, 1)
-	require.Empty(t, record[wire.List[wire.WebhookEndpoint]](t, h.get(t, hooks+"?status=disabled")).Data)
-	require.Empty(t, record[wire.List[wire.WebhookEndpoint]](t, h.as(t, "globex", nil, request{"GET", hooks, "", nil})).Data)
-	operator := record[wire.WebhookEndpoint](t, h.as(t, "operator", nil, request{"GET", at, "", nil}))
+	require.Len(t, decodeRecord[wire.List[wire.WebhookEndpoint]](t, h.get(t, webhookEndpointsPath+"?status=enabled&partner_reference=p")).Data, 1)
+	require.Empty(t, decodeRecord[wire.List[wire.WebhookEndpoint]](t, h.get(t, webhookEndpointsPath+"?status=disabled")).Data)
+	require.Empty(t, decodeRecord[wire.List[wire.WebhookEndpoint]](t, h.sendAs(t, "globex", nil, request{"GET", webhookEndpointsPath, "", nil})).Data)
+	operator := decodeRecord[wire.WebhookEndpoint](t, h.sendAs(t, "operator", nil, request{"GET", at, "", nil}))
 	require.Nil(t, operator.Secret)
-	require.Equal(t, string(model.CodeInsufficientScope), refused(t, h.as(t, "operator", nil, request{"DELETE", at, "", nil})).Code)
+	require.Equal(t, string(model.CodeInsufficientScope), requireProblem(t, h.sendAs(t, "operator", nil, request{"DELETE", at, "", nil})).Code)
 
-	gone := h.expect(t, 204, request{"DELETE", at, "", nil})
+	gone := h.expectStatus(t, 204, request{"DELETE", at, "", nil})
 	require.Empty(t, gone.Body)
 	for _, r := range []request{
 		{"GET", at, "", nil}, {"DELETE", at, "", nil}, {"PATCH", at, "{}", nil}, {"POST", at + "/test", "", nil}, {"GET", at + "/deliveries", "", nil},
 	} {
-		require.Equal(t, 404, refused(t, h.expect(t, 404, r)).Status, r.method)
+		require.Equal(t, 404, requireProblem(t, h.expectStatus(t, 404, r)).Status, r.method)
 	}
-	h.post(t, 201, hooks, `{"url":"https://hooks.example.com/p","partner_reference":"p"}`)
+	h.post(t, 201, webhookEndpointsPath, `{"url":"https://hooks.example.com/p","partner_reference":"p"}`)
 }
 
 // A change says what it names and leaves the rest, by either media type.
 func TestPatch(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	endpoint := record[wire.WebhookEndpoint](t, h.post(t, 201, hooks, `{"url":"https://a.example.com","event_types":["claim.approved"],"partner_reference":"p","metadata":{"a":"b","c":"d"}}`))
-	at := hooks + "/" + endpoint.ID
+	h := newTestServer(t)
+	endpoint := decodeRecord[wire.WebhookEndpoint](t, h.post(t, 201, webhookEndpointsPath, `{"url":"https://a.example.com","event_types":["claim.approved"],"partner_reference":"p","metadata":{"a":"b","c":"d"}}`))
+	at := webhookEndpointsPath + "/" + endpoint.ID
 	patch := func(status int, body string, headers ...string) *reply {
-		return h.expect(t, status, request{"PATCH", at, body, headers})
+		return h.expectStatus(t, status, request{"PATCH", at, body, headers})
 	}
 	for _, step := range []struct {
 		body string
@@ -66,49 +66,49 @@ func TestPatch(t *testing.T) {
 		{`{"url":"https://b.example.com","status":"disabled"}`, func(e *wire.WebhookEndpoint) { e.URL, e.Status = "https://b.example.com", "disabled" }},
 		{`{"status":"enabled"}`, func(e *wire.WebhookEndpoint) { e.Status = "enabled" }},
 	} {
-		before := record[wire.WebhookEndpoint](t, h.get(t, at))
+		before := decodeRecord[wire.WebhookEndpoint](t, h.get(t, at))
 		step.want(before)
-		after := record[wire.WebhookEndpoint](t, patch(200, step.body, "Content-Type: application/merge-patch+json"))
+		after := decodeRecord[wire.WebhookEndpoint](t, patch(200, step.body, "Content-Type: application/merge-patch+json"))
 		before.Version, before.UpdatedAt = after.Version, after.UpdatedAt
 		require.Equal(t, before, after, step.body)
 	}
 	tag := h.get(t, at).Header.Get("ETag")
-	require.Equal(t, string(model.CodeVersionMismatch), refused(t, patch(412, `{"ordered":true}`, `If-Match: "other"`)).Code)
+	require.Equal(t, string(model.CodeVersionMismatch), requireProblem(t, patch(412, `{"ordered":true}`, `If-Match: "other"`)).Code)
 	patch(200, `{"ordered":true}`, "If-Match: "+tag)
-	require.Equal(t, 412, refused(t, h.expect(t, 412, request{"DELETE", at, "", []string{"If-Match: " + tag}})).Status)
-	require.Equal(t, 412, refused(t, h.post(t, 412, at+"/rotate_secret", "", "If-Match: "+tag)).Status)
+	require.Equal(t, 412, requireProblem(t, h.expectStatus(t, 412, request{"DELETE", at, "", []string{"If-Match: " + tag}})).Status)
+	require.Equal(t, 412, requireProblem(t, h.post(t, 412, at+"/rotate_secret", "", "If-Match: "+tag)).Status)
 	for body, pointer := range map[string]string{
 		`{"url":null}`: "/url", `{"event_types":[]}`: "/event_types", `{"event_types":["nothing"]}`: "/event_types/0", `{"status":"gone"}`: "/status",
 		`{"partner_reference":""}`: "/partner_reference", `{"metadata":{"":"x"}}`: "/metadata/", `{"metadata":{"a":1}}`: "/metadata/a", `{"ordered":"true"}`: "/ordered",
 	} {
-		require.Equal(t, pointer, refused(t, patch(422, body)).Errors[0].Pointer, body)
+		require.Equal(t, pointer, requireProblem(t, patch(422, body)).Errors[0].Pointer, body)
 	}
-	require.Equal(t, 415, refused(t, patch(415, `{}`, "Content-Type: text/plain")).Status)
-	require.Equal(t, 415, refused(t, h.post(t, 415, hooks, `{}`, "Content-Type: application/merge-patch+json")).Status)
-	require.Equal(t, 400, refused(t, h.post(t, 400, at+"/test", `{"a":1}`)).Status, "an action takes no members")
-	h.expect(t, 204, request{"DELETE", at, "", []string{"If-Match: " + h.get(t, at).Header.Get("ETag")}})
+	require.Equal(t, 415, requireProblem(t, patch(415, `{}`, "Content-Type: text/plain")).Status)
+	require.Equal(t, 415, requireProblem(t, h.post(t, 415, webhookEndpointsPath, `{}`, "Content-Type: application/merge-patch+json")).Status)
+	require.Equal(t, 400, requireProblem(t, h.post(t, 400, at+"/test", `{"a":1}`)).Status, "an action takes no members")
+	h.expectStatus(t, 204, request{"DELETE", at, "", []string{"If-Match: " + h.get(t, at).Header.Get("ETag")}})
 }
 
 // A lost answer can be had again with its secret for a day, and afterwards without.
-func TestAReplayShowsTheSecretForADay(t *testing.T) {
+func TestReplayIncludesTheSecretForOneDay(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newTestServer(t)
 	const key = "Idempotency-Key: once"
-	made := h.post(t, 201, hooks, `{"url":"https://hooks.example.com"}`, key)
-	endpoint := record[wire.WebhookEndpoint](t, made)
-	rotate := hooks + "/" + endpoint.ID + "/rotate_secret"
+	made := h.post(t, 201, webhookEndpointsPath, `{"url":"https://hooks.example.com"}`, key)
+	endpoint := decodeRecord[wire.WebhookEndpoint](t, made)
+	rotate := webhookEndpointsPath + "/" + endpoint.ID + "/rotate_secret"
 	rotated := h.post(t, 200, rotate, "", key)
 	again := func() (creation, rotation *wire.WebhookEndpoint) {
-		first, second := h.post(t, 201, hooks, `{"url":"https://hooks.example.com"}`, key), h.post(t, 200, rotate, "{}", key)
+		first, second := h.post(t, 201, webhookEndpointsPath, `{"url":"https://hooks.example.com"}`, key), h.post(t, 200, rotate, "{}", key)
 		require.Equal(t, []string{"true", "true"}, []string{first.Header.Get("Idempotent-Replayed"), second.Header.Get("Idempotent-Replayed")})
-		return record[wire.WebhookEndpoint](t, first), record[wire.WebhookEndpoint](t, second)
+		return decodeRecord[wire.WebhookEndpoint](t, first), decodeRecord[wire.WebhookEndpoint](t, second)
 	}
-	h.After(24*time.Hour - time.Minute)
+	h.AdvanceClock(24*time.Hour - time.Minute)
 	h.Sweep()
 	creation, rotation := again()
 	require.Equal(t, endpoint, creation)
-	require.Equal(t, record[wire.WebhookEndpoint](t, rotated), rotation)
-	h.After(time.Minute)
+	require.Equal(t, decodeRecord[wire.WebhookEndpoint](t, rotated), rotation)
+	h.AdvanceClock(time.Minute)
 	for range 2 { // before the sweep and after
 		creation, rotation = again()
 		require.Nil(t, creation.Secret)
@@ -120,31 +120,31 @@ func TestAReplayShowsTheSecretForADay(t *testing.T) {
 
 func TestAtMostTwentyEndpoints(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := newTestServer(t)
 	for range model.MaxWebhookEndpoints {
-		h.post(t, 201, hooks, `{"url":"https://hooks.example.com"}`)
+		h.post(t, 201, webhookEndpointsPath, `{"url":"https://hooks.example.com"}`)
 	}
-	require.Equal(t, string(model.CodeStateConflict), refused(t, h.post(t, 409, hooks, `{"url":"https://hooks.example.com"}`)).Code)
+	require.Equal(t, string(model.CodeStateConflict), requireProblem(t, h.post(t, 409, webhookEndpointsPath, `{"url":"https://hooks.example.com"}`)).Code)
 }
 
 func TestDeliveriesAreListedAndRetried(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
-	endpoint := record[wire.WebhookEndpoint](t, h.post(t, 201, hooks, `{"url":"https://hooks.example.com","event_types":["quote.created"]}`))
-	at := hooks + "/" + endpoint.ID
-	p := refused(t, h.post(t, 409, at+"/test", ""))
+	h := newTestServer(t)
+	endpoint := decodeRecord[wire.WebhookEndpoint](t, h.post(t, 201, webhookEndpointsPath, `{"url":"https://hooks.example.com","event_types":["quote.created"]}`))
+	at := webhookEndpointsPath + "/" + endpoint.ID
+	p := requireProblem(t, h.post(t, 409, at+"/test", ""))
 	require.Equal(t, string(model.CodeStateConflict), p.Code, "its event has no number yet")
-	h.post(t, 201, "/v1/quotes", hualien)
+	h.post(t, 201, "/v1/quotes", quoteBody)
 	h.Relay()
-	test := record[wire.Delivery](t, h.post(t, 202, at+"/test", ""))
+	test := decodeRecord[wire.Delivery](t, h.post(t, 202, at+"/test", ""))
 	require.Equal(t, "pending", test.Status)
-	h.Work()
-	list := record[wire.List[wire.Delivery]](t, h.get(t, at+"/deliveries?status=delivered"))
+	h.RunJobs()
+	list := decodeRecord[wire.List[wire.Delivery]](t, h.get(t, at+"/deliveries?status=delivered"))
 	require.Len(t, list.Data, 2)
-	require.Empty(t, record[wire.List[wire.Delivery]](t, h.get(t, at+"/deliveries?status=parked")).Data)
-	require.Equal(t, 400, refused(t, h.expect(t, 400, request{"GET", at + "/deliveries?status=lost", "", nil})).Status)
-	again := record[wire.Delivery](t, h.post(t, 202, "/v1/deliveries/"+list.Data[0].ID+"/retry", ""))
+	require.Empty(t, decodeRecord[wire.List[wire.Delivery]](t, h.get(t, at+"/deliveries?status=parked")).Data)
+	require.Equal(t, 400, requireProblem(t, h.expectStatus(t, 400, request{"GET", at + "/deliveries?status=lost", "", nil})).Status)
+	again := decodeRecord[wire.Delivery](t, h.post(t, 202, "/v1/deliveries/"+list.Data[0].ID+"/retry", ""))
 	require.Equal(t, "pending", again.Status)
 	require.Len(t, again.Attempts, 1)
-	require.Equal(t, http.StatusNotFound, refused(t, h.as(t, "globex", nil, request{"POST", "/v1/deliveries/" + again.ID + "/retry", "", nil})).Status)
+	require.Equal(t, http.StatusNotFound, requireProblem(t, h.sendAs(t, "globex", nil, request{"POST", "/v1/deliveries/" + again.ID + "/retry", "", nil})).Status)
 }

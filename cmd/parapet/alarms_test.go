@@ -22,11 +22,11 @@ import (
 	"parapet/model/money"
 )
 
-// scrape is every sample of the vitals by its name and labels.
-func scrape(t *testing.T, v *vitals) map[string]float64 {
+// collectSamples is every sample of the vitals by its name and labels.
+func collectSamples(t *testing.T, h *healthCollector) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(v)
+	registry.MustRegister(h)
 	families, err := registry.Gather()
 	require.NoError(t, err)
 	samples := map[string]float64{}
@@ -42,16 +42,16 @@ func scrape(t *testing.T, v *vitals) map[string]float64 {
 	return samples
 }
 
-// alarm is a section of the runbook: an expression of Prometheus and what it says.
-type alarm struct {
+// runbookAlarm is a section of the runbook: an expression of Prometheus and what it says.
+type runbookAlarm struct {
 	text, name, operator string
 	labels               []string // as scrape spells them
 	bound                float64
 	section              string
 }
 
-// alarms are the runbook's.
-func alarms(t *testing.T) (all []alarm) {
+// readAlarms are the runbook's.
+func readAlarms(t *testing.T) (all []runbookAlarm) {
 	t.Helper()
 	runbook, err := os.ReadFile("../../RUNBOOK.md")
 	require.NoError(t, err)
@@ -62,7 +62,7 @@ func alarms(t *testing.T) (all []alarm) {
 		}
 		parts := form.FindStringSubmatch(section)
 		require.NotNil(t, parts, section)
-		a := alarm{text: parts[1], name: parts[2], operator: parts[4], section: parts[6]}
+		a := runbookAlarm{text: parts[1], name: parts[2], operator: parts[4], section: parts[6]}
 		for _, label := range regexp.MustCompile(`([a-z]+)="([^"]*)"`).FindAllStringSubmatch(parts[3], -1) {
 			a.labels = append(a.labels, label[1]+"="+label[2])
 		}
@@ -74,8 +74,8 @@ func alarms(t *testing.T) (all []alarm) {
 	return all
 }
 
-// rings tells whether a sample is what the alarm waits for.
-func (a alarm) rings(samples map[string]float64) bool {
+// firesOn tells whether a sample is what the alarm waits for.
+func (a runbookAlarm) firesOn(samples map[string]float64) bool {
 	for sample, value := range samples {
 		words := strings.Split(sample, " ")
 		missing := slices.ContainsFunc(a.labels, func(label string) bool { return !slices.Contains(words[1:], label) })
@@ -86,37 +86,37 @@ func (a alarm) rings(samples map[string]float64) bool {
 	return false
 }
 
-func TestTheRunbookSaysWhatToDo(t *testing.T) {
+func TestEveryAlarmHasARunbookEntry(t *testing.T) {
 	t.Parallel()
-	for _, a := range alarms(t) {
+	for _, a := range readAlarms(t) {
 		for _, part := range []string{"\n**Means** ", "\n**Look** ", "\n**Do** "} {
 			require.Contains(t, a.section, part, a.text)
 		}
 		for _, command := range regexp.MustCompile("`parapet ops ([a-z-]+)([^`]*)").FindAllStringSubmatch(a.section, -1) {
-			v, known := verbs()[command[1]]
+			v, known := operatorVerbs()[command[1]]
 			require.True(t, known, command[0])
 			for _, flag := range regexp.MustCompile(` --([a-z-]+)`).FindAllStringSubmatch(command[2], -1) {
-				known := flag[1] == "select" || slices.ContainsFunc(v.members(), func(m *ast.FieldDefinition) bool { return kebab(m.Name) == flag[1] })
+				known := flag[1] == "select" || slices.ContainsFunc(v.inputMembers(), func(m *ast.FieldDefinition) bool { return kebabCase(m.Name) == flag[1] })
 				require.True(t, known, command[0])
 			}
 		}
 	}
 }
 
-// provoked is a database on which everything is wrong that somebody is paged for.
-func provoked(t *testing.T, b *modeltest.Bundle) {
+// breakEverything is a database on which everything is wrong that somebody is paged for.
+func breakEverything(t *testing.T, b *modeltest.Bundle) {
 	t.Helper()
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	b.Observe(modeltest.Quake("us1", b.Now(), hazard.Point{Latitude: 24.174, Longitude: 121.653}, "6.4"))
-	b.Work()
+	b.RunJobs()
 	_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID, Description: new("The roof came down.")})
 	require.NoError(t, err)
 	b.Quote("rain-excess", nil)
 	url := "https://example.com/hooks"
 	_, err = b.Service.CreateWebhookEndpoint(t.Context(), b.Acme, model.WebhookEndpointRequest{URL: &url})
 	require.NoError(t, err)
-	require.NoError(t, b.Service.KeepPoll(t.Context(), model.FeedPoll{Source: "usgs", URL: "https://example.com/feed?key=sesame", Failures: 6}, time.Minute))
-	require.NoError(t, b.Service.KeepPoll(t.Context(), model.FeedPoll{Source: "usgs", URL: "https://example.com/feed"}, time.Minute))
+	require.NoError(t, b.Service.SavePoll(t.Context(), model.FeedPoll{Source: "usgs", URL: "https://example.com/feed?key=sesame", Failures: 6}, time.Minute))
+	require.NoError(t, b.Service.SavePoll(t.Context(), model.FeedPoll{Source: "usgs", URL: "https://example.com/feed"}, time.Minute))
 	_, err = b.Service.Reconcile(t.Context(), b.Operator, model.Report{Rail: modeltest.RailName}, func(each func(model.ReportLine) error) error {
 		return each(model.ReportLine{Reference: "nobody's", Amount: money.New(1, "USD"), Status: model.LineSettled})
 	})
@@ -143,26 +143,26 @@ func provoked(t *testing.T, b *modeltest.Bundle) {
 	require.NoError(t, b.Service.ShiftClock(t.Context(), 25*time.Hour)) // not After: the events wait for the relay meanwhile
 }
 
-func TestEveryAlarmRingsWhenItsCauseIsThereAndNotBefore(t *testing.T) {
+func TestEveryAlarmFiresOnlyForItsCause(t *testing.T) {
 	t.Parallel()
-	b := modeltest.New(t, modeltest.Unchecked())
+	b := modeltest.New(t, modeltest.WithoutChecks())
 	pool, err := pgxpool.New(t.Context(), b.URL)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
-	v := &vitals{service: b.Service, river: pool, log: slog.New(slog.DiscardHandler)}
+	h := &healthCollector{service: b.Service, riverPool: pool, log: slog.New(slog.DiscardHandler)}
 	require.NoError(t, b.Service.CheckInvariants(t.Context()))
-	all := alarms(t)
-	quiet := scrape(t, v)
+	all := readAlarms(t)
+	quiet := collectSamples(t, h)
 	for _, a := range all {
-		require.False(t, a.rings(quiet), "%s on a quiet server", a.text)
+		require.False(t, a.firesOn(quiet), "%s on a quiet server", a.text)
 	}
-	provoked(t, b)
-	loud := scrape(t, v)
+	breakEverything(t, b)
+	loud := collectSamples(t, h)
 	require.Contains(t, loud, "parapet_feed_failures source=usgs url=https://example.com/feed", "a name without the key")
 	b.DB.Pool.Close()
-	silent := scrape(t, v)
+	silent := collectSamples(t, h)
 	require.Equal(t, map[string]float64{"parapet_vitals_up": 0}, silent)
 	for _, a := range all {
-		require.True(t, a.rings(loud) || a.rings(silent), "%s: %v", a.text, loud)
+		require.True(t, a.firesOn(loud) || a.firesOn(silent), "%s: %v", a.text, loud)
 	}
 }

@@ -36,35 +36,35 @@ import (
 // app is the running service: its parts and who holds whom. serve, dev and the
 // end-to-end tests build the same one.
 type app struct {
-	settings settings
-	log      *slog.Logger
-	db       *model.Database
-	river    *pgxpool.Pool // River's own: its statements are constant and profit from being prepared
-	monitor  *dbconn.Monitor
-	files    filestore.Store
-	outbox   filestore.Store // a bank's files; nil for other rails
-	rail     rail.Rail
-	guard    *egress.Guard // of connections to addresses that others named
-	service  *model.Service
-	handler  http.Handler
-	graphql  *graph.Door
-	console  *jobs.Console           // nil without the desk
-	desk     map[string]http.Handler // the operators' pages
-	metrics  *metrics
-	tracer   trace.Tracer // nil without a collector
-	untrace  func()
-	workers  *jobs.Workers
+	settings         settings
+	log              *slog.Logger
+	db               *model.Database
+	riverPool        *pgxpool.Pool // River's own: its statements are constant and profit from being prepared
+	monitor          *dbconn.Monitor
+	files            filestore.Store
+	bankFiles        filestore.Store // a bank's files; nil for other rails
+	rail             rail.Rail
+	egressGuard      *egress.Guard // of connections to addresses that others named
+	service          *model.Service
+	handler          http.Handler
+	graphql          *graph.Handler
+	jobAdmin         *jobs.RiverUI           // nil without the desk
+	operatorHandlers map[string]http.Handler // the operators' pages
+	metrics          *metrics
+	tracer           trace.Tracer // nil without a collector
+	stopTracing      func()
+	workers          *jobs.Workers
 }
 
-// drainTime is how long requests and jobs may take to end after the signal.
-const drainTime = 25 * time.Second
+// drainTimeout is how long requests and jobs may take to end after the signal.
+const drainTimeout = 25 * time.Second
 
 // newApp builds the service; nothing runs yet. close it in any case.
 func newApp(ctx context.Context, s settings, keys model.Keys, log *slog.Logger) (a *app, err error) {
-	a = &app{settings: s, log: log, guard: egress.New(egress.Config{Loopback: s.Loopback})}
+	a = &app{settings: s, log: log, egressGuard: egress.New(egress.Config{Loopback: s.Loopback})}
 	defer func() {
 		if err != nil {
-			a.close()
+			a.closeAll()
 		}
 	}()
 	if err = a.openDatabase(ctx); err != nil {
@@ -73,29 +73,29 @@ func newApp(ctx context.Context, s settings, keys model.Keys, log *slog.Logger) 
 	if a.files, err = filestore.Open(s.Files); err != nil {
 		return a, fmt.Errorf("PARAPET_FILES: %w", err)
 	}
-	queue, err := jobs.NewQueue(a.river)
+	queue, err := jobs.NewQueue(a.riverPool)
 	if err != nil {
 		return a, err
 	}
-	if a.service, err = model.New(model.Config{DB: a.db, Queue: queue, Jobs: queue.NewDesk(a.river), Files: a.files, Keys: keys, Development: s.Rehearsal, RehearsalClock: s.RehearsalClock, Webhooks: a.webhooks(), Slices: s.inSlices()}); err != nil {
+	if a.service, err = model.New(model.Config{DB: a.db, Queue: queue, Jobs: queue.NewJobAdmin(a.riverPool), Files: a.files, Keys: keys, Development: s.Rehearsal, RehearsalClock: s.RehearsalClock, Webhooks: a.webhookRules(), BatchRelease: s.isBatchRail()}); err != nil {
 		return a, err
 	}
-	if a.tracer, a.untrace, err = tracing.Open(ctx); err != nil {
+	if a.tracer, a.stopTracing, err = tracing.NewTracer(ctx); err != nil {
 		return a, err
 	}
-	a.metrics = newMetrics(a.service, a.river, log)
+	a.metrics = newMetrics(a.service, a.riverPool, log)
 	if err := a.wireWorkers(); err != nil {
 		return a, err
 	}
-	if err := a.openDesk(queue, keys); err != nil {
+	if err := a.openOperatorUI(queue, keys); err != nil {
 		return a, err
 	}
 	return a, a.wireAPI()
 }
 
-// webhooks are the rules of sending events.
-func (a *app) webhooks() model.Webhooks {
-	return model.Webhooks{Refuse: a.guard.Refuse, Haste: a.settings.Haste}
+// webhookRules are the rules of sending events.
+func (a *app) webhookRules() model.Webhooks {
+	return model.Webhooks{TargetProblem: a.egressGuard.CheckURL, DelayDivisor: a.settings.DelayDivisor}
 }
 
 func (a *app) wireWorkers() error {
@@ -104,14 +104,14 @@ func (a *app) wireWorkers() error {
 		return err
 	}
 	a.rail = payment
-	feeds, err := a.feeds()
+	feeds, err := a.feedAddresses()
 	if err != nil {
 		return err
 	}
 	a.workers, err = jobs.NewWorkers(jobs.Config{
-		Pool: a.river, Service: a.service, Rail: payment, FilesEvery: a.settings.RailFilesEvery,
-		Feeds: feeds, Fetch: &feed.Fetcher{Client: a.guard.Client(feed.FetchTimeout, egress.FollowRedirects)}, Log: a.log,
-		Sender: &webhook.Sender{Client: a.guard.Client(webhook.Timeout), Now: time.Now}, Meter: a.metrics.job, Tracer: a.tracer,
+		Pool: a.riverPool, Service: a.service, Rail: payment, FileInterval: a.settings.RailFilesEvery,
+		Feeds: feeds, Fetch: &feed.Fetcher{Client: a.egressGuard.Client(feed.FetchTimeout, egress.FollowRedirects)}, Log: a.log,
+		Sender: &webhook.Sender{Client: a.egressGuard.Client(webhook.Timeout), Now: time.Now}, ObserveJob: a.metrics.observeJob, Tracer: a.tracer,
 	})
 	return err
 }
@@ -125,35 +125,35 @@ func (a *app) wireAPI() error {
 	if err != nil {
 		return fmt.Errorf("tokens: %w", err)
 	}
-	doors, err := a.beside()
+	doors, err := a.sharedHandlers()
 	if err != nil {
 		return err
 	}
 	a.handler, err = rest.New(rest.Config{
 		Service: a.service, Family: a.settings.Family, BaseURL: a.settings.BaseURL, Log: a.log, Development: a.settings.Rehearsal,
-		Authenticate: verifier.Verify, Now: time.Now, Issuers: a.settings.Issuers, Limiter: a.limiter(), Strangers: a.strangers(),
-		Bodies: upload.NewBudget(a.settings.PartnerBodies<<20, a.settings.Bodies<<20),
-		Beside: doors, Meter: a.metrics.request, Refused: a.service.Refused, Tracer: a.tracer,
-		Alive: a.monitor.Alive,
-		Ready: func(ctx context.Context) error {
+		Authenticate: verifier.Verify, Now: time.Now, Issuers: a.settings.Issuers, Limiter: a.partnerLimiter(), AddressLimiter: a.addressLimiter(),
+		BodyBudget:     upload.NewBudget(a.settings.PartnerUploadLimit<<20, a.settings.UploadLimit<<20),
+		SharedHandlers: doors, ObserveRequest: a.metrics.observeRequest, OnDenied: a.service.RecordRefusal, Tracer: a.tracer,
+		PingDatabase: a.monitor.Alive,
+		CheckReady: func(ctx context.Context) error {
 			return errors.Join(a.db.Pool.Ping(ctx), migrations.Check(ctx, a.db.Pool), verifier.Ready(ctx))
 		},
 	})
 	return err
 }
 
-// beside are the other doors, by address.
-func (a *app) beside() (map[string]http.Handler, error) {
+// sharedHandlers are the other doors, by address.
+func (a *app) sharedHandlers() (map[string]http.Handler, error) {
 	doors := map[string]http.Handler{}
-	if a.settings.Sandbox {
+	if a.settings.SandboxPage {
 		page, err := a.sandboxPage()
 		if err != nil {
 			return nil, err
 		}
 		maps.Copy(doors, page)
 	}
-	maps.Copy(doors, a.railDoors())
-	maps.Copy(doors, a.desk)
+	maps.Copy(doors, a.railHandlers())
+	maps.Copy(doors, a.operatorHandlers)
 	var err error
 	if a.graphql, err = a.newGraphQL(); err != nil {
 		return nil, err
@@ -163,26 +163,26 @@ func (a *app) beside() (map[string]http.Handler, error) {
 }
 
 // newGraphQL answers at /graphql.
-func (a *app) newGraphQL() (*graph.Door, error) {
+func (a *app) newGraphQL() (*graph.Handler, error) {
 	config := graph.Config{
-		Service: a.service, Limits: guard.Standard(), Secretive: !a.settings.Introspection,
+		Service: a.service, Limits: guard.Standard(), HideSchema: !a.settings.Introspection,
 		Streams: graph.Streams{Now: time.Now, Origins: a.settings.Origins},
 	}
 	config.Limits.Cost = a.settings.QueryCost
-	if a.settings.Sandbox {
-		config.Page = sandbox.Path
+	if a.settings.SandboxPage {
+		config.SandboxPath = sandbox.Path
 	}
 	if path := a.settings.TrustedQueries; path != "" {
 		var err error
-		if config.Trusted, err = graph.ReadTrusted(path); err != nil {
+		if config.TrustedDocuments, err = graph.ReadTrustedDocuments(path); err != nil {
 			return nil, fmt.Errorf("PARAPET_GRAPHQL_TRUSTED_DOCUMENTS: %w", err)
 		}
 	}
 	return graph.New(config)
 }
 
-// limiter counts requests over all nodes of the database.
-func (a *app) limiter() rest.Limiter {
+// partnerLimiter counts requests over all nodes of the database.
+func (a *app) partnerLimiter() rest.Limiter {
 	perSecond, burst := a.settings.RateLimit, a.settings.RateBurst
 	if perSecond <= 0 {
 		return rest.Unlimited{}
@@ -190,24 +190,24 @@ func (a *app) limiter() rest.Limiter {
 	return rest.NewLimiter(rest.RateLimit{PerSecond: perSecond, Burst: burst, Quota: a.service.Quota(perSecond, burst)}, time.Now)
 }
 
-// strangers counts on this node alone: who shows no good token must not cost the
+// addressLimiter counts on this node alone: who shows no good token must not cost the
 // database anything.
-func (a *app) strangers() rest.Limiter {
-	perSecond, burst := a.settings.StrangerLimit, a.settings.StrangerBurst
+func (a *app) addressLimiter() rest.Limiter {
+	perSecond, burst := a.settings.AddressRateLimit, a.settings.AddressRateBurst
 	if perSecond <= 0 {
 		return rest.Unlimited{}
 	}
 	return rest.NewLimiter(rest.RateLimit{PerSecond: perSecond, Burst: burst}, time.Now)
 }
 
-// run serves on the listeners (metrics may be nil) and works jobs until ctx
+// serveAndWork serves on the listeners (metrics may be nil) and works jobs until ctx
 // ends, then drains: no new requests, those that run end, no new jobs, those
 // that run end.
-func (a *app) run(ctx context.Context, listener, metrics net.Listener) error {
+func (a *app) serveAndWork(ctx context.Context, listener, metrics net.Listener) error {
 	group, ctx := errgroup.WithContext(ctx)
 	if slices.Contains(a.settings.Roles, "api") {
-		if a.console != nil {
-			if err := a.console.Start(ctx); err != nil {
+		if a.jobAdmin != nil {
+			if err := a.jobAdmin.Start(ctx); err != nil {
 				return fmt.Errorf("job console: %w", err)
 			}
 		}
@@ -216,8 +216,8 @@ func (a *app) run(ctx context.Context, listener, metrics net.Listener) error {
 			WriteTimeout: 90 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 			DisableGeneralOptionsHandler: true, // OPTIONS * is answered like everything else
 		}
-		group.Go(func() error { return a.keepRefusals(ctx) })
-		server.RegisterOnShutdown(a.service.EndWaits)
+		group.Go(func() error { return a.saveRefusals(ctx) })
+		server.RegisterOnShutdown(a.service.EndEventWaits)
 		server.RegisterOnShutdown(a.graphql.Close)
 		group.Go(func() error {
 			err := serveUntil(ctx, server, rest.ProblemListener(listener))
@@ -227,18 +227,18 @@ func (a *app) run(ctx context.Context, listener, metrics net.Listener) error {
 	}
 	if metrics != nil {
 		mux := http.NewServeMux()
-		mux.Handle("GET /metrics", a.metrics.handler())
+		mux.Handle("GET /metrics", a.metrics.httpHandler())
 		group.Go(func() error {
 			return serveUntil(ctx, &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}, metrics)
 		})
 	}
 	if slices.Contains(a.settings.Roles, "workers") {
-		group.Go(func() error { return a.work(ctx) })
+		group.Go(func() error { return a.runWorkers(ctx) })
 	}
 	return group.Wait()
 }
 
-func (a *app) work(ctx context.Context) error {
+func (a *app) runWorkers(ctx context.Context) error {
 	if err := a.workers.Start(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil // it was stopped before it began
@@ -246,7 +246,7 @@ func (a *app) work(ctx context.Context) error {
 		return fmt.Errorf("start workers: %w", err)
 	}
 	<-ctx.Done()
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
 	return a.workers.Stop(drain)
 }
@@ -260,18 +260,18 @@ func serveUntil(ctx context.Context, server *http.Server, listener net.Listener)
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
 	return server.Shutdown(drain)
 }
 
-// close lets go of everything; it may be called on a half-built app.
-func (a *app) close() {
-	if a.untrace != nil {
-		a.untrace()
+// closeAll lets go of everything; it may be called on a half-built app.
+func (a *app) closeAll() {
+	if a.stopTracing != nil {
+		a.stopTracing()
 	}
-	if a.river != nil {
-		a.river.Close()
+	if a.riverPool != nil {
+		a.riverPool.Close()
 	}
 	if a.db != nil {
 		a.db.Close()
@@ -282,7 +282,7 @@ func (a *app) close() {
 	if a.files != nil {
 		_ = a.files.Close()
 	}
-	if a.outbox != nil {
-		_ = a.outbox.Close()
+	if a.bankFiles != nil {
+		_ = a.bankFiles.Close()
 	}
 }

@@ -14,42 +14,42 @@ import (
 	"parapet/model"
 )
 
-// refusalsEvery is how late a refusal is in the audit log.
-const refusalsEvery = time.Minute
+// auditFlushInterval is how late a refusal is in the audit log.
+const auditFlushInterval = time.Minute
 
-// keepRefusals has the audit log written until ctx ends, and then once more.
-func (a *app) keepRefusals(ctx context.Context) error {
-	tick := time.NewTicker(refusalsEvery)
+// saveRefusals has the audit log written until ctx ends, and then once more.
+func (a *app) saveRefusals(ctx context.Context) error {
+	tick := time.NewTicker(auditFlushInterval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 			defer cancel()
-			return a.service.KeepRefusals(last)
+			return a.service.SaveRefusals(last)
 		}
-		if err := a.service.KeepRefusals(ctx); err != nil {
+		if err := a.service.SaveRefusals(ctx); err != nil {
 			a.log.WarnContext(ctx, "audit", "error", err)
 		}
 	}
 }
 
-// pressedLimit bounds the body of a button: a thousand ids of jobs have a third of
+// maxAuditedBody bounds the body of a button: a thousand ids of jobs have a third of
 // it, in bytes.
-const pressedLimit = 64 << 10
+const maxAuditedBody = 64 << 10
 
-// pressed writes down who presses what in the console before it is done.
-func (a *app) pressed(next http.Handler) http.Handler {
+// auditActions writes down who presses what in the console before it is done.
+func (a *app) auditActions(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, pressedLimit))
+			body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAuditedBody))
 			if err != nil {
 				http.Error(w, "The body cannot be read.", http.StatusBadRequest)
 				return
 			}
 			who, _ := signin.Operator(r.Context())
-			who.Doing = "console " + r.Method + " " + strings.TrimPrefix(r.URL.Path, jobsPath)
+			who.Operation = "console " + r.Method + " " + strings.TrimPrefix(r.URL.Path, jobsPath)
 			if err := a.service.Audit(r.Context(), who, string(body)); err != nil {
 				a.log.ErrorContext(r.Context(), "audit", "error", err)
 				http.Error(w, "Nothing was done: it could not be written down.", http.StatusServiceUnavailable)
@@ -76,7 +76,7 @@ func (a *app) auditCSV(w http.ResponseWriter, r *http.Request) {
 	_ = table.Write([]string{"id", "at", "outcome", "operation", "actor_kind", "actor", "issuer", "client", "partner", "subject", "reason", "code", "request_id", "times"})
 	for err == nil {
 		for i := range page.Data {
-			_ = table.Write(auditLine(&page.Data[i]))
+			_ = table.Write(auditCSVRow(&page.Data[i]))
 		}
 		table.Flush()
 		if !page.HasMore || table.Error() != nil {
@@ -88,9 +88,9 @@ func (a *app) auditCSV(w http.ResponseWriter, r *http.Request) {
 	panic(http.ErrAbortHandler) // half a log must not look whole
 }
 
-// auditLine is a line of the table. What callers wrote is kept from being a formula
+// auditCSVRow is a line of the table. What callers wrote is kept from being a formula
 // where a spreadsheet opens it.
-func auditLine(e *model.AuditEntry) []string {
+func auditCSVRow(e *model.AuditEntry) []string {
 	line := []string{e.ID, e.At.Format(time.RFC3339Nano), e.Outcome, e.Operation}
 	for _, text := range []*string{e.ActorKind, &e.Actor, e.Issuer, &e.Client, e.Partner, e.Subject, e.Reason, e.Code, e.RequestID} {
 		cell := ""

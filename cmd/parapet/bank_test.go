@@ -22,32 +22,32 @@ import (
 // What a bank's process is told: the file of its books, where it serves, and the file
 // that has its mode, which it reads at each call.
 const (
-	bankBooks   = "TEST_BANK_BOOKS"
-	bankAddress = "TEST_BANK_ADDRESS"
-	bankMode    = "TEST_BANK_MODE"
+	bankLedgerVar  = "TEST_BANK_BOOKS"
+	bankAddressVar = "TEST_BANK_ADDRESS"
+	bankModeVar    = "TEST_BANK_MODE"
 )
 
 // The modes of a bank.
 const (
-	bankBusy        = ""         // takes its time, and now and then loses an answer
-	bankLoses       = "loses"    // executes and loses every answer, also to inquiries
-	bankMissigns    = "missigns" // executes, and signs no answer as it should
-	bankForgets     = "forgets"  // denies every key, signed
-	bankWell        = "well"
-	bankForgot      = "forgot"        // has lost its keys, but not its books, when it starts
-	bankRefuses     = "refuses"       // refuses orders for demoIBAN
-	bankRefusesMute = "refuses, mute" // refuses orders for demoIBAN and loses every answer
+	bankBusy            = ""         // takes its time, and now and then loses an answer
+	bankLosesAnswers    = "loses"    // executes and loses every answer, also to inquiries
+	bankSignsWrongly    = "missigns" // executes, and signs no answer as it should
+	bankForgetsKeys     = "forgets"  // denies every key, signed
+	bankNormal          = "well"
+	bankForgotAll       = "forgot"        // has lost its keys, but not its books, when it starts
+	bankRejects         = "refuses"       // refuses orders for demoIBAN
+	bankRejectsSilently = "refuses, mute" // refuses orders for demoIBAN and loses every answer
 )
 
 var bankSecrets = httprail.Secrets{[]byte(strings.Repeat("b", 32))}
 
 // startBank runs a bank in a process of its own and makes it the rail of the cloud's
 // processes. It returns the file of its books.
-func (c *cloud) startBank(t *testing.T) (books string) {
+func (c *processGroup) startBank(t *testing.T) (books string) {
 	t.Helper()
 	books = filepath.Join(t.TempDir(), "bank.jsonl")
-	c.environment = append(c.environment, bankBooks+"="+books)
-	bank := c.start(t, "bank")
+	c.environment = append(c.environment, bankLedgerVar+"="+books)
+	bank := c.startProcess(t, "bank")
 	c.environment = append(c.environment, "PARAPET_RAIL=http", "PARAPET_RAIL_URL="+bank.base+"/v1",
 		"PARAPET_RAIL_SECRET="+base64.StdEncoding.EncodeToString(bankSecrets[0]), "PARAPET_LOOPBACK_TARGETS=true")
 	return books
@@ -56,15 +56,15 @@ func (c *cloud) startBank(t *testing.T) (books string) {
 // runBank is a bank that takes its time, so that whoever calls it can die meanwhile,
 // and now and then executes and says nothing, or nonsense.
 func runBank() error {
-	bank, err := railtest.Open(bankSecrets, time.Now, os.Getenv(bankBooks))
+	bank, err := railtest.Open(bankSecrets, time.Now, os.Getenv(bankLedgerVar))
 	if err != nil {
 		return err
 	}
-	if currentBankMode() == bankForgot {
-		bank.Forget()
+	if readBankMode() == bankForgotAll {
+		bank.ForgetKeys()
 	}
-	bank.Behave(func(w http.ResponseWriter, r *http.Request, good func()) {
-		if hostile(bank, w, r, good) {
+	bank.SetBehaviour(func(w http.ResponseWriter, r *http.Request, good func()) {
+		if answerHostile(bank, w, r, good) {
 			return
 		}
 		<-time.After(time.Duration(rand.IntN(400)) * time.Millisecond)
@@ -77,11 +77,11 @@ func runBank() error {
 			good()
 		}
 	}, func(w http.ResponseWriter, r *http.Request, good func()) {
-		if !hostile(bank, w, r, good) {
+		if !answerHostile(bank, w, r, good) {
 			good()
 		}
 	}, refuseDemoIBAN)
-	listener, err := net.Listen("tcp", cmp.Or(os.Getenv(bankAddress), "127.0.0.1:0"))
+	listener, err := net.Listen("tcp", cmp.Or(os.Getenv(bankAddressVar), "127.0.0.1:0"))
 	if err != nil {
 		return err
 	}
@@ -89,24 +89,24 @@ func runBank() error {
 	return http.Serve(listener, bank.Handler())
 }
 
-// currentBankMode is the mode that the bank's file has now; a bank without one is busy.
-func currentBankMode() string {
-	mode, _ := os.ReadFile(os.Getenv(bankMode))
+// readBankMode is the mode that the bank's file has now; a bank without one is busy.
+func readBankMode() string {
+	mode, _ := os.ReadFile(os.Getenv(bankModeVar))
 	return string(mode)
 }
 
-// hostile answers as the bank's mode says; false leaves it to the busy bank.
-func hostile(bank *railtest.Bank, w http.ResponseWriter, r *http.Request, good func()) bool {
-	switch currentBankMode() {
-	case bankLoses, bankRefusesMute:
+// answerHostile answers as the bank's mode says; false leaves it to the busy bank.
+func answerHostile(bank *railtest.Bank, w http.ResponseWriter, r *http.Request, good func()) bool {
+	switch readBankMode() {
+	case bankLosesAnswers, bankRejectsSilently:
 		w.WriteHeader(http.StatusInternalServerError)
-	case bankForgets:
-		bank.Answer(w, r, http.StatusNotFound, httprail.Transfer{Key: r.PathValue("key"), Status: "not_found"})
-	case bankMissigns:
+	case bankForgetsKeys:
+		bank.WriteSigned(w, r, http.StatusNotFound, httprail.Transfer{Key: r.PathValue("key"), Status: "not_found"})
+	case bankSignsWrongly:
 		w.Header().Set("Parapet-Signature", "v1="+strings.Repeat("0", 64))
 		w.WriteHeader(http.StatusCreated)
 		_, _ = w.Write([]byte(`{"status": "accepted"}`))
-	case bankWell, bankForgot, bankRefuses:
+	case bankNormal, bankForgotAll, bankRejects:
 		good()
 	default:
 		return false
@@ -116,25 +116,25 @@ func hostile(bank *railtest.Bank, w http.ResponseWriter, r *http.Request, good f
 
 // refuseDemoIBAN is the definite refusal of a bank in a mode that refuses.
 func refuseDemoIBAN(told *httprail.Transfer) {
-	mode := currentBankMode()
-	if (mode == bankRefuses || mode == bankRefusesMute) && strings.HasSuffix(told.Account, demoIBAN[len(demoIBAN)-4:]) {
+	mode := readBankMode()
+	if (mode == bankRejects || mode == bankRejectsSilently) && strings.HasSuffix(told.Account, demoIBAN[len(demoIBAN)-4:]) {
 		told.Status, told.Code = "refused", "account_closed"
 	}
 }
 
-// bankSays is what a bank's books say of payouts: how much was executed for each.
-func bankSays(t *testing.T, books string) map[string]int64 {
+// executedByBank is what a bank's books say of payouts: how much was executed for each.
+func executedByBank(t *testing.T, books string) map[string]int64 {
 	t.Helper()
-	entries, err := railtest.Read(books)
+	entries, err := railtest.ReadBook(books)
 	require.NoError(t, err)
 	paid := make(map[string]int64, len(entries))
 	for _, entry := range entries {
-		if entry.Told.Status != "accepted" {
+		if entry.Answer.Status != "accepted" {
 			continue // a key that was refused or voided
 		}
 		require.NotContains(t, paid, entry.PayoutID, "paid twice")
-		require.Equal(t, "USD", entry.Told.Amount.Currency)
-		paid[entry.PayoutID] = entry.Told.Amount.Amount
+		require.Equal(t, "USD", entry.Answer.Amount.Currency)
+		paid[entry.PayoutID] = entry.Answer.Amount.Amount
 	}
 	return paid
 }

@@ -21,18 +21,18 @@ import (
 	"go.jetify.com/typeid"
 )
 
-// bare is what the service is compared with: the least code that reads and
+// baselineServer is what the service is compared with: the least code that reads and
 // writes the same rows and answers the same bytes, one prepared statement a
 // table and one transaction a write. It knows the token by heart, checks
 // nothing, prices nothing, and copies what the service once wrote.
-type bare struct {
+type baselineServer struct {
 	db       *pgxpool.Pool
 	partners map[string]string // by Authorization
 
-	quote, policy, created, bound, activated sample
+	quote, policy, created, bound, activated sampleRow
 }
 
-func newBare(b *testing.B, database, token string, quote, policy []byte) *bare {
+func newBaselineServer(b *testing.B, database, token string, quote, policy []byte) *baselineServer {
 	b.Helper()
 	config, err := pgxpool.ParseConfig(database)
 	require.NoError(b, err)
@@ -45,24 +45,24 @@ func newBare(b *testing.B, database, token string, quote, policy []byte) *bare {
 	db, err := pgxpool.NewWithConfig(b.Context(), config)
 	require.NoError(b, err)
 	b.Cleanup(db.Close)
-	return &bare{
+	return &baselineServer{
 		db: db, partners: map[string]string{"Bearer " + token: "acme"},
-		quote:     newSample(b, db, "quotes", "true", quote).with("status", "priced", "policy_id", nil, "version", 1),
-		policy:    newSample(b, db, "policies", "true", policy),
-		created:   newSample(b, db, "events", "type = 'quote.created'", nil),
-		bound:     newSample(b, db, "events", "type = 'quote.bound'", nil),
-		activated: newSample(b, db, "events", "type = 'policy.activated'", nil),
+		quote:     readSampleRow(b, db, "quotes", "true", quote).withValues("status", "priced", "policy_id", nil, "version", 1),
+		policy:    readSampleRow(b, db, "policies", "true", policy),
+		created:   readSampleRow(b, db, "events", "type = 'quote.created'", nil),
+		bound:     readSampleRow(b, db, "events", "type = 'quote.bound'", nil),
+		activated: readSampleRow(b, db, "events", "type = 'policy.activated'", nil),
 	}
 }
 
-// serve listens on loopback until the benchmark ends.
-func (s *bare) serve(b *testing.B) (address string) {
+// listenAndServe listens on loopback until the benchmark ends.
+func (s *baselineServer) listenAndServe(b *testing.B) (address string) {
 	b.Helper()
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/quotes", s.admit(s.createQuote))
-	mux.HandleFunc("POST /v1/policies", s.admit(s.bindPolicy))
-	mux.HandleFunc("GET /v1/policies/{id}", s.admit(s.getPolicy))
-	mux.HandleFunc("GET /v1/claims/{id}/timeline", s.admit(s.getTimeline))
+	mux.HandleFunc("POST /v1/quotes", s.authenticate(s.createQuote))
+	mux.HandleFunc("POST /v1/policies", s.authenticate(s.bindPolicy))
+	mux.HandleFunc("GET /v1/policies/{id}", s.authenticate(s.getPolicy))
+	mux.HandleFunc("GET /v1/claims/{id}/timeline", s.authenticate(s.getTimeline))
 	listener, err := new(net.ListenConfig).Listen(b.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(b, err)
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
@@ -71,8 +71,8 @@ func (s *bare) serve(b *testing.B) (address string) {
 	return listener.Addr().String()
 }
 
-// admit looks the token up.
-func (s *bare) admit(do func(r *http.Request, partner string) (int, []byte, error)) http.HandlerFunc {
+// authenticate looks the token up.
+func (s *baselineServer) authenticate(do func(r *http.Request, partner string) (int, []byte, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		partner, ok := s.partners[r.Header.Get("Authorization")]
 		if !ok {
@@ -90,7 +90,7 @@ func (s *bare) admit(do func(r *http.Request, partner string) (int, []byte, erro
 	}
 }
 
-func (s *bare) createQuote(r *http.Request, _ string) (int, []byte, error) {
+func (s *baselineServer) createQuote(r *http.Request, _ string) (int, []byte, error) {
 	var in struct {
 		Product string          `json:"product"`
 		Context json.RawMessage `json:"context"`
@@ -99,18 +99,18 @@ func (s *bare) createQuote(r *http.Request, _ string) (int, []byte, error) {
 		return 0, nil, err
 	}
 	id := uuid.Must(uuid.NewV7())
-	renamed := s.quote.renamed(id)
+	renamed := s.quote.replaceID(id)
 	err := pgx.BeginFunc(r.Context(), s.db, func(tx pgx.Tx) error {
-		quote := s.quote.with("id", id, "product", in.Product, "context", string(in.Context))
+		quote := s.quote.withValues("id", id, "product", in.Product, "context", string(in.Context))
 		if _, err := tx.Exec(r.Context(), quote.insert, quote.args...); err != nil {
 			return err
 		}
-		return tell(r.Context(), tx, s.created.about(id, renamed))
+		return insertEvents(r.Context(), tx, s.created.withSubject(id, renamed))
 	})
 	return http.StatusCreated, renamed(s.quote.record), err
 }
 
-func (s *bare) bindPolicy(r *http.Request, partner string) (int, []byte, error) {
+func (s *baselineServer) bindPolicy(r *http.Request, partner string) (int, []byte, error) {
 	var in struct {
 		QuoteID string `json:"quote_id"`
 	}
@@ -122,7 +122,7 @@ func (s *bare) bindPolicy(r *http.Request, partner string) (int, []byte, error) 
 		return 0, nil, err
 	}
 	quote, id := uuid.UUID(quoteID.UUIDBytes()), uuid.Must(uuid.NewV7())
-	quoteRenamed, policyRenamed := s.quote.renamed(quote), s.policy.renamed(id)
+	quoteRenamed, policyRenamed := s.quote.replaceID(quote), s.policy.replaceID(id)
 	renamed := func(text []byte) []byte { return policyRenamed(quoteRenamed(text)) }
 	err = pgx.BeginFunc(r.Context(), s.db, func(tx pgx.Tx) error {
 		var status string
@@ -131,29 +131,29 @@ func (s *bare) bindPolicy(r *http.Request, partner string) (int, []byte, error) 
 		if err != nil || status != "priced" {
 			return errors.Join(err, errors.New(status))
 		}
-		policy := s.policy.with("id", id, "quote_id", quote, "cover", cover)
+		policy := s.policy.withValues("id", id, "quote_id", quote, "cover", cover)
 		if _, err := tx.Exec(r.Context(), policy.insert, policy.args...); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(r.Context(), "update quotes set status = 'bound', policy_id = $1, version = version + 1, updated_at = now() where id = $2 and partner = $3", id, quote, partner); err != nil {
 			return err
 		}
-		activated := s.activated.about(id, renamed)
-		if err := tell(r.Context(), tx, s.bound.about(quote, renamed), activated); err != nil {
+		activated := s.activated.withSubject(id, renamed)
+		if err := insertEvents(r.Context(), tx, s.bound.withSubject(quote, renamed), activated); err != nil {
 			return err
 		}
 		_, err = tx.Exec(r.Context(), `insert into ledger_entries (event_id, partner, account, policy_id, currency, amount, at)
 			select $1, partner, account, $2, currency, amount, now() from ledger_entries where event_id = $3`,
-			activated.value("id"), id, s.activated.value("id"))
+			activated.columnValue("id"), id, s.activated.columnValue("id"))
 		return err
 	})
 	return http.StatusCreated, renamed(s.policy.record), err
 }
 
-// policyAnswer is a policy as it is answered, with what is kept as JSON left as it
+// policyResponse is a policy as it is answered, with what is kept as JSON left as it
 // is.
-type policyAnswer struct {
-	barePublic
+type policyResponse struct {
+	publicFields
 	Status         string          `json:"status"`
 	CoverPhase     string          `json:"cover_phase"`
 	QuoteID        string          `json:"quote_id"`
@@ -162,53 +162,53 @@ type policyAnswer struct {
 	Policyholder   json.RawMessage `json:"policyholder"`
 	Cover          json.RawMessage `json:"cover"`
 	TermsHash      string          `json:"terms_hash"`
-	Premium        bareMoney       `json:"premium"`
-	Limit          bareMoney       `json:"limit"`
-	LimitRemaining bareMoney       `json:"limit_remaining"`
-	EffectiveAt    stamp           `json:"effective_at"`
-	ExpiresAt      stamp           `json:"expires_at"`
-	Claims         []bareClaim     `json:"claims"`
+	Premium        moneyJSON       `json:"premium"`
+	Limit          moneyJSON       `json:"limit"`
+	LimitRemaining moneyJSON       `json:"limit_remaining"`
+	EffectiveAt    microTime       `json:"effective_at"`
+	ExpiresAt      microTime       `json:"expires_at"`
+	Claims         []claimJSON     `json:"claims"`
 	CancelledAt    *time.Time      `json:"cancelled_at"`
 }
 
-type barePublic struct {
-	bareHeader
+type publicFields struct {
+	recordHeader
 	PartnerReference *string         `json:"partner_reference"`
 	Metadata         json.RawMessage `json:"metadata"`
 }
 
-type bareHeader struct {
-	ID        string `json:"id"`
-	Object    string `json:"object"`
-	Partner   string `json:"partner"`
-	CreatedAt stamp  `json:"created_at"`
-	UpdatedAt stamp  `json:"updated_at"`
-	Version   int64  `json:"version"`
+type recordHeader struct {
+	ID        string    `json:"id"`
+	Object    string    `json:"object"`
+	Partner   string    `json:"partner"`
+	CreatedAt microTime `json:"created_at"`
+	UpdatedAt microTime `json:"updated_at"`
+	Version   int64     `json:"version"`
 }
 
-// stamp is a time with all its microseconds.
-type stamp struct{ time.Time }
+// microTime is a time with all its microseconds.
+type microTime struct{ time.Time }
 
-func (s stamp) MarshalJSON() ([]byte, error) {
+func (s microTime) MarshalJSON() ([]byte, error) {
 	return s.AppendFormat(nil, `"2006-01-02T15:04:05.000000Z"`), nil
 }
 
-type bareMoney struct {
+type moneyJSON struct {
 	Amount   int64  `json:"amount"`
 	Currency string `json:"currency"`
 }
 
-type bareClaim struct {
+type claimJSON struct {
 	ID     string `json:"id"`
 	Status string `json:"status"`
 }
 
-func (s *bare) getPolicy(r *http.Request, partner string) (int, []byte, error) {
+func (s *baselineServer) getPolicy(r *http.Request, partner string) (int, []byte, error) {
 	key, err := typeid.FromString(r.PathValue("id"))
 	if err != nil {
 		return 0, nil, err
 	}
-	p := policyAnswer{barePublic: barePublic{bareHeader: bareHeader{ID: r.PathValue("id"), Object: "policy"}}, CoverPhase: "in_force", Claims: []bareClaim{}}
+	p := policyResponse{publicFields: publicFields{recordHeader: recordHeader{ID: r.PathValue("id"), Object: "policy"}}, CoverPhase: "in_force", Claims: []claimJSON{}}
 	var quote uuid.UUID
 	var currency string
 	var claims []uuid.UUID
@@ -224,31 +224,31 @@ func (s *bare) getPolicy(r *http.Request, partner string) (int, []byte, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	p.QuoteID, p.Cover, p.Metadata, p.Policyholder = public("quo", quote), json.RawMessage(cover), json.RawMessage(metadata), json.RawMessage(holder)
+	p.QuoteID, p.Cover, p.Metadata, p.Policyholder = publicID("quo", quote), json.RawMessage(cover), json.RawMessage(metadata), json.RawMessage(holder)
 	p.Premium.Currency, p.Limit.Currency, p.LimitRemaining.Currency = currency, currency, currency
 	for i, claim := range claims {
-		p.Claims = append(p.Claims, bareClaim{public("clm", claim), statuses[i]})
+		p.Claims = append(p.Claims, claimJSON{publicID("clm", claim), statuses[i]})
 	}
-	return encoded(p)
+	return encodeRecord(p)
 }
 
-type entryAnswer struct {
-	bareHeader
+type entryResponse struct {
+	recordHeader
 	Sequence int64           `json:"sequence"`
 	Kind     string          `json:"kind"`
-	At       stamp           `json:"at"`
-	Actor    bareActor       `json:"actor"`
+	At       microTime       `json:"at"`
+	Actor    actorJSON       `json:"actor"`
 	Summary  string          `json:"summary"`
 	Data     json.RawMessage `json:"data"`
 	EventID  *string         `json:"event_id"`
 }
 
-type bareActor struct {
+type actorJSON struct {
 	Kind string `json:"kind"`
 	Name string `json:"name"`
 }
 
-func (s *bare) getTimeline(r *http.Request, partner string) (int, []byte, error) {
+func (s *baselineServer) getTimeline(r *http.Request, partner string) (int, []byte, error) {
 	key, err := typeid.FromString(r.PathValue("id"))
 	if err != nil {
 		return 0, nil, err
@@ -258,15 +258,15 @@ func (s *bare) getTimeline(r *http.Request, partner string) (int, []byte, error)
 	if err != nil {
 		return 0, nil, err
 	}
-	entries, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (entryAnswer, error) {
-		e := entryAnswer{bareHeader: bareHeader{Object: "timeline_entry", Version: 1}}
+	entries, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (entryResponse, error) {
+		e := entryResponse{recordHeader: recordHeader{Object: "timeline_entry", Version: 1}}
 		var id uuid.UUID
 		var event *uuid.UUID
 		var data string
 		err := row.Scan(&id, &e.Partner, &e.Sequence, &e.Kind, &e.At.Time, &e.Actor.Kind, &e.Actor.Name, &e.Summary, &data, &event)
-		e.ID, e.CreatedAt, e.UpdatedAt, e.Data = public("tle", id), e.At, e.At, json.RawMessage(data)
+		e.ID, e.CreatedAt, e.UpdatedAt, e.Data = publicID("tle", id), e.At, e.At, json.RawMessage(data)
 		if event != nil {
-			text := public("evt", *event)
+			text := publicID("evt", *event)
 			e.EventID = &text
 		}
 		return e, err
@@ -274,15 +274,15 @@ func (s *bare) getTimeline(r *http.Request, partner string) (int, []byte, error)
 	if err != nil {
 		return 0, nil, err
 	}
-	return encoded(struct {
-		Object     string        `json:"object"`
-		Data       []entryAnswer `json:"data"`
-		HasMore    bool          `json:"has_more"`
-		NextCursor *string       `json:"next_cursor"`
+	return encodeRecord(struct {
+		Object     string          `json:"object"`
+		Data       []entryResponse `json:"data"`
+		HasMore    bool            `json:"has_more"`
+		NextCursor *string         `json:"next_cursor"`
 	}{"list", entries, false, nil})
 }
 
-func encoded(record any) (int, []byte, error) {
+func encodeRecord(record any) (int, []byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
@@ -290,7 +290,7 @@ func encoded(record any) (int, []byte, error) {
 	return http.StatusOK, bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }
 
-func public(prefix string, id uuid.UUID) string {
+func publicID(prefix string, id uuid.UUID) string {
 	text, err := typeid.FromUUIDBytesWithPrefix(prefix, id[:])
 	if err != nil {
 		panic(err)

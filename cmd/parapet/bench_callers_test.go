@@ -20,17 +20,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// callers is how many ask at once, each over a connection that is kept.
-const callers = 8
+// callerCount is how many ask at once, each over a connection that is kept.
+const callerCount = 8
 
-// side is one of the two that are compared.
-type side struct {
-	callers []*caller
-	laps    []lap
+// benchSide is one of the two that are compared.
+type benchSide struct {
+	connections []*httpCaller
+	rounds      []benchRound
 }
 
-// lap is one round of one side.
-type lap struct {
+// benchRound is one round of one side.
+type benchRound struct {
 	requests  int
 	elapsed   time.Duration
 	processor time.Duration
@@ -38,33 +38,33 @@ type lap struct {
 	latencies []time.Duration
 }
 
-func newSide(b *testing.B, address string) *side {
+func newBenchSide(b *testing.B, address string) *benchSide {
 	b.Helper()
-	s := &side{}
-	for range callers {
-		s.callers = append(s.callers, dial(b, address))
+	s := &benchSide{}
+	for range callerCount {
+		s.connections = append(s.connections, dialCaller(b, address))
 	}
 	return s
 }
 
-// run asks everything once.
-func (s *side) run(b *testing.B, token string, asked []request) {
+// runRequests asks everything once.
+func (s *benchSide) runRequests(b *testing.B, token string, asked []benchRequest) {
 	b.Helper()
 	texts := make([][]byte, len(asked))
 	for i, r := range asked {
-		texts[i] = r.text(token)
+		texts[i] = r.encodeRequest(token)
 	}
-	l := lap{requests: len(asked), latencies: make([]time.Duration, len(asked))}
+	l := benchRound{requests: len(asked), latencies: make([]time.Duration, len(asked))}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	used, began := processor(b), time.Now()
+	used, began := processorTime(b), time.Now()
 	var next atomic.Int64
 	var all sync.WaitGroup
-	for _, c := range s.callers {
+	for _, c := range s.connections {
 		all.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(texts)); i = next.Add(1) - 1 {
 				sent := time.Now()
-				if err := c.exchange(texts[i], asked[i].status); err != nil {
+				if err := c.sendRequest(texts[i], asked[i].status); err != nil {
 					b.Error(err)
 					return
 				}
@@ -73,34 +73,34 @@ func (s *side) run(b *testing.B, token string, asked []request) {
 		})
 	}
 	all.Wait()
-	l.elapsed, l.processor = time.Since(began), processor(b)-used
+	l.elapsed, l.processor = time.Since(began), processorTime(b)-used
 	runtime.ReadMemStats(&after)
 	l.mallocs = after.Mallocs - before.Mallocs
-	s.laps = append(s.laps, l)
+	s.rounds = append(s.rounds, l)
 	if b.Failed() {
 		b.FailNow()
 	}
 }
 
-func (l lap) speed() float64 { return float64(l.requests) / l.elapsed.Seconds() }
+func (l benchRound) requestsPerSecond() float64 { return float64(l.requests) / l.elapsed.Seconds() }
 
-// ratios compares two sides round by round.
-func ratios(ours, theirs *side) iter.Seq[float64] {
+// speedRatios compares two sides round by round.
+func speedRatios(ours, theirs *benchSide) iter.Seq[float64] {
 	return func(yield func(float64) bool) {
-		for i := range ours.laps {
-			if !yield(ours.laps[i].speed() / theirs.laps[i].speed()) {
+		for i := range ours.rounds {
+			if !yield(ours.rounds[i].requestsPerSecond() / theirs.rounds[i].requestsPerSecond()) {
 				return
 			}
 		}
 	}
 }
 
-func (s *side) report(b *testing.B, prefix string) {
+func (s *benchSide) reportMetrics(b *testing.B, prefix string) {
 	b.Helper()
 	var speeds, processors, mallocs []float64
 	var latencies []time.Duration
-	for _, l := range s.laps {
-		speeds = append(speeds, l.speed())
+	for _, l := range s.rounds {
+		speeds = append(speeds, l.requestsPerSecond())
 		processors = append(processors, float64(l.processor.Microseconds())/float64(l.requests))
 		mallocs = append(mallocs, float64(l.mallocs)/float64(l.requests))
 		latencies = append(latencies, l.latencies...)
@@ -117,30 +117,30 @@ func median(values []float64) float64 {
 	return values[len(values)/2]
 }
 
-// caller is HTTP/1.1 with next to no cost of its own, so that what is measured is
+// httpCaller is HTTP/1.1 with next to no cost of its own, so that what is measured is
 // the server.
-type caller struct {
+type httpCaller struct {
 	conn net.Conn
 	in   *bufio.Reader
 	body []byte // of the last answer
 }
 
-func dial(b *testing.B, address string) *caller {
+func dialCaller(b *testing.B, address string) *httpCaller {
 	b.Helper()
 	conn, err := new(net.Dialer).DialContext(b.Context(), "tcp", address)
 	require.NoError(b, err)
 	b.Cleanup(func() { _ = conn.Close() })
-	return &caller{conn: conn, in: bufio.NewReaderSize(conn, 64<<10)}
+	return &httpCaller{conn: conn, in: bufio.NewReaderSize(conn, 64<<10)}
 }
 
-// text is the request as it is sent.
-func (r request) text(token string) []byte {
+// encodeRequest is the request as it is sent.
+func (r benchRequest) encodeRequest(token string) []byte {
 	return fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: parapet\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 		r.method, r.path, token, len(r.body), r.body)
 }
 
-// exchange sends a request and reads its answer, which must have the status.
-func (c *caller) exchange(text []byte, status int) error {
+// sendRequest sends a request and reads its answer, which must have the status.
+func (c *httpCaller) sendRequest(text []byte, status int) error {
 	if _, err := c.conn.Write(text); err != nil {
 		return fmt.Errorf("ask: %w", err)
 	}

@@ -16,37 +16,37 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sample is a row that the service wrote, to be written again under other ids.
-type sample struct {
-	insert  string
-	columns []string
-	args    []any
-	record  []byte // the row as it was answered
-	named   []byte // its public id
+// sampleRow is a row that the service wrote, to be written again under other ids.
+type sampleRow struct {
+	insert   string
+	columns  []string
+	args     []any
+	record   []byte // the row as it was answered
+	publicID []byte // its public id
 }
 
-// newSample reads the first row of a table.
-func newSample(b *testing.B, db *pgxpool.Pool, table, where string, record []byte) sample {
+// readSampleRow reads the first row of a table.
+func readSampleRow(b *testing.B, db *pgxpool.Pool, table, where string, record []byte) sampleRow {
 	b.Helper()
 	rows, err := db.Query(b.Context(), "select * from "+table+" where "+where+" order by id limit 1")
 	require.NoError(b, err)
 	defer rows.Close()
 	require.True(b, rows.Next(), "no row of %s", table)
-	s := sample{record: record}
+	s := sampleRow{record: record}
 	s.args, err = rows.Values()
 	require.NoError(b, err)
 	for _, field := range rows.FieldDescriptions() {
 		s.columns = append(s.columns, field.Name)
 	}
-	s.insert = fmt.Sprintf("insert into %s (%s) values %s", table, strings.Join(s.columns, ", "), places(0, len(s.args)))
+	s.insert = fmt.Sprintf("insert into %s (%s) values %s", table, strings.Join(s.columns, ", "), placeholders(0, len(s.args)))
 	if record != nil {
-		s.named = []byte(id(b, record))
+		s.publicID = []byte(recordID(b, record))
 	}
 	return s
 }
 
-// with is the sample with other values in some columns.
-func (s sample) with(pairs ...any) sample {
+// withValues is the sample with other values in some columns.
+func (s sampleRow) withValues(pairs ...any) sampleRow {
 	s.args = slices.Clone(s.args)
 	for i := 0; i < len(pairs); i += 2 {
 		s.args[slices.Index(s.columns, pairs[i].(string))] = pairs[i+1]
@@ -54,31 +54,31 @@ func (s sample) with(pairs ...any) sample {
 	return s
 }
 
-// value is what the sample has in a column.
-func (s sample) value(column string) any { return s.args[slices.Index(s.columns, column)] }
+// columnValue is what the sample has in a column.
+func (s sampleRow) columnValue(column string) any { return s.args[slices.Index(s.columns, column)] }
 
-// renamed puts a new id where a text has the sample's.
-func (s sample) renamed(id uuid.UUID) func([]byte) []byte {
-	prefix, _, _ := bytes.Cut(s.named, []byte("_"))
-	text := []byte(public(string(prefix), id))
-	return func(old []byte) []byte { return bytes.ReplaceAll(old, s.named, text) }
+// replaceID puts a new id where a text has the sample's.
+func (s sampleRow) replaceID(id uuid.UUID) func([]byte) []byte {
+	prefix, _, _ := bytes.Cut(s.publicID, []byte("_"))
+	text := []byte(publicID(string(prefix), id))
+	return func(old []byte) []byte { return bytes.ReplaceAll(old, s.publicID, text) }
 }
 
-// about is the sample, an event, told of another subject.
-func (s sample) about(subject uuid.UUID, renamed func([]byte) []byte) sample {
-	data := s.value("data").([]byte)
-	return s.with("id", uuid.Must(uuid.NewV7()), "subject_id", subject, "data", renamed(data))
+// withSubject is the sample, an event, told of another subject.
+func (s sampleRow) withSubject(subject uuid.UUID, renamed func([]byte) []byte) sampleRow {
+	data := s.columnValue("data").([]byte)
+	return s.withValues("id", uuid.Must(uuid.NewV7()), "subject_id", subject, "data", renamed(data))
 }
 
-// tell writes events, and that they wait to be sent.
-func tell(ctx context.Context, tx pgx.Tx, events ...sample) error {
+// insertEvents writes events, and that they wait to be sent.
+func insertEvents(ctx context.Context, tx pgx.Tx, events ...sampleRow) error {
 	var values, waiting []string
 	var args, outbox []any
 	for _, e := range events {
-		values = append(values, places(len(args), len(e.args)))
+		values = append(values, placeholders(len(args), len(e.args)))
 		args = append(args, e.args...)
-		waiting = append(waiting, places(len(outbox), 2))
-		outbox = append(outbox, "acme", e.value("id"))
+		waiting = append(waiting, placeholders(len(outbox), 2))
+		outbox = append(outbox, "acme", e.columnValue("id"))
 	}
 	into, _, _ := strings.Cut(events[0].insert, " values ")
 	if _, err := tx.Exec(ctx, into+" values "+strings.Join(values, ", "), args...); err != nil {
@@ -88,8 +88,8 @@ func tell(ctx context.Context, tx pgx.Tx, events ...sample) error {
 	return err
 }
 
-// places are the n parameters after the first so many.
-func places(after, n int) string {
+// placeholders are the n parameters after the first so many.
+func placeholders(after, n int) string {
 	all := make([]string, n)
 	for i := range all {
 		all[i] = fmt.Sprintf("$%d", after+i+1)
@@ -98,15 +98,15 @@ func places(after, n int) string {
 }
 
 // copyQuotes makes n quotes that can be bound, and returns their public ids.
-func (s *bare) copyQuotes(b *testing.B, n int) []string {
+func (s *baselineServer) copyQuotes(b *testing.B, n int) []string {
 	b.Helper()
 	keys, ids := make([]uuid.UUID, n), make([]string, n)
 	for i := range keys {
 		keys[i] = uuid.Must(uuid.NewV7())
-		ids[i] = public("quo", keys[i])
+		ids[i] = publicID("quo", keys[i])
 	}
 	_, err := s.db.CopyFrom(b.Context(), pgx.Identifier{"quotes"}, s.quote.columns, pgx.CopyFromSlice(n, func(i int) ([]any, error) {
-		return s.quote.with("id", keys[i]).args, nil
+		return s.quote.withValues("id", keys[i]).args, nil
 	}))
 	require.NoError(b, err)
 	return ids

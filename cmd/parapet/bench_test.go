@@ -27,49 +27,49 @@ import (
 // allocations and microseconds of processor a request. The callers' share is in
 // both; Postgres's in neither.
 func BenchmarkREST(b *testing.B) {
-	c := newCourse(b)
+	c := newBenchFixture(b)
 	b.Run("Read", func(b *testing.B) {
-		b.Run("Policy", c.race(same("GET", "/v1/policies/"+c.policy, "", 200)))
-		b.Run("Timeline", c.race(same("GET", "/v1/claims/"+c.claim+"/timeline", "", 200)))
+		b.Run("Policy", c.compareSides(repeatRequest("GET", "/v1/policies/"+c.policy, "", 200)))
+		b.Run("Timeline", c.compareSides(repeatRequest("GET", "/v1/claims/"+c.claim+"/timeline", "", 200)))
 	})
 	b.Run("Write", func(b *testing.B) {
-		b.Run("Quote", c.race(same("POST", "/v1/quotes", c.quoteBody, 201)))
-		b.Run("Policy", c.race(func(b *testing.B, n int) []request {
-			binds := make([]request, n)
+		b.Run("Quote", c.compareSides(repeatRequest("POST", "/v1/quotes", c.quoteBody, 201)))
+		b.Run("Policy", c.compareSides(func(b *testing.B, n int) []benchRequest {
+			binds := make([]benchRequest, n)
 			for i, id := range c.bare.copyQuotes(b, n) {
-				binds[i] = request{"POST", "/v1/policies", fmt.Sprintf(`{"quote_id":%q}`, id), 201}
+				binds[i] = benchRequest{"POST", "/v1/policies", fmt.Sprintf(`{"quote_id":%q}`, id), 201}
 			}
 			return binds
 		}))
 	})
 }
 
-// request is what both sides are asked.
-type request struct {
+// benchRequest is what both sides are asked.
+type benchRequest struct {
 	method, path, body string
 	status             int
 }
 
-// asker makes n requests for one side; asking may need rows of its own.
-type asker func(b *testing.B, n int) []request
+// requestBuilder makes n requests for one side; asking may need rows of its own.
+type requestBuilder func(b *testing.B, n int) []benchRequest
 
-func same(method, path, body string, status int) asker {
-	return func(_ *testing.B, n int) []request {
-		return slices.Repeat([]request{{method, path, body, status}}, n)
+func repeatRequest(method, path, body string, status int) requestBuilder {
+	return func(_ *testing.B, n int) []benchRequest {
+		return slices.Repeat([]benchRequest{{method, path, body, status}}, n)
 	}
 }
 
-// course is where both sides run: a stack with a policy of acme's, its approved
+// benchFixture is where both sides run: a stack with a policy of acme's, its approved
 // claim, and the bare handler on the same database.
-type course struct {
+type benchFixture struct {
 	*stack
 
-	bare                     *bare
-	token, address, bareAt   string
-	quoteBody, policy, claim string
+	bare                            *baselineServer
+	token, address, baselineAddress string
+	quoteBody, policy, claim        string
 }
 
-func newCourse(b *testing.B) *course {
+func newBenchFixture(b *testing.B) *benchFixture {
 	b.Helper()
 	// Not b.TempDir: as root the database runs as another user, who cannot enter it.
 	dir, err := os.MkdirTemp("", "parapet-bench-")
@@ -77,48 +77,48 @@ func newCourse(b *testing.B) *course {
 	b.Cleanup(func() { require.NoError(b, os.RemoveAll(dir)) })
 	s, err := startStack(b.Context(), devOptions{listen: "127.0.0.1:0", dataDir: dir, rateLimit: "off", quiet: true})
 	require.NoError(b, err)
-	b.Cleanup(s.stop)
+	b.Cleanup(s.stopAll)
 	token, err := s.issuer.Token("acme")
 	require.NoError(b, err)
 	source, err := s.issuer.Token("source")
 	require.NoError(b, err)
-	c := &course{
-		stack: s, token: token, address: strings.TrimPrefix(s.ready.BaseURL, "http://"),
+	c := &benchFixture{
+		stack: s, token: token, address: strings.TrimPrefix(s.info.BaseURL, "http://"),
 		quoteBody: `{"product":"quake-circle","context":{"partner":"acme"}}`,
 	}
-	quote := c.ask(b, token, request{"POST", "/v1/quotes", c.quoteBody, 201})
-	policy := c.ask(b, token, request{"POST", "/v1/policies", fmt.Sprintf(`{"quote_id":%q}`, id(b, quote)), 201})
-	c.policy = id(b, policy)
-	c.bare = newBare(b, s.ready.DatabaseURL, token, quote, policy)
-	c.bareAt = c.bare.serve(b)
-	c.ask(b, source, request{"POST", "/v1/observations", quakeNow("6.4"), 201})
-	c.settle(b)
+	quote := c.sendChecked(b, token, benchRequest{"POST", "/v1/quotes", c.quoteBody, 201})
+	policy := c.sendChecked(b, token, benchRequest{"POST", "/v1/policies", fmt.Sprintf(`{"quote_id":%q}`, recordID(b, quote)), 201})
+	c.policy = recordID(b, policy)
+	c.bare = newBaselineServer(b, s.info.DatabaseURL, token, quote, policy)
+	c.baselineAddress = c.bare.listenAndServe(b)
+	c.sendChecked(b, source, benchRequest{"POST", "/v1/observations", quakeNow("6.4"), 201})
+	c.waitUntilSettled(b)
 	return c
 }
 
-// settle waits for the claim and its story, and holds both sides to the same
+// waitUntilSettled waits for the claim and its story, and holds both sides to the same
 // bytes.
-func (c *course) settle(b *testing.B) {
+func (c *benchFixture) waitUntilSettled(b *testing.B) {
 	b.Helper()
-	policy := request{"GET", "/v1/policies/" + c.policy, "", 200}
+	policy := benchRequest{"GET", "/v1/policies/" + c.policy, "", 200}
 	require.Eventually(b, func() bool {
-		var record policyAnswer
-		require.NoError(b, json.Unmarshal(c.ask(b, c.token, policy), &record))
+		var record policyResponse
+		require.NoError(b, json.Unmarshal(c.sendChecked(b, c.token, policy), &record))
 		if len(record.Claims) == 0 || record.Claims[0].Status != "approved" {
 			return false
 		}
 		c.claim = record.Claims[0].ID
-		return strings.Contains(string(c.ask(b, c.token, request{"GET", "/v1/claims/" + c.claim, "", 200})), "payout_method_missing")
+		return strings.Contains(string(c.sendChecked(b, c.token, benchRequest{"GET", "/v1/claims/" + c.claim, "", 200})), "payout_method_missing")
 	}, 20*time.Second, 50*time.Millisecond)
-	for _, r := range []request{policy, {"GET", "/v1/claims/" + c.claim + "/timeline", "", 200}} {
-		ours, theirs := dial(b, c.address), dial(b, c.bareAt)
-		require.NoError(b, ours.exchange(r.text(c.token), r.status))
-		require.NoError(b, theirs.exchange(r.text(c.token), r.status))
+	for _, r := range []benchRequest{policy, {"GET", "/v1/claims/" + c.claim + "/timeline", "", 200}} {
+		ours, theirs := dialCaller(b, c.address), dialCaller(b, c.baselineAddress)
+		require.NoError(b, ours.sendRequest(r.encodeRequest(c.token), r.status))
+		require.NoError(b, theirs.sendRequest(r.encodeRequest(c.token), r.status))
 		require.Equal(b, string(ours.body), string(theirs.body), "%s: both must answer the same", r.path)
 	}
 }
 
-func (c *course) ask(b *testing.B, token string, r request) []byte {
+func (c *benchFixture) sendChecked(b *testing.B, token string, r benchRequest) []byte {
 	b.Helper()
 	asked, err := http.NewRequestWithContext(b.Context(), r.method, "http://"+c.address+r.path, strings.NewReader(r.body))
 	require.NoError(b, err)
@@ -133,7 +133,7 @@ func (c *course) ask(b *testing.B, token string, r request) []byte {
 	return text
 }
 
-func id(b *testing.B, record []byte) string {
+func recordID(b *testing.B, record []byte) string {
 	b.Helper()
 	var named struct {
 		ID string `json:"id"`
@@ -142,40 +142,40 @@ func id(b *testing.B, record []byte) string {
 	return named.ID
 }
 
-// rounds is odd, so that the median is a round's.
-const rounds = 9
+// roundCount is odd, so that the median is a round's.
+const roundCount = 9
 
-// race runs both sides over b.N requests each and reports how they compare.
-func (c *course) race(asked asker) func(*testing.B) {
+// compareSides runs both sides over b.N requests each and reports how they compare.
+func (c *benchFixture) compareSides(asked requestBuilder) func(*testing.B) {
 	return func(b *testing.B) {
-		ours, theirs := newSide(b, c.address), newSide(b, c.bareAt)
-		each := (b.N + rounds - 1) / rounds
-		warm := asked(b, 2*callers)
-		ours.run(b, c.token, warm[:callers])
-		theirs.run(b, c.token, warm[callers:])
-		ours.laps, theirs.laps = nil, nil
-		all := asked(b, 2*rounds*each)
+		ours, theirs := newBenchSide(b, c.address), newBenchSide(b, c.baselineAddress)
+		each := (b.N + roundCount - 1) / roundCount
+		warm := asked(b, 2*callerCount)
+		ours.runRequests(b, c.token, warm[:callerCount])
+		theirs.runRequests(b, c.token, warm[callerCount:])
+		ours.rounds, theirs.rounds = nil, nil
+		all := asked(b, 2*roundCount*each)
 		b.ResetTimer()
-		for round := range rounds {
-			sides := []*side{ours, theirs}
+		for round := range roundCount {
+			sides := []*benchSide{ours, theirs}
 			if round%2 == 1 { // who goes first finds the log and the heap as the other left them
 				slices.Reverse(sides)
 			}
 			for _, s := range sides {
-				s.run(b, c.token, all[:each])
+				s.runRequests(b, c.token, all[:each])
 				all = all[each:]
 			}
 		}
 		b.StopTimer()
 		b.ReportMetric(0, "ns/op") // the time of both sides tells nothing
-		b.ReportMetric(median(slices.Collect(ratios(ours, theirs))), "ratio")
-		ours.report(b, "")
-		theirs.report(b, "bare-")
+		b.ReportMetric(median(slices.Collect(speedRatios(ours, theirs))), "ratio")
+		ours.reportMetrics(b, "")
+		theirs.reportMetrics(b, "bare-")
 	}
 }
 
-// processor is the processor time that this process has used.
-func processor(b *testing.B) time.Duration {
+// processorTime is the processor time that this process has used.
+func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var usage syscall.Rusage
 	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))

@@ -24,13 +24,13 @@ import (
 	"parapet/rest"
 )
 
-// front is the API on a real connection, with what it counted and logged.
-type front struct {
+// testFrontend is the API on a real connection, with what it counted and logged.
+type testFrontend struct {
 	*modeltest.Bundle
 
-	server  *httptest.Server
-	doors   *graph.Door
-	entered chan struct{} // a request waits for its caller to leave, to panic then
+	server         *httptest.Server
+	graphql        *graph.Handler
+	panicRequested chan struct{} // a request waits for its caller to leave, to panic then
 
 	mu       sync.Mutex
 	statuses []int
@@ -38,37 +38,37 @@ type front struct {
 }
 
 // Enabled implements slog.Handler.
-func (f *front) Enabled(context.Context, slog.Level) bool { return true }
+func (f *testFrontend) Enabled(context.Context, slog.Level) bool { return true }
 
 // Handle implements slog.Handler.
-func (f *front) Handle(_ context.Context, record slog.Record) error {
+func (f *testFrontend) Handle(_ context.Context, record slog.Record) error {
 	if record.Level >= slog.LevelWarn {
 		var attributes strings.Builder
 		record.Attrs(func(a slog.Attr) bool { fmt.Fprintf(&attributes, " %s", a); return true })
-		f.complain(record.Message + attributes.String())
+		f.addComplaint(record.Message + attributes.String())
 	}
 	return nil
 }
 
 // WithAttrs implements slog.Handler.
-func (f *front) WithAttrs([]slog.Attr) slog.Handler { return f }
+func (f *testFrontend) WithAttrs([]slog.Attr) slog.Handler { return f }
 
 // WithGroup implements slog.Handler.
-func (f *front) WithGroup(string) slog.Handler { return f }
+func (f *testFrontend) WithGroup(string) slog.Handler { return f }
 
 // Write takes a line of net/http's own log.
-func (f *front) Write(line []byte) (int, error) {
-	f.complain(string(line))
+func (f *testFrontend) Write(line []byte) (int, error) {
+	f.addComplaint(string(line))
 	return len(line), nil
 }
 
-func (f *front) complain(line string) {
+func (f *testFrontend) addComplaint(line string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.lines = append(f.lines, line)
 }
 
-func (f *front) counted() []int {
+func (f *testFrontend) countedStatuses() []int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.statuses)
@@ -77,23 +77,23 @@ func (f *front) counted() []int {
 // goroutineLabel marks the goroutines that requests started.
 const goroutineLabel = "caller-left-test"
 
-func newFront(t *testing.T, with ...modeltest.Option) *front {
+func newTestFrontend(t *testing.T, with ...modeltest.Option) *testFrontend {
 	t.Helper()
-	f := &front{Bundle: modeltest.New(t, with...), entered: make(chan struct{})}
+	f := &testFrontend{Bundle: modeltest.New(t, with...), panicRequested: make(chan struct{})}
 	var err error
-	f.doors, err = graph.New(graph.Config{Service: f.Service})
+	f.graphql, err = graph.New(graph.Config{Service: f.Service})
 	require.NoError(t, err)
 	handler, err := rest.New(rest.Config{
-		Service: f.Service, Now: time.Now, Limiter: rest.Unlimited{}, Log: slog.New(f), Beside: map[string]http.Handler{"/graphql": f.doors},
+		Service: f.Service, Now: time.Now, Limiter: rest.Unlimited{}, Log: slog.New(f), SharedHandlers: map[string]http.Handler{"/graphql": f.graphql},
 		Authenticate: func(ctx context.Context, token string) (model.Actor, error) {
 			if token == "broken" {
-				f.entered <- struct{}{}
+				f.panicRequested <- struct{}{}
 				<-ctx.Done()
 				panic("a fault of ours")
 			}
 			return f.Acme, nil
 		},
-		Meter: func(_, _ string, status int, _ time.Duration) {
+		ObserveRequest: func(_, _ string, status int, _ time.Duration) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			f.statuses = append(f.statuses, status)
@@ -109,8 +109,8 @@ func newFront(t *testing.T, with ...modeltest.Option) *front {
 	return f
 }
 
-// dial is a connection on which the first bytes of a request were sent.
-func (f *front) dial(t *testing.T, sent string) *net.TCPConn {
+// dialAndSend is a connection on which the first bytes of a request were sent.
+func (f *testFrontend) dialAndSend(t *testing.T, sent string) *net.TCPConn {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", f.server.Listener.Addr().String())
 	require.NoError(t, err)
@@ -119,11 +119,11 @@ func (f *front) dial(t *testing.T, sent string) *net.TCPConn {
 	return conn.(*net.TCPConn)
 }
 
-// stopped waits until the server runs nothing that a request started.
-func (f *front) stopped(t *testing.T) {
+// waitUntilIdle waits until the server runs nothing that a request started.
+func (f *testFrontend) waitUntilIdle(t *testing.T) {
 	t.Helper()
 	f.server.Close()
-	f.doors.Close()
+	f.graphql.Close()
 	require.Eventually(t, func() bool {
 		var running strings.Builder
 		require.NoError(t, pprof.Lookup("goroutine").WriteTo(&running, 1))
@@ -136,8 +136,8 @@ func sentRequest(method, path, body string, headers ...string) string {
 		method, path, len(body), strings.Join(append(headers, ""), "\r\n"), body)
 }
 
-// masked are frames as a WebSocket client sends them, under a mask of zeros.
-func masked(messages ...string) string {
+// maskedFrames are frames as a WebSocket client sends them, under a mask of zeros.
+func maskedFrames(messages ...string) string {
 	var frames strings.Builder
 	for _, text := range messages {
 		frames.WriteByte(0x81)
@@ -151,8 +151,8 @@ func masked(messages ...string) string {
 	return frames.String()
 }
 
-// exchanges are requests of every transport, by name.
-func exchanges() map[string]string {
+// rawRequests are requests of every transport, by name.
+func rawRequests() map[string]string {
 	const introspection = `{"query":"{ __schema { types { name kind description fields { name description args { name } } } } }"}`
 	const follow = `{"query":"subscription { events { sequence } }"}`
 	upgrade := sentRequest("GET", "/graphql", "", "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13",
@@ -167,20 +167,20 @@ func exchanges() map[string]string {
 		"mutation":     sentRequest("POST", "/graphql", `{"query":"mutation { createQuote(input: {product: \"quake-circle\", context: {partner: \"acme\"}}) { quote { id } } }"}`),
 		"subscription": sentRequest("POST", "/graphql", follow, "Accept: text/event-stream"),
 		"WebSocket":    upgrade,
-		"WebSocket, subscription": upgrade + masked(`{"type":"connection_init"}`, `{"id":"1","type":"subscribe","payload":`+follow+`}`,
+		"WebSocket, subscription": upgrade + maskedFrames(`{"type":"connection_init"}`, `{"id":"1","type":"subscribe","payload":`+follow+`}`,
 			`{"id":"2","type":"subscribe","payload":`+introspection+`}`),
 	}
 }
 
-// failures are the statuses that count as faults of the server.
-func failures(statuses []int) []int {
+// serverErrors are the statuses that count as faults of the server.
+func serverErrors(statuses []int) []int {
 	return slices.DeleteFunc(statuses, func(status int) bool { return status < 500 })
 }
 
 // Who leaves while the database works is counted as such, and the database stops.
-func TestWorkEndsWhenTheCallerLeaves(t *testing.T) {
+func TestQueriesStopWhenTheCallerLeaves(t *testing.T) {
 	t.Parallel()
-	f := newFront(t)
+	f := newTestFrontend(t)
 	locked, err := f.DB.Pool.Begin(t.Context())
 	require.NoError(t, err)
 	_, err = locked.Exec(t.Context(), "lock table quotes in access exclusive mode")
@@ -192,58 +192,58 @@ func TestWorkEndsWhenTheCallerLeaves(t *testing.T) {
 	}
 	var conns []net.Conn
 	for _, name := range []string{"POST /quotes", "GET /quotes", "query", "mutation"} {
-		conns = append(conns, f.dial(t, exchanges()[name]))
+		conns = append(conns, f.dialAndSend(t, rawRequests()[name]))
 	}
 	require.Eventually(t, func() bool { return waiting() == len(conns) }, time.Minute, 5*time.Millisecond)
 	for _, conn := range conns {
 		require.NoError(t, conn.Close())
 	}
-	half := exchanges()["POST /quotes"]
-	require.NoError(t, f.dial(t, half[:len(half)-10]).Close())
-	require.Eventually(t, func() bool { return len(f.counted()) == len(conns)+1 && waiting() == 0 }, 20*time.Second, 5*time.Millisecond)
+	half := rawRequests()["POST /quotes"]
+	require.NoError(t, f.dialAndSend(t, half[:len(half)-10]).Close())
+	require.Eventually(t, func() bool { return len(f.countedStatuses()) == len(conns)+1 && waiting() == 0 }, 20*time.Second, 5*time.Millisecond)
 	require.NoError(t, locked.Rollback(t.Context()))
-	f.stopped(t)
-	require.Equal(t, slices.Repeat([]int{499}, len(conns)+1), f.counted())
+	f.waitUntilIdle(t)
+	require.Equal(t, slices.Repeat([]int{499}, len(conns)+1), f.countedStatuses())
 	require.Empty(t, f.lines)
 }
 
 // A caller whose answer fails for another reason is answered and counted as ever.
 func TestFailuresOfCallersWhoStayAreCounted(t *testing.T) {
 	t.Parallel()
-	f := newFront(t, modeltest.Unchecked())
+	f := newTestFrontend(t, modeltest.WithoutChecks())
 	f.DB.Close()
-	conn := f.dial(t, sentRequest("GET", "/v1/quotes", "", "Connection: close"))
+	conn := f.dialAndSend(t, sentRequest("GET", "/v1/quotes", "", "Connection: close"))
 	answer, err := io.ReadAll(conn)
 	require.NoError(t, err)
 	require.Contains(t, string(answer), "500 Internal Server Error")
-	f.stopped(t)
-	require.Equal(t, []int{500}, f.counted())
+	f.waitUntilIdle(t)
+	require.Equal(t, []int{500}, f.countedStatuses())
 	require.Len(t, f.lines, 1)
 }
 
 // A panic is a fault whoever left.
 func TestPanicsAreCountedAlsoWhenTheCallerLeft(t *testing.T) {
 	t.Parallel()
-	f := newFront(t)
-	conn := f.dial(t, strings.Replace(exchanges()["GET /quotes"], "Bearer good", "Bearer broken", 1))
-	<-f.entered
+	f := newTestFrontend(t)
+	conn := f.dialAndSend(t, strings.Replace(rawRequests()["GET /quotes"], "Bearer good", "Bearer broken", 1))
+	<-f.panicRequested
 	require.NoError(t, conn.Close())
-	f.stopped(t)
-	require.Equal(t, []int{503}, f.counted())
+	f.waitUntilIdle(t)
+	require.Equal(t, []int{503}, f.countedStatuses())
 	require.Len(t, f.lines, 1)
 	require.Contains(t, f.lines[0], "a fault of ours")
 }
 
 // Hang-ups at any byte of the request or of the answer leave no failure, no line of
 // log and no goroutine behind.
-func TestHangUpsAtRandomMomentsLeaveNothingBehind(t *testing.T) {
+func TestDisconnectsAtAnyByteLeakNothing(t *testing.T) {
 	t.Parallel()
-	f := newFront(t)
-	f.Cover("quake-circle", nil)
+	f := newTestFrontend(t)
+	f.QuoteAndBind("quake-circle", nil)
 	random := rand.New(rand.NewPCG(12, 3))
 	var callers sync.WaitGroup
 	for range 40 {
-		for _, text := range exchanges() {
+		for _, text := range rawRequests() {
 			sent, read := len(text), random.IntN(4096)
 			if random.IntN(3) == 0 {
 				sent = random.IntN(len(text))
@@ -252,7 +252,7 @@ func TestHangUpsAtRandomMomentsLeaveNothingBehind(t *testing.T) {
 			if random.IntN(2) == 0 {
 				read = 0
 			}
-			conn := f.dial(t, text[:sent])
+			conn := f.dialAndSend(t, text[:sent])
 			callers.Go(func() {
 				defer conn.Close()
 				_ = conn.SetReadDeadline(time.Now().Add(20 * time.Millisecond)) // what waits for events answers nothing
@@ -264,8 +264,8 @@ func TestHangUpsAtRandomMomentsLeaveNothingBehind(t *testing.T) {
 		}
 	}
 	callers.Wait()
-	f.stopped(t)
-	require.Contains(t, f.counted(), 499)
-	require.Empty(t, failures(f.counted()))
+	f.waitUntilIdle(t)
+	require.Contains(t, f.countedStatuses(), 499)
+	require.Empty(t, serverErrors(f.countedStatuses()))
 	require.Empty(t, f.lines)
 }

@@ -18,14 +18,14 @@ import (
 
 // The commands read the environment, so these tests do not run in parallel.
 
-func TestDevLeavesAMigratedDatabaseAlone(t *testing.T) {
+func TestDevRejectsAProductionDatabase(t *testing.T) {
 	_, url := modeltest.Database(t, 1)
 	t.Setenv("DATABASE_URL", url)
-	err := run(t.Context(), []string{"dev", "--data-dir", t.TempDir(), "--listen", "127.0.0.1:0"}, io.Discard)
+	err := runCommand(t.Context(), []string{"dev", "--data-dir", t.TempDir(), "--listen", "127.0.0.1:0"}, io.Discard)
 	require.ErrorContains(t, err, "not the development stack's")
 }
 
-func TestDevLeavesAnotherProgramsDatabaseAlone(t *testing.T) {
+func TestDevRejectsAForeignDatabase(t *testing.T) {
 	url := modeltest.URL(t)
 	db, err := model.Open(t.Context(), url, 1)
 	require.NoError(t, err)
@@ -33,16 +33,16 @@ func TestDevLeavesAnotherProgramsDatabaseAlone(t *testing.T) {
 	_, err = db.Pool.Exec(t.Context(), "create table customers (name text)")
 	require.NoError(t, err)
 	t.Setenv("DATABASE_URL", url)
-	err = run(t.Context(), []string{"dev", "--data-dir", t.TempDir(), "--listen", "127.0.0.1:0"}, io.Discard)
+	err = runCommand(t.Context(), []string{"dev", "--data-dir", t.TempDir(), "--listen", "127.0.0.1:0"}, io.Discard)
 	require.ErrorContains(t, err, "neither empty nor Parapet's")
 	var tables int
 	require.NoError(t, db.Pool.QueryRow(t.Context(), "select count(*) from information_schema.tables where table_schema in ('public', 'river')").Scan(&tables))
 	require.Equal(t, 1, tables)
 }
 
-func TestServeRefusesTheDevelopmentStacksDatabase(t *testing.T) {
+func TestServeRejectsTheDevelopmentDatabase(t *testing.T) {
 	b := modeltest.New(t)
-	b.After(0) // as the development stack does, even when it moves no clock
+	b.AdvanceClock(0) // as the development stack does, even when it moves no clock
 	secret := base64.StdEncoding.EncodeToString(make([]byte, 32))
 	for name, value := range map[string]string{
 		"DATABASE_URL": b.URL, "OIDC_ISSUER": "http://127.0.0.1:1", "PARAPET_SEAL_KEYS": "k1:" + secret,
@@ -52,20 +52,20 @@ func TestServeRefusesTheDevelopmentStacksDatabase(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	t.Setenv("PARAPET_REHEARSAL", "false")
-	err := run(t.Context(), []string{"serve"}, io.Discard)
+	err := runCommand(t.Context(), []string{"serve"}, io.Discard)
 	require.ErrorContains(t, err, "belongs to the development stack")
 	t.Setenv("PARAPET_REHEARSAL", "true")
-	err = run(t.Context(), []string{"serve"}, io.Discard)
+	err = runCommand(t.Context(), []string{"serve"}, io.Discard)
 	require.ErrorContains(t, err, "PARAPET_LISTEN")
 }
 
-func TestObserveFailsOverAFileThatBreaksOff(t *testing.T) {
+func TestObserveFailsOnATruncatedFile(t *testing.T) {
 	db, url := modeltest.Database(t, 1)
 	t.Setenv("DATABASE_URL", url)
 	file := filepath.Join(t.TempDir(), "week.geojson")
 	require.NoError(t, os.WriteFile(file, feed.SampleUSGSWeek()[:100_000], 0o600))
 	var out bytes.Buffer
-	err := run(t.Context(), []string{"observe", "--source", feed.SourceUSGS, file}, &out)
+	err := runCommand(t.Context(), []string{"observe", "--source", feed.SourceUSGS, file}, &out)
 	require.ErrorContains(t, err, "1 rows were left out")
 	require.Contains(t, out.String(), "the file breaks off")
 	var kept int
@@ -73,17 +73,17 @@ func TestObserveFailsOverAFileThatBreaksOff(t *testing.T) {
 	require.Positive(t, kept)
 }
 
-func TestAWrongClockOffsetLeavesNothingBehind(t *testing.T) {
+func TestInvalidClockOffsetCreatesNothing(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "stack")
 	for _, offset := range []string{"P10X", "tomorrow", "--P1D", ""} {
-		err := run(t.Context(), []string{"dev", "--data-dir", dir, "--clock-offset=" + offset}, io.Discard)
+		err := runCommand(t.Context(), []string{"dev", "--data-dir", dir, "--clock-offset=" + offset}, io.Discard)
 		require.ErrorContains(t, err, "use a duration such as", offset)
 		require.NoDirExists(t, dir)
 	}
 }
 
-func TestVerifyEventsRefusesWhatItCannotProve(t *testing.T) {
+func TestVerifyEventsRequiresTheServersSettings(t *testing.T) {
 	b := modeltest.New(t)
 	b.Quote("rain-excess", nil)
 	_, err := b.Service.Relay(t.Context())
@@ -93,7 +93,7 @@ func TestVerifyEventsRefusesWhatItCannotProve(t *testing.T) {
 	t.Setenv("PARAPET_REHEARSAL", "true")
 	verify := func(args ...string) (string, error) {
 		var out bytes.Buffer
-		err := run(t.Context(), append([]string{"verify-events"}, args...), &out)
+		err := runCommand(t.Context(), append([]string{"verify-events"}, args...), &out)
 		return out.String(), err
 	}
 	_, err = verify()

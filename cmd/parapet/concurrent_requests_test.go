@@ -17,33 +17,33 @@ import (
 	"parapet/model/wire"
 )
 
-// answer is what a process said to a request; status 0 when it was gone.
-type answer struct {
+// response is what a process said to a request; status 0 when it was gone.
+type response struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// post asks with an Idempotency-Key.
-func (c *cloud) post(ctx context.Context, p *process, path, key, body string) answer {
+// postJSON asks with an Idempotency-Key.
+func (c *processGroup) postJSON(ctx context.Context, p *serverProcess, path, key, body string) response {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.base+"/v1"+path, strings.NewReader(body))
 	if err != nil {
-		return answer{body: err.Error()}
+		return response{body: err.Error()}
 	}
 	request.Header = http.Header{"Authorization": {"Bearer " + c.token}, "Content-Type": {"application/json"}, "Idempotency-Key": {key}}
 	said, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return answer{body: err.Error()}
+		return response{body: err.Error()}
 	}
 	defer func() { _ = said.Body.Close() }()
 	text, err := io.ReadAll(said.Body)
 	if err != nil {
-		return answer{body: err.Error()}
+		return response{body: err.Error()}
 	}
-	return answer{said.StatusCode, said.Header, string(text)}
+	return response{said.StatusCode, said.Header, string(text)}
 }
 
-func (a answer) code() string {
+func (a response) errorCode() string {
 	var problem struct {
 		Code string `json:"code"`
 	}
@@ -51,17 +51,17 @@ func (a answer) code() string {
 	return problem.Code
 }
 
-// atOnce asks all processes the same together, a hundred times, and returns the one
+// postConcurrently asks all processes the same together, a hundred times, and returns the one
 // answer there may be.
-func (c *cloud) atOnce(t *testing.T, processes []*process, path, body string) string {
+func (c *processGroup) postConcurrently(t *testing.T, processes []*serverProcess, path, body string) string {
 	t.Helper()
-	answers := make([]answer, 100)
+	answers := make([]response, 100)
 	ready := make(chan struct{})
 	var all sync.WaitGroup
 	for i := range answers {
 		all.Go(func() {
 			<-ready
-			answers[i] = c.post(t.Context(), processes[i%len(processes)], path, "all-at-once", body)
+			answers[i] = c.postJSON(t.Context(), processes[i%len(processes)], path, "all-at-once", body)
 		})
 	}
 	close(ready)
@@ -76,32 +76,32 @@ func (c *cloud) atOnce(t *testing.T, processes []*process, path, body string) st
 			continue
 		}
 		require.Equal(t, http.StatusConflict, a.status, a.body)
-		require.Equal(t, string(model.CodeIdempotencyInFlight), a.code())
+		require.Equal(t, string(model.CodeIdempotencyInFlight), a.errorCode())
 		require.NotEmpty(t, a.header.Get("Retry-After"))
 	}
 	t.Logf("%s: %v", path, counts)
 	require.Equal(t, 1, counts["201"], "one effect: %v", counts)
 	for _, p := range processes {
-		again := c.post(t.Context(), p, path, "all-at-once", body)
+		again := c.postJSON(t.Context(), p, path, "all-at-once", body)
 		require.Equal(t, []any{http.StatusCreated, "true", bodies[0]}, []any{again.status, again.header.Get("Idempotent-Replayed"), again.body})
 	}
 	return bodies[0]
 }
 
-const cloudQuote = `{"product": "quake-circle", "context": {"partner": "acme"}}`
+const quoteBody = `{"product": "quake-circle", "context": {"partner": "acme"}}`
 
 // The same key a hundred times at once over two server processes: one effect, one
 // answer, and whoever comes too early is told to wait.
-func TestHundredTimesAtOnceOverTwoProcesses(t *testing.T) {
+func TestSameKeyConcurrentlyOverTwoProcesses(t *testing.T) {
 	t.Parallel()
-	c := newCloud(t)
-	processes := []*process{c.start(t, "parapet"), c.start(t, "parapet")}
+	c := newProcessGroup(t)
+	processes := []*serverProcess{c.startProcess(t, "parapet"), c.startProcess(t, "parapet")}
 	var quote wire.Quote
-	require.NoError(t, json.Unmarshal([]byte(c.atOnce(t, processes, "/quotes", cloudQuote)), &quote))
+	require.NoError(t, json.Unmarshal([]byte(c.postConcurrently(t, processes, "/quotes", quoteBody)), &quote))
 	var policy wire.Policy
-	require.NoError(t, json.Unmarshal([]byte(c.atOnce(t, processes, "/policies", fmt.Sprintf(`{"quote_id": %q}`, quote.ID))), &policy))
-	c.atOnce(t, processes, "/claims", fmt.Sprintf(`{"policy_id": %q, "description": "the lobby is flooded"}`, policy.ID))
-	rows := c.Rows()
+	require.NoError(t, json.Unmarshal([]byte(c.postConcurrently(t, processes, "/policies", fmt.Sprintf(`{"quote_id": %q}`, quote.ID))), &policy))
+	c.postConcurrently(t, processes, "/claims", fmt.Sprintf(`{"policy_id": %q, "description": "the lobby is flooded"}`, policy.ID))
+	rows := c.CountRows()
 	for _, table := range []string{"quotes", "policies", "claims"} {
 		require.Equal(t, 1, rows[table], table)
 	}
@@ -110,20 +110,20 @@ func TestHundredTimesAtOnceOverTwoProcesses(t *testing.T) {
 
 // A process dies in the middle of a request, while its transaction waits for a lock:
 // its key is free again before anybody lets the lock go.
-func TestTheKeyOfAKilledProcessIsFreeAgain(t *testing.T) {
+func TestIdempotencyKeyIsReleasedWhenItsProcessDies(t *testing.T) {
 	t.Parallel()
-	c := newCloud(t)
-	doomed, other := c.start(t, "parapet"), c.start(t, "parapet")
+	c := newProcessGroup(t)
+	doomed, other := c.startProcess(t, "parapet"), c.startProcess(t, "parapet")
 	var quote wire.Quote
-	require.NoError(t, json.Unmarshal([]byte(c.post(t.Context(), other, "/quotes", "quote", cloudQuote).body), &quote))
+	require.NoError(t, json.Unmarshal([]byte(c.postJSON(t.Context(), other, "/quotes", "quote", quoteBody).body), &quote))
 	bind := fmt.Sprintf(`{"quote_id": %q, "partner_reference": "ref-1"}`, quote.ID)
-	hold := c.HoldReference("ref-1")
-	lost := make(chan answer, 1)
-	go func() { lost <- c.post(t.Context(), doomed, "/policies", "bind", bind) }()
+	hold := c.BlockReference("ref-1")
+	lost := make(chan response, 1)
+	go func() { lost <- c.postJSON(t.Context(), doomed, "/policies", "bind", bind) }()
 	hold.AwaitWaiter()
-	busy := c.post(t.Context(), other, "/policies", "bind", bind)
-	require.Equal(t, string(model.CodeIdempotencyInFlight), busy.code(), busy.body)
-	doomed.kill()
+	busy := c.postJSON(t.Context(), other, "/policies", "bind", bind)
+	require.Equal(t, string(model.CodeIdempotencyInFlight), busy.errorCode(), busy.body)
+	doomed.killNow()
 	require.Zero(t, (<-lost).status)
 	require.Eventually(t, func() bool {
 		var waits bool
@@ -132,7 +132,7 @@ func TestTheKeyOfAKilledProcessIsFreeAgain(t *testing.T) {
 	}, time.Minute, 50*time.Millisecond, "the database lets go of what the process did")
 	hold.Release()
 	require.Eventually(t, func() bool {
-		return c.post(t.Context(), other, "/policies", "bind", bind).status == http.StatusCreated
+		return c.postJSON(t.Context(), other, "/policies", "bind", bind).status == http.StatusCreated
 	}, time.Minute, 50*time.Millisecond)
-	require.Equal(t, 2, c.Rows()["policies"], "this one and the one that was in the way")
+	require.Equal(t, 2, c.CountRows()["policies"], "this one and the one that was in the way")
 }

@@ -23,66 +23,66 @@ import (
 // settings is the configuration: the environment only, one row a setting. Every
 // setting works when absent, or serve says what is missing.
 type settings struct {
-	DatabaseURL    string        `env:"DATABASE_URL" secret:"true" help:"Postgres address; needed by serve, migrate and observe"`
-	Issuers        []string      `env:"OIDC_ISSUER" help:"trusted token issuers, separated by commas; needed by serve"`
-	Audience       string        `env:"PARAPET_AUDIENCE" envDefault:"parapet" help:"the audience access tokens must be for"`
-	PartnerClaim   string        `env:"PARAPET_PARTNER_CLAIM" envDefault:"partner" help:"the token claim that names the partner"`
-	Algorithms     []string      `env:"PARAPET_ALGORITHMS" envDefault:"RS256,ES256,EdDSA" help:"signature algorithms that tokens may use"`
-	RequireType    bool          `env:"PARAPET_REQUIRE_AT_JWT" envDefault:"false" help:"refuse tokens whose typ is not at+jwt"`
-	Listen         string        `env:"PARAPET_LISTEN" envDefault:"127.0.0.1:8080" help:"address of the API"`
-	MetricsListen  string        `env:"PARAPET_METRICS_LISTEN" envDefault:"" help:"address of /metrics; empty: not served"`
-	BaseURL        string        `env:"PARAPET_BASE_URL" envDefault:"" help:"origin that partners see, https://api.example.com; empty: what the request names"`
-	Family         string        `env:"PARAPET_FAMILY" envDefault:"parametric" help:"the second base address is /<family>/v1"`
-	Roles          []string      `env:"PARAPET_ROLES" envDefault:"api,workers" help:"what serve does: api, workers or both"`
-	Connections    int32         `env:"PARAPET_CONNECTIONS" envDefault:"20" help:"most database connections of the domain; the job queue has 8 of its own"`
-	SealKeys       []string      `env:"PARAPET_SEAL_KEYS" secret:"true" help:"name:base64 of 32 bytes, separated by commas; the first seals, all open; needed by serve"`
-	FingerprintKey string        `env:"PARAPET_FINGERPRINT_KEY" secret:"true" help:"base64 of at least 32 bytes; never changes; needed by serve"`
-	Files          string        `env:"PARAPET_FILES" envDefault:"./files" help:"where attachments are kept: a folder, or s3://bucket/prefix?endpoint=https://host&region=name with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"`
-	Rail           string        `env:"PARAPET_RAIL" envDefault:"" help:"payment rail: http, iso20022 or nacha; simulator pays nobody and must be asked for by name"`
-	RailURL        string        `env:"PARAPET_RAIL_URL" envDefault:"" help:"rail http: the base address of its protocol, https"`
-	RailSecrets    []string      `env:"PARAPET_RAIL_SECRET" secret:"true" help:"rail http: base64 of at least 32 bytes shared with the rail; two, separated by a comma, while it is replaced: the first signs"`
-	RailKeyWindow  time.Duration `env:"PARAPET_RAIL_KEY_WINDOW" envDefault:"24h" help:"rail http: how long it promises to remember an idempotency key; 0: for ever"`
-	RailVoids      bool          `env:"PARAPET_RAIL_VOIDS" envDefault:"false" help:"rail http: it offers POST /transfers/{key}/void, which is then asked before a next key of the same debt is used"`
-	RailCurrencies []string      `env:"PARAPET_RAIL_CURRENCIES" help:"currencies the rail pays, separated by commas; empty: http all, iso20022 EUR"`
-	RailFiles      string        `env:"PARAPET_RAIL_FILES" envDefault:"./bank" help:"rails of files: where out/ is written and in/ is read, as in PARAPET_FILES"`
-	RailAccount    string        `env:"PARAPET_RAIL_ACCOUNT" envDefault:"" help:"rails of files: a JSON file about the paying account; iso20022: name, id, iban, bic; nacha: name, id, routing, bank, description; rail http: any name that tells the paying account from others at the same address"`
-	RailFilesEvery time.Duration `env:"PARAPET_RAIL_FILES_EVERY" envDefault:"15m" help:"rails of files: how often a file is written of what waits"`
-	Feeds          []string      `env:"PARAPET_FEEDS" secret:"true" help:"live hazard feeds, source=address, separated by blanks or commas; a key belongs in the address's query, which is shown nowhere"`
-	FeedEvery      time.Duration `env:"PARAPET_FEED_EVERY" envDefault:"1m" help:"how often a feed is polled"`
-	Rehearsal      bool          `env:"PARAPET_REHEARSAL" envDefault:"false" help:"allow sandbox observations and replayed history"`
-	RehearsalClock bool          `env:"PARAPET_REHEARSAL_CLOCK" envDefault:"false" help:"let rehearsed days at a station move the business clock of all partners, to at most 400 days ahead of the real time; always in development"`
-	Moratoria      bool          `env:"PARAPET_MORATORIA" envDefault:"true" help:"refuse cover near active storms and fresh earthquakes by the shipped rules; false is for rehearsals"`
-	Loopback       bool          `env:"PARAPET_LOOPBACK_TARGETS" envDefault:"false" help:"let webhook targets and feeds be on this machine, also by http; parapet dev only, where it is on"`
-	Haste          int           `env:"PARAPET_HASTE" envDefault:"1" help:"divides the waits between webhook attempts; parapet dev only"`
-	RateLimit      int           `env:"PARAPET_RATE_LIMIT" envDefault:"100" help:"requests a second of one partner, over all nodes; 0: no limit"`
-	RateBurst      int           `env:"PARAPET_RATE_BURST" envDefault:"200" help:"requests of one partner in one go"`
-	StrangerLimit  int           `env:"PARAPET_STRANGER_RATE_LIMIT" envDefault:"1000" help:"requests a second of one address without a good token, on each node; 0: no limit"`
-	StrangerBurst  int           `env:"PARAPET_STRANGER_RATE_BURST" envDefault:"2000" help:"requests of one address without a good token in one go"`
-	PartnerBodies  int64         `env:"PARAPET_UPLOADS_PER_PARTNER" envDefault:"64" help:"MiB of request bodies of one partner that are received at once, on each node; at least 16"`
-	Bodies         int64         `env:"PARAPET_UPLOADS" envDefault:"512" help:"MiB of request bodies that are received at once, on each node; at least 16"`
-	Introspection  bool          `env:"PARAPET_GRAPHQL_INTROSPECTION" envDefault:"true" help:"whether GraphQL tells its schema"`
-	TrustedQueries string        `env:"PARAPET_GRAPHQL_TRUSTED_DOCUMENTS" envDefault:"" help:"a manifest file, or a folder of *.graphql files: the only GraphQL documents that run; empty: any"`
-	QueryCost      int           `env:"PARAPET_GRAPHQL_COST" envDefault:"25000" help:"most records that one GraphQL operation may be able to return"`
-	Origins        []string      `env:"PARAPET_GRAPHQL_ORIGINS" help:"origins whose pages may open a WebSocket, https://console.example.com, separated by commas; the server's own always may"`
-	Sandbox        bool          `env:"PARAPET_SANDBOX" envDefault:"false" help:"whether /sandbox is there: a page to try GraphQL, with sign-in at the first issuer; always in development"`
-	SandboxClient  string        `env:"PARAPET_SANDBOX_CLIENT" envDefault:"console" help:"the public OAuth client of that page; it returns to /sandbox, and its issuer must allow the origin of this server by CORS"`
-	SandboxScope   string        `env:"PARAPET_SANDBOX_SCOPE" help:"the scopes that a partner's sign-in at that page asks for, with spaces between; empty: openid and every scope of partners"`
-	Desk           bool          `env:"PARAPET_DESK" envDefault:"false" help:"whether /ops is there: pages of operators, behind a sign-in at the first issuer; set PARAPET_BASE_URL with it; always in development"`
-	DeskClient     string        `env:"PARAPET_DESK_CLIENT" envDefault:"console" help:"the OAuth client of these pages; it returns to /ops/callback"`
-	DeskSecret     string        `env:"PARAPET_DESK_SECRET" secret:"true" help:"the secret of that client; empty for a public one"`
-	DeskParams     []string      `env:"PARAPET_DESK_PARAMS" help:"further parameters of the sign-in at /ops and /sandbox that the issuer needs, name=value with commas between: resource=…, audience=…; scope=… replaces the scopes that an operator is asked for, openid operator"`
-	LogLevel       string        `env:"PARAPET_LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
+	DatabaseURL        string        `env:"DATABASE_URL" secret:"true" help:"Postgres address; needed by serve, migrate and observe"`
+	Issuers            []string      `env:"OIDC_ISSUER" help:"trusted token issuers, separated by commas; needed by serve"`
+	Audience           string        `env:"PARAPET_AUDIENCE" envDefault:"parapet" help:"the audience access tokens must be for"`
+	PartnerClaim       string        `env:"PARAPET_PARTNER_CLAIM" envDefault:"partner" help:"the token claim that names the partner"`
+	Algorithms         []string      `env:"PARAPET_ALGORITHMS" envDefault:"RS256,ES256,EdDSA" help:"signature algorithms that tokens may use"`
+	RequireType        bool          `env:"PARAPET_REQUIRE_AT_JWT" envDefault:"false" help:"refuse tokens whose typ is not at+jwt"`
+	Listen             string        `env:"PARAPET_LISTEN" envDefault:"127.0.0.1:8080" help:"address of the API"`
+	MetricsListen      string        `env:"PARAPET_METRICS_LISTEN" envDefault:"" help:"address of /metrics; empty: not served"`
+	BaseURL            string        `env:"PARAPET_BASE_URL" envDefault:"" help:"origin that partners see, https://api.example.com; empty: what the request names"`
+	Family             string        `env:"PARAPET_FAMILY" envDefault:"parametric" help:"the second base address is /<family>/v1"`
+	Roles              []string      `env:"PARAPET_ROLES" envDefault:"api,workers" help:"what serve does: api, workers or both"`
+	Connections        int32         `env:"PARAPET_CONNECTIONS" envDefault:"20" help:"most database connections of the domain; the job queue has 8 of its own"`
+	SealKeys           []string      `env:"PARAPET_SEAL_KEYS" secret:"true" help:"name:base64 of 32 bytes, separated by commas; the first seals, all open; needed by serve"`
+	FingerprintKey     string        `env:"PARAPET_FINGERPRINT_KEY" secret:"true" help:"base64 of at least 32 bytes; never changes; needed by serve"`
+	Files              string        `env:"PARAPET_FILES" envDefault:"./files" help:"where attachments are kept: a folder, or s3://bucket/prefix?endpoint=https://host&region=name with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"`
+	Rail               string        `env:"PARAPET_RAIL" envDefault:"" help:"payment rail: http, iso20022 or nacha; simulator pays nobody and must be asked for by name"`
+	RailURL            string        `env:"PARAPET_RAIL_URL" envDefault:"" help:"rail http: the base address of its protocol, https"`
+	RailSecrets        []string      `env:"PARAPET_RAIL_SECRET" secret:"true" help:"rail http: base64 of at least 32 bytes shared with the rail; two, separated by a comma, while it is replaced: the first signs"`
+	RailKeyWindow      time.Duration `env:"PARAPET_RAIL_KEY_WINDOW" envDefault:"24h" help:"rail http: how long it promises to remember an idempotency key; 0: for ever"`
+	RailVoids          bool          `env:"PARAPET_RAIL_VOIDS" envDefault:"false" help:"rail http: it offers POST /transfers/{key}/void, which is then asked before a next key of the same debt is used"`
+	RailCurrencies     []string      `env:"PARAPET_RAIL_CURRENCIES" help:"currencies the rail pays, separated by commas; empty: http all, iso20022 EUR"`
+	RailFiles          string        `env:"PARAPET_RAIL_FILES" envDefault:"./bank" help:"rails of files: where out/ is written and in/ is read, as in PARAPET_FILES"`
+	RailAccount        string        `env:"PARAPET_RAIL_ACCOUNT" envDefault:"" help:"rails of files: a JSON file about the paying account; iso20022: name, id, iban, bic; nacha: name, id, routing, bank, description; rail http: any name that tells the paying account from others at the same address"`
+	RailFilesEvery     time.Duration `env:"PARAPET_RAIL_FILES_EVERY" envDefault:"15m" help:"rails of files: how often a file is written of what waits"`
+	Feeds              []string      `env:"PARAPET_FEEDS" secret:"true" help:"live hazard feeds, source=address, separated by blanks or commas; a key belongs in the address's query, which is shown nowhere"`
+	FeedEvery          time.Duration `env:"PARAPET_FEED_EVERY" envDefault:"1m" help:"how often a feed is polled"`
+	Rehearsal          bool          `env:"PARAPET_REHEARSAL" envDefault:"false" help:"allow sandbox observations and replayed history"`
+	RehearsalClock     bool          `env:"PARAPET_REHEARSAL_CLOCK" envDefault:"false" help:"let rehearsed days at a station move the business clock of all partners, to at most 400 days ahead of the real time; always in development"`
+	Moratoria          bool          `env:"PARAPET_MORATORIA" envDefault:"true" help:"refuse cover near active storms and fresh earthquakes by the shipped rules; false is for rehearsals"`
+	Loopback           bool          `env:"PARAPET_LOOPBACK_TARGETS" envDefault:"false" help:"let webhook targets and feeds be on this machine, also by http; parapet dev only, where it is on"`
+	DelayDivisor       int           `env:"PARAPET_HASTE" envDefault:"1" help:"divides the waits between webhook attempts; parapet dev only"`
+	RateLimit          int           `env:"PARAPET_RATE_LIMIT" envDefault:"100" help:"requests a second of one partner, over all nodes; 0: no limit"`
+	RateBurst          int           `env:"PARAPET_RATE_BURST" envDefault:"200" help:"requests of one partner in one go"`
+	AddressRateLimit   int           `env:"PARAPET_STRANGER_RATE_LIMIT" envDefault:"1000" help:"requests a second of one address without a good token, on each node; 0: no limit"`
+	AddressRateBurst   int           `env:"PARAPET_STRANGER_RATE_BURST" envDefault:"2000" help:"requests of one address without a good token in one go"`
+	PartnerUploadLimit int64         `env:"PARAPET_UPLOADS_PER_PARTNER" envDefault:"64" help:"MiB of request bodies of one partner that are received at once, on each node; at least 16"`
+	UploadLimit        int64         `env:"PARAPET_UPLOADS" envDefault:"512" help:"MiB of request bodies that are received at once, on each node; at least 16"`
+	Introspection      bool          `env:"PARAPET_GRAPHQL_INTROSPECTION" envDefault:"true" help:"whether GraphQL tells its schema"`
+	TrustedQueries     string        `env:"PARAPET_GRAPHQL_TRUSTED_DOCUMENTS" envDefault:"" help:"a manifest file, or a folder of *.graphql files: the only GraphQL documents that run; empty: any"`
+	QueryCost          int           `env:"PARAPET_GRAPHQL_COST" envDefault:"25000" help:"most records that one GraphQL operation may be able to return"`
+	Origins            []string      `env:"PARAPET_GRAPHQL_ORIGINS" help:"origins whose pages may open a WebSocket, https://console.example.com, separated by commas; the server's own always may"`
+	SandboxPage        bool          `env:"PARAPET_SANDBOX" envDefault:"false" help:"whether /sandbox is there: a page to try GraphQL, with sign-in at the first issuer; always in development"`
+	SandboxClient      string        `env:"PARAPET_SANDBOX_CLIENT" envDefault:"console" help:"the public OAuth client of that page; it returns to /sandbox, and its issuer must allow the origin of this server by CORS"`
+	SandboxScope       string        `env:"PARAPET_SANDBOX_SCOPE" help:"the scopes that a partner's sign-in at that page asks for, with spaces between; empty: openid and every scope of partners"`
+	OperatorUI         bool          `env:"PARAPET_DESK" envDefault:"false" help:"whether /ops is there: pages of operators, behind a sign-in at the first issuer; set PARAPET_BASE_URL with it; always in development"`
+	OperatorUIClient   string        `env:"PARAPET_DESK_CLIENT" envDefault:"console" help:"the OAuth client of these pages; it returns to /ops/callback"`
+	OperatorUISecret   string        `env:"PARAPET_DESK_SECRET" secret:"true" help:"the secret of that client; empty for a public one"`
+	OperatorUIParams   []string      `env:"PARAPET_DESK_PARAMS" help:"further parameters of the sign-in at /ops and /sandbox that the issuer needs, name=value with commas between: resource=…, audience=…; scope=… replaces the scopes that an operator is asked for, openid operator"`
+	LogLevel           string        `env:"PARAPET_LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
 }
 
 // Names of the environment that are not settings of the server.
-var otherNames = []string{"PARAPET_PG_BIN", "PARAPET_TEST_DATABASE_URL", "PARAPET_SERVER", "PARAPET_TOKEN", "PARAPET_CLIENT_SECRET"}
+var otherVariables = []string{"PARAPET_PG_BIN", "PARAPET_TEST_DATABASE_URL", "PARAPET_SERVER", "PARAPET_TOKEN", "PARAPET_CLIENT_SECRET"}
 
 // loadSettings reads the environment. An unknown PARAPET_ name is refused: a typo
 // is the commonest outage.
 func loadSettings() (settings, error) {
 	var s settings
-	known := slices.Clone(otherNames)
-	for row := range rows(s) {
+	known := slices.Clone(otherVariables)
+	for row := range settingRows(s) {
 		known = append(known, row.name)
 	}
 	for _, pair := range os.Environ() {
@@ -91,12 +91,12 @@ func loadSettings() (settings, error) {
 			return s, fmt.Errorf("there is no setting %s; parapet config lists them", name)
 		}
 	}
-	return s, misread(env.Parse(&s))
+	return s, namedParseErrors(env.Parse(&s))
 }
 
-// misread names the settings that could not be read, which env calls by the names of
+// namedParseErrors names the settings that could not be read, which env calls by the names of
 // our fields.
-func misread(err error) error {
+func namedParseErrors(err error) error {
 	var all env.AggregateError
 	if !errors.As(err, &all) {
 		return err
@@ -116,8 +116,8 @@ func misread(err error) error {
 	return errors.Join(named...)
 }
 
-// keys decodes the sealing keys.
-func (s settings) keys() (model.Keys, error) {
+// parseKeys decodes the sealing keys.
+func (s settings) parseKeys() (model.Keys, error) {
 	var keys model.Keys
 	for _, pair := range s.SealKeys {
 		name, text, ok := strings.Cut(pair, ":")
@@ -134,41 +134,41 @@ func (s settings) keys() (model.Keys, error) {
 	return keys, nil
 }
 
-// feeds are the live feeds to poll.
-func (s settings) feeds() ([]jobs.FeedAddress, error) {
-	var list []jobs.FeedAddress
+// parseFeeds are the live feeds to poll.
+func (s settings) parseFeeds() ([]jobs.Feed, error) {
+	var list []jobs.Feed
 	for _, field := range s.Feeds {
 		for pair := range strings.FieldsSeq(field) {
 			source, url, ok := strings.Cut(pair, "=")
 			if !ok || !slices.Contains(feed.Sources(), source) {
 				return nil, fmt.Errorf("PARAPET_FEEDS: use source=address with a source of %s", strings.Join(feed.Sources(), ", "))
 			}
-			list = append(list, jobs.FeedAddress{Source: source, URL: url, Every: s.FeedEvery})
+			list = append(list, jobs.Feed{Source: source, URL: url, Interval: s.FeedEvery})
 		}
 	}
 	return list, nil
 }
 
-// row is one line of the settings table.
-type row struct {
-	name, value, standard, help string
-	secret                      bool
+// settingRow is one line of the settings table.
+type settingRow struct {
+	name, value, defaultValue, help string
+	isSecret                        bool
 }
 
-// rows are the settings in their order, with their present values.
-func rows(s settings) func(yield func(row) bool) {
+// settingRows are the settings in their order, with their present values.
+func settingRows(s settings) func(yield func(settingRow) bool) {
 	value := reflect.ValueOf(s)
-	return func(yield func(row) bool) {
+	return func(yield func(settingRow) bool) {
 		for i := range value.NumField() {
 			field := value.Type().Field(i)
-			r := row{
-				name: field.Tag.Get("env"), standard: field.Tag.Get("envDefault"), help: field.Tag.Get("help"),
-				value: fmt.Sprint(value.Field(i).Interface()), secret: field.Tag.Get("secret") == "true",
+			r := settingRow{
+				name: field.Tag.Get("env"), defaultValue: field.Tag.Get("envDefault"), help: field.Tag.Get("help"),
+				value: fmt.Sprint(value.Field(i).Interface()), isSecret: field.Tag.Get("secret") == "true",
 			}
 			if list, ok := value.Field(i).Interface().([]string); ok {
 				r.value = strings.Join(list, ",")
 			}
-			if r.secret && r.value != "" {
+			if r.isSecret && r.value != "" {
 				r.value = "(set)"
 			}
 			if !yield(r) {
@@ -179,7 +179,7 @@ func rows(s settings) func(yield func(row) bool) {
 }
 
 func printConfig(_ context.Context, args []string, out io.Writer) error {
-	if err := parseOnly(flags("config"), args); err != nil {
+	if err := parseFlags(newFlagSet("config"), args); err != nil {
 		return err
 	}
 	s, err := loadSettings()
@@ -188,7 +188,7 @@ func printConfig(_ context.Context, args []string, out io.Writer) error {
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "SETTING\tVALUE\tMEANING")
-	for r := range rows(s) {
+	for r := range settingRows(s) {
 		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", r.name, r.value, r.help)
 	}
 	return table.Flush()

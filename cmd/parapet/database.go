@@ -17,7 +17,7 @@ func (a *app) openDatabase(ctx context.Context) (err error) {
 	if a.db, err = model.Open(ctx, a.settings.DatabaseURL, a.settings.Connections, a.monitor.Track); err != nil {
 		return err
 	}
-	a.river, err = riverPool(ctx, a.settings.DatabaseURL, a.monitor.Track)
+	a.riverPool, err = openRiverPool(ctx, a.settings.DatabaseURL, a.monitor.Track)
 	return err
 }
 
@@ -25,7 +25,7 @@ func (a *app) openDatabase(ctx context.Context) (err error) {
 // domain's pool.
 const riverConnections = 8
 
-func riverPool(ctx context.Context, url string, options ...dbconn.Option) (*pgxpool.Pool, error) {
+func openRiverPool(ctx context.Context, url string, options ...dbconn.Option) (*pgxpool.Pool, error) {
 	config, err := dbconn.Config(url, options...)
 	if err != nil {
 		return nil, err

@@ -25,15 +25,15 @@ const (
 	demoEvent   = "us1000chhc"
 	demoContext = `{"partner": "acme", "location": {"latitude": 23.98, "longitude": 121.61}}`
 	demoIBAN    = "DE89370400440532013000" // an ordinary account: the simulator accepts it
-	demoTime    = 2 * time.Minute
+	demoTimeout = 2 * time.Minute
 )
 
-// demo acts as a partner over HTTP, from token to payout, and prints the story.
-func demo(ctx context.Context, args []string, out io.Writer) error {
+// runDemo acts as a partner over HTTP, from token to payout, and prints the story.
+func runDemo(ctx context.Context, args []string, out io.Writer) error {
 	var keep bool
-	set := flags("demo")
+	set := newFlagSet("demo")
 	set.BoolVar(&keep, "keep", false, "leave the server running afterwards")
-	if err := parseOnly(set, args); err != nil {
+	if err := parseFlags(set, args); err != nil {
 		return err
 	}
 	dir, err := os.MkdirTemp("", "parapet-demo-")
@@ -45,10 +45,10 @@ func demo(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer s.stop() //nolint:contextcheck // see stop
-	played, cancel := context.WithTimeout(ctx, demoTime)
+	defer s.stopAll() //nolint:contextcheck // see stop
+	played, cancel := context.WithTimeout(ctx, demoTimeout)
 	defer cancel()
-	if err := play(played, s, &story{out: out}); err != nil {
+	if err := playDemo(played, s, &demoPrinter{out: out}); err != nil {
 		return fmt.Errorf("the demo stopped: %w", err)
 	}
 	if !keep {
@@ -61,64 +61,64 @@ Next:
 `)
 		return err
 	}
-	if err := s.announce(out, false); err != nil {
+	if err := s.printInfo(out, false); err != nil {
 		return err
 	}
-	return s.wait(ctx)
+	return s.waitUntilDone(ctx)
 }
 
-// play is the partner's side of the story, one call after the other.
-func play(ctx context.Context, s *stack, tell *story) error {
-	acme := &partner{base: s.ready.BaseURL + "/v1"}
-	if err := acme.signIn(ctx, s.ready); err != nil {
+// playDemo is the partner's side of the story, one call after the other.
+func playDemo(ctx context.Context, s *stack, tell *demoPrinter) error {
+	acme := &demoPartner{base: s.info.BaseURL + "/v1"}
+	if err := acme.fetchToken(ctx, s.info); err != nil {
 		return err
 	}
 	var quote wire.Quote
-	if err := acme.post(ctx, "/quotes", `{"product": "quake-circle", "context": `+demoContext+`}`, &quote); err != nil {
+	if err := acme.postJSON(ctx, "/quotes", `{"product": "quake-circle", "context": `+demoContext+`}`, &quote); err != nil {
 		return err
 	}
-	tell.quote(quote)
+	tell.printQuote(quote)
 	var policy wire.Policy
-	if err := acme.post(ctx, "/policies", fmt.Sprintf(`{"quote_id": %q, "policyholder": {"name": "Hualien Hotel Ltd", "country": "TW"}}`, quote.ID), &policy); err != nil {
+	if err := acme.postJSON(ctx, "/policies", fmt.Sprintf(`{"quote_id": %q, "policyholder": {"name": "Hualien Hotel Ltd", "country": "TW"}}`, quote.ID), &policy); err != nil {
 		return err
 	}
-	tell.policy(policy)
-	seen, err := jobs.Replay(ctx, s.app.service, feed.SourceUSGS, feed.SampleUSGSWeek(), demoEvent)
+	tell.printPolicy(policy)
+	seen, err := jobs.ReplayFile(ctx, s.app.service, feed.SourceUSGS, feed.SampleUSGSWeek(), demoEvent)
 	if err != nil {
 		return err
 	}
-	tell.replayed(seen)
+	tell.printReplay(seen)
 	claim, err := acme.awaitClaim(ctx, policy.ID)
 	if err != nil {
 		return err
 	}
-	tell.claim(claim)
+	tell.printClaim(claim)
 	method := fmt.Sprintf(`{"claim_id": %q, "type": "iban", "beneficiary": {"name": "Hualien Hotel Ltd", "country": "TW"}, "currency": "USD", "iban": {"iban": %q}}`, claim.ID, demoIBAN)
-	if err := acme.post(ctx, "/payout_methods", method, &wire.PayoutMethod{}); err != nil {
+	if err := acme.postJSON(ctx, "/payout_methods", method, &wire.PayoutMethod{}); err != nil {
 		return err
 	}
 	if claim, err = acme.awaitPayout(ctx, claim.ID); err != nil {
 		return err
 	}
-	tell.payout(claim)
+	tell.printPayout(claim)
 	var timeline wire.List[wire.TimelineEntry]
-	if err := acme.get(ctx, "/claims/"+claim.ID+"/timeline", &timeline); err != nil {
+	if err := acme.getJSON(ctx, "/claims/"+claim.ID+"/timeline", &timeline); err != nil {
 		return err
 	}
-	tell.timeline(timeline.Data)
-	again, err := jobs.Replay(ctx, s.app.service, feed.SourceUSGS, feed.SampleUSGSWeek(), demoEvent)
+	tell.printTimeline(timeline.Data)
+	again, err := jobs.ReplayFile(ctx, s.app.service, feed.SourceUSGS, feed.SampleUSGSWeek(), demoEvent)
 	if err != nil {
 		return err
 	}
-	tell.again(again)
+	tell.printSecondReplay(again)
 	return nil
 }
 
-// partner is a client of the public API, and of nothing else.
-type partner struct{ base, token string }
+// demoPartner is a client of the public API, and of nothing else.
+type demoPartner struct{ base, token string }
 
-// signIn gets a token as any OAuth client does.
-func (p *partner) signIn(ctx context.Context, r ready) error {
+// fetchToken gets a token as any OAuth client does.
+func (p *demoPartner) fetchToken(ctx context.Context, r stackInfo) error {
 	if len(r.Clients) == 0 {
 		return errors.New("the demo needs the development issuer; unset OIDC_ISSUER")
 	}
@@ -132,22 +132,22 @@ func (p *partner) signIn(ctx context.Context, r ready) error {
 	var granted struct {
 		Token string `json:"access_token"`
 	}
-	if err := do(request, &granted); err != nil {
+	if err := doJSON(request, &granted); err != nil {
 		return err
 	}
 	p.token = granted.Token
 	return nil
 }
 
-func (p *partner) post(ctx context.Context, path, body string, into any) error {
-	return p.call(ctx, http.MethodPost, path, strings.NewReader(body), into)
+func (p *demoPartner) postJSON(ctx context.Context, path, body string, into any) error {
+	return p.sendRequest(ctx, http.MethodPost, path, strings.NewReader(body), into)
 }
 
-func (p *partner) get(ctx context.Context, path string, into any) error {
-	return p.call(ctx, http.MethodGet, path, http.NoBody, into)
+func (p *demoPartner) getJSON(ctx context.Context, path string, into any) error {
+	return p.sendRequest(ctx, http.MethodGet, path, http.NoBody, into)
 }
 
-func (p *partner) call(ctx context.Context, method, path string, body io.Reader, into any) error {
+func (p *demoPartner) sendRequest(ctx context.Context, method, path string, body io.Reader, into any) error {
 	request, err := http.NewRequestWithContext(ctx, method, p.base+path, body)
 	if err != nil {
 		return err
@@ -156,10 +156,10 @@ func (p *partner) call(ctx context.Context, method, path string, body io.Reader,
 	if method == http.MethodPost {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	return do(request, into)
+	return doJSON(request, into)
 }
 
-func do(request *http.Request, into any) error {
+func doJSON(request *http.Request, into any) error {
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return err
@@ -176,28 +176,28 @@ func do(request *http.Request, into any) error {
 }
 
 // awaitClaim asks the policy until matching opened its claim.
-func (p *partner) awaitClaim(ctx context.Context, policy string) (wire.Claim, error) {
+func (p *demoPartner) awaitClaim(ctx context.Context, policy string) (wire.Claim, error) {
 	var claim wire.Claim
-	return claim, poll(ctx, func() (bool, error) {
+	return claim, pollUntil(ctx, func() (bool, error) {
 		var now wire.Policy
-		if err := p.get(ctx, "/policies/"+policy, &now); err != nil || len(now.Claims) == 0 {
+		if err := p.getJSON(ctx, "/policies/"+policy, &now); err != nil || len(now.Claims) == 0 {
 			return false, err
 		}
-		return true, p.get(ctx, "/claims/"+now.Claims[0].ID, &claim)
+		return true, p.getJSON(ctx, "/claims/"+now.Claims[0].ID, &claim)
 	})
 }
 
 // awaitPayout asks the claim until its payout is released.
-func (p *partner) awaitPayout(ctx context.Context, id string) (wire.Claim, error) {
+func (p *demoPartner) awaitPayout(ctx context.Context, id string) (wire.Claim, error) {
 	var claim wire.Claim
-	return claim, poll(ctx, func() (bool, error) {
-		err := p.get(ctx, "/claims/"+id, &claim)
+	return claim, pollUntil(ctx, func() (bool, error) {
+		err := p.getJSON(ctx, "/claims/"+id, &claim)
 		return err == nil && len(claim.Payouts) > 0 && claim.Payouts[0].Status == string(model.PayoutReleased), err
 	})
 }
 
-// poll asks until the answer is yes, ten times a second.
-func poll(ctx context.Context, ask func() (bool, error)) error {
+// pollUntil asks until the answer is yes, ten times a second.
+func pollUntil(ctx context.Context, ask func() (bool, error)) error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {

@@ -18,32 +18,32 @@ import (
 
 // devOptions are the flags of the development stack.
 type devOptions struct {
-	listen      string
-	dataDir     string
-	fresh       bool
-	json        bool
-	rateLimit   string         // on or off
-	clockOffset *time.Duration // nil keeps the clock where an earlier run left it
-	moratoria   bool           // with the shipped moratorium rules
-	quiet       bool           // no log to standard error
+	listen        string
+	dataDir       string
+	fresh         bool
+	json          bool
+	rateLimit     string         // on or off
+	clockOffset   *time.Duration // nil keeps the clock where an earlier run left it
+	withMoratoria bool           // with the shipped moratorium rules
+	quiet         bool           // no log to standard error
 }
 
-// dev runs everything on this machine until it is interrupted.
-func dev(ctx context.Context, args []string, out io.Writer) error {
+// runDev runs everything on this machine until it is interrupted.
+func runDev(ctx context.Context, args []string, out io.Writer) error {
 	var o devOptions
-	set := flags("dev")
+	set := newFlagSet("dev")
 	set.StringVar(&o.listen, "listen", "", "address of the API (default 127.0.0.1:8080, or a free port when that is taken)")
 	set.StringVar(&o.dataDir, "data-dir", "", "folder of database, attachments and keys (default: in your cache folder)")
 	set.BoolVar(&o.fresh, "fresh", false, "discard what an earlier run left in the folder")
 	set.BoolVar(&o.json, "json", false, "print one JSON line when ready, for programs")
 	set.StringVar(&o.rateLimit, "rate-limit", "on", "on, or off for load tests")
-	set.BoolVar(&o.moratoria, "moratoria", false, "refuse cover near active storms and fresh earthquakes, as production does")
+	set.BoolVar(&o.withMoratoria, "moratoria", false, "refuse cover near active storms and fresh earthquakes, as production does")
 	set.Func("clock-offset", "move business time against the clock: 240h, -30m, or ISO 8601 such as P10D (default: as an earlier run left it)", func(text string) error {
-		offset, err := parseOffset(text)
+		offset, err := parseClockOffset(text)
 		o.clockOffset = &offset
 		return err
 	})
-	if err := parseOnly(set, args); err != nil {
+	if err := parseFlags(set, args); err != nil {
 		return err
 	}
 	if o.rateLimit != "on" && o.rateLimit != "off" {
@@ -53,15 +53,15 @@ func dev(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer s.stop() //nolint:contextcheck // see stop
-	if err := s.announce(out, o.json); err != nil {
+	defer s.stopAll() //nolint:contextcheck // see stop
+	if err := s.printInfo(out, o.json); err != nil {
 		return err
 	}
-	return s.wait(ctx)
+	return s.waitUntilDone(ctx)
 }
 
-// parseOffset reads a Go duration or an ISO 8601 one.
-func parseOffset(text string) (time.Duration, error) {
+// parseClockOffset reads a Go duration or an ISO 8601 one.
+func parseClockOffset(text string) (time.Duration, error) {
 	if d, err := time.ParseDuration(text); err == nil {
 		return d, nil
 	}
@@ -77,19 +77,19 @@ func parseOffset(text string) (time.Duration, error) {
 	return sign * moved.Sub(epoch), nil
 }
 
-// ready is what programs learn of the running stack.
-type ready struct {
-	BaseURL     string        `json:"base_url"` // origin without a path
-	GraphQLURL  string        `json:"graphql_url"`
-	Issuer      string        `json:"issuer"`
-	TokenURL    string        `json:"token_url"`
-	DatabaseURL string        `json:"database_url"`
-	MetricsURL  string        `json:"metrics_url"`
-	Clients     []readyClient `json:"clients"`
+// stackInfo is what programs learn of the running stack.
+type stackInfo struct {
+	BaseURL     string       `json:"base_url"` // origin without a path
+	GraphQLURL  string       `json:"graphql_url"`
+	Issuer      string       `json:"issuer"`
+	TokenURL    string       `json:"token_url"`
+	DatabaseURL string       `json:"database_url"`
+	MetricsURL  string       `json:"metrics_url"`
+	Clients     []clientInfo `json:"clients"`
 }
 
-// readyClient is one seeded OAuth client with a token that works now.
-type readyClient struct {
+// clientInfo is one seeded OAuth client with a token that works now.
+type clientInfo struct {
 	Name         string  `json:"name"`
 	ClientID     string  `json:"client_id"`
 	ClientSecret string  `json:"client_secret"`
@@ -98,19 +98,19 @@ type readyClient struct {
 	Token        string  `json:"token"`
 }
 
-func (s *stack) announce(out io.Writer, asJSON bool) error {
+func (s *stack) printInfo(out io.Writer, asJSON bool) error {
 	if asJSON {
-		line, err := json.Marshal(s.ready)
+		line, err := json.Marshal(s.info)
 		if err == nil {
 			_, err = out.Write(append(line, '\n'))
 		}
 		return err
 	}
-	return printReady(out, s.ready)
+	return printInfoText(out, s.info)
 }
 
-// printReady tells people where everything is, with lines to paste into a shell.
-func printReady(out io.Writer, r ready) error {
+// printInfoText tells people where everything is, with lines to paste into a shell.
+func printInfoText(out io.Writer, r stackInfo) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintf(table, "Parapet is ready.\n\n  manual\t%[1]s/docs\n  API\t%[1]s/v1\n  GraphQL\t%[2]s, to try at %[1]s/sandbox\n  operators\t%[1]s/ops\n  issuer\t%[3]s\n  database\t%[4]s\n  metrics\t%[5]s\n\n",
 		r.BaseURL, r.GraphQLURL, r.Issuer, r.DatabaseURL, r.MetricsURL)
@@ -125,16 +125,16 @@ func printReady(out io.Writer, r ready) error {
 		return err
 	}
 	acme := r.Clients[0]
-	return pasteLines.Execute(out, map[string]any{
+	return pasteTemplate.Execute(out, map[string]any{
 		"Life": strings.TrimSuffix(devTokenLifetime.String(), "0m0s"), "Base": r.BaseURL, "Token": acme.Token,
 		"TokenURL": r.TokenURL, "Client": acme.ClientID, "Secret": acme.ClientSecret, "Program": os.Args[0],
 	})
 }
 
-// pasteLines play the story of the manual's guide with curl alone. The rehearsed quake
+// pasteTemplate play the story of the manual's guide with curl alone. The rehearsed quake
 // happens at the instant cover begins: a time of this machine's clock in whole seconds
 // could lie before it.
-var pasteLines = template.Must(template.New("lines").Parse(`
+var pasteTemplate = template.Must(template.New("lines").Parse(`
 Paste these, in order. The token is {{.Client}}'s and good for {{.Life}}.
 
 BASE={{.Base}}

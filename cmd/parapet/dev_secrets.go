@@ -33,9 +33,9 @@ func readSecrets(file string) (devSecrets, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return s, fmt.Errorf("read development keys: %w", err)
 	}
-	s = devSecrets{Seal: random(32), Fingerprint: random(32), Clients: map[string]string{}}
+	s = devSecrets{Seal: randomBytes(32), Fingerprint: randomBytes(32), Clients: map[string]string{}}
 	for _, client := range []string{"acme", "globex", "operator", "source"} {
-		s.Clients[client] = hex.EncodeToString(random(16))
+		s.Clients[client] = hex.EncodeToString(randomBytes(16))
 	}
 	if text, err = json.Marshal(s); err == nil {
 		err = os.WriteFile(file, text, 0o600)
@@ -46,11 +46,11 @@ func readSecrets(file string) (devSecrets, error) {
 	return s, nil
 }
 
-func (s devSecrets) keys() model.Keys {
+func (s devSecrets) modelKeys() model.Keys {
 	return model.Keys{Seal: []model.SealKey{{ID: "dev", Secret: s.Seal}}, Fingerprint: s.Fingerprint}
 }
 
-func random(n int) []byte {
+func randomBytes(n int) []byte {
 	b := make([]byte, n)
 	_, _ = rand.Read(b) // never fails; the runtime crashes first
 	return b

@@ -14,7 +14,7 @@ func TestDevelopmentIssuerKeepsItsAddress(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "issuer.address")
 	again := func(addresses ...string) net.Listener {
-		listener, err := listenAgain(t.Context(), file, addresses...)
+		listener, err := listenOnSavedAddress(t.Context(), file, addresses...)
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = listener.Close() })
 		return listener
@@ -32,11 +32,11 @@ func TestDevelopmentIssuerKeepsItsAddress(t *testing.T) {
 	}
 }
 
-func TestReadyLinesNameWhatThereIs(t *testing.T) {
+func TestDevOutputListsEveryAddress(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	r := ready{BaseURL: "http://127.0.0.1:1", TokenURL: "http://127.0.0.1:2/token", Clients: []readyClient{{Name: "acme", ClientID: "acme", ClientSecret: "s3cret", Token: "t0ken"}}}
-	require.NoError(t, printReady(&out, r))
+	r := stackInfo{BaseURL: "http://127.0.0.1:1", TokenURL: "http://127.0.0.1:2/token", Clients: []clientInfo{{Name: "acme", ClientID: "acme", ClientSecret: "s3cret", Token: "t0ken"}}}
+	require.NoError(t, printInfoText(&out, r))
 	for _, line := range []string{
 		"manual     http://127.0.0.1:1/docs", "BASE=http://127.0.0.1:1\n", "TOKEN=t0ken\n", "is acme's and good for 12h.",
 		os.Args[0] + " listen --server $BASE --token $TOKEN --forward ", "curl -s http://127.0.0.1:2/token -u acme:s3cret -d ",
@@ -45,6 +45,6 @@ func TestReadyLinesNameWhatThereIs(t *testing.T) {
 	}
 	out.Reset()
 	r.Clients = nil
-	require.NoError(t, printReady(&out, r), "an issuer that is not ours")
+	require.NoError(t, printInfoText(&out, r), "an issuer that is not ours")
 	require.NotContains(t, out.String(), "TOKEN=")
 }

@@ -14,44 +14,44 @@ import (
 	"parapet/model"
 )
 
-// verdict is how a check ended.
-type verdict string
+// checkStatus is how a check ended.
+type checkStatus string
 
 const (
-	well  verdict = "ok"
-	watch verdict = "warn" // works, and somebody should know
-	ill   verdict = "fail" // serve would not start, or not work
+	checkOK   checkStatus = "ok"
+	checkWarn checkStatus = "warn" // works, and somebody should know
+	checkFail checkStatus = "fail" // serve would not start, or not work
 )
 
-// diagnosis is one thing that was looked at.
-type diagnosis struct {
-	Check   string  `json:"check"`
-	Verdict verdict `json:"verdict"`
-	Found   string  `json:"found"`
-	Advice  string  `json:"advice,omitempty"` // what to do; empty when all is well
+// checkResult is one thing that was looked at.
+type checkResult struct {
+	Check   string      `json:"check"`
+	Verdict checkStatus `json:"verdict"`
+	Found   string      `json:"found"`
+	Advice  string      `json:"advice,omitempty"` // what to do; empty when all is well
 }
 
-// doctor looks at everything serve needs, on the configuration serve would have. It
+// runDoctor looks at everything serve needs, on the configuration serve would have. It
 // changes nothing but a file that it removes again.
-func doctor(ctx context.Context, args []string, out io.Writer) error {
-	set := flags("doctor")
+func runDoctor(ctx context.Context, args []string, out io.Writer) error {
+	set := newFlagSet("doctor")
 	asJSON := set.Bool("json", false, "print a JSON list, for programs")
-	if err := parseOnly(set, args); err != nil {
+	if err := parseFlags(set, args); err != nil {
 		return err
 	}
-	var found []diagnosis
+	var found []checkResult
 	s, err := loadSettings()
 	if err != nil {
-		found = []diagnosis{{"settings", ill, err.Error(), "Correct the environment; parapet config lists every setting."}}
+		found = []checkResult{{"settings", checkFail, err.Error(), "Correct the environment; parapet config lists every setting."}}
 	} else {
-		found = examine(ctx, s)
+		found = runChecks(ctx, s)
 	}
-	if err := prescribe(out, found, *asJSON); err != nil {
+	if err := printResults(out, found, *asJSON); err != nil {
 		return err
 	}
 	sick := 0
 	for _, d := range found {
-		if d.Verdict == ill {
+		if d.Verdict == checkFail {
 			sick++
 		}
 	}
@@ -61,7 +61,7 @@ func doctor(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-func prescribe(out io.Writer, found []diagnosis, asJSON bool) error {
+func printResults(out io.Writer, found []checkResult, asJSON bool) error {
 	if asJSON {
 		text, err := json.Marshal(found, jsontext.WithIndent("  "))
 		if err == nil {
@@ -79,29 +79,29 @@ func prescribe(out io.Writer, found []diagnosis, asJSON bool) error {
 	return table.Flush()
 }
 
-// ward is the patient, as far as it could be put together.
-type ward struct {
+// checker is the patient, as far as it could be put together.
+type checker struct {
 	*app
 
-	found []diagnosis
+	results []checkResult
 }
 
-func (w *ward) say(check string, v verdict, found, advice string) {
-	w.found = append(w.found, diagnosis{check, v, found, advice})
+func (c *checker) addResult(check string, v checkStatus, found, advice string) {
+	c.results = append(c.results, checkResult{check, v, found, advice})
 }
 
-// judge says that all is well, or what is not and what to do.
-func (w *ward) judge(check string, err error, fine, advice string) bool {
+// addError says that all is well, or what is not and what to do.
+func (c *checker) addError(check string, err error, fine, advice string) bool {
 	if err != nil {
-		w.say(check, ill, err.Error(), advice)
+		c.addResult(check, checkFail, err.Error(), advice)
 		return false
 	}
-	w.say(check, well, fine, "")
+	c.addResult(check, checkOK, fine, "")
 	return true
 }
 
-// names are those of the seal keys.
-func names(keys model.Keys) string {
+// sealKeyNames are those of the seal keys.
+func sealKeyNames(keys model.Keys) string {
 	var list []string
 	for _, key := range keys.Seal {
 		list = append(list, key.ID)
@@ -120,28 +120,28 @@ func oneLine(text string) string {
 	return strings.ReplaceAll(strings.Join(lines, "; "), ":; ", ": ")
 }
 
-// examine looks at what can be reached from the settings, one thing after the
+// runChecks looks at what can be reached from the settings, one thing after the
 // other; what is missing ends only what depends on it.
-func examine(ctx context.Context, s settings) []diagnosis {
-	w := &ward{app: patient(s)}
-	defer w.close()
-	w.examineSettings()
-	keys, err := s.keys()
+func runChecks(ctx context.Context, s settings) []checkResult {
+	c := &checker{app: newCheckerApp(s)}
+	defer c.closeAll()
+	c.checkSettings()
+	keys, err := s.parseKeys()
 	if err == nil {
 		err = keys.Check()
 	}
-	keyed := w.judge("keys", err, "seal keys: "+names(keys)+"; a fingerprint key",
+	keyed := c.addError("keys", err, "seal keys: "+sealKeyNames(keys)+"; a fingerprint key",
 		"Set PARAPET_SEAL_KEYS and PARAPET_FINGERPRINT_KEY to what the database was filled with.")
-	asked := w.examineDatabase(ctx) && keyed
+	asked := c.checkDatabase(ctx) && keyed
 	if asked {
-		w.examineSecrets(ctx, keys)
+		c.checkSealedSecrets(ctx, keys)
 	}
-	w.examineIssuers(ctx)
-	w.examineFeeds(ctx)
-	w.examineFiles(ctx)
-	if asked && w.files != nil {
-		w.examineRestore(ctx, keys)
+	c.checkIssuers(ctx)
+	c.checkFeeds(ctx)
+	c.checkFileStore(ctx)
+	if asked && c.files != nil {
+		c.checkRestore(ctx, keys)
 	}
-	w.examineRail(ctx)
-	return w.found
+	c.checkRail(ctx)
+	return c.results
 }

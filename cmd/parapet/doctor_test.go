@@ -20,27 +20,27 @@ import (
 	"parapet/model/modeltest"
 )
 
-// healthy are settings with which nothing is wrong, on a database with a secret in
+// newHealthySettings are settings with which nothing is wrong, on a database with a secret in
 // it. Addresses on this machine are allowed, which only development may.
-func healthy(t *testing.T) (settings, *modeltest.Bundle) {
+func newHealthySettings(t *testing.T) (settings, *modeltest.Bundle) {
 	t.Helper()
-	b := modeltest.New(t, modeltest.Unchecked())
+	b := modeltest.New(t, modeltest.WithoutChecks())
 	url := "https://hooks.example.com/"
 	_, err := b.Service.CreateWebhookEndpoint(t.Context(), b.Acme, model.WebhookEndpointRequest{URL: &url})
 	require.NoError(t, err)
-	b.Record(modeltest.PolicyIBAN(b.Cover("rain-excess", nil).ID))
+	b.RecordPayoutMethod(modeltest.PolicyIBANMethod(b.QuoteAndBind("rain-excess", nil).ID))
 	keys := modeltest.Keys()
 	return settings{
-		DatabaseURL: b.URL, Issuers: []string{issuer(t, 0)}, Audience: "parapet", PartnerClaim: "partner", Connections: 20,
+		DatabaseURL: b.URL, Issuers: []string{newSkewedIssuer(t, 0)}, Audience: "parapet", PartnerClaim: "partner", Connections: 20,
 		SealKeys:       []string{"test:" + base64.StdEncoding.EncodeToString(keys.Seal[0].Secret)},
 		FingerprintKey: base64.StdEncoding.EncodeToString(keys.Fingerprint),
-		Files:          t.TempDir(), Rail: "simulator", Rehearsal: true, Loopback: true, Haste: 1, Roles: []string{"api", "workers"}, LogLevel: "info",
-		Feeds: []string{"usgs=" + answering(t, http.StatusOK)},
+		Files:          t.TempDir(), Rail: "simulator", Rehearsal: true, Loopback: true, DelayDivisor: 1, Roles: []string{"api", "workers"}, LogLevel: "info",
+		Feeds: []string{"usgs=" + newServerAnswering(t, http.StatusOK)},
 	}, b
 }
 
-// issuer is one whose clock is ahead.
-func issuer(t *testing.T, ahead time.Duration) string {
+// newSkewedIssuer is one whose clock is ahead.
+func newSkewedIssuer(t *testing.T, ahead time.Duration) string {
 	t.Helper()
 	var handler http.Handler
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -54,15 +54,15 @@ func issuer(t *testing.T, ahead time.Duration) string {
 	return server.URL
 }
 
-func answering(t *testing.T, status int) string {
+func newServerAnswering(t *testing.T, status int) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 	t.Cleanup(server.Close)
 	return server.URL
 }
 
-// verdictOf is what the doctor says of one thing.
-func verdictOf(t *testing.T, found []diagnosis, check string) diagnosis {
+// resultOf is what the doctor says of one thing.
+func resultOf(t *testing.T, found []checkResult, check string) checkResult {
 	t.Helper()
 	for _, d := range found {
 		if d.Check == check {
@@ -70,69 +70,69 @@ func verdictOf(t *testing.T, found []diagnosis, check string) diagnosis {
 		}
 	}
 	t.Fatalf("nothing is said of %s: %v", check, found)
-	return diagnosis{}
+	return checkResult{}
 }
 
-func TestTheDoctorFindsWhatIsBroken(t *testing.T) {
+func TestDoctorReportsFailedChecks(t *testing.T) {
 	t.Parallel()
 	another := "k9:" + base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{9}, 32))
-	slow := issuer(t, -time.Hour)
-	late := issuer(t, -10*time.Second)
-	teapot := answering(t, http.StatusTeapot)
+	slow := newSkewedIssuer(t, -time.Hour)
+	late := newSkewedIssuer(t, -10*time.Second)
+	teapot := newServerAnswering(t, http.StatusTeapot)
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	payer := filepath.Join(t.TempDir(), "payer.json")
 	require.NoError(t, os.WriteFile(payer, []byte(`{"name": "Parapet", "id": "P1", "iban": "DE89370400440532013000", "bic": "COBADEFFXXX"}`), 0o600))
 	for name, test := range map[string]struct {
 		check  string
-		want   verdict
+		want   checkStatus
 		breaks func(*settings)
 	}{
-		"nothing configured":  {"settings", ill, func(s *settings) { *s = settings{} }},
-		"no database":         {"settings", ill, func(s *settings) { s.DatabaseURL = "" }},
-		"database down":       {"database", ill, func(s *settings) { s.DatabaseURL = "postgres://me:hunter2@127.0.0.1:1/x" }},
-		"too few connections": {"database", watch, func(s *settings) { s.Connections = 10_000 }},
-		"not durable":         {"durability", ill, func(s *settings) { s.Rehearsal = false }}, // as tests' databases are
-		"key not base64":      {"keys", ill, func(s *settings) { s.SealKeys = []string{"test:!"} }},
-		"key too short":       {"keys", ill, func(s *settings) { s.SealKeys = []string{"test:AAAA"} }},
-		"key lost":            {"sealed secrets", ill, func(s *settings) { s.SealKeys = []string{another} }},
-		"key other":           {"keys open", ill, func(s *settings) { s.SealKeys = []string{"test" + strings.TrimPrefix(another, "k9")} }},
-		"keys called alike":   {"keys", ill, func(s *settings) { s.SealKeys = append(s.SealKeys, s.SealKeys[0]) }},
-		"fingerprints other":  {"keys open", ill, func(s *settings) { s.FingerprintKey = base64.StdEncoding.EncodeToString(make([]byte, 32)) }},
-		"roles unknown":       {"settings", ill, func(s *settings) { s.Loopback, s.Roles = false, []string{"api", "wokers"} }},
-		"no roles":            {"settings", ill, func(s *settings) { s.Loopback, s.Roles = false, nil }},
-		"no origin":           {"settings", ill, func(s *settings) { s.Loopback, s.BaseURL = false, "https://api.example.com/" }},
-		"no such log level":   {"settings", ill, func(s *settings) { s.Loopback, s.LogLevel = false, "loud" }},
-		"key older":           {"sealed secrets", watch, func(s *settings) { s.SealKeys = []string{another, s.SealKeys[0]} }},
-		"issuer down":         {"issuer http://127.0.0.1:1", ill, func(s *settings) { s.Issuers = []string{"http://127.0.0.1:1"} }},
-		"issuer's clock":      {"clock of " + slow, ill, func(s *settings) { s.Issuers = []string{slow} }},
-		"issuer a bit late":   {"clock of " + late, watch, func(s *settings) { s.Issuers = []string{late} }},
-		"feed unknown":        {"feeds", ill, func(s *settings) { s.Feeds = []string{"weather=https://x.example"} }},
-		"feed broken":         {"feed usgs " + teapot, ill, func(s *settings) { s.Feeds = []string{"usgs=" + teapot + "?key=hunter2"} }},
-		"feed down":           {"feed usgs http://127.0.0.1:1", ill, func(s *settings) { s.Feeds = []string{"usgs=http://127.0.0.1:1?key=hunter2"} }},
-		"feed in the clear":   {"feeds", ill, func(s *settings) { s.Feeds = []string{"usgs=http://example.com/all?key=hunter2"} }},
-		"no feed":             {"feeds", watch, func(s *settings) { s.Feeds = nil }},
-		"files unwritable":    {"attachments", ill, func(s *settings) { s.Files = file }},
-		"no such rail":        {"rail", ill, func(s *settings) { s.Rail = "pigeon" }},
-		"bank's files unwritable": {"rail", ill, func(s *settings) {
+		"nothing configured":  {"settings", checkFail, func(s *settings) { *s = settings{} }},
+		"no database":         {"settings", checkFail, func(s *settings) { s.DatabaseURL = "" }},
+		"database down":       {"database", checkFail, func(s *settings) { s.DatabaseURL = "postgres://me:hunter2@127.0.0.1:1/x" }},
+		"too few connections": {"database", checkWarn, func(s *settings) { s.Connections = 10_000 }},
+		"not durable":         {"durability", checkFail, func(s *settings) { s.Rehearsal = false }}, // as tests' databases are
+		"key not base64":      {"keys", checkFail, func(s *settings) { s.SealKeys = []string{"test:!"} }},
+		"key too short":       {"keys", checkFail, func(s *settings) { s.SealKeys = []string{"test:AAAA"} }},
+		"key lost":            {"sealed secrets", checkFail, func(s *settings) { s.SealKeys = []string{another} }},
+		"key other":           {"keys open", checkFail, func(s *settings) { s.SealKeys = []string{"test" + strings.TrimPrefix(another, "k9")} }},
+		"keys called alike":   {"keys", checkFail, func(s *settings) { s.SealKeys = append(s.SealKeys, s.SealKeys[0]) }},
+		"fingerprints other":  {"keys open", checkFail, func(s *settings) { s.FingerprintKey = base64.StdEncoding.EncodeToString(make([]byte, 32)) }},
+		"roles unknown":       {"settings", checkFail, func(s *settings) { s.Loopback, s.Roles = false, []string{"api", "wokers"} }},
+		"no roles":            {"settings", checkFail, func(s *settings) { s.Loopback, s.Roles = false, nil }},
+		"no origin":           {"settings", checkFail, func(s *settings) { s.Loopback, s.BaseURL = false, "https://api.example.com/" }},
+		"no such log level":   {"settings", checkFail, func(s *settings) { s.Loopback, s.LogLevel = false, "loud" }},
+		"key older":           {"sealed secrets", checkWarn, func(s *settings) { s.SealKeys = []string{another, s.SealKeys[0]} }},
+		"issuer down":         {"issuer http://127.0.0.1:1", checkFail, func(s *settings) { s.Issuers = []string{"http://127.0.0.1:1"} }},
+		"issuer's clock":      {"clock of " + slow, checkFail, func(s *settings) { s.Issuers = []string{slow} }},
+		"issuer a bit late":   {"clock of " + late, checkWarn, func(s *settings) { s.Issuers = []string{late} }},
+		"feed unknown":        {"feeds", checkFail, func(s *settings) { s.Feeds = []string{"weather=https://x.example"} }},
+		"feed broken":         {"feed usgs " + teapot, checkFail, func(s *settings) { s.Feeds = []string{"usgs=" + teapot + "?key=hunter2"} }},
+		"feed down":           {"feed usgs http://127.0.0.1:1", checkFail, func(s *settings) { s.Feeds = []string{"usgs=http://127.0.0.1:1?key=hunter2"} }},
+		"feed in the clear":   {"feeds", checkFail, func(s *settings) { s.Feeds = []string{"usgs=http://example.com/all?key=hunter2"} }},
+		"no feed":             {"feeds", checkWarn, func(s *settings) { s.Feeds = nil }},
+		"files unwritable":    {"attachments", checkFail, func(s *settings) { s.Files = file }},
+		"no such rail":        {"rail", checkFail, func(s *settings) { s.Rail = "pigeon" }},
+		"bank's files unwritable": {"rail", checkFail, func(s *settings) {
 			s.Rail, s.RailAccount, s.RailFiles = "iso20022", payer, file
 		}},
-		"rail forgets": {"rail", ill, func(s *settings) {
+		"rail forgets": {"rail", checkFail, func(s *settings) {
 			s.Rail, s.RailURL, s.RailKeyWindow = "http", "http://127.0.0.1:1", time.Minute
 			s.RailSecrets = []string{base64.StdEncoding.EncodeToString(make([]byte, 32))}
 		}},
-		"rail down": {"rail answers", ill, func(s *settings) {
+		"rail down": {"rail answers", checkFail, func(s *settings) {
 			s.Rail, s.RailURL = "http", "http://127.0.0.1:1"
 			s.RailSecrets = []string{base64.StdEncoding.EncodeToString(make([]byte, 32))}
 		}},
-		"desk behind nothing": {"desk", watch, func(s *settings) { s.Desk = true }},
+		"desk behind nothing": {"desk", checkWarn, func(s *settings) { s.OperatorUI = true }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, _ := healthy(t)
+			s, _ := newHealthySettings(t)
 			test.breaks(&s)
-			found := examine(t.Context(), s)
-			d := verdictOf(t, found, test.check)
+			found := runChecks(t.Context(), s)
+			d := resultOf(t, found, test.check)
 			require.Equal(t, test.want, d.Verdict, d)
 			require.NotEmpty(t, d.Advice, "it says what to do")
 			require.NotContains(t, d.Found, "hunter2")
@@ -142,76 +142,76 @@ func TestTheDoctorFindsWhatIsBroken(t *testing.T) {
 
 func TestTheDoctorFindsAPendingMigration(t *testing.T) {
 	t.Parallel()
-	s, b := healthy(t)
-	for _, d := range examine(t.Context(), s) {
+	s, b := newHealthySettings(t)
+	for _, d := range runChecks(t.Context(), s) {
 		if d.Check != "settings" { // addresses on this machine
-			require.NotEqual(t, ill, d.Verdict, d)
+			require.NotEqual(t, checkFail, d.Verdict, d)
 		}
 	}
 	s.Rehearsal = false
 	require.NoError(t, b.Service.ShiftClock(t.Context(), time.Hour))
-	require.Equal(t, ill, verdictOf(t, examine(t.Context(), s), "rehearsals").Verdict)
+	require.Equal(t, checkFail, resultOf(t, runChecks(t.Context(), s), "rehearsals").Verdict)
 	_, err := b.DB.Pool.Exec(t.Context(), "delete from bun_migrations where id = (select max(id) from bun_migrations)")
 	require.NoError(t, err)
-	require.Equal(t, ill, verdictOf(t, examine(t.Context(), s), "migrations").Verdict)
+	require.Equal(t, checkFail, resultOf(t, runChecks(t.Context(), s), "migrations").Verdict)
 }
 
-func TestTheDoctorFindsMoneyInDoubtAtAnotherRail(t *testing.T) {
+func TestDoctorReportsPayoutsInDoubtAtAnotherRail(t *testing.T) {
 	t.Parallel()
-	s, b := healthy(t)
+	s, b := newHealthySettings(t)
 	b.Rail.Answer = func(*model.Release) model.RailAnswer { return model.RailAnswer{Outcome: model.OutcomeUnknown} }
-	policy := b.Cover("quake-circle", nil)
-	b.Record(modeltest.PolicyIBAN(policy.ID))
-	b.Work()
+	policy := b.QuoteAndBind("quake-circle", nil)
+	b.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
+	b.RunJobs()
 	b.Observe(modeltest.Quake("us1", b.Now(), hazard.Point{Latitude: 24.174, Longitude: 121.653}, "6.4"))
-	b.Work()
+	b.RunJobs()
 	require.Equal(t, "reconciling", b.OnlyClaim(policy).Payouts[0].Status)
-	d := verdictOf(t, examine(t.Context(), s), "doubts elsewhere")
-	require.Equal(t, ill, d.Verdict)
+	d := resultOf(t, runChecks(t.Context(), s), "doubts elsewhere")
+	require.Equal(t, checkFail, d.Verdict)
 	require.Equal(t, "payouts in doubt at "+modeltest.RailName+": 1", d.Found)
 }
 
 func TestDoctorFindsDaysWithoutAReportOfAnotherBank(t *testing.T) {
 	t.Parallel()
-	s, b := healthy(t)
-	policy := b.Cover("quake-circle", nil)
-	b.Record(modeltest.PolicyIBAN(policy.ID))
-	b.Work()
+	s, b := newHealthySettings(t)
+	policy := b.QuoteAndBind("quake-circle", nil)
+	b.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
+	b.RunJobs()
 	b.Observe(modeltest.Quake("us1", b.Now(), hazard.Point{Latitude: 24.174, Longitude: 121.653}, "6.4"))
-	b.Work()
+	b.RunJobs()
 	former := model.RailIdentity{Name: modeltest.RailName, Address: "https://former.example"}
 	require.NoError(t, b.Service.RegisterRail(t.Context(), former))
 	yesterday := time.Now().UTC().AddDate(0, 0, -1)
 	_, err := b.DB.Pool.Exec(t.Context(), "update payout_attempts set rail_identity = $1, started_at = $2::timestamptz + (select shift from clock)", former.ID(), yesterday)
 	require.NoError(t, err)
-	d := verdictOf(t, examine(t.Context(), s), "reports elsewhere")
-	require.Equal(t, watch, d.Verdict)
+	d := resultOf(t, runChecks(t.Context(), s), "reports elsewhere")
+	require.Equal(t, checkWarn, d.Verdict)
 	require.Equal(t, describeRail(former)+" has payouts that its reports settle, and no report of "+yesterday.Format(time.DateOnly), d.Found)
 }
 
-func TestTheDoctorSpeaksToPeopleAndPrograms(t *testing.T) {
+func TestDoctorPrintsTextAndJSON(t *testing.T) {
 	t.Parallel()
-	found := []diagnosis{{"database", well, "Postgres 15", ""}, {"rail", ill, "no answer:\n\tlost\n\tlost\nover", "Call them."}}
+	found := []checkResult{{"database", checkOK, "Postgres 15", ""}, {"rail", checkFail, "no answer:\n\tlost\n\tlost\nover", "Call them."}}
 	var text, list bytes.Buffer
-	require.NoError(t, prescribe(&text, found, false))
+	require.NoError(t, printResults(&text, found, false))
 	require.Equal(t, "ok    database  Postgres 15\nfail  rail      no answer: lost; over\n                -> Call them.\n", text.String())
-	require.NoError(t, prescribe(&list, found, true))
-	var back []diagnosis
+	require.NoError(t, printResults(&list, found, true))
+	var back []checkResult
 	require.NoError(t, json.Unmarshal(list.Bytes(), &back))
 	require.Equal(t, found, back)
 }
 
-func TestTheDoctorsVerdictIsTheExitCode(t *testing.T) {
+func TestDoctorExitCodeReflectsFailedChecks(t *testing.T) {
 	t.Setenv("DATABASE_URL", "")
 	t.Setenv("OIDC_ISSUER", "")
 	t.Setenv("PARAPET_FILES", t.TempDir())
-	require.ErrorContains(t, doctor(t.Context(), []string{"--json"}, &bytes.Buffer{}), "checks failed")
+	require.ErrorContains(t, runDoctor(t.Context(), []string{"--json"}, &bytes.Buffer{}), "checks failed")
 	t.Setenv("PARAPET_CONNECTIONS", "many")
 	var unread bytes.Buffer
-	require.Error(t, doctor(t.Context(), nil, &unread))
+	require.Error(t, runDoctor(t.Context(), nil, &unread))
 	require.Contains(t, unread.String(), "PARAPET_CONNECTIONS: ")
 	t.Setenv("PARAPET_TYPO", "1")
 	var out bytes.Buffer
-	require.ErrorContains(t, doctor(t.Context(), nil, &out), "1 of 1 checks failed")
+	require.ErrorContains(t, runDoctor(t.Context(), nil, &out), "1 of 1 checks failed")
 	require.Contains(t, out.String(), "PARAPET_TYPO")
 }

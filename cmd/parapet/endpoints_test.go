@@ -15,27 +15,27 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// endpoint is one row of the contract's table, with a body that works for acme.
-type endpoint struct {
+// endpointRow is one row of the contract's table, with a body that works for acme.
+type endpointRow struct {
 	method, path, scope string
 	status              int
 	body                string
 }
 
-// world is a running stack with a policy of acme's whose claim was approved.
-type world struct {
+// testStack is a running stack with a policy of acme's whose claim was approved.
+type testStack struct {
 	*stack
 
-	quote, unbound, policy, claim string
+	quote, unboundQuote, policy, claim string
 }
 
-// endpoints are the thirteen of the public contract.
-func (w *world) endpoints() []endpoint {
+// endpointRows are the thirteen of the public contract.
+func (w *testStack) endpointRows() []endpointRow {
 	file := base64.StdEncoding.EncodeToString([]byte("plain words"))
-	return []endpoint{
+	return []endpointRow{
 		{"POST", "/quotes", "quotes:write", 201, `{"product": "quake-circle", "context": {"partner": "acme"}}`},
 		{"GET", "/quotes/" + w.quote, "quotes:read", 200, ""},
-		{"POST", "/policies", "policies:write", 201, fmt.Sprintf(`{"quote_id": %q}`, w.unbound)},
+		{"POST", "/policies", "policies:write", 201, fmt.Sprintf(`{"quote_id": %q}`, w.unboundQuote)},
 		{"GET", "/policies/" + w.policy, "policies:read", 200, ""},
 		{"POST", "/claims", "claims:write", 201, fmt.Sprintf(`{"policy_id": %q, "description": "the lobby is flooded"}`, w.policy)},
 		{"GET", "/claims/" + w.claim, "claims:read", 200, ""},
@@ -52,51 +52,51 @@ func (w *world) endpoints() []endpoint {
 
 func TestEveryEndpoint(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStack(t)
 	for i, base := range []string{"/v1", "/parametric/v1"} {
 		if i > 0 { // a quote binds once
-			w.unbound = w.call(t, "acme", "POST", base+"/quotes", w.endpoints()[0].body, 201)["id"].(string)
+			w.unboundQuote = w.callAs(t, "acme", "POST", base+"/quotes", w.endpointRows()[0].body, 201)["id"].(string)
 		}
-		for _, e := range w.endpoints() {
-			w.refuses(t, base, e)
-			record := w.call(t, "acme", e.method, base+e.path, e.body, e.status)
+		for _, e := range w.endpointRows() {
+			w.requireAccessChecks(t, base, e)
+			record := w.callAs(t, "acme", e.method, base+e.path, e.body, e.status)
 			require.NotEmpty(t, record["object"], "%s %s", e.method, e.path)
 		}
 	}
-	paid := w.await(t, func(claim map[string]any) bool { return payoutOf(claim)["status"] == "released" })
+	paid := w.waitForClaim(t, func(claim map[string]any) bool { return payoutOf(claim)["status"] == "released" })
 	require.Equal(t, map[string]any{"amount": 2_000_000.0, "currency": "USD"}, payoutOf(paid)["amount"])
 }
 
-// refuses tries an endpoint without a token, without its scope, and as another
+// requireAccessChecks tries an endpoint without a token, without its scope, and as another
 // partner.
-func (w *world) refuses(t *testing.T, base string, e endpoint) {
+func (w *testStack) requireAccessChecks(t *testing.T, base string, e endpointRow) {
 	t.Helper()
-	nobody, _ := w.do(t, "", e.method, base+e.path, e.body)
+	nobody, _ := w.sendRequest(t, "", e.method, base+e.path, e.body)
 	require.Equal(t, 401, nobody, "%s %s", e.method, e.path)
 
 	var others []string
-	for _, scope := range w.clients()[0].Scopes {
+	for _, scope := range w.seedClients()[0].Scopes {
 		if scope != e.scope {
 			others = append(others, scope)
 		}
 	}
 	token, err := w.issuer.Token("acme", others...)
 	require.NoError(t, err)
-	answer, problem := w.do(t, token, e.method, base+e.path, e.body)
+	answer, problem := w.sendRequest(t, token, e.method, base+e.path, e.body)
 	require.Equal(t, 403, answer, "%s %s", e.method, e.path)
 	require.Equal(t, "insufficient_scope", problem["code"])
 	require.Contains(t, problem["detail"], e.scope)
 
 	if e.path == "/quotes" {
-		foreign := w.call(t, "globex", e.method, base+e.path, e.body, 403)
+		foreign := w.callAs(t, "globex", e.method, base+e.path, e.body, 403)
 		require.Equal(t, "partner_mismatch", foreign["code"])
 		return
 	}
-	foreign := w.call(t, "globex", e.method, base+e.path, e.body, 404)
+	foreign := w.callAs(t, "globex", e.method, base+e.path, e.body, 404)
 	require.Equal(t, "not_found", foreign["code"])
 }
 
-func newWorld(t *testing.T) *world {
+func newTestStack(t *testing.T) *testStack {
 	t.Helper()
 	// Not t.TempDir: as root the database runs as another user, who cannot enter it.
 	dir, err := os.MkdirTemp("", "parapet-test-")
@@ -104,15 +104,15 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
 	s, err := startStack(t.Context(), devOptions{listen: "127.0.0.1:0", dataDir: dir, quiet: true})
 	require.NoError(t, err)
-	t.Cleanup(s.stop)
-	w := &world{stack: s}
+	t.Cleanup(s.stopAll)
+	w := &testStack{stack: s}
 	quote := `{"product": "quake-circle", "context": {"partner": "acme"}}`
-	w.quote = w.call(t, "acme", "POST", "/v1/quotes", quote, 201)["id"].(string)
-	w.unbound = w.call(t, "acme", "POST", "/v1/quotes", quote, 201)["id"].(string)
-	w.policy = w.call(t, "acme", "POST", "/v1/policies", fmt.Sprintf(`{"quote_id": %q}`, w.quote), 201)["id"].(string)
-	w.call(t, "source", "POST", "/v1/observations", quakeNow("6.4"), 201)
+	w.quote = w.callAs(t, "acme", "POST", "/v1/quotes", quote, 201)["id"].(string)
+	w.unboundQuote = w.callAs(t, "acme", "POST", "/v1/quotes", quote, 201)["id"].(string)
+	w.policy = w.callAs(t, "acme", "POST", "/v1/policies", fmt.Sprintf(`{"quote_id": %q}`, w.quote), 201)["id"].(string)
+	w.callAs(t, "source", "POST", "/v1/observations", quakeNow("6.4"), 201)
 	require.Eventually(t, func() bool {
-		policy := w.call(t, "acme", "GET", "/v1/policies/"+w.policy, "", 200)
+		policy := w.callAs(t, "acme", "GET", "/v1/policies/"+w.policy, "", 200)
 		claims, _ := policy["claims"].([]any)
 		if len(claims) == 0 {
 			return false
@@ -130,12 +130,12 @@ func quakeNow(magnitude string) string {
 		magnitude, time.Now().UTC().Format(time.RFC3339Nano), magnitude)
 }
 
-// await reads the claim until it is as wanted.
-func (w *world) await(t *testing.T, wanted func(map[string]any) bool) map[string]any {
+// waitForClaim reads the claim until it is as wanted.
+func (w *testStack) waitForClaim(t *testing.T, wanted func(map[string]any) bool) map[string]any {
 	t.Helper()
 	var claim map[string]any
 	require.Eventually(t, func() bool {
-		claim = w.call(t, "acme", "GET", "/v1/claims/"+w.claim, "", 200)
+		claim = w.callAs(t, "acme", "GET", "/v1/claims/"+w.claim, "", 200)
 		return wanted(claim)
 	}, time.Minute, 50*time.Millisecond)
 	return claim
@@ -149,12 +149,12 @@ func payoutOf(claim map[string]any) map[string]any {
 	return payouts[0].(map[string]any)
 }
 
-// call is a request by a seeded client that must be answered with the status.
-func (w *world) call(t *testing.T, client, method, path, body string, status int) map[string]any {
+// callAs is a request by a seeded client that must be answered with the status.
+func (w *testStack) callAs(t *testing.T, client, method, path, body string, status int) map[string]any {
 	t.Helper()
-	for _, c := range w.ready.Clients {
+	for _, c := range w.info.Clients {
 		if c.Name == client {
-			answer, record := w.do(t, c.Token, method, path, body)
+			answer, record := w.sendRequest(t, c.Token, method, path, body)
 			require.Equal(t, status, answer, "%s %s as %s: %v", method, path, client, record)
 			return record
 		}
@@ -163,9 +163,9 @@ func (w *world) call(t *testing.T, client, method, path, body string, status int
 	return nil
 }
 
-func (w *world) do(t *testing.T, token, method, path, body string, headers ...string) (status int, record map[string]any) {
+func (w *testStack) sendRequest(t *testing.T, token, method, path, body string, headers ...string) (status int, record map[string]any) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, w.ready.BaseURL+path, strings.NewReader(body))
+	request, err := http.NewRequestWithContext(t.Context(), method, w.info.BaseURL+path, strings.NewReader(body))
 	require.NoError(t, err)
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)

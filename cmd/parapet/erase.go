@@ -10,15 +10,15 @@ import (
 	"parapet/model"
 )
 
-// erase removes a policyholder's personal data.
-func erase(ctx context.Context, args []string, out io.Writer) error {
+// runErase removes a policyholder's personal data.
+func runErase(ctx context.Context, args []string, out io.Writer) error {
 	var in model.ErasureRequest
-	set := flags("erase")
+	set := newFlagSet("erase")
 	set.StringVar(&in.Partner, "partner", "", "the partner who sold the cover")
 	set.StringVar(&in.Email, "policyholder", "", "the e-mail address of the policyholder, as the partner gave it")
 	set.StringVar(&in.PolicyID, "policy", "", "or one policy of theirs, pol_…")
 	set.StringVar(&in.Reason, "reason", "", "why, for the audit log, without naming the person")
-	if err := parseOnly(set, args); err != nil {
+	if err := parseFlags(set, args); err != nil {
 		return err
 	}
 	s, err := loadSettings()
@@ -38,7 +38,7 @@ func erase(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer closeDomain()
-	done, err := service.EraseHolder(ctx, shell("erase"), in)
+	done, err := service.ErasePolicyholder(ctx, shellActor("erase"), in)
 	if done != nil {
 		_, _ = fmt.Fprintf(out, "erased from %d quotes, %d policies, %d claims, %d documents, %d messages, %d payout methods and %d events; parapet verify-events proves the rest\n",
 			done.Quotes, done.Policies, done.Claims, done.Attachments, done.Messages, done.PayoutMethods, done.Events)

@@ -17,14 +17,14 @@ import (
 	"parapet/model/wire"
 )
 
-// mailbox is a partner's receiver: it keeps what it accepted.
-type mailbox struct {
+// eventReceiver is a partner's receiver: it keeps what it accepted.
+type eventReceiver struct {
 	*httptest.Server
 
 	refuse func(event wire.Event, attempt int) bool
 
-	catch  atomic.Bool // the next request is not answered
-	caught chan context.Context
+	holdNext     atomic.Bool // the next request is not answered
+	heldRequests chan context.Context
 
 	mu       sync.Mutex
 	attempts map[string]int
@@ -32,29 +32,29 @@ type mailbox struct {
 	sequence map[string][]int64 // of each subject, as accepted for the first time
 }
 
-// mailbox opens one for all of acme's events.
-func (c *cloud) mailbox(t *testing.T, ordered bool, refuse func(wire.Event, int) bool) *mailbox {
+// newEventReceiver opens one for all of acme's events.
+func (c *processGroup) newEventReceiver(t *testing.T, ordered bool, refuse func(wire.Event, int) bool) *eventReceiver {
 	t.Helper()
-	m := &mailbox{
-		refuse: refuse, caught: make(chan context.Context, 1),
+	m := &eventReceiver{
+		refuse: refuse, heldRequests: make(chan context.Context, 1),
 		attempts: map[string]int{}, accepted: map[string]int{}, sequence: map[string][]int64{},
 	}
-	m.Server = httptest.NewServer(http.HandlerFunc(m.receive))
+	m.Server = httptest.NewServer(http.HandlerFunc(m.handleEvent))
 	t.Cleanup(m.Close)
 	_, err := c.Service.CreateWebhookEndpoint(t.Context(), c.Acme, model.WebhookEndpointRequest{URL: &m.URL, Ordered: &ordered})
 	require.NoError(t, err)
 	return m
 }
 
-func (m *mailbox) receive(w http.ResponseWriter, r *http.Request) {
+func (m *eventReceiver) handleEvent(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	var event wire.Event
 	if err != nil || json.Unmarshal(body, &event) != nil || event.ID != r.Header.Get("Webhook-Id") {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
-	if m.catch.CompareAndSwap(true, false) {
-		m.caught <- r.Context()
+	if m.holdNext.CompareAndSwap(true, false) {
+		m.heldRequests <- r.Context()
 		<-r.Context().Done()
 		return
 	}
@@ -70,12 +70,12 @@ func (m *mailbox) receive(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// next is a request that came in and is not answered until its sender is gone.
-func (m *mailbox) next(t *testing.T) context.Context {
+// awaitPendingRequest is a request that came in and is not answered until its sender is gone.
+func (m *eventReceiver) awaitPendingRequest(t *testing.T) context.Context {
 	t.Helper()
-	m.catch.Store(true)
+	m.holdNext.Store(true)
 	select {
-	case sender := <-m.caught:
+	case sender := <-m.heldRequests:
 		return sender
 	case <-time.After(time.Minute):
 		t.Fatal("nobody sends")
@@ -83,8 +83,8 @@ func (m *mailbox) next(t *testing.T) context.Context {
 	}
 }
 
-// got is what was accepted: which events, and how often in all.
-func (m *mailbox) got() (events map[string]bool, times int) {
+// acceptedEvents is what was accepted: which events, and how often in all.
+func (m *eventReceiver) acceptedEvents() (events map[string]bool, times int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	events = map[string]bool{}

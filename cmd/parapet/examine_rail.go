@@ -14,14 +14,14 @@ import (
 	"parapet/model"
 )
 
-// examineDoubts finds payouts that wait for a bank which is not the configured one.
-func (w *ward) examineDoubts(ctx context.Context, here model.RailIdentity) {
-	if w.service == nil {
+// checkPayoutsAtOtherRails finds payouts that wait for a bank which is not the configured one.
+func (c *checker) checkPayoutsAtOtherRails(ctx context.Context, here model.RailIdentity) {
+	if c.service == nil {
 		return
 	}
-	counts, err := w.service.DoubtsElsewhere(ctx, model.System(), here)
+	counts, err := c.service.CountInDoubtElsewhere(ctx, model.System(), here)
 	if err != nil {
-		w.say("doubts elsewhere", ill, err.Error(), "See the server's log.")
+		c.addResult("doubts elsewhere", checkFail, err.Error(), "See the server's log.")
 	}
 	byID := func(a, b model.RailIdentity) int { return cmp.Compare(a.ID(), b.ID()) }
 	for _, other := range slices.SortedFunc(maps.Keys(counts), byID) {
@@ -29,19 +29,19 @@ func (w *ward) examineDoubts(ctx context.Context, here model.RailIdentity) {
 		if other.Name == here.Name {
 			advice += fmt.Sprintf(" When this is the same bank at a new address: parapet rail adopt --from %s --to %s --reason …, by two operators.", other.ID(), here.ID())
 		}
-		w.say("doubts elsewhere", ill, fmt.Sprintf("payouts in doubt at %s: %d", describeRail(other), counts[other]), advice)
+		c.addResult("doubts elsewhere", checkFail, fmt.Sprintf("payouts in doubt at %s: %d", describeRail(other), counts[other]), advice)
 	}
 }
 
 // examineReports finds days without a report of banks that only wait to be settled: no
 // server fetches them.
-func (w *ward) examineReports(ctx context.Context, here model.RailIdentity) {
-	if w.service == nil {
+func (c *checker) examineReports(ctx context.Context, here model.RailIdentity) {
+	if c.service == nil {
 		return
 	}
-	rails, err := w.service.KnownRails(ctx, model.System())
+	rails, err := c.service.KnownRails(ctx, model.System())
 	if err != nil {
-		w.say("reports elsewhere", ill, err.Error(), "See the server's log.")
+		c.addResult("reports elsewhere", checkFail, err.Error(), "See the server's log.")
 	}
 	bank := here.ID()
 	if at := slices.IndexFunc(rails, func(r model.KnownRail) bool { return r.ID == here.ID() }); at >= 0 {
@@ -50,7 +50,7 @@ func (w *ward) examineReports(ctx context.Context, here model.RailIdentity) {
 	for _, other := range rails {
 		if days := other.DaysWithoutReport; other.Bank != bank && len(days) > 0 {
 			name := describeRail(model.RailIdentity{Name: other.Name, Address: other.Address})
-			w.say("reports elsewhere", watch, fmt.Sprintf("%s has payouts that its reports settle, and no report of %s", name, strings.Join(days, ", ")),
+			c.addResult("reports elsewhere", checkWarn, fmt.Sprintf("%s has payouts that its reports settle, and no report of %s", name, strings.Join(days, ", ")),
 				"Its reports are not fetched any more: have the bank send them and hand them in (parapet ops reconcile).")
 		}
 	}
@@ -60,33 +60,33 @@ func describeRail(r model.RailIdentity) string {
 	return strings.TrimSpace(r.Name + " " + r.Address)
 }
 
-// examineRail asks the rail about a key that nobody used.
-func (w *ward) examineRail(ctx context.Context) {
-	if w.settings.Rail == "" || w.river == nil {
+// checkRail asks the rail about a key that nobody used.
+func (c *checker) checkRail(ctx context.Context) {
+	if c.settings.Rail == "" || c.riverPool == nil {
 		return // complete has said so
 	}
-	payment, err := w.openRail()
+	payment, err := c.openRail()
 	if err == nil {
-		err = jobs.Trustworthy(payment)
+		err = jobs.CheckKeyWindow(payment)
 	}
-	if !w.judge("rail", err, w.settings.Rail+" can be used", "Correct what is named; a rail must remember keys longer than payouts are retried.") {
+	if !c.addError("rail", err, c.settings.Rail+" can be used", "Correct what is named; a rail must remember keys longer than payouts are retried.") {
 		return
 	}
-	w.examineDoubts(ctx, jobs.IdentityOf(payment))
-	w.examineReports(ctx, jobs.IdentityOf(payment))
-	if w.settings.Rail == rail.SimulatorName {
-		w.say("rail answers", watch, "the simulator pays nobody", "Name a real rail in production.")
+	c.checkPayoutsAtOtherRails(ctx, jobs.IdentityOf(payment))
+	c.examineReports(ctx, jobs.IdentityOf(payment))
+	if c.settings.Rail == rail.SimulatorName {
+		c.addResult("rail answers", checkWarn, "the simulator pays nobody", "Name a real rail in production.")
 		return
 	}
 	if !payment.Capabilities().Inquirable {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, examineTime)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	result := payment.Inquire(ctx, "doctor."+rand.Text())
 	if result.Outcome == rail.Unknown || result.Outcome == rail.NotSent {
-		w.say("rail answers", ill, fmt.Sprintf("%s: %v", result.Code, result.Err), "Check PARAPET_RAIL_URL and PARAPET_RAIL_SECRET with whoever runs the rail.")
+		c.addResult("rail answers", checkFail, fmt.Sprintf("%s: %v", result.Code, result.Err), "Check PARAPET_RAIL_URL and PARAPET_RAIL_SECRET with whoever runs the rail.")
 		return
 	}
-	w.say("rail answers", well, string(result.Outcome)+" to an unknown key", "")
+	c.addResult("rail answers", checkOK, string(result.Outcome)+" to an unknown key", "")
 }

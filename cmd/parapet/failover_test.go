@@ -15,31 +15,31 @@ import (
 
 var failovers = flag.Int("failovers", 1, "how often TestJobsResumeAfterAFailover loses its primary")
 
-// failover is a worker on a primary with a standby.
-type failover struct {
-	*cloud
+// failoverFixture is a worker on a primary with a standby.
+type failoverFixture struct {
+	*processGroup
 
 	primary, standby *devpg.Server
 }
 
-func newFailover(t *testing.T) *failover {
+func newFailoverFixture(t *testing.T) *failoverFixture {
 	t.Helper()
-	f := &failover{}
+	f := &failoverFixture{}
 	var err error
 	f.primary, err = devpg.Start(t.Context(), devpg.Options{})
 	require.NoError(t, err)
-	t.Cleanup(func() { f.end(t, f.primary) })
+	t.Cleanup(func() { f.stopServer(t, f.primary) })
 	require.NoError(t, f.primary.CreateDatabase(t.Context(), "parapet"))
-	bundle := modeltest.New(t, modeltest.On(f.primary.URL("parapet")), modeltest.Unchecked())
+	bundle := modeltest.New(t, modeltest.OnServer(f.primary.URL("parapet")), modeltest.WithoutChecks())
 	f.standby, err = f.primary.StartStandby(t.Context())
 	require.NoError(t, err)
-	t.Cleanup(func() { f.end(t, f.standby) })
-	bundle.URL = devpg.Both(f.primary, f.standby, "parapet")
-	f.cloud = cloudOn(t, bundle, "PARAPET_ROLES=workers")
+	t.Cleanup(func() { f.stopServer(t, f.standby) })
+	bundle.URL = devpg.FailoverURL(f.primary, f.standby, "parapet")
+	f.processGroup = newProcessGroupOn(t, bundle, "PARAPET_ROLES=workers")
 	return f
 }
 
-func (f *failover) end(t *testing.T, server *devpg.Server) {
+func (f *failoverFixture) stopServer(t *testing.T, server *devpg.Server) {
 	t.Helper()
 	require.NoError(t, server.Stop(context.Background()))
 }
@@ -49,8 +49,8 @@ func (f *failover) end(t *testing.T, server *devpg.Server) {
 func TestJobsResumeAfterAFailover(t *testing.T) {
 	t.Parallel()
 	for range *failovers {
-		f := newFailover(t)
-		f.start(t, "parapet")
+		f := newFailoverFixture(t)
+		f.startProcess(t, "parapet")
 		swept := func(server *devpg.Server) time.Time {
 			var at *time.Time
 			conn, err := pgx.Connect(t.Context(), server.URL("parapet"))
@@ -63,7 +63,7 @@ func TestJobsResumeAfterAFailover(t *testing.T) {
 			return *at
 		}
 		require.Eventually(t, func() bool { return !swept(f.primary).IsZero() }, time.Minute, 50*time.Millisecond)
-		thaw, err := f.primary.Freeze(t.Context())
+		thaw, err := f.primary.Suspend(t.Context())
 		t.Cleanup(thaw) // before it is stopped
 		require.NoError(t, err)
 		require.NoError(t, f.standby.Promote(t.Context()))

@@ -21,45 +21,45 @@ import (
 // A small run for every day; make chaos has a longer one.
 var hostilePayouts = flag.Int("hostile-payouts", 6, "how many payouts TestHostileBankPaysEachPayoutOnce makes")
 
-// mode tells a bank how to behave from now on.
-func mode(t *testing.T, file, mode string) {
+// setBankMode tells a bank how to behave from now on.
+func setBankMode(t *testing.T, file, mode string) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(file, []byte(mode), 0o600))
 }
 
-// passes lets time pass, step by step, until it is so.
-func (c *crash) passes(t *testing.T, step time.Duration, says string, yes func() bool) {
+// advanceUntil lets time pass, step by step, until it is so.
+func (c *paymentChaos) advanceUntil(t *testing.T, step time.Duration, says string, yes func() bool) {
 	t.Helper()
 	for range 12 {
-		if settled(yes) {
+		if becomesTrue(yes) {
 			return
 		}
-		c.After(step)
+		c.AdvanceClock(step)
 	}
 	require.Fail(t, says)
 }
 
 // startBankAs runs a bank in a process of its own, with these books and this mode file.
-func (c *cloud) startBankAs(t *testing.T, address, books, mode string) *process {
+func (c *processGroup) startBankAs(t *testing.T, address, books, mode string) *serverProcess {
 	t.Helper()
-	other := &cloud{Bundle: c.Bundle, environment: append(slices.Clone(c.environment), bankAddress+"="+address, bankBooks+"="+books, bankMode+"="+mode)}
-	return other.start(t, "bank")
+	other := &processGroup{Bundle: c.Bundle, environment: append(slices.Clone(c.environment), bankAddressVar+"="+address, bankLedgerVar+"="+books, bankModeVar+"="+mode)}
+	return other.startProcess(t, "bank")
 }
 
-// serveBy starts one server whose bank is at an address.
-func (c *crash) serveBy(t *testing.T, bank string) {
+// startServerWithBank starts one server whose bank is at an address.
+func (c *paymentChaos) startServerWithBank(t *testing.T, bank string) {
 	t.Helper()
 	for _, p := range c.running {
-		p.kill()
+		p.killNow()
 	}
 	c.environment = append(c.environment, "PARAPET_RAIL=http", "PARAPET_RAIL_URL="+bank+"/v1",
 		"PARAPET_RAIL_SECRET="+base64.StdEncoding.EncodeToString(bankSecrets[0]), "PARAPET_LOOPBACK_TARGETS=true",
 		"PARAPET_REHEARSAL=true") // a later server starts on a shifted clock
-	c.running = []*process{c.start(t, "rehearsal")}
+	c.running = []*serverProcess{c.startProcess(t, "rehearsal")}
 }
 
-// notice has the bank send a signed notice about a key.
-func (c *crash) notice(t *testing.T, said httprail.Transfer) int {
+// sendNotice has the bank send a signed notice about a key.
+func (c *paymentChaos) sendNotice(t *testing.T, said httprail.Transfer) int {
 	t.Helper()
 	body, err := json.Marshal(said)
 	require.NoError(t, err)
@@ -78,50 +78,50 @@ func (c *crash) notice(t *testing.T, said httprail.Transfer) int {
 // is well again.
 func TestHostileBankPaysEachPayoutOnce(t *testing.T) {
 	t.Parallel()
-	c := &crash{cloud: newCloud(t)}
+	c := &paymentChaos{processGroup: newProcessGroup(t)}
 	folder, n := t.TempDir(), *hostilePayouts
 	file, books, others := filepath.Join(folder, "mode"), filepath.Join(folder, "books"), filepath.Join(folder, "others")
-	mode(t, file, bankLoses) // it takes every order and answers none
+	setBankMode(t, file, bankLosesAnswers) // it takes every order and answers none
 	first := c.startBankAs(t, "127.0.0.1:0", books, file)
-	c.serveBy(t, first.base)
-	c.owe(t, n)
-	c.name(t, n)
+	c.startServerWithBank(t, first.base)
+	c.createUnpaidClaims(t, n)
+	c.recordAccounts(t, n)
 	statuses := func(status string) func() bool {
-		return func() bool { return c.count(t, "payouts where status = $1", status) == n }
+		return func() bool { return c.countRows(t, "payouts where status = $1", status) == n }
 	}
 
-	c.passes(t, time.Minute, "the accounts are checked and every order is in doubt", statuses("reconciling"))
-	require.Len(t, bankSays(t, books), n)
-	first.kill()
-	c.passes(t, 10*time.Minute, "it is asked while it is closed", func() bool { return c.count(t, "payout_attempts where outcome = 'not_sent'") > 0 })
+	c.advanceUntil(t, time.Minute, "the accounts are checked and every order is in doubt", statuses("reconciling"))
+	require.Len(t, executedByBank(t, books), n)
+	first.killNow()
+	c.advanceUntil(t, 10*time.Minute, "it is asked while it is closed", func() bool { return c.countRows(t, "payout_attempts where outcome = 'not_sent'") > 0 })
 	require.True(t, statuses("reconciling")())
 
 	// Another bank has its name and is neither asked nor sent to.
 	second := c.startBankAs(t, "127.0.0.1:0", others, filepath.Join(folder, "well"))
-	c.serveBy(t, second.base)
-	c.passes(t, 3*time.Hour, "its doubts are not for the second bank", func() bool {
-		return c.count(t, "(select distinct payout_id from payout_attempts where code = 'other_rail') as held") == n
+	c.startServerWithBank(t, second.base)
+	c.advanceUntil(t, 3*time.Hour, "its doubts are not for the second bank", func() bool {
+		return c.countRows(t, "(select distinct payout_id from payout_attempts where code = 'other_rail') as held") == n
 	})
 
 	// The first one is back, without its memory, and refuses falsely.
-	mode(t, file, bankForgets)
+	setBankMode(t, file, bankForgetsKeys)
 	first = c.startBankAs(t, strings.TrimPrefix(first.base, "http://"), books, file)
-	c.serveBy(t, first.base)
-	entries, err := railtest.Read(books)
+	c.startServerWithBank(t, first.base)
+	entries, err := railtest.ReadBook(books)
 	require.NoError(t, err)
 	for _, entry := range entries {
-		require.Equal(t, http.StatusNoContent, c.notice(t, httprail.Transfer{Key: entry.Told.Key, Status: "refused", Code: "account_closed"}))
+		require.Equal(t, http.StatusNoContent, c.sendNotice(t, httprail.Transfer{Key: entry.Answer.Key, Status: "refused", Code: "account_closed"}))
 	}
-	c.After(25 * time.Hour)
-	c.passes(t, time.Hour, "a key that may be forgotten is not sent again", func() bool {
-		return c.count(t, "(select distinct payout_id from payout_attempts where code = 'key_forgotten') as kept") == n
+	c.AdvanceClock(25 * time.Hour)
+	c.advanceUntil(t, time.Hour, "a key that may be forgotten is not sent again", func() bool {
+		return c.countRows(t, "(select distinct payout_id from payout_attempts where code = 'key_forgotten') as kept") == n
 	})
 	require.True(t, statuses("reconciling")())
 
-	mode(t, file, bankWell)
-	c.passes(t, time.Hour, "every payout is released", statuses("released"))
-	require.Equal(t, c.released(t), bankSays(t, books), "the bank's books and ours")
-	require.Empty(t, bankSays(t, others))
-	require.Equal(t, n, c.count(t, "(select distinct key from payout_attempts) as keys"), "never another key")
-	require.Equal(t, n, c.count(t, "findings where kind = 'contradiction'"), "it had refused what it paid")
+	setBankMode(t, file, bankNormal)
+	c.advanceUntil(t, time.Hour, "every payout is released", statuses("released"))
+	require.Equal(t, c.releasedAmounts(t), executedByBank(t, books), "the bank's books and ours")
+	require.Empty(t, executedByBank(t, others))
+	require.Equal(t, n, c.countRows(t, "(select distinct key from payout_attempts) as keys"), "never another key")
+	require.Equal(t, n, c.countRows(t, "findings where kind = 'contradiction'"), "it had refused what it paid")
 }

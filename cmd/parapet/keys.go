@@ -12,18 +12,18 @@ import (
 	"parapet/model"
 )
 
-// shell is who works at the machine itself, for the audit log.
-func shell(doing string) model.Actor {
+// shellActor is who works at the machine itself, for the audit log.
+func shellActor(doing string) model.Actor {
 	name := "shell"
 	if who, err := user.Current(); err == nil {
 		name += " " + who.Username
 	}
-	return model.Actor{Kind: model.ActorOperator, Name: name, Client: "parapet", Scopes: []model.Scope{model.ScopeOperator}, Doing: doing}
+	return model.Actor{Kind: model.ActorOperator, Name: name, Client: "parapet", Scopes: []model.Scope{model.ScopeOperator}, Operation: doing}
 }
 
-// keysCommand seals kept secrets anew. Servers go on meanwhile.
-func keysCommand(ctx context.Context, args []string, out io.Writer) error {
-	set := flags("keys rotate")
+// runKeys seals kept secrets anew. Servers go on meanwhile.
+func runKeys(ctx context.Context, args []string, out io.Writer) error {
+	set := newFlagSet("keys rotate")
 	set.Usage = func() {
 		_, _ = fmt.Fprint(set.Output(), `parapet keys rotate seals every kept secret anew with the first key of PARAPET_SEAL_KEYS.
 
@@ -37,7 +37,7 @@ func keysCommand(ctx context.Context, args []string, out io.Writer) error {
 		set.Usage()
 		return errors.New("use: parapet keys rotate")
 	}
-	if err := parseOnly(set, args[1:]); err != nil {
+	if err := parseFlags(set, args[1:]); err != nil {
 		return err
 	}
 	s, err := loadSettings()
@@ -52,21 +52,21 @@ func keysCommand(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer closeDomain()
-	return rotate(ctx, service, s, out)
+	return rotateKeys(ctx, service, s, out)
 }
 
-func rotate(ctx context.Context, service *model.Service, s settings, out io.Writer) error {
-	keys, err := s.keys()
+func rotateKeys(ctx context.Context, service *model.Service, s settings, out io.Writer) error {
+	keys, err := s.parseKeys()
 	if err != nil {
 		return err
 	}
-	who := shell("keys rotate")
+	who := shellActor("keys rotate")
 	n, err := service.Reseal(ctx, who)
 	_, _ = fmt.Fprintf(out, "%d records sealed anew by key %s\n", n, keys.Seal[0].ID)
 	if err != nil {
 		return err
 	}
-	left, err := service.SealedBy(ctx, who)
+	left, err := service.CountSecretsByKey(ctx, who)
 	if err != nil {
 		return err
 	}

@@ -15,24 +15,24 @@ import (
 )
 
 // A small run for every day; make chaos has a longer one.
-var workerKills = flag.Int("worker-kills", 1, "how often TestJobsOfADeadWorkerMoveOn kills a process that works a job")
+var workerKills = flag.Int("worker-kills", 1, "how often TestJobsOfAKilledWorkerAreRescued kills a process that works a job")
 
-// deadWorkers is processes that are killed while they work jobs other than payouts.
-type deadWorkers struct {
-	*crash
+// workerKiller is processes that are killed while they work jobs other than payouts.
+type workerKiller struct {
+	*paymentChaos
 
-	mu   sync.Mutex
-	took []time.Duration // from each kill to the end of the job
+	mu        sync.Mutex
+	durations []time.Duration // from each kill to the end of the job
 }
 
 // Processes are killed while each works a job. Others end every job. It reports how long
 // that takes, whether the dead process led River's maintenance or not.
-func TestJobsOfADeadWorkerMoveOn(t *testing.T) {
+func TestJobsOfAKilledWorkerAreRescued(t *testing.T) {
 	t.Parallel()
-	d := &deadWorkers{crash: &crash{cloud: newCloud(t, "PARAPET_ROLES=workers")}}
-	d.owe(t, *workerKills)
+	d := &workerKiller{paymentChaos: &paymentChaos{processGroup: newProcessGroup(t, "PARAPET_ROLES=workers")}}
+	d.createUnpaidClaims(t, *workerKills)
 	for range 3 {
-		d.running = append(d.running, d.start(t, "rehearsal"))
+		d.running = append(d.running, d.startProcess(t, "rehearsal"))
 	}
 	rows, err := d.DB.Pool.Query(t.Context(), "select id from claims order by id")
 	require.NoError(t, err)
@@ -40,73 +40,73 @@ func TestJobsOfADeadWorkerMoveOn(t *testing.T) {
 	require.NoError(t, err)
 	var moved sync.WaitGroup
 	for _, claim := range claims {
-		d.leads(t)
+		d.waitForLeader(t)
 		job, killed := d.killWorker(t, claim)
 		moved.Go(func() {
-			for !d.done(t, job) && t.Context().Err() == nil {
+			for !d.isJobDone(t, job) && t.Context().Err() == nil {
 				<-time.After(100 * time.Millisecond)
 			}
 			d.mu.Lock()
 			defer d.mu.Unlock()
-			d.took = append(d.took, time.Since(killed))
+			d.durations = append(d.durations, time.Since(killed))
 		})
 	}
 	moved.Wait()
-	require.Len(t, d.took, *workerKills)
-	d.log(t, "from a kill to the end of its job")
+	require.Len(t, d.durations, *workerKills)
+	d.logDurations(t, "from a kill to the end of its job")
 }
 
-// log reports the times that were measured.
-func (d *deadWorkers) log(t *testing.T, what string) {
+// logDurations reports the times that were measured.
+func (d *workerKiller) logDurations(t *testing.T, what string) {
 	t.Helper()
-	slices.Sort(d.took)
+	slices.Sort(d.durations)
 	at := func(share float64) time.Duration {
-		return d.took[int(share*float64(len(d.took)-1))].Round(time.Millisecond)
+		return d.durations[int(share*float64(len(d.durations)-1))].Round(time.Millisecond)
 	}
-	t.Logf("%d kills, %d times %s: p50 %v, p99 %v, longest %v", *workerKills, len(d.took), what, at(0.5), at(0.99), at(1))
+	t.Logf("%d kills, %d times %s: p50 %v, p99 %v, longest %v", *workerKills, len(d.durations), what, at(0.5), at(0.99), at(1))
 }
 
 // Processes are killed while they pay, and time passes as on the clock of the wall.
 // Others release every payout that the dead had begun. It reports how long that takes.
-func TestPayoutsOfADeadWorkerMoveOn(t *testing.T) {
+func TestPayoutsOfAKilledWorkerAreReleased(t *testing.T) {
 	t.Parallel()
 	const each = 8
-	d := &deadWorkers{crash: &crash{cloud: newCloud(t)}}
+	d := &workerKiller{paymentChaos: &paymentChaos{processGroup: newProcessGroup(t)}}
 	books := d.startBank(t)
 	for range 3 {
-		d.running = append(d.running, d.start(t, "rehearsal"))
+		d.running = append(d.running, d.startProcess(t, "rehearsal"))
 	}
-	d.owe(t, 2*each**workerKills) // some kills find nothing begun
+	d.createUnpaidClaims(t, 2*each**workerKills) // some kills find nothing begun
 	var moved sync.WaitGroup
 	for range *workerKills {
 		begun, killed := d.killWhilePaying(t, each)
 		for _, payout := range begun {
 			moved.Go(func() {
-				for d.count(t, "payouts where id = $1 and status = 'released'", payout) == 0 && t.Context().Err() == nil {
+				for d.countRows(t, "payouts where id = $1 and status = 'released'", payout) == 0 && t.Context().Err() == nil {
 					<-time.After(100 * time.Millisecond)
 				}
 				d.mu.Lock()
 				defer d.mu.Unlock()
-				d.took = append(d.took, time.Since(killed))
+				d.durations = append(d.durations, time.Since(killed))
 			})
 		}
 	}
 	moved.Wait()
-	d.log(t, "from a kill to the release of its payout")
-	d.name(t, len(d.policies))
-	d.settle(t)
-	require.Equal(t, d.released(t), bankSays(t, books), "the bank's books and ours")
+	d.logDurations(t, "from a kill to the release of its payout")
+	d.recordAccounts(t, len(d.policies))
+	d.advanceUntilFinal(t)
+	require.Equal(t, d.releasedAmounts(t), executedByBank(t, books), "the bank's books and ours")
 }
 
 // killWhilePaying makes n payouts due, kills a process that has begun some, starts
 // another, and returns the payouts that nobody has ended.
-func (d *deadWorkers) killWhilePaying(t *testing.T, n int) (begun []uuid.UUID, killed time.Time) {
+func (d *workerKiller) killWhilePaying(t *testing.T, n int) (begun []uuid.UUID, killed time.Time) {
 	t.Helper()
 	for len(begun) == 0 {
-		d.name(t, min(n, len(d.policies)))
-		place := d.awaitPayer(t)
+		d.recordAccounts(t, min(n, len(d.policies)))
+		place := d.waitForPayingProcess(t)
 		p := d.running[place]
-		p.kill()
+		p.killNow()
 		killed = time.Now()
 		rows, err := d.DB.Pool.Query(t.Context(), `select args ->> 'id' from river.river_job
 			where kind = 'release_payout' and state = 'running' and position(attempted_by[array_upper(attempted_by, 1)] in $1) > 0`, p.log.String())
@@ -117,33 +117,33 @@ func (d *deadWorkers) killWhilePaying(t *testing.T, n int) (begun []uuid.UUID, k
 			id, err := typeid.FromString(text)
 			require.NoError(t, err)
 			payout := uuid.UUID(id.UUIDBytes())
-			if d.count(t, "payouts where id = $1 and status = 'releasing'", payout) == 1 {
+			if d.countRows(t, "payouts where id = $1 and status = 'releasing'", payout) == 1 {
 				begun = append(begun, payout)
 			}
 		}
-		d.running[place] = d.start(t, "rehearsal")
+		d.running[place] = d.startProcess(t, "rehearsal")
 	}
 	return begun, killed
 }
 
-// leads waits until a living process leads.
-func (d *deadWorkers) leads(t *testing.T) {
+// waitForLeader waits until a living process leads.
+func (d *workerKiller) waitForLeader(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		var leader string
 		err := d.DB.Pool.QueryRow(t.Context(), "select leader_id from river.river_leader where expires_at > now()").Scan(&leader)
-		return err == nil && d.place(leader) >= 0
+		return err == nil && d.indexOfWorker(leader) >= 0
 	}, time.Minute, 50*time.Millisecond, "a process leads")
 }
 
-// place is which process has a worker's name; -1 for none.
-func (d *deadWorkers) place(worker string) int {
-	return slices.IndexFunc(d.running, func(p *process) bool { return strings.Contains(p.log.String(), `"worker":"`+worker+`"`) })
+// indexOfWorker is which process has a worker's name; -1 for none.
+func (d *workerKiller) indexOfWorker(worker string) int {
+	return slices.IndexFunc(d.running, func(p *serverProcess) bool { return strings.Contains(p.log.String(), `"worker":"`+worker+`"`) })
 }
 
 // killWorker has a process work a job that waits for a lock, kills the process, starts
 // another, and gives the lock back.
-func (d *deadWorkers) killWorker(t *testing.T, claim uuid.UUID) (job int64, killed time.Time) {
+func (d *workerKiller) killWorker(t *testing.T, claim uuid.UUID) (job int64, killed time.Time) {
 	t.Helper()
 	lock, err := d.DB.Pool.Begin(t.Context())
 	require.NoError(t, err)
@@ -159,18 +159,18 @@ func (d *deadWorkers) killWorker(t *testing.T, claim uuid.UUID) (job int64, kill
 		var worker string
 		err := d.DB.Pool.QueryRow(t.Context(), "select attempted_by[array_upper(attempted_by, 1)] from river.river_job where id = $1 and state = 'running'", job).Scan(&worker)
 		if err == nil {
-			place = d.place(worker) // a process may log its name after it has begun a job
+			place = d.indexOfWorker(worker) // a process may log its name after it has begun a job
 		}
 		return place >= 0
 	}, time.Minute, 20*time.Millisecond, "a process works the job")
-	d.running[place].kill()
+	d.running[place].killNow()
 	killed = time.Now()
 	require.NoError(t, lock.Commit(t.Context()))
-	d.running[place] = d.start(t, "rehearsal")
+	d.running[place] = d.startProcess(t, "rehearsal")
 	return job, killed
 }
 
-func (d *deadWorkers) done(t *testing.T, job int64) bool {
+func (d *workerKiller) isJobDone(t *testing.T, job int64) bool {
 	t.Helper()
-	return d.count(t, "river.river_job where id = $1 and state = 'completed'", job) == 1
+	return d.countRows(t, "river.river_job where id = $1 and state = 'completed'", job) == 1
 }

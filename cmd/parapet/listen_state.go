@@ -14,10 +14,10 @@ import (
 	"strings"
 )
 
-// keep settles where it is remembered how far it came: for each server, address and
+// chooseStateFile settles where it is remembered how far it came: for each server, address and
 // client a file of its own, so that no run goes on from another's place.
-func (l *listener) keep() error {
-	if l.settled {
+func (l *eventForwarder) chooseStateFile() error {
+	if l.hasStateFlag {
 		return nil
 	}
 	folder, err := os.UserConfigDir()
@@ -28,34 +28,34 @@ func (l *listener) keep() error {
 	if err != nil {
 		return fmt.Errorf("--state: name a file, or none: %w", err)
 	}
-	sum := sha256.Sum256([]byte(strings.Join([]string{l.server, l.forward, l.token.whose()}, "\n")))
-	l.state = filepath.Join(folder, "listen-"+hex.EncodeToString(sum[:8]))
+	sum := sha256.Sum256([]byte(strings.Join([]string{l.server, l.forward, l.token.holderName()}, "\n")))
+	l.stateFile = filepath.Join(folder, "listen-"+hex.EncodeToString(sum[:8]))
 	return nil
 }
 
-// begin is behind --after, or what the state file says, or the newest event.
-func (l *listener) begin(ctx context.Context, after int64) error {
-	l.after = after
-	if text, err := os.ReadFile(l.state); after < 0 && l.state != "" && err == nil {
-		if n, _ := fmt.Sscan(string(text), &l.after, &l.generation); n == 0 || l.after < 0 { // the generation is missing in a file of before
-			return fmt.Errorf("%s holds no sequence; remove it, or name --after", l.state)
+// findStart is behind --after, or what the state file says, or the newest event.
+func (l *eventForwarder) findStart(ctx context.Context, after int64) error {
+	l.lastSequence = after
+	if text, err := os.ReadFile(l.stateFile); after < 0 && l.stateFile != "" && err == nil {
+		if n, _ := fmt.Sscan(string(text), &l.lastSequence, &l.generation); n == 0 || l.lastSequence < 0 { // the generation is missing in a file of before
+			return fmt.Errorf("%s holds no sequence; remove it, or name --after", l.stateFile)
 		}
 	}
-	if l.after < 0 {
-		newest, err := l.newest(ctx)
+	if l.lastSequence < 0 {
+		newest, err := l.findNewestSequence(ctx)
 		if err != nil {
 			return err
 		}
-		l.after = newest
+		l.lastSequence = newest
 	}
-	return l.remember() // what happens before the first event arrives is not lost
+	return l.saveState() // what happens before the first event arrives is not lost
 }
 
-// mostGenerations bounds the search for the newest one.
-const mostGenerations = 100
+// maxGenerations bounds the search for the newest one.
+const maxGenerations = 100
 
-// place is a place in the feed, as it is asked for.
-func (l *listener) place(after int64) url.Values {
+// feedQuery is a place in the feed, as it is asked for.
+func (l *eventForwarder) feedQuery(after int64) url.Values {
 	query := url.Values{"after_sequence": {strconv.FormatInt(after, 10)}}
 	if l.generation > 1 {
 		query.Set("generation", strconv.Itoa(l.generation))
@@ -63,19 +63,19 @@ func (l *listener) place(after int64) url.Values {
 	return query
 }
 
-// newest is the sequence of the newest event, found by halving: the feed is dense
+// findNewestSequence is the sequence of the newest event, found by halving: the feed is dense
 // and runs upward only.
-func (l *listener) newest(ctx context.Context) (int64, error) {
+func (l *eventForwarder) findNewestSequence(ctx context.Context) (int64, error) {
 	there := func(sequence int64) (bool, error) {
-		query := l.place(sequence - 1)
+		query := l.feedQuery(sequence - 1)
 		query.Set("limit", "1")
-		page, err := l.page(ctx, query)
+		page, err := l.fetchPage(ctx, query)
 		return err == nil && len(page.Data) > 0, err
 	}
 	low, high := int64(0), int64(1) // low is there, high is not
 	for {
 		if found, err := there(high); err != nil {
-			if refused := new(refusedError); errors.As(err, &refused) && refused.status == http.StatusBadRequest && l.generation < mostGenerations {
+			if refused := new(statusError); errors.As(err, &refused) && refused.status == http.StatusBadRequest && l.generation < maxGenerations {
 				l.generation++ // the history was restored: its end is of a later generation
 				continue
 			}
@@ -100,14 +100,14 @@ func (l *listener) newest(ctx context.Context) (int64, error) {
 	return low, nil
 }
 
-// remember writes how far it came, whole or not at all.
-func (l *listener) remember() error {
-	if l.state == "" {
+// saveState writes how far it came, whole or not at all.
+func (l *eventForwarder) saveState() error {
+	if l.stateFile == "" {
 		return nil
 	}
-	fresh := l.state + ".new"
-	if err := os.WriteFile(fresh, fmt.Appendf(nil, "%d %d\n", l.after, l.generation), 0o600); err != nil {
+	fresh := l.stateFile + ".new"
+	if err := os.WriteFile(fresh, fmt.Appendf(nil, "%d %d\n", l.lastSequence, l.generation), 0o600); err != nil {
 		return err
 	}
-	return os.Rename(fresh, l.state)
+	return os.Rename(fresh, l.stateFile)
 }

@@ -24,40 +24,40 @@ import (
 	"parapet/model"
 )
 
-// laptop is a developer's own server.
-type laptop struct {
+// localReceiver is a developer's own server.
+type localReceiver struct {
 	mu  sync.Mutex
-	got []forwarded
+	got []forwardedEvent
 	out bytes.Buffer
 }
 
-type forwarded struct {
+type forwardedEvent struct {
 	header http.Header
 	body   []byte
 }
 
-func (l *laptop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (l *localReceiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.got = append(l.got, forwarded{r.Header, body})
+	l.got = append(l.got, forwardedEvent{r.Header, body})
 	w.WriteHeader(http.StatusTeapot) // whatever it says, the next event comes
 }
 
-func (l *laptop) Write(text []byte) (int, error) {
+func (l *localReceiver) Write(text []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.out.Write(text)
 }
 
-func (l *laptop) all() (got []forwarded, told string) {
+func (l *localReceiver) received() (got []forwardedEvent, told string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return append(got, l.got...), l.out.String()
 }
 
-// unsteady is a way to the server on which connections break and tokens end.
-func unsteady(t *testing.T, to string) string {
+// newUnsteadyProxy is a way to the server on which connections break and tokens end.
+func newUnsteadyProxy(t *testing.T, to string) string {
 	t.Helper()
 	target, err := url.Parse(to)
 	require.NoError(t, err)
@@ -83,34 +83,34 @@ func unsteady(t *testing.T, to string) string {
 // restarts of the server and the end of a token, and from where it stopped.
 func TestListen(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	mine := &laptop{}
+	w := newTestStack(t)
+	mine := &localReceiver{}
 	server := httptest.NewServer(mine)
 	t.Cleanup(server.Close)
-	acme := w.ready.Clients[0]
+	acme := w.info.Clients[0]
 	state := filepath.Join(t.TempDir(), "state")
-	args := []string{"--server", unsteady(t, w.ready.BaseURL), "--client-id", acme.ClientID, "--client-secret", acme.ClientSecret, "--issuer", w.ready.Issuer, "--forward", server.URL, "--state", state}
+	args := []string{"--server", newUnsteadyProxy(t, w.info.BaseURL), "--client-id", acme.ClientID, "--client-secret", acme.ClientSecret, "--issuer", w.info.Issuer, "--forward", server.URL, "--state", state}
 	listening := func(more ...string) (end func()) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
-		go func() { ended <- listenHere(ctx, append(args, more...), mine) }()
+		go func() { ended <- runListen(ctx, append(args, more...), mine) }()
 		return func() { cancel(); require.NoError(t, <-ended, "Ctrl-C is no failure") }
 	}
 	arrived := func(kind string) func() bool {
-		return func() bool { _, told := mine.all(); return regexp.MustCompile(kind).MatchString(told) }
+		return func() bool { _, told := mine.received(); return regexp.MustCompile(kind).MatchString(told) }
 	}
 	end := listening("--after", "0")
 	require.Eventually(t, arrived(`claim\.approved .*→ 418 in \d+ ms`), 30*time.Second, 20*time.Millisecond)
 	end()
-	w.call(t, "acme", "POST", "/v1/quotes", `{"product": "quake-circle", "context": {"partner": "acme"}, "partner_reference": "while it was off"}`, 201)
+	w.callAs(t, "acme", "POST", "/v1/quotes", `{"product": "quake-circle", "context": {"partner": "acme"}, "partner_reference": "while it was off"}`, 201)
 	end = listening()
 	require.Eventually(t, func() bool {
-		got, _ := mine.all()
+		got, _ := mine.received()
 		return bytes.Contains(got[len(got)-1].body, []byte("while it was off"))
 	}, 30*time.Second, 20*time.Millisecond)
 	end()
 
-	got, told := mine.all()
+	got, told := mine.received()
 	judge, err := standardwebhooks.NewWebhook(regexp.MustCompile(`whsec_\S+`).FindString(told))
 	require.NoError(t, err)
 	next, again := 1, 0
@@ -123,7 +123,7 @@ func TestListen(t *testing.T) {
 		require.Contains(t, string(event.body), `"sequence":`+strconv.Itoa(next)+`,`, "every event, in order")
 		next++
 		id := event.header.Get("Webhook-Id")
-		same, err := fetchWith(t.Context(), http.DefaultClient, w.ready.BaseURL+"/v1/events/"+id, acme.Token)
+		same, err := fetchWithToken(t.Context(), http.DefaultClient, w.info.BaseURL+"/v1/events/"+id, acme.Token)
 		require.NoError(t, err)
 		require.Equal(t, string(same), string(event.body))
 	}
@@ -135,17 +135,17 @@ func TestListen(t *testing.T) {
 func TestHelpPrintsNoToken(t *testing.T) {
 	t.Setenv("PARAPET_TOKEN", "sesame")
 	t.Setenv("PARAPET_CLIENT_SECRET", "sesame")
-	set := flags("listen")
+	set := newFlagSet("listen")
 	var text strings.Builder
 	set.SetOutput(&text)
-	of := tokens{scope: model.ScopeEventsRead}
-	of.flags(set)
+	of := tokenSource{scope: model.ScopeEventsRead}
+	of.addFlags(set)
 	set.PrintDefaults()
 	require.Contains(t, text.String(), "PARAPET_TOKEN")
 	require.NotContains(t, text.String(), "sesame")
 }
 
-func TestListenSaysWhatIsWrong(t *testing.T) {
+func TestListenReportsInvalidFlags(t *testing.T) {
 	t.Parallel()
 	for says, args := range map[string][]string{
 		"--forward":   {},
@@ -153,7 +153,7 @@ func TestListenSaysWhatIsWrong(t *testing.T) {
 		"--secret":    {"--forward", "http://localhost:1", "--token", "x", "--secret", "whsec_short"},
 		"no argument": {"http://localhost:1"},
 	} {
-		require.ErrorContains(t, listenHere(t.Context(), args, io.Discard), says)
+		require.ErrorContains(t, runListen(t.Context(), args, io.Discard), says)
 	}
 }
 
@@ -175,15 +175,15 @@ func TestListenLosesNothing(t *testing.T) {
 	late := httptest.NewUnstartedServer(nil)
 	address := late.Listener.Addr().String()
 	require.NoError(t, late.Listener.Close())
-	mine := &laptop{}
+	mine := &localReceiver{}
 	told := func(what string) func() bool {
-		return func() bool { _, text := mine.all(); return regexp.MustCompile(what).MatchString(text) }
+		return func() bool { _, text := mine.received(); return regexp.MustCompile(what).MatchString(text) }
 	}
 	listening := func() (end func()) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() {
-			ended <- listenHere(ctx, []string{"--server", feed.URL, "--token", "x", "--forward", "http://" + address}, mine)
+			ended <- runListen(ctx, []string{"--server", feed.URL, "--token", "x", "--forward", "http://" + address}, mine)
 		}()
 		return func() { cancel(); require.NoError(t, <-ended) }
 	}
@@ -201,7 +201,7 @@ func TestListenLosesNothing(t *testing.T) {
 	t.Cleanup(late.Close)
 	require.Eventually(t, told(`evt_5 .*→ 418`), 30*time.Second, 5*time.Millisecond)
 	end()
-	got, _ := mine.all()
+	got, _ := mine.received()
 	require.Len(t, got, 2)
 	require.Equal(t, "evt_4", got[0].header.Get("Webhook-Id"))
 }

@@ -12,12 +12,12 @@ import (
 	"parapet/model/modeltest"
 )
 
-// processAs makes the test binary a process of its own; see startProcess. It is no
+// processRoleVariable makes the test binary a process of its own; see startProcess. It is no
 // setting, so the process forgets it before it reads its settings.
-const processAs = "TEST_PROCESS_AS"
+const processRoleVariable = "TEST_PROCESS_AS"
 
 func TestMain(m *testing.M) {
-	as := os.Getenv(processAs)
+	as := os.Getenv(processRoleVariable)
 	if as == "" {
 		os.Exit(modeltest.Main(m))
 	}
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 		_, _ = io.Copy(io.Discard, os.Stdin) // ends with the test that started this process
 		os.Exit(1)
 	}()
-	run := rehearse
+	run := runServeForTests
 	switch as {
 	case "parapet":
 		main()
@@ -39,8 +39,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// rehearse is serve with the development switches, which serve itself refuses.
-func rehearse() error {
+// runServeForTests is serve with the development switches, which serve itself refuses.
+func runServeForTests() error {
 	time.Local = time.UTC // as in main
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -48,5 +48,5 @@ func rehearse() error {
 	if err != nil {
 		return err
 	}
-	return s.serve(ctx)
+	return s.serveUntilDone(ctx)
 }

@@ -15,9 +15,9 @@ import (
 	"parapet/model/modeltest"
 )
 
-// atTheMachine sets the environment of the server that a database is of, and returns
+// useServerEnvironment sets the environment of the server that a database is of, and returns
 // what runs a command there. Its tests do not run in parallel.
-func atTheMachine(t *testing.T, b *modeltest.Bundle) func(args ...string) (string, error) {
+func useServerEnvironment(t *testing.T, b *modeltest.Bundle) func(args ...string) (string, error) {
 	t.Helper()
 	keys := modeltest.Keys()
 	for name, value := range map[string]string{
@@ -29,13 +29,13 @@ func atTheMachine(t *testing.T, b *modeltest.Bundle) func(args ...string) (strin
 	}
 	return func(args ...string) (string, error) {
 		var out bytes.Buffer
-		err := run(t.Context(), args, &out)
+		err := runCommand(t.Context(), args, &out)
 		return out.String(), err
 	}
 }
 
-// shellLines are what the audit log has of whoever works at the machine, newest first.
-func shellLines(t *testing.T, b *modeltest.Bundle, operation string) []model.AuditEntry {
+// shellAuditEntries are what the audit log has of whoever works at the machine, newest first.
+func shellAuditEntries(t *testing.T, b *modeltest.Bundle, operation string) []model.AuditEntry {
 	t.Helper()
 	page, err := b.Service.ListAudit(t.Context(), b.Operator, model.AuditFilter{Operation: operation}, model.PageRequest{})
 	require.NoError(t, err)
@@ -45,10 +45,10 @@ func shellLines(t *testing.T, b *modeltest.Bundle, operation string) []model.Aud
 	return page.Data
 }
 
-func TestAPersonIsErasedFromAShell(t *testing.T) {
+func TestEraseCommand(t *testing.T) {
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", modeltest.Context{"policyholder": map[string]any{"name": "Lin Mei-hua", "email": "lin@example.com"}})
-	shell := atTheMachine(t, b)
+	policy := b.QuoteAndBind("quake-circle", modeltest.Context{"policyholder": map[string]any{"name": "Lin Mei-hua", "email": "lin@example.com"}})
+	shell := useServerEnvironment(t, b)
 	erase := func(args ...string) (string, error) { return shell(append([]string{"erase"}, args...)...) }
 	for flaw, args := range map[string][]string{
 		"Name the partner":                   {"--policyholder", "lin@example.com", "--reason", "r"},
@@ -62,14 +62,14 @@ func TestAPersonIsErasedFromAShell(t *testing.T) {
 		_, err := erase(args...)
 		require.ErrorContains(t, err, flaw)
 	}
-	b.After(500 * 24 * time.Hour)
+	b.AdvanceClock(500 * 24 * time.Hour)
 	b.Sweep()
 	b.Relay()
 	said, err := erase("--partner", "acme", "--policyholder", "lin@example.com", "--reason", "They asked for it.")
 	require.NoError(t, err)
 	require.Contains(t, said, "erased from 1 quotes, 1 policies, 0 claims")
 	require.Nil(t, b.Policy(policy.ID).Policyholder)
-	lines := shellLines(t, b, "erase")
+	lines := shellAuditEntries(t, b, "erase")
 	require.Len(t, lines, 1)
 	require.Equal(t, []string{"acme", "They asked for it."}, []string{*lines[0].Partner, *lines[0].Reason})
 	said, err = shell("verify-events", "--partner", "acme")
@@ -81,12 +81,12 @@ func TestAPersonIsErasedFromAShell(t *testing.T) {
 	require.ErrorContains(t, err, "PARAPET_FINGERPRINT_KEY")
 }
 
-func TestKeysAreRotatedFromAShell(t *testing.T) {
+func TestKeysRotateCommand(t *testing.T) {
 	b := modeltest.New(t)
 	url := "https://hooks.example.com/"
 	_, err := b.Service.CreateWebhookEndpoint(t.Context(), b.Acme, model.WebhookEndpointRequest{URL: &url})
 	require.NoError(t, err)
-	shell := atTheMachine(t, b)
+	shell := useServerEnvironment(t, b)
 	said, err := shell("keys")
 	require.ErrorContains(t, err, "use: parapet keys rotate")
 	require.Empty(t, said)
@@ -116,12 +116,12 @@ func TestKeysAreRotatedFromAShell(t *testing.T) {
 	said, err = shell("keys", "rotate")
 	require.NoError(t, err)
 	require.Contains(t, said, "1 records sealed anew by key k2\nk2: 1 secrets\nno older key is needed any more\n")
-	require.Len(t, shellLines(t, b, "keys rotate"), 2)
+	require.Len(t, shellAuditEntries(t, b, "keys rotate"), 2)
 }
 
-func TestADocumentGoesFromTheServersFolderToo(t *testing.T) {
+func TestEraseDeletesAttachmentFiles(t *testing.T) {
 	b := modeltest.New(t)
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	claim, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID})
 	require.NoError(t, err)
 	_, err = b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, model.AttachmentRequest{FileName: "a.txt", ContentType: "text/plain", Content: strings.NewReader("a")})
@@ -131,7 +131,7 @@ func TestADocumentGoesFromTheServersFolderToo(t *testing.T) {
 	_, err = b.Service.CancelPolicy(t.Context(), b.Operator, model.CancellationRequest{PolicyID: policy.ID, Reason: new("r")})
 	require.NoError(t, err)
 	b.Relay()
-	shell := atTheMachine(t, b)
+	shell := useServerEnvironment(t, b)
 	t.Setenv("PARAPET_FILES", t.TempDir()) // forgotten, or another machine's
 	_, err = shell("erase", "--partner", "acme", "--policy", policy.ID, "--reason", "r")
 	require.NoError(t, err)

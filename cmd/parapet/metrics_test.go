@@ -12,8 +12,8 @@ import (
 
 func TestMetricsShowRequestsJobsAndVitals(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	request, err := http.NewRequestWithContext(t.Context(), "MADE-UP", w.ready.BaseURL+"/v1/quotes", nil)
+	w := newTestStack(t)
+	request, err := http.NewRequestWithContext(t.Context(), "MADE-UP", w.info.BaseURL+"/v1/quotes", nil)
 	require.NoError(t, err)
 	answer, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
@@ -21,7 +21,7 @@ func TestMetricsShowRequestsJobsAndVitals(t *testing.T) {
 
 	var text string
 	require.Eventually(t, func() bool { // a job is counted a moment after what it did can be seen
-		text = w.metrics(t)
+		text = w.readMetrics(t)
 		return strings.Contains(text, `parapet_job_duration_seconds_count{kind="evaluate_occurrences",outcome="done"} `)
 	}, 30*time.Second, 50*time.Millisecond, "the job that matched is counted")
 	for _, line := range []string{
@@ -37,10 +37,10 @@ func TestMetricsShowRequestsJobsAndVitals(t *testing.T) {
 	require.NotContains(t, text, "MADE-UP")
 }
 
-// metrics are what Prometheus would read.
-func (w *world) metrics(t *testing.T) string {
+// readMetrics are what Prometheus would read.
+func (w *testStack) readMetrics(t *testing.T) string {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.ready.MetricsURL, nil)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.info.MetricsURL, nil)
 	require.NoError(t, err)
 	scraped, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)

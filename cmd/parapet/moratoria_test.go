@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// moratoriumRules is how many shipped rules a database has.
-func moratoriumRules(t *testing.T, a *app) (n int) {
+// countMoratoriumRules is how many shipped rules a database has.
+func countMoratoriumRules(t *testing.T, a *app) (n int) {
 	t.Helper()
 	require.NoError(t, a.db.Pool.QueryRow(t.Context(), "select count(*) from moratorium_rules where not disabled").Scan(&n))
 	return n
@@ -21,23 +21,23 @@ func TestDevelopmentHasMoratoriumRulesWhenAskedFor(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
 	for _, asked := range []bool{true, false} {
-		s, err := startStack(t.Context(), devOptions{listen: "127.0.0.1:0", dataDir: dir, quiet: true, moratoria: asked})
+		s, err := startStack(t.Context(), devOptions{listen: "127.0.0.1:0", dataDir: dir, quiet: true, withMoratoria: asked})
 		require.NoError(t, err)
-		rules := moratoriumRules(t, s.app)
-		s.stop()
+		rules := countMoratoriumRules(t, s.app)
+		s.stopAll()
 		require.Equal(t, map[bool]int{true: 2, false: 0}[asked], rules)
 	}
 }
 
 func TestServeHasMoratoriumRulesUnlessTheyAreSwitchedOff(t *testing.T) {
 	t.Parallel()
-	c := newCloud(t, "PARAPET_MORATORIA=true") // the later setting counts
-	c.start(t, "parapet").kill()
+	c := newProcessGroup(t, "PARAPET_MORATORIA=true") // the later setting counts
+	c.startProcess(t, "parapet").killNow()
 	rules, err := c.Service.ListMoratoriumRules(t.Context(), c.Operator)
 	require.NoError(t, err)
 	require.Len(t, rules, 2)
 	c.environment = append(c.environment, "PARAPET_MORATORIA=false")
-	c.start(t, "parapet").kill()
+	c.startProcess(t, "parapet").killNow()
 	rules, err = c.Service.ListMoratoriumRules(t.Context(), c.Operator)
 	require.NoError(t, err)
 	require.Empty(t, rules)

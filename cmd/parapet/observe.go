@@ -17,25 +17,25 @@ import (
 
 // replayFlag is --replay-now or --replay-now=EVENT_ID.
 type replayFlag struct {
-	on    bool
+	isSet bool
 	event string
 }
 
 func (r *replayFlag) String() string   { return r.event }
 func (r *replayFlag) IsBoolFlag() bool { return true }
 func (r *replayFlag) Set(text string) error {
-	r.on = text != "false"
+	r.isSet = text != "false"
 	if text != "true" && text != "false" {
 		r.event = text
 	}
 	return nil
 }
 
-// observe records a file or an address of a hazard source through the domain.
-func observe(ctx context.Context, args []string, out io.Writer) error {
+// runObserve records a file or an address of a hazard source through the domain.
+func runObserve(ctx context.Context, args []string, out io.Writer) error {
 	var source string
 	var replay replayFlag
-	set := flags("observe")
+	set := newFlagSet("observe")
 	set.StringVar(&source, "source", "", "what wrote it: "+strings.Join(feed.Sources(), ", "))
 	set.Var(&replay, "replay-now", "re-date a historical file so that an event (default: the last) happens now: --replay-now=EVENT_ID")
 	set.Usage = func() {
@@ -49,7 +49,7 @@ func observe(ctx context.Context, args []string, out io.Writer) error {
 		set.Usage()
 		return fmt.Errorf("name one file or address and a source of %s", strings.Join(feed.Sources(), ", "))
 	}
-	file, err := fetch(ctx, set.Arg(0))
+	file, err := readFileOrURL(ctx, set.Arg(0))
 	if err != nil {
 		return err
 	}
@@ -58,13 +58,13 @@ func observe(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer done()
-	var seen jobs.Observed
-	if replay.on {
-		seen, err = jobs.Replay(ctx, service, source, file, replay.event)
+	var seen jobs.IngestResult
+	if replay.isSet {
+		seen, err = jobs.ReplayFile(ctx, service, source, file, replay.event)
 	} else {
-		seen, err = jobs.Observe(ctx, service, source, file)
+		seen, err = jobs.IngestFile(ctx, service, source, file)
 	}
-	report(out, seen)
+	printObserved(out, seen)
 	if err == nil && len(seen.Problems) > 0 {
 		err = fmt.Errorf("%d rows were left out; the others are recorded", len(seen.Problems))
 	}
@@ -73,7 +73,7 @@ func observe(ctx context.Context, args []string, out io.Writer) error {
 
 // openDomain is the domain layer without API and workers: jobs it asks for are
 // worked by the running server. files may be nil where no attachment is touched.
-func openDomain(ctx context.Context, files model.Files) (*model.Service, func(), error) {
+func openDomain(ctx context.Context, files model.FileStore) (*model.Service, func(), error) {
 	s, err := loadSettings()
 	if err != nil {
 		return nil, nil, err
@@ -89,24 +89,24 @@ func openDomain(ctx context.Context, files model.Files) (*model.Service, func(),
 	if err != nil {
 		return nil, db.Close, err
 	}
-	keys, err := s.keys()
+	keys, err := s.parseKeys()
 	if err != nil {
 		return nil, db.Close, err
 	}
 	// Throw-away keys do for observations and ledgers, which hold nothing sealed or
 	// signed; commands that need the server's own refuse without them.
 	if len(keys.Seal) == 0 {
-		keys.Seal = []model.SealKey{{ID: "none", Secret: random(32)}}
+		keys.Seal = []model.SealKey{{ID: "none", Secret: randomBytes(32)}}
 	}
 	if len(keys.Fingerprint) == 0 {
-		keys.Fingerprint = random(32)
+		keys.Fingerprint = randomBytes(32)
 	}
 	service, err := model.New(model.Config{DB: db, Queue: queue, Files: files, Keys: keys, Development: s.Rehearsal})
 	return service, db.Close, err
 }
 
-// fetch reads a file or an address.
-func fetch(ctx context.Context, name string) ([]byte, error) {
+// readFileOrURL reads a file or an address.
+func readFileOrURL(ctx context.Context, name string) ([]byte, error) {
 	if !strings.HasPrefix(name, "http://") && !strings.HasPrefix(name, "https://") {
 		return os.ReadFile(name) //nolint:gosec // the file is the operator's to name
 	}
@@ -114,24 +114,24 @@ func fetch(ctx context.Context, name string) ([]byte, error) {
 	return fetched.Body, err
 }
 
-func report(out io.Writer, o jobs.Observed) {
-	for _, problem := range o.Problems {
+func printObserved(out io.Writer, r jobs.IngestResult) {
+	for _, problem := range r.Problems {
 		_, _ = fmt.Fprintln(out, "left out:", problem)
 	}
 	_, _ = fmt.Fprintf(out, "created %d, revised %d, unchanged %d, rejected %d, retracted %d, other events %d, in the future %d, unreadable rows %d\n",
-		o.Created, o.Revised, o.Unchanged, o.Rejected, o.Retracted, o.Skipped, o.Left, len(o.Problems)-min(o.Rejected, len(o.Problems)))
+		r.Created, r.Revised, r.Unchanged, r.Rejected, r.Retracted, r.Skipped, r.FutureRows, len(r.Problems)-min(r.Rejected, len(r.Problems)))
 }
 
-// feeds are the live feeds to poll. What decides claims comes over https.
-func (a *app) feeds() ([]jobs.FeedAddress, error) {
-	feeds, err := a.settings.feeds()
+// feedAddresses are the live feeds to poll. What decides claims comes over https.
+func (a *app) feedAddresses() ([]jobs.Feed, error) {
+	feeds, err := a.settings.parseFeeds()
 	for _, f := range feeds {
 		address, bad := url.Parse(f.URL)
 		if bad != nil {
 			return nil, fmt.Errorf("PARAPET_FEEDS: the address of %s cannot be read", f.Source)
 		}
-		if wrong := a.guard.Refuse(address); wrong != "" {
-			return nil, fmt.Errorf("PARAPET_FEEDS: %s: %s", feed.Name(f.URL), strings.TrimSuffix(wrong, "."))
+		if wrong := a.egressGuard.CheckURL(address); wrong != "" {
+			return nil, fmt.Errorf("PARAPET_FEEDS: %s: %s", feed.DisplayAddress(f.URL), strings.TrimSuffix(wrong, "."))
 		}
 	}
 	return feeds, err

@@ -25,7 +25,7 @@ const (
 
 // sandboxPage is the page at /sandbox.
 func (a *app) sandboxPage() (map[string]http.Handler, error) {
-	params, err := pairs(a.settings.DeskParams)
+	params, err := parsePairs(a.settings.OperatorUIParams)
 	if err != nil {
 		return nil, fmt.Errorf("PARAPET_DESK_PARAMS: %w", err)
 	}
@@ -44,47 +44,47 @@ func partnerScope() string {
 	return scope
 }
 
-// openDesk adds the operators' pages to the doors.
-func (a *app) openDesk(queue *jobs.Queue, keys model.Keys) error {
-	if !a.settings.Desk {
+// openOperatorUI adds the operators' pages to the doors.
+func (a *app) openOperatorUI(queue *jobs.Queue, keys model.Keys) error {
+	if !a.settings.OperatorUI {
 		return nil
 	}
-	more, err := pairs(a.settings.DeskParams)
+	more, err := parsePairs(a.settings.OperatorUIParams)
 	if err != nil {
 		return fmt.Errorf("PARAPET_DESK_PARAMS: %w", err)
 	}
 	config := signin.Config{
-		More: more, Issuer: a.settings.Issuers[0], Client: a.settings.DeskClient, Secret: a.settings.DeskSecret,
-		Origin: a.settings.BaseURL, Plain: a.settings.Loopback, Now: time.Now, Sessions: a.service,
+		AuthParams: more, Issuer: a.settings.Issuers[0], Client: a.settings.OperatorUIClient, Secret: a.settings.OperatorUISecret,
+		Origin: a.settings.BaseURL, InsecureCookies: a.settings.Loopback, Now: time.Now, Sessions: a.service,
 		Links: []signin.Link{
 			{Path: jobsPath + "/jobs", Title: "Jobs", About: "What is queued, runs or failed: River's console, with retry, cancel and pause."},
 			{Path: auditPath, Title: "Audit log", About: "What operators did and what was refused, as CSV, the newest first."},
 		},
 	}
-	if a.settings.Sandbox {
+	if a.settings.SandboxPage {
 		config.Links = append(config.Links, signin.Link{Path: sandbox.Path, Title: "GraphQL", About: "Everything else, such as decisions, approvals, holds and findings, with a sign-in of its own."})
 	}
 	for _, key := range keys.Seal {
 		config.Keys = append(config.Keys, key.Secret)
 	}
-	config.Heard = func(_ context.Context, who model.Actor, refused error) {
+	config.OnSignIn = func(_ context.Context, who model.Actor, refused error) {
 		var refusal *model.Error
 		if errors.As(refused, &refusal) && refusal.Code == model.CodeInsufficientScope {
-			a.service.Refused(who, refusal)
+			a.service.RecordRefusal(who, refusal)
 		}
 	}
-	desk, err := signin.New(config)
+	ui, err := signin.New(config)
 	if err != nil {
 		return fmt.Errorf("PARAPET_DESK: %w", err)
 	}
-	if a.console, err = queue.NewConsole(jobsPath, a.log); err != nil {
+	if a.jobAdmin, err = queue.NewRiverUI(jobsPath, a.log); err != nil {
 		return fmt.Errorf("job console: %w", err)
 	}
-	a.desk = desk.Doors()
-	maps.Copy(a.desk, map[string]http.Handler{
+	a.operatorHandlers = ui.Handlers()
+	maps.Copy(a.operatorHandlers, map[string]http.Handler{
 		"GET " + jobsPath:  http.RedirectHandler(jobsPath+"/jobs", http.StatusSeeOther),
-		"GET " + auditPath: desk.Guard(http.HandlerFunc(a.auditCSV)),
-		jobsPath + "/":     desk.Guard(a.pressed(a.console)),
+		"GET " + auditPath: ui.Guard(http.HandlerFunc(a.auditCSV)),
+		jobsPath + "/":     ui.Guard(a.auditActions(a.jobAdmin)),
 	})
 	return nil
 }

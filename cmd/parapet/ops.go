@@ -24,32 +24,32 @@ import (
 	"parapet/model"
 )
 
-// opsTimeout is how long an operation may take; the server gives up after 30 s, and
+// operationTimeout is how long an operation may take; the server gives up after 30 s, and
 // stops waiting for what leaves after a minute.
-const opsTimeout = 90 * time.Second
+const operationTimeout = 90 * time.Second
 
-// ops calls one operation of a running server and prints its answer as JSON.
-func ops(ctx context.Context, args []string, out io.Writer) error {
-	all := verbs()
+// runOps calls one operation of a running server and prints its answer as JSON.
+func runOps(ctx context.Context, args []string, out io.Writer) error {
+	all := operatorVerbs()
 	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help" {
-		return listVerbs(out, all)
+		return printVerbs(out, all)
 	}
 	v, known := all[args[0]]
 	if !known {
 		return fmt.Errorf("there is no verb %q; parapet ops help lists them", args[0])
 	}
-	call := &opsCall{verb: v, values: map[string]any{}, tokens: tokens{scope: model.ScopeOperator}}
-	set := call.flags(args[0])
-	if err := parseOnly(set, args[1:]); err != nil {
+	call := &opsCall{operatorVerb: v, values: map[string]any{}, tokenSource: tokenSource{scope: model.ScopeOperator}}
+	set := call.newFlagSet(args[0])
+	if err := parseFlags(set, args[1:]); err != nil {
 		return err
 	}
-	if missing := v.missing(call.values); len(missing) > 0 {
+	if missing := v.missingFlags(call.values); len(missing) > 0 {
 		return fmt.Errorf("%s needs %s; parapet ops %s --help tells what they are", args[0], strings.Join(missing, ", "), args[0])
 	}
-	return call.run(ctx, out)
+	return call.sendOperation(ctx, out)
 }
 
-func listVerbs(out io.Writer, all map[string]verb) error {
+func printVerbs(out io.Writer, all map[string]operatorVerb) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "parapet ops VERB --server URL --token TOKEN [flags]; parapet ops VERB --help tells its flags.")
 	for _, keyword := range []string{"mutation", "query"} {
@@ -70,21 +70,21 @@ func firstSentence(text string) string {
 
 // opsCall is one call as the command line asks for it.
 type opsCall struct {
-	verb
-	tokens
+	operatorVerb
+	tokenSource
 
 	values    map[string]any
 	selection string
 }
 
-func (c *opsCall) flags(name string) *flag.FlagSet {
-	set := flags("ops " + name)
+func (c *opsCall) newFlagSet(name string) *flag.FlagSet {
+	set := newFlagSet("ops " + name)
 	set.StringVar(&c.server, "server", "", "origin of the server, https://api.example.com; PARAPET_SERVER")
-	c.tokens.flags(set)
+	c.tokenSource.addFlags(set)
 	set.StringVar(&c.selection, "select", "", "what of the answer to print, as GraphQL: '{ claim { id status } }'")
-	for _, member := range c.members() {
-		set.Func(kebab(member.Name), c.spelt(member.Type)+". "+strings.Join(strings.Fields(member.Description), " "), func(text string) error {
-			value, err := c.value(member.Type, text)
+	for _, member := range c.inputMembers() {
+		set.Func(kebabCase(member.Name), c.typeHelp(member.Type)+". "+strings.Join(strings.Fields(member.Description), " "), func(text string) error {
+			value, err := c.parseValue(member.Type, text)
 			c.values[member.Name] = value
 			return err
 		})
@@ -92,8 +92,8 @@ func (c *opsCall) flags(name string) *flag.FlagSet {
 	return set
 }
 
-// document is the operation with everything it takes as variables.
-func (c *opsCall) document() string {
+// buildDocument is the operation with everything it takes as variables.
+func (c *opsCall) buildDocument() string {
 	var names, uses []string
 	for _, argument := range c.field.Arguments {
 		if _, given := c.values[argument.Name]; given || argument.Name == "input" {
@@ -107,14 +107,14 @@ func (c *opsCall) document() string {
 	}
 	selection := c.selection
 	if selection == "" {
-		selection = c.selects(c.schema.Types[c.field.Type.Name()], 3)
+		selection = c.buildSelection(c.schema.Types[c.field.Type.Name()], 3)
 	}
 	return head + " { " + c.field.Name + arguments + " " + selection + " }"
 }
 
-// selects names everything of a type that can be read without being asked for
+// buildSelection names everything of a type that can be read without being asked for
 // anything, some levels deep; of a page, its records once.
-func (c *opsCall) selects(def *ast.Definition, depth int) string {
+func (c *opsCall) buildSelection(def *ast.Definition, depth int) string {
 	if def.Kind != ast.Object && def.Kind != ast.Interface {
 		return ""
 	}
@@ -126,7 +126,7 @@ func (c *opsCall) selects(def *ast.Definition, depth int) string {
 		if strings.HasPrefix(field.Name, "__") || field.Name == "edges" || len(field.Arguments) > 0 || page || !leaf && depth == 1 {
 			continue
 		}
-		if inner := c.selects(child, depth-1); leaf || inner != "" {
+		if inner := c.buildSelection(child, depth-1); leaf || inner != "" {
 			parts = append(parts, strings.TrimSpace(field.Name+" "+inner))
 		}
 	}
@@ -136,15 +136,15 @@ func (c *opsCall) selects(def *ast.Definition, depth int) string {
 	return "{ " + strings.Join(parts, " ") + " }"
 }
 
-func (c *opsCall) run(ctx context.Context, out io.Writer) error {
+func (c *opsCall) sendOperation(ctx context.Context, out io.Writer) error {
 	server := strings.TrimSuffix(cmp.Or(c.server, os.Getenv("PARAPET_SERVER")), "/")
 	if origin, err := url.Parse(server); err != nil || origin.Host == "" {
 		return errors.New("name the server by --server, such as https://api.example.com")
 	}
-	if err := c.settle(server, &http.Client{Timeout: opsTimeout}); err != nil {
+	if err := c.configure(server, &http.Client{Timeout: operationTimeout}); err != nil {
 		return err
 	}
-	token, err := c.get(ctx)
+	token, err := c.getToken(ctx)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (c *opsCall) run(ctx context.Context, out io.Writer) error {
 	if c.field.Arguments.ForName("input") != nil {
 		variables = map[string]any{"input": c.values}
 	}
-	body, err := json.Marshal(map[string]any{"query": c.document(), "variables": variables})
+	body, err := json.Marshal(map[string]any{"query": c.buildDocument(), "variables": variables})
 	if err != nil {
 		return err
 	}
@@ -162,10 +162,10 @@ func (c *opsCall) run(ctx context.Context, out io.Writer) error {
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Authorization", "Bearer "+token)
-	return c.print(request, out)
+	return c.printAnswer(request, out)
 }
 
-func (c *opsCall) print(request *http.Request, out io.Writer) error {
+func (c *opsCall) printAnswer(request *http.Request, out io.Writer) error {
 	answer, err := c.client.Do(request)
 	if err != nil {
 		return err
@@ -198,5 +198,5 @@ func (c *opsCall) print(request *http.Request, out io.Writer) error {
 	}
 	e := said.Errors[0]
 	err = fmt.Errorf("%s: %s (request %s)", e.Extensions.Code, e.Message, e.Extensions.RequestID)
-	return withFlaws(err, e.Extensions.Errors)
+	return withFields(err, e.Extensions.Errors)
 }

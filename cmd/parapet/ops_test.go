@@ -8,21 +8,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shell calls an operation of the running server as an operator.
-func (w *world) shell(t *testing.T, args ...string) (string, error) {
+// runOps calls an operation of the running server as an operator.
+func (w *testStack) runOps(t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	client := w.clients()[2]
+	client := w.seedClients()[2]
 	require.Equal(t, "operator", client.ID)
 	var out bytes.Buffer
-	err := ops(t.Context(), append(args, "--server", w.ready.BaseURL, "--client-id", client.ID, "--client-secret", client.Secret), &out)
+	err := runOps(t.Context(), append(args, "--server", w.info.BaseURL, "--client-id", client.ID, "--client-secret", client.Secret), &out)
 	return out.String(), err
 }
 
-func TestOperatorsWorkFromAShell(t *testing.T) {
+func TestOpsCallsOperatorMutations(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStack(t)
 	do := func(args ...string) map[string]any {
-		text, err := w.shell(t, args...)
+		text, err := w.runOps(t, args...)
 		require.NoError(t, err, args)
 		var answer map[string]any
 		require.NoError(t, json.Unmarshal([]byte(text), &answer), text)
@@ -43,44 +43,44 @@ func TestOperatorsWorkFromAShell(t *testing.T) {
 	require.Zero(t, counted["changed"])
 	require.NotNil(t, do("policies", "--filter", `{"partner": "acme"}`)["pageInfo"])
 
-	_, err := w.shell(t, "decide-claim", "--claim-id", w.claim, "--outcome", "declined", "--reason-codes", "goodwill,operator-decision", "--note", "n")
+	_, err := w.runOps(t, "decide-claim", "--claim-id", w.claim, "--outcome", "declined", "--reason-codes", "goodwill,operator-decision", "--note", "n")
 	require.ErrorContains(t, err, "validation_failed: ")
 	require.ErrorContains(t, err, "\n  /input/reasonCodes/0: Use ", "each member that is wrong is named")
-	_, err = w.shell(t, "decide-claim", "--claim-id", w.claim, "--outcome", "declined", "--note", "n")
+	_, err = w.runOps(t, "decide-claim", "--claim-id", w.claim, "--outcome", "declined", "--note", "n")
 	require.ErrorContains(t, err, "state_conflict: ")
-	text, err := w.shell(t, "claims", "--select", "{ nodes { id messages(first: 0) { totalCount } } }")
+	text, err := w.runOps(t, "claims", "--select", "{ nodes { id messages(first: 0) { totalCount } } }")
 	require.ErrorContains(t, err, "parameter_invalid: ")
 	require.Contains(t, text, w.claim, "what was read is told beside what could not be")
 	for _, wrong := range [][]string{{"fire-everybody"}, {"claim", "--id"}, {"claim", "--nonsense", "x"}, {"claims", "--first", "many"}, {"claims", "stray"}} {
-		_, err = w.shell(t, wrong...)
+		_, err = w.runOps(t, wrong...)
 		require.Error(t, err, wrong)
 	}
 	for missing, args := range map[string][]string{
 		"--server":                    {"partners", "--token", "x"},
 		"name the server by --server": {"partners", "--token", "x", "--server", "127.0.0.1:8080"},
-		"--token":                     {"partners", "--server", w.ready.BaseURL},
-		"is it the server's origin":   {"stop-releases", "--reason", "r", "--token", "x", "--server", w.ready.BaseURL + "/v1"},
-		"404 Not Found":               {"stop-releases", "--reason", "r", "--token", "x", "--server", w.ready.Issuer},
-		"needs --id, --reason;":       {"close-finding", "--token", "x", "--server", w.ready.BaseURL},
-		"name=value":                  {"partners", "--token-param", "resource", "--token", "x", "--server", w.ready.BaseURL},
-		"get a token: 401 ":           {"partners", "--server", w.ready.BaseURL, "--client-id", "operator", "--client-secret", "wrong"},
+		"--token":                     {"partners", "--server", w.info.BaseURL},
+		"is it the server's origin":   {"stop-releases", "--reason", "r", "--token", "x", "--server", w.info.BaseURL + "/v1"},
+		"404 Not Found":               {"stop-releases", "--reason", "r", "--token", "x", "--server", w.info.Issuer},
+		"needs --id, --reason;":       {"close-finding", "--token", "x", "--server", w.info.BaseURL},
+		"name=value":                  {"partners", "--token-param", "resource", "--token", "x", "--server", w.info.BaseURL},
+		"get a token: 401 ":           {"partners", "--server", w.info.BaseURL, "--client-id", "operator", "--client-secret", "wrong"},
 	} {
-		require.ErrorContains(t, ops(t.Context(), args, &bytes.Buffer{}), missing)
+		require.ErrorContains(t, runOps(t.Context(), args, &bytes.Buffer{}), missing)
 	}
-	w.everyQuery(t)
+	w.runEveryQuery(t)
 }
 
-// everyQuery asks everything that needs not be given anything: what is asked for of
+// runEveryQuery asks everything that needs not be given anything: what is asked for of
 // an answer by default is never too much.
-func (w *world) everyQuery(t *testing.T) {
+func (w *testStack) runEveryQuery(t *testing.T) {
 	t.Helper()
 	asked := 0
-	for name, v := range verbs() {
-		if v.keyword != "query" || len(v.missing(nil)) > 0 {
+	for name, v := range operatorVerbs() {
+		if v.keyword != "query" || len(v.missingFlags(nil)) > 0 {
 			continue
 		}
 		asked++
-		_, err := w.shell(t, name)
+		_, err := w.runOps(t, name)
 		if err != nil {
 			require.Contains(t, err.Error(), "parameter_invalid", name) // the feed, of which partner?
 		}
@@ -88,7 +88,7 @@ func (w *world) everyQuery(t *testing.T) {
 	require.Greater(t, asked, 15)
 }
 
-func TestAVerbTellsWhatToWrite(t *testing.T) {
+func TestOpsHelpDescribesFlags(t *testing.T) {
 	t.Parallel()
 	for verb, words := range map[string]string{
 		"decide-claim": "DecisionOutcome!: approved, deferred, declined",
@@ -96,8 +96,8 @@ func TestAVerbTellsWhatToWrite(t *testing.T) {
 		"claim":        "ID!",
 	} {
 		var told []string
-		for _, member := range verbs()[verb].members() {
-			told = append(told, verbs()[verb].spelt(member.Type))
+		for _, member := range operatorVerbs()[verb].inputMembers() {
+			told = append(told, operatorVerbs()[verb].typeHelp(member.Type))
 		}
 		require.Contains(t, told, words)
 	}
@@ -106,13 +106,13 @@ func TestAVerbTellsWhatToWrite(t *testing.T) {
 func TestEveryVerbIsListed(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	require.NoError(t, ops(t.Context(), []string{"help"}, &out))
-	for name, v := range verbs() {
+	require.NoError(t, runOps(t.Context(), []string{"help"}, &out))
+	for name, v := range operatorVerbs() {
 		require.Contains(t, out.String(), "  "+name+" ")
 		require.NotEmpty(t, firstSentence(v.field.Description))
 	}
 	for _, name := range []string{"decide-claim", "approve-payout", "close-finding", "register-partner", "audit-log", "cancel-jobs"} {
-		require.Contains(t, verbs(), name)
+		require.Contains(t, operatorVerbs(), name)
 	}
 	require.NotContains(t, out.String(), "  open-claim ", "that is the partner's")
 }

@@ -10,32 +10,32 @@ import (
 	"parapet/graph/generated"
 )
 
-// verb is one operation of operators, as the GraphQL schema has it. There is no
+// operatorVerb is one operation of operators, as the GraphQL schema has it. There is no
 // second list: what the schema says today can be done from a shell today.
-type verb struct {
+type operatorVerb struct {
 	field   *ast.FieldDefinition
 	keyword string // query or mutation
 	schema  *ast.Schema
 }
 
-// verbs are what operators can do, and everything that can be read, by name.
-func verbs() map[string]verb {
+// operatorVerbs are what operators can do, and everything that can be read, by name.
+func operatorVerbs() map[string]operatorVerb {
 	schema := generated.NewExecutableSchema(generated.Config{}).Schema()
-	all := map[string]verb{}
+	all := map[string]operatorVerb{}
 	for keyword, root := range map[string]*ast.Definition{"query": schema.Query, "mutation": schema.Mutation} {
 		for _, field := range root.Fields {
 			said := strings.Join(strings.Fields(field.Description), " ")
 			operators := strings.Contains(said, "Scope operator") || strings.Contains(said, "of an operator")
 			if !strings.HasPrefix(field.Name, "__") && (operators || keyword == "query") {
-				all[kebab(field.Name)] = verb{field, keyword, schema}
+				all[kebabCase(field.Name)] = operatorVerb{field, keyword, schema}
 			}
 		}
 	}
 	return all
 }
 
-// kebab spells a name of GraphQL as a shell does: decide-claim.
-func kebab(name string) string {
+// kebabCase spells a name of GraphQL as a shell does: decide-claim.
+func kebabCase(name string) string {
 	var out strings.Builder
 	for i, r := range name {
 		if r >= 'A' && r <= 'Z' {
@@ -49,8 +49,8 @@ func kebab(name string) string {
 	return out.String()
 }
 
-// members are what a verb takes: its arguments, or those of its one input.
-func (v verb) members() []*ast.FieldDefinition {
+// inputMembers are what a verb takes: its arguments, or those of its one input.
+func (v operatorVerb) inputMembers() []*ast.FieldDefinition {
 	if input := v.field.Arguments.ForName("input"); input != nil {
 		return v.schema.Types[input.Type.Name()].Fields
 	}
@@ -61,18 +61,18 @@ func (v verb) members() []*ast.FieldDefinition {
 	return all
 }
 
-// missing are the flags without which the verb does nothing.
-func (v verb) missing(given map[string]any) (flags []string) {
-	for _, member := range v.members() {
+// missingFlags are the flags without which the verb does nothing.
+func (v operatorVerb) missingFlags(given map[string]any) (flags []string) {
+	for _, member := range v.inputMembers() {
 		if _, is := given[member.Name]; !is && member.Type.NonNull && member.DefaultValue == nil {
-			flags = append(flags, "--"+kebab(member.Name))
+			flags = append(flags, "--"+kebabCase(member.Name))
 		}
 	}
 	return flags
 }
 
-// spelt tells what to write for a type: the words of an enum, the members of an input.
-func (v verb) spelt(of *ast.Type) string {
+// typeHelp tells what to write for a type: the words of an enum, the members of an input.
+func (v operatorVerb) typeHelp(of *ast.Type) string {
 	def := v.schema.Types[of.Name()]
 	var parts []string
 	if def.Kind == ast.InputObject {
@@ -90,15 +90,15 @@ func (v verb) spelt(of *ast.Type) string {
 	return of.String() + ": " + strings.Join(parts, ", ")
 }
 
-// value reads a flag as what the schema takes there. What is no scalar is JSON; a
+// parseValue reads a flag as what the schema takes there. What is no scalar is JSON; a
 // list of scalars may also be written with commas.
-func (v verb) value(of *ast.Type, text string) (any, error) {
+func (v operatorVerb) parseValue(of *ast.Type, text string) (any, error) {
 	def := v.schema.Types[of.Name()]
 	switch {
 	case of.Elem != nil && !strings.HasPrefix(strings.TrimSpace(text), "[") && def.Kind != ast.InputObject:
 		var list []any
 		for part := range strings.SplitSeq(text, ",") {
-			value, err := v.value(of.Elem, strings.TrimSpace(part))
+			value, err := v.parseValue(of.Elem, strings.TrimSpace(part))
 			if err != nil {
 				return nil, err
 			}

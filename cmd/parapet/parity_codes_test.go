@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"parapet/internal/refusal"
+	"parapet/internal/errormap"
 	"parapet/model"
 )
 
@@ -19,8 +19,8 @@ const (
 	busyKey = "busy" // of a request that still runs, at each door
 )
 
-// lateParities are refused because of what arrange did.
-var lateParities = []parity{
+// lateParityRows are refused because of what arrange did.
+var lateParityRows = []parityRow{
 	{name: "a quote that expired", path: "/policies", mutation: "bindPolicy", code: "quote_expired", body: `{"quote_id": "STALE"}`},
 	{
 		name: "an account for a claim that is over", path: "/payout_methods", mutation: "recordPayoutMethod", code: "state_conflict", enums: []string{"type"},
@@ -32,23 +32,23 @@ var lateParities = []parity{
 	{name: "a key that is none", path: "/quotes", mutation: "createQuote", code: "idempotency_key_invalid", key: "a b", body: `{"product": "quake-circle", "context": {"partner": "acme"}}`},
 }
 
-// otherwise are the codes that no row has, and why.
-var otherwise = map[model.Code]string{
-	model.CodeVersionMismatch:          "REST takes If-Match for a partner's writes; over GraphQL operators' mutations take a version, and REST has none of those",
-	model.CodeUnknownField:             "REST's alone: what the schema does not know is validation_failed over GraphQL",
-	refusal.CodeQueryTooCostly:         "GraphQL's alone: a request over REST cannot ask for more than its page",
-	refusal.CodeQueryNotTrusted:        "GraphQL's alone: REST has no documents",
-	refusal.CodePersistedQueryNotFound: "GraphQL's alone: REST has no documents",
-	refusal.CodeOriginRefused:          "GraphQL's alone: REST has no WebSocket",
-	refusal.CodeReadTooSlowly:          "GraphQL's alone: REST has no subscriptions",
+// codesOfOneAPI are the codes that no row has, and why.
+var codesOfOneAPI = map[model.Code]string{
+	model.CodeVersionMismatch:           "REST takes If-Match for a partner's writes; over GraphQL operators' mutations take a version, and REST has none of those",
+	model.CodeUnknownField:              "REST's alone: what the schema does not know is validation_failed over GraphQL",
+	errormap.CodeQueryTooCostly:         "GraphQL's alone: a request over REST cannot ask for more than its page",
+	errormap.CodeQueryNotTrusted:        "GraphQL's alone: REST has no documents",
+	errormap.CodePersistedQueryNotFound: "GraphQL's alone: REST has no documents",
+	errormap.CodeOriginRefused:          "GraphQL's alone: REST has no WebSocket",
+	errormap.CodeReadTooSlowly:          "GraphQL's alone: REST has no subscriptions",
 
-	model.CodeTokenMissing:     refusedAlike,
-	model.CodeTokenInvalid:     refusedAlike,
-	model.CodeMalformedJSON:    refusedAlike,
-	model.CodeDuplicateField:   refusedAlike,
-	model.CodeBodyTooLarge:     refusedAlike,
-	model.CodeCursorInvalid:    refusedAlike,
-	model.CodeParameterInvalid: refusedAlike,
+	model.CodeTokenMissing:     sharedErrorNote,
+	model.CodeTokenInvalid:     sharedErrorNote,
+	model.CodeMalformedJSON:    sharedErrorNote,
+	model.CodeDuplicateField:   sharedErrorNote,
+	model.CodeBodyTooLarge:     sharedErrorNote,
+	model.CodeCursorInvalid:    sharedErrorNote,
+	model.CodeParameterInvalid: sharedErrorNote,
 
 	model.CodeMethodNotAllowed:     "about the form of a request, which is each door's own",
 	model.CodeNotAcceptable:        "about the form of a request, which is each door's own",
@@ -59,74 +59,74 @@ var otherwise = map[model.Code]string{
 	model.CodeInternal:    "nothing that a caller sends leads to it",
 }
 
-const refusedAlike = "TestBothDoorsRefuseAlike has it"
+const sharedErrorNote = "TestRESTAndGraphQLReturnTheSameErrors has it"
 
-// arrange does what lateParities are refused for.
-func (w *world) arrange(t *testing.T, db *pgx.Conn) *strings.Replacer {
+// prepareLateParity does what lateParityRows are refused for.
+func (w *testStack) prepareLateParity(t *testing.T, db *pgx.Conn) *strings.Replacer {
 	t.Helper()
 	quote := func(client string) string {
-		return w.call(t, client, "POST", "/v1/quotes", fmt.Sprintf(`{"product": "quake-circle", "context": {"partner": %q}}`, client), 201)["id"].(string)
+		return w.callAs(t, client, "POST", "/v1/quotes", fmt.Sprintf(`{"product": "quake-circle", "context": {"partner": %q}}`, client), 201)["id"].(string)
 	}
 	stale := quote("acme") // the newest of all
 	_, err := db.Exec(t.Context(), "update quotes set expires_at = created_at + interval '1 millisecond' where id = (select id from quotes order by id desc limit 1)")
 	require.NoError(t, err)
-	over := w.call(t, "acme", "POST", "/v1/claims", fmt.Sprintf(`{"policy_id": %q}`, w.policy), 201)["id"].(string)
-	w.operate(t, fmt.Sprintf(`withdrawClaim(input: {claimId: %q}) { claim { id } }`, over))
-	empty := w.call(t, "globex", "POST", "/v1/policies", fmt.Sprintf(`{"quote_id": %q}`, quote("globex")), 201)["id"].(string)
-	w.call(t, "globex", "POST", "/v1/sandbox/observations", quakeNow("7.4"), 201)
+	over := w.callAs(t, "acme", "POST", "/v1/claims", fmt.Sprintf(`{"policy_id": %q}`, w.policy), 201)["id"].(string)
+	w.runMutation(t, fmt.Sprintf(`withdrawClaim(input: {claimId: %q}) { claim { id } }`, over))
+	empty := w.callAs(t, "globex", "POST", "/v1/policies", fmt.Sprintf(`{"quote_id": %q}`, quote("globex")), 201)["id"].(string)
+	w.callAs(t, "globex", "POST", "/v1/sandbox/observations", quakeNow("7.4"), 201)
 	require.Eventually(t, func() bool {
-		left := w.call(t, "globex", "GET", "/v1/policies/"+empty, "", 200)["limit_remaining"].(map[string]any)
+		left := w.callAs(t, "globex", "GET", "/v1/policies/"+empty, "", 200)["limit_remaining"].(map[string]any)
 		return left["amount"] == 0.0
 	}, time.Minute, 50*time.Millisecond)
 	return strings.NewReplacer("STALE", stale, "OVER", over, "EMPTY", empty)
 }
 
-// operate is a mutation of an operator's, which must succeed.
-func (w *world) operate(t *testing.T, mutation string) {
+// runMutation is a mutation of an operator's, which must succeed.
+func (w *testStack) runMutation(t *testing.T, mutation string) {
 	t.Helper()
-	status, answer := w.do(t, w.tokenOf(t, "operator"), "POST", "/graphql", fmt.Sprintf(`{"query": %q}`, "mutation { "+mutation+" }"))
+	status, answer := w.sendRequest(t, w.tokenOf(t, "operator"), "POST", "/graphql", fmt.Sprintf(`{"query": %q}`, "mutation { "+mutation+" }"))
 	require.Equal(t, http.StatusOK, status, answer)
 	require.Nil(t, answer["errors"])
 }
 
-// playLate plays what needs an arrangement, and what nothing works after.
-func (w *world) playLate(t *testing.T) {
+// runLateParity plays what needs an arrangement, and what nothing works after.
+func (w *testStack) runLateParity(t *testing.T) {
 	t.Helper()
-	db, err := pgx.Connect(t.Context(), w.ready.DatabaseURL)
+	db, err := pgx.Connect(t.Context(), w.info.DatabaseURL)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close(t.Context())) }()
-	own := w.arrange(t, db)
+	own := w.prepareLateParity(t, db)
 	over, acme := [2]*strings.Replacer{own, own}, w.tokenOf(t, "acme")
-	first := parity{name: "a key's first request", path: "/quotes", mutation: "createQuote", into: "quote", shown: quoteShown, key: usedKey, body: `{"product": "quake-circle", "context": {"partner": "acme"}}`}
-	w.play(t, first, acme, over)
+	first := parityRow{name: "a key's first request", path: "/quotes", mutation: "createQuote", payloadField: "quote", selection: quoteSelection, key: usedKey, body: `{"product": "quake-circle", "context": {"partner": "acme"}}`}
+	w.runParity(t, first, acme, over)
 	for _, operation := range []string{"POST /quotes", "mutation createQuote"} { // as a transaction that runs holds them
 		_, err := db.Exec(t.Context(), "select pg_advisory_lock(hashtextextended($1, 0))", "idempotency/partner/acme/"+operation+"/"+busyKey)
 		require.NoError(t, err)
 	}
 	played := map[model.Code]bool{}
-	for _, p := range parities {
+	for _, p := range parityRows {
 		played[model.Code(p.code)] = true
 	}
-	play := func(p parity, token string) {
-		w.play(t, p, token, over)
+	play := func(p parityRow, token string) {
+		w.runParity(t, p, token, over)
 		played[model.Code(p.code)] = true
 	}
-	for _, p := range lateParities {
-		play(p, w.tokenOf(t, p.as()))
+	for _, p := range lateParityRows {
+		play(p, w.tokenOf(t, p.clientName()))
 	}
-	expired, err := w.issuer.Sign("at+jwt", map[string]any{"iss": w.ready.Issuer, "aud": w.settings.Audience, "sub": "acme", "client_id": "acme", "partner": "acme", "iat": 1, "exp": 3600})
+	expired, err := w.issuer.Sign("at+jwt", map[string]any{"iss": w.info.Issuer, "aud": w.settings.Audience, "sub": "acme", "client_id": "acme", "partner": "acme", "iat": 1, "exp": 3600})
 	require.NoError(t, err)
 	again := first
 	again.name, again.code, again.key = "a token that expired", "token_expired", ""
 	play(again, expired)
-	w.operate(t, `disablePartner(input: {slug: "globex", reason: "It asked for it."}) { partner { slug } }`)
+	w.runMutation(t, `disablePartner(input: {slug: "globex", reason: "It asked for it."}) { partner { slug } }`)
 	again.name, again.code = "a partner that is disabled", "partner_disabled"
 	require.Eventually(t, func() bool { // a server learns of it within seconds
-		status, _ := w.do(t, w.tokenOf(t, "globex"), "GET", "/v1/quotes", "")
+		status, _ := w.sendRequest(t, w.tokenOf(t, "globex"), "GET", "/v1/quotes", "")
 		return status == http.StatusForbidden
 	}, time.Minute, 50*time.Millisecond)
 	play(again, w.tokenOf(t, "globex"))
-	for _, code := range refusal.Codes() {
-		require.NotEqual(t, played[code], otherwise[code] != "", "%s is played, or it is said why not", code)
+	for _, code := range errormap.Codes() {
+		require.NotEqual(t, played[code], codesOfOneAPI[code] != "", "%s is played, or it is said why not", code)
 	}
 }

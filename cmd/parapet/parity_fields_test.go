@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fieldOf is the field of the schema that does, or shows, what an operation of REST
+// schemaFieldOf is the field of the schema that does, or shows, what an operation of REST
 // does.
-var fieldOf = map[string]string{
+var schemaFieldOf = map[string]string{
 	"createQuote": "Mutation.createQuote", "getQuote": "Query.quote", "getQuoteBasis": "Quote.weighedEvents", "listQuotes": "Query.quotes",
 	"createPolicy": "Mutation.bindPolicy", "getPolicy": "Query.policy", "listPolicies": "Query.policies",
 	"createClaim": "Mutation.openClaim", "getClaim": "Query.claim", "listClaims": "Query.claims", "listTimeline": "Claim.timeline",
@@ -28,13 +28,13 @@ var fieldOf = map[string]string{
 	"getOccurrence": "Query.occurrence", "explainOccurrence": "Query.explain",
 }
 
-// TestGraphQLDoesAllThatRESTDoes holds the served OpenAPI document against the
+// TestGraphQLCoversEveryRESTOperation holds the served OpenAPI document against the
 // served schema.
-func TestGraphQLDoesAllThatRESTDoes(t *testing.T) {
+func TestGraphQLCoversEveryRESTOperation(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStack(t)
 	fields := map[string]bool{}
-	said := w.call(t, "acme", "POST", "/graphql", `{"query": "{ __schema { types { name fields { name } } } }"}`, 200)
+	said := w.callAs(t, "acme", "POST", "/graphql", `{"query": "{ __schema { types { name fields { name } } } }"}`, 200)
 	for _, each := range said["data"].(map[string]any)["__schema"].(map[string]any)["types"].([]any) {
 		kind := each.(map[string]any)
 		members, _ := kind["fields"].([]any)
@@ -43,7 +43,7 @@ func TestGraphQLDoesAllThatRESTDoes(t *testing.T) {
 		}
 	}
 	operations := 0
-	for path, methods := range w.call(t, "acme", "GET", "/v1/openapi.json", "", 200)["paths"].(map[string]any) {
+	for path, methods := range w.callAs(t, "acme", "GET", "/v1/openapi.json", "", 200)["paths"].(map[string]any) {
 		for method, operation := range methods.(map[string]any) {
 			described, _ := operation.(map[string]any)
 			name, named := described["operationId"].(string)
@@ -51,17 +51,17 @@ func TestGraphQLDoesAllThatRESTDoes(t *testing.T) {
 				continue
 			}
 			operations++
-			require.NotEmpty(t, fieldOf[name], "say in fieldOf what does over GraphQL what %s %s does", method, path)
-			require.True(t, fields[fieldOf[name]], "%s is missing for %s", fieldOf[name], name)
+			require.NotEmpty(t, schemaFieldOf[name], "say in fieldOf what does over GraphQL what %s %s does", method, path)
+			require.True(t, fields[schemaFieldOf[name]], "%s is missing for %s", schemaFieldOf[name], name)
 		}
 	}
-	require.Len(t, fieldOf, operations, "an operation is not there any more")
+	require.Len(t, schemaFieldOf, operations, "an operation is not there any more")
 }
 
-// TestBothDoorsRefuseAlike asks both doors for what neither understands.
-func TestBothDoorsRefuseAlike(t *testing.T) {
+// TestRESTAndGraphQLReturnTheSameErrors asks both doors for what neither understands.
+func TestRESTAndGraphQLReturnTheSameErrors(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStack(t)
 	acme := w.tokenOf(t, "acme")
 	const quotes = "/v1/quotes"
 	for code, refused := range map[string]struct{ token, method, path, body, graph string }{
@@ -73,22 +73,22 @@ func TestBothDoorsRefuseAlike(t *testing.T) {
 		"cursor_invalid":    {acme, "GET", quotes + "?cursor=made-up", "", `{"query": "{ quotes(after: \"made-up\") { nodes { id } } }"}`},
 		"parameter_invalid": {acme, "GET", quotes + "?limit=101", "", `{"query": "{ quotes(first: 101) { nodes { id } } }"}`},
 	} {
-		_, said := w.do(t, refused.token, refused.method, refused.path, refused.body)
+		_, said := w.sendRequest(t, refused.token, refused.method, refused.path, refused.body)
 		require.Equal(t, code, said["code"], "%s over REST", code)
-		_, answer := w.do(t, refused.token, "POST", "/graphql", refused.graph)
+		_, answer := w.sendRequest(t, refused.token, "POST", "/graphql", refused.graph)
 		require.NotEmpty(t, answer["errors"], code)
 		require.Equal(t, code, answer["errors"].([]any)[0].(map[string]any)["extensions"].(map[string]any)["code"], "%s over GraphQL", code)
 	}
 }
 
-// TestBothDoorsChangeAlike changes twin webhook endpoints: what is named, what null
+// TestRESTAndGraphQLUpdateEndpointsAlike changes twin webhook endpoints: what is named, what null
 // takes away, and what is wrong.
-func TestBothDoorsChangeAlike(t *testing.T) {
+func TestRESTAndGraphQLUpdateEndpointsAlike(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestStack(t)
 	acme := w.tokenOf(t, "acme")
 	create := func(name string) (id string) {
-		return w.call(t, "acme", "POST", "/v1/webhook_endpoints", `{"url": "https://partner.example/hooks", "partner_reference": "`+name+`", "metadata": {"a": "1", "b": "2"}}`, 201)["id"].(string)
+		return w.callAs(t, "acme", "POST", "/v1/webhook_endpoints", `{"url": "https://partner.example/hooks", "partner_reference": "`+name+`", "metadata": {"a": "1", "b": "2"}}`, 201)["id"].(string)
 	}
 	rest, graph := create("one"), create("two")
 	for _, change := range []string{
@@ -100,12 +100,12 @@ func TestBothDoorsChangeAlike(t *testing.T) {
 		`{"partner_reference": " ", "url": "ftp://partner.example"}`,
 		`{"metadata": {"d": 4}}`,
 	} {
-		_, said := w.do(t, acme, "PATCH", "/v1/webhook_endpoints/"+rest, change)
-		p := parity{name: change, mutation: "changeWebhookEndpoint", into: "webhookEndpoint", shown: "url ordered status partnerReference metadata version", body: change, enums: []string{"status"}, more: map[string]any{"webhookEndpointId": graph}}
-		_, answer := w.do(t, acme, "POST", "/graphql", p.asGraphQL(t, strings.NewReplacer()))
+		_, said := w.sendRequest(t, acme, "PATCH", "/v1/webhook_endpoints/"+rest, change)
+		p := parityRow{name: change, mutation: "changeWebhookEndpoint", payloadField: "webhookEndpoint", selection: "url ordered status partnerReference metadata version", body: change, enums: []string{"status"}, extraInput: map[string]any{"webhookEndpointId": graph}}
+		_, answer := w.sendRequest(t, acme, "POST", "/graphql", p.toGraphQLInput(t, strings.NewReplacer()))
 		if said["code"] == nil && said["partner_reference"] != nil {
 			said["partner_reference"] = "two" // each has its own
 		}
-		p.agree(t, said, answer)
+		p.requireSameResult(t, said, answer)
 	}
 }

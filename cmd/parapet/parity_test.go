@@ -15,60 +15,60 @@ import (
 
 // What is read of each noun over GraphQL: members that REST shows too.
 const (
-	moneyShown  = "{ amount currency }"
-	quoteShown  = "id partner createdAt version partnerReference metadata product: productKey productVersion status context ignoredContext termsHash price { premium " + moneyShown + " lines { kind amount " + moneyShown + " } rateOnLine } basis { method dataset firstYear lastYear years eventsInPlace expectedLoss standardDeviation attachmentProbability returnPeriodYears } history { occurredAt source sourceEventId index { value unit } distanceKm factor payout " + moneyShown + " } expiresAt policyId"
-	policyShown = "id partner version partnerReference metadata status coverPhase quoteId product: productKey productVersion policyholder { name email country } termsHash premium " + moneyShown + " limit " + moneyShown + " limitRemaining " + moneyShown + " effectiveAt expiresAt cancelledAt"
-	claimShown  = "id partner version partnerReference metadata policyId status origin description requestedAmount " + moneyShown + " amount " + moneyShown + " occurrence { source sourceEventId } determination { index { value unit } threshold { value unit } distanceKm factor stage } decision { outcome reasonCodes } payouts { status amount " + moneyShown + " blockedReason } openedAt closedAt"
-	fileShown   = "id claimId fileName contentType size sha256 purpose description status downloadUrl"
-	methodShown = "id claimId policyId type beneficiary { name country } currency display { last4 institution country } fingerprint status"
+	moneySelection        = "{ amount currency }"
+	quoteSelection        = "id partner createdAt version partnerReference metadata product: productKey productVersion status context ignoredContext termsHash price { premium " + moneySelection + " lines { kind amount " + moneySelection + " } rateOnLine } basis { method dataset firstYear lastYear years eventsInPlace expectedLoss standardDeviation attachmentProbability returnPeriodYears } history { occurredAt source sourceEventId index { value unit } distanceKm factor payout " + moneySelection + " } expiresAt policyId"
+	policySelection       = "id partner version partnerReference metadata status coverPhase quoteId product: productKey productVersion policyholder { name email country } termsHash premium " + moneySelection + " limit " + moneySelection + " limitRemaining " + moneySelection + " effectiveAt expiresAt cancelledAt"
+	claimSelection        = "id partner version partnerReference metadata policyId status origin description requestedAmount " + moneySelection + " amount " + moneySelection + " occurrence { source sourceEventId } determination { index { value unit } threshold { value unit } distanceKm factor stage } decision { outcome reasonCodes } payouts { status amount " + moneySelection + " blockedReason } openedAt closedAt"
+	attachmentSelection   = "id claimId fileName contentType size sha256 purpose description status downloadUrl"
+	payoutMethodSelection = "id claimId policyId type beneficiary { name country } currency display { last4 institution country } fingerprint status"
 )
 
-// parity is one thing a partner does through either door: with the same body it has
+// parityRow is one thing a partner does through either door: with the same body it has
 // the same effect, or is refused with the same code. QUOTE, POLICY and CLAIM stand
 // for records of which each door has its own.
-type parity struct {
-	name, path, body string
-	mutation, into   string // the field of the mutation, and of its payload
-	shown            string
-	code             string // of the refusal; empty: it succeeds
-	client           string // acme when empty
-	enums            []string
-	key              string         // the Idempotency-Key; empty: none
-	more             map[string]any // members of the input that stand elsewhere over REST
+type parityRow struct {
+	name, path, body       string
+	mutation, payloadField string // the field of the mutation, and of its payload
+	selection              string
+	code                   string // of the refusal; empty: it succeeds
+	client                 string // acme when empty
+	enums                  []string
+	key                    string         // the Idempotency-Key; empty: none
+	extraInput             map[string]any // members of the input that stand elsewhere over REST
 }
 
-// as is who does it.
-func (p *parity) as() string { return cmp.Or(p.client, "acme") }
+// clientName is who does it.
+func (p *parityRow) clientName() string { return cmp.Or(p.client, "acme") }
 
 const parityMethod = `"type": "iban", "currency": "USD", "beneficiary": {"name": "Hualien Hotel Ltd", "country": "TW"}`
 
-var parities = []parity{
+var parityRows = []parityRow{
 	{
-		name: "a quote", path: "/quotes", mutation: "createQuote", into: "quote", shown: quoteShown,
+		name: "a quote", path: "/quotes", mutation: "createQuote", payloadField: "quote", selection: quoteSelection,
 		body: `{"product": "quake-circle", "context": {"partner": "acme", "radius_km": 60, "colour": "blue"}, "metadata": {"b": "é"}}`,
 	},
 	{
-		name: "a bind", path: "/policies", mutation: "bindPolicy", into: "policy", shown: policyShown,
+		name: "a bind", path: "/policies", mutation: "bindPolicy", payloadField: "policy", selection: policySelection,
 		body: `{"quote_id": "QUOTE", "policyholder": {"name": "Ålesund Hotel", "country": "TW"}, "metadata": {"a": "1"}}`,
 	},
 	{
-		name: "a claim for an operator", path: "/claims", mutation: "openClaim", into: "claim", shown: claimShown,
+		name: "a claim for an operator", path: "/claims", mutation: "openClaim", payloadField: "claim", selection: claimSelection,
 		body: `{"policy_id": "POLICY", "description": "the lobby is flooded", "requested_amount": {"amount": 5, "currency": "USD"}}`,
 	},
 	{
-		name: "a claim by the trigger", path: "/claims", mutation: "openClaim", into: "claim", shown: claimShown,
+		name: "a claim by the trigger", path: "/claims", mutation: "openClaim", payloadField: "claim", selection: claimSelection,
 		body: `{"policy_id": "POLICY", "source_event": {"source": "usgs", "id": "test-6.5"}}`,
 	},
 	{
-		name: "a document", path: "/claims/CLAIM/attachments", mutation: "addAttachment", into: "attachment", shown: fileShown,
+		name: "a document", path: "/claims/CLAIM/attachments", mutation: "addAttachment", payloadField: "attachment", selection: attachmentSelection,
 		body: `{"file_name": "note.txt", "content_type": "text/plain", "content_base64": "cGxhaW4gd29yZHM=", "purpose": "evidence"}`,
 	},
 	{
-		name: "a message", path: "/claims/CLAIM/messages", mutation: "addMessage", into: "message", shown: "id claimId author { kind name } body",
+		name: "a message", path: "/claims/CLAIM/messages", mutation: "addMessage", payloadField: "message", selection: "id claimId author { kind name } body",
 		body: `{"body": "When will it be paid?"}`,
 	},
 	{
-		name: "a payout method", path: "/payout_methods", mutation: "recordPayoutMethod", into: "payoutMethod", shown: methodShown, enums: []string{"type"},
+		name: "a payout method", path: "/payout_methods", mutation: "recordPayoutMethod", payloadField: "payoutMethod", selection: payoutMethodSelection, enums: []string{"type"},
 		body: `{"claim_id": "CLAIM", ` + parityMethod + `, "iban": {"iban": "` + demoIBAN + `"}}`,
 	},
 
@@ -97,46 +97,46 @@ var parities = []parity{
 	{name: "a data source's token", path: "/quotes", mutation: "createQuote", code: "insufficient_scope", client: "source", body: `{"product": "quake-circle", "context": {"partner": "acme"}}`},
 }
 
-// TestBothDoorsAreOneHouse plays one table through REST and through GraphQL and
+// TestRESTAndGraphQLReturnTheSameResults plays one table through REST and through GraphQL and
 // compares what comes out, member by member.
-func TestBothDoorsAreOneHouse(t *testing.T) {
+func TestRESTAndGraphQLReturnTheSameResults(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	over := [2]*strings.Replacer{w.own(t, "rest"), w.own(t, "graph")}
-	status, stopped := w.do(t, w.tokenOf(t, "operator"), "POST", "/graphql", `{"query": "mutation {`+
+	w := newTestStack(t)
+	over := [2]*strings.Replacer{w.recordsOf(t, "rest"), w.recordsOf(t, "graph")}
+	status, stopped := w.sendRequest(t, w.tokenOf(t, "operator"), "POST", "/graphql", `{"query": "mutation {`+
 		` setCapacity(input: {product: \"rain-excess\", currency: \"USD\", amount: 0}) { capacity { product } }`+
 		` declareMoratorium(input: {kind: STORM_FIX, endsAt: \"`+time.Now().Add(time.Hour).Format(time.RFC3339)+`\", reason: \"A storm is named.\"}) { moratorium { id } } }"}`)
 	require.Equal(t, 200, status)
 	require.Nil(t, stopped["errors"])
 	for _, magnitude := range []string{"5.1", "6.5"} { // within the cover that was just bound
-		w.call(t, "source", "POST", "/v1/observations", quakeNow(magnitude), 201)
+		w.callAs(t, "source", "POST", "/v1/observations", quakeNow(magnitude), 201)
 	}
-	for _, p := range parities {
-		w.play(t, p, w.tokenOf(t, p.as()), over)
+	for _, p := range parityRows {
+		w.runParity(t, p, w.tokenOf(t, p.clientName()), over)
 	}
-	w.playLate(t)
+	w.runLateParity(t)
 }
 
-// play does one thing through both doors.
-func (w *world) play(t *testing.T, p parity, token string, over [2]*strings.Replacer) {
+// runParity does one thing through both doors.
+func (w *testStack) runParity(t *testing.T, p parityRow, token string, over [2]*strings.Replacer) {
 	t.Helper()
 	var headers []string
 	if p.key != "" {
 		headers = []string{"Idempotency-Key: " + p.key}
 	}
-	_, said := w.do(t, token, "POST", "/v1"+over[0].Replace(p.path), over[0].Replace(p.body), headers...)
-	_, answer := w.do(t, token, "POST", "/graphql", p.asGraphQL(t, over[1]), headers...)
+	_, said := w.sendRequest(t, token, "POST", "/v1"+over[0].Replace(p.path), over[0].Replace(p.body), headers...)
+	_, answer := w.sendRequest(t, token, "POST", "/graphql", p.toGraphQLInput(t, over[1]), headers...)
 	require.Equal(t, p.code, cmp.Or(said["code"], any("")), "%s over REST: %v", p.name, said)
-	p.agree(t, said, answer)
+	p.requireSameResult(t, said, answer)
 }
 
-// agree holds what GraphQL answered against what REST said: the same record, or the
+// requireSameResult holds what GraphQL answered against what REST said: the same record, or the
 // same code about the same members.
-func (p *parity) agree(t *testing.T, said, answer map[string]any) {
+func (p *parityRow) requireSameResult(t *testing.T, said, answer map[string]any) {
 	t.Helper()
 	if said["code"] == nil {
 		require.Nil(t, answer["errors"], "%s: %v", p.name, answer)
-		alike(t, p.name, said, answer["data"].(map[string]any)[p.mutation].(map[string]any)[p.into])
+		requireEquivalent(t, p.name, said, answer["data"].(map[string]any)[p.mutation].(map[string]any)[p.payloadField])
 		return
 	}
 	require.NotEmpty(t, answer["errors"], p.name)
@@ -156,7 +156,7 @@ func (p *parity) agree(t *testing.T, said, answer map[string]any) {
 func camelPointer(pointer string) string {
 	names := strings.Split(pointer, "/")
 	for i, name := range names {
-		for renamed := range camel(map[string]any{name: nil}).(map[string]any) {
+		for renamed := range toCamelCase(map[string]any{name: nil}).(map[string]any) {
 			names[i] = renamed
 		}
 		if name == "context" || name == "metadata" {
@@ -166,25 +166,25 @@ func camelPointer(pointer string) string {
 	return strings.Join(names, "/")
 }
 
-// own are the records that one door works on.
-func (w *world) own(t *testing.T, door string) *strings.Replacer {
+// recordsOf are the records that one door works on.
+func (w *testStack) recordsOf(t *testing.T, door string) *strings.Replacer {
 	t.Helper()
 	quote := func(product string) string {
-		return w.call(t, "acme", "POST", "/v1/quotes", fmt.Sprintf(`{"product": %q, "context": {"partner": "acme"}}`, product), 201)["id"].(string)
+		return w.callAs(t, "acme", "POST", "/v1/quotes", fmt.Sprintf(`{"product": %q, "context": {"partner": "acme"}}`, product), 201)["id"].(string)
 	}
 	unbound, bound := quote("quake-circle"), quote("quake-circle")
-	policy := w.call(t, "acme", "POST", "/v1/policies", fmt.Sprintf(`{"quote_id": %q}`, bound), 201)["id"].(string)
+	policy := w.callAs(t, "acme", "POST", "/v1/policies", fmt.Sprintf(`{"quote_id": %q}`, bound), 201)["id"].(string)
 	reference := ""
 	if door == "rest" {
 		reference = `, "partner_reference": "taken"`
 	}
-	claim := w.call(t, "acme", "POST", "/v1/claims", fmt.Sprintf(`{"policy_id": %q%s}`, policy, reference), 201)["id"].(string)
+	claim := w.callAs(t, "acme", "POST", "/v1/claims", fmt.Sprintf(`{"policy_id": %q%s}`, policy, reference), 201)["id"].(string)
 	return strings.NewReplacer("QUOTE", unbound, "BOUND", bound, "FULL", quote("rain-excess"), "STOPPED", quote("cyclone-circle"), "POLICY", policy, "CLAIM", claim)
 }
 
-func (w *world) tokenOf(t *testing.T, client string) string {
+func (w *testStack) tokenOf(t *testing.T, client string) string {
 	t.Helper()
-	for _, c := range w.ready.Clients {
+	for _, c := range w.info.Clients {
 		if c.Name == client {
 			return c.Token
 		}
@@ -193,9 +193,9 @@ func (w *world) tokenOf(t *testing.T, client string) string {
 	return ""
 }
 
-// asGraphQL writes the REST body as the mutation's input: camel case, enums in
+// toGraphQLInput writes the REST body as the mutation's input: camel case, enums in
 // capitals, what stands in the path as a member.
-func (p *parity) asGraphQL(t *testing.T, own *strings.Replacer) string {
+func (p *parityRow) toGraphQLInput(t *testing.T, own *strings.Replacer) string {
 	t.Helper()
 	var body map[string]any
 	require.NoError(t, json.Unmarshal([]byte(own.Replace(p.body)), &body))
@@ -204,14 +204,14 @@ func (p *parity) asGraphQL(t *testing.T, own *strings.Replacer) string {
 			body[name] = strings.ToUpper(word)
 		}
 	}
-	input := camel(body).(map[string]any)
-	maps.Copy(input, p.more)
+	input := toCamelCase(body).(map[string]any)
+	maps.Copy(input, p.extraInput)
 	if strings.HasPrefix(p.path, "/claims/") {
 		input["claimId"] = own.Replace("CLAIM")
 	}
 	selection := "clientMutationId"
-	if p.into != "" {
-		selection = p.into + " { " + p.shown + " }"
+	if p.payloadField != "" {
+		selection = p.payloadField + " { " + p.selection + " }"
 	}
 	kind := strings.ToUpper(p.mutation[:1]) + p.mutation[1:] + "Input!"
 	request, err := json.Marshal(map[string]any{
@@ -222,8 +222,8 @@ func (p *parity) asGraphQL(t *testing.T, own *strings.Replacer) string {
 	return string(request)
 }
 
-// camel renames members; those of context and metadata are the partner's own.
-func camel(value any) any {
+// toCamelCase renames members; those of context and metadata are the partner's own.
+func toCamelCase(value any) any {
 	object, ok := value.(map[string]any)
 	if !ok {
 		return value
@@ -231,7 +231,7 @@ func camel(value any) any {
 	renamed := make(map[string]any, len(object))
 	for name, member := range object {
 		if name != "context" && name != "metadata" {
-			member = camel(member)
+			member = toCamelCase(member)
 		}
 		words := strings.Split(name, "_")
 		for i := 1; i < len(words); i++ {
@@ -243,32 +243,32 @@ func camel(value any) any {
 }
 
 var (
-	capital  = regexp.MustCompile(`[A-Z]`)
-	parityID = regexp.MustCompile(`[a-z]{3}_[0-9a-z]{26}`)
+	enumPattern = regexp.MustCompile(`[A-Z]`)
+	parityID    = regexp.MustCompile(`[a-z]{3}_[0-9a-z]{26}`)
 )
 
-// alike compares a GraphQL value with what REST says of the twin record: the same
+// requireEquivalent compares a GraphQL value with what REST says of the twin record: the same
 // names in the other spelling, the same values, ids of the same kind, times of the
 // same form.
-func alike(t *testing.T, at string, rest, graph any) {
+func requireEquivalent(t *testing.T, at string, rest, graph any) {
 	t.Helper()
 	switch shown := graph.(type) {
 	case map[string]any:
 		said, ok := rest.(map[string]any)
 		require.True(t, ok, "%s: REST says %v", at, rest)
 		for name, member := range shown {
-			other := capital.ReplaceAllStringFunc(name, func(c string) string { return "_" + strings.ToLower(c) })
+			other := enumPattern.ReplaceAllStringFunc(name, func(c string) string { return "_" + strings.ToLower(c) })
 			if strings.HasSuffix(at, "/context") || strings.HasSuffix(at, "/metadata") {
 				other = name
 			}
 			require.Contains(t, said, other, at)
-			alike(t, at+"/"+name, said[other], member)
+			requireEquivalent(t, at+"/"+name, said[other], member)
 		}
 	case []any:
 		said, ok := rest.([]any)
 		require.True(t, ok && len(said) == len(shown), "%s: REST says %v, GraphQL %v", at, rest, graph)
 		for i := range shown {
-			alike(t, at, said[i], shown[i])
+			requireEquivalent(t, at, said[i], shown[i])
 		}
 	case string:
 		said, ok := rest.(string)

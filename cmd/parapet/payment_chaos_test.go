@@ -23,54 +23,54 @@ import (
 
 // A small run for every day; make chaos has a longer one.
 var (
-	moneyPayouts  = flag.Int("payouts", 60, "how many payouts TestMoneyOutlivesWhoeverPaysIt makes")
+	moneyPayouts  = flag.Int("payouts", 60, "how many payouts TestEachPayoutIsPaidOnceDespiteCrashes makes")
 	moneyKills    = flag.Int("money-kills", 6, "how often it kills a process that is paying")
 	moneyRestarts = flag.Int("restarts", 1, "how often it crashes the database while processes pay")
 )
 
-// crash is processes that pay through a bank and are killed while they do, on a
+// paymentChaos is processes that pay through a bank and are killed while they do, on a
 // database that crashes too.
-type crash struct {
-	*cloud
+type paymentChaos struct {
+	*processGroup
 
-	server   *devpg.Server
-	running  []*process
-	policies []string // whose payouts wait for an account
-	hits     int      // kills that left a payout on its way
+	server         *devpg.Server
+	running        []*serverProcess
+	policies       []string // whose payouts wait for an account
+	effectiveKills int      // kills that left a payout on its way
 }
 
 // Processes are killed while they pay, and the database crashes, again and again.
 // Afterwards the bank has executed every payout once, and its books and ours agree
 // to the cent.
-func TestMoneyOutlivesWhoeverPaysIt(t *testing.T) {
+func TestEachPayoutIsPaidOnceDespiteCrashes(t *testing.T) {
 	t.Parallel()
-	c := newCrash(t)
+	c := newPaymentChaos(t)
 	books := c.startBank(t)
 	for range 3 {
-		c.running = append(c.running, c.start(t, "rehearsal"))
+		c.running = append(c.running, c.startProcess(t, "rehearsal"))
 	}
-	c.owe(t, *moneyPayouts)
+	c.createUnpaidClaims(t, *moneyPayouts)
 	for wave := range *moneyKills {
-		c.name(t, *moneyPayouts / *moneyKills)
+		c.recordAccounts(t, *moneyPayouts / *moneyKills)
 		if wave%max(1, *moneyKills/max(1, *moneyRestarts)) == 0 && *moneyRestarts > 0 {
-			c.awaitPayer(t)
-			c.restart(t)
+			c.waitForPayingProcess(t)
+			c.crashDatabase(t)
 		}
-		c.killPayer(t)
+		c.killPayingProcess(t)
 	}
-	c.name(t, len(c.policies))
-	c.settle(t)
-	require.GreaterOrEqual(t, c.hits, *moneyKills)
-	t.Logf("%d payouts, %d kills while paying", *moneyPayouts, c.hits)
-	paid := bankSays(t, books)
-	require.Equal(t, c.released(t), paid, "the bank's books and ours")
+	c.recordAccounts(t, len(c.policies))
+	c.advanceUntilFinal(t)
+	require.GreaterOrEqual(t, c.effectiveKills, *moneyKills)
+	t.Logf("%d payouts, %d kills while paying", *moneyPayouts, c.effectiveKills)
+	paid := executedByBank(t, books)
+	require.Equal(t, c.releasedAmounts(t), paid, "the bank's books and ours")
 	require.Len(t, paid, *moneyPayouts)
 }
 
-// newCrash starts a database server of the test's own, one that survives a crash.
-func newCrash(t *testing.T) *crash {
+// newPaymentChaos starts a database server of the test's own, one that survives a crash.
+func newPaymentChaos(t *testing.T) *paymentChaos {
 	t.Helper()
-	c := &crash{}
+	c := &paymentChaos{}
 	folder := t.TempDir()
 	var err error
 	c.server, err = devpg.Start(t.Context(), devpg.Options{DataDir: folder, Durable: true})
@@ -80,13 +80,13 @@ func newCrash(t *testing.T) *crash {
 		require.NoError(t, os.RemoveAll(c.server.DataDir())) // root's is elsewhere
 	})
 	require.NoError(t, devpg.CreateDatabase(t.Context(), c.server.URL("postgres"), "parapet"))
-	c.cloud = cloudOn(t, modeltest.New(t, modeltest.On(c.server.URL("parapet"))))
+	c.processGroup = newProcessGroupOn(t, modeltest.New(t, modeltest.OnServer(c.server.URL("parapet"))))
 	return c
 }
 
-// restart ends the database as a crash does, without a checkpoint, and starts it
+// crashDatabase ends the database as a crash does, without a checkpoint, and starts it
 // again.
-func (c *crash) restart(t *testing.T) {
+func (c *paymentChaos) crashDatabase(t *testing.T) {
 	t.Helper()
 	text, err := os.ReadFile(c.server.DataDir() + "/postmaster.pid")
 	require.NoError(t, err)
@@ -101,65 +101,65 @@ func (c *crash) restart(t *testing.T) {
 	require.Equal(t, before, c.server.URL("parapet"))
 }
 
-// owe makes approved claims whose payouts wait for an account.
-func (c *crash) owe(t *testing.T, n int) {
+// createUnpaidClaims makes approved claims whose payouts wait for an account.
+func (c *paymentChaos) createUnpaidClaims(t *testing.T, n int) {
 	t.Helper()
 	for range n {
-		c.policies = append(c.policies, c.Cover("quake-circle", nil).ID)
+		c.policies = append(c.policies, c.QuoteAndBind("quake-circle", nil).ID)
 	}
 	quake, _, err := c.Service.RecordObservation(t.Context(), c.Source, modeltest.Quake("us1000chhc", c.Now(), hazard.Point{Latitude: 24.1736, Longitude: 121.653}, "6.4"), false)
 	require.NoError(t, err)
 	require.NoError(t, c.Service.Evaluate(t.Context(), model.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
-	require.Equal(t, n, c.count(t, "payouts where status = 'blocked'"))
+	require.Equal(t, n, c.countRows(t, "payouts where status = 'blocked'"))
 }
 
-// name tells the accounts of some payouts, over HTTP: they are checked and paid.
-func (c *crash) name(t *testing.T, n int) {
+// recordAccounts tells the accounts of some payouts, over HTTP: they are checked and paid.
+func (c *paymentChaos) recordAccounts(t *testing.T, n int) {
 	t.Helper()
-	c.nameAccount(t, c.policies[:n], demoIBAN)
+	c.recordAccountsOf(t, c.policies[:n], demoIBAN)
 	c.policies = c.policies[n:]
 }
 
-// nameAccount tells, over HTTP, the account of each of these policies.
-func (c *crash) nameAccount(t *testing.T, policies []string, iban string) {
+// recordAccountsOf tells, over HTTP, the account of each of these policies.
+func (c *paymentChaos) recordAccountsOf(t *testing.T, policies []string, iban string) {
 	t.Helper()
 	for _, policy := range policies {
 		body := fmt.Sprintf(`{"policy_id": %q, "type": "iban", "currency": "USD", "beneficiary": {"name": "Lin Mei-hua", "country": "TW"}, "iban": {"iban": %q}}`, policy, iban)
-		var said answer
-		taken := settled(func() bool {
-			c.revive(t)
+		var said response
+		taken := becomesTrue(func() bool {
+			c.restartStopped(t)
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
-			said = c.post(ctx, c.running[rand.IntN(len(c.running))], "/payout_methods", "account-"+iban+"-of-"+policy, body)
+			said = c.postJSON(ctx, c.running[rand.IntN(len(c.running))], "/payout_methods", "account-"+iban+"-of-"+policy, body)
 			return said.status == http.StatusCreated
 		})
 		require.True(t, taken, "an account is taken, whatever crashed meanwhile: %d %s", said.status, said.body)
 	}
 }
 
-// revive starts anew what ended by itself, as whoever runs servers does: a process
+// restartStopped starts anew what ended by itself, as whoever runs servers does: a process
 // that loses its database while it starts gives up.
-func (c *crash) revive(t *testing.T) {
+func (c *paymentChaos) restartStopped(t *testing.T) {
 	t.Helper()
 	for i, p := range c.running {
 		select {
-		case <-p.ended:
-			p.kill()
-			t.Logf("a process gave up: %s", p.log.last())
-			c.running[i] = c.start(t, "rehearsal")
+		case <-p.exited:
+			p.killNow()
+			t.Logf("a process gave up: %s", p.log.lastLine())
+			c.running[i] = c.startProcess(t, "rehearsal")
 		default:
 		}
 	}
 }
 
-// payers are the workers that are paying.
-const payers = "from river.river_job where kind = 'release_payout' and state = 'running'"
+// payingWorkers are the workers that are paying.
+const payingWorkers = "from river.river_job where kind = 'release_payout' and state = 'running'"
 
-// awaitPayer waits for a process that is paying and returns its place.
-func (c *crash) awaitPayer(t *testing.T) (place int) {
+// waitForPayingProcess waits for a process that is paying and returns its place.
+func (c *paymentChaos) waitForPayingProcess(t *testing.T) (place int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		rows, err := c.DB.Pool.Query(t.Context(), "select attempted_by[array_upper(attempted_by, 1)] "+payers)
+		rows, err := c.DB.Pool.Query(t.Context(), "select attempted_by[array_upper(attempted_by, 1)] "+payingWorkers)
 		if err != nil {
 			return false // the database is coming back
 		}
@@ -181,38 +181,38 @@ func (c *crash) awaitPayer(t *testing.T) (place int) {
 	return place
 }
 
-// killPayer kills a process while it pays, and starts another.
-func (c *crash) killPayer(t *testing.T) {
+// killPayingProcess kills a process while it pays, and starts another.
+func (c *paymentChaos) killPayingProcess(t *testing.T) {
 	t.Helper()
 	for hit := false; !hit; {
-		c.revive(t)
-		place := c.awaitPayer(t)
+		c.restartStopped(t)
+		place := c.waitForPayingProcess(t)
 		p := c.running[place]
-		p.kill()
+		p.killNow()
 		// What it was doing is still its own, until somebody rescues it.
-		hit = c.count(t, "(select unnest(attempted_by) as worker "+payers+") as paying where position(worker in $1) > 0", p.log.String()) > 0
+		hit = c.countRows(t, "(select unnest(attempted_by) as worker "+payingWorkers+") as paying where position(worker in $1) > 0", p.log.String()) > 0
 		if hit {
-			c.hits++
+			c.effectiveKills++
 		}
-		c.running[place] = c.start(t, "rehearsal")
+		c.running[place] = c.startProcess(t, "rehearsal")
 	}
 }
 
-// settle lets time pass until every payout is final.
-func (c *crash) settle(t *testing.T) {
+// advanceUntilFinal lets time pass until every payout is final.
+func (c *paymentChaos) advanceUntilFinal(t *testing.T) {
 	t.Helper()
 	const open = "payouts where status in ('pending', 'releasing', 'reconciling', 'blocked')"
 	for range 20 {
-		c.After(90 * time.Second) // the leases of the dead
-		if settled(func() bool { return c.count(t, open) == 0 }) {
+		c.AdvanceClock(90 * time.Second) // the leases of the dead
+		if becomesTrue(func() bool { return c.countRows(t, open) == 0 }) {
 			return
 		}
 	}
-	require.Zero(t, c.count(t, open), "payouts that are neither final nor in a doubt that ends")
+	require.Zero(t, c.countRows(t, open), "payouts that are neither final nor in a doubt that ends")
 }
 
-// settled tells whether it is so within half a minute.
-func settled(yes func() bool) bool {
+// becomesTrue tells whether it is so within half a minute.
+func becomesTrue(yes func() bool) bool {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for late := time.After(30 * time.Second); ; {
@@ -227,8 +227,8 @@ func settled(yes func() bool) bool {
 	}
 }
 
-// released is what our books say was paid for each payout.
-func (c *crash) released(t *testing.T) map[string]int64 {
+// releasedAmounts is what our books say was paid for each payout.
+func (c *paymentChaos) releasedAmounts(t *testing.T) map[string]int64 {
 	t.Helper()
 	ours := map[string]int64{}
 	for page := (model.PageRequest{Limit: model.MaxPageSize}); ; {
@@ -245,8 +245,8 @@ func (c *crash) released(t *testing.T) map[string]int64 {
 	}
 }
 
-// count counts rows; a database that is coming back is asked again.
-func (c *crash) count(t *testing.T, of string, args ...any) (n int) {
+// countRows counts rows; a database that is coming back is asked again.
+func (c *paymentChaos) countRows(t *testing.T, of string, args ...any) (n int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		return c.DB.Pool.QueryRow(t.Context(), "select count(*) from "+of, args...).Scan(&n) == nil

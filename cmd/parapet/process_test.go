@@ -22,23 +22,23 @@ import (
 	"parapet/model/modeltest"
 )
 
-// cloud is several server processes on one database, and what they share.
-type cloud struct {
+// processGroup is several server processes on one database, and what they share.
+type processGroup struct {
 	*modeltest.Bundle
 
 	token       string // acme's
 	environment []string
 }
 
-// newCloud runs no process yet.
-func newCloud(t *testing.T, settings ...string) *cloud {
+// newProcessGroup runs no process yet.
+func newProcessGroup(t *testing.T, settings ...string) *processGroup {
 	t.Helper()
-	return cloudOn(t, modeltest.New(t), settings...)
+	return newProcessGroupOn(t, modeltest.New(t), settings...)
 }
 
-func cloudOn(t *testing.T, bundle *modeltest.Bundle, settings ...string) *cloud {
+func newProcessGroupOn(t *testing.T, bundle *modeltest.Bundle, settings ...string) *processGroup {
 	t.Helper()
-	c := &cloud{Bundle: bundle}
+	c := &processGroup{Bundle: bundle}
 	issuer, address := newIssuer(t)
 	var err error
 	c.token, err = issuer.Token("acme")
@@ -72,33 +72,33 @@ func newIssuer(t *testing.T) (issuer *devissuer.Issuer, address string) {
 	return issuer, address
 }
 
-// process is a running server.
-type process struct {
-	base  string // http://127.0.0.1:port
-	log   *journal
-	ended chan struct{} // closed when it has said its last word
+// serverProcess is a running server.
+type serverProcess struct {
+	base   string // http://127.0.0.1:port
+	log    *logBuffer
+	exited chan struct{} // closed when it has said its last word
 
 	command *exec.Cmd
 	once    sync.Once
 }
 
-// start runs the test binary as another process and returns when it serves: as
+// startProcess runs the test binary as another process and returns when it serves: as
 // parapet, which is the binary, as rehearsal, which may call this machine, or as the
 // bank.
-func (c *cloud) start(t *testing.T, as string) *process {
+func (c *processGroup) startProcess(t *testing.T, as string) *serverProcess {
 	t.Helper()
 	program, err := os.Executable()
 	require.NoError(t, err)
-	p := &process{log: &journal{}, ended: make(chan struct{}), command: exec.CommandContext(t.Context(), program, "serve")}
-	p.command.Env = append(c.environment, processAs+"="+as)
+	p := &serverProcess{log: &logBuffer{}, exited: make(chan struct{}), command: exec.CommandContext(t.Context(), program, "serve")}
+	p.command.Env = append(c.environment, processRoleVariable+"="+as)
 	_, err = p.command.StdinPipe() // its end tells the process that the test is gone
 	require.NoError(t, err)
 	said, err := p.command.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, p.command.Start())
-	t.Cleanup(p.kill)
+	t.Cleanup(p.killNow)
 	serving := make(chan string, 1)
-	go p.listen(said, serving)
+	go p.readOutput(said, serving)
 	select {
 	case address := <-serving:
 		require.NotEmpty(t, address, "the process ended: %s", p.log)
@@ -109,10 +109,10 @@ func (c *cloud) start(t *testing.T, as string) *process {
 	return p
 }
 
-// listen keeps what the process says and hands on where it serves; nothing when it
+// readOutput keeps what the process says and hands on where it serves; nothing when it
 // ends before.
-func (p *process) listen(said io.Reader, serving chan<- string) {
-	defer close(p.ended)
+func (p *serverProcess) readOutput(said io.Reader, serving chan<- string) {
+	defer close(p.exited)
 	defer close(serving)
 	lines := bufio.NewScanner(said)
 	lines.Buffer(nil, 1<<20)
@@ -128,34 +128,34 @@ func (p *process) listen(said io.Reader, serving chan<- string) {
 	}
 }
 
-// kill ends the process as a crash does: it can say nothing any more.
-func (p *process) kill() {
+// killNow ends the process as a crash does: it can say nothing any more.
+func (p *serverProcess) killNow() {
 	p.once.Do(func() {
 		_ = p.command.Process.Kill()
 		_ = p.command.Wait()
 	})
 }
 
-// journal is a log that many write and one reads.
-type journal struct {
+// logBuffer is a log that many write and one reads.
+type logBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (j *journal) Write(line []byte) (int, error) {
+func (j *logBuffer) Write(line []byte) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.text.Write(line)
 }
 
-func (j *journal) String() string {
+func (j *logBuffer) String() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.text.String()
 }
 
-// last is the last line.
-func (j *journal) last() string {
+// lastLine is the last line.
+func (j *logBuffer) lastLine() string {
 	lines := strings.Split(strings.TrimSpace(j.String()), "\n")
 	return lines[len(lines)-1]
 }

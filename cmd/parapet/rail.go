@@ -27,7 +27,7 @@ import (
 func (a *app) openRail() (rail.Rail, error) {
 	switch a.settings.Rail {
 	case rail.SimulatorName:
-		return rail.NewSimulator(jobs.NewLedger(a.river)), nil
+		return rail.NewSimulator(jobs.NewSimulatorStore(a.riverPool)), nil
 	case httprail.Name:
 		return a.openHTTPRail()
 	case iso20022.Name:
@@ -55,12 +55,12 @@ func (a *app) openRail() (rail.Rail, error) {
 	}
 }
 
-// inSlices tells whether the rail takes payouts in slices; see rail.Slicer.
-func (s settings) inSlices() bool { return s.Rail == iso20022.Name || s.Rail == nacha.Name }
+// isBatchRail tells whether the rail takes payouts in slices; see rail.Slicer.
+func (s settings) isBatchRail() bool { return s.Rail == iso20022.Name || s.Rail == nacha.Name }
 
-// payingAccount is the fingerprint of what PARAPET_RAIL_ACCOUNT says about the paying
+// payingAccountFingerprint is the fingerprint of what PARAPET_RAIL_ACCOUNT says about the paying
 // account of a rail that needs no file about it; empty without one.
-func (s settings) payingAccount() string {
+func (s settings) payingAccountFingerprint() string {
 	if s.RailAccount == "" {
 		return ""
 	}
@@ -72,7 +72,7 @@ func (a *app) openHTTPRail() (rail.Rail, error) {
 	if err != nil || base.Host == "" || base.RawQuery != "" || base.User != nil {
 		return nil, errors.New("PARAPET_RAIL_URL: use the base address of the rail, https://rail.example.com/v1")
 	}
-	if wrong := a.guard.Refuse(base); wrong != "" {
+	if wrong := a.egressGuard.CheckURL(base); wrong != "" {
 		return nil, fmt.Errorf("PARAPET_RAIL_URL: %s", strings.TrimSuffix(wrong, "."))
 	}
 	secrets, err := httprail.ParseSecrets(a.settings.RailSecrets)
@@ -80,13 +80,13 @@ func (a *app) openHTTPRail() (rail.Rail, error) {
 		return nil, fmt.Errorf("PARAPET_RAIL_SECRET: %w", err)
 	}
 	return httprail.New(httprail.Config{
-		URL: base, Account: a.settings.payingAccount(), Secrets: secrets, Client: a.guard.Client(httprail.Timeout), Now: time.Now,
+		URL: base, Account: a.settings.payingAccountFingerprint(), Secrets: secrets, Client: a.egressGuard.Client(httprail.Timeout), Now: time.Now,
 		Capabilities: a.settings.httpCapabilities(),
 	}), nil
 }
 
 func (s settings) httpCapabilities() rail.Capabilities {
-	return rail.Capabilities{KeyWindow: s.RailKeyWindow, Voids: s.RailVoids, SettlementDelay: 24 * time.Hour, Currencies: s.RailCurrencies}
+	return rail.Capabilities{KeyWindow: s.RailKeyWindow, CanVoid: s.RailVoids, SettlementDelay: 24 * time.Hour, Currencies: s.RailCurrencies}
 }
 
 // reportCapabilities are what the rail's reports show and when; they need no connection.
@@ -105,11 +105,11 @@ func (s settings) reportCapabilities() rail.Capabilities {
 
 func (a *app) openFileRail(format bankfile.Format) (rail.Rail, error) {
 	var err error
-	if a.outbox, err = filestore.Open(a.settings.RailFiles); err != nil {
+	if a.bankFiles, err = filestore.Open(a.settings.RailFiles); err != nil {
 		return nil, fmt.Errorf("PARAPET_RAIL_FILES: %w", err)
 	}
-	files := &bankfile.Rail{Format: format, Books: jobs.NewBooks(a.river), Store: a.outbox, Address: a.settings.RailFiles}
-	files.Orders = jobs.OrdersOf(a.service, jobs.IdentityOf(files))
+	files := &bankfile.Rail{Format: format, OrderStore: jobs.NewPaymentOrderStore(a.riverPool), FileStore: a.bankFiles, Address: a.settings.RailFiles}
+	files.LoadOrders = jobs.SentOrderLoader(a.service, jobs.IdentityOf(files))
 	return files, nil
 }
 
@@ -125,19 +125,19 @@ func readAccount(path string, into any) error {
 	return nil
 }
 
-// railDoors are the addresses at which a rail speaks to us.
-func (a *app) railDoors() map[string]http.Handler {
+// railHandlers are the addresses at which a rail speaks to us.
+func (a *app) railHandlers() map[string]http.Handler {
 	payment, speaks := a.rail.(*httprail.Rail)
 	if !speaks {
 		return nil
 	}
-	notices := &jobs.Notices{Service: a.service, Rail: a.rail, Log: a.log}
-	return map[string]http.Handler{httprail.NoticePath: payment.Notices(notices.Taker())}
+	notices := &jobs.NoticeRecorder{Service: a.service, Rail: a.rail, Log: a.log}
+	return map[string]http.Handler{httprail.NoticePath: payment.NoticeHandler(notices.HTTPRecorder())}
 }
 
-// railCommand shows the banks that orders went to and declares two of them to be one,
+// runRail shows the banks that orders went to and declares two of them to be one,
 // by the operations of the same meaning; unseal works on the database itself.
-func railCommand(ctx context.Context, args []string, out io.Writer) error {
+func runRail(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) > 0 && args[0] == "unseal" {
 		return unsealCommand(ctx, args[1:], out)
 	}
@@ -145,17 +145,17 @@ func railCommand(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) == 0 || operations[args[0]] == "" {
 		return errors.New("use rail identities, rail adopt or rail unseal; rail adopt --help lists its flags")
 	}
-	return ops(ctx, append([]string{operations[args[0]]}, args[1:]...), out)
+	return runOps(ctx, append([]string{operations[args[0]]}, args[1:]...), out)
 }
 
 // unsealCommand lets a file be written again with other orders, which the bank does not
 // have.
 func unsealCommand(ctx context.Context, args []string, out io.Writer) error {
 	var in model.UnsealRequest
-	set := flags("rail unseal")
+	set := newFlagSet("rail unseal")
 	set.StringVar(&in.Batch, "batch", "", "the file's name without its extension, such as PPT-20261122-0123456789AB")
 	set.StringVar(&in.Reason, "reason", "", "who at the bank said that it does not have the file, for the audit log")
-	if err := parseOnly(set, args); err != nil {
+	if err := parseFlags(set, args); err != nil {
 		return err
 	}
 	service, closeDomain, err := openWithFiles(ctx)
@@ -163,7 +163,7 @@ func unsealCommand(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer closeDomain()
-	if err := service.UnsealBankFile(ctx, shell("rail unseal"), in); err != nil {
+	if err := service.UnsealBankFile(ctx, shellActor("rail unseal"), in); err != nil {
 		return err
 	}
 	_, _ = fmt.Fprintf(out, "%s is written again with the orders that can still be paid, after: parapet ops resume-releases\n", in.Batch)

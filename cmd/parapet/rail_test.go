@@ -15,9 +15,9 @@ import (
 	"parapet/jobs/rail/nacha"
 )
 
-// TestSlicesAreAskedForWhereTheyAreTaken holds the settings, by which the domain asks
+// TestBatchSettingMatchesTheRail holds the settings, by which the domain asks
 // for slices, against what each rail can do.
-func TestSlicesAreAskedForWhereTheyAreTaken(t *testing.T) {
+func TestBatchSettingMatchesTheRail(t *testing.T) {
 	t.Parallel()
 	accounts := map[string]string{
 		iso20022.Name: `{"name":"Parapet SE","iban":"DE89370400440532013000"}`,
@@ -28,14 +28,14 @@ func TestSlicesAreAskedForWhereTheyAreTaken(t *testing.T) {
 			t.Parallel()
 			account := filepath.Join(t.TempDir(), "account.json")
 			require.NoError(t, os.WriteFile(account, []byte(accounts[name]), 0o600))
-			a := &app{guard: egress.New(egress.Config{}), settings: settings{
+			a := &app{egressGuard: egress.New(egress.Config{}), settings: settings{
 				Rail: name, RailAccount: account, RailFiles: t.TempDir(),
 				RailURL: "https://rail.example.com/v1", RailSecrets: []string{base64.StdEncoding.EncodeToString(make([]byte, 32))},
 			}}
 			opened, err := a.openRail()
 			require.NoError(t, err)
-			_, takes := opened.(rail.Slicer)
-			require.Equal(t, takes, a.settings.inSlices())
+			_, takes := opened.(rail.BatchRail)
+			require.Equal(t, takes, a.settings.isBatchRail())
 		})
 	}
 }

@@ -16,44 +16,44 @@ import (
 
 // A small run for every day; make chaos has a longer one.
 var (
-	chaosKills   = flag.Int("kills", 5, "how often TestEventsOutliveTheProcessThatSendsThem kills")
+	chaosKills   = flag.Int("kills", 5, "how often TestEventsSurviveKilledWorkers kills")
 	chaosChanges = flag.Int("changes", 300, "during how many changes")
 )
 
-// chaos is two workers, one of which is killed again and again.
-type chaos struct {
-	*cloud
+// relayChaos is two workers, one of which is killed again and again.
+type relayChaos struct {
+	*processGroup
 
-	running []*process
+	running []*serverProcess
 	slowest map[string]time.Duration // from a kill to the next event
 }
 
 // The process that numbers and delivers events is killed, in the middle of either,
 // again and again while changes come. Afterwards the histories are dense and
 // unbroken, and every event arrived or is to be tried again.
-func TestEventsOutliveTheProcessThatSendsThem(t *testing.T) {
+func TestEventsSurviveKilledWorkers(t *testing.T) {
 	t.Parallel()
-	c := &chaos{cloud: newCloud(t, "PARAPET_LOOPBACK_TARGETS=true", "PARAPET_HASTE=5", "PARAPET_ROLES=workers"), slowest: map[string]time.Duration{}}
+	c := &relayChaos{processGroup: newProcessGroup(t, "PARAPET_LOOPBACK_TARGETS=true", "PARAPET_HASTE=5", "PARAPET_ROLES=workers"), slowest: map[string]time.Duration{}}
 	sometimes := func(e wire.Event, attempt int) bool { return e.Sequence%50 == 0 && attempt == 1 }
-	plain, ordered := c.mailbox(t, false, sometimes), c.mailbox(t, true, sometimes)
-	closed := c.mailbox(t, false, func(wire.Event, int) bool { return true })
-	c.running = []*process{c.start(t, "rehearsal"), c.start(t, "rehearsal")}
+	plain, ordered := c.newEventReceiver(t, false, sometimes), c.newEventReceiver(t, true, sometimes)
+	closed := c.newEventReceiver(t, false, func(wire.Event, int) bool { return true })
+	c.running = []*serverProcess{c.startProcess(t, "rehearsal"), c.startProcess(t, "rehearsal")}
 	for i := range *chaosKills {
 		var changes errgroup.Group
-		changes.Go(func() error { return c.change(t.Context(), *chaosChanges / *chaosKills) })
+		changes.Go(func() error { return c.quoteAndBind(t.Context(), *chaosChanges / *chaosKills) })
 		if i%2 == 0 {
 			c.killRelay(t)
 		} else {
-			c.killSender(t, []*mailbox{plain, ordered}[i/2%2])
+			c.killSender(t, []*eventReceiver{plain, ordered}[i/2%2])
 		}
 		require.NoError(t, changes.Wait())
 	}
-	c.settle(t, plain, ordered)
+	c.waitUntilDelivered(t, plain, ordered)
 	t.Logf("from a kill to the next event at the slowest: %v", c.slowest)
-	c.whole(t)
-	all := c.numbered(t)
-	for _, m := range []*mailbox{plain, ordered} {
-		got, times := m.got()
+	c.requireUnbrokenChain(t)
+	all := c.sequencedIDs(t)
+	for _, m := range []*eventReceiver{plain, ordered} {
+		got, times := m.acceptedEvents()
 		t.Logf("%d of %d events arrived, %d times", len(got), len(all), times)
 		for _, id := range all {
 			require.True(t, got[id], "%s did not arrive", id)
@@ -62,11 +62,11 @@ func TestEventsOutliveTheProcessThatSendsThem(t *testing.T) {
 	for subject, sequences := range ordered.sequence {
 		require.True(t, slices.IsSorted(sequences), "%s: %v", subject, sequences)
 	}
-	c.remembered(t, closed)
+	c.requireUndeliveredScheduled(t, closed)
 }
 
-// change quotes and binds.
-func (c *chaos) change(ctx context.Context, n int) error {
+// quoteAndBind quotes and binds.
+func (c *relayChaos) quoteAndBind(ctx context.Context, n int) error {
 	quote := model.QuoteRequest{Product: "quake-circle", Context: []byte(`{"partner": "acme", "radius_km": 10}`)}
 	var all errgroup.Group
 	all.SetLimit(4)
@@ -85,10 +85,10 @@ func (c *chaos) change(ctx context.Context, n int) error {
 
 // killRelay kills while events wait for their numbers. The other worker numbers
 // what comes next.
-func (c *chaos) killRelay(t *testing.T) {
+func (c *relayChaos) killRelay(t *testing.T) {
 	t.Helper()
-	c.until(t, "events wait", "select exists (select from event_outbox)")
-	c.kill(t)
+	c.waitForDatabase(t, "events wait", "select exists (select from event_outbox)")
+	c.killOldest(t)
 	began := time.Now()
 	quote := c.Quote("rain-excess", nil)
 	require.Eventually(t, func() bool {
@@ -101,11 +101,11 @@ func (c *chaos) killRelay(t *testing.T) {
 
 // killSender kills the worker that waits for the mailbox's answer. Another one sends
 // again what it has not kept.
-func (c *chaos) killSender(t *testing.T, m *mailbox) {
+func (c *relayChaos) killSender(t *testing.T, m *eventReceiver) {
 	t.Helper()
-	sender := m.next(t)
+	sender := m.awaitPendingRequest(t)
 	for gone := false; !gone; {
-		c.kill(t)
+		c.killOldest(t)
 		select {
 		case <-sender.Done():
 			gone = true
@@ -113,21 +113,21 @@ func (c *chaos) killSender(t *testing.T, m *mailbox) {
 		}
 	}
 	began := time.Now()
-	_, before := m.got()
+	_, before := m.acceptedEvents()
 	c.Quote("rain-excess", nil)
-	require.Eventually(t, func() bool { _, times := m.got(); return times > before }, time.Minute, 20*time.Millisecond, "another worker sends")
+	require.Eventually(t, func() bool { _, times := m.acceptedEvents(); return times > before }, time.Minute, 20*time.Millisecond, "another worker sends")
 	c.slowest["delivery"] = max(c.slowest["delivery"], time.Since(began))
 }
 
-// kill ends the worker that runs longest and starts another.
-func (c *chaos) kill(t *testing.T) {
+// killOldest ends the worker that runs longest and starts another.
+func (c *relayChaos) killOldest(t *testing.T) {
 	t.Helper()
-	c.running[0].kill()
-	c.running = append(c.running[1:], c.start(t, "rehearsal"))
+	c.running[0].killNow()
+	c.running = append(c.running[1:], c.startProcess(t, "rehearsal"))
 }
 
-// until waits for the database to say yes.
-func (c *chaos) until(t *testing.T, says, query string, args ...any) {
+// waitForDatabase waits for the database to say yes.
+func (c *relayChaos) waitForDatabase(t *testing.T, says, query string, args ...any) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		var yes bool
@@ -136,34 +136,34 @@ func (c *chaos) until(t *testing.T, says, query string, args ...any) {
 	}, 2*time.Minute, 20*time.Millisecond, says)
 }
 
-// settle waits until every event has its number and nothing is to be sent to the
+// waitUntilDelivered waits until every event has its number and nothing is to be sent to the
 // mailboxes.
-func (c *chaos) settle(t *testing.T, well ...*mailbox) {
+func (c *relayChaos) waitUntilDelivered(t *testing.T, well ...*eventReceiver) {
 	t.Helper()
-	c.until(t, "every event is numbered", "select not exists (select from event_outbox)")
+	c.waitForDatabase(t, "every event is numbered", "select not exists (select from event_outbox)")
 	for _, m := range well {
-		c.until(t, "everything is sent", `select not exists (select from event_numbers n where n.partner = p.partner and n.sequence > p.position)
+		c.waitForDatabase(t, "everything is sent", `select not exists (select from event_numbers n where n.partner = p.partner and n.sequence > p.position)
 			and not exists (select from deliveries d where d.endpoint_id = p.endpoint_id and d.status = 'pending')
 			from webhook_progress p join webhook_endpoints w on w.id = p.endpoint_id where w.url = $1`, m.URL)
 	}
 }
 
-// whole holds the history to what was promised: dense, and every link in place.
-func (c *chaos) whole(t *testing.T) {
+// requireUnbrokenChain holds the history to what was promised: dense, and every link in place.
+func (c *relayChaos) requireUnbrokenChain(t *testing.T) {
 	t.Helper()
 	var events, numbers, first, last int64
 	require.NoError(t, c.DB.Pool.QueryRow(t.Context(), `select (select count(*) from events where partner = 'acme'), count(*), min(sequence), max(sequence)
 		from event_numbers where partner = 'acme'`).Scan(&events, &numbers, &first, &last))
 	require.Equal(t, []int64{events, 1, events}, []int64{numbers, first, last})
 	require.GreaterOrEqual(t, events, int64(*chaosChanges))
-	proof, err := c.Service.ProveHistory(t.Context(), model.System(), "acme")
+	proof, err := c.Service.VerifyChain(t.Context(), model.System(), "acme")
 	require.NoError(t, err)
 	require.True(t, proof.Intact, "%+v", proof.Faults)
 	require.Equal(t, events, proof.Events)
 }
 
-// numbered are the ids of all events.
-func (c *chaos) numbered(t *testing.T) (ids []string) {
+// sequencedIDs are the ids of all events.
+func (c *relayChaos) sequencedIDs(t *testing.T) (ids []string) {
 	t.Helper()
 	for after := int64(0); ; {
 		list, err := c.Service.ListEvents(t.Context(), c.Acme, model.EventFilter{After: after}, model.PageRequest{Limit: model.MaxPageSize})
@@ -177,8 +177,8 @@ func (c *chaos) numbered(t *testing.T) (ids []string) {
 	}
 }
 
-// remembered holds what a mailbox never accepted to be tried again or parked.
-func (c *chaos) remembered(t *testing.T, m *mailbox) {
+// requireUndeliveredScheduled holds what a mailbox never accepted to be tried again or parked.
+func (c *relayChaos) requireUndeliveredScheduled(t *testing.T, m *eventReceiver) {
 	t.Helper()
 	var lost int
 	require.NoError(t, c.DB.Pool.QueryRow(t.Context(), `select count(*) from event_numbers n join webhook_progress p on p.partner = n.partner

@@ -33,15 +33,15 @@ var restoreVerbs = map[string]struct {
 	"dismiss": {(*model.Service).DismissRestore, "payouts go on unless they were stopped before"},
 }
 
-// restoreCommand answers for a database that was restored from a backup. It works on the
+// runRestore answers for a database that was restored from a backup. It works on the
 // database itself, because no server runs yet.
-func restoreCommand(ctx context.Context, args []string, out io.Writer) error {
+func runRestore(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) == 0 || args[0] != "status" && restoreVerbs[args[0]].run == nil {
 		_, _ = fmt.Fprint(out, restoreUsage)
 		return errors.New("use: parapet restore status, begin, finish or dismiss")
 	}
 	var in model.RestoreRequest
-	set := flags("restore " + args[0])
+	set := newFlagSet("restore " + args[0])
 	if args[0] != "status" {
 		set.StringVar(&in.Reason, "reason", "", "why, for the audit log")
 	}
@@ -54,7 +54,7 @@ func restoreCommand(ctx context.Context, args []string, out io.Writer) error {
 			return nil
 		})
 	}
-	if err := parseOnly(set, args[1:]); err != nil {
+	if err := parseFlags(set, args[1:]); err != nil {
 		return err
 	}
 	s, err := loadSettings()
@@ -62,12 +62,12 @@ func restoreCommand(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	able := s.reportCapabilities()
-	if args[0] == "finish" && able.ReturnsOnly && !in.WithoutReports {
+	if args[0] == "finish" && able.ReportsReturnsOnly && !in.WithoutReports {
 		return fmt.Errorf("the reports of %s show only what came back: compare the bank's statement with parapet ops payouts, then say --without-reports", s.Rail)
 	}
 	in.SettlementDelay = able.SettlementDelay
 	if args[0] == "finish" {
-		payment, err := (&app{settings: s, guard: egress.New(egress.Config{Loopback: s.Loopback})}).openRail()
+		payment, err := (&app{settings: s, egressGuard: egress.New(egress.Config{Loopback: s.Loopback})}).openRail()
 		if err != nil {
 			return err
 		}
@@ -79,9 +79,9 @@ func restoreCommand(ctx context.Context, args []string, out io.Writer) error {
 	}
 	defer closeDomain()
 	if args[0] == "status" {
-		return restoreStatus(ctx, service, out)
+		return printRestoreStatus(ctx, service, out)
 	}
-	restore, err := restoreVerbs[args[0]].run(service, ctx, shell("restore "+args[0]), in)
+	restore, err := restoreVerbs[args[0]].run(service, ctx, shellActor("restore "+args[0]), in)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func restoreCommand(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-func restoreStatus(ctx context.Context, service *model.Service, out io.Writer) error {
+func printRestoreStatus(ctx context.Context, service *model.Service, out io.Writer) error {
 	signs, err := service.RestoreSigns(ctx)
 	if err != nil {
 		return err
@@ -120,19 +120,19 @@ func openWithFiles(ctx context.Context) (*model.Service, func(), error) {
 	return service, func() { closeDomain(); _ = files.Close() }, nil
 }
 
-// examineRestore checks whether the database was restored from a backup.
-func (w *ward) examineRestore(ctx context.Context, keys model.Keys) {
-	service, err := model.New(model.Config{DB: w.db, Files: w.files, Keys: keys})
+// checkRestore checks whether the database was restored from a backup.
+func (c *checker) checkRestore(ctx context.Context, keys model.Keys) {
+	service, err := model.New(model.Config{DB: c.db, Files: c.files, Keys: keys})
 	var signs string
 	if err == nil {
 		signs, err = service.RestoreSigns(ctx)
 	}
 	switch {
 	case err != nil:
-		w.say("restore", ill, err.Error(), "See the server's log, and whether the file store can be read.")
+		c.addResult("restore", checkFail, err.Error(), "See the server's log, and whether the file store can be read.")
 	case signs != "":
-		w.say("restore", ill, signs, "No payout is sent. Run parapet restore begin before any worker starts if a backup was restored, parapet restore dismiss if nothing was lost.")
+		c.addResult("restore", checkFail, signs, "No payout is sent. Run parapet restore begin before any worker starts if a backup was restored, parapet restore dismiss if nothing was lost.")
 	default:
-		w.say("restore", well, "nothing shows that a backup was restored", "")
+		c.addResult("restore", checkOK, "nothing shows that a backup was restored", "")
 	}
 }

@@ -31,21 +31,21 @@ var restoredPayouts = flag.Int("restored-payouts", 2, "how many payouts the test
 // restoredCluster is a server whose database is restored from a backup while its bank
 // keeps what it paid.
 type restoredCluster struct {
-	*crash
+	*paymentChaos
 
-	bank        *process
+	bank        *serverProcess
 	mode, books string
 	quakeAt     time.Time // of the quake after the backup
 	feedEnd     int64     // the last sequence of acme's feed before the restore
 }
 
-// command runs a command of parapet in the environment of the servers.
-func (c *cloud) command(t *testing.T, args ...string) (string, error) {
+// runCommand runs a command of parapet in the environment of the servers.
+func (c *processGroup) runCommand(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	program, err := os.Executable()
 	require.NoError(t, err)
 	command := exec.CommandContext(t.Context(), program, args...)
-	command.Env = append(c.environment, processAs+"=parapet")
+	command.Env = append(c.environment, processRoleVariable+"=parapet")
 	_, err = command.StdinPipe() // its end tells the process that the test is gone
 	require.NoError(t, err)
 	said, err := command.CombinedOutput()
@@ -58,41 +58,41 @@ func (c *cloud) command(t *testing.T, args ...string) (string, error) {
 func restoreAfterPayouts(t *testing.T) *restoredCluster {
 	t.Helper()
 	n, folder := *restoredPayouts, t.TempDir()
-	r := &restoredCluster{crash: newCrash(t), mode: filepath.Join(folder, "mode"), books: filepath.Join(folder, "books")}
+	r := &restoredCluster{paymentChaos: newPaymentChaos(t), mode: filepath.Join(folder, "mode"), books: filepath.Join(folder, "books")}
 	r.environment = append(r.environment, "PARAPET_REHEARSAL=true") // its clock is shifted when it starts again
-	mode(t, r.mode, bankWell)
+	setBankMode(t, r.mode, bankNormal)
 	r.bank = r.startBankAs(t, "127.0.0.1:0", r.books, r.mode)
-	r.serveBy(t, r.bank.base)
-	r.owe(t, n)
-	r.name(t, n)
-	r.settle(t)
+	r.startServerWithBank(t, r.bank.base)
+	r.createUnpaidClaims(t, n)
+	r.recordAccounts(t, n)
+	r.advanceUntilFinal(t)
 	for range n {
-		r.policies = append(r.policies, r.Cover("quake-circle", nil).ID)
+		r.policies = append(r.policies, r.QuoteAndBind("quake-circle", nil).ID)
 	}
-	r.name(t, n)
-	r.passes(t, time.Minute, "the accounts are verified", func() bool { return r.count(t, "payout_methods where status = 'verified'") == 2*n })
+	r.recordAccounts(t, n)
+	r.advanceUntil(t, time.Minute, "the accounts are verified", func() bool { return r.countRows(t, "payout_methods where status = 'verified'") == 2*n })
 	restore, err := r.server.Backup(t.Context())
 	require.NoError(t, err)
 
-	heartbeats := r.count(t, "generate_series(1, (select heartbeat from database_identity))")
-	r.policies = append(r.policies, r.Cover("quake-circle", nil).ID)
-	r.name(t, 1)
+	heartbeats := r.countRows(t, "generate_series(1, (select heartbeat from database_identity))")
+	r.policies = append(r.policies, r.QuoteAndBind("quake-circle", nil).ID)
+	r.recordAccounts(t, 1)
 	r.quakeAt = r.Now()
-	r.quake(t)
-	r.settle(t)
-	require.Len(t, r.booked(t), 3*n+1)
+	r.reportSecondQuake(t)
+	r.advanceUntilFinal(t)
+	require.Len(t, r.requireBookedOnce(t), 3*n+1)
 	require.Eventually(t, func() bool {
-		return r.count(t, "database_identity where heartbeat > $1", heartbeats) == 1
+		return r.countRows(t, "database_identity where heartbeat > $1", heartbeats) == 1
 	}, time.Minute, 50*time.Millisecond, "the file store has a heartbeat that the backup lacks")
 	r.Relay()
 	require.NoError(t, r.DB.Pool.QueryRow(t.Context(), "select max(sequence) from event_numbers where partner = 'acme'").Scan(&r.feedEnd))
-	r.running[0].kill()
+	r.running[0].killNow()
 
 	copied, err := restore(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, copied.Stop(context.Background())) })
 	r.connectTo(t, copied)
-	r.running[0] = r.start(t, "rehearsal")
+	r.running[0] = r.startProcess(t, "rehearsal")
 	return r
 }
 
@@ -113,23 +113,23 @@ func (r *restoredCluster) connectTo(t *testing.T, server *devpg.Server) {
 	r.Bundle, r.environment = &bundle, append(r.environment, "DATABASE_URL="+bundle.URL)
 }
 
-// quake records the source's report of the quake after the backup.
-func (r *restoredCluster) quake(t *testing.T) {
+// reportSecondQuake records the source's report of the quake after the backup.
+func (r *restoredCluster) reportSecondQuake(t *testing.T) {
 	t.Helper()
 	quake, _, err := r.Service.RecordObservation(t.Context(), r.Source, modeltest.Quake("us2000late", r.quakeAt, hazard.Point{Latitude: 24.1736, Longitude: 121.653}, "6.4"), false)
 	require.NoError(t, err)
 	require.NoError(t, r.Service.Evaluate(t.Context(), model.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
 }
 
-// booked returns the bank's payments by key and requires that none was made twice.
-func (r *restoredCluster) booked(t *testing.T) map[string]int64 {
+// requireBookedOnce returns the bank's payments by key and requires that none was made twice.
+func (r *restoredCluster) requireBookedOnce(t *testing.T) map[string]int64 {
 	t.Helper()
-	entries, err := railtest.Read(r.books)
+	entries, err := railtest.ReadBook(r.books)
 	require.NoError(t, err)
 	paid := map[string]int64{}
 	for _, entry := range entries {
-		require.NotContains(t, paid, entry.Told.Key, "paid twice")
-		paid[entry.Told.Key] = entry.Told.Amount.Amount
+		require.NotContains(t, paid, entry.Answer.Key, "paid twice")
+		paid[entry.Answer.Key] = entry.Answer.Amount.Amount
 	}
 	return paid
 }
@@ -141,12 +141,12 @@ func (r *restoredCluster) repeatQuake(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return strings.Contains(r.running[0].log.String(), "may have been restored from a backup")
 	}, time.Minute, 20*time.Millisecond)
-	r.quake(t)
+	r.reportSecondQuake(t)
 	waiting := func() bool {
-		return r.count(t, "payouts where status = 'pending' and next_attempt_at is null") == 2**restoredPayouts
+		return r.countRows(t, "payouts where status = 'pending' and next_attempt_at is null") == 2**restoredPayouts
 	}
-	r.passes(t, time.Minute, "the payouts are due and wait for the operator", waiting)
-	require.Len(t, r.booked(t), 3**restoredPayouts+1)
+	r.advanceUntil(t, time.Minute, "the payouts are due and wait for the operator", waiting)
+	require.Len(t, r.requireBookedOnce(t), 3**restoredPayouts+1)
 }
 
 // Whoever takes a restored database for a promoted one loses nothing at a bank that
@@ -155,18 +155,18 @@ func TestRestoredDatabaseIsNotPaidAgainByABankThatRemembers(t *testing.T) {
 	t.Parallel()
 	r := restoreAfterPayouts(t)
 	r.repeatQuake(t)
-	said, err := r.command(t, "doctor")
+	said, err := r.runCommand(t, "doctor")
 	require.Error(t, err)
 	require.Contains(t, said, "parapet restore begin")
-	said, err = r.command(t, "restore", "dismiss", "--reason", "It looks like a promotion.")
+	said, err = r.runCommand(t, "restore", "dismiss", "--reason", "It looks like a promotion.")
 	require.Error(t, err)
 	require.Contains(t, said, "heartbeats")
-	said, err = r.command(t, "restore", "dismiss", "--reason", "It looks like a promotion.", "--without-reports")
+	said, err = r.runCommand(t, "restore", "dismiss", "--reason", "It looks like a promotion.", "--without-reports")
 	require.NoError(t, err, said)
-	r.settle(t)
-	require.Equal(t, 3**restoredPayouts, r.count(t, "payouts where status = 'released'"))
-	require.Len(t, r.booked(t), 3**restoredPayouts+1, "no second payment")
-	r.Consistent()
+	r.advanceUntilFinal(t)
+	require.Equal(t, 3**restoredPayouts, r.countRows(t, "payouts where status = 'released'"))
+	require.Len(t, r.requireBookedOnce(t), 3**restoredPayouts+1, "no second payment")
+	r.CheckInvariants()
 }
 
 // A bank that forgot its keys pays nothing twice either, because its report settles what
@@ -174,21 +174,21 @@ func TestRestoredDatabaseIsNotPaidAgainByABankThatRemembers(t *testing.T) {
 func TestRestoredDatabaseIsNotPaidAgainByABankThatForgot(t *testing.T) {
 	t.Parallel()
 	r := restoreAfterPayouts(t)
-	said, err := r.command(t, "restore", "begin", "--reason", "The disk broke.")
+	said, err := r.runCommand(t, "restore", "begin", "--reason", "The disk broke.")
 	require.NoError(t, err, said)
-	mode(t, r.mode, bankForgot)
-	r.bank.kill()
+	setBankMode(t, r.mode, bankForgotAll)
+	r.bank.killNow()
 	r.bank = r.startBankAs(t, strings.TrimPrefix(r.bank.base, "http://"), r.books, r.mode)
 	r.repeatQuake(t)
-	r.requireResynchronise(t)
+	r.requireResync(t)
 
 	finish := func() (string, error) {
-		return r.command(t, "restore", "finish", "--reason", "Everything is answered.")
+		return r.runCommand(t, "restore", "finish", "--reason", "Everything is answered.")
 	}
 	said, err = finish()
 	require.Error(t, err)
 	require.Contains(t, said, "have no report")
-	r.report(t)
+	r.applyReports(t)
 	said, err = finish()
 	require.Error(t, err)
 	require.Contains(t, said, "1 payments", "the policy was bound after the backup")
@@ -200,14 +200,14 @@ func TestRestoredDatabaseIsNotPaidAgainByABankThatForgot(t *testing.T) {
 	require.NoError(t, err, said)
 	_, err = r.Service.ResumeReleases(t.Context(), r.Operator, model.ResumeRequest{Reason: "Everything is answered."})
 	require.NoError(t, err)
-	r.settle(t)
-	require.Equal(t, 3**restoredPayouts, r.count(t, "payouts where status = 'reconciled'"))
-	require.Len(t, r.booked(t), 3**restoredPayouts+1, "no second payment")
-	r.Consistent()
+	r.advanceUntilFinal(t)
+	require.Equal(t, 3**restoredPayouts, r.countRows(t, "payouts where status = 'reconciled'"))
+	require.Len(t, r.requireBookedOnce(t), 3**restoredPayouts+1, "no second payment")
+	r.CheckInvariants()
 }
 
-// report applies what the bank has reported when the days after the restore are over.
-func (r *restoredCluster) report(t *testing.T) {
+// applyReports applies what the bank has reported when the days after the restore are over.
+func (r *restoredCluster) applyReports(t *testing.T) {
 	t.Helper()
 	address, err := url.Parse(r.bank.base + "/v1")
 	require.NoError(t, err)
@@ -217,17 +217,17 @@ func (r *restoredCluster) report(t *testing.T) {
 		day := today.AddDate(0, 0, -ago)
 		done, err := jobs.Reconcile(t.Context(), r.Service, from, day)
 		require.NoError(t, err)
-		require.NoError(t, r.Service.TakeDay(t.Context(), jobs.IdentityOf(from), day, done.ID))
+		require.NoError(t, r.Service.SaveReportDay(t.Context(), jobs.IdentityOf(from), day, done.ID))
 	}
 }
 
-// requireResynchronise reads the feed with the last sequence from before the restore.
-func (r *restoredCluster) requireResynchronise(t *testing.T) {
+// requireResync reads the feed with the last sequence from before the restore.
+func (r *restoredCluster) requireResync(t *testing.T) {
 	t.Helper()
 	address := fmt.Sprintf("%s/v1/events?after_sequence=%d", r.running[0].base, r.feedEnd)
 	var err error
 	require.Eventually(t, func() bool {
-		_, err = fetchWith(t.Context(), http.DefaultClient, address, r.token)
+		_, err = fetchWithToken(t.Context(), http.DefaultClient, address, r.token)
 		return err != nil
 	}, time.Minute, 50*time.Millisecond, "the server learns of the new generation within seconds")
 	require.ErrorContains(t, err, "cursor_invalid")

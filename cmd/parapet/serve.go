@@ -16,29 +16,29 @@ import (
 	"parapet/model"
 )
 
-// serve runs the service as the environment says. It applies no migrations:
+// runServe runs the service as the environment says. It applies no migrations:
 // the database must be at this release's schema already.
-func serve(ctx context.Context, args []string, _ io.Writer) error {
-	if err := parseOnly(flags("serve"), args); err != nil {
+func runServe(ctx context.Context, args []string, _ io.Writer) error {
+	if err := parseFlags(newFlagSet("serve"), args); err != nil {
 		return err
 	}
 	s, err := loadSettings()
 	if err != nil {
 		return err
 	}
-	if err := s.complete(); err != nil {
+	if err := s.checkComplete(); err != nil {
 		return err
 	}
-	return s.serve(ctx)
+	return s.serveUntilDone(ctx)
 }
 
-// serve runs the service until ctx ends.
-func (s settings) serve(ctx context.Context) error {
-	log, err := logger(os.Stderr, s.LogLevel)
+// serveUntilDone runs the service until ctx ends.
+func (s settings) serveUntilDone(ctx context.Context) error {
+	log, err := newLogger(os.Stderr, s.LogLevel)
 	if err != nil {
 		return err
 	}
-	keys, err := s.keys()
+	keys, err := s.parseKeys()
 	if err != nil {
 		return err
 	}
@@ -46,11 +46,11 @@ func (s settings) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer a.close()
+	defer a.closeAll()
 	if err := migrations.Check(ctx, a.db.Pool); err != nil {
 		return err
 	}
-	rehearses, err := a.service.Rehearses(ctx)
+	rehearses, err := a.service.IsRehearsal(ctx)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (s settings) serve(ctx context.Context) error {
 	if err := a.service.PublishShipped(ctx); err != nil {
 		return err
 	}
-	if err := a.service.ShipMoratoriumRules(ctx, s.Moratoria); err != nil {
+	if err := a.service.ApplyShippedMoratoriumRules(ctx, s.Moratoria); err != nil {
 		return err
 	}
 	if !s.Moratoria {
@@ -70,22 +70,22 @@ func (s settings) serve(ctx context.Context) error {
 	if s.Rail == rail.SimulatorName || s.Rehearsal {
 		log.Warn("development switches are on: nobody is really paid or rehearsals are allowed", "rail", s.Rail, "rehearsal", s.Rehearsal)
 	}
-	listener, err := listen(ctx, s.Listen)
+	listener, err := listenOnFree(ctx, s.Listen)
 	if err != nil {
 		return fmt.Errorf("PARAPET_LISTEN: %w", err)
 	}
 	var metrics net.Listener
 	if s.MetricsListen != "" {
-		if metrics, err = listen(ctx, s.MetricsListen); err != nil {
+		if metrics, err = listenOnFree(ctx, s.MetricsListen); err != nil {
 			return errors.Join(fmt.Errorf("PARAPET_METRICS_LISTEN: %w", err), listener.Close())
 		}
 	}
 	log.Info("serving", "address", listener.Addr().String(), "roles", s.Roles)
-	return a.run(ctx, listener, metrics)
+	return a.serveAndWork(ctx, listener, metrics)
 }
 
-// complete says everything that serve lacks at once.
-func (s settings) complete() error {
+// checkComplete says everything that serve lacks at once.
+func (s settings) checkComplete() error {
 	var missing []error
 	need := func(ok bool, what string) {
 		if !ok {
@@ -103,14 +103,14 @@ func (s settings) complete() error {
 	need(s.BaseURL == "" || err == nil && (origin.Scheme == "https" || origin.Scheme == "http") && s.BaseURL == origin.Scheme+"://"+origin.Host && origin.Host != "",
 		"PARAPET_BASE_URL: use an origin without a path, https://api.example.com")
 	need(!s.Loopback, "PARAPET_LOOPBACK_TARGETS is for parapet dev: a partner could make this server call itself")
-	need(s.Haste <= 1, "PARAPET_HASTE is for parapet dev: partners rely on the schedule of webhook attempts")
-	_, err = logger(io.Discard, s.LogLevel)
+	need(s.DelayDivisor <= 1, "PARAPET_HASTE is for parapet dev: partners rely on the schedule of webhook attempts")
+	_, err = newLogger(io.Discard, s.LogLevel)
 	return errors.Join(append(missing, err)...)
 }
 
-// migrate brings the database to this release's schema.
-func migrate(ctx context.Context, args []string, out io.Writer) error {
-	if err := parseOnly(flags("migrate"), args); err != nil {
+// runMigrate brings the database to this release's schema.
+func runMigrate(ctx context.Context, args []string, out io.Writer) error {
+	if err := parseFlags(newFlagSet("migrate"), args); err != nil {
 		return err
 	}
 	s, err := loadSettings()
@@ -136,8 +136,8 @@ func migrate(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// logger writes one JSON line an event.
-func logger(out io.Writer, level string) (*slog.Logger, error) {
+// newLogger writes one JSON line an event.
+func newLogger(out io.Writer, level string) (*slog.Logger, error) {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {
 		return nil, fmt.Errorf("PARAPET_LOG_LEVEL: use debug, info, warn or error: %w", err)

@@ -27,7 +27,7 @@ const devTokenLifetime = 12 * time.Hour
 
 // stack is the whole service on one machine: Postgres, issuer, API and workers.
 type stack struct {
-	ready ready
+	info stackInfo
 
 	options  devOptions
 	settings settings
@@ -47,7 +47,7 @@ func startStack(ctx context.Context, o devOptions) (s *stack, err error) {
 	s = &stack{options: o, cancel: cancel, group: group}
 	defer func() { //nolint:contextcheck // see stop
 		if err != nil {
-			s.stop()
+			s.stopAll()
 		}
 	}()
 	if s.settings, err = loadSettings(); err != nil {
@@ -65,7 +65,7 @@ func startStack(ctx context.Context, o devOptions) (s *stack, err error) {
 	if err := s.startApp(ctx, running); err != nil {
 		return s, err
 	}
-	return s, s.describe()
+	return s, s.fillInfo()
 }
 
 // openFolder makes the data folder and reads or makes its secrets.
@@ -129,13 +129,13 @@ func (s *stack) startIssuer(running context.Context) error {
 	if len(s.settings.Issuers) > 0 {
 		return nil
 	}
-	listener, err := listenAgain(running, filepath.Join(s.options.dataDir, "issuer.address"), "127.0.0.1:8081", "127.0.0.1:0")
+	listener, err := listenOnSavedAddress(running, filepath.Join(s.options.dataDir, "issuer.address"), "127.0.0.1:8081", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 	address := "http://" + listener.Addr().String()
 	s.issuer, err = devissuer.New(devissuer.Options{
-		Issuer: address, Audience: s.settings.Audience, Clients: append(s.clients(), console()), Users: s.users(),
+		Issuer: address, Audience: s.settings.Audience, Clients: append(s.seedClients(), consoleClient()), Users: s.seedUsers(),
 		Now: time.Now, TokenLifetime: devTokenLifetime, KeyFile: filepath.Join(s.options.dataDir, "issuer.json"),
 	})
 	if err != nil {
@@ -152,74 +152,74 @@ func (s *stack) startIssuer(running context.Context) error {
 
 func (s *stack) startApp(ctx, running context.Context) error {
 	s.settings.Files = filepath.Join(s.options.dataDir, "files")
-	s.settings.Rail, s.settings.Rehearsal, s.settings.Loopback, s.settings.Sandbox, s.settings.Desk = rail.SimulatorName, true, true, true, true
+	s.settings.Rail, s.settings.Rehearsal, s.settings.Loopback, s.settings.SandboxPage, s.settings.OperatorUI = rail.SimulatorName, true, true, true, true
 	s.settings.RehearsalClock = true
 	if s.options.rateLimit == "off" {
-		s.settings.RateLimit, s.settings.StrangerLimit = 0, 0
+		s.settings.RateLimit, s.settings.AddressRateLimit = 0, 0
 	}
 	out := io.Writer(os.Stderr)
 	if s.options.quiet {
 		out = io.Discard
 	}
-	log, err := logger(out, s.settings.LogLevel)
+	log, err := newLogger(out, s.settings.LogLevel)
 	if err != nil {
 		return err
 	}
-	if s.app, err = newApp(ctx, s.settings, s.secrets.keys(), log); err != nil {
+	if s.app, err = newApp(ctx, s.settings, s.secrets.modelKeys(), log); err != nil {
 		return err
 	}
-	if err := s.adopt(ctx); err != nil {
+	if err := s.requireOwnDatabase(ctx); err != nil {
 		return err
 	}
 	if _, err := migrations.Apply(ctx, s.app.db.Pool); err != nil {
 		return err
 	}
-	if err := s.seed(ctx); err != nil {
+	if err := s.seedDatabase(ctx); err != nil {
 		return err
 	}
 	addresses := []string{"127.0.0.1:8080", "127.0.0.1:0"}
 	if s.options.listen != "" {
 		addresses = []string{s.options.listen}
 	}
-	listener, err := listen(ctx, addresses...)
+	listener, err := listenOnFree(ctx, addresses...)
 	if err != nil {
 		return err
 	}
-	s.ready.BaseURL = "http://" + listener.Addr().String()
-	metrics, err := listen(ctx, "127.0.0.1:0")
+	s.info.BaseURL = "http://" + listener.Addr().String()
+	metrics, err := listenOnFree(ctx, "127.0.0.1:0")
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	s.ready.MetricsURL = "http://" + metrics.Addr().String() + "/metrics"
-	s.group.Go(func() error { return s.app.run(running, listener, metrics) })
+	s.info.MetricsURL = "http://" + metrics.Addr().String() + "/metrics"
+	s.group.Go(func() error { return s.app.serveAndWork(running, listener, metrics) })
 	return nil
 }
 
-// describe says what programs need to know, with tokens that work now.
-func (s *stack) describe() error {
-	s.ready.GraphQLURL = s.ready.BaseURL + "/graphql"
-	s.ready.Issuer, s.ready.DatabaseURL = s.settings.Issuers[0], s.settings.DatabaseURL
-	s.ready.Clients = []readyClient{}
+// fillInfo says what programs need to know, with tokens that work now.
+func (s *stack) fillInfo() error {
+	s.info.GraphQLURL = s.info.BaseURL + "/graphql"
+	s.info.Issuer, s.info.DatabaseURL = s.settings.Issuers[0], s.settings.DatabaseURL
+	s.info.Clients = []clientInfo{}
 	if s.issuer == nil {
 		return nil // another issuer's clients are its own matter
 	}
-	s.ready.TokenURL = s.ready.Issuer + "/token"
-	for _, c := range s.clients() {
+	s.info.TokenURL = s.info.Issuer + "/token"
+	for _, c := range s.seedClients() {
 		token, err := s.issuer.Token(c.ID)
 		if err != nil {
 			return fmt.Errorf("token for %s: %w", c.ID, err)
 		}
-		client := readyClient{Name: c.ID, ClientID: c.ID, ClientSecret: c.Secret, Scope: strings.Join(c.Scopes, " "), Token: token}
+		client := clientInfo{Name: c.ID, ClientID: c.ID, ClientSecret: c.Secret, Scope: strings.Join(c.Scopes, " "), Token: token}
 		if c.Partner != "" {
 			client.Partner = &c.Partner
 		}
-		s.ready.Clients = append(s.ready.Clients, client)
+		s.info.Clients = append(s.info.Clients, client)
 	}
 	return nil
 }
 
-// wait returns when the stack ended, or Postgres did.
-func (s *stack) wait(ctx context.Context) error {
+// waitUntilDone returns when the stack ended, or Postgres did.
+func (s *stack) waitUntilDone(ctx context.Context) error {
 	if s.postgres != nil {
 		s.group.Go(func() error {
 			select {
@@ -237,29 +237,29 @@ func (s *stack) wait(ctx context.Context) error {
 	return err
 }
 
-// stop ends what runs, in the order requests, jobs, connections, database.
+// stopAll ends what runs, in the order requests, jobs, connections, database.
 // The caller's context has often ended by then, and stopping must still be
 // orderly.
-func (s *stack) stop() {
+func (s *stack) stopAll() {
 	s.cancel()
 	_ = s.group.Wait()
 	if s.app != nil {
-		s.app.close()
+		s.app.closeAll()
 	}
 	if s.postgres != nil {
 		_ = s.postgres.Stop(context.Background())
 	}
 }
 
-// listenAgain takes the address that it took before, which it keeps in a file, and else the
+// listenOnSavedAddress takes the address that it took before, which it keeps in a file, and else the
 // first that is free: tokens name the issuer's address, so it must survive restarts.
-func listenAgain(ctx context.Context, file string, addresses ...string) (net.Listener, error) {
+func listenOnSavedAddress(ctx context.Context, file string, addresses ...string) (net.Listener, error) {
 	if kept, err := os.ReadFile(file); err == nil { //nolint:gosec // in our data folder
 		if known, err := netip.ParseAddrPort(string(kept)); err == nil && known.Addr().IsLoopback() {
 			addresses = append([]string{known.String()}, addresses...)
 		}
 	}
-	listener, err := listen(ctx, addresses...)
+	listener, err := listenOnFree(ctx, addresses...)
 	if err != nil {
 		return nil, err
 	}
@@ -269,8 +269,8 @@ func listenAgain(ctx context.Context, file string, addresses ...string) (net.Lis
 	return listener, nil
 }
 
-// listen takes the first address that is free.
-func listen(ctx context.Context, addresses ...string) (net.Listener, error) {
+// listenOnFree takes the first address that is free.
+func listenOnFree(ctx context.Context, addresses ...string) (net.Listener, error) {
 	var failed error
 	for _, address := range addresses {
 		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)

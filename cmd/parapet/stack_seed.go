@@ -10,9 +10,9 @@ import (
 	"parapet/model"
 )
 
-// adopt refuses a database that is somebody's: it must be empty or one that an
+// requireOwnDatabase refuses a database that is somebody's: it must be empty or one that an
 // earlier run marked. The simulator would mark real payouts as paid.
-func (s *stack) adopt(ctx context.Context) error {
+func (s *stack) requireOwnDatabase(ctx context.Context) error {
 	if s.postgres != nil {
 		return nil // its own, also when an earlier run was interrupted before it marked it
 	}
@@ -23,7 +23,7 @@ func (s *stack) adopt(ctx context.Context) error {
 			return err
 		}
 	}
-	rehearses, err := s.app.service.Rehearses(ctx)
+	rehearses, err := s.app.service.IsRehearsal(ctx)
 	if err != nil {
 		return fmt.Errorf("the database is neither empty nor Parapet's: %w", err)
 	}
@@ -33,9 +33,9 @@ func (s *stack) adopt(ctx context.Context) error {
 	return nil
 }
 
-// seed marks the database before anything else is in it, sets the clock if asked to,
+// seedDatabase marks the database before anything else is in it, sets the clock if asked to,
 // registers the demo partners and publishes the products.
-func (s *stack) seed(ctx context.Context) error {
+func (s *stack) seedDatabase(ctx context.Context) error {
 	if err := s.app.service.MarkForRehearsals(ctx); err != nil {
 		return err
 	}
@@ -52,11 +52,11 @@ func (s *stack) seed(ctx context.Context) error {
 	if err := s.app.service.PublishShipped(ctx); err != nil {
 		return err
 	}
-	return s.app.service.ShipMoratoriumRules(ctx, s.options.moratoria)
+	return s.app.service.ApplyShippedMoratoriumRules(ctx, s.options.withMoratoria)
 }
 
-// clients are the seeded OAuth clients: two partners, an operator and a source.
-func (s *stack) clients() []devissuer.Client {
+// seedClients are the seeded OAuth clients: two partners, an operator and a source.
+func (s *stack) seedClients() []devissuer.Client {
 	partner := make([]string, 0, len(model.PartnerScopes()))
 	for _, scope := range model.PartnerScopes() {
 		partner = append(partner, string(scope))
@@ -69,9 +69,9 @@ func (s *stack) clients() []devissuer.Client {
 	}
 }
 
-// console is the public client of pages in a browser: whoever signs in decides
+// consoleClient is the public client of pages in a browser: whoever signs in decides
 // what it may do.
-func console() devissuer.Client {
+func consoleClient() devissuer.Client {
 	scopes := []string{string(model.ScopeOperator), string(model.ScopeObservationsWrite)}
 	for _, scope := range model.PartnerScopes() {
 		scopes = append(scopes, string(scope))
@@ -79,11 +79,11 @@ func console() devissuer.Client {
 	return devissuer.Client{ID: "console", Scopes: scopes, AnyLoopback: true}
 }
 
-// users may sign in through the browser; in development a name is enough. One more
+// seedUsers may sign in through the browser; in development a name is enough. One more
 // is there for what two operators must approve.
-func (s *stack) users() []devissuer.User {
+func (s *stack) seedUsers() []devissuer.User {
 	var users []devissuer.User
-	for _, c := range s.clients() {
+	for _, c := range s.seedClients() {
 		users = append(users, devissuer.User{Name: c.ID, Scopes: c.Scopes, Partner: c.Partner})
 	}
 	return append(users, devissuer.User{Name: "second-operator", Scopes: []string{string(model.ScopeOperator)}})

@@ -9,16 +9,16 @@ import (
 	"parapet/model"
 )
 
-// statement writes what moved in the ledger, however much it is.
-func statement(ctx context.Context, args []string, out io.Writer) error {
-	set := flags("statement")
+// runStatement writes what moved in the ledger, however much it is.
+func runStatement(ctx context.Context, args []string, out io.Writer) error {
+	set := newFlagSet("statement")
 	var f model.LedgerFilter
 	set.StringVar(&f.Partner, "partner", "", "the partner whose statement it is; everybody's without")
 	set.StringVar(&f.PolicyID, "policy", "", "the only policy to tell of")
 	set.StringVar(&f.Currency, "currency", "", "the only currency to tell of, ISO 4217")
 	from := set.String("from", "", "its beginning, included: a day in UTC such as 2026-01-31, or RFC 3339; the first entry without")
 	to := set.String("to", "", "its end, left out; now without")
-	if err := parseOnly(set, args); err != nil {
+	if err := parseFlags(set, args); err != nil {
 		return err
 	}
 	var bounds [2]*time.Time

@@ -10,22 +10,22 @@ import (
 	"parapet/model/modeltest"
 )
 
-func TestAStatementFromAShell(t *testing.T) {
+func TestStatementCommand(t *testing.T) {
 	b := modeltest.New(t)
-	b.Cover("quake-circle", nil)
+	b.QuoteAndBind("quake-circle", nil)
 	t.Setenv("DATABASE_URL", b.URL)
 	var out strings.Builder
-	require.NoError(t, run(t.Context(), []string{"statement", "--partner", "acme", "--from", "2020-01-31"}, &out))
+	require.NoError(t, runCommand(t.Context(), []string{"statement", "--partner", "acme", "--from", "2020-01-31"}, &out))
 	records, err := csv.NewReader(strings.NewReader(out.String())).ReadAll()
 	require.NoError(t, err)
 	require.Len(t, records, 1+4+4, "head, the bind, the balances")
 	out.Reset()
-	require.NoError(t, run(t.Context(), []string{"statement", "--partner", "globex"}, &out))
+	require.NoError(t, runCommand(t.Context(), []string{"statement", "--partner", "globex"}, &out))
 	require.Equal(t, 1, strings.Count(out.String(), "\n"), "the head alone")
 	for flaw, args := range map[string][]string{
 		"no day": {"--to", "soon"}, "no partner": {"--partner", "acne"}, "ISO 4217": {"--currency", "usd"}, "before to": {"--from", "2020-01-02", "--to", "2020-01-01"},
 		"policy's id": {"--policy", "x"}, "takes no argument": {"acme"},
 	} {
-		require.ErrorContains(t, run(t.Context(), append([]string{"statement"}, args...), &out), flaw)
+		require.ErrorContains(t, runCommand(t.Context(), append([]string{"statement"}, args...), &out), flaw)
 	}
 }

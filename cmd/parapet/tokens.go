@@ -21,36 +21,36 @@ import (
 	"parapet/model"
 )
 
-// tokens are one access token after the other: a fixed one, or those that a client
+// tokenSource are one access token after the other: a fixed one, or those that a client
 // gets by its credentials.
-type tokens struct {
-	fixed                  string
+type tokenSource struct {
+	fixedToken             string
 	clientID, clientSecret string
 	issuer                 string     // empty: as the server's metadata says (RFC 9728)
-	more                   url.Values // what this issuer wants to be asked with besides
+	authParams             url.Values // what this issuer wants to be asked with besides
 	server                 string
 	client                 *http.Client
 	scope                  model.Scope
 
-	now string
+	current string
 }
 
-// flags tell a command whose tokens it uses.
-func (t *tokens) flags(set *flag.FlagSet) {
-	t.more = url.Values{}
-	set.StringVar(&t.fixed, "token", "", fmt.Sprintf("access token with the scope %s; PARAPET_TOKEN keeps it out of the list of processes", t.scope))
+// addFlags tell a command whose tokens it uses.
+func (t *tokenSource) addFlags(set *flag.FlagSet) {
+	t.authParams = url.Values{}
+	set.StringVar(&t.fixedToken, "token", "", fmt.Sprintf("access token with the scope %s; PARAPET_TOKEN keeps it out of the list of processes", t.scope))
 	set.StringVar(&t.clientID, "client-id", "", "OAuth client that gets tokens by itself, instead of --token")
 	set.StringVar(&t.clientSecret, "client-secret", "", "its secret; PARAPET_CLIENT_SECRET")
 	set.StringVar(&t.issuer, "issuer", "", "where it gets them; what the server names without it")
 	set.Func("token-param", "name=value that the issuer wants to be asked with, such as resource=… or audience=…, or another scope=…; may be repeated", func(text string) error {
-		one, err := pairs([]string{text})
-		maps.Copy(t.more, one)
+		one, err := parsePairs([]string{text})
+		maps.Copy(t.authParams, one)
 		return err
 	})
 }
 
-// pairs reads name=value.
-func pairs(texts []string) (url.Values, error) {
+// parsePairs reads name=value.
+func parsePairs(texts []string) (url.Values, error) {
 	read := url.Values{}
 	for _, text := range texts {
 		name, value, is := strings.Cut(text, "=")
@@ -62,41 +62,41 @@ func pairs(texts []string) (url.Values, error) {
 	return read, nil
 }
 
-// settle takes from the environment what the flags leave open, and refuses when
+// configure takes from the environment what the flags leave open, and refuses when
 // there is nothing to get a token with.
-func (t *tokens) settle(server string, client *http.Client) error {
+func (t *tokenSource) configure(server string, client *http.Client) error {
 	t.server, t.client = server, client
 	t.clientSecret = cmp.Or(t.clientSecret, os.Getenv("PARAPET_CLIENT_SECRET"))
 	if t.clientID == "" {
-		t.fixed = cmp.Or(t.fixed, os.Getenv("PARAPET_TOKEN"))
+		t.fixedToken = cmp.Or(t.fixedToken, os.Getenv("PARAPET_TOKEN"))
 	}
-	if t.fixed == "" && t.clientID == "" {
+	if t.fixedToken == "" && t.clientID == "" {
 		return errors.New("name a token by --token, or a client by --client-id and --client-secret")
 	}
 	return nil
 }
 
-// get is a token that was good when it came.
-func (t *tokens) get(ctx context.Context) (string, error) {
-	if t.fixed != "" {
-		return t.fixed, nil
+// getToken is a token that was good when it came.
+func (t *tokenSource) getToken(ctx context.Context) (string, error) {
+	if t.fixedToken != "" {
+		return t.fixedToken, nil
 	}
-	if t.now == "" {
+	if t.current == "" {
 		var err error
-		if t.now, err = t.grant(ctx); err != nil {
+		if t.current, err = t.requestToken(ctx); err != nil {
 			return "", fmt.Errorf("get a token: %w", err)
 		}
 	}
-	return t.now, nil
+	return t.current, nil
 }
 
-// whose tells clients apart: the id of the client, or what a fixed token says of
+// holderName tells clients apart: the id of the client, or what a fixed token says of
 // its bearer, which outlives the token.
-func (t *tokens) whose() string {
-	if t.clientID != "" && t.fixed == "" {
+func (t *tokenSource) holderName() string {
+	if t.clientID != "" && t.fixedToken == "" {
 		return t.clientID
 	}
-	parts := strings.Split(t.fixed, ".")
+	parts := strings.Split(t.fixedToken, ".")
 	var claims struct {
 		Issuer  string `json:"iss"`
 		Subject string `json:"sub"`
@@ -107,30 +107,30 @@ func (t *tokens) whose() string {
 			return claims.Issuer + " " + claims.Subject
 		}
 	}
-	return t.fixed
+	return t.fixedToken
 }
 
-// forget drops a token that is over, and tells whether another can be had.
-func (t *tokens) forget() bool {
-	t.now = ""
-	return t.fixed == ""
+// discardToken drops a token that is over, and tells whether another can be had.
+func (t *tokenSource) discardToken() bool {
+	t.current = ""
+	return t.fixedToken == ""
 }
 
-// grant asks the issuer (RFC 6749 section 4.4), in the way of identifying itself
+// requestToken asks the issuer (RFC 6749 section 4.4), in the way of identifying itself
 // that it takes.
-func (t *tokens) grant(ctx context.Context) (string, error) {
-	endpoint, err := t.endpoint(ctx)
+func (t *tokenSource) requestToken(ctx context.Context) (string, error) {
+	endpoint, err := t.tokenEndpoint(ctx)
 	if err != nil {
 		return "", err
 	}
-	config := clientcredentials.Config{ClientID: t.clientID, ClientSecret: t.clientSecret, TokenURL: endpoint, EndpointParams: t.more}
-	if !t.more.Has("scope") {
+	config := clientcredentials.Config{ClientID: t.clientID, ClientSecret: t.clientSecret, TokenURL: endpoint, EndpointParams: t.authParams}
+	if !t.authParams.Has("scope") {
 		config.Scopes = []string{string(t.scope)}
 	}
 	token, err := config.Token(context.WithValue(ctx, oauth2.HTTPClient, t.client))
 	var refused *oauth2.RetrieveError
 	if errors.As(err, &refused) && refused.Response != nil {
-		return "", &refusedError{refused.Response.StatusCode, string(bytes.TrimSpace(refused.Body))}
+		return "", &statusError{refused.Response.StatusCode, string(bytes.TrimSpace(refused.Body))}
 	}
 	if err != nil {
 		return "", err
@@ -138,15 +138,15 @@ func (t *tokens) grant(ctx context.Context) (string, error) {
 	return token.AccessToken, nil
 }
 
-// endpoint finds the issuer's token endpoint.
-func (t *tokens) endpoint(ctx context.Context) (string, error) {
+// tokenEndpoint finds the issuer's token endpoint.
+func (t *tokenSource) tokenEndpoint(ctx context.Context) (string, error) {
 	var about struct {
 		Servers []string `json:"authorization_servers"`
 		Token   string   `json:"token_endpoint"`
 	}
 	issuer := t.issuer
 	if issuer == "" {
-		if err := fetchInto(ctx, t.client, t.server+"/.well-known/oauth-protected-resource", "", &about); err != nil {
+		if err := fetchJSON(ctx, t.client, t.server+"/.well-known/oauth-protected-resource", "", &about); err != nil {
 			return "", err
 		}
 		if len(about.Servers) == 0 {
@@ -154,7 +154,7 @@ func (t *tokens) endpoint(ctx context.Context) (string, error) {
 		}
 		issuer = about.Servers[0]
 	}
-	err := fetchInto(ctx, t.client, strings.TrimSuffix(issuer, "/")+"/.well-known/openid-configuration", "", &about)
+	err := fetchJSON(ctx, t.client, strings.TrimSuffix(issuer, "/")+"/.well-known/openid-configuration", "", &about)
 	if err == nil && about.Token == "" {
 		err = fmt.Errorf("%s names no token_endpoint", issuer)
 	}

@@ -16,14 +16,14 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// collected are the names of the spans that a collector was sent, by trace.
-type collected struct {
+// spanCollector are the names of the spans that a collector was sent, by trace.
+type spanCollector struct {
 	mu     sync.Mutex
 	traces map[string][]string
 }
 
 // ServeHTTP takes spans as a collector does.
-func (c *collected) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
+func (c *spanCollector) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	var sent collector.ExportTraceServiceRequest
 	if err != nil || proto.Unmarshal(body, &sent) != nil {
@@ -41,25 +41,25 @@ func (c *collected) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (c *collected) of(trace string) []string {
+func (c *spanCollector) spansOf(trace string) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.traces[trace]
 }
 
 // Not parallel: OpenTelemetry is configured by the environment.
-func TestOneTraceLeadsFromTheRequestToTheRail(t *testing.T) {
-	c := &collected{traces: map[string][]string{}}
+func TestOneTraceCoversRequestJobsAndRail(t *testing.T) {
+	c := &spanCollector{traces: map[string][]string{}}
 	server := httptest.NewServer(c)
 	defer server.Close()
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.URL)
 	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "50")
-	w := newWorld(t)
+	w := newTestStack(t)
 	const trace = "4bf92f3577b34da6a3ce929d0e0e4736"
 	body := fmt.Sprintf(`{"claim_id": %q, "type": "iban", "currency": "USD", "beneficiary": {"name": "Hualien Hotel Ltd", "country": "TW"}, "iban": {"iban": %q}}`, w.claim, demoIBAN)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.ready.BaseURL+"/v1/payout_methods", strings.NewReader(body))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.info.BaseURL+"/v1/payout_methods", strings.NewReader(body))
 	require.NoError(t, err)
-	request.Header.Set("Authorization", "Bearer "+w.ready.Clients[0].Token)
+	request.Header.Set("Authorization", "Bearer "+w.info.Clients[0].Token)
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Traceparent", "00-"+trace+"-00f067aa0ba902b7-01")
 	answer, err := http.DefaultClient.Do(request)
@@ -69,7 +69,7 @@ func TestOneTraceLeadsFromTheRequestToTheRail(t *testing.T) {
 	require.Contains(t, answer.Header.Get("Traceparent"), "00-"+trace+"-")
 	want := []string{"POST /payout_methods", "job verify_payout_method", "job release_payout", "rail simulator"}
 	require.Eventually(t, func() bool {
-		seen := strings.Join(c.of(trace), "\n")
+		seen := strings.Join(c.spansOf(trace), "\n")
 		for _, name := range want {
 			if !strings.Contains(seen, name) {
 				return false

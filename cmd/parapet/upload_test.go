@@ -18,8 +18,8 @@ import (
 	"parapet/model/modeltest"
 )
 
-// heldUpload is a document of 10 MiB of which all but the end was sent.
-type heldUpload struct {
+// pendingUpload is a document of 10 MiB of which all but the end was sent.
+type pendingUpload struct {
 	conn net.Conn
 	end  string
 }
@@ -27,19 +27,19 @@ type heldUpload struct {
 // uploadPath is where documents of a new claim go.
 func uploadPath(t *testing.T, b *modeltest.Bundle) string {
 	t.Helper()
-	claim, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: b.Cover("quake-circle", nil).ID})
+	claim, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: b.QuoteAndBind("quake-circle", nil).ID})
 	require.NoError(t, err)
 	return "/v1/claims/" + claim.ID + "/attachments"
 }
 
-// holdUpload sends a document but its last byte.
-func holdUpload(t *testing.T, p *process, token, path string) *heldUpload {
+// startUpload sends a document but its last byte.
+func startUpload(t *testing.T, p *serverProcess, token, path string) *pendingUpload {
 	t.Helper()
-	return holdBody(t, p, token, path, `{"file_name":"a.txt","content_type":"text/plain","content_base64":"`+strings.Repeat("QUJD", 10<<20/3)+`"}`)
+	return startBody(t, p, token, path, `{"file_name":"a.txt","content_type":"text/plain","content_base64":"`+strings.Repeat("QUJD", 10<<20/3)+`"}`)
 }
 
-// holdBody sends a body but its last byte.
-func holdBody(t *testing.T, p *process, token, path, body string) *heldUpload {
+// startBody sends a body but its last byte.
+func startBody(t *testing.T, p *serverProcess, token, path, body string) *pendingUpload {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(p.base, "http://"))
 	require.NoError(t, err)
@@ -48,12 +48,12 @@ func holdBody(t *testing.T, p *process, token, path, body string) *heldUpload {
 	require.NoError(t, err)
 	_, err = io.WriteString(conn, body[:len(body)-1])
 	require.NoError(t, err)
-	return &heldUpload{conn, body[len(body)-1:]}
+	return &pendingUpload{conn, body[len(body)-1:]}
 }
 
-// finish sends the last byte and reads the answer's status, and after how many seconds to
+// finishUpload sends the last byte and reads the answer's status, and after how many seconds to
 // come again.
-func (h *heldUpload) finish(t *testing.T) (status int, retryAfter string) {
+func (h *pendingUpload) finishUpload(t *testing.T) (status int, retryAfter string) {
 	t.Helper()
 	_, err := io.WriteString(h.conn, h.end)
 	require.NoError(t, err)
@@ -63,15 +63,15 @@ func (h *heldUpload) finish(t *testing.T) (status int, retryAfter string) {
 	return response.StatusCode, response.Header.Get("Retry-After")
 }
 
-// expect is finish with an answer of this status.
-func (h *heldUpload) expect(t *testing.T, status int) {
+// requireStatus is finish with an answer of this status.
+func (h *pendingUpload) requireStatus(t *testing.T, status int) {
 	t.Helper()
-	got, _ := h.finish(t)
+	got, _ := h.finishUpload(t)
 	require.Equal(t, status, got)
 }
 
-// mostMemory is the most memory that a process ever had, in bytes.
-func (p *process) mostMemory(t *testing.T) int {
+// peakMemory is the most memory that a process ever had, in bytes.
+func (p *serverProcess) peakMemory(t *testing.T) int {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.command.Process.Pid))
 	if os.IsNotExist(err) {
@@ -89,32 +89,32 @@ func (p *process) mostMemory(t *testing.T) int {
 // collector: with the server's own setting the heap may grow by some 50 MB whatever it is
 // used for, as much as the bound allows all uploads together. With GOGC=25 it is a quarter
 // of what is alive.
-func TestUploadsStaySmallInMemory(t *testing.T) {
+func TestUploadsUseBoundedMemory(t *testing.T) {
 	t.Parallel()
-	c := newCloud(t, "PARAPET_UPLOADS_PER_PARTNER=1024", "PARAPET_UPLOADS=1024", "GOGC=25")
-	p, path := c.start(t, "parapet"), uploadPath(t, c.Bundle)
+	c := newProcessGroup(t, "PARAPET_UPLOADS_PER_PARTNER=1024", "PARAPET_UPLOADS=1024", "GOGC=25")
+	p, path := c.startProcess(t, "parapet"), uploadPath(t, c.Bundle)
 	claim := regexp.MustCompile("clm_[^/]+").FindString(path)
 	graphQL := `{"query":"mutation($input:AddAttachmentInput!){addAttachment(input:$input){attachment{id}}}","variables":{"input":{"claimId":"` + claim +
 		`","fileName":"a.txt","contentType":"text/plain","contentBase64":"` + strings.Repeat("QUJD", 10<<20/3) + `"}}}`
 	for _, api := range []struct {
 		name   string
-		hold   func() *heldUpload
+		hold   func() *pendingUpload
 		status int
 	}{
-		{"REST", func() *heldUpload { return holdUpload(t, p, c.token, path) }, http.StatusCreated},
-		{"GraphQL", func() *heldUpload { return holdBody(t, p, c.token, "/graphql", graphQL) }, http.StatusOK},
+		{"REST", func() *pendingUpload { return startUpload(t, p, c.token, path) }, http.StatusCreated},
+		{"GraphQL", func() *pendingUpload { return startBody(t, p, c.token, "/graphql", graphQL) }, http.StatusOK},
 	} {
-		api.hold().expect(t, api.status)
-		before := p.mostMemory(t)
+		api.hold().requireStatus(t, api.status)
+		before := p.peakMemory(t)
 		const many = 24
-		var held []*heldUpload
+		var held []*pendingUpload
 		for range many {
 			held = append(held, api.hold())
 		}
 		for _, upload := range held {
-			upload.expect(t, api.status)
+			upload.requireStatus(t, api.status)
 		}
-		each := (p.mostMemory(t) - before) / many
+		each := (p.peakMemory(t) - before) / many
 		t.Logf("%d KiB of memory an upload over %s", each>>10, api.name)
 		require.Less(t, each, 2<<20, api.name)
 	}
@@ -125,17 +125,17 @@ func TestUploadsStaySmallInMemory(t *testing.T) {
 
 func TestUploadsOfOnePartnerAreBounded(t *testing.T) {
 	t.Parallel()
-	c := newCloud(t)
-	p, path := c.start(t, "parapet"), uploadPath(t, c.Bundle)
-	var held []*heldUpload
+	c := newProcessGroup(t)
+	p, path := c.startProcess(t, "parapet"), uploadPath(t, c.Bundle)
+	var held []*pendingUpload
 	for range 4 { // of 14 MiB each; 64 MiB fit
-		held = append(held, holdUpload(t, p, c.token, path))
+		held = append(held, startUpload(t, p, c.token, path))
 	}
-	status, retryAfter := holdUpload(t, p, c.token, path).finish(t)
+	status, retryAfter := startUpload(t, p, c.token, path).finishUpload(t)
 	require.Equal(t, http.StatusTooManyRequests, status)
 	require.Equal(t, "1", retryAfter)
 	for _, upload := range held {
-		upload.expect(t, http.StatusCreated)
+		upload.requireStatus(t, http.StatusCreated)
 	}
-	holdUpload(t, p, c.token, path).expect(t, http.StatusCreated)
+	startUpload(t, p, c.token, path).requireStatus(t, http.StatusCreated)
 }

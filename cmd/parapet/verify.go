@@ -11,11 +11,11 @@ import (
 	"parapet/model"
 )
 
-// verifyEvents proves partners' histories unbroken, from what the database holds.
-func verifyEvents(ctx context.Context, args []string, out io.Writer) error {
-	set := flags("verify-events")
+// runVerifyEvents proves partners' histories unbroken, from what the database holds.
+func runVerifyEvents(ctx context.Context, args []string, out io.Writer) error {
+	set := newFlagSet("verify-events")
 	only := set.String("partner", "", "the partner whose history to prove; all without")
-	if err := parseOnly(set, args); err != nil {
+	if err := parseFlags(set, args); err != nil {
 		return err
 	}
 	s, err := loadSettings()
@@ -30,16 +30,16 @@ func verifyEvents(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer closeDomain()
-	key, err := service.CheckpointKey()
+	key, err := service.CheckpointPublicKey()
 	if err != nil {
 		return err
 	}
 	_, _ = fmt.Fprintf(out, "checkpoints are signed with Ed25519, public key %s\n", base64.StdEncoding.EncodeToString(key))
 	var intact bool
 	if *only != "" {
-		intact, err = verifyHistory(ctx, service, *only, out)
+		intact, err = verifyPartner(ctx, service, *only, out)
 	} else {
-		intact, err = verifyAll(ctx, service, out)
+		intact, err = verifyAllPartners(ctx, service, out)
 	}
 	if err == nil && !intact {
 		err = errors.New("a history is not what it was; see above")
@@ -47,7 +47,7 @@ func verifyEvents(ctx context.Context, args []string, out io.Writer) error {
 	return err
 }
 
-func verifyAll(ctx context.Context, service *model.Service, out io.Writer) (intact bool, err error) {
+func verifyAllPartners(ctx context.Context, service *model.Service, out io.Writer) (intact bool, err error) {
 	intact = true
 	for page := (model.PageRequest{Limit: model.MaxPageSize}); ; {
 		partners, err := service.ListPartners(ctx, model.System(), page)
@@ -55,7 +55,7 @@ func verifyAll(ctx context.Context, service *model.Service, out io.Writer) (inta
 			return false, err
 		}
 		for i := range partners.Data {
-			whole, err := verifyHistory(ctx, service, partners.Data[i].Slug, out)
+			whole, err := verifyPartner(ctx, service, partners.Data[i].Slug, out)
 			if err != nil {
 				return false, err
 			}
@@ -68,8 +68,8 @@ func verifyAll(ctx context.Context, service *model.Service, out io.Writer) (inta
 	}
 }
 
-func verifyHistory(ctx context.Context, service *model.Service, partner string, out io.Writer) (intact bool, err error) {
-	proof, err := service.ProveHistory(ctx, model.System(), partner)
+func verifyPartner(ctx context.Context, service *model.Service, partner string, out io.Writer) (intact bool, err error) {
+	proof, err := service.VerifyChain(ctx, model.System(), partner)
 	if err != nil {
 		return false, err
 	}

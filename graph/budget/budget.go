@@ -7,13 +7,13 @@ import (
 	"context"
 	"sync/atomic"
 
-	"parapet/internal/refusal"
+	"parapet/internal/errormap"
 	"parapet/model"
 )
 
-// Memory is the budget of an operation in bytes. With what is not charged, an operation
+// DefaultBytes is the budget of an operation in bytes. With what is not charged, an operation
 // allocates at most 16 MiB.
-const Memory = 14 << 20
+const DefaultBytes = 14 << 20
 
 // Bytes allocated by each step of an operation, as measured over the corpus of documents.
 // A row and an error are charged half as much again: they take some 30 and 70 µs of
@@ -29,12 +29,12 @@ const (
 // Budget is the memory that an operation has left. Several goroutines may charge it.
 // Nothing is ever given back, so an exceeded budget stays exceeded. A nil budget is
 // unlimited.
-type Budget struct{ left atomic.Int64 }
+type Budget struct{ remaining atomic.Int64 }
 
 // New makes a budget of so many bytes.
 func New(memory int64) *Budget {
 	b := new(Budget)
-	b.left.Store(memory)
+	b.remaining.Store(memory)
 	return b
 }
 
@@ -43,7 +43,7 @@ type key struct{}
 // With adds a budget to the context. It is charged for every row that model reads under
 // that context.
 func With(ctx context.Context, b *Budget) context.Context {
-	return model.WithReadCharge(context.WithValue(ctx, key{}, b), func(bytes int) error { return b.charge(perByteRead*bytes + perRow) })
+	return model.WithReadCharge(context.WithValue(ctx, key{}, b), func(bytes int) error { return b.chargeBytes(perByteRead*bytes + perRow) })
 }
 
 // From returns the budget of the operation, nil without one.
@@ -53,21 +53,21 @@ func From(ctx context.Context) *Budget {
 }
 
 // ChargeOutput charges bytes of the answer. Errors: query_too_costly.
-func (b *Budget) ChargeOutput(bytes int) error { return b.charge(perByteWritten * bytes) }
+func (b *Budget) ChargeOutput(bytes int) error { return b.chargeBytes(perByteWritten * bytes) }
 
 // ChargeField charges a field that gqlgen resolves on its own. Errors: query_too_costly.
-func (b *Budget) ChargeField() error { return b.charge(perField) }
+func (b *Budget) ChargeField() error { return b.chargeBytes(perField) }
 
 // ChargeError charges an error of the answer. Errors: query_too_costly.
-func (b *Budget) ChargeError() error { return b.charge(perError) }
+func (b *Budget) ChargeError() error { return b.chargeBytes(perError) }
 
 // Err returns query_too_costly once the budget is exceeded.
-func (b *Budget) Err() error { return b.charge(0) }
+func (b *Budget) Err() error { return b.chargeBytes(0) }
 
-func (b *Budget) charge(memory int) error {
-	if b == nil || b.left.Add(-int64(memory)) >= 0 {
+func (b *Budget) chargeBytes(memory int) error {
+	if b == nil || b.remaining.Add(-int64(memory)) >= 0 {
 		return nil
 	}
-	return model.Fail(refusal.CodeQueryTooCostly,
+	return model.Fail(errormap.CodeQueryTooCostly,
 		"The answer, or the records it is made from, are too large: an answer has at most 3 MiB. Ask for fewer records with first, or in several queries.")
 }

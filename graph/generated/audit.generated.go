@@ -958,13 +958,13 @@ func (ec *executionContext) marshalNAuditEntry2ᚖparapetᚋmodelᚐAuditEntry(c
 }
 
 func (ec *executionContext) unmarshalNAuditOutcome2string(ctx context.Context, v any) (string, error) {
-	res, err := scalar.UnmarshalWord(v)
+	res, err := scalar.UnmarshalEnum(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNAuditOutcome2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
 	_ = sel
-	res := scalar.MarshalWord(v)
+	res := scalar.MarshalEnum(v)
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -989,14 +989,14 @@ func (ec *executionContext) unmarshalOAuditFilter2ᚖparapetᚋmodelᚐAuditFilt
 }
 
 func (ec *executionContext) unmarshalOAuditOutcome2string(ctx context.Context, v any) (string, error) {
-	res, err := scalar.UnmarshalWord(v)
+	res, err := scalar.UnmarshalEnum(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalOAuditOutcome2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
 	_ = sel
 	_ = ctx
-	res := scalar.MarshalWord(v)
+	res := scalar.MarshalEnum(v)
 	return res
 }
 

@@ -885,8 +885,8 @@ func (ec *executionContext) _Claim_adjudications(ctx context.Context, field grap
 			return obj.Adjudications(ctx)
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []model.Adjudication) graphql.Marshaler {
-			return ec.marshalOAdjudication2ᚕparapetᚋmodelᚐAdjudicationᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []model.OperatorAction) graphql.Marshaler {
+			return ec.marshalOAdjudication2ᚕparapetᚋmodelᚐOperatorActionᚄ(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2648,13 +2648,13 @@ func (ec *executionContext) marshalNClaimEdge2ᚖparapetᚋgraphᚋnodeᚐEdge(c
 }
 
 func (ec *executionContext) unmarshalNClaimOrigin2string(ctx context.Context, v any) (string, error) {
-	res, err := scalar.UnmarshalWord(v)
+	res, err := scalar.UnmarshalEnum(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNClaimOrigin2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
 	_ = sel
-	res := scalar.MarshalWord(v)
+	res := scalar.MarshalEnum(v)
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -2664,13 +2664,13 @@ func (ec *executionContext) marshalNClaimOrigin2string(ctx context.Context, sel 
 }
 
 func (ec *executionContext) unmarshalNClaimStatus2string(ctx context.Context, v any) (string, error) {
-	res, err := scalar.UnmarshalWord(v)
+	res, err := scalar.UnmarshalEnum(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNClaimStatus2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
 	_ = sel
-	res := scalar.MarshalWord(v)
+	res := scalar.MarshalEnum(v)
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -2680,13 +2680,13 @@ func (ec *executionContext) marshalNClaimStatus2string(ctx context.Context, sel 
 }
 
 func (ec *executionContext) unmarshalNDecisionOutcome2string(ctx context.Context, v any) (string, error) {
-	res, err := scalar.UnmarshalWord(v)
+	res, err := scalar.UnmarshalEnum(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNDecisionOutcome2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
 	_ = sel
-	res := scalar.MarshalWord(v)
+	res := scalar.MarshalEnum(v)
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -2701,13 +2701,13 @@ func (ec *executionContext) unmarshalNOpenClaimInput2parapetᚋgraphᚋnodeᚐOp
 }
 
 func (ec *executionContext) unmarshalNReasonCode2string(ctx context.Context, v any) (string, error) {
-	res, err := scalar.UnmarshalWord(v)
+	res, err := scalar.UnmarshalEnum(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNReasonCode2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
 	_ = sel
-	res := scalar.MarshalWord(v)
+	res := scalar.MarshalEnum(v)
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -2781,14 +2781,14 @@ func (ec *executionContext) marshalOClaimOrigin2parapetᚋmodelᚐOrigin(ctx con
 }
 
 func (ec *executionContext) unmarshalOClaimStatus2string(ctx context.Context, v any) (string, error) {
-	res, err := scalar.UnmarshalWord(v)
+	res, err := scalar.UnmarshalEnum(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalOClaimStatus2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
 	_ = sel
 	_ = ctx
-	res := scalar.MarshalWord(v)
+	res := scalar.MarshalEnum(v)
 	return res
 }
 

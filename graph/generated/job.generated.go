@@ -1809,13 +1809,13 @@ func (ec *executionContext) unmarshalNJobFilter2parapetᚋmodelᚐJobFilter(ctx 
 }
 
 func (ec *executionContext) unmarshalNJobState2string(ctx context.Context, v any) (string, error) {
-	res, err := scalar.UnmarshalWord(v)
+	res, err := scalar.UnmarshalEnum(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNJobState2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
 	_ = sel
-	res := scalar.MarshalWord(v)
+	res := scalar.MarshalEnum(v)
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -1895,14 +1895,14 @@ func (ec *executionContext) unmarshalOJobFilter2ᚖparapetᚋmodelᚐJobFilter(c
 }
 
 func (ec *executionContext) unmarshalOJobState2string(ctx context.Context, v any) (string, error) {
-	res, err := scalar.UnmarshalWord(v)
+	res, err := scalar.UnmarshalEnum(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalOJobState2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
 	_ = sel
 	_ = ctx
-	res := scalar.MarshalWord(v)
+	res := scalar.MarshalEnum(v)
 	return res
 }
 

@@ -2640,8 +2640,8 @@ func (ec *executionContext) fieldContext_Point_longitude(_ context.Context, fiel
 
 // region    **************************** input.gotpl *****************************
 
-func (ec *executionContext) unmarshalInputAsIfDayInput(ctx context.Context, obj any) (model.AsIfDay, error) {
-	var it model.AsIfDay
+func (ec *executionContext) unmarshalInputAsIfDayInput(ctx context.Context, obj any) (model.WhatIfDay, error) {
+	var it model.WhatIfDay
 	if obj == nil {
 		return it, nil
 	}
@@ -2677,8 +2677,8 @@ func (ec *executionContext) unmarshalInputAsIfDayInput(ctx context.Context, obj 
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputAsIfEarthquakeInput(ctx context.Context, obj any) (model.AsIfEarthquake, error) {
-	var it model.AsIfEarthquake
+func (ec *executionContext) unmarshalInputAsIfEarthquakeInput(ctx context.Context, obj any) (model.WhatIfEarthquake, error) {
+	var it model.WhatIfEarthquake
 	if obj == nil {
 		return it, nil
 	}
@@ -2728,8 +2728,8 @@ func (ec *executionContext) unmarshalInputAsIfEarthquakeInput(ctx context.Contex
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputAsIfFixInput(ctx context.Context, obj any) (model.AsIfFix, error) {
-	var it model.AsIfFix
+func (ec *executionContext) unmarshalInputAsIfFixInput(ctx context.Context, obj any) (model.WhatIfFix, error) {
+	var it model.WhatIfFix
 	if obj == nil {
 		return it, nil
 	}
@@ -2772,8 +2772,8 @@ func (ec *executionContext) unmarshalInputAsIfFixInput(ctx context.Context, obj 
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputAsIfInput(ctx context.Context, obj any) (model.AsIf, error) {
-	var it model.AsIf
+func (ec *executionContext) unmarshalInputAsIfInput(ctx context.Context, obj any) (model.WhatIf, error) {
+	var it model.WhatIf
 	if obj == nil {
 		return it, nil
 	}
@@ -2792,21 +2792,21 @@ func (ec *executionContext) unmarshalInputAsIfInput(ctx context.Context, obj any
 		switch k {
 		case "earthquake":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("earthquake"))
-			data, err := ec.unmarshalOAsIfEarthquakeInput2ᚖparapetᚋmodelᚐAsIfEarthquake(ctx, v)
+			data, err := ec.unmarshalOAsIfEarthquakeInput2ᚖparapetᚋmodelᚐWhatIfEarthquake(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Earthquake = data
 		case "storm":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("storm"))
-			data, err := ec.unmarshalOAsIfStormInput2ᚖparapetᚋmodelᚐAsIfStorm(ctx, v)
+			data, err := ec.unmarshalOAsIfStormInput2ᚖparapetᚋmodelᚐWhatIfStorm(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Storm = data
 		case "rain":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("rain"))
-			data, err := ec.unmarshalOAsIfRainInput2ᚖparapetᚋmodelᚐAsIfRain(ctx, v)
+			data, err := ec.unmarshalOAsIfRainInput2ᚖparapetᚋmodelᚐWhatIfRain(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -2816,8 +2816,8 @@ func (ec *executionContext) unmarshalInputAsIfInput(ctx context.Context, obj any
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputAsIfRainInput(ctx context.Context, obj any) (model.AsIfRain, error) {
-	var it model.AsIfRain
+func (ec *executionContext) unmarshalInputAsIfRainInput(ctx context.Context, obj any) (model.WhatIfRain, error) {
+	var it model.WhatIfRain
 	if obj == nil {
 		return it, nil
 	}
@@ -2854,7 +2854,7 @@ func (ec *executionContext) unmarshalInputAsIfRainInput(ctx context.Context, obj
 			it.Source = data
 		case "days":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("days"))
-			data, err := ec.unmarshalNAsIfDayInput2ᚕparapetᚋmodelᚐAsIfDayᚄ(ctx, v)
+			data, err := ec.unmarshalNAsIfDayInput2ᚕparapetᚋmodelᚐWhatIfDayᚄ(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -2864,8 +2864,8 @@ func (ec *executionContext) unmarshalInputAsIfRainInput(ctx context.Context, obj
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputAsIfStormInput(ctx context.Context, obj any) (model.AsIfStorm, error) {
-	var it model.AsIfStorm
+func (ec *executionContext) unmarshalInputAsIfStormInput(ctx context.Context, obj any) (model.WhatIfStorm, error) {
+	var it model.WhatIfStorm
 	if obj == nil {
 		return it, nil
 	}
@@ -2884,7 +2884,7 @@ func (ec *executionContext) unmarshalInputAsIfStormInput(ctx context.Context, ob
 		switch k {
 		case "fixes":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("fixes"))
-			data, err := ec.unmarshalNAsIfFixInput2ᚕparapetᚋmodelᚐAsIfFixᚄ(ctx, v)
+			data, err := ec.unmarshalNAsIfFixInput2ᚕparapetᚋmodelᚐWhatIfFixᚄ(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -2894,8 +2894,8 @@ func (ec *executionContext) unmarshalInputAsIfStormInput(ctx context.Context, ob
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputObservationFilter(ctx context.Context, obj any) (node.HappenedFilter, error) {
-	var it node.HappenedFilter
+func (ec *executionContext) unmarshalInputObservationFilter(ctx context.Context, obj any) (node.HazardFilter, error) {
+	var it node.HazardFilter
 	if obj == nil {
 		return it, nil
 	}
@@ -2952,8 +2952,8 @@ func (ec *executionContext) unmarshalInputObservationFilter(ctx context.Context,
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputOccurrenceFilter(ctx context.Context, obj any) (node.HappenedFilter, error) {
-	var it node.HappenedFilter
+func (ec *executionContext) unmarshalInputOccurrenceFilter(ctx context.Context, obj any) (node.HazardFilter, error) {
+	var it node.HazardFilter
 	if obj == nil {
 		return it, nil
 	}
@@ -3037,7 +3037,7 @@ func (ec *executionContext) unmarshalInputOccurrenceRefInput(ctx context.Context
 			it.SourceEvent = data
 		case "asIf":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("asIf"))
-			data, err := ec.unmarshalOAsIfInput2ᚖparapetᚋmodelᚐAsIf(ctx, v)
+			data, err := ec.unmarshalOAsIfInput2ᚖparapetᚋmodelᚐWhatIf(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -4401,18 +4401,18 @@ func (ec *executionContext) _Point(ctx context.Context, sel ast.SelectionSet, ob
 
 // region    ***************************** type.gotpl *****************************
 
-func (ec *executionContext) unmarshalNAsIfDayInput2parapetᚋmodelᚐAsIfDay(ctx context.Context, v any) (model.AsIfDay, error) {
+func (ec *executionContext) unmarshalNAsIfDayInput2parapetᚋmodelᚐWhatIfDay(ctx context.Context, v any) (model.WhatIfDay, error) {
 	res, err := ec.unmarshalInputAsIfDayInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNAsIfDayInput2ᚕparapetᚋmodelᚐAsIfDayᚄ(ctx context.Context, v any) ([]model.AsIfDay, error) {
+func (ec *executionContext) unmarshalNAsIfDayInput2ᚕparapetᚋmodelᚐWhatIfDayᚄ(ctx context.Context, v any) ([]model.WhatIfDay, error) {
 	vSlice := graphql.CoerceList(v)
 	var err error
-	res := make([]model.AsIfDay, len(vSlice))
+	res := make([]model.WhatIfDay, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNAsIfDayInput2parapetᚋmodelᚐAsIfDay(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNAsIfDayInput2parapetᚋmodelᚐWhatIfDay(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -4420,18 +4420,18 @@ func (ec *executionContext) unmarshalNAsIfDayInput2ᚕparapetᚋmodelᚐAsIfDay�
 	return res, nil
 }
 
-func (ec *executionContext) unmarshalNAsIfFixInput2parapetᚋmodelᚐAsIfFix(ctx context.Context, v any) (model.AsIfFix, error) {
+func (ec *executionContext) unmarshalNAsIfFixInput2parapetᚋmodelᚐWhatIfFix(ctx context.Context, v any) (model.WhatIfFix, error) {
 	res, err := ec.unmarshalInputAsIfFixInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNAsIfFixInput2ᚕparapetᚋmodelᚐAsIfFixᚄ(ctx context.Context, v any) ([]model.AsIfFix, error) {
+func (ec *executionContext) unmarshalNAsIfFixInput2ᚕparapetᚋmodelᚐWhatIfFixᚄ(ctx context.Context, v any) ([]model.WhatIfFix, error) {
 	vSlice := graphql.CoerceList(v)
 	var err error
-	res := make([]model.AsIfFix, len(vSlice))
+	res := make([]model.WhatIfFix, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNAsIfFixInput2parapetᚋmodelᚐAsIfFix(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNAsIfFixInput2parapetᚋmodelᚐWhatIfFix(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -4439,19 +4439,19 @@ func (ec *executionContext) unmarshalNAsIfFixInput2ᚕparapetᚋmodelᚐAsIfFix�
 	return res, nil
 }
 
-func (ec *executionContext) unmarshalNAsIfInput2parapetᚋmodelᚐAsIf(ctx context.Context, v any) (model.AsIf, error) {
+func (ec *executionContext) unmarshalNAsIfInput2parapetᚋmodelᚐWhatIf(ctx context.Context, v any) (model.WhatIf, error) {
 	res, err := ec.unmarshalInputAsIfInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNDeterminationStage2string(ctx context.Context, v any) (string, error) {
-	res, err := scalar.UnmarshalWord(v)
+	res, err := scalar.UnmarshalEnum(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNDeterminationStage2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
 	_ = sel
-	res := scalar.MarshalWord(v)
+	res := scalar.MarshalEnum(v)
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -4681,7 +4681,7 @@ func (ec *executionContext) unmarshalNOccurrenceRefInput2parapetᚋmodelᚐOccur
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalOAsIfEarthquakeInput2ᚖparapetᚋmodelᚐAsIfEarthquake(ctx context.Context, v any) (*model.AsIfEarthquake, error) {
+func (ec *executionContext) unmarshalOAsIfEarthquakeInput2ᚖparapetᚋmodelᚐWhatIfEarthquake(ctx context.Context, v any) (*model.WhatIfEarthquake, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -4689,7 +4689,7 @@ func (ec *executionContext) unmarshalOAsIfEarthquakeInput2ᚖparapetᚋmodelᚐA
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalOAsIfInput2ᚖparapetᚋmodelᚐAsIf(ctx context.Context, v any) (*model.AsIf, error) {
+func (ec *executionContext) unmarshalOAsIfInput2ᚖparapetᚋmodelᚐWhatIf(ctx context.Context, v any) (*model.WhatIf, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -4697,7 +4697,7 @@ func (ec *executionContext) unmarshalOAsIfInput2ᚖparapetᚋmodelᚐAsIf(ctx co
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalOAsIfRainInput2ᚖparapetᚋmodelᚐAsIfRain(ctx context.Context, v any) (*model.AsIfRain, error) {
+func (ec *executionContext) unmarshalOAsIfRainInput2ᚖparapetᚋmodelᚐWhatIfRain(ctx context.Context, v any) (*model.WhatIfRain, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -4705,7 +4705,7 @@ func (ec *executionContext) unmarshalOAsIfRainInput2ᚖparapetᚋmodelᚐAsIfRai
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalOAsIfStormInput2ᚖparapetᚋmodelᚐAsIfStorm(ctx context.Context, v any) (*model.AsIfStorm, error) {
+func (ec *executionContext) unmarshalOAsIfStormInput2ᚖparapetᚋmodelᚐWhatIfStorm(ctx context.Context, v any) (*model.WhatIfStorm, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -4755,7 +4755,7 @@ func (ec *executionContext) marshalOObservationConnection2ᚖparapetᚋgraphᚋn
 	return ec._ObservationConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOObservationFilter2ᚖparapetᚋgraphᚋnodeᚐHappenedFilter(ctx context.Context, v any) (*node.HappenedFilter, error) {
+func (ec *executionContext) unmarshalOObservationFilter2ᚖparapetᚋgraphᚋnodeᚐHazardFilter(ctx context.Context, v any) (*node.HazardFilter, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -4777,7 +4777,7 @@ func (ec *executionContext) marshalOOccurrenceConnection2ᚖparapetᚋgraphᚋno
 	return ec._OccurrenceConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOOccurrenceFilter2ᚖparapetᚋgraphᚋnodeᚐHappenedFilter(ctx context.Context, v any) (*node.HappenedFilter, error) {
+func (ec *executionContext) unmarshalOOccurrenceFilter2ᚖparapetᚋgraphᚋnodeᚐHazardFilter(ctx context.Context, v any) (*node.HazardFilter, error) {
 	if v == nil {
 		return nil, nil
 	}

@@ -28,7 +28,7 @@ import (
 
 // region    **************************** field.gotpl *****************************
 
-func (ec *executionContext) _Adjudication_at(ctx context.Context, field graphql.CollectedField, obj *model.Adjudication) (ret graphql.Marshaler) {
+func (ec *executionContext) _Adjudication_at(ctx context.Context, field graphql.CollectedField, obj *model.OperatorAction) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -51,7 +51,7 @@ func (ec *executionContext) fieldContext_Adjudication_at(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Adjudication", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
-func (ec *executionContext) _Adjudication_operation(ctx context.Context, field graphql.CollectedField, obj *model.Adjudication) (ret graphql.Marshaler) {
+func (ec *executionContext) _Adjudication_operation(ctx context.Context, field graphql.CollectedField, obj *model.OperatorAction) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -74,7 +74,7 @@ func (ec *executionContext) fieldContext_Adjudication_operation(_ context.Contex
 	return graphql.NewScalarFieldContext("Adjudication", field, false, false, errors.New("field of type Operation does not have child fields"))
 }
 
-func (ec *executionContext) _Adjudication_author(ctx context.Context, field graphql.CollectedField, obj *model.Adjudication) (ret graphql.Marshaler) {
+func (ec *executionContext) _Adjudication_author(ctx context.Context, field graphql.CollectedField, obj *model.OperatorAction) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -97,7 +97,7 @@ func (ec *executionContext) fieldContext_Adjudication_author(_ context.Context, 
 	return graphql.NewScalarFieldContext("Adjudication", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Adjudication_authorIssuer(ctx context.Context, field graphql.CollectedField, obj *model.Adjudication) (ret graphql.Marshaler) {
+func (ec *executionContext) _Adjudication_authorIssuer(ctx context.Context, field graphql.CollectedField, obj *model.OperatorAction) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -120,7 +120,7 @@ func (ec *executionContext) fieldContext_Adjudication_authorIssuer(_ context.Con
 	return graphql.NewScalarFieldContext("Adjudication", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Adjudication_payoutId(ctx context.Context, field graphql.CollectedField, obj *model.Adjudication) (ret graphql.Marshaler) {
+func (ec *executionContext) _Adjudication_payoutId(ctx context.Context, field graphql.CollectedField, obj *model.OperatorAction) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -143,7 +143,7 @@ func (ec *executionContext) fieldContext_Adjudication_payoutId(_ context.Context
 	return graphql.NewScalarFieldContext("Adjudication", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _Adjudication_note(ctx context.Context, field graphql.CollectedField, obj *model.Adjudication) (ret graphql.Marshaler) {
+func (ec *executionContext) _Adjudication_note(ctx context.Context, field graphql.CollectedField, obj *model.OperatorAction) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -844,7 +844,7 @@ func (ec *executionContext) unmarshalInputWithdrawClaimInput(ctx context.Context
 
 var adjudicationImplementors = []string{"Adjudication"}
 
-func (ec *executionContext) _Adjudication(ctx context.Context, sel ast.SelectionSet, obj *model.Adjudication) graphql.Marshaler {
+func (ec *executionContext) _Adjudication(ctx context.Context, sel ast.SelectionSet, obj *model.OperatorAction) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, adjudicationImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -1167,7 +1167,7 @@ func (ec *executionContext) _WithdrawClaimPayload(ctx context.Context, sel ast.S
 
 // region    ***************************** type.gotpl *****************************
 
-func (ec *executionContext) marshalNAdjudication2parapetᚋmodelᚐAdjudication(ctx context.Context, sel ast.SelectionSet, v model.Adjudication) graphql.Marshaler {
+func (ec *executionContext) marshalNAdjudication2parapetᚋmodelᚐOperatorAction(ctx context.Context, sel ast.SelectionSet, v model.OperatorAction) graphql.Marshaler {
 	return ec._Adjudication(ctx, sel, &v)
 }
 
@@ -1187,13 +1187,13 @@ func (ec *executionContext) unmarshalNDecideClaimInput2parapetᚋgraphᚋnodeᚐ
 }
 
 func (ec *executionContext) unmarshalNHoldReason2string(ctx context.Context, v any) (string, error) {
-	res, err := scalar.UnmarshalWord(v)
+	res, err := scalar.UnmarshalEnum(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNHoldReason2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
 	_ = sel
-	res := scalar.MarshalWord(v)
+	res := scalar.MarshalEnum(v)
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -1233,14 +1233,14 @@ func (ec *executionContext) unmarshalNWithdrawClaimInput2parapetᚋgraphᚋnode�
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalOAdjudication2ᚕparapetᚋmodelᚐAdjudicationᚄ(ctx context.Context, sel ast.SelectionSet, v []model.Adjudication) graphql.Marshaler {
+func (ec *executionContext) marshalOAdjudication2ᚕparapetᚋmodelᚐOperatorActionᚄ(ctx context.Context, sel ast.SelectionSet, v []model.OperatorAction) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNAdjudication2parapetᚋmodelᚐAdjudication(ctx, sel, v[i])
+		return ec.marshalNAdjudication2parapetᚋmodelᚐOperatorAction(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {

@@ -1683,13 +1683,13 @@ func (ec *executionContext) marshalNAccountType2parapetᚋmodelᚋaccountᚐType
 }
 
 func (ec *executionContext) unmarshalNAccountType2string(ctx context.Context, v any) (string, error) {
-	res, err := scalar.UnmarshalWord(v)
+	res, err := scalar.UnmarshalEnum(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNAccountType2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
 	_ = sel
-	res := scalar.MarshalWord(v)
+	res := scalar.MarshalEnum(v)
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -1764,13 +1764,13 @@ func (ec *executionContext) marshalNPayoutMethodEdge2ᚖparapetᚋgraphᚋnode�
 }
 
 func (ec *executionContext) unmarshalNPayoutMethodStatus2string(ctx context.Context, v any) (string, error) {
-	res, err := scalar.UnmarshalWord(v)
+	res, err := scalar.UnmarshalEnum(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNPayoutMethodStatus2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
 	_ = sel
-	res := scalar.MarshalWord(v)
+	res := scalar.MarshalEnum(v)
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -1839,14 +1839,14 @@ func (ec *executionContext) unmarshalOPayoutMethodFilter2ᚖparapetᚋmodelᚐFi
 }
 
 func (ec *executionContext) unmarshalOPayoutMethodStatus2string(ctx context.Context, v any) (string, error) {
-	res, err := scalar.UnmarshalWord(v)
+	res, err := scalar.UnmarshalEnum(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalOPayoutMethodStatus2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
 	_ = sel
 	_ = ctx
-	res := scalar.MarshalWord(v)
+	res := scalar.MarshalEnum(v)
 	return res
 }
 

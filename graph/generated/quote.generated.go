@@ -919,7 +919,7 @@ func (ec *executionContext) fieldContext_CreateQuotePayload_clientMutationId(_ c
 	return graphql.NewScalarFieldContext("CreateQuotePayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _PastEvent_occurredAt(ctx context.Context, field graphql.CollectedField, obj *pricing.Past) (ret graphql.Marshaler) {
+func (ec *executionContext) _PastEvent_occurredAt(ctx context.Context, field graphql.CollectedField, obj *pricing.PastEvent) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -942,7 +942,7 @@ func (ec *executionContext) fieldContext_PastEvent_occurredAt(_ context.Context,
 	return graphql.NewScalarFieldContext("PastEvent", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
-func (ec *executionContext) _PastEvent_source(ctx context.Context, field graphql.CollectedField, obj *pricing.Past) (ret graphql.Marshaler) {
+func (ec *executionContext) _PastEvent_source(ctx context.Context, field graphql.CollectedField, obj *pricing.PastEvent) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -965,7 +965,7 @@ func (ec *executionContext) fieldContext_PastEvent_source(_ context.Context, fie
 	return graphql.NewScalarFieldContext("PastEvent", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _PastEvent_sourceEventId(ctx context.Context, field graphql.CollectedField, obj *pricing.Past) (ret graphql.Marshaler) {
+func (ec *executionContext) _PastEvent_sourceEventId(ctx context.Context, field graphql.CollectedField, obj *pricing.PastEvent) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -988,7 +988,7 @@ func (ec *executionContext) fieldContext_PastEvent_sourceEventId(_ context.Conte
 	return graphql.NewScalarFieldContext("PastEvent", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _PastEvent_index(ctx context.Context, field graphql.CollectedField, obj *pricing.Past) (ret graphql.Marshaler) {
+func (ec *executionContext) _PastEvent_index(ctx context.Context, field graphql.CollectedField, obj *pricing.PastEvent) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1020,7 +1020,7 @@ func (ec *executionContext) fieldContext_PastEvent_index(_ context.Context, fiel
 	return fc, nil
 }
 
-func (ec *executionContext) _PastEvent_distanceKm(ctx context.Context, field graphql.CollectedField, obj *pricing.Past) (ret graphql.Marshaler) {
+func (ec *executionContext) _PastEvent_distanceKm(ctx context.Context, field graphql.CollectedField, obj *pricing.PastEvent) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1043,7 +1043,7 @@ func (ec *executionContext) fieldContext_PastEvent_distanceKm(_ context.Context,
 	return graphql.NewScalarFieldContext("PastEvent", field, false, false, errors.New("field of type Float does not have child fields"))
 }
 
-func (ec *executionContext) _PastEvent_factor(ctx context.Context, field graphql.CollectedField, obj *pricing.Past) (ret graphql.Marshaler) {
+func (ec *executionContext) _PastEvent_factor(ctx context.Context, field graphql.CollectedField, obj *pricing.PastEvent) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1066,7 +1066,7 @@ func (ec *executionContext) fieldContext_PastEvent_factor(_ context.Context, fie
 	return graphql.NewScalarFieldContext("PastEvent", field, false, false, errors.New("field of type Decimal does not have child fields"))
 }
 
-func (ec *executionContext) _PastEvent_payout(ctx context.Context, field graphql.CollectedField, obj *pricing.Past) (ret graphql.Marshaler) {
+func (ec *executionContext) _PastEvent_payout(ctx context.Context, field graphql.CollectedField, obj *pricing.PastEvent) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1679,8 +1679,8 @@ func (ec *executionContext) _Quote_history(ctx context.Context, field graphql.Co
 			return obj.History, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []pricing.Past) graphql.Marshaler {
-			return ec.marshalNPastEvent2ᚕparapetᚋmodelᚋpricingᚐPastᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []pricing.PastEvent) graphql.Marshaler {
+			return ec.marshalNPastEvent2ᚕparapetᚋmodelᚋpricingᚐPastEventᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2883,7 +2883,7 @@ func (ec *executionContext) _CreateQuotePayload(ctx context.Context, sel ast.Sel
 
 var pastEventImplementors = []string{"PastEvent"}
 
-func (ec *executionContext) _PastEvent(ctx context.Context, sel ast.SelectionSet, obj *pricing.Past) graphql.Marshaler {
+func (ec *executionContext) _PastEvent(ctx context.Context, sel ast.SelectionSet, obj *pricing.PastEvent) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, pastEventImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -3788,15 +3788,15 @@ func (ec *executionContext) unmarshalNCreateQuoteInput2parapetᚋgraphᚋnodeᚐ
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNPastEvent2parapetᚋmodelᚋpricingᚐPast(ctx context.Context, sel ast.SelectionSet, v pricing.Past) graphql.Marshaler {
+func (ec *executionContext) marshalNPastEvent2parapetᚋmodelᚋpricingᚐPastEvent(ctx context.Context, sel ast.SelectionSet, v pricing.PastEvent) graphql.Marshaler {
 	return ec._PastEvent(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNPastEvent2ᚕparapetᚋmodelᚋpricingᚐPastᚄ(ctx context.Context, sel ast.SelectionSet, v []pricing.Past) graphql.Marshaler {
+func (ec *executionContext) marshalNPastEvent2ᚕparapetᚋmodelᚋpricingᚐPastEventᚄ(ctx context.Context, sel ast.SelectionSet, v []pricing.PastEvent) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNPastEvent2parapetᚋmodelᚋpricingᚐPast(ctx, sel, v[i])
+		return ec.marshalNPastEvent2parapetᚋmodelᚋpricingᚐPastEvent(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -3901,13 +3901,13 @@ func (ec *executionContext) marshalNQuoteEdge2ᚖparapetᚋgraphᚋnodeᚐEdge(c
 }
 
 func (ec *executionContext) unmarshalNQuoteStatus2string(ctx context.Context, v any) (string, error) {
-	res, err := scalar.UnmarshalWord(v)
+	res, err := scalar.UnmarshalEnum(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNQuoteStatus2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
 	_ = sel
-	res := scalar.MarshalWord(v)
+	res := scalar.MarshalEnum(v)
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -4005,14 +4005,14 @@ func (ec *executionContext) marshalOQuoteMoratorium2ᚖparapetᚋmodelᚋwireᚐ
 }
 
 func (ec *executionContext) unmarshalOQuoteStatus2string(ctx context.Context, v any) (string, error) {
-	res, err := scalar.UnmarshalWord(v)
+	res, err := scalar.UnmarshalEnum(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalOQuoteStatus2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
 	_ = sel
 	_ = ctx
-	res := scalar.MarshalWord(v)
+	res := scalar.MarshalEnum(v)
 	return res
 }
 

@@ -41,8 +41,8 @@ func (ec *executionContext) _CloseFindingPayload_finding(ctx context.Context, fi
 			return obj.Finding, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *model.Finding) graphql.Marshaler {
-			return ec.marshalNFinding2ᚖparapetᚋmodelᚐFinding(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *model.ReconciliationException) graphql.Marshaler {
+			return ec.marshalNFinding2ᚖparapetᚋmodelᚐReconciliationException(ctx, selections, v)
 		},
 		true,
 		true,
@@ -84,7 +84,7 @@ func (ec *executionContext) fieldContext_CloseFindingPayload_clientMutationId(_ 
 	return graphql.NewScalarFieldContext("CloseFindingPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_id(ctx context.Context, field graphql.CollectedField, obj *model.Finding) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_id(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -107,7 +107,7 @@ func (ec *executionContext) fieldContext_Finding_id(_ context.Context, field gra
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_at(ctx context.Context, field graphql.CollectedField, obj *model.Finding) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_at(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -130,7 +130,7 @@ func (ec *executionContext) fieldContext_Finding_at(_ context.Context, field gra
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_kind(ctx context.Context, field graphql.CollectedField, obj *model.Finding) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_kind(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -153,7 +153,7 @@ func (ec *executionContext) fieldContext_Finding_kind(_ context.Context, field g
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type FindingKind does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_rail(ctx context.Context, field graphql.CollectedField, obj *model.Finding) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_rail(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -176,7 +176,7 @@ func (ec *executionContext) fieldContext_Finding_rail(_ context.Context, field g
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_reportId(ctx context.Context, field graphql.CollectedField, obj *model.Finding) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_reportId(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -199,7 +199,7 @@ func (ec *executionContext) fieldContext_Finding_reportId(_ context.Context, fie
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_line(ctx context.Context, field graphql.CollectedField, obj *model.Finding) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_line(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -222,7 +222,7 @@ func (ec *executionContext) fieldContext_Finding_line(_ context.Context, field g
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_partner(ctx context.Context, field graphql.CollectedField, obj *model.Finding) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_partner(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -245,7 +245,7 @@ func (ec *executionContext) fieldContext_Finding_partner(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_policyId(ctx context.Context, field graphql.CollectedField, obj *model.Finding) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_policyId(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -268,7 +268,7 @@ func (ec *executionContext) fieldContext_Finding_policyId(_ context.Context, fie
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_payoutId(ctx context.Context, field graphql.CollectedField, obj *model.Finding) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_payoutId(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -291,7 +291,7 @@ func (ec *executionContext) fieldContext_Finding_payoutId(_ context.Context, fie
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_relatedPayoutId(ctx context.Context, field graphql.CollectedField, obj *model.Finding) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_relatedPayoutId(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -314,7 +314,7 @@ func (ec *executionContext) fieldContext_Finding_relatedPayoutId(_ context.Conte
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_key(ctx context.Context, field graphql.CollectedField, obj *model.Finding) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_key(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -337,7 +337,7 @@ func (ec *executionContext) fieldContext_Finding_key(_ context.Context, field gr
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_reference(ctx context.Context, field graphql.CollectedField, obj *model.Finding) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_reference(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -360,7 +360,7 @@ func (ec *executionContext) fieldContext_Finding_reference(_ context.Context, fi
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_amount(ctx context.Context, field graphql.CollectedField, obj *model.Finding) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_amount(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -392,7 +392,7 @@ func (ec *executionContext) fieldContext_Finding_amount(_ context.Context, field
 	return fc, nil
 }
 
-func (ec *executionContext) _Finding_account(ctx context.Context, field graphql.CollectedField, obj *model.Finding) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_account(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -415,7 +415,7 @@ func (ec *executionContext) fieldContext_Finding_account(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_status(ctx context.Context, field graphql.CollectedField, obj *model.Finding) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_status(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -438,7 +438,7 @@ func (ec *executionContext) fieldContext_Finding_status(_ context.Context, field
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type ReportLineStatus does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_code(ctx context.Context, field graphql.CollectedField, obj *model.Finding) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_code(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -461,7 +461,7 @@ func (ec *executionContext) fieldContext_Finding_code(_ context.Context, field g
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_reportedAt(ctx context.Context, field graphql.CollectedField, obj *model.Finding) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_reportedAt(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -484,7 +484,7 @@ func (ec *executionContext) fieldContext_Finding_reportedAt(_ context.Context, f
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_detail(ctx context.Context, field graphql.CollectedField, obj *model.Finding) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_detail(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -507,7 +507,7 @@ func (ec *executionContext) fieldContext_Finding_detail(_ context.Context, field
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_closedAt(ctx context.Context, field graphql.CollectedField, obj *model.Finding) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_closedAt(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -530,7 +530,7 @@ func (ec *executionContext) fieldContext_Finding_closedAt(_ context.Context, fie
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_closedBy(ctx context.Context, field graphql.CollectedField, obj *model.Finding) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_closedBy(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -553,7 +553,7 @@ func (ec *executionContext) fieldContext_Finding_closedBy(_ context.Context, fie
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_closedByIssuer(ctx context.Context, field graphql.CollectedField, obj *model.Finding) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_closedByIssuer(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -576,7 +576,7 @@ func (ec *executionContext) fieldContext_Finding_closedByIssuer(_ context.Contex
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_closedReason(ctx context.Context, field graphql.CollectedField, obj *model.Finding) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_closedReason(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1027,7 +1027,7 @@ func (ec *executionContext) _CloseFindingPayload(ctx context.Context, sel ast.Se
 
 var findingImplementors = []string{"Finding"}
 
-func (ec *executionContext) _Finding(ctx context.Context, sel ast.SelectionSet, obj *model.Finding) graphql.Marshaler {
+func (ec *executionContext) _Finding(ctx context.Context, sel ast.SelectionSet, obj *model.ReconciliationException) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, findingImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -1278,7 +1278,7 @@ func (ec *executionContext) unmarshalNCloseFindingInput2parapetᚋgraphᚋnode�
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNFinding2ᚖparapetᚋmodelᚐFinding(ctx context.Context, sel ast.SelectionSet, v *model.Finding) graphql.Marshaler {
+func (ec *executionContext) marshalNFinding2ᚖparapetᚋmodelᚐReconciliationException(ctx context.Context, sel ast.SelectionSet, v *model.ReconciliationException) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -1289,13 +1289,13 @@ func (ec *executionContext) marshalNFinding2ᚖparapetᚋmodelᚐFinding(ctx con
 }
 
 func (ec *executionContext) unmarshalNFindingKind2string(ctx context.Context, v any) (string, error) {
-	res, err := scalar.UnmarshalWord(v)
+	res, err := scalar.UnmarshalEnum(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNFindingKind2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
 	_ = sel
-	res := scalar.MarshalWord(v)
+	res := scalar.MarshalEnum(v)
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -1329,13 +1329,13 @@ func (ec *executionContext) unmarshalNReportLineInput2ᚖparapetᚋmodelᚐRepor
 }
 
 func (ec *executionContext) unmarshalNReportLineResult2string(ctx context.Context, v any) (string, error) {
-	res, err := scalar.UnmarshalWord(v)
+	res, err := scalar.UnmarshalEnum(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNReportLineResult2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
 	_ = sel
-	res := scalar.MarshalWord(v)
+	res := scalar.MarshalEnum(v)
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -1345,13 +1345,13 @@ func (ec *executionContext) marshalNReportLineResult2string(ctx context.Context,
 }
 
 func (ec *executionContext) unmarshalNReportLineStatus2string(ctx context.Context, v any) (string, error) {
-	res, err := scalar.UnmarshalWord(v)
+	res, err := scalar.UnmarshalEnum(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNReportLineStatus2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
 	_ = sel
-	res := scalar.MarshalWord(v)
+	res := scalar.MarshalEnum(v)
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -1393,14 +1393,14 @@ func (ec *executionContext) marshalOCloseFindingPayload2ᚖparapetᚋgraphᚋnod
 	return ec._CloseFindingPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOFinding2ᚕᚖparapetᚋmodelᚐFindingᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Finding) graphql.Marshaler {
+func (ec *executionContext) marshalOFinding2ᚕᚖparapetᚋmodelᚐReconciliationExceptionᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ReconciliationException) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNFinding2ᚖparapetᚋmodelᚐFinding(ctx, sel, v[i])
+		return ec.marshalNFinding2ᚖparapetᚋmodelᚐReconciliationException(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -1423,7 +1423,7 @@ func (ec *executionContext) unmarshalOReportLineStatus2ᚖstring(ctx context.Con
 	if v == nil {
 		return nil, nil
 	}
-	res, err := scalar.UnmarshalWord(v)
+	res, err := scalar.UnmarshalEnum(v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -1433,7 +1433,7 @@ func (ec *executionContext) marshalOReportLineStatus2ᚖstring(ctx context.Conte
 	}
 	_ = sel
 	_ = ctx
-	res := scalar.MarshalWord(*v)
+	res := scalar.MarshalEnum(*v)
 	return res
 }
 

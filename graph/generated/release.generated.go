@@ -1406,13 +1406,13 @@ func (ec *executionContext) unmarshalNReleasePayoutInput2parapetᚋgraphᚋnode�
 }
 
 func (ec *executionContext) unmarshalNResolutionOutcome2string(ctx context.Context, v any) (string, error) {
-	res, err := scalar.UnmarshalWord(v)
+	res, err := scalar.UnmarshalEnum(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNResolutionOutcome2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
 	_ = sel
-	res := scalar.MarshalWord(v)
+	res := scalar.MarshalEnum(v)
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")

@@ -1236,7 +1236,7 @@ type ComplexityRoot struct {
 		EventTypes         func(childComplexity int) int
 		Events             func(childComplexity int, first *int, after *string, filter *node.EventFilter) int
 		Explain            func(childComplexity int, policyID string, occurrence model.OccurrenceRef) int
-		Exposure           func(childComplexity int, occurrence model.AsIf, partner *string, product *string, currency *string) int
+		Exposure           func(childComplexity int, occurrence model.WhatIf, partner *string, product *string, currency *string) int
 		FailingJobs        func(childComplexity int) int
 		Findings           func(childComplexity int, closedToo bool) int
 		HistoryProof       func(childComplexity int, partner *string) int
@@ -1250,9 +1250,9 @@ type ComplexityRoot struct {
 		Node               func(childComplexity int, id string) int
 		Nodes              func(childComplexity int, ids []string) int
 		Observation        func(childComplexity int, id string) int
-		Observations       func(childComplexity int, first *int, after *string, filter *node.HappenedFilter, order *string) int
+		Observations       func(childComplexity int, first *int, after *string, filter *node.HazardFilter, order *string) int
 		Occurrence         func(childComplexity int, id string) int
-		Occurrences        func(childComplexity int, first *int, after *string, filter *node.HappenedFilter, order *string) int
+		Occurrences        func(childComplexity int, first *int, after *string, filter *node.HazardFilter, order *string) int
 		Partner            func(childComplexity int, slug string) int
 		Partners           func(childComplexity int, first *int, after *string) int
 		Payout             func(childComplexity int, id string) int
@@ -6926,7 +6926,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Exposure(childComplexity, args["occurrence"].(model.AsIf), args["partner"].(*string), args["product"].(*string), args["currency"].(*string)), true
+		return e.ComplexityRoot.Query.Exposure(childComplexity, args["occurrence"].(model.WhatIf), args["partner"].(*string), args["product"].(*string), args["currency"].(*string)), true
 	case "Query.failingJobs":
 		if e.ComplexityRoot.Query.FailingJobs == nil {
 			break
@@ -7061,7 +7061,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Observations(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*node.HappenedFilter), args["order"].(*string)), true
+		return e.ComplexityRoot.Query.Observations(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*node.HazardFilter), args["order"].(*string)), true
 	case "Query.occurrence":
 		if e.ComplexityRoot.Query.Occurrence == nil {
 			break
@@ -7083,7 +7083,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Occurrences(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*node.HappenedFilter), args["order"].(*string)), true
+		return e.ComplexityRoot.Query.Occurrences(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*node.HazardFilter), args["order"].(*string)), true
 	case "Query.partner":
 		if e.ComplexityRoot.Query.Partner == nil {
 			break

@@ -92,10 +92,10 @@ type QueryResolver interface {
 	Moratoria(ctx context.Context, first *int, after *string, filter *node.MoratoriumFilter, order *string) (*node.Connection[*node.Moratorium], error)
 	MoratoriumRules(ctx context.Context) ([]*wire.MoratoriumRule, error)
 	Occurrence(ctx context.Context, id string) (*node.Occurrence, error)
-	Occurrences(ctx context.Context, first *int, after *string, filter *node.HappenedFilter, order *string) (*node.Connection[*node.Occurrence], error)
+	Occurrences(ctx context.Context, first *int, after *string, filter *node.HazardFilter, order *string) (*node.Connection[*node.Occurrence], error)
 	Observation(ctx context.Context, id string) (*node.Observation, error)
-	Observations(ctx context.Context, first *int, after *string, filter *node.HappenedFilter, order *string) (*node.Connection[*node.Observation], error)
-	Exposure(ctx context.Context, occurrence model.AsIf, partner *string, product *string, currency *string) (*node.Exposure, error)
+	Observations(ctx context.Context, first *int, after *string, filter *node.HazardFilter, order *string) (*node.Connection[*node.Observation], error)
+	Exposure(ctx context.Context, occurrence model.WhatIf, partner *string, product *string, currency *string) (*node.Exposure, error)
 	Explain(ctx context.Context, policyID string, occurrence model.OccurrenceRef) (*node.Explanation, error)
 	Partner(ctx context.Context, slug string) (*wire.Partner, error)
 	Partners(ctx context.Context, first *int, after *string) (*node.Connection[*wire.Partner], error)
@@ -111,7 +111,7 @@ type QueryResolver interface {
 	Quote(ctx context.Context, id string) (*node.Quote, error)
 	Quotes(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*node.Connection[*node.Quote], error)
 	RailIdentities(ctx context.Context) ([]*model.KnownRail, error)
-	Findings(ctx context.Context, closedToo bool) ([]*model.Finding, error)
+	Findings(ctx context.Context, closedToo bool) ([]*model.ReconciliationException, error)
 	WebhookEndpoint(ctx context.Context, id string) (*node.WebhookEndpoint, error)
 	WebhookEndpoints(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*node.Connection[*node.WebhookEndpoint], error)
 }
@@ -884,8 +884,8 @@ func (ec *executionContext) field_Query_exposure_args(ctx context.Context, rawAr
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "occurrence",
-		func(ctx context.Context, v any) (model.AsIf, error) {
-			return ec.unmarshalNAsIfInput2parapetᚋmodelᚐAsIf(ctx, v)
+		func(ctx context.Context, v any) (model.WhatIf, error) {
+			return ec.unmarshalNAsIfInput2parapetᚋmodelᚐWhatIf(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1136,8 +1136,8 @@ func (ec *executionContext) field_Query_observations_args(ctx context.Context, r
 	}
 	args["after"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
-		func(ctx context.Context, v any) (*node.HappenedFilter, error) {
-			return ec.unmarshalOObservationFilter2ᚖparapetᚋgraphᚋnodeᚐHappenedFilter(ctx, v)
+		func(ctx context.Context, v any) (*node.HazardFilter, error) {
+			return ec.unmarshalOObservationFilter2ᚖparapetᚋgraphᚋnodeᚐHazardFilter(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1188,8 +1188,8 @@ func (ec *executionContext) field_Query_occurrences_args(ctx context.Context, ra
 	}
 	args["after"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
-		func(ctx context.Context, v any) (*node.HappenedFilter, error) {
-			return ec.unmarshalOOccurrenceFilter2ᚖparapetᚋgraphᚋnodeᚐHappenedFilter(ctx, v)
+		func(ctx context.Context, v any) (*node.HazardFilter, error) {
+			return ec.unmarshalOOccurrenceFilter2ᚖparapetᚋgraphᚋnodeᚐHazardFilter(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -4470,7 +4470,7 @@ func (ec *executionContext) _Query_occurrences(ctx context.Context, field graphq
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Occurrences(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*node.HappenedFilter), fc.Args["order"].(*string))
+			return ec.Resolvers.Query().Occurrences(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*node.HazardFilter), fc.Args["order"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.Occurrence]) graphql.Marshaler {
@@ -4558,7 +4558,7 @@ func (ec *executionContext) _Query_observations(ctx context.Context, field graph
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Observations(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*node.HappenedFilter), fc.Args["order"].(*string))
+			return ec.Resolvers.Query().Observations(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*node.HazardFilter), fc.Args["order"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.Observation]) graphql.Marshaler {
@@ -4602,7 +4602,7 @@ func (ec *executionContext) _Query_exposure(ctx context.Context, field graphql.C
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Exposure(ctx, fc.Args["occurrence"].(model.AsIf), fc.Args["partner"].(*string), fc.Args["product"].(*string), fc.Args["currency"].(*string))
+			return ec.Resolvers.Query().Exposure(ctx, fc.Args["occurrence"].(model.WhatIf), fc.Args["partner"].(*string), fc.Args["product"].(*string), fc.Args["currency"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Exposure) graphql.Marshaler {
@@ -5297,8 +5297,8 @@ func (ec *executionContext) _Query_findings(ctx context.Context, field graphql.C
 			return ec.Resolvers.Query().Findings(ctx, fc.Args["closedToo"].(bool))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*model.Finding) graphql.Marshaler {
-			return ec.marshalOFinding2ᚕᚖparapetᚋmodelᚐFindingᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*model.ReconciliationException) graphql.Marshaler {
+			return ec.marshalOFinding2ᚕᚖparapetᚋmodelᚐReconciliationExceptionᚄ(ctx, selections, v)
 		},
 		true,
 		false,
@@ -7365,7 +7365,7 @@ func (ec *executionContext) unmarshalOOrder2ᚖstring(ctx context.Context, v any
 	if v == nil {
 		return nil, nil
 	}
-	res, err := scalar.UnmarshalWord(v)
+	res, err := scalar.UnmarshalEnum(v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -7375,7 +7375,7 @@ func (ec *executionContext) marshalOOrder2ᚖstring(ctx context.Context, sel ast
 	}
 	_ = sel
 	_ = ctx
-	res := scalar.MarshalWord(*v)
+	res := scalar.MarshalEnum(*v)
 	return res
 }
 

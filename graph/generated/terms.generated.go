@@ -2070,13 +2070,13 @@ func (ec *executionContext) marshalNObservationKind2parapetᚋmodelᚋhazardᚐK
 }
 
 func (ec *executionContext) unmarshalNObservationKind2string(ctx context.Context, v any) (string, error) {
-	res, err := scalar.UnmarshalWord(v)
+	res, err := scalar.UnmarshalEnum(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNObservationKind2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
 	_ = sel
-	res := scalar.MarshalWord(v)
+	res := scalar.MarshalEnum(v)
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -2102,13 +2102,13 @@ func (ec *executionContext) marshalNObservationStage2parapetᚋmodelᚋtrigger�
 }
 
 func (ec *executionContext) unmarshalNObservationStage2string(ctx context.Context, v any) (string, error) {
-	res, err := scalar.UnmarshalWord(v)
+	res, err := scalar.UnmarshalEnum(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNObservationStage2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
 	_ = sel
-	res := scalar.MarshalWord(v)
+	res := scalar.MarshalEnum(v)
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -2287,7 +2287,7 @@ func (ec *executionContext) unmarshalOObservationKind2ᚖstring(ctx context.Cont
 	if v == nil {
 		return nil, nil
 	}
-	res, err := scalar.UnmarshalWord(v)
+	res, err := scalar.UnmarshalEnum(v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -2297,7 +2297,7 @@ func (ec *executionContext) marshalOObservationKind2ᚖstring(ctx context.Contex
 	}
 	_ = sel
 	_ = ctx
-	res := scalar.MarshalWord(*v)
+	res := scalar.MarshalEnum(*v)
 	return res
 }
 

@@ -310,13 +310,13 @@ func (ec *executionContext) marshalNActor2parapetᚋmodelᚋwireᚐActor(ctx con
 }
 
 func (ec *executionContext) unmarshalNActorKind2string(ctx context.Context, v any) (string, error) {
-	res, err := scalar.UnmarshalWord(v)
+	res, err := scalar.UnmarshalEnum(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNActorKind2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
 	_ = sel
-	res := scalar.MarshalWord(v)
+	res := scalar.MarshalEnum(v)
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -329,7 +329,7 @@ func (ec *executionContext) unmarshalOActorKind2ᚖstring(ctx context.Context, v
 	if v == nil {
 		return nil, nil
 	}
-	res, err := scalar.UnmarshalWord(v)
+	res, err := scalar.UnmarshalEnum(v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -339,7 +339,7 @@ func (ec *executionContext) marshalOActorKind2ᚖstring(ctx context.Context, sel
 	}
 	_ = sel
 	_ = ctx
-	res := scalar.MarshalWord(*v)
+	res := scalar.MarshalEnum(*v)
 	return res
 }
 

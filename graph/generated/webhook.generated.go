@@ -3109,13 +3109,13 @@ func (ec *executionContext) marshalNDeliveryEdge2ᚖparapetᚋgraphᚋnodeᚐEdg
 }
 
 func (ec *executionContext) unmarshalNDeliveryStatus2string(ctx context.Context, v any) (string, error) {
-	res, err := scalar.UnmarshalWord(v)
+	res, err := scalar.UnmarshalEnum(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNDeliveryStatus2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
 	_ = sel
-	res := scalar.MarshalWord(v)
+	res := scalar.MarshalEnum(v)
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -3197,13 +3197,13 @@ func (ec *executionContext) marshalNWebhookEndpointEdge2ᚖparapetᚋgraphᚋnod
 }
 
 func (ec *executionContext) unmarshalNWebhookEndpointStatus2string(ctx context.Context, v any) (string, error) {
-	res, err := scalar.UnmarshalWord(v)
+	res, err := scalar.UnmarshalEnum(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNWebhookEndpointStatus2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
 	_ = sel
-	res := scalar.MarshalWord(v)
+	res := scalar.MarshalEnum(v)
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -3244,7 +3244,7 @@ func (ec *executionContext) unmarshalODeliveryStatus2ᚖstring(ctx context.Conte
 	if v == nil {
 		return nil, nil
 	}
-	res, err := scalar.UnmarshalWord(v)
+	res, err := scalar.UnmarshalEnum(v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -3254,7 +3254,7 @@ func (ec *executionContext) marshalODeliveryStatus2ᚖstring(ctx context.Context
 	}
 	_ = sel
 	_ = ctx
-	res := scalar.MarshalWord(*v)
+	res := scalar.MarshalEnum(*v)
 	return res
 }
 
@@ -3309,14 +3309,14 @@ func (ec *executionContext) unmarshalOWebhookEndpointFilter2ᚖparapetᚋmodel�
 }
 
 func (ec *executionContext) unmarshalOWebhookEndpointStatus2string(ctx context.Context, v any) (string, error) {
-	res, err := scalar.UnmarshalWord(v)
+	res, err := scalar.UnmarshalEnum(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalOWebhookEndpointStatus2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
 	_ = sel
 	_ = ctx
-	res := scalar.MarshalWord(v)
+	res := scalar.MarshalEnum(v)
 	return res
 }
 
@@ -3324,7 +3324,7 @@ func (ec *executionContext) unmarshalOWebhookEndpointStatus2ᚖstring(ctx contex
 	if v == nil {
 		return nil, nil
 	}
-	res, err := scalar.UnmarshalWord(v)
+	res, err := scalar.UnmarshalEnum(v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -3334,7 +3334,7 @@ func (ec *executionContext) marshalOWebhookEndpointStatus2ᚖstring(ctx context.
 	}
 	_ = sel
 	_ = ctx
-	res := scalar.MarshalWord(*v)
+	res := scalar.MarshalEnum(*v)
 	return res
 }
 

@@ -13,18 +13,18 @@ import (
 
 // What is not told by the document.
 const (
-	page     = model.DefaultPageSize // entries of a connection that names no number
-	mostPage = model.MaxPageSize     // entries of a connection that names too many; its resolver refuses
+	defaultPageSize = model.DefaultPageSize // entries of a connection that names no number
+	maxPageSize     = model.MaxPageSize     // entries of a connection that names too many; its resolver refuses
 
-	writing      = 500   // a mutation's own price: it locks, writes and tells others
-	summing      = 2000  // a figure's: it goes through a whole book or a whole ledger
-	matching     = 500   // the policies of an occurrence: all that lie near it are judged
-	supposing    = 10000 // an exposure: the caller chooses a place and a size that touch many policies
-	proving      = 5000  // historyProof: it reads a partner's whole history
-	counting     = 20    // totalCount of a list of one record: it has few rows
-	countingAll  = 500   // totalCount of a list of Query: it counts up to 10,000 rows
-	catalogued   = 60    // a type of event: its schema and example are 11 KB, where a record has half of one
-	unimaginable = math.MaxInt32
+	mutationCost         = 500   // a mutation's own price: it locks, writes and tells others
+	aggregationCost      = 2000  // a figure's: it goes through a whole book or a whole ledger
+	affectedPoliciesCost = 500   // the policies of an occurrence: all that lie near it are judged
+	exposureCost         = 10000 // an exposure: the caller chooses a place and a size that touch many policies
+	historyProofCost     = 5000  // historyProof: it reads a partner's whole history
+	totalCountCost       = 20    // totalCount of a list of one record: it has few rows
+	countingAll          = 500   // totalCount of a list of Query: it counts up to 10,000 rows
+	eventTypeCost        = 60    // a type of event: its schema and example are 11 KB, where a record has half of one
+	maxCountedCost       = math.MaxInt32
 )
 
 // recordCosts are the costs of records that take longer to read than the simplest, which
@@ -60,16 +60,16 @@ var fieldCosts = map[string]int{
 
 // Names of the schema by which the guard knows what a type is.
 const (
-	connectionEnd = "Connection"
-	edgeEnd       = "Edge"
-	record        = "Node"
-	proof         = "HistoryProof"
-	portfolio     = "Portfolio"
-	exposure      = "Exposure"
-	explanations  = "ExplanationConnection"
-	balance       = "LedgerBalance"
-	statement     = "Statement"
-	described     = "EventDescription"
+	connectionSuffix     = "Connection"
+	edgeSuffix           = "Edge"
+	nodeInterface        = "Node"
+	historyProofType     = "HistoryProof"
+	portfolioType        = "Portfolio"
+	exposureType         = "Exposure"
+	explanationsType     = "ExplanationConnection"
+	ledgerBalanceType    = "LedgerBalance"
+	statementType        = "Statement"
+	eventDescriptionType = "EventDescription"
 )
 
 // Cost is how many records and list entries an operation's resolvers can return:
@@ -82,12 +82,12 @@ const (
 func (d *Document) Cost(operation string, variables map[string]any) (int, error) {
 	chosen := d.Operations.ForName(operation)
 	if chosen == nil && operation == "" {
-		return 0, refuse(nil, model.CodeValidationFailed, "The query holds several operations; name one in operationName.")
+		return 0, newError(nil, model.CodeValidationFailed, "The query holds several operations; name one in operationName.")
 	}
 	if chosen == nil {
-		return 0, refuse(nil, model.CodeValidationFailed, "The query holds no operation of the name in operationName.")
+		return 0, newError(nil, model.CodeValidationFailed, "The query holds no operation of the name in operationName.")
 	}
-	c := costing{schema: d.guard.schema, document: d, operation: chosen, variables: variables}
+	c := costEstimator{schema: d.guard.schema, document: d, operation: chosen, variables: variables}
 	var root *ast.Definition
 	switch chosen.Operation {
 	case ast.Mutation:
@@ -97,46 +97,46 @@ func (d *Document) Cost(operation string, variables map[string]any) (int, error)
 	case ast.Query:
 		root = c.schema.Query
 	}
-	cost := c.set(chosen.SelectionSet, root, around{})
+	cost := c.selectionCost(chosen.SelectionSet, root, outerLimits{})
 	if limit := d.guard.limits.Cost; cost > limit {
-		return cost, tooCostly(chosen.Position, "The query costs %d, more than %d: it can return that many objects. Ask for fewer with first, or in several queries.", cost, limit)
+		return cost, newCostError(chosen.Position, "The query costs %d, more than %d: it can return that many objects. Ask for fewer with first, or in several queries.", cost, limit)
 	}
 	return cost, nil
 }
 
-// costing spreads every fragment where it stands: measure has bounded that.
-type costing struct {
+// costEstimator spreads every fragment where it stands: measure has bounded that.
+type costEstimator struct {
 	schema    *ast.Schema
 	document  *Document
 	operation *ast.OperationDefinition
 	variables map[string]any
 }
 
-// set is the cost of a selection on one object of type on, within what was asked
+// selectionCost is the cost of a selection on one object of type on, within what was asked
 // for above.
-func (c *costing) set(set ast.SelectionSet, on *ast.Definition, in around) int {
+func (c *costEstimator) selectionCost(set ast.SelectionSet, on *ast.Definition, in outerLimits) int {
 	sum := 0
 	for _, selection := range set {
 		switch s := selection.(type) {
 		case *ast.Field:
-			sum += c.field(s, on, in)
+			sum += c.fieldCost(s, on, in)
 		case *ast.InlineFragment:
 			narrowed := on
 			if s.TypeCondition != "" {
 				narrowed = c.schema.Types[s.TypeCondition]
 			}
-			sum += c.set(s.SelectionSet, narrowed, in)
+			sum += c.selectionCost(s.SelectionSet, narrowed, in)
 		case *ast.FragmentSpread:
 			if fragment := c.document.Fragments.ForName(s.Name); fragment != nil {
-				sum += c.set(fragment.SelectionSet, c.schema.Types[fragment.TypeCondition], in)
+				sum += c.selectionCost(fragment.SelectionSet, c.schema.Types[fragment.TypeCondition], in)
 			}
 		}
-		sum = min(sum, unimaginable)
+		sum = min(sum, maxCountedCost)
 	}
 	return sum
 }
 
-func (c *costing) field(f *ast.Field, on *ast.Definition, in around) int {
+func (c *costEstimator) fieldCost(f *ast.Field, on *ast.Definition, in outerLimits) int {
 	if on == nil {
 		return 0 // validation will refuse it
 	}
@@ -147,69 +147,69 @@ func (c *costing) field(f *ast.Field, on *ast.Definition, in around) int {
 	if definition == nil {
 		return 0
 	}
-	if !c.composite(definition) {
+	if !c.returnsObjects(definition) {
 		if f.Name == "totalCount" || f.Name == "totalCountExceeded" {
 			return in.counting
 		}
 		return fieldCosts[on.Name+"."+f.Name]
 	}
-	below := c.below(f, definition, in)
-	below.counting = counting
+	below := c.limitsBelow(f, definition, in)
+	below.counting = totalCountCost
 	if on == c.schema.Query {
 		below.counting = countingAll
 	}
 	times := 1
 	if definition.Type.Elem != nil {
-		times = c.length(f, on, below)
+		times = c.maxListLength(f, on, below)
 	}
-	each := int64(c.own(definition, on) + c.set(f.SelectionSet, c.schema.Types[definition.Type.Name()], below))
-	return int(min(int64(times)*each+sums(definition, on), unimaginable))
+	each := int64(c.ownCost(definition, on) + c.selectionCost(f.SelectionSet, c.schema.Types[definition.Type.Name()], below))
+	return int(min(int64(times)*each+aggregateCost(definition, on), maxCountedCost))
 }
 
-// sums is the price of going through a book, however few lines come of it.
-func sums(definition *ast.FieldDefinition, on *ast.Definition) int64 {
+// aggregateCost is the price of going through a book, however few lines come of it.
+func aggregateCost(definition *ast.FieldDefinition, on *ast.Definition) int64 {
 	switch name := definition.Type.Name(); {
-	case on.Name == portfolio, name == statement, name == balance && on.Name != statement:
-		return summing
-	case name == exposure:
-		return supposing
-	case name == explanations:
-		return matching
+	case on.Name == portfolioType, name == statementType, name == ledgerBalanceType && on.Name != statementType:
+		return aggregationCost
+	case name == exposureType:
+		return exposureCost
+	case name == explanationsType:
+		return affectedPoliciesCost
 	default:
 		return 0
 	}
 }
 
-// own is what one object costs without what is below it.
-func (c *costing) own(definition *ast.FieldDefinition, on *ast.Definition) int {
+// ownCost is what one object costs without what is below it.
+func (c *costEstimator) ownCost(definition *ast.FieldDefinition, on *ast.Definition) int {
 	name := definition.Type.Name()
 	returned := c.schema.Types[name]
 	switch {
 	case on == c.schema.Mutation:
-		return writing
-	case name == proof:
-		return proving
-	case name == described:
-		return catalogued
-	case strings.HasSuffix(name, edgeEnd):
+		return mutationCost
+	case name == historyProofType:
+		return historyProofCost
+	case name == eventDescriptionType:
+		return eventTypeCost
+	case strings.HasSuffix(name, edgeSuffix):
 		return 0 // its node counts
-	case definition.Type.Elem != nil, strings.HasSuffix(name, connectionEnd), on == c.schema.Query,
-		returned.IsAbstractType(), slices.Contains(returned.Interfaces, record):
+	case definition.Type.Elem != nil, strings.HasSuffix(name, connectionSuffix), on == c.schema.Query,
+		returned.IsAbstractType(), slices.Contains(returned.Interfaces, nodeInterface):
 		return max(1, recordCosts[name])
 	default:
 		return 0
 	}
 }
 
-// composite tells whether a field returns objects.
-func (c *costing) composite(definition *ast.FieldDefinition) bool {
+// returnsObjects tells whether a field returns objects.
+func (c *costEstimator) returnsObjects(definition *ast.FieldDefinition) bool {
 	returned := c.schema.Types[definition.Type.Name()]
 	return returned != nil && returned.IsCompositeType()
 }
 
-// number is the value of a page size of at most so many; absent and null are
+// readPageSize is the value of a page size of at most so many; absent and null are
 // unknown. What is no number at all will be refused: it costs the most.
-func (c *costing) number(value *ast.Value, most int) (int, bool) {
+func (c *costEstimator) readPageSize(value *ast.Value, most int) (int, bool) {
 	var text string
 	switch {
 	case value == nil || value.Kind == ast.NullValue:
@@ -217,12 +217,12 @@ func (c *costing) number(value *ast.Value, most int) (int, bool) {
 	case value.Kind == ast.Variable:
 		given, present := c.variables[value.Raw]
 		if !present {
-			return c.number(c.standing(value.Raw), most)
+			return c.readPageSize(c.defaultOf(value.Raw), most)
 		}
 		if given == nil {
 			return 0, false
 		}
-		text = numeral(given)
+		text = numberText(given)
 	default:
 		text = value.Raw
 	}
@@ -233,9 +233,9 @@ func (c *costing) number(value *ast.Value, most int) (int, bool) {
 	return number, true
 }
 
-// standing is the default of a variable, nil without one. In a valid document it holds
+// defaultOf is the default of a variable, nil without one. In a valid document it holds
 // no variable in its turn.
-func (c *costing) standing(variable string) *ast.Value {
+func (c *costEstimator) defaultOf(variable string) *ast.Value {
 	definition := c.operation.VariableDefinitions.ForName(variable)
 	if definition == nil || definition.DefaultValue == nil || definition.DefaultValue.Kind == ast.Variable {
 		return nil
@@ -243,8 +243,8 @@ func (c *costing) standing(variable string) *ast.Value {
 	return definition.DefaultValue
 }
 
-// numeral is a decoded JSON number as it was written.
-func numeral(value any) string {
+// numberText is a decoded JSON number as it was written.
+func numberText(value any) string {
 	switch v := value.(type) {
 	case interface{ String() string }: // json.Number
 		return v.String()
@@ -257,22 +257,22 @@ func numeral(value any) string {
 	}
 }
 
-// count is the length of a list of ids; of one that is nowhere told, the most.
-func (c *costing) count(value *ast.Value) int {
+// countIDs is the length of a list of ids; of one that is nowhere told, the most.
+func (c *costEstimator) countIDs(value *ast.Value) int {
 	switch {
 	case value == nil:
-		return mostPage
+		return maxPageSize
 	case value.Kind == ast.ListValue:
-		return min(len(value.Children), mostPage)
+		return min(len(value.Children), maxPageSize)
 	case value.Kind != ast.Variable:
 		return 1
 	}
 	given, present := c.variables[value.Raw]
 	if list, listed := given.([]any); listed {
-		return min(len(list), mostPage)
+		return min(len(list), maxPageSize)
 	}
 	if present {
 		return 1
 	}
-	return c.count(c.standing(value.Raw))
+	return c.countIDs(c.defaultOf(value.Raw))
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 	"github.com/vektah/gqlparser/v2/parser"
 
-	"parapet/internal/refusal"
+	"parapet/internal/errormap"
 	"parapet/model"
 )
 
@@ -79,35 +79,35 @@ func (d *Document) Introspects() bool { return d.introspects }
 // Read parses a text within the limits. Errors: validation_failed for what is no
 // GraphQL, body_too_large, query_too_costly; all with the place where it shows.
 func (g *Guard) Read(text string) (*Document, error) {
-	document, _, err := g.read(text)
+	document, _, err := g.readDocument(text)
 	return document, err
 }
 
-func (g *Guard) read(text string) (_ *Document, work Work, _ error) {
+func (g *Guard) readDocument(text string) (_ *Document, work Work, _ error) {
 	if len(text) > g.limits.Bytes {
-		return nil, work, refuse(nil, model.CodeBodyTooLarge, "The query has at most %d KiB; pass long values as variables.", g.limits.Bytes>>10)
+		return nil, work, newError(nil, model.CodeBodyTooLarge, "The query has at most %d KiB; pass long values as variables.", g.limits.Bytes>>10)
 	}
-	text, half := joined(text)
+	text, half := joinSurrogates(text)
 	if half >= 0 {
-		return nil, work, refuse(nil, model.CodeValidationFailed, "A text in the query holds half a surrogate pair, at byte %d. Write the character itself.", half)
+		return nil, work, newError(nil, model.CodeValidationFailed, "A text in the query holds half a surrogate pair, at byte %d. Write the character itself.", half)
 	}
-	if err := g.scan(text, &work); err != nil {
+	if err := g.scanTokens(text, &work); err != nil {
 		return nil, work, err
 	}
 	// What the scan counted is what the parser reads, so its own limit is never met.
 	tree, err := parser.ParseQuery(&ast.Source{Input: text})
 	if err != nil {
-		return nil, work, syntax(err)
+		return nil, work, toSyntaxError(err)
 	}
-	introspects, err := g.measure(tree, &work)
+	introspects, err := g.measureTree(tree, &work)
 	if err != nil {
 		return nil, work, err
 	}
 	return &Document{tree, g, introspects}, work, nil
 }
 
-// refuse is an error at a place of the document.
-func refuse(at *ast.Position, code model.Code, format string, args ...any) error {
+// newError is an error at a place of the document.
+func newError(at *ast.Position, code model.Code, format string, args ...any) error {
 	located := gqlerror.Wrap(model.Fail(code, format, args...))
 	if at != nil && at.Line > 0 {
 		located.Locations = []gqlerror.Location{{Line: at.Line, Column: at.Column}}
@@ -115,7 +115,7 @@ func refuse(at *ast.Position, code model.Code, format string, args ...any) error
 	return located
 }
 
-// tooCostly is a refusal with the limit that was met.
-func tooCostly(at *ast.Position, format string, args ...any) error {
-	return refuse(at, refusal.CodeQueryTooCostly, format, args...)
+// newCostError is a refusal with the limit that was met.
+func newCostError(at *ast.Position, format string, args ...any) error {
+	return newError(at, errormap.CodeQueryTooCostly, format, args...)
 }

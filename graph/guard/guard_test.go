@@ -19,12 +19,12 @@ import (
 //go:embed testdata/schema.graphqls
 var schemaText string
 
-func standard() *guard.Guard {
+func standardGuard() *guard.Guard {
 	return guard.New(gqlparser.MustLoadSchema(&ast.Source{Input: schemaText}), guard.Standard())
 }
 
-// judge does everything that may refuse a document before it is validated.
-func judge(g *guard.Guard, text string) error {
+// readAndValidate does everything that may refuse a document before it is validated.
+func readAndValidate(g *guard.Guard, text string) error {
 	document, err := g.Read(text)
 	if err == nil {
 		_, err = document.Cost("", nil)
@@ -32,8 +32,8 @@ func judge(g *guard.Guard, text string) error {
 	return err
 }
 
-// whole does everything that happens to a document before a resolver runs.
-func whole(t testing.TB, g *guard.Guard, text string) gqlerror.List {
+// loadWholeSchema does everything that happens to a document before a resolver runs.
+func loadWholeSchema(t testing.TB, g *guard.Guard, text string) gqlerror.List {
 	t.Helper()
 	document, err := g.Read(text)
 	require.NoError(t, err)
@@ -41,12 +41,12 @@ func whole(t testing.TB, g *guard.Guard, text string) gqlerror.List {
 	return document.Validate(true)
 }
 
-// mostMemory is the contract's bound of a refused document, in bytes.
-const mostMemory = 10 << 20
+// maxMemory is the contract's bound of a refused document, in bytes.
+const maxMemory = 10 << 20
 
-// spent is what a call takes: the least of several, because other tests allocate
+// measureUsage is what a call takes: the least of several, because other tests allocate
 // meanwhile.
-func spent(call func()) (bytes uint64, took time.Duration) {
+func measureUsage(call func()) (bytes uint64, took time.Duration) {
 	bytes, took = ^uint64(0), time.Hour
 	for range 5 {
 		var before, after runtime.MemStats
@@ -62,37 +62,37 @@ func spent(call func()) (bytes uint64, took time.Duration) {
 
 func TestRefusedDocumentsCostLittle(t *testing.T) {
 	t.Parallel()
-	g := guard.New(served(t), guard.Standard())
-	require.Len(t, doubling(22), 971, "so few bytes stand for four million fields")
+	g := guard.New(servedLists(t), guard.Standard())
+	require.Len(t, doublingFragments(22), 971, "so few bytes stand for four million fields")
 	t.Logf("%-40s %9s %7s %7s %7s %9s %9s", "document", "bytes", "tokens", "fields", "merges", "memory", "time")
-	for _, a := range attacks() {
-		require.Equal(t, a.code, model.CodeOf(judge(g, a.text)), a.name)
+	for _, a := range refusedDocuments() {
+		require.Equal(t, a.code, model.CodeOf(readAndValidate(g, a.text)), a.name)
 		work := g.Work(a.text)
 		require.LessOrEqual(t, work.Tokens, guard.Standard().Tokens+1, a.name)
 		require.LessOrEqual(t, work.Fields, guard.Standard().Fields+1, a.name)
-		memory, took := spent(func() { _ = judge(g, a.text) })
-		require.LessOrEqual(t, memory, uint64(mostMemory), a.name)
+		memory, took := measureUsage(func() { _ = readAndValidate(g, a.text) })
+		require.LessOrEqual(t, memory, uint64(maxMemory), a.name)
 		t.Logf("%-40s %9d %7d %7d %7d %7dKB %9v", a.name, len(a.text), work.Tokens, work.Fields, work.Merges, memory>>10, took)
 	}
 }
 
 func TestAcceptedDocumentsValidateCheaply(t *testing.T) {
 	t.Parallel()
-	g := guard.New(served(t), guard.Standard())
+	g := guard.New(servedLists(t), guard.Standard())
 	t.Logf("%-40s %9s %7s %7s %7s %9s %9s", "document", "bytes", "tokens", "fields", "merges", "memory", "time")
-	for _, a := range largest() {
+	for _, a := range acceptedDocuments() {
 		_, err := g.Read(a.text)
 		require.NoError(t, err, a.name)
 		work := g.Work(a.text)
-		memory, took := spent(func() { _ = whole(t, g, a.text) })
-		require.LessOrEqual(t, memory, uint64(mostMemory), a.name)
+		memory, took := measureUsage(func() { _ = loadWholeSchema(t, g, a.text) })
+		require.LessOrEqual(t, memory, uint64(maxMemory), a.name)
 		t.Logf("%-40s %9d %7d %7d %7d %7dKB %9v", a.name, len(a.text), work.Tokens, work.Fields, work.Merges, memory>>10, took)
 	}
 }
 
 func TestCostIsWhatResolversCanReturn(t *testing.T) {
 	t.Parallel()
-	g := standard()
+	g := standardGuard()
 	for text, want := range map[string]int{
 		"{__typename}":                                0,
 		"{viewer{partner scopes}}":                    1,
@@ -129,7 +129,7 @@ func TestCostIsWhatResolversCanReturn(t *testing.T) {
 
 func TestCostReadsVariables(t *testing.T) {
 	t.Parallel()
-	g := standard()
+	g := standardGuard()
 	document, err := g.Read("query q($n:Int, $d:Int=7, $ids:[ID!]){policies(first:$n){nodes{id}} products(first:$d){nodes{key}} nodes(ids:$ids){id}}")
 	require.NoError(t, err)
 	for _, c := range []struct {
@@ -154,20 +154,20 @@ func TestCostReadsVariables(t *testing.T) {
 	require.Equal(t, model.CodeValidationFailed, model.CodeOf(err))
 }
 
-func TestValidationNamesWhatWasMeant(t *testing.T) {
+func TestValidationSuggestsNames(t *testing.T) {
 	t.Parallel()
-	document, err := standard().Read("{viewer{partners}}")
+	document, err := standardGuard().Read("{viewer{partners}}")
 	require.NoError(t, err)
 	require.Contains(t, document.Validate(true).Error(), `Did you mean "partner"?`)
 	require.NotContains(t, document.Validate(false).Error(), "Did you mean")
-	document, err = standard().Read("{" + many(500, "x%d ") + "}")
+	document, err = standardGuard().Read("{" + repeatFormatted(500, "x%d ") + "}")
 	require.NoError(t, err)
 	require.Len(t, document.Validate(true), 10)
 }
 
-func TestTextsComeBackAsTheyWent(t *testing.T) {
+func TestStringsRoundTrip(t *testing.T) {
 	t.Parallel()
-	g := standard()
+	g := standardGuard()
 	for literal, want := range map[string]string{
 		`"\ud83d\uDE00"`:            "😀",
 		`"a\"\ud83d\ude00\u00e9\\"`: "a\"😀é\\",
@@ -190,13 +190,13 @@ func TestTextsComeBackAsTheyWent(t *testing.T) {
 // Whatever the text, the guard answers within its limits, and what it lets
 // through can be priced and validated.
 func FuzzRead(f *testing.F) {
-	for _, a := range append(attacks(), largest()...) {
+	for _, a := range append(refusedDocuments(), acceptedDocuments()...) {
 		if len(a.text) <= 4<<10 {
 			f.Add(a.text)
 		}
 	}
 	limits := guard.Standard()
-	g := guard.New(served(f), limits)
+	g := guard.New(servedLists(f), limits)
 	f.Fuzz(func(t *testing.T, text string) {
 		work := g.Work(text)
 		require.LessOrEqual(t, work.Tokens, limits.Tokens+1)
@@ -226,11 +226,11 @@ func codeOr(err error) model.Code {
 
 // One round is the whole corpus of refused documents.
 func BenchmarkRefuse(b *testing.B) {
-	g, all := guard.New(served(b), guard.Standard()), attacks()
+	g, all := guard.New(servedLists(b), guard.Standard()), refusedDocuments()
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, a := range all {
-			_ = judge(g, a.text)
+			_ = readAndValidate(g, a.text)
 		}
 	}
 	b.ReportMetric(float64(len(all)), "documents")
@@ -238,11 +238,11 @@ func BenchmarkRefuse(b *testing.B) {
 
 // One round validates every document of the largest.
 func BenchmarkValidate(b *testing.B) {
-	g, all := guard.New(served(b), guard.Standard()), largest()
+	g, all := guard.New(servedLists(b), guard.Standard()), acceptedDocuments()
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, a := range all {
-			_ = whole(b, g, a.text)
+			_ = loadWholeSchema(b, g, a.text)
 		}
 	}
 	b.ReportMetric(float64(len(all)), "documents")

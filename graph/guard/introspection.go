@@ -52,16 +52,16 @@ func countSchema(schema *ast.Schema) totals {
 
 // introspectionCost is the cost of __schema or __type, which follows from the size of
 // what it returns.
-func (c *costing) introspectionCost(f *ast.Field) int {
+func (c *costEstimator) introspectionCost(f *ast.Field) int {
 	name := map[string]string{"__schema": "__Schema", "__type": "__Type"}[f.Name]
 	bytes := c.introspectionBytes(f.SelectionSet, name, 1, false)
-	return min(1+bytes/bytesPerRecord, unimaginable)
+	return min(1+bytes/bytesPerRecord, maxCountedCost)
 }
 
 // introspectionBytes is the number of bytes that a selection returns for so many objects
 // of a type. When these are all objects of their type, their lists have as many entries
 // as totals.all says.
-func (c *costing) introspectionBytes(set ast.SelectionSet, on string, objects int, all bool) int {
+func (c *costEstimator) introspectionBytes(set ast.SelectionSet, on string, objects int, all bool) int {
 	bytes := objects * objectBytes
 	for _, selection := range set {
 		switch s := selection.(type) {
@@ -74,14 +74,14 @@ func (c *costing) introspectionBytes(set ast.SelectionSet, on string, objects in
 				bytes += c.introspectionBytes(fragment.SelectionSet, on, objects, all)
 			}
 		}
-		bytes = min(bytes, unimaginable*bytesPerRecord)
+		bytes = min(bytes, maxCountedCost*bytesPerRecord)
 	}
 	return bytes
 }
 
-func (c *costing) introspectionFieldBytes(f *ast.Field, on string, objects int, all bool) int {
+func (c *costEstimator) introspectionFieldBytes(f *ast.Field, on string, objects int, all bool) int {
 	definition := c.schema.Types[on].Fields.ForName(f.Name)
-	if definition == nil || !c.composite(definition) {
+	if definition == nil || !c.returnsObjects(definition) {
 		return objects * scalarBytes
 	}
 	returned := definition.Type.Name()
@@ -95,6 +95,6 @@ func (c *costing) introspectionFieldBytes(f *ast.Field, on string, objects int, 
 	case on == "__Schema" || all:
 		return c.introspectionBytes(f.SelectionSet, returned, c.document.guard.totals.all[list], true)
 	default:
-		return c.introspectionBytes(f.SelectionSet, returned, min(objects, unimaginable)*c.document.guard.totals.most[list], false)
+		return c.introspectionBytes(f.SelectionSet, returned, min(objects, maxCountedCost)*c.document.guard.totals.most[list], false)
 	}
 }

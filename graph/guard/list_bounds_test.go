@@ -15,8 +15,8 @@ import (
 	"parapet/model"
 )
 
-// served is the schema that the guard stands before.
-func served(t testing.TB) *ast.Schema {
+// servedLists is the schema that the guard stands before.
+func servedLists(t testing.TB) *ast.Schema {
 	t.Helper()
 	files, err := filepath.Glob("../schema/*.graphqls")
 	require.NoError(t, err)
@@ -32,7 +32,7 @@ func served(t testing.TB) *ast.Schema {
 // A list of objects is a connection, whose pages are bounded, or it has a bound.
 func TestEveryListIsBounded(t *testing.T) {
 	t.Parallel()
-	s := served(t)
+	s := servedLists(t)
 	var all []string
 	for name, of := range s.Types {
 		if of.BuiltIn || of.Kind != ast.Object || strings.HasSuffix(name, "Connection") {
@@ -45,12 +45,12 @@ func TestEveryListIsBounded(t *testing.T) {
 		}
 	}
 	slices.Sort(all)
-	require.Equal(t, all, guard.Bounded(), "give each list its bound in lists.go, and take out those that are no more")
+	require.Equal(t, all, guard.BoundedLists(), "give each list its bound in lists.go, and take out those that are no more")
 }
 
-func TestListsCostWhatTheyCanHold(t *testing.T) {
+func TestListCostEqualsMaxLength(t *testing.T) {
 	t.Parallel()
-	g := guard.New(served(t), guard.Standard())
+	g := guard.New(servedLists(t), guard.Standard())
 	for _, c := range []struct {
 		text string
 		want int
@@ -96,7 +96,7 @@ func TestListsCostWhatTheyCanHold(t *testing.T) {
 
 func TestListsAreBoundedByVariables(t *testing.T) {
 	t.Parallel()
-	document, err := guard.New(served(t), guard.Standard()).Read(`query($c: String, $from: DateTime, $to: DateTime, $i: SeriesInterval! = WEEK, $each: Boolean = true) {
+	document, err := guard.New(servedLists(t), guard.Standard()).Read(`query($c: String, $from: DateTime, $to: DateTime, $i: SeriesInterval! = WEEK, $each: Boolean = true) {
 		portfolio(currency: $c, from: $from, to: $to) { series(interval: $i) { points { claimsOpened } } } ledger(currency: $c, byPartner: $each) { entries } }`)
 	require.NoError(t, err)
 	for _, c := range []struct {

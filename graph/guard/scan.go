@@ -12,17 +12,17 @@ import (
 	"parapet/model"
 )
 
-// scan reads tokens until a limit is met. Nothing is kept, so a text of any shape
+// scanTokens reads tokens until a limit is met. Nothing is kept, so a text of any shape
 // costs as much as its first Tokens tokens.
-func (g *Guard) scan(text string, work *Work) error {
+func (g *Guard) scanTokens(text string, work *Work) error {
 	if !utf8.ValidString(text) {
-		return refuse(nil, model.CodeValidationFailed, "The query is not UTF-8.")
+		return newError(nil, model.CodeValidationFailed, "The query is not UTF-8.")
 	}
 	tokens, nesting, directives := lexer.New(&ast.Source{Input: text}), 0, 0
 	for {
 		token, err := tokens.ReadToken()
 		if err != nil {
-			return syntax(err)
+			return toSyntaxError(err)
 		}
 		switch token.Kind { //nolint:exhaustive // the kinds that are bounded
 		case lexer.EOF:
@@ -34,39 +34,39 @@ func (g *Guard) scan(text string, work *Work) error {
 		case lexer.At:
 			directives++
 		case lexer.Name, lexer.String, lexer.BlockString:
-			if err := g.word(token); err != nil {
+			if err := g.checkToken(token); err != nil {
 				return err
 			}
 		}
 		work.Tokens++
 		switch {
 		case work.Tokens > g.limits.Tokens:
-			return tooCostly(&token.Pos, "The query has more than %d tokens. Ask for less, or in several queries.", g.limits.Tokens)
+			return newCostError(&token.Pos, "The query has more than %d tokens. Ask for less, or in several queries.", g.limits.Tokens)
 		case nesting > g.limits.Nesting:
-			return tooCostly(&token.Pos, "The query nests more than %d brackets. Ask for less at once.", g.limits.Nesting)
+			return newCostError(&token.Pos, "The query nests more than %d brackets. Ask for less at once.", g.limits.Nesting)
 		case directives > g.limits.Directives:
-			return tooCostly(&token.Pos, "The query has more than %d directives. Ask in several queries.", g.limits.Directives)
+			return newCostError(&token.Pos, "The query has more than %d directives. Ask in several queries.", g.limits.Directives)
 		}
 	}
 }
 
-// word refuses names without end, and NUL, which the database cannot keep.
-func (g *Guard) word(token lexer.Token) error {
+// checkToken refuses names without end, and NUL, which the database cannot keep.
+func (g *Guard) checkToken(token lexer.Token) error {
 	switch {
 	case token.Kind == lexer.Name && len(token.Value) > g.limits.NameBytes:
-		return tooCostly(&token.Pos, "A name in the query has more than %d letters; none here is that long.", g.limits.NameBytes)
+		return newCostError(&token.Pos, "A name in the query has more than %d letters; none here is that long.", g.limits.NameBytes)
 	case strings.Contains(token.Value, "\x00"):
-		return refuse(&token.Pos, model.CodeValidationFailed, "A text in the query holds a NUL character; leave it out.")
+		return newError(&token.Pos, model.CodeValidationFailed, "A text in the query holds a NUL character; leave it out.")
 	default:
 		return nil
 	}
 }
 
-// syntax is a lexer's or parser's error as a partner sees it.
-func syntax(err error) error {
+// toSyntaxError is a lexer's or parser's error as a partner sees it.
+func toSyntaxError(err error) error {
 	var found *gqlerror.Error
 	if !errors.As(err, &found) {
-		return refuse(nil, model.CodeValidationFailed, "The query is not GraphQL.")
+		return newError(nil, model.CodeValidationFailed, "The query is not GraphQL.")
 	}
 	refused := gqlerror.Wrap(model.Fail(model.CodeValidationFailed, "The query is not GraphQL: %s", Sentence(found.Message)))
 	refused.Locations = found.Locations

@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// joined writes the escaped surrogate pairs of a document's strings as the
+// joinSurrogates writes the escaped surrogate pairs of a document's strings as the
 // characters they stand for: the parser would make question marks of them. It
 // reports where half a pair stands alone, in bytes, or -1. Most documents have
 // none and are returned as they are.
-func joined(text string) (string, int) {
+func joinSurrogates(text string) (string, int) {
 	if !strings.Contains(text, `\ud`) && !strings.Contains(text, `\uD`) {
 		return text, -1
 	}
@@ -20,11 +20,11 @@ func joined(text string) (string, int) {
 		end := i + 1
 		switch {
 		case text[i] == '#':
-			end = past(text, i, "\n")
+			end = indexAfter(text, i, "\n")
 		case strings.HasPrefix(text[i:], `"""`):
 			end = blockEnd(text, i+3)
 		case text[i] == '"':
-			quoted, length, wrong := joinedString(text[i:])
+			quoted, length, wrong := joinSurrogatesInString(text[i:])
 			if wrong >= 0 {
 				return "", i + wrong
 			}
@@ -38,8 +38,8 @@ func joined(text string) (string, int) {
 	return out.String(), -1
 }
 
-// past is the index behind the next end, or the length of the text.
-func past(text string, from int, end string) int {
+// indexAfter is the index behind the next end, or the length of the text.
+func indexAfter(text string, from int, end string) int {
 	if at := strings.Index(text[from:], end); at >= 0 {
 		return from + at + len(end)
 	}
@@ -50,7 +50,7 @@ func past(text string, from int, end string) int {
 // escaped.
 func blockEnd(text string, from int) int {
 	for {
-		end := past(text, from, `"""`)
+		end := indexAfter(text, from, `"""`)
 		if end == len(text) || text[end-4] != '\\' {
 			return end
 		}
@@ -58,8 +58,8 @@ func blockEnd(text string, from int) int {
 	}
 }
 
-// joinedString reads one string from its opening quote, and tells its length.
-func joinedString(text string) (quoted string, length, wrong int) {
+// joinSurrogatesInString reads one string from its opening quote, and tells its length.
+func joinSurrogatesInString(text string) (quoted string, length, wrong int) {
 	var out strings.Builder
 	out.WriteByte('"')
 	for i := 1; i < len(text); {
@@ -71,12 +71,12 @@ func joinedString(text string) (quoted string, length, wrong int) {
 		case text[i] != '\\':
 			out.WriteByte(text[i])
 			i++
-		case !utf16.IsSurrogate(escaped(text[i:])):
+		case !utf16.IsSurrogate(escapedUnit(text[i:])):
 			end := min(i+2, len(text))
 			out.WriteString(text[i:end])
 			i = end
 		default:
-			pair := utf16.DecodeRune(escaped(text[i:]), escaped(text[i+6:]))
+			pair := utf16.DecodeRune(escapedUnit(text[i:]), escapedUnit(text[i+6:]))
 			if pair == utf8.RuneError {
 				return "", 0, i
 			}
@@ -87,9 +87,9 @@ func joinedString(text string) (quoted string, length, wrong int) {
 	return out.String(), len(text), -1
 }
 
-// escaped is the code unit of \uXXXX at the beginning of a text; 0 when there is
+// escapedUnit is the code unit of \uXXXX at the beginning of a text; 0 when there is
 // none.
-func escaped(text string) rune {
+func escapedUnit(text string) rune {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return 0
 	}

@@ -21,7 +21,7 @@ const suggestedErrors = 3
 // name fields, types and arguments that the caller may have meant, which tells
 // about the schema.
 func (d *Document) Validate(suggest bool) gqlerror.List {
-	found := validator.ValidateWithRules(d.guard.schema, d.QueryDocument, silent())
+	found := validator.ValidateWithRules(d.guard.schema, d.QueryDocument, rulesWithoutSuggestions())
 	if suggest && len(found) > 0 && len(found) <= suggestedErrors {
 		found = validator.ValidateWithRules(d.guard.schema, d.QueryDocument, rules.NewDefaultRules())
 	}
@@ -34,8 +34,8 @@ func (d *Document) Validate(suggest bool) gqlerror.List {
 	return shown
 }
 
-// silent are the specification's rules without suggestions.
-func silent() *rules.Rules {
+// rulesWithoutSuggestions are the specification's rules without suggestions.
+func rulesWithoutSuggestions() *rules.Rules {
 	all := rules.NewDefaultRules()
 	all.ReplaceRule(rules.FieldsOnCorrectTypeRule.Name, rules.FieldsOnCorrectTypeRuleWithoutSuggestions.RuleFunc)
 	all.ReplaceRule(rules.KnownArgumentNamesRule.Name, rules.KnownArgumentNamesRuleWithoutSuggestions.RuleFunc)

@@ -8,5 +8,5 @@ import (
 
 // AuditLog is what operators did and what was refused, newest first.
 func (r *Reader) AuditLog(ctx context.Context, first *int, after *string, filter *model.AuditFilter, order *string) (*AuditConnection, error) {
-	return listed(asTheyAre[model.AuditEntry])(r.Service.ListAudit(ctx, r.Actor, orEmpty(filter), ordered(first, after, order)))
+	return toConnection(asNodes[model.AuditEntry])(r.Service.ListAudit(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
 }

@@ -9,13 +9,13 @@ import (
 	"parapet/model"
 )
 
-// kin are records that were read together: a page, or what one relation of a page
+// batch are records that were read together: a page, or what one relation of a page
 // holds. Every relation of theirs is read once, for all of them, by the first that
 // is asked; what was read is kin in its turn. So a query costs one read a relation
 // and level, however many records there are, and nobody has to wait for a timer to
 // find out who else will ask.
-type kin struct {
-	read      *Reader
+type batch struct {
+	reader    *Reader
 	ids       []string
 	refs      map[string][]string // ids of other records that they name, by relation
 	relations sync.Map            // of the name of a relation with its arguments, to *relation
@@ -24,53 +24,53 @@ type kin struct {
 // relation is what one relation holds for all kin.
 type relation[T any] struct {
 	once sync.Once
-	of   map[string]T
+	byID map[string]T
 	err  error
 }
 
-// related is what a relation holds under an id. name tells relations and their
+// loadRelation is what a relation holds under an id. name tells relations and their
 // arguments apart. An error is everybody's: each of the kin asked.
-func related[T any](ctx context.Context, k *kin, id, name string, read func(context.Context) (map[string]T, error)) (T, error) {
-	kept, _ := k.relations.LoadOrStore(name, new(relation[T]))
+func loadRelation[T any](ctx context.Context, b *batch, id, name string, read func(context.Context) (map[string]T, error)) (T, error) {
+	kept, _ := b.relations.LoadOrStore(name, new(relation[T]))
 	all := kept.(*relation[T])
-	all.once.Do(func() { all.of, all.err = read(ctx) })
-	return all.of[id], all.err
+	all.once.Do(func() { all.byID, all.err = read(ctx) })
+	return all.byID[id], all.err
 }
 
-// together makes kin of records that were read together: by is a record's id, and
+// newBatch makes kin of records that were read together: by is a record's id, and
 // make its node.
-func together[R, N any](read *Reader, records []R, by func(R) string, make func(R, *kin) N) []N {
-	k := &kin{read: read, refs: map[string][]string{}}
+func newBatch[R, N any](read *Reader, records []R, by func(R) string, make func(R, *batch) N) []N {
+	b := &batch{reader: read, refs: map[string][]string{}}
 	var nodes []N
 	for _, record := range records {
-		k.ids = append(k.ids, by(record))
-		nodes = append(nodes, make(record, k))
+		b.ids = append(b.ids, by(record))
+		nodes = append(nodes, make(record, b))
 	}
 	return nodes
 }
 
-// refer notes that one of the kin names another record.
-func (k *kin) refer(relation string, id *string) {
+// addReference notes that one of the kin names another record.
+func (b *batch) addReference(relation string, id *string) {
 	if id != nil {
-		k.refs[relation] = append(k.refs[relation], *id)
+		b.refs[relation] = append(b.refs[relation], *id)
 	}
 }
 
-// referred is the record that a relation names; nil where none is named. All that
+// loadOne is the record that a relation names; nil where none is named. All that
 // the kin name are read at once.
-func referred[R, N any](ctx context.Context, k *kin, name string, id *string, read func(context.Context, model.Actor, []string) (map[string]*R, error), together func([]*R) []*N) (*N, error) {
+func loadOne[R, N any](ctx context.Context, b *batch, name string, id *string, read func(context.Context, model.Actor, []string) (map[string]*R, error), together func([]*R) []*N) (*N, error) {
 	if id == nil {
 		return nil, nil
 	}
-	return related(ctx, k, *id, name, func(ctx context.Context) (map[string]*N, error) {
-		ids := slices.Compact(slices.Sorted(slices.Values(k.refs[name])))
-		found, err := read(ctx, k.read.Actor, ids)
-		return byID(ids, found, together), err
+	return loadRelation(ctx, b, *id, name, func(ctx context.Context) (map[string]*N, error) {
+		ids := slices.Compact(slices.Sorted(slices.Values(b.refs[name])))
+		found, err := read(ctx, b.reader.Actor, ids)
+		return nodesByID(ids, found, together), err
 	})
 }
 
-// byID makes the nodes of records that were read by their ids.
-func byID[R, N any](ids []string, found map[string]*R, together func([]*R) []*N) map[string]*N {
+// nodesByID makes the nodes of records that were read by their ids.
+func nodesByID[R, N any](ids []string, found map[string]*R, together func([]*R) []*N) map[string]*N {
 	var there []string
 	var records []*R
 	for _, id := range ids {
@@ -85,22 +85,22 @@ func byID[R, N any](ids []string, found map[string]*R, together func([]*R) []*N)
 	return nodes
 }
 
-// members is a page of what a record has. Its first page is read for all kin at
+// loadPages is a page of what a record has. Its first page is read for all kin at
 // once; a cursor is one record's own.
-func members[R, N any](ctx context.Context, k *kin, id, name string, in model.PageRequest, read func(context.Context, model.Actor, []string, model.PageRequest) (map[string]*model.Page[R], error), together func([]*R) []*N) (*Connection[*N], error) {
+func loadPages[R, N any](ctx context.Context, b *batch, id, name string, in model.PageRequest, read func(context.Context, model.Actor, []string, model.PageRequest) (map[string]*model.Page[R], error), together func([]*R) []*N) (*Connection[*N], error) {
 	load := func(ctx context.Context, ids []string) (map[string]*Connection[*N], error) {
-		pages, err := read(ctx, k.read.Actor, ids, in)
+		pages, err := read(ctx, b.reader.Actor, ids, in)
 		if err != nil {
 			return nil, err
 		}
 		var records []*R
 		for _, id := range ids {
-			records = append(records, pointers(pages[id].Data)...)
+			records = append(records, pointersTo(pages[id].Data)...)
 		}
 		nodes, made := together(records), make(map[string]*Connection[*N], len(ids))
 		for _, id := range ids {
 			n := len(pages[id].Data)
-			made[id], nodes = connection(pages[id], nodes[:n]), nodes[n:]
+			made[id], nodes = newConnection(pages[id], nodes[:n]), nodes[n:]
 		}
 		return made, nil
 	}
@@ -108,5 +108,5 @@ func members[R, N any](ctx context.Context, k *kin, id, name string, in model.Pa
 		made, err := load(ctx, []string{id})
 		return made[id], err
 	}
-	return related(ctx, k, id, fmt.Sprint(name, in), func(ctx context.Context) (map[string]*Connection[*N], error) { return load(ctx, k.ids) })
+	return loadRelation(ctx, b, id, fmt.Sprint(name, in), func(ctx context.Context) (map[string]*Connection[*N], error) { return load(ctx, b.ids) })
 }

@@ -12,7 +12,7 @@ type CapacityFilter struct{ Product *string }
 
 // Capacities are the bounds of what may be at risk.
 func (r *Reader) Capacities(ctx context.Context, first *int, after *string, filter *CapacityFilter) (*CapacityConnection, error) {
-	return listed(asTheyAre[wire.Capacity])(r.Service.ListCapacities(ctx, r.Actor, orEmpty(orEmpty(filter).Product), pageOf(first, after)))
+	return toConnection(asNodes[wire.Capacity])(r.Service.ListCapacities(ctx, r.Actor, orEmpty(orEmpty(filter).Product), pageRequest(first, after)))
 }
 
 // SetCapacityInput is a bound to set.
@@ -29,7 +29,7 @@ type SetCapacityPayload struct {
 
 // SetCapacity bounds what may be at risk.
 func (r *Reader) SetCapacity(ctx context.Context, in SetCapacityInput) (*SetCapacityPayload, error) {
-	capacity, err := mutate(ctx, r, in.ClientMutationID, in.CapacityRequest, r.Service.SetCapacity)
+	capacity, err := runMutation(ctx, r, in.ClientMutationID, in.CapacityRequest, r.Service.SetCapacity)
 	if in.Amount == nil {
 		capacity = nil
 	}

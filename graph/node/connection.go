@@ -75,25 +75,25 @@ type (
 	AuditEdge                 = Edge[*model.AuditEntry]           // to a line of it
 )
 
-func connection[R, N any](page *model.Page[R], nodes []*N) *Connection[*N] {
-	return &Connection[*N]{nodes: nodes, hasMore: page.HasMore, hasEarlier: page.HasEarlier, cursor: page.Cursor, total: page.Total}
+func newConnection[R, N any](page *model.Page[R], nodes []*N) *Connection[*N] {
+	return &Connection[*N]{nodes: nodes, hasMore: page.HasMore, hasEarlier: page.HasEarlier, cursor: page.CursorAt, total: page.Total}
 }
 
-// listed is the connection of a list's page.
-func listed[R, N any](together func([]*R) []*N) func(*model.Page[R], error) (*Connection[*N], error) {
+// toConnection is the connection of a list's page.
+func toConnection[R, N any](together func([]*R) []*N) func(*model.Page[R], error) (*Connection[*N], error) {
 	return func(page *model.Page[R], err error) (*Connection[*N], error) {
 		if err != nil {
 			return nil, err
 		}
-		return connection(page, together(pointers(page.Data))), nil
+		return newConnection(page, together(pointersTo(page.Data))), nil
 	}
 }
 
-// asTheyAre are the nodes of records that have no relations.
-func asTheyAre[R any](records []*R) []*R { return records }
+// asNodes are the nodes of records that have no relations.
+func asNodes[R any](records []*R) []*R { return records }
 
-// alone are the nodes of records that have none either, but more to tell.
-func alone[R, N any](records []*R, node func(*R) *N) []*N {
+// wrapEach are the nodes of records that have none either, but more to tell.
+func wrapEach[R, N any](records []*R, node func(*R) *N) []*N {
 	all := make([]*N, len(records))
 	for i, record := range records {
 		all[i] = node(record)
@@ -101,7 +101,7 @@ func alone[R, N any](records []*R, node func(*R) *N) []*N {
 	return all
 }
 
-func pointers[R any](records []R) []*R {
+func pointersTo[R any](records []R) []*R {
 	all := make([]*R, len(records))
 	for i := range records {
 		all[i] = &records[i]
@@ -164,9 +164,9 @@ type PageInfo struct {
 	EndCursor       *string
 }
 
-// pageOf asks for the page after a cursor. A page of none would be one of the
+// pageRequest asks for the page after a cursor. A page of none would be one of the
 // default size, so it is refused like every other size that is not one.
-func pageOf(first *int, after *string) model.PageRequest {
+func pageRequest(first *int, after *string) model.PageRequest {
 	in := model.PageRequest{Cursor: orEmpty(after)}
 	if first != nil {
 		in.Limit = cmp.Or(*first, -1)
@@ -174,14 +174,14 @@ func pageOf(first *int, after *string) model.PageRequest {
 	return in
 }
 
-// ordered is pageOf for a list that can run both ways.
-func ordered(first *int, after, order *string) model.PageRequest {
-	in := pageOf(first, after)
+// orderedPage is pageRequest for a list that can run both ways.
+func orderedPage(first *int, after, order *string) model.PageRequest {
+	in := pageRequest(first, after)
 	in.Order = model.Order(orEmpty(order))
 	return in
 }
 
-// orEmpty is what was given, or nothing of its kind.
+// stringOrEmpty is what was given, or nothing of its kind.
 func orEmpty[T any](given *T) T {
 	if given == nil {
 		return *new(T)

@@ -35,8 +35,8 @@ func (r *Reader) DecideClaim(ctx context.Context, in DecideClaimInput) (*ClaimPa
 	for _, code := range in.ReasonCodes {
 		request.ReasonCodes = append(request.ReasonCodes, model.ReasonCode(code))
 	}
-	record, err := operate(ctx, r, in.ClientMutationID, in.ClaimID, in.Version, request, r.Service.DecideClaim)
-	claim, err := one(r.claims)(record, err)
+	record, err := runOperatorMutation(ctx, r, in.ClientMutationID, in.ClaimID, in.Version, request, r.Service.DecideClaim)
+	claim, err := toNode(r.newClaims)(record, err)
 	return &ClaimPayload{claim, in.ClientMutationID}, err
 }
 
@@ -49,15 +49,15 @@ type WithdrawClaimInput struct {
 
 // WithdrawClaim takes a claim back.
 func (r *Reader) WithdrawClaim(ctx context.Context, in WithdrawClaimInput) (*ClaimPayload, error) {
-	record, err := operate(ctx, r, in.ClientMutationID, in.ClaimID, in.Version, in.WithdrawalRequest, r.Service.WithdrawClaim)
-	claim, err := one(r.claims)(record, err)
+	record, err := runOperatorMutation(ctx, r, in.ClientMutationID, in.ClaimID, in.Version, in.WithdrawalRequest, r.Service.WithdrawClaim)
+	claim, err := toNode(r.newClaims)(record, err)
 	return &ClaimPayload{claim, in.ClientMutationID}, err
 }
 
 // Adjudications are what operators did to the claim.
-func (c *Claim) Adjudications(ctx context.Context) ([]model.Adjudication, error) {
-	list, err := related(ctx, c.kin, c.ID, "adjudications", func(ctx context.Context) (map[string]*model.Page[model.Adjudication], error) {
-		return c.kin.read.Service.AdjudicationsOf(ctx, c.kin.read.Actor, c.kin.ids, model.PageRequest{Limit: model.MaxPageSize})
+func (c *Claim) Adjudications(ctx context.Context) ([]model.OperatorAction, error) {
+	list, err := loadRelation(ctx, c.batch, c.ID, "adjudications", func(ctx context.Context) (map[string]*model.Page[model.OperatorAction], error) {
+		return c.batch.reader.Service.OperatorActionsOf(ctx, c.batch.reader.Actor, c.batch.ids, model.PageRequest{Limit: model.MaxPageSize})
 	})
 	if err != nil {
 		return nil, err

@@ -13,13 +13,13 @@ type Event struct{ *wire.Event }
 // IsNode makes it findable.
 func (*Event) IsNode() {}
 
-func (r *Reader) events(records []*wire.Event) []*Event {
-	return alone(records, func(e *wire.Event) *Event { return &Event{e} })
+func (r *Reader) newEvents(records []*wire.Event) []*Event {
+	return wrapEach(records, func(e *wire.Event) *Event { return &Event{e} })
 }
 
 // Event is one event. Errors: not_found.
 func (r *Reader) Event(ctx context.Context, id string) (*Event, error) {
-	return one(r.events)(r.Service.GetEvent(ctx, r.Actor, id))
+	return toNode(r.newEvents)(r.Service.GetEvent(ctx, r.Actor, id))
 }
 
 // EventFilter narrows the feed.
@@ -31,7 +31,7 @@ type EventFilter struct {
 	Partner       *string
 }
 
-func (f *EventFilter) narrow() (narrowed model.EventFilter) {
+func (f *EventFilter) toModel() (narrowed model.EventFilter) {
 	if f == nil {
 		return narrowed
 	}
@@ -45,7 +45,7 @@ func (f *EventFilter) narrow() (narrowed model.EventFilter) {
 
 // Events are the feed of a partner.
 func (r *Reader) Events(ctx context.Context, first *int, after *string, filter *EventFilter) (*EventConnection, error) {
-	return listed(r.events)(r.Service.ListEvents(ctx, r.Actor, filter.narrow(), pageOf(first, after)))
+	return toConnection(r.newEvents)(r.Service.ListEvents(ctx, r.Actor, filter.toModel(), pageRequest(first, after)))
 }
 
 // EventDescription is a row of the catalogue of events.
@@ -66,5 +66,5 @@ func (r *Reader) EventTypes(ctx context.Context) ([]*EventDescription, error) {
 
 // HistoryProof checks a partner's history.
 func (r *Reader) HistoryProof(ctx context.Context, partner *string) (*wire.HistoryProof, error) {
-	return r.Service.ProveHistory(ctx, r.Actor, orEmpty(partner))
+	return r.Service.VerifyChain(ctx, r.Actor, orEmpty(partner))
 }

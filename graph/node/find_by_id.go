@@ -8,8 +8,8 @@ import (
 	"parapet/model"
 )
 
-// one makes the node of a single record.
-func one[R, N any](together func([]*R) []*N) func(*R, error) (*N, error) {
+// toNode makes the node of a single record.
+func toNode[R, N any](together func([]*R) []*N) func(*R, error) (*N, error) {
 	return func(record *R, err error) (*N, error) {
 		if err != nil {
 			return nil, err
@@ -18,40 +18,40 @@ func one[R, N any](together func([]*R) []*N) func(*R, error) (*N, error) {
 	}
 }
 
-// finder reads nodes of one kind by their ids.
-type finder func(ctx context.Context, ids []string) (map[string]Node, error)
+// nodeLoader reads nodes of one kind by their ids.
+type nodeLoader func(ctx context.Context, ids []string) (map[string]Node, error)
 
-func finds[R, N any, P interface {
+func newNodeLoader[R, N any, P interface {
 	*N
 	Node
-}](r *Reader, read func(context.Context, model.Actor, []string) (map[string]*R, error), together func([]*R) []*N) finder {
+}](r *Reader, read func(context.Context, model.Actor, []string) (map[string]*R, error), together func([]*R) []*N) nodeLoader {
 	return func(ctx context.Context, ids []string) (map[string]Node, error) {
 		found, err := read(ctx, r.Actor, ids)
 		nodes := make(map[string]Node, len(found))
-		for id, node := range byID(ids, found, together) {
+		for id, node := range nodesByID(ids, found, together) {
 			nodes[id] = P(node)
 		}
 		return nodes, err
 	}
 }
 
-// finders are the kinds that have ids, by their prefix.
-func (r *Reader) finders() map[string]finder {
+// nodeLoaders are the kinds that have ids, by their prefix.
+func (r *Reader) nodeLoaders() map[string]nodeLoader {
 	s := r.Service
-	return map[string]finder{
-		"quo": finds(r, s.QuotesByID, r.quotes),
-		"pol": finds(r, s.BarePoliciesByID, r.policies),
-		"clm": finds(r, s.ClaimsByID, r.claims),
-		"att": finds(r, s.AttachmentsByID, r.attachments),
-		"msg": finds(r, s.MessagesByID, r.messages),
-		"pmt": finds(r, s.PayoutMethodsByID, r.payoutMethods),
-		"pay": finds(r, s.PayoutsByID, r.payouts),
-		"evt": finds(r, s.EventsByID, r.events),
-		"whe": finds(r, s.WebhookEndpointsByID, r.webhookEndpoints),
-		"dlv": finds(r, s.DeliveriesByID, r.deliveries),
-		"occ": finds(r, s.OccurrencesByID, r.occurrences),
-		"obs": finds(r, s.ObservationsByID, observations),
-		"mor": finds(r, s.MoratoriaByID, moratoria),
+	return map[string]nodeLoader{
+		"quo": newNodeLoader(r, s.QuotesByID, r.newQuotes),
+		"pol": newNodeLoader(r, s.BarePoliciesByID, r.newPolicies),
+		"clm": newNodeLoader(r, s.ClaimsByID, r.newClaims),
+		"att": newNodeLoader(r, s.AttachmentsByID, r.newAttachments),
+		"msg": newNodeLoader(r, s.MessagesByID, r.newMessages),
+		"pmt": newNodeLoader(r, s.PayoutMethodsByID, r.newPayoutMethods),
+		"pay": newNodeLoader(r, s.PayoutsByID, r.newPayouts),
+		"evt": newNodeLoader(r, s.EventsByID, r.newEvents),
+		"whe": newNodeLoader(r, s.WebhookEndpointsByID, r.newWebhookEndpoints),
+		"dlv": newNodeLoader(r, s.DeliveriesByID, r.newDeliveries),
+		"occ": newNodeLoader(r, s.OccurrencesByID, r.newOccurrences),
+		"obs": newNodeLoader(r, s.ObservationsByID, newObservations),
+		"mor": newNodeLoader(r, s.MoratoriaByID, newMoratoria),
 	}
 }
 
@@ -74,7 +74,7 @@ func (r *Reader) Nodes(ctx context.Context, ids []string) ([]Node, error) {
 		prefix, _, _ := strings.Cut(id, "_")
 		kinds[prefix] = append(kinds[prefix], id)
 	}
-	all, finders := map[string]Node{}, r.finders()
+	all, finders := map[string]Node{}, r.nodeLoaders()
 	for prefix, those := range kinds {
 		if find := finders[prefix]; find != nil {
 			found, err := find(ctx, those)

@@ -24,21 +24,21 @@ type PayoutPayload struct {
 // BlockPayout keeps a payout from going out.
 func (r *Reader) BlockPayout(ctx context.Context, in BlockPayoutInput) (*PayoutPayload, error) {
 	request := model.HoldRequest{PayoutID: in.PayoutID, Reason: model.BlockedReason(in.Reason), Note: in.Note}
-	record, err := operate(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, request, r.Service.BlockPayout)
-	payout, err := one(r.payouts)(record, err)
+	record, err := runOperatorMutation(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, request, r.Service.BlockPayout)
+	payout, err := toNode(r.newPayouts)(record, err)
 	return &PayoutPayload{payout, in.ClientMutationID}, err
 }
 
 // UnblockPayoutInput is a hold to lift.
 type UnblockPayoutInput struct {
-	model.LiftRequest
+	model.LiftHoldRequest
 	Version          *int64
 	ClientMutationID *string
 }
 
 // UnblockPayout lifts a hold.
 func (r *Reader) UnblockPayout(ctx context.Context, in UnblockPayoutInput) (*PayoutPayload, error) {
-	record, err := operate(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, in.LiftRequest, r.Service.UnblockPayout)
-	payout, err := one(r.payouts)(record, err)
+	record, err := runOperatorMutation(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, in.LiftHoldRequest, r.Service.UnblockPayout)
+	payout, err := toNode(r.newPayouts)(record, err)
 	return &PayoutPayload{payout, in.ClientMutationID}, err
 }

@@ -3,7 +3,7 @@ package node
 import (
 	"context"
 
-	"parapet/internal/visit"
+	"parapet/internal/gateway"
 	"parapet/model"
 )
 
@@ -41,7 +41,7 @@ func (i *Invariant) Milliseconds() int64 { return i.Took.Milliseconds() }
 // ReleaseStops are the last times in which no payout was sent.
 func (r *Reader) ReleaseStops(ctx context.Context) ([]*model.ReleaseStop, error) {
 	stops, err := r.Service.ReleaseStops(ctx, r.Actor, model.MaxPageSize)
-	return pointers(stops), err
+	return pointersTo(stops), err
 }
 
 // StopReleasesInput is why payouts stop.
@@ -72,12 +72,12 @@ type StopReleasesPayload struct {
 
 // StopReleases keeps payouts from being sent. It may wait longer than other requests.
 func (r *Reader) StopReleases(ctx context.Context, in StopReleasesInput) (*StopReleasesPayload, error) {
-	if v := visit.From(ctx); v != nil && v.Lasting != nil {
-		lasting, release := v.Lasting(ctx)
+	if request := gateway.FromContext(ctx); request != nil && request.WithoutDeadline != nil {
+		lasting, release := request.WithoutDeadline(ctx)
 		defer release()
 		ctx = lasting
 	}
-	stopped, err := mutate(ctx, r, in.ClientMutationID, in.StopRequest, r.Service.StopReleases)
+	stopped, err := runMutation(ctx, r, in.ClientMutationID, in.StopRequest, r.Service.StopReleases)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (r *Reader) StopReleases(ctx context.Context, in StopReleasesInput) (*StopR
 
 // ResumeReleases lets payouts go out again.
 func (r *Reader) ResumeReleases(ctx context.Context, in ResumeReleasesInput) (*ResumeReleasesPayload, error) {
-	resumed, err := mutate(ctx, r, in.ClientMutationID, in.ResumeRequest, r.Service.ResumeReleases)
+	resumed, err := runMutation(ctx, r, in.ClientMutationID, in.ResumeRequest, r.Service.ResumeReleases)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (r *Reader) ResumeReleases(ctx context.Context, in ResumeReleasesInput) (*R
 // ReleaseResumptions are the last runs that resume releases.
 func (r *Reader) ReleaseResumptions(ctx context.Context) ([]*model.ReleaseResumption, error) {
 	runs, err := r.Service.ReleaseResumptions(ctx, r.Actor, model.MaxPageSize)
-	return pointers(runs), err
+	return pointersTo(runs), err
 }
 
 // ReleaseResumption is one of them.

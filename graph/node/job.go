@@ -18,20 +18,20 @@ func (j *Job) Args() jsontext.Value { return jsontext.Value(j.QueuedJob.Args) }
 // JobCounts are the jobs by queue, kind and state.
 func (r *Reader) JobCounts(ctx context.Context) ([]*model.JobCount, error) {
 	counts, err := r.Service.JobCounts(ctx, r.Actor)
-	return pointers(counts), err
+	return pointersTo(counts), err
 }
 
 // FailingJobs are the kinds of jobs that fail.
 func (r *Reader) FailingJobs(ctx context.Context) ([]*model.FailingJobs, error) {
 	kinds, err := r.Service.FailingJobs(ctx, r.Actor)
-	return pointers(kinds), err
+	return pointersTo(kinds), err
 }
 
 // Jobs are jobs, newest first.
 func (r *Reader) Jobs(ctx context.Context, first *int, after *string, filter *model.JobFilter) (*JobConnection, error) {
-	return listed(func(rows []*model.QueuedJob) []*Job {
-		return alone(rows, func(j *model.QueuedJob) *Job { return &Job{j} })
-	})(r.Service.ListJobs(ctx, r.Actor, orEmpty(filter), pageOf(first, after)))
+	return toConnection(func(rows []*model.QueuedJob) []*Job {
+		return wrapEach(rows, func(j *model.QueuedJob) *Job { return &Job{j} })
+	})(r.Service.ListJobs(ctx, r.Actor, orEmpty(filter), pageRequest(first, after)))
 }
 
 // RetryJobsInput is jobs to try again.
@@ -76,7 +76,7 @@ func (r *Reader) SnoozeJobs(ctx context.Context, in SnoozeJobsInput) (*JobsPaylo
 }
 
 func (r *Reader) changeJobs(ctx context.Context, id *string, in model.JobChange) (*JobsPayload, error) {
-	done, err := mutate(ctx, r, id, in, r.Service.ChangeJobs)
+	done, err := runMutation(ctx, r, id, in, r.Service.ChangeJobs)
 	if err != nil {
 		return nil, err
 	}

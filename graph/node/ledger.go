@@ -17,7 +17,7 @@ func ledgerFilter(partner, policy, currency *string) model.LedgerFilter {
 // Ledger is the balances of the ledger.
 func (r *Reader) Ledger(ctx context.Context, partner, policy, currency *string, before *time.Time, byPartner bool) ([]*LedgerBalance, error) {
 	balances, err := r.Service.Balances(ctx, r.Actor, ledgerFilter(partner, policy, currency), byPartner, before)
-	return pointers(balances), err
+	return pointersTo(balances), err
 }
 
 // Statement is what moved in the ledger in a time.
@@ -37,7 +37,7 @@ func (e *LedgerEntry) EventType() string { return string(e.Type) }
 
 // Entries are a page of what moved.
 func (s *Statement) Entries(ctx context.Context, first *int, after *string) (*LedgerEntryConnection, error) {
-	return listed(func(entries []*model.LedgerEntry) []*LedgerEntry {
-		return alone(entries, func(e *model.LedgerEntry) *LedgerEntry { return &LedgerEntry{e} })
-	})(s.Statement.Entries(ctx, pageOf(first, after)))
+	return toConnection(func(entries []*model.LedgerEntry) []*LedgerEntry {
+		return wrapEach(entries, func(e *model.LedgerEntry) *LedgerEntry { return &LedgerEntry{e} })
+	})(s.Statement.Entries(ctx, pageRequest(first, after)))
 }

@@ -14,8 +14,8 @@ type Message struct{ *wire.Message }
 // IsNode makes it findable.
 func (*Message) IsNode() {}
 
-func (r *Reader) messages(records []*wire.Message) []*Message {
-	return alone(records, func(m *wire.Message) *Message { return &Message{m} })
+func (r *Reader) newMessages(records []*wire.Message) []*Message {
+	return wrapEach(records, func(m *wire.Message) *Message { return &Message{m} })
 }
 
 // Attachment is a document that belongs to a claim.
@@ -24,8 +24,8 @@ type Attachment struct{ *wire.Attachment }
 // IsNode makes it findable.
 func (*Attachment) IsNode() {}
 
-func (r *Reader) attachments(records []*wire.Attachment) []*Attachment {
-	return alone(records, func(a *wire.Attachment) *Attachment { return &Attachment{a} })
+func (r *Reader) newAttachments(records []*wire.Attachment) []*Attachment {
+	return wrapEach(records, func(a *wire.Attachment) *Attachment { return &Attachment{a} })
 }
 
 // AddMessageInput is something to say about a claim.
@@ -42,11 +42,11 @@ type AddMessagePayload struct {
 
 // AddMessage writes a message.
 func (r *Reader) AddMessage(ctx context.Context, in AddMessageInput) (*AddMessagePayload, error) {
-	record, err := mutate(ctx, r, in.ClientMutationID, [2]string{in.ClaimID, in.Body},
+	record, err := runMutation(ctx, r, in.ClientMutationID, [2]string{in.ClaimID, in.Body},
 		func(ctx context.Context, actor model.Actor, said [2]string) (*wire.Message, error) {
 			return r.Service.AddMessage(ctx, actor, said[0], said[1])
 		})
-	message, err := one(r.messages)(record, err)
+	message, err := toNode(r.newMessages)(record, err)
 	return &AddMessagePayload{message, in.ClientMutationID}, err
 }
 
@@ -67,16 +67,16 @@ type AddAttachmentPayload struct {
 // AddAttachment keeps a document. Content that cannot be read is named together
 // with whatever else is wrong.
 func (r *Reader) AddAttachment(ctx context.Context, in AddAttachmentInput) (*AddAttachmentPayload, error) {
-	if in.ContentBase64.Unreadable {
-		ctx = model.WithFaults(ctx, model.FieldError{Pointer: "/content_base64", Code: "format", Detail: "Give the bytes in base64 (RFC 4648 section 4, padded)."})
+	if in.ContentBase64.NotBase64 {
+		ctx = model.WithFieldErrors(ctx, model.FieldError{Pointer: "/content_base64", Code: "format", Detail: "Give the bytes in base64 (RFC 4648 section 4, padded)."})
 	} else {
 		in.Content = in.ContentBase64
 	}
 	client := in.ClientMutationID
 	in.ClientMutationID = nil // what makes the request the same is the rest
-	record, err := mutate(ctx, r, client, in, func(ctx context.Context, actor model.Actor, in AddAttachmentInput) (*wire.Attachment, error) {
+	record, err := runMutation(ctx, r, client, in, func(ctx context.Context, actor model.Actor, in AddAttachmentInput) (*wire.Attachment, error) {
 		return r.Service.AddAttachment(ctx, actor, in.ClaimID, in.AttachmentRequest)
 	})
-	attachment, err := one(r.attachments)(record, err)
+	attachment, err := toNode(r.newAttachments)(record, err)
 	return &AddAttachmentPayload{attachment, client}, err
 }

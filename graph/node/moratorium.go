@@ -16,13 +16,13 @@ type Moratorium struct{ *wire.Moratorium }
 // IsNode makes it findable.
 func (*Moratorium) IsNode() {}
 
-func moratoria(records []*wire.Moratorium) []*Moratorium {
-	return alone(records, func(m *wire.Moratorium) *Moratorium { return &Moratorium{m} })
+func newMoratoria(records []*wire.Moratorium) []*Moratorium {
+	return wrapEach(records, func(m *wire.Moratorium) *Moratorium { return &Moratorium{m} })
 }
 
 // Moratorium is one moratorium. Errors: not_found.
 func (r *Reader) Moratorium(ctx context.Context, id string) (*Moratorium, error) {
-	return one(moratoria)(r.Service.GetMoratorium(ctx, r.Actor, id))
+	return toNode(newMoratoria)(r.Service.GetMoratorium(ctx, r.Actor, id))
 }
 
 // MoratoriumFilter narrows the list of moratoria.
@@ -30,7 +30,7 @@ type MoratoriumFilter struct{ Past bool }
 
 // Moratoria are moratoria, newest first.
 func (r *Reader) Moratoria(ctx context.Context, first *int, after *string, filter *MoratoriumFilter, order *string) (*MoratoriumConnection, error) {
-	return listed(moratoria)(r.Service.ListMoratoria(ctx, r.Actor, orEmpty(filter).Past, ordered(first, after, order)))
+	return toConnection(newMoratoria)(r.Service.ListMoratoria(ctx, r.Actor, orEmpty(filter).Past, orderedPage(first, after, order)))
 }
 
 // Place is where; nil everywhere.
@@ -54,9 +54,9 @@ type PlaceInput struct {
 // CircleInput is a centre and a radius.
 type CircleInput struct{ Latitude, Longitude, RadiusKM float64 }
 
-// place is nil without one; what is neither of the two, or both, is no place, which
+// toModel is nil without one; what is neither of the two, or both, is no place, which
 // the domain refuses.
-func (in *PlaceInput) place() *trigger.Place {
+func (in *PlaceInput) toModel() *trigger.Place {
 	switch {
 	case in == nil:
 		return nil
@@ -87,9 +87,9 @@ type MoratoriumPayload struct {
 
 // DeclareMoratorium stops sales.
 func (r *Reader) DeclareMoratorium(ctx context.Context, in DeclareMoratoriumInput) (*MoratoriumPayload, error) {
-	request := model.MoratoriumRequest{Kind: in.Kind, Place: in.Place.place(), StartsAt: in.StartsAt, EndsAt: in.EndsAt, Reason: in.Reason}
-	record, err := mutate(ctx, r, in.ClientMutationID, request, r.Service.DeclareMoratorium)
-	moratorium, err := one(moratoria)(record, err)
+	request := model.MoratoriumRequest{Kind: in.Kind, Place: in.Place.toModel(), StartsAt: in.StartsAt, EndsAt: in.EndsAt, Reason: in.Reason}
+	record, err := runMutation(ctx, r, in.ClientMutationID, request, r.Service.DeclareMoratorium)
+	moratorium, err := toNode(newMoratoria)(record, err)
 	return &MoratoriumPayload{moratorium, in.ClientMutationID}, err
 }
 
@@ -101,15 +101,15 @@ type LiftMoratoriumInput struct {
 
 // LiftMoratorium ends a moratorium early.
 func (r *Reader) LiftMoratorium(ctx context.Context, in LiftMoratoriumInput) (*MoratoriumPayload, error) {
-	record, err := mutate(ctx, r, in.ClientMutationID, in.MoratoriumID, r.Service.LiftMoratorium)
-	moratorium, err := one(moratoria)(record, err)
+	record, err := runMutation(ctx, r, in.ClientMutationID, in.MoratoriumID, r.Service.LiftMoratorium)
+	moratorium, err := toNode(newMoratoria)(record, err)
 	return &MoratoriumPayload{moratorium, in.ClientMutationID}, err
 }
 
 // MoratoriumRules are the rules there are.
 func (r *Reader) MoratoriumRules(ctx context.Context) ([]*wire.MoratoriumRule, error) {
 	rules, err := r.Service.ListMoratoriumRules(ctx, r.Actor)
-	return pointers(rules), err
+	return pointersTo(rules), err
 }
 
 // SetMoratoriumRuleInput is a rule to make, change or take away.
@@ -126,7 +126,7 @@ type SetMoratoriumRulePayload struct {
 
 // SetMoratoriumRule says which fresh events stop sales.
 func (r *Reader) SetMoratoriumRule(ctx context.Context, in SetMoratoriumRuleInput) (*SetMoratoriumRulePayload, error) {
-	rule, err := mutate(ctx, r, in.ClientMutationID, in.MoratoriumRuleRequest, r.Service.SetMoratoriumRule)
+	rule, err := runMutation(ctx, r, in.ClientMutationID, in.MoratoriumRuleRequest, r.Service.SetMoratoriumRule)
 	if in.Rule == nil {
 		rule = nil
 	}

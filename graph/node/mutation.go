@@ -9,14 +9,14 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 
+	"parapet/internal/gateway"
 	"parapet/internal/strictjson"
-	"parapet/internal/visit"
 	"parapet/model"
 	"parapet/model/wire"
 )
 
-// actions counts what a mutation does.
-func actions(operation *graphql.OperationContext) (n int) {
+// countMutations counts what a mutation does.
+func countMutations(operation *graphql.OperationContext) (n int) {
 	for _, field := range graphql.CollectFields(operation, operation.Operation.SelectionSet, []string{"Mutation"}) {
 		if !strings.HasPrefix(field.Name, "__") {
 			n++
@@ -26,23 +26,23 @@ func actions(operation *graphql.OperationContext) (n int) {
 }
 
 const (
-	keyHeader         = "Idempotency-Key"
+	idempotencyHeader = "Idempotency-Key"
 	maxIdempotencyKey = 255
 )
 
-// mutate does what a mutation asks for, or answers again what it answered the
+// runMutation does what a mutation asks for, or answers again what it answered the
 // first time under the same key. The request is the input without its
 // clientMutationId, however it was written: as literals, or as variables in any
 // order.
-func mutate[In, R any](ctx context.Context, r *Reader, id *string, in In, do func(context.Context, model.Actor, In) (*R, error)) (*R, error) {
+func runMutation[In, R any](ctx context.Context, r *Reader, id *string, in In, do func(context.Context, model.Actor, In) (*R, error)) (*R, error) {
 	actor := r.Actor
-	actor.Doing = graphql.GetFieldContext(ctx).Field.Name
-	key, err := keyOf(ctx, id)
+	actor.Operation = graphql.GetFieldContext(ctx).Field.Name
+	key, err := idempotencyKeyOf(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	if key != "" {
-		if actor.Idempotency, err = idempotency(ctx, key, in); err != nil {
+		if actor.IdempotencyKey, err = newIdempotencyKey(ctx, key, in); err != nil {
 			return nil, err
 		}
 	}
@@ -55,14 +55,14 @@ func mutate[In, R any](ctx context.Context, r *Reader, id *string, in In, do fun
 	if err := wire.Decode(first.Body, record); err != nil {
 		return nil, fmt.Errorf("read the first answer: %w", err)
 	}
-	replayed(ctx)
+	markReplayed(ctx)
 	return record, nil
 }
 
-// replayed tells that the first answer is given again: in extensions.replayed, by
+// markReplayed tells that the first answer is given again: in extensions.replayed, by
 // the name the mutation has in the answer; and as REST does where the key came as
 // REST's, which goes with one mutation alone.
-func replayed(ctx context.Context) {
+func markReplayed(ctx context.Context) {
 	const name = "replayed"
 	all, known := graphql.GetExtension(ctx, name).(*[]string)
 	if !known {
@@ -70,17 +70,17 @@ func replayed(ctx context.Context) {
 		graphql.RegisterExtension(ctx, name, all)
 	}
 	*all = append(*all, graphql.GetFieldContext(ctx).Field.Alias)
-	if len(graphql.GetOperationContext(ctx).Headers.Values(keyHeader)) > 0 {
-		visit.From(ctx).Replayed()
+	if len(graphql.GetOperationContext(ctx).Headers.Values(idempotencyHeader)) > 0 {
+		gateway.FromContext(ctx).MarkReplayed()
 	}
 }
 
-func idempotency(ctx context.Context, key string, in any) (*model.IdempotencyKey, error) {
+func newIdempotencyKey(ctx context.Context, key string, in any) (*model.IdempotencyKey, error) {
 	written, err := wire.Encode(in)
 	if err != nil {
 		return nil, fmt.Errorf("encode input: %w", err)
 	}
-	request, err := strictjson.Canonical(written)
+	request, err := strictjson.Canonicalize(written)
 	if err != nil {
 		return nil, fmt.Errorf("encode input: %w", err)
 	}
@@ -89,12 +89,12 @@ func idempotency(ctx context.Context, key string, in any) (*model.IdempotencyKey
 	return &model.IdempotencyKey{Operation: operation, Key: key, Request: sum[:]}, nil
 }
 
-// keyOf is the request's header, or the input's clientMutationId; empty without
+// idempotencyKeyOf is the request's header, or the input's clientMutationId; empty without
 // either. A header is one promise for one action: two of a kind in one request
 // would be taken for one that was sent again, and only the first be done.
-func keyOf(ctx context.Context, id *string) (string, error) {
+func idempotencyKeyOf(ctx context.Context, id *string) (string, error) {
 	operation := graphql.GetOperationContext(ctx)
-	given := operation.Headers.Values(keyHeader)
+	given := operation.Headers.Values(idempotencyHeader)
 	fromHeader := len(given) > 0
 	if !fromHeader && id != nil {
 		given = []string{*id}
@@ -102,7 +102,7 @@ func keyOf(ctx context.Context, id *string) (string, error) {
 	switch {
 	case len(given) == 0:
 		return "", nil
-	case fromHeader && actions(operation) > 1:
+	case fromHeader && countMutations(operation) > 1:
 		return "", model.Fail(model.CodeIdempotencyKeyInvalid, "One Idempotency-Key goes with one mutation; give each of them a clientMutationId of its own.")
 	case len(given) > 1 || given[0] == "" || len(given[0]) > maxIdempotencyKey ||
 		strings.ContainsFunc(given[0], func(c rune) bool { return c < '!' || c > '~' }):

@@ -23,14 +23,14 @@ type Reader struct {
 
 type readerKey struct{}
 
-// With hands the reader on to resolvers.
-func With(ctx context.Context, r *Reader) context.Context {
+// WithReader hands the reader on to resolvers.
+func WithReader(ctx context.Context, r *Reader) context.Context {
 	return context.WithValue(ctx, readerKey{}, r)
 }
 
-// From is the request's reader. Without one nobody was admitted, and nothing may
+// ReaderFrom is the request's reader. Without one nobody was admitted, and nothing may
 // be read.
-func From(ctx context.Context) *Reader { return ctx.Value(readerKey{}).(*Reader) }
+func ReaderFrom(ctx context.Context) *Reader { return ctx.Value(readerKey{}).(*Reader) }
 
 // Viewer is who asks.
 type Viewer struct{ actor model.Actor }

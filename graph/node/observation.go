@@ -40,16 +40,16 @@ type RecordObservationsPayload struct {
 
 // RecordObservations keeps what a source measured.
 func (r *Reader) RecordObservations(ctx context.Context, in RecordObservationsInput) (*RecordObservationsPayload, error) {
-	return r.observed(ctx, in, false)
+	return r.ingestObservations(ctx, in, false)
 }
 
 // RehearseObservations keeps what a partner supposes, for its own policies.
 func (r *Reader) RehearseObservations(ctx context.Context, in RecordObservationsInput) (*RecordObservationsPayload, error) {
-	return r.observed(ctx, in, true)
+	return r.ingestObservations(ctx, in, true)
 }
 
-func (r *Reader) observed(ctx context.Context, in RecordObservationsInput, sandbox bool) (*RecordObservationsPayload, error) {
-	batch, err := in.batch()
+func (r *Reader) ingestObservations(ctx context.Context, in RecordObservationsInput, sandbox bool) (*RecordObservationsPayload, error) {
+	batch, err := in.toModel()
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (r *Reader) observed(ctx context.Context, in RecordObservationsInput, sandb
 	if in.FinalTrack {
 		record = r.Service.RecordFinalTrack
 	}
-	list, err := mutate(ctx, r, in.ClientMutationID, observationBatch{batch, in.FinalTrack},
+	list, err := runMutation(ctx, r, in.ClientMutationID, observationBatch{batch, in.FinalTrack},
 		func(ctx context.Context, actor model.Actor, in observationBatch) (*wire.List[wire.ObservationResult], error) {
 			results, err := record(ctx, actor, in.Observations, sandbox)
 			return &wire.List[wire.ObservationResult]{Data: results}, err
@@ -68,7 +68,7 @@ func (r *Reader) observed(ctx context.Context, in RecordObservationsInput, sandb
 	for i := range list.Data {
 		for k := range list.Data[i].Errors {
 			fault := &list.Data[i].Errors[k]
-			fault.Pointer = in.Observations[list.Data[i].Index].place(fault.Pointer)
+			fault.Pointer = in.Observations[list.Data[i].Index].toInputPointer(fault.Pointer)
 		}
 	}
 	return &RecordObservationsPayload{list.Data, in.ClientMutationID}, nil
@@ -80,13 +80,13 @@ type observationBatch struct {
 	FinalTrack   bool
 }
 
-// place turns a pointer into an observation as REST writes it into one into the
+// toInputPointer turns a pointer into an observation as REST writes it into one into the
 // input: /measures/wind/unit is the unit of whichever measure is named wind, and
 // one that is missing is missing from them all.
-func (in *ObservationInput) place(pointer string) string {
+func (in *ObservationInput) toInputPointer(pointer string) string {
 	segments := strings.Split(pointer, "/")
 	for i, segment := range segments {
-		segments[i] = scalar.Name(segment)
+		segments[i] = scalar.FieldName(segment)
 	}
 	if len(segments) > 2 && segments[1] == "measures" {
 		name := pointer[len("/measures/"):]
@@ -99,8 +99,8 @@ func (in *ObservationInput) place(pointer string) string {
 	return strings.Join(segments, "/")
 }
 
-// batch is the input as REST writes it, where a measure is named once by its form.
-func (in *RecordObservationsInput) batch() ([]wire.ObservationInput, error) {
+// toModel is the input as REST writes it, where a measure is named once by its form.
+func (in *RecordObservationsInput) toModel() ([]wire.ObservationInput, error) {
 	batch := make([]wire.ObservationInput, len(in.Observations))
 	var twice []model.FieldError
 	for i, each := range in.Observations {

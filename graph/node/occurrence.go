@@ -14,42 +14,42 @@ import (
 // Occurrence is one thing that happened.
 type Occurrence struct {
 	*wire.Occurrence
-	kin *kin
+	batch *batch
 }
 
 // IsNode makes it findable.
 func (*Occurrence) IsNode() {}
 
-func (r *Reader) occurrences(records []*wire.Occurrence) []*Occurrence {
-	return together(r, records, func(o *wire.Occurrence) string { return o.ID }, func(o *wire.Occurrence, k *kin) *Occurrence { return &Occurrence{o, k} })
+func (r *Reader) newOccurrences(records []*wire.Occurrence) []*Occurrence {
+	return newBatch(r, records, func(o *wire.Occurrence) string { return o.ID }, func(o *wire.Occurrence, b *batch) *Occurrence { return &Occurrence{o, b} })
 }
 
 // Occurrence is one occurrence. Errors: not_found.
 func (r *Reader) Occurrence(ctx context.Context, id string) (*Occurrence, error) {
-	return one(r.occurrences)(r.Service.GetOccurrence(ctx, r.Actor, id))
+	return toNode(r.newOccurrences)(r.Service.GetOccurrence(ctx, r.Actor, id))
 }
 
 // Occurrences are what happened, the newest recorded first.
-func (r *Reader) Occurrences(ctx context.Context, first *int, after *string, filter *HappenedFilter, order *string) (*OccurrenceConnection, error) {
-	return listed(r.occurrences)(r.Service.ListOccurrences(ctx, r.Actor, filter.narrow(), ordered(first, after, order)))
+func (r *Reader) Occurrences(ctx context.Context, first *int, after *string, filter *HazardFilter, order *string) (*OccurrenceConnection, error) {
+	return toConnection(r.newOccurrences)(r.Service.ListOccurrences(ctx, r.Actor, filter.toModel(), orderedPage(first, after, order)))
 }
 
 // Policies are those that it touched.
 func (o *Occurrence) Policies(ctx context.Context, first *int, after *string, nearMisses bool) (*ExplanationConnection, error) {
-	r := o.kin.read
+	r := o.batch.reader
 	read := func(ctx context.Context, actor model.Actor, ids []string, in model.PageRequest) (map[string]*model.Page[wire.Explanation], error) {
-		return r.Service.TouchedBy(ctx, actor, ids, nearMisses, in)
+		return r.Service.AffectedPolicies(ctx, actor, ids, nearMisses, in)
 	}
-	return members(ctx, o.kin, o.ID, fmt.Sprint("policies", nearMisses), pageOf(first, after), read, r.explanations)
+	return loadPages(ctx, o.batch, o.ID, fmt.Sprint("policies", nearMisses), pageRequest(first, after), read, r.newExplanations)
 }
 
 // Observations are what it is made of.
 func (o *Occurrence) Observations(ctx context.Context, first *int, after, order *string) (*ObservationConnection, error) {
-	return members(ctx, o.kin, o.ID, "observations", ordered(first, after, order), o.kin.read.Service.ObservationsOf, observations)
+	return loadPages(ctx, o.batch, o.ID, "observations", orderedPage(first, after, order), o.batch.reader.Service.ObservationsByOccurrence, newObservations)
 }
 
-// HappenedFilter narrows lists of occurrences and observations.
-type HappenedFilter struct {
+// HazardFilter narrows lists of occurrences and observations.
+type HazardFilter struct {
 	Kind         *string
 	Source       *string
 	OccurrenceID *string
@@ -57,11 +57,11 @@ type HappenedFilter struct {
 	To           *time.Time
 }
 
-func (f *HappenedFilter) narrow() model.HappenedFilter {
+func (f *HazardFilter) toModel() model.HazardFilter {
 	if f == nil {
-		return model.HappenedFilter{}
+		return model.HazardFilter{}
 	}
-	return model.HappenedFilter{Kind: orEmpty(f.Kind), Source: orEmpty(f.Source), OccurrenceID: orEmpty(f.OccurrenceID), From: f.From, To: f.To}
+	return model.HazardFilter{Kind: orEmpty(f.Kind), Source: orEmpty(f.Source), OccurrenceID: orEmpty(f.OccurrenceID), From: f.From, To: f.To}
 }
 
 // Observation is one measurement.
@@ -70,13 +70,13 @@ type Observation struct{ *wire.Observation }
 // IsNode makes it findable.
 func (*Observation) IsNode() {}
 
-func observations(records []*wire.Observation) []*Observation {
-	return alone(records, func(o *wire.Observation) *Observation { return &Observation{o} })
+func newObservations(records []*wire.Observation) []*Observation {
+	return wrapEach(records, func(o *wire.Observation) *Observation { return &Observation{o} })
 }
 
 // Observation is one observation. Errors: not_found.
 func (r *Reader) Observation(ctx context.Context, id string) (*Observation, error) {
-	return one(observations)(r.Service.GetObservation(ctx, r.Actor, id))
+	return toNode(newObservations)(r.Service.GetObservation(ctx, r.Actor, id))
 }
 
 // Station that measured.
@@ -98,6 +98,6 @@ func (o *Observation) Measures() []NamedMeasure {
 }
 
 // Observations are what sources measured, the newest recorded first.
-func (r *Reader) Observations(ctx context.Context, first *int, after *string, filter *HappenedFilter, order *string) (*ObservationConnection, error) {
-	return listed(observations)(r.Service.ListObservations(ctx, r.Actor, filter.narrow(), ordered(first, after, order)))
+func (r *Reader) Observations(ctx context.Context, first *int, after *string, filter *HazardFilter, order *string) (*ObservationConnection, error) {
+	return toConnection(newObservations)(r.Service.ListObservations(ctx, r.Actor, filter.toModel(), orderedPage(first, after, order)))
 }

@@ -6,18 +6,18 @@ import (
 	"parapet/model"
 )
 
-// seen is a request of an operator about a record, with the version they decided
+// versionedRequest is a request of an operator about a record, with the version they decided
 // upon where they named it.
-type seen[In any] struct {
+type versionedRequest[In any] struct {
 	Request In
 	Version *int64
 }
 
-// operate is mutate for a record that must still be what the operator saw.
-func operate[In, R any](ctx context.Context, r *Reader, client *string, record string, version *int64, in In, do func(context.Context, model.Actor, In) (*R, error)) (*R, error) {
-	return mutate(ctx, r, client, seen[In]{in, version}, func(ctx context.Context, actor model.Actor, in seen[In]) (*R, error) {
+// runOperatorMutation is mutate for a record that must still be what the operator saw.
+func runOperatorMutation[In, R any](ctx context.Context, r *Reader, client *string, record string, version *int64, in In, do func(context.Context, model.Actor, In) (*R, error)) (*R, error) {
+	return runMutation(ctx, r, client, versionedRequest[In]{in, version}, func(ctx context.Context, actor model.Actor, in versionedRequest[In]) (*R, error) {
 		if in.Version != nil {
-			actor.Condition = model.AtVersion(record, *in.Version)
+			actor.Precondition = model.RequireVersion(record, *in.Version)
 		}
 		return do(ctx, actor, in.Request)
 	})
@@ -38,7 +38,7 @@ type CancelPolicyPayload struct {
 
 // CancelPolicy ends cover early.
 func (r *Reader) CancelPolicy(ctx context.Context, in CancelPolicyInput) (*CancelPolicyPayload, error) {
-	record, err := operate(ctx, r, in.ClientMutationID, in.PolicyID, in.Version, in.CancellationRequest, r.Service.CancelPolicy)
-	policy, err := one(r.policies)(record, err)
+	record, err := runOperatorMutation(ctx, r, in.ClientMutationID, in.PolicyID, in.Version, in.CancellationRequest, r.Service.CancelPolicy)
+	policy, err := toNode(r.newPolicies)(record, err)
 	return &CancelPolicyPayload{policy, in.ClientMutationID}, err
 }

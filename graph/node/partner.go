@@ -14,7 +14,7 @@ func (r *Reader) Partner(ctx context.Context, slug string) (*wire.Partner, error
 
 // Partners are all partners, by slug.
 func (r *Reader) Partners(ctx context.Context, first *int, after *string) (*PartnerConnection, error) {
-	return listed(asTheyAre[wire.Partner])(r.Service.ListPartners(ctx, r.Actor, pageOf(first, after)))
+	return toConnection(asNodes[wire.Partner])(r.Service.ListPartners(ctx, r.Actor, pageRequest(first, after)))
 }
 
 // RegisterPartnerInput is a partner to register.
@@ -31,7 +31,7 @@ type PartnerPayload struct {
 
 // RegisterPartner makes a partner known.
 func (r *Reader) RegisterPartner(ctx context.Context, in RegisterPartnerInput) (*PartnerPayload, error) {
-	partner, err := mutate(ctx, r, in.ClientMutationID, in.PartnerRequest,
+	partner, err := runMutation(ctx, r, in.ClientMutationID, in.PartnerRequest,
 		func(ctx context.Context, actor model.Actor, in model.PartnerRequest) (*wire.Partner, error) {
 			partner, _, err := r.Service.RegisterPartner(ctx, actor, in)
 			return partner, err
@@ -47,12 +47,12 @@ type PartnerStatusInput struct {
 
 // DisablePartner refuses what a partner asks.
 func (r *Reader) DisablePartner(ctx context.Context, in PartnerStatusInput) (*PartnerPayload, error) {
-	partner, err := mutate(ctx, r, in.ClientMutationID, in.PartnerStatusRequest, r.Service.DisablePartner)
+	partner, err := runMutation(ctx, r, in.ClientMutationID, in.PartnerStatusRequest, r.Service.DisablePartner)
 	return &PartnerPayload{partner, in.ClientMutationID}, err
 }
 
 // EnablePartner lets a partner act again.
 func (r *Reader) EnablePartner(ctx context.Context, in PartnerStatusInput) (*PartnerPayload, error) {
-	partner, err := mutate(ctx, r, in.ClientMutationID, in.PartnerStatusRequest, r.Service.EnablePartner)
+	partner, err := runMutation(ctx, r, in.ClientMutationID, in.PartnerStatusRequest, r.Service.EnablePartner)
 	return &PartnerPayload{partner, in.ClientMutationID}, err
 }

@@ -10,28 +10,28 @@ import (
 // Policy is cover that was bound.
 type Policy struct {
 	*wire.Policy
-	kin *kin
+	batch *batch
 }
 
 // IsNode makes it findable.
 func (*Policy) IsNode() {}
 
-func (r *Reader) policies(records []*wire.Policy) []*Policy {
-	return together(r, records, func(p *wire.Policy) string { return p.ID }, func(p *wire.Policy, k *kin) *Policy {
-		k.refer("quote", &p.QuoteID)
-		k.refer("product", new(model.ProductID(p.Product, p.ProductVersion)))
-		return &Policy{p, k}
+func (r *Reader) newPolicies(records []*wire.Policy) []*Policy {
+	return newBatch(r, records, func(p *wire.Policy) string { return p.ID }, func(p *wire.Policy, b *batch) *Policy {
+		b.addReference("quote", &p.QuoteID)
+		b.addReference("product", new(model.ProductID(p.Product, p.ProductVersion)))
+		return &Policy{p, b}
 	})
 }
 
 // Policy is one policy. Errors: not_found.
 func (r *Reader) Policy(ctx context.Context, id string) (*Policy, error) {
-	return one(r.policies)(r.Service.GetPolicy(ctx, r.Actor, id))
+	return toNode(r.newPolicies)(r.Service.GetPolicy(ctx, r.Actor, id))
 }
 
 // Policies are policies, newest first.
 func (r *Reader) Policies(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*PolicyConnection, error) {
-	return listed(r.policies)(r.Service.ListBarePolicies(ctx, r.Actor, orEmpty(filter), ordered(first, after, order)))
+	return toConnection(r.newPolicies)(r.Service.ListBarePolicies(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
 }
 
 // ProductKey is the key of the product.
@@ -39,7 +39,7 @@ func (p *Policy) ProductKey() string { return p.Policy.Product }
 
 // Product is what it was quoted by.
 func (p *Policy) Product(ctx context.Context) (*Product, error) {
-	return p.kin.product(ctx, p.Policy.Product, p.ProductVersion)
+	return p.batch.loadProduct(ctx, p.Policy.Product, p.ProductVersion)
 }
 
 // Cover is as it was quoted.
@@ -47,14 +47,14 @@ func (p *Policy) Cover() Cover { return Cover{p.Policy.Cover} }
 
 // Quote is the quote that was bound.
 func (p *Policy) Quote(ctx context.Context) (*Quote, error) {
-	r := p.kin.read
-	return referred(ctx, p.kin, "quote", &p.QuoteID, r.Service.QuotesByID, r.quotes)
+	r := p.batch.reader
+	return loadOne(ctx, p.batch, "quote", &p.QuoteID, r.Service.QuotesByID, r.newQuotes)
 }
 
 // Claims are the claims under it.
 func (p *Policy) Claims(ctx context.Context, first *int, after, order *string) (*ClaimConnection, error) {
-	r := p.kin.read
-	return members(ctx, p.kin, p.ID, "claims", ordered(first, after, order), r.Service.ClaimsOf, r.claims)
+	r := p.batch.reader
+	return loadPages(ctx, p.batch, p.ID, "claims", orderedPage(first, after, order), r.Service.ClaimsOf, r.newClaims)
 }
 
 // Timeline is its own changes and the timelines of its claims.
@@ -63,13 +63,13 @@ func (p *Policy) Timeline(ctx context.Context, first *int, after *string, last *
 	if err != nil {
 		return nil, err
 	}
-	return members(ctx, p.kin, p.ID, "timeline", in, p.kin.read.Service.PolicyTimelinesOf, asTheyAre[wire.TimelineEntry])
+	return loadPages(ctx, p.batch, p.ID, "timeline", in, p.batch.reader.Service.TimelinesByPolicy, asNodes[wire.TimelineEntry])
 }
 
 // PayoutMethods are the accounts of its claims.
 func (p *Policy) PayoutMethods(ctx context.Context, first *int, after, order *string) (*PayoutMethodConnection, error) {
-	r := p.kin.read
-	return members(ctx, p.kin, p.ID, "payoutMethods", ordered(first, after, order), r.Service.PayoutMethodsOf, r.payoutMethods)
+	r := p.batch.reader
+	return loadPages(ctx, p.batch, p.ID, "payoutMethods", orderedPage(first, after, order), r.Service.PayoutMethodsByParent, r.newPayoutMethods)
 }
 
 // BindPolicyInput is a quote to bind.
@@ -86,7 +86,7 @@ type BindPolicyPayload struct {
 
 // BindPolicy makes a quote binding.
 func (r *Reader) BindPolicy(ctx context.Context, in BindPolicyInput) (*BindPolicyPayload, error) {
-	record, err := mutate(ctx, r, in.ClientMutationID, in.BindRequest, r.Service.BindPolicy)
-	policy, err := one(r.policies)(record, err)
+	record, err := runMutation(ctx, r, in.ClientMutationID, in.BindRequest, r.Service.BindPolicy)
+	policy, err := toNode(r.newPolicies)(record, err)
 	return &BindPolicyPayload{policy, in.ClientMutationID}, err
 }

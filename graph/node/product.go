@@ -17,24 +17,24 @@ import (
 // Product is a published product.
 type Product struct{ *wire.Product }
 
-func (r *Reader) products(records []*wire.Product) []*Product {
-	return alone(records, func(p *wire.Product) *Product { return &Product{p} })
+func (r *Reader) newProducts(records []*wire.Product) []*Product {
+	return wrapEach(records, func(p *wire.Product) *Product { return &Product{p} })
 }
 
 // Product is the newest version of a product. Errors: not_found.
 func (r *Reader) Product(ctx context.Context, key string) (*Product, error) {
-	return one(r.products)(r.Service.GetProduct(ctx, r.Actor, key))
+	return toNode(r.newProducts)(r.Service.GetProduct(ctx, r.Actor, key))
 }
 
 // Products are the newest versions of all products, by key.
 func (r *Reader) Products(ctx context.Context, first *int, after *string) (*ProductConnection, error) {
-	return listed(r.products)(r.Service.ListProducts(ctx, r.Actor, pageOf(first, after)))
+	return toConnection(r.newProducts)(r.Service.ListProducts(ctx, r.Actor, pageRequest(first, after)))
 }
 
-// product is the version that one of the kin was quoted by.
-func (k *kin) product(ctx context.Context, key string, version int) (*Product, error) {
+// loadProduct is the version that one of the kin was quoted by.
+func (b *batch) loadProduct(ctx context.Context, key string, version int) (*Product, error) {
 	id := model.ProductID(key, version)
-	return referred(ctx, k, "product", &id, k.read.Service.ProductsByID, k.read.products)
+	return loadOne(ctx, b, "product", &id, b.reader.Service.ProductsByID, b.reader.newProducts)
 }
 
 // ContextSchema is the JSON Schema of a quote's context.
@@ -46,8 +46,8 @@ func (p *Product) Trigger() Trigger { return Trigger{p.Product.Trigger} }
 // PayoutCurves draw what is owed.
 func (p *Product) PayoutCurves() []trigger.Curve { return p.Payout.Curves(p.Product.Trigger) }
 
-// part reads a member that the record shows as it was written.
-func part[T any](p *Product, written jsontext.Value) (T, error) {
+// decodeMember reads a member that the record shows as it was written.
+func decodeMember[T any](p *Product, written jsontext.Value) (T, error) {
 	var v T
 	if err := wire.Decode(written, &v); err != nil {
 		return v, fmt.Errorf("read product %s: %w", p.Key, err)
@@ -56,11 +56,13 @@ func part[T any](p *Product, written jsontext.Value) (T, error) {
 }
 
 // Times are its durations.
-func (p *Product) Times() (product.Times, error) { return part[product.Times](p, p.Product.Times) }
+func (p *Product) Times() (product.Times, error) {
+	return decodeMember[product.Times](p, p.Product.Times)
+}
 
 // Price is what a premium is built with.
 func (p *Product) Price() (product.Loadings, error) {
-	return part[product.Loadings](p, p.Product.Price)
+	return decodeMember[product.Loadings](p, p.Product.Price)
 }
 
 // ProductCurrency is a currency with its bounds in money.
@@ -71,11 +73,11 @@ type ProductCurrency struct {
 
 // Currencies are those it is sold in.
 func (p *Product) Currencies() ([]ProductCurrency, error) {
-	bounds, err := part[[]product.Currency](p, p.Product.Currencies)
+	bounds, err := decodeMember[[]product.Currency](p, p.Product.Currencies)
 	if err != nil {
 		return nil, err
 	}
-	settled, err := part[product.Settlement](p, p.Settlement)
+	settled, err := decodeMember[product.Settlement](p, p.Settlement)
 	all := make([]ProductCurrency, len(bounds))
 	for i, b := range bounds {
 		in := func(minor int64) money.Money { return money.New(minor, b.Code) }
@@ -92,11 +94,11 @@ type WorkedExample struct {
 
 // Examples are those it passes.
 func (p *Product) Examples() ([]WorkedExample, error) {
-	examples, err := part[[]product.Example](p, p.Product.Examples)
+	examples, err := decodeMember[[]product.Example](p, p.Product.Examples)
 	if err != nil {
 		return nil, err
 	}
-	bounds, err := part[[]product.Currency](p, p.Product.Currencies)
+	bounds, err := decodeMember[[]product.Currency](p, p.Product.Currencies)
 	if err != nil {
 		return nil, err
 	}

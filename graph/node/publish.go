@@ -21,10 +21,10 @@ type PublishProductPayload struct {
 
 // PublishProduct makes a product version available.
 func (r *Reader) PublishProduct(ctx context.Context, in PublishProductInput) (*PublishProductPayload, error) {
-	record, err := mutate(ctx, r, in.ClientMutationID, in.Document, func(ctx context.Context, actor model.Actor, document string) (*wire.Product, error) {
+	record, err := runMutation(ctx, r, in.ClientMutationID, in.Document, func(ctx context.Context, actor model.Actor, document string) (*wire.Product, error) {
 		record, _, err := r.Service.PublishProduct(ctx, actor, []byte(document))
 		return record, err
 	})
-	product, err := one(r.products)(record, err)
+	product, err := toNode(r.newProducts)(record, err)
 	return &PublishProductPayload{product, in.ClientMutationID}, err
 }

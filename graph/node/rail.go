@@ -20,12 +20,12 @@ type AdoptRailPayload struct {
 
 // AdoptRail declares two identities to be one bank.
 func (r *Reader) AdoptRail(ctx context.Context, in AdoptRailInput) (*AdoptRailPayload, error) {
-	adoption, err := mutate(ctx, r, in.ClientMutationID, in.AdoptionRequest, r.Service.AdoptRail)
+	adoption, err := runMutation(ctx, r, in.ClientMutationID, in.AdoptionRequest, r.Service.AdoptRail)
 	return &AdoptRailPayload{adoption, in.ClientMutationID}, err
 }
 
 // RailIdentities are the banks that orders went to.
 func (r *Reader) RailIdentities(ctx context.Context) ([]*model.KnownRail, error) {
 	rails, err := r.Service.KnownRails(ctx, r.Actor)
-	return pointers(rails), err
+	return pointersTo(rails), err
 }

@@ -44,7 +44,7 @@ func (r *Reader) Reconcile(ctx context.Context, in ReconcileInput) (*ReconcilePa
 		sums[sum.Currency] += sum.Amount
 	}
 	actor := r.Actor
-	actor.Doing = "reconcile"
+	actor.Operation = "reconcile"
 	done, err := r.Service.Reconcile(ctx, actor, model.Report{Rail: in.Rail, Name: in.Name, Lines: &in.LineCount, Sums: sums, Until: in.Until},
 		func(each func(model.ReportLine) error) error {
 			for _, line := range in.Lines {
@@ -57,7 +57,7 @@ func (r *Reader) Reconcile(ctx context.Context, in ReconcileInput) (*ReconcilePa
 	if err != nil {
 		return nil, err
 	}
-	payload := &ReconcilePayload{ReportID: done.ID, Again: done.Again, Missing: done.Missing, ClientMutationID: in.ClientMutationID}
+	payload := &ReconcilePayload{ReportID: done.ID, Again: done.AlreadyImported, Missing: done.Missing, ClientMutationID: in.ClientMutationID}
 	for _, result := range slices.Sorted(maps.Keys(done.Results)) {
 		payload.Results = append(payload.Results, &ReportResult{result, done.Results[result]})
 	}
@@ -66,27 +66,27 @@ func (r *Reader) Reconcile(ctx context.Context, in ReconcileInput) (*ReconcilePa
 
 // CloseFindingInput is a difference to close.
 type CloseFindingInput struct {
-	model.FindingRequest
+	model.CloseExceptionRequest
 	ClientMutationID *string
 }
 
 // CloseFindingPayload is what was closed.
 type CloseFindingPayload struct {
-	Finding          *model.Finding
+	Finding          *model.ReconciliationException
 	ClientMutationID *string
 }
 
-// CloseFinding closes a difference.
+// CloseReconciliationException closes a difference.
 func (r *Reader) CloseFinding(ctx context.Context, in CloseFindingInput) (*CloseFindingPayload, error) {
-	finding, err := mutate(ctx, r, in.ClientMutationID, in.FindingRequest, r.Service.CloseFinding)
+	finding, err := runMutation(ctx, r, in.ClientMutationID, in.CloseExceptionRequest, r.Service.CloseReconciliationException)
 	return &CloseFindingPayload{finding, in.ClientMutationID}, err
 }
 
 // Findings are differences, newest first.
-func (r *Reader) Findings(ctx context.Context, closedToo bool) ([]*model.Finding, error) {
-	list, err := r.Service.ListFindings(ctx, r.Actor, closedToo, model.PageRequest{Limit: model.MaxPageSize})
+func (r *Reader) Findings(ctx context.Context, closedToo bool) ([]*model.ReconciliationException, error) {
+	list, err := r.Service.ListReconciliationExceptions(ctx, r.Actor, closedToo, model.PageRequest{Limit: model.MaxPageSize})
 	if err != nil {
 		return nil, err
 	}
-	return pointers(list.Data), nil
+	return pointersTo(list.Data), nil
 }

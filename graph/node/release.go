@@ -18,8 +18,8 @@ type ApprovePayoutInput struct {
 // ApprovePayout consents to a payout.
 func (r *Reader) ApprovePayout(ctx context.Context, in ApprovePayoutInput) (*PayoutPayload, error) {
 	request := model.ApprovalRequest{PayoutID: in.PayoutID, Digest: orEmpty(in.Digest), Note: in.Note}
-	record, err := operate(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, request, r.Service.ApprovePayout)
-	payout, err := one(r.payouts)(record, err)
+	record, err := runOperatorMutation(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, request, r.Service.ApprovePayout)
+	payout, err := toNode(r.newPayouts)(record, err)
 	return &PayoutPayload{payout, in.ClientMutationID}, err
 }
 
@@ -34,8 +34,8 @@ type ReleasePayoutInput struct {
 // ReleasePayout lets a payout go.
 func (r *Reader) ReleasePayout(ctx context.Context, in ReleasePayoutInput) (*PayoutPayload, error) {
 	request := model.ReleaseRequest{PayoutID: in.PayoutID, Note: in.Note}
-	record, err := operate(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, request, r.Service.ReleasePayout)
-	payout, err := one(r.payouts)(record, err)
+	record, err := runOperatorMutation(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, request, r.Service.ReleasePayout)
+	payout, err := toNode(r.newPayouts)(record, err)
 	return &PayoutPayload{payout, in.ClientMutationID}, err
 }
 
@@ -53,8 +53,8 @@ type ResolvePayoutInput struct {
 // ResolvePayout ends a doubt or a mismatch.
 func (r *Reader) ResolvePayout(ctx context.Context, in ResolvePayoutInput) (*PayoutPayload, error) {
 	request := model.ResolutionRequest{PayoutID: in.PayoutID, Outcome: model.PayoutStatus(in.Outcome), Reference: orEmpty(in.Reference), Settled: in.Settled, Note: in.Note}
-	record, err := operate(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, request, r.Service.ResolvePayout)
-	payout, err := one(r.payouts)(record, err)
+	record, err := runOperatorMutation(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, request, r.Service.ResolvePayout)
+	payout, err := toNode(r.newPayouts)(record, err)
 	return &PayoutPayload{payout, in.ClientMutationID}, err
 }
 
@@ -70,14 +70,14 @@ type SettlePayoutExternallyInput struct {
 // SettlePayoutExternally closes a payout as paid already, by two operators' word.
 func (r *Reader) SettlePayoutExternally(ctx context.Context, in SettlePayoutExternallyInput) (*PayoutPayload, error) {
 	request := model.SettlementRequest{PayoutID: in.PayoutID, Reference: in.Reference, Note: in.Note}
-	record, err := operate(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, request, r.Service.SettlePayoutExternally)
-	payout, err := one(r.payouts)(record, err)
+	record, err := runOperatorMutation(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, request, r.Service.SettlePayoutExternally)
+	payout, err := toNode(r.newPayouts)(record, err)
 	return &PayoutPayload{payout, in.ClientMutationID}, err
 }
 
 // Approval is who must consent to the payout and who did.
 func (p *Payout) Approval(ctx context.Context) (*model.PayoutApproval, error) {
-	return related(ctx, p.kin, p.ID, "approval", func(ctx context.Context) (map[string]*model.PayoutApproval, error) {
-		return p.kin.read.Service.ApprovalsOf(ctx, p.kin.read.Actor, p.kin.ids)
+	return loadRelation(ctx, p.batch, p.ID, "approval", func(ctx context.Context) (map[string]*model.PayoutApproval, error) {
+		return p.batch.reader.Service.ApprovalsOf(ctx, p.batch.reader.Actor, p.batch.ids)
 	})
 }

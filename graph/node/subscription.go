@@ -9,19 +9,19 @@ import (
 
 // FollowEvents hands on the feed of a partner as it grows.
 func (r *Reader) FollowEvents(ctx context.Context, filter EventFilter) (<-chan *Event, error) {
-	tail, err := r.Service.FollowEvents(ctx, r.Actor, filter.narrow())
-	return follow(ctx, r, tail, err, r.events)
+	tail, err := r.Service.FollowEvents(ctx, r.Actor, filter.toModel())
+	return streamNodes(ctx, r, tail, err, r.newEvents)
 }
 
 // FollowTimeline hands on a claim's story as it is told.
 func (r *Reader) FollowTimeline(ctx context.Context, claim string, after *int64) (<-chan *wire.TimelineEntry, error) {
 	tail, err := r.Service.FollowTimeline(ctx, r.Actor, claim, orEmpty(after))
-	return follow(ctx, r, tail, err, asTheyAre[wire.TimelineEntry])
+	return streamNodes(ctx, r, tail, err, asNodes[wire.TimelineEntry])
 }
 
-// follow reads ahead of whoever listens by what was read at once, and no further.
+// streamNodes reads ahead of whoever listens by what was read at once, and no further.
 // What ends the reading ends the subscription, with a reason.
-func follow[R, N any](ctx context.Context, r *Reader, tail *model.Tail[R], err error, together func([]*R) []*N) (<-chan *N, error) {
+func streamNodes[R, N any](ctx context.Context, r *Reader, tail *model.Cursor[R], err error, together func([]*R) []*N) (<-chan *N, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func follow[R, N any](ctx context.Context, r *Reader, tail *model.Tail[R], err e
 				r.End(err)
 				return
 			}
-			for _, node := range together(pointers(records)) {
+			for _, node := range together(pointersTo(records)) {
 				select {
 				case nodes <- node:
 				case <-ctx.Done():

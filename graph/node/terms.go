@@ -18,18 +18,18 @@ func (c Cover) PayoutCurves() []trigger.Curve { return c.Payout.Curves(c.Cover.T
 type Place struct{ trigger.Place }
 
 // Latitude of the centre.
-func (p Place) Latitude() *float64 { return p.ofCircle(p.Place.Latitude) }
+func (p Place) Latitude() *float64 { return p.circleValue(p.Place.Latitude) }
 
 // Longitude of the centre.
-func (p Place) Longitude() *float64 { return p.ofCircle(p.Place.Longitude) }
+func (p Place) Longitude() *float64 { return p.circleValue(p.Place.Longitude) }
 
 // RadiusKM of the circle.
-func (p Place) RadiusKM() *float64 { return p.ofCircle(p.Place.RadiusKM) }
+func (p Place) RadiusKM() *float64 { return p.circleValue(p.Place.RadiusKM) }
 
 // Station that measures.
 func (p Place) Station() *string { return orNil(p.Place.Station) }
 
-func (p Place) ofCircle(value float64) *float64 {
+func (p Place) circleValue(value float64) *float64 {
 	if p.Kind != trigger.Circle {
 		return nil
 	}

@@ -11,26 +11,26 @@ import (
 // WebhookEndpoint is where a partner wants to hear of events.
 type WebhookEndpoint struct {
 	*wire.WebhookEndpoint
-	kin *kin
+	batch *batch
 }
 
 // IsNode makes it findable.
 func (*WebhookEndpoint) IsNode() {}
 
-func (r *Reader) webhookEndpoints(records []*wire.WebhookEndpoint) []*WebhookEndpoint {
-	return together(r, records, func(e *wire.WebhookEndpoint) string { return e.ID }, func(e *wire.WebhookEndpoint, k *kin) *WebhookEndpoint {
-		return &WebhookEndpoint{e, k}
+func (r *Reader) newWebhookEndpoints(records []*wire.WebhookEndpoint) []*WebhookEndpoint {
+	return newBatch(r, records, func(e *wire.WebhookEndpoint) string { return e.ID }, func(e *wire.WebhookEndpoint, b *batch) *WebhookEndpoint {
+		return &WebhookEndpoint{e, b}
 	})
 }
 
 // WebhookEndpoint is one endpoint. Errors: not_found.
 func (r *Reader) WebhookEndpoint(ctx context.Context, id string) (*WebhookEndpoint, error) {
-	return one(r.webhookEndpoints)(r.Service.GetWebhookEndpoint(ctx, r.Actor, id))
+	return toNode(r.newWebhookEndpoints)(r.Service.GetWebhookEndpoint(ctx, r.Actor, id))
 }
 
 // WebhookEndpoints are endpoints, newest first.
 func (r *Reader) WebhookEndpoints(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*WebhookEndpointConnection, error) {
-	return listed(r.webhookEndpoints)(r.Service.ListWebhookEndpoints(ctx, r.Actor, orEmpty(filter), ordered(first, after, order)))
+	return toConnection(r.newWebhookEndpoints)(r.Service.ListWebhookEndpoints(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
 }
 
 // EventTypes are what it asked for; nil for all.
@@ -43,35 +43,35 @@ func (e *WebhookEndpoint) EventTypes() []string {
 
 // Deliveries are what was sent there.
 func (e *WebhookEndpoint) Deliveries(ctx context.Context, first *int, after, status *string) (*DeliveryConnection, error) {
-	r := e.kin.read
-	return members(ctx, e.kin, e.ID, "deliveries "+orEmpty(status), pageOf(first, after), r.Service.DeliveriesOf(orEmpty(status)), r.deliveries)
+	r := e.batch.reader
+	return loadPages(ctx, e.batch, e.ID, "deliveries "+orEmpty(status), pageRequest(first, after), r.Service.DeliveriesOf(orEmpty(status)), r.newDeliveries)
 }
 
 // Delivery is one event on its way to one endpoint.
 type Delivery struct {
 	*wire.Delivery
-	kin *kin
+	batch *batch
 }
 
 // IsNode makes it findable.
 func (*Delivery) IsNode() {}
 
-func (r *Reader) deliveries(records []*wire.Delivery) []*Delivery {
-	return together(r, records, func(d *wire.Delivery) string { return d.ID }, func(d *wire.Delivery, k *kin) *Delivery {
-		k.refer("event", &d.EventID)
-		k.refer("endpoint", &d.EndpointID)
-		return &Delivery{d, k}
+func (r *Reader) newDeliveries(records []*wire.Delivery) []*Delivery {
+	return newBatch(r, records, func(d *wire.Delivery) string { return d.ID }, func(d *wire.Delivery, b *batch) *Delivery {
+		b.addReference("event", &d.EventID)
+		b.addReference("endpoint", &d.EndpointID)
+		return &Delivery{d, b}
 	})
 }
 
 // Event is what is sent.
 func (d *Delivery) Event(ctx context.Context) (*Event, error) {
-	r := d.kin.read
-	return referred(ctx, d.kin, "event", &d.EventID, r.Service.EventsByID, r.events)
+	r := d.batch.reader
+	return loadOne(ctx, d.batch, "event", &d.EventID, r.Service.EventsByID, r.newEvents)
 }
 
 // Endpoint is where it is sent.
 func (d *Delivery) Endpoint(ctx context.Context) (*WebhookEndpoint, error) {
-	r := d.kin.read
-	return referred(ctx, d.kin, "endpoint", &d.EndpointID, r.Service.WebhookEndpointsByID, r.webhookEndpoints)
+	r := d.batch.reader
+	return loadOne(ctx, d.batch, "endpoint", &d.EndpointID, r.Service.WebhookEndpointsByID, r.newWebhookEndpoints)
 }

@@ -22,8 +22,8 @@ type WebhookSecretPayload struct {
 	ClientMutationID *string
 }
 
-func (r *Reader) secretly(record *wire.WebhookEndpoint, err error, client *string) (*WebhookSecretPayload, error) {
-	endpoint, err := one(r.webhookEndpoints)(record, err)
+func (r *Reader) newSecretPayload(record *wire.WebhookEndpoint, err error, client *string) (*WebhookSecretPayload, error) {
+	endpoint, err := toNode(r.newWebhookEndpoints)(record, err)
 	if err != nil {
 		return nil, err
 	}
@@ -32,8 +32,8 @@ func (r *Reader) secretly(record *wire.WebhookEndpoint, err error, client *strin
 
 // CreateWebhookEndpoint registers where events are to be sent.
 func (r *Reader) CreateWebhookEndpoint(ctx context.Context, in CreateWebhookEndpointInput) (*WebhookSecretPayload, error) {
-	record, err := mutate(ctx, r, in.ClientMutationID, in.WebhookEndpointRequest, r.Service.CreateWebhookEndpoint)
-	return r.secretly(record, err, in.ClientMutationID)
+	record, err := runMutation(ctx, r, in.ClientMutationID, in.WebhookEndpointRequest, r.Service.CreateWebhookEndpoint)
+	return r.newSecretPayload(record, err, in.ClientMutationID)
 }
 
 // ChangeWebhookEndpointInput is what to change of an endpoint. Where null takes
@@ -47,9 +47,9 @@ type ChangeWebhookEndpointInput struct {
 	ClientMutationID  *string
 }
 
-// change is the input as the domain takes it, with the endpoint it is about.
-func (in *ChangeWebhookEndpointInput) change() (endpointChange, error) {
-	out := endpointChange{in.WebhookEndpointID, in.WebhookEndpointRequest}
+// toModel is the input as the domain takes it, with the endpoint it is about.
+func (in *ChangeWebhookEndpointInput) toModel() (webhookEndpointChange, error) {
+	out := webhookEndpointChange{in.WebhookEndpointID, in.WebhookEndpointRequest}
 	if orEmpty(in.EveryEventType) {
 		if in.EventTypes != nil {
 			return out, model.Invalid(model.FieldError{Pointer: "/every_event_type", Code: "not_allowed", Detail: "Give eventTypes, or everyEventType, not both."})
@@ -57,7 +57,7 @@ func (in *ChangeWebhookEndpointInput) change() (endpointChange, error) {
 		out.EventTypes = []string{model.AllEvents}
 	}
 	name, named := in.PartnerReference.ValueOK()
-	out.PartnerReference, out.Unnamed = name, named && name == nil
+	out.PartnerReference, out.ClearReference = name, named && name == nil
 	out.MergeMetadata, named = in.Metadata.ValueOK()
 	if named && out.MergeMetadata == nil {
 		out.Metadata = map[string]string{}
@@ -65,7 +65,7 @@ func (in *ChangeWebhookEndpointInput) change() (endpointChange, error) {
 	return out, nil
 }
 
-type endpointChange struct {
+type webhookEndpointChange struct {
 	WebhookEndpointID string
 	model.WebhookEndpointRequest
 }
@@ -78,14 +78,14 @@ type ChangeWebhookEndpointPayload struct {
 
 // ChangeWebhookEndpoint changes what is named.
 func (r *Reader) ChangeWebhookEndpoint(ctx context.Context, in ChangeWebhookEndpointInput) (*ChangeWebhookEndpointPayload, error) {
-	change, err := in.change()
+	change, err := in.toModel()
 	if err != nil {
 		return nil, err
 	}
-	record, err := mutate(ctx, r, in.ClientMutationID, change, func(ctx context.Context, actor model.Actor, in endpointChange) (*wire.WebhookEndpoint, error) {
+	record, err := runMutation(ctx, r, in.ClientMutationID, change, func(ctx context.Context, actor model.Actor, in webhookEndpointChange) (*wire.WebhookEndpoint, error) {
 		return r.Service.ChangeWebhookEndpoint(ctx, actor, in.WebhookEndpointID, in.WebhookEndpointRequest)
 	})
-	endpoint, err := one(r.webhookEndpoints)(record, err)
+	endpoint, err := toNode(r.newWebhookEndpoints)(record, err)
 	return &ChangeWebhookEndpointPayload{endpoint, in.ClientMutationID}, err
 }
 
@@ -103,7 +103,7 @@ type DeleteWebhookEndpointPayload struct {
 
 // DeleteWebhookEndpoint forgets an endpoint.
 func (r *Reader) DeleteWebhookEndpoint(ctx context.Context, in WebhookEndpointInput) (*DeleteWebhookEndpointPayload, error) {
-	_, err := mutate(ctx, r, in.ClientMutationID, in.WebhookEndpointID, func(ctx context.Context, actor model.Actor, id string) (*wire.WebhookEndpoint, error) {
+	_, err := runMutation(ctx, r, in.ClientMutationID, in.WebhookEndpointID, func(ctx context.Context, actor model.Actor, id string) (*wire.WebhookEndpoint, error) {
 		return nil, r.Service.DeleteWebhookEndpoint(ctx, actor, id)
 	})
 	return &DeleteWebhookEndpointPayload{in.WebhookEndpointID, in.ClientMutationID}, err
@@ -111,8 +111,8 @@ func (r *Reader) DeleteWebhookEndpoint(ctx context.Context, in WebhookEndpointIn
 
 // RotateWebhookSecret makes a new secret.
 func (r *Reader) RotateWebhookSecret(ctx context.Context, in WebhookEndpointInput) (*WebhookSecretPayload, error) {
-	record, err := mutate(ctx, r, in.ClientMutationID, in.WebhookEndpointID, r.Service.RotateWebhookSecret)
-	return r.secretly(record, err, in.ClientMutationID)
+	record, err := runMutation(ctx, r, in.ClientMutationID, in.WebhookEndpointID, r.Service.RotateWebhookSecret)
+	return r.newSecretPayload(record, err, in.ClientMutationID)
 }
 
 // DeliveryPayload is what is sent.
@@ -123,8 +123,8 @@ type DeliveryPayload struct {
 
 // TestWebhookEndpoint sends an event to try an endpoint.
 func (r *Reader) TestWebhookEndpoint(ctx context.Context, in WebhookEndpointInput) (*DeliveryPayload, error) {
-	record, err := mutate(ctx, r, in.ClientMutationID, in.WebhookEndpointID, r.Service.TestWebhookEndpoint)
-	delivery, err := one(r.deliveries)(record, err)
+	record, err := runMutation(ctx, r, in.ClientMutationID, in.WebhookEndpointID, r.Service.TestWebhookEndpoint)
+	delivery, err := toNode(r.newDeliveries)(record, err)
 	return &DeliveryPayload{delivery, in.ClientMutationID}, err
 }
 
@@ -136,8 +136,8 @@ type RetryDeliveryInput struct {
 
 // RetryDelivery sends an event once more.
 func (r *Reader) RetryDelivery(ctx context.Context, in RetryDeliveryInput) (*DeliveryPayload, error) {
-	record, err := mutate(ctx, r, in.ClientMutationID, in.DeliveryID, r.Service.RetryDelivery)
-	delivery, err := one(r.deliveries)(record, err)
+	record, err := runMutation(ctx, r, in.ClientMutationID, in.DeliveryID, r.Service.RetryDelivery)
+	delivery, err := toNode(r.newDeliveries)(record, err)
 	return &DeliveryPayload{delivery, in.ClientMutationID}, err
 }
 
@@ -158,8 +158,8 @@ type RetryParkedDeliveriesPayload struct {
 func (r *Reader) RetryParkedDeliveries(ctx context.Context, in RetryParkedDeliveriesInput) (*RetryParkedDeliveriesPayload, error) {
 	client := in.ClientMutationID
 	in.ClientMutationID = nil
-	retried, err := mutate(ctx, r, client, in, func(ctx context.Context, actor model.Actor, in RetryParkedDeliveriesInput) (*wire.Retried, error) {
-		return r.Service.RetryParked(ctx, actor, in.WebhookEndpointID, in.FirstSequence, in.LastSequence)
+	retried, err := runMutation(ctx, r, client, in, func(ctx context.Context, actor model.Actor, in RetryParkedDeliveriesInput) (*wire.Retried, error) {
+		return r.Service.RetryFailed(ctx, actor, in.WebhookEndpointID, in.FirstSequence, in.LastSequence)
 	})
 	if err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ type Config struct {
 const Path = "/sandbox"
 
 //go:embed page
-var page embed.FS
+var pageFS embed.FS
 
 // files are what the page is made of, by address. The editor is GraphiQL, on
 // React; see page/*.LICENSE.txt.
@@ -55,27 +55,27 @@ var files = map[string]struct{ name, mediaType string }{
 // New makes the handlers of the page, by address. Errors: an issuer's address that
 // is none.
 func New(config Config) (map[string]http.Handler, error) {
-	policy, err := policy(config.Issuers)
+	policy, err := contentSecurityPolicy(config.Issuers)
 	if err != nil {
 		return nil, err
 	}
 	handlers := map[string]http.Handler{}
 	for address, file := range files {
-		content, err := page.ReadFile(file.name)
+		content, err := pageFS.ReadFile(file.name)
 		if err != nil {
 			return nil, fmt.Errorf("the page at %s: %w", address, err)
 		}
 		if address == Path {
-			if content, err = fill(content, config); err != nil {
+			if content, err = fillTemplate(content, config); err != nil {
 				return nil, fmt.Errorf("the page at %s: %w", address, err)
 			}
 		}
-		handlers["GET "+address] = serve(file.mediaType, policy, content)
+		handlers["GET "+address] = serveFile(file.mediaType, policy, content)
 	}
 	return handlers, nil
 }
 
-func fill(content []byte, config Config) ([]byte, error) {
+func fillTemplate(content []byte, config Config) ([]byte, error) {
 	form, err := template.New("page").Parse(string(content))
 	if err != nil {
 		return nil, err
@@ -98,9 +98,9 @@ func fill(content []byte, config Config) ([]byte, error) {
 	return filled.Bytes(), err
 }
 
-// policy lets the page run what this server sends, and talk to it and to the
+// contentSecurityPolicy lets the page run what this server sends, and talk to it and to the
 // issuers. The editor writes styles into the page and brings its fonts along.
-func policy(issuers []string) (string, error) {
+func contentSecurityPolicy(issuers []string) (string, error) {
 	talksTo := []string{"'self'"}
 	for _, issuer := range issuers {
 		address, err := url.Parse(issuer)
@@ -113,7 +113,7 @@ func policy(issuers []string) (string, error) {
 		strings.Join(talksTo, " ") + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'", nil
 }
 
-func serve(mediaType, policy string, content []byte) http.Handler {
+func serveFile(mediaType, policy string, content []byte) http.Handler {
 	sum := sha256.Sum256(content)
 	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:]) + `"`
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

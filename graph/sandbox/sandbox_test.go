@@ -14,7 +14,7 @@ import (
 	"parapet/graph/sandbox"
 )
 
-func open(t *testing.T, config sandbox.Config) http.Handler {
+func newSandbox(t *testing.T, config sandbox.Config) http.Handler {
 	t.Helper()
 	handlers, err := sandbox.New(config)
 	require.NoError(t, err)
@@ -25,7 +25,7 @@ func open(t *testing.T, config sandbox.Config) http.Handler {
 	return mux
 }
 
-func get(t *testing.T, door http.Handler, address string, headers ...string) *httptest.ResponseRecorder {
+func getPage(t *testing.T, handler http.Handler, address string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, address, http.NoBody)
 	for _, header := range headers {
@@ -33,30 +33,30 @@ func get(t *testing.T, door http.Handler, address string, headers ...string) *ht
 		request.Header.Set(name, value)
 	}
 	recorder := httptest.NewRecorder()
-	door.ServeHTTP(recorder, request)
+	handler.ServeHTTP(recorder, request)
 	return recorder
 }
 
-var reference = regexp.MustCompile(`(?:src|href)="(/sandbox/[^"]+)"`)
+var linkPattern = regexp.MustCompile(`(?:src|href)="(/sandbox/[^"]+)"`)
 
 // Everything the page needs comes from this server, and the page may ask nobody
 // else but the issuers.
 func TestPageIsWhole(t *testing.T) {
 	t.Parallel()
-	door := open(t, sandbox.Config{Client: `"><script>`, Issuers: []string{"https://id.example.com/tenant", "http://127.0.0.1:8081"}})
-	page := get(t, door, sandbox.Path)
+	handler := newSandbox(t, sandbox.Config{Client: `"><script>`, Issuers: []string{"https://id.example.com/tenant", "http://127.0.0.1:8081"}})
+	page := getPage(t, handler, sandbox.Path)
 	require.Equal(t, http.StatusOK, page.Code)
 	policy := page.Header().Get("Content-Security-Policy")
 	require.Contains(t, policy, "default-src 'none'; script-src 'self';")
 	require.Contains(t, policy, "connect-src 'self' https://id.example.com http://127.0.0.1:8081;")
 	require.NotContains(t, page.Body.String(), `"><script>`)
-	found := reference.FindAllStringSubmatch(page.Body.String(), -1)
+	found := linkPattern.FindAllStringSubmatch(page.Body.String(), -1)
 	require.Len(t, found, 6)
 	for _, match := range append(found, []string{"", sandbox.Path + "/examples.json"}) {
-		file := get(t, door, match[1])
+		file := getPage(t, handler, match[1])
 		require.Equal(t, http.StatusOK, file.Code, match[1])
 		require.Equal(t, policy, file.Header().Get("Content-Security-Policy"))
-		again := get(t, door, match[1], "If-None-Match: "+file.Header().Get("ETag"))
+		again := getPage(t, handler, match[1], "If-None-Match: "+file.Header().Get("ETag"))
 		require.Equal(t, http.StatusNotModified, again.Code, match[1])
 	}
 }
@@ -71,8 +71,8 @@ func TestSignInAsksForTheConfiguredScopeAndParameters(t *testing.T) {
 		{url.Values{"resource": {"urn:own"}, "audience": {`a"b`}}, "openid operator", `{"audience":"a\"b","resource":"urn:own"}`},
 		{url.Values{"scope": {"openid staff"}}, "openid staff", "{}"},
 	} {
-		door := open(t, sandbox.Config{Client: "console", Scope: "openid quotes:read", OperatorScope: "openid operator", Params: c.params})
-		body := html.UnescapeString(get(t, door, sandbox.Path).Body.String())
+		handler := newSandbox(t, sandbox.Config{Client: "console", Scope: "openid quotes:read", OperatorScope: "openid operator", Params: c.params})
+		body := html.UnescapeString(getPage(t, handler, sandbox.Path).Body.String())
 		require.Contains(t, body, `data-scope="openid quotes:read" data-operator-scope="`+c.operator+`" data-params="`+c.written+`"`)
 	}
 }

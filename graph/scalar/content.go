@@ -22,7 +22,7 @@ func WithContents(ctx context.Context, body *upload.Body) context.Context {
 }
 
 // MarshalContent writes the digest of the bytes.
-func MarshalContent(c Content) graphql.ContextMarshaler { return written(c.SHA256, `"`) }
+func MarshalContent(c Content) graphql.ContextMarshaler { return quoteText(c.SHA256, `"`) }
 
 // UnmarshalContent decodes text, or finds what was decoded while the request arrived.
 func UnmarshalContent(ctx context.Context, v any) (Content, error) {

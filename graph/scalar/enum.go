@@ -16,8 +16,8 @@ import (
 // capitals, and an event type's dot as an underscore. Which words an enum has is
 // told by the schema, and tested against the domain's lists.
 
-// Name writes a member's name as the schema does.
-func Name(member string) string {
+// FieldName writes a member's name as the schema does.
+func FieldName(member string) string {
 	words := strings.Split(member, "_")
 	for i, word := range words[1:] {
 		if word != "" {
@@ -27,12 +27,12 @@ func Name(member string) string {
 	return strings.Join(words, "")
 }
 
-func capitals[W ~string](word W) graphql.Marshaler {
-	return text(string(AppendWord(nil, string(word))))
+func upperEnum[W ~string](word W) graphql.Marshaler {
+	return writeQuoted(string(AppendEnum(nil, string(word))))
 }
 
-// AppendWord is what MarshalWord writes, without its quotes, behind what is there.
-func AppendWord(to []byte, word string) []byte {
+// AppendEnum is what MarshalEnum writes, without its quotes, behind what is there.
+func AppendEnum(to []byte, word string) []byte {
 	for i := range len(word) {
 		letter := word[i]
 		switch {
@@ -46,112 +46,116 @@ func AppendWord(to []byte, word string) []byte {
 	return to
 }
 
-// small reads a word back; the library has checked that the enum has it. Null,
+// lowerEnum reads a word back; the library has checked that the enum has it. Null,
 // which the library hands over wherever Go has no pointer, is no word.
-func small[W ~string](v any) (W, error) {
+func lowerEnum[W ~string](v any) (W, error) {
 	word, ok := v.(string)
 	if !ok && v != nil {
-		return "", unfit("type", "Give a value of the enum.")
+		return "", invalid("type", "Give a value of the enum.")
 	}
 	return W(strings.ToLower(word)), nil
 }
 
 // Every enum whose words Go keeps as plain strings.
 
-// MarshalWord writes a word in capitals.
-func MarshalWord(w string) graphql.Marshaler { return capitals(w) }
+// MarshalEnum writes a word in capitals.
+func MarshalEnum(w string) graphql.Marshaler { return upperEnum(w) }
 
-// UnmarshalWord reads a word.
-func UnmarshalWord(v any) (string, error) { return small[string](v) }
+// UnmarshalEnum reads a word.
+func UnmarshalEnum(v any) (string, error) { return lowerEnum[string](v) }
 
 // The enums whose words have a Go type of their own: the library asks for a pair
 // of functions for each.
 
-// MarshalLineKind is MarshalWord.
-func MarshalLineKind(w pricing.LineKind) graphql.Marshaler { return capitals(w) }
+// MarshalLineKind is MarshalEnum.
+func MarshalLineKind(w pricing.LineKind) graphql.Marshaler { return upperEnum(w) }
 
-// UnmarshalLineKind is UnmarshalWord.
-func UnmarshalLineKind(v any) (pricing.LineKind, error) { return small[pricing.LineKind](v) }
+// UnmarshalLineKind is UnmarshalEnum.
+func UnmarshalLineKind(v any) (pricing.LineKind, error) { return lowerEnum[pricing.LineKind](v) }
 
-// MarshalPlaceKind is MarshalWord.
-func MarshalPlaceKind(w trigger.PlaceKind) graphql.Marshaler { return capitals(w) }
+// MarshalPlaceKind is MarshalEnum.
+func MarshalPlaceKind(w trigger.PlaceKind) graphql.Marshaler { return upperEnum(w) }
 
-// UnmarshalPlaceKind is UnmarshalWord.
-func UnmarshalPlaceKind(v any) (trigger.PlaceKind, error) { return small[trigger.PlaceKind](v) }
+// UnmarshalPlaceKind is UnmarshalEnum.
+func UnmarshalPlaceKind(v any) (trigger.PlaceKind, error) { return lowerEnum[trigger.PlaceKind](v) }
 
-// MarshalObservationKind is MarshalWord.
-func MarshalObservationKind(w hazard.Kind) graphql.Marshaler { return capitals(w) }
+// MarshalObservationKind is MarshalEnum.
+func MarshalObservationKind(w hazard.Kind) graphql.Marshaler { return upperEnum(w) }
 
-// UnmarshalObservationKind is UnmarshalWord.
-func UnmarshalObservationKind(v any) (hazard.Kind, error) { return small[hazard.Kind](v) }
+// UnmarshalObservationKind is UnmarshalEnum.
+func UnmarshalObservationKind(v any) (hazard.Kind, error) { return lowerEnum[hazard.Kind](v) }
 
-// MarshalStage is MarshalWord.
-func MarshalStage(w trigger.Stage) graphql.Marshaler { return capitals(w) }
+// MarshalStage is MarshalEnum.
+func MarshalStage(w trigger.Stage) graphql.Marshaler { return upperEnum(w) }
 
-// UnmarshalStage is UnmarshalWord.
-func UnmarshalStage(v any) (trigger.Stage, error) { return small[trigger.Stage](v) }
+// UnmarshalStage is UnmarshalEnum.
+func UnmarshalStage(v any) (trigger.Stage, error) { return lowerEnum[trigger.Stage](v) }
 
-// MarshalDirection is MarshalWord.
-func MarshalDirection(w trigger.Direction) graphql.Marshaler { return capitals(w) }
+// MarshalDirection is MarshalEnum.
+func MarshalDirection(w trigger.Direction) graphql.Marshaler { return upperEnum(w) }
 
-// UnmarshalDirection is UnmarshalWord.
-func UnmarshalDirection(v any) (trigger.Direction, error) { return small[trigger.Direction](v) }
+// UnmarshalDirection is UnmarshalEnum.
+func UnmarshalDirection(v any) (trigger.Direction, error) { return lowerEnum[trigger.Direction](v) }
 
-// MarshalWindRule is MarshalWord; no rule is null.
+// MarshalWindRule is MarshalEnum; no rule is null.
 func MarshalWindRule(w trigger.WindRule) graphql.Marshaler {
 	if w == "" {
 		return graphql.Null
 	}
-	return capitals(w)
+	return upperEnum(w)
 }
 
-// UnmarshalWindRule is UnmarshalWord.
-func UnmarshalWindRule(v any) (trigger.WindRule, error) { return small[trigger.WindRule](v) }
+// UnmarshalWindRule is UnmarshalEnum.
+func UnmarshalWindRule(v any) (trigger.WindRule, error) { return lowerEnum[trigger.WindRule](v) }
 
-// MarshalCalendar is MarshalWord.
-func MarshalCalendar(w trigger.Calendar) graphql.Marshaler { return capitals(w) }
+// MarshalCalendar is MarshalEnum.
+func MarshalCalendar(w trigger.Calendar) graphql.Marshaler { return upperEnum(w) }
 
-// UnmarshalCalendar is UnmarshalWord.
-func UnmarshalCalendar(v any) (trigger.Calendar, error) { return small[trigger.Calendar](v) }
+// UnmarshalCalendar is UnmarshalEnum.
+func UnmarshalCalendar(v any) (trigger.Calendar, error) { return lowerEnum[trigger.Calendar](v) }
 
-// MarshalShape is MarshalWord.
-func MarshalShape(w trigger.Shape) graphql.Marshaler { return capitals(w) }
+// MarshalShape is MarshalEnum.
+func MarshalShape(w trigger.Shape) graphql.Marshaler { return upperEnum(w) }
 
-// UnmarshalShape is UnmarshalWord.
-func UnmarshalShape(v any) (trigger.Shape, error) { return small[trigger.Shape](v) }
+// UnmarshalShape is UnmarshalEnum.
+func UnmarshalShape(v any) (trigger.Shape, error) { return lowerEnum[trigger.Shape](v) }
 
-// MarshalLedgerAccount is MarshalWord.
-func MarshalLedgerAccount(w model.LedgerAccount) graphql.Marshaler { return capitals(w) }
+// MarshalLedgerAccount is MarshalEnum.
+func MarshalLedgerAccount(w model.LedgerAccount) graphql.Marshaler { return upperEnum(w) }
 
-// UnmarshalLedgerAccount is UnmarshalWord.
-func UnmarshalLedgerAccount(v any) (model.LedgerAccount, error) { return small[model.LedgerAccount](v) }
+// UnmarshalLedgerAccount is UnmarshalEnum.
+func UnmarshalLedgerAccount(v any) (model.LedgerAccount, error) {
+	return lowerEnum[model.LedgerAccount](v)
+}
 
-// MarshalOperation is MarshalWord.
-func MarshalOperation(w model.Operation) graphql.Marshaler { return capitals(w) }
+// MarshalOperation is MarshalEnum.
+func MarshalOperation(w model.Operation) graphql.Marshaler { return upperEnum(w) }
 
-// UnmarshalOperation is UnmarshalWord.
-func UnmarshalOperation(v any) (model.Operation, error) { return small[model.Operation](v) }
+// UnmarshalOperation is UnmarshalEnum.
+func UnmarshalOperation(v any) (model.Operation, error) { return lowerEnum[model.Operation](v) }
 
-// MarshalOrigin is MarshalWord.
-func MarshalOrigin(w model.Origin) graphql.Marshaler { return capitals(w) }
+// MarshalOrigin is MarshalEnum.
+func MarshalOrigin(w model.Origin) graphql.Marshaler { return upperEnum(w) }
 
-// UnmarshalOrigin is UnmarshalWord.
-func UnmarshalOrigin(v any) (model.Origin, error) { return small[model.Origin](v) }
+// UnmarshalOrigin is UnmarshalEnum.
+func UnmarshalOrigin(v any) (model.Origin, error) { return lowerEnum[model.Origin](v) }
 
-// MarshalAccountType is MarshalWord.
-func MarshalAccountType(w account.Type) graphql.Marshaler { return capitals(w) }
+// MarshalAccountType is MarshalEnum.
+func MarshalAccountType(w account.Type) graphql.Marshaler { return upperEnum(w) }
 
-// UnmarshalAccountType is UnmarshalWord.
-func UnmarshalAccountType(v any) (account.Type, error) { return small[account.Type](v) }
+// UnmarshalAccountType is UnmarshalEnum.
+func UnmarshalAccountType(v any) (account.Type, error) { return lowerEnum[account.Type](v) }
 
-// MarshalUSAccountType is MarshalWord.
-func MarshalUSAccountType(w account.AccountType) graphql.Marshaler { return capitals(w) }
+// MarshalUSAccountType is MarshalEnum.
+func MarshalUSAccountType(w account.AccountType) graphql.Marshaler { return upperEnum(w) }
 
-// UnmarshalUSAccountType is UnmarshalWord.
-func UnmarshalUSAccountType(v any) (account.AccountType, error) { return small[account.AccountType](v) }
+// UnmarshalUSAccountType is UnmarshalEnum.
+func UnmarshalUSAccountType(v any) (account.AccountType, error) {
+	return lowerEnum[account.AccountType](v)
+}
 
 // MarshalTimelineKind writes an event type's dot as an underscore too.
-func MarshalTimelineKind(w string) graphql.Marshaler { return capitals(w) }
+func MarshalTimelineKind(w string) graphql.Marshaler { return upperEnum(w) }
 
 // UnmarshalTimelineKind reads what the catalogue has: an underscore may have been
 // a dot.
@@ -162,5 +166,5 @@ func UnmarshalTimelineKind(v any) (string, error) {
 			return string(kind), nil
 		}
 	}
-	return "", unfit("type", "Give a value of the enum.")
+	return "", invalid("type", "Give a value of the enum.")
 }

@@ -13,42 +13,42 @@ import (
 	"parapet/model"
 )
 
-// unfit is a value that a scalar does not take, with what would be right.
-func unfit(code, detail string) error {
+// invalid is a value that a scalar does not take, with what would be right.
+func invalid(code, detail string) error {
 	e := model.Invalid(model.FieldError{Code: code, Detail: detail})
 	e.Detail = "An argument or a variable is not right: " + detail
 	return e
 }
 
-// written is text between two marks.
-func written(s, mark string) graphql.ContextMarshaler {
+// quoteText is text between two marks.
+func quoteText(s, mark string) graphql.ContextMarshaler {
 	return graphql.ContextWriterFunc(func(_ context.Context, w io.Writer) error {
 		_, err := io.WriteString(w, mark+s+mark)
 		return err
 	})
 }
 
-// notes are values of an operation that could not be read.
-type notes struct {
-	mu  sync.Mutex
-	all map[*graphql.FieldContext][]model.FieldError
+// inputErrors are values of an operation that could not be read.
+type inputErrors struct {
+	mu      sync.Mutex
+	byField map[*graphql.FieldContext][]model.FieldError
 }
 
-type notesKey struct{}
+type inputErrorsKey struct{}
 
-// Noting has what cannot be read noted in an operation, instead of stopping at the
+// CollectErrors has what cannot be read noted in an operation, instead of stopping at the
 // first: the field that it was meant for names it together with everything else
 // that is wrong. The value is zero then; who resolves a field asks Noted first.
-func Noting(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
-	return next(context.WithValue(ctx, notesKey{}, &notes{all: map[*graphql.FieldContext][]model.FieldError{}}))
+func CollectErrors(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
+	return next(context.WithValue(ctx, inputErrorsKey{}, &inputErrors{byField: map[*graphql.FieldContext][]model.FieldError{}}))
 }
 
-// unread notes that a value, or what is inside of it, could not be read; the error
+// addError notes that a value, or what is inside of it, could not be read; the error
 // is for an operation that notes nothing.
-func unread(ctx context.Context, code, detail string, inside ...string) error {
-	n, noting := ctx.Value(notesKey{}).(*notes)
+func addError(ctx context.Context, code, detail string, inside ...string) error {
+	e, noting := ctx.Value(inputErrorsKey{}).(*inputErrors)
 	if !noting {
-		return unfit(code, detail)
+		return invalid(code, detail)
 	}
 	at := graphql.GetPath(ctx)
 	for _, name := range inside {
@@ -56,22 +56,22 @@ func unread(ctx context.Context, code, detail string, inside ...string) error {
 	}
 	field := graphql.GetFieldContext(ctx)
 	at = at[min(len(at), len(field.Path())):]
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.all[field] = append(n.all[field], model.FieldError{Pointer: Pointer(at), Code: code, Detail: detail})
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.byField[field] = append(e.byField[field], model.FieldError{Pointer: Pointer(at), Code: code, Detail: detail})
 	return nil
 }
 
-// Noted is what could not be read of the arguments of the field that ctx resolves;
+// CollectedErrors is what could not be read of the arguments of the field that ctx resolves;
 // the pointers lead into the arguments, by the names of the schema.
-func Noted(ctx context.Context) (faults []model.FieldError) {
-	n, noting := ctx.Value(notesKey{}).(*notes)
+func CollectedErrors(ctx context.Context) (faults []model.FieldError) {
+	e, noting := ctx.Value(inputErrorsKey{}).(*inputErrors)
 	if !noting {
 		return nil
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.all[graphql.GetFieldContext(ctx)]
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.byField[graphql.GetFieldContext(ctx)]
 }
 
 // Pointer is an RFC 6901 pointer along a path.
@@ -80,5 +80,5 @@ func Pointer(path ast.Path) string {
 	for _, element := range path {
 		to = to.AppendToken(fmt.Sprint(element))
 	}
-	return model.Bounded(string(to))
+	return model.BoundPointer(string(to))
 }

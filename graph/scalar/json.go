@@ -24,37 +24,37 @@ func MarshalJSON(v jsontext.Value) graphql.Marshaler {
 	})
 }
 
-// numbers keeps the digits of a variable's number as they were written.
-var numbers = json.WithMarshalers(json.MarshalToFunc(func(enc *jsontext.Encoder, n stdjson.Number) error {
+// numberMarshalers keeps the digits of a variable's number as they were written.
+var numberMarshalers = json.WithMarshalers(json.MarshalToFunc(func(enc *jsontext.Encoder, n stdjson.Number) error {
 	return enc.WriteValue(jsontext.Value(n))
 }))
 
 // UnmarshalJSON reads any JSON value, from a variable or written into the document.
 func UnmarshalJSON(v any) (jsontext.Value, error) {
-	value, err := json.Marshal(v, json.Deterministic(true), numbers)
+	value, err := json.Marshal(v, json.Deterministic(true), numberMarshalers)
 	if err != nil {
-		return nil, unfit("value", "Text must be valid UTF-8.")
+		return nil, invalid("value", "Text must be valid UTF-8.")
 	}
-	return value, within(v)
+	return value, checkNestedText(v)
 }
 
-// within looks for text that cannot be kept, however deep.
-func within(v any) error {
+// checkNestedText looks for text that cannot be kept, however deep.
+func checkNestedText(v any) error {
 	switch v := v.(type) {
 	case string:
-		return clean(v)
+		return checkText(v)
 	case []any:
 		for _, element := range v {
-			if err := within(element); err != nil {
+			if err := checkNestedText(element); err != nil {
 				return err
 			}
 		}
 	case map[string]any:
 		for name, member := range v {
-			if err := clean(name); err != nil {
+			if err := checkText(name); err != nil {
 				return err
 			}
-			if err := within(member); err != nil {
+			if err := checkNestedText(member); err != nil {
 				return err
 			}
 		}
@@ -65,13 +65,13 @@ func within(v any) error {
 // MarshalMetadata writes an object of text.
 func MarshalMetadata(m map[string]string) graphql.ContextMarshaler {
 	text, _ := wire.Encode(m) // text is always written
-	return written(string(text), "")
+	return quoteText(string(text), "")
 }
 
 // UnmarshalMetadata reads an object whose values are text.
 func UnmarshalMetadata(ctx context.Context, v any) (map[string]string, error) {
 	m := map[string]string{}
-	return m, metadata(ctx, v, func(name string, value *string) bool {
+	return m, readMetadata(ctx, v, func(name string, value *string) bool {
 		if value != nil {
 			m[name] = *value
 		}
@@ -82,25 +82,25 @@ func UnmarshalMetadata(ctx context.Context, v any) (map[string]string, error) {
 // MarshalMetadataChange writes what UnmarshalMetadataChange reads.
 func MarshalMetadataChange(m map[string]*string) graphql.ContextMarshaler {
 	text, _ := wire.Encode(m) // text is always written
-	return written(string(text), "")
+	return quoteText(string(text), "")
 }
 
 // UnmarshalMetadataChange reads an object whose values are text, or null for keys
 // that go.
 func UnmarshalMetadataChange(ctx context.Context, v any) (map[string]*string, error) {
 	m := map[string]*string{}
-	return m, metadata(ctx, v, func(name string, value *string) bool {
+	return m, readMetadata(ctx, v, func(name string, value *string) bool {
 		m[name] = value
 		return true
 	})
 }
 
-// metadata takes the members of an object, in the order of their names, text or
+// readMetadata takes the members of an object, in the order of their names, text or
 // null; what take does not want and what is neither is unread.
-func metadata(ctx context.Context, v any, take func(string, *string) bool) error {
+func readMetadata(ctx context.Context, v any, take func(string, *string) bool) error {
 	object, ok := v.(map[string]any)
 	if !ok {
-		return unread(ctx, "type", "Give an object.")
+		return addError(ctx, "type", "Give an object.")
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		var err error
@@ -108,13 +108,13 @@ func metadata(ctx context.Context, v any, take func(string, *string) bool) error
 		case is:
 			take(name, &text)
 		case object[name] != nil:
-			err = unread(ctx, "type", "Give a string.", name)
+			err = addError(ctx, "type", "Give a string.", name)
 		case !take(name, nil):
-			err = unread(ctx, "null", "It must not be null: give a string.", name)
+			err = addError(ctx, "null", "It must not be null: give a string.", name)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return within(object)
+	return checkNestedText(object)
 }

@@ -11,7 +11,7 @@ import (
 	"parapet/model"
 )
 
-func TestALongIsAWholeNumber(t *testing.T) {
+func TestLongAcceptsWholeNumbersOnly(t *testing.T) {
 	t.Parallel()
 	for _, v := range []any{int64(math.MaxInt64), stdjson.Number("9223372036854775807"), "9223372036854775807"} {
 		n, err := scalar.UnmarshalLong(t.Context(), v)

@@ -18,8 +18,8 @@ import (
 	"parapet/model/wire"
 )
 
-// text writes a string that needs no escape.
-func text(s string) graphql.Marshaler {
+// writeQuoted writes a string that needs no escape.
+func writeQuoted(s string) graphql.Marshaler {
 	return graphql.WriterFunc(func(w io.Writer) { _, _ = io.WriteString(w, `"`+s+`"`) })
 }
 
@@ -31,14 +31,14 @@ func MarshalString(s string) graphql.Marshaler { return graphql.MarshalString(s)
 func UnmarshalString(v any) (string, error) {
 	s, is := v.(string)
 	if !is && v != nil {
-		return "", unfit("type", "Give a string.")
+		return "", invalid("type", "Give a string.")
 	}
-	return s, clean(s)
+	return s, checkText(s)
 }
 
-func clean(s string) error {
+func checkText(s string) error {
 	if strings.ContainsRune(s, 0) || !utf8.ValidString(s) {
-		return unfit("value", "Text must be valid UTF-8 without NUL.")
+		return invalid("value", "Text must be valid UTF-8 without NUL.")
 	}
 	return nil
 }
@@ -52,7 +52,7 @@ func MarshalBoolean(b bool) graphql.Marshaler { return graphql.MarshalBoolean(b)
 func UnmarshalBoolean(v any) (bool, error) {
 	b, is := v.(bool)
 	if !is {
-		return false, unfit("type", "Give true or false.")
+		return false, invalid("type", "Give true or false.")
 	}
 	return b, nil
 }
@@ -68,29 +68,29 @@ func UnmarshalID(v any) (string, error) {
 	}
 	s, err := graphql.UnmarshalID(v)
 	if err != nil {
-		return "", unfit("type", "Give an id.")
+		return "", invalid("type", "Give an id.")
 	}
-	if clean(s) != nil {
+	if checkText(s) != nil {
 		return "", nil //nolint:nilerr // no record has this id, and that is all there is to say
 	}
 	return s, nil
 }
 
 // MarshalDateTime writes RFC 3339 in UTC with microseconds, as REST does.
-func MarshalDateTime(t time.Time) graphql.ContextMarshaler { return written(wire.Time(t), `"`) }
+func MarshalDateTime(t time.Time) graphql.ContextMarshaler { return quoteText(wire.FormatTime(t), `"`) }
 
 // UnmarshalDateTime reads RFC 3339 with a zone, of a year that the database knows.
 func UnmarshalDateTime(ctx context.Context, v any) (time.Time, error) {
 	s, _ := v.(string)
-	at, ok := wire.Instant(s)
+	at, ok := wire.ParseTime(s)
 	if !ok {
-		return time.Time{}, unread(ctx, "format", "Give an RFC 3339 time with its zone, such as 2018-02-06T15:50:42Z.")
+		return time.Time{}, addError(ctx, "format", "Give an RFC 3339 time with its zone, such as 2018-02-06T15:50:42Z.")
 	}
 	return at, nil
 }
 
 // MarshalLong writes a whole number.
-func MarshalLong(n int64) graphql.ContextMarshaler { return written(strconv.FormatInt(n, 10), "") }
+func MarshalLong(n int64) graphql.ContextMarshaler { return quoteText(strconv.FormatInt(n, 10), "") }
 
 // UnmarshalLong reads a whole number of 64 bits, also from text, because JavaScript
 // loses digits of large ones. It has no fraction and no exponent.
@@ -113,7 +113,7 @@ func UnmarshalLong(ctx context.Context, v any) (int64, error) {
 		err = strconv.ErrSyntax
 	}
 	if err != nil {
-		return 0, unread(ctx, "type", "Give a whole number of at most 64 bits; money is in minor units: 1250 for 12.50 USD.")
+		return 0, addError(ctx, "type", "Give a whole number of at most 64 bits; money is in minor units: 1250 for 12.50 USD.")
 	}
 	return n, nil
 }
@@ -128,27 +128,27 @@ func UnmarshalCount(ctx context.Context, v any) (int, error) {
 }
 
 // MarshalDecimal writes a decimal with the digits it has, as text.
-func MarshalDecimal(d decimal.Decimal) graphql.Marshaler { return text(d.String()) }
+func MarshalDecimal(d decimal.Decimal) graphql.Marshaler { return writeQuoted(d.String()) }
 
 // UnmarshalDecimal reads a decimal from text.
 func UnmarshalDecimal(v any) (decimal.Decimal, error) {
 	s, _ := v.(string)
 	if len(s) > 64 || strings.ContainsAny(s, "eE") {
-		return decimal.Decimal{}, unfit("format", `Give a decimal as text, such as "6.4".`)
+		return decimal.Decimal{}, invalid("format", `Give a decimal as text, such as "6.4".`)
 	}
 	d, err := decimal.NewFromString(s)
 	if err != nil {
-		return decimal.Decimal{}, unfit("format", `Give a decimal as text, such as "6.4".`)
+		return decimal.Decimal{}, invalid("format", `Give a decimal as text, such as "6.4".`)
 	}
 	return d, nil
 }
 
 // MarshalDecimalText writes a decimal that Go keeps as it was written.
-func MarshalDecimalText(s string) graphql.Marshaler { return text(s) }
+func MarshalDecimalText(s string) graphql.Marshaler { return writeQuoted(s) }
 
 // UnmarshalDecimalText reads text that the domain judges; what is no text is no
 // decimal, which the domain says of an empty one too.
 func UnmarshalDecimalText(v any) (string, error) {
 	s, _ := v.(string)
-	return s, clean(s)
+	return s, checkText(s)
 }

@@ -27,17 +27,17 @@ type Rule struct {
 // Rules lists all of them.
 func Rules() []Rule {
 	return []Rule{
-		{"top level", topLevel},
-		{"imports", imports},
-		{"package comment", packageComments},
-		{"documented", documented},
-		{"length", lengths},
-		{"clock", clock},
-		{"sleep", sleep},
-		{"require", requireOnly},
-		{"parallel", parallel},
-		{"names", names},
-		{"transactions", transactions},
+		{"top level", checkTopLevel},
+		{"imports", checkImports},
+		{"package comment", checkPackageComments},
+		{"documented", checkDocumented},
+		{"length", checkLengths},
+		{"clock", checkClock},
+		{"sleep", checkSleep},
+		{"require", checkTestify},
+		{"parallel", checkParallel},
+		{"names", checkNames},
+		{"transactions", checkTransactions},
 	}
 }
 
@@ -60,19 +60,19 @@ type File struct {
 // Dir is the folder, which is the import path below the module.
 func (f *File) Dir() string { return path.Dir(f.Path) }
 
-// at says where a node is, for a message.
-func (f *File) at(node ast.Node) string {
+// position says where a node is, for a message.
+func (f *File) position(node ast.Node) string {
 	return fmt.Sprintf("%s:%d", f.Path, f.positions.Position(node.Pos()).Line)
 }
 
-// span is the number of lines of a node.
-func (f *File) span(node ast.Node) int {
+// lineCount is the number of lines of a node.
+func (f *File) lineCount(node ast.Node) int {
 	return f.positions.Position(node.End()).Line - f.positions.Position(node.Pos()).Line + 1
 }
 
-// calls finds where the node uses members of the package imported from
+// findCalls finds where the node uses members of the package imported from
 // importPath: time.Now, also when time goes by another name.
-func (f *File) calls(node ast.Node, importPath string, members ...string) (found []*ast.SelectorExpr) {
+func (f *File) findCalls(node ast.Node, importPath string, members ...string) (found []*ast.SelectorExpr) {
 	local := f.localName(importPath)
 	if local == "" {
 		return nil
@@ -90,7 +90,7 @@ func (f *File) calls(node ast.Node, importPath string, members ...string) (found
 
 func (f *File) localName(importPath string) string {
 	for _, spec := range f.AST.Imports {
-		if imported(spec) != importPath {
+		if importPathOf(spec) != importPath {
 			continue
 		}
 		if spec.Name != nil {
@@ -101,10 +101,10 @@ func (f *File) localName(importPath string) string {
 	return ""
 }
 
-func imported(spec *ast.ImportSpec) string { return strings.Trim(spec.Path.Value, `"`) }
+func importPathOf(spec *ast.ImportSpec) string { return strings.Trim(spec.Path.Value, `"`) }
 
-// skipped are folders that hold no source of this module.
-var skipped = []string{"testdata", "node_modules", "vendor", "bin"}
+// skippedDirs are folders that hold no source of this module.
+var skippedDirs = []string{"testdata", "node_modules", "vendor", "bin"}
 
 // Load parses every hand-written Go file under root. Generated files and nested
 // modules are left out.
@@ -122,21 +122,21 @@ func Load(root fs.FS) (*Tree, error) {
 		case err != nil:
 			return err
 		case entry.IsDir():
-			return enter(root, name)
+			return skipDir(root, name)
 		case path.Ext(name) != ".go":
 			return nil
 		}
-		return tree.add(root, name)
+		return tree.addFile(root, name)
 	})
 	return tree, err
 }
 
-func enter(root fs.FS, name string) error {
+func skipDir(root fs.FS, name string) error {
 	base := path.Base(name)
 	if name == "." {
 		return nil
 	}
-	if strings.HasPrefix(base, ".") || slices.Contains(skipped, base) {
+	if strings.HasPrefix(base, ".") || slices.Contains(skippedDirs, base) {
 		return fs.SkipDir
 	}
 	if _, err := fs.Stat(root, path.Join(name, "go.mod")); err == nil {
@@ -145,7 +145,7 @@ func enter(root fs.FS, name string) error {
 	return nil
 }
 
-func (t *Tree) add(root fs.FS, name string) error {
+func (t *Tree) addFile(root fs.FS, name string) error {
 	text, err := fs.ReadFile(root, name)
 	if err != nil {
 		return err
@@ -165,8 +165,8 @@ func (t *Tree) add(root fs.FS, name string) error {
 	return nil
 }
 
-// functions lists a file's functions and methods.
-func (f *File) functions() (all []*ast.FuncDecl) {
+// functionDecls lists a file's functions and methods.
+func (f *File) functionDecls() (all []*ast.FuncDecl) {
 	for _, decl := range f.AST.Decls {
 		if function, ok := decl.(*ast.FuncDecl); ok {
 			all = append(all, function)

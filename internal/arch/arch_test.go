@@ -11,7 +11,7 @@ import (
 	"parapet/internal/arch"
 )
 
-func TestHouse(t *testing.T) {
+func TestTreeFollowsTheRules(t *testing.T) {
 	t.Parallel()
 	tree, err := arch.Load(os.DirFS("../.."))
 	require.NoError(t, err)
@@ -26,35 +26,35 @@ func TestHouse(t *testing.T) {
 	}
 }
 
-// example is a source that keeps or breaks one rule.
-type example struct {
+// ruleExample is a source that keeps or breaks one rule.
+type ruleExample struct {
 	rule, path, source string
 	breaks             string // a part of the message, empty when the rule is kept
 }
 
-var examples = []example{
+var examples = []ruleExample{
 	{"top level", "utilities/x.go", "package x", "utilities is a new top-level name"},
 	{"top level", "go.work", "", "go.work"},
 	{"top level", "rest/x.go", "package rest", ""},
 	{"top level", ".ci/run", "", ""},
 
-	{"imports", "model/money/x.go", `package money; import "context"`, "imports context: a leaf"},
-	{"imports", "model/hazard/x.go", `package hazard; import "database/sql"`, "a leaf"},
-	{"imports", "model/wire/x.go", `package wire; import "parapet/model"`, "a leaf"},
+	{"imports", "model/money/x.go", `package money; import "context"`, "imports context: a calculation package"},
+	{"imports", "model/hazard/x.go", `package hazard; import "database/sql"`, "a calculation package"},
+	{"imports", "model/wire/x.go", `package wire; import "parapet/model"`, "a calculation package"},
 	{"imports", "model/wire/x.go", `package wire; import "parapet/model/trigger"`, ""},
-	{"imports", "model/x.go", `package model; import "net/http"`, "door"},
-	{"imports", "model/x.go", `package model; import "github.com/riverqueue/river/rivertype"`, "door"},
-	{"imports", "model/internal/adjudicate/x.go", `package adjudicate; import "parapet/rest"`, "door"},
+	{"imports", "model/x.go", `package model; import "net/http"`, "depend on its callers"},
+	{"imports", "model/x.go", `package model; import "github.com/riverqueue/river/rivertype"`, "depend on its callers"},
+	{"imports", "model/internal/adjudicate/x.go", `package adjudicate; import "parapet/rest"`, "depend on its callers"},
 	{"imports", "model/x.go", `package model; import "github.com/uptrace/bun"`, ""},
-	{"imports", "model/x.go", `package model; import "parapet/model/modeltest"`, "door"},
+	{"imports", "model/x.go", `package model; import "parapet/model/modeltest"`, "depend on its callers"},
 	{"imports", "model/x_test.go", `package model; import "parapet/model/modeltest"`, ""},
 	{"imports", "rest/x.go", `package rest; import "github.com/jackc/pgx/v5/pgconn"`, "an adapter translates"},
 	{"imports", "graph/x.go", `package graph; import "parapet/rest"`, "an adapter translates"},
 	{"imports", "graph/x_test.go", `package graph; import "parapet/jobs/rail"`, "an adapter translates"},
 	{"imports", "jobs/rail/x.go", `package rail; import "parapet/graph"`, "workers call model"},
 	{"imports", "jobs/rail/x.go", `package rail; import "parapet/jobs/feed"`, ""},
-	{"imports", "internal/auth/x.go", `package auth; import "parapet/cmd/parapet"`, "plumbing"},
-	{"imports", "migrations/x.go", `package migrations; import "parapet/jobs"`, "below the doors"},
+	{"imports", "internal/auth/x.go", `package auth; import "parapet/cmd/parapet"`, "internal packages import neither"},
+	{"imports", "migrations/x.go", `package migrations; import "parapet/jobs"`, "migrations import neither"},
 	{"imports", "cmd/parapet/x.go", `package main; import "parapet/graph"`, ""},
 
 	{"package comment", "rest/x.go", "package rest", "rest has no package comment"},
@@ -100,16 +100,16 @@ var examples = []example{
 	{"names", "model/x.go", "package model; func commonName() {}", "called common"},
 	{"names", "model/x.go", "package model; func uncommon() { t.Helper() }", ""},
 
-	{"transactions", "model/x.go", "package model; type S struct { files Files }; func (s *S) f(u *unit) { s.files.Put() }", "network call inside"},
-	{"transactions", "model/x.go", "package model; type S struct { files Files }; func (s *S) f() { s.change(func(u *unit) error { return s.g() }) }; func (s *S) g() error { return s.files.Delete() }", "network call inside"},
-	{"transactions", "model/x.go", "package model; type S struct { files Files }; func (s *S) f() { s.files.Put(); s.change(func(u *unit) error { return nil }) }", ""},
-	{"transactions", "model/x.go", "package model; func f(read func() error) { change(func(u *unit) error { return read() }) }", "network call inside"},
-	{"transactions", "model/x.go", "package model; type t struct { *unit }; func f(read func() error) { change(func(u *unit) error { return t{u}.g(read) }) }; func (t) g(read func() error) error { return read() }", "network call inside"},
-	{"transactions", "model/x.go", "package model; func f(read func() error) { read(); change(func(u *unit) error { return nil }) }", ""},
-	{"transactions", "model/x.go", "package model; func f(do func(*unit) error, u *unit) { do(u) }", ""},
-	{"transactions", "jobs/x.go", `package jobs; import "parapet/jobs/rail"; func f(to rail.Slicer) { g(func(c *pgx.Conn) { to.Send() }) }`, "network call inside"},
-	{"transactions", "jobs/x.go", `package jobs; import "parapet/jobs/rail"; func f(to rail.Slicer) { g(func(c *pgx.Conn) { to.Enter(c); to.Name() }) }`, ""},
-	{"transactions", "jobs/rail/x.go", "package rail; type R struct { Store Store }; func (r *R) Enter(c *pgx.Conn) { r.write() }; func (r *R) write() { r.Store.Put() }", "network call inside"},
+	{"transactions", "model/x.go", "package model; type S struct { files Files }; func (s *S) f(tx *Tx) { s.files.Put() }", "network call inside"},
+	{"transactions", "model/x.go", "package model; type S struct { files Files }; func (s *S) f() { s.change(func(tx *Tx) error { return s.g() }) }; func (s *S) g() error { return s.files.Delete() }", "network call inside"},
+	{"transactions", "model/x.go", "package model; type S struct { files Files }; func (s *S) f() { s.files.Put(); s.change(func(tx *Tx) error { return nil }) }", ""},
+	{"transactions", "model/x.go", "package model; func f(read func() error) { change(func(tx *Tx) error { return read() }) }", "network call inside"},
+	{"transactions", "model/x.go", "package model; type t struct { *Tx }; func f(read func() error) { change(func(tx *Tx) error { return t{tx}.g(read) }) }; func (t) g(read func() error) error { return read() }", "network call inside"},
+	{"transactions", "model/x.go", "package model; func f(read func() error) { read(); change(func(tx *Tx) error { return nil }) }", ""},
+	{"transactions", "model/x.go", "package model; func f(do func(*Tx) error, tx *Tx) { do(tx) }", ""},
+	{"transactions", "jobs/x.go", `package jobs; import "parapet/jobs/rail"; func f(to rail.BatchRail) { g(func(c *pgx.Conn) { to.Send() }) }`, "network call inside"},
+	{"transactions", "jobs/x.go", `package jobs; import "parapet/jobs/rail"; func f(to rail.BatchRail) { g(func(c *pgx.Conn) { to.Submit(c); to.Name() }) }`, ""},
+	{"transactions", "jobs/rail/x.go", "package rail; type R struct { Store Store }; func (r *R) Submit(c *pgx.Conn) { r.write() }; func (r *R) write() { r.Store.Put() }", "network call inside"},
 	{"transactions", "jobs/x.go", `package jobs; import "net/http"; func f(tx pgx.Tx) { http.Get("") }`, "network call inside"},
 }
 
@@ -124,7 +124,7 @@ func TestEveryRuleCanFail(t *testing.T) {
 	}
 }
 
-func TestExamples(t *testing.T) {
+func TestRulesReportTheirExamples(t *testing.T) {
 	t.Parallel()
 	for _, e := range examples {
 		t.Run(e.rule+" "+e.path, func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-func TestNestedModulesAndBrokenSourcesAreNotOurs(t *testing.T) {
+func TestLoadSkipsNestedModulesAndFailsOnBrokenSource(t *testing.T) {
 	t.Parallel()
 	tree, err := arch.Load(fstest.MapFS{
 		"internal/tools/go.mod": {}, "internal/tools/x.go": {Data: []byte("package x")},

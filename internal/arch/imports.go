@@ -8,76 +8,76 @@ import (
 
 // layer is a part of the tree and what it may know.
 type layer struct {
-	dirs   []string // prefixes of folders; the longest that fits decides
-	ours   []string // prefixes of our folders it may import besides its own
-	never  []string // prefixes of foreign import paths it must not know
-	reason string
+	dirs             []string // prefixes of folders; the longest that fits decides
+	allowedOwn       []string // prefixes of our folders it may import besides its own
+	forbiddenImports []string // prefixes of foreign import paths it must not know
+	reason           string
 }
 
 var (
-	database = []string{"database/sql", "github.com/uptrace/bun", "github.com/jackc/pgx"}
-	queue    = []string{"github.com/riverqueue/river"}
-	doors    = []string{"net/http", "github.com/99designs/gqlgen", "github.com/vektah/gqlparser", "github.com/danielgtaylor/huma"}
-	oidc     = []string{"github.com/coreos/go-oidc"}
+	databaseLibraries = []string{"database/sql", "github.com/uptrace/bun", "github.com/jackc/pgx"}
+	queueLibraries    = []string{"github.com/riverqueue/river"}
+	apiLibraries      = []string{"net/http", "github.com/99designs/gqlgen", "github.com/vektah/gqlparser", "github.com/danielgtaylor/huma"}
+	oidcLibraries     = []string{"github.com/coreos/go-oidc"}
 )
 
-// leaves are the pure packages of the domain.
-var leaves = []string{
+// purePackages are the pure packages of the domain.
+var purePackages = []string{
 	"model/account", "model/hazard", "model/money", "model/pricing", "model/product", "model/trigger", "model/wire",
 }
 
 var layers = []layer{
 	{
-		dirs: leaves, ours: leaves,
-		never:  slices.Concat(database, queue, doors, oidc, []string{"context", "net", "os/exec"}),
-		reason: "a leaf of the domain is pure, so that it can be tested by tables: take values, return values, and let model do the rest",
+		dirs: purePackages, allowedOwn: purePackages,
+		forbiddenImports: slices.Concat(databaseLibraries, queueLibraries, apiLibraries, oidcLibraries, []string{"context", "net", "os/exec"}),
+		reason:           "a calculation package of the domain is pure, so that tables can test it: take values, return values, and let model do the rest",
 	},
 	{
-		dirs: []string{"model"}, ours: []string{"model"},
-		never:  slices.Concat(queue, doors, oidc),
-		reason: "the domain does not know through which door a request came: declare a small interface in model and let an adapter fill it",
+		dirs: []string{"model"}, allowedOwn: []string{"model"},
+		forbiddenImports: slices.Concat(queueLibraries, apiLibraries, oidcLibraries),
+		reason:           "the domain does not depend on its callers: declare a small interface in model and implement it in an adapter",
 	},
 	{
-		dirs: []string{"model/modeltest"}, ours: []string{"model", "migrations", "internal"},
-		reason: "test support stands beside the domain and below the doors",
+		dirs: []string{"model/modeltest"}, allowedOwn: []string{"model", "migrations", "internal"},
+		reason: "test support imports the domain and never the APIs",
 	},
 	{
-		dirs: []string{"rest"}, ours: []string{"model", "internal"},
-		never:  slices.Concat(database, queue),
-		reason: "an adapter translates: add or call an operation of model, where the transaction begins",
+		dirs: []string{"rest"}, allowedOwn: []string{"model", "internal"},
+		forbiddenImports: slices.Concat(databaseLibraries, queueLibraries),
+		reason:           "an adapter translates: add or call an operation of model, where the transaction begins",
 	},
 	{
-		dirs: []string{"graph"}, ours: []string{"model", "internal"},
-		never:  slices.Concat(database, queue),
-		reason: "an adapter translates: add or call an operation of model, where the transaction begins",
+		dirs: []string{"graph"}, allowedOwn: []string{"model", "internal"},
+		forbiddenImports: slices.Concat(databaseLibraries, queueLibraries),
+		reason:           "an adapter translates: add or call an operation of model, where the transaction begins",
 	},
 	{
-		dirs: []string{"jobs"}, ours: []string{"model", "internal"},
-		reason: "workers call model; what a door needs of them goes through model's Queue",
+		dirs: []string{"jobs"}, allowedOwn: []string{"model", "internal"},
+		reason: "workers call model; what an API needs of them goes through model's Queue",
 	},
 	{
-		dirs: []string{"migrations"}, ours: []string{"model", "internal"},
-		reason: "migrations stand below the doors and the workers",
+		dirs: []string{"migrations"}, allowedOwn: []string{"model", "internal"},
+		reason: "migrations import neither the APIs nor the workers",
 	},
 	{
-		dirs: []string{"internal"}, ours: []string{"model", "internal", "migrations"},
-		reason: "plumbing stands below the doors and the workers: hand in what it needs",
+		dirs: []string{"internal"}, allowedOwn: []string{"model", "internal", "migrations"},
+		reason: "internal packages import neither the APIs nor the workers: pass in what they need",
 	},
 	{
-		dirs: []string{"cmd"}, ours: []string{"graph", "rest", "jobs", "migrations", "model", "internal"},
-		reason: "cmd ties everything and is imported by nobody",
+		dirs: []string{"cmd"}, allowedOwn: []string{"graph", "rest", "jobs", "migrations", "model", "internal"},
+		reason: "cmd wires all packages together and nothing imports it",
 	},
 }
 
-func imports(tree *Tree) (broken []string) {
+func checkImports(tree *Tree) (broken []string) {
 	for _, file := range tree.Files {
 		l, name := layerOf(file.Dir())
 		if l == nil {
 			continue
 		}
 		for _, spec := range file.AST.Imports {
-			if target := imported(spec); !l.mayImport(file, name, target) {
-				broken = append(broken, fmt.Sprintf("%s imports %s: %s", file.at(spec), target, l.reason))
+			if target := importPathOf(spec); !l.mayImport(file, name, target) {
+				broken = append(broken, fmt.Sprintf("%s imports %s: %s", file.position(spec), target, l.reason))
 			}
 		}
 	}
@@ -88,7 +88,7 @@ func imports(tree *Tree) (broken []string) {
 func layerOf(dir string) (found *layer, name string) {
 	for i := range layers {
 		for _, prefix := range layers[i].dirs {
-			if within(dir, prefix) && len(prefix) > len(name) {
+			if isWithin(dir, prefix) && len(prefix) > len(name) {
 				found, name = &layers[i], prefix
 			}
 		}
@@ -97,27 +97,27 @@ func layerOf(dir string) (found *layer, name string) {
 }
 
 // mayImport judges one import. Tests may use anything foreign, the test support
-// and the plumbing, but no sibling either.
+// and of the internal packages, but no sibling either.
 func (l *layer) mayImport(file *File, name, target string) bool {
 	dir, ours := strings.CutPrefix(target, Module+"/")
 	if !ours {
-		return file.Test || !anyPrefix(target, l.never)
+		return file.Test || !isWithinAny(target, l.forbiddenImports)
 	}
-	if within(dir, "model/modeltest") {
+	if isWithin(dir, "model/modeltest") {
 		return file.Test || name == "cmd" || name == "model/modeltest"
 	}
-	if file.Test && (within(dir, "internal") || within(dir, "migrations")) {
+	if file.Test && (isWithin(dir, "internal") || isWithin(dir, "migrations")) {
 		return true
 	}
-	return within(dir, name) || anyPrefix(dir, l.ours)
+	return isWithin(dir, name) || isWithinAny(dir, l.allowedOwn)
 }
 
-func anyPrefix(path string, prefixes []string) bool {
-	return slices.ContainsFunc(prefixes, func(prefix string) bool { return within(path, prefix) })
+func isWithinAny(path string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return isWithin(path, prefix) })
 }
 
-// within tells whether path is prefix or lies under it.
-func within(path, prefix string) bool {
+// isWithin tells whether path is prefix or lies under it.
+func isWithin(path, prefix string) bool {
 	return path == prefix || strings.HasPrefix(path, prefix+"/")
 }
 
@@ -129,7 +129,7 @@ var allowedNames = []string{
 	"bin", "node_modules", "parapet",
 }
 
-func topLevel(tree *Tree) (broken []string) {
+func checkTopLevel(tree *Tree) (broken []string) {
 	for _, name := range tree.Names {
 		if strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".test") || strings.HasSuffix(name, ".out") {
 			continue

@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-func packageComments(tree *Tree) (broken []string) {
+func checkPackageComments(tree *Tree) (broken []string) {
 	documented := map[string]bool{}
 	var dirs []string
 	for _, file := range tree.Files {
@@ -30,24 +30,24 @@ func packageComments(tree *Tree) (broken []string) {
 	return broken
 }
 
-func documented(tree *Tree) (broken []string) {
+func checkDocumented(tree *Tree) (broken []string) {
 	for _, file := range tree.Files {
 		if file.Test {
 			continue
 		}
-		for _, name := range bareNames(file) {
-			broken = append(broken, fmt.Sprintf("%s: %s is exported and has no comment: say first what it guarantees; units, errors and sources too", file.at(name), name.Name))
+		for _, name := range undocumentedNames(file) {
+			broken = append(broken, fmt.Sprintf("%s: %s is exported and has no comment: say first what it guarantees; units, errors and sources too", file.position(name), name.Name))
 		}
 	}
 	return broken
 }
 
-// bareNames lists the exported names of a file that have no comment.
-func bareNames(file *File) (bare []*ast.Ident) {
+// undocumentedNames lists the exported names of a file that have no comment.
+func undocumentedNames(file *File) (bare []*ast.Ident) {
 	for _, decl := range file.AST.Decls {
 		switch d := decl.(type) {
 		case *ast.FuncDecl:
-			if d.Name.IsExported() && ofExported(d) && d.Doc.Text() == "" {
+			if d.Name.IsExported() && isOnExportedType(d) && d.Doc.Text() == "" {
 				bare = append(bare, d.Name)
 			}
 		case *ast.GenDecl:
@@ -57,14 +57,14 @@ func bareNames(file *File) (bare []*ast.Ident) {
 				continue
 			}
 			for _, spec := range d.Specs {
-				bare = append(bare, bareSpec(spec)...)
+				bare = append(bare, undocumentedSpec(spec)...)
 			}
 		}
 	}
 	return bare
 }
 
-func bareSpec(spec ast.Spec) (bare []*ast.Ident) {
+func undocumentedSpec(spec ast.Spec) (bare []*ast.Ident) {
 	var names []*ast.Ident
 	switch s := spec.(type) {
 	case *ast.TypeSpec:
@@ -79,9 +79,9 @@ func bareSpec(spec ast.Spec) (bare []*ast.Ident) {
 	return slices.DeleteFunc(slices.Clone(names), func(name *ast.Ident) bool { return !name.IsExported() })
 }
 
-// ofExported tells whether a function has no receiver or an exported one; the
+// isOnExportedType tells whether a function has no receiver or an exported one; the
 // methods of private types are seen by nobody.
-func ofExported(function *ast.FuncDecl) bool {
+func isOnExportedType(function *ast.FuncDecl) bool {
 	if function.Recv == nil {
 		return true
 	}
@@ -105,22 +105,22 @@ func ofExported(function *ast.FuncDecl) bool {
 // The longest file and function, in lines. Tests are longer because their
 // tables are.
 const (
-	fileLines, functionLines         = 300, 60
-	testFileLines, testFunctionLines = 500, 80
+	maxFileLines, maxFunctionLines         = 300, 60
+	maxTestFileLines, maxTestFunctionLines = 500, 80
 )
 
-func lengths(tree *Tree) (broken []string) {
+func checkLengths(tree *Tree) (broken []string) {
 	for _, file := range tree.Files {
-		whole, each := fileLines, functionLines
+		whole, each := maxFileLines, maxFunctionLines
 		if file.Test {
-			whole, each = testFileLines, testFunctionLines
+			whole, each = maxTestFileLines, maxTestFunctionLines
 		}
 		if file.Lines > whole {
 			broken = append(broken, fmt.Sprintf("%s has %d lines, more than %d: it holds more than one noun, give the second its own file", file.Path, file.Lines, whole))
 		}
-		for _, function := range file.functions() {
-			if lines := file.span(function); lines > each {
-				broken = append(broken, fmt.Sprintf("%s: %s has %d lines, more than %d: give its steps names", file.at(function), function.Name.Name, lines, each))
+		for _, function := range file.functionDecls() {
+			if lines := file.lineCount(function); lines > each {
+				broken = append(broken, fmt.Sprintf("%s: %s has %d lines, more than %d: give its steps names", file.position(function), function.Name.Name, lines, each))
 			}
 		}
 	}
@@ -130,28 +130,28 @@ func lengths(tree *Tree) (broken []string) {
 // emptyWords say nothing about what a thing is for.
 var emptyWords = []string{"util", "utils", "common", "helper", "helpers", "manager", "managers", "impl", "misc"}
 
-func names(tree *Tree) (broken []string) {
+func checkNames(tree *Tree) (broken []string) {
 	const advice = "name what it guarantees instead"
 	seen := map[string]bool{}
 	for _, file := range tree.Files {
-		if word := emptyWord(path.Base(file.Dir())); word != "" && !seen[file.Dir()] {
+		if word := findEmptyWord(path.Base(file.Dir())); word != "" && !seen[file.Dir()] {
 			seen[file.Dir()] = true
 			broken = append(broken, fmt.Sprintf("%s is called %s: %s", file.Dir(), word, advice))
 		}
-		if word := emptyWord(strings.TrimSuffix(path.Base(file.Path), ".go")); word != "" {
+		if word := findEmptyWord(strings.TrimSuffix(path.Base(file.Path), ".go")); word != "" {
 			broken = append(broken, fmt.Sprintf("%s is called %s: %s", file.Path, word, advice))
 		}
-		for _, name := range declared(file) {
-			if word := emptyWord(name.Name); word != "" {
-				broken = append(broken, fmt.Sprintf("%s: %s is called %s: %s", file.at(name), name.Name, word, advice))
+		for _, name := range declaredNames(file) {
+			if word := findEmptyWord(name.Name); word != "" {
+				broken = append(broken, fmt.Sprintf("%s: %s is called %s: %s", file.position(name), name.Name, word, advice))
 			}
 		}
 	}
 	return broken
 }
 
-// declared lists the names a file declares at its top level.
-func declared(file *File) (all []*ast.Ident) {
+// declaredNames lists the names a file declares at its top level.
+func declaredNames(file *File) (all []*ast.Ident) {
 	for _, decl := range file.AST.Decls {
 		switch d := decl.(type) {
 		case *ast.FuncDecl:
@@ -170,9 +170,9 @@ func declared(file *File) (all []*ast.Ident) {
 	return all
 }
 
-// emptyWord finds one of emptyWords among the words of a name, whether they are
+// findEmptyWord finds one of emptyWords among the words of a name, whether they are
 // joined by capitals or by underscores.
-func emptyWord(name string) string {
+func findEmptyWord(name string) string {
 	start := 0
 	for i, r := range name + "_" {
 		if i > start && (unicode.IsUpper(r) || r == '_' || r == '-' || r == '.') {

@@ -15,28 +15,28 @@ var clockReaders = map[string]string{
 	"internal/devissuer":     "development tokens are issued now",
 	"internal/devpg":         "waiting for a starting server has a deadline",
 	"jobs/heartbeat.go":      "a rail reports days of the world's calendar",
-	"jobs/release_payout.go":         "the age of an order right before it is sent: a worker that was suspended must not send an old one",
+	"jobs/release_payout.go": "the age of an order right before it is sent: a worker that was suspended must not send an old one",
 	"jobs/workers.go":        "how long a job took, for its line in the log",
 	"model/dbconn":           "how long a server has not answered, measured where it is waited for",
 	"rest/timeouts.go":       "a connection's deadlines are on the machine's clock",
 	"model/partner_cache.go": "the age of a cached answer; business time stays with the database",
 }
 
-// clock keeps business time with the database and makes rules testable at any
+// checkClock keeps business time with the database and makes rules testable at any
 // instant.
-func clock(tree *Tree) (broken []string) {
+func checkClock(tree *Tree) (broken []string) {
 	used := map[string]bool{}
 	present := map[string]bool{}
 	for _, file := range tree.Files {
-		if file.Test || within(file.Dir(), "cmd") {
+		if file.Test || isWithin(file.Dir(), "cmd") {
 			continue
 		}
 		reader := clockReader(file.Path)
 		present[reader] = true
-		for _, call := range file.calls(file.AST, "time", "Now", "Since", "Until") {
+		for _, call := range file.findCalls(file.AST, "time", "Now", "Since", "Until") {
 			used[reader] = true
 			if reader == "" {
-				broken = append(broken, fmt.Sprintf("%s: time.%s: take the instant from the unit of work or as an argument; where the machine's clock is right, add the place and the reason to clockReaders in internal/arch", file.at(call), call.Sel.Name))
+				broken = append(broken, fmt.Sprintf("%s: time.%s: take the instant from the unit of work or as an argument; where the machine's clock is right, add the place and the reason to clockReaders in internal/arch", file.position(call), call.Sel.Name))
 			}
 		}
 	}
@@ -50,55 +50,55 @@ func clock(tree *Tree) (broken []string) {
 
 func clockReader(path string) string {
 	for reader := range clockReaders {
-		if within(path, reader) {
+		if isWithin(path, reader) {
 			return reader
 		}
 	}
 	return ""
 }
 
-func sleep(tree *Tree) (broken []string) {
+func checkSleep(tree *Tree) (broken []string) {
 	for _, file := range tree.Files {
 		if !file.Test {
 			continue
 		}
-		for _, call := range file.calls(file.AST, "time", "Sleep") {
-			broken = append(broken, file.at(call)+": time.Sleep: wait for the thing itself (a channel, a row, a log line) or hand in a clock; a sleep is too short on a slow day and too long on every other")
+		for _, call := range file.findCalls(file.AST, "time", "Sleep") {
+			broken = append(broken, file.position(call)+": time.Sleep: wait for the thing itself (a channel, a row, a log line) or hand in a clock; a sleep is too short on a slow day and too long on every other")
 		}
 	}
 	return broken
 }
 
-func requireOnly(tree *Tree) (broken []string) {
+func checkTestify(tree *Tree) (broken []string) {
 	const testify = "github.com/stretchr/testify/"
 	for _, file := range tree.Files {
 		for _, spec := range file.AST.Imports {
-			if part, found := strings.CutPrefix(imported(spec), testify); found && part != "require" {
-				broken = append(broken, fmt.Sprintf("%s: testify/%s: use require; a test that goes on after its first surprise reports noise, and the domain is not mocked", file.at(spec), part))
+			if part, found := strings.CutPrefix(importPathOf(spec), testify); found && part != "require" {
+				broken = append(broken, fmt.Sprintf("%s: testify/%s: use require; a test that goes on after its first surprise reports noise, and the domain is not mocked", file.position(spec), part))
 			}
 		}
 	}
 	return broken
 }
 
-// serial are the tests that cannot run beside others, each with its reason.
-var serial = map[string]string{
+// serialTests are the tests that cannot run beside others, each with its reason.
+var serialTests = map[string]string{
 	"graph.TestNoDocumentAllocatesMoreThan16MiB":            "it measures what the process allocates",
 	"internal/egress.TestProxiesOfTheEnvironmentAreIgnored": "it sets the process's environment",
 }
 
-func parallel(tree *Tree) (broken []string) {
+func checkParallel(tree *Tree) (broken []string) {
 	for _, file := range tree.Files {
 		if !file.Test {
 			continue
 		}
-		for _, function := range file.functions() {
+		for _, function := range file.functionDecls() {
 			name := file.Dir() + "." + function.Name.Name
-			if !isTest(function) || methods(function, "Parallel", "Setenv", "Chdir") {
+			if !isTest(function) || callsMethod(function, "Parallel", "Setenv", "Chdir") {
 				continue
 			}
-			if _, excepted := serial[name]; !excepted {
-				broken = append(broken, fmt.Sprintf("%s: %s does not call t.Parallel(): give it its own partner or database, or add it and the reason to serial in internal/arch", file.at(function), function.Name.Name))
+			if _, excepted := serialTests[name]; !excepted {
+				broken = append(broken, fmt.Sprintf("%s: %s does not call t.Parallel(): give it its own partner or database, or add it and the reason to serial in internal/arch", file.position(function), function.Name.Name))
 			}
 		}
 	}
@@ -110,10 +110,10 @@ func isTest(function *ast.FuncDecl) bool {
 	return found && name != "Main" && function.Recv == nil && len(function.Type.Params.List) == 1
 }
 
-// methods tells whether a test calls one of the methods on its own t. Setenv and
+// callsMethod tells whether a test calls one of the methods on its own t. Setenv and
 // Chdir change the whole process; the testing package itself refuses them in
 // parallel tests.
-func methods(function *ast.FuncDecl, names ...string) (found bool) {
+func callsMethod(function *ast.FuncDecl, names ...string) (found bool) {
 	own := ""
 	if params := function.Type.Params.List[0].Names; len(params) > 0 {
 		own = params[0].Name

@@ -9,35 +9,35 @@ import (
 
 // transactionTypes are the types that a function takes where it runs inside a database
 // transaction.
-var transactionTypes = []string{"unit", "pgx.Conn", "pgx.Tx", "bun.Tx", "bun.Conn"}
+var transactionTypes = []string{"Tx", "pgx.Conn", "pgx.Tx", "bun.Tx", "bun.Conn"}
 
 // networkTypes are the types whose methods call over the network.
 var networkTypes = []string{
-	"Files", "filestore.Store", "Store", "http.Client", "rail.Rail", "rail.Slicer", "rail.Reporter", "Rail", "Reporter", "feed.Fetcher", "webhook.Sender",
+	"Files", "filestore.Store", "Store", "http.Client", "rail.Rail", "rail.BatchRail", "rail.Reporter", "Rail", "Reporter", "feed.Fetcher", "webhook.Sender",
 }
 
-// harmless are the methods of these types that do not: what they are, and the entry of
+// localMethods are the methods of these types that do not: what they are, and the entry of
 // orders through the connection of the transaction.
-var harmless = []string{"Name", "Identity", "Capabilities", "Enter"}
+var localMethods = []string{"Name", "Identity", "Capabilities", "Submit"}
 
 // pureCallbacks are callbacks that only compute, each with its reason.
 var pureCallbacks = map[string]string{
 	"model/release_permit.go.statement": "it runs a statement on the session of sends, which is no transaction",
-	"model/match_split.go.do":         "it runs outside transactions and begins its own",
-	"model/partner_cache.go.load":     "it reads rows of the database",
-	"model/feed_poll.go.find":        "it looks for an instant in observations that were read before",
+	"model/match_split.go.do":           "it runs outside transactions and begins its own",
+	"model/partner_cache.go.load":       "it reads rows of the database",
+	"model/feed_poll.go.find":           "it looks for an instant in observations that were read before",
 }
 
 // networkPackages are packages that are all network.
 var networkPackages = []string{"http", "net"}
 
-// transactions keeps the network out of database transactions: what somebody else
+// checkTransactions keeps the network out of database transactions: what somebody else
 // answers slowly would hold locks, and the relay and the second matching pass wait for
 // every transaction that is open.
-func transactions(tree *Tree) (broken []string) {
+func checkTransactions(tree *Tree) (broken []string) {
 	packages := map[string]*transactionCheck{}
 	for _, file := range tree.Files {
-		if file.Test || !within(file.Dir(), "model") && !within(file.Dir(), "jobs") {
+		if file.Test || !isWithin(file.Dir(), "model") && !isWithin(file.Dir(), "jobs") {
 			continue
 		}
 		check := packages[file.Dir()]
@@ -45,10 +45,10 @@ func transactions(tree *Tree) (broken []string) {
 			check = &transactionCheck{functions: map[string][]function{}, transactional: slices.Clone(transactionTypes), network: map[string]bool{}, visited: map[ast.Node]bool{}}
 			packages[file.Dir()] = check
 		}
-		check.declare(file)
+		check.addFile(file)
 	}
 	for _, check := range packages {
-		broken = append(broken, check.run()...)
+		broken = append(broken, check.checkAll()...)
 	}
 	slices.Sort(broken)
 	return broken
@@ -72,14 +72,14 @@ type function struct {
 	params []*ast.Field
 }
 
-func (c *transactionCheck) declare(file *File) {
+func (c *transactionCheck) addFile(file *File) {
 	ast.Inspect(file.AST, func(n ast.Node) bool {
 		if spec, ok := n.(*ast.TypeSpec); ok {
-			c.declareStruct(spec)
+			c.addStruct(spec)
 		}
 		return true
 	})
-	for _, decl := range file.functions() {
+	for _, decl := range file.functionDecls() {
 		if decl.Body == nil {
 			continue
 		}
@@ -91,7 +91,7 @@ func (c *transactionCheck) declare(file *File) {
 	}
 }
 
-func (c *transactionCheck) declareStruct(spec *ast.TypeSpec) {
+func (c *transactionCheck) addStruct(spec *ast.TypeSpec) {
 	structure, ok := spec.Type.(*ast.StructType)
 	if !ok {
 		return
@@ -108,12 +108,12 @@ func (c *transactionCheck) declareStruct(spec *ast.TypeSpec) {
 	}
 }
 
-// run checks every function that takes a transaction, and what it calls.
-func (c *transactionCheck) run() []string {
+// checkAll checks every function that takes a transaction, and what it calls.
+func (c *transactionCheck) checkAll() []string {
 	for _, all := range c.functions {
 		for _, f := range all {
 			if c.takesTransaction(f.params) {
-				c.visit(f)
+				c.visitFunction(f)
 				continue
 			}
 			c.findLiterals(f)
@@ -131,7 +131,7 @@ func (c *transactionCheck) findLiterals(outer function) {
 		}
 		inner := function{outer.file, literal.Body, slices.Concat(outer.params, literal.Type.Params.List)}
 		if c.takesTransaction(literal.Type.Params.List) {
-			c.visit(inner)
+			c.visitFunction(inner)
 			return false
 		}
 		c.findLiterals(inner)
@@ -143,8 +143,8 @@ func (c *transactionCheck) takesTransaction(params []*ast.Field) bool {
 	return slices.ContainsFunc(params, func(p *ast.Field) bool { return slices.Contains(c.transactional, typeName(p.Type)) })
 }
 
-// visit checks a function that runs inside a transaction.
-func (c *transactionCheck) visit(f function) {
+// visitFunction checks a function that runs inside a transaction.
+func (c *transactionCheck) visitFunction(f function) {
 	if c.visited[f.body] {
 		return
 	}
@@ -155,10 +155,10 @@ func (c *transactionCheck) visit(f function) {
 			return true
 		}
 		if c.isNetwork(f, call) {
-			c.broken = append(c.broken, fmt.Sprintf("%s: a network call inside a database transaction: read before the transaction begins, or record the intent and call after the commit", f.file.at(call)))
+			c.broken = append(c.broken, fmt.Sprintf("%s: a network call inside a database transaction: read before the transaction begins, or record the intent and call after the commit", f.file.position(call)))
 		}
 		for _, callee := range c.functions[calledName(call)] {
-			c.visit(callee)
+			c.visitFunction(callee)
 		}
 		return true
 	})
@@ -173,7 +173,7 @@ func (c *transactionCheck) isNetwork(f function, call *ast.CallExpr) bool {
 		callback, ok := param.(*ast.FuncType)
 		return ok && returnsError(callback) && !c.takesTransaction(callback.Params.List) && pureCallbacks[f.file.Path+"."+fun.Name] == ""
 	case *ast.SelectorExpr:
-		if slices.Contains(harmless, fun.Sel.Name) {
+		if slices.Contains(localMethods, fun.Sel.Name) {
 			return false
 		}
 		switch on := fun.X.(type) {

@@ -12,59 +12,59 @@ import (
 // partnerSlug is the form of a partner's immutable name.
 var partnerSlug = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
-// nameLimit bounds the names that end up in our records, in bytes.
-const nameLimit = 255
+// maxNameBytes bounds the names that end up in our records, in bytes.
+const maxNameBytes = 255
 
-// actor says who the verified token's holder is to the domain. A token binds to
+// newActor says who the verified token's holder is to the domain. A token binds to
 // exactly one role: a partner, or an operator, or a data source.
-func (v *Verifier) actor(c claims) (model.Actor, error) {
+func (v *Verifier) newActor(c claims) (model.Actor, error) {
 	var actor model.Actor
-	scopes, err := c.scopes()
+	scopes, err := c.scopeList()
 	if err != nil {
-		return actor, invalid("%v", err)
+		return actor, errTokenInvalid("%v", err)
 	}
 	for _, scope := range scopes {
 		actor.Scopes = append(actor.Scopes, model.Scope(scope))
 	}
 	if actor.Client, err = v.clientName(c); err != nil {
-		return model.Actor{}, invalid("%v", err)
+		return model.Actor{}, errTokenInvalid("%v", err)
 	}
 	actor.Name = actor.Client
-	if actor.Issuer, err = c.text("iss"); err != nil {
-		return model.Actor{}, invalid("%v", err)
+	if actor.Issuer, err = c.stringClaim("iss"); err != nil {
+		return model.Actor{}, errTokenInvalid("%v", err)
 	}
-	if actor.Partner, err = c.text(v.config.PartnerClaim); err != nil {
-		return model.Actor{}, invalid("%v", err)
+	if actor.Partner, err = c.stringClaim(v.config.PartnerClaim); err != nil {
+		return model.Actor{}, errTokenInvalid("%v", err)
 	}
-	if err := v.role(&actor); err != nil {
+	if err := v.setRole(&actor); err != nil {
 		return model.Actor{Name: actor.Name, Issuer: actor.Issuer, Client: actor.Client, Partner: actor.Partner}, err
 	}
 	if actor.Kind != model.ActorPartner {
-		if actor.Subject, err = person(c, actor.Client); err != nil {
-			return model.Actor{}, invalid("%v", err)
+		if actor.Subject, err = subjectName(c, actor.Client); err != nil {
+			return model.Actor{}, errTokenInvalid("%v", err)
 		}
 	}
 	if actor.Kind == model.ActorOperator {
 		actor.Name = actor.Subject
 	}
-	if actor.Has(model.ScopeObservationsWrite) {
-		if err := v.sources(&actor, c); err != nil {
+	if actor.HasScope(model.ScopeObservationsWrite) {
+		if err := v.setSources(&actor, c); err != nil {
 			return model.Actor{}, err
 		}
 	}
 	return actor, nil
 }
 
-// person is who works through an operator's client: what needs two people must tell
+// subjectName is who works through an operator's client: what needs two people must tell
 // two people at one console from one person at two. Without a subject it is the
 // client.
-func person(c claims, client string) (string, error) {
-	subject, err := c.text("sub")
+func subjectName(c claims, client string) (string, error) {
+	subject, err := c.stringClaim("sub")
 	switch {
 	case err != nil || subject == "":
 		return client, err
-	case len(subject) > nameLimit || strings.ContainsFunc(subject, unicode.IsControl):
-		return "", errNameless
+	case len(subject) > maxNameBytes || strings.ContainsFunc(subject, unicode.IsControl):
+		return "", errNoClientName
 	}
 	return subject, nil
 }
@@ -74,24 +74,24 @@ func (v *Verifier) clientName(c claims) (string, error) {
 	var names [4]string // cid is Okta's
 	for at, claim := range []string{"client_id", "cid", "azp", "sub"} {
 		var err error
-		if names[at], err = c.text(claim); err != nil {
+		if names[at], err = c.stringClaim(claim); err != nil {
 			return "", err
 		}
 	}
 	name := cmp.Or(names[:]...)
-	if name == "" || len(name) > nameLimit || strings.ContainsFunc(name, unicode.IsControl) {
-		return "", errNameless
+	if name == "" || len(name) > maxNameBytes || strings.ContainsFunc(name, unicode.IsControl) {
+		return "", errNoClientName
 	}
 	return name, nil
 }
 
-func (v *Verifier) role(actor *model.Actor) error {
-	operator, observer := actor.Has(model.ScopeOperator), actor.Has(model.ScopeObservationsWrite)
+func (v *Verifier) setRole(actor *model.Actor) error {
+	operator, observer := actor.HasScope(model.ScopeOperator), actor.HasScope(model.ScopeObservationsWrite)
 	switch {
 	case actor.Partner != "" && !partnerSlug.MatchString(actor.Partner):
-		return invalid("its claim %s is not a partner's slug", v.config.PartnerClaim)
+		return errTokenInvalid("its claim %s is not a partner's slug", v.config.PartnerClaim)
 	case actor.Partner != "" && operator:
-		return invalid("it is a partner's and an operator's at once")
+		return errTokenInvalid("it is a partner's and an operator's at once")
 	case actor.Partner != "" && observer && !v.config.AllowPartnerSource:
 		return model.Fail(model.CodeInsufficientScope,
 			"A partner's token may not carry the scope %s: who is paid by an observation does not report it.", model.ScopeObservationsWrite)
@@ -108,16 +108,16 @@ func (v *Verifier) role(actor *model.Actor) error {
 	return nil
 }
 
-// sources are those the holder may post observations for. Naming none means any
+// setSources are those the holder may post observations for. Naming none means any
 // in development, and none elsewhere.
-func (v *Verifier) sources(actor *model.Actor, c claims) error {
-	sources, err := c.list("source")
+func (v *Verifier) setSources(actor *model.Actor, c claims) error {
+	sources, err := c.listClaim("source")
 	if err != nil {
-		return invalid("%v", err)
+		return errTokenInvalid("%v", err)
 	}
 	for _, source := range sources {
-		if source == "" || len(source) > nameLimit || strings.ContainsFunc(source, unicode.IsControl) {
-			return invalid("its claim source names something that is not a data source")
+		if source == "" || len(source) > maxNameBytes || strings.ContainsFunc(source, unicode.IsControl) {
+			return errTokenInvalid("its claim source names something that is not a data source")
 		}
 	}
 	actor.Sources = sources

@@ -12,7 +12,7 @@ import (
 
 func TestActorOfClaims(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
+	w := newTestIssuer(t, "")
 	type claims = map[string]any
 	development := func(c *auth.Config) { c.AllowAnySource, c.AllowPartnerSource = true, true }
 	production := func(*auth.Config) {}
@@ -63,13 +63,13 @@ func TestActorOfClaims(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			actor, err := w.verifier(t, test.where).Verify(t.Context(), w.sign(t, test.claims))
+			actor, err := w.newVerifier(t, test.where).Verify(t.Context(), w.signToken(t, test.claims))
 			if test.code != "" {
 				requireCode(t, test.code, err)
 				return
 			}
 			require.NoError(t, err)
-			test.want.Name, test.want.Client, test.want.Issuer, test.want.Until = "acme", "acme", w.address, actor.Until
+			test.want.Name, test.want.Client, test.want.Issuer, test.want.ExpiresAt = "acme", "acme", w.address, actor.ExpiresAt
 			if test.want.Kind != model.ActorPartner {
 				test.want.Subject = "acme"
 			}
@@ -114,13 +114,13 @@ func TestBearerFrom(t *testing.T) {
 // them; a data source has a name.
 func TestNamesAreBoundedAndPrintable(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
-	verifier := w.verifier(t)
+	w := newTestIssuer(t, "")
+	verifier := w.newVerifier(t)
 	longest := strings.Repeat("n", 255)
 	for scope, members := range map[string][]string{"operator": {"client_id", "sub"}, "observations:write": {"client_id", "sub", "source"}} {
 		for _, member := range members {
 			for name, accepted := range map[string]bool{longest: true, longest + "n": false, "ann\nbob": false} {
-				_, err := verifier.Verify(t.Context(), w.sign(t, map[string]any{"partner": nil, "scope": scope, member: name}))
+				_, err := verifier.Verify(t.Context(), w.signToken(t, map[string]any{"partner": nil, "scope": scope, member: name}))
 				if accepted {
 					require.NoError(t, err)
 					continue
@@ -129,7 +129,7 @@ func TestNamesAreBoundedAndPrintable(t *testing.T) {
 			}
 		}
 	}
-	_, err := verifier.Verify(t.Context(), w.sign(t, map[string]any{"partner": nil, "scope": "observations:write", "source": []string{"usgs", ""}}))
+	_, err := verifier.Verify(t.Context(), w.signToken(t, map[string]any{"partner": nil, "scope": "observations:write", "source": []string{"usgs", ""}}))
 	requireCode(t, model.CodeTokenInvalid, err)
 }
 
@@ -137,10 +137,10 @@ func TestNamesAreBoundedAndPrintable(t *testing.T) {
 // issuers, and of one person at two clients.
 func TestOperatorsAreIdentifiedByIssuerAndSubject(t *testing.T) {
 	t.Parallel()
-	first, second := newWorld(t, ""), newWorld(t, "")
-	verifier := first.verifier(t, func(c *auth.Config) { c.Issuers = append(c.Issuers, second.address) })
-	verify := func(w *world, client, subject, scope string) model.Actor {
-		actor, err := verifier.Verify(t.Context(), w.sign(t, map[string]any{"partner": nil, "scope": scope, "client_id": client, "sub": subject}))
+	first, second := newTestIssuer(t, ""), newTestIssuer(t, "")
+	verifier := first.newVerifier(t, func(c *auth.Config) { c.Issuers = append(c.Issuers, second.address) })
+	verify := func(w *testIssuer, client, subject, scope string) model.Actor {
+		actor, err := verifier.Verify(t.Context(), w.signToken(t, map[string]any{"partner": nil, "scope": scope, "client_id": client, "sub": subject}))
 		require.NoError(t, err)
 		return actor
 	}

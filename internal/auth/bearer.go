@@ -6,12 +6,12 @@ import (
 	"parapet/model"
 )
 
-// tokenLimit bounds a token in bytes: real ones have about 1 KiB, and a longer one
+// maxTokenBytes bounds a token in bytes: real ones have about 1 KiB, and a longer one
 // would be hashed, decoded and verified at the caller's pleasure.
-const tokenLimit = 8 << 10
+const maxTokenBytes = 8 << 10
 
-// token68 are the characters of RFC 6750 section 2.1; padding follows them.
-const token68 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/"
+// token68Characters are the characters of RFC 6750 section 2.1; padding follows them.
+const token68Characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/"
 
 // BearerFrom reads the token from the values of the request's Authorization header.
 // None, or another scheme, is token_missing; two, or a token with characters it
@@ -20,28 +20,28 @@ const token68 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-
 func BearerFrom(headers ...string) (string, error) {
 	switch {
 	case len(headers) == 0 || len(headers) == 1 && headers[0] == "":
-		return "", missing()
+		return "", errTokenMissing()
 	case len(headers) > 1:
 		return "", model.Fail(model.CodeTokenInvalid, "The request has more than one Authorization header.")
 	}
 	scheme, token, _ := strings.Cut(headers[0], " ") // in any case: RFC 9110 section 11.1
 	if !strings.EqualFold(scheme, "bearer") {
-		return "", missing()
+		return "", errTokenMissing()
 	}
-	if len(headers[0]) > tokenLimit {
-		return "", invalid("it is longer than %d bytes", tokenLimit)
+	if len(headers[0]) > maxTokenBytes {
+		return "", errTokenInvalid("it is longer than %d bytes", maxTokenBytes)
 	}
 	token = strings.TrimLeft(token, " ")
-	if bare := strings.TrimRight(token, "="); bare == "" || strings.Trim(bare, token68) != "" {
-		return "", invalid("the Authorization header is not of the form Bearer TOKEN")
+	if bare := strings.TrimRight(token, "="); bare == "" || strings.Trim(bare, token68Characters) != "" {
+		return "", errTokenInvalid("the Authorization header is not of the form Bearer TOKEN")
 	}
 	return token, nil
 }
 
-func missing() *model.Error {
+func errTokenMissing() *model.Error {
 	return model.Fail(model.CodeTokenMissing, "The request has no access token: send the header Authorization: Bearer TOKEN.")
 }
 
-func invalid(reason string, args ...any) *model.Error {
+func errTokenInvalid(reason string, args ...any) *model.Error {
 	return model.Fail(model.CodeTokenInvalid, "The access token is not valid: "+reason+".", args...)
 }

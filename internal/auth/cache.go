@@ -11,41 +11,41 @@ import (
 )
 
 const (
-	cacheSize = 10_000 // tokens; about 5 MB
-	cacheLife = time.Minute
+	cacheSize     = 10_000 // tokens; about 5 MB
+	cacheLifetime = time.Minute
 )
 
-// cache remembers verified tokens by their hash: verifying one takes 100 µs, looking
+// actorCache remembers verified tokens by their hash: verifying one takes 100 µs, looking
 // it up 1 µs, and a partner sends the same one all day. Refusals are not kept, so
 // forged tokens cannot push good ones out.
-type cache struct {
+type actorCache struct {
 	mu         sync.Mutex
 	generation int // counts the times it was emptied
-	entries    map[[sha256.Size]byte]cached
+	entries    map[[sha256.Size]byte]cachedActor
 }
 
-type cached struct {
-	actor model.Actor
-	until time.Time
+type cachedActor struct {
+	actor     model.Actor
+	expiresAt time.Time
 }
 
-// keyOf is a token's hash: what is kept cannot be presented. The hash reads the
+// tokenHash is a token's hash: what is kept cannot be presented. The hash reads the
 // string where it is, for a copy would be the only garbage of a known token.
-func keyOf(raw string) [sha256.Size]byte {
+func tokenHash(raw string) [sha256.Size]byte {
 	return sha256.Sum256(unsafe.Slice(unsafe.StringData(raw), len(raw))) //nolint:gosec // read only, and not kept
 }
 
 // get is the actor of a token verified a short while ago. The generation goes to
 // put: what was verified with keys that have changed since is not kept.
-func (c *cache) get(key [sha256.Size]byte, now time.Time) (actor model.Actor, found bool, generation int) {
+func (c *actorCache) get(key [sha256.Size]byte, now time.Time) (actor model.Actor, found bool, generation int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	entry, found := c.entries[key]
-	return entry.actor, found && now.Before(entry.until), c.generation
+	return entry.actor, found && now.Before(entry.expiresAt), c.generation
 }
 
-func (c *cache) put(key [sha256.Size]byte, actor model.Actor, now, expiry time.Time, generation int) {
-	until := now.Add(cacheLife)
+func (c *actorCache) put(key [sha256.Size]byte, actor model.Actor, now, expiry time.Time, generation int) {
+	until := now.Add(cacheLifetime)
 	if expiry.Before(until) {
 		until = expiry
 	}
@@ -55,14 +55,14 @@ func (c *cache) put(key [sha256.Size]byte, actor model.Actor, now, expiry time.T
 		return
 	}
 	if len(c.entries) >= cacheSize {
-		c.evict(now)
+		c.evictExpired(now)
 	}
-	c.entries[key] = cached{actor: actor, until: until}
+	c.entries[key] = cachedActor{actor: actor, expiresAt: until}
 }
 
-// evict makes room: what has ended, else any entry.
-func (c *cache) evict(now time.Time) {
-	maps.DeleteFunc(c.entries, func(_ [sha256.Size]byte, entry cached) bool { return !now.Before(entry.until) })
+// evictExpired makes room: what has ended, else any entry.
+func (c *actorCache) evictExpired(now time.Time) {
+	maps.DeleteFunc(c.entries, func(_ [sha256.Size]byte, entry cachedActor) bool { return !now.Before(entry.expiresAt) })
 	for key := range c.entries {
 		if len(c.entries) < cacheSize {
 			return
@@ -71,9 +71,9 @@ func (c *cache) evict(now time.Time) {
 	}
 }
 
-func (c *cache) empty() {
+func (c *actorCache) clearAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.generation++
-	c.entries = map[[sha256.Size]byte]cached{}
+	c.entries = map[[sha256.Size]byte]cachedActor{}
 }

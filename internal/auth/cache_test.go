@@ -11,13 +11,13 @@ import (
 )
 
 // A token that was verified with keys which changed in the meantime is verified again.
-func TestVerdictOfEarlierKeysIsNotRemembered(t *testing.T) {
+func TestCacheDropsResultsOfEarlierKeys(t *testing.T) {
 	t.Parallel()
-	var c cache
-	c.empty()
-	key, now := keyOf("token"), time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+	var c actorCache
+	c.clearAll()
+	key, now := tokenHash("token"), time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 	_, _, generation := c.get(key, now)
-	c.empty() // the keys have changed
+	c.clearAll() // the keys have changed
 	c.put(key, model.Actor{Name: "acme"}, now, now.Add(time.Hour), generation)
 	_, found, generation := c.get(key, now)
 	require.False(t, found)
@@ -29,33 +29,33 @@ func TestVerdictOfEarlierKeysIsNotRemembered(t *testing.T) {
 
 // Tokens are remembered for a minute, or until they expire; many valid tokens do not make
 // the memory grow, and those that have ended make room first.
-func TestRememberedTokensAreBounded(t *testing.T) {
+func TestCacheIsBounded(t *testing.T) {
 	t.Parallel()
-	var c cache
-	c.empty()
+	var c actorCache
+	c.clearAll()
 	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
-	_, _, generation := c.get(keyOf("0"), now)
+	_, _, generation := c.get(tokenHash("0"), now)
 	put := func(from, to int, at time.Time) {
 		for n := from; n < to; n++ {
-			c.put(keyOf(strconv.Itoa(n)), model.Actor{}, at, at.Add(time.Hour), generation)
+			c.put(tokenHash(strconv.Itoa(n)), model.Actor{}, at, at.Add(time.Hour), generation)
 		}
 	}
 	known := func(n int, at time.Time) bool {
-		_, found, _ := c.get(keyOf(strconv.Itoa(n)), at)
+		_, found, _ := c.get(tokenHash(strconv.Itoa(n)), at)
 		return found
 	}
 	put(0, 1, now)
-	require.True(t, known(0, now.Add(cacheLife-1)))
-	require.False(t, known(0, now.Add(cacheLife)))
+	require.True(t, known(0, now.Add(cacheLifetime-1)))
+	require.False(t, known(0, now.Add(cacheLifetime)))
 
 	put(1, cacheSize, now.Add(time.Second))
 	require.Len(t, c.entries, cacheSize)
-	put(cacheSize, cacheSize+1, now.Add(cacheLife))
+	put(cacheSize, cacheSize+1, now.Add(cacheLifetime))
 	require.Len(t, c.entries, cacheSize, "the first one had ended and made room")
 	for n := 1; n <= cacheSize; n++ {
-		require.True(t, known(n, now.Add(cacheLife)), n)
+		require.True(t, known(n, now.Add(cacheLifetime)), n)
 	}
-	put(cacheSize+1, cacheSize+50, now.Add(cacheLife))
+	put(cacheSize+1, cacheSize+50, now.Add(cacheLifetime))
 	require.Len(t, c.entries, cacheSize, "any makes room where none has ended")
-	require.True(t, known(cacheSize+49, now.Add(cacheLife)))
+	require.True(t, known(cacheSize+49, now.Add(cacheLifetime)))
 }

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	leeway      = 30 * time.Second // between the issuer's clock and ours
+	clockLeeway = 30 * time.Second // between the issuer's clock and ours
 	maxLifetime = 24 * time.Hour   // a token cannot be called back, so it must end soon
 )
 
@@ -34,8 +34,8 @@ func parseClaims(payload []byte) (claims, error) {
 	return c, nil
 }
 
-// text is a string claim, empty when absent.
-func (c claims) text(name string) (string, error) {
+// stringClaim is a string claim, empty when absent.
+func (c claims) stringClaim(name string) (string, error) {
 	value, found := c[name]
 	if !found {
 		return "", nil
@@ -47,13 +47,13 @@ func (c claims) text(name string) (string, error) {
 	return text, nil
 }
 
-// list is a claim that is a string or a list of strings, nil when absent.
-func (c claims) list(name string) ([]string, error) {
+// listClaim is a claim that is a string or a list of strings, nil when absent.
+func (c claims) listClaim(name string) ([]string, error) {
 	value, found := c[name]
 	if !found {
 		return nil, nil
 	}
-	if text, err := c.text(name); err == nil {
+	if text, err := c.stringClaim(name); err == nil {
 		return []string{text}, nil
 	}
 	var list []string
@@ -63,9 +63,9 @@ func (c claims) list(name string) ([]string, error) {
 	return list, nil
 }
 
-// date is a NumericDate (RFC 7519 section 2): seconds since 1970, fractions
+// timeClaim is a NumericDate (RFC 7519 section 2): seconds since 1970, fractions
 // allowed. It is zero when absent.
-func (c claims) date(name string) (time.Time, error) {
+func (c claims) timeClaim(name string) (time.Time, error) {
 	value, found := c[name]
 	if !found {
 		return time.Time{}, nil
@@ -78,13 +78,13 @@ func (c claims) date(name string) (time.Time, error) {
 	return time.Unix(int64(whole), int64(fraction*1e9)), nil
 }
 
-// scopes are those of scope (RFC 9068) or, where an issuer sends that instead, scp.
-func (c claims) scopes() ([]string, error) {
+// scopeList are those of scope (RFC 9068) or, where an issuer sends that instead, scp.
+func (c claims) scopeList() ([]string, error) {
 	name := "scope"
 	if _, found := c[name]; !found {
 		name = "scp"
 	}
-	list, err := c.list(name)
+	list, err := c.listClaim(name)
 	if err != nil {
 		return nil, err
 	}
@@ -92,17 +92,19 @@ func (c claims) scopes() ([]string, error) {
 }
 
 // expiredError says that nothing is wrong with a token but its age.
-type expiredError struct{ at time.Time }
+type expiredError struct{ expiredAt time.Time }
 
-func (e *expiredError) Error() string { return "it expired at " + e.at.UTC().Format(time.RFC3339) }
+func (e *expiredError) Error() string {
+	return "it expired at " + e.expiredAt.UTC().Format(time.RFC3339)
+}
 
-// check judges what the signature does not say. Expiry comes last: expired is only
+// checkClaims judges what the signature does not say. Expiry comes last: expired is only
 // said of a token that was good, because it sends the caller for a new one.
-func (c claims) check(typ, audience string, now time.Time) (expiry time.Time, err error) {
-	if err := c.permission(typ); err != nil {
+func (c claims) checkClaims(typ, audience string, now time.Time) (expiry time.Time, err error) {
+	if err := c.checkIsAccessToken(typ); err != nil {
 		return expiry, err
 	}
-	audiences, err := c.list("aud")
+	audiences, err := c.listClaim("aud")
 	if err != nil {
 		return expiry, err
 	}
@@ -112,7 +114,7 @@ func (c claims) check(typ, audience string, now time.Time) (expiry time.Time, er
 	return c.checkTimes(now)
 }
 
-// permission refuses what a trusted issuer signed for another purpose. An ID token
+// checkIsAccessToken refuses what a trusted issuer signed for another purpose. An ID token
 // is a receipt for the client, and a security event is news; neither is a
 // permission. A header of typ at+jwt says what the token is. Without it the claims
 // have to: these and no others are an ID token's (OpenID Connect Core section 2) or
@@ -121,14 +123,14 @@ func (c claims) check(typ, audience string, now time.Time) (expiry time.Time, er
 // the client_id (RFC 9068 section 2.2) that an ID token has as its audience. Its azp
 // tells nothing, because ID tokens have it too. What else RFC 9068 requires of
 // issuers (jti, sub, iat) tells nothing either, and older ones leave it out.
-func (c claims) permission(typ string) error {
+func (c claims) checkIsAccessToken(typ string) error {
 	for _, name := range []string{"nonce", "at_hash", "c_hash", "s_hash"} {
-		if c.has(name) {
+		if c.hasClaim(name) {
 			return errIDToken
 		}
 	}
 	for _, name := range []string{"typ", "token_use"} { // Keycloak's and Cognito's
-		use, _ := c.text(name)
+		use, _ := c.stringClaim(name)
 		switch strings.ToLower(use) {
 		case "id":
 			return errIDToken
@@ -137,9 +139,9 @@ func (c claims) permission(typ string) error {
 		}
 	}
 	switch {
-	case c.has("events"):
+	case c.hasClaim("events"):
 		return errors.New("it is a security event, not an access token")
-	case accessTokenType(typ, true), c.has("scope"), c.has("scp"), c.has("client_id"), c.has("cid"):
+	case isAccessTokenType(typ, true), c.hasClaim("scope"), c.hasClaim("scp"), c.hasClaim("client_id"), c.hasClaim("cid"):
 		return nil
 	default:
 		return errors.New("nothing in it says that it is an access token: its typ is not at+jwt, and it has neither scope nor client_id")
@@ -148,7 +150,7 @@ func (c claims) permission(typ string) error {
 
 var errIDToken = errors.New("it is an ID token: send the access token")
 
-func (c claims) has(name string) bool {
+func (c claims) hasClaim(name string) bool {
 	_, found := c[name]
 	return found
 }
@@ -156,7 +158,7 @@ func (c claims) has(name string) bool {
 func (c claims) checkTimes(now time.Time) (expiry time.Time, err error) {
 	var dates [3]time.Time
 	for at, name := range []string{"exp", "iat", "nbf"} {
-		if dates[at], err = c.date(name); err != nil {
+		if dates[at], err = c.timeClaim(name); err != nil {
 			return expiry, err
 		}
 	}
@@ -168,29 +170,29 @@ func (c claims) checkTimes(now time.Time) (expiry time.Time, err error) {
 	switch {
 	case expiry.IsZero():
 		return expiry, errors.New("it has no expiry")
-	case issued.After(now.Add(leeway)), notBefore.After(now.Add(leeway)):
+	case issued.After(now.Add(clockLeeway)), notBefore.After(now.Add(clockLeeway)):
 		return expiry, errors.New("it is not valid yet")
 	case expiry.Sub(begins) > maxLifetime:
 		return expiry, errors.New("it lives longer than 24 hours")
-	case !now.Before(expiry.Add(leeway)):
-		return expiry, &expiredError{at: expiry}
+	case !now.Before(expiry.Add(clockLeeway)):
+		return expiry, &expiredError{expiredAt: expiry}
 	}
 	return expiry, nil
 }
 
-// unverified is what has to be read of a token before its signature can be: who
+// unverifiedHeader is what has to be read of a token before its signature can be: who
 // claims to have issued it, and the type in its header.
-type unverified struct {
+type unverifiedHeader struct {
 	issuer string
 	typ    string
 }
 
-func peek(raw string) (unverified, error) {
+func readUnverified(raw string) (unverifiedHeader, error) {
 	parts := strings.Split(raw, ".")
 	if len(parts) != 3 {
-		return unverified{}, errors.New("it is not a signed JWT")
+		return unverifiedHeader{}, errors.New("it is not a signed JWT")
 	}
-	var u unverified
+	var u unverifiedHeader
 	for at, read := range []struct {
 		claim string
 		into  *string
@@ -203,16 +205,16 @@ func peek(raw string) (unverified, error) {
 		if err != nil {
 			return u, errors.New("it is not a signed JWT")
 		}
-		if *read.into, err = members.text(read.claim); err != nil {
+		if *read.into, err = members.stringClaim(read.claim); err != nil {
 			return u, err
 		}
 	}
 	return u, nil
 }
 
-// accessTokenType tells whether the header's typ may be an access token's. Issuers
+// isAccessTokenType tells whether the header's typ may be an access token's. Issuers
 // older than RFC 9068 send JWT or nothing; strict accepts at+jwt only.
-func accessTokenType(typ string, strict bool) bool {
+func isAccessTokenType(typ string, strict bool) bool {
 	switch strings.TrimPrefix(strings.ToLower(typ), "application/") {
 	case "at+jwt":
 		return true

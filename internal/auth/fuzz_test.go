@@ -14,13 +14,13 @@ import (
 // signed, every refusal is one of the contract's, and no text makes us ask the
 // issuer again.
 func FuzzToken(f *testing.F) {
-	w, forger := newWorld(f, ""), newWorld(f, "")
-	verifier := w.verifier(f)
+	w, forger := newTestIssuer(f, ""), newTestIssuer(f, "")
+	verifier := w.newVerifier(f)
 	require.NoError(f, verifier.Ready(f.Context()))
-	good := w.sign(f, nil)
+	good := w.signToken(f, nil)
 	signed := good[:strings.LastIndexByte(good, '.')]
 	for _, seed := range []string{
-		good, forger.sign(f, map[string]any{"iss": w.address}), w.sign(f, map[string]any{"exp": 1}), w.sign(f, map[string]any{"scope": 7}),
+		good, forger.signToken(f, map[string]any{"iss": w.address}), w.signToken(f, map[string]any{"exp": 1}), w.signToken(f, map[string]any{"scope": 7}),
 		signed + ".", "..", "a.b.c", "eyJhbGciOiJub25lIn0.e30.", strings.Repeat("A", 9000), "\x00", "é",
 	} {
 		f.Add("Bearer "+seed, seed)

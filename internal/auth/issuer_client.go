@@ -19,20 +19,20 @@ import (
 )
 
 const (
-	fetchTimeout  = 5 * time.Second // for discovery and keys together
-	documentLimit = 1 << 20         // bytes of either document
-	weakestRSA    = 2048            // bits (RFC 7518 section 3.3)
+	fetchTimeout     = 5 * time.Second // for discovery and keys together
+	maxDocumentBytes = 1 << 20         // bytes of either document
+	minRSABits       = 2048            // bits (RFC 7518 section 3.3)
 )
 
-// remote asks one issuer. It is used by one fetch at a time.
-type remote struct {
+// issuerClient asks one issuer. It is used by one fetch at a time.
+type issuerClient struct {
 	issuer  string
 	client  *http.Client
 	keysURL string // empty until discovered, and again after a failure
 }
 
-// fetch gets the keys, within the limits, after discovering where they are.
-func (r *remote) fetch() (keys []jose.JSONWebKey, err error) {
+// fetchKeys gets the keys, within the limits, after discovering where they are.
+func (r *issuerClient) fetchKeys() (keys []jose.JSONWebKey, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), fetchTimeout)
 	defer cancel()
 	defer func() {
@@ -42,21 +42,21 @@ func (r *remote) fetch() (keys []jose.JSONWebKey, err error) {
 		}
 	}()
 	if r.keysURL == "" {
-		if r.keysURL, err = r.discover(ctx); err != nil {
+		if r.keysURL, err = r.discoverKeysURL(ctx); err != nil {
 			return nil, err
 		}
 	}
-	body, err := r.get(ctx, r.keysURL)
+	body, err := r.getDocument(ctx, r.keysURL)
 	if err != nil {
 		return nil, err
 	}
 	return parseKeys(body)
 }
 
-// discover reads where the keys are (OpenID Connect Discovery section 4). A
+// discoverKeysURL reads where the keys are (OpenID Connect Discovery section 4). A
 // document that names another issuer is not ours (section 4.3).
-func (r *remote) discover(ctx context.Context) (string, error) {
-	body, err := r.get(ctx, strings.TrimSuffix(r.issuer, "/")+"/.well-known/openid-configuration")
+func (r *issuerClient) discoverKeysURL(ctx context.Context) (string, error) {
+	body, err := r.getDocument(ctx, strings.TrimSuffix(r.issuer, "/")+"/.well-known/openid-configuration")
 	if err != nil {
 		return "", err
 	}
@@ -77,7 +77,7 @@ func (r *remote) discover(ctx context.Context) (string, error) {
 	return document.KeysURL, nil
 }
 
-func (r *remote) get(ctx context.Context, address string) ([]byte, error) {
+func (r *issuerClient) getDocument(ctx context.Context, address string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
 		return nil, err
@@ -91,8 +91,8 @@ func (r *remote) get(ctx context.Context, address string) ([]byte, error) {
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s answers %s", address, response.Status)
 	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, documentLimit+1))
-	if err == nil && len(body) > documentLimit {
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxDocumentBytes+1))
+	if err == nil && len(body) > maxDocumentBytes {
 		err = fmt.Errorf("%s answers more than 1 MiB", address)
 	}
 	return body, err
@@ -114,7 +114,7 @@ func parseKeys(body []byte) ([]jose.JSONWebKey, error) {
 		if key.UnmarshalJSON(raw) != nil || !key.Valid() || !key.IsPublic() || key.Use != "" && key.Use != "sig" {
 			continue
 		}
-		if public, isRSA := key.Key.(*rsa.PublicKey); isRSA && public.N.BitLen() < weakestRSA {
+		if public, isRSA := key.Key.(*rsa.PublicKey); isRSA && public.N.BitLen() < minRSABits {
 			continue
 		}
 		keys = append(keys, key)
@@ -125,8 +125,8 @@ func parseKeys(body []byte) ([]jose.JSONWebKey, error) {
 	return keys, nil
 }
 
-// sameKeys compares what a verification depends on, in the published order.
-func sameKeys(a, b []jose.JSONWebKey) bool {
+// areSameKeys compares what a verification depends on, in the published order.
+func areSameKeys(a, b []jose.JSONWebKey) bool {
 	return slices.EqualFunc(a, b, func(x, y jose.JSONWebKey) bool {
 		left, errLeft := x.MarshalJSON()
 		right, errRight := y.MarshalJSON()

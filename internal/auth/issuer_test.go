@@ -26,29 +26,29 @@ import (
 
 const audience = "https://api.parapet.test"
 
-// clock is handed in everywhere; it moves when a test says so.
-type clock struct {
+// testClock is handed in everywhere; it moves when a test says so.
+type testClock struct {
 	mu sync.Mutex
 	at time.Time
 }
 
-func newClock() *clock { return &clock{at: time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)} }
+func newTestClock() *testClock { return &testClock{at: time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)} }
 
-func (c *clock) now() time.Time {
+func (c *testClock) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.at
 }
 
-func (c *clock) advance(by time.Duration) {
+func (c *testClock) advance(by time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.at = c.at.Add(by)
 }
 
-// world is an issuer that can be turned off, on a real port, and its clock.
-type world struct {
-	*clock
+// testIssuer is an issuer that can be turned off, on a real port, and its clock.
+type testIssuer struct {
+	*testClock
 	*devissuer.Issuer
 	address string
 	options devissuer.Options
@@ -56,9 +56,9 @@ type world struct {
 	fetches atomic.Int64 // of the key set, also while it was down
 }
 
-func newWorld(t testing.TB, algorithm string) *world {
+func newTestIssuer(t testing.TB, algorithm string) *testIssuer {
 	t.Helper()
-	w := &world{clock: newClock()}
+	w := &testIssuer{testClock: newTestClock()}
 	server := httptest.NewServer(w)
 	t.Cleanup(server.Close)
 	w.address = server.URL
@@ -77,7 +77,7 @@ func newWorld(t testing.TB, algorithm string) *world {
 }
 
 // useNewKey replaces the issuer's keys by a new one with that id.
-func (w *world) useNewKey(t *testing.T, id string) {
+func (w *testIssuer) useNewKey(t *testing.T, id string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
@@ -90,7 +90,7 @@ func (w *world) useNewKey(t *testing.T, id string) {
 	require.NoError(t, err)
 }
 
-func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+func (w *testIssuer) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/jwks" || w.down.Load() {
 		w.fetches.Add(1)
 	}
@@ -101,7 +101,7 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.Handler().ServeHTTP(rw, r)
 }
 
-func (w *world) verifier(t testing.TB, change ...func(*auth.Config)) *auth.Verifier {
+func (w *testIssuer) newVerifier(t testing.TB, change ...func(*auth.Config)) *auth.Verifier {
 	t.Helper()
 	config := auth.Config{Issuers: []string{w.address}, Audience: audience, Now: w.now}
 	for _, apply := range change {
@@ -112,8 +112,8 @@ func (w *world) verifier(t testing.TB, change ...func(*auth.Config)) *auth.Verif
 	return verifier
 }
 
-// good are the claims of a partner's token; with changes them, and a nil removes.
-func (w *world) good(changes map[string]any) map[string]any {
+// goodClaims are the claims of a partner's token; with changes them, and a nil removes.
+func (w *testIssuer) goodClaims(changes map[string]any) map[string]any {
 	now := w.now().Unix()
 	claims := map[string]any{
 		"iss": w.address, "aud": audience, "sub": "acme", "client_id": "acme", "scope": "quotes:read",
@@ -124,9 +124,9 @@ func (w *world) good(changes map[string]any) map[string]any {
 	return claims
 }
 
-func (w *world) sign(t testing.TB, changes map[string]any) string {
+func (w *testIssuer) signToken(t testing.TB, changes map[string]any) string {
 	t.Helper()
-	token, err := w.Sign("at+jwt", w.good(changes))
+	token, err := w.Sign("at+jwt", w.goodClaims(changes))
 	require.NoError(t, err)
 	return token
 }

@@ -17,11 +17,11 @@ const (
 	fetchInterval = 30 * time.Second
 	// startInterval replaces it for readiness probes while no key is known.
 	startInterval = 2 * time.Second
-	// renewAge is when keys are renewed beside the traffic, staleAge when a token
+	// refreshAge is when keys are renewed beside the traffic, maxKeyAge when a token
 	// waits for it. With the minute a verified token is remembered, a withdrawn key
 	// stops within five minutes.
-	renewAge = 3 * time.Minute
-	staleAge = 4 * time.Minute
+	refreshAge = 3 * time.Minute
+	maxKeyAge  = 4 * time.Minute
 )
 
 var (
@@ -32,19 +32,19 @@ var (
 // keySet is one issuer's keys. It guarantees that known keys go on working while
 // the issuer is down, and that the service starts before its issuer does.
 type keySet struct {
-	remote  remote
-	now     func() time.Time
-	changed func() // called after the keys have become others
+	remote   issuerClient
+	now      func() time.Time
+	onChange func() // called after the keys have become others
 
-	mu        sync.Mutex
-	keys      []jose.JSONWebKey
-	attempted time.Time     // start of the last fetch, whatever came of it
-	failure   error         // of the last fetch
-	flight    chan struct{} // closed when the running fetch has ended; nil when none runs
+	mu          sync.Mutex
+	keys        []jose.JSONWebKey
+	lastFetchAt time.Time     // start of the last fetch, whatever came of it
+	lastError   error         // of the last fetch
+	fetchDone   chan struct{} // closed when the running fetch has ended; nil when none runs
 }
 
 func newKeySet(issuer string, client *http.Client, now func() time.Time, changed func()) *keySet {
-	return &keySet{remote: remote{issuer: issuer, client: client}, now: now, changed: changed}
+	return &keySet{remote: issuerClient{issuer: issuer, client: client}, now: now, onChange: changed}
 }
 
 // VerifySignature is what go-oidc asks of a key set. A token that no known key verifies
@@ -56,26 +56,26 @@ func (s *keySet) VerifySignature(ctx context.Context, raw string) ([]byte, error
 	if err != nil {
 		return nil, err
 	}
-	keys, err := s.current(ctx)
+	keys, err := s.currentKeys(ctx)
 	if err != nil {
 		return nil, err
 	}
-	payload, err := verifyWith(keys, token)
+	payload, err := verifySignature(keys, token)
 	if err == nil {
 		return payload, nil
 	}
-	fetched, refreshErr := s.refresh(ctx, fetchInterval)
+	fetched, refreshErr := s.refreshKeys(ctx, fetchInterval)
 	if refreshErr != nil {
 		return nil, refreshErr
 	}
 	if &fetched[0] == &keys[0] { // unchanged
 		return nil, err
 	}
-	return verifyWith(fetched, token)
+	return verifySignature(fetched, token)
 }
 
-// verifyWith tries the keys the token can mean.
-func verifyWith(keys []jose.JSONWebKey, token *jose.JSONWebSignature) ([]byte, error) {
+// verifySignature tries the keys the token can mean.
+func verifySignature(keys []jose.JSONWebKey, token *jose.JSONWebSignature) ([]byte, error) {
 	header := token.Signatures[0].Header
 	for _, key := range keys {
 		if header.KeyID != "" && key.KeyID != header.KeyID || key.Algorithm != "" && key.Algorithm != header.Algorithm {
@@ -88,32 +88,32 @@ func verifyWith(keys []jose.JSONWebKey, token *jose.JSONWebSignature) ([]byte, e
 	return nil, errSignature
 }
 
-// current is the keys, no older than they may be if the issuer can be reached.
-func (s *keySet) current(ctx context.Context) ([]jose.JSONWebKey, error) {
+// currentKeys is the keys, no older than they may be if the issuer can be reached.
+func (s *keySet) currentKeys(ctx context.Context) ([]jose.JSONWebKey, error) {
 	s.mu.Lock()
-	keys, age := s.keys, s.now().Sub(s.attempted)
-	due := renewAge
-	if s.failure != nil {
+	keys, age := s.keys, s.now().Sub(s.lastFetchAt)
+	due := refreshAge
+	if s.lastError != nil {
 		due = fetchInterval
 	}
-	if len(keys) > 0 && age >= due && age < staleAge {
-		s.begin() //nolint:contextcheck // the fetch serves everybody: no single request may cancel it
+	if len(keys) > 0 && age >= due && age < maxKeyAge {
+		s.startFetch() //nolint:contextcheck // the fetch serves everybody: no single request may cancel it
 	}
 	s.mu.Unlock()
-	if len(keys) == 0 || age >= staleAge {
-		return s.refresh(ctx, fetchInterval)
+	if len(keys) == 0 || age >= maxKeyAge {
+		return s.refreshKeys(ctx, fetchInterval)
 	}
 	return keys, nil
 }
 
-// refresh fetches the keys, or waits for the fetch that is running, unless the last
+// refreshKeys fetches the keys, or waits for the fetch that is running, unless the last
 // one was less than the interval ago. When it fails the known keys go on working.
-func (s *keySet) refresh(ctx context.Context, interval time.Duration) ([]jose.JSONWebKey, error) {
+func (s *keySet) refreshKeys(ctx context.Context, interval time.Duration) ([]jose.JSONWebKey, error) {
 	s.mu.Lock()
-	if s.flight == nil && s.now().Sub(s.attempted) >= interval {
-		s.begin() //nolint:contextcheck // the fetch serves everybody: no single request may cancel it
+	if s.fetchDone == nil && s.now().Sub(s.lastFetchAt) >= interval {
+		s.startFetch() //nolint:contextcheck // the fetch serves everybody: no single request may cancel it
 	}
-	flight := s.flight
+	flight := s.fetchDone
 	s.mu.Unlock()
 	if flight != nil {
 		select {
@@ -125,44 +125,44 @@ func (s *keySet) refresh(ctx context.Context, interval time.Duration) ([]jose.JS
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.keys) == 0 {
-		return nil, fmt.Errorf("%w: %w", errNoKeys, errors.Join(s.failure))
+		return nil, fmt.Errorf("%w: %w", errNoKeys, errors.Join(s.lastError))
 	}
 	return s.keys, nil
 }
 
-// begin starts a fetch, under the lock, if none runs. It belongs to no caller: one
+// startFetch starts a fetch, under the lock, if none runs. It belongs to no caller: one
 // who hangs up does not end it for the others.
-func (s *keySet) begin() {
-	if s.flight != nil {
+func (s *keySet) startFetch() {
+	if s.fetchDone != nil {
 		return
 	}
-	s.attempted, s.flight = s.now(), make(chan struct{})
-	go s.fetch(s.flight)
+	s.lastFetchAt, s.fetchDone = s.now(), make(chan struct{})
+	go s.fetchKeys(s.fetchDone)
 }
 
-func (s *keySet) fetch(flight chan struct{}) {
-	keys, err := s.remote.fetch()
+func (s *keySet) fetchKeys(flight chan struct{}) {
+	keys, err := s.remote.fetchKeys()
 	s.mu.Lock()
-	s.failure, s.flight = err, nil
-	others := err == nil && !sameKeys(s.keys, keys)
+	s.lastError, s.fetchDone = err, nil
+	others := err == nil && !areSameKeys(s.keys, keys)
 	if others {
 		s.keys = keys
 	}
 	s.mu.Unlock()
 	if others {
-		s.changed()
+		s.onChange()
 	}
 	close(flight)
 }
 
-// ready is nil once keys are known, also when the issuer is down by now.
-func (s *keySet) ready(ctx context.Context) error {
+// checkReady is nil once keys are known, also when the issuer is down by now.
+func (s *keySet) checkReady(ctx context.Context) error {
 	s.mu.Lock()
 	known := len(s.keys) > 0
 	s.mu.Unlock()
 	if known {
 		return nil
 	}
-	_, err := s.refresh(ctx, startInterval)
+	_, err := s.refreshKeys(ctx, startInterval)
 	return err
 }

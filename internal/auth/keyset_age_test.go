@@ -19,12 +19,12 @@ import (
 )
 
 // From the age of four minutes on no token is verified before the keys were fetched again.
-func TestKeysOfFourMinutesVerifyNothing(t *testing.T) {
+func TestKeysOlderThanFourMinutesAreNotUsed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
-	verifier := w.verifier(t)
+	w := newTestIssuer(t, "")
+	verifier := w.newVerifier(t)
 	require.NoError(t, verifier.Ready(t.Context()))
-	withdrawn, token := w.KeyID(), w.sign(t, nil)
+	withdrawn, token := w.KeyID(), w.signToken(t, nil)
 	_, err := w.RotateKey()
 	require.NoError(t, err)
 	require.NoError(t, w.WithdrawKey(withdrawn))
@@ -35,13 +35,13 @@ func TestKeysOfFourMinutesVerifyNothing(t *testing.T) {
 
 // Keys are renewed from the age of three minutes on, beside a request that does not wait
 // for it, and not earlier.
-func TestKeysOfThreeMinutesAreRenewedBesideTheTraffic(t *testing.T) {
+func TestKeysAreRefreshedInTheBackgroundAfterThreeMinutes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
-	verifier := w.verifier(t)
+	w := newTestIssuer(t, "")
+	verifier := w.newVerifier(t)
 	require.NoError(t, verifier.Ready(t.Context()))
 	verify := func() {
-		_, err := verifier.Verify(t.Context(), w.sign(t, nil))
+		_, err := verifier.Verify(t.Context(), w.signToken(t, nil))
 		require.NoError(t, err)
 	}
 	w.advance(3*time.Minute - time.Second)
@@ -53,12 +53,12 @@ func TestKeysOfThreeMinutesAreRenewedBesideTheTraffic(t *testing.T) {
 }
 
 // However many requests there are, an issuer that answers is asked every three minutes.
-func TestKeysAreRenewedNoMoreOftenThanEveryThreeMinutes(t *testing.T) {
+func TestKeysAreRefreshedAtMostEveryThreeMinutes(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
-	verifier := w.verifier(t)
+	w := newTestIssuer(t, "")
+	verifier := w.newVerifier(t)
 	for range 20 { // ten minutes
-		_, err := verifier.Verify(t.Context(), w.sign(t, nil))
+		_, err := verifier.Verify(t.Context(), w.signToken(t, nil))
 		require.NoError(t, err)
 		w.advance(31 * time.Second)
 	}

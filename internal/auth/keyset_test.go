@@ -20,11 +20,11 @@ import (
 	"parapet/model"
 )
 
-func TestForgedTokensAskTheIssuerOnce(t *testing.T) {
+func TestForgedTokensFetchKeysOnce(t *testing.T) {
 	t.Parallel()
-	w, forger := newWorld(t, ""), newWorld(t, "")
-	verifier := w.verifier(t)
-	forged := forger.sign(t, map[string]any{"iss": w.address})
+	w, forger := newTestIssuer(t, ""), newTestIssuer(t, "")
+	verifier := w.newVerifier(t)
+	forged := forger.signToken(t, map[string]any{"iss": w.address})
 	burst := func() {
 		var callers sync.WaitGroup
 		for range 20 {
@@ -49,10 +49,10 @@ func TestForgedTokensAskTheIssuerOnce(t *testing.T) {
 
 func TestForgedTokensOfAKnownKeyIDFetchOncePerInterval(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
-	verifier := w.verifier(t)
+	w := newTestIssuer(t, "")
+	verifier := w.newVerifier(t)
 	require.NoError(t, verifier.Ready(t.Context()))
-	token := w.sign(t, nil)
+	token := w.signToken(t, nil)
 	forged := token[:len(token)-8] + "AAAAAAAA"
 	for _, want := range []int64{1, 2} {
 		for range 20 {
@@ -67,13 +67,13 @@ func TestForgedTokensOfAKnownKeyIDFetchOncePerInterval(t *testing.T) {
 // An issuer that lost its keys may publish a new one under the id of the old one.
 func TestNewKeyUnderAnOldKeyIDWorksWithinHalfAMinute(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
+	w := newTestIssuer(t, "")
 	w.useNewKey(t, "signing")
-	verifier := w.verifier(t)
-	_, err := verifier.Verify(t.Context(), w.sign(t, nil))
+	verifier := w.newVerifier(t)
+	_, err := verifier.Verify(t.Context(), w.signToken(t, nil))
 	require.NoError(t, err)
 	w.useNewKey(t, "signing")
-	token := w.sign(t, nil)
+	token := w.signToken(t, nil)
 	_, err = verifier.Verify(t.Context(), token)
 	requireCode(t, model.CodeTokenInvalid, err)
 	w.advance(30 * time.Second)
@@ -83,14 +83,14 @@ func TestNewKeyUnderAnOldKeyIDWorksWithinHalfAMinute(t *testing.T) {
 
 func TestNewKeyWorksWithinHalfAMinute(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
-	verifier := w.verifier(t)
+	w := newTestIssuer(t, "")
+	verifier := w.newVerifier(t)
 	require.NoError(t, verifier.Ready(t.Context()))
-	old := w.sign(t, nil)
+	old := w.signToken(t, nil)
 	_, err := w.RotateKey()
 	require.NoError(t, err)
 	w.advance(30 * time.Second)
-	for _, token := range []string{w.sign(t, nil), old} {
+	for _, token := range []string{w.signToken(t, nil), old} {
 		_, err = verifier.Verify(t.Context(), token)
 		require.NoError(t, err)
 	}
@@ -104,10 +104,10 @@ func TestWithdrawnKeyStops(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, "")
-			verifier := w.verifier(t)
+			w := newTestIssuer(t, "")
+			verifier := w.newVerifier(t)
 			withdrawn := w.KeyID()
-			token := w.sign(t, nil)
+			token := w.signToken(t, nil)
 			_, err := verifier.Verify(t.Context(), token)
 			require.NoError(t, err)
 			_, err = w.RotateKey()
@@ -127,16 +127,16 @@ func TestWithdrawnKeyStops(t *testing.T) {
 	}
 }
 
-func TestKnownKeysBridgeAnOutage(t *testing.T) {
+func TestKnownKeysWorkWhileTheIssuerIsDown(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
-	verifier := w.verifier(t)
+	w := newTestIssuer(t, "")
+	verifier := w.newVerifier(t)
 	require.NoError(t, verifier.Ready(t.Context()))
 	w.down.Store(true)
 	before := w.fetches.Load()
 	for range 20 {
 		w.advance(time.Minute)
-		_, err := verifier.Verify(t.Context(), w.sign(t, nil))
+		_, err := verifier.Verify(t.Context(), w.signToken(t, nil))
 		require.NoError(t, err)
 	}
 	require.NoError(t, verifier.Ready(t.Context()), "ready as long as it can verify")
@@ -145,12 +145,12 @@ func TestKnownKeysBridgeAnOutage(t *testing.T) {
 
 func TestServiceStartsBeforeItsIssuer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
+	w := newTestIssuer(t, "")
 	w.down.Store(true)
-	verifier := w.verifier(t)
+	verifier := w.newVerifier(t)
 	require.Error(t, verifier.Ready(t.Context()))
 	for range 100 {
-		_, err := verifier.Verify(t.Context(), w.sign(t, nil))
+		_, err := verifier.Verify(t.Context(), w.signToken(t, nil))
 		requireCode(t, model.CodeUnavailable, err)
 		var failed *model.Error
 		require.ErrorAs(t, err, &failed)
@@ -160,19 +160,19 @@ func TestServiceStartsBeforeItsIssuer(t *testing.T) {
 	w.down.Store(false)
 	w.advance(2 * time.Second)
 	require.NoError(t, verifier.Ready(t.Context()), "a probe asks again sooner")
-	_, err := verifier.Verify(t.Context(), w.sign(t, nil))
+	_, err := verifier.Verify(t.Context(), w.signToken(t, nil))
 	require.NoError(t, err)
 }
 
-func TestCallerWhoHangsUpDoesNotEndTheFetch(t *testing.T) {
+func TestCancelledRequestDoesNotCancelTheKeyFetch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
-	verifier := w.verifier(t)
+	w := newTestIssuer(t, "")
+	verifier := w.newVerifier(t)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := verifier.Verify(gone, w.sign(t, nil))
+	_, err := verifier.Verify(gone, w.signToken(t, nil))
 	requireCode(t, model.CodeUnavailable, err)
-	_, err = verifier.Verify(t.Context(), w.sign(t, nil))
+	_, err = verifier.Verify(t.Context(), w.signToken(t, nil))
 	require.NoError(t, err)
 }
 
@@ -217,7 +217,7 @@ func rsaKeySet(t *testing.T, bits int) string {
 	return string(text)
 }
 
-func TestRSAKeysOf2048BitsAreTaken(t *testing.T) {
+func TestRSAKeysOf2048BitsAreAccepted(t *testing.T) {
 	t.Parallel()
 	verifier := issuerWithKeys(t, "/keys", rsaKeySet(t, 2048))
 	require.NoError(t, verifier.Ready(t.Context()))

@@ -29,7 +29,7 @@ var knownAlgorithms = []jose.SignatureAlgorithm{
 	jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.ES256, jose.ES384, jose.ES512, jose.EdDSA,
 }
 
-var errNameless = errors.New("it names no client or subject")
+var errNoClientName = errors.New("it names no client or subject")
 
 // Config says which tokens to trust. The zero value of an optional setting is its
 // strict or usual one.
@@ -52,11 +52,11 @@ type Config struct {
 // Verifier verifies tokens. Its methods may be called from several goroutines.
 type Verifier struct {
 	config  Config
-	issuers map[string]issuer
-	cache   cache
+	issuers map[string]trustedIssuer
+	cache   actorCache
 }
 
-type issuer struct {
+type trustedIssuer struct {
 	keys     *keySet
 	verifier *oidc.IDTokenVerifier
 }
@@ -74,14 +74,14 @@ func New(config Config) (*Verifier, error) {
 	if config.HTTP == nil {
 		config.HTTP = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	}
-	if err := config.check(); err != nil {
+	if err := config.validate(); err != nil {
 		return nil, err
 	}
-	v := &Verifier{config: config, issuers: map[string]issuer{}}
-	v.cache.empty()
+	v := &Verifier{config: config, issuers: map[string]trustedIssuer{}}
+	v.cache.clearAll()
 	for _, address := range config.Issuers {
-		keys := newKeySet(address, config.HTTP, config.Now, v.cache.empty)
-		v.issuers[address] = issuer{keys: keys, verifier: oidc.NewVerifier(address, keys, &oidc.Config{
+		keys := newKeySet(address, config.HTTP, config.Now, v.cache.clearAll)
+		v.issuers[address] = trustedIssuer{keys: keys, verifier: oidc.NewVerifier(address, keys, &oidc.Config{
 			SupportedSigningAlgs: config.Algorithms,
 			// Its audience is a client's, its expiry has no leeway and its nbf has five
 			// minutes: claims.check does these.
@@ -91,7 +91,7 @@ func New(config Config) (*Verifier, error) {
 	return v, nil
 }
 
-func (c Config) check() error {
+func (c Config) validate() error {
 	if len(c.Issuers) == 0 || c.Audience == "" {
 		return errors.New("tokens need at least one trusted issuer and an audience")
 	}
@@ -116,17 +116,17 @@ func (c Config) check() error {
 // key of its issuer is known.
 func (v *Verifier) Verify(ctx context.Context, raw string) (model.Actor, error) {
 	if raw == "" {
-		return model.Actor{}, missing()
+		return model.Actor{}, errTokenMissing()
 	}
-	if len(raw) > tokenLimit {
-		return model.Actor{}, invalid("it is longer than %d bytes", tokenLimit)
+	if len(raw) > maxTokenBytes {
+		return model.Actor{}, errTokenInvalid("it is longer than %d bytes", maxTokenBytes)
 	}
-	now, key := v.config.Now(), keyOf(raw)
+	now, key := v.config.Now(), tokenHash(raw)
 	actor, found, generation := v.cache.get(key, now)
 	if found {
 		return actor, nil
 	}
-	actor, expiry, err := v.verify(ctx, raw, now)
+	actor, expiry, err := v.verifyToken(ctx, raw, now)
 	if err != nil {
 		return actor, err
 	}
@@ -134,66 +134,66 @@ func (v *Verifier) Verify(ctx context.Context, raw string) (model.Actor, error) 
 	return actor, nil
 }
 
-func (v *Verifier) verify(ctx context.Context, raw string, now time.Time) (actor model.Actor, expiry time.Time, err error) {
-	head, err := peek(raw)
+func (v *Verifier) verifyToken(ctx context.Context, raw string, now time.Time) (actor model.Actor, expiry time.Time, err error) {
+	head, err := readUnverified(raw)
 	if err != nil {
-		return actor, expiry, invalid("%v", err)
+		return actor, expiry, errTokenInvalid("%v", err)
 	}
 	from, trusted := v.issuers[head.issuer]
 	if !trusted {
-		return actor, expiry, invalid("its issuer is not trusted here")
+		return actor, expiry, errTokenInvalid("its issuer is not trusted here")
 	}
-	if !accessTokenType(head.typ, v.config.RequireType) {
-		return actor, expiry, invalid("its type is not at+jwt")
+	if !isAccessTokenType(head.typ, v.config.RequireType) {
+		return actor, expiry, errTokenInvalid("its type is not at+jwt")
 	}
 	// Asked first, because go-oidc's error would not tell a missing key set from a
 	// forged token.
-	if _, err := from.keys.current(ctx); err != nil {
-		return actor, expiry, unavailable(err)
+	if _, err := from.keys.currentKeys(ctx); err != nil {
+		return actor, expiry, errKeysUnavailable(err)
 	}
 	token, err := from.verifier.Verify(ctx, raw)
 	switch {
 	case ctx.Err() != nil:
-		return actor, expiry, unavailable(ctx.Err())
+		return actor, expiry, errKeysUnavailable(ctx.Err())
 	case err != nil:
-		return actor, expiry, invalid("its signature or algorithm is not one trusted here").Because(err)
+		return actor, expiry, errTokenInvalid("its signature or algorithm is not one trusted here").WithCause(err)
 	}
-	var verified payload
+	var verified verifiedPayload
 	if err := token.Claims(&verified); err != nil {
-		return actor, expiry, invalid("%v", err)
+		return actor, expiry, errTokenInvalid("%v", err)
 	}
-	if expiry, err = verified.check(head.typ, v.config.Audience, now); err != nil {
-		return actor, expiry, unacceptable(err)
+	if expiry, err = verified.checkClaims(head.typ, v.config.Audience, now); err != nil {
+		return actor, expiry, claimError(err)
 	}
-	if actor, err = v.actor(verified.claims); err != nil {
+	if actor, err = v.newActor(verified.claims); err != nil {
 		return actor, expiry, err
 	}
-	actor.Until = expiry.UTC()
+	actor.ExpiresAt = expiry.UTC()
 	return actor, expiry, nil
 }
 
-// payload has go-oidc hand over the verified bytes, to be read by the strict
+// verifiedPayload has go-oidc hand over the verified bytes, to be read by the strict
 // decoder: exact names, no duplicates.
-type payload struct{ claims }
+type verifiedPayload struct{ claims }
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (p *payload) UnmarshalJSON(text []byte) (err error) {
+func (p *verifiedPayload) UnmarshalJSON(text []byte) (err error) {
 	p.claims, err = parseClaims(text)
 	return err
 }
 
-// unavailable is our failure, or the issuer's, and not the token's.
-func unavailable(cause error) *model.Error {
-	failed := model.Fail(model.CodeUnavailable, "Tokens cannot be verified at the moment.").Because(cause)
+// errKeysUnavailable is our failure, or the issuer's, and not the token's.
+func errKeysUnavailable(cause error) *model.Error {
+	failed := model.Fail(model.CodeUnavailable, "Tokens cannot be verified at the moment.").WithCause(cause)
 	failed.RetryAfter = fetchInterval
 	return failed
 }
 
-func unacceptable(err error) *model.Error {
+func claimError(err error) *model.Error {
 	if expired := (*expiredError)(nil); errors.As(err, &expired) {
 		return model.Fail(model.CodeTokenExpired, "The access token has expired: %v.", err)
 	}
-	return invalid("%v", err)
+	return errTokenInvalid("%v", err)
 }
 
 // Ready tells whether tokens of every issuer can be verified, asking those whose
@@ -201,7 +201,7 @@ func unacceptable(err error) *model.Error {
 func (v *Verifier) Ready(ctx context.Context) error {
 	var failed []error
 	for _, address := range v.config.Issuers {
-		failed = append(failed, v.issuers[address].keys.ready(ctx))
+		failed = append(failed, v.issuers[address].keys.checkReady(ctx))
 	}
 	return errors.Join(failed...)
 }

@@ -15,8 +15,8 @@ import (
 func TestVerifyNamesTheActor(t *testing.T) {
 	t.Parallel()
 	for _, algorithm := range []string{"ES256", "RS256"} {
-		w := newWorld(t, algorithm)
-		verifier := w.verifier(t)
+		w := newTestIssuer(t, algorithm)
+		verifier := w.newVerifier(t)
 		for client, want := range map[string]model.Actor{
 			"acme": {
 				Kind: model.ActorPartner, Partner: "acme", Name: "acme", Client: "acme",
@@ -34,8 +34,8 @@ func TestVerifyNamesTheActor(t *testing.T) {
 			for range 2 { // verified, then remembered
 				actor, err := verifier.Verify(t.Context(), token)
 				require.NoError(t, err)
-				require.True(t, actor.Until.After(w.now()), "until the token ends")
-				actor.Until = time.Time{}
+				require.True(t, actor.ExpiresAt.After(w.now()), "until the token ends")
+				actor.ExpiresAt = time.Time{}
 				require.Equal(t, want, actor)
 			}
 		}
@@ -45,7 +45,7 @@ func TestVerifyNamesTheActor(t *testing.T) {
 
 func TestVerifyClaims(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
+	w := newTestIssuer(t, "")
 	now := w.now().Unix()
 	const ok = model.Code("")
 	for name, test := range map[string]struct {
@@ -83,7 +83,7 @@ func TestVerifyClaims(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := w.verifier(t).Verify(t.Context(), w.sign(t, test.claims))
+			_, err := w.newVerifier(t).Verify(t.Context(), w.signToken(t, test.claims))
 			if test.want == ok {
 				require.NoError(t, err)
 				return
@@ -95,15 +95,15 @@ func TestVerifyClaims(t *testing.T) {
 
 func TestVerifyType(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
+	w := newTestIssuer(t, "")
 	for typ, accepted := range map[string][2]bool{ // usually, and when RequireType
 		"at+jwt": {true, true}, "AT+JWT": {true, true}, "application/at+jwt": {true, true},
 		"JWT": {true, false}, "": {true, false}, "logout+jwt": {false, false}, "dpop+jwt": {false, false},
 	} {
-		token, err := w.Sign(typ, w.good(nil))
+		token, err := w.Sign(typ, w.goodClaims(nil))
 		require.NoError(t, err)
 		for at, strict := range []bool{false, true} {
-			_, err := w.verifier(t, func(c *auth.Config) { c.RequireType = strict }).Verify(t.Context(), token)
+			_, err := w.newVerifier(t, func(c *auth.Config) { c.RequireType = strict }).Verify(t.Context(), token)
 			require.Equal(t, accepted[at], err == nil, "%q strict %v: %v", typ, strict, err)
 		}
 	}
@@ -111,9 +111,9 @@ func TestVerifyType(t *testing.T) {
 
 // Without the type at+jwt a token has to look like a permission by its claims: an
 // ID token of a plain issuer has no sign of its own.
-func TestVerifyPurpose(t *testing.T) {
+func TestVerifyRejectsOtherTokenKinds(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
+	w := newTestIssuer(t, "")
 	bare := map[string]any{"client_id": nil, "scope": nil}
 	for name, test := range map[string]struct {
 		changes map[string]any
@@ -135,9 +135,9 @@ func TestVerifyPurpose(t *testing.T) {
 		"security event":                 {map[string]any{"events": map[string]any{}}, false, false},
 	} {
 		for typ, want := range map[string]bool{"JWT": test.usual, "": test.usual, "at+jwt": test.typed} {
-			token, err := w.Sign(typ, w.good(test.changes))
+			token, err := w.Sign(typ, w.goodClaims(test.changes))
 			require.NoError(t, err)
-			_, err = w.verifier(t).Verify(t.Context(), token)
+			_, err = w.newVerifier(t).Verify(t.Context(), token)
 			if want {
 				require.NoError(t, err, "%s, type %q", name, typ)
 				continue
@@ -150,9 +150,9 @@ func TestVerifyPurpose(t *testing.T) {
 
 func TestVerifyMalformed(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
-	verifier := w.verifier(t)
-	good := w.sign(t, nil)
+	w := newTestIssuer(t, "")
+	verifier := w.newVerifier(t)
+	good := w.signToken(t, nil)
 	parts := strings.Split(good, ".")
 	encode := func(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
 	none := encode(`{"alg":"none","typ":"at+jwt"}`) + "." + parts[1] + "."
@@ -178,11 +178,11 @@ func TestVerifyMalformed(t *testing.T) {
 func TestVerifyBoundsTheLengthOfATokenExactly(t *testing.T) {
 	t.Parallel()
 	const limit = 8 << 10
-	w := newWorld(t, "")
-	verifier := w.verifier(t)
+	w := newTestIssuer(t, "")
+	verifier := w.newVerifier(t)
 	lengths := map[bool]int{}
 	for padding := 5700; ; padding++ {
-		token := w.sign(t, map[string]any{"padding": strings.Repeat("a", padding)})
+		token := w.signToken(t, map[string]any{"padding": strings.Repeat("a", padding)})
 		_, err := verifier.Verify(t.Context(), token)
 		if len(token) > limit {
 			requireCode(t, model.CodeTokenInvalid, err)
@@ -198,24 +198,24 @@ func TestVerifyBoundsTheLengthOfATokenExactly(t *testing.T) {
 
 func TestVerifySeveralIssuers(t *testing.T) {
 	t.Parallel()
-	a, b := newWorld(t, "ES256"), newWorld(t, "RS256")
-	verifier := a.verifier(t, func(c *auth.Config) { c.Issuers = append(c.Issuers, b.address) })
-	for _, w := range []*world{a, b} {
-		_, err := verifier.Verify(t.Context(), w.sign(t, nil))
+	a, b := newTestIssuer(t, "ES256"), newTestIssuer(t, "RS256")
+	verifier := a.newVerifier(t, func(c *auth.Config) { c.Issuers = append(c.Issuers, b.address) })
+	for _, w := range []*testIssuer{a, b} {
+		_, err := verifier.Verify(t.Context(), w.signToken(t, nil))
 		require.NoError(t, err)
 	}
 	// One issuer's key does not speak for the other.
-	_, err := verifier.Verify(t.Context(), a.sign(t, map[string]any{"iss": b.address}))
+	_, err := verifier.Verify(t.Context(), a.signToken(t, map[string]any{"iss": b.address}))
 	requireCode(t, model.CodeTokenInvalid, err)
 	require.NoError(t, verifier.Ready(t.Context()))
 }
 
 func TestVerifyRemembersNoLongerThanExpiry(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
-	verifier := w.verifier(t)
+	w := newTestIssuer(t, "")
+	verifier := w.newVerifier(t)
 	require.NoError(t, verifier.Ready(t.Context()), "a token that has the keys fetched is not remembered")
-	token := w.sign(t, map[string]any{"exp": w.now().Unix() + 20})
+	token := w.signToken(t, map[string]any{"exp": w.now().Unix() + 20})
 	_, err := verifier.Verify(t.Context(), token)
 	require.NoError(t, err)
 	w.advance(50 * time.Second)

@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	codeLifetime = time.Minute
-	codeLimit    = 1000 // codes waiting at once; more is somebody filling memory
+	codeLifetime    = time.Minute
+	maxPendingCodes = 1000 // codes waiting at once; more is somebody filling memory
 )
 
-// request is a sign-in that may go on: client and address are known to be right.
-type request struct {
+// authorizationRequest is a sign-in that may go on: client and address are known to be right.
+type authorizationRequest struct {
 	client    Client
 	redirect  string
 	state     string
@@ -29,12 +29,12 @@ type request struct {
 	scope     string
 }
 
-// grant is what a code stands for.
-type grant struct {
-	request request
-	who     identity
-	scopes  []string
-	expires time.Time
+// codeGrant is what a code stands for.
+type codeGrant struct {
+	request   authorizationRequest
+	identity  identity
+	scopes    []string
+	expiresAt time.Time
 }
 
 //go:embed signin.html
@@ -42,8 +42,8 @@ var signInText string
 
 var signInPage = template.Must(template.New("signin").Parse(signInText))
 
-// page is what the form shows: the users to choose from, or what is wrong.
-type page struct {
+// formContent is what the form shows: the users to choose from, or what is wrong.
+type formContent struct {
 	Client   string
 	Scopes   []string
 	Users    []User
@@ -54,55 +54,55 @@ type page struct {
 }
 
 func (i *Issuer) showForm(w http.ResponseWriter, r *http.Request) {
-	asked, ok := i.readRequest(w, r, r.URL.Query())
+	asked, ok := i.readAuthorizationRequest(w, r, r.URL.Query())
 	if ok {
-		i.render(w, http.StatusOK, i.formPage(asked))
+		i.renderForm(w, http.StatusOK, i.newFormContent(asked))
 	}
 }
 
-// signIn checks the form and sends the browser back with a code.
-func (i *Issuer) signIn(w http.ResponseWriter, r *http.Request) {
+// submitForm checks the form and sends the browser back with a code.
+func (i *Issuer) submitForm(w http.ResponseWriter, r *http.Request) {
 	form, refused := readForm(r)
 	if refused != nil {
-		i.render(w, http.StatusBadRequest, page{Refused: refused.Description})
+		i.renderForm(w, http.StatusBadRequest, formContent{Refused: refused.Description})
 		return
 	}
-	asked, ok := i.readRequest(w, r, form)
+	asked, ok := i.readAuthorizationRequest(w, r, form)
 	if !ok {
 		return
 	}
 	user, known := i.users[form.Get("user")]
-	if same := sameSecret(form.Get("password"), user.Password); !known || user.Password != "" && !same {
-		again := i.formPage(asked)
+	if same := equalSecrets(form.Get("password"), user.Password); !known || user.Password != "" && !same {
+		again := i.newFormContent(asked)
 		again.Failed = true
-		i.render(w, http.StatusUnauthorized, again)
+		i.renderForm(w, http.StatusUnauthorized, again)
 		return
 	}
 	allowed := append([]string{"openid"}, user.Scopes...)
-	scopes := slices.DeleteFunc(asked.scopes(), func(scope string) bool { return !slices.Contains(allowed, scope) })
+	scopes := slices.DeleteFunc(asked.requestedScopes(), func(scope string) bool { return !slices.Contains(allowed, scope) })
 	who := identity{subject: user.Name, partner: user.Partner}
-	code, ok := i.keepCode(grant{request: asked, who: who, scopes: scopes})
+	code, ok := i.saveCode(codeGrant{request: asked, identity: who, scopes: scopes})
 	if !ok {
-		i.sendBack(w, r, asked, url.Values{"error": {"temporarily_unavailable"}})
+		i.redirectToClient(w, r, asked, url.Values{"error": {"temporarily_unavailable"}})
 		return
 	}
-	i.sendBack(w, r, asked, url.Values{"code": {code}})
+	i.redirectToClient(w, r, asked, url.Values{"code": {code}})
 }
 
 // challengePattern is the form of an S256 challenge: SHA-256 in base64url.
 var challengePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
-// readRequest answers by itself and returns false when the sign-in cannot go on.
+// readAuthorizationRequest answers by itself and returns false when the sign-in cannot go on.
 // While client or address are in doubt the browser is sent nowhere (RFC 6749
 // section 4.1.2.1); every later error goes back to the client.
-func (i *Issuer) readRequest(w http.ResponseWriter, r *http.Request, form url.Values) (request, bool) {
+func (i *Issuer) readAuthorizationRequest(w http.ResponseWriter, r *http.Request, form url.Values) (authorizationRequest, bool) {
 	client, known := i.clients[form.Get("client_id")]
-	asked := request{
+	asked := authorizationRequest{
 		client: client, redirect: form.Get("redirect_uri"), state: form.Get("state"), nonce: form.Get("nonce"),
 		challenge: form.Get("code_challenge"), scope: form.Get("scope"),
 	}
 	if !known || !client.allowsRedirect(asked.redirect) {
-		i.render(w, http.StatusBadRequest, page{Refused: "The client is unknown, or the address to return to is not one of its own."})
+		i.renderForm(w, http.StatusBadRequest, formContent{Refused: "The client is unknown, or the address to return to is not one of its own."})
 		return asked, false
 	}
 	code, description := "", ""
@@ -112,20 +112,20 @@ func (i *Issuer) readRequest(w http.ResponseWriter, r *http.Request, form url.Va
 	case form.Get("code_challenge_method") != "S256" || !challengePattern.MatchString(asked.challenge):
 		code, description = "invalid_request", "PKCE with S256 is required."
 	default:
-		if _, refused := narrow(asked.scope, append([]string{"openid"}, client.Scopes...)); refused != nil {
+		if _, refused := restrictScopes(asked.scope, append([]string{"openid"}, client.Scopes...)); refused != nil {
 			code, description = refused.Code, refused.Description
 		}
 	}
 	if code == "" {
 		return asked, true
 	}
-	i.sendBack(w, r, asked, url.Values{"error": {code}, "error_description": {description}})
+	i.redirectToClient(w, r, asked, url.Values{"error": {code}, "error_description": {description}})
 	return asked, false
 }
 
-// scopes is what was asked for, everything the client has when nothing was.
-func (r request) scopes() []string {
-	scopes, _ := narrow(r.scope, append([]string{"openid"}, r.client.Scopes...))
+// requestedScopes is what was asked for, everything the client has when nothing was.
+func (r authorizationRequest) requestedScopes() []string {
+	scopes, _ := restrictScopes(r.scope, append([]string{"openid"}, r.client.Scopes...))
 	return slices.Clone(scopes)
 }
 
@@ -135,35 +135,35 @@ func (c Client) allowsRedirect(redirect string) bool {
 	if redirect == "" {
 		return false
 	}
-	if target, err := url.Parse(redirect); c.AnyLoopback && err == nil && target.Scheme == "http" && target.User == nil && target.Fragment == "" && loopback(target.Hostname()) {
+	if target, err := url.Parse(redirect); c.AnyLoopback && err == nil && target.Scheme == "http" && target.User == nil && target.Fragment == "" && isLoopback(target.Hostname()) {
 		return true
 	}
 	return slices.ContainsFunc(c.RedirectURIs, func(registered string) bool {
-		return redirect == registered || c.Secret == "" && sameLoopback(redirect, registered)
+		return redirect == registered || c.Secret == "" && isSameLoopback(redirect, registered)
 	})
 }
 
-func sameLoopback(redirect, registered string) bool {
+func isSameLoopback(redirect, registered string) bool {
 	a, errA := url.Parse(redirect)
 	b, errB := url.Parse(registered)
-	if errA != nil || errB != nil || a.Scheme != "http" || a.User != nil || !loopback(a.Hostname()) {
+	if errA != nil || errB != nil || a.Scheme != "http" || a.User != nil || !isLoopback(a.Hostname()) {
 		return false
 	}
 	a.Host, b.Host = a.Hostname(), b.Hostname()
 	return a.String() == b.String()
 }
 
-func loopback(host string) bool {
+func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// sendBack redirects to the client. The issuer's name goes along (RFC 9207), so a
+// redirectToClient redirects to the client. The issuer's name goes along (RFC 9207), so a
 // client of several issuers cannot be handed another's code.
-func (i *Issuer) sendBack(w http.ResponseWriter, r *http.Request, asked request, result url.Values) {
+func (i *Issuer) redirectToClient(w http.ResponseWriter, r *http.Request, asked authorizationRequest, result url.Values) {
 	target, err := url.Parse(asked.redirect)
 	if err != nil {
-		i.render(w, http.StatusBadRequest, page{Refused: "The address to return to is not a URL."})
+		i.renderForm(w, http.StatusBadRequest, formContent{Refused: "The address to return to is not a URL."})
 		return
 	}
 	query := target.Query()
@@ -177,9 +177,9 @@ func (i *Issuer) sendBack(w http.ResponseWriter, r *http.Request, asked request,
 	http.Redirect(w, r, target.String(), http.StatusSeeOther)
 }
 
-func (i *Issuer) formPage(asked request) page {
-	return page{
-		Client: asked.client.ID, Scopes: asked.scopes(), Users: i.options.Users,
+func (i *Issuer) newFormContent(asked authorizationRequest) formContent {
+	return formContent{
+		Client: asked.client.ID, Scopes: asked.requestedScopes(), Users: i.options.Users,
 		Password: slices.ContainsFunc(i.options.Users, func(user User) bool { return user.Password != "" }),
 		Hidden: map[string]string{
 			"client_id": asked.client.ID, "redirect_uri": asked.redirect, "response_type": "code", "scope": asked.scope,
@@ -188,7 +188,7 @@ func (i *Issuer) formPage(asked request) page {
 	}
 }
 
-func (i *Issuer) render(w http.ResponseWriter, status int, content page) {
+func (i *Issuer) renderForm(w http.ResponseWriter, status int, content formContent) {
 	header := w.Header()
 	header.Set("Content-Type", "text/html; charset=utf-8")
 	header.Set("Cache-Control", "no-store")
@@ -200,26 +200,26 @@ func (i *Issuer) render(w http.ResponseWriter, status int, content page) {
 	_ = signInPage.Execute(w, content) // a reader that has gone needs no page
 }
 
-// keepCode remembers a grant under a new code of 128 random bits.
-func (i *Issuer) keepCode(granted grant) (string, bool) {
+// saveCode remembers a grant under a new code of 128 random bits.
+func (i *Issuer) saveCode(granted codeGrant) (string, bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	now := i.options.Now()
-	maps.DeleteFunc(i.codes, func(_ string, old grant) bool { return !now.Before(old.expires) })
-	if len(i.codes) >= codeLimit {
+	maps.DeleteFunc(i.codes, func(_ string, old codeGrant) bool { return !now.Before(old.expiresAt) })
+	if len(i.codes) >= maxPendingCodes {
 		return "", false
 	}
-	granted.expires = now.Add(codeLifetime)
+	granted.expiresAt = now.Add(codeLifetime)
 	code := strings.ToLower(rand.Text())
 	i.codes[code] = granted
 	return code, true
 }
 
 // takeCode gives a grant out once.
-func (i *Issuer) takeCode(code string) (grant, bool) {
+func (i *Issuer) takeCode(code string) (codeGrant, bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	granted, known := i.codes[code]
 	delete(i.codes, code)
-	return granted, known && i.options.Now().Before(granted.expires)
+	return granted, known && i.options.Now().Before(granted.expiresAt)
 }

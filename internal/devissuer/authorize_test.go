@@ -15,11 +15,11 @@ import (
 // browser does not follow the redirect back to the client.
 var browser = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
-func request(change url.Values) url.Values {
+func authorizationParams(change url.Values) url.Values {
 	form := url.Values{
 		"client_id": {"console"}, "redirect_uri": {"http://127.0.0.1:49152/callback"}, "response_type": {"code"},
 		"scope": {"openid quotes:read operator"}, "state": {"st&te"}, "nonce": {"n-1"},
-		"code_challenge": {challenge()}, "code_challenge_method": {"S256"}, "user": {"ana"},
+		"code_challenge": {pkceChallenge()}, "code_challenge_method": {"S256"}, "user": {"ana"},
 	}
 	for key, values := range change {
 		form[key] = values
@@ -27,8 +27,8 @@ func request(change url.Values) url.Values {
 	return form
 }
 
-// signIn posts the form; back is where the browser was sent, nil when nowhere.
-func (s *stand) signIn(t *testing.T, form url.Values) (status int, back url.Values) {
+// submitSignIn posts the form; back is where the browser was sent, nil when nowhere.
+func (s *testIssuer) submitSignIn(t *testing.T, form url.Values) (status int, back url.Values) {
 	t.Helper()
 	response, err := browser.PostForm(s.address+"/authorize", form)
 	require.NoError(t, err)
@@ -39,7 +39,7 @@ func (s *stand) signIn(t *testing.T, form url.Values) (status int, back url.Valu
 	return response.StatusCode, back
 }
 
-func redemption(code string) url.Values {
+func redemptionForm(code string) url.Values {
 	return url.Values{
 		"grant_type": {"authorization_code"}, "client_id": {"console"}, "code": {code},
 		"redirect_uri": {"http://127.0.0.1:49152/callback"}, "code_verifier": {verifier},
@@ -48,52 +48,52 @@ func redemption(code string) url.Values {
 
 func TestSignIn(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
-	status, back := s.signIn(t, request(nil))
+	s := newTestIssuer(t)
+	status, back := s.submitSignIn(t, authorizationParams(nil))
 	require.Equal(t, http.StatusSeeOther, status)
 	require.Equal(t, "st&te", back.Get("state"))
 	require.Equal(t, s.address, back.Get("iss"))
 
-	status, body := s.post(t, redemption(back.Get("code")))
+	status, body := s.postForm(t, redemptionForm(back.Get("code")))
 	require.Equal(t, 200, status, body)
 	require.Equal(t, "openid quotes:read", body["scope"], "what both the client and the user may")
-	access := s.claims(t, "api", body["access_token"].(string))
+	access := s.verifyClaims(t, "api", body["access_token"].(string))
 	require.Equal(t, "ana", access["sub"])
 	require.Equal(t, "acme", access["partner"])
 	require.NotContains(t, access, "nonce")
-	receipt := s.claims(t, "console", body["id_token"].(string))
+	receipt := s.verifyClaims(t, "console", body["id_token"].(string))
 	require.Equal(t, "n-1", receipt["nonce"])
 
-	status, body = s.post(t, redemption(back.Get("code")))
+	status, body = s.postForm(t, redemptionForm(back.Get("code")))
 	require.Equal(t, 400, status)
 	require.Equal(t, "invalid_grant", body["error"], "a code works once")
 }
 
-func TestCodeRefusals(t *testing.T) {
+func TestInvalidCodesAreRejected(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(s *stand, form url.Values){
-		"too late":         func(s *stand, _ url.Values) { s.at = s.at.Add(time.Minute) },
-		"another verifier": func(_ *stand, form url.Values) { form.Set("code_verifier", verifier+"x") },
-		"no verifier":      func(_ *stand, form url.Values) { form.Del("code_verifier") },
-		"another address":  func(_ *stand, form url.Values) { form.Set("redirect_uri", callback) },
-		"another client": func(_ *stand, form url.Values) {
+	for name, change := range map[string]func(s *testIssuer, form url.Values){
+		"too late":         func(s *testIssuer, _ url.Values) { s.at = s.at.Add(time.Minute) },
+		"another verifier": func(_ *testIssuer, form url.Values) { form.Set("code_verifier", verifier+"x") },
+		"no verifier":      func(_ *testIssuer, form url.Values) { form.Del("code_verifier") },
+		"another address":  func(_ *testIssuer, form url.Values) { form.Set("redirect_uri", callback) },
+		"another client": func(_ *testIssuer, form url.Values) {
 			form.Set("client_id", "acme")
 			form.Set("client_secret", "s3cret/+ %")
 		},
 	} {
-		s := newStand(t)
-		_, back := s.signIn(t, request(nil))
-		form := redemption(back.Get("code"))
+		s := newTestIssuer(t)
+		_, back := s.submitSignIn(t, authorizationParams(nil))
+		form := redemptionForm(back.Get("code"))
 		change(s, form)
-		status, body := s.post(t, form)
+		status, body := s.postForm(t, form)
 		require.Equal(t, 400, status, name)
 		require.Equal(t, "invalid_grant", body["error"], name)
 	}
 }
 
-func TestSignInRefusals(t *testing.T) {
+func TestInvalidSignInsAreRejected(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newTestIssuer(t)
 	for name, test := range map[string]struct {
 		change url.Values
 		status int
@@ -115,7 +115,7 @@ func TestSignInRefusals(t *testing.T) {
 		"password right":        {url.Values{"user": {"olu"}, "password": {"hunter2"}}, 303, ""},
 		"a parameter, repeated": {url.Values{"state": {"a", "b"}}, 400, ""},
 	} {
-		status, back := s.signIn(t, request(test.change))
+		status, back := s.submitSignIn(t, authorizationParams(test.change))
 		require.Equal(t, test.status, status, name)
 		require.Equal(t, test.code, back.Get("error"), name)
 	}
@@ -123,10 +123,10 @@ func TestSignInRefusals(t *testing.T) {
 
 func TestSignInForm(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, func(o *devissuer.Options) {
+	s := newTestIssuer(t, func(o *devissuer.Options) {
 		o.Users = append(o.Users, devissuer.User{Name: `<script>alert(1)</script>`})
 	})
-	response, err := http.Get(s.address + "/authorize?" + request(url.Values{"state": {`"><b>`}}).Encode())
+	response, err := http.Get(s.address + "/authorize?" + authorizationParams(url.Values{"state": {`"><b>`}}).Encode())
 	require.NoError(t, err)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
@@ -140,15 +140,15 @@ func TestSignInForm(t *testing.T) {
 
 func TestIssuerUnderAPath(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, func(o *devissuer.Options) { o.Issuer += "/tenant" })
+	s := newTestIssuer(t, func(o *devissuer.Options) { o.Issuer += "/tenant" })
 	token, err := s.Token("acme")
 	require.NoError(t, err)
-	require.Equal(t, s.address, s.claims(t, "api", token)["iss"])
+	require.Equal(t, s.address, s.verifyClaims(t, "api", token)["iss"])
 }
 
-func TestAnyLoopbackComesBackToThisMachineOnly(t *testing.T) {
+func TestAnyLoopbackAllowsOnlyLoopbackRedirects(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, func(o *devissuer.Options) {
+	s := newTestIssuer(t, func(o *devissuer.Options) {
 		o.Clients = []devissuer.Client{{ID: "console", Scopes: []string{"quotes:read"}, AnyLoopback: true}}
 	})
 	for redirect, status := range map[string]int{

@@ -6,48 +6,50 @@ import (
 	"strings"
 )
 
-// formLimit bounds the body of a form, in bytes.
-const formLimit = 64 << 10
+// maxFormBytes bounds the body of a form, in bytes.
+const maxFormBytes = 64 << 10
 
 // Handler answers discovery, /jwks, /token and /authorize under the path of the
 // issuer's address.
 func (i *Issuer) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+i.prefix+"/.well-known/openid-configuration", i.discovery)
-	mux.HandleFunc("GET "+i.prefix+"/.well-known/oauth-authorization-server", i.discovery)
+	mux.HandleFunc("GET "+i.prefix+"/.well-known/openid-configuration", i.serveDiscovery)
+	mux.HandleFunc("GET "+i.prefix+"/.well-known/oauth-authorization-server", i.serveDiscovery)
 	if i.prefix != "" { // where RFC 8414 section 3.1 looks for it
-		mux.HandleFunc("GET /.well-known/oauth-authorization-server"+i.prefix, i.discovery)
+		mux.HandleFunc("GET /.well-known/oauth-authorization-server"+i.prefix, i.serveDiscovery)
 	}
-	mux.HandleFunc("GET "+i.prefix+"/jwks", i.jwks)
-	mux.HandleFunc("POST "+i.prefix+"/token", i.token)
+	mux.HandleFunc("GET "+i.prefix+"/jwks", i.serveJWKS)
+	mux.HandleFunc("POST "+i.prefix+"/token", i.serveToken)
 	mux.HandleFunc("GET "+i.prefix+"/authorize", i.showForm)
-	mux.HandleFunc("POST "+i.prefix+"/authorize", i.signIn)
-	return http.MaxBytesHandler(mux, formLimit)
+	mux.HandleFunc("POST "+i.prefix+"/authorize", i.submitForm)
+	return http.MaxBytesHandler(mux, maxFormBytes)
 }
 
-// address is the absolute address of one of the issuer's own pages.
-func (i *Issuer) address(page string) string { return strings.TrimSuffix(i.options.Issuer, "/") + page }
+// pageAddress is the absolute address of one of the issuer's own pages.
+func (i *Issuer) pageAddress(page string) string {
+	return strings.TrimSuffix(i.options.Issuer, "/") + page
+}
 
-func (i *Issuer) discovery(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, map[string]any{
+func (i *Issuer) serveDiscovery(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, map[string]any{
 		"issuer":                                         i.options.Issuer,
-		"jwks_uri":                                       i.address("/jwks"),
-		"token_endpoint":                                 i.address("/token"),
-		"authorization_endpoint":                         i.address("/authorize"),
+		"jwks_uri":                                       i.pageAddress("/jwks"),
+		"token_endpoint":                                 i.pageAddress("/token"),
+		"authorization_endpoint":                         i.pageAddress("/authorize"),
 		"response_types_supported":                       []string{"code"},
 		"response_modes_supported":                       []string{"query"},
 		"grant_types_supported":                          []string{"authorization_code", "client_credentials"},
 		"code_challenge_methods_supported":               []string{"S256"},
 		"token_endpoint_auth_methods_supported":          []string{"client_secret_basic", "client_secret_post", "none"},
 		"subject_types_supported":                        []string{"public"},
-		"id_token_signing_alg_values_supported":          []string{i.keys.current().Algorithm},
-		"scopes_supported":                               i.scopes(),
+		"id_token_signing_alg_values_supported":          []string{i.keys.currentKey().Algorithm},
+		"scopes_supported":                               i.supportedScopes(),
 		"authorization_response_iss_parameter_supported": true,
 	})
 }
 
-// scopes is openid and everything any client may ask for, in order of mention.
-func (i *Issuer) scopes() []string {
+// supportedScopes is openid and everything any client may ask for, in order of mention.
+func (i *Issuer) supportedScopes() []string {
 	scopes, seen := []string{"openid"}, map[string]bool{"openid": true}
 	for _, client := range i.options.Clients {
 		for _, scope := range client.Scopes {
@@ -59,19 +61,19 @@ func (i *Issuer) scopes() []string {
 	return scopes
 }
 
-func (i *Issuer) jwks(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, i.keys.public())
+func (i *Issuer) serveJWKS(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, i.keys.publicKeys())
 }
 
-// refusal is an error of RFC 6749 section 5.2.
-type refusal struct {
+// oauthError is an error of RFC 6749 section 5.2.
+type oauthError struct {
 	Code        string `json:"error"`
 	Description string `json:"error_description"`
 }
 
-// answer writes JSON that no cache keeps. Any origin may read it: there are no
+// writeJSON writes JSON that no cache keeps. Any origin may read it: there are no
 // cookies, so a browser holds nothing that another page could borrow.
-func answer(w http.ResponseWriter, status int, body any) {
+func writeJSON(w http.ResponseWriter, status int, body any) {
 	header := w.Header()
 	header.Set("Content-Type", "application/json")
 	header.Set("Cache-Control", "no-store")

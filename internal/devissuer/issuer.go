@@ -68,7 +68,7 @@ type Issuer struct {
 	keys    *keyring
 
 	mu    sync.Mutex
-	codes map[string]grant
+	codes map[string]codeGrant
 }
 
 // New makes an issuer, with the keys of KeyFile or new ones.
@@ -90,7 +90,7 @@ func New(options Options) (*Issuer, error) {
 	}
 	issuer := &Issuer{
 		options: options, prefix: strings.TrimSuffix(address.Path, "/"), keys: keys,
-		clients: map[string]Client{}, users: map[string]User{}, codes: map[string]grant{},
+		clients: map[string]Client{}, users: map[string]User{}, codes: map[string]codeGrant{},
 	}
 	for _, client := range options.Clients {
 		issuer.clients[client.ID] = client
@@ -116,25 +116,25 @@ func (i *Issuer) Token(clientID string, scopes ...string) (string, error) {
 			return "", fmt.Errorf("client %s does not have the scope %s", clientID, scope)
 		}
 	}
-	return i.accessToken(client.identity(), client.ID, scopes)
+	return i.newAccessToken(client.tokenIdentity(), client.ID, scopes)
 }
 
 // Sign makes a token of any shape with the current key, to try what a verifier
 // refuses. Typ is the header of that name, left out when empty.
 func (i *Issuer) Sign(typ string, claims map[string]any) (string, error) {
-	return i.keys.sign(typ, claims)
+	return i.keys.signClaims(typ, claims)
 }
 
 // RotateKey makes a new key, signs with it from now on, and goes on publishing the
 // earlier ones. It returns the new key's id.
-func (i *Issuer) RotateKey() (string, error) { return i.keys.rotate() }
+func (i *Issuer) RotateKey() (string, error) { return i.keys.rotateKey() }
 
 // WithdrawKey stops publishing a key: tokens signed with it are to be refused. The
 // key that signs cannot be withdrawn before another one has taken its place.
-func (i *Issuer) WithdrawKey(id string) error { return i.keys.withdraw(id) }
+func (i *Issuer) WithdrawKey(id string) error { return i.keys.withdrawKey(id) }
 
 // KeyID is the id of the key that signs.
-func (i *Issuer) KeyID() string { return i.keys.current().KeyID }
+func (i *Issuer) KeyID() string { return i.keys.currentKey().KeyID }
 
 // identity is what a token says of whom it was issued to.
 type identity struct {
@@ -143,12 +143,12 @@ type identity struct {
 	sources []string
 }
 
-func (c Client) identity() identity {
+func (c Client) tokenIdentity() identity {
 	return identity{subject: c.ID, partner: c.Partner, sources: c.Sources}
 }
 
-// accessToken has the claims of RFC 9068 section 2.2, and ours.
-func (i *Issuer) accessToken(who identity, clientID string, scopes []string) (string, error) {
+// newAccessToken has the claims of RFC 9068 section 2.2, and ours.
+func (i *Issuer) newAccessToken(who identity, clientID string, scopes []string) (string, error) {
 	now := i.options.Now()
 	claims := map[string]any{
 		"iss": i.options.Issuer, "aud": i.options.Audience, "sub": who.subject, "client_id": clientID,
@@ -165,12 +165,12 @@ func (i *Issuer) accessToken(who identity, clientID string, scopes []string) (st
 	default:
 		claims["source"] = who.sources
 	}
-	return i.keys.sign("at+jwt", claims)
+	return i.keys.signClaims("at+jwt", claims)
 }
 
-// idToken tells the client who signed in. It is for the client's id, so that no
+// newIDToken tells the client who signed in. It is for the client's id, so that no
 // service takes it for an access token.
-func (i *Issuer) idToken(who identity, clientID, nonce string) (string, error) {
+func (i *Issuer) newIDToken(who identity, clientID, nonce string) (string, error) {
 	now := i.options.Now()
 	claims := map[string]any{
 		"iss": i.options.Issuer, "aud": clientID, "sub": who.subject, "name": who.subject,
@@ -179,5 +179,5 @@ func (i *Issuer) idToken(who identity, clientID, nonce string) (string, error) {
 	if nonce != "" {
 		claims["nonce"] = nonce
 	}
-	return i.keys.sign("JWT", claims)
+	return i.keys.signClaims("JWT", claims)
 }

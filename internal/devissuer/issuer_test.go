@@ -24,21 +24,21 @@ const (
 	verifier = "a-verifier-of-at-least-43-characters-0123456789"
 )
 
-func challenge() string {
+func pkceChallenge() string {
 	sum := sha256.Sum256([]byte(verifier))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// stand is an issuer on a real port whose clock only a test moves.
-type stand struct {
+// testIssuer is an issuer on a real port whose clock only a test moves.
+type testIssuer struct {
 	*devissuer.Issuer
 	address string
 	at      time.Time
 }
 
-func newStand(t *testing.T, change ...func(*devissuer.Options)) *stand {
+func newTestIssuer(t *testing.T, change ...func(*devissuer.Options)) *testIssuer {
 	t.Helper()
-	s := &stand{at: time.Now()}
+	s := &testIssuer{at: time.Now()}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.Handler().ServeHTTP(w, r) }))
 	t.Cleanup(server.Close)
 	s.address = server.URL
@@ -63,8 +63,8 @@ func newStand(t *testing.T, change ...func(*devissuer.Options)) *stand {
 	return s
 }
 
-// post sends a form and gives the status and the members of the answer.
-func (s *stand) post(t *testing.T, form url.Values, basic ...string) (int, map[string]any) {
+// postForm sends a form and gives the status and the members of the answer.
+func (s *testIssuer) postForm(t *testing.T, form url.Values, basic ...string) (int, map[string]any) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.address+"/token", strings.NewReader(form.Encode()))
 	require.NoError(t, err)
@@ -81,8 +81,8 @@ func (s *stand) post(t *testing.T, form url.Values, basic ...string) (int, map[s
 	return response.StatusCode, body
 }
 
-// claims verifies a token with the published keys, as any service would.
-func (s *stand) claims(t *testing.T, audience, token string) map[string]any {
+// verifyClaims verifies a token with the published keys, as any service would.
+func (s *testIssuer) verifyClaims(t *testing.T, audience, token string) map[string]any {
 	t.Helper()
 	provider, err := oidc.NewProvider(t.Context(), s.address)
 	require.NoError(t, err)
@@ -96,15 +96,15 @@ func (s *stand) claims(t *testing.T, audience, token string) map[string]any {
 
 func TestClientCredentials(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newTestIssuer(t)
 	id, secret := "acme", "s3cret/+ %"
 	grant := url.Values{"grant_type": {"client_credentials"}}
 
-	status, body := s.post(t, grant, id, secret)
+	status, body := s.postForm(t, grant, id, secret)
 	require.Equal(t, 200, status, body)
 	require.Equal(t, "quotes:read quotes:write", body["scope"])
 	require.InDelta(t, 3600, body["expires_in"], 0)
-	claims := s.claims(t, "api", body["access_token"].(string))
+	claims := s.verifyClaims(t, "api", body["access_token"].(string))
 	require.Equal(t, "acme", claims["partner"])
 	require.Equal(t, "acme", claims["client_id"])
 	require.NotContains(t, claims, "source")
@@ -116,14 +116,14 @@ func TestClientCredentials(t *testing.T) {
 	grant.Set("scope", "quotes:read")
 	grant.Set("client_id", id)
 	grant.Set("client_secret", secret)
-	status, body = s.post(t, grant)
+	status, body = s.postForm(t, grant)
 	require.Equal(t, 200, status, body)
-	require.Equal(t, "quotes:read", s.claims(t, "api", body["access_token"].(string))["scope"])
+	require.Equal(t, "quotes:read", s.verifyClaims(t, "api", body["access_token"].(string))["scope"])
 }
 
-func TestTokenRefusals(t *testing.T) {
+func TestInvalidTokenRequestsAreRejected(t *testing.T) {
 	t.Parallel()
-	s := newStand(t)
+	s := newTestIssuer(t)
 	good := url.Values{"grant_type": {"client_credentials"}, "client_id": {"acme"}, "client_secret": {"s3cret/+ %"}}
 	for name, test := range map[string]struct {
 		change url.Values
@@ -148,7 +148,7 @@ func TestTokenRefusals(t *testing.T) {
 		for key, values := range test.change {
 			form[key] = values
 		}
-		status, body := s.post(t, form)
+		status, body := s.postForm(t, form)
 		require.Equal(t, test.status, status, name)
 		require.Equal(t, test.code, body["error"], name)
 	}
@@ -158,7 +158,7 @@ func TestKeysRotateAndSurviveARestart(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "issuer", "keys.json")
 	kept := func(o *devissuer.Options) { o.KeyFile = file }
-	first := newStand(t, kept)
+	first := newTestIssuer(t, kept)
 	old := first.KeyID()
 	require.ErrorContains(t, first.WithdrawKey(old), "rotate first")
 	next, err := first.RotateKey()
@@ -168,7 +168,7 @@ func TestKeysRotateAndSurviveARestart(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 0o600, info.Mode().Perm())
 
-	again := newStand(t, kept)
+	again := newTestIssuer(t, kept)
 	require.Equal(t, next, again.KeyID())
 	require.NoError(t, again.WithdrawKey(old))
 	require.Error(t, again.WithdrawKey(old))
@@ -177,12 +177,12 @@ func TestKeysRotateAndSurviveARestart(t *testing.T) {
 	require.ErrorContains(t, err, "remove it")
 }
 
-func TestTokenWithoutAsking(t *testing.T) {
+func TestTokenMintsWithoutASecret(t *testing.T) {
 	t.Parallel()
-	s := newStand(t, func(o *devissuer.Options) { o.TokenLifetime = 12 * time.Hour })
+	s := newTestIssuer(t, func(o *devissuer.Options) { o.TokenLifetime = 12 * time.Hour })
 	token, err := s.Token("acme", "quotes:read")
 	require.NoError(t, err)
-	claims := s.claims(t, "api", token)
+	claims := s.verifyClaims(t, "api", token)
 	require.Equal(t, "quotes:read", claims["scope"])
 	require.InDelta(t, 12*3600, claims["exp"].(float64)-claims["iat"].(float64), 0)
 	_, err = s.Token("acme", "operator")

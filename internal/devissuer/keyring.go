@@ -36,15 +36,15 @@ func openKeyring(file, algorithm string) (*keyring, error) {
 			return nil, err
 		}
 		if err == nil {
-			return ring, ring.load(text)
+			return ring, ring.loadKeys(text)
 		}
 	}
-	_, err := ring.rotate()
+	_, err := ring.rotateKey()
 	return ring, err
 }
 
-// load uses encoding/json: the library that owns the keys knows no other.
-func (r *keyring) load(text []byte) error {
+// loadKeys uses encoding/json: the library that owns the keys knows no other.
+func (r *keyring) loadKeys(text []byte) error {
 	var set jose.JSONWebKeySet
 	if err := json.Unmarshal(text, &set); err != nil {
 		return fmt.Errorf("the issuer's key file %s: %w", r.file, err)
@@ -60,7 +60,7 @@ func (r *keyring) load(text []byte) error {
 	return nil
 }
 
-func (r *keyring) rotate() (string, error) {
+func (r *keyring) rotateKey() (string, error) {
 	key, err := newKey(r.algorithm)
 	if err != nil {
 		return "", err
@@ -68,10 +68,10 @@ func (r *keyring) rotate() (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.keys = append([]jose.JSONWebKey{key}, r.keys...)
-	return key.KeyID, r.save()
+	return key.KeyID, r.saveFile()
 }
 
-func (r *keyring) withdraw(id string) error {
+func (r *keyring) withdrawKey(id string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at := slices.IndexFunc(r.keys, func(key jose.JSONWebKey) bool { return key.KeyID == id })
@@ -82,11 +82,11 @@ func (r *keyring) withdraw(id string) error {
 		return fmt.Errorf("the key %q signs: rotate first", id)
 	}
 	r.keys = slices.Delete(r.keys, at, at+1)
-	return r.save()
+	return r.saveFile()
 }
 
-// save replaces the file whole, readable by its owner only.
-func (r *keyring) save() error {
+// saveFile replaces the file whole, readable by its owner only.
+func (r *keyring) saveFile() error {
 	if r.file == "" {
 		return nil
 	}
@@ -109,14 +109,14 @@ func (r *keyring) save() error {
 	return os.Rename(next.Name(), r.file)
 }
 
-func (r *keyring) current() jose.JSONWebKey {
+func (r *keyring) currentKey() jose.JSONWebKey {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.keys[0]
 }
 
-// public is what /jwks answers.
-func (r *keyring) public() jose.JSONWebKeySet {
+// publicKeys is what /jwks answers.
+func (r *keyring) publicKeys() jose.JSONWebKeySet {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	var set jose.JSONWebKeySet
@@ -126,8 +126,8 @@ func (r *keyring) public() jose.JSONWebKeySet {
 	return set
 }
 
-func (r *keyring) sign(typ string, claims map[string]any) (string, error) {
-	key := r.current()
+func (r *keyring) signClaims(typ string, claims map[string]any) (string, error) {
+	key := r.currentKey()
 	options := &jose.SignerOptions{}
 	if typ != "" {
 		options = options.WithType(jose.ContentType(typ))

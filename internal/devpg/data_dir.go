@@ -31,14 +31,14 @@ func (e *InUseError) Error() string {
 
 // VersionError says that the data folder was written by another major version.
 type VersionError struct {
-	DataDir          string
-	Folder, Programs int // major versions
+	DataDir                     string
+	FolderMajor, InstalledMajor int // major versions
 }
 
 // Error says what to do.
 func (e *VersionError) Error() string {
 	return fmt.Sprintf("the data folder %s belongs to Postgres %d and the installed server is %d: discard it by starting fresh, "+
-		"or install Postgres %[2]d, or choose another folder", e.DataDir, e.Folder, e.Programs)
+		"or install Postgres %[2]d, or choose another folder", e.DataDir, e.FolderMajor, e.InstalledMajor)
 }
 
 // DefaultDataDir is where a kept database lives unless told otherwise: parapet/data
@@ -54,9 +54,9 @@ func DefaultDataDir() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("parapet-%d", os.Geteuid()), "data")
 }
 
-// resolve makes the folder's parent and gives the path without symbolic links,
+// resolveDataDir makes the folder's parent and gives the path without symbolic links,
 // which is how Postgres reports it.
-func resolve(dataDir string) (string, error) {
+func resolveDataDir(dataDir string) (string, error) {
 	dataDir, err := filepath.Abs(dataDir)
 	if err != nil {
 		return "", err
@@ -74,33 +74,33 @@ func resolve(dataDir string) (string, error) {
 // HasData reports whether Start would find a database in the folder. For root it looks
 // where the server's account keeps the folder's data.
 func HasData(dataDir string) (bool, error) {
-	as, err := serverAccount()
+	owner, err := findServerUser()
 	if err != nil {
 		return false, err
 	}
-	if dataDir, err = as.locate(dataDir); err != nil {
+	if dataDir, err = owner.locate(dataDir); err != nil {
 		return false, err
 	}
 	version, err := folderVersion(dataDir)
 	return version != 0, err
 }
 
-// throwAway makes a temporary folder that the account can enter.
-func throwAway(as account) (string, error) {
+// makeTempDir makes a temporary folder that the account can enter.
+func makeTempDir(owner serverUser) (string, error) {
 	base := os.TempDir()
-	if as.reaches(base) != nil {
+	if owner.checkAccess(base) != nil {
 		base = "/tmp"
 	}
 	dir, err := os.MkdirTemp(base, "parapet-pg-")
 	if err != nil {
 		return "", err
 	}
-	return dir, as.own(dir)
+	return dir, owner.makePrivate(dir)
 }
 
-// lock takes the folder for this process until the file is closed. The kernel
+// lockDataDir takes the folder for this process until the file is closed. The kernel
 // lets go when the process dies, so nothing stale is ever left.
-func lock(dataDir string) (*os.File, error) {
+func lockDataDir(dataDir string) (*os.File, error) {
 	file, err := os.OpenFile(dataDir+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
@@ -113,8 +113,8 @@ func lock(dataDir string) (*os.File, error) {
 	return file, nil
 }
 
-// unlock lets go by name: a child that is just being forked still shares the file.
-func unlock(file *os.File) error {
+// unlockDataDir lets go by name: a child that is just being forked still shares the file.
+func unlockDataDir(file *os.File) error {
 	return errors.Join(syscall.Flock(int(file.Fd()), syscall.LOCK_UN), file.Close())
 }
 
@@ -131,9 +131,9 @@ func folderVersion(dataDir string) (int, error) {
 	return strconv.Atoi(major)
 }
 
-// discard removes a data folder, and only that: a folder that holds something
+// removeDataDir removes a data folder, and only that: a folder that holds something
 // else was named by mistake.
-func discard(dataDir string) error {
+func removeDataDir(dataDir string) error {
 	entries, err := os.ReadDir(dataDir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
 		return nil
@@ -166,11 +166,11 @@ func readPostmaster(dataDir string) (postmaster, error) {
 	return postmaster{pid: pid, stopping: strings.Contains(string(text), "\nstopping")}, nil
 }
 
-// alive tells whether the process id is a server of this very folder. Process ids
+// isRunning tells whether the process id is a server of this very folder. Process ids
 // come back, above all in containers, and the dead stay listed until their parent
 // looks: on Linux the folder a process works in decides, since a postmaster works
 // in its data folder and a process that cannot be asked belongs to somebody else.
-func (p postmaster) alive(dataDir string) bool {
+func (p postmaster) isRunning(dataDir string) bool {
 	if p.pid <= 0 {
 		return false
 	}
@@ -193,7 +193,7 @@ func awaitRelease(ctx context.Context, dataDir string) error {
 		if err != nil {
 			return err
 		}
-		if !server.alive(dataDir) {
+		if !server.isRunning(dataDir) {
 			return clearStale(dataDir, server)
 		}
 		patience := 500 * time.Millisecond // for the signal to arrive

@@ -28,7 +28,7 @@ const duplicateDatabase = "42P04"
 // CreateDatabase makes an empty database on the server of the address; one that
 // exists, also because another process was quicker, is left as it is.
 func CreateDatabase(ctx context.Context, address, name string) error {
-	err := execute(ctx, address, "CREATE DATABASE "+quoted(name))
+	err := executeStatement(ctx, address, "CREATE DATABASE "+quoteIdentifier(name))
 	if pg := new(pgconn.PgError); errors.As(err, &pg) && pg.Code == duplicateDatabase {
 		return nil
 	}
@@ -44,7 +44,7 @@ func CloneDatabase(ctx context.Context, address, name, template string) error {
 		return err
 	}
 	defer conn.Close(ctx)
-	statement := fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s", quoted(name), quoted(template))
+	statement := fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s", quoteIdentifier(name), quoteIdentifier(template))
 	major, _, _ := strings.Cut(conn.PgConn().ParameterStatus("server_version"), ".")
 	if version, err := strconv.Atoi(major); err == nil && version >= 15 {
 		statement += " STRATEGY file_copy" // the only one before 15, and nameless there
@@ -56,12 +56,12 @@ func CloneDatabase(ctx context.Context, address, name, template string) error {
 // SealTemplate closes a database to connections and marks it as a template: a
 // clone fails while anybody is connected to what it copies.
 func SealTemplate(ctx context.Context, address, name string) error {
-	return execute(ctx, address, "ALTER DATABASE "+quoted(name)+" WITH IS_TEMPLATE true ALLOW_CONNECTIONS false")
+	return executeStatement(ctx, address, "ALTER DATABASE "+quoteIdentifier(name)+" WITH IS_TEMPLATE true ALLOW_CONNECTIONS false")
 }
 
 // DropDatabase removes a database that is not a template, with its connections.
 func DropDatabase(ctx context.Context, address, name string) error {
-	return execute(ctx, address, "DROP DATABASE IF EXISTS "+quoted(name)+" WITH (FORCE)")
+	return executeStatement(ctx, address, "DROP DATABASE IF EXISTS "+quoteIdentifier(name)+" WITH (FORCE)")
 }
 
 // WithDatabase is the same server's address with another database.
@@ -74,7 +74,7 @@ func WithDatabase(address, name string) (string, error) {
 	return parsed.String(), nil
 }
 
-func execute(ctx context.Context, address, statement string) error {
+func executeStatement(ctx context.Context, address, statement string) error {
 	conn, err := pgx.Connect(ctx, address)
 	if err != nil {
 		return err
@@ -84,4 +84,4 @@ func execute(ctx context.Context, address, statement string) error {
 	return err
 }
 
-func quoted(name string) string { return pgx.Identifier{name}.Sanitize() }
+func quoteIdentifier(name string) string { return pgx.Identifier{name}.Sanitize() }

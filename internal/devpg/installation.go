@@ -15,21 +15,21 @@ import (
 	"strings"
 )
 
-// oldest is the first major version whose SQL Parapet speaks.
-const oldest = 14
+// oldestMajor is the first major version whose SQL Parapet speaks.
+const oldestMajor = 14
 
 // NotInstalledError says that no usable Postgres server is on this machine, and
 // what to do about it. There is no fallback to another engine: SQL that was only
 // tried elsewhere is SQL that was not tried.
 type NotInstalledError struct {
-	Looked []string // every folder that was looked at
+	SearchedDirs []string // every folder that was looked at
 }
 
 // Error is the sentence to show a newcomer.
 func (e *NotInstalledError) Error() string {
 	return fmt.Sprintf("no Postgres server (version %d or newer) was found on this machine. %s, "+
 		"or name the folder of its programs in PARAPET_PG_BIN, or set DATABASE_URL to a running server",
-		oldest, installAdvice())
+		oldestMajor, installAdvice())
 }
 
 func installAdvice() string {
@@ -39,19 +39,19 @@ func installAdvice() string {
 	return "Install it with: apt-get install postgresql (Debian, Ubuntu) or dnf install postgresql-server (Fedora, RHEL)"
 }
 
-// binaries is one installation: initdb and postgres of the same build.
-type binaries struct {
+// installation is one installation: initdb and postgres of the same build.
+type installation struct {
 	dir   string
 	major int
 }
 
-func (b binaries) initdb() string   { return filepath.Join(b.dir, "initdb") }
-func (b binaries) postgres() string { return filepath.Join(b.dir, "postgres") }
+func (b installation) initdbPath() string   { return filepath.Join(b.dir, "initdb") }
+func (b installation) postgresPath() string { return filepath.Join(b.dir, "postgres") }
 
-// libraries are the shared libraries unpacked next to the server, for a Debian
+// libraryDirs are the shared libraries unpacked next to the server, for a Debian
 // package that was unpacked with dpkg -x instead of installed. Nil for an
 // installed server, which must use the system's own.
-func (b binaries) libraries() []string {
+func (b installation) libraryDirs() []string {
 	root, unpacked := strings.CutSuffix(filepath.Dir(filepath.Dir(b.dir)), "/usr/lib/postgresql")
 	if !unpacked || root == "" {
 		return nil
@@ -63,43 +63,43 @@ func (b binaries) libraries() []string {
 
 // environment of initdb and postgres: nothing of the caller's PG* variables or
 // locale, which would change what the same folder does on another machine.
-func (b binaries) environment() []string {
+func (b installation) environment() []string {
 	env := []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
-	if dirs := b.libraries(); len(dirs) > 0 {
+	if dirs := b.libraryDirs(); len(dirs) > 0 {
 		env = append(env, "LD_LIBRARY_PATH="+strings.Join(dirs, ":"))
 	}
 	return env
 }
 
-// find picks the installation to run as the account. Want is the major version
+// findInstallation picks the installation to run as the account. Want is the major version
 // of a kept data folder, which only the same major can open; 0 takes the newest.
-func find(ctx context.Context, as account, want int) (binaries, error) {
-	dirs := candidates()
+func findInstallation(ctx context.Context, owner serverUser, want int) (installation, error) {
+	dirs := candidateDirs()
 	if named := os.Getenv("PARAPET_PG_BIN"); named != "" {
 		dirs = []string{named}
 	}
-	var usable []binaries
+	var usable []installation
 	for _, dir := range dirs {
-		b, err := inspect(ctx, dir, as)
+		b, err := checkInstallation(ctx, dir, owner)
 		switch {
 		case err == nil:
 			usable = append(usable, b)
 		case os.Getenv("PARAPET_PG_BIN") != "":
-			return binaries{}, fmt.Errorf("PARAPET_PG_BIN: %w", err)
+			return installation{}, fmt.Errorf("PARAPET_PG_BIN: %w", err)
 		}
 	}
 	if len(usable) == 0 {
-		return binaries{}, &NotInstalledError{Looked: dirs}
+		return installation{}, &NotInstalledError{SearchedDirs: dirs}
 	}
-	if i := slices.IndexFunc(usable, func(b binaries) bool { return b.major == want }); i >= 0 {
+	if i := slices.IndexFunc(usable, func(b installation) bool { return b.major == want }); i >= 0 {
 		return usable[i], nil
 	}
-	return slices.MaxFunc(usable, func(a, b binaries) int { return a.major - b.major }), nil
+	return slices.MaxFunc(usable, func(a, b installation) int { return a.major - b.major }), nil
 }
 
-// candidates are the folders where package managers put the server, in order of
+// candidateDirs are the folders where package managers put the server, in order of
 // preference: the one on PATH was chosen by the user.
-func candidates() []string {
+func candidateDirs() []string {
 	var dirs []string
 	if path, err := exec.LookPath("postgres"); err == nil {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -126,29 +126,29 @@ func candidates() []string {
 
 var versionLine = regexp.MustCompile(`\(PostgreSQL\) (\d+)`)
 
-// inspect tells whether the folder holds a server that the account can run.
-func inspect(ctx context.Context, dir string, as account) (binaries, error) {
-	b := binaries{dir: dir}
-	for _, program := range []string{b.initdb(), b.postgres()} {
+// checkInstallation tells whether the folder holds a server that the account can run.
+func checkInstallation(ctx context.Context, dir string, owner serverUser) (installation, error) {
+	b := installation{dir: dir}
+	for _, program := range []string{b.initdbPath(), b.postgresPath()} {
 		if _, err := os.Stat(program); errors.Is(err, fs.ErrNotExist) {
 			return b, fmt.Errorf("%s does not exist", program)
 		}
 	}
-	if err := as.reaches(dir); err != nil {
+	if err := owner.checkAccess(dir); err != nil {
 		return b, err
 	}
-	cmd := exec.CommandContext(ctx, b.postgres(), "--version")
+	cmd := exec.CommandContext(ctx, b.postgresPath(), "--version")
 	cmd.Env = b.environment()
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return b, fmt.Errorf("%s --version: %w: %s", b.postgres(), err, strings.TrimSpace(string(out)))
+		return b, fmt.Errorf("%s --version: %w: %s", b.postgresPath(), err, strings.TrimSpace(string(out)))
 	}
 	match := versionLine.FindSubmatch(out)
 	if match == nil {
-		return b, fmt.Errorf("%s --version says %q", b.postgres(), out)
+		return b, fmt.Errorf("%s --version says %q", b.postgresPath(), out)
 	}
-	if b.major, err = strconv.Atoi(string(match[1])); err != nil || b.major < oldest {
-		return b, fmt.Errorf("%s is version %s, and %d is the oldest that works", b.postgres(), match[1], oldest)
+	if b.major, err = strconv.Atoi(string(match[1])); err != nil || b.major < oldestMajor {
+		return b, fmt.Errorf("%s is version %s, and %d is the oldest that works", b.postgresPath(), match[1], oldestMajor)
 	}
 	return b, nil
 }

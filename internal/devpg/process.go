@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// initialise makes the data folder unless it is there. It is built beside its
+// initDataDir makes the data folder unless it is there. It is built beside its
 // place and moved in whole, so a start that is killed leaves nothing half made.
-func (s *Server) initialise(ctx context.Context, as account, durable bool) error {
+func (s *Server) initDataDir(ctx context.Context, owner serverUser, durable bool) error {
 	if version, err := folderVersion(s.dataDir); err != nil || version != 0 {
 		return err
 	}
@@ -28,15 +28,15 @@ func (s *Server) initialise(ctx context.Context, as account, durable bool) error
 	if err := os.Mkdir(building, 0o700); err != nil {
 		return err
 	}
-	if err := as.own(building); err != nil {
+	if err := owner.makePrivate(building); err != nil {
 		return err
 	}
 	args := []string{"-D", building, "-U", superuser, "-A", "trust", "-E", "UTF8", "--locale=C"}
 	if !durable {
 		args = append(args, "--no-sync")
 	}
-	cmd := exec.CommandContext(ctx, s.programs.initdb(), args...)
-	cmd.Env, cmd.Dir, cmd.SysProcAttr = s.programs.environment(), building, as.attributes()
+	cmd := exec.CommandContext(ctx, s.installation.initdbPath(), args...)
+	cmd.Env, cmd.Dir, cmd.SysProcAttr = s.installation.environment(), building, owner.processAttributes()
 	// On this thread until initdb has ended, or its parent would seem to die.
 	runtime.LockOSThread()
 	out, err := cmd.CombinedOutput()
@@ -50,19 +50,19 @@ func (s *Server) initialise(ctx context.Context, as account, durable bool) error
 	return os.Rename(building, s.dataDir)
 }
 
-// process is the running postmaster.
-type process struct {
+// serverProcess is the running postmaster.
+type serverProcess struct {
 	cmd  *exec.Cmd
-	log  *tail
+	log  *logTail
 	done chan struct{} // closed when it has ended; err is set before
 	err  error
 }
 
-// launch starts the postmaster from a goroutine that keeps its thread until the
+// launchPostmaster starts the postmaster from a goroutine that keeps its thread until the
 // postmaster has ended: see dieWithParent.
-func launch(programs binaries, as account, args []string, log io.Writer) (*process, error) {
-	p := &process{cmd: exec.CommandContext(context.Background(), programs.postgres(), args...), log: &tail{to: log}, done: make(chan struct{})}
-	p.cmd.Env, p.cmd.Dir, p.cmd.SysProcAttr = programs.environment(), "/", as.attributes()
+func launchPostmaster(programs installation, owner serverUser, args []string, log io.Writer) (*serverProcess, error) {
+	p := &serverProcess{cmd: exec.CommandContext(context.Background(), programs.postgresPath(), args...), log: &logTail{output: log}, done: make(chan struct{})}
+	p.cmd.Env, p.cmd.Dir, p.cmd.SysProcAttr = programs.environment(), "/", owner.processAttributes()
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
 	p.cmd.WaitDelay = 5 * time.Second // a killed postmaster's children may hold the log open
 	started := make(chan error, 1)
@@ -77,18 +77,18 @@ func launch(programs binaries, as account, args []string, log io.Writer) (*proce
 		}
 	}()
 	if err := <-started; err != nil {
-		return nil, fmt.Errorf("starting %s: %w", programs.postgres(), err)
+		return nil, fmt.Errorf("starting %s: %w", programs.postgresPath(), err)
 	}
 	return p, nil
 }
 
-// failure is how the process ended, with the last it said.
-func (p *process) failure() error {
+// exitError is how the process ended, with the last it said.
+func (p *serverProcess) exitError() error {
 	return fmt.Errorf("%w: %s", p.err, p.log.String())
 }
 
-// stop asks for a fast shutdown and, when the context ends first, kills.
-func (p *process) stop(ctx context.Context) error {
+// shutDown asks for a fast shutdown and, when the context ends first, kills.
+func (p *serverProcess) shutDown(ctx context.Context) error {
 	if err := p.cmd.Process.Signal(syscall.SIGINT); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
@@ -103,31 +103,31 @@ func (p *process) stop(ctx context.Context) error {
 	}
 }
 
-// tail hands the log on and remembers its end, for the error of a failed start.
-type tail struct {
-	mu   sync.Mutex
-	to   io.Writer
-	last []byte
+// logTail hands the log on and remembers its end, for the error of a failed start.
+type logTail struct {
+	mu        sync.Mutex
+	output    io.Writer
+	lastBytes []byte
 }
 
-const tailBytes = 2048
+const maxTailBytes = 2048
 
 // Write never fails: a full disk under the log must not stop the server.
-func (t *tail) Write(p []byte) (int, error) {
+func (t *logTail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.to != nil {
-		_, _ = t.to.Write(p)
+	if t.output != nil {
+		_, _ = t.output.Write(p)
 	}
-	t.last = append(t.last, p...)
-	if extra := len(t.last) - tailBytes; extra > 0 {
-		t.last = append(t.last[:0], t.last[extra:]...)
+	t.lastBytes = append(t.lastBytes, p...)
+	if extra := len(t.lastBytes) - maxTailBytes; extra > 0 {
+		t.lastBytes = append(t.lastBytes[:0], t.lastBytes[extra:]...)
 	}
 	return len(p), nil
 }
 
-func (t *tail) String() string {
+func (t *logTail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return string(bytes.TrimSpace(t.last))
+	return string(bytes.TrimSpace(t.lastBytes))
 }

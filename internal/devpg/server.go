@@ -22,9 +22,9 @@ import (
 const (
 	superuser = "postgres"
 	port      = "5432" // only names the socket file
-	// socketPathLimit keeps room under the kernels' 104 (macOS) and 108 (Linux) bytes.
-	socketPathLimit = 100
-	startLimit      = time.Minute // recovery after a crash may take its time
+	// maxSocketPath keeps room under the kernels' 104 (macOS) and 108 (Linux) bytes.
+	maxSocketPath = 100
+	startTimeout  = time.Minute // recovery after a crash may take its time
 )
 
 // Options of a server. The zero value is a throw-away server for tests.
@@ -45,14 +45,14 @@ type Options struct {
 
 // Server is a running Postgres.
 type Server struct {
-	dataDir   string
-	socketDir string
-	temporary []string // folders to remove when it has stopped
-	lock      *os.File
-	programs  binaries
-	process   *process
-	stopOnce  sync.Once
-	stopErr   error
+	dataDir      string
+	socketDir    string
+	tempDirs     []string // folders to remove when it has stopped
+	lock         *os.File
+	installation installation
+	process      *serverProcess
+	stopOnce     sync.Once
+	stopErr      error
 }
 
 // Start runs a server and returns when it takes connections: about half a second
@@ -61,86 +61,86 @@ type Server struct {
 // server; that is what Stop is for.
 func Start(ctx context.Context, options Options) (*Server, error) {
 	server := &Server{}
-	if err := server.start(ctx, options); err != nil {
+	if err := server.startServer(ctx, options); err != nil {
 		return nil, errors.Join(err, server.Stop(context.WithoutCancel(ctx)))
 	}
 	return server, nil
 }
 
-func (s *Server) start(ctx context.Context, options Options) error {
-	as, err := serverAccount()
+func (s *Server) startServer(ctx context.Context, options Options) error {
+	owner, err := findServerUser()
 	if err != nil {
 		return err
 	}
-	if err := s.claimFolder(ctx, options, as); err != nil {
+	if err := s.claimFolder(ctx, options, owner); err != nil {
 		return err
 	}
-	if err := s.choosePrograms(ctx, as); err != nil {
+	if err := s.choosePrograms(ctx, owner); err != nil {
 		return err
 	}
-	if err := s.initialise(ctx, as, options.Durable); err != nil {
+	if err := s.initDataDir(ctx, owner, options.Durable); err != nil {
 		return err
 	}
-	if s.socketDir, err = s.chooseSocketDir(as); err != nil {
+	if s.socketDir, err = s.chooseSocketDir(owner); err != nil {
 		return err
 	}
-	if s.process, err = launch(s.programs, as, s.settings(options.Durable), options.Log); err != nil { //nolint:contextcheck // the context ends the start, not the server
+	if s.process, err = launchPostmaster(s.installation, owner, s.postmasterArgs(options.Durable), options.Log); err != nil { //nolint:contextcheck // the context ends the start, not the server
 		return err
 	}
 	return s.awaitReady(ctx)
 }
 
 // claimFolder settles the data folder and makes sure that it is ours alone.
-func (s *Server) claimFolder(ctx context.Context, options Options, as account) error {
+func (s *Server) claimFolder(ctx context.Context, options Options, owner serverUser) error {
 	if options.DataDir == "" {
-		dir, err := throwAway(as)
-		s.dataDir, s.temporary = filepath.Join(dir, "data"), []string{dir}
+		dir, err := makeTempDir(owner)
+		s.dataDir, s.tempDirs = filepath.Join(dir, "data"), []string{dir}
 		return err
 	}
 	var err error
-	if s.dataDir, err = as.locate(options.DataDir); err != nil {
+	if s.dataDir, err = owner.locate(options.DataDir); err != nil {
 		return err
 	}
-	if s.lock, err = lock(s.dataDir); err != nil {
+	if s.lock, err = lockDataDir(s.dataDir); err != nil {
 		return err
 	}
 	if err := awaitRelease(ctx, s.dataDir); err != nil {
 		return err
 	}
 	if options.Fresh {
-		return discard(s.dataDir)
+		return removeDataDir(s.dataDir)
 	}
 	return nil
 }
 
-func (s *Server) choosePrograms(ctx context.Context, as account) error {
+func (s *Server) choosePrograms(ctx context.Context, owner serverUser) error {
 	version, err := folderVersion(s.dataDir)
 	if err != nil {
 		return err
 	}
-	if s.programs, err = find(ctx, as, version); err != nil {
+	if s.installation, err = findInstallation(ctx, owner, version); err != nil {
 		return err
 	}
-	if version != 0 && version != s.programs.major {
-		return &VersionError{DataDir: s.dataDir, Folder: version, Programs: s.programs.major}
+	if version != 0 && version != s.installation.major {
+		return &VersionError{DataDir: s.dataDir, FolderMajor: version, InstalledMajor: s.installation.major}
 	}
 	return nil
 }
 
 // chooseSocketDir is the data folder, unless its path is too long for a socket.
-func (s *Server) chooseSocketDir(as account) (string, error) {
-	if len(s.dataDir)+len("/.s.PGSQL."+port) <= socketPathLimit {
+func (s *Server) chooseSocketDir(owner serverUser) (string, error) {
+	if len(s.dataDir)+len("/.s.PGSQL."+port) <= maxSocketPath {
 		return s.dataDir, nil
 	}
 	dir, err := os.MkdirTemp("/tmp", "parapet-")
 	if err != nil {
 		return "", err
 	}
-	s.temporary = append(s.temporary, dir)
-	return dir, as.own(dir)
+	s.tempDirs = append(s.tempDirs, dir)
+	return dir, owner.makePrivate(dir)
 }
 
-func (s *Server) settings(durable bool) []string {
+func (s *Server) postmasterArgs(durable bool) []string {
 	settings := []string{
 		"listen_addresses=", "port=" + port, "unix_socket_directories=" + s.socketDir,
 		"max_connections=300",              // go test runs packages side by side on one server
@@ -159,7 +159,7 @@ func (s *Server) settings(durable bool) []string {
 
 // awaitReady waits by connecting, the only sign that cannot be early.
 func (s *Server) awaitReady(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -170,7 +170,7 @@ func (s *Server) awaitReady(ctx context.Context) error {
 		}
 		select {
 		case <-s.process.done:
-			return fmt.Errorf("postgres ended while it was starting: %w", s.process.failure())
+			return fmt.Errorf("postgres ended while it was starting: %w", s.process.exitError())
 		case <-ctx.Done():
 			return fmt.Errorf("postgres is not ready: %w: %w", ctx.Err(), err)
 		case <-tick.C:
@@ -198,13 +198,13 @@ func (s *Server) Done() <-chan struct{} { return s.process.done }
 func (s *Server) Stop(ctx context.Context) error {
 	s.stopOnce.Do(func() {
 		if s.process != nil {
-			s.stopErr = s.process.stop(ctx)
+			s.stopErr = s.process.shutDown(ctx)
 		}
-		for _, dir := range s.temporary {
+		for _, dir := range s.tempDirs {
 			s.stopErr = errors.Join(s.stopErr, os.RemoveAll(dir))
 		}
 		if s.lock != nil {
-			s.stopErr = errors.Join(s.stopErr, unlock(s.lock))
+			s.stopErr = errors.Join(s.stopErr, unlockDataDir(s.lock))
 		}
 	})
 	return s.stopErr

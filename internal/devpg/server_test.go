@@ -18,12 +18,12 @@ import (
 	"parapet/internal/devpg"
 )
 
-// keeper names the data folder when this test program runs itself as a process
+// keeperVariable names the data folder when this test program runs itself as a process
 // that starts a server and is then killed.
-const keeper = "PARAPET_DEVPG_KEEPER"
+const keeperVariable = "PARAPET_DEVPG_KEEPER"
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(keeper); dir != "" {
+	if dir := os.Getenv(keeperVariable); dir != "" {
 		server, err := devpg.Start(context.Background(), devpg.Options{DataDir: dir})
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -36,9 +36,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// folder is a place that also the user who runs Postgres for root can enter,
+// newDataFolder is a place that also the user who runs Postgres for root can enter,
 // unlike t.TempDir.
-func folder(t *testing.T) string {
+func newDataFolder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "parapet-devpg-")
 	require.NoError(t, err)
@@ -47,7 +47,7 @@ func folder(t *testing.T) string {
 	return filepath.Join(dir, "data")
 }
 
-func start(t *testing.T, options devpg.Options) *devpg.Server {
+func startServer(t *testing.T, options devpg.Options) *devpg.Server {
 	t.Helper()
 	server, err := devpg.Start(t.Context(), options)
 	if missing := (*devpg.NotInstalledError)(nil); errors.As(err, &missing) {
@@ -58,7 +58,7 @@ func start(t *testing.T, options devpg.Options) *devpg.Server {
 	return server
 }
 
-func ask(t *testing.T, address, query string) string {
+func queryText(t *testing.T, address, query string) string {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), address)
 	require.NoError(t, err)
@@ -68,7 +68,7 @@ func ask(t *testing.T, address, query string) string {
 	return answer
 }
 
-func run(t *testing.T, address, statement string) {
+func executeStatement(t *testing.T, address, statement string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), address)
 	require.NoError(t, err)
@@ -77,15 +77,15 @@ func run(t *testing.T, address, statement string) {
 	require.NoError(t, err)
 }
 
-func TestThrowAwayServer(t *testing.T) {
+func TestTemporaryServer(t *testing.T) {
 	t.Parallel()
-	server := start(t, devpg.Options{})
+	server := startServer(t, devpg.Options{})
 	address := server.URL("postgres")
 	for setting, want := range map[string]string{
 		"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "listen_addresses": "",
 		"server_encoding": "UTF8", "lc_collate": "C", "timezone": "GMT",
 	} {
-		require.Equal(t, want, ask(t, address, "SELECT current_setting('"+setting+"')"), setting)
+		require.Equal(t, want, queryText(t, address, "SELECT current_setting('"+setting+"')"), setting)
 	}
 	require.NoError(t, server.Stop(t.Context()))
 	require.NoError(t, server.Stop(t.Context()), "a second stop does nothing")
@@ -95,22 +95,22 @@ func TestThrowAwayServer(t *testing.T) {
 
 func TestKeptFolder(t *testing.T) {
 	t.Parallel()
-	dir := folder(t)
+	dir := newDataFolder(t)
 	requireData(t, dir, false)
-	server := start(t, devpg.Options{DataDir: dir, Durable: true})
+	server := startServer(t, devpg.Options{DataDir: dir, Durable: true})
 	requireData(t, dir, true)
-	require.Equal(t, "on", ask(t, server.URL("postgres"), "SELECT current_setting('fsync')"))
+	require.Equal(t, "on", queryText(t, server.URL("postgres"), "SELECT current_setting('fsync')"))
 	require.NoError(t, server.CreateDatabase(t.Context(), "parapet"))
 	require.NoError(t, server.CreateDatabase(t.Context(), "parapet"), "one that exists is left alone")
-	run(t, server.URL("parapet"), "CREATE TABLE kept (n int)")
+	executeStatement(t, server.URL("parapet"), "CREATE TABLE kept (n int)")
 	require.NoError(t, server.Stop(t.Context()))
 
-	again := start(t, devpg.Options{DataDir: dir})
-	require.Equal(t, "0", ask(t, again.URL("parapet"), "SELECT count(*)::text FROM kept"))
+	again := startServer(t, devpg.Options{DataDir: dir})
+	require.Equal(t, "0", queryText(t, again.URL("parapet"), "SELECT count(*)::text FROM kept"))
 	require.NoError(t, again.Stop(t.Context()))
 
-	fresh := start(t, devpg.Options{DataDir: dir, Fresh: true})
-	require.Equal(t, "0", ask(t, fresh.URL("postgres"), "SELECT count(*)::text FROM pg_database WHERE datname = 'parapet'"))
+	fresh := startServer(t, devpg.Options{DataDir: dir, Fresh: true})
+	require.Equal(t, "0", queryText(t, fresh.URL("postgres"), "SELECT count(*)::text FROM pg_database WHERE datname = 'parapet'"))
 }
 
 // requireData checks what HasData says of a folder.
@@ -123,32 +123,32 @@ func requireData(t *testing.T, dir string, has bool) {
 
 func TestFolderInUse(t *testing.T) {
 	t.Parallel()
-	dir := folder(t)
-	server := start(t, devpg.Options{DataDir: dir})
+	dir := newDataFolder(t)
+	server := startServer(t, devpg.Options{DataDir: dir})
 	for _, fresh := range []bool{false, true} {
 		_, err := devpg.Start(t.Context(), devpg.Options{DataDir: dir, Fresh: fresh})
 		var inUse *devpg.InUseError
 		require.ErrorAs(t, err, &inUse)
 		require.Positive(t, inUse.PID)
 	}
-	require.Equal(t, "1", ask(t, server.URL("postgres"), "SELECT '1'"), "the first is undisturbed")
+	require.Equal(t, "1", queryText(t, server.URL("postgres"), "SELECT '1'"), "the first is undisturbed")
 }
 
 func TestFolderOfAnotherVersion(t *testing.T) {
 	t.Parallel()
-	dir := folder(t)
+	dir := newDataFolder(t)
 	require.NoError(t, os.MkdirAll(dir, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "PG_VERSION"), []byte("9.6\n"), 0o600))
 	_, err := devpg.Start(t.Context(), devpg.Options{DataDir: dir})
 	var version *devpg.VersionError
 	require.ErrorAs(t, err, &version)
-	require.Equal(t, 9, version.Folder)
-	start(t, devpg.Options{DataDir: dir, Fresh: true})
+	require.Equal(t, 9, version.FolderMajor)
+	startServer(t, devpg.Options{DataDir: dir, Fresh: true})
 }
 
 func TestFolderOfSomethingElse(t *testing.T) {
 	t.Parallel()
-	dir := folder(t)
+	dir := newDataFolder(t)
 	require.NoError(t, os.MkdirAll(dir, 0o755))
 	photo := filepath.Join(dir, "photo.jpg")
 	require.NoError(t, os.WriteFile(photo, nil, 0o600))
@@ -162,17 +162,17 @@ func TestFolderOfSomethingElse(t *testing.T) {
 // A process id in a stale postmaster.pid may have been given to somebody else.
 func TestStaleProcessID(t *testing.T) {
 	t.Parallel()
-	dir := folder(t)
-	require.NoError(t, start(t, devpg.Options{DataDir: dir}).Stop(t.Context()))
+	dir := newDataFolder(t)
+	require.NoError(t, startServer(t, devpg.Options{DataDir: dir}).Stop(t.Context()))
 	stale := strconv.Itoa(os.Getpid()) + "\n" + dir + "\n1\n5432\n" + dir + "\n\n  1 1\nready   \n"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "postmaster.pid"), []byte(stale), 0o600))
-	start(t, devpg.Options{DataDir: dir})
+	startServer(t, devpg.Options{DataDir: dir})
 }
 
 func TestLongPathTakesShortSocket(t *testing.T) {
 	t.Parallel()
-	server := start(t, devpg.Options{DataDir: filepath.Join(folder(t), strings.Repeat("deep/", 30), "data")})
-	require.Equal(t, "1", ask(t, server.URL("postgres"), "SELECT '1'"))
+	server := startServer(t, devpg.Options{DataDir: filepath.Join(newDataFolder(t), strings.Repeat("deep/", 30), "data")})
+	require.Equal(t, "1", queryText(t, server.URL("postgres"), "SELECT '1'"))
 }
 
 // The parent is killed without a chance to clean up; the next start finds the
@@ -182,33 +182,33 @@ func TestKilledParentTakesServerWithIt(t *testing.T) {
 	if _, err := os.Stat("/proc/self/cwd"); err != nil {
 		t.Skip("only Linux tells a child of its parent's death")
 	}
-	dir := folder(t)
+	dir := newDataFolder(t)
 	parent := exec.Command(os.Args[0])
-	parent.Env = append(os.Environ(), keeper+"="+dir)
+	parent.Env = append(os.Environ(), keeperVariable+"="+dir)
 	parent.Stderr = os.Stderr
 	out, err := parent.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, parent.Start())
 	address, err := bufio.NewReader(out).ReadString('\n')
 	require.NoError(t, err)
-	run(t, strings.TrimSpace(address), "CREATE TABLE committed (n int)")
+	executeStatement(t, strings.TrimSpace(address), "CREATE TABLE committed (n int)")
 	require.NoError(t, parent.Process.Kill())
 	_ = parent.Wait()
 
-	again := start(t, devpg.Options{DataDir: dir})
-	require.Equal(t, "0", ask(t, again.URL("postgres"), "SELECT count(*)::text FROM committed"))
+	again := startServer(t, devpg.Options{DataDir: dir})
+	require.Equal(t, "0", queryText(t, again.URL("postgres"), "SELECT count(*)::text FROM committed"))
 }
 
 func TestCloneDatabase(t *testing.T) {
 	t.Parallel()
-	server := start(t, devpg.Options{})
+	server := startServer(t, devpg.Options{})
 	require.NoError(t, server.CreateDatabase(t.Context(), "template"))
-	run(t, server.URL("template"), "CREATE TABLE copied (n int)")
+	executeStatement(t, server.URL("template"), "CREATE TABLE copied (n int)")
 	address := server.URL("postgres")
 	require.NoError(t, devpg.SealTemplate(t.Context(), address, "template"))
 	require.NoError(t, server.CloneDatabase(t.Context(), `a "clone"`, "template"))
 	clone, err := devpg.WithDatabase(address, `a "clone"`)
 	require.NoError(t, err)
-	require.Equal(t, "0", ask(t, clone, "SELECT count(*)::text FROM copied"))
+	require.Equal(t, "0", queryText(t, clone, "SELECT count(*)::text FROM copied"))
 	require.NoError(t, devpg.DropDatabase(t.Context(), address, `a "clone"`))
 }

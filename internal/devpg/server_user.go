@@ -13,19 +13,19 @@ import (
 	"syscall"
 )
 
-// account is who runs the server. Postgres refuses to run as root, so root hands
+// serverUser is who runs the server. Postgres refuses to run as root, so root hands
 // it to a user without rights; everybody else runs it as themselves.
-type account struct {
-	name    string
-	uid     int
-	gid     int
-	dropped bool // we are root and this is somebody else
+type serverUser struct {
+	name        string
+	uid         int
+	gid         int
+	isOtherUser bool // we are root and this is somebody else
 }
 
-// serverAccount is user postgres, else nobody, for root; the caller otherwise.
-func serverAccount() (account, error) {
+// findServerUser is user postgres, else nobody, for root; the caller otherwise.
+func findServerUser() (serverUser, error) {
 	if uid := os.Geteuid(); uid != 0 {
-		return account{name: "uid " + strconv.Itoa(uid), uid: uid, gid: os.Getegid()}, nil
+		return serverUser{name: "uid " + strconv.Itoa(uid), uid: uid, gid: os.Getegid()}, nil
 	}
 	for _, name := range []string{"postgres", "nobody"} {
 		found, err := user.Lookup(name)
@@ -35,27 +35,27 @@ func serverAccount() (account, error) {
 		uid, uidErr := strconv.Atoi(found.Uid)
 		gid, gidErr := strconv.Atoi(found.Gid)
 		if err := errors.Join(uidErr, gidErr); err != nil {
-			return account{}, fmt.Errorf("user %s: %w", name, err)
+			return serverUser{}, fmt.Errorf("user %s: %w", name, err)
 		}
-		return account{name: name, uid: uid, gid: gid, dropped: true}, nil
+		return serverUser{name: name, uid: uid, gid: gid, isOtherUser: true}, nil
 	}
-	return account{}, errors.New("postgres does not run as root, and this machine has neither a user postgres nor a user nobody")
+	return serverUser{}, errors.New("postgres does not run as root, and this machine has neither a user postgres nor a user nobody")
 }
 
-// attributes start a child as the account, in a process group of its own: a
+// processAttributes start a child as the account, in a process group of its own: a
 // Ctrl-C in the terminal is the parent's to handle, which stops the server last.
-func (a account) attributes() *syscall.SysProcAttr {
+func (a serverUser) processAttributes() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setpgid: true}
-	if a.dropped {
+	if a.isOtherUser {
 		attr.Credential = &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)}
 	}
 	dieWithParent(attr)
 	return attr
 }
 
-// own makes the folder private to the account.
-func (a account) own(dir string) error {
-	if a.dropped {
+// makePrivate makes the folder private to the account.
+func (a serverUser) makePrivate(dir string) error {
+	if a.isOtherUser {
 		if err := os.Chown(dir, a.uid, a.gid); err != nil {
 			return err
 		}
@@ -64,19 +64,19 @@ func (a account) own(dir string) error {
 }
 
 // locate returns where the account keeps the data of the folder, without symbolic links.
-func (a account) locate(dataDir string) (string, error) {
-	resolved, err := resolve(dataDir)
+func (a serverUser) locate(dataDir string) (string, error) {
+	resolved, err := resolveDataDir(dataDir)
 	if err != nil {
 		return "", err
 	}
-	return a.reachable(resolved)
+	return a.reachableFolder(resolved)
 }
 
-// reachable is the folder, or where the account keeps its data instead: root's
+// reachableFolder is the folder, or where the account keeps its data instead: root's
 // temporary folders are closed to everybody else, and their modes are not ours
 // to change. The same folder always leads to the same place.
-func (a account) reachable(dataDir string) (string, error) {
-	if a.reaches(filepath.Dir(dataDir)) == nil {
+func (a serverUser) reachableFolder(dataDir string) (string, error) {
+	if a.checkAccess(filepath.Dir(dataDir)) == nil {
 		return dataDir, nil
 	}
 	sum := sha256.Sum256([]byte(dataDir))
@@ -84,13 +84,13 @@ func (a account) reachable(dataDir string) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(instead), 0o755); err != nil { // others pass through; the folder itself is closed
 		return "", err
 	}
-	return instead, a.reaches(filepath.Dir(instead))
+	return instead, a.checkAccess(filepath.Dir(instead))
 }
 
-// reaches tells whether the account can enter the folder. Only a dropped account
+// checkAccess tells whether the account can enter the folder. Only a dropped account
 // is looked at: root's own home, mode 0700, is the case that surprises.
-func (a account) reaches(dir string) error {
-	if !a.dropped {
+func (a serverUser) checkAccess(dir string) error {
+	if !a.isOtherUser {
 		return nil
 	}
 	for at := dir; ; at = filepath.Dir(at) {
@@ -98,7 +98,7 @@ func (a account) reaches(dir string) error {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		if err == nil && !a.enters(info) {
+		if err == nil && !a.canEnter(info) {
 			return fmt.Errorf("user %s, who runs Postgres for root, cannot enter %s: choose a folder outside it", a.name, at)
 		}
 		if at == filepath.Dir(at) {
@@ -107,7 +107,7 @@ func (a account) reaches(dir string) error {
 	}
 }
 
-func (a account) enters(info fs.FileInfo) bool {
+func (a serverUser) canEnter(info fs.FileInfo) bool {
 	mode := info.Mode().Perm()
 	owner, ok := info.Sys().(*syscall.Stat_t)
 	switch {

@@ -18,55 +18,55 @@ import (
 // StartStandby starts a server that follows this one by streaming replication, for
 // tests of a failover.
 func (s *Server) StartStandby(ctx context.Context) (*Server, error) {
-	standby := &Server{programs: s.programs}
-	if err := standby.follow(ctx, s); err != nil {
+	standby := &Server{installation: s.installation}
+	if err := standby.followPrimary(ctx, s); err != nil {
 		return nil, errors.Join(err, standby.Stop(context.WithoutCancel(ctx)))
 	}
 	return standby, nil
 }
 
-func (s *Server) follow(ctx context.Context, primary *Server) error {
-	as, err := serverAccount()
+func (s *Server) followPrimary(ctx context.Context, primary *Server) error {
+	owner, err := findServerUser()
 	if err != nil {
 		return err
 	}
-	if err := s.copyFrom(ctx, primary, as, "--write-recovery-conf"); err != nil {
+	if err := s.copyBaseBackup(ctx, primary, owner, "--write-recovery-conf"); err != nil {
 		return err
 	}
-	return s.launch(ctx, as)
+	return s.launchCopy(ctx, owner)
 }
 
 // Backup copies the server's files into a new folder, as a base backup does, and returns
 // what starts a server on such a copy; the copy goes away with it.
 func (s *Server) Backup(ctx context.Context) (restore func(context.Context) (*Server, error), err error) {
-	as, err := serverAccount()
+	owner, err := findServerUser()
 	if err != nil {
 		return nil, err
 	}
-	copied := &Server{programs: s.programs}
-	if err := copied.copyFrom(ctx, s, as); err != nil {
+	copied := &Server{installation: s.installation}
+	if err := copied.copyBaseBackup(ctx, s, owner); err != nil {
 		return nil, errors.Join(err, copied.Stop(context.WithoutCancel(ctx)))
 	}
 	return func(ctx context.Context) (*Server, error) {
-		if err := copied.launch(ctx, as); err != nil {
+		if err := copied.launchCopy(ctx, owner); err != nil {
 			return nil, errors.Join(err, copied.Stop(context.WithoutCancel(ctx)))
 		}
 		return copied, nil
 	}, nil
 }
 
-func (s *Server) copyFrom(ctx context.Context, from *Server, as account, options ...string) error {
-	dir, err := throwAway(as)
+func (s *Server) copyBaseBackup(ctx context.Context, from *Server, owner serverUser, options ...string) error {
+	dir, err := makeTempDir(owner)
 	if err != nil {
 		return err
 	}
-	s.dataDir, s.temporary = filepath.Join(dir, "data"), []string{dir}
+	s.dataDir, s.tempDirs = filepath.Join(dir, "data"), []string{dir}
 	args := append([]string{
 		"-D", s.dataDir, "-h", from.socketDir, "-p", port, "-U", superuser,
 		"-X", "stream", "--checkpoint=fast", "--no-sync",
 	}, options...)
-	cmd := exec.CommandContext(ctx, filepath.Join(s.programs.dir, "pg_basebackup"), args...)
-	cmd.Env, cmd.Dir, cmd.SysProcAttr = s.programs.environment(), dir, as.attributes()
+	cmd := exec.CommandContext(ctx, filepath.Join(s.installation.dir, "pg_basebackup"), args...)
+	cmd.Env, cmd.Dir, cmd.SysProcAttr = s.installation.environment(), dir, owner.processAttributes()
 	runtime.LockOSThread() // see initialise
 	out, err := cmd.CombinedOutput()
 	runtime.UnlockOSThread()
@@ -80,11 +80,11 @@ func (s *Server) copyFrom(ctx context.Context, from *Server, as account, options
 	return err
 }
 
-func (s *Server) launch(ctx context.Context, as account) (err error) {
-	if s.socketDir, err = s.chooseSocketDir(as); err != nil {
+func (s *Server) launchCopy(ctx context.Context, owner serverUser) (err error) {
+	if s.socketDir, err = s.chooseSocketDir(owner); err != nil {
 		return err
 	}
-	if s.process, err = launch(s.programs, as, s.settings(false), nil); err != nil { //nolint:contextcheck // the context ends the start, not the server
+	if s.process, err = launchPostmaster(s.installation, owner, s.postmasterArgs(false), nil); err != nil { //nolint:contextcheck // the context ends the start, not the server
 		return err
 	}
 	return s.awaitReady(ctx)
@@ -92,12 +92,12 @@ func (s *Server) launch(ctx context.Context, as account) (err error) {
 
 // Promote makes a standby a primary.
 func (s *Server) Promote(ctx context.Context) error {
-	return execute(ctx, s.URL(superuser), "select pg_promote()")
+	return executeStatement(ctx, s.URL(superuser), "select pg_promote()")
 }
 
-// Freeze stops every process of the server without ending it: connections stay open and
+// Suspend stops every process of the server without ending it: connections stay open and
 // nobody answers. What it returns has them go on.
-func (s *Server) Freeze(ctx context.Context) (thaw func(), err error) {
+func (s *Server) Suspend(ctx context.Context) (thaw func(), err error) {
 	conn, err := pgx.Connect(ctx, s.URL(superuser))
 	if err != nil {
 		return nil, err
@@ -120,15 +120,15 @@ func (s *Server) Freeze(ctx context.Context) (thaw func(), err error) {
 	}, err
 }
 
-// Both is the address of a database on two servers, for clients that find the one that
+// FailoverURL is the address of a database on two servers, for clients that find the one that
 // takes writes.
-func Both(one, other *Server, database string) string {
+func FailoverURL(one, other *Server, database string) string {
 	hosts := one.socketDir + "," + other.socketDir
 	return "postgres://" + superuser + "@/" + database + "?host=" + hosts + "&port=" + port + "," + port + "&target_session_attrs=read-write"
 }
 
-// Replayed tells whether a standby has everything up to a place in the primary's log.
-func (s *Server) Replayed(ctx context.Context, lsn string) (yes bool) {
+// HasReplayed tells whether a standby has everything up to a place in the primary's log.
+func (s *Server) HasReplayed(ctx context.Context, lsn string) (yes bool) {
 	conn, err := pgx.Connect(ctx, s.URL(superuser))
 	if err != nil {
 		return false

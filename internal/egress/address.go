@@ -17,19 +17,19 @@ var servicePorts = []uint16{
 	6000, 6379, 6380, 6443, 6667, 7000, 7001, 8020, 8086, 8500, 9042, 9092, 9160, 9200, 9300, 10250, 10255, 11211, 25672, 26379, 27017, 27018, 27019, 50070, 61616,
 }
 
-// insideSuffixes are names that no public DNS server answers (RFC 6762, RFC 8375,
+// privateSuffixes are names that no public DNS server answers (RFC 6762, RFC 8375,
 // RFC 6761, ICANN's private-use TLD internal), where clouds keep their metadata too.
-var insideSuffixes = []string{"localdomain", "local", "internal", "home.arpa", "lan", "intranet", "corp", "home"}
+var privateSuffixes = []string{"localdomain", "local", "internal", "home.arpa", "lan", "intranet", "corp", "home"}
 
-// Refuse says what is wrong with an address as far as it can be read off it, empty
+// CheckURL says what is wrong with an address as far as it can be read off it, empty
 // when nothing is. What it lets pass is checked again at every connection.
-func (g *Guard) Refuse(u *url.URL) string {
+func (g *Guard) CheckURL(u *url.URL) string {
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	loopback := isLoopbackName(host)
 	address, err := netip.ParseAddr(host)
 	if err == nil {
 		loopback = address.Unmap().IsLoopback()
-		if err := g.judge.Safe(network(address), net.JoinHostPort(host, "443"), nil); err != nil {
+		if err := g.ssrfGuard.Safe(networkOf(address), net.JoinHostPort(host, "443"), nil); err != nil {
 			return "Use an address on the public internet."
 		}
 	}
@@ -38,7 +38,7 @@ func (g *Guard) Refuse(u *url.URL) string {
 		return "Use a port from 1 to 65535."
 	case !address.IsValid() && !isASCII(host):
 		return "Write an international host name in its ASCII form, such as xn--bcher-kva.example."
-	case !address.IsValid() && !isName(host):
+	case !address.IsValid() && !isHostName(host):
 		return "Use a host name such as hooks.example.com, or an IP address in its usual spelling."
 	case loopback && !g.config.Loopback:
 		return "Use an address on the public internet."
@@ -46,7 +46,7 @@ func (g *Guard) Refuse(u *url.URL) string {
 		return "Use an https address."
 	case !loopback && !strings.Contains(host, ".") && !strings.Contains(host, ":"):
 		return "Use a host name with a domain, such as hooks.example.com."
-	case !loopback && isInsideName(host):
+	case !loopback && isPrivateName(host):
 		return "Use an address on the public internet."
 	case !loopback && u.Port() != "" && !isOpenPort(u.Port()):
 		return "Use port 443, or a port from 1024 that belongs to no other service, such as 8443."
@@ -61,8 +61,8 @@ func isLoopbackName(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || host == "localhost.localdomain" || host == "localhost6.localdomain6"
 }
 
-func isInsideName(host string) bool {
-	return slices.ContainsFunc(insideSuffixes, func(suffix string) bool { return strings.HasSuffix(host, "."+suffix) })
+func isPrivateName(host string) bool {
+	return slices.ContainsFunc(privateSuffixes, func(suffix string) bool { return strings.HasSuffix(host, "."+suffix) })
 }
 
 func isPort(text string) bool {
@@ -80,9 +80,9 @@ func isASCII(host string) bool {
 	return strings.IndexFunc(host, func(r rune) bool { return r > 0x7e || r < 0x21 }) < 0
 }
 
-// isName reports whether a name can be in the DNS (RFC 1035 section 2.3.4). No top-level
+// isHostName reports whether a name can be in the DNS (RFC 1035 section 2.3.4). No top-level
 // domain begins with a digit: what ends so is an odd spelling of an address.
-func isName(host string) bool {
+func isHostName(host string) bool {
 	labels := strings.Split(host, ".")
 	for _, label := range labels {
 		if label == "" || len(label) > 63 || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
@@ -93,7 +93,7 @@ func isName(host string) bool {
 	return len(host) <= 253 && (first < '0' || first > '9')
 }
 
-func network(address netip.Addr) string {
+func networkOf(address netip.Addr) string {
 	if address.Is4() {
 		return "tcp4"
 	}

@@ -35,9 +35,9 @@ type Config struct {
 // stand for an IPv4 address (mapped, NAT64, 6to4). The ranges are those of IANA's
 // special-purpose registries, kept by code.dny.dev/ssrf.
 type Guard struct {
-	config   Config
-	judge    *ssrf.Guardian
-	resolver *net.Resolver // looks names up; nil: as this machine does
+	config    Config
+	ssrfGuard *ssrf.Guardian
+	resolver  *net.Resolver // looks names up; nil: as this machine does
 }
 
 // New makes a guard.
@@ -47,14 +47,14 @@ func New(c Config) *Guard {
 		options = append(options,
 			ssrf.WithAllowedV4Prefixes(netip.MustParsePrefix("127.0.0.0/8")), ssrf.WithAllowedV6Prefixes(netip.MustParsePrefix("::1/128")))
 	}
-	return &Guard{config: c, judge: ssrf.New(options...)}
+	return &Guard{config: c, ssrfGuard: ssrf.New(options...)}
 }
 
 // Limits of one connection.
 const (
 	connectTimeout = 10 * time.Second
-	headerLimit    = 64 << 10 // bytes
-	idleAtOneHost  = 64
+	maxHeaderBytes = 64 << 10 // bytes
+	maxIdlePerHost = 64
 )
 
 // Option changes a client.
@@ -69,8 +69,8 @@ func (g *Guard) Client(timeout time.Duration, options ...Option) *http.Client {
 	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second, Resolver: g.resolver}
 	transport := &http.Transport{
 		DialContext: dialer.DialContext, TLSHandshakeTimeout: connectTimeout, ForceAttemptHTTP2: true,
-		MaxIdleConns: 1024, MaxIdleConnsPerHost: idleAtOneHost, IdleConnTimeout: 90 * time.Second,
-		MaxResponseHeaderBytes: headerLimit, DisableCompression: true,
+		MaxIdleConns: 1024, MaxIdleConnsPerHost: maxIdlePerHost, IdleConnTimeout: 90 * time.Second,
+		MaxResponseHeaderBytes: maxHeaderBytes, DisableCompression: true,
 	}
 	if g.config.Proxy != nil {
 		transport.Proxy = http.ProxyURL(g.config.Proxy)
@@ -78,7 +78,7 @@ func (g *Guard) Client(timeout time.Duration, options ...Option) *http.Client {
 		dialer.Control = g.checkConnection
 	}
 	client := &http.Client{
-		Transport: outsideTransactions{transport}, Timeout: timeout,
+		Transport: guardedTransport{transport}, Timeout: timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	for _, option := range options {
@@ -96,23 +96,23 @@ func (g *Guard) checkConnection(network, address string, _ syscall.RawConn) erro
 	if resolved, err := netip.ParseAddr(host); err != nil || !resolved.Unmap().IsLoopback() && !isOpenPort(port) {
 		return ssrf.ErrProhibitedPort
 	}
-	return g.judge.Safe(network, address, nil)
+	return g.ssrfGuard.Safe(network, address, nil)
 }
 
-// outsideTransactions refuses calls inside a database transaction.
-type outsideTransactions struct{ *http.Transport }
+// guardedTransport refuses calls inside a database transaction.
+type guardedTransport struct{ *http.Transport }
 
 // RoundTrip implements http.RoundTripper.
-func (t outsideTransactions) RoundTrip(request *http.Request) (*http.Response, error) {
-	if err := model.OutsideTransaction(request.Context()); err != nil {
+func (t guardedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	if err := model.RequireNoTransaction(request.Context()); err != nil {
 		return nil, err
 	}
 	return t.Transport.RoundTrip(request)
 }
 
-// Failure is why a call had no answer: one word of a short list, which says nothing
+// FailureReason is why a call had no answer: one word of a short list, which says nothing
 // about our own network.
-func Failure(err error) string {
+func FailureReason(err error) string {
 	var dns *net.DNSError
 	var op *net.OpError
 	timeout := interface{ Timeout() bool }(nil)
@@ -123,7 +123,7 @@ func Failure(err error) string {
 		return "dns"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return "timeout"
-	case isTLS(err):
+	case isTLSError(err):
 		return "tls"
 	case errors.As(err, &op) && op.Op == "dial":
 		return "refused"

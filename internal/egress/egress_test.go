@@ -16,8 +16,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// inside are addresses that are not on the public internet, however they are spelt.
-var inside = []string{
+// nonPublicAddresses are addresses that are not on the public internet, however they are spelt.
+var nonPublicAddresses = []string{
 	"0.0.0.0", "0.1.2.3", "10.0.0.1", "10.255.255.255", "100.64.0.1", "100.127.255.254", "127.0.0.1", "127.255.255.254",
 	"168.63.129.16", "169.254.0.1", "169.254.169.254", "172.16.0.1", "172.31.255.255", "192.0.0.1", "192.0.2.1", "192.88.99.1", "192.168.0.1",
 	"198.18.0.1", "198.19.255.255", "198.51.100.1", "203.0.113.1", "224.0.0.1", "239.255.255.255", "240.0.0.1", "255.255.255.255",
@@ -26,14 +26,14 @@ var inside = []string{
 	"[::127.0.0.1]", "localhost", "localhost.", "a.localhost", "a.LocalHost", "127.0.0.1.",
 }
 
-// odd are spellings that only some resolvers understand; they pass reading at most,
+// oddAddresses are spellings that only some resolvers understand; they pass reading at most,
 // never connecting.
-var odd = []string{"0x7f.1", "2130706433", "127.1", "0177.0.0.1", "0x7f000001", "017700000001", "127.0.1", "①②⑦.⓪.⓪.①"}
+var oddAddresses = []string{"0x7f.1", "2130706433", "127.1", "0177.0.0.1", "0x7f000001", "017700000001", "127.0.1", "①②⑦.⓪.⓪.①"}
 
-func TestTheInsideIsNeverConnectedTo(t *testing.T) {
+func TestNonPublicAddressesAreNeverConnectedTo(t *testing.T) {
 	t.Parallel()
 	client := New(Config{}).Client(3 * time.Second)
-	for _, host := range append(inside, odd...) {
+	for _, host := range append(nonPublicAddresses, oddAddresses...) {
 		t.Run(host, func(t *testing.T) {
 			t.Parallel()
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+host+"/", nil)
@@ -45,18 +45,18 @@ func TestTheInsideIsNeverConnectedTo(t *testing.T) {
 				require.NoError(t, answer.Body.Close())
 			}
 			require.Error(t, err)
-			require.Contains(t, []string{"address", "dns"}, Failure(err), "%v", err)
+			require.Contains(t, []string{"address", "dns"}, FailureReason(err), "%v", err)
 		})
 	}
 }
 
-func TestWhatCanBeReadOffAnAddress(t *testing.T) {
+func TestCheckURL(t *testing.T) {
 	t.Parallel()
 	guard := New(Config{})
-	for _, host := range inside {
+	for _, host := range nonPublicAddresses {
 		u, err := url.Parse("https://" + host + "/hooks")
 		require.NoError(t, err)
-		require.NotEmpty(t, guard.Refuse(u), host)
+		require.NotEmpty(t, guard.CheckURL(u), host)
 	}
 	for address, fine := range map[string]bool{
 		"https://hooks.example.com/a": true, "https://hooks.example.com:8443": true, "https://93.184.215.14/": true, "https://[2606:4700::1111]/": true,
@@ -73,18 +73,18 @@ func TestWhatCanBeReadOffAnAddress(t *testing.T) {
 	} {
 		u, err := url.Parse(address)
 		require.NoError(t, err)
-		require.Equal(t, fine, guard.Refuse(u) == "", address)
+		require.Equal(t, fine, guard.CheckURL(u) == "", address)
 	}
 	here, err := url.Parse("http://localhost:3000/hooks")
 	require.NoError(t, err)
-	require.Empty(t, New(Config{Loopback: true}).Refuse(here))
+	require.Empty(t, New(Config{Loopback: true}).CheckURL(here))
 	private, err := url.Parse("https://10.0.0.1")
 	require.NoError(t, err)
-	require.NotEmpty(t, New(Config{Loopback: true}).Refuse(private), "loopback only")
+	require.NotEmpty(t, New(Config{Loopback: true}).CheckURL(private), "loopback only")
 }
 
 // A redirect is not followed, and where it is, the guard judges it too.
-func TestRedirectsInside(t *testing.T) {
+func TestRedirectsToNonPublicAddressesAreRefused(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.RedirectHandler("http://169.254.169.254/latest/meta-data", http.StatusFound))
 	t.Cleanup(server.Close)
@@ -102,12 +102,12 @@ func TestRedirectsInside(t *testing.T) {
 	if err == nil {
 		require.NoError(t, answer.Body.Close())
 	}
-	require.Equal(t, "address", Failure(err))
+	require.Equal(t, "address", FailureReason(err))
 }
 
-// names is a resolver on this machine, of a zone whose owner gives another answer to
+// newTestResolver is a resolver on this machine, of a zone whose owner gives another answer to
 // every question: the first is public.
-func names(t *testing.T, answers ...string) *net.Resolver {
+func newTestResolver(t *testing.T, answers ...string) *net.Resolver {
 	t.Helper()
 	zone, err := new(net.ListenConfig).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -142,7 +142,7 @@ func names(t *testing.T, answers ...string) *net.Resolver {
 
 // A name leads to a public address when it is looked at, and inside when it is
 // connected to: the connection itself is judged, so nothing inside hears of it.
-func TestANameThatChangesItsAddress(t *testing.T) {
+func TestDNSRebindingIsRefused(t *testing.T) {
 	t.Parallel()
 	heard := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was connected to") }))
 	t.Cleanup(heard.Close)
@@ -150,14 +150,14 @@ func TestANameThatChangesItsAddress(t *testing.T) {
 	require.NoError(t, err)
 	for _, second := range []string{"127.0.0.1", "169.254.169.254", "10.0.0.1", "100.64.0.1"} {
 		guard := New(Config{})
-		guard.resolver = names(t, "93.184.215.14", second)
+		guard.resolver = newTestResolver(t, "93.184.215.14", second)
 		u, err := url.Parse("http://rebinding.example.com:" + port + "/")
 		require.NoError(t, err)
 		found, err := guard.resolver.LookupIPAddr(t.Context(), u.Hostname())
 		require.NoError(t, err)
 		public, ok := netip.AddrFromSlice(found[0].IP)
 		require.True(t, ok)
-		require.NoError(t, guard.judge.Safe("tcp4", netip.AddrPortFrom(public.Unmap(), 443).String(), nil), "by what it leads to now it is fine")
+		require.NoError(t, guard.ssrfGuard.Safe("tcp4", netip.AddrPortFrom(public.Unmap(), 443).String(), nil), "by what it leads to now it is fine")
 		for range 2 { // and not on the second try either
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, u.String(), nil)
 			require.NoError(t, err)
@@ -165,7 +165,7 @@ func TestANameThatChangesItsAddress(t *testing.T) {
 			if err == nil {
 				require.NoError(t, answer.Body.Close())
 			}
-			require.Equal(t, "address", Failure(err), second)
+			require.Equal(t, "address", FailureReason(err), second)
 		}
 	}
 }
@@ -179,14 +179,14 @@ func TestProxiesOfTheEnvironmentAreIgnored(t *testing.T) { //nolint:paralleltest
 		t.Setenv(name, proxy.URL)
 	}
 	client := New(Config{}).Client(time.Second)
-	require.Nil(t, client.Transport.(outsideTransactions).Proxy) //nolint:forcetypeassert // ours
+	require.Nil(t, client.Transport.(guardedTransport).Proxy) //nolint:forcetypeassert // ours
 	request, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodGet, "http://10.0.0.1/", nil)
 	require.NoError(t, err)
 	answer, err := client.Do(request)
 	if err == nil {
 		require.NoError(t, answer.Body.Close())
 	}
-	require.Equal(t, "address", Failure(err))
+	require.Equal(t, "address", FailureReason(err))
 	require.False(t, asked)
 }
 

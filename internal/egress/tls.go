@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// isTLS tells a failed handshake from other failures.
-func isTLS(err error) bool {
+// isTLSError tells a failed handshake from other failures.
+func isTLSError(err error) bool {
 	var verification *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
 	var alert tls.AlertError

@@ -58,7 +58,7 @@ func OpenFolder(dir string) (*Folder, error) {
 // Put stores all of r under key or nothing: the bytes go to a temporary name, to
 // disk, and only then, unless ctx has ended, to their own name.
 func (f *Folder) Put(ctx context.Context, key string, r io.Reader) (err error) {
-	if err := model.OutsideTransaction(ctx); err != nil {
+	if err := model.RequireNoTransaction(ctx); err != nil {
 		return err
 	}
 	if err := f.root.MkdirAll(path.Dir(key), 0o700); err != nil {
@@ -86,7 +86,7 @@ func (f *Folder) Put(ctx context.Context, key string, r io.Reader) (err error) {
 
 // Open reads an object; the caller closes it.
 func (f *Folder) Open(ctx context.Context, key string) (io.ReadCloser, error) {
-	if err := model.OutsideTransaction(ctx); err != nil {
+	if err := model.RequireNoTransaction(ctx); err != nil {
 		return nil, err
 	}
 	file, err := f.root.Open(key)
@@ -99,7 +99,7 @@ func (f *Folder) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 // Delete removes an object, and what a Put that was cut off left of it; a missing
 // one is no error.
 func (f *Folder) Delete(ctx context.Context, key string) error {
-	if err := model.OutsideTransaction(ctx); err != nil {
+	if err := model.RequireNoTransaction(ctx); err != nil {
 		return err
 	}
 	names, err := fs.Glob(f.root.FS(), key+".*.part") // keys have none of Glob's signs

@@ -18,7 +18,7 @@ import (
 	"parapet/internal/filestore"
 )
 
-func open(t *testing.T) (*filestore.Folder, string) {
+func openFolder(t *testing.T) (*filestore.Folder, string) {
 	t.Helper()
 	dir := t.TempDir()
 	folder, err := filestore.OpenFolder(dir)
@@ -27,8 +27,8 @@ func open(t *testing.T) (*filestore.Folder, string) {
 	return folder, dir
 }
 
-// bucket is a real server that speaks the S3 protocol, in memory.
-func bucket(t *testing.T) filestore.Store {
+// newTestBucket is a real server that speaks the S3 protocol, in memory.
+func newTestBucket(t *testing.T) filestore.Store {
 	t.Helper()
 	backend := s3mem.New()
 	require.NoError(t, backend.CreateBucket("claims"))
@@ -41,44 +41,44 @@ func bucket(t *testing.T) filestore.Store {
 
 func TestFolderStoresAndReads(t *testing.T) {
 	t.Parallel()
-	folder, _ := open(t)
-	storesAndReads(t, folder)
+	folder, _ := openFolder(t)
+	testStore(t, folder)
 }
 
 // Not parallel: the keys come from the environment, which is the process's.
 func TestS3StoresAndReads(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "key")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
-	store := bucket(t)
-	storesAndReads(t, store)
+	store := newTestBucket(t)
+	testStore(t, store)
 	broken := io.MultiReader(strings.NewReader("half"), iotest.ErrReader(errors.New("gone")))
 	require.ErrorContains(t, store.Put(t.Context(), "acme/half", broken), "gone")
 	_, err := store.Open(t.Context(), "acme/half")
 	require.ErrorIs(t, err, fs.ErrNotExist, "no half file")
 }
 
-func TestAddressesThatAreNone(t *testing.T) {
+func TestOpenRejectsInvalidAddresses(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"s3://", "s3:///x", "s3://bucket?endpoint=%zz"} {
 		store, err := filestore.Open(address)
 		require.ErrorContains(t, err, "file store", address)
-		unclosed(t, store)
+		requireNilStore(t, store)
 	}
 	store, err := filestore.Open("/proc/nowhere")
 	require.ErrorContains(t, err, "file store")
-	unclosed(t, store)
+	requireNilStore(t, store)
 }
 
-// unclosed is no store, neither one that is nil inside.
-func unclosed(t *testing.T, store filestore.Store) {
+// requireNilStore is no store, neither one that is nil inside.
+func requireNilStore(t *testing.T, store filestore.Store) {
 	t.Helper()
 	if store != nil {
 		t.Fatalf("%#v could be closed", store)
 	}
 }
 
-// storesAndReads is what every store promises.
-func storesAndReads(t *testing.T, store filestore.Store) {
+// testStore is what every store promises.
+func testStore(t *testing.T, store filestore.Store) {
 	t.Helper()
 	require.NoError(t, store.Put(t.Context(), "acme/one", strings.NewReader("bytes")))
 	file, err := store.Open(t.Context(), "acme/one")
@@ -93,9 +93,9 @@ func storesAndReads(t *testing.T, store filestore.Store) {
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }
 
-func TestLeavesNoHalfFile(t *testing.T) {
+func TestPutLeavesNoPartialFile(t *testing.T) {
 	t.Parallel()
-	folder, dir := open(t)
+	folder, dir := openFolder(t)
 	broken := io.MultiReader(strings.NewReader("half"), iotest.ErrReader(errors.New("gone")))
 	require.ErrorContains(t, folder.Put(t.Context(), "acme/half", broken), "gone")
 	left, err := os.ReadDir(filepath.Join(dir, "acme"))
@@ -104,9 +104,9 @@ func TestLeavesNoHalfFile(t *testing.T) {
 }
 
 // A process may die while it stores; what it left goes with the object.
-func TestDeletesWhatACutOffPutLeft(t *testing.T) {
+func TestDeleteRemovesPartialFiles(t *testing.T) {
 	t.Parallel()
-	folder, dir := open(t)
+	folder, dir := openFolder(t)
 	require.NoError(t, folder.Put(t.Context(), "acme/two", strings.NewReader("bytes")))
 	for _, name := range []string{"one", "one.ABC.part"} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "acme", name), nil, 0o600))
@@ -118,9 +118,9 @@ func TestDeletesWhatACutOffPutLeft(t *testing.T) {
 	require.Equal(t, "two", left[0].Name())
 }
 
-func TestNeverLeavesItsFolder(t *testing.T) {
+func TestKeysCannotEscapeTheFolder(t *testing.T) {
 	t.Parallel()
-	folder, dir := open(t)
+	folder, dir := openFolder(t)
 	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(dir), "secret"), []byte("x"), 0o600))
 	require.Error(t, folder.Put(t.Context(), "../outside", strings.NewReader("x")))
 	_, err := folder.Open(t.Context(), "../secret")

@@ -54,7 +54,7 @@ func OpenS3(address string) (*Bucket, error) {
 	return &Bucket{client, u.Host, strings.Trim(u.Path, "/")}, nil
 }
 
-func (b *Bucket) name(key string) string {
+func (b *Bucket) objectName(key string) string {
 	return strings.TrimPrefix(b.prefix+"/"+key, "/")
 }
 
@@ -64,14 +64,14 @@ const partSize = 16 << 20
 
 // Put stores all of r under key or nothing: an upload that breaks off is aborted.
 func (b *Bucket) Put(ctx context.Context, key string, r io.Reader) error {
-	if err := model.OutsideTransaction(ctx); err != nil {
+	if err := model.RequireNoTransaction(ctx); err != nil {
 		return err
 	}
 	length := int64(-1)
 	if sized, ok := r.(interface{ Size() int64 }); ok {
 		length = sized.Size() // sent as it is read, without holding it
 	}
-	_, err := b.client.PutObject(ctx, b.bucket, b.name(key), r, length, minio.PutObjectOptions{
+	_, err := b.client.PutObject(ctx, b.bucket, b.objectName(key), r, length, minio.PutObjectOptions{
 		ContentType: "application/octet-stream", PartSize: partSize,
 		DisableContentSha256: true, // TLS guards the way, and the record has the SHA-256
 	})
@@ -83,10 +83,10 @@ func (b *Bucket) Put(ctx context.Context, key string, r io.Reader) error {
 
 // Open reads an object; the caller closes it. A missing one is fs.ErrNotExist.
 func (b *Bucket) Open(ctx context.Context, key string) (io.ReadCloser, error) {
-	if err := model.OutsideTransaction(ctx); err != nil {
+	if err := model.RequireNoTransaction(ctx); err != nil {
 		return nil, err
 	}
-	object, err := b.client.GetObject(ctx, b.bucket, b.name(key), minio.GetObjectOptions{})
+	object, err := b.client.GetObject(ctx, b.bucket, b.objectName(key), minio.GetObjectOptions{})
 	if err == nil {
 		_, err = object.Stat() // GetObject alone asks nothing yet
 	}
@@ -101,10 +101,10 @@ func (b *Bucket) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 
 // Delete removes an object; a missing one is no error.
 func (b *Bucket) Delete(ctx context.Context, key string) error {
-	if err := model.OutsideTransaction(ctx); err != nil {
+	if err := model.RequireNoTransaction(ctx); err != nil {
 		return err
 	}
-	if err := b.client.RemoveObject(ctx, b.bucket, b.name(key), minio.RemoveObjectOptions{}); err != nil {
+	if err := b.client.RemoveObject(ctx, b.bucket, b.objectName(key), minio.RemoveObjectOptions{}); err != nil {
 		return fmt.Errorf("delete %s: %w", key, err)
 	}
 	return nil

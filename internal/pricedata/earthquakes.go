@@ -18,25 +18,25 @@ import (
 // The years of the earthquakes, both included, and the year from which the list
 // of magnitude 5 and above is complete.
 const (
-	firstYear    = 1965
-	lastYear     = 2022
-	fiveListFrom = 2013
+	firstYear  = 1965
+	lastYear   = 2022
+	m5ListFrom = 2013
 )
 
 // quake is a row of one of the three lists; numbers keep the agency's digits.
 type quake struct {
-	at                         time.Time
+	occurredAt                 time.Time
 	latitude, longitude, depth string
 	magnitude, id, kind        string
-	where                      hazard.Point
-	size                       float64
+	location                   hazard.Point
+	magnitudeValue             float64
 }
 
-// quakes merges the three lists: magnitude 6 and above from the list since 1900;
+// convertQuakes merges the three lists: magnitude 6 and above from the list since 1900;
 // 5.5 to 5.99 from the old list to 2012 and from the list of magnitude 5 and
 // above since 2013; earthquakes only. Old rows that repeat a larger event and
 // old rows at nuclear test sites are left out.
-func quakes(f files) ([]byte, error) {
+func convertQuakes(f sourceFolder) ([]byte, error) {
 	six, err := readUSGS(f, "usgs-m6-1900-2023.csv")
 	if err != nil {
 		return nil, err
@@ -49,48 +49,48 @@ func quakes(f files) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return writeQuakes(merge(old, six, five)), nil
+	return writeQuakes(mergeQuakes(old, six, five)), nil
 }
 
-func merge(old, six, five []quake) []quake {
+func mergeQuakes(old, six, five []quake) []quake {
 	var merged []quake
 	for _, q := range six {
-		if q.kind == "earthquake" && q.size >= 6 {
+		if q.kind == "earthquake" && q.magnitudeValue >= 6 {
 			merged = append(merged, q)
 		}
 	}
 	for _, q := range five {
-		if q.kind == "earthquake" && q.size >= 5.5 && q.size < 6 && q.at.Year() >= fiveListFrom {
+		if q.kind == "earthquake" && q.magnitudeValue >= 5.5 && q.magnitudeValue < 6 && q.occurredAt.Year() >= m5ListFrom {
 			merged = append(merged, q)
 		}
 	}
 	larger := slices.Concat(six, five)
-	slices.SortFunc(larger, func(a, b quake) int { return a.at.Compare(b.at) })
+	slices.SortFunc(larger, func(a, b quake) int { return a.occurredAt.Compare(b.occurredAt) })
 	for _, q := range old {
-		if q.size >= 5.5 && q.size < 6 && q.at.Year() < fiveListFrom && !q.repeats(larger) && !q.atTestSite() {
+		if q.magnitudeValue >= 5.5 && q.magnitudeValue < 6 && q.occurredAt.Year() < m5ListFrom && !q.isRepeated(larger) && !q.isAtTestSite() {
 			merged = append(merged, q)
 		}
 	}
-	merged = slices.DeleteFunc(merged, func(q quake) bool { return q.at.Year() < firstYear || q.at.Year() > lastYear })
+	merged = slices.DeleteFunc(merged, func(q quake) bool { return q.occurredAt.Year() < firstYear || q.occurredAt.Year() > lastYear })
 	slices.SortStableFunc(merged, func(a, b quake) int {
-		return cmp.Or(a.at.Compare(b.at), strings.Compare(a.id, b.id))
+		return cmp.Or(a.occurredAt.Compare(b.occurredAt), strings.Compare(a.id, b.id))
 	})
 	return merged
 }
 
-// repeats tells whether a larger event of any kind is listed within 50 km, one
+// isRepeated tells whether a larger event of any kind is listed within 50 km, one
 // day and 0.6 of the magnitude: the same quake, measured anew. The old list
 // gives days without hours; midnight stands for the day. larger is in order of
 // time.
-func (q quake) repeats(larger []quake) bool {
+func (q quake) isRepeated(larger []quake) bool {
 	const day = 24 * time.Hour
-	from, _ := slices.BinarySearchFunc(larger, q.at.Add(-day), func(other quake, at time.Time) int { return other.at.Compare(at) })
+	from, _ := slices.BinarySearchFunc(larger, q.occurredAt.Add(-day), func(other quake, at time.Time) int { return other.occurredAt.Compare(at) })
 	for _, other := range larger[from:] {
-		if other.at.Sub(q.at) > day {
+		if other.occurredAt.Sub(q.occurredAt) > day {
 			break
 		}
-		difference := math.Round((other.size-q.size)*1000) / 1000
-		if difference > 0 && difference <= 0.6 && hazard.Distance(q.where, other.where) <= 50 {
+		difference := math.Round((other.magnitudeValue-q.magnitudeValue)*1000) / 1000
+		if difference > 0 && difference <= 0.6 && hazard.Distance(q.location, other.location) <= 50 {
 			return true
 		}
 	}
@@ -115,9 +115,9 @@ var testSites = []struct {
 	{"Amchitka", 51.44, 179.14, 10},
 }
 
-func (q quake) atTestSite() bool {
+func (q quake) isAtTestSite() bool {
 	for _, site := range testSites {
-		if hazard.Distance(q.where, hazard.Point{Latitude: site.latitude, Longitude: site.longitude}) <= site.radiusKM {
+		if hazard.Distance(q.location, hazard.Point{Latitude: site.latitude, Longitude: site.longitude}) <= site.radiusKM {
 			return true
 		}
 	}
@@ -128,15 +128,15 @@ func writeQuakes(all []quake) []byte {
 	var out bytes.Buffer
 	out.WriteString("time,latitude,longitude,magnitude,depth_km,id\n")
 	for _, q := range all {
-		_, _ = fmt.Fprintf(&out, "%s,%s,%s,%s,%s,%s\n", q.at.Format("2006-01-02T15:04:05.999Z07:00"),
+		_, _ = fmt.Fprintf(&out, "%s,%s,%s,%s,%s,%s\n", q.occurredAt.Format("2006-01-02T15:04:05.999Z07:00"),
 			q.latitude, q.longitude, q.magnitude, q.depth, q.id)
 	}
 	return out.Bytes()
 }
 
 // readUSGS reads the event CSV of the USGS, whose columns are named.
-func readUSGS(f files, name string) ([]quake, error) {
-	content, err := f.read(name)
+func readUSGS(f sourceFolder, name string) ([]quake, error) {
+	content, err := f.readFile(name)
 	if err != nil {
 		return nil, err
 	}
@@ -155,10 +155,10 @@ func readUSGS(f files, name string) ([]quake, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		q := quake{
-			at: at.UTC(), latitude: row[column["latitude"]], longitude: row[column["longitude"]], depth: row[column["depth"]],
+			occurredAt: at.UTC(), latitude: row[column["latitude"]], longitude: row[column["longitude"]], depth: row[column["depth"]],
 			magnitude: row[column["mag"]], id: row[column["id"]], kind: row[column["type"]],
 		}
-		if err := q.measure(); err != nil {
+		if err := q.parseNumbers(); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		all = append(all, q)
@@ -169,8 +169,8 @@ func readUSGS(f files, name string) ([]quake, error) {
 // readOldList reads the list without depths and ids. An id is made of day and
 // place: neic-19710819-23991N-121913E (thousandths of a degree), with -2, -3 …
 // behind it where one day has the same place again.
-func readOldList(f files, name string) ([]quake, error) {
-	content, err := f.read(name)
+func readOldList(f sourceFolder, name string) ([]quake, error) {
+	content, err := f.readFile(name)
 	if err != nil {
 		return nil, err
 	}
@@ -187,12 +187,12 @@ func readOldList(f files, name string) ([]quake, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		q := quake{at: at.UTC(), latitude: row[1], longitude: row[2], magnitude: row[3], kind: "earthquake"}
-		if err := q.measure(); err != nil {
+		q := quake{occurredAt: at.UTC(), latitude: row[1], longitude: row[2], magnitude: row[3], kind: "earthquake"}
+		if err := q.parseNumbers(); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		q.latitude, q.longitude = short(q.where.Latitude), short(q.where.Longitude)
-		q.id = oldID(q)
+		q.latitude, q.longitude = formatDegrees(q.location.Latitude), formatDegrees(q.location.Longitude)
+		q.id = oldListID(q)
 		if seen[q.id]++; seen[q.id] > 1 {
 			q.id = fmt.Sprintf("%s-%d", q.id, seen[q.id])
 		}
@@ -201,27 +201,27 @@ func readOldList(f files, name string) ([]quake, error) {
 	return all, nil
 }
 
-func (q *quake) measure() (err error) {
+func (q *quake) parseNumbers() (err error) {
 	var faults [3]error
-	q.where.Latitude, faults[0] = strconv.ParseFloat(q.latitude, 64)
-	q.where.Longitude, faults[1] = strconv.ParseFloat(q.longitude, 64)
-	q.size, faults[2] = strconv.ParseFloat(q.magnitude, 64)
+	q.location.Latitude, faults[0] = strconv.ParseFloat(q.latitude, 64)
+	q.location.Longitude, faults[1] = strconv.ParseFloat(q.longitude, 64)
+	q.magnitudeValue, faults[2] = strconv.ParseFloat(q.magnitude, 64)
 	return errors.Join(faults[:]...)
 }
 
-// short writes degrees in thousandths: the old list has 1.8630000000000002.
-func short(degrees float64) string {
+// formatDegrees writes degrees in thousandths: the old list has 1.8630000000000002.
+func formatDegrees(degrees float64) string {
 	return strconv.FormatFloat(math.Round(degrees*1000)/1000, 'f', -1, 64)
 }
 
-func oldID(q quake) string {
+func oldListID(q quake) string {
 	vertical, horizontal := "N", "E"
-	if q.where.Latitude < 0 {
+	if q.location.Latitude < 0 {
 		vertical = "S"
 	}
-	if q.where.Longitude < 0 {
+	if q.location.Longitude < 0 {
 		horizontal = "W"
 	}
-	return fmt.Sprintf("neic-%s-%05.0f%s-%06.0f%s", q.at.Format("20060102"),
-		math.Abs(q.where.Latitude)*1000, vertical, math.Abs(q.where.Longitude)*1000, horizontal)
+	return fmt.Sprintf("neic-%s-%05.0f%s-%06.0f%s", q.occurredAt.Format("20060102"),
+		math.Abs(q.location.Latitude)*1000, vertical, math.Abs(q.location.Longitude)*1000, horizontal)
 }

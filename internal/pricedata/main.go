@@ -12,34 +12,34 @@ import (
 	"path/filepath"
 )
 
-// target is the folder of the data sets, from the root of the repository.
-const target = "model/hazard/data"
+// targetDir is the folder of the data sets, from the root of the repository.
+const targetDir = "model/hazard/data"
 
 func main() {
 	log.SetFlags(0)
 	if len(os.Args) != 2 {
 		log.Fatal("usage: go run ./internal/pricedata FOLDER, the folder with the agencies' files")
 	}
-	if err := run(os.Args[1], target); err != nil {
+	if err := convertAll(os.Args[1], targetDir); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(folder, target string) error {
+func convertAll(folder, target string) error {
 	sets := []struct {
 		name string
-		make func(files) ([]byte, error)
+		make func(sourceFolder) ([]byte, error)
 	}{
-		{"quakes-1965-2022.csv", quakes},
-		{"atlantic-storms-1851-2025.txt", storms},
-		{"station-days-1899-2026.csv", stationDays},
+		{"quakes-1965-2022.csv", convertQuakes},
+		{"atlantic-storms-1851-2025.txt", convertStorms},
+		{"station-days-1899-2026.csv", convertStationDays},
 	}
 	for _, set := range sets {
-		content, err := set.make(files(folder))
+		content, err := set.make(sourceFolder(folder))
 		if err != nil {
 			return fmt.Errorf("%s: %w", set.name, err)
 		}
-		packed, err := pack(content)
+		packed, err := compress(content)
 		if err != nil {
 			return err
 		}
@@ -50,8 +50,8 @@ func run(folder, target string) error {
 	return nil
 }
 
-// pack compresses without a file name or a time, so that the bytes repeat.
-func pack(content []byte) ([]byte, error) {
+// compress compresses without a file name or a time, so that the bytes repeat.
+func compress(content []byte) ([]byte, error) {
 	var packed bytes.Buffer
 	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
 	if err != nil {
@@ -66,9 +66,9 @@ func pack(content []byte) ([]byte, error) {
 	return packed.Bytes(), nil
 }
 
-// files reads the agencies' files of a folder.
-type files string
+// sourceFolder reads the agencies' files of a folder.
+type sourceFolder string
 
-func (f files) read(name string) ([]byte, error) {
+func (f sourceFolder) readFile(name string) ([]byte, error) {
 	return os.ReadFile(filepath.Join(string(f), name)) //nolint:gosec // the folder is the caller's
 }

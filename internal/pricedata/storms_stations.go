@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// storms are the Atlantic tracks without the radii of the winds: the first eight
+// convertStorms are the Atlantic tracks without the radii of the winds: the first eight
 // fields of each fix.
-func storms(f files) ([]byte, error) {
-	content, err := f.read("hurdat2-atlantic-1851-2025.txt")
+func convertStorms(f sourceFolder) ([]byte, error) {
+	content, err := f.readFile("hurdat2-atlantic-1851-2025.txt")
 	if err != nil {
 		return nil, err
 	}
@@ -32,13 +32,13 @@ var stationNames = map[string]string{
 	"Merced, California":                    "Merced",
 }
 
-// stationDays are the days with a known precipitation, with the highest and the
+// convertStationDays are the days with a known precipitation, with the highest and the
 // lowest temperature where they are known too. Of a day that the source lists
 // twice the first row counts.
-func stationDays(f files) ([]byte, error) {
+func convertStationDays(f sourceFolder) ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteString("location,date,precipitation,temp_max,temp_min\n")
-	long, err := f.rows("ghcn-daily-milwaukee-merced-1899-2026.csv")
+	long, err := f.readRows("ghcn-daily-milwaukee-merced-1899-2026.csv")
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func stationDays(f files) ([]byte, error) {
 		}
 		writeDay(&out, name, row[4], row[5], row[6], row[7])
 	}
-	short, err := f.rows("ghcn-daily-seattle-newyork-2012-2015.csv")
+	short, err := f.readRows("ghcn-daily-seattle-newyork-2012-2015.csv")
 	if err != nil {
 		return nil, err
 	}
@@ -70,9 +70,9 @@ func writeDay(out *bytes.Buffer, name, date, precipitation, highest, lowest stri
 	}
 }
 
-// rows are the rows of a CSV file behind its column names.
-func (f files) rows(name string) ([][]string, error) {
-	content, err := f.read(name)
+// readRows are the rows of a CSV file behind its column names.
+func (f sourceFolder) readRows(name string) ([][]string, error) {
+	content, err := f.readFile(name)
 	if err != nil {
 		return nil, err
 	}

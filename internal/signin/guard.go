@@ -5,40 +5,40 @@ import (
 	"net/http"
 	"net/url"
 
-	"parapet/internal/visit"
+	"parapet/internal/gateway"
 	"parapet/model"
 )
 
 // Guard lets signed-in operators through to next, which finds them by Operator. It
 // sends other readers to the issuer, and refuses what another site asked for.
-func (d *Desk) Guard(next http.Handler) http.Handler {
-	return d.origins.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s, known := d.session(r)
+func (u *OperatorUI) Guard(next http.Handler) http.Handler {
+	return u.crossOrigin.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s, known := u.readSession(r)
 		if !known {
-			d.unknown(w, r)
+			u.redirectToSignIn(w, r)
 			return
 		}
-		ended, err := d.config.Sessions.SessionEnded(r.Context(), s.ID)
+		ended, err := u.config.Sessions.IsSessionEnded(r.Context(), s.ID)
 		switch {
 		case err != nil:
-			d.fail(w, r, http.StatusServiceUnavailable, "Your sign-in cannot be checked now. Try again in a minute.", err)
+			u.renderFailure(w, r, http.StatusServiceUnavailable, "Your sign-in cannot be checked now. Try again in a minute.", err)
 			return
 		case ended:
-			d.unknown(w, r)
+			u.redirectToSignIn(w, r)
 			return
 		}
-		who := model.Actor{Kind: model.ActorOperator, Name: s.Subject, Issuer: s.Issuer, Subject: s.Subject, Client: s.Client, Scopes: []model.Scope{model.ScopeOperator}, Until: s.Until}
-		if v := visit.From(r.Context()); v != nil {
-			v.Known(who)
+		who := model.Actor{Kind: model.ActorOperator, Name: s.Subject, Issuer: s.Issuer, Subject: s.Subject, Client: s.Client, Scopes: []model.Scope{model.ScopeOperator}, ExpiresAt: s.Until}
+		if request := gateway.FromContext(r.Context()); request != nil {
+			request.SetActor(who)
 		}
 		w.Header().Set("Cache-Control", "no-store")
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), operatorKey{}, who)))
 	}))
 }
 
-// session is the session of the request's cookie, unless it has expired.
-func (d *Desk) session(r *http.Request) (s session, known bool) {
-	known = d.read(r, sessionCookie, &s) && s.ID != "" && s.Subject != "" && d.config.Now().Before(s.Until)
+// readSession is the session of the request's cookie, unless it has expired.
+func (u *OperatorUI) readSession(r *http.Request) (s session, known bool) {
+	known = u.openSealedCookie(r, sessionCookie, &s) && s.ID != "" && s.Subject != "" && u.config.Now().Before(s.Until)
 	return s, known
 }
 
@@ -50,12 +50,12 @@ func Operator(ctx context.Context) (model.Actor, bool) {
 	return who, ok
 }
 
-// unknown sends a page's reader to the issuer; a script in a page, which cannot
+// redirectToSignIn sends a page's reader to the issuer; a script in a page, which cannot
 // follow, is told.
-func (d *Desk) unknown(w http.ResponseWriter, r *http.Request) {
+func (u *OperatorUI) redirectToSignIn(w http.ResponseWriter, r *http.Request) {
 	if dest := r.Header.Get("Sec-Fetch-Dest"); r.Method != http.MethodGet || dest != "" && dest != "document" {
-		show(w, http.StatusUnauthorized, content{Title: "Signed out", Text: "Your sign-in has ended. Load the page again.", Enter: enterPath})
+		renderPage(w, http.StatusUnauthorized, pageContent{Title: "Signed out", Text: "Your sign-in has ended. Load the page again.", Enter: signInPath})
 		return
 	}
-	http.Redirect(w, r, enterPath+"?"+url.Values{"to": {r.URL.RequestURI()}}.Encode(), http.StatusSeeOther)
+	http.Redirect(w, r, signInPath+"?"+url.Values{"to": {r.URL.RequestURI()}}.Encode(), http.StatusSeeOther)
 }

@@ -30,8 +30,8 @@ type session struct {
 	Until   time.Time `json:"until"`
 }
 
-// pending is a sign-in that was begun.
-type pending struct {
+// pendingSignIn is a sign-in that was begun.
+type pendingSignIn struct {
 	State    string    `json:"state"`
 	Nonce    string    `json:"nonce"`
 	Verifier string    `json:"verifier"`
@@ -39,11 +39,11 @@ type pending struct {
 	Until    time.Time `json:"until"`
 }
 
-// sealing are AES-256-GCM keys of their own, made of the service's.
-type sealing []cipher.AEAD
+// cookieKeys are AES-256-GCM keys of their own, made of the service's.
+type cookieKeys []cipher.AEAD
 
-func newSealing(keys [][]byte) (sealing, error) {
-	var s sealing
+func newCookieKeys(keys [][]byte) (cookieKeys, error) {
+	var s cookieKeys
 	for _, secret := range keys {
 		key, err := hkdf.Key(sha256.New, secret, nil, "parapet operators' sign-in", 32)
 		if err != nil {
@@ -65,40 +65,42 @@ func newSealing(keys [][]byte) (sealing, error) {
 	return s, nil
 }
 
-// name is the cookie's: the prefix has browsers refuse it over http.
-func (d *Desk) name(cookie string) string {
-	if d.config.Plain {
+// cookieName is the cookie's: the prefix has browsers refuse it over http.
+func (u *OperatorUI) cookieName(cookie string) string {
+	if u.config.InsecureCookies {
 		return cookie
 	}
 	return "__Secure-" + cookie
 }
 
-// cookie is Lax, not Strict: the first page after the issuer's, and a link in a
+// newCookie is Lax, not Strict: the first page after the issuer's, and a link in a
 // chat, are a visit from elsewhere. What changes anything is not a GET, and Guard
 // looks at where it comes from.
-func (d *Desk) cookie(name, value string, seconds int) *http.Cookie {
+func (u *OperatorUI) newCookie(name, value string, seconds int) *http.Cookie {
 	return &http.Cookie{ //nolint:gosec // Secure but in development
-		Name: d.name(name), Value: value, Path: Path, MaxAge: seconds,
-		Secure: !d.config.Plain, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		Name: u.cookieName(name), Value: value, Path: Path, MaxAge: seconds,
+		Secure: !u.config.InsecureCookies, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	}
 }
 
-func (d *Desk) write(w http.ResponseWriter, name string, value any, until time.Time) error {
+func (u *OperatorUI) setSealedCookie(w http.ResponseWriter, name string, value any, until time.Time) error {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return err
 	}
-	sealed := d.sealing[0].Seal(nil, nil, text, []byte(name)) //nolint:gosec // the nonce is drawn by the cipher
-	life := until.Sub(d.config.Now())
-	http.SetCookie(w, d.cookie(name, base64.RawURLEncoding.EncodeToString(sealed), max(1, int(life.Seconds()))))
+	sealed := u.cookieKeys[0].Seal(nil, nil, text, []byte(name)) //nolint:gosec // the nonce is drawn by the cipher
+	life := until.Sub(u.config.Now())
+	http.SetCookie(w, u.newCookie(name, base64.RawURLEncoding.EncodeToString(sealed), max(1, int(life.Seconds()))))
 	return nil
 }
 
-func (d *Desk) drop(w http.ResponseWriter, name string) { http.SetCookie(w, d.cookie(name, "", -1)) }
+func (u *OperatorUI) deleteCookie(w http.ResponseWriter, name string) {
+	http.SetCookie(w, u.newCookie(name, "", -1))
+}
 
-// read opens a cookie of ours; whoever sends several has none.
-func (d *Desk) read(r *http.Request, name string, value any) bool {
-	found := r.CookiesNamed(d.name(name))
+// openSealedCookie opens a cookie of ours; whoever sends several has none.
+func (u *OperatorUI) openSealedCookie(r *http.Request, name string, value any) bool {
+	found := r.CookiesNamed(u.cookieName(name))
 	if len(found) != 1 {
 		return false
 	}
@@ -106,7 +108,7 @@ func (d *Desk) read(r *http.Request, name string, value any) bool {
 	if err != nil {
 		return false
 	}
-	for _, key := range d.sealing {
+	for _, key := range u.cookieKeys {
 		if text, err := key.Open(nil, nil, sealed, []byte(name)); err == nil {
 			return json.Unmarshal(text, value) == nil
 		}

@@ -20,35 +20,35 @@ import (
 
 	"parapet/internal/auth"
 	"parapet/internal/devissuer"
+	"parapet/internal/gateway"
 	"parapet/internal/signin"
-	"parapet/internal/visit"
 	"parapet/model"
 )
 
 const audience = "parapet"
 
-// world is an issuer, a desk in front of one page, and a clock.
-type world struct {
+// testSite is an issuer, a desk in front of one page, and a clock.
+type testSite struct {
 	*devissuer.Issuer
-	config signin.Config
-	desk   *httptest.Server
-	later  atomic.Int64                   // nanoseconds that the clock is ahead
-	lie    func(map[string]any)           // about the token answer; nil is honest
-	heard  func(who model.Actor, e error) // nil hears nothing
-	asked  url.Values                     // with the last request for a token
+	config       signin.Config
+	uiServer     *httptest.Server
+	clockOffset  atomic.Int64                   // nanoseconds that the clock is ahead
+	falsifyToken func(map[string]any)           // about the token answer; nil is honest
+	onSignIn     func(who model.Actor, e error) // nil hears nothing
+	tokenForm    url.Values                     // with the last request for a token
 
-	sessions sessions
+	sessions testSessions
 }
 
-// sessions are those that were ended, as two nodes share them.
-type sessions struct {
+// testSessions are those that were ended, as two nodes share them.
+type testSessions struct {
 	ended sync.Map
 	down  atomic.Bool
 }
 
 var errSessionsDown = errors.New("the database is away")
 
-func (s *sessions) EndSession(_ context.Context, id string, _ time.Time) error {
+func (s *testSessions) EndSession(_ context.Context, id string, _ time.Time) error {
 	if s.down.Load() {
 		return errSessionsDown
 	}
@@ -56,7 +56,7 @@ func (s *sessions) EndSession(_ context.Context, id string, _ time.Time) error {
 	return nil
 }
 
-func (s *sessions) SessionEnded(_ context.Context, id string) (bool, error) {
+func (s *testSessions) IsSessionEnded(_ context.Context, id string) (bool, error) {
 	if s.down.Load() {
 		return false, errSessionsDown
 	}
@@ -64,11 +64,11 @@ func (s *sessions) SessionEnded(_ context.Context, id string) (bool, error) {
 	return ended, nil
 }
 
-func (w *world) now() time.Time { return time.Now().Add(time.Duration(w.later.Load())) }
+func (w *testSite) now() time.Time { return time.Now().Add(time.Duration(w.clockOffset.Load())) }
 
-func newWorld(t *testing.T) *world {
+func newTestSite(t *testing.T) *testSite {
 	t.Helper()
-	w := &world{}
+	w := &testSite{}
 	mux := http.NewServeMux()
 	issuer := httptest.NewServer(mux)
 	t.Cleanup(issuer.Close)
@@ -86,60 +86,60 @@ func newWorld(t *testing.T) *world {
 	})
 	require.NoError(t, err)
 	mux.Handle("/", w.Handler())
-	mux.HandleFunc("POST /token", w.token)
+	mux.HandleFunc("POST /token", w.serveToken)
 	w.config = signin.Config{
-		Issuer: issuer.URL, Client: "console", Keys: [][]byte{bytes.Repeat([]byte{1}, 32)}, Plain: true, Now: w.now,
+		Issuer: issuer.URL, Client: "console", Keys: [][]byte{bytes.Repeat([]byte{1}, 32)}, InsecureCookies: true, Now: w.now,
 		Links: []signin.Link{{Path: "/ops/page", Title: "A page"}}, Sessions: &w.sessions,
-		Heard: func(_ context.Context, who model.Actor, refused error) {
-			if w.heard != nil {
-				w.heard(who, refused)
+		OnSignIn: func(_ context.Context, who model.Actor, refused error) {
+			if w.onSignIn != nil {
+				w.onSignIn(who, refused)
 			}
 		},
 	}
-	w.open(t)
+	w.serveUI(t)
 	return w
 }
 
-// open serves a desk as it is configured now.
-func (w *world) open(t *testing.T) {
+// serveUI serves a desk as it is configured now.
+func (w *testSite) serveUI(t *testing.T) {
 	t.Helper()
-	desk, err := signin.New(w.config)
+	ui, err := signin.New(w.config)
 	require.NoError(t, err)
 	verifier, err := auth.New(auth.Config{Issuers: []string{w.config.Issuer}, Audience: audience, Now: w.now})
 	require.NoError(t, err)
 	mux := http.NewServeMux()
-	for address, door := range desk.Doors() {
-		mux.Handle(address, door)
+	for address, handler := range ui.Handlers() {
+		mux.Handle(address, handler)
 	}
-	mux.Handle("/ops/page", desk.Guard(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+	mux.Handle("/ops/page", ui.Guard(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		who, _ := signin.Operator(r.Context())
 		_, _ = io.WriteString(rw, string(who.Kind)+" "+who.Name+" by "+who.Client)
 	})))
-	w.desk = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		mux.ServeHTTP(rw, r.WithContext(visit.With(r.Context(), &visit.Visit{
-			AdmitBy: func(ctx context.Context, by string) (model.Actor, error) {
+	w.uiServer = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		mux.ServeHTTP(rw, r.WithContext(gateway.NewContext(r.Context(), &gateway.Request{
+			AuthenticateWith: func(ctx context.Context, by string) (model.Actor, error) {
 				return verifier.Verify(ctx, strings.TrimPrefix(by, "Bearer "))
 			},
-			Known: func(model.Actor) {}, Blame: func(error) {},
+			SetActor: func(model.Actor) {}, LogCause: func(error) {},
 		})))
 	}))
-	t.Cleanup(w.desk.Close)
+	t.Cleanup(w.uiServer.Close)
 }
 
-// token is the issuer's, with a lie where a test wants one.
-func (w *world) token(rw http.ResponseWriter, r *http.Request) {
+// serveToken is the issuer's, with a lie where a test wants one.
+func (w *testSite) serveToken(rw http.ResponseWriter, r *http.Request) {
 	recorded := httptest.NewRecorder()
 	_ = r.ParseForm()
-	w.asked = r.PostForm
+	w.tokenForm = r.PostForm
 	w.Handler().ServeHTTP(recorded, r)
 	var answer map[string]any
-	if w.lie == nil || json.Unmarshal(recorded.Body.Bytes(), &answer) != nil {
+	if w.falsifyToken == nil || json.Unmarshal(recorded.Body.Bytes(), &answer) != nil {
 		rw.Header().Set("Content-Type", "application/json")
 		rw.WriteHeader(recorded.Code)
 		_, _ = rw.Write(recorded.Body.Bytes())
 		return
 	}
-	w.lie(answer)
+	w.falsifyToken(answer)
 	rw.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(rw).Encode(answer)
 }
@@ -147,11 +147,11 @@ func (w *world) token(rw http.ResponseWriter, r *http.Request) {
 // browser keeps cookies and follows no redirect by itself.
 type browser struct {
 	t      *testing.T
-	w      *world
+	site   *testSite
 	client *http.Client
 }
 
-func (w *world) browser(t *testing.T) *browser {
+func (w *testSite) newBrowser(t *testing.T) *browser {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
 	require.NoError(t, err)
@@ -160,17 +160,17 @@ func (w *world) browser(t *testing.T) *browser {
 
 // reply is an answer whose text was read.
 type reply struct {
-	status  int
-	header  http.Header
-	at      *url.URL // of the last request
-	cookies []*http.Cookie
+	status   int
+	header   http.Header
+	finalURL *url.URL // of the last request
+	cookies  []*http.Cookie
 }
 
-// ask is one request; its answer's text is read.
-func (b *browser) ask(method, address string, form url.Values, headers ...string) (reply, string) {
+// sendRequest is one request; its answer's text is read.
+func (b *browser) sendRequest(method, address string, form url.Values, headers ...string) (reply, string) {
 	b.t.Helper()
 	if strings.HasPrefix(address, "/") {
-		address = b.w.desk.URL + address
+		address = b.site.uiServer.URL + address
 	}
 	request, err := http.NewRequestWithContext(b.t.Context(), method, address, strings.NewReader(form.Encode()))
 	require.NoError(b.t, err)
@@ -188,14 +188,14 @@ func (b *browser) ask(method, address string, form url.Values, headers ...string
 	return reply{answer.StatusCode, answer.Header, answer.Request.URL, answer.Cookies()}, string(text)
 }
 
-// begin goes to a page and chooses a name at the issuer; it returns the address that
+// startSignIn goes to a page and chooses a name at the issuer; it returns the address that
 // the issuer sends the browser back to.
-func (b *browser) begin(user, page string) *url.URL {
+func (b *browser) startSignIn(user, page string) *url.URL {
 	b.t.Helper()
-	answer, _ := b.ask(http.MethodGet, page, nil)
+	answer, _ := b.sendRequest(http.MethodGet, page, nil)
 	require.Equal(b.t, http.StatusSeeOther, answer.status)
 	require.Equal(b.t, "/ops/sign-in?to="+url.QueryEscape(page), answer.header.Get("Location"))
-	answer, _ = b.ask(http.MethodGet, answer.header.Get("Location"), nil)
+	answer, _ = b.sendRequest(http.MethodGet, answer.header.Get("Location"), nil)
 	require.Equal(b.t, http.StatusSeeOther, answer.status)
 	asked, err := url.Parse(answer.header.Get("Location"))
 	require.NoError(b.t, err)
@@ -205,7 +205,7 @@ func (b *browser) begin(user, page string) *url.URL {
 	require.NotEmpty(b.t, query.Get("state"))
 	require.NotEmpty(b.t, query.Get("nonce"))
 	query.Set("user", user)
-	answer, text := b.ask(http.MethodPost, b.w.config.Issuer+"/authorize", query)
+	answer, text := b.sendRequest(http.MethodPost, b.site.config.Issuer+"/authorize", query)
 	require.Equal(b.t, http.StatusSeeOther, answer.status, text)
 	back, err := url.Parse(answer.header.Get("Location"))
 	require.NoError(b.t, err)
@@ -214,13 +214,13 @@ func (b *browser) begin(user, page string) *url.URL {
 
 func (b *browser) signIn(user string) (reply, string) {
 	b.t.Helper()
-	return b.ask(http.MethodGet, b.begin(user, "/ops/page").String(), nil)
+	return b.sendRequest(http.MethodGet, b.startSignIn(user, "/ops/page").String(), nil)
 }
 
 func TestAnOperatorSignsIn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	b := w.browser(t)
+	w := newTestSite(t)
+	b := w.newBrowser(t)
 	answer, text := b.signIn("olga")
 	require.Equal(t, http.StatusSeeOther, answer.status, text)
 	require.Equal(t, "/ops/page", answer.header.Get("Location"))
@@ -231,85 +231,85 @@ func TestAnOperatorSignsIn(t *testing.T) {
 		require.LessOrEqual(t, cookie.MaxAge, 3600)
 		require.NotContains(t, cookie.Value, "olga")
 	}
-	_, text = b.ask(http.MethodGet, "/ops/page", nil)
+	_, text = b.sendRequest(http.MethodGet, "/ops/page", nil)
 	require.Equal(t, "operator olga by console", text)
-	answer, text = b.ask(http.MethodGet, "/ops", nil)
+	answer, text = b.sendRequest(http.MethodGet, "/ops", nil)
 	require.Equal(t, http.StatusOK, answer.status)
 	require.Contains(t, text, `href="/ops/page"`)
 	require.Contains(t, answer.header.Get("Content-Security-Policy"), "default-src 'none'")
 
-	w.later.Add(int64(time.Hour))
-	answer, _ = b.ask(http.MethodGet, "/ops/page", nil)
+	w.clockOffset.Add(int64(time.Hour))
+	answer, _ = b.sendRequest(http.MethodGet, "/ops/page", nil)
 	require.Equal(t, http.StatusSeeOther, answer.status, "a sign-in lasts an hour")
-	answer, _ = b.ask(http.MethodGet, "/ops/page", nil, "Sec-Fetch-Dest", "empty")
+	answer, _ = b.sendRequest(http.MethodGet, "/ops/page", nil, "Sec-Fetch-Dest", "empty")
 	require.Equal(t, http.StatusUnauthorized, answer.status, "a script cannot follow to the issuer")
 }
 
 func TestCookiesAreSecureOutsideDevelopment(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.config.Plain = false
-	w.open(t)
-	answer, _ := w.browser(t).ask(http.MethodGet, "/ops/sign-in", nil)
+	w := newTestSite(t)
+	w.config.InsecureCookies = false
+	w.serveUI(t)
+	answer, _ := w.newBrowser(t).sendRequest(http.MethodGet, "/ops/sign-in", nil)
 	require.Len(t, answer.cookies, 1)
 	require.True(t, answer.cookies[0].Secure)
 	require.Contains(t, answer.cookies[0].Name, "__Secure-")
 }
 
-func TestWhoIsNoOperatorStaysOutside(t *testing.T) {
+func TestOnlyOperatorsCanSignIn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestSite(t)
 	heard := map[string]error{}
-	w.heard = func(who model.Actor, err error) { heard[who.Partner] = err }
+	w.onSignIn = func(who model.Actor, err error) { heard[who.Partner] = err }
 	for _, user := range []string{"acme", "source", "nobody"} {
-		b := w.browser(t)
+		b := w.newBrowser(t)
 		answer, text := b.signIn(user)
 		require.Equal(t, http.StatusForbidden, answer.status, user)
 		require.Contains(t, text, "Not for you")
-		answer, _ = b.ask(http.MethodGet, "/ops/page", nil)
+		answer, _ = b.sendRequest(http.MethodGet, "/ops/page", nil)
 		require.Equal(t, http.StatusSeeOther, answer.status, user)
 	}
 	require.Equal(t, model.CodeInsufficientScope, model.CodeOf(heard["acme"]))
 }
 
-func TestAnAnswerBelongsToTheSignInThatAskedForIt(t *testing.T) {
+func TestCallbackRequiresItsOwnSignIn(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	victim, attacker := w.browser(t), w.browser(t)
-	stolen := attacker.begin("olga", "/ops/page")
+	w := newTestSite(t)
+	victim, attacker := w.newBrowser(t), w.newBrowser(t)
+	stolen := attacker.startSignIn("olga", "/ops/page")
 
-	answer, _ := victim.ask(http.MethodGet, stolen.String(), nil)
+	answer, _ := victim.sendRequest(http.MethodGet, stolen.String(), nil)
 	require.Equal(t, http.StatusBadRequest, answer.status, "nothing was begun in this browser")
 
-	victim.begin("olga", "/ops/page")
-	answer, _ = victim.ask(http.MethodGet, stolen.String(), nil)
+	victim.startSignIn("olga", "/ops/page")
+	answer, _ = victim.sendRequest(http.MethodGet, stolen.String(), nil)
 	require.Equal(t, http.StatusBadRequest, answer.status, "the state is another's")
 
-	own := victim.begin("olga", "/ops/page")
+	own := victim.startSignIn("olga", "/ops/page")
 	query := own.Query()
 	query.Set("code", stolen.Query().Get("code"))
 	own.RawQuery = query.Encode()
-	answer, _ = victim.ask(http.MethodGet, own.String(), nil)
+	answer, _ = victim.sendRequest(http.MethodGet, own.String(), nil)
 	require.Equal(t, http.StatusForbidden, answer.status, "the code's challenge is another's")
-	answer, _ = victim.ask(http.MethodGet, own.String(), nil)
+	answer, _ = victim.sendRequest(http.MethodGet, own.String(), nil)
 	require.Equal(t, http.StatusBadRequest, answer.status, "what was begun is good for one answer")
 
-	own = victim.begin("olga", "/ops/page")
+	own = victim.startSignIn("olga", "/ops/page")
 	query = own.Query()
 	query.Set("iss", "https://elsewhere.example")
 	own.RawQuery = query.Encode()
-	answer, _ = victim.ask(http.MethodGet, own.String(), nil)
+	answer, _ = victim.sendRequest(http.MethodGet, own.String(), nil)
 	require.Equal(t, http.StatusBadRequest, answer.status, "another issuer answers")
 
-	late := victim.begin("olga", "/ops/page")
-	w.later.Add(int64(11 * time.Minute))
-	answer, _ = victim.ask(http.MethodGet, late.String(), nil)
+	late := victim.startSignIn("olga", "/ops/page")
+	w.clockOffset.Add(int64(11 * time.Minute))
+	answer, _ = victim.sendRequest(http.MethodGet, late.String(), nil)
 	require.Equal(t, http.StatusBadRequest, answer.status, "it was begun too long ago")
 }
 
-func TestTheReceiptIsChecked(t *testing.T) {
+func TestIDTokenIsVerified(t *testing.T) {
 	t.Parallel()
-	receipt := func(w *world, change map[string]any) func(map[string]any) {
+	receipt := func(w *testSite, change map[string]any) func(map[string]any) {
 		return func(answer map[string]any) {
 			claims := map[string]any{
 				"iss": w.config.Issuer, "aud": "console", "sub": "olga",
@@ -321,128 +321,128 @@ func TestTheReceiptIsChecked(t *testing.T) {
 			answer["id_token"], _ = w.Sign("JWT", claims)
 		}
 	}
-	for name, lie := range map[string]func(*world) func(map[string]any){
-		"without a nonce": func(w *world) func(map[string]any) { return receipt(w, nil) },
-		"another's nonce": func(w *world) func(map[string]any) { return receipt(w, map[string]any{"nonce": "another"}) },
-		"another client":  func(w *world) func(map[string]any) { return receipt(w, map[string]any{"aud": "else"}) },
-		"none": func(*world) func(map[string]any) {
+	for name, lie := range map[string]func(*testSite) func(map[string]any){
+		"without a nonce": func(w *testSite) func(map[string]any) { return receipt(w, nil) },
+		"another's nonce": func(w *testSite) func(map[string]any) { return receipt(w, map[string]any{"nonce": "another"}) },
+		"another client":  func(w *testSite) func(map[string]any) { return receipt(w, map[string]any{"aud": "else"}) },
+		"none": func(*testSite) func(map[string]any) {
 			return func(answer map[string]any) { delete(answer, "id_token") }
 		},
-		"a receipt for a permission": func(*world) func(map[string]any) {
+		"a receipt for a permission": func(*testSite) func(map[string]any) {
 			return func(answer map[string]any) { answer["access_token"] = answer["id_token"] }
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			w.lie = lie(w)
-			answer, _ := w.browser(t).signIn("olga")
+			w := newTestSite(t)
+			w.falsifyToken = lie(w)
+			answer, _ := w.newBrowser(t).signIn("olga")
 			require.Equal(t, http.StatusForbidden, answer.status)
 		})
 	}
 }
 
-func TestAnotherSiteCannotPressButtons(t *testing.T) {
+func TestCrossSiteRequestsAreRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	b := w.browser(t)
+	w := newTestSite(t)
+	b := w.newBrowser(t)
 	b.signIn("olga")
 	for _, headers := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.example"}} {
 		for _, address := range []string{"/ops/page", "/ops/sign-out"} {
-			answer, _ := b.ask(http.MethodPost, address, url.Values{}, headers...)
+			answer, _ := b.sendRequest(http.MethodPost, address, url.Values{}, headers...)
 			require.Equal(t, http.StatusForbidden, answer.status, headers)
 		}
 	}
-	answer, _ := b.ask(http.MethodPost, "/ops/page", url.Values{}, "Sec-Fetch-Site", "same-origin")
+	answer, _ := b.sendRequest(http.MethodPost, "/ops/page", url.Values{}, "Sec-Fetch-Site", "same-origin")
 	require.Equal(t, http.StatusOK, answer.status)
 }
 
-func TestSigningOutEndsTheSessionAndNotOnlyTheCookie(t *testing.T) {
+func TestSignOutEndsTheSession(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	address, err := url.Parse(w.desk.URL + "/ops")
+	w := newTestSite(t)
+	address, err := url.Parse(w.uiServer.URL + "/ops")
 	require.NoError(t, err)
-	b, other := w.browser(t), w.browser(t)
+	b, other := w.newBrowser(t), w.newBrowser(t)
 	b.signIn("olga")
 	other.signIn("olga")
 	copied := b.client.Jar.Cookies(address)[0]
 	open := func() int {
-		answer, _ := w.browser(t).ask(http.MethodGet, "/ops/page", nil, "Cookie", copied.Name+"="+copied.Value)
+		answer, _ := w.newBrowser(t).sendRequest(http.MethodGet, "/ops/page", nil, "Cookie", copied.Name+"="+copied.Value)
 		return answer.status
 	}
 	require.Equal(t, http.StatusOK, open())
 
 	w.sessions.down.Store(true)
 	require.Equal(t, http.StatusServiceUnavailable, open(), "a session that cannot be checked opens nothing")
-	answer, _ := b.ask(http.MethodPost, "/ops/sign-out", url.Values{}, "Sec-Fetch-Site", "same-origin")
+	answer, _ := b.sendRequest(http.MethodPost, "/ops/sign-out", url.Values{}, "Sec-Fetch-Site", "same-origin")
 	require.Equal(t, http.StatusServiceUnavailable, answer.status)
 	w.sessions.down.Store(false)
 	require.Equal(t, http.StatusOK, open(), "nothing was ended, and the page said so")
 
-	answer, _ = b.ask(http.MethodPost, "/ops/sign-out", url.Values{}, "Sec-Fetch-Site", "same-origin")
+	answer, _ = b.sendRequest(http.MethodPost, "/ops/sign-out", url.Values{}, "Sec-Fetch-Site", "same-origin")
 	require.Equal(t, http.StatusOK, answer.status)
 	require.Equal(t, http.StatusSeeOther, open())
-	answer, _ = b.ask(http.MethodGet, "/ops/page", nil)
+	answer, _ = b.sendRequest(http.MethodGet, "/ops/page", nil)
 	require.Equal(t, http.StatusSeeOther, answer.status)
-	answer, _ = other.ask(http.MethodGet, "/ops/page", nil)
+	answer, _ = other.sendRequest(http.MethodGet, "/ops/page", nil)
 	require.Equal(t, http.StatusOK, answer.status, "another session of the same person goes on")
-	answer, _ = w.browser(t).ask(http.MethodPost, "/ops/sign-out", url.Values{}, "Sec-Fetch-Site", "same-origin")
+	answer, _ = w.newBrowser(t).sendRequest(http.MethodPost, "/ops/sign-out", url.Values{}, "Sec-Fetch-Site", "same-origin")
 	require.Equal(t, http.StatusOK, answer.status, "who is not signed in may sign out")
 }
 
-func TestCookiesOfOurOwnOnly(t *testing.T) {
+func TestForeignCookiesAreIgnored(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	b := w.browser(t)
+	w := newTestSite(t)
+	b := w.newBrowser(t)
 	b.signIn("olga")
-	address, err := url.Parse(w.desk.URL + "/ops")
+	address, err := url.Parse(w.uiServer.URL + "/ops")
 	require.NoError(t, err)
 	session := b.client.Jar.Cookies(address)
 	require.Len(t, session, 1)
 
 	w.config.Keys = [][]byte{bytes.Repeat([]byte{2}, 32), bytes.Repeat([]byte{1}, 32)}
-	w.open(t)
+	w.serveUI(t)
 	try := func(cookie *http.Cookie) int {
-		answer, _ := w.browser(t).ask(http.MethodGet, "/ops/page", nil, "Cookie", cookie.Name+"="+cookie.Value)
+		answer, _ := w.newBrowser(t).sendRequest(http.MethodGet, "/ops/page", nil, "Cookie", cookie.Name+"="+cookie.Value)
 		return answer.status
 	}
 	require.Equal(t, http.StatusOK, try(session[0]), "an older key still opens")
 	for _, value := range []string{"", "x", session[0].Value[1:], session[0].Value + "AAAA", strings.ToUpper(session[0].Value)} {
 		require.Equal(t, http.StatusSeeOther, try(&http.Cookie{Name: session[0].Name, Value: value}))
 	}
-	answer, _ := w.browser(t).ask(http.MethodGet, "/ops/sign-in", nil)
+	answer, _ := w.newBrowser(t).sendRequest(http.MethodGet, "/ops/sign-in", nil)
 	require.Equal(t, http.StatusSeeOther, try(&http.Cookie{Name: session[0].Name, Value: answer.cookies[0].Value}), "one cookie passes for another")
 }
 
-func TestComesBackToPagesOfOurs(t *testing.T) {
+func TestSignInRedirectsOnlyToLocalPages(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newTestSite(t)
 	for _, to := range []string{"https://evil.example/ops/", "//evil.example/ops/", `/ops/\evil.example`, `/\evil.example`, "/v1/quotes", "javascript:alert(1)", ""} {
-		b := w.browser(t)
-		answer, _ := b.ask(http.MethodGet, "/ops/sign-in?to="+url.QueryEscape(to), nil)
+		b := w.newBrowser(t)
+		answer, _ := b.sendRequest(http.MethodGet, "/ops/sign-in?to="+url.QueryEscape(to), nil)
 		asked, err := url.Parse(answer.header.Get("Location"))
 		require.NoError(t, err)
 		query := asked.Query()
 		query.Set("user", "olga")
-		answer, _ = b.ask(http.MethodPost, w.config.Issuer+"/authorize", query)
-		answer, _ = b.ask(http.MethodGet, answer.header.Get("Location"), nil)
+		answer, _ = b.sendRequest(http.MethodPost, w.config.Issuer+"/authorize", query)
+		answer, _ = b.sendRequest(http.MethodGet, answer.header.Get("Location"), nil)
 		require.Equal(t, "/ops", answer.header.Get("Location"), to)
 	}
 }
 
 // Many issuers give a token for an API only to those who ask for it.
-func TestAnIssuerIsAskedAsItWants(t *testing.T) {
+func TestAuthParamsAreSentToTheIssuer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.config.More = url.Values{"resource": {"urn:parapet"}}
-	w.open(t)
-	b := w.browser(t)
-	answer, _ := b.ask(http.MethodGet, "/ops/sign-in", nil)
+	w := newTestSite(t)
+	w.config.AuthParams = url.Values{"resource": {"urn:parapet"}}
+	w.serveUI(t)
+	b := w.newBrowser(t)
+	answer, _ := b.sendRequest(http.MethodGet, "/ops/sign-in", nil)
 	asked, err := url.Parse(answer.header.Get("Location"))
 	require.NoError(t, err)
 	require.Equal(t, "urn:parapet", asked.Query().Get("resource"))
 	require.Equal(t, "openid operator", asked.Query().Get("scope"))
 	answer, text := b.signIn("olga")
 	require.Equal(t, http.StatusSeeOther, answer.status, text)
-	require.Equal(t, "urn:parapet", w.asked.Get("resource"))
+	require.Equal(t, "urn:parapet", w.tokenForm.Get("resource"))
 }

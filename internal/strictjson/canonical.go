@@ -9,10 +9,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Canonical is one text for all spellings of a JSON value: without white space, members
+// Canonicalize is one text for all spellings of a JSON value: without white space, members
 // in order, strings in their shortest form, numbers by value, so that 50, 50.0 and 5e1
 // are the same. Unlike RFC 8785 it keeps every digit: amounts beyond 2^53 stay apart.
-func Canonical(text []byte) ([]byte, error) {
+func Canonicalize(text []byte) ([]byte, error) {
 	value := jsontext.Value(bytes.Clone(text))
 	if err := value.Format(jsontext.ReorderRawObjects(true)); err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestPlaceIsWhatAnEditorShows(t *testing.T) {
+func TestPositionMatchesEditors(t *testing.T) {
 	t.Parallel()
 	text := []byte("{\n  \"ä\": 1,\n,}")
 	for offset, want := range map[int64][2]int{0: {1, 1}, 2: {2, 1}, 7: {2, 5}, 13: {3, 1}, 14: {3, 2}, 99: {3, 3}, -1: {1, 1}} {
@@ -31,11 +31,11 @@ func TestCanonicalComparesNumbersByValue(t *testing.T) {
 		`1e99999999999`:       {`1e99999999999`},
 	} {
 		for _, spelling := range spellings {
-			got, err := Canonical([]byte(spelling))
+			got, err := Canonicalize([]byte(spelling))
 			require.NoError(t, err, spelling)
 			require.Equal(t, want, string(got), spelling)
 		}
 	}
-	_, err := Canonical([]byte(`{"a":`))
+	_, err := Canonicalize([]byte(`{"a":`))
 	require.Error(t, err)
 }

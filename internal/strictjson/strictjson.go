@@ -15,12 +15,12 @@ import (
 // maxDepth is how deep objects and arrays may nest.
 const maxDepth = 64
 
-// Bounded refuses nesting without end, and NUL, which Postgres cannot keep. It
+// CheckBounds refuses nesting without end, and NUL, which Postgres cannot keep. It
 // knows just enough JSON to look into strings; the parser judges the rest. values
 // is a bound of how many values there are, itself included. sent is where a byte stood in
 // what the caller sent, when the body is a copy that lacks some of it; otherwise AsSent.
 // Errors: malformed_json.
-func Bounded(body []byte, sent func(int64) int64) (values int, _ error) {
+func CheckBounds(body []byte, sent func(int64) int64) (values int, _ error) {
 	values = 1
 	depth, quoted := 0, false
 	for i := 0; i < len(body); i++ {
@@ -55,8 +55,8 @@ func Bounded(body []byte, sent func(int64) int64) (values int, _ error) {
 	return values, nil
 }
 
-// WholeMoney says how an amount of money is written.
-const WholeMoney = "Send minor units as a whole number of at most 64 bits: 1250 for 12.50 USD."
+// MoneyFormatHint says how an amount of money is written.
+const MoneyFormatHint = "Send minor units as a whole number of at most 64 bits: 1250 for 12.50 USD."
 
 // AsSent is where a byte of a text stands that is no copy.
 func AsSent(offset int64) int64 { return offset }
@@ -70,20 +70,20 @@ func place(text []byte, sent func(int64) int64, offset int64) (line, column int)
 	return 1 + bytes.Count(before, []byte("\n")), 1 + utf8.RuneCount(before[begin:]) + int(gone)
 }
 
-// Malformed says what a syntax error of a text is, as far as it concerns the caller. sent
+// SyntaxError says what a syntax error of a text is, as far as it concerns the caller. sent
 // is where a byte stood in what the caller sent, as for Bounded.
 // Errors: malformed_json, duplicate_field.
-func Malformed(text []byte, sent func(int64) int64, err error) *model.Error {
+func SyntaxError(text []byte, sent func(int64) int64, err error) *model.Error {
 	var syntax *jsontext.SyntacticError
 	switch {
 	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntax):
-		return model.Refuse(model.CodeDuplicateField, "The body has a member twice; see errors", "The body has %s members twice", model.FieldError{
-			Pointer: model.Bounded(string(syntax.JSONPointer)), Code: string(model.CodeDuplicateField), Detail: "Give it once.",
-		}).Because(err)
+		return model.FailFields(model.CodeDuplicateField, "The body has a member twice; see errors", "The body has %s members twice", model.FieldError{
+			Pointer: model.BoundPointer(string(syntax.JSONPointer)), Code: string(model.CodeDuplicateField), Detail: "Give it once.",
+		}).WithCause(err)
 	case errors.As(err, &syntax):
 		line, column := place(text, sent, syntax.ByteOffset)
-		return model.Fail(model.CodeMalformedJSON, "The body is not JSON in UTF-8: it goes wrong at line %d, column %d.", line, column).Because(err)
+		return model.Fail(model.CodeMalformedJSON, "The body is not JSON in UTF-8: it goes wrong at line %d, column %d.", line, column).WithCause(err)
 	default:
-		return model.Fail(model.CodeMalformedJSON, "The body is not one JSON value.").Because(err)
+		return model.Fail(model.CodeMalformedJSON, "The body is not one JSON value.").WithCause(err)
 	}
 }

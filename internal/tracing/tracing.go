@@ -17,16 +17,16 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// name is the instrumentation's, and the service's where OTEL_SERVICE_NAME is not
+// instrumentationName is the instrumentation's, and the service's where OTEL_SERVICE_NAME is not
 // set.
-const name = "parapet"
+const instrumentationName = "parapet"
 
-// lastSpans is how long the end waits for a collector.
-const lastSpans = 5 * time.Second
+// flushTimeout is how long the end waits for a collector.
+const flushTimeout = 5 * time.Second
 
-// Open is a tracer that exports as OTEL_* say; nil where they name no collector.
+// NewTracer is a tracer that exports as OTEL_* say; nil where they name no collector.
 // Stop it at the end, so that the last spans are sent.
-func Open(ctx context.Context) (tracer trace.Tracer, stop func(), err error) {
+func NewTracer(ctx context.Context) (tracer trace.Tracer, stop func(), err error) {
 	stop = func() {}
 	if os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT")+os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "" ||
 		strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") || os.Getenv("OTEL_TRACES_EXPORTER") == "none" {
@@ -41,15 +41,15 @@ func Open(ctx context.Context) (tracer trace.Tracer, stop func(), err error) {
 		about = own
 	}
 	provider := sdk.NewTracerProvider(sdk.WithResource(about), sdk.WithBatcher(exporter))
-	return provider.Tracer(name), func() {
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSpans)
+	return provider.Tracer(instrumentationName), func() {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
 		defer cancel()
 		_ = provider.Shutdown(last) // spans that nobody takes are lost, and nothing else
 	}, nil
 }
 
-// Key is the header of W3C Trace Context, and the member of a job's metadata.
-const Key = "traceparent"
+// HeaderName is the header of W3C Trace Context, and the member of a job's metadata.
+const HeaderName = "traceparent"
 
 // Traceparent is the place in ctx's trace, as the header has it; empty without one.
 func Traceparent(ctx context.Context) string {
@@ -58,13 +58,13 @@ func Traceparent(ctx context.Context) string {
 	}
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, carrier)
-	return carrier[Key]
+	return carrier[HeaderName]
 }
 
-// Continue goes on from a place in a trace; what cannot be read begins another.
-func Continue(ctx context.Context, traceparent string) context.Context {
+// ContinueTrace goes on from a place in a trace; what cannot be read begins another.
+func ContinueTrace(ctx context.Context, traceparent string) context.Context {
 	if traceparent == "" {
 		return ctx
 	}
-	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{Key: traceparent})
+	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{HeaderName: traceparent})
 }

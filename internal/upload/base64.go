@@ -6,20 +6,20 @@ import (
 	"strconv"
 )
 
-// base64Text reads the characters of a JSON string that should be base64, without their
+// base64Reader reads the characters of a JSON string that should be base64, without their
 // escapes. The end of the string is io.EOF.
-type base64Text struct {
-	in           *bufio.Reader
-	left         int    // how much of suspect there may be
+type base64Reader struct {
+	source       *bufio.Reader
+	suspectLimit int    // how much of suspect there may be
 	suspect      []byte // what the string has that is not plain ASCII, as it was written
-	read         int64  // bytes of the body, without the closing quote
+	bytesRead    int64  // bytes of the body, without the closing quote
 	padded       bool
 	afterPadding bool
 	closed       bool // the closing quote was read
 }
 
-// plain are the characters of base64 besides the padding.
-var plain = func() (is [256]bool) {
+// isBase64 are the characters of base64 besides the padding.
+var isBase64 = func() (is [256]bool) {
 	for _, c := range "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/" {
 		is[c] = true
 	}
@@ -27,31 +27,31 @@ var plain = func() (is [256]bool) {
 }()
 
 // Read takes as much as has arrived.
-func (s *base64Text) Read(p []byte) (int, error) {
+func (s *base64Reader) Read(p []byte) (int, error) {
 	if s.closed {
 		return 0, io.EOF
 	}
-	if _, err := s.in.Peek(1); err != nil {
+	if _, err := s.source.Peek(1); err != nil {
 		return 0, err
 	}
-	arrived, _ := s.in.Peek(min(s.in.Buffered(), len(p)))
+	arrived, _ := s.source.Peek(min(s.source.Buffered(), len(p)))
 	run := 0
-	for run < len(arrived) && plain[arrived[run]] {
+	for run < len(arrived) && isBase64[arrived[run]] {
 		run++
 	}
 	if run == 0 {
-		return s.special(p)
+		return s.readSpecial(p)
 	}
 	copy(p, arrived[:run])
 	s.afterPadding = s.afterPadding || s.padded
-	s.read += int64(run)
-	_, err := s.in.Discard(run)
+	s.bytesRead += int64(run)
+	_, err := s.source.Discard(run)
 	return run, err
 }
 
-// special reads one character that is not plain.
-func (s *base64Text) special(p []byte) (int, error) {
-	c, err := s.in.ReadByte()
+// readSpecial reads one character that is not plain.
+func (s *base64Reader) readSpecial(p []byte) (int, error) {
+	c, err := s.source.ReadByte()
 	if err != nil {
 		return 0, err
 	}
@@ -59,43 +59,43 @@ func (s *base64Text) special(p []byte) (int, error) {
 		s.closed = true
 		return 0, io.EOF
 	}
-	s.read++
+	s.bytesRead++
 	if c == '\\' {
-		if c, err = s.escape(); err != nil {
+		if c, err = s.readEscape(); err != nil {
 			return 0, err
 		}
 	} else if c < ' ' || c > '~' {
-		if err := s.suspend(c); err != nil {
+		if err := s.addSuspect(c); err != nil {
 			return 0, err
 		}
 		c = 0 // not base64; a line feed must be escaped in JSON
 	}
-	s.afterPadding = s.afterPadding || s.padded && plain[c]
+	s.afterPadding = s.afterPadding || s.padded && isBase64[c]
 	s.padded = s.padded || c == '='
 	p[0] = c
 	return 1, nil
 }
 
-// suspend keeps what the parser must judge.
-func (s *base64Text) suspend(text ...byte) error {
-	if len(s.suspect)+len(text) > s.left {
+// addSuspect keeps what the parser must judge.
+func (s *base64Reader) addSuspect(text ...byte) error {
+	if len(s.suspect)+len(text) > s.suspectLimit {
 		return ErrTooLarge
 	}
 	s.suspect = append(s.suspect, text...)
 	return nil
 }
 
-// escape reads what follows a backslash. JSON writers escape the slash and the plus
+// readEscape reads what follows a backslash. JSON writers escape the slash and the plus
 // sign; base64 may have line ends. Everything else is none.
-func (s *base64Text) escape() (byte, error) {
+func (s *base64Reader) readEscape() (byte, error) {
 	written := make([]byte, 2, 6)
 	written[0] = '\\'
 	for i := 1; i < len(written); i++ {
-		c, err := s.in.ReadByte()
+		c, err := s.source.ReadByte()
 		if err != nil {
 			return 0, err
 		}
-		s.read++
+		s.bytesRead++
 		written[i] = c
 		if i == 1 && c == 'u' {
 			written = written[:6]
@@ -117,8 +117,8 @@ func (s *base64Text) escape() (byte, error) {
 			c = byte(code)
 		}
 	}
-	if plain[c] || c == '=' || c == '\n' || c == '\r' {
+	if isBase64[c] || c == '=' || c == '\n' || c == '\r' {
 		return c, nil
 	}
-	return 0, s.suspend(written...)
+	return 0, s.addSuspect(written...)
 }

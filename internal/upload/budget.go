@@ -12,9 +12,9 @@ import (
 type Budget struct {
 	perCaller, perServer int64
 
-	mu  sync.Mutex
-	of  map[string]int64 // by caller
-	all int64
+	mu       sync.Mutex
+	byCaller map[string]int64 // by caller
+	total    int64
 }
 
 // Bounds of bodies that are received at once, in bytes.
@@ -25,18 +25,20 @@ const (
 
 // NewBudget bounds the bytes of each caller and of all callers.
 func NewBudget(perCaller, perServer int64) *Budget {
-	return &Budget{perCaller: perCaller, perServer: perServer, of: map[string]int64{}}
+	return &Budget{perCaller: perCaller, perServer: perServer, byCaller: map[string]int64{}}
 }
 
-// Exceeded is a body that does not fit into a budget beside those that are being
+// BudgetExceededError is a body that does not fit into a budget beside those that are being
 // received. It fits once they have been answered.
-type Exceeded struct {
+type BudgetExceededError struct {
 	Limit int64 // bytes at once
-	Whose string
+	Scope string
 }
 
 // Error says which bound was met.
-func (e *Exceeded) Error() string { return "too many bytes of " + e.Whose + " are being received" }
+func (e *BudgetExceededError) Error() string {
+	return "too many bytes of " + e.Scope + " are being received"
+}
 
 // Charge is what one request has taken from a budget.
 type Charge struct {
@@ -45,22 +47,22 @@ type Charge struct {
 	taken  int64
 }
 
-// Open begins the charge of a request; Release ends it.
-func (b *Budget) Open(caller string) *Charge { return &Charge{budget: b, caller: caller} }
+// NewCharge begins the charge of a request; Release ends it.
+func (b *Budget) NewCharge(caller string) *Charge { return &Charge{budget: b, caller: caller} }
 
-// Take charges n more bytes. Errors: *Exceeded.
-func (c *Charge) Take(n int64) error {
+// Add charges n more bytes. Errors: *Exceeded.
+func (c *Charge) Add(n int64) error {
 	b := c.budget
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
-	case b.of[c.caller]+n > b.perCaller:
-		return &Exceeded{b.perCaller, "one caller"}
-	case b.all+n > b.perServer:
-		return &Exceeded{b.perServer, "all callers"}
+	case b.byCaller[c.caller]+n > b.perCaller:
+		return &BudgetExceededError{b.perCaller, "one caller"}
+	case b.total+n > b.perServer:
+		return &BudgetExceededError{b.perServer, "all callers"}
 	}
-	b.of[c.caller] += n
-	b.all += n
+	b.byCaller[c.caller] += n
+	b.total += n
 	c.taken += n
 	return nil
 }
@@ -73,9 +75,9 @@ func (c *Charge) Release() {
 	b := c.budget
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.all -= c.taken
-	if b.of[c.caller] -= c.taken; b.of[c.caller] == 0 {
-		delete(b.of, c.caller)
+	b.total -= c.taken
+	if b.byCaller[c.caller] -= c.taken; b.byCaller[c.caller] == 0 {
+		delete(b.byCaller, c.caller)
 	}
 	c.taken = 0
 }
@@ -92,15 +94,15 @@ type chargedReader struct {
 // Read charges what it read. What does not fit into the budget is an *Exceeded.
 func (r *chargedReader) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
-	if exceeded := r.charge.Take(int64(n)); exceeded != nil {
+	if exceeded := r.charge.Add(int64(n)); exceeded != nil {
 		return 0, exceeded
 	}
 	return n, err
 }
 
 // AsExceeded is the bound that an error tells of, nil when it tells of none.
-func AsExceeded(err error) *Exceeded {
-	var exceeded *Exceeded
+func AsExceeded(err error) *BudgetExceededError {
+	var exceeded *BudgetExceededError
 	errors.As(err, &exceeded)
 	return exceeded
 }

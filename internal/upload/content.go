@@ -16,8 +16,8 @@ import (
 type Content struct {
 	*io.SectionReader
 
-	SHA256     string // of the bytes, hexadecimal
-	Unreadable bool   // it is not base64 (RFC 4648 section 4, padded)
+	SHA256    string // of the bytes, hexadecimal
+	NotBase64 bool   // it is not base64 (RFC 4648 section 4, padded)
 
 	end int64 // of its string, in the copy of the body
 }
@@ -28,7 +28,7 @@ func Decode(text string) *Content {
 	digest := sha256.Sum256(decoded)
 	return &Content{
 		SectionReader: io.NewSectionReader(bytes.NewReader(decoded), 0, int64(len(decoded))),
-		SHA256:        hex.EncodeToString(digest[:]), Unreadable: err != nil,
+		SHA256:        hex.EncodeToString(digest[:]), NotBase64: err != nil,
 	}
 }
 
@@ -43,7 +43,7 @@ type Body struct {
 }
 
 // gap is a place in the copy where the body has more bytes.
-type gap struct{ at, gone int64 }
+type gap struct{ position, omitted int64 }
 
 // Contents returns how many strings were decoded.
 func (b *Body) Contents() int {
@@ -93,8 +93,8 @@ func (b *Body) Offset(inCopy int64) int64 {
 	offset := inCopy
 	if b != nil {
 		for _, g := range b.gaps {
-			if g.at <= inCopy {
-				offset += g.gone
+			if g.position <= inCopy {
+				offset += g.omitted
 			}
 		}
 	}
@@ -113,14 +113,14 @@ func (e storeError) Error() string { return "store content while it arrives: " +
 // Unwrap is the fault.
 func (e storeError) Unwrap() error { return e.error }
 
-// StoreFailed reports whether an error is a fault of the disk, not of the body.
-func StoreFailed(err error) bool {
+// IsStoreError reports whether an error is a fault of the disk, not of the body.
+func IsStoreError(err error) bool {
 	var fault storeError
 	return errors.As(err, &fault)
 }
 
-// unnamed is a file that nobody else can open, and that is gone when it is closed.
-func unnamed() (*os.File, error) {
+// createUnnamedFile is a file that nobody else can open, and that is gone when it is closed.
+func createUnnamedFile() (*os.File, error) {
 	file, err := os.CreateTemp("", "parapet-upload-")
 	if err != nil {
 		return nil, err

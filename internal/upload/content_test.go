@@ -20,8 +20,8 @@ import (
 
 var member = upload.Rule{Member: "content_base64"}
 
-// extract copies a body by a rule, through readers of several manners.
-func extract(t *testing.T, body string, rule upload.Rule, check func(*upload.Body)) {
+// checkExtraction copies a body by a rule, through readers of several manners.
+func checkExtraction(t *testing.T, body string, rule upload.Rule, check func(*upload.Body)) {
 	t.Helper()
 	for _, reader := range []io.Reader{
 		strings.NewReader(body), iotest.OneByteReader(strings.NewReader(body)), iotest.HalfReader(strings.NewReader(body)), iotest.DataErrReader(strings.NewReader(body)),
@@ -54,7 +54,7 @@ func read(t *testing.T, content *upload.Content) string {
 	return string(got)
 }
 
-func TestExtractDecodesAsAWholeParserDoes(t *testing.T) {
+func TestExtractMatchesAFullParser(t *testing.T) {
 	t.Parallel()
 	file := make([]byte, 10_000)
 	for i := range file {
@@ -73,14 +73,14 @@ func TestExtractDecodesAsAWholeParserDoes(t *testing.T) {
 				Content *string `json:"content_base64"`
 			}
 			valid := jsontext.Value(body).IsValid() && json.Unmarshal([]byte(body), &want) == nil
-			extract(t, body, member, func(extracted *upload.Body) {
+			checkExtraction(t, body, member, func(extracted *upload.Body) {
 				require.Equal(t, valid, jsontext.Value(extracted.JSON).IsValid(), "%q became %q", body, extracted.JSON)
 				if !valid {
 					return
 				}
 				content, whole := only(t, extracted), upload.Decode(*want.Content)
-				require.Equal(t, whole.Unreadable, content.Unreadable, body)
-				if !whole.Unreadable {
+				require.Equal(t, whole.NotBase64, content.NotBase64, body)
+				if !whole.NotBase64 {
 					require.Equal(t, read(t, whole), read(t, content))
 					require.Equal(t, whole.SHA256, content.SHA256)
 				}
@@ -96,18 +96,18 @@ func TestExtractLeavesOtherMembersAlone(t *testing.T) {
 		``, `{}`, `[]`, `null`, `{"a":"content_base64","b":"QQ=="}`, `{"a":{"content_base64":"QQ=="}}`, `["content_base64","QQ=="]`, `[{"content_base64":"QQ=="}]`,
 		`{"content_base64":1,"b":"QQ=="}`, `{"content_base64":null}`, `{"content_base64":["QQ=="]}`, `{"a":"\"content_base64\":","b":"\\"}`, `{"content_base64"`, `{"content_base64":`,
 	} {
-		extract(t, body, member, func(extracted *upload.Body) {
+		checkExtraction(t, body, member, func(extracted *upload.Body) {
 			require.Equal(t, body, string(extracted.JSON))
 			require.Zero(t, extracted.Contents())
 		})
 	}
 }
 
-func TestExtractMakesTheCopyDependOnTheContentAlone(t *testing.T) {
+func TestExtractReplacesContentByItsDigest(t *testing.T) {
 	t.Parallel()
 	copies := map[string]string{}
 	for _, text := range []string{`\/\/8=`, `//8=`, `\u002f/8=`, `//9=`} {
-		extract(t, `{"content_base64":"`+text+`"}`, member, func(extracted *upload.Body) { copies[text] = string(extracted.JSON) })
+		checkExtraction(t, `{"content_base64":"`+text+`"}`, member, func(extracted *upload.Body) { copies[text] = string(extracted.JSON) })
 	}
 	require.Equal(t, copies[`//8=`], copies[`\/\/8=`])
 	require.Equal(t, copies[`//8=`], copies[`\u002f/8=`])
@@ -140,7 +140,7 @@ func TestExtractReturnsTheErrorOfItsReader(t *testing.T) {
 		for _, begun := range []string{``, `{"a`, `{"content_base64":"QU`, `{"content_base64":"*`, `{"content_base64":"\u00`, `{"content_base64":"QUJD",`, `{"variables":{"a":"QUJD`, `{"variables":{"a":"` + strings.Repeat("QUJD", 20)} {
 			extracted, err := upload.Extract(io.MultiReader(strings.NewReader(begun), iotest.ErrReader(gone), strings.NewReader(`QUJD"}}`)), rule, 1000)
 			require.ErrorIs(t, err, gone, begun)
-			require.False(t, upload.StoreFailed(err))
+			require.False(t, upload.IsStoreError(err))
 			require.Nil(t, extracted)
 		}
 	}
@@ -160,7 +160,7 @@ func TestExtractLeavesOutMuchWhiteSpace(t *testing.T) {
 	t.Parallel()
 	blanks := strings.Repeat(" \t\r\n", 10_000)
 	body := blanks + `{` + blanks + `"content_base64":` + blanks + `"QQ=="` + blanks + `,"a":"` + strings.Repeat(" ", 3000) + `"}` + blanks
-	extract(t, body, member, func(extracted *upload.Body) {
+	checkExtraction(t, body, member, func(extracted *upload.Body) {
 		require.Less(t, len(extracted.JSON), 10_000)
 		require.EqualValues(t, 1, only(t, extracted).Size())
 		var want map[string]string
@@ -169,10 +169,10 @@ func TestExtractLeavesOutMuchWhiteSpace(t *testing.T) {
 	})
 }
 
-func TestOffsetsAreThoseOfTheBody(t *testing.T) {
+func TestOffsetMapsCopyToBody(t *testing.T) {
 	t.Parallel()
 	body := strings.Repeat(" ", 5000) + `{"content_base64":"` + strings.Repeat("QUJD", 100) + `","a":1` + strings.Repeat(" ", 5000) + `,,}`
-	extract(t, body, member, func(extracted *upload.Body) {
+	checkExtraction(t, body, member, func(extracted *upload.Body) {
 		require.EqualValues(t, 3, extracted.Offset(3))
 		require.EqualValues(t, strings.Index(body, ",,"), extracted.Offset(int64(bytes.Index(extracted.JSON, []byte(",,")))))
 	})
@@ -203,7 +203,7 @@ func TestExtractDecodesLongStringsWithin(t *testing.T) {
 		`[{"variables":{"a":"` + long + `"}}]`:                                                     0,
 		`{"variables":{"variables":{"b":"` + short + `"},"` + short + `":1},"b":["` + long + `"]}`: 0,
 	} {
-		extract(t, body, within, func(extracted *upload.Body) {
+		checkExtraction(t, body, within, func(extracted *upload.Body) {
 			require.Equal(t, contents, extracted.Contents(), body)
 			if contents == 0 {
 				require.Equal(t, body, string(extracted.JSON))
@@ -217,7 +217,7 @@ func TestExtractKeepsContentsApart(t *testing.T) {
 	t.Parallel()
 	names := strings.Repeat(`{"name":"`+strings.Repeat("n", 15)+`"},`, 10_000) // more than is read ahead
 	body := `{"variables":{"a":"` + strings.Repeat("QUJD", 50_000) + `","b":[` + names + `"*` + strings.Repeat("a", 50) + `"],"c":"` + strings.Repeat("QUJE", 7) + `"}}`
-	extract(t, body, within, func(extracted *upload.Body) {
+	checkExtraction(t, body, within, func(extracted *upload.Body) {
 		require.True(t, jsontext.Value(extracted.JSON).IsValid())
 		d := jsontext.NewDecoder(bytes.NewReader(extracted.JSON))
 		found := map[jsontext.Pointer]*upload.Content{}
@@ -231,7 +231,7 @@ func TestExtractKeepsContentsApart(t *testing.T) {
 		}
 		require.Len(t, found, 3)
 		require.Equal(t, strings.Repeat("ABC", 50_000), read(t, found["/variables/a"]))
-		require.True(t, found["/variables/b/10000"].Unreadable)
+		require.True(t, found["/variables/b/10000"].NotBase64)
 		require.Equal(t, strings.Repeat("ABD", 7), read(t, found["/variables/c"]))
 		require.Equal(t, upload.Decode(strings.Repeat("QUJE", 7)).SHA256, found["/variables/c"].SHA256)
 		_, is := extracted.RefAt(1)
@@ -242,7 +242,7 @@ func TestExtractKeepsContentsApart(t *testing.T) {
 func TestExtractBoundsTheNumberOfContents(t *testing.T) {
 	t.Parallel()
 	body := `{"variables":[` + strings.Repeat(`"`+strings.Repeat("QUJD", 10)+`",`, 100) + `1]}`
-	extract(t, body, within, func(extracted *upload.Body) {
+	checkExtraction(t, body, within, func(extracted *upload.Body) {
 		require.Equal(t, 50, extracted.Contents())
 		require.Equal(t, 50, bytes.Count(extracted.JSON, []byte(`"QUJDQUJD`)))
 	})

@@ -34,9 +34,9 @@ const (
 // such string, and whatever in the string may not be JSON. Whoever parses the copy judges
 // the rest, and closes the body. Errors: ErrTooLarge, the reader's, those of the disk.
 func Extract(body io.Reader, rule Rule, limit int) (_ *Body, err error) {
-	e := extraction{in: bufio.NewReaderSize(&failing{Reader: body}, buffered), rule: rule, limit: limit}
+	e := extractor{in: bufio.NewReaderSize(&failing{Reader: body}, buffered), rule: rule, limit: limit}
 	for err == nil {
-		err = e.step()
+		err = e.copyNext()
 	}
 	if !errors.Is(err, io.EOF) {
 		return nil, errors.Join(err, e.Close())
@@ -60,8 +60,8 @@ func (f *failing) Read(p []byte) (n int, err error) {
 	return n, f.err
 }
 
-// extraction knows just enough JSON to find the members of the outermost object.
-type extraction struct {
+// extractor knows just enough JSON to find the members of the outermost object.
+type extractor struct {
 	Body
 
 	in    *bufio.Reader
@@ -69,66 +69,66 @@ type extraction struct {
 	rule  Rule
 	limit int
 
-	depth   int
-	named   bool  // the next string of the outermost object is a name
-	reached bool  // the last name was the member's
-	blanks  int   // white space in a row
-	stored  int64 // bytes of the contents so far
+	depth       int
+	expectsName bool  // the next string of the outermost object is a name
+	atMember    bool  // the last name was the member's
+	blanks      int   // white space in a row
+	stored      int64 // bytes of the contents so far
 }
 
-// mostBlanks is how much white space in a row is copied.
-const mostBlanks = 1 << 10
+// maxBlanks is how much white space in a row is copied.
+const maxBlanks = 1 << 10
 
-// blank reports whether white space is left out, because there is much of it.
-func (e *extraction) blank(c byte) bool {
+// skipBlank reports whether white space is left out, because there is much of it.
+func (e *extractor) skipBlank(c byte) bool {
 	if c != ' ' && c != '\t' && c != '\n' && c != '\r' {
 		e.blanks = 0
 		return false
 	}
 	e.blanks++
 	switch {
-	case e.blanks <= mostBlanks:
+	case e.blanks <= maxBlanks:
 		return false
-	case e.blanks == mostBlanks+1:
-		e.gaps = append(e.gaps, gap{at: int64(e.out.Len())})
+	case e.blanks == maxBlanks+1:
+		e.gaps = append(e.gaps, gap{position: int64(e.out.Len())})
 	}
-	e.gaps[len(e.gaps)-1].gone++
+	e.gaps[len(e.gaps)-1].omitted++
 	return true
 }
 
-// step copies one character, or one string. It returns io.EOF at the end.
-func (e *extraction) step() error {
+// copyNext copies one character, or one string. It returns io.EOF at the end.
+func (e *extractor) copyNext() error {
 	c, err := e.in.ReadByte()
 	if err != nil {
 		return err
 	}
-	if e.blank(c) {
+	if e.skipBlank(c) {
 		return nil
 	}
-	if err := e.put(c); err != nil {
+	if err := e.writeByte(c); err != nil {
 		return err
 	}
 	switch c {
 	case '{', '[':
 		e.depth++
-		e.named = true
+		e.expectsName = true
 	case '}', ']':
 		e.depth--
 	case ',':
 		if e.depth == 1 {
-			e.named, e.reached = true, false
+			e.expectsName, e.atMember = true, false
 		}
 	case '"':
-		name := e.depth == 1 && e.named
-		if selected := !name && e.reached && e.rule.Within == (e.depth > 1); selected && len(e.contents) < maxContents && e.hasAtLeast(e.rule.Least) {
-			return e.divert()
+		name := e.depth == 1 && e.expectsName
+		if selected := !name && e.atMember && e.rule.Within == (e.depth > 1); selected && len(e.contents) < maxContents && e.hasAtLeast(e.rule.Least) {
+			return e.extractContent()
 		}
-		return e.text(name)
+		return e.copyString(name)
 	}
 	return nil
 }
 
-func (e *extraction) put(c byte) error {
+func (e *extractor) writeByte(c byte) error {
 	if e.out.Len() >= e.limit {
 		return ErrTooLarge
 	}
@@ -137,7 +137,7 @@ func (e *extraction) put(c byte) error {
 
 // hasAtLeast reports whether the string that has begun has n bytes or more. It waits until
 // so many have arrived.
-func (e *extraction) hasAtLeast(n int) bool {
+func (e *extractor) hasAtLeast(n int) bool {
 	escaped := false
 	for i := 0; i < n; {
 		arrived, err := e.in.Peek(max(i+1, min(n, e.in.Buffered())))
@@ -154,15 +154,15 @@ func (e *extraction) hasAtLeast(n int) bool {
 	return true
 }
 
-// text copies the rest of a string.
-func (e *extraction) text(name bool) error {
+// copyString copies the rest of a string.
+func (e *extractor) copyString(name bool) error {
 	from := e.out.Len() - 1
 	for escaped := false; ; {
 		c, err := e.in.ReadByte()
 		if err != nil {
 			return err
 		}
-		if err := e.put(c); err != nil {
+		if err := e.writeByte(c); err != nil {
 			return err
 		}
 		if c == '"' && !escaped {
@@ -172,22 +172,22 @@ func (e *extraction) text(name bool) error {
 	}
 	if name {
 		text, err := jsontext.AppendUnquote(nil, e.out.Bytes()[from:])
-		e.named, e.reached = false, err == nil && string(text) == e.rule.Member
+		e.expectsName, e.atMember = false, err == nil && string(text) == e.rule.Member
 	}
 	return nil
 }
 
-// divert decodes the rest of a string into a content, and puts its digest in its place.
-func (e *extraction) divert() (err error) {
+// extractContent decodes the rest of a string into a content, and puts its digest in its place.
+func (e *extractor) extractContent() (err error) {
 	if e.file == nil {
-		if e.file, err = unnamed(); err != nil {
+		if e.file, err = createUnnamedFile(); err != nil {
 			return storeError{err}
 		}
 	}
 	from := int64(e.out.Len())
 	digest := sha256.New()
-	s := &base64Text{in: e.in, left: e.limit - e.out.Len()}
-	into := &kept{Writer: io.MultiWriter(e.file, digest)}
+	s := &base64Reader{source: e.in, suspectLimit: e.limit - e.out.Len()}
+	into := &writeErrorTracker{Writer: io.MultiWriter(e.file, digest)}
 	_, err = io.Copy(into, base64.NewDecoder(base64.StdEncoding.Strict(), s))
 	if into.err != nil {
 		return storeError{into.err}
@@ -195,12 +195,12 @@ func (e *extraction) divert() (err error) {
 	if _, rest := io.Copy(io.Discard, s); rest != nil {
 		return rest
 	}
-	c := &Content{SHA256: hex.EncodeToString(digest.Sum(nil)), Unreadable: err != nil || s.afterPadding}
+	c := &Content{SHA256: hex.EncodeToString(digest.Sum(nil)), NotBase64: err != nil || s.afterPadding}
 	c.SectionReader = io.NewSectionReader(e.file, e.stored, into.written)
 	e.stored += into.written
 	e.out.WriteString(c.SHA256)
 	e.out.Write(s.suspect)
-	e.gaps = append(e.gaps, gap{int64(e.out.Len()), s.read - (int64(e.out.Len()) - from)})
+	e.gaps = append(e.gaps, gap{int64(e.out.Len()), s.bytesRead - (int64(e.out.Len()) - from)})
 	e.contents = append(e.contents, c)
 	if !s.closed {
 		return io.EOF // within the string: the parser tells
@@ -210,15 +210,15 @@ func (e *extraction) divert() (err error) {
 	return nil
 }
 
-// kept counts what was written, and tells errors of writing from those of reading.
-type kept struct {
+// writeErrorTracker counts what was written, and tells errors of writing from those of reading.
+type writeErrorTracker struct {
 	io.Writer
 
 	written int64
 	err     error
 }
 
-func (k *kept) Write(p []byte) (int, error) {
+func (k *writeErrorTracker) Write(p []byte) (int, error) {
 	n, err := k.Writer.Write(p)
 	k.written += int64(n)
 	k.err = errors.Join(k.err, err)

@@ -79,17 +79,17 @@ func SampleUSGSWeek() []byte {
 	return text
 }
 
-// exact writes a decimal with all the digits it was read with: "5.0" stays "5.0".
-func exact(d decimal.Decimal) string { return d.StringFixed(max(0, -d.Exponent())) }
+// formatDecimal writes a decimal with all the digits it was read with: "5.0" stays "5.0".
+func formatDecimal(d decimal.Decimal) string { return d.StringFixed(max(0, -d.Exponent())) }
 
-// measure adds a value that may be unknown.
-func measure(measures map[string]wire.Measure, name string, value *decimal.Decimal, unit string) {
+// addMeasure adds a value that may be unknown.
+func addMeasure(measures map[string]wire.Measure, name string, value *decimal.Decimal, unit string) {
 	if value != nil {
-		measures[name] = wire.Measure{Value: exact(*value), Unit: unit}
+		measures[name] = wire.Measure{Value: formatDecimal(*value), Unit: unit}
 	}
 }
 
-// names tells whether id is one of the observation's names at its source.
-func names(o *wire.ObservationInput, id string) bool {
+// isNamed tells whether id is one of the observation's names at its source.
+func isNamed(o *wire.ObservationInput, id string) bool {
 	return o.SourceEventID == id || slices.Contains(o.Aliases, id)
 }

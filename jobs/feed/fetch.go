@@ -13,20 +13,20 @@ import (
 
 // Defaults of a Fetcher.
 const (
-	FetchLimit   = 64 << 20 // bytes, unpacked; the largest USGS feed has about 10 MiB
+	MaxFetchSize = 64 << 20 // bytes, unpacked; the largest USGS feed has about 10 MiB
 	FetchTimeout = 60 * time.Second
-	// BackOffLimit is the longest time between polls that our own back-off
-	// reaches; RetryAfterLimit is what a source may ask for.
-	BackOffLimit    = time.Hour
-	RetryAfterLimit = 24 * time.Hour
+	// MaxBackOff is the longest time between polls that our own back-off
+	// reaches; MaxRetryAfter is what a source may ask for.
+	MaxBackOff    = time.Hour
+	MaxRetryAfter = 24 * time.Hour
 )
 
 // errTooLarge is a source that sends more than the limit.
 var errTooLarge = errors.New("the answer is larger than allowed")
 
-// Name is what everybody may read of an address: neither its user nor its query nor
+// DisplayAddress is what everybody may read of an address: neither its user nor its query nor
 // its fragment, which may hold a key of the source.
-func Name(address string) string {
+func DisplayAddress(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Opaque != "" {
 		return "…"
@@ -34,9 +34,9 @@ func Name(address string) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// Cause is an error of a call without the whole address, which net/http puts before
+// ErrorWithoutAddress is an error of a call without the whole address, which net/http puts before
 // it.
-func Cause(err error) error {
+func ErrorWithoutAddress(err error) error {
 	for of := new(url.Error); errors.As(err, &of); {
 		err = of.Err
 	}
@@ -48,7 +48,7 @@ func Cause(err error) error {
 // take the next turn.
 type Fetcher struct {
 	Client  *http.Client  // http.DefaultClient when nil; bring one that guards addresses
-	Limit   int64         // bytes; FetchLimit when zero
+	Limit   int64         // bytes; MaxFetchSize when zero
 	Timeout time.Duration // of the whole call; FetchTimeout when zero
 }
 
@@ -80,18 +80,18 @@ func (f *Fetcher) Fetch(ctx context.Context, poll Poll) (Fetched, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	fetched, asked, err := f.fetch(ctx, poll)
+	fetched, asked, err := f.fetchOnce(ctx, poll)
 	if err != nil {
 		poll.Failures++
-		return Fetched{Next: poll, Wait: max(backOff(poll), asked)}, fmt.Errorf("fetch %s: %w", Name(poll.URL), Cause(err))
+		return Fetched{Next: poll, Wait: max(backOff(poll), asked)}, fmt.Errorf("fetch %s: %w", DisplayAddress(poll.URL), ErrorWithoutAddress(err))
 	}
 	fetched.Next.Failures = 0
 	fetched.Wait = max(poll.Interval, asked)
 	return fetched, nil
 }
 
-func (f *Fetcher) fetch(ctx context.Context, poll Poll) (fetched Fetched, asked time.Duration, err error) {
-	request, err := conditional(ctx, poll)
+func (f *Fetcher) fetchOnce(ctx context.Context, poll Poll) (fetched Fetched, asked time.Duration, err error) {
+	request, err := newConditionalRequest(ctx, poll)
 	if err != nil {
 		return Fetched{}, 0, err
 	}
@@ -112,7 +112,7 @@ func (f *Fetcher) fetch(ctx context.Context, poll Poll) (fetched Fetched, asked 
 	default:
 		return Fetched{}, asked, fmt.Errorf("answered %s", response.Status)
 	}
-	body, err := f.read(response.Body)
+	body, err := f.readBody(response.Body)
 	if err != nil {
 		return Fetched{}, asked, err
 	}
@@ -120,8 +120,8 @@ func (f *Fetcher) fetch(ctx context.Context, poll Poll) (fetched Fetched, asked 
 	return Fetched{Changed: true, Body: body, Next: poll}, asked, nil
 }
 
-// conditional is a request that is answered 304 when nothing changed.
-func conditional(ctx context.Context, poll Poll) (*http.Request, error) {
+// newConditionalRequest is a request that is answered 304 when nothing changed.
+func newConditionalRequest(ctx context.Context, poll Poll) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, poll.URL, http.NoBody)
 	if err != nil {
 		return nil, err
@@ -136,10 +136,10 @@ func conditional(ctx context.Context, poll Poll) (*http.Request, error) {
 	return request, nil
 }
 
-func (f *Fetcher) read(body io.Reader) ([]byte, error) {
+func (f *Fetcher) readBody(body io.Reader) ([]byte, error) {
 	limit := f.Limit
 	if limit == 0 {
-		limit = FetchLimit
+		limit = MaxFetchSize
 	}
 	text, err := io.ReadAll(io.LimitReader(body, limit+1))
 	if err != nil {
@@ -156,8 +156,8 @@ func (f *Fetcher) read(body io.Reader) ([]byte, error) {
 func backOff(poll Poll) time.Duration {
 	wait := max(poll.Interval, time.Second)
 	for range poll.Failures {
-		if wait >= BackOffLimit/2 {
-			return max(BackOffLimit, poll.Interval)
+		if wait >= MaxBackOff/2 {
+			return max(MaxBackOff, poll.Interval)
 		}
 		wait *= 2
 	}
@@ -169,7 +169,7 @@ func backOff(poll Poll) time.Duration {
 func retryAfter(header http.Header) time.Duration {
 	text := header.Get("Retry-After")
 	if seconds, err := strconv.ParseInt(text, 10, 32); err == nil {
-		return min(max(0, time.Duration(seconds)*time.Second), RetryAfterLimit)
+		return min(max(0, time.Duration(seconds)*time.Second), MaxRetryAfter)
 	}
 	until, err := http.ParseTime(text)
 	if err != nil {
@@ -179,5 +179,5 @@ func retryAfter(header http.Header) time.Duration {
 	if err != nil {
 		return 0
 	}
-	return min(max(0, until.Sub(from)), RetryAfterLimit)
+	return min(max(0, until.Sub(from)), MaxRetryAfter)
 }

@@ -13,7 +13,7 @@ import (
 	"parapet/jobs/feed"
 )
 
-func serve(t *testing.T, handler http.HandlerFunc) feed.Poll {
+func newFeedServer(t *testing.T, handler http.HandlerFunc) feed.Poll {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
@@ -23,7 +23,7 @@ func serve(t *testing.T, handler http.HandlerFunc) feed.Poll {
 func TestFetchAsksOnlyForWhatIsNew(t *testing.T) {
 	t.Parallel()
 	const modified = "Wed, 07 Feb 2018 01:49:14 GMT"
-	poll := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	poll := newFeedServer(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("If-None-Match") == `"v1"` && r.Header.Get("If-Modified-Since") == modified {
 			w.WriteHeader(http.StatusNotModified)
 			return
@@ -70,7 +70,7 @@ func TestFetchBacksOff(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(test), func(t *testing.T) {
 			t.Parallel()
-			poll := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			poll := newFeedServer(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Retry-After", test.retryAfter)
 				w.Header().Set("Date", "Wed, 07 Feb 2018 01:50:00 GMT")
 				w.WriteHeader(test.status)
@@ -89,13 +89,13 @@ func TestFetchBacksOff(t *testing.T) {
 
 func TestFetchHasLimits(t *testing.T) {
 	t.Parallel()
-	poll := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(strings.Repeat("x", 11))) })
+	poll := newFeedServer(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(strings.Repeat("x", 11))) })
 	_, err := (&feed.Fetcher{Limit: 10}).Fetch(t.Context(), poll)
 	require.ErrorContains(t, err, "larger than allowed")
 	_, err = (&feed.Fetcher{Limit: 11}).Fetch(t.Context(), poll)
 	require.NoError(t, err)
 
-	silent := serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	silent := newFeedServer(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	fetched, err := (&feed.Fetcher{Timeout: time.Millisecond}).Fetch(t.Context(), silent)
 	require.ErrorContains(t, err, "deadline exceeded")
 	require.Equal(t, 1, fetched.Next.Failures)
@@ -113,7 +113,7 @@ func TestAnAddressIsNamedWithoutItsKeys(t *testing.T) {
 		"https://feeds.example/%secret":                     "…",
 		"mailto:secret":                                     "…",
 	} {
-		require.Equal(t, name, feed.Name(address), address)
+		require.Equal(t, name, feed.DisplayAddress(address), address)
 	}
 	_, err := new(feed.Fetcher).Fetch(t.Context(), feed.Poll{URL: "http://127.0.0.1:1/all?key=secret"})
 	require.ErrorContains(t, err, "fetch http://127.0.0.1:1/all: dial")

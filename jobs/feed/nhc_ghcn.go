@@ -34,8 +34,8 @@ func ParseNHC(r io.Reader) (Batch, error) {
 
 func fixObservation(storm string, fix hazard.Fix) wire.ObservationInput {
 	measures := map[string]wire.Measure{}
-	measure(measures, "wind", fix.WindKN, "kn")
-	measure(measures, "pressure", fix.PressureHPA, "hPa")
+	addMeasure(measures, "wind", fix.WindKN, "kn")
+	addMeasure(measures, "pressure", fix.PressureHPA, "hPa")
 	where := fix.Where
 	return wire.ObservationInput{
 		Source: SourceNHC, SourceEventID: storm, Kind: hazard.StormFix, OccurredAt: fix.At,
@@ -58,10 +58,10 @@ func ParseGHCN(r io.Reader) (Batch, error) {
 
 func dayObservation(station string, day hazard.Day) wire.ObservationInput {
 	measures := map[string]wire.Measure{}
-	measure(measures, "precipitation", &day.PrecipitationMM, "mm")
-	measure(measures, "temperature_max", day.HighestC, "degC")
-	measure(measures, "temperature_min", day.LowestC, "degC")
-	measure(measures, "wind", day.WindMS, "m/s")
+	addMeasure(measures, "precipitation", &day.PrecipitationMM, "mm")
+	addMeasure(measures, "temperature_max", day.HighestC, "degC")
+	addMeasure(measures, "temperature_min", day.LowestC, "degC")
+	addMeasure(measures, "wind", day.WindMS, "m/s")
 	return wire.ObservationInput{
 		Source: SourceGHCN, SourceEventID: dayID(station, day.Date), Kind: hazard.StationDay,
 		OccurredAt: day.Date, Stage: trigger.Final, Station: station, Measures: measures,

@@ -16,8 +16,8 @@ import (
 	"parapet/model/wire"
 )
 
-// shipped opens a real file that the price history is made of.
-func shipped(t *testing.T, name string) io.Reader {
+// shippedFile opens a real file that the price history is made of.
+func shippedFile(t *testing.T, name string) io.Reader {
 	t.Helper()
 	file, err := os.Open(name + ".gz")
 	require.NoError(t, err)
@@ -29,7 +29,7 @@ func shipped(t *testing.T, name string) io.Reader {
 
 func TestNHCFile(t *testing.T) {
 	t.Parallel()
-	batch, err := feed.Parse(feed.SourceNHC, shipped(t, "../../model/hazard/data/atlantic-storms-1851-2025.txt"))
+	batch, err := feed.Parse(feed.SourceNHC, shippedFile(t, "../../model/hazard/data/atlantic-storms-1851-2025.txt"))
 	require.NoError(t, err)
 	seen, previous := map[string]int{}, ""
 	for _, o := range batch.Observations {
@@ -67,7 +67,7 @@ func TestNHCUnknownValues(t *testing.T) {
 
 func TestGHCNFile(t *testing.T) {
 	t.Parallel()
-	batch, err := feed.Parse(feed.SourceGHCN, shipped(t, "testdata/ghcn-daily-seattle-newyork-2012-2015.csv"))
+	batch, err := feed.Parse(feed.SourceGHCN, shippedFile(t, "testdata/ghcn-daily-seattle-newyork-2012-2015.csv"))
 	require.NoError(t, err)
 	require.Empty(t, batch.Errors)
 	require.Len(t, batch.Observations, 2*(4*365+1))
@@ -78,13 +78,13 @@ func TestGHCNFile(t *testing.T) {
 			"precipitation": {Value: "10.9", Unit: "mm"}, "wind": {Value: "4.5", Unit: "m/s"},
 			"temperature_max": {Value: "10.6", Unit: "degC"}, "temperature_min": {Value: "2.8", Unit: "degC"},
 		},
-	}, find(t, batch, "Seattle/2012-01-02"))
-	require.Equal(t, "5.0", find(t, batch, "Seattle/2012-01-01").Measures["temperature_min"].Value, "digits are kept")
+	}, findObservation(t, batch, "Seattle/2012-01-02"))
+	require.Equal(t, "5.0", findObservation(t, batch, "Seattle/2012-01-01").Measures["temperature_min"].Value, "digits are kept")
 }
 
 // Whatever a source sends, parsing ends without panic, every observation is
 // complete, and every error has a line.
-func fuzz(f *testing.F, source string) {
+func fuzzParser(f *testing.F, source string) {
 	f.Helper()
 	f.Fuzz(func(t *testing.T, text string) {
 		batch, err := feed.Parse(source, strings.NewReader(text))
@@ -106,16 +106,16 @@ func fuzz(f *testing.F, source string) {
 func FuzzUSGS(f *testing.F) {
 	f.Add(head + quak + ",\n" + quak + tail)
 	f.Add(head + quak[:100])
-	fuzz(f, feed.SourceUSGS)
+	fuzzParser(f, feed.SourceUSGS)
 }
 
 func FuzzNHC(f *testing.F) {
 	f.Add("AL092099,NAME,1,\n20990801,0000,L,TS,10.0N,40.0W,45,1000\n")
 	f.Add("AL090001,NAME,1,\n00010101,0000,L,TS,10.0N,40.0W,45,1000\n") // no time at all, to Go
-	fuzz(f, feed.SourceNHC)
+	fuzzParser(f, feed.SourceNHC)
 }
 
 func FuzzGHCN(f *testing.F) {
 	f.Add("location,date,precipitation\nSeattle,2012-01-01,0.0,12.8,5.0,4.7,drizzle\n")
-	fuzz(f, feed.SourceGHCN)
+	fuzzParser(f, feed.SourceGHCN)
 }

@@ -18,7 +18,7 @@ import (
 // Days stay days: a station's record moves by whole days, the event's to the
 // day of now.
 func Replay(observations []wire.ObservationInput, eventID string, now time.Time) (shifted []wire.ObservationInput, left int, shift time.Duration, err error) {
-	event := last(observations, eventID)
+	event := latestObservation(observations, eventID)
 	switch {
 	case event == nil && eventID == "":
 		return nil, 0, 0, errors.New("nothing to replay: the file has no good rows")
@@ -28,7 +28,7 @@ func Replay(observations []wire.ObservationInput, eventID string, now time.Time)
 	// Databases keep microseconds; a finer shift would be another one next time.
 	target := now.UTC().Truncate(time.Microsecond)
 	if event.Kind == hazard.StationDay {
-		target = midnight(target)
+		target = utcMidnight(target)
 	}
 	shift = target.Sub(event.OccurredAt)
 	if !event.OccurredAt.Add(shift).Equal(target) { // Sub saturates at 292 years
@@ -49,7 +49,7 @@ func Shift(observations []wire.ObservationInput, shift time.Duration, now time.T
 		}
 		o.OccurredAt = original.Add(shift)
 		if o.Kind == hazard.StationDay {
-			o.OccurredAt = midnight(o.OccurredAt)
+			o.OccurredAt = utcMidnight(o.OccurredAt)
 			o.SourceEventID = dayID(o.Station, o.OccurredAt)
 		}
 		if o.OccurredAt.After(now) {
@@ -61,12 +61,12 @@ func Shift(observations []wire.ObservationInput, shift time.Duration, now time.T
 	return shifted, left
 }
 
-// last is the latest observation of an event, or of all when eventID is empty.
-func last(observations []wire.ObservationInput, eventID string) *wire.ObservationInput {
+// latestObservation is the latest observation of an event, or of all when eventID is empty.
+func latestObservation(observations []wire.ObservationInput, eventID string) *wire.ObservationInput {
 	var latest *wire.ObservationInput
 	for i := range observations {
 		o := &observations[i]
-		if eventID != "" && !names(o, eventID) {
+		if eventID != "" && !isNamed(o, eventID) {
 			continue
 		}
 		if latest == nil || o.OccurredAt.After(latest.OccurredAt) {
@@ -76,4 +76,4 @@ func last(observations []wire.ObservationInput, eventID string) *wire.Observatio
 	return latest
 }
 
-func midnight(at time.Time) time.Time { return at.UTC().Truncate(24 * time.Hour) }
+func utcMidnight(at time.Time) time.Time { return at.UTC().Truncate(24 * time.Hour) }

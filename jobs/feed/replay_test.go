@@ -16,20 +16,20 @@ var now = time.Date(2026, 3, 4, 5, 6, 7, 8_900, time.UTC)
 func TestReplayOfHualien(t *testing.T) {
 	t.Parallel()
 	batch := sampleWeek(t)
-	original := find(t, batch, "us1000chhc").OccurredAt
+	original := findObservation(t, batch, "us1000chhc").OccurredAt
 	shifted, left, shift, err := feed.Replay(batch.Observations, "us1000chhc", now)
 	require.NoError(t, err)
 	require.Equal(t, 1679, len(shifted)+left)
 	require.Positive(t, left, "the event is 9.6 hours before the file's last row")
 
-	replayed := find(t, feed.Batch{Observations: shifted}, "us1000chhc")
+	replayed := findObservation(t, feed.Batch{Observations: shifted}, "us1000chhc")
 	require.Equal(t, now.Truncate(time.Microsecond), replayed.OccurredAt)
 	require.Equal(t, original, *replayed.ReplayedFrom)
 	for _, o := range shifted {
 		require.Equal(t, shift, o.OccurredAt.Sub(*o.ReplayedFrom), "spacing is kept")
 		require.False(t, o.OccurredAt.After(now))
 	}
-	require.Nil(t, find(t, batch, "us1000chhc").ReplayedFrom, "what was given stays as it is")
+	require.Nil(t, findObservation(t, batch, "us1000chhc").ReplayedFrom, "what was given stays as it is")
 
 	again, leftAgain := feed.Shift(batch.Observations, shift, now)
 	require.Equal(t, shifted, again)
@@ -65,14 +65,14 @@ func TestReplayByAliasAndOfAStorm(t *testing.T) {
 
 func TestReplayOfDaysMovesWholeDays(t *testing.T) {
 	t.Parallel()
-	batch, err := feed.ParseGHCN(shipped(t, "testdata/ghcn-daily-seattle-newyork-2012-2015.csv"))
+	batch, err := feed.ParseGHCN(shippedFile(t, "testdata/ghcn-daily-seattle-newyork-2012-2015.csv"))
 	require.NoError(t, err)
 	shifted, left, shift, err := feed.Replay(batch.Observations, "Seattle/2012-01-02", now)
 	require.NoError(t, err)
 	require.Zero(t, shift%(24*time.Hour))
 	require.Len(t, shifted, 4, "two days at two stations are not in the future")
 	require.Equal(t, len(batch.Observations)-4, left)
-	today := find(t, feed.Batch{Observations: shifted}, "Seattle/2026-03-04")
+	today := findObservation(t, feed.Batch{Observations: shifted}, "Seattle/2026-03-04")
 	require.Equal(t, time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC), today.OccurredAt)
 	require.Equal(t, "10.9", today.Measures["precipitation"].Value)
 	require.Equal(t, time.Date(2012, 1, 2, 0, 0, 0, 0, time.UTC), *today.ReplayedFrom)

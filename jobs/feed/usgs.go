@@ -22,18 +22,18 @@ import (
 // https://earthquake.usgs.gov/earthquakes/feed/v1.0/geojson.php
 func ParseUSGS(r io.Reader) (Batch, error) {
 	lines := &lineReader{Reader: r}
-	p := usgs{
+	p := usgsParser{
 		lines: lines,
 		// Duplicate names and bad UTF-8 are the feature's error, not the file's.
 		decoder: jsontext.NewDecoder(lines, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)),
 	}
-	err := p.collection()
+	err := p.readCollection()
 	var syntax *jsontext.SyntacticError
 	switch {
 	case err == nil:
 		return p.batch, nil
 	case errors.As(err, &syntax), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, errNotCollection):
-		p.refuse(lines.line(p.decoder.InputOffset()), "the file breaks off after feature %d: %v", p.count, err)
+		p.addRowError(lines.lineAt(p.decoder.InputOffset()), "the file breaks off after feature %d: %v", p.count, err)
 		return p.batch, nil
 	default:
 		return p.batch, fmt.Errorf("reading stopped after feature %d: %w", p.count, err)
@@ -42,20 +42,20 @@ func ParseUSGS(r io.Reader) (Batch, error) {
 
 var errNotCollection = errors.New("not a GeoJSON FeatureCollection")
 
-type usgs struct {
+type usgsParser struct {
 	lines   *lineReader
 	decoder *jsontext.Decoder
 	batch   Batch
 	count   int // features seen, bad ones too
 }
 
-func (p *usgs) refuse(line int, format string, args ...any) {
+func (p *usgsParser) addRowError(line int, format string, args ...any) {
 	p.batch.Errors = append(p.batch.Errors, hazard.RowError{Line: line, Reason: fmt.Sprintf(format, args...)})
 }
 
-// collection reads the outer object and its features, whatever else it holds.
-func (p *usgs) collection() error {
-	if err := p.expect(jsontext.KindBeginObject); err != nil {
+// readCollection reads the outer object and its features, whatever else it holds.
+func (p *usgsParser) readCollection() error {
+	if err := p.expectToken(jsontext.KindBeginObject); err != nil {
 		return err
 	}
 	found := false
@@ -71,11 +71,11 @@ func (p *usgs) collection() error {
 			continue
 		}
 		found = true
-		if err := p.features(); err != nil {
+		if err := p.readFeatures(); err != nil {
 			return err
 		}
 	}
-	if err := p.expect(jsontext.KindEndObject); err != nil {
+	if err := p.expectToken(jsontext.KindEndObject); err != nil {
 		return err
 	}
 	if !found {
@@ -84,8 +84,8 @@ func (p *usgs) collection() error {
 	return nil
 }
 
-func (p *usgs) features() error {
-	if err := p.expect(jsontext.KindBeginArray); err != nil {
+func (p *usgsParser) readFeatures() error {
+	if err := p.expectToken(jsontext.KindBeginArray); err != nil {
 		return err
 	}
 	for p.decoder.PeekKind() != jsontext.KindEndArray {
@@ -94,12 +94,12 @@ func (p *usgs) features() error {
 			return err
 		}
 		p.count++
-		p.feature(text, p.lines.line(p.decoder.InputOffset()-int64(len(text))))
+		p.addFeature(text, p.lines.lineAt(p.decoder.InputOffset()-int64(len(text))))
 	}
-	return p.expect(jsontext.KindEndArray)
+	return p.expectToken(jsontext.KindEndArray)
 }
 
-func (p *usgs) expect(kind jsontext.Kind) error {
+func (p *usgsParser) expectToken(kind jsontext.Kind) error {
 	token, err := p.decoder.ReadToken()
 	if err == nil && token.Kind() != kind {
 		err = errNotCollection
@@ -107,30 +107,30 @@ func (p *usgs) expect(kind jsontext.Kind) error {
 	return err
 }
 
-func (p *usgs) feature(text jsontext.Value, line int) {
-	var f feature
+func (p *usgsParser) addFeature(text jsontext.Value, line int) {
+	var f usgsFeature
 	if err := json.Unmarshal(text, &f); err != nil {
-		p.refuse(line, "feature %d: %v", p.count, err)
+		p.addRowError(line, "feature %d: %v", p.count, err)
 		return
 	}
 	deleted := f.Properties.Status == "deleted"
 	if deleted || f.Properties.Type != "earthquake" {
-		p.batch.Retractions = append(p.batch.Retractions, f.retractions()...)
+		p.batch.Retractions = append(p.batch.Retractions, f.toRetractions()...)
 		if !deleted {
 			p.batch.Skipped++
 		}
 		return
 	}
-	observation, err := f.observation()
+	observation, err := f.toObservation()
 	if err != nil {
-		p.refuse(line, "feature %d (%s): %v", p.count, f.ID, err)
+		p.addRowError(line, "feature %d (%s): %v", p.count, f.ID, err)
 		return
 	}
 	p.batch.Observations = append(p.batch.Observations, observation)
 }
 
-// feature is one event of the feed; members we do not use are left out.
-type feature struct {
+// usgsFeature is one event of the feed; members we do not use are left out.
+type usgsFeature struct {
 	ID         string `json:"id"`
 	Properties struct {
 		Type    string         `json:"type"`
@@ -146,33 +146,33 @@ type feature struct {
 	} `json:"geometry"`
 }
 
-func (f *feature) observation() (wire.ObservationInput, error) {
+func (f *usgsFeature) toObservation() (wire.ObservationInput, error) {
 	o := wire.ObservationInput{
 		Source: SourceUSGS, SourceEventID: f.ID, Kind: hazard.Earthquake,
-		Revision: f.Properties.Updated, Aliases: f.aliases(),
+		Revision: f.Properties.Updated, Aliases: f.otherIDs(),
 	}
 	var err error
 	if f.ID == "" {
 		return o, errors.New("it has no id")
 	}
-	if o.OccurredAt, err = f.time(); err != nil {
+	if o.OccurredAt, err = f.parseTime(); err != nil {
 		return o, err
 	}
-	if o.Stage, err = f.stage(); err != nil {
+	if o.Stage, err = f.parseStage(); err != nil {
 		return o, err
 	}
-	if o.Location, err = f.location(); err != nil {
+	if o.Location, err = f.parseLocation(); err != nil {
 		return o, err
 	}
-	o.Measures, err = f.measures()
+	o.Measures, err = f.parseMeasures()
 	return o, err
 }
 
-// retractions withdraw every reading that the event may have been recorded as: a
+// toRetractions withdraw every reading that the event may have been recorded as: a
 // feature may have had another of its names, and another type, before.
-func (f *feature) retractions() []wire.ObservationInput {
+func (f *usgsFeature) toRetractions() []wire.ObservationInput {
 	var list []wire.ObservationInput
-	for _, id := range append([]string{f.ID}, f.aliases()...) {
+	for _, id := range append([]string{f.ID}, f.otherIDs()...) {
 		if id != "" {
 			list = append(list, wire.ObservationInput{
 				Source: SourceUSGS, SourceEventID: id, Kind: hazard.Earthquake, Stage: trigger.Retracted, Revision: f.Properties.Updated,
@@ -182,7 +182,7 @@ func (f *feature) retractions() []wire.ObservationInput {
 	return list
 }
 
-func (f *feature) aliases() []string {
+func (f *usgsFeature) otherIDs() []string {
 	var others []string
 	for id := range strings.SplitSeq(f.Properties.IDs, ",") {
 		if id = strings.TrimSpace(id); id != "" && id != f.ID {
@@ -192,7 +192,7 @@ func (f *feature) aliases() []string {
 	return others
 }
 
-func (f *feature) time() (time.Time, error) {
+func (f *usgsFeature) parseTime() (time.Time, error) {
 	if f.Properties.Time == nil {
 		return time.Time{}, errors.New("it has no time")
 	}
@@ -203,7 +203,7 @@ func (f *feature) time() (time.Time, error) {
 	return at, nil
 }
 
-func (f *feature) stage() (trigger.Stage, error) {
+func (f *usgsFeature) parseStage() (trigger.Stage, error) {
 	switch f.Properties.Status {
 	case "reviewed":
 		return trigger.Final, nil
@@ -214,7 +214,7 @@ func (f *feature) stage() (trigger.Stage, error) {
 	}
 }
 
-func (f *feature) location() (*hazard.Point, error) {
+func (f *usgsFeature) parseLocation() (*hazard.Point, error) {
 	var place [2]float64
 	if len(f.Geometry.Coordinates) < len(place) {
 		return nil, errors.New("it has no position")
@@ -232,11 +232,11 @@ func (f *feature) location() (*hazard.Point, error) {
 	return at, nil
 }
 
-// measures keeps the magnitude's type as its unit: a local magnitude (ml) is
+// parseMeasures keeps the magnitude's type as its unit: a local magnitude (ml) is
 // another quantity than a moment magnitude. All ways to find a moment magnitude
 // (mww, mwr, mwb, mwc) give mw. Depth may be negative, above sea level.
-func (f *feature) measures() (map[string]wire.Measure, error) {
-	magnitude, err := plain(f.Properties.Mag)
+func (f *usgsFeature) parseMeasures() (map[string]wire.Measure, error) {
+	magnitude, err := plainDecimal(f.Properties.Mag)
 	if err != nil {
 		return nil, fmt.Errorf("its magnitude %w", err)
 	}
@@ -249,7 +249,7 @@ func (f *feature) measures() (map[string]wire.Measure, error) {
 	}
 	measures := map[string]wire.Measure{"magnitude": {Value: magnitude, Unit: unit}}
 	if c := f.Geometry.Coordinates; len(c) > 2 && c[2].Kind() != jsontext.KindNull {
-		depth, err := plain(c[2])
+		depth, err := plainDecimal(c[2])
 		if err != nil {
 			return nil, fmt.Errorf("its depth %w", err)
 		}
@@ -258,8 +258,8 @@ func (f *feature) measures() (map[string]wire.Measure, error) {
 	return measures, nil
 }
 
-// plain is the text of a JSON number without an exponent.
-func plain(value jsontext.Value) (string, error) {
+// plainDecimal is the text of a JSON number without an exponent.
+func plainDecimal(value jsontext.Value) (string, error) {
 	switch text := string(value); {
 	case text == "" || text == "null":
 		return "", errors.New("is missing")
@@ -274,22 +274,22 @@ func plain(value jsontext.Value) (string, error) {
 // line.
 type lineReader struct {
 	io.Reader
-	offset int64
-	ends   []int64
+	offset   int64
+	lineEnds []int64
 }
 
 func (l *lineReader) Read(p []byte) (int, error) {
 	n, err := l.Reader.Read(p)
 	for i, c := range p[:n] {
 		if c == '\n' {
-			l.ends = append(l.ends, l.offset+int64(i))
+			l.lineEnds = append(l.lineEnds, l.offset+int64(i))
 		}
 	}
 	l.offset += int64(n)
 	return n, err
 }
 
-// line is the line, counted from 1, of a byte offset.
-func (l *lineReader) line(offset int64) int {
-	return 1 + sort.Search(len(l.ends), func(i int) bool { return l.ends[i] >= offset })
+// lineAt is the line, counted from 1, of a byte offset.
+func (l *lineReader) lineAt(offset int64) int {
+	return 1 + sort.Search(len(l.lineEnds), func(i int) bool { return l.lineEnds[i] >= offset })
 }

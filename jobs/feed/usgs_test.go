@@ -24,7 +24,7 @@ func sampleWeek(t *testing.T) feed.Batch {
 	return batch
 }
 
-func find(t *testing.T, batch feed.Batch, id string) wire.ObservationInput {
+func findObservation(t *testing.T, batch feed.Batch, id string) wire.ObservationInput {
 	t.Helper()
 	for _, o := range batch.Observations {
 		if o.SourceEventID == id {
@@ -48,9 +48,9 @@ func TestUSGSWeek(t *testing.T) {
 		OccurredAt: time.UnixMilli(1517932242400).UTC(), Stage: trigger.Final, Revision: &updated,
 		Location: &hazard.Point{Latitude: 24.1737, Longitude: 121.653},
 		Measures: map[string]wire.Measure{"magnitude": {Value: "6.4", Unit: "mw"}, "depth": {Value: "10.64", Unit: "km"}},
-	}, find(t, batch, "us1000chhc"))
+	}, findObservation(t, batch, "us1000chhc"))
 
-	local := find(t, batch, "ci37868143")
+	local := findObservation(t, batch, "ci37868143")
 	require.Equal(t, trigger.Preliminary, local.Stage)
 	require.Equal(t, wire.Measure{Value: "2", Unit: "ml"}, local.Measures["magnitude"])
 }
@@ -65,7 +65,7 @@ func TestUSGSKeepsDigitsAndAliases(t *testing.T) {
 	t.Parallel()
 	batch, err := feed.ParseUSGS(strings.NewReader(head + quak + tail))
 	require.NoError(t, err)
-	o := find(t, batch, "us1")
+	o := findObservation(t, batch, "us1")
 	require.Equal(t, []string{"at2", "tw3"}, o.Aliases)
 	require.Equal(t, map[string]wire.Measure{"magnitude": {Value: "5.0", Unit: "mw"}, "depth": {Value: "-0.50", Unit: "km"}}, o.Measures)
 }
@@ -141,7 +141,7 @@ func TestUSGSDepthMayBeUnknown(t *testing.T) {
 	for _, depth := range []string{`,null]`, `]`} {
 		batch, err := feed.ParseUSGS(strings.NewReader(head + strings.Replace(quak, `,-0.50]`, depth, 1) + tail))
 		require.NoError(t, err)
-		require.NotContains(t, find(t, batch, "us1").Measures, "depth")
+		require.NotContains(t, findObservation(t, batch, "us1").Measures, "depth")
 	}
 }
 

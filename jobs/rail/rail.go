@@ -46,19 +46,19 @@ type Identity struct {
 	Account string // fingerprint of the paying account; empty where the address implies it
 }
 
-// Slicer is a rail that takes orders by writing them down, as rails do that pay by
+// BatchRail is a rail that takes orders by writing them down, as rails do that pay by
 // files: many at once, and in the transaction that releases the payouts, so that both
 // stand or neither.
-type Slicer interface {
+type BatchRail interface {
 	Rail
-	// Enter answers each instruction in its place, as Send would, through the
+	// Submit answers each instruction in its place, as Send would, through the
 	// transaction that is open on conn. An error means that it has to be undone.
-	Enter(ctx context.Context, conn *pgx.Conn, instructions []Instruction) ([]Result, error)
+	Submit(ctx context.Context, conn *pgx.Conn, instructions []Instruction) ([]Result, error)
 }
 
-// Permits lets one file leave: from its return to the permit's End a stop of releases
+// PermitSource lets one file leave: from its return to the permit's End a stop of releases
 // waits for it. The context it returns ends when the permit is lost.
-type Permits func(ctx context.Context) (leaving context.Context, permit Permit, err error)
+type PermitSource func(ctx context.Context) (leaving context.Context, permit Permit, err error)
 
 // Permit is what Permits gives; it is ended once.
 type Permit interface {
@@ -74,27 +74,27 @@ type Capabilities struct {
 	KeyWindow time.Duration
 	// Inquirable tells whether the rail can be asked what became of a key.
 	Inquirable bool
-	// Voids tells whether the rail can void a key for ever. Before a next key of the same
+	// CanVoid tells whether the rail can void a key for ever. Before a next key of the same
 	// debt is used, the earlier ones are voided.
-	Voids bool
+	CanVoid bool
 	// SettlementDelay is how long after acceptance the rail's report confirms.
 	SettlementDelay time.Duration
-	// ReturnsOnly tells that the rail's reports have what came back and confirm nothing:
+	// ReportsReturnsOnly tells that the rail's reports have what came back and confirm nothing:
 	// no payout is missing from them. What arrived is told another way.
-	ReturnsOnly bool
+	ReportsReturnsOnly bool
 	// Currencies are the ISO 4217 codes the rail pays. Empty means all.
 	Currencies []string
 }
 
-// Forgets tells whether a rail may have forgotten a key that was first used age
+// MayForgetKey tells whether a rail may have forgotten a key that was first used age
 // ago, by the time a call that starts within margin arrives.
-func (c Capabilities) Forgets(age, margin time.Duration) bool {
+func (c Capabilities) MayForgetKey(age, margin time.Duration) bool {
 	return c.KeyWindow > 0 && age+margin >= c.KeyWindow
 }
 
-// Takes tells whether the rail pays a currency.
-func (c Capabilities) Takes(currency string) bool {
-	return money.Known(currency) && (len(c.Currencies) == 0 || slices.Contains(c.Currencies, currency))
+// SupportsCurrency tells whether the rail pays a currency.
+func (c Capabilities) SupportsCurrency(currency string) bool {
+	return money.IsCurrency(currency) && (len(c.Currencies) == 0 || slices.Contains(c.Currencies, currency))
 }
 
 // Payee is who is paid and where. Both parts hide themselves from logs.
@@ -190,5 +190,5 @@ const CodeVoided = "voided"
 // CannotVoid is the answer of rails that void no keys.
 func CannotVoid() Result { return Result{Outcome: Unknown, Code: "cannot_void"} }
 
-// Doubt is the result of a call whose answer did not arrive or cannot be believed.
-func Doubt(code string, err error) Result { return Result{Outcome: Unknown, Code: code, Err: err} }
+// InDoubt is the result of a call whose answer did not arrive or cannot be believed.
+func InDoubt(code string, err error) Result { return Result{Outcome: Unknown, Code: code, Err: err} }

@@ -30,22 +30,22 @@ const (
 	Rejected LineStatus = "rejected"
 	// Returned is money that went out and came back.
 	Returned LineStatus = "returned"
-	// Underway is a payment that the rail knows and has not settled.
-	Underway LineStatus = "underway"
+	// InFlight is a payment that the rail knows and has not settled.
+	InFlight LineStatus = "underway"
 )
 
 // ErrNoReport says that a rail has no report of a day, or not yet.
 var ErrNoReport = errors.New("the rail has no report of that day")
 
-// ErrBroken says that a report cannot be believed: cut short, contradicting its
+// ErrInvalidReport says that a report cannot be believed: cut short, contradicting its
 // own sums, or not in its format. Nothing of it may be used, lines that came
 // before the error included.
-var ErrBroken = errors.New("the report is broken")
+var ErrInvalidReport = errors.New("the report is broken")
 
 // Reporter is the part of a rail that reports. Report hands each line of a UTC
 // day to each, in the rail's order, and returns its error at once. It ends with
 // an error unless the whole report was read: whoever keeps lines keeps them only
-// when Report returned nil. ErrNoReport and ErrBroken are told apart.
+// when Report returned nil. ErrNoReport and ErrInvalidReport are told apart.
 type Reporter interface {
 	Report(ctx context.Context, day time.Time, each func(Line) error) error
 }

@@ -22,7 +22,7 @@ const (
 	CodeAmountInvalid       = "amount_invalid"       // nothing or less
 	CodeCurrencyUnsupported = "currency_unsupported" // not a currency
 	CodeAnswerLost          = "answer_lost"          // doubt: paid or not, nobody heard
-	CodeLedgerUnavailable   = "ledger_unavailable"   // doubt: the books could not be opened
+	CodeStoreUnavailable    = "ledger_unavailable"   // doubt: the books could not be opened
 )
 
 var errAnswerLost = errors.New("the rail did not answer in time")
@@ -31,10 +31,10 @@ var errAnswerLost = errors.New("the rail did not answer in time")
 // rail does, one key one payment, and for the numbers of TestNumbers as rails
 // do on their bad days.
 type Simulator struct {
-	ledger  Ledger
-	wait    func(ctx context.Context, d time.Duration) error
-	slow    time.Duration
-	silence time.Duration
+	store         SimulatorStore
+	wait          func(ctx context.Context, d time.Duration) error
+	slowDelay     time.Duration
+	answerTimeout time.Duration
 }
 
 // SimulatorOption changes how a simulator behaves.
@@ -50,12 +50,12 @@ func WithWait(wait func(ctx context.Context, d time.Duration) error) SimulatorOp
 // long the silence lasts after which a lost answer is a time-out (default 10 s).
 // Both belong below the time a payout's job gives to a call.
 func WithDelays(slow, silence time.Duration) SimulatorOption {
-	return func(s *Simulator) { s.slow, s.silence = slow, silence }
+	return func(s *Simulator) { s.slowDelay, s.answerTimeout = slow, silence }
 }
 
 // NewSimulator returns a simulator that keeps its books in ledger.
-func NewSimulator(ledger Ledger, options ...SimulatorOption) *Simulator {
-	s := &Simulator{ledger: ledger, wait: pause, slow: 3 * time.Second, silence: 10 * time.Second}
+func NewSimulator(ledger SimulatorStore, options ...SimulatorOption) *Simulator {
+	s := &Simulator{store: ledger, wait: sleepFor, slowDelay: 3 * time.Second, answerTimeout: 10 * time.Second}
 	for _, option := range options {
 		option(s)
 	}
@@ -91,30 +91,30 @@ func (s *Simulator) Verify(ctx context.Context, payee Payee) (Verification, erro
 // when amount or payee differ now: Result.Confirms then shows the difference. A
 // refusal would be wrong, as it says that nothing was paid.
 func (s *Simulator) Send(ctx context.Context, instruction Instruction) Result {
-	_, known, err := s.ledger.Find(ctx, instruction.Key)
+	_, known, err := s.store.Find(ctx, instruction.Key)
 	if err != nil {
-		return Doubt(CodeLedgerUnavailable, err)
+		return InDoubt(CodeStoreUnavailable, err)
 	}
-	entry, err := s.ledger.Record(ctx, s.judge(instruction))
+	entry, err := s.store.Record(ctx, s.newTransfer(instruction))
 	if err != nil {
-		return Doubt(CodeLedgerUnavailable, err)
+		return InDoubt(CodeStoreUnavailable, err)
 	}
-	if err := s.misbehave(ctx, instruction, known); err != nil {
-		return Doubt(CodeAnswerLost, err)
+	if err := s.simulateFailure(ctx, instruction, known); err != nil {
+		return InDoubt(CodeAnswerLost, err)
 	}
-	return entry.result()
+	return entry.toResult()
 }
 
 // Inquire implements Rail.
 func (s *Simulator) Inquire(ctx context.Context, key string) Result {
-	entry, found, err := s.ledger.Find(ctx, key)
+	entry, found, err := s.store.Find(ctx, key)
 	switch {
 	case err != nil:
-		return Doubt(CodeLedgerUnavailable, err)
+		return InDoubt(CodeStoreUnavailable, err)
 	case !found:
 		return Result{Outcome: NotFound}
 	default:
-		return entry.result()
+		return entry.toResult()
 	}
 }
 
@@ -123,7 +123,7 @@ func (s *Simulator) Void(context.Context, string) Result { return CannotVoid() }
 
 // Report implements Rail: everything that was paid that day is settled.
 func (s *Simulator) Report(ctx context.Context, day time.Time, each func(Line) error) error {
-	entries, err := s.ledger.Day(ctx, day)
+	entries, err := s.store.ListDay(ctx, day)
 	if err != nil {
 		return err
 	}
@@ -139,16 +139,16 @@ func (s *Simulator) Report(ctx context.Context, day time.Time, each func(Line) e
 	return nil
 }
 
-// judge is the entry a new key gets.
-func (s *Simulator) judge(i Instruction) Entry {
-	entry := Entry{
+// newTransfer is the entry a new key gets.
+func (s *Simulator) newTransfer(i Instruction) SimulatedTransfer {
+	entry := SimulatedTransfer{
 		Key: i.Key, PayoutID: i.PayoutID, Amount: i.Amount,
 		Payee: i.Payee.Number.Normalize().String(), Outcome: Refused,
 	}
 	switch behaviour := behaviourOf(i.Payee.Number); {
 	case i.Amount.Amount <= 0:
 		entry.Code = CodeAmountInvalid
-	case !s.Capabilities().Takes(i.Amount.Currency):
+	case !s.Capabilities().SupportsCurrency(i.Amount.Currency):
 		entry.Code = CodeCurrencyUnsupported
 	case len(i.Payee.Number.Validate()) > 0:
 		entry.Code = CodeInvalid
@@ -157,40 +157,40 @@ func (s *Simulator) judge(i Instruction) Entry {
 	case behaviour == RejectAtSend:
 		entry.Code = CodeRejected
 	default:
-		entry.Outcome, entry.Reference = Accepted, reference(i.Key)
+		entry.Outcome, entry.Reference = Accepted, referenceOf(i.Key)
 	}
 	return entry
 }
 
-// misbehave lets the account's bad day happen after the books are written, so
+// simulateFailure lets the account's bad day happen after the books are written, so
 // that a caller who gives up was paid for nonetheless. A lost answer is lost
 // once: asking again under the key hears it.
-func (s *Simulator) misbehave(ctx context.Context, i Instruction, known bool) error {
+func (s *Simulator) simulateFailure(ctx context.Context, i Instruction, known bool) error {
 	switch behaviour := behaviourOf(i.Payee.Number); {
 	case behaviour == Slow:
-		return s.wait(ctx, s.slow)
+		return s.wait(ctx, s.slowDelay)
 	case behaviour == TimeOutAfterPaying && !known:
-		return errors.Join(errAnswerLost, s.wait(ctx, s.silence))
+		return errors.Join(errAnswerLost, s.wait(ctx, s.answerTimeout))
 	default:
 		return ctx.Err()
 	}
 }
 
-func (e Entry) result() Result {
+func (e SimulatedTransfer) toResult() Result {
 	if e.Outcome != Accepted {
 		return Result{Outcome: e.Outcome, Code: e.Code}
 	}
 	return Result{Outcome: Accepted, Reference: e.Reference, Paid: e.Amount, Payee: e.Payee}
 }
 
-// reference derives the rail's id from the key, so that books written twice agree.
-func reference(key string) string {
+// referenceOf derives the rail's id from the key, so that books written twice agree.
+func referenceOf(key string) string {
 	digest := sha256.Sum256([]byte(key))
 	return "sim_" + hex.EncodeToString(digest[:8])
 }
 
-// pause waits in real time.
-func pause(ctx context.Context, d time.Duration) error {
+// sleepFor waits in real time.
+func sleepFor(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -204,7 +204,7 @@ func pause(ctx context.Context, d time.Duration) error {
 func behaviourOf(number account.Number) Behaviour {
 	canonical := number.Canonical()
 	for _, test := range testNumbers {
-		if test.matches(number.Type, canonical) {
+		if test.matchesAccount(number.Type, canonical) {
 			return test.Behaviour
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"parapet/model/money"
 )
 
-func payee(test rail.TestNumber) rail.Payee {
+func newPayee(test rail.TestNumber) rail.Payee {
 	number := account.Number{Type: test.Type}
 	switch test.Type {
 	case account.TypeIBAN:
@@ -30,11 +30,11 @@ func payee(test rail.TestNumber) rail.Payee {
 	return rail.Payee{Beneficiary: account.Beneficiary{Name: "Lin Mei", Country: "TW"}, Number: number}
 }
 
-func instruction(test rail.TestNumber) rail.Instruction {
-	return rail.Instruction{Key: "pay_1.1", PayoutID: "pay_1", Amount: money.New(125_000, "USD"), Payee: payee(test)}
+func newInstruction(test rail.TestNumber) rail.Instruction {
+	return rail.Instruction{Key: "pay_1.1", PayoutID: "pay_1", Amount: money.New(125_000, "USD"), Payee: newPayee(test)}
 }
 
-func ordinary() rail.TestNumber { return rail.TestNumbers()[0] }
+func ordinaryInstruction() rail.TestNumber { return rail.TestNumbers()[0] }
 
 func numberFor(behaviour rail.Behaviour) rail.TestNumber {
 	for _, test := range rail.TestNumbers() {
@@ -51,16 +51,16 @@ type clock struct {
 	passed time.Duration
 }
 
-func (c *clock) wait(ctx context.Context, d time.Duration) error {
+func (c *clock) waitFor(ctx context.Context, d time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.passed += d
 	return ctx.Err()
 }
 
-func simulator() (*rail.Simulator, *rail.Memory, *clock) {
-	ledger, time := rail.NewMemory(), &clock{}
-	return rail.NewSimulator(ledger, rail.WithWait(time.wait)), ledger, time
+func newSimulator() (*rail.Simulator, *rail.MemoryStore, *clock) {
+	ledger, time := rail.NewMemoryStore(), &clock{}
+	return rail.NewSimulator(ledger, rail.WithWait(time.waitFor)), ledger, time
 }
 
 func TestSimulatorKeepsEveryPromisedBehaviour(t *testing.T) {
@@ -82,8 +82,8 @@ func TestSimulatorKeepsEveryPromisedBehaviour(t *testing.T) {
 		t.Run(fmt.Sprintf("%s %s", test.Type, test.Behaviour), func(t *testing.T) {
 			t.Parallel()
 			want := promises[test.Behaviour]
-			s, ledger, clock := simulator()
-			order := instruction(test)
+			s, ledger, clock := newSimulator()
+			order := newInstruction(test)
 			require.Empty(t, order.Payee.Number.Validate(), "a test number must be one a partner can record")
 
 			verification, err := s.Verify(t.Context(), order.Payee)
@@ -115,8 +115,8 @@ func TestSendRefusesWhatNobodyCanPay(t *testing.T) {
 		{rail.CodeCurrencyUnsupported, func(i *rail.Instruction) { i.Amount.Currency = "XXY" }},
 		{rail.CodeInvalid, func(i *rail.Instruction) { i.Payee.Number = account.Number{} }},
 	} {
-		s, _, _ := simulator()
-		order := instruction(ordinary())
+		s, _, _ := newSimulator()
+		order := newInstruction(ordinaryInstruction())
 		test.change(&order)
 		require.Equal(t, rail.Result{Outcome: rail.Refused, Code: test.code}, s.Send(t.Context(), order))
 	}
@@ -125,14 +125,14 @@ func TestSendRefusesWhatNobodyCanPay(t *testing.T) {
 // A key used again for something else must not look refused: money has moved.
 func TestSameKeyForOtherMoneyIsNotConfirmed(t *testing.T) {
 	t.Parallel()
-	s, ledger, _ := simulator()
-	first := instruction(ordinary())
+	s, ledger, _ := newSimulator()
+	first := newInstruction(ordinaryInstruction())
 	require.True(t, s.Send(t.Context(), first).Confirms(first))
 	for _, change := range []func(*rail.Instruction){
 		func(i *rail.Instruction) { i.Amount.Amount++ },
 		func(i *rail.Instruction) { i.Amount.Currency = "EUR" },
-		func(i *rail.Instruction) { i.Payee = payee(numberFor(rail.Slow)) },
-		func(i *rail.Instruction) { i.Payee = payee(numberFor(rail.RejectAtSend)) },
+		func(i *rail.Instruction) { i.Payee = newPayee(numberFor(rail.Slow)) },
+		func(i *rail.Instruction) { i.Payee = newPayee(numberFor(rail.RejectAtSend)) },
 	} {
 		other := first
 		change(&other)
@@ -146,11 +146,11 @@ func TestSameKeyForOtherMoneyIsNotConfirmed(t *testing.T) {
 
 func TestRacingSendsOfOneKeyPayOnce(t *testing.T) {
 	t.Parallel()
-	s, ledger, _ := simulator()
+	s, ledger, _ := newSimulator()
 	results := make([]rail.Result, 50)
 	var all sync.WaitGroup
 	for i := range results {
-		all.Go(func() { results[i] = s.Send(t.Context(), instruction(ordinary())) })
+		all.Go(func() { results[i] = s.Send(t.Context(), newInstruction(ordinaryInstruction())) })
 	}
 	all.Wait()
 	for _, result := range results {
@@ -161,8 +161,8 @@ func TestRacingSendsOfOneKeyPayOnce(t *testing.T) {
 
 func TestARestartedSimulatorRemembers(t *testing.T) {
 	t.Parallel()
-	s, ledger, _ := simulator()
-	order := instruction(ordinary())
+	s, ledger, _ := newSimulator()
+	order := newInstruction(ordinaryInstruction())
 	before := s.Send(t.Context(), order)
 	require.Equal(t, before, rail.NewSimulator(ledger).Inquire(t.Context(), order.Key))
 	require.Equal(t, rail.Result{Outcome: rail.NotFound}, s.Inquire(t.Context(), "pay_1.2"))
@@ -171,33 +171,37 @@ func TestARestartedSimulatorRemembers(t *testing.T) {
 func TestACallerWhoGivesUpIsInDoubt(t *testing.T) {
 	t.Parallel()
 	for _, behaviour := range []rail.Behaviour{rail.Slow, rail.TimeOutAfterPaying} {
-		s := rail.NewSimulator(rail.NewMemory(), rail.WithDelays(time.Hour, time.Hour))
+		s := rail.NewSimulator(rail.NewMemoryStore(), rail.WithDelays(time.Hour, time.Hour))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		result := s.Send(ctx, instruction(numberFor(behaviour)))
+		result := s.Send(ctx, newInstruction(numberFor(behaviour)))
 		require.Equal(t, rail.Unknown, result.Outcome)
 		require.ErrorIs(t, result.Err, context.DeadlineExceeded)
 		require.Equal(t, rail.Accepted, s.Inquire(t.Context(), "pay_1.1").Outcome)
 	}
 }
 
-// broken is a ledger whose storage is away.
-type broken struct{}
+// brokenStore is a ledger whose storage is away.
+type brokenStore struct{}
 
 var errAway = errors.New("storage is away")
 
-func (broken) Record(context.Context, rail.Entry) (rail.Entry, error) { return rail.Entry{}, errAway }
-
-func (broken) Find(context.Context, string) (rail.Entry, bool, error) {
-	return rail.Entry{}, false, errAway
+func (brokenStore) Record(context.Context, rail.SimulatedTransfer) (rail.SimulatedTransfer, error) {
+	return rail.SimulatedTransfer{}, errAway
 }
 
-func (broken) Day(context.Context, time.Time) ([]rail.Entry, error) { return nil, errAway }
+func (brokenStore) Find(context.Context, string) (rail.SimulatedTransfer, bool, error) {
+	return rail.SimulatedTransfer{}, false, errAway
+}
+
+func (brokenStore) ListDay(context.Context, time.Time) ([]rail.SimulatedTransfer, error) {
+	return nil, errAway
+}
 
 func TestBrokenBooksAreDoubtNotRefusal(t *testing.T) {
 	t.Parallel()
-	s := rail.NewSimulator(broken{})
-	for _, result := range []rail.Result{s.Send(t.Context(), instruction(ordinary())), s.Inquire(t.Context(), "pay_1.1")} {
+	s := rail.NewSimulator(brokenStore{})
+	for _, result := range []rail.Result{s.Send(t.Context(), newInstruction(ordinaryInstruction())), s.Inquire(t.Context(), "pay_1.1")} {
 		require.Equal(t, rail.Unknown, result.Outcome)
 		require.ErrorIs(t, result.Err, errAway)
 	}
@@ -206,7 +210,7 @@ func TestBrokenBooksAreDoubtNotRefusal(t *testing.T) {
 func TestLogsHoldNoBeneficiary(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	order := instruction(ordinary())
+	order := newInstruction(ordinaryInstruction())
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("sending", "instruction", order, "payee", order.Payee)
 	text := log.String() + fmt.Sprintf("%v %+v %#v", order, order, order)
 	require.NotContains(t, text, "Mei")
@@ -217,24 +221,24 @@ func TestLogsHoldNoBeneficiary(t *testing.T) {
 
 func TestCapabilitiesTake(t *testing.T) {
 	t.Parallel()
-	require.True(t, rail.Capabilities{}.Takes("KWD"))
-	require.False(t, rail.Capabilities{}.Takes("XXY"))
-	require.False(t, rail.Capabilities{Currencies: []string{"EUR"}}.Takes("KWD"))
+	require.True(t, rail.Capabilities{}.SupportsCurrency("KWD"))
+	require.False(t, rail.Capabilities{}.SupportsCurrency("XXY"))
+	require.False(t, rail.Capabilities{Currencies: []string{"EUR"}}.SupportsCurrency("KWD"))
 }
 
 func TestCapabilitiesForget(t *testing.T) {
 	t.Parallel()
-	require.False(t, rail.Capabilities{}.Forgets(1<<62, time.Hour), "no window is for ever")
+	require.False(t, rail.Capabilities{}.MayForgetKey(1<<62, time.Hour), "no window is for ever")
 	day := rail.Capabilities{KeyWindow: 24 * time.Hour}
-	require.False(t, day.Forgets(23*time.Hour, time.Minute))
-	require.True(t, day.Forgets(23*time.Hour, time.Hour))
-	require.False(t, day.Forgets(23*time.Hour, time.Hour-time.Nanosecond))
+	require.False(t, day.MayForgetKey(23*time.Hour, time.Minute))
+	require.True(t, day.MayForgetKey(23*time.Hour, time.Hour))
+	require.False(t, day.MayForgetKey(23*time.Hour, time.Hour-time.Nanosecond))
 }
 
 func TestTheSimulatorReportsWhatItPaid(t *testing.T) {
 	t.Parallel()
-	s := rail.NewSimulator(rail.NewMemory())
-	paid, refused := instruction(ordinary()), instruction(ordinary())
+	s := rail.NewSimulator(rail.NewMemoryStore())
+	paid, refused := newInstruction(ordinaryInstruction()), newInstruction(ordinaryInstruction())
 	refused.Key, refused.Amount.Amount = "pay_1.2", 0
 	require.Equal(t, rail.Accepted, s.Send(t.Context(), paid).Outcome)
 	require.Equal(t, rail.Refused, s.Send(t.Context(), refused).Outcome)
@@ -243,6 +247,6 @@ func TestTheSimulatorReportsWhatItPaid(t *testing.T) {
 	require.NoError(t, s.Report(t.Context(), time.Time{}, collect))
 	require.Len(t, lines, 1)
 	require.Equal(t, rail.Line{Key: paid.Key, Reference: lines[0].Reference, Amount: paid.Amount, Payee: paid.Payee.Number.String(), Status: rail.Settled}, lines[0])
-	require.ErrorIs(t, rail.NewSimulator(broken{}).Report(t.Context(), time.Time{}, collect), errAway)
+	require.ErrorIs(t, rail.NewSimulator(brokenStore{}).Report(t.Context(), time.Time{}, collect), errAway)
 	require.ErrorIs(t, s.Report(t.Context(), time.Time{}, func(rail.Line) error { return errAway }), errAway)
 }

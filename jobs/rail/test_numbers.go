@@ -28,15 +28,15 @@ const (
 type TestNumber struct {
 	Behaviour Behaviour
 	Type      account.Type
-	Number    string // the IBAN, the account number or the MSISDN
+	Number    string // the IBANMethod, the account number or the MSISDN
 }
 
-func (t TestNumber) matches(kind account.Type, canonical string) bool {
+func (t TestNumber) matchesAccount(kind account.Type, canonical string) bool {
 	return kind == t.Type && canonical[strings.LastIndexAny(canonical, ":/")+1:] == t.Number
 }
 
 // TestNumbers lists the magic numbers. They are whole numbers, not endings,
-// because the check digits of an IBAN leave none to choose.
+// because the check digits of an IBANMethod leave none to choose.
 func TestNumbers() []TestNumber { return slices.Clone(testNumbers) }
 
 var testNumbers = []TestNumber{

@@ -21,9 +21,9 @@ import (
 
 // What one attempt may take, and what is read and kept of its answer.
 const (
-	Timeout    = 15 * time.Second
-	readLimit  = 64 << 10
-	keepAnswer = 1 << 10
+	Timeout       = 15 * time.Second
+	maxAnswerRead = 64 << 10
+	maxAnswerKept = 1 << 10
 )
 
 // Sign is the value of the header webhook-signature: a v1 signature for every
@@ -64,13 +64,13 @@ type Sender struct {
 // Send makes one attempt. Whatever happens is a result.
 func (s *Sender) Send(ctx context.Context, m Message) Result {
 	at := s.Now()
-	result := s.attempt(ctx, m, at)
+	result := s.sendOnce(ctx, m, at)
 	result.Attempt.At = at
 	result.Attempt.DurationMS = s.Now().Sub(at).Milliseconds()
 	return result
 }
 
-func (s *Sender) attempt(ctx context.Context, m Message, at time.Time) (result Result) {
+func (s *Sender) sendOnce(ctx context.Context, m Message, at time.Time) (result Result) {
 	failed := func(why string) Result {
 		result.Attempt.Error = &why
 		result.Delivered = false
@@ -86,18 +86,18 @@ func (s *Sender) attempt(ctx context.Context, m Message, at time.Time) (result R
 	}
 	answer, err := s.Client.Do(request)
 	if err != nil {
-		return failed(egress.Failure(err))
+		return failed(egress.FailureReason(err))
 	}
 	defer func() { _ = answer.Body.Close() }()
 	result.Attempt.StatusCode = &answer.StatusCode
 	result.Delivered = answer.StatusCode/100 == 2
 	result.Gone = answer.StatusCode == http.StatusGone
 	result.RetryAfter = retryAfter(answer.Header.Get("Retry-After"), at)
-	body, err := io.ReadAll(io.LimitReader(answer.Body, readLimit))
-	result.Attempt.Answer = text(body)
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswerRead))
+	result.Attempt.Answer = keptText(body)
 	switch {
 	case err != nil && !result.Delivered: // 2xx is success, however its body ends
-		return failed(egress.Failure(err))
+		return failed(egress.FailureReason(err))
 	case answer.StatusCode/100 == 3:
 		return failed("redirect")
 	default:
@@ -116,11 +116,11 @@ func retryAfter(value string, now time.Time) time.Duration {
 	return 0
 }
 
-// text is the beginning of an answer as text that can be kept: valid UTF-8 without
+// keptText is the beginning of an answer as text that can be kept: valid UTF-8 without
 // NUL.
-func text(body []byte) string {
-	if len(body) > keepAnswer {
-		body = body[:keepAnswer]
+func keptText(body []byte) string {
+	if len(body) > maxAnswerKept {
+		body = body[:maxAnswerKept]
 		for range utf8.UTFMax - 1 { // no part of a letter
 			if last, _ := utf8.DecodeLastRune(body); last != utf8.RuneError {
 				break

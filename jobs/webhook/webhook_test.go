@@ -39,8 +39,8 @@ func TestRetryAfter(t *testing.T) {
 
 func TestAnAnswerIsKeptAsText(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "a\uFFFDb\uFFFD", text([]byte("a\x00b\xff")))
-	require.Equal(t, strings.Repeat("a", 1023), text([]byte(strings.Repeat("a", 1023)+"é")), "no half of a letter")
+	require.Equal(t, "a\uFFFDb\uFFFD", keptText([]byte("a\x00b\xff")))
+	require.Equal(t, strings.Repeat("a", 1023), keptText([]byte(strings.Repeat("a", 1023)+"é")), "no half of a letter")
 }
 
 // late is a receiver's network, which answers 200 after a while.

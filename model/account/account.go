@@ -46,17 +46,17 @@ type Problem struct {
 	Detail  string
 }
 
-// details is what each kind of number can tell of itself. The receivers are
+// numberDetails is what each kind of number can tell of itself. The receivers are
 // normalized.
-type details interface {
+type numberDetails interface {
 	validate() []Problem
-	canonical() string
-	institution() string
-	country() string
+	canonicalForm() string
+	institutionName() string
+	countryCode() string
 }
 
-// details returns the normalized member that Type names, nil when it is missing.
-func (n Number) details() details {
+// selectedDetails returns the normalized member that Type names, nil when it is missing.
+func (n Number) selectedDetails() numberDetails {
 	n = n.Normalize()
 	switch {
 	case n.Type == TypeIBAN && n.IBAN != nil:
@@ -81,7 +81,7 @@ func (n Number) Validate() []Problem {
 		if n.Type == "" {
 			code = "required"
 		}
-		return append([]Problem{{"/type", code, "One of iban, us_bank_account, mobile_money."}}, n.given()...)
+		return append([]Problem{{"/type", code, "One of iban, us_bank_account, mobile_money."}}, n.validateGiven()...)
 	}
 	var problems []Problem
 	for _, kind := range Types() {
@@ -92,19 +92,19 @@ func (n Number) Validate() []Problem {
 			problems = append(problems, Problem{"/" + string(kind), "not_allowed", fmt.Sprintf("Type %s takes the member %s only.", n.Type, n.Type)})
 		}
 	}
-	if d := n.details(); d != nil {
+	if d := n.selectedDetails(); d != nil {
 		problems = append(problems, d.validate()...)
 	}
 	return problems
 }
 
-// given are the problems of whatever numbers are there, for a number whose type
+// validateGiven are the problems of whatever numbers are there, for a number whose type
 // does not say which one counts.
-func (n Number) given() []Problem {
+func (n Number) validateGiven() []Problem {
 	var problems []Problem
 	for _, kind := range Types() {
 		n.Type = kind
-		if d := n.details(); d != nil {
+		if d := n.selectedDetails(); d != nil {
 			problems = append(problems, d.validate()...)
 		}
 	}
@@ -115,17 +115,17 @@ func (n Number) given() []Problem {
 // letters in capitals (a provider's in small letters). It does not correct.
 func (n Number) Normalize() Number {
 	if n.IBAN != nil {
-		n.IBAN = &IBAN{IBAN: upper(n.IBAN.IBAN), BIC: upper(n.IBAN.BIC)}
+		n.IBAN = &IBAN{IBAN: upperWithoutSpaces(n.IBAN.IBAN), BIC: upperWithoutSpaces(n.IBAN.BIC)}
 	}
 	if us := n.USBankAccount; us != nil {
 		n.USBankAccount = &USBankAccount{
-			RoutingNumber: compact(us.RoutingNumber),
-			AccountNumber: compact(us.AccountNumber),
+			RoutingNumber: removeSpaces(us.RoutingNumber),
+			AccountNumber: removeSpaces(us.AccountNumber),
 			AccountType:   us.AccountType,
 		}
 	}
 	if m := n.MobileMoney; m != nil {
-		n.MobileMoney = &MobileMoney{MSISDN: compact(m.MSISDN), Provider: strings.ToLower(compact(m.Provider))}
+		n.MobileMoney = &MobileMoney{MSISDN: removeSpaces(m.MSISDN), Provider: strings.ToLower(removeSpaces(m.Provider))}
 	}
 	return n
 }
@@ -135,8 +135,8 @@ func (n Number) Normalize() Number {
 // Hints that do not change where money arrives (a BIC, the account type) are
 // left out.
 func (n Number) Canonical() string {
-	if d := n.details(); d != nil {
-		return string(n.Type) + ":" + d.canonical()
+	if d := n.selectedDetails(); d != nil {
+		return string(n.Type) + ":" + d.canonicalForm()
 	}
 	return ""
 }
@@ -153,11 +153,11 @@ func (n Number) Last4() string {
 }
 
 // Institution names the bank or operator as far as the number tells: the BIC or
-// the bank letters of an IBAN, a routing number, a wallet's provider. It may be
+// the bank letters of an IBANMethod, a routing number, a wallet's provider. It may be
 // empty.
 func (n Number) Institution() string {
-	if d := n.details(); d != nil {
-		return d.institution()
+	if d := n.selectedDetails(); d != nil {
+		return d.institutionName()
 	}
 	return ""
 }
@@ -165,8 +165,8 @@ func (n Number) Institution() string {
 // Country is the ISO 3166 country of the account, empty where the number does
 // not tell (a mobile wallet).
 func (n Number) Country() string {
-	if d := n.details(); d != nil {
-		return d.country()
+	if d := n.selectedDetails(); d != nil {
+		return d.countryCode()
 	}
 	return ""
 }
@@ -181,24 +181,24 @@ func (n Number) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, n
 func (n Number) LogValue() slog.Value { return slog.StringValue(n.String()) }
 
 // Masked is a number of which only its end is known, as String has it.
-func Masked(kind Type, end string) string { return string(kind) + mask + end }
+func Masked(kind Type, end string) string { return string(kind) + maskSeparator + end }
 
-const mask = " ····"
+const maskSeparator = " ····"
 
 // IsMasked tells whether a text is a number as String has it, which shows its end only.
 func IsMasked(text string) bool {
-	kind, end, masked := strings.Cut(text, mask)
+	kind, end, masked := strings.Cut(text, maskSeparator)
 	return masked && slices.Contains(Types(), Type(kind)) && len(end) <= 4
 }
 
-func upper(s string) string { return strings.ToUpper(compact(s)) }
+func upperWithoutSpaces(s string) string { return strings.ToUpper(removeSpaces(s)) }
 
-// compact drops the spaces people group digits with; anything else that does
+// removeSpaces drops the spaces people group digits with; anything else that does
 // not belong is left for Validate to find.
-func compact(s string) string { return strings.ReplaceAll(s, " ", "") }
+func removeSpaces(s string) string { return strings.ReplaceAll(s, " ", "") }
 
-// every tells whether s is not empty and all its bytes satisfy ok.
-func every(s string, ok func(byte) bool) bool {
+// allBytes tells whether s is not empty and all its bytes satisfy ok.
+func allBytes(s string, ok func(byte) bool) bool {
 	for i := range len(s) {
 		if !ok(s[i]) {
 			return false
@@ -207,6 +207,6 @@ func every(s string, ok func(byte) bool) bool {
 	return s != ""
 }
 
-func digit(c byte) bool        { return '0' <= c && c <= '9' }
-func letter(c byte) bool       { return 'A' <= c && c <= 'Z' }
-func alphanumeric(c byte) bool { return digit(c) || letter(c) }
+func isDigit(c byte) bool        { return '0' <= c && c <= '9' }
+func isLetter(c byte) bool       { return 'A' <= c && c <= 'Z' }
+func isAlphanumeric(c byte) bool { return isDigit(c) || isLetter(c) }

@@ -19,11 +19,11 @@ func usAccount(routing, number string, kind account.AccountType) account.Number 
 	}}
 }
 
-func wallet(msisdn, provider string) account.Number {
+func newWallet(msisdn, provider string) account.Number {
 	return account.Number{Type: account.TypeMobileMoney, MobileMoney: &account.MobileMoney{MSISDN: msisdn, Provider: provider}}
 }
 
-func codes(problems []account.Problem) string {
+func problemCodes(problems []account.Problem) string {
 	var all []string
 	for _, p := range problems {
 		all = append(all, p.Pointer+" "+p.Code)
@@ -49,13 +49,13 @@ func TestValidate(t *testing.T) {
 		{"routing of no district", usAccount("990000006", "1234", account.Checking), "/us_bank_account/routing_number checksum"},
 		{"everything wrong", usAccount("12", "12A4", "gold"), "/us_bank_account/routing_number format, /us_bank_account/account_number format, /us_bank_account/account_type unknown"},
 		{"everything missing", usAccount("", "", ""), "/us_bank_account/routing_number required, /us_bank_account/account_number required, /us_bank_account/account_type required"},
-		{"wallet", wallet("+254 712 345 678", "M-Pesa"), ""},
-		{"shortest telephone", wallet("+2907123", "ert"), ""},
-		{"telephone without country", wallet("0712345678", "mpesa"), "/mobile_money/msisdn format"},
-		{"country code zero", wallet("+0712345678", "mpesa"), "/mobile_money/msisdn format"},
-		{"sixteen digits", wallet("+2547123456789012", "mpesa"), "/mobile_money/msisdn format"},
-		{"wallet empty", wallet("", ""), "/mobile_money/msisdn required, /mobile_money/provider required"},
-		{"provider with slash", wallet("+254712345678", "m/pesa"), "/mobile_money/provider format"},
+		{"wallet", newWallet("+254 712 345 678", "M-Pesa"), ""},
+		{"shortest telephone", newWallet("+2907123", "ert"), ""},
+		{"telephone without country", newWallet("0712345678", "mpesa"), "/mobile_money/msisdn format"},
+		{"country code zero", newWallet("+0712345678", "mpesa"), "/mobile_money/msisdn format"},
+		{"sixteen digits", newWallet("+2547123456789012", "mpesa"), "/mobile_money/msisdn format"},
+		{"wallet empty", newWallet("", ""), "/mobile_money/msisdn required, /mobile_money/provider required"},
+		{"provider with slash", newWallet("+254712345678", "m/pesa"), "/mobile_money/provider format"},
 		{"no type", account.Number{}, "/type required"},
 		{"strange type", account.Number{Type: "cheque"}, "/type unknown"},
 		{"member missing", account.Number{Type: account.TypeIBAN}, "/iban required"},
@@ -63,21 +63,21 @@ func TestValidate(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, test.want, codes(test.number.Validate()))
+			require.Equal(t, test.want, problemCodes(test.number.Validate()))
 		})
 	}
 }
 
-func TestIdentity(t *testing.T) {
+func TestCanonicalIdentifiesAccount(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		number                                   account.Number
 		canonical, last4, institution, inCountry string
 	}{
-		{iban("de89 3704 0044 0532 0130 00", ""), "iban:DE89370400440532013000", "3000", "", "DE"},
+		{newIBAN("de89 3704 0044 0532 0130 00", ""), "iban:DE89370400440532013000", "3000", "", "DE"},
 		{usAccount("021000021", "000123456789", account.Savings), "us_bank_account:021000021/000123456789", "6789", "021000021", "US"},
 		{usAccount("021000021", "12345", account.Savings), "us_bank_account:021000021/12345", "45", "021000021", "US"},
-		{wallet("+254712345678", "mpesa"), "mobile_money:mpesa/+254712345678", "5678", "mpesa", ""},
+		{newWallet("+254712345678", "mpesa"), "mobile_money:mpesa/+254712345678", "5678", "mpesa", ""},
 		{account.Number{}, "", "", "", ""},
 	} {
 		require.Equal(t, test.canonical, test.number.Canonical())
@@ -91,7 +91,7 @@ func TestNumbersAreNeverPrinted(t *testing.T) {
 	t.Parallel()
 	person := account.Beneficiary{Name: "Lin Mei", Country: "TW"}
 	for _, n := range []account.Number{
-		iban("DE89370400440532013000", ""), usAccount("021000021", "000123456789", account.Checking), wallet("+254712345678", "mpesa"),
+		newIBAN("DE89370400440532013000", ""), usAccount("021000021", "000123456789", account.Checking), newWallet("+254712345678", "mpesa"),
 	} {
 		var log bytes.Buffer
 		slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "number", n, "to", person)
@@ -111,14 +111,14 @@ func TestNumbersAreNeverPrinted(t *testing.T) {
 	}
 }
 
-func TestJSONIsTheRequestsShape(t *testing.T) {
+func TestNumberJSONMatchesRequest(t *testing.T) {
 	t.Parallel()
 	text, err := json.Marshal(usAccount("021000021", "1234", account.Checking))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"type":"us_bank_account","us_bank_account":{"routing_number":"021000021","account_number":"1234","account_type":"checking"}}`, string(text))
 	var back account.Number
 	require.NoError(t, json.Unmarshal([]byte(`{"type":"iban","iban":{"iban":"NO93 8601 1117 947","bic":"DNBANOKK"}}`), &back))
-	require.Equal(t, iban("NO93 8601 1117 947", "DNBANOKK"), back)
+	require.Equal(t, newIBAN("NO93 8601 1117 947", "DNBANOKK"), back)
 }
 
 func TestBeneficiary(t *testing.T) {
@@ -134,7 +134,7 @@ func TestBeneficiary(t *testing.T) {
 		{account.Beneficiary{Name: "A", Country: "tw"}, "/country unknown"},
 		{account.Beneficiary{Name: "A", Country: "UK"}, "/country unknown"},
 	} {
-		require.Equal(t, test.want, codes(test.person.Validate()))
+		require.Equal(t, test.want, problemCodes(test.person.Validate()))
 	}
 }
 
@@ -145,7 +145,7 @@ func FuzzValidate(f *testing.F) {
 	f.Add("021000021", "000123456789")
 	f.Add("+254712345678", "mpesa")
 	f.Fuzz(func(t *testing.T, a, b string) {
-		for _, n := range []account.Number{iban(a, b), usAccount(a, b, account.Checking), wallet(a, b)} {
+		for _, n := range []account.Number{newIBAN(a, b), usAccount(a, b, account.Checking), newWallet(a, b)} {
 			problems := n.Validate()
 			for _, p := range problems {
 				require.False(t, len(a) > 6 && strings.Contains(p.Detail, a))

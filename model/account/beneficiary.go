@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// nameLimit is what ISO 20022 transfers carry of a creditor's name.
-const nameLimit = 140
+// maxNameLength is what ISO 20022 transfers carry of a creditor's name.
+const maxNameLength = 140
 
 // Beneficiary is who is paid.
 type Beneficiary struct {
@@ -24,8 +24,8 @@ func (b Beneficiary) Validate() []Problem {
 	switch {
 	case strings.TrimSpace(b.Name) == "":
 		problems = append(problems, Problem{"/name", "required", "The name of the account's holder."})
-	case utf8.RuneCountInString(b.Name) > nameLimit:
-		problems = append(problems, Problem{"/name", "length", fmt.Sprintf("At most %d characters.", nameLimit)})
+	case utf8.RuneCountInString(b.Name) > maxNameLength:
+		problems = append(problems, Problem{"/name", "length", fmt.Sprintf("At most %d characters.", maxNameLength)})
 	}
 	switch {
 	case b.Country == "":
@@ -50,7 +50,7 @@ func (b Beneficiary) LogValue() slog.Value { return slog.StringValue(b.String())
 func IsCountry(code string) bool { return countries[code] }
 
 // countries is the list of ISO 3166-1 officially assigned codes.
-var countries = set(`
+var countries = codeSet(`
 	AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY BZ
 	CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI FJ FK FM FO FR
 	GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM HN HR HT HU ID IE IL IM IN IO IQ IR IS IT JE JM JO JP
@@ -60,7 +60,7 @@ var countries = set(`
 	UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW
 	XK`)
 
-func set(codes string) map[string]bool {
+func codeSet(codes string) map[string]bool {
 	members := map[string]bool{}
 	for _, code := range strings.Fields(codes) {
 		members[code] = true

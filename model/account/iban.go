@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// IBAN is an international bank account number and, optionally, the BIC of the
+// IBANMethod is an international bank account number and, optionally, the BIC of the
 // bank that holds it.
 type IBAN struct {
 	IBAN string `json:"iban"`
@@ -14,12 +14,12 @@ type IBAN struct {
 }
 
 // Format hides the number from package fmt; see Number.Format.
-func (i IBAN) Format(state fmt.State, verb rune) { i.number().Format(state, verb) }
+func (i IBAN) Format(state fmt.State, verb rune) { i.toNumber().Format(state, verb) }
 
 // LogValue hides the number from logs.
-func (i IBAN) LogValue() slog.Value { return i.number().LogValue() }
+func (i IBAN) LogValue() slog.Value { return i.toNumber().LogValue() }
 
-func (i IBAN) number() Number { return Number{Type: TypeIBAN, IBAN: &i} }
+func (i IBAN) toNumber() Number { return Number{Type: TypeIBAN, IBAN: &i} }
 
 func (i IBAN) validate() []Problem {
 	var problems []Problem
@@ -39,7 +39,7 @@ func checkIBAN(iban string) *Problem {
 	if iban == "" {
 		return &Problem{pointer, "required", "An IBAN."}
 	}
-	if len(iban) < 5 || !every(iban, alphanumeric) || !every(iban[:2], letter) || !every(iban[2:4], digit) {
+	if len(iban) < 5 || !allBytes(iban, isAlphanumeric) || !allBytes(iban[:2], isLetter) || !allBytes(iban[2:4], isDigit) {
 		return &Problem{pointer, "format", "An IBAN is two letters of the country, two check digits, then letters and digits."}
 	}
 	length, known := ibanLengths[iban[:2]]
@@ -58,7 +58,7 @@ func checkIBAN(iban string) *Problem {
 func mod97(s string) int {
 	rest := 0
 	for i := range len(s) {
-		if c := s[i]; digit(c) {
+		if c := s[i]; isDigit(c) {
 			rest = (rest*10 + int(c-'0')) % 97
 		} else {
 			rest = (rest*100 + int(c-'A') + 10) % 97
@@ -69,29 +69,29 @@ func mod97(s string) int {
 
 // validBIC checks the shape of ISO 9362 and that its country exists.
 func validBIC(bic string) bool {
-	return (len(bic) == 8 || len(bic) == 11) && every(bic, alphanumeric) &&
-		every(bic[:4], letter) && IsCountry(bic[4:6])
+	return (len(bic) == 8 || len(bic) == 11) && allBytes(bic, isAlphanumeric) &&
+		allBytes(bic[:4], isLetter) && IsCountry(bic[4:6])
 }
 
-func (i IBAN) canonical() string { return i.IBAN }
+func (i IBAN) canonicalForm() string { return i.IBAN }
 
-// institution prefers the BIC. Without one, many countries (GB, NL, IE, …) begin
+// institutionName prefers the BIC. Without one, many countries (GB, NL, IE, …) begin
 // the domestic part with the bank's four letters.
-func (i IBAN) institution() string {
+func (i IBAN) institutionName() string {
 	switch {
 	case i.BIC != "":
 		return i.BIC
-	case len(i.IBAN) > 8 && every(i.IBAN[4:8], letter):
+	case len(i.IBAN) > 8 && allBytes(i.IBAN[4:8], isLetter):
 		return i.IBAN[4:8]
 	default:
 		return ""
 	}
 }
 
-func (i IBAN) country() string { return i.IBAN[:min(2, len(i.IBAN))] }
+func (i IBAN) countryCode() string { return i.IBAN[:min(2, len(i.IBAN))] }
 
-// ibanLengths is the total length per country of the SWIFT IBAN registry.
-var ibanLengths = lengths(`
+// ibanLengths is the total length per country of the SWIFT IBANMethod registry.
+var ibanLengths = parseLengths(`
 	15 NO
 	16 BE
 	18 DK FI FK FO GL NL SD
@@ -111,8 +111,8 @@ var ibanLengths = lengths(`
 	32 LC
 	33 RU`)
 
-// lengths reads lines of a length and the countries that have it.
-func lengths(table string) map[string]int {
+// parseLengths reads lines of a length and the countries that have it.
+func parseLengths(table string) map[string]int {
 	byCountry := map[string]int{}
 	for line := range strings.Lines(strings.TrimSpace(table)) {
 		fields := strings.Fields(line)

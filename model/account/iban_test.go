@@ -9,8 +9,8 @@ import (
 	"parapet/model/account"
 )
 
-// registry holds the example of each country in the SWIFT IBAN registry.
-const registry = `
+// ibanRegistryExamples holds the example of each country in the SWIFT IBANMethod registry.
+const ibanRegistryExamples = `
 AD1200012030200359100100 AE070331234567890123456 AL47212110090000000235698741 AT611904300234573201
 AZ21NABZ00000000137010001944 BA391290079401028494 BE68539007547034 BG80BNBG96611020345678
 BH67BMAG00001299123456 BI4210000100010000332045181 BR1800360305000010009795493C1 BY13NBRB3600900000002Z00AB00
@@ -35,18 +35,18 @@ SV62CENR00000000000000700025 TL380080012345678910157 TN5910006035183598478831 TR
 UA213223130000026007233566001 VA59001123000012345678 VG96VPVG0000012345678901 XK051212012345678906
 YE15CBYE0001018861234567891234`
 
-func iban(number, bic string) account.Number {
+func newIBAN(number, bic string) account.Number {
 	return account.Number{Type: account.TypeIBAN, IBAN: &account.IBAN{IBAN: number, BIC: bic}}
 }
 
 func TestIBANRegistryExamples(t *testing.T) {
 	t.Parallel()
-	for _, number := range strings.Fields(registry) {
-		require.Empty(t, iban(number, "").Validate(), number)
-		require.Equal(t, number[:2], iban(number, "").Country())
+	for _, number := range strings.Fields(ibanRegistryExamples) {
+		require.Empty(t, newIBAN(number, "").Validate(), number)
+		require.Equal(t, number[:2], newIBAN(number, "").Country())
 		grouped := strings.ToLower(number[:4] + " " + number[4:])
-		require.Empty(t, iban(grouped, "").Validate(), grouped)
-		require.Equal(t, iban(number, "").Canonical(), iban(grouped, "").Canonical())
+		require.Empty(t, newIBAN(grouped, "").Validate(), grouped)
+		require.Equal(t, newIBAN(number, "").Canonical(), newIBAN(grouped, "").Canonical())
 	}
 }
 
@@ -58,11 +58,11 @@ func TestIBANFindsMistypedDigits(t *testing.T) {
 	for i := 4; i < len(good); i++ {
 		typo := []byte(good)
 		typo[i] = '0' + (typo[i]-'0'+1)%10
-		require.Equal(t, "checksum", iban(string(typo), "").Validate()[0].Code, string(typo))
+		require.Equal(t, "checksum", newIBAN(string(typo), "").Validate()[0].Code, string(typo))
 		swap := []byte(good)
 		swap[i-1], swap[i] = swap[i], swap[i-1]
 		if string(swap) != good && i > 4 {
-			require.Equal(t, "checksum", iban(string(swap), "").Validate()[0].Code, string(swap))
+			require.Equal(t, "checksum", newIBAN(string(swap), "").Validate()[0].Code, string(swap))
 		}
 	}
 }
@@ -85,7 +85,7 @@ func TestIBANProblems(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			problems := iban(test.number, test.bic).Validate()
+			problems := newIBAN(test.number, test.bic).Validate()
 			require.Len(t, problems, 1)
 			require.Equal(t, test.pointer, problems[0].Pointer)
 			require.Equal(t, test.code, problems[0].Code)
@@ -95,7 +95,7 @@ func TestIBANProblems(t *testing.T) {
 
 func TestIBANInstitution(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "COBADEFFXXX", iban("DE89370400440532013000", "cobadeffxxx").Institution())
-	require.Equal(t, "NWBK", iban("GB29NWBK60161331926819", "").Institution())
-	require.Empty(t, iban("DE89370400440532013000", "").Institution())
+	require.Equal(t, "COBADEFFXXX", newIBAN("DE89370400440532013000", "cobadeffxxx").Institution())
+	require.Equal(t, "NWBK", newIBAN("GB29NWBK60161331926819", "").Institution())
+	require.Empty(t, newIBAN("DE89370400440532013000", "").Institution())
 }

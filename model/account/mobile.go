@@ -12,12 +12,12 @@ type MobileMoney struct {
 }
 
 // Format hides the number from package fmt; see Number.Format.
-func (m MobileMoney) Format(state fmt.State, verb rune) { m.number().Format(state, verb) }
+func (m MobileMoney) Format(state fmt.State, verb rune) { m.toNumber().Format(state, verb) }
 
 // LogValue hides the number from logs.
-func (m MobileMoney) LogValue() slog.Value { return m.number().LogValue() }
+func (m MobileMoney) LogValue() slog.Value { return m.toNumber().LogValue() }
 
-func (m MobileMoney) number() Number { return Number{Type: TypeMobileMoney, MobileMoney: &m} }
+func (m MobileMoney) toNumber() Number { return Number{Type: TypeMobileMoney, MobileMoney: &m} }
 
 func (m MobileMoney) validate() []Problem {
 	var problems []Problem
@@ -30,7 +30,7 @@ func (m MobileMoney) validate() []Problem {
 	switch {
 	case m.Provider == "":
 		problems = append(problems, Problem{"/mobile_money/provider", "required", "The operator's short name, such as mpesa."})
-	case len(m.Provider) > 40 || !every(m.Provider, slug):
+	case len(m.Provider) > 40 || !allBytes(m.Provider, isSlugByte):
 		problems = append(problems, Problem{"/mobile_money/provider", "format", "The operator's short name: at most 40 of a–z, 0–9, hyphen and underscore."})
 	}
 	return problems
@@ -39,15 +39,15 @@ func (m MobileMoney) validate() []Problem {
 // validE164 follows ITU-T E.164: at most fifteen digits, country code first, and
 // no country code begins with zero. Seven digits is the shortest in use.
 func validE164(number string) bool {
-	return len(number) >= 8 && len(number) <= 16 && number[0] == '+' && number[1] != '0' && every(number[1:], digit)
+	return len(number) >= 8 && len(number) <= 16 && number[0] == '+' && number[1] != '0' && allBytes(number[1:], isDigit)
 }
 
-func slug(c byte) bool { return digit(c) || 'a' <= c && c <= 'z' || c == '-' || c == '_' }
+func isSlugByte(c byte) bool { return isDigit(c) || 'a' <= c && c <= 'z' || c == '-' || c == '_' }
 
-// canonical has the provider first, so that what follows the slash is the
+// canonicalForm has the provider first, so that what follows the slash is the
 // number that may be shown the end of.
-func (m MobileMoney) canonical() string { return m.Provider + "/" + m.MSISDN }
+func (m MobileMoney) canonicalForm() string { return m.Provider + "/" + m.MSISDN }
 
-func (m MobileMoney) institution() string { return m.Provider }
+func (m MobileMoney) institutionName() string { return m.Provider }
 
-func (m MobileMoney) country() string { return "" }
+func (m MobileMoney) countryCode() string { return "" }

@@ -24,12 +24,12 @@ type USBankAccount struct {
 }
 
 // Format hides the number from package fmt; see Number.Format.
-func (u USBankAccount) Format(state fmt.State, verb rune) { u.number().Format(state, verb) }
+func (u USBankAccount) Format(state fmt.State, verb rune) { u.toNumber().Format(state, verb) }
 
 // LogValue hides the number from logs.
-func (u USBankAccount) LogValue() slog.Value { return u.number().LogValue() }
+func (u USBankAccount) LogValue() slog.Value { return u.toNumber().LogValue() }
 
-func (u USBankAccount) number() Number { return Number{Type: TypeUSBankAccount, USBankAccount: &u} }
+func (u USBankAccount) toNumber() Number { return Number{Type: TypeUSBankAccount, USBankAccount: &u} }
 
 func (u USBankAccount) validate() []Problem {
 	var problems []Problem
@@ -39,7 +39,7 @@ func (u USBankAccount) validate() []Problem {
 	switch routing := u.RoutingNumber; {
 	case routing == "":
 		add("routing_number", "required", "An ABA routing number.")
-	case len(routing) != 9 || !every(routing, digit):
+	case len(routing) != 9 || !allBytes(routing, isDigit):
 		add("routing_number", "format", "An ABA routing number has nine digits.")
 	case !validRouting(routing):
 		add("routing_number", "checksum", "Its check digit does not match; a digit is probably mistyped.")
@@ -47,7 +47,7 @@ func (u USBankAccount) validate() []Problem {
 	switch account := u.AccountNumber; {
 	case account == "":
 		add("account_number", "required", "An account number.")
-	case !every(account, digit):
+	case !allBytes(account, isDigit):
 		add("account_number", "format", "An account number consists of digits.")
 	case len(account) < 4 || len(account) > 17:
 		add("account_number", "length", fmt.Sprintf("An account number has 4 to 17 digits; this one has %d.", len(account)))
@@ -76,9 +76,9 @@ func validRouting(routing string) bool {
 	return sum > 0 && sum%10 == 0 && inUse
 }
 
-func (u USBankAccount) canonical() string { return u.RoutingNumber + "/" + u.AccountNumber }
+func (u USBankAccount) canonicalForm() string { return u.RoutingNumber + "/" + u.AccountNumber }
 
-// institution is the routing number: it names the bank and is public.
-func (u USBankAccount) institution() string { return u.RoutingNumber }
+// institutionName is the routing number: it names the bank and is public.
+func (u USBankAccount) institutionName() string { return u.RoutingNumber }
 
-func (u USBankAccount) country() string { return "US" }
+func (u USBankAccount) countryCode() string { return "US" }

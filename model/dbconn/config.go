@@ -35,18 +35,18 @@ func Config(url string, options ...Option) (*pgxpool.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("database address: %w", err)
 	}
-	bound(&config.ConnConfig.Config)
+	boundConnects(&config.ConnConfig.Config)
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
 	config.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "45s" // the machine may be gone, not only the process
-	config.AfterConnect = checkClient
+	config.AfterConnect = enableClientCheck
 	for _, option := range options {
 		option(config)
 	}
 	return config, nil
 }
 
-// bound bounds the connects of a config and keeps standbys out.
-func bound(config *pgconn.Config) {
+// boundConnects bounds the connects of a config and keeps standbys out.
+func boundConnects(config *pgconn.Config) {
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTimeout
 	}
@@ -59,9 +59,9 @@ func bound(config *pgconn.Config) {
 	}
 }
 
-// checkClient lets the server notice that a client died while a statement runs, above
+// enableClientCheck lets the server notice that a client died while a statement runs, above
 // all while it waits for a lock. Some servers (Postgres 14 on macOS) cannot.
-func checkClient(ctx context.Context, conn *pgx.Conn) error {
+func enableClientCheck(ctx context.Context, conn *pgx.Conn) error {
 	_, err := conn.Exec(ctx, "set client_connection_check_interval = '5s'")
 	if refused := new(pgconn.PgError); errors.As(err, &refused) {
 		return nil

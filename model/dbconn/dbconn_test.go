@@ -40,11 +40,11 @@ func newMonitor(t *testing.T, url string) *dbconn.Monitor {
 
 // A hung primary keeps its connections open. When a standby takes its place, whoever
 // waits on one of them fails at once, and the whole pool is free for the new primary.
-func TestConnectionsToAReplacedServerEnd(t *testing.T) {
+func TestMonitorClosesConnectionsToReplacedServer(t *testing.T) {
 	t.Parallel()
 	primary := newServer(t)
 	standby := newStandby(t, primary)
-	url := devpg.Both(primary, standby, "postgres")
+	url := devpg.FailoverURL(primary, standby, "postgres")
 	monitor := newMonitor(t, url)
 	config, err := dbconn.Config(url, monitor.Track)
 	require.NoError(t, err)
@@ -63,7 +63,7 @@ func TestConnectionsToAReplacedServerEnd(t *testing.T) {
 			failed <- err
 		}()
 	}
-	thaw, err := primary.Freeze(t.Context())
+	thaw, err := primary.Suspend(t.Context())
 	t.Cleanup(thaw)
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return monitor.Alive(t.Context()) != nil }, time.Minute, 10*time.Millisecond)
@@ -85,7 +85,7 @@ func TestConnectionsToAReplacedServerEnd(t *testing.T) {
 }
 
 // One connection that was ended says nothing of the server.
-func TestALostConnectionIsNoLostDatabase(t *testing.T) {
+func TestMonitorReconnectsAfterLostConnection(t *testing.T) {
 	t.Parallel()
 	server := newServer(t)
 	monitor := newMonitor(t, server.URL("postgres"))
@@ -101,7 +101,7 @@ func TestALostConnectionIsNoLostDatabase(t *testing.T) {
 }
 
 // A server that has no connection left for the monitor has answered.
-func TestAFullServerIsNoLostDatabase(t *testing.T) {
+func TestTooManyConnectionsCountsAsAlive(t *testing.T) {
 	t.Parallel()
 	server := newServer(t)
 	conn, err := pgx.Connect(t.Context(), server.URL("postgres"))
@@ -115,7 +115,7 @@ func TestAFullServerIsNoLostDatabase(t *testing.T) {
 	require.NoError(t, monitor.Alive(t.Context()))
 }
 
-func TestAStandbyIsNotConnectedTo(t *testing.T) {
+func TestConfigRejectsStandby(t *testing.T) {
 	t.Parallel()
 	primary := newServer(t)
 	standby := newStandby(t, primary)
@@ -133,7 +133,7 @@ func TestAStandbyIsNotConnectedTo(t *testing.T) {
 }
 
 // A server that accepts and says nothing is given up.
-func TestAConnectIsBounded(t *testing.T) {
+func TestConnectTimesOut(t *testing.T) {
 	t.Parallel()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -13,15 +13,15 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// How the monitor asks. A server is silent when it has not answered for answerWithin;
+// How the monitor asks. A server is silent when it has not answered for answerTimeout;
 // then the process may have been too busy to read the answer, so it is given
-// secondLooks turns of the scheduler more. Together this stays below the two seconds
+// graceChecks turns of the scheduler more. Together this stays below the two seconds
 // within which callers are told.
 const (
-	askEvery     = 200 * time.Millisecond
-	answerWithin = 1200 * time.Millisecond
-	secondLook   = 40 * time.Millisecond
-	secondLooks  = 4
+	pingInterval  = 200 * time.Millisecond
+	answerTimeout = 1200 * time.Millisecond
+	graceInterval = 40 * time.Millisecond
+	graceChecks   = 4
 )
 
 // Why there is no answer.
@@ -38,27 +38,27 @@ var (
 type Monitor struct {
 	config *pgx.ConnConfig
 
-	mu       sync.Mutex
-	conns    map[*tracked]struct{}
-	left     map[string]bool // addresses whose server was replaced by one elsewhere
-	server   server          // which one answered last
-	answered time.Time       // when it did
-	asked    time.Time       // when the question that waits was sent; zero when none does
-	failed   error           // why there is no answer; nil while there are, and before the first question
-	changed  chan struct{}   // closed with every answer and every failure
+	mu                sync.Mutex
+	conns             map[*trackedConn]struct{}
+	replacedAddresses map[string]bool // addresses whose server was replaced by one elsewhere
+	server            serverInstance  // which one answered last
+	answeredAt        time.Time       // when it did
+	pingSentAt        time.Time       // when the question that waits was sent; zero when none does
+	lastError         error           // why there is no answer; nil while there are, and before the first question
+	changed           chan struct{}   // closed with every answer and every failure
 
 	stop context.CancelFunc
 	done chan struct{}
 }
 
-// server is one run of a database server.
-type server struct {
-	address string
-	run     string // of which cluster it is, and when it was started
+// serverInstance is one run of a database server.
+type serverInstance struct {
+	address  string
+	instance string // of which cluster it is, and when it was started
 }
 
-// tracked is a connection of the process to the database.
-type tracked struct {
+// trackedConn is a connection of the process to the database.
+type trackedConn struct {
 	net.Conn
 
 	monitor *Monitor
@@ -66,7 +66,7 @@ type tracked struct {
 	opened  time.Time
 }
 
-func (c *tracked) Close() error {
+func (c *trackedConn) Close() error {
 	c.monitor.mu.Lock()
 	delete(c.monitor.conns, c)
 	c.monitor.mu.Unlock()
@@ -80,10 +80,10 @@ func NewMonitor(ctx context.Context, url string) (*Monitor, error) {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	m := &Monitor{config: config.ConnConfig, conns: map[*tracked]struct{}{}, left: map[string]bool{}, changed: make(chan struct{}), stop: stop, done: make(chan struct{})}
+	m := &Monitor{config: config.ConnConfig, conns: map[*trackedConn]struct{}{}, replacedAddresses: map[string]bool{}, changed: make(chan struct{}), stop: stop, done: make(chan struct{})}
 	go func() {
 		defer close(m.done)
-		m.run(ctx)
+		m.pingUntilDone(ctx)
 	}()
 	return m, nil
 }
@@ -92,7 +92,7 @@ func NewMonitor(ctx context.Context, url string) (*Monitor, error) {
 func (m *Monitor) Close() {
 	m.stop()
 	<-m.done
-	m.note(ErrClosed)
+	m.recordAnswer(ErrClosed)
 }
 
 // Track has the monitor end a pool's connections when their server was replaced, and
@@ -102,14 +102,14 @@ func (m *Monitor) Track(config *pgxpool.Config) {
 	dial := config.ConnConfig.DialFunc
 	config.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 		began := time.Now()
-		if m.hasLeft(address) {
+		if m.isReplaced(address) {
 			return nil, ErrReplaced
 		}
 		conn, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
-		c := &tracked{conn, m, address, began}
+		c := &trackedConn{conn, m, address, began}
 		m.mu.Lock()
 		m.conns[c] = struct{}{}
 		m.mu.Unlock()
@@ -117,24 +117,24 @@ func (m *Monitor) Track(config *pgxpool.Config) {
 	}
 }
 
-func (m *Monitor) hasLeft(address string) bool {
+func (m *Monitor) isReplaced(address string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.left[address]
+	return m.replacedAddresses[address]
 }
 
 // Alive waits for the database's next answer: nil when it came, ErrSilent when it did
 // not come in time, at once the reason why there is none.
 func (m *Monitor) Alive(ctx context.Context) error {
 	m.mu.Lock()
-	began, changed, failed := m.asked, m.changed, m.failed
+	began, changed, failed := m.pingSentAt, m.changed, m.lastError
 	m.mu.Unlock()
 	if failed != nil {
 		return failed
 	}
-	wait := answerWithin
+	wait := answerTimeout
 	if !began.IsZero() {
-		wait = max(0, time.Until(began.Add(answerWithin)))
+		wait = max(0, time.Until(began.Add(answerTimeout)))
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -143,57 +143,57 @@ func (m *Monitor) Alive(ctx context.Context) error {
 		case <-changed:
 			m.mu.Lock()
 			defer m.mu.Unlock()
-			return m.failed
+			return m.lastError
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-timer.C:
-			if looks++; looks > secondLooks {
+			if looks++; looks > graceChecks {
 				return ErrSilent
 			}
-			timer.Reset(secondLook)
+			timer.Reset(graceInterval)
 		}
 	}
 }
 
-// run keeps one connection and asks on it, until ctx ends.
-func (m *Monitor) run(ctx context.Context) {
+// pingUntilDone keeps one connection and asks on it, until ctx ends.
+func (m *Monitor) pingUntilDone(ctx context.Context) {
 	for ctx.Err() == nil {
-		conn, at, err := m.connect(ctx)
+		conn, at, err := m.openConn(ctx)
 		switch {
 		case err == nil:
-			m.moveTo(at)
-			for pause(ctx) && m.ask(ctx, conn) == nil {
+			m.switchServer(at)
+			for waitPingInterval(ctx) && m.pingOnce(ctx, conn) == nil {
 			}
 			_ = conn.Close()
-		case refusesMore(err):
-			m.note(nil) // that is an answer
-			pause(ctx)
+		case isTooManyConnections(err):
+			m.recordAnswer(nil) // that is an answer
+			waitPingInterval(ctx)
 		default:
-			m.note(err)
-			pause(ctx)
+			m.recordAnswer(err)
+			waitPingInterval(ctx)
 		}
 	}
 }
 
-// refusesMore tells whether the server is there and has no connection left for us.
-func refusesMore(err error) bool {
+// isTooManyConnections tells whether the server is there and has no connection left for us.
+func isTooManyConnections(err error) bool {
 	var refused *pgconn.PgError
 	return errors.As(err, &refused) && refused.Code == "53300"
 }
 
-// bare is a connection whose socket can be closed without a word to its server.
-type bare struct {
+// monitorConn is a connection whose socket can be closed without a word to its server.
+type monitorConn struct {
 	*pgx.Conn
 
 	socket net.Conn
 }
 
-func (b *bare) Close() error { return b.socket.Close() }
+func (b *monitorConn) Close() error { return b.socket.Close() }
 
-// connect opens the monitor's connection and reads which server it leads to: a promoted
+// openConn opens the monitor's connection and reads which server it leads to: a promoted
 // standby was started at another time than its primary.
-func (m *Monitor) connect(ctx context.Context) (*bare, server, error) {
-	b, at := &bare{}, server{}
+func (m *Monitor) openConn(ctx context.Context) (*monitorConn, serverInstance, error) {
+	b, at := &monitorConn{}, serverInstance{}
 	config := m.config.Copy()
 	dial := config.DialFunc
 	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -210,7 +210,7 @@ func (m *Monitor) connect(ctx context.Context) (*bare, server, error) {
 	b.Conn = conn
 	limit, end := context.WithTimeout(ctx, connectTimeout)
 	defer end()
-	err = conn.QueryRow(limit, "select system_identifier || ' ' || pg_postmaster_start_time() from pg_control_system()").Scan(&at.run)
+	err = conn.QueryRow(limit, "select system_identifier || ' ' || pg_postmaster_start_time() from pg_control_system()").Scan(&at.instance)
 	if err != nil {
 		_ = b.Close()
 		return nil, at, fmt.Errorf("the database does not say which server it is: %w", err)
@@ -218,29 +218,29 @@ func (m *Monitor) connect(ctx context.Context) (*bare, server, error) {
 	return b, at, nil
 }
 
-// ask asks once, and closes the connection when no answer came in time. A connection
+// pingOnce asks once, and closes the connection when no answer came in time. A connection
 // that ended says nothing of the server: that is for the next one to say.
-func (m *Monitor) ask(ctx context.Context, conn *bare) error {
+func (m *Monitor) pingOnce(ctx context.Context, conn *monitorConn) error {
 	m.mu.Lock()
-	m.asked = time.Now()
+	m.pingSentAt = time.Now()
 	m.mu.Unlock()
 	answered := make(chan error, 1)
 	go func() { answered <- conn.Ping(ctx) }()
-	timer := time.NewTimer(answerWithin)
+	timer := time.NewTimer(answerTimeout)
 	defer timer.Stop()
 	for looks := 0; ; {
 		select {
 		case err := <-answered:
 			if err == nil {
-				m.note(nil)
+				m.recordAnswer(nil)
 			}
 			return err
 		case <-timer.C:
-			if looks++; looks <= secondLooks {
-				timer.Reset(secondLook)
+			if looks++; looks <= graceChecks {
+				timer.Reset(graceInterval)
 				continue
 			}
-			m.note(ErrSilent)
+			m.recordAnswer(ErrSilent)
 			_ = conn.Close()
 			<-answered //nolint:errcheck // the connection was closed here
 			return ErrSilent
@@ -248,43 +248,43 @@ func (m *Monitor) ask(ctx context.Context, conn *bare) error {
 	}
 }
 
-// note keeps an answer, or why there is none.
-func (m *Monitor) note(err error) {
+// recordAnswer keeps an answer, or why there is none.
+func (m *Monitor) recordAnswer(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.asked, m.failed = time.Time{}, err
+	m.pingSentAt, m.lastError = time.Time{}, err
 	if err == nil {
-		m.answered = time.Now()
+		m.answeredAt = time.Now()
 	}
 	close(m.changed)
 	m.changed = make(chan struct{})
 }
 
-// moveTo keeps which server answers. Where it is another one, connections end that were
+// switchServer keeps which server answers. Where it is another one, connections end that were
 // opened elsewhere, or here before the other one gave its last answer.
-func (m *Monitor) moveTo(at server) {
-	var stale []*tracked
+func (m *Monitor) switchServer(at serverInstance) {
+	var stale []*trackedConn
 	m.mu.Lock()
-	if before := m.server; before.run != "" && before != at {
-		m.left[before.address] = true
+	if before := m.server; before.instance != "" && before != at {
+		m.replacedAddresses[before.address] = true
 		for c := range m.conns {
-			if c.address != at.address || c.opened.Before(m.answered) {
+			if c.address != at.address || c.opened.Before(m.answeredAt) {
 				stale = append(stale, c)
 			}
 		}
 	}
-	delete(m.left, at.address)
+	delete(m.replacedAddresses, at.address)
 	m.server = at
 	m.mu.Unlock()
 	for _, c := range stale {
 		_ = c.Close()
 	}
-	m.note(nil)
+	m.recordAnswer(nil)
 }
 
-// pause waits until it is time to ask again; false when ctx has ended.
-func pause(ctx context.Context) bool {
-	timer := time.NewTimer(askEvery)
+// waitPingInterval waits until it is time to ask again; false when ctx has ended.
+func waitPingInterval(ctx context.Context) bool {
+	timer := time.NewTimer(pingInterval)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

@@ -8,27 +8,27 @@ import "math"
 // every constructor gives a superset.
 type Box struct{ West, South, East, North float64 }
 
-// slack widens boxes against rounding, in degrees: a tenth of a metre.
-const slack = 1e-6
+// boxSlack widens boxes against rounding, in degrees: a tenth of a metre.
+const boxSlack = 1e-6
 
-// world is the box of everything.
-func world() Box { return Box{West: -180, South: -90, East: 180, North: 90} }
+// worldBox is the box of everything.
+func worldBox() Box { return Box{West: -180, South: -90, East: 180, North: 90} }
 
 // CircleBox is a box around the circle of radiusKM on the sphere. A circle over
 // a pole has every longitude, -180 to 180. The half width is
 // asin(sin δ / cos φ): the meridian that touches the circle, which does so
 // poleward of the centre and not at its latitude.
 func CircleBox(center Point, radiusKM float64) Box {
-	δ := radiusKM/EarthRadiusKM + slack*degree
+	δ := radiusKM/EarthRadiusKM + boxSlack*radiansPerDegree
 	box := Box{
-		West: -180, South: center.Latitude - δ/degree,
-		East: 180, North: center.Latitude + δ/degree,
+		West: -180, South: center.Latitude - δ/radiansPerDegree,
+		East: 180, North: center.Latitude + δ/radiansPerDegree,
 	}
 	if box.South <= -90 || box.North >= 90 {
 		box.South, box.North = math.Max(box.South, -90), math.Min(box.North, 90)
 		return box
 	}
-	width := math.Asin(math.Min(1, math.Sin(δ)/math.Cos(center.Latitude*degree)))/degree + slack
+	width := math.Asin(math.Min(1, math.Sin(δ)/math.Cos(center.Latitude*radiansPerDegree)))/radiansPerDegree + boxSlack
 	box.West, box.East = center.Longitude-width, center.Longitude+width
 	return box
 }
@@ -42,16 +42,16 @@ func PointBox(p Point) Box { return Box{p.Longitude, p.Latitude, p.Longitude, p.
 func SegmentBox(a, b Point) Box {
 	track := newArc(a, b)
 	if track.antipodal {
-		return world()
+		return worldBox()
 	}
 	width := math.Remainder(b.Longitude-a.Longitude, 360)
 	box := Box{
-		West:  a.Longitude + math.Min(0, width) - slack,
-		South: math.Min(a.Latitude, b.Latitude) - slack,
-		East:  a.Longitude + math.Max(0, width) + slack,
-		North: math.Max(a.Latitude, b.Latitude) + slack,
+		West:  a.Longitude + math.Min(0, width) - boxSlack,
+		South: math.Min(a.Latitude, b.Latitude) - boxSlack,
+		East:  a.Longitude + math.Max(0, width) + boxSlack,
+		North: math.Max(a.Latitude, b.Latitude) + boxSlack,
 	}
-	if math.Abs(width) > 180-slack { // over a pole, or so close that rounding decides
+	if math.Abs(width) > 180-boxSlack { // over a pole, or so close that rounding decides
 		box.West, box.East = -180, 180
 	}
 	box.includeBulge(track)
@@ -62,15 +62,15 @@ func SegmentBox(a, b Point) Box {
 // includeBulge extends the box to the great circle's northernmost and
 // southernmost points where the arc passes them.
 func (b *Box) includeBulge(track arc) {
-	if track.degenerate() {
+	if track.isDegenerate() {
 		return
 	}
 	vertex := vector{z: 1}.plus(track.normal.times(-track.normal.z)) // the pole, dropped onto the plane
-	latitude := math.Atan2(vertex.length(), math.Abs(track.normal.z))/degree + slack
-	if track.besides(vertex) {
+	latitude := math.Atan2(vertex.length(), math.Abs(track.normal.z))/radiansPerDegree + boxSlack
+	if track.containsClosestPoint(vertex) {
 		b.North = math.Max(b.North, latitude)
 	}
-	if track.besides(vertex.times(-1)) {
+	if track.containsClosestPoint(vertex.times(-1)) {
 		b.South = math.Min(b.South, -latitude)
 	}
 }

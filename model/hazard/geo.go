@@ -6,15 +6,15 @@ import "math"
 // with: (2a + b) / 3 of WGS84, IUGG.
 const EarthRadiusKM = 6371.0088
 
-const degree = math.Pi / 180
+const radiansPerDegree = math.Pi / 180
 
 // Distance is the great-circle distance of two points in kilometres, by the
 // haversine formula (R. W. Sinnott, "Virtues of the Haversine", 1984), which
 // stays exact for close points where the law of cosines does not.
 func Distance(a, b Point) float64 {
-	φa, φb := a.Latitude*degree, b.Latitude*degree
+	φa, φb := a.Latitude*radiansPerDegree, b.Latitude*radiansPerDegree
 	sinφ := math.Sin((φb - φa) / 2)
-	sinλ := math.Sin((b.Longitude - a.Longitude) * degree / 2)
+	sinλ := math.Sin((b.Longitude - a.Longitude) * radiansPerDegree / 2)
 	h := sinφ*sinφ + math.Cos(φa)*math.Cos(φb)*sinλ*sinλ
 	return 2 * EarthRadiusKM * math.Asin(math.Sqrt(math.Min(1, h)))
 }
@@ -24,11 +24,11 @@ func Distance(a, b Point) float64 {
 // direct problem on the sphere; Snyder, "Map Projections", 1987, formulas 5-5 and
 // 5-6).
 func Move(p Point, bearing, km float64) Point {
-	sinφ, cosφ := math.Sincos(p.Latitude * degree)
+	sinφ, cosφ := math.Sincos(p.Latitude * radiansPerDegree)
 	sinδ, cosδ := math.Sincos(km / EarthRadiusKM)
 	sin := math.Max(-1, math.Min(1, sinφ*cosδ+cosφ*sinδ*math.Cos(bearing)))
-	λ := p.Longitude*degree + math.Atan2(math.Sin(bearing)*sinδ*cosφ, cosδ-sinφ*sin)
-	return Point{Latitude: math.Asin(sin) / degree, Longitude: math.Remainder(λ/degree, 360)}
+	λ := p.Longitude*radiansPerDegree + math.Atan2(math.Sin(bearing)*sinδ*cosφ, cosδ-sinφ*sin)
+	return Point{Latitude: math.Asin(sin) / radiansPerDegree, Longitude: math.Remainder(λ/radiansPerDegree, 360)}
 }
 
 // SegmentDistance is the distance in kilometres from p to the great-circle
@@ -39,11 +39,11 @@ func Move(p Point, bearing, km float64) Point {
 // Equal ends are a point. Antipodal ends have no one shortest way; the one over
 // the north pole is taken (over 90° east when the ends are the poles).
 func SegmentDistance(p, a, b Point) (km, along float64) {
-	v, track := vectorOf(p), newArc(a, b)
-	if !track.degenerate() && track.besides(v) {
+	v, track := toVector(p), newArc(a, b)
+	if !track.isDegenerate() && track.containsClosestPoint(v) {
 		sin := math.Abs(v.dot(track.normal))
-		cos := math.Hypot(v.dot(track.from), v.dot(track.forth))
-		return EarthRadiusKM * math.Atan2(sin, cos), track.along(v)
+		cos := math.Hypot(v.dot(track.from), v.dot(track.forward))
+		return EarthRadiusKM * math.Atan2(sin, cos), track.fractionAlong(v)
 	}
 	fromA, fromB := Distance(p, a), Distance(p, b)
 	if fromB < fromA {
@@ -59,7 +59,7 @@ func SegmentDistance(p, a, b Point) (km, along float64) {
 // and then along a parallel, of which no degree is longer than one of the equator.
 func SegmentMayTouch(radiusKM float64, a, b Point, fromA, fromB float64) bool {
 	length := math.Abs(b.Latitude-a.Latitude) + math.Abs(math.Remainder(b.Longitude-a.Longitude, 360))
-	return fromA+fromB-length*degree*EarthRadiusKM <= 2*radiusKM+slackKM
+	return fromA+fromB-length*radiansPerDegree*EarthRadiusKM <= 2*radiusKM+slackKM
 }
 
 // slackKM widens a bound against rounding: a metre.
@@ -68,9 +68,9 @@ const slackKM = 0.001
 // vector is a point of the unit sphere: x towards 0°N 0°E, z towards the north pole.
 type vector struct{ x, y, z float64 }
 
-func vectorOf(p Point) vector {
-	sinφ, cosφ := math.Sincos(p.Latitude * degree)
-	sinλ, cosλ := math.Sincos(p.Longitude * degree)
+func toVector(p Point) vector {
+	sinφ, cosφ := math.Sincos(p.Latitude * radiansPerDegree)
+	sinλ, cosλ := math.Sincos(p.Longitude * radiansPerDegree)
 	return vector{cosφ * cosλ, cosφ * sinλ, sinφ}
 }
 
@@ -86,45 +86,47 @@ func (v vector) cross(w vector) vector {
 
 func (v vector) length() float64 { return math.Sqrt(v.dot(v)) }
 
-// indistinct is the length in radians (a hundredth of a millimetre) below which
+// minDirectionLength is the length in radians (a hundredth of a millimetre) below which
 // two directions cannot be told apart for building a plane.
-const indistinct = 1e-12
+const minDirectionLength = 1e-12
 
 // arc is the shorter great-circle arc between two points.
 type arc struct {
-	from, to    vector
-	normal      vector  // of the arc's plane; zero when the ends are one point
-	forth, back vector  // in the plane: ahead of from, and backwards of to
-	angle       float64 // radians from from to to
-	antipodal   bool
+	from, to          vector
+	normal            vector  // of the arc's plane; zero when the ends are one point
+	forward, backward vector  // in the plane: ahead of from, and backwards of to
+	angle             float64 // radians from from to to
+	antipodal         bool
 }
 
 func newArc(a, b Point) arc {
-	from, to := vectorOf(a), vectorOf(b)
+	from, to := toVector(a), toVector(b)
 	// (a − b) × (a + b) = 2 a × b, without the cancellation for close ends.
 	sum, difference := from.plus(to), from.plus(to.times(-1))
 	normal := difference.cross(sum)
 	r := arc{from: from, to: to, angle: math.Atan2(normal.length()/2, from.dot(to))}
-	if difference.length() < indistinct {
+	if difference.length() < minDirectionLength {
 		return r
 	}
-	if sum.length() < indistinct {
+	if sum.length() < minDirectionLength {
 		r.antipodal = true
-		if normal = from.cross(vector{z: 1}); normal.length() < indistinct {
+		if normal = from.cross(vector{z: 1}); normal.length() < minDirectionLength {
 			normal = from.cross(vector{y: 1})
 		}
 	}
 	r.normal = normal.times(1 / normal.length())
-	r.forth, r.back = r.normal.cross(from), to.cross(r.normal)
+	r.forward, r.backward = r.normal.cross(from), to.cross(r.normal)
 	return r
 }
 
-func (r arc) degenerate() bool { return r.normal == vector{} }
+func (r arc) isDegenerate() bool { return r.normal == vector{} }
 
-// besides tells whether v's closest point of the whole great circle lies on the arc.
-func (r arc) besides(v vector) bool { return v.dot(r.forth) >= 0 && v.dot(r.back) >= 0 }
+// containsClosestPoint tells whether v's closest point of the whole great circle lies on the arc.
+func (r arc) containsClosestPoint(v vector) bool {
+	return v.dot(r.forward) >= 0 && v.dot(r.backward) >= 0
+}
 
-func (r arc) along(v vector) float64 {
-	share := math.Atan2(v.dot(r.forth), v.dot(r.from)) / r.angle
+func (r arc) fractionAlong(v vector) float64 {
+	share := math.Atan2(v.dot(r.forward), v.dot(r.from)) / r.angle
 	return math.Max(0, math.Min(1, share))
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// seeded gives the same globe to every run.
-func seeded(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
+// newRandom gives the same globe to every run.
+func newRandom(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
 
-// anywhere is a point of the sphere that likes poles, the date line and
+// randomPoint is a point of the sphere that likes poles, the date line and
 // neighbours of other points, where geometry breaks.
-func anywhere(r *rand.Rand) Point {
-	p := Point{Latitude: math.Asin(2*r.Float64()-1) / degree, Longitude: 360*r.Float64() - 180}
+func randomPoint(r *rand.Rand) Point {
+	p := Point{Latitude: math.Asin(2*r.Float64()-1) / radiansPerDegree, Longitude: 360*r.Float64() - 180}
 	switch r.IntN(8) {
 	case 0:
 		p.Latitude = []float64{90, -90, 89.9999, -89.99, 0}[r.IntN(5)]
@@ -24,33 +24,33 @@ func anywhere(r *rand.Rand) Point {
 	return p
 }
 
-func near(r *rand.Rand, p Point, degrees float64) Point {
+func randomPointNear(r *rand.Rand, p Point, degrees float64) Point {
 	return Point{
 		Latitude:  math.Max(-90, math.Min(90, p.Latitude+degrees*(2*r.Float64()-1))),
 		Longitude: math.Remainder(p.Longitude+degrees*(2*r.Float64()-1), 360),
 	}
 }
 
-// between is the point at a share of the arc, by spherical interpolation: a
+// pointBetween is the point at a share of the arc, by spherical interpolation: a
 // second way to walk a segment.
-func between(a, b Point, share float64) Point {
-	v, w := vectorOf(a), vectorOf(b)
+func pointBetween(a, b Point, share float64) Point {
+	v, w := toVector(a), toVector(b)
 	ω := math.Atan2(v.cross(w).length(), v.dot(w))
 	if ω < 1e-9 {
 		return a
 	}
 	u := v.times(math.Sin((1-share)*ω) / math.Sin(ω)).plus(w.times(math.Sin(share*ω) / math.Sin(ω)))
-	return Point{Latitude: math.Atan2(u.z, math.Hypot(u.x, u.y)) / degree, Longitude: math.Atan2(u.y, u.x) / degree}
+	return Point{Latitude: math.Atan2(u.z, math.Hypot(u.x, u.y)) / radiansPerDegree, Longitude: math.Atan2(u.y, u.x) / radiansPerDegree}
 }
 
-// onCircle is the point at a distance and bearing from the centre.
-func onCircle(center Point, km, bearing float64) Point {
-	φ, δ := center.Latitude*degree, km/EarthRadiusKM
+// pointOnCircle is the point at a distance and bearing from the centre.
+func pointOnCircle(center Point, km, bearing float64) Point {
+	φ, δ := center.Latitude*radiansPerDegree, km/EarthRadiusKM
 	sinφ := math.Sin(φ)*math.Cos(δ) + math.Cos(φ)*math.Sin(δ)*math.Cos(bearing)
 	λ := math.Atan2(math.Sin(bearing)*math.Sin(δ)*math.Cos(φ), math.Cos(δ)-math.Sin(φ)*sinφ)
 	return Point{
-		Latitude:  math.Asin(math.Max(-1, math.Min(1, sinφ))) / degree,
-		Longitude: math.Remainder(center.Longitude+λ/degree, 360),
+		Latitude:  math.Asin(math.Max(-1, math.Min(1, sinφ))) / radiansPerDegree,
+		Longitude: math.Remainder(center.Longitude+λ/radiansPerDegree, 360),
 	}
 }
 
@@ -112,34 +112,34 @@ func TestSegmentDistance(t *testing.T) {
 
 func TestSegmentDistanceIsTheClosestOfManyPoints(t *testing.T) {
 	t.Parallel()
-	r := seeded(2)
+	r := newRandom(2)
 	for range 3000 {
-		a := anywhere(r)
-		b := near(r, a, []float64{0.00001, 0.1, 5, 170}[r.IntN(4)])
-		p := near(r, between(a, b, r.Float64()), []float64{0.01, 3, 180}[r.IntN(3)])
+		a := randomPoint(r)
+		b := randomPointNear(r, a, []float64{0.00001, 0.1, 5, 170}[r.IntN(4)])
+		p := randomPointNear(r, pointBetween(a, b, r.Float64()), []float64{0.01, 3, 180}[r.IntN(3)])
 		km, along := SegmentDistance(p, a, b)
 		length, sampled := Distance(a, b), math.Inf(1)
 		const steps = 200
 		for i := range steps + 1 {
-			sampled = math.Min(sampled, Distance(p, between(a, b, float64(i)/steps)))
+			sampled = math.Min(sampled, Distance(p, pointBetween(a, b, float64(i)/steps)))
 		}
 		require.LessOrEqual(t, km, sampled+1e-5, "%v to %v-%v", p, a, b)
 		require.GreaterOrEqual(t, km, sampled-length/steps-1e-5, "%v to %v-%v", p, a, b)
-		require.InDelta(t, km, Distance(p, between(a, b, along)), 1e-3, "%v to %v-%v", p, a, b)
+		require.InDelta(t, km, Distance(p, pointBetween(a, b, along)), 1e-3, "%v to %v-%v", p, a, b)
 		back, other := SegmentDistance(p, b, a)
 		require.InDelta(t, km, back, 1e-6)
 		if length > 1 && math.Abs(along+other-1) > 1e-3 { // only where two points are equally close
-			require.InDelta(t, Distance(p, between(a, b, 1-other)), km, 1e-3)
+			require.InDelta(t, Distance(p, pointBetween(a, b, 1-other)), km, 1e-3)
 		}
 	}
 }
 
 func TestSegmentMayTouchMissesNoSegmentThatDoes(t *testing.T) {
 	t.Parallel()
-	r, ruledOut := seeded(21), 0
+	r, ruledOut := newRandom(21), 0
 	for range 20_000 {
-		a := anywhere(r)
-		b, p := near(r, a, 4), near(r, a, 6)
+		a := randomPoint(r)
+		b, p := randomPointNear(r, a, 4), randomPointNear(r, a, 6)
 		radius := 400 * r.Float64()
 		km, _ := SegmentDistance(p, a, b)
 		if may := SegmentMayTouch(radius, a, b, Distance(p, a), Distance(p, b)); km <= radius {
@@ -147,7 +147,7 @@ func TestSegmentMayTouchMissesNoSegmentThatDoes(t *testing.T) {
 		} else if !may {
 			ruledOut++
 		}
-		onTrack := between(a, b, r.Float64())
+		onTrack := pointBetween(a, b, r.Float64())
 		require.True(t, SegmentMayTouch(0, a, b, Distance(onTrack, a), Distance(onTrack, b)), "%v to %v over %v", a, b, onTrack)
 	}
 	require.Greater(t, ruledOut, 3000)
@@ -165,12 +165,12 @@ func BenchmarkSegmentDistance(b *testing.B) {
 	}
 }
 
-// TestMoveGoesAsFarAsItSays measures where it arrives, the poles and the date line included.
-func TestMoveGoesAsFarAsItSays(t *testing.T) {
+// TestMoveCoversGivenDistance measures where it arrives, the poles and the date line included.
+func TestMoveCoversGivenDistance(t *testing.T) {
 	t.Parallel()
-	r := seeded(11)
+	r := newRandom(11)
 	for range 200 {
-		from, bearing, km := anywhere(r), 2*math.Pi*r.Float64(), 400*r.Float64()
+		from, bearing, km := randomPoint(r), 2*math.Pi*r.Float64(), 400*r.Float64()
 		to := Move(from, bearing, km)
 		require.InDelta(t, km, Distance(from, to), 1e-6)
 		require.LessOrEqual(t, math.Abs(to.Longitude), 180.0)

@@ -17,26 +17,26 @@ import (
 // value is not known. The error is the reader's: what was read before it is
 // returned too.
 func ParseGHCN(r io.Reader) ([]Station, []RowError, error) {
-	rows, days := newRows(r), make(map[string]map[time.Time]Day)
+	rows, days := newRowReader(r), make(map[string]map[time.Time]Day)
 	for rows.next("location") {
-		name, day, err := rows.day()
+		name, day, err := rows.parseDay()
 		if err != nil {
-			rows.refuse(rows.line, "%s", err)
+			rows.rejectRow(rows.line, "%s", err)
 			continue
 		}
 		if days[name] == nil {
 			days[name] = make(map[time.Time]Day)
 		}
 		if _, twice := days[name][day.Date]; twice {
-			rows.refuse(rows.line, "%s has %s twice", name, day.Date.Format(time.DateOnly))
+			rows.rejectRow(rows.line, "%s has %s twice", name, day.Date.Format(time.DateOnly))
 			continue
 		}
 		days[name][day.Date] = day
 	}
-	return inOrder(days), rows.refused, rows.end()
+	return sortStations(days), rows.rejected, rows.readError()
 }
 
-func inOrder(days map[string]map[time.Time]Day) []Station {
+func sortStations(days map[string]map[time.Time]Day) []Station {
 	stations := make([]Station, 0, len(days))
 	for name, byDate := range days {
 		station := Station{Name: name, Days: make([]Day, 0, len(byDate))}
@@ -50,16 +50,16 @@ func inOrder(days map[string]map[time.Time]Day) []Station {
 	return stations
 }
 
-func (r *rows) day() (station string, day Day, err error) {
+func (r *rowReader) parseDay() (station string, day Day, err error) {
 	fields := append(slices.Clone(r.fields), "", "", "")
 	if len(r.fields) < 3 || fields[0] == "" {
 		return "", Day{}, errors.New("a day has at least a location, a date and its precipitation")
 	}
-	if day.Date, err = r.moment(fields[1], time.DateOnly); err != nil {
+	if day.Date, err = r.parseTime(fields[1], time.DateOnly); err != nil {
 		return "", Day{}, err
 	}
 	const unknown = "-9999"
-	precipitation, err := r.optional("precipitation", fields[2], unknown)
+	precipitation, err := r.parseOptionalDecimal("precipitation", fields[2], unknown)
 	switch {
 	case err != nil:
 		return "", Day{}, err
@@ -69,14 +69,14 @@ func (r *rows) day() (station string, day Day, err error) {
 		return "", Day{}, fmt.Errorf("precipitation of %s mm is impossible", fields[2])
 	}
 	day.PrecipitationMM = *precipitation
-	if day.HighestC, err = r.optional("highest temperature", fields[3], unknown); err != nil {
+	if day.HighestC, err = r.parseOptionalDecimal("highest temperature", fields[3], unknown); err != nil {
 		return "", Day{}, err
 	}
-	if day.LowestC, err = r.optional("lowest temperature", fields[4], unknown); err != nil {
+	if day.LowestC, err = r.parseOptionalDecimal("lowest temperature", fields[4], unknown); err != nil {
 		return "", Day{}, err
 	}
-	if day.WindMS, err = r.optional("wind", fields[5], unknown); err != nil {
+	if day.WindMS, err = r.parseOptionalDecimal("wind", fields[5], unknown); err != nil {
 		return "", Day{}, err
 	}
-	return r.word(fields[0]), day, nil
+	return r.internString(fields[0]), day, nil
 }

@@ -74,21 +74,21 @@ type Day struct {
 type Station struct {
 	Name  string
 	Days  []Day
-	Years []int // with at least WholeYear days of precipitation, ascending; NewHistory counts them
+	Years []int // with at least WholeYearDays days of precipitation, ascending; NewHistory counts them
 }
 
-// WholeYear is the number of days with a measurement that make a year of a
+// WholeYearDays is the number of days with a measurement that make a year of a
 // station whole.
-const WholeYear = 360
+const WholeYearDays = 360
 
-// FewestYears is the number of whole years without which no price is found at a
+// MinimumStationYears is the number of whole years without which no price is found at a
 // station.
-const FewestYears = 20
+const MinimumStationYears = 20
 
-// Priced tells whether the station has years enough to price from.
-func (s Station) Priced() bool { return len(s.Years) >= FewestYears }
+// HasEnoughYears tells whether the station has years enough to price from.
+func (s Station) HasEnoughYears() bool { return len(s.Years) >= MinimumStationYears }
 
-// wholeYears are the years with at least WholeYear days.
+// wholeYears are the years with at least WholeYearDays days.
 func wholeYears(days []Day) []int {
 	var years []int
 	for from := 0; from < len(days); {
@@ -96,7 +96,7 @@ func wholeYears(days []Day) []int {
 		for to < len(days) && days[to].Date.Year() == year {
 			to++
 		}
-		if to-from >= WholeYear {
+		if to-from >= WholeYearDays {
 			years = append(years, year)
 		}
 		from = to

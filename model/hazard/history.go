@@ -25,15 +25,15 @@ type Records struct {
 // number of goroutines may price from it at once; callers must not change what
 // it returns.
 type History struct {
-	records Records
-	grid    grid    // of the quakes
-	tracks  []track // of the storms
-	names   []string
+	records      Records
+	quakeGrid    pointGrid // of the quakes
+	tracks       []track   // of the storms
+	stationNames []string
 }
 
 // track is where a storm was: pricing a circle asks it of every storm.
 type track struct {
-	whole    Box
+	bounds   Box
 	segments []Box
 }
 
@@ -46,14 +46,14 @@ func NewHistory(records Records) *History {
 	h.records.Stations = slices.Clone(records.Stations)
 	slices.SortStableFunc(h.records.Stations, func(a, b Station) int { return cmp.Compare(a.Name, b.Name) })
 	for i, quake := range h.records.Quakes {
-		h.grid.add(quake.Where, i)
+		h.quakeGrid.addPoint(quake.Where, i)
 	}
 	for _, storm := range h.records.Storms {
 		h.tracks = append(h.tracks, newTrack(storm))
 	}
 	for i, station := range h.records.Stations {
 		h.records.Stations[i].Years = wholeYears(station.Days)
-		h.names = append(h.names, station.Name)
+		h.stationNames = append(h.stationNames, station.Name)
 	}
 	return h
 }
@@ -65,11 +65,11 @@ func (h *History) Quakes() []Quake { return h.records.Quakes }
 func (h *History) Storms() []Storm { return h.records.Storms }
 
 // StationNames are the stations that have a history, in order.
-func (h *History) StationNames() []string { return h.names }
+func (h *History) StationNames() []string { return h.stationNames }
 
 // Station is the history of one station; false when there is none.
 func (h *History) Station(name string) (Station, bool) {
-	i, ok := slices.BinarySearch(h.names, name)
+	i, ok := slices.BinarySearch(h.stationNames, name)
 	if !ok {
 		return Station{}, false
 	}
@@ -89,7 +89,7 @@ func (h *History) RainData() Dataset { return h.records.RainData }
 func (h *History) PricedStations() []string {
 	var names []string
 	for _, station := range h.records.Stations {
-		if station.Priced() {
+		if station.HasEnoughYears() {
 			names = append(names, station.Name)
 		}
 	}
@@ -101,7 +101,7 @@ func (h *History) PricedStations() []string {
 func (h *History) QuakesNear(center Point, radiusKM float64) []*Quake {
 	box := CircleBox(center, radiusKM)
 	var places []int
-	for place := range h.grid.within(box) {
+	for place := range h.quakeGrid.pointsIn(box) {
 		if box.Overlaps(PointBox(h.records.Quakes[place].Where)) {
 			places = append(places, place)
 		}
@@ -121,7 +121,7 @@ func (h *History) StormsNear(center Point, radiusKM float64) []Storm {
 	var near []Storm
 	circle := CircleBox(center, radiusKM)
 	for i, track := range h.tracks {
-		if !track.whole.Overlaps(circle) {
+		if !track.bounds.Overlaps(circle) {
 			continue
 		}
 		if first := slices.IndexFunc(track.segments, circle.Overlaps); first >= 0 {
@@ -137,24 +137,24 @@ func (h *History) StormsNear(center Point, radiusKM float64) []Storm {
 	return near
 }
 
-// Run is a part of a storm's track: neighbouring fixes, shared with the storm, and a
+// TrackPart is a part of a storm's track: neighbouring fixes, shared with the storm, and a
 // box around each segment between them, or around the only fix.
-type Run struct {
+type TrackPart struct {
 	Storm *Storm
 	Fixes []Fix
 	Boxes []Box
 }
 
-// RunsNear are the storms as they passed near the circle, in the order of their
+// TrackPartsNear are the storms as they passed near the circle, in the order of their
 // file: the fixes at the ends of segments that may touch it. A storm that comes
 // back has more than one run, in order of time.
-func (h *History) RunsNear(center Point, radiusKM float64) []Run {
-	var runs []Run
+func (h *History) TrackPartsNear(center Point, radiusKM float64) []TrackPart {
+	var runs []TrackPart
 	circle := CircleBox(center, radiusKM)
 	for i, track := range h.tracks {
-		if track.whole.Overlaps(circle) {
+		if track.bounds.Overlaps(circle) {
 			storm := &h.records.Storms[i]
-			runs = Run{storm, storm.Fixes, track.segments}.Parts(runs, func(i int) bool { return track.segments[i].Overlaps(circle) })
+			runs = TrackPart{storm, storm.Fixes, track.segments}.Parts(runs, func(i int) bool { return track.segments[i].Overlaps(circle) })
 		}
 	}
 	return runs
@@ -162,22 +162,22 @@ func (h *History) RunsNear(center Point, radiusKM float64) []Run {
 
 // Parts appends to parts the runs of neighbouring segments of r that are kept, by their
 // numbers. The only fix of a run counts as its segment 0.
-func (r Run) Parts(parts []Run, keep func(segment int) bool) []Run {
+func (r TrackPart) Parts(parts []TrackPart, keep func(segment int) bool) []TrackPart {
 	for at := 0; at < len(r.Boxes); at++ {
 		first := at
 		for at < len(r.Boxes) && keep(at) {
 			at++
 		}
 		if at > first {
-			parts = append(parts, Run{r.Storm, r.Fixes[first:min(at+1, len(r.Fixes))], r.Boxes[first:at]})
+			parts = append(parts, TrackPart{r.Storm, r.Fixes[first:min(at+1, len(r.Fixes))], r.Boxes[first:at]})
 		}
 	}
 	return parts
 }
 
-// Boxes are around the storm's segments, one each, or around its only fix.
+// SegmentBoxes are around the storm's segments, one each, or around its only fix.
 // Together they hold every place of the track, however long it went unobserved.
-func (s Storm) Boxes() []Box {
+func (s Storm) SegmentBoxes() []Box {
 	if len(s.Fixes) == 1 {
 		return []Box{PointBox(s.Fixes[0].Where)}
 	}
@@ -191,12 +191,12 @@ func (s Storm) Boxes() []Box {
 // newTrack precomputes a storm's boxes. The box of a storm without fixes
 // overlaps nothing.
 func newTrack(s Storm) track {
-	t := track{whole: Box{South: 91, North: -91}, segments: s.Boxes()}
+	t := track{bounds: Box{South: 91, North: -91}, segments: s.SegmentBoxes()}
 	for i, box := range t.segments {
 		if i == 0 {
-			t.whole = box
+			t.bounds = box
 		}
-		t.whole = t.whole.union(box)
+		t.bounds = t.bounds.union(box)
 	}
 	return t
 }

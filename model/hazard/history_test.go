@@ -36,9 +36,9 @@ func TestNewHistory(t *testing.T) {
 
 func TestQuakesNearHoldsEveryQuakeInTheCircle(t *testing.T) {
 	t.Parallel()
-	r, h := seeded(7), Shipped()
+	r, h := newRandom(7), Shipped()
 	for range 40 {
-		center, radius := anywhere(r), []float64{50, 500, 5000}[r.IntN(3)]
+		center, radius := randomPoint(r), []float64{50, 500, 5000}[r.IntN(3)]
 		candidates := make(map[string]bool)
 		for _, quake := range h.QuakesNear(center, radius) {
 			candidates[quake.EventID] = true
@@ -53,10 +53,10 @@ func TestQuakesNearHoldsEveryQuakeInTheCircle(t *testing.T) {
 
 func TestQuakesNearAreThoseInTheBox(t *testing.T) {
 	t.Parallel()
-	r, h := seeded(9), Shipped()
+	r, h := newRandom(9), Shipped()
 	centers := []Point{{90, 0}, {-90, 0}, {89.9, 180}, {0, 180}, {51.5, -180}, {-17.9, -179.99}}
 	for range 60 {
-		centers = append(centers, anywhere(r))
+		centers = append(centers, randomPoint(r))
 	}
 	for _, center := range centers {
 		for _, radius := range []float64{0.001, 50, 300, 12000} {
@@ -73,9 +73,9 @@ func TestQuakesNearAreThoseInTheBox(t *testing.T) {
 
 func TestStormsNearHoldsEveryStormOverTheCircle(t *testing.T) {
 	t.Parallel()
-	r, h := seeded(8), Shipped()
+	r, h := newRandom(8), Shipped()
 	for range 15 {
-		center, radius := near(r, Point{28, -75}, 30), []float64{20, 100, 800}[r.IntN(3)]
+		center, radius := randomPointNear(r, Point{28, -75}, 30), []float64{20, 100, 800}[r.IntN(3)]
 		candidates, fixes := make(map[string]Storm), 0
 		for _, storm := range h.StormsNear(center, radius) {
 			candidates[storm.ID] = storm
@@ -85,7 +85,7 @@ func TestStormsNearHoldsEveryStormOverTheCircle(t *testing.T) {
 			cut := candidates[storm.ID]
 			for i := range max(1, len(storm.Fixes)-1) {
 				part := storm.Fixes[i:min(i+2, len(storm.Fixes))]
-				if touches(Storm{Fixes: part}, center, radius) {
+				if touchesCircle(Storm{Fixes: part}, center, radius) {
 					first := slices.IndexFunc(cut.Fixes, func(f Fix) bool { return f.At.Equal(part[0].At) })
 					require.GreaterOrEqual(t, first, 0, storm.ID)
 					require.Equal(t, part, cut.Fixes[first:min(first+2, len(cut.Fixes))], storm.ID)
@@ -98,18 +98,18 @@ func TestStormsNearHoldsEveryStormOverTheCircle(t *testing.T) {
 	}
 }
 
-// TestRunsNearHoldEverySegmentThatTouchesTheCircle compares with every segment of every storm.
-func TestRunsNearHoldEverySegmentThatTouchesTheCircle(t *testing.T) {
+// TestTrackPartsNearHoldEverySegmentThatTouchesTheCircle compares with every segment of every storm.
+func TestTrackPartsNearHoldEverySegmentThatTouchesTheCircle(t *testing.T) {
 	t.Parallel()
-	r, h := seeded(10), Shipped()
+	r, h := newRandom(10), Shipped()
 	for range 10 {
-		center, radius := near(r, Point{28, -75}, 30), []float64{20, 100, 800}[r.IntN(3)]
+		center, radius := randomPointNear(r, Point{28, -75}, 30), []float64{20, 100, 800}[r.IntN(3)]
 		type segment struct {
 			storm string
 			from  time.Time
 		}
 		found := make(map[segment]bool)
-		for _, run := range h.RunsNear(center, radius) {
+		for _, run := range h.TrackPartsNear(center, radius) {
 			require.NotEmpty(t, run.Fixes)
 			for i := range max(1, len(run.Fixes)-1) {
 				require.False(t, found[segment{run.Storm.ID, run.Fixes[i].At}], "a segment is in one run")
@@ -118,7 +118,7 @@ func TestRunsNearHoldEverySegmentThatTouchesTheCircle(t *testing.T) {
 		}
 		for _, storm := range h.Storms() {
 			for i := range max(1, len(storm.Fixes)-1) {
-				if touches(Storm{Fixes: storm.Fixes[i:min(i+2, len(storm.Fixes))]}, center, radius) {
+				if touchesCircle(Storm{Fixes: storm.Fixes[i:min(i+2, len(storm.Fixes))]}, center, radius) {
 					require.True(t, found[segment{storm.ID, storm.Fixes[i].At}], storm.ID)
 				}
 			}
@@ -126,7 +126,7 @@ func TestRunsNearHoldEverySegmentThatTouchesTheCircle(t *testing.T) {
 	}
 }
 
-func touches(storm Storm, center Point, radius float64) bool {
+func touchesCircle(storm Storm, center Point, radius float64) bool {
 	if len(storm.Fixes) == 1 {
 		return Distance(center, storm.Fixes[0].Where) <= radius
 	}

@@ -18,28 +18,28 @@ import (
 // Source: Landsea and Franklin, Mon. Wea. Rev. 141 (2013), "Atlantic Hurricane
 // Database Uncertainty and Presentation of a New Database Format".
 func ParseHURDAT2(r io.Reader) ([]Storm, []RowError, error) {
-	p := hurdat{rows: newRows(r)}
+	p := hurdatParser{rowReader: newRowReader(r)}
 	for p.next("ID", "Date") {
 		if first := p.fields[0]; first != "" && (first[0] < '0' || first[0] > '9') {
-			p.header()
+			p.readHeader()
 		} else {
-			p.fix()
+			p.readFix()
 		}
 	}
 	p.closeStorm()
-	return p.storms, p.refused, p.end()
+	return p.storms, p.rejected, p.readError()
 }
 
-type hurdat struct {
-	*rows
-	storms    []Storm
-	current   *Storm
-	opened    int // line of the current storm's header
-	announced int // fixes that the header promises
-	seen      int // fix rows since, bad ones too
+type hurdatParser struct {
+	*rowReader
+	storms         []Storm
+	current        *Storm
+	headerLine     int // line of the current storm's header
+	announcedFixes int // fixes that the header promises
+	seenFixes      int // fix rows since, bad ones too
 }
 
-func (p *hurdat) header() {
+func (p *hurdatParser) readHeader() {
 	p.closeStorm()
 	count := -1
 	if len(p.fields) >= 3 {
@@ -47,29 +47,29 @@ func (p *hurdat) header() {
 			count = n
 		}
 	}
-	if !stormID(p.fields[0]) || count < 0 {
-		p.refuse(p.line, "a storm's header is basin, number and year, its name and its number of fixes")
+	if !isStormID(p.fields[0]) || count < 0 {
+		p.rejectRow(p.line, "a storm's header is basin, number and year, its name and its number of fixes")
 		return
 	}
-	p.current = &Storm{ID: p.word(p.fields[0]), Name: p.word(p.fields[1])}
-	p.opened, p.announced, p.seen = p.line, count, 0
+	p.current = &Storm{ID: p.internString(p.fields[0]), Name: p.internString(p.fields[1])}
+	p.headerLine, p.announcedFixes, p.seenFixes = p.line, count, 0
 }
 
-// stormID tells whether id is two letters of basin, two digits of number and
+// isStormID tells whether id is two letters of basin, two digits of number and
 // four of year.
-func stormID(id string) bool {
+func isStormID(id string) bool {
 	return len(id) == 8 && strings.Trim(id[:2], "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" &&
 		strings.Trim(id[2:], "0123456789") == ""
 }
 
-func (p *hurdat) closeStorm() {
+func (p *hurdatParser) closeStorm() {
 	if p.current == nil {
 		return
 	}
-	if p.seen != p.announced {
-		p.refuse(p.opened, "storm %s announces %d fixes, %d follow", p.current.ID, p.announced, p.seen)
+	if p.seenFixes != p.announcedFixes {
+		p.rejectRow(p.headerLine, "storm %s announces %d fixes, %d follow", p.current.ID, p.announcedFixes, p.seenFixes)
 	}
-	p.current.Complete = p.seen == p.announced && len(p.current.Fixes) == p.seen
+	p.current.Complete = p.seenFixes == p.announcedFixes && len(p.current.Fixes) == p.seenFixes
 	if len(p.current.Fixes) > 0 {
 		p.current.Fixes = append([]Fix(nil), p.current.Fixes...) // without append's spare room
 		p.storms = append(p.storms, *p.current)
@@ -77,41 +77,41 @@ func (p *hurdat) closeStorm() {
 	p.current = nil
 }
 
-func (p *hurdat) fix() {
-	p.seen++
-	fix, err := p.readFix()
+func (p *hurdatParser) readFix() {
+	p.seenFixes++
+	fix, err := p.parseFix()
 	switch {
 	case err != nil:
-		p.refuse(p.line, "%s", err)
+		p.rejectRow(p.line, "%s", err)
 	case p.current == nil:
-		p.refuse(p.line, "a fix without a storm's header before it")
+		p.rejectRow(p.line, "a fix without a storm's header before it")
 	case len(p.current.Fixes) > 0 && !fix.At.After(p.current.Fixes[len(p.current.Fixes)-1].At):
-		p.refuse(p.line, "the fix is not later than the one before it")
+		p.rejectRow(p.line, "the fix is not later than the one before it")
 	default:
 		p.current.Fixes = append(p.current.Fixes, fix)
 	}
 }
 
-func (p *hurdat) readFix() (fix Fix, err error) {
+func (p *hurdatParser) parseFix() (fix Fix, err error) {
 	if len(p.fields) < 8 {
 		return Fix{}, fmt.Errorf("a fix has at least 8 fields, this row has %d", len(p.fields))
 	}
-	if fix.At, err = p.moment(p.fields[0]+" "+p.fields[1], "20060102 1504"); err != nil {
+	if fix.At, err = p.parseTime(p.fields[0]+" "+p.fields[1], "20060102 1504"); err != nil {
 		return Fix{}, err
 	}
-	if fix.Where, err = p.point(p.fields[4], p.fields[5]); err != nil {
+	if fix.Where, err = p.parsePoint(p.fields[4], p.fields[5]); err != nil {
 		return Fix{}, err
 	}
-	if fix.WindKN, err = p.optional("wind", p.fields[6], "-99", "-999"); err != nil {
+	if fix.WindKN, err = p.parseOptionalDecimal("wind", p.fields[6], "-99", "-999"); err != nil {
 		return Fix{}, err
 	}
-	if fix.PressureHPA, err = p.optional("pressure", p.fields[7], "-99", "-999"); err != nil {
+	if fix.PressureHPA, err = p.parseOptionalDecimal("pressure", p.fields[7], "-99", "-999"); err != nil {
 		return Fix{}, err
 	}
 	if fix.WindKN != nil && fix.WindKN.IsNegative() || fix.PressureHPA != nil && !fix.PressureHPA.IsPositive() {
 		return Fix{}, fmt.Errorf("a wind of %s kn with %s hPa is impossible", p.fields[6], p.fields[7])
 	}
-	fix.Record, fix.Status = p.word(p.fields[2]), p.word(p.fields[3])
+	fix.Record, fix.Status = p.internString(p.fields[2]), p.internString(p.fields[3])
 	return fix, nil
 }
 

@@ -5,31 +5,31 @@ import (
 	"math"
 )
 
-// grid finds points by where they are: cells of one degree, each with the
+// pointGrid finds points by where they are: cells of one degree, each with the
 // numbers of its points in the order in which they were added.
-type grid [180][360][]int32
+type pointGrid [180][360][]int32
 
-func (g *grid) add(p Point, number int) {
-	cell := &g[row(p.Latitude)][column(int(math.Floor(p.Longitude)))]
+func (g *pointGrid) addPoint(p Point, number int) {
+	cell := &g[gridRow(p.Latitude)][gridColumn(int(math.Floor(p.Longitude)))]
 	*cell = append(*cell, int32(number)) //nolint:gosec // a history has thousands of points
 }
 
-// row is that of a latitude; the pole belongs to the last one.
-func row(latitude float64) int {
+// gridRow is that of a latitude; the pole belongs to the last one.
+func gridRow(latitude float64) int {
 	return max(0, min(179, int(math.Floor(latitude))+90))
 }
 
-// column is that of a whole degree of longitude, whatever turn it is written in.
-func column(degree int) int { return ((degree+180)%360 + 360) % 360 }
+// gridColumn is that of a whole degree of longitude, whatever turn it is written in.
+func gridColumn(degree int) int { return ((degree+180)%360 + 360) % 360 }
 
-// within are the points of all cells that the box touches, each once.
-func (g *grid) within(box Box) iter.Seq[int] {
+// pointsIn are the points of all cells that the box touches, each once.
+func (g *pointGrid) pointsIn(box Box) iter.Seq[int] {
 	west, east := int(math.Floor(box.West)), int(math.Floor(box.East))
 	east = min(east, west+359)
 	return func(yield func(int) bool) {
-		for r := row(box.South); r <= row(box.North); r++ {
+		for r := gridRow(box.South); r <= gridRow(box.North); r++ {
 			for degree := west; degree <= east; degree++ {
-				for _, number := range g[r][column(degree)] {
+				for _, number := range g[r][gridColumn(degree)] {
 					if !yield(int(number)) {
 						return
 					}

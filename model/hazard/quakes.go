@@ -13,37 +13,37 @@ import (
 // what was read before it is returned too.
 func ParseQuakes(r io.Reader) ([]Quake, []RowError, error) {
 	var quakes []Quake
-	rows, seen := newRows(r), make(map[string]bool)
+	rows, seen := newRowReader(r), make(map[string]bool)
 	for rows.next("time") {
-		quake, err := rows.quake()
+		quake, err := rows.parseQuake()
 		switch {
 		case err != nil:
-			rows.refuse(rows.line, "%s", err)
+			rows.rejectRow(rows.line, "%s", err)
 		case seen[quake.EventID]:
-			rows.refuse(rows.line, "the id %s is there twice", quake.EventID)
+			rows.rejectRow(rows.line, "the id %s is there twice", quake.EventID)
 		default:
 			seen[quake.EventID] = true
 			quakes = append(quakes, quake)
 		}
 	}
-	return quakes, rows.refused, rows.end()
+	return quakes, rows.rejected, rows.readError()
 }
 
-func (r *rows) quake() (quake Quake, err error) {
+func (r *rowReader) parseQuake() (quake Quake, err error) {
 	if len(r.fields) != 6 || r.fields[5] == "" {
 		return Quake{}, fmt.Errorf("an earthquake has 6 fields and an id, this row has %d fields", len(r.fields))
 	}
-	if quake.At, err = r.moment(r.fields[0], "2006-01-02T15:04:05.999999Z07:00"); err != nil {
+	if quake.At, err = r.parseTime(r.fields[0], "2006-01-02T15:04:05.999999Z07:00"); err != nil {
 		return Quake{}, err
 	}
-	if quake.Where, err = r.point(r.fields[1], r.fields[2]); err != nil {
+	if quake.Where, err = r.parsePoint(r.fields[1], r.fields[2]); err != nil {
 		return Quake{}, err
 	}
-	magnitude, err := r.decimal("magnitude", r.fields[3])
+	magnitude, err := r.parseDecimal("magnitude", r.fields[3])
 	if err != nil {
 		return Quake{}, err
 	}
-	if quake.DepthKM, err = r.optional("depth", r.fields[4]); err != nil {
+	if quake.DepthKM, err = r.parseOptionalDecimal("depth", r.fields[4]); err != nil {
 		return Quake{}, err
 	}
 	quake.Magnitude, quake.EventID = *magnitude, r.fields[5]

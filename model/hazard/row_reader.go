@@ -23,20 +23,20 @@ type RowError struct {
 // Error names the line and the reason.
 func (e RowError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Reason) }
 
-// rows reads comma separated lines. A line is a row whatever it holds, so that
+// rowReader reads comma separated lines. A line is a row whatever it holds, so that
 // a stray quote cannot swallow the rest of a file as it would in encoding/csv.
 // Decimals and words are interned: fifty thousand fixes share forty winds.
-type rows struct {
+type rowReader struct {
 	scanner  *bufio.Scanner
 	line     int
 	fields   []string
-	refused  []RowError
+	rejected []RowError
 	decimals map[string]*decimal.Decimal
 	words    map[string]string
 }
 
-func newRows(r io.Reader) *rows {
-	return &rows{
+func newRowReader(r io.Reader) *rowReader {
+	return &rowReader{
 		scanner:  bufio.NewScanner(r),
 		decimals: make(map[string]*decimal.Decimal),
 		words:    make(map[string]string),
@@ -45,12 +45,12 @@ func newRows(r io.Reader) *rows {
 
 // next advances to the next row that is neither blank nor column names, which
 // are recognised by their first field.
-func (r *rows) next(columns ...string) bool {
+func (r *rowReader) next(columns ...string) bool {
 rows:
 	for r.scanner.Scan() {
 		r.line++
 		text := strings.TrimSpace(strings.TrimPrefix(r.scanner.Text(), "\ufeff"))
-		if text == "" || !r.split(text) {
+		if text == "" || !r.splitFields(text) {
 			continue
 		}
 		for _, name := range columns {
@@ -63,12 +63,12 @@ rows:
 	return false
 }
 
-func (r *rows) split(text string) bool {
+func (r *rowReader) splitFields(text string) bool {
 	r.fields = slices.AppendSeq(r.fields[:0], strings.SplitSeq(text, ","))
 	if strings.Contains(text, `"`) {
 		quoted, err := csv.NewReader(strings.NewReader(text)).Read()
 		if err != nil {
-			r.refuse(r.line, "the quotes do not match")
+			r.rejectRow(r.line, "the quotes do not match")
 			return false
 		}
 		r.fields = quoted
@@ -79,20 +79,20 @@ func (r *rows) split(text string) bool {
 	return true
 }
 
-func (r *rows) refuse(line int, format string, args ...any) {
-	r.refused = append(r.refused, RowError{Line: line, Reason: fmt.Sprintf(format, args...)})
+func (r *rowReader) rejectRow(line int, format string, args ...any) {
+	r.rejected = append(r.rejected, RowError{Line: line, Reason: fmt.Sprintf(format, args...)})
 }
 
-// end is the failure that stopped reading, nil at the end of the file.
-func (r *rows) end() error {
+// readError is the failure that stopped reading, nil at the end of the file.
+func (r *rowReader) readError() error {
 	if err := r.scanner.Err(); err != nil {
 		return fmt.Errorf("reading stopped after line %d: %w", r.line, err)
 	}
 	return nil
 }
 
-// word returns the field as a string that does not hold on to its whole line.
-func (r *rows) word(field string) string {
+// internString returns the field as a string that does not hold on to its whole line.
+func (r *rowReader) internString(field string) string {
 	known, ok := r.words[field]
 	if !ok {
 		known = strings.Clone(field)
@@ -101,8 +101,8 @@ func (r *rows) word(field string) string {
 	return known
 }
 
-// decimal reads a plain decimal number.
-func (r *rows) decimal(name, field string) (*decimal.Decimal, error) {
+// parseDecimal reads a plain decimal number.
+func (r *rowReader) parseDecimal(name, field string) (*decimal.Decimal, error) {
 	if known, ok := r.decimals[field]; ok {
 		return known, nil
 	}
@@ -117,9 +117,9 @@ func (r *rows) decimal(name, field string) (*decimal.Decimal, error) {
 	return &value, nil
 }
 
-// optional is decimal for a field that may be missing: empty, or one of the
+// parseOptionalDecimal is decimal for a field that may be missing: empty, or one of the
 // impossible numbers that sources write instead.
-func (r *rows) optional(name, field string, missing ...string) (*decimal.Decimal, error) {
+func (r *rowReader) parseOptionalDecimal(name, field string, missing ...string) (*decimal.Decimal, error) {
 	if field == "" {
 		return nil, nil // a missing measurement is no error and has no value
 	}
@@ -128,17 +128,17 @@ func (r *rows) optional(name, field string, missing ...string) (*decimal.Decimal
 			return nil, nil
 		}
 	}
-	return r.decimal(name, field)
+	return r.parseDecimal(name, field)
 }
 
-// point reads a position. Longitudes up to a whole turn are accepted and
+// parsePoint reads a position. Longitudes up to a whole turn are accepted and
 // brought to ±180: HURDAT2 itself once writes -359.1 for 0.9 east.
-func (r *rows) point(latitude, longitude string) (Point, error) {
-	φ, err := r.degrees("latitude", latitude, 90)
+func (r *rowReader) parsePoint(latitude, longitude string) (Point, error) {
+	φ, err := r.parseCoordinate("latitude", latitude, 90)
 	if err != nil {
 		return Point{}, err
 	}
-	λ, err := r.degrees("longitude", longitude, 360)
+	λ, err := r.parseCoordinate("longitude", longitude, 360)
 	switch {
 	case err != nil:
 		return Point{}, err
@@ -150,7 +150,7 @@ func (r *rows) point(latitude, longitude string) (Point, error) {
 	return Point{Latitude: φ, Longitude: λ}, nil
 }
 
-func (r *rows) degrees(name, field string, most float64) (float64, error) {
+func (r *rowReader) parseCoordinate(name, field string, most float64) (float64, error) {
 	value, err := parseDegrees(field)
 	if err != nil || !(math.Abs(value) <= most) {
 		return 0, fmt.Errorf("%s %q is not a number between -%g and %g", name, field, most, most)
@@ -162,8 +162,8 @@ func (r *rows) degrees(name, field string, most float64) (float64, error) {
 // a slip of the pen. The oldest record shipped here begins in 1851.
 const EarliestYear = 1800
 
-// moment reads a time in one of the layouts, as UTC.
-func (r *rows) moment(field string, layouts ...string) (time.Time, error) {
+// parseTime reads a time in one of the layouts, as UTC.
+func (r *rowReader) parseTime(field string, layouts ...string) (time.Time, error) {
 	for _, layout := range layouts {
 		at, err := time.Parse(layout, field)
 		switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const katrina = `ID,Name,Tracks
+const katrinaHURDAT2 = `ID,Name,Tracks
 AL122005,            KATRINA,      3,
 Date,Time,Record Identifier,Status of System,Latitude,Longitude,Max Sustained Wind [kts],Min Pressure [mbars]
 20050829,0600,,HU,28.2,-89.6,125,913,
@@ -19,7 +19,7 @@ Date,Time,Record Identifier,Status of System,Latitude,Longitude,Max Sustained Wi
 20050829,1200,,HU,29.5,-89.6,-99,-999,
 `
 
-func reasons(refused []RowError) (all []string) {
+func rejectionReasons(refused []RowError) (all []string) {
 	for _, row := range refused {
 		all = append(all, row.Error())
 	}
@@ -28,7 +28,7 @@ func reasons(refused []RowError) (all []string) {
 
 func TestParseHURDAT2(t *testing.T) {
 	t.Parallel()
-	storms, refused, err := ParseHURDAT2(strings.NewReader("\ufeff" + strings.ReplaceAll(katrina, "\n", "\r\n")))
+	storms, refused, err := ParseHURDAT2(strings.NewReader("\ufeff" + strings.ReplaceAll(katrinaHURDAT2, "\n", "\r\n")))
 	require.NoError(t, err)
 	require.Empty(t, refused)
 	require.Len(t, storms, 1)
@@ -52,30 +52,30 @@ func TestParseHURDAT2KeepsTheGoodRows(t *testing.T) {
 		file, reason string
 		fixes        int
 	}{
-		"truncated in a row": {katrina[:strings.LastIndex(katrina, "-89.6")], "line 6: a fix has at least 8 fields, this row has 6", 2},
+		"truncated in a row": {katrinaHURDAT2[:strings.LastIndex(katrinaHURDAT2, "-89.6")], "line 6: a fix has at least 8 fields, this row has 6", 2},
 		"truncated between rows": {
-			katrina[:strings.Index(katrina, "20050829,1200")],
+			katrinaHURDAT2[:strings.Index(katrinaHURDAT2, "20050829,1200")],
 			"line 2: storm AL122005 announces 3 fixes, 2 follow", 2,
 		},
-		"no header": {"20050829,0600,,HU,28.2,-89.6,125,913,\n" + katrina, "line 1: a fix without a storm's header before it", 3},
+		"no header": {"20050829,0600,,HU,28.2,-89.6,125,913,\n" + katrinaHURDAT2, "line 1: a fix without a storm's header before it", 3},
 		"bad header": {
-			"KATRINA\n" + katrina,
+			"KATRINA\n" + katrinaHURDAT2,
 			"line 1: a storm's header is basin, number and year, its name and its number of fixes", 3,
 		},
-		"bad time":      {strings.Replace(katrina, "0600", "2500", 1), `line 4: "20050829 2500" is not a time of the form 20060102 1504`, 2},
-		"bad latitude":  {strings.Replace(katrina, "28.2", "98.2", 1), `line 4: latitude "98.2" is not a number between -90 and 90`, 2},
-		"bad longitude": {strings.Replace(katrina, "-89.6", "NaN", 1), `line 4: longitude "NaN" is not a number between -360 and 360`, 2},
-		"bad wind":      {strings.Replace(katrina, "125", "1e9", 1), `line 4: wind "1e9" is not a decimal number`, 2},
-		"negative wind": {strings.Replace(katrina, "125", "-5", 1), "line 4: a wind of -5 kn with 913 hPa is impossible", 2},
-		"out of order":  {strings.Replace(katrina, "1110", "0600", 1), "line 5: the fix is not later than the one before it", 2},
-		"stray quote":   {strings.Replace(katrina, ",125", `,"125`, 1), "line 4: the quotes do not match", 2},
+		"bad time":      {strings.Replace(katrinaHURDAT2, "0600", "2500", 1), `line 4: "20050829 2500" is not a time of the form 20060102 1504`, 2},
+		"bad latitude":  {strings.Replace(katrinaHURDAT2, "28.2", "98.2", 1), `line 4: latitude "98.2" is not a number between -90 and 90`, 2},
+		"bad longitude": {strings.Replace(katrinaHURDAT2, "-89.6", "NaN", 1), `line 4: longitude "NaN" is not a number between -360 and 360`, 2},
+		"bad wind":      {strings.Replace(katrinaHURDAT2, "125", "1e9", 1), `line 4: wind "1e9" is not a decimal number`, 2},
+		"negative wind": {strings.Replace(katrinaHURDAT2, "125", "-5", 1), "line 4: a wind of -5 kn with 913 hPa is impossible", 2},
+		"out of order":  {strings.Replace(katrinaHURDAT2, "1110", "0600", 1), "line 5: the fix is not later than the one before it", 2},
+		"stray quote":   {strings.Replace(katrinaHURDAT2, ",125", `,"125`, 1), "line 4: the quotes do not match", 2},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			storms, refused, err := ParseHURDAT2(strings.NewReader(test.file))
 			require.NoError(t, err)
-			require.Contains(t, reasons(refused), test.reason)
+			require.Contains(t, rejectionReasons(refused), test.reason)
 			require.Len(t, storms, 1)
 			require.Len(t, storms[0].Fixes, test.fixes)
 		})
@@ -105,7 +105,7 @@ Seattle
 		`line 9: precipitation "wet" is not a decimal number`,
 		`line 10: highest temperature "warm" is not a decimal number`,
 		"line 11: a day has at least a location, a date and its precipitation",
-	}, reasons(refused))
+	}, rejectionReasons(refused))
 	require.Len(t, stations, 2)
 	require.Equal(t, "New York, NY", stations[0].Name)
 	require.Nil(t, stations[0].Days[0].HighestC)
@@ -138,17 +138,17 @@ func TestParseQuakes(t *testing.T) {
 		`line 7: depth "deep" is not a decimal number`,
 		`line 8: magnitude "strong" is not a decimal number`,
 		`line 9: latitude "91" is not a number between -90 and 90`,
-	}, reasons(refused))
+	}, rejectionReasons(refused))
 	require.Len(t, quakes, 2)
 	require.Nil(t, quakes[0].DepthKM)
 	require.Equal(t, "10.5", quakes[1].DepthKM.String())
 	require.Equal(t, 520*time.Millisecond, time.Duration(quakes[1].At.Nanosecond()))
 }
 
-func TestParsersTellWhereReadingStopped(t *testing.T) {
+func TestParsersReportLineOfReadError(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken pipe")
-	storms, _, err := ParseHURDAT2(io.MultiReader(strings.NewReader(katrina), iotest.ErrReader(broken)))
+	storms, _, err := ParseHURDAT2(io.MultiReader(strings.NewReader(katrinaHURDAT2), iotest.ErrReader(broken)))
 	require.ErrorIs(t, err, broken)
 	require.ErrorContains(t, err, "after line 6")
 	require.Len(t, storms[0].Fixes, 3)
@@ -158,7 +158,7 @@ func TestParsersTellWhereReadingStopped(t *testing.T) {
 }
 
 func FuzzParsers(f *testing.F) {
-	f.Add(katrina)
+	f.Add(katrinaHURDAT2)
 	f.Add("Seattle,2012-01-02,10.9,10.6,2.8,4.5,rain\n")
 	f.Add("1971-08-19T00:00:00Z,23.991,121.913,6.3,,a\n")
 	f.Fuzz(func(t *testing.T, file string) {

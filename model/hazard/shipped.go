@@ -24,7 +24,7 @@ var (
 	stationFile []byte
 )
 
-var shipped = sync.OnceValues(loadShipped)
+var shippedHistory = sync.OnceValues(loadShipped)
 
 // Shipped is the history inside the binary: the earthquakes of magnitude 5.5 and
 // above of 1965 to 2022 worldwide, 2,004 Atlantic cyclones, and the daily rain of
@@ -32,7 +32,7 @@ var shipped = sync.OnceValues(loadShipped)
 // fraction of a second. It panics when the embedded files are damaged, which
 // cannot happen to a binary that passed the tests.
 func Shipped() *History {
-	history, err := shipped()
+	history, err := shippedHistory()
 	if err != nil {
 		panic(err)
 	}
@@ -40,15 +40,15 @@ func Shipped() *History {
 }
 
 func loadShipped() (*History, error) {
-	quakes, quakeDigest, err := unpack(quakeFile, ParseQuakes)
+	quakes, quakeDigest, err := readShippedFile(quakeFile, ParseQuakes)
 	if err != nil {
 		return nil, fmt.Errorf("shipped earthquakes: %w", err)
 	}
-	storms, stormDigest, err := unpack(stormFile, ParseHURDAT2)
+	storms, stormDigest, err := readShippedFile(stormFile, ParseHURDAT2)
 	if err != nil {
 		return nil, fmt.Errorf("shipped storms: %w", err)
 	}
-	stations, stationDigest, err := unpack(stationFile, ParseGHCN)
+	stations, stationDigest, err := readShippedFile(stationFile, ParseGHCN)
 	if err != nil {
 		return nil, fmt.Errorf("shipped stations: %w", err)
 	}
@@ -69,8 +69,8 @@ func loadShipped() (*History, error) {
 	}), nil
 }
 
-// unpack reads a shipped file, in which every row must be good, and its digest.
-func unpack[T any](file []byte, parse func(io.Reader) ([]T, []RowError, error)) ([]T, string, error) {
+// readShippedFile reads a shipped file, in which every row must be good, and its digest.
+func readShippedFile[T any](file []byte, parse func(io.Reader) ([]T, []RowError, error)) ([]T, string, error) {
 	packed, err := gzip.NewReader(bytes.NewReader(file))
 	if err != nil {
 		return nil, "", err

@@ -83,12 +83,12 @@ func TestShippedRain(t *testing.T) {
 		station, ok := Shipped().Station(name)
 		require.True(t, ok)
 		require.Len(t, station.Years, years, name)
-		require.Equal(t, years >= FewestYears, station.Priced())
+		require.Equal(t, years >= MinimumStationYears, station.HasEnoughYears())
 	}
 }
 
-// TestAtlanticEndsAtTheDivide looks at places on both sides of the border in America.
-func TestAtlanticEndsAtTheDivide(t *testing.T) {
+// TestAtlanticBasinExcludesPacificCoast looks at places on both sides of the border in America.
+func TestAtlanticBasinExcludesPacificCoast(t *testing.T) {
 	t.Parallel()
 	for name, at := range map[string]Point{
 		"Miami": {25.76, -80.19}, "Veracruz": {19.17, -96.13}, "Belize": {17.5, -88.2}, "San Pedro Sula": {15.5, -88.03},

@@ -22,8 +22,8 @@ const BookName = "book"
 // not in the user's cache.
 const BookVariable = "PARAPET_BOOK"
 
-// book is the server of this process's book.
-var book = struct {
+// bookServer is the server of this process's book.
+var bookServer = struct {
 	once   sync.Once
 	server *devpg.Server
 	err    error
@@ -40,9 +40,11 @@ func Book(b *testing.B) *Bundle {
 	if !made {
 		b.Skip("there is no book: make book")
 	}
-	book.once.Do(func() { book.server, book.err = devpg.Start(context.Background(), devpg.Options{DataDir: folder}) })
-	require.NoError(b, book.err)
-	db, err := model.Open(b.Context(), book.server.URL(BookName), 8)
+	bookServer.once.Do(func() {
+		bookServer.server, bookServer.err = devpg.Start(context.Background(), devpg.Options{DataDir: folder})
+	})
+	require.NoError(b, bookServer.err)
+	db, err := model.Open(b.Context(), bookServer.server.URL(BookName), 8)
 	require.NoError(b, err)
 	b.Cleanup(db.Close)
 	_, err = migrations.Apply(b.Context(), db.Pool)
@@ -53,10 +55,10 @@ func Book(b *testing.B) *Bundle {
 	service, err := model.New(model.Config{DB: db, Queue: Queue{}, Files: files, Keys: Keys(), Development: true})
 	require.NoError(b, err)
 	bundle := &Bundle{
-		Service: service, DB: db, URL: book.server.URL(BookName), Rail: &Rail{}, t: b, ctx: context.WithoutCancel(b.Context()),
+		Service: service, DB: db, URL: bookServer.server.URL(BookName), Rail: &Rail{}, t: b, ctx: context.WithoutCancel(b.Context()),
 		Acme: Partner("acme"), Globex: Partner("globex"), Operator: Operator(), Source: Source(),
 	}
-	bundle.who = bundle.Acme
+	bundle.actor = bundle.Acme
 	return bundle
 }
 

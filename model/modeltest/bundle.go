@@ -28,7 +28,7 @@ type Bundle struct {
 
 	t     testing.TB
 	ctx   context.Context //nolint:containedctx // a bundle lives exactly as long as its test
-	who   model.Actor
+	actor model.Actor
 	shift *time.Duration
 }
 
@@ -36,16 +36,16 @@ type Bundle struct {
 type Option func(*options)
 
 type options struct {
-	size       int32
-	production bool
-	unchecked  bool
-	server     string
-	shipped    bool
-	fixedClock bool
+	size            int32
+	production      bool
+	withoutChecks   bool
+	server          string
+	shippedProducts bool
+	fixedClock      bool
 
 	resumeCheck time.Duration
 
-	pause func(context.Context, time.Duration) error
+	sleep func(context.Context, time.Duration) error
 }
 
 // WithConnections sets the size of the pool, 8 by default.
@@ -54,18 +54,18 @@ func WithConnections(size int32) Option { return func(o *options) { o.size = siz
 // InProduction makes a service that refuses rehearsals.
 func InProduction() Option { return func(o *options) { o.production = true } }
 
-// Unchecked leaves out the check at the end, for tests that write rows by hand.
-func Unchecked() Option { return func(o *options) { o.unchecked = true } }
+// WithoutChecks leaves out the check at the end, for tests that write rows by hand.
+func WithoutChecks() Option { return func(o *options) { o.withoutChecks = true } }
 
-// Shipped leaves the products as they are shipped, with their waiting periods.
-func Shipped() Option { return func(o *options) { o.shipped = true } }
+// WithShippedProducts leaves the products as they are shipped, with their waiting periods.
+func WithShippedProducts() Option { return func(o *options) { o.shippedProducts = true } }
 
 // FixedClock keeps the business clock where it is when days are rehearsed.
 func FixedClock() Option { return func(o *options) { o.fixedClock = true } }
 
-// WithPause passes the time between two looks of a stop at what is leaving.
-func WithPause(pause func(context.Context, time.Duration) error) Option {
-	return func(o *options) { o.pause = pause }
+// WithSleep passes the time between two looks of a stop at what is leaving.
+func WithSleep(pause func(context.Context, time.Duration) error) Option {
+	return func(o *options) { o.sleep = pause }
 }
 
 // Unhurried is how long ResumeReleases waits for its check in tests, so that a run does
@@ -75,9 +75,9 @@ const Unhurried = time.Minute
 // WithResumeCheck limits the time that ResumeReleases waits for its check.
 func WithResumeCheck(limit time.Duration) Option { return func(o *options) { o.resumeCheck = limit } }
 
-// On makes the database on a server of the test's own, one that it may restart; the
+// OnServer makes the database on a server of the test's own, one that it may restart; the
 // address is that of an empty database.
-func On(address string) Option { return func(o *options) { o.server = address } }
+func OnServer(address string) Option { return func(o *options) { o.server = address } }
 
 // New makes a bundle. When the test ends its database is checked: see
 // Consistent.
@@ -87,45 +87,45 @@ func New(t testing.TB, with ...Option) *Bundle {
 	for _, option := range with {
 		option(&o)
 	}
-	db, url := o.database(t)
+	db, url := o.openDatabase(t)
 	folder := t.TempDir()
 	files, err := filestore.OpenFolder(folder)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, files.Close()) })
-	service, err := model.New(model.Config{DB: db, Queue: Queue{}, Files: files, Keys: Keys(), Development: !o.production, RehearsalClock: !o.fixedClock, Pause: o.pause, ResumeCheckTimeout: o.resumeCheck})
+	service, err := model.New(model.Config{DB: db, Queue: Queue{}, Files: files, Keys: Keys(), Development: !o.production, RehearsalClock: !o.fixedClock, Sleep: o.sleep, ResumeCheckTimeout: o.resumeCheck})
 	require.NoError(t, err)
 	b := &Bundle{
 		Service: service, DB: db, URL: url, Files: folder, Rail: &Rail{},
 		Acme: Partner("acme"), Globex: Partner("globex"), Operator: Operator(), Source: Source(),
 		t: t, ctx: context.WithoutCancel(t.Context()), shift: new(time.Duration),
 	}
-	b.who = b.Acme
-	if o.shipped {
-		_, err := db.Pool.Exec(t.Context(), "delete from products where version = $1", noWaiting)
+	b.actor = b.Acme
+	if o.shippedProducts {
+		_, err := db.Pool.Exec(t.Context(), "delete from products where version = $1", noWaitingVersion)
 		require.NoError(t, err)
 	}
-	if !o.unchecked {
-		t.Cleanup(b.Consistent)
+	if !o.withoutChecks {
+		t.Cleanup(b.CheckInvariants)
 	}
 	return b
 }
 
-func (o options) database(t testing.TB) (*model.Database, string) {
+func (o options) openDatabase(t testing.TB) (*model.Database, string) {
 	t.Helper()
 	if o.server == "" {
 		return Database(t, o.size)
 	}
-	require.NoError(t, seed(t.Context(), o.server))
+	require.NoError(t, seedDatabase(t.Context(), o.server))
 	db, err := model.Open(t.Context(), o.server, o.size)
 	require.NoError(t, err)
 	t.Cleanup(func() { closeDatabase(t, db, closeTimeout) })
 	return db, o.server
 }
 
-// As is the same bundle with another partner acting.
-func (b *Bundle) As(actor model.Actor) *Bundle {
+// ActingAs is the same bundle with another partner acting.
+func (b *Bundle) ActingAs(actor model.Actor) *Bundle {
 	other := *b
-	other.who = actor
+	other.actor = actor
 	return &other
 }
 
@@ -163,8 +163,8 @@ func (b *Bundle) Now() time.Time {
 	return now.UTC()
 }
 
-// After lets time pass. What was committed before has its number by then.
-func (b *Bundle) After(d time.Duration) {
+// AdvanceClock lets time pass. What was committed before has its number by then.
+func (b *Bundle) AdvanceClock(d time.Duration) {
 	b.t.Helper()
 	b.Relay()
 	*b.shift += d
@@ -177,9 +177,9 @@ func (b *Bundle) Sweep() {
 	require.NoError(b.t, b.Service.Sweep(b.ctx))
 }
 
-// Rows counts every table's rows; the queue's, the clock's and those that come with
+// CountRows counts every table's rows; the queue's, the clock's and those that come with
 // time alone are left out.
-func (b *Bundle) Rows() map[string]int {
+func (b *Bundle) CountRows() map[string]int {
 	b.t.Helper()
 	var tables []string
 	require.NoError(b.t, b.DB.Bun.NewRaw(`select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace

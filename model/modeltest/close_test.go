@@ -8,23 +8,23 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// failures records what a test would report.
-type failures struct {
+// failureCounter records what a test would report.
+type failureCounter struct {
 	testing.TB
 
 	count int
 }
 
-func (f *failures) Errorf(string, ...any) { f.count++ }
+func (f *failureCounter) Errorf(string, ...any) { f.count++ }
 
 func TestMain(m *testing.M) { os.Exit(Main(m)) }
 
-func TestAnOpenTransactionFailsItsTestAndDoesNotHangIt(t *testing.T) {
+func TestCloseDatabaseReportsOpenTransaction(t *testing.T) {
 	t.Parallel()
 	db, _ := Database(t, 4)
 	tx, err := db.Pool.Begin(t.Context())
 	require.NoError(t, err)
-	seen := &failures{TB: t}
+	seen := &failureCounter{TB: t}
 	closeDatabase(seen, db, time.Millisecond)
 	require.Equal(t, 1, seen.count)
 	require.NoError(t, tx.Rollback(t.Context()))

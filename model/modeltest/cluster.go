@@ -54,16 +54,16 @@ func Main(m *testing.M) int {
 		run = serveTemplate
 	}
 	code := run()
-	if err := end(context.Background()); err != nil {
+	if err := stopServers(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "modeltest:", err)
 		return max(code, 1)
 	}
 	return code
 }
 
-func end(ctx context.Context) error {
-	if book.server != nil {
-		if err := book.server.Stop(ctx); err != nil {
+func stopServers(ctx context.Context) error {
+	if bookServer.server != nil {
+		if err := bookServer.server.Stop(ctx); err != nil {
 			return err
 		}
 	}
@@ -85,16 +85,16 @@ func end(ctx context.Context) error {
 	}
 }
 
-// address is the server's, started when it is not running yet.
-func address(t testing.TB) string {
+// serverAddress is the server's, started when it is not running yet.
+func serverAddress(t testing.TB) string {
 	t.Helper()
-	cluster.once.Do(prepare)
+	cluster.once.Do(prepareCluster)
 	require.NoError(t, cluster.err)
 	return cluster.address
 }
 
-// prepare starts a server and makes the template, where neither is given.
-func prepare() {
+// prepareCluster starts a server and makes the template, where neither is given.
+func prepareCluster() {
 	if cluster.address = os.Getenv(AddressVariable); cluster.address == "" {
 		if cluster.server, cluster.err = devpg.Start(context.Background(), devpg.Options{}); cluster.err != nil {
 			return
@@ -105,13 +105,13 @@ func prepare() {
 		cluster.shared = true
 		return
 	}
-	cluster.err = build(context.Background())
+	cluster.err = buildTemplate(context.Background())
 }
 
 // serveTemplate prints the variables by which other processes find this one's server and
 // template, and keeps both until its standard input ends.
 func serveTemplate() int {
-	cluster.once.Do(prepare)
+	cluster.once.Do(prepareCluster)
 	if cluster.err != nil {
 		fmt.Fprintln(os.Stderr, "modeltest:", cluster.err)
 		return 1
@@ -121,9 +121,9 @@ func serveTemplate() int {
 	return 0
 }
 
-// build makes the template: migrated, with products and partners. It belongs to
+// buildTemplate makes the template: migrated, with products and partners. It belongs to
 // this process alone, so that nobody else's older one is ever cloned.
-func build(ctx context.Context) error {
+func buildTemplate(ctx context.Context) error {
 	name := "parapet_template_" + cluster.run
 	if err := devpg.CreateDatabase(ctx, cluster.address, name); err != nil {
 		return fmt.Errorf("create template: %w", err)
@@ -132,7 +132,7 @@ func build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := seed(ctx, url); err != nil {
+	if err := seedDatabase(ctx, url); err != nil {
 		return fmt.Errorf("build template: %w", err)
 	}
 	if err := devpg.SealTemplate(ctx, cluster.address, name); err != nil {
@@ -142,7 +142,7 @@ func build(ctx context.Context) error {
 	return nil
 }
 
-func seed(ctx context.Context, url string) error {
+func seedDatabase(ctx context.Context, url string) error {
 	db, err := model.Open(ctx, url, 4)
 	if err != nil {
 		return err
@@ -169,9 +169,9 @@ func seed(ctx context.Context, url string) error {
 	return publishWithoutWaiting(ctx, service)
 }
 
-// noWaiting is the version of the station products that has no waiting period: tests
+// noWaitingVersion is the version of the station products that has no waiting period: tests
 // judge the days of a cover from its first day on. Shipped takes it away.
-const noWaiting = 99
+const noWaitingVersion = 99
 
 // publishWithoutWaiting publishes that version.
 func publishWithoutWaiting(ctx context.Context, service *model.Service) error {
@@ -181,7 +181,7 @@ func publishWithoutWaiting(ctx context.Context, service *model.Service) error {
 			continue
 		}
 		document = strings.NewReplacer("\n  waiting_period: P7D\n", "\n  waiting_period: P0D\n", "\n  shortest_term: P8D\n", "\n  shortest_term: P1D\n",
-			fmt.Sprintf("\nversion: %d\n", p.Version()), fmt.Sprintf("\nversion: %d\n", noWaiting)).Replace(document)
+			fmt.Sprintf("\nversion: %d\n", p.Version()), fmt.Sprintf("\nversion: %d\n", noWaitingVersion)).Replace(document)
 		if _, _, err := service.PublishProduct(ctx, model.System(), []byte(document)); err != nil {
 			return err
 		}
@@ -192,18 +192,18 @@ func publishWithoutWaiting(ctx context.Context, service *model.Service) error {
 // URL is the address of an empty database that goes away with the test.
 func URL(t testing.TB) string {
 	t.Helper()
-	server, name := address(t), next()
+	server, name := serverAddress(t), nextDatabaseName()
 	require.NoError(t, devpg.CreateDatabase(t.Context(), server, name))
-	return ours(t, server, name)
+	return registerDatabase(t, server, name)
 }
 
 // Database is a connected, migrated and seeded database that goes away with the
 // test: its address for another process, and a pool of at most size connections.
 func Database(t testing.TB, size int32) (*model.Database, string) {
 	t.Helper()
-	server, name := address(t), next()
+	server, name := serverAddress(t), nextDatabaseName()
 	require.NoError(t, devpg.CloneDatabase(t.Context(), server, name, cluster.template))
-	url := ours(t, server, name)
+	url := registerDatabase(t, server, name)
 	db, err := model.Open(t.Context(), url, size)
 	require.NoError(t, err)
 	t.Cleanup(func() { closeDatabase(t, db, closeTimeout) })
@@ -230,9 +230,11 @@ func closeDatabase(t testing.TB, db *model.Database, limit time.Duration) {
 	}
 }
 
-func next() string { return fmt.Sprintf("parapet_%s_%d", cluster.run, cluster.ordinal.Add(1)) }
+func nextDatabaseName() string {
+	return fmt.Sprintf("parapet_%s_%d", cluster.run, cluster.ordinal.Add(1))
+}
 
-func ours(t testing.TB, server, name string) string {
+func registerDatabase(t testing.TB, server, name string) string {
 	t.Helper()
 	t.Cleanup(func() { require.NoError(t, devpg.DropDatabase(context.Background(), server, name)) })
 	url, err := devpg.WithDatabase(server, name)

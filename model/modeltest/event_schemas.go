@@ -11,9 +11,9 @@ import (
 	"parapet/model/wire"
 )
 
-// catalogued numbers what waits and holds every event, as partners read it, against
+// checkEventSchemas numbers what waits and holds every event, as partners read it, against
 // the schema of its type.
-func (b *Bundle) catalogued() {
+func (b *Bundle) checkEventSchemas() {
 	b.t.Helper()
 	b.Relay()
 	var partners []string
@@ -24,7 +24,7 @@ func (b *Bundle) catalogued() {
 			require.NoError(b.t, err)
 			for _, event := range page.Data {
 				after, generation = event.Sequence, event.Generation
-				b.asDescribed(event)
+				b.checkEventSchema(event)
 			}
 			if !page.HasMore {
 				break
@@ -33,9 +33,9 @@ func (b *Bundle) catalogued() {
 	}
 }
 
-func (b *Bundle) asDescribed(event wire.Event) {
+func (b *Bundle) checkEventSchema(event wire.Event) {
 	b.t.Helper()
-	schema, err := schemaOf(model.EventType(event.Type))
+	schema, err := eventSchema(model.EventType(event.Type))
 	require.NoError(b.t, err)
 	require.NotNil(b.t, schema, "%s is not in the catalogue", event.Type)
 	text, err := wire.Encode(event)
@@ -45,12 +45,12 @@ func (b *Bundle) asDescribed(event wire.Event) {
 	require.NoError(b.t, schema.Validate(value), "%s: the catalogue says otherwise; make generate?", event.Type)
 }
 
-// judges are the schemas that were needed so far, by event type.
-var judges sync.Map
+// compiledSchemas are the schemas that were needed so far, by event type.
+var compiledSchemas sync.Map
 
-// schemaOf is the catalogue's schema of an event type; nil for any other word.
-func schemaOf(kind model.EventType) (*jsonschema.Schema, error) {
-	if known, ok := judges.Load(kind); ok {
+// eventSchema is the catalogue's schema of an event type; nil for any other word.
+func eventSchema(kind model.EventType) (*jsonschema.Schema, error) {
+	if known, ok := compiledSchemas.Load(kind); ok {
 		return known.(*jsonschema.Schema), nil //nolint:forcetypeassert // stored below
 	}
 	described, err := model.EventDescriptions()
@@ -70,7 +70,7 @@ func schemaOf(kind model.EventType) (*jsonschema.Schema, error) {
 			return nil, err
 		}
 		compiled, err := compiler.Compile("event.json")
-		judges.Store(kind, compiled)
+		compiledSchemas.Store(kind, compiled)
 		return compiled, err
 	}
 	return nil, nil //nolint:nilnil // no such type

@@ -17,22 +17,22 @@ func (b *Bundle) Relay() {
 	}
 }
 
-// drain has what is due to an endpoint arrive there.
-func (b *Bundle) drain(job model.DrainEndpoint) {
+// deliverDue has what is due to an endpoint arrive there.
+func (b *Bundle) deliverDue(job model.DeliverEndpoint) {
 	b.t.Helper()
 	for more := true; more; {
-		batch, err := b.Service.TakeBatch(b.ctx, job)
+		batch, err := b.Service.FetchBatch(b.ctx, job)
 		require.NoError(b.t, err)
 		if batch == nil {
-			more, err = b.Service.EndDrain(b.ctx, job, false)
+			more, err = b.Service.EndDelivery(b.ctx, job, false)
 			require.NoError(b.t, err)
 			continue
 		}
-		sent := make([]model.Sent, len(batch.Items))
+		sent := make([]model.AttemptResult, len(batch.Items))
 		for i := range sent {
-			sent[i] = model.Sent{Dispatch: batch.Items[i], Delivered: true, Attempt: &wire.Attempt{At: b.Now(), StatusCode: new(200), DurationMS: 38, Answer: "ok"}}
+			sent[i] = model.AttemptResult{Outgoing: batch.Items[i], Delivered: true, Attempt: &wire.Attempt{At: b.Now(), StatusCode: new(200), DurationMS: 38, Answer: "ok"}}
 		}
-		_, err = b.Service.KeepBatch(b.ctx, job, batch, sent)
+		_, err = b.Service.SaveBatch(b.ctx, job, batch, sent)
 		require.NoError(b.t, err)
 	}
 }

@@ -13,21 +13,21 @@ import (
 	"parapet/model/wire"
 )
 
-// Everything plays a story of acme's in which every event type happens.
-func (b *Bundle) Everything() {
+// PlayFullStory plays a story of acme's in which every event type happens.
+func (b *Bundle) PlayFullStory() {
 	b.t.Helper()
 	hooks := "https://hooks.example.com/parapet"
 	endpoint := must(b.Service.CreateWebhookEndpoint(b.ctx, b.Acme, model.WebhookEndpointRequest{URL: &hooks}))(b)
 	b.Quote("quake-circle", nil) // never bound
-	b.exhausts()
-	b.deferred()
-	b.paid()
-	b.refused()
+	b.playExhaustedLimit()
+	b.playDeferredClaim()
+	b.playPayout()
+	b.playDeclines()
 	// No quake of the price data is near Berlin, so the price of a season is the same on every day of the year.
-	brief := b.Cover("quake-circle", Context{"term": "P30D", "location": map[string]any{"latitude": 52.52, "longitude": 13.40}})
-	b.After(31 * 24 * time.Hour)
+	brief := b.QuoteAndBind("quake-circle", Context{"term": "P30D", "location": map[string]any{"latitude": 52.52, "longitude": 13.40}})
+	b.AdvanceClock(31 * 24 * time.Hour)
 	b.Sweep()
-	b.After(90 * 24 * time.Hour)
+	b.AdvanceClock(90 * 24 * time.Hour)
 	b.Sweep()
 	require.Equal(b.t, "archived", b.Policy(brief.ID).Status)
 	must(b.Service.ChangeWebhookEndpoint(b.ctx, b.Acme, endpoint.ID, model.WebhookEndpointRequest{Status: new("disabled")}))(b)
@@ -43,75 +43,75 @@ func must[T any](result T, err error) func(*Bundle) T {
 	}
 }
 
-// hualien is where the M 6.4 of 6 February 2018 was.
-var hualien = hazard.Point{Latitude: 24.174, Longitude: 121.653}
+// hualienEpicentre is where the M 6.4 of 6 February 2018 was.
+var hualienEpicentre = hazard.Point{Latitude: 24.174, Longitude: 121.653}
 
-// exhausts takes all of a limit at once.
-func (b *Bundle) exhausts() {
+// playExhaustedLimit takes all of a limit at once.
+func (b *Bundle) playExhaustedLimit() {
 	b.t.Helper()
-	policy := b.Cover("quake-circle", nil)
-	b.Observe(Quake("us7000strong", b.Now(), hualien, "7.4"))
-	b.Work()
+	policy := b.QuoteAndBind("quake-circle", nil)
+	b.Observe(Quake("us7000strong", b.Now(), hualienEpicentre, "7.4"))
+	b.RunJobs()
 	require.Equal(b.t, "exhausted", b.Policy(policy.ID).Status)
 }
 
-// deferred has a claim wait until its source has settled.
-func (b *Bundle) deferred() {
+// playDeferredClaim has a claim wait until its source has settled.
+func (b *Bundle) playDeferredClaim() {
 	b.t.Helper()
-	b.Cover("quake-circle", nil)
-	b.After(2 * time.Minute) // what happened within a minute may be one event
-	report := Quake("us1000chhc", b.Now(), hualien, "6.3")
+	b.QuoteAndBind("quake-circle", nil)
+	b.AdvanceClock(2 * time.Minute) // what happened within a minute may be one event
+	report := Quake("us1000chhc", b.Now(), hualienEpicentre, "6.3")
 	for i, magnitude := range []string{"6.3", "6.4", "6.4"} {
 		report.Stage = []trigger.Stage{trigger.Preliminary, trigger.Preliminary, trigger.Final}[i]
 		report.Measures["magnitude"] = wire.Measure{Value: magnitude, Unit: "mw"}
 		b.Observe(report)
-		b.Work()
+		b.RunJobs()
 	}
 }
 
-// paid has a claim's payout go out, come back and end, after a bad start.
-func (b *Bundle) paid() {
+// playPayout has a claim's payout go out, come back and end, after a bad start.
+func (b *Bundle) playPayout() {
 	b.t.Helper()
 	claims := must(b.Service.ListClaims(b.ctx, b.Acme, model.Filter{}, model.PageRequest{}))(b)
 	claim := claims.Data[0].ID
 	must(b.Service.AddAttachment(b.ctx, b.Acme, claim, model.AttachmentRequest{FileName: "shop.txt", ContentType: "text/plain", Content: strings.NewReader("The shop is closed.\n")}))(b)
 	must(b.Service.AddMessage(b.ctx, b.Acme, claim, "When will it be paid?"))(b)
-	b.Rail.Verify = func(*model.Payee) (bool, string) { return false, "account_closed" }
-	b.Record(IBAN(claim))
-	b.Work()
+	b.Rail.Verify = func(*model.PayeeAccount) (bool, string) { return false, "account_closed" }
+	b.RecordPayoutMethod(IBANMethod(claim))
+	b.RunJobs()
 	b.Rail.Verify, b.Rail.Answer = nil, func(*model.Release) model.RailAnswer { return Unknown }
-	b.Record(IBAN(claim))
-	b.After(25 * time.Hour) // to an account that took another's place money goes after a day
+	b.RecordPayoutMethod(IBANMethod(claim))
+	b.AdvanceClock(25 * time.Hour) // to an account that took another's place money goes after a day
 	b.Sweep()
-	b.Work()
+	b.RunJobs()
 	b.Rail.Answer = nil
-	b.After(time.Minute)
-	b.Work()
+	b.AdvanceClock(time.Minute)
+	b.RunJobs()
 	first := b.Claim(claim).Payouts[0]
-	b.report("monday", first, "settled")
+	b.reportPayout("monday", first, "settled")
 	require.Equal(b.t, "closed", b.Claim(claim).Status)
-	b.report("tuesday", first, "returned")
+	b.reportPayout("tuesday", first, "returned")
 	second := b.Claim(claim).Payouts[1]
 	must(b.Service.ApprovePayout(b.ctx, b.Operator, model.ApprovalRequest{PayoutID: second.ID}))(b)
 	b.Rail.Answer = func(*model.Release) model.RailAnswer { return Mismatched }
-	b.Work()
+	b.RunJobs()
 	b.Rail.Answer = nil
 	must(b.Service.ResolvePayout(b.ctx, b.Operator, model.ResolutionRequest{PayoutID: second.ID, Outcome: model.PayoutCancelled, Settled: true, Note: "The bank's letter."}))(b)
 	require.Equal(b.t, "closed", b.Claim(claim).Status)
 }
 
-// report has the rail tell what became of a payout.
-func (b *Bundle) report(name string, payout wire.Payout, status string) {
+// reportPayout has the rail tell what became of a payout.
+func (b *Bundle) reportPayout(name string, payout wire.Payout, status string) {
 	b.t.Helper()
 	line := model.ReportLine{Key: b.RailKey(payout.ID, 1), Reference: "ref-1", Amount: payout.Amount, Status: status}
 	must(b.Service.Reconcile(b.ctx, b.Operator, model.Report{Rail: RailName, Name: name, Lines: new(1)}, func(each func(model.ReportLine) error) error { return each(line) }))(b)
 }
 
-// refused has an operator decline a claim and cancel a policy, and the partner take
+// playDeclines has an operator decline a claim and cancel a policy, and the partner take
 // a claim back.
-func (b *Bundle) refused() {
+func (b *Bundle) playDeclines() {
 	b.t.Helper()
-	policy := b.Cover("quake-circle", nil)
+	policy := b.QuoteAndBind("quake-circle", nil)
 	open := func() *wire.Claim {
 		claim, _, err := b.Service.OpenClaim(b.ctx, b.Acme, model.ClaimRequest{PolicyID: policy.ID, RequestedAmount: new(money.New(150_000, "USD"))})
 		require.NoError(b.t, err)

@@ -12,33 +12,33 @@ import (
 	"parapet/model"
 )
 
-// Next is the first job that is not done, and counts as done now.
-func (b *Bundle) Next() model.Job {
+// TakeJob is the first job that is not done, and counts as done now.
+func (b *Bundle) TakeJob() model.Job {
 	b.t.Helper()
-	ordinal, job, err := Queue{}.after(b.ctx, b.DB.Pool, 0)
+	ordinal, job, err := Queue{}.nextJob(b.ctx, b.DB.Pool, 0)
 	require.NoError(b.t, err)
 	require.NotNil(b.t, job, "nothing is to be done")
-	require.NoError(b.t, Queue{}.finish(b.ctx, b.DB.Pool, ordinal))
+	require.NoError(b.t, Queue{}.markDone(b.ctx, b.DB.Pool, ordinal))
 	return job
 }
 
-// Open is Next, and nil when nothing is to be done.
-func (b *Bundle) Open() model.Job {
+// TakeJobIfAny is Next, and nil when nothing is to be done.
+func (b *Bundle) TakeJobIfAny() model.Job {
 	b.t.Helper()
-	ordinal, job, err := Queue{}.after(b.ctx, b.DB.Pool, 0)
+	ordinal, job, err := Queue{}.nextJob(b.ctx, b.DB.Pool, 0)
 	require.NoError(b.t, err)
 	if job != nil {
-		require.NoError(b.t, Queue{}.finish(b.ctx, b.DB.Pool, ordinal))
+		require.NoError(b.t, Queue{}.markDone(b.ctx, b.DB.Pool, ordinal))
 	}
 	return job
 }
 
-// Last is the job that was asked for last; nil without one.
-func (b *Bundle) Last() model.Job {
+// LastJob is the job that was asked for last; nil without one.
+func (b *Bundle) LastJob() model.Job {
 	b.t.Helper()
 	var last int64
 	require.NoError(b.t, b.DB.Pool.QueryRow(b.ctx, "select coalesce(max(ordinal), 0) from modeltest_jobs").Scan(&last))
-	_, job, err := Queue{}.after(b.ctx, b.DB.Pool, last-1)
+	_, job, err := Queue{}.nextJob(b.ctx, b.DB.Pool, last-1)
 	require.NoError(b.t, err)
 	return job
 }
@@ -51,55 +51,55 @@ func (b *Bundle) Events() []string {
 	return types
 }
 
-// Hold is a transaction that stands in the way of another one.
-type Hold struct {
+// BlockingTx is a transaction that stands in the way of another one.
+type BlockingTx struct {
 	b  *Bundle
 	tx pgx.Tx
 }
 
-// HoldReference makes a policy with this partner_reference wait, in the middle
+// BlockReference makes a policy with this partner_reference wait, in the middle
 // of its transaction, until Release.
-func (b *Bundle) HoldReference(reference string) Hold {
+func (b *Bundle) BlockReference(reference string) BlockingTx {
 	b.t.Helper()
-	b.Cover("rain-excess", nil) // it is locked until Release, so it lies where nothing shakes
+	b.QuoteAndBind("rain-excess", nil) // it is locked until Release, so it lies where nothing shakes
 	tx, err := b.DB.Pool.Begin(b.ctx)
 	require.NoError(b.t, err)
 	b.t.Cleanup(func() { _ = tx.Rollback(b.ctx) })
 	_, err = tx.Exec(b.ctx, "update policies set partner_reference = $1 where id = (select id from policies order by id desc limit 1)", reference)
 	require.NoError(b.t, err)
-	return Hold{b, tx}
+	return BlockingTx{b, tx}
 }
 
-// HoldOccurrence makes whoever reads an occurrence for a decision wait until Commit.
-func (b *Bundle) HoldOccurrence(event string) Hold {
+// BlockOccurrence makes whoever reads an occurrence for a decision wait until Commit.
+func (b *Bundle) BlockOccurrence(event string) BlockingTx {
 	b.t.Helper()
 	tx, err := b.DB.Pool.Begin(b.ctx)
 	require.NoError(b.t, err)
 	b.t.Cleanup(func() { _ = tx.Rollback(b.ctx) })
 	_, err = tx.Exec(b.ctx, "select id from occurrences where source_event_id = $1 for no key update", event)
 	require.NoError(b.t, err)
-	return Hold{b, tx}
+	return BlockingTx{b, tx}
 }
 
-// HoldPolicies makes whoever decides about a policy wait until Release.
-func (b *Bundle) HoldPolicies() Hold {
+// BlockPolicies makes whoever decides about a policy wait until Release.
+func (b *Bundle) BlockPolicies() BlockingTx {
 	b.t.Helper()
 	tx, err := b.DB.Pool.Begin(b.ctx)
 	require.NoError(b.t, err)
 	b.t.Cleanup(func() { _ = tx.Rollback(b.ctx) })
 	_, err = tx.Exec(b.ctx, "select id from policies for no key update")
 	require.NoError(b.t, err)
-	return Hold{b, tx}
+	return BlockingTx{b, tx}
 }
 
 // AwaitWaiters returns when so many transactions of the database wait for locks.
-func (h Hold) AwaitWaiters(count int) {
+func (h BlockingTx) AwaitWaiters(count int) {
 	h.b.t.Helper()
-	h.await("select count(*) >= $1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'", count)
+	h.awaitCondition("select count(*) >= $1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'", count)
 }
 
 // Commit runs statements in the transaction and ends it.
-func (h Hold) Commit(statements ...string) {
+func (h BlockingTx) Commit(statements ...string) {
 	h.b.t.Helper()
 	for _, statement := range statements {
 		_, err := h.tx.Exec(h.b.ctx, statement)
@@ -109,13 +109,13 @@ func (h Hold) Commit(statements ...string) {
 }
 
 // AwaitWaiter returns when somebody waits for the transaction.
-func (h Hold) AwaitWaiter() {
+func (h BlockingTx) AwaitWaiter() {
 	h.b.t.Helper()
-	h.await("select exists (select from pg_stat_activity where $1 = any(pg_blocking_pids(pid)))", h.pid())
+	h.awaitCondition("select exists (select from pg_stat_activity where $1 = any(pg_blocking_pids(pid)))", h.backendPID())
 }
 
-// await returns when a query of one boolean says so.
-func (h Hold) await(query string, arg any) {
+// awaitCondition returns when a query of one boolean says so.
+func (h BlockingTx) awaitCondition(query string, arg any) {
 	h.b.t.Helper()
 	ctx, cancel := context.WithTimeout(h.b.ctx, time.Minute)
 	defer cancel()
@@ -131,18 +131,18 @@ func (h Hold) await(query string, arg any) {
 	}
 }
 
-func (h Hold) pid() int64 { return int64(h.tx.Conn().PgConn().PID()) }
+func (h BlockingTx) backendPID() int64 { return int64(h.tx.Conn().PgConn().PID()) }
 
 // Release lets the others go on, as if the transaction had never been.
-func (h Hold) Release() {
+func (h BlockingTx) Release() {
 	h.b.t.Helper()
 	require.NoError(h.b.t, h.tx.Rollback(h.b.ctx))
 }
 
 // KillWaiter ends the connection of whoever waits, as a crash would.
-func (h Hold) KillWaiter() {
+func (h BlockingTx) KillWaiter() {
 	h.b.t.Helper()
-	_, err := h.b.DB.Pool.Exec(h.b.ctx, "select pg_terminate_backend(pid) from pg_stat_activity where $1 = any(pg_blocking_pids(pid))", h.pid())
+	_, err := h.b.DB.Pool.Exec(h.b.ctx, "select pg_terminate_backend(pid) from pg_stat_activity where $1 = any(pg_blocking_pids(pid))", h.backendPID())
 	require.NoError(h.b.t, err)
 }
 

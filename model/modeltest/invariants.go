@@ -10,24 +10,24 @@ import (
 	"parapet/model"
 )
 
-// Consistent checks what must be true of a database after any story, once every event
+// CheckInvariants checks what must be true of a database after any story, once every event
 // has its number: every change of state is an arrow of the life cycle and has exactly one event, every
 // event is what the catalogue says of its type, every event about a claim has exactly one sentence in its timeline, the versions of a
 // record's events grow by one up to the record's own, and what is left of a limit
 // is the limit less what was approved. New runs it when a test ends.
-func (b *Bundle) Consistent() {
+func (b *Bundle) CheckInvariants() {
 	b.t.Helper()
 	b.Relay()
-	stories := b.stories()
-	follow(b, stories, kind[model.QuoteStatus]{"quotes", "quote", "quo", model.QuotePriced, model.EventQuoteCreated, model.QuoteArrows})
-	follow(b, stories, kind[model.PolicyStatus]{"policies", "policy", "pol", model.PolicyActive, model.EventPolicyActivated, model.PolicyArrows})
-	follow(b, stories, kind[model.ClaimStatus]{"claims", "claim", "clm", model.ClaimOpened, model.EventClaimOpened, model.ClaimArrows})
-	follow(b, stories, kind[model.PayoutStatus]{"payouts", "payout", "pay", model.PayoutPending, model.EventPayoutCreated, model.PayoutArrows})
-	follow(b, stories, kind[model.PayoutMethodStatus]{"payout_methods", "payout_method", "pmt", model.MethodPending, model.EventPayoutMethodRecorded, model.PayoutMethodArrows})
-	b.rebuilt(stories)
-	b.catalogued()
-	for _, rule := range rules {
-		b.none(rule.broken, rule.says)
+	stories := b.eventHistories()
+	checkHistories(b, stories, recordKind[model.QuoteStatus]{"quotes", "quote", "quo", model.QuotePriced, model.EventQuoteCreated, model.QuoteTransitions})
+	checkHistories(b, stories, recordKind[model.PolicyStatus]{"policies", "policy", "pol", model.PolicyActive, model.EventPolicyActivated, model.PolicyTransitions})
+	checkHistories(b, stories, recordKind[model.ClaimStatus]{"claims", "claim", "clm", model.ClaimOpened, model.EventClaimOpened, model.ClaimTransitions})
+	checkHistories(b, stories, recordKind[model.PayoutStatus]{"payouts", "payout", "pay", model.PayoutPending, model.EventPayoutCreated, model.PayoutTransitions})
+	checkHistories(b, stories, recordKind[model.PayoutMethodStatus]{"payout_methods", "payout_method", "pmt", model.MethodPending, model.EventPayoutMethodRecorded, model.PayoutMethodTransitions})
+	b.checkLatestEvents(stories)
+	b.checkEventSchemas()
+	for _, rule := range consistencyRules {
+		b.requireNoRows(rule.broken, rule.says)
 	}
 	require.Empty(b.t, b.Violations())
 }
@@ -49,8 +49,8 @@ func (b *Bundle) Violations() map[string][]string {
 	return violations
 }
 
-// rules are queries that find what must not be.
-var rules = []struct{ says, broken string }{
+// consistencyRules are queries that find what must not be.
+var consistencyRules = []struct{ says, broken string }{
 	{
 		"every event about a claim has one sentence in the claim's timeline",
 		`select e.id from events e left join payouts po on po.id = e.subject_id left join payout_methods pm on pm.id = e.subject_id
@@ -74,15 +74,15 @@ var rules = []struct{ says, broken string }{
 	},
 }
 
-func (b *Bundle) none(query, says string) {
+func (b *Bundle) requireNoRows(query, says string) {
 	b.t.Helper()
 	var broken []string
 	require.NoError(b.t, b.DB.Bun.NewRaw(query).Scan(b.ctx, &broken))
 	require.Empty(b.t, broken, says)
 }
 
-// told is one event as a partner reads it.
-type told struct {
+// storedEvent is one event as a partner reads it.
+type storedEvent struct {
 	Type    string
 	Version int64
 	Object  struct {
@@ -95,17 +95,17 @@ type told struct {
 	raw jsontext.Value // the object
 }
 
-// stories are the events of each record, in the order they were written.
-func (b *Bundle) stories() map[string][]told {
+// eventHistories are the events of each record, in the order they were written.
+func (b *Bundle) eventHistories() map[string][]storedEvent {
 	b.t.Helper()
 	rows, err := b.DB.Pool.Query(b.ctx, `select e.subject_id::text, e.type, e.subject_version, e.data from events e
 		left join event_outbox o on o.event_id = e.id left join event_numbers n on n.event_id = e.id order by n.sequence, o.ordinal`)
 	require.NoError(b.t, err)
 	defer rows.Close()
-	stories := make(map[string][]told)
+	stories := make(map[string][]storedEvent)
 	for rows.Next() {
 		var id string
-		var event told
+		var event storedEvent
 		var data []byte
 		require.NoError(b.t, rows.Scan(&id, &event.Type, &event.Version, &data))
 		var whole struct {
@@ -121,16 +121,16 @@ func (b *Bundle) stories() map[string][]told {
 	return stories
 }
 
-// kind is a kind of record with its life cycle.
-type kind[S ~string] struct {
+// recordKind is a kind of record with its life cycle.
+type recordKind[S ~string] struct {
 	table, object, prefix string
-	begins                S
-	born                  model.EventType
-	arrows                []model.Arrow[S]
+	initialStatus         S
+	createdEvent          model.EventType
+	transitions           []model.Transition[S]
 }
 
-// follow walks the story of every record of a kind.
-func follow[S ~string](b *Bundle, stories map[string][]told, k kind[S]) {
+// checkHistories walks the story of every record of a kind.
+func checkHistories[S ~string](b *Bundle, stories map[string][]storedEvent, k recordKind[S]) {
 	b.t.Helper()
 	var rows []struct {
 		ID      string
@@ -141,37 +141,37 @@ func follow[S ~string](b *Bundle, stories map[string][]told, k kind[S]) {
 	for _, row := range rows {
 		story := stories[row.ID]
 		require.NotEmpty(b.t, story, "a %s without events", k.object)
-		k.walk(b, row.ID, story)
+		k.checkHistory(b, row.ID, story)
 		last := story[len(story)-1]
 		require.Equal(b.t, string(row.Status), last.Object.Status, "the last event of a %s tells its status", k.object)
 		require.Equal(b.t, row.Version, last.Version, "the last event of a %s tells its version", k.object)
 	}
 }
 
-func (k kind[S]) walk(b *Bundle, id string, story []told) {
+func (k recordKind[S]) checkHistory(b *Bundle, id string, story []storedEvent) {
 	b.t.Helper()
 	public, err := typeid.FromUUIDWithPrefix(k.prefix, id)
 	require.NoError(b.t, err)
-	require.Equal(b.t, string(k.born), story[0].Type)
-	require.Equal(b.t, string(k.begins), story[0].Object.Status)
+	require.Equal(b.t, string(k.createdEvent), story[0].Type)
+	require.Equal(b.t, string(k.initialStatus), story[0].Object.Status)
 	for i, event := range story {
 		require.Equal(b.t, public.String(), event.Object.ID)
 		require.Equal(b.t, k.object, event.Object.Object)
 		require.Equal(b.t, int64(i+1), event.Version, "versions of a %s grow by one: %s", k.object, event.Type)
 		if i > 0 {
-			k.step(b, story[i-1].Object.Status, event)
+			k.checkTransition(b, story[i-1].Object.Status, event)
 		}
 	}
 }
 
-// step is a move along an arrow with the arrow's event, or an update in place.
-func (k kind[S]) step(b *Bundle, from string, event told) {
+// checkTransition is a move along an arrow with the arrow's event, or an update in place.
+func (k recordKind[S]) checkTransition(b *Bundle, from string, event storedEvent) {
 	b.t.Helper()
 	if from == event.Object.Status {
 		require.Equal(b.t, k.object+".updated", event.Type)
 		return
 	}
-	for _, arrow := range k.arrows {
+	for _, arrow := range k.transitions {
 		if string(arrow.From) == from && string(arrow.To) == event.Object.Status {
 			require.Equal(b.t, string(arrow.Event), event.Type)
 			return

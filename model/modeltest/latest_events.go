@@ -8,43 +8,43 @@ import (
 	"parapet/model/wire"
 )
 
-// derived are the members that follow from time or from other records, whose
+// derivedMembers are the members that follow from time or from other records, whose
 // events tell of them.
-var derived = map[string][]string{
+var derivedMembers = map[string][]string{
 	"quote":  {"moratorium"},
 	"policy": {"cover_phase", "claims", "claims_count"},
 	"claim":  {"payouts", "payouts_count"},
 }
 
-// rebuilt checks that the last event of a record tells the record as it is read
+// checkLatestEvents checks that the last event of a record tells the record as it is read
 // now: whoever follows the feed knows everything.
-func (b *Bundle) rebuilt(stories map[string][]told) {
+func (b *Bundle) checkLatestEvents(stories map[string][]storedEvent) {
 	b.t.Helper()
 	for _, story := range stories {
 		last := story[len(story)-1]
-		record := b.read(last)
+		record := b.readRecord(last)
 		if record == nil {
 			continue
 		}
 		text, err := wire.Encode(record)
 		require.NoError(b.t, err)
-		require.Equal(b.t, b.members(last.Object.Object, last.raw), b.members(last.Object.Object, text), "%s after %s", last.Object.ID, last.Type)
+		require.Equal(b.t, b.comparableMembers(last.Object.Object, last.raw), b.comparableMembers(last.Object.Object, text), "%s after %s", last.Object.ID, last.Type)
 	}
 }
 
-func (b *Bundle) members(kind string, text []byte) map[string]any {
+func (b *Bundle) comparableMembers(kind string, text []byte) map[string]any {
 	b.t.Helper()
 	var members map[string]any
 	require.NoError(b.t, json.Unmarshal(text, &members))
-	for _, name := range derived[kind] {
+	for _, name := range derivedMembers[kind] {
 		delete(members, name)
 	}
 	return members
 }
 
-// read is a record as its partner reads it; nil for kinds that are read inside
+// readRecord is a record as its partner reads it; nil for kinds that are read inside
 // others.
-func (b *Bundle) read(last told) (record any) {
+func (b *Bundle) readRecord(last storedEvent) (record any) {
 	b.t.Helper()
 	var err error
 	switch id := last.Object.ID; last.Object.Object {
@@ -57,15 +57,15 @@ func (b *Bundle) read(last told) (record any) {
 	case "payout":
 		record, err = b.Service.GetPayout(b.ctx, b.Operator, id)
 	case "payout_method":
-		return b.method(last)
+		return b.readPayoutMethod(last)
 	}
 	require.NoError(b.t, err)
 	return record
 }
 
-// method finds a payout method where partners do, with a claim; nil for a
+// readPayoutMethod finds a payout method where partners do, with a claim; nil for a
 // policy's method before there is any.
-func (b *Bundle) method(last told) any {
+func (b *Bundle) readPayoutMethod(last storedEvent) any {
 	b.t.Helper()
 	var of struct {
 		ClaimID  *string `json:"claim_id"`

@@ -49,8 +49,8 @@ func (Queue) Insert(ctx context.Context, conn bun.Conn, jobs []model.Job) error 
 	return nil
 }
 
-// after is the first open job behind an ordinal, nil when there is none.
-func (Queue) after(ctx context.Context, pool *pgxpool.Pool, ordinal int64) (int64, model.Job, error) {
+// nextJob is the first open job behind an ordinal, nil when there is none.
+func (Queue) nextJob(ctx context.Context, pool *pgxpool.Pool, ordinal int64) (int64, model.Job, error) {
 	var kind string
 	var args []byte
 	err := pool.QueryRow(ctx, "select ordinal, kind, args::text from modeltest_jobs where not done and ordinal > $1 order by ordinal limit 1", ordinal).
@@ -61,41 +61,41 @@ func (Queue) after(ctx context.Context, pool *pgxpool.Pool, ordinal int64) (int6
 	if err != nil {
 		return 0, nil, err
 	}
-	job, err := parse(kind, args)
+	job, err := parseJob(kind, args)
 	return ordinal, job, err
 }
 
-func (Queue) finish(ctx context.Context, pool *pgxpool.Pool, ordinal int64) error {
+func (Queue) markDone(ctx context.Context, pool *pgxpool.Pool, ordinal int64) error {
 	_, err := pool.Exec(ctx, "update modeltest_jobs set done = true where ordinal = $1", ordinal)
 	return err
 }
 
-func parse(kind string, args []byte) (model.Job, error) {
+func parseJob(kind string, args []byte) (model.Job, error) {
 	switch kind {
 	case model.EvaluateOccurrences{}.Kind():
-		return as[model.EvaluateOccurrences](args)
+		return decodeJob[model.EvaluateOccurrences](args)
 	case model.EvaluatePolicies{}.Kind():
-		return as[model.EvaluatePolicies](args)
+		return decodeJob[model.EvaluatePolicies](args)
 	case model.VerifyPayoutMethod{}.Kind():
-		return as[model.VerifyPayoutMethod](args)
+		return decodeJob[model.VerifyPayoutMethod](args)
 	case model.ReevaluatePayouts{}.Kind():
-		return as[model.ReevaluatePayouts](args)
+		return decodeJob[model.ReevaluatePayouts](args)
 	case model.ReleasePayout{}.Kind():
-		return as[model.ReleasePayout](args)
-	case model.ReleaseSlice{}.Kind():
-		return as[model.ReleaseSlice](args)
+		return decodeJob[model.ReleasePayout](args)
+	case model.ReleaseBatch{}.Kind():
+		return decodeJob[model.ReleaseBatch](args)
 	case model.DeleteFiles{}.Kind():
-		return as[model.DeleteFiles](args)
-	case model.DrainEndpoint{}.Kind():
-		return as[model.DrainEndpoint](args)
+		return decodeJob[model.DeleteFiles](args)
+	case model.DeliverEndpoint{}.Kind():
+		return decodeJob[model.DeliverEndpoint](args)
 	case model.SweepWork{}.Kind():
-		return as[model.SweepWork](args)
+		return decodeJob[model.SweepWork](args)
 	default:
 		return nil, fmt.Errorf("modeltest cannot work jobs of kind %q yet", kind)
 	}
 }
 
-func as[J model.Job](args []byte) (model.Job, error) {
+func decodeJob[J model.Job](args []byte) (model.Job, error) {
 	var job J
 	err := json.Unmarshal(args, &job)
 	return job, err

@@ -19,19 +19,19 @@ var ScriptedRail = model.RailIdentity{Name: RailName}
 // Rail answers as a test tells it to. The zero value takes every account and
 // every payout.
 type Rail struct {
-	Verify func(*model.Payee) (verified bool, code string)
+	Verify func(*model.PayeeAccount) (verified bool, code string)
 	Answer func(*model.Release) model.RailAnswer
 	Orders []model.Release // every call, in order
 }
 
-func (r *Rail) verify(payee *model.Payee) (bool, string) {
+func (r *Rail) answerVerification(payee *model.PayeeAccount) (bool, string) {
 	if r.Verify == nil {
 		return true, "account_found"
 	}
 	return r.Verify(payee)
 }
 
-func (r *Rail) send(order *model.Release) model.RailAnswer {
+func (r *Rail) answerOrder(order *model.Release) model.RailAnswer {
 	r.Orders = append(r.Orders, *order)
 	if r.Answer == nil {
 		return Accepted
@@ -47,71 +47,71 @@ var (
 	Mismatched = model.RailAnswer{Outcome: model.OutcomeMismatch, Code: "accepted", Reference: "ref-2"}
 )
 
-// Work runs what the domain asked for, in order, until nothing is left. What
+// RunJobs runs what the domain asked for, in order, until nothing is left. What
 // has to wait stays for the next Work; see After.
-func (b *Bundle) Work() {
+func (b *Bundle) RunJobs() {
 	b.t.Helper()
-	b.work(func(model.Job) bool { return true })
+	b.runMatchingJobs(func(model.Job) bool { return true })
 }
 
-// Verify works only the checks of payout methods, so that payouts stand ready.
-func (b *Bundle) Verify() {
+// RunAccountChecks works only the checks of payout methods, so that payouts stand ready.
+func (b *Bundle) RunAccountChecks() {
 	b.t.Helper()
-	b.work(func(job model.Job) bool {
+	b.runMatchingJobs(func(job model.Job) bool {
 		_, check := job.(model.VerifyPayoutMethod)
 		return check
 	})
 }
 
-func (b *Bundle) work(wanted func(model.Job) bool) {
+func (b *Bundle) runMatchingJobs(wanted func(model.Job) bool) {
 	b.t.Helper()
 	for at := int64(0); ; {
-		ordinal, job, err := Queue{}.after(b.ctx, b.DB.Pool, at)
+		ordinal, job, err := Queue{}.nextJob(b.ctx, b.DB.Pool, at)
 		require.NoError(b.t, err)
 		if job == nil {
 			return
 		}
 		at = ordinal
-		if wanted(job) && b.run(job) {
-			require.NoError(b.t, Queue{}.finish(b.ctx, b.DB.Pool, ordinal))
+		if wanted(job) && b.runJob(job) {
+			require.NoError(b.t, Queue{}.markDone(b.ctx, b.DB.Pool, ordinal))
 		}
 	}
 }
 
-// run works one job; false when its time has not come.
-func (b *Bundle) run(job model.Job) bool {
+// runJob works one job; false when its time has not come.
+func (b *Bundle) runJob(job model.Job) bool {
 	b.t.Helper()
 	switch job := job.(type) {
 	case model.EvaluateOccurrences:
-		b.patiently(func() error { return b.Service.Evaluate(b.ctx, job) })
+		b.retryUntilBarrier(func() error { return b.Service.Evaluate(b.ctx, job) })
 	case model.EvaluatePolicies:
 		require.NoError(b.t, b.Service.EvaluatePolicies(b.ctx, job))
 	case model.VerifyPayoutMethod:
-		b.verify(job)
+		b.runVerification(job)
 	case model.ReevaluatePayouts:
 		require.NoError(b.t, b.Service.ReevaluatePayouts(b.ctx, job))
 	case model.ReleasePayout:
-		return b.release(job)
+		return b.runRelease(job)
 	case model.DeleteFiles:
 		require.NoError(b.t, b.Service.DeleteFiles(b.ctx, job.Keys))
-	case model.DrainEndpoint:
-		b.drain(job)
+	case model.DeliverEndpoint:
+		b.deliverDue(job)
 	case model.SweepWork:
 		require.NoError(b.t, b.Service.SweepDue(b.ctx, job.Work))
 	}
 	return true
 }
 
-// patiently repeats a second pass until the transactions of the first ended:
+// retryUntilBarrier repeats a second pass until the transactions of the first ended:
 // they may be another test's, on the same server.
-func (b *Bundle) patiently(pass func() error) {
+func (b *Bundle) retryUntilBarrier(pass func() error) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
 	defer cancel()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	err := pass()
-	for ; errors.Is(err, model.ErrNotYet) && ctx.Err() == nil; err = pass() {
+	for ; errors.Is(err, model.ErrBarrierPending) && ctx.Err() == nil; err = pass() {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -120,25 +120,25 @@ func (b *Bundle) patiently(pass func() error) {
 	require.NoError(b.t, err)
 }
 
-func (b *Bundle) verify(job model.VerifyPayoutMethod) {
+func (b *Bundle) runVerification(job model.VerifyPayoutMethod) {
 	b.t.Helper()
-	payee, err := b.Service.PayeeOf(b.ctx, job.Partner, job.ID)
+	payee, err := b.Service.BeginVerification(b.ctx, job.Partner, job.ID)
 	require.NoError(b.t, err)
 	if payee == nil {
 		return
 	}
-	verified, code := b.Rail.verify(payee)
+	verified, code := b.Rail.answerVerification(payee)
 	require.NoError(b.t, b.Service.RecordVerification(b.ctx, job.Partner, job.ID, RailName, code, verified))
 }
 
-func (b *Bundle) release(job model.ReleasePayout) bool {
+func (b *Bundle) runRelease(job model.ReleasePayout) bool {
 	b.t.Helper()
 	order, wait, err := b.Service.BeginRelease(b.ctx, ScriptedRail, job.Partner, job.ID)
 	require.NoError(b.t, err)
 	if wait > 0 || order == nil {
 		return wait == 0
 	}
-	ended, err := b.Service.EndRelease(b.ctx, RailName, order, b.Rail.send(order))
+	ended, err := b.Service.EndRelease(b.ctx, RailName, order, b.Rail.answerOrder(order))
 	require.NoError(b.t, err)
-	return ended.Again == 0
+	return ended.RetryAfter == 0
 }

@@ -17,15 +17,15 @@ import (
 // Context is a quote's context; the partner is filled in.
 type Context map[string]any
 
-// Ask is the request for a quote of the acting partner.
-func (b *Bundle) Ask(product string, context Context) model.QuoteRequest {
+// QuoteRequest is the request for a quote of the acting partner.
+func (b *Bundle) QuoteRequest(product string, context Context) model.QuoteRequest {
 	b.t.Helper()
 	full := maps.Clone(context)
 	if full == nil {
 		full = Context{}
 	}
 	if _, named := full["partner"]; !named {
-		full["partner"] = b.who.Partner
+		full["partner"] = b.actor.Partner
 	}
 	text, err := json.Marshal(full, json.Deterministic(true))
 	require.NoError(b.t, err)
@@ -35,7 +35,7 @@ func (b *Bundle) Ask(product string, context Context) model.QuoteRequest {
 // Quote prices cover.
 func (b *Bundle) Quote(product string, context Context) *wire.Quote {
 	b.t.Helper()
-	quote, err := b.Service.CreateQuote(b.ctx, b.who, b.Ask(product, context))
+	quote, err := b.Service.CreateQuote(b.ctx, b.actor, b.QuoteRequest(product, context))
 	require.NoError(b.t, err)
 	return quote
 }
@@ -43,13 +43,13 @@ func (b *Bundle) Quote(product string, context Context) *wire.Quote {
 // Bind makes a quote binding.
 func (b *Bundle) Bind(quote *wire.Quote) *wire.Policy {
 	b.t.Helper()
-	policy, err := b.Service.BindPolicy(b.ctx, b.who, model.BindRequest{QuoteID: quote.ID})
+	policy, err := b.Service.BindPolicy(b.ctx, b.actor, model.BindRequest{QuoteID: quote.ID})
 	require.NoError(b.t, err)
 	return policy
 }
 
-// Cover quotes and binds.
-func (b *Bundle) Cover(product string, context Context) *wire.Policy {
+// QuoteAndBind quotes and binds.
+func (b *Bundle) QuoteAndBind(product string, context Context) *wire.Policy {
 	b.t.Helper()
 	return b.Bind(b.Quote(product, context))
 }
@@ -92,7 +92,7 @@ func StationDay(station string, day time.Time, rain string) wire.ObservationInpu
 // Policy reads a policy again.
 func (b *Bundle) Policy(id string) *wire.Policy {
 	b.t.Helper()
-	policy, err := b.Service.GetPolicy(b.ctx, b.who, id)
+	policy, err := b.Service.GetPolicy(b.ctx, b.actor, id)
 	require.NoError(b.t, err)
 	return policy
 }
@@ -118,7 +118,7 @@ func (b *Bundle) OnlyClaim(policy *wire.Policy) *wire.Claim {
 // Claim reads a claim again.
 func (b *Bundle) Claim(id string) *wire.Claim {
 	b.t.Helper()
-	claim, err := b.Service.GetClaim(b.ctx, b.who, id)
+	claim, err := b.Service.GetClaim(b.ctx, b.actor, id)
 	require.NoError(b.t, err)
 	return claim
 }
@@ -126,14 +126,14 @@ func (b *Bundle) Claim(id string) *wire.Claim {
 // Timeline is a claim's whole story.
 func (b *Bundle) Timeline(claim string) []wire.TimelineEntry {
 	b.t.Helper()
-	list, err := b.Service.GetTimeline(b.ctx, b.who, claim, model.PageRequest{Limit: model.MaxPageSize})
+	list, err := b.Service.GetTimeline(b.ctx, b.actor, claim, model.PageRequest{Limit: model.MaxPageSize})
 	require.NoError(b.t, err)
 	require.False(b.t, list.HasMore)
 	return list.Data
 }
 
-// Told are the kinds of a claim's story, in order.
-func (b *Bundle) Told(claim string) []string {
+// TimelineKinds are the kinds of a claim's story, in order.
+func (b *Bundle) TimelineKinds(claim string) []string {
 	b.t.Helper()
 	var kinds []string
 	for _, entry := range b.Timeline(claim) {
@@ -142,23 +142,23 @@ func (b *Bundle) Told(claim string) []string {
 	return kinds
 }
 
-// IBAN is the request to pay a claim to a German account in dollars.
-func IBAN(claim string) model.PayoutMethodRequest { return german(&claim, nil) }
+// IBANMethod is the request to pay a claim to a German account in dollars.
+func IBANMethod(claim string) model.PayoutMethodRequest { return germanIBANMethod(&claim, nil) }
 
-// PolicyIBAN is the same for all claims of a policy.
-func PolicyIBAN(policy string) model.PayoutMethodRequest { return german(nil, &policy) }
+// PolicyIBANMethod is the same for all claims of a policy.
+func PolicyIBANMethod(policy string) model.PayoutMethodRequest { return germanIBANMethod(nil, &policy) }
 
-func german(claim, policy *string) model.PayoutMethodRequest {
+func germanIBANMethod(claim, policy *string) model.PayoutMethodRequest {
 	return model.PayoutMethodRequest{
 		ClaimID: claim, PolicyID: policy, Currency: "USD", Beneficiary: account.Beneficiary{Name: "Lin Mei-hua", Country: "TW"},
 		Number: account.Number{Type: account.TypeIBAN, IBAN: &account.IBAN{IBAN: "DE89370400440532013000"}},
 	}
 }
 
-// Record records a payout method.
-func (b *Bundle) Record(in model.PayoutMethodRequest) *wire.PayoutMethod {
+// RecordPayoutMethod records a payout method.
+func (b *Bundle) RecordPayoutMethod(in model.PayoutMethodRequest) *wire.PayoutMethod {
 	b.t.Helper()
-	method, err := b.Service.RecordPayoutMethod(b.ctx, b.who, in)
+	method, err := b.Service.RecordPayoutMethod(b.ctx, b.actor, in)
 	require.NoError(b.t, err)
 	return method
 }

@@ -30,8 +30,8 @@ const ObjectForm = `an object of minor units and a currency: {"amount": 1250, "c
 // New returns an amount of minor units.
 func New(amount int64, currency string) Money { return Money{Amount: amount, Currency: currency} }
 
-// Known tells whether code is an ISO 4217 currency code.
-func Known(code string) bool { return code != "" && currency.IsValid(code) }
+// IsCurrency tells whether code is an ISO 4217 currency code.
+func IsCurrency(code string) bool { return code != "" && currency.IsValid(code) }
 
 // Digits is the number of minor digits of a currency: 2 for USD, 0 for JPY,
 // 3 for KWD. An unknown code has 2.
@@ -43,9 +43,9 @@ func Digits(code string) int32 {
 	return int32(digits)
 }
 
-// HalfUp rounds an exact quantity of minor units to whole ones, halves upward
+// RoundHalfUp rounds an exact quantity of minor units to whole ones, halves upward
 // (toward +∞). It reports false when the result does not fit 64 bits.
-func HalfUp(minor *big.Rat) (int64, bool) {
+func RoundHalfUp(minor *big.Rat) (int64, bool) {
 	twice := new(big.Int).Mul(minor.Num(), big.NewInt(2))
 	twice.Add(twice, minor.Denom())
 	q := new(big.Int)
@@ -53,10 +53,10 @@ func HalfUp(minor *big.Rat) (int64, bool) {
 	return q.Int64(), q.IsInt64()
 }
 
-// Round is HalfUp for a decimal quantity. It saturates at the 64-bit bounds,
+// Round is RoundHalfUp for a decimal quantity. It saturates at the 64-bit bounds,
 // which no accepted limit comes near.
 func Round(minor decimal.Decimal) int64 {
-	amount, ok := HalfUp(minor.Rat())
+	amount, ok := RoundHalfUp(minor.Rat())
 	switch {
 	case ok:
 		return amount

@@ -12,7 +12,7 @@ import (
 	"parapet/model/money"
 )
 
-func TestHalvesGoUp(t *testing.T) {
+func TestRoundHalfUp(t *testing.T) {
 	t.Parallel()
 	for exact, want := range map[string]int64{
 		"0": 0, "0.4999": 0, "0.5": 1, "1.5": 2, "2.5": 3, "2.49": 2, "-0.5": 0, "-0.51": -1, "-1.5": -1, "-2.5": -2,
@@ -20,9 +20,9 @@ func TestHalvesGoUp(t *testing.T) {
 	} {
 		require.Equal(t, want, money.Round(decimal.RequireFromString(exact)), exact)
 	}
-	_, fits := money.HalfUp(new(big.Rat).SetFrac64(math.MaxInt64, 1).Add(big.NewRat(math.MaxInt64, 1), big.NewRat(1, 2)))
+	_, fits := money.RoundHalfUp(new(big.Rat).SetFrac64(math.MaxInt64, 1).Add(big.NewRat(math.MaxInt64, 1), big.NewRat(1, 2)))
 	require.False(t, fits)
-	third, fits := money.HalfUp(big.NewRat(200, 3))
+	third, fits := money.RoundHalfUp(big.NewRat(200, 3))
 	require.True(t, fits)
 	require.Equal(t, int64(67), third)
 }
@@ -31,7 +31,7 @@ func TestRoundingIsTheNearestWholeNumber(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		exact := big.NewRat(rapid.Int64Range(-1e15, 1e15).Draw(t, "numerator"), rapid.Int64Range(1, 1e6).Draw(t, "denominator"))
-		whole, fits := money.HalfUp(exact)
+		whole, fits := money.RoundHalfUp(exact)
 		require.True(t, fits)
 		off := new(big.Rat).Sub(new(big.Rat).SetInt64(whole), exact)
 		require.LessOrEqual(t, off.Cmp(big.NewRat(1, 2)), 0, "at most half above")
@@ -39,7 +39,7 @@ func TestRoundingIsTheNearestWholeNumber(t *testing.T) {
 	})
 }
 
-func TestAnAmountIsWrittenInMajorUnits(t *testing.T) {
+func TestMoneyStringUsesMajorUnits(t *testing.T) {
 	t.Parallel()
 	for want, amount := range map[string]money.Money{
 		"1,250.00 USD":                   money.New(125_000, "USD"),
@@ -57,15 +57,15 @@ func TestAnAmountIsWrittenInMajorUnits(t *testing.T) {
 func TestCurrencies(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{"USD", "JPY", "KWD", "TWD"} {
-		require.True(t, money.Known(code))
+		require.True(t, money.IsCurrency(code))
 	}
 	for _, code := range []string{"", "usd", "XXY", "US"} {
-		require.False(t, money.Known(code))
+		require.False(t, money.IsCurrency(code))
 	}
 	require.Equal(t, []int32{2, 0, 3}, []int32{money.Digits("USD"), money.Digits("JPY"), money.Digits("KWD")})
 }
 
-func TestDecimalsKeepTheirDigits(t *testing.T) {
+func TestDecimalsKeepTrailingZeros(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "6.0", decimal.RequireFromString("6.0").String())
 }

@@ -12,11 +12,11 @@ var (
 	ErrTooLarge = errors.New("more than 64 bits")
 )
 
-// Whole reads a JSON number (RFC 8259 section 6) as a whole number, exactly: 1e2
+// ParseWhole reads a JSON number (RFC 8259 section 6) as a whole number, exactly: 1e2
 // and 100.0 are 100, as JSON Schema 2020-12 understands an integer. It never
 // writes the number out, so 1e999999999 costs nothing. Errors: ErrNotWhole,
 // ErrTooLarge.
-func Whole(text string) (int64, error) {
+func ParseWhole(text string) (int64, error) {
 	text, negative := strings.CutPrefix(text, "-")
 	mantissa, power := text, 0
 	if at := strings.IndexAny(text, "eE"); at >= 0 {

@@ -9,7 +9,7 @@ import (
 	"parapet/model/money"
 )
 
-func TestWhole(t *testing.T) {
+func TestParseWhole(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int64{
 		"0": 0, "-0": 0, "0.0": 0, "0e999999999999999999999": 0, "-0.00E-7": 0, "7": 7, "-7": -7,
@@ -18,16 +18,16 @@ func TestWhole(t *testing.T) {
 		"9.223372036854775807e18": 9223372036854775807, "9223372036854775807.000": 9223372036854775807,
 		"1" + strings.Repeat("0", 1000) + "e-1000": 1, "0." + strings.Repeat("0", 1000) + "1e1001": 1,
 	} {
-		got, err := money.Whole(text)
+		got, err := money.ParseWhole(text)
 		require.NoError(t, err, text)
 		require.Equal(t, want, got, text)
 	}
 	for _, text := range []string{"0.5", "1.5", "1e-5", "15e-1", "-0.1", "1e-999999999999999999999", "10000000.00000000000000000000001", "9223372036854775807.5"} {
-		_, err := money.Whole(text)
+		_, err := money.ParseWhole(text)
 		require.ErrorIs(t, err, money.ErrNotWhole, text)
 	}
 	for _, text := range []string{"9223372036854775808", "-9223372036854775809", "1e19", "1e400", "-1e400", "1e999999999999999999999", "0.1e30"} {
-		_, err := money.Whole(text)
+		_, err := money.ParseWhole(text)
 		require.ErrorIs(t, err, money.ErrTooLarge, text)
 	}
 }

@@ -59,7 +59,7 @@ func benchmarkContext(b *testing.B, p *product.Product, context string, refused 
 	h := hazard.Shipped()
 	measure(b, func() error {
 		_, err := p.Price([]byte(context), asOf, h)
-		dear := (*pricing.Uninsurable)(nil)
+		dear := (*pricing.UninsurableError)(nil)
 		switch {
 		case !refused:
 			return err

@@ -31,33 +31,33 @@ const Formula = 2
 // A premium beyond the largest rate on line is *Uninsurable, together with the
 // price that led there; terms that the data cannot answer are *Unanswerable. Any
 // other error means parameters that no product has.
-func Burn(c trigger.Cover, par Parameters, h *hazard.History, asOf time.Time) (Price, Basis, []Past, error) {
+func Burn(c trigger.Cover, par Parameters, h *hazard.History, asOf time.Time) (Price, Basis, []PastEvent, error) {
 	if c.Limit.Amount <= 0 {
 		return Price{}, Basis{}, nil, errors.New("the limit must be positive")
 	}
-	if err := par.check(); err != nil {
+	if err := par.validate(); err != nil {
 		return Price{}, Basis{}, nil, err
 	}
-	start := startOf(c, asOf)
-	if err := Answerable(c, h, start); err != nil {
+	start := coverStart(c, asOf)
+	if err := CheckPriceable(c, h, start); err != nil {
 		return Price{}, Basis{}, nil, err
 	}
-	s, err := seasonOf(start, c.Term)
+	s, err := seasonForTerm(start, c.Term)
 	if err != nil {
 		return Price{}, Basis{}, nil, err
 	}
-	run := weighed(c, par.SmoothingKM, h, s)
-	run.rerun(h)
-	b := run.burn()
-	price, err := b.premium(par, c.Limit)
-	var dear *Uninsurable
+	run := weighHistory(c, par.SmoothingKM, h, s)
+	run.replayHistory(h)
+	b := run.computeFigures()
+	price, err := b.computePremium(par, c.Limit)
+	var dear *UninsurableError
 	if errors.As(err, &dear) {
-		dear.Remedy, dear.Cheaper = run.remedy(par, h, start, asOf, dear), par.cheaper(&c)
+		dear.Remedy, dear.Cheaper = run.findRemedy(par, h, start, asOf, dear), par.cheaper(&c)
 	}
-	return price, run.basis(b, par), run.asIf.past, err
+	return price, run.buildBasis(b, par), run.replay.paidEvents, err
 }
 
-func startOf(c trigger.Cover, asOf time.Time) time.Time {
+func coverStart(c trigger.Cover, asOf time.Time) time.Time {
 	if c.StartsAt != nil {
 		return *c.StartsAt
 	}
@@ -66,9 +66,9 @@ func startOf(c trigger.Cover, asOf time.Time) time.Time {
 
 // analysis is the history of the cover's peril, judged and weighed.
 type analysis struct {
-	data  dataset
-	asIf  asIf
-	weigh weighing
+	data    dataset
+	replay  historyReplay
+	weigher eventWeigher
 }
 
 // dataset is the history that answers for one cover: of a station, its whole
@@ -78,7 +78,7 @@ type dataset struct {
 	years int // N
 }
 
-func datasetOf(c trigger.Cover, h *hazard.History) dataset {
+func datasetFor(c trigger.Cover, h *hazard.History) dataset {
 	switch c.Trigger.Kind {
 	case hazard.Earthquake:
 		return dataset{h.QuakeData(), h.QuakeData().Years()}
@@ -94,71 +94,71 @@ func datasetOf(c trigger.Cover, h *hazard.History) dataset {
 	return data
 }
 
-// rerun judges the whole history of the cover's peril where the place is. The
+// replayHistory judges the whole history of the cover's peril where the place is. The
 // cover must be Answerable.
-func (a *analysis) rerun(h *hazard.History) {
-	switch a.asIf.cover.Trigger.Kind {
+func (a *analysis) replayHistory(h *hazard.History) {
+	switch a.replay.cover.Trigger.Kind {
 	case hazard.Earthquake:
-		a.asIf.quakes(h)
+		a.replay.replayQuakes(h)
 	case hazard.StormFix:
-		a.asIf.storms(h)
+		a.replay.replayStorms(h)
 	case hazard.StationDay:
-		a.asIf.rain(&a.weigh, h)
+		a.replay.replayRain(&a.weigher, h)
 	}
-	a.asIf.past = newestFirst(a.asIf.past)
+	a.replay.paidEvents = sortPastEvents(a.replay.paidEvents)
 }
 
-// weighed weighs the whole history of the cover's peril. The cover must be
+// weighHistory weighs the whole history of the cover's peril. The cover must be
 // Answerable.
-func weighed(c trigger.Cover, smoothing decimal.Decimal, h *hazard.History, s *season) *analysis {
-	a := &analysis{data: datasetOf(c, h)}
-	a.asIf = asIf{cover: c, source: a.data.Source, season: s, past: []Past{}}
-	a.weigh = weighing{cover: c, season: s, smoothing: smoothing.InexactFloat64(), events: []WeighedEvent{}}
+func weighHistory(c trigger.Cover, smoothing decimal.Decimal, h *hazard.History, s *seasonWindow) *analysis {
+	a := &analysis{data: datasetFor(c, h)}
+	a.replay = historyReplay{cover: c, source: a.data.Source, season: s, paidEvents: []PastEvent{}}
+	a.weigher = eventWeigher{cover: c, season: s, smoothing: smoothing.InexactFloat64(), events: []WeighedEvent{}}
 	switch c.Trigger.Kind {
 	case hazard.Earthquake:
-		a.weigh.quakes(h)
+		a.weigher.weighQuakes(h)
 	case hazard.StormFix:
-		a.weigh.storms(h)
+		a.weigher.weighStorms(h)
 	case hazard.StationDay:
-		a.weigh.rain(h)
+		a.weigher.weighRain(h)
 	}
 	return a
 }
 
-func (a *analysis) burn() burn {
-	return a.burnOf(total(a.weigh.events), a.weigh.season)
+func (a *analysis) computeFigures() burnFigures {
+	return a.burnOf(sumEvents(a.weigher.events), a.weigher.season)
 }
 
 // burnOf is the analysis of what a season's events add up to.
-func (a *analysis) burnOf(t sums, s *season) burn {
-	c := &a.weigh.cover
-	return analyse(t, c.Limit.Amount, a.data.years, c.Payout.LargestFactor().Rat(), a.weigh.prior(s))
+func (a *analysis) burnOf(t eventSums, s *seasonWindow) burnFigures {
+	c := &a.weigher.cover
+	return newBurnFigures(t, c.Limit.Amount, a.data.years, c.Payout.LargestFactor().Rat(), a.weigher.priorShare(s))
 }
 
-// prior is q, the part of half an event that is added: by the area that smoothing
+// priorShare is q, the part of half an event that is added: by the area that smoothing
 // makes of the place, or its width for a track, and by the part of the year.
-func (w *weighing) prior(s *season) *big.Rat {
-	q := s.share()
+func (w *eventWeigher) priorShare(s *seasonWindow) *big.Rat {
+	q := s.yearShare()
 	if w.cover.Place.Kind != trigger.Circle || w.smoothing == 0 {
 		return q
 	}
-	radius, reach := exactly(w.cover.Place.RadiusKM), exactly(w.smoothing)
-	part := quo(radius, add(radius, mul(big.NewRat(cutoff, 1), reach)))
+	radius, reach := exactRat(w.cover.Place.RadiusKM), exactRat(w.smoothing)
+	part := quoRat(radius, addRat(radius, mulRat(big.NewRat(cutoffDeviations, 1), reach)))
 	if w.cover.Trigger.Kind == hazard.Earthquake {
-		part = mul(part, part)
+		part = mulRat(part, part)
 	}
-	return mul(q, part)
+	return mulRat(q, part)
 }
 
-// exactly is a number as JSON writes it.
-func exactly(x float64) *big.Rat {
+// exactRat is a number as JSON writes it.
+func exactRat(x float64) *big.Rat {
 	exact, _ := new(big.Rat).SetString(strconv.FormatFloat(x, 'g', -1, 64)) // every finite number has such a form
 	return exact
 }
 
-// basis shows the figures.
-func (a *analysis) basis(b burn, par Parameters) Basis {
-	c := a.asIf.cover
+// buildBasis shows the figures.
+func (a *analysis) buildBasis(b burnFigures, par Parameters) Basis {
+	c := a.replay.cover
 	return Basis{
 		Method:                Method,
 		Formula:               Formula,
@@ -167,40 +167,40 @@ func (a *analysis) basis(b burn, par Parameters) Basis {
 		FirstYear:             a.data.FirstYear,
 		LastYear:              a.data.LastYear,
 		Years:                 a.data.years,
-		EventsInPlace:         a.asIf.inPlace,
-		PayingEvents:          len(a.asIf.past),
-		WeighedEvents:         len(a.weigh.events),
-		EventsWithoutDepth:    a.weigh.unknownDepth,
+		EventsInPlace:         a.replay.eventsInPlace,
+		PayingEvents:          len(a.replay.paidEvents),
+		WeighedEvents:         len(a.weigher.events),
+		EventsWithoutDepth:    a.weigher.eventsWithoutDepth,
 		SmoothingKM:           par.SmoothingKM,
-		AnnualShareSum:        share(b.sums.annual),
-		SquareSum:             share(b.sums.squares),
-		WeightSum:             share(b.sums.paying),
+		AnnualShareSum:        unitsToDecimal(b.sums.annual),
+		SquareSum:             unitsToDecimal(b.sums.squares),
+		WeightSum:             unitsToDecimal(b.sums.paying),
 		LargestFactor:         c.Payout.LargestFactor().Normalize(),
-		PriorShare:            figure(b.half),
-		SeasonShare:           figure(a.asIf.season.share()),
-		ExpectedLoss:          figure(b.expectedLoss),
-		StandardDeviation:     figure(b.deviation),
-		EventRate:             figure(b.rate),
+		PriorShare:            displayDecimal(b.priorShare),
+		SeasonShare:           displayDecimal(a.replay.season.yearShare()),
+		ExpectedLoss:          displayDecimal(b.expectedLoss),
+		StandardDeviation:     displayDecimal(b.deviation),
+		EventRate:             displayDecimal(b.eventRate),
 		AttachmentProbability: b.attachmentProbability(),
 		ReturnPeriodYears:     b.returnPeriod(),
 		UncertaintyFactor:     par.UncertaintyFactor,
 		RiskFactor:            par.RiskFactor,
 		ExpenseShare:          par.ExpenseShare,
 		CommissionShare:       par.CommissionShare,
-		MinimumPremium:        par.leastPremium(c.Limit.Currency),
+		MinimumPremium:        par.minimumPremium(c.Limit.Currency),
 		MaximumRateOnLine:     par.MaximumRateOnLine,
-		Season:                a.asIf.season.public(),
-		Notes:                 a.notes(),
+		Season:                a.replay.season.toBasis(),
+		Notes:                 a.basisNotes(),
 	}
 }
 
-// notes says in sentences what the figures alone would hide.
-func (a *analysis) notes() []string {
+// basisNotes says in sentences what the figures alone would hide.
+func (a *analysis) basisNotes() []string {
 	notes := []string{"Half an event of the largest size, times prior_share, is added to the history, so that no place is free."}
-	if a.weigh.unknownDepth > 0 {
+	if a.weigher.eventsWithoutDepth > 0 {
 		notes = append(notes, "Earthquakes without a known depth count as within the depth limit, as they do live.")
 	}
-	if a.asIf.season != nil {
+	if a.replay.season != nil {
 		notes = append(notes, "The term is shorter than a year: only history within the season counts.")
 	}
 	return notes

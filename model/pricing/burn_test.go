@@ -14,7 +14,7 @@ import (
 	"parapet/model/trigger"
 )
 
-func dec(text string) decimal.Decimal { return decimal.RequireFromString(text) }
+func mustDecimal(text string) decimal.Decimal { return decimal.RequireFromString(text) }
 
 // quakeCover is a 50 km circle with the usual steps.
 func quakeCover(latitude, longitude float64) trigger.Cover {
@@ -26,9 +26,9 @@ func quakeCover(latitude, longitude float64) trigger.Cover {
 			Direction: trigger.AtLeast, DecidesOn: trigger.Final,
 		},
 		Payout: trigger.Payout{Shape: trigger.Step, Steps: []trigger.Rung{
-			{Threshold: dec("6.0"), Factor: dec("0.20")},
-			{Threshold: dec("6.5"), Factor: dec("0.50")},
-			{Threshold: dec("7.0"), Factor: dec("1.00")},
+			{Threshold: mustDecimal("6.0"), Factor: mustDecimal("0.20")},
+			{Threshold: mustDecimal("6.5"), Factor: mustDecimal("0.50")},
+			{Threshold: mustDecimal("7.0"), Factor: mustDecimal("1.00")},
 		}},
 	}
 }
@@ -39,14 +39,14 @@ func cycloneCover() trigger.Cover {
 		Kind: hazard.StormFix, Index: "sustained_wind", Unit: "kn", Direction: trigger.AtLeast,
 		DecidesOn: trigger.Final, Wind: trigger.LargerOfEnds, MaximumGapHours: 24,
 	}
-	c.Payout.Steps = []trigger.Rung{{Threshold: dec("64"), Factor: dec("0.2")}, {Threshold: dec("113"), Factor: dec("1")}}
+	c.Payout.Steps = []trigger.Rung{{Threshold: mustDecimal("64"), Factor: mustDecimal("0.2")}, {Threshold: mustDecimal("113"), Factor: mustDecimal("1")}}
 	return c
 }
 
 func loadings() pricing.Parameters {
 	return pricing.Parameters{
-		UncertaintyFactor: dec("0.5"), RiskFactor: dec("0.1"), ExpenseShare: dec("0.10"), CommissionShare: dec("0.15"),
-		MinimumPremium: 2500, MaximumRateOnLine: dec("0.35"), SmoothingKM: dec("50"),
+		UncertaintyFactor: mustDecimal("0.5"), RiskFactor: mustDecimal("0.1"), ExpenseShare: mustDecimal("0.10"), CommissionShare: mustDecimal("0.15"),
+		MinimumPremium: 2500, MaximumRateOnLine: mustDecimal("0.35"), SmoothingKM: mustDecimal("50"),
 	}
 }
 
@@ -65,9 +65,9 @@ func TestBurnAtHualien(t *testing.T) {
 	require.InDelta(t, 0.145, price.RateOnLine.InexactFloat64(), 0.001)
 	require.Nil(t, basis.Season)
 	require.Nil(t, basis.MeanSeverity)
-	require.True(t, slices.IsSortedFunc(history, func(a, b pricing.Past) int { return b.OccurredAt.Compare(a.OccurredAt) }))
+	require.True(t, slices.IsSortedFunc(history, func(a, b pricing.PastEvent) int { return b.OccurredAt.Compare(a.OccurredAt) }))
 	for _, past := range history {
-		require.True(t, decimal.RequireFromString(past.Index.Value).GreaterThanOrEqual(dec("6.0")))
+		require.True(t, decimal.RequireFromString(past.Index.Value).GreaterThanOrEqual(mustDecimal("6.0")))
 		require.LessOrEqual(t, *past.DistanceKM, 50.0)
 	}
 }
@@ -100,15 +100,15 @@ func TestBurnKeepsTheMinimumPremium(t *testing.T) {
 	require.Equal(t, price.Premium.Amount, sum)
 }
 
-func TestBurnRefusesADearPremium(t *testing.T) {
+func TestBurnRejectsPremiumAboveMaximumRateOnLine(t *testing.T) {
 	t.Parallel()
 	par := loadings()
 	sold, _, _, err := pricing.Burn(quakeCover(23.98, 121.61), par, hazard.Shipped(), asOf)
 	require.NoError(t, err)
 	cheapest := sold.RateOnLine
-	par.MaximumRateOnLine = cheapest.Sub(dec("0.0000001"))
+	par.MaximumRateOnLine = cheapest.Sub(mustDecimal("0.0000001"))
 	price, basis, _, err := pricing.Burn(quakeCover(23.98, 121.61), par, hazard.Shipped(), asOf)
-	var uninsurable *pricing.Uninsurable
+	var uninsurable *pricing.UninsurableError
 	require.ErrorAs(t, err, &uninsurable)
 	require.Equal(t, price.Premium, uninsurable.Premium)
 	require.Equal(t, 58, basis.Years)
@@ -118,19 +118,19 @@ func TestBurnRefusesADearPremium(t *testing.T) {
 	require.NoError(t, err, "the largest rate itself is sold")
 }
 
-func TestBurnRefusesWhatTheDataCannotAnswer(t *testing.T) {
+func TestBurnRejectsTermsOutsidePriceData(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*trigger.Cover, *pricing.Parameters){
 		"no limit":             func(c *trigger.Cover, _ *pricing.Parameters) { c.Limit.Amount = 0 },
-		"below the data":       func(c *trigger.Cover, _ *pricing.Parameters) { c.Payout.Steps[0].Threshold = dec("5.4") },
+		"below the data":       func(c *trigger.Cover, _ *pricing.Parameters) { c.Payout.Steps[0].Threshold = mustDecimal("5.4") },
 		"no term":              func(c *trigger.Cover, _ *pricing.Parameters) { c.Term = "a year" },
 		"no such peril":        func(c *trigger.Cover, _ *pricing.Parameters) { c.Trigger.Kind = "flood" },
 		"no such station":      func(c *trigger.Cover, _ *pricing.Parameters) { c.Trigger.Kind = hazard.StationDay },
-		"shares of all":        func(_ *trigger.Cover, p *pricing.Parameters) { p.ExpenseShare = dec("0.85") },
-		"a negative load":      func(_ *trigger.Cover, p *pricing.Parameters) { p.RiskFactor = dec("-0.1") },
-		"no maximum rate":      func(_ *trigger.Cover, p *pricing.Parameters) { p.MaximumRateOnLine = dec("0") },
-		"beyond 64 bits":       func(_ *trigger.Cover, p *pricing.Parameters) { p.RiskFactor = dec("1e30") },
-		"smoothed backwards":   func(_ *trigger.Cover, p *pricing.Parameters) { p.SmoothingKM = dec("-1") },
+		"shares of all":        func(_ *trigger.Cover, p *pricing.Parameters) { p.ExpenseShare = mustDecimal("0.85") },
+		"a negative load":      func(_ *trigger.Cover, p *pricing.Parameters) { p.RiskFactor = mustDecimal("-0.1") },
+		"no maximum rate":      func(_ *trigger.Cover, p *pricing.Parameters) { p.MaximumRateOnLine = mustDecimal("0") },
+		"beyond 64 bits":       func(_ *trigger.Cover, p *pricing.Parameters) { p.RiskFactor = mustDecimal("1e30") },
+		"smoothed backwards":   func(_ *trigger.Cover, p *pricing.Parameters) { p.SmoothingKM = mustDecimal("-1") },
 		"longer than a year":   func(c *trigger.Cover, _ *pricing.Parameters) { c.Term = "P367D" },
 		"a limit below nought": func(c *trigger.Cover, _ *pricing.Parameters) { c.Limit.Amount = -1 },
 	} {
@@ -172,7 +172,7 @@ func TestBurnPricesAShortTermOnItsSeason(t *testing.T) {
 			_, basis, history, err := pricing.Burn(c, loadings(), hazard.Shipped(), asOf)
 			require.NoError(t, err)
 			require.Equal(t, test.season, basis.Season)
-			want := slices.DeleteFunc(whole, func(p pricing.Past) bool { return !test.in(p.OccurredAt.Format("01-02")) })
+			want := slices.DeleteFunc(whole, func(p pricing.PastEvent) bool { return !test.in(p.OccurredAt.Format("01-02")) })
 			require.Equal(t, want, history)
 		})
 	}

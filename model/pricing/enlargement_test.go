@@ -17,11 +17,11 @@ func largerLimit(random *rand.Rand, c *trigger.Cover) bool {
 }
 
 func longerTerm(random *rand.Rand, c *trigger.Cover) bool {
-	at := slices.Index(terms, c.Term)
+	at := slices.Index(termChoices, c.Term)
 	if at < 0 {
 		return false // the start was moved before
 	}
-	longer := terms[at:]
+	longer := termChoices[at:]
 	c.Term = longer[random.IntN(len(longer))]
 	return len(longer) > 1
 }
@@ -43,7 +43,7 @@ func largerRadius(random *rand.Rand, c *trigger.Cover) bool {
 	return true
 }
 
-func deeper(random *rand.Rand, c *trigger.Cover) bool {
+func deeperLimit(random *rand.Rand, c *trigger.Cover) bool {
 	if random.IntN(3) == 0 {
 		c.Trigger.MaximumDepthKM = nil
 		return true
@@ -56,8 +56,8 @@ func deeper(random *rand.Rand, c *trigger.Cover) bool {
 	return true
 }
 
-// table is one of the step tables.
-func table(random *rand.Rand, c *trigger.Cover) *[]trigger.Rung {
+// stepTable is one of the step tables.
+func stepTable(random *rand.Rand, c *trigger.Cover) *[]trigger.Rung {
 	if len(c.Payout.Rings) == 0 {
 		return &c.Payout.Steps
 	}
@@ -66,15 +66,15 @@ func table(random *rand.Rand, c *trigger.Cover) *[]trigger.Rung {
 
 // extraRung adds a rung below the first, or between two with a factor between theirs.
 func extraRung(random *rand.Rand, c *trigger.Cover) bool {
-	steps := table(random, c)
+	steps := stepTable(random, c)
 	at := random.IntN(len(*steps))
 	above := (*steps)[at]
-	least, threshold := dec("0.0001"), above.Threshold.Sub(dec("0.3"))
+	least, threshold := mustDecimal("0.0001"), above.Threshold.Sub(mustDecimal("0.3"))
 	if at > 0 {
 		least = (*steps)[at-1].Factor
 		threshold = decimal.Avg((*steps)[at-1].Threshold, above.Threshold)
 	}
-	if threshold.LessThan(dec("5.5")) || at > 0 && !threshold.GreaterThan((*steps)[at-1].Threshold) || !threshold.LessThan(above.Threshold) {
+	if threshold.LessThan(mustDecimal("5.5")) || at > 0 && !threshold.GreaterThan((*steps)[at-1].Threshold) || !threshold.LessThan(above.Threshold) {
 		return false
 	}
 	factor := least.Add(above.Factor.Sub(least).Mul(decimal.NewFromFloat(random.Float64()))).Round(4)
@@ -84,10 +84,10 @@ func extraRung(random *rand.Rand, c *trigger.Cover) bool {
 }
 
 func lowerThreshold(random *rand.Rand, c *trigger.Cover) bool {
-	steps := table(random, c)
+	steps := stepTable(random, c)
 	at := random.IntN(len(*steps))
 	lower := (*steps)[at].Threshold.Sub(decimal.NewFromFloat(random.Float64()).Round(2))
-	if lower.LessThan(dec("5.5")) || at > 0 && !lower.GreaterThan((*steps)[at-1].Threshold) {
+	if lower.LessThan(mustDecimal("5.5")) || at > 0 && !lower.GreaterThan((*steps)[at-1].Threshold) {
 		return false
 	}
 	(*steps)[at].Threshold = lower
@@ -95,9 +95,9 @@ func lowerThreshold(random *rand.Rand, c *trigger.Cover) bool {
 }
 
 func largerFactor(random *rand.Rand, c *trigger.Cover) bool {
-	steps := table(random, c)
+	steps := stepTable(random, c)
 	at := random.IntN(len(*steps))
-	most := dec("1")
+	most := mustDecimal("1")
 	if at+1 < len(*steps) {
 		most = (*steps)[at+1].Factor
 	}
@@ -108,7 +108,7 @@ func largerFactor(random *rand.Rand, c *trigger.Cover) bool {
 // addedRing pays a table of its own inside the innermost ring.
 func addedRing(random *rand.Rand, c *trigger.Cover) bool {
 	if len(c.Payout.Rings) == 0 {
-		c.Payout.Rings = []trigger.Ring{{RadiusShare: dec("1"), Steps: c.Payout.Steps}}
+		c.Payout.Rings = []trigger.Ring{{RadiusShare: mustDecimal("1"), Steps: c.Payout.Steps}}
 		c.Payout.Steps = nil
 	}
 	inner := c.Payout.Rings[0].RadiusShare.Mul(decimal.New(int64(10+random.IntN(80)), -2))

@@ -13,9 +13,9 @@ import (
 	"parapet/model/trigger"
 )
 
-// Uninsurable is the error for a premium above the product's largest rate on
+// UninsurableError is the error for a premium above the product's largest rate on
 // line: the event is so frequent that a cover would only swap money.
-type Uninsurable struct { //nolint:errname // the field's own word, and what a caller asks for
+type UninsurableError struct { //nolint:errname // the field's own word, and what a caller asks for
 	Premium    money.Money     // what it would have cost
 	RateOnLine decimal.Decimal // premium / limit
 	Maximum    decimal.Decimal // the product's largest rate on line
@@ -24,14 +24,14 @@ type Uninsurable struct { //nolint:errname // the field's own word, and what a c
 }
 
 // Error is the sentence a partner may read.
-func (e *Uninsurable) Error() string {
+func (e *UninsurableError) Error() string {
 	return fmt.Sprintf("the premium would be %s, a rate on line of %s; this product is sold up to %s; %s",
 		e.Premium, e.RateOnLine.StringFixed(4), e.Maximum, e.Suggestion())
 }
 
 // Suggestion says what would be sold and what else lowers the price, without a full
 // stop.
-func (e *Uninsurable) Suggestion() string {
+func (e *UninsurableError) Suggestion() string {
 	cheaper := strings.Join(e.Cheaper, " or ")
 	switch {
 	case e.Remedy == nil && cheaper == "":
@@ -73,59 +73,59 @@ func (par Parameters) cheaper(c *trigger.Cover) (words []string) {
 
 func (par Parameters) chooses(member string) bool { return slices.Contains(par.Members, member) }
 
-// Unanswerable is the error for terms that the price data cannot answer.
-type Unanswerable struct { //nolint:errname // as above
+// UnpriceableError is the error for terms that the price data cannot answer.
+type UnpriceableError struct { //nolint:errname // as above
 	Member string // of the context: location, station, steps, attach, term
 	Detail string // what is wrong and what is allowed, without the subject: "must be at most P366D"
 }
 
 // Error is the sentence a partner may read.
-func (e *Unanswerable) Error() string { return e.Member + " " + e.Detail }
+func (e *UnpriceableError) Error() string { return e.Member + " " + e.Detail }
 
-// Answerable returns an *Unanswerable when the data cannot answer for a cover
+// CheckPriceable returns an *Unanswerable when the data cannot answer for a cover
 // that starts at start: thresholds below what is recorded, a place outside the
 // basin of the tracks, a station with too few years, a term of more than a year or not
 // of whole days.
-func Answerable(c trigger.Cover, h *hazard.History, start time.Time) error {
+func CheckPriceable(c trigger.Cover, h *hazard.History, start time.Time) error {
 	switch c.Trigger.Kind {
 	case hazard.Earthquake:
 		lowest, least := c.Payout.LowestThreshold(), h.QuakeData().MinimumMagnitude
 		if lowest.LessThan(least) {
-			return &Unanswerable{"steps", fmt.Sprintf("must not begin below %s: the price data records no earthquake below it", least)}
+			return &UnpriceableError{"steps", fmt.Sprintf("must not begin below %s: the price data records no earthquake below it", least)}
 		}
 	case hazard.StormFix:
 		if basin := h.StormData().Basin; basin != nil && !basin.Contains(c.Place.Center()) {
-			return &Unanswerable{"location", "must lie in the basin of the track data, " + basin.Name}
+			return &UnpriceableError{"location", "must lie in the basin of the track data, " + basin.Name}
 		}
 	case hazard.StationDay:
-		if err := answerableStation(c, h); err != nil {
+		if err := checkStationPriceable(c, h); err != nil {
 			return err
 		}
 	default:
-		return &Unanswerable{"trigger", fmt.Sprintf("has no price data for %q", c.Trigger.Kind)}
+		return &UnpriceableError{"trigger", fmt.Sprintf("has no price data for %q", c.Trigger.Kind)}
 	}
-	return answerableTerm(c, start)
+	return checkTermPriceable(c, start)
 }
 
-func answerableStation(c trigger.Cover, h *hazard.History) error {
+func checkStationPriceable(c trigger.Cover, h *hazard.History) error {
 	station, known := h.Station(c.Place.Station)
-	if !known || !station.Priced() {
-		return &Unanswerable{"station", fmt.Sprintf("must have at least %d whole years of price data: %s; %q has %d",
-			hazard.FewestYears, strings.Join(h.PricedStations(), ", "), c.Place.Station, len(station.Years))}
+	if !known || !station.HasEnoughYears() {
+		return &UnpriceableError{"station", fmt.Sprintf("must have at least %d whole years of price data: %s; %q has %d",
+			hazard.MinimumStationYears, strings.Join(h.PricedStations(), ", "), c.Place.Station, len(station.Years))}
 	}
 	return nil
 }
 
-func answerableTerm(c trigger.Cover, start time.Time) error {
+func checkTermPriceable(c trigger.Cover, start time.Time) error {
 	end, err := trigger.AddDuration(start, c.Term)
 	if err != nil {
 		return fmt.Errorf("term: %w", err)
 	}
 	if latest, err := trigger.AddDuration(start, LongestTerm); err == nil && end.After(latest) {
-		return &Unanswerable{"term", "must be at most " + LongestTerm + ": prices are those of one year"}
+		return &UnpriceableError{"term", "must be at most " + LongestTerm + ": prices are those of one year"}
 	}
 	if end.Sub(start)%(24*time.Hour) != 0 {
-		return &Unanswerable{"term", "must be whole days, such as P2D: prices count days"}
+		return &UnpriceableError{"term", "must be whole days, such as P2D: prices count days"}
 	}
 	calendar := c.Trigger.Definition().Calendar
 	if c.Trigger.Kind != hazard.StationDay || calendar == "" {
@@ -133,7 +133,7 @@ func answerableTerm(c trigger.Cover, start time.Time) error {
 	}
 	first := calendar.FirstFrom(c.PayableFrom(start))
 	if calendar.FirstFrom(first.AddDate(0, 0, 1)).After(end) {
-		return &Unanswerable{"term", fmt.Sprintf("must hold a whole %s after the waiting period, which ends at %s",
+		return &UnpriceableError{"term", fmt.Sprintf("must hold a whole %s after the waiting period, which ends at %s",
 			calendar, c.PayableFrom(start).UTC().Format(time.RFC3339))}
 	}
 	return nil

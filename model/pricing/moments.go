@@ -13,7 +13,7 @@ import (
 // history has fewer than nine million events.
 const (
 	momentDecimals = 12
-	oneShare       = 1_000_000_000_000
+	unitsPerShare  = 1_000_000_000_000
 )
 
 // probabilityDecimals is how exactly a probability is known.
@@ -22,33 +22,33 @@ const probabilityDecimals = 15
 // probability is in units of 10⁻¹⁵.
 type probability int64
 
-const certainty probability = 1_000_000_000_000_000
+const certainProbability probability = 1_000_000_000_000_000
 
 func newProbability(p float64) probability {
-	return probability(math.Round(math.Max(0, math.Min(1, p)) * float64(certainty)))
+	return probability(math.Round(math.Max(0, math.Min(1, p)) * float64(certainProbability)))
 }
 
 // moments are the means of f and f² and the share with f > 0, of one event.
 type moments struct{ mean, square, paying int64 }
 
-// single are the moments of an event that pays share with a probability and
+// singleMoments are the moments of an event that pays share with a probability and
 // nothing otherwise.
-func single(share decimal.Decimal, p probability) moments {
-	m := moments{paying: units(1, 0, p)}
-	if digits, places, ok := small(share); ok {
-		m.mean, m.square = units(digits, places, p), units(digits*digits, 2*places, p)
+func singleMoments(share decimal.Decimal, p probability) moments {
+	m := moments{paying: toUnits(1, 0, p)}
+	if digits, places, ok := smallDecimal(share); ok {
+		m.mean, m.square = toUnits(digits, places, p), toUnits(digits*digits, 2*places, p)
 		return m
 	}
-	f, chance := share.Rat(), big.NewRat(int64(p), int64(certainty))
-	m.mean, m.square = roundUnits(mul(f, chance)), roundUnits(mul(mul(f, f), chance))
+	f, chance := share.Rat(), big.NewRat(int64(p), int64(certainProbability))
+	m.mean, m.square = roundUnits(mulRat(f, chance)), roundUnits(mulRat(mulRat(f, f), chance))
 	return m
 }
 
 // smallPlaces is the number of decimals of a share with which whole numbers do.
 const smallPlaces = 7
 
-// small are the digits and decimals of a share that has at most seven.
-func small(share decimal.Decimal) (digits uint64, places int, ok bool) {
+// smallDecimal are the digits and decimals of a share that has at most seven.
+func smallDecimal(share decimal.Decimal) (digits uint64, places int, ok bool) {
 	exponent := share.Exponent()
 	if exponent > 0 || exponent < -smallPlaces {
 		return 0, 0, false
@@ -56,8 +56,8 @@ func small(share decimal.Decimal) (digits uint64, places int, ok bool) {
 	return uint64(share.CoefficientInt64()), int(-exponent), true //nolint:gosec // a share is not below 0
 }
 
-// units is digits·10^(−places)·p in units of 10⁻¹², rounded half up, in 128 bits.
-func units(digits uint64, places int, p probability) int64 {
+// toUnits is digits·10^(−places)·p in units of 10⁻¹², rounded half up, in 128 bits.
+func toUnits(digits uint64, places int, p probability) int64 {
 	divisor := uint64(1)
 	for range places + probabilityDecimals - momentDecimals {
 		divisor *= 10
@@ -70,13 +70,13 @@ func units(digits uint64, places int, p probability) int64 {
 
 // roundUnits is a share in units of 10⁻¹², rounded half up.
 func roundUnits(share *big.Rat) int64 {
-	n := new(big.Int).Mul(share.Num(), big.NewInt(2*oneShare))
+	n := new(big.Int).Mul(share.Num(), big.NewInt(2*unitsPerShare))
 	n.Add(n, share.Denom())
 	return n.Div(n, new(big.Int).Lsh(share.Denom(), 1)).Int64()
 }
 
-// weighted are the moments of shares with whole weights.
-func weighted(shares []decimal.Decimal, weights []int64) moments {
+// weightedMoments are the moments of shares with whole weights.
+func weightedMoments(shares []decimal.Decimal, weights []int64) moments {
 	if m, ok := smallWeighted(shares, weights); ok {
 		return m
 	}
@@ -87,12 +87,12 @@ func weighted(shares []decimal.Decimal, weights []int64) moments {
 			continue
 		}
 		f, weight := share.Rat(), big.NewRat(weights[i], 1)
-		mean.Add(mean, mul(f, weight))
-		square.Add(square, mul(mul(f, f), weight))
+		mean.Add(mean, mulRat(f, weight))
+		square.Add(square, mulRat(mulRat(f, f), weight))
 		paying += weights[i]
 	}
 	all := big.NewRat(whole, 1)
-	return moments{roundUnits(quo(mean, all)), roundUnits(quo(square, all)), roundUnits(big.NewRat(paying, whole))}
+	return moments{roundUnits(quoRat(mean, all)), roundUnits(quoRat(square, all)), roundUnits(big.NewRat(paying, whole))}
 }
 
 // smallWeights are weights that add up to so little that no sum leaves 64 bits.
@@ -103,7 +103,7 @@ const smallWeights = 1000
 func smallWeighted(shares []decimal.Decimal, weights []int64) (moments, bool) {
 	var mean, square, paying, whole uint64
 	for i, share := range shares {
-		digits, places, ok := small(share)
+		digits, places, ok := smallDecimal(share)
 		weight := uint64(weights[i]) //nolint:gosec // a weight is not below 0
 		if whole += weight; !ok || whole > smallWeights {
 			return moments{}, false
@@ -117,8 +117,10 @@ func smallWeighted(shares []decimal.Decimal, weights []int64) (moments, bool) {
 		}
 	}
 	rounded := func(of, by uint64) int64 { return int64((2*of + by) / (2 * by)) } //nolint:gosec // at most 10¹²
-	return moments{rounded(mean*100_000, whole), rounded(square, 100*whole), rounded(paying*oneShare, whole)}, true
+	return moments{rounded(mean*100_000, whole), rounded(square, 100*whole), rounded(paying*unitsPerShare, whole)}, true
 }
 
-// share writes units of 10⁻¹² as a decimal.
-func share(units int64) decimal.Decimal { return decimal.New(units, -momentDecimals).Normalize() }
+// unitsToDecimal writes units of 10⁻¹² as a decimal.
+func unitsToDecimal(units int64) decimal.Decimal {
+	return decimal.New(units, -momentDecimals).Normalize()
+}

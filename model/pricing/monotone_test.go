@@ -20,36 +20,36 @@ import (
 
 var pricePairs = flag.Int("price-pairs", 300, "pairs of covers of each product whose premiums are compared")
 
-// enlarge makes a cover that pays at least as much for every possible event; false
+// enlargement makes a cover that pays at least as much for every possible event; false
 // when this way is closed for the cover.
-type enlarge func(*rand.Rand, *trigger.Cover) bool
+type enlargement func(*rand.Rand, *trigger.Cover) bool
 
 // TestMoreCoverNeverCostsLess is the one rule above all formulas, for random pairs of covers of
 // which one pays at least as much for every event.
 func TestMoreCoverNeverCostsLess(t *testing.T) {
 	t.Parallel()
-	more := []enlarge{largerLimit, longerTerm, earlierStart}
-	circle := slices.Concat(more, []enlarge{largerRadius, extraRung, lowerThreshold, largerFactor})
-	station := slices.Concat(more, []enlarge{easierAttach, earlierExhaust})
+	more := []enlargement{largerLimit, longerTerm, earlierStart}
+	circle := slices.Concat(more, []enlargement{largerRadius, extraRung, lowerThreshold, largerFactor})
+	station := slices.Concat(more, []enlargement{easierAttach, earlierExhaust})
 	for key, test := range map[string]struct {
 		cover func(*rand.Rand, *trigger.Cover)
-		ways  []enlarge
+		ways  []enlargement
 	}{
-		"quake-circle":   {anyQuake, slices.Concat(circle, []enlarge{deeper})},
-		"cyclone-circle": {anyCyclone, slices.Concat(circle, []enlarge{addedRing})},
-		"rain-excess":    {anyExcess, slices.Concat(station, []enlarge{moreDays})},
+		"quake-circle":   {anyQuake, slices.Concat(circle, []enlargement{deeperLimit})},
+		"cyclone-circle": {anyCyclone, slices.Concat(circle, []enlargement{addedRing})},
+		"rain-excess":    {anyExcess, slices.Concat(station, []enlargement{moreDays})},
 		"rain-deficit":   {anyDeficit, station},
 	} {
 		t.Run(key, func(t *testing.T) {
 			t.Parallel()
 			random := rand.New(rand.NewPCG(3, 14))
-			base, par := offered(t, key)
+			base, par := isOffered(t, key)
 			changed := 0
 			for compared := 0; compared < *pricePairs; {
 				smaller := base
 				anyTerms(random, &smaller)
 				test.cover(random, &smaller)
-				larger := cloned(smaller)
+				larger := cloneCover(smaller)
 				how := ""
 				for range 1 + random.IntN(3) {
 					if i := random.IntN(len(test.ways)); test.ways[i](random, &larger) {
@@ -75,9 +75,9 @@ func TestMoreCoverNeverCostsLess(t *testing.T) {
 	}
 }
 
-// offered is the default cover of a product and its parameters, with no premium too
+// isOffered is the default cover of a product and its parameters, with no premium too
 // large and none too small.
-func offered(t *testing.T, key string) (trigger.Cover, pricing.Parameters) {
+func isOffered(t *testing.T, key string) (trigger.Cover, pricing.Parameters) {
 	t.Helper()
 	for _, p := range product.Shipped() {
 		if p.Key() != key {
@@ -88,14 +88,14 @@ func offered(t *testing.T, key string) (trigger.Cover, pricing.Parameters) {
 		l := p.Document().Loadings
 		return quoted.Cover, pricing.Parameters{
 			UncertaintyFactor: l.UncertaintyFactor, RiskFactor: l.RiskFactor, ExpenseShare: l.ExpenseShare,
-			CommissionShare: l.CommissionShare, MaximumRateOnLine: dec("1000000"), SmoothingKM: l.SmoothingKM,
+			CommissionShare: l.CommissionShare, MaximumRateOnLine: mustDecimal("1000000"), SmoothingKM: l.SmoothingKM,
 		}
 	}
 	t.Fatalf("no product %s", key)
 	return trigger.Cover{}, pricing.Parameters{}
 }
 
-func cloned(c trigger.Cover) trigger.Cover {
+func cloneCover(c trigger.Cover) trigger.Cover {
 	c.Payout.Steps = slices.Clone(c.Payout.Steps)
 	c.Payout.Rings = slices.Clone(c.Payout.Rings)
 	for i := range c.Payout.Rings {
@@ -104,11 +104,11 @@ func cloned(c trigger.Cover) trigger.Cover {
 	return c
 }
 
-var terms = []string{"P8D", "P15D", "P31D", "P61D", "P92D", "P100D", "P183D", "P250D", "P364D", "P365D", "P366D"}
+var termChoices = []string{"P8D", "P15D", "P31D", "P61D", "P92D", "P100D", "P183D", "P250D", "P364D", "P365D", "P366D"}
 
 func anyTerms(random *rand.Rand, c *trigger.Cover) {
 	start := asOf.AddDate(0, 0, random.IntN(365)).Add(time.Duration(random.IntN(86400)) * time.Second)
-	c.StartsAt, c.Term = &start, terms[random.IntN(len(terms))]
+	c.StartsAt, c.Term = &start, termChoices[random.IntN(len(termChoices))]
 	c.Limit.Amount = 100_000 + random.Int64N(1_000_000_000)
 }
 
@@ -148,19 +148,19 @@ func anyCyclone(random *rand.Rand, c *trigger.Cover) {
 	}
 	c.Payout.Rings = []trigger.Ring{
 		{RadiusShare: decimal.New(int64(20+random.IntN(70)), -2), Steps: anySteps(random, 30, 140)},
-		{RadiusShare: dec("1"), Steps: anySteps(random, 30, 140)},
+		{RadiusShare: mustDecimal("1"), Steps: anySteps(random, 30, 140)},
 	}
 }
 
 func anyExcess(random *rand.Rand, c *trigger.Cover) {
-	c.Place.Station, c.Trigger.Days = pick(random, "Milwaukee", "Merced"), 1+random.IntN(30)
+	c.Place.Station, c.Trigger.Days = pickOne(random, "Milwaukee", "Merced"), 1+random.IntN(30)
 	from := decimal.NewFromInt(int64(10 + random.IntN(150)))
 	to := from.Add(decimal.NewFromInt(int64(1 + random.IntN(200))))
 	c.Payout.Attach, c.Payout.Exhaust = &from, &to
 }
 
 func anyDeficit(random *rand.Rand, c *trigger.Cover) {
-	c.Place.Station, c.Trigger.Calendar = pick(random, "Milwaukee", "Merced"), pick(random, trigger.Month, trigger.Dekad)
+	c.Place.Station, c.Trigger.Calendar = pickOne(random, "Milwaukee", "Merced"), pickOne(random, trigger.Month, trigger.Dekad)
 	to := decimal.NewFromInt(int64(random.IntN(20)))
 	from := to.Add(decimal.NewFromInt(int64(1 + random.IntN(30))))
 	c.Payout.Attach, c.Payout.Exhaust = &from, &to
@@ -171,7 +171,7 @@ func TestMonotoneCoversAreValid(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	valid := 0
 	for range 100 {
-		c, _ := offered(t, "cyclone-circle")
+		c, _ := isOffered(t, "cyclone-circle")
 		anyCyclone(random, &c)
 		if c.Validate() == nil {
 			valid++

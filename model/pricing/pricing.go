@@ -105,8 +105,8 @@ type Season struct {
 	To   string `json:"to"`
 }
 
-// Past is one historical event that would have paid.
-type Past struct {
+// PastEvent is one historical event that would have paid.
+type PastEvent struct {
 	OccurredAt    time.Time       `json:"occurred_at"`
 	Source        string          `json:"source"`
 	SourceEventID string          `json:"source_event_id"`

@@ -11,53 +11,53 @@ import (
 	"parapet/model/trigger"
 )
 
-// spell is a wet spell, month or dekad of a station's whole years.
-type spell struct {
+// rainEvent is a wet spell, month or dekad of a station's whole years.
+type rainEvent struct {
 	trigger.RainOccurrence
-	id   string
-	next time.Time       // the day behind its last
-	sum  decimal.Decimal // of all its days
+	eventID string
+	next    time.Time       // the day behind its last
+	totalMM decimal.Decimal // of all its days
 }
 
-// spells keeps what happened at a station by each definition, so that every quote
+// rainEventCache keeps what happened at a station by each definition, so that every quote
 // does not find it again. Products have few definitions; quotes cannot make one.
-var spells sync.Map // spellKey to []spell
+var rainEventCache sync.Map // rainEventKey to []spell
 
-type spellKey struct {
+type rainEventKey struct {
 	history             *hazard.History
 	station, definition string
 }
 
-// occurrences are those of the whole years of the cover's station.
-func (w *weighing) occurrences(h *hazard.History) []spell {
+// rainEvents are those of the whole years of the cover's station.
+func (w *eventWeigher) rainEvents(h *hazard.History) []rainEvent {
 	station, _ := h.Station(w.cover.Place.Station)
 	definition := w.cover.Trigger.Definition()
-	key := spellKey{h, station.Name, definition.String()}
-	if known, ok := spells.Load(key); ok {
-		return known.([]spell)
+	key := rainEventKey{h, station.Name, definition.String()}
+	if known, ok := rainEventCache.Load(key); ok {
+		return known.([]rainEvent)
 	}
-	all := []spell{}
+	all := []rainEvent{}
 	for _, o := range definition.Occurrences(station.Name, station.Days) {
 		if _, whole := slices.BinarySearch(station.Years, o.First.Year()); !whole {
 			continue
 		}
-		all = append(all, spell{o, o.Station + "/" + o.First.Format(time.DateOnly), o.Last.AddDate(0, 0, 1), o.Sum()})
+		all = append(all, rainEvent{o, o.Station + "/" + o.First.Format(time.DateOnly), o.Last.AddDate(0, 0, 1), o.Sum()})
 	}
-	spells.Store(key, all)
+	rainEventCache.Store(key, all)
 	return all
 }
 
 // mayPay tells whether the sum of all days reaches the mildest threshold: the index of
 // a spell is at most that sum, the index of a month or dekad is that sum.
-func (s *spell) mayPay(direction trigger.Direction, mildest decimal.Decimal) bool {
+func (s *rainEvent) mayPay(direction trigger.Direction, mildest decimal.Decimal) bool {
 	if direction == trigger.AtMost {
-		return s.sum.LessThanOrEqual(mildest)
+		return s.totalMM.LessThanOrEqual(mildest)
 	}
-	return s.sum.GreaterThanOrEqual(mildest)
+	return s.totalMM.GreaterThanOrEqual(mildest)
 }
 
-// judge is the best determination of a spell in spans.
-func (s *spell) judge(c *trigger.Cover, spans []span) (best trigger.Determination) {
+// bestDetermination is the best determination of a spell in spans.
+func (s *rainEvent) bestDetermination(c *trigger.Cover, spans []span) (best trigger.Determination) {
 	o := trigger.Occurrence{Stage: trigger.Final, Rain: &s.RainOccurrence}
 	for i := range spans {
 		d := trigger.Evaluate(*c, spans[i].Period, spans[i].payableFrom, o)
@@ -68,9 +68,9 @@ func (s *spell) judge(c *trigger.Cover, spans []span) (best trigger.Determinatio
 	return best
 }
 
-// counts tells whether a day of the spell, or the whole month or dekad, lies in one of
+// isInSeason tells whether a day of the spell, or the whole month or dekad, lies in one of
 // the spans behind the waiting period.
-func (s *spell) counts(spans []span) bool {
+func (s *rainEvent) isInSeason(spans []span) bool {
 	for i := range spans {
 		span := &spans[i]
 		switch {
@@ -84,41 +84,41 @@ func (s *spell) counts(spans []span) bool {
 }
 
 // spansOf are the spans of the season in which something of the list happened.
-func (w *weighing) spansOf(all []spell) spans {
+func (w *eventWeigher) spansOf(all []rainEvent) spans {
 	if len(all) == 0 {
 		return spans{}
 	}
 	return w.season.spans(&w.cover, all[0].First, all[len(all)-1].next)
 }
 
-// rain weighs the spells, months or dekads of a station. Nothing displaces a
+// weighRain weighs the spells, months or dekads of a station. Nothing displaces a
 // station, so each pays what it would have paid.
-func (w *weighing) rain(h *hazard.History) {
-	all := w.occurrences(h)
+func (w *eventWeigher) weighRain(h *hazard.History) {
+	all := w.rainEvents(h)
 	spans, mildest := w.spansOf(all), w.cover.Payout.LowestThreshold()
 	for i := range all {
 		s := &all[i]
 		own := spans.between(s.First, s.next)
-		if !s.counts(own) || !s.mayPay(w.cover.Trigger.Direction, mildest) {
+		if !s.isInSeason(own) || !s.mayPay(w.cover.Trigger.Direction, mildest) {
 			continue
 		}
-		d := s.judge(&w.cover, own)
-		if event, counts := newWeighed(single(d.Factor, certainty)); d.Met && counts {
-			event.ID, event.OccurredAt, event.Year, event.spell = s.id, d.OccurredAt, s.First.Year(), s
+		d := s.bestDetermination(&w.cover, own)
+		if event, counts := newWeighedEvent(singleMoments(d.Factor, certainProbability)); d.Met && counts {
+			event.ID, event.OccurredAt, event.Year, event.spell = s.eventID, d.OccurredAt, s.First.Year(), s
 			w.events, w.paid = append(w.events, event), append(w.paid, d)
 		}
 	}
 }
 
-func (r *asIf) rain(w *weighing, h *hazard.History) {
-	all := w.occurrences(h)
+func (r *historyReplay) replayRain(w *eventWeigher, h *hazard.History) {
+	all := w.rainEvents(h)
 	spans := w.spansOf(all)
 	for i := range all {
-		if s := &all[i]; s.counts(spans.between(s.First, s.next)) {
-			r.inPlace++
+		if s := &all[i]; s.isInSeason(spans.between(s.First, s.next)) {
+			r.eventsInPlace++
 		}
 	}
 	for i, d := range w.paid {
-		r.keep(trigger.Occurrence{Source: r.source, SourceEventID: w.events[i].ID}, d)
+		r.addIfPaid(trigger.Occurrence{Source: r.source, SourceEventID: w.events[i].ID}, d)
 	}
 }

@@ -20,11 +20,11 @@ import (
 // asOf is the instant the tests' quotes are asked for at.
 var asOf = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 
-// answer is a quote as a stranger receives it: JSON, nothing else.
-type answer map[string]any
+// quoteAnswer is a quote as a stranger receives it: JSON, nothing else.
+type quoteAnswer map[string]any
 
-// ask prices a context and returns the answer; nil when it is uninsurable.
-func ask(t *testing.T, key, context string) answer {
+// priceAndDecode prices a context and returns the answer; nil when it is uninsurable.
+func priceAndDecode(t *testing.T, key, context string) quoteAnswer {
 	t.Helper()
 	for _, p := range product.Shipped() {
 		if p.Key() != key {
@@ -35,19 +35,19 @@ func ask(t *testing.T, key, context string) answer {
 		if errors.As(err, &refused) {
 			return nil // outside the basin, or no whole month in the term
 		}
-		var uninsurable *pricing.Uninsurable
+		var uninsurable *pricing.UninsurableError
 		if errors.As(err, &uninsurable) {
 			require.True(t, uninsurable.RateOnLine.GreaterThan(uninsurable.Maximum))
 			return nil
 		}
 		require.NoError(t, err, context)
-		events, err := pricing.WeighAgain(quoted.Cover, quoted.Basis, quoted.History, hazard.Shipped())
+		events, err := pricing.ReweighEvents(quoted.Cover, quoted.Basis, quoted.History, hazard.Shipped())
 		require.NoError(t, err)
 		text, err := json.Marshal(map[string]any{
 			"events": events, "cover": quoted.Cover, "price": quoted.Price, "basis": quoted.Basis, "history": quoted.History,
 		})
 		require.NoError(t, err)
-		var a answer
+		var a quoteAnswer
 		require.NoError(t, json.Unmarshal(text, &a))
 		return a
 	}
@@ -55,8 +55,8 @@ func ask(t *testing.T, key, context string) answer {
 	return nil
 }
 
-// at reads a member by its path; numbers and decimal strings become fractions.
-func (a answer) at(path string) any {
+// valueAt reads a member by its path; numbers and decimal strings become fractions.
+func (a quoteAnswer) valueAt(path string) any {
 	var value any = map[string]any(a)
 	for name := range strings.SplitSeq(path, ".") {
 		value = value.(map[string]any)[name]
@@ -64,9 +64,9 @@ func (a answer) at(path string) any {
 	return value
 }
 
-func (a answer) rat(path string) *big.Rat { return rat(a.at(path)) }
+func (a quoteAnswer) ratAt(path string) *big.Rat { return parseRat(a.valueAt(path)) }
 
-func rat(value any) *big.Rat {
+func parseRat(value any) *big.Rat {
 	x, ok := new(big.Rat).SetString(fmt.Sprint(value))
 	if !ok {
 		x.SetFloat64(value.(float64))
@@ -74,20 +74,20 @@ func rat(value any) *big.Rat {
 	return x
 }
 
-// sums are Σ L_y, Σ s and Σ a of the weighed events.
-func (a answer) sums() (annual, squares, weights *big.Rat) {
+// recomputeSums are Σ L_y, Σ s and Σ a of the weighed events.
+func (a quoteAnswer) recomputeSums() (annual, squares, weights *big.Rat) {
 	annual, squares, weights = new(big.Rat), new(big.Rat), new(big.Rat)
 	years := map[any]*big.Rat{}
-	for _, event := range a.at("events").([]any) {
+	for _, event := range a.valueAt("events").([]any) {
 		e := event.(map[string]any)
 		year := years[e["year"]]
 		if year == nil {
 			year = new(big.Rat)
 			years[e["year"]] = year
 		}
-		year.Add(year, rat(e["share"]))
-		squares.Add(squares, rat(e["share_square"]))
-		weights.Add(weights, rat(e["weight"]))
+		year.Add(year, parseRat(e["share"]))
+		squares.Add(squares, parseRat(e["share_square"]))
+		weights.Add(weights, parseRat(e["weight"]))
 	}
 	for _, year := range years {
 		if year.Cmp(big.NewRat(1, 1)) > 0 {
@@ -98,9 +98,9 @@ func (a answer) sums() (annual, squares, weights *big.Rat) {
 	return annual, squares, weights
 }
 
-// largest is F, by the contract's words.
-func (a answer) largest() *big.Rat {
-	payout := a.at("cover.payout").(map[string]any)
+// recomputeLargestFactor is F, by the contract's words.
+func (a quoteAnswer) recomputeLargestFactor() *big.Rat {
+	payout := a.valueAt("cover.payout").(map[string]any)
 	if payout["shape"] != "step" {
 		return big.NewRat(1, 1)
 	}
@@ -111,7 +111,7 @@ func (a answer) largest() *big.Rat {
 	largest := new(big.Rat)
 	for _, table := range tables {
 		for _, rung := range table.(map[string]any)["steps"].([]any) {
-			if factor := rat(rung.(map[string]any)["factor"]); factor.Cmp(largest) > 0 {
+			if factor := parseRat(rung.(map[string]any)["factor"]); factor.Cmp(largest) > 0 {
 				largest = factor
 			}
 		}
@@ -119,10 +119,10 @@ func (a answer) largest() *big.Rat {
 	return largest
 }
 
-// prior is q: by the area or the width that smoothing adds, and by the season.
-func (a answer) prior() *big.Rat {
+// recomputePriorShare is q: by the area or the width that smoothing adds, and by the season.
+func (a quoteAnswer) recomputePriorShare() *big.Rat {
 	q := big.NewRat(1, 1)
-	if season, ok := a.at("basis.season").(map[string]any); ok {
+	if season, ok := a.valueAt("basis.season").(map[string]any); ok {
 		from, _ := time.Parse("2006-01-02", "2026-"+season["from"].(string))
 		to, _ := time.Parse("2006-01-02", "2026-"+season["to"].(string))
 		if !to.After(from) {
@@ -130,88 +130,88 @@ func (a answer) prior() *big.Rat {
 		}
 		q.SetFrac64(int64(to.Sub(from).Hours()/24), 365)
 	}
-	c := a.rat("basis.smoothing_km")
+	c := a.ratAt("basis.smoothing_km")
 	if c.Sign() == 0 {
 		return q
 	}
-	r := a.rat("cover.place.radius_km")
+	r := a.ratAt("cover.place.radius_km")
 	part := new(big.Rat).Add(r, new(big.Rat).Mul(c, big.NewRat(3, 1)))
 	part.Quo(r, part)
-	if a.at("cover.trigger.kind") == "earthquake" {
+	if a.valueAt("cover.trigger.kind") == "earthquake" {
 		part.Mul(part, part)
 	}
 	return q.Mul(q, part)
 }
 
-func float(x *big.Rat) *big.Float { return new(big.Float).SetPrec(400).SetRat(x) }
+func ratFromFloat(x *big.Rat) *big.Float { return new(big.Float).SetPrec(400).SetRat(x) }
 
 func halfUp(x *big.Float) int64 {
 	y, _ := new(big.Float).SetPrec(400).Add(x, big.NewFloat(0.5)).Int64()
 	return y
 }
 
-// lines computes the premium and its lines again, with nothing but the answer.
-func (a answer) lines() map[string]int64 {
-	annual, squares, _ := a.sums()
-	limit, n := a.rat("cover.limit.amount"), a.rat("basis.years")
-	added := new(big.Rat).Mul(a.prior(), big.NewRat(1, 2))
-	added.Mul(added, a.largest())
+// recomputeLines computes the premium and its lines again, with nothing but the answer.
+func (a quoteAnswer) recomputeLines() map[string]int64 {
+	annual, squares, _ := a.recomputeSums()
+	limit, n := a.ratAt("cover.limit.amount"), a.ratAt("basis.years")
+	added := new(big.Rat).Mul(a.recomputePriorShare(), big.NewRat(1, 2))
+	added.Mul(added, a.recomputeLargestFactor())
 	expected := annual.Quo(annual.Mul(limit, annual.Add(annual, added)), n)
-	variance := squares.Add(squares, added.Mul(added, a.largest()))
+	variance := squares.Add(squares, added.Mul(added, a.recomputeLargestFactor()))
 	variance.Quo(variance.Mul(variance, new(big.Rat).Mul(limit, limit)), n)
-	s := new(big.Float).SetPrec(400).Sqrt(float(variance))
-	rootN := new(big.Float).SetPrec(400).Sqrt(float(n))
-	uncertainty := new(big.Float).Mul(float(a.rat("basis.uncertainty_factor")), s)
+	s := new(big.Float).SetPrec(400).Sqrt(ratFromFloat(variance))
+	rootN := new(big.Float).SetPrec(400).Sqrt(ratFromFloat(n))
+	uncertainty := new(big.Float).Mul(ratFromFloat(a.ratAt("basis.uncertainty_factor")), s)
 	uncertainty.Quo(uncertainty, rootN)
-	risk := new(big.Float).Mul(float(a.rat("basis.risk_factor")), s)
-	technical := new(big.Float).Add(float(expected), uncertainty)
+	risk := new(big.Float).Mul(ratFromFloat(a.ratAt("basis.risk_factor")), s)
+	technical := new(big.Float).Add(ratFromFloat(expected), uncertainty)
 	technical.Add(technical, risk)
-	net := new(big.Rat).Sub(big.NewRat(1, 1), a.rat("basis.expense_share"))
-	net.Sub(net, a.rat("basis.commission_share"))
-	premium := new(big.Float).Quo(technical, float(net))
+	net := new(big.Rat).Sub(big.NewRat(1, 1), a.ratAt("basis.expense_share"))
+	net.Sub(net, a.ratAt("basis.commission_share"))
+	premium := new(big.Float).Quo(technical, ratFromFloat(net))
 	lines := map[string]int64{
-		"expected_loss": halfUp(float(expected)), "uncertainty_load": halfUp(uncertainty), "risk_load": halfUp(risk),
-		"expense": halfUp(new(big.Float).Mul(premium, float(a.rat("basis.expense_share")))),
+		"expected_loss": halfUp(ratFromFloat(expected)), "uncertainty_load": halfUp(uncertainty), "risk_load": halfUp(risk),
+		"expense": halfUp(new(big.Float).Mul(premium, ratFromFloat(a.ratAt("basis.expense_share")))),
 	}
 	total := halfUp(premium)
 	lines["commission"] = total - lines["expected_loss"] - lines["uncertainty_load"] - lines["risk_load"] - lines["expense"]
-	if least := a.rat("basis.minimum_premium.amount").Num().Int64(); least > total {
+	if least := a.ratAt("basis.minimum_premium.amount").Num().Int64(); least > total {
 		lines["minimum_premium"] = least - total
 	}
 	return lines
 }
 
-// check compares the answer's price with the one computed again.
-func (a answer) check(t *testing.T, context string) {
+// checkPremium compares the answer's price with the one computed again.
+func (a quoteAnswer) checkPremium(t *testing.T, context string) {
 	t.Helper()
 	given, sum := map[string]int64{}, int64(0)
-	for _, line := range a.at("price.lines").([]any) {
+	for _, line := range a.valueAt("price.lines").([]any) {
 		l := line.(map[string]any)
 		amount := int64(l["amount"].(map[string]any)["amount"].(float64))
 		given[l["kind"].(string)] = amount
 		sum += amount
 	}
-	require.Equal(t, a.lines(), given, context)
-	annual, squares, weights := a.sums()
+	require.Equal(t, a.recomputeLines(), given, context)
+	annual, squares, weights := a.recomputeSums()
 	for member, want := range map[string]*big.Rat{
-		"annual_share_sum": annual, "square_sum": squares, "weight_sum": weights, "largest_factor": a.largest(),
+		"annual_share_sum": annual, "square_sum": squares, "weight_sum": weights, "largest_factor": a.recomputeLargestFactor(),
 	} {
-		require.Zero(t, want.Cmp(a.rat("basis."+member)), "%s of %s", member, context)
+		require.Zero(t, want.Cmp(a.ratAt("basis."+member)), "%s of %s", member, context)
 	}
-	require.Equal(t, a.prior().FloatString(9), a.rat("basis.prior_share").FloatString(9), context)
-	require.Equal(t, float64(len(a.at("events").([]any))), a.at("basis.weighed_events"))
-	require.Equal(t, float64(sum), a.at("price.premium.amount"), context)
-	for _, past := range a.at("history").([]any) {
+	require.Equal(t, a.recomputePriorShare().FloatString(9), a.ratAt("basis.prior_share").FloatString(9), context)
+	require.Equal(t, float64(len(a.valueAt("events").([]any))), a.valueAt("basis.weighed_events"))
+	require.Equal(t, float64(sum), a.valueAt("price.premium.amount"), context)
+	for _, past := range a.valueAt("history").([]any) {
 		p := past.(map[string]any)
-		payout := new(big.Rat).Mul(rat(p["factor"]), a.rat("cover.limit.amount"))
-		require.InDelta(t, float64(halfUp(float(payout))), p["payout"].(map[string]any)["amount"], 1, "%s: the factor is shown with 18 decimals", context)
+		payout := new(big.Rat).Mul(parseRat(p["factor"]), a.ratAt("cover.limit.amount"))
+		require.InDelta(t, float64(halfUp(ratFromFloat(payout))), p["payout"].(map[string]any)["amount"], 1, "%s: the factor is shown with 18 decimals", context)
 	}
-	require.Equal(t, float64(len(a.at("history").([]any))), a.at("basis.paying_events"))
+	require.Equal(t, float64(len(a.valueAt("history").([]any))), a.valueAt("basis.paying_events"))
 }
 
-// TestPremiumFromTheAnswerAlone is the promise of every price: whoever has the
+// TestPremiumIsRecomputableFromQuote is the promise of every price: whoever has the
 // JSON can compute it again, to the cent.
-func TestPremiumFromTheAnswerAlone(t *testing.T) {
+func TestPremiumIsRecomputableFromQuote(t *testing.T) {
 	t.Parallel()
 	for key, draw := range map[string]func(*rand.Rand) string{
 		"quake-circle": drawQuake, "cyclone-circle": drawCyclone, "rain-excess": drawExcess, "rain-deficit": drawDeficit,
@@ -222,8 +222,8 @@ func TestPremiumFromTheAnswerAlone(t *testing.T) {
 			priced := 0
 			for range 100 {
 				context := draw(random)
-				if a := ask(t, key, context); a != nil {
-					a.check(t, context)
+				if a := priceAndDecode(t, key, context); a != nil {
+					a.checkPremium(t, context)
 					priced++
 				}
 			}
@@ -232,7 +232,7 @@ func TestPremiumFromTheAnswerAlone(t *testing.T) {
 	}
 }
 
-func pick[T any](random *rand.Rand, from ...T) T { return from[random.IntN(len(from))] }
+func pickOne[T any](random *rand.Rand, from ...T) T { return from[random.IntN(len(from))] }
 
 // drawTerms is the part of a context that all products share; shortest is the shortest
 // term of the product.
@@ -241,18 +241,18 @@ func drawTerms(random *rand.Rand, shortest string) string {
 		"USD": {100_000, 1_000_000_000}, "EUR": {100_000, 1_000_000_000}, "GBP": {100_000, 1_000_000_000},
 		"JPY": {150_000, 1_500_000_000}, "KWD": {300_000, 3_000_000_000}, "TWD": {3_000_000, 30_000_000_000},
 	}
-	currency := pick(random, "USD", "EUR", "GBP", "JPY", "KWD", "TWD")
+	currency := pickOne(random, "USD", "EUR", "GBP", "JPY", "KWD", "TWD")
 	least, most := bounds[currency][0], bounds[currency][1]
 	return fmt.Sprintf(`"partner":"acme","limit":{"amount":%d,"currency":%q},"term":%q,"starts_at":%s`,
-		least+random.Int64N(most-least+1), currency, pick(random, "P365D", "P366D", "P1Y", "P6M", "P90D", "P30D", shortest),
-		pick(random, "null", `"2026-11-15T00:00:00Z"`, `"2026-07-01T08:30:00+08:00"`, `"2027-02-28T23:59:59Z"`))
+		least+random.Int64N(most-least+1), currency, pickOne(random, "P365D", "P366D", "P1Y", "P6M", "P90D", "P30D", shortest),
+		pickOne(random, "null", `"2026-11-15T00:00:00Z"`, `"2026-07-01T08:30:00+08:00"`, `"2027-02-28T23:59:59Z"`))
 }
 
 func drawQuake(random *rand.Rand) string {
 	quakes := hazard.Shipped().Quakes()
 	at := quakes[random.IntN(len(quakes))].Where
 	return fmt.Sprintf(`{%s,"location":{"latitude":%f,"longitude":%f},"radius_km":%d%s}`,
-		drawTerms(random, "P1D"), at.Latitude, at.Longitude, 5+random.IntN(100), pick(random, "",
+		drawTerms(random, "P1D"), at.Latitude, at.Longitude, 5+random.IntN(100), pickOne(random, "",
 			`,"steps":[{"threshold":"5.5","factor":"0.01"},{"threshold":"6.3","factor":"0.333"},{"threshold":"7.7","factor":"0.7777"}]`))
 }
 
@@ -264,11 +264,11 @@ func drawCyclone(random *rand.Rand) string {
 func drawExcess(random *rand.Rand) string {
 	attach := 60 + random.IntN(120)
 	return fmt.Sprintf(`{%s,"station":%q,"days":%d,"attach":"%d.%d","exhaust":"%d"}`, drawTerms(random, "P8D"),
-		pick(random, "Milwaukee", "Merced"), 1+random.IntN(15), attach, random.IntN(10), attach+50+random.IntN(300))
+		pickOne(random, "Milwaukee", "Merced"), 1+random.IntN(15), attach, random.IntN(10), attach+50+random.IntN(300))
 }
 
 func drawDeficit(random *rand.Rand) string {
 	attach := 1 + random.IntN(12)
 	return fmt.Sprintf(`{%s,"station":%q,"days":%d,"attach":"%d","exhaust":"0.%d"}`, drawTerms(random, "P8D"),
-		pick(random, "Milwaukee", "Merced"), 25+random.IntN(60), attach, random.IntN(10))
+		pickOne(random, "Milwaukee", "Merced"), 25+random.IntN(60), attach, random.IntN(10))
 }

@@ -46,23 +46,23 @@ type search struct {
 	history *hazard.History
 }
 
-// remedy looks for cover that would be sold: the longest shorter term from the same
+// findRemedy looks for cover that would be sold: the longest shorter term from the same
 // start, to the day, and the factors multiplied by the most hundredths. For a
 // deficit, which a dry season makes uninsurable, terms of up to the same length from
 // the first of each month that the product sells are tried too.
 //
 // A longer term never costs less, so each start is bisected: no more than ten terms of
 // it are priced, and history is judged once for all of them.
-func (a *analysis) remedy(par Parameters, h *hazard.History, start, asOf time.Time, dear *Uninsurable) *Remedy {
+func (a *analysis) findRemedy(par Parameters, h *hazard.History, start, asOf time.Time, dear *UninsurableError) *Remedy {
 	always := a
-	if a.weigh.season != nil {
-		always = weighed(a.weigh.cover, par.SmoothingKM, h, nil)
+	if a.weigher.season != nil {
+		always = weighHistory(a.weigher.cover, par.SmoothingKM, h, nil)
 	}
 	f := &search{always: newPool(always), par: par, history: h}
-	r := &Remedy{Steps: f.lowerFactors(a, dear)}
-	asked := daysOf(start, a.weigh.cover.Term)
+	r := &Remedy{Steps: f.findLowerFactors(a, dear)}
+	asked := daysOf(start, a.weigher.cover.Term)
 	longest := f.longestTerm(start, 0, asked-1)
-	if a.weigh.cover.Trigger.Direction == trigger.AtMost {
+	if a.weigher.cover.Trigger.Direction == trigger.AtMost {
 		for month := range 12 {
 			at := time.Date(start.Year(), start.Month()+time.Month(month+1), 1, 0, 0, 0, 0, time.UTC)
 			if par.isTooFar(asOf, at) {
@@ -102,36 +102,36 @@ func (f *search) longestTerm(start time.Time, above, most int) int {
 		return 0
 	}
 	days := least + sort.Search(most-least, func(i int) bool { return !f.isSold(start, least+1+i) })
-	if Answerable(f.cover(days), f.history, start) != nil {
+	if CheckPriceable(f.cover(days), f.history, start) != nil {
 		return 0
 	}
 	return days
 }
 
 func (f *search) cover(days int) trigger.Cover {
-	c := f.always.weigh.cover
+	c := f.always.weigher.cover
 	c.Term = fmt.Sprintf("P%dD", days)
 	return c
 }
 
 // isSold tells whether a term of so many days is cheap enough.
 func (f *search) isSold(start time.Time, days int) bool {
-	s, err := seasonOf(start, f.cover(days).Term)
+	s, err := seasonForTerm(start, f.cover(days).Term)
 	if err != nil || s == nil {
 		return false // a whole year is what was refused
 	}
-	_, err = f.always.burnOf(f.always.sumsIn(s), s).premium(f.par, f.always.weigh.cover.Limit)
+	_, err = f.always.burnOf(f.always.sumsIn(s), s).computePremium(f.par, f.always.weigher.cover.Limit)
 	return err == nil
 }
 
-// lowerFactors is the step table with the largest multiple of its factors that would be
+// findLowerFactors is the step table with the largest multiple of its factors that would be
 // sold, each rounded down to the decimals that a context takes; nil when there is none.
 //
 // The premium falls a little less than the factors do, because years that reached the
 // limit no longer do. So no multiple is sold that is above the one at which a premium
 // in proportion would be, and that one is priced next.
-func (f *search) lowerFactors(a *analysis, dear *Uninsurable) []trigger.Rung {
-	c := a.weigh.cover
+func (f *search) findLowerFactors(a *analysis, dear *UninsurableError) []trigger.Rung {
+	c := a.weigher.cover
 	if !f.par.chooses("steps") || len(c.Payout.Steps) == 0 {
 		return nil
 	}
@@ -145,7 +145,7 @@ func (f *search) lowerFactors(a *analysis, dear *Uninsurable) []trigger.Rung {
 		for i, rung := range steps {
 			c.Payout.Steps[i] = trigger.Rung{Threshold: rung.Threshold, Factor: rung.Factor.Mul(factor).RoundFloor(factorDecimals)}
 		}
-		price, err := weighed(c, f.par.SmoothingKM, f.history, a.weigh.season).burn().premium(f.par, c.Limit)
+		price, err := weighHistory(c, f.par.SmoothingKM, f.history, a.weigher.season).computeFigures().computePremium(f.par, c.Limit)
 		if err == nil {
 			return c.Payout.Steps
 		}

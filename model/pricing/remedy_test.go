@@ -15,31 +15,31 @@ import (
 // refusedCovers are of each peril with each shape of payout that it can have.
 func refusedCovers(t *testing.T) map[string]trigger.Cover {
 	t.Helper()
-	rungs := []trigger.Rung{{Threshold: dec("5"), Factor: dec("0.3333")}, {Threshold: dec("4"), Factor: dec("1")}}
+	rungs := []trigger.Rung{{Threshold: mustDecimal("5"), Factor: mustDecimal("0.3333")}, {Threshold: mustDecimal("4"), Factor: mustDecimal("1")}}
 	covers := map[string]trigger.Cover{}
 	for _, key := range []string{"quake-circle", "cyclone-circle", "rain-excess", "rain-deficit", "dekads"} {
 		product, calendar := key, trigger.Calendar("")
 		if key == "dekads" {
 			product, calendar = "rain-deficit", trigger.Dekad
 		}
-		base, _ := offered(t, product)
+		base, _ := isOffered(t, product)
 		if calendar != "" {
 			base.Trigger.Calendar = calendar
 		}
 		mild, severe := rungs[0], rungs[1]
 		if base.Trigger.Direction == trigger.AtLeast {
-			mild.Threshold, severe.Threshold = dec("5.5"), dec("7")
+			mild.Threshold, severe.Threshold = mustDecimal("5.5"), mustDecimal("7")
 		}
 		if product == "rain-excess" {
-			mild.Threshold, severe.Threshold = dec("120"), dec("240")
+			mild.Threshold, severe.Threshold = mustDecimal("120"), mustDecimal("240")
 		}
-		threshold, exhaust, unit, share := mild.Threshold, severe.Threshold, dec("1"), dec("0.5")
+		threshold, exhaust, unit, share := mild.Threshold, severe.Threshold, mustDecimal("1"), mustDecimal("0.5")
 		for name, payout := range map[string]trigger.Payout{
 			"lump":   {Shape: trigger.Lump, Threshold: &threshold},
 			"step":   {Shape: trigger.Step, Steps: []trigger.Rung{mild, severe}},
 			"linear": {Shape: trigger.Linear, Attach: &threshold, Exhaust: &exhaust},
 			"tick":   {Shape: trigger.Tick, Attach: &threshold, TickSize: &unit, TickShare: &share},
-			"rings":  {Shape: trigger.Step, Rings: []trigger.Ring{{RadiusShare: dec("1"), Steps: []trigger.Rung{mild, severe}}}},
+			"rings":  {Shape: trigger.Step, Rings: []trigger.Ring{{RadiusShare: mustDecimal("1"), Steps: []trigger.Rung{mild, severe}}}},
 		} {
 			base.Payout = payout
 			if base.Validate() == nil {
@@ -59,13 +59,13 @@ func TestRefusalOfEveryShapeAndPerilSuggestsSoldCover(t *testing.T) {
 	for name, c := range covers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, par := offered(t, "quake-circle")
-			par.MinimumPremium, par.MaximumRateOnLine, par.Members = 0, dec("1000"), []string{"steps"}
+			_, par := isOffered(t, "quake-circle")
+			par.MinimumPremium, par.MaximumRateOnLine, par.Members = 0, mustDecimal("1000"), []string{"steps"}
 			price, _, _, err := pricing.Burn(c, par, hazard.Shipped(), asOf)
 			require.NoError(t, err)
-			par.MaximumRateOnLine = price.RateOnLine.Mul(dec("0.4"))
+			par.MaximumRateOnLine = price.RateOnLine.Mul(mustDecimal("0.4"))
 			_, _, _, err = pricing.Burn(c, par, hazard.Shipped(), asOf)
-			var dear *pricing.Uninsurable
+			var dear *pricing.UninsurableError
 			require.ErrorAs(t, err, &dear)
 			require.NotEmpty(t, dear.Suggestion())
 			if len(c.Payout.Steps) == 0 {
@@ -102,13 +102,13 @@ func TestRefusalNamesWhatLowersThePrice(t *testing.T) {
 	} {
 		t.Run(key, func(t *testing.T) {
 			t.Parallel()
-			c, par := offered(t, key)
+			c, par := isOffered(t, key)
 			if test.calendar != "" {
 				c.Trigger.Calendar = test.calendar
 			}
 			par.MaximumRateOnLine, par.Members = decimal.New(1, -9), test.members
 			_, _, _, err := pricing.Burn(c, par, hazard.Shipped(), asOf)
-			var dear *pricing.Uninsurable
+			var dear *pricing.UninsurableError
 			require.ErrorAs(t, err, &dear)
 			require.Nil(t, dear.Remedy)
 			require.Equal(t, "to lower the price, choose "+test.want, dear.Suggestion())

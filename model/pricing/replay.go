@@ -10,45 +10,45 @@ import (
 	"parapet/model/trigger"
 )
 
-// asIf is the history as the cover would have seen it, where it is.
-type asIf struct {
-	cover   trigger.Cover
-	source  string
-	season  *season
-	inPlace int    // events of the season that touched the place
-	past    []Past // those that would have paid, newest first
+// historyReplay is the history as the cover would have seen it, where it is.
+type historyReplay struct {
+	cover         trigger.Cover
+	source        string
+	season        *seasonWindow
+	eventsInPlace int         // events of the season that touched the place
+	paidEvents    []PastEvent // those that would have paid, newest first
 }
 
-// newestFirst orders what happened by time, then by id. Most of it comes oldest first.
-func newestFirst(past []Past) []Past {
+// sortPastEvents orders what happened by time, then by id. Most of it comes oldest first.
+func sortPastEvents(past []PastEvent) []PastEvent {
 	slices.Reverse(past)
-	slices.SortFunc(past, func(a, b Past) int {
+	slices.SortFunc(past, func(a, b PastEvent) int {
 		return cmp.Or(b.OccurredAt.Compare(a.OccurredAt), cmp.Compare(a.SourceEventID, b.SourceEventID))
 	})
 	return past
 }
 
-func (r *asIf) quakes(h *hazard.History) {
+func (r *historyReplay) replayQuakes(h *hazard.History) {
 	for _, quake := range h.QuakesNear(r.cover.Place.Center(), r.cover.Place.RadiusKM) {
-		r.judge(trigger.Occurrence{SourceEventID: quake.EventID, Quake: quake}, quake.At, quake.At)
+		r.replayOccurrence(trigger.Occurrence{SourceEventID: quake.EventID, Quake: quake}, quake.At, quake.At)
 	}
 }
 
-func (r *asIf) storms(h *hazard.History) {
+func (r *historyReplay) replayStorms(h *hazard.History) {
 	near := h.StormsNear(r.cover.Place.Center(), r.cover.Place.RadiusKM)
 	for i := range near {
 		storm := &near[i]
-		r.judge(trigger.Occurrence{SourceEventID: storm.ID, Storm: storm}, storm.Fixes[0].At, storm.Fixes[len(storm.Fixes)-1].At)
+		r.replayOccurrence(trigger.Occurrence{SourceEventID: storm.ID, Storm: storm}, storm.Fixes[0].At, storm.Fixes[len(storm.Fixes)-1].At)
 	}
 }
 
-// judge counts the occurrence, which lasted from first to last, when it touched
+// replayOccurrence counts the occurrence, which lasted from first to last, when it touched
 // the place in the season, and keeps it when it would have paid.
-func (r *asIf) judge(o trigger.Occurrence, first, last time.Time) {
+func (r *historyReplay) replayOccurrence(o trigger.Occurrence, first, last time.Time) {
 	var d trigger.Determination
 	o.Source, o.Stage = r.source, trigger.Final
 	touched := false
-	for _, period := range r.season.periods(first, last) {
+	for _, period := range r.season.periodsBetween(first, last) {
 		next := trigger.Evaluate(r.cover, period, period.From, o)
 		if !next.Met && next.Reason != trigger.ThresholdNotMet {
 			continue
@@ -59,16 +59,16 @@ func (r *asIf) judge(o trigger.Occurrence, first, last time.Time) {
 		}
 	}
 	if touched {
-		r.inPlace++
+		r.eventsInPlace++
 	}
-	r.keep(o, d)
+	r.addIfPaid(o, d)
 }
 
-func (r *asIf) keep(o trigger.Occurrence, d trigger.Determination) {
+func (r *historyReplay) addIfPaid(o trigger.Occurrence, d trigger.Determination) {
 	if !d.Met || !d.Factor.IsPositive() {
 		return
 	}
-	r.past = append(r.past, Past{
+	r.paidEvents = append(r.paidEvents, PastEvent{
 		OccurredAt:    d.OccurredAt,
 		Source:        o.Source,
 		SourceEventID: o.SourceEventID,

@@ -25,25 +25,25 @@ func (e *OtherBasis) Error() string {
 		e.Priced.Formula, e.Priced.Digest, e.Shipped.Formula, e.Shipped.Digest)
 }
 
-// WeighAgain lists the events of a price anew, newest first, from what the quote
+// ReweighEvents lists the events of a price anew, newest first, from what the quote
 // shows: they add up to the sums of its basis. Formula 1 did not smooth: each
 // event that would have paid counts with its factor. Errors: *OtherBasis.
-func WeighAgain(c trigger.Cover, b Basis, past []Past, h *hazard.History) ([]WeighedEvent, error) {
+func ReweighEvents(c trigger.Cover, b Basis, past []PastEvent, h *hazard.History) ([]WeighedEvent, error) {
 	if b.Formula < 2 {
-		return unsmoothed(past), nil
+		return unsmoothedEvents(past), nil
 	}
-	priced, shipped := BasisVersion{b.Formula, b.DatasetDigest}, BasisVersion{Formula, datasetOf(c, h).Digest}
+	priced, shipped := BasisVersion{b.Formula, b.DatasetDigest}, BasisVersion{Formula, datasetFor(c, h).Digest}
 	if priced != shipped {
 		return nil, &OtherBasis{Priced: priced, Shipped: shipped}
 	}
-	s, err := b.Season.private()
+	s, err := b.Season.parse()
 	if err != nil {
 		return nil, err
 	}
-	return weighed(c, b.SmoothingKM, h, s).weigh.shown(), nil
+	return weighHistory(c, b.SmoothingKM, h, s).weigher.shown(), nil
 }
 
-func unsmoothed(past []Past) []WeighedEvent {
+func unsmoothedEvents(past []PastEvent) []WeighedEvent {
 	events := make([]WeighedEvent, len(past))
 	for i, p := range past {
 		events[i] = WeighedEvent{
@@ -51,6 +51,6 @@ func unsmoothed(past []Past) []WeighedEvent {
 			Weight: decimal.New(1, 0), Share: p.Factor, ShareSquare: p.Factor.Mul(p.Factor).Round(momentDecimals),
 		}
 	}
-	newest(events)
+	sortWeighedEvents(events)
 	return events
 }

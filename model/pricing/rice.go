@@ -2,62 +2,62 @@ package pricing
 
 import "math"
 
-// rice finds the probability that a circle whose centre is displaced by a
+// riceDistribution finds the probability that a circle whose centre is displaced by a
 // two-dimensional normal distribution holds a point: the distribution function
 // of Rice at the circle's radius (S. O. Rice, "Mathematical Analysis of Random
 // Noise", 1945), 1 − Q₁(d/c, r/c) with the function of Marcum.
-type rice struct {
+type riceDistribution struct {
 	radius, deviation float64   // kilometres; deviation above 0
 	first             int       // tail[i] belongs to k = first + i
-	tail              []float64 // P(J > k) of J ~ Poisson(r²/2c²)
+	tailProbabilities []float64 // P(J > k) of J ~ Poisson(r²/2c²)
 	weights           []float64 // room for the weights of one distance
 }
 
-// negligible ends the series: what follows a term that is so much smaller than
+// negligibleTerm ends the series: what follows a term that is so much smaller than
 // the largest adds less than 1e-15.
-const negligible = 1e-19
+const negligibleTerm = 1e-19
 
-func newRice(radius, deviation float64) *rice {
-	r := &rice{radius: radius, deviation: deviation}
+func newRiceDistribution(radius, deviation float64) *riceDistribution {
+	r := &riceDistribution{radius: radius, deviation: deviation}
 	mean := radius * radius / (2 * deviation * deviation)
 	var sum float64
-	r.first, r.weights, sum = poisson(nil, mean)
-	r.tail = make([]float64, len(r.weights))
+	r.first, r.weights, sum = poissonTerms(nil, mean)
+	r.tailProbabilities = make([]float64, len(r.weights))
 	rest := 0.0
 	for i := len(r.weights) - 1; i >= 0; i-- {
-		r.tail[i] = rest / sum
+		r.tailProbabilities[i] = rest / sum
 		rest += r.weights[i]
 	}
 	return r
 }
 
-// within is the probability for a point at a distance from the circle's own
+// probabilityAt is the probability for a point at a distance from the circle's own
 // centre, to 1e-15. It is the Poisson–gamma series
 // Σ_k e^(−λ) λ^k/k! · P(k+1, r²/2c²) with λ = d²/2c²; the regularised gamma
 // function of a whole number is the tail of another Poisson distribution.
-func (r *rice) within(distance float64) float64 {
+func (r *riceDistribution) probabilityAt(distance float64) float64 {
 	λ := distance * distance / (2 * r.deviation * r.deviation)
-	first, weights, sum := poisson(r.weights[:0], λ)
+	first, weights, sum := poissonTerms(r.weights[:0], λ)
 	r.weights = weights
 	probability := 0.0
 	for i, weight := range weights {
 		switch k := first + i - r.first; {
 		case k < 0:
 			probability += weight // no value so small: the tail is 1
-		case k < len(r.tail):
-			probability += weight * r.tail[k]
+		case k < len(r.tailProbabilities):
+			probability += weight * r.tailProbabilities[k]
 		}
 	}
 	return probability / sum
 }
 
-// poisson are the terms of a Poisson distribution from the first that matters on,
+// poissonTerms are the terms of a Poisson distribution from the first that matters on,
 // relative to the largest, and their sum. Starting at the largest, nothing can
 // underflow, whatever the mean. room is used for the terms.
-func poisson(room []float64, mean float64) (first int, terms []float64, sum float64) {
+func poissonTerms(room []float64, mean float64) (first int, terms []float64, sum float64) {
 	mode := int(math.Floor(mean))
 	first, term := mode, 1.0
-	for first > 0 && term > negligible {
+	for first > 0 && term > negligibleTerm {
 		term *= float64(first) / mean
 		first--
 	}
@@ -74,7 +74,7 @@ func poisson(room []float64, mean float64) (first int, terms []float64, sum floa
 	}
 	term = 1
 	for k := mode + 1; ; k++ {
-		if term *= mean / float64(k); term <= negligible {
+		if term *= mean / float64(k); term <= negligibleTerm {
 			break
 		}
 		terms = append(terms, term)

@@ -9,43 +9,43 @@ import (
 	"parapet/model/trigger"
 )
 
-// wholeYear is the shortest term that is priced on the whole calendar year.
-const wholeYear = 365 * 24 * time.Hour
+// minimumWholeYear is the shortest term that is priced on the whole calendar year.
+const minimumWholeYear = 365 * 24 * time.Hour
 
 // LongestTerm is the longest term that is priced: the figures are those of one
 // year, and a longer term would get its later years for nothing.
 const LongestTerm = "P366D"
 
-// season is the part of the year a shorter cover is priced on: the UTC dates from its
+// seasonWindow is the part of the year a shorter cover is priced on: the UTC dates from its
 // start's to its end's, which is not in it; nil is the whole year. A winter's cover
 // must not be priced on summers. Terms are whole days, so a cover within another has
 // no date that the other lacks.
-type season struct {
-	from, to time.Time
-	over     int // 1 when it runs over new year
+type seasonWindow struct {
+	from, to        time.Time
+	newYearsCrossed int // 1 when it runs over new year
 }
 
-// seasonOf is the season of a term that starts at start, nil for a year or more.
-func seasonOf(start time.Time, term string) (*season, error) {
+// seasonForTerm is the season of a term that starts at start, nil for a year or more.
+func seasonForTerm(start time.Time, term string) (*seasonWindow, error) {
 	end, err := trigger.AddDuration(start, term)
 	if err != nil {
 		return nil, fmt.Errorf("term: %w", err)
 	}
-	if end.Sub(start) >= wholeYear {
+	if end.Sub(start) >= minimumWholeYear {
 		return nil, nil //nolint:nilnil // no season is the whole year, and says so in the basis
 	}
-	s := &season{from: midnight(start), to: midnight(end)}
-	s.over = s.to.Year() - s.from.Year()
+	s := &seasonWindow{from: utcMidnight(start), to: utcMidnight(end)}
+	s.newYearsCrossed = s.to.Year() - s.from.Year()
 	return s, nil
 }
 
-func midnight(t time.Time) time.Time {
+func utcMidnight(t time.Time) time.Time {
 	year, month, day := t.UTC().Date()
 	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 }
 
-// share is the part of a year that the season lasts, at most 1.
-func (s *season) share() *big.Rat {
+// yearShare is the part of a year that the season lasts, at most 1.
+func (s *seasonWindow) yearShare() *big.Rat {
 	if s == nil {
 		return big.NewRat(1, 1)
 	}
@@ -55,7 +55,7 @@ func (s *season) share() *big.Rat {
 
 // contains tells whether the month and day of t lie in the season, which may
 // run over new year.
-func (s *season) contains(t time.Time) bool {
+func (s *seasonWindow) contains(t time.Time) bool {
 	if s == nil {
 		return true
 	}
@@ -69,16 +69,16 @@ func (s *season) contains(t time.Time) bool {
 // monthDay orders the days of a year: 0931 never exists, and needs not to.
 func monthDay(t time.Time) int { return int(t.Month())*100 + t.Day() }
 
-// public is the season as the basis shows it.
-func (s *season) public() *Season {
+// toBasis is the season as the basis shows it.
+func (s *seasonWindow) toBasis() *Season {
 	if s == nil {
 		return nil
 	}
 	return &Season{From: s.from.Format("01-02"), To: s.to.Format("01-02")}
 }
 
-// private is a season as a basis shows it.
-func (s *Season) private() (*season, error) {
+// parse is a season as a basis shows it.
+func (s *Season) parse() (*seasonWindow, error) {
 	if s == nil {
 		return nil, nil //nolint:nilnil // no season is the whole year
 	}
@@ -87,27 +87,27 @@ func (s *Season) private() (*season, error) {
 	if errFrom != nil || errTo != nil {
 		return nil, fmt.Errorf("season %s to %s", s.From, s.To)
 	}
-	again := &season{from: from, to: to}
+	again := &seasonWindow{from: from, to: to}
 	if !to.After(from) {
-		again.over = 1
+		again.newYearsCrossed = 1
 	}
 	return again, nil
 }
 
-// always is the period of a whole year's cover: all of history, nothing split at
+// entireHistory is the period of a whole year's cover: all of history, nothing split at
 // new year.
-var always = trigger.Period{From: newYear(hazard.EarliestYear), To: newYear(9999)}
+var entireHistory = trigger.Period{From: startOfYear(hazard.EarliestYear), To: startOfYear(9999)}
 
-var wholeHistory = []trigger.Period{always}
+var entireHistoryPeriods = []trigger.Period{entireHistory}
 
-// periods are the season's periods of the years in which something lasted from
+// periodsBetween are the season's periods of the years in which something lasted from
 // first to last. A cover of a whole year has one period, which never ends.
-func (s *season) periods(first, last time.Time) []trigger.Period {
+func (s *seasonWindow) periodsBetween(first, last time.Time) []trigger.Period {
 	if s == nil {
-		return wholeHistory
+		return entireHistoryPeriods
 	}
 	var periods []trigger.Period
-	for year := first.Year() - s.over; year <= last.Year(); year++ {
+	for year := first.Year() - s.newYearsCrossed; year <= last.Year(); year++ {
 		p := s.periodOf(year)
 		if p.From.After(last) || !p.To.After(first) {
 			continue
@@ -118,21 +118,21 @@ func (s *season) periods(first, last time.Time) []trigger.Period {
 }
 
 // periodsOf are those in which a run of a storm's track lasted.
-func (s *season) periodsOf(run hazard.Run) []trigger.Period {
-	return s.periods(run.Fixes[0].At, run.Fixes[len(run.Fixes)-1].At)
+func (s *seasonWindow) periodsOf(run hazard.TrackPart) []trigger.Period {
+	return s.periodsBetween(run.Fixes[0].At, run.Fixes[len(run.Fixes)-1].At)
 }
 
 // periodOf is the period that begins in a year.
-func (s *season) periodOf(year int) trigger.Period {
+func (s *seasonWindow) periodOf(year int) trigger.Period {
 	return trigger.Period{
 		From: time.Date(year, s.from.Month(), s.from.Day(), 0, 0, 0, 0, time.UTC),
-		To:   time.Date(year+s.over, s.to.Month(), s.to.Day(), 0, 0, 0, 0, time.UTC),
+		To:   time.Date(year+s.newYearsCrossed, s.to.Month(), s.to.Day(), 0, 0, 0, 0, time.UTC),
 	}
 }
 
 // waiting is how long after its start a period begins to pay at a station. A cover of a
 // season waits as a live one does; a whole year's cover has all of history.
-func (s *season) waiting(c *trigger.Cover) (wait trigger.Duration) {
+func (s *seasonWindow) waiting(c *trigger.Cover) (wait trigger.Duration) {
 	if s != nil {
 		wait, _ = trigger.ParseDuration(c.WaitingPeriod) // no waiting period is no duration
 	}
@@ -148,19 +148,19 @@ type span struct {
 
 // spans are the periods of a season in order of time, one of each year from a year on.
 type spans struct {
-	season *season
+	season *seasonWindow
 	year   int
 	all    []span
 }
 
 // spans are those from first to last.
-func (s *season) spans(c *trigger.Cover, first, last time.Time) spans {
-	periods := s.periods(first, last)
+func (s *seasonWindow) spans(c *trigger.Cover, first, last time.Time) spans {
+	periods := s.periodsBetween(first, last)
 	wait := s.waiting(c)
 	all := make([]span, len(periods))
 	for i, p := range periods {
 		payable := wait.After(p.From)
-		all[i] = span{p, payable, midnight(payable), midnight(p.To).AddDate(0, 0, -1)}
+		all[i] = span{p, payable, utcMidnight(payable), utcMidnight(p.To).AddDate(0, 0, -1)}
 	}
 	if len(all) == 0 {
 		return spans{season: s}
@@ -173,7 +173,7 @@ func (s *spans) between(first, next time.Time) []span {
 	if s.season == nil {
 		return s.all
 	}
-	from := max(0, first.Year()-s.season.over-s.year)
+	from := max(0, first.Year()-s.season.newYearsCrossed-s.year)
 	to := min(len(s.all), next.Year()-s.year+1)
 	for from < to && !s.all[from].To.After(first) {
 		from++
@@ -184,4 +184,4 @@ func (s *spans) between(first, next time.Time) []span {
 	return s.all[min(from, to):max(0, to)]
 }
 
-func newYear(year int) time.Time { return time.Date(year, time.January, 1, 0, 0, 0, 0, time.UTC) }
+func startOfYear(year int) time.Time { return time.Date(year, time.January, 1, 0, 0, 0, 0, time.UTC) }

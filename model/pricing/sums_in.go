@@ -26,14 +26,14 @@ type pooled struct {
 }
 
 func newPool(a *analysis) *pool {
-	p := &pool{analysis: a, events: make([]pooled, len(a.weigh.events))}
+	p := &pool{analysis: a, events: make([]pooled, len(a.weigher.events))}
 	earliest, latest := math.MaxInt, math.MinInt
-	for i := range a.weigh.events {
-		year := a.weigh.events[i].Year
+	for i := range a.weigher.events {
+		year := a.weigher.events[i].Year
 		earliest, latest = min(earliest, year), max(latest, year)
 	}
-	for i := range a.weigh.events {
-		e := &a.weigh.events[i]
+	for i := range a.weigher.events {
+		e := &a.weigher.events[i]
 		first, until := e.lasted()
 		p.events[i] = pooled{e, first.UnixMicro(), until.UnixMicro(), first.Year(), until.Year(), e.Year - earliest}
 	}
@@ -59,8 +59,8 @@ func (e *WeighedEvent) lasted() (first, until time.Time) {
 // sumsIn are the sums of the events of a season. What lies wholly in a period of it
 // pays what it pays ever, what lies outside pays nothing, and the few across an end are
 // judged again.
-func (p *pool) sumsIn(s *season) (t sums) {
-	w := &p.weigh
+func (p *pool) sumsIn(s *seasonWindow) (t eventSums) {
+	w := &p.weigher
 	within := w.intervals(s, p.data.FirstYear, p.data.LastYear+1) // what begins in the last year ends in the next
 	clear(p.years)
 	for i := range p.events {
@@ -78,23 +78,23 @@ func (p *pool) sumsIn(s *season) (t sums) {
 		t.paying += m.paying
 	}
 	for _, year := range p.years {
-		t.annual += min(year, oneShare)
+		t.annual += min(year, unitsPerShare)
 	}
 	return t
 }
 
 // again are the moments of an event across an end of a season.
-func (w *weighing) again(e *WeighedEvent, s *season) moments {
+func (w *eventWeigher) again(e *WeighedEvent, s *seasonWindow) moments {
 	if e.runs != nil {
-		part := weighing{cover: w.cover, season: s, nodes: w.nodes, weights: w.weights}
-		event, _ := part.storm(e.runs)
+		part := eventWeigher{cover: w.cover, season: s, nodes: w.nodes, weights: w.weights}
+		event, _ := part.weighStorm(e.runs)
 		return event.moments
 	}
 	if e.spell == nil || e.spell.Definition.Calendar != "" {
 		return moments{}
 	}
-	if d := e.spell.judge(&w.cover, s.spans(&w.cover, e.spell.First, e.spell.next).all); d.Met {
-		return single(d.Factor, certainty)
+	if d := e.spell.bestDetermination(&w.cover, s.spans(&w.cover, e.spell.First, e.spell.next).all); d.Met {
+		return singleMoments(d.Factor, certainProbability)
 	}
 	return moments{}
 }
@@ -116,8 +116,8 @@ type intervals struct {
 
 type interval struct{ from, payableFrom, to int64 }
 
-func (w *weighing) intervals(s *season, firstYear, lastYear int) intervals {
-	n := intervals{firstYear - s.over, s.over, make([]interval, 0, lastYear-firstYear+2)}
+func (w *eventWeigher) intervals(s *seasonWindow, firstYear, lastYear int) intervals {
+	n := intervals{firstYear - s.newYearsCrossed, s.newYearsCrossed, make([]interval, 0, lastYear-firstYear+2)}
 	wait := s.waiting(&w.cover)
 	for year := n.year; year <= lastYear; year++ {
 		p := s.periodOf(year)

@@ -24,88 +24,88 @@ type WeighedEvent struct {
 	ShareSquare decimal.Decimal `json:"share_square"` // the mean of f²
 
 	moments moments
-	runs    []hazard.Run // of a storm: its track near the place
-	spell   *spell       // at a station
+	runs    []hazard.TrackPart // of a storm: its track near the place
+	spell   *rainEvent         // at a station
 }
 
-// weighing smooths the history of a cover's peril in space: each past event is
+// eventWeigher smooths the history of a cover's peril in space: each past event is
 // spread over the places where it might as well have been, by a normal kernel
 // (A. Frankel, "Mapping Seismic Hazard in the Central and Eastern United States",
 // Seismological Research Letters 66(4), 1995).
-type weighing struct {
-	cover        trigger.Cover
-	season       *season
-	smoothing    float64 // c in kilometres; 0 displaces nothing
-	events       []WeighedEvent
-	unknownDepth int                     // earthquakes that count as within the depth limit
-	paid         []trigger.Determination // of the events at a station
+type eventWeigher struct {
+	cover              trigger.Cover
+	season             *seasonWindow
+	smoothing          float64 // c in kilometres; 0 displaces nothing
+	events             []WeighedEvent
+	eventsWithoutDepth int                     // earthquakes that count as within the depth limit
+	paid               []trigger.Determination // of the events at a station
 
 	nodes   []node // of a track
 	weights []int64
 }
 
-// cutoff is the distance beyond the place's own edge at which events stop to
+// cutoffDeviations is the distance beyond the place's own edge at which events stop to
 // count, in standard deviations.
-const cutoff = 3
+const cutoffDeviations = 3
 
-// newWeighed is an event that counts; false when it pays nothing anywhere.
-func newWeighed(m moments) (WeighedEvent, bool) { return WeighedEvent{moments: m}, m != moments{} }
+// newWeighedEvent is an event that counts; false when it pays nothing anywhere.
+func newWeighedEvent(m moments) (WeighedEvent, bool) { return WeighedEvent{moments: m}, m != moments{} }
 
 // shown are the events, newest first, with all that a price itself has no need of: the
 // moments as decimals, and how close and when a storm came.
-func (w *weighing) shown() []WeighedEvent {
+func (w *eventWeigher) shown() []WeighedEvent {
 	for i := range w.events {
 		e := &w.events[i]
-		e.Weight, e.Share, e.ShareSquare = share(e.moments.paying), share(e.moments.mean), share(e.moments.square)
+		e.Weight, e.Share, e.ShareSquare = unitsToDecimal(e.moments.paying), unitsToDecimal(e.moments.mean), unitsToDecimal(e.moments.square)
 		if e.runs != nil {
 			km, at := w.closest(e.runs)
-			e.OccurredAt, e.DistanceKM = at, shown(km)
+			e.OccurredAt, e.DistanceKM = at, roundKM(km)
 		}
 	}
-	newest(w.events)
+	sortWeighedEvents(w.events)
 	return w.events
 }
 
-func (w *weighing) quakes(h *hazard.History) {
+func (w *eventWeigher) weighQuakes(h *hazard.History) {
 	center, edge := w.cover.Place.Center(), w.cover.Place.RadiusKM
-	reach := edge + cutoff*w.smoothing
-	circles := make(map[float64]*rice)
+	reach := edge + cutoffDeviations*w.smoothing
+	circles := make(map[float64]*riceDistribution)
 	for _, quake := range h.QuakesNear(center, reach) {
 		km := hazard.Distance(center, quake.Where)
 		if km > reach || !w.season.contains(quake.At) {
 			continue
 		}
-		event, counts := newWeighed(w.quakeMoments(circles, w.cover.QuakeReach(*quake), km))
+		event, counts := newWeighedEvent(w.quakeMoments(circles, w.cover.QuakeReach(*quake), km))
 		if !counts {
 			continue
 		}
 		if quake.DepthKM == nil && w.cover.Trigger.MaximumDepthKM != nil {
-			w.unknownDepth++
+			w.eventsWithoutDepth++
 		}
-		event.ID, event.OccurredAt, event.Year, event.DistanceKM = quake.EventID, quake.At, quake.At.Year(), shown(km)
+		event.ID, event.OccurredAt, event.Year, event.DistanceKM = quake.EventID, quake.At, quake.At.Year(), roundKM(km)
 		w.events = append(w.events, event)
 	}
 }
 
 // quakeMoments are those of an earthquake at a distance, exactly: the share of a
 // ring counts with the probability that the displaced ring holds the epicentre.
-func (w *weighing) quakeMoments(circles map[float64]*rice, reach []trigger.Reach, km float64) moments {
+func (w *eventWeigher) quakeMoments(circles map[float64]*riceDistribution, reach []trigger.Reach, km float64) moments {
 	chance := func(radius float64) probability {
 		switch {
 		case w.smoothing == 0 && km <= radius:
-			return certainty
+			return certainProbability
 		case w.smoothing == 0:
 			return 0
 		case circles[radius] == nil:
-			circles[radius] = newRice(radius, w.smoothing)
+			circles[radius] = newRiceDistribution(radius, w.smoothing)
 		}
-		return newProbability(circles[radius].within(km))
+		return newProbability(circles[radius].probabilityAt(km))
 	}
 	switch len(reach) {
 	case 0:
 		return moments{}
 	case 1:
-		return single(reach[0].Share, chance(reach[0].RadiusKM))
+		return singleMoments(reach[0].Share, chance(reach[0].RadiusKM))
 	}
 	shares, chances := make([]decimal.Decimal, 0, len(reach)), make([]int64, 0, len(reach)+1)
 	inner := probability(0)
@@ -114,14 +114,14 @@ func (w *weighing) quakeMoments(circles map[float64]*rice, reach []trigger.Reach
 		shares, chances = append(shares, ring.Share), append(chances, int64(within-inner))
 		inner = within
 	}
-	return weighted(append(shares, decimal.Zero), append(chances, int64(certainty-inner)))
+	return weightedMoments(append(shares, decimal.Zero), append(chances, int64(certainProbability-inner)))
 }
 
 // The displacements of a track: the nodes 0 and ±√3·c east and north of the
 // Gauss–Hermite quadrature with three points, and its weights 2/3 and 1/6 as
 // whole numbers (Abramowitz and Stegun, "Handbook of Mathematical Functions",
 // table 25.10).
-func (w *weighing) centers() (centers []hazard.Point, weights []int64) {
+func (w *eventWeigher) displacedCenters() (centers []hazard.Point, weights []int64) {
 	center := w.cover.Place.Center()
 	if w.smoothing == 0 {
 		return []hazard.Point{center}, []int64{1}
@@ -149,56 +149,56 @@ type node struct {
 	box   hazard.Box
 }
 
-// storms judges each storm at every displaced place. The box of fixes holds all
+// weighStorms judges each storm at every displaced place. The box of fixes holds all
 // displaced circles.
-func (w *weighing) storms(h *hazard.History) {
-	centers, weights := w.centers()
+func (w *eventWeigher) weighStorms(h *hazard.History) {
+	centers, weights := w.displacedCenters()
 	w.nodes, w.weights = make([]node, len(centers)), weights
 	for i, center := range centers {
 		w.nodes[i] = node{w.cover, hazard.CircleBox(center, w.cover.Place.RadiusKM)}
 		w.nodes[i].cover.Place.Latitude, w.nodes[i].cover.Place.Longitude = center.Latitude, center.Longitude
 	}
 	reach := w.cover.Place.RadiusKM + math.Sqrt(6)*w.smoothing // to the corners of the nodes
-	runs := h.RunsNear(w.cover.Place.Center(), reach)
+	runs := h.TrackPartsNear(w.cover.Place.Center(), reach)
 	for len(runs) > 0 {
 		own := 1
 		for own < len(runs) && runs[own].Storm == runs[0].Storm {
 			own++
 		}
-		if event, counts := w.storm(runs[:own]); counts {
+		if event, counts := w.weighStorm(runs[:own]); counts {
 			w.events = append(w.events, event)
 		}
 		runs = runs[own:]
 	}
 }
 
-func (w *weighing) storm(runs []hazard.Run) (WeighedEvent, bool) {
-	strong := w.strong(runs)
+func (w *eventWeigher) weighStorm(runs []hazard.TrackPart) (WeighedEvent, bool) {
+	strong := w.cutStrongParts(runs)
 	if len(strong) == 0 {
 		return WeighedEvent{}, false
 	}
 	shares, pays := make([]decimal.Decimal, len(w.nodes)), false
 	for i := range w.nodes {
-		shares[i] = w.shareAt(&w.nodes[i], strong)
+		shares[i] = w.bestShareAt(&w.nodes[i], strong)
 		pays = pays || shares[i].IsPositive()
 	}
 	if !pays {
 		return WeighedEvent{}, false
 	}
-	event, counts := newWeighed(weighted(shares, w.weights))
+	event, counts := newWeighedEvent(weightedMoments(shares, w.weights))
 	storm := runs[0].Storm
 	event.ID, event.Year, event.runs = storm.ID, storm.Fixes[0].At.Year(), runs
 	return event, counts
 }
 
-// shareAt is the best share of a storm's runs for the cover at a node.
-func (w *weighing) shareAt(at *node, runs []hazard.Run) (best decimal.Decimal) {
+// bestShareAt is the best share of a storm's runs for the cover at a node.
+func (w *eventWeigher) bestShareAt(at *node, runs []hazard.TrackPart) (best decimal.Decimal) {
 	for _, run := range runs {
-		var room [4]hazard.Run
+		var room [4]hazard.TrackPart
 		for _, near := range run.Parts(room[:0], func(i int) bool { return run.Boxes[i].Overlaps(at.box) }) {
 			part := hazard.Storm{ID: near.Storm.ID, Fixes: near.Fixes}
 			for _, period := range w.season.periodsOf(near) {
-				if share := trigger.ShareOf(&at.cover, period, period.From, part); share.GreaterThan(best) {
+				if share := trigger.StormShare(&at.cover, period, period.From, part); share.GreaterThan(best) {
 					best = share
 				}
 			}
@@ -209,7 +209,7 @@ func (w *weighing) shareAt(at *node, runs []hazard.Run) (best decimal.Decimal) {
 
 // closest is how close and when the event's runs came closest to the place in
 // periods of the season.
-func (w *weighing) closest(runs []hazard.Run) (closest float64, closestAt time.Time) {
+func (w *eventWeigher) closest(runs []hazard.TrackPart) (closest float64, closestAt time.Time) {
 	closest = math.Inf(1)
 	for _, run := range runs {
 		if len(w.season.periodsOf(run)) == 0 {
@@ -222,9 +222,9 @@ func (w *weighing) closest(runs []hazard.Run) (closest float64, closestAt time.T
 	return closest, closestAt
 }
 
-// strong cuts the parts of runs of which an end reaches the mildest threshold. No
+// cutStrongParts cuts the parts of runs of which an end reaches the mildest threshold. No
 // wind between two ends is above the larger one, so nothing else can pay.
-func (w *weighing) strong(runs []hazard.Run) (parts []hazard.Run) {
+func (w *eventWeigher) cutStrongParts(runs []hazard.TrackPart) (parts []hazard.TrackPart) {
 	if w.cover.Trigger.Direction == trigger.AtMost {
 		return runs
 	}
@@ -238,15 +238,15 @@ func (w *weighing) strong(runs []hazard.Run) (parts []hazard.Run) {
 	return parts
 }
 
-// newest puts the events in the order of lists: newest first, then by id.
-func newest(events []WeighedEvent) {
+// sortWeighedEvents puts the events in the order of lists: newest first, then by id.
+func sortWeighedEvents(events []WeighedEvent) {
 	slices.SortFunc(events, func(a, b WeighedEvent) int {
 		return cmp.Or(b.OccurredAt.Compare(a.OccurredAt), cmp.Compare(a.ID, b.ID))
 	})
 }
 
-// shown rounds kilometres to two decimals.
-func shown(km float64) *float64 {
+// roundKM rounds kilometres to two decimals.
+func roundKM(km float64) *float64 {
 	rounded := math.Round(km*100) / 100
 	return &rounded
 }

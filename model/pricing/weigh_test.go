@@ -40,19 +40,19 @@ func miami(random *rand.Rand) trigger.Cover {
 }
 
 // plainStorm weighs a whole storm at every node by Evaluate, in fractions.
-func plainStorm(w *weighing, storm *hazard.Storm, centers []hazard.Point, weights []int64) moments {
+func plainStorm(w *eventWeigher, storm *hazard.Storm, centers []hazard.Point, weights []int64) moments {
 	mean, square, paying := new(big.Rat), new(big.Rat), int64(0)
 	for i, center := range centers {
 		c, best := w.cover, decimal.Zero
 		c.Place.Latitude, c.Place.Longitude = center.Latitude, center.Longitude
-		for _, period := range w.season.periods(storm.Fixes[0].At, storm.Fixes[len(storm.Fixes)-1].At) {
+		for _, period := range w.season.periodsBetween(storm.Fixes[0].At, storm.Fixes[len(storm.Fixes)-1].At) {
 			if d := trigger.Evaluate(c, period, period.From, trigger.Occurrence{Storm: storm, Stage: trigger.Final}); d.Met {
 				best = decimal.Max(best, d.Factor)
 			}
 		}
-		f := mul(best.Rat(), big.NewRat(weights[i], 36))
+		f := mulRat(best.Rat(), big.NewRat(weights[i], 36))
 		mean.Add(mean, f)
-		if square.Add(square, mul(f, best.Rat())); best.IsPositive() {
+		if square.Add(square, mulRat(f, best.Rat())); best.IsPositive() {
 			paying += weights[i]
 		}
 	}
@@ -66,14 +66,14 @@ func TestStormsAreWeighedAsOneByOne(t *testing.T) {
 	random, h, weighedStorms := rand.New(rand.NewPCG(5, 5)), hazard.Shipped(), 0
 	for i := range 6 {
 		c := miami(random)
-		var s *season
+		var s *seasonWindow
 		if i%2 == 1 {
-			s, _ = seasonOf(time.Date(2027, time.August, 1+random.IntN(60), 0, 0, 0, 0, time.UTC), "P31D")
+			s, _ = seasonForTerm(time.Date(2027, time.August, 1+random.IntN(60), 0, 0, 0, 0, time.UTC), "P31D")
 		}
-		a := weighed(c, decimal.NewFromInt(40), h, s)
-		centers, weights := a.weigh.centers()
+		a := weighHistory(c, decimal.NewFromInt(40), h, s)
+		centers, weights := a.weigher.displacedCenters()
 		events := map[string]WeighedEvent{}
-		for _, e := range a.weigh.shown() {
+		for _, e := range a.weigher.shown() {
 			events[e.ID] = e
 		}
 		for i := range h.Storms() {
@@ -81,12 +81,12 @@ func TestStormsAreWeighedAsOneByOne(t *testing.T) {
 			if len(storm.Fixes) == 0 {
 				continue
 			}
-			want := plainStorm(&a.weigh, storm, centers, weights)
+			want := plainStorm(&a.weigher, storm, centers, weights)
 			e := events[storm.ID]
 			require.Equal(t, want, e.moments, "%s at %+v", storm.ID, c.Place)
 			if s == nil && e.ID != "" {
 				km, at := trigger.Approach(&c, *storm)
-				require.Equal(t, *shown(km), *e.DistanceKM, storm.ID)
+				require.Equal(t, *roundKM(km), *e.DistanceKM, storm.ID)
 				require.Equal(t, at, e.OccurredAt, storm.ID)
 			}
 		}
@@ -118,15 +118,15 @@ func TestSeasonsArePickedFromAllOfHistory(t *testing.T) {
 			if c.Place.Kind == trigger.Circle {
 				smoothing = decimal.NewFromInt(40)
 			}
-			p, sold := newPool(weighed(c, smoothing, h, nil)), int64(0)
+			p, sold := newPool(weighHistory(c, smoothing, h, nil)), int64(0)
 			starts := []time.Time{time.Date(2028, time.February, 29, 0, 0, 0, 0, time.UTC), time.Date(2027, time.December, 30, 12, 0, 0, 0, time.UTC)}
 			for range 25 {
 				starts = append(starts, time.Date(2027, time.January, 1+random.IntN(365), random.IntN(24), 0, 0, 0, time.UTC))
 			}
 			for _, start := range starts {
-				s, err := seasonOf(start, []string{"P1D", "P20D", "P60D", "P200D", "P364D"}[random.IntN(5)])
+				s, err := seasonForTerm(start, []string{"P1D", "P20D", "P60D", "P200D", "P364D"}[random.IntN(5)])
 				require.NoError(t, err)
-				want := total(weighed(c, smoothing, h, s).weigh.events)
+				want := sumEvents(weighHistory(c, smoothing, h, s).weigher.events)
 				require.Equal(t, want, p.sumsIn(s), "%s to %s", s.from, s.to)
 				sold += want.paying
 			}
@@ -152,9 +152,9 @@ func station(direction trigger.Direction, calendar trigger.Calendar, attach, exh
 func TestNothingIsLeftOfAnEmptyHistory(t *testing.T) {
 	t.Parallel()
 	c := station(trigger.AtLeast, "", "20000", "90000")
-	s, err := seasonOf(time.Date(2027, time.May, 1, 0, 0, 0, 0, time.UTC), "P30D")
+	s, err := seasonForTerm(time.Date(2027, time.May, 1, 0, 0, 0, 0, time.UTC), "P30D")
 	require.NoError(t, err)
-	require.Equal(t, sums{}, newPool(weighed(c, decimal.Zero, hazard.Shipped(), nil)).sumsIn(s))
+	require.Equal(t, eventSums{}, newPool(weighHistory(c, decimal.Zero, hazard.Shipped(), nil)).sumsIn(s))
 }
 
 // TestWeightedInWholeNumbersIsExact compares with the same weights a thousandfold,
@@ -177,7 +177,7 @@ func TestWeightedInWholeNumbersIsExact(t *testing.T) {
 		require.True(t, small)
 		_, small = smallWeighted(shares, large)
 		require.False(t, small)
-		require.Equal(t, weighted(shares, large), weighted(shares, weights), "%v", shares)
+		require.Equal(t, weightedMoments(shares, large), weightedMoments(shares, weights), "%v", shares)
 	}
 	_, small := smallWeighted([]decimal.Decimal{decimal.New(1, -8)}, []int64{1})
 	require.False(t, small, "eight decimals do not fit")

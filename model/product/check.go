@@ -38,7 +38,7 @@ func (p *Product) Check(h *hazard.History) error {
 func (p *Product) checkForm() (wrong []Field) {
 	d := p.document
 	if err := d.Payout.Validate(d.Trigger.Direction); err != nil {
-		wrong = append(wrong, fault("/payout", "%v", err))
+		wrong = append(wrong, newDocumentFault("/payout", "%v", err))
 	}
 	for _, iso := range []struct{ name, value string }{
 		{"quote_validity", d.Times.QuoteValidity},
@@ -49,19 +49,19 @@ func (p *Product) checkForm() (wrong []Field) {
 		{"farthest_start", d.Times.FarthestStart},
 	} {
 		if _, err := trigger.AddDuration(exampleStart, iso.value); err != nil {
-			wrong = append(wrong, fault("/times/"+iso.name, "%v", err))
+			wrong = append(wrong, newDocumentFault("/times/"+iso.name, "%v", err))
 		}
 	}
 	wrong = append(wrong, d.checkPrice()...)
 	needed, allowed := d.contextMembers()
 	for _, name := range needed {
 		if p.context.root.Properties[name] == nil {
-			wrong = append(wrong, fault("/context/properties", "the property %s is needed", name))
+			wrong = append(wrong, newDocumentFault("/context/properties", "the property %s is needed", name))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.context.root.Properties)) {
 		if !slices.Contains(needed, name) && !slices.Contains(allowed, name) {
-			wrong = append(wrong, fault("/context/properties/"+name, "nothing reads the property %s; leave it out", name))
+			wrong = append(wrong, newDocumentFault("/context/properties/"+name, "nothing reads the property %s; leave it out", name))
 		}
 	}
 	return wrong
@@ -70,21 +70,21 @@ func (p *Product) checkForm() (wrong []Field) {
 // checkPrice holds the times and the smoothing against what prices are made for.
 func (d Document) checkPrice() (wrong []Field) {
 	longest, err := trigger.AddDuration(exampleStart, d.Times.LongestTerm)
-	if err == nil && longest.After(after(exampleStart, pricing.LongestTerm)) {
-		wrong = append(wrong, fault("/times/longest_term", "must be at most %s: prices are those of one year", pricing.LongestTerm))
+	if err == nil && longest.After(addDuration(exampleStart, pricing.LongestTerm)) {
+		wrong = append(wrong, newDocumentFault("/times/longest_term", "must be at most %s: prices are those of one year", pricing.LongestTerm))
 	}
 	c := d.Loadings.SmoothingKM
 	switch {
-	case c.IsNegative() || c.GreaterThan(decimal.NewFromInt(maxSmoothing)):
-		wrong = append(wrong, fault("/price/smoothing_km", "must be between 0 and %d", maxSmoothing))
+	case c.IsNegative() || c.GreaterThan(decimal.NewFromInt(maxSmoothingKM)):
+		wrong = append(wrong, newDocumentFault("/price/smoothing_km", "must be between 0 and %d", maxSmoothingKM))
 	case c.IsPositive() && d.Place != trigger.Circle:
-		wrong = append(wrong, fault("/price/smoothing_km", "must be 0 or left out: only a circle is smoothed"))
+		wrong = append(wrong, newDocumentFault("/price/smoothing_km", "must be 0 or left out: only a circle is smoothed"))
 	}
 	return wrong
 }
 
-// maxSmoothing bounds the smoothing in kilometres: further away lies another climate.
-const maxSmoothing = 500
+// maxSmoothingKM bounds the smoothing in kilometres: further away lies another climate.
+const maxSmoothingKM = 500
 
 // contextMembers are the context's properties that a cover of this place, peril
 // and shape is made of, and those it may have besides.
@@ -120,18 +120,18 @@ func (p *Product) checkCurrencies() (wrong []Field) {
 	for i, c := range p.document.Currencies {
 		at := fmt.Sprintf("/currencies/%d", i)
 		switch {
-		case !money.Known(c.Code):
-			wrong = append(wrong, fault(at+"/code", "%s is no ISO 4217 currency", c.Code))
+		case !money.IsCurrency(c.Code):
+			wrong = append(wrong, newDocumentFault(at+"/code", "%s is no ISO 4217 currency", c.Code))
 		case seen[c.Code]:
-			wrong = append(wrong, fault(at+"/code", "%s is there twice", c.Code))
+			wrong = append(wrong, newDocumentFault(at+"/code", "%s is there twice", c.Code))
 		case c.MinimumLimit < 1 || c.MinimumLimit > c.DefaultLimit || c.DefaultLimit > c.MaximumLimit:
-			wrong = append(wrong, fault(at, "the limits of %s must ascend: 1 ≤ minimum ≤ default ≤ maximum", c.Code))
+			wrong = append(wrong, newDocumentFault(at, "the limits of %s must ascend: 1 ≤ minimum ≤ default ≤ maximum", c.Code))
 		}
 		seen[c.Code] = true
 	}
 	for _, code := range slices.Sorted(maps.Keys(p.document.Settlement.AutomaticUpTo)) {
 		if !seen[code] {
-			wrong = append(wrong, fault("/settlement/automatic_up_to", "it names %s, which is none of the currencies", code))
+			wrong = append(wrong, newDocumentFault("/settlement/automatic_up_to", "it names %s, which is none of the currencies", code))
 		}
 	}
 	return wrong
@@ -140,26 +140,26 @@ func (p *Product) checkCurrencies() (wrong []Field) {
 // checkDefaults prices a context with nothing but a partner. The cover must be
 // the document's own: its schema's defaults and its payout tell one story.
 func (p *Product) checkDefaults(h *hazard.History) []Field {
-	var context object
-	context.add("partner", jsontext.Value(`"`+examplePartner+`"`))
-	quoted, err := p.Price(context.value(), exampleStart, h)
+	var context objectWriter
+	context.addMember("partner", jsontext.Value(`"`+examplePartner+`"`))
+	quoted, err := p.Price(context.toJSON(), exampleStart, h)
 	if err != nil {
-		return []Field{fault("/context", "the defaults cannot be priced: %v", err)}
+		return []Field{newDocumentFault("/context", "the defaults cannot be priced: %v", err)}
 	}
 	var wrong []Field
 	first := p.document.Currencies[0]
 	if quoted.Cover.Limit != money.New(first.DefaultLimit, first.Code) {
-		wrong = append(wrong, fault("/context/properties/limit", "the default of limit is %s, and the first currency's is %s",
+		wrong = append(wrong, newDocumentFault("/context/properties/limit", "the default of limit is %s, and the first currency's is %s",
 			quoted.Cover.Limit, money.New(first.DefaultLimit, first.Code)))
 	}
-	if !same(quoted.Cover.Payout, p.document.Payout) || !same(quoted.Cover.Trigger, p.document.Trigger) {
-		wrong = append(wrong, fault("/context", "the defaults differ from the document's trigger or payout"))
+	if !equalAsJSON(quoted.Cover.Payout, p.document.Payout) || !equalAsJSON(quoted.Cover.Trigger, p.document.Trigger) {
+		wrong = append(wrong, newDocumentFault("/context", "the defaults differ from the document's trigger or payout"))
 	}
 	return wrong
 }
 
-// same compares two terms as they are shown.
-func same(a, b any) bool {
+// equalAsJSON compares two terms as they are shown.
+func equalAsJSON(a, b any) bool {
 	left, errLeft := json.Marshal(a)
 	right, errRight := json.Marshal(b)
 	return errLeft == nil && errRight == nil && bytes.Equal(left, right)
@@ -169,10 +169,10 @@ func (p *Product) checkExamples(h *hazard.History) (wrong []Field) {
 	for i, example := range p.document.Examples {
 		cover, err := p.exampleCover(example, h)
 		if err == nil {
-			err = example.run(cover)
+			err = example.verifyOn(cover)
 		}
 		if err != nil {
-			wrong = append(wrong, fault(fmt.Sprintf("/examples/%d", i), "example %q: %v", example.Name, err))
+			wrong = append(wrong, newDocumentFault(fmt.Sprintf("/examples/%d", i), "example %q: %v", example.Name, err))
 		}
 	}
 	return wrong
@@ -180,19 +180,19 @@ func (p *Product) checkExamples(h *hazard.History) (wrong []Field) {
 
 // exampleCover is the cover of an example's context, asked for by a partner.
 func (p *Product) exampleCover(e Example, h *hazard.History) (trigger.Cover, error) {
-	var context object
-	context.add("partner", jsontext.Value(`"`+examplePartner+`"`))
+	var context objectWriter
+	context.addMember("partner", jsontext.Value(`"`+examplePartner+`"`))
 	if e.Context != nil {
-		members, err := membersOf(e.Context)
+		members, err := splitMembers(e.Context)
 		if err != nil {
 			return trigger.Cover{}, fmt.Errorf("context: %w", err)
 		}
 		for _, m := range members {
-			context.add(m.name, m.value)
+			context.addMember(m.name, m.value)
 		}
 	}
-	a := p.ask(context.value(), exampleStart)
-	cover := p.cover(a, h)
+	a := p.readContext(context.toJSON(), exampleStart)
+	cover := p.buildCover(a, h)
 	switch {
 	case len(a.fields) > 0:
 		return cover, &ContextError{Fields: a.fields}

@@ -15,8 +15,8 @@ import (
 	"parapet/model/trigger"
 )
 
-// shipped finds a product that comes with the binary.
-func shipped(t testing.TB, key string) *product.Product {
+// shippedProduct finds a product that comes with the binary.
+func shippedProduct(t testing.TB, key string) *product.Product {
 	t.Helper()
 	for _, p := range product.Shipped() {
 		if p.Key() == key {
@@ -27,10 +27,10 @@ func shipped(t testing.TB, key string) *product.Product {
 	return nil
 }
 
-// faults prices a context that must be wrong: pointer to code.
-func faults(t *testing.T, key, context string) (codes map[string]string, details map[string]string) {
+// contextFaults prices a context that must be wrong: pointer to code.
+func contextFaults(t *testing.T, key, context string) (codes map[string]string, details map[string]string) {
 	t.Helper()
-	_, err := shipped(t, key).Price([]byte(context), asOf, hazard.Shipped())
+	_, err := shippedProduct(t, key).Price([]byte(context), asOf, hazard.Shipped())
 	var wrong *product.ContextError
 	require.ErrorAs(t, err, &wrong, context)
 	codes, details = map[string]string{}, map[string]string{}
@@ -101,7 +101,7 @@ func TestContextFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			codes, details := faults(t, test.key, test.context)
+			codes, details := contextFaults(t, test.key, test.context)
 			require.Equal(t, map[string]string{test.pointer: test.code}, codes)
 			require.Contains(t, details[test.pointer], test.detail)
 		})
@@ -110,7 +110,7 @@ func TestContextFaults(t *testing.T) {
 
 func TestContextFaultsAllAtOnce(t *testing.T) {
 	t.Parallel()
-	codes, _ := faults(t, "quake-circle", `{
+	codes, _ := contextFaults(t, "quake-circle", `{
 		"location": {"latitude": 91}, "radius_km": null, "limit": {"amount": 1, "currency": "USD"},
 		"starts_at": "2020-01-01T00:00:00Z", "term": "P2Y", "steps": [{"threshold": "5", "factor": "2"}],
 		"policyholder": {"name": 1}, "maximum_depth_km": 0}`)
@@ -129,12 +129,12 @@ func TestContextFaultsAllAtOnce(t *testing.T) {
 	}, codes)
 }
 
-func TestContextKeepsAndNamesWhatItDoesNotKnow(t *testing.T) {
+func TestContextKeepsAndListsUnknownMembers(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat("[", 5000) + strings.Repeat("]", 5000)
 	context := `{"zeta":1e999999999,"partner":"acme","a/b":` + deep +
 		`,"location":{"latitude":23.98,"elevation":{"m":12.50},"longitude":121.61},"steps":[{"threshold":"7.0","factor":"1","why":null}]}`
-	q, err := shipped(t, "quake-circle").Price([]byte(context), asOf, hazard.Shipped())
+	q, err := shippedProduct(t, "quake-circle").Price([]byte(context), asOf, hazard.Shipped())
 	require.NoError(t, err)
 	require.Equal(t, []string{"a/b", "location.elevation", "steps.0.why", "zeta"}, q.Ignored)
 	require.Contains(t, string(q.Context), `"zeta":1e999999999`)
@@ -144,13 +144,13 @@ func TestContextKeepsAndNamesWhatItDoesNotKnow(t *testing.T) {
 }
 
 // A misspelt member would leave its default in force, which nobody asked for.
-func TestContextRefusesWhatIsLikelyMisspelt(t *testing.T) {
+func TestContextRejectsLikelyMisspeltMembers(t *testing.T) {
 	t.Parallel()
 	for member, meant := range map[string]string{
 		`"radius":10`: "radius_km", `"Radius_KM":10`: "radius_km", `"raduis_km":10`: "radius_km", `"maximum_depth":10`: "maximum_depth_km", `"terms":"P1Y"`: "term",
 		`"location":{"latitude":23.98,"longitude":121.61,"longitud":1}`: "longitude",
 	} {
-		_, err := shipped(t, "quake-circle").Price([]byte(`{"partner":"acme",`+member+`}`), asOf, hazard.Shipped())
+		_, err := shippedProduct(t, "quake-circle").Price([]byte(`{"partner":"acme",`+member+`}`), asOf, hazard.Shipped())
 		var wrong *product.ContextError
 		require.ErrorAs(t, err, &wrong, member)
 		require.Len(t, wrong.Fields, 1, member)
@@ -158,7 +158,7 @@ func TestContextRefusesWhatIsLikelyMisspelt(t *testing.T) {
 		require.Contains(t, wrong.Fields[0].Detail, " does not exist; use "+meant+".")
 	}
 	for _, member := range []string{`"rad":10`, `"depth_km":10`, `"farm_17":1`, `"reference":"x"`, `"":1`} {
-		q, err := shipped(t, "quake-circle").Price([]byte(`{"partner":"acme",`+member+`}`), asOf, hazard.Shipped())
+		q, err := shippedProduct(t, "quake-circle").Price([]byte(`{"partner":"acme",`+member+`}`), asOf, hazard.Shipped())
 		require.NoError(t, err, member)
 		require.Len(t, q.Ignored, 1, member)
 	}
@@ -166,7 +166,7 @@ func TestContextRefusesWhatIsLikelyMisspelt(t *testing.T) {
 
 func TestContextBecomesTheCover(t *testing.T) {
 	t.Parallel()
-	q, err := shipped(t, "quake-circle").Price([]byte(`{"partner":"acme","location":{"latitude":-0,"longitude":-180},
+	q, err := shippedProduct(t, "quake-circle").Price([]byte(`{"partner":"acme","location":{"latitude":-0,"longitude":-180},
 		"radius_km":1e2,"limit":{"amount":1.5e7,"currency":"JPY"},"starts_at":"2026-06-01T08:00:00.5+08:00","term":"P6M",
 		"steps":[{"threshold":"7.50","factor":"1"}],"maximum_depth_km":70.5,"policyholder":{"name":"Lin","country":"TW"}}`), asOf, hazard.Shipped())
 	require.NoError(t, err)
@@ -207,9 +207,9 @@ func TestContextDefaultsAreFilledInOnce(t *testing.T) {
 
 func TestPricePassesUninsurableThrough(t *testing.T) {
 	t.Parallel()
-	_, err := shipped(t, "quake-circle").Price(
+	_, err := shippedProduct(t, "quake-circle").Price(
 		[]byte(`{"partner":"acme","location":{"latitude":-15,"longitude":167.5},"radius_km":200}`), asOf, hazard.Shipped())
-	var uninsurable *pricing.Uninsurable
+	var uninsurable *pricing.UninsurableError
 	require.ErrorAs(t, err, &uninsurable)
 	require.Equal(t, "USD", uninsurable.Premium.Currency)
 }

@@ -78,12 +78,12 @@ var documentSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	return compile(source)
+	return compileSchema(source)
 })
 
-// decode reads a document strictly: every member known, every value of the right
+// decodeDocument reads a document strictly: every member known, every value of the right
 // form. All faults are told at once, each with its path.
-func decode(source []byte) (Document, error) {
+func decodeDocument(source []byte) (Document, error) {
 	document, err := jsonFromYAML(source)
 	if err != nil {
 		return Document{}, err
@@ -97,7 +97,7 @@ func decode(source []byte) (Document, error) {
 		return Document{}, err
 	}
 	if err := schema.Validate(instance); err != nil {
-		return Document{}, &DocumentError{onePerMember(fieldsOf(err, "", func([]string, string) string { return "" }))}
+		return Document{}, &DocumentError{onePerMember(fieldsFromError(err, "", func([]string, string) string { return "" }))}
 	}
 	var d Document
 	if err := json.Unmarshal(document, &d, json.RejectUnknownMembers(true)); err != nil {
@@ -119,13 +119,13 @@ func (e *DocumentError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// fault is one member that is wrong by a rule that no schema can state.
-func fault(pointer, format string, args ...any) Field {
+// newDocumentFault is one member that is wrong by a rule that no schema can state.
+func newDocumentFault(pointer, format string, args ...any) Field {
 	return Field{Pointer: pointer, Code: CodeValue, Detail: strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ") + "."}
 }
 
-// currency finds the bounds of a currency.
-func (d Document) currency(code string) (Currency, bool) {
+// findCurrency finds the bounds of a currency.
+func (d Document) findCurrency(code string) (Currency, bool) {
 	for _, currency := range d.Currencies {
 		if currency.Code == code {
 			return currency, true

@@ -12,15 +12,15 @@ import (
 	"parapet/model/product"
 )
 
-// edited is a shipped document with one passage replaced.
-func edited(t *testing.T, key, old, replacement string) []byte {
+// editDocument is a shipped document with one passage replaced.
+func editDocument(t *testing.T, key, old, replacement string) []byte {
 	t.Helper()
-	source := shipped(t, key).Source()
+	source := shippedProduct(t, key).Source()
 	require.Contains(t, string(source), old)
 	return bytes.Replace(source, []byte(old), []byte(replacement), 1)
 }
 
-func TestParseTellsWhatIsWrongAndWhere(t *testing.T) {
+func TestParseReportsEachFaultWithItsPath(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ old, replacement, says string }{
 		"no YAML":            {"key: quake-circle", "key: [", "not YAML"},
@@ -46,7 +46,7 @@ func TestParseTellsWhatIsWrongAndWhere(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := product.Parse(edited(t, "quake-circle", test.old, test.replacement))
+			_, err := product.Parse(editDocument(t, "quake-circle", test.old, test.replacement))
 			require.ErrorContains(t, err, test.says)
 		})
 	}
@@ -119,7 +119,7 @@ func TestCheckRefusesWhatCannotBePublished(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, err := product.Parse(edited(t, test.key, test.old, test.replacement))
+			p, err := product.Parse(editDocument(t, test.key, test.old, test.replacement))
 			if err == nil {
 				err = p.Check(hazard.Shipped())
 			}
@@ -128,11 +128,11 @@ func TestCheckRefusesWhatCannotBePublished(t *testing.T) {
 	}
 }
 
-// TestCheckTakesEveryShape publishes documents of the two shapes that no shipped
+// TestCheckAcceptsEveryPayoutShape publishes documents of the two shapes that no shipped
 // product has.
-func TestCheckTakesEveryShape(t *testing.T) {
+func TestCheckAcceptsEveryPayoutShape(t *testing.T) {
 	t.Parallel()
-	source := string(shipped(t, "rain-excess").Source())
+	source := string(shippedProduct(t, "rain-excess").Source())
 	before, rest, _ := strings.Cut(source, "payout:\n")
 	_, after, _ := strings.Cut(rest, "\n\n")
 	schemaOf := func(drop ...string) string {
@@ -165,7 +165,7 @@ func TestCheckTakesEveryShape(t *testing.T) {
 	}
 }
 
-func TestProductShowsItself(t *testing.T) {
+func TestProductReturnsItsDocument(t *testing.T) {
 	t.Parallel()
 	keys := []string{}
 	for _, p := range product.Shipped() {
@@ -185,7 +185,7 @@ func TestProductShowsItself(t *testing.T) {
 		require.Equal(t, waiting, d.Times.WaitingPeriod)
 		for _, currency := range d.Currencies {
 			require.Equal(t, currency.DefaultLimit, p.AutomaticUpTo(currency.Code), "paid without an operator up to the default limit")
-			require.True(t, money.Known(currency.Code))
+			require.True(t, money.IsCurrency(currency.Code))
 		}
 		require.Zero(t, p.AutomaticUpTo("CHF"))
 		require.True(t, strings.HasPrefix(string(p.ContextSchema()), `{"$schema":"https://json-schema.org/draft/2020-12/schema"`))

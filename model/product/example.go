@@ -73,14 +73,14 @@ var exampleStart = time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC)
 // examplePartner asks for every example.
 const examplePartner = "example"
 
-// run evaluates the example on a cover and compares.
-func (e Example) run(c trigger.Cover) error {
+// verifyOn evaluates the example on a cover and compares.
+func (e Example) verifyOn(c trigger.Cover) error {
 	start := exampleStart
 	if c.StartsAt != nil {
 		start = *c.StartsAt
 	}
 	period := c.Period(start)
-	occurrences := e.occurrences(c, period, c.PayableFrom(start))
+	occurrences := e.buildOccurrences(c, period, c.PayableFrom(start))
 	if occurrences == nil {
 		return fmt.Errorf("needs exactly one of quake, storm and rain, the one that fits %s", c.Trigger.Kind)
 	}
@@ -91,13 +91,13 @@ func (e Example) run(c trigger.Cover) error {
 			d = next
 		}
 	}
-	return e.Expect.compare(d)
+	return e.Expect.compareWith(d)
 }
 
-// occurrences are what the example's facts make; nil when they do not fit the trigger.
-func (e Example) occurrences(c trigger.Cover, p trigger.Period, payableFrom time.Time) []trigger.Occurrence {
+// buildOccurrences are what the example's facts make; nil when they do not fit the trigger.
+func (e Example) buildOccurrences(c trigger.Cover, p trigger.Period, payableFrom time.Time) []trigger.Occurrence {
 	switch {
-	case e.given() != 1:
+	case e.countPerils() != 1:
 		return nil
 	case e.Quake != nil && c.Trigger.Kind == hazard.Earthquake:
 		return []trigger.Occurrence{{Quake: &hazard.Quake{
@@ -105,10 +105,10 @@ func (e Example) occurrences(c trigger.Cover, p trigger.Period, payableFrom time
 			Where: hazard.Point{Latitude: e.Quake.Latitude, Longitude: e.Quake.Longitude},
 		}}}
 	case e.Storm != nil && c.Trigger.Kind == hazard.StormFix:
-		return []trigger.Occurrence{{Storm: e.storm(p.From)}}
+		return []trigger.Occurrence{{Storm: e.buildStorm(p.From)}}
 	case e.Rain != nil && c.Trigger.Kind == hazard.StationDay:
 		occurrences := []trigger.Occurrence{}
-		days := e.days(c.Trigger.Definition(), p, payableFrom)
+		days := e.buildDays(c.Trigger.Definition(), p, payableFrom)
 		for _, o := range c.Trigger.Definition().Occurrences(c.Place.Station, days) {
 			occurrences = append(occurrences, trigger.Occurrence{Rain: &o})
 		}
@@ -118,7 +118,7 @@ func (e Example) occurrences(c trigger.Cover, p trigger.Period, payableFrom time
 	}
 }
 
-func (e Example) given() (kinds int) {
+func (e Example) countPerils() (kinds int) {
 	for _, set := range []bool{e.Quake != nil, e.Storm != nil, e.Rain != nil} {
 		if set {
 			kinds++
@@ -127,7 +127,7 @@ func (e Example) given() (kinds int) {
 	return kinds
 }
 
-func (e Example) storm(from time.Time) *hazard.Storm {
+func (e Example) buildStorm(from time.Time) *hazard.Storm {
 	storm := &hazard.Storm{ID: e.Name, Name: e.Name}
 	for _, fix := range e.Storm {
 		storm.Fixes = append(storm.Fixes, hazard.Fix{
@@ -139,8 +139,8 @@ func (e Example) storm(from time.Time) *hazard.Storm {
 	return storm
 }
 
-// days are the example's days, the known ones, and what follows them.
-func (e Example) days(d trigger.Definition, p trigger.Period, payableFrom time.Time) []hazard.Day {
+// buildDays are the example's days, the known ones, and what follows them.
+func (e Example) buildDays(d trigger.Definition, p trigger.Period, payableFrom time.Time) []hazard.Day {
 	first, next := payableFrom, payableFrom.AddDate(0, 0, len(e.Rain))
 	if d.Calendar != "" { // also without a waiting period not the month in which cover begins
 		if first = p.From.AddDate(0, 0, 1); payableFrom.After(first) {
@@ -161,15 +161,15 @@ func (e Example) days(d trigger.Definition, p trigger.Period, payableFrom time.T
 	return days
 }
 
-// compare names the first member that differs, and both values.
-func (x Expectation) compare(d trigger.Determination) error {
+// compareWith names the first member that differs, and both values.
+func (x Expectation) compareWith(d trigger.Determination) error {
 	switch {
 	case d.Met != x.Met:
 		return fmt.Errorf("met is %t (%s), expected %t", d.Met, d.Reason, x.Met)
 	case d.Reason != x.Reason:
 		return fmt.Errorf("reason is %s, expected %s", d.Reason, x.Reason)
 	case (d.Index == nil) != (x.Index == nil) || d.Index != nil && !d.Index.Equal(*x.Index):
-		return fmt.Errorf("index is %s, expected %s", orNone(d.Index), orNone(x.Index))
+		return fmt.Errorf("index is %s, expected %s", indexOrNone(d.Index), indexOrNone(x.Index))
 	case !d.Factor.Equal(x.Factor):
 		return fmt.Errorf("factor is %s, expected %s", d.Factor, x.Factor)
 	case d.Amount != x.Amount:
@@ -178,7 +178,7 @@ func (x Expectation) compare(d trigger.Determination) error {
 	return nil
 }
 
-func orNone(index *decimal.Decimal) string {
+func indexOrNone(index *decimal.Decimal) string {
 	if index == nil {
 		return "none"
 	}

@@ -65,9 +65,9 @@ func fieldAt(root string, path []string, code, format string, args ...any) Field
 	return Field{Pointer: pointer.String(), Code: code, Detail: subject + " " + fmt.Sprintf(format, args...) + "."}
 }
 
-// fieldsOf translates the schema library's tree of errors: its leaves are the
+// fieldsFromError translates the schema library's tree of errors: its leaves are the
 // members that are wrong. why gives the reason a schema states for its bounds.
-func fieldsOf(err error, root string, why func(path []string, code string) string) []Field {
+func fieldsFromError(err error, root string, why func(path []string, code string) string) []Field {
 	var tree *jsonschema.ValidationError
 	if !errors.As(err, &tree) {
 		return []Field{{Pointer: root, Code: CodeValue, Detail: "The value cannot be checked against its schema."}}
@@ -79,14 +79,14 @@ func fieldsOf(err error, root string, why func(path []string, code string) strin
 			visit(cause)
 		}
 		if len(e.Causes) == 0 {
-			fields = append(fields, leaf(e, root, why)...)
+			fields = append(fields, fieldsOfLeaf(e, root, why)...)
 		}
 	}
 	visit(tree)
 	return fields
 }
 
-func leaf(e *jsonschema.ValidationError, root string, why func([]string, string) string) []Field {
+func fieldsOfLeaf(e *jsonschema.ValidationError, root string, why func([]string, string) string) []Field {
 	path := slices.Clone(e.InstanceLocation)
 	switch k := e.ErrorKind.(type) {
 	case *kind.Required:
@@ -94,7 +94,7 @@ func leaf(e *jsonschema.ValidationError, root string, why func([]string, string)
 	case *kind.AdditionalProperties:
 		return fieldsIn(root, path, k.Properties, CodeValue, "is not a known member; leave it out")
 	default:
-		code, detail := sentence(k)
+		code, detail := describeKeyword(k)
 		if code == CodeType && len(path) > 0 && path[len(path)-1] == "amount" {
 			detail += " of minor units: 1250 for 12.50 USD"
 		}
@@ -114,25 +114,25 @@ func fieldsIn(root string, path, names []string, code, detail string) []Field {
 	return fields
 }
 
-// sentence is the code of a failed keyword and what would be right, without the
+// describeKeyword is the code of a failed keyword and what would be right, without the
 // subject.
-func sentence(k jsonschema.ErrorKind) (code, detail string) {
+func describeKeyword(k jsonschema.ErrorKind) (code, detail string) {
 	switch k := k.(type) {
 	case *kind.Type:
 		if k.Got == "null" {
-			return CodeNull, "must not be null; it must be " + article(k.Want)
+			return CodeNull, "must not be null; it must be " + withArticles(k.Want)
 		}
-		return CodeType, "must be " + article(k.Want)
+		return CodeType, "must be " + withArticles(k.Want)
 	case *kind.Minimum:
-		return CodeMinimum, "must be at least " + plain(k.Want)
+		return CodeMinimum, "must be at least " + formatRat(k.Want)
 	case *kind.Maximum:
-		return CodeMaximum, "must be at most " + plain(k.Want)
+		return CodeMaximum, "must be at most " + formatRat(k.Want)
 	case *kind.Enum:
-		return CodeEnum, "must be one of " + list(k.Want)
+		return CodeEnum, "must be one of " + joinValues(k.Want)
 	case *kind.Const:
 		return CodeEnum, fmt.Sprintf("must be %v", k.Want)
 	case *kind.Format:
-		return CodeFormat, "must be " + formats[k.Want]
+		return CodeFormat, "must be " + formatHints[k.Want]
 	case *kind.Pattern:
 		return CodePattern, "must match the pattern " + k.Want
 	case *kind.MinLength:
@@ -148,14 +148,14 @@ func sentence(k jsonschema.ErrorKind) (code, detail string) {
 	}
 }
 
-// formats says what each asserted format looks like.
-var formats = map[string]string{
+// formatHints says what each asserted format looks like.
+var formatHints = map[string]string{
 	"date-time": "an RFC 3339 time with a zone, such as 2027-01-31T00:00:00Z",
 	"duration":  "an ISO 8601 duration, such as P365D",
 	"email":     "an email address",
 }
 
-func article(types []string) string {
+func withArticles(types []string) string {
 	named := make([]string, 0, len(types))
 	for _, t := range types {
 		switch t {
@@ -172,14 +172,14 @@ func article(types []string) string {
 	return strings.Join(named, " or ")
 }
 
-func plain(bound *big.Rat) string {
+func formatRat(bound *big.Rat) string {
 	if bound.IsInt() {
 		return bound.Num().String()
 	}
 	return strings.TrimRight(bound.FloatString(6), "0")
 }
 
-func list(values []any) string {
+func joinValues(values []any) string {
 	words := make([]string, len(values))
 	for i, value := range values {
 		words[i] = fmt.Sprint(value)

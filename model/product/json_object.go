@@ -16,8 +16,8 @@ type member struct {
 	value jsontext.Value
 }
 
-// membersOf splits an object into its members in their order.
-func membersOf(value jsontext.Value) ([]member, error) {
+// splitMembers splits an object into its members in their order.
+func splitMembers(value jsontext.Value) ([]member, error) {
 	decoder := jsontext.NewDecoder(bytes.NewReader(value))
 	if token, err := decoder.ReadToken(); err != nil || token.Kind() != '{' {
 		return nil, errNotObject
@@ -39,10 +39,10 @@ func membersOf(value jsontext.Value) ([]member, error) {
 	return members, err
 }
 
-// object writes members one after the other; its zero value is {}.
-type object struct{ text []byte }
+// objectWriter writes members one after the other; its zero value is {}.
+type objectWriter struct{ text []byte }
 
-func (o *object) add(name string, value jsontext.Value) {
+func (o *objectWriter) addMember(name string, value jsontext.Value) {
 	separator := byte(',')
 	if len(o.text) == 0 {
 		separator = '{'
@@ -53,7 +53,7 @@ func (o *object) add(name string, value jsontext.Value) {
 	o.text = append(o.text, value...)
 }
 
-func (o *object) value() jsontext.Value {
+func (o *objectWriter) toJSON() jsontext.Value {
 	if len(o.text) == 0 {
 		return jsontext.Value("{}")
 	}

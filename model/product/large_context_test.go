@@ -11,9 +11,9 @@ import (
 	"parapet/model/product"
 )
 
-// TestContextStandsWhatFillsABody holds large contexts that are made to cost: the
+// TestContextAcceptsLargestBody holds large contexts that are made to cost: the
 // answer stays short.
-func TestContextStandsWhatFillsABody(t *testing.T) {
+func TestContextAcceptsLargestBody(t *testing.T) {
 	t.Parallel()
 	fill := func(part string) string { return strings.Repeat(part, 1<<17/len(part)) }
 	for name, context := range map[string]string{
@@ -32,7 +32,7 @@ func TestContextStandsWhatFillsABody(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, p := range []*product.Product{shipped(t, "quake-circle"), shipped(t, "rain-excess")} {
+			for _, p := range []*product.Product{shippedProduct(t, "quake-circle"), shippedProduct(t, "rain-excess")} {
 				_, err := p.Price([]byte(context), asOf, hazard.Shipped())
 				var wrong *product.ContextError
 				if errors.As(err, &wrong) {

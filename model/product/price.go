@@ -9,8 +9,8 @@ import (
 	"parapet/model/trigger"
 )
 
-// Quoted is what a context costs and the cover that would bind.
-type Quoted struct {
+// QuoteResult is what a context costs and the cover that would bind.
+type QuoteResult struct {
 	Partner      string        // as the context says; the caller compares it with the token
 	Policyholder *Policyholder // nil when the context names none
 	Context      []byte        // JSON as given, defaults filled in, unknown members kept
@@ -18,14 +18,14 @@ type Quoted struct {
 	Cover        trigger.Cover
 	Price        pricing.Price
 	Basis        pricing.Basis
-	History      []pricing.Past
+	History      []pricing.PastEvent
 }
 
 // Price prices a context: Read, and the Price of what was read.
-func (p *Product) Price(context []byte, asOf time.Time, h *hazard.History) (Quoted, error) {
+func (p *Product) Price(context []byte, asOf time.Time, h *hazard.History) (QuoteResult, error) {
 	r, err := p.Read(context, asOf, h)
 	if err != nil {
-		return Quoted{}, err
+		return QuoteResult{}, err
 	}
 	return r.Price()
 }
@@ -37,7 +37,7 @@ type Request struct {
 	Policyholder *Policyholder
 
 	product *Product
-	asked   *asked
+	input   *contextInput
 	cover   trigger.Cover
 	history *hazard.History
 }
@@ -47,8 +47,8 @@ type Request struct {
 // members come back at once as *ContextError; even then what was read can be
 // judged further, but not priced.
 func (p *Product) Read(context []byte, asOf time.Time, h *hazard.History) (*Request, error) {
-	a := p.ask(context, asOf)
-	r := &Request{Policyholder: a.terms.Policyholder, product: p, asked: a, cover: p.cover(a, h), history: h}
+	a := p.readContext(context, asOf)
+	r := &Request{Policyholder: a.terms.Policyholder, product: p, input: a, cover: p.buildCover(a, h), history: h}
 	if len(a.fields) > 0 {
 		return r, &ContextError{Fields: a.fields}
 	}
@@ -58,26 +58,26 @@ func (p *Product) Read(context []byte, asOf time.Time, h *hazard.History) (*Requ
 // Price is the price of a context without faults. Errors: a premium beyond the
 // product's largest rate on line as *pricing.Uninsurable; terms that the price data
 // cannot answer as *ContextError.
-func (r *Request) Price() (Quoted, error) {
-	a := r.asked
-	quoted := Quoted{
+func (r *Request) Price() (QuoteResult, error) {
+	a := r.input
+	quoted := QuoteResult{
 		Partner: a.terms.Partner, Policyholder: r.Policyholder,
 		Context: a.full, Ignored: a.ignored, Cover: r.cover,
 	}
 	var err error
-	quoted.Price, quoted.Basis, quoted.History, err = pricing.Burn(r.cover, r.product.parameters(r.cover.Limit.Currency), r.history, a.asOf)
-	if unanswerable := (*pricing.Unanswerable)(nil); errors.As(err, &unanswerable) {
-		return Quoted{}, &ContextError{Fields: []Field{fieldAt(a.root, []string{unanswerable.Member}, CodeValue, "%s", unanswerable.Detail)}}
+	quoted.Price, quoted.Basis, quoted.History, err = pricing.Burn(r.cover, r.product.pricingParameters(r.cover.Limit.Currency), r.history, a.asOf)
+	if unanswerable := (*pricing.UnpriceableError)(nil); errors.As(err, &unanswerable) {
+		return QuoteResult{}, &ContextError{Fields: []Field{fieldAt(a.root, []string{unanswerable.Member}, CodeValue, "%s", unanswerable.Detail)}}
 	}
 	if err != nil {
-		return Quoted{}, err
+		return QuoteResult{}, err
 	}
 	return quoted, nil
 }
 
-// parameters are the loadings with the minimum premium of a currency.
-func (p *Product) parameters(currency string) pricing.Parameters {
-	bounds, _ := p.document.currency(currency)
+// pricingParameters are the loadings with the minimum premium of a currency.
+func (p *Product) pricingParameters(currency string) pricing.Parameters {
+	bounds, _ := p.document.findCurrency(currency)
 	l := p.document.Loadings
 	return pricing.Parameters{
 		UncertaintyFactor: l.UncertaintyFactor, RiskFactor: l.RiskFactor,

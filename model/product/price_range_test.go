@@ -56,7 +56,7 @@ func expectedRates() []expectedRate {
 func TestPricesAreOfTheExpectedOrder(t *testing.T) {
 	t.Parallel()
 	for _, expected := range expectedRates() {
-		q, err := shipped(t, expected.product).Price([]byte(expected.context), asOf, hazard.Shipped())
+		q, err := shippedProduct(t, expected.product).Price([]byte(expected.context), asOf, hazard.Shipped())
 		require.NoError(t, err, expected.name)
 		rate := 100 * q.Price.RateOnLine.InexactFloat64()
 		t.Logf("%-19s %6.2f %% here; elsewhere %s to 2022, %s to 2016", expected.name, rate, percent(expected.to2022), percent(expected.to2016))
@@ -81,7 +81,7 @@ func percent(rate float64) string {
 func TestOneMoreRungNeverCostsLess(t *testing.T) {
 	t.Parallel()
 	price := func(steps string) int64 {
-		q, err := shipped(t, "quake-circle").Price([]byte(`{"partner":"acme","location":{"latitude":37.77,"longitude":-122.42},"steps":`+steps+`}`), asOf, hazard.Shipped())
+		q, err := shippedProduct(t, "quake-circle").Price([]byte(`{"partner":"acme","location":{"latitude":37.77,"longitude":-122.42},"steps":`+steps+`}`), asOf, hazard.Shipped())
 		require.NoError(t, err)
 		return q.Price.Premium.Amount
 	}
@@ -91,9 +91,9 @@ func TestOneMoreRungNeverCostsLess(t *testing.T) {
 	require.Less(t, two, one+one/10)
 }
 
-// TestUninsurableNamesCoverThatWouldDo prices what a refusal suggests, and a day and a
+// TestUninsurableSuggestsInsurableCover prices what a refusal suggests, and a day and a
 // hundredth more than that.
-func TestUninsurableNamesCoverThatWouldDo(t *testing.T) {
+func TestUninsurableSuggestsInsurableCover(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ product, context, term string }{
 		"quakes":             {"quake-circle", `"location":{"latitude":-15,"longitude":167.5},"radius_km":200`, "P365D"},
@@ -105,10 +105,10 @@ func TestUninsurableNamesCoverThatWouldDo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := shipped(t, test.product)
-			price := func(more string) *pricing.Uninsurable {
+			p := shippedProduct(t, test.product)
+			price := func(more string) *pricing.UninsurableError {
 				_, err := p.Price([]byte(`{"partner":"acme",`+test.context+more+`}`), asOf, hazard.Shipped())
-				var dear *pricing.Uninsurable
+				var dear *pricing.UninsurableError
 				if !errors.As(err, &dear) {
 					require.NoError(t, err)
 				}
@@ -164,9 +164,9 @@ func TestSuggestedCoverIsSold(t *testing.T) {
 	for _, from := range []time.Time{asOf, time.Date(2026, time.August, 10, 0, 0, 0, 0, time.UTC), time.Date(2027, time.February, 1, 0, 0, 0, 0, time.UTC)} {
 		for _, attach := range []int{5, 30, 60, 90, 130, 200, 300} {
 			context := fmt.Sprintf(`{"partner":"acme","station":"Merced","calendar":"dekad","attach":"%d","exhaust":"0"`, attach)
-			p := shipped(t, "rain-deficit")
+			p := shippedProduct(t, "rain-deficit")
 			_, err := p.Price(fmt.Append(nil, context, `,"starts_at":"`, from.Format(time.RFC3339), `"}`), asOf, hazard.Shipped())
-			var dear *pricing.Uninsurable
+			var dear *pricing.UninsurableError
 			if !errors.As(err, &dear) || dear.Remedy == nil {
 				continue
 			}

@@ -28,13 +28,13 @@ type Product struct {
 // path of each and what would be right: a *DocumentError, unless it is no document
 // at all. Whether the product works is Check's business.
 func Parse(source []byte) (*Product, error) {
-	document, err := decode(source)
+	document, err := decodeDocument(source)
 	if err != nil {
 		return nil, fmt.Errorf("product document: %w", err)
 	}
 	context, err := readSchema(document.Context)
 	if err != nil {
-		return nil, fmt.Errorf("product document: %w", &DocumentError{[]Field{fault("/context", "not a usable JSON Schema: %v", err)}})
+		return nil, fmt.Errorf("product document: %w", &DocumentError{[]Field{newDocumentFault("/context", "not a usable JSON Schema: %v", err)}})
 	}
 	return &Product{document: document, source: slices.Clone(source), context: context}, nil
 }
@@ -71,7 +71,7 @@ func (p *Product) AutomaticUpTo(currency string) int64 {
 //go:embed catalog/*.yaml
 var catalog embed.FS
 
-var shipped = sync.OnceValues(func() ([]*Product, error) {
+var shippedProducts = sync.OnceValues(func() ([]*Product, error) {
 	files, err := fs.Glob(catalog, "catalog/*.yaml")
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ var shipped = sync.OnceValues(func() ([]*Product, error) {
 // holds each of them against Check. It panics when one cannot be read, which
 // only a broken build can cause.
 func Shipped() []*Product {
-	products, err := shipped()
+	products, err := shippedProducts()
 	if err != nil {
 		panic(err)
 	}

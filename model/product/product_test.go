@@ -13,7 +13,7 @@ import (
 // asOf is the instant every quote of these tests is asked for at.
 var asOf = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 
-func TestShippedProductsPassTheGate(t *testing.T) {
+func TestShippedProductsPassCheck(t *testing.T) {
 	t.Parallel()
 	for _, p := range product.Shipped() {
 		t.Run(p.Key(), func(t *testing.T) {

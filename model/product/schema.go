@@ -35,14 +35,14 @@ type schemaNode struct {
 	XMinimum   *decimal.Decimal       `json:"x-minimum"`
 	XMaximum   *decimal.Decimal       `json:"x-maximum"`
 	XBecause   string                 `json:"x-because"`
-	keywords
+	libraryKeywords
 
-	names       []string       // of Properties, sorted
-	full, known jsontext.Value // the default as fill makes it; nil where there is none, or a faulty one
+	names                     []string       // of Properties, sorted
+	defaultFull, defaultKnown jsontext.Value // the default as fill makes it; nil where there is none, or a faulty one
 }
 
-// keywords are read by the library alone.
-type keywords struct {
+// libraryKeywords are read by the library alone.
+type libraryKeywords struct {
 	Schema      jsontext.Value `json:"$schema"`
 	Title       jsontext.Value `json:"title"`
 	Description jsontext.Value `json:"description"`
@@ -63,40 +63,40 @@ func readSchema(source jsontext.Value) (*schema, error) {
 	if err := json.Unmarshal(source, &root, json.RejectUnknownMembers(true)); err != nil {
 		return nil, fmt.Errorf("not a schema of the plain keywords: %w", err)
 	}
-	compiled, err := compile(source)
+	compiled, err := compileSchema(source)
 	if err != nil {
 		return nil, err
 	}
-	if err := root.bounded(nil); err != nil {
+	if err := root.checkBounds(nil); err != nil {
 		return nil, err
 	}
-	root.prepare()
+	root.prepareDefaults()
 	return &schema{compiled: compiled, root: &root}, nil
 }
 
-// prepare works out what is the same in every context: most leave most members to
+// prepareDefaults works out what is the same in every context: most leave most members to
 // their defaults.
-func (n *schemaNode) prepare() {
+func (n *schemaNode) prepareDefaults() {
 	if n == nil {
 		return
 	}
-	n.Items.prepare()
+	n.Items.prepareDefaults()
 	n.names = slices.Sorted(maps.Keys(n.Properties))
 	for _, name := range n.names {
-		n.Properties[name].prepare()
+		n.Properties[name].prepareDefaults()
 	}
 	if n.Default == nil {
 		return
 	}
-	r := new(reading)
-	if full, known, err := r.fill(n, n.Default, nil); err == nil && len(r.fields) == 0 && len(r.ignored) == 0 {
-		n.full, n.known = full, known
+	r := new(schemaReading)
+	if full, known, err := r.fillValue(n, n.Default, nil); err == nil && len(r.fields) == 0 && len(r.ignored) == 0 {
+		n.defaultFull, n.defaultKnown = full, known
 	}
 }
 
-// compile makes a validator of a schema written as JSON. Nothing outside of it
+// compileSchema makes a validator of a schema written as JSON. Nothing outside of it
 // is ever loaded: a document must not make us read files or addresses.
-func compile(source jsontext.Value) (*jsonschema.Schema, error) {
+func compileSchema(source jsontext.Value) (*jsonschema.Schema, error) {
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(source))
 	if err != nil {
 		return nil, err
@@ -112,9 +112,9 @@ func compile(source jsontext.Value) (*jsonschema.Schema, error) {
 	return compiler.Compile(name)
 }
 
-// bounded refuses numbers and lists without bounds: bounds are what keeps 1e400
+// checkBounds refuses numbers and lists without bounds: bounds are what keeps 1e400
 // out of everything that calculates, and a mebibyte of items out of the library.
-func (n *schemaNode) bounded(path []string) error {
+func (n *schemaNode) checkBounds(path []string) error {
 	if n == nil {
 		return nil
 	}
@@ -124,19 +124,19 @@ func (n *schemaNode) bounded(path []string) error {
 	if n.Items != nil && n.MaxItems == nil {
 		return fmt.Errorf("%s has items and must have maxItems", strings.Join(path, "."))
 	}
-	if err := n.Items.bounded(append(slices.Clone(path), "items")); err != nil {
+	if err := n.Items.checkBounds(append(slices.Clone(path), "items")); err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(n.Properties)) {
-		if err := n.Properties[name].bounded(append(slices.Clone(path), name)); err != nil {
+		if err := n.Properties[name].checkBounds(append(slices.Clone(path), name)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// at is the node for a path into a value, nil where the schema says nothing.
-func (n *schemaNode) at(path []string) *schemaNode {
+// nodeAt is the node for a path into a value, nil where the schema says nothing.
+func (n *schemaNode) nodeAt(path []string) *schemaNode {
 	for _, token := range path {
 		switch {
 		case n == nil:
@@ -150,10 +150,10 @@ func (n *schemaNode) at(path []string) *schemaNode {
 	return n
 }
 
-// why ends a sentence about a place: with the reason the schema states for a
+// explainBound ends a sentence about a place: with the reason the schema states for a
 // bound, with an example of a form.
-func (s *schema) why(path []string, code string) string {
-	n := s.root.at(path)
+func (s *schema) explainBound(path []string, code string) string {
+	n := s.root.nodeAt(path)
 	switch {
 	case n == nil:
 		return ""

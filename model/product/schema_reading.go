@@ -18,8 +18,8 @@ import (
 	"parapet/model/money"
 )
 
-// reading is one value on its way through a schema.
-type reading struct {
+// schemaReading is one value on its way through a schema.
+type schemaReading struct {
 	root    string         // pointer prefix of every field: /context
 	full    jsontext.Value // as given, defaults filled in, unknown members kept
 	known   jsontext.Value // only what the schema names, every number in reach of a float64
@@ -27,11 +27,11 @@ type reading struct {
 	fields  []Field
 }
 
-// read fills defaults, sets unknown members aside and collects everything that
+// readValue fills defaults, sets unknown members aside and collects everything that
 // is wrong. It goes no deeper than the schema does: what is unknown is kept
 // unread, however deep or large.
-func (s *schema) read(value jsontext.Value, root string) *reading {
-	r := &reading{root: root}
+func (s *schema) readValue(value jsontext.Value, root string) *schemaReading {
+	r := &schemaReading{root: root}
 	if len(bytes.TrimSpace(value)) == 0 {
 		r.fields = []Field{fieldAt(root, nil, CodeRequired, "is required")}
 		return r
@@ -41,7 +41,7 @@ func (s *schema) read(value jsontext.Value, root string) *reading {
 		return r
 	}
 	var err error
-	if r.full, r.known, err = r.fill(s.root, value, nil); err != nil {
+	if r.full, r.known, err = r.fillValue(s.root, value, nil); err != nil {
 		r.fields = []Field{fieldAt(root, nil, CodeValue, "cannot be read")}
 		return r
 	}
@@ -50,41 +50,41 @@ func (s *schema) read(value jsontext.Value, root string) *reading {
 		err = s.compiled.Validate(instance)
 	}
 	if err != nil {
-		r.fields = append(r.fields, fieldsOf(err, root, s.why)...)
+		r.fields = append(r.fields, fieldsFromError(err, root, s.explainBound)...)
 	}
 	r.fields = onePerMember(r.fields)
 	slices.Sort(r.ignored)
 	return r
 }
 
-// fill is the value twice: as it is kept, and as it is judged.
-func (r *reading) fill(n *schemaNode, value jsontext.Value, path []string) (full, known jsontext.Value, err error) {
+// fillValue is the value twice: as it is kept, and as it is judged.
+func (r *schemaReading) fillValue(n *schemaNode, value jsontext.Value, path []string) (full, known jsontext.Value, err error) {
 	switch value.Kind() {
 	case '{':
 		return r.fillObject(n, value, path)
 	case '[':
 		return r.fillArray(n, value, path)
 	case '0':
-		return number(n, value)
+		return readNumber(n, value)
 	case '"':
 		r.boundDecimal(n, value, path)
 	}
 	return value, value, nil
 }
 
-func (r *reading) fillObject(n *schemaNode, value jsontext.Value, path []string) (full, known jsontext.Value, err error) {
-	members, err := membersOf(value)
+func (r *schemaReading) fillObject(n *schemaNode, value jsontext.Value, path []string) (full, known jsontext.Value, err error) {
+	members, err := splitMembers(value)
 	if err != nil {
 		return nil, nil, err
 	}
-	var kept, judged object
+	var kept, judged objectWriter
 	given := make(map[string]bool, len(members))
 	for _, m := range members {
 		given[m.name] = true
 		child := n.Properties[m.name]
 		if child == nil {
-			kept.add(m.name, m.value)
-			if near := n.similar(m.name); near != "" {
+			kept.addMember(m.name, m.value)
+			if near := n.closestName(m.name); near != "" {
 				r.fields = append(r.fields, fieldAt(r.root, append(slices.Clone(path), m.name), CodeUnknown, "does not exist; use %s", near))
 				continue
 			}
@@ -101,24 +101,24 @@ func (r *reading) fillObject(n *schemaNode, value jsontext.Value, path []string)
 		child := n.Properties[name]
 		switch {
 		case given[name] || child.Default == nil:
-		case child.full != nil:
-			kept.add(name, child.full)
-			judged.add(name, child.known)
+		case child.defaultFull != nil:
+			kept.addMember(name, child.defaultFull)
+			judged.addMember(name, child.defaultKnown)
 		default:
 			if err := r.fillMember(child, member{name, child.Default}, path, &kept, &judged); err != nil {
 				return nil, nil, err
 			}
 		}
 	}
-	return kept.value(), judged.value(), nil
+	return kept.toJSON(), judged.toJSON(), nil
 }
 
 // unitSuffix is the unit at the end of a member's name.
 var unitSuffix = regexp.MustCompile(`_(km|mm|kn|hpa|c)$`)
 
-// similar is the member that a name which does not exist is likely meant for: at most two
+// closestName is the member that a name which does not exist is likely meant for: at most two
 // edits away, or the same without the unit at its end. It is empty where there is none.
-func (n *schemaNode) similar(name string) string {
+func (n *schemaNode) closestName(name string) string {
 	name = strings.ToLower(name)
 	best, edits := "", 3
 	for _, known := range n.names {
@@ -133,14 +133,14 @@ func (n *schemaNode) similar(name string) string {
 	return best
 }
 
-func (r *reading) fillMember(n *schemaNode, m member, path []string, kept, judged *object) error {
-	full, known, err := r.fill(n, m.value, append(slices.Clone(path), m.name))
-	kept.add(m.name, full)
-	judged.add(m.name, known)
+func (r *schemaReading) fillMember(n *schemaNode, m member, path []string, kept, judged *objectWriter) error {
+	full, known, err := r.fillValue(n, m.value, append(slices.Clone(path), m.name))
+	kept.addMember(m.name, full)
+	judged.addMember(m.name, known)
 	return err
 }
 
-func (r *reading) fillArray(n *schemaNode, value jsontext.Value, path []string) (full, known jsontext.Value, err error) {
+func (r *schemaReading) fillArray(n *schemaNode, value jsontext.Value, path []string) (full, known jsontext.Value, err error) {
 	if n.Items == nil {
 		return value, jsontext.Value("[]"), nil
 	}
@@ -152,7 +152,7 @@ func (r *reading) fillArray(n *schemaNode, value jsontext.Value, path []string) 
 		items = items[:most+1] // one too many is as wrong as a hundred thousand, and is told in no time
 	}
 	for i, item := range items {
-		full, known, err := r.fill(n.Items, item, append(slices.Clone(path), strconv.Itoa(i)))
+		full, known, err := r.fillValue(n.Items, item, append(slices.Clone(path), strconv.Itoa(i)))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -167,7 +167,7 @@ func (r *reading) fillArray(n *schemaNode, value jsontext.Value, path []string) 
 
 // boundDecimal holds a decimal string against x-minimum and x-maximum. Strings
 // that are no short plain decimal are left to the schema's pattern.
-func (r *reading) boundDecimal(n *schemaNode, value jsontext.Value, path []string) {
+func (r *schemaReading) boundDecimal(n *schemaNode, value jsontext.Value, path []string) {
 	if n.XMinimum == nil && n.XMaximum == nil || len(value) > 34 || bytes.ContainsAny(value, "eE") {
 		return
 	}
@@ -189,14 +189,14 @@ func (r *reading) boundDecimal(n *schemaNode, value jsontext.Value, path []strin
 	}
 }
 
-// number is a number twice. A whole number is written plainly: 1e7 is 10000000,
+// readNumber is a number twice. A whole number is written plainly: 1e7 is 10000000,
 // in an amount as in a count of days. What is none must not become one by
 // rounding.
-func number(n *schemaNode, value jsontext.Value) (full, known jsontext.Value, err error) {
+func readNumber(n *schemaNode, value jsontext.Value) (full, known jsontext.Value, err error) {
 	if !bytes.Contains(n.Type, []byte(`"integer"`)) {
-		return value, tame(value), nil
+		return value, clampNumber(value), nil
 	}
-	x, err := money.Whole(string(value))
+	x, err := money.ParseWhole(string(value))
 	switch {
 	case err == nil:
 		plain := jsontext.Value(strconv.FormatInt(x, 10))
@@ -204,14 +204,14 @@ func number(n *schemaNode, value jsontext.Value) (full, known jsontext.Value, er
 	case errors.Is(err, money.ErrNotWhole):
 		return value, jsontext.Value("0.5"), nil
 	default:
-		return value, tame(value), nil
+		return value, clampNumber(value), nil
 	}
 }
 
-// tame brings a number literal into the reach of a float64. The schema library
+// clampNumber brings a number literal into the reach of a float64. The schema library
 // compares exact fractions, which a literal such as 1e999999999 cannot become;
 // every number of a schema has bounds, so a tamed one is refused all the same.
-func tame(value jsontext.Value) jsontext.Value {
+func clampNumber(value jsontext.Value) jsontext.Value {
 	x, err := strconv.ParseFloat(string(value), 64)
 	switch {
 	case math.IsInf(x, 0):
@@ -224,39 +224,39 @@ func tame(value jsontext.Value) jsontext.Value {
 	return jsontext.Value(strconv.FormatFloat(x, 'f', -1, 64))
 }
 
-// faulty tells whether a member, or anything inside it, is wrong.
-func (r *reading) faulty(pointer string) bool {
-	return r.wrong(pointer) || slices.ContainsFunc(r.fields, func(f Field) bool { return strings.HasPrefix(f.Pointer, pointer+"/") })
+// hasFaultWithin tells whether a member, or anything inside it, is wrong.
+func (r *schemaReading) hasFaultWithin(pointer string) bool {
+	return r.hasFault(pointer) || slices.ContainsFunc(r.fields, func(f Field) bool { return strings.HasPrefix(f.Pointer, pointer+"/") })
 }
 
-// wrong tells whether a member is wrong itself.
-func (r *reading) wrong(pointer string) bool {
+// hasFault tells whether a member is wrong itself.
+func (r *schemaReading) hasFault(pointer string) bool {
 	return slices.ContainsFunc(r.fields, func(f Field) bool { return f.Pointer == r.root || f.Pointer == pointer })
 }
 
-// sound is the known part without its faulty members: what further rules may
+// withoutFaults is the known part without its faulty members: what further rules may
 // look at without finding the same fault again. An object keeps those of its
 // members that are right; a list with a fault is left out.
-func (r *reading) sound(value jsontext.Value, at string) (jsontext.Value, error) {
-	members, err := membersOf(value)
+func (r *schemaReading) withoutFaults(value jsontext.Value, at string) (jsontext.Value, error) {
+	members, err := splitMembers(value)
 	if err != nil {
 		return nil, err
 	}
-	var out object
+	var out objectWriter
 	for _, m := range members {
 		pointer := at + "/" + pointerEscapes.Replace(m.name)
-		if !r.faulty(pointer) {
-			out.add(m.name, m.value)
+		if !r.hasFaultWithin(pointer) {
+			out.addMember(m.name, m.value)
 			continue
 		}
-		if m.value.Kind() != '{' || r.wrong(pointer) {
+		if m.value.Kind() != '{' || r.hasFault(pointer) {
 			continue
 		}
-		inner, err := r.sound(m.value, pointer)
+		inner, err := r.withoutFaults(m.value, pointer)
 		if err != nil {
 			return nil, err
 		}
-		out.add(m.name, inner)
+		out.addMember(m.name, inner)
 	}
-	return out.value(), nil
+	return out.toJSON(), nil
 }

@@ -15,14 +15,14 @@ import (
 	"parapet/model/trigger"
 )
 
-// terms is everything a context can say. Members that are wrong, or that the
+// contextTerms is everything a context can say. Members that are wrong, or that the
 // product's schema does not have, are nil.
-type terms struct {
+type contextTerms struct {
 	Partner        string           `json:"partner"`
 	Location       *hazard.Point    `json:"location"`
 	RadiusKM       *float64         `json:"radius_km"`
 	Station        *string          `json:"station"`
-	Limit          *limit           `json:"limit"`
+	Limit          *limitTerm       `json:"limit"`
 	StartsAt       *string          `json:"starts_at"`
 	Term           *string          `json:"term"`
 	Days           *decimal.Decimal `json:"days"` // whole, though it may be written 1e1
@@ -34,8 +34,8 @@ type terms struct {
 	Policyholder   *Policyholder    `json:"policyholder"`
 }
 
-// limit takes its amount as a decimal: 1e7 is a whole number in JSON too.
-type limit struct {
+// limitTerm takes its amount as a decimal: 1e7 is a whole number in JSON too.
+type limitTerm struct {
 	Amount   decimal.Decimal `json:"amount"`
 	Currency string          `json:"currency"`
 }
@@ -47,56 +47,56 @@ type Policyholder struct {
 	Country string `json:"country,omitzero"` // ISO 3166-1 alpha-2
 }
 
-// asked is one context on its way to a cover.
-type asked struct {
-	*reading
-	terms terms
+// contextInput is one context on its way to a cover.
+type contextInput struct {
+	*schemaReading
+	terms contextTerms
 	asOf  time.Time
 }
 
-// ask reads a context against the product's schema. A fault that only shows
+// readContext reads a context against the product's schema. A fault that only shows
 // later is added to the fields.
-func (p *Product) ask(context []byte, asOf time.Time) *asked {
-	a := &asked{reading: p.context.read(context, "/context"), asOf: asOf.UTC()}
+func (p *Product) readContext(context []byte, asOf time.Time) *contextInput {
+	a := &contextInput{schemaReading: p.context.readValue(context, "/context"), asOf: asOf.UTC()}
 	if a.known == nil {
 		return a
 	}
 	sound, err := a.known, error(nil)
 	if len(a.fields) > 0 {
-		sound, err = a.sound(a.known, a.root)
+		sound, err = a.withoutFaults(a.known, a.root)
 	}
 	if err == nil {
 		err = json.Unmarshal(sound, &a.terms)
 	}
 	if err != nil && len(a.fields) == 0 {
-		a.refuse(CodeValue, "cannot be read", "")
+		a.addFault(CodeValue, "cannot be read", "")
 	}
 	return a
 }
 
-// refuse adds a fault of the member at a dotted path.
-func (a *asked) refuse(code, detail, path string) {
-	a.fields = append(a.fields, fieldAt(a.root, tokens(path), code, "%s", detail))
+// addFault adds a fault of the member at a dotted path.
+func (a *contextInput) addFault(code, detail, path string) {
+	a.fields = append(a.fields, fieldAt(a.root, splitPath(path), code, "%s", detail))
 }
 
-func tokens(path string) []string {
+func splitPath(path string) []string {
 	if path == "" {
 		return nil
 	}
 	return strings.Split(path, ".")
 }
 
-// cover makes the cover that would bind and adds what is wrong beyond the
+// buildCover makes the cover that would bind and adds what is wrong beyond the
 // schema's reach. It is complete only when no field is wrong.
-func (p *Product) cover(a *asked, h *hazard.History) trigger.Cover {
+func (p *Product) buildCover(a *contextInput, h *hazard.History) trigger.Cover {
 	d, t := p.document, a.terms
 	c := trigger.Cover{
 		WaitingPeriod: d.Times.WaitingPeriod, ReportingWindow: d.Times.ReportingWindow,
 		Place: trigger.Place{Kind: d.Place}, Trigger: d.Trigger, Payout: d.Payout,
 	}
-	a.place(&c, h)
-	a.limit(&c, d)
-	a.times(&c, d.Times)
+	a.applyPlace(&c, h)
+	a.applyLimit(&c, d)
+	a.applyTimes(&c, d.Times)
 	if t.MaximumDepthKM != nil {
 		c.Trigger.MaximumDepthKM = t.MaximumDepthKM
 	}
@@ -106,29 +106,29 @@ func (p *Product) cover(a *asked, h *hazard.History) trigger.Cover {
 	if t.Calendar != "" {
 		c.Trigger.Calendar = t.Calendar
 	}
-	a.payout(&c)
+	a.applyPayout(&c)
 	if err := c.Validate(); err != nil && len(a.fields) == 0 {
-		a.refuse(CodeValue, "leads to a cover that cannot be decided on: "+oneLine(err), "")
+		a.addFault(CodeValue, "leads to a cover that cannot be decided on: "+oneLine(err), "")
 	}
-	a.answerable(c, h)
+	a.checkPriceable(c, h)
 	a.fields = onePerMember(a.fields)
 	return c
 }
 
-// answerable refuses what the price data cannot answer. Members that are wrong by
+// checkPriceable refuses what the price data cannot answer. Members that are wrong by
 // themselves were refused before.
-func (a *asked) answerable(c trigger.Cover, h *hazard.History) {
+func (a *contextInput) checkPriceable(c trigger.Cover, h *hazard.History) {
 	start := a.asOf
 	if c.StartsAt != nil {
 		start = *c.StartsAt
 	}
-	var unanswerable *pricing.Unanswerable
-	if len(a.fields) == 0 && errors.As(pricing.Answerable(c, h, start), &unanswerable) {
-		a.refuse(CodeValue, unanswerable.Detail, unanswerable.Member)
+	var unanswerable *pricing.UnpriceableError
+	if len(a.fields) == 0 && errors.As(pricing.CheckPriceable(c, h, start), &unanswerable) {
+		a.addFault(CodeValue, unanswerable.Detail, unanswerable.Member)
 	}
 }
 
-func (a *asked) place(c *trigger.Cover, h *hazard.History) {
+func (a *contextInput) applyPlace(c *trigger.Cover, h *hazard.History) {
 	if at := a.terms.Location; at != nil {
 		c.Place.Latitude, c.Place.Longitude = at.Latitude+0, at.Longitude+0 // -0 is 0: one place, one hash
 	}
@@ -138,49 +138,49 @@ func (a *asked) place(c *trigger.Cover, h *hazard.History) {
 	if station := a.terms.Station; station != nil {
 		c.Place.Station = *station
 		if _, ok := h.Station(*station); !ok {
-			a.refuse(CodeEnum, "must be a station with price data: "+strings.Join(h.PricedStations(), ", "), "station")
+			a.addFault(CodeEnum, "must be a station with price data: "+strings.Join(h.PricedStations(), ", "), "station")
 		}
 	}
 }
 
-// limit holds the amount against the bounds of its currency.
-func (a *asked) limit(c *trigger.Cover, d Document) {
+// applyLimit holds the amount against the bounds of its currency.
+func (a *contextInput) applyLimit(c *trigger.Cover, d Document) {
 	asked := a.terms.Limit
 	if asked == nil {
 		return
 	}
-	bounds, ok := d.currency(asked.Currency)
+	bounds, ok := d.findCurrency(asked.Currency)
 	if !ok {
-		a.refuse(CodeEnum, "must be a currency the product is sold in", "limit.currency")
+		a.addFault(CodeEnum, "must be a currency the product is sold in", "limit.currency")
 		return
 	}
 	c.Limit = money.New(asked.Amount.IntPart(), asked.Currency)
 	switch {
 	case c.Limit.Amount < bounds.MinimumLimit:
-		a.refuse(CodeMinimum, "must be at least "+bound(bounds.MinimumLimit, asked.Currency), "limit.amount")
+		a.addFault(CodeMinimum, "must be at least "+formatBound(bounds.MinimumLimit, asked.Currency), "limit.amount")
 	case c.Limit.Amount > bounds.MaximumLimit:
-		a.refuse(CodeMaximum, "must be at most "+bound(bounds.MaximumLimit, asked.Currency), "limit.amount")
+		a.addFault(CodeMaximum, "must be at most "+formatBound(bounds.MaximumLimit, asked.Currency), "limit.amount")
 	}
 }
 
-func bound(amount int64, currency string) string {
+func formatBound(amount int64, currency string) string {
 	return decimal.NewFromInt(amount).String() + " (" + money.New(amount, currency).String() + ")"
 }
 
-// times holds start and term against the product's bounds. They are measured
+// applyTimes holds start and term against the product's bounds. They are measured
 // from the start: P1M is longer in January than in February.
-func (a *asked) times(c *trigger.Cover, times Times) {
+func (a *contextInput) applyTimes(c *trigger.Cover, times Times) {
 	start := a.asOf
 	if text := a.terms.StartsAt; text != nil {
 		at, err := time.Parse(time.RFC3339, strings.ToUpper(*text))
-		farthest := after(a.asOf, times.FarthestStart)
+		farthest := addDuration(a.asOf, times.FarthestStart)
 		switch {
 		case err != nil:
-			a.refuse(CodeFormat, "must be "+formats["date-time"], "starts_at")
+			a.addFault(CodeFormat, "must be "+formatHints["date-time"], "starts_at")
 		case at.Before(a.asOf):
-			a.refuse(CodeMinimum, "must not be in the past; it is "+a.asOf.Format(time.RFC3339)+" now", "starts_at")
+			a.addFault(CodeMinimum, "must not be in the past; it is "+a.asOf.Format(time.RFC3339)+" now", "starts_at")
 		case at.After(farthest):
-			a.refuse(CodeMaximum, "must be at most "+times.FarthestStart+" ahead, which is "+farthest.Format(time.RFC3339), "starts_at")
+			a.addFault(CodeMaximum, "must be at most "+times.FarthestStart+" ahead, which is "+farthest.Format(time.RFC3339), "starts_at")
 		default:
 			at = at.UTC().Truncate(time.Microsecond)
 			c.StartsAt, start = &at, at
@@ -191,17 +191,17 @@ func (a *asked) times(c *trigger.Cover, times Times) {
 		end, err := trigger.AddDuration(start, *term)
 		switch {
 		case err != nil:
-			a.refuse(CodeFormat, "must be an ISO 8601 duration of whole units, such as P365D", "term")
-		case end.Before(after(start, times.ShortestTerm)):
-			a.refuse(CodeMinimum, "must be at least "+times.ShortestTerm, "term")
-		case end.After(after(start, times.LongestTerm)):
-			a.refuse(CodeMaximum, "must be at most "+times.LongestTerm, "term")
+			a.addFault(CodeFormat, "must be an ISO 8601 duration of whole units, such as P365D", "term")
+		case end.Before(addDuration(start, times.ShortestTerm)):
+			a.addFault(CodeMinimum, "must be at least "+times.ShortestTerm, "term")
+		case end.After(addDuration(start, times.LongestTerm)):
+			a.addFault(CodeMaximum, "must be at most "+times.LongestTerm, "term")
 		}
 	}
 }
 
-// after is t moved by one of the product's own durations, which Check has seen.
-func after(t time.Time, iso string) time.Time {
+// addDuration is t moved by one of the product's own durations, which Check has seen.
+func addDuration(t time.Time, iso string) time.Time {
 	moved, err := trigger.AddDuration(t, iso)
 	if err != nil {
 		return t
@@ -209,8 +209,8 @@ func after(t time.Time, iso string) time.Time {
 	return moved
 }
 
-// payout puts the quote's own members in place of the document's.
-func (a *asked) payout(c *trigger.Cover) {
+// applyPayout puts the quote's own members in place of the document's.
+func (a *contextInput) applyPayout(c *trigger.Cover) {
 	t := a.terms
 	member := "steps"
 	if t.Steps != nil {
@@ -222,11 +222,11 @@ func (a *asked) payout(c *trigger.Cover) {
 	if t.Exhaust != nil {
 		c.Payout.Exhaust, member = t.Exhaust, "exhaust"
 	}
-	if a.faulty(a.root+"/steps") || a.faulty(a.root+"/attach") || a.faulty(a.root+"/exhaust") {
+	if a.hasFaultWithin(a.root+"/steps") || a.hasFaultWithin(a.root+"/attach") || a.hasFaultWithin(a.root+"/exhaust") {
 		return
 	}
 	if err := c.Payout.Validate(c.Trigger.Direction); err != nil {
-		a.refuse(CodeValue, "must fit the product's payout: "+oneLine(err), member)
+		a.addFault(CodeValue, "must fit the product's payout: "+oneLine(err), member)
 	}
 }
 

@@ -9,26 +9,26 @@ import (
 	"parapet/model/money"
 )
 
-// dec is the decimal of a literal.
-func dec(text string) decimal.Decimal { return decimal.RequireFromString(text) }
+// mustDecimal is the decimal of a literal.
+func mustDecimal(text string) decimal.Decimal { return decimal.RequireFromString(text) }
 
-func ptr[T any](value T) *T { return &value }
+func decimalPtr[T any](value T) *T { return &value }
 
-func date(year int, month time.Month, day int) time.Time {
+func utcDate(year int, month time.Month, day int) time.Time {
 	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 }
 
-// rungs reads "6.0:0.25 6.5:0.5" style pairs.
-func rungs(pairs ...string) []Rung {
+// stepRungs reads "6.0:0.25 6.5:0.5" style pairs.
+func stepRungs(pairs ...string) []Rung {
 	var steps []Rung
 	for i := 0; i < len(pairs); i += 2 {
-		steps = append(steps, Rung{Threshold: dec(pairs[i]), Factor: dec(pairs[i+1])})
+		steps = append(steps, Rung{Threshold: mustDecimal(pairs[i]), Factor: mustDecimal(pairs[i+1])})
 	}
 	return steps
 }
 
-// year is a period that most tests are in.
-var year = Period{From: date(2018, 1, 1), To: date(2019, 1, 1)}
+// yearPeriod is a period that most tests are in.
+var yearPeriod = Period{From: utcDate(2018, 1, 1), To: utcDate(2019, 1, 1)}
 
 func quakeCover() Cover {
 	return Cover{
@@ -36,9 +36,9 @@ func quakeCover() Cover {
 		Place: Place{Kind: Circle, Latitude: 23.98, Longitude: 121.61, RadiusKM: 50},
 		Trigger: Trigger{
 			Kind: hazard.Earthquake, Index: "magnitude", Unit: "mw", Direction: AtLeast,
-			DecidesOn: Final, MaximumDepthKM: ptr(dec("70")),
+			DecidesOn: Final, MaximumDepthKM: decimalPtr(mustDecimal("70")),
 		},
-		Payout: Payout{Shape: Step, Steps: rungs("6.0", "0.25", "6.5", "0.5", "7.0", "1")},
+		Payout: Payout{Shape: Step, Steps: stepRungs("6.0", "0.25", "6.5", "0.5", "7.0", "1")},
 	}
 }
 
@@ -50,7 +50,7 @@ func stormCover() Cover {
 			Kind: hazard.StormFix, Index: "sustained_wind", Unit: "kn", Direction: AtLeast,
 			DecidesOn: Final, Wind: LargerOfEnds, MaximumGapHours: 6,
 		},
-		Payout: Payout{Shape: Step, Steps: rungs("64", "0.2", "96", "0.5", "113", "1")},
+		Payout: Payout{Shape: Step, Steps: stepRungs("64", "0.2", "96", "0.5", "113", "1")},
 	}
 }
 
@@ -66,42 +66,42 @@ func rainCover(direction Direction, payout Payout) Cover {
 		c.Trigger.Calendar = Month
 		return c
 	}
-	c.Trigger.Days, c.Trigger.WetMM, c.Trigger.DryDays = 3, ptr(one), 3
+	c.Trigger.Days, c.Trigger.WetMM, c.Trigger.DryDays = 3, decimalPtr(decimalOne), 3
 	return c
 }
 
-// hualien is the real M 6.4 of 2018-02-06, us1000chhc.
-func hualien() hazard.Quake {
+// hualienQuake is the real M 6.4 of 2018-02-06, us1000chhc.
+func hualienQuake() hazard.Quake {
 	return hazard.Quake{
 		At: time.Date(2018, 2, 6, 15, 50, 43, 0, time.UTC), Where: hazard.Point{Latitude: 24.1737, Longitude: 121.653},
-		Magnitude: dec("6.4"), DepthKM: ptr(dec("10.64")), EventID: "us1000chhc",
+		Magnitude: mustDecimal("6.4"), DepthKM: decimalPtr(mustDecimal("10.64")), EventID: "us1000chhc",
 	}
 }
 
-// michael is two fixes of the hurricane's landfall on 2018-10-10, NHC
+// hurricaneMichael is two fixes of the hurricane's landfall on 2018-10-10, NHC
 // advisories: 155 and 125 mph.
-func michael() hazard.Storm {
+func hurricaneMichael() hazard.Storm {
 	at := func(hour int) time.Time { return time.Date(2018, 10, 10, hour, 0, 0, 0, time.UTC) }
 	return hazard.Storm{ID: "AL142018", Name: "MICHAEL", Fixes: []hazard.Fix{
-		{At: at(18), Where: hazard.Point{Latitude: 30.0, Longitude: -85.5}, WindKN: ptr(dec("135"))},
-		{At: at(21), Where: hazard.Point{Latitude: 30.9, Longitude: -85.1}, WindKN: ptr(dec("109"))},
+		{At: at(18), Where: hazard.Point{Latitude: 30.0, Longitude: -85.5}, WindKN: decimalPtr(mustDecimal("135"))},
+		{At: at(21), Where: hazard.Point{Latitude: 30.9, Longitude: -85.1}, WindKN: decimalPtr(mustDecimal("109"))},
 	}}
 }
 
-func judgeQuake(c Cover, q hazard.Quake) Determination {
-	return Evaluate(c, year, year.From, Occurrence{Quake: &q})
+func evaluateQuakeAt(c Cover, q hazard.Quake) Determination {
+	return Evaluate(c, yearPeriod, yearPeriod.From, Occurrence{Quake: &q})
 }
 
-func judgeStorm(c Cover, s hazard.Storm) Determination {
-	return Evaluate(c, year, year.From, Occurrence{Storm: &s})
+func evaluateStormAt(c Cover, s hazard.Storm) Determination {
+	return Evaluate(c, yearPeriod, yearPeriod.From, Occurrence{Storm: &s})
 }
 
-// rain is consecutive days from a date; "-" leaves one out.
-func rain(from time.Time, millimetres ...string) []hazard.Day {
+// rainOccurrence is consecutive days from a date; "-" leaves one out.
+func rainOccurrence(from time.Time, millimetres ...string) []hazard.Day {
 	var days []hazard.Day
 	for i, mm := range millimetres {
 		if mm != "-" {
-			days = append(days, hazard.Day{Date: from.AddDate(0, 0, i), PrecipitationMM: dec(mm)})
+			days = append(days, hazard.Day{Date: from.AddDate(0, 0, i), PrecipitationMM: mustDecimal(mm)})
 		}
 	}
 	return days

@@ -25,28 +25,28 @@ const MaxCurvePoints = 200
 // must be valid.
 func (p Payout) Curves(t Trigger) []Curve {
 	if len(p.Rings) == 0 {
-		return []Curve{{Points: p.points(t.side(), p.Steps)}}
+		return []Curve{{Points: p.curvePoints(t.comparator(), p.Steps)}}
 	}
 	curves := make([]Curve, len(p.Rings))
 	for i, ring := range p.Rings {
-		curves[i] = Curve{RadiusShare: &ring.RadiusShare, Points: p.points(t.side(), ring.Steps)}
+		curves[i] = Curve{RadiusShare: &ring.RadiusShare, Points: p.curvePoints(t.comparator(), ring.Steps)}
 	}
 	return curves
 }
 
-func (p Payout) points(s side, steps []Rung) []CurvePoint {
-	at := func(x decimal.Decimal) decimal.Decimal { return p.read(s, x, steps).share.factor() }
+func (p Payout) curvePoints(s comparator, steps []Rung) []CurvePoint {
+	at := func(x decimal.Decimal) decimal.Decimal { return p.readIndex(s, x, steps).share.displayFactor() }
 	if p.Shape == Linear { // it bends and never jumps
 		return []CurvePoint{{*p.Attach, at(*p.Attach), at(*p.Attach)}, {*p.Exhaust, at(*p.Exhaust), at(*p.Exhaust)}}
 	}
 	// Between two jumps nothing changes, so the middle tells of the whole way; a
 	// boundary itself may count or not.
-	jumps := p.jumps(s, steps)
-	between := []decimal.Decimal{at(s.further(jumps[0], one.Neg()))}
+	jumps := p.jumpBoundaries(s, steps)
+	between := []decimal.Decimal{at(s.moveBeyond(jumps[0], decimalOne.Neg()))}
 	for i, x := range jumps[1:] {
 		between = append(between, at(decimal.Avg(jumps[i], x)))
 	}
-	between = append(between, at(s.further(jumps[len(jumps)-1], p.step(one))))
+	between = append(between, at(s.moveBeyond(jumps[len(jumps)-1], p.stepBeyondLast(decimalOne))))
 	points := make([]CurvePoint, len(jumps))
 	for i, x := range jumps {
 		points[i] = CurvePoint{x, between[i], between[i+1]}
@@ -54,21 +54,21 @@ func (p Payout) points(s side, steps []Rung) []CurvePoint {
 	return points
 }
 
-// step is a way beyond the last jump on which no other follows.
-func (p Payout) step(otherwise decimal.Decimal) decimal.Decimal {
+// stepBeyondLast is a way beyond the last jump on which no other follows.
+func (p Payout) stepBeyondLast(otherwise decimal.Decimal) decimal.Decimal {
 	if p.Shape == Tick {
 		return p.TickSize.Div(decimal.New(2, 0))
 	}
 	return otherwise
 }
 
-// jumps are the boundaries at which the share changes at once.
-func (p Payout) jumps(s side, steps []Rung) []decimal.Decimal {
+// jumpBoundaries are the boundaries at which the share changes at once.
+func (p Payout) jumpBoundaries(s comparator, steps []Rung) []decimal.Decimal {
 	var jumps []decimal.Decimal
 	switch p.Shape {
 	case Tick:
-		for paid := decimal.Zero; paid.LessThan(one) && len(jumps) < MaxCurvePoints; paid = paid.Add(*p.TickShare) {
-			jumps = append(jumps, s.further(*p.Attach, p.TickSize.Mul(decimal.NewFromInt(int64(len(jumps)+1)))))
+		for paid := decimal.Zero; paid.LessThan(decimalOne) && len(jumps) < MaxCurvePoints; paid = paid.Add(*p.TickShare) {
+			jumps = append(jumps, s.moveBeyond(*p.Attach, p.TickSize.Mul(decimal.NewFromInt(int64(len(jumps)+1)))))
 		}
 	case Step:
 		for _, rung := range steps {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// iso8601 is the calendar part and the clock part of a duration, whole numbers
+// durationPattern is the calendar part and the clock part of a duration, whole numbers
 // of at most six digits: no product needs more, and nothing can overflow.
-var iso8601 = regexp.MustCompile(
+var durationPattern = regexp.MustCompile(
 	`^P(?:(\d{1,6})Y)?(?:(\d{1,6})M)?(?:(\d{1,6})W)?(?:(\d{1,6})D)?` +
 		`(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,6})S)?)?$`)
 
@@ -22,7 +22,7 @@ type Duration struct {
 // ParseDuration reads an ISO 8601 duration such as P365D, P1Y6M, P2W or PT72H.
 // Fractions and signs are errors.
 func ParseDuration(iso string) (Duration, error) {
-	parts := iso8601.FindStringSubmatch(iso)
+	parts := durationPattern.FindStringSubmatch(iso)
 	if parts == nil || iso[len(iso)-1] == 'P' || iso[len(iso)-1] == 'T' {
 		return Duration{}, fmt.Errorf("%q is not an ISO 8601 duration of whole units such as P365D", iso)
 	}

@@ -15,17 +15,17 @@ func TestAddDuration(t *testing.T) {
 		iso  string
 		want time.Time
 	}{
-		{date(2023, 3, 1), "P365D", date(2024, 2, 29)},
-		{date(2023, 3, 1), "P1Y", date(2024, 3, 1)},
-		{date(2024, 2, 29), "P1Y", date(2025, 2, 28)},
-		{date(2024, 1, 31), "P1M", date(2024, 2, 29)},
-		{date(2023, 10, 31), "P4M", date(2024, 2, 29)},
-		{date(2024, 1, 31), "P1M1D", date(2024, 3, 1)},
-		{date(2024, 1, 1), "P1Y2M1W3DT4H5M6S", time.Date(2025, 3, 11, 4, 5, 6, 0, time.UTC)},
-		{date(2024, 1, 1), "P2W", date(2024, 1, 15)},
-		{date(2024, 1, 1), "PT36H", time.Date(2024, 1, 2, 12, 0, 0, 0, time.UTC)},
-		{date(2024, 1, 1), "PT90M", time.Date(2024, 1, 1, 1, 30, 0, 0, time.UTC)},
-		{date(2024, 1, 1), "P0D", date(2024, 1, 1)},
+		{utcDate(2023, 3, 1), "P365D", utcDate(2024, 2, 29)},
+		{utcDate(2023, 3, 1), "P1Y", utcDate(2024, 3, 1)},
+		{utcDate(2024, 2, 29), "P1Y", utcDate(2025, 2, 28)},
+		{utcDate(2024, 1, 31), "P1M", utcDate(2024, 2, 29)},
+		{utcDate(2023, 10, 31), "P4M", utcDate(2024, 2, 29)},
+		{utcDate(2024, 1, 31), "P1M1D", utcDate(2024, 3, 1)},
+		{utcDate(2024, 1, 1), "P1Y2M1W3DT4H5M6S", time.Date(2025, 3, 11, 4, 5, 6, 0, time.UTC)},
+		{utcDate(2024, 1, 1), "P2W", utcDate(2024, 1, 15)},
+		{utcDate(2024, 1, 1), "PT36H", time.Date(2024, 1, 2, 12, 0, 0, 0, time.UTC)},
+		{utcDate(2024, 1, 1), "PT90M", time.Date(2024, 1, 1, 1, 30, 0, 0, time.UTC)},
+		{utcDate(2024, 1, 1), "P0D", utcDate(2024, 1, 1)},
 		{time.Date(2024, 1, 31, 4, 0, 0, 0, taipei), "P1M", time.Date(2024, 2, 29, 20, 0, 0, 0, time.UTC)},
 	}
 	for _, test := range tests {
@@ -37,21 +37,21 @@ func TestAddDuration(t *testing.T) {
 		})
 	}
 	for _, iso := range []string{"", "P", "PT", "P1DT", "365D", "-P1D", "P-1D", "P1.5D", "P1H", "P1D1Y", "p1d", "P1D ", "P1234567D", "P9000Y"} {
-		_, err := AddDuration(date(2024, 1, 1), iso)
+		_, err := AddDuration(utcDate(2024, 1, 1), iso)
 		require.Error(t, err, iso)
 	}
 }
 
 func TestCoverTimes(t *testing.T) {
 	t.Parallel()
-	start := date(2024, 1, 1)
+	start := utcDate(2024, 1, 1)
 	cover := Cover{Term: "P30D", WaitingPeriod: "P3D", ReportingWindow: "P1M"}
 	period := cover.Period(start)
-	require.Equal(t, Period{From: start, To: date(2024, 1, 31)}, period)
+	require.Equal(t, Period{From: start, To: utcDate(2024, 1, 31)}, period)
 	require.True(t, period.Contains(start))
 	require.False(t, period.Contains(period.To))
-	require.Equal(t, date(2024, 1, 4), cover.PayableFrom(start))
-	require.Equal(t, date(2024, 2, 29), cover.ReportableUntil(period.To))
+	require.Equal(t, utcDate(2024, 1, 4), cover.PayableFrom(start))
+	require.Equal(t, utcDate(2024, 2, 29), cover.ReportableUntil(period.To))
 
 	require.Equal(t, start, Cover{Term: "P30D"}.PayableFrom(start))
 	require.Equal(t, period.To, Cover{}.ReportableUntil(period.To))

@@ -19,26 +19,26 @@ import (
 // by its time goes before one in the waiting period, and that before one
 // outside of the cover.
 func Evaluate(c Cover, p Period, payableFrom time.Time, o Occurrence) Determination {
-	e := judge(c, p, payableFrom, o)
-	d := e.determination()
+	e := newEvaluation(c, p, payableFrom, o)
+	d := e.buildDetermination()
 	d.Stage = o.Stage
 	if o.Rain != nil && c.Trigger.Kind == hazard.StationDay && c.Place.Kind == AtStation {
-		e.settleRain(&d, *o.Rain)
+		e.completeRain(&d, *o.Rain)
 	}
 	return d
 }
 
-func judge(c Cover, p Period, payableFrom time.Time, o Occurrence) evaluation {
+func newEvaluation(c Cover, p Period, payableFrom time.Time, o Occurrence) evaluation {
 	e := evaluation{cover: c, period: p, payableFrom: payableFrom, closest: math.Inf(1)}
 	switch {
 	case o.Quake != nil && c.Trigger.Kind == hazard.Earthquake && c.Place.Kind == Circle:
-		e.quake(*o.Quake)
+		e.evaluateQuake(*o.Quake)
 	case o.Storm != nil && c.Trigger.Kind == hazard.StormFix && c.Place.Kind == Circle:
-		if e.storm(*o.Storm); !e.found {
+		if e.evaluateStorm(*o.Storm); !e.hasBest {
 			e.approach(*o.Storm)
 		}
 	case o.Rain != nil && c.Trigger.Kind == hazard.StationDay && c.Place.Kind == AtStation:
-		e.rain(*o.Rain)
+		e.evaluateRain(*o.Rain)
 	}
 	return e
 }
@@ -48,16 +48,16 @@ type evaluation struct {
 	cover       Cover
 	period      Period
 	payableFrom time.Time
-	best        finding
-	found       bool      // whether there is a best
+	best        measurement
+	hasBest     bool      // whether there is a best
 	closest     float64   // kilometres from the centre; of a storm only when nothing was measured in the place
 	closestAt   time.Time // when it was closest
-	run         DayRun    // at a station: the days of the best
+	bestDays    DayRun    // at a station: the days of the best
 }
 
-// finding is one measurement inside the place.
-type finding struct {
-	reading
+// measurement is one measurement inside the place.
+type measurement struct {
+	payoutReading
 	index    decimal.Decimal
 	at       time.Time
 	timing   Reason  // ThresholdMet when its time may pay
@@ -65,38 +65,38 @@ type finding struct {
 	radius   float64 // 0 at a station
 }
 
-// pass remembers how close the occurrence came, the first time it came so close.
-func (e *evaluation) pass(km float64, at time.Time) {
+// recordDistance remembers how close the occurrence came, the first time it came so close.
+func (e *evaluation) recordDistance(km float64, at time.Time) {
 	if km < e.closest {
 		e.closest, e.closestAt = km, at
 	}
 }
 
-// measure offers an index at a distance from the centre of the circle. Distances
+// measureIndex offers an index at a distance from the centre of the circle. Distances
 // decide exactly as measured, boundary included.
-func (e *evaluation) measure(km float64, at time.Time, index decimal.Decimal) {
+func (e *evaluation) measureIndex(km float64, at time.Time, index decimal.Decimal) {
 	radius := e.cover.Place.RadiusKM
 	if len(e.cover.Payout.Rings) == 0 {
-		e.offer(km, radius, at, index, e.cover.Payout.Steps)
+		e.considerWithin(km, radius, at, index, e.cover.Payout.Steps)
 		return
 	}
 	for _, ring := range e.cover.Payout.Rings {
-		e.offer(km, ring.RadiusShare.InexactFloat64()*radius, at, index, ring.Steps)
+		e.considerWithin(km, ring.RadiusShare.InexactFloat64()*radius, at, index, ring.Steps)
 	}
 }
 
-func (e *evaluation) offer(km, radius float64, at time.Time, index decimal.Decimal, steps []Rung) {
+func (e *evaluation) considerWithin(km, radius float64, at time.Time, index decimal.Decimal, steps []Rung) {
 	if km > radius {
 		return
 	}
-	e.consider(finding{
-		reading: e.cover.Payout.read(e.cover.Trigger.side(), index, steps),
-		index:   index, at: at, timing: e.timing(at), distance: km, radius: radius,
+	e.considerMeasurement(measurement{
+		payoutReading: e.cover.Payout.readIndex(e.cover.Trigger.comparator(), index, steps),
+		index:         index, at: at, timing: e.timingAt(at), distance: km, radius: radius,
 	})
 }
 
-// timing is ThresholdMet for a moment that may pay, else why it may not.
-func (e *evaluation) timing(at time.Time) Reason {
+// timingAt is ThresholdMet for a moment that may pay, else why it may not.
+func (e *evaluation) timingAt(at time.Time) Reason {
 	switch {
 	case !e.period.Contains(at):
 		return OutsidePeriod
@@ -107,17 +107,17 @@ func (e *evaluation) timing(at time.Time) Reason {
 	}
 }
 
-func (e *evaluation) consider(f finding) {
-	if !e.found || f.better(e.best) {
-		e.best, e.found = f, true
+func (e *evaluation) considerMeasurement(f measurement) {
+	if !e.hasBest || f.isBetterThan(e.best) {
+		e.best, e.hasBest = f, true
 	}
 }
 
-func (f finding) better(than finding) bool {
+func (f measurement) isBetterThan(than measurement) bool {
 	if f.timing != than.timing {
 		return f.timing == ThresholdMet || f.timing == WaitingPeriod && than.timing == OutsidePeriod
 	}
-	if c := f.share.compare(than.share); c != 0 {
+	if c := f.share.compareTo(than.share); c != 0 {
 		return c > 0
 	}
 	if c := f.index.Cmp(than.index); c != 0 {
@@ -126,13 +126,13 @@ func (f finding) better(than finding) bool {
 	return f.at.Before(than.at)
 }
 
-// determination writes down the best finding, or that there is none.
-func (e *evaluation) determination() Determination {
-	if !e.found {
+// buildDetermination writes down the best finding, or that there is none.
+func (e *evaluation) buildDetermination() Determination {
+	if !e.hasBest {
 		d := Determination{Reason: OutsidePlace, OccurredAt: e.closestAt}
 		d.Threshold = e.cover.Payout.LowestThreshold()
 		if !math.IsInf(e.closest, 1) {
-			d.DistanceKM, d.RadiusKM = display(e.closest), new(e.cover.Place.RadiusKM)
+			d.DistanceKM, d.RadiusKM = roundKM(e.closest), new(e.cover.Place.RadiusKM)
 		}
 		return d
 	}
@@ -142,35 +142,35 @@ func (e *evaluation) determination() Determination {
 		Threshold: f.threshold, Missed: f.missed,
 	}
 	if f.radius > 0 {
-		d.DistanceKM, d.RadiusKM = display(f.distance), new(f.radius)
+		d.DistanceKM, d.RadiusKM = roundKM(f.distance), new(f.radius)
 	}
 	switch {
 	case f.timing != ThresholdMet:
-	case !f.met():
+	case !f.isMet():
 		d.Reason = ThresholdNotMet
 	default:
-		d.Met, d.Factor, d.Amount = true, f.share.factor(), f.share.of(e.cover.Limit)
+		d.Met, d.Factor, d.Amount = true, f.share.displayFactor(), f.share.amountOf(e.cover.Limit)
 	}
 	return d
 }
 
-// display rounds kilometres to two decimals. Nothing is decided on them.
-func display(km float64) *float64 {
+// roundKM rounds kilometres to two decimals. Nothing is decided on them.
+func roundKM(km float64) *float64 {
 	rounded := math.Round(km*100) / 100
 	return &rounded
 }
 
-// quake is a point in time and place. A source that gives no depth is taken as
+// evaluateQuake is a point in time and place. A source that gives no depth is taken as
 // within the depth limit: the partner must not lose by what the source left out.
-func (e *evaluation) quake(q hazard.Quake) {
+func (e *evaluation) evaluateQuake(q hazard.Quake) {
 	km := hazard.Distance(e.cover.Place.Center(), q.Where)
-	e.pass(km, q.At)
-	if e.cover.Trigger.tooDeep(q) {
+	e.recordDistance(km, q.At)
+	if e.cover.Trigger.isTooDeep(q) {
 		return
 	}
-	e.measure(km, q.At, q.Magnitude)
+	e.measureIndex(km, q.At, q.Magnitude)
 }
 
-func (t Trigger) tooDeep(q hazard.Quake) bool {
+func (t Trigger) isTooDeep(q hazard.Quake) bool {
 	return t.MaximumDepthKM != nil && q.DepthKM != nil && q.DepthKM.GreaterThan(*t.MaximumDepthKM)
 }

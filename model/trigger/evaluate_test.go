@@ -11,12 +11,12 @@ import (
 
 func TestQuakeAtHualien(t *testing.T) {
 	t.Parallel()
-	d := judgeQuake(quakeCover(), hualien())
+	d := evaluateQuakeAt(quakeCover(), hualienQuake())
 	require.True(t, d.Met)
 	require.Equal(t, ThresholdMet, d.Reason)
-	require.Equal(t, hualien().At, d.OccurredAt)
+	require.Equal(t, hualienQuake().At, d.OccurredAt)
 	require.Equal(t, "6.4", d.Index.String())
-	require.True(t, d.Threshold.Equal(dec("6")))
+	require.True(t, d.Threshold.Equal(mustDecimal("6")))
 	require.True(t, d.Missed.IsZero())
 	require.Equal(t, "0.25", d.Factor.String())
 	require.Equal(t, int64(25_000_00), d.Amount)
@@ -26,40 +26,40 @@ func TestQuakeAtHualien(t *testing.T) {
 
 func TestQuakeReasons(t *testing.T) {
 	t.Parallel()
-	exact := hazard.Distance(quakeCover().Place.Center(), hualien().Where)
+	exact := hazard.Distance(quakeCover().Place.Center(), hualienQuake().Where)
 	tests := map[string]struct {
 		quake   func(*hazard.Quake)
 		cover   func(*Cover)
 		reason  Reason
 		touched bool
 	}{
-		"too weak":                {quake: func(q *hazard.Quake) { q.Magnitude = dec("5.9") }, reason: ThresholdNotMet, touched: true},
+		"too weak":                {quake: func(q *hazard.Quake) { q.Magnitude = mustDecimal("5.9") }, reason: ThresholdNotMet, touched: true},
 		"too far":                 {quake: func(q *hazard.Quake) { q.Where.Latitude = 25 }, reason: OutsidePlace},
 		"on the rim":              {cover: func(c *Cover) { c.Place.RadiusKM = exact }, reason: ThresholdMet, touched: true},
 		"just outside":            {cover: func(c *Cover) { c.Place.RadiusKM = exact - 1e-9 }, reason: OutsidePlace},
-		"at the depth limit":      {quake: func(q *hazard.Quake) { q.DepthKM = ptr(dec("70.0")) }, reason: ThresholdMet, touched: true},
-		"too deep":                {quake: func(q *hazard.Quake) { q.DepthKM = ptr(dec("70.01")) }, reason: OutsidePlace},
+		"at the depth limit":      {quake: func(q *hazard.Quake) { q.DepthKM = decimalPtr(mustDecimal("70.0")) }, reason: ThresholdMet, touched: true},
+		"too deep":                {quake: func(q *hazard.Quake) { q.DepthKM = decimalPtr(mustDecimal("70.01")) }, reason: OutsidePlace},
 		"of unknown depth":        {quake: func(q *hazard.Quake) { q.DepthKM = nil }, reason: ThresholdMet, touched: true},
-		"at the start":            {quake: func(q *hazard.Quake) { q.At = year.From.Add(72 * time.Hour) }, reason: ThresholdMet, touched: true},
-		"before the start":        {quake: func(q *hazard.Quake) { q.At = year.From.Add(-time.Microsecond) }, reason: OutsidePeriod, touched: true},
-		"at the end":              {quake: func(q *hazard.Quake) { q.At = year.To }, reason: OutsidePeriod, touched: true},
-		"in the waiting period":   {quake: func(q *hazard.Quake) { q.At = year.From }, reason: WaitingPeriod, touched: true},
-		"weak in the waiting":     {quake: func(q *hazard.Quake) { q.At, q.Magnitude = year.From, dec("2") }, reason: WaitingPeriod, touched: true},
-		"at the boundary":         {quake: func(q *hazard.Quake) { q.Magnitude = dec("6.0") }, reason: ThresholdMet, touched: true},
-		"at it, strict":           {quake: func(q *hazard.Quake) { q.Magnitude = dec("6.0") }, cover: func(c *Cover) { c.Trigger.Strict = true }, reason: ThresholdNotMet, touched: true},
+		"at the start":            {quake: func(q *hazard.Quake) { q.At = yearPeriod.From.Add(72 * time.Hour) }, reason: ThresholdMet, touched: true},
+		"before the start":        {quake: func(q *hazard.Quake) { q.At = yearPeriod.From.Add(-time.Microsecond) }, reason: OutsidePeriod, touched: true},
+		"at the end":              {quake: func(q *hazard.Quake) { q.At = yearPeriod.To }, reason: OutsidePeriod, touched: true},
+		"in the waiting period":   {quake: func(q *hazard.Quake) { q.At = yearPeriod.From }, reason: WaitingPeriod, touched: true},
+		"weak in the waiting":     {quake: func(q *hazard.Quake) { q.At, q.Magnitude = yearPeriod.From, mustDecimal("2") }, reason: WaitingPeriod, touched: true},
+		"at the boundary":         {quake: func(q *hazard.Quake) { q.Magnitude = mustDecimal("6.0") }, reason: ThresholdMet, touched: true},
+		"at it, strict":           {quake: func(q *hazard.Quake) { q.Magnitude = mustDecimal("6.0") }, cover: func(c *Cover) { c.Trigger.Strict = true }, reason: ThresholdNotMet, touched: true},
 		"another kind of trigger": {cover: func(c *Cover) { c.Trigger.Kind = hazard.StormFix }, reason: OutsidePlace},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cover, quake := quakeCover(), hualien()
+			cover, quake := quakeCover(), hualienQuake()
 			if test.cover != nil {
 				test.cover(&cover)
 			}
 			if test.quake != nil {
 				test.quake(&quake)
 			}
-			d := Evaluate(cover, year, year.From.Add(72*time.Hour), Occurrence{Quake: &quake})
+			d := Evaluate(cover, yearPeriod, yearPeriod.From.Add(72*time.Hour), Occurrence{Quake: &quake})
 			require.Equal(t, test.reason, d.Reason)
 			require.Equal(t, test.reason == ThresholdMet, d.Met)
 			require.Equal(t, test.touched, d.Index != nil)
@@ -69,17 +69,17 @@ func TestQuakeReasons(t *testing.T) {
 	}
 }
 
-func TestQuakeTellsByHowMuchItMissed(t *testing.T) {
+func TestQuakeDeterminationHasMissedBy(t *testing.T) {
 	t.Parallel()
-	quake := hualien()
-	quake.Magnitude = dec("5.7")
-	d := judgeQuake(quakeCover(), quake)
+	quake := hualienQuake()
+	quake.Magnitude = mustDecimal("5.7")
+	d := evaluateQuakeAt(quakeCover(), quake)
 	require.Equal(t, "5.7", d.Index.String())
 	require.Equal(t, "6.0", d.Threshold.StringFixed(1))
 	require.Equal(t, "0.3", d.Missed.String())
 
 	quake.Where.Latitude = 25
-	far := judgeQuake(quakeCover(), quake)
+	far := evaluateQuakeAt(quakeCover(), quake)
 	require.InDelta(t, 113.5, *far.DistanceKM, 0)
 	require.InDelta(t, 50, *far.RadiusKM, 0)
 	require.Equal(t, quake.At, far.OccurredAt)
@@ -89,25 +89,25 @@ func TestQuakeTellsByHowMuchItMissed(t *testing.T) {
 // one is remembered.
 func TestRevisionBelowTheThreshold(t *testing.T) {
 	t.Parallel()
-	preliminary, final := hualien(), hualien()
-	preliminary.Magnitude, final.Magnitude = dec("6.1"), dec("5.9")
-	require.True(t, judgeQuake(quakeCover(), preliminary).Met)
-	require.False(t, judgeQuake(quakeCover(), final).Met)
+	preliminary, final := hualienQuake(), hualienQuake()
+	preliminary.Magnitude, final.Magnitude = mustDecimal("6.1"), mustDecimal("5.9")
+	require.True(t, evaluateQuakeAt(quakeCover(), preliminary).Met)
+	require.False(t, evaluateQuakeAt(quakeCover(), final).Met)
 }
 
-func TestOccurrenceOfNothing(t *testing.T) {
+func TestEmptyOccurrenceIsOutsidePlace(t *testing.T) {
 	t.Parallel()
-	d := Evaluate(quakeCover(), year, year.From, Occurrence{})
+	d := Evaluate(quakeCover(), yearPeriod, yearPeriod.From, Occurrence{})
 	require.Equal(t, OutsidePlace, d.Reason)
 	require.Nil(t, d.DistanceKM)
 	require.Nil(t, d.Index)
 }
 
-func TestFootprintOverlapsWhateverTouches(t *testing.T) {
+func TestFootprintOverlapsEveryTouchingOccurrence(t *testing.T) {
 	t.Parallel()
 	_, ok := Footprint(Place{Kind: AtStation, Station: "Seattle"})
 	require.False(t, ok)
-	require.Empty(t, Boxes(Occurrence{Rain: &RainOccurrence{Station: "Seattle"}}))
+	require.Empty(t, OccurrenceBoxes(Occurrence{Rain: &RainOccurrence{Station: "Seattle"}}))
 
 	touched := 0
 	for _, place := range []Place{
@@ -120,14 +120,14 @@ func TestFootprintOverlapsWhateverTouches(t *testing.T) {
 		footprint, ok := Footprint(place)
 		require.True(t, ok)
 		overlaps := func(o Occurrence) bool {
-			for _, box := range Boxes(o) {
+			for _, box := range OccurrenceBoxes(o) {
 				if box.Overlaps(footprint) {
 					return true
 				}
 			}
 			return false
 		}
-		always := Period{To: date(3000, 1, 1)}
+		always := Period{To: utcDate(3000, 1, 1)}
 		quakes, storms := quakeCover(), stormCover()
 		quakes.Place, storms.Place = place, place
 		for _, quake := range hazard.Shipped().Quakes() {
@@ -147,10 +147,10 @@ func TestFootprintOverlapsWhateverTouches(t *testing.T) {
 }
 
 func BenchmarkEvaluateQuake(b *testing.B) {
-	cover, quake := quakeCover(), hualien()
+	cover, quake := quakeCover(), hualienQuake()
 	b.ReportAllocs()
 	for b.Loop() {
-		judgeQuake(cover, quake)
+		evaluateQuakeAt(cover, quake)
 	}
 }
 
@@ -158,7 +158,7 @@ func BenchmarkEvaluateQuake(b *testing.B) {
 func BenchmarkCycloneHistory(b *testing.B) {
 	history, cover := hazard.Shipped(), stormCover()
 	cover.Place = Place{Kind: Circle, Latitude: 25.76, Longitude: -80.19, RadiusKM: 100}
-	always := Period{To: date(3000, 1, 1)}
+	always := Period{To: utcDate(3000, 1, 1)}
 	for b.Loop() {
 		for _, storm := range history.StormsNear(cover.Place.Center(), cover.Place.RadiusKM) {
 			Evaluate(cover, always, always.From, Occurrence{Storm: &storm})
@@ -169,7 +169,7 @@ func BenchmarkCycloneHistory(b *testing.B) {
 // BenchmarkQuakeHistory is what pricing a quake circle at Hualien costs.
 func BenchmarkQuakeHistory(b *testing.B) {
 	history, cover := hazard.Shipped(), quakeCover()
-	always := Period{To: date(3000, 1, 1)}
+	always := Period{To: utcDate(3000, 1, 1)}
 	for b.Loop() {
 		for _, quake := range history.QuakesNear(cover.Place.Center(), cover.Place.RadiusKM) {
 			Evaluate(cover, always, always.From, Occurrence{Quake: quake})

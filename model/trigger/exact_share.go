@@ -9,61 +9,61 @@ import (
 	"parapet/model/money"
 )
 
-// share is an exact share of the limit, 0 to 1: a decimal, as terms name it, or a
+// exactShare is an exact share of the limit, 0 to 1: a decimal, as terms name it, or a
 // fraction, where a linear shape divided. A price judges dozens of events, and to
 // make a fraction of every decimal was most of what that cost.
-type share struct {
+type exactShare struct {
 	decimal  decimal.Decimal
 	fraction *big.Rat // nil: it is the decimal
 }
 
-var one = decimal.New(1, 0)
+var decimalOne = decimal.New(1, 0)
 
-func (s share) sign() int {
+func (s exactShare) signOf() int {
 	if s.fraction != nil {
 		return s.fraction.Sign()
 	}
 	return s.decimal.Sign()
 }
 
-func (s share) rat() *big.Rat {
+func (s exactShare) toRat() *big.Rat {
 	if s.fraction != nil {
 		return s.fraction
 	}
 	return s.decimal.Rat()
 }
 
-func (s share) compare(with share) int {
+func (s exactShare) compareTo(with exactShare) int {
 	if s.fraction == nil && with.fraction == nil {
 		return s.decimal.Cmp(with.decimal)
 	}
-	return s.rat().Cmp(with.rat())
+	return s.toRat().Cmp(with.toRat())
 }
 
-// plain tells whether the share is a decimal of at most shown decimals. As it is at
+// isShortDecimal tells whether the share is a decimal of at most shown decimals. As it is at
 // most 1, its digits and the power of ten that they are divided by fit 64 bits.
-func (s share) plain() bool {
-	return s.fraction == nil && s.decimal.Exponent() <= 0 && s.decimal.Exponent() >= -shown
+func (s exactShare) isShortDecimal() bool {
+	return s.fraction == nil && s.decimal.Exponent() <= 0 && s.decimal.Exponent() >= -factorDecimals
 }
 
-// shown is the number of decimals of a factor.
-const shown = 18
+// factorDecimals is the number of decimals of a factor.
+const factorDecimals = 18
 
-// factor is the share for display: at most 18 decimals, no trailing zeros.
-func (s share) factor() decimal.Decimal {
-	if s.plain() {
+// displayFactor is the share for display: at most 18 decimals, no trailing zeros.
+func (s exactShare) displayFactor() decimal.Decimal {
+	if s.isShortDecimal() {
 		return s.decimal.Normalize()
 	}
-	return decimal.NewFromBigRat(s.rat(), shown).Normalize()
+	return decimal.NewFromBigRat(s.toRat(), factorDecimals).Normalize()
 }
 
-// of is limit × share in minor units. The exact share is used and the only
+// amountOf is limit × share in minor units. The exact share is used and the only
 // rounding is here, half up, so that a third of 100.00 pays 33.33 and three thirds
 // 100.00.
-func (s share) of(limit money.Money) int64 {
-	if !s.plain() || limit.Amount < 0 {
-		exact := new(big.Rat).Mul(new(big.Rat).SetInt64(limit.Amount), s.rat())
-		minor, _ := money.HalfUp(exact) // a share of at most 1 of what fits 64 bits fits
+func (s exactShare) amountOf(limit money.Money) int64 {
+	if !s.isShortDecimal() || limit.Amount < 0 {
+		exact := new(big.Rat).Mul(new(big.Rat).SetInt64(limit.Amount), s.toRat())
+		minor, _ := money.RoundHalfUp(exact) // a share of at most 1 of what fits 64 bits fits
 		return minor
 	}
 	power := uint64(1)

@@ -12,14 +12,14 @@ func Footprint(place Place) (hazard.Box, bool) {
 	return hazard.CircleBox(place.Center(), place.RadiusKM), true
 }
 
-// Boxes are around where the occurrence was: the point of a quake, each segment
+// OccurrenceBoxes are around where the occurrence was: the point of a quake, each segment
 // of a storm's track. Rain at a station has none.
-func Boxes(o Occurrence) []hazard.Box {
+func OccurrenceBoxes(o Occurrence) []hazard.Box {
 	switch {
 	case o.Quake != nil:
 		return []hazard.Box{hazard.PointBox(o.Quake.Where)}
 	case o.Storm != nil:
-		return o.Storm.Boxes()
+		return o.Storm.SegmentBoxes()
 	default:
 		return nil
 	}

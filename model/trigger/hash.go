@@ -14,12 +14,12 @@ import (
 // SHA-256 of its JSON, as the API answers it, in the canonical form of RFC 8785.
 // Anyone with the quote can repeat it; the recipe is in rest/hashes.md. It panics on a cover that has no JSON (a position that is not
 // a number), which Validate refuses.
-func (c Cover) Hash() string { return digest(c) }
+func (c Cover) Hash() string { return hashJSON(c) }
 
 // TermsHash is Hash of the cover together with the product version that wrote
 // it: the digest of {"cover", "product", "product_version"}.
 func TermsHash(product string, version int, c Cover) string {
-	return digest(struct {
+	return hashJSON(struct {
 		Product string `json:"product"`
 		Version int    `json:"product_version"`
 		Cover   Cover  `json:"cover"`
@@ -29,14 +29,14 @@ func TermsHash(product string, version int, c Cover) string {
 // TimeFormat is how the API writes times, which are in UTC: with microseconds.
 const TimeFormat = "2006-01-02T15:04:05.000000Z"
 
-// times are written as wire.Time writes them, so that the record of a quote or a policy
+// timeMarshaler are written as wire.Time writes them, so that the record of a quote or a policy
 // has the bytes that were hashed.
-var times = json.WithMarshalers(json.MarshalToFunc(func(out *jsontext.Encoder, at time.Time) error {
+var timeMarshaler = json.WithMarshalers(json.MarshalToFunc(func(out *jsontext.Encoder, at time.Time) error {
 	return out.WriteToken(jsontext.String(at.UTC().Format(TimeFormat)))
 }))
 
-func digest(terms any) string {
-	text, err := json.Marshal(terms, times)
+func hashJSON(terms any) string {
+	text, err := json.Marshal(terms, timeMarshaler)
 	if err == nil {
 		err = (*jsontext.Value)(&text).Canonicalize()
 	}

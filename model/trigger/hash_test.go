@@ -18,15 +18,15 @@ import (
 
 func TestHashIsOfCanonicalJSON(t *testing.T) {
 	t.Parallel()
-	cover := rainCover(AtMost, drought)
+	cover := rainCover(AtMost, droughtPayout)
 	cover.WaitingPeriod, cover.ReportingWindow = "P0D", "P30D"
 	const canonical = `{"limit":{"amount":1000000,"currency":"USD"},` +
 		`"payout":{"attach":"30","exhaust":"0","shape":"linear"},` +
 		`"place":{"kind":"station","station":"Seattle"},"reporting_window":"P30D","starts_at":null,"term":"P1Y",` +
 		`"trigger":{"calendar":"month","decides_on":"final","direction":"at_most","index":"precipitation_sum",` +
 		`"kind":"station_day","strict":false,"unit":"mm"},"waiting_period":"P0D"}`
-	require.Equal(t, hexOf(canonical), cover.Hash())
-	require.Equal(t, hexOf(`{"cover":`+canonical+`,"product":"rain-deficit","product_version":3}`),
+	require.Equal(t, sha256Hex(canonical), cover.Hash())
+	require.Equal(t, sha256Hex(`{"cover":`+canonical+`,"product":"rain-deficit","product_version":3}`),
 		TermsHash("rain-deficit", 3, cover))
 }
 
@@ -34,8 +34,8 @@ func TestHashWritesTimesAsRecordsDo(t *testing.T) {
 	t.Parallel()
 	cover := quakeCover()
 	for at, text := range map[time.Time]string{
-		date(2024, 1, 1): "2024-01-01T00:00:00.000000Z",
-		date(2024, 1, 1).Add(120 * time.Millisecond).In(time.FixedZone("", 3600)): "2024-01-01T00:00:00.120000Z",
+		utcDate(2024, 1, 1): "2024-01-01T00:00:00.000000Z",
+		utcDate(2024, 1, 1).Add(120 * time.Millisecond).In(time.FixedZone("", 3600)): "2024-01-01T00:00:00.120000Z",
 	} {
 		cover.StartsAt = nil
 		record, err := json.Marshal(map[string]any{"product": "quake-circle", "product_version": 1, "cover": cover})
@@ -43,18 +43,18 @@ func TestHashWritesTimesAsRecordsDo(t *testing.T) {
 		canonical, err := jcs.Transform(bytes.Replace(record, []byte(`"starts_at":null`), []byte(`"starts_at":"`+text+`"`), 1))
 		require.NoError(t, err)
 		cover.StartsAt = &at
-		require.Equal(t, hexOf(string(canonical)), TermsHash("quake-circle", 1, cover))
+		require.Equal(t, sha256Hex(string(canonical)), TermsHash("quake-circle", 1, cover))
 	}
 }
 
-func hexOf(text string) string {
+func sha256Hex(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// TestHashIsAsOthersCompute compares the canonical form with that of another
+// TestHashMatchesReferenceImplementation compares the canonical form with that of another
 // implementation of RFC 8785, for any place and any text.
-func TestHashIsAsOthersCompute(t *testing.T) {
+func TestHashMatchesReferenceImplementation(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		cover := quakeCover()
@@ -67,19 +67,19 @@ func TestHashIsAsOthersCompute(t *testing.T) {
 		}
 		canonical, err := jcs.Transform(text)
 		require.NoError(t, err)
-		require.Equal(t, hexOf(string(canonical)), cover.Hash(), "%s", text)
+		require.Equal(t, sha256Hex(string(canonical)), cover.Hash(), "%s", text)
 	})
 }
 
-func TestHashTellsTermsApart(t *testing.T) {
+func TestHashDiffersForDifferentTerms(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{quakeCover().Hash(): true}
 	for name, change := range map[string]func(*Cover){
 		"limit":     func(c *Cover) { c.Limit = money.New(1, "USD") },
-		"start":     func(c *Cover) { c.StartsAt = ptr(date(2024, 1, 1)) },
+		"start":     func(c *Cover) { c.StartsAt = decimalPtr(utcDate(2024, 1, 1)) },
 		"radius":    func(c *Cover) { c.Place.RadiusKM = 50.5 },
 		"strict":    func(c *Cover) { c.Trigger.Strict = true },
-		"threshold": func(c *Cover) { c.Payout.Steps[0].Threshold = dec("6.1") },
+		"threshold": func(c *Cover) { c.Payout.Steps[0].Threshold = mustDecimal("6.1") },
 	} {
 		cover := quakeCover()
 		change(&cover)
@@ -94,8 +94,8 @@ func TestCoverSurvivesJSON(t *testing.T) {
 	t.Parallel()
 	equator := quakeCover()
 	equator.Place.Latitude, equator.Place.Longitude = 0, 0
-	equator.Trigger.MaximumDepthKM = ptr(dec("0"))
-	for _, cover := range []Cover{equator, stormCover(), rainCover(AtMost, drought), rainCover(AtLeast, tick)} {
+	equator.Trigger.MaximumDepthKM = decimalPtr(mustDecimal("0"))
+	for _, cover := range []Cover{equator, stormCover(), rainCover(AtMost, droughtPayout), rainCover(AtLeast, tickPayout)} {
 		text, err := json.Marshal(cover)
 		require.NoError(t, err)
 		var back Cover

@@ -14,7 +14,7 @@ import (
 func (p Payout) LowestThreshold() decimal.Decimal {
 	switch p.Shape {
 	case Step:
-		tables := p.tables()
+		tables := p.stepTables()
 		lowest := tables[0][0].Threshold
 		for _, steps := range tables[1:] {
 			lowest = decimal.Min(lowest, steps[0].Threshold)
@@ -31,17 +31,17 @@ func (p Payout) LowestThreshold() decimal.Decimal {
 // payout must be valid.
 func (p Payout) LargestFactor() decimal.Decimal {
 	if p.Shape != Step {
-		return one
+		return decimalOne
 	}
 	var largest decimal.Decimal
-	for _, steps := range p.tables() {
+	for _, steps := range p.stepTables() {
 		largest = decimal.Max(largest, steps[len(steps)-1].Factor)
 	}
 	return largest
 }
 
-// tables are the step tables: one, or one for each ring.
-func (p Payout) tables() [][]Rung {
+// stepTables are the step tables: one, or one for each ring.
+func (p Payout) stepTables() [][]Rung {
 	if len(p.Rings) == 0 {
 		return [][]Rung{p.Steps}
 	}
@@ -64,12 +64,12 @@ func (p Payout) Validate(direction Direction) error {
 	if len(wrong) > 0 {
 		return errors.Join(wrong...)
 	}
-	s := side{direction: direction}
+	s := comparator{direction: direction}
 	switch p.Shape {
 	case Step:
 		return errors.Join(p.validateSteps(s)...)
 	case Linear:
-		if !s.beyond(*p.Exhaust, *p.Attach).IsPositive() {
+		if !s.distanceBeyond(*p.Exhaust, *p.Attach).IsPositive() {
 			return fmt.Errorf("exhaust %s is not beyond attach %s", p.Exhaust, p.Attach)
 		}
 	case Tick:
@@ -97,7 +97,7 @@ func (p Payout) validateMembers() (wrong []error) {
 	case p.Shape == Step && len(p.Rings) > 0:
 		needed = []string{"rings"}
 	}
-	for _, member := range p.members() {
+	for _, member := range p.payoutMembers() {
 		switch wanted := slices.Contains(needed, member.name); {
 		case wanted && !member.set:
 			wrong = append(wrong, fmt.Errorf("shape %s needs %s", p.Shape, member.name))
@@ -108,13 +108,13 @@ func (p Payout) validateMembers() (wrong []error) {
 	return wrong
 }
 
-type member struct {
+type payoutMember struct {
 	name string
 	set  bool
 }
 
-func (p Payout) members() []member {
-	return []member{
+func (p Payout) payoutMembers() []payoutMember {
+	return []payoutMember{
 		{"threshold", p.Threshold != nil},
 		{"steps", len(p.Steps) > 0},
 		{"rings", len(p.Rings) > 0},
@@ -125,8 +125,8 @@ func (p Payout) members() []member {
 	}
 }
 
-func (p Payout) validateSteps(s side) (wrong []error) {
-	for _, steps := range p.tables() {
+func (p Payout) validateSteps(s comparator) (wrong []error) {
+	for _, steps := range p.stepTables() {
 		wrong = append(wrong, s.validateTable(steps)...)
 	}
 	if len(p.Rings) == 0 {
@@ -150,7 +150,7 @@ func (p Payout) validateSteps(s side) (wrong []error) {
 }
 
 // validateTable wants thresholds ever severer and factors that never fall.
-func (s side) validateTable(steps []Rung) (wrong []error) {
+func (s comparator) validateTable(steps []Rung) (wrong []error) {
 	if len(steps) == 0 {
 		return []error{errors.New("a ring needs steps")}
 	}
@@ -161,7 +161,7 @@ func (s side) validateTable(steps []Rung) (wrong []error) {
 		if i == 0 {
 			continue
 		}
-		if !s.beyond(rung.Threshold, steps[i-1].Threshold).IsPositive() {
+		if !s.distanceBeyond(rung.Threshold, steps[i-1].Threshold).IsPositive() {
 			wrong = append(wrong, fmt.Errorf("threshold %s is not beyond the one before it, %s",
 				rung.Threshold, steps[i-1].Threshold))
 		}

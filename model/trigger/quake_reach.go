@@ -23,21 +23,21 @@ type Reach struct {
 // the earthquake is too deep or too weak. The share is the one that Evaluate
 // finds; its time is not looked at.
 func (c Cover) QuakeReach(q hazard.Quake) []Reach {
-	if c.Trigger.tooDeep(q) {
+	if c.Trigger.isTooDeep(q) {
 		return nil
 	}
-	side, radius := c.Trigger.side(), c.Place.RadiusKM
+	side, radius := c.Trigger.comparator(), c.Place.RadiusKM
 	if len(c.Payout.Rings) == 0 {
-		share := c.Payout.read(side, q.Magnitude, c.Payout.Steps).share
-		if share.sign() <= 0 {
+		share := c.Payout.readIndex(side, q.Magnitude, c.Payout.Steps).share
+		if share.signOf() <= 0 {
 			return nil
 		}
-		return []Reach{{radius, share.factor()}}
+		return []Reach{{radius, share.displayFactor()}}
 	}
 	var reach []Reach
 	var best decimal.Decimal
 	for _, ring := range slices.Backward(c.Payout.Rings) {
-		share := c.Payout.read(side, q.Magnitude, ring.Steps).share.factor()
+		share := c.Payout.readIndex(side, q.Magnitude, ring.Steps).share.displayFactor()
 		if share.GreaterThan(best) {
 			best = share
 			reach = append(reach, Reach{ring.RadiusShare.InexactFloat64() * radius, share})
@@ -47,11 +47,11 @@ func (c Cover) QuakeReach(q hazard.Quake) []Reach {
 	return reach
 }
 
-// ShareOf is the factor of Evaluate's determination of a storm alone.
-func ShareOf(c *Cover, p Period, payableFrom time.Time, storm hazard.Storm) decimal.Decimal {
+// StormShare is the factor of Evaluate's determination of a storm alone.
+func StormShare(c *Cover, p Period, payableFrom time.Time, storm hazard.Storm) decimal.Decimal {
 	e := evaluation{cover: *c, period: p, payableFrom: payableFrom}
-	if e.storm(storm); e.found && e.best.timing == ThresholdMet && e.best.met() {
-		return e.best.share.factor()
+	if e.evaluateStorm(storm); e.hasBest && e.best.timing == ThresholdMet && e.best.isMet() {
+		return e.best.share.displayFactor()
 	}
 	return decimal.Decimal{}
 }

@@ -8,24 +8,24 @@ import (
 	"parapet/model/hazard"
 )
 
-// rain judges a wet spell, month or dekad by the days that the cover counts.
-func (e *evaluation) rain(o RainOccurrence) {
+// evaluateRain judges a wet spell, month or dekad by the days that the cover counts.
+func (e *evaluation) evaluateRain(o RainOccurrence) {
 	e.closestAt = o.Last
 	if o.Station != e.cover.Place.Station || o.Definition.String() != e.cover.Trigger.Definition().String() {
 		return
 	}
 	if o.Definition.Calendar != "" {
-		e.calendar(o)
+		e.evaluateCalendar(o)
 		return
 	}
-	e.spell(o)
+	e.evaluateSpell(o)
 }
 
-// spell offers the largest sum of at most Trigger.Days consecutive days of a wet
+// evaluateSpell offers the largest sum of at most Trigger.Days consecutive days of a wet
 // spell that lie in the cover after the waiting period. Where no day does, it offers
 // the largest sum of those in the waiting period, then of those outside the cover. A
 // spell of which nothing is left, because its days were revised, has the index 0.
-func (e *evaluation) spell(o RainOccurrence) {
+func (e *evaluation) evaluateSpell(o RainOccurrence) {
 	if len(o.Days) == 0 {
 		e.considerDays(DayRun{}, decimal.Zero, e.timingOfDay(o.Last), o.Last)
 		return
@@ -82,8 +82,8 @@ func (e *evaluation) timingOfDay(day time.Time) Reason {
 	}
 }
 
-// calendar offers the sum of a month or dekad, which counts as a whole or not at all.
-func (e *evaluation) calendar(o RainOccurrence) {
+// evaluateCalendar offers the sum of a month or dekad, which counts as a whole or not at all.
+func (e *evaluation) evaluateCalendar(o RainOccurrence) {
 	timing := e.timingOfDay(o.First)
 	if e.timingOfDay(o.Last) == OutsidePeriod {
 		timing = OutsidePeriod
@@ -97,17 +97,17 @@ func (e *evaluation) calendar(o RainOccurrence) {
 }
 
 func (e *evaluation) considerDays(run DayRun, sum decimal.Decimal, timing Reason, at time.Time) {
-	e.run = run
-	e.consider(finding{
-		reading: e.cover.Payout.read(e.cover.Trigger.side(), sum, e.cover.Payout.Steps),
-		index:   sum, at: at, timing: timing,
+	e.bestDays = run
+	e.considerMeasurement(measurement{
+		payoutReading: e.cover.Payout.readIndex(e.cover.Trigger.comparator(), sum, e.cover.Payout.Steps),
+		index:         sum, at: at, timing: timing,
 	})
 }
 
-// settleRain completes a determination with what is known of the days: their stage,
+// completeRain completes a determination with what is known of the days: their stage,
 // and for a month or dekad that would pay whether it can be judged at all.
-func (e *evaluation) settleRain(d *Determination, o RainOccurrence) {
-	d.FirstDay, d.LastDay, d.Stage = e.run.First, e.run.Last, Preliminary
+func (e *evaluation) completeRain(d *Determination, o RainOccurrence) {
+	d.FirstDay, d.LastDay, d.Stage = e.bestDays.First, e.bestDays.Last, Preliminary
 	if o.Definition.Calendar == "" {
 		if e.isSpellOver(o) {
 			d.Stage = Final
@@ -161,8 +161,8 @@ func areFinal(days []hazard.Day) bool {
 	return true
 }
 
-// firstDay is the first UTC day that begins at or after t.
-func firstDay(t time.Time) time.Time {
+// firstFullDay is the first UTC day that begins at or after t.
+func firstFullDay(t time.Time) time.Time {
 	day := t.UTC().Truncate(oneDay)
 	if day.Before(t) {
 		return day.Add(oneDay)

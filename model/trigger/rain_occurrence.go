@@ -24,9 +24,9 @@ const (
 // Calendars are all of them.
 func Calendars() []Calendar { return []Calendar{Month, Dekad} }
 
-// bounds are the first day of the period that a day lies in, and the first day of the
+// periodBounds are the first day of the period that a day lies in, and the first day of the
 // next period.
-func (c Calendar) bounds(day time.Time) (first, next time.Time) {
+func (c Calendar) periodBounds(day time.Time) (first, next time.Time) {
 	month := time.Date(day.Year(), day.Month(), 1, 0, 0, 0, 0, time.UTC)
 	end := month.AddDate(0, 1, 0)
 	switch {
@@ -43,8 +43,8 @@ func (c Calendar) bounds(day time.Time) (first, next time.Time) {
 
 // FirstFrom is the first day of the first period that begins at t or later.
 func (c Calendar) FirstFrom(t time.Time) time.Time {
-	day := firstDay(t)
-	if first, next := c.bounds(day); first.Before(day) {
+	day := firstFullDay(t)
+	if first, next := c.periodBounds(day); first.Before(day) {
 		return next
 	}
 	return day
@@ -60,8 +60,8 @@ type Definition struct {
 
 // The definition of covers that were bound before their terms named one.
 const (
-	undefinedWetMM   = 1
-	undefinedDryDays = 3
+	defaultWetMM   = 1
+	defaultDryDays = 3
 )
 
 // Definition is what the trigger counts at a station.
@@ -74,7 +74,7 @@ func (t Trigger) Definition() Definition {
 	case t.Direction == AtMost:
 		return Definition{Calendar: Month}
 	default:
-		return Definition{WetMM: decimal.NewFromInt(undefinedWetMM), DryDays: undefinedDryDays}
+		return Definition{WetMM: decimal.NewFromInt(defaultWetMM), DryDays: defaultDryDays}
 	}
 }
 
@@ -145,7 +145,7 @@ func (o RainOccurrence) Missing() int {
 // spell, and the month or dekad it lies in is incomplete.
 func (d Definition) Occurrences(station string, days []hazard.Day) []RainOccurrence {
 	if d.Calendar != "" {
-		return d.periods(station, days)
+		return d.calendarOccurrences(station, days)
 	}
 	var spells []RainOccurrence
 	for i := 0; i < len(days); i++ {
@@ -168,7 +168,7 @@ func (d Definition) isWet(day hazard.Day) bool { return day.PrecipitationMM.Cmp(
 // lastOfSpell is the index of the last wet day of the spell that begins at an index.
 func (d Definition) lastOfSpell(days []hazard.Day, first int) int {
 	last := first
-	for i := first + 1; i < len(days) && i-last <= d.DryDays && follows(days[i-1], days[i]); i++ {
+	for i := first + 1; i < len(days) && i-last <= d.DryDays && isNextDay(days[i-1], days[i]); i++ {
 		if d.isWet(days[i]) {
 			last = i
 		}
@@ -176,16 +176,16 @@ func (d Definition) lastOfSpell(days []hazard.Day, first int) int {
 	return last
 }
 
-// follows tells whether no day is missing between two.
-func follows(day, next hazard.Day) bool { return next.Date.Sub(day.Date) == oneDay }
+// isNextDay tells whether no day is missing between two.
+func isNextDay(day, next hazard.Day) bool { return next.Date.Sub(day.Date) == oneDay }
 
 // oneDay is the length of a day in UTC, which has no summer time.
 const oneDay = 24 * time.Hour
 
-func (d Definition) periods(station string, days []hazard.Day) []RainOccurrence {
+func (d Definition) calendarOccurrences(station string, days []hazard.Day) []RainOccurrence {
 	var periods []RainOccurrence
 	for i := 0; i < len(days); {
-		first, next := d.Calendar.bounds(days[i].Date)
+		first, next := d.Calendar.periodBounds(days[i].Date)
 		end := i
 		for end < len(days) && days[end].Date.Before(next) {
 			end++

@@ -10,14 +10,14 @@ import (
 )
 
 var (
-	may       = Period{From: date(2015, 5, 1), To: date(2015, 6, 1)}
-	spell     = Definition{WetMM: dec("1"), DryDays: 3}
-	excess    = rainCover(AtLeast, Payout{Shape: Lump, Threshold: ptr(dec("60"))})
-	dryMonths = rainCover(AtMost, Payout{Shape: Lump, Threshold: ptr(dec("2.0"))})
+	mayFirst        = Period{From: utcDate(2015, 5, 1), To: utcDate(2015, 6, 1)}
+	spellDefinition = Definition{WetMM: mustDecimal("1"), DryDays: 3}
+	excessCover     = rainCover(AtLeast, Payout{Shape: Lump, Threshold: decimalPtr(mustDecimal("60"))})
+	monthDefinition = rainCover(AtMost, Payout{Shape: Lump, Threshold: decimalPtr(mustDecimal("2.0"))})
 )
 
-// runs writes occurrences as first-last, by the day of the month.
-func runs(occurrences []RainOccurrence) []string {
+// dayRunsOf writes occurrences as first-last, by the day of the month.
+func dayRunsOf(occurrences []RainOccurrence) []string {
 	texts := []string{}
 	for _, o := range occurrences {
 		texts = append(texts, o.First.Format("02")+"-"+o.Last.Format("02"))
@@ -31,19 +31,19 @@ func TestWetSpells(t *testing.T) {
 		days []hazard.Day
 		want []string
 	}{
-		"none":                         {rain(may.From, "0", "0.9", "-", "0.99"), []string{}},
-		"wet_mm is wet":                {rain(may.From, "0", "1", "1.0", "0"), []string{"02-03"}},
-		"two dry days are part of it":  {rain(may.From, "5", "0", "0", "5"), []string{"01-04"}},
-		"three dry days end it":        {rain(may.From, "5", "0", "0", "0", "5"), []string{"01-01", "05-05"}},
-		"a missing day ends it":        {rain(may.From, "5", "5", "-", "5"), []string{"01-02", "04-04"}},
-		"so does one among dry days":   {rain(may.From, "5", "0", "-", "5"), []string{"01-01", "04-04"}},
-		"it ends with a wet day":       {rain(may.From, "5", "5", "0", "0"), []string{"01-02"}},
-		"to the end of what is known":  {rain(may.From, "0", "5", "5"), []string{"02-03"}},
-		"dry days do not add up":       {rain(may.From, "5", "0", "0", "5", "0", "0", "5"), []string{"01-07"}},
-		"a missing day begins nothing": {rain(may.From, "-", "-", "5"), []string{"03-03"}},
+		"none":                         {rainOccurrence(mayFirst.From, "0", "0.9", "-", "0.99"), []string{}},
+		"wet_mm is wet":                {rainOccurrence(mayFirst.From, "0", "1", "1.0", "0"), []string{"02-03"}},
+		"two dry days are part of it":  {rainOccurrence(mayFirst.From, "5", "0", "0", "5"), []string{"01-04"}},
+		"three dry days end it":        {rainOccurrence(mayFirst.From, "5", "0", "0", "0", "5"), []string{"01-01", "05-05"}},
+		"a missing day ends it":        {rainOccurrence(mayFirst.From, "5", "5", "-", "5"), []string{"01-02", "04-04"}},
+		"so does one among dry days":   {rainOccurrence(mayFirst.From, "5", "0", "-", "5"), []string{"01-01", "04-04"}},
+		"it ends with a wet day":       {rainOccurrence(mayFirst.From, "5", "5", "0", "0"), []string{"01-02"}},
+		"to the end of what is known":  {rainOccurrence(mayFirst.From, "0", "5", "5"), []string{"02-03"}},
+		"dry days do not add up":       {rainOccurrence(mayFirst.From, "5", "0", "0", "5", "0", "0", "5"), []string{"01-07"}},
+		"a missing day begins nothing": {rainOccurrence(mayFirst.From, "-", "-", "5"), []string{"03-03"}},
 	} {
-		got := spell.Occurrences("Seattle", test.days)
-		require.Equal(t, test.want, runs(got), name)
+		got := spellDefinition.Occurrences("Seattle", test.days)
+		require.Equal(t, test.want, dayRunsOf(got), name)
 		for _, o := range got {
 			require.Zero(t, o.Missing(), name)
 			require.LessOrEqual(t, len(o.After), 3, name)
@@ -53,22 +53,22 @@ func TestWetSpells(t *testing.T) {
 
 func TestCalendarPeriods(t *testing.T) {
 	t.Parallel()
-	days := rain(date(2024, 2, 9), "1", "2", "3", "-", "5")
+	days := rainOccurrence(utcDate(2024, 2, 9), "1", "2", "3", "-", "5")
 	months := Definition{Calendar: Month}.Occurrences("Seattle", days)
-	require.Equal(t, []string{"01-29"}, runs(months))
+	require.Equal(t, []string{"01-29"}, dayRunsOf(months))
 	require.Equal(t, 25, months[0].Missing())
 	require.Empty(t, months[0].After)
 	dekads := Definition{Calendar: Dekad}.Occurrences("Seattle", days)
-	require.Equal(t, []string{"01-10", "11-20"}, runs(dekads))
-	require.Equal(t, date(2024, 2, 11), dekads[0].After[0].Date, "the source went on behind the first")
-	third := Definition{Calendar: Dekad}.Occurrences("Seattle", rain(date(2024, 2, 29), "1", "2"))
-	require.Equal(t, []string{"21-29", "01-10"}, runs(third))
+	require.Equal(t, []string{"01-10", "11-20"}, dayRunsOf(dekads))
+	require.Equal(t, utcDate(2024, 2, 11), dekads[0].After[0].Date, "the source went on behind the first")
+	third := Definition{Calendar: Dekad}.Occurrences("Seattle", rainOccurrence(utcDate(2024, 2, 29), "1", "2"))
+	require.Equal(t, []string{"21-29", "01-10"}, dayRunsOf(third))
 }
 
 func TestDefinitionIsReadBackAsWritten(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]Definition{
-		"month": {Calendar: Month}, "dekad": {Calendar: Dekad}, "spell/1/3": spell, "spell/0.5/2": {WetMM: dec("0.5"), DryDays: 2},
+		"month": {Calendar: Month}, "dekad": {Calendar: Dekad}, "spell/1/3": spellDefinition, "spell/0.5/2": {WetMM: mustDecimal("0.5"), DryDays: 2},
 	} {
 		got, ok := ParseDefinition(text)
 		require.True(t, ok, text)
@@ -79,37 +79,37 @@ func TestDefinitionIsReadBackAsWritten(t *testing.T) {
 		_, ok := ParseDefinition(text)
 		require.False(t, ok, text)
 	}
-	require.Equal(t, "spell/1/3", excess.Trigger.Definition().String())
+	require.Equal(t, "spell/1/3", excessCover.Trigger.Definition().String())
 	require.Equal(t, "spell/1/3", Trigger{Direction: AtLeast, Days: 10}.Definition().String(), "of a cover bound without a definition")
 	require.Equal(t, "month", Trigger{Direction: AtMost, Days: 30}.Definition().String(), "of a cover bound without a definition")
-	one := spell
-	one.WetMM = dec("1.00")
-	require.Equal(t, spell.String(), one.String(), "1.00 mm are 1 mm")
+	one := spellDefinition
+	one.WetMM = mustDecimal("1.00")
+	require.Equal(t, spellDefinition.String(), one.String(), "1.00 mm are 1 mm")
 }
 
-func TestFirstPeriodFromAMoment(t *testing.T) {
+func TestCalendarFirstFrom(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, date(2030, 2, 1), Month.FirstFrom(date(2030, 1, 8)))
-	require.Equal(t, date(2030, 1, 1), Month.FirstFrom(date(2030, 1, 1)))
-	require.Equal(t, date(2030, 2, 1), Month.FirstFrom(date(2030, 1, 1).Add(time.Second)))
-	require.Equal(t, date(2030, 1, 11), Dekad.FirstFrom(date(2030, 1, 8)))
-	require.Equal(t, date(2030, 3, 1), Dekad.FirstFrom(date(2030, 2, 22)))
+	require.Equal(t, utcDate(2030, 2, 1), Month.FirstFrom(utcDate(2030, 1, 8)))
+	require.Equal(t, utcDate(2030, 1, 1), Month.FirstFrom(utcDate(2030, 1, 1)))
+	require.Equal(t, utcDate(2030, 2, 1), Month.FirstFrom(utcDate(2030, 1, 1).Add(time.Second)))
+	require.Equal(t, utcDate(2030, 1, 11), Dekad.FirstFrom(utcDate(2030, 1, 8)))
+	require.Equal(t, utcDate(2030, 3, 1), Dekad.FirstFrom(utcDate(2030, 2, 22)))
 }
 
 func TestDayRunsOverlapWhenTheyShareADay(t *testing.T) {
 	t.Parallel()
-	run := func(first, last int) DayRun { return DayRun{date(2015, 5, first), date(2015, 5, last)} }
+	run := func(first, last int) DayRun { return DayRun{utcDate(2015, 5, first), utcDate(2015, 5, last)} }
 	require.True(t, run(1, 3).Overlaps(run(3, 5)))
 	require.True(t, run(3, 5).Overlaps(run(1, 3)))
 	require.False(t, run(1, 3).Overlaps(run(4, 5)))
 	require.False(t, run(4, 5).Overlaps(run(1, 3)))
-	require.True(t, run(1, 3).Contains(date(2015, 5, 3)))
-	require.False(t, run(1, 3).Contains(date(2015, 5, 4)))
+	require.True(t, run(1, 3).Contains(utcDate(2015, 5, 3)))
+	require.False(t, run(1, 3).Contains(utcDate(2015, 5, 4)))
 }
 
 func BenchmarkOccurrences(b *testing.B) {
 	station, _ := hazard.Shipped().Station(hazard.Shipped().StationNames()[0])
 	for b.Loop() {
-		spell.Occurrences(station.Name, station.Days)
+		spellDefinition.Occurrences(station.Name, station.Days)
 	}
 }

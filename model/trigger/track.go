@@ -8,20 +8,20 @@ import (
 	"parapet/model/hazard"
 )
 
-// storm measures the wind wherever the track comes closest to the centre: at
+// evaluateStorm measures the wind wherever the track comes closest to the centre: at
 // each fix, and on each great-circle segment between two fixes that are not
 // further apart than the gap that the terms allow. Where no wind is known,
 // nothing is measured.
-func (e *evaluation) storm(s hazard.Storm) {
+func (e *evaluation) evaluateStorm(s hazard.Storm) {
 	center, before := e.cover.Place.Center(), 0.0
 	for i := range s.Fixes {
 		fix := &s.Fixes[i]
 		km := hazard.Distance(center, fix.Where)
 		if i > 0 && e.mayTouch(&s.Fixes[i-1], fix, before, km) {
-			e.segment(center, s.Fixes[i-1], *fix)
+			e.evaluateSegment(center, s.Fixes[i-1], *fix)
 		}
 		if before = km; km <= e.cover.Place.RadiusKM && fix.WindKN != nil {
-			e.measure(km, fix.At, *fix.WindKN)
+			e.measureIndex(km, fix.At, *fix.WindKN)
 		}
 	}
 }
@@ -36,13 +36,13 @@ func (e *evaluation) isWithinGap(a, b *hazard.Fix) bool {
 	return b.At.Sub(a.At) <= time.Duration(e.cover.Trigger.MaximumGapHours)*time.Hour
 }
 
-func (e *evaluation) segment(center hazard.Point, a, b hazard.Fix) {
+func (e *evaluation) evaluateSegment(center hazard.Point, a, b hazard.Fix) {
 	km, along := hazard.SegmentDistance(center, a.Where, b.Where)
 	if km > e.cover.Place.RadiusKM {
 		return
 	}
 	if wind, ok := segmentWind(e.cover.Trigger.Wind, a.WindKN, b.WindKN, along); ok {
-		e.measure(km, moment(a.At, b.At.Sub(a.At), along), wind)
+		e.measureIndex(km, timeAlong(a.At, b.At.Sub(a.At), along), wind)
 	}
 }
 
@@ -55,15 +55,15 @@ func (e *evaluation) approach(s hazard.Storm) {
 		if i > 0 && e.isWithinGap(&s.Fixes[i-1], fix) {
 			before := &s.Fixes[i-1]
 			km, along := hazard.SegmentDistance(center, before.Where, fix.Where)
-			e.pass(km, moment(before.At, fix.At.Sub(before.At), along))
+			e.recordDistance(km, timeAlong(before.At, fix.At.Sub(before.At), along))
 		}
-		e.pass(hazard.Distance(center, fix.Where), fix.At)
+		e.recordDistance(hazard.Distance(center, fix.Where), fix.At)
 	}
 }
 
-// moment is the time at a share of a segment, in whole microseconds: what the
+// timeAlong is the time at a share of a segment, in whole microseconds: what the
 // answers can write is what decides.
-func moment(from time.Time, lasts time.Duration, along float64) time.Time {
+func timeAlong(from time.Time, lasts time.Duration, along float64) time.Time {
 	switch along {
 	case 0:
 		return from

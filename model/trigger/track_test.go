@@ -12,25 +12,25 @@ import (
 
 func TestMichaelOverBlountstown(t *testing.T) {
 	t.Parallel()
-	d := judgeStorm(stormCover(), michael())
+	d := evaluateStormAt(stormCover(), hurricaneMichael())
 	require.True(t, d.Met, "hit on the segment")
 	require.InDelta(t, 22.94, *d.DistanceKM, 0)
 	require.Equal(t, "135", d.Index.String(), "the larger of both ends")
-	require.True(t, d.Threshold.Equal(dec("113")))
+	require.True(t, d.Threshold.Equal(mustDecimal("113")))
 	require.Equal(t, int64(3_800_000_00), d.Amount)
 	require.Equal(t, time.Date(2018, 10, 10, 19, 43, 0, 0, time.UTC), d.OccurredAt.Truncate(time.Minute))
 	require.Equal(t, d.OccurredAt.Truncate(time.Microsecond), d.OccurredAt)
 
 	fixesOnly := stormCover()
 	fixesOnly.Trigger.MaximumGapHours = 2
-	d = judgeStorm(fixesOnly, michael())
+	d = evaluateStormAt(fixesOnly, hurricaneMichael())
 	require.False(t, d.Met, "missed on fixes alone")
 	require.Equal(t, OutsidePlace, d.Reason)
 	require.InDelta(t, 50.99, *d.DistanceKM, 0)
 	require.Nil(t, d.Index)
 
 	fixesOnly.Place.RadiusKM = 51
-	d = judgeStorm(fixesOnly, michael())
+	d = evaluateStormAt(fixesOnly, hurricaneMichael())
 	require.True(t, d.Met)
 	require.Equal(t, "109", d.Index.String())
 	require.Equal(t, "0.5", d.Factor.String())
@@ -40,14 +40,14 @@ func TestInterpolatedWind(t *testing.T) {
 	t.Parallel()
 	cover := stormCover()
 	cover.Trigger.Wind = Interpolated
-	d := judgeStorm(cover, michael())
+	d := evaluateStormAt(cover, hurricaneMichael())
 	require.Equal(t, "120.047", d.Index.String()) // 135 − 0.5751 × 26
 	require.Equal(t, "1", d.Factor.String())
 }
 
 func TestSegmentWind(t *testing.T) {
 	t.Parallel()
-	w := func(kn string) *decimal.Decimal { return ptr(dec(kn)) }
+	w := func(kn string) *decimal.Decimal { return decimalPtr(mustDecimal(kn)) }
 	tests := map[string]struct {
 		rule  WindRule
 		a, b  *decimal.Decimal
@@ -77,9 +77,9 @@ func TestSegmentWind(t *testing.T) {
 	}
 }
 
-// track is fixes six hours apart along the parallel of Blountstown, west to
+// stormTrack is fixes six hours apart along the parallel of Blountstown, west to
 // east, at degrees from its meridian and with winds; "" is unknown.
-func track(from time.Time, degrees []float64, winds ...string) hazard.Storm {
+func stormTrack(from time.Time, degrees []float64, winds ...string) hazard.Storm {
 	var storm hazard.Storm
 	for i, east := range degrees {
 		fix := hazard.Fix{
@@ -87,7 +87,7 @@ func track(from time.Time, degrees []float64, winds ...string) hazard.Storm {
 			Where: hazard.Point{Latitude: 30.4437, Longitude: -85.0474 + east},
 		}
 		if winds[i] != "" {
-			fix.WindKN = ptr(dec(winds[i]))
+			fix.WindKN = decimalPtr(mustDecimal(winds[i]))
 		}
 		storm.Fixes = append(storm.Fixes, fix)
 	}
@@ -99,9 +99,9 @@ func TestRings(t *testing.T) {
 	cover := stormCover() // a degree of longitude is 96 km here
 	cover.Place.RadiusKM = 100
 	cover.Payout = Payout{Shape: Step, Rings: []Ring{
-		ring("0.25", "64", "0.5", "96", "1"),
-		ring("0.5", "83", "0.5"),
-		ring("1", "113", "0.4"),
+		newRing("0.25", "64", "0.5", "96", "1"),
+		newRing("0.5", "83", "0.5"),
+		newRing("1", "113", "0.4"),
 	}}
 	tests := map[string]struct {
 		east                   float64
@@ -121,18 +121,18 @@ func TestRings(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := judgeStorm(cover, track(date(2018, 9, 1), []float64{test.east}, test.wind))
+			d := evaluateStormAt(cover, stormTrack(utcDate(2018, 9, 1), []float64{test.east}, test.wind))
 			require.Equal(t, test.factor, d.Factor.String())
 			require.Equal(t, test.factor != "0", d.Met)
-			require.InDelta(t, dec(test.radius).InexactFloat64(), *d.RadiusKM, 0)
+			require.InDelta(t, mustDecimal(test.radius).InexactFloat64(), *d.RadiusKM, 0)
 			require.Equal(t, test.missed, d.Missed.String())
 		})
 	}
 }
 
-func TestStormDecidesOnItsBestMoment(t *testing.T) {
+func TestStormDecidesOnHighestFactor(t *testing.T) {
 	t.Parallel()
-	start := date(2018, 9, 1)
+	start := utcDate(2018, 9, 1)
 	hour := func(n int) time.Time { return start.Add(time.Duration(n) * time.Hour) }
 	fixes := stormCover()
 	fixes.Trigger.MaximumGapHours = 0
@@ -144,22 +144,22 @@ func TestStormDecidesOnItsBestMoment(t *testing.T) {
 		index  string
 		reason Reason
 	}{
-		"highest factor":              {[]string{"70", "100", "80"}, year, year.From, hour(6), "100", ThresholdMet},
-		"then highest index":          {[]string{"70", "75", "72"}, year, year.From, hour(6), "75", ThresholdMet},
-		"then earliest":               {[]string{"60", "75", "75"}, year, year.From, hour(6), "75", ThresholdMet},
-		"unknown winds are skipped":   {[]string{"", "", "70"}, year, year.From, hour(12), "70", ThresholdMet},
-		"nearest miss":                {[]string{"50", "60", "55"}, year, year.From, hour(6), "60", ThresholdNotMet},
-		"cover ended before the peak": {[]string{"70", "100", "80"}, Period{year.From, hour(6)}, year.From, hour(0), "70", ThresholdMet},
-		"cover began after the peak":  {[]string{"70", "100", "80"}, Period{hour(7), year.To}, year.From, hour(12), "80", ThresholdMet},
-		"peak in the waiting period":  {[]string{"70", "100", "80"}, year, hour(7), hour(12), "80", ThresholdMet},
-		"weak after the waiting":      {[]string{"70", "100", "50"}, year, hour(7), hour(12), "50", ThresholdNotMet},
-		"all in the waiting period":   {[]string{"70", "100", "80"}, year, hour(13), hour(6), "100", WaitingPeriod},
-		"all before the cover":        {[]string{"70", "100", "80"}, Period{hour(13), year.To}, hour(13), hour(6), "100", OutsidePeriod},
+		"highest factor":              {[]string{"70", "100", "80"}, yearPeriod, yearPeriod.From, hour(6), "100", ThresholdMet},
+		"then highest index":          {[]string{"70", "75", "72"}, yearPeriod, yearPeriod.From, hour(6), "75", ThresholdMet},
+		"then earliest":               {[]string{"60", "75", "75"}, yearPeriod, yearPeriod.From, hour(6), "75", ThresholdMet},
+		"unknown winds are skipped":   {[]string{"", "", "70"}, yearPeriod, yearPeriod.From, hour(12), "70", ThresholdMet},
+		"nearest miss":                {[]string{"50", "60", "55"}, yearPeriod, yearPeriod.From, hour(6), "60", ThresholdNotMet},
+		"cover ended before the peak": {[]string{"70", "100", "80"}, Period{yearPeriod.From, hour(6)}, yearPeriod.From, hour(0), "70", ThresholdMet},
+		"cover began after the peak":  {[]string{"70", "100", "80"}, Period{hour(7), yearPeriod.To}, yearPeriod.From, hour(12), "80", ThresholdMet},
+		"peak in the waiting period":  {[]string{"70", "100", "80"}, yearPeriod, hour(7), hour(12), "80", ThresholdMet},
+		"weak after the waiting":      {[]string{"70", "100", "50"}, yearPeriod, hour(7), hour(12), "50", ThresholdNotMet},
+		"all in the waiting period":   {[]string{"70", "100", "80"}, yearPeriod, hour(13), hour(6), "100", WaitingPeriod},
+		"all before the cover":        {[]string{"70", "100", "80"}, Period{hour(13), yearPeriod.To}, hour(13), hour(6), "100", OutsidePeriod},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			storm := track(start, []float64{-0.1, 0, 0.1}, test.winds...)
+			storm := stormTrack(start, []float64{-0.1, 0, 0.1}, test.winds...)
 			d := Evaluate(fixes, test.period, test.from, Occurrence{Storm: &storm})
 			require.Equal(t, test.reason, d.Reason)
 			require.Equal(t, test.at, d.OccurredAt)
@@ -172,31 +172,31 @@ func TestStormDecidesOnItsBestMoment(t *testing.T) {
 // an hour after the cover ends does not pay although its last fix was inside.
 func TestMomentOfASegmentLiesInThePeriod(t *testing.T) {
 	t.Parallel()
-	start := date(2018, 9, 1)
-	storm := track(start, []float64{-2, 2}, "100", "100")
+	start := utcDate(2018, 9, 1)
+	storm := stormTrack(start, []float64{-2, 2}, "100", "100")
 	noon := start.Add(3 * time.Hour)
 	for end, met := range map[time.Time]bool{noon.Add(time.Minute): true, noon.Add(-time.Minute): false} {
-		d := Evaluate(stormCover(), Period{year.From, end}, year.From, Occurrence{Storm: &storm})
+		d := Evaluate(stormCover(), Period{yearPeriod.From, end}, yearPeriod.From, Occurrence{Storm: &storm})
 		require.Equal(t, met, d.Met)
 		require.WithinDuration(t, noon, d.OccurredAt, time.Second)
 	}
 }
 
-func TestGapLeavesSegmentsOut(t *testing.T) {
+func TestSegmentsOverMaximumGapAreSkipped(t *testing.T) {
 	t.Parallel()
-	storm := track(date(2018, 9, 1), []float64{-2, 2}, "100", "100")
-	require.True(t, judgeStorm(stormCover(), storm).Met, "a gap of just the maximum")
+	storm := stormTrack(utcDate(2018, 9, 1), []float64{-2, 2}, "100", "100")
+	require.True(t, evaluateStormAt(stormCover(), storm).Met, "a gap of just the maximum")
 	storm.Fixes[1].At = storm.Fixes[1].At.Add(time.Second)
-	require.Equal(t, OutsidePlace, judgeStorm(stormCover(), storm).Reason)
+	require.Equal(t, OutsidePlace, evaluateStormAt(stormCover(), storm).Reason)
 }
 
 func TestStormWithoutWindMeasuresNothing(t *testing.T) {
 	t.Parallel()
-	d := judgeStorm(stormCover(), track(date(2018, 9, 1), []float64{0, 0.1}, "", ""))
+	d := evaluateStormAt(stormCover(), stormTrack(utcDate(2018, 9, 1), []float64{0, 0.1}, "", ""))
 	require.Equal(t, OutsidePlace, d.Reason)
 	require.Nil(t, d.Index)
 	require.Zero(t, *d.DistanceKM)
-	require.Equal(t, OutsidePlace, judgeStorm(stormCover(), hazard.Storm{}).Reason)
+	require.Equal(t, OutsidePlace, evaluateStormAt(stormCover(), hazard.Storm{}).Reason)
 }
 
 // Two storms of one season, 40 % and then 80 % of a limit of 3.8 m: each is
@@ -204,11 +204,11 @@ func TestStormWithoutWindMeasuresNothing(t *testing.T) {
 func TestTwoStormsExhaustTheLimit(t *testing.T) {
 	t.Parallel()
 	cover := stormCover()
-	cover.Payout = Payout{Shape: Step, Steps: rungs("64", "0.4", "96", "0.8")}
+	cover.Payout = Payout{Shape: Step, Steps: stepRungs("64", "0.4", "96", "0.8")}
 	left := cover.Limit.Amount
 	var paid []int64
 	for i, wind := range []string{"70", "100"} {
-		d := judgeStorm(cover, track(date(2018, time.Month(8+i), 1), []float64{0}, wind))
+		d := evaluateStormAt(cover, stormTrack(utcDate(2018, time.Month(8+i), 1), []float64{0}, wind))
 		require.True(t, d.Met)
 		amount := min(d.Amount, left)
 		left -= amount

@@ -33,8 +33,8 @@ func (c Cover) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// longestRadius is half way round the earth: a circle can be no larger.
-const longestRadius = hazard.EarthRadiusKM * math.Pi
+// maxRadiusKM is half way round the earth: a circle can be no larger.
+const maxRadiusKM = hazard.EarthRadiusKM * math.Pi
 
 func (p Place) validate() error {
 	switch {
@@ -48,7 +48,7 @@ func (p Place) validate() error {
 		return fmt.Errorf("latitude %g is not between -90 and 90", p.Latitude)
 	case !(math.Abs(p.Longitude) <= 180):
 		return fmt.Errorf("longitude %g is not between -180 and 180", p.Longitude)
-	case !(p.RadiusKM > 0), !(p.RadiusKM <= longestRadius):
+	case !(p.RadiusKM > 0), !(p.RadiusKM <= maxRadiusKM):
 		return fmt.Errorf("radius %g km is not above 0 and at most half the earth's circumference", p.RadiusKM)
 	default:
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-var options = json.JoinOptions(
+var encodingOptions = json.JoinOptions(
 	json.Deterministic(true),
 	json.FormatNilSliceAsNull(false),
 	json.FormatNilMapAsNull(false),
@@ -31,9 +31,9 @@ var options = json.JoinOptions(
 	})),
 )
 
-// Time writes an instant as records show it: RFC 3339 in UTC, always with
+// FormatTime writes an instant as records show it: RFC 3339 in UTC, always with
 // microseconds, so that times sort as text and never lose what the database keeps.
-func Time(t time.Time) string { return string(AppendTime(nil, t)) }
+func FormatTime(t time.Time) string { return string(AppendTime(nil, t)) }
 
 // AppendTime is Time behind what is there. A list of records has more times than
 // anything else, and Go writes whole seconds several times as fast as fractions.
@@ -50,35 +50,37 @@ func AppendTime(text []byte, t time.Time) []byte {
 // Encode writes a record as v1 JSON: the one encoder behind every answer and
 // every event. Nobody may change what it returns.
 func Encode(record any) ([]byte, error) {
-	if r, ok := record.(keeper); ok && r.kept() != nil {
-		return r.kept(), nil
+	if r, ok := record.(encodedRecord); ok && r.encodedText() != nil {
+		return r.encodedText(), nil
 	}
-	return json.Marshal(record, options)
+	return json.Marshal(record, encodingOptions)
 }
 
 // EncodeTo appends what Encode returns to a buffer, without a copy in between.
-func EncodeTo(out *bytes.Buffer, record any) error { return json.MarshalWrite(out, record, options) }
-
-// keeper is a pointer to any record with a Header.
-type keeper interface {
-	kept() []byte
-	keep(text []byte)
+func EncodeTo(out *bytes.Buffer, record any) error {
+	return json.MarshalWrite(out, record, encodingOptions)
 }
 
-// Keep encodes a record that nobody changes any more, for its event, its answer
+// encodedRecord is a pointer to any record with a Header.
+type encodedRecord interface {
+	encodedText() []byte
+	setEncodedText(text []byte)
+}
+
+// EncodeOnce encodes a record that nobody changes any more, for its event, its answer
 // and the answer to the same request later: they are the same bytes. It returns
 // the record's members as they were written.
-func Keep(record keeper) (members map[string]jsontext.Value, err error) {
-	text, err := json.Marshal(record, options)
+func EncodeOnce(record encodedRecord) (members map[string]jsontext.Value, err error) {
+	text, err := json.Marshal(record, encodingOptions)
 	if err != nil {
 		return nil, err
 	}
-	record.keep(text)
-	return membersOf(text)
+	record.setEncodedText(text)
+	return splitMembers(text)
 }
 
-// membersOf cuts an object into its members, where they stand.
-func membersOf(text []byte) (map[string]jsontext.Value, error) {
+// splitMembers cuts an object into its members, where they stand.
+func splitMembers(text []byte) (map[string]jsontext.Value, error) {
 	members := make(map[string]jsontext.Value, 32)
 	in := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
 	if _, err := in.ReadToken(); err != nil {
@@ -102,4 +104,4 @@ func membersOf(text []byte) (map[string]jsontext.Value, error) {
 
 // Decode reads what Encode wrote. Members it does not know are ignored, so an
 // older release can read a newer one's bytes.
-func Decode(data []byte, record any) error { return json.Unmarshal(data, record, options) }
+func Decode(data []byte, record any) error { return json.Unmarshal(data, record, encodingOptions) }

@@ -43,12 +43,12 @@ func TestDecimalsAreTextWithTheirDigits(t *testing.T) {
 	require.Equal(t, "null", string(text))
 }
 
-func TestAKeptRecordIsEncodedOnce(t *testing.T) {
+func TestEncodeOnceReusesText(t *testing.T) {
 	t.Parallel()
 	quote := &wire.Quote{Header: wire.Header{ID: "quo_1"}}
 	fresh, err := wire.Encode(quote)
 	require.NoError(t, err)
-	members, err := wire.Keep(quote)
+	members, err := wire.EncodeOnce(quote)
 	require.NoError(t, err)
 	require.Equal(t, `"quo_1"`, string(members["id"]))
 	kept, err := wire.Encode(quote)
@@ -69,7 +69,7 @@ func TestListsAreNeverNull(t *testing.T) {
 	require.Contains(t, string(text), `"closed_at":null`)
 }
 
-func TestARecordIsReadAsItWasWritten(t *testing.T) {
+func TestDecodeReadsWhatEncodeWrote(t *testing.T) {
 	t.Parallel()
 	owed := money.New(2_000_000, "USD")
 	claim := wire.Claim{
@@ -98,8 +98,8 @@ func TestTimesAreWrittenToTheMicrosecond(t *testing.T) {
 		for _, second := range []int64{0, -1, 1_517_935_850, -62_135_596_800, 253_402_300_799} {
 			for _, nanosecond := range []int64{0, 1, 999, 1000, 120_000, 100_000_000, 642_600_000, 999_999_999} {
 				at := time.Unix(second, nanosecond).In(zone)
-				require.Equal(t, at.UTC().Format(layout), wire.Time(at))
-				require.Equal(t, "at "+wire.Time(at), string(wire.AppendTime([]byte("at "), at)))
+				require.Equal(t, at.UTC().Format(layout), wire.FormatTime(at))
+				require.Equal(t, "at "+wire.FormatTime(at), string(wire.AppendTime([]byte("at "), at)))
 			}
 		}
 	}

@@ -13,17 +13,17 @@ import (
 type Quote struct {
 	Header
 	References
-	Product        string         `json:"product"`
-	ProductVersion int            `json:"product_version"`
-	Status         string         `json:"status"`          // priced, bound, expired
-	Context        jsontext.Value `json:"context"`         // as given, with defaults filled in
-	IgnoredContext []string       `json:"ignored_context"` // members of context the product does not know
-	Cover          trigger.Cover  `json:"cover"`           // everything that will bind
-	TermsHash      string         `json:"terms_hash"`      // sha256 of the canonical terms
-	Price          pricing.Price  `json:"price"`
-	Basis          pricing.Basis  `json:"basis"`
-	History        []pricing.Past `json:"history"` // every past event that would have paid, newest first
-	ExpiresAt      time.Time      `json:"expires_at"`
+	Product        string              `json:"product"`
+	ProductVersion int                 `json:"product_version"`
+	Status         string              `json:"status"`          // priced, bound, expired
+	Context        jsontext.Value      `json:"context"`         // as given, with defaults filled in
+	IgnoredContext []string            `json:"ignored_context"` // members of context the product does not know
+	Cover          trigger.Cover       `json:"cover"`           // everything that will bind
+	TermsHash      string              `json:"terms_hash"`      // sha256 of the canonical terms
+	Price          pricing.Price       `json:"price"`
+	Basis          pricing.Basis       `json:"basis"`
+	History        []pricing.PastEvent `json:"history"` // every past event that would have paid, newest first
+	ExpiresAt      time.Time           `json:"expires_at"`
 	// Moratorium is why the cover cannot be bound now; null when it can, and once the
 	// quote is bound or expired.
 	Moratorium *QuoteMoratorium `json:"moratorium"`

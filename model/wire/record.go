@@ -21,9 +21,9 @@ type Header struct {
 // Head is what the record begins with, whatever record it is.
 func (h Header) Head() Header { return h }
 
-func (h *Header) kept() []byte { return h.text }
+func (h *Header) encodedText() []byte { return h.text }
 
-func (h *Header) keep(text []byte) { h.text = text }
+func (h *Header) setEncodedText(text []byte) { h.text = text }
 
 // References are the members of a record that belong to the partner alone.
 type References struct {

@@ -18,9 +18,9 @@ import (
 	"parapet/model/money"
 )
 
-// Batch is what one file holds: orders of one currency, in the order of their
+// PaymentFile is what one file holds: orders of one currency, in the order of their
 // keys.
-type Batch struct {
+type PaymentFile struct {
 	ID        string // at most 35 characters; the file's name and its message id
 	Number    int64  // counts the batches
 	CreatedAt time.Time
@@ -29,7 +29,7 @@ type Batch struct {
 }
 
 // Total is the sum of a batch. Its orders have one currency.
-func (b Batch) Total() money.Money {
+func (b PaymentFile) Total() money.Money {
 	var total money.Money
 	for _, order := range b.Orders {
 		total = money.New(total.Amount+order.Amount.Amount, order.Amount.Currency)
@@ -48,84 +48,84 @@ type Format interface {
 	EndToEndID(key string) string
 	// Capabilities are what the bank behind the files promises.
 	Capabilities() rail.Capabilities
-	// Largest is what the orders of one file may sum to, in minor units; Refuse lets no
+	// MaxTotal is what the orders of one file may sum to, in minor units; Refuse lets no
 	// single one be more.
-	Largest() int64
-	// Refuse says in a word why an order cannot go into a file, empty when it can.
-	Refuse(rail.Instruction) string
+	MaxTotal() int64
+	// RefusalCode says in a word why an order cannot go into a file, empty when it can.
+	RefusalCode(rail.Instruction) string
 	// Write writes a batch; the same batch always gives the same bytes.
-	Write(w io.Writer, b Batch) error
+	Write(w io.Writer, b PaymentFile) error
 	// Read hands each line of a bank's file to each. Key may be an end-to-end id of the
 	// books; a line without a key whose reference is a batch speaks of all of it.
-	// What is not a whole file of the format is rail.ErrBroken.
+	// What is not a whole file of the format is rail.ErrInvalidReport.
 	Read(r io.Reader, each func(rail.Line) error) error
 }
 
-// Entry is a line of the books.
-type Entry struct {
+// PaymentOrder is a line of the books.
+type PaymentOrder struct {
 	Key, PayoutID string
 	EndToEndID    string // names the key in the files
 	Amount        money.Money
 	Payee         string // masked
-	Batch         string // empty until it is in one
+	FileID        string // empty until it is in one
 }
 
-// Books keep what was accepted. They are durable.
-type Books interface {
-	// Within are the same books, written through the transaction that is open on conn.
-	Within(conn *pgx.Conn) Books
+// PaymentOrderStore keep what was accepted. They are durable.
+type PaymentOrderStore interface {
+	// WithConn are the same books, written through the transaction that is open on conn.
+	WithConn(conn *pgx.Conn) PaymentOrderStore
 	// Add keeps entries whose keys are new, all or none, and returns what the keys
 	// have now, in their order.
-	Add(ctx context.Context, rail string, entries []Entry) ([]Entry, error)
+	Add(ctx context.Context, rail string, entries []PaymentOrder) ([]PaymentOrder, error)
 	// Find returns entries by their keys or end-to-end ids; unknown ones are missing.
-	Find(ctx context.Context, rail string, keys []string) (map[string]Entry, error)
-	// In are the entries of a batch by their keys, none of an unknown batch.
-	In(ctx context.Context, rail, batch string) ([]Entry, error)
-	// Cut commits what is in no batch to batches of one currency, at most most entries
+	Find(ctx context.Context, rail string, keys []string) (map[string]PaymentOrder, error)
+	// FileOrders are the entries of a batch by their keys, none of an unknown batch.
+	FileOrders(ctx context.Context, rail, batch string) ([]PaymentOrder, error)
+	// AssignToFiles commits what is in no batch to batches of one currency, at most most entries
 	// and at most largest minor units.
-	Cut(ctx context.Context, rail string, most int, largest int64) error
-	// Unwritten are the batches whose files may be missing, without their orders.
-	Unwritten(ctx context.Context, rail string) ([]Batch, error)
+	AssignToFiles(ctx context.Context, rail string, most int, largest int64) error
+	// ListUnwritten are the batches whose files may be missing, without their orders.
+	ListUnwritten(ctx context.Context, rail string) ([]PaymentFile, error)
 	// SetAside takes entries out of a batch that is not sealed: they are in no file until
-	// they are readmitted, and those that are settled in none ever. It returns ErrSealed
+	// they are readmitted, and those that are settled in none ever. It returns ErrFileSealed
 	// where the batch is sealed.
 	SetAside(ctx context.Context, batch string, keys, settled []string) error
-	// Aside are the keys that were set aside and are not settled.
-	Aside(ctx context.Context, rail string) ([]string, error)
+	// ListSetAside are the keys that were set aside and are not settled.
+	ListSetAside(ctx context.Context, rail string) ([]string, error)
 	// Readmit lets entries that were set aside into the next batches; those that are
 	// settled stay out for ever.
 	Readmit(ctx context.Context, rail string, keys, settled []string) error
-	// Seal notes, before a batch's file is put anywhere, the digest of the bytes that it
-	// will have for ever, and that they hold that many entries. It returns ErrSealed where
+	// SealFile notes, before a batch's file is put anywhere, the digest of the bytes that it
+	// will have for ever, and that they hold that many entries. It returns ErrFileSealed where
 	// the batch has another digest or number of entries.
-	Seal(ctx context.Context, batch, digest string, entries int) error
-	// Written notes that a batch's file stands, by the digest of its bytes.
-	Written(ctx context.Context, batch, digest string) error
+	SealFile(ctx context.Context, batch, digest string, entries int) error
+	// MarkWritten notes that a batch's file stands, by the digest of its bytes.
+	MarkWritten(ctx context.Context, batch, digest string) error
 }
 
-// Order is an accepted order.
-type Order struct {
+// SentOrder is an accepted order.
+type SentOrder struct {
 	rail.Instruction
 
-	Settled bool // the bank reported of it, or an operator resolved it: it goes into no file
-	Barred  bool // it goes into no file until an operator has answered what the bank reports of its policy
+	Settled        bool // the bank reported of it, or an operator resolved it: it goes into no file
+	HasSuspectLine bool // it goes into no file until an operator has answered what the bank reports of its policy
 }
 
-// Store is where files are put and found; see internal/filestore.
-type Store interface {
+// FileStore is where files are put and found; see internal/filestore.
+type FileStore interface {
 	Put(ctx context.Context, key string, r io.Reader) error
 	Open(ctx context.Context, key string) (io.ReadCloser, error)
 }
 
 // Rail implements rail.Slicer on files.
 type Rail struct {
-	Format Format
-	Books  Books
-	Store  Store
+	Format     Format
+	OrderStore PaymentOrderStore
+	FileStore  FileStore
 	// Address is where Store keeps its files.
 	Address string
-	// Orders are the orders of keys, accounts included: the books hold none.
-	Orders func(ctx context.Context, keys []string) (map[string]Order, error)
+	// LoadOrders are the orders of keys, accounts included: the books hold none.
+	LoadOrders func(ctx context.Context, keys []string) (map[string]SentOrder, error)
 }
 
 // Name implements rail.Rail.
@@ -144,21 +144,21 @@ func (r *Rail) Capabilities() rail.Capabilities {
 	return able
 }
 
-// codeFormat says that a number was checked and its account was not: nobody can be
+// codeFormatValid says that a number was checked and its account was not: nobody can be
 // asked.
-const codeFormat = "format_valid"
+const codeFormatValid = "format_valid"
 
 // Verify implements rail.Rail.
 func (r *Rail) Verify(_ context.Context, payee rail.Payee) (rail.Verification, error) {
-	order := rail.Instruction{Amount: money.New(1, r.currency()), Payee: payee}
-	if code := r.Format.Refuse(order); code != "" {
+	order := rail.Instruction{Amount: money.New(1, r.anyCurrency()), Payee: payee}
+	if code := r.Format.RefusalCode(order); code != "" {
 		return rail.Verification{Method: r.Name(), Code: code}, nil
 	}
-	return rail.Verification{Verified: true, Method: r.Name(), Code: codeFormat}, nil
+	return rail.Verification{Verified: true, Method: r.Name(), Code: codeFormatValid}, nil
 }
 
-// currency is one the rail takes.
-func (r *Rail) currency() string {
+// anyCurrency is one the rail takes.
+func (r *Rail) anyCurrency() string {
 	if all := r.Format.Capabilities().Currencies; len(all) > 0 {
 		return all[0]
 	}
@@ -167,33 +167,33 @@ func (r *Rail) currency() string {
 
 // Send implements rail.Rail.
 func (r *Rail) Send(ctx context.Context, i rail.Instruction) rail.Result {
-	results, err := r.enter(ctx, r.Books, []rail.Instruction{i})
+	results, err := r.submitTo(ctx, r.OrderStore, []rail.Instruction{i})
 	if err != nil {
-		return rail.Doubt(codeBooks, err)
+		return rail.InDoubt(codeStoreUnavailable, err)
 	}
 	return results[0]
 }
 
-// Enter implements rail.Slicer.
-func (r *Rail) Enter(ctx context.Context, conn *pgx.Conn, instructions []rail.Instruction) ([]rail.Result, error) {
-	return r.enter(ctx, r.Books.Within(conn), instructions)
+// Submit implements rail.Slicer.
+func (r *Rail) Submit(ctx context.Context, conn *pgx.Conn, instructions []rail.Instruction) ([]rail.Result, error) {
+	return r.submitTo(ctx, r.OrderStore.WithConn(conn), instructions)
 }
 
-// codeBooks is the doubt of books that did not answer.
-const codeBooks = "books_unavailable"
+// codeStoreUnavailable is the doubt of books that did not answer.
+const codeStoreUnavailable = "books_unavailable"
 
-// enter accepts what can go into a file.
-func (r *Rail) enter(ctx context.Context, books Books, instructions []rail.Instruction) ([]rail.Result, error) {
+// submitTo accepts what can go into a file.
+func (r *Rail) submitTo(ctx context.Context, books PaymentOrderStore, instructions []rail.Instruction) ([]rail.Result, error) {
 	results := make([]rail.Result, len(instructions))
-	var entries []Entry
+	var entries []PaymentOrder
 	var places []int
 	for at, i := range instructions {
-		if code := r.Format.Refuse(i); code != "" {
+		if code := r.Format.RefusalCode(i); code != "" {
 			results[at] = rail.Result{Outcome: rail.Refused, Code: code}
 			continue
 		}
 		places = append(places, at)
-		entries = append(entries, Entry{Key: i.Key, EndToEndID: r.Format.EndToEndID(i.Key), PayoutID: i.PayoutID, Amount: i.Amount, Payee: i.Payee.Number.String()})
+		entries = append(entries, PaymentOrder{Key: i.Key, EndToEndID: r.Format.EndToEndID(i.Key), PayoutID: i.PayoutID, Amount: i.Amount, Payee: i.Payee.Number.String()})
 	}
 	if len(entries) == 0 {
 		return results, nil
@@ -203,23 +203,23 @@ func (r *Rail) enter(ctx context.Context, books Books, instructions []rail.Instr
 		return nil, err
 	}
 	for n, at := range places {
-		results[at] = kept[n].result()
+		results[at] = kept[n].toResult()
 	}
 	return results, nil
 }
 
-func (e Entry) result() rail.Result {
+func (e PaymentOrder) toResult() rail.Result {
 	return rail.Result{Outcome: rail.Accepted, Reference: e.EndToEndID, Paid: e.Amount, Payee: e.Payee}
 }
 
 // Inquire implements rail.Rail.
 func (r *Rail) Inquire(ctx context.Context, key string) rail.Result {
-	found, err := r.Books.Find(ctx, r.Name(), []string{key})
+	found, err := r.OrderStore.Find(ctx, r.Name(), []string{key})
 	if err != nil {
-		return rail.Doubt(codeBooks, err)
+		return rail.InDoubt(codeStoreUnavailable, err)
 	}
 	if entry, ok := found[key]; ok {
-		return entry.result()
+		return entry.toResult()
 	}
 	return rail.Result{Outcome: rail.NotFound}
 }

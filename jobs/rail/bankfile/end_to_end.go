@@ -15,7 +15,7 @@ func ShortID(key string) string {
 
 const policyPrefix = "pol_"
 
-var policyID = regexp.MustCompile(`^([0-9a-z]{26})-([0-9a-f]{8})$`)
+var policyIDPattern = regexp.MustCompile(`^([0-9a-z]{26})-([0-9a-f]{8})$`)
 
 // PolicyID is an end-to-end id of 35 characters: the policy that the key names, without
 // its prefix, a hyphen and 8 characters of the key's SHA-256. A database that lost the
@@ -23,19 +23,19 @@ var policyID = regexp.MustCompile(`^([0-9a-z]{26})-([0-9a-f]{8})$`)
 func PolicyID(key string) string {
 	policy, _, _ := strings.Cut(key, ".")
 	digest := sha256.Sum256([]byte(key))
-	if id := strings.TrimPrefix(policy, policyPrefix) + "-" + hex.EncodeToString(digest[:4]); policyID.MatchString(id) {
+	if id := strings.TrimPrefix(policy, policyPrefix) + "-" + hex.EncodeToString(digest[:4]); policyIDPattern.MatchString(id) {
 		return id
 	}
 	return ShortID(key)
 }
 
-// NamesPolicy reports whether a text has the form of a PolicyID.
-func NamesPolicy(id string) bool { return policyID.MatchString(id) }
+// IsPolicyID reports whether a text has the form of a PolicyID.
+func IsPolicyID(id string) bool { return policyIDPattern.MatchString(id) }
 
 // unknownKey is the key of a line that the books do not know: of a PolicyID one that
 // names the policy, and otherwise the id itself.
 func unknownKey(id string) string {
-	if parts := policyID.FindStringSubmatch(id); parts != nil {
+	if parts := policyIDPattern.FindStringSubmatch(id); parts != nil {
 		return policyPrefix + parts[1] + "." + parts[2]
 	}
 	return id

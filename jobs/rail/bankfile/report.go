@@ -18,7 +18,7 @@ import (
 func (r *Rail) Report(ctx context.Context, day time.Time, each func(rail.Line) error) error {
 	name := "in/" + day.Format(time.DateOnly)
 	for n := 2; ; n++ {
-		file, err := r.Store.Open(ctx, name+"."+r.Format.Extension())
+		file, err := r.FileStore.Open(ctx, name+"."+r.Format.Extension())
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && n == 2:
 			return rail.ErrNoReport
@@ -27,18 +27,18 @@ func (r *Rail) Report(ctx context.Context, day time.Time, each func(rail.Line) e
 		case err != nil:
 			return err
 		}
-		if err := errors.Join(r.Read(ctx, file, each), file.Close()); err != nil {
+		if err := errors.Join(r.ReadFile(ctx, file, each), file.Close()); err != nil {
 			return err
 		}
 		name = fmt.Sprintf("in/%s.%d", day.Format(time.DateOnly), n)
 	}
 }
 
-// Read reads a bank's file, with the keys of the books in place of what the
+// ReadFile reads a bank's file, with the keys of the books in place of what the
 // format had room for.
-func (r *Rail) Read(ctx context.Context, file io.Reader, each func(rail.Line) error) error {
+func (r *Rail) ReadFile(ctx context.Context, file io.Reader, each func(rail.Line) error) error {
 	return r.Format.Read(file, func(line rail.Line) error {
-		lines, err := r.resolve(ctx, line)
+		lines, err := r.completeLine(ctx, line)
 		for _, line := range lines {
 			if err == nil {
 				err = each(line)
@@ -48,17 +48,17 @@ func (r *Rail) Read(ctx context.Context, file io.Reader, each func(rail.Line) er
 	})
 }
 
-// resolve completes a line from the books. A line about a whole batch becomes a line
+// completeLine completes a line from the books. A line about a whole batch becomes a line
 // for each of its orders. What the books do not know, or with another sum, stays one
 // line, which is nobody's: a person looks into it while the others are read.
-func (r *Rail) resolve(ctx context.Context, line rail.Line) ([]rail.Line, error) {
+func (r *Rail) completeLine(ctx context.Context, line rail.Line) ([]rail.Line, error) {
 	if line.Key == "" {
-		entries, err := r.Books.In(ctx, r.Name(), line.Reference)
-		if lines := spread(line, entries); err != nil || len(lines) > 0 {
+		entries, err := r.OrderStore.FileOrders(ctx, r.Name(), line.Reference)
+		if lines := splitAmongOrders(line, entries); err != nil || len(lines) > 0 {
 			return lines, err
 		}
 	} else {
-		found, err := r.Books.Find(ctx, r.Name(), []string{line.Key})
+		found, err := r.OrderStore.Find(ctx, r.Name(), []string{line.Key})
 		if err != nil {
 			return nil, err
 		}
@@ -69,13 +69,13 @@ func (r *Rail) resolve(ctx context.Context, line rail.Line) ([]rail.Line, error)
 			line.Key = unknownKey(line.Key)
 		}
 	}
-	line.Amount = cmp.Or(line.Amount, money.New(0, r.currency()))
+	line.Amount = cmp.Or(line.Amount, money.New(0, r.anyCurrency()))
 	return []rail.Line{line}, nil
 }
 
-// spread is what a line about a batch says of each of its entries. A sum that is not
+// splitAmongOrders is what a line about a batch says of each of its entries. A sum that is not
 // the batch's cannot be spread.
-func spread(whole rail.Line, entries []Entry) []rail.Line {
+func splitAmongOrders(whole rail.Line, entries []PaymentOrder) []rail.Line {
 	lines := make([]rail.Line, len(entries))
 	var total money.Money
 	for i, entry := range entries {

@@ -14,51 +14,51 @@ import (
 	"parapet/jobs/rail"
 )
 
-// batchSize is how many orders one file holds at most.
-const batchSize = 10_000
+// maxOrdersPerFile is how many orders one file holds at most.
+const maxOrdersPerFile = 10_000
 
 var (
-	// errChanged says that an order is not what the books accepted.
-	errChanged = errors.New("an order is not what was accepted; it is set aside and goes into no file")
-	// ErrSealed says that a batch's file may have been put already, with other orders.
-	ErrSealed = errors.New("the batch is sealed: its file may be with the bank, with other orders than now; ask the bank for it, and see parapet rail unseal")
+	// errOrderChanged says that an order is not what the books accepted.
+	errOrderChanged = errors.New("an order is not what was accepted; it is set aside and goes into no file")
+	// ErrFileSealed says that a batch's file may have been put already, with other orders.
+	ErrFileSealed = errors.New("the batch is sealed: its file may be with the bank, with other orders than now; ask the bank for it, and see parapet rail unseal")
 )
 
-// WriteDue cuts what was accepted into batches and writes the files that are
+// WriteDueFiles cuts what was accepted into batches and writes the files that are
 // missing, as out/<batch>.<extension>, each under a permit of its own. An order that is not what was accepted, or that
 // cannot be written, is set aside and told in the error; the others are written.
 // What was set aside is looked at again each time.
-func (r *Rail) WriteDue(ctx context.Context, permits rail.Permits) error {
-	failed := r.readmit(ctx)
-	if err := r.Books.Cut(ctx, r.Name(), batchSize, r.Format.Largest()); err != nil {
+func (r *Rail) WriteDueFiles(ctx context.Context, permits rail.PermitSource) error {
+	failed := r.readmitOrders(ctx)
+	if err := r.OrderStore.AssignToFiles(ctx, r.Name(), maxOrdersPerFile, r.Format.MaxTotal()); err != nil {
 		return errors.Join(failed, err)
 	}
-	batches, err := r.Books.Unwritten(ctx, r.Name())
+	batches, err := r.OrderStore.ListUnwritten(ctx, r.Name())
 	if err != nil {
 		return errors.Join(failed, err)
 	}
 	for _, batch := range batches {
-		failed = errors.Join(failed, r.write(ctx, batch, permits))
+		failed = errors.Join(failed, r.writeFile(ctx, batch, permits))
 	}
 	return failed
 }
 
-// readmit lets orders back that are what was accepted now: their account can be opened
+// readmitOrders lets orders back that are what was accepted now: their account can be opened
 // again, or the rail's answer was not recorded yet when they were set aside.
-func (r *Rail) readmit(ctx context.Context) error {
-	keys, err := r.Books.Aside(ctx, r.Name())
+func (r *Rail) readmitOrders(ctx context.Context) error {
+	keys, err := r.OrderStore.ListSetAside(ctx, r.Name())
 	if err != nil || len(keys) == 0 {
 		return err
 	}
-	aside, err := r.Books.Find(ctx, r.Name(), keys)
+	aside, err := r.OrderStore.Find(ctx, r.Name(), keys)
 	if err != nil {
 		return err
 	}
-	entries := make([]Entry, len(keys))
+	entries := make([]PaymentOrder, len(keys))
 	for i, key := range keys {
 		entries[i] = aside[key]
 	}
-	found, err := r.confirmed(ctx, entries)
+	found, err := r.checkOrders(ctx, entries)
 	if err != nil {
 		return err
 	}
@@ -66,25 +66,25 @@ func (r *Rail) readmit(ctx context.Context) error {
 	for _, order := range found.orders {
 		good = append(good, order.Key)
 	}
-	return errors.Join(r.Books.Readmit(ctx, r.Name(), good, found.settled), changed(found.wrong))
+	return errors.Join(r.OrderStore.Readmit(ctx, r.Name(), good, found.settled), changedError(found.changed))
 }
 
-// confirmation is what entries turn out to be before they are written.
-type confirmation struct {
+// orderCheck is what entries turn out to be before they are written.
+type orderCheck struct {
 	orders  []rail.Instruction
-	wrong   []string // keys of orders that are not what was accepted or cannot be written
-	barred  []string // keys of orders that wait for an operator
+	changed []string // keys of orders that are not what was accepted or cannot be written
+	suspect []string // keys of orders that wait for an operator
 	settled []string // keys of orders that go into no file
 }
 
-// confirmed holds entries against what was accepted.
-func (r *Rail) confirmed(ctx context.Context, entries []Entry) (confirmation, error) {
-	var c confirmation
+// checkOrders holds entries against what was accepted.
+func (r *Rail) checkOrders(ctx context.Context, entries []PaymentOrder) (orderCheck, error) {
+	var c orderCheck
 	keys := make([]string, len(entries))
 	for i, entry := range entries {
 		keys[i] = entry.Key
 	}
-	found, err := r.Orders(ctx, keys)
+	found, err := r.LoadOrders(ctx, keys)
 	if err != nil {
 		return c, err
 	}
@@ -93,30 +93,30 @@ func (r *Rail) confirmed(ctx context.Context, entries []Entry) (confirmation, er
 		switch {
 		case ok && order.Settled:
 			c.settled = append(c.settled, entry.Key)
-		case ok && order.Barred:
-			c.barred = append(c.barred, entry.Key)
-		case ok && entry.result().Confirms(order.Instruction) && r.Format.Refuse(order.Instruction) == "":
+		case ok && order.HasSuspectLine:
+			c.suspect = append(c.suspect, entry.Key)
+		case ok && entry.toResult().Confirms(order.Instruction) && r.Format.RefusalCode(order.Instruction) == "":
 			c.orders = append(c.orders, order.Instruction)
 		default:
-			c.wrong = append(c.wrong, entry.Key)
+			c.changed = append(c.changed, entry.Key)
 		}
 	}
 	return c, nil
 }
 
-func changed(keys []string) error {
+func changedError(keys []string) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: %s", errChanged, strings.Join(keys[:min(len(keys), 10)], ", "))
+	return fmt.Errorf("%w: %s", errOrderChanged, strings.Join(keys[:min(len(keys), 10)], ", "))
 }
 
-func (r *Rail) write(ctx context.Context, batch Batch, permits rail.Permits) error {
-	entries, err := r.Books.In(ctx, r.Name(), batch.ID)
+func (r *Rail) writeFile(ctx context.Context, batch PaymentFile, permits rail.PermitSource) error {
+	entries, err := r.OrderStore.FileOrders(ctx, r.Name(), batch.ID)
 	if err != nil {
 		return err
 	}
-	found, err := r.confirmed(ctx, entries)
+	found, err := r.checkOrders(ctx, entries)
 	if err != nil {
 		return err
 	}
@@ -124,24 +124,24 @@ func (r *Rail) write(ctx context.Context, batch Batch, permits rail.Permits) err
 	var text bytes.Buffer
 	if len(batch.Orders) > 0 {
 		if err := r.Format.Write(&text, batch); err != nil {
-			more := r.unwritable(batch)
+			more := r.findUnwritable(batch)
 			if len(more) == 0 {
-				return errors.Join(fmt.Errorf("write batch %s: %w", batch.ID, err), changed(found.wrong))
+				return errors.Join(fmt.Errorf("write batch %s: %w", batch.ID, err), changedError(found.changed))
 			}
-			found.wrong = append(found.wrong, more...)
+			found.changed = append(found.changed, more...)
 		}
 	}
-	if aside := slices.Concat(found.wrong, found.barred); len(aside)+len(found.settled) > 0 {
-		if err := r.Books.SetAside(ctx, batch.ID, aside, found.settled); err != nil {
-			return errors.Join(err, changed(found.wrong))
+	if aside := slices.Concat(found.changed, found.suspect); len(aside)+len(found.settled) > 0 {
+		if err := r.OrderStore.SetAside(ctx, batch.ID, aside, found.settled); err != nil {
+			return errors.Join(err, changedError(found.changed))
 		}
-		return errors.Join(changed(found.wrong), r.write(ctx, batch, permits)) // without them
+		return errors.Join(changedError(found.changed), r.writeFile(ctx, batch, permits)) // without them
 	}
-	return r.put(ctx, batch, &text, permits)
+	return r.storeFile(ctx, batch, &text, permits)
 }
 
-// unwritable are the keys of orders that cannot be written even alone.
-func (r *Rail) unwritable(batch Batch) (keys []string) {
+// findUnwritable are the keys of orders that cannot be written even alone.
+func (r *Rail) findUnwritable(batch PaymentFile) (keys []string) {
 	for _, order := range batch.Orders {
 		alone := batch
 		alone.Orders = []rail.Instruction{order}
@@ -152,17 +152,17 @@ func (r *Rail) unwritable(batch Batch) (keys []string) {
 	return keys
 }
 
-// put stores the file of a batch, sealed before it leaves. The permit comes first: a
+// storeFile stores the file of a batch, sealed before it leaves. The permit comes first: a
 // batch whose file was not permitted to leave is not sealed, so that its orders can still
 // be set aside. A batch whose orders were all set aside has no file.
-func (r *Rail) put(ctx context.Context, batch Batch, text *bytes.Buffer, permits rail.Permits) error {
+func (r *Rail) storeFile(ctx context.Context, batch PaymentFile, text *bytes.Buffer, permits rail.PermitSource) error {
 	sum := sha256.Sum256(text.Bytes())
 	digest := hex.EncodeToString(sum[:])
 	if len(batch.Orders) == 0 {
 		if err := r.seal(ctx, batch, digest); err != nil {
 			return err
 		}
-		return r.Books.Written(ctx, batch.ID, digest)
+		return r.OrderStore.MarkWritten(ctx, batch.ID, digest)
 	}
 	leaving, permit, err := permits(ctx)
 	if err != nil {
@@ -172,29 +172,29 @@ func (r *Rail) put(ctx context.Context, batch Batch, text *bytes.Buffer, permits
 	if err := r.seal(ctx, batch, digest); err != nil {
 		return err
 	}
-	if err := r.Store.Put(leaving, "out/"+batch.ID+"."+r.Format.Extension(), &permitted{leaving, text, permit}); err != nil {
+	if err := r.FileStore.Put(leaving, "out/"+batch.ID+"."+r.Format.Extension(), &permittedReader{leaving, text, permit}); err != nil {
 		return err
 	}
-	return r.Books.Written(ctx, batch.ID, digest)
+	return r.OrderStore.MarkWritten(ctx, batch.ID, digest)
 }
 
-func (r *Rail) seal(ctx context.Context, batch Batch, digest string) error {
-	if err := r.Books.Seal(ctx, batch.ID, digest, len(batch.Orders)); err != nil {
+func (r *Rail) seal(ctx context.Context, batch PaymentFile, digest string) error {
+	if err := r.OrderStore.SealFile(ctx, batch.ID, digest, len(batch.Orders)); err != nil {
 		return fmt.Errorf("seal batch %s: %w", batch.ID, err)
 	}
 	return nil
 }
 
-// permitted reads a file that may leave. It asks once more before it ends: a store
+// permittedReader reads a file that may leave. It asks once more before it ends: a store
 // keeps no file whose reader failed.
-type permitted struct {
+type permittedReader struct {
 	ctx    context.Context //nolint:containedctx // it lives as long as one Put
 	text   io.Reader
 	permit rail.Permit
 }
 
 // Read implements io.Reader.
-func (p *permitted) Read(into []byte) (int, error) {
+func (p *permittedReader) Read(into []byte) (int, error) {
 	if p.ctx.Err() != nil {
 		return 0, context.Cause(p.ctx)
 	}

@@ -41,34 +41,34 @@ const (
 	statusVoided   = "voided"
 )
 
-// Voiding is the body of POST /transfers/{key}/void.
-type Voiding struct {
+// VoidRequest is the body of POST /transfers/{key}/void.
+type VoidRequest struct {
 	Key string `json:"key"`
 }
 
-// Check is the body of POST /accounts/check, Checked its answer.
-type Check struct {
+// AccountCheck is the body of POST /accounts/check, Checked its answer.
+type AccountCheck struct {
 	Beneficiary account.Beneficiary `json:"beneficiary"`
 	Account     account.Number      `json:"account"`
 }
 
-// Checked is what the rail knows of an account.
-type Checked struct {
+// AccountCheckResult is what the rail knows of an account.
+type AccountCheckResult struct {
 	Verified *bool  `json:"verified"`
 	Method   string `json:"method"`
 	Code     string `json:"code"`
 }
 
-// Page is a part of a day's report.
-type Page struct {
-	Date       string     `json:"date"`
-	Lines      []Reported `json:"lines"`
-	NextCursor string     `json:"next_cursor"` // empty on the last page
-	TotalLines *int       `json:"total_lines"` // of the whole report, on the last page
+// ReportPage is a part of a day's report.
+type ReportPage struct {
+	Date       string       `json:"date"`
+	Lines      []ReportLine `json:"lines"`
+	NextCursor string       `json:"next_cursor"` // empty on the last page
+	TotalLines *int         `json:"total_lines"` // of the whole report, on the last page
 }
 
-// Reported is a line of a report.
-type Reported struct {
+// ReportLine is a line of a report.
+type ReportLine struct {
 	Key       string          `json:"key"`
 	Reference string          `json:"reference"`
 	Amount    money.Money     `json:"amount"`
@@ -78,22 +78,22 @@ type Reported struct {
 }
 
 var (
-	errIncomplete = errors.New("the rail's answer is incomplete")
-	errOtherKey   = errors.New("the rail answered about another key")
-	errWord       = errors.New("the rail's answer has an unknown status")
+	errIncomplete    = errors.New("the rail's answer is incomplete")
+	errOtherKey      = errors.New("the rail answered about another key")
+	errUnknownStatus = errors.New("the rail's answer has an unknown status")
 )
 
-// result is what a transfer says of a key. What is incomplete says nothing.
-func (t Transfer) result(key string) rail.Result {
+// toResult is what a transfer says of a key. What is incomplete says nothing.
+func (t Transfer) toResult(key string) rail.Result {
 	switch {
 	case t.Key != key:
-		return rail.Doubt(codeUnreadable, errOtherKey)
-	case t.Status == statusAccepted && (t.Reference == "" || !money.Known(t.Amount.Currency) || t.Account == "" || t.AccountDigest == ""):
-		return rail.Doubt(codeUnreadable, errIncomplete)
+		return rail.InDoubt(codeUnreadable, errOtherKey)
+	case t.Status == statusAccepted && (t.Reference == "" || !money.IsCurrency(t.Amount.Currency) || t.Account == "" || t.AccountDigest == ""):
+		return rail.InDoubt(codeUnreadable, errIncomplete)
 	case t.Status == statusAccepted:
 		return rail.Result{Outcome: rail.Accepted, Reference: t.Reference, Paid: t.Amount, Payee: t.Account, Digest: t.AccountDigest, Code: t.Code}
 	case t.Status == statusRefused && t.Code == "":
-		return rail.Doubt(codeUnreadable, errIncomplete)
+		return rail.InDoubt(codeUnreadable, errIncomplete)
 	case t.Status == statusRefused:
 		return rail.Result{Outcome: rail.Refused, Code: t.Code}
 	case t.Status == statusNotFound:
@@ -105,15 +105,15 @@ func (t Transfer) result(key string) rail.Result {
 	case t.Status == statusPending:
 		return rail.Result{Outcome: rail.Unknown, Code: statusPending}
 	default:
-		return rail.Doubt(codeUnreadable, errWord)
+		return rail.InDoubt(codeUnreadable, errUnknownStatus)
 	}
 }
 
-var lineStatuses = map[rail.LineStatus]bool{rail.Settled: true, rail.Rejected: true, rail.Returned: true, rail.Underway: true}
+var lineStatuses = map[rail.LineStatus]bool{rail.Settled: true, rail.Rejected: true, rail.Returned: true, rail.InFlight: true}
 
-func (r Reported) line(day time.Time) (rail.Line, error) {
-	if r.Reference == "" || !money.Known(r.Amount.Currency) || !lineStatuses[r.Status] {
-		return rail.Line{}, fmt.Errorf("%w: a line lacks its reference, amount or status", rail.ErrBroken)
+func (r ReportLine) toLine(day time.Time) (rail.Line, error) {
+	if r.Reference == "" || !money.IsCurrency(r.Amount.Currency) || !lineStatuses[r.Status] {
+		return rail.Line{}, fmt.Errorf("%w: a line lacks its reference, amount or status", rail.ErrInvalidReport)
 	}
 	return rail.Line{Key: r.Key, Reference: r.Reference, Amount: r.Amount, Payee: r.Account, Status: r.Status, Code: r.Code, Date: day}, nil
 }

@@ -14,26 +14,26 @@ import (
 // NoticePath is where the rail tells us of a transfer on its own.
 const NoticePath = "/rails/http/notices"
 
-// ErrLater tells the rail to say it again later, ErrUnknown that the key is none
+// ErrRetryLater tells the rail to say it again later, ErrUnknownKey that the key is none
 // of ours; a Taker returns them.
 var (
-	ErrLater   = errors.New("say it again later")
-	ErrUnknown = errors.New("there is no payment under this key")
+	ErrRetryLater = errors.New("say it again later")
+	ErrUnknownKey = errors.New("there is no payment under this key")
 )
 
-// Taker records what a rail said of a key.
-type Taker func(ctx context.Context, key string, said rail.Result) error
+// NoticeRecorder records what a rail said of a key.
+type NoticeRecorder func(ctx context.Context, key string, said rail.Result) error
 
-// Notices answers at NoticePath. A notice counts only when it is signed by the
+// NoticeHandler answers at NoticePath. A notice counts only when it is signed by the
 // rail, within five minutes; it may come any number of times.
-func (r *Rail) Notices(take Taker) http.Handler {
+func (r *Rail) NoticeHandler(take NoticeRecorder) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-		body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, answerLimit))
+		body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, maxAnswerSize))
 		if err != nil {
 			w.WriteHeader(http.StatusRequestEntityTooLarge)
 			return
 		}
-		status := r.noticed(request, body, take)
+		status := r.recordNotice(request, body, take)
 		if status == http.StatusConflict || status == http.StatusServiceUnavailable {
 			w.Header().Set("Retry-After", "60")
 		}
@@ -41,7 +41,7 @@ func (r *Rail) Notices(take Taker) http.Handler {
 	})
 }
 
-func (r *Rail) noticed(request *http.Request, body []byte, take Taker) int {
+func (r *Rail) recordNotice(request *http.Request, body []byte, take NoticeRecorder) int {
 	var said Transfer
 	switch {
 	case request.Method != http.MethodPost:
@@ -51,16 +51,16 @@ func (r *Rail) noticed(request *http.Request, body []byte, take Taker) int {
 	case json.Unmarshal(body, &said) != nil:
 		return http.StatusBadRequest
 	}
-	result := said.result(said.Key)
+	result := said.toResult(said.Key)
 	if result.Err != nil || result.Outcome == rail.NotFound || result.Outcome == rail.NotSent {
 		return http.StatusBadRequest
 	}
 	switch err := take(request.Context(), said.Key, result); {
 	case err == nil:
 		return http.StatusNoContent
-	case errors.Is(err, ErrLater):
+	case errors.Is(err, ErrRetryLater):
 		return http.StatusConflict
-	case errors.Is(err, ErrUnknown):
+	case errors.Is(err, ErrUnknownKey):
 		return http.StatusNotFound
 	default:
 		return http.StatusServiceUnavailable

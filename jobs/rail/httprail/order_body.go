@@ -7,38 +7,38 @@ import (
 	"sync/atomic"
 )
 
-// sendGuard is the body of an order. The transport reads it when a connection stands,
+// orderBody is the body of an order. The transport reads it when a connection stands,
 // immediately before it writes it, which makes it the last moment to look at the clock;
 // an order whose body was never read cannot have reached the rail, because its signature
 // covers the body. Headers alone, a partly written body and a connection that died after
 // the first read are doubt.
-type sendGuard struct {
+type orderBody struct {
 	io.ReadCloser
 
-	expired func() bool
-	read    atomic.Bool // the body was handed to the transport
-	late    atomic.Bool // it had expired and was held back
+	expired  func() bool
+	read     atomic.Bool // the body was handed to the transport
+	heldBack atomic.Bool // it had expired and was held back
 }
 
 var errExpired = errors.New("the order expired before it was written")
 
 // Read implements io.Reader.
-func (g *sendGuard) Read(p []byte) (int, error) {
-	if !g.read.Load() && g.expired() {
-		g.late.Store(true)
+func (b *orderBody) Read(p []byte) (int, error) {
+	if !b.read.Load() && b.expired() {
+		b.heldBack.Store(true)
 		return 0, errExpired
 	}
-	g.read.Store(true)
-	return g.ReadCloser.Read(p)
+	b.read.Store(true)
+	return b.ReadCloser.Read(p)
 }
 
-type guardKey struct{}
+type orderBodyKey struct{}
 
-func withGuard(ctx context.Context, guard *sendGuard) context.Context {
-	return context.WithValue(ctx, guardKey{}, guard)
+func withOrderBody(ctx context.Context, guard *orderBody) context.Context {
+	return context.WithValue(ctx, orderBodyKey{}, guard)
 }
 
-func guardOf(ctx context.Context) *sendGuard {
-	guard, _ := ctx.Value(guardKey{}).(*sendGuard)
+func orderBodyFrom(ctx context.Context) *orderBody {
+	guard, _ := ctx.Value(orderBodyKey{}).(*orderBody)
 	return guard
 }

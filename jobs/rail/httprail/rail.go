@@ -35,8 +35,8 @@ const Timeout = 15 * time.Second
 
 // Sizes of answers that are read; longer ones are doubt.
 const (
-	answerLimit = 64 << 10
-	pageLimit   = 4 << 20
+	maxAnswerSize = 64 << 10
+	maxPageSize   = 4 << 20
 )
 
 // Codes of doubt.
@@ -84,8 +84,8 @@ var errStatus = errors.New("the rail answered with another status than the proto
 
 // Verify implements rail.Rail.
 func (r *Rail) Verify(ctx context.Context, payee rail.Payee) (rail.Verification, error) {
-	var said Checked
-	status, _, err := r.call(ctx, http.MethodPost, "accounts/check", "", Check{payee.Beneficiary, payee.Number.Normalize()}, &said, answerLimit)
+	var said AccountCheckResult
+	status, _, err := r.callRail(ctx, http.MethodPost, "accounts/check", "", AccountCheck{payee.Beneficiary, payee.Number.Normalize()}, &said, maxAnswerSize)
 	switch {
 	case err != nil:
 		return rail.Verification{}, err
@@ -99,18 +99,18 @@ func (r *Rail) Verify(ctx context.Context, payee rail.Payee) (rail.Verification,
 
 // Send implements rail.Rail.
 func (r *Rail) Send(ctx context.Context, i rail.Instruction) rail.Result {
-	if !r.config.Capabilities.Takes(i.Amount.Currency) {
+	if !r.config.Capabilities.SupportsCurrency(i.Amount.Currency) {
 		return rail.Result{Outcome: rail.Refused, Code: rail.CodeCurrencyUnsupported}
 	}
-	guard := &sendGuard{expired: func() bool { return i.Expired(r.config.Now()) }}
-	result := r.transfer(withGuard(ctx, guard), http.MethodPost, "transfers", i.Key, Order{
+	guard := &orderBody{expired: func() bool { return i.Expired(r.config.Now()) }}
+	result := r.callTransfer(withOrderBody(ctx, guard), http.MethodPost, "transfers", i.Key, Order{
 		i.Key, i.PayoutID, i.Amount, i.Payee.Beneficiary, i.Payee.Number.Normalize(), i.ExpiresAt.UTC().Truncate(time.Microsecond),
 	})
 	switch {
-	case guard.late.Load():
+	case guard.heldBack.Load():
 		return rail.Result{Outcome: rail.NotSent, Code: rail.CodeExpired}
 	case result.Outcome == rail.NotFound:
-		return rail.Doubt(codeUnreadable, errWord) // an answer to an inquiry only
+		return rail.InDoubt(codeUnreadable, errUnknownStatus) // an answer to an inquiry only
 	case result.Outcome == rail.Unknown && !guard.read.Load():
 		result.Outcome = rail.NotSent
 	}
@@ -121,10 +121,10 @@ func (r *Rail) Send(ctx context.Context, i rail.Instruction) rail.Result {
 func (r *Rail) Inquire(ctx context.Context, key string) rail.Result {
 	var connected atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
-	result := r.transfer(ctx, http.MethodGet, "transfers/"+url.PathEscape(key), key, nil)
+	result := r.callTransfer(ctx, http.MethodGet, "transfers/"+url.PathEscape(key), key, nil)
 	switch {
 	case result.Outcome == rail.NotSent:
-		return rail.Doubt(codeUnreadable, errWord) // an answer to an order only
+		return rail.InDoubt(codeUnreadable, errUnknownStatus) // an answer to an order only
 	case result.Outcome == rail.Unknown && !connected.Load():
 		result.Outcome = rail.NotSent
 	}
@@ -133,16 +133,16 @@ func (r *Rail) Inquire(ctx context.Context, key string) rail.Result {
 
 // Void implements rail.Rail.
 func (r *Rail) Void(ctx context.Context, key string) rail.Result {
-	result := r.transfer(ctx, http.MethodPost, "transfers/"+url.PathEscape(key)+"/void", key, Voiding{key})
+	result := r.callTransfer(ctx, http.MethodPost, "transfers/"+url.PathEscape(key)+"/void", key, VoidRequest{key})
 	if result.Outcome == rail.NotFound || result.Outcome == rail.NotSent {
-		return rail.Doubt(codeUnreadable, errWord)
+		return rail.InDoubt(codeUnreadable, errUnknownStatus)
 	}
 	return result
 }
 
-// words are the statuses that each HTTP status may carry. A refusal and an unknown
+// allowedStatuses are the statuses that each HTTP status may carry. A refusal and an unknown
 // key have their own, so that a proxy's page is neither.
-var words = map[int][]string{
+var allowedStatuses = map[int][]string{
 	http.StatusOK:                  {statusAccepted, statusRefused, statusPending, statusVoided},
 	http.StatusCreated:             {statusAccepted},
 	http.StatusAccepted:            {statusPending},
@@ -150,18 +150,18 @@ var words = map[int][]string{
 	http.StatusNotFound:            {statusNotFound},
 }
 
-func (r *Rail) transfer(ctx context.Context, method, path, key string, body any) rail.Result {
+func (r *Rail) callTransfer(ctx context.Context, method, path, key string, body any) rail.Result {
 	var said Transfer
-	status, code, err := r.call(ctx, method, path, key, body, &said, answerLimit)
+	status, code, err := r.callRail(ctx, method, path, key, body, &said, maxAnswerSize)
 	if err != nil {
-		return rail.Doubt(code, err)
+		return rail.InDoubt(code, err)
 	}
-	for _, word := range words[status] {
+	for _, word := range allowedStatuses[status] {
 		if said.Status == word {
-			return said.result(key)
+			return said.toResult(key)
 		}
 	}
-	return rail.Doubt(codeUnreadable, fmt.Errorf("%w: %d", errStatus, status))
+	return rail.InDoubt(codeUnreadable, fmt.Errorf("%w: %d", errStatus, status))
 }
 
 // Report implements rail.Rail. It reads page after page; a report whose last page
@@ -169,12 +169,12 @@ func (r *Rail) transfer(ctx context.Context, method, path, key string, body any)
 func (r *Rail) Report(ctx context.Context, day time.Time, each func(rail.Line) error) error {
 	date, cursor, lines := day.Format(time.DateOnly), "", 0
 	for {
-		page, err := r.page(ctx, date, cursor)
+		page, err := r.fetchPage(ctx, date, cursor)
 		if err != nil {
 			return err
 		}
 		for _, reported := range page.Lines {
-			line, err := reported.line(day)
+			line, err := reported.toLine(day)
 			if err == nil {
 				err = each(line)
 			}
@@ -185,23 +185,23 @@ func (r *Rail) Report(ctx context.Context, day time.Time, each func(rail.Line) e
 		lines += len(page.Lines)
 		switch {
 		case page.NextCursor == "" && (page.TotalLines == nil || *page.TotalLines != lines):
-			return fmt.Errorf("%w: it has %d lines and counts others", rail.ErrBroken, lines)
+			return fmt.Errorf("%w: it has %d lines and counts others", rail.ErrInvalidReport, lines)
 		case page.NextCursor == "":
 			return nil
 		case page.NextCursor == cursor || len(page.Lines) == 0:
-			return fmt.Errorf("%w: its pages do not go on", rail.ErrBroken)
+			return fmt.Errorf("%w: its pages do not go on", rail.ErrInvalidReport)
 		}
 		cursor = page.NextCursor
 	}
 }
 
-func (r *Rail) page(ctx context.Context, date, cursor string) (*Page, error) {
+func (r *Rail) fetchPage(ctx context.Context, date, cursor string) (*ReportPage, error) {
 	path := "reports/" + date
 	if cursor != "" {
 		path += "?cursor=" + url.QueryEscape(cursor)
 	}
-	page := new(Page)
-	status, _, err := r.call(ctx, http.MethodGet, path, "", nil, page, pageLimit)
+	page := new(ReportPage)
+	status, _, err := r.callRail(ctx, http.MethodGet, path, "", nil, page, maxPageSize)
 	switch {
 	case err != nil:
 		return nil, err
@@ -210,34 +210,34 @@ func (r *Rail) page(ctx context.Context, date, cursor string) (*Page, error) {
 	case status != http.StatusOK:
 		return nil, fmt.Errorf("%w: %d", errStatus, status)
 	case page.Date != date:
-		return nil, fmt.Errorf("%w: it is of another day", rail.ErrBroken)
+		return nil, fmt.Errorf("%w: it is of another day", rail.ErrInvalidReport)
 	}
 	return page, nil
 }
 
 var (
-	errUnsigned = errors.New("the answer is not signed for this request")
-	errLong     = errors.New("the answer is too long")
+	errUnsigned      = errors.New("the answer is not signed for this request")
+	errAnswerTooLong = errors.New("the answer is too long")
 )
 
-// call makes one call and reads its answer into said. An error means that no
+// callRail makes one call and reads its answer into said. An error means that no
 // answer can be believed; code says why, in a word.
-func (r *Rail) call(ctx context.Context, method, path, key string, body, said any, limit int64) (status int, code string, err error) {
-	request, err := r.request(ctx, method, path, key, body)
+func (r *Rail) callRail(ctx context.Context, method, path, key string, body, said any, limit int64) (status int, code string, err error) {
+	request, err := r.newRequest(ctx, method, path, key, body)
 	if err != nil {
 		return 0, codeUnreadable, err
 	}
 	response, err := r.config.Client.Do(request)
 	if err != nil {
-		return 0, "answer_lost_" + egress.Failure(err), hide(err)
+		return 0, "answer_lost_" + egress.FailureReason(err), withoutAddress(err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
 	switch {
 	case err != nil:
-		return 0, "answer_lost_" + egress.Failure(err), hide(err)
+		return 0, "answer_lost_" + egress.FailureReason(err), withoutAddress(err)
 	case int64(len(text)) > limit:
-		return 0, codeUnreadable, errLong
+		return 0, codeUnreadable, errAnswerTooLong
 	case !r.config.Secrets.verifyResponse(response, request.Header.Get(headerSignature), text):
 		return 0, codeUnsigned, fmt.Errorf("%w (%d)", errUnsigned, response.StatusCode)
 	}
@@ -247,7 +247,7 @@ func (r *Rail) call(ctx context.Context, method, path, key string, body, said an
 	return response.StatusCode, "", nil
 }
 
-func (r *Rail) request(ctx context.Context, method, path, key string, body any) (*http.Request, error) {
+func (r *Rail) newRequest(ctx context.Context, method, path, key string, body any) (*http.Request, error) {
 	var text []byte
 	if body != nil {
 		var err error
@@ -260,7 +260,7 @@ func (r *Rail) request(ctx context.Context, method, path, key string, body any) 
 		return nil, err
 	}
 	request.GetBody = nil // else a lost connection would be tried again unseen
-	if guard := guardOf(ctx); guard != nil {
+	if guard := orderBodyFrom(ctx); guard != nil {
 		guard.ReadCloser, request.Body = request.Body, guard
 	}
 	if body != nil {
@@ -271,14 +271,14 @@ func (r *Rail) request(ctx context.Context, method, path, key string, body any) 
 		request.Header.Set(headerKey, key)
 	}
 	if place := tracing.Traceparent(ctx); place != "" {
-		request.Header.Set(tracing.Key, place)
+		request.Header.Set(tracing.HeaderName, place)
 	}
 	r.config.Secrets.SignRequest(request, text, r.config.Now())
 	return request, nil
 }
 
-// hide keeps the address out of the log: its path names a key, its host our bank.
-func hide(err error) error {
+// withoutAddress keeps the address out of the log: its path names a key, its host our bank.
+func withoutAddress(err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
 		return wrapped.Err

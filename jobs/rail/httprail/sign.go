@@ -17,11 +17,11 @@ const (
 	headerKey       = "Idempotency-Key"
 	headerTimestamp = "Parapet-Timestamp"
 	headerSignature = "Parapet-Signature"
-	scheme          = "v1="
+	signaturePrefix = "v1="
 )
 
-// tolerance is how far the clocks of both sides may be apart.
-const tolerance = 5 * time.Minute
+// maxClockSkew is how far the clocks of both sides may be apart.
+const maxClockSkew = 5 * time.Minute
 
 // Secrets sign and verify: the first signs, all verify, so that one can be
 // replaced while both are known.
@@ -43,51 +43,51 @@ func ParseSecrets(texts []string) (Secrets, error) {
 	return secrets, nil
 }
 
-func sign(secret []byte, parts ...string) string {
+func signParts(secret []byte, parts ...string) string {
 	mac := hmac.New(sha256.New, secret)
 	_, _ = mac.Write([]byte(strings.Join(parts, "\n")))
-	return scheme + hex.EncodeToString(mac.Sum(nil))
+	return signaturePrefix + hex.EncodeToString(mac.Sum(nil))
 }
 
-func (s Secrets) verify(signature string, parts ...string) bool {
+func (s Secrets) verifySignature(signature string, parts ...string) bool {
 	valid := false
 	for _, secret := range s {
-		if hmac.Equal([]byte(signature), []byte(sign(secret, parts...))) {
+		if hmac.Equal([]byte(signature), []byte(signParts(secret, parts...))) {
 			valid = true
 		}
 	}
 	return valid
 }
 
-func digest(body []byte) string {
+func bodyDigest(body []byte) string {
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:])
 }
 
 // requestParts are what the signature of a request covers.
 func requestParts(r *http.Request, body []byte) []string {
-	return []string{r.Method, r.URL.RequestURI(), r.Header.Get(headerTimestamp), r.Header.Get(headerKey), digest(body)}
+	return []string{r.Method, r.URL.RequestURI(), r.Header.Get(headerTimestamp), r.Header.Get(headerKey), bodyDigest(body)}
 }
 
 // SignRequest signs a request, whichever side sends it.
 func (s Secrets) SignRequest(r *http.Request, body []byte, now time.Time) {
 	r.Header.Set(headerTimestamp, strconv.FormatInt(now.Unix(), 10))
-	r.Header.Set(headerSignature, sign(s[0], requestParts(r, body)...))
+	r.Header.Set(headerSignature, signParts(s[0], requestParts(r, body)...))
 }
 
 // VerifyRequest tells whether the other side sent a request, about now.
 func (s Secrets) VerifyRequest(r *http.Request, body []byte, now time.Time) bool {
 	seconds, err := strconv.ParseInt(r.Header.Get(headerTimestamp), 10, 64)
 	age := now.Sub(time.Unix(seconds, 0)).Abs()
-	return err == nil && age <= tolerance && s.verify(r.Header.Get(headerSignature), requestParts(r, body)...)
+	return err == nil && age <= maxClockSkew && s.verifySignature(r.Header.Get(headerSignature), requestParts(r, body)...)
 }
 
 // SignResponse signs an answer to a request. The request's own signature is part
 // of it, so that no answer can be taken for another's.
 func (s Secrets) SignResponse(header http.Header, status int, request string, body []byte) {
-	header.Set(headerSignature, sign(s[0], "response", strconv.Itoa(status), request, digest(body)))
+	header.Set(headerSignature, signParts(s[0], "response", strconv.Itoa(status), request, bodyDigest(body)))
 }
 
 func (s Secrets) verifyResponse(response *http.Response, request string, body []byte) bool {
-	return s.verify(response.Header.Get(headerSignature), "response", strconv.Itoa(response.StatusCode), request, digest(body))
+	return s.verifySignature(response.Header.Get(headerSignature), "response", strconv.Itoa(response.StatusCode), request, bodyDigest(body))
 }

@@ -17,7 +17,7 @@ import (
 type statement struct {
 	entries int
 	sum     decimal.Decimal
-	stated  *totalXML
+	summary *totalXML
 }
 
 type totalXML struct {
@@ -55,96 +55,96 @@ type bookingXML struct {
 	Return    *reasonXML `xml:"RtrInf"`
 }
 
-func (*statement) part(name string) bool {
+func (*statement) isPart(name string) bool {
 	return name == "LastPgInd" || name == "Acct" || name == "TtlNtries" || name == "Ntry"
 }
 
-func (s *statement) take(d *xml.Decoder, start xml.StartElement, each func(rail.Line) error) error {
+func (s *statement) readPart(d *xml.Decoder, start xml.StartElement, each func(rail.Line) error) error {
 	switch start.Name.Local {
 	case "LastPgInd":
 		var last string
-		if err := decode(d, start, &last); err != nil {
+		if err := decodeElement(d, start, &last); err != nil {
 			return err
 		}
 		if strings.TrimSpace(last) != "true" && strings.TrimSpace(last) != "1" {
-			return broken("it is one page of several: join them first")
+			return invalidReport("it is one page of several: join them first")
 		}
 		return nil
 	case "Acct": // once a statement, before its summary and its entries
-		if err := s.done(); err != nil {
+		if err := s.checkEnd(); err != nil {
 			return err
 		}
 		*s = statement{}
-		return decode(d, start, &struct{}{})
+		return decodeElement(d, start, &struct{}{})
 	case "TtlNtries":
-		s.stated = new(totalXML)
-		return decode(d, start, s.stated)
+		s.summary = new(totalXML)
+		return decodeElement(d, start, s.summary)
 	default:
 		var entry entryXML
-		if err := decode(d, start, &entry); err != nil {
+		if err := decodeElement(d, start, &entry); err != nil {
 			return err
 		}
-		return s.entry(entry, each)
+		return s.reportEntry(entry, each)
 	}
 }
 
-func (s *statement) entry(e entryXML, each func(rail.Line) error) error {
-	whole, err := e.Amount.money()
+func (s *statement) reportEntry(e entryXML, each func(rail.Line) error) error {
+	whole, err := e.Amount.toMoney()
 	if err != nil {
 		return err
 	}
 	s.entries++
 	s.sum = s.sum.Add(whole.Decimal().Shift(-money.Digits(whole.Currency)))
-	day, err := e.Booked.day()
-	if err != nil && e.booked() {
+	day, err := e.Booked.parseDay()
+	if err != nil && e.isBooked() {
 		return err
 	}
 	// Not every bank names every fee, and a line has to be told from others.
 	e.Reference = cmp.Or(e.Reference, e.Own, fmt.Sprintf("entry %d", s.entries))
-	count := e.count()
+	count := e.countBookings()
 	var lines []rail.Line
 	for _, detail := range e.Details {
 		for _, booking := range detail.Each {
 			line := rail.Line{
 				Key: booking.EndToEnd, Reference: cmp.Or(booking.Reference, e.Reference),
-				Status: e.status(booking), Code: booking.Return.code(), Date: day,
+				Status: e.lineStatus(booking), Code: booking.Return.reasonCode(), Date: day,
 			}
-			if line.Amount, err = booking.sum(whole, count); err != nil {
+			if line.Amount, err = booking.readAmount(whole, count); err != nil {
 				return err
 			}
 			lines = append(lines, line)
 		}
 	}
 	if len(lines) == 0 {
-		lines = []rail.Line{{Key: "", Reference: e.batch(), Amount: whole, Status: e.status(bookingXML{}), Date: day}}
+		lines = []rail.Line{{Key: "", Reference: e.batchReference(), Amount: whole, Status: e.lineStatus(bookingXML{}), Date: day}}
 	}
-	return tell(lines, whole, each)
+	return reportLines(lines, whole, each)
 }
 
-// sum finds a booking's amount: its own, or the entry's when it is alone in it.
-func (b bookingXML) sum(whole money.Money, count int) (money.Money, error) {
+// readAmount finds a booking's amount: its own, or the entry's when it is alone in it.
+func (b bookingXML) readAmount(whole money.Money, count int) (money.Money, error) {
 	switch {
 	case b.Amount != nil:
-		return b.Amount.money()
+		return b.Amount.toMoney()
 	case b.Old != nil:
-		return b.Old.money()
+		return b.Old.toMoney()
 	case count == 1:
 		return whole, nil
 	default:
-		return money.Money{}, broken("payments that were booked together have no amounts")
+		return money.Money{}, invalidReport("payments that were booked together have no amounts")
 	}
 }
 
-// tell hands lines on whose sum is the entry's. Money that came in and is no
+// reportLines hands lines on whose sum is the entry's. Money that came in and is no
 // payout that came back concerns somebody else.
-func tell(lines []rail.Line, whole money.Money, each func(rail.Line) error) error {
+func reportLines(lines []rail.Line, whole money.Money, each func(rail.Line) error) error {
 	total, same := int64(0), true
 	for _, line := range lines {
 		total += line.Amount.Amount
 		same = same && line.Amount.Currency == whole.Currency
 	}
 	if same && total != whole.Amount {
-		return broken("an entry of %s holds payments of %s", whole, money.New(total, whole.Currency))
+		return invalidReport("an entry of %s holds payments of %s", whole, money.New(total, whole.Currency))
 	}
 	for _, line := range lines {
 		if line.Status == "" {
@@ -157,45 +157,45 @@ func tell(lines []rail.Line, whole money.Money, each func(rail.Line) error) erro
 	return nil
 }
 
-func (e entryXML) word() string {
+func (e entryXML) statusCode() string {
 	if e.Status.Code != "" {
 		return e.Status.Code
 	}
 	return strings.TrimSpace(e.Status.Text) // 001.02 has no Cd
 }
 
-// booked tells whether an entry is one on the account: some are announced (PDNG, FUTR)
+// isBooked tells whether an entry is one on the account: some are announced (PDNG, FUTR)
 // or for information only, and come again when they are booked.
-func (e entryXML) booked() bool { return e.word() == "BOOK" }
+func (e entryXML) isBooked() bool { return e.statusCode() == "BOOK" }
 
-// status is what an entry says of a payment in it. Money that came in is a payout that
+// lineStatus is what an entry says of a payment in it. Money that came in is a payout that
 // came back where the entry reverses a payment, where it gives the reason of a return,
 // or where it carries a key of ours, which nobody else pays with; other money that came
 // in concerns somebody else, and has no status. Money that left has one, also by the
 // reversal of a return.
-func (e entryXML) status(b bookingXML) rail.LineStatus {
+func (e entryXML) lineStatus(b bookingXML) rail.LineStatus {
 	reversed := e.Reversal == "true" || e.Reversal == "1"
 	switch {
-	case e.Direction == "DBIT" && e.booked():
+	case e.Direction == "DBIT" && e.isBooked():
 		return rail.Settled
-	case e.Direction == "DBIT" && e.word() != "INFO":
-		return rail.Underway
-	case e.Direction == "CRDT" && e.booked() && (reversed || b.Return != nil || bankfile.NamesPolicy(b.EndToEnd)):
+	case e.Direction == "DBIT" && e.statusCode() != "INFO":
+		return rail.InFlight
+	case e.Direction == "CRDT" && e.isBooked() && (reversed || b.Return != nil || bankfile.IsPolicyID(b.EndToEnd)):
 		return rail.Returned
 	default:
 		return ""
 	}
 }
 
-func (e entryXML) count() (n int) {
+func (e entryXML) countBookings() (n int) {
 	for _, detail := range e.Details {
 		n += len(detail.Each)
 	}
 	return n
 }
 
-// batch is the name of what was booked in one sum, else the bank's own reference.
-func (e entryXML) batch() string {
+// batchReference is the name of what was booked in one sum, else the bank's own reference.
+func (e entryXML) batchReference() string {
 	for _, detail := range e.Details {
 		switch {
 		case detail.Batch.Info != "":
@@ -207,17 +207,17 @@ func (e entryXML) batch() string {
 	return e.Reference
 }
 
-// done holds the entries against the statement's own summary, where it has one.
-func (s *statement) done() error {
-	if s.stated == nil {
+// checkEnd holds the entries against the statement's own summary, where it has one.
+func (s *statement) checkEnd() error {
+	if s.summary == nil {
 		return nil
 	}
-	if s.stated.Count != "" && s.stated.Count != decimal.NewFromInt(int64(s.entries)).String() {
-		return broken("it counts %s entries and has %d", s.stated.Count, s.entries)
+	if s.summary.Count != "" && s.summary.Count != decimal.NewFromInt(int64(s.entries)).String() {
+		return invalidReport("it counts %s entries and has %d", s.summary.Count, s.entries)
 	}
-	if s.stated.Sum != "" {
-		if sum, err := number(s.stated.Sum); err != nil || !sum.Equal(s.sum) {
-			return broken("its entries sum to %s and it says %s", s.sum, s.stated.Sum)
+	if s.summary.Sum != "" {
+		if sum, err := parseDecimal(s.summary.Sum); err != nil || !sum.Equal(s.sum) {
+			return invalidReport("its entries sum to %s and it says %s", s.sum, s.summary.Sum)
 		}
 	}
 	return nil

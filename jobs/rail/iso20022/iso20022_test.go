@@ -26,39 +26,39 @@ const key = "pol_01jd8mvkq3ex9b6r5vffh3f2gh.0123456789abcdef.1"
 
 var debtor = iso20022.Debtor{Name: "Parapet SE", ID: "C-77", IBAN: "DE89 3704 0044 0532 0130 00", BIC: "COBADEFFXXX"}
 
-func format(t *testing.T, currencies ...string) *iso20022.Format {
+func newFormat(t *testing.T, currencies ...string) *iso20022.Format {
 	t.Helper()
 	f, err := iso20022.New(debtor, currencies)
 	require.NoError(t, err)
 	return f
 }
 
-func order(key string, amount int64, currency, bic string) rail.Instruction {
+func newOrder(key string, amount int64, currency, bic string) rail.Instruction {
 	return rail.Instruction{Key: key, PayoutID: "pay_01jd8mvkq3ex9b6r5vffh3f2gk", Amount: money.New(amount, currency), Payee: rail.Payee{
 		Beneficiary: account.Beneficiary{Name: "Lin & <Mei>\nhua", Country: "TW"},
 		Number:      account.Number{Type: account.TypeIBAN, IBAN: &account.IBAN{IBAN: "GB29NWBK60161331926819", BIC: bic}},
 	}}
 }
 
-func batch(orders ...rail.Instruction) bankfile.Batch {
-	return bankfile.Batch{ID: "PPT-20261121-0A1B2C3D4E5F", CreatedAt: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC), Orders: orders}
+func newFile(orders ...rail.Instruction) bankfile.PaymentFile {
+	return bankfile.PaymentFile{ID: "PPT-20261121-0A1B2C3D4E5F", CreatedAt: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC), Orders: orders}
 }
 
 // update writes testdata anew.
 var update = flag.Bool("update", false, "write the golden files")
 
-// golden holds a file against the committed one, which the schema of ISO 20022 is
+// requireGolden holds a file against the committed one, which the schema of ISO 20022 is
 // held against by make test/interop.
-func golden(t *testing.T, name, text string) {
+func requireGolden(t *testing.T, name, text string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	}
-	require.Equal(t, sample(t, name), text)
+	require.Equal(t, readSample(t, name), text)
 }
 
-func sample(t *testing.T, name string) string {
+func readSample(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name))
 	require.NoError(t, err)
@@ -67,17 +67,17 @@ func sample(t *testing.T, name string) string {
 
 func TestTransfersAreGolden(t *testing.T) {
 	t.Parallel()
-	longest := order("pol_01jd8mvkq3ex9b6r5vffh3f2gj.0123456789abcdef.1234", 999_999_999_999_99, "EUR", "NWBKGB2LXXX")
+	longest := newOrder("pol_01jd8mvkq3ex9b6r5vffh3f2gj.0123456789abcdef.1234", 999_999_999_999_99, "EUR", "NWBKGB2LXXX")
 	longest.Payee.Beneficiary.Name = strings.Repeat("ÅŁé旅館 & <Co> ", 10)
 	for name, test := range map[string]struct {
 		debtor   iso20022.Debtor
 		currency string
 		orders   []rail.Instruction
 	}{
-		"euro":             {debtor, "EUR", []rail.Instruction{order(key, 123456, "EUR", ""), order("pol_01jd8mvkq3ex9b6r5vffh3f2gj.0123456789abcdef.12", 1, "EUR", "NWBKGB2L")}},
-		"no-minor-unit":    {debtor, "JPY", []rail.Instruction{order(key, 500, "JPY", "")}},
-		"three-of-a-minor": {debtor, "KWD", []rail.Instruction{order(key, 1, "KWD", "")}},
-		"least":            {iso20022.Debtor{Name: "P", IBAN: debtor.IBAN}, "EUR", []rail.Instruction{order("k", 1, "EUR", "")}},
+		"euro":             {debtor, "EUR", []rail.Instruction{newOrder(key, 123456, "EUR", ""), newOrder("pol_01jd8mvkq3ex9b6r5vffh3f2gj.0123456789abcdef.12", 1, "EUR", "NWBKGB2L")}},
+		"no-minor-unit":    {debtor, "JPY", []rail.Instruction{newOrder(key, 500, "JPY", "")}},
+		"three-of-a-minor": {debtor, "KWD", []rail.Instruction{newOrder(key, 1, "KWD", "")}},
+		"least":            {iso20022.Debtor{Name: "P", IBAN: debtor.IBAN}, "EUR", []rail.Instruction{newOrder("k", 1, "EUR", "")}},
 		"longest":          {iso20022.Debtor{Name: strings.Repeat("P", 140), ID: strings.Repeat("7", 35), IBAN: debtor.IBAN, BIC: debtor.BIC}, "EUR", []rail.Instruction{longest}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -85,28 +85,28 @@ func TestTransfersAreGolden(t *testing.T) {
 			f, err := iso20022.New(test.debtor, []string{test.currency})
 			require.NoError(t, err)
 			for _, order := range test.orders {
-				require.Empty(t, f.Refuse(order))
+				require.Empty(t, f.RefusalCode(order))
 			}
 			var text, again bytes.Buffer
-			require.NoError(t, f.Write(&text, batch(test.orders...)))
-			require.NoError(t, f.Write(&again, batch(test.orders...)))
+			require.NoError(t, f.Write(&text, newFile(test.orders...)))
+			require.NoError(t, f.Write(&again, newFile(test.orders...)))
 			require.Equal(t, text.String(), again.String(), "written again it has the same bytes")
-			golden(t, "pain.001-"+name+".xml", text.String())
+			requireGolden(t, "pain.001-"+name+".xml", text.String())
 		})
 	}
-	require.Error(t, format(t).Write(io.Discard, batch()))
+	require.Error(t, newFormat(t).Write(io.Discard, newFile()))
 }
 
 func TestWhatCannotGoIntoAFileIsRefused(t *testing.T) {
 	t.Parallel()
-	f := format(t)
-	require.Empty(t, f.Refuse(order(key, 1, "EUR", "")))
-	us := order(key, 1, "EUR", "")
+	f := newFormat(t)
+	require.Empty(t, f.RefusalCode(newOrder(key, 1, "EUR", "")))
+	us := newOrder(key, 1, "EUR", "")
 	us.Payee.Number = account.Number{Type: account.TypeUSBankAccount, USBankAccount: &account.USBankAccount{RoutingNumber: "021000021", AccountNumber: "12345", AccountType: account.Checking}}
-	require.Equal(t, rail.CodeInvalid, f.Refuse(us))
-	require.Equal(t, rail.CodeCurrencyUnsupported, f.Refuse(order(key, 1, "USD", "")))
-	require.Equal(t, rail.CodeAmountInvalid, f.Refuse(order(key, 0, "EUR", "")))
-	require.Equal(t, rail.CodeAmountInvalid, f.Refuse(order(key, 1_000_000_000_000_000_000, "EUR", "")), "more digits than an amount has")
+	require.Equal(t, rail.CodeInvalid, f.RefusalCode(us))
+	require.Equal(t, rail.CodeCurrencyUnsupported, f.RefusalCode(newOrder(key, 1, "USD", "")))
+	require.Equal(t, rail.CodeAmountInvalid, f.RefusalCode(newOrder(key, 0, "EUR", "")))
+	require.Equal(t, rail.CodeAmountInvalid, f.RefusalCode(newOrder(key, 1_000_000_000_000_000_000, "EUR", "")), "more digits than an amount has")
 	_, err := iso20022.New(iso20022.Debtor{Name: "x", IBAN: "DE00"}, nil)
 	require.ErrorContains(t, err, "the paying account")
 	_, err = iso20022.New(iso20022.Debtor{IBAN: "DE89370400440532013000"}, nil)
@@ -117,9 +117,9 @@ func TestWhatCannotGoIntoAFileIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "35")
 }
 
-func read(t *testing.T, text string) (lines []rail.Line, err error) {
+func readLines(t *testing.T, text string) (lines []rail.Line, err error) {
 	t.Helper()
-	err = format(t).Read(strings.NewReader(text), func(line rail.Line) error {
+	err = newFormat(t).Read(strings.NewReader(text), func(line rail.Line) error {
 		lines = append(lines, line)
 		return nil
 	})
@@ -138,15 +138,15 @@ var day = time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 
 func TestStatusReports(t *testing.T) {
 	t.Parallel()
-	lines, err := read(t, status)
+	lines, err := readLines(t, status)
 	require.NoError(t, err)
 	require.Equal(t, []rail.Line{
 		{Key: "01jd8mvkq3ex9b6r5vffh3f2ga-0000000a", Reference: "s1", Amount: money.New(1250, "EUR"), Status: rail.Rejected, Code: "AC04", Date: day},
-		{Key: "01jd8mvkq3ex9b6r5vffh3f2gb-0000000b", Reference: "R2", Status: rail.Underway, Date: day},
-		{Key: "01jd8mvkq3ex9b6r5vffh3f2gc-0000000c", Reference: "s3", Status: rail.Underway, Date: day},
+		{Key: "01jd8mvkq3ex9b6r5vffh3f2gb-0000000b", Reference: "R2", Status: rail.InFlight, Date: day},
+		{Key: "01jd8mvkq3ex9b6r5vffh3f2gc-0000000c", Reference: "s3", Status: rail.InFlight, Date: day},
 	}, lines)
 	whole := strings.Replace(status[:strings.Index(status, "<OrgnlPmtInfAndSts>")], "PART", "RJCT", 1) + "</CstmrPmtStsRpt></Document>"
-	lines, err = read(t, whole)
+	lines, err = readLines(t, whole)
 	require.NoError(t, err)
 	require.Equal(t, []rail.Line{{Reference: "PPT-1", Status: rail.Rejected, Date: day}}, lines, "the whole file")
 	for name, text := range map[string]string{
@@ -154,13 +154,13 @@ func TestStatusReports(t *testing.T) {
 		"in its block":           strings.Replace(status, "</OrgnlPmtInfId>", "</OrgnlPmtInfId><PmtInfSts>RJCT</PmtInfSts>", 1),
 		"in its block, unlisted": unlisted(strings.Replace(status, "</OrgnlPmtInfId>", "</OrgnlPmtInfId><PmtInfSts>RJCT</PmtInfSts>", 1)),
 	} {
-		lines, err = read(t, text)
+		lines, err = readLines(t, text)
 		require.NoError(t, err)
 		require.Equal(t, []rail.Line{{Reference: "PPT-1", Status: rail.Rejected, Date: day}}, lines, "each payment is refused once: %s", name)
 	}
-	lines, err = read(t, strings.NewReplacer("<TxSts>ACSP</TxSts>", "", "<OrgnlEndToEndId>01jd8mvkq3ex9b6r5vffh3f2gc-0000000c</OrgnlEndToEndId>", "<OrgnlInstrId>01jd8mvkq3ex9b6r5vffh3f2gc-0000000c</OrgnlInstrId>").Replace(status))
+	lines, err = readLines(t, strings.NewReplacer("<TxSts>ACSP</TxSts>", "", "<OrgnlEndToEndId>01jd8mvkq3ex9b6r5vffh3f2gc-0000000c</OrgnlEndToEndId>", "<OrgnlInstrId>01jd8mvkq3ex9b6r5vffh3f2gc-0000000c</OrgnlInstrId>").Replace(status))
 	require.NoError(t, err)
-	require.Equal(t, rail.Line{Key: "01jd8mvkq3ex9b6r5vffh3f2gc-0000000c", Reference: "s3", Status: rail.Underway, Date: day}, lines[2], "what is not said of a payment is said of all")
+	require.Equal(t, rail.Line{Key: "01jd8mvkq3ex9b6r5vffh3f2gc-0000000c", Reference: "s3", Status: rail.InFlight, Date: day}, lines[2], "what is not said of a payment is said of all")
 }
 
 // unlisted takes the payments out of a status report.
@@ -171,7 +171,7 @@ func unlisted(text string) string {
 
 func TestStatements(t *testing.T) {
 	t.Parallel()
-	lines, err := read(t, booked)
+	lines, err := readLines(t, booked)
 	require.NoError(t, err)
 	require.Equal(t, []rail.Line{
 		{Key: "01jd8mvkq3ex9b6r5vffh3f2ga-0000000a", Reference: "E1", Amount: money.New(6000, "EUR"), Status: rail.Settled, Date: day},
@@ -201,12 +201,12 @@ func TestOnlyWhatIsBookedMovedMoney(t *testing.T) {
 		"a return that is announced":  {back, "<Cd>BOOK", "<Cd>PDNG", ""},
 		"a return without a reason":   {back, "<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf>", "", rail.Returned},
 		"a payment for information":   {out, "<Cd>BOOK", "<Cd>INFO", ""},
-		"a payment of tomorrow":       {out, "<Cd>BOOK", "<Cd>FUTR", rail.Underway},
-		"a payment without its day":   {out, "<Cd>BOOK</Cd></Sts><BookgDt><Dt>2026-11-22</Dt></BookgDt>", "<Cd>PDNG</Cd></Sts>", rail.Underway},
+		"a payment of tomorrow":       {out, "<Cd>BOOK", "<Cd>FUTR", rail.InFlight},
+		"a payment without its day":   {out, "<Cd>BOOK</Cd></Sts><BookgDt><Dt>2026-11-22</Dt></BookgDt>", "<Cd>PDNG</Cd></Sts>", rail.InFlight},
 		"a return that was undone":    {back, "<CdtDbtInd>CRDT</CdtDbtInd>", "<CdtDbtInd>DBIT</CdtDbtInd><RvslInd>true</RvslInd>", rail.Settled},
 		"a payment that was reversed": {out, "<CdtDbtInd>DBIT</CdtDbtInd>", "<CdtDbtInd>CRDT</CdtDbtInd><RvslInd>true</RvslInd>", rail.Returned},
 	} {
-		lines, err := read(t, change(test.entry, test.old, test.by))
+		lines, err := readLines(t, change(test.entry, test.old, test.by))
 		require.NoError(t, err, name)
 		key := map[int]string{out: "01jd8mvkq3ex9b6r5vffh3f2ga-0000000a", back: "01jd8mvkq3ex9b6r5vffh3f2gc-0000000c"}[test.entry]
 		at := slices.IndexFunc(lines, func(l rail.Line) bool { return l.Key == key })
@@ -215,7 +215,7 @@ func TestOnlyWhatIsBookedMovedMoney(t *testing.T) {
 			require.Equal(t, test.status, lines[at].Status, name)
 		}
 	}
-	lines, err := read(t, strings.NewReplacer("<AcctSvcrRef>E4</AcctSvcrRef>", "", "<NtryDtls><Btch><PmtInfId>PPT-1</PmtInfId></Btch></NtryDtls>", "").Replace(booked))
+	lines, err := readLines(t, strings.NewReplacer("<AcctSvcrRef>E4</AcctSvcrRef>", "", "<NtryDtls><Btch><PmtInfId>PPT-1</PmtInfId></Btch></NtryDtls>", "").Replace(booked))
 	require.NoError(t, err)
 	require.Equal(t, "entry 4", lines[3].Reference, "a fee that the bank gave no name")
 }
@@ -241,9 +241,9 @@ func TestBrokenFilesAreRefusedWhole(t *testing.T) {
 		"a status no id":   strings.Replace(status, "<OrgnlEndToEndId>01jd8mvkq3ex9b6r5vffh3f2ga-0000000a</OrgnlEndToEndId>", "", 1),
 		"status of no one": strings.NewReplacer("OrgnlGrpInfAndSts", "Other").Replace(status),
 	} {
-		_, err := read(t, text)
-		require.ErrorIs(t, err, rail.ErrBroken, name)
+		_, err := readLines(t, text)
+		require.ErrorIs(t, err, rail.ErrInvalidReport, name)
 	}
 	stop := errors.New("stop")
-	require.ErrorIs(t, format(t).Read(strings.NewReader(booked), func(rail.Line) error { return stop }), stop)
+	require.ErrorIs(t, newFormat(t).Read(strings.NewReader(booked), func(rail.Line) error { return stop }), stop)
 }

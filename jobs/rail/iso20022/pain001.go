@@ -48,8 +48,8 @@ func New(d Debtor, currencies []string) (*Format, error) {
 	if strings.TrimSpace(d.Name) == "" {
 		return nil, errors.New("the paying account: its holder's name is missing")
 	}
-	if utf8.RuneCountInString(d.Name) > longestName || utf8.RuneCountInString(d.ID) > longestID {
-		return nil, fmt.Errorf("the paying account: its holder's name has at most %d letters, and the bank's name for them %d", longestName, longestID)
+	if utf8.RuneCountInString(d.Name) > maxNameLength || utf8.RuneCountInString(d.ID) > maxIDLength {
+		return nil, fmt.Errorf("the paying account: its holder's name has at most %d letters, and the bank's name for them %d", maxNameLength, maxIDLength)
 	}
 	if len(currencies) == 0 {
 		currencies = []string{"EUR"}
@@ -70,24 +70,24 @@ func (f *Format) Capabilities() rail.Capabilities {
 	return rail.Capabilities{SettlementDelay: 48 * time.Hour, Currencies: f.Currencies}
 }
 
-// longestID is what Max35Text holds, and longestName what Max140Text does.
+// maxIDLength is what Max35Text holds, and maxNameLength what Max140Text does.
 const (
-	longestID   = 35
-	longestName = 140
+	maxIDLength   = 35
+	maxNameLength = 140
 )
 
-// largest is what the eighteen digits of an amount or a control sum hold.
-const largest = 999_999_999_999_999_999
+// maxAmount is what the eighteen digits of an amount or a control sum hold.
+const maxAmount = 999_999_999_999_999_999
 
-// Largest implements bankfile.Format.
-func (*Format) Largest() int64 { return largest }
+// MaxTotal implements bankfile.Format.
+func (*Format) MaxTotal() int64 { return maxAmount }
 
-// Refuse implements bankfile.Format.
-func (f *Format) Refuse(i rail.Instruction) string {
+// RefusalCode implements bankfile.Format.
+func (f *Format) RefusalCode(i rail.Instruction) string {
 	switch {
-	case !f.Capabilities().Takes(i.Amount.Currency):
+	case !f.Capabilities().SupportsCurrency(i.Amount.Currency):
 		return rail.CodeCurrencyUnsupported
-	case i.Amount.Amount <= 0 || i.Amount.Amount > largest:
+	case i.Amount.Amount <= 0 || i.Amount.Amount > maxAmount:
 		return rail.CodeAmountInvalid
 	case i.Payee.Number.Type != account.TypeIBAN || len(i.Payee.Number.Validate()) > 0:
 		return rail.CodeInvalid
@@ -103,17 +103,17 @@ func (f *Format) Account() string { return rail.AccountFingerprint("iban:" + f.D
 func (*Format) EndToEndID(key string) string { return bankfile.PolicyID(key) }
 
 // Write implements bankfile.Format: one payment information block a batch.
-func (f *Format) Write(w io.Writer, b bankfile.Batch) error {
+func (f *Format) Write(w io.Writer, b bankfile.PaymentFile) error {
 	if len(b.Orders) == 0 {
 		return errors.New("a batch without orders")
 	}
 	total, count := b.Total(), strconv.Itoa(len(b.Orders))
-	sum := amount(total)
+	sum := formatAmount(total)
 	document := document{
 		Space: "urn:iso:std:iso:20022:tech:xsd:pain.001.001.09",
 		Header: groupHeader{
 			MsgID: b.ID, Created: b.CreatedAt.UTC().Format("2006-01-02T15:04:05.000Z"), Count: count, Sum: sum,
-			Party: party{Name: f.Debtor.Name, ID: partyID(f.Debtor.ID)},
+			Party: party{Name: f.Debtor.Name, ID: optionalID(f.Debtor.ID)},
 		},
 		Payment: paymentInfo{
 			ID: b.ID, Method: "TRF", Booking: "false", Count: count, Sum: sum, Date: b.CreatedAt.UTC().Format(time.DateOnly),
@@ -124,7 +124,7 @@ func (f *Format) Write(w io.Writer, b bankfile.Batch) error {
 		document.Payment.Service, document.Payment.Charges = &serviceLevel{"SEPA"}, "SLEV"
 	}
 	for _, order := range b.Orders {
-		document.Payment.Transfers = append(document.Payment.Transfers, f.transfer(order))
+		document.Payment.Transfers = append(document.Payment.Transfers, f.newTransfer(order))
 	}
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
@@ -134,13 +134,13 @@ func (f *Format) Write(w io.Writer, b bankfile.Batch) error {
 	return encoder.Encode(document)
 }
 
-func (f *Format) transfer(order rail.Instruction) transfer {
+func (f *Format) newTransfer(order rail.Instruction) transfer {
 	id := f.EndToEndID(order.Key)
 	number := order.Payee.Number.Normalize().IBAN
 	t := transfer{
 		Instruction: id, EndToEnd: id,
-		Amount:     instructed{order.Amount.Currency, amount(order.Amount)},
-		Creditor:   creditor{plain(order.Payee.Beneficiary.Name), order.Payee.Beneficiary.Country},
+		Amount:     instructedAmount{order.Amount.Currency, formatAmount(order.Amount)},
+		Creditor:   creditor{singleLine(order.Payee.Beneficiary.Name), order.Payee.Beneficiary.Country},
 		Account:    accountOf(number.IBAN),
 		Remittance: strings.ReplaceAll(order.PayoutID, "_", "-"), // the SEPA character set has no underscore
 	}
@@ -150,11 +150,11 @@ func (f *Format) transfer(order rail.Instruction) transfer {
 	return t
 }
 
-// amount is money as the decimal of its currency: integers only.
-func amount(m money.Money) string {
+// formatAmount is money as the decimal of its currency: integers only.
+func formatAmount(m money.Money) string {
 	return m.Decimal().Shift(-money.Digits(m.Currency)).StringFixed(money.Digits(m.Currency))
 }
 
-// plain is a name on one line. Who has letters beyond the bank's own is for the
+// singleLine is a name on one line. Who has letters beyond the bank's own is for the
 // bank to write its way: the number decides who is paid.
-func plain(name string) string { return strings.Join(strings.Fields(name), " ") }
+func singleLine(name string) string { return strings.Join(strings.Fields(name), " ") }

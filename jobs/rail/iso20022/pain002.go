@@ -13,7 +13,7 @@ type statusReport struct {
 	day      time.Time
 	original string // the batch that the next lines are about
 	status   string // what the bank makes of all of it
-	said     bool
+	hasGroup bool
 }
 
 type groupXML struct {
@@ -39,96 +39,96 @@ type transactionXML struct {
 	Amount    *amountXML  `xml:"OrgnlTxRef>Amt>InstdAmt"`
 }
 
-// statuses are the words of ExternalPaymentTransactionStatus1Code that decide; any
+// decidingStatuses are the words of ExternalPaymentTransactionStatus1Code that decide; any
 // other is under way. ACSC is: the code set warns that it tells a status and is no
 // financial information. The statement books what it announces, and money is
 // reconciled once.
-var statuses = map[string]rail.LineStatus{"RJCT": rail.Rejected, "CANC": rail.Rejected}
+var decidingStatuses = map[string]rail.LineStatus{"RJCT": rail.Rejected, "CANC": rail.Rejected}
 
 func statusOf(word string) rail.LineStatus {
-	if status, decides := statuses[word]; decides {
+	if status, decides := decidingStatuses[word]; decides {
 		return status
 	}
-	return rail.Underway
+	return rail.InFlight
 }
 
-func (*statusReport) part(name string) bool {
+func (*statusReport) isPart(name string) bool {
 	return name == "CreDtTm" || name == "OrgnlGrpInfAndSts" || name == "OrgnlPmtInfAndSts"
 }
 
-func (s *statusReport) take(d *xml.Decoder, start xml.StartElement, each func(rail.Line) error) (err error) {
+func (s *statusReport) readPart(d *xml.Decoder, start xml.StartElement, each func(rail.Line) error) (err error) {
 	switch start.Name.Local {
 	case "CreDtTm":
 		var created string
-		if err := decode(d, start, &created); err != nil {
+		if err := decodeElement(d, start, &created); err != nil {
 			return err
 		}
-		s.day, err = dateXML{Instant: created}.day()
+		s.day, err = dateXML{Instant: created}.parseDay()
 		return err
 	case "OrgnlGrpInfAndSts":
 		var group groupXML
-		if err := decode(d, start, &group); err != nil {
+		if err := decodeElement(d, start, &group); err != nil {
 			return err
 		}
-		s.original, s.status, s.said = group.Original, group.Status, true
-		return s.whole(group.Original, group.Status, group.Reasons, each)
+		s.original, s.status, s.hasGroup = group.Original, group.Status, true
+		return s.reportWholeFile(group.Original, group.Status, group.Reasons, each)
 	default:
 		var info infoXML
-		if err := decode(d, start, &info); err != nil {
+		if err := decodeElement(d, start, &info); err != nil {
 			return err
 		}
-		return s.info(info, each)
+		return s.reportInfo(info, each)
 	}
 }
 
-// info tells of the one block of payments in a file. What was said of all of it before
+// reportInfo tells of the one block of payments in a file. What was said of all of it before
 // is not said again payment by payment: each is refused once.
-func (s *statusReport) info(info infoXML, each func(rail.Line) error) error {
+func (s *statusReport) reportInfo(info infoXML, each func(rail.Line) error) error {
 	switch {
 	case statusOf(s.status) == rail.Rejected:
 		return nil
 	case len(info.Each) == 0 || statusOf(info.Status) == rail.Rejected:
-		return s.whole(cmp.Or(info.Original, s.original), info.Status, info.Reasons, each)
+		return s.reportWholeFile(cmp.Or(info.Original, s.original), info.Status, info.Reasons, each)
 	}
 	for _, transaction := range info.Each {
 		transaction.Status = cmp.Or(transaction.Status, info.Status, s.status)
-		if err := s.line(transaction, each); err != nil {
+		if err := s.reportTransaction(transaction, each); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// whole is a word about everything in a file. Only a rejection decides: a file
+// reportWholeFile is a word about everything in a file. Only a rejection decides: a file
 // that was taken is judged payment by payment.
-func (s *statusReport) whole(original, status string, reasons []reasonXML, each func(rail.Line) error) error {
+func (s *statusReport) reportWholeFile(original, status string, reasons []reasonXML, each func(rail.Line) error) error {
 	if statusOf(status) != rail.Rejected {
 		return nil
 	}
 	if original == "" {
-		return broken("it rejects a file without its name")
+		return invalidReport("it rejects a file without its name")
 	}
-	return each(rail.Line{Reference: original, Status: rail.Rejected, Code: reason(reasons), Date: s.day})
+	return each(rail.Line{Reference: original, Status: rail.Rejected, Code: firstReason(reasons), Date: s.day})
 }
 
-func (s *statusReport) line(t transactionXML, each func(rail.Line) error) error {
+func (s *statusReport) reportTransaction(t transactionXML, each func(rail.Line) error) error {
 	key := cmp.Or(t.EndToEnd, t.Own)
 	if key == "" || t.Status == "" {
-		return broken("a payment has no end-to-end id or no status")
+		return invalidReport("a payment has no end-to-end id or no status")
 	}
-	line := rail.Line{Key: key, Reference: cmp.Or(t.Reference, t.ID), Status: statusOf(t.Status), Code: reason(t.Reasons), Date: s.day}
+	line := rail.Line{Key: key, Reference: cmp.Or(t.Reference, t.ID), Status: statusOf(t.Status), Code: firstReason(t.Reasons), Date: s.day}
 	if t.Amount != nil { // else the books know it
 		var err error
-		if line.Amount, err = t.Amount.money(); err != nil {
+		if line.Amount, err = t.Amount.toMoney(); err != nil {
 			return err
 		}
 	}
 	return each(line)
 }
 
-func (s *statusReport) done() error {
-	if !s.said {
-		return broken("it names no file of ours")
+func (s *statusReport) checkEnd() error {
+	if !s.hasGroup {
+		return invalidReport("it names no file of ours")
 	}
 	return nil
 }

@@ -15,33 +15,33 @@ import (
 	"parapet/model/money"
 )
 
-// fileLimit is the longest file that is read, in bytes.
-const fileLimit = 512 << 20
+// maxFileSize is the longest file that is read, in bytes.
+const maxFileSize = 512 << 20
 
-func broken(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", rail.ErrBroken, fmt.Sprintf(format, args...))
+func invalidReport(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", rail.ErrInvalidReport, fmt.Sprintf(format, args...))
 }
 
-// message is a kind of message that is read: what to do with the elements that
+// messageReader is a kind of message that is read: what to do with the elements that
 // hold its lines, and with its end.
-type message interface {
-	// part names the elements that are decoded whole.
-	part(name string) bool
-	take(d *xml.Decoder, start xml.StartElement, each func(rail.Line) error) error
-	done() error
+type messageReader interface {
+	// isPart names the elements that are decoded whole.
+	isPart(name string) bool
+	readPart(d *xml.Decoder, start xml.StartElement, each func(rail.Line) error) error
+	checkEnd() error
 }
 
-var messages = map[string]func() message{
-	"pain.002.001.": func() message { return &statusReport{} },
-	"camt.053.001.": func() message { return &statement{} },
+var messageReaders = map[string]func() messageReader{
+	"pain.002.001.": func() messageReader { return &statusReport{} },
+	"camt.053.001.": func() messageReader { return &statement{} },
 }
 
 // Read implements bankfile.Format: pain.002 and camt.053, whatever version from
 // 001.02 on the bank writes.
 func (*Format) Read(r io.Reader, each func(rail.Line) error) error {
-	limited := &io.LimitedReader{R: r, N: fileLimit}
+	limited := &io.LimitedReader{R: r, N: maxFileSize}
 	d := xml.NewDecoder(limited)
-	kind, err := root(d)
+	kind, err := readRoot(d)
 	if err != nil {
 		return err
 	}
@@ -49,52 +49,52 @@ func (*Format) Read(r io.Reader, each func(rail.Line) error) error {
 		token, err := d.Token()
 		switch {
 		case errors.Is(err, io.EOF) && limited.N > 0:
-			return kind.done()
+			return kind.checkEnd()
 		case err != nil:
-			return broken("it is cut short, too long or not XML")
+			return invalidReport("it is cut short, too long or not XML")
 		}
 		switch token := token.(type) {
 		case xml.StartElement:
-			if kind.part(token.Name.Local) {
-				if err := kind.take(d, token, each); err != nil {
+			if kind.isPart(token.Name.Local) {
+				if err := kind.readPart(d, token, each); err != nil {
 					return err
 				}
 			}
 		case xml.Directive:
-			return broken("it declares a document type")
+			return invalidReport("it declares a document type")
 		}
 	}
 }
 
-const namespace = "urn:iso:std:iso:20022:tech:xsd:"
+const namespacePrefix = "urn:iso:std:iso:20022:tech:xsd:"
 
-// root reads up to the document and finds the kind of message.
-func root(d *xml.Decoder) (message, error) {
+// readRoot reads up to the document and finds the kind of message.
+func readRoot(d *xml.Decoder) (messageReader, error) {
 	for {
 		token, err := d.Token()
 		if err != nil {
-			return nil, broken("it is not XML")
+			return nil, invalidReport("it is not XML")
 		}
 		start, ok := token.(xml.StartElement)
 		if _, declares := token.(xml.Directive); declares {
-			return nil, broken("it declares a document type")
+			return nil, invalidReport("it declares a document type")
 		}
 		if !ok {
 			continue
 		}
-		for prefix, kind := range messages {
-			if start.Name.Local == "Document" && strings.HasPrefix(start.Name.Space, namespace+prefix) {
+		for prefix, kind := range messageReaders {
+			if start.Name.Local == "Document" && strings.HasPrefix(start.Name.Space, namespacePrefix+prefix) {
 				return kind(), nil
 			}
 		}
-		return nil, broken("it is neither pain.002 nor camt.053 but %s", start.Name.Space)
+		return nil, invalidReport("it is neither pain.002 nor camt.053 but %s", start.Name.Space)
 	}
 }
 
-// decode reads a whole element; whatever is not XML to its end is broken.
-func decode(d *xml.Decoder, start xml.StartElement, into any) error {
+// decodeElement reads a whole element; whatever is not XML to its end is broken.
+func decodeElement(d *xml.Decoder, start xml.StartElement, into any) error {
 	if err := d.DecodeElement(into, &start); err != nil {
-		return broken("%s cannot be read", start.Name.Local)
+		return invalidReport("%s cannot be read", start.Name.Local)
 	}
 	return nil
 }
@@ -105,25 +105,25 @@ type amountXML struct {
 	Value    string `xml:",chardata"`
 }
 
-// money reads an amount exactly: more digits than the currency has are broken.
-func (a amountXML) money() (money.Money, error) {
-	if !money.Known(a.Currency) {
-		return money.Money{}, broken("an amount has no currency")
+// toMoney reads an amount exactly: more digits than the currency has are broken.
+func (a amountXML) toMoney() (money.Money, error) {
+	if !money.IsCurrency(a.Currency) {
+		return money.Money{}, invalidReport("an amount has no currency")
 	}
-	value, err := number(a.Value)
+	value, err := parseDecimal(a.Value)
 	minor := value.Shift(money.Digits(a.Currency))
 	if err != nil || !minor.IsInteger() || !minor.BigInt().IsInt64() {
-		return money.Money{}, broken("an amount is not one of %s", a.Currency)
+		return money.Money{}, invalidReport("an amount is not one of %s", a.Currency)
 	}
 	return money.New(minor.IntPart(), a.Currency), nil
 }
 
-// number reads digits with a point, as XML Schema has decimals. An exponent, which it
+// parseDecimal reads digits with a point, as XML Schema has decimals. An exponent, which it
 // has not, could cost all memory.
-func number(text string) (decimal.Decimal, error) {
+func parseDecimal(text string) (decimal.Decimal, error) {
 	text = strings.TrimSpace(text)
 	if len(text) > 32 || strings.Trim(text, "0123456789.") != "" {
-		return decimal.Decimal{}, broken("a sum is not written in digits")
+		return decimal.Decimal{}, invalidReport("a sum is not written in digits")
 	}
 	return decimal.NewFromString(text)
 }
@@ -133,19 +133,19 @@ type reasonXML struct {
 	Other string `xml:"Rsn>Prtry"`
 }
 
-// code is why, in a word; empty where nothing is said.
-func (r *reasonXML) code() string {
+// reasonCode is why, in a word; empty where nothing is said.
+func (r *reasonXML) reasonCode() string {
 	if r == nil {
 		return ""
 	}
 	return cmp.Or(r.Code, r.Other)
 }
 
-func reason(all []reasonXML) string {
+func firstReason(all []reasonXML) string {
 	if len(all) == 0 {
 		return ""
 	}
-	return all[0].code()
+	return all[0].reasonCode()
 }
 
 // dateXML is a day, or an instant.
@@ -154,7 +154,7 @@ type dateXML struct {
 	Instant string `xml:"DtTm"`
 }
 
-func (d dateXML) day() (time.Time, error) {
+func (d dateXML) parseDay() (time.Time, error) {
 	text := d.Day
 	if text == "" && len(d.Instant) >= len(time.DateOnly) {
 		text = d.Instant[:len(time.DateOnly)]
@@ -164,7 +164,7 @@ func (d dateXML) day() (time.Time, error) {
 	}
 	day, err := time.Parse(time.DateOnly, text)
 	if err != nil {
-		return day, broken("a booking has no day")
+		return day, invalidReport("a booking has no day")
 	}
 	return day, nil
 }

@@ -52,15 +52,15 @@ type (
 		BIC string `xml:"FinInstnId>BICFI"`
 	}
 	transfer struct {
-		Instruction string         `xml:"PmtId>InstrId"`
-		EndToEnd    string         `xml:"PmtId>EndToEndId"`
-		Amount      instructed     `xml:"Amt>InstdAmt"`
-		Agent       *creditorAgent `xml:"CdtrAgt"`
-		Creditor    creditor       `xml:"Cdtr"`
-		Account     accountID      `xml:"CdtrAcct"`
-		Remittance  string         `xml:"RmtInf>Ustrd"`
+		Instruction string           `xml:"PmtId>InstrId"`
+		EndToEnd    string           `xml:"PmtId>EndToEndId"`
+		Amount      instructedAmount `xml:"Amt>InstdAmt"`
+		Agent       *creditorAgent   `xml:"CdtrAgt"`
+		Creditor    creditor         `xml:"Cdtr"`
+		Account     accountID        `xml:"CdtrAcct"`
+		Remittance  string           `xml:"RmtInf>Ustrd"`
 	}
-	instructed struct {
+	instructedAmount struct {
 		Currency string `xml:"Ccy,attr"`
 		Amount   string `xml:",chardata"`
 	}
@@ -70,7 +70,7 @@ type (
 	}
 )
 
-func partyID(id string) *otherID {
+func optionalID(id string) *otherID {
 	if id == "" {
 		return nil
 	}

@@ -71,24 +71,24 @@ func (*Format) EndToEndID(key string) string { return bankfile.ShortID(key) }
 
 // Capabilities implements bankfile.Format.
 func (*Format) Capabilities() rail.Capabilities {
-	return rail.Capabilities{ReturnsOnly: true, Currencies: []string{"USD"}}
+	return rail.Capabilities{ReportsReturnsOnly: true, Currencies: []string{"USD"}}
 }
 
 // What an entry's ten digits hold, and the twelve of a batch's total, in cents.
 const (
-	most    = 99_999_999_99
-	largest = 9_999_999_999_99
+	maxEntryAmount = 99_999_999_99
+	maxBatchTotal  = 9_999_999_999_99
 )
 
-// Largest implements bankfile.Format.
-func (*Format) Largest() int64 { return largest }
+// MaxTotal implements bankfile.Format.
+func (*Format) MaxTotal() int64 { return maxBatchTotal }
 
-// Refuse implements bankfile.Format.
-func (f *Format) Refuse(i rail.Instruction) string {
+// RefusalCode implements bankfile.Format.
+func (f *Format) RefusalCode(i rail.Instruction) string {
 	switch {
-	case !f.Capabilities().Takes(i.Amount.Currency):
+	case !f.Capabilities().SupportsCurrency(i.Amount.Currency):
 		return rail.CodeCurrencyUnsupported
-	case i.Amount.Amount <= 0 || i.Amount.Amount > most:
+	case i.Amount.Amount <= 0 || i.Amount.Amount > maxEntryAmount:
 		return rail.CodeAmountInvalid
 	case i.Payee.Number.Type != account.TypeUSBankAccount || len(i.Payee.Number.Validate()) > 0:
 		return rail.CodeInvalid
@@ -97,24 +97,24 @@ func (f *Format) Refuse(i rail.Instruction) string {
 	}
 }
 
-// modifiers tell files of one day apart.
-const modifiers = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+// fileIDModifiers tell files of one day apart.
+const fileIDModifiers = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 // Write implements bankfile.Format: one batch of prearranged credits (PPD), each
 // entry with its order's short key as the receiver's identification.
-func (f *Format) Write(w io.Writer, b bankfile.Batch) error {
+func (f *Format) Write(w io.Writer, b bankfile.PaymentFile) error {
 	created := b.CreatedAt.UTC()
 	header := ach.NewFileHeader()
-	header.ImmediateDestination, header.ImmediateDestinationName = f.Originator.Routing, clip(f.Originator.Bank, 23)
-	header.ImmediateOrigin, header.ImmediateOriginName = f.Originator.ID, clip(f.Originator.Name, 23)
+	header.ImmediateDestination, header.ImmediateDestinationName = f.Originator.Routing, clipText(f.Originator.Bank, 23)
+	header.ImmediateOrigin, header.ImmediateOriginName = f.Originator.ID, clipText(f.Originator.Name, 23)
 	header.FileCreationDate, header.FileCreationTime = created.Format("060102"), created.Format("1504")
-	header.FileIDModifier = string(modifiers[b.Number%int64(len(modifiers))])
+	header.FileIDModifier = string(fileIDModifiers[b.Number%int64(len(fileIDModifiers))])
 	batch, err := ach.NewBatch(f.batchHeader(b, created))
 	if err != nil {
 		return fmt.Errorf("batch header: %w", err)
 	}
 	for i, order := range b.Orders {
-		batch.AddEntry(f.entry(order, i+1))
+		batch.AddEntry(f.newEntry(order, i+1))
 	}
 	if err := batch.Create(); err != nil {
 		return fmt.Errorf("batch: %w", err)
@@ -128,27 +128,27 @@ func (f *Format) Write(w io.Writer, b bankfile.Batch) error {
 	return ach.NewWriter(w).Write(file)
 }
 
-func (f *Format) batchHeader(b bankfile.Batch, created time.Time) *ach.BatchHeader {
+func (f *Format) batchHeader(b bankfile.PaymentFile, created time.Time) *ach.BatchHeader {
 	header := ach.NewBatchHeader()
 	header.ServiceClassCode, header.StandardEntryClassCode = ach.CreditsOnly, ach.PPD
-	header.CompanyName, header.CompanyIdentification = clip(f.Originator.Name, 16), f.Originator.ID
-	header.CompanyEntryDescription = clip(f.Originator.Description, 10)
-	header.CompanyDiscretionaryData = clip(b.ID, 20)
-	header.EffectiveEntryDate = workday(created.AddDate(0, 0, 1)).Format("060102")
+	header.CompanyName, header.CompanyIdentification = clipText(f.Originator.Name, 16), f.Originator.ID
+	header.CompanyEntryDescription = clipText(f.Originator.Description, 10)
+	header.CompanyDiscretionaryData = clipText(b.ID, 20)
+	header.EffectiveEntryDate = nextWorkday(created.AddDate(0, 0, 1)).Format("060102")
 	header.ODFIIdentification = f.Originator.Routing[:8]
 	return header
 }
 
-// workday is the first day from day on that is no weekend. The bank moves what
+// nextWorkday is the first day from day on that is no weekend. The bank moves what
 // falls on its holidays.
-func workday(day time.Time) time.Time {
+func nextWorkday(day time.Time) time.Time {
 	for day.Weekday() == time.Saturday || day.Weekday() == time.Sunday {
 		day = day.AddDate(0, 0, 1)
 	}
 	return day
 }
 
-func (f *Format) entry(order rail.Instruction, place int) *ach.EntryDetail {
+func (f *Format) newEntry(order rail.Instruction, place int) *ach.EntryDetail {
 	us := order.Payee.Number.Normalize().USBankAccount
 	entry := ach.NewEntryDetail()
 	entry.TransactionCode = ach.CheckingCredit
@@ -159,19 +159,19 @@ func (f *Format) entry(order rail.Instruction, place int) *ach.EntryDetail {
 	entry.DFIAccountNumber = us.AccountNumber
 	entry.Amount = int(order.Amount.Amount)
 	entry.IdentificationNumber = f.EndToEndID(order.Key)
-	entry.IndividualName = clip(order.Payee.Beneficiary.Name, 22)
+	entry.IndividualName = clipText(order.Payee.Beneficiary.Name, 22)
 	entry.SetTraceNumber(f.Originator.Routing[:8], place)
 	entry.Category = ach.CategoryForward
 	return entry
 }
 
-func clip(text string, length int) string {
-	text = ascii(text)
+func clipText(text string, length int) string {
+	text = toASCII(text)
 	return strings.TrimSpace(text[:min(length, len(text))])
 }
 
-// ascii keeps what an ACH record may hold; the number decides who is paid.
-func ascii(text string) string {
+// toASCII keeps what an ACH record may hold; the number decides who is paid.
+func toASCII(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r >= ' ' && r <= '~':
@@ -182,24 +182,24 @@ func ascii(text string) string {
 	}, text)
 }
 
-// fileLimit is the longest file that is read, in bytes.
-const fileLimit = 64 << 20
+// maxFileSize is the longest file that is read, in bytes.
+const maxFileSize = 64 << 20
 
 // Read implements bankfile.Format: a file of returns. A dishonored return is money that
 // went out after all, a contested one came back for good. Corrections (NOC) move no money
 // and are for a person to read.
 func (f *Format) Read(r io.Reader, each func(rail.Line) error) error {
-	limited := &io.LimitedReader{R: r, N: fileLimit}
+	limited := &io.LimitedReader{R: r, N: maxFileSize}
 	file, err := ach.NewReader(limited).Read()
 	if err != nil || limited.N == 0 {
-		return fmt.Errorf("%w: it is cut short, too long or not a file of the clearing house", rail.ErrBroken)
+		return fmt.Errorf("%w: it is cut short, too long or not a file of the clearing house", rail.ErrInvalidReport)
 	}
 	if err := file.Validate(); err != nil {
-		return fmt.Errorf("%w: its controls do not hold", rail.ErrBroken)
+		return fmt.Errorf("%w: its controls do not hold", rail.ErrInvalidReport)
 	}
 	day, err := time.Parse("060102", file.Header.FileCreationDate)
 	if err != nil {
-		return fmt.Errorf("%w: it has no day", rail.ErrBroken)
+		return fmt.Errorf("%w: it has no day", rail.ErrInvalidReport)
 	}
 	for _, batch := range file.Batches { // ReturnEntries lacks what is dishonored or contested
 		for _, entry := range batch.GetEntries() {

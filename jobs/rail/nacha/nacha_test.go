@@ -16,14 +16,14 @@ import (
 	"parapet/model/money"
 )
 
-func format(t *testing.T) *nacha.Format {
+func newFormat(t *testing.T) *nacha.Format {
 	t.Helper()
 	f, err := nacha.New(nacha.Originator{Name: "Parapet Inc", ID: "1234567890", Routing: "021000021", Bank: "First Bank"})
 	require.NoError(t, err)
 	return f
 }
 
-func order(key string, amount int64, kind account.AccountType) rail.Instruction {
+func newOrder(key string, amount int64, kind account.AccountType) rail.Instruction {
 	return rail.Instruction{Key: key, PayoutID: "pay_1", Amount: money.New(amount, "USD"), Payee: rail.Payee{
 		Beneficiary: account.Beneficiary{Name: "Zoë Müller-Lüdenscheidt the Third", Country: "US"},
 		Number: account.Number{Type: account.TypeUSBankAccount, USBankAccount: &account.USBankAccount{
@@ -32,24 +32,24 @@ func order(key string, amount int64, kind account.AccountType) rail.Instruction 
 	}}
 }
 
-func batch() bankfile.Batch {
-	return bankfile.Batch{
+func newFile() bankfile.PaymentFile {
+	return bankfile.PaymentFile{
 		ID: "PPT-20261121-0A1B2C3D4E5F", Number: 3, CreatedAt: time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC), // a Friday
-		Orders: []rail.Instruction{order("pay_a.1", 123456, account.Checking), order("pay_b.1", 1, account.Savings)},
+		Orders: []rail.Instruction{newOrder("pay_a.1", 123456, account.Checking), newOrder("pay_b.1", 1, account.Savings)},
 	}
 }
 
-func written(t *testing.T) []byte {
+func writeFile(t *testing.T) []byte {
 	t.Helper()
 	var text bytes.Buffer
-	require.NoError(t, format(t).Write(&text, batch()))
+	require.NoError(t, newFormat(t).Write(&text, newFile()))
 	return text.Bytes()
 }
 
 func TestAFileIsReadBackByTheLibrary(t *testing.T) {
 	t.Parallel()
-	text := written(t)
-	require.Equal(t, text, written(t), "written again it has the same bytes")
+	text := writeFile(t)
+	require.Equal(t, text, writeFile(t), "written again it has the same bytes")
 	file, err := ach.NewReader(bytes.NewReader(text)).Read()
 	require.NoError(t, err)
 	require.NoError(t, file.Validate())
@@ -71,7 +71,7 @@ func TestAFileIsReadBackByTheLibrary(t *testing.T) {
 // of it.
 func sentBack(t *testing.T, mark func(*ach.EntryDetail)) []byte {
 	t.Helper()
-	file, err := ach.NewReader(bytes.NewReader(written(t))).Read()
+	file, err := ach.NewReader(bytes.NewReader(writeFile(t))).Read()
 	require.NoError(t, err)
 	entry := file.Batches[0].GetEntries()[0]
 	entry.AddendaRecordIndicator, entry.TransactionCode = 1, ach.CheckingReturnNOCCredit
@@ -89,7 +89,7 @@ func sentBack(t *testing.T, mark func(*ach.EntryDetail)) []byte {
 	return text.Bytes()
 }
 
-func returned(t *testing.T) []byte {
+func readReturns(t *testing.T) []byte {
 	t.Helper()
 	return sentBack(t, func(entry *ach.EntryDetail) {
 		addenda := ach.NewAddenda99()
@@ -116,7 +116,7 @@ func TestUndoneReturnsAreRead(t *testing.T) {
 	})
 	for code, file := range map[string][]byte{"R68": dishonored, "R73": contested} {
 		var lines []rail.Line
-		require.NoError(t, format(t).Read(bytes.NewReader(file), func(line rail.Line) error { lines = append(lines, line); return nil }))
+		require.NoError(t, newFormat(t).Read(bytes.NewReader(file), func(line rail.Line) error { lines = append(lines, line); return nil }))
 		require.Equal(t, []rail.Line{{
 			Key: bankfile.ShortID("pay_a.1"), Reference: "021000020000001", Amount: money.New(123456, "USD"),
 			Status: map[string]rail.LineStatus{"R68": rail.Settled, "R73": rail.Returned}[code], Code: code, Date: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
@@ -128,8 +128,8 @@ func TestReturnsAreRead(t *testing.T) {
 	t.Parallel()
 	var lines []rail.Line
 	collect := func(line rail.Line) error { lines = append(lines, line); return nil }
-	text := returned(t)
-	require.NoError(t, format(t).Read(bytes.NewReader(text), collect))
+	text := readReturns(t)
+	require.NoError(t, newFormat(t).Read(bytes.NewReader(text), collect))
 	require.Equal(t, []rail.Line{{
 		Key: bankfile.ShortID("pay_a.1"), Reference: "021000020000001", Amount: money.New(123456, "USD"),
 		Status: rail.Returned, Code: "R03", Date: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
@@ -138,20 +138,20 @@ func TestReturnsAreRead(t *testing.T) {
 		"cut short": text[:len(text)/2], "empty": nil, "garbage": []byte("%PDF"),
 		"another sum": bytes.Replace(text, []byte("000000123456"), []byte("000000123457"), 1),
 	} {
-		require.ErrorIs(t, format(t).Read(bytes.NewReader(broken), collect), rail.ErrBroken, name)
+		require.ErrorIs(t, newFormat(t).Read(bytes.NewReader(broken), collect), rail.ErrInvalidReport, name)
 	}
 }
 
 func TestWhatCannotGoIntoAFileIsRefused(t *testing.T) {
 	t.Parallel()
-	f := format(t)
-	good := order("pay_a.1", 1, account.Checking)
-	require.Empty(t, f.Refuse(good))
-	require.Equal(t, rail.CodeAmountInvalid, f.Refuse(order("pay_a.1", 1_000_000_000_00, account.Checking)))
+	f := newFormat(t)
+	good := newOrder("pay_a.1", 1, account.Checking)
+	require.Empty(t, f.RefusalCode(good))
+	require.Equal(t, rail.CodeAmountInvalid, f.RefusalCode(newOrder("pay_a.1", 1_000_000_000_00, account.Checking)))
 	good.Amount = money.New(1, "EUR")
-	require.Equal(t, rail.CodeCurrencyUnsupported, f.Refuse(good))
+	require.Equal(t, rail.CodeCurrencyUnsupported, f.RefusalCode(good))
 	good.Amount, good.Payee.Number = money.New(1, "USD"), account.Number{Type: account.TypeIBAN, IBAN: &account.IBAN{IBAN: "GB29NWBK60161331926819"}}
-	require.Equal(t, rail.CodeInvalid, f.Refuse(good))
+	require.Equal(t, rail.CodeInvalid, f.RefusalCode(good))
 	for _, o := range []nacha.Originator{{}, {Name: "x", Bank: "y", Routing: "021000021", ID: "1"}, {Routing: "021000021", ID: "1234567890"}} {
 		_, err := nacha.New(o)
 		require.Error(t, err)

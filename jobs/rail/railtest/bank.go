@@ -15,40 +15,40 @@ import (
 	"parapet/jobs/rail/httprail"
 )
 
-// Entry is a line of the bank's books: an order that it executed, and what it says
+// BookEntry is a line of the bank's books: an order that it executed, and what it says
 // of it.
-type Entry struct {
+type BookEntry struct {
 	PayoutID string            `json:"payout_id"`
 	At       time.Time         `json:"at"`
-	Told     httprail.Transfer `json:"told"`
+	Answer   httprail.Transfer `json:"told"`
 }
 
 // Bank speaks the protocol of package httprail: it executes an order once per key
 // and tells of it, in transfers, inquiries and reports.
 type Bank struct {
-	secrets httprail.Secrets
-	now     func() time.Time
-	books   books
+	secrets  httprail.Secrets
+	now      func() time.Time
+	bookFile bookFile
 
 	mu       sync.Mutex
-	executed map[string]Entry // by key, voided keys too, as far as the bank remembers them
-	booked   []Entry          // everything in the books
+	executed map[string]BookEntry // by key, voided keys too, as far as the bank remembers them
+	booked   []BookEntry          // everything in the books
 	sends    int
 	voids    int
-	// send and ask answer instead of the good bank; they may call it.
-	send, ask Behaviour
-	bend      func(*httprail.Transfer) // changes what is told
+	// onSend and ask answer instead of the good bank; they may call it.
+	onSend, onInquiry Behaviour
+	changeTransfer    func(*httprail.Transfer) // changes what is told
 }
 
 // Behaviour answers a call that the bank has understood and, where it was an order,
 // executed; good is the answer of a good bank.
 type Behaviour func(w http.ResponseWriter, r *http.Request, good func())
 
-// Behave makes the bank behave otherwise from now on; nil is well.
-func (b *Bank) Behave(send, ask Behaviour, bend func(*httprail.Transfer)) {
+// SetBehaviour makes the bank behave otherwise from now on; nil is well.
+func (b *Bank) SetBehaviour(send, ask Behaviour, bend func(*httprail.Transfer)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.send, b.ask, b.bend = send, ask, bend
+	b.onSend, b.onInquiry, b.changeTransfer = send, ask, bend
 }
 
 // Secrets are shared with our side.
@@ -62,7 +62,7 @@ func (b *Bank) Sends() int {
 }
 
 // Executed is what was executed under a key.
-func (b *Bank) Executed(key string) (Entry, bool) {
+func (b *Bank) Executed(key string) (BookEntry, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	entry, known := b.executed[key]
@@ -72,32 +72,32 @@ func (b *Bank) Executed(key string) (Entry, bool) {
 // Handler answers below /v1.
 func (b *Bank) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/accounts/check", b.check)
-	mux.HandleFunc("POST /v1/transfers", b.transfer)
-	mux.HandleFunc("GET /v1/transfers/{key}", b.inquiry)
-	mux.HandleFunc("POST /v1/transfers/{key}/void", b.void)
-	mux.HandleFunc("GET /v1/reports/{day}", b.report)
+	mux.HandleFunc("POST /v1/accounts/check", b.handleCheck)
+	mux.HandleFunc("POST /v1/transfers", b.handleTransfer)
+	mux.HandleFunc("GET /v1/transfers/{key}", b.handleInquiry)
+	mux.HandleFunc("POST /v1/transfers/{key}/void", b.handleVoid)
+	mux.HandleFunc("GET /v1/reports/{day}", b.handleReport)
 	return mux
 }
 
-// hear reads a call that is signed by our side.
-func (b *Bank) hear(r *http.Request, into any) bool {
+// readSigned reads a call that is signed by our side.
+func (b *Bank) readSigned(r *http.Request, into any) bool {
 	body, err := io.ReadAll(r.Body)
 	return err == nil && b.secrets.VerifyRequest(r, body, b.now()) && (into == nil || json.Unmarshal(body, into) == nil)
 }
 
-func (b *Bank) check(w http.ResponseWriter, r *http.Request) {
-	var asked httprail.Check
-	if !b.hear(r, &asked) {
+func (b *Bank) handleCheck(w http.ResponseWriter, r *http.Request) {
+	var asked httprail.AccountCheck
+	if !b.readSigned(r, &asked) {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
-	b.Answer(w, r, http.StatusOK, httprail.Checked{Verified: new(true), Code: "account_found"})
+	b.WriteSigned(w, r, http.StatusOK, httprail.AccountCheckResult{Verified: new(true), Code: "account_found"})
 }
 
-func (b *Bank) transfer(w http.ResponseWriter, r *http.Request) {
+func (b *Bank) handleTransfer(w http.ResponseWriter, r *http.Request) {
 	var order httprail.Order
-	if !b.hear(r, &order) || r.Header.Get("Idempotency-Key") != order.Key {
+	if !b.readSigned(r, &order) || r.Header.Get("Idempotency-Key") != order.Key {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
@@ -106,17 +106,17 @@ func (b *Bank) transfer(w http.ResponseWriter, r *http.Request) {
 	_, known := b.executed[order.Key]
 	if !known && !order.ExpiresAt.IsZero() && !b.now().Before(order.ExpiresAt) {
 		b.mu.Unlock()
-		b.Answer(w, r, http.StatusUnprocessableEntity, httprail.Transfer{Key: order.Key, Status: "expired"})
+		b.WriteSigned(w, r, http.StatusUnprocessableEntity, httprail.Transfer{Key: order.Key, Status: "expired"})
 		return
 	}
-	entry, err := b.execute(order)
-	send := b.send
+	entry, err := b.executeOnce(order)
+	send := b.onSend
 	b.mu.Unlock()
 	if err != nil {
 		w.WriteHeader(http.StatusInsufficientStorage)
 		return
 	}
-	b.behave(w, r, send, func() { b.Answer(w, r, statusOf(entry.Told), entry.Told) })
+	b.applyBehaviour(w, r, send, func() { b.WriteSigned(w, r, statusOf(entry.Answer), entry.Answer) })
 }
 
 // statusOf is the HTTP status of a first answer.
@@ -127,11 +127,11 @@ func statusOf(told httprail.Transfer) int {
 	return http.StatusCreated
 }
 
-// void promises never to pay under a key, unless it was paid.
-func (b *Bank) void(w http.ResponseWriter, r *http.Request) {
-	var asked httprail.Voiding
+// handleVoid promises never to pay under a key, unless it was paid.
+func (b *Bank) handleVoid(w http.ResponseWriter, r *http.Request) {
+	var asked httprail.VoidRequest
 	key := r.PathValue("key")
-	if !b.hear(r, &asked) || asked.Key != key || r.Header.Get("Idempotency-Key") != key {
+	if !b.readSigned(r, &asked) || asked.Key != key || r.Header.Get("Idempotency-Key") != key {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
@@ -140,18 +140,18 @@ func (b *Bank) void(w http.ResponseWriter, r *http.Request) {
 	b.voids++
 	entry, known := b.executed[key]
 	if !known {
-		entry = Entry{At: b.now().UTC(), Told: httprail.Transfer{Key: key, Status: "refused", Code: "voided"}}
-		if err := b.books.keep(entry); err != nil {
+		entry = BookEntry{At: b.now().UTC(), Answer: httprail.Transfer{Key: key, Status: "refused", Code: "voided"}}
+		if err := b.bookFile.appendEntry(entry); err != nil {
 			w.WriteHeader(http.StatusInsufficientStorage)
 			return
 		}
 		b.executed[key] = entry
 	}
-	said := entry.Told
+	said := entry.Answer
 	if said.Status == "refused" {
 		said.Status = "voided"
 	}
-	b.Answer(w, r, http.StatusOK, said)
+	b.WriteSigned(w, r, http.StatusOK, said)
 }
 
 // Voids is how often it was asked to void a key.
@@ -161,73 +161,73 @@ func (b *Bank) Voids() int {
 	return b.voids
 }
 
-// Forget makes the bank forget every key; its books stay as they are.
-func (b *Bank) Forget() {
+// ForgetKeys makes the bank forget every key; its books stay as they are.
+func (b *Bank) ForgetKeys() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	clear(b.executed)
 }
 
-// execute pays, once per key. What is not in the books did not happen.
-func (b *Bank) execute(order httprail.Order) (Entry, error) {
+// executeOnce pays, once per key. What is not in the books did not happen.
+func (b *Bank) executeOnce(order httprail.Order) (BookEntry, error) {
 	if entry, known := b.executed[order.Key]; known {
 		return entry, nil
 	}
-	entry := Entry{PayoutID: order.PayoutID, At: b.now().UTC(), Told: httprail.Transfer{
+	entry := BookEntry{PayoutID: order.PayoutID, At: b.now().UTC(), Answer: httprail.Transfer{
 		Key: order.Key, Status: "accepted", Reference: "T-" + order.Key, Amount: order.Amount,
 		Account: order.Account.String(), AccountDigest: rail.AccountDigest(order.Key, order.Account),
 	}}
-	if b.bend != nil {
-		b.bend(&entry.Told)
+	if b.changeTransfer != nil {
+		b.changeTransfer(&entry.Answer)
 	}
-	if err := b.books.keep(entry); err != nil {
+	if err := b.bookFile.appendEntry(entry); err != nil {
 		return entry, err
 	}
 	b.executed[order.Key], b.booked = entry, append(b.booked, entry)
 	return entry, nil
 }
 
-func (b *Bank) inquiry(w http.ResponseWriter, r *http.Request) {
-	if !b.hear(r, nil) {
+func (b *Bank) handleInquiry(w http.ResponseWriter, r *http.Request) {
+	if !b.readSigned(r, nil) {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
 	key := r.PathValue("key")
 	b.mu.Lock()
 	entry, known := b.executed[key]
-	ask := b.ask
+	ask := b.onInquiry
 	b.mu.Unlock()
-	b.behave(w, r, ask, func() {
+	b.applyBehaviour(w, r, ask, func() {
 		if known {
-			b.Answer(w, r, http.StatusOK, entry.Told)
+			b.WriteSigned(w, r, http.StatusOK, entry.Answer)
 		} else {
-			b.Answer(w, r, http.StatusNotFound, httprail.Transfer{Key: key, Status: "not_found"})
+			b.WriteSigned(w, r, http.StatusNotFound, httprail.Transfer{Key: key, Status: "not_found"})
 		}
 	})
 }
 
-// report shows what the books have of a day, on one page.
-func (b *Bank) report(w http.ResponseWriter, r *http.Request) {
-	if !b.hear(r, nil) {
+// handleReport shows what the books have of a day, on one page.
+func (b *Bank) handleReport(w http.ResponseWriter, r *http.Request) {
+	if !b.readSigned(r, nil) {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
 	day := r.PathValue("day")
-	page := httprail.Page{Date: day}
+	page := httprail.ReportPage{Date: day}
 	b.mu.Lock()
 	for _, entry := range b.booked {
-		if entry.At.Format(time.DateOnly) == day && entry.Told.Status == "accepted" {
-			page.Lines = append(page.Lines, httprail.Reported{
-				Key: entry.Told.Key, Reference: entry.Told.Reference, Amount: entry.Told.Amount, Account: entry.Told.Account, Status: rail.Settled,
+		if entry.At.Format(time.DateOnly) == day && entry.Answer.Status == "accepted" {
+			page.Lines = append(page.Lines, httprail.ReportLine{
+				Key: entry.Answer.Key, Reference: entry.Answer.Reference, Amount: entry.Answer.Amount, Account: entry.Answer.Account, Status: rail.Settled,
 			})
 		}
 	}
 	b.mu.Unlock()
 	page.TotalLines = new(len(page.Lines))
-	b.Answer(w, r, http.StatusOK, page)
+	b.WriteSigned(w, r, http.StatusOK, page)
 }
 
-func (b *Bank) behave(w http.ResponseWriter, r *http.Request, otherwise Behaviour, good func()) {
+func (b *Bank) applyBehaviour(w http.ResponseWriter, r *http.Request, otherwise Behaviour, good func()) {
 	if otherwise == nil {
 		good()
 		return
@@ -235,8 +235,8 @@ func (b *Bank) behave(w http.ResponseWriter, r *http.Request, otherwise Behaviou
 	otherwise(w, r, good)
 }
 
-// Answer says something signed.
-func (b *Bank) Answer(w http.ResponseWriter, r *http.Request, status int, said any) {
+// WriteSigned says something signed.
+func (b *Bank) WriteSigned(w http.ResponseWriter, r *http.Request, status int, said any) {
 	body, err := json.Marshal(said)
 	if err != nil {
 		panic(err)
@@ -249,17 +249,17 @@ func (b *Bank) Answer(w http.ResponseWriter, r *http.Request, status int, said a
 // Open opens a bank. Its books are a file, which remembers across processes, or in
 // memory when the path is empty.
 func Open(secrets httprail.Secrets, now func() time.Time, path string) (*Bank, error) {
-	b := &Bank{secrets: secrets, now: now, executed: map[string]Entry{}}
+	b := &Bank{secrets: secrets, now: now, executed: map[string]BookEntry{}}
 	if path == "" {
 		return b, nil
 	}
-	entries, err := Read(path)
+	entries, err := ReadBook(path)
 	if err != nil {
 		return nil, err
 	}
 	for _, entry := range entries {
-		b.executed[entry.Told.Key], b.booked = entry, append(b.booked, entry)
+		b.executed[entry.Answer.Key], b.booked = entry, append(b.booked, entry)
 	}
-	b.books, err = openBooks(path)
+	b.bookFile, err = openBookFile(path)
 	return b, err
 }

@@ -10,16 +10,16 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// books are where a bank writes what it executed, a line each, before it tells
+// bookFile are where a bank writes what it executed, a line each, before it tells
 // anybody; nil writes nothing.
-type books struct{ file *os.File }
+type bookFile struct{ file *os.File }
 
-func openBooks(path string) (books, error) {
+func openBookFile(path string) (bookFile, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600) //nolint:gosec // a test's file
-	return books{file}, err
+	return bookFile{file}, err
 }
 
-func (b books) keep(entry Entry) error {
+func (b bookFile) appendEntry(entry BookEntry) error {
 	if b.file == nil {
 		return nil
 	}
@@ -33,8 +33,8 @@ func (b books) keep(entry Entry) error {
 	return b.file.Sync()
 }
 
-// Read reads a bank's books. A file that is not there yet is empty.
-func Read(path string) (entries []Entry, err error) {
+// ReadBook reads a bank's books. A file that is not there yet is empty.
+func ReadBook(path string) (entries []BookEntry, err error) {
 	file, err := os.Open(path) //nolint:gosec // a test's file
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -44,7 +44,7 @@ func Read(path string) (entries []Entry, err error) {
 	}
 	defer func() { _ = file.Close() }()
 	for lines := bufio.NewScanner(file); lines.Scan(); {
-		var entry Entry
+		var entry BookEntry
 		if err := json.Unmarshal(lines.Bytes(), &entry); err != nil {
 			return nil, fmt.Errorf("read an entry: %w", err)
 		}

@@ -22,7 +22,7 @@ const (
 	ReasonThresholdMet      = "threshold_met"
 	ReasonLimitExhausted    = "limit_exhausted"
 	ReasonDuplicateEvent    = "duplicate_event"
-	ReasonSourceProvisional = "source_preliminary"
+	ReasonSourcePreliminary = "source_preliminary"
 	ReasonEvidenceNeeded    = "evidence_needed"
 )
 
@@ -30,14 +30,14 @@ const (
 type Facts struct {
 	Met       bool   // the trigger is met with an amount above zero
 	Reason    string // why not, when it is not met
-	Owed      int64  // by the terms, minor units
+	Amount    int64  // by the terms, minor units
 	Remaining int64  // of the policy's limit, minor units
 	Settled   bool   // the measurement's stage is the one the product decides on
 	// Incomplete: days are missing without which nobody can say whether it is met.
-	Incomplete bool
-	Growing    bool // a storm that has not passed: what is not met may be yet
-	Same       bool // another claim holds the very same occurrence
-	Duplicate  bool // another source's report of what may be the same event is claimed already
+	Incomplete        bool
+	Ongoing           bool // a storm that has not passed: what is not met may be yet
+	SameOccurrence    bool // another claim holds the very same occurrence
+	PossibleDuplicate bool // another source's report of what may be the same event is claimed already
 }
 
 // Decision is the outcome with its public reasons and what is reserved.
@@ -54,28 +54,28 @@ type Decision struct {
 // to what remains of the limit.
 func Decide(f Facts) Decision {
 	switch {
-	case f.Same:
+	case f.SameOccurrence:
 		return Decision{Outcome: Decline, Reasons: []string{ReasonDuplicateEvent}}
 	case f.Incomplete:
 		return Decision{Outcome: Defer, Reasons: []string{ReasonEvidenceNeeded}}
-	case !f.Settled, !f.Met && f.Growing:
-		return Decision{Outcome: Defer, Reasons: []string{ReasonSourceProvisional}}
+	case !f.Settled, !f.Met && f.Ongoing:
+		return Decision{Outcome: Defer, Reasons: []string{ReasonSourcePreliminary}}
 	case !f.Met:
 		return Decision{Outcome: Decline, Reasons: []string{f.Reason}}
-	case f.Duplicate:
+	case f.PossibleDuplicate:
 		return Decision{Outcome: Defer, Reasons: []string{ReasonDuplicateEvent}}
 	case f.Remaining == 0:
 		return Decision{Outcome: Decline, Reasons: []string{ReasonThresholdMet, ReasonLimitExhausted}}
-	case f.Owed > f.Remaining:
+	case f.Amount > f.Remaining:
 		return Decision{Outcome: Approve, Reasons: []string{ReasonThresholdMet, ReasonLimitExhausted}, Amount: f.Remaining}
 	default:
-		return Decision{Outcome: Approve, Reasons: []string{ReasonThresholdMet}, Amount: f.Owed}
+		return Decision{Outcome: Approve, Reasons: []string{ReasonThresholdMet}, Amount: f.Amount}
 	}
 }
 
-// Grant is an operator's approval: what is owed up to what remains of the limit,
+// ApproveByOperator is an operator's approval: what is owed up to what remains of the limit,
 // for the reasons given.
-func Grant(owed, remaining int64, reasons []string) Decision {
+func ApproveByOperator(owed, remaining int64, reasons []string) Decision {
 	if owed > remaining {
 		return Decision{Outcome: Approve, Reasons: append(slices.Clone(reasons), ReasonLimitExhausted), Amount: remaining}
 	}

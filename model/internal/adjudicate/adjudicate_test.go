@@ -11,7 +11,7 @@ import (
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	met := func(change func(*adjudicate.Facts)) adjudicate.Facts {
-		f := adjudicate.Facts{Met: true, Reason: "threshold_met", Owed: 20, Remaining: 100, Settled: true}
+		f := adjudicate.Facts{Met: true, Reason: "threshold_met", Amount: 20, Remaining: 100, Settled: true}
 		change(&f)
 		return f
 	}
@@ -30,15 +30,15 @@ func TestDecide(t *testing.T) {
 			adjudicate.Decision{Outcome: adjudicate.Decline, Reasons: []string{"threshold_met", "limit_exhausted"}},
 		},
 		"provisional, met or not": {
-			met(func(f *adjudicate.Facts) { f.Settled, f.Met, f.Remaining, f.Duplicate = false, false, 0, true }),
+			met(func(f *adjudicate.Facts) { f.Settled, f.Met, f.Remaining, f.PossibleDuplicate = false, false, 0, true }),
 			adjudicate.Decision{Outcome: adjudicate.Defer, Reasons: []string{"source_preliminary"}},
 		},
 		"a second report": {
-			met(func(f *adjudicate.Facts) { f.Duplicate = true }),
+			met(func(f *adjudicate.Facts) { f.PossibleDuplicate = true }),
 			adjudicate.Decision{Outcome: adjudicate.Defer, Reasons: []string{"duplicate_event"}},
 		},
 		"not met after all": {
-			adjudicate.Facts{Reason: "outside_place", Remaining: 100, Settled: true, Duplicate: true},
+			adjudicate.Facts{Reason: "outside_place", Remaining: 100, Settled: true, PossibleDuplicate: true},
 			adjudicate.Decision{Outcome: adjudicate.Decline, Reasons: []string{"outside_place"}},
 		},
 	} {

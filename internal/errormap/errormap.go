@@ -1,6 +1,6 @@
-// Package refusal says what each of the domain's codes means to a caller, once for
+// Package errormap says what each of the domain's codes means to a caller, once for
 // every door: its status, its title, and whether trying again makes sense.
-package refusal
+package errormap
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"parapet/model"
 )
 
-// Kind is what a code means.
-type Kind struct {
+// Meaning is what a code means.
+type Meaning struct {
 	Status    int    // of HTTP
 	Title     string // in a few words
 	Retryable bool   // whether the same request can succeed later
@@ -30,9 +30,9 @@ const (
 	CodePersistedQueryNotFound model.Code = "PERSISTED_QUERY_NOT_FOUND"
 )
 
-// kinds maps every code of the domain and of GraphQL; a test finds one that is
+// meanings maps every code of the domain and of GraphQL; a test finds one that is
 // missing.
-var kinds = map[model.Code]Kind{
+var meanings = map[model.Code]Meaning{
 	model.CodeMalformedJSON:         {http.StatusBadRequest, "The body is not the JSON it should be", false},
 	model.CodeUnknownField:          {http.StatusBadRequest, "The body has a member that does not exist", false},
 	model.CodeDuplicateField:        {http.StatusBadRequest, "The body has a member twice", false},
@@ -75,18 +75,18 @@ var kinds = map[model.Code]Kind{
 	model.CodeUnavailable:           {http.StatusServiceUnavailable, "Parapet cannot answer right now", true},
 }
 
-// KindOf is the kind of a code; the zero Kind where the code is none.
-func KindOf(code model.Code) Kind { return kinds[code] }
+// MeaningOf is the kind of a code; the zero Kind where the code is none.
+func MeaningOf(code model.Code) Meaning { return meanings[code] }
 
 // Codes are all codes, sorted: what a door must be able to say.
-func Codes() []model.Code { return slices.Sorted(maps.Keys(kinds)) }
+func Codes() []model.Code { return slices.Sorted(maps.Keys(meanings)) }
 
-// Shown is the error that may be shown. Only a model.Error is; of anything else
+// PublicError is the error that may be shown. Only a model.Error is; of anything else
 // the caller learns that it is internal, or that it was lost, and no more.
-func Shown(err error, lost func() bool) *model.Error {
+func PublicError(err error, lost func() bool) *model.Error {
 	var shown *model.Error
 	switch {
-	case errors.As(err, &shown) && kinds[shown.Code].Status != 0 && shown.Code != model.CodeInternal:
+	case errors.As(err, &shown) && meanings[shown.Code].Status != 0 && shown.Code != model.CodeInternal:
 		return shown
 	case errors.Is(err, context.DeadlineExceeded), lost():
 		return Unavailable()

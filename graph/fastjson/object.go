@@ -1,4 +1,4 @@
-package straight
+package fastjson
 
 import (
 	"context"
@@ -12,23 +12,23 @@ import (
 	"parapet/graph/scalar"
 )
 
-// step writes one field of an object.
-type step struct {
-	key []byte
-	get func(record reflect.Value) (reflect.Value, bool)
-	put put
+// fieldWriter writes one field of an object.
+type fieldWriter struct {
+	key   []byte
+	read  func(record reflect.Value) (reflect.Value, bool)
+	write valueWriter
 }
 
-// object writes the fields that are selected of a record, one after the other.
-func (r *run) object(definition *ast.Definition, in reflect.Type, selections ast.SelectionSet) put {
+// compileObject writes the fields that are selected of a record, one after the other.
+func (e *encoding) compileObject(definition *ast.Definition, in reflect.Type, selections ast.SelectionSet) valueWriter {
 	if in.Kind() != reflect.Struct {
 		return nil
 	}
-	fields := graphql.CollectFields(r.operation, selections, append([]string{definition.Name}, definition.Interfaces...))
-	steps := make([]step, len(fields))
+	fields := graphql.CollectFields(e.operation, selections, append([]string{definition.Name}, definition.Interfaces...))
+	steps := make([]fieldWriter, len(fields))
 	for i, field := range fields {
-		s := r.step(definition.Name, in, field)
-		if s.put == nil {
+		s := e.compileField(definition.Name, in, field)
+		if s.write == nil {
 			return nil
 		}
 		s.key = []byte(strconv.Quote(field.Alias) + ":")
@@ -43,61 +43,61 @@ func (r *run) object(definition *ast.Definition, in reflect.Type, selections ast
 			kept.Set(v)
 			v = kept
 		}
-		r.out.WriteByte('{')
+		e.out.WriteByte('{')
 		for _, s := range steps {
-			r.out.Write(s.key)
-			value, ok := s.get(v)
-			if !ok || !s.put(value) || r.out.Len()-r.charged > chargedAtOnce && !r.chargeOutput() {
+			e.out.Write(s.key)
+			value, ok := s.read(v)
+			if !ok || !s.write(value) || e.out.Len()-e.chargedBytes > chargeInterval && !e.chargeOutput() {
 				return false
 			}
 		}
-		r.out.WriteByte('}')
+		e.out.WriteByte('}')
 		return true
 	}
 }
 
-func (r *run) step(object string, in reflect.Type, field graphql.CollectedField) step {
+func (e *encoding) compileField(object string, in reflect.Type, field graphql.CollectedField) fieldWriter {
 	if field.IsDeferred() {
-		return step{}
+		return fieldWriter{}
 	}
 	if field.Name == "__typename" {
-		return step{
-			get: func(v reflect.Value) (reflect.Value, bool) { return v, true },
-			put: func(reflect.Value) bool { r.out.WriteString(strconv.Quote(object)); return true },
+		return fieldWriter{
+			read:  func(v reflect.Value) (reflect.Value, bool) { return v, true },
+			write: func(reflect.Value) bool { e.out.WriteString(strconv.Quote(object)); return true },
 		}
 	}
-	m := r.member(in, field.Name)
+	m := e.findMember(in, field.Name)
 	switch {
 	case m == nil:
-		return step{}
+		return fieldWriter{}
 	case m.method < 0:
-		return step{
-			get: func(v reflect.Value) (reflect.Value, bool) { return v.FieldByIndex(m.index), true },
-			put: r.compile(field.Definition.Type, m.result, field.Selections),
+		return fieldWriter{
+			read:  func(v reflect.Value) (reflect.Value, bool) { return v.FieldByIndex(m.index), true },
+			write: e.compileType(field.Definition.Type, m.result, field.Selections),
 		}
 	}
-	args, ok := r.arguments(m, field)
+	args, ok := e.bindArguments(m, field)
 	if !ok {
-		return step{}
+		return fieldWriter{}
 	}
-	return step{
-		get: func(v reflect.Value) (reflect.Value, bool) {
+	return fieldWriter{
+		read: func(v reflect.Value) (reflect.Value, bool) {
 			out := v.Addr().Method(m.method).Call(args)
 			return out[0], len(out) == 1 || out[1].IsNil()
 		},
-		put: r.compile(field.Definition.Type, m.result, field.Selections),
+		write: e.compileType(field.Definition.Type, m.result, field.Selections),
 	}
 }
 
-// member is what of a Go type a field is bound to.
-type member struct {
+// goMember is what of a Go type a field is bound to.
+type goMember struct {
 	index  []int // of a struct's field
 	method int   // of the pointer's; -1 without
 	call   reflect.Type
 	result reflect.Type
 }
 
-type memberName struct {
+type memberKey struct {
 	of   reflect.Type
 	name string
 }
@@ -107,23 +107,23 @@ var (
 	errorType   = reflect.TypeFor[error]()
 )
 
-// member binds a field as the library does: to a field of the struct, to a method,
+// findMember binds a field as the library does: to a field of the struct, to a method,
 // or to a field of what is embedded, whatever the case of its letters.
-func (w *Writer) member(in reflect.Type, name string) *member {
-	key := memberName{in, name}
+func (w *Writer) findMember(in reflect.Type, name string) *goMember {
+	key := memberKey{in, name}
 	if kept, ok := w.members.Load(key); ok {
-		return kept.(*member)
+		return kept.(*goMember)
 	}
-	m := bind(in, name)
+	m := bindMember(in, name)
 	w.members.Store(key, m)
 	return m
 }
 
-func bind(in reflect.Type, name string) *member {
-	var embedded *member
+func bindMember(in reflect.Type, name string) *goMember {
+	var embedded *goMember
 	for _, field := range reflect.VisibleFields(in) {
 		if field.IsExported() && !field.Anonymous && strings.EqualFold(field.Name, name) {
-			found := &member{index: field.Index, method: -1, result: field.Type}
+			found := &goMember{index: field.Index, method: -1, result: field.Type}
 			if len(field.Index) == 1 {
 				return found
 			}
@@ -138,26 +138,26 @@ func bind(in reflect.Type, name string) *member {
 			if n := call.NumOut(); n == 0 || n > 2 || n == 2 && call.Out(1) != errorType {
 				return nil
 			}
-			return &member{method: i, call: call, result: call.Out(0)}
+			return &goMember{method: i, call: call, result: call.Out(0)}
 		}
 	}
 	return embedded
 }
 
-// arguments are those of a method: the context where it takes one, and the field's
+// bindArguments are those of a method: the context where it takes one, and the field's
 // in the schema's order.
-func (r *run) arguments(m *member, field graphql.CollectedField) ([]reflect.Value, bool) {
+func (e *encoding) bindArguments(m *goMember, field graphql.CollectedField) ([]reflect.Value, bool) {
 	var args []reflect.Value
 	at := 1 // behind the record
 	if at < m.call.NumIn() && m.call.In(at) == contextType {
-		args, at = append(args, reflect.ValueOf(r.ctx)), at+1
+		args, at = append(args, reflect.ValueOf(e.ctx)), at+1
 	}
 	if m.call.NumIn()-at != len(field.Definition.Arguments) {
 		return nil, false
 	}
-	given := field.ArgumentMap(r.operation.Variables)
+	given := field.ArgumentMap(e.operation.Variables)
 	for i, argument := range field.Definition.Arguments {
-		value, ok := plain(m.call.In(at+i), argument.Type.NamedType, given[argument.Name])
+		value, ok := argumentValue(m.call.In(at+i), argument.Type.NamedType, given[argument.Name])
 		if !ok {
 			return nil, false
 		}
@@ -166,13 +166,13 @@ func (r *run) arguments(m *member, field graphql.CollectedField) ([]reflect.Valu
 	return args, true
 }
 
-// plain is an argument's value in Go, for numbers and text.
-func plain(in reflect.Type, name string, given any) (reflect.Value, bool) {
+// argumentValue is an argument's value in Go, for numbers and text.
+func argumentValue(in reflect.Type, name string, given any) (reflect.Value, bool) {
 	if in.Kind() == reflect.Pointer {
 		if given == nil {
 			return reflect.Zero(in), true
 		}
-		target, ok := plain(in.Elem(), name, given)
+		target, ok := argumentValue(in.Elem(), name, given)
 		if !ok {
 			return target, false
 		}

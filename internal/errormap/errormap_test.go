@@ -1,4 +1,4 @@
-package refusal
+package errormap
 
 import (
 	"go/ast"
@@ -13,8 +13,8 @@ import (
 	"parapet/model"
 )
 
-// codes reads the domain's list, so that a new one without a status is found.
-func codes(t *testing.T) (all []model.Code) {
+// declaredCodes reads the domain's list, so that a new one without a status is found.
+func declaredCodes(t *testing.T) (all []model.Code) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "../../model/error.go", nil, 0)
 	require.NoError(t, err)
@@ -32,10 +32,10 @@ func codes(t *testing.T) (all []model.Code) {
 
 func TestEveryCodeHasAStatus(t *testing.T) {
 	t.Parallel()
-	all := append(codes(t), CodeQueryTooCostly, CodeQueryNotTrusted, CodePersistedQueryNotFound, CodeOriginRefused, CodeReadTooSlowly)
-	require.Len(t, kinds, len(all))
+	all := append(declaredCodes(t), CodeQueryTooCostly, CodeQueryNotTrusted, CodePersistedQueryNotFound, CodeOriginRefused, CodeReadTooSlowly)
+	require.Len(t, meanings, len(all))
 	for _, code := range all {
-		require.GreaterOrEqual(t, KindOf(code).Status, 400, code)
-		require.NotEmpty(t, KindOf(code).Title, code)
+		require.GreaterOrEqual(t, MeaningOf(code).Status, 400, code)
+		require.NotEmpty(t, MeaningOf(code).Title, code)
 	}
 }

@@ -1,4 +1,4 @@
-package straight_test
+package fastjson_test
 
 import (
 	"context"
@@ -15,12 +15,12 @@ import (
 	"github.com/vektah/gqlparser/v2/validator/rules"
 
 	"parapet/graph/budget"
-	"parapet/graph/straight"
-	"parapet/internal/refusal"
+	"parapet/graph/fastjson"
+	"parapet/internal/errormap"
 	"parapet/model"
 )
 
-const text = `
+const schemaText = `
 	scalar DateTime scalar Decimal scalar Long
 	enum Kind { BIG }
 	interface Named { name: String! }
@@ -63,11 +63,11 @@ func (o *owner) Pets(_ context.Context, first int, called *string) ([]pet, error
 
 type pet struct{ Name string }
 
-// ask writes what a resolver answered to the one field of a query; empty when that
+// encodeQuery writes what a resolver answered to the one field of a query; empty when that
 // is left to the library.
-func ask(t *testing.T, document string, variables map[string]any, result any) string {
+func encodeQuery(t *testing.T, document string, variables map[string]any, result any) string {
 	t.Helper()
-	got, err := askUnder(t.Context(), t, document, variables, result)
+	got, err := encodeQueryWith(t.Context(), t, document, variables, result)
 	require.NoError(t, err)
 	written, ok := got.(graphql.Marshaler)
 	if !ok {
@@ -79,20 +79,20 @@ func ask(t *testing.T, document string, variables map[string]any, result any) st
 	return out.String()
 }
 
-// askUnder is ask under a context of its own; it returns what the library gets.
-func askUnder(ctx context.Context, t *testing.T, document string, variables map[string]any, result any) (any, error) {
+// encodeQueryWith is ask under a context of its own; it returns what the library gets.
+func encodeQueryWith(ctx context.Context, t *testing.T, document string, variables map[string]any, result any) (any, error) {
 	t.Helper()
-	schema := gqlparser.MustLoadSchema(&ast.Source{Input: text})
+	schema := gqlparser.MustLoadSchema(&ast.Source{Input: schemaText})
 	parsed, refused := gqlparser.LoadQueryWithRules(schema, document, rules.NewDefaultRules())
 	require.Empty(t, refused)
 	operation := &graphql.OperationContext{Variables: variables, Operation: parsed.Operations[0], Doc: parsed}
 	object := map[ast.Operation]string{ast.Query: "Query", ast.Mutation: "Mutation"}[operation.Operation.Operation]
 	fields := graphql.CollectFields(operation, parsed.Operations[0].SelectionSet, []string{object})
 	ctx = graphql.WithFieldContext(graphql.WithOperationContext(ctx, operation), &graphql.FieldContext{Object: object, Field: fields[0]})
-	return straight.New(schema).AroundField(ctx, func(context.Context) (any, error) { return result, nil })
+	return fastjson.New(schema).AroundField(ctx, func(context.Context) (any, error) { return result, nil })
 }
 
-func mei() *owner {
+func newOwner() *owner {
 	return &owner{
 		base: base{`Mei "M" Lin`}, Kind: "big", Born: time.Date(2018, 2, 6, 15, 50, 42, 6e8, time.UTC), Share: "0.10", Worth: 1 << 60, Size: 1.5,
 		friend: &owner{base: base{"Bo"}},
@@ -102,41 +102,41 @@ func mei() *owner {
 func TestPlainRecordsAreWritten(t *testing.T) {
 	t.Parallel()
 	require.JSONEq(t, `{"called":"Mei \"M\" Lin","kind":"BIG","born":"2018-02-06T15:50:42.600000Z","share":"0.10","worth":1152921504606846976,"nick":null,"grown":true,"size":1.5,"__typename":"Owner"}`,
-		ask(t, `{ owner { called: name kind born share worth nick grown size __typename } }`, nil, mei()))
+		encodeQuery(t, `{ owner { called: name kind born share worth nick grown size __typename } }`, nil, newOwner()))
 	require.JSONEq(t, `{"pets":[{"name":"Rex"},{"name":"Rex"}],"friend":{"name":"Bo","friend":null}}`,
-		ask(t, `query($n: Int!, $no: Boolean!) { owner { pets(first: $n, called: "Rex") { name } ...f nick @include(if: $no) } } fragment f on Named { ... on Owner { friend { name friend { name } } } }`,
-			map[string]any{"n": 2, "no": false}, mei()))
-	require.JSONEq(t, `[{"name":"Mei \"M\" Lin"}]`, ask(t, `{ owners { name } }`, nil, []*owner{mei()}))
-	require.Equal(t, `null`, ask(t, `{ owners { name } }`, nil, []*owner(nil)))
+		encodeQuery(t, `query($n: Int!, $no: Boolean!) { owner { pets(first: $n, called: "Rex") { name } ...f nick @include(if: $no) } } fragment f on Named { ... on Owner { friend { name friend { name } } } }`,
+			map[string]any{"n": 2, "no": false}, newOwner()))
+	require.JSONEq(t, `[{"name":"Mei \"M\" Lin"}]`, encodeQuery(t, `{ owners { name } }`, nil, []*owner{newOwner()}))
+	require.Equal(t, `null`, encodeQuery(t, `{ owners { name } }`, nil, []*owner(nil)))
 }
 
-func TestTheRestIsLeftToTheLibrary(t *testing.T) {
+func TestUnsupportedRecordsFallBackToGqlgen(t *testing.T) {
 	t.Parallel()
-	require.Empty(t, ask(t, `{ owner { name broken } }`, nil, mei()), "an error")
-	require.Empty(t, ask(t, `{ owner { odd { name } } }`, nil, mei()), "an interface")
-	require.Empty(t, ask(t, `{ owner { pets(first: -1) { name } } }`, nil, mei()), "a panic")
-	require.Empty(t, ask(t, `{ owners { name } }`, nil, []*owner{nil}), "a null that may not be")
-	require.Empty(t, ask(t, `{ owner { name } }`, nil, struct{ Other string }{}), "a field without a member")
+	require.Empty(t, encodeQuery(t, `{ owner { name broken } }`, nil, newOwner()), "an error")
+	require.Empty(t, encodeQuery(t, `{ owner { odd { name } } }`, nil, newOwner()), "an interface")
+	require.Empty(t, encodeQuery(t, `{ owner { pets(first: -1) { name } } }`, nil, newOwner()), "a panic")
+	require.Empty(t, encodeQuery(t, `{ owners { name } }`, nil, []*owner{nil}), "a null that may not be")
+	require.Empty(t, encodeQuery(t, `{ owner { name } }`, nil, struct{ Other string }{}), "a field without a member")
 }
 
-// named calls a function for its name.
-type named func()
+// countingOwner calls a function for its name.
+type countingOwner func()
 
-func (n named) Name() string { n(); return "Mei Lin" }
+func (n countingOwner) Name() string { n(); return "Mei Lin" }
 
 func TestWritingStopsWhenTheBudgetIsExceeded(t *testing.T) {
 	t.Parallel()
 	written := 0
-	owner := struct{ named }{func() { written++ }}
-	owners := slices.Repeat([]*struct{ named }{&owner}, 1000)
-	_, err := askUnder(budget.With(t.Context(), budget.New(10<<10)), t, `{ owners { name } }`, nil, owners)
-	require.Equal(t, refusal.CodeQueryTooCostly, model.CodeOf(err))
+	owner := struct{ countingOwner }{func() { written++ }}
+	owners := slices.Repeat([]*struct{ countingOwner }{&owner}, 1000)
+	_, err := encodeQueryWith(budget.With(t.Context(), budget.New(10<<10)), t, `{ owners { name } }`, nil, owners)
+	require.Equal(t, errormap.CodeQueryTooCostly, model.CodeOf(err))
 	require.Less(t, written, 200)
 
 	aliased := "{ owner { " + strings.Repeat("n", 1<<15) + ": name more: name } }"
 	written = 0
-	_, err = askUnder(budget.With(t.Context(), budget.New(10<<10)), t, aliased, nil, &owner)
-	require.Equal(t, refusal.CodeQueryTooCostly, model.CodeOf(err))
+	_, err = encodeQueryWith(budget.With(t.Context(), budget.New(10<<10)), t, aliased, nil, &owner)
+	require.Equal(t, errormap.CodeQueryTooCostly, model.CodeOf(err))
 	require.Equal(t, 1, written, "within one long record, too")
 }
 
@@ -144,19 +144,19 @@ func TestWritingStopsWhenTheCallerLeaves(t *testing.T) {
 	t.Parallel()
 	ctx, leave := context.WithCancel(t.Context())
 	written := 0
-	owner := struct{ named }{func() {
+	owner := struct{ countingOwner }{func() {
 		if written++; written == 3 {
 			leave()
 		}
 	}}
-	_, err := askUnder(ctx, t, `{ owners { name } }`, nil, slices.Repeat([]*struct{ named }{&owner}, 1000))
+	_, err := encodeQueryWith(ctx, t, `{ owners { name } }`, nil, slices.Repeat([]*struct{ countingOwner }{&owner}, 1000))
 	require.ErrorIs(t, err, context.Canceled)
 	require.Equal(t, 3, written)
 }
 
 func TestMutationWhoseAnswerIsTooLargeIsNotDenied(t *testing.T) {
 	t.Parallel()
-	_, err := askUnder(budget.With(t.Context(), budget.New(10)), t, `mutation { change { name } }`, nil, mei())
-	require.Equal(t, refusal.CodeQueryTooCostly, model.CodeOf(err))
+	_, err := encodeQueryWith(budget.With(t.Context(), budget.New(10)), t, `mutation { change { name } }`, nil, newOwner())
+	require.Equal(t, errormap.CodeQueryTooCostly, model.CodeOf(err))
 	require.ErrorContains(t, err, "was carried out")
 }

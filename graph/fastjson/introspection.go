@@ -1,4 +1,4 @@
-package straight
+package fastjson
 
 import (
 	"strings"
@@ -87,21 +87,21 @@ func (t *typeRecord) EnumValues(includeDeprecated bool) []enumValueRecord {
 
 // typeRecords are the records of a schema, and of its types by name.
 type typeRecords struct {
-	whole *schemaRecord
-	named map[string]*typeRecord
+	schema *schemaRecord
+	byName map[string]*typeRecord
 }
 
 // loadTypeRecords returns a function that builds the records when it is first called.
 func loadTypeRecords(schema *ast.Schema) func() *typeRecords {
 	return sync.OnceValue(func() *typeRecords {
-		r := &typeRecords{named: map[string]*typeRecord{}}
+		r := &typeRecords{byName: map[string]*typeRecord{}}
 		from := introspection.WrapSchema(schema)
-		r.whole = &schemaRecord{
+		r.schema = &schemaRecord{
 			Description: from.Description(), QueryType: r.typeOf(from.QueryType()), MutationType: r.typeOf(from.MutationType()),
 			SubscriptionType: r.typeOf(from.SubscriptionType()), Types: r.typesOf(from.Types()),
 		}
 		for _, d := range from.Directives() {
-			r.whole.Directives = append(r.whole.Directives, directiveRecord{
+			r.schema.Directives = append(r.schema.Directives, directiveRecord{
 				Name: d.Name, Description: d.Description(), Locations: d.Locations, Args: r.inputsOf(d.Args), IsRepeatable: d.IsRepeatable,
 			})
 		}
@@ -114,10 +114,10 @@ func loadTypeRecords(schema *ast.Schema) func() *typeRecords {
 func (r *typeRecords) recordOf(result any) any {
 	switch result := result.(type) {
 	case *introspection.Schema:
-		return r.whole
+		return r.schema
 	case *introspection.Type:
 		if result != nil && result.Name() != nil {
-			return r.named[*result.Name()]
+			return r.byName[*result.Name()]
 		}
 	}
 	return nil
@@ -136,11 +136,11 @@ func (r *typeRecords) typeOf(t *introspection.Type) *typeRecord {
 			allEnumValues: enumValuesOf(t.EnumValues(true)), currentEnumValues: enumValuesOf(t.EnumValues(false)),
 		}
 	}
-	if known := r.named[*t.Name()]; known != nil {
+	if known := r.byName[*t.Name()]; known != nil {
 		return known
 	}
 	record := &typeRecord{Kind: t.Kind(), Name: t.Name(), Description: t.Description(), SpecifiedByURL: t.SpecifiedByURL(), IsOneOf: t.IsOneOf()}
-	r.named[*t.Name()] = record
+	r.byName[*t.Name()] = record
 	record.Interfaces, record.PossibleTypes, record.InputFields = r.typesOf(t.Interfaces()), r.typesOf(t.PossibleTypes()), r.inputsOf(t.InputFields())
 	record.allFields, record.currentFields = r.fieldsOf(t.Fields(true)), r.fieldsOf(t.Fields(false))
 	record.allEnumValues, record.currentEnumValues = enumValuesOf(t.EnumValues(true)), enumValuesOf(t.EnumValues(false))

@@ -1,4 +1,4 @@
-package refusal
+package errormap
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ type Panic struct {
 	stack []byte
 }
 
-// Recovered makes the error of a panic, with the stack of the goroutine that calls it.
-func Recovered(value any) *Panic { return &Panic{value, debug.Stack()} }
+// NewPanic makes the error of a panic, with the stack of the goroutine that calls it.
+func NewPanic(value any) *Panic { return &Panic{value, debug.Stack()} }
 
 // Error is the panic's value and its stack.
 func (p *Panic) Error() string { return fmt.Sprintf("panic: %v\n%s", p.value, p.stack) }

@@ -1,0 +1,217 @@
+// Package fastjson writes what a root field of a query holds straight into JSON,
+// without a goroutine, a context and a node of a tree for each field below it. It
+// knows the plain case only: records whose every field is there. Whatever else it
+// meets (an error, a null that may not be, a type it does not know), it leaves to
+// the library, which begins anew and says what there is to say; relations remember
+// what was read, so nothing is read twice.
+package fastjson
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"reflect"
+	"sync"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"parapet/graph/budget"
+	"parapet/model"
+)
+
+// Writer writes results of one schema.
+type Writer struct {
+	schema    *ast.Schema
+	loadTypes func() *typeRecords
+	members   sync.Map // of member names, to *member
+}
+
+// New makes a writer for a schema whose types the library bound.
+func New(schema *ast.Schema) *Writer {
+	return &Writer{schema: schema, loadTypes: loadTypeRecords(schema)}
+}
+
+// AroundField is the library's middleware.
+func (w *Writer) AroundField(ctx context.Context, next graphql.Resolver) (any, error) {
+	result, err := next(ctx)
+	field := graphql.GetFieldContext(ctx)
+	if err != nil || result == nil || field.Object != w.schema.Query.Name && field.Object != w.schema.Mutation.Name {
+		return result, err
+	}
+	record := result
+	if isIntrospection(field.Field) {
+		if record = w.loadTypes().recordOf(result); record == nil {
+			return result, nil // __typename, or a type that does not exist
+		}
+	}
+	written, err := w.writeResult(ctx, field.Field, record)
+	switch {
+	case err != nil && field.Object == w.schema.Mutation.Name:
+		return nil, model.Fail(model.CodeOf(err), "The mutation was carried out, but its answer is too large. Read the record in a query.")
+	case written == nil && err == nil:
+		return result, nil
+	default:
+		return written, err
+	}
+}
+
+// encodedJSON is JSON of a result.
+type encodedJSON []byte
+
+// MarshalGQL writes it. A long text would otherwise double gqlgen's buffer for the brace
+// that follows it.
+func (b encodedJSON) MarshalGQL(to io.Writer) {
+	if buffer, grows := to.(*bytes.Buffer); grows && len(b) > maxPooledBuffer {
+		buffer.Grow(len(b) + bytes.MinRead)
+	}
+	_, _ = to.Write(b)
+}
+
+// writeResult returns the JSON of a field's result, nil where it is not plain. Errors:
+// query_too_costly when the operation's budget is exceeded, and that of the context;
+// both stop the writing at once.
+func (w *Writer) writeResult(ctx context.Context, field graphql.CollectedField, result any) (out any, err error) {
+	e := &encoding{Writer: w, ctx: ctx, operation: graphql.GetOperationContext(ctx), budget: budget.From(ctx), out: buffers.Get().(*bytes.Buffer)}
+	defer e.releaseBuffer()
+	defer func() {
+		if recover() != nil { // the library meets it again, and tells
+			out = nil
+		}
+	}()
+	value := reflect.ValueOf(result)
+	put := e.compileType(field.Definition.Type, value.Type(), field.Selections)
+	if put == nil {
+		return nil, nil
+	}
+	plain := put(value)
+	switch {
+	case !e.chargeOutput():
+		return nil, e.stopped
+	case !plain:
+		return nil, nil
+	case e.out.Cap() > maxPooledBuffer: // done does not reuse it
+		return encodedJSON(e.out.Bytes()), nil
+	}
+	return encodedJSON(bytes.Clone(e.out.Bytes())), nil
+}
+
+// chargeOutput charges the bytes written since its last call to the budget. It returns
+// false when the operation must stop.
+func (e *encoding) chargeOutput() bool {
+	if e.stopped == nil {
+		e.stopped = e.ctx.Err()
+	}
+	if e.stopped == nil {
+		e.stopped = e.budget.ChargeOutput(e.out.Len() - e.chargedBytes)
+		e.chargedBytes = e.out.Len()
+	}
+	return e.stopped == nil
+}
+
+// buffers are written on again: a page that grows as it is written is copied half a
+// dozen times.
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+const (
+	maxPooledBuffer = 1 << 20  // the largest that is kept, in bytes
+	chargeInterval  = 16 << 10 // bytes of one record that are written before they are charged
+)
+
+func (e *encoding) releaseBuffer() {
+	if e.out.Cap() <= maxPooledBuffer {
+		e.out.Reset()
+		buffers.Put(e.out)
+	}
+}
+
+// encoding is one result on its way. Every selection is compiled once, however many
+// records it is made of.
+type encoding struct {
+	*Writer
+
+	ctx          context.Context //nolint:containedctx // a run is one call
+	operation    *graphql.OperationContext
+	budget       *budget.Budget
+	out          *bytes.Buffer
+	chargedBytes int   // bytes of out that are charged to the budget
+	stopped      error // why the operation must stop
+}
+
+// valueWriter writes a value; false when it cannot.
+type valueWriter func(reflect.Value) bool
+
+// compileType is how values of a Go type are written as a type of the schema; nil when
+// that is not known.
+func (e *encoding) compileType(of *ast.Type, in reflect.Type, selections ast.SelectionSet) valueWriter {
+	if of.Elem != nil {
+		return e.compileList(of, in, selections)
+	}
+	if in.Kind() == reflect.Pointer {
+		return e.compilePointer(of, e.compileNamed(of.NamedType, in.Elem(), selections))
+	}
+	put := e.compileNamed(of.NamedType, in, selections)
+	if put == nil || of.NonNull || e.schema.Types[of.NamedType].Kind != ast.Enum {
+		return put
+	}
+	return func(v reflect.Value) bool {
+		if v.Len() == 0 { // the enums' functions write null for an empty word
+			e.out.WriteString("null")
+			return true
+		}
+		return put(v)
+	}
+}
+
+func (e *encoding) compileNamed(name string, in reflect.Type, selections ast.SelectionSet) valueWriter {
+	switch definition := e.schema.Types[name]; definition.Kind {
+	case ast.Object:
+		return e.compileObject(definition, in, selections)
+	case ast.Enum:
+		return e.compileEnum(in)
+	case ast.Scalar:
+		return e.compileScalar(name, in)
+	case ast.Interface, ast.Union, ast.InputObject: // which it is, only the record tells
+	}
+	return nil
+}
+
+func (e *encoding) compilePointer(of *ast.Type, target valueWriter) valueWriter {
+	if target == nil {
+		return nil
+	}
+	return func(v reflect.Value) bool {
+		if v.IsNil() {
+			e.out.WriteString("null")
+			return !of.NonNull
+		}
+		return target(v.Elem())
+	}
+}
+
+func (e *encoding) compileList(of *ast.Type, in reflect.Type, selections ast.SelectionSet) valueWriter {
+	if in.Kind() != reflect.Slice {
+		return nil
+	}
+	element := e.compileType(of.Elem, in.Elem(), selections)
+	if element == nil {
+		return nil
+	}
+	return func(v reflect.Value) bool {
+		if v.IsNil() && !of.NonNull {
+			e.out.WriteString("null")
+			return true
+		}
+		e.out.WriteByte('[')
+		for i := range v.Len() {
+			if i > 0 {
+				e.out.WriteByte(',')
+			}
+			if !element(v.Index(i)) || !e.chargeOutput() {
+				return false
+			}
+		}
+		e.out.WriteByte(']')
+		return true
+	}
+}

@@ -1,0 +1,124 @@
+package fastjson
+
+import (
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/shopspring/decimal"
+
+	"parapet/graph/scalar"
+	"parapet/model/wire"
+)
+
+// compileEnum writes a word of an enum.
+func (e *encoding) compileEnum(in reflect.Type) valueWriter {
+	if in.Kind() != reflect.String {
+		return nil
+	}
+	return func(v reflect.Value) bool {
+		e.out.Write(append(scalar.AppendEnum(append(e.out.AvailableBuffer(), '"'), v.String()), '"'))
+		return true
+	}
+}
+
+var (
+	timeType    = reflect.TypeFor[time.Time]()
+	decimalType = reflect.TypeFor[decimal.Decimal]()
+
+	jsonType     = reflect.TypeFor[jsontext.Value]()
+	metadataType = reflect.TypeFor[map[string]string]()
+)
+
+// compileScalar writes a scalar as the library does with the functions it is bound to;
+// those that are not here are rare.
+func (e *encoding) compileScalar(name string, in reflect.Type) valueWriter {
+	kind := in.Kind()
+	switch name {
+	case "ID", "String", "Duration":
+		if kind == reflect.String {
+			return e.writeText
+		}
+	case "Int", "Long":
+		if kind == reflect.Int || kind == reflect.Int64 {
+			return e.writeInt
+		}
+	case "Boolean":
+		if kind == reflect.Bool {
+			return e.writeBool
+		}
+	case "Float":
+		if kind == reflect.Float64 {
+			return e.marshalWith(func(v reflect.Value) graphql.Marshaler { return graphql.MarshalFloat(v.Float()) })
+		}
+	case "DateTime":
+		if in == timeType {
+			return e.writeTime
+		}
+	case "JSON":
+		if in == jsonType {
+			return e.writeJSON
+		}
+	case "Metadata":
+		if in == metadataType {
+			return e.writeMetadata
+		}
+	case "Decimal":
+		switch {
+		case in == decimalType:
+			return e.marshalWith(func(v reflect.Value) graphql.Marshaler { return scalar.MarshalDecimal(v.Interface().(decimal.Decimal)) })
+		case kind == reflect.String:
+			return e.writeText
+		}
+	}
+	return nil
+}
+
+func (e *encoding) writeText(v reflect.Value) bool {
+	quoted, err := jsontext.AppendQuote(e.out.AvailableBuffer(), v.String())
+	e.out.Write(quoted)
+	return err == nil
+}
+
+func (e *encoding) writeTime(v reflect.Value) bool {
+	var t time.Time
+	if v.CanAddr() { // to take its value would copy it to the heap
+		t = *v.Addr().Interface().(*time.Time)
+	} else {
+		t = v.Interface().(time.Time)
+	}
+	e.out.Write(append(wire.AppendTime(append(e.out.AvailableBuffer(), '"'), t), '"'))
+	return true
+}
+
+func (e *encoding) writeInt(v reflect.Value) bool {
+	e.out.Write(strconv.AppendInt(e.out.AvailableBuffer(), v.Int(), 10))
+	return true
+}
+
+func (e *encoding) writeBool(v reflect.Value) bool {
+	e.out.Write(strconv.AppendBool(e.out.AvailableBuffer(), v.Bool()))
+	return true
+}
+
+func (e *encoding) marshalWith(marshal func(reflect.Value) graphql.Marshaler) valueWriter {
+	return func(v reflect.Value) bool {
+		marshal(v).MarshalGQL(e.out)
+		return true
+	}
+}
+
+func (e *encoding) writeJSON(v reflect.Value) bool {
+	if v.Len() == 0 {
+		e.out.WriteString("null")
+		return true
+	}
+	e.out.Write(v.Bytes())
+	return true
+}
+
+func (e *encoding) writeMetadata(v reflect.Value) bool {
+	return wire.EncodeTo(e.out, v.Interface()) == nil
+}
