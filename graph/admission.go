@@ -13,8 +13,8 @@ import (
 	"parapet/model"
 )
 
-// admission stands between every transport and the executor: a document is found,
-// bounded, priced and validated here, before anything of it runs.
+// admission runs before the executor: it finds the document, checks its limits, computes
+// its cost and validates it.
 type admission struct {
 	guard         *guard.Guard
 	schema        *ast.Schema
@@ -83,16 +83,16 @@ func (c gatedExecutor) CreateOperationContext(ctx context.Context, params *graph
 	return operation, withErrorCodes(refusals)
 }
 
-// selectsOneField tells whether a subscription has the one field that it must have. The
-// document does not tell alone: variables decide what is skipped.
+// selectsOneField reports whether a subscription selects exactly one field. Variables
+// decide what is skipped, so the document alone does not show it.
 func selectsOneField(operation *graphql.OperationContext) bool {
 	return operation.Operation.Operation != ast.Subscription ||
 		len(graphql.CollectFields(operation, operation.Operation.SelectionSet, []string{"Subscription"})) == 1
 }
 
-// admit finds the document of a request and judges it: what it says, then what it
-// costs with these variables, and last, unless it was valid before, whether it is
-// valid. The document is nil when it has no cost.
+// admit finds the document of a request and checks it: limits, then cost with these
+// variables, then validity unless it was validated before. The document is nil when it
+// has no cost.
 func (a *admission) admit(params *graphql.RawParams) (*guard.Document, int, gqlerror.List) {
 	text, err := a.documents.findText(params)
 	if err != nil {
@@ -124,7 +124,7 @@ func (a *admission) admit(params *graphql.RawParams) (*guard.Document, int, gqle
 
 type documentKey struct{}
 
-// documentCache is the executor's cache of documents: it holds the one that the judge
+// documentCache is the executor's document cache: it returns the document that admission
 // has just validated, so that nothing is parsed twice.
 type documentCache struct{}
 

@@ -11,8 +11,8 @@ import (
 	"parapet/model"
 )
 
-// documentStore knows documents that callers name instead of sending: trusted ones, or
-// those that somebody sent before (automatic persisted queries).
+// documentStore finds documents by name: trusted documents and automatic persisted
+// queries.
 type documentStore struct {
 	trusted   map[string]string // texts by name; nil when every document may run
 	persisted *lruCache[string]

@@ -17,9 +17,8 @@ import (
 	"parapet/model"
 )
 
-// presentError writes an error with the codes of REST. What the library itself finds
-// wrong with a document stays as it is; a model.Error is shown in the schema's
-// names; of anything else the caller gets an id, and the log the text.
+// presentError converts an error to the GraphQL form with the codes of REST. Unexpected
+// errors show only a request id; the log has the cause.
 func presentError(ctx context.Context, err error) *gqlerror.Error {
 	var panicked *errormap.Panic
 	if isDropped(ctx) && !errors.As(err, &panicked) {

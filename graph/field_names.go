@@ -15,7 +15,7 @@ import (
 	"parapet/model"
 )
 
-// fieldNames says in the names of the schema what the domain says in those of REST.
+// fieldNames translates REST names in errors into the schema's names.
 type fieldNames struct {
 	schema     *ast.Schema
 	inputNames map[string]bool // names of arguments and of members of inputs
@@ -108,8 +108,8 @@ func (n *fieldNames) translateError(field *ast.FieldDefinition, e *model.Error) 
 	return &out
 }
 
-// collectArgumentErrors stops a query at arguments that could not be read, and has a mutation's
-// operation name them with whatever else is wrong. It is the library's middleware.
+// collectArgumentErrors stops a query whose arguments could not be read; a mutation
+// reports them together with its other errors.
 func collectArgumentErrors(ctx context.Context, next graphql.Resolver) (any, error) {
 	faults := scalar.CollectedErrors(ctx)
 	if len(faults) == 0 {

@@ -1,6 +1,6 @@
-// Package graph is the GraphQL door: it reads a document, calls the operations of
-// model that REST calls too, and writes what was asked for. It decides nothing
-// about protection and knows no database.
+// Package graph serves the GraphQL API: it parses a document, calls the same operations
+// of model as REST, and writes the response. It makes no domain decisions and does not
+// access the database.
 //
 // schema/ holds one file a noun. A new field is one line there and, where the
 // record does not have it already, one short method in the noun's file of node/.

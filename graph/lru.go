@@ -5,8 +5,7 @@ import (
 	"sync"
 )
 
-// lruCache remembers what was used last, within a weight. It may be used by many at
-// once.
+// lruCache is a weighted LRU cache, safe for concurrent use.
 type lruCache[V any] struct {
 	maxWeight int
 
@@ -37,8 +36,8 @@ func (c *lruCache[V]) get(key string) (value V, found bool) {
 	return place.Value.(*lruEntry[V]).value, true
 }
 
-// add lets go of what was used longest ago until there is room. What weighs more
-// than a sixteenth of everything is not worth it.
+// add evicts the least recently used entries until the new one fits. Entries heavier than
+// 1/16 of the maximum are not cached.
 func (c *lruCache[V]) add(key string, value V, weight int) {
 	if weight > c.maxWeight/16 {
 		return

@@ -34,7 +34,7 @@ const (
 	closeDuplicateInit = 4429
 )
 
-// closeError closes a socket for what its client did.
+// closeError closes a socket because of a protocol error of the client.
 type closeError struct {
 	code websocket.StatusCode
 	text string
@@ -101,8 +101,8 @@ type socket struct {
 	running sync.WaitGroup
 }
 
-// serveMessages reads until the client closes or something ends the socket. Then whatever
-// runs is told why, and the client after it.
+// serveMessages reads messages until the client closes the socket or an error ends it.
+// Running operations then end, and the close frame gives the reason.
 func (s *socket) serveMessages(ctx context.Context) {
 	ctx, s.cancel = context.WithCancelCause(ctx)
 	var closing sync.WaitGroup

@@ -21,10 +21,10 @@ type Streams struct {
 	Now func() time.Time
 	// Heartbeat is how often a stream shows that it lives, 12 seconds.
 	Heartbeat time.Duration
-	// WriteTimeout is how long a client may take to read what it was sent, 10 seconds.
-	// After that it is dropped with a reason, and after twice that without one.
+	// WriteTimeout is how long a client may take to read a message (10 s). Then the
+	// stream is closed with a reason, after twice that without one.
 	WriteTimeout time.Duration
-	// InitTimeout is how long a WebSocket may take for its first message, 10 seconds.
+	// InitTimeout is how long a WebSocket may take to send connection_init (10 s).
 	InitTimeout time.Duration
 	// MaxPerPartner is how many subscriptions and sockets a partner may have open on this
 	// node, 100; PerSocket how many operations one socket, 20.
@@ -85,10 +85,9 @@ func (s *streams) closeAll() {
 	s.running.Wait()
 }
 
-// slot is the place of one stream or of one operation among an actor's. free gives it
-// back, once however often it is called, before the client is told that the stream
-// ended: whoever begins the next one on that word must find a place. leave frees it
-// too, and tells the server that the last word was said.
+// slot is a counted place among an actor's streams or operations. release returns it
+// before the client learns that the stream ended, so the client can start the next one at
+// once. finish also marks the stream as ended for shutdown.
 type slot struct{ release, finish func() }
 
 // acquireSlot counts one more stream of an actor's. Errors: rate_limited, token_expired,
@@ -121,8 +120,8 @@ func (s *streams) isExpired(actor model.Actor) bool {
 	return s.Now != nil && !actor.ExpiresAt.IsZero() && !s.Now().Before(actor.ExpiresAt)
 }
 
-// keepAlive ends a stream with the reason, when there is one, until ctx ends; beat shows
-// the client that the stream lives, and us whether the client does.
+// keepAlive sends heartbeats until ctx ends and ends the stream when the token expires,
+// the server stops or the client does not answer.
 func (s *streams) keepAlive(ctx context.Context, actor model.Actor, end context.CancelCauseFunc, beat func() error) {
 	for {
 		wait := s.Heartbeat

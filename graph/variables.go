@@ -13,10 +13,8 @@ import (
 	"parapet/model/money"
 )
 
-// variableCheck holds the values of variables against the types that a document declares
-// for them, as section 6.1.2 of the specification says. The library's own reading
-// stops at the first mistake, says less of it, and takes an enum's words in any
-// letters.
+// variableCheck validates variable values against their declared types (specification
+// section 6.1.2). Unlike gqlgen it reports all errors and compares enum values exactly.
 type variableCheck struct {
 	schema *ast.Schema
 	path   ast.Path // of the value that is judged

@@ -60,9 +60,8 @@ func (w *deliverEndpoint) Work(ctx context.Context, job *river.Job[model.Deliver
 	return err
 }
 
-// deliverBatches sends a batch and what follows it, as long as everything arrives: while one
-// batch is sent the one before is kept and the next one read, so that the receiver does
-// not wait for the database. It says when the endpoint is lost to it.
+// deliverBatches sends batches until an attempt fails or time is up. While one batch is
+// sent, the previous one is saved and the next one prefetched.
 func (w *deliverEndpoint) deliverBatches(ctx context.Context, job model.DeliverEndpoint, batch *model.DeliveryBatch, inTime func() bool, lost func()) error {
 	keep := func() error { return nil } // the batch before
 	for batch != nil {

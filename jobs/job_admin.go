@@ -18,7 +18,7 @@ import (
 	"parapet/model"
 )
 
-// JobAdmin is model.JobAdmin on River.
+// JobAdmin implements model.JobAdmin on River.
 type JobAdmin struct {
 	pool   *pgxpool.Pool
 	client *river.Client[pgx.Tx]

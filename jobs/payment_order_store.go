@@ -12,7 +12,7 @@ import (
 	"parapet/model"
 )
 
-// PaymentOrderStore keep the books of rails that pay by files in Postgres.
+// PaymentOrderStore stores the orders and files of file-based rails in Postgres.
 type PaymentOrderStore struct{ db dbConn }
 
 // dbConn is a pool, or one connection that may be in a transaction.

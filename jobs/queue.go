@@ -1,6 +1,6 @@
-// Package jobs works what the domain asks for, on River: it matches occurrences,
-// checks payout methods, releases payouts, reads hazard feeds and sweeps what is
-// due. Every worker may run twice; nothing it does may count twice.
+// Package jobs runs background work on River: matching, account checks, payout release,
+// feed polling, webhook delivery and sweeps. Every worker may run twice; running twice
+// has no further effect.
 //
 //	kind                  queue     what it does                           when it fails
 //	evaluate_occurrences  matching  matches quakes and storms to policies  tried again; the facts are in tables

@@ -38,7 +38,8 @@ func recordAnswer(ctx context.Context, service *model.Service, log *slog.Logger,
 	return ended, err
 }
 
-// reportMismatch reports that a rail paid something else than was asked, or contradicts itself.
+// reportMismatch logs and counts payments that differ from the order, and contradictory
+// answers of a rail.
 func reportMismatch(ctx context.Context, log *slog.Logger, from rail.Rail, order *model.Release, ended model.ReleaseResult) {
 	if ended.Mismatch {
 		mismatchCount.WithLabelValues(from.Name()).Inc()

@@ -90,9 +90,9 @@ const (
 	stepRecorded releaseStep = "after commit"
 )
 
-// releasePayout pays. The intent is committed before the call and the outcome
-// after it; a worker that dies in between leaves a doubt that only the rail
-// resolves, never a second payment.
+// releasePayout pays a payout. The intent is committed before the call and the outcome
+// after it. A worker that dies in between leaves the payout in doubt, which only the rail
+// can resolve; it never pays twice.
 type releasePayout struct {
 	river.WorkerDefaults[model.ReleasePayout]
 
@@ -244,10 +244,8 @@ func observeResult(ctx context.Context, log *slog.Logger, from rail.Rail, order 
 	return said
 }
 
-// resolveInDoubt asks what became of an order in doubt, unless another rail has it: only that
-// one's report, or an operator, tells then. «Not found» is a refusal where a report said
-// so before. Otherwise the order goes out again under the same key, which pays once at
-// most as long as the rail remembers keys. A rail that cannot be asked is waited for.
+// resolveInDoubt inquires the outcome of an order in doubt. NotFound is no refusal: the
+// order is sent again under the same key, which pays at most once within the key window.
 func (w *releasePayout) resolveInDoubt(ctx context.Context, order *model.Release, expires time.Time) rail.Result {
 	able := w.rail.Capabilities()
 	switch askable := order.OtherRail == nil && able.Inquirable; {

@@ -13,8 +13,8 @@ import (
 	"parapet/jobs/rail"
 )
 
-// SimulatorStore keeps the simulator rail's books in Postgres, so that a restarted
-// server's simulator remembers whom it paid, as a real rail does.
+// SimulatorStore stores the simulator's transfers in Postgres, so that a restarted
+// simulator remembers its payments.
 type SimulatorStore struct{ pool *pgxpool.Pool }
 
 // NewSimulatorStore keeps books in the table simulator_transfers.

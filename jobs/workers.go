@@ -227,7 +227,8 @@ func (w *Workers) Stop(ctx context.Context) error {
 	return w.client.Stop(ctx)
 }
 
-// snoozeIfPending lets a second pass wait for the transactions of the first.
+// snoozeIfPending snoozes a second matching pass until the transactions of the first have
+// ended.
 func snoozeIfPending(err error) error {
 	if errors.Is(err, model.ErrBarrierPending) {
 		return river.JobSnooze(time.Second)
@@ -235,8 +236,7 @@ func snoozeIfPending(err error) error {
 	return err
 }
 
-// warningHandler keeps River's own chatter out of the log: what a job did is told once,
-// by logging.
+// warningHandler drops River's info logs: jobLogger logs each attempt once.
 type warningHandler struct{ slog.Handler }
 
 // Enabled lets warnings and errors pass.

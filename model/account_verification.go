@@ -25,9 +25,8 @@ const (
 	checkLostAfter  = 5 * time.Minute
 )
 
-// BeginVerification begins the check of a pending method and opens its account; nil when there
-// is nothing to check any more. A check whose result is not recorded is asked for
-// again after checkAgainAfter.
+// BeginVerification starts the check of a pending method and decrypts its account; nil
+// when nothing is left to check.
 func (s *Service) BeginVerification(ctx context.Context, partner, id string) (*PayeeAccount, error) {
 	key, err := resourcePayoutMethod.parseID(id)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ActorKind says in which role somebody acts.
+// ActorKind is the role of an actor.
 type ActorKind string
 
 const (
@@ -53,8 +53,8 @@ func PartnerScopes() []Scope {
 	}
 }
 
-// Actor is who asks. Adapters make it from a verified token; the domain trusts
-// nothing else about the caller.
+// Actor is the caller of an operation. API layers build it from a verified token; the
+// domain trusts nothing else about the caller.
 type Actor struct {
 	Kind    ActorKind
 	Partner string // the partner's slug; empty unless Kind is ActorPartner
@@ -64,8 +64,8 @@ type Actor struct {
 	// operator or a data source. Subject is empty for partners.
 	Issuer, Subject string
 	Scopes          []Scope
-	// ExpiresAt is when the token ends, and with it whatever the actor still listens to;
-	// zero when it does not.
+	// ExpiresAt is when the token expires; subscriptions of the actor end then. Zero
+	// means never.
 	ExpiresAt time.Time
 	// Sources a data source may post for. Empty with AnySource false means none.
 	Sources   []string
@@ -83,8 +83,8 @@ type Actor struct {
 // System is Parapet acting by itself.
 func System() Actor { return Actor{Kind: ActorSystem, Name: "parapet"} }
 
-// displayName is the name that partners read. An operator acts as Parapet; which one it
-// was is in the adjudications.
+// displayName is the name that partners see. An operator is shown as Parapet;
+// operator_actions records which one it was.
 func (a Actor) displayName() string {
 	if a.Kind == ActorOperator {
 		return System().Name

@@ -14,8 +14,8 @@ import (
 	"parapet/model/trigger"
 )
 
-// adjudication decides one occurrence for a slice of locked policies: at most one
-// claim a policy, written in a few statements however many policies there are.
+// adjudication decides one occurrence for a batch of locked policies: at most one claim
+// per policy, written in one statement per table.
 type adjudication struct {
 	*Tx
 
@@ -165,11 +165,9 @@ func (adj *adjudication) appendObserved(p *policyRow, row *claimRow, d trigger.D
 	})
 }
 
-// reassess judges a deferred claim again by what the source says now. One that goes
-// on waiting is written only when the source has news. One that waits for a human
-// is decided here only when it was a possible duplicate and its source merged the two,
-// or when no claim counts any more that it may duplicate.
-// Its determination follows the source: the operator sees what is owed today.
+// reassess re-evaluates a deferred claim after the source changed its values. A claim
+// that waits for an operator is only decided here if it was a possible duplicate and the
+// source merged both occurrences.
 func (adj *adjudication) reassess(p *policyRow, row *claimRow, d trigger.Determination) error {
 	settled := p.isStageSufficient(d) && (row.awaitsSource() || adj.awaitsMissingDays(row)) || row.isPossibleDuplicate() && (adj.hasClaimFor(p, row) || adj.lostItsDuplicate(p, row))
 	if waits := !settled || d.Amount == 0 && adj.mayStormGrow(p); waits && !adj.hasNewSourceVersion(row) {
@@ -247,9 +245,8 @@ func (adj *adjudication) stormEnd(p *policyRow) time.Time {
 	return adj.occurrence.LastAt.Add(time.Duration(p.Cover.Trigger.MaximumGapHours) * time.Hour)
 }
 
-// increaseClaim pays what a storm owes beyond what was approved: it is one occurrence
-// with all its fixes, whichever came when. A claim whose first part is paid and
-// confirmed already is open again. Nothing is ever taken back.
+// increaseClaim pays what a storm owes beyond the approved amount. A closed claim is
+// reopened. Approved amounts never decrease.
 func (adj *adjudication) increaseClaim(p *policyRow, row *claimRow, d trigger.Determination) error {
 	more := min(d.Amount-adj.owedFor(p), p.LimitRemaining)
 	if more <= 0 {

@@ -9,8 +9,8 @@ import (
 	"parapet/model/internal/adjudicate"
 )
 
-// applyDecision writes a decision, whoever took it: the claim, its event and sentence, and
-// for an approval the limit and the payout.
+// applyDecision stores a decision: the claim, its event and timeline entry, and for an
+// approval the limit and the payout.
 func (adj *adjudication) applyDecision(p *policyRow, row *claimRow, det *determinationRow, decision adjudicate.Decision, review *time.Time) error {
 	row.Outcome, row.ReasonCodes = new(string(decision.Outcome)), decision.Reasons
 	row.DecidedAt, row.NextReviewAt = &adj.now, review

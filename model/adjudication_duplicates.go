@@ -20,9 +20,9 @@ func (adj *adjudication) hasClaimFor(p *policyRow, row *claimRow) bool {
 	})
 }
 
-// hasPossibleDuplicate tells whether what may be the same event is claimed already: it was
-// reported under another id, or it was rehearsed. Nobody is paid twice, but only a
-// human can be sure. Of claims that wait, the first one goes on.
+// hasPossibleDuplicate reports whether the same event may already be claimed under
+// another id or in a rehearsal. Such a claim waits for an operator. Of several waiting
+// claims the first proceeds.
 func (adj *adjudication) hasPossibleDuplicate(p *policyRow, row *claimRow) bool {
 	return slices.ContainsFunc(adj.relatedClaims[p.ID], func(c *claimRow) bool {
 		return c.isActive() && (c.Status != ClaimDeferred || c.ID.String() < row.ID.String()) && adj.mayDuplicate(row, c)

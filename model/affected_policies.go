@@ -14,14 +14,8 @@ import (
 	"parapet/model/wire"
 )
 
-// AffectedPolicies are the policies that each of several occurrences touched, the newest
-// first, judged by what its source says now: those with a claim for it, those it
-// would pay, and the near misses, whose place it touched in their time but whose
-// trigger it missed, unless they are left out. Partners see their own; an occurrence
-// that the actor may not see has an empty page. However many occurrences there are,
-// they are judged in as many statements as the one that needs most: one read, and
-// others as long as too few of those that lie near are touched. A cursor is good for
-// one occurrence only. Errors: parameter_invalid, cursor_invalid.
+// AffectedPolicies returns, per occurrence, the policies with a claim, those it would pay
+// and the near misses, newest first.
 func (s *Service) AffectedPolicies(ctx context.Context, actor Actor, occurrences []string, nearMisses bool, in PageRequest) (map[string]*Page[wire.Explanation], error) {
 	if err := firstError(s.authorize(ctx, actor, ScopePoliciesRead), s.authorize(ctx, actor, ScopeClaimsRead)); err != nil {
 		return nil, err

@@ -35,7 +35,7 @@ func ReconciliationExceptionKinds() []ReconciliationExceptionKind {
 	return []ReconciliationExceptionKind{ExceptionMissing, ResultUnknown, ResultAmount, ResultBeneficiary, ResultState, ResultDuplicate, ResultReversed, ResultUnmatched, ExceptionContradiction, ExceptionPaidTwice}
 }
 
-// applyLine does what one line says.
+// applyLine applies one report line to its payout and returns the match result.
 func (m *lineMatcher) applyLine(ctx context.Context, line *lineRow) (LineResult, error) {
 	out, ok := m.lockedPayoutOf(line)
 	if !ok || !m.isKnownToBank(line) {

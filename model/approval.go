@@ -72,10 +72,9 @@ const (
 // is paid to. One operator's consent ends the wait.
 const coolingOffPeriod = 24 * time.Hour
 
-// ApprovePayout consents to exactly what would be paid now. The last consent that
-// is needed lets the payout go. A change of the amount, the account or anything else
-// that the digest names voids what was given. Operators only; nobody consents twice.
-// Errors: not_found, validation_failed, state_conflict.
+// ApprovePayout approves exactly what would be paid now. The last required approval
+// releases the payout. Changing anything that the digest covers voids earlier approvals.
+// Nobody can approve twice. Operators only.
 func (s *Service) ApprovePayout(ctx context.Context, actor Actor, in ApprovalRequest) (*wire.Payout, error) {
 	return s.changePayoutAsOperator(ctx, actor, in.PayoutID, in.Note, OperationApprovePayout, nil,
 		func(ctx context.Context, tx *Tx, claim *claimRow, row *payoutRow) error {
@@ -134,7 +133,8 @@ func (tx *Tx) approvePayout(ctx context.Context, claim *claimRow, row *payoutRow
 	return tx.advance(ctx, p, claim, row, method, "The payout was approved and can go out.")
 }
 
-// checkReleasable refuses what cannot be approved or let go any more.
+// checkReleasable returns state_conflict when the payout can no longer be approved or
+// released.
 func (r *payoutRow) checkReleasable() error {
 	switch {
 	case r.Status != PayoutPending && r.Status != PayoutBlocked:

@@ -41,7 +41,7 @@ func (s *Service) ApprovalsOf(ctx context.Context, actor Actor, payouts []string
 	return answers, err
 }
 
-// approvalFacts is what the consents to some payouts follow from.
+// approvalFacts is the data from which the approvals of some payouts are computed.
 type approvalFacts struct {
 	db          bun.IDB
 	now         time.Time

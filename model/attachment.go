@@ -79,10 +79,9 @@ func (in *AttachmentRequest) contentDigest() (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// AddAttachment stores a document for a claim. The bytes are stored before the
-// record is, so no record ever lacks its file. That they will be is noted before, and
-// a file whose record did not come, whatever died, is removed a day later. Errors:
-// not_found, validation_failed, state_conflict.
+// AddAttachment stores a document for a claim. The key is recorded in pending_uploads
+// first, then the bytes are stored, then the record: a crash leaves at most an orphan
+// file, which a sweep deletes after one day.
 func (s *Service) AddAttachment(ctx context.Context, actor Actor, claim string, in AttachmentRequest) (*wire.Attachment, error) {
 	if err := s.authorize(ctx, actor, ScopeClaimsWrite); err != nil {
 		return nil, err

@@ -68,7 +68,7 @@ func (r *auditRow) toRecord() AuditEntry {
 	}
 }
 
-// auditContext is what the audit log will tell of a unit.
+// auditContext holds the audit fields of a transaction.
 type auditContext struct {
 	partner, subject string
 	reason           *string
@@ -102,9 +102,9 @@ func boundAuditText(text, otherwise string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text[:min(len(text), maxAuditText)], ""), "\x00", "")
 }
 
-// Audit writes down what an operator does outside the domain's records, such as in
-// the job console, however much it is. It belongs before the effect: what is written and then fails is
-// known, what is done and not written is not. Operators only.
+// Audit records an operator's action outside the domain's records, such as in the job
+// console. Call it before the effect: an audited action that then fails is visible, an
+// unaudited one is not. Operators only.
 func (s *Service) Audit(ctx context.Context, actor Actor, what string) error {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return err

@@ -14,7 +14,8 @@ import (
 	"parapet/model/wire"
 )
 
-// checkpointInterval is how much of a history's end could be cut off unnoticed.
+// checkpointInterval is the longest tail of a feed that could be cut off without a signed
+// checkpoint showing it.
 const checkpointInterval = 5 * time.Minute
 
 // checkpointRow says, signed, how far a partner's history went at a time.

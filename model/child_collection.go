@@ -12,9 +12,8 @@ import (
 // expectedRows is how many rows there is room for before they are counted.
 const expectedRows = 256
 
-// childCollection is what records of one kind have of another: a claim's messages, a
-// policy's claims. It is read for many of them in one statement, so that who shows
-// a page of claims with their messages asks twice, not once a claim.
+// childCollection reads the child records of many parents in one statement, for example
+// the messages of a page of claims.
 type childCollection[Row, Record any] struct {
 	*collection[Row, Record]
 
@@ -66,7 +65,7 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// requireExisting tells nothing found from nothing there.
+// requireExisting returns not_found unless the actor can see the record.
 func (s *Service) requireExisting(ctx context.Context, actor Actor, kind ResourceType, table, id string) error {
 	key, err := kind.parseID(id)
 	if err != nil {

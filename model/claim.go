@@ -192,8 +192,8 @@ func (tx *Tx) lockClaim(ctx context.Context, id uuid.UUID) (*claimRow, error) {
 	return row, err
 }
 
-// advanceClockPastTimeline is since for a locked claim: its story goes on without a change of the
-// record, and must not go back in time either.
+// advanceClockPastTimeline advances the transaction clock past the claim's last update
+// and its last timeline entry.
 func (tx *Tx) advanceClockPastTimeline(row *claimRow) {
 	tx.advanceClock(&row.RowHeader)
 	if row.ToldAt != nil && row.ToldAt.After(tx.now) {

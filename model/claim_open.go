@@ -37,11 +37,8 @@ type ClaimRequest struct {
 
 const maxDescriptionLength = 10_000
 
-// OpenClaim opens a claim; created is false when the policy has a claim for this
-// occurrence already, which is then the answer. Errors: not_found,
-// validation_failed, trigger_not_met with every number, policy_not_in_force,
-// limit_exhausted, reference_taken, rate_limited after approvalQuota claims of origin
-// approval in a day.
+// OpenClaim opens a claim. created is false when the policy already has a claim for this
+// occurrence; that claim is returned.
 func (s *Service) OpenClaim(ctx context.Context, actor Actor, in ClaimRequest) (claim *wire.Claim, created bool, err error) {
 	if err := s.authorize(ctx, actor, ScopeClaimsWrite); err != nil {
 		return nil, false, err
@@ -136,7 +133,7 @@ func (tx *Tx) openApprovalClaim(ctx context.Context, p *policyRow, in ClaimReque
 	return row.ID, true, nil
 }
 
-// checkClaimable refuses claims before cover began, for a time outside of it, and
+// checkClaimable rejects claims before cover begins, for a time outside the cover, and
 // after the reporting window.
 func (tx *Tx) checkClaimable(p *policyRow, occurred *time.Time) error {
 	refuse := func(why string) error {

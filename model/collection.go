@@ -13,9 +13,8 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// collection is where the records of one kind stand: how their rows are read, one by
-// one, as a list, or by what they belong to. All of it is prepared, and all of it
-// asks for the tenant.
+// collection reads rows of one resource type: one, many by id, or a page. Every statement
+// is prepared and restricted to the tenant.
 type collection[Row, Record any] struct {
 	resource        ResourceType
 	plural          string
@@ -52,8 +51,8 @@ func (s *Service) tableAlias(row any) string {
 	return string(s.db.Table(reflect.TypeOf(row).Elem()).SQLAlias)
 }
 
-// whereClause is the condition of a prepared statement as it grows. ? stands for the
-// next argument, ! for the row's alias.
+// whereClause is the condition of a prepared statement. ? is the next argument, ! the
+// row's alias.
 type whereClause struct {
 	alias string
 	terms []string

@@ -32,10 +32,8 @@ type listQuery struct {
 	filtered *whereClause // by what the filter has besides partner, status and product
 }
 
-// usesProbes reports whether the list is read by probes of its index, one for each
-// combination of partner, status and product that the filter leaves open, and merged.
-// Each probe ends after a page, so a filter that matches nothing costs as little as one
-// that matches all; an index scan in order of id would read all that does not match.
+// usesProbes reports whether the list is read by one index probe per combination of
+// partner, status and product, merged afterwards.
 func (q *listQuery) usesProbes() bool {
 	switch {
 	case q.index == indexByPartner || q.filter.isSelective():

@@ -50,8 +50,8 @@ func (s *Service) addReferenceHolder(ctx context.Context, actor Actor, err error
 	return err
 }
 
-// translateError gives a database error the meaning it has for the caller, and leaves
-// every other error as it is.
+// translateError maps a database error to a domain error; other errors are returned
+// unchanged.
 func translateError(err error) error {
 	var pg *pgconn.PgError
 	var ours *Error

@@ -25,11 +25,9 @@ type DecisionRequest struct {
 // maxReviewDelay is the furthest a review may lie ahead: nothing waits unseen.
 const maxReviewDelay = 366 * 24 * time.Hour
 
-// DecideClaim approves, defers or declines a claim that waits. A claim of origin
-// trigger is approved by its determination, one of origin approval by an amount;
-// neither beyond what is left of the limit. From there on all is as if the trigger
-// had decided. Of several operators at once one decides. Operators only. Errors:
-// not_found, validation_failed, state_conflict, limit_exhausted, trigger_not_met.
+// DecideClaim approves, defers or declines a waiting claim. A trigger claim is approved
+// for the amount of its determination, an approval claim for the given amount; neither
+// exceeds the remaining limit. Of concurrent decisions one succeeds.
 func (s *Service) DecideClaim(ctx context.Context, actor Actor, in DecisionRequest) (*wire.Claim, error) {
 	seen, err := s.loadClaim(ctx, actor, ScopeOperator, in.ClaimID)
 	if err != nil {

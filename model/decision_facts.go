@@ -7,8 +7,8 @@ import (
 	"parapet/model/trigger"
 )
 
-// isStageSufficient tells whether what a source says is settled enough for the product to
-// decide on. At a station only final days are.
+// isStageSufficient reports whether the measurement's stage allows the product to decide.
+// At a station only final days do.
 func (r *policyRow) isStageSufficient(d trigger.Determination) bool {
 	return d.Stage == trigger.Final || r.Cover.Trigger.DecidesOn == trigger.Preliminary && r.Station == nil
 }

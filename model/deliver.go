@@ -114,8 +114,8 @@ func (s *Service) FetchBatch(ctx context.Context, job DeliverEndpoint) (*Deliver
 	return batch, err
 }
 
-// ParallelGroups are the items by what may be sent at once: one line after the other within,
-// and all lines beside each other.
+// ParallelGroups groups the items that must be sent one after the other; different groups
+// may be sent concurrently.
 func (b *DeliveryBatch) ParallelGroups() [][]int {
 	var lines [][]int
 	place := make(map[uuid.UUID]int)

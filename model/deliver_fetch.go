@@ -63,9 +63,8 @@ func (tx *Tx) fetchRetries(ctx context.Context, row *endpointRow, batch *Deliver
 	return nil
 }
 
-// fetchNewEvents reads events that were never tried: as many as the endpoint bears, and
-// none while it has enough to catch up with, so that a slow endpoint's backlog stays
-// a position and does not become rows.
+// fetchNewEvents reads events that were never attempted, up to the batch limit. A slow
+// endpoint's backlog stays a cursor and does not become delivery rows.
 func (tx *Tx) fetchNewEvents(ctx context.Context, row *endpointRow, progress *progressRow, last int64, batch *DeliveryBatch) error {
 	if len(batch.Items) == maxBatchRetries {
 		return nil

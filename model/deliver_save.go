@@ -136,8 +136,8 @@ func (tx *Tx) postponeRetries(progress *progressRow, pause time.Duration) {
 	}
 }
 
-// adaptBatchSize adapts how much is sent to what the endpoint bears, and says why it is to be
-// disabled, if it is.
+// adaptBatchSize adapts the batch limit to the endpoint's results and returns the reason
+// to disable the endpoint, empty for none.
 func (p *progressRow) adaptBatchSize(now time.Time, sent []AttemptResult, pause time.Duration, pace Webhooks) (disable string) {
 	delivered, failed, left := 0, 0, 0
 	for i := range sent {

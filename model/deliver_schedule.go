@@ -17,10 +17,9 @@ type scheduledEndpointRow struct {
 	Started    bool
 }
 
-// scheduleEndpoints makes endpoints due that want any of the types, and starts a drain where
-// none runs: with what is sent next, and start thereafter. The update waits for a
-// drain that is about to end and then sees that none runs, so no wake-up is lost. An
-// endpoint that fails waits for its probe.
+// scheduleEndpoints makes subscribed endpoints due and starts a run where none is active.
+// The update waits for a run that is ending and then sees no active run, so no wake-up is
+// lost. Failing endpoints wait for their next probe.
 func (tx *Tx) scheduleEndpoints(partners []string, types []EventType) (start func()) {
 	token := newID()
 	var woken []scheduledEndpointRow

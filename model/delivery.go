@@ -10,7 +10,7 @@ import (
 	"parapet/model/wire"
 )
 
-// deliveryRetention is how long it can be read what was sent.
+// deliveryRetention is how long deliveries can be listed.
 const deliveryRetention = 30 * 24 * time.Hour
 
 // ListDeliveries is what was sent to an endpoint in the last 30 days, newest first;

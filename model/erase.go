@@ -38,15 +38,10 @@ type erasureRun struct {
 	files                                                    []string
 }
 
-// ErasePolicyholder removes a policyholder's personal data: names, addresses, account
-// numbers, documents, messages and what partners noted beside them, in the records
-// and in the events that told of them. Amounts, terms, places, decisions and
-// fingerprints stay, and so does every hash: the history is proved as before, and
-// counts what was redacted. What operators gave as their reasons stays too, because the
-// audit log cannot be changed. Documents go when the records have; where that fails the
-// workers try again. A second time changes nothing. Who is still covered, or has
-// a claim open, cannot be erased yet. Operators only. Errors: validation_failed,
-// not_found, state_conflict.
+// ErasePolicyholder removes a policyholder's personal data from records and events.
+// Amounts, terms, places, decisions, fingerprints and hashes stay, so the hash chain
+// still verifies. Operators' reasons stay because the audit log is insert-only. The
+// operation is idempotent. Policies in force and open claims prevent it.
 func (s *Service) ErasePolicyholder(ctx context.Context, actor Actor, in ErasureRequest) (*Erasure, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err

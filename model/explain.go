@@ -21,12 +21,9 @@ type OccurrenceRef struct {
 	Pointer     string // where the request has it; empty when its members are the request's own
 }
 
-// Explain tells what an occurrence means for a policy, by the function that
-// decides claims: paid or not, every number, and why in sentences. Where a claim
-// was made of it, whether it pays is the claim's; index and amount are what the
-// source says now. Of several occurrences of as-if rain it tells the one that pays
-// most. The answer is kept under an idempotency key. Errors: not_found,
-// validation_failed.
+// Explain evaluates an occurrence for a policy with the function that decides claims, and
+// returns every number and the reasons as sentences. If the claim was opened for this
+// occurrence, its status decides whether it pays.
 func (s *Service) Explain(ctx context.Context, actor Actor, policy string, ref OccurrenceRef) (*wire.Explanation, error) {
 	if err := s.authorize(ctx, actor, ScopePoliciesRead); err != nil {
 		return nil, err

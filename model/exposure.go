@@ -27,12 +27,10 @@ type ExposureRequest struct {
 	NearMisses bool
 }
 
-// Expose judges all policies by the rules of the matcher for something that did
-// not happen, and writes nothing. The sums are of all policies concerned; the
-// page lists them, the largest payment first. Time and memory follow the policies
-// that lie in its way, not the book. What a claim of the same event by another
-// source would hold back is not foreseen. Errors: validation_failed,
-// partner_mismatch, cursor_invalid, parameter_invalid.
+// Expose evaluates all policies for a hypothetical occurrence and writes nothing. Totals
+// cover all affected policies; the page lists them by payment, largest first. Cost is
+// proportional to the policies in the occurrence's area. Claims of the same event from
+// another source are not considered.
 func (s *Service) Expose(ctx context.Context, actor Actor, in ExposureRequest, page PageRequest) (*wire.Exposure, *Page[wire.Explanation], error) {
 	if err := s.authorize(ctx, actor, ScopePoliciesRead); err != nil {
 		return nil, nil, err

@@ -25,8 +25,8 @@ func (g feedGenerations) currentGeneration() int {
 	return g[len(g)-1].Generation
 }
 
-// checkSequence refuses a sequence of an older generation beyond the end that a restore has left:
-// other events follow it than its reader knows.
+// checkSequence rejects a sequence of an earlier generation beyond the point that a
+// restore kept.
 func (g feedGenerations) checkSequence(generation int, after int64) error {
 	for _, restore := range g {
 		if restore.Generation > max(generation, 1) && after > restore.ContinuesAfter {

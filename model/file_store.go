@@ -23,8 +23,8 @@ type FileStore interface {
 // errOrphanFile is a file that came so late that the sweep gave it up.
 var errOrphanFile = errors.New("the file was given up")
 
-// completeUpload ends the wait for the record of a file: from here on it has one, or the
-// sweep has it deleted, never both.
+// completeUpload removes the pending upload: afterwards the file has a record, or the
+// sweep deletes it, never both.
 func (tx *Tx) completeUpload(ctx context.Context, key string) error {
 	done, err := tx.NewRaw("delete from files_underway where key = ?", key).Exec(ctx)
 	if err != nil {

@@ -14,10 +14,9 @@ import (
 	"parapet/model/wire"
 )
 
-// RecordFinalTrack keeps all fixes of one storm: preliminary fixes of its source that
-// are not among them are retracted, and the storm is judged at once, as no fix is to
-// come. The track is taken whole or not at all: when one of its fixes is rejected,
-// all are, and nothing is retracted. Errors: validation_failed.
+// RecordFinalTrack records all fixes of one storm. Preliminary fixes that are missing
+// from it are retracted, and deferred claims are decided. If one fix is rejected, the
+// whole track is rejected.
 func (s *Service) RecordFinalTrack(ctx context.Context, actor Actor, in []wire.ObservationInput, sandbox bool) ([]wire.ObservationResult, error) {
 	return s.ingestBatch(ctx, actor, in, sandbox, (*validator).requireOneTrack)
 }

@@ -20,9 +20,8 @@ type LiftHoldRequest struct {
 	Note     string // why, private
 }
 
-// BlockPayout holds a payout that is pending or blocked. What is with the rail
-// cannot be held: nobody can tell whether it is paid. Operators only. Errors:
-// not_found, validation_failed, state_conflict.
+// BlockPayout holds a pending or blocked payout. A payout at the rail cannot be held,
+// because its outcome is unknown.
 func (s *Service) BlockPayout(ctx context.Context, actor Actor, in HoldRequest) (*wire.Payout, error) {
 	v := validator{}
 	v.require(in.Reason.isHold(), "/reason", "enum", "Use operator_hold or compliance_hold.")

@@ -60,9 +60,9 @@ func (a Actor) idempotencyOwner() string {
 	return "person/" + string(a.personID())
 }
 
-// acquireIdempotencyKey makes the unit the only one with this key: a transaction's lock, so a killed
-// process holds nothing. What it returns tells, when both statements were sent,
-// that somebody else has the key, or gives the Replay when it was done before.
+// acquireIdempotencyKey takes a transaction-level advisory lock on the key, so a crashed
+// process holds nothing. The returned function reports idempotency_in_flight when another
+// request holds the key, or a Replay when the request was completed before.
 func (tx *Tx) acquireIdempotencyKey() (judge func() error) {
 	key := tx.actor.IdempotencyKey
 	if key == nil {

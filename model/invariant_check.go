@@ -21,10 +21,10 @@ const (
 	maxViolations  = 1000
 )
 
-// CheckInvariants reads every invariant and saves what it finds: of the records that
-// changed lately, and slice by slice of all, once an hour. New violations stop the
-// release of payouts. Every statement has a bounded time; an invariant that did not
-// answer in it keeps its old time of check, which the metrics show.
+// CheckInvariants evaluates every invariant for recently changed records and, once an
+// hour, for all records in slices. New violations stop the release of payouts. Every
+// statement has a timeout; an invariant that exceeds it keeps its old check time, which
+// the metrics show.
 //
 // What changed is known by the events of the last minutes, whose ids are in order of
 // time: a check costs as much as happened, however large the book is. What no event

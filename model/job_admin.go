@@ -178,10 +178,8 @@ func (s *Service) ListJobs(ctx context.Context, actor Actor, f JobFilter, in Pag
 	return newPage(p, rows, func(j *QueuedJob) string { return j.ID }, func(j *QueuedJob) QueuedJob { return *j })
 }
 
-// ChangeJobs retries, cancels or puts off jobs: those named, or those of a filter,
-// which must narrow something. No payout is lost by it: what is due stands in
-// tables, and the sweep asks again for a payout whose job is gone. To keep a payout
-// from going out, block the payout. Operators only. Errors: validation_failed.
+// ChangeJobs retries, cancels or snoozes jobs by id or filter. No payout is lost: due
+// work lives in tables; the sweep re-enqueues it. To stop a payout, block it.
 func (s *Service) ChangeJobs(ctx context.Context, actor Actor, in JobChange) (*JobsChanged, error) {
 	desk, err := s.requireJobAdmin(ctx, actor)
 	if err != nil {

@@ -55,9 +55,8 @@ type transfer struct{ debit, credit LedgerAccount }
 // reversed takes a transfer back.
 func (t transfer) reversed() transfer { return transfer{t.credit, t.debit} }
 
-// ledgerTransfer is what a payout in its state is worth to the ledger. A move posts the
-// difference of two of them, so that the ledger says of every payout what its
-// status says, whatever way it came.
+// ledgerTransfer is the transfer that a payout in its status contributes to the ledger. A
+// status transition posts the difference, so ledger balances match every payout's status.
 func (r *payoutRow) ledgerTransfer() transfer {
 	switch r.Status {
 	case PayoutReleased:

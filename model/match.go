@@ -60,7 +60,7 @@ func (s *Service) Evaluate(ctx context.Context, job EvaluateOccurrences) error {
 	return s.enqueueInOwnTx(ctx, EvaluateOccurrences{Occurrences: job.Occurrences, After: horizon})
 }
 
-// noTransactions is the horizon when no policy was being bound.
+// noTransactions is the barrier when no transaction was binding a policy.
 const noTransactions = "-"
 
 // bindLock is held, shared, by every transaction that inserts policies, from before it
@@ -90,11 +90,8 @@ const bindTransactionsQuery = `select virtualtransaction from pg_locks
 	where locktype = 'advisory' and classid = 0 and objid = %d and objsubid = 1
 	and database = (select oid from pg_database where datname = current_database())`
 
-// snapshotBarrier returns the horizon of a first pass: the transactions that were binding policies
-// when it began, whose policies it may not see. A second pass waits until all of them
-// have ended. Later ones need no waiting: they read the clock after they have the lock,
-// so their cover begins after what happened. Other transactions, however long they
-// last, delay nothing.
+// snapshotBarrier returns the transactions that were binding policies when the first pass
+// began. The second pass returns ErrBarrierPending until all of them have ended.
 func (s *Service) snapshotBarrier(ctx context.Context, after string) (string, error) {
 	binding := fmt.Sprintf(bindTransactionsQuery, bindLock)
 	if after == "" {

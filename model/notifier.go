@@ -9,10 +9,9 @@ import (
 // pollInterval is how late a reader who waits hears of new events.
 const pollInterval = 50 * time.Millisecond
 
-// notifier rings when events of a partner were numbered, by whichever process. Two
-// small questions to the database serve everybody in this process who waits, the
-// second only when something was numbered; nobody asks while nobody waits. Who
-// waits for one partner's events does not hear of another's.
+// notifier wakes subscribers when events of their partner get a sequence, in whichever
+// process. One polling loop per process serves all subscribers and stops when there are
+// none.
 type notifier struct {
 	mu       sync.Mutex
 	polling  bool

@@ -13,8 +13,8 @@ import (
 	"parapet/model/trigger"
 )
 
-// linker gives observations their occurrences. It thinks in memory and writes
-// at the end, because two reports of one batch may turn out to be one event.
+// linker assigns observations to occurrences. It works in memory and writes at the end,
+// because two reports of one batch may turn out to be one event.
 type linker struct {
 	*ingestion
 

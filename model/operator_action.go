@@ -11,8 +11,8 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// operatorActionRow is what an operator did to a partner's record, and why, in
-// private. Insert-only; only operators read it.
+// operatorActionRow records what an operator did to a partner's record and why. Rows are
+// insert-only and visible to operators only.
 type operatorActionRow struct {
 	bun.BaseModel `bun:"table:adjudications,alias:aj"`
 
@@ -79,7 +79,7 @@ func isStorableText(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsRune(text, 0)
 }
 
-// recordOperatorAction keeps who did what, in the transaction of its effect.
+// recordOperatorAction inserts the action in the transaction of its effect.
 func (tx *Tx) recordOperatorAction(row operatorActionRow) {
 	row.ID, row.CreatedAt, row.Author = newID(), tx.now, tx.actor.personID()
 	tx.audit.partner, tx.audit.reason = row.Partner, row.Note

@@ -110,9 +110,8 @@ func (tx *Tx) setProviderFromLastAttempt(ctx context.Context, row *payoutRow) er
 	return nil
 }
 
-// confirmUnpaid ends a key by evidence as a definite refusal of the rail does. Every call under
-// the key counts, not the last one alone: no evidence is good while a worker may be
-// sending it, nor against a call that the rail accepted.
+// confirmUnpaid ends an idempotency key by evidence, like a definite refusal. It fails
+// while an attempt may run and when the rail accepted one.
 func (tx *Tx) confirmUnpaid(ctx context.Context, claim *claimRow, row *payoutRow) error {
 	var calls []attemptRow
 	err := tx.NewSelect().Model(&calls).Where("payout_id = ?", row.ID).Where("partner = ?", row.Partner).Where("key = ?", row.idempotencyKey()).Scan(ctx)
@@ -157,9 +156,8 @@ func (tx *Tx) cancelPayout(ctx context.Context, claim *claimRow, row *payoutRow,
 	return insertRows(ctx, tx, again)
 }
 
-// createReplacement starts the payout that takes another's place. Its key is the next one of
-// the same debt; and somebody must approve it, whatever the amount. The row is written
-// by the caller.
+// createReplacement creates the payout that replaces a cancelled one: same debt, next
+// idempotency key, approval required. The caller inserts the row.
 func (tx *Tx) createReplacement(ctx context.Context, claim *claimRow, row *payoutRow) (*payoutRow, error) {
 	p, method, err := tx.loadDestination(ctx, claim, row)
 	if err != nil {

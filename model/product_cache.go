@@ -21,9 +21,9 @@ type productRow struct {
 	CreatedAt time.Time
 }
 
-// productCache keeps parsed products. A version never changes, so only the list of
-// versions is read again, at most every productCacheTTL. The lock is never held
-// while a connection is waited for.
+// productCache caches parsed products. A published version is immutable, so only the list
+// of versions is reloaded, at most every productCacheTTL. The lock is never held while
+// waiting for a connection.
 type productCache struct {
 	mu        sync.Mutex
 	parsed    map[productID]*product.Product

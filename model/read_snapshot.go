@@ -10,8 +10,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// readSnapshot runs several statements over one snapshot, so that their figures belong
-// together. Postgres refuses it any write.
+// readSnapshot runs read-only statements in one repeatable-read snapshot.
 func (s *Service) readSnapshot(ctx context.Context, do func(context.Context, bun.Tx, time.Time) error) error {
 	snapshot := &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
 	err := s.db.RunInTx(ctx, snapshot, func(ctx context.Context, tx bun.Tx) error {

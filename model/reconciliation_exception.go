@@ -11,8 +11,8 @@ import (
 	"parapet/model/money"
 )
 
-// exceptionRow is a difference between a rail's report and what we hold, or a payout
-// that was made twice.
+// exceptionRow is a difference between a rail report and our payouts, or a payout that
+// was made twice.
 type exceptionRow struct {
 	bun.BaseModel `bun:"table:findings,alias:fi"`
 

@@ -68,8 +68,8 @@ func (o *Release) railWithOrder(rail RailIdentity) RailIdentity {
 // later is recorded all the same.
 const ReleaseLease = 30 * time.Second
 
-// lockedPayout is a locked payout on its way out, with what it was when it was read:
-// rows change in memory and are written together.
+// lockedPayout is a locked payout with its claim and the version and status it was read
+// with.
 type lockedPayout struct {
 	claim   *claimRow
 	row     *payoutRow
@@ -123,9 +123,7 @@ func (s *Service) BeginRelease(ctx context.Context, rail RailIdentity, partner, 
 }
 
 // prepareOrders moves pending payouts to releasing, renews the lease of those in doubt
-// and blocks what may not go out. It returns the order of each in its place, nil for
-// what does not go out; the caller writes payouts and attempts. A payout whose account
-// cannot be opened is stuck: it stays as it is.
+// and blocks those that may not be sent.
 func (tx *Tx) prepareOrders(ctx context.Context, rail RailIdentity, slice []lockedPayout) (orders []*Release, stuck, err error) {
 	rc, err := tx.loadReleaseContext(ctx, rail, slice)
 	if err != nil {

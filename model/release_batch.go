@@ -10,12 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// useGenericPlans lets the statements of a transaction that releases keep the plans they
-// have, whatever the lists in them. The planner takes a list that it does not know
-// for ten rows: left to itself it plans each statement for one payout anew, which
-// costs twice what running it does. All of these statements go by their keys, so
-// that the plan for ten is right for one and for a slice. The checks of foreign keys
-// obey too, hence not the other way for slices.
+// useGenericPlans forces generic plans for this transaction: the planner would otherwise
+// plan each statement anew, which costs twice its execution.
 func (tx *Tx) useGenericPlans() { tx.batch.Queue("set local plan_cache_mode = force_generic_plan") }
 
 // enqueueRelease asks for a payout to be sent: by itself, or with all that are due where the

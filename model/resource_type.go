@@ -10,7 +10,7 @@ import (
 	"go.jetify.com/typeid/base32"
 )
 
-// ResourceType is a kind of record: its name in answers and the prefix of its ids.
+// ResourceType is a type of record: its name in the API and the prefix of its ids.
 type ResourceType struct{ name, prefix string }
 
 var (

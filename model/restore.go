@@ -54,7 +54,7 @@ func (tx *Tx) loadOpenRestore(ctx context.Context) (*restoreRow, error) {
 	return loadOpenRestore(ctx, tx)
 }
 
-// recordSuspectedRestore opens a restore and stops the release of payouts, unless it is stopped
+// recordSuspectedRestore opens a restore and stops releases unless they are stopped
 // already.
 func (tx *Tx) recordSuspectedRestore(ctx context.Context, signs string, known *heartbeatMark) (*restoreRow, error) {
 	standing, err := tx.lockActiveStop(ctx)

@@ -12,9 +12,8 @@ import (
 	"github.com/uptrace/bun/schema"
 )
 
-// rowScanner reads the rows that a statement answers into structs of one type, by the
-// names of the columns. Which field takes a column, and how the driver reads it,
-// is the same for every row: to find it out anew was half of what reading one cost.
+// rowScanner scans rows into structs of one type by column name. Field lookup and scan
+// plans are computed once per statement and connection.
 type rowScanner struct {
 	columns []pgconn.FieldDescription
 	fields  []*schema.Field

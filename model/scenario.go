@@ -12,9 +12,8 @@ import (
 	"parapet/model/trigger"
 )
 
-// Scenario is something that happened, or might, as it is looked at: what the
-// matcher decides by, read without deciding. eyes is the partner whose policies
-// are looked at, empty for everybody's.
+// Scenario is a recorded or hypothetical occurrence being evaluated. partnerScope limits
+// the policies; empty means all.
 type Scenario struct {
 	loadedOccurrence // for as-if rain the row alone: what it is depends on a policy's definition
 
@@ -27,7 +26,7 @@ type Scenario struct {
 	paidRuns map[uuid.UUID][]paidDays // by policy: days at stations that were paid for
 }
 
-// hypotheticalRain is days at a station on top of what was reported there.
+// hypotheticalRain adds hypothetical days to the reported days of a station.
 type hypotheticalRain struct {
 	station
 	span trigger.DayRun // from the first supposed day to the last
@@ -49,7 +48,7 @@ func (r *hypotheticalRain) findOccurrences(d trigger.Definition) []trigger.RainO
 	return found
 }
 
-// Evaluation is what a scene means for a policy.
+// Evaluation is what a scenario means for one policy.
 type Evaluation struct {
 	policy        *policyRow
 	facts         trigger.Occurrence
@@ -59,8 +58,8 @@ type Evaluation struct {
 	claim         *claimRow
 }
 
-// isAffected tells whether something was measured at the policy's place in the time
-// of its cover, or a claim was made.
+// isAffected reports whether something was measured at the policy's place during its
+// cover, or a claim exists.
 func (v *Evaluation) isAffected() bool {
 	switch v.determination.Reason {
 	case trigger.OutsidePeriod, trigger.OutsidePlace:

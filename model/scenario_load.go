@@ -12,8 +12,8 @@ import (
 	"parapet/model/trigger"
 )
 
-// loadRecordedScenario is the scene of an occurrence that was recorded; a merged one leads to the
-// one it became. Errors: not_found.
+// loadRecordedScenario loads the scenario of a recorded occurrence; a merged one resolves
+// to its target. Errors: not_found.
 func loadRecordedScenario(ctx context.Context, db bun.IDB, row *occurrenceRow, eyes string, now time.Time) (*Scenario, error) {
 	all, err := loadRecordedScenarios(ctx, db, []*occurrenceRow{row}, eyes, now)
 	if err == nil && all[row.ID] == nil {
@@ -65,7 +65,7 @@ func (r *occurrenceRow) currentID() uuid.UUID {
 	return r.ID
 }
 
-// newHypotheticalScenario is the scene of what did not happen.
+// newHypotheticalScenario builds the scenario of a what-if event. Nothing is stored.
 func newHypotheticalScenario(ctx context.Context, db bun.IDB, in *WhatIf, at, eyes string, now time.Time) (*Scenario, error) {
 	reports, err := in.toObservations(now, at)
 	if err != nil {

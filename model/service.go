@@ -33,7 +33,7 @@ type Config struct {
 	// clock, which is the same for all partners.
 	RehearsalClock bool
 	Webhooks       Webhooks
-	// Sleep lets time pass between two looks at what is leaving; nil waits.
+	// Sleep waits between two polls of payouts that are leaving; nil uses the real clock.
 	Sleep func(context.Context, time.Duration) error
 	// ResumeCheckTimeout is how long ResumeReleases waits for the check of the invariants
 	// before it leaves the check to the run; zero is two seconds.
@@ -45,10 +45,11 @@ type Config struct {
 
 // Webhooks are the rules of sending events to partners' endpoints.
 type Webhooks struct {
-	// TargetProblem says what is wrong with an address as a target, empty when nothing is;
-	// nil takes every address.
+	// TargetProblem returns why an address must not be called, empty when it may be; nil
+	// accepts every address.
 	TargetProblem func(*url.URL) string
-	// DelayDivisor divides the waits between attempts, for rehearsals; 0 and 1 leave them.
+	// DelayDivisor divides the delays between attempts in development; 0 and 1 leave
+	// them.
 	DelayDivisor int
 }
 
@@ -116,15 +117,12 @@ func New(c Config) (*Service, error) {
 	}, nil
 }
 
-// EventsCommitted says, to one who listens, that this process has committed events since it
-// last said so. It saves the relay beside it the wait until it looks again, no more:
-// what another process commits is not heard.
+// EventsCommitted receives a value after this process has committed events. It wakes the
+// relay of the same process early; events of other processes are found by polling.
 func (s *Service) EventsCommitted() <-chan struct{} { return s.eventsCommitted }
 
-// InTx runs one transaction: the only place where one begins. What do
-// recorded (events, timeline, jobs, the idempotency key) is flushed before the
-// commit, so it is told if and only if it happened. A deadlock, which Postgres
-// resolves by ending one side, retries the whole unit twice.
+// InTx runs one transaction, the only place where one begins. Events, timeline, jobs and
+// the idempotency response are written before the commit. A deadlock is retried twice.
 func (s *Service) InTx(ctx context.Context, actor Actor, do func(context.Context, *Tx) error) error {
 	return s.InTxWithPrelude(ctx, actor, func(*Tx) {}, do)
 }

@@ -193,8 +193,8 @@ func (tx *Tx) queueGuarded(n int, update string, args ...any) {
 // versionConflictState is the SQLSTATE of require_rows.
 const versionConflictState = "PA001"
 
-// statementCache are prepared statements that the builder wrote, so that a row's columns
-// are named in one place: its struct.
+// statementCache caches the SQL text that bun builds for a row type, so that columns are
+// named once, in the struct.
 type statementCache struct{ cached sync.Map }
 
 type statementKey struct {

@@ -65,8 +65,8 @@ func (r *ingestion) linkStations(ctx context.Context, source string) ([]uuid.UUI
 	return touched, nil
 }
 
-// stationLinker gives the occurrences of one definition at one station their identity
-// after days changed.
+// stationLinker assigns occurrence ids to the wet spells or calendar periods of one
+// station after days changed.
 type stationLinker struct {
 	*Tx
 
@@ -162,9 +162,8 @@ func (l *stationLinker) lockKnownOccurrences(ctx context.Context, found []trigge
 	return nil
 }
 
-// findContinued are the known occurrences that one of the found ones continues, the oldest
-// first. An occurrence goes with the day that names it; when that day is in none any
-// more, with the first that shares a day.
+// findContinued returns the recorded occurrences that a found one continues, oldest
+// first.
 func (l *stationLinker) findContinued(found []trigger.RainOccurrence, i int, taken map[uuid.UUID]bool) []*occurrenceRow {
 	var rows []*occurrenceRow
 	for _, row := range l.known {
@@ -236,8 +235,8 @@ func (l *stationLinker) mergeOccurrence(ctx context.Context, oldest, other *occu
 	return nil
 }
 
-// markEmpty keeps an occurrence of which no day is left for its claims: every reading
-// was retracted, or revised so that none is wet any more.
+// markEmpty keeps an occurrence without days for its claims and sets its stage:
+// retracted, or final when revised to dry.
 func (l *stationLinker) markEmpty(ctx context.Context, row *occurrenceRow) error {
 	standing := l.days.withinRun(row.dayRun()).measuredDays(false)
 	stage := trigger.Retracted

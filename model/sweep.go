@@ -73,9 +73,8 @@ func DueWorkKinds() []DueWork {
 	return works
 }
 
-// Sweep moves everything that is due: quotes and policies that expire, policies
-// to archive, payouts whose job got lost, files that nothing tells of. It may run any
-// number of times and in any number of processes.
+// Sweep performs all due work: expiry, archival, requeueing, retention. It may run any
+// number of times in any number of processes.
 func (s *Service) Sweep(ctx context.Context) (err error) {
 	for _, step := range sweepSteps {
 		switch step.work {
@@ -127,7 +126,7 @@ func (tx *Tx) trySweepLock(ctx context.Context, work DueWork) (alone bool, err e
 	return alone, err
 }
 
-// repeatSweepStep repeats a step until it finds less than a full batch.
+// repeatSweepStep repeats a step until it moves less than a full batch.
 func (s *Service) repeatSweepStep(ctx context.Context, size int, step func(*Tx, context.Context) (int, error)) error {
 	for {
 		if n, err := s.runSweepStep(ctx, step); err != nil || n < size {

@@ -30,8 +30,8 @@ type timelineRow struct {
 	EventID   *uuid.UUID     `bun:"type:uuid"`
 }
 
-// appendTimeline adds the next sentence to a claim's story. The claim must be locked; its
-// timeline_sequence and told_at are written by whoever writes the claim, or by told.
+// appendTimeline adds an entry to a locked claim's timeline. The caller saves
+// timeline_sequence and timeline_updated_at.
 func (tx *Tx) appendTimeline(claim *claimRow, kind EventType, event *uuid.UUID, summary string, data any) error {
 	text, err := wire.Encode(data)
 	if err != nil {
@@ -66,8 +66,8 @@ func (tx *Tx) saveTimelineEntries() {
 		ids, partners, claims, sequences, kinds, times, actors, names, summaries, data, events)
 }
 
-// saveTimelinePosition writes how far a claim's story has come when nothing else of the claim
-// changes. A story is not a change of the record: its version stays.
+// saveTimelinePosition saves a claim's timeline position when no other column changes.
+// The record's version stays.
 func (tx *Tx) saveTimelinePosition(ctx context.Context, claim *claimRow) error {
 	_, err := tx.NewUpdate().Model(claim).Column("timeline_sequence", "told_at").WherePK().Exec(ctx)
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Tx is one unit of work: a transaction, one instant, one actor, and what is
-// to be told when it commits. Helpers take the unit and never begin their own.
+// Tx is one database transaction with one instant, one actor and everything that is
+// written at commit: events, timeline entries, postings, jobs. Helpers take a *Tx and
+// never begin their own.
 type Tx struct {
 	bun.Conn // in the transaction
 
@@ -93,7 +94,7 @@ func (tx *Tx) flush(ctx context.Context) error {
 	return tx.pgxConn.SendBatch(ctx, &batch).Close()
 }
 
-// queueSelect has the rows of a statement read into a slice, with what is sent next.
+// queueSelect queues a statement; its rows are scanned into the slice at the next flush.
 func (tx *Tx) queueSelect(into any, text string, args ...any) {
 	tx.batch.Queue(text, args...).Query(func(rows pgx.Rows) error { return tx.svc.scanAll(rows, text, into) })
 }
@@ -102,8 +103,7 @@ func (tx *Tx) queueSelect(into any, text string, args ...any) {
 // connection is not used again if it takes longer.
 const rollbackTimeout = 2 * time.Second
 
-// rollback undoes what was not committed, when the request has already been given
-// up too.
+// rollback undoes uncommitted changes, also when the request's context is cancelled.
 func (tx *Tx) rollback(ctx context.Context) {
 	if tx.pgxConn == nil || tx.pgxConn.PgConn().TxStatus() == 'I' {
 		return
@@ -113,8 +113,8 @@ func (tx *Tx) rollback(ctx context.Context) {
 	_, _ = tx.pgxConn.Exec(ctx, "rollback")
 }
 
-// advanceClock moves the instant forward to a locked record's last change, so that
-// time never runs backward along a record.
+// advanceClock moves the transaction's instant to a locked row's updated_at if that is
+// later, so that times of a row never decrease.
 func (tx *Tx) advanceClock(rows ...*RowHeader) {
 	for _, row := range rows {
 		if row.UpdatedAt.After(tx.now) {
@@ -123,8 +123,7 @@ func (tx *Tx) advanceClock(rows ...*RowHeader) {
 	}
 }
 
-// refreshClock reads the clock again, for what must not lie before anything that was
-// decided while the unit waited for a lock.
+// refreshClock reads the clock again after a lock wait. The instant never moves backward.
 func (tx *Tx) refreshClock(ctx context.Context) error {
 	if err := tx.pgxConn.QueryRow(ctx, "select "+businessNowSQL).Scan(&tx.clock); err != nil {
 		return fmt.Errorf("renew: %w", err)
@@ -147,7 +146,7 @@ func laterTime(a, b time.Time) time.Time {
 	return b
 }
 
-// newHeader is the header of a new row of a partner.
+// newHeader returns the header of a new row of a partner: id, version 1, both times.
 func (tx *Tx) newHeader(partner string) RowHeader {
 	tx.recordCount++
 	return RowHeader{ID: newRecordID(tx.now, tx.recordCount), Partner: partner, Version: 1, CreatedAt: tx.now, UpdatedAt: tx.now}
@@ -175,8 +174,8 @@ func (tx *Tx) bumpVersion(row *RowHeader) {
 	row.UpdatedAt = tx.now
 }
 
-// saveColumns writes columns of a row that still has the version it was read with.
-// Nothing written means that somebody was faster: a conflict.
+// saveColumns writes columns of a row whose version is still the one that was read. Zero
+// rows updated is a conflict.
 func (tx *Tx) saveColumns(ctx context.Context, row interface{ head() *RowHeader }, columns ...string) error {
 	h := row.head()
 	was := h.Version
@@ -209,12 +208,12 @@ func transitionInMemory[S ~string](tx *Tx, row *RowHeader, arrows []Transition[S
 	return event, nil
 }
 
-// versionConflict is the answer to whoever came second.
+// versionConflict is the error for a row that another transaction changed first.
 func versionConflict() *Error {
 	return Fail(CodeStateConflict, "Somebody else changed it at the same moment; read it again and retry.")
 }
 
-// withActor lets somebody else act until the returned function is called.
+// withActor replaces the actor until the returned function is called.
 func (tx *Tx) withActor(actor Actor) (restore func()) {
 	was := tx.actor
 	tx.actor = actor
@@ -224,8 +223,8 @@ func (tx *Tx) withActor(actor Actor) (restore func()) {
 // enqueueJob asks for work that starts only if the transaction commits.
 func (tx *Tx) enqueueJob(job Job) { tx.jobs = append(tx.jobs, job) }
 
-// commit writes what the unit collected, in a few statements however much it is,
-// and ends it.
+// commit flushes events, timeline entries, postings and jobs in a fixed order, then
+// commits.
 func (tx *Tx) commit(ctx context.Context) error {
 	if len(tx.events) > 0 {
 		tx.saveEvents()

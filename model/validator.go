@@ -20,8 +20,8 @@ func fieldErrorsFrom(ctx context.Context) []FieldError {
 	return faults
 }
 
-// validator collects what is wrong with one request. A member that could not be
-// read is not judged again: its value is nobody's, and one fault is enough.
+// validator collects the field errors of one request. A member that could not be parsed
+// is not checked again.
 type validator struct {
 	unparsed    []FieldError
 	fieldErrors []FieldError

@@ -178,9 +178,8 @@ func (s *Service) ChangeWebhookEndpoint(ctx context.Context, actor Actor, id str
 	})
 }
 
-// resetEndpointProgress forgets how the former address answered: nothing waits for a probe of it,
-// and what is on its way there is not kept, because its answer says nothing of the
-// new one; it is sent again.
+// resetEndpointProgress clears failures and probe of the former address and invalidates a
+// running delivery lease.
 func (tx *Tx) resetEndpointProgress(ctx context.Context, row *endpointRow, former string) error {
 	_, err := tx.NewRaw(`update webhook_progress set due_at = ?0, drain = case when ?4 then drain end,
 		failures = 0, failing_since = null, probe_at = null, allowance = ?1

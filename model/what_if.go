@@ -12,8 +12,7 @@ import (
 	"parapet/model/wire"
 )
 
-// WhatIf is an occurrence that did not happen, for asking what it would mean.
-// Exactly one member is set.
+// WhatIf is a hypothetical occurrence to evaluate. Exactly one member is set.
 type WhatIf struct {
 	Earthquake *WhatIfEarthquake
 	Storm      *WhatIfStorm

@@ -11,7 +11,7 @@ import (
 	"parapet/model/wire"
 )
 
-// eventSubject is one kind of record that events tell of.
+// eventSubject is one kind of record that events describe.
 type eventSubject struct {
 	name       string // the member object of the record, and subject.type
 	schema     string // of the event

@@ -35,10 +35,8 @@ func hasTag(headers []string, fits func(candidate string) bool) bool {
 	return false
 }
 
-// setMatchCondition has a write refused whose If-Match does not name the version that its
-// record has then, by the strong comparison of RFC 9110 section 13.1.1. A write
-// that is about no record fulfils * only: what cannot be checked must not pass
-// for checked.
+// setMatchCondition makes the write conditional on If-Match (RFC 9110 section 13.1.1,
+// strong comparison). A route without matchTarget accepts only If-Match: *.
 func (c *requestContext) setMatchCondition(in any) error {
 	given := c.request.Header.Values("If-Match")
 	if len(given) == 0 || hasTag(given, func(string) bool { return false }) {

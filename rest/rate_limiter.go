@@ -24,8 +24,8 @@ type LimitDecision struct {
 	RetryAfter time.Duration // until the next one, when not allowed
 }
 
-// Quota is an allowance that several nodes share. It is asked for slices, in the
-// background: no request waits for it or pays for it.
+// Quota is a request allowance shared by all nodes. Nodes lease parts of it in the
+// background; no request waits for it.
 type Quota interface {
 	// Lease takes up to want requests from who's shared allowance. What it grants
 	// may be used here for the duration until; when it grants nothing, it is asked
@@ -149,9 +149,9 @@ func (l *bucketLimiter) refillDuration(tokens float64) time.Duration {
 	return time.Duration(math.Ceil(tokens / float64(l.PerSecond) * float64(time.Second)))
 }
 
-// takeLeased takes from what was leased, and asks for more before it is used up.
-// While it asks, somebody in good standing is served on account, one burst at
-// most; the next grant pays that first.
+// takeLeased takes one request from the lease and renews it before it is used up. While a
+// renewal is pending, a caller may overdraw by at most one burst; the next lease pays
+// that first.
 func (l *bucketLimiter) takeLeased(ctx context.Context, who string, b *bucket, now time.Time) LimitDecision {
 	over := !now.Before(b.leaseExpiresAt)
 	if over && b.leased > 0 {

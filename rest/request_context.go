@@ -16,8 +16,9 @@ import (
 	"parapet/model"
 )
 
-// requestContext is one request and its answer. It is the ResponseWriter of its request,
-// so that whoever answers, the log knows what was said.
+// requestContext is one request and its response. It is the request's ResponseWriter, so
+// that the log knows the status whoever wrote it -> "…, so that status and size are
+// logged for every handler.".
 type requestContext struct {
 	http.ResponseWriter
 

@@ -1,6 +1,5 @@
-// Package rest is the v1 HTTP door: it reads requests strictly, calls one
-// operation of model each, and writes the record or a problem document. It
-// decides nothing about protection and knows no database.
+// Package rest is the v1 REST API: it parses requests strictly, calls one operation of
+// the domain each, and writes the record or an RFC 9457 problem document.
 //
 // routes.go is the contract's table; a new endpoint is one row there and one
 // short method in the file of its noun.
@@ -30,10 +29,9 @@ type Config struct {
 	Authenticate func(ctx context.Context, bearer string) (model.Actor, error)
 	// CheckReady tells whether requests can be answered now; nil means always.
 	CheckReady func(ctx context.Context) error
-	// PingDatabase tells, within a second and a half, whether the database answers. It is
-	// asked about requests that take long, so that a silent database is told within two
-	// seconds; nil leaves them to the answer's timeout. It must not wait for the
-	// connections that requests use.
+	// PingDatabase reports within 1.5 s whether the database answers. It runs for
+	// requests that take over 400 ms, so that a lost database is reported within 2 s; nil
+	// disables it. It must not use the connections that requests use.
 	PingDatabase func(ctx context.Context) error
 	// Family is the first segment of the second base address, "parametric" when
 	// empty.
@@ -48,14 +46,15 @@ type Config struct {
 	// Now measures how long requests take, for the log and for limits; nil leaves
 	// both out.
 	Now func() time.Time
-	// ObserveRequest is told of every answer, where there is a clock; nil tells nobody.
+	// ObserveRequest records route, method, status and duration of every response; nil
+	// disables it. It needs Now.
 	ObserveRequest func(route, method string, status int, took time.Duration)
 	// Limiter bounds how often everybody may ask; nil means the contract's bounds,
 	// counted on this node alone. Unlimited turns it off.
 	Limiter Limiter
-	// AddressLimiter bounds how often one address may ask without a good token, apart
-	// from everybody else; nil means 1000 requests a second, 2000 in one go, on this
-	// node alone, and nothing where Limiter is Unlimited.
+	// AddressLimiter limits requests without a valid token per IP address, independently
+	// of Limiter. nil: 1000 requests/s, burst 2000, on this node only; no limit when
+	// Limiter is Unlimited.
 	AddressLimiter Limiter
 	// BodyBudget bounds the bytes of requests that are received at once; nil leaves them
 	// unbounded.
@@ -64,11 +63,12 @@ type Config struct {
 	WriteTimeout time.Duration
 	// Tracer makes a span of every request; nil makes none.
 	Tracer trace.Tracer
-	// OnDenied is told who was refused for want of a permission; nil tells nobody.
+	// OnDenied is called when a permission is missing (for the audit log); nil disables
+	// it.
 	OnDenied func(model.Actor, *model.Error)
-	// SharedHandlers are other doors of the same server, by address. They find a visit in
-	// their request's context, and share everything that comes before a door decides
-	// anything: request id, trace, log, time-out, who asks and how often.
+	// SharedHandlers are further handlers of the same server by ServeMux pattern. They
+	// run behind the same middleware (request ID, trace, log, timeout, authentication,
+	// rate limit) and find it by gateway.FromContext.
 	SharedHandlers map[string]http.Handler
 	// Development mounts what a production server must not have: the sandbox.
 	Development bool

@@ -14,7 +14,7 @@ import (
 // maxLoggedCauses is how many causes one line of log tells: what lasts can fail often.
 const maxLoggedCauses = 20
 
-// mount serves another door's address.
+// mount runs another handler behind the shared middleware.
 func (s *server) mount(address string, handler http.Handler) http.Handler {
 	shared := &route{path: address}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -53,8 +53,8 @@ func (s *server) mount(address string, handler http.Handler) http.Handler {
 	})
 }
 
-// authenticate is admit for a door that writes its own refusals: their headers are the
-// same everywhere.
+// authenticate is authenticateAndLimit for handlers that write their own errors: it also
+// sets the error headers.
 func (s *server) authenticate(ctx context.Context, c *requestContext, authorization ...string) (model.Actor, error) {
 	err := s.authenticateAndLimit(ctx, c, authorization...)
 	if err != nil {

@@ -50,8 +50,8 @@ func loadStructSchema(t reflect.Type) *structSchema {
 	return known.(*structSchema)
 }
 
-// isNullable tells whether null is a value of its own: a pointer to a pointer, where
-// nil means that nothing was said.
+// isNullable reports whether null has its own meaning: the type is a pointer to a
+// pointer, whose outer nil means absent.
 func isNullable(t reflect.Type) bool {
 	return t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Pointer
 }

@@ -14,8 +14,8 @@ import (
 	"parapet/model"
 )
 
-// slowAfter is after how long a request asks whether the database answers: with the time
-// that has to answer, less than the two seconds within which a lost database is told.
+// slowAfter is the duration after which a request pings the database: with the ping's own
+// time it stays under the 2 s within which a lost database must be reported.
 const slowAfter = 400 * time.Millisecond
 
 // requestedWait is how long a request wants its answer to wait for something to happen: the
@@ -34,8 +34,8 @@ func requestedWait(r *http.Request) time.Duration {
 // errDatabaseLost ends the context of a request whose database does not answer.
 var errDatabaseLost = fmt.Errorf("the database does not answer: %w", context.DeadlineExceeded)
 
-// cancelWhenDatabaseLost gives a request up as soon as its database is silent. A slow answer of
-// one that lives is waited for. What it returns ends the watch.
+// cancelWhenDatabaseLost cancels the request as soon as its database does not answer. A
+// slow but answering database is waited for. The returned function stops the watchdog.
 func (s *server) cancelWhenDatabaseLost(ctx context.Context, giveUp context.CancelCauseFunc) (stop func()) {
 	if s.PingDatabase == nil {
 		return func() {}
@@ -83,8 +83,8 @@ func (c *requestContext) limitWriteTime() {
 	}
 }
 
-// isConnectionLoss tells whether an error that nobody explained comes from a connection that
-// broke, or from a database that is not there any more.
+// isConnectionLoss reports whether an unmapped error is a broken connection or a lost
+// database.
 func (s *server) isConnectionLoss(ctx context.Context, err error) bool {
 	var broken net.Error
 	if errors.As(err, &broken) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) {

@@ -33,8 +33,8 @@ import (
 	"parapet/rest"
 )
 
-// app is the running service: its parts and who holds whom. serve, dev and the
-// end-to-end tests build the same one.
+// app wires the parts of the service. serve, dev and the end-to-end tests build the same
+// one.
 type app struct {
 	settings         settings
 	log              *slog.Logger

@@ -79,7 +79,8 @@ func printResults(out io.Writer, found []checkResult, asJSON bool) error {
 	return table.Flush()
 }
 
-// checker is the patient, as far as it could be put together.
+// checker collects the results of parapet doctor; its app holds what could be opened so
+// far.
 type checker struct {
 	*app
 

@@ -44,7 +44,7 @@ func (c *checker) checkSettings() {
 	}
 }
 
-// checkDatabase tells whether the database can be asked further.
+// checkDatabase reports whether the database can be used by the further checks.
 func (c *checker) checkDatabase(ctx context.Context) bool {
 	if c.settings.DatabaseURL == "" {
 		return false // complete has said so

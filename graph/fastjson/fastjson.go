@@ -1,9 +1,7 @@
-// Package fastjson writes what a root field of a query holds straight into JSON,
-// without a goroutine, a context and a node of a tree for each field below it. It
-// knows the plain case only: records whose every field is there. Whatever else it
-// meets (an error, a null that may not be, a type it does not know), it leaves to
-// the library, which begins anew and says what there is to say; relations remember
-// what was read, so nothing is read twice.
+// Package fastjson encodes the result of a root field directly as JSON, without a
+// goroutine and a context per field. It supports records whose fields all succeed; for
+// anything else it falls back to gqlgen. Relations keep what was read, so nothing is read
+// twice.
 package fastjson
 
 import (

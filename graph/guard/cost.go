@@ -104,7 +104,8 @@ func (d *Document) Cost(operation string, variables map[string]any) (int, error)
 	return cost, nil
 }
 
-// costEstimator spreads every fragment where it stands: measure has bounded that.
+// costEstimator counts a fragment at each spread; measureTree has bounded the number of
+// spreads.
 type costEstimator struct {
 	schema    *ast.Schema
 	document  *Document

@@ -1,6 +1,5 @@
-// Package guard decides about a GraphQL document before anything expensive is
-// done with it: what it refuses costs at most 20 ms and 10 MB, and what it lets
-// through is validated within the same bounds.
+// Package guard limits GraphQL documents before expensive work: refusing a document costs
+// at most 20 ms and 10 MB, and validating an accepted one stays within the same bounds.
 //
 // The guard exists because validation is not linear. Comparing fields of one
 // name is quadratic in gqlparser (OverlappingFieldsCanBeMerged), and twenty

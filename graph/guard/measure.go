@@ -6,9 +6,8 @@ import (
 	"parapet/model"
 )
 
-// measurement walks a tree as validation and execution will see it: fragments
-// spread, fields of one name merged. It stops at the first limit, so that it
-// costs no more than the largest document that passes.
+// measurement walks the tree with fragments spread and fields of one name merged, and
+// stops at the first limit.
 type measurement struct {
 	limits      Limits
 	fragments   map[string]*ast.FragmentDefinition

@@ -9,11 +9,8 @@ import (
 	"parapet/model"
 )
 
-// batch are records that were read together: a page, or what one relation of a page
-// holds. Every relation of theirs is read once, for all of them, by the first that
-// is asked; what was read is kin in its turn. So a query costs one read a relation
-// and level, however many records there are, and nobody has to wait for a timer to
-// find out who else will ask.
+// batch holds records that were read together (a dataloader without a timer): each
+// relation is loaded once for all of them. Loaded records form a new batch.
 type batch struct {
 	reader    *Reader
 	ids       []string

@@ -1,7 +1,6 @@
-// Package node holds what the schema's types are in Go: the domain's records, each
-// with the records it was read together with. The first of these whose relation is
-// asked for reads the relation for all of them, so the number of reads follows
-// from a query's shape, not from how many records it finds.
+// Package node binds the schema's types to domain records. Each record knows the batch it
+// was read with; the first access to a relation loads it for the whole batch, so the
+// number of reads depends on the query's shape only.
 package node
 
 import (

@@ -19,8 +19,8 @@ func (r *Reader) FollowTimeline(ctx context.Context, claim string, after *int64)
 	return streamNodes(ctx, r, tail, err, asNodes[wire.TimelineEntry])
 }
 
-// streamNodes reads ahead of whoever listens by what was read at once, and no further.
-// What ends the reading ends the subscription, with a reason.
+// streamNodes sends nodes to a subscription. It prefetches at most one read. A read error
+// ends the subscription with its reason.
 func streamNodes[R, N any](ctx context.Context, r *Reader, tail *model.Cursor[R], err error, together func([]*R) []*N) (<-chan *N, error) {
 	if err != nil {
 		return nil, err

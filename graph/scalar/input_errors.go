@@ -36,9 +36,9 @@ type inputErrors struct {
 
 type inputErrorsKey struct{}
 
-// CollectErrors has what cannot be read noted in an operation, instead of stopping at the
-// first: the field that it was meant for names it together with everything else
-// that is wrong. The value is zero then; who resolves a field asks Noted first.
+// CollectErrors makes an operation collect all input errors instead of stopping at the
+// first. The value is then zero; a resolver calls CollectedErrors before it uses an
+// argument.
 func CollectErrors(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
 	return next(context.WithValue(ctx, inputErrorsKey{}, &inputErrors{byField: map[*graphql.FieldContext][]model.FieldError{}}))
 }

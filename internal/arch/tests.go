@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// clockReaders are the places outside cmd that may read the machine's clock,
-// each with its reason. A folder stands for what is in it.
+// clockReaders key "rest/patience.go" -> "rest/timeouts.go" (also the model and jobs
+// files that other lists move).
 var clockReaders = map[string]string{
 	"internal/auth":          "a token's time is judged by the clock of the server that reads it; tests hand in another",
 	"internal/devissuer":     "development tokens are issued now",

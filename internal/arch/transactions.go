@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// transactionTypes are the types that a function takes where it runs inside a database
-// transaction.
+// transactionTypes "unit" -> "Tx"; networkTypes "rail.Slicer" -> "rail.BatchRail";
+// harmless "Enter" -> "Submit"; pureCallbacks keys "model/<file>.go.<param>".
 var transactionTypes = []string{"Tx", "pgx.Conn", "pgx.Tx", "bun.Tx", "bun.Conn"}
 
 // networkTypes are the types whose methods call over the network.

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// fetchInterval is the least time between two questions to an issuer, failed
-	// ones included: whoever sends us forged tokens must not make us a burden to it.
+	// fetchInterval is the minimum time between two key fetches from an issuer, failed
+	// ones included, so that forged tokens cannot cause load on it.
 	fetchInterval = 30 * time.Second
 	// startInterval replaces it for readiness probes while no key is known.
 	startInterval = 2 * time.Second

@@ -98,8 +98,8 @@ func makeTempDir(owner serverUser) (string, error) {
 	return dir, owner.makePrivate(dir)
 }
 
-// lockDataDir takes the folder for this process until the file is closed. The kernel
-// lets go when the process dies, so nothing stale is ever left.
+// lockDataDir locks the folder for this process until the file is closed. The kernel
+// releases the lock when the process dies.
 func lockDataDir(dataDir string) (*os.File, error) {
 	file, err := os.OpenFile(dataDir+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -1,7 +1,6 @@
-// Package egress makes connections to addresses that somebody else named: webhook
-// targets and hazard feeds. What it connects to is judged when it connects, after
-// names are resolved and for every connection anew, so that neither a name that
-// changes its address nor an odd spelling leads to a machine of ours.
+// Package egress makes HTTP clients for addresses that callers configured (webhook
+// endpoints, hazard feeds). Each connection is checked after name resolution, so that DNS
+// rebinding and unusual address spellings cannot reach internal hosts.
 package egress
 
 import (

@@ -1,5 +1,5 @@
-// Package errormap says what each of the domain's codes means to a caller, once for
-// every door: its status, its title, and whether trying again makes sense.
+// Package errormap maps each domain error code to its HTTP status, title and
+// retryability, for REST and GraphQL.
 package errormap
 
 import (
@@ -81,8 +81,9 @@ func MeaningOf(code model.Code) Meaning { return meanings[code] }
 // Codes are all codes, sorted: what a door must be able to say.
 func Codes() []model.Code { return slices.Sorted(maps.Keys(meanings)) }
 
-// PublicError is the error that may be shown. Only a model.Error is; of anything else
-// the caller learns that it is internal, or that it was lost, and no more.
+// PublicError returns the error to show. A model.Error with a known code is shown as it
+// is; every other error becomes internal, or unavailable when isLost reports a lost
+// connection.
 func PublicError(err error, lost func() bool) *model.Error {
 	var shown *model.Error
 	switch {

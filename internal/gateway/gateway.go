@@ -1,6 +1,6 @@
-// Package gateway is what the front of the server knows of a request, for the door
-// that answers it. Doors do not know each other, and what happens before any of
-// them decides something must be the same for all.
+// Package gateway defines Request: what the shared middleware of the HTTP server offers
+// the REST and GraphQL handlers for one request (authentication, rate limits, body
+// limits, logging). REST and GraphQL do not import each other.
 package gateway
 
 import (
@@ -11,23 +11,26 @@ import (
 	"parapet/model"
 )
 
-// Request is one request on its way to a door.
+// Request is one HTTP request as the shared middleware prepared it. Its functions must be
+// called from the handler's goroutine, except LogCause, which is safe for concurrent use.
 type Request struct {
 	// RequestID is the X-Request-Id of the answer.
 	RequestID string
-	// Authenticate finds out who asks, by the token in the request's header, and whether
-	// not too often. It writes the headers that tell so. Errors: token_missing,
-	// token_invalid, token_expired, insufficient_scope, rate_limited, unavailable.
+	// Authenticate verifies the bearer token of the Authorization header and applies the
+	// caller's rate limit. It sets the rate-limit and challenge headers. Errors:
+	// token_missing, token_invalid, token_expired, insufficient_scope, rate_limited,
+	// unavailable.
 	Authenticate func(context.Context) (model.Actor, error)
-	// AuthenticateWith is Admit by the value of an Authorization header that came another way:
-	// a browser's WebSocket can bring it in a message only.
+	// AuthenticateWith is Authenticate for an Authorization value that arrived another
+	// way: a browser can send it only in a WebSocket message.
 	AuthenticateWith func(ctx context.Context, authorization string) (model.Actor, error)
-	// SetActor names who asks, where a door found out in another way than by a token.
+	// SetActor records the caller for the log when a handler identified it without a
+	// token (operator sessions).
 	SetActor func(model.Actor)
-	// WithoutDeadline lifts the front's bounds of time from a request that goes on for as long
-	// as its caller wants. The context it returns ends when the caller leaves.
+	// WithoutDeadline returns a context without the request timeout and the database
+	// watchdog, for streams. It ends when the caller disconnects.
 	WithoutDeadline func(context.Context) (context.Context, context.CancelFunc)
-	// PublicError is an error as it may be shown.
+	// PublicError maps an error to the one that the caller may see.
 	PublicError func(context.Context, error) *model.Error
 	// SetErrorHeaders writes the headers that tell what to do about a refusal, such as when to come
 	// again. It must come before the answer begins.
@@ -35,8 +38,8 @@ type Request struct {
 	// MarkReplayed says in the answer's headers that it is the first answer again. It must
 	// come before the answer begins.
 	MarkReplayed func()
-	// LimitBodyTime bounds the arrival of the request's body; what it returns lifts the
-	// bound.
+	// LimitBodyTime sets a read deadline for the request body; the returned function
+	// removes it.
 	LimitBodyTime func() (lift func())
 	// OpenBody is the request's body of at most limit bytes, charged against the budget
 	// of its caller. Errors: body_too_large, rate_limited.
@@ -45,8 +48,8 @@ type Request struct {
 	GiveUpBody func()
 	// IncompleteBody is the caller's error for a body that could not be read.
 	IncompleteBody func(cause error) error
-	// LogCause tells the request's line of log why something failed on our side. The
-	// answer says itself that it did.
+	// LogCause adds an internal cause to the request's log line. The response itself
+	// already reports the failure.
 	LogCause func(cause error)
 }
 
@@ -54,7 +57,7 @@ type requestKey struct{}
 
 type operationKey struct{}
 
-// WithOperation names which operation of a door failed, for Shown.
+// WithOperation names the GraphQL field or REST operation that failed, for the audit log.
 func WithOperation(ctx context.Context, operation string) context.Context {
 	return context.WithValue(ctx, operationKey{}, operation)
 }

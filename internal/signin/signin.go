@@ -1,8 +1,6 @@
-// Package signin guarantees that whoever reaches an operators' page in a browser
-// was signed in by the issuer as an operator, within the hour, and meant to press
-// what they pressed. A browser sends no bearer token when somebody follows a link,
-// so the token of an authorization code with PKCE (RFC 7636) is judged once, by the
-// verifier that judges every caller's, and becomes a sealed cookie.
+// Package signin authenticates operators in a browser: authorization code with PKCE (RFC
+// 7636), verified by the same token verifier as API calls, then a sealed session cookie
+// of at most one hour.
 package signin
 
 import (
@@ -46,8 +44,8 @@ type Config struct {
 	Issuer string // signs people in; its access tokens are judged by the visit
 	Client string // OAuth client, which returns to /ops/callback
 	Secret string // of the client; empty for a public one
-	// AuthParams is what this issuer wants to be asked with besides, so that its access token
-	// is one for us: a resource, an audience, or scopes of its own.
+	// AuthParams are extra authorization and token parameters of the issuer, such as
+	// resource or audience.
 	AuthParams url.Values
 	// Origin is this server as browsers see it, such as https://api.example.com; empty
 	// takes what the request names.

@@ -1,7 +1,6 @@
-// Package feed turns what hazard sources publish into observations: the USGS
-// earthquake feed, the NHC's storm tracks (HURDAT2) and daily station records
-// (GHCN). Parsers are pure and keep every good row of a bad file, because the
-// row that pays somebody must not wait for the row that is broken.
+// Package feed parses what hazard sources publish: USGS earthquakes, NHC storm tracks
+// (HURDAT2), GHCN daily records. Parsers are pure and keep every valid row of a partly
+// invalid file.
 package feed
 
 import (

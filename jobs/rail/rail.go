@@ -1,7 +1,6 @@
-// Package rail moves money to beneficiaries through payment rails behind one
-// interface. A rail never lets a failure look like a refusal: every call ends
-// in one of a few outcomes, and doubt is an outcome of its own, because money
-// sent again after a lost answer is money sent twice.
+// Package rail pays beneficiaries through payment rails behind one interface. A failure
+// never looks like a refusal: an unknown outcome is an outcome of its own, because
+// sending again after a lost answer could pay twice.
 package rail
 
 import (
@@ -46,9 +45,8 @@ type Identity struct {
 	Account string // fingerprint of the paying account; empty where the address implies it
 }
 
-// BatchRail is a rail that takes orders by writing them down, as rails do that pay by
-// files: many at once, and in the transaction that releases the payouts, so that both
-// stand or neither.
+// BatchRail accepts many orders at once inside the transaction that releases the payouts,
+// so that both commit or neither does.
 type BatchRail interface {
 	Rail
 	// Submit answers each instruction in its place, as Send would, through the

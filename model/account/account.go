@@ -46,8 +46,7 @@ type Problem struct {
 	Detail  string
 }
 
-// numberDetails is what each kind of number can tell of itself. The receivers are
-// normalized.
+// numberDetails is what each type of account number implements; receivers are normalized.
 type numberDetails interface {
 	validate() []Problem
 	canonicalForm() string

@@ -31,10 +31,8 @@ var (
 	ErrClosed   = errors.New("the monitor of the database is closed")
 )
 
-// Monitor asks the database all the time whether it is there, on a connection of its
-// own. When it finds another server in its place, after a failover, it ends every
-// connection to the one before: whoever waits for an answer there fails at once and
-// tries again.
+// Monitor pings the database on its own connection. After a failover it closes all
+// connections to the former server.
 type Monitor struct {
 	config *pgx.ConnConfig
 

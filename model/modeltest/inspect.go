@@ -51,7 +51,7 @@ func (b *Bundle) Events() []string {
 	return types
 }
 
-// BlockingTx is a transaction that stands in the way of another one.
+// BlockingTx is an open transaction that holds locks other transactions wait for.
 type BlockingTx struct {
 	b  *Bundle
 	tx pgx.Tx

@@ -28,10 +28,9 @@ type WeighedEvent struct {
 	spell   *rainEvent         // at a station
 }
 
-// eventWeigher smooths the history of a cover's peril in space: each past event is
-// spread over the places where it might as well have been, by a normal kernel
-// (A. Frankel, "Mapping Seismic Hazard in the Central and Eastern United States",
-// Seismological Research Letters 66(4), 1995).
+// eventWeigher and historyReplay share dataset and season; the package comment should
+// name the two passes: replay (what would have paid) and weighing (what the price
+// counts).
 type eventWeigher struct {
 	cover              trigger.Cover
 	season             *seasonWindow

@@ -43,7 +43,7 @@ func newEvaluation(c Cover, p Period, payableFrom time.Time, o Occurrence) evalu
 	return e
 }
 
-// evaluation collects the best that an occurrence has for a cover.
+// evaluation collects the best measurement of an occurrence for a cover.
 type evaluation struct {
 	cover       Cover
 	period      Period
@@ -55,7 +55,7 @@ type evaluation struct {
 	bestDays    DayRun    // at a station: the days of the best
 }
 
-// measurement is one measurement inside the place.
+// measurement is one index value inside the insured place.
 type measurement struct {
 	payoutReading
 	index    decimal.Decimal

@@ -11,8 +11,8 @@ type payoutReading struct {
 
 func (r payoutReading) isMet() bool { return r.share.signOf() > 0 }
 
-// comparator looks at indices from the trigger's direction: beyond is how far x is
-// past a boundary, negative when it falls short of it, whichever way is worse.
+// comparator compares indices in the trigger's direction; distanceBeyond is positive past
+// the boundary, negative short of it.
 type comparator struct {
 	direction Direction
 	strict    bool

@@ -67,9 +67,8 @@ type encodedRecord interface {
 	setEncodedText(text []byte)
 }
 
-// EncodeOnce encodes a record that nobody changes any more, for its event, its answer
-// and the answer to the same request later: they are the same bytes. It returns
-// the record's members as they were written.
+// EncodeOnce encodes a record that no longer changes; event, response and stored
+// idempotent response reuse the same bytes.
 func EncodeOnce(record encodedRecord) (members map[string]jsontext.Value, err error) {
 	text, err := json.Marshal(record, encodingOptions)
 	if err != nil {

@@ -1,6 +1,7 @@
-// Package bankfile pays through files that a bank takes. An order is accepted when
-// it stands in the books; the books are cut into batches, each batch becomes one
-// file, and what the bank made of it comes back in files too.
+// Package bankfile pays through files. An accepted order is a row; orders are grouped
+// into files, and the bank answers with report files. An order belongs to at most one
+// file, the file's content is fixed before it is written, and rewriting gives the same
+// name, message id and bytes.
 //
 // A key stands in one batch at most, a batch is committed before its file is
 // written, and a file that is written again has the same name, the same message

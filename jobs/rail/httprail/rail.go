@@ -1,6 +1,5 @@
-// Package httprail pays through a rail behind HTTP that speaks the protocol of
-// PROTOCOL.md: signed both ways, one transfer per idempotency key, inquiry, daily
-// report, notices.
+// Package httprail pays through an HTTP rail (PROTOCOL.md). It accepts only complete,
+// signed answers to the exact request and key; anything else leaves the payment in doubt.
 //
 // It believes nothing that is not signed for the very request, complete and about
 // the very key. Whatever else arrives, or does not, is doubt.

@@ -135,8 +135,8 @@ func (b bookingXML) readAmount(whole money.Money, count int) (money.Money, error
 	}
 }
 
-// reportLines hands lines on whose sum is the entry's. Money that came in and is no
-// payout that came back concerns somebody else.
+// reportLines passes on lines whose sum equals the entry's. Credits that are not returned
+// payouts are skipped.
 func reportLines(lines []rail.Line, whole money.Money, each func(rail.Line) error) error {
 	total, same := int64(0), true
 	for _, line := range lines {
