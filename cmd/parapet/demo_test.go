@@ -2,18 +2,32 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-func TestDemoRunsFromQuoteToPayout(t *testing.T) {
+// TestDemoPrintsTheLinesOfTheReadme compares the demo with what the README shows of it.
+// An ellipsis stands for an id.
+func TestDemoPrintsTheLinesOfTheReadme(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	require.NoError(t, runCommand(t.Context(), []string{"demo"}, &out))
-	for _, sentence := range []string{
-		"19 would have paid", "is approved", "6.4 mw", "21.98 km", "20,000.00 USD", "is released", "trigger.observed", "payout.released", "make dev",
-	} {
-		require.Contains(t, out.String(), sentence)
+	readme, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	_, shown, found := strings.Cut(string(readme), "its main lines:\n\n```\n")
+	require.True(t, found)
+	shown, _, found = strings.Cut(shown, "```")
+	require.True(t, found)
+	printed := strings.Join(strings.Fields(out.String()), " ")
+	for line := range strings.Lines(shown) {
+		for part := range strings.SplitSeq(line, "…") {
+			require.Contains(t, printed, strings.Join(strings.Fields(part), " "))
+		}
+	}
+	for _, other := range []string{"trigger.observed", "payout.released", "make dev"} {
+		require.Contains(t, printed, other)
 	}
 }
