@@ -36,7 +36,7 @@ func (s *sending) Send(context.Context, rail.Instruction) rail.Result {
 }
 
 // WriteDueFiles writes nothing and counts it.
-func (s *sending) WriteDue(context.Context, rail.PermitSource) error {
+func (s *sending) WriteDueFiles(context.Context, rail.PermitSource) error {
 	s.written++
 	return nil
 }

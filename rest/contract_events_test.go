@@ -22,7 +22,7 @@ import (
 // eventRows are the sentences of section 11.
 var eventRows = contractSection{
 	"a_change_writes_one_event_and_one_entry": "model TestEveryChangeHasOneEvent",
-	"in_its_own_transaction":                  "model/modeltest Consistent",
+	"in_its_own_transaction":                  "model/modeltest CheckInvariants",
 	"the_types":                               eventTypesAreTheContract,
 	"every_type_happens":                      "rest TestEventCatalogue",
 	"the_feed_rebuilds_every_record":          "jobs TestEventFeedRebuildsLostDeliveries",
