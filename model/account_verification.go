@@ -11,22 +11,22 @@ import (
 	"parapet/model/account"
 )
 
-// PayeeAccount is an account to be checked by a rail.
+// PayeeAccount is an account that a rail verifies.
 type PayeeAccount struct {
 	Beneficiary account.Beneficiary
 	Number      account.Number
 }
 
-// How long the check of an account may take before the sweep asks for it again: since
-// it began, and since it was asked for. The second is longer, so that jobs do not pile
-// up behind a rail that hangs.
+// The sweep requeues an account check checkAgainAfter after it began, or checkLostAfter
+// after it was enqueued. The second is longer, so that jobs do not pile up behind a rail
+// that hangs.
 const (
 	checkAgainAfter = 30 * time.Second
 	checkLostAfter  = 5 * time.Minute
 )
 
-// BeginVerification starts the check of a pending method and decrypts its account; nil
-// when nothing is left to check.
+// BeginVerification starts the check of a pending method and decrypts its account. It
+// returns nil when the method needs no check.
 func (s *Service) BeginVerification(ctx context.Context, partner, id string) (*PayeeAccount, error) {
 	key, err := resourcePayoutMethod.parseID(id)
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *Service) BeginVerification(ctx context.Context, partner, id string) (*P
 		return nil, err
 	}
 	if row.Status != MethodPending {
-		return nil, nil //nolint:nilnil // nothing to check is an answer, not an error
+		return nil, nil //nolint:nilnil // no check to do; this is not an error
 	}
 	number, err := row.openNumber(s.keys)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *Service) BeginVerification(ctx context.Context, partner, id string) (*P
 	return &PayeeAccount{account.Beneficiary{Name: row.BeneficiaryName, Country: row.BeneficiaryCountry}, number}, nil
 }
 
-// requeueAccountChecks asks again for the checks of accounts that failed or were lost.
+// requeueAccountChecks enqueues account checks that failed or were lost.
 func (tx *Tx) requeueAccountChecks(ctx context.Context) (int, error) {
 	var rows []struct {
 		ID      uuid.UUID
@@ -73,8 +73,8 @@ func (tx *Tx) requeueAccountChecks(ctx context.Context) (int, error) {
 	return len(rows), nil
 }
 
-// RecordVerification keeps what the rail said of an account and lets the payouts
-// go that waited for it.
+// RecordVerification stores the rail's answer for an account and releases the payouts
+// that waited for it.
 func (s *Service) RecordVerification(ctx context.Context, partner, id, method, code string, verified bool) error {
 	key, err := resourcePayoutMethod.parseID(id)
 	if err != nil {
@@ -111,7 +111,7 @@ func (s *Service) RecordVerification(ctx context.Context, partner, id, method, c
 	})
 }
 
-// lockServedClaims locks the policy and the claims a method serves.
+// lockServedClaims locks the policy and the claims that a method pays.
 func (tx *Tx) lockServedClaims(ctx context.Context, method *payoutMethodRow) (*policyRow, []*claimRow, error) {
 	p := new(policyRow)
 	if err := tx.lockRow(ctx, p, method.PolicyID, resourcePolicy); err != nil {

@@ -15,9 +15,10 @@ const (
 	ActorSystem ActorKind = "system"
 	// ActorPartner acts for one partner and sees that partner's records only.
 	ActorPartner ActorKind = "partner"
-	// ActorOperator works at Parapet: reads every partner, writes for none.
+	// ActorOperator works at Parapet. It reads the records of all partners and writes
+	// none.
 	ActorOperator ActorKind = "operator"
-	// ActorRail is a payment rail reporting what became of a payout.
+	// ActorRail is a payment rail that reports the result of a payout.
 	ActorRail ActorKind = "rail"
 	// ActorSource is a hazard data source posting observations.
 	ActorSource ActorKind = "source"
@@ -26,7 +27,7 @@ const (
 // Scope is a permission named in an access token.
 type Scope string
 
-// The scopes of the contract. Every operation names the one it needs.
+// These are the scopes of the contract. Every operation names the one it needs.
 const (
 	ScopeQuotesWrite        Scope = "quotes:write"
 	ScopeQuotesRead         Scope = "quotes:read"
@@ -44,7 +45,7 @@ const (
 	ScopeOperator           Scope = "operator"
 )
 
-// PartnerScopes is everything a partner's client may be granted.
+// PartnerScopes lists every scope that a partner's client may be granted.
 func PartnerScopes() []Scope {
 	return []Scope{
 		ScopeQuotesWrite, ScopeQuotesRead, ScopePoliciesWrite, ScopePoliciesRead,
@@ -67,16 +68,17 @@ type Actor struct {
 	// ExpiresAt is when the token expires; subscriptions of the actor end then. Zero
 	// means never.
 	ExpiresAt time.Time
-	// Sources a data source may post for. Empty with AnySource false means none.
+	// Sources lists the sources that a data source may post for. An empty list with
+	// AnySource false means none.
 	Sources   []string
 	AnySource bool
-	// IdempotencyKey is the key of this request, nil without one. It travels with the
-	// actor because a key belongs to whoever uses it.
+	// IdempotencyKey is the key of this request, nil without one. The actor carries it
+	// because keys are unique per actor.
 	IdempotencyKey *IdempotencyKey
-	// RequestID is the X-Request-Id, and Doing the operation as its door names it, for
-	// the audit log.
+	// RequestID is the X-Request-Id. Operation is the name of the operation in the API
+	// that received it. Both are for the audit log.
 	RequestID, Operation string
-	// Precondition is what this request demands of a record, nil without one.
+	// Precondition is the record version that this request requires, nil without one.
 	Precondition *Precondition
 }
 
@@ -92,10 +94,10 @@ func (a Actor) displayName() string {
 	return a.Name
 }
 
-// HasScope tells whether the actor's token carries the scope.
+// HasScope reports whether the actor's token carries the scope.
 func (a Actor) HasScope(scope Scope) bool { return slices.Contains(a.Scopes, scope) }
 
-// preferScope is the first scope, or the second where the actor has only that one.
+// preferScope returns the first scope, or the second when the actor has only the second.
 func (a Actor) preferScope(scope, other Scope) Scope {
 	if !a.HasScope(scope) && a.HasScope(other) {
 		return other
@@ -103,8 +105,8 @@ func (a Actor) preferScope(scope, other Scope) Scope {
 	return scope
 }
 
-// scopeForOwnRecords is the scope by which a partner may do something to its own records; everybody
-// else must be an operator.
+// scopeForOwnRecords returns the scope that a partner needs to act on its own records;
+// all other actors need the operator scope.
 func (a Actor) scopeForOwnRecords(scope Scope) Scope {
 	if a.Kind == ActorPartner {
 		return scope
@@ -112,8 +114,8 @@ func (a Actor) scopeForOwnRecords(scope Scope) Scope {
 	return ScopeOperator
 }
 
-// RequireScope refuses an actor without the scope. Operators read every partner's records
-// and write none of them: what they do has operations of its own.
+// RequireScope returns an error when the actor lacks the scope. Operators read every
+// partner's records but write none of them; their own operations use the operator scope.
 func (a Actor) RequireScope(scope Scope) error {
 	if a.isAllowed(scope) {
 		return nil

@@ -21,23 +21,23 @@ type adjudication struct {
 
 	occurrence     *occurrenceRow
 	facts          trigger.Occurrence
-	request        *ClaimRequest // set when a partner asked, nil when matching found out
+	request        *ClaimRequest // set for a partner's request, nil when matching opens the claim
 	decidedClaimID uuid.UUID     // the claim that an operator decides; zero otherwise
 
 	policies         []*policyRow
 	claimByPolicy    map[uuid.UUID]*claimRow      // by policy: the claim for this occurrence
-	relatedClaims    map[uuid.UUID][]*claimRow    // all that may be about the same event, these included
-	shownClaims      map[uuid.UUID]policyClaims   // by policy: what its record shows of its claims
-	occurrenceIDs    map[uuid.UUID]bool           // the occurrence and what was merged into it
-	claimOccurrences map[uuid.UUID]*occurrenceRow // the occurrences of others
-	// possibleDuplicates are occurrences with claims that may be the judged event under
-	// another id.
+	relatedClaims    map[uuid.UUID][]*claimRow    // by policy: all claims that may be about the same event, including claimByPolicy
+	shownClaims      map[uuid.UUID]policyClaims   // by policy: the claims shown in its record
+	occurrenceIDs    map[uuid.UUID]bool           // the occurrence and those merged into it
+	claimOccurrences map[uuid.UUID]*occurrenceRow // the occurrences of the other claims
+	// possibleDuplicates are occurrences with claims that may be the same event as
+	// occurrence, under another id.
 	possibleDuplicates  map[uuid.UUID]bool
-	claimDeterminations map[uuid.UUID]*determinationRow // what the claims for the occurrence rest on
-	installments        map[uuid.UUID]int               // the highest part that the existing claims have a payout for
-	claimPayouts        map[uuid.UUID]claimRelations    // by claim: what the records of the existing claims show of their payouts
+	claimDeterminations map[uuid.UUID]*determinationRow // the current determinations of the claims for the occurrence
+	installments        map[uuid.UUID]int               // by claim: the highest installment that has a payout
+	claimPayouts        map[uuid.UUID]claimRelations    // by claim: the payouts shown in the records of the existing claims
 	methods             map[uuid.UUID][]*payoutMethodRow
-	paidDays            map[uuid.UUID][]paidDays // by policy: days at stations that were paid for
+	paidDays            map[uuid.UUID][]paidDays // by policy: days at stations that were already paid
 
 	newDeterminations        []*determinationRow
 	newClaims, changedClaims []*claimRow
@@ -45,7 +45,8 @@ type adjudication struct {
 	newPayouts               []*payoutRow
 }
 
-// adjudicate locks the policies, decides and writes.
+// adjudicate locks the policies, decides their claims for the occurrence and saves the
+// result.
 func (tx *Tx) adjudicate(ctx context.Context, occ *occurrenceRow, facts trigger.Occurrence, ids []uuid.UUID) error {
 	var policies []*policyRow
 	err := tx.NewSelect().Model(&policies).Where("p.id in (?)", bun.List(ids)).Where("p.status <> ?", PolicyArchived).
@@ -63,7 +64,7 @@ func (tx *Tx) adjudicate(ctx context.Context, occ *occurrenceRow, facts trigger.
 	return adj.decideAll(ctx)
 }
 
-// decideAll decides every policy and writes the outcome.
+// decideAll decides every policy and saves the outcome.
 func (adj *adjudication) decideAll(ctx context.Context) error {
 	for _, p := range adj.policies {
 		d := adj.evaluateTrigger(p)
@@ -90,9 +91,9 @@ func (adj *adjudication) decideAll(ctx context.Context) error {
 	return adj.save(ctx)
 }
 
-// decideExisting decides all of a policy's claims for the occurrence that wait; there are
-// several where occurrences were merged. The first approved one is paid what a storm
-// owes beyond all of them.
+// decideExisting decides all waiting claims of a policy for the occurrence. There are
+// several when occurrences were merged. The first approved claim gets the amount that a
+// storm owes beyond all of them.
 func (adj *adjudication) decideExisting(p *policyRow, d trigger.Determination) error {
 	var approved *claimRow
 	for _, c := range adj.relatedClaims[p.ID] {
@@ -112,8 +113,7 @@ func (adj *adjudication) decideExisting(p *policyRow, d trigger.Determination) e
 	return adj.increaseClaim(p, approved, d)
 }
 
-// awaitsSource tells whether a claim waits for the source's final word, and for
-// nothing else.
+// awaitsSource reports whether the claim waits only for the source's final values.
 func (r *claimRow) awaitsSource() bool {
 	return r.Status == ClaimDeferred && onlyAwaitsSource(r.ReasonCodes)
 }
@@ -156,7 +156,8 @@ func (adj *adjudication) openClaim(p *policyRow, d trigger.Determination) error 
 	return adj.decideClaim(p, row, det, d)
 }
 
-// appendObserved is the first sentence: what happened, before anything was claimed.
+// appendObserved writes the first timeline entry: the event that was observed, before any
+// claim was opened.
 func (adj *adjudication) appendObserved(p *policyRow, row *claimRow, d trigger.Determination) error {
 	defer adj.withActor(Actor{Kind: ActorSource, Name: adj.occurrence.Source})()
 	return adj.appendTimeline(row, timelineObserved, nil, observedSentence(p, adj.facts, d), map[string]any{
@@ -187,26 +188,27 @@ func (adj *adjudication) reassess(p *policyRow, row *claimRow, d trigger.Determi
 	return adj.recordEvent(row, det, EventClaimUpdated, "The source revised its values.", map[string]any{"determination": det.Body})
 }
 
-// hasNewSourceVersion tells whether the source's word is another one than the claim rests
-// on; a second pass over the same facts changes nothing.
+// hasNewSourceVersion reports whether the source changed its values since the claim's
+// determination. A second pass over the same facts changes nothing.
 func (adj *adjudication) hasNewSourceVersion(row *claimRow) bool {
 	return adj.claimDeterminations[*row.DeterminationID].Body.SourceVersion != adj.facts.SourceVersion
 }
 
-// evaluateTrigger is what the trigger says of a policy by the days that it was not paid for.
+// evaluateTrigger evaluates the trigger for a policy without the days that were already
+// paid.
 func (adj *adjudication) evaluateTrigger(p *policyRow) trigger.Determination {
 	return trigger.Evaluate(p.Cover, p.coverPeriod(), p.PayableFrom, adj.occurrence.withoutPaidDays(adj.facts, adj.paidDays[p.ID]))
 }
 
-// awaitsMissingDays tells whether a claim waits for missing days of its month or dekad, and
-// not for evidence that an operator asked for.
+// awaitsMissingDays reports whether the claim waits for missing days of its month or
+// dekad. A claim that waits for evidence that an operator requested does not count.
 func (adj *adjudication) awaitsMissingDays(row *claimRow) bool {
 	return row.Status == ClaimDeferred && slices.Equal(row.ReasonCodes, []string{adjudicate.ReasonEvidenceNeeded}) &&
 		adj.facts.Rain != nil && !adj.claimDeterminations[*row.DeterminationID].Met
 }
 
-// decideClaim applies the private rules and moves claim, policy and payout. Whoever
-// asked, it is Parapet that decides.
+// decideClaim applies the private decision rules and updates claim, policy and payout.
+// The actor of the decision is always Parapet, also when a partner made the request.
 func (adj *adjudication) decideClaim(p *policyRow, row *claimRow, det *determinationRow, d trigger.Determination) error {
 	defer adj.withActor(System())()
 	weighed := p.decisionFacts(d)
@@ -217,16 +219,17 @@ func (adj *adjudication) decideClaim(p *policyRow, row *claimRow, det *determina
 	case onlyAwaitsSource(decision.Reasons):
 		review = new(adj.reviewAt(p, d))
 	case decision.Outcome == adjudicate.Defer:
-		review = new(adj.now.Add(reviewInterval)) // by a human, whom vitals remind
+		review = new(adj.now.Add(reviewInterval)) // an operator reviews it; HealthStats counts overdue reviews
 	}
 	return adj.applyDecision(p, row, det, decision, review)
 }
 
-// reviewInterval is when a claim that waits for its source is looked at again, though
-// the source said nothing.
+// reviewInterval is the delay after which a claim that waits for its source is reviewed
+// even without a new report.
 const reviewInterval = 24 * time.Hour
 
-// reviewAt is when a waiting claim is due: a storm's when it has passed.
+// reviewAt returns when a waiting claim is reviewed: for a storm that may grow, when it
+// has ended.
 func (adj *adjudication) reviewAt(p *policyRow, d trigger.Determination) time.Time {
 	if adj.mayStormGrow(p) && p.isStageSufficient(d) {
 		return adj.stormEnd(p)
@@ -234,19 +237,19 @@ func (adj *adjudication) reviewAt(p *policyRow, d trigger.Determination) time.Ti
 	return adj.now.Add(reviewInterval)
 }
 
-// mayStormGrow tells whether a storm may still bring fixes that join the ones it has.
+// mayStormGrow reports whether a storm may still get fixes that join its track.
 func (adj *adjudication) mayStormGrow(p *policyRow) bool {
 	return adj.facts.Storm != nil && adj.occurrence.FinalTrackAt == nil && adj.clock.Before(adj.stormEnd(p))
 }
 
-// stormEnd is when a storm is over: a fix any later would make no segment with the
-// last one.
+// stormEnd returns the time after which a storm is over: a later fix would form no
+// segment with the last one.
 func (adj *adjudication) stormEnd(p *policyRow) time.Time {
 	return adj.occurrence.LastAt.Add(time.Duration(p.Cover.Trigger.MaximumGapHours) * time.Hour)
 }
 
-// increaseClaim pays what a storm owes beyond the approved amount. A closed claim is
-// reopened. Approved amounts never decrease.
+// increaseClaim pays the amount that a storm owes beyond the approved amount. It reopens
+// a closed claim. Approved amounts never decrease.
 func (adj *adjudication) increaseClaim(p *policyRow, row *claimRow, d trigger.Determination) error {
 	more := min(d.Amount-adj.owedFor(p), p.LimitRemaining)
 	if more <= 0 {
@@ -271,7 +274,7 @@ func (adj *adjudication) increaseClaim(p *policyRow, row *claimRow, d trigger.De
 	return adj.createPayout(p, row, more)
 }
 
-// recordEvent writes one event and its sentence in the claim's story; det is nil for a
+// recordEvent appends one event and its timeline entry to the claim. det is nil for a
 // claim without an occurrence.
 func (adj *adjudication) recordEvent(row *claimRow, det *determinationRow, kind EventType, summary string, data any) error {
 	parts := adj.claimPayouts[row.ID]
@@ -285,8 +288,8 @@ func (adj *adjudication) recordEvent(row *claimRow, det *determinationRow, kind 
 	return adj.appendTimeline(row, kind, &event, summary, data)
 }
 
-// openedOccurrence is the occurrence a claim was opened for, which may since have been
-// merged into the one that is judged.
+// openedOccurrence returns the occurrence that the claim was opened for. It may have been
+// merged since into the one being adjudicated.
 func (adj *adjudication) openedOccurrence(row *claimRow) *occurrenceRow {
 	if opened, ok := adj.claimOccurrences[*row.OccurrenceID]; ok {
 		return opened

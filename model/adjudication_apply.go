@@ -9,8 +9,8 @@ import (
 	"parapet/model/internal/adjudicate"
 )
 
-// applyDecision stores a decision: the claim, its event and timeline entry, and for an
-// approval the limit and the payout.
+// applyDecision stores a decision: the claim with its event and timeline entry and, for
+// an approval, the reserved limit and the payout.
 func (adj *adjudication) applyDecision(p *policyRow, row *claimRow, det *determinationRow, decision adjudicate.Decision, review *time.Time) error {
 	row.Outcome, row.ReasonCodes = new(string(decision.Outcome)), decision.Reasons
 	row.DecidedAt, row.NextReviewAt = &adj.now, review
@@ -28,7 +28,8 @@ func (adj *adjudication) applyDecision(p *policyRow, row *claimRow, det *determi
 	return adj.createPayout(p, row, decision.Amount)
 }
 
-// transitionClaim moves a claim; one that goes on waiting, for another reason, is updated.
+// transitionClaim changes the status of a claim. A claim that stays deferred for another
+// reason is updated.
 func (adj *adjudication) transitionClaim(row *claimRow, to ClaimStatus) (EventType, error) {
 	if row.Status == to {
 		adj.bumpVersion(&row.RowHeader)
@@ -37,7 +38,7 @@ func (adj *adjudication) transitionClaim(row *claimRow, to ClaimStatus) (EventTy
 	return transitionInMemory(adj.Tx, &row.RowHeader, ClaimTransitions, &row.Status, to)
 }
 
-// createPayout reserves the limit and makes the payout.
+// createPayout reserves the limit and creates the payout.
 func (adj *adjudication) createPayout(p *policyRow, row *claimRow, amount int64) error {
 	p.LimitRemaining -= amount
 	event := EventPolicyUpdated
@@ -62,8 +63,8 @@ func (adj *adjudication) createPayout(p *policyRow, row *claimRow, amount int64)
 	return adj.startPayout(p, row, payout, selectMethod(adj.methods[p.ID], row.ID))
 }
 
-// policyClaimsAfter are the claims that the policy's record shows after this decision: those
-// that were read and the one that was opened, each in the state it has now.
+// policyClaimsAfter returns the claims that the policy's record shows after this
+// decision: those that were loaded and the new one, each with its present status.
 func (adj *adjudication) policyClaimsAfter(policy uuid.UUID) policyClaims {
 	status := make(map[string]ClaimStatus)
 	for _, c := range adj.relatedClaims[policy] {

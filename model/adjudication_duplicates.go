@@ -11,9 +11,9 @@ import (
 	"parapet/model/hazard"
 )
 
-// hasClaimFor tells whether another claim of the policy holds this very
-// occurrence, because two reports turned out to be one. Of claims that wait, the
-// first one goes on.
+// hasClaimFor reports whether another active claim of the policy has this same occurrence
+// because two occurrences were merged. Of several waiting claims the one with the lowest
+// id proceeds.
 func (adj *adjudication) hasClaimFor(p *policyRow, row *claimRow) bool {
 	return slices.ContainsFunc(adj.relatedClaims[p.ID], func(c *claimRow) bool {
 		return c != row && c.isActive() && adj.occurrenceIDs[*c.OccurrenceID] && (c.Status != ClaimDeferred || c.ID.String() < row.ID.String())
@@ -29,8 +29,8 @@ func (adj *adjudication) hasPossibleDuplicate(p *policyRow, row *claimRow) bool 
 	})
 }
 
-// mayDuplicate tells whether a claim for the judged occurrence and another one may be
-// for the same event under two ids.
+// mayDuplicate reports whether a claim for the adjudicated occurrence and another claim
+// may be for the same event under two ids.
 func (adj *adjudication) mayDuplicate(row, c *claimRow) bool {
 	if c == row || c.OccurrenceID == nil || adj.occurrenceIDs[*c.OccurrenceID] {
 		return false
@@ -39,17 +39,17 @@ func (adj *adjudication) mayDuplicate(row, c *claimRow) bool {
 	return adj.possibleDuplicates[other.currentID()] || adj.isFromOtherSource(other) && adj.sharesDay(other)
 }
 
-// lostItsDuplicate tells whether a claim that it may duplicate stopped counting after
-// the claim was deferred, and no other one counts. A claim that an operator deferred for
-// a duplicate of which these rules know nothing stays deferred.
+// lostItsDuplicate reports whether a possible duplicate of the claim became inactive
+// after the claim was deferred and no other active one remains. A claim that an operator
+// deferred as a duplicate stays deferred when these rules find no such duplicate.
 func (adj *adjudication) lostItsDuplicate(p *policyRow, row *claimRow) bool {
 	return !adj.hasPossibleDuplicate(p, row) && slices.ContainsFunc(adj.relatedClaims[p.ID], func(c *claimRow) bool {
 		return !c.isActive() && !c.UpdatedAt.Before(*row.DecidedAt) && adj.mayDuplicate(row, c)
 	})
 }
 
-// reevaluatePossibleDuplicates has the policies' claims judged again that wait because
-// another claim counted which now is declined or withdrawn.
+// reevaluatePossibleDuplicates enqueues a new evaluation of the policies' claims that
+// waited because of a claim that is now declined or withdrawn.
 func (tx *Tx) reevaluatePossibleDuplicates(ctx context.Context, policies []uuid.UUID) error {
 	if len(policies) == 0 {
 		return nil
@@ -71,26 +71,26 @@ func (tx *Tx) reevaluatePossibleDuplicates(ctx context.Context, policies []uuid.
 	return nil
 }
 
-// isPossibleDuplicate tells whether a claim waits because its event may be one that is
-// claimed already.
+// isPossibleDuplicate reports whether the claim waits because its event may already be
+// claimed.
 func (r *claimRow) isPossibleDuplicate() bool {
 	return r.Status == ClaimDeferred && slices.Equal(r.ReasonCodes, []string{string(ReasonDuplicateEvent)})
 }
 
-// isFromOtherSource tells whether an occurrence was measured by another source than the
-// judged one, or in another scope.
+// isFromOtherSource reports whether another occurrence has a different source or scope
+// than the adjudicated one.
 func (adj *adjudication) isFromOtherSource(other *occurrenceRow) bool {
 	return other.Source != adj.occurrence.Source || other.Scope != adj.occurrence.Scope
 }
 
-// sharesDay tells whether the judged occurrence at a station and another one have a
-// day in common.
+// sharesDay reports whether the adjudicated occurrence at a station and another one have
+// a day in common.
 func (adj *adjudication) sharesDay(other *occurrenceRow) bool {
 	return adj.occurrence.Kind == hazard.StationDay && other.Kind == hazard.StationDay && adj.occurrence.dayRun().Overlaps(other.dayRun())
 }
 
-// isActive tells whether a claim holds its occurrence: it does until it is
-// declined or withdrawn.
+// isActive reports whether the claim still occupies its occurrence: it is not declined or
+// withdrawn.
 func (r *claimRow) isActive() bool {
 	return r.OccurrenceID != nil && r.Status != ClaimDeclined && r.Status != ClaimWithdrawn
 }

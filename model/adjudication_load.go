@@ -13,7 +13,7 @@ import (
 	"parapet/model/hazard"
 )
 
-// load fetches what a decision needs to know, in one statement a kind.
+// load reads the data that decisions need, in one statement per kind.
 func (adj *adjudication) load(ctx context.Context, policies []*policyRow) error {
 	adj.policies = policies
 	adj.claimByPolicy, adj.relatedClaims = make(map[uuid.UUID]*claimRow), make(map[uuid.UUID][]*claimRow)
@@ -53,10 +53,10 @@ func (adj *adjudication) load(ctx context.Context, policies []*policyRow) error 
 	return err
 }
 
-// lockRelevantClaims locks the claims of policies that a decision looks at: those for
-// the occurrence under any of its names, those whose time is so close to it that they
-// may be about the same event, and the claim that an operator decides. A policy may
-// have any number of others, and none of them is read.
+// lockRelevantClaims locks the claims that a decision depends on: those for the
+// occurrence or one merged with it, those close enough in time to be about the same
+// event, and the claim that an operator decides. A policy may have any number of other
+// claims; they are not read.
 func (adj *adjudication) lockRelevantClaims(ctx context.Context, policies []uuid.UUID) ([]*claimRow, error) {
 	relevant := adj.NewSelect().Model((*claimRow)(nil)).Column("id").Where("c.id = ?", adj.decidedClaimID)
 	if occ := adj.occurrence; occ != nil {
@@ -78,9 +78,9 @@ func (adj *adjudication) lockRelevantClaims(ctx context.Context, policies []uuid
 	return claims, nil
 }
 
-// duplicateWindow is how far the times of two claims may lie apart that are compared
-// as duplicates: more than any rule of duplicates asks, and more than an occurrence of
-// the kind lasts, because a claim has the time at which its occurrence began.
+// duplicateWindow is the largest difference between the times of two claims that are
+// compared as duplicates. It exceeds every limit of the duplicate rules and the length of
+// an occurrence of the kind, because the time of a claim is the start of its occurrence.
 func duplicateWindow(kind hazard.Kind) time.Duration {
 	switch kind {
 	case hazard.Earthquake:
@@ -92,9 +92,10 @@ func duplicateWindow(kind hazard.Kind) time.Duration {
 	return 400 * 24 * time.Hour
 }
 
-// loadOccurrenceIDs are the occurrence and everything that was merged into it.
+// loadOccurrenceIDs loads the ids of the occurrence and of all occurrences merged into
+// it.
 func (adj *adjudication) loadOccurrenceIDs(ctx context.Context) error {
-	if adj.occurrence == nil { // a claim for approval is about none
+	if adj.occurrence == nil { // an approval claim has no occurrence
 		return nil
 	}
 	var merged []uuid.UUID
@@ -109,13 +110,13 @@ func (adj *adjudication) loadOccurrenceIDs(ctx context.Context) error {
 	return nil
 }
 
-// isFor tells whether a claim is about the occurrence, by whatever name.
+// isFor reports whether the claim is for the occurrence or one merged with it.
 func (adj *adjudication) isFor(c *claimRow) bool {
 	return c.OccurrenceID != nil && adj.occurrenceIDs[*c.OccurrenceID]
 }
 
-// priority orders a policy's claims for one occurrence, which were once two: who
-// waits for the source is heard first, who was declined or withdrawn last.
+// priority orders a policy's claims for one occurrence after occurrences were merged:
+// claims that wait for the source first, declined and withdrawn ones last.
 func (r *claimRow) priority() int {
 	switch {
 	case r.awaitsSource():
@@ -171,7 +172,8 @@ func (adj *adjudication) loadDeterminations(ctx context.Context) error {
 	return adj.loadPayouts(ctx, claims)
 }
 
-// loadPayouts reads the newest payouts of claims, and the highest part of all.
+// loadPayouts reads the newest payouts of the claims, and the highest installment of each
+// claim.
 func (adj *adjudication) loadPayouts(ctx context.Context, claims []uuid.UUID) error {
 	var highest []payoutRow
 	err := adj.NewSelect().Model(&highest).Column("claim_id").ColumnExpr("max(part) as part").Where("claim_id in (?)", bun.List(claims)).Group("claim_id").Scan(ctx)
@@ -197,8 +199,8 @@ func (adj *adjudication) loadPayouts(ctx context.Context, claims []uuid.UUID) er
 	return nil
 }
 
-// owedFor is what a policy's approved claims for the occurrence were granted on:
-// more than one where two occurrences turned out to be one.
+// owedFor returns the total amount of a policy's approved claims for the occurrence.
+// There are several when occurrences were merged.
 func (adj *adjudication) owedFor(p *policyRow) (owed int64) {
 	for _, c := range adj.relatedClaims[p.ID] {
 		if adj.isFor(c) && c.isApproved() {
@@ -208,10 +210,10 @@ func (adj *adjudication) owedFor(p *policyRow) (owed int64) {
 	return owed
 }
 
-// isApproved tells whether money is owed for the claim, paid or not.
+// isApproved reports whether money is owed for the claim, paid or not.
 func (r *claimRow) isApproved() bool { return r.Status == ClaimApproved || r.Status == ClaimClosed }
 
-// save puts the slice into the database: one statement a table.
+// save writes the results to the database in one statement per table.
 func (adj *adjudication) save(ctx context.Context) error {
 	writes := []struct {
 		rows  int
@@ -247,7 +249,8 @@ func insertRows(ctx context.Context, tx *Tx, rows any) error {
 	return err
 }
 
-// updateLocked writes locked rows back; their versions cannot have moved.
+// updateLocked updates locked rows. It checks no version, because the lock prevents
+// concurrent changes.
 func (adj *adjudication) updateLocked(ctx context.Context, rows any, columns ...string) error {
 	_, err := adj.NewUpdate().Model(rows).Column(append(columns, "version", "updated_at")...).Bulk().Exec(ctx)
 	return err

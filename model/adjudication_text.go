@@ -25,7 +25,7 @@ func observedSentence(p *policyRow, facts trigger.Occurrence, d trigger.Determin
 	return what + fmt.Sprintf(" (%s values).", facts.Stage)
 }
 
-// indexPhrase is a value of the policy's index as a phrase: magnitude 6.4 mw.
+// indexPhrase describes a value of the policy's index, for example "magnitude 6.4 mw".
 func indexPhrase(p *policyRow, m wire.Measure) string {
 	switch p.Cover.Trigger.Index {
 	case "precipitation_sum":
@@ -37,7 +37,7 @@ func indexPhrase(p *policyRow, m wire.Measure) string {
 	}
 }
 
-// openedSentence says why a claim was opened.
+// openedSentence explains why a claim was opened.
 func openedSentence(facts trigger.Occurrence, d trigger.Determination) string {
 	if d.Reason == trigger.EvidenceNeeded {
 		return fmt.Sprintf("A claim was opened: the rain known so far would pay, but %s.", missingDays(facts))
@@ -45,7 +45,7 @@ func openedSentence(facts trigger.Occurrence, d trigger.Determination) string {
 	return "The claim was opened because the trigger is met."
 }
 
-// missingDays says how many days of a month or dekad are not known.
+// missingDays describes how many days of a month or dekad have no data.
 func missingDays(facts trigger.Occurrence) string {
 	o := facts.Rain
 	period := "January 2006"
@@ -58,7 +58,7 @@ func missingDays(facts trigger.Occurrence) string {
 	return "1 day of " + o.First.Format(period) + " is missing"
 }
 
-// reasonPhrases say the reasons for which a claim waits or is declined.
+// reasonPhrases describe the reasons for which a claim waits or is declined.
 var reasonPhrases = map[ReasonCode]string{
 	ReasonThresholdNotMet:   "the trigger is not met",
 	ReasonOutsidePeriod:     "it happened outside the period of cover",

@@ -14,14 +14,14 @@ import (
 	"parapet/model/wire"
 )
 
-// AffectedPolicies returns, per occurrence, the policies with a claim, those it would pay
-// and the near misses, newest first.
+// AffectedPolicies returns, for each occurrence, the policies with a claim, those it
+// would pay and, on request, the near misses, newest first.
 func (s *Service) AffectedPolicies(ctx context.Context, actor Actor, occurrences []string, nearMisses bool, in PageRequest) (map[string]*Page[wire.Explanation], error) {
 	if err := firstError(s.authorize(ctx, actor, ScopePoliciesRead), s.authorize(ctx, actor, ScopeClaimsRead)); err != nil {
 		return nil, err
 	}
 	checked := make(map[string]pageSpec, len(occurrences))
-	var one pageSpec // they differ in nothing but the cursor, which is one occurrence's
+	var one pageSpec // the pages differ only in the cursor, which is valid for one occurrence
 	for _, id := range occurrences {
 		var err error
 		if one, err = s.parsePage(actor, in, fmt.Sprintf("touched/%s?%t", id, nearMisses)); err != nil {
@@ -41,7 +41,7 @@ func (s *Service) AffectedPolicies(ctx context.Context, actor Actor, occurrences
 	counts := sync.OnceValues(func() (map[uuid.UUID]int, error) { return l.countByOccurrence(ctx) })
 	pages := make(map[string]*Page[wire.Explanation], len(occurrences))
 	for id, p := range checked {
-		key, _ := resourceOccurrence.parseID(id) // what is no id touched nothing
+		key, _ := resourceOccurrence.parseID(id) // an invalid id affected no policies
 		p.count = func(context.Context) (int, error) {
 			all, err := counts()
 			return all[key], err
@@ -53,7 +53,7 @@ func (s *Service) AffectedPolicies(ctx context.Context, actor Actor, occurrences
 	return pages, nil
 }
 
-// affectedQuery is at what occurrences touched.
+// affectedQuery finds the policies affected by several occurrences.
 type affectedQuery struct {
 	svc         *Service
 	actor       Actor
@@ -69,8 +69,8 @@ func (l affectedQuery) countByOccurrence(ctx context.Context) (map[uuid.UUID]int
 	})
 }
 
-// forEachAffected hands on what each occurrence touched, the newest policy first, until take
-// has enough of it.
+// forEachAffected calls take for the policies that each occurrence affected, newest
+// first, until take returns true.
 func (l affectedQuery) forEachAffected(ctx context.Context, p pageSpec, take func(uuid.UUID, *Evaluation) bool) error {
 	if len(l.occurrences) == 0 {
 		return nil
@@ -85,7 +85,8 @@ func (l affectedQuery) forEachAffected(ctx context.Context, p pageSpec, take fun
 			return err
 		}
 		left, err := l.findCandidates(ctx, tx, all, p)
-		// A first slice is a page with as many misses among it.
+		// The first batch is large enough for a page of which half the candidates are not
+		// affected.
 		for size := 2 * (p.limit + 1); err == nil && len(left) > 0; size *= 2 {
 			err = l.evaluateBatch(ctx, tx, all, left, min(size, matchBatchSize), take)
 		}
@@ -93,7 +94,7 @@ func (l affectedQuery) forEachAffected(ctx context.Context, p pageSpec, take fun
 	})
 }
 
-// findCandidates are the policies to ask for each scene, the newest first.
+// findCandidates returns the candidate policies of each scenario, newest first.
 func (affectedQuery) findCandidates(ctx context.Context, db bun.IDB, all map[uuid.UUID]*Scenario, p pageSpec) (map[uuid.UUID][]uuid.UUID, error) {
 	found, err := scenarios(slices.Collect(maps.Values(all))).findCandidates(ctx, db)
 	left := make(map[uuid.UUID][]uuid.UUID, len(all))
@@ -106,7 +107,7 @@ func (affectedQuery) findCandidates(ctx context.Context, db bun.IDB, all map[uui
 	return left, err
 }
 
-// evaluateBatch asks the next policies of every scene that has not enough yet.
+// evaluateBatch evaluates the next policies of every scenario that is not complete.
 func (l affectedQuery) evaluateBatch(ctx context.Context, db bun.IDB, all map[uuid.UUID]*Scenario, left map[uuid.UUID][]uuid.UUID, size int, take func(uuid.UUID, *Evaluation) bool) error {
 	var ids []uuid.UUID
 	var asked scenarios
@@ -125,7 +126,7 @@ func (l affectedQuery) evaluateBatch(ctx context.Context, db bun.IDB, all map[uu
 		next := these[:min(size, len(these))]
 		enough := slices.ContainsFunc(next, func(policy uuid.UUID) bool {
 			if of[policy] == nil {
-				return false // it is not for these eyes
+				return false // the actor may not see it
 			}
 			v := all[id].evaluatePolicy(of[policy])[0]
 			return v.isAffected() && (l.nearMisses || v.determination.Met || v.claim != nil) && take(id, &v)

@@ -9,10 +9,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// LineResult is what a line of a report comes to.
+// LineResult is the match result of a report line.
 type LineResult = string
 
-// The results of a line. From unknown on they are findings.
+// These are the match results. From unknown on they are reconciliation exceptions.
 const (
 	ResultReconciled  LineResult = "reconciled"
 	ResultReturned    LineResult = "returned"
@@ -30,7 +30,8 @@ const (
 // ExceptionMissing is a payout that no report has confirmed.
 const ExceptionMissing ReconciliationExceptionKind = "missing"
 
-// ReconciliationExceptionKinds lists what a report and our payouts can differ in.
+// ReconciliationExceptionKinds lists the possible differences between reports and
+// payouts.
 func ReconciliationExceptionKinds() []ReconciliationExceptionKind {
 	return []ReconciliationExceptionKind{ExceptionMissing, ResultUnknown, ResultAmount, ResultBeneficiary, ResultState, ResultDuplicate, ResultReversed, ResultUnmatched, ExceptionContradiction, ExceptionPaidTwice}
 }
@@ -58,7 +59,7 @@ func (r *payoutRow) isInFlight() bool {
 	return r.Status == PayoutReleasing || r.Status == PayoutReconciling
 }
 
-// mismatch tells why a line is not about the money that was sent; empty when it is.
+// mismatch returns how a line differs from the money that was sent, or "" when it agrees.
 func (r *payoutRow) mismatch(line *lineRow) LineResult {
 	switch {
 	case line.Amount != r.Amount || line.Currency != r.Currency:
@@ -70,13 +71,13 @@ func (r *payoutRow) mismatch(line *lineRow) LineResult {
 	}
 }
 
-// keySuperseded tells whether a key was refused before: another took its place.
+// keySuperseded reports whether the key was rejected earlier and replaced by a newer key.
 func (r *payoutRow) keySuperseded(key string) bool {
 	parsed, ok := parseRailKey(key)
 	return ok && r.hasKey(parsed) && parsed.number < r.KeyNumber
 }
 
-// wrongAccount tells whether the rail says that it paid another account.
+// wrongAccount reports whether the rail paid an account other than the payout's.
 func (m *lineMatcher) wrongAccount(row *payoutRow, line *lineRow) bool {
 	method := row.PayoutMethodID
 	if method == nil {
@@ -89,7 +90,7 @@ func (m *lineMatcher) wrongAccount(row *payoutRow, line *lineRow) bool {
 	return known && line.Account != account
 }
 
-// mismatch tells why a settlement does not confirm the payout; empty when it does.
+// mismatch returns why a settlement does not confirm the payout, or "" when it does.
 func (m *lineMatcher) mismatch(ctx context.Context, out lockedPayout, line *lineRow) (LineResult, error) {
 	row := out.row
 	if err := m.prepareAdoption(ctx, out, line); err != nil {
@@ -112,8 +113,9 @@ func (m *lineMatcher) mismatch(ctx context.Context, out lockedPayout, line *line
 	}
 }
 
-// applySettlement confirms a payout; success reported settles every doubt. Money that moved
-// otherwise than it was sent keeps the payout from being sent once more.
+// applySettlement confirms a payout; a reported settlement ends any doubt about it. When
+// money moved differently from what was sent, the payout is blocked against a second
+// payment.
 func (m *lineMatcher) applySettlement(ctx context.Context, out lockedPayout, line *lineRow) (LineResult, error) {
 	row := out.row
 	why, err := m.mismatch(ctx, out, line)
@@ -138,8 +140,9 @@ func (m *lineMatcher) applySettlement(ctx context.Context, out lockedPayout, lin
 	return ResultReconciled, m.transitionPayoutInMemory(out.claim, row, PayoutReconciled, fmt.Sprintf("The rail's report confirms the payout of %s.", row.toMoney()))
 }
 
-// barUnconfirmed bars what a settlement shows to have arrived without confirming its
-// payout. One that was matched before is no news: it may have come back since.
+// barUnconfirmed blocks a payout when a settlement shows that money arrived without
+// confirming the payout. A line that was matched before is a duplicate and blocks
+// nothing, because the money may have come back since.
 func (m *lineMatcher) barUnconfirmed(ctx context.Context, out lockedPayout, line *lineRow, why LineResult) (LineResult, error) {
 	whole := why == ResultState || why == ResultReversed
 	if whole {
@@ -150,7 +153,8 @@ func (m *lineMatcher) barUnconfirmed(ctx context.Context, out lockedPayout, line
 	return why, m.blockDoublePayment(out.claim, out.row, line, whole)
 }
 
-// applyAcceptance is the rail's answer that did not arrive.
+// applyAcceptance records the rail's answer to the attempt as accepted when that answer
+// did not arrive.
 func (m *lineMatcher) applyAcceptance(out lockedPayout, line *lineRow) error {
 	row := out.row
 	m.batch.Queue(`update payout_attempts set ended_at = coalesce(ended_at, $1), outcome = 'accepted', provider_reference = $2
@@ -161,8 +165,8 @@ func (m *lineMatcher) applyAcceptance(out lockedPayout, line *lineRow) error {
 	return err
 }
 
-// applyReturn takes back a payout whose money came back and makes the one that takes
-// its place. What came back had gone out, so a doubt ends too.
+// applyReturn marks a payout as returned and creates its replacement. Returned money had
+// left, so this also ends a doubt about the payout.
 func (m *lineMatcher) applyReturn(ctx context.Context, out lockedPayout, line *lineRow) (LineResult, error) {
 	if err := m.prepareAdoption(ctx, out, line); err != nil {
 		return "", err
@@ -207,16 +211,16 @@ func (m *lineMatcher) applyReturn(ctx context.Context, out lockedPayout, line *l
 	return ResultReturned, nil
 }
 
-// applyRejection is a refusal that came as a report. Of what was released before it is a
-// return. Of a payout that is with the rail no call has a clear end, so money may have
-// moved: the rail is asked before another key is used.
+// applyRejection applies a rejection that arrives in a report. For a payout that was
+// already released it is a return. For a payout in flight no call has a certain end, so
+// money may have moved: the rail is asked before another key is used.
 func (m *lineMatcher) applyRejection(ctx context.Context, out lockedPayout, line *lineRow) (LineResult, error) {
 	row := out.row
 	switch {
 	case m.isUnsent(row, line):
 		return ResultRefused, m.refuseUnsent(out, line)
 	case row.Status == PayoutBlocked, row.Status == PayoutReturned, row.keySuperseded(line.Key):
-		return ResultRefused, nil // it is known
+		return ResultRefused, nil // already known
 	case row.Status == PayoutReleased:
 		return m.applyReturn(ctx, out, line)
 	case !row.isInFlight() || row.mismatch(line) != "":
@@ -225,7 +229,7 @@ func (m *lineMatcher) applyRejection(ctx context.Context, out lockedPayout, line
 	return ResultRefused, m.noteRefusal(ctx, out.claim, row, "refusal_reported_at")
 }
 
-// reopenClaim takes a closed claim back up.
+// reopenClaim reopens a closed claim.
 func (m *lineMatcher) reopenClaim(ctx context.Context, claim *claimRow) error {
 	if claim.Status != ClaimClosed {
 		return nil
@@ -234,7 +238,7 @@ func (m *lineMatcher) reopenClaim(ctx context.Context, claim *claimRow) error {
 	return m.transitionClaim(ctx, claim, ClaimApproved, "Money of the claim came back; it is open again.")
 }
 
-// transitionClaim moves a claim in memory; write keeps it.
+// transitionClaim changes the status of a claim in memory; saveClaims writes it.
 func (m *lineMatcher) transitionClaim(ctx context.Context, claim *claimRow, to ClaimStatus, summary string) error {
 	kind, err := transitionInMemory(m.Tx, &claim.RowHeader, ClaimTransitions, &claim.Status, to)
 	if err != nil {
@@ -249,7 +253,7 @@ func (m *lineMatcher) transitionClaim(ctx context.Context, claim *claimRow, to C
 	return m.recordClaimEvent(claim, kind, parts, summary)
 }
 
-// recordException keeps a line that does not fit, unless it was kept before.
+// recordException stores a line that does not match, unless it is stored already.
 func (m *lineMatcher) recordException(line *lineRow) {
 	if !slices.Contains(ReconciliationExceptionKinds(), *line.Result) {
 		return
@@ -263,7 +267,7 @@ func (m *lineMatcher) recordException(line *lineRow) {
 	m.exceptions = append(m.exceptions, row)
 }
 
-// closePaidClaims closes the claims that are paid and confirmed in full.
+// closePaidClaims closes the claims whose payouts are all paid and reconciled.
 func (m *lineMatcher) closePaidClaims(ctx context.Context, moved []lockedPayout) error {
 	for _, out := range moved {
 		claim := out.claim
@@ -278,7 +282,7 @@ func (m *lineMatcher) closePaidClaims(ctx context.Context, moved []lockedPayout)
 	return nil
 }
 
-// saveClaims writes where locked claims stand now.
+// saveClaims writes the locked claims that changed.
 func (m *lineMatcher) saveClaims() {
 	var ids []uuid.UUID
 	var partners, status []string

@@ -16,7 +16,7 @@ import (
 	"parapet/model/wire"
 )
 
-// approvalRow is one operator's consent to pay exactly one thing. Insert-only.
+// approvalRow is one operator's approval of one exact payout. Insert-only.
 type approvalRow struct {
 	bun.BaseModel `bun:"table:payout_approvals,alias:pa"`
 
@@ -29,52 +29,52 @@ type approvalRow struct {
 	Note      *string
 }
 
-// ApprovalRequest consents to a payout.
+// ApprovalRequest approves a payout.
 type ApprovalRequest struct {
 	PayoutID string
-	Digest   string  // of what the operator saw, see PayoutApproval; empty means what it is now
-	Note     *string // why, private
+	Digest   string  // of the payout as the operator saw it, see PayoutApproval; empty means the current one
+	Note     *string // the reason; operators only
 }
 
-// ReleaseRequest lets a payout go.
+// ReleaseRequest releases a payout.
 type ReleaseRequest struct {
 	PayoutID string
-	Note     *string // why, private
+	Note     *string // the reason; operators only
 }
 
-// PayoutApproval is who must consent to a payout and who did, for operators' eyes, and
-// what they consent to.
+// PayoutApproval shows to operators how many must approve a payout, which ones did, and
+// what exactly they approve.
 type PayoutApproval struct {
-	Digest       *string // of exactly what is paid; nil without a payout method
+	Digest       *string // of exactly what would be paid; nil without a payout method
 	Needed       int
 	PayoutMethod *wire.PayoutDestination // nil without one, and when nothing will be paid
-	Given        []Approval              // oldest first, those that were voided included
+	Given        []Approval              // oldest first, including voided ones
 }
 
-// Approval is one operator's consent.
+// Approval is one operator's approval.
 type Approval struct {
 	At           time.Time
-	Author       string  // the operator, as the issuer calls them
+	Author       string  // the operator's subject at the issuer
 	AuthorIssuer *string // nil when it was not recorded
 	Digest       string
-	Holds        bool // it names what would be paid now
+	Holds        bool // it covers exactly what would be paid now
 	Note         *string
 }
 
-// How many different operators must consent: to a payout of a claim above what its
-// product pays by itself, and to one that pays again what came back.
+// The number of different operators that must approve a payout: of a claim above the
+// product's automatic limit, and of a replacement for a returned payout.
 const (
 	approvalsAboveLimit     = 2
 	approvalsForReplacement = 1
 )
 
-// coolingOffPeriod is how long an account that took the place of another waits before it
-// is paid to. One operator's consent ends the wait.
+// coolingOffPeriod is how long an account that replaced another must wait before it is
+// paid. One operator's approval ends the wait.
 const coolingOffPeriod = 24 * time.Hour
 
 // ApprovePayout approves exactly what would be paid now. The last required approval
 // releases the payout. Changing anything that the digest covers voids earlier approvals.
-// Nobody can approve twice. Operators only.
+// One operator can approve only once. Operators only.
 func (s *Service) ApprovePayout(ctx context.Context, actor Actor, in ApprovalRequest) (*wire.Payout, error) {
 	return s.changePayoutAsOperator(ctx, actor, in.PayoutID, in.Note, OperationApprovePayout, nil,
 		func(ctx context.Context, tx *Tx, claim *claimRow, row *payoutRow) error {
@@ -82,8 +82,8 @@ func (s *Service) ApprovePayout(ctx context.Context, actor Actor, in ApprovalReq
 		})
 }
 
-// ReleasePayout lets a payout go now that has the consents it needs. One that is
-// out already is answered as it is. Operators only. Errors: not_found,
+// ReleasePayout releases now a payout that has its required approvals. A payout that is
+// already out is returned unchanged. Operators only. Errors: not_found,
 // validation_failed, state_conflict with what is missing.
 func (s *Service) ReleasePayout(ctx context.Context, actor Actor, in ReleaseRequest) (*wire.Payout, error) {
 	return s.changePayoutAsOperator(ctx, actor, in.PayoutID, in.Note, OperationReleasePayout, nil,
@@ -92,9 +92,9 @@ func (s *Service) ReleasePayout(ctx context.Context, actor Actor, in ReleaseRequ
 		})
 }
 
-// approvalDigest names exactly what is paid: which payout for which claim, how much, and to
-// which account. Number, institution and beneficiary of a method never change, so its id
-// names them too.
+// approvalDigest identifies exactly what is paid: the payout, the claim, the amount and
+// the account. The id of a method also identifies its number, institution and
+// beneficiary, because these never change.
 func (r *payoutRow) approvalDigest(method *payoutMethodRow) string {
 	named := []string{r.ID.String(), r.ClaimID.String(), strconv.FormatInt(r.Amount, 10), r.Currency, method.ID.String(), method.Fingerprint}
 	sum := sha256.Sum256([]byte(strings.Join(named, "\n")))
@@ -128,7 +128,7 @@ func (tx *Tx) approvePayout(ctx context.Context, claim *claimRow, row *payoutRow
 		return err
 	}
 	if row.Status == PayoutBlocked && *row.BlockedReason != BlockedApproval {
-		return nil // what else blocks it stays; the consent holds
+		return nil // another blocker remains; the approval stays valid
 	}
 	return tx.advance(ctx, p, claim, row, method, "The payout was approved and can go out.")
 }
@@ -145,8 +145,8 @@ func (r *payoutRow) checkReleasable() error {
 	return nil
 }
 
-// addApproval keeps the actor's. The claim is locked, so that of two at once the second
-// sees the first.
+// addApproval stores the actor's approval. The caller holds the claim's lock, so that the
+// second of two concurrent approvals sees the first.
 func (tx *Tx) addApproval(ctx context.Context, row *payoutRow, method *payoutMethodRow, note *string, needed int) error {
 	given, err := tx.loadApprovals(ctx, row, method)
 	switch {
@@ -163,10 +163,10 @@ func (tx *Tx) addApproval(ctx context.Context, row *payoutRow, method *payoutMet
 	return insertRows(ctx, tx, approval)
 }
 
-// loadApprovals are the consents to pay exactly this.
+// loadApprovals reads the approvals of exactly this payout to this method.
 func (tx *Tx) loadApprovals(ctx context.Context, row *payoutRow, method *payoutMethodRow) (given []approvalRow, err error) {
 	if row.Version == 1 && row.CreatedAt.Equal(tx.now) {
-		return nil, nil // it is being made
+		return nil, nil // the payout is being created
 	}
 	err = tx.NewSelect().Model(&given).Where("pa.payout_id = ?", row.ID).Where("pa.partner = ?", row.Partner).Where("pa.digest = ?", row.approvalDigest(method)).Scan(ctx)
 	if err != nil {
@@ -175,9 +175,9 @@ func (tx *Tx) loadApprovals(ctx context.Context, row *payoutRow, method *payoutM
 	return given, nil
 }
 
-// requiredApprovals are how many operators must consent to a payout to whatever account. What
-// its claim owes in all counts: a storm that grows pays in parts, and parts must not
-// slip through below the limit.
+// requiredApprovals returns how many operators must approve a payout, independent of its
+// account. The total amount of the claim counts: a growing storm is paid in installments,
+// and the total must not pass the limit through small installments.
 func (s *Service) requiredApprovals(ctx context.Context, db bun.IDB, p *policyRow, claim *claimRow, row *payoutRow) (int, error) {
 	product, err := s.loadProductVersion(ctx, db, p.Product, p.ProductVersion)
 	switch {
@@ -192,7 +192,7 @@ func (s *Service) requiredApprovals(ctx context.Context, db bun.IDB, p *policyRo
 	}
 }
 
-// inCoolingOff tells whether the account took another's place too lately.
+// inCoolingOff reports whether the account replaced another one too recently to be paid.
 func (r *payoutMethodRow) inCoolingOff(now time.Time) bool {
 	return r.CoolsUntil != nil && now.Before(*r.CoolsUntil)
 }
@@ -227,13 +227,14 @@ func (tx *Tx) releaseNow(ctx context.Context, claim *claimRow, row *payoutRow) e
 	return tx.makePending(ctx, claim, row, method, check, "An operator let the payout go out.")
 }
 
-// loadDestination is the policy and the account a payout would go to, nil without one.
+// loadDestination returns the policy and the method that the payout would go to, nil
+// without one.
 func (tx *Tx) loadDestination(ctx context.Context, claim *claimRow, row *payoutRow) (*policyRow, *payoutMethodRow, error) {
 	p, methods, err := tx.loadUsableMethods(ctx, row)
 	return p, selectMethod(methods, claim.ID), err
 }
 
-// loadUsableMethods are the policy of a payout and its usable methods, oldest first.
+// loadUsableMethods returns the policy of a payout and its usable methods, oldest first.
 func (tx *Tx) loadUsableMethods(ctx context.Context, row *payoutRow) (*policyRow, []*payoutMethodRow, error) {
 	p := new(policyRow)
 	if err := tx.NewSelect().Model(p).Where("p.id = ?", row.PolicyID).Where("p.partner = ?", row.Partner).Scan(ctx); err != nil {

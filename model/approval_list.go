@@ -13,8 +13,8 @@ import (
 	"parapet/model/wire"
 )
 
-// ApprovalsOf are who must consent to several payouts and who did, by the payouts'
-// ids, in as many statements as for one. Operators only.
+// ApprovalsOf returns the approvals of several payouts by payout id, in as many
+// statements as for one. Operators only.
 func (s *Service) ApprovalsOf(ctx context.Context, actor Actor, payouts []string) (map[string]*PayoutApproval, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (s *Service) ApprovalsOf(ctx context.Context, actor Actor, payouts []string
 	return answers, err
 }
 
-// approvalFacts is the data from which the approvals of some payouts are computed.
+// approvalFacts is the data from which the approvals of several payouts are computed.
 type approvalFacts struct {
 	db          bun.IDB
 	now         time.Time
@@ -49,9 +49,9 @@ type approvalFacts struct {
 	policies    map[uuid.UUID]*policyRow
 	claims      map[uuid.UUID]*claimRow
 	methods     map[uuid.UUID][]*payoutMethodRow // by policy
-	sentMethods map[uuid.UUID]*payoutMethodRow   // that payouts went to
+	sentMethods map[uuid.UUID]*payoutMethodRow   // the methods that payouts went to
 	approvals   map[uuid.UUID][]*approvalRow     // by payout, oldest first
-	returnedAt  map[returnedAccount]time.Time    // when money last came back
+	returnedAt  map[returnedAccount]time.Time    // when the account last returned money
 }
 
 // returnedAccount is an account that returned a payout of a claim.
@@ -119,8 +119,8 @@ func (a *approvalFacts) loadReturns(ctx context.Context, claims []uuid.UUID) err
 	return nil
 }
 
-// destinationOf is the method that a payout would go to while it waits, and that it went
-// to afterwards; nil when nothing will be paid.
+// destinationOf returns the method that a waiting payout would go to, or that a sent
+// payout went to; nil when nothing will be paid.
 func (a *approvalFacts) destinationOf(row *payoutRow) *payoutMethodRow {
 	switch {
 	case row.Status == PayoutPending, row.Status == PayoutBlocked && *row.BlockedReason != BlockedRailMismatch:
@@ -132,7 +132,7 @@ func (a *approvalFacts) destinationOf(row *payoutRow) *payoutMethodRow {
 	}
 }
 
-// toDestination is a method as an operator who approves sees it.
+// toDestination shows a method to an operator who approves.
 func (a *approvalFacts) toDestination(row *payoutRow, method *payoutMethodRow) *wire.PayoutDestination {
 	d := &wire.PayoutDestination{
 		PayoutMethodID: resourcePayoutMethod.formatID(method.ID), Type: string(method.Type),
@@ -152,8 +152,8 @@ func (a *approvalFacts) toDestination(row *payoutRow, method *payoutMethodRow) *
 	return d
 }
 
-// EmbedApprovals adds to payouts what operators see before they approve; for other actors
-// it leaves them as they are.
+// EmbedApprovals adds to payouts what operators see before they approve. For other actors
+// it changes nothing.
 func (s *Service) EmbedApprovals(ctx context.Context, actor Actor, payouts ...*wire.Payout) error {
 	if actor.Kind != ActorOperator || len(payouts) == 0 {
 		return nil
@@ -184,7 +184,8 @@ func (a *PayoutApproval) countCurrent() (n int) {
 	return n
 }
 
-// buildApproval is one payout's; a fresh account needs a consent whatever else does.
+// buildApproval builds the approval of one payout. An account in its cooling-off period
+// needs an approval even when the payout needs none.
 func (a *approvalFacts) buildApproval(row *payoutRow, needed int) *PayoutApproval {
 	answer := &PayoutApproval{Needed: needed, Given: []Approval{}}
 	if row.Status == PayoutReturned || row.Status == PayoutCancelled {

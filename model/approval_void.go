@@ -8,16 +8,16 @@ import (
 	"github.com/google/uuid"
 )
 
-// methodChange is a change of the method that a payout shows.
+// methodChange describes a change of the method that a payout shows.
 type methodChange struct {
 	changed  bool
-	sentence string // appended to the timeline's when it voids approvals
+	sentence string // added to the timeline sentence when the change voids approvals
 }
 
-// visibleMethodID is the method that a waiting payout shows: the one it would go to. After a
-// refusal that stays the refused one, as another is used only once it is verified. A
-// replacement does not show an account of before it, which may be the one that returned
-// the money, until an operator has approved it.
+// visibleMethodID returns the method that a waiting payout shows: the one it would go to.
+// After a rejection it shows the rejected method until another one is verified. A
+// replacement does not show an account from before the return until an operator approves
+// it, because that account may have returned the money.
 func (r *payoutRow) visibleMethodID(method *payoutMethodRow, check releaseCheck) *uuid.UUID {
 	switch {
 	case check.blocked == BlockedRailRejected:
@@ -31,7 +31,7 @@ func (r *payoutRow) visibleMethodID(method *payoutMethodRow, check releaseCheck)
 	}
 }
 
-// changeMethod changes which method a payout shows. method is the one it would go to,
+// changeMethod changes the method that a payout shows. method is the one it would go to,
 // nil without one. The caller writes the row.
 func (tx *Tx) changeMethod(ctx context.Context, row *payoutRow, method *payoutMethodRow, to *uuid.UUID) (methodChange, error) {
 	from := row.PayoutMethodID
@@ -47,7 +47,7 @@ func (tx *Tx) changeMethod(ctx context.Context, row *payoutRow, method *payoutMe
 	return change, err
 }
 
-// changeHeldMethod has a held payout show the method that it would go to.
+// changeHeldMethod updates a held payout to show the method that it would go to.
 func (tx *Tx) changeHeldMethod(ctx context.Context, claim *claimRow, row *payoutRow, method *payoutMethodRow) error {
 	if row.HeldOver != nil && *row.HeldOver == BlockedRailRejected {
 		return nil
@@ -63,8 +63,9 @@ func (tx *Tx) changeHeldMethod(ctx context.Context, claim *claimRow, row *payout
 }
 
 // recordVoidedApprovals writes to the audit log which approvals of a payout a change of
-// its method voids, and reports whether there are any: those that named the method it
-// leaves or, where it showed none, every other than the one it would go to.
+// its method voids, and reports whether there are any. Voided are the approvals of the
+// previous method or, if the payout showed none, all approvals except those of the method
+// it would go to.
 func (tx *Tx) recordVoidedApprovals(ctx context.Context, row *payoutRow, from *uuid.UUID, method *payoutMethodRow) (bool, error) {
 	var given []approvalRow
 	err := tx.NewSelect().Model(&given).Where("pa.payout_id = ?", row.ID).Where("pa.partner = ?", row.Partner).OrderExpr("pa.id").Scan(ctx)
@@ -97,12 +98,12 @@ func (tx *Tx) recordVoidedApprovals(ctx context.Context, row *payoutRow, from *u
 	return true, nil
 }
 
-// voidApprovalsOperation is the operation of an audit line about approvals that a change voided,
-// by whoever changed the payout method.
+// voidApprovalsOperation is the operation of the audit entry for approvals that a method
+// change voided, for changes by any actor.
 const voidApprovalsOperation = "voidApprovals"
 
-// selectMethodOnceVerified is the method that a claim is paid to when every check that has not
-// ended will have verified its account.
+// selectMethodOnceVerified returns the method that a claim would be paid to if all
+// pending account checks succeeded.
 func selectMethodOnceVerified(methods []*payoutMethodRow, claim uuid.UUID) *payoutMethodRow {
 	verified, original := make([]*payoutMethodRow, len(methods)), make(map[uuid.UUID]*payoutMethodRow, len(methods))
 	for i, m := range methods {

@@ -14,7 +14,7 @@ import (
 	"parapet/model/wire"
 )
 
-// attachmentRow is a document of a claim; its bytes are in Files.
+// attachmentRow is a document of a claim. The file store has its bytes.
 type attachmentRow struct {
 	bun.BaseModel `bun:"table:attachments,alias:a"`
 	RowHeader
@@ -30,7 +30,7 @@ type attachmentRow struct {
 	StorageKey  string
 }
 
-// FileContent is the bytes of a document, from any place and as often as needed.
+// FileContent is the content of a document. It can be read at any offset and repeatedly.
 type FileContent interface {
 	io.ReaderAt
 	Size() int64
@@ -51,13 +51,13 @@ const (
 	maxAttachments    = 50
 )
 
-// AttachmentStatus is where a document stands.
+// AttachmentStatus is the status of a document.
 type AttachmentStatus = string
 
-// AttachmentStored is a document whose bytes are safe.
+// AttachmentStored means that the bytes of the document are stored.
 const AttachmentStored AttachmentStatus = "stored"
 
-// contentSize is the length of the content in bytes.
+// contentSize returns the length of the content in bytes.
 func (in *AttachmentRequest) contentSize() int64 {
 	if in.Content == nil {
 		return 0
@@ -65,12 +65,12 @@ func (in *AttachmentRequest) contentSize() int64 {
 	return in.Content.Size()
 }
 
-// contentReader is the content from its beginning.
+// contentReader returns a reader that starts at the beginning of the content.
 func (in *AttachmentRequest) contentReader() io.Reader {
 	return io.NewSectionReader(in.Content, 0, in.contentSize())
 }
 
-// contentDigest is the SHA-256 of the content, hexadecimal.
+// contentDigest returns the SHA-256 of the content in hexadecimal.
 func (in *AttachmentRequest) contentDigest() (string, error) {
 	sum := sha256.New()
 	if _, err := io.Copy(sum, in.contentReader()); err != nil {
@@ -117,13 +117,14 @@ func (s *Service) AddAttachment(ctx context.Context, actor Actor, claim string, 
 		attachment, err = tx.insertAttachment(ctx, on.ID, key, digest, in)
 		return err
 	})
-	if err != nil && CodeOf(err) != CodeInternal { // else nobody can tell that it was not committed
+	if err != nil && CodeOf(err) != CodeInternal { // after an internal error the transaction may have been committed
 		err = errors.Join(err, s.files.Delete(context.WithoutCancel(ctx), key))
 	}
 	return attachment, err
 }
 
-// checkAttachmentLimit refuses one document too many.
+// checkAttachmentLimit returns an error when the claim has the maximum number of
+// documents.
 func (tx *Tx) checkAttachmentLimit(ctx context.Context, on *claimRow) error {
 	have, err := tx.NewSelect().Model((*attachmentRow)(nil)).Where("claim_id = ?", on.ID).Where("partner = ?", on.Partner).Count(ctx)
 	switch {
@@ -172,23 +173,23 @@ var (
 	}
 )
 
-// GetAttachments are a claim's documents, newest first. Errors: not_found,
+// GetAttachments returns a claim's documents, newest first. Errors: not_found,
 // cursor_invalid.
 func (s *Service) GetAttachments(ctx context.Context, actor Actor, claim string, in PageRequest) (*Page[wire.Attachment], error) {
 	return attachmentsOfClaims.getPage(ctx, s, actor, claim, in)
 }
 
-// AttachmentsOf are the documents of several claims, newest first.
+// AttachmentsOf returns the documents of several claims, newest first.
 func (s *Service) AttachmentsOf(ctx context.Context, actor Actor, claims []string, in PageRequest) (map[string]*Page[wire.Attachment], error) {
 	return attachmentsOfClaims.getPages(ctx, s, actor, claims, in)
 }
 
-// AttachmentsByID are those documents of the ids that there are.
+// AttachmentsByID returns the documents with the given ids that the actor can see.
 func (s *Service) AttachmentsByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Attachment, error) {
 	return attachments.getMany(ctx, s, actor, ids)
 }
 
-// OpenAttachment is a document with its bytes; the caller closes them. Errors:
+// OpenAttachment returns a document with its bytes; the caller closes them. Errors:
 // not_found.
 func (s *Service) OpenAttachment(ctx context.Context, actor Actor, claim, id string) (*wire.Attachment, io.ReadCloser, error) {
 	on, err := s.loadClaim(ctx, actor, ScopeClaimsRead, claim)

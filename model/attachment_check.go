@@ -17,17 +17,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// mediaTypeRule is what a file of one media type must be like.
+// mediaTypeRule describes valid files of one media type.
 type mediaTypeRule struct {
 	extensions []string
-	signatures []string // what its first bytes may look like; empty: reads says more
+	signatures []string // accepted detected types; nil: findFlaw checks the content
 	isText     bool
 	findFlaw   func(io.Reader) (flaw string, err error) // of text; nil: any
 }
 
-// mediaTypeRules are the types a claim takes. Text has no signature of its own, so a
-// table may look like plain text; a heic picture may name the format it is a case
-// of.
+// mediaTypeRules are the media types that a claim accepts. Text has no signature of its
+// own, so a table may be detected as plain text, and a heic image may be detected as the
+// more general format.
 var mediaTypeRules = map[string]mediaTypeRule{
 	"application/pdf":      {[]string{".pdf"}, []string{"application/pdf"}, false, nil},
 	"image/png":            {[]string{".png"}, []string{"image/png"}, false, nil},
@@ -40,8 +40,8 @@ var mediaTypeRules = map[string]mediaTypeRule{
 	"text/plain":           {[]string{".txt", ".text", ".log", ".md"}, []string{"text/plain", "text/csv", "text/tab-separated-values"}, true, nil},
 }
 
-// validate judges everything, and reads the content for its digest. Errors: the content's,
-// when it cannot be read.
+// validate checks all fields, and reads the content to compute its digest. Errors: read
+// errors of the content.
 func (in *AttachmentRequest) validate(v *validator) (digest string, err error) {
 	kind, known := mediaTypeRules[in.ContentType]
 	v.require(known, "/content_type", "enum", "A claim takes pdf, png, jpeg, webp, heic, csv, json, geojson and plain text: "+strings.Join(slices.Sorted(maps.Keys(mediaTypeRules)), ", ")+".")
@@ -66,8 +66,8 @@ func (in *AttachmentRequest) validate(v *validator) (digest string, err error) {
 
 const maxFileName = 255
 
-// requireFileName takes a name that every system can save, and whose extension opens the
-// file as what it is.
+// requireFileName accepts a name that every system can store and whose extension fits the
+// media type.
 func (v *validator) requireFileName(name string, kind mediaTypeRule) {
 	if name != strings.TrimSpace(name) || name == "" || utf8.RuneCountInString(name) > maxFileName ||
 		strings.ContainsAny(name, `/\`) || strings.ContainsFunc(name, isMisleadingRune) || strings.Trim(name, ".") == "" {
@@ -79,13 +79,13 @@ func (v *validator) requireFileName(name string, kind mediaTypeRule) {
 	v.require(fits, "/file_name", "mismatch", "For this content_type a name ends in "+strings.Join(kind.extensions, " or ")+", or has no dot.")
 }
 
-// isMisleadingRune characters end a line, or turn the direction of reading so that a
-// name looks like another one.
+// isMisleadingRune reports whether a character ends a line or changes the reading
+// direction, which can make a name look like another one.
 func isMisleadingRune(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
 }
 
-// findContentFlaw is why the content is not of the kind, empty when it is.
+// findContentFlaw returns why the content is not of the media type, or "" when it is.
 func (k mediaTypeRule) findContentFlaw(in *AttachmentRequest) (string, error) {
 	if k.signatures != nil {
 		kind, err := mimetype.DetectReader(in.contentReader())
@@ -107,7 +107,7 @@ func (k mediaTypeRule) findContentFlaw(in *AttachmentRequest) (string, error) {
 	return k.findFlaw(in.contentReader())
 }
 
-// findTextFlaw takes UTF-8 without NUL characters.
+// findTextFlaw accepts UTF-8 without NUL characters.
 func findTextFlaw(content io.Reader) (flaw string, err error) {
 	const notText = "The content is not text in UTF-8; save it in that encoding, without NUL characters."
 	block := make([]byte, 32<<10)
@@ -130,8 +130,8 @@ func findTextFlaw(content io.Reader) (flaw string, err error) {
 	}
 }
 
-// completeTextLength is how much of a text remains without a character that may have been
-// cut at its end.
+// completeTextLength returns the length of the text without an incomplete character at
+// its end.
 func completeTextLength(text []byte) int {
 	for end := len(text) - 1; end >= 0 && end >= len(text)-utf8.UTFMax; end-- {
 		if utf8.RuneStart(text[end]) {
@@ -144,19 +144,18 @@ func completeTextLength(text []byte) int {
 	return len(text)
 }
 
-// byteOrderMark may stand before a text; RFC 8259 section 8.1 lets readers pass
-// over it.
+// byteOrderMark may precede a text; RFC 8259 section 8.1 lets readers ignore it.
 var byteOrderMark = []byte("\ufeff")
 
-// lenientJSON reads JSON as its grammar has it: what else is wise is the writer's
-// matter, for nothing here depends on it.
+// lenientJSON accepts any JSON that the grammar allows. Duplicate names and invalid UTF-8
+// are harmless because Parapet does not use the content.
 var lenientJSON = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
-// newJSONDecoder reads one JSON text without its byte order mark.
+// newJSONDecoder reads one JSON text and skips its byte order mark.
 func newJSONDecoder(content io.Reader) *jsontext.Decoder {
 	text := bufio.NewReader(content)
 	if mark, err := text.Peek(len(byteOrderMark)); err == nil && bytes.Equal(mark, byteOrderMark) {
-		_, _ = text.Discard(len(byteOrderMark)) // it was peeked at
+		_, _ = text.Discard(len(byteOrderMark)) // it was peeked before
 	}
 	return jsontext.NewDecoder(text, lenientJSON...)
 }
@@ -170,8 +169,8 @@ func findJSONFlaw(content io.Reader) (flaw string, err error) {
 	return classifyJSONError(err)
 }
 
-// classifyJSONError tells a text that is no JSON from one that could not be read; io.EOF is the
-// end of a good one.
+// classifyJSONError separates invalid JSON from a read error. io.EOF is the end of valid
+// JSON.
 func classifyJSONError(err error) (flaw string, _ error) {
 	var syntax *jsontext.SyntacticError
 	switch {
@@ -201,8 +200,9 @@ func findGeoJSONFlaw(content io.Reader) (flaw string, err error) {
 	return "", nil
 }
 
-// readTypeMember reads a JSON text to its end, and is the string that its member type has
-// last; empty when it is no object, or its type no string. The end is io.EOF.
+// readTypeMember reads a JSON text to its end and returns the last string value of its
+// member "type", or "" when the text is not an object or the type is not a string. At the
+// end the error is io.EOF.
 func readTypeMember(d *jsontext.Decoder) (kind string, err error) {
 	if d.PeekKind() != '{' {
 		if err := d.SkipValue(); err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// auditRow is one line of the audit log. Insert-only. The lines are not chained by
-// hashes as events are: what operators change of a partner's records is in the
-// events, which are.
+// auditRow is one line of the audit log. Insert-only. The lines have no hash chain:
+// changes that operators make to a partner's records also appear in the events, which
+// have one.
 type auditRow struct {
 	bun.BaseModel `bun:"table:audit_entries,alias:au"`
 
@@ -32,33 +32,34 @@ type auditRow struct {
 	Times     int64
 }
 
-// AuditOutcome is how what was asked for ended.
+// AuditOutcome is the outcome of an audited request.
 type AuditOutcome string
 
 const (
-	// AuditDone was done, in the transaction of its line.
+	// AuditDone means that the action was done, in the same transaction as its audit
+	// line.
 	AuditDone AuditOutcome = "done"
-	// AuditRefused was refused for want of a permission.
+	// AuditRefused means that the actor lacked a permission.
 	AuditRefused AuditOutcome = "refused"
 )
 
-// AuditEntry is what an operator did, or what was refused to anybody for want of a
-// permission.
+// AuditEntry records an action of an operator, or a request that any actor had no
+// permission for.
 type AuditEntry struct {
 	ID        string
 	At        time.Time
-	Outcome   string // of AuditOutcome
+	Outcome   string // an AuditOutcome
 	Operation string // the mutation's name, or the route
 	ActorKind *string
 	Actor     string
-	Issuer    *string // of the token; an actor is one person at one issuer only
+	Issuer    *string // of the token; Actor is unique only within one issuer
 	Client    string
-	Partner   *string // whose record it was done to, or who was refused
+	Partner   *string // the owner of the record, or the actor that was refused
 	Subject   *string // id of the record
-	Reason    *string // in the operator's words, what Audit was told, or the sentence of the refusal
+	Reason    *string // the operator's reason, the argument of Audit, or the message of the refusal
 	Code      *string // of the refusal
 	RequestID *string
-	Times     int64 // a refusal that repeats within a minute is one line
+	Times     int64 // refusals repeated within a minute share one line
 }
 
 func (r *auditRow) toRecord() AuditEntry {
@@ -74,12 +75,13 @@ type auditContext struct {
 	reason           *string
 }
 
-// describe names what an operator does, to whose record and why.
+// describe sets the audit fields: the partner and the record that an operator changes,
+// and the reason.
 func (tx *Tx) describe(partner, subject string, reason *string) {
 	tx.audit = auditContext{partner, subject, reason}
 }
 
-// writeAudit writes what an operator did, in the transaction of its effect.
+// writeAudit writes the operator's action in the transaction of its effect.
 func (tx *Tx) writeAudit(actor Actor) {
 	if actor.Kind != ActorOperator {
 		return
@@ -91,10 +93,11 @@ func (tx *Tx) writeAudit(actor Actor) {
 	})
 }
 
-// maxAuditText bounds what comes from a caller, in bytes.
+// maxAuditText is the maximum length of a caller's text, in bytes.
 const maxAuditText = 255
 
-// boundAuditText is a text that Postgres can keep, or another where there is none.
+// boundAuditText returns a text that Postgres can store, or otherwise when the text is
+// empty.
 func boundAuditText(text, otherwise string) string {
 	if text == "" {
 		return otherwise
@@ -103,8 +106,8 @@ func boundAuditText(text, otherwise string) string {
 }
 
 // Audit records an operator's action outside the domain's records, such as in the job
-// console. Call it before the effect: an audited action that then fails is visible, an
-// unaudited one is not. Operators only.
+// console. Call it before the effect: an audited action that then fails is visible, but
+// an action without its line is not. Operators only.
 func (s *Service) Audit(ctx context.Context, actor Actor, what string) error {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return err
@@ -116,14 +119,14 @@ func (s *Service) Audit(ctx context.Context, actor Actor, what string) error {
 	})
 }
 
-// AuditFilter narrows the audit log. Empty members do not.
+// AuditFilter filters the audit log. Empty fields do not filter.
 type AuditFilter struct {
-	Outcome   string // of AuditOutcome
+	Outcome   string // an AuditOutcome
 	Operation string
 	Actor     string
 	Partner   string
 	Subject   string
-	From, To  *time.Time // from is included, to is left out
+	From, To  *time.Time // From is inclusive, To exclusive
 }
 
 // applyFilter applies the filter.
@@ -144,7 +147,7 @@ func (f AuditFilter) applyFilter(q *bun.SelectQuery) *bun.SelectQuery {
 	return q
 }
 
-// ListAudit is the audit log, newest first. Operators only. Errors: cursor_invalid,
+// ListAudit returns the audit log, newest first. Operators only. Errors: cursor_invalid,
 // parameter_invalid.
 func (s *Service) ListAudit(ctx context.Context, actor Actor, f AuditFilter, in PageRequest) (*Page[AuditEntry], error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {

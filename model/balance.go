@@ -12,15 +12,15 @@ import (
 	"parapet/model/money"
 )
 
-// LedgerFilter narrows the ledger. Empty members do not.
+// LedgerFilter filters the ledger. Empty fields do not filter.
 type LedgerFilter struct {
 	Partner  string // for operators; partners see their own
 	PolicyID string
 	Currency string
 }
 
-// Balance is what stands in one account in one currency. Balance is debits less
-// credits: an account whose nature is credit has a negative one.
+// Balance is the balance of one account in one currency, in minor units: debits less
+// credits. An account with a credit nature has a negative balance.
 type Balance struct {
 	Account LedgerAccount
 	Partner *string // nil where all partners are summed
@@ -30,7 +30,7 @@ type Balance struct {
 	Entries int64
 }
 
-// ledgerQuery is a checked filter and who looks.
+// ledgerQuery is a validated filter and the actor that reads.
 type ledgerQuery struct {
 	svc      *Service
 	actor    Actor
@@ -39,7 +39,7 @@ type ledgerQuery struct {
 	currency string
 }
 
-// newLedgerQuery checks who asks for what.
+// newLedgerQuery authorizes the actor and validates the filter.
 func (s *Service) newLedgerQuery(ctx context.Context, actor Actor, f LedgerFilter) (*ledgerQuery, error) {
 	for _, scope := range []Scope{ScopePoliciesRead, ScopeClaimsRead} {
 		if err := s.authorize(ctx, actor, scope); err != nil {
@@ -61,7 +61,7 @@ func (s *Service) newLedgerQuery(ctx context.Context, actor Actor, f LedgerFilte
 	return view, nil
 }
 
-// applyFilter applies the filter to entries, le.
+// applyFilter applies the filter to entries, alias le.
 func (v *ledgerQuery) applyFilter(q *bun.SelectQuery) *bun.SelectQuery {
 	q = v.actor.restrictToTenant(q)
 	if v.partner != "" && v.actor.Kind != ActorPartner {
@@ -76,9 +76,9 @@ func (v *ledgerQuery) applyFilter(q *bun.SelectQuery) *bun.SelectQuery {
 	return q
 }
 
-// Balances sums the ledger as it is now, or as it was before an instant: by account
-// and currency, and by partner where that is asked for. Partners see their own.
-// Errors: parameter_invalid, partner_mismatch.
+// Balances sums the ledger as it is now, or as it was before an instant: by account and
+// currency, and by partner if byPartner is set. Partners see their own. Errors:
+// parameter_invalid, partner_mismatch.
 func (s *Service) Balances(ctx context.Context, actor Actor, f LedgerFilter, byPartner bool, before *time.Time) ([]Balance, error) {
 	view, err := s.newLedgerQuery(ctx, actor, f)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// getManyByID are the records with the ids that narrow leaves, by id, in one statement:
-// for rows that are not on a shelf because partners see more than their own, or
-// because they are read along with others.
+// getManyByID returns the records with the ids that pass narrow, by id, in one statement.
+// It serves rows that have no collection: partners see more than their own, or the rows
+// are read with joins.
 func getManyByID[Row, Record any](ctx context.Context, s *Service, n ResourceType, ids []string, narrow func(*bun.SelectQuery) *bun.SelectQuery, public func(*Row) (string, *Record)) (map[string]*Record, error) {
 	keys := n.parseIDs(ids)
 	found := make(map[string]*Record, len(keys))
@@ -28,7 +28,7 @@ func getManyByID[Row, Record any](ctx context.Context, s *Service, n ResourceTyp
 	return found, nil
 }
 
-// loadRowsByID are rows by their ids, whosever they are, in one statement.
+// loadRowsByID loads rows by their ids in one statement, of all partners.
 func loadRowsByID[Row any, P interface {
 	*Row
 	head() *RowHeader
@@ -44,7 +44,7 @@ func loadRowsByID[Row any, P interface {
 	return found, nil
 }
 
-// oneOrNotFound is the record with the id among those that were found. Errors: not_found.
+// oneOrNotFound returns the record with the id from the result. Errors: not_found.
 func oneOrNotFound[Record any](n ResourceType, id string) func(map[string]*Record, error) (*Record, error) {
 	return func(found map[string]*Record, err error) (*Record, error) {
 		if err == nil && found[id] == nil {

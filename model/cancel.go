@@ -13,13 +13,13 @@ import (
 // CancellationRequest ends cover early.
 type CancellationRequest struct {
 	PolicyID string
-	Reason   *string // operators only, for their eyes, and they must give one
+	Reason   *string // operators only: required, and visible to operators only
 }
 
-// CancelPolicy ends an active policy's cover now: what happened before stays
-// claimable, what happens after is not covered. Where cover had not begun, the premium
-// is reversed. Partners cancel their own policies before they begin, operators any.
-// Errors: not_found, validation_failed, state_conflict.
+// CancelPolicy ends an active policy's cover now: earlier events stay claimable, later
+// ones are not covered. If cover had not begun, it reverses the premium. Partners cancel
+// their own policies before they begin, operators any. Errors: not_found,
+// validation_failed, state_conflict.
 func (s *Service) CancelPolicy(ctx context.Context, actor Actor, in CancellationRequest) (*wire.Policy, error) {
 	if err := s.authorize(ctx, actor, actor.scopeForOwnRecords(ScopePoliciesWrite)); err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (tx *Tx) cancelPolicy(ctx context.Context, row *policyRow) error {
 	return tx.reversePremium(ctx, cancelled, row)
 }
 
-// reversePremium posts that cover which never began is not paid for.
+// reversePremium posts the reversal of the premium for cover that never began.
 func (tx *Tx) reversePremium(ctx context.Context, event uuid.UUID, row *policyRow) error {
 	quote := new(quoteRow)
 	if err := tx.NewSelect().Model(quote).Where("id = ?", row.QuoteID).Where("partner = ?", row.Partner).Scan(ctx); err != nil {
@@ -99,8 +99,9 @@ func (tx *Tx) reversePremium(ctx context.Context, event uuid.UUID, row *policyRo
 	return nil
 }
 
-// endOfPendingRain is the end of the last day of rain that a waiting claim counts, which
-// may be today's: to end cover before it would undo the claim.
+// endOfPendingRain returns the end of the last rain day that a waiting claim counts,
+// which may be today. Cover must not end before it, because that would invalidate the
+// claim.
 func (tx *Tx) endOfPendingRain(ctx context.Context, row *policyRow) (time.Time, error) {
 	if row.Station == nil {
 		return tx.now, nil

@@ -14,7 +14,7 @@ import (
 	"parapet/model/wire"
 )
 
-// capacityRow is what may be at risk of one product in one cell.
+// capacityRow limits the amount at risk of one product in one cell.
 type capacityRow struct {
 	bun.BaseModel `bun:"table:capacities,alias:ca"`
 
@@ -26,21 +26,21 @@ type capacityRow struct {
 	Author    personID
 }
 
-// CapacityRequest bounds what is at risk of a product in a cell, or in every cell
-// that has no bound of its own.
+// CapacityRequest limits the amount at risk of a product in a cell, or in every cell
+// without a limit of its own.
 type CapacityRequest struct {
 	Product  string
 	Cell     *string // N23E121 or a station; nil for every cell
 	Currency string
-	Amount   *int64 // minor units; nil takes the bound away
+	Amount   *int64 // minor units; nil removes the limit
 }
 
 var cellPattern = regexp.MustCompile(`^([NS]\d{2}[EW]\d{3}|[A-Z0-9]{11})$`)
 
-// SetCapacity bounds what may be at risk, from the next bind on: the limits that
-// are left of active policies, whether cover has begun or not. Without a bound
-// everything is sold. It answers nil when the bound is taken away. Operators only.
-// Errors: validation_failed, not_found.
+// SetCapacity limits the amount at risk, from the next bind on. The amount at risk is the
+// sum of the remaining limits of active policies, including those whose cover has not
+// begun. Without a capacity there is no restriction. The result is nil when the capacity
+// is removed. Operators only. Errors: validation_failed, not_found.
 func (s *Service) SetCapacity(ctx context.Context, actor Actor, in CapacityRequest) (*wire.Capacity, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
@@ -79,19 +79,19 @@ func (s *Service) SetCapacity(ctx context.Context, actor Actor, in CapacityReque
 	return capacity, err
 }
 
-// atRiskQuery is what capacities bound: the limits that are left of active policies.
+// atRiskQuery sums what capacities limit: the remaining limits of active policies.
 const atRiskQuery = "select coalesce(sum(p.limit_remaining), 0)::bigint from policies p where p.status = 'active'"
 
-// capacityUsageRow is a capacity with what is at risk of it.
+// capacityUsageRow is a capacity with its amount at risk.
 type capacityUsageRow struct {
 	capacityRow `bun:",extend"`
 
-	AtRisk *int64 // where the capacity names a cell
+	AtRisk *int64 // set when the capacity names a cell
 }
 
-// ListCapacities are the bounds of a product, or of every one without, by product,
-// cell and currency, with what is at risk where a bound names its cell. Operators
-// only: what is at risk is every partner's business together. Errors:
+// ListCapacities returns the capacities of a product, or of all products, ordered by
+// product, cell and currency. A capacity with a cell shows its amount at risk. Operators
+// only, because the amount at risk adds up the business of all partners. Errors:
 // parameter_invalid, cursor_invalid.
 func (s *Service) ListCapacities(ctx context.Context, actor Actor, product string, in PageRequest) (*Page[wire.Capacity], error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
@@ -119,7 +119,8 @@ func (s *Service) ListCapacities(ctx context.Context, actor Actor, product strin
 	return newPage(p, rows, (*capacityUsageRow).cursorKey, (*capacityUsageRow).toRecord)
 }
 
-// cursorKey is where a capacity stands in their list; none of its parts has a slash.
+// cursorKey returns the position of a capacity in the list; none of its parts contains a
+// slash.
 func (r *capacityUsageRow) cursorKey() string { return r.Product + "/" + r.Cell + "/" + r.Currency }
 
 func (r *capacityUsageRow) toRecord() wire.Capacity {
@@ -137,10 +138,10 @@ func (r *capacityRow) toRecord() *wire.Capacity {
 	}
 }
 
-// queueCapacityCheck refuses the policy that is being inserted where it would be more
-// than the capacity. Binds of one bounded product, cell and currency go one after
-// the other, so that two cannot both take what is left; binds without a bound do
-// not notice. It is sent with the insert, which the sum counts.
+// queueCapacityCheck rejects the policy that is being inserted if it exceeds the
+// capacity. Binds of one limited product, cell and currency run one after the other, so
+// that two cannot both use the remaining capacity; binds without a capacity do not wait.
+// The check is sent with the insert, and its sum includes that policy.
 func (tx *Tx) queueCapacityCheck(row *policyRow) {
 	where := "from capacities where product = $1 and currency = $2 and cell in ('', place_cell($3::text::box, $4))"
 	args := []any{row.Product, row.Currency, row.Footprint, row.Station}

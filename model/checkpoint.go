@@ -14,11 +14,12 @@ import (
 	"parapet/model/wire"
 )
 
-// checkpointInterval is the longest tail of a feed that could be cut off without a signed
-// checkpoint showing it.
+// checkpointInterval limits how many events can be removed from the end of a feed without
+// detection: every older event is covered by a signed checkpoint.
 const checkpointInterval = 5 * time.Minute
 
-// checkpointRow says, signed, how far a partner's history went at a time.
+// checkpointRow is a signed statement of the last sequence and hash of a partner's
+// history at a time.
 type checkpointRow struct {
 	bun.BaseModel `bun:"table:event_checkpoints"`
 
@@ -36,7 +37,7 @@ func (s *Service) CheckpointPublicKey() (ed25519.PublicKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	return key.Public().(ed25519.PublicKey), nil //nolint:forcetypeassert // what ed25519 makes
+	return key.Public().(ed25519.PublicKey), nil //nolint:forcetypeassert // ed25519 returns this type
 }
 
 func (s *Service) checkpointPrivateKey() (ed25519.PrivateKey, error) {
@@ -47,13 +48,13 @@ func (s *Service) checkpointPrivateKey() (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(seed), nil
 }
 
-// signedText is what is signed: four lines, the first names the purpose.
+// signedText returns the text that is signed: four lines, the first names the purpose.
 func (r *checkpointRow) signedText() []byte {
 	return fmt.Appendf(nil, "parapet checkpoint\n%s\n%d\n%s\n%s", r.Partner, r.Sequence, hex.EncodeToString(r.Hash), wire.FormatTime(r.SignedAt))
 }
 
-// signCheckpoints signs the end of every history that grew and was not signed for a
-// while.
+// signCheckpoints signs the end of every history that has new events and whose last
+// checkpoint is older than checkpointInterval.
 func (tx *Tx) signCheckpoints(ctx context.Context) (int, error) {
 	var rows []*checkpointRow
 	err := tx.NewRaw(`select p.slug as partner, n.sequence, n.hash from partners p
@@ -71,7 +72,7 @@ func (tx *Tx) signCheckpoints(ctx context.Context) (int, error) {
 		row.SignedAt = tx.now.Truncate(time.Microsecond)
 		row.Signature = ed25519.Sign(key, row.signedText())
 	}
-	// Another process may have signed the same end at the same moment.
+	// Another process may have signed the same end at the same time.
 	if _, err := tx.NewInsert().Model(&rows).On("conflict do nothing").Exec(ctx); err != nil {
 		return 0, fmt.Errorf("insert checkpoints: %w", err)
 	}

@@ -16,8 +16,9 @@ import (
 	"parapet/model/wire"
 )
 
-// savedCheckpoint is the last checkpoint of a generation of a partner's feed in the file
-// store: a database that is restored from a backup loses its checkpoints with its events.
+// savedCheckpoint is the last checkpoint of one generation of a partner's feed, in the
+// file store. A database restored from a backup loses its checkpoints together with its
+// events.
 type savedCheckpoint struct {
 	Partner    string    `json:"partner"`
 	Generation int       `json:"generation"`
@@ -31,9 +32,9 @@ func checkpointFileKey(lineage uuid.UUID, partner string, generation int) string
 	return fmt.Sprintf("checkpoints/%s/%s-%d.json", lineage, partner, generation)
 }
 
-// saveCheckpoints copies checkpoints that were signed since the last call to the file
-// store, the newest of each partner. Checkpoints that were signed at one instant are read
-// together, because the next call begins after that instant.
+// saveCheckpoints copies the newest checkpoint of each partner that was signed since the
+// last call to the file store. Checkpoints with the same signing time are read together,
+// because the next call starts after that time.
 func (s *Service) saveCheckpoints(ctx context.Context, lineage uuid.UUID) error {
 	var rows []struct {
 		checkpointRow `bun:",extend"`
@@ -62,9 +63,9 @@ func (s *Service) saveCheckpoints(ctx context.Context, lineage uuid.UUID) error 
 	return err
 }
 
-// addSavedCheckpoints adds the checkpoints of a partner's history in the file store. One
-// that lies beyond a restore is reported as lost and is no fault, because an operator has
-// answered for the restore.
+// addSavedCheckpoints adds the checkpoints of a partner's history from the file store. A
+// checkpoint lost in a restore is reported as lost and is not a fault, because an
+// operator confirmed the restore.
 func (s *Service) addSavedCheckpoints(ctx context.Context, p *chainVerifier, rows []checkpointRow) ([]checkpointRow, error) {
 	if s.files == nil {
 		return rows, nil
@@ -99,7 +100,7 @@ func (s *Service) addSavedCheckpoints(ctx context.Context, p *chainVerifier, row
 func (s *Service) loadSavedCheckpoint(ctx context.Context, key string) (*savedCheckpoint, error) {
 	object, err := s.files.Open(ctx, key)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil //nolint:nilnil // none was signed yet
+		return nil, nil //nolint:nilnil // none is signed yet
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read a checkpoint from the file store: %w", err)

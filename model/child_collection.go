@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// expectedRows is how many rows there is room for before they are counted.
+// expectedRows is the initial capacity for rows before they are counted.
 const expectedRows = 256
 
 // childCollection reads the child records of many parents in one statement, for example
@@ -17,30 +17,32 @@ const expectedRows = 256
 type childCollection[Row, Record any] struct {
 	*collection[Row, Record]
 
-	cursorName    string       // with the parent's id, it binds cursors
-	parent        ResourceType // what it belongs to
-	parentTable   string       // the table of that; its row is w
-	joinCondition string       // which of ours (!) belong to w
-	extraColumns  string       // further columns, of w
-	orderColumn   string       // the column it is in order of; id when empty
+	cursorName    string       // bound into cursors together with the parent's id
+	parent        ResourceType // the type of the parent
+	parentTable   string       // the parent table, aliased w
+	joinCondition string       // joins child rows (alias !) to the parent w
+	extraColumns  string       // more columns, from w
+	orderColumn   string       // the column that orders the page; id when empty
 	order         sortOrder
-	cursorKey     func(*Row) string // the value of by
+	cursorKey     func(*Row) string // the value of orderColumn
 	parentID      func(*Row) uuid.UUID
 
-	// union is set when the rows come from several tables; on, also and by are not used
-	// then.
+	// union is set when the rows come from several tables; joinCondition, extraColumns
+	// and orderColumn are unused then.
 	union *unionStatements
 }
 
-// unionStatements are the statements of a branch whose rows come from several tables.
+// unionStatements are the statements of a childCollection whose rows come from several
+// tables.
 type unionStatements struct {
-	// pageStatement selects the page of the parent w, where where narrows the parents.
+	// pageStatement selects the page of the parent w; where restricts the parents.
 	pageStatement func(where *whereClause, p pageSpec, along sortOrder) (text string, err error)
-	// countExpression is an expression of how many rows the parent w has.
+	// countExpression is an SQL expression for the number of rows of the parent w.
 	countExpression string
 }
 
-// getPage is one page of what one record has. Errors: not_found, cursor_invalid.
+// getPage returns one page of the children of one record. Errors: not_found,
+// cursor_invalid.
 func (b *childCollection[Row, Record]) getPage(ctx context.Context, s *Service, actor Actor, parent string, in PageRequest) (*Page[Record], error) {
 	if _, err := b.parent.parseID(parent); err != nil {
 		return nil, firstError(s.authorize(ctx, actor, b.requiredScope(actor)), err)
@@ -78,9 +80,9 @@ func (s *Service) requireExisting(ctx context.Context, actor Actor, kind Resourc
 	return translateError(err)
 }
 
-// getPages is the same page of each of several records, by their ids, in one statement.
-// Those that do not exist for the actor have empty pages. A cursor is good for one
-// record only.
+// getPages returns the same page for each of several parents, by parent id, in one
+// statement. Parents that the actor cannot see have empty pages. A cursor is valid for
+// one parent only.
 func (b *childCollection[Row, Record]) getPages(ctx context.Context, s *Service, actor Actor, parents []string, in PageRequest) (map[string]*Page[Record], error) {
 	if err := s.authorize(ctx, actor, b.requiredScope(actor)); err != nil {
 		return nil, err
@@ -102,7 +104,7 @@ func (b *childCollection[Row, Record]) getPages(ctx context.Context, s *Service,
 	counts := b.countOnDemand(s, actor, keys)
 	pages := make(map[string]*Page[Record], len(parents))
 	for _, parent := range parents {
-		id, _ := b.parent.parseID(parent) // what is no id has no rows
+		id, _ := b.parent.parseID(parent) // an invalid id has no rows
 		p := checked[parent]
 		p.count = func(ctx context.Context) (int, error) {
 			of, err := counts(ctx)
@@ -115,7 +117,7 @@ func (b *childCollection[Row, Record]) getPages(ctx context.Context, s *Service,
 	return pages, nil
 }
 
-// loadRows are the page's rows, and one more, of each parent.
+// loadRows loads the rows of each parent's page, plus one more.
 func (b *childCollection[Row, Record]) loadRows(ctx context.Context, s *Service, actor Actor, parents []uuid.UUID, p pageSpec) (map[uuid.UUID][]Row, error) {
 	w := b.parentCondition(s, actor, parents)
 	text, args, err := b.pageStatement(s, w, p)
@@ -128,7 +130,7 @@ func (b *childCollection[Row, Record]) loadRows(ctx context.Context, s *Service,
 	}
 	rows := make(map[uuid.UUID][]Row, len(parents))
 	begin := 0
-	for i := range all { // they come parent by parent
+	for i := range all { // the rows are grouped by parent
 		if owner := b.parentID(&all[i]); i+1 == len(all) || b.parentID(&all[i+1]) != owner {
 			rows[owner], begin = all[begin:i+1:i+1], i+1
 		}
@@ -136,7 +138,7 @@ func (b *childCollection[Row, Record]) loadRows(ctx context.Context, s *Service,
 	return rows, nil
 }
 
-// pageStatement is the statement that reads the page of each parent that w narrows to.
+// pageStatement returns the statement that reads the page of each parent that w selects.
 func (b *childCollection[Row, Record]) pageStatement(s *Service, w *whereClause, p pageSpec) (text string, args []any, err error) {
 	by, along := b.orderColumn, p.order.orDefault(b.order).reversed(p.last)
 	if b.union != nil {
@@ -170,7 +172,7 @@ func (b *childCollection[Row, Record]) pageStatement(s *Service, w *whereClause,
 
 func (b *childCollection[Row, Record]) parentCondition(s *Service, actor Actor, parents []uuid.UUID) *whereClause {
 	w := &whereClause{alias: s.tableAlias(new(Row))}
-	if len(parents) == 1 { // planned for one row, where a list is planned for ten
+	if len(parents) == 1 { // plan for one parent; a list is planned for ten
 		w.addTerm("w.id = ?", parents[0])
 	} else {
 		w.addTerm("w.id = any(?)", parents)
@@ -181,8 +183,8 @@ func (b *childCollection[Row, Record]) parentCondition(s *Service, actor Actor, 
 	return w
 }
 
-// countOnDemand counts what each parent has, up to one more than MaxTotal, when the first
-// of them is asked.
+// countOnDemand returns a function that counts the rows of all parents on its first call,
+// up to MaxTotal+1 per parent.
 func (b *childCollection[Row, Record]) countOnDemand(s *Service, actor Actor, parents []uuid.UUID) func(context.Context) (map[uuid.UUID]int, error) {
 	var once sync.Once
 	var counted map[uuid.UUID]int
@@ -205,8 +207,8 @@ func (b *childCollection[Row, Record]) countOnDemand(s *Service, actor Actor, pa
 	}
 }
 
-// countExpression is an expression of how many rows the parent w has, up to one more than
-// MaxTotal where they must be counted.
+// countExpression returns an SQL expression for the number of rows of the parent w, up to
+// MaxTotal+1 when they must be counted.
 func (b *childCollection[Row, Record]) countExpression(s *Service, alias string) string {
 	if b.union != nil {
 		return b.union.countExpression

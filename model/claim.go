@@ -13,7 +13,7 @@ import (
 	"parapet/model/wire"
 )
 
-// claimRow asks for money under a policy.
+// claimRow is a claim under a policy.
 type claimRow struct {
 	bun.BaseModel `bun:"table:claims,alias:c"`
 	RowHeader
@@ -21,13 +21,13 @@ type claimRow struct {
 
 	PolicyID         uuid.UUID `bun:"type:uuid"`
 	PolicySequence   int64     // 1, 2, 3 … in its policy; Postgres assigns it at the insert
-	Product          *string   // of the policy, for lists
+	Product          *string   // the policy's product, for lists
 	Status           ClaimStatus
 	Origin           Origin
 	Description      *string
 	OccurrenceID     *uuid.UUID `bun:"type:uuid"`
 	OccurrenceKey    *string    // the occurrence's natural identity when the claim was opened
-	OccurredAt       *time.Time // of the occurrence when it was last determined; without one what the partner named
+	OccurredAt       *time.Time // of the occurrence at the last determination; without one, from the request
 	DeterminationID  *uuid.UUID `bun:"type:uuid"`
 	Currency         string
 	RequestedAmount  *int64
@@ -39,19 +39,19 @@ type claimRow struct {
 	OpenedAt         time.Time
 	ClosedAt         *time.Time
 	TimelineSequence int64
-	ToldAt           *time.Time // of the last sentence of the story
+	ToldAt           *time.Time // when the last timeline entry was written
 	Retraction       *RetractionState
 }
 
-// claimRelations are the records that stand inside a claim.
+// claimRelations are the records that are embedded in a claim.
 type claimRelations struct {
 	occurrence    *occurrenceRow
 	determination *wire.Determination
-	payouts       []wire.Payout // the newest, oldest first
+	payouts       []wire.Payout // the newest ones, in ascending order
 	payoutsCount  int64
 }
 
-// setPayouts puts the newest of all payouts of a claim inside it.
+// setPayouts embeds the newest of all payouts of a claim.
 func (p *claimRelations) setPayouts(all []*payoutRow) {
 	p.payouts, p.payoutsCount = nil, int64(len(all))
 	for _, row := range all[max(0, len(all)-maxEmbedded):] {
@@ -84,13 +84,13 @@ func (r *claimRow) toMoney(amount *int64) *wire.Money {
 	return &m
 }
 
-// claimWithRelations is a claim with everything that stands inside it.
+// claimWithRelations is a claim with its embedded records.
 type claimWithRelations struct {
 	claimRow `bun:",extend"`
 	claimRelationColumns
 }
 
-// claimRelationColumns is what stands inside a claim, as one statement reads it.
+// claimRelationColumns are the embedded records of a claim as one statement reads them.
 type claimRelationColumns struct {
 	Source        *string             `bun:",scanonly"` // of the occurrence
 	SourceEventID *string             `bun:",scanonly"`
@@ -102,7 +102,7 @@ func (*claimWithRelations) selectJoined(q *bun.SelectQuery) *bun.SelectQuery {
 	return joinClaimRelations(q)
 }
 
-// joinClaimRelations joins what stands inside a claim c.
+// joinClaimRelations joins the embedded records of a claim c.
 func joinClaimRelations(q *bun.SelectQuery) *bun.SelectQuery {
 	return q.ColumnExpr("oc.source, oc.source_event_id, d.body as determined").
 		ColumnExpr(`(select json_agg(r order by r."ClaimSequence") from (select ? from payouts as po where po.claim_id = c.id and po.partner = c.partner
@@ -111,7 +111,7 @@ func joinClaimRelations(q *bun.SelectQuery) *bun.SelectQuery {
 		Join("left join determinations as d on d.id = c.determination_id and d.partner = c.partner")
 }
 
-// toRelations are what was read, in the form of a claim's record.
+// toRelations converts the columns to the embedded records.
 func (in *claimRelationColumns) toRelations(occurrence *uuid.UUID) claimRelations {
 	parts := claimRelations{determination: in.Determined}
 	if occurrence != nil && in.Source != nil {
@@ -137,40 +137,41 @@ var (
 	}
 )
 
-// GetClaim is one claim with its payouts. Errors: not_found.
+// GetClaim returns one claim with its payouts. Errors: not_found.
 func (s *Service) GetClaim(ctx context.Context, actor Actor, id string) (*wire.Claim, error) {
 	return claims.get(ctx, s, actor, id)
 }
 
-// ClaimsByID are those claims of the ids that there are.
+// ClaimsByID returns the claims with the given ids that the actor can see.
 func (s *Service) ClaimsByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Claim, error) {
 	return claims.getMany(ctx, s, actor, ids)
 }
 
-// ListClaims are claims with their payouts, newest first. Errors:
-// parameter_invalid, cursor_invalid.
+// ListClaims returns claims with their payouts, newest first. Errors: parameter_invalid,
+// cursor_invalid.
 func (s *Service) ListClaims(ctx context.Context, actor Actor, f Filter, in PageRequest) (*Page[wire.Claim], error) {
 	return claims.list(ctx, s, actor, f, in)
 }
 
-// ClaimsOf are the claims under each of several policies, newest first.
+// ClaimsOf returns the claims of each of several policies, newest first.
 func (s *Service) ClaimsOf(ctx context.Context, actor Actor, policies []string, in PageRequest) (map[string]*Page[wire.Claim], error) {
 	return claimsOfPolicies.getPages(ctx, s, actor, policies, in)
 }
 
-// loadClaim reads a claim the actor may see, under the scope of the operation.
+// loadClaim reads a claim that the actor may see; scope is the one that the operation
+// needs.
 func (s *Service) loadClaim(ctx context.Context, actor Actor, scope Scope, id string) (*claimRow, error) {
 	row := new(claimRow)
 	return row, s.loadRecord(ctx, actor, scope, resourceClaim, id, row)
 }
 
-// loadClaimRecord is the record of a claim that the unit holds.
+// loadClaimRecord returns the record of a claim that the transaction has loaded.
 func (tx *Tx) loadClaimRecord(ctx context.Context, row *claimRow) (*wire.Claim, error) {
 	parts, err := tx.loadClaimRelations(ctx, row)
 	return row.toRecord(parts), err
 }
 
-// loadClaimRelations reads what stands inside a claim as the unit holds it.
+// loadClaimRelations reads the embedded records of a claim within the transaction.
 func (tx *Tx) loadClaimRelations(ctx context.Context, row *claimRow) (claimRelations, error) {
 	in := new(claimRelationColumns)
 	text := tx.svc.statements.get(in, "select", func() string {
@@ -183,8 +184,7 @@ func (tx *Tx) loadClaimRelations(ctx context.Context, row *claimRow) (claimRelat
 	return in.toRelations(row.OccurrenceID), nil
 }
 
-// lockClaim locks the claim and reads it. It comes after the policy's lock and
-// before any payout's.
+// lockClaim locks the claim and reads it. Lock it after the policy and before any payout.
 func (tx *Tx) lockClaim(ctx context.Context, id uuid.UUID) (*claimRow, error) {
 	row := new(claimRow)
 	err := tx.lockRow(ctx, row, id, resourceClaim)

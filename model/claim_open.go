@@ -15,17 +15,17 @@ import (
 	"parapet/model/wire"
 )
 
-// SourceEvent names something that happened as its source does.
+// SourceEvent identifies an event by its source and the source's id.
 type SourceEvent struct {
 	Source string
 	ID     string
 }
 
-// ClaimRequest opens a claim. With an observation or a source event the trigger
-// decides; with neither an operator does.
+// ClaimRequest opens a claim. With an observation or a source event the trigger decides;
+// without either an operator decides.
 type ClaimRequest struct {
 	PolicyID         string
-	Origin           Origin // empty: follows from the rest
+	Origin           Origin // empty: derived from the other fields
 	ObservationID    *string
 	SourceEvent      *SourceEvent
 	OccurredAt       *time.Time
@@ -80,7 +80,7 @@ func (s *Service) OpenClaim(ctx context.Context, actor Actor, in ClaimRequest) (
 
 func (in *ClaimRequest) namesEvent() bool { return in.ObservationID != nil || in.SourceEvent != nil }
 
-// validateClaim judges what needs no policy.
+// validateClaim validates the fields that do not depend on the policy.
 func (s *Service) validateClaim(ctx context.Context, in *ClaimRequest) error {
 	v := newValidator(ctx)
 	v.requireReferences(in.PartnerReference, in.Metadata)
@@ -159,7 +159,7 @@ func (tx *Tx) checkClaimable(p *policyRow, occurred *time.Time) error {
 	}
 }
 
-// openTriggeredClaim asks the trigger about what the request names.
+// openTriggeredClaim evaluates the trigger for the occurrence that the request names.
 func (tx *Tx) openTriggeredClaim(ctx context.Context, p *policyRow, in ClaimRequest) (uuid.UUID, bool, error) {
 	occ, facts, err := tx.findOccurrence(ctx, p, in)
 	if err != nil {
@@ -196,8 +196,8 @@ func (tx *Tx) openTriggeredClaim(ctx context.Context, p *policyRow, in ClaimRequ
 	return adj.claimByPolicy[p.ID].ID, true, nil
 }
 
-// findOccurrence finds the occurrence a request names: by an observation's id, by the
-// source's id, or for rain by <station>/<any day of it>.
+// findOccurrence finds the occurrence that a request names: by an observation's id, by
+// the source's id, or for rain by <station>/<any day of the occurrence>.
 func (tx *Tx) findOccurrence(ctx context.Context, p *policyRow, in ClaimRequest) (*occurrenceRow, trigger.Occurrence, error) {
 	var none trigger.Occurrence
 	if in.ObservationID != nil {
@@ -233,13 +233,14 @@ func (tx *Tx) findOccurrence(ctx context.Context, p *policyRow, in ClaimRequest)
 	return tx.lockOccurrence(ctx, id)
 }
 
-// eventNotFound answers a source's name that leads nowhere.
+// eventNotFound is the error for a source event without an occurrence.
 func eventNotFound() *Error {
 	return Fail(CodeNotFound, "There is no occurrence of this source with this id.")
 }
 
-// findAliasedOccurrence is the occurrence that a source's name leads to in the eyes of a
-// policy: one of its own kind first, then what its partner rehearsed.
+// findAliasedOccurrence returns the occurrence that a source's id refers to for a policy.
+// An occurrence of the policy's kind takes precedence, then one in its partner's own
+// scope.
 func findAliasedOccurrence(ctx context.Context, db bun.IDB, p *policyRow, event SourceEvent) (uuid.UUID, error) {
 	alias := new(aliasRow)
 	err := db.NewSelect().Model(alias).Where("source = ?", event.Source).Where("alias = ?", event.ID).
@@ -253,8 +254,9 @@ func findAliasedOccurrence(ctx context.Context, db bun.IDB, p *policyRow, event 
 	return alias.OccurrenceID, nil
 }
 
-// findRainOccurrence is the occurrence of the policy's definition that a day at a station lies in.
-// Errors: trigger_not_met for another station, and for a day that lies in none.
+// findRainOccurrence returns the occurrence of the policy's definition that contains a
+// day at a station. Errors: trigger_not_met for another station, and for a day that no
+// occurrence contains.
 func (tx *Tx) findRainOccurrence(ctx context.Context, p *policyRow, at station, day time.Time) (*occurrenceRow, trigger.Occurrence, error) {
 	if p.Station == nil || *p.Station != at.name {
 		e := Fail(CodeTriggerNotMet, "The trigger is not met: the policy's place is not the station %s.", at.name)

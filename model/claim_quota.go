@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// approvalQuota is how many claims of origin approval a policy takes in any
-// approvalPeriod: each of them asks for an operator's time.
+// approvalQuota is the maximum number of claims of origin approval per policy in any
+// approvalPeriod. Each of them costs an operator's time.
 const (
 	approvalQuota  = 20
 	approvalPeriod = 24 * time.Hour
 )
 
-// checkApprovalQuota refuses one claim of origin approval too many. The caller holds
-// the policy's lock, so that two requests cannot both be the last one. A replayed
-// request never comes here, and a claim that was withdrawn counts all the same.
+// checkApprovalQuota returns an error when a claim of origin approval exceeds the quota.
+// The caller holds the policy's lock, so that two requests cannot both take the last
+// place. Replayed requests do not reach this check, and withdrawn claims count.
 func (tx *Tx) checkApprovalQuota(ctx context.Context, p *policyRow) error {
 	var opened time.Time
 	err := tx.NewSelect().Model((*claimRow)(nil)).Column("created_at").Where("c.policy_id = ?", p.ID).Where("c.partner = ?", p.Partner).

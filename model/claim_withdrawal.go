@@ -8,15 +8,15 @@ import (
 	"parapet/model/wire"
 )
 
-// WithdrawalRequest takes a claim back.
+// WithdrawalRequest withdraws a claim.
 type WithdrawalRequest struct {
 	ClaimID string
-	Note    *string // operators only, for their eyes
+	Note    *string // operators only; partners do not see it
 }
 
-// WithdrawClaim ends a claim that waits: its partner's own, or any for an operator who
-// was asked to. Nothing was reserved for it, and its occurrence is not claimed again.
-// Errors: not_found, validation_failed, state_conflict.
+// WithdrawClaim ends a waiting claim. A partner withdraws its own claims; an operator
+// withdraws any. No limit was reserved for the claim, and its occurrence is not claimed
+// again. Errors: not_found, validation_failed, state_conflict.
 func (s *Service) WithdrawClaim(ctx context.Context, actor Actor, in WithdrawalRequest) (*wire.Claim, error) {
 	seen, err := s.loadClaim(ctx, actor, actor.scopeForOwnRecords(ScopeClaimsWrite), in.ClaimID)
 	if err != nil {

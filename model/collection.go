@@ -19,26 +19,27 @@ type collection[Row, Record any] struct {
 	resource        ResourceType
 	plural          string
 	requiredScope   func(Actor) Scope
-	statuses        []string // that a filter may name; none: there is no status to filter by
+	statuses        []string // values allowed in a status filter; nil: no status
 	index           listIndex
-	policyCondition string // condition of the filter policy_id; empty: the column
+	policyCondition string // condition for the filter policy_id; empty: the column
 	toRecord        func(*Row) Record
 }
 
-// fixedScope is a scope that does not depend on who asks.
+// fixedScope returns the same scope for every actor.
 func fixedScope(scope Scope) func(Actor) Scope { return func(Actor) Scope { return scope } }
 
-// joinedRow is a row that is read with more than its table's columns.
+// joinedRow is a row that is read with columns beyond those of its table.
 type joinedRow interface {
 	selectJoined(q *bun.SelectQuery) *bun.SelectQuery
 }
 
-// selectStatement is how the statement that reads a row begins: columns, table, joins.
+// selectStatement returns the beginning of the statement that reads a row: columns,
+// table, joins.
 func (s *Service) selectStatement(row any) string {
 	return s.statements.get(row, "select", func() string {
 		q := s.db.NewSelect().Model(row).ColumnExpr("?TableColumns")
 		if s.db.Table(reflect.TypeOf(row).Elem()).SoftDeleteField != nil {
-			q = q.WhereAllWithDeleted() // rows says which
+			q = q.WhereAllWithDeleted() // newWhere excludes deleted rows
 		}
 		if v, ok := row.(joinedRow); ok {
 			q = v.selectJoined(q)
@@ -51,15 +52,15 @@ func (s *Service) tableAlias(row any) string {
 	return string(s.db.Table(reflect.TypeOf(row).Elem()).SQLAlias)
 }
 
-// whereClause is the condition of a prepared statement. ? is the next argument, ! the
-// row's alias.
+// whereClause is the condition of a prepared statement. In its terms ? is the next
+// argument and ! the row's alias.
 type whereClause struct {
 	alias string
 	terms []string
 	args  []any
 }
 
-// newWhere are the conditions of rows of a type: those that were deleted are not there.
+// newWhere returns the conditions for rows of a type; it excludes deleted rows.
 func (s *Service) newWhere(row any) *whereClause {
 	w := &whereClause{alias: s.tableAlias(row)}
 	if deleted := s.db.Table(reflect.TypeOf(row).Elem()).SoftDeleteField; deleted != nil {
@@ -76,7 +77,7 @@ func (w *whereClause) addTerm(term string, args ...any) {
 	w.terms = append(w.terms, term)
 }
 
-// bindArg adds an argument and returns its place.
+// bindArg adds an argument and returns its placeholder.
 func (w *whereClause) bindArg(arg any) string {
 	w.args = append(w.args, arg)
 	return "$" + strconv.Itoa(len(w.args))
@@ -93,14 +94,14 @@ func (w *whereClause) String() string {
 	return " where " + strings.Join(w.terms, " and ")
 }
 
-// restrictToTenant narrows to what the actor may see.
+// restrictToTenant restricts the rows to those that the actor may see.
 func (w *whereClause) restrictToTenant(actor Actor) {
 	if actor.Kind == ActorPartner {
 		w.addTerm("!.partner = ?", actor.Partner)
 	}
 }
 
-// get is one record by its public id. Errors: not_found.
+// get returns one record by its public id. Errors: not_found.
 func (b *collection[Row, Record]) get(ctx context.Context, s *Service, actor Actor, id string) (*Record, error) {
 	row := new(Row)
 	if err := s.loadRecord(ctx, actor, b.requiredScope(actor), b.resource, id, row); err != nil {
@@ -110,8 +111,8 @@ func (b *collection[Row, Record]) get(ctx context.Context, s *Service, actor Act
 	return &record, nil
 }
 
-// getMany are the records with the ids that the actor may see, by id, in one
-// statement.
+// getMany returns, in one statement and by id, the records with the given ids that the
+// actor may see.
 func (b *collection[Row, Record]) getMany(ctx context.Context, s *Service, actor Actor, ids []string) (map[string]*Record, error) {
 	if err := s.authorize(ctx, actor, b.requiredScope(actor)); err != nil {
 		return nil, err
@@ -139,7 +140,7 @@ func rowHeaderOf(row any) *RowHeader { return row.(interface{ head() *RowHeader 
 
 func rowKey[Row any](row *Row) string { return rowHeaderOf(row).ID.String() }
 
-// parseIDs are the keys of those ids that can be some record's, each once.
+// parseIDs returns the keys of the valid ids, without duplicates.
 func (n ResourceType) parseIDs(ids []string) []uuid.UUID {
 	var keys []uuid.UUID
 	for _, id := range ids {

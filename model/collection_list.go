@@ -8,28 +8,29 @@ import (
 	"github.com/google/uuid"
 )
 
-// listIndex is which index serves a list narrowed by status or product.
+// listIndex is the index that serves a list filtered by status or product.
 type listIndex int
 
 const (
-	// indexByPartner: an index by partner and id alone; for tables where a partner has few.
+	// indexByPartner is an index by partner and id only, for tables with few rows per
+	// partner.
 	indexByPartner listIndex = iota
-	// groupByStatus: the only index of a partner's records is by partner, status and id.
+	// indexByStatus is the only index of a partner's records, by partner, status and id.
 	indexByStatus
-	// indexByStatusAndProduct: one by partner, status, product and id beside that by partner
-	// and id.
+	// indexByStatusAndProduct is an index by partner, status, product and id, in addition
+	// to the one by partner and id.
 	indexByStatusAndProduct
 )
 
-// listQuery is a list as it is asked for.
+// listQuery is a requested list.
 type listQuery struct {
 	filter   Filter
-	partner  string // empty: every partner's
+	partner  string // empty: all partners
 	index    listIndex
 	statuses []string
 	alias    string
 	from     string       // table
-	filtered *whereClause // by what the filter has besides partner, status and product
+	filtered *whereClause // conditions for the other fields of the filter: all except partner, status and product
 }
 
 // usesProbes reports whether the list is read by one index probe per combination of
@@ -45,7 +46,8 @@ func (q *listQuery) usesProbes() bool {
 	}
 }
 
-// addFilterTerms adds the whole filter to conditions that are read as they are.
+// addFilterTerms adds the whole filter to the conditions of a list that is read without
+// probes.
 func (q *listQuery) addFilterTerms(w *whereClause) {
 	if q.partner != "" {
 		w.addTerm("!.partner = ?", q.partner)
@@ -60,8 +62,8 @@ func (q *listQuery) addFilterTerms(w *whereClause) {
 	}
 }
 
-// probeSubquery is a subquery with the columns of the records that each probe finds; ending
-// ends every probe, such as "order by !.id desc limit 26".
+// probeSubquery returns a subquery with the columns of the records that each probe finds.
+// ending is the end of each probe, such as "order by !.id desc limit 26".
 func (q *listQuery) probeSubquery(w *whereClause, columns, ending string) string {
 	partners, products := "(select slug as partner from partners)", "(select distinct key as product from products)"
 	if q.partner != "" {
@@ -85,8 +87,8 @@ func (q *listQuery) probeSubquery(w *whereClause, columns, ending string) string
 	return from + " cross join lateral (" + strings.ReplaceAll(text, "!", q.alias) + ") as found"
 }
 
-// pageStatement is the statement that reads a page of rows: selected is what it selects, from
-// the table.
+// pageStatement returns the statement that reads a page of rows; selected is the
+// beginning of that statement, up to the table.
 func (q *listQuery) pageStatement(selected string, w *whereClause, along sortOrder, limit int64) (text string, args []any) {
 	most := w.bindArg(limit)
 	order := fmt.Sprintf("order by %s.id %s limit %s", q.alias, along.keyword, most)
@@ -103,7 +105,7 @@ func (q *listQuery) pageStatement(selected string, w *whereClause, along sortOrd
 	return selected + outer.String() + " " + order, outer.args
 }
 
-// countStatement is the statement that counts the list, up to one more than MaxTotal.
+// countStatement returns the statement that counts the list, up to MaxTotal+1.
 func (q *listQuery) countStatement() (text string, args []any) {
 	w := q.filtered.clone()
 	if !q.usesProbes() {
@@ -114,8 +116,8 @@ func (q *listQuery) countStatement() (text string, args []any) {
 	return fmt.Sprintf("select count(*) from (select from %s limit %d) as counted", found, MaxTotal+1), w.args
 }
 
-// list is one page of all records of the kind, narrowed. Errors:
-// parameter_invalid, cursor_invalid.
+// list returns one page of the filtered records. Errors: parameter_invalid,
+// cursor_invalid.
 func (b *collection[Row, Record]) list(ctx context.Context, s *Service, actor Actor, f Filter, in PageRequest) (*Page[Record], error) {
 	if err := s.authorize(ctx, actor, b.requiredScope(actor)); err != nil {
 		return nil, err

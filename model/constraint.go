@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// constraintErrors turns the name of a violated constraint into the partner's
-// sentence. A name that is not here is a bug and stays internal.
+// constraintErrors maps the name of a violated constraint to the partner's error. A name
+// without an entry is a bug and gives an internal error.
 var constraintErrors = map[string]func() *Error{
 	"quotes_partner_reference_key":            func() *Error { return referenceTakenError(resourceQuote) },
 	"policies_partner_reference_key":          func() *Error { return referenceTakenError(resourcePolicy) },
@@ -34,9 +34,9 @@ func referenceTakenError(kind ResourceType) *Error {
 	return e
 }
 
-// addReferenceHolder adds to reference_taken which of the caller's own records, rows of row's
-// table, has the reference. It looks outside of the transaction, which the
-// constraint has ended.
+// addReferenceHolder adds to a reference_taken error the id of the caller's own record
+// that has the reference, a row of row's table. It reads outside of the transaction,
+// because the constraint violation aborted it.
 func (s *Service) addReferenceHolder(ctx context.Context, actor Actor, err error, kind ResourceType, row any, reference *string) error {
 	var taken *Error
 	if reference == nil || !errors.As(err, &taken) || taken.Code != CodeReferenceTaken {
@@ -44,7 +44,7 @@ func (s *Service) addReferenceHolder(ctx context.Context, actor Actor, err error
 	}
 	var id uuid.UUID
 	q := s.db.NewSelect().Model(row).Column("id").Where("partner = ?", actor.Partner).Where("partner_reference = ?", *reference)
-	if q.Scan(ctx, &id) == nil { // without it the refusal is as true
+	if q.Scan(ctx, &id) == nil { // without the id the error is still correct
 		taken.ResourceID = kind.formatID(id)
 	}
 	return err

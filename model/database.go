@@ -17,16 +17,16 @@ import (
 	"parapet/model/wire"
 )
 
-// Database is a connection pool in the two shapes that are needed: pgx for jobs
-// and migrations, bun for the domain.
+// Database is a connection pool with two interfaces: pgx for jobs and migrations, bun for
+// the domain.
 type Database struct {
 	Pool *pgxpool.Pool
 	Bun  *bun.DB
 }
 
-// Open prepares a pool of at most size connections; it does not connect yet.
-// Bun writes arguments into the SQL, so every statement is a new one and pgx
-// must not prepare it: exec mode halves the cost of a read.
+// Open prepares a pool of at most size connections; it does not connect yet. Bun writes
+// arguments into the SQL, so every statement text is different and pgx must not prepare
+// it: exec mode halves the cost of a read.
 func Open(ctx context.Context, url string, size int32, options ...dbconn.Option) (*Database, error) {
 	config, err := dbconn.Config(url, options...)
 	if err != nil {
@@ -48,19 +48,18 @@ func Open(ctx context.Context, url string, size int32, options ...dbconn.Option)
 	return &Database{Pool: pool, Bun: bun.NewDB(db, pgdialect.New())}, nil
 }
 
-// columnJSON reads JSON columns with the decoder of answers and events: bun's own,
-// encoding/json, was a quarter of a bind.
+// columnJSON reads JSON columns with the decoder of responses and events. Bun's own,
+// encoding/json, took a quarter of the time of a bind.
 type columnJSON struct{ bunjson.StdProvider }
 
-// Marshal spells a backslash \u005c. Bun looks for the six characters \u0000 when
-// it writes JSON into a statement, and would change a backslash that happens to
-// stand before u0000 into another text.
+// Marshal writes a backslash as \u005c. Bun looks for the six characters \u0000 when it
+// writes JSON into a statement, and would corrupt a backslash followed by u0000.
 func (c columnJSON) Marshal(value any) ([]byte, error) {
 	text, err := c.StdProvider.Marshal(value)
 	return bytes.ReplaceAll(text, []byte(`\\`), []byte(`\u005c`)), err
 }
 
-// Unmarshal is wire.Decode.
+// Unmarshal calls wire.Decode.
 func (columnJSON) Unmarshal(data []byte, into any) error { return wire.Decode(data, into) }
 
 func init() { bunjson.SetProvider(columnJSON{}) }
