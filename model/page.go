@@ -10,19 +10,19 @@ import (
 	"parapet/model/wire"
 )
 
-// The contract's page sizes.
+// Page sizes of the contract.
 const (
 	DefaultPageSize = 25
 	MaxPageSize     = 100
 )
 
-// MaxTotal is how far the records of a list are counted.
+// MaxTotal bounds the count of a list's records.
 const MaxTotal = 10_000
 
-// Order is how a list runs.
+// Order is the sort order of a list.
 type Order string
 
-// The orders. Records sort by their ids, which grow with time.
+// Sort orders. Records sort by id, and ids grow with time.
 const (
 	NewestFirst Order = "newest_first"
 	OldestFirst Order = "oldest_first"
@@ -31,22 +31,22 @@ const (
 // PageRequest asks for one page of a list.
 type PageRequest struct {
 	Limit  int    // 1 to MaxPageSize; 0 means DefaultPageSize
-	Cursor string // where the page before ended; empty for the first
-	Order  Order  // empty means the list's own
-	Last   bool   // the end of the list instead of its beginning, in its order; goes without Cursor
+	Cursor string // cursor of the previous page; empty for the first page
+	Order  Order  // empty means the default order of the list
+	Last   bool   // the last page instead of the first, in the same order; not allowed with Cursor
 }
 
-// Page is some records of a list. What REST shows of it is its List; what costs
-// more is there when it is asked for.
+// Page is a part of a list. REST shows only its List; the other members, which cost
+// more, are computed on demand.
 type Page[T any] struct {
 	wire.List[T]
-	HasEarlier bool // before the first record, as far as the request tells
+	HasEarlier bool // whether records precede the first one, judged by the request alone
 
 	spec pageSpec
-	keys []string // of the records
+	keys []string // sort keys of the records
 }
 
-// CursorAt is where record i stands: a page after it begins with the next.
+// CursorAt returns the cursor after record i: the next page begins with record i+1.
 func (p *Page[T]) CursorAt(i int) (string, error) { return p.spec.sealCursor(p.keys[i]) }
 
 // FirstRecords returns the first n records as the page that a request for n would have returned.
@@ -61,15 +61,15 @@ func (p *Page[T]) FirstRecords(n int) (*Page[T], error) {
 	return &head, err
 }
 
-// Total is how many records the whole list has, counted up to MaxTotal, and
-// whether there are more.
+// Total counts the records of the whole list, up to MaxTotal, and reports whether there
+// are more.
 func (p *Page[T]) Total(ctx context.Context) (n int, more bool, err error) {
 	n, err = p.spec.count(ctx)
 	return min(n, MaxTotal), n > MaxTotal, translateError(err)
 }
 
-// pageSpec is a checked request: after is the key of the last row of the page
-// before, and filter binds the cursor to the list and the caller.
+// pageSpec is a validated PageRequest: after is the key of the last row of the previous
+// page, and cursorScope binds the cursor to the list, the filter and the caller.
 type pageSpec struct {
 	keys        Keys
 	limit       int
@@ -77,10 +77,10 @@ type pageSpec struct {
 	cursorScope string
 	order       sortOrder
 	last        bool
-	count       func(context.Context) (int, error) // the whole list, up to one more than MaxTotal
+	count       func(context.Context) (int, error) // counts the whole list, up to MaxTotal+1
 }
 
-// sealCursor seals the place after a record.
+// sealCursor returns the sealed cursor of the position after a record.
 func (p pageSpec) sealCursor(key string) (string, error) {
 	sealed, err := p.keys.seal([]byte(strings.Clone(key)), []byte(p.cursorScope))
 	if err != nil {
@@ -89,8 +89,8 @@ func (p pageSpec) sealCursor(key string) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(sealed), nil
 }
 
-// parsePage opens a cursor. A cursor of another list, another filter or another
-// partner does not open.
+// parsePage validates a request and opens its cursor. It rejects a cursor of another
+// list, another filter or another partner.
 func (s *Service) parsePage(actor Actor, in PageRequest, filter string) (pageSpec, error) {
 	p := pageSpec{keys: s.cursorKeys, limit: in.Limit, cursorScope: newCursorScope(actor, in, filter), order: sortOrders[in.Order], last: in.Last}
 	if p.limit == 0 {
@@ -114,7 +114,7 @@ func (s *Service) parsePage(actor Actor, in PageRequest, filter string) (pageSpe
 	return p, nil
 }
 
-// newCursorScope is what a cursor is bound to: who reads which list, narrowed and ordered how.
+// newCursorScope returns the text a cursor is bound to: caller, list, filter and order.
 func newCursorScope(actor Actor, in PageRequest, filter string) string {
 	if in.Order != "" {
 		filter += "," + string(in.Order)
@@ -122,17 +122,17 @@ func newCursorScope(actor Actor, in PageRequest, filter string) string {
 	return actor.idempotencyOwner() + "/" + filter
 }
 
-// InvalidCursor is cursor_invalid.
+// InvalidCursor returns the error cursor_invalid.
 func InvalidCursor() *Error {
 	return FailFields(CodeCursorInvalid, "This cursor is not one of this list; take it from the page before, or leave it out", "%s cursors",
 		newFieldError("/cursor", "value", "Use the cursor that came with a page of this list, read with the same filter."))
 }
 
-// fetchLimit is how many rows to read: one more than the page, to see whether there
-// is another.
+// fetchLimit returns the number of rows to read: one more than the page, to detect a
+// next page.
 func (p pageSpec) fetchLimit() int64 { return int64(p.limit) + 1 }
 
-// newPage makes a page of the rows that were read.
+// newPage builds a page from the rows that were read.
 func newPage[Row, Record any](p pageSpec, rows []Row, key func(*Row) string, public func(*Row) Record) (*Page[Record], error) {
 	list := &Page[Record]{List: wire.List[Record]{Object: "list", Data: make([]Record, 0, len(rows))}, spec: p, HasEarlier: p.after != ""}
 	more := len(rows) > p.limit

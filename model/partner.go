@@ -14,13 +14,13 @@ import (
 	"parapet/model/wire"
 )
 
-// PartnerStatus tells whether a partner may act.
+// PartnerStatus is the status of a partner.
 type PartnerStatus string
 
 const (
-	// PartnerEnabled partners may act.
+	// PartnerEnabled partners may use the service.
 	PartnerEnabled PartnerStatus = "enabled"
-	// PartnerDisabled partners are answered partner_disabled.
+	// PartnerDisabled partners get partner_disabled for each request.
 	PartnerDisabled PartnerStatus = "disabled"
 )
 
@@ -40,9 +40,9 @@ var slugPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 // maxPartnerName bounds a partner's name, in characters.
 const maxPartnerName = 200
 
-// PartnerRequest makes a partner known.
+// PartnerRequest registers a partner.
 type PartnerRequest struct {
-	Slug string // immutable; the claim partner of the partner's tokens
+	Slug string // immutable; the partner claim of the partner's tokens
 	Name string
 }
 
@@ -55,9 +55,9 @@ func (in *PartnerRequest) validate() []FieldError {
 	return v.fieldErrors
 }
 
-// RegisterPartner makes a partner known under an immutable slug; created is false
-// when it was known by this name already, which changes nothing. Operators only.
-// Errors: validation_failed, state_conflict when the slug has another name.
+// RegisterPartner registers a partner under an immutable slug. If the slug already has
+// this name, it changes nothing and created is false. Operators only. Errors:
+// validation_failed, state_conflict when the slug has another name.
 func (s *Service) RegisterPartner(ctx context.Context, actor Actor, in PartnerRequest) (partner *wire.Partner, created bool, err error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, false, err
@@ -81,7 +81,8 @@ func (s *Service) RegisterPartner(ctx context.Context, actor Actor, in PartnerRe
 	return partner, created, err
 }
 
-// registerPartner inserts the row, or reads the one that is there.
+// registerPartner inserts the row, or reads the existing one. It reports whether it
+// inserted.
 func (tx *Tx) registerPartner(ctx context.Context, row *partnerRow) (bool, error) {
 	name := row.Name
 	res, err := tx.NewInsert().Model(row).On("conflict do nothing").Exec(ctx)
@@ -101,22 +102,21 @@ func (tx *Tx) registerPartner(ctx context.Context, row *partnerRow) (bool, error
 	return false, nil
 }
 
-// PartnerStatusRequest lets a partner act, or not.
+// PartnerStatusRequest enables or disables a partner.
 type PartnerStatusRequest struct {
 	Slug   string
 	Reason string // private
 }
 
-// DisablePartner refuses everything the partner asks, on every node within
-// seconds. What it bought stays in force, and its claims are paid. Disabling a
-// disabled partner changes nothing. Operators only. Errors: not_found,
-// validation_failed.
+// DisablePartner refuses each request of the partner, on every node within seconds. Its
+// policies stay in force, and their claims are paid. Disabling a disabled partner
+// changes nothing. Operators only. Errors: not_found, validation_failed.
 func (s *Service) DisablePartner(ctx context.Context, actor Actor, in PartnerStatusRequest) (*wire.Partner, error) {
 	return s.setPartnerStatus(ctx, actor, in, PartnerDisabled, OperationDisablePartner)
 }
 
-// EnablePartner lets a disabled partner act again. Enabling an enabled partner
-// changes nothing. Operators only. Errors: not_found, validation_failed.
+// EnablePartner enables a disabled partner. Enabling an enabled partner changes
+// nothing. Operators only. Errors: not_found, validation_failed.
 func (s *Service) EnablePartner(ctx context.Context, actor Actor, in PartnerStatusRequest) (*wire.Partner, error) {
 	return s.setPartnerStatus(ctx, actor, in, PartnerEnabled, OperationEnablePartner)
 }
@@ -152,7 +152,7 @@ func (s *Service) setPartnerStatus(ctx context.Context, actor Actor, in PartnerS
 
 func loadPartner(ctx context.Context, q *bun.SelectQuery, name string) error {
 	none := Fail(CodeNotFound, "There is no partner with this slug.")
-	if !slugPattern.MatchString(name) { // the database cannot even be asked for some texts
+	if !slugPattern.MatchString(name) { // Postgres rejects some texts, such as invalid UTF-8
 		return none
 	}
 	err := q.Where("pa.slug = ?", name).Scan(ctx)
@@ -165,7 +165,7 @@ func loadPartner(ctx context.Context, q *bun.SelectQuery, name string) error {
 	return nil
 }
 
-// GetPartner is one partner. Operators only. Errors: not_found.
+// GetPartner returns one partner. Operators only. Errors: not_found.
 func (s *Service) GetPartner(ctx context.Context, actor Actor, name string) (*wire.Partner, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
@@ -177,7 +177,8 @@ func (s *Service) GetPartner(ctx context.Context, actor Actor, name string) (*wi
 	return row.toRecord(), nil
 }
 
-// ListPartners are all partners, by slug. Operators only. Errors: cursor_invalid.
+// ListPartners lists all partners, ordered by slug. Operators only. Errors:
+// cursor_invalid.
 func (s *Service) ListPartners(ctx context.Context, actor Actor, in PageRequest) (*Page[wire.Partner], error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
@@ -195,7 +196,7 @@ func (s *Service) ListPartners(ctx context.Context, actor Actor, in PageRequest)
 	return newPage(p, rows, func(r *partnerRow) string { return r.Slug }, func(r *partnerRow) wire.Partner { return *r.toRecord() })
 }
 
-// toRecord is the partner as operators see it; its id is its slug.
+// toRecord returns the partner as operators see it; its id is its slug.
 func (r *partnerRow) toRecord() *wire.Partner {
 	return &wire.Partner{
 		Header: wire.Header{ID: r.Slug, Object: "partner", CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Version: r.Version},

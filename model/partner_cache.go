@@ -9,11 +9,11 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// partnerCache answers «is this partner enabled» without a query a request. A
-// disabled partner is refused everywhere within partnerCacheTTL.
+// partnerCache caches whether a partner is enabled, to save a query per request. A
+// disabled partner is refused on every node within partnerCacheTTL.
 type partnerCache struct{ ttlCache[bool] }
 
-// ttlCache keeps what was read of a partner for partnerCacheTTL.
+// ttlCache caches one value per partner for partnerCacheTTL.
 type ttlCache[T any] struct {
 	mu      sync.Mutex
 	entries map[string]cacheEntry[T]
@@ -26,7 +26,7 @@ type cacheEntry[T any] struct {
 
 const (
 	partnerCacheTTL       = 2 * time.Second
-	maxCachedPartners     = 10_000 // more partners than this are asked for each time
+	maxCachedPartners     = 10_000 // a full cache is emptied
 	unavailableRetryAfter = 2 * time.Second
 )
 
@@ -47,7 +47,8 @@ func (c *partnerCache) requireEnabled(ctx context.Context, db *bun.DB, name stri
 	return nil
 }
 
-// get is what is known of a partner, loaded where that is too old.
+// get returns the cached value of a partner, and loads it when it is missing or
+// expired.
 func (c *ttlCache[T]) get(ctx context.Context, name string, load func(context.Context) (T, error)) (T, error) {
 	c.mu.Lock()
 	answer, ok := c.entries[name]
@@ -69,13 +70,14 @@ func (c *ttlCache[T]) get(ctx context.Context, name string, load func(context.Co
 	return value, nil
 }
 
-// invalidate makes a change felt here at once; other nodes ask again by themselves.
+// invalidate removes a partner's value on this node; other nodes reload it after
+// partnerCacheTTL.
 func (c *ttlCache[T]) invalidate(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.entries, name)
 }
 
-// processClock is the process's clock, for the age of caches only: business time
-// is always the database's.
+// processClock returns the time of the process's clock. Only the age of caches uses it;
+// business time is always the database's.
 func processClock() time.Time { return time.Now() }

@@ -12,32 +12,32 @@ import (
 	"parapet/model/wire"
 )
 
-// payoutRow is money on its way to a beneficiary. next_attempt_at is the truth
-// about when it is worked next; the queue is only the alarm.
+// payoutRow is a payout. next_attempt_at decides when the payout is due; the job queue
+// only wakes a worker.
 type payoutRow struct {
 	bun.BaseModel `bun:"table:payouts,alias:po"`
 	RowHeader
 
 	ClaimID           uuid.UUID `bun:"type:uuid"`
-	ClaimSequence     int64     // 1, 2, 3 … in its claim; Postgres assigns it at the insert
+	ClaimSequence     int64     // 1, 2, 3 … in its claim; Postgres assigns it on insert
 	PolicyID          uuid.UUID `bun:"type:uuid"`
 	Status            PayoutStatus
-	Part              int // of what the claim owes, from 1
+	Part              int // number of this instalment of the claim's debt, from 1
 	Amount            int64
 	Currency          string
 	PayoutMethodID    *uuid.UUID `bun:"type:uuid"`
 	BlockedReason     *BlockedReason
-	HeldOver          *BlockedReason // what blocked it when an operator held it
-	Attempts          int            // calls to a rail
-	DebtDigest        *string        // names what is owed; see key
-	KeyNumber         int            // n of the rail's key
+	HeldOver          *BlockedReason // the blocked reason before an operator's hold
+	Attempts          int            // number of calls to a rail
+	DebtDigest        *string        // digest of the debt; part of the idempotency key, see key
+	KeyNumber         int            // sequence number in the rail's idempotency key
 	NextAttemptAt     *time.Time
 	Provider          *string
 	ProviderReference *string
 	ReleasedAt        *time.Time
 	ReconciledAt      *time.Time
 	ReplacesPayoutID  *uuid.UUID `bun:"type:uuid"`
-	ApprovalsNeeded   int        // of different operators
+	ApprovalsNeeded   int        // required approvals, each by a different operator
 	Settled           bool       // cancelled, but the beneficiary has the money
 }
 
@@ -53,8 +53,8 @@ func (r *payoutRow) toRecord() *wire.Payout {
 
 func (r *payoutRow) toMoney() money.Money { return money.New(r.Amount, r.Currency) }
 
-// startPayout tells that a payout exists and either asks for its release to a method
-// or says what blocks it. The row is written by the caller.
+// startPayout records the creation of a payout and either schedules its release to the
+// method or records why it is blocked. The caller inserts the row.
 func (tx *Tx) startPayout(p *policyRow, claim *claimRow, row *payoutRow, method *payoutMethodRow) error {
 	check, err := tx.blocker(tx.ctx, p, claim, row, method)
 	if err != nil {
@@ -74,8 +74,8 @@ func (tx *Tx) startPayout(p *policyRow, claim *claimRow, row *payoutRow, method 
 	return tx.transitionPayoutInMemory(claim, row, PayoutBlocked, blockedSentence(reason))
 }
 
-// recordPayoutEvent writes one event, its sentence in the claim's story, and what it changed
-// in the ledger, where the payout stood as it was.
+// recordPayoutEvent records an event, its entry in the claim's timeline and the ledger
+// postings for the change since was.
 func (tx *Tx) recordPayoutEvent(claim *claimRow, row *payoutRow, was transfer, kind EventType, summary string) error {
 	public := row.toRecord()
 	event, err := tx.appendEvent(kind, &row.RowHeader, resourcePayout, public)
@@ -86,7 +86,7 @@ func (tx *Tx) recordPayoutEvent(claim *claimRow, row *payoutRow, was transfer, k
 	return tx.appendTimeline(claim, kind, &event, summary, payoutTimelineData{public.Amount, row.BlockedReason, public.ID, row.ProviderReference, row.Status})
 }
 
-// payoutTimelineData is the data of a sentence about a payout.
+// payoutTimelineData is the data of a payout's timeline entry.
 type payoutTimelineData struct {
 	Amount            money.Money    `json:"amount"`
 	BlockedReason     *BlockedReason `json:"blocked_reason"`
@@ -95,8 +95,8 @@ type payoutTimelineData struct {
 	Status            PayoutStatus   `json:"status"`
 }
 
-// selectMethod is the method a claim is paid to: its own before its policy's, a
-// verified one before others, the newest first.
+// selectMethod returns the method a claim is paid to: the claim's own before its
+// policy's, then verified before unverified, then the newest.
 func selectMethod(methods []*payoutMethodRow, claim uuid.UUID) *payoutMethodRow {
 	var best *payoutMethodRow
 	rank := func(m *payoutMethodRow) int {
@@ -109,7 +109,7 @@ func selectMethod(methods []*payoutMethodRow, claim uuid.UUID) *payoutMethodRow 
 		}
 		return own + verified
 	}
-	for _, m := range methods { // oldest first, so an equal one that comes later is newer
+	for _, m := range methods { // oldest first, so of two equal methods the later one is newer
 		if m.Status == MethodReplaced || m.Status == MethodRejected || m.ClaimID != nil && *m.ClaimID != claim {
 			continue
 		}
@@ -120,8 +120,8 @@ func selectMethod(methods []*payoutMethodRow, claim uuid.UUID) *payoutMethodRow 
 	return best
 }
 
-// loadUsableMethods are the usable methods of policies, oldest first. One whose number was
-// erased pays nobody.
+// loadUsableMethods returns the usable methods of policies, oldest first. It omits
+// methods whose account number was erased, because no payout can use them.
 func loadUsableMethods(ctx context.Context, db bun.IDB, policies []*policyRow) (map[uuid.UUID][]*payoutMethodRow, error) {
 	var rows []*payoutMethodRow
 	err := db.NewSelect().Model(&rows).Where("pm.policy_id in (?)", bun.List(policyIDs(policies))).
@@ -136,7 +136,8 @@ func loadUsableMethods(ctx context.Context, db bun.IDB, policies []*policyRow) (
 	return methods, nil
 }
 
-// transitionPayout moves a locked payout and tells it; the caller writes told.
+// transitionPayout changes the status of a locked payout and records the event; the
+// caller writes the claim's timeline position.
 func (tx *Tx) transitionPayout(ctx context.Context, claim *claimRow, row *payoutRow, to PayoutStatus, summary string) error {
 	out := newLockedPayout(claim, row)
 	if err := tx.transitionPayoutInMemory(claim, row, to, summary); err != nil {
@@ -145,7 +146,7 @@ func (tx *Tx) transitionPayout(ctx context.Context, claim *claimRow, row *payout
 	return tx.savePayout(ctx, out)
 }
 
-// blockPayout moves a payout to blocked, or changes why it is.
+// blockPayout blocks a payout, or changes the reason of a blocked one.
 func (tx *Tx) blockPayout(ctx context.Context, claim *claimRow, row *payoutRow, reason BlockedReason, change methodChange) error {
 	out := newLockedPayout(claim, row)
 	if err := tx.blockWithMethodChange(claim, row, reason, change); err != nil || row.Version == out.version {
@@ -160,7 +161,7 @@ func (tx *Tx) savePayout(ctx context.Context, out lockedPayout) error {
 		"approvals_needed", "settled", "version", "updated_at")
 }
 
-// isForMethod tells whether the payout was last meant for a method.
+// isForMethod reports whether the payout was last assigned to the method.
 func (r *payoutRow) isForMethod(method *payoutMethodRow) bool {
 	return method != nil && r.PayoutMethodID != nil && method.ID == *r.PayoutMethodID
 }

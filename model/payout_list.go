@@ -14,7 +14,7 @@ var (
 		resource: resourcePayout, plural: "payouts", statuses: statusesOf(PayoutTransitions),
 		requiredScope:   func(actor Actor) Scope { return actor.preferScope(ScopePayoutsRead, ScopeClaimsRead) },
 		index:           indexByStatus,
-		policyCondition: "!.claim_id = any(array(select id from claims where policy_id = ?))", // payouts have no index by policy
+		policyCondition: "!.claim_id = any(array(select id from claims where policy_id = ?))", // payouts have no index on policy
 		toRecord:        func(r *payoutRow) wire.Payout { return *r.toRecord() },
 	}
 	payoutsOfClaims = &childCollection[payoutRow, wire.Payout]{
@@ -24,22 +24,22 @@ var (
 	}
 )
 
-// GetPayout is one payout. Errors: not_found.
+// GetPayout returns one payout. Errors: not_found.
 func (s *Service) GetPayout(ctx context.Context, actor Actor, id string) (*wire.Payout, error) {
 	return payouts.get(ctx, s, actor, id)
 }
 
-// PayoutsByID are those payouts of the ids that there are.
+// PayoutsByID returns the payouts with these ids and omits unknown ids.
 func (s *Service) PayoutsByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Payout, error) {
 	return payouts.getMany(ctx, s, actor, ids)
 }
 
-// ListPayouts are payouts, newest first. Errors: parameter_invalid, cursor_invalid.
+// ListPayouts lists payouts, newest first. Errors: parameter_invalid, cursor_invalid.
 func (s *Service) ListPayouts(ctx context.Context, actor Actor, f Filter, in PageRequest) (*Page[wire.Payout], error) {
 	return payouts.list(ctx, s, actor, f, in)
 }
 
-// GetPayouts are a claim's payouts, newest first. Errors: not_found,
+// GetPayouts lists the payouts of a claim, newest first. Errors: not_found,
 // cursor_invalid.
 func (s *Service) GetPayouts(ctx context.Context, actor Actor, claim string, in PageRequest) (*Page[wire.Payout], error) {
 	return payoutsOfClaims.getPage(ctx, s, actor, claim, in)

@@ -14,14 +14,14 @@ import (
 	"parapet/model/wire"
 )
 
-// payoutMethodRow is an account money can go to. The number is sealed; what may
-// be shown stands beside it.
+// payoutMethodRow is an account that payouts can go to. Its number is sealed; the other
+// columns hold the parts that may be shown.
 type payoutMethodRow struct {
 	bun.BaseModel `bun:"table:payout_methods,alias:pm"`
 	RowHeader
 	PartnerFields
 
-	ClaimID            *uuid.UUID `bun:"type:uuid"` // nil: serves every claim of the policy
+	ClaimID            *uuid.UUID `bun:"type:uuid"` // nil: applies to every claim of the policy
 	PolicyID           uuid.UUID  `bun:"type:uuid"`
 	Status             PayoutMethodStatus
 	Type               account.Type
@@ -36,11 +36,11 @@ type payoutMethodRow struct {
 	VerificationMethod *string
 	VerificationCode   *string
 	CheckedAt          *time.Time
-	NextCheckAt        *time.Time // while it is pending: when the sweep asks for its check again
-	CoolsUntil         *time.Time // it took another account's place: until when it is not paid to by itself
+	NextCheckAt        *time.Time // while pending: when the sweep requests its check again
+	CoolsUntil         *time.Time // end of the cooling-off period after it replaced another account; automatic payouts wait until then
 }
 
-// PayoutMethodRequest records an account for one claim or for a whole policy.
+// PayoutMethodRequest records an account for a claim or for a whole policy.
 type PayoutMethodRequest struct {
 	ClaimID          *string
 	PolicyID         *string
@@ -63,9 +63,9 @@ func (in *PayoutMethodRequest) validate(v *validator) {
 	}
 }
 
-// RecordPayoutMethod keeps an account and asks the rail about it. An earlier
-// method of the same claim or policy is replaced. Errors: not_found,
-// validation_failed, state_conflict, reference_taken.
+// RecordPayoutMethod stores an account and requests its check by the rail. It replaces
+// an earlier method of the same claim or policy. Errors: not_found, validation_failed,
+// state_conflict, reference_taken.
 func (s *Service) RecordPayoutMethod(ctx context.Context, actor Actor, in PayoutMethodRequest) (*wire.PayoutMethod, error) {
 	if err := s.authorize(ctx, actor, ScopePayoutMethodsWrite); err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (s *Service) RecordPayoutMethod(ctx context.Context, actor Actor, in Payout
 	return method, s.addReferenceHolder(ctx, actor, err, resourcePayoutMethod, (*payoutMethodRow)(nil), in.PartnerReference)
 }
 
-// lockPayee locks the policy and, where one is named, the claim.
+// lockPayee locks the policy and, if the request names one, the claim.
 func (tx *Tx) lockPayee(ctx context.Context, in PayoutMethodRequest) (*policyRow, *claimRow, error) {
 	if in.ClaimID != nil {
 		id, err := resourceClaim.parseID(*in.ClaimID)
@@ -167,7 +167,7 @@ func stringOrNil(text string) *string {
 	return &text
 }
 
-// addMethod replaces what was there and tells it.
+// addMethod replaces the present method and records the event.
 func (tx *Tx) addMethod(ctx context.Context, row *payoutMethodRow, claim *claimRow, public *wire.PayoutMethod) error {
 	var earlier []*payoutMethodRow
 	err := tx.NewSelect().Model(&earlier).Where("policy_id = ?", row.PolicyID).Where("claim_id is not distinct from ?", row.ClaimID).
@@ -200,10 +200,10 @@ func (tx *Tx) addMethod(ctx context.Context, row *payoutMethodRow, claim *claimR
 	return tx.saveTimelinePosition(ctx, claim)
 }
 
-// startCoolingOff makes an account wait that takes the place of another one that was, or was
-// about to be, paid to. Whoever stole a partner's credentials changes the account
-// first. The same account recorded again waits no longer than before. A policy's
-// account takes the place of its claims' own too, as soon as they are gone.
+// startCoolingOff sets a cooling-off period for an account that replaces one that was
+// paid, or was about to be paid. A thief of a partner's credentials changes the account
+// first. Recording the same account again does not extend the period. A policy's
+// account also replaces its claims' own accounts, once those are gone.
 func (tx *Tx) startCoolingOff(ctx context.Context, row *payoutMethodRow) error {
 	var serving []payoutMethodRow
 	err := tx.NewSelect().Model(&serving).Where("pm.policy_id = ?", row.PolicyID).Where("pm.partner = ?", row.Partner).
@@ -223,7 +223,8 @@ func (tx *Tx) startCoolingOff(ctx context.Context, row *payoutMethodRow) error {
 	return nil
 }
 
-// transitionMethod moves a method and tells it; the caller writes the claim's told.
+// transitionMethod changes the status of a method and records the event; the caller
+// writes the claim's timeline position.
 func (tx *Tx) transitionMethod(ctx context.Context, row *payoutMethodRow, claim *claimRow, to PayoutMethodStatus, columns ...string) error {
 	kind, err := transition(ctx, tx, row, PayoutMethodTransitions, &row.Status, to, columns...)
 	if err != nil {
@@ -236,8 +237,8 @@ func (tx *Tx) transitionMethod(ctx context.Context, row *payoutMethodRow, claim 
 	return tx.recordMethodEvent(claim, row, kind, event)
 }
 
-// recordMethodEvent writes the sentence of a claim's own method; a policy's method
-// belongs to no single claim.
+// recordMethodEvent adds a timeline entry for a claim's own method. A policy's method
+// belongs to no single claim and gets none.
 func (tx *Tx) recordMethodEvent(claim *claimRow, row *payoutMethodRow, kind EventType, event uuid.UUID) error {
 	if claim == nil || row.ClaimID == nil {
 		return nil
@@ -266,7 +267,7 @@ func (r *payoutMethodRow) toRecord() *wire.PayoutMethod {
 	return m
 }
 
-// openNumber opens the sealed account.
+// openNumber decrypts the account number.
 func (r *payoutMethodRow) openNumber(keys Keys) (account.Number, error) {
 	var number account.Number
 	plain, err := keys.open(r.Sealed, columnSealContext(r.Partner, r.ID, "payout_methods.sealed"))

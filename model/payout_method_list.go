@@ -8,7 +8,7 @@ import (
 	"parapet/model/wire"
 )
 
-// payoutMethodView is a method and, where it was read for a claim or a policy, that.
+// payoutMethodView is a method with the claim or policy it was read for, if any.
 type payoutMethodView struct {
 	payoutMethodRow `bun:",extend"`
 
@@ -32,36 +32,36 @@ var (
 	}
 )
 
-// GetPayoutMethod is one payout method. Errors: not_found.
+// GetPayoutMethod returns one payout method. Errors: not_found.
 func (s *Service) GetPayoutMethod(ctx context.Context, actor Actor, id string) (*wire.PayoutMethod, error) {
 	return payoutMethods.get(ctx, s, actor, id)
 }
 
-// PayoutMethodsByID are those methods of the ids that there are.
+// PayoutMethodsByID returns the methods with these ids and omits unknown ids.
 func (s *Service) PayoutMethodsByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.PayoutMethod, error) {
 	return payoutMethods.getMany(ctx, s, actor, ids)
 }
 
-// ListPayoutMethods are payout methods, newest first. Errors: parameter_invalid,
+// ListPayoutMethods lists payout methods, newest first. Errors: parameter_invalid,
 // cursor_invalid.
 func (s *Service) ListPayoutMethods(ctx context.Context, actor Actor, f Filter, in PageRequest) (*Page[wire.PayoutMethod], error) {
 	return payoutMethods.list(ctx, s, actor, f, in)
 }
 
-// GetPayoutMethods are a claim's methods, its policy's included, newest first.
+// GetPayoutMethods lists the methods of a claim, including its policy's, newest first.
 // Errors: not_found, cursor_invalid.
 func (s *Service) GetPayoutMethods(ctx context.Context, actor Actor, claim string, in PageRequest) (*Page[wire.PayoutMethod], error) {
 	return methodsOfClaims.getPage(ctx, s, actor, claim, in)
 }
 
-// GetPolicyPayoutMethods are a policy's methods, those of its claims included, newest
-// first. Errors: not_found, cursor_invalid.
+// GetPolicyPayoutMethods lists the methods of a policy, including those of its claims,
+// newest first. Errors: not_found, cursor_invalid.
 func (s *Service) GetPolicyPayoutMethods(ctx context.Context, actor Actor, policy string, in PageRequest) (*Page[wire.PayoutMethod], error) {
 	return methodsOfPolicies.getPage(ctx, s, actor, policy, in)
 }
 
-// PayoutMethodsByParent are the methods of several claims, their policies' included, or
-// of several policies with those of their claims, newest first.
+// PayoutMethodsByParent lists, newest first, the methods of several claims, including
+// their policies', or of several policies, including those of their claims.
 func (s *Service) PayoutMethodsByParent(ctx context.Context, actor Actor, records []string, in PageRequest) (map[string]*Page[wire.PayoutMethod], error) {
 	if len(resourceClaim.parseIDs(records)) > 0 {
 		return methodsOfClaims.getPages(ctx, s, actor, records, in)

@@ -8,24 +8,24 @@ import (
 	"github.com/google/uuid"
 )
 
-// How long a payout may be overdue before the sweep asks for it again. One that a
-// worker had is asked for right after its lease, a little later than the queue itself
-// brings back what waits; one that is pending may stand in a long queue.
+// How long a payout may be overdue before the sweep requeues it. A payout in flight is
+// requeued right after its lease, slightly later than the queue's own retry; a pending
+// payout may legitimately wait in a long queue.
 const (
 	requeueInFlightAfter = 7 * time.Second
 	requeuePendingAfter  = 30 * time.Second
 	requeueAgainAfter    = time.Minute
 )
 
-// requeuePayoutsInFlight asks again for payouts whose worker died or whose rail is to be
-// asked again: once after each lease, and once a minute.
+// requeuePayoutsInFlight requeues payouts whose worker died or whose next inquiry to
+// the rail is due: once after each lease, then once a minute.
 func (tx *Tx) requeuePayoutsInFlight(ctx context.Context) (int, error) {
 	return tx.requeueOverduePayouts(ctx, "status in ('releasing', 'reconciling')", requeueInFlightAfter, true)
 }
 
-// requeuePendingPayouts asks again for payouts that were not sent in time: their job
-// was lost. Each is asked for once a minute, and the queue ignores a request while an
-// earlier one waits: jobs do not pile up while nobody works them.
+// requeuePendingPayouts requeues overdue pending payouts, whose job was lost. It
+// requeues each payout at most once a minute, and the queue ignores a duplicate of a
+// waiting job, so jobs do not accumulate while no worker runs.
 func (tx *Tx) requeuePendingPayouts(ctx context.Context) (int, error) {
 	return tx.requeueOverduePayouts(ctx, "status = 'pending'", requeuePendingAfter, false)
 }

@@ -8,23 +8,24 @@ import (
 	"parapet/model/wire"
 )
 
-// ResolutionRequest ends a doubt by evidence that no rail's answer brought.
+// ResolutionRequest settles an uncertain payout by evidence from outside the rail's
+// answers.
 type ResolutionRequest struct {
 	PayoutID string
-	// Outcome is released or blocked for a payout in doubt: the rail paid, or it did
-	// not. For one that is blocked by rail_mismatch it is cancelled.
+	// Outcome is released or blocked for a payout in doubt: the rail paid it, or did
+	// not. For a payout blocked by rail_mismatch it is cancelled.
 	Outcome PayoutStatus
-	// Reference is the rail's own name of the payment; needed for released.
+	// Reference is the rail's own name of the payment; required for released.
 	Reference string
-	// Settled says of a cancelled payout that the beneficiary has the whole amount all
-	// the same; otherwise another payout takes its place, which must be approved.
+	// Settled states that the beneficiary has the whole amount of the cancelled payout;
+	// if false, a replacement payout is created, which needs approval.
 	Settled bool
 	Note    string // the evidence, private
 }
 
-// ResolvePayout ends a doubt or a mismatch. What goes out again does so under
-// another key: a payout that was not paid waits as operator_hold, with a new key, until
-// the hold is lifted; a mismatch is cancelled, and what takes its place needs
+// ResolvePayout resolves a payout in doubt or with a mismatch. Each new order uses a
+// new idempotency key: an unpaid payout is blocked as operator_hold, with a new key,
+// until the hold is lifted; a mismatched one is cancelled, and its replacement needs
 // approval. Operators only. Errors: not_found, validation_failed, state_conflict.
 func (s *Service) ResolvePayout(ctx context.Context, actor Actor, in ResolutionRequest) (*wire.Payout, error) {
 	v := validator{}
@@ -40,13 +41,13 @@ func (s *Service) ResolvePayout(ctx context.Context, actor Actor, in ResolutionR
 		})
 }
 
-// ResolutionOutcomes are what evidence can show: the rail paid, did not, or did
+// ResolutionOutcomes lists what evidence can show: the rail paid, did not pay, or did
 // something else.
 func ResolutionOutcomes() []PayoutStatus {
 	return []PayoutStatus{PayoutReleased, PayoutBlocked, PayoutCancelled}
 }
 
-// maxRailReference bounds a rail's name of a payment, in bytes.
+// maxRailReference bounds a rail's payment reference, in bytes.
 const maxRailReference = 255
 
 func (tx *Tx) resolvePayout(ctx context.Context, claim *claimRow, row *payoutRow, in ResolutionRequest) error {
@@ -74,8 +75,7 @@ func (tx *Tx) resolvePayout(ctx context.Context, claim *claimRow, row *payoutRow
 	}
 }
 
-// requireUnpaid refuses that another payout takes the place of one whose beneficiary has
-// the money.
+// requireUnpaid refuses a replacement of a payout whose beneficiary has the money.
 func (tx *Tx) requireUnpaid(ctx context.Context, row *payoutRow, in ResolutionRequest) error {
 	if in.Settled {
 		return nil
@@ -95,8 +95,8 @@ func (tx *Tx) requireUnpaid(ctx context.Context, row *payoutRow, in ResolutionRe
 	return err
 }
 
-// setProviderFromLastAttempt names the rail of the last call, whose reports tell of the payout: a
-// call whose answer never came has named none.
+// setProviderFromLastAttempt sets the payout's provider to the rail of the last call,
+// whose reports cover the payout. A call without an answer has set none.
 func (tx *Tx) setProviderFromLastAttempt(ctx context.Context, row *payoutRow) error {
 	if row.Provider != nil {
 		return nil
@@ -110,8 +110,8 @@ func (tx *Tx) setProviderFromLastAttempt(ctx context.Context, row *payoutRow) er
 	return nil
 }
 
-// confirmUnpaid ends an idempotency key by evidence, like a definite refusal. It fails
-// while an attempt may run and when the rail accepted one.
+// confirmUnpaid closes an idempotency key by evidence, like a definite refusal of the
+// rail. It fails while an attempt may be running and when the rail accepted one.
 func (tx *Tx) confirmUnpaid(ctx context.Context, claim *claimRow, row *payoutRow) error {
 	var calls []attemptRow
 	err := tx.NewSelect().Model(&calls).Where("payout_id = ?", row.ID).Where("partner = ?", row.Partner).Where("key = ?", row.idempotencyKey()).Scan(ctx)
@@ -135,8 +135,8 @@ func (tx *Tx) confirmUnpaid(ctx context.Context, claim *claimRow, row *payoutRow
 	return tx.blockPayout(ctx, claim, row, BlockedOperator, methodChange{})
 }
 
-// cancelPayout gives a payout up. Where its beneficiary has the money the claim is
-// paid by it; otherwise another payout takes its place.
+// cancelPayout cancels a payout. If its beneficiary has the money, the claim counts as
+// paid; otherwise a replacement payout is created.
 func (tx *Tx) cancelPayout(ctx context.Context, claim *claimRow, row *payoutRow, settled bool) error {
 	row.Settled, row.NextAttemptAt = settled, nil
 	summary := "The payout was cancelled; another takes its place."
@@ -192,7 +192,7 @@ func (tx *Tx) closeClaimIfPaid(ctx context.Context, claim *claimRow) error {
 	return tx.recordClaimEvent(claim, kind, parts, "Everything the claim owes is paid and confirmed; it is closed.")
 }
 
-// recordClaimEvent writes one event about a claim's own state and its sentence.
+// recordClaimEvent records an event about a claim's own status and its timeline entry.
 func (tx *Tx) recordClaimEvent(claim *claimRow, kind EventType, parts claimRelations, summary string) error {
 	event, err := tx.appendEvent(kind, &claim.RowHeader, resourceClaim, claim.toRecord(parts))
 	if err != nil {
@@ -201,7 +201,8 @@ func (tx *Tx) recordClaimEvent(claim *claimRow, kind EventType, parts claimRelat
 	return tx.appendTimeline(claim, kind, &event, summary, map[string]any{"status": claim.Status, "amount": claim.toMoney(claim.Amount)})
 }
 
-// isFullyPaid tells whether what was confirmed, or settled otherwise, is what a claim owes.
+// isFullyPaid reports whether the confirmed and externally settled payouts cover what
+// the claim owes.
 func isFullyPaid(claim *claimRow, payouts []*payoutRow) bool {
 	var sum int64
 	for _, row := range payouts {

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// personID identifies the person or program behind a token: the issuer and its subject,
-// joined by "#", because a subject is unique at its issuer only. It has no issuer for
+// personID identifies the person or program behind a token: issuer and subject, joined
+// by "#", because a subject is unique only within its issuer. The issuer is absent for
 // Parapet itself, for a shell on the server and in rows older than this type.
 type personID string
 
-// personID identifies the actor wherever it matters who acted: approvals, the audit
-// log, idempotency keys.
+// personID returns the actor's identity for approvals, the audit log and idempotency
+// keys.
 func (a Actor) personID() personID {
 	if a.Issuer == "" {
 		return personID(a.subjectOrName())
@@ -19,12 +19,11 @@ func (a Actor) personID() personID {
 	return personID(a.Issuer + "#" + a.subjectOrName())
 }
 
-// subjectOrName is what the issuer calls the actor.
+// subjectOrName returns the issuer's name for the actor.
 func (a Actor) subjectOrName() string { return cmp.Or(a.Subject, a.Name) }
 
-// isActor reports whether the actor is this person. An id without issuer counts as every
-// person of that subject: whether it was another one is unknown, and nobody approves
-// twice.
+// isActor reports whether the actor is this person. An id without issuer matches every
+// person with that subject: the issuer is unknown, and no person may approve twice.
 func (p personID) isActor(a Actor) bool { return p == a.personID() || p == personID(a.subjectOrName()) }
 
 func (p personID) split() (issuer, subject string) {
@@ -35,19 +34,19 @@ func (p personID) split() (issuer, subject string) {
 	return issuer, subject
 }
 
-// name is the subject, unique together with issuer.
+// name returns the subject, which is unique together with issuer.
 func (p personID) name() string {
 	_, subject := p.split()
 	return subject
 }
 
-// issuer is nil where there is none.
+// issuer returns nil if the id has no issuer.
 func (p personID) issuer() *string {
 	issuer, _ := p.split()
 	return stringOrNil(issuer)
 }
 
-// nameAndIssuer is name and issuer of a person who may not have acted yet.
+// nameAndIssuer returns name and issuer; both are nil for a nil personID.
 func (p *personID) nameAndIssuer() (name, issuer *string) {
 	if p == nil {
 		return nil, nil

@@ -9,9 +9,9 @@ import (
 	"parapet/model/wire"
 )
 
-// registerTypes teaches a connection how rows are kept in Go: times in UTC, ids as
-// they are, JSON by the encoder of answers and events (the driver's was a quarter
-// of a bind), boxes as text, for only Postgres looks into them.
+// registerTypes registers how a connection encodes rows: times in UTC, ids as bytes,
+// JSON by the encoder of responses and events (the driver's encoder took a quarter of a
+// bind's time), boxes as text, because only Postgres interprets them.
 func registerTypes(types *pgtype.Map) {
 	id := &pgtype.Type{Name: "uuid", OID: pgtype.UUIDOID, Codec: uuidCodec{}}
 	for _, each := range []*pgtype.Type{
@@ -25,7 +25,7 @@ func registerTypes(types *pgtype.Map) {
 	}
 }
 
-// jsonCodec is the driver's, with the encoder of answers and events.
+// jsonCodec is the driver's codec with the encoder of responses and events.
 func jsonCodec(types *pgtype.Map) pgtype.Codec {
 	known, _ := types.TypeForOID(pgtype.JSONOID)
 	codec := *known.Codec.(*pgtype.JSONCodec) //nolint:forcetypeassert // the driver's own
@@ -33,14 +33,14 @@ func jsonCodec(types *pgtype.Map) pgtype.Codec {
 	return &codec
 }
 
-// uuidCodec copies the sixteen bytes. Without it an id would be written as text
-// and read again, twice a statement.
+// uuidCodec copies the sixteen bytes. The driver's codec would format an id as text and
+// parse it again, twice per statement.
 type uuidCodec struct{ pgtype.UUIDCodec }
 
 // PlanEncode implements pgtype.Codec.
 func (c uuidCodec) PlanEncode(types *pgtype.Map, oid uint32, format int16, value any) pgtype.EncodePlan {
 	switch value.(type) {
-	case uuid.UUID, *uuid.UUID: // a nil one never comes here
+	case uuid.UUID, *uuid.UUID: // a nil pointer does not reach this codec
 		if format == pgtype.BinaryFormatCode {
 			return uuidPlan{}
 		}

@@ -14,7 +14,7 @@ import (
 	"parapet/model/wire"
 )
 
-// policyRow is cover that was bound. Its terms never change; its limit shrinks.
+// policyRow is a bound policy. Its terms never change; its remaining limit decreases.
 type policyRow struct {
 	bun.BaseModel `bun:"table:policies,alias:p"`
 	RowHeader
@@ -39,27 +39,28 @@ type policyRow struct {
 	Kind            string
 	Footprint       *string `bun:"type:box"`
 	Station         *string
-	Definition      *string          // what an occurrence at the station is; nil in a circle
-	Days            *int             // of a wet spell that are summed, 0 for months and dekads; nil in a circle
-	Threshold       *decimal.Decimal // the mildest of the terms; nil in a circle
-	// Of the occurrence that is being matched: whether its claims wait for something,
-	// how many hold it, and what the approved ones were granted on; nil without.
+	Definition      *string          // definition of an occurrence at the station; nil for a circle
+	Days            *int             // days summed in a wet spell, 0 for months and dekads; nil for a circle
+	Threshold       *decimal.Decimal // lowest threshold of the terms; nil for a circle
+	// For the occurrence being matched: whether its claims are waiting, how many claims
+	// it has on the policy, and the facts the approved ones were granted on; nil if
+	// there are none.
 	Waits  bool   `bun:",scanonly"`
 	Claims int    `bun:",scanonly"`
 	Owed   *int64 `bun:",scanonly"`
 }
 
-// BindRequest turns a quote into a policy.
+// BindRequest binds a quote as a policy.
 type BindRequest struct {
 	QuoteID          string
-	Policyholder     *wire.Person // overrides the context's
+	Policyholder     *wire.Person // overrides the policyholder of the quote's context
 	PartnerReference *string
 	Metadata         map[string]string
 }
 
-// BindPolicy makes the quoted cover binding. Errors: not_found,
-// quote_already_bound with the policy's id, quote_expired, reference_taken,
-// capacity_exceeded, moratorium_active.
+// BindPolicy binds the quoted cover as a policy. Errors: not_found, quote_already_bound
+// with the policy's id, quote_expired, reference_taken, capacity_exceeded,
+// moratorium_active.
 func (s *Service) BindPolicy(ctx context.Context, actor Actor, in BindRequest) (*wire.Policy, error) {
 	if err := s.authorize(ctx, actor, ScopePoliciesWrite); err != nil {
 		return nil, err
@@ -134,7 +135,8 @@ func (u bindTx) insertPolicy(quote *quoteRow, in BindRequest) *policyRow {
 	return row
 }
 
-// recordBind moves the quote and tells both stories, cause before effect.
+// recordBind changes the quote's status and records the events of quote and policy,
+// cause before effect.
 func (tx *Tx) recordBind(ctx context.Context, quote *quoteRow, row *policyRow) (*wire.Policy, error) {
 	quote.PolicyID = &row.ID
 	event, err := transition(ctx, tx, quote, QuoteTransitions, &quote.Status, QuoteBound, "policy_id")
@@ -153,7 +155,7 @@ func (tx *Tx) recordBind(ctx context.Context, quote *quoteRow, row *policyRow) (
 	return policy, err
 }
 
-// setPeriod sets the times of cover, from the instant of binding.
+// setPeriod sets the times of cover, counted from the instant of binding.
 func (r *policyRow) setPeriod(boundAt time.Time) {
 	start := boundAt
 	if r.Cover.StartsAt != nil {
@@ -165,7 +167,7 @@ func (r *policyRow) setPeriod(boundAt time.Time) {
 	r.ReportableUntil = r.Cover.ReportableUntil(r.ExpiresAt)
 }
 
-// setMatchKeys puts the policy on the map that matching asks.
+// setMatchKeys sets the columns that matching searches.
 func (r *policyRow) setMatchKeys(c trigger.Cover) {
 	if box, ok := trigger.Footprint(c.Place); ok {
 		text := pgBox(box)
@@ -193,7 +195,7 @@ func (r *policyRow) toRecord(now time.Time, claims policyClaims) *wire.Policy {
 	}
 }
 
-// coverEnd is when cover ends: at the end of its term or when it was cancelled.
+// coverEnd returns when cover ends: at the end of the term or at cancellation.
 func (r *policyRow) coverEnd() time.Time {
 	if r.CancelledAt != nil && r.CancelledAt.Before(r.ExpiresAt) {
 		return *r.CancelledAt
@@ -201,7 +203,7 @@ func (r *policyRow) coverEnd() time.Time {
 	return r.ExpiresAt
 }
 
-// coverPeriod is the period in which occurrences count.
+// coverPeriod returns the period in which occurrences count.
 func (r *policyRow) coverPeriod() trigger.Period {
 	return trigger.Period{From: r.EffectiveAt, To: r.coverEnd()}
 }
@@ -219,7 +221,7 @@ func (r *policyRow) coverPhase(now time.Time) CoverPhase {
 	}
 }
 
-// contextPolicyholder is the policyholder the quote's context named, if it did.
+// contextPolicyholder returns the policyholder of the quote's context, or nil.
 func (r *quoteRow) contextPolicyholder() *wire.Person {
 	var named struct {
 		Policyholder *wire.Person `json:"policyholder"`

@@ -10,18 +10,18 @@ import (
 	"parapet/model/wire"
 )
 
-// maxEmbedded is how many claims a policy's record shows, how many payouts a claim's,
-// and how many attempts a delivery's: the newest. Policies and claims show the count
-// of all; the list endpoints have the rest.
+// maxEmbedded bounds the claims in a policy's record, the payouts in a claim's and the
+// attempts in a delivery's; the newest are shown. Policies and claims also show the
+// full count; the list endpoints return the rest.
 const maxEmbedded = 20
 
-// policyClaims are the claims that a policy's record shows.
+// policyClaims are the claims shown in a policy's record.
 type policyClaims struct {
 	newest []wire.ClaimBrief // oldest first
 	count  int64
 }
 
-// addNewest appends a newer claim and drops the oldest one beyond the bound.
+// addNewest appends a newer claim and drops the oldest one above maxEmbedded.
 func (c *policyClaims) addNewest(id uuid.UUID, status ClaimStatus) {
 	c.newest = append(c.newest, toClaimBrief(id, status))
 	c.newest = c.newest[max(0, len(c.newest)-maxEmbedded):]
@@ -33,13 +33,14 @@ func toClaimBrief(id uuid.UUID, status ClaimStatus) wire.ClaimBrief {
 }
 
 // newestClaimsSQL selects the newest claims of the policy p, oldest first. The highest
-// sequence is their count, so the index answers it however many there are.
+// sequence is their count, so an index scan returns it regardless of the number of
+// claims.
 var newestClaimsSQL = fmt.Sprintf(`select array_agg(n.id order by n.policy_sequence) as claim_ids,
 	array_agg(n.status order by n.policy_sequence) as claim_statuses, max(n.policy_sequence) as claims_count
 	from (select c.id, c.status, c.policy_sequence from claims c where c.policy_id = p.id and c.partner = p.partner
 		order by c.policy_sequence desc limit %d) as n`, maxEmbedded)
 
-// claimsCountSQL is how many claims the policy p has.
+// claimsCountSQL is the number of claims of the policy p.
 const claimsCountSQL = `coalesce((select max(c.policy_sequence) from claims c where c.policy_id = p.id and c.partner = p.partner), 0) as claims_count`
 
 // embeddedClaims are the columns of newestClaimsSQL.
@@ -60,7 +61,7 @@ func (r *embeddedClaims) toPolicyClaims() policyClaims {
 	return claims
 }
 
-// loadPolicyClaims reads what the records of policies show of their claims.
+// loadPolicyClaims loads the claims shown in the policies' records.
 func loadPolicyClaims(ctx context.Context, db bun.IDB, policies []uuid.UUID) (map[uuid.UUID]policyClaims, error) {
 	var rows []struct {
 		ID uuid.UUID

@@ -14,9 +14,9 @@ import (
 	"parapet/model/wire"
 )
 
-// policyTimelineRow is an entry of a claim's timeline, or the event of a change of the
-// policy itself. An event has no claim; its sequence is the policy's version and its data
-// the event's.
+// policyTimelineRow is an entry of a claim's timeline, or an event of the policy
+// itself. An event has no claim; its sequence is the policy's version and its data the
+// event's data.
 type policyTimelineRow struct {
 	timelineRow `bun:",extend"`
 
@@ -37,21 +37,22 @@ var policyTimelines = &childCollection[policyTimelineRow, wire.TimelineEntry]{
 	},
 }
 
-// GetPolicyTimeline is the history of a policy, oldest first: its own changes and the
-// timelines of its claims, ordered by time and, within one transaction, cause before
-// effect. Errors: not_found, cursor_invalid.
+// GetPolicyTimeline lists the history of a policy, oldest first: its own changes and
+// the timelines of its claims, ordered by time and, within one transaction, cause
+// before effect. Errors: not_found, cursor_invalid.
 func (s *Service) GetPolicyTimeline(ctx context.Context, actor Actor, policy string, in PageRequest) (*Page[wire.TimelineEntry], error) {
 	return policyTimelines.getPage(ctx, s, actor, policy, in)
 }
 
-// TimelinesByPolicy are the histories of several policies.
+// TimelinesByPolicy lists the histories of several policies.
 func (s *Service) TimelinesByPolicy(ctx context.Context, actor Actor, policies []string, in PageRequest) (map[string]*Page[wire.TimelineEntry], error) {
 	return policyTimelines.getPages(ctx, s, actor, policies, in)
 }
 
-// policyTimelineQuery reads one page. A claim takes part when its timeline goes on behind
-// the cursor; of those that begin behind it, as many as the page has entries suffice,
-// because each has an entry at the instant it began. So a page costs the same at any depth.
+// policyTimelineQuery reads one page. It reads claims whose timeline continues after
+// the cursor. Of the claims that begin after it, it reads as many as the page has
+// entries: that is enough, because each has an entry at its creation. So the cost of a
+// page does not depend on its depth.
 const policyTimelineQuery = `select r.* from policies as w cross join lateral (
 	select w.id as policy_id, found.* from (
 		(select e.id, e.partner, '00000000-0000-0000-0000-000000000000'::uuid as claim_id, e.subject_version as sequence, e.type as kind, e.occurred_at as at,
@@ -74,10 +75,11 @@ const policyTimelineQuery = `select r.* from policies as w cross join lateral (
 	) as found order by found.at {order}, found.id {order} limit {limit}
 ) as r{where} order by w.id, r.at {order}, r.id {order}`
 
-// newPolicyTimelineQuery is policyTimelineQuery for a page.
+// newPolicyTimelineQuery builds policyTimelineQuery for a page.
 func newPolicyTimelineQuery(w *whereClause, p pageSpec, along sortOrder) (string, error) {
 	at, id := "-infinity", uuid.Nil.String()
-	// Of claims that begin behind the cursor the oldest; from the end, those told last.
+	// Of the claims that begin after the cursor, the oldest; from the end, those with
+	// the latest timeline entry.
 	from, begins := "c.created_at > {at}", "c.created_at"
 	if p.last {
 		at, id = "infinity", uuid.Max.String()
@@ -107,7 +109,8 @@ func (r *policyTimelineRow) toRecord() wire.TimelineEntry {
 	return entry
 }
 
-// describePolicyChange is the sentence of a policy's event and what machines need of it.
+// describePolicyChange returns the timeline summary of a policy's event and its
+// machine-readable facts.
 func describePolicyChange(kind EventType, data jsontext.Value) (summary string, facts jsontext.Value) {
 	var was struct {
 		Object struct {
@@ -119,7 +122,7 @@ func describePolicyChange(kind EventType, data jsontext.Value) (summary string, 
 			CancelledAt    *time.Time  `json:"cancelled_at"`
 		} `json:"object"`
 	}
-	if json.Unmarshal(data, &was) != nil { // an event's data is a record that this program wrote
+	if json.Unmarshal(data, &was) != nil { // the data of an event is a record written by this program
 		return "The policy changed.", jsontext.Value("{}")
 	}
 	p := was.Object

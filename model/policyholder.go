@@ -8,8 +8,7 @@ import (
 	"parapet/model/wire"
 )
 
-// requirePerson is the one rule of who a policyholder may be, at the quote and at the
-// bind.
+// requirePerson validates a policyholder, for quotes and binds alike.
 func (v *validator) requirePerson(p *wire.Person, at string) {
 	if p == nil {
 		return

@@ -12,22 +12,22 @@ import (
 	"parapet/model/money"
 )
 
-// PortfolioFilter narrows a portfolio. Empty members do not.
+// PortfolioFilter selects a part of the portfolio. Empty fields select everything.
 type PortfolioFilter struct {
 	Partner  string // operators only; partners see their own
 	Product  string
 	Currency string
-	From     *time.Time // included; a year before To when left out
-	To       *time.Time // left out; now when nil
+	From     *time.Time // inclusive; defaults to one year before To
+	To       *time.Time // exclusive; defaults to now
 }
 
-// MaxPortfolioSpan is the longest time a portfolio may span, five years with a
-// day to spare for leap years.
+// MaxPortfolioSpan bounds the period of a portfolio: five years, plus two days for leap
+// years.
 const MaxPortfolioSpan = (5*365 + 2) * 24 * time.Hour
 
-// Portfolio is the figures of a book at one instant. What is in force, at risk or
-// in doubt is so at AsOf; what was bound, claimed and paid is of [From, To). No
-// figure ever mixes currencies. Each figure is one statement.
+// Portfolio computes the figures of a portfolio at one instant. Figures in force, at
+// risk or in doubt are as of AsOf; figures bound, claimed and paid cover [From, To). No
+// figure mixes currencies. Each figure is one statement.
 type Portfolio struct {
 	AsOf     time.Time
 	From, To time.Time
@@ -37,7 +37,7 @@ type Portfolio struct {
 	filter PortfolioFilter
 }
 
-// OpenPortfolio checks what a portfolio is asked for. Errors: parameter_invalid,
+// OpenPortfolio validates a portfolio request. Errors: parameter_invalid,
 // partner_mismatch.
 func (s *Service) OpenPortfolio(ctx context.Context, actor Actor, f PortfolioFilter) (*Portfolio, error) {
 	for _, scope := range []Scope{ScopePoliciesRead, ScopeClaimsRead} {
@@ -67,8 +67,8 @@ func (s *Service) OpenPortfolio(ctx context.Context, actor Actor, f PortfolioFil
 	return p, nil
 }
 
-// applyFilter applies the filter to policies, claims or payouts. product tells by what
-// a row's product is known.
+// applyFilter applies the filter to policies, claims or payouts; product is the SQL
+// expression of a row's product.
 func (p *Portfolio) applyFilter(q *bun.SelectQuery, product string) *bun.SelectQuery {
 	q = p.actor.restrictToTenant(q)
 	if p.filter.Partner != "" && p.actor.Kind != ActorPartner {
@@ -83,18 +83,18 @@ func (p *Portfolio) applyFilter(q *bun.SelectQuery, product string) *bun.SelectQ
 	return q
 }
 
-// How a row's product is known: a claim's and a payout's is its policy's.
+// SQL expressions of a row's product: claims and payouts have their policy's.
 const (
 	ownProductSQL    = "?TableAlias.product = ?"
 	policyProductSQL = "exists (select from policies pp where pp.id = ?TableAlias.policy_id and pp.partner = ?TableAlias.partner and pp.product = ?)"
 )
 
-// restrictToPeriod narrows to a moment in the time asked for.
+// restrictToPeriod keeps the rows whose time column lies in the period.
 func (p *Portfolio) restrictToPeriod(q *bun.SelectQuery, column string) *bun.SelectQuery {
 	return q.Where("?TableAlias.? >= ?", bun.Ident(column), p.From).Where("?TableAlias.? < ?", bun.Ident(column), p.To)
 }
 
-// policies, claims and payouts are the rows the figures count.
+// policiesQuery, claimsQuery and payoutsQuery select the rows that the figures count.
 func (p *Portfolio) policiesQuery() *bun.SelectQuery {
 	return p.applyFilter(p.svc.db.NewSelect().Model((*policyRow)(nil)), ownProductSQL)
 }
@@ -107,9 +107,9 @@ func (p *Portfolio) payoutsQuery() *bun.SelectQuery {
 	return p.applyFilter(p.svc.db.NewSelect().Model((*payoutRow)(nil)), policyProductSQL)
 }
 
-// lossesQuery are what policies cost: incurred is what their approved claims are owed,
-// paid what was released for them and did not come back. Paid by status, because a
-// returned payout is money that did not arrive.
+// lossesQuery sums losses per policy: incurred is what approved claims owe, paid is
+// what was released for them and not returned. Paid depends on the status, because
+// money of a returned payout did not arrive.
 func (p *Portfolio) lossesQuery() *bun.SelectQuery {
 	owed := p.claimsQuery().ColumnExpr("c.policy_id, c.partner, c.amount as incurred, 0::bigint as paid").
 		Where("c.status in (?, ?)", ClaimApproved, ClaimClosed)
@@ -119,15 +119,15 @@ func (p *Portfolio) lossesQuery() *bun.SelectQuery {
 		ColumnExpr("policy_id, partner, sum(incurred) as incurred, sum(paid) as paid").GroupExpr("policy_id, partner")
 }
 
-// joinLosses joins each policy with what it cost.
+// joinLosses joins each policy with its losses.
 func (p *Portfolio) joinLosses(policies *bun.SelectQuery) *bun.SelectQuery {
 	return policies.Join("left join (?) as l on l.policy_id = p.id and l.partner = p.partner", p.lossesQuery())
 }
 
-// lossRatio is (paid + reserved) / premium, four decimals, half up; nil without
-// premium. Paid + reserved is incurred loss, and both it and the written premium
-// are of the same policies, whenever they lost: the policy-year view of G. Werner
-// and C. Modlin, "Basic Ratemaking" (CAS, 2016), chapters 1 and 3.
+// lossRatio returns (paid + reserved) / premium with four decimals, rounded half up;
+// nil without premium. Paid + reserved is the incurred loss, and it and the written
+// premium are of the same policies, whenever the loss occurred: the policy-year view of
+// G. Werner and C. Modlin, "Basic Ratemaking" (CAS, 2016), chapters 1 and 3.
 func lossRatio(incurred, premium decimal.Decimal) *string {
 	if premium.IsZero() {
 		return nil
@@ -135,13 +135,13 @@ func lossRatio(incurred, premium decimal.Decimal) *string {
 	return new(incurred.DivRound(premium, 4).StringFixed(4))
 }
 
-// moneyConverter turns sums of one currency into money.
+// moneyConverter converts sums of one currency to money.
 type moneyConverter struct {
 	currency string
 	err      error
 }
 
-// toMoney is a sum as money; the first sum that 64 bits do not hold is the error.
+// toMoney converts a sum; err keeps the first sum that exceeds 64 bits.
 func (a *moneyConverter) toMoney(total decimal.Decimal) money.Money {
 	whole, err := (&amountSum{total}).toMinorUnits()
 	if a.err == nil {

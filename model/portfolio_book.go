@@ -11,29 +11,29 @@ import (
 	"parapet/model/wire"
 )
 
-// Dimension is what the lines of a book are told apart by, besides the currency,
-// which always tells them apart.
+// Dimension is a grouping of the book's lines. Lines are always grouped by currency
+// too.
 type Dimension string
 
 const (
-	// ByProduct has a line for each product.
+	// ByProduct groups by product.
 	ByProduct Dimension = "product"
-	// ByPartner has a line for each partner.
+	// ByPartner groups by partner.
 	ByPartner Dimension = "partner"
-	// ByCell has a line for each place: cells of one degree, or stations.
+	// ByCell groups by place: cells of one degree, or stations.
 	ByCell Dimension = "cell"
 )
 
 // Dimensions lists every dimension.
 func Dimensions() []Dimension { return []Dimension{ByProduct, ByPartner, ByCell} }
 
-// How long a book is: at most, and where nobody says.
+// Number of lines of a book: the maximum and the default.
 const (
 	MaxBookLines     = 1000
 	DefaultBookLines = 100
 )
 
-// bookRow is one line as Postgres sums it.
+// bookRow is one line as summed by Postgres.
 type bookRow struct {
 	Product, Partner, Cell, Station *string
 	Currency                        string
@@ -42,12 +42,12 @@ type bookRow struct {
 	Written, Incurred, Paid         decimal.Decimal
 }
 
-// Book sums the policies in force or bound in the time asked for, at most first
-// lines, the largest limit at risk first within each currency; more tells that
-// there are others. In force is a policy that is active and whose cover has begun
-// and not ended, its waiting period included; an exhausted one has nothing left at
-// risk and is not counted. A policy lies in the cell of the middle of its
-// footprint's box, which is the centre of its circle unless that reaches a pole.
+// Book sums the policies in force or bound in the period. It returns at most first
+// lines, ordered by currency and then by limit at risk, largest first; more reports
+// whether there are others. A policy is in force if it is active and its cover has
+// begun and not ended, including its waiting period; an exhausted policy has no limit
+// left at risk and is not counted. A policy lies in the cell of the middle of its
+// footprint's box, which is the centre of its circle unless the circle reaches a pole.
 // Errors: parameter_invalid.
 func (p *Portfolio) Book(ctx context.Context, by []Dimension, first int) (lines []wire.BookLine, more bool, err error) {
 	if first < 1 || first > MaxBookLines {
@@ -75,11 +75,11 @@ func (p *Portfolio) Book(ctx context.Context, by []Dimension, first int) (lines 
 const (
 	inForceSQL = "p.status = ?0 and p.effective_at <= ?1 and least(p.expires_at, p.cancelled_at) > ?1"
 	boundSQL   = "p.created_at >= ?0 and p.created_at < ?1"
-	// writtenSQL is the premium of what was bound; cover that was cancelled before it began
-	// is not paid for.
+	// writtenSQL is the premium of a bound policy; cover that was cancelled before it
+	// began costs nothing.
 	writtenSQL = "case when p.cancelled_at < p.effective_at then 0 else p.premium_amount end"
-	// A centre on a whole degree must not fall below it by the box's last binary
-	// digit; a longitude may lie beyond ±180.
+	// place_cell keeps a centre on a whole degree from falling below it by the box's
+	// last binary digit; a longitude may exceed ±180.
 )
 
 func (p *Portfolio) bookQuery(by []Dimension) (*bun.SelectQuery, error) {
@@ -124,7 +124,7 @@ func (r *bookRow) toRecord() (wire.BookLine, error) {
 	return line, in.err
 }
 
-// toCell reads a cell's corner off its name.
+// toCell parses the cell's corner from its name.
 func (r *bookRow) toCell() *wire.PlaceCell {
 	switch {
 	case r.Station != nil:

@@ -13,7 +13,7 @@ import (
 	"parapet/model/wire"
 )
 
-// Interval is how long a bucket of a series is, in UTC.
+// Interval is the length of a series' buckets, in UTC.
 type Interval string
 
 const (
@@ -28,10 +28,10 @@ const (
 // Intervals lists every interval.
 func Intervals() []Interval { return []Interval{Daily, Weekly, Monthly} }
 
-// MaxBuckets is the longest series.
+// MaxBuckets bounds the number of buckets in a series.
 const MaxBuckets = 400
 
-// bucketStart is the beginning of the bucket that t lies in; next is the following one's.
+// bucketStart returns the start of the bucket that contains t.
 func (i Interval) bucketStart(t time.Time) time.Time {
 	year, month, day := t.UTC().Date()
 	switch i {
@@ -55,19 +55,19 @@ func (i Interval) nextBucket(bucket time.Time) time.Time {
 	return bucket.AddDate(0, 0, 1)
 }
 
-// seriesRow is what happened of one kind in one bucket.
+// seriesRow is the count and sum of one metric in one bucket.
 type seriesRow struct {
 	Metric   string
 	Bucket   time.Time
 	Currency string
 	Count    int64
 	Amount   decimal.Decimal
-	Incurred decimal.Decimal // of policies bound
+	Incurred decimal.Decimal // of the policies bound in the bucket
 }
 
-// Series tells what happened over time: one series a currency, every bucket there,
-// the first and the last cut to the time asked for. Errors: parameter_invalid for
-// more than MaxBuckets buckets.
+// Series returns figures over time: one series per currency with every bucket; the
+// first and the last bucket are cut to the period. Errors: parameter_invalid for more
+// than MaxBuckets buckets.
 func (p *Portfolio) Series(ctx context.Context, interval Interval) ([]wire.Series, error) {
 	if !slices.Contains(Intervals(), interval) {
 		return nil, badParameter("interval", "Use day, week or month.")
@@ -111,7 +111,7 @@ func (p *Portfolio) Series(ctx context.Context, interval Interval) ([]wire.Serie
 	return list, nil
 }
 
-// The metrics of a series.
+// Metrics of a series.
 const (
 	metricBound    = "bound"
 	metricOpened   = "opened"
@@ -132,7 +132,7 @@ func (p *Portfolio) seriesQuery(interval Interval) *bun.SelectQuery {
 		UnionAll(of(p.payoutsQuery(), metricReleased, "released_at", "po.amount", "0"))
 }
 
-// bucketSum is one bucket of one currency.
+// bucketSum holds the sums of one bucket and currency.
 type bucketSum struct {
 	bound, opened                         int64
 	written, incurred, approved, released decimal.Decimal
@@ -151,7 +151,7 @@ func (s *bucketSum) addRow(row *seriesRow) {
 	}
 }
 
-// toRecord is a bucket's figures; of one in which nothing happened, zeros.
+// toRecord returns the bucket's figures; a nil bucket gives zeros.
 func (s *bucketSum) toRecord(currency string) (wire.SeriesPoint, error) {
 	if s == nil {
 		s = new(bucketSum)

@@ -11,23 +11,23 @@ import (
 	"parapet/model/wire"
 )
 
-// statusRow is one state and currency as Postgres sums it.
+// statusRow is the count and sum of one status and currency, as summed by Postgres.
 type statusRow struct {
 	Status   string
 	Currency string
-	Age      int // of doubt: an index of doubtAges
+	Age      int // index into doubtAges
 	Count    int64
 	Amount   decimal.Decimal
 }
 
-// ClaimsByStatus counts the claims opened in the time asked for and sums what they
-// are owed, by the state they are in now. Errors: parameter_invalid.
+// ClaimsByStatus counts the claims opened in the period and sums what they owe, by
+// present status. Errors: parameter_invalid.
 func (p *Portfolio) ClaimsByStatus(ctx context.Context) ([]wire.StatusFigure, error) {
 	return p.sumByStatus(ctx, p.restrictToPeriod(p.claimsQuery(), "opened_at"))
 }
 
-// PayoutsByStatus counts and sums the payouts made in the time asked for, by the
-// state they are in now. Errors: parameter_invalid.
+// PayoutsByStatus counts and sums the payouts created in the period, by present status.
+// Errors: parameter_invalid.
 func (p *Portfolio) PayoutsByStatus(ctx context.Context) ([]wire.StatusFigure, error) {
 	return p.sumByStatus(ctx, p.restrictToPeriod(p.payoutsQuery(), "created_at"))
 }
@@ -50,7 +50,8 @@ func (p *Portfolio) sumByStatus(ctx context.Context, q *bun.SelectQuery) ([]wire
 	return figures, nil
 }
 
-// doubtAges divide money in doubt by how long its beneficiary has waited.
+// doubtAges are the age classes of money in doubt, by how long the beneficiary has
+// waited.
 var doubtAges = []struct {
 	name string
 	age  time.Duration
@@ -62,10 +63,9 @@ var doubtAges = []struct {
 	{"P30D", 30 * 24 * time.Hour},
 }
 
-// Doubt sums the money whose way is unknown or barred now: payouts in reconciling
-// and blocked, whenever they were made, by age. The age counts from the payout's
-// making, because a payout that is unblocked and blocked again did not become
-// younger. Errors: parameter_invalid.
+// Doubt sums the payouts that are reconciling or blocked now, whenever they were
+// created, by age. The age counts from the payout's creation, because unblocking and
+// blocking a payout again does not make it younger. Errors: parameter_invalid.
 func (p *Portfolio) Doubt(ctx context.Context) ([]wire.DoubtFigure, error) {
 	bounds := make([]time.Time, 0, len(doubtAges))
 	for _, from := range doubtAges[1:] {

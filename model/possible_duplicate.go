@@ -13,18 +13,18 @@ import (
 	"parapet/model/wire"
 )
 
-// Two occurrences within these bounds, which belong to them, may be one event:
-// quakes whoever reports them, storms that different sources report. Agencies, and
-// networks of one agency, date and locate the same event differently.
+// Two occurrences within these bounds (inclusive) may be one event: earthquakes of any
+// sources, storms of different sources. Agencies, and networks of one agency, date and
+// locate the same event differently.
 const (
 	quakeDuplicateTime    = 60 * time.Second
 	quakeDuplicateKM      = 100
 	stormDuplicateTime    = 6 * time.Hour
 	stormDuplicateKM      = 150
-	duplicateSearchMargin = 24 * time.Hour // a report may have been dated differently before
+	duplicateSearchMargin = 24 * time.Hour // an earlier version of a report may have another date
 )
 
-// reportedPosition is where and when an event was, by one report or an earlier
+// reportedPosition is the time and place of an event in one report or an earlier
 // version of it.
 type reportedPosition struct {
 	source string
@@ -32,12 +32,12 @@ type reportedPosition struct {
 	where  hazard.Point
 }
 
-// loadPossibleDuplicates finds, among the occurrences that the policies have
-// claims for, those that may be the same event as the judged one.
-// Retracted and superseded reports count too: a claim may have been paid on them.
+// loadPossibleDuplicates finds, among the occurrences that the policies have claims
+// for, those that may be the same event as the adjudicated one. Retracted and
+// superseded reports count too: a claim may have been paid on them.
 func (adj *adjudication) loadPossibleDuplicates(ctx context.Context) error {
 	if adj.occurrence == nil || adj.occurrence.Kind == hazard.StationDay {
-		return nil // days at stations are compared in sharesDay
+		return nil // sharesDay compares days at stations
 	}
 	claimed := adj.comparableOccurrences()
 	if len(claimed) == 0 {
@@ -55,9 +55,10 @@ func (adj *adjudication) loadPossibleDuplicates(ctx context.Context) error {
 	return nil
 }
 
-// comparableOccurrences are the other occurrences of the same kind with claims that lie close enough in time to be compared. One that was rehearsed under
-// the name of the judged one, or the other way round, is a possible duplicate
-// wherever it was.
+// comparableOccurrences returns the other occurrences of the same kind that have claims
+// and are close enough in time to compare. An occurrence of the other scope with the
+// same source event id is a possible duplicate at any distance: one of the two is a
+// rehearsal of the other.
 func (adj *adjudication) comparableOccurrences() []uuid.UUID {
 	adj.possibleDuplicates = make(map[uuid.UUID]bool)
 	var ids []uuid.UUID
@@ -80,13 +81,12 @@ func (adj *adjudication) comparableOccurrences() []uuid.UUID {
 	return slices.Compact(ids)
 }
 
-// overlapsInTime tells whether two occurrences are at most a margin apart in time.
+// overlapsInTime reports whether two occurrences are at most margin apart in time.
 func (r *occurrenceRow) overlapsInTime(other *occurrenceRow, margin time.Duration) bool {
 	return !r.OccurredAt.After(other.LastAt.Add(margin)) && !other.OccurredAt.After(r.LastAt.Add(margin))
 }
 
-// loadPositions reads where occurrences were, by everything that was ever reported
-// of them.
+// loadPositions reads every position that was ever reported for the occurrences.
 func (tx *Tx) loadPositions(ctx context.Context, occurrences []uuid.UUID) (map[uuid.UUID][]reportedPosition, error) {
 	var reports []struct {
 		OccurrenceID uuid.UUID
@@ -108,7 +108,7 @@ func (tx *Tx) loadPositions(ctx context.Context, occurrences []uuid.UUID) (map[u
 	return positions, nil
 }
 
-// mayBeOneEvent tells whether any two positions are close enough.
+// mayBeOneEvent reports whether any two positions are close enough.
 func mayBeOneEvent(kind hazard.Kind, some, others []reportedPosition) bool {
 	apart, km := quakeDuplicateTime, float64(quakeDuplicateKM)
 	if kind == hazard.StormFix {

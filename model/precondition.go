@@ -9,17 +9,17 @@ import (
 	"parapet/model/wire"
 )
 
-// Precondition is what a caller demands of a record before anything is written: that
-// it still is what they decided upon (If-Match, RFC 9110 section 13.1.1). It is
-// judged in the transaction that writes, with the record locked, so that nobody
-// changes it in between; and after the look-up of the idempotency key, so that a
-// request that was done is answered again although it changed the record itself.
+// Precondition is a caller's condition on a record: the record must still be as the
+// caller saw it (If-Match, RFC 9110 section 13.1.1). It is checked in the writing
+// transaction, with the record locked, so that no other change can come between. It is
+// checked after the lookup of the idempotency key, so that a repeated request gets its
+// first response although the first one changed the record.
 type Precondition struct {
-	ID    string                 // of a quote, a policy, a claim, a payout or a webhook endpoint
-	Check func(record any) error // is given the v1 record; why nothing may be written
+	ID    string                 // id of a quote, policy, claim, payout or webhook endpoint
+	Check func(record any) error // gets the v1 record; a non-nil error refuses the write
 }
 
-// RequireVersion demands that a record still has the version that was read.
+// RequireVersion requires that a record still has this version.
 func RequireVersion(id string, version int64) *Precondition {
 	return &Precondition{ID: id, Check: func(record any) error {
 		if now := record.(interface{ Head() wire.Header }).Head().Version; now != version {
@@ -29,7 +29,7 @@ func RequireVersion(id string, version int64) *Precondition {
 	}}
 }
 
-// checkPrecondition judges the actor's condition, where there is one.
+// checkPrecondition checks the actor's condition, if there is one.
 func (tx *Tx) checkPrecondition(ctx context.Context) error {
 	condition := tx.actor.Precondition
 	if condition == nil {
@@ -42,8 +42,8 @@ func (tx *Tx) checkPrecondition(ctx context.Context) error {
 	return condition.Check(record)
 }
 
-// lockRecord locks a record and everything its representation shows, in the order of
-// locks, and reads it as a caller does.
+// lockRecord locks a record and everything in its representation, in the lock order,
+// and reads the record as the caller sees it.
 func (tx *Tx) lockRecord(ctx context.Context, id string) (any, error) {
 	if quote, err := resourceQuote.parseID(id); err == nil {
 		row := new(quoteRow)
@@ -90,7 +90,7 @@ func (tx *Tx) lockPolicyRecord(ctx context.Context, id uuid.UUID) (*wire.Policy,
 	if err := tx.lockRow(ctx, row, id, resourcePolicy); err != nil {
 		return nil, err
 	}
-	// Claims open under the policy's lock only, so the newest ones stay the newest.
+	// Opening a claim takes the policy's lock, so the newest claims stay the newest.
 	_, err := tx.NewRaw("select from claims where policy_id = ? and partner = ? order by policy_sequence desc limit ? for no key update",
 		row.ID, row.Partner, maxEmbedded).Exec(ctx)
 	if err != nil {
@@ -103,7 +103,7 @@ func (tx *Tx) lockPolicyRecord(ctx context.Context, id uuid.UUID) (*wire.Policy,
 	return row.toRecord(tx.now, claims[row.ID]), nil
 }
 
-// lockClaimAndPolicy locks the policy of a claim, which comes first, and the claim.
+// lockClaimAndPolicy locks the policy of a claim first, then the claim.
 func (tx *Tx) lockClaimAndPolicy(ctx context.Context, id uuid.UUID) (*policyRow, *claimRow, error) {
 	claim, policy := new(claimRow), new(policyRow)
 	if err := tx.actor.restrictToTenant(tx.NewSelect().Model(claim).Column("policy_id").Where("c.id = ?", id)).Scan(ctx); err != nil {

@@ -38,7 +38,7 @@ type productID struct {
 
 const productCacheTTL = 2 * time.Second
 
-// loadLatestProduct is the newest published version of a product.
+// loadLatestProduct returns the newest published version of a product.
 func (s *Service) loadLatestProduct(ctx context.Context, key string) (*product.Product, error) {
 	versions, fresh := s.catalog.latestVersions()
 	if !fresh {
@@ -62,8 +62,9 @@ func (s *Service) loadLatestProduct(ctx context.Context, key string) (*product.P
 	return s.loadProductVersion(ctx, s.db, key, version)
 }
 
-// loadProductVersion is one published version, as a policy was bound under. It reads
-// through db, so that a unit never waits for a second connection.
+// loadProductVersion returns one published version, such as the one a policy was bound
+// under. It reads through db, so that a transaction never waits for a second
+// connection.
 func (s *Service) loadProductVersion(ctx context.Context, db bun.IDB, key string, version int) (*product.Product, error) {
 	id := productID{key, version}
 	if p := s.catalog.findProduct(id); p != nil {
@@ -81,7 +82,8 @@ func (s *Service) loadProductVersion(ctx context.Context, db bun.IDB, key string
 	return p, nil
 }
 
-// latestVersions are the newest versions; fresh is false when they must be read again.
+// latestVersions returns the newest versions; fresh is false when they must be
+// reloaded.
 func (c *productCache) latestVersions() (latest map[string]int, fresh bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -94,8 +96,8 @@ func (c *productCache) saveLatestVersions(latest map[string]int) {
 	c.latest, c.expiresAt = latest, processClock().Add(productCacheTTL)
 }
 
-// expireVersions makes a new version felt here at once; other nodes list again by
-// themselves.
+// expireVersions makes a new version visible on this node at once; other nodes reload
+// the list after productCacheTTL.
 func (c *productCache) expireVersions() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

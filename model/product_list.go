@@ -11,7 +11,7 @@ import (
 	"parapet/model/wire"
 )
 
-// ListProducts are the newest versions of all products, by key. Errors:
+// ListProducts lists the newest versions of all products, ordered by key. Errors:
 // cursor_invalid.
 func (s *Service) ListProducts(ctx context.Context, actor Actor, in PageRequest) (*Page[wire.Product], error) {
 	if err := s.authorize(ctx, actor, ScopeProductsRead); err != nil {
@@ -37,13 +37,13 @@ func (s *Service) ListProducts(ctx context.Context, actor Actor, in PageRequest)
 	return newPage(p, rows, key, func(r *productRow) wire.Product { return *records[r.Key] })
 }
 
-// GetProduct is the newest version of a product. Errors: not_found.
+// GetProduct returns the newest version of a product. Errors: not_found.
 func (s *Service) GetProduct(ctx context.Context, actor Actor, key string) (*wire.Product, error) {
 	if err := s.authorize(ctx, actor, ScopeProductsRead); err != nil {
 		return nil, err
 	}
 	none := Fail(CodeNotFound, "There is no product with this key.")
-	if !slugPattern.MatchString(key) { // keys are slugs; the database cannot even be asked for some others
+	if !slugPattern.MatchString(key) { // keys are slugs; Postgres rejects some other texts
 		return nil, none
 	}
 	var row productRow
@@ -57,10 +57,10 @@ func (s *Service) GetProduct(ctx context.Context, actor Actor, key string) (*wir
 	return s.toProductRecord(ctx, row)
 }
 
-// ProductID names one version of a product, quake-circle/1.
+// ProductID is the id of one version of a product, such as quake-circle/1.
 func ProductID(key string, version int) string { return fmt.Sprintf("%s/%d", key, version) }
 
-// ProductsByID are versions of products by their ProductID, in one statement.
+// ProductsByID returns versions of products by their ProductID, in one statement.
 func (s *Service) ProductsByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Product, error) {
 	if err := s.authorize(ctx, actor, ScopeProductsRead); err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (s *Service) toProductRecord(ctx context.Context, row productRow) (*wire.Pr
 	return row.toRecord(p)
 }
 
-// toRecord is the product as partners see it; its id is its key.
+// toRecord returns the product as partners see it; its id is its key.
 func (r productRow) toRecord(p *product.Product) (*wire.Product, error) {
 	d := p.Document()
 	record := &wire.Product{

@@ -9,14 +9,14 @@ import (
 	"parapet/model/wire"
 )
 
-// maxDocumentSize bounds a product's document, in bytes: the shipped ones have 8 KiB.
+// maxDocumentSize bounds a product's document, in bytes; the shipped ones have 8 KiB.
 const maxDocumentSize = 256 << 10
 
-// PublishProduct makes a product version available; created is false when this very
-// document was published before. Policies are bound under a version, so one that
-// exists never changes. Operators only. Errors: validation_failed with the place of
-// every fault in the document, failing worked examples included; state_conflict
-// when the version exists with other content.
+// PublishProduct publishes a product version. created is false when the same document
+// was published before. Policies are bound under a version, so a published version
+// never changes. Operators only. Errors: validation_failed with the position of every
+// fault in the document, including failing worked examples; state_conflict when the
+// version exists with other content.
 func (s *Service) PublishProduct(ctx context.Context, actor Actor, document []byte) (record *wire.Product, created bool, err error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, false, err
@@ -43,7 +43,8 @@ func (s *Service) PublishProduct(ctx context.Context, actor Actor, document []by
 	return record, created, err
 }
 
-// parsePublishable reads a document and holds it against everything it claims.
+// parsePublishable parses a document and validates all it claims, including its worked
+// examples.
 func (s *Service) parsePublishable(document []byte) (*product.Product, []FieldError) {
 	if len(document) > maxDocumentSize {
 		return nil, []FieldError{newFieldError("/document", "length", fmt.Sprintf("Use at most %d bytes.", maxDocumentSize))}
@@ -84,8 +85,7 @@ func (tx *Tx) publishProduct(ctx context.Context, p *product.Product) (*productR
 	return row, false, nil
 }
 
-// PublishShipped publishes the products that come with this release. Doing it
-// again changes nothing.
+// PublishShipped publishes the products shipped with this release. It is idempotent.
 func (s *Service) PublishShipped(ctx context.Context) error {
 	for _, p := range product.Shipped() {
 		if _, _, err := s.PublishProduct(ctx, System(), p.Source()); err != nil {

@@ -6,25 +6,24 @@ import (
 	"time"
 )
 
-// Quota is the allowance of requests that all nodes share: a token bucket a
-// caller in one small table. Nodes lease slices of it, so no request pays for a
-// write.
+// Quota is a request allowance shared by all nodes: one token bucket per caller in a
+// small table. Nodes lease parts of it, so that most requests need no write.
 type Quota struct {
 	service   *Service
 	perSecond int
 	burst     int
 }
 
-// Quota shares perSecond requests a second, burst in one go, among all nodes of
-// this database.
+// Quota returns an allowance of perSecond requests per second with bursts of burst,
+// shared by all nodes of this database.
 func (s *Service) Quota(perSecond, burst int) *Quota { return &Quota{s, perSecond, burst} }
 
-// quotaLeaseTime is how long a granted slice may be used, and how long a refused
-// caller waits before asking again.
+// quotaLeaseTime is how long a granted part may be used, and how long a refused caller
+// waits before the next try.
 const quotaLeaseTime = time.Second
 
-// quotaLeaseQuery fills the bucket up to now and takes what is there, at most what is
-// wanted. Real time counts here, not business time: it is about load.
+// quotaLeaseQuery refills the bucket up to now and takes what is wanted, or what is
+// left. It uses real time, not business time, because it limits load.
 const quotaLeaseQuery = `insert into rate_buckets as b (who, tokens, granted, at)
 	values (?0, ?2 - least(?1, ?2), least(?1, ?2), clock_timestamp())
 on conflict (who) do update set
@@ -34,7 +33,7 @@ on conflict (who) do update set
 	at = clock_timestamp()
 returning granted`
 
-// Lease takes up to want requests from who's shared allowance, for use within
+// Lease takes up to want requests from the caller's shared allowance, for use within
 // until.
 func (q *Quota) Lease(ctx context.Context, who string, want int) (granted int, until time.Duration, err error) {
 	err = q.service.db.NewRaw(quotaLeaseQuery, who, want, q.burst, q.perSecond).Scan(ctx, &granted)

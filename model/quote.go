@@ -18,8 +18,8 @@ import (
 	"parapet/model/wire"
 )
 
-// quoteRow is a priced offer. What it shows was computed once and is kept as it
-// was said.
+// quoteRow is a priced offer. Its members were computed once and are stored as they
+// were answered.
 type quoteRow struct {
 	bun.BaseModel `bun:"table:quotes,alias:q"`
 	RowHeader
@@ -41,7 +41,7 @@ type quoteRow struct {
 	PolicyID       *uuid.UUID `bun:"type:uuid"`
 }
 
-// QuoteRequest asks for a price.
+// QuoteRequest requests a quote.
 type QuoteRequest struct {
 	Product          string
 	Context          jsontext.Value // a JSON object
@@ -49,9 +49,8 @@ type QuoteRequest struct {
 	Metadata         map[string]string
 }
 
-// CreateQuote prices cover. Errors: product_unknown, validation_failed with
-// every wrong member of the context, partner_mismatch, risk_uninsurable,
-// reference_taken.
+// CreateQuote prices cover. Errors: product_unknown, validation_failed with every
+// invalid member of the context, partner_mismatch, risk_uninsurable, reference_taken.
 func (s *Service) CreateQuote(ctx context.Context, actor Actor, in QuoteRequest) (*wire.Quote, error) {
 	if err := s.authorize(ctx, actor, ScopeQuotesWrite); err != nil {
 		return nil, err
@@ -63,8 +62,9 @@ func (s *Service) CreateQuote(ctx context.Context, actor Actor, in QuoteRequest)
 	var quote *wire.Quote
 	var moratoria []moratoriumRow
 	err = s.InTxWithPrelude(ctx, actor, func(tx *Tx) { tx.queueMoratoria(&moratoria) }, func(_ context.Context, tx *Tx) error {
-		// Priced in here, so that a repeated request has its first answer although its
-		// cover could not start any more, and so that the clock is read once.
+		// Pricing runs inside the transaction, so that a repeated request gets its
+		// first response although its cover could not start any more, and so that the
+		// clock is read once.
 		row, err := tx.priceQuote(p, in)
 		if err != nil {
 			return err
@@ -83,9 +83,10 @@ func (s *Service) CreateQuote(ctx context.Context, actor Actor, in QuoteRequest)
 	return quote, s.addReferenceHolder(ctx, actor, err, resourceQuote, (*quoteRow)(nil), in.PartnerReference)
 }
 
-// checkQuoteRequest finds the product and judges what is beside the context. Where that
-// is wrong, the context is judged with it, as far as it and its product are known.
-// A product that is unknown has a code of its own when nothing else is wrong.
+// checkQuoteRequest finds the product and validates the members outside the context. If
+// one is invalid, the context is validated too, as far as it and its product are known,
+// to report all errors at once. An unknown product has its own error code if it is the
+// only error.
 func (s *Service) checkQuoteRequest(ctx context.Context, actor Actor, in QuoteRequest) (*product.Product, error) {
 	v := newValidator(ctx)
 	if v.isParsed("/context") {
@@ -115,8 +116,8 @@ func (s *Service) checkQuoteRequest(ctx context.Context, actor Actor, in QuoteRe
 	return p, v.err()
 }
 
-// requireContext judges the context by its product, and the policyholder in it by the
-// rule of policies.
+// requireContext validates the context by its product, and the policyholder in it by
+// the rule for policies.
 func (v *validator) requireContext(p *product.Product, given jsontext.Value, now time.Time, h *hazard.History) *product.Request {
 	asked, err := p.Read(given, now, h)
 	if faulty := (*product.ContextError)(nil); errors.As(err, &faulty) {
@@ -162,12 +163,12 @@ func (tx *Tx) priceQuote(p *product.Product, in QuoteRequest) (*quoteRow, error)
 	return row, nil
 }
 
-// quoteView is a quote with what its record tells of this moment.
+// quoteView is a quote with the members of its record that depend on the present time.
 type quoteView struct {
 	quoteRow `bun:",extend"`
 
 	AskedAt   time.Time       `bun:",scanonly"`
-	Moratoria []moratoriumRow `bun:"type:json,scanonly"` // that stand, of a quote that can be bound
+	Moratoria []moratoriumRow `bun:"type:json,scanonly"` // active moratoria, for a quote that can be bound
 }
 
 func (*quoteView) selectJoined(q *bun.SelectQuery) *bun.SelectQuery {
@@ -180,17 +181,17 @@ var quotes = &collection[quoteView, wire.Quote]{
 	toRecord: func(r *quoteView) wire.Quote { return *r.toRecordAt(r.AskedAt, r.Moratoria) },
 }
 
-// GetQuote is one quote. Errors: not_found.
+// GetQuote returns one quote. Errors: not_found.
 func (s *Service) GetQuote(ctx context.Context, actor Actor, id string) (*wire.Quote, error) {
 	return quotes.get(ctx, s, actor, id)
 }
 
-// QuotesByID are those quotes of the ids that there are.
+// QuotesByID returns the quotes with these ids and omits unknown ids.
 func (s *Service) QuotesByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Quote, error) {
 	return quotes.getMany(ctx, s, actor, ids)
 }
 
-// ListQuotes are quotes, newest first. Errors: parameter_invalid, cursor_invalid.
+// ListQuotes lists quotes, newest first. Errors: parameter_invalid, cursor_invalid.
 func (s *Service) ListQuotes(ctx context.Context, actor Actor, f Filter, in PageRequest) (*Page[wire.Quote], error) {
 	return quotes.list(ctx, s, actor, f, in)
 }
@@ -212,14 +213,14 @@ func toPerson(p *product.Policyholder) *wire.Person {
 	return &wire.Person{Name: &p.Name, Email: stringOrNil(p.Email), Country: stringOrNil(p.Country)}
 }
 
-// checkContextPartner refuses a context that names another partner. A missing or wrong
-// name is the schema's matter.
+// checkContextPartner refuses a context that names another partner. The schema check
+// reports a missing or malformed name.
 func checkContextPartner(actor Actor, context jsontext.Value) error {
 	var named struct {
 		Partner any `json:"partner"`
 	}
 	if err := json.Unmarshal(context, &named, jsontext.AllowDuplicateNames(true)); err != nil {
-		return nil //nolint:nilerr // not an object: the product says so, with a pointer
+		return nil //nolint:nilerr // not an object: the product check reports it, with a pointer
 	}
 	if name, ok := named.Partner.(string); ok && name != actor.Partner {
 		e := Fail(CodePartnerMismatch, "context.partner must be the partner the token is for: %q.", actor.Partner)

@@ -11,9 +11,9 @@ import (
 	"parapet/model/wire"
 )
 
-// GetQuoteBasis lists the past events that a quote's price weighs, newest first.
-// Errors: not_found, parameter_invalid, cursor_invalid, state_conflict when this
-// release has another edition of the data or another formula than the quote was priced by.
+// GetQuoteBasis lists the past events behind a quote's price, newest first. Errors:
+// not_found, parameter_invalid, cursor_invalid, state_conflict when this release has
+// another edition of the data or another formula than the quote was priced with.
 func (s *Service) GetQuoteBasis(ctx context.Context, actor Actor, quote string, in PageRequest) (*Page[pricing.WeighedEvent], error) {
 	record, err := s.GetQuote(ctx, actor, quote)
 	if err != nil {
@@ -22,8 +22,8 @@ func (s *Service) GetQuoteBasis(ctx context.Context, actor Actor, quote string, 
 	return s.WeighedEvents(actor, record, in)
 }
 
-// WeighedEvents is GetQuoteBasis of a quote that was read. The events are found
-// again in the data, which never changes: a place in the list is a cursor.
+// WeighedEvents is GetQuoteBasis for a loaded quote. It recomputes the events from the
+// data, which never changes, so a cursor is a position in the list.
 func (s *Service) WeighedEvents(actor Actor, quote *wire.Quote, in PageRequest) (*Page[pricing.WeighedEvent], error) {
 	p, err := s.parsePage(actor, in, "basis of "+quote.ID)
 	if err != nil {

@@ -2,36 +2,36 @@ package model
 
 import "time"
 
-// Outcome is how a call to a rail ended.
+// Outcome is the result of a call to a rail.
 type Outcome string
 
 const (
-	// OutcomeAccepted means the rail pays.
+	// OutcomeAccepted means that the rail pays.
 	OutcomeAccepted Outcome = "accepted"
-	// OutcomeRefused means the rail definitely does not.
+	// OutcomeRefused means that the rail definitely does not pay.
 	OutcomeRefused Outcome = "refused"
-	// OutcomeUnknown means nobody knows yet.
+	// OutcomeUnknown means that the outcome is not known yet.
 	OutcomeUnknown Outcome = "unknown"
-	// OutcomeMismatch means the rail pays something else than was asked.
+	// OutcomeMismatch means that the rail pays something other than was ordered.
 	OutcomeMismatch Outcome = "mismatch"
-	// OutcomeNotSent means the rail has nothing of this call: it failed before the order
-	// was written.
+	// OutcomeNotSent means that the rail received nothing: the call failed before the
+	// order was written.
 	OutcomeNotSent Outcome = "not_sent"
 )
 
-// movedMoney tells whether money moved, the right one or not.
+// movedMoney reports whether money moved, as ordered or not.
 func (o Outcome) movedMoney() bool { return o == OutcomeAccepted || o == OutcomeMismatch }
 
-// RailAnswer is what a rail said.
+// RailAnswer is a rail's answer to an order.
 type RailAnswer struct {
 	Outcome     Outcome
 	Code        string
 	Reference   string
-	KeyValidFor time.Duration // until the rail may forget the key; zero when it never does or has already
+	KeyValidFor time.Duration // time until the rail may forget the key; zero when it never does or already has
 }
 
-// attemptOutcome is what an attempt shows of an answer: money that moved otherwise than it
-// was ordered did move.
+// attemptOutcome returns the outcome stored for an attempt: a mismatch is stored as
+// accepted, because money moved.
 func (a RailAnswer) attemptOutcome() string {
 	if a.Outcome.movedMoney() {
 		return string(OutcomeAccepted)

@@ -10,13 +10,13 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// ExceptionContradiction is what a rail says against its own word: refused after accepted,
-// or accepted for a key that was given up.
+// ExceptionContradiction is an answer that contradicts an earlier answer of the rail:
+// refused after accepted, or accepted for a superseded key.
 const ExceptionContradiction ReconciliationExceptionKind = "contradiction"
 
-// isContradictedBy reports whether an answer is against what the rail said, or what evidence
-// showed, before. Money that moves under a key that was given up, or for a payout that
-// is not with the rail, is nothing to try again; a repeated mismatch is no news.
+// isContradictedBy reports whether an answer contradicts what the rail, or evidence,
+// showed before. A payment under a superseded key, or for a payout that is not with the
+// rail, must not be retried; a repeated mismatch is not a contradiction.
 func (r *payoutRow) isContradictedBy(order *Release, answer RailAnswer) bool {
 	current := order.Key == r.idempotencyKey()
 	switch {
@@ -31,14 +31,14 @@ func (r *payoutRow) isContradictedBy(order *Release, answer RailAnswer) bool {
 	}
 }
 
-// awaitsSending reports whether the payout waits to be sent, now or when what blocks it is
-// gone.
+// awaitsSending reports whether the payout will be sent, now or once it is unblocked.
 func (r *payoutRow) awaitsSending() bool {
 	return r.Status == PayoutPending || r.Status == PayoutBlocked && *r.BlockedReason != BlockedRailMismatch
 }
 
-// recordContradiction leaves an exception for an operator, and an event where nothing
-// else tells. While one is open the rail may repeat itself.
+// recordContradiction opens an exception for an operator, and records an event if the
+// transaction has not recorded another one for the payout. While an exception is open,
+// repeated contradictions add none.
 func (tx *Tx) recordContradiction(rail string, out lockedPayout) error {
 	row := out.row
 	open, err := tx.NewSelect().Model((*exceptionRow)(nil)).Where("fi.payout_id = ?", row.ID).Where("fi.partner = ?", row.Partner).
@@ -54,10 +54,10 @@ func (tx *Tx) recordContradiction(rail string, out lockedPayout) error {
 	return tx.recordPayoutEvent(out.claim, row, row.ledgerTransfer(), EventPayoutUpdated, "The rail contradicts what it said about the payout; an operator looks into it.")
 }
 
-// RecordRefusalNotice keeps a refusal that a rail sent on its own for a payout that calls under
-// the same key left without a clear end. It ends nothing: the rail is asked at once, and
-// only its answer to that does. It reports whether the payout was with the rail under
-// the key.
+// RecordRefusalNotice stores a refusal that a rail sent on its own, for a payout whose
+// calls under the same key had no clear outcome. The notice does not settle the payout:
+// the rail is asked at once, and only its answer does. It reports whether the payout
+// was with the rail under the key.
 func (s *Service) RecordRefusalNotice(ctx context.Context, rail string, order *Release) (noted bool, err error) {
 	err = s.changePayout(ctx, Actor{Kind: ActorRail, Name: rail}, order.Partner, order.PayoutID, func(ctx context.Context, tx *Tx, claim *claimRow, row *payoutRow) error {
 		noted = row.isInFlight() && row.idempotencyKey() == order.Key
@@ -74,9 +74,9 @@ func (s *Service) RecordRefusalNotice(ctx context.Context, rail string, order *R
 	return noted, err
 }
 
-// noteRefusal keeps in a column of the attempts that the rail says it refused a payout
-// which is with it, and has the rail asked: at once, or after the call that is running.
-// The caller holds the payout's lock and writes it.
+// noteRefusal stores, in a column of the attempts, that the rail reported a refusal of
+// a payout in flight, and schedules an inquiry: at once, or after the running call. The
+// caller holds the payout's lock and saves it.
 func (tx *Tx) noteRefusal(ctx context.Context, claim *claimRow, row *payoutRow, column string) error {
 	var running []bool
 	err := tx.NewRaw(`update payout_attempts set ?0 = ?1 where payout_id = ?2 and partner = ?3 and key = ?4 and ?0 is null
@@ -85,7 +85,7 @@ func (tx *Tx) noteRefusal(ctx context.Context, claim *claimRow, row *payoutRow, 
 	case err != nil:
 		return fmt.Errorf("note refusal: %w", err)
 	case len(running) == 0:
-		return nil // it repeats itself
+		return nil // a repeated notice
 	case !slices.Contains(running, true):
 		row.NextAttemptAt = &tx.now
 		tx.enqueueJob(ReleasePayout{Partner: row.Partner, ID: resourcePayout.formatID(row.ID)})
@@ -94,7 +94,7 @@ func (tx *Tx) noteRefusal(ctx context.Context, claim *claimRow, row *payoutRow, 
 	return tx.recordPayoutEvent(claim, row, row.ledgerTransfer(), EventPayoutUpdated, "The rail says that it refused the payout; it is asked to confirm that.")
 }
 
-// isRefusalNoticed reports whether the rail said that it refused the payout since the
+// isRefusalNoticed reports whether the rail sent a refusal of the payout since the
 // order was prepared.
 func (tx *Tx) isRefusalNoticed(ctx context.Context, row *payoutRow, order *Release) (noticed bool, err error) {
 	if !row.isInFlight() || order.Key != row.idempotencyKey() || order.version == row.Version {
@@ -108,7 +108,7 @@ func (tx *Tx) isRefusalNoticed(ctx context.Context, row *payoutRow, order *Relea
 	return noticed, nil
 }
 
-// RecordVoid keeps that the rail will never pay under a key.
+// RecordVoid stores that the rail will never pay under a key.
 func (s *Service) RecordVoid(ctx context.Context, key string) error {
 	return s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
 		owners, err := findPayoutsByKeys(ctx, tx, []string{key})
@@ -120,9 +120,9 @@ func (s *Service) RecordVoid(ctx context.Context, key string) error {
 	})
 }
 
-// queueSupersededKeys reads, with the next statements, the earlier keys of the debts of payouts
-// that a bank may still pay under: it refused them, or evidence showed that it had not
-// paid, and it has not voided them, and no report shows that what it paid came back.
+// queueSupersededKeys queues a read of the superseded keys of the payouts' debts that a
+// bank may still pay under: the bank refused the key, or evidence showed no payment; it
+// has not voided the key; and no report shows a return of the money.
 func (tx *Tx) queueSupersededKeys(givenUp map[string][]string, rail RailIdentity, slice []lockedPayout) {
 	var policies []uuid.UUID
 	var digests, keys []string

@@ -11,23 +11,23 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// RailIdentity is the bank behind a rail. Payouts in doubt stay with the identity that
-// may have them: under the same name another address or another paying account is
-// another bank, until two operators declare that it is the same one.
+// RailIdentity identifies the bank behind a rail. Payouts in doubt stay with the
+// identity that may have them: the same name with another address or paying account is
+// another bank, until two operators declare both the same.
 type RailIdentity struct {
-	Name    string // of the rail, as payouts show it
-	Address string // where orders go: a base address, or where files are written
-	Account string // fingerprint of the paying account; empty where the address implies it
+	Name    string // name of the rail, as payouts show it
+	Address string // destination of orders: a base address, or the place of written files
+	Account string // fingerprint of the paying account; empty if the address implies it
 }
 
-// ID names the identity in attempts.
+// ID is the text that identifies the rail in attempts.
 func (r RailIdentity) ID() string {
 	digest := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s", r.Name, r.Address, r.Account))
 	return "rid_" + hex.EncodeToString(digest[:8])
 }
 
-// columnValue is the identity as an attempt has it: nil where a rail has neither address nor
-// account, and nothing but its name tells it from another.
+// columnValue is the identity as stored in attempts: nil for a rail without address and
+// account, which only its name identifies.
 func (r RailIdentity) columnValue() *string {
 	if r.Address == "" && r.Account == "" {
 		return nil
@@ -35,10 +35,11 @@ func (r RailIdentity) columnValue() *string {
 	return new(r.ID())
 }
 
-// recipient is the identity as orders name it.
+// recipient returns the identity as orders store it.
 func (r RailIdentity) recipient() recipient { return recipient{r.Name, stringOrEmpty(r.columnValue())} }
 
-// identityRow is an identity that orders went to. Insert-only but for its bank.
+// identityRow is an identity that received orders. Rows are insert-only except for
+// bank.
 type identityRow struct {
 	bun.BaseModel `bun:"table:rail_identities,alias:ri"`
 
@@ -46,25 +47,25 @@ type identityRow struct {
 	Name        string
 	Address     string
 	Account     string
-	Bank        string // the ID of one of the identities that are the same bank
+	Bank        string // ID of one of the identities of the same bank
 	FirstUsedAt time.Time
 }
 
-// KnownRail is an identity that orders went to, for operators' eyes.
+// KnownRail is an identity that received orders, as operators see it.
 type KnownRail struct {
 	ID            string
 	Name, Address string
 	Account       string
-	Bank          string // the same for identities that are one bank
+	Bank          string // equal for the identities of one bank
 	FirstUsedAt   time.Time
-	InDoubt       int // payouts that only this bank can settle
-	// DaysWithoutReport are the UTC days that are over and of which no report of the bank
-	// was applied, as YYYY-MM-DD, since the oldest payment that one of its reports settles;
+	InDoubt       int // number of payouts that only this bank can settle
+	// DaysWithoutReport are the past UTC days, as YYYY-MM-DD, without an applied report
+	// of the bank, since the oldest payment that one of its reports settles; at most
 	// the oldest 100.
 	DaysWithoutReport []string `bun:"-"`
 }
 
-// RegisterRail records an identity before orders go to it.
+// RegisterRail stores an identity before it receives orders.
 func (s *Service) RegisterRail(ctx context.Context, rail RailIdentity) error {
 	if _, registered := s.registeredRails.Load(rail); registered {
 		return nil
@@ -81,25 +82,27 @@ func (s *Service) RegisterRail(ctx context.Context, rail RailIdentity) error {
 	return nil
 }
 
-// otherBankSQL is true of an attempt a, whose identity is joined as i, that another bank
-// than the identity's may have. Attempts without an identity are compared by name.
+// otherBankSQL is true for an attempt a, with its identity joined as i, whose order may
+// be at another bank than the identity's. Attempts without an identity are compared by
+// rail name.
 const otherBankSQL = `(case when a.rail_identity is null then a.rail <> %[1]s
 	else coalesce(i.bank, a.rail_identity) is distinct from coalesce((select bank from rail_identities where id = %[2]s), %[2]s) end)`
 
-// bankFixture is the bank of an identity's ID, empty without one.
+// bankOf returns the bank of an identity's ID, empty if there is none.
 func bankOf(id string) string {
 	return fmt.Sprintf("coalesce((select bank from rail_identities where id = %[1]s), %[1]s, '')", id)
 }
 
-// joinWaiting joins to attempts a the payouts po that wait for the answer or the report of
-// the bank that has the attempt's order.
+// joinWaiting joins, to attempts a, the payouts po that wait for the answer or report
+// of the bank that has the attempt's order.
 const joinWaiting = ` join payouts po on po.id = a.payout_id and po.partner = a.partner and a.key like '%.' || po.key_number
 	and (po.status = 'released' or po.status in ('releasing', 'reconciling') and po.next_attempt_at is not null) and a.outcome is distinct from 'not_sent' `
 
 const joinIdentitySQL = " left join rail_identities i on i.id = a.rail_identity "
 
-// KnownRails are all identities, the latest first, each with the payouts in doubt that
-// only its bank can settle and the days whose reports could settle payouts. Operators only.
+// KnownRails lists all identities, the latest first, each with the payouts in doubt
+// that only its bank can settle and the days whose reports could settle payouts.
+// Operators only.
 func (s *Service) KnownRails(ctx context.Context, actor Actor) ([]KnownRail, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
@@ -130,8 +133,8 @@ func (s *Service) KnownRails(ctx context.Context, actor Actor) ([]KnownRail, err
 	return rails, translateError(err)
 }
 
-// CountInDoubtElsewhere counts the payouts in doubt that other banks than the identity's may
-// have, by rail and address. System and operators only.
+// CountInDoubtElsewhere counts the payouts in doubt that other banks than the
+// identity's may have, by rail and address. System and operators only.
 func (s *Service) CountInDoubtElsewhere(ctx context.Context, actor Actor, rail RailIdentity) (map[RailIdentity]int, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
@@ -151,7 +154,7 @@ func (s *Service) CountInDoubtElsewhere(ctx context.Context, actor Actor, rail R
 	return counts, translateError(err)
 }
 
-// adoptionRow is two operators' word that one identity is the same bank as another.
+// adoptionRow is a declaration by two operators that two identities are the same bank.
 type adoptionRow struct {
 	bun.BaseModel `bun:"table:rail_adoptions,alias:ra"`
 
@@ -166,14 +169,15 @@ type adoptionRow struct {
 	ConfirmedReason *string
 }
 
-// RailAdoption declares that To is the same bank as From. It holds from ConfirmedAt on.
+// RailAdoption declares that To is the same bank as From. It takes effect at
+// ConfirmedAt.
 type RailAdoption struct {
 	ID              string
 	From, To        string
 	ProposedAt      time.Time
 	ProposedBy      string
 	Reason          string
-	ConfirmedAt     *time.Time // nil until another operator has confirmed
+	ConfirmedAt     *time.Time // nil until a second operator has confirmed
 	ConfirmedBy     *string
 	ConfirmedReason *string
 
@@ -188,15 +192,15 @@ func (r *adoptionRow) toRecord() *RailAdoption {
 	}
 }
 
-// AdoptionRequest declares two identities to be one bank.
+// AdoptionRequest declares two identities as one bank.
 type AdoptionRequest struct {
 	From, To string // IDs of identities
-	Reason   string // how the operator knows it, private
+	Reason   string // the operator's grounds, private
 }
 
-// AdoptRail declares that two identities are one bank, so that payouts in doubt at one
-// are asked about and sent again at the other. The first operator proposes it and
-// another one confirms it by the same request. Operators only. Errors: not_found,
+// AdoptRail declares two identities as one bank, so that payouts in doubt at one are
+// inquired about and sent again at the other. One operator proposes it and another one
+// confirms it with the same request. Operators only. Errors: not_found,
 // validation_failed, state_conflict.
 func (s *Service) AdoptRail(ctx context.Context, actor Actor, in AdoptionRequest) (*RailAdoption, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {

@@ -14,20 +14,20 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// idempotencyKey is the rail's idempotency key of the payout: <policy id>.<debt digest>.<n>. It
-// names the debt and not the row, so that a restored database asks for the same debt
-// under the same key and the rail's memory refuses a second transfer. n grows after a
-// definite refusal or a confirmed return only.
+// idempotencyKey is the rail's idempotency key of the payout: <policy id>.<debt
+// digest>.<n>. It identifies the debt and not the row, so that a restored database pays
+// the same debt under the same key and the rail refuses a second transfer. n increases
+// only after a definite refusal or a confirmed return.
 func (r *payoutRow) idempotencyKey() string {
-	if r.DebtDigest == nil { // made by the previous release
+	if r.DebtDigest == nil { // created by the previous release
 		return fmt.Sprintf("%s.%d", resourcePayout.formatID(r.ID), r.KeyNumber)
 	}
 	return fmt.Sprintf("%s.%s.%d", resourcePolicy.formatID(r.PolicyID), *r.DebtDigest, r.KeyNumber)
 }
 
-// debtDigest names one part of what a claim owes: 16 hexadecimal characters of a
+// debtDigest identifies one part of a claim's debt: 16 hexadecimal characters of a
 // SHA-256 over partner, policy, part and the occurrence's natural identity, or the
-// claim's id where it has no occurrence.
+// claim's id if it has no occurrence.
 func debtDigest(claim *claimRow, part int) *string {
 	identity := resourceClaim.formatID(claim.ID)
 	if claim.OccurrenceKey != nil {
@@ -37,8 +37,8 @@ func debtDigest(claim *claimRow, part int) *string {
 	return new(hex.EncodeToString(digest[:8]))
 }
 
-// naturalKey is the identity that an occurrence keeps across databases. Scopes and
-// sources contain neither colon nor slash.
+// naturalKey is the identity of an occurrence that is the same in every database.
+// Scopes and sources contain neither colon nor slash.
 func (r *occurrenceRow) naturalKey() string {
 	key := r.Source + "/" + string(r.Kind) + "/" + r.SourceEventID
 	if _, definition, ok := r.stationAndDefinition(); ok {
@@ -50,7 +50,7 @@ func (r *occurrenceRow) naturalKey() string {
 	return key
 }
 
-// railKey is a parsed key. payout is set for keys of the previous release only.
+// railKey is a parsed key. payout is set only for keys of the previous release.
 type railKey struct {
 	policy, payout uuid.UUID
 	digest         string
@@ -76,8 +76,8 @@ func parseRailKey(text string) (key railKey, ok bool) {
 	return key, err == nil
 }
 
-// shortKey is what a bank's file has room for of a key: its policy and the beginning of
-// its SHA-256.
+// shortKey is the part of a key that fits into a bank's file: the policy and the start
+// of the key's SHA-256.
 type shortKey struct {
 	policy uuid.UUID
 	digest string // 8 hexadecimal characters
@@ -90,15 +90,15 @@ func parseShortKey(text string) (key shortKey, ok bool) {
 	return shortKey{id, digest}, err == nil && malformed == nil && len(raw) == shortDigestSize
 }
 
-// shortDigestSize is how many bytes of a key's SHA-256 a short key has.
+// shortDigestSize is the number of bytes of a key's SHA-256 in a short key.
 const shortDigestSize = 4
 
-// maxLostKeys is how many keys after the current one of a payout a report may name that
-// were used before the database was restored.
+// maxLostKeys bounds how far a reported key number may exceed the payout's current one:
+// keys after it may have been used before the database was restored.
 const maxLostKeys = 8
 
-// expandShortKey is the key of the payout's debt that a short key stands for; empty when it
-// stands for none.
+// expandShortKey returns the key of the payout's debt that matches a short key; empty
+// if none matches.
 func (r *payoutRow) expandShortKey(short shortKey) string {
 	if r.DebtDigest == nil || r.PolicyID != short.policy {
 		return ""
@@ -112,7 +112,7 @@ func (r *payoutRow) expandShortKey(short shortKey) string {
 	return ""
 }
 
-// expandShortKeys puts whole keys in the place of short ones whose debts are known.
+// expandShortKeys replaces short keys by whole keys if their debts are known.
 func expandShortKeys(ctx context.Context, db bun.IDB, texts []string) error {
 	short := map[int]shortKey{}
 	var policies []uuid.UUID
@@ -138,11 +138,10 @@ func expandShortKeys(ctx context.Context, db bun.IDB, texts []string) error {
 	return nil
 }
 
-// findPayoutsByKeys finds
-// findPayoutsByKeys finds the payout that each key belongs to, whether it was sent or not.
-// Replacements count n on, so the owner of a key is the payout of its debt with the
-// lowest key number that is not below n; a number above all belongs to the newest.
-// Keys of unknown debts are missing.
+// findPayoutsByKeys finds the payout that each key belongs to, sent or not.
+// Replacements continue n, so a key belongs to the payout of its debt with the lowest
+// key number that is at least n; a number above all belongs to the newest payout. Keys
+// of unknown debts are missing from the result.
 func findPayoutsByKeys(ctx context.Context, db bun.IDB, texts []string) (map[string]uuid.UUID, error) {
 	keys := make(map[string]railKey, len(texts))
 	var policies, payouts []uuid.UUID
@@ -176,7 +175,7 @@ func findPayoutsByKeys(ctx context.Context, db bun.IDB, texts []string) (map[str
 	return found, nil
 }
 
-// hasKey reports whether a key names the payout's debt, or the payout itself.
+// hasKey reports whether a key identifies the payout's debt, or the payout itself.
 func (r *payoutRow) hasKey(key railKey) bool {
 	if r.DebtDigest == nil {
 		return r.ID == key.payout

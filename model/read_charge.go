@@ -8,21 +8,21 @@ import (
 
 type readChargeKey struct{}
 
-// WithReadCharge makes every statement that reads records under the context call charge
-// with the size of each row, in bytes, before the row is decoded. An error of charge
-// ends the statement and is returned. It bounds the memory of a request, because the size
-// of a record is not known before it is read. A nil charge ends that of an outer context.
+// WithReadCharge calls charge with the size in bytes of each row that statements under
+// the context read, before the row is decoded. An error of charge ends the statement
+// and is returned. This bounds the memory of a request, because the size of a record is
+// unknown before it is read. A nil charge disables that of an outer context.
 func WithReadCharge(ctx context.Context, charge func(bytes int) error) context.Context {
 	return context.WithValue(ctx, readChargeKey{}, charge)
 }
 
-// readCharge returns the function that WithReadCharge was given, nil without one.
+// readCharge returns the function of WithReadCharge, nil if there is none.
 func readCharge(ctx context.Context) func(bytes int) error {
 	charge, _ := ctx.Value(readChargeKey{}).(func(int) error)
 	return charge
 }
 
-// chargedRows are the rows of a statement, each charged before it is decoded.
+// chargedRows charges each row of a statement before it is decoded.
 type chargedRows struct {
 	pgx.Rows
 
@@ -30,7 +30,7 @@ type chargedRows struct {
 	err    error
 }
 
-// chargeRows charges the rows where the context asks for it.
+// chargeRows wraps the rows if the context has a charge.
 func chargeRows(ctx context.Context, rows pgx.Rows) pgx.Rows {
 	if charge := readCharge(ctx); charge != nil {
 		return &chargedRows{Rows: rows, charge: charge}

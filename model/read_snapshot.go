@@ -23,8 +23,8 @@ func (s *Service) readSnapshot(ctx context.Context, do func(context.Context, bun
 	return translateError(err)
 }
 
-// partnerScope is whose records a figure is of: the partner's own, or those of the one an
-// operator names; empty means everybody's.
+// partnerScope returns the partner whose records a figure covers: the actor's own, or
+// the one an operator names; empty means all partners.
 func (a Actor) partnerScope(partner string) (string, error) {
 	if a.Kind != ActorPartner {
 		return partner, nil
@@ -35,14 +35,14 @@ func (a Actor) partnerScope(partner string) (string, error) {
 	return a.Partner, nil
 }
 
-// amountSum adds amounts without losing any: 64 bits hold one amount, not always the
+// amountSum adds amounts without overflow: 64 bits hold one amount, but not always a
 // sum of many.
 type amountSum struct{ decimal.Decimal }
 
 func (s *amountSum) addAmount(amount int64) { s.Decimal = s.Add(decimal.NewFromInt(amount)) }
 
-// toMinorUnits is the sum as an amount. Errors: parameter_invalid when 64 bits do not
-// hold it (more than 92 quadrillion units of a currency with two digits).
+// toMinorUnits returns the sum in minor units. Errors: parameter_invalid when it
+// exceeds 64 bits (92 quadrillion units of a currency with two digits).
 func (s *amountSum) toMinorUnits() (int64, error) {
 	if amount := s.BigInt(); amount.IsInt64() {
 		return amount.Int64(), nil

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// ReasonCode is a public reason of a decision: why, for machines.
+// ReasonCode is the public, machine-readable reason of a decision.
 type ReasonCode string
 
-// The contract's reasons.
+// Reasons of the contract.
 const (
 	ReasonThresholdMet      ReasonCode = "threshold_met"
 	ReasonThresholdNotMet   ReasonCode = "threshold_not_met"
@@ -18,16 +18,16 @@ const (
 	ReasonWaitingPeriod     ReasonCode = "waiting_period"
 	ReasonLimitExhausted    ReasonCode = "limit_exhausted"
 	ReasonDuplicateEvent    ReasonCode = "duplicate_event"
-	ReasonSourcePreliminary ReasonCode = "source_preliminary" // alone: the source's final word decides
-	ReasonSourceRetracted   ReasonCode = "source_retracted"   // found out, never given by an operator
+	ReasonSourcePreliminary ReasonCode = "source_preliminary" // never with others: the source's final report decides
+	ReasonSourceRetracted   ReasonCode = "source_retracted"   // set by the system, never by an operator
 	ReasonEvidenceNeeded    ReasonCode = "evidence_needed"
 	ReasonComplianceHold    ReasonCode = "compliance_hold"
 	ReasonGoodwill          ReasonCode = "goodwill"
 	ReasonOperatorDecision  ReasonCode = "operator_decision"
 )
 
-// operatorReasons are the reasons an operator can give, by outcome. That the limit cut an
-// approval down is found out, not said.
+// operatorReasons are the reasons an operator can give, by outcome. The reason for a
+// reduced approval at the limit is not among them, because the system determines it.
 var operatorReasons = map[ClaimStatus][]ReasonCode{
 	ClaimApproved: {ReasonThresholdMet, ReasonGoodwill, ReasonOperatorDecision},
 	ClaimDeferred: {ReasonDuplicateEvent, ReasonSourcePreliminary, ReasonEvidenceNeeded, ReasonComplianceHold, ReasonOperatorDecision},
@@ -37,11 +37,11 @@ var operatorReasons = map[ClaimStatus][]ReasonCode{
 	},
 }
 
-// DecisionOutcomes are what an operator can decide.
+// DecisionOutcomes lists the outcomes an operator can decide.
 func DecisionOutcomes() []ClaimStatus { return slices.Sorted(maps.Keys(operatorReasons)) }
 
-// distinctReasons are the reasons in the order they were given, without repeats;
-// without any it was the operator's decision.
+// distinctReasons returns the reasons in the given order without repeats; without any,
+// it returns the operator's decision as the reason.
 func distinctReasons(codes []ReasonCode) []string {
 	var reasons []string
 	for _, code := range codes {
@@ -55,7 +55,7 @@ func distinctReasons(codes []ReasonCode) []string {
 	return reasons
 }
 
-// joinWords names what may be said, for a sentence.
+// joinWords joins the allowed values for a sentence.
 func joinWords[S ~string](words []S) string {
 	var text []string
 	for _, word := range words {

@@ -19,46 +19,46 @@ type exceptionRow struct {
 	ID              uuid.UUID `bun:",pk,type:uuid"`
 	CreatedAt       time.Time
 	Kind            string
-	Rail            *string    // nil where no rail has to do with it
+	Rail            *string    // nil if no rail is involved
 	ReportID        *uuid.UUID `bun:"type:uuid"`
 	Line            *int
 	Partner         *string
 	PolicyID        *uuid.UUID `bun:"type:uuid"`
 	PayoutID        *uuid.UUID `bun:"type:uuid"`
-	RelatedPayoutID *uuid.UUID `bun:"type:uuid"` // the payout that paid for the same event before
+	RelatedPayoutID *uuid.UUID `bun:"type:uuid"` // the earlier payout for the same event
 	Detail          *string
 	ClosedAt        *time.Time
 	ClosedBy        *personID
 	ClosedReason    *string
 }
 
-// ReconciliationExceptionKind is in what a report and our payouts differ: what a line came to, or
-// that a line is missing.
+// ReconciliationExceptionKind is the kind of a difference: the result of a report line,
+// or a missing line.
 type ReconciliationExceptionKind = string
 
-// ReconciliationException is a difference that an operator looks into.
+// ReconciliationException is a difference for an operator to investigate.
 type ReconciliationException struct {
 	ID              string
 	At              time.Time
 	Kind            ReconciliationExceptionKind
-	Rail            *string // nil where no rail has to do with it
-	ReportID        *string // nil for what no report has confirmed in time
-	Line            *int    // of the report, from 1; nil for what is missing
+	Rail            *string // nil if no rail is involved
+	ReportID        *string // nil for a payout that no report has confirmed in time
+	Line            *int    // line number in the report, from 1; nil for a missing payout
 	Partner         *string
 	PolicyID        *string
 	PayoutID        *string
-	RelatedPayoutID *string // of what was paid twice: the payout before
-	Detail          *string // why a line could not be matched
+	RelatedPayoutID *string // the earlier payout, for an event paid twice
+	Detail          *string // why matching the line failed
 	ClosedAt        *time.Time
 	ClosedBy        *string // the operator, as the issuer calls them
 	ClosedReason    *string
-	// What the line says, or of what is missing the payout.
+	// Content of the line, or of the missing payout.
 	Key        *string
-	Reference  *string // the rail's
+	Reference  *string // the rail's reference
 	Amount     *money.Money
 	Account    *string // masked
-	Status     *string // of LineStatus; nil for what is missing
-	Code       *string // why, in the rail's own word
+	Status     *string // a LineStatus; nil for a missing payout
+	Code       *string // the rail's reason code
 	ReportedAt *time.Time
 
 	ClosedByIssuer *string
@@ -73,8 +73,8 @@ func (r *exceptionRow) toRecord() ReconciliationException {
 	}
 }
 
-// ListReconciliationExceptions are differences, newest first: the open ones, or all. Operators
-// only. Errors: cursor_invalid, parameter_invalid.
+// ListReconciliationExceptions lists differences, newest first: the open ones, or all.
+// Operators only. Errors: cursor_invalid, parameter_invalid.
 func (s *Service) ListReconciliationExceptions(ctx context.Context, actor Actor, closedToo bool, in PageRequest) (*Page[ReconciliationException], error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
@@ -98,11 +98,11 @@ func (s *Service) ListReconciliationExceptions(ctx context.Context, actor Actor,
 // CloseExceptionRequest closes a difference.
 type CloseExceptionRequest struct {
 	ID     string
-	Reason string // what it came from, private
+	Reason string // the cause of the difference, private
 }
 
-// CloseReconciliationException closes a difference that was looked into. It moves no money.
-// Operators only. Errors: not_found, validation_failed, state_conflict.
+// CloseReconciliationException closes a difference after its investigation. It moves no
+// money. Operators only. Errors: not_found, validation_failed, state_conflict.
 func (s *Service) CloseReconciliationException(ctx context.Context, actor Actor, in CloseExceptionRequest) (*ReconciliationException, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err

@@ -11,8 +11,8 @@ import (
 	"parapet/model/money"
 )
 
-// describeExceptions fills in what the lines of findings say, and of what is missing the
-// payouts. rows and findings are in the same order.
+// describeExceptions fills in the content of the exceptions' report lines, or of their
+// missing payouts. rows and findings have the same order.
 func (s *Service) describeExceptions(ctx context.Context, rows []exceptionRow, findings []ReconciliationException) error {
 	type place struct {
 		report uuid.UUID

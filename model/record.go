@@ -10,7 +10,7 @@ import (
 	"parapet/model/wire"
 )
 
-// wire is the public beginning of a partner's record.
+// toRecord returns the public header of a partner's record.
 func (h *RowHeader) toRecord(kind ResourceType) wire.Header {
 	return wire.Header{
 		ID: kind.formatID(h.ID), Object: kind.name, Partner: &h.Partner,
@@ -50,7 +50,7 @@ func (s *Service) loadRecord(ctx context.Context, actor Actor, scope Scope, kind
 	return nil
 }
 
-// The contract's bounds of what a partner may hang on a record.
+// Bounds of the contract for a partner's reference and metadata.
 const (
 	maxReferenceLength     = 128
 	maxMetadataKeys        = 50
@@ -58,8 +58,8 @@ const (
 	maxMetadataValueLength = 500
 )
 
-// requireReferences is the one rule of what a partner may hang on a record. A control
-// character in a reference is a slip that nobody sees in a list.
+// requireReferences validates a partner's reference and metadata. It refuses control
+// characters in a reference, because they are typing errors that lists do not show.
 func (v *validator) requireReferences(reference *string, metadata map[string]string) {
 	v.require(reference == nil || isMeaningfulText(*reference, maxReferenceLength), "/partner_reference", "value",
 		fmt.Sprintf("Use 1 to %d characters, none of them a control character and not blanks alone.", maxReferenceLength))
@@ -70,7 +70,7 @@ func (v *validator) requireReferences(reference *string, metadata map[string]str
 	}
 }
 
-// isMeaningfulText tells whether a text says something, in so many characters at most.
+// isMeaningfulText reports whether a text is not blank and has at most most characters.
 func isMeaningfulText(text string, most int) bool {
 	return strings.TrimSpace(text) != "" && utf8.RuneCountInString(text) <= most && !strings.ContainsFunc(text, unicode.IsControl)
 }

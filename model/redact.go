@@ -11,12 +11,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// redactionRule says what stands at a place of a record afterwards, and whether anything
-// is to be put there.
+// redactionRule returns the replacement for the value at a position of a record, and
+// whether that value is personal.
 type redactionRule func(at jsontext.Pointer) (value string, personal bool)
 
-// newRedactionRule is what is personal in a record of a kind. Of a quote it is also what its
-// context has beyond the schema: nobody knows what that is, and no price needs it.
+// newRedactionRule returns the rule for a kind of record. In a quote it also redacts
+// the context members outside the schema: their content is unknown and does not affect
+// the price.
 func newRedactionRule(kind string, ignored []string) redactionRule {
 	return func(at jsontext.Pointer) (string, bool) {
 		if value, found := personalMembers[kind][string(at)]; found {
@@ -27,8 +28,9 @@ func newRedactionRule(kind string, ignored []string) redactionRule {
 	}
 }
 
-// redactJSON writes JSON again with other values at some places below one; null stays
-// null, what is not there stays away, and all else keeps its place and spelling.
+// redactJSON rewrites JSON with other values at some positions below one. It keeps
+// null, adds nothing that is missing, and keeps the order and spelling of all other
+// text.
 func redactJSON(text []byte, below string, values redactionRule) ([]byte, error) {
 	var out bytes.Buffer
 	in, to := jsontext.NewDecoder(bytes.NewReader(text)), jsontext.NewEncoder(&out, jsontext.PreserveRawStrings(true), jsontext.CanonicalizeRawInts(false))
@@ -55,7 +57,7 @@ func redactJSON(text []byte, below string, values redactionRule) ([]byte, error)
 	}
 }
 
-// redactValue writes another value behind a name that was just read.
+// redactValue writes the replacement of the value of the name that was just read.
 func redactValue(in *jsontext.Decoder, to *jsontext.Encoder, below string, values redactionRule) (bool, error) {
 	kind, read := in.StackIndex(in.StackDepth())
 	if kind != '{' || read%2 == 0 {

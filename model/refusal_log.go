@@ -6,26 +6,25 @@ import (
 	"sync"
 )
 
-// maxRefusalLines is how many different refusals one flush writes: who makes up
-// thousands must not fill the disk. The others are counted in one line.
+// maxRefusalLines bounds the different refusals that one flush writes, so that a caller
+// with thousands of invented names cannot fill the disk. One line counts the rest.
 const maxRefusalLines = 50
 
-// refusalLog are those that are not written yet, so that one who tries without end
-// costs a line a minute, not a transaction each.
+// refusalLog collects refusals until they are written, so that repeated attempts cost
+// one line per minute and not one transaction each.
 type refusalLog struct {
 	mu        sync.Mutex
 	lines     map[refusalKey]*auditRow
 	uncounted int64
 }
 
-// refusalKey is what makes two refusals the same.
+// refusalKey identifies equal refusals.
 type refusalKey struct {
 	kind                                           ActorKind
 	name, issuer, client, partner, operation, code string
 }
 
-// RecordRefusal notes that somebody was refused for want of a permission; SaveRefusals
-// writes it.
+// RecordRefusal notes a refusal for a missing permission; SaveRefusals writes it.
 func (s *Service) RecordRefusal(actor Actor, refusal *Error) {
 	r := &s.refusalCounts
 	r.mu.Lock()
@@ -52,7 +51,7 @@ func (s *Service) RecordRefusal(actor Actor, refusal *Error) {
 	}
 }
 
-// takeLines hands the lines out once.
+// takeLines returns the collected lines and clears them.
 func (r *refusalLog) takeLines() []*auditRow {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,9 +66,8 @@ func (r *refusalLog) takeLines() []*auditRow {
 	return lines
 }
 
-// SaveRefusals writes what was refused since the last time, in one transaction.
-// Called every minute and at the end, it loses at most a minute's refusals when the
-// process dies.
+// SaveRefusals writes the refusals since the last call, in one transaction. It is
+// called every minute and at shutdown, so a crash loses at most a minute's refusals.
 func (s *Service) SaveRefusals(ctx context.Context) error {
 	lines := s.refusalCounts.takeLines()
 	if len(lines) == 0 {

@@ -9,16 +9,16 @@ import (
 	"parapet/model/wire"
 )
 
-// maxRehearsalShift is how far rehearsed days move the business clock ahead of the real
-// time, all of them together: a whole term, the longest dry spell after it, and a
-// waiting period.
+// maxRehearsalShift bounds how far rehearsed days, all together, move the business
+// clock ahead of real time: a whole term, the longest dry spell after it and a waiting
+// period.
 const maxRehearsalShift = 400 * 24 * time.Hour
 
-// advanceRehearsalClock moves the development clock to the end of the last rehearsed day at a
-// station, where that day is still to come: rain is measured by the day, so a spell or
-// a month cannot be rehearsed in the time in which it is reported. Days that are wrong
-// otherwise, or that end after latestRehearsal, move nothing; the clock never goes back.
-// It is the clock of every partner. It commits with the days.
+// advanceRehearsalClock moves the development clock to the end of the last rehearsed
+// day at a station if that day is in the future: rain is measured per day, so a spell
+// or a month could not otherwise be rehearsed while it is reported. Days that are
+// otherwise invalid, or that end after latestRehearsal, have no effect; the clock never
+// goes back. The clock is shared by all partners. The move commits with the days.
 func (r *ingestion) advanceRehearsalClock(ctx context.Context, in []wire.ObservationInput, unread [][]FieldError) error {
 	if err := r.NewRaw("select clock_timestamp()").Scan(ctx, &r.realTime); err != nil {
 		return fmt.Errorf("read the database's clock: %w", err)
@@ -43,11 +43,12 @@ func (r *ingestion) advanceRehearsalClock(ctx context.Context, in []wire.Observa
 	return r.refreshClock(ctx)
 }
 
-// latestRehearsal is when the last rehearsed day may end that the clock follows. It is
-// measured from the real time, so that repeated calls do not add up.
+// latestRehearsal returns the latest end of a rehearsed day that the clock follows. It
+// counts from real time, so that repeated calls do not add up.
 func (r *ingestion) latestRehearsal() time.Time { return r.realTime.UTC().Add(maxRehearsalShift) }
 
-// explainFuture says of a rehearsed day in the future why the clock did not follow it.
+// explainFuture adds to the error of a rehearsed day in the future why the clock did
+// not follow it.
 func (r *ingestion) explainFuture(faults []FieldError) {
 	for i := range faults {
 		switch {

@@ -15,13 +15,13 @@ import (
 	"parapet/model/wire"
 )
 
-// RelayBatchSize is how many events one pass of the relay numbers at most.
+// RelayBatchSize bounds the events that one pass of the relay numbers.
 const RelayBatchSize = 2000
 
-// relayLock is held by the one relay that works: "events" in hexadecimal.
+// relayLock is the advisory lock of the one active relay: "events" in hexadecimal.
 const relayLock int64 = 0x6576656e7473
 
-// unsequencedEvent is an event that has no number yet.
+// unsequencedEvent is an event without a sequence number.
 type unsequencedEvent struct {
 	Ordinal    int64
 	Partner    string
@@ -29,15 +29,16 @@ type unsequencedEvent struct {
 	Type       EventType
 	OccurredAt time.Time
 	DataHash   []byte
-	Horizon    string // every transaction below had ended when this was read
+	Horizon    string // every transaction with a lower id had ended when this was read
 }
 
-// unsequencedEventsQuery reads the outbox in the order of cause and effect: what committed
-// late into a gap first, then what lies above the highest ordinal. One statement is
-// one snapshot, so an effect is never seen without its cause; it is taken after the
-// lock, so it sees all that the relay before it did. Whoever did not get the lock
-// reads nothing, nor does a transaction that has an id already: see saveSequencesSQL. While a
-// restore of the database is open nothing is numbered: it may begin a new generation.
+// unsequencedEventsQuery reads the outbox in order of cause and effect: first events
+// that were committed late into a gap, then those above the highest ordinal. One
+// statement is one snapshot, so an effect is never read without its cause; the snapshot
+// is taken after the lock, so it includes the work of the previous relay. A relay
+// without the lock reads nothing, nor does a transaction that has an id already: see
+// saveSequencesSQL. While a restore of the database is open, nothing is numbered,
+// because the restore may begin a new generation.
 const unsequencedEventsQuery = `with relay as (select high, gaps from event_relay)
 select o.ordinal, o.partner, o.event_id, e.type, e.occurred_at, e.data_hash,
 	pg_snapshot_xmin(pg_current_snapshot())::text as horizon
@@ -50,27 +51,26 @@ from (
 where current_setting('parapet.relay') = 'true' and pg_current_xact_id_if_assigned() is null
 	and not exists (select from database_restores where ended_at is null) order by o.ordinal limit $1`
 
-// lockRelaySQL tries to become the relay until the end of the transaction, and notes
-// whether it did for the statement that follows in the same round trip.
+// lockRelaySQL tries to take the relay lock until the end of the transaction, and
+// stores the result for the next statement in the same round trip.
 const lockRelaySQL = "select set_config('parapet.relay', pg_try_advisory_xact_lock($1)::text, true)"
 
-// idleTimeoutSQL ends a transaction whose process, or machine, hangs in the middle: with its
-// locks it would keep every other relay waiting for as long as transactions may idle
-// elsewhere. One whose process dies ends with its connection.
+// idleTimeoutSQL ends a transaction whose process or machine hangs: its locks would
+// keep every other relay waiting for as long as transactions may idle elsewhere. When a
+// process dies, its connection and transaction end with it.
 const (
 	idleTimeoutSQL   = "select set_config('idle_in_transaction_session_timeout', $1, true)"
 	relayIdleTimeout = "5s"
 )
 
-// saveSequencesSQL gives events their numbers, takes them from the outbox and moves the
-// relay's marks. A gap is forgotten when the transactions that could fill it have
-// ended, judged by the snapshot the outbox was read with ($7), and nothing was left
-// unread ($8).
+// saveSequencesSQL numbers events, removes them from the outbox and updates the relay's
+// watermarks. A gap is removed when the transactions that could fill it have ended,
+// judged by the snapshot of the outbox read ($7), and nothing was left unread ($8).
 //
-// Who could fill a gap has an id below the relay's own: an ordinal below high was
-// drawn before the relay read the outbox, its transaction had drawn its id before
-// that (event_outbox sees to it), and the relay draws its own id after the read. The
-// end of the relay's snapshot would not do: it is one above the highest id that has
+// A transaction that could fill a gap has an id below the relay's own: an ordinal below
+// high was drawn before the relay read the outbox, its transaction had drawn its id
+// before that (event_outbox ensures it), and the relay draws its own id after the read.
+// The end of the relay's snapshot would not do: it is one above the highest id that has
 // ended, and transactions above that may be running.
 const saveSequencesSQL = `with numbered as (
 	insert into event_numbers (partner, sequence, event_id, hash, type, generation)
@@ -87,13 +87,13 @@ update event_relay r set high = moved.high, passes = r.passes + 1,
 	noted_xid = case when settled then pg_current_xact_id() else r.noted_xid end
 from moved`
 
-// Relay numbers events that committed: each gets its partner's next sequence and
-// the hash that chains it to the one before. It returns how many; none when there
-// is nothing to do or another process relays. Numbers are given after the commit
-// and by one relay at a time, so a partner's sequence has no gaps, a cause comes
-// before its effect, and changes never wait for a shared counter.
+// Relay numbers committed events: each gets its partner's next sequence number and the
+// hash that chains it to the previous event. It returns their number; zero when no
+// event is due or another process relays. One relay at a time numbers events after
+// their commit, so a partner's sequence has no gaps, a cause precedes its effect, and
+// changes never wait for a shared counter.
 func (s *Service) Relay(ctx context.Context) (numbered int, err error) {
-	due := s.relayWasBusy.Load() // where events were a moment ago there are more
+	due := s.relayWasBusy.Load() // after a busy pass more events are likely
 	if !due {
 		err = s.pool.QueryRow(ctx, `select exists (select from event_outbox where ordinal > (select high from event_relay))
 			or exists (select from event_relay, unnest(gaps) as gap, event_outbox where ordinal >= lower(gap) and ordinal < upper(gap))`, pgx.QueryExecModeCacheStatement).Scan(&due)
@@ -116,19 +116,19 @@ func (s *Service) Relay(ctx context.Context) (numbered int, err error) {
 	})
 	s.relayWasBusy.Store(numbered > 0 && err == nil)
 	if numbered > 0 && err == nil {
-		s.eventsSequenced.notifyPartners(heads) // whoever waits in this process hears of it at once
+		s.eventsSequenced.notifyPartners(heads) // wakes the waiting feed readers in this process
 	}
 	return numbered, err
 }
 
-// chainEnd is the end of a partner's chain.
+// chainEnd is the last link of a partner's chain.
 type chainEnd struct {
 	sequence int64
 	hash     []byte
 }
 
-// assignSequences chains the events to their partners' last ones. It returns the sequence
-// that each of the partners has come to.
+// assignSequences appends the events to their partners' chains. It returns the last
+// sequence number of each partner.
 func (tx *Tx) assignSequences(ctx context.Context, waiting []unsequencedEvent) (map[string]int64, error) {
 	ends, err := tx.loadChainEndsAndSchedule(ctx, waiting)
 	if err != nil {
@@ -153,15 +153,15 @@ func (tx *Tx) assignSequences(ctx context.Context, waiting []unsequencedEvent) (
 	return heads, nil
 }
 
-// lastSequenceSQL is, as a subquery, the end of a partner's history: one step into an
-// index, however long the history is.
+// lastSequenceSQL is a subquery for the last event of a partner's history: one index
+// lookup, however long the history is.
 func lastSequenceSQL(columns, partner string) string {
 	return "(select " + columns + " from event_numbers where partner = " + partner + " order by sequence desc limit 1)"
 }
 
-// loadChainEndsAndSchedule reads the last numbers of the partners concerned, and makes their
-// endpoints due. The ends are read from the numbers themselves: a counter beside them
-// would be rewritten with every pass.
+// loadChainEndsAndSchedule reads the last sequence numbers of the partners and makes
+// their endpoints due. It reads them from the events' numbers: a separate counter would
+// be rewritten in every pass.
 func (tx *Tx) loadChainEndsAndSchedule(ctx context.Context, waiting []unsequencedEvent) (map[string]chainEnd, error) {
 	ends, wanted := make(map[string]chainEnd), make(map[EventType]bool)
 	for _, e := range waiting {
@@ -186,12 +186,11 @@ func (tx *Tx) loadChainEndsAndSchedule(ctx context.Context, waiting []unsequence
 	return ends, nil
 }
 
-// chainHash is the hash of an event in its partner's chain: SHA-256 over six lines,
-// each as a reader of the feed has it, so that anybody can prove a history
-// unbroken with a few lines of code. The first event follows a hash of 32 zero
-// bytes.
+// chainHash returns the hash of an event in its partner's chain: SHA-256 over six
+// lines, each as a reader of the feed sees it, so that any reader can verify a history
+// with a few lines of code. The first event follows a hash of 32 zero bytes.
 //
-//	hash of the event before, in hexadecimal
+//	hash of the previous event, in hexadecimal
 //	sequence
 //	id
 //	type

@@ -13,7 +13,7 @@ import (
 	"parapet/model/money"
 )
 
-// attemptRow is one call to a rail: written before the call, finished after it.
+// attemptRow is one call to a rail, inserted before the call and completed after it.
 type attemptRow struct {
 	bun.BaseModel `bun:"table:payout_attempts"`
 
@@ -29,33 +29,33 @@ type attemptRow struct {
 	ProviderReference *string
 }
 
-// Release is the order to pay, committed before any rail is called.
+// Release is an order to pay. It is committed before any rail is called.
 type Release struct {
 	Partner, PayoutID string
 	Attempt           int           // fences this call
 	Key               string        // the rail's idempotency key
-	InDoubt           bool          // an earlier call under this key has no known end: inquire before sending
-	KeyAge            time.Duration // since the first call under this key that may have reached the rail; a rail forgets keys
-	UnclearCalls      int           // calls under this key that ended without a clear answer; workers that died do not count
+	InDoubt           bool          // an earlier call under this key has no known outcome: inquire before sending
+	KeyAge            time.Duration // time since the first call under this key that may have reached the rail, because a rail forgets keys
+	UnclearCalls      int           // calls under this key without a clear answer; crashed workers do not count
 	UnsentCalls       int           // calls under this key that sent nothing
-	SupersededKeys    []string      // earlier keys of the debt that the rail has not voided, where it may still pay under them
-	RefusalNoticed    bool          // the rail said on its own, and did not confirm, that it refused this key
-	RefusalReported   bool          // a report said so: it decides where the rail cannot be asked or does not know the key
-	Unclear           bool          // a call under this key ended without a clear answer, or nobody knows how; see Sent
-	Lease             time.Duration // from before the intent: nothing may be sent later
-	InFlight          bool          // a call has no known end and its lease has not ended; see Sent
-	Closed            bool          // neither with the rail under this key nor released under it any more; see Sent
-	HasSuspectLine    bool          // a report line that nobody answered names its policy; see Sent
-	InquireOnly       bool          // releases are stopped: nothing is sent again, also not under this key
-	OtherRail         *RailIdentity // the other bank that was called under this key and alone knows its end: this one is neither asked nor sent to
+	SupersededKeys    []string      // earlier keys of the debt that the rail has not voided and may still pay under
+	RefusalNoticed    bool          // the rail sent an unconfirmed notice that it refused this key
+	RefusalReported   bool          // a report shows the refusal: it decides if the rail cannot be asked or does not know the key
+	Unclear           bool          // a call under this key ended without a clear answer, or with an unknown one; see Sent
+	Lease             time.Duration // counted from before the intent: nothing may be sent after it
+	InFlight          bool          // a call has no known outcome and its lease has not ended; see Sent
+	Closed            bool          // no longer with the rail under this key, nor released under it; see Sent
+	HasSuspectLine    bool          // an unanswered report line names the policy; see Sent
+	InquireOnly       bool          // releases are stopped: nothing is sent again, not even under this key
+	OtherRail         *RailIdentity // the other bank that was called under this key and alone knows the outcome: this rail gets neither inquiry nor order
 	Amount            money.Money
 	Beneficiary       account.Beneficiary
 	Number            account.Number
 
-	version int64 // of the payout when the order was prepared
+	version int64 // version of the payout when the order was prepared
 }
 
-// railWithOrder is the bank that may have the order.
+// railWithOrder returns the bank that may have the order.
 func (o *Release) railWithOrder(rail RailIdentity) RailIdentity {
 	if o.OtherRail != nil {
 		return *o.OtherRail
@@ -63,13 +63,13 @@ func (o *Release) railWithOrder(rail RailIdentity) RailIdentity {
 	return rail
 }
 
-// ReleaseLease is how long one worker has for a call before another may take over:
-// longer than a call may last. Nothing is sent from its end on, and an answer that comes
-// later is recorded all the same.
+// ReleaseLease is how long one worker may work on a call before another may take over:
+// longer than a call may last. Nothing is sent after its end; a later answer is still
+// recorded.
 const ReleaseLease = 30 * time.Second
 
-// lockedPayout is a locked payout with its claim and the version and status it was read
-// with.
+// lockedPayout is a locked payout with its claim and the version and status at the
+// read.
 type lockedPayout struct {
 	claim   *claimRow
 	row     *payoutRow
@@ -81,9 +81,10 @@ func newLockedPayout(claim *claimRow, row *payoutRow) lockedPayout {
 	return lockedPayout{claim, row, row.Version, row.Status}
 }
 
-// BeginRelease commits the intent to pay and returns the order; nil when there is
-// nothing to do, and how long to wait when it is somebody else's turn. A payout whose
-// last call has no known end comes back with Doubt and the same key.
+// BeginRelease commits the intent to pay and returns the order. order is nil when the
+// payout cannot be released now, with the time to wait if another worker has it. A
+// payout whose last call has no known outcome is returned with InDoubt and the same
+// key.
 func (s *Service) BeginRelease(ctx context.Context, rail RailIdentity, partner, id string) (order *Release, wait time.Duration, err error) {
 	key, err := resourcePayout.parseID(id)
 	if err == nil {
@@ -157,7 +158,7 @@ func (tx *Tx) prepareOrders(ctx context.Context, rail RailIdentity, slice []lock
 	return orders, stuck, nil
 }
 
-// lease gives a payout to this worker until the lease ends.
+// lease leases a payout to this worker.
 func (tx *Tx) lease(claim *claimRow, row *payoutRow) error {
 	row.Attempts++
 	row.NextAttemptAt = new(tx.now.Add(ReleaseLease))

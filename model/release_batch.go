@@ -10,12 +10,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// useGenericPlans forces generic plans for this transaction: the planner would otherwise
-// plan each statement anew, which costs twice its execution.
+// useGenericPlans forces generic plans for this transaction: planning each statement
+// again costs twice its execution.
 func (tx *Tx) useGenericPlans() { tx.batch.Queue("set local plan_cache_mode = force_generic_plan") }
 
-// enqueueRelease asks for a payout to be sent: by itself, or with all that are due where the
-// rail takes slices. What a slice leaves behind the sweep sends by itself.
+// enqueueRelease schedules the release of a payout: alone, or with all that are due if
+// the rail accepts batches. The sweep sends, one by one, payouts that a batch leaves.
 func (tx *Tx) enqueueRelease(row *payoutRow) {
 	switch {
 	case !tx.svc.batchRelease:
@@ -25,18 +25,17 @@ func (tx *Tx) enqueueRelease(row *payoutRow) {
 	}
 }
 
-// Submit hands orders to a rail that writes them down through conn, in the transaction
-// that is open on it, and returns the rail's word on each in its place. An error means
-// that none was entered.
+// Submit writes orders to a rail through conn, in its open transaction, and returns the
+// rail's answers in the order of the orders. An error means that no order was written.
 type Submit func(ctx context.Context, conn *pgx.Conn, orders []*Release) ([]RailAnswer, error)
 
-// ReleaseBatch releases up to most payouts that are due and were never sent, whosever
-// they are, through a rail whose orders are written down: the intent, the entry in the
-// rail's books and the outcome are one transaction, so that all stand or none and
-// nothing is ever in doubt. It takes no payout that somebody else works on, so that
-// several slices go out at once. It returns how many it took; most means that there
-// may be more. What cannot go out for its own sake stays and is told in the error,
-// beside the others, which are released.
+// ReleaseBatch releases up to most payouts of any partner that are due and were never
+// sent, through a rail that stores its orders in this database. Intent, order and
+// outcome are one transaction, so that all or none are committed and no payout is in
+// doubt. It skips payouts that another worker has locked, so several batches can run at
+// once. It returns the number of payouts taken; if it equals most, there may be more. A
+// payout that cannot be released by a fault of its own stays due and is named in the
+// error; the others are released.
 func (s *Service) ReleaseBatch(ctx context.Context, rail RailIdentity, most int, enter Submit) (taken int, ended []ReleaseResult, err error) {
 	if err := s.RegisterRail(ctx, rail); err != nil {
 		return 0, nil, err
@@ -63,13 +62,13 @@ func (s *Service) ReleaseBatch(ctx context.Context, rail RailIdentity, most int,
 	return taken, ended, errors.Join(err, stuck)
 }
 
-// submitOrders hands the orders over that go out and records what the rail said.
+// submitOrders submits the orders that may be sent and records the rail's answers.
 func (tx *Tx) submitOrders(ctx context.Context, rail RailIdentity, slice []lockedPayout, orders []*Release, enter Submit) ([]ReleaseResult, error) {
 	outs, going := make([]lockedPayout, 0, len(slice)), make([]*Release, 0, len(slice))
 	for i, order := range orders {
 		switch {
 		case order == nil:
-		case order.InDoubt: // it cannot be; if it is, the sweep settles each by itself
+		case order.InDoubt: // not expected; the sweep settles each alone
 			return nil, fmt.Errorf("%s was sent before under its key", order.PayoutID)
 		default:
 			outs, going = append(outs, slice[i]), append(going, order)
@@ -93,8 +92,8 @@ func (tx *Tx) submitOrders(ctx context.Context, rail RailIdentity, slice []locke
 	return ended, nil
 }
 
-// lockDuePayouts locks payouts that are ready to go out and that nobody else works on, and their
-// claims before them. It waits for no lock.
+// lockDuePayouts locks payouts that are due and that no other worker has locked, and
+// their claims first. It waits for no lock.
 func (tx *Tx) lockDuePayouts(ctx context.Context, most int) ([]lockedPayout, error) {
 	claims, err := tx.lockDueClaims(ctx, most)
 	if err != nil || len(claims) == 0 {

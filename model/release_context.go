@@ -9,30 +9,30 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// releaseContext is what a release has to know of its payouts.
+// releaseContext holds the facts that decide whether payouts may be released.
 type releaseContext struct {
 	methods        map[uuid.UUID]*payoutMethodRow
 	keyUsage       map[string]keyUsage
-	supersededKeys map[string][]string // by key: those of its debt that the rail may still pay under
-	approvals      map[string]int      // how many consented to what a digest names
+	supersededKeys map[string][]string // by key: the keys of its debt that the rail may still pay under
+	approvals      map[string]int      // number of approvals of a digest's content
 	arrived        map[uuid.UUID]bool  // payouts whose beneficiary has the money, see arrivalRow
-	stopped        bool                // releases are, while this transaction lasts
+	stopped        bool                // whether releases are stopped during this transaction
 	suspectLines   suspectLines
 }
 
-// keyUsage is how a key was used before.
+// keyUsage is the earlier use of a key.
 type keyUsage struct {
-	firstUsedAt  *time.Time // when the rail may have heard of it first; nil when it has not
+	firstUsedAt  *time.Time // first call that may have reached the rail; nil if none
 	unclearCalls int
 	unsentCalls  int
-	otherRail    *RailIdentity // the other bank it was used with
+	otherRail    *RailIdentity // another bank that the key was used with
 
 	refusalNoticed, refusalReported bool
 }
 
-// blocker looks once more, at the last moment, at what made a payout pending: whatever
-// went wrong on the way here, nothing goes to an account that is not verified, or
-// without the consents, or for what its source retracted.
+// blocker checks again, at the last moment, the conditions that made a payout pending:
+// nothing goes to an unverified account, without the approvals or for a retracted
+// observation.
 func (rc *releaseContext) blocker(claim *claimRow, row *payoutRow, method *payoutMethodRow) BlockedReason {
 	switch {
 	case row.Status != PayoutPending:
@@ -98,7 +98,7 @@ func (tx *Tx) loadReleaseContext(ctx context.Context, rail RailIdentity, slice [
 	return rc, nil
 }
 
-// queueKeyUsage reads, with the next statements, how keys were used before.
+// queueKeyUsage queues a read of the earlier use of keys.
 func (tx *Tx) queueKeyUsage(uses map[string]keyUsage, rail RailIdentity, payouts []uuid.UUID, keys []string) {
 	other := fmt.Sprintf(" filter (where a.outcome is distinct from 'not_sent' and "+otherBankSQL+")", "$3", "$4")
 	tx.batch.Queue(`select a.key, min(a.started_at) filter (where a.outcome is distinct from 'not_sent'), count(*) filter (where a.outcome = 'unknown'),

@@ -10,18 +10,18 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ErrReleasesStopped says that nothing may be sent to a rail now.
+// ErrReleasesStopped means that nothing may be sent to a rail now.
 var ErrReleasesStopped = errors.New("releases are stopped")
 
 // ErrSendSessionLost ends a send whose process lost the database session that permits
-// it: a stop does not wait for it any more.
+// it: a stop no longer waits for this send.
 var ErrSendSessionLost = errors.New("the database session that permits sending was lost")
 
-// The advisory locks of releases, in shared mode only. An intent holds the first while
-// its transaction lasts; a process holds the second, in a session of its own, while any
-// order leaves it. Nobody takes them exclusively: a stop commits its row and then waits
-// until those that held them before have let go (see waitForSends), so that nobody queues
-// for a lock with a connection that others need.
+// Advisory locks of releases, taken in shared mode only. An intent holds the first
+// during its transaction; a process holds the second, in a session of its own, while it
+// sends any order. No lock is taken exclusively: a stop commits its row and then waits
+// until the earlier holders have released their locks (see waitForSends), so that no
+// caller waits for a lock while it holds a connection that others need.
 const (
 	lockIntentSQL    = "select pg_advisory_xact_lock_shared(hashtext('release stop'), 0)"
 	lockSendingSQL   = "select pg_advisory_lock_shared(hashtext('release stop'), 1)"
@@ -30,47 +30,47 @@ const (
 )
 
 const (
-	sessionTimeout       = 5 * time.Second        // of one statement of the session
-	sessionCheckInterval = 500 * time.Millisecond // between two looks whether it is alive
-	maxIdleChecks        = 40                     // looks after which a session without sends is closed
+	sessionTimeout       = 5 * time.Second        // per statement of the session
+	sessionCheckInterval = 500 * time.Millisecond // between two checks that the session is alive
+	maxIdleChecks        = 40                     // idle checks before a session without sends is closed
 )
 
 // sendSession is the database session in which this process holds lockSendingSQL while
-// orders leave it: one for all of them, outside the pool, so that slow rails take no
-// connection from others. Sends end when the session does.
+// it sends orders: one for all sends, outside the pool, so that slow rails occupy no
+// pooled connection. Sends end when the session ends.
 type sendSession struct {
 	connect func(context.Context) (*pgx.Conn, error)
 
 	mu          sync.Mutex
-	conn        *pgx.Conn // nil while there is none
+	conn        *pgx.Conn // nil while not connected
 	activeSends int       // sends that hold the lock through conn
 	aliveCtx    context.Context
 	cancelAlive context.CancelCauseFunc
 }
 
-// newSendSession prepares the session; it does not connect yet.
+// newSendSession prepares the session without connecting.
 func newSendSession(config *pgx.ConnConfig) *sendSession {
 	config = config.Copy()
 	config.RuntimeParams["application_name"] = "parapet sends"
-	// Where the machine is gone and not only the process, nobody else ends the session,
-	// and stops would wait for it.
+	// If the whole machine fails, only keepalives end the session; stops would
+	// otherwise wait for it.
 	config.RuntimeParams["tcp_keepalives_idle"] = "10"
 	config.RuntimeParams["tcp_keepalives_interval"] = "5"
 	config.RuntimeParams["tcp_keepalives_count"] = "3"
 	return &sendSession{connect: func(ctx context.Context) (*pgx.Conn, error) { return pgx.ConnectConfig(ctx, config) }}
 }
 
-// SendPermit is the permission to let one order, or one file, leave. It is ended once.
+// SendPermit permits one order, or one file, to be sent. End it once.
 type SendPermit struct {
 	session *sendSession
 	conn    *pgx.Conn
-	cancel  func() // lets go of the send's context
+	cancel  func() // cancels the send's context
 }
 
-// BeginSend permits one send: from its return to End a stop of releases waits for it.
-// The context it returns ends with ErrSendSessionLost when the permission is lost; what
-// was not sent by then must not be. Errors: ErrReleasesStopped; any other means that
-// the database cannot be asked. Safe for concurrent use.
+// BeginSend permits one send: a stop of releases waits for it until End. The returned
+// context is cancelled with ErrSendSessionLost when the permit is lost; after that
+// nothing may be sent. Errors: ErrReleasesStopped; any other error means that the
+// database is not reachable. Safe for concurrent use.
 func (s *Service) BeginSend(ctx context.Context) (context.Context, *SendPermit, error) {
 	sending, alive, err := s.releaseSession.acquirePermit(ctx)
 	if err != nil {
@@ -82,7 +82,8 @@ func (s *Service) BeginSend(ctx context.Context) (context.Context, *SendPermit, 
 	return ctx, sending, nil
 }
 
-// Confirm asks whether the permission still stands, for right before the last byte.
+// Confirm checks that the permit is still valid, immediately before the last byte is
+// sent.
 func (p *SendPermit) Confirm(ctx context.Context) error {
 	p.session.mu.Lock()
 	defer p.session.mu.Unlock()
@@ -93,7 +94,7 @@ func (p *SendPermit) Confirm(ctx context.Context) error {
 	return err
 }
 
-// End gives the permission back.
+// End releases the permit.
 func (p *SendPermit) End() {
 	p.cancel()
 	s := p.session
@@ -107,14 +108,14 @@ func (p *SendPermit) End() {
 	}
 }
 
-// acquirePermit takes the lock, where no other send holds it already, and looks for a stop
-// after that: one that this look does not see finds the lock. It looks before, too, so
-// that a process does not take the lock again and again while releases are stopped.
+// acquirePermit takes the lock, unless another send holds it already, and then checks
+// for a stop: a stop that this check misses sees the lock. It also checks before, so
+// that the process does not take the lock repeatedly while releases are stopped.
 func (s *sendSession) acquirePermit(ctx context.Context) (*SendPermit, context.Context, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stopped, err := s.isStopped(ctx)
-	if err != nil && s.conn == nil { // it may have ended while nothing was sent
+	if err != nil && s.conn == nil { // an idle session may have ended
 		stopped, err = s.isStopped(ctx)
 	}
 	if err == nil && !stopped && s.activeSends == 0 {
@@ -135,7 +136,8 @@ func (s *sendSession) acquirePermit(ctx context.Context) (*SendPermit, context.C
 	return &SendPermit{session: s, conn: s.conn}, s.aliveCtx, nil
 }
 
-// isStopped asks whether releases are stopped, and so whether the session is alive.
+// isStopped reports whether releases are stopped. Its success also shows that the
+// session is alive.
 func (s *sendSession) isStopped(ctx context.Context) (stopped bool, err error) {
 	err = s.run(ctx, func(ctx context.Context) error { return s.conn.QueryRow(ctx, isStoppedSQL).Scan(&stopped) })
 	return stopped, err
@@ -148,8 +150,8 @@ func (s *sendSession) exec(ctx context.Context, statement string) error {
 	})
 }
 
-// run runs a statement of the session, which it opens where there is none. A caller
-// that gives up does not end the session of all the others; a statement that fails does.
+// run runs a statement of the session, which it opens if necessary. A caller that gives
+// up does not end the session for the others; a failed statement does.
 func (s *sendSession) run(ctx context.Context, statement func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sessionTimeout)
 	defer cancel()
@@ -160,16 +162,16 @@ func (s *sendSession) run(ctx context.Context, statement func(context.Context) e
 		}
 		s.conn, s.activeSends = conn, 0
 		s.aliveCtx, s.cancelAlive = context.WithCancelCause(context.Background())
-		go s.watchConn(conn) //nolint:contextcheck // the session outlives who opened it
+		go s.watchConn(conn) //nolint:contextcheck // the session outlives its opener
 	}
 	if err := statement(ctx); err != nil {
-		s.close() //nolint:contextcheck // it ends whatever the context
+		s.close() //nolint:contextcheck // it closes in any context
 		return fmt.Errorf("%w: %w", ErrSendSessionLost, err)
 	}
 	return nil
 }
 
-// close ends the session, and with it what is being sent.
+// close ends the session and cancels the running sends.
 func (s *sendSession) close() {
 	s.cancelAlive(ErrSendSessionLost)
 	ctx, cancel := context.WithTimeout(context.Background(), sessionTimeout)
@@ -178,8 +180,8 @@ func (s *sendSession) close() {
 	s.conn = nil
 }
 
-// watchConn notices when a session ends while orders leave, and closes one that nobody
-// needs.
+// watchConn detects the end of a session while orders are sent, and closes an unused
+// session.
 func (s *sendSession) watchConn(conn *pgx.Conn) {
 	look := time.NewTicker(sessionCheckInterval)
 	defer look.Stop()
@@ -191,8 +193,7 @@ func (s *sendSession) watchConn(conn *pgx.Conn) {
 	}
 }
 
-// checkConn asks a session in use whether it is alive; false when it is not the session
-// any more.
+// checkConn reports whether conn is still the session's and alive.
 func (s *sendSession) checkConn(conn *pgx.Conn, idle *int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,17 +8,17 @@ import (
 	"github.com/google/uuid"
 )
 
-// inquiryDelays is how long after each unanswered call the rail is asked again;
-// the last one repeats.
+// inquiryDelays are the delays between an unanswered call and the next inquiry; the
+// last one repeats.
 var inquiryDelays = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour}
 
-// unreachableDelays is how long after each call that sent nothing the next one is made;
+// unreachableDelays are the delays between a call that sent nothing and the next one;
 // the last one repeats.
 var unreachableDelays = []time.Duration{5 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute}
 
-// inquiryDelay is when the rail is asked again. While it still knows the key half of the
-// time that is left never passes without a question, so that the payout can be sent
-// again under its key before the rail may have forgotten it.
+// inquiryDelay returns the delay before the next inquiry. While the rail still knows
+// the key, the delay is at most half of the remaining time, so that the payout can be
+// sent again under its key before the rail may forget it.
 func inquiryDelay(order *Release, answer RailAnswer) time.Duration {
 	delay := inquiryDelays[min(order.UnclearCalls, len(inquiryDelays)-1)]
 	if answer.Outcome == OutcomeNotSent {
@@ -30,20 +30,20 @@ func inquiryDelay(order *Release, answer RailAnswer) time.Duration {
 	return delay
 }
 
-// ReleaseResult is what became of an order.
+// ReleaseResult is the result of an order.
 type ReleaseResult struct {
-	// RetryAfter is how long to wait before the rail is asked again, zero when its word
-	// is final.
+	// RetryAfter is the delay before the rail is asked again, zero when its answer is
+	// final.
 	RetryAfter time.Duration
-	// Mismatch tells that money moved other than it was ordered: another amount or
-	// beneficiary, or a key that was given up. Somebody has to look at once.
+	// Mismatch means that money moved otherwise than ordered: another amount or
+	// beneficiary, or a superseded key. An operator must investigate at once.
 	Mismatch bool
-	// Contradiction tells that the rail's word is against what it said before.
+	// Contradiction means that the rail's answer contradicts an earlier one.
 	Contradiction bool
 }
 
-// EndRelease records what the rail said of an order. Success is recorded whichever
-// attempt brought it; doubt never becomes a refusal.
+// EndRelease records the rail's answer to an order. It records a success of any
+// attempt; an unknown outcome never becomes a refusal.
 func (s *Service) EndRelease(ctx context.Context, rail string, order *Release, answer RailAnswer) (ended ReleaseResult, err error) {
 	id, err := resourcePayout.parseID(order.PayoutID)
 	if err != nil {
@@ -82,9 +82,9 @@ func (s *Service) EndRelease(ctx context.Context, rail string, order *Release, a
 	return ended, err
 }
 
-// applyRailAnswer judges whose word it is. Only the last call may refuse or doubt, because
-// a later one is under way with the same key and may pay. Money that went out
-// under a key that was given up is nothing to try again.
+// applyRailAnswer decides whether an answer applies. Only the last call may refuse or
+// leave doubt, because a later one is in flight with the same key and may pay. Money
+// paid under a superseded key must not be retried.
 func (tx *Tx) applyRailAnswer(rail string, out lockedPayout, order *Release, answer RailAnswer) (ReleaseResult, error) {
 	row := out.row
 	paid := answer.Outcome.movedMoney()
@@ -93,7 +93,7 @@ func (tx *Tx) applyRailAnswer(rail string, out lockedPayout, order *Release, ans
 	var err error
 	switch {
 	case astray || !row.isInFlight() || !paid && order.Attempt != row.Attempts:
-		// the rail's word arrived another way, or is still to come, or see barPaidPart
+		// the rail's answer arrived another way or is still to come, or see barPaidPart
 	default:
 		if order.OtherRail == nil {
 			row.Provider = &rail
@@ -106,8 +106,8 @@ func (tx *Tx) applyRailAnswer(rail string, out lockedPayout, order *Release, ans
 	return ended, err
 }
 
-// applyOutcome records what the rail's word means for a payout that is with it. order is
-// needed for words that leave it open.
+// applyOutcome applies the outcome to a payout that is with the rail. order is needed
+// for outcomes that are not final.
 func (tx *Tx) applyOutcome(claim *claimRow, row *payoutRow, order *Release, answer RailAnswer) (time.Duration, error) {
 	switch answer.Outcome {
 	case OutcomeAccepted:
@@ -115,9 +115,9 @@ func (tx *Tx) applyOutcome(claim *claimRow, row *payoutRow, order *Release, answ
 		return 0, tx.transitionPayoutInMemory(claim, row, PayoutReleased, fmt.Sprintf("The rail accepted the payout of %s (%s).", row.toMoney(), answer.Reference))
 	case OutcomeRefused:
 		row.KeyNumber++
-		// While the payout was with the rail nothing looked at its account: another one
-		// that is verified by now can be paid to. It takes the policy's lock, which comes
-		// before the claim's, hence a transaction of its own.
+		// While the payout was with the rail, its method was not re-evaluated: another
+		// method, verified since, may be usable. That takes the policy's lock, which
+		// comes before the claim's, hence a transaction of its own.
 		tx.enqueueJob(ReevaluatePayouts{Partner: row.Partner, Claim: resourceClaim.formatID(row.ClaimID)})
 		return 0, tx.blockPayoutInMemory(claim, row, BlockedRailRejected)
 	case OutcomeMismatch:
@@ -137,7 +137,7 @@ func (tx *Tx) applyOutcome(claim *claimRow, row *payoutRow, order *Release, answ
 	return again, tx.recordPayoutEvent(claim, row, row.ledgerTransfer(), EventPayoutUpdated, "The rail's answer is still unknown.")
 }
 
-// changePayout is a change of one payout on its way.
+// changePayout changes one payout in a transaction.
 func (s *Service) changePayout(ctx context.Context, actor Actor, partner, id string, do func(context.Context, *Tx, *claimRow, *payoutRow) error) error {
 	key, err := resourcePayout.parseID(id)
 	if err != nil {
@@ -152,8 +152,8 @@ func (s *Service) changePayout(ctx context.Context, actor Actor, partner, id str
 	})
 }
 
-// lockPayout locks a payout, and its claim before it. Without a partner it is
-// whoever's payout the actor may see.
+// lockPayout locks a payout, and its claim first. Without a partner it finds any payout
+// that the actor may see.
 func (tx *Tx) lockPayout(ctx context.Context, partner string, id uuid.UUID) (*claimRow, *payoutRow, error) {
 	locked, err := tx.lockPayouts(ctx, partner, []uuid.UUID{id})
 	if err != nil {
@@ -165,8 +165,8 @@ func (tx *Tx) lockPayout(ctx context.Context, partner string, id uuid.UUID) (*cl
 	return locked[0].claim, locked[0].row, nil
 }
 
-// lockPayouts locks the payouts of a set that the actor may see, and their claims
-// before them, in the order of their ids.
+// lockPayouts locks those of the payouts that the actor may see, and their claims
+// first, in the order of their ids.
 func (tx *Tx) lockPayouts(ctx context.Context, partner string, ids []uuid.UUID) ([]lockedPayout, error) {
 	var of lockResult
 	tx.queueLocks(&of, partner, ids)
@@ -176,14 +176,13 @@ func (tx *Tx) lockPayouts(ctx context.Context, partner string, ids []uuid.UUID) 
 	return tx.lockedPayouts(&of), nil
 }
 
-// lockResult is what a set of locks has read once it was sent.
+// lockResult is the result of queued locks after their batch was sent.
 type lockResult struct {
 	claims []claimRow
 	rows   []payoutRow
 }
 
-// queueLocks takes the locks of lockPayouts with what is sent next; lockedPayouts tells
-// what they found.
+// queueLocks queues the locks of lockPayouts; lockedPayouts returns their result.
 func (tx *Tx) queueLocks(of *lockResult, partner string, ids []uuid.UUID) {
 	*of = lockResult{}
 	tx.queueSelect(&of.claims, tx.svc.statements.get((*claimRow)(nil), "lock by payouts "+tx.actor.tenantPredicate(), func() string {

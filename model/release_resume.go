@@ -10,19 +10,19 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// ResumptionState is where a resumption of releases stands.
+// ResumptionState is the state of a resumption of releases.
 type ResumptionState string
 
-// The states of a resumption. The last three are final.
+// States of a resumption. The last three are final.
 const (
 	ResumptionChecking  ResumptionState = "checking"  // the invariants are checked; releases are still stopped
-	ResumptionResuming  ResumptionState = "resuming"  // the stop has ended; payouts that waited are made due
-	ResumptionCompleted ResumptionState = "completed" // all payouts that waited are due
-	ResumptionRefused   ResumptionState = "refused"   // the stop stands; Refusal says why
+	ResumptionResuming  ResumptionState = "resuming"  // the stop has ended; waiting payouts are made due
+	ResumptionCompleted ResumptionState = "completed" // all waiting payouts are due
+	ResumptionRefused   ResumptionState = "refused"   // the stop stays active; Refusal gives the reason
 	ResumptionStopped   ResumptionState = "stopped"   // releases were stopped again before all payouts were due
 )
 
-// resumptionRow is a run that ends a stop and makes due what waited for its end.
+// resumptionRow is a run that ends a stop and makes the waiting payouts due.
 type resumptionRow struct {
 	bun.BaseModel `bun:"table:release_resumptions,alias:rr"`
 
@@ -39,17 +39,17 @@ type resumptionRow struct {
 	Refusal     *string
 }
 
-// ReleaseResumption is a run that ends a stop of releases and makes due the payouts that
-// waited for its end.
+// ReleaseResumption is a run that ends a stop of releases and makes the waiting payouts
+// due.
 type ReleaseResumption struct {
 	ID              string
 	State           string // a ResumptionState
 	StartedAt       time.Time
-	StartedBy       string  // an operator, as the issuer calls them
-	StartedByIssuer *string // nil where the token names none
+	StartedBy       string  // an operator, by the issuer's name
+	StartedByIssuer *string // nil if the token names none
 	Reason          string
 	Acknowledge     bool       // violated invariants were acknowledged
-	Done            int        // payouts that waited and are due now
+	Done            int        // waiting payouts that are due now
 	Total           int        // payouts that waited when the stop ended; zero before
 	FinishedAt      *time.Time // nil while it runs
 	Refusal         *string    // why releases stay stopped
@@ -62,27 +62,26 @@ func (r *resumptionRow) toRecord() *ReleaseResumption {
 	}
 }
 
-// ReleasesResumed is what ResumeReleases answers.
+// ReleasesResumed is the result of ResumeReleases.
 type ReleasesResumed struct {
 	Stop       *ReleaseStop // without an end while Resumption is checking
 	Resumption *ReleaseResumption
 }
 
-// How long a request to resume waits for the check of the invariants unless Config says
-// otherwise, and for how long a run repeats a check that fails.
+// How long a request to resume waits for the invariant check, unless Config sets it,
+// and for how long a run repeats a failing check.
 const (
 	resumeCheckTimeout = 2 * time.Second
 	resumeCheckLimit   = 10 * time.Minute
 )
 
-// ResumeReleases lets payouts go out again. It answers with a run that SweepDue works
-// off in batches: checking the invariants, where that takes longer than a request may,
-// and making due what waited. While an invariant is violated the run, or the request, is
-// refused unless the operator acknowledges it: what stands violated then stops nothing
-// any more, what comes after does. It is always refused while a report line of no known
-// debt is open, or one of another amount, account or state since a restore: that may be
-// a payment that is about to be made again. Operators only.
-// Errors: validation_failed, state_conflict.
+// ResumeReleases resumes releases. It returns a run that SweepDue processes in batches:
+// checking the invariants, if that takes longer than a request may, and making waiting
+// payouts due. While an invariant is violated, the run or the request is refused unless
+// the operator acknowledges it: the present violations then stop nothing any more,
+// later ones do. It is always refused while a report line of an unknown debt is open,
+// or one with another amount, account or state since a restore: that payment may be
+// about to be made again. Operators only. Errors: validation_failed, state_conflict.
 func (s *Service) ResumeReleases(ctx context.Context, actor Actor, in ResumeRequest) (*ReleasesResumed, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
@@ -121,8 +120,8 @@ func (s *Service) ResumeReleases(ctx context.Context, actor Actor, in ResumeRequ
 	return &ReleasesResumed{stop, run.toRecord()}, nil
 }
 
-// checkChangedInTime checks the invariants of what changed lately; false when that takes
-// longer than Config.ResumeCheckTimeout.
+// checkChangedInTime checks the invariants of recent changes; checked is false when
+// that takes longer than Config.ResumeCheckTimeout.
 func (s *Service) checkChangedInTime(ctx context.Context) (checked bool, err error) {
 	brief, cancel := context.WithTimeout(ctx, s.resumeCheckTimeout)
 	defer cancel()
@@ -133,9 +132,8 @@ func (s *Service) checkChangedInTime(ctx context.Context) (checked bool, err err
 	return err == nil, err
 }
 
-// endStop ends a stop for a run. It refuses, before it changes anything, while something
-// must be put right first: whatever keeps releases stopped is asked here. Errors:
-// state_conflict.
+// endStop ends a stop for a run. All conditions that keep releases stopped are checked
+// here, before any change. Errors: state_conflict.
 func (tx *Tx) endStop(ctx context.Context, stop *stopRow, run *resumptionRow) error {
 	if err := tx.requireNoRestore(ctx); err != nil {
 		return err
@@ -175,12 +173,12 @@ func (tx *Tx) endStop(ctx context.Context, stop *stopRow, run *resumptionRow) er
 	return nil
 }
 
-// unfinishedResumption locks the run that is not finished; nil without.
+// unfinishedResumption locks the unfinished run; nil if there is none.
 func (tx *Tx) unfinishedResumption(ctx context.Context) (*resumptionRow, error) {
 	row := new(resumptionRow)
 	err := tx.NewSelect().Model(row).Where("rr.finished_at is null").For("UPDATE").Scan(ctx)
 	if isNoRows(err) {
-		return nil, nil //nolint:nilnil // nothing is being resumed
+		return nil, nil //nolint:nilnil // no resumption is running
 	}
 	return row, err
 }
@@ -198,7 +196,7 @@ func (r *resumptionRow) finish(at time.Time, state ResumptionState) {
 	r.State, r.FinishedAt = state, &at
 }
 
-// stopResumption ends the run that is not finished, for a new stop.
+// stopResumption ends the unfinished run, for a new stop.
 func (tx *Tx) stopResumption(ctx context.Context) error {
 	run, err := tx.unfinishedResumption(ctx)
 	if err != nil || run == nil {
@@ -208,8 +206,8 @@ func (tx *Tx) stopResumption(ctx context.Context) error {
 	return tx.saveResumption(ctx, run)
 }
 
-// checkResumption checks the invariants for a run that waits for it, and then ends the
-// stop or refuses to. A check that fails is repeated by the next sweep.
+// checkResumption checks the invariants for a run in state checking, then ends the stop
+// or refuses to. The next sweep repeats a check that fails.
 func (s *Service) checkResumption(ctx context.Context) error {
 	var waits bool
 	err := s.db.NewRaw("select exists (select from release_resumptions where finished_at is null and state = ?)", ResumptionChecking).Scan(ctx, &waits)
@@ -245,9 +243,9 @@ func (s *Service) checkResumption(ctx context.Context) error {
 	}))
 }
 
-// resumePayouts makes due a batch of payouts that waited for the end of a stop, or of
-// what barred their policy, and counts them in the run that ended a stop. Each partner
-// has its share of a batch.
+// resumePayouts makes due a batch of payouts that waited for the end of a stop, or for
+// the suspect lines of their policy, and counts them in the run that ended a stop. Each
+// partner gets a share of a batch.
 func (tx *Tx) resumePayouts(ctx context.Context) (int, error) {
 	run, err := tx.unfinishedResumption(ctx)
 	if err != nil || run != nil && run.State != ResumptionResuming {
@@ -273,7 +271,7 @@ func (tx *Tx) resumePayouts(ctx context.Context) (int, error) {
 	return len(ids), tx.saveResumption(ctx, run)
 }
 
-// makePayoutsDue lets payouts go on that waited; it returns how many.
+// makePayoutsDue makes waiting payouts due; it returns their number.
 func (tx *Tx) makePayoutsDue(ctx context.Context, ids []uuid.UUID) (resumed int, err error) {
 	if len(ids) == 0 {
 		return 0, nil

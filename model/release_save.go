@@ -6,7 +6,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// transitionPayoutInMemory moves a locked payout in memory and tells it; savePayouts writes it.
+// transitionPayoutInMemory changes the status of a locked payout in memory and records
+// the event; savePayouts writes the row.
 func (tx *Tx) transitionPayoutInMemory(claim *claimRow, row *payoutRow, to PayoutStatus, summary string) error {
 	if to != PayoutBlocked {
 		row.BlockedReason, row.HeldOver = nil, nil
@@ -19,12 +20,14 @@ func (tx *Tx) transitionPayoutInMemory(claim *claimRow, row *payoutRow, to Payou
 	return tx.recordPayoutEvent(claim, row, was, event, summary)
 }
 
-// blockPayoutInMemory moves a locked payout to blocked in memory, or changes why it is.
+// blockPayoutInMemory blocks a locked payout in memory, or changes the reason of a
+// blocked one.
 func (tx *Tx) blockPayoutInMemory(claim *claimRow, row *payoutRow, reason BlockedReason) error {
 	return tx.blockWithMethodChange(claim, row, reason, methodChange{})
 }
 
-// blockWithMethodChange is blockPayoutInMemory for a payout whose method may have changed.
+// blockWithMethodChange is blockPayoutInMemory for a payout whose method may have
+// changed.
 func (tx *Tx) blockWithMethodChange(claim *claimRow, row *payoutRow, reason BlockedReason, change methodChange) error {
 	was := row.BlockedReason
 	row.BlockedReason, row.NextAttemptAt = &reason, nil
@@ -43,9 +46,9 @@ func (tx *Tx) blockWithMethodChange(claim *claimRow, row *payoutRow, reason Bloc
 	}
 }
 
-// savePayouts writes what changed of locked payouts, and how far their claims'
-// stories have come, in two statements however many they are. A row that is not
-// as it was read is a conflict.
+// savePayouts writes the changes of locked payouts, and the timeline positions of their
+// claims, in two statements for any number of payouts. A row that changed since it was
+// read is a conflict.
 func (tx *Tx) savePayouts(slice []lockedPayout) {
 	n := len(slice)
 	ids, claims, told := make([]uuid.UUID, 0, n), make([]uuid.UUID, 0, n), make(map[uuid.UUID]bool, n)
@@ -87,14 +90,14 @@ func (tx *Tx) savePayouts(slice []lockedPayout) {
 		where c.id = n.id and c.partner = n.partner`, tx.now, claims, owners, sequences)
 }
 
-// saveAttempts writes the intents of orders; with their answers, when the rail has
-// answered in the same transaction.
+// saveAttempts writes the intents of orders, with the rail's answers if they arrived in
+// the same transaction.
 func (tx *Tx) saveAttempts(to recipient, orders []*Release, answers []RailAnswer) {
 	n := len(orders)
 	ids, partners, numbers, keys := make([]uuid.UUID, n), make([]string, n), make([]int, n), make([]string, n)
 	ended, outcomes, codes, references := make([]*time.Time, n), make([]*string, n), make([]*string, n), make([]*string, n)
 	for i, order := range orders {
-		ids[i], _ = resourcePayout.parseID(order.PayoutID) // it was made of one
+		ids[i], _ = resourcePayout.parseID(order.PayoutID) // formatted from a valid id
 		partners[i], numbers[i], keys[i] = order.Partner, order.Attempt, order.Key
 		if answers != nil {
 			ended[i], outcomes[i], codes[i], references[i] = &tx.now, new(answers[i].attemptOutcome()), stringOrNil(answers[i].Code), stringOrNil(answers[i].Reference)
@@ -105,9 +108,9 @@ func (tx *Tx) saveAttempts(to recipient, orders []*Release, answers []RailAnswer
 		ids, partners, numbers, keys, ended, outcomes, codes, references, to.rail, stringOrNil(to.bank), tx.now)
 }
 
-// endAttempt writes what a call brought. What is definite stands above doubt, also
-// when it comes later: without its refusal on record a key would seem to be given up
-// for another.
+// endAttempt writes the result of a call. A definite result replaces an unknown one,
+// also when it arrives later: without its recorded refusal, the key would look
+// superseded.
 func (tx *Tx) endAttempt(payout uuid.UUID, order *Release, answer RailAnswer) {
 	tx.batch.Queue(`update payout_attempts set ended_at = $1, outcome = $5, code = $6, provider_reference = $7
 		where payout_id = $2 and partner = $3 and number = $4 and (ended_at is null or outcome = 'unknown' and $5 <> 'unknown')`,

@@ -13,11 +13,10 @@ import (
 	"parapet/model/account"
 )
 
-// SentOrders are the orders that went to a bank under keys, as the last call under each
-// carried them: for the rail's word that comes another way than as an answer, and
-// for files that are written after the answer. A key that was never used with the
-// rail is missing. An account that cannot be opened is named in the error, beside the
-// other orders.
+// SentOrders returns the orders that were sent to a bank under these keys, as the last
+// call under each carried them. It serves answers that arrive by another way, and files
+// that are written after the answer. Keys never used with the rail are missing. The
+// error names accounts that cannot be decrypted; the other orders are returned.
 func (s *Service) SentOrders(ctx context.Context, rail RailIdentity, keys []string) (map[string]*Release, error) {
 	owners, err := findPayoutsByKeys(ctx, s.db, keys)
 	if err != nil || len(owners) == 0 {
