@@ -11,23 +11,24 @@ import (
 	"parapet/model/wire"
 )
 
-// DecisionRequest is an operator's decision of a claim.
+// DecisionRequest is an operator's decision on a claim.
 type DecisionRequest struct {
 	ClaimID      string
 	Outcome      ClaimStatus  // approved, deferred, declined
-	Amount       *wire.Money  // origin approval only; without it what was requested
-	ReasonCodes  []ReasonCode // public; without any it is operator_decision
-	NextReviewAt *time.Time   // of a deferral
-	Message      *string      // to the partner: the evidence that is needed, for instance
-	Note         *string      // private
+	Amount       *wire.Money  // origin approval only; nil: the requested amount
+	ReasonCodes  []ReasonCode // public; empty: operator_decision
+	NextReviewAt *time.Time   // deferrals only
+	Message      *string      // to the partner, for example the evidence that is needed
+	Note         *string      // operators only
 }
 
-// maxReviewDelay is the furthest a review may lie ahead: nothing waits unseen.
+// maxReviewDelay is the longest allowed time until a review, so that every deferred claim
+// is reviewed again.
 const maxReviewDelay = 366 * 24 * time.Hour
 
 // DecideClaim approves, defers or declines a waiting claim. A trigger claim is approved
 // for the amount of its determination, an approval claim for the given amount; neither
-// exceeds the remaining limit. Of concurrent decisions one succeeds.
+// exceeds the remaining limit. Only one of several concurrent decisions succeeds.
 func (s *Service) DecideClaim(ctx context.Context, actor Actor, in DecisionRequest) (*wire.Claim, error) {
 	seen, err := s.loadClaim(ctx, actor, ScopeOperator, in.ClaimID)
 	if err != nil {
@@ -106,8 +107,9 @@ func (v *validator) requireReasons(in *DecisionRequest, claim *claimRow) {
 	}
 }
 
-// lockForDecision locks a claim that can be decided, with everything a decision touches.
-// It must be as it was seen, so that of two operators at once one decides.
+// lockForDecision locks a waiting claim and all records that a decision changes. The
+// claim must be unchanged since seen was read, so that only one of two concurrent
+// operators decides.
 func (tx *Tx) lockForDecision(ctx context.Context, seen *claimRow) (*adjudication, *claimRow, error) {
 	p := new(policyRow)
 	if err := tx.lockRow(ctx, p, seen.PolicyID, resourcePolicy); err != nil {
@@ -136,7 +138,7 @@ func (tx *Tx) lockForDecision(ctx context.Context, seen *claimRow) (*adjudicatio
 	return adj, row, nil
 }
 
-// applyOperatorDecision does what the operator decided.
+// applyOperatorDecision applies the operator's decision.
 func (adj *adjudication) applyOperatorDecision(ctx context.Context, row *claimRow, in DecisionRequest) error {
 	p := adj.policies[0]
 	det, err := adj.loadDetermination(ctx, row)
@@ -169,8 +171,8 @@ func (in *DecisionRequest) owedAmount(row *claimRow, det *determinationRow) int6
 	}
 }
 
-// checkApprovable refuses to approve what is not owed, what another claim holds, and
-// more than is left when the operator named the amount.
+// checkApprovable returns an error when nothing is owed, when another claim has the same
+// occurrence, and when the operator's amount exceeds the remaining limit.
 func (adj *adjudication) checkApprovable(p *policyRow, row *claimRow, in DecisionRequest, owed int64) error {
 	switch {
 	case owed == 0:
@@ -187,10 +189,10 @@ func (adj *adjudication) checkApprovable(p *policyRow, row *claimRow, in Decisio
 	return nil
 }
 
-// loadDetermination is the determination a claim rests on; nil for origin approval.
+// loadDetermination returns the claim's determination; nil for origin approval.
 func (tx *Tx) loadDetermination(ctx context.Context, row *claimRow) (*determinationRow, error) {
 	if row.DeterminationID == nil {
-		return nil, nil //nolint:nilnil // a claim for approval rests on none
+		return nil, nil //nolint:nilnil // an approval claim has no determination
 	}
 	det := new(determinationRow)
 	err := tx.NewSelect().Model(det).Where("id = ?", row.DeterminationID).Where("partner = ?", row.Partner).Scan(ctx)
@@ -200,7 +202,7 @@ func (tx *Tx) loadDetermination(ctx context.Context, row *claimRow) (*determinat
 	return det, nil
 }
 
-// recordClaimAction keeps who did what to a claim.
+// recordClaimAction records an operator's action on a claim.
 func (tx *Tx) recordClaimAction(what Operation, row *claimRow, note *string) {
 	tx.recordOperatorAction(operatorActionRow{Operation: what, Partner: row.Partner, PolicyID: &row.PolicyID, ClaimID: &row.ID, Note: note})
 }

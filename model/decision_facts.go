@@ -13,13 +13,14 @@ func (r *policyRow) isStageSufficient(d trigger.Determination) bool {
 	return d.Stage == trigger.Final || r.Cover.Trigger.DecidesOn == trigger.Preliminary && r.Station == nil
 }
 
-// opensClaim tells whether a determination opens a claim now. A month or dekad that lacks a
-// day opens one that waits for the day.
+// opensClaim reports whether a determination opens a claim now. A month or dekad with a
+// missing day opens a claim that waits for the day.
 func (r *policyRow) opensClaim(d trigger.Determination, now time.Time) bool {
 	return (d.Met && d.Amount > 0 || d.Reason == trigger.EvidenceNeeded) && now.Before(r.ReportableUntil)
 }
 
-// decisionFacts is what the decision needs to know of a policy and what the trigger said.
+// decisionFacts returns the facts for the decision rules, from the policy and the result
+// of its trigger.
 func (r *policyRow) decisionFacts(d trigger.Determination) adjudicate.Facts {
 	return adjudicate.Facts{
 		Met: d.Met && d.Amount > 0, Reason: string(d.Reason), Amount: d.Amount,

@@ -12,23 +12,23 @@ import (
 	"parapet/model/wire"
 )
 
-// An endpoint is worked by at most one drain: a job that holds the endpoint's
-// token. It takes what is due, sends it outside of any transaction, and keeps what
-// became of it together with how far the endpoint has come. A drain that dies has
-// kept nothing of its last batch, which is sent again: at least once. Waking up is
-// never lost, because the relay and the drain's end both lock the progress row.
+// At most one delivery run serves an endpoint: a job that holds the endpoint's lease. It
+// reads the due events, sends them outside of any transaction, and saves the results
+// together with the endpoint's cursor. A run that dies has saved nothing of its last
+// batch, which is then sent again: delivery is at least once. No wake-up is lost, because
+// the relay and the end of a run both lock the progress row.
 const (
-	maxBatchEvents  = 256              // new events a batch of a well endpoint
-	maxBatchRetries = 64               // deliveries tried again a batch
-	sequenceWindow  = 4096             // sequences looked at for events an endpoint wants
-	runStartTimeout = 20 * time.Second // a drain that did not begin within died with its worker; one that only waits for a place ends when it has it
-	runLeaseTime    = 10 * time.Second // and one that showed no life for so long is dead
+	maxBatchEvents  = 256              // new events per batch of a working endpoint
+	maxBatchRetries = 64               // retried deliveries per batch
+	sequenceWindow  = 4096             // sequences searched for events of the endpoint's types
+	runStartTimeout = 20 * time.Second // a run not started within this time is presumed dead; a run that was only queued exits on start because its lease was replaced
+	runLeaseTime    = 10 * time.Second // a run without a renewal for this long is presumed dead
 	failingAfter    = 10               // failures in a row after which new events wait
-	minProbeDelay   = 5 * time.Second  // how soon a failing endpoint is tried with a new event,
-	maxProbeDelay   = 5 * time.Minute  // and how late when it has been failing for long
+	minProbeDelay   = 5 * time.Second  // first delay before a failing endpoint gets a new event
+	maxProbeDelay   = 5 * time.Minute  // longest such delay
 )
 
-// DeliverEndpoint sends an endpoint what is due to it.
+// DeliverEndpoint delivers the due events of an endpoint.
 type DeliverEndpoint struct {
 	Partner  string `json:"partner"`
 	Endpoint string `json:"endpoint"`
@@ -39,27 +39,27 @@ type DeliverEndpoint struct {
 // Kind is the job's stable name.
 func (DeliverEndpoint) Kind() string { return "drain_endpoint" }
 
-// DeliveryBatch is what is due to an endpoint now.
+// DeliveryBatch is the work due for an endpoint.
 type DeliveryBatch struct {
 	URL     string
-	Secrets [][]byte // sign, the new one first
-	Ordered bool     // events of one subject go one after the other
+	Secrets [][]byte // signing secrets, newest first
+	Ordered bool     // events of one subject are sent one after the other
 	Items   []Outgoing
-	// Cursor is the sequence the endpoint has come to when the batch is kept.
+	// Cursor is the endpoint's cursor after the batch is saved.
 	Cursor     int64
-	eventTypes []string // the endpoint's; nil for all
-	isFull     bool     // with as many new events as an endpoint that bears all is sent
+	eventTypes []string // the endpoint's types; nil for all
+	isFull     bool     // it has the maximum number of new events
 }
 
-// Outgoing is one event to be sent.
+// Outgoing is one event to send.
 type Outgoing struct {
 	Event    wire.Event
-	Body     []byte // exactly what GET /events/{id} answers
-	Blocked  bool   // not to be sent yet: an earlier event of its subject is on its way
+	Body     []byte // exactly the body of GET /events/{id}
+	Blocked  bool   // do not send yet: an earlier event of its subject is not delivered
 	delivery *deliveryRow
 }
 
-// deliveryRow is an event on its way to an endpoint, born with its first attempt.
+// deliveryRow is the delivery of one event to an endpoint. The first attempt creates it.
 type deliveryRow struct {
 	bun.BaseModel `bun:"table:deliveries,alias:d"`
 	RowHeader
@@ -69,20 +69,20 @@ type deliveryRow struct {
 	Sequence      int64
 	SubjectID     uuid.UUID `bun:"type:uuid"`
 	Status        DeliveryStatus
-	Tries         int            // of the present round; a retry by hand begins another
+	Tries         int            // attempts since the creation or the last retry by hand
 	Attempts      []wire.Attempt `bun:"type:json"`
 	NextAttemptAt *time.Time
 }
 
-// dueEvent is an event with its delivery, if it was tried before.
+// dueEvent is an event with the id of its delivery, nil before the first attempt.
 type dueEvent struct {
 	sequencedEvent `bun:",extend"`
 
 	Delivery *uuid.UUID `bun:"type:uuid"`
 }
 
-// FetchBatch renews the drain's hold and reads what is due; nil when there is
-// nothing or the token is not the drain's any more.
+// FetchBatch renews the run's lease and reads the due work. It returns nil when nothing
+// is due or the run no longer holds the lease.
 func (s *Service) FetchBatch(ctx context.Context, job DeliverEndpoint) (*DeliveryBatch, error) {
 	var batch *DeliveryBatch
 	err := s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
@@ -131,14 +131,14 @@ func (b *DeliveryBatch) ParallelGroups() [][]int {
 	return lines
 }
 
-// WaitForBatch is FetchBatch that waits for something to be due.
+// WaitForBatch waits up to wait until something is due, and returns it like FetchBatch.
 func (s *Service) WaitForBatch(ctx context.Context, job DeliverEndpoint, wait time.Duration) (*DeliveryBatch, error) {
 	batch, err := s.FetchBatch(ctx, job)
 	if batch != nil || err != nil {
 		return batch, err
 	}
 	err = s.eventsSequenced.waitUntil(ctx, s, job.Partner, wait, func() (bool, error) {
-		// Bells ring for all events; only a due endpoint is worth a transaction.
+		// The notifier fires for every event; only a due endpoint needs a transaction.
 		due, err := s.isEndpointDue(ctx, job)
 		if err != nil || !due {
 			return false, err
@@ -149,7 +149,8 @@ func (s *Service) WaitForBatch(ctx context.Context, job DeliverEndpoint, wait ti
 	return batch, err
 }
 
-// isEndpointDue tells whether something may be due to an endpoint that the drain holds.
+// isEndpointDue reports whether something may be due for an endpoint whose lease the run
+// holds.
 func (s *Service) isEndpointDue(ctx context.Context, job DeliverEndpoint) (due bool, err error) {
 	id, err := resourceEndpoint.parseID(job.Endpoint)
 	if err != nil {
@@ -160,8 +161,8 @@ func (s *Service) isEndpointDue(ctx context.Context, job DeliverEndpoint) (due b
 	return due, err
 }
 
-// lockLeasedProgress locks the progress of an endpoint that the drain holds; nil without. Who
-// disables or deletes an endpoint takes it from its drain.
+// lockLeasedProgress locks the progress of an endpoint whose lease the run holds. It
+// returns nil without the lease, for example after the endpoint was disabled or deleted.
 func (tx *Tx) lockLeasedProgress(ctx context.Context, job DeliverEndpoint) (*progressRow, error) {
 	id, err := resourceEndpoint.parseID(job.Endpoint)
 	if err != nil {
@@ -171,18 +172,19 @@ func (tx *Tx) lockLeasedProgress(ctx context.Context, job DeliverEndpoint) (*pro
 	text := tx.svc.statements.get(&rows, "held", func() string {
 		return tx.NewSelect().Model(&rows).Where("endpoint_id = $1").Where("partner = $2").Where("drain = $3").For("NO KEY UPDATE").String()
 	})
-	tx.batch.Queue(idleTimeoutSQL, relayIdleTimeout) // the relay waits for this row
+	tx.batch.Queue(idleTimeoutSQL, relayIdleTimeout) // the relay waits for this row's lock
 	tx.queueSelect(&rows, text, id, job.Partner, job.LeaseID)
 	if err := tx.flush(ctx); err != nil {
 		return nil, fmt.Errorf("lock progress: %w", err)
 	}
 	if len(rows) == 0 {
-		return nil, nil //nolint:nilnil // another drain's, or nobody's
+		return nil, nil //nolint:nilnil // another run has the lease, or none has
 	}
 	return &rows[0], nil
 }
 
-// lockLeasedEndpoint is holding with the endpoint as it is now; no row without.
+// lockLeasedEndpoint is lockLeasedProgress that also reads the endpoint; both are nil
+// without the lease.
 func (tx *Tx) lockLeasedEndpoint(ctx context.Context, job DeliverEndpoint) (*endpointRow, *progressRow, error) {
 	progress, err := tx.lockLeasedProgress(ctx, job)
 	if err != nil || progress == nil {

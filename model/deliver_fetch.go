@@ -12,15 +12,15 @@ import (
 	"parapet/model/wire"
 )
 
-// findDueWork is what may be sent to an endpoint.
+// dueWork describes the work that may be due for an endpoint.
 type dueWork struct {
 	lastSequence int64 // the partner's last sequence
 	hasRetries   bool  // a delivery's next attempt is due
 }
 
-// findDueWork renews the hold and sees what there is, in one round trip. It is asked behind
-// the lock on the progress row: whatever the relay numbers afterwards makes the
-// endpoint due anew.
+// findDueWork renews the lease and looks for due work, in one round trip. The caller
+// holds the lock on the progress row, so that every event that the relay numbers later
+// makes the endpoint due again.
 func (tx *Tx) findDueWork(ctx context.Context, progress *progressRow) (d dueWork, err error) {
 	tx.batch.Queue("update webhook_progress set drain_at = $1, due_at = null where endpoint_id = $2 and partner = $3",
 		tx.now.Add(runLeaseTime), progress.EndpointID, progress.Partner)
@@ -101,7 +101,7 @@ func (tx *Tx) fetchNewEvents(ctx context.Context, row *endpointRow, progress *pr
 	return nil
 }
 
-// subscribedTypes are the types an endpoint asked for; nil for all.
+// subscribedTypes returns the event types of the endpoint; nil for all.
 func (r *endpointRow) subscribedTypes() []string {
 	if slices.Contains(r.EventTypes, AllEvents) {
 		return nil
@@ -109,7 +109,7 @@ func (r *endpointRow) subscribedTypes() []string {
 	return r.EventTypes
 }
 
-// loadNewEvents are the first of a partner's events of the types between two sequences.
+// loadNewEvents reads a partner's first events of the types between two sequences.
 func (s *Service) loadNewEvents(ctx context.Context, on querier, partner string, types []string, after, end int64, limit int) ([]sequencedEvent, error) {
 	var rows []sequencedEvent
 	text := s.statements.get(&rows, fmt.Sprint("new ", types == nil), func() string {
@@ -124,10 +124,10 @@ func (s *Service) loadNewEvents(ctx context.Context, on querier, partner string,
 	return rows, s.queryPreparedRows(ctx, on, &rows, text, partner, after, end, limit, types)
 }
 
-// Prefetch reads what follows a batch, to be sent while that batch is being kept; nil
-// unless the endpoint bears a full batch and there is another, and when something is due
-// again, which goes first. It may be sent only when all of the batch arrived: an endpoint
-// that begins to fail is sent no more.
+// Prefetch reads the next batch while the current one is being saved. It returns nil
+// unless the batch was full and another full batch follows, and when a retry is due,
+// because retries go first. Send the result only if the whole current batch was
+// delivered: a failing endpoint gets nothing more.
 func (s *Service) Prefetch(ctx context.Context, job DeliverEndpoint, batch *DeliveryBatch) (*DeliveryBatch, error) {
 	id, err := resourceEndpoint.parseID(job.Endpoint)
 	if err != nil || !batch.isFull || batch.Ordered {
@@ -151,11 +151,11 @@ func (s *Service) Prefetch(ctx context.Context, job DeliverEndpoint, batch *Deli
 	return ahead, nil
 }
 
-// loadBlockedSubjects are the subjects whose earlier events an ordered endpoint still waits
-// for.
+// loadBlockedSubjects returns the subjects that have earlier undelivered events at an
+// ordered endpoint.
 func (tx *Tx) loadBlockedSubjects(ctx context.Context, row *endpointRow, rows []sequencedEvent) (map[uuid.UUID]bool, error) {
 	if !row.Ordered || len(rows) == 0 {
-		return nil, nil //nolint:nilnil // reading from no map is fine
+		return nil, nil //nolint:nilnil // reading from a nil map is allowed
 	}
 	subjects := make([]uuid.UUID, len(rows))
 	for i := range rows {

@@ -13,9 +13,9 @@ import (
 	"parapet/model/wire"
 )
 
-// DeliverySchedule is how long after the attempt before each further one is made
-// (Standard Webhooks 1.0); after the last the delivery is parked. Each wait varies
-// by a fifth either way, so that many deliveries do not come back at once.
+// DeliverySchedule returns the delays before each retry (Standard Webhooks 1.0). After
+// the last one the delivery is failed. Each delay varies by up to a fifth, so that many
+// deliveries do not retry at the same time.
 func DeliverySchedule() []time.Duration {
 	return []time.Duration{
 		5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour,
@@ -23,8 +23,8 @@ func DeliverySchedule() []time.Duration {
 	}
 }
 
-// DeliveryDuration is how long a delivery that always fails is tried, without jitter and
-// without what its receiver asks for.
+// DeliveryDuration is how long a delivery that always fails is retried, without jitter
+// and without pauses that the receiver requests.
 func DeliveryDuration() (total time.Duration) {
 	for _, wait := range DeliverySchedule() {
 		total += wait
@@ -33,23 +33,23 @@ func DeliveryDuration() (total time.Duration) {
 }
 
 const (
-	maxRetryAfter = 24 * time.Hour     // how far a receiver may put off an attempt
-	disableAfter  = 5 * 24 * time.Hour // of nothing but failures
+	maxRetryAfter = 24 * time.Hour     // longest pause that a receiver may request
+	disableAfter  = 5 * 24 * time.Hour // without a successful delivery
 )
 
-// AttemptResult is what became of an event of a batch. Attempt is nil for one that was not
-// sent, because an earlier one of its subject failed or the endpoint does not
+// AttemptResult is the result for one event of a batch. Attempt is nil for an event that
+// was not sent, because an earlier one of its subject failed or the endpoint does not
 // answer.
 type AttemptResult struct {
 	Outgoing   Outgoing
 	Attempt    *wire.Attempt
 	Delivered  bool
-	Gone       bool          // 410: the endpoint wants nothing any more
-	RetryAfter time.Duration // asked for by the receiver
+	Gone       bool          // status 410: disable the endpoint
+	RetryAfter time.Duration // requested by the receiver
 }
 
-// SaveBatch keeps what became of a batch and how far the endpoint has come, in one
-// transaction. A batch that another drain may have sent meanwhile is not kept.
+// SaveBatch saves the results of a batch and the endpoint's cursor in one transaction. It
+// saves nothing when the run lost its lease, because another run may have sent the batch.
 func (s *Service) SaveBatch(ctx context.Context, job DeliverEndpoint, batch *DeliveryBatch, sent []AttemptResult) (kept bool, err error) {
 	var disable string
 	err = s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
@@ -79,9 +79,10 @@ func (s *Service) SaveBatch(ctx context.Context, job DeliverEndpoint, batch *Del
 	return kept, s.disableFailingEndpoint(ctx, job, batch.URL, disable)
 }
 
-// recordAttempt is a delivery with its attempt, and when the next one is due. The batch's own
-// stays as it was: a deadlock repeats the whole unit. What was not sent because the
-// endpoint fails waits for its probe; at an ordered endpoint it waits for its subject.
+// recordAttempt returns the delivery with its attempt and its next due time. It copies
+// the batch's delivery, because a deadlock repeats the transaction. An event that was not
+// sent because the endpoint fails waits for the next probe; at an ordered endpoint it is
+// due when the earlier events of its subject are delivered.
 func (tx *Tx) recordAttempt(progress *progressRow, sent *AttemptResult, ordered bool) *deliveryRow {
 	d := new(*sent.Outgoing.delivery)
 	if d.ID == uuid.Nil {
@@ -98,7 +99,7 @@ func (tx *Tx) recordAttempt(progress *progressRow, sent *AttemptResult, ordered 
 		return d
 	}
 	d.Attempts = append(slices.Clip(d.Attempts), *sent.Attempt)
-	d.Attempts = d.Attempts[max(0, len(d.Attempts)-maxEmbedded):] // a partner may retry by hand for ever
+	d.Attempts = d.Attempts[max(0, len(d.Attempts)-maxEmbedded):] // a partner may retry by hand without limit
 	d.Tries++
 	switch schedule := DeliverySchedule(); {
 	case sent.Delivered:
@@ -107,17 +108,17 @@ func (tx *Tx) recordAttempt(progress *progressRow, sent *AttemptResult, ordered 
 		d.Status, d.NextAttemptAt = DeliveryFailed, nil
 	default:
 		wait := tx.svc.webhooks.scaleDelay(withJitter(schedule[d.Tries-1]))
-		d.NextAttemptAt = new(tx.now.Add(wait)) // or later: see postponeRetries
+		d.NextAttemptAt = new(tx.now.Add(wait)) // postponeRetries may postpone it
 	}
 	return d
 }
 
-// withJitter varies a wait by a fifth either way.
+// withJitter varies a delay by up to a fifth.
 func withJitter(wait time.Duration) time.Duration {
-	return time.Duration(float64(wait) * (0.8 + 0.4*rand.Float64())) //nolint:gosec // spreads load, guards nothing
+	return time.Duration(float64(wait) * (0.8 + 0.4*rand.Float64())) //nolint:gosec // spreads load, not a secret
 }
 
-// requestedPause is the longest time that the receiver asked to be left alone for.
+// requestedPause returns the longest pause that the receiver requested.
 func requestedPause(sent []AttemptResult) (pause time.Duration) {
 	for i := range sent {
 		if !sent[i].Delivered {
@@ -127,8 +128,8 @@ func requestedPause(sent []AttemptResult) (pause time.Duration) {
 	return pause
 }
 
-// postponeRetries moves every retry of an endpoint behind the pause that it asked for: the
-// request holds for the receiver, not only for the event it answered.
+// postponeRetries postpones all retries of an endpoint until the requested pause ends:
+// the request applies to the receiver, not only to one event.
 func (tx *Tx) postponeRetries(progress *progressRow, pause time.Duration) {
 	if pause > 0 {
 		tx.batch.Queue("update deliveries set next_attempt_at = $1 where endpoint_id = $2 and partner = $3 and status = $4 and next_attempt_at < $1",
@@ -157,7 +158,7 @@ func (p *progressRow) adaptBatchSize(now time.Time, sent []AttemptResult, pause 
 	case delivered > 0:
 		p.Failures, p.FailingSince, p.ProbeAt = 0, nil, nil
 		switch {
-		case left > 0, pause > 0: // it is slow, or asks for less
+		case left > 0, pause > 0: // it is slow or requested a pause
 			p.Allowance = max(1, p.Allowance/2)
 		case failed == 0:
 			p.Allowance = min(2*p.Allowance, maxBatchEvents)
@@ -176,14 +177,15 @@ func (p *progressRow) adaptBatchSize(now time.Time, sent []AttemptResult, pause 
 			disable = fmt.Sprintf("Nothing could be delivered since %s.", p.FailingSince.UTC().Format(time.RFC3339))
 		}
 	}
-	if pause > 0 { // it asks to be left alone, with new events too
+	if pause > 0 { // the pause applies to new events too
 		p.ProbeAt = new(laterTime(now.Add(pause), *cmp.Or(p.ProbeAt, &now)))
 	}
 	return disable
 }
 
-// disableFailingEndpoint tells the partner that nothing is sent any more, and why; unless
-// the endpoint has another address by now, which never answered so.
+// disableFailingEndpoint disables the endpoint and informs the partner of the reason. It
+// does nothing when the endpoint's URL has changed, because the failures concern the old
+// one.
 func (s *Service) disableFailingEndpoint(ctx context.Context, job DeliverEndpoint, address, why string) error {
 	_, err := s.changeEndpoint(ctx, System(), job.Endpoint, func(ctx context.Context, tx *Tx, row *endpointRow) (*wire.WebhookEndpoint, error) {
 		if row.Status == EndpointEnabled && row.URL == address {
@@ -196,8 +198,8 @@ func (s *Service) disableFailingEndpoint(ctx context.Context, job DeliverEndpoin
 	return err
 }
 
-// saveDeliveries writes deliveries that were born and those that were tried again:
-// two statements however many there are.
+// saveDeliveries inserts new deliveries and updates retried ones, in two statements for
+// any number of rows.
 func (tx *Tx) saveDeliveries(progress *progressRow, rows []*deliveryRow) error {
 	var born, again deliveryColumns
 	for _, d := range rows {

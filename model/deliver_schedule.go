@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// scheduledEndpointRow is an endpoint whose drain is to start.
+// scheduledEndpointRow is an endpoint whose run is to start.
 type scheduledEndpointRow struct {
 	EndpointID uuid.UUID `bun:"type:uuid"`
 	Partner    string
@@ -41,15 +41,14 @@ func (tx *Tx) enqueueRuns(woken []scheduledEndpointRow, token uuid.UUID) {
 	}
 }
 
-// startRun gives a locked endpoint to a drain of its own; the caller writes drain
-// and drain_at.
+// startRun gives a locked endpoint to a new run; the caller writes drain and drain_at.
 func (tx *Tx) startRun(progress *progressRow) {
 	progress.Drain, progress.DrainAt = new(newID()), new(tx.now.Add(runStartTimeout))
 	tx.enqueueRuns([]scheduledEndpointRow{{EndpointID: progress.EndpointID, Partner: progress.Partner, Ill: progress.Failures > 0}}, *progress.Drain)
 }
 
-// StartDeliveries starts a drain for every endpoint that is due and has none, and for
-// those whose drain died. It returns how many.
+// StartDeliveries starts a run for every due endpoint that has none or whose run died. It
+// returns how many runs it started.
 func (s *Service) StartDeliveries(ctx context.Context) (started int, err error) {
 	err = s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
 		token := newID()
@@ -69,12 +68,12 @@ func (s *Service) StartDeliveries(ctx context.Context) (started int, err error) 
 	return started, err
 }
 
-// LeaseRenewInterval is how often a drain shows that it lives.
+// LeaseRenewInterval is how often a run renews its lease.
 const LeaseRenewInterval = 3 * time.Second
 
-// RenewLease shows that a drain lives while it waits for its receiver, so that one
-// that died is replaced within seconds however slow receivers are. The endpoint is
-// not held any more when it was disabled or deleted, or another drain took over.
+// RenewLease renews the lease while a run waits for its receiver, so that a dead run is
+// replaced within seconds even when receivers are slow. held is false when the endpoint
+// was disabled or deleted, or another run has the lease.
 func (s *Service) RenewLease(ctx context.Context, job DeliverEndpoint) (held bool, err error) {
 	err = s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
 		progress, err := tx.lockLeasedProgress(ctx, job)
@@ -88,9 +87,9 @@ func (s *Service) RenewLease(ctx context.Context, job DeliverEndpoint) (held boo
 	return held, err
 }
 
-// EndDelivery lets go of an endpoint for which nothing is due, and says when something
-// will be. While more is due it does nothing and says so, unless the drain hands
-// over: then another one goes on.
+// EndDelivery releases the lease of an endpoint that has nothing due and stores when it
+// is due next. While more is due it keeps the lease and returns true; with handOver it
+// starts a new run instead.
 func (s *Service) EndDelivery(ctx context.Context, job DeliverEndpoint, handOver bool) (more bool, err error) {
 	err = s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
 		row, progress, err := tx.lockLeasedEndpoint(ctx, job)
@@ -116,9 +115,9 @@ func (s *Service) EndDelivery(ctx context.Context, job DeliverEndpoint, handOver
 	return more, err
 }
 
-// findNextDue is when the endpoint is due again: a delivery's next attempt, or an event
-// that was never tried. At an ordered endpoint deliveries that wait for an earlier
-// one of their subject are due when that one is.
+// findNextDue returns when the endpoint is due next: for a delivery's next attempt, or
+// for an event without an attempt. At an ordered endpoint a delivery that waits for an
+// earlier one of its subject does not count.
 func (tx *Tx) findNextDue(ctx context.Context, row *endpointRow, progress *progressRow) (next *time.Time, err error) {
 	err = tx.NewRaw(`select least(
 		(select min(d.next_attempt_at) from deliveries d where d.endpoint_id = ?0 and d.status = 'pending' and (not ?5 or not exists (

@@ -13,8 +13,8 @@ import (
 // deliveryRetention is how long deliveries can be listed.
 const deliveryRetention = 30 * 24 * time.Hour
 
-// ListDeliveries is what was sent to an endpoint in the last 30 days, newest first;
-// status narrows it. Errors: not_found, parameter_invalid, cursor_invalid.
+// ListDeliveries returns the deliveries of an endpoint in the last 30 days, newest first;
+// status filters them. Errors: not_found, parameter_invalid, cursor_invalid.
 func (s *Service) ListDeliveries(ctx context.Context, actor Actor, endpoint, status string, in PageRequest) (*Page[wire.Delivery], error) {
 	row := new(endpointRow)
 	if err := s.loadRecord(ctx, actor, ScopeWebhooksRead, resourceEndpoint, endpoint, row); err != nil {
@@ -36,7 +36,7 @@ func (s *Service) ListDeliveries(ctx context.Context, actor Actor, endpoint, sta
 	return newPage(p, rows, rowKey[deliveryRow], func(r *deliveryRow) wire.Delivery { return *r.toRecord() })
 }
 
-// deliveryStatuses are the words that narrow deliveries.
+// deliveryStatuses are the statuses that filter deliveries.
 var deliveryStatuses = []string{string(DeliveryPending), string(DeliveryDelivered), string(DeliveryFailed)}
 
 var deliveries = &collection[deliveryRow, wire.Delivery]{
@@ -44,7 +44,8 @@ var deliveries = &collection[deliveryRow, wire.Delivery]{
 	toRecord: func(r *deliveryRow) wire.Delivery { return *r.toRecord() },
 }
 
-// deliveriesByStatus are an endpoint's deliveries by their status, and under no status all.
+// deliveriesByStatus has a collection of an endpoint's deliveries for each status, and
+// for all under "".
 var deliveriesByStatus = func() map[string]*childCollection[deliveryRow, wire.Delivery] {
 	all := map[string]*childCollection[deliveryRow, wire.Delivery]{}
 	for _, status := range append(deliveryStatuses, "") {
@@ -60,13 +61,13 @@ var deliveriesByStatus = func() map[string]*childCollection[deliveryRow, wire.De
 	return all
 }()
 
-// DeliveriesByID are those of the deliveries that the actor may see, by id.
+// DeliveriesByID returns the deliveries that the actor may see, by id.
 func (s *Service) DeliveriesByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Delivery, error) {
 	return deliveries.getMany(ctx, s, actor, ids)
 }
 
-// DeliveriesOf reads what was sent to several endpoints, of one status where one is
-// given. Errors: parameter_invalid, cursor_invalid.
+// DeliveriesOf returns a reader of the deliveries of several endpoints, filtered by
+// status if one is given. Errors: parameter_invalid, cursor_invalid.
 func (s *Service) DeliveriesOf(status string) func(ctx context.Context, actor Actor, endpoints []string, in PageRequest) (map[string]*Page[wire.Delivery], error) {
 	return func(ctx context.Context, actor Actor, endpoints []string, in PageRequest) (map[string]*Page[wire.Delivery], error) {
 		if err := (Filter{Status: status}).requireStatus(deliveryStatuses); err != nil {
@@ -76,7 +77,7 @@ func (s *Service) DeliveriesOf(status string) func(ctx context.Context, actor Ac
 	}
 }
 
-// RetryDelivery sends an event once more, now, and by the whole schedule if that
+// RetryDelivery sends an event again, now, and follows the whole schedule again if that
 // fails. Errors: not_found, state_conflict when the endpoint is disabled.
 func (s *Service) RetryDelivery(ctx context.Context, actor Actor, id string) (*wire.Delivery, error) {
 	if err := s.authorize(ctx, actor, ScopeWebhooksWrite); err != nil {
@@ -96,7 +97,7 @@ func (s *Service) RetryDelivery(ctx context.Context, actor Actor, id string) (*w
 		if err != nil {
 			return fmt.Errorf("read delivery: %w", err)
 		}
-		// The endpoint's progress is locked before its deliveries, as its drain does.
+		// Lock the endpoint's progress before its deliveries, as its run does.
 		if err := tx.makeEndpointDue(ctx, row.Partner, row.EndpointID); err != nil {
 			return err
 		}
@@ -113,9 +114,9 @@ func (s *Service) RetryDelivery(ctx context.Context, actor Actor, id string) (*w
 	return delivery, err
 }
 
-// RetryFailed sends an endpoint's parked deliveries once more, in the order of
-// their events: all of them, or those of the sequences from first to last. Errors:
-// not_found, state_conflict when the endpoint is disabled.
+// RetryFailed sends an endpoint's failed deliveries again, in the order of their events:
+// all of them, or those of the sequences from first to last. Errors: not_found,
+// state_conflict when the endpoint is disabled.
 func (s *Service) RetryFailed(ctx context.Context, actor Actor, endpoint string, first, last *int64) (*wire.Retried, error) {
 	if err := s.authorize(ctx, actor, ScopeWebhooksWrite); err != nil {
 		return nil, err
@@ -142,9 +143,9 @@ func (s *Service) RetryFailed(ctx context.Context, actor Actor, endpoint string,
 	return retried, err
 }
 
-// TestWebhookEndpoint sends the endpoint the event that told of its being enabled,
-// whether it asked for that type or not, so that what arrives can be checked against
-// the feed. Errors: not_found, state_conflict when the endpoint is disabled.
+// TestWebhookEndpoint sends the endpoint its latest event webhook_endpoint.enabled, even
+// without a subscription to that type. The receiver can compare it with the feed. Errors:
+// not_found, state_conflict when the endpoint is disabled.
 func (s *Service) TestWebhookEndpoint(ctx context.Context, actor Actor, id string) (*wire.Delivery, error) {
 	if err := s.authorize(ctx, actor, ScopeWebhooksWrite); err != nil {
 		return nil, err
@@ -172,7 +173,7 @@ func (s *Service) TestWebhookEndpoint(ctx context.Context, actor Actor, id strin
 	return delivery, err
 }
 
-// makeEndpointDue makes an enabled endpoint due and starts a drain if none runs.
+// makeEndpointDue makes an enabled endpoint due and starts a run if there is none.
 func (tx *Tx) makeEndpointDue(ctx context.Context, partner string, endpoint uuid.UUID) error {
 	progress := new(progressRow)
 	err := tx.NewSelect().Model(progress).Where("endpoint_id = ?", endpoint).Where("partner = ?", partner).For("NO KEY UPDATE").Scan(ctx)
@@ -194,8 +195,8 @@ func (tx *Tx) makeEndpointDue(ctx context.Context, partner string, endpoint uuid
 	return err
 }
 
-// purgeDeliveries removes what was sent longer ago than it is kept, and what was
-// sent to endpoints that are deleted. What is still to be sent stays.
+// purgeDeliveries deletes deliveries older than deliveryRetention and those of deleted
+// endpoints. It keeps pending ones.
 func (tx *Tx) purgeDeliveries(ctx context.Context) (int, error) {
 	res, err := tx.NewRaw(`delete from deliveries where (id, partner) in (
 		select d.id, d.partner from deliveries d where d.created_at < ?0 and d.status <> ?1 limit ?2)

@@ -17,8 +17,8 @@ import (
 	"parapet/model/wire"
 )
 
-// determinationRow is what the trigger said of one policy and one occurrence at
-// one version of the facts.
+// determinationRow is the trigger's result for one policy and one occurrence at one
+// version of the facts.
 type determinationRow struct {
 	bun.BaseModel `bun:"table:determinations,alias:d"`
 
@@ -37,8 +37,8 @@ type determinationRow struct {
 	LastDay      *time.Time `bun:"type:date"` // included
 }
 
-// determinationReceipt is everything needed to repeat a determination by hand. Its hash, over
-// canonical JSON (RFC 8785), stands in the claim.
+// determinationReceipt is all data needed to recompute a determination. The claim shows
+// its hash over canonical JSON (RFC 8785).
 type determinationReceipt struct {
 	Product        string             `json:"product"`
 	ProductVersion int                `json:"product_version"`
@@ -51,7 +51,7 @@ type determinationReceipt struct {
 	Determination  wire.Determination `json:"determination"`
 }
 
-// newDetermination writes down what the trigger says of a policy.
+// newDetermination records the trigger's result for a policy.
 func (tx *Tx) newDetermination(p *policyRow, occ *occurrenceRow, facts trigger.Occurrence, d trigger.Determination) (*determinationRow, error) {
 	body := toDeterminationRecord(p, facts, d)
 	text, err := wire.Encode(determinationReceipt{
@@ -94,16 +94,16 @@ func toDeterminationRecord(p *policyRow, facts trigger.Occurrence, d trigger.Det
 	return public
 }
 
-// DeterminationStage is how settled the values are that a claim is judged by.
+// DeterminationStage is the stage of the values that decide a claim.
 type DeterminationStage = string
 
-// The stages: the source may still revise them, or stands by them.
+// The source may still revise preliminary values. Final values are confirmed.
 const (
 	DeterminationPreliminary DeterminationStage = "preliminary"
 	DeterminationFinal       DeterminationStage = "final"
 )
 
-// toDeterminationStage is a determination's word for the stage of its facts.
+// toDeterminationStage converts a stage of the trigger.
 func toDeterminationStage(s trigger.Stage) DeterminationStage {
 	if s == trigger.Final {
 		return DeterminationFinal
@@ -111,8 +111,8 @@ func toDeterminationStage(s trigger.Stage) DeterminationStage {
 	return DeterminationPreliminary
 }
 
-// triggerNotMetError is what a partner is told when the trigger is not met: every number
-// needed to see why.
+// triggerNotMetError is the error for a trigger that is not met, with every number that
+// explains it.
 func triggerNotMetError(p *policyRow, facts trigger.Occurrence, d trigger.Determination) *Error {
 	public := toDeterminationRecord(p, facts, d)
 	e := Fail(CodeTriggerNotMet, "The trigger is not met: %s.", reasonClause(p, facts, d, public))
@@ -123,8 +123,8 @@ func triggerNotMetError(p *policyRow, facts trigger.Occurrence, d trigger.Determ
 	return e
 }
 
-// missedBy is how far the index is from the threshold, how far outside the circle it
-// happened, or how far below the covered depth; nil when none was missed by a number.
+// missedBy returns how far the index is from the threshold, how far outside the circle
+// the occurrence is, or how far below the covered depth; nil when no number was missed.
 func missedBy(p *policyRow, facts trigger.Occurrence, d trigger.Determination, public wire.Determination) *wire.Measure {
 	switch {
 	case d.Missed.IsPositive():
@@ -148,7 +148,7 @@ func tooDeep(p *policyRow, facts trigger.Occurrence) bool {
 	return limit != nil && facts.Quake != nil && facts.Quake.DepthKM != nil && facts.Quake.DepthKM.GreaterThan(*limit)
 }
 
-// outsidePlaceClause says in which way an occurrence lies outside the insured place.
+// outsidePlaceClause explains how an occurrence is outside the insured place.
 func outsidePlaceClause(p *policyRow, facts trigger.Occurrence, d trigger.Determination) string {
 	switch {
 	case outsideCircle(d):
@@ -160,7 +160,7 @@ func outsidePlaceClause(p *policyRow, facts trigger.Occurrence, d trigger.Determ
 	}
 }
 
-// reasonClause says why the trigger is not met, for a sentence that begins with that.
+// reasonClause explains why the trigger is not met, as the rest of a sentence.
 func reasonClause(p *policyRow, facts trigger.Occurrence, d trigger.Determination, public wire.Determination) string {
 	switch d.Reason {
 	case trigger.ThresholdNotMet:

@@ -1,3 +1,4 @@
-// Package model is the shared domain layer: the nouns of parametric protection,
-// their rules, their operations and the transactions they happen in.
+// Package model is the domain layer that all APIs share: the records of parametric
+// insurance, their rules, the operations on them and the transactions of these
+// operations.
 package model

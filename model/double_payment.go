@@ -13,14 +13,14 @@ import (
 	"parapet/model/trigger"
 )
 
-// ExceptionPaidTwice is a payout of a claim whose occurrence was merged into one that
-// the policy has been paid for already.
+// ExceptionPaidTwice is a payout of a claim whose occurrence was merged into another one
+// that already paid the policy.
 const ExceptionPaidTwice ReconciliationExceptionKind = "paid_twice"
 
-// reportDoublePayment raises an exception for every payout beyond those of the first
-// claim that has one which paid or may pay, where a policy has several approved claims
-// for what turned out to be one occurrence. What has not gone out is held. Each payout is
-// reported, and held, once.
+// reportDoublePayment reports double payments when a policy has several approved claims
+// for one merged occurrence. The first claim with a payout that paid or may pay is
+// correct; every payout of the other claims raises an exception, and is held if it was
+// not sent. Each payout is reported and held once.
 func (adj *adjudication) reportDoublePayment(ctx context.Context, p *policyRow) error {
 	var approved []*claimRow
 	for _, c := range adj.relatedClaims[p.ID] {
@@ -55,8 +55,8 @@ func (adj *adjudication) reportDoublePayment(ctx context.Context, p *policyRow) 
 	return nil
 }
 
-// withSharedDays leaves out the claims that were paid for days of their own: spells that
-// later days joined were paid for what each of them was.
+// withSharedDays leaves out claims whose paid days overlap no other claim's: when later
+// days join two wet spells, each claim was paid correctly for its own days.
 func (adj *adjudication) withSharedDays(approved []*claimRow) []*claimRow {
 	if adj.occurrence.Kind != hazard.StationDay {
 		return approved
@@ -66,7 +66,8 @@ func (adj *adjudication) withSharedDays(approved []*claimRow) []*claimRow {
 	})
 }
 
-// grantedDays is the days that a claim for the judged occurrence was granted on.
+// grantedDays returns the days that a claim for the adjudicated occurrence was approved
+// for.
 func (adj *adjudication) grantedDays(c *claimRow) trigger.DayRun {
 	det := adj.claimDeterminations[*c.DeterminationID]
 	if det.FirstDay == nil {
@@ -110,8 +111,8 @@ func (tx *Tx) reportPaidTwice(ctx context.Context, claim *claimRow, payout, firs
 	return tx.holdForCompliance(ctx, claim, payout, "The payout is held: the claim's event is one that was paid already.")
 }
 
-// holdForCompliance holds a payout that has not gone out and is written at once; one
-// that is with the rail, or that a rail reported to be paid wrongly, stays as it is.
+// holdForCompliance holds a payout that was not sent and saves it. A payout that is at
+// the rail, or that a rail reported as paid wrongly, is unchanged.
 func (tx *Tx) holdForCompliance(ctx context.Context, claim *claimRow, row *payoutRow, summary string) error {
 	reason := BlockedCompliance
 	switch {

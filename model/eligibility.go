@@ -5,15 +5,16 @@ import (
 	"time"
 )
 
-// releaseCheck is what lies before a payout: what blocks it, or from when on it may go out.
+// releaseCheck is the result of checking a payout: the reason that blocks it, or the
+// earliest time of its release.
 type releaseCheck struct {
-	blocked   BlockedReason // empty when nothing does
+	blocked   BlockedReason // empty when nothing blocks it
 	releaseAt time.Time
-	approved  bool // at least one operator approved exactly this
+	approved  bool // at least one operator approved exactly this payout
 }
 
-// blocker is what keeps a payout from being released. To an account that took
-// another's place it goes after a day, or when an operator consented.
+// blocker returns the reason that blocks a payout. An account that replaced another is
+// paid after one day, or when an operator approves it.
 func (tx *Tx) blocker(ctx context.Context, p *policyRow, claim *claimRow, row *payoutRow, method *payoutMethodRow) (releaseCheck, error) {
 	needed, err := tx.svc.requiredApprovals(ctx, tx, p, claim, row)
 	if err != nil {
@@ -51,8 +52,8 @@ func (tx *Tx) blocker(ctx context.Context, p *policyRow, claim *claimRow, row *p
 	}
 }
 
-// ReevaluatePayouts looks again at what blocks the payouts of a claim, after the rail
-// refused one of them: its account may have been replaced while it was on its way.
+// ReevaluatePayouts checks again what blocks the payouts of a claim, after the rail
+// rejected one of them: its account may have been replaced while it was in flight.
 func (s *Service) ReevaluatePayouts(ctx context.Context, in ReevaluatePayouts) error {
 	id, err := resourceClaim.parseID(in.Claim)
 	if err != nil {
@@ -67,10 +68,10 @@ func (s *Service) ReevaluatePayouts(ctx context.Context, in ReevaluatePayouts) e
 	})
 }
 
-// reevaluatePayouts looks at a claim's payouts again after its methods changed. What
-// another method can cure becomes pending or gets its new reason; what was about
-// to go to a method that was replaced does not. A held payout stays held and shows the
-// method that it would go to.
+// reevaluatePayouts checks a claim's payouts again after its methods changed. A payout
+// that another method unblocks becomes pending; others get their new reason. A payout
+// that was about to go to a replaced method does not go there. A held payout stays held
+// and shows the method that it would go to.
 func (tx *Tx) reevaluatePayouts(ctx context.Context, p *policyRow, claim *claimRow) error {
 	var rows []*payoutRow
 	err := tx.NewSelect().Model(&rows).Where("po.claim_id = ?", claim.ID).Where("po.partner = ?", claim.Partner).
@@ -107,8 +108,7 @@ func (tx *Tx) reevaluatePayout(ctx context.Context, p *policyRow, claim *claimRo
 	return tx.advance(ctx, p, claim, row, method, summary)
 }
 
-// advance lets a payout go where nothing blocks it any more, and otherwise names what
-// does.
+// advance makes a payout pending when nothing blocks it, and otherwise stores the reason.
 func (tx *Tx) advance(ctx context.Context, p *policyRow, claim *claimRow, row *payoutRow, method *payoutMethodRow, summary string) error {
 	was := row.BlockedReason
 	if row.isHeld() {
@@ -128,9 +128,10 @@ func (tx *Tx) advance(ctx context.Context, p *policyRow, claim *claimRow, row *p
 	return tx.blockPayout(ctx, claim, row, check.blocked, change)
 }
 
-// remainingBlocker is what still blocks a payout that was blocked for a reason. A rail that
-// said no to an account is not asked about it again: only another one that is
-// verified helps, and it need not wait, as the first cannot be paid to.
+// remainingBlocker returns what still blocks a payout that was blocked for a reason. A
+// rail that rejected an account is not asked about it again: only another verified
+// account unblocks the payout, and it needs no waiting time, because the rejected one
+// cannot be paid.
 func (tx *Tx) remainingBlocker(ctx context.Context, p *policyRow, claim *claimRow, row *payoutRow, method *payoutMethodRow, was *BlockedReason) (releaseCheck, error) {
 	refused := was != nil && *was == BlockedRailRejected
 	if refused && (method == nil || row.isForMethod(method)) {
@@ -146,8 +147,7 @@ func (tx *Tx) remainingBlocker(ctx context.Context, p *policyRow, claim *claimRo
 	return left, err
 }
 
-// makePending makes a payout pending with a method; one that is pending gets the new
-// method.
+// makePending makes a payout pending with a method; a pending payout gets the new method.
 func (tx *Tx) makePending(ctx context.Context, claim *claimRow, row *payoutRow, method *payoutMethodRow, check releaseCheck, summary string) error {
 	change, err := tx.changeMethod(ctx, row, method, &method.ID)
 	if err != nil {

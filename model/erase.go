@@ -10,25 +10,26 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// erasedText stands where a text was that must be there.
+// erasedText replaces a text that must not be empty.
 const erasedText = "erased"
 
-// ErasureRequest names a policyholder: by one policy, or by the address that a
-// partner's policies and quotes have.
+// ErasureRequest identifies a policyholder: by one policy, or by the e-mail address in a
+// partner's policies and quotes.
 type ErasureRequest struct {
 	Partner  string
 	PolicyID string // or Email
 	Email    string
-	Reason   string // private
+	Reason   string // operators only
 }
 
-// Erasure is what was found and erased.
+// Erasure counts the records that were found and erased.
 type Erasure struct {
 	Quotes, Policies, Claims, Attachments, Messages, PayoutMethods int
-	Events                                                         int // whose data lost what was personal
+	Events                                                         int // with personal data removed
 }
 
-// erasureRun is one on its way: the ids of what holds the person's data.
+// erasureRun is an erasure in progress: the ids of the records that hold the person's
+// data.
 type erasureRun struct {
 	*Tx
 	Erasure
@@ -60,7 +61,8 @@ func (s *Service) ErasePolicyholder(ctx context.Context, actor Actor, in Erasure
 		if err := e.findPolicies(ctx, in); err != nil {
 			return err
 		}
-		// Who was erased is not said: that would be the one place left that names them.
+		// The audit line does not identify the person, because it would be the only
+		// remaining personal data.
 		tx.describe(in.Partner, fmt.Sprintf("%d policies, %d quotes", len(e.policies), len(e.quotes)), &in.Reason)
 		if len(e.files) > 0 {
 			tx.enqueueJob(DeleteFiles{Keys: e.files})
@@ -76,7 +78,7 @@ func (s *Service) ErasePolicyholder(ctx context.Context, actor Actor, in Erasure
 	return &e.Erasure, nil
 }
 
-// DeleteFiles removes documents that have no records. One that is gone is no error.
+// DeleteFiles deletes documents without records. A missing file is no error.
 func (s *Service) DeleteFiles(ctx context.Context, keys []string) error {
 	var left []error
 	for _, key := range keys {
@@ -85,7 +87,7 @@ func (s *Service) DeleteFiles(ctx context.Context, keys []string) error {
 	return errors.Join(left...)
 }
 
-// findPolicies locks the policies and lists what belongs to them.
+// findPolicies locks the policies and finds the records that belong to them.
 func (e *erasureRun) findPolicies(ctx context.Context, in ErasureRequest) error {
 	q := e.NewSelect().Model((*policyRow)(nil)).Column("id", "quote_id", "status").Where("p.partner = ?", e.partner).For("NO KEY UPDATE")
 	if in.PolicyID != "" {
@@ -146,11 +148,11 @@ func (e *erasureRun) findClaims(ctx context.Context) error {
 	return nil
 }
 
-// sqlList is never empty, which SQL could not read.
+// sqlList returns a list that is never empty, because SQL does not allow an empty one.
 func sqlList(ids []uuid.UUID) any { return bun.List(append([]uuid.UUID{uuid.Nil}, ids...)) }
 
-// personalMembers are the members of public records that hold what is personal, and what
-// stands there afterwards. A member that is null stays so.
+// personalMembers are the members of public records that hold personal data, and the
+// values that replace them. A null member stays null.
 var personalMembers = map[string]map[string]string{
 	resourceQuote.name:        {"/context/policyholder": "null", "/metadata": "{}"},
 	resourcePolicy.name:       {"/policyholder": "null", "/metadata": "{}"},
@@ -183,7 +185,7 @@ func (e *erasureRun) redactRows(ctx context.Context) error {
 			data = case when data->>'file_name' is not null then (data::jsonb - 'file_name')::json else data end
 			where partner = ? and claim_id in (?) and (kind like 'payout_method.%' or kind = 'claim.attachment_added')`, sqlList(e.claims)},
 		{"update rail_report_lines set account = '' where payout_id in (select po.id from payouts as po where po.partner = ? and po.claim_id in (?)) and account <> ''", sqlList(e.claims)},
-		// Answers to operators are kept under their clients.
+		// Responses to operators are stored under their clients.
 		{"delete from idempotency_keys where (owner = 'partner/' || ? or owner not like 'partner/%') and resource_id in (?)", bun.List(ids)},
 	} {
 		if _, err := e.NewRaw(statement.text, e.partner, statement.of).Exec(ctx); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// redactionRow is what was taken out of an event's data, signed.
+// redactionRow is a signed record of the data that was removed from an event.
 type redactionRow struct {
 	bun.BaseModel `bun:"table:event_redactions"`
 
@@ -24,13 +24,13 @@ type redactionRow struct {
 	Signature    []byte
 }
 
-// signedText is what is signed: five lines, the first names the purpose.
+// signedText returns the text that is signed: five lines, the first names the purpose.
 func (r *redactionRow) signedText() []byte {
 	return fmt.Appendf(nil, "parapet redaction\n%s\n%s\n%s\n%s", r.Partner, resourceEvent.formatID(r.EventID), hex.EncodeToString(r.DataHash), hex.EncodeToString(r.RedactedHash))
 }
 
-// loadRedactionKey signs what is left of events. Under another key than the history's they
-// would count as forged for ever, so one that has not signed the history is refused.
+// loadRedactionKey returns the key that signs redacted events. It rejects a key that did
+// not sign the history, because the redactions would then never verify.
 func (e *erasureRun) loadRedactionKey(ctx context.Context) (ed25519.PrivateKey, error) {
 	key, err := e.svc.checkpointPrivateKey()
 	if err != nil {
@@ -43,7 +43,7 @@ func (e *erasureRun) loadRedactionKey(ctx context.Context) (ed25519.PrivateKey, 
 		return key, nil
 	case err != nil:
 		return nil, fmt.Errorf("read checkpoint: %w", err)
-	case !ed25519.Verify(key.Public().(ed25519.PublicKey), last.signedText(), last.Signature): //nolint:forcetypeassert // what ed25519 makes
+	case !ed25519.Verify(key.Public().(ed25519.PublicKey), last.signedText(), last.Signature): //nolint:forcetypeassert // ed25519 returns this type
 		return nil, Fail(CodeStateConflict, "The fingerprint key is not the one that signed this partner's history. Nothing was erased; use the server's key.")
 	}
 	return key, nil
@@ -81,7 +81,7 @@ func (e *erasureRun) redactEvents(ctx context.Context) error {
 		if string(redacted) == string(row.Data) {
 			continue
 		}
-		if !row.Numbered { // its hash would be drawn from what is left of it
+		if !row.Numbered { // otherwise its hash would cover the redacted data
 			return Fail(CodeStateConflict, "An event about it has no number yet; try again in a second.")
 		}
 		before, after := sha256.Sum256(row.Data), sha256.Sum256(redacted)

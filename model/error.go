@@ -12,11 +12,11 @@ import (
 	"parapet/model/wire"
 )
 
-// Code is a machine-readable kind of failure. The list is closed and is the
-// contract's section 8; each door maps it once.
+// Code is a machine-readable kind of failure. The list is closed (section 8 of the
+// contract); each API maps every code once.
 type Code string
 
-// The contract's codes.
+// These are the contract's codes.
 const (
 	CodeMalformedJSON         Code = "malformed_json"
 	CodeUnknownField          Code = "unknown_field"
@@ -55,27 +55,28 @@ const (
 	CodeUnavailable           Code = "unavailable"
 )
 
-// FieldError is one member of the request that is wrong.
+// FieldError is one invalid member of the request.
 type FieldError = wire.FieldError
 
-// newFieldError is one member that is wrong: where, in which way, and what would be right.
+// newFieldError describes one invalid member: its pointer, the code and what would be
+// valid.
 func newFieldError(pointer, code, detail string) FieldError {
 	return FieldError{Pointer: BoundPointer(pointer), Code: code, Detail: detail}
 }
 
-// Error is the only error a door shows. Detail is the partner's sentence; the
-// wrapped cause is the log's and never leaves.
+// Error is the only error type that APIs show. Detail is for the partner; the wrapped
+// cause is only logged.
 type Error struct {
 	Code       Code
 	Detail     string
-	ResourceID string         // the record the error is about, where one exists
-	Fields     []FieldError   // for validation_failed, all at once
-	Extra      map[string]any // further public members, such as trigger_not_met's index
-	RetryAfter time.Duration  // when trying again makes sense
+	ResourceID string         // the record that the error is about, if one exists
+	Fields     []FieldError   // for validation_failed: all invalid members
+	Extra      map[string]any // more public members, such as the index of trigger_not_met
+	RetryAfter time.Duration  // when to try again, zero for never
 	cause      error
 }
 
-// Error is the log's text: code, sentence and cause.
+// Error returns the text for the log: code, detail and cause.
 func (e *Error) Error() string {
 	if e.cause != nil {
 		return fmt.Sprintf("%s: %s: %v", e.Code, e.Detail, e.cause)
@@ -83,23 +84,22 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s", e.Code, e.Detail)
 }
 
-// Unwrap is the cause.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Fail makes an error with a code and the partner's sentence.
+// Fail returns an error with a code and a detail for the partner.
 func Fail(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Detail: fmt.Sprintf(format, args...)}
 }
 
-// WithCause adds the cause for the log.
+// WithCause adds the cause, which is only logged.
 func (e *Error) WithCause(cause error) *Error { e.cause = cause; return e }
 
-// MaxFieldErrors is how many wrong members an answer names.
+// MaxFieldErrors is the maximum number of invalid members in a response.
 const MaxFieldErrors = 100
 
-// FailFields makes an error about members: in order of their pointers, each fault
-// once, the first MaxFieldErrors of them. one is the sentence for a single member;
-// many takes how many there are.
+// FailFields returns an error about members, ordered by pointer, without duplicates and
+// limited to MaxFieldErrors. one is the detail for a single member; many takes their
+// number.
 func FailFields(code Code, one, many string, fields ...FieldError) *Error {
 	fields = sortFieldErrors(fields)
 	switch {
@@ -121,13 +121,13 @@ func sortFieldErrors(fields []FieldError) []FieldError {
 	return slices.Compact(fields)
 }
 
-// Invalid is validation_failed with every wrong member.
+// Invalid returns validation_failed with every invalid member.
 func Invalid(fields ...FieldError) *Error {
 	return FailFields(CodeValidationFailed, "The request has a member that is not right; see errors", "The request has %s members that are not right", fields...)
 }
 
-// BadParameter is parameter_invalid with every wrong parameter of a list; the
-// pointers lead into the parameters as one object.
+// BadParameter returns parameter_invalid with every invalid parameter; the pointers treat
+// the parameters as one object.
 func BadParameter(fields ...FieldError) *Error {
 	one := ""
 	if len(fields) == 1 {
@@ -143,7 +143,7 @@ func badParameter(name, detail string) *Error {
 	return BadParameter(newFieldError(jsonPointer(name), "value", detail))
 }
 
-// CodeOf is the code of an error; anything that is not ours is internal.
+// CodeOf returns the code of an error; an error of another type has the code internal.
 func CodeOf(err error) Code {
 	var e *Error
 	if errors.As(err, &e) {

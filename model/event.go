@@ -10,11 +10,11 @@ import (
 	"parapet/model/wire"
 )
 
-// EventType names what happened to a record.
+// EventType names a change of a record.
 type EventType string
 
-// The types. Most are the event of an arrow in lifecycle.go; eventKinds says what
-// each tells.
+// Most of these types belong to a status transition in lifecycle.go; eventKinds describes
+// each type.
 const (
 	EventQuoteCreated         EventType = "quote.created"
 	EventQuoteBound           EventType = "quote.bound"
@@ -54,8 +54,8 @@ const (
 	timelineObserved          EventType = "trigger.observed" // a timeline kind, never an event
 )
 
-// eventRow is one event as it is kept: data is the exact bytes that are sent.
-// Its number and hash come later, from the relay.
+// eventRow is a stored event; data has the exact bytes that are sent. The relay adds its
+// sequence and hash later.
 type eventRow struct {
 	bun.BaseModel `bun:"table:events,alias:e"`
 
@@ -69,8 +69,8 @@ type eventRow struct {
 	Data           []byte
 }
 
-// appendEvent writes an event about a row, with its public record as it is now. The
-// caller records in the order of cause and effect.
+// appendEvent records an event about a row, with its public record as it is now. Callers
+// record events in the order of cause and effect.
 func (tx *Tx) appendEvent(kind EventType, subject *RowHeader, object ResourceType, public any) (uuid.UUID, error) {
 	if err := kind.checkSubject(object); err != nil {
 		return uuid.Nil, err
@@ -89,8 +89,8 @@ func (tx *Tx) appendEvent(kind EventType, subject *RowHeader, object ResourceTyp
 	return event.ID, nil
 }
 
-// saveEvents writes all events and, in the order they were recorded, that they
-// wait to be numbered: one statement however many there are.
+// saveEvents writes all events and queues them for numbering in the order they were
+// recorded, in one statement for any number of events.
 func (tx *Tx) saveEvents() {
 	n := len(tx.events)
 	ids, subjects := make([]uuid.UUID, n), make([]uuid.UUID, n)

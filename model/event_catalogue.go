@@ -11,14 +11,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// EventKind is one row of the catalogue: an event type, what it tells of and when.
+// EventKind is one row of the catalogue: an event type, its subject and when it is
+// recorded.
 type EventKind struct {
 	Type        EventType
-	Subject     string // object of the record that it tells of
-	Description string // when it is written: one sentence
+	Subject     string // type of the record that the event is about
+	Description string // when it is recorded: one sentence
 }
 
-// eventKinds is the catalogue, in the order of the life cycles. It grows only.
+// eventKinds is the catalogue, ordered by life cycle. Entries are only added.
 var eventKinds = []EventKind{
 	{EventQuoteCreated, resourceQuote.name, "A quote was priced."},
 	{EventQuoteBound, resourceQuote.name, "A quote became a policy."},
@@ -57,11 +58,10 @@ var eventKinds = []EventKind{
 	{EventWebhookEndpointOff, resourceEndpoint.name, "Nothing is sent to a webhook endpoint any more; its note says why when it was not its partner."},
 }
 
-// EventKinds is the catalogue, in the order of the life cycles: every event type
-// there is.
+// EventKinds returns the catalogue of all event types, ordered by life cycle.
 func EventKinds() []EventKind { return eventKinds }
 
-// EventTypes are the words of the catalogue.
+// EventTypes returns the event types of the catalogue.
 func EventTypes() []EventType {
 	types := make([]EventType, len(eventKinds))
 	for i, kind := range eventKinds {
@@ -70,8 +70,8 @@ func EventTypes() []EventType {
 	return types
 }
 
-// checkSubject refuses an event that the catalogue does not know: nothing is written
-// that no partner was told to expect.
+// checkSubject returns an error for an event that is not in the catalogue, so that
+// partners never get an undocumented event.
 func (t EventType) checkSubject(subject ResourceType) error {
 	for _, kind := range eventKinds {
 		if kind.Type == t && kind.Subject == subject.name {
@@ -85,11 +85,11 @@ func (t EventType) checkSubject(subject ResourceType) error {
 type EventDescription struct {
 	EventKind
 
-	Schema  jsontext.Value // JSON Schema 2020-12 of the whole event, complete in itself
-	Example jsontext.Value // an event of a real story, with ids and instants made plain
+	Schema  jsontext.Value // JSON Schema 2020-12 of the whole event, self-contained
+	Example jsontext.Value // a real event with ids and times replaced by constant ones
 }
 
-// Name is the type as REST and webhooks write it.
+// Name returns the type as REST and webhooks write it.
 func (d EventDescription) Name() string { return string(d.Type) }
 
 // eventSchemasJSON is the JSON Schema and the example of every event type, made of a real
@@ -114,7 +114,7 @@ var eventDescriptions = sync.OnceValues(func() ([]EventDescription, error) {
 		own := book.Types[kind.Type]
 		all[i] = EventDescription{EventKind: kind, Example: own.Example}
 		if own.Schema == nil {
-			continue // a new type, until make generate
+			continue // a new type before make generate
 		}
 		defs := make(map[string]jsontext.Value)
 		collectDefinitions(defs, book.Defs, own.Schema["$ref"])
@@ -132,7 +132,8 @@ var eventDescriptions = sync.OnceValues(func() ([]EventDescription, error) {
 
 var definitionReference = regexp.MustCompile(`"#/\$defs/(\w+)"`)
 
-// collectDefinitions takes the definitions that a schema needs, and those that they need.
+// collectDefinitions collects the definitions that a schema references, directly or
+// through other definitions.
 func collectDefinitions(into, from map[string]jsontext.Value, schema jsontext.Value) {
 	for _, named := range definitionReference.FindAllSubmatch(schema, -1) {
 		if name := string(named[1]); into[name] == nil {
@@ -142,10 +143,10 @@ func collectDefinitions(into, from map[string]jsontext.Value, schema jsontext.Va
 	}
 }
 
-// EventDescriptions is the catalogue with the schema and an example of every type.
+// EventDescriptions returns the catalogue with the schema and an example of every type.
 func EventDescriptions() ([]EventDescription, error) { return eventDescriptions() }
 
-// DescribeEvents is EventDescriptions for whoever reads events.
+// DescribeEvents returns EventDescriptions to an actor that may read events.
 func (s *Service) DescribeEvents(ctx context.Context, actor Actor) ([]EventDescription, error) {
 	if err := s.authorize(ctx, actor, ScopeEventsRead); err != nil {
 		return nil, err

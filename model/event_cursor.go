@@ -11,23 +11,21 @@ import (
 )
 
 const (
-	followBatchSize = 100 // records handed on at once
+	followBatchSize = 100 // records returned at once
 )
 
-// Cursor is a reader's place in something that grows: everything after the place
-// where it began, what is there already and what is still to come, in order,
-// nothing twice and nothing left out. A reader that is slow falls behind and harms
-// nobody: what it has not read stands in the database.
+// Cursor reads a growing list from its starting position: existing and future records, in
+// order, each exactly once. A slow reader only falls behind; its unread records stay in
+// the database.
 type Cursor[T any] struct {
 	svc          *Service
-	partner      string // whose bell tells that there may be more
+	partner      string // the partner whose notifications wake the reader
 	checkAllowed func(context.Context) error
-	readNext     func(context.Context) ([]T, error) // what comes next; none when there is nothing yet
+	readNext     func(context.Context) ([]T, error) // the next records; empty when there are none yet
 }
 
-// Next waits for what comes next, and hands on what there is of it, at least one.
-// Errors: ctx's own when it ends, partner_disabled within seconds of that, and what
-// reading says.
+// Next waits for the next records and returns at least one. Errors: ctx's own when it
+// ends, partner_disabled within seconds after it applies, and errors of the read.
 func (t *Cursor[T]) Next(ctx context.Context) ([]T, error) {
 	for {
 		found, err := t.poll(ctx)
@@ -37,9 +35,9 @@ func (t *Cursor[T]) Next(ctx context.Context) ([]T, error) {
 	}
 }
 
-// poll reads once, and waits for the bell when there was nothing.
+// poll reads once, and waits for a notification when there was nothing.
 func (t *Cursor[T]) poll(ctx context.Context) ([]T, error) {
-	rung, leave := t.svc.eventsSequenced.subscribe(t.svc, t.partner) //nolint:contextcheck // it watches for everybody, not for this reader
+	rung, leave := t.svc.eventsSequenced.subscribe(t.svc, t.partner) //nolint:contextcheck // it watches for all readers
 	defer leave()
 	found, err := t.readNext(ctx)
 	if len(found) > 0 || err != nil {
@@ -61,9 +59,9 @@ func (t *Cursor[T]) poll(ctx context.Context) ([]T, error) {
 	}
 }
 
-// FollowEvents is the feed of one partner from f.After on, as it grows; f.Wait does
-// not matter. It ends when the history is restored to before what it has handed on.
-// Errors: parameter_invalid, cursor_invalid.
+// FollowEvents returns a cursor on the feed of one partner after f.After; it ignores
+// f.Wait. The cursor ends with an error when the history is restored to a point before
+// the events it has returned. Errors: parameter_invalid, cursor_invalid.
 func (s *Service) FollowEvents(ctx context.Context, actor Actor, f EventFilter) (*Cursor[wire.Event], error) {
 	allowed := func(ctx context.Context) error { return s.authorize(ctx, actor, ScopeEventsRead) }
 	if err := allowed(ctx); err != nil {
@@ -90,9 +88,9 @@ func (s *Service) FollowEvents(ctx context.Context, actor Actor, f EventFilter) 
 	return &Cursor[wire.Event]{svc: s, partner: f.Partner, checkAllowed: allowed, readNext: read}, nil
 }
 
-// eventsAfter reads the next events, and moves f.After past everything it has looked
-// at, also past what the filter leaves out: a rare type must not cost the whole history
-// whenever the bell rings.
+// eventsAfter reads the next events and moves f.After past all events that it examined,
+// including those that the filter excludes: otherwise a reader of a rare type would scan
+// the whole history at every notification.
 func (s *Service) eventsAfter(ctx context.Context, actor Actor, f *EventFilter, subject *uuid.UUID) ([]wire.Event, error) {
 	head, err := s.lastSequence(ctx, f.Partner)
 	if err != nil || head <= f.After {
@@ -110,14 +108,14 @@ func (s *Service) eventsAfter(ctx context.Context, actor Actor, f *EventFilter, 
 	return toRecords(rows, (*sequencedEvent).toRecord), nil
 }
 
-// lastSequence is a partner's last sequence; 0 without events.
+// lastSequence returns a partner's last sequence; 0 without events.
 func (s *Service) lastSequence(ctx context.Context, partner string) (int64, error) {
 	last, err := s.queryPreparedCount(ctx, "select coalesce("+lastSequenceSQL("sequence", "$1")+", 0)", partner)
 	return int64(last), err
 }
 
-// FollowTimeline is a claim's story from the entry after a sequence on, as it is
-// told. Errors: not_found, parameter_invalid.
+// FollowTimeline returns a cursor on a claim's timeline after the entry with the given
+// sequence. Errors: not_found, parameter_invalid.
 func (s *Service) FollowTimeline(ctx context.Context, actor Actor, claim string, after int64) (*Cursor[wire.TimelineEntry], error) {
 	row := new(claimRow)
 	if err := s.loadRecord(ctx, actor, ScopeClaimsRead, resourceClaim, claim, row); err != nil {
@@ -148,7 +146,7 @@ func toRecords[Row, Record any](rows []Row, public func(*Row) Record) []Record {
 	return records
 }
 
-// invalidSequence is what is said of a place before the first.
+// invalidSequence is the error for a sequence below 0.
 func invalidSequence(what string) *Error {
 	return badParameter("after_sequence", fmt.Sprintf("Use the sequence of the last %s you have, or 0 for all.", what))
 }

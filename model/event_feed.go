@@ -16,19 +16,20 @@ import (
 	"parapet/model/wire"
 )
 
-// MaxEventWait is how long a reader of the feed may wait for its first event.
+// MaxEventWait is the longest time that a request for the feed may wait for its first
+// event.
 const MaxEventWait = 30 * time.Second
 
-// EventFilter narrows the feed. Empty members do not.
+// EventFilter filters the feed. Empty fields do not filter.
 type EventFilter struct {
-	Partner string // operators name one; partners have their own
+	Partner string // required for operators; partners read their own
 	After   int64  // events with a greater sequence
-	// Generation of the event that After is the sequence of; 0 means the first. It matters
-	// after a restore only.
+	// Generation is the generation of the event whose sequence is After; 0 means the
+	// first. It matters only after a restore.
 	Generation int
 	Types      []EventType   // any of these
-	Subject    string        // id of the record they are about
-	Wait       time.Duration // for the first event, when there is none yet; at most MaxEventWait
+	Subject    string        // id of the record that the events are about
+	Wait       time.Duration // how long to wait for the first event when there is none; at most MaxEventWait
 }
 
 // sequencedEvent is an event that the relay has numbered.
@@ -39,13 +40,13 @@ type sequencedEvent struct {
 	Hash       []byte
 	Generation int
 
-	// Of one that was redacted.
+	// These are set for a redacted event.
 	RedactedAt *time.Time
 	WasHash    []byte
 	Signature  []byte
 }
 
-// joinSequence reads events with their numbers; those that have none yet are left out.
+// joinSequence reads events with their sequences; it excludes events that have none yet.
 func joinSequence(q *bun.SelectQuery) *bun.SelectQuery {
 	return q.ColumnExpr("e.*, n.sequence, n.hash, n.generation, x.redacted_at, x.data_hash as was_hash, x.signature").
 		Join("join event_numbers n on n.event_id = e.id and n.partner = e.partner").
@@ -72,8 +73,8 @@ func (r *sequencedEvent) toRecord() wire.Event {
 	return event
 }
 
-// ListEvents is the feed of one partner, in the order of its sequence. With Wait it
-// answers as soon as there is an event, or with none when the time is over. Errors:
+// ListEvents returns the feed of one partner, ordered by sequence. With Wait it returns
+// as soon as there is an event, or nothing when the time is over. Errors:
 // parameter_invalid, cursor_invalid.
 func (s *Service) ListEvents(ctx context.Context, actor Actor, f EventFilter, in PageRequest) (*Page[wire.Event], error) {
 	if err := s.authorize(ctx, actor, ScopeEventsRead); err != nil {
@@ -99,7 +100,7 @@ func (s *Service) ListEvents(ctx context.Context, actor Actor, f EventFilter, in
 		}
 		rows = rows[:0]
 		err := f.applyFilter(s.db.NewSelect().Model(&rows), actor, subject, p.after, p.fetchLimit()).OrderExpr("n.sequence").Limit(p.fetchLimit()).Scan(ctx)
-		if len(rows) == 0 && head > f.After { // who waits for a rare type does not read all others again at each bell
+		if len(rows) == 0 && head > f.After { // do not scan the excluded events again at each notification
 			f.After, p.after = head, strconv.FormatInt(head, 10)
 		}
 		return len(rows) > 0, err
@@ -110,13 +111,12 @@ func (s *Service) ListEvents(ctx context.Context, actor Actor, f EventFilter, in
 	return newPage(p, rows, func(r *sequencedEvent) string { return fmt.Sprint(r.Sequence) }, (*sequencedEvent).toRecord)
 }
 
-// GetEvent is one event, once it is numbered. Errors: not_found.
+// GetEvent returns one numbered event. Errors: not_found.
 func (s *Service) GetEvent(ctx context.Context, actor Actor, id string) (*wire.Event, error) {
 	return oneOrNotFound[wire.Event](resourceEvent, id)(s.EventsByID(ctx, actor, []string{id}))
 }
 
-// EventsByID are those of the events that are numbered and that the actor may see,
-// by id.
+// EventsByID returns, by id, the numbered events that the actor may see.
 func (s *Service) EventsByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Event, error) {
 	if err := s.authorize(ctx, actor, ScopeEventsRead); err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (s *Service) EventsByID(ctx context.Context, actor Actor, ids []string) (ma
 	return getManyByID(ctx, s, resourceEvent, ids, mine, func(r *sequencedEvent) (string, *wire.Event) { return resourceEvent.formatID(r.ID), new(r.toRecord()) })
 }
 
-// validate reads the subject's id; nil without one.
+// validate validates the filter and parses the subject's id; nil without one.
 func (f *EventFilter) validate(actor Actor) (subject *uuid.UUID, err error) {
 	switch {
 	case actor.Kind == ActorPartner:
@@ -153,10 +153,10 @@ func (f *EventFilter) validate(actor Actor) (subject *uuid.UUID, err error) {
 	return f.parseSubject()
 }
 
-// parseSubject reads the id of a record; nil without one.
+// parseSubject parses the subject's id; nil without one.
 func (f *EventFilter) parseSubject() (*uuid.UUID, error) {
 	if f.Subject == "" {
-		return nil, nil //nolint:nilnil // no subject is no error
+		return nil, nil //nolint:nilnil // a missing subject is no error
 	}
 	prefix, _, _ := strings.Cut(f.Subject, "_")
 	id, err := findEventSubject(prefix).parseID(f.Subject)
@@ -166,9 +166,10 @@ func (f *EventFilter) parseSubject() (*uuid.UUID, error) {
 	return &id, nil
 }
 
-// applyFilter narrows a query over numbered events to those behind a sequence, of which at
-// most so many are read. By types it is an index probe for each type that ends after so
-// many, because a scan in order of the sequence would read all events of other types.
+// applyFilter restricts a query over numbered events to those after a sequence; the
+// caller reads no more than most of them. With types it probes the index once per type
+// with that limit, because a scan in the order of the sequence would read all events of
+// other types.
 func (f *EventFilter) applyFilter(q *bun.SelectQuery, actor Actor, subject *uuid.UUID, after any, most int64) *bun.SelectQuery {
 	q = actor.restrictToTenant(joinSequence(q)).Where("n.partner = ?", f.Partner).Where("n.sequence > ?", after)
 	switch {

@@ -12,13 +12,13 @@ import (
 	"parapet/model/wire"
 )
 
-// OccurrenceRef names what happened, by its id or in its source's words, or
-// describes what might. Exactly one member is set.
+// OccurrenceRef names an occurrence by its id or its source's id, or describes a
+// hypothetical one. Exactly one field is set.
 type OccurrenceRef struct {
 	ID          *string
 	SourceEvent *SourceEvent // for rain the id is <station>/<any day of the occurrence>
 	AsIf        *WhatIf
-	Pointer     string // where the request has it; empty when its members are the request's own
+	Pointer     string // JSON pointer to it in the request; empty when its members are at the top level
 }
 
 // Explain evaluates an occurrence for a policy with the function that decides claims, and
@@ -81,7 +81,7 @@ func (ref *OccurrenceRef) validate(v *validator) {
 	v.require(given == 1, ref.Pointer, "required", "Give exactly one of "+id+", source_event and as_if.")
 }
 
-// loadScenario finds what is named, as far as the policy's partner may see it.
+// loadScenario loads the referenced occurrence as far as the policy's partner may see it.
 func (ref *OccurrenceRef) loadScenario(ctx context.Context, db bun.IDB, p *policyRow, now time.Time) (*Scenario, error) {
 	if ref.AsIf != nil {
 		return newHypotheticalScenario(ctx, db, ref.AsIf, ref.Pointer+"/as_if", p.Partner, now)
@@ -117,8 +117,8 @@ func (ref *OccurrenceRef) findOccurrence(ctx context.Context, db bun.IDB, p *pol
 	return loadVisibleOccurrence(ctx, db, id, p.Partner)
 }
 
-// loadVisibleOccurrence is an occurrence, if a partner may see it; everybody's when the
-// partner is empty.
+// loadVisibleOccurrence loads an occurrence that the partner may see; any occurrence when
+// the partner is empty.
 func loadVisibleOccurrence(ctx context.Context, db bun.IDB, id uuid.UUID, partner string) (*occurrenceRow, error) {
 	row := new(occurrenceRow)
 	q := db.NewSelect().Model(row).Where("oc.id = ?", id)
@@ -134,7 +134,7 @@ func loadVisibleOccurrence(ctx context.Context, db bun.IDB, id uuid.UUID, partne
 	return row, nil
 }
 
-// explainPolicy is the verdict of one policy, the one that pays most.
+// explainPolicy returns the evaluation of one policy that pays most.
 func (sc *Scenario) explainPolicy(ctx context.Context, db bun.IDB, p *policyRow) (*wire.Explanation, error) {
 	policies, err := scenarios{sc}.loadPolicies(ctx, db, []uuid.UUID{p.ID}, func(q *bun.SelectQuery) *bun.SelectQuery { return q })
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"parapet/model/wire"
 )
 
-// toRecord is a verdict as partners read it.
+// toRecord converts an evaluation to its public record.
 func (v *Evaluation) toRecord() *wire.Explanation {
 	p := v.policy
 	said := toDeterminationRecord(p, v.facts, v.determination)
@@ -31,21 +31,22 @@ func (v *Evaluation) toRecord() *wire.Explanation {
 	return e
 }
 
-// isLegacyWindow tells whether the occurrence is a window of days, as rain was judged before
-// wet spells and periods of the calendar. Nothing can be said of it any more.
+// isLegacyWindow reports whether the occurrence is a window of days, which rain policies
+// used before wet spells and calendar periods. It cannot be explained any more.
 func (v *Evaluation) isLegacyWindow() bool {
 	return v.facts.Quake == nil && v.facts.Storm == nil && v.facts.Rain == nil && v.policy.Cover.Trigger.Kind == hazard.StationDay
 }
 
-// isIncomplete tells whether days of the month or dekad are missing or still to come.
+// isIncomplete reports whether days of the month or dekad are missing or in the future.
 func (v *Evaluation) isIncomplete() bool {
 	return v.determination.Reason == trigger.EvidenceNeeded || v.determination.Reason == trigger.SourcePreliminary
 }
 
-// isRetracted tells whether the source withdrew everything it had reported.
+// isRetracted reports whether the source withdrew all its reports.
 func (v *Evaluation) isRetracted() bool { return v.facts.Stage == trigger.Retracted }
 
-// reasonCodes are the codes of the claim's decision, or of what would be decided.
+// reasonCodes returns the reason codes of the claim's decision, or of the decision that
+// would be made.
 func (v *Evaluation) reasonCodes() []string {
 	switch {
 	case v.claim != nil && len(v.claim.ReasonCodes) > 0:
@@ -68,7 +69,7 @@ func (v *Evaluation) incompleteReason() string {
 	return string(v.determination.Reason)
 }
 
-// buildSentences tell what was measured, what that means under the terms, and what is
+// buildSentences explains what was measured, how it compares with the terms, and what is
 // paid.
 func (v *Evaluation) buildSentences(said wire.Determination) []string {
 	list := []string{v.measuredSentence(said), v.termsSentence(said)}
@@ -111,7 +112,7 @@ func (v *Evaluation) termsSentence(said wire.Determination) string {
 	return v.placeSentence()
 }
 
-// metClause says on which side of the threshold or attachment the index lies.
+// metClause explains on which side of the threshold or attachment the index lies.
 func (v *Evaluation) metClause(said wire.Determination) string {
 	terms := v.policy.Cover
 	isCurve := terms.Payout.Attach != nil
@@ -127,7 +128,7 @@ func (v *Evaluation) metClause(said wire.Determination) string {
 	}
 }
 
-// rainSentence says which days make up the index.
+// rainSentence explains which days make up the index.
 func (v *Evaluation) rainSentence(said wire.Determination) string {
 	first, last := v.determination.FirstDay, v.determination.LastDay
 	if first.IsZero() {

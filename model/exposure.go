@@ -16,14 +16,14 @@ import (
 	"parapet/model/wire"
 )
 
-// ExposureRequest asks what something would cost now.
+// ExposureRequest asks what a hypothetical occurrence would pay now.
 type ExposureRequest struct {
 	Occurrence WhatIf
-	Partner    string // operators only; empty means everybody's policies
+	Partner    string // operators only; empty means all partners
 	Product    string // empty means all
 	Currency   string // empty means all
-	// NearMisses lists policies whose place it touches but whose trigger it misses,
-	// too, behind those that pay. The totals count them in any case.
+	// NearMisses adds to the list, after those that pay, the policies whose place the
+	// occurrence touches but whose trigger is not met. The totals always count them.
 	NearMisses bool
 }
 
@@ -63,11 +63,11 @@ func (s *Service) Expose(ctx context.Context, actor Actor, in ExposureRequest, p
 	return total, list, err
 }
 
-// cursorName binds a cursor to what was asked. Times left out mean now, which moves; the
-// order of policies does not.
+// cursorName binds a cursor to the request. Omitted times mean the current time, which
+// changes between pages; the order of policies does not.
 func (in ExposureRequest) cursorName() string {
 	text, err := wire.Encode(in)
-	if err != nil { // it is plain data
+	if err != nil { // it is plain data and always encodes
 		return ""
 	}
 	return "exposure?" + string(text)
@@ -83,17 +83,17 @@ func (in ExposureRequest) applyFilter(q *bun.SelectQuery) *bun.SelectQuery {
 	return q
 }
 
-// exposureSummary sums verdicts and keeps those of one page.
+// exposureSummary adds up evaluations and keeps those of one page.
 type exposureSummary struct {
 	occurredAt  time.Time
 	page        pageSpec
 	nearMisses  bool
 	byCurrency  map[string]*currencyExposure // by currency
-	listedCount int                          // verdicts of the whole list
-	pageRows    []Evaluation                 // the first ones behind the cursor, in order of rank
+	listedCount int                          // evaluations in the whole list
+	pageRows    []Evaluation                 // the first ones after the cursor, in the order of sortKey
 }
 
-// currencyExposure is the sums of one currency.
+// currencyExposure holds the totals of one currency.
 type currencyExposure struct {
 	affected, nearMisses int
 	bands                [len(bandEdges) - 1]exposureBand
@@ -127,7 +127,7 @@ func (e *exposureSummary) evaluatePolicies(ctx context.Context, tx bun.Tx, sc *S
 	return nil
 }
 
-// addEvaluations counts what a scene means for one policy.
+// addEvaluations counts the evaluations of a scenario for one policy.
 func (e *exposureSummary) addEvaluations(verdicts []Evaluation) {
 	counted := false
 	for i := range verdicts {
@@ -169,9 +169,9 @@ func bandIndex(factor decimal.Decimal) int {
 	return len(bandEdges) - 2
 }
 
-// addToPage remembers a verdict while it is among the first of the page.
+// addToPage keeps an evaluation while it is among the first of the page.
 func (e *exposureSummary) addToPage(v *Evaluation) {
-	// Most verdicts of a large exposure end here, so nothing is formatted for them.
+	// Most evaluations of a large exposure return here, so nothing is formatted for them.
 	if full := len(e.pageRows) > e.page.limit; full && v.compareSortKey(&e.pageRows[e.page.limit]) >= 0 {
 		return
 	}
@@ -183,14 +183,15 @@ func (e *exposureSummary) addToPage(v *Evaluation) {
 	e.pageRows = e.pageRows[:min(len(e.pageRows), e.page.limit+1)]
 }
 
-// compareSortKey orders verdicts as their ranks do.
+// compareSortKey orders evaluations as their sort keys do.
 func (v *Evaluation) compareSortKey(other *Evaluation) int {
 	return cmp.Or(cmp.Compare(other.payableAmount(), v.payableAmount()), bytes.Compare(v.policy.ID[:], other.policy.ID[:]),
 		cmp.Compare(v.facts.SourceEventID, other.facts.SourceEventID))
 }
 
-// sortKey sorts verdicts: the largest payment first, then by policy and window. No
-// time is in it, because an occurrence supposed now happens later on the next page.
+// sortKey orders evaluations: the largest payment first, then by policy and occurrence.
+// It contains no time, because an occurrence at the current time is later on the next
+// page.
 func (v *Evaluation) sortKey() string {
 	const most = 1<<63 - 1
 	return fmt.Sprintf("%019d/%s/%s", most-v.payableAmount(), v.policy.ID, v.facts.SourceEventID)

@@ -11,8 +11,8 @@ import (
 	"parapet/model/wire"
 )
 
-// settlementRow is the word of one operator, and when it is confirmed of two, that a
-// beneficiary has the money of a payout that was not sent from here.
+// settlementRow is an operator's statement, confirmed by a second operator, that a payout
+// which Parapet did not send was paid to the beneficiary.
 type settlementRow struct {
 	bun.BaseModel `bun:"table:external_settlements,alias:es"`
 
@@ -27,18 +27,18 @@ type settlementRow struct {
 	WithdrawnAt *time.Time
 }
 
-// SettlementRequest says that a payout was paid, though this database did not send it.
+// SettlementRequest states that a payout was paid although this database did not send it.
 type SettlementRequest struct {
 	PayoutID  string
-	Reference string // the bank's name of the payment
-	Note      string // the evidence, private
+	Reference string // the bank's reference of the payment
+	Note      string // the evidence; operators only
 }
 
-// SettlePayoutExternally closes a payout that waits or is held as paid already, such as
-// one that was sent before the database was restored from a backup. The first operator
-// proposes it, which holds the payout; another one confirms it by the same reference,
-// which cancels the payout as settled. Lifting the hold withdraws a proposal. Operators
-// only. Errors: not_found, validation_failed, state_conflict.
+// SettlePayoutExternally closes a waiting or held payout as already paid, for example one
+// that was sent before the database was restored from a backup. The first operator
+// proposes it, which holds the payout. Another operator confirms it with the same
+// reference, which cancels the payout as settled. Lifting the hold withdraws the
+// proposal. Operators only. Errors: not_found, validation_failed, state_conflict.
 func (s *Service) SettlePayoutExternally(ctx context.Context, actor Actor, in SettlementRequest) (*wire.Payout, error) {
 	v := validator{}
 	v.require(in.Reference != "", "/reference", "required", "Give the bank's reference of the payment.")
@@ -77,7 +77,7 @@ func (tx *Tx) settleExternally(ctx context.Context, claim *claimRow, row *payout
 	return tx.cancelPayout(ctx, claim, row, true)
 }
 
-// proposeSettlement records the first operator's word and holds the payout.
+// proposeSettlement records the first operator's proposal and holds the payout.
 func (tx *Tx) proposeSettlement(ctx context.Context, claim *claimRow, row *payoutRow, reference string) error {
 	proposal := &settlementRow{ID: newID(), Partner: row.Partner, PayoutID: row.ID, Reference: reference, ProposedAt: tx.now, ProposedBy: tx.actor.personID()}
 	if err := insertRows(ctx, tx, proposal); err != nil || row.isHeld() {
@@ -86,7 +86,7 @@ func (tx *Tx) proposeSettlement(ctx context.Context, claim *claimRow, row *payou
 	return tx.holdPayout(ctx, claim, row, BlockedOperator)
 }
 
-// withdrawSettlement ends a proposal whose payout goes on.
+// withdrawSettlement withdraws a proposal when its payout proceeds.
 func (tx *Tx) withdrawSettlement(row *payoutRow) {
 	tx.batch.Queue("update external_settlements set withdrawn_at = $1 where payout_id = $2 and partner = $3 and confirmed_at is null and withdrawn_at is null",
 		tx.now, row.ID, row.Partner)

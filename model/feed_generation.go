@@ -7,14 +7,15 @@ import (
 	"time"
 )
 
-// feedGenerations are the restores of a partner's feed, the oldest first; none as a
-// rule. Generation 1 needs none.
+// feedGenerations are the restores of a partner's feed, oldest first; usually empty.
+// Generation 1 has no entry.
 type feedGenerations []feedGeneration
 
-// feedGeneration is where a feed went on after a restore.
+// feedGeneration is one restore of a feed and the sequence after which the feed
+// continued.
 type feedGeneration struct {
 	Generation     int
-	ContinuesAfter int64 // later sequences name other events than in the generations before
+	ContinuesAfter int64 // later sequences name other events than in the earlier generations
 	RestoredAt     time.Time
 }
 
@@ -63,7 +64,7 @@ func (s *Service) openFeedPage(ctx context.Context, actor Actor, f *EventFilter,
 		return pageSpec{}, err
 	}
 	current := generations.currentGeneration()
-	for generation := current; ; generation-- { // a cursor is of the generation it was made in
+	for generation := current; ; generation-- { // a cursor belongs to the generation that created it
 		p, err := s.parsePage(actor, in, f.cursorFilter(generation))
 		if err != nil && generation > 1 {
 			continue
@@ -93,8 +94,8 @@ func (f *EventFilter) cursorFilter(generation int) string {
 	return place
 }
 
-// beginGeneration begins a generation of every partner's feed. No pass of the relay runs
-// meanwhile.
+// beginGeneration begins a new generation of every partner's feed. It takes the relay's
+// lock, so that no relay pass runs at the same time.
 func (tx *Tx) beginGeneration(ctx context.Context) error {
 	tx.batch.Queue("select pg_advisory_xact_lock($1)", relayLock)
 	tx.batch.Queue(`insert into feed_generations (partner, generation, continues_after, restored_at)

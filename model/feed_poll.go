@@ -8,7 +8,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// FeedPoll is what is remembered of a feed's address between two polls.
+// FeedPoll is the state of a feed's address between two polls.
 type FeedPoll struct {
 	bun.BaseModel `bun:"table:feed_polls"`
 
@@ -22,8 +22,8 @@ type FeedPoll struct {
 	PolledAt     time.Time
 }
 
-// LoadDuePoll is the state of a feed address that is due, nil when it is not its
-// time yet.
+// LoadDuePoll returns the state of a feed address that is due for a poll, nil when it is
+// not due.
 func (s *Service) LoadDuePoll(ctx context.Context, source, url string) (*FeedPoll, error) {
 	poll := &FeedPoll{Source: source, URL: url}
 	if err := s.db.NewSelect().Model(poll).WherePK().Scan(ctx); err != nil && !isNoRows(err) {
@@ -36,7 +36,8 @@ func (s *Service) LoadDuePoll(ctx context.Context, source, url string) (*FeedPol
 	return poll, nil
 }
 
-// SavePoll remembers a feed address after a poll; wait is until the next one.
+// SavePoll saves the state of a feed address after a poll; wait is the time until the
+// next one.
 func (s *Service) SavePoll(ctx context.Context, poll FeedPoll, wait time.Duration) error {
 	return s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
 		poll.PolledAt, poll.NextPollAt = tx.now, tx.now.Add(wait)
@@ -47,7 +48,7 @@ func (s *Service) SavePoll(ctx context.Context, poll FeedPoll, wait time.Duratio
 	})
 }
 
-// feedReplayRow is the shift a historical file was given, so that replaying it again
+// feedReplayRow is the time shift of a replayed historical file, so that a second replay
 // changes nothing.
 type feedReplayRow struct {
 	bun.BaseModel `bun:"table:feed_replays"`
@@ -59,9 +60,10 @@ type feedReplayRow struct {
 	CreatedAt time.Time
 }
 
-// ReplayShift is how far a file's times are moved so that an event happens now.
-// find computes it from the business time; it is asked once per source and file,
-// and the answer is kept: replaying for another event is refused. Errors: state_conflict in production.
+// ReplayShift returns how far a file's times are shifted so that an event happens now.
+// find computes the shift from the business time; it is called once per source and file,
+// and the result is stored. A replay for another event is rejected. Errors:
+// state_conflict in production.
 func (s *Service) ReplayShift(ctx context.Context, source, digest, event string, find func(now time.Time) (time.Duration, error)) (shift time.Duration, now time.Time, err error) {
 	err = s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
 		now = tx.now
@@ -77,7 +79,8 @@ func (s *Service) ReplayShift(ctx context.Context, source, digest, event string,
 			if event != "" && event != row.EventID {
 				return Fail(CodeStateConflict, "This file was replayed so that another event (%q) happened at %s; start fresh to replay it otherwise.", row.EventID, row.CreatedAt.Format(time.RFC3339))
 			}
-			// What lay in the future then stays left out: a second run changes nothing.
+			// Use the time of the first replay, so that observations that were in the
+			// future then stay left out.
 			shift, now = time.Duration(row.ShiftUS)*time.Microsecond, row.CreatedAt
 			return nil
 		}
@@ -94,8 +97,8 @@ func (s *Service) ReplayShift(ctx context.Context, source, digest, event string,
 	return shift, now, err
 }
 
-// requireReplayAllowed refuses outside development: history re-dated into a production
-// database would pay real money.
+// requireReplayAllowed returns an error outside development: history with new dates in a
+// production database would pay real money.
 func (tx *Tx) requireReplayAllowed(ctx context.Context) error {
 	var marked bool
 	if err := tx.NewRaw("select rehearsal from clock").Scan(ctx, &marked); err != nil {

@@ -8,23 +8,24 @@ import (
 	"time"
 )
 
-// FileStore keeps attachments under opaque keys. An object is complete or absent:
-// Put either stores all bytes or none.
+// FileStore stores attachments under opaque keys. An object is complete or absent: Put
+// stores all bytes or none.
 type FileStore interface {
-	// Put stores what r yields under key.
+	// Put stores the content of r under key.
 	Put(ctx context.Context, key string, r io.Reader) error
-	// Open reads an object from its beginning. The caller closes it.
+	// Open opens an object at its beginning. The caller closes it.
 	Open(ctx context.Context, key string) (io.ReadCloser, error)
-	// Delete removes an object, and what a Put that was cut off left of it; a missing
-	// one is no error.
+	// Delete removes an object and the remains of an interrupted Put; a missing object is
+	// no error.
 	Delete(ctx context.Context, key string) error
 }
 
-// errOrphanFile is a file that came so late that the sweep gave it up.
+// errOrphanFile is the error for an upload that completed after the sweep scheduled its
+// file for deletion.
 var errOrphanFile = errors.New("the file was given up")
 
-// completeUpload removes the pending upload: afterwards the file has a record, or the
-// sweep deletes it, never both.
+// completeUpload removes the pending upload. A file afterwards has a record or is deleted
+// by the sweep, never both.
 func (tx *Tx) completeUpload(ctx context.Context, key string) error {
 	done, err := tx.NewRaw("delete from files_underway where key = ?", key).Exec(ctx)
 	if err != nil {
@@ -36,11 +37,11 @@ func (tx *Tx) completeUpload(ctx context.Context, key string) error {
 	return nil
 }
 
-// orphanFileAge is how long a file may lack its record. A request takes half a minute
-// at most.
+// orphanFileAge is how long a file may have no record. A request takes at most half a
+// minute.
 const orphanFileAge = 24 * time.Hour
 
-// deleteOrphanFiles has files deleted whose records did not come.
+// deleteOrphanFiles enqueues the deletion of files that got no record in time.
 func (tx *Tx) deleteOrphanFiles(ctx context.Context) (int, error) {
 	var keys []string
 	err := tx.NewRaw(`delete from files_underway where key in (select key from files_underway where created_at < ? limit ? for update skip locked)

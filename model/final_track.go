@@ -14,19 +14,19 @@ import (
 	"parapet/model/wire"
 )
 
-// RecordFinalTrack records all fixes of one storm. Preliminary fixes that are missing
-// from it are retracted, and deferred claims are decided. If one fix is rejected, the
-// whole track is rejected.
+// RecordFinalTrack records all fixes of one storm. Preliminary fixes that the final track
+// lacks are retracted, and deferred claims are decided. If one fix is rejected, the whole
+// track is rejected.
 func (s *Service) RecordFinalTrack(ctx context.Context, actor Actor, in []wire.ObservationInput, sandbox bool) ([]wire.ObservationResult, error) {
 	return s.ingestBatch(ctx, actor, in, sandbox, (*validator).requireOneTrack)
 }
 
-// RecordFinalTracks is RecordFinalTrack for several storms, each of them whole.
+// RecordFinalTracks is RecordFinalTrack for several storms, each with all its fixes.
 func (s *Service) RecordFinalTracks(ctx context.Context, actor Actor, in []wire.ObservationInput) ([]wire.ObservationResult, error) {
 	return s.ingestBatch(ctx, actor, in, false, (*validator).requireFinalFixes)
 }
 
-// trackValidation checks what all observations of final tracks have in common.
+// trackValidation validates the common fields of all observations of final tracks.
 type trackValidation func(v *validator, in []wire.ObservationInput)
 
 func (v *validator) requireFinalFixes(in []wire.ObservationInput) {
@@ -42,15 +42,16 @@ func (v *validator) requireOneTrack(in []wire.ObservationInput) {
 	v.require(!other, "/final_track", "value", "A final track holds the fixes of one storm: give all of them the same source and source_event_id.")
 }
 
-// TrackIncomplete is the code of a fix that was rejected because another one was.
+// TrackIncomplete is the code of a fix that was rejected because another fix of its track
+// was.
 const TrackIncomplete = "track_incomplete"
 
-// incompleteTrackError refuses a fix that is right because another one is not.
+// incompleteTrackError rejects a valid fix because another fix of its track is invalid.
 var incompleteTrackError = FieldError{
 	Pointer: "", Code: TrackIncomplete, Detail: "Nothing of the final track was kept, because another of its fixes was rejected. Send the whole track again.",
 }
 
-// rejectIncompleteTracks rejects every fix of a storm of which one was rejected.
+// rejectIncompleteTracks rejects all fixes of a storm when one was rejected.
 func (r *ingestion) rejectIncompleteTracks(in []wire.ObservationInput, rows []*observationRow) {
 	type storm struct{ source, id string }
 	incomplete := make(map[storm]bool)
@@ -66,7 +67,7 @@ func (r *ingestion) rejectIncompleteTracks(in []wire.ObservationInput, rows []*o
 	}
 }
 
-// stormNames are the names of the storms among rows.
+// stormNames returns the ids of the storms among rows.
 func stormNames(rows []*observationRow) []string {
 	var names []string
 	for _, row := range rows {
@@ -78,13 +79,13 @@ func stormNames(rows []*observationRow) []string {
 	return slices.Compact(names)
 }
 
-// supersededFixError refuses a preliminary fix of a storm whose final track is known.
+// supersededFixError rejects a preliminary fix of a storm that has a final track.
 var supersededFixError = FieldError{
 	Pointer: "/stage", Code: "superseded", Detail: "The final track of this storm was reported; a fix that it lacks can only be added as final.",
 }
 
-// rejectSuperseded rejects preliminary fixes of storms whose final track is known,
-// and returns the others.
+// rejectSuperseded rejects preliminary fixes of storms that have a final track, and
+// returns the others.
 func (r *ingestion) rejectSuperseded(ctx context.Context, source string, rows []*observationRow, indexes []int) ([]int, error) {
 	var preliminary []*observationRow
 	for _, i := range indexes {
@@ -112,9 +113,9 @@ func (r *ingestion) rejectSuperseded(ctx context.Context, source string, rows []
 	}), nil
 }
 
-// replacesAsFinal tells whether a fix of a final track replaces what was reported before
-// although it is no newer revision: a preliminary fix always, and a retracted one of
-// the same revision. Nothing else would ever make such a storm final.
+// replacesAsFinal reports whether a fix of a final track replaces an earlier report
+// although its revision is not newer: always for a preliminary fix, and for a retracted
+// fix of the same revision. Otherwise such a storm could never become final.
 func (r *observationRow) replacesAsFinal(before *observationRow) bool {
 	switch {
 	case bytes.Equal(r.Digest, before.Digest):
@@ -126,14 +127,14 @@ func (r *observationRow) replacesAsFinal(before *observationRow) bool {
 	}
 }
 
-// queryStorms asks for the storms that a source's names lead to.
+// queryStorms selects the storms that a source's ids refer to.
 func (r *ingestion) queryStorms(source string, names []string) *bun.SelectQuery {
 	return r.NewSelect().TableExpr("occurrence_aliases as a").Where("a.scope = ?", r.scope).Where("a.source = ?", source).
 		Where("a.kind = ?", hazard.StormFix).Where("a.alias in (?)", bun.List(names))
 }
 
-// retractMissingFixes retracts the preliminary fixes of the storms among rows that are
-// not among them.
+// retractMissingFixes retracts the preliminary fixes of the storms among rows that rows
+// do not contain.
 func (r *ingestion) retractMissingFixes(ctx context.Context, source string, rows []*observationRow) error {
 	keys := make([]string, len(rows))
 	for i, row := range rows {
@@ -156,8 +157,8 @@ func (r *ingestion) retractMissingFixes(ctx context.Context, source string, rows
 	return nil
 }
 
-// completeTracks notes that the storms among rows have their final track, and returns
-// those that had none.
+// completeTracks marks the storms among rows as having their final track, and returns
+// those newly marked.
 func (r *ingestion) completeTracks(ctx context.Context, source string, rows []*observationRow) ([]uuid.UUID, error) {
 	var completed []uuid.UUID
 	err := r.NewRaw("update occurrences set final_track_at = ? where final_track_at is null and id in (?) returning id",

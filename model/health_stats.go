@@ -6,59 +6,59 @@ import (
 	"time"
 )
 
-// HealthStats are the figures that page somebody. They are of all partners.
+// HealthStats are the figures that raise alarms. They cover all partners.
 type HealthStats struct {
-	Unsettled            []UnsettledStats // money whose way is unknown or barred
+	Unsettled            []UnsettledStats // payouts that are in doubt or blocked
 	Unconfirmed          []RailStats      // payouts that rails accepted and no report has confirmed
 	OpenExceptions       []ExceptionStats
-	OldestUnsent         time.Duration // since the payout that waits longest could have gone out: its account has cooled off, nothing blocks it
-	Unsequenced          int64         // events that wait for the relay, counted up to a bound
-	SequencingLag        time.Duration // since the oldest of them happened
-	FailedDeliveries     int64         // deliveries that are sent again by hand only
-	FailingEndpoints     int64         // endpoints where nothing arrived lately
-	DisabledEndpoints    int64         // endpoints that were disabled because nothing arrived
+	OldestUnsent         time.Duration // the longest time that an unblocked payout past its cooling-off waits
+	Unsequenced          int64         // events that wait for the relay, at most maxUnsequencedCounted
+	SequencingLag        time.Duration // age of the oldest of them
+	FailedDeliveries     int64         // deliveries that are retried only by hand
+	FailingEndpoints     int64         // endpoints with recent failures only
+	DisabledEndpoints    int64         // endpoints that were disabled because deliveries failed
 	Feeds                []FeedStats
-	OldestUndecided      time.Duration // since the claim was opened that waits longest for its first decision
-	OldestAwaitingSource time.Duration // since the claim was opened that waits longest for its source's final word
+	OldestUndecided      time.Duration // age of the oldest claim without a first decision
+	OldestAwaitingSource time.Duration // age of the oldest claim that waits for its source's final values
 	ReviewsOverdue       int64         // deferred claims whose review is overdue
-	ExpiryOverdue        int64         // policies and quotes past their time that no sweep has moved
-	Violations           int64         // of invariants, acknowledged ones left out
-	SinceInvariantCheck  time.Duration // since the invariant that was checked longest ago was; since the first partner while none was
-	SinceReleaseStop     time.Duration // since the release of payouts was stopped, while it is
-	OrdersSetAside       int64         // accepted orders that bank files leave out because they are not what was accepted
+	ExpiryOverdue        int64         // policies and quotes past their end that no sweep has updated
+	Violations           int64         // invariant violations that are not acknowledged
+	SinceInvariantCheck  time.Duration // since the oldest of the last checks; since the first partner if there was no check
+	SinceReleaseStop     time.Duration // since the release of payouts was stopped, while it is stopped
+	OrdersSetAside       int64         // accepted orders left out of bank files because they differ from what was accepted
 }
 
-// UnsettledStats is money of one currency and status.
+// UnsettledStats adds up the payouts of one currency, status and reason.
 type UnsettledStats struct {
 	Status   PayoutStatus
 	Reason   string // blocked_reason; empty unless blocked
 	Currency string
 	Count    int64
-	Amount   int64         // minor units; cut to 64 bits
-	Oldest   time.Duration // since the rail was first called, or since the reason came, of the one that waits longest
+	Amount   int64         // minor units; limited to 64 bits
+	Oldest   time.Duration // the longest time since the rail was first called, or since the payout was blocked
 }
 
-// RailStats is what a rail still has to confirm.
+// RailStats counts the payouts that a rail still has to confirm.
 type RailStats struct {
 	Rail   string
-	Oldest time.Duration // since it accepted the oldest of them
+	Oldest time.Duration // since the rail accepted the oldest of them
 }
 
-// ExceptionStats is how many differences of a kind nobody has closed.
+// ExceptionStats counts the open reconciliation exceptions of one kind.
 type ExceptionStats struct {
 	Kind   ReconciliationExceptionKind
 	Count  int64
 	Oldest time.Duration
 }
 
-// FeedStats is how a feed is doing.
+// FeedStats is the state of one feed.
 type FeedStats struct {
 	Source, URL string
 	Age         time.Duration // since the last poll
 	Failures    int64         // in a row
 }
 
-// maxUnsequencedCounted is as far as waiting events are counted.
+// maxUnsequencedCounted is the largest number of waiting events that is counted.
 const maxUnsequencedCounted = 1_000_000
 
 const healthStatsQuery = `with clock as materialized (select ` + businessNowSQL + ` as now)
@@ -86,7 +86,7 @@ select
 	(select count(*) from bank_entries where set_aside_at is not null) as orders_aside
 from clock`
 
-// HealthStats reads the figures, in a few statements that indexes answer. System and
+// HealthStats reads the figures with a few statements that use indexes. System and
 // operators only.
 func (s *Service) HealthStats(ctx context.Context, actor Actor) (*HealthStats, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
@@ -105,7 +105,7 @@ func (s *Service) HealthStats(ctx context.Context, actor Actor) (*HealthStats, e
 	return v, translateError(s.loadHealthLists(ctx, v))
 }
 
-// unsettledQuery adds up the money in doubt.
+// unsettledQuery adds up the payouts that are in doubt or blocked.
 const unsettledQuery = `select status, coalesce(blocked_reason, '') as reason, currency, count(*) as count,
 		least(sum(amount), 9223372036854775807)::bigint as amount, extract(epoch from ` + businessNowSQL + ` - min(case status when 'blocked' then updated_at
 			else coalesce((select min(started_at) from payout_attempts a where a.payout_id = po.id and a.partner = po.partner and a.key like '%.' || po.key_number), updated_at) end))::bigint as seconds
@@ -141,8 +141,8 @@ func (s *Service) loadHealthLists(ctx context.Context, v *HealthStats) error {
 	return err
 }
 
-// loadReportStats reads what reports have left open. Of each rail the index gives the
-// oldest payout, however many wait.
+// loadReportStats reads what reports have not settled. The index gives the oldest payout
+// of each rail, independent of their number.
 func (s *Service) loadReportStats(ctx context.Context, v *HealthStats) error {
 	var rows []struct {
 		Name           string

@@ -18,23 +18,23 @@ import (
 )
 
 const (
-	// HeartbeatEvery is how often workers record a heartbeat: the most that can be lost
-	// in a failover unnoticed. Of files for a bank nothing is: a heartbeat is recorded
-	// before each of them leaves.
+	// HeartbeatEvery is how often workers record a heartbeat. A failover can lose at most
+	// this much without detection. Payments in bank files are never lost this way,
+	// because a heartbeat is recorded before each file is sent.
 	HeartbeatEvery = 5 * time.Second
-	// maxHeartbeatLag is how many heartbeats the file store may be behind a database that
-	// lost nothing when it moved.
+	// maxHeartbeatLag is how many heartbeats the file store may lack after a failover
+	// that lost nothing.
 	maxHeartbeatLag = 3
 	// HeartbeatGap is how long the workers record no heartbeat before the rail's reports
 	// have to show that the database knows every payment since the last one.
 	HeartbeatGap = time.Minute
 )
 
-// ErrFileStore says that the file store, with which the database is compared, cannot be
+// ErrFileStore means that the file store, which the database is compared with, cannot be
 // read or written.
 var ErrFileStore = errors.New("the file store cannot be used")
 
-// databaseIdentityRow identifies the database and records how far it has come.
+// databaseIdentityRow identifies the database and has its last heartbeat.
 type databaseIdentityRow struct {
 	bun.BaseModel `bun:"table:database_identity,alias:di"`
 
@@ -43,7 +43,7 @@ type databaseIdentityRow struct {
 	Timeline         *int64
 	Heartbeat        int64
 	HeartbeatAt      time.Time
-	// Where the database runs now, and the machine's time.
+	// The cluster and timeline where the database runs now, and the machine's time.
 	CurrentSystem   string    `bun:",scanonly"`
 	CurrentTimeline int64     `bun:",scanonly"`
 	Clock           time.Time `bun:",scanonly"`
@@ -57,18 +57,19 @@ type heartbeatMark struct {
 	At        time.Time `json:"at"`
 }
 
-// heartbeatSlots is how many of the newest heartbeats the file store has by their numbers.
+// heartbeatSlots is how many of the newest heartbeats the file store keeps by number.
 const heartbeatSlots = 64
 
 func heartbeatFileKey(lineage uuid.UUID) string { return "database/" + lineage.String() + ".json" }
 
-// slotKey is where one heartbeat is, until heartbeatSlots later ones.
+// slotKey returns the key of one heartbeat; the key is reused after heartbeatSlots
+// heartbeats.
 func slotKey(lineage uuid.UUID, heartbeat int64) string {
 	return fmt.Sprintf("database/%s/%d.json", lineage, heartbeat%heartbeatSlots)
 }
 
-// readDatabaseIdentity reads the row and where the database runs. The clock is the machine's,
-// because business time may be shifted.
+// readDatabaseIdentity reads the row and where the database runs. Clock is the machine's
+// time, because business time may be shifted.
 func readDatabaseIdentity(ctx context.Context, db bun.IDB, lock string) (*databaseIdentityRow, error) {
 	row := new(databaseIdentityRow)
 	q := db.NewSelect().Model(row).Column("lineage", "system_identifier", "timeline", "heartbeat", "heartbeat_at").
@@ -86,12 +87,12 @@ func readDatabaseIdentity(ctx context.Context, db bun.IDB, lock string) (*databa
 	return row, nil
 }
 
-// readHeartbeatFile reads the last heartbeat of the file store, or the one that follows the
-// database's own: a process that was slow may have replaced the last by an earlier one. It
-// is nil when the store has none.
+// readHeartbeatFile reads the last heartbeat of the file store, or the one that follows
+// the database's own, because a slow process may have overwritten the last one with an
+// earlier one. It returns nil when the store has none.
 func (s *Service) readHeartbeatFile(ctx context.Context, row *databaseIdentityRow) (*heartbeatMark, error) {
 	if s.files == nil {
-		return nil, nil //nolint:nilnil // as without a mark
+		return nil, nil //nolint:nilnil // no file store, no mark
 	}
 	last, err := s.openMark(ctx, heartbeatFileKey(row.Lineage))
 	if err != nil {
@@ -149,9 +150,9 @@ func (r *databaseIdentityRow) isElsewhere(than *databaseIdentityRow) bool {
 	return r.CurrentSystem != than.CurrentSystem || r.CurrentTimeline != than.CurrentTimeline
 }
 
-// restoreSigns says why the database may have been restored from a backup; empty when
-// nothing shows it. A move that lost nothing is no sign: the database then has the last
-// heartbeat of the file store.
+// restoreSigns explains why the database may have been restored from a backup; empty
+// without signs. A failover that lost nothing is no sign, because the database then has
+// the last heartbeat of the file store.
 func (r *databaseIdentityRow) restoreSigns(known *heartbeatMark) string {
 	var signs []string
 	at := wire.FormatTime(r.HeartbeatAt)
@@ -169,9 +170,9 @@ func (r *databaseIdentityRow) restoreSigns(known *heartbeatMark) string {
 	return strings.Join(signs, " ")
 }
 
-// RecordHeartbeat checks whether the database was restored from a backup and records how
-// far it has come, in the database and then in the file store. It returns the open
-// restore, noticed now or before; while one is open no heartbeat is recorded, no payout is
+// RecordHeartbeat checks whether the database was restored from a backup and records the
+// next heartbeat, first in the database and then in the file store. It returns the open
+// restore, found now or earlier; while one is open no heartbeat is recorded, no payout is
 // sent and no event is numbered. Workers call it before they start. Errors: ErrFileStore.
 func (s *Service) RecordHeartbeat(ctx context.Context) (open *Restore, err error) {
 	seen, known, err := s.loadHeartbeatFile(ctx)
@@ -201,7 +202,7 @@ func (s *Service) RecordHeartbeat(ctx context.Context) (open *Restore, err error
 		}
 		return err
 	})
-	if err == nil && moved { // what was read of the file store may be from before the last write to the other database
+	if err == nil && moved { // the mark may have been read before the previous primary's last write
 		return s.RecordHeartbeat(ctx)
 	}
 	if err != nil || next == nil || s.files == nil {
@@ -239,8 +240,8 @@ func (s *Service) HeartbeatAge(ctx context.Context) (time.Duration, error) {
 	return row.Clock.Sub(row.HeartbeatAt), nil
 }
 
-// RestoreSigns says why the database may have been restored from a backup; empty when
-// nothing shows it or an operator has answered for it. It changes nothing.
+// RestoreSigns explains why the database may have been restored from a backup; empty
+// without signs or when an operator confirmed the restore. It changes nothing.
 func (s *Service) RestoreSigns(ctx context.Context) (string, error) {
 	row, err := readDatabaseIdentity(ctx, s.db, "")
 	if err != nil {

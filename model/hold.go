@@ -7,17 +7,17 @@ import (
 	"parapet/model/wire"
 )
 
-// HoldRequest keeps a payout from going out.
+// HoldRequest holds a payout.
 type HoldRequest struct {
 	PayoutID string
 	Reason   BlockedReason // operator_hold or compliance_hold, public
-	Note     string        // why, private
+	Note     string        // the reason in words; operators only
 }
 
 // LiftHoldRequest lifts a hold.
 type LiftHoldRequest struct {
 	PayoutID string
-	Note     string // why, private
+	Note     string // the reason; operators only
 }
 
 // BlockPayout holds a pending or blocked payout. A payout at the rail cannot be held,
@@ -31,8 +31,8 @@ func (s *Service) BlockPayout(ctx context.Context, actor Actor, in HoldRequest) 
 		})
 }
 
-// UnblockPayout lifts an operator's hold. The payout goes on where nothing else
-// blocks it, and otherwise names what does. Operators only. Errors: not_found,
+// UnblockPayout lifts an operator's hold. The payout becomes pending when nothing else
+// blocks it, and otherwise shows the remaining reason. Operators only. Errors: not_found,
 // validation_failed, state_conflict.
 func (s *Service) UnblockPayout(ctx context.Context, actor Actor, in LiftHoldRequest) (*wire.Payout, error) {
 	return s.changePayoutAsOperator(ctx, actor, in.PayoutID, &in.Note, OperationUnblockPayout, nil,
@@ -41,7 +41,7 @@ func (s *Service) UnblockPayout(ctx context.Context, actor Actor, in LiftHoldReq
 		})
 }
 
-// changePayoutAsOperator is an operator's change of one payout, with what it leaves behind.
+// changePayoutAsOperator runs an operator's change of one payout and records the action.
 func (s *Service) changePayoutAsOperator(ctx context.Context, actor Actor, id string, note *string, what Operation, wrong []FieldError,
 	do func(context.Context, *Tx, *claimRow, *payoutRow) error,
 ) (*wire.Payout, error) {
@@ -84,7 +84,8 @@ func (tx *Tx) holdPayout(ctx context.Context, claim *claimRow, row *payoutRow, r
 	return tx.blockPayout(ctx, claim, row, reason, methodChange{})
 }
 
-// liftHold lets the payout go on, or leaves it to what blocked it before.
+// liftHold lifts the hold; the payout proceeds, or gets the reason that blocked it
+// before.
 func (tx *Tx) liftHold(ctx context.Context, claim *claimRow, row *payoutRow) error {
 	switch {
 	case row.Status != PayoutBlocked:
@@ -105,10 +106,10 @@ func (tx *Tx) liftHold(ctx context.Context, claim *claimRow, row *payoutRow) err
 	return tx.advance(ctx, p, claim, row, method, "The hold was lifted; the payout can go out.")
 }
 
-// isHeld tells whether a person keeps the payout from going out.
+// isHeld reports whether an operator holds the payout.
 func (r *payoutRow) isHeld() bool { return r.BlockedReason != nil && r.BlockedReason.isHold() }
 
 func (b BlockedReason) isHold() bool { return slices.Contains(HoldReasons(), b) }
 
-// HoldReasons are a person's reasons to keep a payout from going out.
+// HoldReasons lists the reasons for which operators hold payouts.
 func HoldReasons() []BlockedReason { return []BlockedReason{BlockedOperator, BlockedCompliance} }

@@ -12,30 +12,30 @@ import (
 	"parapet/model/wire"
 )
 
-// IdempotencyKey is a caller's promise that a request is one and the same.
+// IdempotencyKey identifies repetitions of one request.
 type IdempotencyKey struct {
-	Operation string // the operation it is used on, POST /v1/quotes
+	Operation string // the operation of the request, POST /v1/quotes
 	Key       string // 1 to 255 visible ASCII characters
 	Request   []byte // SHA-256 of the canonical request
 }
 
-// The statuses of a successful write: the contract's words for «made», «was there»
-// and «will be done».
+// These are the statuses of a successful write: created, already existing, and accepted
+// for later.
 const (
 	statusCreated  = 201
 	statusOK       = 200
 	statusAccepted = 202
 )
 
-// Replay is returned instead of acting twice: the answer of the first time, to
-// the byte.
+// Replay is returned instead of repeating an operation: it has the first response, byte
+// for byte.
 type Replay struct {
 	Status     int
 	ResourceID string
 	Body       []byte
 }
 
-// Error says what happened; doors turn a Replay into its answer.
+// Error implements error; APIs answer a Replay with its stored response.
 func (*Replay) Error() string { return "this request was answered before" }
 
 type idempotencyRow struct {
@@ -49,10 +49,11 @@ type idempotencyRow struct {
 	ResourceID  string `bun:",nullzero"`
 	Body        []byte
 	CreatedAt   time.Time
-	SecretUntil *time.Time // set: Body is sealed, because it holds a secret
+	SecretUntil *time.Time // set when Body is sealed because it holds a secret
 }
 
-// idempotencyOwner is whose keys these are: the partner's, else the person's.
+// idempotencyOwner returns the owner of the actor's keys: the partner, or otherwise the
+// person.
 func (a Actor) idempotencyOwner() string {
 	if a.Partner != "" {
 		return "partner/" + a.Partner
@@ -98,7 +99,7 @@ func (tx *Tx) acquireIdempotencyKey() (judge func() error) {
 	}
 }
 
-// storeResponse keeps the answer under the request's key, in the transaction of its
+// storeResponse stores the response under the request's key, in the transaction of its
 // effect.
 func (tx *Tx) storeResponse(status int, id string, record any) error {
 	return tx.insertResponse(status, id, record, nil)
@@ -128,11 +129,11 @@ func (tx *Tx) insertResponse(status int, id string, record any, secretUntil *tim
 	return nil
 }
 
-// secretRetention is how long a secret can be had again from a stored answer.
+// secretRetention is how long a stored response still shows its secret.
 const secretRetention = 24 * time.Hour
 
-// storeResponseSealed is answered for a record that may show its secret: the answer is
-// sealed, and loses the secret after a day.
+// storeResponseSealed is storeResponse for a record that may show its secret: the
+// response is sealed, and loses the secret after a day.
 func (tx *Tx) storeResponseSealed(status int, endpoint *wire.WebhookEndpoint) error {
 	if endpoint.Secret == nil {
 		return tx.storeResponse(status, endpoint.ID, endpoint)
@@ -140,12 +141,12 @@ func (tx *Tx) storeResponseSealed(status int, endpoint *wire.WebhookEndpoint) er
 	return tx.insertResponse(status, endpoint.ID, endpoint, new(tx.now.Add(secretRetention)))
 }
 
-// sealContext binds a sealed answer to its key.
+// sealContext binds a sealed response to its key.
 func (r *idempotencyRow) sealContext() []byte {
 	return []byte("idempotency_keys/" + r.Owner + "/" + r.Operation + "/" + r.Key)
 }
 
-// toReplay is the answer of the first time.
+// toReplay returns the first response as a Replay.
 func (r *idempotencyRow) toReplay(keys Keys, now time.Time) error {
 	body, err := r.openBody(keys, now)
 	if err != nil {
@@ -154,7 +155,7 @@ func (r *idempotencyRow) toReplay(keys Keys, now time.Time) error {
 	return &Replay{Status: r.Status, ResourceID: r.ResourceID, Body: body}
 }
 
-// openBody is the answer as it may be shown now.
+// openBody returns the stored response without secrets that have expired.
 func (r *idempotencyRow) openBody(keys Keys, now time.Time) ([]byte, error) {
 	if r.SecretUntil == nil {
 		return r.Body, nil
@@ -171,7 +172,7 @@ func (r *idempotencyRow) openBody(keys Keys, now time.Time) ([]byte, error) {
 	return wire.Encode(&endpoint)
 }
 
-// purgeSecrets takes secrets out of stored answers when their time is over.
+// purgeSecrets removes expired secrets from stored responses.
 func (tx *Tx) purgeSecrets(ctx context.Context) (int, error) {
 	var rows []*idempotencyRow
 	if err := lockBatch(tx.NewSelect().Model(&rows).Where("secret_until <= ?", tx.now), sweepBatchSize).Scan(ctx); err != nil {
