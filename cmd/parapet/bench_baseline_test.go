@@ -32,7 +32,7 @@ type baselineServer struct {
 	quote, policy, created, bound, activated sampleRow
 }
 
-func newBaselineServer(b *testing.B, database, token string, quote, policy []byte) *baselineServer {
+func newBaselineServer(b testing.TB, database, token string, quote, policy []byte) *baselineServer {
 	b.Helper()
 	config, err := pgxpool.ParseConfig(database)
 	require.NoError(b, err)
@@ -56,7 +56,7 @@ func newBaselineServer(b *testing.B, database, token string, quote, policy []byt
 }
 
 // listenAndServe listens on loopback until the benchmark ends.
-func (s *baselineServer) listenAndServe(b *testing.B) (address string) {
+func (s *baselineServer) listenAndServe(b testing.TB) (address string) {
 	b.Helper()
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/quotes", s.authenticate(s.createQuote))
@@ -168,6 +168,7 @@ type policyResponse struct {
 	EffectiveAt    microTime       `json:"effective_at"`
 	ExpiresAt      microTime       `json:"expires_at"`
 	Claims         []claimJSON     `json:"claims"`
+	ClaimsCount    int64           `json:"claims_count"`
 	CancelledAt    *time.Time      `json:"cancelled_at"`
 }
 
@@ -215,12 +216,13 @@ func (s *baselineServer) getPolicy(r *http.Request, partner string) (int, []byte
 	var statuses []string
 	var metadata, holder, cover string
 	err = s.db.QueryRow(r.Context(), `select p.partner, p.created_at, p.updated_at, p.version, p.partner_reference, coalesce(nullif(p.metadata::text, 'null'), '{}'), p.status, p.quote_id, p.product, p.product_version,
-			coalesce(p.policyholder::text, 'null'), p.cover::text, p.terms_hash, p.currency, p.premium_amount, p.limit_amount, p.limit_remaining, p.effective_at, p.expires_at, p.cancelled_at, c.ids, c.statuses
+			coalesce(p.policyholder::text, 'null'), p.cover::text, p.terms_hash, p.currency, p.premium_amount, p.limit_amount, p.limit_remaining, p.effective_at, p.expires_at, p.cancelled_at, c.ids, c.statuses, c.number
 		from policies p cross join lateral (
-			select array_agg(id order by id) as ids, array_agg(status order by id) as statuses from claims where policy_id = p.id and partner = p.partner) c
+			select array_agg(id order by policy_sequence) as ids, array_agg(status order by policy_sequence) as statuses, coalesce(max(policy_sequence), 0) as number
+			from (select id, status, policy_sequence from claims where policy_id = p.id and partner = p.partner order by policy_sequence desc limit 20) newest) c
 		where p.id = $1 and p.partner = $2`, uuid.UUID(key.UUIDBytes()), partner).
 		Scan(&p.Partner, &p.CreatedAt.Time, &p.UpdatedAt.Time, &p.Version, &p.PartnerReference, &metadata, &p.Status, &quote, &p.Product, &p.ProductVersion,
-			&holder, &cover, &p.TermsHash, &currency, &p.Premium.Amount, &p.Limit.Amount, &p.LimitRemaining.Amount, &p.EffectiveAt.Time, &p.ExpiresAt.Time, &p.CancelledAt, &claims, &statuses)
+			&holder, &cover, &p.TermsHash, &currency, &p.Premium.Amount, &p.Limit.Amount, &p.LimitRemaining.Amount, &p.EffectiveAt.Time, &p.ExpiresAt.Time, &p.CancelledAt, &claims, &statuses, &p.ClaimsCount)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -234,6 +236,7 @@ func (s *baselineServer) getPolicy(r *http.Request, partner string) (int, []byte
 
 type entryResponse struct {
 	recordHeader
+	ClaimID  string          `json:"claim_id"`
 	Sequence int64           `json:"sequence"`
 	Kind     string          `json:"kind"`
 	At       microTime       `json:"at"`
@@ -259,7 +262,7 @@ func (s *baselineServer) getTimeline(r *http.Request, partner string) (int, []by
 		return 0, nil, err
 	}
 	entries, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (entryResponse, error) {
-		e := entryResponse{recordHeader: recordHeader{Object: "timeline_entry", Version: 1}}
+		e := entryResponse{recordHeader: recordHeader{Object: "timeline_entry", Version: 1}, ClaimID: r.PathValue("id")}
 		var id uuid.UUID
 		var event *uuid.UUID
 		var data string

@@ -125,7 +125,7 @@ type httpCaller struct {
 	body []byte // of the last answer
 }
 
-func dialCaller(b *testing.B, address string) *httpCaller {
+func dialCaller(b testing.TB, address string) *httpCaller {
 	b.Helper()
 	conn, err := new(net.Dialer).DialContext(b.Context(), "tcp", address)
 	require.NoError(b, err)

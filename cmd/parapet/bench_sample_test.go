@@ -26,7 +26,7 @@ type sampleRow struct {
 }
 
 // readSampleRow reads the first row of a table.
-func readSampleRow(b *testing.B, db *pgxpool.Pool, table, where string, record []byte) sampleRow {
+func readSampleRow(b testing.TB, db *pgxpool.Pool, table, where string, record []byte) sampleRow {
 	b.Helper()
 	rows, err := db.Query(b.Context(), "select * from "+table+" where "+where+" order by id limit 1")
 	require.NoError(b, err)

@@ -44,6 +44,13 @@ func BenchmarkREST(b *testing.B) {
 	})
 }
 
+// TestBaselineOfBenchmarksAnswersLikeTheService keeps BenchmarkREST fair: both sides
+// return the same bytes for the same rows.
+func TestBaselineOfBenchmarksAnswersLikeTheService(t *testing.T) {
+	t.Parallel()
+	newBenchFixture(t)
+}
+
 // benchRequest is what both sides are asked.
 type benchRequest struct {
 	method, path, body string
@@ -69,7 +76,7 @@ type benchFixture struct {
 	quoteBody, policy, claim        string
 }
 
-func newBenchFixture(b *testing.B) *benchFixture {
+func newBenchFixture(b testing.TB) *benchFixture {
 	b.Helper()
 	// Not b.TempDir: as root the database runs as another user, who cannot enter it.
 	dir, err := os.MkdirTemp("", "parapet-bench-")
@@ -98,7 +105,7 @@ func newBenchFixture(b *testing.B) *benchFixture {
 
 // waitUntilSettled waits for the claim and its story, and holds both sides to the same
 // bytes.
-func (c *benchFixture) waitUntilSettled(b *testing.B) {
+func (c *benchFixture) waitUntilSettled(b testing.TB) {
 	b.Helper()
 	policy := benchRequest{"GET", "/v1/policies/" + c.policy, "", 200}
 	require.Eventually(b, func() bool {
@@ -118,7 +125,7 @@ func (c *benchFixture) waitUntilSettled(b *testing.B) {
 	}
 }
 
-func (c *benchFixture) sendChecked(b *testing.B, token string, r benchRequest) []byte {
+func (c *benchFixture) sendChecked(b testing.TB, token string, r benchRequest) []byte {
 	b.Helper()
 	asked, err := http.NewRequestWithContext(b.Context(), r.method, "http://"+c.address+r.path, strings.NewReader(r.body))
 	require.NoError(b, err)
@@ -133,7 +140,7 @@ func (c *benchFixture) sendChecked(b *testing.B, token string, r benchRequest) [
 	return text
 }
 
-func recordID(b *testing.B, record []byte) string {
+func recordID(b testing.TB, record []byte) string {
 	b.Helper()
 	var named struct {
 		ID string `json:"id"`
