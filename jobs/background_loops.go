@@ -9,22 +9,22 @@ import (
 	"parapet/model"
 )
 
-// How often the relay looks for events: at once while there are more, often while
-// changes come, less often when nothing happens, and rarely while the database does
-// not answer. What this process itself commits into the quiet it hears of at once.
+// The relay polls at once while events remain, every busyInterval while events arrive, up
+// to every maxIdleInterval when idle, and every errorInterval while the database fails. A
+// commit in this process wakes an idle relay at once.
 const (
 	busyInterval          = 10 * time.Millisecond
 	maxIdleInterval       = 100 * time.Millisecond
 	errorInterval         = time.Second
-	passTimeout           = 30 * time.Second     // what one pass may take
-	deliveryStartInterval = time.Second          // how often endpoints are looked for that are due by now
-	idleStep              = 5 * time.Millisecond // what an idle pass adds to the wait
+	passTimeout           = 30 * time.Second     // limit of one pass
+	deliveryStartInterval = time.Second          // how often due endpoints are looked up
+	idleStep              = 5 * time.Millisecond // added to the wait by each idle pass
 )
 
-// backgroundLoops numbers events as they commit, starts the drains of endpoints whose time has
-// come, and records heartbeats. It is no River job: it runs in every worker process and
-// the one that holds the database's lock works, so another takes over as soon as its
-// connection is gone.
+// backgroundLoops numbers committed events, starts the delivery runs of due endpoints and
+// records heartbeats. It is not a River job: it runs in every worker process, and the
+// process that holds the database lock does the work. Another process takes over as soon
+// as that connection is gone.
 type backgroundLoops struct {
 	service *model.Service
 	log     *slog.Logger
@@ -52,19 +52,20 @@ func (r *backgroundLoops) startLoops(ctx context.Context, heartbeat, presence fu
 	r.running.Go(func() { r.repeatPass(ctx, "presence", nil, presence) })
 }
 
-// nextRelayInterval is how long the relay waits after a pass that numbered so many events.
+// nextRelayInterval returns how long the relay waits after a pass that numbered this many
+// events.
 func nextRelayInterval(before time.Duration, numbered int) time.Duration {
 	switch numbered {
 	case model.RelayBatchSize:
 		return 0
-	case 0: // ever less often
+	case 0: // back off
 		return min(maxIdleInterval, before+idleStep)
 	default:
 		return busyInterval
 	}
 }
 
-// stopLoops ends the relay after the pass that runs; it may be called without start.
+// stopLoops ends the loops after the current pass. It may be called without startLoops.
 func (r *backgroundLoops) stopLoops() {
 	if r.cancel != nil {
 		r.cancel()
@@ -72,9 +73,8 @@ func (r *backgroundLoops) stopLoops() {
 	}
 }
 
-// repeatPass does something again and again, after the wait it asks for, or when it is
-// called out of one that is not short, until ctx ends. A pass that has begun ends even
-// then.
+// repeatPass runs pass until ctx ends. Between passes it waits as long as pass asks; a
+// signal on called ends a long wait early. A pass that has begun always completes.
 func (r *backgroundLoops) repeatPass(ctx context.Context, what string, called <-chan struct{}, pass func(context.Context) (time.Duration, error)) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -89,7 +89,7 @@ func (r *backgroundLoops) repeatPass(ctx context.Context, what string, called <-
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), passTimeout)
 		wait, err := pass(bounded)
 		cancel()
-		if (err != nil) != lost { // said once, not with every pass
+		if (err != nil) != lost { // log only changes
 			r.log.WarnContext(ctx, what, "works", err == nil, "error", err)
 		}
 		if lost = err != nil; lost {

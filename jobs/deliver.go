@@ -14,11 +14,12 @@ import (
 	"parapet/model"
 )
 
-// How long a drain sends before another one goes on, how long it waits for more
-// events before it ends, how many events it sends at once, and after how many
-// failures without a success it sends no more of a batch. What was sent last must be
-// kept before the job's time is over, or it would be sent again for ever: maxDeliveryRun
-// and webhook.Timeout together are less than jobTimeout.
+// maxDeliveryRun is how long a delivery run sends before another run replaces it.
+// eventWaitTime is how long it waits for more events before it ends. maxConcurrentSends
+// limits parallel attempts. After maxFailuresWithoutSuccess failures without a success it
+// sends no more of a batch. maxDeliveryRun plus webhook.Timeout is less than jobTimeout:
+// the last results must be saved before the job times out, or they would be sent again
+// for ever.
 const (
 	maxDeliveryRun            = 25 * time.Second
 	eventWaitTime             = 500 * time.Millisecond
@@ -26,8 +27,8 @@ const (
 	maxFailuresWithoutSuccess = 10
 )
 
-// deliverEndpoint sends an endpoint what is due to it. What it has sent and not kept
-// when it dies is sent again.
+// deliverEndpoint delivers an endpoint's due events. If it dies, it sends again what it
+// has sent and not saved.
 type deliverEndpoint struct {
 	river.WorkerDefaults[model.DeliverEndpoint]
 
@@ -63,7 +64,7 @@ func (w *deliverEndpoint) Work(ctx context.Context, job *river.Job[model.Deliver
 // deliverBatches sends batches until an attempt fails or time is up. While one batch is
 // sent, the previous one is saved and the next one prefetched.
 func (w *deliverEndpoint) deliverBatches(ctx context.Context, job model.DeliverEndpoint, batch *model.DeliveryBatch, inTime func() bool, lost func()) error {
-	keep := func() error { return nil } // the batch before
+	keep := func() error { return nil } // saves the previous batch
 	for batch != nil {
 		var ahead *model.DeliveryBatch
 		var beside errgroup.Group
@@ -93,8 +94,9 @@ func (w *deliverEndpoint) deliverBatches(ctx context.Context, job model.DeliverE
 	return keep()
 }
 
-// heartbeat shows that the drain lives until it is told to end, and says when the endpoint
-// is lost to it. An error needs no telling: the drain's own work has it too.
+// heartbeat renews the lease of the delivery run until end is called. It calls lost when
+// another run has the lease. It ignores database errors because the run's own work meets
+// them too.
 func (w *deliverEndpoint) heartbeat(ctx context.Context, job model.DeliverEndpoint, lost func()) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var beating sync.WaitGroup
@@ -118,13 +120,13 @@ func (w *deliverEndpoint) heartbeat(ctx context.Context, job model.DeliverEndpoi
 	}
 }
 
-// sendBatch makes the attempts of a batch, many at once; events of one subject go one
-// after the other at an ordered endpoint, up to the first that fails. No attempt begins
-// when there is no time for it.
+// sendBatch makes the attempts of a batch, many at once. An ordered endpoint gets the
+// events of one subject one after the other, up to the first failure. No attempt begins
+// after the time is up.
 func (w *deliverEndpoint) sendBatch(ctx context.Context, batch *model.DeliveryBatch, inTime func() bool) []model.AttemptResult {
 	sent := make([]model.AttemptResult, len(batch.Items))
 	for i := range sent {
-		sent[i].Outgoing = batch.Items[i] // not sent, until it is
+		sent[i].Outgoing = batch.Items[i] // not sent yet
 	}
 	var succeeded, failed atomic.Int64
 	queues := make(chan []int)

@@ -17,18 +17,18 @@ import (
 	"parapet/model/wire"
 )
 
-// Feed is a live feed to be polled.
+// Feed is a live feed that is polled.
 type Feed struct {
 	Source   string // usgs, nhc, ghcn
 	URL      string
 	Interval time.Duration
 }
 
-// PollFeed reads the feeds of a name: the console shows what a job carries, and
-// their addresses may hold keys.
+// PollFeed polls the feeds with this name. It holds a display address because job
+// arguments are shown to operators and the full address may hold a key.
 type PollFeed struct {
 	Source string        `json:"source"`
-	URL    string        `json:"url"` // as feed.Name has it
+	URL    string        `json:"url"` // from feed.DisplayAddress
 	Every  time.Duration `json:"every"`
 }
 
@@ -38,8 +38,8 @@ func (PollFeed) Kind() string { return "poll_feed" }
 // pollJob is the job that polls a feed.
 func (f Feed) pollJob() PollFeed { return PollFeed{f.Source, feed.DisplayAddress(f.URL), f.Interval} }
 
-// pollFeed asks addresses whether there is anything new and records it. A process
-// that has not been told of a feed yet leaves it to the next period.
+// pollFeed fetches its feeds and records new observations. A process without the feed in
+// its configuration skips it; the next period may run elsewhere.
 type pollFeed struct {
 	river.WorkerDefaults[PollFeed]
 
@@ -73,14 +73,14 @@ func (w *pollFeed) pollOne(ctx context.Context, of Feed) error {
 	if err == nil && fetched.Changed {
 		seen, err = IngestFile(ctx, w.service, of.Source, fetched.Body)
 	}
-	// A file that took all the job's time is a failure to be kept as well.
+	// A file that used up the job's time is a failure that must be saved too.
 	kept, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
 	if err != nil {
-		// The tag stays the old one, so that the source sends the file again.
+		// The tag stays unchanged so that the source sends the file again.
 		state.Failures, state.LastError = state.Failures+1, err.Error()
-		// Cancelled, not discarded: the next period asks again, and the feed has an alarm
-		// of its own, which rings when it does not get well.
+		// Cancelled, not discarded: the next period polls again, and a feed that keeps
+		// failing has its own alarm.
 		return river.JobCancel(errors.Join(err, w.service.SavePoll(kept, *state, fetched.Wait)))
 	}
 	if fetched.Changed {
@@ -90,23 +90,25 @@ func (w *pollFeed) pollOne(ctx context.Context, of Feed) error {
 	return w.service.SavePoll(kept, *state, fetched.Wait)
 }
 
-// saveTimeout bounds writing down how a poll ended.
+// saveTimeout bounds saving the result of a poll.
 const saveTimeout = 5 * time.Second
 
-// minPollInterval is when an address is due again: a little before the next period,
-// which would otherwise come a moment too early and be missed every other time.
+// minPollInterval is the time after which an address is due again. It is 10 % below the
+// period because a poll that comes slightly early would otherwise be skipped every other
+// time.
 func minPollInterval(every time.Duration) time.Duration { return every - every/10 }
 
-// IngestResult counts what became of a file's rows.
+// IngestResult counts the results of a file's rows.
 type IngestResult struct {
 	Created, Revised, Unchanged, Rejected int
 	Retracted                             int      // readings that the source withdrew
-	Skipped                               int      // good rows that are no hazard of ours
-	FutureRows                            int      // re-dated rows that would lie in the future
-	Problems                              []string // a sentence for each row that was left out
+	Skipped                               int      // valid rows without an insured hazard
+	FutureRows                            int      // replayed rows that would lie in the future
+	Problems                              []string // one sentence per rejected row
 }
 
-// describeProblems says in a sentence what was left out of a file, empty when nothing was.
+// describeProblems summarises the rejected rows in one sentence, empty when there are
+// none.
 func (r *IngestResult) describeProblems() string {
 	if len(r.Problems) == 0 {
 		return ""
@@ -114,8 +116,8 @@ func (r *IngestResult) describeProblems() string {
 	return fmt.Sprintf("%d rows left out; the first: %s", len(r.Problems), r.Problems[0])
 }
 
-// IngestFile reads a file of a source and records its good rows, also those before
-// the place where reading failed. Recording the same file again changes nothing.
+// IngestFile reads a file of a source and records its valid rows, including those before
+// a read error. Recording the same file again changes nothing.
 func IngestFile(ctx context.Context, service *model.Service, source string, file []byte) (seen IngestResult, err error) {
 	batch, unread := feed.Parse(source, bytes.NewReader(file))
 	if unread != nil {
@@ -128,8 +130,8 @@ func IngestFile(ctx context.Context, service *model.Service, source string, file
 	return seen, errors.Join(unread, err)
 }
 
-// ReplayFile is Observe for a historical file whose event is re-dated to now. The
-// shift is kept, so replaying it again changes nothing.
+// ReplayFile is IngestFile for a historical file whose event is moved to the present. The
+// shift is stored, so replaying the file again changes nothing.
 func ReplayFile(ctx context.Context, service *model.Service, source string, file []byte, event string) (seen IngestResult, err error) {
 	batch, err := feed.Parse(source, bytes.NewReader(file))
 	if err != nil {
@@ -152,7 +154,7 @@ func hashFile(file []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// recordBatch sends a file through the domain in batches that never part a storm.
+// recordBatch records a file in batches that keep the fixes of a storm together.
 func (r *IngestResult) recordBatch(ctx context.Context, service *model.Service, source string, batch feed.Batch) error {
 	r.Skipped = batch.Skipped
 	for _, row := range batch.Errors {
@@ -171,7 +173,7 @@ func (r *IngestResult) recordBatch(ctx context.Context, service *model.Service, 
 		if err != nil {
 			return fmt.Errorf("record final tracks of %s: %w", source, err)
 		}
-		var alone []wire.ObservationInput // good rows of a storm with a bad one: no track, but fixes
+		var alone []wire.ObservationInput // valid rows of a storm with an invalid one: fixes without a track
 		for i, result := range results {
 			if len(result.Errors) == 1 && result.Errors[0].Code == model.TrackIncomplete {
 				alone = append(alone, part[i])
@@ -190,13 +192,13 @@ func (r *IngestResult) recordBatch(ctx context.Context, service *model.Service, 
 	return nil
 }
 
-// feedActor reports for a source and for no other.
+// feedActor returns an actor that may report for one source only.
 func feedActor(source string) model.Actor {
 	return model.Actor{Kind: model.ActorSource, Name: source, Scopes: []model.Scope{model.ScopeObservationsWrite}, Sources: []string{source}}
 }
 
-// splitFinalTracks splits off the observations of storms of which every fix is in the
-// batch, and in one part of it.
+// splitFinalTracks separates the storms whose fixes are all in the batch and fit in one
+// request.
 func splitFinalTracks(batch feed.Batch) (tracks, others []wire.ObservationInput) {
 	for _, event := range groupByEvent(batch.Observations) {
 		if n := len(event); n <= model.MaxObservations && n == batch.FinalTracks[event[0].SourceEventID] {
@@ -208,8 +210,8 @@ func splitFinalTracks(batch feed.Batch) (tracks, others []wire.ObservationInput)
 	return tracks, others
 }
 
-// recordRetractions withdraws readings. Those that were never recorded, which are most, are
-// passed over.
+// recordRetractions withdraws readings. Most of them were never recorded; those are
+// skipped.
 func (r *IngestResult) recordRetractions(ctx context.Context, service *model.Service, source string, all []wire.ObservationInput) error {
 	for part := range slices.Chunk(all, model.MaxObservations) {
 		results, err := service.RecordObservations(ctx, feedActor(source), part, false)
@@ -251,8 +253,8 @@ func (r *IngestResult) addResult(in wire.ObservationInput, result wire.Observati
 	}
 }
 
-// splitIntoBatches cuts a file into batches; a storm's fixes stay in one, so that it is
-// judged whole.
+// splitIntoBatches splits a file into batches. The fixes of a storm stay in one batch so
+// that the storm is evaluated as a whole.
 func splitIntoBatches(all []wire.ObservationInput) [][]wire.ObservationInput {
 	var list [][]wire.ObservationInput
 	for event := range slices.Values(groupByEvent(all)) {

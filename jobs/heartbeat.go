@@ -10,24 +10,24 @@ import (
 )
 
 const (
-	// startReportsTimeout bounds the reading of the rail's reports before any job runs.
+	// startReportsTimeout bounds reading the rail's reports before any job runs.
 	startReportsTimeout = 30 * time.Second
 	fileStoreRetry      = 5 * time.Second
 )
 
-// heartbeatRecorder records how far the database has come and notices one that was restored from
-// a backup.
+// heartbeatRecorder records the database's progress and detects a database that was
+// restored from a backup.
 type heartbeatRecorder struct {
 	service       *model.Service
 	reports       *fetchReports
 	log           *slog.Logger
-	retry         time.Duration // how often a start tries again to use the file store
-	restoreLogged bool          // the log says that a restore is open
+	retry         time.Duration // how often Start retries an unusable file store
+	restoreLogged bool          // the open restore has been logged
 }
 
-// recordBeforeStart records the first heartbeat before any job runs, so that no payout is sent on a
-// restored database. It waits for a file store that cannot be used, because only the file
-// store shows how far the database had come; requests are served meanwhile.
+// recordBeforeStart records the first heartbeat before any job runs, so that no payout is
+// sent on a restored database. It waits for an unusable file store, because only the file
+// store shows how far the database had come. Requests are served meanwhile.
 func (h *heartbeatRecorder) recordBeforeStart(ctx context.Context) error {
 	for {
 		err := h.recordFirst(ctx)
@@ -43,8 +43,9 @@ func (h *heartbeatRecorder) recordBeforeStart(ctx context.Context) error {
 	}
 }
 
-// recordFirst applies the rail's reports first where no worker has run for a while:
-// payments in them that the database does not know show that it was restored.
+// recordFirst records the first heartbeat. If no worker has run for a while, it first
+// applies the rail's reports: payments in them that the database does not know show that
+// it was restored.
 func (h *heartbeatRecorder) recordFirst(ctx context.Context) error {
 	age, err := h.service.HeartbeatAge(ctx)
 	if err != nil {
@@ -61,7 +62,7 @@ func (h *heartbeatRecorder) recordFirst(ctx context.Context) error {
 	return err
 }
 
-// recordHeartbeat records one heartbeat and returns when the next is due.
+// recordHeartbeat records one heartbeat and returns the time until the next.
 func (h *heartbeatRecorder) recordHeartbeat(ctx context.Context) (time.Duration, error) {
 	open, err := h.service.RecordHeartbeat(ctx)
 	if err != nil {

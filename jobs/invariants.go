@@ -9,18 +9,18 @@ import (
 	"parapet/model"
 )
 
-// checkInterval is how often the invariants are checked; what changed is checked each
-// time, all of it once an hour.
+// checkInterval is how often the invariants are checked. Each check covers the changed
+// rows; once an hour it covers all rows.
 const checkInterval = time.Minute
 
-// CheckInvariants checks what must always be true, and stops the release of payouts
-// when it is not.
+// CheckInvariants checks the invariants and stops the release of payouts when one is
+// violated.
 type CheckInvariants struct{}
 
 // Kind is the job's stable name.
 func (CheckInvariants) Kind() string { return "check_invariants" }
 
-// checkInvariants has minutes, because each view may take its time.
+// checkInvariants has a timeout of minutes because each view may be slow.
 type checkInvariants struct {
 	river.WorkerDefaults[CheckInvariants]
 

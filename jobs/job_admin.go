@@ -24,7 +24,7 @@ type JobAdmin struct {
 	client *river.Client[pgx.Tx]
 }
 
-// NewJobAdmin makes the desk of a queue.
+// NewJobAdmin returns the administration of a queue's jobs.
 func (q *Queue) NewJobAdmin(pool *pgxpool.Pool) *JobAdmin { return &JobAdmin{pool, q.client} }
 
 var jobTable = pgx.Identifier{Schema, "river_job"}.Sanitize()
@@ -49,7 +49,7 @@ func (a *JobAdmin) Failing(ctx context.Context) ([]model.FailingJobs, error) {
 	})
 }
 
-// maxErrorText bounds what is shown of an error, in bytes.
+// maxErrorText limits the shown text of an error, in bytes.
 const maxErrorText = 300
 
 func firstLine(text string) string {
@@ -62,7 +62,7 @@ const jobFilterSQL = ` where ($1::bigint[] is null or id = any($1)) and ($2 = ''
 func filterArgs(f model.JobFilter, more ...any) []any {
 	var ids []int64
 	for _, text := range f.IDs {
-		id, _ := strconv.ParseInt(text, 10, 64) // model has checked them
+		id, _ := strconv.ParseInt(text, 10, 64) // validated by model
 		ids = append(ids, id)
 	}
 	return append([]any{ids, f.Queue, f.Kind, f.State}, more...)
@@ -96,8 +96,8 @@ func (a *JobAdmin) Count(ctx context.Context, f model.JobFilter, most int64) (n 
 	return n, err
 }
 
-// redactArguments is a job's arguments without what may be secret: of an address, its
-// query, its fragment and its user.
+// redactArguments returns a job's arguments without possible secrets: it drops the query,
+// fragment and user of each address.
 func redactArguments(args []byte) ([]byte, error) {
 	var members map[string]any
 	if err := json.Unmarshal(args, &members); err != nil {
@@ -113,15 +113,15 @@ func redactArguments(args []byte) ([]byte, error) {
 	return json.Marshal(members, json.Deterministic(true))
 }
 
-// changeableStates is in which states a verb does something.
+// changeableStates lists the job states to which each verb applies.
 var changeableStates = map[model.JobVerb]string{
 	model.RetryJobs:  "('available', 'scheduled', 'retryable', 'cancelled', 'discarded', 'completed')",
 	model.CancelJobs: "('available', 'scheduled', 'retryable', 'pending', 'running')",
 	model.SnoozeJobs: "('available', 'scheduled', 'retryable')",
 }
 
-// Change implements model.JobAdmin. River itself retries and cancels, so that what
-// it tells its workers is told.
+// Change implements model.JobAdmin. River's own functions retry and cancel, so that River
+// notifies its workers.
 func (a *JobAdmin) Change(ctx context.Context, conn bun.Conn, in model.JobChange) (done model.JobsChanged, err error) {
 	err = conn.Raw(func(driver any) error {
 		tx := domainTx{driver.(*stdlib.Conn).Conn()} //nolint:forcetypeassert // bun runs on pgx; see cmd
@@ -139,7 +139,7 @@ func (a *JobAdmin) Change(ctx context.Context, conn bun.Conn, in model.JobChange
 	return done, err
 }
 
-// lockJobs finds the jobs, and how many of them are releases that run.
+// lockJobs locks the matching jobs and counts the running releases among them.
 func (a *JobAdmin) lockJobs(ctx context.Context, tx domainTx, in model.JobChange) (ids []int64, kept int, err error) {
 	rows, err := tx.Query(ctx, `select id, kind = 'release_payout' and state = 'running' from `+jobTable+jobFilterSQL+
 		` and state in `+changeableStates[in.Verb]+` order by id limit $5 for update`, filterArgs(in.Filter, model.MaxJobs)...)

@@ -11,8 +11,7 @@ import (
 	"parapet/model"
 )
 
-// CountJobs counts the jobs that are not done, and those that failed for good in the
-// last day.
+// CountJobs counts the unfinished jobs and those discarded in the last day.
 func CountJobs(ctx context.Context, pool *pgxpool.Pool) ([]model.JobCount, error) {
 	rows, err := pool.Query(ctx, `select queue, kind, state::text, count(*), greatest(0, extract(epoch from now() - min(scheduled_at)))::bigint
 		from `+jobTable+` where state in ('available', 'pending', 'retryable', 'running', 'scheduled')

@@ -9,8 +9,8 @@ import (
 	"parapet/jobs/rail/bankfile"
 )
 
-// withLockedFile runs a change of a batch under its lock: a file is sealed with what the batch
-// holds, or an entry is taken out of it, one after the other.
+// withLockedFile runs change under the lock of a payment file, so that sealing a file and
+// removing an order from it happen one after the other.
 func (s *PaymentOrderStore) withLockedFile(ctx context.Context, batch string, change func(tx pgx.Tx, sealed *string) error) error {
 	return pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error {
 		var sealed *string
@@ -21,7 +21,7 @@ func (s *PaymentOrderStore) withLockedFile(ctx context.Context, batch string, ch
 	})
 }
 
-// SetAside implements bankfile.Books.
+// SetAside implements bankfile.PaymentOrderStore.
 func (s *PaymentOrderStore) SetAside(ctx context.Context, batch string, keys, settled []string) error {
 	return s.withLockedFile(ctx, batch, func(tx pgx.Tx, sealed *string) error {
 		if sealed != nil {
@@ -33,7 +33,7 @@ func (s *PaymentOrderStore) SetAside(ctx context.Context, batch string, keys, se
 	})
 }
 
-// SealFile implements bankfile.Books.
+// SealFile implements bankfile.PaymentOrderStore.
 func (s *PaymentOrderStore) SealFile(ctx context.Context, batch, digest string, entries int) error {
 	return s.withLockedFile(ctx, batch, func(tx pgx.Tx, sealed *string) error {
 		var held int
@@ -48,7 +48,7 @@ func (s *PaymentOrderStore) SealFile(ctx context.Context, batch, digest string, 
 	})
 }
 
-// ListSetAside implements bankfile.Books.
+// ListSetAside implements bankfile.PaymentOrderStore.
 func (s *PaymentOrderStore) ListSetAside(ctx context.Context, rail string) ([]string, error) {
 	rows, err := s.db.Query(ctx, "select key from bank_entries where rail = $1 and set_aside_at is not null order by key limit 10000", rail)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *PaymentOrderStore) ListSetAside(ctx context.Context, rail string) ([]st
 	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
-// Readmit implements bankfile.Books.
+// Readmit implements bankfile.PaymentOrderStore.
 func (s *PaymentOrderStore) Readmit(ctx context.Context, rail string, keys, settled []string) error {
 	_, err := s.db.Exec(ctx, `update bank_entries set set_aside_at = null, settled_at = case when key = any($3) then clock_timestamp() end
 		where rail = $1 and batch_id is null and (key = any($2) or key = any($3))`, rail, keys, settled)

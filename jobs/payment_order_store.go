@@ -22,7 +22,7 @@ type dbConn interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// NewPaymentOrderStore keeps books in the tables bank_entries and bank_batches.
+// NewPaymentOrderStore returns a store over the tables bank_entries and bank_batches.
 func NewPaymentOrderStore(pool *pgxpool.Pool) *PaymentOrderStore { return &PaymentOrderStore{pool} }
 
 const orderColumns = "key, short, payout_id, amount, currency, payee, coalesce(batch_id, '')"
@@ -32,13 +32,13 @@ func scanOrder(row pgx.CollectableRow) (e bankfile.PaymentOrder, err error) {
 	return e, err
 }
 
-// WithConn implements bankfile.Books.
+// WithConn implements bankfile.PaymentOrderStore.
 func (s *PaymentOrderStore) WithConn(conn *pgx.Conn) bankfile.PaymentOrderStore {
 	return &PaymentOrderStore{conn}
 }
 
-// Add implements bankfile.Books. Keys are written in their order, so that two
-// writers of the same keys wait for each other and never both.
+// Add implements bankfile.PaymentOrderStore. It writes keys in sorted order, so that two
+// writers of the same keys wait for each other without a deadlock.
 func (s *PaymentOrderStore) Add(ctx context.Context, rail string, entries []bankfile.PaymentOrder) ([]bankfile.PaymentOrder, error) {
 	n := len(entries)
 	keys, shorts, payouts, payees := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
@@ -67,7 +67,7 @@ func (s *PaymentOrderStore) Add(ctx context.Context, rail string, entries []bank
 	return kept, nil
 }
 
-// Find implements bankfile.Books.
+// Find implements bankfile.PaymentOrderStore.
 func (s *PaymentOrderStore) Find(ctx context.Context, rail string, keys []string) (map[string]bankfile.PaymentOrder, error) {
 	rows, err := s.db.Query(ctx, "select "+orderColumns+` from bank_entries where rail = $1 and key = any($2)
 		union all select `+orderColumns+" from bank_entries where rail = $1 and short = any($2)", rail, keys)
@@ -85,7 +85,7 @@ func (s *PaymentOrderStore) Find(ctx context.Context, rail string, keys []string
 	return found, nil
 }
 
-// FileOrders implements bankfile.Books.
+// FileOrders implements bankfile.PaymentOrderStore.
 func (s *PaymentOrderStore) FileOrders(ctx context.Context, rail, batch string) ([]bankfile.PaymentOrder, error) {
 	rows, err := s.db.Query(ctx, "select "+orderColumns+" from bank_entries where rail = $1 and batch_id = $2 order by key", rail, batch)
 	if err != nil {
@@ -94,8 +94,8 @@ func (s *PaymentOrderStore) FileOrders(ctx context.Context, rail, batch string) 
 	return pgx.CollectRows(rows, scanOrder)
 }
 
-// AssignToFiles implements bankfile.Books. One cut at a time: another waits and finds
-// nothing left.
+// AssignToFiles implements bankfile.PaymentOrderStore. It takes an advisory lock per
+// rail: a concurrent call waits and finds nothing left.
 func (s *PaymentOrderStore) AssignToFiles(ctx context.Context, rail string, most int, largest int64) error {
 	for more := true; more; {
 		err := pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error {
@@ -119,7 +119,7 @@ func (s *PaymentOrderStore) AssignToFiles(ctx context.Context, rail string, most
 	return nil
 }
 
-// ListUnwritten implements bankfile.Books.
+// ListUnwritten implements bankfile.PaymentOrderStore.
 func (s *PaymentOrderStore) ListUnwritten(ctx context.Context, rail string) ([]bankfile.PaymentFile, error) {
 	rows, err := s.db.Query(ctx, "select id, number, created_at, sealed_digest is not null from bank_batches where rail = $1 and written_at is null order by number", rail)
 	if err != nil {
@@ -131,7 +131,7 @@ func (s *PaymentOrderStore) ListUnwritten(ctx context.Context, rail string) ([]b
 	})
 }
 
-// MarkWritten implements bankfile.Books.
+// MarkWritten implements bankfile.PaymentOrderStore.
 func (s *PaymentOrderStore) MarkWritten(ctx context.Context, batch, digest string) error {
 	_, err := s.db.Exec(ctx, "update bank_batches set written_at = clock_timestamp(), digest = $2 where id = $1 and written_at is null", batch, digest)
 	if err != nil {
@@ -140,7 +140,8 @@ func (s *PaymentOrderStore) MarkWritten(ctx context.Context, batch, digest strin
 	return nil
 }
 
-// SentOrderLoader reads the orders of keys that went to a rail, accounts included.
+// SentOrderLoader returns a function that reads the orders sent to a rail by their keys,
+// including their accounts.
 func SentOrderLoader(service *model.Service, from model.RailIdentity) func(context.Context, []string) (map[string]bankfile.SentOrder, error) {
 	return func(ctx context.Context, keys []string) (map[string]bankfile.SentOrder, error) {
 		sent, err := service.SentOrders(ctx, from, keys)

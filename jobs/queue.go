@@ -3,23 +3,25 @@
 // has no further effect.
 //
 //	kind                  queue     what it does                           when it fails
-//	evaluate_occurrences  matching  matches quakes and storms to policies  tried again; the facts are in tables
-//	evaluate_policies     matching  decides policies of a slice that failed  split until one policy fails alone, which is tried again
-//	verify_payout_method  accounts  asks the rail about an account         the sweep asks again while it is unchecked
-//	reevaluate_payouts    accounts  finds refused payouts another account  tried again
-//	release_payout        payouts   pays through the rail                  the sweep asks again while it is due
-//	release_slice         slices    pays all that is due, where the rail   the sweep asks again while it is due
-//	                                takes slices
-//	write_files           sweeps    writes a bank's files                  the next period tries again
-//	delete_files          sweeps    removes documents without a record     tried again; nothing else knows of them
-//	poll_feed             feeds     reads a hazard feed                    the next period tries again
-//	drain_endpoint        webhooks   sends an endpoint its events           a sweep starts another
-//	rescue_jobs           rescues   brings back jobs of dead workers       the next period tries again
-//	sweep                 sweeps    moves what is due, one kind of work    the next period tries again
-//	                                each, and asks again for lost jobs
+//	evaluate_occurrences  matching  matches occurrences to policies        retried; the facts are in tables
+//	evaluate_policies     matching  decides the failed policies of a part  split until one policy fails alone,
+//	                                of a match                             which is retried
+//	verify_payout_method  accounts  asks the rail about an account         the sweep re-enqueues it while unchecked
+//	reevaluate_payouts    accounts  selects another account for refused    retried
+//	                                payouts
+//	release_payout        payouts   pays through the rail                  the sweep re-enqueues it while due
+//	release_slice         slices    pays all due payouts, on a rail that   the sweep re-enqueues it while due
+//	                                accepts batches
+//	write_files           sweeps    writes a bank's payment files          the next period retries
+//	delete_files          sweeps    removes documents without a record     retried; nothing else refers to them
+//	poll_feed             feeds     reads a hazard feed                    the next period retries
+//	drain_endpoint        webhooks  delivers an endpoint's events          a sweep starts another
+//	rescue_jobs           rescues   requeues the jobs of dead workers      the next period retries
+//	sweep                 sweeps    moves due work, one kind per job, and  the next period retries
+//	                                re-enqueues lost jobs
 //
-// Beside the jobs, in every worker process, the relay gives committed events their
-// numbers; see model.Service.Relay.
+// In every worker process the relay also numbers committed events; see
+// model.Service.Relay.
 package jobs
 
 import (
@@ -39,13 +41,14 @@ import (
 	"parapet/model"
 )
 
-// Queue is model.Queue on River: jobs join the domain's own transaction.
+// Queue implements model.Queue on River: jobs are inserted in the domain's own
+// transaction.
 type Queue struct{ client *river.Client[pgx.Tx] }
 
-// Schema is where River's tables live.
+// Schema is the Postgres schema of River's tables.
 const Schema = "river"
 
-// NewQueue makes a queue that only inserts.
+// NewQueue returns a queue that only inserts jobs.
 func NewQueue(pool *pgxpool.Pool) (*Queue, error) {
 	client, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Schema: Schema})
 	if err != nil {
@@ -54,8 +57,8 @@ func NewQueue(pool *pgxpool.Pool) (*Queue, error) {
 	return &Queue{client}, nil
 }
 
-// errNoTransaction says that a job was asked for outside a transaction, where
-// it could exist without its cause.
+// errNoTransaction reports an insert outside a transaction, where the job could exist
+// without its cause.
 var errNoTransaction = errors.New("jobs: the connection is not inside a transaction")
 
 // Insert implements model.Queue.
@@ -91,13 +94,13 @@ func (q *Queue) Insert(ctx context.Context, conn bun.Conn, jobs []model.Job) err
 	})
 }
 
-// uniqueWhileUnfinished lets a job exist once with the same arguments until it has ended.
+// uniqueWhileUnfinished allows one unfinished job with the same arguments.
 var uniqueWhileUnfinished = river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
 	rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable, rivertype.JobStateRunning, rivertype.JobStateScheduled,
 }}
 
-// insertJobs inserts usual jobs by the fast way, which fails on a second unique job, and
-// unique ones by the way that ignores it.
+// insertJobs inserts usual jobs with the fast method, which fails on a second unique job,
+// and unique jobs with the method that ignores duplicates.
 func (q *Queue) insertJobs(ctx context.Context, tx domainTx, usual, unique []river.InsertManyParams) error {
 	if len(usual) > 0 {
 		if _, err := q.client.InsertManyFastTx(ctx, tx, usual); err != nil {
@@ -112,13 +115,13 @@ func (q *Queue) insertJobs(ctx context.Context, tx domainTx, usual, unique []riv
 	return nil
 }
 
-// domainTx lets River write through the transaction that bun began on a
-// connection. Bun alone ends it.
+// domainTx lets River write in the transaction that bun began on a connection. Only bun
+// ends it.
 type domainTx struct{ conn *pgx.Conn }
 
 var errDomainTx = errors.New("jobs: the transaction belongs to the domain")
 
-// River's statements are constant, so they profit from being prepared.
+// withStatementCache makes pgx prepare River's statements, whose texts are constant.
 func withStatementCache(args []any) []any {
 	return append([]any{pgx.QueryExecModeCacheStatement}, args...)
 }

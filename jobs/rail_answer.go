@@ -24,12 +24,12 @@ var (
 	}, []string{"rail"})
 )
 
-// RailMetrics are what /metrics shows of rails.
+// RailMetrics returns the rail metrics of /metrics.
 func RailMetrics() []prometheus.Collector {
 	return []prometheus.Collector{callCount, mismatchCount, contradictionCount}
 }
 
-// recordAnswer keeps what a rail said, whichever way it came.
+// recordAnswer records a rail's answer, from a call or a notice.
 func recordAnswer(ctx context.Context, service *model.Service, log *slog.Logger, from rail.Rail, order *model.Release, answer model.RailAnswer) (model.ReleaseResult, error) {
 	ended, err := service.EndRelease(ctx, from.Name(), order, answer)
 	if err == nil {
@@ -51,21 +51,21 @@ func reportMismatch(ctx context.Context, log *slog.Logger, from rail.Rail, order
 	}
 }
 
-// ErrInFlight says that the rail's word cannot be taken while a call about the same
-// key is on its way; it shall be said again.
+// ErrInFlight means that a refusal cannot be applied while a call about the same key is
+// in flight; the rail must send it again.
 var ErrInFlight = errors.New("a call about this key is under way; say it again later")
 
-// NoticeRecorder takes what a rail says on its own: a callback. It is recorded by the
-// same guarded move as an answer.
+// NoticeRecorder records a rail's notices (callbacks). It uses the same guarded
+// transition as an answer.
 type NoticeRecorder struct {
 	Service *model.Service
 	Rail    rail.Rail
 	Log     *slog.Logger
 }
 
-// Record records a rail's word about a key. It may come any number of times, before
-// the answer of the call, and long after. Errors: not_found for a key that was
-// never used with this rail, ErrInFlight.
+// Record records a rail's notice about a key. It may arrive any number of times, before
+// the answer of the call or long after. Errors: not_found for a key that was never used
+// with this rail, ErrInFlight.
 func (n *NoticeRecorder) Record(ctx context.Context, key string, said rail.Result) error {
 	sent, err := n.Service.SentOrders(ctx, IdentityOf(n.Rail), []string{key})
 	if err != nil {
@@ -77,12 +77,12 @@ func (n *NoticeRecorder) Record(ctx context.Context, key string, said rail.Resul
 		n.Log.ErrorContext(ctx, "rail speaks of a key that it was never given", "rail", n.Rail.Name(), "key", key, "reference", said.Reference)
 		return model.Fail(model.CodeNotFound, "There is no payment under this key.")
 	case said.Outcome != rail.Accepted && said.Outcome != rail.Refused:
-		return nil // no news
+		return nil // nothing new
 	case said.Outcome == rail.Refused && order.InFlight:
 		return ErrInFlight
 	case said.Outcome == rail.Refused && order.Unclear:
-		// The money may have moved under a call whose answer was lost: only what the rail
-		// answers when it is asked frees the payout for another key.
+		// A call whose answer was lost may have moved the money: only the rail's answer
+		// to an inquiry allows another key for the payout.
 		noted, err := n.Service.RecordRefusalNotice(ctx, n.Rail.Name(), order)
 		if err != nil || noted {
 			return err
@@ -92,7 +92,7 @@ func (n *NoticeRecorder) Record(ctx context.Context, key string, said rail.Resul
 	return err
 }
 
-// HTTPRecorder is Take for the rail's HTTP door, in its words.
+// HTTPRecorder adapts Record to the HTTP rail and its errors.
 func (n *NoticeRecorder) HTTPRecorder() httprail.NoticeRecorder {
 	return func(ctx context.Context, key string, said rail.Result) error {
 		err := n.Record(ctx, key, said)

@@ -9,18 +9,17 @@ import (
 	"parapet/jobs/rail"
 )
 
-// probeInquiryKey is a key that no payout has: an inquiry about it shows whether a rail can be
-// reached and changes nothing.
+// probeInquiryKey is a key that no payout has: an inquiry about it tests whether a rail
+// is reachable and changes nothing.
 const probeInquiryKey = "probe"
 
-// gateDelays is how long nothing is sent after each call in a row that reached nobody;
-// the last one repeats.
+// gateDelays is how long the gate stays closed after each failed connection in a row; the
+// last value repeats.
 var gateDelays = []time.Duration{5 * time.Second, 10 * time.Second, 30 * time.Second}
 
-// railGate keeps payouts waiting in the queue, without a trace in the database, while
-// their rail cannot be reached: a bank that is closed for a week must not cost an
-// attempt and two events a payout every minute. It is safe for concurrent use; nil
-// never closes.
+// railGate keeps payouts in the queue, without writing to the database, while their rail
+// is unreachable: an outage of a week must not cost one attempt and two events per payout
+// every minute. It is safe for concurrent use; nil never closes.
 type railGate struct {
 	now func() time.Time
 
@@ -31,8 +30,8 @@ type railGate struct {
 
 func newRailGate(now func() time.Time) *railGate { return &railGate{now: now} }
 
-// waitTime is how long a payout has to wait; zero lets it go. Behind a gate that has been
-// closed for its time one caller asks whether the rail is back and the others wait on.
+// waitTime returns how long a payout has to wait; zero lets it proceed. When the delay is
+// over, one caller probes the rail and the others keep waiting.
 func (gate *railGate) waitTime(ctx context.Context, to rail.Rail) time.Duration {
 	if gate == nil {
 		return 0
@@ -57,7 +56,7 @@ func (gate *railGate) waitTime(ctx context.Context, to rail.Rail) time.Duration 
 	return 0
 }
 
-// ownCodes are the codes of orders that were not sent for a reason of ours.
+// ownCodes are the codes of orders that we did not send for our own reasons.
 var ownCodes = []string{rail.CodeExpired, codeStopped, codeNotPermitted}
 
 // recordResult opens or closes the gate after a call.
@@ -71,7 +70,7 @@ func (gate *railGate) recordResult(result rail.Result) {
 		gate.failures, gate.closedUntil = 0, time.Time{}
 		return
 	}
-	if gate.closedUntil.Before(gate.now()) { // else a call that began before it was closed
+	if gate.closedUntil.Before(gate.now()) { // otherwise the call began before the gate closed
 		gate.closeGate()
 	}
 }

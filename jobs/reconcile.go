@@ -13,11 +13,10 @@ import (
 	"parapet/model"
 )
 
-// Reconcile holds a rail's own report of a UTC day against the payouts. A report
-// that is broken changes nothing, and neither does one that was taken before. What
-// should have been settled by the end of the day and was never reported is missing,
-// but for a rail whose reports confirm nothing.
-// Errors: rail.ErrNoReport, rail.ErrInvalidReport.
+// Reconcile compares a rail's report of a UTC day with the payouts. An invalid report, or
+// one that was already applied, changes nothing. A payout that should have been settled
+// by the end of the day and was never reported is missing, unless the rail's reports
+// confirm nothing. Errors: rail.ErrNoReport, rail.ErrInvalidReport.
 func Reconcile(ctx context.Context, service *model.Service, from rail.Rail, day time.Time) (*model.Reconciliation, error) {
 	report := model.Report{Rail: from.Name(), Bank: new(IdentityOf(from)), Name: day.Format(time.DateOnly)}
 	if able := from.Capabilities(); !able.ReportsReturnsOnly {
@@ -32,29 +31,29 @@ func Reconcile(ctx context.Context, service *model.Service, from rail.Rail, day 
 	})
 }
 
-// When a rail is asked for its reports.
+// The schedule of report requests.
 const (
 	reportInterval = time.Hour
-	// reportDelay is how long after midnight a day is not asked for: what was paid
-	// just before it must stand in the rail's books.
+	// reportDelay is how long after midnight a day's report is first requested: payments
+	// just before midnight must be in the rail's books.
 	reportDelay = 10 * time.Minute
-	// maxReportDelay is how long a rail may take to report a day; banks are silent on
-	// the days they do not work.
+	// maxReportDelay is how long a rail may take to report a day; banks report nothing on
+	// non-working days.
 	maxReportDelay = 10 * 24 * time.Hour
-	// settlementGrace is how long after settlement a report may confirm a payout: banks
-	// write none on weekends and holidays. Then it is missing, whether the rail reports
-	// or not.
+	// settlementGrace is how long after settlement a report may confirm a payout, because
+	// banks report nothing on weekends and holidays. After it the payout is missing, even
+	// if the rail does not report.
 	settlementGrace = 4 * 24 * time.Hour
 )
 
-// FetchReports asks the rail for the reports of the days that are over.
+// FetchReports requests the rail's reports of past days.
 type FetchReports struct{}
 
 // Kind is the job's stable name.
 func (FetchReports) Kind() string { return "fetch_reports" }
 
-// fetchReports catches up with every day that was missed, the oldest first. A broken
-// report stops it until the next time, for a return must not overtake its payment.
+// fetchReports catches up with every missed day, the oldest first. An invalid report
+// stops it until the next run, because a return must not be applied before its payment.
 type fetchReports struct {
 	river.WorkerDefaults[FetchReports]
 
@@ -68,13 +67,13 @@ func (*fetchReports) Timeout(*river.Job[FetchReports]) time.Duration { return re
 
 // Work implements river.Worker.
 func (w *fetchReports) Work(ctx context.Context, job *river.Job[FetchReports]) error {
-	err := w.applyReportsUntil(ctx, job.CreatedAt) // a rail's days are the world's, wherever business time is
+	err := w.applyReportsUntil(ctx, job.CreatedAt) // a rail's days are UTC in real time, not business time
 	return errors.Join(err, w.findMissing(ctx))
 }
 
-// findMissing makes exceptions of the payouts that no report confirmed in time. It does
-// not depend on any report: a rail that never reports, or whose reports are broken,
-// would otherwise miss nothing.
+// findMissing opens exceptions for payouts that no report confirmed in time. It does not
+// depend on any report; otherwise a rail without valid reports would never have missing
+// payouts.
 func (w *fetchReports) findMissing(ctx context.Context) error {
 	able, own := w.rail.Capabilities(), time.Duration(0)
 	if !able.ReportsReturnsOnly {
@@ -87,7 +86,7 @@ func (w *fetchReports) findMissing(ctx context.Context) error {
 	return err
 }
 
-// applyReportsUntil takes the reports of all days that were over at an instant.
+// applyReportsUntil applies the reports of all days that had ended at now.
 func (w *fetchReports) applyReportsUntil(ctx context.Context, now time.Time) error {
 	today := now.Add(-reportDelay).UTC().Truncate(24 * time.Hour)
 	days, err := w.service.MissingReportDays(ctx, IdentityOf(w.rail), today)

@@ -13,16 +13,15 @@ import (
 	"parapet/model"
 )
 
-// releaseBatchSize is how many payouts go out in one transaction through a rail that takes
-// slices.
+// releaseBatchSize is the number of payouts per transaction on a BatchRail.
 const releaseBatchSize = 500
 
-// maxBatchesPerJob is how many slices a job sends before it makes room for others: a few
-// seconds' work.
+// maxBatchesPerJob limits the batches of one job to a few seconds of work, so that other
+// jobs run.
 const maxBatchesPerJob = 20
 
-// releaseBatch sends what is due through a rail that takes slices. It calls nobody:
-// what the bank gets is written later from what was entered here.
+// releaseBatch submits due payouts to a BatchRail. It makes no external call: the orders
+// stored here are later written to the bank's files.
 type releaseBatch struct {
 	river.WorkerDefaults[model.ReleaseBatch]
 
@@ -32,11 +31,11 @@ type releaseBatch struct {
 	tracer  trace.Tracer // nil makes no spans
 }
 
-// Work implements river.Worker. It goes on while slices are full.
+// Work implements river.Worker. It continues while batches are full.
 func (w *releaseBatch) Work(ctx context.Context, _ *river.Job[model.ReleaseBatch]) error {
 	to, takes := w.rail.(rail.BatchRail)
 	if !takes {
-		return nil // the rail was changed meanwhile; the sweep sends each by itself
+		return nil // the rail was changed meanwhile; the sweep sends each payout alone
 	}
 	for range maxBatchesPerJob {
 		taken, err := w.releaseDueBatch(ctx, to)

@@ -16,7 +16,7 @@ import (
 	"parapet/model"
 )
 
-// verifyPayoutMethod asks the rail whether an account takes money.
+// verifyPayoutMethod asks the rail whether an account accepts money.
 type verifyPayoutMethod struct {
 	river.WorkerDefaults[model.VerifyPayoutMethod]
 
@@ -39,18 +39,19 @@ func (w *verifyPayoutMethod) Work(ctx context.Context, job *river.Job[model.Veri
 	return w.service.RecordVerification(ctx, job.Args.Partner, job.Args.ID, answer.Method, answer.Code, answer.Verified)
 }
 
-// minKeyWindow is how long a rail has to remember keys at least. A payout in doubt is
-// sent again under its key while the rail remembers it; later only a report or an
-// operator settles it.
+// minKeyWindow is how long a rail must remember keys at least. A payout in doubt is sent
+// again under its key while the rail remembers it; later only a report or an operator
+// settles it.
 const minKeyWindow = 30 * time.Minute
 
-// keyMargin is left of the key window when an order is sent again: two calls.
+// keyMargin is the part of the key window, two calls, that must remain when an order is
+// sent again.
 const keyMargin = 2 * railTimeout
 
-// errKeyWindowTooShort says that a rail cannot be trusted with the retries.
+// errKeyWindowTooShort reports a rail whose key window is too short for retries.
 var errKeyWindowTooShort = errors.New("the rail forgets keys sooner than payouts in doubt are settled: they would wait for an operator")
 
-// CheckKeyWindow refuses a rail that forgets keys too soon.
+// CheckKeyWindow returns an error for a rail that forgets keys too soon.
 func CheckKeyWindow(r rail.Rail) error {
 	if r.Capabilities().MayForgetKey(minKeyWindow, keyMargin) {
 		return fmt.Errorf("%w; rail %s remembers them for %s, more than %s are needed", errKeyWindowTooShort, r.Name(), r.Capabilities().KeyWindow, minKeyWindow+keyMargin)
@@ -58,13 +59,13 @@ func CheckKeyWindow(r rail.Rail) error {
 	return nil
 }
 
-// IdentityOf is the bank behind a rail.
+// IdentityOf returns the identity of the bank behind a rail.
 func IdentityOf(r rail.Rail) model.RailIdentity {
 	identity := r.Identity()
 	return model.RailIdentity{Name: r.Name(), Address: identity.Address, Account: identity.Account}
 }
 
-// Codes of doubt that are ours.
+// Our own codes of payments in doubt.
 const (
 	codeKeyForgotten   = "key_forgotten"    // not found, and too late to send again
 	codeNotInquirable  = "cannot_ask"       // the rail answers no inquiries
@@ -72,10 +73,10 @@ const (
 	codeNotPermitted   = "not_permitted"    // not sent, because the database could not be asked for a stop
 	codeNotVoided      = "not_voided"       // not sent: an earlier key of the debt could not be voided
 	codeEarlierKeyPaid = "earlier_key_paid" // not sent: the rail paid under an earlier key of the debt
-	codeOtherRail      = "other_rail"       // it was sent to a rail that is not this server's any more
+	codeOtherRail      = "other_rail"       // it was sent to a rail that this server no longer uses
 )
 
-// refusedByReport ends a doubt by the rail's report alone.
+// refusedByReport resolves a doubt by the rail's report alone.
 var refusedByReport = rail.Result{Outcome: rail.Refused, Code: "reported"}
 
 var errOtherRail = errors.New("it was sent to another rail before this server's was changed; only that rail's report, or an operator, tells")
@@ -90,7 +91,7 @@ const (
 	stepRecorded releaseStep = "after commit"
 )
 
-// releasePayout pays a payout. The intent is committed before the call and the outcome
+// releasePayout pays a payout. It commits the intent before the call and the outcome
 // after it. A worker that dies in between leaves the payout in doubt, which only the rail
 // can resolve; it never pays twice.
 type releasePayout struct {
@@ -100,11 +101,11 @@ type releasePayout struct {
 	rail    rail.Rail
 	log     *slog.Logger
 	tracer  trace.Tracer      // nil makes no spans
-	onStep  func(releaseStep) // tests let a worker die here; nil outside
+	onStep  func(releaseStep) // tests stop a worker here; nil in production
 	now     func() time.Time  // nil is time.Now
 	gate    *railGate         // nil never closes
 
-	advancedAt atomic.Int64 // when payouts of other partners were moved ahead, in Unix nanoseconds
+	advancedAt atomic.Int64 // when payouts of other partners were last moved ahead, in Unix nanoseconds
 }
 
 // Work implements river.Worker.
@@ -151,7 +152,7 @@ func (w *releasePayout) readClock() time.Time {
 	return w.now()
 }
 
-// callRail calls the rail. Nothing is sent from expires on.
+// callRail calls the rail. It sends nothing from expires on.
 func (w *releasePayout) callRail(ctx context.Context, order *model.Release, expires time.Time) model.RailAnswer {
 	ctx, cancel := context.WithTimeout(ctx, railTimeout)
 	defer cancel()
@@ -166,9 +167,9 @@ func (w *releasePayout) callRail(ctx context.Context, order *model.Release, expi
 	return observeResult(ctx, w.log, w.rail, order, result)
 }
 
-// sendOrder sends an order unless releases were stopped since it was intended, or it has
-// expired: a worker that was suspended may wake when another one, or an operator, has
-// long decided otherwise. A stop waits for the end of the call.
+// sendOrder sends an order unless it has expired or releases were stopped since
+// BeginRelease: a suspended worker may resume after another worker or an operator has
+// decided otherwise. A stop of releases waits for the end of the call.
 func (w *releasePayout) sendOrder(ctx context.Context, order *model.Release, expires time.Time) rail.Result {
 	ctx, sending, err := w.service.BeginSend(ctx)
 	switch {
@@ -177,7 +178,7 @@ func (w *releasePayout) sendOrder(ctx context.Context, order *model.Release, exp
 	case err != nil:
 		return rail.Result{Outcome: rail.NotSent, Code: codeNotPermitted, Err: err}
 	}
-	defer sending.End() //nolint:contextcheck // a lock is let go of whatever the context
+	defer sending.End() //nolint:contextcheck // the lock is released even after ctx ends
 	if done, result := w.voidSupersededKeys(ctx, order); !done {
 		return result
 	}
@@ -191,15 +192,15 @@ func (w *releasePayout) sendOrder(ctx context.Context, order *model.Release, exp
 	return result
 }
 
-// voidSupersededKeys has the rail void the earlier keys of the debt, where it can, before the
-// next one is used. It is done when nothing of them can be paid any more.
+// voidSupersededKeys makes the rail void the earlier keys of the debt, if it can, before
+// the next key is used. done means that none of them can be paid any more.
 func (w *releasePayout) voidSupersededKeys(ctx context.Context, order *model.Release) (done bool, result rail.Result) {
 	if !w.rail.Capabilities().CanVoid {
 		return true, rail.Result{}
 	}
 	for _, key := range order.SupersededKeys {
 		said := w.rail.Void(ctx, key)
-		switch said.Outcome { //nolint:exhaustive // the others leave the key as it is
+		switch said.Outcome { //nolint:exhaustive // other outcomes leave the key as it is
 		case rail.Refused:
 			if err := w.service.RecordVoid(ctx, key); err != nil {
 				return false, rail.Result{Outcome: rail.NotSent, Code: codeNotVoided, Err: err}
@@ -213,15 +214,15 @@ func (w *releasePayout) voidSupersededKeys(ctx context.Context, order *model.Rel
 	return true, rail.Result{}
 }
 
-// recordPaidSuperseded records that a key which was given up has paid, which blocks the order. Where
-// the earlier order cannot be read any more, its account was erased: then the bank's word
-// is recorded against the one that would be sent.
+// recordPaidSuperseded records that a superseded key has paid, which blocks the order. If
+// the earlier order's account was erased, the rail's answer is recorded against the order
+// that would be sent.
 func (w *releasePayout) recordPaidSuperseded(ctx context.Context, order *model.Release, key string, said rail.Result) rail.Result {
 	sent, err := w.service.SentOrders(ctx, IdentityOf(w.rail), []string{key})
 	earlier := sent[key]
 	if earlier == nil {
 		unread := *order
-		unread.Key, unread.Attempt = key, 0 // no attempt of the order to be sent ends
+		unread.Key, unread.Attempt = key, 0 // no attempt of the current order ends
 		earlier = &unread
 	}
 	if err == nil {
@@ -230,7 +231,8 @@ func (w *releasePayout) recordPaidSuperseded(ctx context.Context, order *model.R
 	return rail.Result{Outcome: rail.NotSent, Code: codeEarlierKeyPaid, Err: err}
 }
 
-// observeResult counts a rail's answer and says what it means for the order.
+// observeResult counts and logs a rail's result and converts it to the answer for the
+// order.
 func observeResult(ctx context.Context, log *slog.Logger, from rail.Rail, order *model.Release, result rail.Result) model.RailAnswer {
 	said := toRailAnswer(result, toInstruction(order))
 	callCount.WithLabelValues(from.Name(), string(said.Outcome)).Inc()

@@ -5,12 +5,11 @@ import (
 	"time"
 )
 
-// advanceInterval is how often a process that releases payouts moves payouts of other
-// partners ahead.
+// advanceInterval is how often a releasing process moves payouts of other partners ahead.
 const advanceInterval = 250 * time.Millisecond
 
 // advanceOthers moves payouts of other partners ahead, unless this process has just done
-// so. Its failure keeps no payout from being released.
+// so. A failure does not stop the release of payouts.
 func (w *releasePayout) advanceOthers(ctx context.Context, partner string) {
 	now, last := w.readClock().UnixNano(), w.advancedAt.Load()
 	if now-last < int64(advanceInterval) || !w.advancedAt.CompareAndSwap(last, now) {

@@ -11,11 +11,10 @@ import (
 	"github.com/riverqueue/river"
 )
 
-// A worker process records every presenceInterval that it is alive. One that has not for
-// workerSilentAfter, and still has not for workerDeadAfter more, is dead: the second
-// wait lets live processes write first when the database was away from all of them.
-// Together they are far below rescueAfter, which alone would bring a dead worker's jobs
-// back after two minutes.
+// A worker process records its presence every presenceInterval. A process silent for
+// workerSilentAfter, and then for another workerDeadAfter, is dead: the second wait lets
+// live processes write first after a database outage. The sum is far below rescueAfter,
+// after which River itself requeues a dead worker's jobs.
 const (
 	presenceInterval  = 3 * time.Second
 	workerSilentAfter = 12 * time.Second
@@ -23,10 +22,10 @@ const (
 	rescueInterval    = 5 * time.Second
 )
 
-// workerPresence says that a process works jobs.
+// workerPresence records that a process works jobs.
 type workerPresence struct {
 	pool *pgxpool.Pool
-	name string // of the River client, as jobs record who attempted them
+	name string // of the River client; jobs record it in attempted_by
 }
 
 // recordPresence writes that the process is alive.
@@ -38,14 +37,15 @@ func (p *workerPresence) recordPresence(ctx context.Context) (time.Duration, err
 	return presenceInterval, nil
 }
 
-// RescueJobs makes jobs available again whose worker is dead.
+// RescueJobs makes the jobs of dead workers available again.
 type RescueJobs struct{}
 
 // Kind is the job's stable name.
 func (RescueJobs) Kind() string { return "rescue_jobs" }
 
-// rescueJobs does so. A death counts as an attempt, so that a job that kills its workers
-// ends; a job that has a single attempt gets one more.
+// rescueJobs makes the jobs of dead workers available again. A death counts as an
+// attempt, so that a job that kills its workers ends; a job with a single attempt gets
+// one more.
 type rescueJobs struct {
 	river.WorkerDefaults[RescueJobs]
 

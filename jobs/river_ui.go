@@ -7,20 +7,19 @@ import (
 	"riverqueue.com/riverui"
 )
 
-// riverUISecurityPolicy lets River's page run what it brings along and talk to this server.
+// riverUISecurityPolicy lets River's page load its own assets and call this server.
 const riverUISecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; font-src 'self'; img-src 'self' data:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// RiverUI is River's own page of the job queue.
+// RiverUI is River's own user interface for the job queue.
 type RiverUI struct {
 	*riverui.Handler
 }
 
-// NewRiverUI makes the console for an address. Whoever reaches it may retry, cancel
-// and delete every job and pause every queue, so it belongs behind a sign-in of
-// operators. What is done there cannot lose or repeat a payment: jobs only carry
-// ids, and what is due stands in tables, from where the sweep asks again. Start it
-// before it is served.
+// NewRiverUI returns the user interface below address. Its users can retry, cancel and
+// delete every job and pause every queue, so it must be behind an operator sign-in. These
+// actions cannot lose or repeat a payment: jobs only carry ids; due work lives in tables
+// and the sweep re-enqueues it. Start it before serving it.
 func (q *Queue) NewRiverUI(address string, log *slog.Logger) (*RiverUI, error) {
 	handler, err := riverui.NewHandler(&riverui.HandlerOpts{
 		Endpoints: riverui.NewEndpoints(q.client, nil), Logger: slog.New(warningHandler{log.Handler()}), Prefix: address,

@@ -17,10 +17,10 @@ import (
 // simulator remembers its payments.
 type SimulatorStore struct{ pool *pgxpool.Pool }
 
-// NewSimulatorStore keeps books in the table simulator_transfers.
+// NewSimulatorStore returns a store over the table simulator_transfers.
 func NewSimulatorStore(pool *pgxpool.Pool) *SimulatorStore { return &SimulatorStore{pool} }
 
-// Record implements rail.Ledger.
+// Record implements rail.SimulatorStore.
 func (s *SimulatorStore) Record(ctx context.Context, entry rail.SimulatedTransfer) (rail.SimulatedTransfer, error) {
 	body, err := json.Marshal(entry)
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *SimulatorStore) Record(ctx context.Context, entry rail.SimulatedTransfe
 	return first, err
 }
 
-// Find implements rail.Ledger.
+// Find implements rail.SimulatorStore.
 func (s *SimulatorStore) Find(ctx context.Context, key string) (rail.SimulatedTransfer, bool, error) {
 	var entry rail.SimulatedTransfer
 	var body string
@@ -51,7 +51,7 @@ func (s *SimulatorStore) Find(ctx context.Context, key string) (rail.SimulatedTr
 	return entry, true, nil
 }
 
-// ListDay implements rail.Ledger.
+// ListDay implements rail.SimulatorStore.
 func (s *SimulatorStore) ListDay(ctx context.Context, day time.Time) ([]rail.SimulatedTransfer, error) {
 	rows, err := s.pool.Query(ctx, "select body::text from simulator_transfers where created_at >= $1 and created_at < $2 order by created_at, key", day, day.AddDate(0, 0, 1))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"parapet/internal/tracing"
 )
 
-// traceMetadata is the metadata of a job: where in which trace it was asked for.
+// traceMetadata returns the job metadata that holds the current trace position.
 func traceMetadata(ctx context.Context) []byte {
 	place := tracing.Traceparent(ctx)
 	if place == "" {
@@ -21,13 +21,13 @@ func traceMetadata(ctx context.Context) []byte {
 	}
 	metadata, err := json.Marshal(map[string]string{tracing.HeaderName: place})
 	if err != nil {
-		return nil // two texts can be written
+		return nil // marshalling two strings cannot fail
 	}
 	return metadata
 }
 
-// jobTracer goes on with the trace of what asked for a job. River's own library would
-// begin another.
+// jobTracer continues the trace that enqueued a job. River's own tracing library would
+// begin a new trace.
 type jobTracer struct {
 	river.MiddlewareDefaults
 
@@ -43,19 +43,19 @@ func (s *jobTracer) Work(ctx context.Context, job *rivertype.JobRow, next func(c
 		Place string `json:"traceparent"`
 	}
 	if json.Unmarshal(job.Metadata, &metadata) != nil || metadata.Place == "" {
-		return next(ctx) // what repeats for ever is nobody's story
+		return next(ctx) // periodic jobs have no trace
 	}
 	ctx, current := s.tracer.Start(tracing.ContinueTrace(ctx, metadata.Place), "job "+job.Kind, trace.WithSpanKind(trace.SpanKindConsumer),
 		trace.WithAttributes(attribute.Int64("parapet.job", job.ID), attribute.Int("parapet.attempt", job.Attempt)))
 	defer current.End()
 	err := next(ctx)
 	if err != nil {
-		current.SetStatus(codes.Error, "") // its text is the log's: a collector is somebody else's
+		current.SetStatus(codes.Error, "") // the error text goes only to our log; the collector may be external
 	}
 	return err
 }
 
-// startSpan is a part of a trace that ended ends; none without a tracer.
+// startSpan starts a span; ended ends it. Without a tracer it does nothing.
 func startSpan(ctx context.Context, tracer trace.Tracer, name string, kind trace.SpanKind, about ...attribute.KeyValue) (spanned context.Context, ended func()) {
 	if tracer == nil {
 		return ctx, func() {}

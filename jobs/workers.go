@@ -20,20 +20,19 @@ import (
 	"parapet/model"
 )
 
-// The queues. Each has its own workers, so that a long matching never holds up a
-// payout.
+// The queues. Each has its own workers, so that a long matching never delays a payout.
 const (
 	queueMatching = "matching"
 	queuePayouts  = "payouts"
-	queueAccounts = "accounts" // a rail that hangs when it is asked about accounts holds up no payout
+	queueAccounts = "accounts" // a rail that hangs on account checks delays no payout
 	queueBatches  = "slices"
 	queueFeeds    = "feeds"
 	queueSweeps   = "sweeps"
-	queueRescues  = "rescues" // dead workers' jobs come back however long sweeps take
+	queueRescues  = "rescues" // rescues dead workers' jobs while sweeps take long
 	queueChecks   = "checks"
 	queueReports  = "reports"
 	queueWebhooks = "webhooks"
-	queueFailing  = "webhooks_failing" // endpoints that failed lately wait for each other only
+	queueFailing  = "webhooks_failing" // endpoints that failed lately delay only each other
 )
 
 var queues = map[string]river.QueueConfig{
@@ -41,10 +40,10 @@ var queues = map[string]river.QueueConfig{
 	queueWebhooks: {MaxWorkers: 100}, queueFailing: {MaxWorkers: 20},
 }
 
-// jobTimeout bounds one attempt of a job and railTimeout one call to a rail. What a
-// call outside brought is recorded in the time that is left of the job's. River itself
-// brings a job back after rescueAfter, which must be longer than a job may last; those
-// of dead workers are back sooner, see rescueJobs.
+// jobTimeout bounds one attempt of a job and railTimeout one call to a rail; the
+// remaining time is left to record the result of the call. River requeues a job after
+// rescueAfter, which must exceed jobTimeout. Jobs of dead workers are requeued sooner,
+// see rescueJobs.
 const (
 	jobTimeout   = 45 * time.Second
 	railTimeout  = 20 * time.Second
@@ -52,21 +51,21 @@ const (
 	rescueAfter  = 60 * time.Second
 )
 
-// Priorities of River: a lower number is worked first.
+// Priorities of River: lower numbers run first.
 const (
 	priorityHigh   = 1
 	priorityNormal = 2
 )
 
-// insertOptions is where and how often a kind of job is worked.
+// insertOptions sets the queue, attempts and priority of each kind of job.
 var insertOptions = map[string]river.InsertOpts{
 	"evaluate_occurrences": {Queue: queueMatching, MaxAttempts: 25},
-	"evaluate_policies":    {Queue: queueMatching, MaxAttempts: 25}, // of three weeks in all; the runbook says what to do
-	// Few, because the sweep asks again within a minute while an account is unchecked.
+	"evaluate_policies":    {Queue: queueMatching, MaxAttempts: 25}, // about three weeks in total; see the runbook
+	// Few, because the sweep re-enqueues within a minute while an account is unchecked.
 	"verify_payout_method": {Queue: queueAccounts, MaxAttempts: 3},
 	"reevaluate_payouts":   {Queue: queueAccounts, MaxAttempts: 25},
-	// Few, because the sweep asks again every few seconds while a payout is
-	// overdue: jobs that live for weeks would pile up behind a broken one.
+	// Few, because the sweep re-enqueues every few seconds while a payout is overdue:
+	// jobs that live for weeks would pile up behind a failing one.
 	"release_payout":   {Queue: queuePayouts, MaxAttempts: 3, Priority: priorityNormal},
 	"release_slice":    {Queue: queueBatches, MaxAttempts: 3},
 	"write_files":      {Queue: queueSweeps, MaxAttempts: 1},
@@ -76,37 +75,39 @@ var insertOptions = map[string]river.InsertOpts{
 	"rescue_jobs":      {Queue: queueRescues, MaxAttempts: 1},
 	"check_invariants": {Queue: queueChecks, MaxAttempts: 1},
 	"fetch_reports":    {Queue: queueReports, MaxAttempts: 1},
-	// Once: a drain that failed shows no life and is replaced within seconds.
+	// One, because a failed delivery run sends no heartbeat and is replaced within
+	// seconds.
 	"drain_endpoint": {Queue: queueWebhooks, MaxAttempts: 1},
 }
 
 func optionsOf(kind string) *river.InsertOpts {
 	opts, ok := insertOptions[kind]
 	if !ok {
-		panic("jobs: no policy for the kind " + kind) // a programming error; a test walks all kinds
+		panic("jobs: no policy for the kind " + kind) // programming error; a test covers all kinds
 	}
 	return &opts
 }
 
-// Config is what the workers need.
+// Config configures the workers.
 type Config struct {
 	Pool    *pgxpool.Pool
 	Service *model.Service
 	Rail    rail.Rail
-	// FileInterval is how often a rail that pays by files writes what it accepted.
+	// FileInterval is how often a file-based rail writes accepted orders.
 	FileInterval time.Duration
 	Feeds        []Feed        // polled; empty means none
 	Fetch        *feed.Fetcher // reads Feeds
 	Sender       *webhook.Sender
 	Log          *slog.Logger
-	// Tracer makes a span of every attempt and of every call to the rail, in the trace
-	// of what asked for the job; nil makes none.
+	// Tracer records a span for every attempt and every call to the rail, in the trace
+	// that enqueued the job; nil records none.
 	Tracer trace.Tracer
-	// ObserveJob is told of every attempt: done, later or failed; nil tells nobody.
+	// ObserveJob is called for every attempt with the outcome done, later or failed; nil
+	// is allowed.
 	ObserveJob func(kind, outcome string, took time.Duration)
 }
 
-// Workers run jobs, and the relay beside them, until they are stopped.
+// Workers run jobs and the background loops until Stop.
 type Workers struct {
 	client    *river.Client[pgx.Tx]
 	loops     backgroundLoops
@@ -115,8 +116,8 @@ type Workers struct {
 	presence  workerPresence
 }
 
-// NewWorkers prepares workers; nothing runs before Start. It refuses a rail that
-// forgets keys too soon.
+// NewWorkers prepares workers; nothing runs before Start. It returns an error for a rail
+// that forgets keys too soon.
 func NewWorkers(c Config) (*Workers, error) {
 	if err := CheckKeyWindow(c.Rail); err != nil {
 		return nil, err
@@ -135,8 +136,9 @@ func NewWorkers(c Config) (*Workers, error) {
 func (c Config) riverConfig() *river.Config {
 	return &river.Config{
 		Schema: Schema, Logger: slog.New(warningHandler{c.Log.Handler()}), Workers: c.registerWorkers(), PeriodicJobs: c.periodicJobs(), Queues: queues,
-		// A fetch takes as many jobs as there are idle workers, and the cooldown is the
-		// least time between two: longer than jobs last, it is what bounds them.
+		// A fetch takes as many jobs as there are idle workers. FetchCooldown is the
+		// minimum time between two fetches; when it exceeds the duration of jobs, it
+		// limits throughput.
 		FetchPollInterval: 200 * time.Millisecond, FetchCooldown: 10 * time.Millisecond,
 		JobTimeout: jobTimeout, RescueStuckJobsAfter: rescueAfter,
 		CompletedJobRetentionPeriod: time.Hour, DiscardedJobRetentionPeriod: 24 * time.Hour,
@@ -174,7 +176,7 @@ func (c Config) registerWorkers() *river.Workers {
 	return workers
 }
 
-// sweepInterval is how late a deadline may be noticed.
+// sweepInterval is the longest delay before a deadline is noticed.
 const sweepInterval = 5 * time.Second
 
 func (c Config) periodicJobs() []*river.PeriodicJob {
@@ -191,16 +193,16 @@ func (c Config) periodicJobs() []*river.PeriodicJob {
 	return jobs
 }
 
-// newPeriodicJob is a job that is asked for at the start and after every period.
+// newPeriodicJob returns a job that is enqueued at the start and after every period.
 func newPeriodicJob(every time.Duration, job river.JobArgs) *river.PeriodicJob {
 	return river.NewPeriodicJob(river.PeriodicInterval(every), func() (river.JobArgs, *river.InsertOpts) {
 		return job, optionsOf(job.Kind())
 	}, &river.PeriodicJobOpts{RunOnStart: true})
 }
 
-// Start begins to work, after the first heartbeat; it waits while the file store cannot be
-// used, until ctx ends. Jobs run until Stop. It logs the name under which this process's
-// jobs say who attempted them.
+// Start records the first heartbeat and then starts the jobs, which run until Stop. It
+// waits for an unusable file store until ctx ends. It logs the name that this process's
+// jobs record in attempted_by.
 func (w *Workers) Start(ctx context.Context) error {
 	if err := w.loops.service.RegisterRail(ctx, w.rail); err != nil {
 		return err
@@ -220,8 +222,8 @@ func (w *Workers) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop takes no more jobs and waits for those that run, until ctx ends. The relay
-// goes last, so that what the last jobs did is numbered.
+// Stop takes no more jobs and waits for the running ones until ctx ends. The relay stops
+// last, so that the events of the last jobs are numbered.
 func (w *Workers) Stop(ctx context.Context) error {
 	defer w.loops.stopLoops()
 	return w.client.Stop(ctx)
@@ -236,28 +238,29 @@ func snoozeIfPending(err error) error {
 	return err
 }
 
-// warningHandler drops River's info logs: jobLogger logs each attempt once.
+// warningHandler drops River's info logs because jobLogger logs each attempt once.
 type warningHandler struct{ slog.Handler }
 
-// Enabled lets warnings and errors pass.
+// Enabled accepts warnings and errors only.
 func (warningHandler) Enabled(_ context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn
 }
 
-// WithAttrs keeps the bound.
+// WithAttrs keeps the level limit.
 func (w warningHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return warningHandler{w.Handler.WithAttrs(attrs)}
 }
 
-// WithGroup keeps the bound.
+// WithGroup keeps the level limit.
 func (w warningHandler) WithGroup(name string) slog.Handler {
 	return warningHandler{w.Handler.WithGroup(name)}
 }
 
-// quietKinds kinds run all the time; what they do has lines of its own.
+// quietKinds are logged at debug level because they run all the time and log their own
+// work.
 var quietKinds = map[string]bool{"sweep": true, "rescue_jobs": true, "check_invariants": true, "poll_feed": true, "drain_endpoint": true}
 
-// jobLogger writes one line per attempt, with everything learned on the way.
+// jobLogger writes one line per attempt, with all attributes collected during it.
 type jobLogger struct {
 	river.MiddlewareDefaults
 
@@ -276,7 +279,7 @@ func (l *jobLogger) Work(ctx context.Context, job *rivertype.JobRow, next func(c
 	var ended *rivertype.JobCancelError
 	said := err
 	if errors.As(err, &ended) {
-		said = ended.Unwrap() // its own text tells who made it
+		said = ended.Unwrap() // without the prefix that River adds
 	}
 	switch {
 	case err == nil && quietKinds[job.Kind]:

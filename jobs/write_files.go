@@ -10,18 +10,18 @@ import (
 	"parapet/model"
 )
 
-// fileRail is a rail that pays by files.
+// fileRail is a rail that pays through files.
 type fileRail interface {
 	WriteDueFiles(ctx context.Context, permits rail.PermitSource) error
 }
 
-// WriteFiles writes the files of a bank that are due.
+// WriteFiles writes the due payment files.
 type WriteFiles struct{}
 
 // Kind is the job's stable name.
 func (WriteFiles) Kind() string { return "write_files" }
 
-// writeFiles has nothing to do for other rails.
+// writeFiles writes due payment files; it does nothing for other rails.
 type writeFiles struct {
 	river.WorkerDefaults[WriteFiles]
 
@@ -36,18 +36,18 @@ func (w *writeFiles) Work(ctx context.Context, _ *river.Job[WriteFiles]) error {
 		return nil
 	}
 	if stopped, err := w.service.AreReleasesStopped(ctx); err != nil || stopped {
-		return err // what was accepted waits for the next file
+		return err // accepted orders wait for the next file
 	}
 	err := writer.WriteDueFiles(ctx, w.permit)
 	if errors.Is(err, model.ErrReleasesStopped) {
-		return nil // the rest waits, too
+		return nil // the remaining files wait too
 	}
 	return err
 }
 
-// permit lets one file leave, after a heartbeat. A bank that takes files remembers no keys;
-// a database that loses the orders of a file in a failover loses the later heartbeat too,
-// and so is noticed before it pays them again in another file.
+// permit lets one file leave after a heartbeat. A bank that takes files remembers no
+// keys. A database that loses a file's orders in a failover also loses the later
+// heartbeat, so the loss is detected before the orders are paid again in another file.
 func (w *writeFiles) permit(ctx context.Context) (context.Context, rail.Permit, error) {
 	restore, err := w.service.RecordHeartbeat(ctx)
 	switch {

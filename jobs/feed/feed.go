@@ -17,39 +17,37 @@ import (
 	"parapet/model/wire"
 )
 
-// Batch is what a file tells.
+// Batch is the content of a file.
 type Batch struct {
-	// Observations are the good rows in the order of the file.
+	// Observations are the valid rows in file order.
 	Observations []wire.ObservationInput
-	// FinalTracks are how many fixes the storms have of which every fix is among the
-	// observations.
+	// FinalTracks maps each storm whose fixes are all in Observations to their number.
 	FinalTracks map[string]int
-	// Retractions are readings that the file withdraws: events that it calls deleted,
-	// and events that are no earthquakes, under each of their names. Most of them
-	// were never recorded.
+	// Retractions are readings that the file withdraws: deleted events and events that
+	// are not earthquakes, under each of their names. Most of them were never recorded.
 	Retractions []wire.ObservationInput
-	// Errors are the rows that were left out, and why. A file that breaks off
-	// has one for the place where it does.
+	// Errors are the rejected rows with the reason. A truncated file has one for the
+	// place where it ends.
 	Errors []hazard.RowError
-	// Skipped counts good rows that are no hazard of ours, such as a quarry
-	// blast in an earthquake feed.
+	// Skipped counts valid rows without an insured hazard, such as a quarry blast in an
+	// earthquake feed.
 	Skipped int
 }
 
-// The sources this package can read, as observations name them.
+// The supported sources, as observations name them.
 const (
 	SourceUSGS = "usgs"
 	SourceNHC  = "nhc"
 	SourceGHCN = "ghcn"
 )
 
-// Parser reads one file of a source. Its error is the reader's own failure;
-// what was read before it is in the batch.
+// Parser reads one file of a source. It returns an error only when reading fails; the
+// batch holds the rows read before it.
 type Parser func(r io.Reader) (Batch, error)
 
 var parsers = map[string]Parser{SourceUSGS: ParseUSGS, SourceNHC: ParseNHC, SourceGHCN: ParseGHCN}
 
-// Sources lists the sources that can be read, in order of name.
+// Sources lists the supported sources by name.
 func Sources() []string { return []string{SourceGHCN, SourceNHC, SourceUSGS} }
 
 // Parse reads a file of the named source.
@@ -64,8 +62,8 @@ func Parse(source string, r io.Reader) (Batch, error) {
 //go:embed data/usgs-all-week-2018-02-07.geojson.gz
 var usgsWeek []byte
 
-// SampleUSGSWeek returns a real answer of the USGS feed: 1,707 events of the
-// week to 2018-02-07, the Hualien M 6.4 (us1000chhc) among them.
+// SampleUSGSWeek returns a real response of the USGS feed: 1,707 events of the week to
+// 2018-02-07, including the Hualien M 6.4 (us1000chhc).
 func SampleUSGSWeek() []byte {
 	unpacked, err := gzip.NewReader(bytes.NewReader(usgsWeek))
 	if err != nil {
@@ -78,7 +76,7 @@ func SampleUSGSWeek() []byte {
 	return text
 }
 
-// formatDecimal writes a decimal with all the digits it was read with: "5.0" stays "5.0".
+// formatDecimal keeps all digits that were read: "5.0" stays "5.0".
 func formatDecimal(d decimal.Decimal) string { return d.StringFixed(max(0, -d.Exponent())) }
 
 // addMeasure adds a value that may be unknown.
@@ -88,7 +86,7 @@ func addMeasure(measures map[string]wire.Measure, name string, value *decimal.De
 	}
 }
 
-// isNamed tells whether id is one of the observation's names at its source.
+// isNamed reports whether id is one of the observation's names at its source.
 func isNamed(o *wire.ObservationInput, id string) bool {
 	return o.SourceEventID == id || slices.Contains(o.Aliases, id)
 }

@@ -13,19 +13,19 @@ import (
 
 // Defaults of a Fetcher.
 const (
-	MaxFetchSize = 64 << 20 // bytes, unpacked; the largest USGS feed has about 10 MiB
+	MaxFetchSize = 64 << 20 // bytes, uncompressed; the largest USGS feed has about 10 MiB
 	FetchTimeout = 60 * time.Second
-	// MaxBackOff is the longest time between polls that our own back-off
-	// reaches; MaxRetryAfter is what a source may ask for.
+	// MaxBackOff limits our own back-off between polls; MaxRetryAfter limits the wait
+	// that a source may ask for.
 	MaxBackOff    = time.Hour
 	MaxRetryAfter = 24 * time.Hour
 )
 
-// errTooLarge is a source that sends more than the limit.
+// errTooLarge reports a response above the limit.
 var errTooLarge = errors.New("the answer is larger than allowed")
 
-// DisplayAddress is what everybody may read of an address: neither its user nor its query nor
-// its fragment, which may hold a key of the source.
+// DisplayAddress returns the address without user, query and fragment, which may hold a
+// key of the source.
 func DisplayAddress(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Opaque != "" {
@@ -34,8 +34,7 @@ func DisplayAddress(address string) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// ErrorWithoutAddress is an error of a call without the whole address, which net/http puts before
-// it.
+// ErrorWithoutAddress strips the full address that net/http puts before an error.
 func ErrorWithoutAddress(err error) error {
 	for of := new(url.Error); errors.As(err, &of); {
 		err = of.Err
@@ -43,19 +42,18 @@ func ErrorWithoutAddress(err error) error {
 	return err
 }
 
-// Fetcher polls addresses politely: it asks whether there is anything new and
-// tells when to ask again. It holds no state of its own, so any process may
-// take the next turn.
+// Fetcher polls addresses with conditional requests and computes when to poll again. It
+// holds no state, so any process may do the next poll.
 type Fetcher struct {
-	Client  *http.Client  // http.DefaultClient when nil; bring one that guards addresses
+	Client  *http.Client  // http.DefaultClient when nil; pass one that guards addresses
 	Limit   int64         // bytes; MaxFetchSize when zero
 	Timeout time.Duration // of the whole call; FetchTimeout when zero
 }
 
-// Poll is what to remember of an address between two fetches.
+// Poll is the state of an address between two fetches.
 type Poll struct {
 	URL          string
-	Interval     time.Duration // between polls when all is well
+	Interval     time.Duration // between polls without failures
 	ETag         string
 	LastModified string
 	Failures     int // in a row
@@ -63,16 +61,16 @@ type Poll struct {
 
 // Fetched is the result of one fetch.
 type Fetched struct {
-	Changed bool   // false: nothing new since the poll before
+	Changed bool   // false: nothing new since the previous poll
 	Body    []byte // nil unless Changed
-	// Next is the poll to remember, valid also after an error. Keep it only once
-	// Body has been dealt with, or the source will not send it again.
+	// Next is the state to save, valid also after an error. Save it only after Body has
+	// been processed, or the source will not send it again.
 	Next Poll
 	Wait time.Duration // until the next fetch
 }
 
-// Fetch asks an address whether it has something new. After an error, Wait grows
-// with each failure, and is what the source asks for where it does.
+// Fetch asks an address for new content. After an error, Wait grows with each failure, or
+// is what the source asks for.
 func (f *Fetcher) Fetch(ctx context.Context, poll Poll) (Fetched, error) {
 	timeout := f.Timeout
 	if timeout == 0 {
@@ -120,7 +118,8 @@ func (f *Fetcher) fetchOnce(ctx context.Context, poll Poll) (fetched Fetched, as
 	return Fetched{Changed: true, Body: body, Next: poll}, asked, nil
 }
 
-// newConditionalRequest is a request that is answered 304 when nothing changed.
+// newConditionalRequest returns a request that the source answers with 304 when nothing
+// has changed.
 func newConditionalRequest(ctx context.Context, poll Poll) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, poll.URL, http.NoBody)
 	if err != nil {
@@ -151,8 +150,8 @@ func (f *Fetcher) readBody(body io.Reader) ([]byte, error) {
 	return text, nil
 }
 
-// backOff doubles the interval with each failure in a row. An interval above
-// the limit stays as it is.
+// backOff doubles the interval with each failure in a row, up to MaxBackOff. An interval
+// above the limit stays unchanged.
 func backOff(poll Poll) time.Duration {
 	wait := max(poll.Interval, time.Second)
 	for range poll.Failures {
@@ -164,8 +163,8 @@ func backOff(poll Poll) time.Duration {
 	return wait
 }
 
-// retryAfter is how long the source asks us to stay away, 0 when it does not. A
-// date is measured against the source's own clock, its Date header.
+// retryAfter returns the wait that the source asks for, 0 without one. A date is measured
+// against the source's own clock, its Date header.
 func retryAfter(header http.Header) time.Duration {
 	text := header.Get("Retry-After")
 	if seconds, err := strconv.ParseInt(text, 10, 32); err == nil {

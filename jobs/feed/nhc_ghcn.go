@@ -9,9 +9,9 @@ import (
 	"parapet/model/wire"
 )
 
-// ParseNHC reads storm tracks in the NHC's HURDAT2 format; the rows of one
-// storm stay together. A fix whose wind is not known is skipped, because wind is
-// what cover is about.
+// ParseNHC reads storm tracks in the NHC's HURDAT2 format; the rows of one storm stay
+// together. It skips a fix with unknown wind because windstorm cover needs the wind
+// speed.
 func ParseNHC(r io.Reader) (Batch, error) {
 	storms, refused, err := hazard.ParseHURDAT2(r)
 	batch := Batch{Errors: refused, FinalTracks: make(map[string]int)}
@@ -43,8 +43,7 @@ func fixObservation(storm string, fix hazard.Fix) wire.ObservationInput {
 	}
 }
 
-// ParseGHCN reads daily station records. A day is a UTC day and is dated by its
-// midnight.
+// ParseGHCN reads daily station records. A day is a UTC day, dated by its midnight.
 func ParseGHCN(r io.Reader) (Batch, error) {
 	stations, refused, err := hazard.ParseGHCN(r)
 	batch := Batch{Errors: refused}
@@ -68,5 +67,5 @@ func dayObservation(station string, day hazard.Day) wire.ObservationInput {
 	}
 }
 
-// dayID names one day of a station: "Seattle/2012-01-02".
+// dayID identifies one day of a station: "Seattle/2012-01-02".
 func dayID(station string, day time.Time) string { return station + "/" + day.Format(time.DateOnly) }

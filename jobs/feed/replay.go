@@ -9,14 +9,14 @@ import (
 	"parapet/model/wire"
 )
 
-// Replay re-dates historical observations so that an event happens at now; the
-// empty eventID means the last one of the file. An event of many rows, a storm,
-// ends at now. Spacing is kept; rows that would lie in the future are left out
-// and counted; ReplayedFrom keeps the original time. The shift it found can be
-// handed to Shift, so that a second run gives the same rows.
+// Replay re-dates historical observations so that an event happens at now; an empty
+// eventID selects the last event of the file. An event of many rows, such as a storm,
+// ends at now. The spacing is kept. Rows that would lie in the future are left out and
+// counted in left. ReplayedFrom keeps the original time. Pass the returned shift to Shift
+// to get the same rows again.
 //
-// Days stay days: a station's record moves by whole days, the event's to the
-// day of now.
+// A station's daily record moves by whole days, so that the event's day becomes the day
+// of now.
 func Replay(observations []wire.ObservationInput, eventID string, now time.Time) (shifted []wire.ObservationInput, left int, shift time.Duration, err error) {
 	event := latestObservation(observations, eventID)
 	switch {
@@ -25,7 +25,7 @@ func Replay(observations []wire.ObservationInput, eventID string, now time.Time)
 	case event == nil:
 		return nil, 0, 0, fmt.Errorf("nothing to replay: the file has no event %q", eventID)
 	}
-	// Databases keep microseconds; a finer shift would be another one next time.
+	// The database stores microseconds; a finer shift would differ in the next run.
 	target := now.UTC().Truncate(time.Microsecond)
 	if event.Kind == hazard.StationDay {
 		target = utcMidnight(target)
@@ -38,8 +38,8 @@ func Replay(observations []wire.ObservationInput, eventID string, now time.Time)
 	return shifted, left, shift, nil
 }
 
-// Shift re-dates observations by a known shift and leaves out those that would
-// lie after now, which it counts. The given observations stay as they are.
+// Shift re-dates observations by a known shift. It leaves out those that would lie after
+// now and counts them in left. It does not change its input.
 func Shift(observations []wire.ObservationInput, shift time.Duration, now time.Time) (shifted []wire.ObservationInput, left int) {
 	shifted = make([]wire.ObservationInput, 0, len(observations))
 	for _, o := range observations {
@@ -61,7 +61,8 @@ func Shift(observations []wire.ObservationInput, shift time.Duration, now time.T
 	return shifted, left
 }
 
-// latestObservation is the latest observation of an event, or of all when eventID is empty.
+// latestObservation returns the latest observation of an event, or of all events when
+// eventID is empty.
 func latestObservation(observations []wire.ObservationInput, eventID string) *wire.ObservationInput {
 	var latest *wire.ObservationInput
 	for i := range observations {

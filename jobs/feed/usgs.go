@@ -16,15 +16,15 @@ import (
 	"parapet/model/wire"
 )
 
-// ParseUSGS reads a GeoJSON summary feed of the USGS. Features are read one by
-// one, so that a file that breaks off gives those before the break. Numbers keep
-// the digits of the file. Source of the members' meaning:
+// ParseUSGS reads a GeoJSON summary feed of the USGS. It reads features one by one, so a
+// truncated file yields those before the break. Numbers keep the digits of the file.
+// Definition of the members:
 // https://earthquake.usgs.gov/earthquakes/feed/v1.0/geojson.php
 func ParseUSGS(r io.Reader) (Batch, error) {
 	lines := &lineReader{Reader: r}
 	p := usgsParser{
 		lines: lines,
-		// Duplicate names and bad UTF-8 are the feature's error, not the file's.
+		// Duplicate names and invalid UTF-8 are errors of the feature, not of the file.
 		decoder: jsontext.NewDecoder(lines, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)),
 	}
 	err := p.readCollection()
@@ -46,14 +46,14 @@ type usgsParser struct {
 	lines   *lineReader
 	decoder *jsontext.Decoder
 	batch   Batch
-	count   int // features seen, bad ones too
+	count   int // features seen, including invalid ones
 }
 
 func (p *usgsParser) addRowError(line int, format string, args ...any) {
 	p.batch.Errors = append(p.batch.Errors, hazard.RowError{Line: line, Reason: fmt.Sprintf(format, args...)})
 }
 
-// readCollection reads the outer object and its features, whatever else it holds.
+// readCollection reads the outer object and its features and ignores other members.
 func (p *usgsParser) readCollection() error {
 	if err := p.expectToken(jsontext.KindBeginObject); err != nil {
 		return err
@@ -129,14 +129,14 @@ func (p *usgsParser) addFeature(text jsontext.Value, line int) {
 	p.batch.Observations = append(p.batch.Observations, observation)
 }
 
-// usgsFeature is one event of the feed; members we do not use are left out.
+// usgsFeature is one event of the feed, without the members we do not use.
 type usgsFeature struct {
 	ID         string `json:"id"`
 	Properties struct {
 		Type    string         `json:"type"`
 		Status  string         `json:"status"`
 		IDs     string         `json:"ids"`  // ",us1000chhc,at00p3q1pr,"
-		Time    *int64         `json:"time"` // milliseconds since 1970, as is updated
+		Time    *int64         `json:"time"` // milliseconds since 1970, as is Updated
 		Updated *int64         `json:"updated"`
 		Mag     jsontext.Value `json:"mag"`
 		MagType string         `json:"magType"`
@@ -168,8 +168,8 @@ func (f *usgsFeature) toObservation() (wire.ObservationInput, error) {
 	return o, err
 }
 
-// toRetractions withdraw every reading that the event may have been recorded as: a
-// feature may have had another of its names, and another type, before.
+// toRetractions withdraws every reading under which the event may have been recorded: the
+// feature may have had another of its names and another type before.
 func (f *usgsFeature) toRetractions() []wire.ObservationInput {
 	var list []wire.ObservationInput
 	for _, id := range append([]string{f.ID}, f.otherIDs()...) {
@@ -232,9 +232,9 @@ func (f *usgsFeature) parseLocation() (*hazard.Point, error) {
 	return at, nil
 }
 
-// parseMeasures keeps the magnitude's type as its unit: a local magnitude (ml) is
-// another quantity than a moment magnitude. All ways to find a moment magnitude
-// (mww, mwr, mwb, mwc) give mw. Depth may be negative, above sea level.
+// parseMeasures keeps the magnitude type as the unit: a local magnitude (ml) is a
+// different quantity from a moment magnitude. All methods for a moment magnitude (mww,
+// mwr, mwb, mwc) give mw. Depth may be negative, above sea level.
 func (f *usgsFeature) parseMeasures() (map[string]wire.Measure, error) {
 	magnitude, err := plainDecimal(f.Properties.Mag)
 	if err != nil {
@@ -258,7 +258,7 @@ func (f *usgsFeature) parseMeasures() (map[string]wire.Measure, error) {
 	return measures, nil
 }
 
-// plainDecimal is the text of a JSON number without an exponent.
+// plainDecimal returns the text of a JSON number without an exponent.
 func plainDecimal(value jsontext.Value) (string, error) {
 	switch text := string(value); {
 	case text == "" || text == "null":
@@ -270,8 +270,7 @@ func plainDecimal(value jsontext.Value) (string, error) {
 	}
 }
 
-// lineReader remembers where lines end, so that a byte offset can be told as a
-// line.
+// lineReader records where lines end, to convert a byte offset to a line number.
 type lineReader struct {
 	io.Reader
 	offset   int64
@@ -289,7 +288,7 @@ func (l *lineReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// lineAt is the line, counted from 1, of a byte offset.
+// lineAt returns the line of a byte offset, counted from 1.
 func (l *lineReader) lineAt(offset int64) int {
 	return 1 + sort.Search(len(l.lineEnds), func(i int) bool { return l.lineEnds[i] >= offset })
 }

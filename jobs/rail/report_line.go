@@ -8,23 +8,23 @@ import (
 	"parapet/model/money"
 )
 
-// Line is one line of a rail's report: what the rail says became of a key. Every
-// rail and every format of a bank's files comes down to it.
+// Line is one line of a rail's report: the status of a key at the rail. Every rail and
+// bank file format is converted to it.
 type Line struct {
-	Key       string      // ours, see Instruction; empty where the rail did not carry it
+	Key       string      // ours, see Instruction; empty if the rail did not carry it
 	Reference string      // the rail's own id
-	Amount    money.Money // what moved, or came back
-	Payee     string      // masked, empty where the report does not tell
+	Amount    money.Money // amount that moved or came back
+	Payee     string      // masked; empty if the report does not contain it
 	Status    LineStatus
-	Code      string    // why, when Rejected or Returned: the rail's own word
-	Date      time.Time // the day of the booking, UTC
+	Code      string    // the rail's reason, when Rejected or Returned
+	Date      time.Time // booking date, UTC
 }
 
-// LineStatus is what a report says of a payment.
+// LineStatus is the status of a payment in a report.
 type LineStatus string
 
 const (
-	// Settled is money that arrived, or was booked out for good.
+	// Settled is money that arrived or was finally booked out.
 	Settled LineStatus = "settled"
 	// Rejected is definite: the payment was not made.
 	Rejected LineStatus = "rejected"
@@ -34,18 +34,18 @@ const (
 	InFlight LineStatus = "underway"
 )
 
-// ErrNoReport says that a rail has no report of a day, or not yet.
+// ErrNoReport means that a rail has no report of a day, or not yet.
 var ErrNoReport = errors.New("the rail has no report of that day")
 
-// ErrInvalidReport says that a report cannot be believed: cut short, contradicting its
-// own sums, or not in its format. Nothing of it may be used, lines that came
-// before the error included.
+// ErrInvalidReport means that a report is not trustworthy: truncated, contradicting its
+// own sums or in another format. None of it may be used, including lines before the
+// error.
 var ErrInvalidReport = errors.New("the report is broken")
 
-// Reporter is the part of a rail that reports. Report hands each line of a UTC
-// day to each, in the rail's order, and returns its error at once. It ends with
-// an error unless the whole report was read: whoever keeps lines keeps them only
-// when Report returned nil. ErrNoReport and ErrInvalidReport are told apart.
+// Reporter is the part of a rail that reports. Report passes each line of a UTC day to
+// each, in the rail's order, and returns its error at once. It returns nil only if it
+// read the whole report; callers must discard the lines after an error. ErrNoReport and
+// ErrInvalidReport are distinct.
 type Reporter interface {
 	Report(ctx context.Context, day time.Time, each func(Line) error) error
 }

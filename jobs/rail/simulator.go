@@ -18,18 +18,17 @@ const (
 	CodeFound               = "account_found"        // verified
 	CodeClosed              = "account_closed"       // verification refused; sending too
 	CodeRejected            = "account_rejected"     // verified, but sending is refused
-	CodeInvalid             = "account_invalid"      // no such number can exist
-	CodeAmountInvalid       = "amount_invalid"       // nothing or less
+	CodeInvalid             = "account_invalid"      // impossible number
+	CodeAmountInvalid       = "amount_invalid"       // zero or negative
 	CodeCurrencyUnsupported = "currency_unsupported" // not a currency
-	CodeAnswerLost          = "answer_lost"          // doubt: paid or not, nobody heard
-	CodeStoreUnavailable    = "ledger_unavailable"   // doubt: the books could not be opened
+	CodeAnswerLost          = "answer_lost"          // doubt: whether it was paid is unknown
+	CodeStoreUnavailable    = "ledger_unavailable"   // doubt: the store failed
 )
 
 var errAnswerLost = errors.New("the rail did not answer in time")
 
-// Simulator is a rail in this process that moves no money. It behaves as a good
-// rail does, one key one payment, and for the numbers of TestNumbers as rails
-// do on their bad days.
+// Simulator is an in-process rail that moves no money. It behaves as a correct rail, one
+// payment per key; the numbers of TestNumbers simulate failures.
 type Simulator struct {
 	store         SimulatorStore
 	wait          func(ctx context.Context, d time.Duration) error
@@ -40,20 +39,20 @@ type Simulator struct {
 // SimulatorOption changes how a simulator behaves.
 type SimulatorOption func(*Simulator)
 
-// WithWait replaces the passing of time. wait returns when d has passed, or the
+// WithWait replaces waiting in real time. wait returns nil when d has passed, or the
 // context's error when that ends first.
 func WithWait(wait func(ctx context.Context, d time.Duration) error) SimulatorOption {
 	return func(s *Simulator) { s.wait = wait }
 }
 
-// WithDelays sets how long slow accounts take to answer (default 3 s) and how
-// long the silence lasts after which a lost answer is a time-out (default 10 s).
-// Both belong below the time a payout's job gives to a call.
+// WithDelays sets how long slow accounts take to answer (default 3 s) and how long a lost
+// answer takes to time out (default 10 s). Keep both below the time that a payout's job
+// allows for a call.
 func WithDelays(slow, silence time.Duration) SimulatorOption {
 	return func(s *Simulator) { s.slowDelay, s.answerTimeout = slow, silence }
 }
 
-// NewSimulator returns a simulator that keeps its books in ledger.
+// NewSimulator returns a simulator that stores its transfers in ledger.
 func NewSimulator(ledger SimulatorStore, options ...SimulatorOption) *Simulator {
 	s := &Simulator{store: ledger, wait: sleepFor, slowDelay: 3 * time.Second, answerTimeout: 10 * time.Second}
 	for _, option := range options {
@@ -68,8 +67,8 @@ func (s *Simulator) Name() string { return SimulatorName }
 // Identity implements Rail.
 func (s *Simulator) Identity() Identity { return Identity{} }
 
-// Capabilities implements Rail: keys are remembered as long as the ledger
-// lasts, everything can be asked, every currency is paid at once.
+// Capabilities implements Rail: keys are kept as long as the store, every key can be
+// inquired, and every currency is paid at once.
 func (s *Simulator) Capabilities() Capabilities { return Capabilities{Inquirable: true} }
 
 // Verify implements Rail.
@@ -87,9 +86,9 @@ func (s *Simulator) Verify(ctx context.Context, payee Payee) (Verification, erro
 	return answer, nil
 }
 
-// Send implements Rail. A key that was used before gives its first answer, also
-// when amount or payee differ now: Result.Confirms then shows the difference. A
-// refusal would be wrong, as it says that nothing was paid.
+// Send implements Rail. A used key returns its first answer, even if amount or payee
+// differ now: Result.Confirms then shows the difference. A refusal would be wrong because
+// it means that nothing was paid.
 func (s *Simulator) Send(ctx context.Context, instruction Instruction) Result {
 	_, known, err := s.store.Find(ctx, instruction.Key)
 	if err != nil {
@@ -121,7 +120,7 @@ func (s *Simulator) Inquire(ctx context.Context, key string) Result {
 // Void implements Rail.
 func (s *Simulator) Void(context.Context, string) Result { return CannotVoid() }
 
-// Report implements Rail: everything that was paid that day is settled.
+// Report implements Rail: every payment of that day is settled.
 func (s *Simulator) Report(ctx context.Context, day time.Time, each func(Line) error) error {
 	entries, err := s.store.ListDay(ctx, day)
 	if err != nil {
@@ -139,7 +138,7 @@ func (s *Simulator) Report(ctx context.Context, day time.Time, each func(Line) e
 	return nil
 }
 
-// newTransfer is the entry a new key gets.
+// newTransfer returns the entry of a new key.
 func (s *Simulator) newTransfer(i Instruction) SimulatedTransfer {
 	entry := SimulatedTransfer{
 		Key: i.Key, PayoutID: i.PayoutID, Amount: i.Amount,
@@ -162,9 +161,9 @@ func (s *Simulator) newTransfer(i Instruction) SimulatedTransfer {
 	return entry
 }
 
-// simulateFailure lets the account's bad day happen after the books are written, so
-// that a caller who gives up was paid for nonetheless. A lost answer is lost
-// once: asking again under the key hears it.
+// simulateFailure simulates the account's failure after the transfer is stored, so that a
+// caller that gives up was still paid. An answer is lost only once: an inquiry returns
+// it.
 func (s *Simulator) simulateFailure(ctx context.Context, i Instruction, known bool) error {
 	switch behaviour := behaviourOf(i.Payee.Number); {
 	case behaviour == Slow:
@@ -183,7 +182,7 @@ func (e SimulatedTransfer) toResult() Result {
 	return Result{Outcome: Accepted, Reference: e.Reference, Paid: e.Amount, Payee: e.Payee}
 }
 
-// referenceOf derives the rail's id from the key, so that books written twice agree.
+// referenceOf derives the rail's id from the key, so that repeated writes agree.
 func referenceOf(key string) string {
 	digest := sha256.Sum256([]byte(key))
 	return "sim_" + hex.EncodeToString(digest[:8])

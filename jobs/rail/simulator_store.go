@@ -8,8 +8,7 @@ import (
 	"parapet/model/money"
 )
 
-// SimulatedTransfer is one line of the simulator's books: what it answered under a key. It
-// holds no account number.
+// SimulatedTransfer is the simulator's answer under a key. It holds no account number.
 type SimulatedTransfer struct {
 	Key       string      `json:"key"`
 	PayoutID  string      `json:"payout_id"`
@@ -20,30 +19,30 @@ type SimulatedTransfer struct {
 	Reference string      `json:"reference"`
 }
 
-// SimulatorStore keeps the simulator's books. Where it is durable, a restarted
-// simulator remembers whom it paid, as a real rail does.
+// SimulatorStore stores the simulator's transfers. If it is durable, a restarted
+// simulator remembers its payments, as a real rail does.
 type SimulatorStore interface {
-	// Record writes the entry unless its key has one already, and returns the
-	// entry the key has now. It is atomic: of two racing calls one writes and
-	// both return the same entry.
+	// Record stores the entry unless its key already has one, and returns the stored
+	// entry. It is atomic: of two concurrent calls one writes and both return the same
+	// entry.
 	Record(ctx context.Context, entry SimulatedTransfer) (SimulatedTransfer, error)
-	// Find returns the entry of a key, false where there is none.
+	// Find returns the entry of a key, or false without one.
 	Find(ctx context.Context, key string) (SimulatedTransfer, bool, error)
-	// ListDay returns the entries that were written on a UTC day, in their order.
+	// ListDay returns the entries written on a UTC day, in order.
 	ListDay(ctx context.Context, day time.Time) ([]SimulatedTransfer, error)
 }
 
-// MemoryStore is a ledger that lasts as long as the process.
+// MemoryStore is a SimulatorStore that lasts as long as the process.
 type MemoryStore struct {
 	mu         sync.Mutex
 	entries    []SimulatedTransfer
 	indexByKey map[string]int
 }
 
-// NewMemoryStore returns an empty ledger.
+// NewMemoryStore returns an empty store.
 func NewMemoryStore() *MemoryStore { return &MemoryStore{indexByKey: map[string]int{}} }
 
-// Record implements Ledger.
+// Record implements SimulatorStore.
 func (m *MemoryStore) Record(_ context.Context, entry SimulatedTransfer) (SimulatedTransfer, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -55,7 +54,7 @@ func (m *MemoryStore) Record(_ context.Context, entry SimulatedTransfer) (Simula
 	return entry, nil
 }
 
-// Find implements Ledger.
+// Find implements SimulatorStore.
 func (m *MemoryStore) Find(_ context.Context, key string) (SimulatedTransfer, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -66,12 +65,13 @@ func (m *MemoryStore) Find(_ context.Context, key string) (SimulatedTransfer, bo
 	return m.entries[at], true, nil
 }
 
-// ListDay implements Ledger. Memory has no clock: it lasts one day.
+// ListDay implements SimulatorStore. MemoryStore has no clock: all entries belong to
+// every day.
 func (m *MemoryStore) ListDay(context.Context, time.Time) ([]SimulatedTransfer, error) {
 	return m.Entries(), nil
 }
 
-// Entries returns the books in the order they were written.
+// Entries returns the transfers in the order they were written.
 func (m *MemoryStore) Entries() []SimulatedTransfer {
 	m.mu.Lock()
 	defer m.mu.Unlock()

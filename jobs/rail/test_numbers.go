@@ -7,7 +7,7 @@ import (
 	"parapet/model/account"
 )
 
-// Behaviour is what the simulator does with an account number.
+// Behaviour is the simulator's behaviour for an account number.
 type Behaviour string
 
 const (
@@ -15,28 +15,29 @@ const (
 	Accept Behaviour = "accept"
 	// RejectAtSend verifies, then refuses each payment definitely.
 	RejectAtSend Behaviour = "reject_at_send"
-	// RefuseVerification is an account that takes no money.
+	// RefuseVerification is an account that accepts no money.
 	RefuseVerification Behaviour = "refuse_verification"
-	// TimeOutAfterPaying pays, but the answer is lost; an inquiry tells the truth.
+	// TimeOutAfterPaying pays, but the answer is lost; an inquiry returns the true
+	// outcome.
 	TimeOutAfterPaying Behaviour = "time_out_after_paying"
 	// Slow pays at once and answers seconds later.
 	Slow Behaviour = "slow"
 )
 
-// TestNumber is a valid account number with a documented behaviour. For a US
-// account any routing number will do, for a wallet any provider.
+// TestNumber is a valid account number with a documented behaviour. A US account matches
+// with any routing number, a wallet with any provider.
 type TestNumber struct {
 	Behaviour Behaviour
 	Type      account.Type
-	Number    string // the IBANMethod, the account number or the MSISDN
+	Number    string // the IBAN, account number or MSISDN
 }
 
 func (t TestNumber) matchesAccount(kind account.Type, canonical string) bool {
 	return kind == t.Type && canonical[strings.LastIndexAny(canonical, ":/")+1:] == t.Number
 }
 
-// TestNumbers lists the magic numbers. They are whole numbers, not endings,
-// because the check digits of an IBANMethod leave none to choose.
+// TestNumbers lists the test numbers. They are whole numbers, not endings, because the
+// check digits of an IBAN cannot be chosen freely.
 func TestNumbers() []TestNumber { return slices.Clone(testNumbers) }
 
 var testNumbers = []TestNumber{

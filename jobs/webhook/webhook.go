@@ -19,14 +19,15 @@ import (
 	"parapet/model/wire"
 )
 
-// What one attempt may take, and what is read and kept of its answer.
+// The limits of one attempt, of the answer that is read and of the part that is kept, in
+// bytes.
 const (
 	Timeout       = 15 * time.Second
 	maxAnswerRead = 64 << 10
 	maxAnswerKept = 1 << 10
 )
 
-// Sign is the value of the header webhook-signature: a v1 signature for every
+// Sign returns the value of the header webhook-signature: a v1 signature for every
 // secret, the base64 HMAC-SHA256 of id, timestamp and body joined by full stops.
 func Sign(secrets [][]byte, id string, at time.Time, body []byte) string {
 	signatures := make([]string, len(secrets))
@@ -39,29 +40,29 @@ func Sign(secrets [][]byte, id string, at time.Time, body []byte) string {
 	return strings.Join(signatures, " ")
 }
 
-// Message is one event to be sent.
+// Message is one event to send.
 type Message struct {
 	URL     string
 	Secrets [][]byte // the new one first
-	ID      string   // of the event, equal in every attempt
+	ID      string   // of the event, the same in every attempt
 	Body    []byte
 }
 
-// Result is what became of an attempt.
+// Result is the result of an attempt.
 type Result struct {
 	Attempt    wire.Attempt
 	Delivered  bool          // answered with 2xx in time
 	Gone       bool          // answered with 410
-	RetryAfter time.Duration // asked for by the receiver; 0 without
+	RetryAfter time.Duration // requested by the receiver; otherwise 0
 }
 
 // Sender sends messages.
 type Sender struct {
-	Client *http.Client // guards addresses, follows no redirects, ends after Timeout
+	Client *http.Client // must guard addresses, follow no redirects and time out after Timeout
 	Now    func() time.Time
 }
 
-// Send makes one attempt. Whatever happens is a result.
+// Send makes one attempt. Every failure is a Result.
 func (s *Sender) Send(ctx context.Context, m Message) Result {
 	at := s.Now()
 	result := s.sendOnce(ctx, m, at)
@@ -96,7 +97,7 @@ func (s *Sender) sendOnce(ctx context.Context, m Message, at time.Time) (result 
 	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswerRead))
 	result.Attempt.Answer = keptText(body)
 	switch {
-	case err != nil && !result.Delivered: // 2xx is success, however its body ends
+	case err != nil && !result.Delivered: // 2xx is success even if reading its body fails
 		return failed(egress.FailureReason(err))
 	case answer.StatusCode/100 == 3:
 		return failed("redirect")
@@ -116,12 +117,11 @@ func retryAfter(value string, now time.Time) time.Duration {
 	return 0
 }
 
-// keptText is the beginning of an answer as text that can be kept: valid UTF-8 without
-// NUL.
+// keptText returns the beginning of an answer as storable text: valid UTF-8 without NUL.
 func keptText(body []byte) string {
 	if len(body) > maxAnswerKept {
 		body = body[:maxAnswerKept]
-		for range utf8.UTFMax - 1 { // no part of a letter
+		for range utf8.UTFMax - 1 { // drop a partial character
 			if last, _ := utf8.DecodeLastRune(body); last != utf8.RuneError {
 				break
 			}

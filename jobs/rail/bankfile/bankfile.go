@@ -1,11 +1,8 @@
 // Package bankfile pays through files. An accepted order is a row; orders are grouped
 // into files, and the bank answers with report files. An order belongs to at most one
-// file, the file's content is fixed before it is written, and rewriting gives the same
-// name, message id and bytes.
-//
-// A key stands in one batch at most, a batch is committed before its file is
-// written, and a file that is written again has the same name, the same message
-// id and the same bytes. So no payout is in two files, wherever a worker dies.
+// file. The file is committed before it is written, its content is fixed, and writing it
+// again gives the same name, message id and bytes. So no payout is in two files, even
+// when a worker dies.
 package bankfile
 
 import (
@@ -19,17 +16,16 @@ import (
 	"parapet/model/money"
 )
 
-// PaymentFile is what one file holds: orders of one currency, in the order of their
-// keys.
+// PaymentFile is the content of one file: orders of one currency in key order.
 type PaymentFile struct {
-	ID        string // at most 35 characters; the file's name and its message id
-	Number    int64  // counts the batches
+	ID        string // at most 35 characters; the file name and message id
+	Number    int64  // sequence number of the file
 	CreatedAt time.Time
-	Sealed    bool // its file may have been put already
+	Sealed    bool // its file may have been stored already
 	Orders    []rail.Instruction
 }
 
-// Total is the sum of a batch. Its orders have one currency.
+// Total returns the sum of the orders, which have one currency.
 func (b PaymentFile) Total() money.Money {
 	var total money.Money
 	for _, order := range b.Orders {
@@ -38,69 +34,69 @@ func (b PaymentFile) Total() money.Money {
 	return total
 }
 
-// Format is a kind of file.
+// Format is a payment file format.
 type Format interface {
-	// Name is the rail's name as payouts show it, Extension the ending of files.
+	// Name is the rail's name as payouts show it; Extension is the file name extension.
 	Name() string
 	Extension() string
 	// Account is the fingerprint of the paying account.
 	Account() string
-	// EndToEndID names a key in the files, in as many characters as the format has.
+	// EndToEndID returns the id of a key in the files, within the length that the format
+	// allows.
 	EndToEndID(key string) string
-	// Capabilities are what the bank behind the files promises.
+	// Capabilities are the promises of the bank that takes the files.
 	Capabilities() rail.Capabilities
-	// MaxTotal is what the orders of one file may sum to, in minor units; Refuse lets no
-	// single one be more.
+	// MaxTotal is the largest sum of one file, in minor units. RefusalCode refuses a
+	// single order above it.
 	MaxTotal() int64
-	// RefusalCode says in a word why an order cannot go into a file, empty when it can.
+	// RefusalCode returns why an order cannot go into a file, empty when it can.
 	RefusalCode(rail.Instruction) string
-	// Write writes a batch; the same batch always gives the same bytes.
+	// Write writes a file; the same PaymentFile always gives the same bytes.
 	Write(w io.Writer, b PaymentFile) error
-	// Read hands each line of a bank's file to each. Key may be an end-to-end id of the
-	// books; a line without a key whose reference is a batch speaks of all of it.
-	// What is not a whole file of the format is rail.ErrInvalidReport.
+	// Read passes each line of a bank's report file to each. Key may be an end-to-end id.
+	// A line without a key whose reference is a file id concerns every order of that
+	// file. An incomplete or foreign file returns rail.ErrInvalidReport.
 	Read(r io.Reader, each func(rail.Line) error) error
 }
 
-// PaymentOrder is a line of the books.
+// PaymentOrder is an accepted order.
 type PaymentOrder struct {
 	Key, PayoutID string
-	EndToEndID    string // names the key in the files
+	EndToEndID    string // identifies the key in the files
 	Amount        money.Money
 	Payee         string // masked
-	FileID        string // empty until it is in one
+	FileID        string // empty until the order is in a file
 }
 
-// PaymentOrderStore keep what was accepted. They are durable.
+// PaymentOrderStore stores accepted orders. It is durable.
 type PaymentOrderStore interface {
-	// WithConn are the same books, written through the transaction that is open on conn.
+	// WithConn returns the same store, writing in the transaction that is open on conn.
 	WithConn(conn *pgx.Conn) PaymentOrderStore
-	// Add keeps entries whose keys are new, all or none, and returns what the keys
-	// have now, in their order.
+	// Add stores the entries with new keys, all or none, and returns the stored entries
+	// of all keys in their order.
 	Add(ctx context.Context, rail string, entries []PaymentOrder) ([]PaymentOrder, error)
-	// Find returns entries by their keys or end-to-end ids; unknown ones are missing.
+	// Find returns orders by their keys or end-to-end ids; unknown ones are missing.
 	Find(ctx context.Context, rail string, keys []string) (map[string]PaymentOrder, error)
-	// FileOrders are the entries of a batch by their keys, none of an unknown batch.
+	// FileOrders returns the orders of a file by key, none for an unknown file.
 	FileOrders(ctx context.Context, rail, batch string) ([]PaymentOrder, error)
-	// AssignToFiles commits what is in no batch to batches of one currency, at most most entries
-	// and at most largest minor units.
+	// AssignToFiles commits unassigned orders to files of one currency with at most most
+	// orders and a sum of at most largest minor units.
 	AssignToFiles(ctx context.Context, rail string, most int, largest int64) error
-	// ListUnwritten are the batches whose files may be missing, without their orders.
+	// ListUnwritten returns the files that may not be written yet, without their orders.
 	ListUnwritten(ctx context.Context, rail string) ([]PaymentFile, error)
-	// SetAside takes entries out of a batch that is not sealed: they are in no file until
-	// they are readmitted, and those that are settled in none ever. It returns ErrFileSealed
-	// where the batch is sealed.
+	// SetAside removes orders from an unsealed file. They are in no file until Readmit;
+	// settled ones are never in a file again. It returns ErrFileSealed for a sealed file.
 	SetAside(ctx context.Context, batch string, keys, settled []string) error
-	// ListSetAside are the keys that were set aside and are not settled.
+	// ListSetAside returns the keys that were set aside and are not settled.
 	ListSetAside(ctx context.Context, rail string) ([]string, error)
-	// Readmit lets entries that were set aside into the next batches; those that are
-	// settled stay out for ever.
+	// Readmit allows orders that were set aside into the next files; settled ones stay
+	// out for ever.
 	Readmit(ctx context.Context, rail string, keys, settled []string) error
-	// SealFile notes, before a batch's file is put anywhere, the digest of the bytes that it
-	// will have for ever, and that they hold that many entries. It returns ErrFileSealed where
-	// the batch has another digest or number of entries.
+	// SealFile records the final digest of a file's bytes and its number of orders,
+	// before the file is stored anywhere. It returns ErrFileSealed when the file has
+	// another digest or number of orders.
 	SealFile(ctx context.Context, batch, digest string, entries int) error
-	// MarkWritten notes that a batch's file stands, by the digest of its bytes.
+	// MarkWritten records that a file is stored, with the digest of its bytes.
 	MarkWritten(ctx context.Context, batch, digest string) error
 }
 
@@ -108,24 +104,25 @@ type PaymentOrderStore interface {
 type SentOrder struct {
 	rail.Instruction
 
-	Settled        bool // the bank reported of it, or an operator resolved it: it goes into no file
-	HasSuspectLine bool // it goes into no file until an operator has answered what the bank reports of its policy
+	Settled        bool // the bank reported it, or an operator resolved it: it goes into no file
+	HasSuspectLine bool // it goes into no file until an operator has resolved a reported payment for its policy
 }
 
-// FileStore is where files are put and found; see internal/filestore.
+// FileStore stores files; see internal/filestore.
 type FileStore interface {
 	Put(ctx context.Context, key string, r io.Reader) error
 	Open(ctx context.Context, key string) (io.ReadCloser, error)
 }
 
-// Rail implements rail.Slicer on files.
+// Rail implements rail.BatchRail on files.
 type Rail struct {
 	Format     Format
 	OrderStore PaymentOrderStore
 	FileStore  FileStore
-	// Address is where Store keeps its files.
+	// Address is the location of FileStore.
 	Address string
-	// LoadOrders are the orders of keys, accounts included: the books hold none.
+	// LoadOrders returns the orders of keys, including accounts: OrderStore holds no
+	// accounts.
 	LoadOrders func(ctx context.Context, keys []string) (map[string]SentOrder, error)
 }
 
@@ -137,16 +134,16 @@ func (r *Rail) Identity() rail.Identity {
 	return rail.Identity{Address: r.Address, Account: r.Format.Account()}
 }
 
-// Capabilities implements rail.Rail. The books remember keys for ever and can
-// always be asked.
+// Capabilities implements rail.Rail. The order store keeps keys for ever and always
+// answers inquiries.
 func (r *Rail) Capabilities() rail.Capabilities {
 	able := r.Format.Capabilities()
 	able.KeyWindow, able.Inquirable = 0, true
 	return able
 }
 
-// codeFormatValid says that a number was checked and its account was not: nobody can be
-// asked.
+// codeFormatValid is the code of a number whose format was checked, because no bank can
+// be asked about the account itself.
 const codeFormatValid = "format_valid"
 
 // Verify implements rail.Rail.
@@ -158,7 +155,7 @@ func (r *Rail) Verify(_ context.Context, payee rail.Payee) (rail.Verification, e
 	return rail.Verification{Verified: true, Method: r.Name(), Code: codeFormatValid}, nil
 }
 
-// anyCurrency is one the rail takes.
+// anyCurrency returns a currency that the rail supports.
 func (r *Rail) anyCurrency() string {
 	if all := r.Format.Capabilities().Currencies; len(all) > 0 {
 		return all[0]
@@ -175,15 +172,15 @@ func (r *Rail) Send(ctx context.Context, i rail.Instruction) rail.Result {
 	return results[0]
 }
 
-// Submit implements rail.Slicer.
+// Submit implements rail.BatchRail.
 func (r *Rail) Submit(ctx context.Context, conn *pgx.Conn, instructions []rail.Instruction) ([]rail.Result, error) {
 	return r.submitTo(ctx, r.OrderStore.WithConn(conn), instructions)
 }
 
-// codeStoreUnavailable is the doubt of books that did not answer.
+// codeStoreUnavailable is the code of a payment in doubt because the order store failed.
 const codeStoreUnavailable = "books_unavailable"
 
-// submitTo accepts what can go into a file.
+// submitTo stores the orders that can go into a file and refuses the others.
 func (r *Rail) submitTo(ctx context.Context, books PaymentOrderStore, instructions []rail.Instruction) ([]rail.Result, error) {
 	results := make([]rail.Result, len(instructions))
 	var entries []PaymentOrder
@@ -225,5 +222,5 @@ func (r *Rail) Inquire(ctx context.Context, key string) rail.Result {
 	return rail.Result{Outcome: rail.NotFound}
 }
 
-// Void implements rail.Rail. A file that is written cannot be taken back.
+// Void implements rail.Rail. A written file cannot be withdrawn.
 func (r *Rail) Void(context.Context, string) rail.Result { return rail.CannotVoid() }

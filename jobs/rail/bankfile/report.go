@@ -13,8 +13,8 @@ import (
 	"parapet/model/money"
 )
 
-// Report implements rail.Rail: it reads the bank's files of a day, in/<YYYY-MM-DD>.<extension>
-// and, where there are more, in/<YYYY-MM-DD>.2.<extension> and so on.
+// Report implements rail.Rail: it reads the bank's files of a day,
+// in/<YYYY-MM-DD>.<extension> and then in/<YYYY-MM-DD>.2.<extension> and so on.
 func (r *Rail) Report(ctx context.Context, day time.Time, each func(rail.Line) error) error {
 	name := "in/" + day.Format(time.DateOnly)
 	for n := 2; ; n++ {
@@ -34,8 +34,7 @@ func (r *Rail) Report(ctx context.Context, day time.Time, each func(rail.Line) e
 	}
 }
 
-// ReadFile reads a bank's file, with the keys of the books in place of what the
-// format had room for.
+// ReadFile reads a bank's file and replaces the end-to-end ids of the format by keys.
 func (r *Rail) ReadFile(ctx context.Context, file io.Reader, each func(rail.Line) error) error {
 	return r.Format.Read(file, func(line rail.Line) error {
 		lines, err := r.completeLine(ctx, line)
@@ -48,9 +47,9 @@ func (r *Rail) ReadFile(ctx context.Context, file io.Reader, each func(rail.Line
 	})
 }
 
-// completeLine completes a line from the books. A line about a whole batch becomes a line
-// for each of its orders. What the books do not know, or with another sum, stays one
-// line, which is nobody's: a person looks into it while the others are read.
+// completeLine completes a line from the order store. A line about a whole file becomes
+// one line for each of its orders. A line that is unknown, or has another sum, stays one
+// unmatched line that an operator examines; the other lines are still read.
 func (r *Rail) completeLine(ctx context.Context, line rail.Line) ([]rail.Line, error) {
 	if line.Key == "" {
 		entries, err := r.OrderStore.FileOrders(ctx, r.Name(), line.Reference)
@@ -73,8 +72,8 @@ func (r *Rail) completeLine(ctx context.Context, line rail.Line) ([]rail.Line, e
 	return []rail.Line{line}, nil
 }
 
-// splitAmongOrders is what a line about a batch says of each of its entries. A sum that is not
-// the batch's cannot be spread.
+// splitAmongOrders returns one line for each order of a file, or none when the line's sum
+// is not the file's sum.
 func splitAmongOrders(whole rail.Line, entries []PaymentOrder) []rail.Line {
 	lines := make([]rail.Line, len(entries))
 	var total money.Money

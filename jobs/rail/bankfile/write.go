@@ -14,20 +14,20 @@ import (
 	"parapet/jobs/rail"
 )
 
-// maxOrdersPerFile is how many orders one file holds at most.
+// maxOrdersPerFile limits the orders of one file.
 const maxOrdersPerFile = 10_000
 
 var (
-	// errOrderChanged says that an order is not what the books accepted.
+	// errOrderChanged reports an order that differs from the accepted one.
 	errOrderChanged = errors.New("an order is not what was accepted; it is set aside and goes into no file")
-	// ErrFileSealed says that a batch's file may have been put already, with other orders.
+	// ErrFileSealed reports that a file may have been stored already, with other orders.
 	ErrFileSealed = errors.New("the batch is sealed: its file may be with the bank, with other orders than now; ask the bank for it, and see parapet rail unseal")
 )
 
-// WriteDueFiles cuts what was accepted into batches and writes the files that are
-// missing, as out/<batch>.<extension>, each under a permit of its own. An order that is not what was accepted, or that
-// cannot be written, is set aside and told in the error; the others are written.
-// What was set aside is looked at again each time.
+// WriteDueFiles assigns accepted orders to files and writes the missing files as
+// out/<batch>.<extension>, each under its own permit. An order that has changed or cannot
+// be written is set aside and named in the error; the others are written. Each call
+// checks the orders set aside again.
 func (r *Rail) WriteDueFiles(ctx context.Context, permits rail.PermitSource) error {
 	failed := r.readmitOrders(ctx)
 	if err := r.OrderStore.AssignToFiles(ctx, r.Name(), maxOrdersPerFile, r.Format.MaxTotal()); err != nil {
@@ -43,8 +43,8 @@ func (r *Rail) WriteDueFiles(ctx context.Context, permits rail.PermitSource) err
 	return failed
 }
 
-// readmitOrders lets orders back that are what was accepted now: their account can be opened
-// again, or the rail's answer was not recorded yet when they were set aside.
+// readmitOrders readmits orders that now match what was accepted: their account can be
+// read again, or the rail's answer had not been recorded yet when they were set aside.
 func (r *Rail) readmitOrders(ctx context.Context) error {
 	keys, err := r.OrderStore.ListSetAside(ctx, r.Name())
 	if err != nil || len(keys) == 0 {
@@ -69,15 +69,15 @@ func (r *Rail) readmitOrders(ctx context.Context) error {
 	return errors.Join(r.OrderStore.Readmit(ctx, r.Name(), good, found.settled), changedError(found.changed))
 }
 
-// orderCheck is what entries turn out to be before they are written.
+// orderCheck is the result of checking orders before they are written.
 type orderCheck struct {
 	orders  []rail.Instruction
-	changed []string // keys of orders that are not what was accepted or cannot be written
+	changed []string // keys of orders that differ from the accepted ones or cannot be written
 	suspect []string // keys of orders that wait for an operator
 	settled []string // keys of orders that go into no file
 }
 
-// checkOrders holds entries against what was accepted.
+// checkOrders compares orders with what was accepted.
 func (r *Rail) checkOrders(ctx context.Context, entries []PaymentOrder) (orderCheck, error) {
 	var c orderCheck
 	keys := make([]string, len(entries))
@@ -140,7 +140,7 @@ func (r *Rail) writeFile(ctx context.Context, batch PaymentFile, permits rail.Pe
 	return r.storeFile(ctx, batch, &text, permits)
 }
 
-// findUnwritable are the keys of orders that cannot be written even alone.
+// findUnwritable returns the keys of orders that cannot be written even alone.
 func (r *Rail) findUnwritable(batch PaymentFile) (keys []string) {
 	for _, order := range batch.Orders {
 		alone := batch
@@ -152,9 +152,9 @@ func (r *Rail) findUnwritable(batch PaymentFile) (keys []string) {
 	return keys
 }
 
-// storeFile stores the file of a batch, sealed before it leaves. The permit comes first: a
-// batch whose file was not permitted to leave is not sealed, so that its orders can still
-// be set aside. A batch whose orders were all set aside has no file.
+// storeFile seals and stores a file. It obtains the permit first: a file that was not
+// permitted is not sealed, so its orders can still be set aside. If all orders were set
+// aside, no file is stored.
 func (r *Rail) storeFile(ctx context.Context, batch PaymentFile, text *bytes.Buffer, permits rail.PermitSource) error {
 	sum := sha256.Sum256(text.Bytes())
 	digest := hex.EncodeToString(sum[:])
@@ -185,8 +185,8 @@ func (r *Rail) seal(ctx context.Context, batch PaymentFile, digest string) error
 	return nil
 }
 
-// permittedReader reads a file that may leave. It asks once more before it ends: a store
-// keeps no file whose reader failed.
+// permittedReader reads a permitted file. It confirms the permit before the last byte: a
+// store discards a file whose reader failed.
 type permittedReader struct {
 	ctx    context.Context //nolint:containedctx // it lives as long as one Put
 	text   io.Reader

@@ -17,10 +17,10 @@ type Order struct {
 	Amount      money.Money         `json:"amount"`
 	Beneficiary account.Beneficiary `json:"beneficiary"`
 	Account     account.Number      `json:"account"`
-	ExpiresAt   time.Time           `json:"expires_at,omitzero"` // not to be executed from then on
+	ExpiresAt   time.Time           `json:"expires_at,omitzero"` // must not be executed from this time on
 }
 
-// Transfer is what the rail says of a key: its answer, and its notice.
+// Transfer is the state of a key at the rail, in answers and notices.
 type Transfer struct {
 	Key           string      `json:"key"`
 	Status        string      `json:"status"`
@@ -31,7 +31,7 @@ type Transfer struct {
 	Code          string      `json:"code"`
 }
 
-// The words of Transfer.Status.
+// The values of Transfer.Status.
 const (
 	statusAccepted = "accepted"
 	statusRefused  = "refused"
@@ -46,25 +46,25 @@ type VoidRequest struct {
 	Key string `json:"key"`
 }
 
-// AccountCheck is the body of POST /accounts/check, Checked its answer.
+// AccountCheck is the body of POST /accounts/check, AccountCheckResult its response.
 type AccountCheck struct {
 	Beneficiary account.Beneficiary `json:"beneficiary"`
 	Account     account.Number      `json:"account"`
 }
 
-// AccountCheckResult is what the rail knows of an account.
+// AccountCheckResult is the rail's verification of an account.
 type AccountCheckResult struct {
 	Verified *bool  `json:"verified"`
 	Method   string `json:"method"`
 	Code     string `json:"code"`
 }
 
-// ReportPage is a part of a day's report.
+// ReportPage is one page of a day's report.
 type ReportPage struct {
 	Date       string       `json:"date"`
 	Lines      []ReportLine `json:"lines"`
 	NextCursor string       `json:"next_cursor"` // empty on the last page
-	TotalLines *int         `json:"total_lines"` // of the whole report, on the last page
+	TotalLines *int         `json:"total_lines"` // of the whole report; on the last page
 }
 
 // ReportLine is a line of a report.
@@ -83,7 +83,8 @@ var (
 	errUnknownStatus = errors.New("the rail's answer has an unknown status")
 )
 
-// toResult is what a transfer says of a key. What is incomplete says nothing.
+// toResult converts a transfer to the result for a key. An incomplete transfer leaves the
+// payment in doubt.
 func (t Transfer) toResult(key string) rail.Result {
 	switch {
 	case t.Key != key:

@@ -11,21 +11,21 @@ import (
 	"parapet/jobs/rail"
 )
 
-// NoticePath is where the rail tells us of a transfer on its own.
+// NoticePath is where the rail sends notices about transfers.
 const NoticePath = "/rails/http/notices"
 
-// ErrRetryLater tells the rail to say it again later, ErrUnknownKey that the key is none
-// of ours; a Taker returns them.
+// A NoticeRecorder returns ErrRetryLater to make the rail send the notice again later and
+// ErrUnknownKey for a key that we never used.
 var (
 	ErrRetryLater = errors.New("say it again later")
 	ErrUnknownKey = errors.New("there is no payment under this key")
 )
 
-// NoticeRecorder records what a rail said of a key.
+// NoticeRecorder records a rail's notice about a key.
 type NoticeRecorder func(ctx context.Context, key string, said rail.Result) error
 
-// NoticeHandler answers at NoticePath. A notice counts only when it is signed by the
-// rail, within five minutes; it may come any number of times.
+// NoticeHandler serves NoticePath. It accepts a notice only if the rail signed it within
+// the last five minutes. A notice may arrive any number of times.
 func (r *Rail) NoticeHandler(take NoticeRecorder) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, request.Body, maxAnswerSize))

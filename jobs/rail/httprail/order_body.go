@@ -7,17 +7,17 @@ import (
 	"sync/atomic"
 )
 
-// orderBody is the body of an order. The transport reads it when a connection stands,
-// immediately before it writes it, which makes it the last moment to look at the clock;
-// an order whose body was never read cannot have reached the rail, because its signature
-// covers the body. Headers alone, a partly written body and a connection that died after
-// the first read are doubt.
+// orderBody is the body of an order. The transport reads it after connecting and
+// immediately before writing, so its first read is the last moment to check the expiry.
+// An order whose body was never read cannot have reached the rail, because its signature
+// covers the body. If only headers or part of the body were written, or the connection
+// died after the first read, the payment is in doubt.
 type orderBody struct {
 	io.ReadCloser
 
 	expired  func() bool
 	read     atomic.Bool // the body was handed to the transport
-	heldBack atomic.Bool // it had expired and was held back
+	heldBack atomic.Bool // it had expired and was not sent
 }
 
 var errExpired = errors.New("the order expired before it was written")

@@ -1,8 +1,5 @@
 // Package httprail pays through an HTTP rail (PROTOCOL.md). It accepts only complete,
 // signed answers to the exact request and key; anything else leaves the payment in doubt.
-//
-// It believes nothing that is not signed for the very request, complete and about
-// the very key. Whatever else arrives, or does not, is doubt.
 package httprail
 
 import (
@@ -28,26 +25,26 @@ import (
 // Name is the rail's name as payouts show it.
 const Name = "http"
 
-// Timeout bounds one call; it is below what a payout's job gives a call, so that
-// its doubt is recorded.
+// Timeout bounds one call. It is below the time that a payout's job allows, so that the
+// doubt is recorded.
 const Timeout = 15 * time.Second
 
-// Sizes of answers that are read; longer ones are doubt.
+// Size limits of answers; a longer answer leaves the payment in doubt.
 const (
 	maxAnswerSize = 64 << 10
 	maxPageSize   = 4 << 20
 )
 
-// Codes of doubt.
+// Codes of payments in doubt.
 const (
 	codeUnsigned   = "answer_unsigned"
 	codeUnreadable = "answer_unreadable"
 )
 
-// Config is where the rail is and what it promises.
+// Config is the rail's address and its capabilities.
 type Config struct {
-	URL          *url.URL // the base of the protocol's paths
-	Account      string   // fingerprint of the paying account, where it is configured
+	URL          *url.URL // base of the protocol's paths
+	Account      string   // fingerprint of the paying account, if configured
 	Secrets      Secrets
 	Client       *http.Client // follows no redirects; see egress
 	Now          func() time.Time
@@ -57,7 +54,7 @@ type Config struct {
 // Rail implements rail.Rail.
 type Rail struct{ config Config }
 
-// New makes a rail; it does not connect.
+// New returns a rail; it does not connect.
 func New(c Config) *Rail {
 	c.Capabilities.Inquirable = true
 	return &Rail{c}
@@ -66,7 +63,8 @@ func New(c Config) *Rail {
 // Name implements rail.Rail.
 func (*Rail) Name() string { return Name }
 
-// Identity implements rail.Rail: the same address in another spelling is the same.
+// Identity implements rail.Rail. Different spellings of an address give the same
+// identity.
 func (r *Rail) Identity() rail.Identity {
 	at := *r.config.URL
 	at.Host = strings.ToLower(at.Host)
@@ -109,7 +107,7 @@ func (r *Rail) Send(ctx context.Context, i rail.Instruction) rail.Result {
 	case guard.heldBack.Load():
 		return rail.Result{Outcome: rail.NotSent, Code: rail.CodeExpired}
 	case result.Outcome == rail.NotFound:
-		return rail.InDoubt(codeUnreadable, errUnknownStatus) // an answer to an inquiry only
+		return rail.InDoubt(codeUnreadable, errUnknownStatus) // valid only for an inquiry
 	case result.Outcome == rail.Unknown && !guard.read.Load():
 		result.Outcome = rail.NotSent
 	}
@@ -123,7 +121,7 @@ func (r *Rail) Inquire(ctx context.Context, key string) rail.Result {
 	result := r.callTransfer(ctx, http.MethodGet, "transfers/"+url.PathEscape(key), key, nil)
 	switch {
 	case result.Outcome == rail.NotSent:
-		return rail.InDoubt(codeUnreadable, errUnknownStatus) // an answer to an order only
+		return rail.InDoubt(codeUnreadable, errUnknownStatus) // valid only for an order
 	case result.Outcome == rail.Unknown && !connected.Load():
 		result.Outcome = rail.NotSent
 	}
@@ -139,8 +137,9 @@ func (r *Rail) Void(ctx context.Context, key string) rail.Result {
 	return result
 }
 
-// allowedStatuses are the statuses that each HTTP status may carry. A refusal and an unknown
-// key have their own, so that a proxy's page is neither.
+// allowedStatuses maps each HTTP status to the transfer statuses it may carry. A refusal
+// and an unknown key have their own HTTP statuses, so that a proxy's error page is not
+// mistaken for either.
 var allowedStatuses = map[int][]string{
 	http.StatusOK:                  {statusAccepted, statusRefused, statusPending, statusVoided},
 	http.StatusCreated:             {statusAccepted},
@@ -163,8 +162,8 @@ func (r *Rail) callTransfer(ctx context.Context, method, path, key string, body 
 	return rail.InDoubt(codeUnreadable, fmt.Errorf("%w: %d", errStatus, status))
 }
 
-// Report implements rail.Rail. It reads page after page; a report whose last page
-// does not count its lines rightly is broken.
+// Report implements rail.Rail. It reads all pages; a report whose last page has a wrong
+// line count is invalid.
 func (r *Rail) Report(ctx context.Context, day time.Time, each func(rail.Line) error) error {
 	date, cursor, lines := day.Format(time.DateOnly), "", 0
 	for {
@@ -219,8 +218,8 @@ var (
 	errAnswerTooLong = errors.New("the answer is too long")
 )
 
-// callRail makes one call and reads its answer into said. An error means that no
-// answer can be believed; code says why, in a word.
+// callRail makes one call and decodes its answer into said. An error means that there is
+// no trustworthy answer; code is the short reason.
 func (r *Rail) callRail(ctx context.Context, method, path, key string, body, said any, limit int64) (status int, code string, err error) {
 	request, err := r.newRequest(ctx, method, path, key, body)
 	if err != nil {
@@ -258,7 +257,7 @@ func (r *Rail) newRequest(ctx context.Context, method, path, key string, body an
 	if err != nil {
 		return nil, err
 	}
-	request.GetBody = nil // else a lost connection would be tried again unseen
+	request.GetBody = nil // otherwise net/http would silently retry a lost connection
 	if guard := orderBodyFrom(ctx); guard != nil {
 		guard.ReadCloser, request.Body = request.Body, guard
 	}
@@ -276,7 +275,8 @@ func (r *Rail) newRequest(ctx context.Context, method, path, key string, body an
 	return request, nil
 }
 
-// withoutAddress keeps the address out of the log: its path names a key, its host our bank.
+// withoutAddress removes the address from an error because its path contains a key and
+// its host is our bank.
 func withoutAddress(err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {

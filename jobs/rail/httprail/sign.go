@@ -20,11 +20,11 @@ const (
 	signaturePrefix = "v1="
 )
 
-// maxClockSkew is how far the clocks of both sides may be apart.
+// maxClockSkew is the largest accepted difference between the clocks of both sides.
 const maxClockSkew = 5 * time.Minute
 
-// Secrets sign and verify: the first signs, all verify, so that one can be
-// replaced while both are known.
+// Secrets sign and verify: the first signs, all verify, so that a secret can be rotated
+// while both are valid.
 type Secrets [][]byte
 
 // ParseSecrets reads secrets of at least 32 bytes each, in base64.
@@ -64,26 +64,27 @@ func bodyDigest(body []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// requestParts are what the signature of a request covers.
+// requestParts returns what a request's signature covers.
 func requestParts(r *http.Request, body []byte) []string {
 	return []string{r.Method, r.URL.RequestURI(), r.Header.Get(headerTimestamp), r.Header.Get(headerKey), bodyDigest(body)}
 }
 
-// SignRequest signs a request, whichever side sends it.
+// SignRequest signs a request of either side.
 func (s Secrets) SignRequest(r *http.Request, body []byte, now time.Time) {
 	r.Header.Set(headerTimestamp, strconv.FormatInt(now.Unix(), 10))
 	r.Header.Set(headerSignature, signParts(s[0], requestParts(r, body)...))
 }
 
-// VerifyRequest tells whether the other side sent a request, about now.
+// VerifyRequest reports whether the other side signed a request within maxClockSkew of
+// now.
 func (s Secrets) VerifyRequest(r *http.Request, body []byte, now time.Time) bool {
 	seconds, err := strconv.ParseInt(r.Header.Get(headerTimestamp), 10, 64)
 	age := now.Sub(time.Unix(seconds, 0)).Abs()
 	return err == nil && age <= maxClockSkew && s.verifySignature(r.Header.Get(headerSignature), requestParts(r, body)...)
 }
 
-// SignResponse signs an answer to a request. The request's own signature is part
-// of it, so that no answer can be taken for another's.
+// SignResponse signs the answer to a request. The signature covers the request's
+// signature, so that no answer can be used for another request.
 func (s Secrets) SignResponse(header http.Header, status int, request string, body []byte) {
 	header.Set(headerSignature, signParts(s[0], "response", strconv.Itoa(status), request, bodyDigest(body)))
 }

@@ -13,7 +13,7 @@ import (
 	"parapet/model/money"
 )
 
-// statement is camt.053: what was booked on our account.
+// statement reads camt.053: the bookings of our account.
 type statement struct {
 	entries int
 	sum     decimal.Decimal
@@ -35,7 +35,7 @@ type entryXML struct {
 	} `xml:"Sts"`
 	Booked    dateXML     `xml:"BookgDt"`
 	Reference string      `xml:"AcctSvcrRef"`
-	Own       string      `xml:"NtryRef"` // the entry's name in its account, where the bank gives that only
+	Own       string      `xml:"NtryRef"` // the entry's id in its account, where the bank gives only that
 	Details   []detailXML `xml:"NtryDtls"`
 }
 
@@ -70,7 +70,7 @@ func (s *statement) readPart(d *xml.Decoder, start xml.StartElement, each func(r
 			return invalidReport("it is one page of several: join them first")
 		}
 		return nil
-	case "Acct": // once a statement, before its summary and its entries
+	case "Acct": // once per statement, before its summary and its entries
 		if err := s.checkEnd(); err != nil {
 			return err
 		}
@@ -99,7 +99,7 @@ func (s *statement) reportEntry(e entryXML, each func(rail.Line) error) error {
 	if err != nil && e.isBooked() {
 		return err
 	}
-	// Not every bank names every fee, and a line has to be told from others.
+	// Some banks give no name for a fee, but each line needs a distinct reference.
 	e.Reference = cmp.Or(e.Reference, e.Own, fmt.Sprintf("entry %d", s.entries))
 	count := e.countBookings()
 	var lines []rail.Line
@@ -121,7 +121,7 @@ func (s *statement) reportEntry(e entryXML, each func(rail.Line) error) error {
 	return reportLines(lines, whole, each)
 }
 
-// readAmount finds a booking's amount: its own, or the entry's when it is alone in it.
+// readAmount returns a booking's own amount, or the entry's when it is the only booking.
 func (b bookingXML) readAmount(whole money.Money, count int) (money.Money, error) {
 	switch {
 	case b.Amount != nil:
@@ -135,8 +135,8 @@ func (b bookingXML) readAmount(whole money.Money, count int) (money.Money, error
 	}
 }
 
-// reportLines passes on lines whose sum equals the entry's. Credits that are not returned
-// payouts are skipped.
+// reportLines passes on lines whose sum equals the entry's. It skips credits that are not
+// returned payouts.
 func reportLines(lines []rail.Line, whole money.Money, each func(rail.Line) error) error {
 	total, same := int64(0), true
 	for _, line := range lines {
@@ -164,15 +164,14 @@ func (e entryXML) statusCode() string {
 	return strings.TrimSpace(e.Status.Text) // 001.02 has no Cd
 }
 
-// isBooked tells whether an entry is one on the account: some are announced (PDNG, FUTR)
-// or for information only, and come again when they are booked.
+// isBooked reports whether an entry is booked. Announced (PDNG, FUTR) and informational
+// entries come again when they are booked.
 func (e entryXML) isBooked() bool { return e.statusCode() == "BOOK" }
 
-// lineStatus is what an entry says of a payment in it. Money that came in is a payout that
-// came back where the entry reverses a payment, where it gives the reason of a return,
-// or where it carries a key of ours, which nobody else pays with; other money that came
-// in concerns somebody else, and has no status. Money that left has one, also by the
-// reversal of a return.
+// lineStatus returns an entry's status for a payment in it. A credit is a returned payout
+// if the entry reverses a payment, gives a return reason or carries one of our keys,
+// which only our payments have. Other credits are not ours and have no status. Every
+// debit has a status, including the reversal of a return.
 func (e entryXML) lineStatus(b bookingXML) rail.LineStatus {
 	reversed := e.Reversal == "true" || e.Reversal == "1"
 	switch {
@@ -194,7 +193,8 @@ func (e entryXML) countBookings() (n int) {
 	return n
 }
 
-// batchReference is the name of what was booked in one sum, else the bank's own reference.
+// batchReference returns the batch id of a collective booking, else the bank's own
+// reference.
 func (e entryXML) batchReference() string {
 	for _, detail := range e.Details {
 		switch {
@@ -207,7 +207,7 @@ func (e entryXML) batchReference() string {
 	return e.Reference
 }
 
-// checkEnd holds the entries against the statement's own summary, where it has one.
+// checkEnd compares the entries with the statement's own summary, if it has one.
 func (s *statement) checkEnd() error {
 	if s.summary == nil {
 		return nil

@@ -1,9 +1,9 @@
-// Package iso20022 writes and reads the messages of ISO 20022 that banks exchange
-// with those who pay: pain.001.001.09 credit transfers out, pain.002 status reports
-// and camt.053 statements in.
+// Package iso20022 writes and reads the ISO 20022 messages between banks and their
+// customers: pain.001.001.09 credit transfers out, pain.002 status reports and camt.053
+// statements in.
 //
-// Reading is strict and in a stream: a message that is cut short, contradicts its
-// own sums or is one page of several is broken as a whole.
+// Reading is strict and streaming: a message that is truncated, contradicts its own sums
+// or is one page of several is invalid as a whole.
 package iso20022
 
 import (
@@ -25,10 +25,10 @@ import (
 // Name is the rail's name as payouts show it.
 const Name = "iso20022"
 
-// Debtor is who pays, and from which account.
+// Debtor is the paying customer and account.
 type Debtor struct {
 	Name string `json:"name"`
-	ID   string `json:"id"` // the bank's name for its customer; may be empty
+	ID   string `json:"id"` // the bank's id of its customer; may be empty
 	IBAN string `json:"iban"`
 	BIC  string `json:"bic"` // of the bank; may be empty
 }
@@ -36,7 +36,7 @@ type Debtor struct {
 // Format implements bankfile.Format.
 type Format struct {
 	Debtor     Debtor
-	Currencies []string // what the bank takes; empty means EUR
+	Currencies []string // currencies the bank accepts; empty means EUR
 }
 
 // New checks the debtor's account.
@@ -70,13 +70,13 @@ func (f *Format) Capabilities() rail.Capabilities {
 	return rail.Capabilities{SettlementDelay: 48 * time.Hour, Currencies: f.Currencies}
 }
 
-// maxIDLength is what Max35Text holds, and maxNameLength what Max140Text does.
+// maxIDLength is the limit of Max35Text, maxNameLength of Max140Text.
 const (
 	maxIDLength   = 35
 	maxNameLength = 140
 )
 
-// maxAmount is what the eighteen digits of an amount or a control sum hold.
+// maxAmount is the limit of the eighteen digits of an amount or control sum.
 const maxAmount = 999_999_999_999_999_999
 
 // MaxTotal implements bankfile.Format.
@@ -99,10 +99,10 @@ func (f *Format) RefusalCode(i rail.Instruction) string {
 // Account implements bankfile.Format.
 func (f *Format) Account() string { return rail.AccountFingerprint("iban:" + f.Debtor.IBAN) }
 
-// EndToEndID implements bankfile.Format: Max35Text in letters that every bank takes.
+// EndToEndID implements bankfile.Format: Max35Text in characters that every bank accepts.
 func (*Format) EndToEndID(key string) string { return bankfile.PolicyID(key) }
 
-// Write implements bankfile.Format: one payment information block a batch.
+// Write implements bankfile.Format with one payment information block per file.
 func (f *Format) Write(w io.Writer, b bankfile.PaymentFile) error {
 	if len(b.Orders) == 0 {
 		return errors.New("a batch without orders")
@@ -150,11 +150,11 @@ func (f *Format) newTransfer(order rail.Instruction) transfer {
 	return t
 }
 
-// formatAmount is money as the decimal of its currency: integers only.
+// formatAmount formats money as a decimal of its currency, with integer arithmetic only.
 func formatAmount(m money.Money) string {
 	return m.Decimal().Shift(-money.Digits(m.Currency)).StringFixed(money.Digits(m.Currency))
 }
 
-// singleLine is a name on one line. Who has letters beyond the bank's own is for the
-// bank to write its way: the number decides who is paid.
+// singleLine returns a name on one line. The bank transliterates characters it does not
+// support: the account number determines the payee.
 func singleLine(name string) string { return strings.Join(strings.Fields(name), " ") }

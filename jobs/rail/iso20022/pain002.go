@@ -8,11 +8,11 @@ import (
 	"parapet/jobs/rail"
 )
 
-// statusReport is pain.002: what the bank makes of a file of ours.
+// statusReport reads pain.002: the bank's status of a file we sent.
 type statusReport struct {
 	day      time.Time
-	original string // the batch that the next lines are about
-	status   string // what the bank makes of all of it
+	original string // the file that the next lines are about
+	status   string // the status of the whole file
 	hasGroup bool
 }
 
@@ -39,9 +39,9 @@ type transactionXML struct {
 	Amount    *amountXML  `xml:"OrgnlTxRef>Amt>InstdAmt"`
 }
 
-// decidingStatuses are the words of ExternalPaymentTransactionStatus1Code that decide; any
-// other is under way. ACSC is: the code set warns that it tells a status and is no
-// financial information. The statement books what it announces, and money is
+// decidingStatuses maps the final codes of ExternalPaymentTransactionStatus1Code; any
+// other status is in flight. ACSC is not final: the code set warns that it is a status
+// and not financial information. The statement contains the booking, and money is
 // reconciled once.
 var decidingStatuses = map[string]rail.LineStatus{"RJCT": rail.Rejected, "CANC": rail.Rejected}
 
@@ -81,8 +81,8 @@ func (s *statusReport) readPart(d *xml.Decoder, start xml.StartElement, each fun
 	}
 }
 
-// reportInfo tells of the one block of payments in a file. What was said of all of it before
-// is not said again payment by payment: each is refused once.
+// reportInfo reports the one payment block of a file. It skips payments after a rejection
+// of the whole file, so that each is refused once.
 func (s *statusReport) reportInfo(info infoXML, each func(rail.Line) error) error {
 	switch {
 	case statusOf(s.status) == rail.Rejected:
@@ -99,8 +99,8 @@ func (s *statusReport) reportInfo(info infoXML, each func(rail.Line) error) erro
 	return nil
 }
 
-// reportWholeFile is a word about everything in a file. Only a rejection decides: a file
-// that was taken is judged payment by payment.
+// reportWholeFile reports a status of a whole file. Only a rejection is final: the
+// payments of an accepted file are reported one by one.
 func (s *statusReport) reportWholeFile(original, status string, reasons []reasonXML, each func(rail.Line) error) error {
 	if statusOf(status) != rail.Rejected {
 		return nil
@@ -117,7 +117,7 @@ func (s *statusReport) reportTransaction(t transactionXML, each func(rail.Line) 
 		return invalidReport("a payment has no end-to-end id or no status")
 	}
 	line := rail.Line{Key: key, Reference: cmp.Or(t.Reference, t.ID), Status: statusOf(t.Status), Code: firstReason(t.Reasons), Date: s.day}
-	if t.Amount != nil { // else the books know it
+	if t.Amount != nil { // otherwise the order store has it
 		var err error
 		if line.Amount, err = t.Amount.toMoney(); err != nil {
 			return err

@@ -15,17 +15,17 @@ import (
 	"parapet/model/money"
 )
 
-// maxFileSize is the longest file that is read, in bytes.
+// maxFileSize limits a file, in bytes.
 const maxFileSize = 512 << 20
 
 func invalidReport(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", rail.ErrInvalidReport, fmt.Sprintf(format, args...))
 }
 
-// messageReader is a kind of message that is read: what to do with the elements that
-// hold its lines, and with its end.
+// messageReader handles one kind of message: the elements that hold its lines, and its
+// end.
 type messageReader interface {
-	// isPart names the elements that are decoded whole.
+	// isPart reports whether an element is decoded as a whole.
 	isPart(name string) bool
 	readPart(d *xml.Decoder, start xml.StartElement, each func(rail.Line) error) error
 	checkEnd() error
@@ -36,8 +36,8 @@ var messageReaders = map[string]func() messageReader{
 	"camt.053.001.": func() messageReader { return &statement{} },
 }
 
-// Read implements bankfile.Format: pain.002 and camt.053, whatever version from
-// 001.02 on the bank writes.
+// Read implements bankfile.Format for pain.002 and camt.053, in any version from 001.02
+// on.
 func (*Format) Read(r io.Reader, each func(rail.Line) error) error {
 	limited := &io.LimitedReader{R: r, N: maxFileSize}
 	d := xml.NewDecoder(limited)
@@ -68,7 +68,7 @@ func (*Format) Read(r io.Reader, each func(rail.Line) error) error {
 
 const namespacePrefix = "urn:iso:std:iso:20022:tech:xsd:"
 
-// readRoot reads up to the document and finds the kind of message.
+// readRoot reads the root element and selects the reader for the message.
 func readRoot(d *xml.Decoder) (messageReader, error) {
 	for {
 		token, err := d.Token()
@@ -91,7 +91,7 @@ func readRoot(d *xml.Decoder) (messageReader, error) {
 	}
 }
 
-// decodeElement reads a whole element; whatever is not XML to its end is broken.
+// decodeElement reads a whole element; malformed XML makes the report invalid.
 func decodeElement(d *xml.Decoder, start xml.StartElement, into any) error {
 	if err := d.DecodeElement(into, &start); err != nil {
 		return invalidReport("%s cannot be read", start.Name.Local)
@@ -105,7 +105,7 @@ type amountXML struct {
 	Value    string `xml:",chardata"`
 }
 
-// toMoney reads an amount exactly: more digits than the currency has are broken.
+// toMoney reads an amount exactly: more digits than the currency has are invalid.
 func (a amountXML) toMoney() (money.Money, error) {
 	if !money.IsCurrency(a.Currency) {
 		return money.Money{}, invalidReport("an amount has no currency")
@@ -118,8 +118,8 @@ func (a amountXML) toMoney() (money.Money, error) {
 	return money.New(minor.IntPart(), a.Currency), nil
 }
 
-// parseDecimal reads digits with a point, as XML Schema has decimals. An exponent, which it
-// has not, could cost all memory.
+// parseDecimal reads an XML Schema decimal. It rejects an exponent, which XML Schema does
+// not allow and which could exhaust memory.
 func parseDecimal(text string) (decimal.Decimal, error) {
 	text = strings.TrimSpace(text)
 	if len(text) > 32 || strings.Trim(text, "0123456789.") != "" {
@@ -133,7 +133,7 @@ type reasonXML struct {
 	Other string `xml:"Rsn>Prtry"`
 }
 
-// reasonCode is why, in a word; empty where nothing is said.
+// reasonCode returns the reason, empty without one.
 func (r *reasonXML) reasonCode() string {
 	if r == nil {
 		return ""
@@ -148,7 +148,7 @@ func firstReason(all []reasonXML) string {
 	return all[0].reasonCode()
 }
 
-// dateXML is a day, or an instant.
+// dateXML is a date or a date and time.
 type dateXML struct {
 	Day     string `xml:"Dt"`
 	Instant string `xml:"DtTm"`

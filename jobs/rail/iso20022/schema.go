@@ -2,7 +2,7 @@ package iso20022
 
 import "encoding/xml"
 
-// The part of pain.001.001.09 that is written, in the order of its sequences.
+// The part of pain.001.001.09 that we write, in the order of its sequences.
 type (
 	document struct {
 		XMLName xml.Name    `xml:"Document"`

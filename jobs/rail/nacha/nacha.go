@@ -1,6 +1,6 @@
-// Package nacha writes files of the Automated Clearing House for accounts in the
-// United States, and reads back the returns, both through moov's own library. The
-// layout is that of the Nacha Operating Rules.
+// Package nacha writes files of the Automated Clearing House for accounts in the United
+// States and reads its return files, both with moov's library. The layout follows the
+// Nacha Operating Rules.
 package nacha
 
 import (
@@ -21,13 +21,13 @@ import (
 // Name is the rail's name as payouts show it.
 const Name = "nacha"
 
-// Originator is who pays, and through which bank.
+// Originator is the paying company and its bank.
 type Originator struct {
-	Name        string `json:"name"`        // of the company, 16 characters are carried
+	Name        string `json:"name"`        // of the company; the file carries 16 characters
 	ID          string `json:"id"`          // the company's identification, ten characters
 	Routing     string `json:"routing"`     // of the bank that takes the file, nine digits
 	Bank        string `json:"bank"`        // its name
-	Description string `json:"description"` // what payees read, ten characters; CLAIM when empty
+	Description string `json:"description"` // shown to payees, ten characters; CLAIM when empty
 }
 
 // Format implements bankfile.Format.
@@ -60,13 +60,12 @@ func (*Format) Name() string { return Name }
 func (*Format) Extension() string { return "ach" }
 
 // Account implements bankfile.Format: the originator's identification at its bank
-// names the account.
+// identifies the account.
 func (f *Format) Account() string {
 	return rail.AccountFingerprint("nacha:" + f.Originator.Routing + "/" + f.Originator.ID)
 }
 
-// EndToEndID implements bankfile.Format: the receiver's identification has 15
-// characters.
+// EndToEndID implements bankfile.Format: the receiver's identification has 15 characters.
 func (*Format) EndToEndID(key string) string { return bankfile.ShortID(key) }
 
 // Capabilities implements bankfile.Format.
@@ -74,7 +73,8 @@ func (*Format) Capabilities() rail.Capabilities {
 	return rail.Capabilities{ReportsReturnsOnly: true, Currencies: []string{"USD"}}
 }
 
-// What an entry's ten digits hold, and the twelve of a batch's total, in cents.
+// The limits of an entry's ten digits and of the twelve digits of a batch total, in
+// cents.
 const (
 	maxEntryAmount = 99_999_999_99
 	maxBatchTotal  = 9_999_999_999_99
@@ -97,11 +97,11 @@ func (f *Format) RefusalCode(i rail.Instruction) string {
 	}
 }
 
-// fileIDModifiers tell files of one day apart.
+// fileIDModifiers distinguish the files of one day.
 const fileIDModifiers = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
-// Write implements bankfile.Format: one batch of prearranged credits (PPD), each
-// entry with its order's short key as the receiver's identification.
+// Write implements bankfile.Format: one batch of prearranged credits (PPD). Each entry
+// has the order's short id as the receiver's identification.
 func (f *Format) Write(w io.Writer, b bankfile.PaymentFile) error {
 	created := b.CreatedAt.UTC()
 	header := ach.NewFileHeader()
@@ -139,8 +139,8 @@ func (f *Format) batchHeader(b bankfile.PaymentFile, created time.Time) *ach.Bat
 	return header
 }
 
-// nextWorkday is the first day from day on that is no weekend. The bank moves what
-// falls on its holidays.
+// nextWorkday returns the first weekday from day on. The bank moves payments that fall on
+// its holidays.
 func nextWorkday(day time.Time) time.Time {
 	for day.Weekday() == time.Saturday || day.Weekday() == time.Sunday {
 		day = day.AddDate(0, 0, 1)
@@ -170,7 +170,8 @@ func clipText(text string, length int) string {
 	return strings.TrimSpace(text[:min(length, len(text))])
 }
 
-// toASCII keeps what an ACH record may hold; the number decides who is paid.
+// toASCII replaces characters that an ACH record cannot hold; the account number
+// determines the payee.
 func toASCII(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -182,12 +183,12 @@ func toASCII(text string) string {
 	}, text)
 }
 
-// maxFileSize is the longest file that is read, in bytes.
+// maxFileSize limits a file, in bytes.
 const maxFileSize = 64 << 20
 
 // Read implements bankfile.Format: a file of returns. A dishonored return is money that
-// went out after all, a contested one came back for good. Corrections (NOC) move no money
-// and are for a person to read.
+// left after all; a contested one is money that came back for good. Corrections (NOC)
+// move no money and are left to an operator.
 func (f *Format) Read(r io.Reader, each func(rail.Line) error) error {
 	limited := &io.LimitedReader{R: r, N: maxFileSize}
 	file, err := ach.NewReader(limited).Read()
@@ -201,7 +202,7 @@ func (f *Format) Read(r io.Reader, each func(rail.Line) error) error {
 	if err != nil {
 		return fmt.Errorf("%w: it has no day", rail.ErrInvalidReport)
 	}
-	for _, batch := range file.Batches { // ReturnEntries lacks what is dishonored or contested
+	for _, batch := range file.Batches { // ReturnEntries lacks dishonored and contested returns
 		for _, entry := range batch.GetEntries() {
 			line := rail.Line{Key: strings.TrimSpace(entry.IdentificationNumber), Amount: money.New(int64(entry.Amount), "USD"), Date: day}
 			switch {

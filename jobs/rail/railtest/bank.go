@@ -1,6 +1,5 @@
-// Package railtest is the other side of the rails' protocols: a bank that tests can
-// run in their own process or in one of its own, with books of its own, and that
-// behaves as they say.
+// Package railtest implements the bank's side of the rail protocols. Tests run it in
+// their own process or in a separate one; it keeps its own book of executed orders.
 package railtest
 
 import (
@@ -15,53 +14,52 @@ import (
 	"parapet/jobs/rail/httprail"
 )
 
-// BookEntry is a line of the bank's books: an order that it executed, and what it says
-// of it.
+// BookEntry is an executed order in the bank's book, with the bank's answer.
 type BookEntry struct {
 	PayoutID string            `json:"payout_id"`
 	At       time.Time         `json:"at"`
 	Answer   httprail.Transfer `json:"told"`
 }
 
-// Bank speaks the protocol of package httprail: it executes an order once per key
-// and tells of it, in transfers, inquiries and reports.
+// Bank implements the protocol of package httprail: it executes an order once per key and
+// returns it in transfers, inquiries and reports.
 type Bank struct {
 	secrets  httprail.Secrets
 	now      func() time.Time
 	bookFile bookFile
 
 	mu       sync.Mutex
-	executed map[string]BookEntry // by key, voided keys too, as far as the bank remembers them
-	booked   []BookEntry          // everything in the books
+	executed map[string]BookEntry // by key, including voided keys, while the bank remembers them
+	booked   []BookEntry          // the whole book
 	sends    int
 	voids    int
-	// onSend and ask answer instead of the good bank; they may call it.
+	// onSend and onInquiry replace the correct answer; they may call it.
 	onSend, onInquiry Behaviour
-	changeTransfer    func(*httprail.Transfer) // changes what is told
+	changeTransfer    func(*httprail.Transfer) // changes the returned transfer
 }
 
-// Behaviour answers a call that the bank has understood and, where it was an order,
-// executed; good is the answer of a good bank.
+// Behaviour answers a call that the bank has decoded and, for an order, executed; good
+// writes the correct answer.
 type Behaviour func(w http.ResponseWriter, r *http.Request, good func())
 
-// SetBehaviour makes the bank behave otherwise from now on; nil is well.
+// SetBehaviour changes the bank's behaviour from now on; nil restores the correct one.
 func (b *Bank) SetBehaviour(send, ask Behaviour, bend func(*httprail.Transfer)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.onSend, b.onInquiry, b.changeTransfer = send, ask, bend
 }
 
-// Secrets are shared with our side.
+// Secrets returns the secrets shared with the rail's client.
 func (b *Bank) Secrets() httprail.Secrets { return b.secrets }
 
-// Sends is how many orders came, the same again included.
+// Sends counts the orders received, including repeated ones.
 func (b *Bank) Sends() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.sends
 }
 
-// Executed is what was executed under a key.
+// Executed returns the order executed under a key.
 func (b *Bank) Executed(key string) (BookEntry, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -69,7 +67,7 @@ func (b *Bank) Executed(key string) (BookEntry, bool) {
 	return entry, known
 }
 
-// Handler answers below /v1.
+// Handler serves the protocol below /v1.
 func (b *Bank) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/accounts/check", b.handleCheck)
@@ -80,7 +78,7 @@ func (b *Bank) Handler() http.Handler {
 	return mux
 }
 
-// readSigned reads a call that is signed by our side.
+// readSigned reads a call and reports whether its signature and body are valid.
 func (b *Bank) readSigned(r *http.Request, into any) bool {
 	body, err := io.ReadAll(r.Body)
 	return err == nil && b.secrets.VerifyRequest(r, body, b.now()) && (into == nil || json.Unmarshal(body, into) == nil)
@@ -119,7 +117,7 @@ func (b *Bank) handleTransfer(w http.ResponseWriter, r *http.Request) {
 	b.applyBehaviour(w, r, send, func() { b.WriteSigned(w, r, statusOf(entry.Answer), entry.Answer) })
 }
 
-// statusOf is the HTTP status of a first answer.
+// statusOf returns the HTTP status of a first answer.
 func statusOf(told httprail.Transfer) int {
 	if told.Status == "refused" {
 		return http.StatusUnprocessableEntity
@@ -127,7 +125,7 @@ func statusOf(told httprail.Transfer) int {
 	return http.StatusCreated
 }
 
-// handleVoid promises never to pay under a key, unless it was paid.
+// handleVoid promises never to pay under a key, unless it has been paid.
 func (b *Bank) handleVoid(w http.ResponseWriter, r *http.Request) {
 	var asked httprail.VoidRequest
 	key := r.PathValue("key")
@@ -154,21 +152,21 @@ func (b *Bank) handleVoid(w http.ResponseWriter, r *http.Request) {
 	b.WriteSigned(w, r, http.StatusOK, said)
 }
 
-// Voids is how often it was asked to void a key.
+// Voids counts the void requests.
 func (b *Bank) Voids() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.voids
 }
 
-// ForgetKeys makes the bank forget every key; its books stay as they are.
+// ForgetKeys makes the bank forget every key; its book stays unchanged.
 func (b *Bank) ForgetKeys() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	clear(b.executed)
 }
 
-// executeOnce pays, once per key. What is not in the books did not happen.
+// executeOnce pays once per key. Only entries in the book count as paid.
 func (b *Bank) executeOnce(order httprail.Order) (BookEntry, error) {
 	if entry, known := b.executed[order.Key]; known {
 		return entry, nil
@@ -206,7 +204,7 @@ func (b *Bank) handleInquiry(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// handleReport shows what the books have of a day, on one page.
+// handleReport returns the book entries of a day on one page.
 func (b *Bank) handleReport(w http.ResponseWriter, r *http.Request) {
 	if !b.readSigned(r, nil) {
 		w.WriteHeader(http.StatusBadRequest)
@@ -235,7 +233,7 @@ func (b *Bank) applyBehaviour(w http.ResponseWriter, r *http.Request, otherwise 
 	otherwise(w, r, good)
 }
 
-// WriteSigned says something signed.
+// WriteSigned writes a signed response.
 func (b *Bank) WriteSigned(w http.ResponseWriter, r *http.Request, status int, said any) {
 	body, err := json.Marshal(said)
 	if err != nil {
@@ -246,8 +244,8 @@ func (b *Bank) WriteSigned(w http.ResponseWriter, r *http.Request, status int, s
 	_, _ = w.Write(body)
 }
 
-// Open opens a bank. Its books are a file, which remembers across processes, or in
-// memory when the path is empty.
+// Open opens a bank. Its book is a file that persists across processes, or in memory when
+// the path is empty.
 func Open(secrets httprail.Secrets, now func() time.Time, path string) (*Bank, error) {
 	b := &Bank{secrets: secrets, now: now, executed: map[string]BookEntry{}}
 	if path == "" {

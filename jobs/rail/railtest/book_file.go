@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// bookFile are where a bank writes what it executed, a line each, before it tells
-// anybody; nil writes nothing.
+// bookFile is the file to which a bank appends each executed order, one per line, before
+// it answers; the zero value writes nothing.
 type bookFile struct{ file *os.File }
 
 func openBookFile(path string) (bookFile, error) {
@@ -33,7 +33,7 @@ func (b bookFile) appendEntry(entry BookEntry) error {
 	return b.file.Sync()
 }
 
-// ReadBook reads a bank's books. A file that is not there yet is empty.
+// ReadBook reads a bank's book. A missing file is an empty book.
 func ReadBook(path string) (entries []BookEntry, err error) {
 	file, err := os.Open(path) //nolint:gosec // a test's file
 	if errors.Is(err, fs.ErrNotExist) {
