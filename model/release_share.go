@@ -8,14 +8,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// maxAheadPerPartner is how many payouts of one partner stand ahead in the queue at a time,
-// beside those that were overdue.
+// maxAheadPerPartner bounds the payouts of one partner that are moved ahead in the
+// queue at a time; overdue payouts are not counted.
 const maxAheadPerPartner = 4
 
-// AdvanceOtherPartners moves payouts of all partners but one ahead in the queue: the
-// queue is first come, first served, and one partner may have asked for thousands. Of
-// each partner the payouts that have been due for longest go ahead, at most
-// maxAheadPerPartner at a time, so that what is ahead stays short. It returns how many it
+// AdvanceOtherPartners moves payouts of all partners except one ahead in the queue: the
+// queue is first come, first served, and one partner may have queued thousands. For
+// each partner it moves the payouts that have been due for longest, at most
+// maxAheadPerPartner at a time, so that few payouts are ahead. It returns the number
 // moved. Safe for concurrent use.
 func (s *Service) AdvanceOtherPartners(ctx context.Context, partner string) (moved int, err error) {
 	err = s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
@@ -44,12 +44,13 @@ func (s *Service) AdvanceOtherPartners(ctx context.Context, partner string) (mov
 	return moved, err
 }
 
-// dueClaimColumns is what a slice reads of a claim to continue its timeline.
+// dueClaimColumns are the columns of a claim that a batch needs to continue its
+// timeline.
 const dueClaimColumns = "c.id, c.partner, c.updated_at, c.timeline_sequence, c.told_at"
 
-// lockDueClaims locks the claims of at most limit payouts that are due; it skips claims that
-// others have locked. Each partner with due payouts gets an equal share; payouts that
-// have been due for longest fill what is left.
+// lockDueClaims locks the claims of at most limit payouts that are due; it skips claims
+// that others have locked. Each partner with due payouts gets an equal share; payouts
+// that have been due for longest use the rest.
 func (tx *Tx) lockDueClaims(ctx context.Context, limit int) ([]claimRow, error) {
 	var partners int
 	err := tx.pgxConn.QueryRow(ctx, `select count(*) from partners pt where exists (

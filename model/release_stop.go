@@ -13,7 +13,7 @@ import (
 	"parapet/model/wire"
 )
 
-// stopRow is a time in which no payout was sent.
+// stopRow is a period in which no payout is sent.
 type stopRow struct {
 	bun.BaseModel `bun:"table:release_stops,alias:rs"`
 
@@ -27,18 +27,18 @@ type stopRow struct {
 	Acknowledged bool
 }
 
-// ReleaseStop is a time in which no payout is sent to a rail. Payouts that are due
-// wait; what was sent before is still asked about.
+// ReleaseStop is a period in which no payout is sent to a rail. Due payouts wait;
+// earlier orders are still inquired about.
 type ReleaseStop struct {
 	StoppedAt       time.Time
-	StoppedBy       string  // an operator, as the issuer calls them, or parapet
+	StoppedBy       string  // an operator, by the issuer's name, or parapet
 	StoppedByIssuer *string // nil for parapet
 	Reason          string
-	ResumedAt       *time.Time // nil while it stands
+	ResumedAt       *time.Time // nil while the stop is active
 	ResumedBy       *string
 	ResumedByIssuer *string
 	ResumeReason    *string
-	Acknowledged    bool // it was ended although an invariant was violated
+	Acknowledged    bool // resumed although an invariant was violated
 }
 
 func (r *stopRow) toRecord() *ReleaseStop {
@@ -54,24 +54,24 @@ type StopRequest struct {
 	Reason string // private
 }
 
-// ResumeRequest lets payouts go out again.
+// ResumeRequest resumes the release of payouts.
 type ResumeRequest struct {
 	Reason      string // private
-	Acknowledge bool   // although invariants are violated: these stop nothing any more
+	Acknowledge bool   // resume although invariants are violated; these violations then stop nothing any more
 }
 
-// ReleasesStopped is what StopReleases answers.
+// ReleasesStopped is the result of StopReleases.
 type ReleasesStopped struct {
 	Stop *ReleaseStop
-	// Leaving is what may still reach a rail because its sender did not end in time;
-	// nil when nothing leaves any more.
+	// Leaving lists what may still reach a rail because its sender did not end in time;
+	// nil if all sends have ended.
 	Leaving *Leaving
 }
 
-// StopReleases keeps every payout from being sent until ResumeReleases. Nothing that
-// begins after it leaves; for what was leaving before it waits a minute at most, and
-// answers what has not ended by then. The same request again waits again. Operators
-// only. Errors: validation_failed, state_conflict.
+// StopReleases prevents every send of a payout until ResumeReleases. No later send
+// begins; it waits up to a minute for earlier sends, and returns those that have not
+// ended. A repeated request waits again. Operators only. Errors: validation_failed,
+// state_conflict.
 func (s *Service) StopReleases(ctx context.Context, actor Actor, in StopRequest) (*ReleasesStopped, error) {
 	stop, err := s.changeStop(ctx, actor, in.Reason, func(ctx context.Context, tx *Tx, standing *stopRow) (*stopRow, error) {
 		if standing != nil {
@@ -94,7 +94,7 @@ func (s *Service) StopReleases(ctx context.Context, actor Actor, in StopRequest)
 	return nil, first.withLeaving(left)
 }
 
-// withLeaving is the first answer of a stop with what is leaving now.
+// withLeaving adds the orders leaving now to the stored response of a stop.
 func (r *Replay) withLeaving(left *Leaving) error {
 	again, answer := *r, new(ReleasesStopped)
 	err := wire.Decode(r.Body, answer)
@@ -108,7 +108,7 @@ func (r *Replay) withLeaving(left *Leaving) error {
 	return &again
 }
 
-// changeStop is an operator's change of whether payouts are released.
+// changeStop runs an operator's change of the stop in a transaction.
 func (s *Service) changeStop(ctx context.Context, actor Actor, reason string, do func(context.Context, *Tx, *stopRow) (*stopRow, error)) (*ReleaseStop, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (s *Service) changeStop(ctx context.Context, actor Actor, reason string, do
 	return stop, err
 }
 
-// insertStop begins a stop; it ends the run that resumes releases, where one does.
+// insertStop begins a stop; it ends an unfinished resumption.
 func (tx *Tx) insertStop(ctx context.Context, row *stopRow) error {
 	if err := insertRows(ctx, tx, row); err != nil {
 		return err
@@ -143,26 +143,26 @@ func (tx *Tx) insertStop(ctx context.Context, row *stopRow) error {
 	return tx.stopResumption(ctx)
 }
 
-// lockActiveStop locks the stop that stands; nil without. Two that stop at once meet at
-// the table's constraint.
+// lockActiveStop locks the active stop; nil if there is none. A constraint of the table
+// makes the second of two concurrent stops fail.
 func (tx *Tx) lockActiveStop(ctx context.Context) (*stopRow, error) {
 	row := new(stopRow)
 	err := tx.NewSelect().Model(row).Where("rs.resumed_at is null").For("UPDATE").Scan(ctx)
 	if isNoRows(err) {
-		return nil, nil //nolint:nilnil // releases go on
+		return nil, nil //nolint:nilnil // no stop is active
 	}
 	return row, err
 }
 
-// queueStopCheck asks, with the next statements, whether releases are stopped. An intent
-// that does not see a stop holds a lock for which the stop waits.
+// queueStopCheck queues a read of whether releases are stopped. An intent that misses a
+// stop holds a lock for which the stop waits.
 func (tx *Tx) queueStopCheck(stopped *bool) {
 	tx.batch.Queue(lockIntentSQL)
 	tx.batch.Queue(isStoppedSQL).QueryRow(func(row pgx.Row) error { return row.Scan(stopped) })
 }
 
-// describeViolations says which invariants are violated and not acknowledged; empty when
-// none is.
+// describeViolations lists the violated invariants that are not acknowledged; empty if
+// there are none.
 func (tx *Tx) describeViolations(ctx context.Context) (text string, err error) {
 	err = tx.NewRaw(`select coalesce(string_agg(format('%s of %s records', says, n), '; ' order by name), '') from (
 		select v.name, v.name || coalesce(' (' || rtrim(obj_description(to_regclass(v.name), 'pg_class'), '.') || ')', '') as says, count(*) as n
@@ -176,8 +176,7 @@ func (tx *Tx) describeViolations(ctx context.Context) (text string, err error) {
 	return text, nil
 }
 
-// stopOnViolation stops releases when an invariant is violated and nobody acknowledged
-// it.
+// stopOnViolation stops releases when an unacknowledged invariant violation exists.
 func (tx *Tx) stopOnViolation(ctx context.Context) error {
 	violated, err := tx.describeViolations(ctx)
 	if err != nil || violated == "" {
@@ -194,21 +193,21 @@ func (tx *Tx) stopOnViolation(ctx context.Context) error {
 	return tx.stopResumption(ctx)
 }
 
-// AreReleasesStopped tells whether the release of payouts is stopped now, for what sends money
-// later than it was released, as files do.
+// AreReleasesStopped reports whether the release of payouts is stopped now, for senders
+// that send after the release, such as file writers.
 func (s *Service) AreReleasesStopped(ctx context.Context) (stopped bool, err error) {
 	err = s.db.NewRaw("select exists (select from release_stops where resumed_at is null)").Scan(ctx, &stopped)
 	return stopped, translateError(err)
 }
 
-// Why a payout that is due waits.
+// Reasons why a due payout waits.
 const (
 	stoppedSentence     = "Parapet has stopped sending payouts for the moment; this one goes out when it goes on."
 	suspectLineSentence = "The rail reports a payment for the policy that nobody knows; this payout waits until an operator has answered it."
 )
 
-// postponePayout lets a payout that is due wait for the end of a stop, or of what bars its policy,
-// and says so.
+// postponePayout makes a due payout wait for the end of a stop, or of its policy's
+// suspect lines, and adds the reason to the timeline.
 func (tx *Tx) postponePayout(claim *claimRow, row *payoutRow, sentence string) error {
 	row.NextAttemptAt = nil
 	tx.bumpVersion(&row.RowHeader)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// ReleaseStops are the last stops, the newest first; the first stands where it has no
+// ReleaseStops lists the last stops, newest first; the first one is active if it has no
 // end. Operators only.
 func (s *Service) ReleaseStops(ctx context.Context, actor Actor, most int) ([]ReleaseStop, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
@@ -22,7 +22,7 @@ func (s *Service) ReleaseStops(ctx context.Context, actor Actor, most int) ([]Re
 	return stops, nil
 }
 
-// ReleaseResumptions are the last runs that resume releases, the newest first. Operators
+// ReleaseResumptions lists the last resumptions of releases, newest first. Operators
 // only.
 func (s *Service) ReleaseResumptions(ctx context.Context, actor Actor, limit int) ([]ReleaseResumption, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {

@@ -9,40 +9,40 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// How long a stop waits for what is leaving, and how often it looks. The wait must be
+// How long a stop waits for running sends, and the polling interval. The wait must be
 // longer than a call to a rail may last.
 const (
 	maxStopWait      = time.Minute
 	stopPollInterval = 100 * time.Millisecond
 )
 
-// Leaving is what may still be on its way to a rail when a stop does not wait any
-// longer. Nothing else leaves.
+// Leaving lists what may still be on its way to a rail after a stop has waited. Nothing
+// else is sent.
 type Leaving struct {
-	Orders []LeavingOrder // the first maxLeaving of those whose call has no known end
-	Count  int            // how many orders there are
+	Orders []LeavingOrder // calls without a known outcome, at most maxLeaving
+	Count  int            // number of all such orders
 	Files  []string       // batches of a bank's orders whose files are not known to be written
 }
 
-// LeavingOrder is an order that a worker has and that may reach the rail.
+// LeavingOrder is an order in a worker's hands that may reach the rail.
 type LeavingOrder struct {
 	PayoutID  string
 	Partner   string
 	Key       string // the rail's idempotency key
 	Rail      string
-	StartedAt time.Time // when the worker took it
+	StartedAt time.Time // when the worker leased it
 }
 
 const maxLeaving = 100
 
-// lockHolder is who holds a lock of releases: one transaction for an intent, a
-// process's session for its sends.
+// lockHolder holds a lock of releases: one transaction for an intent, or a process's
+// session for its sends.
 type lockHolder struct {
 	PID         int32
 	Transaction string // empty for a session
 }
 
-// loadLockHolders lists who holds a lock of releases now.
+// loadLockHolders lists the present holders of release locks.
 func (s *Service) loadLockHolders(ctx context.Context) ([]lockHolder, error) {
 	rows, err := s.pool.Query(ctx, `select pid, case objid when 0 then virtualtransaction else '' end from pg_locks
 		where locktype = 'advisory' and classid = hashtext('release stop')::oid and objid in (0, 1) and objsubid = 2 and granted
@@ -53,9 +53,9 @@ func (s *Service) loadLockHolders(ctx context.Context) ([]lockHolder, error) {
 	return pgx.CollectRows(rows, pgx.RowToStructByPos[lockHolder])
 }
 
-// waitForSends waits, after a stop was committed, until everything that began before it
-// has ended: intents that commit and sends. What begins later sees the stop. It returns
-// what has not ended within maxStopWait, nil when all has.
+// waitForSends waits, after a stop was committed, for the end of everything that began
+// before it: intents being committed and sends. Later ones see the stop. It returns
+// what has not ended within maxStopWait, nil if all has.
 func (s *Service) waitForSends(ctx context.Context) (*Leaving, error) {
 	before, err := s.loadLockHolders(ctx)
 	for waited := time.Duration(0); err == nil && len(before) > 0 && waited < maxStopWait; waited += stopPollInterval {
@@ -69,8 +69,8 @@ func (s *Service) waitForSends(ctx context.Context) (*Leaving, error) {
 	return s.loadLeaving(ctx)
 }
 
-// filterStillHeld are those of the holders that still hold their lock. A session that let go
-// of it does not take it again while releases are stopped.
+// filterStillHeld returns the holders that still hold their lock. A session that
+// released it does not take it again while releases are stopped.
 func (s *Service) filterStillHeld(ctx context.Context, before []lockHolder) (still []lockHolder, err error) {
 	now, err := s.loadLockHolders(ctx)
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *Service) filterStillHeld(ctx context.Context, before []lockHolder) (sti
 	return still, nil
 }
 
-// loadLeaving lists what workers have that may still reach a rail, the newest first.
+// loadLeaving lists the orders of workers that may still reach a rail, newest first.
 func (s *Service) loadLeaving(ctx context.Context) (*Leaving, error) {
 	var rows []struct {
 		PayoutID  uuid.UUID
@@ -113,7 +113,7 @@ func (s *Service) loadLeaving(ctx context.Context) (*Leaving, error) {
 	return left, translateError(err)
 }
 
-// sleepFor lets time pass.
+// sleepFor waits for d or until the context ends.
 func sleepFor(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

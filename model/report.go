@@ -12,35 +12,35 @@ import (
 	"parapet/model/money"
 )
 
-// Report is what a rail says it moved, before its lines.
+// Report is the header of a rail's report of its payments, without the lines.
 type Report struct {
 	Rail string
-	Bank *RailIdentity // that made it; nil where a person brings it: the name of the rail decides
-	Name string        // what the rail, or whoever brings it, calls it
-	// Lines and Sums, by currency, are what the report says of itself. Nil where the
-	// reader vouches for the whole, as a rail's own reader does.
+	Bank *RailIdentity // the bank that made it; nil for a report that a person imports: the rail's name decides
+	Name string        // name given by the rail, or by the person who imports it
+	// Lines and Sums, by currency, are the totals stated in the report. Nil if the
+	// reader guarantees completeness, as a rail's own reader does.
 	Lines *int
 	Sums  map[string]int64
-	// Until is when the report was made: what was released before and never confirmed
-	// is missing. Nil looks for nothing.
+	// Until is the time of the report: payouts released before it and never confirmed
+	// are missing. Nil skips that check.
 	Until *time.Time
 }
 
-// ReportLine is one line of it.
+// ReportLine is one line of a report.
 type ReportLine struct {
-	Key       string // ours; empty where the rail did not carry it
-	Reference string // the rail's
+	Key       string // our key; empty if the rail did not carry it
+	Reference string // the rail's reference
 	Amount    money.Money
-	Account   string // that was paid, masked: «iban ····3000»; empty where the report does not tell
+	Account   string // the paid account, masked: «iban ····3000»; empty if the report has none
 	Status    LineStatus
-	Code      string // why, in the rail's own word
+	Code      string // the rail's reason code
 	At        time.Time
 }
 
-// LineStatus is what a line says of its payment.
+// LineStatus is the status of a payment in a report line.
 type LineStatus = string
 
-// What a rail says of a payment.
+// Statuses of a payment in a report.
 const (
 	LineSettled  LineStatus = "settled"
 	LineRejected LineStatus = "rejected"
@@ -48,15 +48,15 @@ const (
 	LineUnderway LineStatus = "underway"
 )
 
-// Reconciliation is what became of a report.
+// Reconciliation is the result of importing a report.
 type Reconciliation struct {
 	ID              string
-	AlreadyImported bool               // it had been read before; nothing changed
+	AlreadyImported bool               // the report was imported before; nothing changed
 	Results         map[LineResult]int // lines by result
 	Missing         int                // payouts that this report should have confirmed
 }
 
-// reportRow is a report that was read whole. Insert-only.
+// reportRow is a completely read report. Insert-only.
 type reportRow struct {
 	bun.BaseModel `bun:"table:rail_reports,alias:rr"`
 
@@ -71,12 +71,12 @@ type reportRow struct {
 	RailIdentity *string
 }
 
-// Reconcile takes a report and holds every line against its payout. It is taken
-// whole or not at all: where its lines are not as many, or their sums not what it
-// says, or where read fails, nothing is kept. The same report again changes nothing.
-// read hands the lines over one by one and is called once, before any transaction
-// begins; however many there are, memory stays bounded. What was taken is matched even if
-// this process dies: the sweep goes on. Operators and rails only. Errors:
+// Reconcile imports a report and matches each line with its payout. It imports all or
+// nothing: if the number of lines or their sums differ from the stated totals, or if
+// read fails, nothing is stored. Importing the same report again changes nothing. read
+// passes on the lines one by one and is called once, before any transaction begins;
+// memory is bounded for any number of lines. Imported lines are matched even if this
+// process dies, because the sweep continues. Operators and rails only. Errors:
 // validation_failed.
 func (s *Service) Reconcile(ctx context.Context, actor Actor, in Report, read func(each func(ReportLine) error) error) (*Reconciliation, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
@@ -98,7 +98,7 @@ func (s *Service) Reconcile(ctx context.Context, actor Actor, in Report, read fu
 	if err := s.matchReports(ctx, untilDone); err != nil {
 		return nil, err
 	}
-	if in.Until != nil { // also again: whoever took it may have died before
+	if in.Until != nil { // on a repeated import too: the first importer may have died before
 		if err := s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error { return tx.openMissingOfReport(ctx, row, *in.Until) }); err != nil {
 			return nil, err
 		}
@@ -106,8 +106,8 @@ func (s *Service) Reconcile(ctx context.Context, actor Actor, in Report, read fu
 	return s.loadReconciliation(ctx, row.ID, again)
 }
 
-// saveReport saves a report and its lines; again is true, and row has the id of the
-// report that is there, where it was saved before.
+// saveReport saves a report and its lines. If the report was saved before, again is
+// true and row gets the id of the saved report.
 func (s *Service) saveReport(ctx context.Context, actor Actor, row *reportRow, spool *reportSpool) (again bool, err error) {
 	known := errors.New("saved before")
 	err = s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {

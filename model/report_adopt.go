@@ -11,19 +11,20 @@ import (
 )
 
 // A rail can report an order under a key that this database never sent: the payout was
-// made before the database was restored from a backup, and is owed anew. The key says
-// what is owed, so the payout takes the rail's word as if it had been sent under it.
+// sent before the database was restored from a backup, and is due again. The key
+// identifies the debt, so the report's line applies to the payout as if it had been
+// sent under the key.
 
-// isUnsent reports whether a line is about an order that nobody remembers: the payout
-// waits, and no rail was given its key.
+// isUnsent reports whether a line is about an order that this database does not know:
+// the payout waits, and no rail got its key.
 func (m *lineMatcher) isUnsent(row *payoutRow, line *lineRow) bool {
 	waits := row.Status == PayoutPending || row.Status == PayoutBlocked && *row.BlockedReason != BlockedRailMismatch
 	return waits && line.parsedKey.digest != "" && line.Key == row.idempotencyKey() && len(m.recipientsByKey[line.Key]) == 0
 }
 
-// prepareAdoption finds the account for which an unsent payout is meant, and takes the
-// number of a later key where this database has sent none: the earlier ones were
-// refused, or came back, before the restore.
+// prepareAdoption finds the intended account of an unsent payout. If this database has
+// sent no key and the line has a later one, the payout takes its number: the earlier
+// keys were refused, or their payments returned, before the restore.
 func (m *lineMatcher) prepareAdoption(ctx context.Context, out lockedPayout, line *lineRow) error {
 	row := out.row
 	waits := row.Status == PayoutPending || row.Status == PayoutBlocked
@@ -41,7 +42,7 @@ func (m *lineMatcher) prepareAdoption(ctx context.Context, out lockedPayout, lin
 	return nil
 }
 
-// adoptPayout moves an unsent payout to where it stood when the rail had accepted it.
+// adoptPayout moves an unsent payout to the status it had after the rail accepted it.
 func (m *lineMatcher) adoptPayout(out lockedPayout, line *lineRow) error {
 	row := out.row
 	m.adoptAttempt(row, line, RailAnswer{Outcome: OutcomeAccepted, Code: codeReported, Reference: line.Reference})
@@ -61,8 +62,8 @@ func (m *lineMatcher) adoptPayout(out lockedPayout, line *lineRow) error {
 	return err
 }
 
-// applyUnderway takes the rail's word that it has an order. One that this database never sent
-// was sent before it was restored.
+// applyUnderway applies a line by which the rail has an order. An order that this
+// database never sent was sent before the restore.
 func (m *lineMatcher) applyUnderway(ctx context.Context, out lockedPayout, line *lineRow) (LineResult, error) {
 	if err := m.prepareAdoption(ctx, out, line); err != nil || !m.isUnsent(out.row, line) {
 		return ResultUnderway, err
@@ -73,10 +74,10 @@ func (m *lineMatcher) applyUnderway(ctx context.Context, out lockedPayout, line 
 	return ResultUnderway, m.adoptPayout(out, line)
 }
 
-// codeReported is the code of an attempt that only the rail's report knows.
+// codeReported is the code of an attempt that is known only from the rail's report.
 const codeReported = "reported"
 
-// adoptAttempt records the order that the rail was given, with the bank that reports it.
+// adoptAttempt stores an attempt for the reported order, with the bank that reports it.
 func (m *lineMatcher) adoptAttempt(row *payoutRow, line *lineRow, answer RailAnswer) {
 	row.Attempts++
 	row.Provider = &line.Rail
@@ -85,8 +86,8 @@ func (m *lineMatcher) adoptAttempt(row *payoutRow, line *lineRow, answer RailAns
 	m.saveAttempts(recipient{line.Rail, line.bank}, []*Release{order}, []RailAnswer{answer})
 }
 
-// refuseUnsent takes a refusal of an unsent payout. A held one stays as it is: an
-// operator decides.
+// refuseUnsent applies a refusal of an unsent payout. A payout on hold stays as it is:
+// an operator decides.
 func (m *lineMatcher) refuseUnsent(out lockedPayout, line *lineRow) error {
 	row := out.row
 	if row.isHeld() || row.mismatch(line) != "" {
@@ -102,7 +103,7 @@ func (m *lineMatcher) refuseUnsent(out lockedPayout, line *lineRow) error {
 	return m.recordPayoutEvent(out.claim, row, row.ledgerTransfer(), EventPayoutUpdated, blockedSentence(BlockedRailRejected))
 }
 
-// policyOfKey is the policy that a key names, whatever follows it.
+// policyOfKey returns the policy id at the start of a key, regardless of the rest.
 func policyOfKey(text string) (uuid.UUID, bool) {
 	name, _, found := strings.Cut(text, ".")
 	id, err := resourcePolicy.parseID(name)

@@ -10,8 +10,8 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// arrivalRow is money that a bank says has arrived under a key whose payout could not be
-// confirmed by it, and that no report shows to have come back. Payouts that replace each
+// arrivalRow is money that arrived, according to a bank, under a key whose payout it
+// could not confirm, and that no report shows as returned. Payouts that replace each
 // other are the same part of a claim: nothing more is sent for that part.
 type arrivalRow struct {
 	bun.BaseModel `bun:"table:payout_arrivals,alias:ar"`
@@ -22,7 +22,7 @@ type arrivalRow struct {
 	KeyNumber int       `bun:",pk"`
 	CreatedAt time.Time
 
-	ReportedAt *time.Time // when it arrived, by the latest line of a report; nil where an answer or a notice said so
+	ReportedAt *time.Time // time of arrival, by the latest report line; nil if known from an answer or a notice only
 }
 
 // arrival identifies a key of a part of a claim.
@@ -31,8 +31,8 @@ type arrival struct {
 	part, number int
 }
 
-// newArrival is the key of a line about a payout. A line without a key is about the last
-// one.
+// newArrival returns the arrival of a line about a payout. A line without a key counts
+// for the payout's last key.
 func newArrival(row *payoutRow, line *lineRow) arrival {
 	number := line.parsedKey.number
 	if number == 0 {
@@ -41,9 +41,10 @@ func newArrival(row *payoutRow, line *lineRow) arrival {
 	return arrival{row.ClaimID, row.Part, number}
 }
 
-// blockDoublePayment keeps what its beneficiary may have already from being sent once more. Where the
-// whole of it arrived, that is every payout of the same part of the claim, whichever of
-// them the line is about and whatever its state; where more arrived, those of every part.
+// blockDoublePayment prevents a second payment of money that the beneficiary may
+// already have. If the whole amount arrived, it blocks every payout of the same part of
+// the claim, whichever of them the line names and whatever its status; if more arrived,
+// it blocks those of every part.
 func (m *lineMatcher) blockDoublePayment(claim *claimRow, row *payoutRow, line *lineRow, whole bool) error {
 	barred := []*payoutRow{row}
 	if whole {
@@ -59,7 +60,7 @@ func (m *lineMatcher) blockDoublePayment(claim *claimRow, row *payoutRow, line *
 		part, barred = everyPart, m.siblings[claim.ID]
 	}
 	for _, p := range barred {
-		if _, locked := m.locked[p.ID]; !locked { // the claim is, and with it all its payouts
+		if _, locked := m.locked[p.ID]; !locked { // the claim is locked, and with it all its payouts
 			m.advanceClock(&p.RowHeader)
 			m.locked[p.ID] = newLockedPayout(claim, p)
 		}
@@ -67,11 +68,11 @@ func (m *lineMatcher) blockDoublePayment(claim *claimRow, row *payoutRow, line *
 	return m.blockPart(claim, part, barred)
 }
 
-// everyPart stands for all parts of a claim.
+// everyPart means all parts of a claim.
 const everyPart = 0
 
-// blockPart blocks those of the payouts of a part of a claim that are being sent or may
-// be sent later. The caller locks and writes them.
+// blockPart blocks the payouts of a part of a claim that are being sent or may be sent
+// later. The caller locks and saves them.
 func (tx *Tx) blockPart(claim *claimRow, part int, payouts []*payoutRow) error {
 	for _, p := range payouts {
 		if part != everyPart && p.Part != part || !p.isInFlight() && p.Status != PayoutPending && p.Status != PayoutBlocked {
@@ -90,8 +91,8 @@ func (tx *Tx) saveArrival(partner string, key arrival, reportedAt *time.Time) {
 		key.claim, partner, key.part, key.number, tx.now, reportedAt)
 }
 
-// deleteArrival takes back what came back. A return that is older than the arrival, or
-// that an earlier report had already, does not.
+// deleteArrival removes the arrival of returned money. A return that is older than the
+// arrival, or that an earlier report contained, has no effect.
 func (m *lineMatcher) deleteArrival(ctx context.Context, row *payoutRow, line *lineRow) error {
 	key := newArrival(row, line)
 	reportedAt, arrived := m.arrived[key]
@@ -106,13 +107,13 @@ func (m *lineMatcher) deleteArrival(ctx context.Context, row *payoutRow, line *l
 	return nil
 }
 
-// isRepeated reports whether the same line was matched before: statements can repeat the
+// isRepeated reports whether the same line was matched before: statements can repeat
 // lines of earlier ones. Lines without a bank's reference cannot be recognised.
 func (m *lineMatcher) isRepeated(ctx context.Context, row *payoutRow, line *lineRow) (repeated bool, err error) {
 	if line.Reference == "" {
 		return false, nil
 	}
-	for _, earlier := range m.lines { // of this slice, not saved yet
+	for _, earlier := range m.lines { // lines of this slice, not saved yet
 		if earlier == line {
 			break
 		}
@@ -135,10 +136,10 @@ func (r *lineRow) saysTheSame(line *lineRow) bool {
 		r.Amount == line.Amount && r.Currency == line.Currency && r.Account == line.Account
 }
 
-// isUnexpectedPayment reports whether a bank says that it paid where its word does not
-// confirm the payout: under a key that was given up, or of a payout that was cancelled or
-// that evidence showed to be a mismatch, or before it was sent. What a report confirmed,
-// and what came back since, is no news.
+// isUnexpectedPayment reports whether a bank reports a payment that does not confirm
+// the payout: under a superseded key; for a payout that was cancelled or that evidence
+// showed to be a mismatch; or before it was sent. A payment that a report confirmed, or
+// that was returned since, is not unexpected.
 func (r *payoutRow) isUnexpectedPayment(order *Release, answer RailAnswer) bool {
 	switch {
 	case !answer.Outcome.movedMoney():
@@ -150,10 +151,10 @@ func (r *payoutRow) isUnexpectedPayment(order *Release, answer RailAnswer) bool 
 	}
 }
 
-// barPaidPart bars the part of a claim that a bank says it paid under a key, and notes the
-// arrival where it paid what was ordered. It returns the other payouts of the part, locked
-// by their claim, for the caller to write. Where a report told of the key before, nothing
-// changes: its lines are dated and say whether the money came back.
+// barPaidPart blocks the part of a claim that a bank reports as paid under a key, and
+// stores the arrival if the bank paid what was ordered. It returns the other payouts of
+// the part, locked by their claim, for the caller to save. If a report covered the key
+// before, nothing changes: its lines are dated and show whether the money was returned.
 func (tx *Tx) barPaidPart(ctx context.Context, out lockedPayout, key string, whole bool) (others []lockedPayout, err error) {
 	row := out.row
 	var reported bool
@@ -188,8 +189,9 @@ func (m *lineMatcher) hasArrived(row *payoutRow) bool {
 	return false
 }
 
-// hasArrived is the same outside of matching. Only a payout that replaces another, or
-// whose first key was given up, can have a predecessor whose money arrived.
+// hasArrived is the same check outside of matching. Only a payout that replaces
+// another, or whose first key was superseded, can have a predecessor whose money
+// arrived.
 func (tx *Tx) hasArrived(ctx context.Context, row *payoutRow) (arrived bool, err error) {
 	if row.ReplacesPayoutID == nil && row.KeyNumber == 1 {
 		return false, nil
@@ -202,7 +204,7 @@ func (tx *Tx) hasArrived(ctx context.Context, row *payoutRow) (arrived bool, err
 	return arrived, nil
 }
 
-// queueArrivals asks for those of the payouts whose money has arrived.
+// queueArrivals queues a read of the payouts whose money has arrived.
 func (tx *Tx) queueArrivals(slice []lockedPayout, arrived map[uuid.UUID]bool) {
 	var ids []uuid.UUID
 	for _, out := range slice {
@@ -226,10 +228,11 @@ func (tx *Tx) queueArrivals(slice []lockedPayout, arrived map[uuid.UUID]bool) {
 		})
 }
 
-// classifyAfterReturn tells what a settlement of a payout that came back is: one that is
-// older than the return, or was reported before, is known; any other undoes the return.
+// classifyAfterReturn classifies a settlement of a returned payout: one that is older
+// than the return, or was reported before, is a duplicate; any other reverses the
+// return.
 func (m *lineMatcher) classifyAfterReturn(ctx context.Context, row *payoutRow, line *lineRow) (LineResult, error) {
-	for _, earlier := range m.lines { // of this slice, not saved yet
+	for _, earlier := range m.lines { // lines of this slice, not saved yet
 		if earlier == line {
 			break
 		}
@@ -250,7 +253,8 @@ func (m *lineMatcher) classifyAfterReturn(ctx context.Context, row *payoutRow, l
 	return ResultReversed, nil
 }
 
-// isEarlierThan reports whether a matched line shows that a settlement is no news.
+// isEarlierThan reports whether a matched line shows that a settlement was known
+// before.
 func (r *lineRow) isEarlierThan(line *lineRow) bool {
 	same := r.Status == LineSettled && r.Key == line.Key && r.Reference == line.Reference && r.At.Equal(line.At)
 	return same && (*r.Result == ResultReconciled || *r.Result == ResultDuplicate) || *r.Result == ResultReturned && r.At.After(line.At)

@@ -9,12 +9,12 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// recipient is the bank that was given an order. Its bank is empty where the order, or
-// the report, has no identity: then the rail's name decides.
+// recipient is the bank that received an order. bank is empty if the order, or the
+// report, has no identity: then the rail's name decides.
 type recipient struct{ rail, bank string }
 
-// isKnownToBank reports whether the bank that reports a key may know it: the order under the
-// key went to it, or to nobody that this database remembers.
+// isKnownToBank reports whether the reporting bank may know the line's key: this
+// database has sent the order under the key to that bank, or to no bank at all.
 func (m *lineMatcher) isKnownToBank(line *lineRow) bool {
 	given := m.recipientsByKey[line.Key]
 	return line.Key == "" || len(given) == 0 || slices.ContainsFunc(given, func(to recipient) bool {
@@ -22,8 +22,8 @@ func (m *lineMatcher) isKnownToBank(line *lineRow) bool {
 	})
 }
 
-// loadRecipients reads which banks were given which keys of payouts, and whose the reports of
-// the lines are.
+// loadRecipients reads which banks received which keys of the payouts, and which banks
+// made the lines' reports.
 func (m *lineMatcher) loadRecipients(ctx context.Context, payouts []uuid.UUID) error {
 	var orders []struct{ Key, Rail, Bank string }
 	err := m.NewRaw(`select distinct a.key, a.rail, coalesce(i.bank, a.rail_identity, '') as bank from payout_attempts a`+joinIdentitySQL+`

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// MissingReportDays are the UTC days, oldest first, of which a bank's report is still to be
-// taken: from the first payment it was asked for to the day before until. While no worker
-// records heartbeats the days count from the last one too: the database may have been
-// restored to before its first payment.
+// MissingReportDays lists the UTC days, oldest first, for which a bank's report has not
+// been imported: from the bank's first payment to the day before until. While no worker
+// records heartbeats, the days also count from the last heartbeat: the database may
+// have been restored to a time before its first payment.
 func (s *Service) MissingReportDays(ctx context.Context, rail RailIdentity, until time.Time) ([]time.Time, error) {
 	var days []time.Time
 	err := s.db.NewRaw(`select d.day at time zone 'UTC' as day
@@ -28,8 +28,8 @@ func (s *Service) MissingReportDays(ctx context.Context, rail RailIdentity, unti
 	return days, nil
 }
 
-// SaveReportDay keeps that a day's report was taken of a bank; an empty one says that the bank
-// never had one. A day that was kept stays as it is.
+// SaveReportDay stores that a day's report of a bank was imported; an empty report
+// means that the bank had none. A stored day does not change.
 func (s *Service) SaveReportDay(ctx context.Context, rail RailIdentity, day time.Time, report string) error {
 	return s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
 		var id any

@@ -12,9 +12,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// matchReports matches every line that waits. Where a slice fails it is halved down to
-// the line that fails by itself: that one becomes an exception, and the others go on. It
-// begins at most turns transactions.
+// matchReports matches all waiting lines. If a slice fails, it is halved until one line
+// fails alone: that line becomes an exception, and matching continues with the others.
+// It begins at most turns transactions.
 func (s *Service) matchReports(ctx context.Context, turns int) error {
 	if err := s.reopenLines(ctx); err != nil {
 		return err
@@ -44,10 +44,10 @@ func (s *Service) matchReports(ctx context.Context, turns int) error {
 	return nil
 }
 
-// untilDone matches until nothing waits.
+// untilDone is the number of turns that matches every waiting line.
 const untilDone = math.MaxInt
 
-// errPanic is a fault of our own in matching.
+// errPanic marks a recovered panic of matching.
 var errPanic = errors.New("panic")
 
 func recoverFault(err *error) {
@@ -56,8 +56,8 @@ func recoverFault(err *error) {
 	}
 }
 
-// isLineFault reports whether an error comes from what a line says and would come
-// again, and not from the database, the network or a change of the schema.
+// isLineFault reports whether an error is caused by the line's content and would recur,
+// and not by the database, the network or a schema change.
 func isLineFault(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || CodeOf(err) == CodeUnavailable || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
@@ -81,8 +81,8 @@ func isLineFault(ctx context.Context, err error) bool {
 // maxFaultText bounds the text of a fault, in bytes.
 const maxFaultText = 500
 
-// setAsideLine makes the oldest line that waits an exception that names the fault. Its
-// policy, where it names one, is paid nothing until an operator answers.
+// setAsideLine turns the oldest waiting line into an exception that names the fault.
+// The payouts of its policy, if it names one, are blocked until an operator answers.
 func (s *Service) setAsideLine(ctx context.Context, fault error) error {
 	return s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
 		if _, err := tx.NewRaw("select " + matchLockSQL).Exec(ctx); err != nil {

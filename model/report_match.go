@@ -12,7 +12,7 @@ import (
 	"parapet/model/account"
 )
 
-// lineRow is one line of a report that is held against its payout.
+// lineRow is a report line to be matched with its payout.
 type lineRow struct {
 	bun.BaseModel `bun:"table:rail_report_lines,alias:rl"`
 
@@ -30,14 +30,14 @@ type lineRow struct {
 	Result    *string
 	PayoutID  *uuid.UUID `bun:"type:uuid"`
 
-	keyText   string  // the key as the report has it: a file may have room for a short one only
-	parsedKey railKey // the parsed key; zero where it is none of ours
-	bank      string  // whose report it is; empty where it has no identity
+	keyText   string  // the key as reported: a file may have room only for a short one
+	parsedKey railKey // zero if it is not a key of ours
+	bank      string  // the bank that made the report; empty if it has no identity
 	policy    *policyRow
 }
 
-// lineMatcher holds a slice of lines against their payouts, in memory, and writes what
-// follows in a few statements.
+// lineMatcher matches a slice of lines with their payouts in memory, and saves the
+// results in a few statements.
 type lineMatcher struct {
 	*Tx
 
@@ -45,20 +45,20 @@ type lineMatcher struct {
 	locked              map[uuid.UUID]lockedPayout
 	siblings            map[uuid.UUID][]*payoutRow // by claim, oldest first
 	recipientsByKey     map[string][]recipient     // by key
-	arrived             map[arrival]*time.Time     // money that is known to have arrived under keys, see arrivalRow
+	arrived             map[arrival]*time.Time     // money known to have arrived, see arrivalRow
 	accounts            map[uuid.UUID]string       // masked, by payout method
-	intendedMethods     map[uuid.UUID]*uuid.UUID   // the payout method of payouts that have none yet
-	claimsWithNewPayout map[uuid.UUID]bool         // claims for which this slice has made a payout
-	replacements        []*payoutRow               // that take a returned one's place
+	intendedMethods     map[uuid.UUID]*uuid.UUID   // for payouts that have no method yet
+	claimsWithNewPayout map[uuid.UUID]bool         // claims for which this slice has created a payout
+	replacements        []*payoutRow               // payouts that replace a returned one
 	exceptions          []*exceptionRow
-	reportedPayouts     []uuid.UUID // payouts of which a line tells
+	reportedPayouts     []uuid.UUID // payouts that a line names
 	changedClaims       map[uuid.UUID]*claimRow
 }
 
-// matchLines matches up to most lines, the oldest first, and reports whether more may
-// wait. One process does so at a time: a return must not overtake its payment. A slice
-// ends before a line about a claim for which it has made a payout, because that payout
-// can only be changed once it is saved.
+// matchLines matches up to most lines, oldest first, and reports whether more may wait.
+// One process matches at a time, so that a return never precedes its payment. A slice
+// ends before a line about a claim for which it has created a payout, because that
+// payout can be changed only once it is saved.
 func (tx *Tx) matchLines(ctx context.Context, most int) (more bool, err error) {
 	if _, err := tx.NewRaw("select " + matchLockSQL).Exec(ctx); err != nil {
 		return false, fmt.Errorf("lock matching: %w", err)
@@ -92,10 +92,10 @@ func (tx *Tx) matchLines(ctx context.Context, most int) (more bool, err error) {
 	return more, m.save(ctx)
 }
 
-// matchLockSQL is held by the one process that matches.
+// matchLockSQL takes the lock of the one process that matches.
 const matchLockSQL = "pg_advisory_xact_lock(hashtext('match reports'))"
 
-// lockedPayoutOf is the locked payout that a line names.
+// lockedPayoutOf returns the locked payout that a line names.
 func (m *lineMatcher) lockedPayoutOf(line *lineRow) (lockedPayout, bool) {
 	if line.PayoutID == nil {
 		return lockedPayout{}, false
@@ -104,8 +104,8 @@ func (m *lineMatcher) lockedPayoutOf(line *lineRow) (lockedPayout, bool) {
 	return out, ok
 }
 
-// load locks the payouts that the lines name and their claims, and reads what else
-// these claims pay: under the claim's lock it does not move.
+// load locks the payouts that the lines name and their claims, and reads the other
+// payouts of these claims, which cannot change under the claim's lock.
 func (m *lineMatcher) load(ctx context.Context) error {
 	ids, err := m.findPayoutsByKey(ctx)
 	if err != nil {
@@ -140,8 +140,8 @@ func (m *lineMatcher) load(ctx context.Context) error {
 	return m.loadAccounts(ctx)
 }
 
-// findPayoutsByKey finds the payouts whose keys the lines carry, and the policies that keys
-// name whose payout is not known.
+// findPayoutsByKey finds the payouts of the lines' keys, and the policies of keys whose
+// payout is unknown.
 func (m *lineMatcher) findPayoutsByKey(ctx context.Context) (ids []uuid.UUID, err error) {
 	keys := make([]string, len(m.lines))
 	for i, line := range m.lines {
@@ -179,8 +179,8 @@ func (m *lineMatcher) findPayoutsByKey(ctx context.Context) (ids []uuid.UUID, er
 	return ids, nil
 }
 
-// loadHistory reads which banks were given which keys of the payouts, and under which
-// of them money is known to have arrived.
+// loadHistory reads which banks received which keys of the payouts, and under which
+// keys money is known to have arrived.
 func (m *lineMatcher) loadHistory(ctx context.Context, rows []*payoutRow) error {
 	ids, claims := make([]uuid.UUID, len(rows)), make([]uuid.UUID, len(rows))
 	for i, row := range rows {
@@ -199,8 +199,8 @@ func (m *lineMatcher) loadHistory(ctx context.Context, rows []*payoutRow) error 
 	return nil
 }
 
-// loadAccounts reads whom the payouts were meant for of which a line says whom it
-// paid, but for accounts that were erased.
+// loadAccounts reads the intended accounts of payouts whose lines name the paid
+// account, except erased accounts.
 func (m *lineMatcher) loadAccounts(ctx context.Context) error {
 	var ids []uuid.UUID
 	for _, line := range m.lines {
@@ -222,8 +222,8 @@ func (m *lineMatcher) loadAccounts(ctx context.Context) error {
 	return nil
 }
 
-// findPayoutsByReference finds the payouts of lines that carry the rail's reference only. A payout
-// without a rail was never with one.
+// findPayoutsByReference finds the payouts of lines that carry only the rail's
+// reference. A payout without a rail was never with one.
 func (m *lineMatcher) findPayoutsByReference(ctx context.Context) (ids []uuid.UUID, err error) {
 	var references []string
 	for _, line := range m.lines {
@@ -250,7 +250,7 @@ func (m *lineMatcher) findPayoutsByReference(ctx context.Context) (ids []uuid.UU
 	return ids, nil
 }
 
-// save puts the slice into the database. What takes a payout's place comes after it.
+// save writes the slice to the database. Replacement payouts are inserted last.
 func (m *lineMatcher) save(ctx context.Context) error {
 	var moved []lockedPayout
 	for _, out := range m.locked {

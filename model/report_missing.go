@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// openMissingOfReport finds the payouts that went out before the report was made and that no
-// report has confirmed. What a report misses it misses once: a finding of it that was
-// closed stays closed.
+// openMissingOfReport opens an exception for each payout that was sent before the
+// report was made and that no report has confirmed. It opens one exception per payout:
+// a closed one stays closed.
 func (tx *Tx) openMissingOfReport(ctx context.Context, row *reportRow, until time.Time) error {
 	_, err := tx.NewRaw(`insert into findings (id, created_at, kind, rail, report_id, partner, policy_id, payout_id)
 		select gen_random_uuid(), ?0, 'missing', ?1, ?2, po.partner, po.policy_id, po.id from payouts po
@@ -21,11 +21,11 @@ func (tx *Tx) openMissingOfReport(ctx context.Context, row *reportRow, until tim
 	return nil
 }
 
-// OpenMissingExceptions opens an exception for every payout that a rail accepted and that no
-// report has confirmed in time, whether or not the rail reports at all: own is the time
-// of the named rail, zero where its reports confirm nothing, and others that of every
-// rail that was in use before. Each payout is missing once: an exception that was closed
-// stays closed. It returns how many it opened.
+// OpenMissingExceptions opens an exception for every payout that a rail accepted and
+// that no report has confirmed in time, even if the rail sends no reports. own is the
+// time limit of the named rail, zero if its reports confirm nothing; others is that of
+// every rail used before. Each payout gets one such exception: a closed one stays
+// closed. It returns the number opened.
 func (s *Service) OpenMissingExceptions(ctx context.Context, rail string, own, others time.Duration) (opened int, err error) {
 	err = s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
 		done, err := tx.NewRaw(`insert into findings (id, created_at, kind, rail, partner, policy_id, payout_id)

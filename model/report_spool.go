@@ -24,7 +24,7 @@ import (
 
 // reportSpool holds the checked lines of a report until they are saved. The rail is
 // read before the transaction begins, because a slow rail would otherwise keep the
-// transaction open; beyond spoolMemory the lines are in a temporary file.
+// transaction open. Lines beyond spoolMemory are in a temporary file.
 type reportSpool struct {
 	buffer bytes.Buffer
 	file   *os.File
@@ -36,11 +36,11 @@ type reportSpool struct {
 	hasher hash.Hash
 }
 
-// spoolMemory is how many bytes of a report stay in memory.
+// spoolMemory is the number of bytes of a report kept in memory.
 const spoolMemory = 4 << 20
 
 // readReport reads and checks every line of a report. The caller closes the spool.
-// Errors: validation_failed, and those of read.
+// Errors: validation_failed, and errors of read.
 func readReport(in Report, read func(each func(ReportLine) error) error) (*reportSpool, error) {
 	s := &reportSpool{sums: map[string]int64{}, hasher: sha256.New()}
 	s.out = bufio.NewWriterSize(s, 1<<16)
@@ -55,8 +55,8 @@ func readReport(in Report, read func(each func(ReportLine) error) error) (*repor
 	return s, nil
 }
 
-// Write implements io.Writer. The temporary file has no name any more once it is open,
-// so that it disappears with the process.
+// Write implements io.Writer. The temporary file is unlinked once it is open, so that
+// it disappears with the process.
 func (s *reportSpool) Write(p []byte) (int, error) {
 	if s.file == nil && s.buffer.Len()+len(p) <= spoolMemory {
 		return s.buffer.Write(p)
@@ -91,14 +91,14 @@ func (s *reportSpool) addLine(line ReportLine) error {
 	}
 	s.count++
 	s.sums[line.Amount.Currency] += line.Amount.Amount
-	if line.Account != "" { // a report that was taken when lines had none is the same without
+	if line.Account != "" { // a report imported before lines had accounts keeps its digest
 		fmt.Fprintf(s.hasher, "%q ", line.Account)
 	}
 	fmt.Fprintf(s.hasher, "%q %q %d %s %s %q %s\n", line.Key, line.Reference, line.Amount.Amount, line.Amount.Currency, line.Status, line.Code, line.At.UTC().Format(time.RFC3339Nano))
 	return s.lines.Encode(line)
 }
 
-// validate returns what is wrong with a line.
+// validate returns the faults of a line.
 func (line ReportLine) validate(at string) []FieldError {
 	v := validator{}
 	v.require(line.Key != "" || line.Reference != "", at+"/key", "required", "Give the payment's key or the rail's reference.")
@@ -116,7 +116,7 @@ func (line ReportLine) validate(at string) []FieldError {
 	return v.fieldErrors
 }
 
-// verifyTotals compares the lines with what the report says of itself.
+// verifyTotals compares the lines with the totals stated in the report.
 func (s *reportSpool) verifyTotals(in Report) error {
 	switch {
 	case in.Lines != nil && *in.Lines != s.count:
@@ -124,13 +124,13 @@ func (s *reportSpool) verifyTotals(in Report) error {
 	case in.Sums != nil && !maps.Equal(in.Sums, s.sums):
 		return Invalid(newFieldError("/sums", "value", "The sums of the lines, by currency, are not what the report says; send all of it, unchanged."))
 	}
-	if s.count == 0 { // an empty report differs from another one by its name alone
+	if s.count == 0 { // only its name distinguishes an empty report from another
 		fmt.Fprintf(s.hasher, "nothing in %q\n", in.Name)
 	}
 	return s.out.Flush()
 }
 
-// hexDigest identifies the report by its lines.
+// hexDigest returns the digest that identifies the report by its lines.
 func (s *reportSpool) hexDigest() string { return hex.EncodeToString(s.hasher.Sum(nil)) }
 
 // saveLines copies the lines into the database.

@@ -8,17 +8,18 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A report line that names a known policy under the key of no known debt may be a payment
-// that this database has lost, as a restored one has. Until an operator has answered it,
-// none of the policy's payouts is sent; and where the debt appears later, the line is
-// matched again before its payout can be sent, whether or not it was answered.
+// A report line that names a known policy under the key of an unknown debt may be a
+// payment that this database lost, for example by a restore. Until an operator has
+// answered it, none of the policy's payouts is sent. When the debt appears later, the
+// line is matched again before its payout can be sent, answered or not.
 
-// hasSuspectLineSQL is true of a payout po that would not be sent now, see hasSuspectLine.
+// hasSuspectLineSQL is true for a payout po that must not be sent now, see
+// hasSuspectLine.
 const hasSuspectLineSQL = `exists (select from findings fi join rail_report_lines rl on rl.report_id = fi.report_id and rl.number = fi.line
 	where fi.policy_id = po.policy_id and fi.kind in ('unknown', 'unmatched') and (fi.closed_at is null or rl.result is null))`
 
-// countUnansweredLines counts the open lines of no known debt, and those that could not be
-// matched.
+// countUnansweredLines counts the open lines of unknown debts and those that could not
+// be matched.
 func (tx *Tx) countUnansweredLines(ctx context.Context) (int64, error) {
 	n, err := tx.NewSelect().Model((*exceptionRow)(nil)).Where("fi.kind in (?, ?)", ResultUnknown, ResultUnmatched).Where("fi.closed_at is null").Count(ctx)
 	if err != nil {
@@ -27,19 +28,19 @@ func (tx *Tx) countUnansweredLines(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// suspectLine is a line of no known debt.
+// suspectLine is a line of an unknown debt.
 type suspectLine struct {
 	policy, report uuid.UUID
 	number         int
 	key            string
 	open           bool // not answered
-	pending        bool // to be matched again
+	pending        bool // waits to be matched again
 }
 
-// suspectLines are the lines that keep payouts from being sent, by policy.
+// suspectLines are the lines that block payouts, by policy.
 type suspectLines map[uuid.UUID][]suspectLine
 
-// queueSuspectLines reads, with the next statements, the lines that name the policies of payouts.
+// queueSuspectLines queues a read of the lines that name the payouts' policies.
 func (tx *Tx) queueSuspectLines(slice []lockedPayout, found suspectLines) {
 	var policies []uuid.UUID
 	for _, out := range slice {
@@ -58,8 +59,8 @@ func (tx *Tx) queueSuspectLines(slice []lockedPayout, found suspectLines) {
 		})
 }
 
-// hasSuspectLine reports whether a payout may not be sent, and has lines that name its debt matched
-// again.
+// hasSuspectLine reports whether a payout must not be sent, and queues lines that name
+// its debt to be matched again.
 func (tx *Tx) hasSuspectLine(row *payoutRow, found suspectLines) (barred bool) {
 	for _, line := range found[row.PolicyID] {
 		names := row.isNamedBy(line.key)
@@ -71,8 +72,7 @@ func (tx *Tx) hasSuspectLine(row *payoutRow, found suspectLines) (barred bool) {
 	return barred
 }
 
-// isNamedBy reports whether a rail's key, or what a file had room for of it, names the
-// payout's debt.
+// isNamedBy reports whether a rail's key, whole or short, identifies the payout's debt.
 func (r *payoutRow) isNamedBy(text string) bool {
 	if key, ok := parseRailKey(text); ok {
 		return r.hasKey(key)
@@ -81,9 +81,9 @@ func (r *payoutRow) isNamedBy(text string) bool {
 	return ok && r.expandShortKey(short) != ""
 }
 
-// reopenLines has the lines of no known debt matched again whose debt has appeared since,
-// answered or not: an occurrence that is repeated owes in a restored database what it owed
-// before.
+// reopenLines queues, answered or not, the lines of unknown debts whose debt has
+// appeared since to be matched again: a repeated occurrence creates the same debt in a
+// restored database.
 func (s *Service) reopenLines(ctx context.Context) error {
 	after := uuid.Nil
 	for more := true; more; {

@@ -28,21 +28,21 @@ type restoreRow struct {
 	Outcome         *string
 }
 
-// Restore is a restore of the database that no operator has ended yet.
+// Restore is an open restore of the database: no operator has ended it.
 type Restore struct {
 	NoticedAt time.Time
-	Signs     string     // why the database was taken for a restored one
-	BegunAt   *time.Time // nil while it was only noticed
+	Signs     string     // evidence that the database was restored
+	BegunAt   *time.Time // nil while it is only noticed
 }
 
 func (r *restoreRow) toRecord() *Restore { return &Restore{r.NoticedAt, r.Signs, r.BegunAt} }
 
-// loadOpenRestore reads the restore that no operator has ended; nil when there is none.
+// loadOpenRestore reads the open restore; nil if there is none.
 func loadOpenRestore(ctx context.Context, db bun.IDB) (*restoreRow, error) {
 	row := new(restoreRow)
 	err := db.NewSelect().Model(row).Where("dr.ended_at is null").Scan(ctx)
 	if isNoRows(err) {
-		return nil, nil //nolint:nilnil // the database was not set back
+		return nil, nil //nolint:nilnil // no restore is open
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the open restore: %w", err)
@@ -54,8 +54,8 @@ func (tx *Tx) loadOpenRestore(ctx context.Context) (*restoreRow, error) {
 	return loadOpenRestore(ctx, tx)
 }
 
-// recordSuspectedRestore opens a restore and stops releases unless they are stopped
-// already.
+// recordSuspectedRestore opens a restore and stops releases unless they are already
+// stopped.
 func (tx *Tx) recordSuspectedRestore(ctx context.Context, signs string, known *heartbeatMark) (*restoreRow, error) {
 	standing, err := tx.lockActiveStop(ctx)
 	if err != nil {
@@ -75,25 +75,27 @@ func (tx *Tx) recordSuspectedRestore(ctx context.Context, signs string, known *h
 	return row, insertRows(ctx, tx, row)
 }
 
-// RestoreRequest answers for a restore.
+// RestoreRequest begins, finishes or dismisses a restore.
 type RestoreRequest struct {
 	Reason string // private
 
-	// To finish: the bank that payouts go to, in addition to the last one used and those
-	// with payouts that wait, and how long after an order its report confirms it.
+	// To finish a restore: the bank that payouts go to, in addition to the last one
+	// used and those with waiting payouts, and how long after an order the bank's
+	// report confirms it.
 	Rail            RailIdentity
 	SettlementDelay time.Duration
-	WithoutReports  bool // an operator compared the rail's statement instead
-	// AcceptedDays are the days that have no report and whose payments an operator compared
-	// with the bank's statement, as RAIL/YYYY-MM-DD, or RAIL/IDENTITY/YYYY-MM-DD where the
-	// rail has an identity.
+	WithoutReports  bool // an operator checked the rail's statement instead
+	// AcceptedDays are days without a report whose payments an operator compared with
+	// the bank's statement, as RAIL/YYYY-MM-DD, or RAIL/IDENTITY/YYYY-MM-DD if the rail
+	// has an identity.
 	AcceptedDays []string
 }
 
-// BeginRestore says that the database was restored from a backup: payouts stay stopped,
-// no event is numbered, and every partner's feed begins a new generation, because
-// sequences above its end have named other events. It must run before any worker starts.
-// Operators only. Errors: validation_failed, state_conflict.
+// BeginRestore records that the database was restored from a backup: releases stay
+// stopped, no event is numbered, and every partner's feed begins a new generation,
+// because sequence numbers above its end may have been used for other events. It must
+// run before any worker starts. Operators only. Errors: validation_failed,
+// state_conflict.
 func (s *Service) BeginRestore(ctx context.Context, actor Actor, in RestoreRequest) (*Restore, error) {
 	_, known, err := s.loadHeartbeatFile(ctx)
 	if err != nil {
@@ -114,11 +116,11 @@ func (s *Service) BeginRestore(ctx context.Context, actor Actor, in RestoreReque
 	})
 }
 
-// FinishRestore says that what the rail paid after the backup is settled: its reports are
-// applied for every day from the last heartbeat to the one that confirms the last order
-// before the restore, and every payment in them that the database did not know is answered. Events are numbered again; payouts
-// go on when releases are resumed. Operators only. Errors: validation_failed,
-// state_conflict.
+// FinishRestore records that all payments after the backup are accounted for: reports
+// are applied for every day from the last heartbeat to the one that confirms the last
+// order before the restore, and every reported payment unknown to the database is
+// answered. Events are numbered again; payouts continue when releases are resumed.
+// Operators only. Errors: validation_failed, state_conflict.
 func (s *Service) FinishRestore(ctx context.Context, actor Actor, in RestoreRequest) (*Restore, error) {
 	return s.updateRestore(ctx, actor, in, func(ctx context.Context, tx *Tx, row *restoreRow) (*restoreRow, error) {
 		if row == nil || row.BegunAt == nil {
@@ -131,13 +133,13 @@ func (s *Service) FinishRestore(ctx context.Context, actor Actor, in RestoreRequ
 	})
 }
 
-// DismissRestore says that the database was not restored, although it was noticed: nothing
-// was lost, as after a promotion. Payouts that were stopped because of it go on. It is
-// refused while the rail reports payments that the database does not know, and while
-// heartbeats are missing unless an operator compared the rail's statement instead: commits
-// are lost then, and a debt that was paid may be made again in other parts, under keys
-// that the rail does not know. Operators only.
-// Errors: validation_failed, state_conflict.
+// DismissRestore records that a noticed restore did not happen and nothing was lost,
+// for example after a promotion. Payouts stopped because of it continue. It is refused
+// while the rail reports payments unknown to the database. It is also refused while
+// heartbeats are missing, unless an operator checked the rail's statement instead:
+// commits are lost then, and a paid debt may be created again in other parts, under
+// keys that the rail does not know. Operators only. Errors: validation_failed,
+// state_conflict.
 func (s *Service) DismissRestore(ctx context.Context, actor Actor, in RestoreRequest) (*Restore, error) {
 	return s.updateRestore(ctx, actor, in, func(ctx context.Context, tx *Tx, row *restoreRow) (*restoreRow, error) {
 		if row == nil || row.BegunAt != nil {
@@ -157,7 +159,7 @@ func (s *Service) DismissRestore(ctx context.Context, actor Actor, in RestoreReq
 	})
 }
 
-// updateRestore is an operator's change of the open restore.
+// updateRestore runs an operator's change of the open restore in a transaction.
 func (s *Service) updateRestore(ctx context.Context, actor Actor, in RestoreRequest, do func(context.Context, *Tx, *restoreRow) (*restoreRow, error)) (*Restore, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
@@ -169,7 +171,7 @@ func (s *Service) updateRestore(ctx context.Context, actor Actor, in RestoreRequ
 	}
 	var restore *Restore
 	err := s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
-		if _, err := readDatabaseIdentity(ctx, tx, "UPDATE"); err != nil { // one at a time, and no heartbeat meanwhile
+		if _, err := readDatabaseIdentity(ctx, tx, "UPDATE"); err != nil { // excludes concurrent changes and heartbeats
 			return err
 		}
 		row, err := tx.loadOpenRestore(ctx)
@@ -189,8 +191,8 @@ func (s *Service) updateRestore(ctx context.Context, actor Actor, in RestoreRequ
 	return restore, err
 }
 
-// endRestore ends the restore. The next heartbeat is above every one in the file store, and
-// records anew where the database runs.
+// endRestore ends the restore. The next heartbeat exceeds every one in the file store,
+// and records the database's present identity.
 func (tx *Tx) endRestore(ctx context.Context, row *restoreRow, outcome, reason string) error {
 	row.EndedAt, row.EndedBy, row.EndReason, row.Outcome = &tx.now, new(tx.actor.personID()), &reason, &outcome
 	_, err := tx.NewRaw(`update database_identity set heartbeat = greatest(heartbeat, ?), heartbeat_at = clock_timestamp(), system_identifier = null, timeline = null`,

@@ -43,19 +43,19 @@ func (tx *Tx) requireReportsComplete(ctx context.Context, row *restoreRow, in Re
 	return nil
 }
 
-// maxDaysShown is how many days without a report an error or an identity names.
+// maxDaysShown bounds the days without a report that an error or an identity lists.
 const maxDaysShown = 100
 
-// dayWithoutReport is a UTC day of which no report of a bank was applied.
+// dayWithoutReport is a UTC day without an applied report of a bank.
 type dayWithoutReport struct {
-	Name string // as operators accept it
+	Name string // the name under which operators accept it
 	Over bool
 }
 
-// daysWithoutReport returns the days of which no report was applied, from the last
-// heartbeat before the restore to the day that confirms the last payment before it: of the
-// bank that payouts go to, of the one that had the last order, which may have had lost
-// ones too, and of each with payouts that wait.
+// daysWithoutReport lists the days without an applied report, from the last heartbeat
+// before the restore to the day that confirms the last payment before it. It covers the
+// bank that payouts go to, the bank of the last order, which may also have had lost
+// orders, and each bank with waiting payouts.
 func (tx *Tx) daysWithoutReport(ctx context.Context, row *restoreRow, in RestoreRequest) (days []dayWithoutReport, err error) {
 	err = tx.NewRaw(`select concat_ws('/', r.rail, nullif(r.bank, ''), to_char(m.day, 'YYYY-MM-DD')) as name, m.day < (clock_timestamp() at time zone 'UTC')::date as over from (
 			select ?0 as rail, `+bankOf("?1")+` as bank where ?0 <> ''
@@ -70,8 +70,8 @@ func (tx *Tx) daysWithoutReport(ctx context.Context, row *restoreRow, in Restore
 	return days, nil
 }
 
-// requireNoUnknownPayments refuses while the rail reports payments that the database does
-// not know and nobody has answered.
+// requireNoUnknownPayments refuses while the rail reports unanswered payments that the
+// database does not know.
 func (tx *Tx) requireNoUnknownPayments(ctx context.Context) error {
 	unknown, err := tx.countUnansweredLines(ctx)
 	if err != nil {
@@ -83,7 +83,8 @@ func (tx *Tx) requireNoUnknownPayments(ctx context.Context) error {
 	return nil
 }
 
-// requireNothingLost refuses while payments may be lost in a restore that was only noticed.
+// requireNothingLost refuses while payments may be lost in a restore that was only
+// noticed.
 func (tx *Tx) requireNothingLost(ctx context.Context, row *restoreRow, in RestoreRequest) error {
 	if err := tx.requireNoUnknownPayments(ctx); err != nil || in.WithoutReports {
 		return err

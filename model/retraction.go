@@ -9,42 +9,42 @@ import (
 	"parapet/model/trigger"
 )
 
-// RetractionState is what a retraction did to an approved claim.
+// RetractionState is the effect of a retraction on an approved claim.
 type RetractionState string
 
-// The states. A claim without one rests on readings that stand.
+// Retraction states. A claim without one has no retracted observations.
 const (
-	// RetractionHeld keeps what has not gone out as compliance_hold.
+	// RetractionHeld blocks the unreleased payouts as compliance_hold.
 	RetractionHeld RetractionState = "held"
-	// RetractionLifted means that an operator lets it go out all the same.
+	// RetractionLifted means that an operator released them despite the retraction.
 	RetractionLifted RetractionState = "lifted"
 )
 
-// isHeldByRetraction tells whether the claim's readings were retracted and no operator decided
-// to pay all the same.
+// isHeldByRetraction reports whether the claim's observations were retracted and no
+// operator decided to pay despite that.
 func (r *claimRow) isHeldByRetraction() bool {
 	return r.Retraction != nil && *r.Retraction == RetractionHeld
 }
 
-// isUndecided tells whether the claim is not decided.
+// isUndecided reports whether the claim waits for a decision.
 func (r *claimRow) isUndecided() bool { return r.Status == ClaimOpened || r.Status == ClaimDeferred }
 
-// isRetracted tells whether the claim was declined because its readings were
-// retracted. It does not hold its occurrence: should the readings come back, they
-// are judged anew, as another claim.
+// isRetracted reports whether the claim was declined because its observations were
+// retracted. It does not block its occurrence: if the observations return, they are
+// adjudicated again, as another claim.
 func (r *claimRow) isRetracted() bool {
 	return r.Status == ClaimDeclined && slices.Equal(r.ReasonCodes, []string{string(ReasonSourceRetracted)})
 }
 
-// holdsOccurrenceSQL and wasRetractedSQL are true of the claims c of which isRetracted is
-// false and true: each has an index of its own, by policy and occurrence.
+// holdsOccurrenceSQL and wasRetractedSQL select the claims c with isRetracted false and
+// true. Each has its own index, by policy and occurrence.
 const (
 	holdsOccurrenceSQL = "(c.status <> 'declined' or c.reason_codes <> array['source_retracted'])"
 	wasRetractedSQL    = "(c.status = 'declined' and c.reason_codes = array['source_retracted'])"
 )
 
-// losesByRetraction tells whether the policy would be owed more if nothing had been
-// retracted.
+// losesByRetraction reports whether the policy would be owed more without the
+// retraction.
 func (adj *adjudication) losesByRetraction(p *policyRow, d trigger.Determination) bool {
 	switch all := adj.occurrence.factsWithRetracted; {
 	case adj.occurrence.isRetracted():
@@ -57,9 +57,9 @@ func (adj *adjudication) losesByRetraction(p *policyRow, d trigger.Determination
 	}
 }
 
-// applyRetraction declines the policy's waiting claims when what met the trigger was
-// retracted, and holds what an approved one has not paid yet. Nothing released is
-// taken back. done tells that nothing is left to decide.
+// applyRetraction declines the policy's waiting claims when the observations that met
+// the trigger were retracted, and blocks the unreleased payouts of approved ones. It
+// reverses no released payout. done reports whether nothing is left to decide.
 func (adj *adjudication) applyRetraction(ctx context.Context, p *policyRow, d trigger.Determination) (done bool, err error) {
 	lost := adj.losesByRetraction(p, d)
 	done = lost && d.Amount == 0
@@ -73,7 +73,7 @@ func (adj *adjudication) applyRetraction(ctx context.Context, p *policyRow, d tr
 		case c.isApproved() && lost && d.Amount < adj.owedFor(p):
 			err = adj.holdUnreleasedPayouts(ctx, c)
 		case c.Retraction != nil:
-			err = adj.saveRetraction(ctx, c, nil) // the readings are back
+			err = adj.saveRetraction(ctx, c, nil) // the observations are back
 		}
 		if err != nil {
 			return done, err
@@ -82,8 +82,8 @@ func (adj *adjudication) applyRetraction(ctx context.Context, p *policyRow, d tr
 	return done, nil
 }
 
-// declineRetractedClaim declines a waiting claim, whatever it waits for. Its determination
-// stays the one it was opened by.
+// declineRetractedClaim declines a waiting claim, whatever it waits for. The claim
+// keeps the determination that opened it.
 func (adj *adjudication) declineRetractedClaim(p *policyRow, row *claimRow) error {
 	if err := adj.appendRetractionObserved(row); err != nil {
 		return err
@@ -94,15 +94,15 @@ func (adj *adjudication) declineRetractedClaim(p *policyRow, row *claimRow) erro
 	return adj.applyDecision(p, row, adj.claimDeterminations[*row.DeterminationID], decision, nil)
 }
 
-// appendRetractionObserved is the sentence of the source.
+// appendRetractionObserved adds the source's retraction to the timeline.
 func (adj *adjudication) appendRetractionObserved(row *claimRow) error {
 	defer adj.withActor(Actor{Kind: ActorSource, Name: adj.occurrence.Source})()
 	return adj.appendTimeline(row, timelineObserved, nil, fmt.Sprintf("%s retracted what it reported of %s.", adj.occurrence.Source, adj.occurrence.SourceEventID),
 		map[string]any{"occurrence": adj.occurrence.toBrief(*row.OccurredAt), "stage": trigger.Retracted, "source_version": adj.occurrence.SourceVersion})
 }
 
-// holdUnreleasedPayouts holds every payout of an approved claim that has not gone out. It
-// acts once a retraction: what an operator lifts stays lifted.
+// holdUnreleasedPayouts blocks every unreleased payout of an approved claim. It acts
+// once per retraction, so that a payout released by an operator stays released.
 func (adj *adjudication) holdUnreleasedPayouts(ctx context.Context, row *claimRow) error {
 	if row.Retraction != nil {
 		return nil
@@ -126,8 +126,8 @@ func (adj *adjudication) holdUnreleasedPayouts(ctx context.Context, row *claimRo
 	return nil
 }
 
-// saveRetraction writes the state of a locked claim and how far its timeline has
-// come. No public member changes.
+// saveRetraction saves the retraction state and the timeline position of a locked
+// claim. No public member changes.
 func (tx *Tx) saveRetraction(ctx context.Context, row *claimRow, state *RetractionState) error {
 	row.Retraction = state
 	_, err := tx.NewUpdate().Model(row).Column("retraction", "timeline_sequence", "told_at").WherePK().Exec(ctx)
@@ -137,8 +137,8 @@ func (tx *Tx) saveRetraction(ctx context.Context, row *claimRow, state *Retracti
 	return nil
 }
 
-// newestRetractedClaim is the policy's newest claim for the occurrence that was declined
-// because its readings were retracted; nil without.
+// newestRetractedClaim returns the policy's newest claim for the occurrence that was
+// declined because its observations were retracted; nil if there is none.
 func (adj *adjudication) newestRetractedClaim(p *policyRow) (newest *claimRow) {
 	for _, c := range adj.relatedClaims[p.ID] {
 		if adj.isFor(c) && c.isRetracted() {

@@ -20,15 +20,15 @@ type rowScanner struct {
 	plans   []pgtype.ScanPlan
 }
 
-// scanners are kept with the connection whose types they know, up to maxCachedScanners:
-// filters make more statements than are worth keeping.
+// scanners are cached per connection, whose types they know, up to maxCachedScanners:
+// filters create more statements than are worth caching.
 const (
 	scannerCacheKey   = "parapet scanners"
 	maxCachedScanners = 512
 )
 
-// scannerFor is the one for the current row of a statement. A statement that answers
-// other columns than it did, after a migration, has another.
+// scannerFor returns the scanner for the current row of a statement. A statement that
+// returns other columns than before, after a migration, gets a new one.
 func (s *Service) scannerFor(rows pgx.Rows, text string, row reflect.Value) (*rowScanner, error) {
 	kept := rows.Conn().PgConn().CustomData()
 	known, _ := kept[scannerCacheKey].(map[statementKey]*rowScanner)
@@ -64,7 +64,7 @@ func (c *rowScanner) scan(rows pgx.Rows, row reflect.Value) error {
 	return nil
 }
 
-// scanTarget is where a column goes. JSON that nobody reads stays as it is kept.
+// scanTarget returns where a column is scanned to. Raw JSON columns are not parsed.
 func scanTarget(field *schema.Field, row reflect.Value) any {
 	into := field.Value(row).Addr().Interface()
 	if text, raw := into.(*jsontext.Value); raw {

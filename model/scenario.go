@@ -15,27 +15,27 @@ import (
 // Scenario is a recorded or hypothetical occurrence being evaluated. partnerScope limits
 // the policies; empty means all.
 type Scenario struct {
-	loadedOccurrence // for as-if rain the row alone: what it is depends on a policy's definition
+	loadedOccurrence // for hypothetical rain the row alone: the facts depend on a policy's definition
 
 	partnerScope     string
 	now              time.Time
 	hypothetical     bool              // it did not happen
-	hypotheticalRain *hypotheticalRain // of as-if rain only
+	hypotheticalRain *hypotheticalRain // only for hypothetical rain
 
-	claims   map[uuid.UUID]*claimRow  // by policy: the claim made of it
-	paidRuns map[uuid.UUID][]paidDays // by policy: days at stations that were paid for
+	claims   map[uuid.UUID]*claimRow  // by policy: the claim opened for it
+	paidRuns map[uuid.UUID][]paidDays // by policy: paid days at stations
 }
 
 // hypotheticalRain adds hypothetical days to the reported days of a station.
 type hypotheticalRain struct {
 	station
-	span trigger.DayRun // from the first supposed day to the last
-	days []hazard.Day   // reported and supposed, in order
+	span trigger.DayRun // from the first hypothetical day to the last
+	days []hazard.Day   // reported and hypothetical days, in order
 }
 
-// findOccurrences are those of a definition that the supposed days make or change. Dry days
-// are supposed behind the last day that is known, so that a spell ends; without any
-// spell it is one without days.
+// findOccurrences returns the occurrences of a definition that the hypothetical days
+// create or change. It adds dry days after the last known day, so that a spell ends;
+// without any spell it returns one occurrence without days.
 func (r *hypotheticalRain) findOccurrences(d trigger.Definition) []trigger.RainOccurrence {
 	days := slices.Clip(r.days)
 	for next := days[len(days)-1].Date.AddDate(0, 0, 1); len(days) < len(r.days)+d.DryDays; next = next.AddDate(0, 0, 1) {
@@ -48,18 +48,18 @@ func (r *hypotheticalRain) findOccurrences(d trigger.Definition) []trigger.RainO
 	return found
 }
 
-// Evaluation is what a scenario means for one policy.
+// Evaluation is the result of a scenario for one policy.
 type Evaluation struct {
 	policy        *policyRow
 	facts         trigger.Occurrence
 	determination trigger.Determination
-	decision      adjudicate.Decision // what would be decided now
-	isTooLate     bool                // met, but its reporting window is over
+	decision      adjudicate.Decision // the decision that would be made now
+	isTooLate     bool                // trigger met, but the reporting window has ended
 	claim         *claimRow
 }
 
-// isAffected reports whether something was measured at the policy's place during its
-// cover, or a claim exists.
+// isAffected reports whether the policy's place has a measurement during its cover, or
+// a claim exists.
 func (v *Evaluation) isAffected() bool {
 	switch v.determination.Reason {
 	case trigger.OutsidePeriod, trigger.OutsidePlace:
@@ -69,7 +69,8 @@ func (v *Evaluation) isAffected() bool {
 	return true
 }
 
-// payableAmount is what the policy pays: what its claim was granted, or would be.
+// payableAmount returns the amount that the policy pays: the amount of its claim,
+// granted or expected.
 func (v *Evaluation) payableAmount() int64 {
 	switch {
 	case v.claim == nil:
@@ -81,15 +82,15 @@ func (v *Evaluation) payableAmount() int64 {
 	}
 }
 
-// evaluatePolicy judges a policy by the rules of the matcher: one verdict, or one for
-// each occurrence of as-if rain that would pay.
+// evaluatePolicy evaluates a policy by the rules of the matcher. It returns one
+// evaluation, or for hypothetical rain one for each occurrence that would pay.
 func (sc *Scenario) evaluatePolicy(p *policyRow) []Evaluation {
 	var list []Evaluation
 	left := p.LimitRemaining
 	for _, facts := range sc.factsForPolicy(p) {
 		v := Evaluation{policy: p, facts: facts, claim: sc.claims[p.ID]}
 		v.determination = trigger.Evaluate(p.Cover, p.coverPeriod(), p.PayableFrom, facts)
-		if v.determination.OccurredAt.IsZero() { // the policy looks at another kind of event
+		if v.determination.OccurredAt.IsZero() { // the policy covers another kind of event
 			v.determination.OccurredAt = sc.row.OccurredAt
 		}
 		weighed := p.decisionFacts(v.determination)
@@ -105,8 +106,8 @@ func (sc *Scenario) evaluatePolicy(p *policyRow) []Evaluation {
 	return list
 }
 
-// factsForPolicy are the facts as a policy's term looks at them: of as-if rain those that would
-// pay, or the last ones when none would.
+// factsForPolicy returns the facts as a policy's term measures them: for hypothetical
+// rain those that would pay, or the last ones if none would.
 func (sc *Scenario) factsForPolicy(p *policyRow) []trigger.Occurrence {
 	if sc.hypotheticalRain == nil {
 		return []trigger.Occurrence{sc.row.withoutPaidDays(sc.facts, sc.paidRuns[p.ID])}
@@ -128,7 +129,7 @@ func (sc *Scenario) factsForPolicy(p *policyRow) []trigger.Occurrence {
 	return all[len(all)-1:]
 }
 
-// restrictToScope narrows a query to what is looked at.
+// restrictToScope restricts a query to the policies of the scenario's partner.
 func (sc *Scenario) restrictToScope(q *bun.SelectQuery) *bun.SelectQuery {
 	if sc.partnerScope != "" {
 		return q.Where("?TableAlias.partner = ?", sc.partnerScope)

@@ -22,7 +22,8 @@ func loadRecordedScenario(ctx context.Context, db bun.IDB, row *occurrenceRow, e
 	return all[row.ID], err
 }
 
-// loadRecordedScenarios are the scenes of several occurrences, by the ids they were asked by.
+// loadRecordedScenarios loads the scenarios of several occurrences, by the requested
+// ids.
 func loadRecordedScenarios(ctx context.Context, db bun.IDB, rows []*occurrenceRow, eyes string, now time.Time) (map[uuid.UUID]*Scenario, error) {
 	all := make(map[uuid.UUID]*Scenario, len(rows))
 	var ids []uuid.UUID
@@ -50,14 +51,14 @@ func loadRecordedScenarios(ctx context.Context, db bun.IDB, rows []*occurrenceRo
 	return all, nil
 }
 
-// loadUnrecordedDay is a day at a station that lies in no occurrence.
+// loadUnrecordedDay loads a day at a station that belongs to no occurrence.
 func loadUnrecordedDay(ctx context.Context, db bun.IDB, row *occurrenceRow) (loadedOccurrence, error) {
 	loaded := []loadedOccurrence{{row: row}}
 	err := loadStationFacts(ctx, db, loaded)
 	return loaded[0], err
 }
 
-// currentID is the id under which an occurrence stands now.
+// currentID returns the occurrence's id after merges.
 func (r *occurrenceRow) currentID() uuid.UUID {
 	if r.MergedInto != nil {
 		return *r.MergedInto
@@ -92,11 +93,11 @@ func newHypotheticalScenario(ctx context.Context, db bun.IDB, in *WhatIf, at, ey
 	return sc, sc.hypotheticalRain.mergeReportedDays(ctx, db, rows)
 }
 
-// reportedDaysAround is how many days before and behind the supposed ones are read of what
-// was reported: a spell that they join may be as long.
+// reportedDaysAround is the number of reported days read before and after the
+// hypothetical ones: a spell that they join may be as long.
 const reportedDaysAround = 400
 
-// mergeReportedDays lays supposed days over the reported ones.
+// mergeReportedDays replaces reported days by hypothetical ones.
 func (r *hypotheticalRain) mergeReportedDays(ctx context.Context, db bun.IDB, supposed []observationRow) error {
 	reported, err := r.loadDays(ctx, db, r.span.First.AddDate(0, 0, -reportedDaysAround), r.span.Last.AddDate(0, 0, reportedDaysAround))
 	if err != nil {

@@ -13,17 +13,17 @@ import (
 	"parapet/model/hazard"
 )
 
-// scenarios are looked at together, through the same eyes: whatever their verdicts
-// need is read for all of them at once.
+// scenarios are evaluated together, for the same partner scope: the facts for all
+// evaluations are read at once.
 type scenarios []*Scenario
 
-// filterRainfall are the scenes that happened, or might, at stations or elsewhere.
+// filterRainfall returns the scenarios at stations if rain is true, else the others.
 func (all scenarios) filterRainfall(rain bool) scenarios {
 	return slices.DeleteFunc(slices.Clone(all), func(sc *Scenario) bool { return (sc.row.Kind == hazard.StationDay) != rain })
 }
 
-// insuredStation is a station and the definition of occurrences that policies there count;
-// any definition when it is empty.
+// insuredStation is a station and an occurrence definition used by policies there; an
+// empty definition matches any.
 type insuredStation struct{ scope, station, definition string }
 
 func (sc *Scenario) insuredStation() insuredStation {
@@ -34,7 +34,7 @@ func (sc *Scenario) insuredStation() insuredStation {
 	return insuredStation{sc.row.Scope, name, *sc.row.Definition}
 }
 
-// policyQuery asks for the policies that are not archived.
+// policyQuery selects the policies that are not archived.
 func (at insuredStation) policyQuery(db bun.IDB) *bun.SelectQuery {
 	q := db.NewSelect().Model((*policyRow)(nil)).Where("p.station = ?", at.station).Where("p.status <> ?", PolicyArchived)
 	if at.definition != "" {
@@ -46,7 +46,7 @@ func (at insuredStation) policyQuery(db bun.IDB) *bun.SelectQuery {
 	return q
 }
 
-// filterRecorded are the scenes that were recorded, not supposed.
+// filterRecorded returns the scenarios that are not hypothetical.
 func (all scenarios) filterRecorded() scenarios {
 	return slices.DeleteFunc(slices.Clone(all), func(sc *Scenario) bool { return sc.hypothetical })
 }
@@ -59,8 +59,8 @@ func (all scenarios) occurrenceIDs() []uuid.UUID {
 	return ids
 }
 
-// findCandidates are the policies that each scene may touch, by the scene's occurrence,
-// in order of id: those the matcher would look at, and those with a claim for it.
+// findCandidates returns the policies that each scenario may affect, by its occurrence,
+// in order of id: those that the matcher would evaluate, and those with a claim for it.
 func (all scenarios) findCandidates(ctx context.Context, db bun.IDB) (map[uuid.UUID][]uuid.UUID, error) {
 	concerned, err := all.filterRainfall(false).findCandidatesByLocation(ctx, db)
 	if err != nil {
@@ -89,7 +89,8 @@ func (all scenarios) findCandidates(ctx context.Context, db bun.IDB) (map[uuid.U
 	return concerned, nil
 }
 
-// findCandidatesByLocation are the policies by whose boxes something happened, or might.
+// findCandidatesByLocation returns the policies whose boxes match a scenario's
+// location.
 func (all scenarios) findCandidatesByLocation(ctx context.Context, db bun.IDB) (map[uuid.UUID][]uuid.UUID, error) {
 	looked := make([]loadedOccurrence, len(all))
 	for i, sc := range all {
@@ -102,7 +103,7 @@ func (all scenarios) findCandidatesByLocation(ctx context.Context, db bun.IDB) (
 	return findCandidates(ctx, db, looked)
 }
 
-// findCandidatesAtStations are the policies at the stations where it rained.
+// findCandidatesAtStations returns the policies at the scenarios' stations.
 func (all scenarios) findCandidatesAtStations(ctx context.Context, db bun.IDB) (map[uuid.UUID][]uuid.UUID, error) {
 	if len(all) == 0 {
 		return nil, nil
@@ -139,8 +140,8 @@ func (all scenarios) findCandidatesAtStations(ctx context.Context, db bun.IDB) (
 	return insured, nil
 }
 
-// loadPolicies reads policies of the ids that may be looked at, in order of id, with
-// what the verdicts of every scene need to know of them.
+// loadPolicies reads the visible policies among ids, in order of id, with the facts
+// that the evaluations of every scenario need.
 func (all scenarios) loadPolicies(ctx context.Context, db bun.IDB, ids []uuid.UUID, narrow func(*bun.SelectQuery) *bun.SelectQuery) ([]*policyRow, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -168,22 +169,22 @@ func (all scenarios) loadPolicies(ctx context.Context, db bun.IDB, ids []uuid.UU
 	return policies, all.loadClaims(ctx, db, policies)
 }
 
-// occurrenceClaim is a claim of an occurrence, under the name that the occurrence has now.
+// occurrenceClaim is a claim for an occurrence, with the occurrence's present id.
 type occurrenceClaim struct {
 	claimRow `bun:",extend"`
 
 	Of uuid.UUID `bun:",scanonly"`
 }
 
-// claimsQuery asks for what was claimed of occurrences, by whatever name they had.
+// claimsQuery selects the claims for the occurrences and for those merged into them.
 func (all scenarios) claimsQuery(db bun.IDB, into *[]occurrenceClaim) *bun.SelectQuery {
 	ids := bun.List(all.occurrenceIDs())
 	return all[0].restrictToScope(db.NewSelect().Model(into).ColumnExpr("coalesce(oc.merged_into, oc.id) as of").
 		Join("join occurrences oc on oc.id = c.occurrence_id").Where("(oc.id in (?0) or oc.merged_into in (?0))", ids))
 }
 
-// loadClaims reads the claims of policies that were made of the occurrences. Of two
-// claims of one policy the one that holds it counts.
+// loadClaims reads the claims of policies for the occurrences. If a policy has two
+// claims, the one that is not retracted counts.
 func (all scenarios) loadClaims(ctx context.Context, db bun.IDB, policies []*policyRow) error {
 	of := make(map[uuid.UUID]map[uuid.UUID]*claimRow, len(all))
 	for _, sc := range all {

@@ -18,19 +18,19 @@ import (
 
 // SealKey is a named AES-256 key.
 type SealKey struct {
-	ID     string // at most 32 bytes; stored beside what it sealed
+	ID     string // at most 32 bytes; stored with each sealed value
 	Secret []byte // 32 bytes
 }
 
-// Keys are the secrets of the domain. Several Seal keys open, the first one
-// seals, so that keys can be rotated while both are known. Fingerprint never
-// rotates: equal accounts must stay equal.
+// Keys are the secrets of the domain. Every Seal key decrypts, the first one encrypts,
+// so that keys can be rotated while both are known. Fingerprint never rotates, because
+// equal accounts must keep equal fingerprints.
 type Keys struct {
 	Seal        []SealKey
 	Fingerprint []byte // at least 32 bytes
 }
 
-// Check says what is wrong with the keys, nil when nothing is.
+// Check returns an error that names a fault of the keys, nil if there is none.
 func (k Keys) Check() error {
 	if len(k.Seal) == 0 || len(k.Fingerprint) < 32 {
 		return errors.New("keys: one seal key of 32 bytes and a fingerprint key of at least 32 bytes are needed")
@@ -46,12 +46,13 @@ func (k Keys) Check() error {
 	return nil
 }
 
-// cursorLabel separates the keys that seal cursors from those they are derived from.
+// cursorLabel separates the cursor keys from the keys they are derived from.
 const cursorLabel = "parapet list cursors v1"
 
-// deriveCursorKeys derives the keys that seal cursors (HKDF, RFC 5869). Callers have any number
-// of cursors sealed and send any text to be opened; the keys of stored secrets see
-// neither. A cursor ends with the seal key it was derived from.
+// deriveCursorKeys derives the keys that seal cursors (HKDF, RFC 5869). Callers can
+// have any number of cursors sealed and send any text to be opened; the keys of stored
+// secrets are used for neither. A cursor becomes invalid when the seal key it was
+// derived from is removed.
 func (k Keys) deriveCursorKeys() (Keys, error) {
 	derived := Keys{Seal: make([]SealKey, len(k.Seal))}
 	for i, key := range k.Seal {
@@ -65,7 +66,7 @@ func (k Keys) deriveCursorKeys() (Keys, error) {
 }
 
 // columnSealContext binds a secret to the row and column it was sealed for, so that a
-// ciphertext copied elsewhere does not open.
+// ciphertext copied elsewhere cannot be opened.
 func columnSealContext(partner string, id uuid.UUID, column string) []byte {
 	return []byte(partner + "/" + id.String() + "/" + column)
 }
@@ -121,7 +122,8 @@ func newGCM(secret []byte) (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-// computeFingerprint is equal for equal accounts of one partner and tells nothing else.
+// computeFingerprint returns a text that is equal for equal accounts of one partner and
+// reveals nothing else.
 func (k Keys) computeFingerprint(parts ...string) string {
 	mac := hmac.New(sha256.New, k.Fingerprint)
 	_, _ = mac.Write([]byte(strings.Join(parts, "\x00")))

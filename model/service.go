@@ -18,37 +18,37 @@ import (
 	"parapet/model/hazard"
 )
 
-// Config is what the domain layer stands on.
+// Config holds the dependencies and settings of the domain layer.
 type Config struct {
 	DB      *Database
-	Queue   JobQueue        // takes the jobs a change asks for
-	Jobs    JobAdmin        // shows the queue to operators; nil shows none
-	Files   FileStore       // keeps attachments
-	Keys    Keys            // seal bank details, cursors and fingerprints
-	History *hazard.History // prices cover; nil means the shipped one
-	// Development allows rehearsals that a production server must refuse:
-	// sandbox observations and replayed history.
+	Queue   JobQueue        // enqueues the jobs of a change
+	Jobs    JobAdmin        // queue administration for operators; nil disables it
+	Files   FileStore       // stores attachments
+	Keys    Keys            // for bank details, cursors and fingerprints
+	History *hazard.History // events for pricing; nil means the shipped history
+	// Development allows rehearsals, which a production server must refuse: sandbox
+	// observations and replayed history.
 	Development bool
-	// RehearsalClock lets days that a partner rehearses at a station move the business
-	// clock, which is the same for all partners.
+	// RehearsalClock lets rehearsed days at a station move the business clock, which
+	// all partners share.
 	RehearsalClock bool
 	Webhooks       Webhooks
-	// Sleep waits between two polls of payouts that are leaving; nil uses the real clock.
+	// Sleep waits between two polls of running sends; nil uses the real clock.
 	Sleep func(context.Context, time.Duration) error
-	// ResumeCheckTimeout is how long ResumeReleases waits for the check of the invariants
-	// before it leaves the check to the run; zero is two seconds.
+	// ResumeCheckTimeout is how long ResumeReleases waits for the invariant check
+	// before it leaves the check to the run; zero means two seconds.
 	ResumeCheckTimeout time.Duration
-	// BatchRelease says that the rail takes payouts in slices: ReleaseBatch is asked for
-	// instead of ReleasePayout for each.
+	// BatchRelease states that the rail accepts batches: one ReleaseBatch replaces a
+	// ReleasePayout per payout.
 	BatchRelease bool
 }
 
-// Webhooks are the rules of sending events to partners' endpoints.
+// Webhooks configures the sending of events to partners' endpoints.
 type Webhooks struct {
-	// TargetProblem returns why an address must not be called, empty when it may be; nil
+	// TargetProblem returns why an address must not be called, empty if it may be; nil
 	// accepts every address.
 	TargetProblem func(*url.URL) string
-	// DelayDivisor divides the delays between attempts in development; 0 and 1 leave
+	// DelayDivisor divides the delays between attempts in development; 0 and 1 keep
 	// them.
 	DelayDivisor int
 }
@@ -57,9 +57,9 @@ func (w Webhooks) scaleDelay(wait time.Duration) time.Duration {
 	return wait / time.Duration(max(1, w.DelayDivisor))
 }
 
-// Service is the domain: every operation of both doors, the jobs and the
-// command line is a method on it. Operations return *Error for everything a
-// caller can act on; any other error is internal.
+// Service is the domain layer. Every operation of REST, GraphQL, the jobs and the
+// command line is one of its methods. Operations return *Error for everything a caller
+// can act on; any other error is internal.
 type Service struct {
 	db              *bun.DB
 	pool            *pgxpool.Pool // for prepared statements
@@ -80,16 +80,16 @@ type Service struct {
 	webhooks        Webhooks
 	refusalCounts   refusalLog
 	eventsCommitted chan struct{}
-	registeredRails sync.Map // identities that were registered, by RailIdentity
+	registeredRails sync.Map // set of RailIdentity
 	releaseSession  *sendSession
 	sleep           func(context.Context, time.Duration) error
 
 	resumeCheckTimeout time.Duration
 
-	relayWasBusy atomic.Bool // the last pass of the relay, in this process, had something to do
+	relayWasBusy atomic.Bool // the last pass of the relay in this process numbered events
 }
 
-// New makes the domain layer. It does not touch the database.
+// New returns the domain layer. It does not connect to the database.
 func New(c Config) (*Service, error) {
 	if err := c.Keys.Check(); err != nil {
 		return nil, err
@@ -127,16 +127,16 @@ func (s *Service) InTx(ctx context.Context, actor Actor, do func(context.Context
 	return s.InTxWithPrelude(ctx, actor, func(*Tx) {}, do)
 }
 
-// InTxWithPrelude is change whose first statements, which ask queues, go out in one
-// round trip with the beginning.
+// InTxWithPrelude is InTx with a prelude: statements that ask queues are sent in one
+// round trip with the beginning of the transaction.
 func (s *Service) InTxWithPrelude(ctx context.Context, actor Actor, ask func(*Tx), do func(context.Context, *Tx) error) error {
 	return s.retryTx(ctx, &Tx{svc: s, actor: actor}, ask, do)
 }
 
-// retryTx runs a copy of a prepared unit, and again after a deadlock.
+// retryTx runs a copy of a prepared Tx, and repeats it after a deadlock.
 func (s *Service) retryTx(ctx context.Context, prepared *Tx, ask func(*Tx), do func(context.Context, *Tx) error) error {
 	if faults := fieldErrorsFrom(ctx); len(faults) > 0 {
-		return Invalid(faults...) // an operation that did not look must not act on what was not read
+		return Invalid(faults...) // an operation that did not check its input must not act on unparsed members
 	}
 	for attempt := 0; ; attempt++ {
 		tx := *prepared
@@ -173,27 +173,26 @@ func (s *Service) tryTx(ctx context.Context, tx *Tx, ask func(*Tx), do func(cont
 	if len(tx.events) > 0 {
 		select {
 		case s.eventsCommitted <- struct{}{}:
-		default: // said already
+		default: // reported already
 		}
 	}
 	return nil
 }
 
-// businessNowSQL is what business_now() says, spelled out: Postgres plans the body of
-// such a function anew in every statement that calls it, which would be a third of
-// a read.
+// businessNowSQL is the body of business_now(), inlined: Postgres plans the body of
+// such a function again in every statement that calls it, which would take a third of a
+// read.
 const businessNowSQL = "clock_timestamp() + (select shift from clock)"
 
-// readClock is the business time outside a transaction: good for reading, never for
-// writing.
+// readClock returns the business time outside a transaction. Use it for reads only.
 func (s *Service) readClock(ctx context.Context) (time.Time, error) {
 	var now time.Time
 	err := s.pool.QueryRow(ctx, "select "+businessNowSQL, pgx.QueryExecModeCacheStatement).Scan(&now)
 	return now, err
 }
 
-// MarkForRehearsals marks the database as one for rehearsals. The clock stays where an
-// earlier run left it, because records must not lie in the future. Development only.
+// MarkForRehearsals marks the database as one for rehearsals. It keeps the clock of an
+// earlier run, because records must not lie in the future. Development only.
 func (s *Service) MarkForRehearsals(ctx context.Context) error {
 	if !s.development {
 		return Fail(CodeParameterInvalid, "A database is marked for rehearsals in development only.")
@@ -202,9 +201,8 @@ func (s *Service) MarkForRehearsals(ctx context.Context) error {
 	return err
 }
 
-// ShiftClock moves business time against the database's clock and marks the
-// database as one for rehearsals. Development only: it is how a year passes in a
-// test.
+// ShiftClock shifts business time relative to the database's clock and marks the
+// database as one for rehearsals. Development only: tests use it to let a year pass.
 func (s *Service) ShiftClock(ctx context.Context, shift time.Duration) error {
 	if !s.development {
 		return Fail(CodeParameterInvalid, "The clock can be moved in development only.")
@@ -213,17 +211,16 @@ func (s *Service) ShiftClock(ctx context.Context, shift time.Duration) error {
 	return err
 }
 
-// IsRehearsal tells whether the database is one for rehearsals: marked by the
-// development stack, its clock possibly shifted. Nobody's real money may depend
-// on it.
+// IsRehearsal reports whether the database is marked for rehearsals by the development
+// stack; its clock may be shifted. Real payments must not depend on it.
 func (s *Service) IsRehearsal(ctx context.Context) (bool, error) {
 	var marked bool
 	err := s.db.NewRaw("select rehearsal or shift <> interval '0' from clock").Scan(ctx, &marked)
 	return marked, translateError(err)
 }
 
-// authorize is the first line of every operation: the scope, and a partner that
-// is registered and enabled.
+// authorize is the first statement of every operation. It checks the scope, and that
+// the partner is registered and enabled.
 func (s *Service) authorize(ctx context.Context, actor Actor, scope Scope) error {
 	if err := actor.RequireScope(scope); err != nil {
 		return err
@@ -234,8 +231,8 @@ func (s *Service) authorize(ctx context.Context, actor Actor, scope Scope) error
 	return s.partners.requireEnabled(ctx, s.db, actor.Partner)
 }
 
-// restrictToTenant narrows a query to what the actor may see. Every query over partners'
-// records goes through it.
+// restrictToTenant restricts a query to rows that the actor may see. Every query over
+// partners' records uses it.
 func (a Actor) restrictToTenant(q *bun.SelectQuery) *bun.SelectQuery {
 	if a.Kind == ActorPartner {
 		return q.Where("?TableAlias.partner = ?", a.Partner)
@@ -243,8 +240,9 @@ func (a Actor) restrictToTenant(q *bun.SelectQuery) *bun.SelectQuery {
 	return q
 }
 
-// tenantPredicate is tenancy in a prepared statement whose second argument is the tenant. Who
-// sees everything has a statement of their own: one for both could use no index.
+// tenantPredicate is the tenant condition of a prepared statement whose second argument
+// is the tenant. Actors that see everything have a separate statement: one for both
+// could use no index.
 func (a Actor) tenantPredicate() string {
 	if a.Kind == ActorPartner {
 		return "?TableAlias.partner = $2"
@@ -252,7 +250,7 @@ func (a Actor) tenantPredicate() string {
 	return "$2::text is null"
 }
 
-// tenantArg is that argument: nil sees everything.
+// tenantArg returns that argument; nil sees everything.
 func (a Actor) tenantArg() *string {
 	if a.Kind == ActorPartner {
 		return &a.Partner
@@ -265,4 +263,4 @@ func isRetryable(err error) bool {
 	return errors.As(err, &pg) && (pg.Code == "40P01" || pg.Code == "40001")
 }
 
-func isNoRows(err error) bool { return errors.Is(err, sql.ErrNoRows) } // pgx.ErrNoRows is one
+func isNoRows(err error) bool { return errors.Is(err, sql.ErrNoRows) } // also matches pgx.ErrNoRows

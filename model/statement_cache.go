@@ -14,16 +14,16 @@ import (
 	"github.com/uptrace/bun/schema"
 )
 
-// querier runs a statement as it is written: the pool, or a unit's connection.
+// querier runs a statement unchanged: the pool, or the connection of a Tx.
 type querier interface {
 	Query(ctx context.Context, text string, args ...any) (pgx.Rows, error)
 }
 
-// queryPrepared runs a statement whose arguments are $1, $2 and so on. Postgres parses
-// and plans it once a connection, which is most of what a small statement costs.
-// It is for hot paths; elsewhere the builder, which writes arguments into the
-// text, reads better. What never reached Postgres is asked once more, on another
-// connection where there is one.
+// queryPrepared runs a statement with the arguments $1, $2 and so on. Postgres parses
+// and plans it once per connection, which is most of the cost of a small statement. Use
+// it in hot paths; elsewhere the query builder, which writes arguments into the text,
+// is easier to read. A statement that never reached Postgres is sent once more, on
+// another connection if there is one.
 func queryPrepared(ctx context.Context, on querier, text string, args ...any) (pgx.Rows, error) {
 	args = append([]any{pgx.QueryExecModeCacheStatement}, args...)
 	rows, err := on.Query(ctx, text, args...)
@@ -36,8 +36,8 @@ func queryPrepared(ctx context.Context, on querier, text string, args ...any) (p
 	return chargeRows(ctx, rows), nil
 }
 
-// queryPreparedRow reads the one row of a prepared statement; sql.ErrNoRows without
-// one.
+// queryPreparedRow reads the single row of a prepared statement; sql.ErrNoRows if there
+// is none.
 func (s *Service) queryPreparedRow(ctx context.Context, on querier, into any, text string, args ...any) error {
 	rows, err := queryPrepared(ctx, on, text, args...)
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *Service) queryPreparedRows(ctx context.Context, on querier, into any, t
 // scanAll reads the rows of a statement into a slice.
 func (s *Service) scanAll(rows pgx.Rows, text string, into any) (err error) {
 	all := reflect.ValueOf(into).Elem()
-	all.SetLen(0) // its capacity may say how many are expected
+	all.SetLen(0) // its capacity may be the expected number of rows
 	var reader *rowScanner
 	for n := 0; rows.Next(); n++ {
 		all.Grow(1)
@@ -99,7 +99,7 @@ func (s *Service) scanAll(rows pgx.Rows, text string, into any) (err error) {
 	return rows.Err()
 }
 
-// queryPreparedCount reads the one number of a prepared statement.
+// queryPreparedCount reads the single number of a prepared statement.
 func (s *Service) queryPreparedCount(ctx context.Context, text string, args ...any) (n int, err error) {
 	rows, err := queryPrepared(ctx, s.pool, text, args...)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *Service) queryPreparedCount(ctx context.Context, text string, args ...a
 	return pgx.CollectExactlyOneRow(rows, pgx.RowTo[int])
 }
 
-// driverArg is a column's value as the driver takes it.
+// driverArg returns a column's value in the form that the driver takes.
 func driverArg(field *schema.Field, row reflect.Value) any {
 	if field.NullZero && field.HasZeroValue(row) {
 		return nil
@@ -120,12 +120,12 @@ func driverArg(field *schema.Field, row reflect.Value) any {
 	return value
 }
 
-// queueInsert writes one row, together with what is written next: nobody may ask for
-// it before.
+// queueInsert queues the insert of a row for the next flush. The row cannot be read
+// before.
 func (tx *Tx) queueInsert(row any) { tx.queueInsertEncoded(row, nil) }
 
-// queueInsertEncoded is insert for a row whose columns of JSON were already written as
-// members of its record.
+// queueInsertEncoded is queueInsert for a row whose JSON columns were already encoded
+// as members of its record.
 func (tx *Tx) queueInsertEncoded(row any, members map[string]jsontext.Value) {
 	table := tx.svc.db.Table(reflect.TypeOf(row).Elem())
 	fields := table.Fields
@@ -148,8 +148,8 @@ func (tx *Tx) queueInsertEncoded(row any, members map[string]jsontext.Value) {
 	tx.batch.Queue(text, args...)
 }
 
-// updateRow writes columns of a row that still has the version it was read with and,
-// where one is given, the state; else it is a conflict.
+// updateRow writes columns of a row if it still has the version it was read with and,
+// if from is given, one of those states; otherwise it returns a conflict.
 func (tx *Tx) updateRow(ctx context.Context, row interface{ head() *RowHeader }, was int64, from []string, columns ...string) error {
 	table := tx.svc.db.Table(reflect.TypeOf(row).Elem())
 	fields := make([]*schema.Field, len(columns))
@@ -184,8 +184,8 @@ func (tx *Tx) updateRow(ctx context.Context, row interface{ head() *RowHeader },
 }
 
 // queueGuarded queues an update that must change exactly n rows; otherwise the
-// transaction ends with overtaken. The server judges it: the statement may travel with
-// the commit, which a client that counts rows could not hold back any more.
+// transaction fails with versionConflict. The server checks the count, because the
+// statement may be sent with the commit, when a client that counts rows is too late.
 func (tx *Tx) queueGuarded(n int, update string, args ...any) {
 	tx.batch.Queue(fmt.Sprintf("with written as (%s returning 1) select require_rows(count(*), $%d) from written", update, len(args)+1), append(args, n)...)
 }
@@ -202,7 +202,7 @@ type statementKey struct {
 	use string
 }
 
-// get is the text for a use of a type of row, written at its first use.
+// get returns the text for a use of a row type. The first call builds it.
 func (t *statementCache) get(row any, use string, write func() string) string {
 	name := statementKey{reflect.TypeOf(row), use}
 	if text, ok := t.cached.Load(name); ok {
@@ -213,8 +213,8 @@ func (t *statementCache) get(row any, use string, write func() string) string {
 	return text
 }
 
-// goColumnAliases are the columns of a row under the names of Go, so that the JSON that Postgres
-// makes of the whole row is read back by its struct. Building an object member by
+// goColumnAliases are the columns of a row under their Go names, so that a struct can
+// decode the JSON that Postgres makes of the whole row. Building an object member by
 // member costs half as much again.
 func goColumnAliases(db *bun.DB, row any) schema.QueryAppender {
 	table := db.Table(reflect.TypeOf(row).Elem())
@@ -225,7 +225,8 @@ func goColumnAliases(db *bun.DB, row any) schema.QueryAppender {
 	return bun.SafeQuery(strings.Join(columns, ", "))
 }
 
-// restrictToID selects a row by its id ($1), if the actor may see it ($2 is its tenant).
+// restrictToID selects a row by its id ($1), if the actor may see it ($2 is its
+// tenant).
 func (a Actor) restrictToID(q *bun.SelectQuery) *bun.SelectQuery {
 	return q.Where("?TableAlias.id = $1").Where(a.tenantPredicate())
 }

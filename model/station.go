@@ -14,11 +14,11 @@ import (
 	"parapet/model/trigger"
 )
 
-// station is one station as one source reports it, in one scope.
+// station is a station in one scope, as one source reports it.
 type station struct{ scope, source, name string }
 
-// stationAndDefinition is the station of an occurrence; false for other perils and for windows of
-// days from before occurrences at stations had a definition.
+// stationAndDefinition returns the station of an occurrence; false for other perils and
+// for windows of days recorded before occurrences at stations had a definition.
 func (r *occurrenceRow) stationAndDefinition() (station, trigger.Definition, bool) {
 	if r.Station == nil || r.Definition == nil {
 		return station{}, trigger.Definition{}, false
@@ -27,13 +27,12 @@ func (r *occurrenceRow) stationAndDefinition() (station, trigger.Definition, boo
 	return station{r.Scope, r.Source, *r.Station}, definition, ok
 }
 
-// dayRun is the days of an occurrence at a station.
+// dayRun returns the days of an occurrence at a station.
 func (r *occurrenceRow) dayRun() trigger.DayRun {
 	return trigger.DayRun{First: r.OccurredAt.UTC(), Last: r.LastAt.UTC()}
 }
 
-// reportsQuery asks for what the station reported of the days from one to another, in
-// order.
+// reportsQuery selects the station's reports for a range of days, in order.
 func (s station) reportsQuery(db bun.IDB, into any, from, to time.Time) *bun.SelectQuery {
 	return db.NewSelect().Model(into).Where("o.station = ?", s.name).Where("o.source = ?", s.source).Where("o.scope = ?", s.scope).
 		Where("o.day between ?::date and ?::date", from, to)
@@ -47,14 +46,15 @@ func (s station) loadDays(ctx context.Context, db bun.IDB, from, to time.Time) (
 	return rows, nil
 }
 
-// eventID is the name of an occurrence that begins on a day.
+// eventID returns the source event id of an occurrence that begins on a day.
 func (s station) eventID(day time.Time) string { return s.name + "/" + day.Format(time.DateOnly) }
 
-// convertStationDays are the readings of a station in order of day, retracted ones included.
+// stationDays are the observations of a station in order of day, including retracted
+// ones.
 type stationDays []observationRow
 
-// measuredDays are the days on which rain was measured. A retracted reading leaves a missing
-// day, unless retracted ones are asked for too.
+// measuredDays returns the days with a rainfall measurement. A retracted observation
+// leaves a missing day, unless withRetracted is set.
 func (d stationDays) measuredDays(withRetracted bool) []hazard.Day {
 	days := make([]hazard.Day, 0, len(d))
 	for i := range d {
@@ -69,7 +69,7 @@ func (d stationDays) measuredDays(withRetracted bool) []hazard.Day {
 	return days
 }
 
-// withinRun are the readings of a run of days.
+// withinRun returns the observations of a run of days.
 func (d stationDays) withinRun(run trigger.DayRun) stationDays {
 	at := func(day time.Time) int {
 		i, _ := slices.BinarySearchFunc(d, day, func(row observationRow, day time.Time) int { return row.Day.UTC().Compare(day) })
@@ -78,7 +78,8 @@ func (d stationDays) withinRun(run trigger.DayRun) stationDays {
 	return d[at(run.First):at(run.Last.AddDate(0, 0, 1))]
 }
 
-// revisionSum is a number that grows with every reading of a run and every revision of one.
+// revisionSum returns a number that grows with every observation of a run and every
+// revision of one.
 func (d stationDays) revisionSum(run trigger.DayRun) (sum int64) {
 	for _, row := range d.withinRun(run) {
 		sum += row.Version
@@ -86,15 +87,16 @@ func (d stationDays) revisionSum(run trigger.DayRun) (sum int64) {
 	return sum
 }
 
-// How far the readings around an occurrence are read: behind it for what tells that it
-// is over, before it for a spell that is longer if nothing had been retracted.
+// How many days of observations around an occurrence are read: days after it decide
+// whether it is over, days before it belong to a spell that would be longer without
+// retractions.
 const (
 	daysReadBefore = 31
 	daysReadAfter  = 62
 )
 
-// loadStationFacts completes the facts of occurrences at stations by the days of their
-// stations, read in one statement.
+// loadStationFacts completes the facts of occurrences at stations from the observations
+// of their days, read in one statement.
 func loadStationFacts(ctx context.Context, db bun.IDB, all []loadedOccurrence) error {
 	var of []*occurrenceRow
 	for _, o := range all {
@@ -126,13 +128,13 @@ func loadStationFacts(ctx context.Context, db bun.IDB, all []loadedOccurrence) e
 	return nil
 }
 
-// rainFacts are an occurrence at a station as the trigger judges it. What it would be
-// by the retracted readings too is kept in withRetracted.
+// rainFacts returns an occurrence at a station as the trigger evaluates it.
+// withRetracted holds the facts that include retracted observations.
 func (r *occurrenceRow) rainFacts(days stationDays) trigger.Occurrence {
 	at, definition, _ := r.stationAndDefinition()
 	facts := trigger.Occurrence{Source: r.Source, SourceEventID: r.SourceEventID, SourceVersion: r.SourceVersion, Stage: r.Stage}
 	found, _ := findLargestOverlap(definition.Occurrences(at.name, days.measuredDays(false)), r.dayRun())
-	if found == nil { // revised or retracted away: what is known of its days is behind it
+	if found == nil { // the revised or retracted days no longer form an occurrence; the known facts follow it
 		found = &trigger.RainOccurrence{
 			Station: at.name, Definition: definition, First: r.OccurredAt.UTC(), Last: r.LastAt.UTC(), After: days.withinRun(r.dayRun()).measuredDays(false),
 		}
@@ -150,8 +152,8 @@ func (r *occurrenceRow) rainFacts(days stationDays) trigger.Occurrence {
 	return facts
 }
 
-// findLargestOverlap is the occurrence with the most days of a run, the first of equals;
-// false when none has a day of it.
+// findLargestOverlap returns the occurrence with the most days of a run, the first of
+// equals; found is false when none has a day of it.
 func findLargestOverlap(all []trigger.RainOccurrence, run trigger.DayRun) (best *trigger.RainOccurrence, found bool) {
 	var most time.Duration
 	for i := range all {
@@ -182,8 +184,8 @@ func parseStationDay(id string) (station string, day time.Time, ok bool) {
 	return id[:cut], day, err == nil
 }
 
-// findStation is the station whose report of a day a policy sees: what its partner
-// rehearsed goes before what happened. Errors: not_found.
+// findStation returns the station whose report of a day applies to a policy: a
+// rehearsed report of its partner takes precedence over a real one. Errors: not_found.
 func findStation(ctx context.Context, db bun.IDB, p *policyRow, source, name string, day time.Time) (station, error) {
 	row := new(observationRow)
 	err := db.NewSelect().Model(row).Where("source = ?", source).Where("station = ?", name).Where("day = ?", day).
@@ -197,9 +199,9 @@ func findStation(ctx context.Context, db bun.IDB, p *policyRow, source, name str
 	return station{row.Scope, source, name}, nil
 }
 
-// findOccurrenceOn is the occurrence of a policy's definition that a day at a station lies
-// in. A day that lies in none, because it was too dry, has one of its own that is not
-// recorded; recorded is false then.
+// findOccurrenceOn returns the occurrence of a policy's definition that contains a day
+// at a station. For a day in no occurrence, because it was too dry, it returns an
+// unrecorded occurrence of that day; recorded is false then.
 func (s station) findOccurrenceOn(ctx context.Context, db bun.IDB, p *policyRow, day time.Time) (row *occurrenceRow, recorded bool, err error) {
 	definition := p.Cover.Trigger.Definition().String()
 	row = new(occurrenceRow)

@@ -16,8 +16,8 @@ import (
 	"parapet/model/trigger"
 )
 
-// stationDefinitionsQuery finds the definitions by which policies at stations count, in as
-// many steps of an index as there are definitions, however many the policies.
+// stationDefinitionsQuery finds the definitions used by policies at stations. It needs
+// one index step per definition, for any number of policies.
 const stationDefinitionsQuery = `select s.station, d.definition from unnest(array[?]) as s (station) cross join lateral (
 	with recursive each (definition) as (
 		(select definition from policies where station = s.station and definition is not null and status <> 'archived' order by definition limit 1)
@@ -26,9 +26,9 @@ const stationDefinitionsQuery = `select s.station, d.definition from unnest(arra
 			and p.status <> 'archived' order by p.definition limit 1) from each where each.definition is not null)
 	select definition from each where definition is not null) d order by 1, 2`
 
-// linkStations finds the occurrences at the stations whose days changed, by every
-// definition that policies there have, and returns those that changed. The caller
-// holds the lock of the source, and has written the days.
+// linkStations updates the occurrences at the stations whose days changed, for every
+// definition used by policies there, and returns those that changed. The caller holds
+// the lock of the source and has saved the days.
 func (r *ingestion) linkStations(ctx context.Context, source string) ([]uuid.UUID, error) {
 	changed := make(map[string]trigger.DayRun)
 	for _, row := range r.changed {
@@ -75,11 +75,11 @@ type stationLinker struct {
 	changedRun trigger.DayRun // from the first changed day to the last
 
 	days       stationDays
-	known      []*occurrenceRow // known so far, the oldest first
+	known      []*occurrenceRow // oldest first
 	changedIDs []uuid.UUID
 }
 
-// linkDays reads what is around the changed days and saves what became of it.
+// linkDays reads the days around the changed ones and saves the resulting occurrences.
 func (l *stationLinker) linkDays(ctx context.Context) ([]uuid.UUID, error) {
 	found, err := l.findOccurrencesAround(ctx)
 	if err != nil {
@@ -104,8 +104,8 @@ func (l *stationLinker) linkDays(ctx context.Context) ([]uuid.UUID, error) {
 	return l.changedIDs, nil
 }
 
-// findOccurrencesAround are the occurrences that the changed days may concern: those that have one of
-// them, or that one of them separates, joins or ends.
+// findOccurrencesAround returns the occurrences that the changed days may affect: those
+// that contain one of them, or that one of them separates, joins or ends.
 func (l *stationLinker) findOccurrencesAround(ctx context.Context) ([]trigger.RainOccurrence, error) {
 	for reach := 2 * daysReadAfter; ; reach *= 2 {
 		from, to := l.changedRun.First.AddDate(0, 0, -reach), l.changedRun.Last.AddDate(0, 0, reach)
@@ -131,7 +131,7 @@ func (l *stationLinker) findOccurrencesAround(ctx context.Context) ([]trigger.Ra
 	}
 }
 
-// lastKnownDay is the last day that tells something of an occurrence.
+// lastKnownDay returns the last day that affects an occurrence.
 func lastKnownDay(o trigger.RainOccurrence) time.Time {
 	if len(o.After) == 0 {
 		return o.Last
@@ -139,9 +139,9 @@ func lastKnownDay(o trigger.RainOccurrence) time.Time {
 	return o.After[len(o.After)-1].Date
 }
 
-// lockKnownOccurrences reads and locks the occurrences that share a day with what was found or
-// with the changed days, and those that have the name of one of their days, which may
-// have been merged.
+// lockKnownOccurrences reads and locks the occurrences that share a day with a found
+// one or with the changed days, and those named after one of their days, which may have
+// been merged.
 func (l *stationLinker) lockKnownOccurrences(ctx context.Context, found []trigger.RainOccurrence) error {
 	reached, names := l.changedRun, []string{l.station.eventID(l.changedRun.First)}
 	for _, o := range found {
@@ -178,7 +178,7 @@ func (l *stationLinker) findContinued(found []trigger.RainOccurrence, i int, tak
 	return rows
 }
 
-// saveOccurrence gives one of the found occurrences the identity of the oldest known one that it
+// saveOccurrence gives a found occurrence the identity of the oldest known one that it
 // continues, and merges the others into that one.
 func (l *stationLinker) saveOccurrence(ctx context.Context, found []trigger.RainOccurrence, i int, taken map[uuid.UUID]bool) error {
 	o := found[i]
@@ -209,7 +209,7 @@ func (l *stationLinker) saveOccurrence(ctx context.Context, found []trigger.Rain
 	return l.updateOccurrence(ctx, oldest, row.SourceVersion)
 }
 
-// newOccurrence is a found occurrence without an identity.
+// newOccurrence returns the row of a found occurrence, without an identity.
 func (l *stationLinker) newOccurrence(o trigger.RainOccurrence) *occurrenceRow {
 	row := &occurrenceRow{
 		Scope: l.station.scope, UpdatedAt: l.now, Source: l.station.source, Kind: hazard.StationDay,
@@ -223,7 +223,7 @@ func (l *stationLinker) newOccurrence(o trigger.RainOccurrence) *occurrenceRow {
 	return row
 }
 
-// mergeOccurrence makes two known occurrences one, because late or revised days joined them.
+// mergeOccurrence merges two known occurrences that late or revised days joined.
 func (l *stationLinker) mergeOccurrence(ctx context.Context, oldest, other *occurrenceRow) error {
 	_, err := l.NewRaw("update occurrences set merged_into = ?, version = version + 1, updated_at = ? where id = ? or merged_into = ?",
 		oldest.ID, l.now, other.ID, other.ID).Exec(ctx)
@@ -231,7 +231,7 @@ func (l *stationLinker) mergeOccurrence(ctx context.Context, oldest, other *occu
 		return fmt.Errorf("merge occurrences: %w", err)
 	}
 	other.MergedInto = &oldest.ID
-	oldest.SourceVersion = "" // it changed, also when its days did not
+	oldest.SourceVersion = "" // marks it as changed, also if its days are the same
 	return nil
 }
 
@@ -254,7 +254,7 @@ func (l *stationLinker) markEmpty(ctx context.Context, row *occurrenceRow) error
 	return l.updateOccurrence(ctx, row, content)
 }
 
-// updateOccurrence writes a known occurrence, whose version grows with everything it says.
+// updateOccurrence saves a known occurrence and derives its version from its content.
 func (l *stationLinker) updateOccurrence(ctx context.Context, row *occurrenceRow, content string) error {
 	row.Version, row.UpdatedAt = row.Version+1, l.now
 	row.SourceVersion = strconv.FormatInt(row.Version, 10) + "." + content

@@ -1,47 +1,48 @@
 package model
 
-// Transition is one allowed move of a record, with the event it writes.
+// Transition is an allowed change of a record's status, with the event it writes.
 type Transition[S ~string] struct {
 	From, To S
 	Event    EventType
 }
 
-// QuoteStatus is where a quote stands.
+// QuoteStatus is the status of a quote.
 type QuoteStatus string
 
 const (
-	// QuotePriced waits for the partner to bind it, until it expires.
+	// QuotePriced quotes can be bound by the partner until they expire.
 	QuotePriced QuoteStatus = "priced"
-	// QuoteBound became a policy; there is no way back.
+	// QuoteBound quotes became a policy. Final.
 	QuoteBound QuoteStatus = "bound"
-	// QuoteExpired was not bound in time.
+	// QuoteExpired quotes were not bound in time.
 	QuoteExpired QuoteStatus = "expired"
 )
 
-// QuoteTransitions is a quote's life.
+// QuoteTransitions are the allowed transitions of a quote.
 var QuoteTransitions = []Transition[QuoteStatus]{
 	{QuotePriced, QuoteBound, EventQuoteBound},
 	{QuotePriced, QuoteExpired, EventQuoteExpired},
 }
 
-// PolicyStatus is where a policy stands. Whether cover runs at a moment is told
-// by its period, not by its status.
+// PolicyStatus is the status of a policy. Whether cover is in force at a moment depends
+// on its period, not on its status.
 type PolicyStatus string
 
 const (
-	// PolicyActive is bound, also while its cover has not begun.
+	// PolicyActive policies are bound, even if their cover has not begun.
 	PolicyActive PolicyStatus = "active"
-	// PolicyExhausted has nothing left of its limit.
+	// PolicyExhausted policies have no remaining limit.
 	PolicyExhausted PolicyStatus = "exhausted"
-	// PolicyExpired is past its period; late claims are possible for a while.
+	// PolicyExpired policies are past their period; late claims are possible until the
+	// reporting window ends.
 	PolicyExpired PolicyStatus = "expired"
-	// PolicyCancelled was ended early by an operator.
+	// PolicyCancelled policies were ended early by an operator.
 	PolicyCancelled PolicyStatus = "cancelled"
-	// PolicyArchived takes no claims any more.
+	// PolicyArchived policies accept no claims any more.
 	PolicyArchived PolicyStatus = "archived"
 )
 
-// PolicyTransitions is a policy's life.
+// PolicyTransitions are the allowed transitions of a policy.
 var PolicyTransitions = []Transition[PolicyStatus]{
 	{PolicyActive, PolicyExhausted, EventPolicyExhausted},
 	{PolicyActive, PolicyExpired, EventPolicyExpired},
@@ -51,25 +52,25 @@ var PolicyTransitions = []Transition[PolicyStatus]{
 	{PolicyCancelled, PolicyArchived, EventPolicyArchived},
 }
 
-// ClaimStatus is where a claim stands.
+// ClaimStatus is the status of a claim.
 type ClaimStatus string
 
 const (
-	// ClaimOpened waits for a decision.
+	// ClaimOpened claims wait for a decision.
 	ClaimOpened ClaimStatus = "opened"
-	// ClaimApproved is owed; its payout tells the rest of the story.
+	// ClaimApproved claims are owed; their payouts show the progress of payment.
 	ClaimApproved ClaimStatus = "approved"
-	// ClaimDeferred waits for more: final data, evidence, an operator.
+	// ClaimDeferred claims wait for final data, evidence or an operator.
 	ClaimDeferred ClaimStatus = "deferred"
-	// ClaimDeclined is not owed.
+	// ClaimDeclined claims are not owed.
 	ClaimDeclined ClaimStatus = "declined"
-	// ClaimWithdrawn was taken back by the partner.
+	// ClaimWithdrawn claims were withdrawn by the partner.
 	ClaimWithdrawn ClaimStatus = "withdrawn"
-	// ClaimClosed is paid and reconciled in full.
+	// ClaimClosed claims are paid and reconciled in full.
 	ClaimClosed ClaimStatus = "closed"
 )
 
-// ClaimTransitions is a claim's life.
+// ClaimTransitions are the allowed transitions of a claim.
 var ClaimTransitions = []Transition[ClaimStatus]{
 	{ClaimOpened, ClaimApproved, EventClaimApproved},
 	{ClaimOpened, ClaimDeferred, EventClaimDeferred},
@@ -82,29 +83,30 @@ var ClaimTransitions = []Transition[ClaimStatus]{
 	{ClaimClosed, ClaimApproved, EventClaimReopened},
 }
 
-// PayoutStatus is where money on its way stands.
+// PayoutStatus is the status of a payout.
 type PayoutStatus string
 
 const (
-	// PayoutPending is ready to be sent.
+	// PayoutPending payouts are ready to be sent.
 	PayoutPending PayoutStatus = "pending"
-	// PayoutReleasing is with the rail right now.
+	// PayoutReleasing payouts are with the rail now.
 	PayoutReleasing PayoutStatus = "releasing"
-	// PayoutReleased was accepted by the rail.
+	// PayoutReleased payouts were accepted by the rail.
 	PayoutReleased PayoutStatus = "released"
-	// PayoutBlocked waits for its blocked_reason to go away.
+	// PayoutBlocked payouts wait until the cause in blocked_reason is resolved.
 	PayoutBlocked PayoutStatus = "blocked"
-	// PayoutReconciling was sent with an unknown outcome; only the rail can tell.
+	// PayoutReconciling payouts were sent with an unknown outcome; only the rail can
+	// settle it.
 	PayoutReconciling PayoutStatus = "reconciling"
-	// PayoutReconciled is confirmed by the rail's own report.
+	// PayoutReconciled payouts are confirmed by the rail's own report.
 	PayoutReconciled PayoutStatus = "reconciled"
-	// PayoutReturned came back.
+	// PayoutReturned payouts were returned by the beneficiary's bank.
 	PayoutReturned PayoutStatus = "returned"
-	// PayoutCancelled will never be sent.
+	// PayoutCancelled payouts will never be sent.
 	PayoutCancelled PayoutStatus = "cancelled"
 )
 
-// PayoutTransitions is a payout's life.
+// PayoutTransitions are the allowed transitions of a payout.
 var PayoutTransitions = []Transition[PayoutStatus]{
 	{PayoutPending, PayoutReleasing, EventPayoutReleasing},
 	{PayoutPending, PayoutBlocked, EventPayoutBlocked},
@@ -122,21 +124,21 @@ var PayoutTransitions = []Transition[PayoutStatus]{
 	{PayoutReconciled, PayoutReturned, EventPayoutReturned},
 }
 
-// PayoutMethodStatus is where an account stands.
+// PayoutMethodStatus is the status of a payout method.
 type PayoutMethodStatus string
 
 const (
-	// MethodPending waits for the rail to check it.
+	// MethodPending methods wait for the rail's check.
 	MethodPending PayoutMethodStatus = "pending"
-	// MethodVerified can be paid to.
+	// MethodVerified methods can be paid.
 	MethodVerified PayoutMethodStatus = "verified"
-	// MethodRejected cannot be paid to.
+	// MethodRejected methods cannot be paid.
 	MethodRejected PayoutMethodStatus = "rejected"
-	// MethodReplaced gave way to a newer one.
+	// MethodReplaced methods were replaced by a newer one.
 	MethodReplaced PayoutMethodStatus = "replaced"
 )
 
-// PayoutMethodTransitions is a payout method's life.
+// PayoutMethodTransitions are the allowed transitions of a payout method.
 var PayoutMethodTransitions = []Transition[PayoutMethodStatus]{
 	{MethodPending, MethodVerified, EventPayoutMethodVerified},
 	{MethodPending, MethodRejected, EventPayoutMethodRejected},
@@ -145,10 +147,10 @@ var PayoutMethodTransitions = []Transition[PayoutMethodStatus]{
 	{MethodRejected, MethodReplaced, EventPayoutMethodReplaced},
 }
 
-// BlockedReason is why a payout does not move.
+// BlockedReason is the reason why a payout is blocked.
 type BlockedReason string
 
-// The reasons, each with who makes it go away.
+// Blocked reasons, each with the action that resolves it.
 const (
 	BlockedMethodMissing    BlockedReason = "payout_method_missing"    // the partner records a method
 	BlockedMethodUnverified BlockedReason = "payout_method_unverified" // the rail checks it
@@ -159,10 +161,10 @@ const (
 	BlockedOperator         BlockedReason = "operator_hold"            // an operator lifts it
 )
 
-// CoverPhase is where the clock stands in a policy's period.
+// CoverPhase is the position of the present time in a policy's period.
 type CoverPhase string
 
-// The phases, in order.
+// Phases, in order.
 const (
 	CoverScheduled CoverPhase = "scheduled"
 	CoverWaiting   CoverPhase = "waiting"
@@ -170,17 +172,17 @@ const (
 	CoverEnded     CoverPhase = "ended"
 )
 
-// Origin is what made a claim.
+// Origin is the cause of a claim.
 type Origin string
 
 const (
-	// OriginTrigger claims follow from a measured occurrence.
+	// OriginTrigger claims result from a measured occurrence.
 	OriginTrigger Origin = "trigger"
 	// OriginApproval claims are decided by an operator.
 	OriginApproval Origin = "approval"
 )
 
-// findTransition finds the event of a move; false when the life cycle has no such arrow.
+// findTransition returns the event of a transition; false if it is not allowed.
 func findTransition[S ~string](arrows []Transition[S], from, to S) (EventType, bool) {
 	for _, a := range arrows {
 		if a.From == from && a.To == to {
@@ -190,31 +192,31 @@ func findTransition[S ~string](arrows []Transition[S], from, to S) (EventType, b
 	return "", false
 }
 
-// EndpointStatus is whether events are sent to a webhook endpoint.
+// EndpointStatus is the status of a webhook endpoint.
 type EndpointStatus string
 
 const (
-	// EndpointEnabled is sent every event it asked for.
+	// EndpointEnabled endpoints receive every event they subscribed to.
 	EndpointEnabled EndpointStatus = "enabled"
-	// EndpointDisabled is sent nothing; its events wait in the feed.
+	// EndpointDisabled endpoints receive nothing; their events wait in the feed.
 	EndpointDisabled EndpointStatus = "disabled"
 )
 
-// EndpointTransitions is a webhook endpoint's life.
+// EndpointTransitions are the allowed transitions of a webhook endpoint.
 var EndpointTransitions = []Transition[EndpointStatus]{
 	{EndpointEnabled, EndpointDisabled, EventWebhookEndpointOff},
 	{EndpointDisabled, EndpointEnabled, EventWebhookEndpointOn},
 }
 
-// DeliveryStatus is where an event stands on its way to an endpoint. A delivery is
-// no subject of events, so its moves write none.
+// DeliveryStatus is the status of an event's delivery to an endpoint. Its changes write
+// no events.
 type DeliveryStatus string
 
 const (
-	// DeliveryPending is tried again at next_attempt_at.
+	// DeliveryPending deliveries are tried again at next_attempt_at.
 	DeliveryPending DeliveryStatus = "pending"
-	// DeliveryDelivered was answered with 2xx.
+	// DeliveryDelivered deliveries were answered with 2xx.
 	DeliveryDelivered DeliveryStatus = "delivered"
-	// DeliveryFailed failed ten times; it is sent again by hand only.
+	// DeliveryFailed deliveries failed ten times; they are sent again only on request.
 	DeliveryFailed DeliveryStatus = "parked"
 )

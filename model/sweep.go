@@ -11,24 +11,24 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// How many rows one transaction of a sweep moves: one by one, and in sets.
+// Rows changed per transaction of a sweep: one by one, and in sets.
 const (
 	sweepBatchSize    = 200
 	sweepSetBatchSize = 2000
 )
 
-// DueWork is a kind of work that becomes due by time. Each kind is swept on its own, so
+// DueWork is a kind of work that becomes due by time. Each kind is swept separately, so
 // that none waits for another.
 type DueWork string
 
-// workReportLines is the matching of report lines. It halves a slice that fails, so that
-// it is no plain step.
+// workReportLines matches report lines. It is not a plain step, because it halves a
+// slice that fails.
 const workReportLines DueWork = "report_lines"
 
-// workStoppedPayouts is what a resumption of releases consists of, after its check.
+// workStoppedPayouts is the work of a resumption of releases after its check.
 const workStoppedPayouts DueWork = "stopped_payouts"
 
-// SweepWork is the job that gives one kind of due work a turn.
+// SweepWork is the job that runs one turn of one kind of due work.
 type SweepWork struct {
 	Work DueWork `json:"work"`
 }
@@ -36,11 +36,11 @@ type SweepWork struct {
 // Kind is the job's stable name in the queue.
 func (SweepWork) Kind() string { return "sweep" }
 
-// maxTurnBatches is how many transactions one turn of a sweep has at most.
+// maxTurnBatches bounds the transactions of one turn of a sweep.
 const maxTurnBatches = 50
 
-// sweepStep is one transaction of a kind of due work; it returns how many rows it moved,
-// size when there may be more.
+// sweepStep is one transaction of a kind of due work; it returns the number of changed
+// rows, size if there may be more.
 type sweepStep struct {
 	work DueWork
 	size int
@@ -89,9 +89,8 @@ func (s *Service) Sweep(ctx context.Context) (err error) {
 	return err
 }
 
-// SweepDue gives one kind of due work a turn; what is left has the next one. Where
-// another process is at the same work it does nothing. It does nothing for a kind that
-// it does not know.
+// SweepDue runs one turn of a kind of due work; the next turn continues with the rest.
+// It does nothing while another process does the same work, and for an unknown kind.
 func (s *Service) SweepDue(ctx context.Context, work DueWork) error {
 	at := slices.IndexFunc(sweepSteps, func(step sweepStep) bool { return step.work == work })
 	if at < 0 {
@@ -143,7 +142,7 @@ func (s *Service) runSweepStep(ctx context.Context, step func(*Tx, context.Conte
 	return n, err
 }
 
-// lockBatch locks a batch of at most size rows that nobody else works on.
+// lockBatch locks a batch of at most size rows, skipping rows that others have locked.
 func lockBatch(q *bun.SelectQuery, size int) *bun.SelectQuery {
 	return q.Limit(int64(size)).For("NO KEY UPDATE SKIP LOCKED")
 }
@@ -180,8 +179,7 @@ func (tx *Tx) expirePolicies(ctx context.Context) (int, error) {
 	return len(rows), tx.transitionPolicies(ctx, rows, PolicyExpired)
 }
 
-// archivePolicies puts away policies past their reporting window with nothing
-// open. What is open keeps its policy in reach.
+// archivePolicies archives policies past their reporting window without open claims.
 func (tx *Tx) archivePolicies(ctx context.Context) (int, error) {
 	var rows []*policyRow
 	err := lockBatch(tx.NewSelect().Model(&rows).Where("p.status in (?)", bun.List([]PolicyStatus{PolicyExhausted, PolicyExpired, PolicyCancelled})).
@@ -193,7 +191,7 @@ func (tx *Tx) archivePolicies(ctx context.Context) (int, error) {
 	return len(rows), tx.transitionPolicies(ctx, rows, PolicyArchived)
 }
 
-// transitionPolicies moves policies to one state, in one set.
+// transitionPolicies changes the status of policies in one set.
 func (tx *Tx) transitionPolicies(ctx context.Context, rows []*policyRow, to PolicyStatus) error {
 	if len(rows) == 0 {
 		return nil
@@ -219,9 +217,9 @@ func (tx *Tx) transitionPolicies(ctx context.Context, rows []*policyRow, to Poli
 	return nil
 }
 
-// reviewDeferredClaims judges claims again whose source did not settle what they wait
-// for by the time that was named, and names the next time. What waits for a human
-// stays as the human left it.
+// reviewDeferredClaims adjudicates claims again whose source did not provide the
+// awaited data by the stated time, and states the next time. It leaves claims that wait
+// for an operator unchanged.
 func (tx *Tx) reviewDeferredClaims(ctx context.Context) (int, error) {
 	var rows []*claimRow
 	err := lockBatch(tx.NewSelect().Model(&rows).Where("c.status = ?", ClaimDeferred).Where("c.next_review_at <= ?", tx.now).
@@ -271,10 +269,10 @@ func (tx *Tx) postponeReview(ctx context.Context, row *claimRow) error {
 	return tx.saveTimelinePosition(ctx, row)
 }
 
-// idempotencyRetention is how long an idempotent answer can be had again.
+// idempotencyRetention is how long a stored response can be repeated.
 const idempotencyRetention = 30 * 24 * time.Hour
 
-// purgeIdempotencyKeys removes idempotency keys that are past their time.
+// purgeIdempotencyKeys deletes expired idempotency keys.
 func (tx *Tx) purgeIdempotencyKeys(ctx context.Context) (int, error) {
 	res, err := tx.NewRaw(`delete from idempotency_keys where (owner, operation, key) in (
 		select owner, operation, key from idempotency_keys where created_at < ? limit ? for update skip locked)`, tx.now.Add(-idempotencyRetention), sweepBatchSize).Exec(ctx)

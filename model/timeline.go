@@ -13,7 +13,7 @@ import (
 	"parapet/model/wire"
 )
 
-// timelineRow is one sentence of a claim's story. Insert-only.
+// timelineRow is an entry of a claim's timeline. Insert-only.
 type timelineRow struct {
 	bun.BaseModel `bun:"table:timeline_entries,alias:tl"`
 
@@ -47,7 +47,7 @@ func (tx *Tx) appendTimeline(claim *claimRow, kind EventType, event *uuid.UUID, 
 	return nil
 }
 
-// saveTimelineEntries writes all sentences in one statement.
+// saveTimelineEntries writes all entries in one statement.
 func (tx *Tx) saveTimelineEntries() {
 	n := len(tx.entries)
 	ids, claims, events := make([]uuid.UUID, n), make([]uuid.UUID, n), make([]*uuid.UUID, n)
@@ -84,13 +84,13 @@ var timelines = &childCollection[timelineRow, wire.TimelineEntry]{
 	order: oldestFirst, cursorKey: func(r *timelineRow) string { return strconv.FormatInt(r.Sequence, 10) }, parentID: func(r *timelineRow) uuid.UUID { return r.ClaimID },
 }
 
-// GetTimeline is a claim's story from its beginning. Errors: not_found,
+// GetTimeline lists the timeline of a claim, oldest first. Errors: not_found,
 // cursor_invalid.
 func (s *Service) GetTimeline(ctx context.Context, actor Actor, claim string, in PageRequest) (*Page[wire.TimelineEntry], error) {
 	return timelines.getPage(ctx, s, actor, claim, in)
 }
 
-// TimelinesByClaim are the stories of several claims.
+// TimelinesByClaim lists the timelines of several claims.
 func (s *Service) TimelinesByClaim(ctx context.Context, actor Actor, claims []string, in PageRequest) (map[string]*Page[wire.TimelineEntry], error) {
 	return timelines.getPages(ctx, s, actor, claims, in)
 }
@@ -107,7 +107,8 @@ func (r *timelineRow) toRecord() wire.TimelineEntry {
 	}
 }
 
-// optionalClaimID is the claim that the entry belongs to; nil for a change of the policy itself.
+// optionalClaimID returns the claim that the entry belongs to; nil for a change of the
+// policy itself.
 func (r *timelineRow) optionalClaimID() *uuid.UUID {
 	if r.ClaimID == uuid.Nil {
 		return nil

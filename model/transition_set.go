@@ -4,8 +4,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// transitionSet are locked rows of one table that change their state together, in one
-// statement however many they are.
+// transitionSet is a set of locked rows of one table that change status together, in
+// one statement.
 type transitionSet struct {
 	tx                 *Tx
 	table              string
@@ -21,8 +21,8 @@ func newTransitionSet(tx *Tx, table string, n int) *transitionSet {
 	}
 }
 
-// transitionInSet moves a row in memory; queue writes it with the others. It returns the
-// event of the transition.
+// transitionInSet changes a row in memory; queueUpdate writes it with the others. It
+// returns the event of the transition.
 func transitionInSet[S ~string](set *transitionSet, row *RowHeader, arrows []Transition[S], status *S, to S) (EventType, error) {
 	from, was := *status, row.Version
 	event, err := transitionInMemory(set.tx, row, arrows, status, to)
@@ -34,8 +34,8 @@ func transitionInSet[S ~string](set *transitionSet, row *RowHeader, arrows []Tra
 	return event, nil
 }
 
-// queueUpdate writes the rows with what is sent next. One that is not in the version and state
-// it was read in is a conflict.
+// queueUpdate queues the update of all rows for the next flush. A row with another
+// version or status than it was read with is a conflict.
 func (t *transitionSet) queueUpdate() {
 	if len(t.ids) == 0 {
 		return

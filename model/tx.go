@@ -16,23 +16,24 @@ import (
 // written at commit: events, timeline entries, postings, jobs. Helpers take a *Tx and
 // never begin their own.
 type Tx struct {
-	bun.Conn // in the transaction
+	bun.Conn // the connection of the transaction
 
-	ctx           context.Context //nolint:containedctx // a unit lives exactly as long as its transaction's context
+	ctx           context.Context //nolint:containedctx // a Tx lives exactly as long as its transaction's context
 	pgxConn       *pgx.Conn       // the same connection, for prepared statements
-	batch         pgx.Batch       // statements that wait for the next that is asked for an answer
+	batch         pgx.Batch       // queued statements, sent with the next flush
 	svc           *Service
 	actor         Actor
-	holdsBindLock bool // it holds bindLock since before it read the clock: see bindTx
+	holdsBindLock bool // it took bindLock before it read the clock: see bindTx
 
-	// clock is what the business clock showed when the transaction read it. It decides
-	// what is still allowed and what is due.
+	// clock is the business time when the transaction read it. It decides what is still
+	// allowed and what is due.
 	clock time.Time
-	// now is the time that records get: clock, or the last change of a locked record
-	// where that is later. Another policy's change never decides about money.
+	// now is the time written to records: clock, or the last change of a locked record
+	// if that is later. Decisions about money use clock, so a change of another policy
+	// never affects them.
 	now time.Time
 
-	recordCount uint16 // that the unit created
+	recordCount uint16 // records created by this Tx
 	events      []eventRow
 	entries     []timelineRow
 	postings    []postingSet
@@ -40,7 +41,7 @@ type Tx struct {
 	audit       auditContext
 }
 
-// RowHeader is what every partner's row begins with.
+// RowHeader is the common header of every partner's row.
 type RowHeader struct {
 	ID        uuid.UUID `bun:",pk,type:uuid"`
 	Partner   string    `bun:",pk"`
@@ -58,8 +59,8 @@ type PartnerFields struct {
 }
 
 // begin reads the clock, after the locks that must be held before an instant is taken.
-// In the same round trip it looks for an earlier answer to the request, and asks what
-// the operation asks first. It draws no transaction id: see saveSequencesSQL.
+// In the same round trip it looks up an earlier response to the request and sends the
+// operation's prelude. It draws no transaction id: see saveSequencesSQL.
 func (tx *Tx) begin(ctx context.Context, ask func(*Tx)) error {
 	err := tx.Raw(func(driver any) error {
 		tx.pgxConn = driver.(*stdlib.Conn).Conn() //nolint:forcetypeassert // bun runs on pgx; see Open
@@ -82,7 +83,7 @@ func (tx *Tx) begin(ctx context.Context, ask func(*Tx)) error {
 	return judge()
 }
 
-// flush runs the statements that wait, prepared, in one round trip.
+// flush sends the queued statements, prepared, in one round trip.
 func (tx *Tx) flush(ctx context.Context) error {
 	batch := tx.batch
 	tx.batch = pgx.Batch{}
@@ -94,16 +95,15 @@ func (tx *Tx) flush(ctx context.Context) error {
 	return tx.pgxConn.SendBatch(ctx, &batch).Close()
 }
 
-// queueSelect queues a statement; its rows are scanned into the slice at the next flush.
+// queueSelect queues a query; the next flush scans its rows into the slice.
 func (tx *Tx) queueSelect(into any, text string, args ...any) {
 	tx.batch.Queue(text, args...).Query(func(rows pgx.Rows) error { return tx.svc.scanAll(rows, text, into) })
 }
 
-// rollbackTimeout is how long a transaction that failed may take to say so. Its
-// connection is not used again if it takes longer.
+// rollbackTimeout bounds a rollback. A connection that takes longer is not reused.
 const rollbackTimeout = 2 * time.Second
 
-// rollback undoes uncommitted changes, also when the request's context is cancelled.
+// rollback undoes uncommitted changes, even if the request's context is cancelled.
 func (tx *Tx) rollback(ctx context.Context) {
 	if tx.pgxConn == nil || tx.pgxConn.PgConn().TxStatus() == 'I' {
 		return
@@ -146,14 +146,14 @@ func laterTime(a, b time.Time) time.Time {
 	return b
 }
 
-// newHeader returns the header of a new row of a partner: id, version 1, both times.
+// newHeader returns the header of a partner's new row: id, version 1, both times.
 func (tx *Tx) newHeader(partner string) RowHeader {
 	tx.recordCount++
 	return RowHeader{ID: newRecordID(tx.now, tx.recordCount), Partner: partner, Version: 1, CreatedAt: tx.now, UpdatedAt: tx.now}
 }
 
-// lockRow reads a row for change: FOR NO KEY UPDATE, tenancy included. The
-// caller keeps the lock order policy, claim, payout.
+// lockRow reads and locks a row FOR NO KEY UPDATE, if the actor may see it. The caller
+// keeps the lock order policy, claim, payout.
 func (tx *Tx) lockRow(ctx context.Context, row interface{ head() *RowHeader }, id uuid.UUID, kind ResourceType) error {
 	text := tx.svc.statements.get(row, "lock "+tx.actor.tenantPredicate(), func() string {
 		return tx.actor.restrictToID(tx.NewSelect().Model(row)).For("NO KEY UPDATE").String()
@@ -168,14 +168,15 @@ func (tx *Tx) lockRow(ctx context.Context, row interface{ head() *RowHeader }, i
 	return nil
 }
 
-// bumpVersion raises a row's version and time in memory; save writes them.
+// bumpVersion increments a row's version and sets its time in memory; saveColumns
+// writes them.
 func (tx *Tx) bumpVersion(row *RowHeader) {
 	row.Version++
 	row.UpdatedAt = tx.now
 }
 
-// saveColumns writes columns of a row whose version is still the one that was read. Zero
-// rows updated is a conflict.
+// saveColumns writes columns of a row if its version is still the one that was read.
+// Zero updated rows are a conflict.
 func (tx *Tx) saveColumns(ctx context.Context, row interface{ head() *RowHeader }, columns ...string) error {
 	h := row.head()
 	was := h.Version
@@ -183,8 +184,8 @@ func (tx *Tx) saveColumns(ctx context.Context, row interface{ head() *RowHeader 
 	return tx.updateRow(ctx, row, was, nil, append(columns, "version", "updated_at")...)
 }
 
-// transition is save for a change of state: the life cycle must have the arrow, and
-// the row must still be in the state it leaves. It returns the arrow's event.
+// transition is saveColumns for a change of status: the transition must be allowed, and
+// the row must still have the status it leaves. It returns the transition's event.
 func transition[S ~string](ctx context.Context, tx *Tx, row interface{ head() *RowHeader }, arrows []Transition[S], status *S, to S, columns ...string) (EventType, error) {
 	from, was := *status, row.head().Version
 	event, err := transitionInMemory(tx, row.head(), arrows, status, to)
@@ -194,7 +195,8 @@ func transition[S ~string](ctx context.Context, tx *Tx, row interface{ head() *R
 	return event, tx.updateRow(ctx, row, was, []string{string(from)}, append(columns, "status", "version", "updated_at")...)
 }
 
-// transitionInMemory is a move in memory, for rows that are locked and written in bulk.
+// transitionInMemory is transition in memory, for rows that are locked and written in
+// bulk.
 func transitionInMemory[S ~string](tx *Tx, row *RowHeader, arrows []Transition[S], status *S, to S) (EventType, error) {
 	event, ok := findTransition(arrows, *status, to)
 	if !ok && *status == to {
@@ -208,7 +210,7 @@ func transitionInMemory[S ~string](tx *Tx, row *RowHeader, arrows []Transition[S
 	return event, nil
 }
 
-// versionConflict is the error for a row that another transaction changed first.
+// versionConflict returns the error for a row that another transaction changed first.
 func versionConflict() *Error {
 	return Fail(CodeStateConflict, "Somebody else changed it at the same moment; read it again and retry.")
 }
@@ -220,7 +222,7 @@ func (tx *Tx) withActor(actor Actor) (restore func()) {
 	return func() { tx.actor = was }
 }
 
-// enqueueJob asks for work that starts only if the transaction commits.
+// enqueueJob enqueues a job that starts only if the transaction commits.
 func (tx *Tx) enqueueJob(job Job) { tx.jobs = append(tx.jobs, job) }
 
 // commit flushes events, timeline entries, postings and jobs in a fixed order, then
@@ -244,7 +246,7 @@ func (tx *Tx) commit(ctx context.Context) error {
 		}
 	}
 	tx.batch.Queue("commit").Exec(func(done pgconn.CommandTag) error {
-		if done.String() != "COMMIT" { // somebody went on after a statement had failed
+		if done.String() != "COMMIT" { // the caller continued after a failed statement
 			return pgx.ErrTxCommitRollback
 		}
 		return nil

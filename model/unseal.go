@@ -5,16 +5,16 @@ import (
 	"fmt"
 )
 
-// UnsealRequest says that the bank does not have a file that may have been put.
+// UnsealRequest states that the bank does not have a file that may have been uploaded.
 type UnsealRequest struct {
 	Batch  string // the file's name without its extension
-	Reason string // who said so at the bank, and when
+	Reason string // the confirming person at the bank, and the time
 }
 
-// UnsealBankFile lets a batch be written with other orders than it was sealed with:
-// those that can still be paid. The caller has asked the bank, because orders that it has
-// would be paid again once they are set aside and written in another file. Releases must
-// be stopped, so that no writer has the file in its hands. Operators only. Errors:
+// UnsealBankFile allows a sealed batch to be written with other orders: those that can
+// still be paid. The caller must have asked the bank, because orders that the bank has
+// would be paid twice if they are set aside and written in another file. Releases must
+// be stopped, so that no writer is using the file. Operators only. Errors:
 // validation_failed, state_conflict.
 func (s *Service) UnsealBankFile(ctx context.Context, actor Actor, in UnsealRequest) error {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {

@@ -8,9 +8,9 @@ import (
 
 type fieldErrorsKey struct{}
 
-// WithFieldErrors tells an operation what its door could not read of the request:
-// members that are missing, null or of another type. The operation names them
-// together with everything its own rules find, and does nothing.
+// WithFieldErrors passes an operation the members of the request that could not be
+// parsed: missing, null or of another type. The operation returns them together with
+// its own field errors and changes nothing.
 func WithFieldErrors(ctx context.Context, faults ...FieldError) context.Context {
 	return context.WithValue(ctx, fieldErrorsKey{}, faults)
 }
@@ -29,15 +29,15 @@ type validator struct {
 
 func newValidator(ctx context.Context) *validator { return &validator{unparsed: fieldErrorsFrom(ctx)} }
 
-// require refuses a member unless ok.
+// require adds a field error unless ok.
 func (v *validator) require(ok bool, pointer, code, detail string) {
 	if !ok && v.isParsed(pointer) {
 		v.fieldErrors = append(v.fieldErrors, newFieldError(pointer, code, detail))
 	}
 }
 
-// isParsed tells whether all these members were read, so that a rule over them
-// can be judged.
+// isParsed reports whether all these members were parsed, so that a rule over them can
+// be checked.
 func (v *validator) isParsed(pointers ...string) bool {
 	for _, pointer := range pointers {
 		for _, fault := range v.unparsed {
@@ -49,7 +49,7 @@ func (v *validator) isParsed(pointers ...string) bool {
 	return true
 }
 
-// err names everything that is wrong, nil when nothing is.
+// err returns all field errors, nil if there are none.
 func (v *validator) err() error {
 	if all := v.allErrors(); len(all) > 0 {
 		return Invalid(all...)
@@ -57,8 +57,8 @@ func (v *validator) err() error {
 	return nil
 }
 
-// allErrors is what was not read and what the rules found. Where reading stopped
-// counting, a rule may have judged what was not read.
+// allErrors returns the parse errors and the rules' errors. If the parse errors were
+// cut off at their limit, a rule may have checked an unparsed member.
 func (v *validator) allErrors() []FieldError {
 	if len(v.unparsed) > MaxFieldErrors {
 		return v.unparsed
@@ -66,8 +66,8 @@ func (v *validator) allErrors() []FieldError {
 	return append(v.unparsed[:len(v.unparsed):len(v.unparsed)], v.fieldErrors...)
 }
 
-// splitElements takes the faults of a list's elements out of the check: for each
-// element its own, with pointers relative to it.
+// splitElements moves the errors of a list's elements out of the validator: one slice
+// per element, with pointers relative to it.
 func (v *validator) splitElements(list string, length int) [][]FieldError {
 	each := make([][]FieldError, length)
 	var others []FieldError

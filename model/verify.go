@@ -20,7 +20,7 @@ const (
 	maxChainFaults  = 100
 )
 
-// chainedEvent is an event as it is kept, with what its number row claims.
+// chainedEvent is a stored event with the sequence and hashes of its sequence row.
 type chainedEvent struct {
 	Sequence   int64
 	Hash       []byte
@@ -28,16 +28,17 @@ type chainedEvent struct {
 	Type       *EventType
 	OccurredAt *time.Time
 	DataHash   []byte
-	// Of what was redacted: what it was, what it is to be now, and that it was us.
+	// For a redacted event: the former hash, the hash after redaction, and our
+	// signature of both.
 	WasHash, RedactedHash, Signature []byte
 }
 
-// chainVerifier walks one partner's history.
+// chainVerifier verifies one partner's history.
 type chainVerifier struct {
 	*wire.HistoryProof
 
 	publicKey        ed25519.PublicKey
-	checkpointHashes map[int64][]byte // at the checkpoints
+	checkpointHashes map[int64][]byte // by sequence of the checkpoint
 	previousHash     []byte
 }
 
@@ -48,11 +49,11 @@ func (p *chainVerifier) addFault(sequence int64, kind, format string, args ...an
 	}
 }
 
-// VerifyChain recomputes the chain of a partner's events from what is stored and
-// compares it with every signed checkpoint, also with those in the file store: it finds an event that was edited,
-// deleted, inserted or moved, and an end that was cut off. It reads in batches and
-// locks nothing. Errors: insufficient_scope, parameter_invalid, not_found when there
-// is no such partner.
+// VerifyChain recomputes the chain of a partner's events from the stored data and
+// compares it with every signed checkpoint, including those in the file store. It
+// detects events that were edited, deleted, inserted or moved, and a truncated end. It
+// reads in batches and locks nothing. Errors: insufficient_scope, parameter_invalid,
+// not_found when there is no such partner.
 func (s *Service) VerifyChain(ctx context.Context, actor Actor, partner string) (*wire.HistoryProof, error) {
 	if err := s.authorize(ctx, actor, ScopeEventsRead); err != nil {
 		return nil, err
@@ -61,7 +62,8 @@ func (s *Service) VerifyChain(ctx context.Context, actor Actor, partner string) 
 	if _, err := f.validate(actor); err != nil {
 		return nil, err
 	}
-	// Nobody's history is whole as well, which would hide a misspelt name.
+	// The history of an unknown partner would verify too, which would hide a misspelt
+	// name.
 	if err := loadPartner(ctx, s.db.NewSelect().Model(new(partnerRow)), f.Partner); err != nil {
 		return nil, translateError(err)
 	}
@@ -74,8 +76,8 @@ func (s *Service) VerifyChain(ctx context.Context, actor Actor, partner string) 
 		HistoryProof:     &wire.HistoryProof{Partner: f.Partner, PublicKey: base64.StdEncoding.EncodeToString(public), Intact: true, Faults: []wire.HistoryFault{}, Lost: []wire.HistoryLost{}},
 		checkpointHashes: make(map[int64][]byte), previousHash: make([]byte, sha256.Size),
 	}
-	// The checkpoints first: events may be numbered while the chain is read, but none
-	// that a checkpoint speaks of may be missing.
+	// Checkpoints are read first: events may be numbered while the chain is read, but
+	// every event in a checkpoint must exist.
 	var checkpoints []checkpointRow
 	err = s.db.NewSelect().Model(&checkpoints).Where("partner = ?", f.Partner).OrderExpr("sequence").Scan(ctx)
 	if err != nil {
@@ -119,8 +121,8 @@ func (s *Service) verifyEvents(ctx context.Context, p *chainVerifier) error {
 	}
 }
 
-// verifyEvent takes the next link. After a fault it goes on from what the link claims,
-// so that each fault is found once.
+// verifyEvent verifies the next link. After a fault it continues with the values the
+// link states, so that each fault is reported once.
 func (p *chainVerifier) verifyEvent(e *chainedEvent) {
 	if e.Sequence != p.Last+1 {
 		p.addFault(p.Last+1, "missing", "Sequences %d to %d are missing.", p.Last+1, e.Sequence-1)
@@ -141,8 +143,9 @@ func (p *chainVerifier) verifyEvent(e *chainedEvent) {
 	}
 }
 
-// originalDataHash is what an event's data was before personal data was taken out of it, if
-// what is left is what we signed; otherwise it is what is there.
+// originalDataHash returns the hash of an event's data before personal data was
+// redacted, if the redacted data matches our signature; otherwise the hash of the
+// stored data.
 func (p *chainVerifier) originalDataHash(e *chainedEvent) []byte {
 	mark := redactionRow{EventID: e.EventID, Partner: p.Partner, DataHash: e.WasHash, RedactedHash: e.RedactedHash}
 	if !bytes.Equal(e.DataHash, e.RedactedHash) || !ed25519.Verify(p.publicKey, mark.signedText(), e.Signature) {
@@ -152,7 +155,7 @@ func (p *chainVerifier) originalDataHash(e *chainedEvent) []byte {
 	return e.WasHash
 }
 
-// findUnsequenced finds events that neither have a number nor wait for one.
+// findUnsequenced finds events that have no sequence number and are not in the outbox.
 func (s *Service) findUnsequenced(ctx context.Context, p *chainVerifier) error {
 	var lost []uuid.UUID
 	err := s.db.NewRaw(`select e.id from events e where e.partner = ?

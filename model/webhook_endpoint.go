@@ -12,25 +12,26 @@ import (
 	"parapet/model/wire"
 )
 
-// MaxWebhookEndpoints is how many endpoints a partner may have.
+// MaxWebhookEndpoints bounds a partner's endpoints.
 const MaxWebhookEndpoints = 20
 
-// formerSecretValidity is how long the old secret signs beside the new one.
+// formerSecretValidity is how long the old secret also signs after a rotation.
 const formerSecretValidity = 24 * time.Hour
 
-// AllEvents stands for every event type, also those of later releases.
+// AllEvents means every event type, including those of later releases.
 const AllEvents = "*"
 
-// WebhookEndpointRequest is a new endpoint, or with nil members a change of one.
+// WebhookEndpointRequest creates an endpoint, or changes one; nil members stay
+// unchanged.
 type WebhookEndpointRequest struct {
 	URL              *string
-	EventTypes       []string // nil: all at creation, unchanged afterwards
+	EventTypes       []string // nil: all at creation, unchanged in a change
 	Ordered          *bool
 	Status           *string
 	PartnerReference *string
-	ClearReference   bool // a change takes the reference away
+	ClearReference   bool // a change removes the reference
 	Metadata         map[string]string
-	MergeMetadata    map[string]*string // a change sets these keys, and takes away those that are nil
+	MergeMetadata    map[string]*string // a change sets these keys, and removes those with nil
 }
 
 func (in *WebhookEndpointRequest) validate(v *validator, s *Service) {
@@ -47,8 +48,8 @@ func (in *WebhookEndpointRequest) validate(v *validator, s *Service) {
 	v.require(in.Status == nil || *in.Status == string(EndpointEnabled) || *in.Status == string(EndpointDisabled), "/status", "enum", "Use enabled or disabled.")
 }
 
-// targetProblem says what is wrong with an address; empty when nothing is. Where a name
-// leads is judged when it is connected to.
+// targetProblem returns what is wrong with an address; empty if nothing is. The
+// resolved IP address is checked at connection time.
 func (s *Service) targetProblem(raw string) string {
 	parsed, err := url.Parse(raw)
 	switch {
@@ -61,9 +62,9 @@ func (s *Service) targetProblem(raw string) string {
 	}
 }
 
-// CreateWebhookEndpoint registers where events are to be sent, from now on. The
-// answer alone shows the secret. Errors: validation_failed, reference_taken,
-// state_conflict beyond MaxWebhookEndpoints.
+// CreateWebhookEndpoint registers an endpoint for events from now on. Only this
+// response shows the secret. Errors: validation_failed, reference_taken, state_conflict
+// beyond MaxWebhookEndpoints.
 func (s *Service) CreateWebhookEndpoint(ctx context.Context, actor Actor, in WebhookEndpointRequest) (*wire.WebhookEndpoint, error) {
 	if err := s.authorize(ctx, actor, ScopeWebhooksWrite); err != nil {
 		return nil, err
@@ -100,8 +101,7 @@ func (s *Service) CreateWebhookEndpoint(ctx context.Context, actor Actor, in Web
 	return endpoint, err
 }
 
-// newSecret gives an endpoint a new secret, sealed, and returns it as its owner
-// sees it.
+// newSecret sets a new sealed secret of an endpoint, and returns it in clear.
 func (tx *Tx) newSecret(row *endpointRow) (string, error) {
 	secret := make([]byte, 32)
 	if _, err := rand.Read(secret); err != nil {
@@ -115,10 +115,11 @@ func (tx *Tx) newSecret(row *endpointRow) (string, error) {
 	return "whsec_" + base64.StdEncoding.EncodeToString(secret), nil
 }
 
-// insertEndpoint starts after the last event that has a number, so the first event
-// that is sent is at the latest the endpoint's own.
+// insertEndpoint sets the cursor to the last event with a sequence number, so that the
+// endpoint's own event is the last that can be the first one sent.
 func (tx *Tx) insertEndpoint(ctx context.Context, row *endpointRow) error {
-	// The partner's row stands for the count: two that come at once are counted.
+	// Locking the partner's row makes the count safe: two concurrent creations are both
+	// counted.
 	if _, err := tx.NewRaw("select from partners where slug = ? for no key update", row.Partner).Exec(ctx); err != nil {
 		return fmt.Errorf("lock partner: %w", err)
 	}
@@ -138,8 +139,8 @@ func (tx *Tx) insertEndpoint(ctx context.Context, row *endpointRow) error {
 	return err
 }
 
-// ChangeWebhookEndpoint changes what is named. Enabling goes on where sending
-// stopped. Errors: not_found, validation_failed, reference_taken.
+// ChangeWebhookEndpoint changes the given members. An enabled endpoint continues where
+// sending stopped. Errors: not_found, validation_failed, reference_taken.
 func (s *Service) ChangeWebhookEndpoint(ctx context.Context, actor Actor, id string, in WebhookEndpointRequest) (*wire.WebhookEndpoint, error) {
 	if err := s.authorize(ctx, actor, ScopeWebhooksWrite); err != nil {
 		return nil, err
@@ -178,8 +179,8 @@ func (s *Service) ChangeWebhookEndpoint(ctx context.Context, actor Actor, id str
 	})
 }
 
-// resetEndpointProgress clears failures and probe of the former address and invalidates a
-// running delivery lease.
+// resetEndpointProgress clears failures and probe of the former address and invalidates
+// a running delivery lease.
 func (tx *Tx) resetEndpointProgress(ctx context.Context, row *endpointRow, former string) error {
 	_, err := tx.NewRaw(`update webhook_progress set due_at = ?0, drain = case when ?4 then drain end,
 		failures = 0, failing_since = null, probe_at = null, allowance = ?1
@@ -190,14 +191,15 @@ func (tx *Tx) resetEndpointProgress(ctx context.Context, row *endpointRow, forme
 	return nil
 }
 
-// setEndpointStatus enables or disables; the note says why, when Parapet does it.
+// setEndpointStatus enables or disables an endpoint; note is the reason if Parapet does
+// it.
 func (tx *Tx) setEndpointStatus(ctx context.Context, row *endpointRow, to EndpointStatus, note *string, columns ...string) error {
 	row.Note = note
 	event, err := transition(ctx, tx, row, EndpointTransitions, &row.Status, to, append(columns, "note")...)
 	if err != nil {
 		return err
 	}
-	// Whatever happened before counts no more, and a drain that runs ends.
+	// Earlier failures no longer count, and a running delivery run ends.
 	_, err = tx.NewRaw(`update webhook_progress set active = ?0, due_at = case when ?0 then ?1::timestamptz end, drain = null,
 		failures = 0, failing_since = null, probe_at = null, allowance = ?2 where endpoint_id = ?3 and partner = ?4`,
 		to == EndpointEnabled, tx.now, maxBatchEvents, row.ID, row.Partner).Exec(ctx)
@@ -208,9 +210,9 @@ func (tx *Tx) setEndpointStatus(ctx context.Context, row *endpointRow, to Endpoi
 	return err
 }
 
-// RotateWebhookSecret makes a new secret, shown in this answer alone; the old one
-// signs beside it for 24 hours. Errors: not_found, state_conflict while a former one
-// signs, because a third would silence the one that receivers still know.
+// RotateWebhookSecret sets a new secret, which only this response shows; the old one
+// also signs for 24 hours. Errors: not_found, state_conflict while a former secret
+// signs, because a third one would end the one that receivers still know.
 func (s *Service) RotateWebhookSecret(ctx context.Context, actor Actor, id string) (*wire.WebhookEndpoint, error) {
 	if err := s.authorize(ctx, actor, ScopeWebhooksWrite); err != nil {
 		return nil, err
@@ -220,7 +222,7 @@ func (s *Service) RotateWebhookSecret(ctx context.Context, actor Actor, id strin
 			return nil, Fail(CodeStateConflict, "The secret before this one signs until %s; rotate again after that, or create another endpoint now and delete this one.",
 				row.FormerUntil.UTC().Format(time.RFC3339))
 		}
-		// Both stay bound to the same place, so the sealed text moves as it is.
+		// Both are sealed for the same place, so the sealed text can be copied.
 		row.FormerSecret, row.FormerUntil = row.Secret, new(tx.now.Add(formerSecretValidity))
 		secret, err := tx.newSecret(row)
 		if err != nil {
@@ -235,8 +237,8 @@ func (s *Service) RotateWebhookSecret(ctx context.Context, actor Actor, id strin
 	})
 }
 
-// DeleteWebhookEndpoint forgets an endpoint; what waits for it is not sent, and
-// stays in the feed. Errors: not_found.
+// DeleteWebhookEndpoint deletes an endpoint; its undelivered events are not sent, and
+// stay in the feed. Errors: not_found.
 func (s *Service) DeleteWebhookEndpoint(ctx context.Context, actor Actor, id string) error {
 	if err := s.authorize(ctx, actor, ScopeWebhooksWrite); err != nil {
 		return err
@@ -253,7 +255,7 @@ func (s *Service) DeleteWebhookEndpoint(ctx context.Context, actor Actor, id str
 	return err
 }
 
-// changeEndpoint locks one endpoint, does something with it and keeps the answer.
+// changeEndpoint locks one endpoint, runs do and stores the response.
 func (s *Service) changeEndpoint(ctx context.Context, actor Actor, id string, do func(context.Context, *Tx, *endpointRow) (*wire.WebhookEndpoint, error)) (*wire.WebhookEndpoint, error) {
 	var endpoint *wire.WebhookEndpoint
 	err := s.withLockedEndpoint(ctx, actor, id, func(ctx context.Context, tx *Tx, row *endpointRow) (err error) {
@@ -265,7 +267,7 @@ func (s *Service) changeEndpoint(ctx context.Context, actor Actor, id string, do
 	return endpoint, err
 }
 
-// withLockedEndpoint locks one endpoint and does something with it.
+// withLockedEndpoint locks one endpoint and runs do.
 func (s *Service) withLockedEndpoint(ctx context.Context, actor Actor, id string, do func(context.Context, *Tx, *endpointRow) error) error {
 	key, err := resourceEndpoint.parseID(id)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"parapet/model/wire"
 )
 
-// endpointRow is where a partner wants to hear of events.
+// endpointRow is a partner's webhook endpoint.
 type endpointRow struct {
 	bun.BaseModel `bun:"table:webhook_endpoints,alias:we"`
 	RowHeader
@@ -28,7 +28,7 @@ type endpointRow struct {
 	DeletedAt    *time.Time `bun:",soft_delete"`
 }
 
-// progressRow is how far an endpoint has come. Position is the sequence up to
+// progressRow is the delivery progress of an endpoint. Position is the sequence up to
 // which every event was tried at least once.
 type progressRow struct {
 	bun.BaseModel `bun:"table:webhook_progress,alias:wp"`
@@ -39,11 +39,11 @@ type progressRow struct {
 	Position     int64
 	DueAt        *time.Time
 	Drain        *uuid.UUID `bun:"type:uuid"`
-	DrainAt      *time.Time // when the drain counts as dead unless it has shown life
-	Failures     int64      // attempts that failed since one succeeded
-	FailingSince *time.Time // the first of them
-	ProbeAt      *time.Time // not before then another new event is tried; nil: the endpoint is well
-	Allowance    int        // new events sent in one batch; halves and doubles with what the endpoint bears
+	DrainAt      *time.Time // lease expiry of the delivery run, unless it renews it
+	Failures     int64      // failed attempts since the last success
+	FailingSince *time.Time // time of the first of them
+	ProbeAt      *time.Time // earliest time to try another new event; nil: the endpoint is not failing
+	Allowance    int        // new events sent in one batch; halved and doubled with the endpoint's results
 }
 
 var endpointCollection = &collection[endpointRow, wire.WebhookEndpoint]{
@@ -51,17 +51,17 @@ var endpointCollection = &collection[endpointRow, wire.WebhookEndpoint]{
 	toRecord: func(r *endpointRow) wire.WebhookEndpoint { return *r.toRecord() },
 }
 
-// GetWebhookEndpoint is one endpoint, without its secret. Errors: not_found.
+// GetWebhookEndpoint returns one endpoint, without its secret. Errors: not_found.
 func (s *Service) GetWebhookEndpoint(ctx context.Context, actor Actor, id string) (*wire.WebhookEndpoint, error) {
 	return endpointCollection.get(ctx, s, actor, id)
 }
 
-// WebhookEndpointsByID are those of the endpoints that the actor may see, by id.
+// WebhookEndpointsByID returns the endpoints that the actor may see, by id.
 func (s *Service) WebhookEndpointsByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.WebhookEndpoint, error) {
 	return endpointCollection.getMany(ctx, s, actor, ids)
 }
 
-// ListWebhookEndpoints are endpoints, newest first. Errors: parameter_invalid,
+// ListWebhookEndpoints lists endpoints, newest first. Errors: parameter_invalid,
 // cursor_invalid.
 func (s *Service) ListWebhookEndpoints(ctx context.Context, actor Actor, f Filter, in PageRequest) (*Page[wire.WebhookEndpoint], error) {
 	return endpointCollection.list(ctx, s, actor, f, in)
@@ -74,7 +74,7 @@ func (r *endpointRow) toRecord() *wire.WebhookEndpoint {
 	}
 }
 
-// applyRequest changes a row in memory and names the columns.
+// applyRequest changes a row in memory and returns the changed columns.
 func (r *endpointRow) applyRequest(in WebhookEndpointRequest) (columns []string) {
 	if in.URL != nil {
 		r.URL, columns = *in.URL, append(columns, "url")
@@ -94,7 +94,7 @@ func (r *endpointRow) applyRequest(in WebhookEndpointRequest) (columns []string)
 	return columns
 }
 
-// mergeMetadata is what becomes of an endpoint's metadata.
+// mergeMetadata returns an endpoint's metadata after a change.
 func mergeMetadata(was map[string]string, in WebhookEndpointRequest) map[string]string {
 	if in.Metadata != nil {
 		return in.Metadata
@@ -109,7 +109,7 @@ func mergeMetadata(was map[string]string, in WebhookEndpointRequest) map[string]
 	return becomes
 }
 
-// openSecrets are what signs now: the new one first.
+// openSecrets returns the secrets that sign now, the new one first.
 func (r *endpointRow) openSecrets(keys Keys, now time.Time) ([][]byte, error) {
 	sealed := [][]byte{r.Secret}
 	if r.FormerUntil != nil && now.Before(*r.FormerUntil) {

@@ -19,11 +19,11 @@ type WhatIf struct {
 	Rain       *WhatIfRain
 }
 
-// WhatIfEarthquake is a quake as a source would finally report it.
+// WhatIfEarthquake is an earthquake as a source would finally report it.
 type WhatIfEarthquake struct {
 	Location  hazard.Point
 	Magnitude string     // moment magnitude, a decimal
-	DepthKM   *string    // a decimal; nil when unknown, which counts as within every depth limit
+	DepthKM   *string    // a decimal; nil means unknown, which satisfies every depth limit
 	At        *time.Time // nil means now
 }
 
@@ -34,14 +34,14 @@ type WhatIfStorm struct{ Fixes []WhatIfFix }
 type WhatIfFix struct {
 	Location hazard.Point
 	WindKN   string     // maximum sustained wind, a decimal
-	At       *time.Time // nil means six hours after the fix before; the first one's is now
+	At       *time.Time // nil means six hours after the previous fix; for the first one, now
 }
 
-// WhatIfRain is days at a station on top of what its source reported there: a day
-// that is given replaces the reported one.
+// WhatIfRain is rainfall at a station in addition to its source's reports: a given day
+// replaces the reported one.
 type WhatIfRain struct {
 	Station string
-	Source  string // whose reports the days join; empty means DefaultRainSource
+	Source  string // source of the reported days; empty means DefaultRainSource
 	Days    []WhatIfDay
 }
 
@@ -51,23 +51,24 @@ type WhatIfDay struct {
 	PrecipitationMM string    // a decimal
 }
 
-// DefaultRainSource is the source whose days as-if days join.
+// DefaultRainSource is the source whose reports hypothetical days extend.
 const DefaultRainSource = "ghcn"
 
-// The bounds of an as-if occurrence.
+// Bounds of a hypothetical occurrence.
 const (
 	MaxWhatIfFixes = 200
 	MaxWhatIfDays  = 400
 )
 
-// whatIfSource is the source of what did not happen.
+// whatIfSource is the source of hypothetical observations.
 const whatIfSource = "as-if"
 
-// fixInterval is the synoptic interval at which the agencies fix storms.
+// fixInterval is the synoptic interval of storm fixes.
 const fixInterval = 6 * time.Hour
 
-// toObservations are the observations by which the occurrence would be told, in order of
-// time, checked as a source's are; at is where the request describes it.
+// toObservations returns the observations that would describe the occurrence, in order
+// of time, checked like a source's; at is the pointer to the description in the
+// request.
 func (in *WhatIf) toObservations(now time.Time, at string) ([]wire.ObservationInput, error) {
 	v := validator{}
 	var reports []wire.ObservationInput
@@ -112,7 +113,8 @@ func (q *WhatIfEarthquake) toObservations(now time.Time) []wire.ObservationInput
 	return []wire.ObservationInput{whatIfObservation(hazard.Earthquake, q.Location, timeOrDefault(q.At, now), measures)}
 }
 
-// toObservations are those of as many fixes as there may be: more are refused unread.
+// toObservations converts at most the allowed number of fixes: more are refused without
+// conversion.
 func (s *WhatIfStorm) toObservations(now time.Time) []wire.ObservationInput {
 	at := now.Add(-fixInterval)
 	reports := make([]wire.ObservationInput, 0, len(s.Fixes))
@@ -153,20 +155,20 @@ func timeOrDefault(given *time.Time, otherwise time.Time) time.Time {
 	return *given
 }
 
-// whatIfFields names the members of a description by those of the observation that is
-// made of them.
+// whatIfFields maps the members of an observation to those of the description it was
+// made from.
 var whatIfFields = map[hazard.Kind]map[string]string{
 	hazard.Earthquake: {"/occurred_at": "/at", "/measures/magnitude": "/magnitude", "/measures/depth": "/depth_km"},
 	hazard.StormFix:   {"/occurred_at": "/at", "/measures/wind": "/wind_kn"},
 	hazard.StationDay: {"/occurred_at": "/day", "/measures/precipitation": "/precipitation_mm"},
 }
 
-// sharedRainFields are what the days of rain have in common, by the same names.
+// sharedRainFields is the same map for the members that the days of rain share.
 var sharedRainFields = map[string]string{"/station": "/station", "/source_event_id": "/station", "/source": "/source"}
 
-// checkObservations checks as a source's reports are checked, but for the future, in which
-// an as-if occurrence may well lie. The pointers lead into the description at a
-// place, and to each report inside of it.
+// checkObservations applies the checks for a source's reports, except that a
+// hypothetical occurrence may lie in the future. The pointers lead to the description
+// at a position, and to each report inside of it.
 func (v *validator) checkObservations(reports []wire.ObservationInput, at string, each func(int) string) {
 	for i := range reports {
 		for _, f := range checkObservation(System(), &reports[i], reports[i].OccurredAt, nil) {
