@@ -18,13 +18,13 @@ const (
 	ResultReturned    LineResult = "returned"
 	ResultRefused     LineResult = "rejected"
 	ResultUnderway    LineResult = "underway"
-	ResultUnknown     LineResult = "unknown"     // nobody's payout
+	ResultUnknown     LineResult = "unknown"     // no payout has this key
 	ResultAmount      LineResult = "amount"      // another amount or currency
 	ResultBeneficiary LineResult = "beneficiary" // another account
-	ResultState       LineResult = "state"       // money moved for a payout that was not with the rail
-	ResultDuplicate   LineResult = "duplicate"   // it was reported before
-	ResultReversed    LineResult = "reversed"    // money that had come back went out again
-	ResultUnmatched   LineResult = "unmatched"   // the line could not be matched; see Finding.Detail
+	ResultState       LineResult = "state"       // money moved for a payout that was not in flight
+	ResultDuplicate   LineResult = "duplicate"   // already reported
+	ResultReversed    LineResult = "reversed"    // returned money was sent again
+	ResultUnmatched   LineResult = "unmatched"   // the line could not be matched; see ReconciliationException.Detail
 )
 
 // ExceptionMissing is a payout that no report has confirmed.

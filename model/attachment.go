@@ -200,7 +200,7 @@ func (s *Service) OpenAttachment(ctx context.Context, actor Actor, claim, id str
 	if err := s.loadRecord(ctx, actor, ScopeClaimsRead, resourceAttachment, id, row); err != nil {
 		return nil, nil, err
 	}
-	if row.ClaimID != on.ID || row.StorageKey == "" { // or its bytes were erased
+	if row.ClaimID != on.ID || row.StorageKey == "" { // the key is empty after an erasure
 		return nil, nil, resourceAttachment.notFoundError()
 	}
 	content, err := s.files.Open(ctx, row.StorageKey)

@@ -19,7 +19,7 @@ type capacityRow struct {
 	bun.BaseModel `bun:"table:capacities,alias:ca"`
 
 	Product   string `bun:",pk"`
-	Cell      string `bun:",pk"` // empty: every cell without a row of its own
+	Cell      string `bun:",pk"` // empty: all cells without a row of their own
 	Currency  string `bun:",pk"`
 	Amount    int64
 	UpdatedAt time.Time

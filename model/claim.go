@@ -95,7 +95,7 @@ type claimRelationColumns struct {
 	Source        *string             `bun:",scanonly"` // of the occurrence
 	SourceEventID *string             `bun:",scanonly"`
 	Determined    *wire.Determination `bun:"type:json,scanonly"`
-	Paying        []payoutRow         `bun:"type:json,scanonly"` // the newest, oldest first
+	Paying        []payoutRow         `bun:"type:json,scanonly"` // the newest ones, in ascending order
 }
 
 func (*claimWithRelations) selectJoined(q *bun.SelectQuery) *bun.SelectQuery {

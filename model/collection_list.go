@@ -51,7 +51,7 @@ func (q *listQuery) usesProbes() bool {
 func (q *listQuery) addFilterTerms(w *whereClause) {
 	if q.partner != "" {
 		w.addTerm("!.partner = ?", q.partner)
-	} else if q.filter.PartnerReference != "" { // unique within a partner, and found by its index so
+	} else if q.filter.PartnerReference != "" { // unique per partner, so the index by partner finds it
 		w.addTerm("!.partner = any(array(select slug from partners))")
 	}
 	if q.filter.Status != "" {

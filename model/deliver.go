@@ -33,7 +33,7 @@ type DeliverEndpoint struct {
 	Partner  string `json:"partner"`
 	Endpoint string `json:"endpoint"`
 	LeaseID  string `json:"token"`
-	Failing  bool   `json:"ill,omitempty"` // it failed lately, so it must not keep others waiting
+	Failing  bool   `json:"ill,omitempty"` // recent failures: other endpoints must not wait for it
 }
 
 // Kind is the job's stable name.

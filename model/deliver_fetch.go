@@ -115,7 +115,7 @@ func (s *Service) loadNewEvents(ctx context.Context, on querier, partner string,
 	text := s.statements.get(&rows, fmt.Sprint("new ", types == nil), func() string {
 		q := joinSequence(s.db.NewSelect().Model(&rows)).Where("n.partner = $1").Where("n.sequence > $2").Where("n.sequence <= $3")
 		if types == nil {
-			q = q.Where("$5::text[] is null") // every statement takes the same
+			q = q.Where("$5::text[] is null") // so that both texts take the same arguments
 		} else {
 			q = q.Where("e.type = any($5::text[])")
 		}

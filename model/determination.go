@@ -33,8 +33,8 @@ type determinationRow struct {
 	Body         wire.Determination `bun:"type:json"`
 	Receipt      jsontext.Value     `bun:"type:json"`
 	ReceiptHash  string
-	FirstDay     *time.Time `bun:"type:date"` // of the days at a station that make up the index
-	LastDay      *time.Time `bun:"type:date"` // included
+	FirstDay     *time.Time `bun:"type:date"` // first of the days at a station that make up the index
+	LastDay      *time.Time `bun:"type:date"` // inclusive
 }
 
 // determinationReceipt is all data needed to recompute a determination. The claim shows

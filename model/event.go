@@ -51,7 +51,7 @@ const (
 	EventPayoutUpdated        EventType = "payout.updated"
 	EventWebhookEndpointOn    EventType = "webhook_endpoint.enabled"
 	EventWebhookEndpointOff   EventType = "webhook_endpoint.disabled"
-	timelineObserved          EventType = "trigger.observed" // a timeline kind, never an event
+	timelineObserved          EventType = "trigger.observed" // used only in timelines
 )
 
 // eventRow is a stored event; data has the exact bytes that are sent. The relay adds its

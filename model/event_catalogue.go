@@ -92,8 +92,8 @@ type EventDescription struct {
 // Name returns the type as REST and webhooks write it.
 func (d EventDescription) Name() string { return string(d.Type) }
 
-// eventSchemasJSON is the JSON Schema and the example of every event type, made of a real
-// story by make generate. The schemas share their definitions there.
+// eventSchemasJSON has the JSON Schema and an example of every event type, from real
+// events; make generate writes it. In this file the schemas share their definitions.
 //
 //go:embed events.json
 var eventSchemasJSON []byte

@@ -76,7 +76,7 @@ func (ref *OccurrenceRef) validate(v *validator) {
 	}
 	id := "occurrence_id"
 	if ref.Pointer != "" {
-		id = "id" // a member of the reference, not of the request
+		id = "id" // relative to the reference
 	}
 	v.require(given == 1, ref.Pointer, "required", "Give exactly one of "+id+", source_event and as_if.")
 }

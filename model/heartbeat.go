@@ -47,7 +47,7 @@ type databaseIdentityRow struct {
 	CurrentSystem   string    `bun:",scanonly"`
 	CurrentTimeline int64     `bun:",scanonly"`
 	Clock           time.Time `bun:",scanonly"`
-	UnknownPayments int       `bun:",scanonly"` // in reports, made after the last heartbeat, unanswered
+	UnknownPayments int       `bun:",scanonly"` // open exceptions of unknown payments made after the last heartbeat
 }
 
 // heartbeatMark is the last heartbeat in the file store.

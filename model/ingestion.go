@@ -15,21 +15,22 @@ import (
 	"parapet/model/wire"
 )
 
-// ingestion keeps one batch of observations in a few statements.
+// ingestion records one batch of observations in a few statements.
 type ingestion struct {
 	*Tx
 
 	scope       string
 	sandbox     bool      // recorded in the sandbox
-	realTime    time.Time // read for rehearsals: the database's clock without the shift
-	wholeStorms bool      // the batch holds all fixes of its storms
+	realTime    time.Time // for the rehearsal clock: the database's time without the shift
+	wholeStorms bool      // the batch has all fixes of its storms
 	results     []wire.ObservationResult
-	changed     []*observationRow // created or revised, in the order they came
+	changed     []*observationRow // created or revised, in the order of the batch
 	revised     []revisionRow
 }
 
-// ingest judges each observation, with what was not read of it, writes what is new,
-// leads it to its occurrence and asks for the matching.
+// ingest validates each observation, writes new and revised ones, links them to their
+// occurrences and enqueues the evaluation. unread has, for each observation, the errors
+// of members that could not be parsed.
 func (r *ingestion) ingest(ctx context.Context, in []wire.ObservationInput, unread [][]FieldError) error {
 	if r.sandbox && r.svc.rehearsalClock {
 		if err := r.advanceRehearsalClock(ctx, in, unread); err != nil {
@@ -61,7 +62,7 @@ func (r *ingestion) ingest(ctx context.Context, in []wire.ObservationInput, unre
 			bySource[row.Source] = append(bySource[row.Source], i)
 		}
 	}
-	for _, source := range slices.Sorted(maps.Keys(bySource)) { // one lock order for every batch
+	for _, source := range slices.Sorted(maps.Keys(bySource)) { // all batches take the locks in the same order
 		if err := r.ingestSource(ctx, source, rows, bySource[source]); err != nil {
 			return err
 		}
@@ -69,8 +70,8 @@ func (r *ingestion) ingest(ctx context.Context, in []wire.ObservationInput, unre
 	return nil
 }
 
-// ingestSource takes one source's observations one batch after the other, so that
-// two batches never race for the same occurrence.
+// ingestSource records one source's observations. It locks the source, so that two
+// batches never race for the same occurrence.
 func (r *ingestion) ingestSource(ctx context.Context, source string, rows []*observationRow, indexes []int) error {
 	if _, err := r.NewRaw("select pg_advisory_xact_lock(hashtextextended(?, 1))", r.scope+"/"+source).Exec(ctx); err != nil {
 		return fmt.Errorf("lock source: %w", err)
@@ -100,7 +101,7 @@ func (r *ingestion) ingestSource(ctx context.Context, source string, rows []*obs
 	return r.applyChanges(ctx, source, reported)
 }
 
-// applyChanges writes what is new of one source and asks for the matching.
+// applyChanges writes the changes of one source and enqueues the evaluation.
 func (r *ingestion) applyChanges(ctx context.Context, source string, reported []*observationRow) error {
 	if r.wholeStorms {
 		if err := r.retractMissingFixes(ctx, source, reported); err != nil {
@@ -139,12 +140,12 @@ func (r *ingestion) applyChanges(ctx context.Context, source string, reported []
 	return r.updateMoratoriaOfChanges(ctx)
 }
 
-// unknownObservation refuses to retract what was never reported.
+// unknownObservation rejects the retraction of an observation that was never reported.
 var unknownObservation = FieldError{
 	Pointer: "/source_event_id", Code: string(CodeNotFound), Detail: "There is no reading of this source, kind and id to retract.",
 }
 
-// loadPrevious is what the source told before, by natural key.
+// loadPrevious returns the source's earlier reports by natural key.
 func (r *ingestion) loadPrevious(ctx context.Context, source string, rows []*observationRow, indexes []int) (map[string]*observationRow, error) {
 	keys := make([]string, 0, len(indexes))
 	for _, i := range indexes {
@@ -163,8 +164,8 @@ func (r *ingestion) loadPrevious(ctx context.Context, source string, rows []*obs
 	return said, nil
 }
 
-// compareWithPrevious decides what an observation is against what was said, and remembers
-// it there for the rest of the batch.
+// compareWithPrevious compares an observation with the source's earlier report, and
+// stores it as the earlier report for the rest of the batch.
 func (r *ingestion) compareWithPrevious(row *observationRow, said map[string]*observationRow) string {
 	before, known := said[row.NaturalKey]
 	switch {
@@ -187,12 +188,12 @@ func (r *ingestion) compareWithPrevious(row *observationRow, said map[string]*ob
 	}
 }
 
-// toRevision is what a source said, for the record.
+// toRevision returns the report as a row of the history.
 func (r *observationRow) toRevision() revisionRow {
 	return revisionRow{ObservationID: r.ID, Version: r.Version, Body: r.Body, RecordedAt: r.UpdatedAt}
 }
 
-// latestPerObservation keeps the last word on each observation.
+// latestPerObservation keeps the last report of each observation.
 func latestPerObservation(rows []*observationRow) []*observationRow {
 	last := make(map[uuid.UUID]*observationRow, len(rows))
 	for _, row := range rows {
@@ -208,7 +209,7 @@ func latestPerObservation(rows []*observationRow) []*observationRow {
 }
 
 func (r *ingestion) saveObservations(ctx context.Context) error {
-	rows := slices.Clone(r.changed) // written in the order in which decisions lock days
+	rows := slices.Clone(r.changed) // the same order as decisions lock days
 	slices.SortFunc(rows, func(a, b *observationRow) int { return strings.Compare(a.NaturalKey, b.NaturalKey) })
 	_, err := r.NewInsert().Model(&rows).On("conflict (id) do update").
 		Set("version = excluded.version").Set("updated_at = excluded.updated_at").
@@ -228,7 +229,7 @@ func (r *ingestion) saveObservations(ctx context.Context) error {
 	return nil
 }
 
-// enqueueEvaluation asks for the matching of what changed.
+// enqueueEvaluation enqueues the evaluation of the changed occurrences.
 func (r *ingestion) enqueueEvaluation(occurrences []uuid.UUID) {
 	if len(occurrences) == 0 {
 		return

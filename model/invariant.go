@@ -9,31 +9,31 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Invariant is something that must always be true, and how the last check of it
-// ended. There is one for each view inv_*.
+// Invariant is a condition that must always be true, with the result of its last check.
+// There is one for each view inv_*.
 type Invariant struct {
 	Name           string // of its view
 	Says           string
-	Violations     int        // that stand, up to maxViolations
+	Violations     int        // open ones, up to maxViolations
 	CheckedAt      *time.Time // nil before the first check
-	WholeCheckedAt *time.Time // when all records were checked, not only those that had changed
+	WholeCheckedAt *time.Time // when all records were last checked, not only recently changed ones
 	Took           time.Duration
 }
 
-// Violation is a record of which an invariant is not true.
+// Violation is a record that violates an invariant.
 type Violation struct {
 	Invariant      string
-	Subject        string // the record's id as Postgres has it; of an event for what is about events
+	Subject        string // the record's id in Postgres; an event's id for invariants of events
 	Partner        string
 	Wrong          string
 	FoundAt        time.Time
 	AcknowledgedAt *time.Time
-	AcknowledgedBy *string // the operator, as the issuer calls them
+	AcknowledgedBy *string // the operator's subject at the issuer
 
 	AcknowledgedByIssuer *string
 }
 
-// violationRow is what stands violated.
+// violationRow is an open violation.
 type violationRow struct {
 	bun.BaseModel `bun:"table:invariant_violations,alias:iv"`
 
@@ -54,7 +54,7 @@ func (r *violationRow) toRecord() Violation {
 	}
 }
 
-// loadInvariants are the views and how they stand.
+// loadInvariants reads the views and the results of their last checks.
 func (s *Service) loadInvariants(ctx context.Context) ([]Invariant, error) {
 	var rows []struct {
 		Name, Says   string
@@ -77,7 +77,7 @@ func (s *Service) loadInvariants(ctx context.Context) ([]Invariant, error) {
 	return list, nil
 }
 
-// ListInvariants are all invariants and how the last check of each ended. Operators
+// ListInvariants returns all invariants and the results of their last checks. Operators
 // only.
 func (s *Service) ListInvariants(ctx context.Context, actor Actor) ([]Invariant, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
@@ -86,8 +86,8 @@ func (s *Service) ListInvariants(ctx context.Context, actor Actor) ([]Invariant,
 	return s.loadInvariants(ctx)
 }
 
-// ListViolations are the first violations that stand, of one invariant or of all,
-// the oldest first. Operators only.
+// ListViolations returns the first open violations of one invariant or of all, oldest
+// first. Operators only.
 func (s *Service) ListViolations(ctx context.Context, actor Actor, invariant string, most int) ([]Violation, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err

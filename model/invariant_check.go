@@ -11,13 +11,14 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Bounds of a check. What changed is checked again for a while after it changed, so
-// that a transaction that commits late is not missed; a table of violations is no use
-// beyond a few. checkTimeout bounds every statement, and with it every snapshot.
+// These constants bound a check. A changed record is checked repeatedly for checkOverlap
+// after its change, so that a transaction that commits late is not missed. Few stored
+// violations are enough to act on. checkTimeout bounds every statement, and with it every
+// snapshot.
 const (
 	checkOverlap   = 5 * time.Minute
 	checkTimeout   = 8 * time.Second
-	checkSliceSize = 5000 // subjects of a statement that checks what changed
+	checkSliceSize = 5000 // subjects per statement of the check of recent changes
 	maxViolations  = 1000
 )
 
@@ -26,9 +27,10 @@ const (
 // statement has a timeout; an invariant that exceeds it keeps its old check time, which
 // the metrics show.
 //
-// What changed is known by the events of the last minutes, whose ids are in order of
-// time: a check costs as much as happened, however large the book is. What no event
-// reports, such as a row that was changed by hand, is found within the hour.
+// The events of the last minutes identify changed records, because event ids are ordered
+// by time: the cost of a check depends on the number of recent changes, not on the size
+// of the book. A change without an event, such as a row changed by hand, is found within
+// the hour.
 func (s *Service) CheckInvariants(ctx context.Context) error {
 	invariants, err := s.checkChanged(ctx)
 	if invariants == nil {
@@ -42,7 +44,7 @@ func (s *Service) CheckInvariants(ctx context.Context) error {
 }
 
 // CheckChanged is CheckInvariants without the check of all records, which takes longer
-// than a request has.
+// than a request may.
 func (s *Service) CheckChanged(ctx context.Context) error {
 	invariants, err := s.checkChanged(ctx)
 	if invariants == nil {
@@ -55,8 +57,8 @@ func (s *Service) stopViolatedReleases(ctx context.Context) error {
 	return s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error { return tx.stopOnViolation(ctx) })
 }
 
-// checkChanged checks every invariant of the records that changed lately. It returns
-// the invariants, and the first error of those that could not be checked.
+// checkChanged checks every invariant for recently changed records. It returns the
+// invariants, and the first error of those that could not be checked.
 func (s *Service) checkChanged(ctx context.Context) ([]Invariant, error) {
 	invariants, err := s.loadInvariants(ctx)
 	if err != nil {
@@ -75,10 +77,10 @@ func (s *Service) checkChanged(ctx context.Context) ([]Invariant, error) {
 }
 
 // findRecentChanges returns the ids of the events of the last minutes, of their subjects,
-// of what those belong to, and of what stood violated. An event's id begins with the
-// milliseconds of the machine's clock when it was made: UUIDv7, RFC 9562 section 5.7.
+// of the records that these belong to, and of the open violations. An event's id begins
+// with the machine's time of its creation in milliseconds: UUIDv7, RFC 9562 section 5.7.
 // The bound is computed from statement_timestamp, which is stable: with clock_timestamp
-// the index of events could not be used, and all of them would be read.
+// Postgres could not use the index and would read all events.
 func (s *Service) findRecentChanges(ctx context.Context) ([]uuid.UUID, error) {
 	rows, err := s.pool.Query(ctx, changedQuery, checkOverlap.Milliseconds())
 	if err != nil {
@@ -94,7 +96,7 @@ const changedQuery = `with changed as materialized (select id, subject_id from e
 	select id from changed union select subject_id from changed union select claim_id from payout union select policy_id from payout
 	union select policy_id from claims where id in (select subject_id from changed) union select subject from invariant_violations`
 
-// checkSubjects checks one invariant of some records and saves what it found.
+// checkSubjects checks one invariant for some records and saves the result.
 func (s *Service) checkSubjects(ctx context.Context, name string, subjects []uuid.UUID) error {
 	result := checkResult{name: name}
 	for slice := range slices.Chunk(subjects, checkSliceSize) {
@@ -110,8 +112,8 @@ func (s *Service) checkSubjects(ctx context.Context, name string, subjects []uui
 	})
 }
 
-// checkScope is which subjects are checked: those of the ids, or, without ids, those
-// behind after up to last.
+// checkScope selects the subjects to check: those in ids or, when ids is nil, those after
+// after and up to last.
 type checkScope struct {
 	ids         []uuid.UUID
 	after, last uuid.UUID
@@ -124,17 +126,17 @@ func (c checkScope) sqlCondition() (condition string, args []any) {
 	return "subject > ? and subject <= ?", []any{c.after, c.last}
 }
 
-// checkResult is what a check of one invariant found.
+// checkResult is the result of a check of one invariant.
 type checkResult struct {
 	name       string
 	scopes     []checkScope
 	found      []violationRow
 	took       time.Duration
-	violations int // that stand already, where the result is of a slice
+	violations int // already open ones, when the result covers one slice
 }
 
-// findViolations reads a view of the subjects in scope, in a snapshot of its own, and
-// measures how long that took.
+// findViolations reads a view for the subjects in scope, in its own snapshot, and
+// measures the time.
 func (s *Service) findViolations(ctx context.Context, name string, scope checkScope) (found []violationRow, took time.Duration, err error) {
 	condition, args := scope.sqlCondition()
 	err = s.readSnapshot(ctx, func(ctx context.Context, tx bun.Tx, _ time.Time) error {
@@ -154,7 +156,7 @@ func (s *Service) findViolations(ctx context.Context, name string, scope checkSc
 	return found, took, err
 }
 
-// uuidArrayText writes ids as the text of an array.
+// uuidArrayText formats ids as a Postgres array.
 func uuidArrayText(ids []uuid.UUID) string {
 	text := []byte{'{'}
 	for i, id := range ids {
@@ -166,7 +168,7 @@ func uuidArrayText(ids []uuid.UUID) string {
 	return string(append(text, '}'))
 }
 
-// saveViolations writes what a check found and removes what it found no more.
+// saveViolations inserts the violations found and deletes those no longer found.
 func (tx *Tx) saveViolations(ctx context.Context, r *checkResult) error {
 	standing := make([]uuid.UUID, len(r.found))
 	for i := range r.found {
@@ -191,7 +193,7 @@ func (tx *Tx) saveViolations(ctx context.Context, r *checkResult) error {
 	return nil
 }
 
-// saveCheckTime writes that what changed lately was checked, and how long that took.
+// saveCheckTime records the time and duration of the check of recent changes.
 func (tx *Tx) saveCheckTime(ctx context.Context, r *checkResult) error {
 	_, err := tx.NewRaw(`insert into invariant_checks (name, checked_at, milliseconds) values (?0, ?1, ?2)
 		on conflict (name) do update set checked_at = excluded.checked_at, milliseconds = excluded.milliseconds`, r.name, tx.now, r.took.Milliseconds()).Exec(ctx)

@@ -11,18 +11,18 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 )
 
-// Bounds of the check of all records. It walks over all ids in order, slice by slice;
-// the ids of a record and of its events are of about the same time, so a slice is
-// records with their events. The next run goes on where this one ended.
+// These constants bound the check of all records. It reads all ids in ascending order,
+// slice by slice. A record and its events have ids of about the same time, so a slice
+// usually contains both. Each run continues where the previous one ended.
 const (
 	fullCheckEvery  = time.Hour
-	fullCheckBudget = 30 * time.Second // of statements, in one run
+	fullCheckBudget = 30 * time.Second // total statement time in one run
 	maxFullSlice    = 20_000           // rows of one table
 	minFullSlice    = 100
-	fullSliceGoal   = time.Second // of the slowest statement
+	fullSliceGoal   = time.Second // time of the slowest statement
 )
 
-// fullCheckRow is how far the check of all records has come. Position is nil when none
+// fullCheckRow is the progress of the check of all records. Position is nil when no check
 // is running.
 type fullCheckRow struct {
 	bun.BaseModel `bun:"table:invariant_full_check,alias:fc"`
@@ -34,8 +34,8 @@ type fullCheckRow struct {
 	Failed    []string `bun:",array"` // invariants that could not be checked everywhere
 }
 
-// continueFullCheck checks the next slices of all records, and begins again when the
-// last check of all is an hour old.
+// continueFullCheck checks the next slices of all records, and begins a new check when
+// the last one is an hour old.
 func (s *Service) continueFullCheck(ctx context.Context, invariants []Invariant) error {
 	var failed error
 	for spent := time.Duration(0); spent < fullCheckBudget; {
@@ -58,8 +58,8 @@ func (s *Service) continueFullCheck(ctx context.Context, invariants []Invariant)
 	return failed
 }
 
-// openFullCheck reads how far the check of all records has come, and begins one when it
-// is due. It returns nil when nothing is to be done.
+// openFullCheck reads the progress of the check of all records, and begins a new check
+// when it is due. It returns nil when nothing is due.
 func (s *Service) openFullCheck(ctx context.Context, invariants []Invariant) (*fullCheckRow, error) {
 	check := new(fullCheckRow)
 	if err := s.db.NewSelect().Model(check).Scan(ctx); err != nil {
@@ -72,7 +72,7 @@ func (s *Service) openFullCheck(ctx context.Context, invariants []Invariant) (*f
 	if err != nil {
 		return nil, translateError(fmt.Errorf("read clock: %w", err))
 	}
-	// The hour is real time; a shifted clock only makes a check early.
+	// The hour is real time; a shifted clock can only make a check early.
 	due := func(i Invariant) bool {
 		return i.WholeCheckedAt == nil || now.Sub(*i.WholeCheckedAt) >= fullCheckEvery || now.Before(*i.WholeCheckedAt)
 	}
@@ -83,9 +83,9 @@ func (s *Service) openFullCheck(ctx context.Context, invariants []Invariant) (*f
 	return check, nil
 }
 
-// checkFullSlice checks every invariant of the next slice. Where one did not answer in
-// its time, the same slice is checked again in smaller parts; what fails at the smallest
-// is left out of this check of all.
+// checkFullSlice checks every invariant for the next slice. After a timeout it repeats
+// the slice in a smaller size; an invariant that fails at the smallest size is left out
+// of this full check.
 func (s *Service) checkFullSlice(ctx context.Context, check *fullCheckRow, invariants []Invariant) (spent time.Duration, done bool, err error) {
 	last, err := s.findSliceEnd(ctx, check)
 	if err != nil {
@@ -125,8 +125,8 @@ func (s *Service) checkFullSlice(ctx context.Context, check *fullCheckRow, invar
 	return spent, last == uuid.Max, firstError(s.saveFullCheck(ctx, check, last, results), err)
 }
 
-// findSliceEnd returns the last id of the next slice: no table has more rows in it than
-// the slice may have.
+// findSliceEnd returns the last id of the next slice, such that no table has more than
+// the slice size of rows in it.
 func (s *Service) findSliceEnd(ctx context.Context, check *fullCheckRow) (last uuid.UUID, err error) {
 	const next = "(select id from %s where id > ?0 order by id offset ?1 limit 1)"
 	query := ""
@@ -141,9 +141,9 @@ func (s *Service) findSliceEnd(ctx context.Context, check *fullCheckRow) (last u
 	return last, nil
 }
 
-// saveFullCheck writes what a slice found and how far the check has come, unless
-// another process was faster. At the end every invariant that was checked everywhere
-// has been so since the check began.
+// saveFullCheck saves the result of a slice and the progress of the check, unless another
+// process has already moved it. At the end it sets the time of the full check to its
+// start, for every invariant that did not fail.
 func (s *Service) saveFullCheck(ctx context.Context, check *fullCheckRow, last uuid.UUID, results []checkResult) error {
 	return s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
 		next := *check

@@ -11,39 +11,40 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// JobAdmin is the job queue as operators see it. Whoever works the jobs fills it.
+// JobAdmin is the interface of operators to the job queue.
 type JobAdmin interface {
-	// Counts are the jobs that are not done, and those that failed for good in the last
-	// day, by queue, kind and state.
+	// Counts counts the jobs that are not done, and those discarded in the last day, by
+	// queue, kind and state.
 	Counts(ctx context.Context) ([]JobCount, error)
-	// Failing are the kinds of jobs that failed and wait, or failed for good.
+	// Failing returns the kinds of jobs that failed and wait for a retry, or failed
+	// permanently.
 	Failing(ctx context.Context) ([]FailingJobs, error)
-	// List is a page of jobs with ids below before, newest first; 0 begins.
+	// List returns a page of jobs with ids below before, newest first; before 0 is the
+	// first page.
 	List(ctx context.Context, f JobFilter, before int64, most int64) ([]QueuedJob, error)
-	// Count is how many there are, up to most.
+	// Count counts the jobs of a filter, up to most.
 	Count(ctx context.Context, f JobFilter, most int64) (int, error)
-	// Change does something to the jobs of a filter in the transaction that is open on
-	// conn, at most MaxJobs of them.
+	// Change applies a change to at most MaxJobs jobs of a filter, in the transaction
+	// that is open on conn.
 	Change(ctx context.Context, conn bun.Conn, change JobChange) (JobsChanged, error)
 }
 
-// JobCount is how many jobs of a kind stand in a state.
+// JobCount counts the jobs of a kind in one state.
 type JobCount struct {
 	Queue, Kind, State string
 	Count              int64
-	Overdue            time.Duration // how long the first of them has been due
+	Overdue            time.Duration // how long the oldest due one has been due
 }
 
-// FailingJobs are the jobs of one kind that failed.
+// FailingJobs are the failed jobs of one kind.
 type FailingJobs struct {
 	Kind      string
 	Count     int64
-	LastError string // its first line
+	LastError string // the first line of the error
 	LastAt    time.Time
 }
 
-// QueuedJob is one job. Its arguments are ids, and addresses without what may be
-// secret in them.
+// QueuedJob is one job. Its arguments are ids, and addresses without secrets.
 type QueuedJob struct {
 	ID          string
 	Kind, Queue string
@@ -57,7 +58,7 @@ type QueuedJob struct {
 	LastError   *string
 }
 
-// JobFilter narrows jobs. Empty members do not.
+// JobFilter filters jobs. Empty fields do not filter.
 type JobFilter struct {
 	IDs   []string
 	Queue string
@@ -65,38 +66,38 @@ type JobFilter struct {
 	State string
 }
 
-// JobVerb is what can be done to jobs.
+// JobVerb is an operator's action on jobs.
 type JobVerb string
 
-// The verbs.
+// These are the actions.
 const (
 	RetryJobs  JobVerb = "retry"
 	CancelJobs JobVerb = "cancel"
 	SnoozeJobs JobVerb = "snooze"
 )
 
-// MaxJobs is how many jobs one change reaches.
+// MaxJobs is the maximum number of jobs in one change.
 const MaxJobs = 1000
 
-// JobChange is what an operator does to jobs.
+// JobChange is an operator's change of jobs.
 type JobChange struct {
 	Verb   JobVerb
 	Filter JobFilter
 	Until  time.Time // for SnoozeJobs
-	DryRun bool      // count and change nothing
-	Reason string    // private
+	DryRun bool      // only count the jobs
+	Reason string    // operators only
 }
 
-// JobsChanged is what became of them.
+// JobsChanged is the result of a change of jobs.
 type JobsChanged struct {
-	Matched int // by the filter, in a state in which this can be done; MaxJobs at most
+	Matched int // jobs of the filter in a state that allows the action; at most MaxJobs
 	Changed int
-	// Kept are releases that run: an order that a rail may have cannot be called back,
-	// so the job is left to record its answer.
+	// Kept counts running releases: an order that a rail may have cannot be revoked, so
+	// the job stays to record its answer.
 	Kept int
 }
 
-// JobStates are where a job can stand, in River's words.
+// JobStates lists the states of a job, as River names them.
 func JobStates() []string {
 	return []string{"available", "cancelled", "completed", "discarded", "pending", "retryable", "running", "scheduled"}
 }
@@ -111,7 +112,7 @@ func (f JobFilter) validate(v *validator) {
 	v.require(isStorableText(f.Queue) && isStorableText(f.Kind), "/filter", "format", "Use names of queues and kinds.")
 }
 
-// describe tell a filter to whoever reads the audit log.
+// describe returns the filter as text for the audit log.
 func (f JobFilter) describe() (all string) {
 	for _, narrowed := range [][2]string{{"kind", f.Kind}, {"queue", f.Queue}, {"state", f.State}, {"ids", strings.Join(f.IDs, " ")}} {
 		if narrowed[1] != "" {
@@ -131,7 +132,7 @@ func (s *Service) requireJobAdmin(ctx context.Context, actor Actor) (JobAdmin, e
 	return s.jobs, nil
 }
 
-// JobCounts are the jobs by queue, kind and state. Operators only.
+// JobCounts counts the jobs by queue, kind and state. Operators only.
 func (s *Service) JobCounts(ctx context.Context, actor Actor) ([]JobCount, error) {
 	desk, err := s.requireJobAdmin(ctx, actor)
 	if err != nil {
@@ -140,7 +141,7 @@ func (s *Service) JobCounts(ctx context.Context, actor Actor) ([]JobCount, error
 	return desk.Counts(ctx)
 }
 
-// FailingJobs are the kinds of jobs that fail. Operators only.
+// FailingJobs returns the kinds of jobs that fail. Operators only.
 func (s *Service) FailingJobs(ctx context.Context, actor Actor) ([]FailingJobs, error) {
 	desk, err := s.requireJobAdmin(ctx, actor)
 	if err != nil {
@@ -149,7 +150,7 @@ func (s *Service) FailingJobs(ctx context.Context, actor Actor) ([]FailingJobs, 
 	return desk.Failing(ctx)
 }
 
-// ListJobs are jobs, newest first. Operators only. Errors: validation_failed,
+// ListJobs returns jobs, newest first. Operators only. Errors: validation_failed,
 // parameter_invalid, cursor_invalid.
 func (s *Service) ListJobs(ctx context.Context, actor Actor, f JobFilter, in PageRequest) (*Page[QueuedJob], error) {
 	desk, err := s.requireJobAdmin(ctx, actor)
@@ -194,7 +195,7 @@ func (s *Service) ChangeJobs(ctx context.Context, actor Actor, in JobChange) (*J
 	}
 	done := new(JobsChanged)
 	if in.DryRun {
-		actor = System() // nothing is done, so nothing is written down
+		actor = System() // a dry run changes nothing and is not audited
 	}
 	err = s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
 		if in.Verb == SnoozeJobs && !in.Until.After(tx.now) {
@@ -211,5 +212,4 @@ func (s *Service) ChangeJobs(ctx context.Context, actor Actor, in JobChange) (*J
 	return done, err
 }
 
-// OverdueSeconds is Overdue in seconds.
 func (c *JobCount) OverdueSeconds() int64 { return int64(c.Overdue.Seconds()) }

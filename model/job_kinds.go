@@ -6,22 +6,22 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Job is work the domain asks for. Its fields are its arguments, in JSON, and
-// are ids: whoever works it reads what is true by then.
+// Job is work that the domain enqueues. Its fields are its arguments, in JSON. They are
+// ids, so that the worker reads the current data.
 type Job interface {
 	// Kind is the job's stable name in the queue.
 	Kind() string
 }
 
-// JobQueue takes jobs into the transaction that is open on conn, so that a job
-// exists if and only if its cause was committed. It refuses when there is none.
+// JobQueue inserts jobs in the transaction that is open on conn, so that a job exists if
+// and only if its cause was committed. It returns an error when no transaction is open.
 type JobQueue interface {
 	Insert(ctx context.Context, conn bun.Conn, jobs []Job) error
 }
 
-// EvaluateOccurrences matches occurrences to policies. After names the
-// transactions that must have ended first: a second pass finds the policies
-// that were being bound during the first.
+// EvaluateOccurrences matches occurrences to policies. After names the transactions that
+// must have ended first: a second pass finds the policies that were being bound during
+// the first.
 type EvaluateOccurrences struct {
 	Occurrences []string `json:"occurrences"`
 	After       string   `json:"after,omitempty"`
@@ -30,7 +30,7 @@ type EvaluateOccurrences struct {
 // Kind is the job's stable name.
 func (EvaluateOccurrences) Kind() string { return "evaluate_occurrences" }
 
-// VerifyPayoutMethod asks the rail about an account.
+// VerifyPayoutMethod verifies an account with the rail.
 type VerifyPayoutMethod struct {
 	Partner string `json:"partner"`
 	ID      string `json:"id"`
@@ -39,7 +39,7 @@ type VerifyPayoutMethod struct {
 // Kind is the job's stable name.
 func (VerifyPayoutMethod) Kind() string { return "verify_payout_method" }
 
-// ReevaluatePayouts looks again at what blocks the payouts of a claim.
+// ReevaluatePayouts checks again what blocks the payouts of a claim.
 type ReevaluatePayouts struct {
 	Partner string `json:"partner"`
 	Claim   string `json:"claim"`
@@ -52,8 +52,8 @@ func (ReevaluatePayouts) Kind() string { return "reevaluate_payouts" }
 type ReleasePayout struct {
 	Partner string `json:"partner"`
 	ID      string `json:"id"`
-	// HighPriority lets it go before others in the queue: it may have been sent already, or its
-	// partner's turn has come.
+	// HighPriority puts the job before others in the queue: the payout may have been sent
+	// already, or its partner is next.
 	HighPriority bool `json:"ahead,omitempty"`
 	// Requeued marks a job for a payout that is overdue. A queue holds at most one such
 	// job with the same arguments; it ignores another.
@@ -63,14 +63,14 @@ type ReleasePayout struct {
 // Kind is the job's stable name.
 func (ReleasePayout) Kind() string { return "release_payout" }
 
-// ReleaseBatch sends all payouts that are due through a rail that takes slices.
+// ReleaseBatch sends all due payouts through a rail that accepts batches.
 type ReleaseBatch struct{}
 
 // Kind is the job's stable name.
 func (ReleaseBatch) Kind() string { return "release_slice" }
 
-// DeleteFiles removes documents whose records were erased, or never came, however
-// often that fails: nothing else knows of them any more.
+// DeleteFiles deletes documents whose records were erased or never written. The job is
+// retried until it succeeds, because nothing else refers to these files.
 type DeleteFiles struct {
 	Keys []string `json:"keys"`
 }

@@ -7,7 +7,7 @@ import (
 
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
-// jsonPointer writes a JSON pointer (RFC 6901).
+// jsonPointer formats a JSON pointer (RFC 6901).
 func jsonPointer(path ...string) string {
 	var b strings.Builder
 	for _, token := range path {
@@ -17,17 +17,17 @@ func jsonPointer(path ...string) string {
 	return b.String()
 }
 
-// isWithinPointer tells whether a pointer leads to a place or into it.
+// isWithinPointer reports whether a pointer refers to place or to something inside it.
 func isWithinPointer(pointer, place string) bool {
 	rest, ok := strings.CutPrefix(pointer, place)
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// maxPointerLength bounds what an answer repeats of the caller's own names, in bytes.
+// maxPointerLength bounds the caller's own names in a response, in bytes.
 const maxPointerLength = 256
 
-// BoundPointer is a pointer that an answer can carry: in place of a very long one,
-// that of the innermost member around it with a name of ordinary length.
+// BoundPointer returns a pointer of bounded length: it shortens a very long one to the
+// innermost enclosing member whose pointer fits.
 func BoundPointer(pointer string) string {
 	if len(pointer) <= maxPointerLength {
 		return pointer
@@ -35,8 +35,7 @@ func BoundPointer(pointer string) string {
 	return pointer[:strings.LastIndexByte(pointer[:maxPointerLength+1], '/')]
 }
 
-// comparePointers orders pointers as people read: name by name, and elements of
-// a list by their numbers.
+// comparePointers orders pointers name by name, and list elements by number.
 func comparePointers(a, b string) int {
 	for a != "" && b != "" {
 		var left, right string
@@ -49,7 +48,7 @@ func comparePointers(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// cutToken cuts the first name off a pointer.
+// cutToken splits the first name off a pointer.
 func cutToken(pointer string) (name, rest string) {
 	if end := strings.IndexByte(pointer[1:], '/'); end >= 0 {
 		return pointer[1 : end+1], pointer[end+1:]

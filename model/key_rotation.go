@@ -8,16 +8,16 @@ import (
 	"github.com/google/uuid"
 )
 
-// sealedColumnsQuery are the columns that hold what a key of Keys.Seal sealed, as rows of
-// table, column and text. Cursors are sealed too, and kept by nobody.
-const sealedColumnsQuery = //nolint:gosec // names of columns
+// sealedColumnsQuery selects the columns that a key of Keys.Seal sealed, as rows of
+// table, column and text. Cursors are sealed too but not stored.
+const sealedColumnsQuery = //nolint:gosec // the names of columns are no credentials
 `select 'payout_methods' as place, sealed from payout_methods
 	union all select 'webhook_endpoints', secret from webhook_endpoints
 	union all select 'webhook_endpoints', former_secret from webhook_endpoints where former_secret is not null
 	union all select 'idempotency_keys', body from idempotency_keys where secret_until is not null`
 
-// CountSecretsByKey counts the secrets that are kept, by the name of the key that sealed
-// them. Operators only.
+// CountSecretsByKey counts the stored secrets by the id of the key that sealed them.
+// Operators only.
 func (s *Service) CountSecretsByKey(ctx context.Context, actor Actor) (map[string]int64, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
@@ -38,9 +38,9 @@ func (s *Service) CountSecretsByKey(ctx context.Context, actor Actor) (map[strin
 	return keys, nil
 }
 
-// VerifyKeys opens what each key sealed last of accounts and webhook secrets, and takes
-// the fingerprint of those accounts again. It says which key has the right name and
-// the wrong bytes; one that sealed nothing is not judged. Operators only.
+// VerifyKeys opens the latest account and webhook secret that each key sealed, and
+// recomputes the fingerprints of those accounts. It reports keys with the right id and
+// the wrong bytes; a key that sealed nothing cannot be checked. Operators only.
 func (s *Service) VerifyKeys(ctx context.Context, actor Actor) error {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return err
@@ -76,10 +76,10 @@ func (s *Service) VerifyKeys(ctx context.Context, actor Actor) error {
 
 var errWrongFingerprintKey = errors.New("the fingerprint key is not the one with which accounts were fingerprinted")
 
-// Reseal seals everything anew that another key than the first sealed, in batches,
-// and returns how much that was. It may be interrupted and run again at any time,
-// beside servers that run. A record's version stays, and so do fingerprints, which
-// have a key of their own, and with them every approval of a payout. Operators only.
+// Reseal seals again, with the first key, all secrets that other keys sealed, in batches,
+// and returns their number. It may be interrupted and repeated at any time while servers
+// run. It keeps the versions of records, and the fingerprints, which have their own key;
+// approvals of payouts therefore stay valid. Operators only.
 func (s *Service) Reseal(ctx context.Context, actor Actor) (total int64, err error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return 0, err
@@ -97,10 +97,11 @@ func (s *Service) Reseal(ctx context.Context, actor Actor) (total int64, err err
 	return total, s.Audit(ctx, actor, fmt.Sprintf("%d secrets sealed anew by key %s", total, s.keys.Seal[0].ID))
 }
 
-// sealPrefix is how everything begins that the first key sealed.
-func (k Keys) sealPrefix() []byte { return append([]byte{byte(len(k.Seal[0].ID))}, k.Seal[0].ID...) } //nolint:gosec // check keeps names below 33 bytes
+// sealPrefix returns the prefix of everything that the first key sealed.
+func (k Keys) sealPrefix() []byte { return append([]byte{byte(len(k.Seal[0].ID))}, k.Seal[0].ID...) } //nolint:gosec // validation keeps ids below 33 bytes
 
-// resealWithFirstKey opens a secret with whatever key sealed it and seals it with the first.
+// resealWithFirstKey opens a secret with the key that sealed it and seals it with the
+// first key.
 func (k Keys) resealWithFirstKey(sealed, bound []byte) ([]byte, error) {
 	if sealed == nil {
 		return nil, nil

@@ -8,21 +8,21 @@ import (
 	"parapet/model/pricing"
 )
 
-// LedgerAccount is where an amount stands in the double-entry ledger.
+// LedgerAccount is an account of the double-entry ledger.
 type LedgerAccount string
 
-// The accounts, in the order in which statements list them. A debit is positive, a
-// credit negative; all balances of a currency sum to zero.
+// These are the accounts, in the order in which statements list them. A debit is
+// positive, a credit negative; all balances of a currency sum to zero.
 const (
-	AccountPremiumReceivable LedgerAccount = "premium_receivable" // debit: what partners owe for bound cover
+	AccountPremiumReceivable LedgerAccount = "premium_receivable" // debit: premium that partners owe for bound cover
 	AccountPremiumWritten    LedgerAccount = "premium_written"    // credit: income, in full when cover is bound
-	AccountCommission        LedgerAccount = "commission"         // debit: the partners' share of it, an expense
-	AccountCommissionPayable LedgerAccount = "commission_payable" // credit: the same, as owed to them
-	AccountClaimsIncurred    LedgerAccount = "claims_incurred"    // debit: what approved claims cost
+	AccountCommission        LedgerAccount = "commission"         // debit: the partners' share of the premium, an expense
+	AccountCommissionPayable LedgerAccount = "commission_payable" // credit: the commission owed to partners
+	AccountClaimsIncurred    LedgerAccount = "claims_incurred"    // debit: the cost of approved claims
 	AccountReserve           LedgerAccount = "reserve"            // credit: owed to beneficiaries, not accepted by a rail
 	AccountRailClearing      LedgerAccount = "rail_clearing"      // credit: accepted by a rail, not confirmed by its report
-	AccountPayout            LedgerAccount = "payout"             // credit: money that left
-	AccountReturn            LedgerAccount = "return"             // debit: money of it that came back
+	AccountPayout            LedgerAccount = "payout"             // credit: money that was paid out
+	AccountReturn            LedgerAccount = "return"             // debit: paid money that was returned
 )
 
 // LedgerAccounts lists every account, in order.
@@ -33,7 +33,7 @@ func LedgerAccounts() []LedgerAccount {
 	}
 }
 
-// postingSet is what one event changed: its sides sum to zero.
+// postingSet has the entries of one event; they sum to zero.
 type postingSet struct {
 	event, policy uuid.UUID
 	claim, payout *uuid.UUID
@@ -48,11 +48,11 @@ type ledgerSide struct {
 	amount  int64
 }
 
-// transfer moves an amount from one account to another: the only way anything is
-// posted, so that no set can fail to balance. The zero value moves nothing.
+// transfer moves an amount from one account to another. Only transfers post to the
+// ledger, so every set balances. The zero value moves nothing.
 type transfer struct{ debit, credit LedgerAccount }
 
-// reversed takes a transfer back.
+// reversed returns the opposite transfer.
 func (t transfer) reversed() transfer { return transfer{t.credit, t.debit} }
 
 // ledgerTransfer is the transfer that a payout in its status contributes to the ledger. A
@@ -75,7 +75,7 @@ func (r *payoutRow) ledgerTransfer() transfer {
 	return transfer{AccountClaimsIncurred, AccountReserve}
 }
 
-// postPayout posts that a payout stands elsewhere than it did.
+// postPayout posts the change from the payout's previous transfer to its present one.
 func (tx *Tx) postPayout(event uuid.UUID, row *payoutRow, was transfer) {
 	if now := row.ledgerTransfer(); now != was {
 		set := postingSet{event: event, policy: row.PolicyID, claim: &row.ClaimID, payout: &row.ID, partner: row.Partner, currency: row.Currency, at: tx.now}
@@ -85,8 +85,8 @@ func (tx *Tx) postPayout(event uuid.UUID, row *payoutRow, was transfer) {
 	}
 }
 
-// premiumPostings is what an event posts of the premium of cover that was bound, and of the
-// partner's share.
+// premiumPostings returns the postings of an event for the premium of bound cover and the
+// partner's commission.
 func (r *policyRow) premiumPostings(event uuid.UUID, at time.Time, price *pricing.Price) postingSet {
 	set := postingSet{event: event, policy: r.ID, partner: r.Partner, currency: r.Currency, at: at, sides: make([]ledgerSide, 0, 4)}
 	set.addTransfer(transfer{AccountPremiumReceivable, AccountPremiumWritten}, r.PremiumAmount)
@@ -98,7 +98,7 @@ func (r *policyRow) premiumPostings(event uuid.UUID, at time.Time, price *pricin
 	return set
 }
 
-// reversed takes a set back.
+// reversed returns the opposite of the set.
 func (s postingSet) reversed() postingSet {
 	for i := range s.sides {
 		s.sides[i].amount = -s.sides[i].amount
@@ -106,7 +106,6 @@ func (s postingSet) reversed() postingSet {
 	return s
 }
 
-// addTransfer adds a transfer.
 func (s *postingSet) addTransfer(t transfer, amount int64) {
 	if t != (transfer{}) {
 		s.addSide(t.debit, amount)
@@ -114,7 +113,7 @@ func (s *postingSet) addTransfer(t transfer, amount int64) {
 	}
 }
 
-// addSide adds one side of a transfer; an account stands in a set once.
+// addSide adds one side of a transfer; a set has at most one side per account.
 func (s *postingSet) addSide(account LedgerAccount, amount int64) {
 	for i := range s.sides {
 		if s.sides[i].account == account {
@@ -125,7 +124,7 @@ func (s *postingSet) addSide(account LedgerAccount, amount int64) {
 	s.sides = append(s.sides, ledgerSide{account, amount})
 }
 
-// savePostings writes all sets in one statement, which Postgres holds to their sums.
+// savePostings writes all sets in one statement; Postgres checks that they sum to zero.
 func (tx *Tx) savePostings() {
 	n := 4 * len(tx.postings)
 	events, policies, claims, payouts := make([]uuid.UUID, 0, n), make([]uuid.UUID, 0, n), make([]*uuid.UUID, 0, n), make([]*uuid.UUID, 0, n)

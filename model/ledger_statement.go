@@ -15,7 +15,7 @@ import (
 	"parapet/model/money"
 )
 
-// ledgerRow is one entry with the type of the event that it belongs to.
+// ledgerRow is one entry with the type of its event.
 type ledgerRow struct {
 	bun.BaseModel `bun:"table:ledger_entries,alias:le"`
 
@@ -31,10 +31,10 @@ type ledgerRow struct {
 	Type     EventType `bun:",scanonly"`
 }
 
-// LedgerEntry is one side of a posting set.
+// LedgerEntry is one entry of a posting set.
 type LedgerEntry struct {
 	At       time.Time
-	EventID  string // names the posting set
+	EventID  string // identifies the posting set
 	Type     EventType
 	Account  LedgerAccount
 	Partner  string
@@ -51,23 +51,23 @@ func (r *ledgerRow) toRecord() LedgerEntry {
 	}
 }
 
-// Statement is what moved in the ledger in [From, To), and what stood before and
-// after. It is read live, each part by itself.
+// Statement shows the entries of the ledger in [From, To) with the balances before and
+// after. Each part is read when it is requested, in its own snapshot.
 type Statement struct {
 	From, To time.Time
 
 	*ledgerQuery
 }
 
-// OpenStatement checks what a statement is asked for. Without to it reaches to now,
-// without from it begins with the first entry. Errors: parameter_invalid, not_found when
-// there is no such partner, partner_mismatch.
+// OpenStatement validates the request for a statement. Without to it ends now, without
+// from it begins with the first entry. Errors: parameter_invalid, not_found for an
+// unknown partner, partner_mismatch.
 func (s *Service) OpenStatement(ctx context.Context, actor Actor, f LedgerFilter, from, to *time.Time) (*Statement, error) {
 	view, err := s.newLedgerQuery(ctx, actor, f)
 	if err != nil {
 		return nil, err
 	}
-	// Nobody's statement is empty, which would hide a misspelt name.
+	// An empty statement for an unknown partner would hide a misspelt name.
 	if f.Partner != "" {
 		if err := loadPartner(ctx, s.db.NewSelect().Model(new(partnerRow)), f.Partner); err != nil {
 			return nil, translateError(err)
@@ -87,24 +87,24 @@ func (s *Service) OpenStatement(ctx context.Context, actor Actor, f LedgerFilter
 	return statement, nil
 }
 
-// Opening is what stood when the statement begins.
+// Opening returns the balances at the start of the statement.
 func (t *Statement) Opening(ctx context.Context) ([]Balance, error) {
 	return t.sumBalances(ctx, t.svc.db, false, &t.From)
 }
 
-// Closing is what stood when it ends.
+// Closing returns the balances at the end of the statement.
 func (t *Statement) Closing(ctx context.Context) ([]Balance, error) {
 	return t.sumBalances(ctx, t.svc.db, false, &t.To)
 }
 
-// entriesQuery are those of the statement, oldest first.
+// entriesQuery selects the statement's entries, oldest first.
 func (t *Statement) entriesQuery(db bun.IDB) *bun.SelectQuery {
 	return t.applyFilter(db.NewSelect().Model((*ledgerRow)(nil))).Where("le.at >= ?", t.From).Where("le.at < ?", t.To).
 		ColumnExpr("le.*, e.type").Join("join events as e on e.id = le.event_id and e.partner = le.partner").
 		OrderExpr("le.at, le.event_id, le.account")
 }
 
-// Entries is a page of the statement's entries, oldest first. Errors:
+// Entries returns a page of the statement's entries, oldest first. Errors:
 // parameter_invalid, cursor_invalid.
 func (t *Statement) Entries(ctx context.Context, in PageRequest) (*Page[LedgerEntry], error) {
 	p, err := t.svc.parsePage(t.actor, in, fmt.Sprintf("statement/%q/%v/%q/%d/%d", t.partner, t.policy, t.currency, t.From.UnixMicro(), t.To.UnixMicro()))
@@ -132,16 +132,16 @@ func (t *Statement) Entries(ctx context.Context, in PageRequest) (*Page[LedgerEn
 // statementColumns are the columns of a statement in CSV.
 var statementColumns = []string{"at", "event_id", "event_type", "account", "currency", "amount", "balance", "partner", "policy_id", "claim_id", "payout_id"}
 
-// Words of the lines of a statement that are not entries.
+// These mark the lines of a statement that are not entries.
 const (
 	statementOpening = "opening_balance"
 	statementClosing = "closing_balance"
 )
 
-// WriteCSV writes the whole statement as RFC 4180 text, however long it is: the
-// opening balance of each account, every entry with the balance after it, and the
-// closing balances. Amounts are whole minor units; a debit is positive. It is read in
-// one snapshot, so that it always adds up.
+// WriteCSV writes the whole statement, of any length, as RFC 4180 text: the opening
+// balance of each account, every entry with the balance after it, and the closing
+// balances. Amounts are whole minor units; a debit is positive. It reads one snapshot, so
+// that the balances always agree with the entries.
 func (t *Statement) WriteCSV(ctx context.Context, to io.Writer) error {
 	return t.svc.readSnapshot(ctx, func(ctx context.Context, tx bun.Tx, _ time.Time) error {
 		opening, err := t.sumBalances(ctx, tx, false, &t.From)
@@ -182,13 +182,13 @@ func (t *Statement) WriteCSV(ctx context.Context, to io.Writer) error {
 	})
 }
 
-// maxStatementBytes is how long a statement may be that is handed over in one piece.
+// maxStatementBytes is the maximum length of a statement that is returned as one text.
 const maxStatementBytes = 4 << 20
 
-// boundedText is text that may not grow beyond a bound.
+// boundedText is a text buffer with a maximum length.
 type boundedText struct{ strings.Builder }
 
-// Write refuses what is too much.
+// Write returns an error when the text would become too long.
 func (b *boundedText) Write(text []byte) (int, error) {
 	if b.Len()+len(text) > maxStatementBytes {
 		return 0, badParameter("from", "The statement is longer than 4 MiB of text; ask for less time, or for one policy.")
@@ -196,21 +196,21 @@ func (b *boundedText) Write(text []byte) (int, error) {
 	return b.Builder.Write(text)
 }
 
-// CSV is WriteCSV in one piece. Errors: parameter_invalid when it is too long.
+// CSV returns the output of WriteCSV. Errors: parameter_invalid when it is too long.
 func (t *Statement) CSV(ctx context.Context) (string, error) {
 	text := new(boundedText)
 	err := t.WriteCSV(ctx, text)
 	return text.String(), err
 }
 
-// statementWriter keeps the running balance of each account and currency.
+// statementWriter tracks the running balance of each account and currency.
 type statementWriter struct {
 	*csv.Writer
 
 	balances map[string]int64
 }
 
-// stringOrEmpty is a text that may be absent.
+// stringOrEmpty returns the text, or "" for nil.
 func stringOrEmpty(text *string) string {
 	if text == nil {
 		return ""

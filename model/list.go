@@ -12,19 +12,19 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Filter narrows a list. Empty members do not.
+// Filter filters a list. Empty fields do not filter.
 type Filter struct {
 	Status           string
-	Product          string     // not of payouts and payout methods
-	PolicyID         string     // of claims, payouts and payout methods
-	ClaimID          string     // of payouts and payout methods
-	Partner          string     // for operators, who see every partner's
-	PartnerReference string     // not of payouts
-	CreatedFrom      *time.Time // included
-	CreatedTo        *time.Time // left out
+	Product          string     // not for payouts and payout methods
+	PolicyID         string     // for claims, payouts and payout methods
+	ClaimID          string     // for payouts and payout methods
+	Partner          string     // for operators, who see all partners
+	PartnerReference string     // not for payouts
+	CreatedFrom      *time.Time // inclusive
+	CreatedTo        *time.Time // exclusive
 }
 
-// sortOrder is how a list runs along its ids, which grow with time.
+// sortOrder is the direction of a list along its ids, which grow with time.
 type sortOrder struct{ keyword, comparison string }
 
 var (
@@ -33,7 +33,7 @@ var (
 	sortOrders  = map[Order]sortOrder{NewestFirst: newestFirst, OldestFirst: oldestFirst}
 )
 
-// orDefault is the direction, or the list's own where none was asked for.
+// orDefault returns the direction, or the list's own when none was requested.
 func (d sortOrder) orDefault(own sortOrder) sortOrder {
 	if d.keyword == "" {
 		return own
@@ -41,7 +41,7 @@ func (d sortOrder) orDefault(own sortOrder) sortOrder {
 	return d
 }
 
-// reversed is the other direction, for the end of a list.
+// reversed returns the opposite direction if turn is set, to read the end of a list.
 func (d sortOrder) reversed(turn bool) sortOrder {
 	switch {
 	case !turn:
@@ -53,8 +53,9 @@ func (d sortOrder) reversed(turn bool) sortOrder {
 	}
 }
 
-// fetchPage reads one page of q into rows, in order of id, for lists that are not hot
-// enough to be on a shelf. Keyset paging keeps pages stable while new rows come in.
+// fetchPage reads one page of q into rows, in order of id, for lists that have no
+// collection because they are read rarely. Keyset paging keeps pages stable while new
+// rows are inserted.
 func (s *Service) fetchPage(ctx context.Context, actor Actor, q *bun.SelectQuery, in PageRequest, name string, own sortOrder) (pageSpec, error) {
 	p, err := s.parsePage(actor, in, name)
 	if err != nil {
@@ -75,7 +76,7 @@ func (s *Service) fetchPage(ctx context.Context, actor Actor, q *bun.SelectQuery
 	return p, nil
 }
 
-// newCounter counts the rows of a query, up to one more than MaxTotal.
+// newCounter returns a function that counts the rows of a query, up to MaxTotal+1.
 func (s *Service) newCounter(q *bun.SelectQuery) func(context.Context) (int, error) {
 	return func(ctx context.Context) (int, error) {
 		n, err := s.db.NewSelect().TableExpr("(?) as counted", q.Limit(MaxTotal+1)).Count(ctx)
@@ -83,7 +84,7 @@ func (s *Service) newCounter(q *bun.SelectQuery) func(context.Context) (int, err
 	}
 }
 
-// cursorName binds a cursor to the list and everything that narrows it.
+// cursorName binds a cursor to the list and its filter.
 func (f Filter) cursorName(list string) string {
 	all := []any{f.Status, f.Product, f.PolicyID, f.PartnerReference, f.CreatedFrom, f.CreatedTo}
 	if f.Partner != "" || f.ClaimID != "" {
@@ -92,7 +93,7 @@ func (f Filter) cursorName(list string) string {
 	return fmt.Sprintf("%s?%q", list, all)
 }
 
-// requireStatus refuses a status that is none of the words.
+// requireStatus returns an error for a status that is not in statuses.
 func (f Filter) requireStatus(statuses []string) error {
 	if f.Status != "" && !slices.Contains(statuses, f.Status) {
 		return badParameter("status", "Use one of "+strings.Join(statuses, ", ")+".")
@@ -100,8 +101,8 @@ func (f Filter) requireStatus(statuses []string) error {
 	return nil
 }
 
-// applyFilter applies the filter but for status, product and partner; policy is the condition
-// of its policy.
+// applyFilter applies the filter except status, product and partner. policy is the SQL
+// condition for the policy.
 func (f Filter) applyFilter(w *whereClause, policy string) error {
 	if f.PolicyID != "" {
 		id, err := resourcePolicy.parseID(f.PolicyID)
@@ -131,16 +132,16 @@ func (f Filter) applyFilter(w *whereClause, policy string) error {
 	return nil
 }
 
-// idTimeTolerance is how far a record's id may be from its created_at: ids of earlier releases
-// had the time of the machine that made them.
+// idTimeTolerance is the largest difference between the time in a record's id and its
+// created_at: earlier releases took the id's time from the machine that created it.
 const idTimeTolerance = time.Minute
 
-// isSelective reports whether the filter names few records by itself.
+// isSelective reports whether the filter alone selects few records.
 func (f Filter) isSelective() bool {
 	return f.PolicyID != "" || f.ClaimID != "" || f.PartnerReference != ""
 }
 
-// statusesOf are the words of a life cycle.
+// statusesOf returns the statuses of a life cycle.
 func statusesOf[S ~string](arrows []Transition[S]) []string {
 	var words []string
 	for _, a := range arrows {

@@ -14,18 +14,18 @@ import (
 	"parapet/model/trigger"
 )
 
-// ErrBarrierPending says that transactions which a second pass waits for still run. Try
-// again in a moment.
+// ErrBarrierPending means that transactions which a second pass waits for are still
+// running. Retry after a short delay.
 var ErrBarrierPending = errors.New("the second pass must wait: a policy may still be bound unseen")
 
-// matchBatchSize is how many policies one transaction decides: large enough that
-// statements are few, small enough that locks are short.
+// matchBatchSize is how many policies one transaction decides: large enough for few
+// statements, small enough for short locks.
 const matchBatchSize = 500
 
-// Evaluate matches occurrences to the policies whose cover they touch and
-// decides their claims. It may run any number of times: what is decided stays.
-// Without After it is a first pass and asks for the second, which finds the
-// policies that were being bound meanwhile.
+// Evaluate matches occurrences to the policies whose cover they touch and decides their
+// claims. It may run any number of times: existing decisions stay. Without After it is a
+// first pass and enqueues the second, which finds the policies that were bound during the
+// first.
 func (s *Service) Evaluate(ctx context.Context, job EvaluateOccurrences) error {
 	horizon, err := s.snapshotBarrier(ctx, job.After)
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *Service) Evaluate(ctx context.Context, job EvaluateOccurrences) error {
 	if err != nil {
 		return err
 	}
-	var failed error // one occurrence that fails holds up none of the others
+	var failed error // a failed occurrence does not delay the others
 	for _, h := range happened {
 		failed = errors.Join(failed, s.evaluateOccurrence(ctx, h.row, h.facts, candidates[h.row.ID]))
 	}
@@ -63,29 +63,30 @@ func (s *Service) Evaluate(ctx context.Context, job EvaluateOccurrences) error {
 // noTransactions is the barrier when no transaction was binding a policy.
 const noTransactions = "-"
 
-// bindLock is held, shared, by every transaction that inserts policies, from before it
-// reads the clock until it has ended: "bind" in hexadecimal. Nobody waits for it: a
-// waiting exclusive lock would hold up every later bind.
+// bindLock is a shared lock of every transaction that inserts policies, from before it
+// reads the clock until it ends. The number is "bind" in hexadecimal. No transaction
+// takes it exclusively, because a waiting exclusive lock would delay every later bind.
 const (
 	bindLock          int64 = 0x62696e64
 	lockBindSharedSQL       = "select pg_advisory_xact_lock_shared($1)"
 )
 
-// bindTx is a transaction that may insert policies. No policy comes into being by
-// another way: one whose cover begins at an instant that was read before the
-// transaction held bindLock could be missed by both passes of matching.
+// bindTx is a transaction that may insert policies. All policies are inserted this way:
+// both passes of matching could miss a policy whose start was read from the clock before
+// its transaction held bindLock.
 type bindTx struct{ *Tx }
 
-// inBindTx is change for a transaction that inserts policies.
+// inBindTx is InTx for a transaction that inserts policies.
 func (s *Service) inBindTx(ctx context.Context, actor Actor, do func(context.Context, bindTx) error) error {
 	return s.retryTx(ctx, &Tx{svc: s, actor: actor, holdsBindLock: true}, func(*Tx) {}, func(ctx context.Context, tx *Tx) error {
 		return do(ctx, bindTx{tx})
 	})
 }
 
-// bindTransactionsQuery are those of this database that hold bindLock or wait for it, as
-// pg_locks names transactions: unique until the server starts again, and then all have
-// ended. A standby has none of them: Open connects to no server in recovery.
+// bindTransactionsQuery selects the transactions of this database that hold bindLock or
+// wait for it, by their ids in pg_locks. These ids are unique until the server restarts,
+// which ends all transactions. A standby shows none, but Open does not connect to a
+// server in recovery.
 const bindTransactionsQuery = `select virtualtransaction from pg_locks
 	where locktype = 'advisory' and classid = 0 and objid = %d and objsubid = 1
 	and database = (select oid from pg_database where datname = current_database())`
@@ -107,7 +108,7 @@ func (s *Service) snapshotBarrier(ctx context.Context, after string) (string, er
 	return "", translateError(err)
 }
 
-// enqueueInOwnTx enqueues a job by itself.
+// enqueueInOwnTx enqueues a job in a transaction of its own.
 func (s *Service) enqueueInOwnTx(ctx context.Context, job Job) error {
 	return s.InTx(ctx, System(), func(_ context.Context, tx *Tx) error {
 		tx.enqueueJob(job)
@@ -121,7 +122,8 @@ type loadedOccurrence struct {
 	facts trigger.Occurrence
 }
 
-// loadOccurrences reads occurrences with their observations, those merged away left out.
+// loadOccurrences reads occurrences with their observations, without those merged into
+// others.
 func loadOccurrences(ctx context.Context, db bun.IDB, ids []uuid.UUID) ([]loadedOccurrence, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -147,13 +149,13 @@ func loadOccurrences(ctx context.Context, db bun.IDB, ids []uuid.UUID) ([]loaded
 	return list, loadStationFacts(ctx, db, list)
 }
 
-// lockOccurrence reads one occurrence with its facts, inside the unit; a merged one
-// leads to the one it became.
+// lockOccurrence locks one occurrence in the transaction and reads it with its facts. For
+// a merged occurrence it returns the one it was merged into.
 func (tx *Tx) lockOccurrence(ctx context.Context, id uuid.UUID) (*occurrenceRow, trigger.Occurrence, error) {
 	row := new(occurrenceRow)
 	var observations []observationRow
 	err := tx.NewSelect().Model(row).Where("id = ?", id).For("SHARE").Scan(ctx)
-	if err == nil && row.MergedInto != nil { // also when it was merged while its lock was waited for
+	if err == nil && row.MergedInto != nil { // it may have been merged while this waited for the lock
 		return tx.lockOccurrence(ctx, *row.MergedInto)
 	}
 	if err == nil {
@@ -167,8 +169,8 @@ func (tx *Tx) lockOccurrence(ctx context.Context, id uuid.UUID) (*occurrenceRow,
 	return row, loaded[0].facts, err
 }
 
-// boxQuery finds policies by box. Each occurrence brings its boxes; the index
-// answers each, so the work follows the hits and not the policies.
+// boxQuery finds policies by box. It probes the index once for each box of an occurrence,
+// so the cost depends on the matching policies and not on all policies.
 const boxQuery = `select distinct b.occurrence_id, p.id
 from (values %s) as b (occurrence_id, scope, kind, first, last, box)
 join policies p on p.footprint && b.box and p.status <> 'archived'
@@ -176,19 +178,19 @@ join policies p on p.footprint && b.box and p.status <> 'archived'
 	and (b.scope = '' or p.partner = b.scope)
 union `
 
-// claimedQuery finds the policies with a claim that waits, wherever the occurrence is
-// now, and those with an approved claim for an occurrence that was merged, which may
-// have been paid twice, or of which readings were retracted.
+// claimedQuery finds the policies with a waiting claim, independent of the occurrence's
+// present place. It also finds those with an approved claim when its occurrence was
+// merged, because it may have been paid twice, or had readings retracted.
 const claimedQuery = `select coalesce(oc.merged_into, oc.id) as occurrence_id, c.policy_id as id
 from occurrences oc join claims c on c.occurrence_id = oc.id
 where (oc.id in (?0) or oc.merged_into in (?0)) and (c.status in ('opened', 'deferred') or c.status in ('approved', 'closed')
 	and (oc.merged_into is not null or c.retraction is not null or oc.id in (?1)))
 order by 1, 2`
 
-// candidateBoxSQL is one of the values of boxQuery.
+// candidateBoxSQL is one row of the values in boxQuery.
 const candidateBoxSQL = "(?::uuid, ?, ?, ?::timestamptz, ?::timestamptz, ?::box)"
 
-// newCandidateQuery finds the candidates of occurrences.
+// newCandidateQuery returns the query for the candidates of occurrences.
 func newCandidateQuery(db bun.IDB, happened []loadedOccurrence) *bun.RawQuery {
 	var values []string
 	var args []any
@@ -204,14 +206,15 @@ func newCandidateQuery(db bun.IDB, happened []loadedOccurrence) *bun.RawQuery {
 		}
 	}
 	claimed := db.NewRaw(claimedQuery, bun.List(ids), bun.List(retracted))
-	if len(values) == 0 { // nothing that was reported stands
+	if len(values) == 0 { // every reading was retracted
 		return claimed
 	}
 	return db.NewRaw(fmt.Sprintf(boxQuery, strings.Join(values, ", "))+"?", append(args, claimed)...)
 }
 
-// findCandidates are the policies each occurrence may concern: those whose box it
-// touches, those that an index at their station can pay, and those with claims for it that it may change.
+// findCandidates returns the policies that each occurrence may affect: those whose box it
+// touches, those that an index at their station can pay, and those with claims for it
+// that it may change.
 func findCandidates(ctx context.Context, db bun.IDB, happened []loadedOccurrence) (map[uuid.UUID][]uuid.UUID, error) {
 	found, err := findStationCandidates(ctx, db, happened)
 	if err != nil {
@@ -231,9 +234,9 @@ func findCandidates(ctx context.Context, db bun.IDB, happened []loadedOccurrence
 	return found, nil
 }
 
-// evaluateOccurrence asks the exact rule of every candidate without locks, then decides
-// those it concerns, a slice a transaction. A slice that fails is left to jobs of its
-// own.
+// evaluateOccurrence evaluates the exact rule for every candidate without locks, then
+// decides the affected ones, one batch per transaction. A failed batch is split into
+// separate jobs.
 func (s *Service) evaluateOccurrence(ctx context.Context, row *occurrenceRow, facts trigger.Occurrence, candidates []uuid.UUID) error {
 	for slice := range slices.Chunk(candidates, matchBatchSize) {
 		err := recoverPanic(func() error { return s.evaluateBatch(ctx, row, facts, slice) })
@@ -244,14 +247,14 @@ func (s *Service) evaluateOccurrence(ctx context.Context, row *occurrenceRow, fa
 	return nil
 }
 
-// evaluateBatch decides those of some policies that the occurrence concerns.
+// evaluateBatch decides the policies of a batch that the occurrence affects.
 func (s *Service) evaluateBatch(ctx context.Context, row *occurrenceRow, facts trigger.Occurrence, policies []uuid.UUID) error {
 	hits, err := s.findDecidable(ctx, row, facts, policies)
 	if err != nil || len(hits) == 0 {
 		return err
 	}
 	err = s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
-		occ, facts, err := tx.lockOccurrence(ctx, row.ID) // again, under its lock: it may have been revised
+		occ, facts, err := tx.lockOccurrence(ctx, row.ID) // read again under its lock: it may have been revised
 		if err != nil {
 			return err
 		}
@@ -263,10 +266,10 @@ func (s *Service) evaluateBatch(ctx context.Context, row *occurrenceRow, facts t
 	return nil
 }
 
-// findDecidable are the candidates that a decision may change: the trigger is met and
-// nothing is decided, a claim waits, a storm has grown beyond what it owed, two
-// claims were approved before their occurrences were merged, or an approved one's
-// readings were retracted or are back.
+// findDecidable returns the candidates that a decision may change: the trigger is met and
+// there is no claim, a claim waits, a storm owes more than before, two claims were
+// approved before their occurrences were merged, or readings of an approved claim were
+// retracted or reported again.
 func (s *Service) findDecidable(ctx context.Context, row *occurrenceRow, facts trigger.Occurrence, candidates []uuid.UUID) ([]uuid.UUID, error) {
 	var policies []*policyRow
 	claims := `left join lateral (select coalesce(bool_or(c.status in ('opened', 'deferred') or c.retraction is not null), false)

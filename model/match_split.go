@@ -8,9 +8,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// EvaluatePolicies decides some policies for one occurrence: a part of a slice that failed. A part that fails is split again, so a policy
-// that cannot be decided ends in a job of its own, which is tried again, and holds up
-// no other.
+// EvaluatePolicies decides some policies for one occurrence: a part of a failed batch. A
+// part that fails is split again. A policy that cannot be decided ends up in a job of its
+// own, which is retried and delays no other policy.
 type EvaluatePolicies struct {
 	Occurrence string   `json:"occurrence,omitempty"`
 	Policies   []string `json:"policies"`
@@ -19,7 +19,7 @@ type EvaluatePolicies struct {
 // Kind is the job's stable name.
 func (EvaluatePolicies) Kind() string { return "evaluate_policies" }
 
-// EvaluatePolicies does the job. It fails when its only policy fails, and may run any
+// EvaluatePolicies runs the job. It fails when its only policy fails, and may run any
 // number of times.
 func (s *Service) EvaluatePolicies(ctx context.Context, job EvaluatePolicies) error {
 	ids := resourcePolicy.parseIDs(job.Policies)
@@ -30,8 +30,8 @@ func (s *Service) EvaluatePolicies(ctx context.Context, job EvaluatePolicies) er
 	return s.splitOnFailure(ctx, job, ids, err)
 }
 
-// evaluateForOccurrence decides policies for an occurrence. One that was merged away since is
-// evaluated as what it became.
+// evaluateForOccurrence decides policies for an occurrence. If the occurrence has been
+// merged, it decides them for the one it was merged into.
 func (s *Service) evaluateForOccurrence(ctx context.Context, occurrence string, policies []uuid.UUID) error {
 	id, err := resourceOccurrence.parseID(occurrence)
 	if err != nil {
@@ -44,9 +44,9 @@ func (s *Service) evaluateForOccurrence(ctx context.Context, occurrence string, 
 	return s.evaluateBatch(ctx, happened[0].row, happened[0].facts, policies)
 }
 
-// splitOnFailure asks for both halves of a slice that failed, each as a job of its own,
-// and for a single policy as a job. What is no policy's fault, such as a database that
-// is away, stays the error of the job that met it.
+// splitOnFailure enqueues one job for each half of a failed batch; a single policy gets
+// one job. An error that no policy causes, such as an unavailable database, is returned
+// as the error of the current job.
 func (s *Service) splitOnFailure(ctx context.Context, job EvaluatePolicies, policies []uuid.UUID, err error) error {
 	if err == nil || len(policies) == 0 || ctx.Err() != nil || CodeOf(err) == CodeUnavailable && !isRetryable(err) {
 		return err
@@ -67,8 +67,8 @@ func (s *Service) splitOnFailure(ctx context.Context, job EvaluatePolicies, poli
 	})
 }
 
-// recoverPanic turns a panic into an error, so that a rule that panics over one policy fails
-// like any other statement about it.
+// recoverPanic converts a panic into an error, so that a rule that panics for one policy
+// fails like any other error of that policy.
 func recoverPanic(do func() error) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {

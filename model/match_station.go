@@ -13,8 +13,9 @@ import (
 	"parapet/model/trigger"
 )
 
-// daysQuery finds the numbers of days that policies of a definition at a station sum,
-// in as many steps of an index as there are numbers, however many the policies.
+// daysQuery finds the different numbers of days that policies of a definition at a
+// station sum. It takes one index probe per different number, independent of the number
+// of policies.
 const daysQuery = `select s.station, s.definition, d.days from (values %s) as s (station, definition) cross join lateral (
 	with recursive each (days) as (
 		(select days from policies where station = s.station and definition = s.definition and days is not null and status <> 'archived' order by days limit 1)
@@ -24,16 +25,16 @@ const daysQuery = `select s.station, s.definition, d.days from (values %s) as s 
 	select days from each where days is not null) d`
 
 // stationQuery finds the policies that an index at a station can pay, by the mildest
-// threshold of their terms: index bounds what any of their covers can measure. first and
-// next are the first day and the day behind the last. Of a spell that is not over, next
-// is the first day that is not known, and only covers that end before its end are asked:
-// for the others readings are still to come.
+// threshold of their terms: index bounds what any of their covers can measure. first is
+// the first day and next the day after the last. For a spell that is not over, next is
+// the first day without data, and only covers that end before that day ends are selected:
+// the others wait for more readings.
 const stationQuery = `select b.occurrence_id, p.id
 from (values %s) as b (occurrence_id, scope, station, definition, days, index, first, next)
 join policies p on p.station = b.station and p.definition = b.definition and p.days = b.days and p.status <> 'archived'
 	and (b.scope = '' or p.partner = b.scope) and %s`
 
-// The conditions of stationQuery.
+// These are the conditions of stationQuery.
 const (
 	rainEventReachesSQL = "p.threshold <= b.index and p.payable_from < b.next and p.expires_at > b.first"
 	coverHasEndedSQL    = rainEventReachesSQL + " and p.expires_at < b.next + interval '1 day'"
@@ -41,10 +42,10 @@ const (
 	stationValuesSQL    = "(?::uuid, ?, ?, ?, ?::int, ?::numeric, ?::timestamptz, ?::timestamptz)"
 )
 
-// definitionAtStation is a definition of occurrences at a station.
+// definitionAtStation is a definition of occurrences together with a station.
 type definitionAtStation struct{ station, definition string }
 
-// findStationCandidates are the policies that occurrences at stations may pay, by
+// findStationCandidates returns the policies that occurrences at stations may pay, by
 // occurrence.
 func findStationCandidates(ctx context.Context, db bun.IDB, happened []loadedOccurrence) (map[uuid.UUID][]uuid.UUID, error) {
 	counted, err := loadSummedDays(ctx, db, happened)
@@ -94,7 +95,8 @@ func findStationCandidates(ctx context.Context, db bun.IDB, happened []loadedOcc
 	return found, nil
 }
 
-// loadSummedDays are the numbers of days that policies sum, by station and definition.
+// loadSummedDays returns the numbers of days that policies sum, by station and
+// definition.
 func loadSummedDays(ctx context.Context, db bun.IDB, happened []loadedOccurrence) (map[definitionAtStation][]int, error) {
 	counted := make(map[definitionAtStation][]int)
 	var values []string
@@ -126,15 +128,15 @@ func loadSummedDays(ctx context.Context, db bun.IDB, happened []loadedOccurrence
 	return counted, nil
 }
 
-// paidDays is a run of days that a policy was paid for.
+// paidDays is a run of days that a policy was already paid for.
 type paidDays struct {
 	PolicyID          uuid.UUID
-	OccurrenceID      uuid.UUID // the one that stands now
+	OccurrenceID      uuid.UUID // the present one after merges
 	Scope, Source     string
 	FirstDay, LastDay time.Time
 }
 
-// loadPaidDays are the days that policies were paid for at stations, by policy.
+// loadPaidDays returns, by policy, the days at stations that were already paid.
 func loadPaidDays(ctx context.Context, db bun.IDB, policies []*policyRow) (map[uuid.UUID][]paidDays, error) {
 	var stationed []uuid.UUID
 	for _, p := range policies {
@@ -160,8 +162,8 @@ func loadPaidDays(ctx context.Context, db bun.IDB, policies []*policyRow) (map[u
 	return paid, nil
 }
 
-// withoutPaidDays are the facts as a policy counts them: days that its source was paid for
-// by other occurrences do not count again.
+// withoutPaidDays returns the facts for a policy without the days of the same source that
+// were already paid through other occurrences.
 func (r *occurrenceRow) withoutPaidDays(facts trigger.Occurrence, paid []paidDays) trigger.Occurrence {
 	if facts.Rain == nil {
 		return facts

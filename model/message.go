@@ -12,7 +12,7 @@ import (
 	"parapet/model/wire"
 )
 
-// messageRow is one turn of the conversation about a claim. Insert-only.
+// messageRow is one message of the conversation about a claim. Insert-only.
 type messageRow struct {
 	bun.BaseModel `bun:"table:messages,alias:m"`
 	RowHeader
@@ -25,8 +25,8 @@ type messageRow struct {
 
 const maxMessageLength = 10_000
 
-// AddMessage adds a turn to the conversation about a claim. Operators write in the name
-// of Parapet; which one it was is in the audit log. Errors: not_found, validation_failed.
+// AddMessage adds a message to the conversation about a claim. Operators write in the
+// name of Parapet; the audit log has the operator. Errors: not_found, validation_failed.
 func (s *Service) AddMessage(ctx context.Context, actor Actor, claim, body string) (*wire.Message, error) {
 	scope := ScopeClaimsWrite
 	if actor.Kind == ActorOperator {
@@ -74,7 +74,8 @@ func (tx *Tx) saveMessage(ctx context.Context, claim *claimRow, body string) (*w
 	return message, tx.recordClaimAddition(ctx, claim, &row.RowHeader, resourceMessage, EventClaimMessageAdded, message, "A message was added.", map[string]any{"message_id": message.ID})
 }
 
-// recordClaimAddition tells of a record that was added to a claim.
+// recordClaimAddition records the event and the timeline entry of a record that was added
+// to a claim.
 func (tx *Tx) recordClaimAddition(ctx context.Context, claim *claimRow, row *RowHeader, kind ResourceType, event EventType, public any, summary string, data any) error {
 	id, err := tx.appendEvent(event, row, kind, public)
 	if err != nil {
@@ -97,18 +98,18 @@ var (
 	}
 )
 
-// GetMessages is the conversation about a claim, oldest first. Errors:
-// not_found, cursor_invalid.
+// GetMessages returns the conversation about a claim, oldest first. Errors: not_found,
+// cursor_invalid.
 func (s *Service) GetMessages(ctx context.Context, actor Actor, claim string, in PageRequest) (*Page[wire.Message], error) {
 	return messagesOfClaims.getPage(ctx, s, actor, claim, in)
 }
 
-// MessagesByClaim are the conversations about several claims, oldest first.
+// MessagesByClaim returns the conversations about several claims, oldest first.
 func (s *Service) MessagesByClaim(ctx context.Context, actor Actor, claims []string, in PageRequest) (map[string]*Page[wire.Message], error) {
 	return messagesOfClaims.getPages(ctx, s, actor, claims, in)
 }
 
-// MessagesByID are those messages of the ids that there are.
+// MessagesByID returns the messages with the given ids that the actor can see.
 func (s *Service) MessagesByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Message, error) {
 	return messages.getMany(ctx, s, actor, ids)
 }

@@ -14,8 +14,8 @@ import (
 	"parapet/model/wire"
 )
 
-// moratoriumRow is a time and a place where no cover is sold. Without a kind it is
-// for every peril, without a place for the whole world.
+// moratoriumRow is a time and a place without sales of cover. Without a kind it applies
+// to every peril, without a place to the whole world.
 type moratoriumRow struct {
 	bun.BaseModel `bun:"table:moratoria,alias:mo"`
 
@@ -31,9 +31,9 @@ type moratoriumRow struct {
 	StartsAt     time.Time
 	EndsAt       time.Time
 	LiftedAt     *time.Time
-	OccurrenceID *uuid.UUID `bun:"type:uuid"` // of the event that caused it; nil when an operator did
-	// Readings are the readings of that event that close the places around them. The
-	// coordinates above are those of the newest one.
+	OccurrenceID *uuid.UUID `bun:"type:uuid"` // the event that caused it; nil when an operator declared it
+	// Readings are the readings of the event that close the places around them. The
+	// coordinates above are those of the newest reading.
 	Readings []moratoriumReading `bun:"type:json,nullzero"`
 	Reason   string
 	Author   personID
@@ -41,15 +41,15 @@ type moratoriumRow struct {
 
 // MoratoriumRequest stops sales.
 type MoratoriumRequest struct {
-	Kind     *hazard.Kind   // every peril without
-	Place    *trigger.Place // everywhere without
-	StartsAt *time.Time     // now without
+	Kind     *hazard.Kind   // nil: every peril
+	Place    *trigger.Place // nil: everywhere
+	StartsAt *time.Time     // nil: now
 	EndsAt   time.Time
-	Reason   string // public: partners who are refused read it
+	Reason   string // public: partners read it when a bind is rejected
 }
 
-// maxMoratoriumDuration bounds a moratorium: who wants to stop for ever takes the product
-// off sale.
+// maxMoratoriumDuration bounds a moratorium. To stop sales permanently, operators
+// withdraw the product from sale.
 const maxMoratoriumDuration = 366 * 24 * time.Hour
 
 func (in *MoratoriumRequest) validate(v *validator) {
@@ -62,9 +62,9 @@ func (in *MoratoriumRequest) validate(v *validator) {
 	}
 }
 
-// DeclareMoratorium stops the sale of cover by place, peril and time: binds of cover
-// that starts before its end are refused with moratorium_active while it holds. Operators only. Errors:
-// validation_failed.
+// DeclareMoratorium stops the sale of cover by place, peril and time: during it, binds of
+// cover that starts before its end are rejected with moratorium_active. Operators only.
+// Errors: validation_failed.
 func (s *Service) DeclareMoratorium(ctx context.Context, actor Actor, in MoratoriumRequest) (*wire.Moratorium, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
@@ -106,8 +106,8 @@ func (tx *Tx) newMoratorium(in MoratoriumRequest) *moratoriumRow {
 	return row
 }
 
-// LiftMoratorium ends a moratorium before its time; one that is over stays as it
-// is. Operators only. Errors: not_found.
+// LiftMoratorium ends a moratorium early; one that is over does not change. Operators
+// only. Errors: not_found.
 func (s *Service) LiftMoratorium(ctx context.Context, actor Actor, id string) (*wire.Moratorium, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
@@ -138,13 +138,13 @@ func (s *Service) LiftMoratorium(ctx context.Context, actor Actor, id string) (*
 	return moratorium, err
 }
 
-// GetMoratorium is one moratorium. Errors: not_found, also for one that has not
-// begun when a partner asks.
+// GetMoratorium returns one moratorium. Errors: not_found, also for partners before it
+// begins.
 func (s *Service) GetMoratorium(ctx context.Context, actor Actor, id string) (*wire.Moratorium, error) {
 	return oneOrNotFound[wire.Moratorium](resourceMoratorium, id)(s.MoratoriaByID(ctx, actor, []string{id}))
 }
 
-// MoratoriaByID are those of the moratoria that the actor may know of, by id.
+// MoratoriaByID returns, by id, the moratoria that the actor may see.
 func (s *Service) MoratoriaByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Moratorium, error) {
 	if err := s.authorize(ctx, actor, ScopeProductsRead); err != nil {
 		return nil, err
@@ -154,10 +154,10 @@ func (s *Service) MoratoriaByID(ctx context.Context, actor Actor, ids []string) 
 	})
 }
 
-// ListMoratoria are moratoria that hold or will, and with past those that held,
-// newest first. Whoever may read products may know where they are not sold, but
-// only operators what is about to be stopped: nobody shall hurry to buy it. Errors:
-// parameter_invalid, cursor_invalid.
+// ListMoratoria returns present and future moratoria, and with past also ended ones,
+// newest first. Every actor that may read products sees the present ones. Only operators
+// see future ones, because an announcement would cause purchases before the start.
+// Errors: parameter_invalid, cursor_invalid.
 func (s *Service) ListMoratoria(ctx context.Context, actor Actor, past bool, in PageRequest) (*Page[wire.Moratorium], error) {
 	if err := s.authorize(ctx, actor, ScopeProductsRead); err != nil {
 		return nil, err
@@ -174,7 +174,7 @@ func (s *Service) ListMoratoria(ctx context.Context, actor Actor, past bool, in 
 	return newPage(p, rows, func(r *moratoriumRow) string { return r.ID.String() }, func(r *moratoriumRow) wire.Moratorium { return *r.toRecordFor(actor) })
 }
 
-// restrictToStarted narrows a query over moratoria to what the actor may know of.
+// restrictToStarted restricts a query over moratoria to those that the actor may see.
 func (a Actor) restrictToStarted(q *bun.SelectQuery) *bun.SelectQuery {
 	if a.isAllowed(ScopeOperator) {
 		return q
@@ -182,7 +182,8 @@ func (a Actor) restrictToStarted(q *bun.SelectQuery) *bun.SelectQuery {
 	return q.Where("mo.starts_at <= " + businessNowSQL)
 }
 
-// toRecordFor is public without what is for operators' eyes.
+// toRecordFor returns the record without the members that only operators may see, unless
+// the actor is an operator.
 func (r *moratoriumRow) toRecordFor(actor Actor) *wire.Moratorium {
 	m := r.toRecord()
 	if !actor.isAllowed(ScopeOperator) {

@@ -11,18 +11,18 @@ import (
 	"parapet/model/wire"
 )
 
-// activeMoratoriumSQL are the moratoria that hold at an instant of SQL.
+// activeMoratoriumSQL is the condition for moratoria that are active at the SQL time now.
 func activeMoratoriumSQL(now string) string {
 	return "mo.lifted_at is null and mo.starts_at <= " + now + " and mo.ends_at > " + now
 }
 
-// transactionNowSQL is the business time at which a statement outside a transaction, or
-// its transaction, began: a constant to the planner, unlike businessNowSQL.
+// transactionNowSQL is the business time at the start of the transaction, or of a
+// statement outside a transaction. The planner treats it as a constant, unlike
+// businessNowSQL.
 const transactionNowSQL = "now() + (select shift from clock)"
 
-// queueMoratoriumCheck refuses the policy that is being inserted while a moratorium
-// closes its peril and place for cover that starts when its cover does. It is sent with
-// the insert.
+// queueMoratoriumCheck rejects the policy that is being inserted when a moratorium closes
+// its peril and place for its start time. The check is sent with the insert.
 func (tx *Tx) queueMoratoriumCheck(row *policyRow) {
 	tx.batch.Queue("select latitude, longitude, radius_km, station, ends_at, readings, reason from moratoria as mo where "+activeMoratoriumSQL("$1")+" and (kind is null or kind = $2)", tx.now, row.Kind).
 		Query(func(rows pgx.Rows) error {
@@ -41,8 +41,8 @@ func (tx *Tx) queueMoratoriumCheck(row *policyRow) {
 		})
 }
 
-// findActiveMoratorium is what closes a cover that starts at a time: of several moratoria the one
-// that ends last; nil when it can be bound.
+// findActiveMoratorium returns the moratorium that closes a cover with the given start
+// time, the one that ends last if there are several; nil when the cover can be bound.
 func findActiveMoratorium(all []moratoriumRow, cover trigger.Cover, starts time.Time) *wire.QuoteMoratorium {
 	var last *wire.QuoteMoratorium
 	for i := range all {
@@ -53,9 +53,9 @@ func findActiveMoratorium(all []moratoriumRow, cover trigger.Cover, starts time.
 	return last
 }
 
-// closesCover tells whether a moratorium that stands closes a cover that starts at a time,
-// and when it ends for the cover's place: circles must overlap, stations be the same,
-// and of several readings each closes its own surroundings for its own time.
+// closesCover reports whether an active moratorium closes a cover that starts at a time,
+// and when it ends for the cover's place. Circles must overlap, stations must be equal,
+// and each of several readings closes the places around it until its own end.
 func (r *moratoriumRow) closesCover(cover trigger.Cover, starts time.Time) (ends time.Time, closed bool) {
 	place := cover.Place
 	switch {
@@ -78,14 +78,15 @@ func (r *moratoriumRow) closesCover(cover trigger.Cover, starts time.Time) (ends
 	return ends, starts.Before(ends)
 }
 
-// isWithinRadius tells whether any of a circular place lies within a radius, bounds included.
+// isWithinRadius reports whether any part of a circular place lies within a radius,
+// bounds included.
 func isWithinRadius(latitude, longitude, radiusKM float64, place trigger.Place) bool {
 	centre := hazard.Point{Latitude: place.Latitude, Longitude: place.Longitude}
 	return hazard.Distance(hazard.Point{Latitude: latitude, Longitude: longitude}, centre) <= radiusKM+place.RadiusKM
 }
 
-// toRecordAt is a quote's record at a time: as long as it can be bound it shows what would
-// refuse that.
+// toRecordAt returns a quote's record at a time. While the quote can be bound, it shows
+// the moratorium that would reject the bind.
 func (r *quoteRow) toRecordAt(now time.Time, all []moratoriumRow) *wire.Quote {
 	quote := r.toRecord()
 	if r.Status == QuotePriced {
@@ -98,7 +99,7 @@ func (r *quoteRow) toRecordAt(now time.Time, all []moratoriumRow) *wire.Quote {
 	return quote
 }
 
-// queueMoratoria has the moratoria that stand read with what is sent next.
+// queueMoratoria queues a query for the active moratoria; the next flush reads them.
 func (tx *Tx) queueMoratoria(into *[]moratoriumRow) {
 	tx.queueSelect(into, fmt.Sprintf("%s where %s", tx.svc.selectStatement((*moratoriumRow)(nil)), activeMoratoriumSQL("("+transactionNowSQL+")")))
 }

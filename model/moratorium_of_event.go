@@ -21,8 +21,8 @@ type moratoriumReading struct {
 	EndsAt    time.Time `json:"ends_at"`
 }
 
-// updateMoratoriaOfChanges brings the moratoria of the events that were just observed in line
-// with what their sources say now. A sandbox observation closes nothing, not even for
+// updateMoratoriaOfChanges updates the moratoria of the events in this batch to the
+// present reports of their sources. A sandbox observation closes nothing, not even for
 // its own partner.
 func (r *ingestion) updateMoratoriaOfChanges(ctx context.Context) error {
 	if r.scope != "" {
@@ -37,8 +37,7 @@ func (r *ingestion) updateMoratoriaOfChanges(ctx context.Context) error {
 	return r.updateEventMoratoria(ctx, ids)
 }
 
-// updateRecentMoratoria brings the moratoria of all recent events in line with the
-// rules.
+// updateRecentMoratoria updates the moratoria of all recent events to the present rules.
 func (tx *Tx) updateRecentMoratoria(ctx context.Context) error {
 	var ids []uuid.UUID
 	err := tx.NewSelect().Model((*occurrenceRow)(nil)).Column("id").Where("oc.scope = ''").Where("oc.merged_into is null").
@@ -49,9 +48,9 @@ func (tx *Tx) updateRecentMoratoria(ctx context.Context) error {
 	return tx.updateEventMoratoria(ctx, ids)
 }
 
-// updateEventMoratoria computes the moratorium of each occurrence from all of its readings, so
-// that one that is revised, moved, retracted or merged away closes nothing any more. A
-// moratorium that an operator lifted stays lifted.
+// updateEventMoratoria computes the moratorium of each occurrence from all of its
+// readings, so that an old reading closes nothing after it was revised, moved, retracted
+// or merged. A moratorium that an operator lifted stays lifted.
 func (tx *Tx) updateEventMoratoria(ctx context.Context, occurrences []uuid.UUID) error {
 	if len(occurrences) == 0 {
 		return nil
@@ -77,7 +76,7 @@ func (tx *Tx) updateEventMoratoria(ctx context.Context, occurrences []uuid.UUID)
 	if err != nil {
 		return fmt.Errorf("end moratoria: %w", err)
 	}
-	for _, id := range sortedIDs(found) { // in one order, whoever else writes
+	for _, id := range sortedIDs(found) { // all transactions write in the same order
 		_, err := tx.NewInsert().Model(found[id]).On("conflict (occurrence_id) do update").
 			Set("latitude = excluded.latitude, longitude = excluded.longitude, radius_km = excluded.radius_km, ends_at = excluded.ends_at").
 			Set("readings = excluded.readings, reason = excluded.reason, version = mo.version + 1, updated_at = excluded.updated_at").
@@ -89,15 +88,15 @@ func (tx *Tx) updateEventMoratoria(ctx context.Context, occurrences []uuid.UUID)
 	return nil
 }
 
-// sortedIDs are the ids in order.
+// sortedIDs returns the ids in ascending order.
 func sortedIDs[V any](of map[uuid.UUID]V) []uuid.UUID {
 	ids := slices.Collect(maps.Keys(of))
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 	return ids
 }
 
-// addReading adds a reading to its occurrence's moratorium when a rule says that it
-// closes the places around it and its time is not over. Readings come oldest first.
+// addReading adds a reading to its occurrence's moratorium if a rule closes the places
+// around it and its end is in the future. Call it with the oldest reading first.
 func (tx *Tx) addReading(found map[uuid.UUID]*moratoriumRow, rules []moratoriumRuleRow, o *observationRow) {
 	at := slices.IndexFunc(rules, func(r moratoriumRuleRow) bool { return r.Kind == o.Kind })
 	if at < 0 || o.Body.Location == nil {
@@ -121,7 +120,7 @@ func (tx *Tx) addReading(found map[uuid.UUID]*moratoriumRow, rules []moratoriumR
 	m.Latitude, m.Longitude, m.EndsAt, m.Reason = &o.Body.Location.Latitude, &o.Body.Location.Longitude, ends, eventMoratoriumReason(o)
 }
 
-// eventMoratoriumReason is what partners read who are refused.
+// eventMoratoriumReason returns the reason that rejected partners read.
 func eventMoratoriumReason(o *observationRow) string {
 	name := fmt.Sprintf("%s of %s", o.SourceEventID, o.Source)
 	if o.Kind == hazard.Earthquake {

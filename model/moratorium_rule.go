@@ -13,7 +13,7 @@ import (
 	"parapet/model/wire"
 )
 
-// moratoriumRuleRow says which fresh events stop sales around them.
+// moratoriumRuleRow is a rule that stops sales around new events of one kind.
 type moratoriumRuleRow struct {
 	bun.BaseModel `bun:"table:moratorium_rules,alias:mr"`
 
@@ -24,25 +24,25 @@ type moratoriumRuleRow struct {
 	Seconds   int64
 	UpdatedAt time.Time
 	Author    personID
-	Disabled  bool // an operator took the shipped rule away
+	Disabled  bool // an operator removed the shipped rule
 }
 
-// MoratoriumRuleRequest makes, changes or takes away the rule of a kind of event.
+// MoratoriumRuleRequest sets or removes the rule for a kind of event.
 type MoratoriumRuleRequest struct {
 	Kind hazard.Kind     // earthquake, by magnitude; storm_fix, by wind in kn
-	Rule *MoratoriumRule // nil takes it away
+	Rule *MoratoriumRule // nil removes it
 }
 
-// MoratoriumRule stops sales around an event that reaches a minimum: the word of a
-// quake or a storm is out before its claims are, and cover must not be bought on it.
-// Shipped rules hold until an operator sets another one or takes them away.
+// MoratoriumRule stops sales around an event that reaches a minimum. An earthquake or a
+// storm is known before its claims are made, and cover bought on that knowledge must be
+// prevented. Shipped rules apply until an operator sets another rule or removes them.
 type MoratoriumRule struct {
-	Minimum  decimal.Decimal // included; at 0 a reading without the measure counts too
+	Minimum  decimal.Decimal // inclusive; at 0 a reading without the measure counts too
 	RadiusKM float64         // around the place of the event, or each fix of the storm
-	Lasts    string          // ISO 8601, from the event
+	Lasts    string          // ISO 8601 duration, from the time of the event
 }
 
-// ruleMeasures are the measures that rules look at.
+// ruleMeasures are the measures that rules compare.
 var ruleMeasures = map[hazard.Kind]string{hazard.Earthquake: "magnitude", hazard.StormFix: "wind"}
 
 // maxRuleDuration bounds how long a rule stops sales, maxRuleRadius how far around.
@@ -64,10 +64,10 @@ func (in *MoratoriumRuleRequest) validate(v *validator) (lasts time.Duration) {
 	return lasts
 }
 
-// SetMoratoriumRule makes, changes or takes away the rule of a kind of event; it
-// answers nil when the rule is taken away. What was observed lately counts at once.
-// Moratoria that hold by an earlier rule end when they would have, unless they are
-// lifted. Operators only. Errors: validation_failed.
+// SetMoratoriumRule sets or removes the rule for a kind of event; the result is nil when
+// the rule is removed. It applies at once to recent observations. Active moratoria of an
+// earlier rule keep their end, unless they are lifted. Operators only. Errors:
+// validation_failed.
 func (s *Service) SetMoratoriumRule(ctx context.Context, actor Actor, in MoratoriumRuleRequest) (*wire.MoratoriumRule, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (s *Service) SetMoratoriumRule(ctx context.Context, actor Actor, in Morator
 	return rule, err
 }
 
-// ListMoratoriumRules are the rules there are, one a kind at most. Operators only.
+// ListMoratoriumRules returns the active rules, at most one per kind. Operators only.
 func (s *Service) ListMoratoriumRules(ctx context.Context, actor Actor) ([]wire.MoratoriumRule, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
@@ -121,7 +121,8 @@ func (r *moratoriumRuleRow) toRecord() *wire.MoratoriumRule {
 	}
 }
 
-// formatISODuration writes a time of whole seconds as ISO 8601 does, in hours where it has no less.
+// formatISODuration formats a duration of whole seconds in ISO 8601, in hours if it has
+// no fraction of an hour.
 func formatISODuration(d time.Duration) string {
 	if d%time.Hour == 0 {
 		return fmt.Sprintf("PT%dH", d/time.Hour)
@@ -132,17 +133,18 @@ func formatISODuration(d time.Duration) string {
 // shippedAuthor is the author of shipped rules.
 const shippedAuthor = "parapet"
 
-// shippedRules close the places within 1,000 km of each fix of a storm for 48 hours,
-// whatever its wind, and those within 300 km of a quake of magnitude 6 for three days.
+// shippedRules close the places within 1,000 km of each fix of a storm for 48 hours, at
+// any wind speed, and those within 300 km of an earthquake of magnitude 6 or more for
+// three days.
 var shippedRules = []moratoriumRuleRow{
 	{Kind: hazard.Earthquake, Minimum: decimal.NewFromInt(6), RadiusKM: 300, Seconds: 72 * 3600},
 	{Kind: hazard.StormFix, Minimum: decimal.Zero, RadiusKM: 1_000, Seconds: 48 * 3600},
 }
 
-// ApplyShippedMoratoriumRules writes the rules of this release where no operator set or took
-// away one, and applies them to what was observed lately. Switched off, it takes them
-// away and ends what they closed. It may run any number of times and in any number of
-// processes.
+// ApplyShippedMoratoriumRules writes the rules of this release for kinds whose rule no
+// operator set or removed, and applies them to recent observations. With on false it
+// removes them and ends their moratoria. It may run any number of times and in any number
+// of processes.
 func (s *Service) ApplyShippedMoratoriumRules(ctx context.Context, on bool) error {
 	return s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
 		if !on {
@@ -164,7 +166,7 @@ func (s *Service) ApplyShippedMoratoriumRules(ctx context.Context, on bool) erro
 	})
 }
 
-// loadMoratoriumRules are the rules that hold, in order of their kinds.
+// loadMoratoriumRules returns the active rules, ordered by kind.
 func loadMoratoriumRules(ctx context.Context, db bun.IDB) ([]moratoriumRuleRow, error) {
 	var rules []moratoriumRuleRow
 	if err := db.NewSelect().Model(&rules).Where("not disabled").OrderExpr("kind").Scan(ctx); err != nil {

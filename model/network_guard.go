@@ -5,21 +5,21 @@ import (
 	"errors"
 )
 
-// ErrInTransaction is the answer of a network client that is called inside a database
+// ErrInTransaction is the error of a network client that is called inside a database
 // transaction.
 var ErrInTransaction = errors.New("no network call inside a database transaction: read before it begins, or record the intent and call after it committed")
 
 type inTransactionKey struct{}
 
-// markInTransaction marks a context as the one of an open transaction.
+// markInTransaction marks a context as belonging to an open transaction.
 func markInTransaction(ctx context.Context) context.Context {
 	return context.WithValue(ctx, inTransactionKey{}, true)
 }
 
-// RequireNoTransaction returns ErrInTransaction where ctx belongs to an open transaction.
-// Clients of rails, feeds, endpoints and file stores ask it before each call: a slow
-// answer would hold locks, and the relay and the second matching pass wait for every
-// transaction that is open.
+// RequireNoTransaction returns ErrInTransaction if ctx belongs to an open transaction.
+// Clients of rails, feeds, endpoints and file stores call it before each request: a slow
+// answer would hold locks, and the relay and the second matching pass wait for every open
+// transaction.
 func RequireNoTransaction(ctx context.Context) error {
 	if ctx.Value(inTransactionKey{}) != nil {
 		return ErrInTransaction

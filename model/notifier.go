@@ -6,28 +6,27 @@ import (
 	"time"
 )
 
-// pollInterval is how late a reader who waits hears of new events.
+// pollInterval is the maximum delay of a notification about new events.
 const pollInterval = 50 * time.Millisecond
 
-// notifier wakes subscribers when events of their partner get a sequence, in whichever
-// process. One polling loop per process serves all subscribers and stops when there are
-// none.
+// notifier wakes subscribers when events of their partner get a sequence, in any process.
+// One polling loop per process serves all subscribers and stops when there are none.
 type notifier struct {
 	mu       sync.Mutex
 	polling  bool
-	closed   bool // nobody waits any more
+	closed   bool // subscribers no longer wait
 	partners map[string]*subscription
 }
 
-// subscription is everybody who waits for one partner's events.
+// subscription is shared by all subscribers of one partner's events.
 type subscription struct {
 	waiters      int
-	lastSequence int64         // the last sequence that was rung for; -1: nobody looked yet
-	notified     chan struct{} // closed at the next ring
+	lastSequence int64         // the last sequence that was notified; -1: not read yet
+	notified     chan struct{} // closed at the next notification
 }
 
-// EndEventWaits answers everybody who waits for events, now and from now on: a server
-// that stops must not wait for them.
+// EndEventWaits ends all present and future waits for events, so that a stopping server
+// does not wait for them.
 func (s *Service) EndEventWaits() {
 	n := &s.eventsSequenced
 	n.mu.Lock()
@@ -38,8 +37,9 @@ func (s *Service) EndEventWaits() {
 	}
 }
 
-// waitUntil tries at once and then after each ring of a partner's, until it succeeds,
-// the time is over or nobody is there any more to be told; neither end is an error.
+// waitUntil calls try at once and after each notification of the partner, until it
+// succeeds, the time is over, ctx ends or EndEventWaits is called; none of these is an
+// error.
 func (n *notifier) waitUntil(ctx context.Context, s *Service, partner string, wait time.Duration, try func() (bool, error)) error {
 	if wait <= 0 {
 		_, err := try()
@@ -48,7 +48,7 @@ func (n *notifier) waitUntil(ctx context.Context, s *Service, partner string, wa
 	over := time.NewTimer(wait)
 	defer over.Stop()
 	for {
-		rung, leave := n.subscribe(s, partner) //nolint:contextcheck // it watches for everybody, not for this caller
+		rung, leave := n.subscribe(s, partner) //nolint:contextcheck // the loop serves all subscribers, not only this caller
 		done, err := try()
 		if done || err != nil || n.isClosed() {
 			leave()
@@ -67,8 +67,8 @@ func (n *notifier) waitUntil(ctx context.Context, s *Service, partner string, wa
 	}
 }
 
-// subscribe returns a channel that closes at the partner's next ring, and how to stop
-// listening.
+// subscribe returns a channel that closes at the partner's next notification, and a
+// function that ends the subscription.
 func (n *notifier) subscribe(s *Service, partner string) (rung <-chan struct{}, leave func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -92,10 +92,10 @@ func (n *notifier) subscribe(s *Service, partner string) (rung <-chan struct{}, 
 	}
 }
 
-// pollSequences looks for new numbers as long as somebody waits. The first look for a
-// partner rings too: whoever began to wait may have asked just before a number it
-// did not see come. A database that does not answer rings nobody; who waits hears
-// of it from its own question.
+// pollSequences looks for new sequences while there are subscribers. The first result for
+// a partner also notifies, because a subscriber may have read just before a sequence was
+// assigned. When the database does not answer, it notifies no one; subscribers get the
+// error from their own reads.
 func (n *notifier) pollSequences(s *Service) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -110,8 +110,8 @@ func (n *notifier) pollSequences(s *Service) {
 	}
 }
 
-// loadNewSequences tells how often the relay has passed, and, where that is news or a
-// partner is fresh, the last sequence of each of the partners; nil otherwise.
+// loadNewSequences returns the number of relay passes and, if that number changed or
+// fresh is set, the last sequence of each partner; otherwise nil.
 func (s *Service) loadNewSequences(seen int, partners []string, fresh bool) (_ int, heads map[string]int64, _ error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -131,9 +131,9 @@ func (s *Service) loadNewSequences(seen int, partners []string, fresh bool) (_ i
 	return passes, heads, err
 }
 
-// waitedPartners are the partners somebody waits for, and whether one of them is fresh:
-// nobody looked for its events yet. Those whom nobody waits for any more are
-// forgotten; the watch ends when there is nobody at all.
+// waitedPartners returns the partners that have subscribers, and whether the events of
+// one of them were never read. It deletes subscriptions without subscribers; the polling
+// loop ends when none is left.
 func (n *notifier) waitedPartners() (partners []string, fresh bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -148,7 +148,8 @@ func (n *notifier) waitedPartners() (partners []string, fresh bool) {
 	return partners, fresh
 }
 
-// notifyPartners wakes those who wait for a partner that has a sequence they did not hear of.
+// notifyPartners wakes the subscribers of each partner whose last sequence is new to
+// them.
 func (n *notifier) notifyPartners(heads map[string]int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"parapet/model/wire"
 )
 
-// observationRow is one measurement as its source tells it now; what it told
-// before is in observation_revisions.
+// observationRow is one measurement as its source reports it now; observation_revisions
+// has the earlier reports.
 type observationRow struct {
 	bun.BaseModel `bun:"table:observations,alias:o"`
 
@@ -48,10 +48,10 @@ type revisionRow struct {
 	RecordedAt    time.Time
 }
 
-// RecordingResult is what became of one observation.
+// RecordingResult is the result of recording one observation.
 type RecordingResult = string
 
-// The results of recording one observation.
+// These are the results of recording one observation.
 const (
 	ResultCreated   RecordingResult = "created"
 	ResultRevised   RecordingResult = "revised"
@@ -59,19 +59,19 @@ const (
 	ResultRejected  RecordingResult = "rejected"
 )
 
-// MaxObservations is the largest batch.
+// MaxObservations is the maximum size of a batch.
 const MaxObservations = 1000
 
-// RecordObservations keeps what a source measured and wakes the matching. Each
-// observation is judged alone: a wrong one is rejected with its errors, the
-// others are kept. Recording the same again changes nothing. With sandbox, the
-// observations are seen by the calling partner's own policies only, and a station's day
-// that is still to come moves the development clock to its end.
+// RecordObservations stores a source's observations and enqueues their evaluation. Each
+// observation is validated separately: an invalid one is rejected with its errors, the
+// others are stored. Recording the same observation again changes nothing. With sandbox,
+// only the calling partner's own policies see the observations, and a station day in the
+// future moves the development clock to its end.
 func (s *Service) RecordObservations(ctx context.Context, actor Actor, in []wire.ObservationInput, sandbox bool) ([]wire.ObservationResult, error) {
 	return s.ingestBatch(ctx, actor, in, sandbox, nil)
 }
 
-// ingestBatch keeps observations; with a check for tracks, those of whole storms.
+// ingestBatch records observations; with tracks set, they are whole storms.
 func (s *Service) ingestBatch(ctx context.Context, actor Actor, in []wire.ObservationInput, sandbox bool, tracks trackValidation) ([]wire.ObservationResult, error) {
 	scope, err := s.observationScope(ctx, actor, sandbox)
 	if err != nil {
@@ -94,8 +94,9 @@ func (s *Service) ingestBatch(ctx context.Context, actor Actor, in []wire.Observ
 	return results, err
 }
 
-// unparsedByObservation are the faults of each observation of a batch. They refuse nothing else,
-// so that they leave the context; the rest of the request must be right.
+// unparsedByObservation returns the parse errors of each observation of a batch. They are
+// removed from the context, because they reject only their own observation; the rest of
+// the request must be valid.
 func unparsedByObservation(ctx context.Context, in []wire.ObservationInput, tracks trackValidation) (context.Context, [][]FieldError, error) {
 	v := newValidator(ctx)
 	v.require(len(in) > 0 && len(in) <= MaxObservations, "/observations", "length", fmt.Sprintf("Send 1 to %d observations.", MaxObservations))
@@ -106,7 +107,7 @@ func unparsedByObservation(ctx context.Context, in []wire.ObservationInput, trac
 	return WithFieldErrors(ctx), faults, v.err()
 }
 
-// fullyParsed are the observations of a batch that were read in full.
+// fullyParsed returns the observations of a batch without parse errors.
 func fullyParsed(in []wire.ObservationInput, faults [][]FieldError) []wire.ObservationInput {
 	var read []wire.ObservationInput
 	for i := range in {
@@ -117,9 +118,9 @@ func fullyParsed(in []wire.ObservationInput, faults [][]FieldError) []wire.Obser
 	return read
 }
 
-// RecordObservation keeps a single observation and returns its record; created
-// is false when nothing was new. A source's token that speaks for another source
-// is refused with insufficient_scope: here there is nothing else to keep.
+// RecordObservation records a single observation and returns its record; created is false
+// when nothing was new. A token of another source is rejected with insufficient_scope,
+// because there is no other observation to store.
 func (s *Service) RecordObservation(ctx context.Context, actor Actor, in wire.ObservationInput, sandbox bool) (record *wire.Observation, created bool, err error) {
 	scope, err := s.observationScope(ctx, actor, sandbox)
 	if err != nil {
@@ -162,7 +163,7 @@ func (s *Service) RecordObservation(ctx context.Context, actor Actor, in wire.Ob
 	return record, created, err
 }
 
-// rejectionError is why a single observation was not kept.
+// rejectionError returns why a single observation was rejected.
 func rejectionError(errors []FieldError) error {
 	if len(errors) == 1 && errors[0].Code == string(CodeNotFound) {
 		return Fail(CodeNotFound, "%s", errors[0].Detail)
@@ -170,8 +171,8 @@ func rejectionError(errors []FieldError) error {
 	return Invalid(errors...)
 }
 
-// observationScope is who will see what is recorded: everybody's policies, or
-// the rehearsing partner's own.
+// observationScope returns the scope of the recorded observations: "" for all policies,
+// or the partner whose sandbox they belong to.
 func (s *Service) observationScope(ctx context.Context, actor Actor, sandbox bool) (string, error) {
 	if !sandbox {
 		return "", s.authorize(ctx, actor, ScopeObservationsWrite)
@@ -182,9 +183,9 @@ func (s *Service) observationScope(ctx context.Context, actor Actor, sandbox boo
 	return actor.Partner, s.authorize(ctx, actor, ScopeClaimsWrite)
 }
 
-// naturalKey is what makes two observations the same one: a quake's id; a
-// storm's id and the time of the fix; a station and its day. Ids of different
-// kinds never meet.
+// naturalKey identifies an observation: an earthquake by its id; a fix by the storm's id
+// and the time; a station day by its station and day. Keys of different kinds never
+// collide.
 func naturalKey(in *wire.ObservationInput) string {
 	key := string(in.Kind) + ":"
 	switch in.Kind {
@@ -217,10 +218,10 @@ func newObservation(scope string, in wire.ObservationInput, now time.Time) (*obs
 	return row, nil
 }
 
-// supersedes tells whether what a source says now replaces what it said before. An
-// older revision is late mail, not news. A retracted reading comes back with a newer
-// revision, or, from a source without revisions, with other values: a file that is
-// read again must not undo a retraction.
+// supersedes reports whether a source's new report replaces its earlier one. An older
+// revision does not. A retracted reading returns with a newer revision or, from a source
+// without revisions, with other values: importing the same file again must not undo a
+// retraction.
 func (r *observationRow) supersedes(said *observationRow) bool {
 	revised := r.Revision != nil && said.Revision != nil
 	switch {
@@ -237,11 +238,11 @@ func (r *observationRow) supersedes(said *observationRow) bool {
 	}
 }
 
-// isRetracted tells whether the source withdrew the reading.
+// isRetracted reports whether the source retracted the reading.
 func (r *observationRow) isRetracted() bool { return r.Stage == string(trigger.Retracted) }
 
-// retract makes the row what was reported last, withdrawn. The digest stays that of
-// the report, so that its repetition is recognised.
+// retract turns the row into the retracted form of the last report. It keeps the digest
+// of that report, so that a repetition of the report is recognised.
 func (r *observationRow) retract(reported *observationRow) {
 	body := reported.Body
 	body.Stage = trigger.Retracted

@@ -13,17 +13,17 @@ import (
 	"parapet/model/wire"
 )
 
-// observedRow is an observation of one of several occurrences.
+// observedRow is an observation with its occurrence, one of several.
 type observedRow struct {
 	observationRow `bun:",extend"`
 
 	Of uuid.UUID `bun:",scanonly"`
 }
 
-// ObservationsByOccurrence are the observations of several occurrences, a page of each, in
-// one statement; those that the actor may not see have empty pages. A cursor is
-// good for one occurrence only, and for ListObservations with it. Errors:
-// parameter_invalid, cursor_invalid.
+// ObservationsByOccurrence returns a page of observations for each of several
+// occurrences, in one statement. Occurrences that the actor may not see have empty pages.
+// A cursor is valid for one occurrence only, also in ListObservations for that
+// occurrence. Errors: parameter_invalid, cursor_invalid.
 func (s *Service) ObservationsByOccurrence(ctx context.Context, actor Actor, occurrences []string, in PageRequest) (map[string]*Page[wire.Observation], error) {
 	if err := s.authorize(ctx, actor, ScopeClaimsRead); err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func (s *Service) ObservationsByOccurrence(ctx context.Context, actor Actor, occ
 	pages := make(map[string]*Page[wire.Observation], len(occurrences))
 	for i, id := range occurrences {
 		p, err := s.parsePage(actor, in, HazardFilter{OccurrenceID: id}.cursorName("observations"))
-		if err == nil && i == 0 { // they differ in nothing but the cursor, which is one occurrence's
+		if err == nil && i == 0 { // the pages differ only in the cursor, which is valid for one occurrence
 			rows, err = s.loadObservations(ctx, actor, of, p)
 		}
 		if err != nil {
@@ -56,7 +56,7 @@ func (s *Service) ObservationsByOccurrence(ctx context.Context, actor Actor, occ
 	return pages, nil
 }
 
-// unionAll is one query of as many as there are occurrences.
+// unionAll builds one query from the queries of all occurrences.
 func unionAll(of []*occurrenceRow, each func(*occurrenceRow) *bun.SelectQuery) (all *bun.SelectQuery) {
 	for _, occurrence := range of {
 		if q := each(occurrence); all == nil {
@@ -98,8 +98,7 @@ func (s *Service) loadObservations(ctx context.Context, actor Actor, of []*occur
 	return rows, nil
 }
 
-// countObservations are how many observations occurrences have, up to one more than
-// MaxTotal each.
+// countObservations counts the observations of each occurrence, up to MaxTotal+1 each.
 func (s *Service) countObservations(ctx context.Context, actor Actor, of []*occurrenceRow) (map[string]int, error) {
 	counts := make(map[string]int, len(of))
 	if len(of) == 0 {

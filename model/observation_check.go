@@ -17,21 +17,20 @@ import (
 	"parapet/model/wire"
 )
 
-// measureRule is one measure a kind of observation can carry.
+// measureRule describes one measure of a kind of observation.
 type measureRule struct {
 	units    []string
-	min, max float64 // beyond these it is an error of the source, not weather
+	min, max float64 // values outside are errors of the source
 	required bool
 }
 
-// magnitudeUnits are the scales that seismic networks publish. A source's
-// preferred magnitude counts whatever its scale, and a determination names it: for
-// large earthquakes that is a moment magnitude, and who insures on another knows
-// it from the answer.
+// magnitudeUnits are the scales that seismic networks publish. A source's preferred
+// magnitude counts in any scale, and a determination names the scale. For large
+// earthquakes it is a moment magnitude.
 var magnitudeUnits = []string{"mw", "mww", "mwc", "mwb", "mwr", "ml", "mb", "mb_lg", "ms", "md", "mh", "mi", "mfa", "me"}
 
-// measureRules is what may be measured, by kind: names, units and bounds of what
-// can exist on earth.
+// measureRules are the measures of each kind: names, units and the bounds of possible
+// values.
 var measureRules = map[hazard.Kind]map[string]measureRule{
 	hazard.Earthquake: {
 		"magnitude": {magnitudeUnits, -5, 11, true},
@@ -54,8 +53,8 @@ var (
 	sourcePattern  = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
 )
 
-// checkObservation returns everything that is wrong with an observation, with
-// pointers into it; unread are the members that its door could not read.
+// checkObservation returns all errors of an observation, with pointers into it. unread
+// has the errors of the members that the API could not parse.
 func checkObservation(actor Actor, in *wire.ObservationInput, now time.Time, unread []FieldError) []FieldError {
 	v := validator{unparsed: unread}
 	v.require(sourcePattern.MatchString(in.Source), "/source", "pattern", "Use the source's name: lower-case letters, digits, dot, hyphen and underscore.")
@@ -66,14 +65,15 @@ func checkObservation(actor Actor, in *wire.ObservationInput, now time.Time, unr
 	v.require(slices.Contains(hazard.Kinds(), in.Kind), "/kind", "enum", "Use earthquake, storm_fix or station_day.")
 	v.require(in.Stage == trigger.Preliminary || in.Stage == trigger.Final || in.Stage == trigger.Retracted, "/stage", "enum", "Use preliminary, final or retracted.")
 	v.requireOccurredAt(in)
-	// No second of grace: cover bought between the report and the event would pay.
+	// Allow no tolerance: otherwise cover bought between the report and the event would
+	// pay.
 	v.require(!in.OccurredAt.After(now), "/occurred_at", "future", "It lies in the future; only what has happened can be observed.")
 	v.require(in.Revision == nil || *in.Revision >= 0, "/revision", "minimum", "Use a whole number from 0.")
 	v.require(len(in.Aliases) <= maxAliases, "/aliases", "length", fmt.Sprintf("Use at most %d ids.", maxAliases))
 	for i, alias := range in.Aliases[:min(len(in.Aliases), maxAliases)] {
 		v.require(isValidName(alias), jsonPointer("aliases", strconv.Itoa(i)), "length", "Use an id of 1 to 128 characters.")
 	}
-	if in.Stage != trigger.Retracted { // which keeps the place and the values that were reported
+	if in.Stage != trigger.Retracted { // a retraction keeps the reported place and values
 		v.require(in.Measures != nil, "/measures", "required", "It is missing: give an object.")
 		v.requirePlace(in)
 		v.requireMeasures(in)
@@ -82,8 +82,9 @@ func checkObservation(actor Actor, in *wire.ObservationInput, now time.Time, unr
 	return all[:min(len(all), MaxFieldErrors)]
 }
 
-// requireOccurredAt checks the time. A quake is retracted by its id alone, a storm's fix by
-// its time too, a station's day by its station and day or by an id that has both.
+// requireOccurredAt validates the time. An earthquake is retracted by its id alone, a
+// storm's fix also by its time, a station's day by its station and day or by an id that
+// contains both.
 func (v *validator) requireOccurredAt(in *wire.ObservationInput) {
 	if in.Stage == trigger.Retracted {
 		v.require(in.Kind != hazard.StormFix || !in.OccurredAt.IsZero(), "/occurred_at", "required", "Say which fix of the storm is retracted: give its time.")
@@ -94,7 +95,7 @@ func (v *validator) requireOccurredAt(in *wire.ObservationInput) {
 	v.require(in.OccurredAt.IsZero() || in.OccurredAt.Year() >= hazard.EarliestYear, "/occurred_at", "value", "Use an RFC 3339 time with its zone, such as 2018-02-06T15:50:42Z.")
 }
 
-// completeRetraction fills in what the id of a retracted day says.
+// completeRetraction sets the station and day of a retracted day from its id.
 func completeRetraction(in *wire.ObservationInput) {
 	if in.Stage != trigger.Retracted || in.Kind != hazard.StationDay || in.Station != "" || !in.OccurredAt.IsZero() {
 		return
@@ -104,8 +105,8 @@ func completeRetraction(in *wire.ObservationInput) {
 	}
 }
 
-// checkSource refuses a data source's token that speaks for another source; nil means
-// that it may, or that what it names is no source at all, which is another mistake.
+// checkSource returns an error when a data source's token may not post for the source. It
+// returns nil for an invalid source name, which is reported as another error.
 func (a Actor) checkSource(source string) *Error {
 	if a.Kind != ActorSource || a.AnySource || slices.Contains(a.Sources, source) || !sourcePattern.MatchString(source) {
 		return nil
@@ -121,7 +122,7 @@ func (a Actor) checkSource(source string) *Error {
 
 func isValidName(id string) bool { return id != "" && utf8.RuneCountInString(id) <= 128 }
 
-// maxAliases is how many names an event may have besides its own.
+// maxAliases is the maximum number of additional ids of an event.
 const maxAliases = 20
 
 func (v *validator) requirePlace(in *wire.ObservationInput) {
@@ -130,7 +131,7 @@ func (v *validator) requirePlace(in *wire.ObservationInput) {
 		v.require(in.Location.Longitude >= -180 && in.Location.Longitude <= 180, "/location/longitude", "value", "Use degrees from -180 to 180.")
 	}
 	if measureRules[in.Kind] == nil {
-		return // which of both it needs, its kind says
+		return // the kind decides which of the two it needs
 	}
 	if in.Kind == hazard.StationDay {
 		v.require(isValidName(in.Station), "/station", "required", "Name the station, 1 to 128 characters.")

@@ -8,12 +8,12 @@ import (
 	"parapet/model/wire"
 )
 
-// GetObservation is one observation. Errors: not_found.
+// GetObservation returns one observation. Errors: not_found.
 func (s *Service) GetObservation(ctx context.Context, actor Actor, id string) (*wire.Observation, error) {
 	return oneOrNotFound[wire.Observation](resourceObservation, id)(s.ObservationsByID(ctx, actor, []string{id}))
 }
 
-// ObservationsByID are those of the observations that the actor may see, by id.
+// ObservationsByID returns, by id, the observations that the actor may see.
 func (s *Service) ObservationsByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Observation, error) {
 	if err := s.authorize(ctx, actor, ScopeClaimsRead); err != nil {
 		return nil, err
@@ -23,9 +23,9 @@ func (s *Service) ObservationsByID(ctx context.Context, actor Actor, ids []strin
 	})
 }
 
-// ListObservations are observations, the newest recorded first. An
-// occurrence at a station has its days. Errors:
-// parameter_invalid, cursor_invalid; not_found for an unknown occurrence.
+// ListObservations returns observations, most recently recorded first. For an occurrence
+// at a station they are its days. Errors: parameter_invalid, cursor_invalid; not_found
+// for an unknown occurrence.
 func (s *Service) ListObservations(ctx context.Context, actor Actor, f HazardFilter, in PageRequest) (*Page[wire.Observation], error) {
 	if err := s.authorize(ctx, actor, ScopeClaimsRead); err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (s *Service) ListObservations(ctx context.Context, actor Actor, f HazardFil
 	return newPage(p, rows, func(r *observationRow) string { return r.ID.String() }, func(r *observationRow) wire.Observation { return *r.toRecord() })
 }
 
-// restrictObservations narrows a query to the observations of an occurrence.
+// restrictObservations restricts a query to the observations of an occurrence.
 func (r *occurrenceRow) restrictObservations(q *bun.SelectQuery) *bun.SelectQuery {
 	if r.Station != nil {
 		return q.Where("o.station = ?", *r.Station).Where("o.source = ?", r.Source).Where("o.scope = ?", r.Scope).

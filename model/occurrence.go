@@ -14,8 +14,8 @@ import (
 	"parapet/model/wire"
 )
 
-// occurrenceRow is one thing that happened: a quake, a storm with all its fixes,
-// a wet spell, month or dekad at a station. Its facts are its observations.
+// occurrenceRow is one event: an earthquake, a storm with all its fixes, or a wet spell,
+// month or dekad at a station. Its observations are its facts.
 type occurrenceRow struct {
 	bun.BaseModel `bun:"table:occurrences,alias:oc"`
 
@@ -27,19 +27,19 @@ type occurrenceRow struct {
 	Source        string
 	SourceEventID string
 	Kind          hazard.Kind
-	OccurredAt    time.Time // the first moment; at a station the first day
-	LastAt        time.Time // the last moment; at a station the last day
+	OccurredAt    time.Time // start; at a station the first day
+	LastAt        time.Time // end; at a station the last day
 	Stage         trigger.Stage
 	SourceVersion string
 	MergedInto    *uuid.UUID `bun:"type:uuid"`
-	FinalTrackAt  *time.Time // when the storm's whole final track was reported
-	Station       *string    // of rain
-	Definition    *string    // what one occurrence at a station is; see trigger.Definition
+	FinalTrackAt  *time.Time // when the storm's complete final track was reported
+	Station       *string    // rain only
+	Definition    *string    // the kind of occurrence at a station; see trigger.Definition
 
-	factsWithRetracted *trigger.Occurrence // the facts if nothing had been retracted; nil where nothing was
+	factsWithRetracted *trigger.Occurrence // the facts including retracted observations; nil if none was retracted
 }
 
-// isRetracted tells whether every reading of the occurrence was withdrawn.
+// isRetracted reports whether every reading of the occurrence was retracted.
 func (r *occurrenceRow) isRetracted() bool { return r.Stage == trigger.Retracted }
 
 type aliasRow struct {
@@ -52,13 +52,13 @@ type aliasRow struct {
 	OccurrenceID uuid.UUID   `bun:"type:uuid"`
 }
 
-// toBrief names an occurrence inside a claim.
+// toBrief returns the short form of an occurrence that claims embed.
 func (r *occurrenceRow) toBrief(at time.Time) *wire.OccurrenceBrief {
 	return &wire.OccurrenceBrief{ID: resourceOccurrence.formatID(r.ID), Source: r.Source, SourceEventID: r.SourceEventID, OccurredAt: at}
 }
 
-// toFacts are an occurrence as the trigger judges it, by the readings that stand. What
-// they would be by the retracted ones too is kept in withRetracted.
+// toFacts returns the facts for the trigger, without retracted observations. If there are
+// any, it stores the facts including them in factsWithRetracted.
 func (r *occurrenceRow) toFacts(observations []observationRow) trigger.Occurrence {
 	standing := slices.DeleteFunc(slices.Clone(observations), func(o observationRow) bool { return o.isRetracted() })
 	if len(standing) < len(observations) {
@@ -67,8 +67,8 @@ func (r *occurrenceRow) toFacts(observations []observationRow) trigger.Occurrenc
 	return r.factsFrom(standing)
 }
 
-// factsFrom are the facts by all of the observations. Of several reports of one
-// quake, the final one counts, then the highest revision, then the latest.
+// factsFrom returns the facts from all given observations. Of several reports of one
+// earthquake, the final one counts, then the highest revision, then the latest.
 func (r *occurrenceRow) factsFrom(observations []observationRow) trigger.Occurrence {
 	o := trigger.Occurrence{Source: r.Source, SourceEventID: r.SourceEventID, SourceVersion: r.SourceVersion, Stage: r.Stage}
 	switch r.Kind {
@@ -88,7 +88,7 @@ func (r *occurrenceRow) factsFrom(observations []observationRow) trigger.Occurre
 			storm.Fixes = append(storm.Fixes, observations[i].toFix())
 		}
 		o.Storm = storm
-	case hazard.StationDay: // its facts are the days of its station; see rainFacts
+	case hazard.StationDay: // the facts are the days of its station; see rainFacts
 	}
 	return o
 }
@@ -120,14 +120,14 @@ func (r *observationRow) toFix() hazard.Fix {
 	return hazard.Fix{At: r.OccurredAt, Where: *r.Body.Location, WindKN: r.measuredValue("wind"), PressureHPA: r.measuredValue("pressure")}
 }
 
-// measuredValue is a measured value, nil when it was not measured.
+// measuredValue returns a measured value; nil when it was not measured.
 func (r *observationRow) measuredValue(name string) *decimal.Decimal {
 	m, ok := r.Body.Measures[name]
 	if !ok {
 		return nil
 	}
 	value, err := decimal.NewFromString(m.Value)
-	if err != nil { // cannot be: it was checked when it was recorded
+	if err != nil { // impossible: it was validated when it was recorded
 		return nil
 	}
 	return &value

@@ -14,20 +14,20 @@ import (
 )
 
 // linker assigns observations to occurrences. It works in memory and writes at the end,
-// because two reports of one batch may turn out to be one event.
+// because two reports of one batch may belong to one event.
 type linker struct {
 	*ingestion
 
 	source           string
-	occurrenceByName map[sourceName]uuid.UUID // every name of the batch that leads somewhere
+	occurrenceByName map[sourceName]uuid.UUID // the occurrence of each known name of the batch
 	created          []occurrenceRow
 	newAliases       []aliasRow
 	merges           []merge
 	changedIDs       map[uuid.UUID]bool
 }
 
-// sourceName is a name a source uses for an event. Names of different kinds never
-// meet: a storm may bear a quake's number.
+// sourceName is a source's name for an event. Names of different kinds never collide: a
+// storm may have the same id as an earthquake.
 type sourceName struct {
 	kind hazard.Kind
 	name string
@@ -41,16 +41,16 @@ func (r *observationRow) sourceNames() []sourceName {
 	return names
 }
 
-// merge is occurrences that turned out to be another one.
+// merge merges occurrences, losers, into another one that is the same event.
 type merge struct {
 	into   uuid.UUID
 	losers []uuid.UUID
 }
 
-// link gives every changed quake and fix its occurrence and returns the
-// occurrences concerned. All names a source ever used for an event lead to one
-// occurrence; when two turn out to be one, the older one takes the other's
-// observations and names.
+// link assigns an occurrence to every changed earthquake and fix, and returns the
+// affected occurrences. All names that a source ever used for an event refer to one
+// occurrence. When two occurrences are the same event, the older one gets the
+// observations and names of the other.
 func (r *ingestion) link(ctx context.Context, source string) ([]uuid.UUID, error) {
 	known, err := r.loadAliases(ctx, source)
 	if err != nil {
@@ -92,7 +92,7 @@ func (l *linker) assign(row *observationRow) {
 	row.OccurrenceID = &id
 }
 
-// mergeInto points everything that leads to the losers to the winner.
+// mergeInto replaces the losers by the winner in all in-memory records.
 func (l *linker) mergeInto(into uuid.UUID, losers []uuid.UUID) {
 	lost := func(id uuid.UUID) bool { return slices.Contains(losers, id) }
 	for name, id := range l.occurrenceByName {
@@ -119,8 +119,8 @@ func (l *linker) mergeInto(into uuid.UUID, losers []uuid.UUID) {
 	l.merges = append(l.merges, merge{into, losers})
 }
 
-// oldestMatch is the oldest occurrence that any of the names leads to, and all of
-// them.
+// oldestMatch returns the oldest occurrence that any of the names refers to, and all such
+// occurrences.
 func oldestMatch(names []sourceName, known map[sourceName]uuid.UUID) (uuid.UUID, []uuid.UUID) {
 	var found []uuid.UUID
 	for _, name := range names {
@@ -157,7 +157,7 @@ func (r *ingestion) loadAliases(ctx context.Context, source string) (map[sourceN
 	return known, nil
 }
 
-// saveLinks inserts what is new, then moves what was merged.
+// saveLinks inserts new rows, then updates the merged ones.
 func (l *linker) saveLinks(ctx context.Context) error {
 	if len(l.created) > 0 {
 		if _, err := l.NewInsert().Model(&l.created).Exec(ctx); err != nil {
@@ -191,10 +191,10 @@ func (r *observationRow) newOccurrence(id uuid.UUID) occurrenceRow {
 	}
 }
 
-// refreshOccurrences derives what an occurrence says of itself from its observations. A
-// storm is final when every fix is, and retracted when none is left. The source version is the source's revision,
-// where it tells one, and a number that grows with everything it says: a source
-// may change a value and forget to count.
+// refreshOccurrences updates occurrences from their observations. A storm is final when
+// every fix is, and retracted when none is left. The source version consists of the
+// source's revision, if it has one, and a number that grows with every report, because a
+// source may change a value without a new revision.
 func (r *ingestion) refreshOccurrences(ctx context.Context, ids []uuid.UUID) error {
 	if len(ids) == 0 {
 		return nil

@@ -12,23 +12,22 @@ import (
 	"parapet/model/wire"
 )
 
-// HazardFilter narrows lists of occurrences and observations. Empty members do
-// not.
+// HazardFilter filters lists of occurrences and observations. Empty fields do not filter.
 type HazardFilter struct {
 	Kind         string
 	Source       string
 	OccurrenceID string     // observations only
-	From         *time.Time // of what happened, included
-	To           *time.Time // left out
+	From         *time.Time // time of the event, inclusive
+	To           *time.Time // exclusive
 }
 
-// GetOccurrence is one occurrence. What a partner rehearsed is seen by that
-// partner and by operators only. Errors: not_found.
+// GetOccurrence returns one occurrence. Only the partner itself and operators see a
+// partner's sandbox occurrences. Errors: not_found.
 func (s *Service) GetOccurrence(ctx context.Context, actor Actor, id string) (*wire.Occurrence, error) {
 	return oneOrNotFound[wire.Occurrence](resourceOccurrence, id)(s.OccurrencesByID(ctx, actor, []string{id}))
 }
 
-// OccurrencesByID are those of the occurrences that the actor may see, by id.
+// OccurrencesByID returns, by id, the occurrences that the actor may see.
 func (s *Service) OccurrencesByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Occurrence, error) {
 	if err := s.authorize(ctx, actor, actor.preferScope(ScopePoliciesRead, ScopeClaimsRead)); err != nil {
 		return nil, err
@@ -50,8 +49,8 @@ func (s *Service) loadOccurrence(ctx context.Context, actor Actor, id string) (*
 	return row, translateError(err)
 }
 
-// ListOccurrences are occurrences, the newest recorded first; those that turned
-// out to be another one are left out. Errors: parameter_invalid, cursor_invalid.
+// ListOccurrences returns occurrences, most recently recorded first, without those merged
+// into others. Errors: parameter_invalid, cursor_invalid.
 func (s *Service) ListOccurrences(ctx context.Context, actor Actor, f HazardFilter, in PageRequest) (*Page[wire.Occurrence], error) {
 	if err := s.authorize(ctx, actor, ScopeClaimsRead); err != nil {
 		return nil, err
@@ -68,7 +67,8 @@ func (s *Service) ListOccurrences(ctx context.Context, actor Actor, f HazardFilt
 	return newPage(p, rows, func(r *occurrenceRow) string { return r.ID.String() }, func(r *occurrenceRow) wire.Occurrence { return *r.toRecord() })
 }
 
-// restrictToScope narrows a query over what happened to what the actor may see.
+// restrictToScope restricts a query over occurrences or observations to those that the
+// actor may see.
 func (a Actor) restrictToScope(q *bun.SelectQuery) *bun.SelectQuery {
 	if a.Kind == ActorPartner {
 		return q.Where("?TableAlias.scope in ('', ?)", a.Partner)

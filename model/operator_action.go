@@ -11,8 +11,8 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// operatorActionRow records what an operator did to a partner's record and why. Rows are
-// insert-only and visible to operators only.
+// operatorActionRow records an operator's action on a partner's record and its reason.
+// Rows are insert-only and visible to operators only.
 type operatorActionRow struct {
 	bun.BaseModel `bun:"table:adjudications,alias:aj"`
 
@@ -27,10 +27,10 @@ type operatorActionRow struct {
 	Note      *string
 }
 
-// Operation is a verb that operators have.
+// Operation is the name of an operator's recorded action.
 type Operation string
 
-// The verbs that leave an adjudication.
+// These are the recorded operations.
 const (
 	OperationDecideClaim     Operation = "decide_claim"
 	OperationWithdrawClaim   Operation = "withdraw_claim"
@@ -46,26 +46,26 @@ const (
 	OperationEnablePartner   Operation = "enable_partner"
 )
 
-// OperatorAction is what an operator did and wrote, for operators' eyes.
+// OperatorAction is an operator's action with its note; only operators see it.
 type OperatorAction struct {
 	At           time.Time
 	Operation    Operation
-	Author       string  // the operator, as the issuer calls them
+	Author       string  // the operator's subject at the issuer
 	AuthorIssuer *string // nil when it was not recorded
-	PayoutID     *string // for what was done to a payout of the claim
+	PayoutID     *string // for an action on a payout of the claim
 	Note         *string
 }
 
-// maxNoteLength bounds what an operator writes, in characters.
+// maxNoteLength is the maximum length of an operator's note, in characters.
 const maxNoteLength = 2_000
 
-// requireNote is a check of private words: nil where none are needed.
+// requireNote validates an operator's note; nil is valid.
 func (v *validator) requireNote(text *string, at string) {
 	v.require(text == nil || strings.TrimSpace(*text) != "" && utf8.RuneCountInString(*text) <= maxNoteLength && isStorableText(*text),
 		at, "length", fmt.Sprintf("Write 1 to %d characters, not white space alone.", maxNoteLength))
 }
 
-// requireOperatorNote is note where only operators write one.
+// requireOperatorNote validates an operator's note and rejects a note from a partner.
 func (v *validator) requireOperatorNote(actor Actor, text *string, at string) {
 	if actor.Kind == ActorPartner {
 		v.require(text == nil, at, "value", "Leave it out: it is for operators alone. Write a message on a claim instead.")
@@ -74,7 +74,7 @@ func (v *validator) requireOperatorNote(actor Actor, text *string, at string) {
 	v.requireNote(text, at)
 }
 
-// isStorableText tells whether Postgres can keep a text.
+// isStorableText reports whether Postgres can store a text.
 func isStorableText(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsRune(text, 0)
 }
@@ -92,13 +92,13 @@ var operatorActions = &childCollection[operatorActionRow, OperatorAction]{
 	order: oldestFirst, cursorKey: func(r *operatorActionRow) string { return r.ID.String() }, parentID: func(r *operatorActionRow) uuid.UUID { return *r.ClaimID },
 }
 
-// ListOperatorActions is what operators did to a claim and its payouts, oldest
+// ListOperatorActions returns the operators' actions on a claim and its payouts, oldest
 // first. Operators only. Errors: not_found, cursor_invalid.
 func (s *Service) ListOperatorActions(ctx context.Context, actor Actor, claim string, in PageRequest) (*Page[OperatorAction], error) {
 	return operatorActions.getPage(ctx, s, actor, claim, in)
 }
 
-// OperatorActionsOf are what operators did to several claims and their payouts.
+// OperatorActionsOf returns the operators' actions on several claims and their payouts.
 // Operators only.
 func (s *Service) OperatorActionsOf(ctx context.Context, actor Actor, claims []string, in PageRequest) (map[string]*Page[OperatorAction], error) {
 	return operatorActions.getPages(ctx, s, actor, claims, in)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// EndSession ends a session of the operators' pages on every node. It is remembered
-// until expiresAt, when its cookie ends by itself; those that have expired are deleted.
+// EndSession ends a session of the operators' pages on every node. The row is kept until
+// expiresAt, when the cookie expires; expired rows are deleted.
 func (s *Service) EndSession(ctx context.Context, id string, expiresAt time.Time) error {
 	_, err := s.pool.Exec(ctx, `with expired as (delete from ended_sessions where expires_at < clock_timestamp() - interval '1 day')
 		insert into ended_sessions (id, expires_at) values ($1, $2) on conflict do nothing`, id, expiresAt)
@@ -17,7 +17,7 @@ func (s *Service) EndSession(ctx context.Context, id string, expiresAt time.Time
 	return nil
 }
 
-// IsSessionEnded reports whether EndSession has ended a session.
+// IsSessionEnded reports whether EndSession ended the session.
 func (s *Service) IsSessionEnded(ctx context.Context, id string) (ended bool, err error) {
 	err = s.pool.QueryRow(ctx, "select exists (select from ended_sessions where id = $1)", id).Scan(&ended)
 	if err != nil {
