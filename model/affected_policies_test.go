@@ -14,7 +14,7 @@ import (
 	"parapet/model/wire"
 )
 
-// touched lists all policies an occurrence touched, one a page.
+// affectedPolicies lists all policies that an occurrence affected, one per page.
 func affectedPolicies(t *testing.T, b *modeltest.Bundle, who model.Actor, occurrence string, nearMisses bool) (all []wire.Explanation) {
 	t.Helper()
 	page := model.PageRequest{Limit: 1}
@@ -81,7 +81,7 @@ func TestAffectedPoliciesOfMergedOccurrence(t *testing.T) {
 	require.Equal(t, []string{policy.ID}, policyIDsOf(affectedPolicies(t, b, b.Acme, list.Data[0].ID, true)))
 }
 
-// occurrenceIDs are the ids of all occurrences that stand for themselves.
+// occurrenceIDs lists the ids of all occurrences that are not merged into others.
 func occurrenceIDs(t *testing.T, b *modeltest.Bundle) (ids []string) {
 	t.Helper()
 	list, err := b.Service.ListOccurrences(t.Context(), b.Operator, model.HazardFilter{}, model.PageRequest{Limit: model.MaxPageSize})
@@ -92,9 +92,9 @@ func occurrenceIDs(t *testing.T, b *modeltest.Bundle) (ids []string) {
 	return ids
 }
 
-// createManyOccurrences is what happened to policies of two partners: earthquakes, of which one is
-// too weak, one far away, one rehearsed and one turns out to be another; two storms;
-// three wet spells.
+// createManyOccurrences creates occurrences for policies of two partners: earthquakes, of
+// which one is too weak, one far away, one in the sandbox and one merged into another;
+// two storms; three wet spells.
 func createManyOccurrences(t *testing.T, b *modeltest.Bundle) (occurrences []string) {
 	t.Helper()
 	station := b.QuoteAndBind("rain-excess", modeltest.Context{"days": 2}).Cover.Place.Station
@@ -128,8 +128,8 @@ func createManyOccurrences(t *testing.T, b *modeltest.Bundle) (occurrences []str
 	return slices.Compact(occurrences)
 }
 
-// What occurrences touched is the same whether they are judged together or one by
-// one, and in one page or in many.
+// The affected policies are the same for one query and for one query per occurrence, and
+// for any page size.
 func TestAffectedPoliciesOfManyOccurrencesEqualSingleQueries(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)

@@ -12,7 +12,7 @@ import (
 	"parapet/model/wire"
 )
 
-// approvalOf is what an operator sees before approving a payout.
+// approvalOf returns the approvals of a payout as an operator sees them.
 func approvalOf(t *testing.T, b *modeltest.Bundle, payout wire.Payout) *model.PayoutApproval {
 	t.Helper()
 	states, err := b.Service.ApprovalsOf(t.Context(), b.Operator, []string{payout.ID})
@@ -20,7 +20,7 @@ func approvalOf(t *testing.T, b *modeltest.Bundle, payout wire.Payout) *model.Pa
 	return states[payout.ID]
 }
 
-// voidedLines are the lines of the audit log about approvals that a change voided.
+// voidedLines returns the audit lines about approvals that a change voided.
 func voidedLines(t *testing.T, b *modeltest.Bundle) []model.AuditEntry {
 	t.Helper()
 	return listAudit(t, b, model.AuditFilter{Operation: "voidApprovals"})
@@ -81,8 +81,8 @@ func TestHeldPayoutShowsMethodThatWillBePaid(t *testing.T) {
 	require.Equal(t, other.ID, approvalOf(t, b, held).PayoutMethod.PayoutMethodID)
 }
 
-// TestChangedMethodAuditsVoidedApprovals takes the approved account away in every
-// way there is: never without a line for operators and a sentence in the timeline.
+// TestChangedMethodAuditsVoidedApprovals replaces the approved account in every possible
+// way: each adds an audit line for operators and a sentence to the timeline.
 func TestChangedMethodAuditsVoidedApprovals(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*testing.T, *modeltest.Bundle, *wire.Claim, wire.Payout){
@@ -127,8 +127,8 @@ func TestChangedMethodAuditsVoidedApprovals(t *testing.T) {
 	}
 }
 
-// TestApprovalDuringVerificationIsKeptOrRefused approves while an account is being
-// checked: that account, and one whose place it would take.
+// TestApprovalDuringVerificationIsKeptOrRefused approves during an account check, once
+// that account and once the account that it would replace.
 func TestApprovalDuringVerificationIsKeptOrRefused(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
@@ -161,9 +161,9 @@ func TestApprovalDuringVerificationIsKeptOrRefused(t *testing.T) {
 	require.Empty(t, voidedLines(t, b))
 }
 
-// TestReturnedAccountIsNotShownAsCurrent lets money come back: the payout that pays it
-// again shows no account before an operator approved the old one or another is recorded,
-// and the approver sees that it returned money.
+// TestReturnedAccountIsNotShownAsCurrent returns a payout: its replacement shows no
+// account until an operator approves the old one or another is recorded, and the approver
+// sees that the old one returned money.
 func TestReturnedAccountIsNotShownAsCurrent(t *testing.T) {
 	t.Parallel()
 	for _, again := range []bool{true, false} {

@@ -13,8 +13,8 @@ import (
 	"parapet/model/wire"
 )
 
-// newClaimAboveApprovalLimit is a claim that was approved with a million dollars, to be paid to an
-// account that is verified.
+// newClaimAboveApprovalLimit returns a claim approved for a million dollars with a
+// verified account.
 func newClaimAboveApprovalLimit(b *modeltest.Bundle) *wire.Claim {
 	policy := b.QuoteAndBind("quake-circle", modeltest.Context{"limit": map[string]any{"amount": 100_000_000, "currency": "USD"}})
 	b.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
@@ -24,14 +24,14 @@ func newClaimAboveApprovalLimit(b *modeltest.Bundle) *wire.Claim {
 	return b.OnlyClaim(policy)
 }
 
-// operatorNamed is one person of several.
+// operatorNamed returns one of several operators.
 func operatorNamed(name string) model.Actor {
 	actor := modeltest.Operator()
 	actor.Name = name
 	return actor
 }
 
-// britishIBAN is another account than modeltest.IBANMethod.
+// britishIBAN returns an account that differs from modeltest.IBANMethod.
 func britishIBAN(claim string) model.PayoutMethodRequest {
 	in := modeltest.IBANMethod(claim)
 	in.Number.IBAN.IBAN = "GB29NWBK60161331926819"
@@ -145,8 +145,9 @@ func TestChangedPayoutMethodCoolsOffOneDayOrUntilApproved(t *testing.T) {
 	require.Equal(t, "GB29NWBK60161331926819", b.Rail.Orders[0].Number.IBAN.IBAN)
 }
 
-// TestPolicyPayoutMethodThatReplacesClaimMethodCoolsOff brings another account in by the back door:
-// as the policy's, which is the first of its kind, and then takes the claim's own away.
+// TestPolicyPayoutMethodThatReplacesClaimMethodCoolsOff adds another account as the
+// policy's first method and then removes the claim's own, so that the new account
+// replaces it indirectly.
 func TestPolicyPayoutMethodThatReplacesClaimMethodCoolsOff(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)

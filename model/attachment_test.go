@@ -21,7 +21,7 @@ import (
 	"parapet/model/modeltest"
 )
 
-// files are small documents of every type a claim takes.
+// files are small documents of every type that a claim accepts.
 var files = map[string]string{
 	"application/pdf":      "%PDF-1.7\n%âãÏÓ\n",
 	"image/png":            "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR",
@@ -34,7 +34,7 @@ var files = map[string]string{
 	"text/plain":           "The hall has cracks.",
 }
 
-// storedFiles are the files in a bundle's folder.
+// storedFiles lists the files in a bundle's folder.
 func storedFiles(t *testing.T, b *modeltest.Bundle) (names []string) {
 	t.Helper()
 	require.NoError(t, filepath.WalkDir(b.Files, func(path string, entry fs.DirEntry, err error) error {
@@ -69,7 +69,7 @@ func TestAttachmentAcceptsEveryMediaType(t *testing.T) {
 	require.Len(t, list.Data, len(files))
 }
 
-// attachmentNamed is a document of a type under a name.
+// attachmentNamed returns a document with a name and a type.
 func attachmentNamed(name, kind, content string) model.AttachmentRequest {
 	return model.AttachmentRequest{FileName: name, ContentType: kind, Content: strings.NewReader(content)}
 }
@@ -99,7 +99,7 @@ func TestAttachmentKeepsFileName(t *testing.T) {
 	require.Equal(t, "image/png", behind.ContentType)
 }
 
-// Whatever is declared, only the bytes of that type pass; text passes for text.
+// Only content of the declared type is accepted; text is accepted for all text types.
 func TestAttachmentContentMustMatchMediaType(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
@@ -119,7 +119,8 @@ func TestAttachmentContentMustMatchMediaType(t *testing.T) {
 	}
 }
 
-// However many come at once, a claim takes fifty, and no file remains of the rest.
+// A claim accepts fifty documents even under concurrent requests, and no rejected file
+// remains.
 func TestClaimAcceptsAtMostFiftyAttachments(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
@@ -184,8 +185,8 @@ func TestInvalidAttachmentIsRejected(t *testing.T) {
 	require.Empty(t, storedFiles(t, b))
 }
 
-// Whatever ended between storing a file and committing its record, a day later the
-// file is gone, and none that has a record is.
+// A file without a record is gone after a day, for any failure between storing it and
+// committing its record; files with records remain.
 func TestFailedAttachmentLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
@@ -216,7 +217,7 @@ func TestFailedAttachmentLeavesNoFile(t *testing.T) {
 	require.NoError(t, content.Close())
 }
 
-// A file that was given up is not recorded any more.
+// A file that the sweep scheduled for deletion cannot get a record.
 func TestOrphanFileGetsNoAttachment(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)

@@ -11,7 +11,7 @@ import (
 	"parapet/model/modeltest"
 )
 
-// listAudit is the audit log, newest first.
+// listAudit returns the audit log, newest first.
 func listAudit(t *testing.T, b *modeltest.Bundle, f model.AuditFilter) []model.AuditEntry {
 	t.Helper()
 	page, err := b.Service.ListAudit(t.Context(), b.Operator, f, model.PageRequest{Limit: model.MaxPageSize})

@@ -13,7 +13,7 @@ import (
 	"parapet/model/wire"
 )
 
-// bindInBackground binds in the background.
+// bindInBackground binds a quote in a goroutine.
 func bindInBackground(t *testing.T, b *modeltest.Bundle, quote *wire.Quote) <-chan *wire.Policy {
 	t.Helper()
 	bound := make(chan *wire.Policy, 1)
@@ -38,8 +38,8 @@ func awaitLock(t *testing.T, b *modeltest.Bundle, kind string) {
 	}, 30*time.Second, 5*time.Millisecond)
 }
 
-// runFirstMatchingPass runs the first pass of the last observation and returns its second, if it
-// asked for one.
+// runFirstMatchingPass runs the first pass for the last observation and returns its
+// second, if it enqueued one.
 func runFirstMatchingPass(t *testing.T, b *modeltest.Bundle) (second model.EvaluateOccurrences, asked bool) {
 	t.Helper()
 	job, ok := b.LastJob().(model.EvaluateOccurrences)
@@ -50,7 +50,7 @@ func runFirstMatchingPass(t *testing.T, b *modeltest.Bundle) (second model.Evalu
 	return second, second.After != ""
 }
 
-// A bind that has its lock and its instant, and waits before it inserts.
+// The bind has its lock and its start time, and waits before its insert.
 func TestMatchingWaitsForBindPausedBeforeInsert(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
@@ -71,8 +71,8 @@ func TestMatchingWaitsForBindPausedBeforeInsert(t *testing.T) {
 	b.RunJobs()
 }
 
-// A bind that waits for its lock has not read the clock: its cover begins later than
-// whatever was matched meanwhile. The matcher waits for it all the same.
+// A bind that waits for its lock has not read the clock: its cover begins after
+// everything that was matched meanwhile. The second pass still waits for it.
 func TestBindReadsClockAfterLock(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
@@ -93,9 +93,8 @@ func TestBindReadsClockAfterLock(t *testing.T) {
 	require.Empty(t, b.Claims(policy))
 }
 
-// A long transaction that reads or writes anything else, as a dump does, delays no
-// second pass; and matching never waits in the queue of the lock, where it would hold
-// up binds.
+// A long transaction that inserts no policy, such as a dump, does not delay a second
+// pass. Matching never waits in the lock's queue, where it would delay binds.
 func TestUnrelatedLongTransactionDoesNotDelayMatching(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
@@ -111,8 +110,8 @@ func TestUnrelatedLongTransactionDoesNotDelayMatching(t *testing.T) {
 	require.Equal(t, "approved", b.OnlyClaim(policy).Status)
 }
 
-// A policy bound between the passes is not waited for, and another bind goes through
-// while the second pass waits.
+// A second pass does not wait for a policy bound between the passes, and another bind
+// succeeds while the second pass waits.
 func TestMatchingDoesNotBlockBind(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)

@@ -13,13 +13,15 @@ import (
 	"parapet/model/modeltest"
 )
 
-// timings are how long cases took: the first time, and the median and the slowest of further times.
+// timings are the durations of cases: the first run, and the median and the slowest of
+// further runs.
 type timings struct {
 	b                     *testing.B
 	first, usual, slowest time.Duration
 }
 
-// measure measures a case. After five runs Postgres may plan a prepared statement for all arguments alike.
+// measure measures a case. After five runs Postgres may use a generic plan for a prepared
+// statement.
 func (m *timings) measure(name string, ask func(context.Context) error) {
 	m.b.Helper()
 	const further = 9
@@ -38,14 +40,15 @@ func (m *timings) measure(name string, ask func(context.Context) error) {
 
 func inMilliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// reportMetrics tells the worst case of each.
+// reportMetrics reports the worst case of each.
 func (m *timings) reportMetrics() {
 	m.b.ReportMetric(inMilliseconds(m.first), "first-ms")
 	m.b.ReportMetric(inMilliseconds(m.usual), "median-ms")
 	m.b.ReportMetric(inMilliseconds(m.slowest), "slowest-ms")
 }
 
-// bookActors are a large partner, a middling one, a small one, one without any record and an operator.
+// bookActors returns a large, a medium and a small partner, one without records, and an
+// operator.
 func bookActors(m *modeltest.Bundle) []model.Actor {
 	return []model.Actor{m.Acme, modeltest.Partner("umbrella"), modeltest.Partner("hooli"), modeltest.Partner("small-001"), m.Operator}
 }
@@ -85,7 +88,7 @@ func describeFilter(f model.Filter) string {
 	return text
 }
 
-// bookFilters are the filters of each list.
+// bookFilters returns the filters of each list.
 func bookFilters(m *modeltest.Bundle) map[string][]model.Filter {
 	statuses := map[string][]string{
 		"quotes": {"priced", "bound", "expired"}, "policies": {"active", "expired", "exhausted", "cancelled"}, "claims": {"closed", "approved", "declined", "deferred"},
@@ -112,7 +115,7 @@ func bookFilters(m *modeltest.Bundle) map[string][]model.Filter {
 	return all
 }
 
-// BenchmarkBookFeed reads pages of the feed by types that are frequent, rare and absent.
+// BenchmarkBookFeed reads pages of the feed with frequent, rare and absent types.
 func BenchmarkBookFeed(b *testing.B) {
 	m := modeltest.Book(b)
 	for b.Loop() {
@@ -145,7 +148,7 @@ func BenchmarkBookFeed(b *testing.B) {
 	}
 }
 
-// BenchmarkBookDeliveries reads pages of what was sent to acme's endpoint.
+// BenchmarkBookDeliveries reads pages of the deliveries to acme's endpoint.
 func BenchmarkBookDeliveries(b *testing.B) {
 	m := modeltest.Book(b)
 	endpoints, err := m.Service.ListWebhookEndpoints(b.Context(), m.Acme, model.Filter{}, model.PageRequest{})
@@ -187,7 +190,7 @@ func BenchmarkBookOccurrences(b *testing.B) {
 	}
 }
 
-// BenchmarkBookExposure asks what an earthquake under a tenth of the book would cost.
+// BenchmarkBookExposure computes the exposure to an earthquake under a tenth of the book.
 func BenchmarkBookExposure(b *testing.B) {
 	m := modeltest.Book(b)
 	ask := func(ctx context.Context, actor model.Actor) (touched int) {
@@ -207,7 +210,7 @@ func BenchmarkBookExposure(b *testing.B) {
 	}
 }
 
-// BenchmarkBookInvariants checks what changed lately, and all of a book from beginning to end.
+// BenchmarkBookInvariants checks recent changes, and then all records of a book.
 func BenchmarkBookInvariants(b *testing.B) {
 	m := modeltest.Book(b)
 	b.Run("Changed", func(b *testing.B) {

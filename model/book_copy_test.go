@@ -22,7 +22,7 @@ import (
 	"parapet/model/modeltest"
 )
 
-// portfolioCopier repeats a template in a book.
+// portfolioCopier copies a template repeatedly into a book.
 type portfolioCopier struct {
 	t              *testing.T
 	template, book *modeltest.Bundle
@@ -44,7 +44,7 @@ type bookTable struct {
 	pipe    *io.PipeWriter
 }
 
-// bookChain is where a partner's events end.
+// bookChain is the end of a partner's events.
 type bookChain struct {
 	sequence int64
 	hash     []byte
@@ -65,7 +65,7 @@ func (c *portfolioCopier) execSQL(text string, args ...any) {
 	require.NoError(c.t, err)
 }
 
-// listTexts reads one column of texts.
+// listTexts returns the text column of a query's result.
 func (c *portfolioCopier) listTexts(m *modeltest.Bundle, query string, args ...any) []string {
 	c.t.Helper()
 	rows, err := m.DB.Pool.Query(c.t.Context(), query, args...)
@@ -75,14 +75,16 @@ func (c *portfolioCopier) listTexts(m *modeltest.Bundle, query string, args ...a
 	return texts
 }
 
-// bookTables lists what is copied, events first: what belongs to a partner, and what events and reports are made of. Left out is what
-// belongs to the partner itself or lives only for a while.
+// bookTables lists the copied tables, events first: records that belong to a partner and
+// the data of events and reports. Records of the partner itself and short-lived ones are
+// not copied.
 const bookTables = `select t.table_name::text from information_schema.tables t join information_schema.columns c using (table_schema, table_name)
 	where t.table_schema = 'public' and t.table_type = 'BASE TABLE' and (t.table_name in ('occurrences', 'occurrence_aliases', 'observations', 'rail_reports', 'rail_report_lines')
 	or c.column_name = 'partner' and t.table_name not in ('event_outbox', 'event_checkpoints', 'webhook_endpoints', 'webhook_progress', 'deliveries', 'invariant_violations'))
 	group by 1 order by t.table_name::text = 'events' desc, 1`
 
-// readTemplate reads the template's rows and finds in them what every copy changes.
+// readTemplate reads the template's rows and finds the texts in them that differ in each
+// copy.
 func (c *portfolioCopier) readTemplate() {
 	c.t.Helper()
 	for _, secret := range c.listTexts(c.template, "select distinct fingerprint from payout_methods") {
@@ -108,7 +110,7 @@ func (c *portfolioCopier) readTemplate() {
 	}
 }
 
-// debtDigest computes the digest that is in the rail's key of a payout.
+// debtDigest computes the digest that a payout's rail key contains.
 func (c *portfolioCopier) debtDigest(digest string) func(*bookCopy, string) string {
 	const query = "select %s from payouts po join claims c on c.id = po.claim_id and c.partner = po.partner where po.debt_digest = $1"
 	policy := uuid.MustParse(c.listTexts(c.template, fmt.Sprintf(query, "po.policy_id::text"), digest)[0])
@@ -151,7 +153,7 @@ func (c *portfolioCopier) readTable(name string) *bookTable {
 	return table
 }
 
-// dropIndexes removes what slows COPY down; createIndexes makes it again.
+// dropIndexes drops the indexes that slow COPY down; createIndexes creates them again.
 func (c *portfolioCopier) dropIndexes() {
 	c.t.Helper()
 	for _, name := range c.listTexts(c.book, `select i.indexrelid::regclass::text from pg_index i join pg_class t on t.oid = i.indrelid and t.relnamespace = 'public'::regnamespace
@@ -182,7 +184,7 @@ func (c *portfolioCopier) createIndexes() {
 	require.NoError(c.t, all.Wait())
 }
 
-// copyAll writes all copies, each table by a connection of its own.
+// copyAll writes all copies, each table over its own connection.
 func (c *portfolioCopier) copyAll() {
 	c.t.Helper()
 	var all errgroup.Group
@@ -198,7 +200,7 @@ func (c *portfolioCopier) copyAll() {
 	random := rand.New(rand.NewPCG(3, 4))
 	for i := range c.copies {
 		if c.copyOnce(i, random) != nil {
-			break // the table says why
+			break // the table's copy reports the error
 		}
 	}
 	for _, table := range c.tables {
@@ -213,7 +215,8 @@ func (c *portfolioCopier) copyTable(table *bookTable, in io.Reader) error {
 		return err
 	}
 	defer func() { _ = conn.Close(c.t.Context()) }()
-	// Foreign keys and the guards of insert-only tables are not asked for every row; the invariants are, at the end.
+	// Foreign keys and the triggers of insert-only tables are off for speed; the
+	// invariants are checked at the end.
 	if _, err := conn.Exec(c.t.Context(), "set session_replication_role = replica; set synchronous_commit = off; set default_toast_compression = lz4"); err != nil {
 		return err
 	}
@@ -224,7 +227,7 @@ func (c *portfolioCopier) copyTable(table *bookTable, in io.Reader) error {
 	return nil
 }
 
-// copyOnce writes one copy. The first ones are the oldest; the last is an hour older than now.
+// copyOnce writes one copy. The first ones are the oldest; the last is one hour old.
 func (c *portfolioCopier) copyOnce(number int, random *rand.Rand) error {
 	partner, share := "", random.IntN(100)
 	for _, p := range bookShares {
@@ -291,14 +294,15 @@ func (c *portfolioCopier) chainEvent(table *bookTable, b *bookCopy, values [][]b
 	*table.columnValue(values, "hash") = fmt.Appendf(nil, `\\x%x`, end.hash)
 }
 
-// sealAccount encrypts the account number for the row it stands in.
+// sealAccount encrypts the account number for its new row.
 func (c *portfolioCopier) sealAccount(table *bookTable, b *bookCopy, values [][]byte) {
 	sealed, err := model.SealAccount(modeltest.Keys(), b.partner, uuid.MustParse(string(*table.columnValue(values, "id"))), modeltest.PolicyIBANMethod("").Number)
 	require.NoError(c.t, err)
 	*table.columnValue(values, "sealed") = fmt.Appendf(nil, `\\x%x`, sealed)
 }
 
-// copyDeliveries gives acme an endpoint that every event of the last weeks was delivered to.
+// copyDeliveries creates an endpoint for acme with deliveries of all events of the last
+// weeks.
 func (c *portfolioCopier) copyDeliveries() {
 	c.t.Helper()
 	url := "https://hooks.example.com/parapet"

@@ -16,19 +16,21 @@ import (
 	"parapet/model/money"
 )
 
-// bookMark stands in texts of the template that differ from copy to copy: the copier replaces it by the copy's own.
+// bookMark marks texts of the template that differ between copies: the copier replaces it
+// with the copy's own mark.
 const bookMark = "copy-000000"
 
-// Where the policies of a book are. Of a hundred policies, ten lie around Hualien and had no event yet, six around Athens,
-// where every copy has an earthquake that paid; the others are spread over the earth.
+// These are the places of a book's policies. Of a hundred policies, ten are around
+// Hualien without an event yet, and six around Athens, where every copy has an earthquake
+// that paid; the others are all over the earth.
 var (
 	bookHualien = hazard.Point{Latitude: 24.0, Longitude: 121.5}
 	bookAthens  = hazard.Point{Latitude: 38.0, Longitude: 23.7}
 )
 
-// playBookTemplate has the domain write the records that a book repeats, for acme: quotes that expired, policies of several
-// products and places in several states, and claims that were paid and reconciled, wait for an account, were declined or
-// withdrawn.
+// playBookTemplate creates, with the domain's operations, the records that a book
+// repeats, for acme: expired quotes, policies of several products, places and states, and
+// claims that were paid and reconciled, wait for an account, were declined or withdrawn.
 func playBookTemplate(t *testing.T, m *modeltest.Bundle, policies int) {
 	t.Helper()
 	p := bookPlayer{Bundle: m, t: t, random: rand.New(rand.NewPCG(1, 2))}
@@ -54,7 +56,7 @@ func playBookTemplate(t *testing.T, m *modeltest.Bundle, policies int) {
 	m.Relay()
 }
 
-// bookPlayer plays the template.
+// bookPlayer creates the template's records.
 type bookPlayer struct {
 	*modeltest.Bundle
 
@@ -81,7 +83,8 @@ func (p *bookPlayer) bindPolicyOfKind(kind int) {
 	}
 }
 
-// randomPoint is a point on the earth, away from the places of the book's earthquakes.
+// randomPoint returns a point on the earth, away from the places of the book's
+// earthquakes.
 func (p *bookPlayer) randomPoint() hazard.Point {
 	for {
 		at := hazard.Point{Latitude: math.Round(p.random.Float64()*1000-500) / 10, Longitude: math.Round(p.random.Float64()*3400-1700) / 10}
@@ -91,7 +94,7 @@ func (p *bookPlayer) randomPoint() hazard.Point {
 	}
 }
 
-// randomPointNear is a point some ten kilometres around another.
+// randomPointNear returns a point within some ten kilometres of another.
 func (p *bookPlayer) randomPointNear(at hazard.Point) hazard.Point {
 	return hazard.Point{Latitude: at.Latitude + math.Round(p.random.Float64()*40-20)/100, Longitude: at.Longitude + math.Round(p.random.Float64()*40-20)/100}
 }
@@ -125,7 +128,7 @@ func (p *bookPlayer) recordMethod(policy string) {
 	p.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy))
 }
 
-// reconcilePayouts has the rail report what it settled.
+// reconcilePayouts reports the rail's settlements.
 func (p *bookPlayer) reconcilePayouts() {
 	lines := make([]model.ReportLine, len(p.Rail.Orders))
 	for i, order := range p.Rail.Orders {
@@ -135,7 +138,8 @@ func (p *bookPlayer) reconcilePayouts() {
 	require.NoError(p.t, err)
 }
 
-// declineAndCancel has an operator decline a claim, take another one back and cancel a policy.
+// declineAndCancel declines a claim, withdraws another one and cancels a policy, as an
+// operator.
 func (p *bookPlayer) declineAndCancel() {
 	policy := p.bindPolicy("quake-circle", modeltest.Context{"location": p.randomPoint()})
 	open := func() string {
@@ -151,8 +155,8 @@ func (p *bookPlayer) declineAndCancel() {
 	require.NoError(p.t, err)
 }
 
-// playBookRarities plays what a book has few of: quotes that are still open, a claim that waits for final data, a payout that
-// waits for a decision.
+// playBookRarities creates the rare records of a book: open quotes, a claim that waits
+// for final data, a payout that waits for an operator.
 func playBookRarities(m *modeltest.Bundle) {
 	for range 10 {
 		m.Quote("quake-circle", nil)

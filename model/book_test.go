@@ -15,14 +15,17 @@ import (
 	"parapet/model/modeltest"
 )
 
-// A book is a database with many policies, for benchmarks and for measuring from outside. It is made of a template: a
-// database in which the domain itself quoted, bound, observed, decided, paid and reconciled for some hundred policies. The
-// maker copies the template's rows again and again into the book by COPY, each time with new ids, at another time and for one
-// of several partners, in every text that names them: records, events, timelines, receipts. Hash chains, receipt hashes,
-// fingerprints and sealed account numbers are computed for each copy, so reads, feeds, proofs, payments and invariants work
-// on the book as on any other database.
+// A book is a database with many policies, for benchmarks and external measurements. It
+// is made of a template: a database in which the domain itself quoted, bound, observed,
+// decided, paid and reconciled some hundred policies. The test copies the template's rows
+// many times into the book with COPY, each time with new ids, at another time and for one
+// of several partners, in every text that contains them: records, events, timelines,
+// receipts. It computes hash chains, receipt hashes, fingerprints and sealed account
+// numbers for each copy, so reads, feeds, chain verification, payments and invariants
+// work on the book as on any other database.
 //
-// `make book` makes one of a million policies in a folder of the user's cache; modeltest.Book opens it.
+// `make book` makes a book of a million policies in a folder of the user's cache;
+// modeltest.Book opens it.
 var (
 	bookFolder   = flag.String("book", "", "make a book in this folder instead of a small one in a database of the test's own")
 	bookPolicies = flag.Int("book-policies", 60, "how many policies the book has, more or less")
@@ -38,7 +41,7 @@ var bookShares = []struct {
 	share int
 }{{"acme", 50}, {"globex", 30}, {"initech", 15}, {"umbrella", 5}, {"hooli", 0}}
 
-// TestBenchmarkPortfolioKeepsInvariants makes a book and holds every promise of the domain against it.
+// TestBenchmarkPortfolioKeepsInvariants makes a book and checks every invariant on it.
 func TestBenchmarkPortfolioKeepsInvariants(t *testing.T) {
 	t.Parallel()
 	template := modeltest.New(t, modeltest.WithoutChecks())
@@ -65,7 +68,7 @@ func TestBenchmarkPortfolioKeepsInvariants(t *testing.T) {
 	require.Equal(t, *claims.Data[0].Amount, explained.Payable)
 }
 
-// requireRailKeys checks that every payout's key is that of its debt.
+// requireRailKeys checks that every payout's rail key is computed from its debt.
 func requireRailKeys(t *testing.T, book *modeltest.Bundle) {
 	t.Helper()
 	rows, err := book.DB.Pool.Query(t.Context(), `select po.partner, po.policy_id::text, po.claim_id::text, coalesce(c.occurrence_key, ''), po.part, po.debt_digest
@@ -82,7 +85,7 @@ func requireRailKeys(t *testing.T, book *modeltest.Bundle) {
 	require.Positive(t, checked)
 }
 
-// openNewBook is the bundle of an empty book.
+// openNewBook returns the bundle of an empty book.
 func openNewBook(t *testing.T) *modeltest.Bundle {
 	t.Helper()
 	if *bookFolder == "" {
@@ -95,8 +98,8 @@ func openNewBook(t *testing.T) *modeltest.Bundle {
 	return modeltest.New(t, modeltest.WithoutChecks(), modeltest.OnServer(server.URL(modeltest.BookName)))
 }
 
-// fillBook copies the template so many times, and plays what a book has few of: priced quotes, waiting payouts, a small
-// partner.
+// fillBook copies the template copies times, and creates the rare records of a book:
+// priced quotes, waiting payouts, a small partner.
 func fillBook(t *testing.T, template, book *modeltest.Bundle, copies int) {
 	t.Helper()
 	for _, partner := range bookShares[2:] {

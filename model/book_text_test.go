@@ -16,26 +16,27 @@ import (
 	"parapet/model"
 )
 
-// bookTexts are the texts of a template, taken apart: what every copy has alike, and parts that each copy has its own of.
+// bookTexts are the texts of a template, split into pieces that are equal in all copies
+// and parts that differ.
 type bookTexts struct {
 	parts    []bookPart
-	known    map[string]int // part by what the template has
+	known    map[string]int // part by its text in the template
 	literals map[string]func(*bookCopy, string) string
 	pattern  *regexp.Regexp
 	receipts []bookText
-	since    time.Time // earlier times are history and stay
+	since    time.Time // earlier times are unchanged
 }
 
-// bookPart writes a copy's own form of what the template has.
+// bookPart returns a copy's own form of a part.
 type bookPart func(*bookCopy) string
 
-// bookText is a text of the template: pieces that alternate with parts, by their numbers.
+// bookText is a text of the template: pieces alternating with parts, which are indexes.
 type bookText struct {
 	pieces []string
 	parts  []int
 }
 
-// bookCopy is one copy while it is written.
+// bookCopy is one copy while it is being written.
 type bookCopy struct {
 	number  int
 	partner string
@@ -47,10 +48,10 @@ type bookCopy struct {
 	events   map[uuid.UUID]bookEvent
 }
 
-// referencePrefix is the copy's own bookMark.
+// referencePrefix returns the copy's own form of bookMark.
 func (b *bookCopy) referencePrefix() string { return fmt.Sprintf("copy-%06d", b.number) }
 
-// bookEvent is what a chain says of an event.
+// bookEvent is an event's data in the hash chain.
 type bookEvent struct {
 	id   string
 	kind model.EventType
@@ -64,7 +65,7 @@ const (
 	patternTime   = `20\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d`
 )
 
-// replaceText has every copy replace a text by its own.
+// replaceText replaces a text by each copy's own form.
 func (t *bookTexts) replaceText(text string, own func(*bookCopy, string) string) {
 	if t.literals == nil {
 		t.literals, t.known = map[string]func(*bookCopy, string) string{}, map[string]int{}
@@ -72,7 +73,7 @@ func (t *bookTexts) replaceText(text string, own func(*bookCopy, string) string)
 	t.literals[text], t.pattern = own, nil
 }
 
-// parseText takes a text apart.
+// parseText splits a text into pieces and parts.
 func (t *bookTexts) parseText(text string) bookText {
 	if t.pattern == nil {
 		alternatives := []string{patternUUID, patternTypeID, patternTime}
@@ -124,7 +125,7 @@ func (t *bookTexts) parsePart(found string) bookPart {
 	return func(b *bookCopy) string { return at.Add(b.shift).Format(layout) }
 }
 
-// mapID is the copy's id for a template's: at the copy's time, with the copy's randomness.
+// mapID returns the copy's id for a template's id, with the copy's time and randomness.
 func (b *bookCopy) mapID(id uuid.UUID) uuid.UUID {
 	at := int64(binary.BigEndian.Uint64(id[:8])>>16) + b.shift.Milliseconds()
 	var head [8]byte
@@ -135,7 +136,7 @@ func (b *bookCopy) mapID(id uuid.UUID) uuid.UUID {
 	return id
 }
 
-// computeOwnValues settles what a copy has of its own.
+// computeOwnValues computes the copy's own values.
 func (t *bookTexts) computeOwnValues(b *bookCopy) {
 	b.texts, b.events, b.receipts = make([]string, len(t.parts)), map[uuid.UUID]bookEvent{}, make([]string, len(t.receipts))
 	own := func() {
@@ -148,10 +149,10 @@ func (t *bookTexts) computeOwnValues(b *bookCopy) {
 		sum := sha256.Sum256(receipt.textFor(b))
 		b.receipts[i] = "sha256:" + hex.EncodeToString(sum[:])
 	}
-	own() // once more, with the receipts' hashes
+	own() // again, with the receipts' hashes
 }
 
-// textFor is the text as the copy has it.
+// textFor returns the copy's form of the text.
 func (x bookText) textFor(b *bookCopy) []byte {
 	size := 0
 	for _, piece := range x.pieces {
@@ -164,7 +165,7 @@ func (x bookText) textFor(b *bookCopy) []byte {
 	return append(text, x.pieces[len(x.parts)]...)
 }
 
-// saveEvent notes what the chain says of an event.
+// saveEvent stores an event's data for the hash chain.
 func (b *bookCopy) saveEvent(table *bookTable, values [][]byte) {
 	id := uuid.MustParse(string(*table.columnValue(values, "id")))
 	at, err := time.Parse("2006-01-02 15:04:05-07", string(*table.columnValue(values, "occurred_at")))

@@ -62,7 +62,7 @@ func TestOperatorCancelsPolicyBeforeCoverBegins(t *testing.T) {
 	require.Zero(t, b.CountRows()["claims"])
 }
 
-// A partner takes back what has not begun, and nothing is owed for it.
+// A partner cancels a policy before its cover begins and owes nothing for it.
 func TestPartnerCancelsPolicyBeforeCoverBegins(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)

@@ -137,7 +137,7 @@ func TestNewEventStartsMoratoriumAroundIt(t *testing.T) {
 	b.Observe(fresh)
 	b.QuoteAndBind("quake-circle", nil)
 	fresh.Location.Latitude, fresh.Location.Longitude = epicentre.Latitude, epicentre.Longitude
-	b.Observe(fresh) // it is found to have been here
+	b.Observe(fresh) // the revised place is inside the insured circle
 	_, err = b.Service.BindPolicy(t.Context(), b.Acme, model.BindRequest{QuoteID: quote.ID})
 	require.Equal(t, model.CodeMoratoriumActive, model.CodeOf(err))
 	b.AdvanceClock(72 * time.Hour)

@@ -12,9 +12,9 @@ import (
 	"parapet/model/wire"
 )
 
-// observeQuake reports a quake at a stage, now, and decides.
+// observeQuake reports an earthquake at a stage, now, and decides.
 func observeQuake(b *modeltest.Bundle, id, magnitude string, stage trigger.Stage) wire.ObservationInput {
-	b.AdvanceClock(2 * time.Minute) // what happened within a minute may be one event
+	b.AdvanceClock(2 * time.Minute) // events within a minute may be the same event
 	report := modeltest.Quake(id, b.Now(), epicentre, magnitude)
 	report.Stage = stage
 	b.Observe(report)
@@ -122,8 +122,8 @@ func TestRepeatedEvaluationDoesNotLockDecidedPolicies(t *testing.T) {
 	require.Equal(t, before, policyRowVersions(t, b))
 }
 
-// policyRowVersions is who last wrote or locked each policy: a row lock leaves its
-// transaction in xmax.
+// policyRowVersions returns the transactions that last wrote or locked each policy: a row
+// lock leaves its transaction in xmax.
 func policyRowVersions(t *testing.T, b *modeltest.Bundle) (marks []string) {
 	t.Helper()
 	require.NoError(t, b.DB.Bun.NewRaw("select xmin || '/' || xmax from policies order by id").Scan(t.Context(), &marks))

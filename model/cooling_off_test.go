@@ -9,9 +9,9 @@ import (
 	"parapet/model/modeltest"
 )
 
-// TestChainOfUnverifiedPayoutMethodsStillCoolsOff replaces a verified account twice before the
-// one in between was ever checked: the last account took the verified one's place all the
-// same.
+// TestChainOfUnverifiedPayoutMethodsStillCoolsOff replaces a verified account twice; the
+// account in between was never checked. The last account still replaces the verified one
+// and must cool off.
 func TestChainOfUnverifiedPayoutMethodsStillCoolsOff(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)

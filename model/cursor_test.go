@@ -15,7 +15,7 @@ func testKeys() Keys {
 	return Keys{Seal: []SealKey{{ID: "test", Secret: bytes.Repeat([]byte("k"), 32)}}}
 }
 
-// A cursor is text from outside: it must not be sealed with the key of stored secrets.
+// A cursor comes from outside, so it must not be sealed with the key of stored secrets.
 func TestCursorsAreSealedWithSeparateKey(t *testing.T) {
 	t.Parallel()
 	keys := testKeys()
@@ -38,8 +38,8 @@ func TestCursorsAreSealedWithSeparateKey(t *testing.T) {
 	require.Equal(t, CodeCursorInvalid, CodeOf(err))
 }
 
-// FuzzCursor opens any text as a cursor: it is refused unless we sealed it, and
-// what we sealed opens for the same caller and the same list only.
+// FuzzCursor opens any text as a cursor: it is rejected unless Parapet sealed it, and a
+// sealed one opens only for the same caller and list.
 func FuzzCursor(f *testing.F) {
 	f.Add("", "acme", "quotes", "globex", "quotes")
 	f.Add("BHRlc3Q", "acme", "quotes?[\"\"]", "acme", "claims?[\"\"]")
@@ -71,8 +71,9 @@ func FuzzCursor(f *testing.F) {
 	})
 }
 
-// FuzzID reads any text as an id: it is the one text of its record, or it is not found.
-// Only the prefix of another kind makes a difference, which tells nothing of records.
+// FuzzID parses any text as an id: each record has exactly one valid text, all others are
+// not found. Only the prefix of another kind has a different error, which reveals nothing
+// about records.
 func FuzzID(f *testing.F) {
 	for _, seed := range []string{"", "quo_", resourceQuote.formatID(uuid.Max), "quo_01h455vb4pex5vsknk084sn02q", "QUO_01h455vb4pex5vsknk084sn02q", "quo_\x00", "pol_8zzzzzzzzzzzzzzzzzzzzzzzzz"} {
 		f.Add(seed)

@@ -14,7 +14,7 @@ import (
 	"parapet/model/wire"
 )
 
-// reportFinal is the source's last word on what it reported.
+// reportFinal reports the source's final values.
 func reportFinal(b *modeltest.Bundle, report wire.ObservationInput, magnitude string) {
 	report.Stage, report.Measures = trigger.Final, map[string]wire.Measure{"magnitude": {Value: magnitude, Unit: "mw"}}
 	b.Observe(report)

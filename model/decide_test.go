@@ -14,7 +14,7 @@ import (
 	"parapet/model/wire"
 )
 
-// openApprovalClaim is a claim for approval that asks for an amount, nil for none.
+// openApprovalClaim opens an approval claim for an amount, nil for none.
 func openApprovalClaim(t *testing.T, b *modeltest.Bundle, policy *wire.Policy, amount *money.Money) *wire.Claim {
 	t.Helper()
 	claim, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID, RequestedAmount: amount})
@@ -30,7 +30,7 @@ func deferralDecision(b *modeltest.Bundle, claim *wire.Claim, reasons ...model.R
 	return model.DecisionRequest{ClaimID: claim.ID, Outcome: model.ClaimDeferred, ReasonCodes: reasons, NextReviewAt: new(b.Now().Add(time.Hour))}
 }
 
-// decideClaim is an operator's decision that must succeed.
+// decideClaim makes an operator's decision that must succeed.
 func decideClaim(t *testing.T, b *modeltest.Bundle, in model.DecisionRequest) *wire.Claim {
 	t.Helper()
 	claim, err := b.Service.DecideClaim(t.Context(), b.Operator, in)
@@ -39,7 +39,7 @@ func decideClaim(t *testing.T, b *modeltest.Bundle, in model.DecisionRequest) *w
 	return claim
 }
 
-// decisionErrorCode is the code of an operator's decision that must fail.
+// decisionErrorCode returns the code of an operator's decision that must fail.
 func decisionErrorCode(t *testing.T, b *modeltest.Bundle, in model.DecisionRequest) model.Code {
 	t.Helper()
 	_, err := b.Service.DecideClaim(t.Context(), b.Operator, in)

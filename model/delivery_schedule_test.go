@@ -10,7 +10,7 @@ import (
 	"parapet/model"
 )
 
-// What people read of how long a delivery is tried is what the schedule says.
+// The documented duration of a delivery must match the schedule.
 func TestDocumentedDeliveryDurationMatchesSchedule(t *testing.T) {
 	t.Parallel()
 	hours := fmt.Sprintf("%.1f hours", model.DeliveryDuration().Hours())

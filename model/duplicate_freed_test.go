@@ -12,9 +12,9 @@ import (
 	"parapet/model/wire"
 )
 
-// observeDuplicates reports one quake under two ids of one source: the first report is
-// preliminary and its claim waits for the source, the second one is final and its claim
-// waits as a possible duplicate.
+// observeDuplicates reports one earthquake under two ids of one source: the first report
+// is preliminary and its claim waits for the source, the second one is final and its
+// claim waits as a possible duplicate.
 func observeDuplicates(b *modeltest.Bundle) *wire.Policy {
 	policy := b.QuoteAndBind("quake-circle", nil)
 	at := b.Now()
@@ -29,7 +29,7 @@ func observeDuplicates(b *modeltest.Bundle) *wire.Policy {
 }
 
 // TestPossibleDuplicateIsDecidedWhenTheOtherClaimStopsCounting ends the first claim in
-// each way there is.
+// every possible way.
 func TestPossibleDuplicateIsDecidedWhenTheOtherClaimStopsCounting(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*modeltest.Bundle, *wire.Claim){
@@ -59,8 +59,8 @@ func TestPossibleDuplicateIsDecidedWhenTheOtherClaimStopsCounting(t *testing.T) 
 	}
 }
 
-// TestOnePossibleDuplicateIsPaidOfSeveral lets three ids of one quake
-// wait for each other: when the first is gone the second is paid and the third waits.
+// TestOnePossibleDuplicateIsPaidOfSeveral has three ids of one earthquake: when the first
+// claim ends, the second is paid and the third waits.
 func TestOnePossibleDuplicateIsPaidOfSeveral(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
@@ -78,8 +78,8 @@ func TestOnePossibleDuplicateIsPaidOfSeveral(t *testing.T) {
 	require.Equal(t, *amount(8_000_000), b.Policy(policy.ID).LimitRemaining, "one event is paid once")
 }
 
-// TestOperatorsDeferralOutlivesARevision defers a claim as a duplicate of something that
-// the rules know nothing of: the source's news decides nothing.
+// TestOperatorsDeferralOutlivesARevision defers a claim as a duplicate that the rules do
+// not find: a revision by the source decides nothing.
 func TestOperatorsDeferralOutlivesARevision(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)

@@ -75,7 +75,7 @@ func TestPolicyEmbedsNewestTwentyClaimsAndCount(t *testing.T) {
 	require.EqualValues(t, 25, cancelled.ClaimsCount)
 }
 
-// eventsOf are the events about a record, oldest first.
+// eventsOf returns the events about a record, oldest first.
 func eventsOf(t *testing.T, b *modeltest.Bundle, id string) []wire.Event {
 	t.Helper()
 	b.Relay()
@@ -84,7 +84,7 @@ func eventsOf(t *testing.T, b *modeltest.Bundle, id string) []wire.Event {
 	return page.Data
 }
 
-// eventObject is the record that an event shows.
+// eventObject returns the record that an event shows.
 func eventObject[T any](t *testing.T, event wire.Event) T {
 	t.Helper()
 	var data struct {

@@ -21,7 +21,7 @@ import (
 	"parapet/model/wire"
 )
 
-// findTextInDatabase counts the rows of the database that hold a text.
+// findTextInDatabase lists the tables with rows that contain a text.
 func findTextInDatabase(t *testing.T, b *modeltest.Bundle, text string) (found []string) {
 	t.Helper()
 	for table := range b.CountRows() {
@@ -35,7 +35,7 @@ func findTextInDatabase(t *testing.T, b *modeltest.Bundle, text string) (found [
 	return found
 }
 
-// hexOfText is how Postgres shows bytes that are a text.
+// hexOfText returns the text of a bytea column with that content.
 func hexOfText(text string) string {
 	const digits = "0123456789abcdef"
 	var out strings.Builder
@@ -46,17 +46,17 @@ func hexOfText(text string) string {
 	return out.String()
 }
 
-// person is somebody whose every text can be told from all others.
+// person returns a name that is unique for each place.
 func person(place string) string { return "Wilhelmina " + place + " Zzyzx" }
 
-// withIdempotencyKey sends a request under a key, so that its answer is kept.
+// withIdempotencyKey adds an idempotency key, so that the response is stored.
 func withIdempotencyKey(actor model.Actor, operation string) model.Actor {
 	actor.IdempotencyKey = &model.IdempotencyKey{Operation: operation, Key: "k", Request: []byte("r")}
 	return actor
 }
 
-// newPersonWithFullHistory has everything that is known of a person written down, wherever a partner or an
-// operator can, and everything be paid that is owed them.
+// newPersonWithFullHistory creates every record that can contain personal data, as
+// partner and as operator, and pays all that is owed.
 func newPersonWithFullHistory(t *testing.T, b *modeltest.Bundle, email string) (*wire.Policy, *wire.Claim, wire.Payout) {
 	t.Helper()
 	ctx, noted := t.Context(), func(place string) map[string]string { return map[string]string{"who": person(place)} }
@@ -121,7 +121,8 @@ func TestErasureRemovesAllPersonalData(t *testing.T) {
 	verifyHistoryManually(t, b)
 	b.RunJobs()
 
-	// What comes back later is owed as before, and there is nobody to pay it to.
+	// Money that is returned later is owed as before, but there is no account to pay it
+	// to.
 	back := line(b, payout, "returned")
 	require.Equal(t, map[string]int{"returned": 1}, reconcile(t, b, "later", back).Results)
 	again := b.Claim(claim.ID).Payouts[1]
@@ -129,8 +130,8 @@ func TestErasureRemovesAllPersonalData(t *testing.T) {
 	require.Empty(t, must(b.Service.SentOrders(t.Context(), modeltest.ScriptedRail, []string{b.RailKey(payout.ID, 1)})))
 }
 
-// verifyHistoryManually proves a partner's history as the manual tells partners to, from the events as
-// they read them.
+// verifyHistoryManually verifies a partner's history as the manual describes, from the
+// events as partners read them.
 func verifyHistoryManually(t *testing.T, b *modeltest.Bundle) {
 	t.Helper()
 	proof := must(b.Service.VerifyChain(t.Context(), b.Acme, ""))
@@ -158,7 +159,7 @@ func verifyHistoryManually(t *testing.T, b *modeltest.Bundle) {
 	require.Positive(t, redacted)
 }
 
-// A process that dies when the records are erased leaves the documents to the workers.
+// After a crash during the erasure, workers delete the documents.
 func TestErasedFilesAreDeletedAfterCrash(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)

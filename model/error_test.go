@@ -8,7 +8,7 @@ import (
 	"parapet/model"
 )
 
-// domainError is the domain's error; any other is a test failure.
+// domainError returns the domain's error; any other fails the test.
 func domainError(t testing.TB, err error) *model.Error {
 	t.Helper()
 	ours := new(model.Error)
@@ -17,7 +17,7 @@ func domainError(t testing.TB, err error) *model.Error {
 	return ours
 }
 
-// fieldPointers are the members an error names.
+// fieldPointers returns the pointers of an error's members.
 func fieldPointers(err *model.Error) []string {
 	named := make([]string, len(err.Fields))
 	for i, field := range err.Fields {

@@ -10,9 +10,9 @@ import (
 	"parapet/model/modeltest"
 )
 
-// Over a story in which everything happens: each change of a record made one event,
-// and each event about a claim one sentence of its timeline. What else must be true
-// of any story is checked when the test ends; see modeltest.Consistent.
+// In a history with every kind of change, each change of a record has one event, and each
+// event about a claim has one timeline entry. modeltest.Consistent checks the other
+// conditions when the test ends.
 func TestEveryChangeHasOneEvent(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)

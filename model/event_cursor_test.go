@@ -12,13 +12,13 @@ import (
 	"parapet/model/wire"
 )
 
-// readFromCursor reads from a tail until it has n records.
+// readFromCursor reads from a cursor until it has n records.
 func readFromCursor[T any](t *testing.T, tail *model.Cursor[T], n int) (all []T) {
 	t.Helper()
 	for len(all) < n {
 		next, err := tail.Next(t.Context())
 		if err != nil {
-			t.Error(err) // also from other goroutines
+			t.Error(err) // callable from other goroutines
 			return all
 		}
 		all = append(all, next...)
@@ -34,7 +34,7 @@ func TestEventCursorMissesNothingDuringWrites(t *testing.T) {
 	var relaying, writing, reading sync.WaitGroup
 	relaying.Go(func() {
 		for ctx.Err() == nil {
-			if _, err := b.Service.Relay(t.Context()); err != nil { //nolint:contextcheck // a pass that began ends
+			if _, err := b.Service.Relay(t.Context()); err != nil { //nolint:contextcheck // a started pass must finish
 				t.Error(err)
 			}
 		}

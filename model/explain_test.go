@@ -14,7 +14,7 @@ import (
 	"parapet/model/wire"
 )
 
-// explainPolicy is what an event means for a policy of the acting partner.
+// explainPolicy returns the explanation of an event for a policy of the acting partner.
 func explainPolicy(t *testing.T, b *modeltest.Bundle, policy *wire.Policy, ref model.OccurrenceRef) *wire.Explanation {
 	t.Helper()
 	e, err := b.Service.Explain(t.Context(), b.Acme, policy.ID, ref)

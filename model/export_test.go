@@ -15,13 +15,13 @@ import (
 	"parapet/model/account"
 )
 
-// SealedSecrets are the columns that a rotation seals anew.
+// SealedSecrets selects the columns that Reseal seals again.
 const SealedSecrets = sealedColumnsQuery
 
-// Constraints are the names that constraint.go gives a sentence.
+// Constraints lists the constraints that have an error in constraint.go.
 func Constraints() []string { return slices.Sorted(maps.Keys(constraintErrors)) }
 
-// ExplainCandidates is the plan by which matching finds an occurrence's policies.
+// ExplainCandidates returns the plan of the query that finds an occurrence's policies.
 func (s *Service) ExplainCandidates(ctx context.Context, event string) (string, error) {
 	var id uuid.UUID
 	if err := s.db.NewSelect().Model((*occurrenceRow)(nil)).Column("id").Where("source_event_id = ?", event).Scan(ctx, &id); err != nil {
@@ -36,22 +36,22 @@ func (s *Service) ExplainCandidates(ctx context.Context, event string) (string, 
 	return strings.Join(lines, "\n"), err
 }
 
-// ExplainDoubts is how Postgres finds the money in doubt.
+// ExplainDoubts returns the plan of the query for payouts in doubt.
 func (s *Service) ExplainDoubts(ctx context.Context) (string, error) {
 	var lines []string
 	err := s.db.NewRaw("explain "+unsettledQuery).Scan(ctx, &lines)
 	return strings.Join(lines, "\n"), err
 }
 
-// HoldRelayLock takes the relay's lock in a transaction that may idle for so long.
+// HoldRelayLock takes the relay's lock in a transaction with the given idle timeout.
 func HoldRelayLock(ctx context.Context, tx pgx.Tx, idle string) error {
-	statements := &pgx.Batch{} // in one round trip: the transaction may not idle in between
+	statements := &pgx.Batch{} // one round trip, so that the transaction does not idle in between
 	statements.Queue(idleTimeoutSQL, idle)
 	statements.Queue(lockRelaySQL, relayLock)
 	return tx.SendBatch(ctx, statements).Close()
 }
 
-// RelayPagesRead is how many pages a pass of the relay looks at to find what waits.
+// RelayPagesRead returns how many pages a pass of the relay reads to find waiting events.
 func (s *Service) RelayPagesRead(ctx context.Context) (pages int64, err error) {
 	var plan string
 	query := strings.NewReplacer("$1", fmt.Sprint(RelayBatchSize), "current_setting('parapet.relay')", "'true'").Replace(unsequencedEventsQuery)
@@ -68,12 +68,12 @@ func (s *Service) RelayPagesRead(ctx context.Context) (pages int64, err error) {
 	return explained[0].Plan.Hit + explained[0].Plan.Read, err
 }
 
-// ChainHash is an event's hash in its partner's chain.
+// ChainHash returns an event's hash in its partner's chain.
 func ChainHash(before []byte, sequence int64, id string, kind EventType, occurred time.Time, data []byte) []byte {
 	return chainHash(before, sequence, id, kind, occurred, data)
 }
 
-// FingerprintOf is the fingerprint of a partner's account.
+// FingerprintOf returns the fingerprint of a partner's account.
 func FingerprintOf(keys Keys, partner string, number account.Number) string {
 	return keys.computeFingerprint(partner, number.Normalize().Canonical())
 }
@@ -87,8 +87,8 @@ func SealAccount(keys Keys, partner string, id uuid.UUID, number account.Number)
 	return keys.seal(plain, columnSealContext(partner, id, "payout_methods.sealed"))
 }
 
-// ExplainChanged is the plan by which a check finds what changed, where indexes are
-// preferred however small the tables are.
+// ExplainChanged returns the plan of the query for recent changes, with a preference for
+// indexes even on small tables.
 func (s *Service) ExplainChanged(ctx context.Context) (string, error) {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
@@ -111,10 +111,10 @@ func (s *Service) ExplainChanged(ctx context.Context) (string, error) {
 	return strings.Join(lines, "\n"), err
 }
 
-// BindLock is held by every transaction that binds.
+// BindLock is the lock of every transaction that binds.
 const BindLock = bindLock
 
-// DebtDigest is the digest in the rail's key of a part of what a claim owes.
+// DebtDigest returns the digest in the rail's key for one installment of a claim.
 func DebtDigest(partner string, policy, claim uuid.UUID, occurrence string, part int) string {
 	row := &claimRow{RowHeader: RowHeader{ID: claim, Partner: partner}, PolicyID: policy}
 	if occurrence != "" {
@@ -123,8 +123,8 @@ func DebtDigest(partner string, policy, claim uuid.UUID, occurrence string, part
 	return *debtDigest(row, part)
 }
 
-// CheckFully is the check of all records from beginning to end. It returns how many
-// slices it had, and how long the statements of the slowest took together.
+// CheckFully runs the complete check of all records. It returns the number of slices, and
+// the total statement time of the slowest one.
 func (s *Service) CheckFully(ctx context.Context) (count int, slowest time.Duration, err error) {
 	invariants, err := s.loadInvariants(ctx)
 	for done := false; err == nil && !done; count++ {

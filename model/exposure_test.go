@@ -16,7 +16,7 @@ import (
 	"parapet/model/wire"
 )
 
-// listAllExposed lists all policies an exposure touches, a page after the other.
+// listAllExposed lists all policies of an exposure, page by page.
 func listAllExposed(t *testing.T, b *modeltest.Bundle, who model.Actor, in model.ExposureRequest, size int) (*wire.Exposure, []wire.Explanation) {
 	t.Helper()
 	var all []wire.Explanation
@@ -32,7 +32,7 @@ func listAllExposed(t *testing.T, b *modeltest.Bundle, who model.Actor, in model
 	}
 }
 
-// payableByCurrency is what an exposure sums to, by currency.
+// payableByCurrency returns the total payable amounts of an exposure, by currency.
 func payableByCurrency(e *wire.Exposure) map[string]int64 {
 	sums := make(map[string]int64)
 	for _, total := range e.Totals {
@@ -43,7 +43,8 @@ func payableByCurrency(e *wire.Exposure) map[string]int64 {
 	return sums
 }
 
-// grantedByCurrency is what claims of a source's event were granted, by currency.
+// grantedByCurrency returns the approved amounts of the claims for a source's event, by
+// currency.
 func grantedByCurrency(t *testing.T, b *modeltest.Bundle, source string) map[string]int64 {
 	t.Helper()
 	list, err := b.Service.ListClaims(t.Context(), b.Operator, model.Filter{}, model.PageRequest{Limit: model.MaxPageSize})
@@ -58,8 +59,8 @@ func grantedByCurrency(t *testing.T, b *modeltest.Bundle, source string) map[str
 	return sums
 }
 
-// newHualienPortfolio covers Hualien and around, in three currencies and for two partners;
-// quakes before have used up some limits.
+// newHualienPortfolio creates policies in and around Hualien, in three currencies and for
+// two partners; earlier earthquakes have used part of some limits.
 func newHualienPortfolio(t *testing.T) *modeltest.Bundle {
 	t.Helper()
 	b := modeltest.New(t)
@@ -191,7 +192,7 @@ func TestWhatIfRainEqualsLaterPayouts(t *testing.T) {
 	require.Positive(t, foretold.Totals[0].Payable.Amount)
 }
 
-// sumGrantedClaims is what all claims were granted, in dollars.
+// sumGrantedClaims returns the total approved amount of all claims, in dollars.
 func sumGrantedClaims(t *testing.T, b *modeltest.Bundle) (total int64) {
 	t.Helper()
 	list, err := b.Service.ListClaims(t.Context(), b.Operator, model.Filter{}, model.PageRequest{Limit: model.MaxPageSize})

@@ -16,7 +16,8 @@ func settleExternally(t *testing.T, b *modeltest.Bundle, who, reference string, 
 	return b.Service.SettlePayoutExternally(t.Context(), operatorNamed(who), model.SettlementRequest{PayoutID: payout.ID, Reference: reference, Note: "The bank's statement."})
 }
 
-// TestExternalSettlementNeedsTwoOperators does so for each state that may be.
+// TestExternalSettlementNeedsTwoOperators settles a payout from each state that allows
+// it.
 func TestExternalSettlementNeedsTwoOperators(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(*testing.T, *modeltest.Bundle, *wire.Claim){

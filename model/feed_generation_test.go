@@ -11,7 +11,7 @@ import (
 	"parapet/model/wire"
 )
 
-// createSequencedQuotes makes quotes whose events are numbered.
+// createSequencedQuotes creates quotes whose events have sequences.
 func createSequencedQuotes(t *testing.T, b *modeltest.Bundle, n int) {
 	t.Helper()
 	for range n {
@@ -20,7 +20,8 @@ func createSequencedQuotes(t *testing.T, b *modeltest.Bundle, n int) {
 	require.Equal(t, n, relayed(t, b))
 }
 
-// simulateRestoreTo takes the events behind a sequence away, as a restore does, and begins one.
+// simulateRestoreTo removes the events after a sequence, as a restore does, and begins
+// one.
 func simulateRestoreTo(t *testing.T, b *modeltest.Bundle, sequence int64) {
 	t.Helper()
 	execSQL(t, b, "set session_replication_role = replica; delete from event_checkpoints; reset session_replication_role")
@@ -35,7 +36,7 @@ func simulateRestoreTo(t *testing.T, b *modeltest.Bundle, sequence int64) {
 
 func listEventsAfter(t *testing.T, b *modeltest.Bundle, after int64, generation int, page model.PageRequest) (*model.Page[wire.Event], error) {
 	t.Helper()
-	fresh, err := model.New(model.Config{DB: b.DB, Queue: modeltest.Queue{}, Keys: modeltest.Keys()}) // as after a restart: nothing is cached
+	fresh, err := model.New(model.Config{DB: b.DB, Queue: modeltest.Queue{}, Keys: modeltest.Keys()}) // empty caches, as after a restart
 	require.NoError(t, err)
 	return fresh.ListEvents(t.Context(), b.Acme, model.EventFilter{After: after, Generation: generation}, page)
 }
@@ -49,7 +50,7 @@ func TestFeedRejectsSequenceLostInRestore(t *testing.T) {
 	within, err := listEventsAfter(t, b, 0, 0, model.PageRequest{Limit: 3})
 	require.NoError(t, err)
 	simulateRestoreTo(t, b, 4)
-	createSequencedQuotes(t, b, 4) // 5 and 6 name other events now
+	createSequencedQuotes(t, b, 4) // the sequences 5 and 6 now name other events
 
 	for _, generation := range []int{0, 1} {
 		_, err = listEventsAfter(t, b, 5, generation, model.PageRequest{})
@@ -88,8 +89,8 @@ func generationsOf(events []wire.Event) (list []int) {
 	return list
 }
 
-// What a reader had of the first generation was cut off by the first restore, however far
-// the feed came before the second.
+// The first restore removed events that a reader of the first generation has read; the
+// reader is rejected even when the feed grew past that point before the second restore.
 func TestFeedChecksEveryRestoreSinceReader(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t, modeltest.WithoutChecks())
@@ -112,8 +113,8 @@ func TestFeedChecksEveryRestoreSinceReader(t *testing.T) {
 	require.Len(t, proven(t, b, b.Acme), 5, "dense and chained")
 }
 
-// A subscription ends with cursor_invalid when the feed is restored, within the time in which a disabled
-// partner is.
+// A restore ends a subscription with cursor_invalid, as quickly as disabling its partner
+// would.
 func TestSubscriptionEndsOnRestore(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t, modeltest.WithoutChecks())
@@ -132,7 +133,7 @@ func TestSavedCheckpointsShowTruncatedHistory(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t, modeltest.WithoutChecks())
 	createSequencedQuotes(t, b, 6)
-	b.Sweep() // signs
+	b.Sweep() // sign checkpoints
 	require.Nil(t, recordHeartbeats(t, b.Service, 1))
 	intact := must(b.Service.VerifyChain(t.Context(), b.Acme, ""))
 	require.True(t, intact.Intact, intact.Faults)
@@ -154,8 +155,8 @@ func TestSavedCheckpointsShowTruncatedHistory(t *testing.T) {
 	require.Equal(t, 1, answered.Lost[0].Generation)
 }
 
-// A reader that has read beyond the restore, in pages, gives the generation of its last
-// event; the checks that end every test do so too.
+// A reader past the restored point that reads in pages sends the generation of its last
+// event; so do the checks at the end of every test.
 func TestFeedIsReadInPagesBeyondARestore(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)

@@ -16,8 +16,8 @@ import (
 // atSea is far from Miami.
 var atSea = hazard.Point{Latitude: 20, Longitude: -60}
 
-// preliminaryStorm is a policy with a claim that waits for a storm whose one
-// preliminary fix near Miami pays and whose other one does not.
+// preliminaryStorm returns a policy with a claim that waits for a storm of two
+// preliminary fixes: one near Miami that pays, and one that does not.
 func preliminaryStorm(t *testing.T, b *modeltest.Bundle) (policy *wire.Policy, near, far wire.ObservationInput) {
 	t.Helper()
 	policy = b.QuoteAndBind("cyclone-circle", nil)

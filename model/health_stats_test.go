@@ -15,7 +15,7 @@ func TestEveryHealthStatIsNonZeroWhenProvoked(t *testing.T) {
 	b := modeltest.New(t, modeltest.WithoutChecks())
 	quiet, err := b.Service.HealthStats(t.Context(), b.Operator)
 	require.NoError(t, err)
-	quiet.SinceInvariantCheck = 0 // nobody runs the checks here
+	quiet.SinceInvariantCheck = 0 // the checks do not run in this test
 	require.Equal(t, model.HealthStats{}, *quiet, "a quiet service worries nobody")
 
 	policy := b.QuoteAndBind("quake-circle", nil)
@@ -33,7 +33,7 @@ func TestEveryHealthStatIsNonZeroWhenProvoked(t *testing.T) {
 		insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'debt_digest', null, 'status', 'pending', 'part', 9, 'blocked_reason', null))).* from payouts p;
 		update claims set status = 'deferred', next_review_at = now() where status = 'approved'`)
 	require.NoError(t, err)
-	require.NoError(t, b.Service.ShiftClock(t.Context(), 25*time.Hour)) // in which no relay runs
+	require.NoError(t, b.Service.ShiftClock(t.Context(), 25*time.Hour)) // the relay does not run meanwhile
 	v, err := b.Service.HealthStats(t.Context(), b.Operator)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, v.OldestUnsent, 25*time.Hour)
@@ -79,7 +79,7 @@ func TestUnsettledPayoutsAreCountedByReason(t *testing.T) {
 	}
 }
 
-// What a payout waited for before tells nobody how long it has been in doubt.
+// The time in doubt does not include the payout's waiting time before its first attempt.
 func TestUnsettledAgeStartsAtFirstAttempt(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
@@ -127,8 +127,7 @@ func TestUnconfirmedPayoutsAndExceptionsHaveAge(t *testing.T) {
 	require.GreaterOrEqual(t, v.OpenExceptions[0].Oldest, time.Hour)
 }
 
-// An account that cools off, and a payout that a person looked at for long, worry
-// nobody.
+// A cooling-off period, and an operator's long hold, do not count as delay.
 func TestOldestUnsentStartsWhenPayoutIsDue(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)

@@ -12,7 +12,7 @@ import (
 	"parapet/model/wire"
 )
 
-// holdPayout blocks a payout for a reason; lift ends that.
+// holdPayout blocks a payout for a reason.
 func holdPayout(t *testing.T, b *modeltest.Bundle, payout wire.Payout, reason model.BlockedReason) (*wire.Payout, error) {
 	t.Helper()
 	return b.Service.BlockPayout(t.Context(), b.Operator, model.HoldRequest{PayoutID: payout.ID, Reason: reason, Note: "A name on a list."})
@@ -23,7 +23,7 @@ func liftHold(t *testing.T, b *modeltest.Bundle, payout wire.Payout) (*wire.Payo
 	return b.Service.UnblockPayout(t.Context(), b.Operator, model.LiftHoldRequest{PayoutID: payout.ID, Note: "Another person."})
 }
 
-// mustPayout is a payout that an operator must be able to hold or free.
+// mustPayout returns the payout of a hold or release that must succeed.
 func mustPayout(t *testing.T, payout *wire.Payout, err error) *wire.Payout {
 	t.Helper()
 	require.NoError(t, err)

@@ -13,7 +13,7 @@ import (
 	"parapet/model/wire"
 )
 
-// withKey is an actor whose request carries an idempotency key.
+// withKey returns the actor of a request with an idempotency key.
 func withKey(actor model.Actor, key, request string) model.Actor {
 	sum := sha256.Sum256([]byte(request))
 	actor.IdempotencyKey = &model.IdempotencyKey{Operation: "POST /v1/quotes", Key: key, Request: sum[:]}
@@ -90,12 +90,12 @@ func TestIdempotencyKeyIsInFlightUntilConnectionEnds(t *testing.T) {
 	hold.KillWaiter()
 	require.Equal(t, model.CodeUnavailable, domainError(t, <-first).Code, "killed")
 	hold.Release()
-	// The server notices a dead connection in its own time; then nothing remains.
+	// Postgres detects the dead connection after a while; then the lock is free.
 	require.Eventually(t, func() bool { return bind(t.Context()) == nil }, time.Minute, 20*time.Millisecond)
 }
 
-// The secret of a stored answer is sealed for a day. Afterwards the sweep removes it from
-// the database: whoever has the keys and an old table finds none.
+// The secret of a stored response is sealed for a day. Afterwards the sweep removes it
+// from the database, so that not even all keys reveal it.
 func TestStoredResponseLosesSecretAfterOneDay(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)

@@ -12,8 +12,8 @@ import (
 	"parapet/model/modeltest"
 )
 
-// copyRecords writes a partner's records again, so many times, under other ids that refer
-// to each other as the first ones do, and are of long ago.
+// copyRecords copies a partner's records many times, under old ids that refer to each
+// other like the originals.
 func copyRecords(b *testing.B, d *modeltest.Bundle, partner string, n int) {
 	b.Helper()
 	_, err := d.DB.Pool.Exec(b.Context(), fmt.Sprintf(`create or replace function again(was jsonb, i int) returns jsonb language sql immutable as
@@ -44,7 +44,7 @@ func copyStatements(partner string, n int) (statements []string) {
 }
 
 // BenchmarkInvariants checks a book of 100,000 policies, 5,000 of which were paid:
-// all of it, and what changed by one bind.
+// completely, and after one bind.
 func BenchmarkInvariants(b *testing.B) {
 	d := modeltest.New(b, modeltest.WithoutChecks())
 	paid := d.ActingAs(d.Globex)

@@ -11,7 +11,7 @@ import (
 	"parapet/model/modeltest"
 )
 
-// checkFully runs the check of all records from its beginning to its end, in slices of so many rows.
+// checkFully runs the complete check of all records in slices of the given size.
 func checkFully(t *testing.T, b *modeltest.Bundle, slice int) error {
 	t.Helper()
 	b.AdvanceClock(time.Hour)
@@ -20,7 +20,8 @@ func checkFully(t *testing.T, b *modeltest.Bundle, slice int) error {
 	return b.Service.CheckInvariants(t.Context())
 }
 
-// makeEventsOld has all events be of long ago, so that no check of what changed lately reads them.
+// makeEventsOld changes all events to old times, so that the check of recent changes does
+// not read them.
 func makeEventsOld(t *testing.T, b *modeltest.Bundle) {
 	t.Helper()
 	for _, column := range []string{"events set id", "event_numbers set event_id", "ledger_entries set event_id"} {
@@ -29,7 +30,7 @@ func makeEventsOld(t *testing.T, b *modeltest.Bundle) {
 	}
 }
 
-// fullyCheckedAt is when the invariants have last been checked of all records, by name.
+// fullyCheckedAt returns the time of each invariant's last full check, by name.
 func fullyCheckedAt(t *testing.T, b *modeltest.Bundle) map[string]time.Time {
 	t.Helper()
 	times := map[string]time.Time{}

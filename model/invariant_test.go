@@ -13,7 +13,7 @@ import (
 	"parapet/model/modeltest"
 )
 
-// forgeries are changes by hand, each of which breaks an invariant.
+// forgeries are changes by hand; each breaks an invariant.
 var forgeries = map[string][]string{
 	"inv_sets_balance":         {"update ledger_entries set amount = amount + 1 where account = 'payout'"},
 	"inv_ledger_tells_payouts": {"delete from ledger_entries where account = 'payout'", "update payouts set amount = amount + 1", "update ledger_entries set currency = 'EUR' where payout_id is not null"},

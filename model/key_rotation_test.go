@@ -15,13 +15,14 @@ import (
 	"parapet/model/modeltest"
 )
 
-// newServiceWithSealKeys is the service of a process that knows these keys, the first of which seals.
+// newServiceWithSealKeys returns the service of a process with these keys; the first one
+// seals.
 func newServiceWithSealKeys(t *testing.T, b *modeltest.Bundle, keys ...model.SealKey) *model.Service {
 	t.Helper()
 	return newServiceWithKeys(t, b, model.Keys{Seal: keys, Fingerprint: modeltest.Keys().Fingerprint})
 }
 
-// newServiceWithKeys is the service of a process that has these keys.
+// newServiceWithKeys returns the service of a process with these keys.
 func newServiceWithKeys(t *testing.T, b *modeltest.Bundle, keys model.Keys) *model.Service {
 	t.Helper()
 	files, err := filestore.OpenFolder(b.Files)
@@ -97,8 +98,8 @@ func TestSealKeysRotateWhileServersRun(t *testing.T) {
 	}
 }
 
-// unsealedColumns are the columns of bytes that no key seals: hashes, signatures and what
-// partners are sent.
+// unsealedColumns are the bytea columns that are not sealed: hashes, signatures and the
+// events sent to partners.
 var unsealedColumns = []string{
 	"event_checkpoints.hash", "event_checkpoints.signature", "event_numbers.hash", "event_redactions.data_hash", "event_redactions.redacted_hash",
 	"event_redactions.signature", "events.data", "idempotency_keys.request_hash", "observations.digest",
@@ -118,7 +119,8 @@ func TestEverySealedColumnIsRotated(t *testing.T) {
 	require.ElementsMatch(t, columns, append(rotated, unsealedColumns...), "a column of bytes is sealed and rotated, or not sealed")
 }
 
-// TestResealCanBeRepeated lets another process hold a secret meanwhile.
+// TestResealCanBeRepeated holds the lock of a secret in another transaction during the
+// first run.
 func TestResealCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)

@@ -16,7 +16,7 @@ import (
 	"parapet/model/wire"
 )
 
-// books are the balances of a policy by account, those that are zero left out.
+// books returns the balances of a policy by account, without zero ones.
 func books(t *testing.T, b *modeltest.Bundle, policy string) map[model.LedgerAccount]int64 {
 	t.Helper()
 	balances, err := b.Service.Balances(t.Context(), b.Acme, model.LedgerFilter{PolicyID: policy}, false, nil)
@@ -33,7 +33,7 @@ func books(t *testing.T, b *modeltest.Bundle, policy string) map[model.LedgerAcc
 	return left
 }
 
-// claimsOnly are books without the premium.
+// claimsOnly returns the balances without the premium accounts.
 func claimsOnly(t *testing.T, b *modeltest.Bundle, policy string) map[model.LedgerAccount]int64 {
 	t.Helper()
 	left := books(t, b, policy)
@@ -125,7 +125,7 @@ func TestApprovalsAtOnceReserveNoMoreThanTheLimit(t *testing.T) {
 	b := modeltest.New(t, modeltest.WithConnections(20))
 	policy := b.QuoteAndBind("quake-circle", nil)
 	share := policy.Limit.Amount / 8
-	claims := make([]*wire.Claim, 20) // as many as a policy takes in a day
+	claims := make([]*wire.Claim, 20) // the daily maximum per policy
 	for i := range claims {
 		var err error
 		claims[i], _, err = b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{

@@ -14,7 +14,7 @@ import (
 	"parapet/model/wire"
 )
 
-// listedRecord is what a filter judges of a record.
+// listedRecord has the fields of a record that filters compare.
 type listedRecord struct {
 	id, partner, status, product, policy, reference string
 	at                                              time.Time
@@ -96,7 +96,8 @@ func listAll(t *testing.T, b *modeltest.Bundle, name string, actor model.Actor, 
 	}
 }
 
-// TestFiltersOfListsAgreeWithTheirRecords compares every filter, and pairs of them, with what the unfiltered list has.
+// TestFiltersOfListsAgreeWithTheirRecords compares every filter, and pairs of filters,
+// with the unfiltered list.
 func TestFiltersOfListsAgreeWithTheirRecords(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t, modeltest.WithoutChecks())
@@ -132,7 +133,7 @@ func matches(f model.Filter, r listedRecord) bool {
 		(f.CreatedFrom == nil || !r.at.Before(*f.CreatedFrom)) && (f.CreatedTo == nil || r.at.Before(*f.CreatedTo))
 }
 
-// filtersOf are filters of which some match, and some nothing.
+// filtersOf returns filters that match some records and filters that match none.
 func filtersOf(name string, whole []listedRecord) []model.Filter {
 	statuses := map[string][]string{
 		"quotes": {"priced", "bound", "expired"}, "policies": {"active", "expired", "exhausted", "archived"}, "claims": {"closed", "approved", "declined", "deferred"},

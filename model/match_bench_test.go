@@ -12,8 +12,8 @@ import (
 	"parapet/model/modeltest"
 )
 
-// spread copies a bound policy, with its quote, over the whole earth: a circle
-// every few degrees, always away from the first one.
+// spread copies a bound policy with its quote over the whole earth: a circle every few
+// degrees, away from the first one.
 const spread = `with copies as (
 		select gen_random_uuid() as quote, gen_random_uuid() as policy, -60 + 120 * random() as lat, -180 + 280 * random() as lon
 		from generate_series(1, %d)
@@ -28,9 +28,9 @@ const spread = `with copies as (
 		p.cancelled_at, p.kind, box(point(c.lon + 0.9, c.lat + 0.5), point(c.lon - 0.9, c.lat - 0.5)), null
 	from policies p, copies c where p.quote_id is not null`
 
-// BenchmarkEvaluateQuake matches one quake against 1,000 and 100,000 policies
-// spread over the earth; the magnitude pays nobody. The work follows the candidates:
-// the larger world costs about the same.
+// BenchmarkEvaluateQuake matches one earthquake against 1,000 and 100,000 policies all
+// over the earth; the magnitude is too low to pay. The cost depends on the candidates:
+// the larger number costs about the same.
 func BenchmarkEvaluateQuake(b *testing.B) {
 	for _, policies := range []int{1_000, 100_000} {
 		b.Run(fmt.Sprintf("policies=%d", policies), func(b *testing.B) {

@@ -14,8 +14,8 @@ import (
 	"parapet/model/wire"
 )
 
-// matchApart works all matching until only policies that fail by themselves are left.
-// It returns their jobs and errors.
+// matchApart runs all matching jobs until only policies that fail alone are left. It
+// returns their jobs and errors.
 func matchApart(t *testing.T, b *modeltest.Bundle) (left []model.EvaluatePolicies, failures []error) {
 	t.Helper()
 	for next := b.TakeJobIfAny(); next != nil; next = b.TakeJobIfAny() {
@@ -31,7 +31,7 @@ func matchApart(t *testing.T, b *modeltest.Bundle) (left []model.EvaluatePolicie
 	return left, failures
 }
 
-// coverMany binds policies of a product.
+// coverMany binds n policies of a product.
 func coverMany(b *modeltest.Bundle, product string, n int) []*wire.Policy {
 	policies := make([]*wire.Policy, n)
 	for i := range policies {
@@ -40,8 +40,8 @@ func coverMany(b *modeltest.Bundle, product string, n int) []*wire.Policy {
 	return policies
 }
 
-// failsAlone checks that of several policies only one failed, and that it is decided
-// once it is mended.
+// failsAlone checks that only one of several policies failed, and that it is decided once
+// it is repaired.
 func failsAlone(t *testing.T, b *modeltest.Bundle, policies []*wire.Policy, bad *wire.Policy, want string, mend string) {
 	t.Helper()
 	left, failures := matchApart(t, b)
@@ -64,7 +64,7 @@ func failsAlone(t *testing.T, b *modeltest.Bundle, policies []*wire.Policy, bad 
 	require.NoError(t, b.Service.EvaluatePolicies(t.Context(), left[0]), "and once")
 }
 
-// idempotencyKeyOf is the id of a policy as Postgres has it.
+// keyOf returns the id of a policy in Postgres.
 func keyOf(policy *wire.Policy) string { return must(typeid.FromString(policy.ID)).UUID() }
 
 func TestPolicyWhoseRowIsUnreadableHoldsUpNoOther(t *testing.T) {

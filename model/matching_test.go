@@ -14,8 +14,8 @@ import (
 	"parapet/model/wire"
 )
 
-// epicentre is where the M 6.4 of 6 February 2018 was: 22 km from the insured
-// centre at Hualien, the default of quake-circle.
+// epicentre is the place of the M 6.4 of 6 February 2018: 22 km from the insured centre
+// at Hualien, the default of quake-circle.
 var (
 	epicentre = hazard.Point{Latitude: 24.174, Longitude: 121.653}
 	hualien   = hazard.Point{Latitude: 23.98, Longitude: 121.61}

@@ -14,7 +14,7 @@ import (
 	"parapet/model/wire"
 )
 
-// guarded is a service with the shipped moratorium rules.
+// guarded returns a service with the shipped moratorium rules.
 func guarded(t *testing.T, with ...modeltest.Option) *modeltest.Bundle {
 	t.Helper()
 	b := modeltest.New(t, with...)
@@ -22,8 +22,8 @@ func guarded(t *testing.T, with ...modeltest.Option) *modeltest.Bundle {
 	return b
 }
 
-// refusal is what answers the binding of a fresh quote, nil when it is bound, and the
-// moratorium that the quote shows before, which must agree.
+// refusal returns the moratorium that rejects binding a new quote, nil when it is bound.
+// It checks that the quote showed the same moratorium before.
 func refusal(t *testing.T, b *modeltest.Bundle, product string, context modeltest.Context) *wire.QuoteMoratorium {
 	t.Helper()
 	quote := b.Quote(product, context)
@@ -41,14 +41,14 @@ func refusal(t *testing.T, b *modeltest.Bundle, product string, context modeltes
 	return quote.Moratorium
 }
 
-// north is so many kilometres north of a point: a degree of latitude has the same
-// length everywhere on a sphere.
+// north returns the point a number of kilometres north of another: a degree of latitude
+// has the same length everywhere on a sphere.
 func north(from hazard.Point, km float64) hazard.Point {
 	degree := hazard.Distance(hazard.Point{}, hazard.Point{Latitude: 1})
 	return hazard.Point{Latitude: from.Latitude + km/degree, Longitude: from.Longitude}
 }
 
-// insured is the place of a product's default cover.
+// insured returns the place of a product's default cover.
 func insured(b *modeltest.Bundle, product string) (hazard.Point, float64) {
 	place := b.Quote(product, nil).Cover.Place
 	return hazard.Point{Latitude: place.Latitude, Longitude: place.Longitude}, place.RadiusKM

@@ -77,8 +77,8 @@ func TestWhoMayObserve(t *testing.T) {
 	require.NoError(t, observe(noaa))
 }
 
-// A magnitude counts on the scale its source prefers, and the determination names
-// that scale; the threshold stays on the policy's.
+// A magnitude counts in the scale that its source prefers, and the determination names
+// that scale; the threshold keeps the policy's scale.
 func TestADeterminationNamesTheScaleThatWasMeasured(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
@@ -105,7 +105,7 @@ func TestFutureObservationIsRejected(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	at := b.Now()
-	b.AdvanceClock(-2 * time.Second) // what was now is about a second ahead
+	b.AdvanceClock(-2 * time.Second) // the previous "now" is about a second in the future
 	for _, stage := range []trigger.Stage{trigger.Preliminary, trigger.Final} {
 		report := modeltest.Quake("us1", at, epicentre, "6.4")
 		report.Stage = stage

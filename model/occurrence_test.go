@@ -20,8 +20,8 @@ func TestSecondMatchingPassFindsPoliciesBeingBound(t *testing.T) {
 	b := modeltest.New(t)
 	quote := b.Quote("quake-circle", nil)
 
-	// A bind that has drawn its instant but not yet committed: another transaction
-	// holds the index entry it needs.
+	// The bind has read its start time but not committed: another transaction holds the
+	// index entry that it needs.
 	binding := b.BlockReference("ref-1")
 	bound := make(chan *wire.Policy, 1)
 	go func() {
