@@ -13,8 +13,8 @@ import (
 	"parapet/model"
 )
 
-// admission runs before the executor: it finds the document, checks its limits, computes
-// its cost and validates it.
+// admission checks a request before the executor runs it: it finds the document, checks
+// its limits, computes its cost and validates it.
 type admission struct {
 	guard         *guard.Guard
 	schema        *ast.Schema
@@ -23,20 +23,20 @@ type admission struct {
 	validated     *lruCache[*guard.Document]
 }
 
-// maxDocumentBytes is how much text of validated documents is remembered, in bytes.
-// Their trees take some thirty times as much.
+// maxDocumentBytes limits the text of the cached validated documents, in bytes. Their
+// syntax trees take about thirty times as much.
 const maxDocumentBytes = 1 << 20
 
-// costInfo is what an operation costs, told in the extensions of its answer.
+// costInfo is the cost of an operation, shown in the extensions of the response.
 type costInfo struct {
 	Requested int `json:"requested"`
 	Limit     int `json:"limit"`
 }
 
-// costExtension is the member of extensions.
+// costExtension is the name of the member of extensions.
 const costExtension = "cost"
 
-// gate lets a transport speak to the judge instead of the executor.
+// gate makes a transport pass each request through admission before the executor.
 func (a *admission) gate(transport graphql.Transport) graphql.Transport {
 	return gatedTransport{transport, a}
 }
@@ -47,20 +47,19 @@ type gatedTransport struct {
 	admission *admission
 }
 
-// Do is the transport's own with the judge in between.
+// Do calls the wrapped transport with a gated executor.
 func (t gatedTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
 	t.Transport.Do(w, r, gatedExecutor{exec, t.admission})
 }
 
-// gatedExecutor is an executor that hears the judge first.
+// gatedExecutor passes each document through admission before the executor runs it.
 type gatedExecutor struct {
 	graphql.GraphExecutor
 
 	admission *admission
 }
 
-// CreateOperationContext is the executor's own for a document that the judge lets
-// through.
+// CreateOperationContext rejects the document or calls the executor.
 func (c gatedExecutor) CreateOperationContext(ctx context.Context, params *graphql.RawParams) (*graphql.OperationContext, gqlerror.List) {
 	refused := &graphql.OperationContext{DisableIntrospection: true}
 	document, cost, refusals := c.admission.admit(params)
@@ -90,9 +89,9 @@ func selectsOneField(operation *graphql.OperationContext) bool {
 		len(graphql.CollectFields(operation, operation.Operation.SelectionSet, []string{"Subscription"})) == 1
 }
 
-// admit finds the document of a request and checks it: limits, then cost with these
-// variables, then validity unless it was validated before. The document is nil when it
-// has no cost.
+// admit finds the document of a request and checks its limits, its cost with these
+// variables and, unless it was validated before, its validity. The document is nil when
+// it has no cost.
 func (a *admission) admit(params *graphql.RawParams) (*guard.Document, int, gqlerror.List) {
 	text, err := a.documents.findText(params)
 	if err != nil {
@@ -128,7 +127,7 @@ type documentKey struct{}
 // has just validated, so that nothing is parsed twice.
 type documentCache struct{}
 
-// Get is the document of the operation.
+// Get returns the document of the operation.
 func (documentCache) Get(ctx context.Context, _ string) (*ast.QueryDocument, bool) {
 	document, found := ctx.Value(documentKey{}).(*guard.Document)
 	if !found {
@@ -137,10 +136,10 @@ func (documentCache) Get(ctx context.Context, _ string) (*ast.QueryDocument, boo
 	return document.QueryDocument, true
 }
 
-// Add has nothing to do.
+// Add does nothing.
 func (documentCache) Add(context.Context, string, *ast.QueryDocument) {}
 
-// toGraphQLError is an error with its place, where it has one.
+// toGraphQLError converts an error and keeps its location, if it has one.
 func toGraphQLError(err error) *gqlerror.Error {
 	var placed *gqlerror.Error
 	if errors.As(err, &placed) {
@@ -149,8 +148,8 @@ func toGraphQLError(err error) *gqlerror.Error {
 	return gqlerror.Wrap(err)
 }
 
-// withErrorCodes gives the executor's own errors, about variables, the code that they
-// have over REST.
+// withErrorCodes gives the executor's own errors, which concern variables, their REST
+// code.
 func withErrorCodes(refusals gqlerror.List) gqlerror.List {
 	for i, e := range refusals {
 		if e.Unwrap() == nil {
@@ -162,16 +161,16 @@ func withErrorCodes(refusals gqlerror.List) gqlerror.List {
 	return refusals
 }
 
-// costExtensionWriter tells the cost of an operation in its answer.
+// costExtensionWriter adds the cost of an operation to its response.
 type costExtensionWriter struct{}
 
-// ExtensionName names it to the executor.
+// ExtensionName returns the name for the executor.
 func (costExtensionWriter) ExtensionName() string { return "Cost" }
 
-// Validate has no demands on the schema.
+// Validate accepts every schema.
 func (costExtensionWriter) Validate(graphql.ExecutableSchema) error { return nil }
 
-// InterceptResponse adds the cost, where there is one.
+// InterceptResponse adds the cost, if there is one.
 func (costExtensionWriter) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
 	if graphql.HasOperationContext(ctx) {
 		if price := graphql.GetOperationContext(ctx).Stats.GetExtension(costExtension); price != nil {

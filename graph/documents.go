@@ -12,20 +12,20 @@ import (
 )
 
 // documentStore finds documents by name: trusted documents and automatic persisted
-// queries.
+// queries (APQ).
 type documentStore struct {
-	trusted   map[string]string // texts by name; nil when every document may run
+	trusted   map[string]string // texts by name; nil allows every document
 	persisted *lruCache[string]
 }
 
-// maxPersistedBytes is how much text of persisted queries is remembered, in bytes.
+// maxPersistedBytes limits the text of the cached persisted queries, in bytes.
 const maxPersistedBytes = 4 << 20
 
 func newDocumentStore(trusted map[string]string) *documentStore {
 	return &documentStore{trusted, newLRUCache[string](maxPersistedBytes)}
 }
 
-// findText is the text of the document that a request sends or names. Errors:
+// findText returns the text of the document that a request sends or names. Errors:
 // parameter_invalid, PERSISTED_QUERY_NOT_FOUND, query_not_trusted.
 func (s *documentStore) findText(params *graphql.RawParams) (string, error) {
 	name, err := documentName(params)
@@ -41,7 +41,7 @@ func (s *documentStore) findText(params *graphql.RawParams) (string, error) {
 		return params.Query, nil
 	case params.Query == "":
 		text, found := s.persisted.get(name)
-		if !found { // the protocol's own words: clients read them and send the text
+		if !found { // the protocol's message: clients react to it and send the text
 			return "", model.Fail(errormap.CodePersistedQueryNotFound, "PersistedQueryNotFound")
 		}
 		return text, nil
@@ -52,7 +52,7 @@ func (s *documentStore) findText(params *graphql.RawParams) (string, error) {
 	}
 }
 
-// findTrusted is a trusted document, by its name or by its whole text.
+// findTrusted returns a trusted document by its name or its whole text.
 func (s *documentStore) findTrusted(name, text string) (string, error) {
 	if name == "" {
 		name = hashDocument(text)
@@ -64,16 +64,16 @@ func (s *documentStore) findTrusted(name, text string) (string, error) {
 	return trusted, nil
 }
 
-// rememberPersisted remembers the text of a valid document that came with its hash.
+// rememberPersisted caches the text of a valid document that came with its hash.
 func (s *documentStore) rememberPersisted(params *graphql.RawParams) {
 	if name, err := documentName(params); err == nil && name != "" && s.trusted == nil {
 		s.persisted.add(name, params.Query, len(params.Query))
 	}
 }
 
-// documentName is the name of a request's document: its SHA-256 in hexadecimal, or any
-// other name that a trusted one has; empty when the request has none. It stands
-// in documentId, or where automatic persisted queries have it.
+// documentName returns the name of a request's document, empty without one: its SHA-256
+// in hexadecimal, or any other name of a trusted document. The name is in documentId or
+// in the APQ extension.
 func documentName(params *graphql.RawParams) (string, error) {
 	if id, _ := params.Extensions[documentID].(string); id != "" {
 		return strings.TrimPrefix(id, "sha256:"), nil
@@ -90,11 +90,11 @@ func documentName(params *graphql.RawParams) (string, error) {
 	return strings.ToLower(hash), nil
 }
 
-// documentID is the member of a request that names its document. It is kept among
-// the extensions on its way to the library.
+// documentID is the request member that names its document. It is passed to gqlgen in the
+// extensions.
 const documentID = "documentId"
 
-// hashDocument is the name of a document that has no other.
+// hashDocument returns the default name of a document.
 func hashDocument(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])

@@ -27,7 +27,7 @@ func presentError(ctx context.Context, err error) *gqlerror.Error {
 	request := gateway.FromContext(ctx)
 	shown := &gqlerror.Error{Path: graphql.GetPath(ctx), Extensions: map[string]any{}}
 	var found *gqlerror.Error
-	var inside ast.Path // the arguments
+	var inside ast.Path // path within the arguments
 	if errors.As(err, &found) {
 		if found.Path != nil {
 			shown.Path, inside = splitFieldPath(ctx, found.Path)
@@ -57,9 +57,8 @@ func presentError(ctx context.Context, err error) *gqlerror.Error {
 	return shown
 }
 
-// isDropped reports whether the error of a field needs no text of its own: the caller
-// has left, or the operation has exceeded its budget. A mutation's own field always
-// tells what became of it.
+// isDropped reports whether a field's error needs no text: the caller has left, or the
+// operation has exceeded its budget. A mutation field always returns its own error.
 func isDropped(ctx context.Context) bool {
 	field := graphql.GetFieldContext(ctx)
 	if field == nil {
@@ -69,13 +68,13 @@ func isDropped(ctx context.Context) bool {
 	return exceeded || gateway.CallerLeft(ctx) || budgetError(ctx, graphql.GetOperationContext(ctx)) != nil
 }
 
-// fieldDropped is the error of every field that is dropped.
+// fieldDropped is the error of every dropped field.
 var fieldDropped = &gqlerror.Error{
 	Message: "The field was not resolved, because the operation ended before.", Extensions: map[string]any{"code": string(errormap.CodeQueryTooCostly)},
 }
 
-// logServerError reports an error that is the server's fault. What fails because the caller
-// left is nobody's fault; a panic always is the server's.
+// logServerError logs an error that is the server's fault. A failure after the caller
+// left is not logged, except a panic.
 func logServerError(ctx context.Context, shown *model.Error, err error) {
 	var panicked *errormap.Panic
 	if errormap.MeaningOf(shown.Code).Status >= http.StatusInternalServerError && (!gateway.CallerLeft(ctx) || errors.As(err, &panicked)) {
@@ -83,8 +82,8 @@ func logServerError(ctx context.Context, shown *model.Error, err error) {
 	}
 }
 
-// splitFieldPath cuts the path of a field of the answer off a path that may go on into
-// the field's arguments, which are not in the answer.
+// splitFieldPath splits a path into the path of a field of the response and the rest
+// inside the field's arguments, which are not part of the response.
 func splitFieldPath(ctx context.Context, path ast.Path) (field, inside ast.Path) {
 	if resolved := graphql.GetFieldContext(ctx); resolved != nil && len(resolved.Path()) < len(path) {
 		return path[:len(resolved.Path())], path[len(resolved.Path()):]
@@ -92,7 +91,8 @@ func splitFieldPath(ctx context.Context, path ast.Path) (field, inside ast.Path)
 	return path, nil
 }
 
-// errorExtensions are a problem's members, without those that GraphQL has itself.
+// errorExtensions returns the members of a REST problem that GraphQL does not have
+// itself.
 func errorExtensions(e *model.Error, request string) map[string]any {
 	kind := errormap.MeaningOf(e.Code)
 	all := map[string]any{}
@@ -107,5 +107,5 @@ func errorExtensions(e *model.Error, request string) map[string]any {
 	return all
 }
 
-// recoverPanic makes a panic an error like any other that nobody explained.
+// recoverPanic converts a panic to an unexpected error.
 func recoverPanic(_ context.Context, panicked any) error { return errormap.NewPanic(panicked) }

@@ -18,10 +18,10 @@ import (
 // fieldNames translates REST names in errors into the schema's names.
 type fieldNames struct {
 	schema     *ast.Schema
-	inputNames map[string]bool // names of arguments and of members of inputs
+	inputNames map[string]bool // names of arguments and of input fields
 }
 
-// schemaNames is the tongue of the schema, which is the same for every door.
+// schemaNames holds the names of the schema, which is the same for every handler.
 var schemaNames = sync.OnceValue(func() *fieldNames {
 	schema := loadSchema()
 	n := &fieldNames{schema, map[string]bool{}}
@@ -36,19 +36,19 @@ var schemaNames = sync.OnceValue(func() *fieldNames {
 	return n
 })
 
-// freeformMembers are members of an input whose own members have the names that callers
-// gave them, not the schema's.
+// freeformMembers are input members whose own members are named by the caller, not by the
+// schema.
 var freeformMembers = []string{"context", "metadata", "document"}
 
-// inputArgument is the one argument of every mutation.
+// inputArgument is the only argument of every mutation.
 const inputArgument = "input"
 
-// renamedArguments are arguments that REST calls otherwise.
+// renamedArguments maps REST names of arguments to the different schema names.
 var renamedArguments = map[string]string{"limit": "first", "cursor": "after"}
 
-// toArgumentPointer turns a pointer of the domain into one to the arguments of a field:
-// /payout_method_id into /input/payoutMethodId, /created_from into
-// /filter/createdFrom. What is about all of it leads to the input.
+// toArgumentPointer converts a pointer of the domain to one into the arguments of a
+// field: /payout_method_id to /input/payoutMethodId, /created_from to
+// /filter/createdFrom. A pointer to the whole request becomes a pointer to the input.
 func (n *fieldNames) toArgumentPointer(field *ast.FieldDefinition, pointer string) string {
 	if field == nil {
 		return pointer
@@ -77,7 +77,7 @@ func (n *fieldNames) toArgumentPointer(field *ast.FieldDefinition, pointer strin
 
 var snakeCasePattern = regexp.MustCompile(`\b[a-z]+(_[a-z]+)+\b`)
 
-// renameMembers writes the names of members in it as the schema does.
+// renameMembers replaces the member names in a text by the schema's names.
 func (n *fieldNames) renameMembers(text string) string {
 	return snakeCasePattern.ReplaceAllStringFunc(text, func(word string) string {
 		if name := scalar.FieldName(word); n.inputNames[name] {
@@ -87,8 +87,8 @@ func (n *fieldNames) renameMembers(text string) string {
 	})
 }
 
-// translateError is an error in the names of the schema; field is where it arose, nil
-// where no field was resolved.
+// translateError converts an error to the names of the schema. field is the field that
+// failed, nil if no field was resolved.
 func (n *fieldNames) translateError(field *ast.FieldDefinition, e *model.Error) *model.Error {
 	out := *e
 	out.Fields = slices.Clone(e.Fields)
@@ -115,7 +115,7 @@ func collectArgumentErrors(ctx context.Context, next graphql.Resolver) (any, err
 	if len(faults) == 0 {
 		return next(ctx)
 	}
-	_ = budget.From(ctx).ChargeError() // the fault, besides the error that tells it
+	_ = budget.From(ctx).ChargeError() // the fault is charged in addition to the error that reports it
 	if graphql.GetFieldContext(ctx).Field.Definition.Arguments.ForName(inputArgument) == nil {
 		return nil, model.BadParameter(faults...)
 	}
@@ -125,7 +125,7 @@ func collectArgumentErrors(ctx context.Context, next graphql.Resolver) (any, err
 	return next(model.WithFieldErrors(ctx, faults...))
 }
 
-// toDomainPointer turns /input/payoutMethodId into /payout_method_id.
+// toDomainPointer converts /input/payoutMethodId to /payout_method_id.
 func toDomainPointer(pointer string) string {
 	segments := strings.Split(strings.TrimPrefix(pointer, "/"+inputArgument+"/"), "/")
 	for i, segment := range segments {

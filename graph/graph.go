@@ -2,8 +2,8 @@
 // of model as REST, and writes the response. It makes no domain decisions and does not
 // access the database.
 //
-// schema/ holds one file a noun. A new field is one line there and, where the
-// record does not have it already, one short method in the noun's file of node/.
+// schema/ holds one file per resource. A new field is one line there and, if the record
+// does not have it already, one short method in the resource's file of node/.
 package graph
 
 import (
@@ -23,36 +23,36 @@ import (
 	"parapet/model"
 )
 
-// Config is what the door stands on.
+// Config configures the handler.
 type Config struct {
 	Service *model.Service
 	// Limits of a document; guard.Standard when zero.
 	Limits guard.Limits
-	// HideSchema keeps the schema from being asked about, and from showing in
-	// suggestions.
+	// HideSchema disables introspection and removes the schema from suggestions.
 	HideSchema bool
-	// TrustedDocuments are the only documents that run, by name; nil lets every document
-	// run. ReadTrustedDocuments reads them.
+	// TrustedDocuments are the only documents that may run, by name; nil allows every
+	// document. ReadTrustedDocuments reads them.
 	TrustedDocuments map[string]string
-	// SandboxPath is where a browser is sent that comes by itself; empty: nowhere.
+	// SandboxPath is where a browser is redirected that opens the address; empty means no
+	// redirect.
 	SandboxPath string
-	// Streams bound subscriptions.
+	// Streams configures the limits of subscriptions.
 	Streams Streams
 }
 
-// Handler is the handler.
+// Handler serves GraphQL over HTTP, server-sent events and WebSockets.
 type Handler struct {
 	http.Handler
 
 	streams *streams
 }
 
-// Close ends every subscription at once, with a reason that sends its client to
-// another server, and waits until they were told.
+// Close ends every subscription at once with a reason that makes its client reconnect to
+// another server, and waits until the clients have received it.
 func (d *Handler) Close() { d.streams.closeAll() }
 
-// New makes the door. It serves requests that carry a visit: who mounts it decides
-// how callers are admitted. Errors: a trusted document that cannot run.
+// New returns the handler. Its requests must carry a gateway.Request: the code that
+// mounts it decides how callers are admitted. Errors: a trusted document that cannot run.
 func New(config Config) (*Handler, error) {
 	if config.Service == nil {
 		return nil, errors.New("the GraphQL door needs a service")
@@ -86,8 +86,8 @@ func New(config Config) (*Handler, error) {
 	return &Handler{redirectBrowsers(config.SandboxPath, authenticate(config.Service, server)), streams}, nil
 }
 
-// loadSchema is the schema without @defer, which the library adds: an answer comes in one
-// piece here, and what was deferred would be missing from it.
+// loadSchema returns the schema without @defer, which gqlgen adds: this server sends
+// responses in one piece, so deferred fields would be missing.
 func loadSchema() *ast.Schema {
 	s := *generated.NewExecutableSchema(generated.Config{}).Schema()
 	s.Directives = maps.Clone(s.Directives)
@@ -95,7 +95,7 @@ func loadSchema() *ast.Schema {
 	return &s
 }
 
-// redirectBrowsers sends somebody who typed the address to the page where one can ask.
+// redirectBrowsers redirects browsers that open the address to the sandbox page.
 func redirectBrowsers(page string, next http.Handler) http.Handler {
 	if page == "" {
 		return next
@@ -109,8 +109,8 @@ func redirectBrowsers(page string, next http.Handler) http.Handler {
 	})
 }
 
-// authenticate finds out who asks before anything is read of what they say. A socket may
-// tell that in its first message.
+// authenticate identifies the caller before the body is read. A WebSocket may
+// authenticate in its first message instead.
 func authenticate(service *model.Service, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isUpgrade(r) && r.Header.Get("Authorization") == "" {

@@ -13,14 +13,14 @@ import (
 	"parapet/model"
 )
 
-// httpTransport is the GraphQL over HTTP specification, draft of July 2025: one
-// operation a request, by POST, or by GET where it changes nothing.
+// httpTransport implements the GraphQL over HTTP specification, draft of July 2025: one
+// operation per request, by POST, or by GET for queries.
 //
-// A subscription is answered as server-sent events, and so is anything that is
-// wanted in no other form.
+// A subscription is answered as server-sent events, and so is any operation whose client
+// accepts no other form.
 type httpTransport struct{ streams *streams }
 
-// Supports everything that is no other transport's.
+// Supports accepts every request that the other transports do not.
 func (httpTransport) Supports(*http.Request) bool { return true }
 
 // Do answers one request.
@@ -84,14 +84,14 @@ func writeResult(ctx context.Context, w http.ResponseWriter, media string, exec 
 		writeResponse(w, media, statusOf(media, refusals), false, exec.DispatchError(ctx, refusals))
 		return
 	}
-	if response == nil || gateway.CallerLeft(ctx) { // the library answers nothing once the context has ended
+	if response == nil || gateway.CallerLeft(ctx) { // gqlgen answers nothing once the context has ended
 		writeError(ctx, w, media, context.Cause(ctx))
 		return
 	}
 	writeResponse(w, media, http.StatusOK, true, response)
 }
 
-// checkMethod refuses what is neither GET nor POST.
+// checkMethod rejects methods other than GET and POST.
 func checkMethod(w http.ResponseWriter, method string) error {
 	if method == http.MethodGet || method == http.MethodHead || method == http.MethodPost {
 		return nil
@@ -100,9 +100,9 @@ func checkMethod(w http.ResponseWriter, method string) error {
 	return model.Fail(model.CodeMethodNotAllowed, "This address takes GET and POST.")
 }
 
-// checkOperation refuses an operation that must not come in this way: a mutation by GET,
-// which anybody's link could start, a subscription where nobody listens, and a long
-// string that is not the content of an attachment.
+// checkOperation rejects an operation that this request must not run: a mutation by GET,
+// which any link could start; a subscription without a stream; a long string outside the
+// content of an attachment.
 func checkOperation(w http.ResponseWriter, r *http.Request, operation *ast.OperationDefinition, asked *requestBody, streamed bool) error {
 	switch kind := operation.Operation; {
 	case kind == ast.Mutation && r.Method != http.MethodPost:

@@ -16,13 +16,12 @@ import (
 )
 
 const (
-	// maxOperations is how many operations of one partner (of one client, where there is
-	// no partner) run at once on this node. Subscriptions last for hours and have a limit
-	// of their own.
+	// maxOperations limits the concurrent operations of one partner (or client, without a
+	// partner) on this node. Subscriptions last for hours and have their own limit.
 	maxOperations = 16
 
-	// maxRootFields is how many root fields of one query are resolved at once. Each may
-	// hold a connection of the database, and other partners need some, too.
+	// maxRootFields limits the root fields of one query that are resolved concurrently.
+	// Each may hold a database connection, and other partners need some too.
 	maxRootFields = 4
 )
 
@@ -32,8 +31,8 @@ type operationCounter struct {
 	counts map[string]int
 }
 
-// acquireOperation counts one more operation until release is called, once or more often.
-// Errors: rate_limited.
+// acquireOperation counts one more operation until release is called, which may be called
+// repeatedly. Errors: rate_limited.
 func (c *operationCounter) acquireOperation(actor model.Actor) (release func(), err error) {
 	caller := callerName(actor)
 	c.mu.Lock()
@@ -53,7 +52,7 @@ func (c *operationCounter) acquireOperation(actor model.Actor) (release func(), 
 	}), nil
 }
 
-// callerName identifies the caller whose operations and streams are counted together.
+// callerName returns the name under which a caller's operations and streams are counted.
 func callerName(actor model.Actor) string {
 	if actor.Partner == "" {
 		return "client/" + actor.Client
@@ -63,7 +62,7 @@ func callerName(actor model.Actor) string {
 
 type rootSlotsKey struct{}
 
-// limitOperation gives each query and each mutation a budget. A subscription has none:
+// limitOperation gives each query and mutation a budget. A subscription has none because
 // it sends one record at a time.
 func limitOperation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
 	if graphql.GetOperationContext(ctx).Operation.Operation == ast.Subscription {
@@ -90,7 +89,7 @@ func awaitResponse(ctx context.Context, respond graphql.ResponseHandler) (respon
 	<-ended
 	switch {
 	case ctx.Err() != nil || budget.From(ctx).Err() != nil:
-		return nil // gqlgen panics over the values of fields that were stopped
+		return nil // gqlgen panics on the values of stopped fields
 	case panicked != nil:
 		panic(panicked)
 	default:
@@ -98,7 +97,8 @@ func awaitResponse(ctx context.Context, respond graphql.ResponseHandler) (respon
 	}
 }
 
-// limitRootFields makes a root field wait until fewer than maxRootFields are resolved.
+// limitRootFields makes a root field wait until fewer than maxRootFields are being
+// resolved.
 func limitRootFields(ctx context.Context, next graphql.RootResolver) graphql.Marshaler {
 	if slots, limited := ctx.Value(rootSlotsKey{}).(chan struct{}); limited {
 		slots <- struct{}{}
@@ -107,8 +107,8 @@ func limitRootFields(ctx context.Context, next graphql.RootResolver) graphql.Mar
 	return next(ctx)
 }
 
-// budgetError returns query_too_costly for a query that has exceeded its budget: nothing
-// of it is answered. A mutation is always answered, because its caller must learn what
+// budgetError returns query_too_costly for a query that has exceeded its budget; its
+// result is discarded. A mutation is always answered because its caller must learn what
 // it has done; its remaining fields fail.
 func budgetError(ctx context.Context, operation *graphql.OperationContext) error {
 	if operation.Operation.Operation == ast.Query {
@@ -118,8 +118,8 @@ func budgetError(ctx context.Context, operation *graphql.OperationContext) error
 }
 
 // chargeField charges a field to the budget. Once the budget is exceeded or the caller
-// has left it resolves nothing, and ends the goroutines of a query: gqlgen would go
-// through all remaining fields otherwise, a hundred thousand perhaps.
+// has left, it resolves nothing and ends the goroutines of a query: gqlgen would
+// otherwise visit all remaining fields, possibly a hundred thousand.
 func chargeField(ctx context.Context, next graphql.Resolver) (any, error) {
 	charged := budget.From(ctx)
 	if err := cmp.Or(ctx.Err(), charged.ChargeField()); err != nil {
@@ -138,9 +138,9 @@ func chargeField(ctx context.Context, next graphql.Resolver) (any, error) {
 	return result, nil
 }
 
-// exemptMutation runs a mutation without charging the rows that it reads to do its work.
-// They do not follow from what its caller selects, and a mutation must not fail half way
-// because the fields before it were large.
+// exemptMutation does not charge the rows that a mutation reads for its own work. They do
+// not depend on the selection, and a mutation must not fail half way because the fields
+// before it were large.
 func exemptMutation(ctx context.Context, next graphql.Resolver) (any, error) {
 	if graphql.GetFieldContext(ctx).Object == "Mutation" {
 		ctx = model.WithReadCharge(ctx, nil)
@@ -148,7 +148,8 @@ func exemptMutation(ctx context.Context, next graphql.Resolver) (any, error) {
 	return next(ctx)
 }
 
-// textLength is the length in bytes of a scalar that may be long, 0 for anything else.
+// textLength returns the length in bytes of a potentially long scalar, 0 for other
+// values.
 func textLength(result any) (bytes int) {
 	switch result := result.(type) {
 	case string:

@@ -11,7 +11,7 @@ type lruCache[V any] struct {
 
 	mu      sync.Mutex
 	weight  int
-	order   *list.List // the last used first
+	order   *list.List // most recently used first
 	entries map[string]*list.Element
 }
 

@@ -20,21 +20,21 @@ import (
 	"parapet/model"
 )
 
-// Bounds of a request, in bytes and values.
+// Limits of a request, in bytes and values.
 const (
 	maxBody           = 1 << 20
 	maxAttachmentBody = 15 << 20
-	// minContentLength is from which length on a string among the variables of a body of more than
-	// maxBody is taken for the content of an attachment. No other member may have a tenth
-	// of it.
+	// minContentLength is the length from which a string variable in a body above maxBody
+	// counts as the content of an attachment. Other members are limited to less than a
+	// tenth of it.
 	minContentLength = 64 << 10
-	// maxValues keeps variables small in memory and quickly refused: a thousand
-	// observations, the most that one request may record, have less.
+	// maxValues keeps variables small in memory and fast to reject; a thousand
+	// observations, the most that one request may record, have fewer.
 	maxValues = 25_000
 )
 
-// requestBody is the body of a request. Other members are left alone: clients of many
-// kinds add their own.
+// requestBody is the body of a request. Unknown members are ignored because clients add
+// their own.
 type requestBody struct {
 	Query         string         `json:"query"`
 	OperationName string         `json:"operationName"` //nolint:tagliatelle // the specification's name
@@ -45,10 +45,10 @@ type requestBody struct {
 	body *upload.Body // with the contents of attachments among the variables
 }
 
-// closeBody removes the contents of attachments.
-func (p *requestBody) closeBody() { _ = p.body.Close() } // a file without a name; nothing can be done
+// closeBody removes the stored contents of attachments.
+func (p *requestBody) closeBody() { _ = p.body.Close() } // an unnamed file; an error has no consequence
 
-// toRawParams are the request as the executor takes it.
+// toRawParams converts the request for the executor.
 func (p *requestBody) toRawParams(headers http.Header) *graphql.RawParams {
 	if p.DocumentID != "" {
 		if p.Extensions == nil {
@@ -61,9 +61,9 @@ func (p *requestBody) toRawParams(headers http.Header) *graphql.RawParams {
 	}
 }
 
-// readRequest is what a request asks for; also when it returns an error, its caller closes the
-// body of what it returns. Errors: media_type_unsupported, body_too_large, malformed_json,
-// duplicate_field, parameter_invalid.
+// readRequest reads a request. The caller closes the body of the result, also after an
+// error. Errors: media_type_unsupported, body_too_large, malformed_json, duplicate_field,
+// parameter_invalid.
 func readRequest(r *http.Request) (*requestBody, error) {
 	if r.Method != http.MethodPost {
 		return parseQueryString(r.URL.RawQuery)
@@ -79,8 +79,8 @@ func readRequest(r *http.Request) (*requestBody, error) {
 	return asked, err
 }
 
-// checkContentType refuses a body that does not say it is JSON in UTF-8. A browser
-// cannot send that to another site without asking first.
+// checkContentType rejects a body that is not declared as JSON in UTF-8. A browser cannot
+// send that type to another site without a preflight request.
 func checkContentType(header http.Header) error {
 	media, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))
 	charset, encoding := parameters["charset"], header.Get("Content-Encoding")
@@ -90,8 +90,8 @@ func checkContentType(header http.Header) error {
 	return nil
 }
 
-// readBody reads a body of at most 1 MiB, and more where the contents of attachments are
-// among its variables. These are decoded while they arrive.
+// readBody reads a body of at most 1 MiB, or more with the contents of attachments among
+// its variables, which are decoded while they arrive.
 func readBody(r *http.Request) (*upload.Body, error) {
 	request := gateway.FromContext(r.Context())
 	defer request.LimitBodyTime()()
@@ -100,7 +100,7 @@ func readBody(r *http.Request) (*upload.Body, error) {
 		return nil, err
 	}
 	if length := r.ContentLength; length >= 0 && length <= maxBody {
-		text := bytes.NewBuffer(make([]byte, 0, length+bytes.MinRead)) // room to see the end
+		text := bytes.NewBuffer(make([]byte, 0, length+bytes.MinRead)) // spare bytes to detect the end
 		if _, err := text.ReadFrom(incoming); err != nil {
 			return nil, request.IncompleteBody(err)
 		}
@@ -119,15 +119,15 @@ func readBody(r *http.Request) (*upload.Body, error) {
 	return body, err
 }
 
-// errTooLarge refuses a body that is too large, or has a long string in another place
-// than where it may be.
+// errTooLarge reports a body that is too large or has a long string outside an
+// attachment's content.
 func errTooLarge() error {
 	return model.Fail(model.CodeBodyTooLarge, "A body has at most %d MiB. With addAttachment it may have %d MiB: send contentBase64 as a variable; nothing else may be long.",
 		maxBody>>20, maxAttachmentBody>>20)
 }
 
-// newUnmarshalers keep the digits of a number as they were written, and put an upload.Ref in
-// the place of each content of a body.
+// newUnmarshalers keeps the digits of numbers as written and replaces each content of a
+// body by an upload.Ref.
 func newUnmarshalers(body *upload.Body) json.Options {
 	refs := 0
 	return json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext.Decoder, v *any) error {
@@ -144,16 +144,16 @@ func newUnmarshalers(body *upload.Body) json.Options {
 			}
 			return err
 		default:
-			return errors.ErrUnsupported // as usual
+			return errors.ErrUnsupported // default decoding
 		}
 	}))
 }
 
-// plainUnmarshalers are the unmarshalers of most bodies.
+// plainUnmarshalers serve bodies without contents.
 var plainUnmarshalers = newUnmarshalers(nil)
 
-// parseJSON reads one JSON text into v, a member of the request by its name, or the
-// whole of it. Nothing of the text comes back in an error.
+// parseJSON decodes one JSON text into v: the request member of that name, or the whole
+// request. Errors never quote the text.
 func parseJSON(body *upload.Body, member string, v any) error {
 	values, err := strictjson.CheckBounds(body.JSON, body.Offset)
 	if err != nil {
@@ -180,7 +180,7 @@ func parseJSON(body *upload.Body, member string, v any) error {
 	return nil
 }
 
-// invalidMember says of which kind a member is.
+// invalidMember returns an error that states the type of a member.
 func invalidMember(pointer string) *model.Error {
 	name, _, _ := strings.Cut(strings.TrimPrefix(pointer, "/"), "/")
 	switch name {
@@ -193,7 +193,7 @@ func invalidMember(pointer string) *model.Error {
 	}
 }
 
-// parseQueryString reads the parameters of a GET, each once.
+// parseQueryString reads the parameters of a GET; each may occur once.
 func parseQueryString(query string) (*requestBody, error) {
 	asked := new(requestBody)
 	form, err := url.ParseQuery(query)
@@ -224,8 +224,7 @@ func parseQueryString(query string) (*requestBody, error) {
 	return asked, nil
 }
 
-// parseParameter reads JSON from the address, where malformed JSON is a wrong
-// parameter.
+// parseParameter decodes a JSON query parameter; malformed JSON is an invalid parameter.
 func parseParameter(text, name string, v *map[string]any) error {
 	if text == "" {
 		return nil

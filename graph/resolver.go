@@ -6,7 +6,7 @@ import (
 	"parapet/graph/node"
 )
 
-// resolver answers the root fields; everything below them is in node.
+// resolver resolves the root fields; package node resolves everything below them.
 type resolver struct{}
 
 func readerFrom(ctx context.Context) *node.Reader { return node.ReaderFrom(ctx) }

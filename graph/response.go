@@ -17,16 +17,16 @@ import (
 	"parapet/model/wire"
 )
 
-// The media types of an answer. The first tells by its status whether a request
-// was good; clients of the second look for errors in the body.
+// The media types of a response. With the first, the HTTP status shows whether the
+// request was valid; clients of the second look for errors in the body.
 const (
 	responseType = "application/graphql-response+json"
 	jsonType     = "application/json"
 )
 
-// mediaType chooses between the two as RFC 9110 section 12.5.1 says: by weight,
-// and by how precisely a range fits. Who takes anything gets application/json,
-// which the specification wants for clients that know nothing else.
+// mediaType chooses between the two by RFC 9110 section 12.5.1: by weight and by how
+// specific a range is. A client that accepts anything gets application/json, which the
+// specification requires for older clients.
 func mediaType(accept []string) (string, error) {
 	ranges := strings.Join(accept, ",")
 	if strings.TrimSpace(ranges) == "" {
@@ -43,7 +43,7 @@ func mediaType(accept []string) (string, error) {
 	}
 }
 
-// acceptWeight is how much a type is wanted, 0 to 1.
+// acceptWeight returns the weight of a media type, 0 to 1.
 func acceptWeight(ranges, media string) float64 {
 	best, found := 0, 0.0
 	for part := range strings.SplitSeq(ranges, ",") {
@@ -66,9 +66,9 @@ func acceptWeight(ranges, media string) float64 {
 	return found
 }
 
-// statusOf is the status of an answer whose operation did not run. Over
-// application/json a request that could be read is answered with 200, as the
-// specification has it.
+// statusOf returns the HTTP status of a response whose operation did not run. With
+// application/json a readable request is answered with 200, as the specification
+// requires.
 func statusOf(media string, refusals gqlerror.List) int {
 	code := model.CodeOf(refusals[0])
 	status := errormap.MeaningOf(code).Status
@@ -85,8 +85,8 @@ func statusOf(media string, refusals gqlerror.List) int {
 	}
 }
 
-// writeResponse sends a response. What failed before anything ran has no data. The data,
-// which may be long, is not copied on its way.
+// writeResponse sends a response. A response without execution has no data member. The
+// data, which may be long, is not copied.
 func writeResponse(w http.ResponseWriter, media string, status int, ran bool, response *graphql.Response) {
 	parts, length := responseParts(response, ran), 0
 	for _, part := range parts {
@@ -98,12 +98,12 @@ func writeResponse(w http.ResponseWriter, media string, status int, ran bool, re
 	header.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	for _, part := range parts {
-		_, _ = w.Write(part) // a caller who is gone cannot be told
+		_, _ = w.Write(part) // the caller has left
 	}
 }
 
-// responseParts is a response as it is written, in parts: errors first, as the specification
-// advises, and the data as it came.
+// responseParts returns the encoded response in parts: errors first, as the specification
+// advises, then the data without a copy.
 func responseParts(response *graphql.Response, ran bool) [][]byte {
 	var head, tail bytes.Buffer
 	head.WriteByte('{')
@@ -130,7 +130,8 @@ func responseParts(response *graphql.Response, ran bool) [][]byte {
 	return [][]byte{head.Bytes(), data, tail.Bytes()}
 }
 
-// joinResponse is a response among several, in one piece. What has errors alone did not run.
+// joinResponse returns one response of a stream in one piece. A response with errors only
+// was not executed.
 func joinResponse(response *graphql.Response) []byte {
 	return bytes.Join(responseParts(response, len(response.Data) > 0 || len(response.Errors) == 0), nil)
 }
@@ -138,14 +139,13 @@ func joinResponse(response *graphql.Response) []byte {
 func writeMember(body *bytes.Buffer, name string, value any) {
 	text, err := wire.Encode(value)
 	if err != nil {
-		text = []byte("null") // extensions and errors are of our own making
+		text = []byte("null") // our own extensions and errors always encode
 	}
 	body.WriteString(`"` + name + `":`)
 	body.Write(text)
 }
 
-// writeError answers a request of which nothing is run, in the form of every GraphQL
-// answer.
+// writeError answers a request that is not executed, in the form of a GraphQL response.
 func writeError(ctx context.Context, w http.ResponseWriter, media string, err error) {
 	request := gateway.FromContext(ctx)
 	e := request.PublicError(ctx, err)

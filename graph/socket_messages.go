@@ -17,14 +17,13 @@ import (
 	"parapet/model/wire"
 )
 
-// operationTimeout is how long an operation over a socket may take that is no
-// subscription.
+// operationTimeout limits an operation over a socket other than a subscription.
 const operationTimeout = 30 * time.Second
 
-// maxOperationID bounds the ids that a client gives its operations, in bytes.
+// maxOperationID limits the ids that a client gives its operations, in bytes.
 const maxOperationID = 128
 
-// handleMessage does what a message asks for. An error closes the socket.
+// handleMessage handles a message. An error closes the socket.
 func (s *socket) handleMessage(ctx context.Context, kind websocket.MessageType, text []byte, greeted func()) error {
 	var m message
 	_, err := strictjson.CheckBounds(text, strictjson.AsSent)
@@ -56,7 +55,8 @@ func (s *socket) handleMessage(ctx context.Context, kind websocket.MessageType, 
 	}
 }
 
-// initConnection admits whoever the first message names, or else the request's header.
+// initConnection authenticates with the token in the first message, or else with the
+// request's header.
 func (s *socket) initConnection(ctx context.Context, m message) error {
 	if s.actor != nil {
 		return &closeError{closeDuplicateInit, "Too many initialisation requests"}
@@ -83,7 +83,7 @@ func (s *socket) initConnection(ctx context.Context, m message) error {
 	return s.sendMessage(ctx, message{Type: "connection_ack"})
 }
 
-// pingClient asks the client whether it is there.
+// pingClient checks that the client answers.
 func (s *socket) pingClient(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.streams.WriteTimeout)
 	defer cancel()
@@ -94,8 +94,8 @@ func (s *socket) pingClient(ctx context.Context) error {
 	return nil
 }
 
-// startOperation begins an operation of any kind. Each is admitted and counted like a
-// request.
+// startOperation starts an operation of any kind. Each is authenticated and counted like
+// a request.
 func (s *socket) startOperation(ctx context.Context, m message) error {
 	if s.actor == nil {
 		return &closeError{closeUnauthorized, "Unauthorized"}
@@ -142,7 +142,7 @@ func (s *socket) startOperation(ctx context.Context, m message) error {
 	return nil
 }
 
-// runOperation runs an operation beside the others.
+// runOperation runs an operation concurrently with the others.
 func (s *socket) runOperation(ctx context.Context, id string, operation *graphql.OperationContext, actor model.Actor, slot slot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +157,7 @@ func (s *socket) runOperation(ctx context.Context, id string, operation *graphql
 		err := s.streams.runOperation(within, s.exec, operation, actor, func(response *graphql.Response) error {
 			return s.sendMessage(ctx, message{ID: id, Type: "next", Payload: joinResponse(response)})
 		})
-		var closed *closeError // says why itself, in the frame that closes the socket
+		var closed *closeError // the close frame gives the reason
 		unwanted := within.Err() != nil && (err == nil || errors.As(err, &closed))
 		cancel()
 		s.mu.Lock()
@@ -174,7 +174,8 @@ func (s *socket) runOperation(ctx context.Context, id string, operation *graphql
 	})
 }
 
-// boundOperation is the context of an operation: nobody knows how long a subscription lasts.
+// boundOperation returns the context of an operation, with a timeout unless it is a
+// subscription.
 func boundOperation(ctx context.Context, operation *graphql.OperationContext) (context.Context, context.CancelFunc) {
 	if operation.Operation.Operation == ast.Subscription {
 		return context.WithCancel(ctx)

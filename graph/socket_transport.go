@@ -20,14 +20,14 @@ import (
 	"parapet/model/wire"
 )
 
-// transportProtocol is the subprotocol of npm's graphql-ws.
+// transportProtocol is the subprotocol of the npm package graphql-ws.
 const transportProtocol = "graphql-transport-ws"
 
-// Why a socket is closed, in the numbers of the protocol.
+// The close codes of the protocol.
 const (
 	closeBadRequest    = 4400
 	closeUnauthorized  = 4401
-	closeForbidden     = 4403 // clients come again, with a new token
+	closeForbidden     = 4403 // clients reconnect with a new token
 	closeProtocol      = 4406
 	closeInitTimeout   = 4408
 	closeDuplicateID   = 4409
@@ -42,10 +42,10 @@ type closeError struct {
 
 func (c *closeError) Error() string { return c.text }
 
-// socketTransport speaks graphql-transport-ws.
+// socketTransport implements graphql-transport-ws.
 type socketTransport struct{ streams *streams }
 
-// isUpgrade tells whether a request wants to become a WebSocket.
+// isUpgrade reports whether a request asks to become a WebSocket.
 func isUpgrade(r *http.Request) bool { return strings.EqualFold(r.Header.Get("Upgrade"), "websocket") }
 
 // Supports implements graphql.Transport.
@@ -59,10 +59,10 @@ func (o socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql
 	}
 	ctx, release := gateway.FromContext(r.Context()).WithoutDeadline(r.Context())
 	defer release()
-	// The origin was judged above, in words of our own.
+	// The origin was checked above, with our own error text.
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{transportProtocol}, InsecureSkipVerify: true})
 	if err != nil {
-		return // it has been answered
+		return // Accept has answered the request
 	}
 	conn.SetReadLimit(maxBody)
 	if conn.Subprotocol() == "" {
@@ -73,12 +73,12 @@ func (o socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql
 	s.serveMessages(ctx)
 }
 
-// isAllowedOrigin tells whether the page that a request comes from, if any, may open a
-// socket: the server's own, and those of the origins it was told.
+// isAllowedOrigin reports whether the page that sent a request may open a socket: pages
+// of the server itself and of Streams.Origins, and clients without an origin.
 func (s *streams) isAllowedOrigin(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
-		return true // no browser
+		return true // not a browser
 	}
 	from, err := url.Parse(origin)
 	return err == nil && from.Host != "" && (strings.EqualFold(from.Host, r.Host) || slices.Contains(s.Origins, origin))
@@ -90,13 +90,13 @@ type socket struct {
 	exec          graphql.GraphExecutor
 	conn          *websocket.Conn
 	visit         *gateway.Request
-	authorization string // as the header or the first message has it
+	authorization string // from the header or the first message
 	actor         *model.Actor
 	cancel        context.CancelCauseFunc
 	releaseSlot   func()
 
 	mu      sync.Mutex
-	closed  bool // nothing begins any more
+	closed  bool // no operation starts any more
 	active  map[string]context.CancelFunc
 	running sync.WaitGroup
 }
@@ -118,7 +118,7 @@ func (s *socket) serveMessages(ctx context.Context) {
 	silent := time.AfterFunc(s.streams.InitTimeout, func() { s.cancel(&closeError{closeInitTimeout, "Connection initialisation timeout"}) })
 	defer silent.Stop()
 	for greeted := func() { silent.Stop() }; ; {
-		// The socket is closed with a reason, not with ctx.
+		// The socket is closed with a reason, not by ending ctx.
 		kind, text, err := s.conn.Read(context.WithoutCancel(ctx))
 		if err == nil {
 			err = s.handleMessage(ctx, kind, text, greeted)
@@ -134,7 +134,7 @@ func (s *socket) serveMessages(ctx context.Context) {
 	}
 }
 
-// readEndCause is why reading ended: for what the client did, or because it is not there.
+// readEndCause returns why reading ended: an error of the client, or a lost client.
 func readEndCause(err error) error {
 	if closed := (*closeError)(nil); errors.As(err, &closed) {
 		return closed
@@ -145,8 +145,8 @@ func readEndCause(err error) error {
 	return errClientGone
 }
 
-// closeFrame is how a socket is closed. Clients of the protocol come again after
-// closeForbidden and the codes of RFC 6455 that say later.
+// closeFrame returns the close code and reason. Clients of the protocol reconnect after
+// closeForbidden and the retryable codes of RFC 6455.
 func closeFrame(cause error) (websocket.StatusCode, string) {
 	closed, known := (*closeError)(nil), (*model.Error)(nil)
 	switch {
@@ -176,7 +176,7 @@ type message struct {
 	Payload jsontext.Value `json:"payload,omitzero"`
 }
 
-// sendMessage writes one message. A client that does not read ends the socket.
+// sendMessage writes one message. A client that does not read in time ends the socket.
 func (s *socket) sendMessage(ctx context.Context, m message) error {
 	text, err := wire.Encode(m)
 	if err != nil {

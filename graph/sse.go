@@ -20,15 +20,15 @@ import (
 // eventStreamType is the media type of server-sent events.
 const eventStreamType = "text/event-stream"
 
-// acceptsEventStream tells whether a client names server-sent events: one that takes
-// anything does not mean them.
+// acceptsEventStream reports whether a client accepts server-sent events explicitly; a
+// wildcard does not count.
 func acceptsEventStream(accept []string) bool {
 	ranges := strings.Join(accept, ",")
 	return strings.Contains(ranges, eventStreamType) && acceptWeight(ranges, eventStreamType) > 0
 }
 
-// eventWriter are one answer as server-sent events, in the distinct connections mode of
-// the GraphQL over SSE protocol: next for every response, complete at the end.
+// eventWriter writes one response as server-sent events, in the distinct connections mode
+// of the GraphQL over SSE protocol: next for every response, complete at the end.
 type eventWriter struct {
 	streams *streams
 	w       http.ResponseWriter
@@ -37,8 +37,8 @@ type eventWriter struct {
 	mu sync.Mutex
 }
 
-// serveEvents answers an operation, or says why it cannot run. What lasts is counted and
-// bound to the actor's token; a query is neither.
+// serveEvents answers an operation or writes the errors why it cannot run. A subscription
+// is counted and ends with the actor's token; a query is not.
 func (s *streams) serveEvents(ctx context.Context, w http.ResponseWriter, exec graphql.GraphExecutor, operation *graphql.OperationContext, refusals gqlerror.List, actor model.Actor) {
 	e := &eventWriter{streams: s, w: w, control: http.NewResponseController(w)}
 	if len(refusals) > 0 {
@@ -60,8 +60,8 @@ func (s *streams) serveEvents(ctx context.Context, w http.ResponseWriter, exec g
 	defer slot.finish()
 	ctx, release := gateway.FromContext(ctx).WithoutDeadline(ctx)
 	defer release()
-	// The server's bounds of time are those of a request; what is not a connection
-	// has none.
+	// Remove the server's deadlines, which are meant for short requests. A writer without
+	// a connection has none.
 	_ = e.control.SetReadDeadline(time.Time{})
 	_ = e.control.SetWriteDeadline(time.Time{})
 	e.writeHeader()
@@ -78,7 +78,7 @@ func (s *streams) serveEvents(ctx context.Context, w http.ResponseWriter, exec g
 func (e *eventWriter) writeHeader() {
 	header := e.w.Header()
 	header.Set("Content-Type", eventStreamType+"; charset=utf-8")
-	header.Set("X-Accel-Buffering", "no") // proxies that collect would keep everything
+	header.Set("X-Accel-Buffering", "no") // otherwise buffering proxies would hold back all events
 	header.Set("X-Content-Type-Options", "nosniff")
 	e.w.WriteHeader(http.StatusOK)
 	_ = e.writeText([]byte(":\n\n"))
@@ -92,12 +92,12 @@ func (e *eventWriter) writeResponse(response *graphql.Response) error {
 	return e.writeText(event.Bytes())
 }
 
-// oneLine is JSON without line breaks, which stand between its tokens only.
+// oneLine returns JSON without line breaks, which occur only between its tokens.
 func oneLine(text []byte) []byte {
 	return bytes.ReplaceAll(bytes.ReplaceAll(text, []byte("\n"), []byte(" ")), []byte("\r"), []byte(" "))
 }
 
-// writeEnd says why, when there is a reason, and that nothing follows.
+// writeEnd writes the reason, if any, and the complete event.
 func (e *eventWriter) writeEnd(ctx context.Context, err error) {
 	if err != nil && !errors.Is(err, errClientGone) {
 		_ = e.writeResponse(&graphql.Response{Errors: gqlerror.List{presentError(ctx, err)}})
@@ -107,8 +107,8 @@ func (e *eventWriter) writeEnd(ctx context.Context, err error) {
 
 func (e *eventWriter) writeComplete() { _ = e.writeText([]byte("event: complete\ndata:\n\n")) }
 
-// writeText writes, and cuts a client off that does not read. Errors: read_too_slowly,
-// when it has read at last, and the connection's own.
+// writeText writes and disconnects a client that does not read. Errors: read_too_slowly
+// when the client has read too late, and those of the connection.
 func (e *eventWriter) writeText(text []byte) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

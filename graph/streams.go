@@ -15,23 +15,23 @@ import (
 	"parapet/model"
 )
 
-// Streams bound what lasts longer than a request. Zero members mean the usual.
+// Streams configures the limits of streams. Zero members mean the defaults.
 type Streams struct {
-	// Now judges whether a token has ended; without it tokens end no stream.
+	// Now checks the expiry of tokens; when nil, an expired token does not end a stream.
 	Now func() time.Time
-	// Heartbeat is how often a stream shows that it lives, 12 seconds.
+	// Heartbeat is the interval of keep-alive messages (12 s).
 	Heartbeat time.Duration
-	// WriteTimeout is how long a client may take to read a message (10 s). Then the
-	// stream is closed with a reason, after twice that without one.
+	// WriteTimeout is how long a client may take to read a message (10 s). A slower
+	// client's stream is closed with a reason, or without one after twice that time.
 	WriteTimeout time.Duration
 	// InitTimeout is how long a WebSocket may take to send connection_init (10 s).
 	InitTimeout time.Duration
-	// MaxPerPartner is how many subscriptions and sockets a partner may have open on this
-	// node, 100; PerSocket how many operations one socket, 20.
+	// MaxPerPartner limits a partner's open subscriptions and sockets on this node (100);
+	// MaxPerSocket limits the operations of one socket (20).
 	MaxPerPartner int
 	MaxPerSocket  int
-	// Origins are the addresses (https://console.example) whose pages may open a
-	// WebSocket besides the server's own.
+	// Origins are the other origins (https://console.example) whose pages may open a
+	// WebSocket.
 	Origins []string
 }
 
@@ -41,7 +41,7 @@ func (s Streams) withDefaults() Streams {
 	return s
 }
 
-// streams holds everything that lasts, so that it can be counted and ended.
+// streams holds all open streams, to count and to end them.
 type streams struct {
 	Streams
 
@@ -61,7 +61,7 @@ func newStreams(config Streams, service *model.Service) *streams {
 	return s
 }
 
-// Why a stream ends before its client wants it to.
+// The errors that end a stream early.
 func errStopping() error {
 	e := model.Fail(model.CodeUnavailable, "This server stops. Subscribe again after the last sequence you have; another one answers.")
 	e.RetryAfter = time.Second
@@ -76,8 +76,8 @@ func errReadTooSlowly() error {
 	return model.Fail(errormap.CodeReadTooSlowly, "What was sent was not read in time. Subscribe again after the last sequence you have.")
 }
 
-// closeAll ends everything with a reason, refuses what comes, and waits until clients
-// were told.
+// closeAll ends all streams with a reason, rejects new ones and waits until the clients
+// have received it.
 func (s *streams) closeAll() {
 	s.mu.Lock()
 	s.startClosing()
@@ -85,12 +85,12 @@ func (s *streams) closeAll() {
 	s.running.Wait()
 }
 
-// slot is a counted place among an actor's streams or operations. release returns it
-// before the client learns that the stream ended, so the client can start the next one at
-// once. finish also marks the stream as ended for shutdown.
+// slot is a counted place among an actor's streams or operations. release frees it before
+// the client learns that the stream ended, so the client can start the next one at once.
+// finish also marks the stream as ended for shutdown.
 type slot struct{ release, finish func() }
 
-// acquireSlot counts one more stream of an actor's. Errors: rate_limited, token_expired,
+// acquireSlot counts one more stream of an actor. Errors: rate_limited, token_expired,
 // unavailable.
 func (s *streams) acquireSlot(actor model.Actor) (slot, error) {
 	who := callerName(actor)
@@ -147,8 +147,8 @@ func (s *streams) keepAlive(ctx context.Context, actor model.Actor, end context.
 	}
 }
 
-// runOperation hands every response of an operation to send. It returns why the operation
-// ended before its time; nil when it was over, or nobody wants it any more.
+// runOperation passes every response of an operation to send. It returns why the
+// operation ended early; nil when it was complete or its client cancelled it.
 func (s *streams) runOperation(ctx context.Context, exec graphql.GraphExecutor, operation *graphql.OperationContext, actor model.Actor, send func(*graphql.Response) error) (err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
@@ -173,7 +173,7 @@ func (s *streams) runOperation(ctx context.Context, exec graphql.GraphExecutor, 
 	}
 }
 
-// endCause is why a context ended; nil when the client wanted it.
+// endCause returns why a context ended; nil when the client ended it.
 func endCause(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, context.Canceled) {
@@ -182,11 +182,11 @@ func endCause(ctx context.Context) error {
 	return cause
 }
 
-// errClientGone ends a stream whose client is not there any more; nobody can be told.
+// errClientGone ends a stream whose client has left; no reason can be sent.
 var errClientGone = fmt.Errorf("the client is gone: %w", context.Canceled)
 
-// startWriteTimer begins to measure how long a client takes to read; what it returns is its
-// judgement.
+// startWriteTimer starts to measure how long a client takes to read. inTime returns an
+// error if it took longer than WriteTimeout.
 func (s *streams) startWriteTimer() (inTime func() error) {
 	if s.Now == nil {
 		return func() error { return nil }

@@ -14,10 +14,10 @@ import (
 	"parapet/graph/guard"
 )
 
-// ReadTrustedDocuments reads the documents of a folder (each *.graphql file is one, named
-// by its file and by the SHA-256 of its text) or of a file as the usual clients
-// write it when they are built: an object of texts by name, or a manifest with
-// operations of id and body.
+// ReadTrustedDocuments reads trusted documents. A folder has one document per *.graphql
+// file, named by its file name and by the SHA-256 of its text. A file has the format of
+// common client build tools: an object of texts by name, or a manifest of operations with
+// id and body.
 func ReadTrustedDocuments(path string) (map[string]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -57,7 +57,7 @@ func readFolder(path string, texts map[string]string) error {
 	return nil
 }
 
-// manifest is what Apollo's tools write.
+// manifest is the format of Apollo's tools.
 type manifest struct {
 	Operations []struct {
 		ID   string `json:"id"`
@@ -90,8 +90,8 @@ func readManifest(path string, texts map[string]string) error {
 	return nil
 }
 
-// checkTrusted judges every trusted document, so that a server with one that cannot
-// run does not start.
+// checkTrusted validates every trusted document, so that a server does not start with one
+// that cannot run.
 func (a *admission) checkTrusted() error {
 	for _, name := range slices.Sorted(maps.Keys(a.documents.trusted)) {
 		document, err := a.guard.Read(a.documents.trusted[name])

@@ -6,14 +6,15 @@ import (
 	"parapet/internal/upload"
 )
 
-// The one place of the schema that takes a content that was decoded while it arrived.
+// The only input member that accepts content decoded while the request arrives.
 const (
 	attachmentInput = "AddAttachmentInput"
 	attachedContent = "contentBase64"
 )
 
-// countAttachedContents counts the contents among the variables of an operation that attachments alone
-// are made of: everywhere else a long string is refused before anything is done.
+// countAttachedContents counts the variables of an operation that hold contents and are
+// used only as the content of an attachment. A long string in any other place is rejected
+// before execution.
 func countAttachedContents(operation *ast.OperationDefinition, variables map[string]any) (count int) {
 	for _, v := range operation.VariableDefinitions {
 		switch value := variables[v.Variable].(type) {
@@ -30,8 +31,8 @@ func countAttachedContents(operation *ast.OperationDefinition, variables map[str
 	return count
 }
 
-// isOnlyAttachmentContent reports whether each use of a variable in a selection is as the content of
-// an attachment.
+// isOnlyAttachmentContent reports whether a selection uses a variable only as the content
+// of an attachment.
 func isOnlyAttachmentContent(set ast.SelectionSet, variable string) bool {
 	for _, selection := range set {
 		switch s := selection.(type) {

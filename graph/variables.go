@@ -17,12 +17,12 @@ import (
 // section 6.1.2). Unlike gqlgen it reports all errors and compares enum values exactly.
 type variableCheck struct {
 	schema *ast.Schema
-	path   ast.Path // of the value that is judged
+	path   ast.Path // of the value being checked
 	faults []model.FieldError
 }
 
-// readVariables is what is wrong with the variables of an operation; nil when
-// nothing is. The pointers lead into the request.
+// readVariables returns the errors in the variables of an operation, nil without errors.
+// The pointers lead into the request.
 func readVariables(schema *ast.Schema, operation *ast.OperationDefinition, given map[string]any) error {
 	c := &variableCheck{schema: schema, path: ast.Path{ast.PathName("variables")}}
 	for _, v := range operation.VariableDefinitions {
@@ -39,15 +39,15 @@ func readVariables(schema *ast.Schema, operation *ast.OperationDefinition, given
 	return model.FailFields(model.CodeValidationFailed, one, "%s variables or members of them are not right", c.faults...)
 }
 
-// addFault notes what is wrong with the value that is judged.
+// addFault records an error of the value being checked.
 func (c *variableCheck) addFault(code, detail string) {
 	c.faults = append(c.faults, model.FieldError{Pointer: scalar.Pointer(c.path), Code: code, Detail: strings.ToUpper(detail[:1]) + detail[1:]})
 }
 
-// hasEnough tells whether more is wrong already than an answer names.
+// hasEnough reports whether there are more errors than a response lists.
 func (c *variableCheck) hasEnough() bool { return len(c.faults) > model.MaxFieldErrors }
 
-// checkMember judges what stands, or should, one step further in.
+// checkMember checks a present or missing member at step.
 func (c *variableCheck) checkMember(step ast.PathElement, of *ast.Type, v any, given bool) {
 	c.path = append(c.path, step)
 	switch {
@@ -60,7 +60,7 @@ func (c *variableCheck) checkMember(step ast.PathElement, of *ast.Type, v any, g
 	c.path = c.path[:len(c.path)-1]
 }
 
-// checkValue judges one value. Scalars of our own are read where they are used.
+// checkValue checks one value. Our own scalars are checked where they are read.
 func (c *variableCheck) checkValue(of *ast.Type, v any) {
 	def := c.schema.Types[of.Name()]
 	switch {
@@ -82,7 +82,7 @@ func (c *variableCheck) checkValue(of *ast.Type, v any) {
 	}
 }
 
-// checkList judges the elements of a list; what is none stands for a list of one.
+// checkList checks the elements of a list; a single value counts as a list of one.
 func (c *variableCheck) checkList(of *ast.Type, v any) {
 	elements, is := v.([]any)
 	if !is {
@@ -122,7 +122,7 @@ func joinNames(fields ast.FieldList) string {
 	return strings.Join(all, ", ")
 }
 
-// builtInChecks tell whether a value is one of the scalars that the specification knows.
+// builtInChecks report whether a value is valid for a scalar of the specification.
 var builtInChecks = map[string]func(any) bool{
 	"String":  isText,
 	"Boolean": func(v any) bool { _, is := v.(bool); return is },
@@ -137,7 +137,7 @@ var builtInChecks = map[string]func(any) bool{
 
 func isText(v any) bool {
 	switch v.(type) {
-	case string, upload.Ref: // which fits has to allow
+	case string, upload.Ref: // checkOperation decides where a content is allowed
 		return true
 	default:
 		return false
@@ -150,7 +150,7 @@ func isInteger(v any, bits int) bool {
 	return is && err == nil
 }
 
-// expectedValue says what is right for a type.
+// expectedValue describes the valid values of a type.
 func (c *variableCheck) expectedValue(of *ast.Type) string {
 	if of.Elem != nil {
 		return "give a list."
@@ -173,7 +173,7 @@ func (c *variableCheck) expectedValue(of *ast.Type) string {
 	}[def.Name]
 }
 
-// wantedObject says what is right for an input object.
+// wantedObject describes the valid values of an input object.
 func wantedObject(def *ast.Definition) string {
 	if def.Name == "MoneyInput" {
 		return "give " + money.ObjectForm + "."

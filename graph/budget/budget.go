@@ -1,6 +1,6 @@
-// Package budget bounds the memory that one operation allocates while it runs. The
-// cost of a document follows from its text alone: it cannot know how long the texts in
-// the records are, or how many fields fail.
+// Package budget limits the memory that one operation allocates while it runs. The cost
+// of a document depends on its text only; it cannot know how long the texts in the
+// records are or how many fields fail.
 package budget
 
 import (
@@ -11,13 +11,14 @@ import (
 	"parapet/model"
 )
 
-// DefaultBytes is the budget of an operation in bytes. With what is not charged, an operation
-// allocates at most 16 MiB.
+// DefaultBytes is the budget of an operation in bytes. Including uncharged memory, an
+// operation allocates at most 16 MiB.
 const DefaultBytes = 14 << 20
 
-// Bytes allocated by each step of an operation, as measured over the corpus of documents.
-// A row and an error are charged half as much again: they take some 30 and 70 µs of
-// processor time, and an operation is to be stopped before it has taken 100 ms.
+// The bytes that each step of an operation allocates, measured over the corpus of
+// documents. A row and an error are charged 1.5 times their size because they take about
+// 30 and 70 µs of processor time, and an operation must be stopped before it has used 100
+// ms.
 const (
 	perByteRead    = 2    // the driver's copy and the decoded value
 	perRow         = 3072 // the row, its record and its node, without their texts
@@ -26,12 +27,11 @@ const (
 	perError       = 8192 // an error with its path and extensions
 )
 
-// Budget is the memory that an operation has left. Several goroutines may charge it.
-// Nothing is ever given back, so an exceeded budget stays exceeded. A nil budget is
-// unlimited.
+// Budget is the remaining memory of an operation. It is safe for concurrent use. Charges
+// are never refunded, so an exceeded budget stays exceeded. A nil budget is unlimited.
 type Budget struct{ remaining atomic.Int64 }
 
-// New makes a budget of so many bytes.
+// New returns a budget of memory bytes.
 func New(memory int64) *Budget {
 	b := new(Budget)
 	b.remaining.Store(memory)
@@ -40,8 +40,8 @@ func New(memory int64) *Budget {
 
 type key struct{}
 
-// With adds a budget to the context. It is charged for every row that model reads under
-// that context.
+// With adds a budget to the context. Every row that model reads with that context is
+// charged.
 func With(ctx context.Context, b *Budget) context.Context {
 	return model.WithReadCharge(context.WithValue(ctx, key{}, b), func(bytes int) error { return b.chargeBytes(perByteRead*bytes + perRow) })
 }
@@ -52,13 +52,13 @@ func From(ctx context.Context) *Budget {
 	return b
 }
 
-// ChargeOutput charges bytes of the answer. Errors: query_too_costly.
+// ChargeOutput charges bytes of the response. Errors: query_too_costly.
 func (b *Budget) ChargeOutput(bytes int) error { return b.chargeBytes(perByteWritten * bytes) }
 
 // ChargeField charges a field that gqlgen resolves on its own. Errors: query_too_costly.
 func (b *Budget) ChargeField() error { return b.chargeBytes(perField) }
 
-// ChargeError charges an error of the answer. Errors: query_too_costly.
+// ChargeError charges an error of the response. Errors: query_too_costly.
 func (b *Budget) ChargeError() error { return b.chargeBytes(perError) }
 
 // Err returns query_too_costly once the budget is exceeded.

@@ -22,15 +22,15 @@ import (
 type Writer struct {
 	schema    *ast.Schema
 	loadTypes func() *typeRecords
-	members   sync.Map // of member names, to *member
+	members   sync.Map // memberKey to *goMember
 }
 
-// New makes a writer for a schema whose types the library bound.
+// New returns a writer for a schema whose types gqlgen has bound.
 func New(schema *ast.Schema) *Writer {
 	return &Writer{schema: schema, loadTypes: loadTypeRecords(schema)}
 }
 
-// AroundField is the library's middleware.
+// AroundField is gqlgen field middleware.
 func (w *Writer) AroundField(ctx context.Context, next graphql.Resolver) (any, error) {
 	result, err := next(ctx)
 	field := graphql.GetFieldContext(ctx)
@@ -54,11 +54,11 @@ func (w *Writer) AroundField(ctx context.Context, next graphql.Resolver) (any, e
 	}
 }
 
-// encodedJSON is JSON of a result.
+// encodedJSON is the encoded JSON of a result.
 type encodedJSON []byte
 
-// MarshalGQL writes it. A long text would otherwise double gqlgen's buffer for the brace
-// that follows it.
+// MarshalGQL writes the JSON. It grows gqlgen's buffer first, which would otherwise
+// double for the closing brace after a long text.
 func (b encodedJSON) MarshalGQL(to io.Writer) {
 	if buffer, grows := to.(*bytes.Buffer); grows && len(b) > maxPooledBuffer {
 		buffer.Grow(len(b) + bytes.MinRead)
@@ -66,14 +66,14 @@ func (b encodedJSON) MarshalGQL(to io.Writer) {
 	_, _ = to.Write(b)
 }
 
-// writeResult returns the JSON of a field's result, nil where it is not plain. Errors:
-// query_too_costly when the operation's budget is exceeded, and that of the context;
-// both stop the writing at once.
+// writeResult returns the JSON of a field's result, nil if fastjson does not support it.
+// Errors: query_too_costly when the operation's budget is exceeded, and that of the
+// context; both stop the writing at once.
 func (w *Writer) writeResult(ctx context.Context, field graphql.CollectedField, result any) (out any, err error) {
 	e := &encoding{Writer: w, ctx: ctx, operation: graphql.GetOperationContext(ctx), budget: budget.From(ctx), out: buffers.Get().(*bytes.Buffer)}
 	defer e.releaseBuffer()
 	defer func() {
-		if recover() != nil { // the library meets it again, and tells
+		if recover() != nil { // gqlgen meets the panic again and reports it
 			out = nil
 		}
 	}()
@@ -88,7 +88,7 @@ func (w *Writer) writeResult(ctx context.Context, field graphql.CollectedField, 
 		return nil, e.stopped
 	case !plain:
 		return nil, nil
-	case e.out.Cap() > maxPooledBuffer: // done does not reuse it
+	case e.out.Cap() > maxPooledBuffer: // releaseBuffer does not reuse it
 		return encodedJSON(e.out.Bytes()), nil
 	}
 	return encodedJSON(bytes.Clone(e.out.Bytes())), nil
@@ -107,12 +107,11 @@ func (e *encoding) chargeOutput() bool {
 	return e.stopped == nil
 }
 
-// buffers are written on again: a page that grows as it is written is copied half a
-// dozen times.
+// buffers reuses output buffers: without it, a growing page is copied about six times.
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 const (
-	maxPooledBuffer = 1 << 20  // the largest that is kept, in bytes
+	maxPooledBuffer = 1 << 20  // the largest reused buffer, in bytes
 	chargeInterval  = 16 << 10 // bytes of one record that are written before they are charged
 )
 
@@ -123,24 +122,24 @@ func (e *encoding) releaseBuffer() {
 	}
 }
 
-// encoding is one result on its way. Every selection is compiled once, however many
-// records it is made of.
+// encoding is the encoding of one result. It compiles every selection once for all its
+// records.
 type encoding struct {
 	*Writer
 
-	ctx          context.Context //nolint:containedctx // a run is one call
+	ctx          context.Context //nolint:containedctx // an encoding is one call
 	operation    *graphql.OperationContext
 	budget       *budget.Budget
 	out          *bytes.Buffer
-	chargedBytes int   // bytes of out that are charged to the budget
+	chargedBytes int   // bytes of out that are already charged
 	stopped      error // why the operation must stop
 }
 
-// valueWriter writes a value; false when it cannot.
+// valueWriter writes a value; it returns false when it cannot.
 type valueWriter func(reflect.Value) bool
 
-// compileType is how values of a Go type are written as a type of the schema; nil when
-// that is not known.
+// compileType returns the writer for values of a Go type as a type of the schema; nil
+// when it is unsupported.
 func (e *encoding) compileType(of *ast.Type, in reflect.Type, selections ast.SelectionSet) valueWriter {
 	if of.Elem != nil {
 		return e.compileList(of, in, selections)
@@ -153,7 +152,7 @@ func (e *encoding) compileType(of *ast.Type, in reflect.Type, selections ast.Sel
 		return put
 	}
 	return func(v reflect.Value) bool {
-		if v.Len() == 0 { // the enums' functions write null for an empty word
+		if v.Len() == 0 { // the marshal functions of enums write null for an empty value
 			e.out.WriteString("null")
 			return true
 		}
@@ -169,7 +168,7 @@ func (e *encoding) compileNamed(name string, in reflect.Type, selections ast.Sel
 		return e.compileEnum(in)
 	case ast.Scalar:
 		return e.compileScalar(name, in)
-	case ast.Interface, ast.Union, ast.InputObject: // which it is, only the record tells
+	case ast.Interface, ast.Union, ast.InputObject: // the type depends on the record
 	}
 	return nil
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// The records that introspection returns, built once per schema. gqlgen builds its own
-// for every object of every answer, which allocates twenty times the bytes of the
-// answer. The names are those of the schema's fields.
+// The records that introspection returns, built once per schema. gqlgen builds new ones
+// for every object of every response, which allocates twenty times the bytes of the
+// response. The names are those of the schema's fields.
 type (
 	schemaRecord struct {
 		Description                               *string

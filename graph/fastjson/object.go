@@ -19,7 +19,7 @@ type fieldWriter struct {
 	write valueWriter
 }
 
-// compileObject writes the fields that are selected of a record, one after the other.
+// compileObject returns the writer of a record's selected fields, in order.
 func (e *encoding) compileObject(definition *ast.Definition, in reflect.Type, selections ast.SelectionSet) valueWriter {
 	if in.Kind() != reflect.Struct {
 		return nil
@@ -89,10 +89,10 @@ func (e *encoding) compileField(object string, in reflect.Type, field graphql.Co
 	}
 }
 
-// goMember is what of a Go type a field is bound to.
+// goMember is the field or method of a Go type to which a schema field is bound.
 type goMember struct {
-	index  []int // of a struct's field
-	method int   // of the pointer's; -1 without
+	index  []int // path of a struct field
+	method int   // index of a method of the pointer type; -1 without
 	call   reflect.Type
 	result reflect.Type
 }
@@ -107,8 +107,8 @@ var (
 	errorType   = reflect.TypeFor[error]()
 )
 
-// findMember binds a field as the library does: to a field of the struct, to a method,
-// or to a field of what is embedded, whatever the case of its letters.
+// findMember binds a schema field as gqlgen does: to a struct field, a method or a field
+// of an embedded struct, ignoring letter case.
 func (w *Writer) findMember(in reflect.Type, name string) *goMember {
 	key := memberKey{in, name}
 	if kept, ok := w.members.Load(key); ok {
@@ -144,11 +144,11 @@ func bindMember(in reflect.Type, name string) *goMember {
 	return embedded
 }
 
-// bindArguments are those of a method: the context where it takes one, and the field's
-// in the schema's order.
+// bindArguments returns the arguments of a method call: the context if it takes one, then
+// the field's arguments in schema order.
 func (e *encoding) bindArguments(m *goMember, field graphql.CollectedField) ([]reflect.Value, bool) {
 	var args []reflect.Value
-	at := 1 // behind the record
+	at := 1 // after the receiver
 	if at < m.call.NumIn() && m.call.In(at) == contextType {
 		args, at = append(args, reflect.ValueOf(e.ctx)), at+1
 	}
@@ -166,7 +166,7 @@ func (e *encoding) bindArguments(m *goMember, field graphql.CollectedField) ([]r
 	return args, true
 }
 
-// argumentValue is an argument's value in Go, for numbers and text.
+// argumentValue converts a numeric or text argument to a Go value.
 func argumentValue(in reflect.Type, name string, given any) (reflect.Value, bool) {
 	if in.Kind() == reflect.Pointer {
 		if given == nil {

@@ -13,7 +13,7 @@ import (
 	"parapet/model/wire"
 )
 
-// compileEnum writes a word of an enum.
+// compileEnum returns the writer of an enum.
 func (e *encoding) compileEnum(in reflect.Type) valueWriter {
 	if in.Kind() != reflect.String {
 		return nil
@@ -32,8 +32,8 @@ var (
 	metadataType = reflect.TypeFor[map[string]string]()
 )
 
-// compileScalar writes a scalar as the library does with the functions it is bound to;
-// those that are not here are rare.
+// compileScalar returns the writer of a scalar with the same output as the bound gqlgen
+// functions. Rare scalars are unsupported.
 func (e *encoding) compileScalar(name string, in reflect.Type) valueWriter {
 	kind := in.Kind()
 	switch name {
@@ -84,7 +84,7 @@ func (e *encoding) writeText(v reflect.Value) bool {
 
 func (e *encoding) writeTime(v reflect.Value) bool {
 	var t time.Time
-	if v.CanAddr() { // to take its value would copy it to the heap
+	if v.CanAddr() { // Interface() on the value would copy it to the heap
 		t = *v.Addr().Interface().(*time.Time)
 	} else {
 		t = v.Interface().(time.Time)

@@ -11,42 +11,42 @@ import (
 	"parapet/model"
 )
 
-// What is not told by the document.
+// The costs and sizes that a document does not contain.
 const (
-	defaultPageSize = model.DefaultPageSize // entries of a connection that names no number
-	maxPageSize     = model.MaxPageSize     // entries of a connection that names too many; its resolver refuses
+	defaultPageSize = model.DefaultPageSize // entries of a connection without a page size
+	maxPageSize     = model.MaxPageSize     // entries of a connection whose page size is too large; its resolver rejects it
 
-	mutationCost         = 500   // a mutation's own price: it locks, writes and tells others
-	aggregationCost      = 2000  // a figure's: it goes through a whole book or a whole ledger
-	affectedPoliciesCost = 500   // the policies of an occurrence: all that lie near it are judged
-	exposureCost         = 10000 // an exposure: the caller chooses a place and a size that touch many policies
-	historyProofCost     = 5000  // historyProof: it reads a partner's whole history
-	totalCountCost       = 20    // totalCount of a list of one record: it has few rows
+	mutationCost         = 500   // own cost of a mutation: it locks, writes and emits events
+	aggregationCost      = 2000  // a figure that aggregates a whole portfolio or ledger
+	affectedPoliciesCost = 500   // the policies of an occurrence: all policies near it are evaluated
+	exposureCost         = 10000 // an exposure: the caller chooses a place and a size that affect many policies
+	historyProofCost     = 5000  // historyProof: it reads a partner's whole event history
+	totalCountCost       = 20    // totalCount of a list of one record, which has few rows
 	countingAll          = 500   // totalCount of a list of Query: it counts up to 10,000 rows
-	eventTypeCost        = 60    // a type of event: its schema and example are 11 KB, where a record has half of one
+	eventTypeCost        = 60    // an event type: its schema and example are 11 KB, where a record has half a KB
 	maxCountedCost       = math.MaxInt32
 )
 
-// recordCosts are the costs of records that take longer to read than the simplest, which
-// costs 1.
+// recordCosts are the costs of records that take longer to read than a simple record,
+// which costs 1.
 var recordCosts = map[string]int{
-	"Quote":       15, // its history is every past event that would have paid
+	"Quote":       15, // its history lists every past event that would have paid
 	"Policy":      2,
 	"Claim":       2,
 	"Event":       5, // its data is read with it
 	"Product":     10,
-	"Explanation": 4, // a policy, judged
+	"Explanation": 4, // an evaluated policy
 	"Job":         2,
 	"Delivery":    2,
 }
 
-// fieldCosts are the costs of fields that hold long texts, by Type.field.
+// fieldCosts are the costs of fields with long texts, by Type.field.
 var fieldCosts = map[string]int{
 	"Event.data":               15,
 	"TimelineEntry.data":       2,
 	"Message.body":             5, // 10,000 characters
 	"Claim.description":        2,
-	"Quote.metadata":           2, // 50 texts of 500 characters; so in every record
+	"Quote.metadata":           2, // 50 texts of 500 characters; the same for every record
 	"Policy.metadata":          2,
 	"Claim.metadata":           2,
 	"WebhookEndpoint.metadata": 2,
@@ -54,11 +54,11 @@ var fieldCosts = map[string]int{
 	"Job.lastError":            2,
 	"Product.contextSchema":    5,
 	"DeliveryAttempt.answer":   1,
-	"Quote.weighedEvents":      100,  // the history of the place is weighed again
-	"Statement.csv":            8000, // 1 MiB, made of some 7,000 entries
+	"Quote.weighedEvents":      100,  // the historical events of the place are weighed again
+	"Statement.csv":            8000, // 1 MiB from about 7,000 entries
 }
 
-// Names of the schema by which the guard knows what a type is.
+// Schema names by which the guard recognises types.
 const (
 	connectionSuffix     = "Connection"
 	edgeSuffix           = "Edge"
@@ -72,13 +72,13 @@ const (
 	eventDescriptionType = "EventDescription"
 )
 
-// Cost is how many records and list entries an operation's resolvers can return:
-// 1 for each, and for each connection, whose first (or last, or 25) multiplies
-// what is selected on its nodes, and for each other list, which has as many entries
-// as lists tells. What takes longer to read costs more, as the constants and tables above
-// say. What comes with its record is free: short scalars, money, a cover, edges.
-// Errors: validation_failed when there is no such operation, and query_too_costly above
-// the limit, with the cost all the same.
+// Cost returns the number of records and list entries that an operation's resolvers can
+// return. Each counts 1. A connection multiplies the cost of the selection on its nodes
+// by its first (or last, or 25). Any other list has the length given in listBounds.
+// Records and fields that take longer to read cost more, see the constants and tables
+// above. Data that comes with its record is free: short scalars, money, a cover, edges.
+// Errors: validation_failed when there is no such operation; query_too_costly above the
+// limit, together with the cost.
 func (d *Document) Cost(operation string, variables map[string]any) (int, error) {
 	chosen := d.Operations.ForName(operation)
 	if chosen == nil && operation == "" {
@@ -104,7 +104,7 @@ func (d *Document) Cost(operation string, variables map[string]any) (int, error)
 	return cost, nil
 }
 
-// costEstimator counts a fragment at each spread; measureTree has bounded the number of
+// costEstimator counts a fragment at each spread; measureTree has limited the number of
 // spreads.
 type costEstimator struct {
 	schema    *ast.Schema
@@ -113,8 +113,8 @@ type costEstimator struct {
 	variables map[string]any
 }
 
-// selectionCost is the cost of a selection on one object of type on, within what was asked
-// for above.
+// selectionCost returns the cost of a selection on one object of type on, within the
+// outer limits in.
 func (c *costEstimator) selectionCost(set ast.SelectionSet, on *ast.Definition, in outerLimits) int {
 	sum := 0
 	for _, selection := range set {
@@ -139,7 +139,7 @@ func (c *costEstimator) selectionCost(set ast.SelectionSet, on *ast.Definition, 
 
 func (c *costEstimator) fieldCost(f *ast.Field, on *ast.Definition, in outerLimits) int {
 	if on == nil {
-		return 0 // validation will refuse it
+		return 0 // validation rejects it later
 	}
 	if on == c.schema.Query && (f.Name == "__schema" || f.Name == "__type") {
 		return c.introspectionCost(f)
@@ -167,7 +167,8 @@ func (c *costEstimator) fieldCost(f *ast.Field, on *ast.Definition, in outerLimi
 	return int(min(int64(times)*each+aggregateCost(definition, on), maxCountedCost))
 }
 
-// aggregateCost is the price of going through a book, however few lines come of it.
+// aggregateCost returns the cost of aggregating a portfolio or ledger, independent of the
+// number of lines returned.
 func aggregateCost(definition *ast.FieldDefinition, on *ast.Definition) int64 {
 	switch name := definition.Type.Name(); {
 	case on.Name == portfolioType, name == statementType, name == ledgerBalanceType && on.Name != statementType:
@@ -181,7 +182,7 @@ func aggregateCost(definition *ast.FieldDefinition, on *ast.Definition) int64 {
 	}
 }
 
-// ownCost is what one object costs without what is below it.
+// ownCost returns the cost of one object without its selection.
 func (c *costEstimator) ownCost(definition *ast.FieldDefinition, on *ast.Definition) int {
 	name := definition.Type.Name()
 	returned := c.schema.Types[name]
@@ -202,14 +203,14 @@ func (c *costEstimator) ownCost(definition *ast.FieldDefinition, on *ast.Definit
 	}
 }
 
-// returnsObjects tells whether a field returns objects.
+// returnsObjects reports whether a field returns objects.
 func (c *costEstimator) returnsObjects(definition *ast.FieldDefinition) bool {
 	returned := c.schema.Types[definition.Type.Name()]
 	return returned != nil && returned.IsCompositeType()
 }
 
-// readPageSize is the value of a page size of at most so many; absent and null are
-// unknown. What is no number at all will be refused: it costs the most.
+// readPageSize returns a page size of at most most; false means absent or null. An
+// invalid number, which is rejected later, counts as most.
 func (c *costEstimator) readPageSize(value *ast.Value, most int) (int, bool) {
 	var text string
 	switch {
@@ -234,8 +235,8 @@ func (c *costEstimator) readPageSize(value *ast.Value, most int) (int, bool) {
 	return number, true
 }
 
-// defaultOf is the default of a variable, nil without one. In a valid document it holds
-// no variable in its turn.
+// defaultOf returns the default of a variable, nil without one. In a valid document the
+// default contains no variable.
 func (c *costEstimator) defaultOf(variable string) *ast.Value {
 	definition := c.operation.VariableDefinitions.ForName(variable)
 	if definition == nil || definition.DefaultValue == nil || definition.DefaultValue.Kind == ast.Variable {
@@ -244,7 +245,7 @@ func (c *costEstimator) defaultOf(variable string) *ast.Value {
 	return definition.DefaultValue
 }
 
-// numberText is a decoded JSON number as it was written.
+// numberText returns the text of a decoded JSON number as it was written.
 func numberText(value any) string {
 	switch v := value.(type) {
 	case interface{ String() string }: // json.Number
@@ -258,7 +259,7 @@ func numberText(value any) string {
 	}
 }
 
-// countIDs is the length of a list of ids; of one that is nowhere told, the most.
+// countIDs returns the length of a list of ids, or maxPageSize when it is unknown.
 func (c *costEstimator) countIDs(value *ast.Value) int {
 	switch {
 	case value == nil:

@@ -1,11 +1,12 @@
-// Package guard limits GraphQL documents before expensive work: refusing a document costs
-// at most 20 ms and 10 MB, and validating an accepted one stays within the same bounds.
+// Package guard limits GraphQL documents before expensive work: rejecting a document
+// costs at most 20 ms and 10 MB, and validating an accepted one stays within the same
+// limits.
 //
-// The guard exists because validation is not linear. Comparing fields of one
-// name is quadratic in gqlparser (OverlappingFieldsCanBeMerged), and twenty
-// fragments that spread each other twice are a million fields. So a document is
-// read in steps that each bound the next one: bytes, tokens, the tree, the tree
-// with its fragments spread, and at last what its resolvers can return.
+// The guard exists because validation is not linear. Comparing fields of one name is
+// quadratic in gqlparser (OverlappingFieldsCanBeMerged), and twenty fragments that spread
+// each other twice are a million fields. So a document is checked in steps, each of which
+// limits the next: bytes, tokens, the tree, the tree with fragments spread, and finally
+// the records that its resolvers can return.
 package guard
 
 import (
@@ -17,25 +18,24 @@ import (
 	"parapet/model"
 )
 
-// Limits bound a document. A zero limit refuses everything it counts.
+// Limits of a document. A limit of zero allows none.
 type Limits struct {
 	Bytes      int // of the text
-	Tokens     int // comments count
+	Tokens     int // including comments
 	Nesting    int // of brackets of any kind
-	NameBytes  int // of one name: it comes back in error messages
+	NameBytes  int // of one name: error messages repeat it
 	Operations int
 	Aliases    int
 	Directives int
-	Depth      int // levels of fields, fragments spread
-	Fields     int // fields and fragments, fragments spread
-	Merges     int // comparisons that merging fields of one name takes
+	Depth      int // levels of fields, with fragments spread
+	Fields     int // fields and fragments, with fragments spread
+	Merges     int // comparisons for merging fields of one name
 	Cost       int // see Document.Cost
 }
 
-// Standard are the limits of a server that is not configured otherwise: the
-// introspection query and a dashboard of a hundred fields use a tenth of them.
-// The bounds of Fields and Merges follow from measuring validation; see the
-// corpus.
+// Standard returns the default limits: the introspection query and a dashboard of a
+// hundred fields use a tenth of them. Fields and Merges follow from measurements of
+// validation; see the corpus.
 func Standard() Limits {
 	return Limits{
 		Bytes: 64 << 10, Tokens: 5000, Nesting: 64, NameBytes: 128, Operations: 10, Aliases: 100, Directives: 200,
@@ -43,28 +43,28 @@ func Standard() Limits {
 	}
 }
 
-// Work is what reading a document took, in steps and not in time, so that a test
-// can hold it.
+// Work is the work of reading a document, in steps instead of time, so that tests can
+// check it.
 type Work struct {
 	Tokens, Fields, Merges int
 }
 
-// Guard reads documents of one schema. It may be used by many at once.
+// Guard reads documents of one schema. It is safe for concurrent use.
 type Guard struct {
 	schema *ast.Schema
 	limits Limits
 	totals totals
 }
 
-// New is a guard of a schema.
+// New returns a guard of a schema.
 func New(schema *ast.Schema, limits Limits) *Guard {
 	return &Guard{schema: schema, limits: limits, totals: countSchema(schema)}
 }
 
-// Limit is the highest cost that is let through.
+// Limit returns the highest accepted cost.
 func (g *Guard) Limit() int { return g.limits.Cost }
 
-// Document is a text within the limits, not validated yet.
+// Document is a parsed document within the limits, not validated yet.
 type Document struct {
 	*ast.QueryDocument
 
@@ -72,11 +72,11 @@ type Document struct {
 	introspects bool
 }
 
-// Introspects tells whether the document asks about the schema.
+// Introspects reports whether the document queries the schema.
 func (d *Document) Introspects() bool { return d.introspects }
 
-// Read parses a text within the limits. Errors: validation_failed for what is no
-// GraphQL, body_too_large, query_too_costly; all with the place where it shows.
+// Read parses a document within the limits. Errors: validation_failed for invalid
+// GraphQL, body_too_large, query_too_costly; all with their location.
 func (g *Guard) Read(text string) (*Document, error) {
 	document, _, err := g.readDocument(text)
 	return document, err
@@ -93,7 +93,7 @@ func (g *Guard) readDocument(text string) (_ *Document, work Work, _ error) {
 	if err := g.scanTokens(text, &work); err != nil {
 		return nil, work, err
 	}
-	// What the scan counted is what the parser reads, so its own limit is never met.
+	// The scan has counted the tokens, so the parser needs no limit of its own.
 	tree, err := parser.ParseQuery(&ast.Source{Input: text})
 	if err != nil {
 		return nil, work, toSyntaxError(err)
@@ -105,7 +105,7 @@ func (g *Guard) readDocument(text string) (_ *Document, work Work, _ error) {
 	return &Document{tree, g, introspects}, work, nil
 }
 
-// newError is an error at a place of the document.
+// newError returns an error at a location of the document.
 func newError(at *ast.Position, code model.Code, format string, args ...any) error {
 	located := gqlerror.Wrap(model.Fail(code, format, args...))
 	if at != nil && at.Line > 0 {
@@ -114,7 +114,7 @@ func newError(at *ast.Position, code model.Code, format string, args ...any) err
 	return located
 }
 
-// newCostError is a refusal with the limit that was met.
+// newCostError returns query_too_costly at a location.
 func newCostError(at *ast.Position, format string, args ...any) error {
 	return newError(at, errormap.CodeQueryTooCostly, format, args...)
 }

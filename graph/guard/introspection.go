@@ -6,16 +6,16 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// Bytes that an object and a scalar add to an introspection answer on average, with
-// their names and descriptions, and the number of bytes that costs as much as a record.
+// The average bytes that an object and a scalar add to an introspection response, with
+// their names and descriptions, and the number of bytes that cost as much as one record.
 const (
 	objectBytes    = 24
 	scalarBytes    = 24
 	bytesPerRecord = 200
 )
 
-// totals count the entries of each list of introspection: all holds those of all types
-// together, most the largest number of one type.
+// totals counts the entries of each list of introspection: all sums the lists of all
+// types; most is the longest list of one type.
 type totals struct{ all, most map[string]int }
 
 // countSchema counts the entries that introspection can return.
@@ -58,9 +58,9 @@ func (c *costEstimator) introspectionCost(f *ast.Field) int {
 	return min(1+bytes/bytesPerRecord, maxCountedCost)
 }
 
-// introspectionBytes is the number of bytes that a selection returns for so many objects
-// of a type. When these are all objects of their type, their lists have as many entries
-// as totals.all says.
+// introspectionBytes returns the bytes that a selection returns for this number of
+// objects of a type. all means that these are all objects of their type, so their lists
+// together have totals.all entries.
 func (c *costEstimator) introspectionBytes(set ast.SelectionSet, on string, objects int, all bool) int {
 	bytes := objects * objectBytes
 	for _, selection := range set {

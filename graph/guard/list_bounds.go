@@ -9,22 +9,22 @@ import (
 	"parapet/model"
 )
 
-// A list that no argument bounds is counted as long as it is in a large book.
+// A list without a limiting argument counts with its length in a large portfolio.
 const (
-	assumedCurrencies = 8  // in which a book is kept
-	assumedPartners   = 25 // whose figures an operator has side by side
+	assumedCurrencies = 8  // of a portfolio
+	assumedPartners   = 25 // compared by an operator side by side
 )
 
-// listBound is how many entries a list has at most.
+// listBound is the maximum length of a list.
 type listBound struct {
 	entries       int
-	perCurrency   bool // so many of each currency, unless one is named
-	perPartner    bool // so many of each partner, when they are told apart
-	fromArguments bool // as many as around tells, of a field above
+	perCurrency   bool // per currency, unless one is named
+	perPartner    bool // per partner, if they are shown separately
+	fromArguments bool // the number requested by the field above
 }
 
-// listBounds are the bounds of the lists of objects that are no connections. A schema
-// with a list that has none does not pass the tests.
+// listBounds gives the length of each list of objects that is not a connection. A test
+// fails for a list without an entry.
 var listBounds = map[string]listBound{
 	"Query.nodes":                         {fromArguments: true},
 	"Query.eventTypes":                    {entries: len(model.EventTypes())},
@@ -33,14 +33,14 @@ var listBounds = map[string]listBound{
 	"Query.releaseStops":                  {entries: model.MaxPageSize},
 	"Query.releaseResumptions":            {entries: model.MaxPageSize},
 	"Leaving.orders":                      {entries: 100},
-	"Query.jobCounts":                     {entries: 100}, // a queue, kind and state that has jobs
-	"Query.failingJobs":                   {entries: 50},  // a kind that fails
+	"Query.jobCounts":                     {entries: 100}, // queues, kinds and states that have jobs
+	"Query.failingJobs":                   {entries: 50},  // failing kinds
 	"Query.ledger":                        {entries: len(model.LedgerAccounts()), perCurrency: true, perPartner: true},
-	"Query.moratoriumRules":               {entries: 3}, // one a kind of observation
+	"Query.moratoriumRules":               {entries: 3}, // one per kind of observation
 	"Query.findings":                      {entries: model.MaxPageSize},
 	"Invariant.violations":                {entries: model.MaxPageSize},
 	"HistoryProof.faults":                 {entries: 100},
-	"HistoryProof.lost":                   {entries: 20}, // one for each restore from a backup
+	"HistoryProof.lost":                   {entries: 20}, // one per restore from a backup
 	"Statement.opening":                   {entries: len(model.LedgerAccounts()), perCurrency: true},
 	"Statement.closing":                   {entries: len(model.LedgerAccounts()), perCurrency: true},
 	"Portfolio.claimsByStatus":            {entries: 6, perCurrency: true},
@@ -52,10 +52,10 @@ var listBounds = map[string]listBound{
 	"Exposure.totals":                     {entries: 1, perCurrency: true},
 	"Exposure.bands":                      {entries: 4, perCurrency: true},
 	"Claim.payouts":                       {entries: 20}, // the newest
-	"Claim.adjudications":                 {entries: 10}, // one each time an operator decides
+	"Claim.adjudications":                 {entries: 10}, // one per operator decision
 	"Quote.history":                       {entries: 100},
 	"Price.lines":                         {entries: 8},
-	"Cover.payoutCurves":                  {entries: 10}, // one a ring
+	"Cover.payoutCurves":                  {entries: 10}, // one per ring
 	"PayoutShape.rings":                   {entries: 10},
 	"PayoutShape.steps":                   {entries: 50},
 	"Ring.steps":                          {entries: 50},
@@ -73,18 +73,17 @@ var listBounds = map[string]listBound{
 	"RehearseObservationsPayload.results": {entries: model.MaxObservations},
 }
 
-// outerLimits is what was asked for above a selection, as far as it bounds the lists
-// below.
+// outerLimits are the arguments above a selection that limit the lists below it.
 type outerLimits struct {
-	entries    int           // of the connection, the book, the series or the ids
-	period     time.Duration // that a portfolio counts
-	currencies int           // all of them, or the one that is named
+	entries    int           // of the connection, the portfolio, the series or the ids
+	period     time.Duration // covered by a portfolio
+	currencies int           // all of them, or the named one
 	partners   int
-	counting   int // what totalCount costs
+	counting   int // cost of totalCount
 }
 
-// limitsBelow is what bounds the lists below a field, and the field itself when it is a
-// list.
+// limitsBelow returns the limits of the lists below a field, and of the field itself when
+// it is a list.
 func (c *costEstimator) limitsBelow(f *ast.Field, definition *ast.FieldDefinition, in outerLimits) outerLimits {
 	takes := func(name string) bool { return definition.Arguments.ForName(name) != nil }
 	if takes("currency") {
@@ -111,7 +110,7 @@ func (c *costEstimator) limitsBelow(f *ast.Field, definition *ast.FieldDefinitio
 	return in
 }
 
-// maxListLength is how many entries a list can have.
+// maxListLength returns the maximum length of a list.
 func (c *costEstimator) maxListLength(f *ast.Field, on *ast.Definition, in outerLimits) int {
 	list, known := listBounds[on.Name+"."+f.Name]
 	switch {
@@ -130,8 +129,8 @@ func (c *costEstimator) maxListLength(f *ast.Field, on *ast.Definition, in outer
 	return length
 }
 
-// requestedEntries is how many entries are asked for by first or last, or how many there are
-// when nothing is said.
+// requestedEntries returns the number requested by first or last, or unsaid without
+// either.
 func (c *costEstimator) requestedEntries(f *ast.Field, definition *ast.FieldDefinition, unsaid, most int) int {
 	for _, name := range []string{"first", "last"} {
 		argument := definition.Arguments.ForName(name)
@@ -148,7 +147,7 @@ func (c *costEstimator) requestedEntries(f *ast.Field, definition *ast.FieldDefi
 	return unsaid
 }
 
-// argumentValue is what a field is given for an argument; nil when it is left out.
+// argumentValue returns the value of an argument; nil when it is left out.
 func argumentValue(f *ast.Field, name string) *ast.Value {
 	if argument := f.Arguments.ForName(name); argument != nil {
 		return argument.Value
@@ -156,7 +155,7 @@ func argumentValue(f *ast.Field, name string) *ast.Value {
 	return nil
 }
 
-// argumentText is what an argument comes to, empty for none and null.
+// argumentText returns the resolved text of an argument, empty for none and null.
 func (c *costEstimator) argumentText(f *ast.Field, definition *ast.FieldDefinition, name string) string {
 	for _, value := range []*ast.Value{argumentValue(f, name), definition.Arguments.ForName(name).DefaultValue} {
 		if value != nil && value.Kind == ast.Variable {
@@ -172,7 +171,8 @@ func (c *costEstimator) argumentText(f *ast.Field, definition *ast.FieldDefiniti
 	return ""
 }
 
-// valueText is a decoded JSON value that is no number, as it is written in a document.
+// valueText returns a decoded JSON value other than a number as it is written in a
+// document.
 func valueText(value any) string {
 	switch v := value.(type) {
 	case string:
@@ -184,8 +184,7 @@ func valueText(value any) string {
 	}
 }
 
-// requestedPeriod is the time that a portfolio is asked about: a year unless it is told
-// otherwise.
+// requestedPeriod returns the period of a portfolio, a year by default.
 func (c *costEstimator) requestedPeriod(f *ast.Field, definition *ast.FieldDefinition) time.Duration {
 	from, to := c.argumentText(f, definition, "from"), c.argumentText(f, definition, "to")
 	if from == "" {
@@ -193,7 +192,7 @@ func (c *costEstimator) requestedPeriod(f *ast.Field, definition *ast.FieldDefin
 	}
 	begin, wrong := time.Parse(time.RFC3339, from)
 	end, unknown := time.Parse(time.RFC3339, to)
-	if wrong != nil || unknown != nil { // until now, which is not told here
+	if wrong != nil || unknown != nil { // an open end means now, which is unknown here
 		return model.MaxPortfolioSpan
 	}
 	return min(end.Sub(begin), model.MaxPortfolioSpan)
@@ -201,7 +200,7 @@ func (c *costEstimator) requestedPeriod(f *ast.Field, definition *ast.FieldDefin
 
 const day = 24 * time.Hour
 
-// maxPoints is how many points a series of a time has.
+// maxPoints returns the number of points of a series over a period.
 func maxPoints(of time.Duration, interval string) int {
 	each := map[string]time.Duration{"WEEK": 7 * day, "MONTH": 28 * day}[interval]
 	return min(max(int(of/max(each, day)), 0)+2, model.MaxBuckets)

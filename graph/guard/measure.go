@@ -13,11 +13,11 @@ type measurement struct {
 	fragments   map[string]*ast.FragmentDefinition
 	used        map[string]bool
 	aliases     int
-	introspects bool // asks about the schema
+	introspects bool // queries the schema
 	work        *Work
 }
 
-// measureTree also tells whether the schema is asked about.
+// measureTree checks the limits of the tree and reports whether it queries the schema.
 func (g *Guard) measureTree(tree *ast.QueryDocument, work *Work) (introspects bool, _ error) {
 	if len(tree.Operations) > g.limits.Operations {
 		return false, newCostError(tree.Operations[g.limits.Operations].Position, "The query holds more than %d operations. Send them apart.", g.limits.Operations)
@@ -40,7 +40,7 @@ func (g *Guard) measureTree(tree *ast.QueryDocument, work *Work) (introspects bo
 			return false, err
 		}
 	}
-	for _, fragment := range tree.Fragments { // validation would walk it all the same
+	for _, fragment := range tree.Fragments { // validation would still walk it
 		if !m.used[fragment.Name] {
 			return false, newError(fragment.Position, model.CodeValidationFailed, "The fragment %s is never used. Leave it out.", fragment.Name)
 		}
@@ -48,7 +48,7 @@ func (g *Guard) measureTree(tree *ast.QueryDocument, work *Work) (introspects bo
 	return m.introspects, nil
 }
 
-// checkCycles refuses fragments that contain themselves.
+// checkCycles rejects fragments that contain themselves.
 func (m *measurement) checkCycles(fragments ast.FragmentDefinitionList) error {
 	const open, done = 1, 2
 	state := map[string]int{}
@@ -95,8 +95,8 @@ func (m *measurement) checkCycles(fragments ast.FragmentDefinitionList) error {
 	return nil
 }
 
-// level is the fields of one object: everything that is selected on it, directly
-// and through fragments, by name.
+// level is the fields of one object by name: everything selected on it, directly and
+// through fragments.
 type level struct {
 	*measurement
 
@@ -104,13 +104,12 @@ type level struct {
 	fields      map[string][]ast.SelectionSet
 	visited     int
 	spreads     int
-	inlineDepth int // how deep inline fragments stand in each other
+	inlineDepth int // nesting depth of inline fragments
 }
 
-// measureLevel measures what is selected on one object, and below. Validation compares
-// fields of one name with each other, and each spread with each other and with
-// the fields around it, and begins anew with each inline fragment; Merges bounds
-// the sum.
+// measureLevel measures the selections on one object and below it. Validation compares
+// fields of one name with each other, and each spread with the other spreads and the
+// fields around it, and repeats this for each inline fragment; Merges limits the sum.
 func (m *measurement) measureLevel(sets []ast.SelectionSet, at *ast.Position, depth int) error {
 	if depth > m.limits.Depth {
 		return newCostError(at, "The query is deeper than %d levels. Ask for less at once.", m.limits.Depth)
@@ -143,7 +142,7 @@ func (m *measurement) measureLevel(sets []ast.SelectionSet, at *ast.Position, de
 	return nil
 }
 
-// firstPosition is where the first selection of sets stands, nil when there is none.
+// firstPosition returns the position of the first selection in sets, nil without one.
 func firstPosition(sets []ast.SelectionSet) *ast.Position {
 	for _, set := range sets {
 		if len(set) > 0 {

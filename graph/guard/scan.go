@@ -12,8 +12,8 @@ import (
 	"parapet/model"
 )
 
-// scanTokens reads tokens until a limit is met. Nothing is kept, so a text of any shape
-// costs as much as its first Tokens tokens.
+// scanTokens reads tokens until a limit is reached. It keeps nothing, so a text of any
+// shape costs at most as much as its first Tokens tokens.
 func (g *Guard) scanTokens(text string, work *Work) error {
 	if !utf8.ValidString(text) {
 		return newError(nil, model.CodeValidationFailed, "The query is not UTF-8.")
@@ -50,7 +50,7 @@ func (g *Guard) scanTokens(text string, work *Work) error {
 	}
 }
 
-// checkToken refuses names without end, and NUL, which the database cannot keep.
+// checkToken rejects names that are too long, and NUL, which the database cannot store.
 func (g *Guard) checkToken(token lexer.Token) error {
 	switch {
 	case token.Kind == lexer.Name && len(token.Value) > g.limits.NameBytes:
@@ -62,7 +62,7 @@ func (g *Guard) checkToken(token lexer.Token) error {
 	}
 }
 
-// toSyntaxError is a lexer's or parser's error as a partner sees it.
+// toSyntaxError converts an error of the lexer or parser.
 func toSyntaxError(err error) error {
 	var found *gqlerror.Error
 	if !errors.As(err, &found) {
@@ -73,11 +73,10 @@ func toSyntaxError(err error) error {
 	return refused
 }
 
-// shownBytes bounds how much of a library's message is shown: it quotes the
-// document.
+// shownBytes limits the shown part of a gqlparser message, which quotes the document.
 const shownBytes = 256
 
-// Sentence is a library's message as far as it can be shown, ended.
+// Sentence returns a gqlparser message, shortened and with a full stop.
 func Sentence(message string) string {
 	if len(message) > shownBytes {
 		return strings.ToValidUTF8(message[:shownBytes], "") + "…"

@@ -7,10 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// joinSurrogates writes the escaped surrogate pairs of a document's strings as the
-// characters they stand for: the parser would make question marks of them. It
-// reports where half a pair stands alone, in bytes, or -1. Most documents have
-// none and are returned as they are.
+// joinSurrogates replaces escaped surrogate pairs in a document's strings by their
+// characters; the parser would turn them into question marks. It returns the byte offset
+// of an unpaired surrogate, or -1. A document without surrogates is returned unchanged.
 func joinSurrogates(text string) (string, int) {
 	if !strings.Contains(text, `\ud`) && !strings.Contains(text, `\uD`) {
 		return text, -1
@@ -38,7 +37,7 @@ func joinSurrogates(text string) (string, int) {
 	return out.String(), -1
 }
 
-// indexAfter is the index behind the next end, or the length of the text.
+// indexAfter returns the index after the next end, or the length of the text.
 func indexAfter(text string, from int, end string) int {
 	if at := strings.Index(text[from:], end); at >= 0 {
 		return from + at + len(end)
@@ -46,8 +45,8 @@ func indexAfter(text string, from int, end string) int {
 	return len(text)
 }
 
-// blockEnd is the index behind a block string, in which nothing but its end can be
-// escaped.
+// blockEnd returns the index after a block string, which has no escape other than that of
+// its end.
 func blockEnd(text string, from int) int {
 	for {
 		end := indexAfter(text, from, `"""`)
@@ -58,7 +57,7 @@ func blockEnd(text string, from int) int {
 	}
 }
 
-// joinSurrogatesInString reads one string from its opening quote, and tells its length.
+// joinSurrogatesInString reads one string from its opening quote and returns its length.
 func joinSurrogatesInString(text string) (quoted string, length, wrong int) {
 	var out strings.Builder
 	out.WriteByte('"')
@@ -67,7 +66,7 @@ func joinSurrogatesInString(text string) (quoted string, length, wrong int) {
 		case text[i] == '"':
 			return out.String() + `"`, i + 1, -1
 		case text[i] == '\n' || text[i] == '\r':
-			return out.String(), i, -1 // the lexer will say that it does not end
+			return out.String(), i, -1 // the lexer reports the missing end
 		case text[i] != '\\':
 			out.WriteByte(text[i])
 			i++
@@ -87,8 +86,7 @@ func joinSurrogatesInString(text string) (quoted string, length, wrong int) {
 	return out.String(), len(text), -1
 }
 
-// escapedUnit is the code unit of \uXXXX at the beginning of a text; 0 when there is
-// none.
+// escapedUnit returns the code unit of \uXXXX at the beginning of a text; 0 without one.
 func escapedUnit(text string) rune {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return 0

@@ -8,18 +8,18 @@ import (
 	"parapet/model"
 )
 
-// shownErrors bounds how many errors an answer lists.
+// shownErrors limits the number of errors in a response.
 const shownErrors = 10
 
-// suggestedErrors is how many errors are looked up again for what might have been
-// meant: comparing a name with all names of the schema is the dearest part of
-// refusing it.
+// suggestedErrors is the number of errors up to which suggestions are looked up:
+// comparing a name with all names of the schema is the most expensive part of rejecting
+// it.
 const suggestedErrors = 3
 
-// Validate holds the document against the schema and readies it for execution.
-// All errors have the code validation_failed and their places. With suggest they
-// name fields, types and arguments that the caller may have meant, which tells
-// about the schema.
+// Validate validates the document against the schema and prepares it for execution. All
+// errors have the code validation_failed and their locations. With suggest they name
+// fields, types and arguments that the caller may have meant, which reveals parts of the
+// schema.
 func (d *Document) Validate(suggest bool) gqlerror.List {
 	found := validator.ValidateWithRules(d.guard.schema, d.QueryDocument, rulesWithoutSuggestions())
 	if suggest && len(found) > 0 && len(found) <= suggestedErrors {
@@ -34,7 +34,7 @@ func (d *Document) Validate(suggest bool) gqlerror.List {
 	return shown
 }
 
-// rulesWithoutSuggestions are the specification's rules without suggestions.
+// rulesWithoutSuggestions returns the specification's rules without suggestions.
 func rulesWithoutSuggestions() *rules.Rules {
 	all := rules.NewDefaultRules()
 	all.ReplaceRule(rules.FieldsOnCorrectTypeRule.Name, rules.FieldsOnCorrectTypeRuleWithoutSuggestions.RuleFunc)

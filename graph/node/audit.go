@@ -6,7 +6,7 @@ import (
 	"parapet/model"
 )
 
-// AuditLog is what operators did and what was refused, newest first.
+// AuditLog lists operator actions and rejected requests, newest first.
 func (r *Reader) AuditLog(ctx context.Context, first *int, after *string, filter *model.AuditFilter, order *string) (*AuditConnection, error) {
 	return toConnection(asNodes[model.AuditEntry])(r.Service.ListAudit(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
 }

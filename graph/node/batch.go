@@ -14,19 +14,19 @@ import (
 type batch struct {
 	reader    *Reader
 	ids       []string
-	refs      map[string][]string // ids of other records that they name, by relation
-	relations sync.Map            // of the name of a relation with its arguments, to *relation
+	refs      map[string][]string // ids of referenced records, by relation
+	relations sync.Map            // name of a relation with its arguments, to *relation
 }
 
-// relation is what one relation holds for all kin.
+// relation is one loaded relation of all records of a batch.
 type relation[T any] struct {
 	once sync.Once
 	byID map[string]T
 	err  error
 }
 
-// loadRelation is what a relation holds under an id. name tells relations and their
-// arguments apart. An error is everybody's: each of the kin asked.
+// loadRelation returns the value of a relation for an id. name identifies the relation
+// and its arguments. An error applies to every record of the batch.
 func loadRelation[T any](ctx context.Context, b *batch, id, name string, read func(context.Context) (map[string]T, error)) (T, error) {
 	kept, _ := b.relations.LoadOrStore(name, new(relation[T]))
 	all := kept.(*relation[T])
@@ -34,8 +34,8 @@ func loadRelation[T any](ctx context.Context, b *batch, id, name string, read fu
 	return all.byID[id], all.err
 }
 
-// newBatch makes kin of records that were read together: by is a record's id, and
-// make its node.
+// newBatch makes nodes of records that were read together. by returns a record's id; make
+// returns its node.
 func newBatch[R, N any](read *Reader, records []R, by func(R) string, make func(R, *batch) N) []N {
 	b := &batch{reader: read, refs: map[string][]string{}}
 	var nodes []N
@@ -46,15 +46,15 @@ func newBatch[R, N any](read *Reader, records []R, by func(R) string, make func(
 	return nodes
 }
 
-// addReference notes that one of the kin names another record.
+// addReference records that a record of the batch refers to another record.
 func (b *batch) addReference(relation string, id *string) {
 	if id != nil {
 		b.refs[relation] = append(b.refs[relation], *id)
 	}
 }
 
-// loadOne is the record that a relation names; nil where none is named. All that
-// the kin name are read at once.
+// loadOne returns the record that a relation refers to, nil without a reference. It reads
+// the referenced records of the whole batch at once.
 func loadOne[R, N any](ctx context.Context, b *batch, name string, id *string, read func(context.Context, model.Actor, []string) (map[string]*R, error), together func([]*R) []*N) (*N, error) {
 	if id == nil {
 		return nil, nil
@@ -66,7 +66,7 @@ func loadOne[R, N any](ctx context.Context, b *batch, name string, id *string, r
 	})
 }
 
-// nodesByID makes the nodes of records that were read by their ids.
+// nodesByID makes nodes of records that were read by their ids.
 func nodesByID[R, N any](ids []string, found map[string]*R, together func([]*R) []*N) map[string]*N {
 	var there []string
 	var records []*R
@@ -82,8 +82,8 @@ func nodesByID[R, N any](ids []string, found map[string]*R, together func([]*R) 
 	return nodes
 }
 
-// loadPages is a page of what a record has. Its first page is read for all kin at
-// once; a cursor is one record's own.
+// loadPages returns a page of a record's child list. It reads the first page for the
+// whole batch at once; a page after a cursor is read for one record.
 func loadPages[R, N any](ctx context.Context, b *batch, id, name string, in model.PageRequest, read func(context.Context, model.Actor, []string, model.PageRequest) (map[string]*model.Page[R], error), together func([]*R) []*N) (*Connection[*N], error) {
 	load := func(ctx context.Context, ids []string) (map[string]*Connection[*N], error) {
 		pages, err := read(ctx, b.reader.Actor, ids, in)

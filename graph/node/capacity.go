@@ -7,27 +7,27 @@ import (
 	"parapet/model/wire"
 )
 
-// CapacityFilter narrows the list of capacities.
+// CapacityFilter filters the list of capacities.
 type CapacityFilter struct{ Product *string }
 
-// Capacities are the bounds of what may be at risk.
+// Capacities lists the limits of the sum insured.
 func (r *Reader) Capacities(ctx context.Context, first *int, after *string, filter *CapacityFilter) (*CapacityConnection, error) {
 	return toConnection(asNodes[wire.Capacity])(r.Service.ListCapacities(ctx, r.Actor, orEmpty(orEmpty(filter).Product), pageRequest(first, after)))
 }
 
-// SetCapacityInput is a bound to set.
+// SetCapacityInput is the input of SetCapacity.
 type SetCapacityInput struct {
 	model.CapacityRequest
 	ClientMutationID *string
 }
 
-// SetCapacityPayload is what was set.
+// SetCapacityPayload is the result of SetCapacity.
 type SetCapacityPayload struct {
 	Capacity         *wire.Capacity
 	ClientMutationID *string
 }
 
-// SetCapacity bounds what may be at risk.
+// SetCapacity sets or removes a limit of the sum insured.
 func (r *Reader) SetCapacity(ctx context.Context, in SetCapacityInput) (*SetCapacityPayload, error) {
 	capacity, err := runMutation(ctx, r, in.ClientMutationID, in.CapacityRequest, r.Service.SetCapacity)
 	if in.Amount == nil {

@@ -7,17 +7,18 @@ import (
 	"parapet/model/wire"
 )
 
-// Claim asks for money under a policy.
+// Claim is a claim under a policy.
 type Claim struct {
 	*wire.Claim
 	batch   *batch
 	payouts []*Payout
 }
 
-// IsNode makes it findable.
+// IsNode implements Node.
 func (*Claim) IsNode() {}
 
-// newClaims makes kin of the payouts of all claims too: they came together.
+// newClaims makes nodes of claims. The payouts of all claims, which came with them, also
+// form one batch.
 func (r *Reader) newClaims(records []*wire.Claim) []*Claim {
 	var paid []*wire.Payout
 	nodes := newBatch(r, records, func(c *wire.Claim) string { return c.ID }, func(c *wire.Claim, b *batch) *Claim {
@@ -33,26 +34,26 @@ func (r *Reader) newClaims(records []*wire.Claim) []*Claim {
 	return nodes
 }
 
-// Claim is one claim. Errors: not_found.
+// Claim returns a claim. Errors: not_found.
 func (r *Reader) Claim(ctx context.Context, id string) (*Claim, error) {
 	return toNode(r.newClaims)(r.Service.GetClaim(ctx, r.Actor, id))
 }
 
-// Claims are claims, newest first.
+// Claims lists claims, newest first.
 func (r *Reader) Claims(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*ClaimConnection, error) {
 	return toConnection(r.newClaims)(r.Service.ListClaims(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
 }
 
-// Policy is what is asked to pay.
+// Policy returns the policy of the claim.
 func (c *Claim) Policy(ctx context.Context) (*Policy, error) {
 	r := c.batch.reader
 	return loadOne(ctx, c.batch, "policy", &c.PolicyID, r.Service.BarePoliciesByID, r.newPolicies)
 }
 
-// Payouts are the money on its way. They came with the claim.
+// Payouts returns the payouts, which were read with the claim.
 func (c *Claim) Payouts() []*Payout { return append([]*Payout{}, c.payouts...) }
 
-// Timeline is its story.
+// Timeline lists the entries of the claim's timeline.
 func (c *Claim) Timeline(ctx context.Context, first *int, after *string, last *int) (*TimelineConnection, error) {
 	in, err := timelinePage(first, after, last)
 	if err != nil {
@@ -61,7 +62,7 @@ func (c *Claim) Timeline(ctx context.Context, first *int, after *string, last *i
 	return loadPages(ctx, c.batch, c.ID, "timeline", in, c.batch.reader.Service.TimelinesByClaim, asNodes[wire.TimelineEntry])
 }
 
-// timelinePage is a page from the beginning of a timeline, or from its end.
+// timelinePage requests a page from the beginning or from the end of a timeline.
 func timelinePage(first *int, after *string, last *int) (model.PageRequest, error) {
 	if last == nil {
 		return pageRequest(first, after), nil
@@ -74,31 +75,31 @@ func timelinePage(first *int, after *string, last *int) (model.PageRequest, erro
 	return in, nil
 }
 
-// Messages are the conversation about it.
+// Messages lists the messages of the claim.
 func (c *Claim) Messages(ctx context.Context, first *int, after, order *string) (*MessageConnection, error) {
 	r := c.batch.reader
 	return loadPages(ctx, c.batch, c.ID, "messages", orderedPage(first, after, order), r.Service.MessagesByClaim, r.newMessages)
 }
 
-// Attachments are its documents.
+// Attachments lists the attachments of the claim.
 func (c *Claim) Attachments(ctx context.Context, first *int, after, order *string) (*AttachmentConnection, error) {
 	r := c.batch.reader
 	return loadPages(ctx, c.batch, c.ID, "attachments", orderedPage(first, after, order), r.Service.AttachmentsOf, r.newAttachments)
 }
 
-// PayoutMethods are the accounts it can be paid to.
+// PayoutMethods lists the accounts to which the claim can be paid.
 func (c *Claim) PayoutMethods(ctx context.Context, first *int, after, order *string) (*PayoutMethodConnection, error) {
 	r := c.batch.reader
 	return loadPages(ctx, c.batch, c.ID, "payoutMethods", orderedPage(first, after, order), r.Service.PayoutMethodsByParent, r.newPayoutMethods)
 }
 
-// OpenClaimInput is a claim to open.
+// OpenClaimInput is the input of OpenClaim.
 type OpenClaimInput struct {
 	model.ClaimRequest
 	ClientMutationID *string
 }
 
-// OpenClaim opens a claim, or finds the one there is.
+// OpenClaim opens a claim or returns the existing one.
 func (r *Reader) OpenClaim(ctx context.Context, in OpenClaimInput) (*ClaimPayload, error) {
 	record, err := runMutation(ctx, r, in.ClientMutationID, in.ClaimRequest,
 		func(ctx context.Context, actor model.Actor, in model.ClaimRequest) (*wire.Claim, error) {

@@ -9,8 +9,8 @@ import (
 	"parapet/model/wire"
 )
 
-// Connection is a page of nodes and where it stands in its list. What costs
-// something is computed when it is asked for.
+// Connection is a page of nodes and its position in its list. Expensive values are
+// computed on request.
 type Connection[N any] struct {
 	nodes      []N
 	hasMore    bool
@@ -19,7 +19,7 @@ type Connection[N any] struct {
 	total      func(context.Context) (int, bool, error)
 }
 
-// Edge is a node of a page, and where it stands.
+// Edge is a node of a page and its position.
 type Edge[N any] struct {
 	Node N
 
@@ -40,7 +40,7 @@ type (
 	PayoutMethodConnection    = Connection[*PayoutMethod]         // of payout methods
 	PayoutMethodEdge          = Edge[*PayoutMethod]               // to a payout method
 	TimelineConnection        = Connection[*wire.TimelineEntry]   // of a timeline
-	TimelineEdge              = Edge[*wire.TimelineEntry]         // to a sentence of it
+	TimelineEdge              = Edge[*wire.TimelineEntry]         // to an entry of it
 	MessageConnection         = Connection[*Message]              // of messages
 	MessageEdge               = Edge[*Message]                    // to a message
 	AttachmentConnection      = Connection[*Attachment]           // of documents
@@ -72,14 +72,14 @@ type (
 	AuditConnection           = Connection[*model.AuditEntry]     // of the audit log
 	JobConnection             = Connection[*Job]                  // of jobs
 	JobEdge                   = Edge[*Job]                        // to a job
-	AuditEdge                 = Edge[*model.AuditEntry]           // to a line of it
+	AuditEdge                 = Edge[*model.AuditEntry]           // to an entry of it
 )
 
 func newConnection[R, N any](page *model.Page[R], nodes []*N) *Connection[*N] {
 	return &Connection[*N]{nodes: nodes, hasMore: page.HasMore, hasEarlier: page.HasEarlier, cursor: page.CursorAt, total: page.Total}
 }
 
-// toConnection is the connection of a list's page.
+// toConnection makes a connection of a page of a list.
 func toConnection[R, N any](together func([]*R) []*N) func(*model.Page[R], error) (*Connection[*N], error) {
 	return func(page *model.Page[R], err error) (*Connection[*N], error) {
 		if err != nil {
@@ -89,10 +89,10 @@ func toConnection[R, N any](together func([]*R) []*N) func(*model.Page[R], error
 	}
 }
 
-// asNodes are the nodes of records that have no relations.
+// asNodes returns records without relations as nodes.
 func asNodes[R any](records []*R) []*R { return records }
 
-// wrapEach are the nodes of records that have none either, but more to tell.
+// wrapEach makes nodes with extra fields of records without relations.
 func wrapEach[R, N any](records []*R, node func(*R) *N) []*N {
 	all := make([]*N, len(records))
 	for i, record := range records {
@@ -109,7 +109,7 @@ func pointersTo[R any](records []R) []*R {
 	return all
 }
 
-// Nodes are the records of the page.
+// Nodes returns the records of the page.
 func (c *Connection[N]) Nodes() []N {
 	if c.nodes == nil {
 		return []N{}
@@ -117,7 +117,7 @@ func (c *Connection[N]) Nodes() []N {
 	return c.nodes
 }
 
-// Edges are the records with their places.
+// Edges returns the records with their cursors.
 func (c *Connection[N]) Edges() []*Edge[N] {
 	edges := make([]*Edge[N], len(c.nodes))
 	for i, node := range c.nodes {
@@ -126,22 +126,22 @@ func (c *Connection[N]) Edges() []*Edge[N] {
 	return edges
 }
 
-// Cursor is the place.
+// Cursor returns the position in the list.
 func (e *Edge[N]) Cursor() (string, error) { return e.cursor(e.at) }
 
-// TotalCount is how many records the list has, as far as they are counted.
+// TotalCount returns the length of the list, up to the counting limit.
 func (c *Connection[N]) TotalCount(ctx context.Context) (int, error) {
 	n, _, err := c.total(ctx)
 	return n, err
 }
 
-// TotalCountExceeded tells whether there are more.
+// TotalCountExceeded reports whether the list is longer than TotalCount.
 func (c *Connection[N]) TotalCountExceeded(ctx context.Context) (bool, error) {
 	_, more, err := c.total(ctx)
 	return more, err
 }
 
-// PageInfo is where the page stands.
+// PageInfo returns the position of the page.
 func (c *Connection[N]) PageInfo() (*PageInfo, error) {
 	info := &PageInfo{HasNextPage: c.hasMore, HasPreviousPage: c.hasEarlier}
 	if len(c.nodes) == 0 {
@@ -156,7 +156,7 @@ func (c *Connection[N]) PageInfo() (*PageInfo, error) {
 	return info, err
 }
 
-// PageInfo is where a page stands in its list.
+// PageInfo is the position of a page in its list.
 type PageInfo struct {
 	HasNextPage     bool
 	HasPreviousPage bool
@@ -164,8 +164,8 @@ type PageInfo struct {
 	EndCursor       *string
 }
 
-// pageRequest asks for the page after a cursor. A page of none would be one of the
-// default size, so it is refused like every other size that is not one.
+// pageRequest requests the page after a cursor. first: 0 would mean the default size, so
+// it becomes an invalid size and is rejected.
 func pageRequest(first *int, after *string) model.PageRequest {
 	in := model.PageRequest{Cursor: orEmpty(after)}
 	if first != nil {
@@ -174,14 +174,14 @@ func pageRequest(first *int, after *string) model.PageRequest {
 	return in
 }
 
-// orderedPage is pageRequest for a list that can run both ways.
+// orderedPage is pageRequest for a list with both orders.
 func orderedPage(first *int, after, order *string) model.PageRequest {
 	in := pageRequest(first, after)
 	in.Order = model.Order(orEmpty(order))
 	return in
 }
 
-// stringOrEmpty is what was given, or nothing of its kind.
+// orEmpty returns the given value, or the zero value for nil.
 func orEmpty[T any](given *T) T {
 	if given == nil {
 		return *new(T)

@@ -8,7 +8,7 @@ import (
 	"parapet/model/wire"
 )
 
-// DecideClaimInput is an operator's decision of a claim.
+// DecideClaimInput is an operator's decision about a claim.
 type DecideClaimInput struct {
 	ClaimID          string
 	Version          *int64
@@ -21,7 +21,7 @@ type DecideClaimInput struct {
 	ClientMutationID *string
 }
 
-// ClaimPayload is a claim as it is now.
+// ClaimPayload is the claim after a mutation.
 type ClaimPayload struct {
 	Claim            *Claim
 	ClientMutationID *string
@@ -40,21 +40,21 @@ func (r *Reader) DecideClaim(ctx context.Context, in DecideClaimInput) (*ClaimPa
 	return &ClaimPayload{claim, in.ClientMutationID}, err
 }
 
-// WithdrawClaimInput is a claim to withdraw.
+// WithdrawClaimInput is the input of WithdrawClaim.
 type WithdrawClaimInput struct {
 	model.WithdrawalRequest
 	Version          *int64
 	ClientMutationID *string
 }
 
-// WithdrawClaim takes a claim back.
+// WithdrawClaim withdraws a claim.
 func (r *Reader) WithdrawClaim(ctx context.Context, in WithdrawClaimInput) (*ClaimPayload, error) {
 	record, err := runOperatorMutation(ctx, r, in.ClientMutationID, in.ClaimID, in.Version, in.WithdrawalRequest, r.Service.WithdrawClaim)
 	claim, err := toNode(r.newClaims)(record, err)
 	return &ClaimPayload{claim, in.ClientMutationID}, err
 }
 
-// Adjudications are what operators did to the claim.
+// Adjudications lists the operator actions on the claim.
 func (c *Claim) Adjudications(ctx context.Context) ([]model.OperatorAction, error) {
 	list, err := loadRelation(ctx, c.batch, c.ID, "adjudications", func(ctx context.Context) (map[string]*model.Page[model.OperatorAction], error) {
 		return c.batch.reader.Service.OperatorActionsOf(ctx, c.batch.reader.Actor, c.batch.ids, model.PageRequest{Limit: model.MaxPageSize})

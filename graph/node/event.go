@@ -7,22 +7,22 @@ import (
 	"parapet/model/wire"
 )
 
-// Event tells what happened to a record.
+// Event is one event of the feed.
 type Event struct{ *wire.Event }
 
-// IsNode makes it findable.
+// IsNode implements Node.
 func (*Event) IsNode() {}
 
 func (r *Reader) newEvents(records []*wire.Event) []*Event {
 	return wrapEach(records, func(e *wire.Event) *Event { return &Event{e} })
 }
 
-// Event is one event. Errors: not_found.
+// Event returns an event. Errors: not_found.
 func (r *Reader) Event(ctx context.Context, id string) (*Event, error) {
 	return toNode(r.newEvents)(r.Service.GetEvent(ctx, r.Actor, id))
 }
 
-// EventFilter narrows the feed.
+// EventFilter filters the feed.
 type EventFilter struct {
 	AfterSequence *int64
 	Generation    *int
@@ -43,18 +43,18 @@ func (f *EventFilter) toModel() (narrowed model.EventFilter) {
 	return narrowed
 }
 
-// Events are the feed of a partner.
+// Events lists the feed of a partner.
 func (r *Reader) Events(ctx context.Context, first *int, after *string, filter *EventFilter) (*EventConnection, error) {
 	return toConnection(r.newEvents)(r.Service.ListEvents(ctx, r.Actor, filter.toModel(), pageRequest(first, after)))
 }
 
-// EventDescription is a row of the catalogue of events.
+// EventDescription is a row of the event catalogue.
 type EventDescription struct{ model.EventDescription }
 
-// Type is the word of the enum.
+// Type returns the value of the enum.
 func (d *EventDescription) Type() string { return d.Name() }
 
-// EventTypes are the catalogue of events.
+// EventTypes returns the event catalogue.
 func (r *Reader) EventTypes(ctx context.Context) ([]*EventDescription, error) {
 	described, err := r.Service.DescribeEvents(ctx, r.Actor)
 	all := make([]*EventDescription, len(described))
@@ -64,7 +64,7 @@ func (r *Reader) EventTypes(ctx context.Context) ([]*EventDescription, error) {
 	return all, err
 }
 
-// HistoryProof checks a partner's history.
+// HistoryProof verifies the hash chain of a partner's events.
 func (r *Reader) HistoryProof(ctx context.Context, partner *string) (*wire.HistoryProof, error) {
 	return r.Service.VerifyChain(ctx, r.Actor, orEmpty(partner))
 }

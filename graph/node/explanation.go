@@ -8,7 +8,7 @@ import (
 	"parapet/model/wire"
 )
 
-// Explanation is what an occurrence means for a policy.
+// Explanation is the evaluation of a policy for an occurrence.
 type Explanation struct {
 	*wire.Explanation
 	batch *batch
@@ -21,26 +21,26 @@ func (r *Reader) newExplanations(records []*wire.Explanation) []*Explanation {
 	})
 }
 
-// Explain tells what an occurrence means for a policy. Errors: not_found.
+// Explain evaluates a policy for an occurrence. Errors: not_found.
 func (r *Reader) Explain(ctx context.Context, policy string, of model.OccurrenceRef) (*Explanation, error) {
 	of.Pointer = "/occurrence"
 	return toNode(r.newExplanations)(r.Service.Explain(ctx, r.Actor, policy, of))
 }
 
-// Policy is whom it concerns.
+// Policy returns the evaluated policy.
 func (e *Explanation) Policy(ctx context.Context) (*Policy, error) {
 	r := e.batch.reader
 	return loadOne(ctx, e.batch, "policy", &e.PolicyID, r.Service.BarePoliciesByID, r.newPolicies)
 }
 
-// ProductKey is the key of the policy's product.
+// ProductKey returns the key of the policy's product.
 func (e *Explanation) ProductKey() string { return e.Product }
 
 func (r *Reader) newExplanationConnection(page *model.Page[wire.Explanation], err error) (*ExplanationConnection, error) {
 	return toConnection(r.newExplanations)(page, err)
 }
 
-// Exposure is what a supposed occurrence would cost.
+// Exposure is the cost of a hypothetical occurrence.
 type Exposure struct {
 	*wire.Exposure
 	reader  *Reader
@@ -48,8 +48,8 @@ type Exposure struct {
 	page    *model.Page[wire.Explanation]
 }
 
-// Exposure supposes an occurrence. Its largest first page is read together with the
-// sums, for which every policy concerned has to be judged anyway.
+// Exposure evaluates a hypothetical occurrence. It also reads the largest first page,
+// because the sums require evaluating every affected policy anyway.
 func (r *Reader) Exposure(ctx context.Context, occurrence model.WhatIf, partner, product, currency *string) (*Exposure, error) {
 	in := model.ExposureRequest{Occurrence: occurrence, Partner: orEmpty(partner), Product: orEmpty(product), Currency: orEmpty(currency)}
 	e := &Exposure{reader: r, request: in}
@@ -58,7 +58,7 @@ func (r *Reader) Exposure(ctx context.Context, occurrence model.WhatIf, partner,
 	return e, err
 }
 
-// Policies are those it touches, the largest payment first.
+// Policies lists the affected policies, the largest payment first.
 func (e *Exposure) Policies(ctx context.Context, first *int, after *string, nearMisses bool) (*ExplanationConnection, error) {
 	in := pageRequest(first, after)
 	if size := cmp.Or(in.Limit, model.DefaultPageSize); after == nil && !nearMisses && size >= 1 && size <= model.MaxPageSize {

@@ -18,7 +18,7 @@ func toNode[R, N any](together func([]*R) []*N) func(*R, error) (*N, error) {
 	}
 }
 
-// nodeLoader reads nodes of one kind by their ids.
+// nodeLoader reads nodes of one type by their ids.
 type nodeLoader func(ctx context.Context, ids []string) (map[string]Node, error)
 
 func newNodeLoader[R, N any, P interface {
@@ -35,7 +35,7 @@ func newNodeLoader[R, N any, P interface {
 	}
 }
 
-// nodeLoaders are the kinds that have ids, by their prefix.
+// nodeLoaders returns the loaders of all types with ids, by id prefix.
 func (r *Reader) nodeLoaders() map[string]nodeLoader {
 	s := r.Service
 	return map[string]nodeLoader{
@@ -55,7 +55,7 @@ func (r *Reader) nodeLoaders() map[string]nodeLoader {
 	}
 }
 
-// Node finds a record of any kind; nil when there is none.
+// Node returns a record of any type; nil when there is none.
 func (r *Reader) Node(ctx context.Context, id string) (Node, error) {
 	found, err := r.Nodes(ctx, []string{id})
 	if err != nil {
@@ -64,7 +64,7 @@ func (r *Reader) Node(ctx context.Context, id string) (Node, error) {
 	return found[0], nil
 }
 
-// Nodes finds records of any kind, in the order of their ids, in one read a kind.
+// Nodes returns records of any type in the order of ids, with one read per type.
 func (r *Reader) Nodes(ctx context.Context, ids []string) ([]Node, error) {
 	if len(ids) > model.MaxPageSize {
 		return nil, model.BadParameter(model.FieldError{Pointer: "ids", Code: "length", Detail: fmt.Sprintf("Name at most %d ids.", model.MaxPageSize)})

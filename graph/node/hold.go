@@ -6,7 +6,7 @@ import (
 	"parapet/model"
 )
 
-// BlockPayoutInput is a payout to hold.
+// BlockPayoutInput is the input of BlockPayout.
 type BlockPayoutInput struct {
 	PayoutID         string
 	Version          *int64
@@ -15,13 +15,13 @@ type BlockPayoutInput struct {
 	ClientMutationID *string
 }
 
-// PayoutPayload is a payout as it is now.
+// PayoutPayload is the payout after a mutation.
 type PayoutPayload struct {
 	Payout           *Payout
 	ClientMutationID *string
 }
 
-// BlockPayout keeps a payout from going out.
+// BlockPayout puts a hold on a payout.
 func (r *Reader) BlockPayout(ctx context.Context, in BlockPayoutInput) (*PayoutPayload, error) {
 	request := model.HoldRequest{PayoutID: in.PayoutID, Reason: model.BlockedReason(in.Reason), Note: in.Note}
 	record, err := runOperatorMutation(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, request, r.Service.BlockPayout)
@@ -29,7 +29,7 @@ func (r *Reader) BlockPayout(ctx context.Context, in BlockPayoutInput) (*PayoutP
 	return &PayoutPayload{payout, in.ClientMutationID}, err
 }
 
-// UnblockPayoutInput is a hold to lift.
+// UnblockPayoutInput is the input of UnblockPayout.
 type UnblockPayoutInput struct {
 	model.LiftHoldRequest
 	Version          *int64

@@ -7,14 +7,14 @@ import (
 	"parapet/model"
 )
 
-// Invariant is something that must always be true.
+// Invariant is a condition that must always hold.
 type Invariant struct {
 	*model.Invariant
 
 	reader *Reader
 }
 
-// Invariants are all of them.
+// Invariants lists all invariants.
 func (r *Reader) Invariants(ctx context.Context) ([]*Invariant, error) {
 	list, err := r.Service.ListInvariants(ctx, r.Actor)
 	nodes := make([]*Invariant, len(list))
@@ -24,10 +24,10 @@ func (r *Reader) Invariants(ctx context.Context) ([]*Invariant, error) {
 	return nodes, err
 }
 
-// ViolationCount is of how many records it is not true.
+// ViolationCount returns the number of records that violate the invariant.
 func (i *Invariant) ViolationCount() int { return i.Invariant.Violations }
 
-// Violations are the first of them.
+// Violations lists the first violations.
 func (i *Invariant) Violations(ctx context.Context) ([]model.Violation, error) {
 	if i.Invariant.Violations == 0 {
 		return []model.Violation{}, nil
@@ -35,42 +35,42 @@ func (i *Invariant) Violations(ctx context.Context) ([]model.Violation, error) {
 	return i.reader.Service.ListViolations(ctx, i.reader.Actor, i.Name, model.MaxPageSize)
 }
 
-// Milliseconds is how long the last check took.
+// Milliseconds returns the duration of the last check.
 func (i *Invariant) Milliseconds() int64 { return i.Took.Milliseconds() }
 
-// ReleaseStops are the last times in which no payout was sent.
+// ReleaseStops lists the most recent stops of releases.
 func (r *Reader) ReleaseStops(ctx context.Context) ([]*model.ReleaseStop, error) {
 	stops, err := r.Service.ReleaseStops(ctx, r.Actor, model.MaxPageSize)
 	return pointersTo(stops), err
 }
 
-// StopReleasesInput is why payouts stop.
+// StopReleasesInput is the input of StopReleases, with the reason.
 type StopReleasesInput struct {
 	model.StopRequest
 	ClientMutationID *string
 }
 
-// ResumeReleasesInput is why payouts go on.
+// ResumeReleasesInput is the input of ResumeReleases, with the reason.
 type ResumeReleasesInput struct {
 	model.ResumeRequest
 	ClientMutationID *string
 }
 
-// ResumeReleasesPayload is a stop as it is now and the run that resumes releases.
+// ResumeReleasesPayload is the stop after the mutation and the run that resumes releases.
 type ResumeReleasesPayload struct {
 	ReleaseStop      *model.ReleaseStop
 	Resumption       *model.ReleaseResumption
 	ClientMutationID *string
 }
 
-// StopReleasesPayload is a stop and what it did not wait for.
+// StopReleasesPayload is the stop and the orders that were already leaving.
 type StopReleasesPayload struct {
 	ReleaseStop      *model.ReleaseStop
 	Leaving          *model.Leaving
 	ClientMutationID *string
 }
 
-// StopReleases keeps payouts from being sent. It may wait longer than other requests.
+// StopReleases stops the release of payouts. It may wait longer than other requests.
 func (r *Reader) StopReleases(ctx context.Context, in StopReleasesInput) (*StopReleasesPayload, error) {
 	if request := gateway.FromContext(ctx); request != nil && request.WithoutDeadline != nil {
 		lasting, release := request.WithoutDeadline(ctx)
@@ -84,7 +84,7 @@ func (r *Reader) StopReleases(ctx context.Context, in StopReleasesInput) (*StopR
 	return &StopReleasesPayload{stopped.Stop, stopped.Leaving, in.ClientMutationID}, nil
 }
 
-// ResumeReleases lets payouts go out again.
+// ResumeReleases resumes the release of payouts.
 func (r *Reader) ResumeReleases(ctx context.Context, in ResumeReleasesInput) (*ResumeReleasesPayload, error) {
 	resumed, err := runMutation(ctx, r, in.ClientMutationID, in.ResumeRequest, r.Service.ResumeReleases)
 	if err != nil {
@@ -93,13 +93,13 @@ func (r *Reader) ResumeReleases(ctx context.Context, in ResumeReleasesInput) (*R
 	return &ResumeReleasesPayload{resumed.Stop, resumed.Resumption, in.ClientMutationID}, nil
 }
 
-// ReleaseResumptions are the last runs that resume releases.
+// ReleaseResumptions lists the most recent resumptions of releases.
 func (r *Reader) ReleaseResumptions(ctx context.Context) ([]*model.ReleaseResumption, error) {
 	runs, err := r.Service.ReleaseResumptions(ctx, r.Actor, model.MaxPageSize)
 	return pointersTo(runs), err
 }
 
-// ReleaseResumption is one of them.
+// ReleaseResumption returns one resumption of releases.
 func (r *Reader) ReleaseResumption(ctx context.Context, id string) (*model.ReleaseResumption, error) {
 	return r.Service.GetReleaseResumption(ctx, r.Actor, id)
 }

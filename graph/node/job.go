@@ -12,29 +12,29 @@ import (
 // Job is one job of the queue.
 type Job struct{ *model.QueuedJob }
 
-// Args are its arguments.
+// Args returns the job's arguments.
 func (j *Job) Args() jsontext.Value { return jsontext.Value(j.QueuedJob.Args) }
 
-// JobCounts are the jobs by queue, kind and state.
+// JobCounts counts jobs by queue, kind and state.
 func (r *Reader) JobCounts(ctx context.Context) ([]*model.JobCount, error) {
 	counts, err := r.Service.JobCounts(ctx, r.Actor)
 	return pointersTo(counts), err
 }
 
-// FailingJobs are the kinds of jobs that fail.
+// FailingJobs lists the kinds of jobs that fail.
 func (r *Reader) FailingJobs(ctx context.Context) ([]*model.FailingJobs, error) {
 	kinds, err := r.Service.FailingJobs(ctx, r.Actor)
 	return pointersTo(kinds), err
 }
 
-// Jobs are jobs, newest first.
+// Jobs lists jobs, newest first.
 func (r *Reader) Jobs(ctx context.Context, first *int, after *string, filter *model.JobFilter) (*JobConnection, error) {
 	return toConnection(func(rows []*model.QueuedJob) []*Job {
 		return wrapEach(rows, func(j *model.QueuedJob) *Job { return &Job{j} })
 	})(r.Service.ListJobs(ctx, r.Actor, orEmpty(filter), pageRequest(first, after)))
 }
 
-// RetryJobsInput is jobs to try again.
+// RetryJobsInput selects jobs to retry.
 type RetryJobsInput struct {
 	Filter           model.JobFilter
 	Reason           string
@@ -42,10 +42,10 @@ type RetryJobsInput struct {
 	ClientMutationID *string
 }
 
-// CancelJobsInput is jobs to cancel.
+// CancelJobsInput selects jobs to cancel.
 type CancelJobsInput RetryJobsInput
 
-// SnoozeJobsInput is jobs to put off.
+// SnoozeJobsInput selects jobs to postpone.
 type SnoozeJobsInput struct {
 	Filter           model.JobFilter
 	Until            time.Time
@@ -54,13 +54,13 @@ type SnoozeJobsInput struct {
 	ClientMutationID *string
 }
 
-// JobsPayload is what became of them.
+// JobsPayload counts the matched, changed and kept jobs.
 type JobsPayload struct {
 	Matched, Changed, Kept int
 	ClientMutationID       *string
 }
 
-// RetryJobs has jobs tried again now.
+// RetryJobs retries jobs now.
 func (r *Reader) RetryJobs(ctx context.Context, in RetryJobsInput) (*JobsPayload, error) {
 	return r.changeJobs(ctx, in.ClientMutationID, model.JobChange{Verb: model.RetryJobs, Filter: in.Filter, Reason: in.Reason, DryRun: in.DryRun})
 }
@@ -70,7 +70,7 @@ func (r *Reader) CancelJobs(ctx context.Context, in CancelJobsInput) (*JobsPaylo
 	return r.changeJobs(ctx, in.ClientMutationID, model.JobChange{Verb: model.CancelJobs, Filter: in.Filter, Reason: in.Reason, DryRun: in.DryRun})
 }
 
-// SnoozeJobs puts jobs off.
+// SnoozeJobs postpones jobs.
 func (r *Reader) SnoozeJobs(ctx context.Context, in SnoozeJobsInput) (*JobsPayload, error) {
 	return r.changeJobs(ctx, in.ClientMutationID, model.JobChange{Verb: model.SnoozeJobs, Filter: in.Filter, Until: in.Until, Reason: in.Reason, DryRun: in.DryRun})
 }

@@ -7,20 +7,20 @@ import (
 	"parapet/model"
 )
 
-// LedgerBalance is what stands in one account in one currency.
+// LedgerBalance is the balance of one account in one currency.
 type LedgerBalance = model.Balance
 
 func ledgerFilter(partner, policy, currency *string) model.LedgerFilter {
 	return model.LedgerFilter{Partner: orEmpty(partner), PolicyID: orEmpty(policy), Currency: orEmpty(currency)}
 }
 
-// Ledger is the balances of the ledger.
+// Ledger returns the balances of the ledger.
 func (r *Reader) Ledger(ctx context.Context, partner, policy, currency *string, before *time.Time, byPartner bool) ([]*LedgerBalance, error) {
 	balances, err := r.Service.Balances(ctx, r.Actor, ledgerFilter(partner, policy, currency), byPartner, before)
 	return pointersTo(balances), err
 }
 
-// Statement is what moved in the ledger in a time.
+// Statement is the movements of the ledger in a period.
 type Statement struct{ *model.Statement }
 
 // Statement opens a statement.
@@ -29,13 +29,13 @@ func (r *Reader) Statement(ctx context.Context, partner, policy, currency *strin
 	return &Statement{statement}, err
 }
 
-// LedgerEntry is one side of a posting set.
+// LedgerEntry is one side of a posting.
 type LedgerEntry struct{ *model.LedgerEntry }
 
-// EventType is what happened.
+// EventType returns the type of the event that caused the entry.
 func (e *LedgerEntry) EventType() string { return string(e.Type) }
 
-// Entries are a page of what moved.
+// Entries lists the ledger entries.
 func (s *Statement) Entries(ctx context.Context, first *int, after *string) (*LedgerEntryConnection, error) {
 	return toConnection(func(entries []*model.LedgerEntry) []*LedgerEntry {
 		return wrapEach(entries, func(e *model.LedgerEntry) *LedgerEntry { return &LedgerEntry{e} })

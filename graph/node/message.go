@@ -8,39 +8,39 @@ import (
 	"parapet/model/wire"
 )
 
-// Message is one turn of the conversation about a claim.
+// Message is a message about a claim.
 type Message struct{ *wire.Message }
 
-// IsNode makes it findable.
+// IsNode implements Node.
 func (*Message) IsNode() {}
 
 func (r *Reader) newMessages(records []*wire.Message) []*Message {
 	return wrapEach(records, func(m *wire.Message) *Message { return &Message{m} })
 }
 
-// Attachment is a document that belongs to a claim.
+// Attachment is a document of a claim.
 type Attachment struct{ *wire.Attachment }
 
-// IsNode makes it findable.
+// IsNode implements Node.
 func (*Attachment) IsNode() {}
 
 func (r *Reader) newAttachments(records []*wire.Attachment) []*Attachment {
 	return wrapEach(records, func(a *wire.Attachment) *Attachment { return &Attachment{a} })
 }
 
-// AddMessageInput is something to say about a claim.
+// AddMessageInput is the input of AddMessage.
 type AddMessageInput struct {
 	ClaimID, Body    string
 	ClientMutationID *string
 }
 
-// AddMessagePayload is what was said.
+// AddMessagePayload is the added message.
 type AddMessagePayload struct {
 	Message          *Message
 	ClientMutationID *string
 }
 
-// AddMessage writes a message.
+// AddMessage adds a message to a claim.
 func (r *Reader) AddMessage(ctx context.Context, in AddMessageInput) (*AddMessagePayload, error) {
 	record, err := runMutation(ctx, r, in.ClientMutationID, [2]string{in.ClaimID, in.Body},
 		func(ctx context.Context, actor model.Actor, said [2]string) (*wire.Message, error) {
@@ -50,7 +50,7 @@ func (r *Reader) AddMessage(ctx context.Context, in AddMessageInput) (*AddMessag
 	return &AddMessagePayload{message, in.ClientMutationID}, err
 }
 
-// AddAttachmentInput is a document to keep with a claim.
+// AddAttachmentInput is the input of AddAttachment.
 type AddAttachmentInput struct {
 	model.AttachmentRequest
 	ClaimID          string
@@ -58,14 +58,14 @@ type AddAttachmentInput struct {
 	ClientMutationID *string
 }
 
-// AddAttachmentPayload is what was kept.
+// AddAttachmentPayload is the added attachment.
 type AddAttachmentPayload struct {
 	Attachment       *Attachment
 	ClientMutationID *string
 }
 
-// AddAttachment keeps a document. Content that cannot be read is named together
-// with whatever else is wrong.
+// AddAttachment adds a document to a claim. It reports unreadable content together with
+// all other errors.
 func (r *Reader) AddAttachment(ctx context.Context, in AddAttachmentInput) (*AddAttachmentPayload, error) {
 	if in.ContentBase64.NotBase64 {
 		ctx = model.WithFieldErrors(ctx, model.FieldError{Pointer: "/content_base64", Code: "format", Detail: "Give the bytes in base64 (RFC 4648 section 4, padded)."})
@@ -73,7 +73,7 @@ func (r *Reader) AddAttachment(ctx context.Context, in AddAttachmentInput) (*Add
 		in.Content = in.ContentBase64
 	}
 	client := in.ClientMutationID
-	in.ClientMutationID = nil // what makes the request the same is the rest
+	in.ClientMutationID = nil // not part of the request's identity
 	record, err := runMutation(ctx, r, client, in, func(ctx context.Context, actor model.Actor, in AddAttachmentInput) (*wire.Attachment, error) {
 		return r.Service.AddAttachment(ctx, actor, in.ClaimID, in.AttachmentRequest)
 	})

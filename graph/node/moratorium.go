@@ -10,30 +10,30 @@ import (
 	"parapet/model/wire"
 )
 
-// Moratorium is a time and a place where no cover is sold.
+// Moratorium is a period and an area in which no cover is sold.
 type Moratorium struct{ *wire.Moratorium }
 
-// IsNode makes it findable.
+// IsNode implements Node.
 func (*Moratorium) IsNode() {}
 
 func newMoratoria(records []*wire.Moratorium) []*Moratorium {
 	return wrapEach(records, func(m *wire.Moratorium) *Moratorium { return &Moratorium{m} })
 }
 
-// Moratorium is one moratorium. Errors: not_found.
+// Moratorium returns a moratorium. Errors: not_found.
 func (r *Reader) Moratorium(ctx context.Context, id string) (*Moratorium, error) {
 	return toNode(newMoratoria)(r.Service.GetMoratorium(ctx, r.Actor, id))
 }
 
-// MoratoriumFilter narrows the list of moratoria.
+// MoratoriumFilter filters the list of moratoria.
 type MoratoriumFilter struct{ Past bool }
 
-// Moratoria are moratoria, newest first.
+// Moratoria lists moratoria, newest first.
 func (r *Reader) Moratoria(ctx context.Context, first *int, after *string, filter *MoratoriumFilter, order *string) (*MoratoriumConnection, error) {
 	return toConnection(newMoratoria)(r.Service.ListMoratoria(ctx, r.Actor, orEmpty(filter).Past, orderedPage(first, after, order)))
 }
 
-// Place is where; nil everywhere.
+// Place returns the area; nil means everywhere.
 func (m *Moratorium) Place() *Place {
 	switch {
 	case m.Station != nil:
@@ -54,8 +54,8 @@ type PlaceInput struct {
 // CircleInput is a centre and a radius.
 type CircleInput struct{ Latitude, Longitude, RadiusKM float64 }
 
-// toModel is nil without one; what is neither of the two, or both, is no place, which
-// the domain refuses.
+// toModel returns nil without input. Neither or both of circle and station give an
+// invalid place, which the domain rejects.
 func (in *PlaceInput) toModel() *trigger.Place {
 	switch {
 	case in == nil:
@@ -69,7 +69,7 @@ func (in *PlaceInput) toModel() *trigger.Place {
 	}
 }
 
-// DeclareMoratoriumInput is a moratorium to declare.
+// DeclareMoratoriumInput is the input of DeclareMoratorium.
 type DeclareMoratoriumInput struct {
 	Kind             *hazard.Kind
 	Place            *PlaceInput
@@ -79,13 +79,13 @@ type DeclareMoratoriumInput struct {
 	ClientMutationID *string
 }
 
-// MoratoriumPayload is a moratorium as it is now.
+// MoratoriumPayload is the moratorium after a mutation.
 type MoratoriumPayload struct {
 	Moratorium       *Moratorium
 	ClientMutationID *string
 }
 
-// DeclareMoratorium stops sales.
+// DeclareMoratorium stops sales in an area for a period.
 func (r *Reader) DeclareMoratorium(ctx context.Context, in DeclareMoratoriumInput) (*MoratoriumPayload, error) {
 	request := model.MoratoriumRequest{Kind: in.Kind, Place: in.Place.toModel(), StartsAt: in.StartsAt, EndsAt: in.EndsAt, Reason: in.Reason}
 	record, err := runMutation(ctx, r, in.ClientMutationID, request, r.Service.DeclareMoratorium)
@@ -93,7 +93,7 @@ func (r *Reader) DeclareMoratorium(ctx context.Context, in DeclareMoratoriumInpu
 	return &MoratoriumPayload{moratorium, in.ClientMutationID}, err
 }
 
-// LiftMoratoriumInput is a moratorium to lift.
+// LiftMoratoriumInput is the input of LiftMoratorium.
 type LiftMoratoriumInput struct {
 	MoratoriumID     string
 	ClientMutationID *string
@@ -106,25 +106,25 @@ func (r *Reader) LiftMoratorium(ctx context.Context, in LiftMoratoriumInput) (*M
 	return &MoratoriumPayload{moratorium, in.ClientMutationID}, err
 }
 
-// MoratoriumRules are the rules there are.
+// MoratoriumRules lists the moratorium rules.
 func (r *Reader) MoratoriumRules(ctx context.Context) ([]*wire.MoratoriumRule, error) {
 	rules, err := r.Service.ListMoratoriumRules(ctx, r.Actor)
 	return pointersTo(rules), err
 }
 
-// SetMoratoriumRuleInput is a rule to make, change or take away.
+// SetMoratoriumRuleInput is the input of SetMoratoriumRule.
 type SetMoratoriumRuleInput struct {
 	model.MoratoriumRuleRequest
 	ClientMutationID *string
 }
 
-// SetMoratoriumRulePayload is what was set.
+// SetMoratoriumRulePayload is the rule after the mutation.
 type SetMoratoriumRulePayload struct {
 	Rule             *wire.MoratoriumRule
 	ClientMutationID *string
 }
 
-// SetMoratoriumRule says which fresh events stop sales.
+// SetMoratoriumRule sets or removes the rule for automatic moratoria after new events.
 func (r *Reader) SetMoratoriumRule(ctx context.Context, in SetMoratoriumRuleInput) (*SetMoratoriumRulePayload, error) {
 	rule, err := runMutation(ctx, r, in.ClientMutationID, in.MoratoriumRuleRequest, r.Service.SetMoratoriumRule)
 	if in.Rule == nil {

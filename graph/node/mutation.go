@@ -15,7 +15,7 @@ import (
 	"parapet/model/wire"
 )
 
-// countMutations counts what a mutation does.
+// countMutations counts the mutation fields of an operation.
 func countMutations(operation *graphql.OperationContext) (n int) {
 	for _, field := range graphql.CollectFields(operation, operation.Operation.SelectionSet, []string{"Mutation"}) {
 		if !strings.HasPrefix(field.Name, "__") {
@@ -30,10 +30,9 @@ const (
 	maxIdempotencyKey = 255
 )
 
-// runMutation does what a mutation asks for, or answers again what it answered the
-// first time under the same key. The request is the input without its
-// clientMutationId, however it was written: as literals, or as variables in any
-// order.
+// runMutation runs a mutation, or returns the first result under the same idempotency key
+// again. The request's identity is the input without its clientMutationId, whether it was
+// sent as literals or as variables in any order.
 func runMutation[In, R any](ctx context.Context, r *Reader, id *string, in In, do func(context.Context, model.Actor, In) (*R, error)) (*R, error) {
 	actor := r.Actor
 	actor.Operation = graphql.GetFieldContext(ctx).Field.Name
@@ -59,9 +58,9 @@ func runMutation[In, R any](ctx context.Context, r *Reader, id *string, in In, d
 	return record, nil
 }
 
-// markReplayed tells that the first answer is given again: in extensions.replayed, by
-// the name the mutation has in the answer; and as REST does where the key came as
-// REST's, which goes with one mutation alone.
+// markReplayed marks a replayed result in extensions.replayed, under the mutation's
+// response name. It also sets the REST header if the key came as a header, which is
+// allowed with a single mutation only.
 func markReplayed(ctx context.Context) {
 	const name = "replayed"
 	all, known := graphql.GetExtension(ctx, name).(*[]string)
@@ -89,9 +88,9 @@ func newIdempotencyKey(ctx context.Context, key string, in any) (*model.Idempote
 	return &model.IdempotencyKey{Operation: operation, Key: key, Request: sum[:]}, nil
 }
 
-// idempotencyKeyOf is the request's header, or the input's clientMutationId; empty without
-// either. A header is one promise for one action: two of a kind in one request
-// would be taken for one that was sent again, and only the first be done.
+// idempotencyKeyOf returns the key from the request header or the input's
+// clientMutationId, empty without either. A header key allows one mutation: a second one
+// of the same kind would be taken for a retry of the first and would not run.
 func idempotencyKeyOf(ctx context.Context, id *string) (string, error) {
 	operation := graphql.GetOperationContext(ctx)
 	given := operation.Headers.Values(idempotencyHeader)

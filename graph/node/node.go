@@ -12,41 +12,41 @@ import (
 // Node is a record that can be found by its id.
 type Node interface{ IsNode() }
 
-// Reader reads for one caller, in one request.
+// Reader reads for one caller in one request.
 type Reader struct {
 	Service *model.Service
 	Actor   model.Actor
-	// End ends a subscription and tells why; nil in requests that are none.
+	// End ends a subscription with a reason; nil for other requests.
 	End context.CancelCauseFunc
 }
 
 type readerKey struct{}
 
-// WithReader hands the reader on to resolvers.
+// WithReader adds the reader to the context.
 func WithReader(ctx context.Context, r *Reader) context.Context {
 	return context.WithValue(ctx, readerKey{}, r)
 }
 
-// ReaderFrom is the request's reader. Without one nobody was admitted, and nothing may
-// be read.
+// ReaderFrom returns the request's reader. It panics without one, because then no caller
+// was admitted and nothing may be read.
 func ReaderFrom(ctx context.Context) *Reader { return ctx.Value(readerKey{}).(*Reader) }
 
-// Viewer is who asks.
+// Viewer is the authenticated caller.
 type Viewer struct{ actor model.Actor }
 
-// Viewer is the caller.
+// Viewer returns the caller.
 func (r *Reader) Viewer() *Viewer { return &Viewer{r.Actor} }
 
-// Kind is the role.
+// Kind returns the caller's role.
 func (v *Viewer) Kind() string { return string(v.actor.Kind) }
 
-// Name is as timelines show it.
+// Name returns the caller's name as timelines show it.
 func (v *Viewer) Name() string { return v.actor.Name }
 
-// Client is the OAuth client.
+// Client returns the OAuth client.
 func (v *Viewer) Client() string { return v.actor.Client }
 
-// Partner is whom the token is for; nil when it is for none.
+// Partner returns the partner of the token, nil without one.
 func (v *Viewer) Partner() *string {
 	if v.actor.Partner == "" {
 		return nil
@@ -54,7 +54,7 @@ func (v *Viewer) Partner() *string {
 	return &v.actor.Partner
 }
 
-// Scopes are what the token allows.
+// Scopes returns the scopes of the token.
 func (v *Viewer) Scopes() []string {
 	scopes := make([]string, len(v.actor.Scopes))
 	for i, scope := range v.actor.Scopes {

@@ -12,14 +12,14 @@ import (
 	"parapet/model/wire"
 )
 
-// RecordObservationsInput is a batch of measurements.
+// RecordObservationsInput is a batch of observations.
 type RecordObservationsInput struct {
 	Observations     []ObservationInput
 	FinalTrack       bool
 	ClientMutationID *string
 }
 
-// ObservationInput is what a source tells, with its measures as a list.
+// ObservationInput is a source's observation, with its measures as a list.
 type ObservationInput struct {
 	wire.ObservationInput
 	Station  *string
@@ -32,18 +32,19 @@ type MeasuredInput struct {
 	Name string
 }
 
-// RecordObservationsPayload is what was recorded.
+// RecordObservationsPayload holds the results of the batch.
 type RecordObservationsPayload struct {
 	Results          []wire.ObservationResult
 	ClientMutationID *string
 }
 
-// RecordObservations keeps what a source measured.
+// RecordObservations records observations of a source.
 func (r *Reader) RecordObservations(ctx context.Context, in RecordObservationsInput) (*RecordObservationsPayload, error) {
 	return r.ingestObservations(ctx, in, false)
 }
 
-// RehearseObservations keeps what a partner supposes, for its own policies.
+// RehearseObservations records a partner's hypothetical observations, for its own sandbox
+// policies.
 func (r *Reader) RehearseObservations(ctx context.Context, in RecordObservationsInput) (*RecordObservationsPayload, error) {
 	return r.ingestObservations(ctx, in, true)
 }
@@ -74,15 +75,15 @@ func (r *Reader) ingestObservations(ctx context.Context, in RecordObservationsIn
 	return &RecordObservationsPayload{list.Data, in.ClientMutationID}, nil
 }
 
-// observationBatch is what identifies a request that is sent again.
+// observationBatch is the identity of a request for idempotency.
 type observationBatch struct {
 	Observations []wire.ObservationInput
 	FinalTrack   bool
 }
 
-// toInputPointer turns a pointer into an observation as REST writes it into one into the
-// input: /measures/wind/unit is the unit of whichever measure is named wind, and
-// one that is missing is missing from them all.
+// toInputPointer converts a pointer into a REST observation to one into the input:
+// /measures/wind/unit becomes the unit of each measure named wind. A pointer to a missing
+// measure becomes a pointer to the list of measures.
 func (in *ObservationInput) toInputPointer(pointer string) string {
 	segments := strings.Split(pointer, "/")
 	for i, segment := range segments {
@@ -99,7 +100,7 @@ func (in *ObservationInput) toInputPointer(pointer string) string {
 	return strings.Join(segments, "/")
 }
 
-// toModel is the input as REST writes it, where a measure is named once by its form.
+// toModel converts the input to the REST form, in which each measure name is unique.
 func (in *RecordObservationsInput) toModel() ([]wire.ObservationInput, error) {
 	batch := make([]wire.ObservationInput, len(in.Observations))
 	var twice []model.FieldError

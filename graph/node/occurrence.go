@@ -11,30 +11,30 @@ import (
 	"parapet/model/wire"
 )
 
-// Occurrence is one thing that happened.
+// Occurrence is a recorded occurrence.
 type Occurrence struct {
 	*wire.Occurrence
 	batch *batch
 }
 
-// IsNode makes it findable.
+// IsNode implements Node.
 func (*Occurrence) IsNode() {}
 
 func (r *Reader) newOccurrences(records []*wire.Occurrence) []*Occurrence {
 	return newBatch(r, records, func(o *wire.Occurrence) string { return o.ID }, func(o *wire.Occurrence, b *batch) *Occurrence { return &Occurrence{o, b} })
 }
 
-// Occurrence is one occurrence. Errors: not_found.
+// Occurrence returns an occurrence. Errors: not_found.
 func (r *Reader) Occurrence(ctx context.Context, id string) (*Occurrence, error) {
 	return toNode(r.newOccurrences)(r.Service.GetOccurrence(ctx, r.Actor, id))
 }
 
-// Occurrences are what happened, the newest recorded first.
+// Occurrences lists occurrences, most recently recorded first.
 func (r *Reader) Occurrences(ctx context.Context, first *int, after *string, filter *HazardFilter, order *string) (*OccurrenceConnection, error) {
 	return toConnection(r.newOccurrences)(r.Service.ListOccurrences(ctx, r.Actor, filter.toModel(), orderedPage(first, after, order)))
 }
 
-// Policies are those that it touched.
+// Policies lists the affected policies.
 func (o *Occurrence) Policies(ctx context.Context, first *int, after *string, nearMisses bool) (*ExplanationConnection, error) {
 	r := o.batch.reader
 	read := func(ctx context.Context, actor model.Actor, ids []string, in model.PageRequest) (map[string]*model.Page[wire.Explanation], error) {
@@ -43,12 +43,12 @@ func (o *Occurrence) Policies(ctx context.Context, first *int, after *string, ne
 	return loadPages(ctx, o.batch, o.ID, fmt.Sprint("policies", nearMisses), pageRequest(first, after), read, r.newExplanations)
 }
 
-// Observations are what it is made of.
+// Observations lists the observations of the occurrence.
 func (o *Occurrence) Observations(ctx context.Context, first *int, after, order *string) (*ObservationConnection, error) {
 	return loadPages(ctx, o.batch, o.ID, "observations", orderedPage(first, after, order), o.batch.reader.Service.ObservationsByOccurrence, newObservations)
 }
 
-// HazardFilter narrows lists of occurrences and observations.
+// HazardFilter filters lists of occurrences and observations.
 type HazardFilter struct {
 	Kind         *string
 	Source       *string
@@ -64,22 +64,22 @@ func (f *HazardFilter) toModel() model.HazardFilter {
 	return model.HazardFilter{Kind: orEmpty(f.Kind), Source: orEmpty(f.Source), OccurrenceID: orEmpty(f.OccurrenceID), From: f.From, To: f.To}
 }
 
-// Observation is one measurement.
+// Observation is a recorded observation.
 type Observation struct{ *wire.Observation }
 
-// IsNode makes it findable.
+// IsNode implements Node.
 func (*Observation) IsNode() {}
 
 func newObservations(records []*wire.Observation) []*Observation {
 	return wrapEach(records, func(o *wire.Observation) *Observation { return &Observation{o} })
 }
 
-// Observation is one observation. Errors: not_found.
+// Observation returns an observation. Errors: not_found.
 func (r *Reader) Observation(ctx context.Context, id string) (*Observation, error) {
 	return toNode(newObservations)(r.Service.GetObservation(ctx, r.Actor, id))
 }
 
-// Station that measured.
+// Station returns the station that measured.
 func (o *Observation) Station() *string { return orNil(o.Observation.Station) }
 
 // NamedMeasure is a measured value with its name.
@@ -88,7 +88,7 @@ type NamedMeasure struct {
 	wire.Measure
 }
 
-// Measures are the values, by name.
+// Measures returns the values sorted by name.
 func (o *Observation) Measures() []NamedMeasure {
 	measures := make([]NamedMeasure, 0, len(o.Observation.Measures))
 	for _, name := range slices.Sorted(maps.Keys(o.Observation.Measures)) {
@@ -97,7 +97,7 @@ func (o *Observation) Measures() []NamedMeasure {
 	return measures
 }
 
-// Observations are what sources measured, the newest recorded first.
+// Observations lists observations, most recently recorded first.
 func (r *Reader) Observations(ctx context.Context, first *int, after *string, filter *HazardFilter, order *string) (*ObservationConnection, error) {
 	return toConnection(newObservations)(r.Service.ListObservations(ctx, r.Actor, filter.toModel(), orderedPage(first, after, order)))
 }

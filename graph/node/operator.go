@@ -6,14 +6,15 @@ import (
 	"parapet/model"
 )
 
-// versionedRequest is a request of an operator about a record, with the version they decided
-// upon where they named it.
+// versionedRequest is an operator's request about a record, with the version on which the
+// decision was based, if given.
 type versionedRequest[In any] struct {
 	Request In
 	Version *int64
 }
 
-// runOperatorMutation is mutate for a record that must still be what the operator saw.
+// runOperatorMutation is runMutation for a record that must still have the version the
+// operator saw.
 func runOperatorMutation[In, R any](ctx context.Context, r *Reader, client *string, record string, version *int64, in In, do func(context.Context, model.Actor, In) (*R, error)) (*R, error) {
 	return runMutation(ctx, r, client, versionedRequest[In]{in, version}, func(ctx context.Context, actor model.Actor, in versionedRequest[In]) (*R, error) {
 		if in.Version != nil {
@@ -23,20 +24,20 @@ func runOperatorMutation[In, R any](ctx context.Context, r *Reader, client *stri
 	})
 }
 
-// CancelPolicyInput is a policy to cancel.
+// CancelPolicyInput is the input of CancelPolicy.
 type CancelPolicyInput struct {
 	model.CancellationRequest
 	Version          *int64
 	ClientMutationID *string
 }
 
-// CancelPolicyPayload is what was cancelled.
+// CancelPolicyPayload is the cancelled policy.
 type CancelPolicyPayload struct {
 	Policy           *Policy
 	ClientMutationID *string
 }
 
-// CancelPolicy ends cover early.
+// CancelPolicy cancels a policy.
 func (r *Reader) CancelPolicy(ctx context.Context, in CancelPolicyInput) (*CancelPolicyPayload, error) {
 	record, err := runOperatorMutation(ctx, r, in.ClientMutationID, in.PolicyID, in.Version, in.CancellationRequest, r.Service.CancelPolicy)
 	policy, err := toNode(r.newPolicies)(record, err)

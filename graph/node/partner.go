@@ -7,29 +7,29 @@ import (
 	"parapet/model/wire"
 )
 
-// Partner is one partner. Errors: not_found.
+// Partner returns a partner. Errors: not_found.
 func (r *Reader) Partner(ctx context.Context, slug string) (*wire.Partner, error) {
 	return r.Service.GetPartner(ctx, r.Actor, slug)
 }
 
-// Partners are all partners, by slug.
+// Partners lists all partners by slug.
 func (r *Reader) Partners(ctx context.Context, first *int, after *string) (*PartnerConnection, error) {
 	return toConnection(asNodes[wire.Partner])(r.Service.ListPartners(ctx, r.Actor, pageRequest(first, after)))
 }
 
-// RegisterPartnerInput is a partner to register.
+// RegisterPartnerInput is the input of RegisterPartner.
 type RegisterPartnerInput struct {
 	model.PartnerRequest
 	ClientMutationID *string
 }
 
-// PartnerPayload is a partner as it is now.
+// PartnerPayload is the partner after a mutation.
 type PartnerPayload struct {
 	Partner          *wire.Partner
 	ClientMutationID *string
 }
 
-// RegisterPartner makes a partner known.
+// RegisterPartner registers a partner.
 func (r *Reader) RegisterPartner(ctx context.Context, in RegisterPartnerInput) (*PartnerPayload, error) {
 	partner, err := runMutation(ctx, r, in.ClientMutationID, in.PartnerRequest,
 		func(ctx context.Context, actor model.Actor, in model.PartnerRequest) (*wire.Partner, error) {
@@ -39,19 +39,19 @@ func (r *Reader) RegisterPartner(ctx context.Context, in RegisterPartnerInput) (
 	return &PartnerPayload{partner, in.ClientMutationID}, err
 }
 
-// PartnerStatusInput is a partner to disable or enable.
+// PartnerStatusInput is the input of DisablePartner and EnablePartner.
 type PartnerStatusInput struct {
 	model.PartnerStatusRequest
 	ClientMutationID *string
 }
 
-// DisablePartner refuses what a partner asks.
+// DisablePartner makes the API reject a partner's requests.
 func (r *Reader) DisablePartner(ctx context.Context, in PartnerStatusInput) (*PartnerPayload, error) {
 	partner, err := runMutation(ctx, r, in.ClientMutationID, in.PartnerStatusRequest, r.Service.DisablePartner)
 	return &PartnerPayload{partner, in.ClientMutationID}, err
 }
 
-// EnablePartner lets a partner act again.
+// EnablePartner enables a disabled partner.
 func (r *Reader) EnablePartner(ctx context.Context, in PartnerStatusInput) (*PartnerPayload, error) {
 	partner, err := runMutation(ctx, r, in.ClientMutationID, in.PartnerStatusRequest, r.Service.EnablePartner)
 	return &PartnerPayload{partner, in.ClientMutationID}, err

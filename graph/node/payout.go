@@ -8,13 +8,13 @@ import (
 	"parapet/model/wire"
 )
 
-// Payout is money on its way to a beneficiary.
+// Payout is a payment to a beneficiary.
 type Payout struct {
 	*wire.Payout
 	batch *batch
 }
 
-// IsNode makes it findable.
+// IsNode implements Node.
 func (*Payout) IsNode() {}
 
 func (r *Reader) newPayouts(records []*wire.Payout) []*Payout {
@@ -26,41 +26,41 @@ func (r *Reader) newPayouts(records []*wire.Payout) []*Payout {
 	})
 }
 
-// Payout is one payout. Errors: not_found.
+// Payout returns a payout. Errors: not_found.
 func (r *Reader) Payout(ctx context.Context, id string) (*Payout, error) {
 	return toNode(r.newPayouts)(r.Service.GetPayout(ctx, r.Actor, id))
 }
 
-// Payouts are payouts, newest first.
+// Payouts lists payouts, newest first.
 func (r *Reader) Payouts(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*PayoutConnection, error) {
 	return toConnection(r.newPayouts)(r.Service.ListPayouts(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
 }
 
-// Claim is what it pays.
+// Claim returns the claim that is paid.
 func (p *Payout) Claim(ctx context.Context) (*Claim, error) {
 	r := p.batch.reader
 	return loadOne(ctx, p.batch, "claim", &p.ClaimID, r.Service.ClaimsByID, r.newClaims)
 }
 
-// Policy is what pays.
+// Policy returns the policy that is paid under.
 func (p *Payout) Policy(ctx context.Context) (*Policy, error) {
 	r := p.batch.reader
 	return loadOne(ctx, p.batch, "policy", &p.PolicyID, r.Service.BarePoliciesByID, r.newPolicies)
 }
 
-// PayoutMethod is where it goes.
+// PayoutMethod returns the account that is paid.
 func (p *Payout) PayoutMethod(ctx context.Context) (*PayoutMethod, error) {
 	r := p.batch.reader
 	return loadOne(ctx, p.batch, "payoutMethod", p.PayoutMethodID, r.Service.PayoutMethodsByID, r.newPayoutMethods)
 }
 
-// PayoutMethod is an account that a payout can go to.
+// PayoutMethod is an account to which a payout can be paid.
 type PayoutMethod struct {
 	*wire.PayoutMethod
 	batch *batch
 }
 
-// IsNode makes it findable.
+// IsNode implements Node.
 func (*PayoutMethod) IsNode() {}
 
 func (r *Reader) newPayoutMethods(records []*wire.PayoutMethod) []*PayoutMethod {
@@ -69,30 +69,31 @@ func (r *Reader) newPayoutMethods(records []*wire.PayoutMethod) []*PayoutMethod 
 	})
 }
 
-// PayoutMethod is one payout method. Errors: not_found.
+// PayoutMethod returns a payout method. Errors: not_found.
 func (r *Reader) PayoutMethod(ctx context.Context, id string) (*PayoutMethod, error) {
 	return toNode(r.newPayoutMethods)(r.Service.GetPayoutMethod(ctx, r.Actor, id))
 }
 
-// PayoutMethods are payout methods, newest first.
+// PayoutMethods lists payout methods, newest first.
 func (r *Reader) PayoutMethods(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*PayoutMethodConnection, error) {
 	return toConnection(r.newPayoutMethods)(r.Service.ListPayoutMethods(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
 }
 
-// RecordPayoutMethodInput is an account to pay to, its number beside its kind.
+// RecordPayoutMethodInput is the input of RecordPayoutMethod, with the account number
+// next to its type.
 type RecordPayoutMethodInput struct {
 	model.PayoutMethodRequest
 	account.Number
 	ClientMutationID *string
 }
 
-// RecordPayoutMethodPayload is what was recorded.
+// RecordPayoutMethodPayload is the recorded payout method.
 type RecordPayoutMethodPayload struct {
 	PayoutMethod     *PayoutMethod
 	ClientMutationID *string
 }
 
-// RecordPayoutMethod keeps an account.
+// RecordPayoutMethod records a payout method.
 func (r *Reader) RecordPayoutMethod(ctx context.Context, in RecordPayoutMethodInput) (*RecordPayoutMethodPayload, error) {
 	in.PayoutMethodRequest.Number = in.Number
 	record, err := runMutation(ctx, r, in.ClientMutationID, in.PayoutMethodRequest, r.Service.RecordPayoutMethod)

@@ -7,13 +7,13 @@ import (
 	"parapet/model/wire"
 )
 
-// Policy is cover that was bound.
+// Policy is bound cover.
 type Policy struct {
 	*wire.Policy
 	batch *batch
 }
 
-// IsNode makes it findable.
+// IsNode implements Node.
 func (*Policy) IsNode() {}
 
 func (r *Reader) newPolicies(records []*wire.Policy) []*Policy {
@@ -24,40 +24,40 @@ func (r *Reader) newPolicies(records []*wire.Policy) []*Policy {
 	})
 }
 
-// Policy is one policy. Errors: not_found.
+// Policy returns a policy. Errors: not_found.
 func (r *Reader) Policy(ctx context.Context, id string) (*Policy, error) {
 	return toNode(r.newPolicies)(r.Service.GetPolicy(ctx, r.Actor, id))
 }
 
-// Policies are policies, newest first.
+// Policies lists policies, newest first.
 func (r *Reader) Policies(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*PolicyConnection, error) {
 	return toConnection(r.newPolicies)(r.Service.ListBarePolicies(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
 }
 
-// ProductKey is the key of the product.
+// ProductKey returns the key of the product.
 func (p *Policy) ProductKey() string { return p.Policy.Product }
 
-// Product is what it was quoted by.
+// Product returns the product version of the quote.
 func (p *Policy) Product(ctx context.Context) (*Product, error) {
 	return p.batch.loadProduct(ctx, p.Policy.Product, p.ProductVersion)
 }
 
-// Cover is as it was quoted.
+// Cover returns the cover as quoted.
 func (p *Policy) Cover() Cover { return Cover{p.Policy.Cover} }
 
-// Quote is the quote that was bound.
+// Quote returns the quote that was bound.
 func (p *Policy) Quote(ctx context.Context) (*Quote, error) {
 	r := p.batch.reader
 	return loadOne(ctx, p.batch, "quote", &p.QuoteID, r.Service.QuotesByID, r.newQuotes)
 }
 
-// Claims are the claims under it.
+// Claims lists the claims under the policy.
 func (p *Policy) Claims(ctx context.Context, first *int, after, order *string) (*ClaimConnection, error) {
 	r := p.batch.reader
 	return loadPages(ctx, p.batch, p.ID, "claims", orderedPage(first, after, order), r.Service.ClaimsOf, r.newClaims)
 }
 
-// Timeline is its own changes and the timelines of its claims.
+// Timeline lists the policy's own changes and the timelines of its claims.
 func (p *Policy) Timeline(ctx context.Context, first *int, after *string, last *int) (*TimelineConnection, error) {
 	in, err := timelinePage(first, after, last)
 	if err != nil {
@@ -66,25 +66,25 @@ func (p *Policy) Timeline(ctx context.Context, first *int, after *string, last *
 	return loadPages(ctx, p.batch, p.ID, "timeline", in, p.batch.reader.Service.TimelinesByPolicy, asNodes[wire.TimelineEntry])
 }
 
-// PayoutMethods are the accounts of its claims.
+// PayoutMethods lists the accounts of the policy's claims.
 func (p *Policy) PayoutMethods(ctx context.Context, first *int, after, order *string) (*PayoutMethodConnection, error) {
 	r := p.batch.reader
 	return loadPages(ctx, p.batch, p.ID, "payoutMethods", orderedPage(first, after, order), r.Service.PayoutMethodsByParent, r.newPayoutMethods)
 }
 
-// BindPolicyInput is a quote to bind.
+// BindPolicyInput is the input of BindPolicy.
 type BindPolicyInput struct {
 	model.BindRequest
 	ClientMutationID *string
 }
 
-// BindPolicyPayload is what was bound.
+// BindPolicyPayload is the bound policy.
 type BindPolicyPayload struct {
 	Policy           *Policy
 	ClientMutationID *string
 }
 
-// BindPolicy makes a quote binding.
+// BindPolicy binds a quote.
 func (r *Reader) BindPolicy(ctx context.Context, in BindPolicyInput) (*BindPolicyPayload, error) {
 	record, err := runMutation(ctx, r, in.ClientMutationID, in.BindRequest, r.Service.BindPolicy)
 	policy, err := toNode(r.newPolicies)(record, err)

@@ -8,10 +8,10 @@ import (
 	"parapet/model/wire"
 )
 
-// Portfolio is the figures of a book at one instant.
+// Portfolio is the figures of a portfolio at one instant.
 type Portfolio struct{ *model.Portfolio }
 
-// Portfolio opens a book.
+// Portfolio opens a portfolio.
 func (r *Reader) Portfolio(ctx context.Context, partner, product, currency *string, from, to *time.Time) (*Portfolio, error) {
 	p, err := r.Service.OpenPortfolio(ctx, r.Actor, model.PortfolioFilter{
 		Partner: orEmpty(partner), Product: orEmpty(product), Currency: orEmpty(currency), From: from, To: to,
@@ -19,13 +19,13 @@ func (r *Reader) Portfolio(ctx context.Context, partner, product, currency *stri
 	return &Portfolio{p}, err
 }
 
-// Book is lines of a book.
+// Book is lines of a portfolio, and whether there are more.
 type Book struct {
 	Lines []wire.BookLine
 	More  bool
 }
 
-// Book sums the policies.
+// Book sums the policies by dimensions.
 func (p *Portfolio) Book(ctx context.Context, by []string, first *int) (*Book, error) {
 	dimensions := make([]model.Dimension, len(by))
 	for i, word := range by {
@@ -39,7 +39,7 @@ func (p *Portfolio) Book(ctx context.Context, by []string, first *int) (*Book, e
 	return &Book{lines, more}, err
 }
 
-// Series tells what happened over time.
+// Series returns the figures over time.
 func (p *Portfolio) Series(ctx context.Context, interval string) ([]wire.Series, error) {
 	return p.Portfolio.Series(ctx, model.Interval(interval))
 }

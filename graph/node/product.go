@@ -21,32 +21,32 @@ func (r *Reader) newProducts(records []*wire.Product) []*Product {
 	return wrapEach(records, func(p *wire.Product) *Product { return &Product{p} })
 }
 
-// Product is the newest version of a product. Errors: not_found.
+// Product returns the newest version of a product. Errors: not_found.
 func (r *Reader) Product(ctx context.Context, key string) (*Product, error) {
 	return toNode(r.newProducts)(r.Service.GetProduct(ctx, r.Actor, key))
 }
 
-// Products are the newest versions of all products, by key.
+// Products lists the newest versions of all products by key.
 func (r *Reader) Products(ctx context.Context, first *int, after *string) (*ProductConnection, error) {
 	return toConnection(r.newProducts)(r.Service.ListProducts(ctx, r.Actor, pageRequest(first, after)))
 }
 
-// loadProduct is the version that one of the kin was quoted by.
+// loadProduct returns the product version by which a record of the batch was quoted.
 func (b *batch) loadProduct(ctx context.Context, key string, version int) (*Product, error) {
 	id := model.ProductID(key, version)
 	return loadOne(ctx, b, "product", &id, b.reader.Service.ProductsByID, b.reader.newProducts)
 }
 
-// ContextSchema is the JSON Schema of a quote's context.
+// ContextSchema returns the JSON Schema of a quote's context.
 func (p *Product) ContextSchema() jsontext.Value { return p.Context }
 
-// Trigger is what must be measured.
+// Trigger returns the trigger.
 func (p *Product) Trigger() Trigger { return Trigger{p.Product.Trigger} }
 
-// PayoutCurves draw what is owed.
+// PayoutCurves returns the payout as curves.
 func (p *Product) PayoutCurves() []trigger.Curve { return p.Payout.Curves(p.Product.Trigger) }
 
-// decodeMember reads a member that the record shows as it was written.
+// decodeMember decodes a member that the record shows as it was written.
 func decodeMember[T any](p *Product, written jsontext.Value) (T, error) {
 	var v T
 	if err := wire.Decode(written, &v); err != nil {
@@ -55,23 +55,23 @@ func decodeMember[T any](p *Product, written jsontext.Value) (T, error) {
 	return v, nil
 }
 
-// Times are its durations.
+// Times returns the product's durations.
 func (p *Product) Times() (product.Times, error) {
 	return decodeMember[product.Times](p, p.Product.Times)
 }
 
-// Price is what a premium is built with.
+// Price returns the loadings of the premium.
 func (p *Product) Price() (product.Loadings, error) {
 	return decodeMember[product.Loadings](p, p.Product.Price)
 }
 
-// ProductCurrency is a currency with its bounds in money.
+// ProductCurrency is a currency with its limits in money.
 type ProductCurrency struct {
 	Code                                                                    string
 	DefaultLimit, MinimumLimit, MaximumLimit, MinimumPremium, AutomaticUpTo money.Money
 }
 
-// Currencies are those it is sold in.
+// Currencies returns the currencies in which the product is sold.
 func (p *Product) Currencies() ([]ProductCurrency, error) {
 	bounds, err := decodeMember[[]product.Currency](p, p.Product.Currencies)
 	if err != nil {
@@ -86,13 +86,13 @@ func (p *Product) Currencies() ([]ProductCurrency, error) {
 	return all, err
 }
 
-// WorkedExample is something that might happen, and what cover says of it.
+// WorkedExample is a hypothetical event with the expected evaluation.
 type WorkedExample struct {
 	product.Example
 	currency string
 }
 
-// Examples are those it passes.
+// Examples returns the worked examples that the product passes.
 func (p *Product) Examples() ([]WorkedExample, error) {
 	examples, err := decodeMember[[]product.Example](p, p.Product.Examples)
 	if err != nil {
@@ -109,23 +109,23 @@ func (p *Product) Examples() ([]WorkedExample, error) {
 	return all, nil
 }
 
-// Earthquake of the example.
+// Earthquake returns the earthquake of the example.
 func (e WorkedExample) Earthquake() *product.ExampleQuake { return e.Quake }
 
-// RainMM of the example, day by day; nil for a missing day.
+// RainMM returns the rain of the example day by day; nil for a missing day.
 func (e WorkedExample) RainMM() []*decimal.Decimal { return e.Rain }
 
-// Met tells whether the trigger is met.
+// Met reports whether the trigger is met.
 func (e WorkedExample) Met() bool { return e.Expect.Met }
 
-// Reason is why.
+// Reason returns the reason.
 func (e WorkedExample) Reason() string { return string(e.Expect.Reason) }
 
-// Index is what is measured.
+// Index returns the measured index.
 func (e WorkedExample) Index() *decimal.Decimal { return e.Expect.Index }
 
-// Factor is the share of the limit.
+// Factor returns the share of the limit.
 func (e WorkedExample) Factor() decimal.Decimal { return e.Expect.Factor }
 
-// Amount is what is owed.
+// Amount returns the amount owed.
 func (e WorkedExample) Amount() money.Money { return money.New(e.Expect.Amount, e.currency) }

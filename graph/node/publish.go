@@ -7,19 +7,19 @@ import (
 	"parapet/model/wire"
 )
 
-// PublishProductInput is a product to publish.
+// PublishProductInput is the input of PublishProduct.
 type PublishProductInput struct {
 	Document         string
 	ClientMutationID *string
 }
 
-// PublishProductPayload is what was published.
+// PublishProductPayload is the published product.
 type PublishProductPayload struct {
 	Product          *Product
 	ClientMutationID *string
 }
 
-// PublishProduct makes a product version available.
+// PublishProduct publishes a product version.
 func (r *Reader) PublishProduct(ctx context.Context, in PublishProductInput) (*PublishProductPayload, error) {
 	record, err := runMutation(ctx, r, in.ClientMutationID, in.Document, func(ctx context.Context, actor model.Actor, document string) (*wire.Product, error) {
 		record, _, err := r.Service.PublishProduct(ctx, actor, []byte(document))

@@ -14,7 +14,7 @@ type Quote struct {
 	batch *batch
 }
 
-// IsNode makes it findable.
+// IsNode implements Node.
 func (*Quote) IsNode() {}
 
 func (r *Reader) newQuotes(records []*wire.Quote) []*Quote {
@@ -25,46 +25,46 @@ func (r *Reader) newQuotes(records []*wire.Quote) []*Quote {
 	})
 }
 
-// Quote is one quote. Errors: not_found.
+// Quote returns a quote. Errors: not_found.
 func (r *Reader) Quote(ctx context.Context, id string) (*Quote, error) {
 	return toNode(r.newQuotes)(r.Service.GetQuote(ctx, r.Actor, id))
 }
 
-// Quotes are quotes, newest first.
+// Quotes lists quotes, newest first.
 func (r *Reader) Quotes(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*QuoteConnection, error) {
 	return toConnection(r.newQuotes)(r.Service.ListQuotes(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
 }
 
-// ProductKey is the key of the product.
+// ProductKey returns the key of the product.
 func (q *Quote) ProductKey() string { return q.Quote.Product }
 
-// Product is what it was quoted by.
+// Product returns the product version of the quote.
 func (q *Quote) Product(ctx context.Context) (*Product, error) {
 	return q.batch.loadProduct(ctx, q.Quote.Product, q.ProductVersion)
 }
 
-// Cover is everything that will bind.
+// Cover returns the offered cover.
 func (q *Quote) Cover() Cover { return Cover{q.Quote.Cover} }
 
-// Policy is what it became.
+// Policy returns the bound policy, nil before binding.
 func (q *Quote) Policy(ctx context.Context) (*Policy, error) {
 	r := q.batch.reader
 	return loadOne(ctx, q.batch, "policy", q.PolicyID, r.Service.BarePoliciesByID, r.newPolicies)
 }
 
-// WeighedEvents are the past events of its price.
+// WeighedEvents lists the past events used in the price.
 func (q *Quote) WeighedEvents(_ context.Context, first *int, after, order *string) (*WeighedEventConnection, error) {
 	r := q.batch.reader
 	return toConnection(asNodes[pricing.WeighedEvent])(r.Service.WeighedEvents(r.Actor, q.Quote, orderedPage(first, after, order)))
 }
 
-// CreateQuoteInput is cover to price.
+// CreateQuoteInput is the input of CreateQuote.
 type CreateQuoteInput struct {
 	model.QuoteRequest
 	ClientMutationID *string
 }
 
-// CreateQuotePayload is what was priced.
+// CreateQuotePayload is the created quote.
 type CreateQuotePayload struct {
 	Quote            *Quote
 	ClientMutationID *string

@@ -12,7 +12,7 @@ type AdoptRailInput struct {
 	ClientMutationID *string
 }
 
-// AdoptRailPayload is what was declared.
+// AdoptRailPayload is the declared adoption.
 type AdoptRailPayload struct {
 	Adoption         *model.RailAdoption
 	ClientMutationID *string
@@ -24,7 +24,7 @@ func (r *Reader) AdoptRail(ctx context.Context, in AdoptRailInput) (*AdoptRailPa
 	return &AdoptRailPayload{adoption, in.ClientMutationID}, err
 }
 
-// RailIdentities are the banks that orders went to.
+// RailIdentities lists the banks to which orders were sent.
 func (r *Reader) RailIdentities(ctx context.Context) ([]*model.KnownRail, error) {
 	rails, err := r.Service.KnownRails(ctx, r.Actor)
 	return pointersTo(rails), err

@@ -21,7 +21,7 @@ type ReconcileInput struct {
 	ClientMutationID *string
 }
 
-// ReconcilePayload is what became of it.
+// ReconcilePayload is the result of applying a report.
 type ReconcilePayload struct {
 	ReportID         string
 	Again            bool
@@ -30,13 +30,13 @@ type ReconcilePayload struct {
 	ClientMutationID *string
 }
 
-// ReportResult is how many lines came to a result.
+// ReportResult is the number of lines with a result.
 type ReportResult struct {
 	Result string
 	Lines  int
 }
 
-// Reconcile holds a report against our payouts. It needs no idempotency key: the same
+// Reconcile compares a report with our payouts. It needs no idempotency key: the same
 // report again changes nothing.
 func (r *Reader) Reconcile(ctx context.Context, in ReconcileInput) (*ReconcilePayload, error) {
 	sums := map[string]int64{}
@@ -64,25 +64,25 @@ func (r *Reader) Reconcile(ctx context.Context, in ReconcileInput) (*ReconcilePa
 	return payload, nil
 }
 
-// CloseFindingInput is a difference to close.
+// CloseFindingInput is the input of CloseFinding.
 type CloseFindingInput struct {
 	model.CloseExceptionRequest
 	ClientMutationID *string
 }
 
-// CloseFindingPayload is what was closed.
+// CloseFindingPayload is the closed reconciliation exception.
 type CloseFindingPayload struct {
 	Finding          *model.ReconciliationException
 	ClientMutationID *string
 }
 
-// CloseReconciliationException closes a difference.
+// CloseFinding closes a reconciliation exception.
 func (r *Reader) CloseFinding(ctx context.Context, in CloseFindingInput) (*CloseFindingPayload, error) {
 	finding, err := runMutation(ctx, r, in.ClientMutationID, in.CloseExceptionRequest, r.Service.CloseReconciliationException)
 	return &CloseFindingPayload{finding, in.ClientMutationID}, err
 }
 
-// Findings are differences, newest first.
+// Findings lists reconciliation exceptions, newest first.
 func (r *Reader) Findings(ctx context.Context, closedToo bool) ([]*model.ReconciliationException, error) {
 	list, err := r.Service.ListReconciliationExceptions(ctx, r.Actor, closedToo, model.PageRequest{Limit: model.MaxPageSize})
 	if err != nil {

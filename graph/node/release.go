@@ -6,7 +6,7 @@ import (
 	"parapet/model"
 )
 
-// ApprovePayoutInput is a payout to approve.
+// ApprovePayoutInput is the input of ApprovePayout.
 type ApprovePayoutInput struct {
 	PayoutID         string
 	Version          *int64
@@ -15,7 +15,7 @@ type ApprovePayoutInput struct {
 	ClientMutationID *string
 }
 
-// ApprovePayout consents to a payout.
+// ApprovePayout approves a payout.
 func (r *Reader) ApprovePayout(ctx context.Context, in ApprovePayoutInput) (*PayoutPayload, error) {
 	request := model.ApprovalRequest{PayoutID: in.PayoutID, Digest: orEmpty(in.Digest), Note: in.Note}
 	record, err := runOperatorMutation(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, request, r.Service.ApprovePayout)
@@ -23,7 +23,7 @@ func (r *Reader) ApprovePayout(ctx context.Context, in ApprovePayoutInput) (*Pay
 	return &PayoutPayload{payout, in.ClientMutationID}, err
 }
 
-// ReleasePayoutInput is a payout to let go.
+// ReleasePayoutInput is the input of ReleasePayout.
 type ReleasePayoutInput struct {
 	PayoutID         string
 	Version          *int64
@@ -31,7 +31,7 @@ type ReleasePayoutInput struct {
 	ClientMutationID *string
 }
 
-// ReleasePayout lets a payout go.
+// ReleasePayout releases a payout.
 func (r *Reader) ReleasePayout(ctx context.Context, in ReleasePayoutInput) (*PayoutPayload, error) {
 	request := model.ReleaseRequest{PayoutID: in.PayoutID, Note: in.Note}
 	record, err := runOperatorMutation(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, request, r.Service.ReleasePayout)
@@ -39,7 +39,7 @@ func (r *Reader) ReleasePayout(ctx context.Context, in ReleasePayoutInput) (*Pay
 	return &PayoutPayload{payout, in.ClientMutationID}, err
 }
 
-// ResolvePayoutInput is a doubt to end.
+// ResolvePayoutInput is the input of ResolvePayout.
 type ResolvePayoutInput struct {
 	PayoutID         string
 	Version          *int64
@@ -50,7 +50,7 @@ type ResolvePayoutInput struct {
 	ClientMutationID *string
 }
 
-// ResolvePayout ends a doubt or a mismatch.
+// ResolvePayout resolves a payout in doubt or a mismatch.
 func (r *Reader) ResolvePayout(ctx context.Context, in ResolvePayoutInput) (*PayoutPayload, error) {
 	request := model.ResolutionRequest{PayoutID: in.PayoutID, Outcome: model.PayoutStatus(in.Outcome), Reference: orEmpty(in.Reference), Settled: in.Settled, Note: in.Note}
 	record, err := runOperatorMutation(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, request, r.Service.ResolvePayout)
@@ -58,7 +58,7 @@ func (r *Reader) ResolvePayout(ctx context.Context, in ResolvePayoutInput) (*Pay
 	return &PayoutPayload{payout, in.ClientMutationID}, err
 }
 
-// SettlePayoutExternallyInput is a payout that was paid already.
+// SettlePayoutExternallyInput is the input of SettlePayoutExternally.
 type SettlePayoutExternallyInput struct {
 	PayoutID         string
 	Version          *int64
@@ -67,7 +67,7 @@ type SettlePayoutExternallyInput struct {
 	ClientMutationID *string
 }
 
-// SettlePayoutExternally closes a payout as paid already, by two operators' word.
+// SettlePayoutExternally closes a payout as already paid; it needs two operators.
 func (r *Reader) SettlePayoutExternally(ctx context.Context, in SettlePayoutExternallyInput) (*PayoutPayload, error) {
 	request := model.SettlementRequest{PayoutID: in.PayoutID, Reference: in.Reference, Note: in.Note}
 	record, err := runOperatorMutation(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, request, r.Service.SettlePayoutExternally)
@@ -75,7 +75,7 @@ func (r *Reader) SettlePayoutExternally(ctx context.Context, in SettlePayoutExte
 	return &PayoutPayload{payout, in.ClientMutationID}, err
 }
 
-// Approval is who must consent to the payout and who did.
+// Approval returns the required and given approvals of the payout.
 func (p *Payout) Approval(ctx context.Context) (*model.PayoutApproval, error) {
 	return loadRelation(ctx, p.batch, p.ID, "approval", func(ctx context.Context) (map[string]*model.PayoutApproval, error) {
 		return p.batch.reader.Service.ApprovalsOf(ctx, p.batch.reader.Actor, p.batch.ids)

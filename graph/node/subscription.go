@@ -7,13 +7,13 @@ import (
 	"parapet/model/wire"
 )
 
-// FollowEvents hands on the feed of a partner as it grows.
+// FollowEvents streams the feed of a partner.
 func (r *Reader) FollowEvents(ctx context.Context, filter EventFilter) (<-chan *Event, error) {
 	tail, err := r.Service.FollowEvents(ctx, r.Actor, filter.toModel())
 	return streamNodes(ctx, r, tail, err, r.newEvents)
 }
 
-// FollowTimeline hands on a claim's story as it is told.
+// FollowTimeline streams the entries of a claim's timeline.
 func (r *Reader) FollowTimeline(ctx context.Context, claim string, after *int64) (<-chan *wire.TimelineEntry, error) {
 	tail, err := r.Service.FollowTimeline(ctx, r.Actor, claim, orEmpty(after))
 	return streamNodes(ctx, r, tail, err, asNodes[wire.TimelineEntry])

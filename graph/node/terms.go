@@ -2,31 +2,31 @@ package node
 
 import "parapet/model/trigger"
 
-// Cover is everything that binds.
+// Cover is the bound terms of a quote or policy.
 type Cover struct{ trigger.Cover }
 
-// Place is where it must happen.
+// Place returns the insured place.
 func (c Cover) Place() Place { return Place{c.Cover.Place} }
 
-// Trigger is what must be measured.
+// Trigger returns the trigger.
 func (c Cover) Trigger() Trigger { return Trigger{c.Cover.Trigger} }
 
-// PayoutCurves draw what is owed.
+// PayoutCurves returns the payout as curves.
 func (c Cover) PayoutCurves() []trigger.Curve { return c.Payout.Curves(c.Cover.Trigger) }
 
-// Place is a circle or a station; what belongs to the other is nil.
+// Place is a circle or a station; the fields of the other are nil.
 type Place struct{ trigger.Place }
 
-// Latitude of the centre.
+// Latitude returns the latitude of the centre.
 func (p Place) Latitude() *float64 { return p.circleValue(p.Place.Latitude) }
 
-// Longitude of the centre.
+// Longitude returns the longitude of the centre.
 func (p Place) Longitude() *float64 { return p.circleValue(p.Place.Longitude) }
 
-// RadiusKM of the circle.
+// RadiusKM returns the radius of the circle.
 func (p Place) RadiusKM() *float64 { return p.circleValue(p.Place.RadiusKM) }
 
-// Station that measures.
+// Station returns the station that measures.
 func (p Place) Station() *string { return orNil(p.Place.Station) }
 
 func (p Place) circleValue(value float64) *float64 {
@@ -36,26 +36,25 @@ func (p Place) circleValue(value float64) *float64 {
 	return &value
 }
 
-// Trigger is what must be measured; what a kind of observation does not have is
-// nil.
+// Trigger is the trigger; fields of other kinds of observation are nil.
 type Trigger struct{ trigger.Trigger }
 
-// Wind that a segment between two fixes has.
+// Wind returns the rule for the wind of a segment between two fixes.
 func (t Trigger) Wind() *trigger.WindRule { return orNil(t.Trigger.Wind) }
 
-// MaximumGapHours between two fixes.
+// MaximumGapHours returns the maximum gap between two fixes.
 func (t Trigger) MaximumGapHours() *int { return orNil(t.Trigger.MaximumGapHours) }
 
-// Days of a wet spell that are summed.
+// Days returns the number of days that are summed in a wet spell.
 func (t Trigger) Days() *int { return orNil(t.Trigger.Days) }
 
-// DryDays that end a wet spell.
+// DryDays returns the number of dry days that end a wet spell.
 func (t Trigger) DryDays() *int { return orNil(t.Trigger.DryDays) }
 
-// Calendar is the period that is summed.
+// Calendar returns the period that is summed.
 func (t Trigger) Calendar() *trigger.Calendar { return orNil(t.Trigger.Calendar) }
 
-// orNil is nil for what is not there.
+// orNil returns nil for the zero value.
 func orNil[T comparable](value T) *T {
 	var none T
 	if value == none {

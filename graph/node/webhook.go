@@ -8,13 +8,13 @@ import (
 	"parapet/model/wire"
 )
 
-// WebhookEndpoint is where a partner wants to hear of events.
+// WebhookEndpoint is an address to which a partner's events are delivered.
 type WebhookEndpoint struct {
 	*wire.WebhookEndpoint
 	batch *batch
 }
 
-// IsNode makes it findable.
+// IsNode implements Node.
 func (*WebhookEndpoint) IsNode() {}
 
 func (r *Reader) newWebhookEndpoints(records []*wire.WebhookEndpoint) []*WebhookEndpoint {
@@ -23,17 +23,17 @@ func (r *Reader) newWebhookEndpoints(records []*wire.WebhookEndpoint) []*Webhook
 	})
 }
 
-// WebhookEndpoint is one endpoint. Errors: not_found.
+// WebhookEndpoint returns an endpoint. Errors: not_found.
 func (r *Reader) WebhookEndpoint(ctx context.Context, id string) (*WebhookEndpoint, error) {
 	return toNode(r.newWebhookEndpoints)(r.Service.GetWebhookEndpoint(ctx, r.Actor, id))
 }
 
-// WebhookEndpoints are endpoints, newest first.
+// WebhookEndpoints lists endpoints, newest first.
 func (r *Reader) WebhookEndpoints(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*WebhookEndpointConnection, error) {
 	return toConnection(r.newWebhookEndpoints)(r.Service.ListWebhookEndpoints(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
 }
 
-// EventTypes are what it asked for; nil for all.
+// EventTypes returns the subscribed event types; nil for all.
 func (e *WebhookEndpoint) EventTypes() []string {
 	if slices.Contains(e.WebhookEndpoint.EventTypes, model.AllEvents) {
 		return nil
@@ -41,19 +41,19 @@ func (e *WebhookEndpoint) EventTypes() []string {
 	return e.WebhookEndpoint.EventTypes
 }
 
-// Deliveries are what was sent there.
+// Deliveries lists the deliveries to the endpoint.
 func (e *WebhookEndpoint) Deliveries(ctx context.Context, first *int, after, status *string) (*DeliveryConnection, error) {
 	r := e.batch.reader
 	return loadPages(ctx, e.batch, e.ID, "deliveries "+orEmpty(status), pageRequest(first, after), r.Service.DeliveriesOf(orEmpty(status)), r.newDeliveries)
 }
 
-// Delivery is one event on its way to one endpoint.
+// Delivery is the delivery of one event to one endpoint.
 type Delivery struct {
 	*wire.Delivery
 	batch *batch
 }
 
-// IsNode makes it findable.
+// IsNode implements Node.
 func (*Delivery) IsNode() {}
 
 func (r *Reader) newDeliveries(records []*wire.Delivery) []*Delivery {
@@ -64,13 +64,13 @@ func (r *Reader) newDeliveries(records []*wire.Delivery) []*Delivery {
 	})
 }
 
-// Event is what is sent.
+// Event returns the delivered event.
 func (d *Delivery) Event(ctx context.Context) (*Event, error) {
 	r := d.batch.reader
 	return loadOne(ctx, d.batch, "event", &d.EventID, r.Service.EventsByID, r.newEvents)
 }
 
-// Endpoint is where it is sent.
+// Endpoint returns the endpoint.
 func (d *Delivery) Endpoint(ctx context.Context) (*WebhookEndpoint, error) {
 	r := d.batch.reader
 	return loadOne(ctx, d.batch, "endpoint", &d.EndpointID, r.Service.WebhookEndpointsByID, r.newWebhookEndpoints)

@@ -9,13 +9,13 @@ import (
 	"parapet/model/wire"
 )
 
-// CreateWebhookEndpointInput is an endpoint to create.
+// CreateWebhookEndpointInput is the input of CreateWebhookEndpoint.
 type CreateWebhookEndpointInput struct {
 	model.WebhookEndpointRequest
 	ClientMutationID *string
 }
 
-// WebhookSecretPayload is an endpoint with the secret that is shown once.
+// WebhookSecretPayload is an endpoint with its secret, which is shown once.
 type WebhookSecretPayload struct {
 	WebhookEndpoint  *WebhookEndpoint
 	Secret           *string
@@ -30,14 +30,14 @@ func (r *Reader) newSecretPayload(record *wire.WebhookEndpoint, err error, clien
 	return &WebhookSecretPayload{endpoint, record.Secret, client}, nil
 }
 
-// CreateWebhookEndpoint registers where events are to be sent.
+// CreateWebhookEndpoint creates an endpoint.
 func (r *Reader) CreateWebhookEndpoint(ctx context.Context, in CreateWebhookEndpointInput) (*WebhookSecretPayload, error) {
 	record, err := runMutation(ctx, r, in.ClientMutationID, in.WebhookEndpointRequest, r.Service.CreateWebhookEndpoint)
 	return r.newSecretPayload(record, err, in.ClientMutationID)
 }
 
-// ChangeWebhookEndpointInput is what to change of an endpoint. Where null takes
-// something away, it is told from what is left out.
+// ChangeWebhookEndpointInput is the changes to an endpoint. For nullable members, null
+// removes the value and an absent member keeps it.
 type ChangeWebhookEndpointInput struct {
 	model.WebhookEndpointRequest
 	WebhookEndpointID string
@@ -47,7 +47,7 @@ type ChangeWebhookEndpointInput struct {
 	ClientMutationID  *string
 }
 
-// toModel is the input as the domain takes it, with the endpoint it is about.
+// toModel converts the input to the request of the domain with the endpoint's id.
 func (in *ChangeWebhookEndpointInput) toModel() (webhookEndpointChange, error) {
 	out := webhookEndpointChange{in.WebhookEndpointID, in.WebhookEndpointRequest}
 	if orEmpty(in.EveryEventType) {
@@ -70,13 +70,13 @@ type webhookEndpointChange struct {
 	model.WebhookEndpointRequest
 }
 
-// ChangeWebhookEndpointPayload is what was changed.
+// ChangeWebhookEndpointPayload is the changed endpoint.
 type ChangeWebhookEndpointPayload struct {
 	WebhookEndpoint  *WebhookEndpoint
 	ClientMutationID *string
 }
 
-// ChangeWebhookEndpoint changes what is named.
+// ChangeWebhookEndpoint changes the given members of an endpoint.
 func (r *Reader) ChangeWebhookEndpoint(ctx context.Context, in ChangeWebhookEndpointInput) (*ChangeWebhookEndpointPayload, error) {
 	change, err := in.toModel()
 	if err != nil {
@@ -89,19 +89,19 @@ func (r *Reader) ChangeWebhookEndpoint(ctx context.Context, in ChangeWebhookEndp
 	return &ChangeWebhookEndpointPayload{endpoint, in.ClientMutationID}, err
 }
 
-// WebhookEndpointInput names an endpoint to do something with.
+// WebhookEndpointInput names the endpoint of a mutation.
 type WebhookEndpointInput struct {
 	WebhookEndpointID string
 	ClientMutationID  *string
 }
 
-// DeleteWebhookEndpointPayload is what is gone.
+// DeleteWebhookEndpointPayload names the deleted endpoint.
 type DeleteWebhookEndpointPayload struct {
 	WebhookEndpointID string
 	ClientMutationID  *string
 }
 
-// DeleteWebhookEndpoint forgets an endpoint.
+// DeleteWebhookEndpoint deletes an endpoint.
 func (r *Reader) DeleteWebhookEndpoint(ctx context.Context, in WebhookEndpointInput) (*DeleteWebhookEndpointPayload, error) {
 	_, err := runMutation(ctx, r, in.ClientMutationID, in.WebhookEndpointID, func(ctx context.Context, actor model.Actor, id string) (*wire.WebhookEndpoint, error) {
 		return nil, r.Service.DeleteWebhookEndpoint(ctx, actor, id)
@@ -109,52 +109,52 @@ func (r *Reader) DeleteWebhookEndpoint(ctx context.Context, in WebhookEndpointIn
 	return &DeleteWebhookEndpointPayload{in.WebhookEndpointID, in.ClientMutationID}, err
 }
 
-// RotateWebhookSecret makes a new secret.
+// RotateWebhookSecret creates a new secret.
 func (r *Reader) RotateWebhookSecret(ctx context.Context, in WebhookEndpointInput) (*WebhookSecretPayload, error) {
 	record, err := runMutation(ctx, r, in.ClientMutationID, in.WebhookEndpointID, r.Service.RotateWebhookSecret)
 	return r.newSecretPayload(record, err, in.ClientMutationID)
 }
 
-// DeliveryPayload is what is sent.
+// DeliveryPayload is the delivery after a mutation.
 type DeliveryPayload struct {
 	Delivery         *Delivery
 	ClientMutationID *string
 }
 
-// TestWebhookEndpoint sends an event to try an endpoint.
+// TestWebhookEndpoint sends a test event to an endpoint.
 func (r *Reader) TestWebhookEndpoint(ctx context.Context, in WebhookEndpointInput) (*DeliveryPayload, error) {
 	record, err := runMutation(ctx, r, in.ClientMutationID, in.WebhookEndpointID, r.Service.TestWebhookEndpoint)
 	delivery, err := toNode(r.newDeliveries)(record, err)
 	return &DeliveryPayload{delivery, in.ClientMutationID}, err
 }
 
-// RetryDeliveryInput is a delivery to send again.
+// RetryDeliveryInput is the input of RetryDelivery.
 type RetryDeliveryInput struct {
 	DeliveryID       string
 	ClientMutationID *string
 }
 
-// RetryDelivery sends an event once more.
+// RetryDelivery sends an event again.
 func (r *Reader) RetryDelivery(ctx context.Context, in RetryDeliveryInput) (*DeliveryPayload, error) {
 	record, err := runMutation(ctx, r, in.ClientMutationID, in.DeliveryID, r.Service.RetryDelivery)
 	delivery, err := toNode(r.newDeliveries)(record, err)
 	return &DeliveryPayload{delivery, in.ClientMutationID}, err
 }
 
-// RetryParkedDeliveriesInput is which parked deliveries to send again.
+// RetryParkedDeliveriesInput selects failed deliveries to retry.
 type RetryParkedDeliveriesInput struct {
 	WebhookEndpointID           string
 	FirstSequence, LastSequence *int64
 	ClientMutationID            *string
 }
 
-// RetryParkedDeliveriesPayload is how much is sent again.
+// RetryParkedDeliveriesPayload is the number of retried deliveries.
 type RetryParkedDeliveriesPayload struct {
 	Count            int
 	ClientMutationID *string
 }
 
-// RetryParkedDeliveries sends what was parked once more.
+// RetryParkedDeliveries retries failed deliveries.
 func (r *Reader) RetryParkedDeliveries(ctx context.Context, in RetryParkedDeliveriesInput) (*RetryParkedDeliveriesPayload, error) {
 	client := in.ClientMutationID
 	in.ClientMutationID = nil

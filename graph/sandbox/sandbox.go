@@ -1,6 +1,6 @@
-// Package sandbox is a page to try GraphQL in a browser: an editor that knows the
-// schema, with sign-in at the issuer. Everything it needs comes from this server,
-// and it talks to this server and to the issuers alone.
+// Package sandbox serves a browser page for trying GraphQL: an editor with the schema and
+// sign-in at the issuer. The page loads everything from this server and connects only to
+// this server and the issuers.
 package sandbox
 
 import (
@@ -18,29 +18,29 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Config is what the page stands on.
+// Config configures the page.
 type Config struct {
-	// Client is the public OAuth client that people sign in to.
+	// Client is the public OAuth client for sign-in.
 	Client string
-	// Issuers are the addresses where tokens come from; the first signs people in.
+	// Issuers are the addresses of token issuers; the first one is used for sign-in.
 	Issuers []string
-	// Scope and OperatorScope are what a partner's and an operator's sign-in ask for, with
-	// spaces between. A token that has both is refused, so nobody asks for both unless the
-	// issuer grants each person their own part only.
+	// Scope and OperatorScope are the scopes that a partner's and an operator's sign-in
+	// request, separated by spaces. A token with both is rejected, so request both only
+	// if the issuer grants each person their own scopes.
 	Scope, OperatorScope string
-	// Params are further parameters that the issuer needs in the authorization and the token
-	// request, such as a resource. A scope among them replaces OperatorScope.
+	// Params are additional parameters that the issuer needs in the authorization and
+	// token requests, such as a resource. A scope among them replaces OperatorScope.
 	Params url.Values
 }
 
-// Path is where the page is; its files are below.
+// Path is the address of the page; its files are below it.
 const Path = "/sandbox"
 
 //go:embed page
 var pageFS embed.FS
 
-// files are what the page is made of, by address. The editor is GraphiQL, on
-// React; see page/*.LICENSE.txt.
+// files are the files of the page by address. The editor is GraphiQL, on React; see
+// page/*.LICENSE.txt.
 var files = map[string]struct{ name, mediaType string }{
 	Path:                    {"page/index.html", "text/html; charset=utf-8"},
 	Path + "/page.css":      {"page/page.css", "text/css; charset=utf-8"},
@@ -52,8 +52,7 @@ var files = map[string]struct{ name, mediaType string }{
 	Path + "/react-dom.js":  {"page/react-dom-18.3.1.js", "text/javascript; charset=utf-8"},
 }
 
-// New makes the handlers of the page, by address. Errors: an issuer's address that
-// is none.
+// New returns the handlers of the page by address. Errors: an invalid issuer address.
 func New(config Config) (map[string]http.Handler, error) {
 	policy, err := contentSecurityPolicy(config.Issuers)
 	if err != nil {
@@ -98,8 +97,8 @@ func fillTemplate(content []byte, config Config) ([]byte, error) {
 	return filled.Bytes(), err
 }
 
-// contentSecurityPolicy lets the page run what this server sends, and talk to it and to the
-// issuers. The editor writes styles into the page and brings its fonts along.
+// contentSecurityPolicy allows the page to run this server's code and to connect to it
+// and the issuers. The editor inlines styles and embeds its fonts.
 func contentSecurityPolicy(issuers []string) (string, error) {
 	talksTo := []string{"'self'"}
 	for _, issuer := range issuers {
@@ -122,7 +121,7 @@ func serveFile(mediaType, policy string, content []byte) http.Handler {
 		header.Set("Content-Security-Policy", policy)
 		header.Set("X-Content-Type-Options", "nosniff")
 		header.Set("Referrer-Policy", "no-referrer")
-		header.Set("Cache-Control", "no-cache") // asked for again, and mostly not sent again
+		header.Set("Cache-Control", "no-cache") // revalidated each time, usually without sending it again
 		header.Set("ETag", tag)
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
 	})

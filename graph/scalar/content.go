@@ -11,12 +11,12 @@ import (
 // Content is bytes that a caller sends in base64.
 type Content struct{ *upload.Content }
 
-// MarshalText writes the digest of the bytes: what is equal to the bytes, and short.
+// MarshalText writes the digest, which identifies the bytes and is short.
 func (c Content) MarshalText() ([]byte, error) { return []byte(c.SHA256), nil }
 
 type contentsKey struct{}
 
-// WithContents adds the body of a request, whose contents UnmarshalContent finds.
+// WithContents adds the body of a request, in which UnmarshalContent finds the contents.
 func WithContents(ctx context.Context, body *upload.Body) context.Context {
 	return context.WithValue(ctx, contentsKey{}, body)
 }
@@ -24,7 +24,8 @@ func WithContents(ctx context.Context, body *upload.Body) context.Context {
 // MarshalContent writes the digest of the bytes.
 func MarshalContent(c Content) graphql.ContextMarshaler { return quoteText(c.SHA256, `"`) }
 
-// UnmarshalContent decodes text, or finds what was decoded while the request arrived.
+// UnmarshalContent decodes text, or returns the content that was decoded while the
+// request arrived.
 func UnmarshalContent(ctx context.Context, v any) (Content, error) {
 	if ref, is := v.(upload.Ref); is {
 		body, _ := ctx.Value(contentsKey{}).(*upload.Body)

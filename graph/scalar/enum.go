@@ -12,11 +12,11 @@ import (
 	"parapet/model/trigger"
 )
 
-// A word is the same in Go, Postgres, JSON and GraphQL; GraphQL writes it in
-// capitals, and an event type's dot as an underscore. Which words an enum has is
-// told by the schema, and tested against the domain's lists.
+// An enum value is the same in Go, Postgres, JSON and GraphQL, except that GraphQL writes
+// it in capitals and replaces an event type's dot by an underscore. The schema lists the
+// values of each enum; tests compare them with the domain's lists.
 
-// FieldName writes a member's name as the schema does.
+// FieldName returns a member's name in the schema.
 func FieldName(member string) string {
 	words := strings.Split(member, "_")
 	for i, word := range words[1:] {
@@ -31,7 +31,7 @@ func upperEnum[W ~string](word W) graphql.Marshaler {
 	return writeQuoted(string(AppendEnum(nil, string(word))))
 }
 
-// AppendEnum is what MarshalEnum writes, without its quotes, behind what is there.
+// AppendEnum appends what MarshalEnum writes, without the quotes.
 func AppendEnum(to []byte, word string) []byte {
 	for i := range len(word) {
 		letter := word[i]
@@ -46,8 +46,8 @@ func AppendEnum(to []byte, word string) []byte {
 	return to
 }
 
-// lowerEnum reads a word back; the library has checked that the enum has it. Null,
-// which the library hands over wherever Go has no pointer, is no word.
+// lowerEnum reads an enum value; gqlgen has checked that the enum has it. Null, which
+// gqlgen passes for Go types without a pointer, gives the empty value.
 func lowerEnum[W ~string](v any) (W, error) {
 	word, ok := v.(string)
 	if !ok && v != nil {
@@ -56,16 +56,15 @@ func lowerEnum[W ~string](v any) (W, error) {
 	return W(strings.ToLower(word)), nil
 }
 
-// Every enum whose words Go keeps as plain strings.
+// Enums whose values are plain strings in Go.
 
-// MarshalEnum writes a word in capitals.
+// MarshalEnum writes a value in capitals.
 func MarshalEnum(w string) graphql.Marshaler { return upperEnum(w) }
 
-// UnmarshalEnum reads a word.
+// UnmarshalEnum reads a value.
 func UnmarshalEnum(v any) (string, error) { return lowerEnum[string](v) }
 
-// The enums whose words have a Go type of their own: the library asks for a pair
-// of functions for each.
+// Enums with their own Go type: gqlgen needs a pair of functions for each.
 
 // MarshalLineKind is MarshalEnum.
 func MarshalLineKind(w pricing.LineKind) graphql.Marshaler { return upperEnum(w) }
@@ -157,8 +156,8 @@ func UnmarshalUSAccountType(v any) (account.AccountType, error) {
 // MarshalTimelineKind writes an event type's dot as an underscore too.
 func MarshalTimelineKind(w string) graphql.Marshaler { return upperEnum(w) }
 
-// UnmarshalTimelineKind reads what the catalogue has: an underscore may have been
-// a dot.
+// UnmarshalTimelineKind reads a value of the catalogue: an underscore may have been a
+// dot.
 func UnmarshalTimelineKind(v any) (string, error) {
 	word, _ := v.(string)
 	for _, kind := range model.EventTypes() {

@@ -13,14 +13,15 @@ import (
 	"parapet/model"
 )
 
-// invalid is a value that a scalar does not take, with what would be right.
+// invalid returns an error for a value that a scalar does not accept; detail states what
+// is allowed.
 func invalid(code, detail string) error {
 	e := model.Invalid(model.FieldError{Code: code, Detail: detail})
 	e.Detail = "An argument or a variable is not right: " + detail
 	return e
 }
 
-// quoteText is text between two marks.
+// quoteText writes text between two marks.
 func quoteText(s, mark string) graphql.ContextMarshaler {
 	return graphql.ContextWriterFunc(func(_ context.Context, w io.Writer) error {
 		_, err := io.WriteString(w, mark+s+mark)
@@ -28,7 +29,7 @@ func quoteText(s, mark string) graphql.ContextMarshaler {
 	})
 }
 
-// inputErrors are values of an operation that could not be read.
+// inputErrors are the unreadable values of an operation.
 type inputErrors struct {
 	mu      sync.Mutex
 	byField map[*graphql.FieldContext][]model.FieldError
@@ -43,8 +44,8 @@ func CollectErrors(ctx context.Context, next graphql.OperationHandler) graphql.R
 	return next(context.WithValue(ctx, inputErrorsKey{}, &inputErrors{byField: map[*graphql.FieldContext][]model.FieldError{}}))
 }
 
-// addError notes that a value, or what is inside of it, could not be read; the error
-// is for an operation that notes nothing.
+// addError records that a value, or the path inside it, is unreadable. It returns an
+// error if the operation does not collect errors.
 func addError(ctx context.Context, code, detail string, inside ...string) error {
 	e, noting := ctx.Value(inputErrorsKey{}).(*inputErrors)
 	if !noting {
@@ -62,8 +63,8 @@ func addError(ctx context.Context, code, detail string, inside ...string) error 
 	return nil
 }
 
-// CollectedErrors is what could not be read of the arguments of the field that ctx resolves;
-// the pointers lead into the arguments, by the names of the schema.
+// CollectedErrors returns the input errors of the field that ctx resolves; the pointers
+// lead into its arguments, with the names of the schema.
 func CollectedErrors(ctx context.Context) (faults []model.FieldError) {
 	e, noting := ctx.Value(inputErrorsKey{}).(*inputErrors)
 	if !noting {
@@ -74,7 +75,7 @@ func CollectedErrors(ctx context.Context) (faults []model.FieldError) {
 	return e.byField[graphql.GetFieldContext(ctx)]
 }
 
-// Pointer is an RFC 6901 pointer along a path.
+// Pointer returns the RFC 6901 pointer of a path.
 func Pointer(path ast.Path) string {
 	var to jsontext.Pointer
 	for _, element := range path {

@@ -14,7 +14,7 @@ import (
 	"parapet/model/wire"
 )
 
-// MarshalJSON writes JSON as it is.
+// MarshalJSON writes JSON unchanged.
 func MarshalJSON(v jsontext.Value) graphql.Marshaler {
 	return graphql.WriterFunc(func(w io.Writer) {
 		if len(v) == 0 {
@@ -24,12 +24,12 @@ func MarshalJSON(v jsontext.Value) graphql.Marshaler {
 	})
 }
 
-// numberMarshalers keeps the digits of a variable's number as they were written.
+// numberMarshalers keeps the digits of a variable's number as written.
 var numberMarshalers = json.WithMarshalers(json.MarshalToFunc(func(enc *jsontext.Encoder, n stdjson.Number) error {
 	return enc.WriteValue(jsontext.Value(n))
 }))
 
-// UnmarshalJSON reads any JSON value, from a variable or written into the document.
+// UnmarshalJSON reads any JSON value, from a variable or from the document.
 func UnmarshalJSON(v any) (jsontext.Value, error) {
 	value, err := json.Marshal(v, json.Deterministic(true), numberMarshalers)
 	if err != nil {
@@ -38,7 +38,7 @@ func UnmarshalJSON(v any) (jsontext.Value, error) {
 	return value, checkNestedText(v)
 }
 
-// checkNestedText looks for text that cannot be kept, however deep.
+// checkNestedText finds text that the database cannot store, at any depth.
 func checkNestedText(v any) error {
 	switch v := v.(type) {
 	case string:
@@ -62,13 +62,13 @@ func checkNestedText(v any) error {
 	return nil
 }
 
-// MarshalMetadata writes an object of text.
+// MarshalMetadata writes an object of text values.
 func MarshalMetadata(m map[string]string) graphql.ContextMarshaler {
-	text, _ := wire.Encode(m) // text is always written
+	text, _ := wire.Encode(m) // text always encodes
 	return quoteText(string(text), "")
 }
 
-// UnmarshalMetadata reads an object whose values are text.
+// UnmarshalMetadata reads an object of text values.
 func UnmarshalMetadata(ctx context.Context, v any) (map[string]string, error) {
 	m := map[string]string{}
 	return m, readMetadata(ctx, v, func(name string, value *string) bool {
@@ -81,12 +81,11 @@ func UnmarshalMetadata(ctx context.Context, v any) (map[string]string, error) {
 
 // MarshalMetadataChange writes what UnmarshalMetadataChange reads.
 func MarshalMetadataChange(m map[string]*string) graphql.ContextMarshaler {
-	text, _ := wire.Encode(m) // text is always written
+	text, _ := wire.Encode(m) // text always encodes
 	return quoteText(string(text), "")
 }
 
-// UnmarshalMetadataChange reads an object whose values are text, or null for keys
-// that go.
+// UnmarshalMetadataChange reads an object of text values, or null for keys to remove.
 func UnmarshalMetadataChange(ctx context.Context, v any) (map[string]*string, error) {
 	m := map[string]*string{}
 	return m, readMetadata(ctx, v, func(name string, value *string) bool {
@@ -95,8 +94,8 @@ func UnmarshalMetadataChange(ctx context.Context, v any) (map[string]*string, er
 	})
 }
 
-// readMetadata takes the members of an object, in the order of their names, text or
-// null; what take does not want and what is neither is unread.
+// readMetadata passes the members of an object, sorted by name, to take. Members other
+// than text or null, and those that take rejects, are errors.
 func readMetadata(ctx context.Context, v any, take func(string, *string) bool) error {
 	object, ok := v.(map[string]any)
 	if !ok {

@@ -1,6 +1,6 @@
-// Package scalar writes and reads the scalars and enums of the schema. Nothing
-// gets past it that the database cannot keep, so no resolver has to think of NUL
-// or of half a character.
+// Package scalar writes and reads the scalars and enums of the schema. It rejects text
+// that the database cannot store (NUL, partial characters), so that no resolver has to
+// check it.
 package scalar
 
 import (
@@ -18,7 +18,7 @@ import (
 	"parapet/model/wire"
 )
 
-// writeQuoted writes a string that needs no escape.
+// writeQuoted writes a string that needs no escaping.
 func writeQuoted(s string) graphql.Marshaler {
 	return graphql.WriterFunc(func(w io.Writer) { _, _ = io.WriteString(w, `"`+s+`"`) })
 }
@@ -26,8 +26,8 @@ func writeQuoted(s string) graphql.Marshaler {
 // MarshalString writes text.
 func MarshalString(s string) graphql.Marshaler { return graphql.MarshalString(s) }
 
-// UnmarshalString reads text of valid UTF-8 without NUL. Null, which the library
-// hands over wherever Go has no pointer, is none.
+// UnmarshalString reads valid UTF-8 text without NUL. Null, which gqlgen passes for Go
+// types without a pointer, gives the empty string.
 func UnmarshalString(v any) (string, error) {
 	s, is := v.(string)
 	if !is && v != nil {
@@ -46,9 +46,9 @@ func checkText(s string) error {
 // MarshalBoolean writes true or false.
 func MarshalBoolean(b bool) graphql.Marshaler { return graphql.MarshalBoolean(b) }
 
-// UnmarshalBoolean reads true or false. Null is neither: the library would take it
-// for false, and what was to be tried dry be done. Where null may stand, it is not
-// asked.
+// UnmarshalBoolean reads true or false. It rejects null, which gqlgen would read as
+// false: a dry run would then be executed. For nullable arguments gqlgen does not call it
+// with null.
 func UnmarshalBoolean(v any) (bool, error) {
 	b, is := v.(bool)
 	if !is {
@@ -57,11 +57,11 @@ func UnmarshalBoolean(v any) (bool, error) {
 	return b, nil
 }
 
-// MarshalID writes an id, which is the id of REST.
+// MarshalID writes an id, the same as in REST.
 func MarshalID(s string) graphql.Marshaler { return graphql.MarshalString(s) }
 
-// UnmarshalID reads an id; whether there is such a record, the domain knows. Null
-// is no id, as it is no text: the library would read the word null.
+// UnmarshalID reads an id; the domain decides whether the record exists. Null gives the
+// empty id, where gqlgen would read the text "null".
 func UnmarshalID(v any) (string, error) {
 	if v == nil {
 		return "", nil
@@ -71,7 +71,7 @@ func UnmarshalID(v any) (string, error) {
 		return "", invalid("type", "Give an id.")
 	}
 	if checkText(s) != nil {
-		return "", nil //nolint:nilerr // no record has this id, and that is all there is to say
+		return "", nil //nolint:nilerr // no record has this id, so not_found follows
 	}
 	return s, nil
 }
@@ -79,7 +79,8 @@ func UnmarshalID(v any) (string, error) {
 // MarshalDateTime writes RFC 3339 in UTC with microseconds, as REST does.
 func MarshalDateTime(t time.Time) graphql.ContextMarshaler { return quoteText(wire.FormatTime(t), `"`) }
 
-// UnmarshalDateTime reads RFC 3339 with a zone, of a year that the database knows.
+// UnmarshalDateTime reads RFC 3339 with a zone, within the years that the database
+// supports.
 func UnmarshalDateTime(ctx context.Context, v any) (time.Time, error) {
 	s, _ := v.(string)
 	at, ok := wire.ParseTime(s)
@@ -89,11 +90,11 @@ func UnmarshalDateTime(ctx context.Context, v any) (time.Time, error) {
 	return at, nil
 }
 
-// MarshalLong writes a whole number.
+// MarshalLong writes an integer.
 func MarshalLong(n int64) graphql.ContextMarshaler { return quoteText(strconv.FormatInt(n, 10), "") }
 
-// UnmarshalLong reads a whole number of 64 bits, also from text, because JavaScript
-// loses digits of large ones. It has no fraction and no exponent.
+// UnmarshalLong reads a 64-bit integer, also from text because JavaScript loses digits of
+// large numbers. A fraction or an exponent is rejected.
 func UnmarshalLong(ctx context.Context, v any) (int64, error) {
 	if v == nil {
 		return 0, nil
@@ -118,16 +119,16 @@ func UnmarshalLong(ctx context.Context, v any) (int64, error) {
 	return n, nil
 }
 
-// MarshalCount writes a Long that counts.
+// MarshalCount writes a count as a Long.
 func MarshalCount(n int) graphql.ContextMarshaler { return MarshalLong(int64(n)) }
 
-// UnmarshalCount reads a Long that counts.
+// UnmarshalCount reads a count from a Long.
 func UnmarshalCount(ctx context.Context, v any) (int, error) {
 	n, err := UnmarshalLong(ctx, v)
 	return int(n), err
 }
 
-// MarshalDecimal writes a decimal with the digits it has, as text.
+// MarshalDecimal writes a decimal with its digits, as text.
 func MarshalDecimal(d decimal.Decimal) graphql.Marshaler { return writeQuoted(d.String()) }
 
 // UnmarshalDecimal reads a decimal from text.
@@ -143,11 +144,11 @@ func UnmarshalDecimal(v any) (decimal.Decimal, error) {
 	return d, nil
 }
 
-// MarshalDecimalText writes a decimal that Go keeps as it was written.
+// MarshalDecimalText writes a decimal that Go keeps as text.
 func MarshalDecimalText(s string) graphql.Marshaler { return writeQuoted(s) }
 
-// UnmarshalDecimalText reads text that the domain judges; what is no text is no
-// decimal, which the domain says of an empty one too.
+// UnmarshalDecimalText reads text that the domain validates. Other types give the empty
+// string, which the domain rejects as a decimal.
 func UnmarshalDecimalText(v any) (string, error) {
 	s, _ := v.(string)
 	return s, checkText(s)
