@@ -1,9 +1,9 @@
-// Package account guarantees that a bank or wallet number is one that can exist
-// before money is sent to it: lengths, check digits and formats of IBANs, United
-// States bank accounts and mobile money wallets.
+// Package account validates bank account and wallet numbers before money is sent to
+// them: lengths, check digits and formats of IBANs, United States bank accounts and
+// mobile money wallets.
 //
-// Numbers are secrets. No problem, no printed form and no log value of this
-// package repeats one; only Canonical, Normalize and the JSON form hold it.
+// Numbers are secrets. No problem, printed form or log value of this package contains
+// one; only Canonical, Normalize and the JSON form do.
 package account
 
 import (
@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// Type is the kind of a number; it names the member of the request that holds it.
+// Type is the kind of a number; it is the name of the request member that holds it.
 type Type string
 
 const (
@@ -22,15 +22,16 @@ const (
 	TypeIBAN Type = "iban"
 	// TypeUSBankAccount is an ABA routing number and an account number.
 	TypeUSBankAccount Type = "us_bank_account"
-	// TypeMobileMoney is a wallet of a mobile operator, named by its telephone number.
+	// TypeMobileMoney is a wallet at a mobile operator, identified by its telephone
+	// number.
 	TypeMobileMoney Type = "mobile_money"
 )
 
-// Types lists every kind in the contract's order.
+// Types lists every type in the contract's order.
 func Types() []Type { return []Type{TypeIBAN, TypeUSBankAccount, TypeMobileMoney} }
 
-// Number is exactly one account number in the request's shape: the member that
-// Type names is set, the others are nil.
+// Number is one account number in the request's form: the member named by Type is set,
+// the others are nil.
 type Number struct {
 	Type          Type           `json:"type"`
 	IBAN          *IBAN          `json:"iban,omitzero"`
@@ -38,15 +39,16 @@ type Number struct {
 	MobileMoney   *MobileMoney   `json:"mobile_money,omitzero"`
 }
 
-// Problem is one member that is wrong. Detail says what would be right and
-// never repeats the number.
+// Problem is one invalid member. Detail states what is valid and never contains the
+// number.
 type Problem struct {
 	Pointer string // JSON pointer relative to the number: /iban/iban
 	Code    string // required, not_allowed, unknown, format, length, checksum
 	Detail  string
 }
 
-// numberDetails is what each type of account number implements; receivers are normalized.
+// numberDetails is implemented by each type of account number; receivers are
+// normalized.
 type numberDetails interface {
 	validate() []Problem
 	canonicalForm() string
@@ -69,8 +71,8 @@ func (n Number) selectedDetails() numberDetails {
 	}
 }
 
-// Validate returns every problem at once, none for a number that can exist.
-// Spaces and letter case are forgiven; see Normalize.
+// Validate returns all problems at once, none for a valid number. Spaces and letter
+// case are ignored; see Normalize.
 func (n Number) Validate() []Problem {
 	given := map[Type]bool{
 		TypeIBAN: n.IBAN != nil, TypeUSBankAccount: n.USBankAccount != nil, TypeMobileMoney: n.MobileMoney != nil,
@@ -97,8 +99,8 @@ func (n Number) Validate() []Problem {
 	return problems
 }
 
-// validateGiven are the problems of whatever numbers are there, for a number whose type
-// does not say which one counts.
+// validateGiven returns the problems of all members that are set, for a number with an
+// invalid type.
 func (n Number) validateGiven() []Problem {
 	var problems []Problem
 	for _, kind := range Types() {
@@ -110,8 +112,8 @@ func (n Number) validateGiven() []Problem {
 	return problems
 }
 
-// Normalize returns the number as banks write it electronically: no spaces,
-// letters in capitals (a provider's in small letters). It does not correct.
+// Normalize returns the number in the electronic form of banks: no spaces, capital
+// letters (small letters for a provider). It corrects nothing else.
 func (n Number) Normalize() Number {
 	if n.IBAN != nil {
 		n.IBAN = &IBAN{IBAN: upperWithoutSpaces(n.IBAN.IBAN), BIC: upperWithoutSpaces(n.IBAN.BIC)}
@@ -129,10 +131,9 @@ func (n Number) Normalize() Number {
 	return n
 }
 
-// Canonical identifies the account: equal for two spellings of one account,
-// different for two accounts. It is the secret input of a keyed fingerprint.
-// Hints that do not change where money arrives (a BIC, the account type) are
-// left out.
+// Canonical returns a text that identifies the account: equal for two spellings of one
+// account, different for two accounts. It is the secret input of a keyed fingerprint.
+// It omits hints that do not change where money arrives (a BIC, the account type).
 func (n Number) Canonical() string {
 	if d := n.selectedDetails(); d != nil {
 		return string(n.Type) + ":" + d.canonicalForm()
@@ -140,8 +141,8 @@ func (n Number) Canonical() string {
 	return ""
 }
 
-// Last4 is what may be shown of the number: its last four characters, fewer
-// where that would show more than half of it.
+// Last4 returns the part of the number that may be shown: its last four characters,
+// fewer if four would be more than half of it.
 func (n Number) Last4() string {
 	canonical := n.Canonical()
 	_, number, _ := strings.Cut(canonical, ":")
@@ -151,9 +152,8 @@ func (n Number) Last4() string {
 	return number[len(number)-min(4, len(number)/2):]
 }
 
-// Institution names the bank or operator as far as the number tells: the BIC or
-// the bank letters of an IBANMethod, a routing number, a wallet's provider. It may be
-// empty.
+// Institution returns the bank or operator that the number names: the BIC or bank
+// letters of an IBAN, a routing number, a wallet's provider. It may be empty.
 func (n Number) Institution() string {
 	if d := n.selectedDetails(); d != nil {
 		return d.institutionName()
@@ -161,8 +161,8 @@ func (n Number) Institution() string {
 	return ""
 }
 
-// Country is the ISO 3166 country of the account, empty where the number does
-// not tell (a mobile wallet).
+// Country returns the ISO 3166 country of the account, empty if the number does not
+// name one (a mobile wallet).
 func (n Number) Country() string {
 	if d := n.selectedDetails(); d != nil {
 		return d.countryCode()
@@ -170,7 +170,7 @@ func (n Number) Country() string {
 	return ""
 }
 
-// String is the number with all but its end hidden: "iban ····3000".
+// String returns the masked number: "iban ····3000".
 func (n Number) String() string { return Masked(n.Type, n.Last4()) }
 
 // Format hides the number from every verb of package fmt, %#v included.
@@ -179,12 +179,13 @@ func (n Number) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, n
 // LogValue hides the number from logs.
 func (n Number) LogValue() slog.Value { return slog.StringValue(n.String()) }
 
-// Masked is a number of which only its end is known, as String has it.
+// Masked returns the form of String for a number of which only the end is known.
 func Masked(kind Type, end string) string { return string(kind) + maskSeparator + end }
 
 const maskSeparator = " ····"
 
-// IsMasked tells whether a text is a number as String has it, which shows its end only.
+// IsMasked reports whether a text has the form of String, which shows only the end of a
+// number.
 func IsMasked(text string) bool {
 	kind, end, masked := strings.Cut(text, maskSeparator)
 	return masked && slices.Contains(Types(), Type(kind)) && len(end) <= 4
@@ -192,11 +193,11 @@ func IsMasked(text string) bool {
 
 func upperWithoutSpaces(s string) string { return strings.ToUpper(removeSpaces(s)) }
 
-// removeSpaces drops the spaces people group digits with; anything else that does
-// not belong is left for Validate to find.
+// removeSpaces removes the spaces that group digits; Validate reports any other invalid
+// character.
 func removeSpaces(s string) string { return strings.ReplaceAll(s, " ", "") }
 
-// allBytes tells whether s is not empty and all its bytes satisfy ok.
+// allBytes reports whether s is not empty and all its bytes satisfy ok.
 func allBytes(s string, ok func(byte) bool) bool {
 	for i := range len(s) {
 		if !ok(s[i]) {

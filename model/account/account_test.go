@@ -138,8 +138,8 @@ func TestBeneficiary(t *testing.T) {
 	}
 }
 
-// Whatever is given, nothing panics, a problem never repeats the number, and
-// what is valid stays valid and the same account when normalized.
+// No input panics, no problem contains the number, and a valid number stays valid and
+// the same account after Normalize.
 func FuzzValidate(f *testing.F) {
 	f.Add("GB29NWBK60161331926819", "NWBKGB2L")
 	f.Add("021000021", "000123456789")

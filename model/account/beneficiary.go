@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxNameLength is what ISO 20022 transfers carry of a creditor's name.
+// maxNameLength is the maximum length of a creditor's name in ISO 20022 transfers.
 const maxNameLength = 140
 
-// Beneficiary is who is paid.
+// Beneficiary is the payee.
 type Beneficiary struct {
 	Name    string `json:"name"`
 	Country string `json:"country"` // ISO 3166-1 alpha-2, capitals
@@ -36,7 +36,7 @@ func (b Beneficiary) Validate() []Problem {
 	return problems
 }
 
-// String tells the country only: a name is personal data.
+// String returns only the country, because a name is personal data.
 func (b Beneficiary) String() string { return "beneficiary in " + b.Country }
 
 // Format hides the name from every verb of package fmt.
@@ -45,8 +45,8 @@ func (b Beneficiary) Format(state fmt.State, _ rune) { _, _ = io.WriteString(sta
 // LogValue hides the name from logs.
 func (b Beneficiary) LogValue() slog.Value { return slog.StringValue(b.String()) }
 
-// IsCountry tells whether code is an ISO 3166-1 alpha-2 country in capitals, or
-// XK, which banks use for Kosovo.
+// IsCountry reports whether code is an ISO 3166-1 alpha-2 country in capitals, or XK,
+// which banks use for Kosovo.
 func IsCountry(code string) bool { return countries[code] }
 
 // countries is the list of ISO 3166-1 officially assigned codes.

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// IBANMethod is an international bank account number and, optionally, the BIC of the
-// bank that holds it.
+// IBAN is an international bank account number and, optionally, the BIC of its bank.
 type IBAN struct {
 	IBAN string `json:"iban"`
 	BIC  string `json:"bic,omitzero"`
@@ -32,8 +31,8 @@ func (i IBAN) validate() []Problem {
 	return problems
 }
 
-// checkIBAN tells the first thing that is wrong, nil when nothing is. A later
-// check would be noise: a length that is wrong makes the check digits wrong too.
+// checkIBAN returns the first problem, nil if there is none. Later checks would only
+// repeat it: a wrong length makes the check digits wrong too.
 func checkIBAN(iban string) *Problem {
 	const pointer = "/iban/iban"
 	if iban == "" {
@@ -54,7 +53,7 @@ func checkIBAN(iban string) *Problem {
 	return nil
 }
 
-// mod97 is the remainder of ISO 7064 MOD 97-10: letters count 10 (A) to 35 (Z).
+// mod97 returns the remainder of ISO 7064 MOD 97-10: letters count 10 (A) to 35 (Z).
 func mod97(s string) int {
 	rest := 0
 	for i := range len(s) {
@@ -67,7 +66,7 @@ func mod97(s string) int {
 	return rest
 }
 
-// validBIC checks the shape of ISO 9362 and that its country exists.
+// validBIC checks the form of ISO 9362 and that the country exists.
 func validBIC(bic string) bool {
 	return (len(bic) == 8 || len(bic) == 11) && allBytes(bic, isAlphanumeric) &&
 		allBytes(bic[:4], isLetter) && IsCountry(bic[4:6])
@@ -75,8 +74,8 @@ func validBIC(bic string) bool {
 
 func (i IBAN) canonicalForm() string { return i.IBAN }
 
-// institutionName prefers the BIC. Without one, many countries (GB, NL, IE, …) begin
-// the domestic part with the bank's four letters.
+// institutionName returns the BIC. Without one, it returns the first four letters of
+// the domestic part, which in many countries (GB, NL, IE, …) name the bank.
 func (i IBAN) institutionName() string {
 	switch {
 	case i.BIC != "":
@@ -90,7 +89,7 @@ func (i IBAN) institutionName() string {
 
 func (i IBAN) countryCode() string { return i.IBAN[:min(2, len(i.IBAN))] }
 
-// ibanLengths is the total length per country of the SWIFT IBANMethod registry.
+// ibanLengths is the total length per country of the SWIFT IBAN registry.
 var ibanLengths = parseLengths(`
 	15 NO
 	16 BE

@@ -9,7 +9,7 @@ import (
 	"parapet/model/account"
 )
 
-// ibanRegistryExamples holds the example of each country in the SWIFT IBANMethod registry.
+// ibanRegistryExamples holds the example of each country in the SWIFT IBAN registry.
 const ibanRegistryExamples = `
 AD1200012030200359100100 AE070331234567890123456 AL47212110090000000235698741 AT611904300234573201
 AZ21NABZ00000000137010001944 BA391290079401028494 BE68539007547034 BG80BNBG96611020345678
@@ -50,8 +50,8 @@ func TestIBANRegistryExamples(t *testing.T) {
 	}
 }
 
-// Every single mistyped digit and every swap of unequal neighbours is found:
-// that is what the check digits are for.
+// The check digits detect every single mistyped digit and every swap of unequal
+// neighbours.
 func TestIBANFindsMistypedDigits(t *testing.T) {
 	t.Parallel()
 	const good = "DE89370400440532013000"

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 )
 
-// MobileMoney is a wallet of a mobile operator.
+// MobileMoney is a wallet at a mobile operator.
 type MobileMoney struct {
 	MSISDN   string `json:"msisdn"`   // E.164: + and 7 to 15 digits
 	Provider string `json:"provider"` // the operator's slug: mpesa, mtn_momo
@@ -36,16 +36,16 @@ func (m MobileMoney) validate() []Problem {
 	return problems
 }
 
-// validE164 follows ITU-T E.164: at most fifteen digits, country code first, and
-// no country code begins with zero. Seven digits is the shortest in use.
+// validE164 checks the form of ITU-T E.164: at most fifteen digits, country code first,
+// and no country code begins with zero. Seven digits is the shortest in use.
 func validE164(number string) bool {
 	return len(number) >= 8 && len(number) <= 16 && number[0] == '+' && number[1] != '0' && allBytes(number[1:], isDigit)
 }
 
 func isSlugByte(c byte) bool { return isDigit(c) || 'a' <= c && c <= 'z' || c == '-' || c == '_' }
 
-// canonicalForm has the provider first, so that what follows the slash is the
-// number that may be shown the end of.
+// canonicalForm puts the provider first, so that the number, whose end may be shown,
+// follows the slash.
 func (m MobileMoney) canonicalForm() string { return m.Provider + "/" + m.MSISDN }
 
 func (m MobileMoney) institutionName() string { return m.Provider }

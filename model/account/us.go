@@ -5,8 +5,8 @@ import (
 	"log/slog"
 )
 
-// AccountType says which kind of United States account is credited; ACH entries
-// carry it in their transaction code.
+// AccountType is the kind of a United States account; ACH entries carry it in their
+// transaction code.
 type AccountType string
 
 const (
@@ -78,7 +78,7 @@ func validRouting(routing string) bool {
 
 func (u USBankAccount) canonicalForm() string { return u.RoutingNumber + "/" + u.AccountNumber }
 
-// institutionName is the routing number: it names the bank and is public.
+// institutionName returns the routing number: it identifies the bank and is public.
 func (u USBankAccount) institutionName() string { return u.RoutingNumber }
 
 func (u USBankAccount) countryCode() string { return "US" }

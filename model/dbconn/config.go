@@ -1,5 +1,5 @@
-// Package dbconn opens connections to Postgres that notice when their server is gone:
-// connects are bounded, a dead machine is found by TCP, only a server that takes writes
+// Package dbconn opens connections to Postgres that detect the loss of their server:
+// connects have a timeout, TCP keepalive detects a dead machine, only a writable server
 // is accepted, and a Monitor ends connections to a server that was replaced.
 package dbconn
 
@@ -15,21 +15,22 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Bounds of a connection whose server does not answer.
+// Timeouts of a connection whose server does not answer.
 const (
-	connectTimeout = 2 * time.Second // of each address; an address may set another by connect_timeout
+	connectTimeout = 2 * time.Second // per address; connect_timeout in an address overrides it
 	unackedTimeout = 10 * time.Second
 )
 
-// keepAlive finds a machine that is gone while a connection waits for an answer.
+// keepAlive detects a dead machine while a connection waits for an answer.
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3}
 
 // Option changes how connections are opened.
 type Option func(*pgxpool.Config)
 
-// Config reads the address of a database, with one or several servers. Times are UTC, in
-// the session and when they are read, wherever the process runs. What a process that
-// died was doing is undone within a minute, so that nobody waits for its locks.
+// Config parses the address of a database with one or several servers. Times are UTC,
+// in the session and when read, wherever the process runs. Transactions of a dead
+// process are rolled back within a minute, so that no transaction waits longer for
+// their locks.
 func Config(url string, options ...Option) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -37,7 +38,7 @@ func Config(url string, options ...Option) (*pgxpool.Config, error) {
 	}
 	boundConnects(&config.ConnConfig.Config)
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
-	config.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "45s" // the machine may be gone, not only the process
+	config.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "45s" // for a dead machine, not only a dead process
 	config.AfterConnect = enableClientCheck
 	for _, option := range options {
 		option(config)
@@ -45,7 +46,7 @@ func Config(url string, options ...Option) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// boundConnects bounds the connects of a config and keeps standbys out.
+// boundConnects limits the time of connects and rejects standbys.
 func boundConnects(config *pgconn.Config) {
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTimeout
@@ -59,8 +60,9 @@ func boundConnects(config *pgconn.Config) {
 	}
 }
 
-// enableClientCheck lets the server notice that a client died while a statement runs, above
-// all while it waits for a lock. Some servers (Postgres 14 on macOS) cannot.
+// enableClientCheck lets the server detect that a client died while a statement runs,
+// above all while it waits for a lock. Some servers (Postgres 14 on macOS) do not
+// support it.
 func enableClientCheck(ctx context.Context, conn *pgx.Conn) error {
 	_, err := conn.Exec(ctx, "set client_connection_check_interval = '5s'")
 	if refused := new(pgconn.PgError); errors.As(err, &refused) {

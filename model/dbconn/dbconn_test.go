@@ -38,8 +38,8 @@ func newMonitor(t *testing.T, url string) *dbconn.Monitor {
 	return monitor
 }
 
-// A hung primary keeps its connections open. When a standby takes its place, whoever
-// waits on one of them fails at once, and the whole pool is free for the new primary.
+// A hung primary keeps its connections open. When a standby takes over, calls that wait
+// on such a connection fail at once, and the whole pool is free for the new primary.
 func TestMonitorClosesConnectionsToReplacedServer(t *testing.T) {
 	t.Parallel()
 	primary := newServer(t)
@@ -72,7 +72,7 @@ func TestMonitorClosesConnectionsToReplacedServer(t *testing.T) {
 		require.Error(t, <-failed)
 	}
 	require.NoError(t, monitor.Alive(t.Context()))
-	soon, cancel := context.WithTimeout(t.Context(), 10*time.Second) // the driver waits 15 s for a server that hangs
+	soon, cancel := context.WithTimeout(t.Context(), 10*time.Second) // the driver waits 15 s for a hung server
 	defer cancel()
 	for range 3 {
 		conn, err := pool.Acquire(soon)
@@ -84,7 +84,7 @@ func TestMonitorClosesConnectionsToReplacedServer(t *testing.T) {
 	}
 }
 
-// One connection that was ended says nothing of the server.
+// One lost connection does not mean that the server is lost.
 func TestMonitorReconnectsAfterLostConnection(t *testing.T) {
 	t.Parallel()
 	server := newServer(t)
@@ -100,7 +100,7 @@ func TestMonitorReconnectsAfterLostConnection(t *testing.T) {
 	}
 }
 
-// A server that has no connection left for the monitor has answered.
+// An error about too many connections is an answer of the server.
 func TestTooManyConnectionsCountsAsAlive(t *testing.T) {
 	t.Parallel()
 	server := newServer(t)
@@ -132,7 +132,7 @@ func TestConfigRejectsStandby(t *testing.T) {
 	}
 }
 
-// A server that accepts and says nothing is given up.
+// A server that accepts connections and sends nothing is given up.
 func TestConnectTimesOut(t *testing.T) {
 	t.Parallel()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -13,10 +13,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// How the monitor asks. A server is silent when it has not answered for answerTimeout;
-// then the process may have been too busy to read the answer, so it is given
-// graceChecks turns of the scheduler more. Together this stays below the two seconds
-// within which callers are told.
+// Timing of the monitor. A server is silent if it has not answered for answerTimeout;
+// the process may then have been too busy to read the answer, so it gets graceChecks
+// turns of the scheduler more. The sum is below the two seconds within which callers
+// get an answer.
 const (
 	pingInterval  = 200 * time.Millisecond
 	answerTimeout = 1200 * time.Millisecond
@@ -24,7 +24,7 @@ const (
 	graceChecks   = 4
 )
 
-// Why there is no answer.
+// Reasons for a missing answer.
 var (
 	ErrSilent   = errors.New("the database does not answer")
 	ErrReplaced = errors.New("another server has taken the place of this one")
@@ -39,10 +39,10 @@ type Monitor struct {
 	mu                sync.Mutex
 	conns             map[*trackedConn]struct{}
 	replacedAddresses map[string]bool // addresses whose server was replaced by one elsewhere
-	server            serverInstance  // which one answered last
-	answeredAt        time.Time       // when it did
-	pingSentAt        time.Time       // when the question that waits was sent; zero when none does
-	lastError         error           // why there is no answer; nil while there are, and before the first question
+	server            serverInstance  // the server that answered last
+	answeredAt        time.Time       // time of the last answer
+	pingSentAt        time.Time       // when the unanswered ping was sent; zero if there is none
+	lastError         error           // why there is no answer; nil while there are answers, and before the first ping
 	changed           chan struct{}   // closed with every answer and every failure
 
 	stop context.CancelFunc
@@ -52,10 +52,10 @@ type Monitor struct {
 // serverInstance is one run of a database server.
 type serverInstance struct {
 	address  string
-	instance string // of which cluster it is, and when it was started
+	instance string // identifies the cluster and its start time
 }
 
-// trackedConn is a connection of the process to the database.
+// trackedConn is a database connection of the process.
 type trackedConn struct {
 	net.Conn
 
@@ -71,7 +71,7 @@ func (c *trackedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// NewMonitor begins to ask; Close ends it.
+// NewMonitor starts a monitor; Close ends it.
 func NewMonitor(ctx context.Context, url string) (*Monitor, error) {
 	config, err := Config(url)
 	if err != nil {
@@ -86,16 +86,16 @@ func NewMonitor(ctx context.Context, url string) (*Monitor, error) {
 	return m, nil
 }
 
-// Close stops asking.
+// Close stops the monitor.
 func (m *Monitor) Close() {
 	m.stop()
 	<-m.done
 	m.recordAnswer(ErrClosed)
 }
 
-// Track has the monitor end a pool's connections when their server was replaced, and
-// refuse new ones to where it was. A cancel request goes there too, and would keep its
-// connection's place in the pool for as long as it waits.
+// Track makes the monitor end a pool's connections when their server was replaced, and
+// refuse new ones to its address. It also covers cancel requests, which go to the same
+// address and would keep their connection's place in the pool while they wait.
 func (m *Monitor) Track(config *pgxpool.Config) {
 	dial := config.ConnConfig.DialFunc
 	config.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -121,8 +121,8 @@ func (m *Monitor) isReplaced(address string) bool {
 	return m.replacedAddresses[address]
 }
 
-// Alive waits for the database's next answer: nil when it came, ErrSilent when it did
-// not come in time, at once the reason why there is none.
+// Alive waits for the database's next answer. It returns nil when the answer arrives,
+// ErrSilent when it is late, and any other failure at once.
 func (m *Monitor) Alive(ctx context.Context) error {
 	m.mu.Lock()
 	began, changed, failed := m.pingSentAt, m.changed, m.lastError
@@ -153,7 +153,7 @@ func (m *Monitor) Alive(ctx context.Context) error {
 	}
 }
 
-// pingUntilDone keeps one connection and asks on it, until ctx ends.
+// pingUntilDone keeps one connection and pings on it until ctx ends.
 func (m *Monitor) pingUntilDone(ctx context.Context) {
 	for ctx.Err() == nil {
 		conn, at, err := m.openConn(ctx)
@@ -164,7 +164,7 @@ func (m *Monitor) pingUntilDone(ctx context.Context) {
 			}
 			_ = conn.Close()
 		case isTooManyConnections(err):
-			m.recordAnswer(nil) // that is an answer
+			m.recordAnswer(nil) // this counts as an answer
 			waitPingInterval(ctx)
 		default:
 			m.recordAnswer(err)
@@ -173,13 +173,14 @@ func (m *Monitor) pingUntilDone(ctx context.Context) {
 	}
 }
 
-// isTooManyConnections tells whether the server is there and has no connection left for us.
+// isTooManyConnections reports whether the server is running but has no free
+// connection.
 func isTooManyConnections(err error) bool {
 	var refused *pgconn.PgError
 	return errors.As(err, &refused) && refused.Code == "53300"
 }
 
-// monitorConn is a connection whose socket can be closed without a word to its server.
+// monitorConn is a connection whose socket can be closed without notifying its server.
 type monitorConn struct {
 	*pgx.Conn
 
@@ -188,15 +189,15 @@ type monitorConn struct {
 
 func (b *monitorConn) Close() error { return b.socket.Close() }
 
-// openConn opens the monitor's connection and reads which server it leads to: a promoted
-// standby was started at another time than its primary.
+// openConn opens the monitor's connection and reads which server it reached: a promoted
+// standby has another start time than its primary.
 func (m *Monitor) openConn(ctx context.Context) (*monitorConn, serverInstance, error) {
 	b, at := &monitorConn{}, serverInstance{}
 	config := m.config.Copy()
 	dial := config.DialFunc
 	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 		socket, err := dial(ctx, network, address)
-		if b.Conn == nil { // later calls cancel a query
+		if b.Conn == nil { // later calls are cancel requests
 			b.socket, at.address = socket, address
 		}
 		return socket, err
@@ -216,8 +217,8 @@ func (m *Monitor) openConn(ctx context.Context) (*monitorConn, serverInstance, e
 	return b, at, nil
 }
 
-// pingOnce asks once, and closes the connection when no answer came in time. A connection
-// that ended says nothing of the server: that is for the next one to say.
+// pingOnce sends one ping, and closes the connection if no answer arrives in time. A
+// lost connection does not show whether the server is lost: the next one does.
 func (m *Monitor) pingOnce(ctx context.Context, conn *monitorConn) error {
 	m.mu.Lock()
 	m.pingSentAt = time.Now()
@@ -246,7 +247,7 @@ func (m *Monitor) pingOnce(ctx context.Context, conn *monitorConn) error {
 	}
 }
 
-// recordAnswer keeps an answer, or why there is none.
+// recordAnswer stores an answer, or the reason for a missing one.
 func (m *Monitor) recordAnswer(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -258,8 +259,9 @@ func (m *Monitor) recordAnswer(err error) {
 	m.changed = make(chan struct{})
 }
 
-// switchServer keeps which server answers. Where it is another one, connections end that were
-// opened elsewhere, or here before the other one gave its last answer.
+// switchServer stores which server answers. If it is a new one, it ends connections
+// that were opened to another address, or to this one before the former server's last
+// answer.
 func (m *Monitor) switchServer(at serverInstance) {
 	var stale []*trackedConn
 	m.mu.Lock()
@@ -280,7 +282,7 @@ func (m *Monitor) switchServer(at serverInstance) {
 	m.recordAnswer(nil)
 }
 
-// waitPingInterval waits until it is time to ask again; false when ctx has ended.
+// waitPingInterval waits for the next ping; false when ctx has ended.
 func waitPingInterval(ctx context.Context) bool {
 	timer := time.NewTimer(pingInterval)
 	defer timer.Stop()

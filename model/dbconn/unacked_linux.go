@@ -9,7 +9,7 @@ import (
 const tcpUserTimeout = 0x12
 
 // boundUnacknowledged ends a connection whose data the other machine does not
-// acknowledge; keepalive alone is silent while data is on its way.
+// acknowledge; keepalive sends nothing while data is unacknowledged.
 func boundUnacknowledged(network, _ string, conn syscall.RawConn) error {
 	if !strings.HasPrefix(network, "tcp") {
 		return nil

@@ -4,5 +4,6 @@ package dbconn
 
 import "syscall"
 
-// boundUnacknowledged leaves the bound to keepalive: other systems have no such option.
+// boundUnacknowledged does nothing: other systems have no such option, and keepalive is
+// the only bound.
 func boundUnacknowledged(string, string, syscall.RawConn) error { return nil }

@@ -1,14 +1,14 @@
 package hazard
 
-// Basin is the area that track data describes: a polygon whose sides are
-// straight in longitude and latitude. It must not cross the date line.
+// Basin is the area that track data covers: a polygon whose sides are straight in
+// longitude and latitude. It must not cross the date line.
 type Basin struct {
-	Name   string  // for the partner whose place lies outside
+	Name   string  // shown to a partner whose place lies outside
 	Border []Point // in order; the last corner joins the first
 }
 
-// Contains tells whether p lies in the polygon, by the number of sides that a
-// ray along the parallel crosses (M. Shimrat, "Algorithm 112", 1962).
+// Contains reports whether p lies in the polygon, by the number of sides that a ray
+// along the parallel crosses (M. Shimrat, "Algorithm 112", 1962).
 func (b *Basin) Contains(p Point) bool {
 	inside := false
 	for i, to := range b.Border {
@@ -24,9 +24,9 @@ func (b *Basin) Contains(p Point) bool {
 	return inside
 }
 
-// Atlantic is the North Atlantic with the Caribbean and the Gulf of Mexico. In
-// Mexico and Central America the border follows the divide of the waters, so
-// that the Pacific coast is outside: its storms are in other track data.
+// Atlantic returns the North Atlantic with the Caribbean and the Gulf of Mexico. In
+// Mexico and Central America the border follows the continental divide, so that the
+// Pacific coast is outside: its storms are in other track data.
 func Atlantic() *Basin {
 	return &Basin{
 		Name: "the North Atlantic with the Caribbean and the Gulf of Mexico",

@@ -11,13 +11,13 @@ type Box struct{ West, South, East, North float64 }
 // boxSlack widens boxes against rounding, in degrees: a tenth of a metre.
 const boxSlack = 1e-6
 
-// worldBox is the box of everything.
+// worldBox returns the box of the whole sphere.
 func worldBox() Box { return Box{West: -180, South: -90, East: 180, North: 90} }
 
-// CircleBox is a box around the circle of radiusKM on the sphere. A circle over
-// a pole has every longitude, -180 to 180. The half width is
-// asin(sin δ / cos φ): the meridian that touches the circle, which does so
-// poleward of the centre and not at its latitude.
+// CircleBox returns a box around the circle of radiusKM on the sphere. A circle over a
+// pole has every longitude, -180 to 180. The half width is asin(sin δ / cos φ): the
+// meridian tangent to the circle touches it poleward of the centre, not at its
+// latitude.
 func CircleBox(center Point, radiusKM float64) Box {
 	δ := radiusKM/EarthRadiusKM + boxSlack*radiansPerDegree
 	box := Box{
@@ -33,12 +33,12 @@ func CircleBox(center Point, radiusKM float64) Box {
 	return box
 }
 
-// PointBox is the box of a single point.
+// PointBox returns the box of a single point.
 func PointBox(p Point) Box { return Box{p.Longitude, p.Latitude, p.Longitude, p.Latitude} }
 
-// SegmentBox is a box around the great-circle segment from a to b, the shortest
-// way round. It includes the bulge: a great circle between two points of one
-// latitude runs poleward of both. Antipodal ends may run anywhere.
+// SegmentBox returns a box around the great-circle segment from a to b, the shortest
+// way round. It includes the bulge: a great circle between two points of one latitude
+// runs poleward of both. The segment between antipodal ends may run anywhere.
 func SegmentBox(a, b Point) Box {
 	track := newArc(a, b)
 	if track.antipodal {
@@ -65,7 +65,7 @@ func (b *Box) includeBulge(track arc) {
 	if track.isDegenerate() {
 		return
 	}
-	vertex := vector{z: 1}.plus(track.normal.times(-track.normal.z)) // the pole, dropped onto the plane
+	vertex := vector{z: 1}.plus(track.normal.times(-track.normal.z)) // the pole projected onto the plane
 	latitude := math.Atan2(vertex.length(), math.Abs(track.normal.z))/radiansPerDegree + boxSlack
 	if track.containsClosestPoint(vertex) {
 		b.North = math.Max(b.North, latitude)
@@ -75,8 +75,8 @@ func (b *Box) includeBulge(track arc) {
 	}
 }
 
-// Overlaps tells whether the boxes share a point of the sphere, borders
-// included, whichever turn of the globe their longitudes were written in.
+// Overlaps reports whether the boxes share a point of the sphere, borders included,
+// regardless of the turn in which their longitudes are written.
 func (b Box) Overlaps(other Box) bool {
 	if b.South > other.North || other.South > b.North {
 		return false
@@ -89,8 +89,8 @@ func (b Box) Overlaps(other Box) bool {
 	return false
 }
 
-// union is a box around both. The other box is first brought to the turn of
-// the globe that is nearest, so that a track across the date line stays narrow.
+// union returns a box around both. It first shifts the other box by whole turns to the
+// nearest position, so that a track across the date line stays narrow.
 func (b Box) union(other Box) Box {
 	turn := 360 * math.Round((b.West+b.East-other.West-other.East)/2/360)
 	joined := Box{

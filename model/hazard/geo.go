@@ -2,15 +2,15 @@ package hazard
 
 import "math"
 
-// EarthRadiusKM is the mean radius of the earth that the contract measures
-// with: (2a + b) / 3 of WGS84, IUGG.
+// EarthRadiusKM is the mean radius of the earth in the contract's distances: (2a + b) /
+// 3 of WGS84, IUGG.
 const EarthRadiusKM = 6371.0088
 
 const radiansPerDegree = math.Pi / 180
 
-// Distance is the great-circle distance of two points in kilometres, by the
-// haversine formula (R. W. Sinnott, "Virtues of the Haversine", 1984), which
-// stays exact for close points where the law of cosines does not.
+// Distance returns the great-circle distance of two points in kilometres, by the
+// haversine formula (R. W. Sinnott, "Virtues of the Haversine", 1984), which is exact
+// for close points where the law of cosines is not.
 func Distance(a, b Point) float64 {
 	φa, φb := a.Latitude*radiansPerDegree, b.Latitude*radiansPerDegree
 	sinφ := math.Sin((φb - φa) / 2)
@@ -19,10 +19,9 @@ func Distance(a, b Point) float64 {
 	return 2 * EarthRadiusKM * math.Asin(math.Sqrt(math.Min(1, h)))
 }
 
-// Move is the point at a great-circle distance from p in the direction of a
-// bearing, in radians clockwise from north (the
-// direct problem on the sphere; Snyder, "Map Projections", 1987, formulas 5-5 and
-// 5-6).
+// Move returns the point at a great-circle distance from p in the direction of a
+// bearing, in radians clockwise from north (the direct problem on the sphere; Snyder,
+// "Map Projections", 1987, formulas 5-5 and 5-6).
 func Move(p Point, bearing, km float64) Point {
 	sinφ, cosφ := math.Sincos(p.Latitude * radiansPerDegree)
 	sinδ, cosδ := math.Sincos(km / EarthRadiusKM)
@@ -31,13 +30,13 @@ func Move(p Point, bearing, km float64) Point {
 	return Point{Latitude: math.Asin(sin) / radiansPerDegree, Longitude: math.Remainder(λ/radiansPerDegree, 360)}
 }
 
-// SegmentDistance is the distance in kilometres from p to the great-circle
-// segment from a to b, and how far along the segment its closest point lies:
-// 0 at a, 1 at b, linear in arc. A storm moves between its fixes, so a place
-// that neither fix touches may well lie under the track.
+// SegmentDistance returns the distance in kilometres from p to the great-circle segment
+// from a to b, and the position of the closest point on the segment: 0 at a, 1 at b,
+// linear in arc. A storm moves between its fixes, so a place that neither fix touches
+// may lie under the track.
 //
-// Equal ends are a point. Antipodal ends have no one shortest way; the one over
-// the north pole is taken (over 90° east when the ends are the poles).
+// Equal ends are a point. Antipodal ends have no single shortest way; the one over the
+// north pole is used (over 90° east when the ends are the poles).
 func SegmentDistance(p, a, b Point) (km, along float64) {
 	v, track := toVector(p), newArc(a, b)
 	if !track.isDegenerate() && track.containsClosestPoint(v) {
@@ -52,7 +51,7 @@ func SegmentDistance(p, a, b Point) (km, along float64) {
 	return fromA, 0
 }
 
-// SegmentMayTouch tells whether the segment from a to b may come within radiusKM of a
+// SegmentMayTouch reports whether the segment from a to b may come within radiusKM of a
 // point, by the distances of that point from both ends: false is certain, true is not.
 // By the triangle inequality no place of the segment is closer to the point than half
 // of fromA + fromB − length, and the length is at most that of the way along a meridian
@@ -87,15 +86,15 @@ func (v vector) cross(w vector) vector {
 func (v vector) length() float64 { return math.Sqrt(v.dot(v)) }
 
 // minDirectionLength is the length in radians (a hundredth of a millimetre) below which
-// two directions cannot be told apart for building a plane.
+// two directions are too close to define a plane.
 const minDirectionLength = 1e-12
 
 // arc is the shorter great-circle arc between two points.
 type arc struct {
 	from, to          vector
 	normal            vector  // of the arc's plane; zero when the ends are one point
-	forward, backward vector  // in the plane: ahead of from, and backwards of to
-	angle             float64 // radians from from to to
+	forward, backward vector  // in the plane: ahead of from, and behind to
+	angle             float64 // radians between from and to
 	antipodal         bool
 }
 
@@ -121,7 +120,8 @@ func newArc(a, b Point) arc {
 
 func (r arc) isDegenerate() bool { return r.normal == vector{} }
 
-// containsClosestPoint tells whether v's closest point of the whole great circle lies on the arc.
+// containsClosestPoint reports whether the point of the whole great circle that is
+// closest to v lies on the arc.
 func (r arc) containsClosestPoint(v vector) bool {
 	return v.dot(r.forward) >= 0 && v.dot(r.backward) >= 0
 }

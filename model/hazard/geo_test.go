@@ -8,11 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// newRandom gives the same globe to every run.
+// newRandom returns the same random points in every run.
 func newRandom(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
 
-// randomPoint is a point of the sphere that likes poles, the date line and
-// neighbours of other points, where geometry breaks.
+// randomPoint returns a point of the sphere, often near a pole, the date line or
+// another point, where geometry fails most.
 func randomPoint(r *rand.Rand) Point {
 	p := Point{Latitude: math.Asin(2*r.Float64()-1) / radiansPerDegree, Longitude: 360*r.Float64() - 180}
 	switch r.IntN(8) {
@@ -31,8 +31,8 @@ func randomPointNear(r *rand.Rand, p Point, degrees float64) Point {
 	}
 }
 
-// pointBetween is the point at a share of the arc, by spherical interpolation: a
-// second way to walk a segment.
+// pointBetween returns the point at a share of the arc, by spherical interpolation: a
+// second way to compute positions on a segment.
 func pointBetween(a, b Point, share float64) Point {
 	v, w := toVector(a), toVector(b)
 	ω := math.Atan2(v.cross(w).length(), v.dot(w))
@@ -43,7 +43,7 @@ func pointBetween(a, b Point, share float64) Point {
 	return Point{Latitude: math.Atan2(u.z, math.Hypot(u.x, u.y)) / radiansPerDegree, Longitude: math.Atan2(u.y, u.x) / radiansPerDegree}
 }
 
-// pointOnCircle is the point at a distance and bearing from the centre.
+// pointOnCircle returns the point at a distance and bearing from the centre.
 func pointOnCircle(center Point, km, bearing float64) Point {
 	φ, δ := center.Latitude*radiansPerDegree, km/EarthRadiusKM
 	sinφ := math.Sin(φ)*math.Cos(δ) + math.Cos(φ)*math.Sin(δ)*math.Cos(bearing)
@@ -103,7 +103,7 @@ func TestSegmentDistance(t *testing.T) {
 			t.Parallel()
 			km, along := SegmentDistance(test.p, test.a, test.b)
 			require.InDelta(t, test.km, km, 0.005)
-			if test.km < quarter-1 { // a quarter away every share is as close
+			if test.km < quarter-1 { // at a quarter turn every share is equally close
 				require.InDelta(t, test.along, along, 0.001)
 			}
 		})
@@ -165,7 +165,8 @@ func BenchmarkSegmentDistance(b *testing.B) {
 	}
 }
 
-// TestMoveCoversGivenDistance measures where it arrives, the poles and the date line included.
+// TestMoveCoversGivenDistance measures the distance to the result, including at the
+// poles and the date line.
 func TestMoveCoversGivenDistance(t *testing.T) {
 	t.Parallel()
 	r := newRandom(11)

@@ -9,13 +9,12 @@ import (
 	"time"
 )
 
-// ParseGHCN reads stations from the columns location, date (YYYY-MM-DD),
-// precipitation (mm), highest and lowest temperature (°C), wind (m/s) and
-// weather, the last four optional. Stations come in order of name, their days
-// in order of date. A day without precipitation is not a day of measurements
-// and is left out like every bad row, and told. -9999 and nothing mean that a
-// value is not known. The error is the reader's: what was read before it is
-// returned too.
+// ParseGHCN reads stations from the columns location, date (YYYY-MM-DD), precipitation
+// (mm), highest and lowest temperature (°C), wind (m/s) and weather, the last four
+// optional. Stations are ordered by name, their days by date. A day without
+// precipitation is not a day of measurements; like every bad row it is omitted and
+// returned as a RowError. -9999 and an empty field mean that a value is unknown. The
+// error is the reader's; rows read before it are returned too.
 func ParseGHCN(r io.Reader) ([]Station, []RowError, error) {
 	rows, days := newRowReader(r), make(map[string]map[time.Time]Day)
 	for rows.next("location") {

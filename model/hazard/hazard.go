@@ -1,6 +1,6 @@
-// Package hazard holds what can be measured in the world: earthquakes, tropical
-// cyclones and daily rain, their geometry on the sphere, and the shipped
-// history that prices cover. It is pure: no database, no clock, no context.
+// Package hazard models natural hazards that can be measured: earthquakes, tropical
+// cyclones and daily rain, their geometry on the sphere, and the shipped history used
+// for pricing. It is pure: no database, no clock, no context.
 package hazard
 
 import (
@@ -34,7 +34,7 @@ type Point struct {
 type Quake struct {
 	At        time.Time
 	Where     Point
-	Magnitude decimal.Decimal  // moment magnitude as the source prefers it
+	Magnitude decimal.Decimal  // moment magnitude, the source's preferred value
 	DepthKM   *decimal.Decimal // nil when the source gives none
 	EventID   string           // the source's id
 }
@@ -46,8 +46,8 @@ type Fix struct {
 	WindKN *decimal.Decimal // maximum sustained wind in knots; nil when unknown
 	// PressureHPA is the minimum pressure in hectopascals; nil when unknown.
 	PressureHPA *decimal.Decimal
-	Status      string // the source's word for what the system is: HU, TS, EX …
-	Record      string // why there is a fix between the regular hours: L is a landfall
+	Status      string // the source's code for the state of the system: HU, TS, EX …
+	Record      string // reason for a fix between the regular hours: L is a landfall
 }
 
 // Storm is one tropical cyclone with its fixes in order of time.
@@ -56,11 +56,11 @@ type Storm struct {
 	Name  string
 	Fixes []Fix
 
-	Complete bool // the file announced how many fixes there are, and all were read
+	Complete bool // all fixes announced in the file were read
 }
 
-// Day is one UTC calendar day of measurements at a station. Precipitation is
-// always there; the others are nil when the source gives none.
+// Day is one UTC calendar day of measurements at a station. Precipitation is always
+// set; the others are nil when the source gives none.
 type Day struct {
 	Date            time.Time // midnight UTC
 	PrecipitationMM decimal.Decimal
@@ -70,25 +70,24 @@ type Day struct {
 	Preliminary     bool             // the source may still revise it; never true of shipped history
 }
 
-// Station is a weather station with its days in order of date, gaps left out.
+// Station is a weather station with its days in order of date, without the missing
+// ones.
 type Station struct {
 	Name  string
 	Days  []Day
-	Years []int // with at least WholeYearDays days of precipitation, ascending; NewHistory counts them
+	Years []int // years with at least WholeYearDays days of precipitation, ascending; set by NewHistory
 }
 
-// WholeYearDays is the number of days with a measurement that make a year of a
-// station whole.
+// WholeYearDays is the number of measured days that make a year of a station whole.
 const WholeYearDays = 360
 
-// MinimumStationYears is the number of whole years without which no price is found at a
-// station.
+// MinimumStationYears is the minimum number of whole years for a price at a station.
 const MinimumStationYears = 20
 
-// HasEnoughYears tells whether the station has years enough to price from.
+// HasEnoughYears reports whether the station has enough whole years to price from.
 func (s Station) HasEnoughYears() bool { return len(s.Years) >= MinimumStationYears }
 
-// wholeYears are the years with at least WholeYearDays days.
+// wholeYears returns the years with at least WholeYearDays days.
 func wholeYears(days []Day) []int {
 	var years []int
 	for from := 0; from < len(days); {
@@ -104,24 +103,23 @@ func wholeYears(days []Day) []int {
 	return years
 }
 
-// Measure is a measured value: a decimal string, so that no digit is lost, and
-// its unit: {"value": "6.4", "unit": "mw"}.
+// Measure is a measured value: a decimal string, to keep all digits, and its unit:
+// {"value": "6.4", "unit": "mw"}.
 type Measure struct {
 	Value string `json:"value"` // decimal: "6.4"
 	Unit  string `json:"unit"`  // mw, km, kn, hPa, mm, degC, m/s
 }
 
-// Dataset describes one shipped history: where it comes from and which
-// questions it can answer.
+// Dataset describes one shipped history: its source and its limits.
 type Dataset struct {
-	Name             string          // as it appears in a quote's basis
-	Source           string          // whose events these are: usgs, nhc, ghcn
+	Name             string          // name in a quote's basis
+	Source           string          // source of the events: usgs, nhc, ghcn
 	Digest           string          // "sha256:" and the digest of the file, in hexadecimal
 	FirstYear        int             // first full calendar year
 	LastYear         int             // last calendar year, included
-	MinimumMagnitude decimal.Decimal // quakes only: nothing weaker is recorded
-	Basin            *Basin          // tracks only: where all storms are recorded
+	MinimumMagnitude decimal.Decimal // earthquakes only: weaker ones are not recorded
+	Basin            *Basin          // tracks only: the area where all storms are recorded
 }
 
-// Years is the number of calendar years of history.
+// Years returns the number of calendar years of history.
 func (d Dataset) Years() int { return d.LastYear - d.FirstYear + 1 }

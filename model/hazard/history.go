@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// The names that the shipped sources have in occurrences, quotes and feeds.
+// Names of the shipped sources in occurrences, quotes and feeds.
 const (
 	USGS = "usgs" // earthquakes
 	NHC  = "nhc"  // tropical cyclones
 	GHCN = "ghcn" // daily weather
 )
 
-// Records is what a history is made of.
+// Records are the data of a history.
 type Records struct {
 	Quakes   []Quake
 	Storms   []Storm
@@ -21,24 +21,23 @@ type Records struct {
 	QuakeData, StormData, RainData Dataset
 }
 
-// History answers what happened at a place. It never changes, so that any
-// number of goroutines may price from it at once; callers must not change what
-// it returns.
+// History returns past events by place. It never changes, so that any number of
+// goroutines may use it concurrently; callers must not change returned values.
 type History struct {
 	records      Records
-	quakeGrid    pointGrid // of the quakes
+	quakeGrid    pointGrid // of the earthquakes
 	tracks       []track   // of the storms
 	stationNames []string
 }
 
-// track is where a storm was: pricing a circle asks it of every storm.
+// track holds a storm's precomputed boxes, because pricing a circle tests every storm.
 type track struct {
 	bounds   Box
 	segments []Box
 }
 
-// NewHistory returns a history of the records. Quakes are put in order of time
-// and stations in order of name, in copies; the records themselves are shared.
+// NewHistory returns a history of the records. It sorts copies of the earthquakes by
+// time and of the stations by name; the records themselves are shared.
 func NewHistory(records Records) *History {
 	h := &History{records: records}
 	h.records.Quakes = slices.Clone(records.Quakes)
@@ -58,16 +57,16 @@ func NewHistory(records Records) *History {
 	return h
 }
 
-// Quakes are all earthquakes in order of time.
+// Quakes returns all earthquakes in order of time.
 func (h *History) Quakes() []Quake { return h.records.Quakes }
 
-// Storms are all tropical cyclones in the order of their file.
+// Storms returns all tropical cyclones in the order of their file.
 func (h *History) Storms() []Storm { return h.records.Storms }
 
-// StationNames are the stations that have a history, in order.
+// StationNames returns the names of the stations that have a history, in order.
 func (h *History) StationNames() []string { return h.stationNames }
 
-// Station is the history of one station; false when there is none.
+// Station returns the history of one station; false if there is none.
 func (h *History) Station(name string) (Station, bool) {
 	i, ok := slices.BinarySearch(h.stationNames, name)
 	if !ok {
@@ -76,16 +75,17 @@ func (h *History) Station(name string) (Station, bool) {
 	return h.records.Stations[i], true
 }
 
-// QuakeData describes where the earthquakes come from.
+// QuakeData describes the source of the earthquakes.
 func (h *History) QuakeData() Dataset { return h.records.QuakeData }
 
-// StormData describes where the cyclones come from.
+// StormData describes the source of the cyclones.
 func (h *History) StormData() Dataset { return h.records.StormData }
 
-// RainData describes where the daily rain comes from.
+// RainData describes the source of the daily rain.
 func (h *History) RainData() Dataset { return h.records.RainData }
 
-// PricedStations are the stations with years enough to price from, in order.
+// PricedStations returns the names of the stations with enough years to price from, in
+// order.
 func (h *History) PricedStations() []string {
 	var names []string
 	for _, station := range h.records.Stations {
@@ -96,8 +96,8 @@ func (h *History) PricedStations() []string {
 	return names
 }
 
-// QuakesNear are the quakes in the circle's box, in order of time: all that are
-// in the circle and a few that are not, to be measured exactly.
+// QuakesNear returns the earthquakes in the circle's box, in order of time: all that
+// are in the circle and a few that are not. The caller measures them exactly.
 func (h *History) QuakesNear(center Point, radiusKM float64) []*Quake {
 	box := CircleBox(center, radiusKM)
 	var places []int
@@ -114,9 +114,9 @@ func (h *History) QuakesNear(center Point, radiusKM float64) []*Quake {
 	return near
 }
 
-// StormsNear are the storms of which a fix or a segment between two fixes may
-// touch the circle, in the order of their file: all that do and some that do not. Each
-// is cut to what lies between its first such segment and its last.
+// StormsNear returns the storms of which a fix or a segment between two fixes may touch
+// the circle, in the order of their file: all that do and some that do not. Each is cut
+// to the part from its first to its last such segment.
 func (h *History) StormsNear(center Point, radiusKM float64) []Storm {
 	var near []Storm
 	circle := CircleBox(center, radiusKM)
@@ -145,9 +145,9 @@ type TrackPart struct {
 	Boxes []Box
 }
 
-// TrackPartsNear are the storms as they passed near the circle, in the order of their
-// file: the fixes at the ends of segments that may touch it. A storm that comes
-// back has more than one run, in order of time.
+// TrackPartsNear returns the parts of storm tracks near the circle, in the order of
+// their file: the fixes at the ends of segments that may touch it. A storm that returns
+// has several parts, in order of time.
 func (h *History) TrackPartsNear(center Point, radiusKM float64) []TrackPart {
 	var runs []TrackPart
 	circle := CircleBox(center, radiusKM)
@@ -160,8 +160,8 @@ func (h *History) TrackPartsNear(center Point, radiusKM float64) []TrackPart {
 	return runs
 }
 
-// Parts appends to parts the runs of neighbouring segments of r that are kept, by their
-// numbers. The only fix of a run counts as its segment 0.
+// Parts appends to parts the runs of neighbouring segments of r whose numbers satisfy
+// keep. A part with only one fix has segment 0.
 func (r TrackPart) Parts(parts []TrackPart, keep func(segment int) bool) []TrackPart {
 	for at := 0; at < len(r.Boxes); at++ {
 		first := at
@@ -175,8 +175,8 @@ func (r TrackPart) Parts(parts []TrackPart, keep func(segment int) bool) []Track
 	return parts
 }
 
-// SegmentBoxes are around the storm's segments, one each, or around its only fix.
-// Together they hold every place of the track, however long it went unobserved.
+// SegmentBoxes returns one box per segment of the storm, or the box of its only fix.
+// Together they contain every place of the track, however long the gaps between fixes.
 func (s Storm) SegmentBoxes() []Box {
 	if len(s.Fixes) == 1 {
 		return []Box{PointBox(s.Fixes[0].Where)}

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// ParseHURDAT2 reads the storms of a file in the NHC's HURDAT2 format, with or
-// without column names: a header row of id, name and number of fixes, then one
-// row per fix of date, time, record identifier, status, latitude, longitude,
-// wind (kn) and pressure (hPa). Positions are signed (-94.8) or carry a
-// hemisphere (94.8W). -99, -999 and nothing mean that a value is not known.
+// ParseHURDAT2 reads the storms of a file in the NHC's HURDAT2 format, with or without
+// column names: a header row of id, name and number of fixes, then one row per fix of
+// date, time, record identifier, status, latitude, longitude, wind (kn) and pressure
+// (hPa). Positions are signed (-94.8) or carry a hemisphere (94.8W). -99, -999 and an
+// empty field mean that a value is unknown.
 //
-// Bad rows are left out and told; a storm keeps its good fixes. The error is
-// the reader's: what was read before it is returned too.
-// Source: Landsea and Franklin, Mon. Wea. Rev. 141 (2013), "Atlantic Hurricane
-// Database Uncertainty and Presentation of a New Database Format".
+// Bad rows are omitted and returned as RowErrors; a storm keeps its good fixes. The
+// error is the reader's; rows read before it are returned too. Source: Landsea and
+// Franklin, Mon. Wea. Rev. 141 (2013), "Atlantic Hurricane Database Uncertainty and
+// Presentation of a New Database Format".
 func ParseHURDAT2(r io.Reader) ([]Storm, []RowError, error) {
 	p := hurdatParser{rowReader: newRowReader(r)}
 	for p.next("ID", "Date") {
@@ -35,8 +35,8 @@ type hurdatParser struct {
 	storms         []Storm
 	current        *Storm
 	headerLine     int // line of the current storm's header
-	announcedFixes int // fixes that the header promises
-	seenFixes      int // fix rows since, bad ones too
+	announcedFixes int // number of fixes in the header
+	seenFixes      int // fix rows since the header, including bad ones
 }
 
 func (p *hurdatParser) readHeader() {
@@ -55,8 +55,8 @@ func (p *hurdatParser) readHeader() {
 	p.headerLine, p.announcedFixes, p.seenFixes = p.line, count, 0
 }
 
-// isStormID tells whether id is two letters of basin, two digits of number and
-// four of year.
+// isStormID reports whether id is two letters of basin, two digits of number and four
+// of year.
 func isStormID(id string) bool {
 	return len(id) == 8 && strings.Trim(id[:2], "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" &&
 		strings.Trim(id[2:], "0123456789") == ""
@@ -71,7 +71,7 @@ func (p *hurdatParser) closeStorm() {
 	}
 	p.current.Complete = p.seenFixes == p.announcedFixes && len(p.current.Fixes) == p.seenFixes
 	if len(p.current.Fixes) > 0 {
-		p.current.Fixes = append([]Fix(nil), p.current.Fixes...) // without append's spare room
+		p.current.Fixes = append([]Fix(nil), p.current.Fixes...) // without append's spare capacity
 		p.storms = append(p.storms, *p.current)
 	}
 	p.current = nil
@@ -115,7 +115,7 @@ func (p *hurdatParser) parseFix() (fix Fix, err error) {
 	return fix, nil
 }
 
-// parseDegrees reads "-94.8" and "94.8W" alike.
+// parseDegrees parses both "-94.8" and "94.8W".
 func parseDegrees(field string) (float64, error) {
 	sign := 1.0
 	if n := len(field); n > 0 {

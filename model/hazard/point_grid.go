@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// pointGrid finds points by where they are: cells of one degree, each with the
-// numbers of its points in the order in which they were added.
+// pointGrid finds points by position: cells of one degree, each with the numbers of its
+// points in the order in which they were added.
 type pointGrid [180][360][]int32
 
 func (g *pointGrid) addPoint(p Point, number int) {
@@ -14,15 +14,15 @@ func (g *pointGrid) addPoint(p Point, number int) {
 	*cell = append(*cell, int32(number)) //nolint:gosec // a history has thousands of points
 }
 
-// gridRow is that of a latitude; the pole belongs to the last one.
+// gridRow returns the row of a latitude; the pole belongs to the last one.
 func gridRow(latitude float64) int {
 	return max(0, min(179, int(math.Floor(latitude))+90))
 }
 
-// gridColumn is that of a whole degree of longitude, whatever turn it is written in.
+// gridColumn returns the column of a whole degree of longitude, in any turn.
 func gridColumn(degree int) int { return ((degree+180)%360 + 360) % 360 }
 
-// pointsIn are the points of all cells that the box touches, each once.
+// pointsIn iterates over the points of all cells that the box touches, each once.
 func (g *pointGrid) pointsIn(box Box) iter.Seq[int] {
 	west, east := int(math.Floor(box.West)), int(math.Floor(box.East))
 	east = min(east, west+359)

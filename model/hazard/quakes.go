@@ -5,12 +5,11 @@ import (
 	"io"
 )
 
-// ParseQuakes reads earthquakes from the columns time (RFC 3339), latitude,
-// longitude, magnitude, depth in kilometres and id. Nothing means that the depth
-// is not known.
+// ParseQuakes reads earthquakes from the columns time (RFC 3339), latitude, longitude,
+// magnitude, depth in kilometres and id. An empty depth is unknown.
 //
-// Bad rows are left out and returned as RowErrors. The error is the reader's:
-// what was read before it is returned too.
+// Bad rows are omitted and returned as RowErrors. The error is the reader's; rows read
+// before it are returned too.
 func ParseQuakes(r io.Reader) ([]Quake, []RowError, error) {
 	var quakes []Quake
 	rows, seen := newRowReader(r), make(map[string]bool)

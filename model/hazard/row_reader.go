@@ -13,19 +13,19 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// RowError is a row of a source's file that was left out, and why. The good
-// rows around it are kept: a feed with one bad line still pays the others.
+// RowError is an omitted row of a source's file with the reason. The good rows around
+// it are kept, so that one bad line does not stop payouts for the others.
 type RowError struct {
-	Line   int    // counted from 1, column names included
+	Line   int    // counted from 1, including column names
 	Reason string // for the operator who reads the log
 }
 
-// Error names the line and the reason.
+// Error returns the line and the reason.
 func (e RowError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Reason) }
 
-// rowReader reads comma separated lines. A line is a row whatever it holds, so that
-// a stray quote cannot swallow the rest of a file as it would in encoding/csv.
-// Decimals and words are interned: fifty thousand fixes share forty winds.
+// rowReader reads comma-separated lines. Each line is a row, whatever it contains, so
+// that a stray quote cannot swallow the rest of a file as in encoding/csv. Decimals and
+// words are interned: fifty thousand fixes share forty wind values.
 type rowReader struct {
 	scanner  *bufio.Scanner
 	line     int
@@ -43,8 +43,8 @@ func newRowReader(r io.Reader) *rowReader {
 	}
 }
 
-// next advances to the next row that is neither blank nor column names, which
-// are recognised by their first field.
+// next advances to the next row that is neither blank nor column names, which it
+// recognises by their first field.
 func (r *rowReader) next(columns ...string) bool {
 rows:
 	for r.scanner.Scan() {
@@ -83,7 +83,7 @@ func (r *rowReader) rejectRow(line int, format string, args ...any) {
 	r.rejected = append(r.rejected, RowError{Line: line, Reason: fmt.Sprintf(format, args...)})
 }
 
-// readError is the failure that stopped reading, nil at the end of the file.
+// readError returns the failure that stopped reading, nil at the end of the file.
 func (r *rowReader) readError() error {
 	if err := r.scanner.Err(); err != nil {
 		return fmt.Errorf("reading stopped after line %d: %w", r.line, err)
@@ -91,7 +91,8 @@ func (r *rowReader) readError() error {
 	return nil
 }
 
-// internString returns the field as a string that does not hold on to its whole line.
+// internString returns the field as a string that does not keep its whole line in
+// memory.
 func (r *rowReader) internString(field string) string {
 	known, ok := r.words[field]
 	if !ok {
@@ -117,11 +118,11 @@ func (r *rowReader) parseDecimal(name, field string) (*decimal.Decimal, error) {
 	return &value, nil
 }
 
-// parseOptionalDecimal is decimal for a field that may be missing: empty, or one of the
-// impossible numbers that sources write instead.
+// parseOptionalDecimal is parseDecimal for a field that may be missing: empty, or one
+// of the impossible numbers that sources use instead.
 func (r *rowReader) parseOptionalDecimal(name, field string, missing ...string) (*decimal.Decimal, error) {
 	if field == "" {
-		return nil, nil // a missing measurement is no error and has no value
+		return nil, nil // a missing measurement is not an error and has no value
 	}
 	for _, none := range missing {
 		if field == none {
@@ -131,8 +132,8 @@ func (r *rowReader) parseOptionalDecimal(name, field string, missing ...string) 
 	return r.parseDecimal(name, field)
 }
 
-// parsePoint reads a position. Longitudes up to a whole turn are accepted and
-// brought to ±180: HURDAT2 itself once writes -359.1 for 0.9 east.
+// parsePoint parses a position. It accepts longitudes up to a whole turn and normalizes
+// them to ±180: HURDAT2 once has -359.1 for 0.9 east.
 func (r *rowReader) parsePoint(latitude, longitude string) (Point, error) {
 	φ, err := r.parseCoordinate("latitude", latitude, 90)
 	if err != nil {
@@ -158,11 +159,11 @@ func (r *rowReader) parseCoordinate(name, field string, most float64) (float64, 
 	return value, nil
 }
 
-// EarliestYear is the first whose measurements are believed; a date before it is
-// a slip of the pen. The oldest record shipped here begins in 1851.
+// EarliestYear is the first accepted year of a measurement; an earlier date is a typing
+// error. The oldest record shipped here begins in 1851.
 const EarliestYear = 1800
 
-// parseTime reads a time in one of the layouts, as UTC.
+// parseTime parses a time in one of the layouts, as UTC.
 func (r *rowReader) parseTime(field string, layouts ...string) (time.Time, error) {
 	for _, layout := range layouts {
 		at, err := time.Parse(layout, field)

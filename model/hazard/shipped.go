@@ -13,8 +13,9 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// The files are public domain as their agencies publish them; internal/pricedata
-// cut and merged them. The digest of a data set covers the uncompressed file.
+// The files are in the public domain, as published by their agencies;
+// internal/pricedata cut and merged them. The digest of a data set covers the
+// uncompressed file.
 var (
 	//go:embed data/quakes-1965-2022.csv.gz
 	quakeFile []byte
@@ -26,11 +27,11 @@ var (
 
 var shippedHistory = sync.OnceValues(loadShipped)
 
-// Shipped is the history inside the binary: the earthquakes of magnitude 5.5 and
-// above of 1965 to 2022 worldwide, 2,004 Atlantic cyclones, and the daily rain of
-// Milwaukee, Merced, Seattle and New York. It is parsed at the first call, in a
-// fraction of a second. It panics when the embedded files are damaged, which
-// cannot happen to a binary that passed the tests.
+// Shipped returns the history embedded in the binary: the earthquakes of magnitude 5.5
+// and above of 1965 to 2022 worldwide, 2,004 Atlantic cyclones, and the daily rain of
+// Milwaukee, Merced, Seattle and New York. The first call parses it in a fraction of a
+// second. It panics if the embedded files are damaged, which cannot happen in a tested
+// binary.
 func Shipped() *History {
 	history, err := shippedHistory()
 	if err != nil {
@@ -69,7 +70,8 @@ func loadShipped() (*History, error) {
 	}), nil
 }
 
-// readShippedFile reads a shipped file, in which every row must be good, and its digest.
+// readShippedFile reads a shipped file, in which every row must be good, and returns
+// its digest.
 func readShippedFile[T any](file []byte, parse func(io.Reader) ([]T, []RowError, error)) ([]T, string, error) {
 	packed, err := gzip.NewReader(bytes.NewReader(file))
 	if err != nil {

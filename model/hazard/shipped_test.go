@@ -20,8 +20,8 @@ func TestShipped(t *testing.T) {
 	require.Equal(t, "sha256:acaf4c97963dc6cb78f110129bd8f9b069a77e54ce42bf019ad98b864f3f3219", h.RainData().Digest)
 }
 
-// TestShippedQuakes wants the merged list: the years, one record of each quake and none of
-// the explosions at the test sites.
+// TestShippedQuakes checks the merged list: the years, one record of each earthquake
+// and none of the explosions at the test sites.
 func TestShippedQuakes(t *testing.T) {
 	t.Parallel()
 	byID := make(map[string]*Quake)
@@ -76,7 +76,8 @@ func TestShippedStorms(t *testing.T) {
 	require.Equal(t, 175, Shipped().StormData().Years())
 }
 
-// TestShippedRain wants the whole years of each station: at least 360 days of precipitation.
+// TestShippedRain checks the whole years of each station: at least 360 days of
+// precipitation.
 func TestShippedRain(t *testing.T) {
 	t.Parallel()
 	for name, years := range map[string]int{"Milwaukee": 86, "Merced": 85, "Seattle": 4, "New York": 4} {
@@ -87,7 +88,8 @@ func TestShippedRain(t *testing.T) {
 	}
 }
 
-// TestAtlanticBasinExcludesPacificCoast looks at places on both sides of the border in America.
+// TestAtlanticBasinExcludesPacificCoast checks places on both sides of the border in
+// America.
 func TestAtlanticBasinExcludesPacificCoast(t *testing.T) {
 	t.Parallel()
 	for name, at := range map[string]Point{

@@ -15,11 +15,11 @@ import (
 	"parapet/model"
 )
 
-// BookName is the database of a book in its server: see model/book_test.go.
+// BookName is the database of a book on its server: see model/book_test.go.
 const BookName = "book"
 
-// BookVariable names the environment variable with the folder of a book, where it is
-// not in the user's cache.
+// BookVariable names the environment variable with the folder of a book, if it is not
+// in the user's cache.
 const BookVariable = "PARAPET_BOOK"
 
 // bookServer is the server of this process's book.
@@ -29,8 +29,8 @@ var bookServer = struct {
 	err    error
 }{}
 
-// Book opens the book that `make book` made, as the code's migrations have it. It skips
-// the benchmark where there is none. What the benchmark writes stays.
+// Book opens the book that `make book` made, migrated by the present code. It skips the
+// benchmark if there is none. Rows written by the benchmark stay.
 func Book(b *testing.B) *Bundle {
 	b.Helper()
 	folder, err := bookFolder()

@@ -12,19 +12,19 @@ import (
 	"parapet/model"
 )
 
-// Bundle is the domain on a database of the test's own, and the people who act
-// on it. Its helpers end the test where something fails.
+// Bundle is the domain layer on a database of the test's own, with the actors of the
+// tests. Its helpers fail the test on an error.
 type Bundle struct {
 	Service *model.Service
 	DB      *model.Database
-	URL     string // of the database, for another process
-	Files   string // the folder of the attachments
+	URL     string // of the database, for other processes
+	Files   string // folder of the attachments
 	Rail    *Rail
 
 	Acme     model.Actor // a partner with every scope
-	Globex   model.Actor // another one
+	Globex   model.Actor // a second partner
 	Operator model.Actor
-	Source   model.Actor // may post for every source
+	Source   model.Actor // may post observations of every source
 
 	t     testing.TB
 	ctx   context.Context //nolint:containedctx // a bundle lives exactly as long as its test
@@ -32,7 +32,7 @@ type Bundle struct {
 	shift *time.Duration
 }
 
-// Option changes what New makes.
+// Option configures New.
 type Option func(*options)
 
 type options struct {
@@ -51,36 +51,36 @@ type options struct {
 // WithConnections sets the size of the pool, 8 by default.
 func WithConnections(size int32) Option { return func(o *options) { o.size = size } }
 
-// InProduction makes a service that refuses rehearsals.
+// InProduction configures a service that refuses rehearsals.
 func InProduction() Option { return func(o *options) { o.production = true } }
 
-// WithoutChecks leaves out the check at the end, for tests that write rows by hand.
+// WithoutChecks omits the checks at the end, for tests that write rows by hand.
 func WithoutChecks() Option { return func(o *options) { o.withoutChecks = true } }
 
-// WithShippedProducts leaves the products as they are shipped, with their waiting periods.
+// WithShippedProducts keeps the products as shipped, with their waiting periods.
 func WithShippedProducts() Option { return func(o *options) { o.shippedProducts = true } }
 
-// FixedClock keeps the business clock where it is when days are rehearsed.
+// FixedClock keeps the business clock unchanged when days are rehearsed.
 func FixedClock() Option { return func(o *options) { o.fixedClock = true } }
 
-// WithSleep passes the time between two looks of a stop at what is leaving.
+// WithSleep sets the function that waits between two polls of running sends during a
+// stop.
 func WithSleep(pause func(context.Context, time.Duration) error) Option {
 	return func(o *options) { o.sleep = pause }
 }
 
-// Unhurried is how long ResumeReleases waits for its check in tests, so that a run does
+// Unhurried is how long ResumeReleases waits for its check in tests, so that tests do
 // not depend on the machine's speed.
 const Unhurried = time.Minute
 
-// WithResumeCheck limits the time that ResumeReleases waits for its check.
+// WithResumeCheck sets how long ResumeReleases waits for its check.
 func WithResumeCheck(limit time.Duration) Option { return func(o *options) { o.resumeCheck = limit } }
 
-// OnServer makes the database on a server of the test's own, one that it may restart; the
+// OnServer creates the bundle on a server of the test's own, which it may restart;
 // address is that of an empty database.
 func OnServer(address string) Option { return func(o *options) { o.server = address } }
 
-// New makes a bundle. When the test ends its database is checked: see
-// Consistent.
+// New creates a bundle. It checks the database when the test ends: see CheckInvariants.
 func New(t testing.TB, with ...Option) *Bundle {
 	t.Helper()
 	o := options{size: 8, resumeCheck: Unhurried}
@@ -122,32 +122,32 @@ func (o options) openDatabase(t testing.TB) (*model.Database, string) {
 	return db, o.server
 }
 
-// ActingAs is the same bundle with another partner acting.
+// ActingAs returns the same bundle with another acting partner.
 func (b *Bundle) ActingAs(actor model.Actor) *Bundle {
 	other := *b
 	other.actor = actor
 	return &other
 }
 
-// Partner acts for a partner with every scope a partner may have.
+// Partner returns an actor for a partner with every scope a partner may have.
 func Partner(slug string) model.Actor {
 	return model.Actor{Kind: model.ActorPartner, Partner: slug, Name: slug + "-client", Client: slug + "-client", Scopes: model.PartnerScopes()}
 }
 
-// Operator works at Parapet.
+// Operator returns an operator of Parapet.
 func Operator() model.Actor {
 	return model.Actor{Kind: model.ActorOperator, Name: "olive", Issuer: Issuer, Client: "console", Scopes: []model.Scope{model.ScopeOperator}}
 }
 
-// Issuer signed the tokens of operators and sources.
+// Issuer is the token issuer of operators and sources.
 const Issuer = "https://id.parapet.test"
 
-// Source may post observations of every source.
+// Source returns an actor that may post observations of every source.
 func Source() model.Actor {
 	return model.Actor{Kind: model.ActorSource, Name: "feeds", Issuer: Issuer, Client: "feeds", Scopes: []model.Scope{model.ScopeObservationsWrite}, AnySource: true}
 }
 
-// Keys are the keys of every service of the tests.
+// Keys returns the keys of every service in the tests.
 func Keys() model.Keys {
 	return model.Keys{
 		Seal:        []model.SealKey{{ID: "test", Secret: []byte("0123456789abcdef0123456789abcdef")}},
@@ -155,7 +155,7 @@ func Keys() model.Keys {
 	}
 }
 
-// Now is the business time.
+// Now returns the business time.
 func (b *Bundle) Now() time.Time {
 	b.t.Helper()
 	var now time.Time
@@ -163,7 +163,7 @@ func (b *Bundle) Now() time.Time {
 	return now.UTC()
 }
 
-// AdvanceClock lets time pass. What was committed before has its number by then.
+// AdvanceClock moves business time forward. Events committed before are numbered first.
 func (b *Bundle) AdvanceClock(d time.Duration) {
 	b.t.Helper()
 	b.Relay()
@@ -171,14 +171,14 @@ func (b *Bundle) AdvanceClock(d time.Duration) {
 	require.NoError(b.t, b.Service.ShiftClock(b.ctx, *b.shift))
 }
 
-// Sweep moves what is due.
+// Sweep performs all due work.
 func (b *Bundle) Sweep() {
 	b.t.Helper()
 	require.NoError(b.t, b.Service.Sweep(b.ctx))
 }
 
-// CountRows counts every table's rows; the queue's, the clock's and those that come with
-// time alone are left out.
+// CountRows counts the rows of every table, except those of the queue and the clock and
+// those that time alone creates.
 func (b *Bundle) CountRows() map[string]int {
 	b.t.Helper()
 	var tables []string

@@ -22,32 +22,33 @@ import (
 	"parapet/model/product"
 )
 
-// AddressVariable names the environment variable with the address of a server
-// on which the tests may create databases. Without it they start their own.
+// AddressVariable names the environment variable with the address of a server on which
+// the tests may create databases. Without it they start their own.
 const AddressVariable = "PARAPET_TEST_DATABASE_URL"
 
-// Environment variables by which many test processes share one server and one template,
-// so that each begins at once: a process with serveVariable makes both and says so (see
-// serveTemplate), the others are given the name of the template besides the address.
+// Environment variables that let many test processes share one server and one template,
+// so that each starts at once: a process with serveVariable creates both and prints
+// their names (see serveTemplate); the others get the name of the template in addition
+// to the address.
 const (
 	templateVariable = "PARAPET_TEST_TEMPLATE"
 	serveVariable    = "PARAPET_TEST_SERVE"
 )
 
-// cluster is this process's server, started by the first test that asks.
+// cluster is this process's server, started by the first test that needs it.
 var cluster = struct {
 	once     sync.Once
 	err      error
-	server   *devpg.Server // nil on a server of somebody else
+	server   *devpg.Server // nil for a server started elsewhere
 	address  string
 	template string
-	shared   bool // the template is another process's
+	shared   bool // the template belongs to another process
 	ordinal  atomic.Int64
-	run      string // tells this process's databases from others'
+	run      string // distinguishes this process's databases from others
 }{run: uuid.NewString()[:8]}
 
-// Main runs the tests of a package and ends what they started. It returns the
-// exit code for os.Exit.
+// Main runs the tests of a package and stops what they started. It returns the exit
+// code for os.Exit.
 func Main(m *testing.M) int {
 	run := m.Run
 	if os.Getenv(serveVariable) != "" {
@@ -85,7 +86,7 @@ func stopServers(ctx context.Context) error {
 	}
 }
 
-// serverAddress is the server's, started when it is not running yet.
+// serverAddress returns the server's address. It starts the server if necessary.
 func serverAddress(t testing.TB) string {
 	t.Helper()
 	cluster.once.Do(prepareCluster)
@@ -93,7 +94,7 @@ func serverAddress(t testing.TB) string {
 	return cluster.address
 }
 
-// prepareCluster starts a server and makes the template, where neither is given.
+// prepareCluster starts a server and creates the template, unless they are given.
 func prepareCluster() {
 	if cluster.address = os.Getenv(AddressVariable); cluster.address == "" {
 		if cluster.server, cluster.err = devpg.Start(context.Background(), devpg.Options{}); cluster.err != nil {
@@ -108,8 +109,8 @@ func prepareCluster() {
 	cluster.err = buildTemplate(context.Background())
 }
 
-// serveTemplate prints the variables by which other processes find this one's server and
-// template, and keeps both until its standard input ends.
+// serveTemplate prints the variables by which other processes find this one's server
+// and template, and keeps both until its standard input ends.
 func serveTemplate() int {
 	cluster.once.Do(prepareCluster)
 	if cluster.err != nil {
@@ -121,8 +122,8 @@ func serveTemplate() int {
 	return 0
 }
 
-// buildTemplate makes the template: migrated, with products and partners. It belongs to
-// this process alone, so that nobody else's older one is ever cloned.
+// buildTemplate creates the template: migrated, with products and partners. It belongs
+// to this process alone, so that no outdated template is cloned.
 func buildTemplate(ctx context.Context) error {
 	name := "parapet_template_" + cluster.run
 	if err := devpg.CreateDatabase(ctx, cluster.address, name); err != nil {
@@ -169,8 +170,8 @@ func seedDatabase(ctx context.Context, url string) error {
 	return publishWithoutWaiting(ctx, service)
 }
 
-// noWaitingVersion is the version of the station products that has no waiting period: tests
-// judge the days of a cover from its first day on. Shipped takes it away.
+// noWaitingVersion is the version of the station products without a waiting period:
+// tests use the days of a cover from its first day on. WithShippedProducts omits it.
 const noWaitingVersion = 99
 
 // publishWithoutWaiting publishes that version.
@@ -189,7 +190,7 @@ func publishWithoutWaiting(ctx context.Context, service *model.Service) error {
 	return nil
 }
 
-// URL is the address of an empty database that goes away with the test.
+// URL returns the address of an empty database that is dropped at the end of the test.
 func URL(t testing.TB) string {
 	t.Helper()
 	server, name := serverAddress(t), nextDatabaseName()
@@ -197,8 +198,8 @@ func URL(t testing.TB) string {
 	return registerDatabase(t, server, name)
 }
 
-// Database is a connected, migrated and seeded database that goes away with the
-// test: its address for another process, and a pool of at most size connections.
+// Database returns a connected, migrated and seeded database that is dropped at the end
+// of the test: a pool of at most size connections, and its address for other processes.
 func Database(t testing.TB, size int32) (*model.Database, string) {
 	t.Helper()
 	server, name := serverAddress(t), nextDatabaseName()
@@ -213,9 +214,9 @@ func Database(t testing.TB, size int32) (*model.Database, string) {
 // closeTimeout is how long a test waits for its own connections at its end.
 const closeTimeout = 10 * time.Second
 
-// closeDatabase closes the pools of a test. A pool waits for every connection in use, and
-// a failed test may have left a transaction open: the run would hang until it is cut, and
-// never show the failure.
+// closeDatabase closes the pools of a test. A pool waits for every connection in use,
+// and a failed test may have left a transaction open: without a limit the run would
+// hang until its timeout and never show the failure.
 func closeDatabase(t testing.TB, db *model.Database, limit time.Duration) {
 	t.Helper()
 	closed := make(chan struct{})

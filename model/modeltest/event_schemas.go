@@ -11,8 +11,8 @@ import (
 	"parapet/model/wire"
 )
 
-// checkEventSchemas numbers what waits and holds every event, as partners read it, against
-// the schema of its type.
+// checkEventSchemas numbers the waiting events and validates every event, as partners
+// read it, against the schema of its type.
 func (b *Bundle) checkEventSchemas() {
 	b.t.Helper()
 	b.Relay()
@@ -45,10 +45,10 @@ func (b *Bundle) checkEventSchema(event wire.Event) {
 	require.NoError(b.t, schema.Validate(value), "%s: the catalogue says otherwise; make generate?", event.Type)
 }
 
-// compiledSchemas are the schemas that were needed so far, by event type.
+// compiledSchemas caches the compiled schemas, by event type.
 var compiledSchemas sync.Map
 
-// eventSchema is the catalogue's schema of an event type; nil for any other word.
+// eventSchema returns the catalogue's schema of an event type; nil for an unknown type.
 func eventSchema(kind model.EventType) (*jsonschema.Schema, error) {
 	if known, ok := compiledSchemas.Load(kind); ok {
 		return known.(*jsonschema.Schema), nil //nolint:forcetypeassert // stored below

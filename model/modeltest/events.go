@@ -7,7 +7,7 @@ import (
 	"parapet/model/wire"
 )
 
-// Relay gives every event that waits its number.
+// Relay numbers all waiting events.
 func (b *Bundle) Relay() {
 	b.t.Helper()
 	for numbered := 1; numbered > 0; {
@@ -17,7 +17,7 @@ func (b *Bundle) Relay() {
 	}
 }
 
-// deliverDue has what is due to an endpoint arrive there.
+// deliverDue delivers all due events of an endpoint.
 func (b *Bundle) deliverDue(job model.DeliverEndpoint) {
 	b.t.Helper()
 	for more := true; more; {

@@ -13,7 +13,7 @@ import (
 	"parapet/model/wire"
 )
 
-// PlayFullStory plays a story of acme's in which every event type happens.
+// PlayFullStory performs operations of the partner acme that produce every event type.
 func (b *Bundle) PlayFullStory() {
 	b.t.Helper()
 	hooks := "https://hooks.example.com/parapet"
@@ -23,7 +23,8 @@ func (b *Bundle) PlayFullStory() {
 	b.playDeferredClaim()
 	b.playPayout()
 	b.playDeclines()
-	// No quake of the price data is near Berlin, so the price of a season is the same on every day of the year.
+	// No earthquake of the price data is near Berlin, so the price of a season is the
+	// same on every day of the year.
 	brief := b.QuoteAndBind("quake-circle", Context{"term": "P30D", "location": map[string]any{"latitude": 52.52, "longitude": 13.40}})
 	b.AdvanceClock(31 * 24 * time.Hour)
 	b.Sweep()
@@ -34,7 +35,7 @@ func (b *Bundle) PlayFullStory() {
 	b.Relay()
 }
 
-// must is a result that has to be there.
+// must returns a result and fails the test on an error.
 func must[T any](result T, err error) func(*Bundle) T {
 	return func(b *Bundle) T {
 		b.t.Helper()
@@ -43,10 +44,10 @@ func must[T any](result T, err error) func(*Bundle) T {
 	}
 }
 
-// hualienEpicentre is where the M 6.4 of 6 February 2018 was.
+// hualienEpicentre is the epicentre of the M 6.4 earthquake of 6 February 2018.
 var hualienEpicentre = hazard.Point{Latitude: 24.174, Longitude: 121.653}
 
-// playExhaustedLimit takes all of a limit at once.
+// playExhaustedLimit exhausts a limit with one claim.
 func (b *Bundle) playExhaustedLimit() {
 	b.t.Helper()
 	policy := b.QuoteAndBind("quake-circle", nil)
@@ -55,11 +56,11 @@ func (b *Bundle) playExhaustedLimit() {
 	require.Equal(b.t, "exhausted", b.Policy(policy.ID).Status)
 }
 
-// playDeferredClaim has a claim wait until its source has settled.
+// playDeferredClaim opens a claim that waits for its source's final data.
 func (b *Bundle) playDeferredClaim() {
 	b.t.Helper()
 	b.QuoteAndBind("quake-circle", nil)
-	b.AdvanceClock(2 * time.Minute) // what happened within a minute may be one event
+	b.AdvanceClock(2 * time.Minute) // events within a minute may be one event
 	report := Quake("us1000chhc", b.Now(), hualienEpicentre, "6.3")
 	for i, magnitude := range []string{"6.3", "6.4", "6.4"} {
 		report.Stage = []trigger.Stage{trigger.Preliminary, trigger.Preliminary, trigger.Final}[i]
@@ -69,7 +70,8 @@ func (b *Bundle) playDeferredClaim() {
 	}
 }
 
-// playPayout has a claim's payout go out, come back and end, after a bad start.
+// playPayout releases, returns and finishes a claim's payout, after a failed first
+// attempt.
 func (b *Bundle) playPayout() {
 	b.t.Helper()
 	claims := must(b.Service.ListClaims(b.ctx, b.Acme, model.Filter{}, model.PageRequest{}))(b)
@@ -81,7 +83,7 @@ func (b *Bundle) playPayout() {
 	b.RunJobs()
 	b.Rail.Verify, b.Rail.Answer = nil, func(*model.Release) model.RailAnswer { return Unknown }
 	b.RecordPayoutMethod(IBANMethod(claim))
-	b.AdvanceClock(25 * time.Hour) // to an account that took another's place money goes after a day
+	b.AdvanceClock(25 * time.Hour) // the cooling-off period of a replaced account is one day
 	b.Sweep()
 	b.RunJobs()
 	b.Rail.Answer = nil
@@ -100,15 +102,14 @@ func (b *Bundle) playPayout() {
 	require.Equal(b.t, "closed", b.Claim(claim).Status)
 }
 
-// reportPayout has the rail tell what became of a payout.
+// reportPayout imports a rail report with one payout.
 func (b *Bundle) reportPayout(name string, payout wire.Payout, status string) {
 	b.t.Helper()
 	line := model.ReportLine{Key: b.RailKey(payout.ID, 1), Reference: "ref-1", Amount: payout.Amount, Status: status}
 	must(b.Service.Reconcile(b.ctx, b.Operator, model.Report{Rail: RailName, Name: name, Lines: new(1)}, func(each func(model.ReportLine) error) error { return each(line) }))(b)
 }
 
-// playDeclines has an operator decline a claim and cancel a policy, and the partner take
-// a claim back.
+// playDeclines declines a claim, cancels a policy and withdraws a claim.
 func (b *Bundle) playDeclines() {
 	b.t.Helper()
 	policy := b.QuoteAndBind("quake-circle", nil)

@@ -12,7 +12,7 @@ import (
 	"parapet/model"
 )
 
-// TakeJob is the first job that is not done, and counts as done now.
+// TakeJob returns the first open job and marks it done.
 func (b *Bundle) TakeJob() model.Job {
 	b.t.Helper()
 	ordinal, job, err := Queue{}.nextJob(b.ctx, b.DB.Pool, 0)
@@ -22,7 +22,7 @@ func (b *Bundle) TakeJob() model.Job {
 	return job
 }
 
-// TakeJobIfAny is Next, and nil when nothing is to be done.
+// TakeJobIfAny is TakeJob, but returns nil if there is no open job.
 func (b *Bundle) TakeJobIfAny() model.Job {
 	b.t.Helper()
 	ordinal, job, err := Queue{}.nextJob(b.ctx, b.DB.Pool, 0)
@@ -33,7 +33,7 @@ func (b *Bundle) TakeJobIfAny() model.Job {
 	return job
 }
 
-// LastJob is the job that was asked for last; nil without one.
+// LastJob returns the last enqueued job; nil if there is none.
 func (b *Bundle) LastJob() model.Job {
 	b.t.Helper()
 	var last int64
@@ -43,7 +43,7 @@ func (b *Bundle) LastJob() model.Job {
 	return job
 }
 
-// Events are the types of all events, in the order they were written.
+// Events returns the types of all events, in the order they were written.
 func (b *Bundle) Events() []string {
 	b.t.Helper()
 	var types []string
@@ -51,17 +51,17 @@ func (b *Bundle) Events() []string {
 	return types
 }
 
-// BlockingTx is an open transaction that holds locks other transactions wait for.
+// BlockingTx is an open transaction that holds locks for which other transactions wait.
 type BlockingTx struct {
 	b  *Bundle
 	tx pgx.Tx
 }
 
-// BlockReference makes a policy with this partner_reference wait, in the middle
-// of its transaction, until Release.
+// BlockReference makes a policy with this partner_reference wait, in the middle of its
+// transaction, until Release.
 func (b *Bundle) BlockReference(reference string) BlockingTx {
 	b.t.Helper()
-	b.QuoteAndBind("rain-excess", nil) // it is locked until Release, so it lies where nothing shakes
+	b.QuoteAndBind("rain-excess", nil) // locked until Release, so it is placed where no earthquake happens
 	tx, err := b.DB.Pool.Begin(b.ctx)
 	require.NoError(b.t, err)
 	b.t.Cleanup(func() { _ = tx.Rollback(b.ctx) })
@@ -70,7 +70,8 @@ func (b *Bundle) BlockReference(reference string) BlockingTx {
 	return BlockingTx{b, tx}
 }
 
-// BlockOccurrence makes whoever reads an occurrence for a decision wait until Commit.
+// BlockOccurrence makes transactions that read an occurrence for a decision wait until
+// Commit.
 func (b *Bundle) BlockOccurrence(event string) BlockingTx {
 	b.t.Helper()
 	tx, err := b.DB.Pool.Begin(b.ctx)
@@ -81,7 +82,7 @@ func (b *Bundle) BlockOccurrence(event string) BlockingTx {
 	return BlockingTx{b, tx}
 }
 
-// BlockPolicies makes whoever decides about a policy wait until Release.
+// BlockPolicies makes transactions that decide about a policy wait until Release.
 func (b *Bundle) BlockPolicies() BlockingTx {
 	b.t.Helper()
 	tx, err := b.DB.Pool.Begin(b.ctx)
@@ -92,13 +93,13 @@ func (b *Bundle) BlockPolicies() BlockingTx {
 	return BlockingTx{b, tx}
 }
 
-// AwaitWaiters returns when so many transactions of the database wait for locks.
+// AwaitWaiters waits until count transactions of the database wait for locks.
 func (h BlockingTx) AwaitWaiters(count int) {
 	h.b.t.Helper()
 	h.awaitCondition("select count(*) >= $1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'", count)
 }
 
-// Commit runs statements in the transaction and ends it.
+// Commit runs statements in the transaction and commits it.
 func (h BlockingTx) Commit(statements ...string) {
 	h.b.t.Helper()
 	for _, statement := range statements {
@@ -108,13 +109,13 @@ func (h BlockingTx) Commit(statements ...string) {
 	require.NoError(h.b.t, h.tx.Commit(h.b.ctx))
 }
 
-// AwaitWaiter returns when somebody waits for the transaction.
+// AwaitWaiter waits until another transaction waits for this one.
 func (h BlockingTx) AwaitWaiter() {
 	h.b.t.Helper()
 	h.awaitCondition("select exists (select from pg_stat_activity where $1 = any(pg_blocking_pids(pid)))", h.backendPID())
 }
 
-// awaitCondition returns when a query of one boolean says so.
+// awaitCondition waits until a query of one boolean returns true.
 func (h BlockingTx) awaitCondition(query string, arg any) {
 	h.b.t.Helper()
 	ctx, cancel := context.WithTimeout(h.b.ctx, time.Minute)
@@ -133,20 +134,20 @@ func (h BlockingTx) awaitCondition(query string, arg any) {
 
 func (h BlockingTx) backendPID() int64 { return int64(h.tx.Conn().PgConn().PID()) }
 
-// Release lets the others go on, as if the transaction had never been.
+// Release rolls the transaction back.
 func (h BlockingTx) Release() {
 	h.b.t.Helper()
 	require.NoError(h.b.t, h.tx.Rollback(h.b.ctx))
 }
 
-// KillWaiter ends the connection of whoever waits, as a crash would.
+// KillWaiter ends the connection that waits, like a crash.
 func (h BlockingTx) KillWaiter() {
 	h.b.t.Helper()
 	_, err := h.b.DB.Pool.Exec(h.b.ctx, "select pg_terminate_backend(pid) from pg_stat_activity where $1 = any(pg_blocking_pids(pid))", h.backendPID())
 	require.NoError(h.b.t, err)
 }
 
-// RailKey is a payout's n-th key as the rail sees it.
+// RailKey returns a payout's n-th key as the rail sees it.
 func (b *Bundle) RailKey(payout string, n int) string {
 	b.t.Helper()
 	id, err := typeid.FromString(payout)

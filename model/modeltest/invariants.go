@@ -10,11 +10,12 @@ import (
 	"parapet/model"
 )
 
-// CheckInvariants checks what must be true of a database after any story, once every event
-// has its number: every change of state is an arrow of the life cycle and has exactly one event, every
-// event is what the catalogue says of its type, every event about a claim has exactly one sentence in its timeline, the versions of a
-// record's events grow by one up to the record's own, and what is left of a limit
-// is the limit less what was approved. New runs it when a test ends.
+// CheckInvariants checks the invariants of a database after any operations, once every
+// event has its number: every change of status is an allowed transition and has exactly
+// one event; every event matches the catalogue's schema of its type; every event about
+// a claim has exactly one entry in its timeline; the versions of a record's events grow
+// by one up to the record's own; and the remaining limit is the limit minus the
+// approved amounts. New runs it when a test ends.
 func (b *Bundle) CheckInvariants() {
 	b.t.Helper()
 	b.Relay()
@@ -32,7 +33,7 @@ func (b *Bundle) CheckInvariants() {
 	require.Empty(b.t, b.Violations())
 }
 
-// Violations are what the views of the invariants say is wrong, by view.
+// Violations returns the rows of the invariant views, by view.
 func (b *Bundle) Violations() map[string][]string {
 	b.t.Helper()
 	var views []string
@@ -49,7 +50,7 @@ func (b *Bundle) Violations() map[string][]string {
 	return violations
 }
 
-// consistencyRules are queries that find what must not be.
+// consistencyRules are queries that find violations.
 var consistencyRules = []struct{ says, broken string }{
 	{
 		"every event about a claim has one sentence in the claim's timeline",
@@ -95,7 +96,7 @@ type storedEvent struct {
 	raw jsontext.Value // the object
 }
 
-// eventHistories are the events of each record, in the order they were written.
+// eventHistories returns the events of each record, in the order they were written.
 func (b *Bundle) eventHistories() map[string][]storedEvent {
 	b.t.Helper()
 	rows, err := b.DB.Pool.Query(b.ctx, `select e.subject_id::text, e.type, e.subject_version, e.data from events e
@@ -121,7 +122,7 @@ func (b *Bundle) eventHistories() map[string][]storedEvent {
 	return stories
 }
 
-// recordKind is a kind of record with its life cycle.
+// recordKind is a type of record with its allowed transitions.
 type recordKind[S ~string] struct {
 	table, object, prefix string
 	initialStatus         S
@@ -129,7 +130,7 @@ type recordKind[S ~string] struct {
 	transitions           []model.Transition[S]
 }
 
-// checkHistories walks the story of every record of a kind.
+// checkHistories checks the events of every record of a type.
 func checkHistories[S ~string](b *Bundle, stories map[string][]storedEvent, k recordKind[S]) {
 	b.t.Helper()
 	var rows []struct {
@@ -164,7 +165,8 @@ func (k recordKind[S]) checkHistory(b *Bundle, id string, story []storedEvent) {
 	}
 }
 
-// checkTransition is a move along an arrow with the arrow's event, or an update in place.
+// checkTransition checks that an event is an allowed transition with its event type, or
+// an update without a change of status.
 func (k recordKind[S]) checkTransition(b *Bundle, from string, event storedEvent) {
 	b.t.Helper()
 	if from == event.Object.Status {

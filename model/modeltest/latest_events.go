@@ -8,16 +8,16 @@ import (
 	"parapet/model/wire"
 )
 
-// derivedMembers are the members that follow from time or from other records, whose
-// events tell of them.
+// derivedMembers are the members that depend on time or on other records, whose own
+// events report them.
 var derivedMembers = map[string][]string{
 	"quote":  {"moratorium"},
 	"policy": {"cover_phase", "claims", "claims_count"},
 	"claim":  {"payouts", "payouts_count"},
 }
 
-// checkLatestEvents checks that the last event of a record tells the record as it is read
-// now: whoever follows the feed knows everything.
+// checkLatestEvents checks that the last event of a record equals the record as it is
+// read now, so that a reader of the feed has complete data.
 func (b *Bundle) checkLatestEvents(stories map[string][]storedEvent) {
 	b.t.Helper()
 	for _, story := range stories {
@@ -42,8 +42,8 @@ func (b *Bundle) comparableMembers(kind string, text []byte) map[string]any {
 	return members
 }
 
-// readRecord is a record as its partner reads it; nil for kinds that are read inside
-// others.
+// readRecord returns a record as its partner reads it; nil for types that are read
+// inside others.
 func (b *Bundle) readRecord(last storedEvent) (record any) {
 	b.t.Helper()
 	var err error
@@ -63,8 +63,8 @@ func (b *Bundle) readRecord(last storedEvent) (record any) {
 	return record
 }
 
-// readPayoutMethod finds a payout method where partners do, with a claim; nil for a
-// policy's method before there is any.
+// readPayoutMethod reads a payout method as partners do, with a claim; nil for a
+// policy's method before there is any claim.
 func (b *Bundle) readPayoutMethod(last storedEvent) any {
 	b.t.Helper()
 	var of struct {

@@ -14,8 +14,8 @@ import (
 	"parapet/model"
 )
 
-// jobsTable keeps what the domain asked for, so that a job exists if and only if
-// its cause was committed, as in production.
+// jobsTable stores the enqueued jobs, so that a job exists if and only if its
+// transaction was committed, as in production.
 const jobsTable = `create table modeltest_jobs (
 	ordinal bigint generated always as identity primary key,
 	kind text not null,
@@ -49,7 +49,7 @@ func (Queue) Insert(ctx context.Context, conn bun.Conn, jobs []model.Job) error 
 	return nil
 }
 
-// nextJob is the first open job behind an ordinal, nil when there is none.
+// nextJob returns the first open job after an ordinal, nil if there is none.
 func (Queue) nextJob(ctx context.Context, pool *pgxpool.Pool, ordinal int64) (int64, model.Job, error) {
 	var kind string
 	var args []byte

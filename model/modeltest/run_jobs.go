@@ -10,13 +10,13 @@ import (
 	"parapet/model"
 )
 
-// RailName is the rail that payouts show.
+// RailName is the rail's name in payouts.
 const RailName = "scripted"
 
-// ScriptedRail is its identity.
+// ScriptedRail is the rail's identity.
 var ScriptedRail = model.RailIdentity{Name: RailName}
 
-// Rail answers as a test tells it to. The zero value takes every account and
+// Rail gives the answers that a test sets. The zero value accepts every account and
 // every payout.
 type Rail struct {
 	Verify func(*model.PayeeAccount) (verified bool, code string)
@@ -39,7 +39,7 @@ func (r *Rail) answerOrder(order *model.Release) model.RailAnswer {
 	return r.Answer(order)
 }
 
-// What a rail may say.
+// Answers of the rail.
 var (
 	Accepted   = model.RailAnswer{Outcome: model.OutcomeAccepted, Code: "accepted", Reference: "ref-1"}
 	Refused    = model.RailAnswer{Outcome: model.OutcomeRefused, Code: "account_rejected"}
@@ -47,14 +47,15 @@ var (
 	Mismatched = model.RailAnswer{Outcome: model.OutcomeMismatch, Code: "accepted", Reference: "ref-2"}
 )
 
-// RunJobs runs what the domain asked for, in order, until nothing is left. What
-// has to wait stays for the next Work; see After.
+// RunJobs runs the enqueued jobs in order until none is left. A job that must wait
+// stays for the next RunJobs; see After.
 func (b *Bundle) RunJobs() {
 	b.t.Helper()
 	b.runMatchingJobs(func(model.Job) bool { return true })
 }
 
-// RunAccountChecks works only the checks of payout methods, so that payouts stand ready.
+// RunAccountChecks runs only the checks of payout methods, so that payouts become
+// ready.
 func (b *Bundle) RunAccountChecks() {
 	b.t.Helper()
 	b.runMatchingJobs(func(job model.Job) bool {
@@ -78,7 +79,7 @@ func (b *Bundle) runMatchingJobs(wanted func(model.Job) bool) {
 	}
 }
 
-// runJob works one job; false when its time has not come.
+// runJob runs one job; false if it must wait.
 func (b *Bundle) runJob(job model.Job) bool {
 	b.t.Helper()
 	switch job := job.(type) {
@@ -102,8 +103,8 @@ func (b *Bundle) runJob(job model.Job) bool {
 	return true
 }
 
-// retryUntilBarrier repeats a second pass until the transactions of the first ended:
-// they may be another test's, on the same server.
+// retryUntilBarrier repeats a second pass until the transactions of the first have
+// ended: they may be another test's, on the same server.
 func (b *Bundle) retryUntilBarrier(pass func() error) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)

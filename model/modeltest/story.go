@@ -17,7 +17,7 @@ import (
 // Context is a quote's context; the partner is filled in.
 type Context map[string]any
 
-// QuoteRequest is the request for a quote of the acting partner.
+// QuoteRequest returns a quote request of the acting partner.
 func (b *Bundle) QuoteRequest(product string, context Context) model.QuoteRequest {
 	b.t.Helper()
 	full := maps.Clone(context)
@@ -40,7 +40,7 @@ func (b *Bundle) Quote(product string, context Context) *wire.Quote {
 	return quote
 }
 
-// Bind makes a quote binding.
+// Bind binds a quote.
 func (b *Bundle) Bind(quote *wire.Quote) *wire.Policy {
 	b.t.Helper()
 	policy, err := b.Service.BindPolicy(b.ctx, b.actor, model.BindRequest{QuoteID: quote.ID})
@@ -54,7 +54,7 @@ func (b *Bundle) QuoteAndBind(product string, context Context) *wire.Policy {
 	return b.Bind(b.Quote(product, context))
 }
 
-// Observe records what a source measured; none may be rejected.
+// Observe posts observations of a source; none may be rejected.
 func (b *Bundle) Observe(in ...wire.ObservationInput) []wire.ObservationResult {
 	b.t.Helper()
 	results, err := b.Service.RecordObservations(b.ctx, b.Source, in, false)
@@ -65,7 +65,7 @@ func (b *Bundle) Observe(in ...wire.ObservationInput) []wire.ObservationResult {
 	return results
 }
 
-// Quake is a final report of usgs, at the instant given.
+// Quake returns a final report of usgs at the given instant.
 func Quake(id string, at time.Time, where hazard.Point, magnitude string) wire.ObservationInput {
 	return wire.ObservationInput{
 		Source: "usgs", SourceEventID: id, Kind: hazard.Earthquake, OccurredAt: at, Stage: trigger.Final, Location: &where,
@@ -73,7 +73,7 @@ func Quake(id string, at time.Time, where hazard.Point, magnitude string) wire.O
 	}
 }
 
-// Fix is a final position of a storm as nhc reports it.
+// Fix returns a final position of a storm as nhc reports it.
 func Fix(storm string, at time.Time, where hazard.Point, wind string) wire.ObservationInput {
 	return wire.ObservationInput{
 		Source: "nhc", SourceEventID: storm, Kind: hazard.StormFix, OccurredAt: at, Stage: trigger.Final, Location: &where,
@@ -81,7 +81,7 @@ func Fix(storm string, at time.Time, where hazard.Point, wind string) wire.Obser
 	}
 }
 
-// StationDay is a final day of rain at a station as ghcn reports it.
+// StationDay returns a final day of rain at a station as ghcn reports it.
 func StationDay(station string, day time.Time, rain string) wire.ObservationInput {
 	return wire.ObservationInput{
 		Source: "ghcn", SourceEventID: station + "/" + day.Format(time.DateOnly), Kind: hazard.StationDay, OccurredAt: day,
@@ -89,7 +89,7 @@ func StationDay(station string, day time.Time, rain string) wire.ObservationInpu
 	}
 }
 
-// Policy reads a policy again.
+// Policy reads a policy.
 func (b *Bundle) Policy(id string) *wire.Policy {
 	b.t.Helper()
 	policy, err := b.Service.GetPolicy(b.ctx, b.actor, id)
@@ -97,7 +97,7 @@ func (b *Bundle) Policy(id string) *wire.Policy {
 	return policy
 }
 
-// Claims are a policy's claims, oldest first.
+// Claims returns a policy's claims, oldest first.
 func (b *Bundle) Claims(policy *wire.Policy) []*wire.Claim {
 	b.t.Helper()
 	var claims []*wire.Claim
@@ -107,7 +107,7 @@ func (b *Bundle) Claims(policy *wire.Policy) []*wire.Claim {
 	return claims
 }
 
-// OnlyClaim is the one claim of a policy.
+// OnlyClaim returns the single claim of a policy.
 func (b *Bundle) OnlyClaim(policy *wire.Policy) *wire.Claim {
 	b.t.Helper()
 	claims := b.Claims(policy)
@@ -115,7 +115,7 @@ func (b *Bundle) OnlyClaim(policy *wire.Policy) *wire.Claim {
 	return claims[0]
 }
 
-// Claim reads a claim again.
+// Claim reads a claim.
 func (b *Bundle) Claim(id string) *wire.Claim {
 	b.t.Helper()
 	claim, err := b.Service.GetClaim(b.ctx, b.actor, id)
@@ -123,7 +123,7 @@ func (b *Bundle) Claim(id string) *wire.Claim {
 	return claim
 }
 
-// Timeline is a claim's whole story.
+// Timeline returns the whole timeline of a claim.
 func (b *Bundle) Timeline(claim string) []wire.TimelineEntry {
 	b.t.Helper()
 	list, err := b.Service.GetTimeline(b.ctx, b.actor, claim, model.PageRequest{Limit: model.MaxPageSize})
@@ -132,7 +132,7 @@ func (b *Bundle) Timeline(claim string) []wire.TimelineEntry {
 	return list.Data
 }
 
-// TimelineKinds are the kinds of a claim's story, in order.
+// TimelineKinds returns the kinds of a claim's timeline entries, in order.
 func (b *Bundle) TimelineKinds(claim string) []string {
 	b.t.Helper()
 	var kinds []string
@@ -142,10 +142,10 @@ func (b *Bundle) TimelineKinds(claim string) []string {
 	return kinds
 }
 
-// IBANMethod is the request to pay a claim to a German account in dollars.
+// IBANMethod returns the request to pay a claim to a German account in dollars.
 func IBANMethod(claim string) model.PayoutMethodRequest { return germanIBANMethod(&claim, nil) }
 
-// PolicyIBANMethod is the same for all claims of a policy.
+// PolicyIBANMethod returns the same request for all claims of a policy.
 func PolicyIBANMethod(policy string) model.PayoutMethodRequest { return germanIBANMethod(nil, &policy) }
 
 func germanIBANMethod(claim, policy *string) model.PayoutMethodRequest {

@@ -1,6 +1,6 @@
-// Package money holds amounts as whole minor units of an ISO 4217 currency.
-// No floating point touches money: rounding happens once, half up, where an
-// exact quantity becomes an amount.
+// Package money represents amounts as whole minor units of an ISO 4217 currency.
+// Amounts never use floating point: rounding happens once, half up, where an exact
+// quantity becomes an amount.
 package money
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// Decimals keep the digits they were given: a magnitude of "6.0" stays "6.0" in
-// every answer. The library wants this set once, before anything else runs.
+// Decimals keep the digits they were given: a magnitude of "6.0" stays "6.0" in every
+// response. The library requires this to be set once, before any use.
 func init() { decimal.TrimTrailingZeros = false } //nolint:gochecknoinits // the library's documented switch
 
 // Money is an amount of one currency. Amount counts minor units: cents for
@@ -24,17 +24,17 @@ type Money struct {
 	Currency string `json:"currency"`
 }
 
-// ObjectForm says how money is written in JSON, after "Give" or "must be".
+// ObjectForm describes money in JSON, for use after "Give" or "must be".
 const ObjectForm = `an object of minor units and a currency: {"amount": 1250, "currency": "USD"} for 12.50 USD`
 
 // New returns an amount of minor units.
 func New(amount int64, currency string) Money { return Money{Amount: amount, Currency: currency} }
 
-// IsCurrency tells whether code is an ISO 4217 currency code.
+// IsCurrency reports whether code is an ISO 4217 currency code.
 func IsCurrency(code string) bool { return code != "" && currency.IsValid(code) }
 
-// Digits is the number of minor digits of a currency: 2 for USD, 0 for JPY,
-// 3 for KWD. An unknown code has 2.
+// Digits returns the number of minor digits of a currency: 2 for USD, 0 for JPY, 3 for
+// KWD. An unknown code has 2.
 func Digits(code string) int32 {
 	digits, ok := currency.GetDigits(code)
 	if !ok {
@@ -44,7 +44,7 @@ func Digits(code string) int32 {
 }
 
 // RoundHalfUp rounds an exact quantity of minor units to whole ones, halves upward
-// (toward +∞). It reports false when the result does not fit 64 bits.
+// (toward +∞). It returns false if the result exceeds 64 bits.
 func RoundHalfUp(minor *big.Rat) (int64, bool) {
 	twice := new(big.Int).Mul(minor.Num(), big.NewInt(2))
 	twice.Add(twice, minor.Denom())
@@ -53,8 +53,8 @@ func RoundHalfUp(minor *big.Rat) (int64, bool) {
 	return q.Int64(), q.IsInt64()
 }
 
-// Round is RoundHalfUp for a decimal quantity. It saturates at the 64-bit bounds,
-// which no accepted limit comes near.
+// Round is RoundHalfUp for a decimal quantity. It saturates at the 64-bit bounds, which
+// accepted limits never approach.
 func Round(minor decimal.Decimal) int64 {
 	amount, ok := RoundHalfUp(minor.Rat())
 	switch {
@@ -67,10 +67,10 @@ func Round(minor decimal.Decimal) int64 {
 	}
 }
 
-// Decimal is the amount in minor units as a decimal.
+// Decimal returns the amount in minor units as a decimal.
 func (m Money) Decimal() decimal.Decimal { return decimal.NewFromInt(m.Amount) }
 
-// String writes the amount in major units with its currency: "1,250.00 USD".
+// String returns the amount in major units with its currency: "1,250.00 USD".
 func (m Money) String() string {
 	digits := Digits(m.Currency)
 	text := decimal.New(m.Amount, -digits).StringFixed(digits)

@@ -6,22 +6,21 @@ import (
 	"strings"
 )
 
-// What Whole refuses a number for.
+// Errors of ParseWhole.
 var (
 	ErrNotWhole = errors.New("not a whole number")
 	ErrTooLarge = errors.New("more than 64 bits")
 )
 
-// ParseWhole reads a JSON number (RFC 8259 section 6) as a whole number, exactly: 1e2
-// and 100.0 are 100, as JSON Schema 2020-12 understands an integer. It never
-// writes the number out, so 1e999999999 costs nothing. Errors: ErrNotWhole,
-// ErrTooLarge.
+// ParseWhole parses a JSON number (RFC 8259 section 6) as a whole number, exactly: 1e2
+// and 100.0 are 100, as JSON Schema 2020-12 defines an integer. It never expands the
+// number, so 1e999999999 costs nothing. Errors: ErrNotWhole, ErrTooLarge.
 func ParseWhole(text string) (int64, error) {
 	text, negative := strings.CutPrefix(text, "-")
 	mantissa, power := text, 0
 	if at := strings.IndexAny(text, "eE"); at >= 0 {
 		mantissa = text[:at]
-		power, _ = strconv.Atoi(text[at+1:]) // beyond its range Atoi answers the nearest int, which is as far out as any
+		power, _ = strconv.Atoi(text[at+1:]) // out of range Atoi returns the nearest int, which is out of bounds here as well
 	}
 	whole, fraction, _ := strings.Cut(mantissa, ".")
 	digits := strings.TrimLeft(whole+fraction, "0")
@@ -29,7 +28,7 @@ func ParseWhole(text string) (int64, error) {
 	if significant == "" {
 		return 0, nil
 	}
-	zeros := len(digits) - len(significant) - len(fraction) // that follow, besides the power's
+	zeros := len(digits) - len(significant) - len(fraction) // trailing ones, in addition to the power's
 	const most = 19                                         // digits of 64 bits
 	switch {
 	case power < -zeros:

@@ -1,23 +1,22 @@
-// Package adjudicate holds the private rules by which claims are decided. Only
-// model can import it: partners see outcomes and public reason codes, never how
-// they were weighed.
+// Package adjudicate contains the private rules that decide claims. Only model can
+// import it: partners see outcomes and public reason codes, never the rules.
 package adjudicate
 
 import "slices"
 
-// Outcome is what was decided.
+// Outcome is the outcome of a decision.
 type Outcome string
 
 const (
 	// Approve: the amount is owed.
 	Approve Outcome = "approved"
-	// Defer: more is needed before a decision.
+	// Defer: the decision needs more data.
 	Defer Outcome = "deferred"
 	// Decline: nothing is owed.
 	Decline Outcome = "declined"
 )
 
-// The public reason codes this package gives.
+// Public reason codes that this package returns.
 const (
 	ReasonThresholdMet      = "threshold_met"
 	ReasonLimitExhausted    = "limit_exhausted"
@@ -26,32 +25,33 @@ const (
 	ReasonEvidenceNeeded    = "evidence_needed"
 )
 
-// Facts are everything a trigger claim is decided on.
+// Facts are all inputs of the decision on a trigger claim.
 type Facts struct {
 	Met       bool   // the trigger is met with an amount above zero
-	Reason    string // why not, when it is not met
-	Amount    int64  // by the terms, minor units
-	Remaining int64  // of the policy's limit, minor units
-	Settled   bool   // the measurement's stage is the one the product decides on
-	// Incomplete: days are missing without which nobody can say whether it is met.
+	Reason    string // why not, if it is not met
+	Amount    int64  // amount by the terms, minor units
+	Remaining int64  // remaining limit of the policy, minor units
+	Settled   bool   // the source's data has the stage that the product requires for a decision
+	// Incomplete: days are missing that are needed to decide whether the trigger is
+	// met.
 	Incomplete        bool
-	Ongoing           bool // a storm that has not passed: what is not met may be yet
-	SameOccurrence    bool // another claim holds the very same occurrence
-	PossibleDuplicate bool // another source's report of what may be the same event is claimed already
+	Ongoing           bool // a storm that has not passed: a trigger that is not met may still be
+	SameOccurrence    bool // another claim covers the same occurrence
+	PossibleDuplicate bool // a claim exists for another source's report of what may be the same event
 }
 
-// Decision is the outcome with its public reasons and what is reserved.
+// Decision is the outcome with its public reasons and the reserved amount.
 type Decision struct {
 	Outcome Outcome
 	Reasons []string
-	Amount  int64 // minor units, at most what remains of the limit
+	Amount  int64 // minor units, at most the remaining limit
 }
 
-// Decide applies the rules in order: an occurrence is claimed once; what lacks days
-// waits for them; what is not
-// settled waits; what is not met is declined, once it can no longer be met; what
-// may be a second report of one event waits for a human; and the rest is owed up
-// to what remains of the limit.
+// Decide applies the rules in order: (1) an occurrence is claimed once; (2) a claim
+// with missing days waits for them; (3) a claim with unsettled data waits; (4) a claim
+// whose trigger is not met is declined once it can no longer be met; (5) a possible
+// second report of one event waits for an operator; (6) the rest is owed up to the
+// remaining limit.
 func Decide(f Facts) Decision {
 	switch {
 	case f.SameOccurrence:
@@ -73,8 +73,8 @@ func Decide(f Facts) Decision {
 	}
 }
 
-// ApproveByOperator is an operator's approval: what is owed up to what remains of the limit,
-// for the reasons given.
+// ApproveByOperator returns an operator's approval: the owed amount up to the remaining
+// limit, for the given reasons.
 func ApproveByOperator(owed, remaining int64, reasons []string) Decision {
 	if owed > remaining {
 		return Decision{Outcome: Approve, Reasons: append(slices.Clone(reasons), ReasonLimitExhausted), Amount: remaining}
