@@ -16,8 +16,8 @@ import (
 	"parapet/model/trigger"
 )
 
-// BenchmarkQuakeCircle prices a circle where many earthquakes happened, BenchmarkCycloneCircle
-// the wind at Miami.
+// BenchmarkQuakeCircle prices a circle with many past earthquakes,
+// BenchmarkCycloneCircle the wind at Miami.
 func BenchmarkQuakeCircle(b *testing.B) { benchmarkCover(b, quakeCover(23.98, 121.61)) }
 
 func BenchmarkCycloneCircle(b *testing.B) { benchmarkCover(b, cycloneCover()) }
@@ -31,14 +31,15 @@ func benchmarkCover(b *testing.B, c trigger.Cover) {
 	})
 }
 
-// BenchmarkDefault quotes each product from its defaults.
+// BenchmarkDefault quotes each product with its defaults.
 func BenchmarkDefault(b *testing.B) {
 	for _, p := range product.Shipped() {
 		b.Run(p.Key(), func(b *testing.B) { benchmarkContext(b, p, `{"partner":"acme"}`, false) })
 	}
 }
 
-// BenchmarkRefusal finds cover that would be sold where the one asked for is too dear.
+// BenchmarkRefusal finds cover that would be sold where the requested cover is too
+// expensive.
 func BenchmarkRefusal(b *testing.B) {
 	for name, context := range map[string][2]string{
 		"quakes":    {"quake-circle", `{"partner":"acme","location":{"latitude":-15,"longitude":167.5},"radius_km":200}`},
@@ -70,7 +71,7 @@ func benchmarkContext(b *testing.B, p *product.Product, context string, refused 
 	})
 }
 
-// measure reports the processor's time, too: that of a clock follows what else runs.
+// measure also reports processor time: wall-clock time depends on other load.
 func measure(b *testing.B, price func() error) {
 	b.Helper()
 	require.NoError(b, price(), "the first finds the occurrences at a station")

@@ -12,25 +12,25 @@ import (
 	"parapet/model/trigger"
 )
 
-// Method names the way of pricing in a quote's basis.
+// Method is the name of the pricing method in a quote's basis.
 const Method = "burn_analysis"
 
-// Formula is the version of the formula that Burn prices with. Version 1, the one
-// of quotes without a version in their basis, neither smoothed nor weighed.
+// Formula is the version of the formula that Burn uses. Version 1, of quotes without a
+// version in their basis, neither smoothed nor weighted events.
 const Formula = 2
 
-// Burn prices a cover on the shipped history and returns the price, everything
-// it was computed from, and every historical event that would have paid where the
-// place is, newest first. asOf stands for the start of a cover that has none yet.
+// Burn prices a cover on the shipped history. It returns the price, everything it was
+// computed from, and every historical event that would have paid at the place, newest
+// first. asOf is the start of a cover that has none yet.
 //
-// Cover that pays at least as much for every possible event never costs less. Every
-// past event is judged by the very function that judges live ones, so what was
-// priced and what is paid cannot drift apart. The moments of each event are rounded
-// to twelve decimals; all figures after them are exact and rounded once.
+// Cover that pays at least as much for every possible event never costs less. The
+// function that evaluates live events also evaluates each past one, so prices and
+// payouts cannot diverge. The moments of each event are rounded to twelve decimals; all
+// later figures are exact and rounded once.
 //
-// A premium beyond the largest rate on line is *Uninsurable, together with the
-// price that led there; terms that the data cannot answer are *Unanswerable. Any
-// other error means parameters that no product has.
+// A premium beyond the largest rate on line gives *UninsurableError together with the
+// computed price; terms that the data cannot answer give *UnpriceableError. Any other
+// error means parameters that no product has.
 func Burn(c trigger.Cover, par Parameters, h *hazard.History, asOf time.Time) (Price, Basis, []PastEvent, error) {
 	if c.Limit.Amount <= 0 {
 		return Price{}, Basis{}, nil, errors.New("the limit must be positive")
@@ -64,15 +64,14 @@ func coverStart(c trigger.Cover, asOf time.Time) time.Time {
 	return asOf
 }
 
-// analysis is the history of the cover's peril, judged and weighed.
+// analysis is the evaluated and weighted history of the cover's peril.
 type analysis struct {
 	data    dataset
 	replay  historyReplay
 	weigher eventWeigher
 }
 
-// dataset is the history that answers for one cover: of a station, its whole
-// years.
+// dataset is the history used for one cover; for a station, its whole years.
 type dataset struct {
 	hazard.Dataset
 	years int // N
@@ -94,8 +93,8 @@ func datasetFor(c trigger.Cover, h *hazard.History) dataset {
 	return data
 }
 
-// replayHistory judges the whole history of the cover's peril where the place is. The
-// cover must be Answerable.
+// replayHistory evaluates the whole history of the cover's peril at the place.
+// CheckPriceable must accept the cover.
 func (a *analysis) replayHistory(h *hazard.History) {
 	switch a.replay.cover.Trigger.Kind {
 	case hazard.Earthquake:
@@ -108,8 +107,8 @@ func (a *analysis) replayHistory(h *hazard.History) {
 	a.replay.paidEvents = sortPastEvents(a.replay.paidEvents)
 }
 
-// weighHistory weighs the whole history of the cover's peril. The cover must be
-// Answerable.
+// weighHistory weighs the whole history of the cover's peril. CheckPriceable must
+// accept the cover.
 func weighHistory(c trigger.Cover, smoothing decimal.Decimal, h *hazard.History, s *seasonWindow) *analysis {
 	a := &analysis{data: datasetFor(c, h)}
 	a.replay = historyReplay{cover: c, source: a.data.Source, season: s, paidEvents: []PastEvent{}}
@@ -129,14 +128,14 @@ func (a *analysis) computeFigures() burnFigures {
 	return a.burnOf(sumEvents(a.weigher.events), a.weigher.season)
 }
 
-// burnOf is the analysis of what a season's events add up to.
+// burnOf returns the burn figures of the sums of a season's events.
 func (a *analysis) burnOf(t eventSums, s *seasonWindow) burnFigures {
 	c := &a.weigher.cover
 	return newBurnFigures(t, c.Limit.Amount, a.data.years, c.Payout.LargestFactor().Rat(), a.weigher.priorShare(s))
 }
 
-// priorShare is q, the part of half an event that is added: by the area that smoothing
-// makes of the place, or its width for a track, and by the part of the year.
+// priorShare returns q, the part of half an event that is added: by the area that
+// smoothing adds to the place, or its width for a track, and by the part of the year.
 func (w *eventWeigher) priorShare(s *seasonWindow) *big.Rat {
 	q := s.yearShare()
 	if w.cover.Place.Kind != trigger.Circle || w.smoothing == 0 {
@@ -150,13 +149,13 @@ func (w *eventWeigher) priorShare(s *seasonWindow) *big.Rat {
 	return mulRat(q, part)
 }
 
-// exactRat is a number as JSON writes it.
+// exactRat returns a number as JSON writes it.
 func exactRat(x float64) *big.Rat {
 	exact, _ := new(big.Rat).SetString(strconv.FormatFloat(x, 'g', -1, 64)) // every finite number has such a form
 	return exact
 }
 
-// buildBasis shows the figures.
+// buildBasis returns the figures as the basis shows them.
 func (a *analysis) buildBasis(b burnFigures, par Parameters) Basis {
 	c := a.replay.cover
 	return Basis{
@@ -194,7 +193,7 @@ func (a *analysis) buildBasis(b burnFigures, par Parameters) Basis {
 	}
 }
 
-// basisNotes says in sentences what the figures alone would hide.
+// basisNotes explains what the figures alone do not show.
 func (a *analysis) basisNotes() []string {
 	notes := []string{"Half an event of the largest size, times prior_share, is added to the history, so that no place is free."}
 	if a.weigher.eventsWithoutDepth > 0 {

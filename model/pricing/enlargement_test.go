@@ -19,14 +19,14 @@ func largerLimit(random *rand.Rand, c *trigger.Cover) bool {
 func longerTerm(random *rand.Rand, c *trigger.Cover) bool {
 	at := slices.Index(termChoices, c.Term)
 	if at < 0 {
-		return false // the start was moved before
+		return false // the start was already moved
 	}
 	longer := termChoices[at:]
 	c.Term = longer[random.IntN(len(longer))]
 	return len(longer) > 1
 }
 
-// earlierStart begins at any second of a day before and ends no sooner.
+// earlierStart begins at any second of the previous days and ends no sooner.
 func earlierStart(random *rand.Rand, c *trigger.Cover) bool {
 	var days int
 	if _, err := fmt.Sscanf(c.Term, "P%dD", &days); err != nil || days > 360 {
@@ -56,7 +56,7 @@ func deeperLimit(random *rand.Rand, c *trigger.Cover) bool {
 	return true
 }
 
-// stepTable is one of the step tables.
+// stepTable returns one of the step tables.
 func stepTable(random *rand.Rand, c *trigger.Cover) *[]trigger.Rung {
 	if len(c.Payout.Rings) == 0 {
 		return &c.Payout.Steps
@@ -64,7 +64,7 @@ func stepTable(random *rand.Rand, c *trigger.Cover) *[]trigger.Rung {
 	return &c.Payout.Rings[random.IntN(len(c.Payout.Rings))].Steps
 }
 
-// extraRung adds a rung below the first, or between two with a factor between theirs.
+// extraRung adds a rung below the first, or between two, with a factor between theirs.
 func extraRung(random *rand.Rand, c *trigger.Cover) bool {
 	steps := stepTable(random, c)
 	at := random.IntN(len(*steps))
@@ -105,7 +105,7 @@ func largerFactor(random *rand.Rand, c *trigger.Cover) bool {
 	return true
 }
 
-// addedRing pays a table of its own inside the innermost ring.
+// addedRing adds a ring with its own table inside the innermost ring.
 func addedRing(random *rand.Rand, c *trigger.Cover) bool {
 	if len(c.Payout.Rings) == 0 {
 		c.Payout.Rings = []trigger.Ring{{RadiusShare: mustDecimal("1"), Steps: c.Payout.Steps}}
@@ -121,7 +121,7 @@ func moreDays(random *rand.Rand, c *trigger.Cover) bool {
 	return true
 }
 
-// easierAttach is lower for an excess and higher for a deficit.
+// easierAttach lowers the attachment of an excess and raises that of a deficit.
 func easierAttach(random *rand.Rand, c *trigger.Cover) bool {
 	by := decimal.NewFromInt(int64(random.IntN(9)))
 	if c.Trigger.Direction == trigger.AtLeast {
@@ -132,7 +132,7 @@ func easierAttach(random *rand.Rand, c *trigger.Cover) bool {
 	return true
 }
 
-// earlierExhaust is closer to the attachment.
+// earlierExhaust moves the exhaustion closer to the attachment.
 func earlierExhaust(random *rand.Rand, c *trigger.Cover) bool {
 	gap := c.Payout.Exhaust.Sub(*c.Payout.Attach).Mul(decimal.New(int64(1+random.IntN(99)), -2))
 	exhaust := c.Payout.Attach.Add(gap)

@@ -13,24 +13,24 @@ import (
 	"parapet/model/trigger"
 )
 
-// UninsurableError is the error for a premium above the product's largest rate on
-// line: the event is so frequent that a cover would only swap money.
-type UninsurableError struct { //nolint:errname // the field's own word, and what a caller asks for
-	Premium    money.Money     // what it would have cost
+// UninsurableError is the error for a premium above the product's largest rate on line:
+// the event is so frequent that cover would only exchange money.
+type UninsurableError struct { //nolint:errname // the contract's term
+	Premium    money.Money     // premium of the refused cover
 	RateOnLine decimal.Decimal // premium / limit
 	Maximum    decimal.Decimal // the product's largest rate on line
-	Remedy     *Remedy         // smaller cover that would be sold; nil when none was found
-	Cheaper    []string        // what else in the context can lower the price, such as "a lower attach"
+	Remedy     *Remedy         // smaller cover that would be sold; nil if none was found
+	Cheaper    []string        // other changes of the context that can lower the price, such as "a lower attach"
 }
 
-// Error is the sentence a partner may read.
+// Error returns a sentence that partners may see.
 func (e *UninsurableError) Error() string {
 	return fmt.Sprintf("the premium would be %s, a rate on line of %s; this product is sold up to %s; %s",
 		e.Premium, e.RateOnLine.StringFixed(4), e.Maximum, e.Suggestion())
 }
 
-// Suggestion says what would be sold and what else lowers the price, without a full
-// stop.
+// Suggestion describes cover that would be sold and other ways to lower the price,
+// without a full stop.
 func (e *UninsurableError) Suggestion() string {
 	cheaper := strings.Join(e.Cheaper, " or ")
 	switch {
@@ -44,7 +44,7 @@ func (e *UninsurableError) Suggestion() string {
 	return e.Remedy.sentence() + "; to lower the price otherwise, choose " + cheaper
 }
 
-// cheaper is how the members that a quote chooses lower the price of the cover.
+// cheaper lists the context members that lower the price of the cover.
 func (par Parameters) cheaper(c *trigger.Cover) (words []string) {
 	beyond := "higher"
 	if c.Trigger.Direction == trigger.AtMost {
@@ -75,17 +75,17 @@ func (par Parameters) chooses(member string) bool { return slices.Contains(par.M
 
 // UnpriceableError is the error for terms that the price data cannot answer.
 type UnpriceableError struct { //nolint:errname // as above
-	Member string // of the context: location, station, steps, attach, term
+	Member string // member of the context: location, station, steps, attach, term
 	Detail string // what is wrong and what is allowed, without the subject: "must be at most P366D"
 }
 
-// Error is the sentence a partner may read.
+// Error returns a sentence that partners may see.
 func (e *UnpriceableError) Error() string { return e.Member + " " + e.Detail }
 
-// CheckPriceable returns an *Unanswerable when the data cannot answer for a cover
-// that starts at start: thresholds below what is recorded, a place outside the
-// basin of the tracks, a station with too few years, a term of more than a year or not
-// of whole days.
+// CheckPriceable returns an *UnpriceableError if the data cannot price a cover that
+// starts at start: thresholds below what is recorded, a place outside the basin of the
+// tracks, a station with too few years, a term of more than a year or not of whole
+// days.
 func CheckPriceable(c trigger.Cover, h *hazard.History, start time.Time) error {
 	switch c.Trigger.Kind {
 	case hazard.Earthquake:

@@ -8,15 +8,15 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// Moments of a payout share are counted in units of 10⁻¹², to which they are
-// rounded half up before they are summed. Sums of them are exact in 64 bits: a
-// history has fewer than nine million events.
+// Moments of a payout share are counted in units of 10⁻¹² and rounded half up before
+// they are summed. Their sums are exact in 64 bits: a history has fewer than nine
+// million events.
 const (
 	momentDecimals = 12
 	unitsPerShare  = 1_000_000_000_000
 )
 
-// probabilityDecimals is how exactly a probability is known.
+// probabilityDecimals is the number of decimals of a probability.
 const probabilityDecimals = 15
 
 // probability is in units of 10⁻¹⁵.
@@ -31,7 +31,7 @@ func newProbability(p float64) probability {
 // moments are the means of f and f² and the share with f > 0, of one event.
 type moments struct{ mean, square, paying int64 }
 
-// singleMoments are the moments of an event that pays share with a probability and
+// singleMoments returns the moments of an event that pays share with a probability and
 // nothing otherwise.
 func singleMoments(share decimal.Decimal, p probability) moments {
 	m := moments{paying: toUnits(1, 0, p)}
@@ -44,10 +44,10 @@ func singleMoments(share decimal.Decimal, p probability) moments {
 	return m
 }
 
-// smallPlaces is the number of decimals of a share with which whole numbers do.
+// smallPlaces is the maximum number of decimals of a share for integer arithmetic.
 const smallPlaces = 7
 
-// smallDecimal are the digits and decimals of a share that has at most seven.
+// smallDecimal returns the digits and decimals of a share with at most seven decimals.
 func smallDecimal(share decimal.Decimal) (digits uint64, places int, ok bool) {
 	exponent := share.Exponent()
 	if exponent > 0 || exponent < -smallPlaces {
@@ -56,7 +56,8 @@ func smallDecimal(share decimal.Decimal) (digits uint64, places int, ok bool) {
 	return uint64(share.CoefficientInt64()), int(-exponent), true //nolint:gosec // a share is not below 0
 }
 
-// toUnits is digits·10^(−places)·p in units of 10⁻¹², rounded half up, in 128 bits.
+// toUnits returns digits·10^(−places)·p in units of 10⁻¹², rounded half up, in 128
+// bits.
 func toUnits(digits uint64, places int, p probability) int64 {
 	divisor := uint64(1)
 	for range places + probabilityDecimals - momentDecimals {
@@ -68,14 +69,14 @@ func toUnits(digits uint64, places int, p probability) int64 {
 	return int64(rounded) //nolint:gosec // at most 10¹²
 }
 
-// roundUnits is a share in units of 10⁻¹², rounded half up.
+// roundUnits returns a share in units of 10⁻¹², rounded half up.
 func roundUnits(share *big.Rat) int64 {
 	n := new(big.Int).Mul(share.Num(), big.NewInt(2*unitsPerShare))
 	n.Add(n, share.Denom())
 	return n.Div(n, new(big.Int).Lsh(share.Denom(), 1)).Int64()
 }
 
-// weightedMoments are the moments of shares with whole weights.
+// weightedMoments returns the moments of shares with whole weights.
 func weightedMoments(shares []decimal.Decimal, weights []int64) moments {
 	if m, ok := smallWeighted(shares, weights); ok {
 		return m
@@ -95,11 +96,11 @@ func weightedMoments(shares []decimal.Decimal, weights []int64) moments {
 	return moments{roundUnits(quoRat(mean, all)), roundUnits(quoRat(square, all)), roundUnits(big.NewRat(paying, whole))}
 }
 
-// smallWeights are weights that add up to so little that no sum leaves 64 bits.
+// smallWeights bounds the sum of weights for which all sums fit 64 bits.
 const smallWeights = 1000
 
-// smallWeighted is weighted in whole numbers, for shares with at most seven decimals
-// and weights as those of a track's nodes; false for others.
+// smallWeighted is weightedMoments in integers, for shares with at most seven decimals
+// and weights like those of a track's nodes; false for others.
 func smallWeighted(shares []decimal.Decimal, weights []int64) (moments, bool) {
 	var mean, square, paying, whole uint64
 	for i, share := range shares {
@@ -120,7 +121,7 @@ func smallWeighted(shares []decimal.Decimal, weights []int64) (moments, bool) {
 	return moments{rounded(mean*100_000, whole), rounded(square, 100*whole), rounded(paying*unitsPerShare, whole)}, true
 }
 
-// unitsToDecimal writes units of 10⁻¹² as a decimal.
+// unitsToDecimal converts units of 10⁻¹² to a decimal.
 func unitsToDecimal(units int64) decimal.Decimal {
 	return decimal.New(units, -momentDecimals).Normalize()
 }

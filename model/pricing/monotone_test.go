@@ -20,12 +20,12 @@ import (
 
 var pricePairs = flag.Int("price-pairs", 300, "pairs of covers of each product whose premiums are compared")
 
-// enlargement makes a cover that pays at least as much for every possible event; false
-// when this way is closed for the cover.
+// enlargement changes a cover to one that pays at least as much for every possible
+// event; it returns false if it does not apply to the cover.
 type enlargement func(*rand.Rand, *trigger.Cover) bool
 
-// TestMoreCoverNeverCostsLess is the one rule above all formulas, for random pairs of covers of
-// which one pays at least as much for every event.
+// TestMoreCoverNeverCostsLess checks the main rule of every formula, for random pairs
+// of covers of which one pays at least as much for every event.
 func TestMoreCoverNeverCostsLess(t *testing.T) {
 	t.Parallel()
 	more := []enlargement{largerLimit, longerTerm, earlierStart}
@@ -75,8 +75,8 @@ func TestMoreCoverNeverCostsLess(t *testing.T) {
 	}
 }
 
-// isOffered is the default cover of a product and its parameters, with no premium too
-// large and none too small.
+// isOffered returns the default cover of a product and its parameters, with a very high
+// maximum rate on line and no minimum premium.
 func isOffered(t *testing.T, key string) (trigger.Cover, pricing.Parameters) {
 	t.Helper()
 	for _, p := range product.Shipped() {
@@ -117,7 +117,7 @@ func anyPlace(random *rand.Rand, c *trigger.Cover, near hazard.Point) {
 	c.Place.Latitude, c.Place.Longitude, c.Place.RadiusKM = at.Latitude, at.Longitude, float64(5+random.IntN(200))
 }
 
-// anySteps are ascending thresholds of a range, with factors that do not fall.
+// anySteps returns ascending thresholds of a range, with factors that do not decrease.
 func anySteps(random *rand.Rand, from, to float64) []trigger.Rung {
 	steps := make([]trigger.Rung, 1+random.IntN(6))
 	thresholds, factors := make([]float64, len(steps)), make([]float64, len(steps))

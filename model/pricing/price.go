@@ -13,7 +13,7 @@ import (
 // errPremiumOverflow is returned when a premium does not fit 64 bits of minor units.
 var errPremiumOverflow = errors.New("the premium does not fit 64 bits of minor units")
 
-// validate refuses loadings that no premium can carry.
+// validate refuses loadings for which no premium exists.
 func (par Parameters) validate() error {
 	switch {
 	case par.UncertaintyFactor.IsNegative(), par.RiskFactor.IsNegative(),
@@ -29,13 +29,13 @@ func (par Parameters) validate() error {
 
 func (par Parameters) sumShares() decimal.Decimal { return par.ExpenseShare.Add(par.CommissionShare) }
 
-// computePremium loads the expected loss and writes the lines. Every line is rounded
-// half up by itself; commission, the last, takes the remainder, so that the
-// lines sum to the premium to the cent.
+// computePremium loads the expected loss and returns the lines. Each line is rounded
+// half up separately; commission, the last one, gets the remainder, so that the lines
+// sum to the premium exactly.
 //
-// Premium = (expected loss + loads) / (1 − expense − commission): shares that
-// are fractions of the premium itself (Werner and Modlin, "Basic Ratemaking",
-// chapter 8, the fundamental insurance equation).
+// Premium = (expected loss + loads) / (1 − expense − commission): shares that are
+// fractions of the premium itself (Werner and Modlin, "Basic Ratemaking", chapter 8,
+// the fundamental insurance equation).
 func (b burnFigures) computePremium(par Parameters, limit money.Money) (Price, error) {
 	uncertainty, risk := b.uncertaintyLoad(par.UncertaintyFactor), b.riskLoad(par.RiskFactor)
 	technical := addRat(b.expectedLoss, addRat(uncertainty, risk))
@@ -72,8 +72,8 @@ func (p *Price) addLine(kind LineKind, amount int64, currency string) {
 	p.Lines = append(p.Lines, Line{Kind: kind, Amount: money.New(amount, currency)})
 }
 
-// checkRateOnLine sets the rate on line and compares it, unrounded, with the largest
-// one the product is sold at.
+// checkRateOnLine sets the rate on line and compares it, unrounded, with the product's
+// largest one.
 func (p *Price) checkRateOnLine(par Parameters, limit money.Money) error {
 	rate := quoRat(new(big.Rat).SetInt64(p.Premium.Amount), new(big.Rat).SetInt64(limit.Amount))
 	p.RateOnLine = displayDecimal(rate)

@@ -1,5 +1,9 @@
-// Package pricing turns a cover and the shipped history into a premium that
-// anybody can compute again from the answer alone.
+// Package pricing computes a premium from a cover and the shipped history. Any reader
+// of the answer alone can recompute it.
+//
+// It makes two passes over history: a replay lists the events that would have paid at
+// the place itself, and a weighing computes what each event counts in the price when
+// the place is displaced.
 package pricing
 
 import (
@@ -11,35 +15,35 @@ import (
 	"parapet/model/money"
 )
 
-// Parameters are the loadings a product prices with.
+// Parameters are the price parameters of a product.
 type Parameters struct {
 	UncertaintyFactor decimal.Decimal // k in uncertainty_load = k·s/√N
 	RiskFactor        decimal.Decimal // r in risk_load = r·s
 	ExpenseShare      decimal.Decimal // of the premium
 	CommissionShare   decimal.Decimal // of the premium
 	MinimumPremium    int64           // minor units of the limit's currency
-	MaximumRateOnLine decimal.Decimal // a dearer premium is uninsurable
+	MaximumRateOnLine decimal.Decimal // a higher rate is uninsurable
 	SmoothingKM       decimal.Decimal // c, the standard deviation of the place's displacement; 0 smooths nothing
-	ShortestTerm      string          // ISO 8601 duration; empty is a day
-	FarthestStart     string          // ISO 8601 duration; empty is no bound
-	Members           []string        // of the context, which a quote chooses: radius_km, steps
+	ShortestTerm      string          // ISO 8601 duration; empty means a day
+	FarthestStart     string          // ISO 8601 duration; empty means no bound
+	Members           []string        // members of the context that a quote can set: radius_km, steps
 }
 
-// LineKind names one part of a premium.
+// LineKind is the name of one part of a premium.
 type LineKind string
 
 const (
 	// ExpectedLoss is the mean annual loss of the burn analysis.
 	ExpectedLoss LineKind = "expected_loss"
-	// UncertaintyLoad pays for not knowing the mean: k·s/√N.
+	// UncertaintyLoad is the load for the uncertainty of the mean: k·s/√N.
 	UncertaintyLoad LineKind = "uncertainty_load"
-	// RiskLoad pays for the swings around the mean: r·s.
+	// RiskLoad is the load for the variation around the mean: r·s.
 	RiskLoad LineKind = "risk_load"
-	// Expense is the running cost's share of the premium.
+	// Expense is the share of the premium for running costs.
 	Expense LineKind = "expense"
-	// Commission is the partner's share of the premium; takes the rounding remainder.
+	// Commission is the partner's share of the premium; it gets the rounding remainder.
 	Commission LineKind = "commission"
-	// MinimumPremium is the difference to the product's least premium.
+	// MinimumPremium is the difference to the product's minimum premium.
 	MinimumPremium LineKind = "minimum_premium"
 )
 
@@ -56,20 +60,20 @@ type Price struct {
 	RateOnLine decimal.Decimal `json:"rate_on_line"` // premium / limit
 }
 
-// Basis is everything the price was computed from. Amounts in it are decimal
-// strings of minor units, not rounded to whole ones; sums are shares of the limit.
-// What only Formula 1 or only Formula 2 has is null or zero in the other's.
+// Basis holds everything the price was computed from. Amounts in it are decimal strings
+// of minor units, not rounded to whole ones; sums are shares of the limit. Members that
+// only Formula 1 or only Formula 2 has are null or zero in the other's basis.
 type Basis struct {
 	Method                string          `json:"method"`
-	Formula               int             `json:"formula"` // version; 0 in quotes that were stored before there was one
+	Formula               int             `json:"formula"` // version; 0 in quotes stored before versions existed
 	Dataset               string          `json:"dataset"`
 	DatasetDigest         string          `json:"dataset_digest"` // "sha256:" and the digest of the data set's file
 	FirstYear             int             `json:"first_year"`
 	LastYear              int             `json:"last_year"`
 	Years                 int             `json:"years"`                // N
 	EventsInPlace         int             `json:"events_in_place"`      // touched the place, paying or not
-	PayingEvents          int             `json:"paying_events"`        // would have paid where the place is
-	WeighedEvents         int             `json:"weighed_events"`       // count in the price
+	PayingEvents          int             `json:"paying_events"`        // would have paid at the place
+	WeighedEvents         int             `json:"weighed_events"`       // number of events that count in the price
 	EventsWithoutDepth    int             `json:"events_without_depth"` // of the weighed ones
 	SmoothingKM           decimal.Decimal `json:"smoothing_km"`         // c
 	AnnualShareSum        decimal.Decimal `json:"annual_share_sum"`     // Σ L_y
@@ -92,14 +96,14 @@ type Basis struct {
 	Season                *Season         `json:"season"` // nil when the term covers the whole year
 	Notes                 []string        `json:"notes"`
 
-	// What a quote of formula 1 was computed from; nil in others.
+	// Figures of a quote of formula 1; nil in others.
 	MeanSeverity        *decimal.Decimal `json:"mean_severity"`
 	AnnualLossSum       *decimal.Decimal `json:"annual_loss_sum"`
 	AnnualLossSquareSum *decimal.Decimal `json:"annual_loss_square_sum"`
 }
 
-// Season is the part of the calendar year a cover shorter than a year was
-// priced on: month and day (MM-DD) in UTC, first day included, last excluded.
+// Season is the part of the calendar year that prices a cover shorter than a year:
+// month and day (MM-DD) in UTC, first day included, last excluded.
 type Season struct {
 	From string `json:"from"`
 	To   string `json:"to"`

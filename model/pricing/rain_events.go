@@ -15,12 +15,12 @@ import (
 type rainEvent struct {
 	trigger.RainOccurrence
 	eventID string
-	next    time.Time       // the day behind its last
+	next    time.Time       // the day after its last
 	totalMM decimal.Decimal // of all its days
 }
 
-// rainEventCache keeps what happened at a station by each definition, so that every quote
-// does not find it again. Products have few definitions; quotes cannot make one.
+// rainEventCache caches the events of a station by definition, so that quotes do not
+// find them again. Products have few definitions; quotes cannot add one.
 var rainEventCache sync.Map // rainEventKey to []spell
 
 type rainEventKey struct {
@@ -28,7 +28,7 @@ type rainEventKey struct {
 	station, definition string
 }
 
-// rainEvents are those of the whole years of the cover's station.
+// rainEvents returns the events of the whole years of the cover's station.
 func (w *eventWeigher) rainEvents(h *hazard.History) []rainEvent {
 	station, _ := h.Station(w.cover.Place.Station)
 	definition := w.cover.Trigger.Definition()
@@ -47,8 +47,8 @@ func (w *eventWeigher) rainEvents(h *hazard.History) []rainEvent {
 	return all
 }
 
-// mayPay tells whether the sum of all days reaches the mildest threshold: the index of
-// a spell is at most that sum, the index of a month or dekad is that sum.
+// mayPay reports whether the sum of all days reaches the lowest threshold: the index of
+// a spell is at most that sum, the index of a month or dekad equals it.
 func (s *rainEvent) mayPay(direction trigger.Direction, mildest decimal.Decimal) bool {
 	if direction == trigger.AtMost {
 		return s.totalMM.LessThanOrEqual(mildest)
@@ -56,7 +56,7 @@ func (s *rainEvent) mayPay(direction trigger.Direction, mildest decimal.Decimal)
 	return s.totalMM.GreaterThanOrEqual(mildest)
 }
 
-// bestDetermination is the best determination of a spell in spans.
+// bestDetermination returns the best determination of a spell in spans.
 func (s *rainEvent) bestDetermination(c *trigger.Cover, spans []span) (best trigger.Determination) {
 	o := trigger.Occurrence{Stage: trigger.Final, Rain: &s.RainOccurrence}
 	for i := range spans {
@@ -68,8 +68,8 @@ func (s *rainEvent) bestDetermination(c *trigger.Cover, spans []span) (best trig
 	return best
 }
 
-// isInSeason tells whether a day of the spell, or the whole month or dekad, lies in one of
-// the spans behind the waiting period.
+// isInSeason reports whether a day of the spell, or the whole month or dekad, lies in
+// one of the spans after the waiting period.
 func (s *rainEvent) isInSeason(spans []span) bool {
 	for i := range spans {
 		span := &spans[i]
@@ -83,7 +83,7 @@ func (s *rainEvent) isInSeason(spans []span) bool {
 	return false
 }
 
-// spansOf are the spans of the season in which something of the list happened.
+// spansOf returns the season's spans that contain events of the list.
 func (w *eventWeigher) spansOf(all []rainEvent) spans {
 	if len(all) == 0 {
 		return spans{}
@@ -91,8 +91,8 @@ func (w *eventWeigher) spansOf(all []rainEvent) spans {
 	return w.season.spans(&w.cover, all[0].First, all[len(all)-1].next)
 }
 
-// weighRain weighs the spells, months or dekads of a station. Nothing displaces a
-// station, so each pays what it would have paid.
+// weighRain weighs the spells, months or dekads of a station. Smoothing does not apply
+// to a station, so each pays what it would have paid.
 func (w *eventWeigher) weighRain(h *hazard.History) {
 	all := w.rainEvents(h)
 	spans, mildest := w.spansOf(all), w.cover.Payout.LowestThreshold()

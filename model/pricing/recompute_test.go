@@ -17,13 +17,13 @@ import (
 	"parapet/model/product"
 )
 
-// asOf is the instant the tests' quotes are asked for at.
+// asOf is the time of the tests' quotes.
 var asOf = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 
-// quoteAnswer is a quote as a stranger receives it: JSON, nothing else.
+// quoteAnswer is a quote as a client receives it: only the JSON.
 type quoteAnswer map[string]any
 
-// priceAndDecode prices a context and returns the answer; nil when it is uninsurable.
+// priceAndDecode prices a context and returns the answer; nil if it is uninsurable.
 func priceAndDecode(t *testing.T, key, context string) quoteAnswer {
 	t.Helper()
 	for _, p := range product.Shipped() {
@@ -55,7 +55,7 @@ func priceAndDecode(t *testing.T, key, context string) quoteAnswer {
 	return nil
 }
 
-// valueAt reads a member by its path; numbers and decimal strings become fractions.
+// valueAt returns a member by its path; numbers and decimal strings become fractions.
 func (a quoteAnswer) valueAt(path string) any {
 	var value any = map[string]any(a)
 	for name := range strings.SplitSeq(path, ".") {
@@ -74,7 +74,7 @@ func parseRat(value any) *big.Rat {
 	return x
 }
 
-// recomputeSums are Σ L_y, Σ s and Σ a of the weighed events.
+// recomputeSums returns Σ L_y, Σ s and Σ a of the weighed events.
 func (a quoteAnswer) recomputeSums() (annual, squares, weights *big.Rat) {
 	annual, squares, weights = new(big.Rat), new(big.Rat), new(big.Rat)
 	years := map[any]*big.Rat{}
@@ -98,7 +98,7 @@ func (a quoteAnswer) recomputeSums() (annual, squares, weights *big.Rat) {
 	return annual, squares, weights
 }
 
-// recomputeLargestFactor is F, by the contract's words.
+// recomputeLargestFactor computes F as the contract defines it.
 func (a quoteAnswer) recomputeLargestFactor() *big.Rat {
 	payout := a.valueAt("cover.payout").(map[string]any)
 	if payout["shape"] != "step" {
@@ -119,7 +119,8 @@ func (a quoteAnswer) recomputeLargestFactor() *big.Rat {
 	return largest
 }
 
-// recomputePriorShare is q: by the area or the width that smoothing adds, and by the season.
+// recomputePriorShare computes q: by the area or the width that smoothing adds, and by
+// the season.
 func (a quoteAnswer) recomputePriorShare() *big.Rat {
 	q := big.NewRat(1, 1)
 	if season, ok := a.valueAt("basis.season").(map[string]any); ok {
@@ -150,7 +151,7 @@ func halfUp(x *big.Float) int64 {
 	return y
 }
 
-// recomputeLines computes the premium and its lines again, with nothing but the answer.
+// recomputeLines recomputes the premium and its lines from the answer alone.
 func (a quoteAnswer) recomputeLines() map[string]int64 {
 	annual, squares, _ := a.recomputeSums()
 	limit, n := a.ratAt("cover.limit.amount"), a.ratAt("basis.years")
@@ -181,7 +182,7 @@ func (a quoteAnswer) recomputeLines() map[string]int64 {
 	return lines
 }
 
-// checkPremium compares the answer's price with the one computed again.
+// checkPremium compares the answer's price with the recomputed one.
 func (a quoteAnswer) checkPremium(t *testing.T, context string) {
 	t.Helper()
 	given, sum := map[string]int64{}, int64(0)
@@ -209,8 +210,8 @@ func (a quoteAnswer) checkPremium(t *testing.T, context string) {
 	require.Equal(t, float64(len(a.valueAt("history").([]any))), a.valueAt("basis.paying_events"))
 }
 
-// TestPremiumIsRecomputableFromQuote is the promise of every price: whoever has the
-// JSON can compute it again, to the cent.
+// TestPremiumIsRecomputableFromQuote recomputes prices from the JSON alone, exact to
+// the cent.
 func TestPremiumIsRecomputableFromQuote(t *testing.T) {
 	t.Parallel()
 	for key, draw := range map[string]func(*rand.Rand) string{
@@ -234,8 +235,8 @@ func TestPremiumIsRecomputableFromQuote(t *testing.T) {
 
 func pickOne[T any](random *rand.Rand, from ...T) T { return from[random.IntN(len(from))] }
 
-// drawTerms is the part of a context that all products share; shortest is the shortest
-// term of the product.
+// drawTerms returns the part of a context that all products share; shortest is the
+// shortest term of the product.
 func drawTerms(random *rand.Rand, shortest string) string {
 	bounds := map[string][2]int64{
 		"USD": {100_000, 1_000_000_000}, "EUR": {100_000, 1_000_000_000}, "GBP": {100_000, 1_000_000_000},

@@ -12,15 +12,15 @@ import (
 	"parapet/model/trigger"
 )
 
-// Remedy is cover that is insurable where the one that was asked for is not: a
-// shorter term, or smaller factors of the same payout.
+// Remedy is insurable cover in place of the requested one: a shorter term, or smaller
+// factors of the same payout.
 type Remedy struct {
-	StartsAt *time.Time     // of the shorter term, when the start differs from the one asked for
-	Term     string         // the shorter term; empty when none would do
-	Steps    []trigger.Rung // the same thresholds with lower factors; nil when none would do or a quote cannot choose them
+	StartsAt *time.Time     // start of the shorter term, if it differs from the requested one
+	Term     string         // the shorter term; empty if none is insurable
+	Steps    []trigger.Rung // the same thresholds with lower factors; nil if none are insurable or a quote cannot set them
 }
 
-// sentence says what would do, without a full stop.
+// sentence describes the remedy, without a full stop.
 func (r *Remedy) sentence() string {
 	var would []string
 	switch {
@@ -39,20 +39,20 @@ func (r *Remedy) sentence() string {
 	return strings.Join(would, " or ") + " would do"
 }
 
-// search looks for cover that would be sold instead of one that is too dear.
+// search searches for cover that would be sold instead of one that is too expensive.
 type search struct {
-	always  *pool // of the same cover all year
+	always  *pool // events of the same cover for the whole year
 	par     Parameters
 	history *hazard.History
 }
 
-// findRemedy looks for cover that would be sold: the longest shorter term from the same
-// start, to the day, and the factors multiplied by the most hundredths. For a
-// deficit, which a dry season makes uninsurable, terms of up to the same length from
-// the first of each month that the product sells are tried too.
+// findRemedy returns cover that would be sold: the longest shorter term from the same
+// start, to the day, and the largest multiple of the factors, in hundredths. For a
+// deficit, which a dry season makes uninsurable, it also tries terms of up to the same
+// length from the first of each month that the product sells.
 //
-// A longer term never costs less, so each start is bisected: no more than ten terms of
-// it are priced, and history is judged once for all of them.
+// A longer term never costs less, so it bisects the terms of each start: it prices at
+// most ten of them, and evaluates history once for all.
 func (a *analysis) findRemedy(par Parameters, h *hazard.History, start, asOf time.Time, dear *UninsurableError) *Remedy {
 	always := a
 	if a.weigher.season != nil {
@@ -82,20 +82,21 @@ func (a *analysis) findRemedy(par Parameters, h *hazard.History, start, asOf tim
 	return r
 }
 
-// daysOf are the days that a term begins.
+// daysOf returns the number of days that a term begins.
 func daysOf(start time.Time, term string) int {
-	end, _ := trigger.AddDuration(start, term) // priced covers have one
+	end, _ := trigger.AddDuration(start, term) // priced covers have a valid term
 	return int((end.Sub(start) + 24*time.Hour - 1) / (24 * time.Hour))
 }
 
-// isTooFar tells whether the product is not sold with such a start.
+// isTooFar reports whether the product is not sold with such a start.
 func (par Parameters) isTooFar(asOf, start time.Time) bool {
 	farthest, err := trigger.AddDuration(asOf, par.FarthestStart)
 	return err == nil && start.After(farthest)
 }
 
-// longestTerm is the longest term from a start in days, above the ones that are known
-// to be sold elsewhere and at most so many, that would be sold; else 0.
+// longestTerm returns the longest term in days from a start that would be sold, longer
+// than above, the longest known from another start, and at most most; 0 if there is
+// none.
 func (f *search) longestTerm(start time.Time, above, most int) int {
 	least := max(above+1, daysOf(start, f.par.shortestTerm()))
 	if least > most || !f.isSold(start, least) {
@@ -114,22 +115,23 @@ func (f *search) cover(days int) trigger.Cover {
 	return c
 }
 
-// isSold tells whether a term of so many days is cheap enough.
+// isSold reports whether a term of so many days is within the largest rate on line.
 func (f *search) isSold(start time.Time, days int) bool {
 	s, err := seasonForTerm(start, f.cover(days).Term)
 	if err != nil || s == nil {
-		return false // a whole year is what was refused
+		return false // the whole year is the refused term
 	}
 	_, err = f.always.burnOf(f.always.sumsIn(s), s).computePremium(f.par, f.always.weigher.cover.Limit)
 	return err == nil
 }
 
-// findLowerFactors is the step table with the largest multiple of its factors that would be
-// sold, each rounded down to the decimals that a context takes; nil when there is none.
+// findLowerFactors returns the step table with the largest multiple of its factors that
+// would be sold, each rounded down to the decimals that a context accepts; nil if there
+// is none.
 //
-// The premium falls a little less than the factors do, because years that reached the
-// limit no longer do. So no multiple is sold that is above the one at which a premium
-// in proportion would be, and that one is priced next.
+// The premium falls slightly less than the factors do, because years that reached the
+// limit no longer do. So no multiple above the one with a proportional premium is sold,
+// and that one is priced next.
 func (f *search) findLowerFactors(a *analysis, dear *UninsurableError) []trigger.Rung {
 	c := a.weigher.cover
 	if !f.par.chooses("steps") || len(c.Payout.Steps) == 0 {
@@ -139,7 +141,7 @@ func (f *search) findLowerFactors(a *analysis, dear *UninsurableError) []trigger
 	for {
 		factor = decimal.Min(factor.Sub(hundredth), factor.Mul(f.par.MaximumRateOnLine).Div(rate).Round(6).RoundFloor(2))
 		if steps[0].Factor.Mul(factor).LessThan(hundredth) {
-			return nil // less than products sell
+			return nil // below the minimum factor of products
 		}
 		c.Payout.Steps = make([]trigger.Rung, len(steps))
 		for i, rung := range steps {
@@ -153,7 +155,7 @@ func (f *search) findLowerFactors(a *analysis, dear *UninsurableError) []trigger
 	}
 }
 
-// factorDecimals are those that a factor of a context may have.
+// factorDecimals is the maximum number of decimals of a factor in a context.
 const factorDecimals = 4
 
 var one, hundredth = decimal.New(1, 0), decimal.New(1, -2)

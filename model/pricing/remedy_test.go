@@ -12,7 +12,7 @@ import (
 	"parapet/model/trigger"
 )
 
-// refusedCovers are of each peril with each shape of payout that it can have.
+// refusedCovers returns covers of each peril with each of its payout shapes.
 func refusedCovers(t *testing.T) map[string]trigger.Cover {
 	t.Helper()
 	rungs := []trigger.Rung{{Threshold: mustDecimal("5"), Factor: mustDecimal("0.3333")}, {Threshold: mustDecimal("4"), Factor: mustDecimal("1")}}
@@ -50,8 +50,9 @@ func refusedCovers(t *testing.T) map[string]trigger.Cover {
 	return covers
 }
 
-// TestRefusalOfEveryShapeAndPerilSuggestsSoldCover quotes each shape of payout with each
-// peril above the largest rate on line, and then the steps that the refusal suggests.
+// TestRefusalOfEveryShapeAndPerilSuggestsSoldCover quotes each shape of payout with
+// each peril above the largest rate on line, and then the steps that the refusal
+// suggests.
 func TestRefusalOfEveryShapeAndPerilSuggestsSoldCover(t *testing.T) {
 	t.Parallel()
 	covers := refusedCovers(t)
@@ -87,7 +88,7 @@ func TestRefusalOfEveryShapeAndPerilSuggestsSoldCover(t *testing.T) {
 	}
 }
 
-// TestRefusalNamesWhatLowersThePrice fits the words to the peril and the direction.
+// TestRefusalNamesWhatLowersThePrice checks the words for each peril and direction.
 func TestRefusalNamesWhatLowersThePrice(t *testing.T) {
 	t.Parallel()
 	for key, test := range map[string]struct {

@@ -10,16 +10,17 @@ import (
 	"parapet/model/trigger"
 )
 
-// historyReplay is the history as the cover would have seen it, where it is.
+// historyReplay is the history as the cover would have experienced it at its place.
 type historyReplay struct {
 	cover         trigger.Cover
 	source        string
 	season        *seasonWindow
 	eventsInPlace int         // events of the season that touched the place
-	paidEvents    []PastEvent // those that would have paid, newest first
+	paidEvents    []PastEvent // events that would have paid, newest first
 }
 
-// sortPastEvents orders what happened by time, then by id. Most of it comes oldest first.
+// sortPastEvents sorts events newest first, then by id. Most of the input is oldest
+// first.
 func sortPastEvents(past []PastEvent) []PastEvent {
 	slices.Reverse(past)
 	slices.SortFunc(past, func(a, b PastEvent) int {
@@ -42,8 +43,8 @@ func (r *historyReplay) replayStorms(h *hazard.History) {
 	}
 }
 
-// replayOccurrence counts the occurrence, which lasted from first to last, when it touched
-// the place in the season, and keeps it when it would have paid.
+// replayOccurrence counts the occurrence, which lasted from first to last, if it
+// touched the place in the season, and adds it if it would have paid.
 func (r *historyReplay) replayOccurrence(o trigger.Occurrence, first, last time.Time) {
 	var d trigger.Determination
 	o.Source, o.Stage = r.source, trigger.Final

@@ -9,25 +9,26 @@ import (
 	"parapet/model/trigger"
 )
 
-// OtherBasis is the error when the events of a price cannot be weighed again,
-// because this release has another edition of the data or another formula.
-type OtherBasis struct{ Priced, Shipped BasisVersion } //nolint:errname // names what is wrong
+// OtherBasis is the error if the events of a price cannot be weighed again, because
+// this release has another edition of the data or another formula.
+type OtherBasis struct{ Priced, Shipped BasisVersion } //nolint:errname // named after the cause
 
-// BasisVersion is what the weights of events follow from, with the terms.
+// BasisVersion identifies the data and formula that, with the terms, determine the
+// weights of events.
 type BasisVersion struct {
 	Formula int
-	Digest  string // of the data set
+	Digest  string // digest of the data set
 }
 
-// Error names both versions.
+// Error describes both versions.
 func (e *OtherBasis) Error() string {
 	return fmt.Sprintf("the price rests on formula %d and data with the digest %s; this release has formula %d and %s",
 		e.Priced.Formula, e.Priced.Digest, e.Shipped.Formula, e.Shipped.Digest)
 }
 
-// ReweighEvents lists the events of a price anew, newest first, from what the quote
-// shows: they add up to the sums of its basis. Formula 1 did not smooth: each
-// event that would have paid counts with its factor. Errors: *OtherBasis.
+// ReweighEvents recomputes the events of a price, newest first, from the members of the
+// quote: they add up to the sums of its basis. Formula 1 did not smooth: each event
+// that would have paid counts with its factor. Errors: *OtherBasis.
 func ReweighEvents(c trigger.Cover, b Basis, past []PastEvent, h *hazard.History) ([]WeighedEvent, error) {
 	if b.Formula < 2 {
 		return unsmoothedEvents(past), nil

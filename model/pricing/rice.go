@@ -2,19 +2,19 @@ package pricing
 
 import "math"
 
-// riceDistribution finds the probability that a circle whose centre is displaced by a
-// two-dimensional normal distribution holds a point: the distribution function
-// of Rice at the circle's radius (S. O. Rice, "Mathematical Analysis of Random
+// riceDistribution computes the probability that a circle contains a point when its
+// centre is displaced by a two-dimensional normal distribution: the distribution
+// function of Rice at the circle's radius (S. O. Rice, "Mathematical Analysis of Random
 // Noise", 1945), 1 − Q₁(d/c, r/c) with the function of Marcum.
 type riceDistribution struct {
 	radius, deviation float64   // kilometres; deviation above 0
 	first             int       // tail[i] belongs to k = first + i
 	tailProbabilities []float64 // P(J > k) of J ~ Poisson(r²/2c²)
-	weights           []float64 // room for the weights of one distance
+	weights           []float64 // buffer for the weights of one distance
 }
 
-// negligibleTerm ends the series: what follows a term that is so much smaller than
-// the largest adds less than 1e-15.
+// negligibleTerm ends the series: the terms after one that is smaller than the largest
+// by this factor add less than 1e-15.
 const negligibleTerm = 1e-19
 
 func newRiceDistribution(radius, deviation float64) *riceDistribution {
@@ -31,10 +31,10 @@ func newRiceDistribution(radius, deviation float64) *riceDistribution {
 	return r
 }
 
-// probabilityAt is the probability for a point at a distance from the circle's own
-// centre, to 1e-15. It is the Poisson–gamma series
-// Σ_k e^(−λ) λ^k/k! · P(k+1, r²/2c²) with λ = d²/2c²; the regularised gamma
-// function of a whole number is the tail of another Poisson distribution.
+// probabilityAt returns the probability for a point at a distance from the circle's own
+// centre, to 1e-15. It is the Poisson–gamma series Σ_k e^(−λ) λ^k/k! · P(k+1, r²/2c²)
+// with λ = d²/2c²; the regularised gamma function of a whole number is the tail of
+// another Poisson distribution.
 func (r *riceDistribution) probabilityAt(distance float64) float64 {
 	λ := distance * distance / (2 * r.deviation * r.deviation)
 	first, weights, sum := poissonTerms(r.weights[:0], λ)
@@ -43,7 +43,7 @@ func (r *riceDistribution) probabilityAt(distance float64) float64 {
 	for i, weight := range weights {
 		switch k := first + i - r.first; {
 		case k < 0:
-			probability += weight // no value so small: the tail is 1
+			probability += weight // smaller k: the tail is 1
 		case k < len(r.tailProbabilities):
 			probability += weight * r.tailProbabilities[k]
 		}
@@ -51,9 +51,9 @@ func (r *riceDistribution) probabilityAt(distance float64) float64 {
 	return probability / sum
 }
 
-// poissonTerms are the terms of a Poisson distribution from the first that matters on,
-// relative to the largest, and their sum. Starting at the largest, nothing can
-// underflow, whatever the mean. room is used for the terms.
+// poissonTerms returns the terms of a Poisson distribution from the first relevant one
+// on, relative to the largest, and their sum. It starts at the largest, so no term
+// underflows for any mean. room is the buffer for the terms.
 func poissonTerms(room []float64, mean float64) (first int, terms []float64, sum float64) {
 	mode := int(math.Floor(mean))
 	first, term := mode, 1.0

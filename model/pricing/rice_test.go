@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// riceBySeries is the series of the manual with 300 binary digits and without any trick:
+// riceBySeries computes the textbook series with 300 binary digits and no optimisation:
 // Σ_k e^(−λ) λ^k/k! · (1 − e^(−x) Σ_{j≤k} x^j/j!).
 func riceBySeries(distance, radius, deviation float64) float64 {
 	number := func(x float64) *big.Float { return new(big.Float).SetPrec(300).SetFloat64(x) }
@@ -71,7 +71,7 @@ func TestRiceProbabilityGrowsWithRadiusAndFallsWithDistance(t *testing.T) {
 	}
 }
 
-// TestMomentsAreRoundedHalfUp compares the arithmetic of 128 bits with fractions.
+// TestMomentsAreRoundedHalfUp compares the 128-bit arithmetic with fractions.
 func TestMomentsAreRoundedHalfUp(t *testing.T) {
 	t.Parallel()
 	chances := []probability{0, 1, 499, 500, 501, 1500, 123_456_789_012_345, 999_999_999_999_499, 999_999_999_999_500, certainProbability}

@@ -12,27 +12,28 @@ import (
 // minimumWholeYear is the shortest term that is priced on the whole calendar year.
 const minimumWholeYear = 365 * 24 * time.Hour
 
-// LongestTerm is the longest term that is priced: the figures are those of one
-// year, and a longer term would get its later years for nothing.
+// LongestTerm is the longest priced term: the figures cover one year, and the later
+// years of a longer term would be free.
 const LongestTerm = "P366D"
 
-// seasonWindow is the part of the year a shorter cover is priced on: the UTC dates from its
-// start's to its end's, which is not in it; nil is the whole year. A winter's cover
-// must not be priced on summers. Terms are whole days, so a cover within another has
-// no date that the other lacks.
+// seasonWindow is the part of the year that prices a shorter cover: the UTC dates from
+// its start's to its end's, end excluded; nil is the whole year. A cover in winter must
+// not be priced on summers. Terms are whole days, so the dates of a cover within
+// another are a subset of the other's.
 type seasonWindow struct {
 	from, to        time.Time
-	newYearsCrossed int // 1 when it runs over new year
+	newYearsCrossed int // 1 if it crosses new year
 }
 
-// seasonForTerm is the season of a term that starts at start, nil for a year or more.
+// seasonForTerm returns the season of a term that starts at start, nil for a year or
+// more.
 func seasonForTerm(start time.Time, term string) (*seasonWindow, error) {
 	end, err := trigger.AddDuration(start, term)
 	if err != nil {
 		return nil, fmt.Errorf("term: %w", err)
 	}
 	if end.Sub(start) >= minimumWholeYear {
-		return nil, nil //nolint:nilnil // no season is the whole year, and says so in the basis
+		return nil, nil //nolint:nilnil // no season means the whole year, also in the basis
 	}
 	s := &seasonWindow{from: utcMidnight(start), to: utcMidnight(end)}
 	s.newYearsCrossed = s.to.Year() - s.from.Year()
@@ -44,7 +45,7 @@ func utcMidnight(t time.Time) time.Time {
 	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 }
 
-// yearShare is the part of a year that the season lasts, at most 1.
+// yearShare returns the season's part of a year, at most 1.
 func (s *seasonWindow) yearShare() *big.Rat {
 	if s == nil {
 		return big.NewRat(1, 1)
@@ -53,8 +54,8 @@ func (s *seasonWindow) yearShare() *big.Rat {
 	return big.NewRat(min(days, 365), 365)
 }
 
-// contains tells whether the month and day of t lie in the season, which may
-// run over new year.
+// contains reports whether the month and day of t lie in the season, which may cross
+// new year.
 func (s *seasonWindow) contains(t time.Time) bool {
 	if s == nil {
 		return true
@@ -66,10 +67,10 @@ func (s *seasonWindow) contains(t time.Time) bool {
 	return from <= day || day < to
 }
 
-// monthDay orders the days of a year: 0931 never exists, and needs not to.
+// monthDay returns a number that orders the days of a year: month × 100 + day.
 func monthDay(t time.Time) int { return int(t.Month())*100 + t.Day() }
 
-// toBasis is the season as the basis shows it.
+// toBasis returns the season as the basis shows it.
 func (s *seasonWindow) toBasis() *Season {
 	if s == nil {
 		return nil
@@ -77,10 +78,10 @@ func (s *seasonWindow) toBasis() *Season {
 	return &Season{From: s.from.Format("01-02"), To: s.to.Format("01-02")}
 }
 
-// parse is a season as a basis shows it.
+// parse parses the season of a basis.
 func (s *Season) parse() (*seasonWindow, error) {
 	if s == nil {
-		return nil, nil //nolint:nilnil // no season is the whole year
+		return nil, nil //nolint:nilnil // no season means the whole year
 	}
 	from, errFrom := time.Parse("2006-01-02", "2000-"+s.From)
 	to, errTo := time.Parse("2006-01-02", "2000-"+s.To)
@@ -94,14 +95,14 @@ func (s *Season) parse() (*seasonWindow, error) {
 	return again, nil
 }
 
-// entireHistory is the period of a whole year's cover: all of history, nothing split at
-// new year.
+// entireHistory is the period of a whole year's cover: all of history, not split at new
+// year.
 var entireHistory = trigger.Period{From: startOfYear(hazard.EarliestYear), To: startOfYear(9999)}
 
 var entireHistoryPeriods = []trigger.Period{entireHistory}
 
-// periodsBetween are the season's periods of the years in which something lasted from
-// first to last. A cover of a whole year has one period, which never ends.
+// periodsBetween returns the season's periods of the years from first to last. A cover
+// of a whole year has one period, which never ends.
 func (s *seasonWindow) periodsBetween(first, last time.Time) []trigger.Period {
 	if s == nil {
 		return entireHistoryPeriods
@@ -117,12 +118,12 @@ func (s *seasonWindow) periodsBetween(first, last time.Time) []trigger.Period {
 	return periods
 }
 
-// periodsOf are those in which a run of a storm's track lasted.
+// periodsOf returns the periods that overlap a part of a storm's track.
 func (s *seasonWindow) periodsOf(run hazard.TrackPart) []trigger.Period {
 	return s.periodsBetween(run.Fixes[0].At, run.Fixes[len(run.Fixes)-1].At)
 }
 
-// periodOf is the period that begins in a year.
+// periodOf returns the period that begins in a year.
 func (s *seasonWindow) periodOf(year int) trigger.Period {
 	return trigger.Period{
 		From: time.Date(year, s.from.Month(), s.from.Day(), 0, 0, 0, 0, time.UTC),
@@ -130,30 +131,32 @@ func (s *seasonWindow) periodOf(year int) trigger.Period {
 	}
 }
 
-// waiting is how long after its start a period begins to pay at a station. A cover of a
-// season waits as a live one does; a whole year's cover has all of history.
+// waiting returns how long after its start a period begins to pay at a station. A cover
+// of a season waits like a live one; a whole year's cover uses all of history without
+// waiting.
 func (s *seasonWindow) waiting(c *trigger.Cover) (wait trigger.Duration) {
 	if s != nil {
-		wait, _ = trigger.ParseDuration(c.WaitingPeriod) // no waiting period is no duration
+		wait, _ = trigger.ParseDuration(c.WaitingPeriod) // an empty waiting period is zero
 	}
 	return wait
 }
 
-// span is a period of the season as a cover counts the days of a station in it.
+// span is a period of the season with the station days that a cover counts in it.
 type span struct {
 	trigger.Period
 	payableFrom time.Time // the end of the waiting period
-	first, last time.Time // the days between which a month or dekad must lie: midnight UTC
+	first, last time.Time // a month or dekad must lie between these days: midnight UTC
 }
 
-// spans are the periods of a season in order of time, one of each year from a year on.
+// spans are the periods of a season in order of time, one per year, from a first year
+// on.
 type spans struct {
 	season *seasonWindow
 	year   int
 	all    []span
 }
 
-// spans are those from first to last.
+// spans returns the periods from first to last.
 func (s *seasonWindow) spans(c *trigger.Cover, first, last time.Time) spans {
 	periods := s.periodsBetween(first, last)
 	wait := s.waiting(c)
@@ -168,7 +171,7 @@ func (s *seasonWindow) spans(c *trigger.Cover, first, last time.Time) spans {
 	return spans{s, all[0].From.Year(), all}
 }
 
-// between are the spans in which something happened that lasted from first until next.
+// between returns the spans that overlap the time from first until next.
 func (s *spans) between(first, next time.Time) []span {
 	if s.season == nil {
 		return s.all

@@ -17,8 +17,8 @@ func parseDay(text string) time.Time {
 	return at
 }
 
-// TestSeasonContainsItsFirstAndItsLastDay looks at the days on both sides of both ends,
-// in a year that is not the cover's.
+// TestSeasonContainsItsFirstAndItsLastDay checks the days on both sides of both ends,
+// in a year other than the cover's.
 func TestSeasonContainsItsFirstAndItsLastDay(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -52,8 +52,8 @@ func TestSeasonContainsItsFirstAndItsLastDay(t *testing.T) {
 	}
 }
 
-// TestSeasonHasPeriodForEachYearOfEvent looks at the periods that past events are
-// judged in: half-open, so the end is the day after the last one.
+// TestSeasonHasPeriodForEachYearOfEvent checks the periods that evaluate past events:
+// half-open, so the end is the day after the last one.
 func TestSeasonHasPeriodForEachYearOfEvent(t *testing.T) {
 	t.Parallel()
 	s, err := seasonForTerm(parseDay("2030-03-01T10:00:00Z"), "P30D")
@@ -74,7 +74,7 @@ func TestSeasonHasPeriodForEachYearOfEvent(t *testing.T) {
 	require.Equal(t, []trigger.Period{entireHistory}, (*seasonWindow)(nil).periodsBetween(parseDay("1998-12-31T00:00:00Z"), parseDay("1999-01-01T00:00:00Z")))
 }
 
-// TestSeasonOfBasisRoundTrips reads the season back from what a quote shows.
+// TestSeasonOfBasisRoundTrips parses the season that a quote shows.
 func TestSeasonOfBasisRoundTrips(t *testing.T) {
 	t.Parallel()
 	for start := parseDay("2027-01-01T05:00:00Z"); start.Year() < 2029; start = start.AddDate(0, 0, 1) {

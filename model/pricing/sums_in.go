@@ -7,22 +7,22 @@ import (
 	"parapet/model/trigger"
 )
 
-// pool is the history of a cover, weighed for all of time, to be counted again for one
-// season after the other.
+// pool is the weighed history of a cover for all time, from which the sums of different
+// seasons are computed.
 type pool struct {
 	*analysis
 
 	events []pooled
-	years  []int64 // room for the share of each year
+	years  []int64 // buffer for the share of each year
 }
 
-// pooled is an event by when it happened, which is in microseconds.
+// pooled is an event with its time in microseconds.
 type pooled struct {
 	*WeighedEvent
 
-	first, until         int64 // whatever pays of it lies between them, until is not in it
+	first, until         int64 // bounds of every paying moment; until is excluded
 	firstYear, untilYear int
-	year                 int // in whose loss it counts, from the first that has any
+	year                 int // year of the loss, relative to the first year with a loss
 }
 
 func newPool(a *analysis) *pool {
@@ -43,7 +43,7 @@ func newPool(a *analysis) *pool {
 	return p
 }
 
-// lasted is the time between which whatever pays of the event happened.
+// lasted returns the time bounds of every paying moment of the event.
 func (e *WeighedEvent) lasted() (first, until time.Time) {
 	switch {
 	case e.spell != nil:
@@ -56,12 +56,11 @@ func (e *WeighedEvent) lasted() (first, until time.Time) {
 	}
 }
 
-// sumsIn are the sums of the events of a season. What lies wholly in a period of it
-// pays what it pays ever, what lies outside pays nothing, and the few across an end are
-// judged again.
+// sumsIn returns the sums of the events of a season. Events wholly inside a period pay
+// in full, events outside pay nothing, and the few across an end are evaluated again.
 func (p *pool) sumsIn(s *seasonWindow) (t eventSums) {
 	w := &p.weigher
-	within := w.intervals(s, p.data.FirstYear, p.data.LastYear+1) // what begins in the last year ends in the next
+	within := w.intervals(s, p.data.FirstYear, p.data.LastYear+1) // a season that begins in the last year ends in the next
 	clear(p.years)
 	for i := range p.events {
 		e := &p.events[i]
@@ -83,7 +82,7 @@ func (p *pool) sumsIn(s *seasonWindow) (t eventSums) {
 	return t
 }
 
-// again are the moments of an event across an end of a season.
+// again returns the moments of an event across an end of a season.
 func (w *eventWeigher) again(e *WeighedEvent, s *seasonWindow) moments {
 	if e.runs != nil {
 		part := eventWeigher{cover: w.cover, season: s, nodes: w.nodes, weights: w.weights}
@@ -99,7 +98,7 @@ func (w *eventWeigher) again(e *WeighedEvent, s *seasonWindow) moments {
 	return moments{}
 }
 
-// position is where an event lies to a season.
+// position is the position of an event relative to a season.
 type position int
 
 const (
@@ -108,7 +107,8 @@ const (
 	inside
 )
 
-// intervals are the periods of a season in microseconds, one of each year from a year on.
+// intervals are the periods of a season in microseconds, one per year, from a first
+// year on.
 type intervals struct {
 	year, over int
 	all        []interval

@@ -12,12 +12,12 @@ import (
 	"parapet/model/trigger"
 )
 
-// WeighedEvent is one past event as it counts in a price. The displacement of the
-// place makes its payout share f random; without smoothing f is certain.
+// WeighedEvent is a past event as it counts in a price. The displacement of the place
+// makes its payout share f random; without smoothing f is certain.
 type WeighedEvent struct {
 	ID          string          `json:"id"`
 	OccurredAt  time.Time       `json:"occurred_at"`
-	Year        int             `json:"year"`         // of history, in whose loss the event counts
+	Year        int             `json:"year"`         // year of history whose loss includes the event
 	DistanceKM  *float64        `json:"distance_km"`  // from the centre of the circle, two decimals; null at a station
 	Weight      decimal.Decimal `json:"weight"`       // a, the probability that f is above 0
 	Share       decimal.Decimal `json:"share"`        // p, the mean of f
@@ -28,30 +28,31 @@ type WeighedEvent struct {
 	spell   *rainEvent         // at a station
 }
 
-// eventWeigher and historyReplay share dataset and season; the package comment should
-// name the two passes: replay (what would have paid) and weighing (what the price
-// counts).
+// eventWeigher weighs each past event for the price: the probability and size of its
+// payout when the place is displaced. historyReplay is the other pass, without
+// displacement: what would have paid at the place itself. Both share dataset and
+// season.
 type eventWeigher struct {
 	cover              trigger.Cover
 	season             *seasonWindow
-	smoothing          float64 // c in kilometres; 0 displaces nothing
+	smoothing          float64 // c in kilometres; 0 means no displacement
 	events             []WeighedEvent
-	eventsWithoutDepth int                     // earthquakes that count as within the depth limit
-	paid               []trigger.Determination // of the events at a station
+	eventsWithoutDepth int                     // earthquakes without a depth, which count as within the depth limit
+	paid               []trigger.Determination // determinations of the events at a station
 
-	nodes   []node // of a track
+	nodes   []node // displaced places for a track
 	weights []int64
 }
 
-// cutoffDeviations is the distance beyond the place's own edge at which events stop to
-// count, in standard deviations.
+// cutoffDeviations is the distance beyond the place's own edge from which events no
+// longer count, in standard deviations.
 const cutoffDeviations = 3
 
-// newWeighedEvent is an event that counts; false when it pays nothing anywhere.
+// newWeighedEvent returns an event that counts; false if it pays nothing anywhere.
 func newWeighedEvent(m moments) (WeighedEvent, bool) { return WeighedEvent{moments: m}, m != moments{} }
 
-// shown are the events, newest first, with all that a price itself has no need of: the
-// moments as decimals, and how close and when a storm came.
+// shown returns the events, newest first, with the members that only the display needs:
+// the moments as decimals, and the closest distance and time of a storm.
 func (w *eventWeigher) shown() []WeighedEvent {
 	for i := range w.events {
 		e := &w.events[i]
@@ -86,8 +87,8 @@ func (w *eventWeigher) weighQuakes(h *hazard.History) {
 	}
 }
 
-// quakeMoments are those of an earthquake at a distance, exactly: the share of a
-// ring counts with the probability that the displaced ring holds the epicentre.
+// quakeMoments returns the exact moments of an earthquake at a distance: the share of a
+// ring counts with the probability that the displaced ring contains the epicentre.
 func (w *eventWeigher) quakeMoments(circles map[float64]*riceDistribution, reach []trigger.Reach, km float64) moments {
 	chance := func(radius float64) probability {
 		switch {
@@ -108,7 +109,7 @@ func (w *eventWeigher) quakeMoments(circles map[float64]*riceDistribution, reach
 	}
 	shares, chances := make([]decimal.Decimal, 0, len(reach)), make([]int64, 0, len(reach)+1)
 	inner := probability(0)
-	for _, ring := range reach { // what lies between a ring and the next one inside it
+	for _, ring := range reach { // the area between a ring and the next one inside it
 		within := max(inner, chance(ring.RadiusKM))
 		shares, chances = append(shares, ring.Share), append(chances, int64(within-inner))
 		inner = within
@@ -116,10 +117,9 @@ func (w *eventWeigher) quakeMoments(circles map[float64]*riceDistribution, reach
 	return weightedMoments(append(shares, decimal.Zero), append(chances, int64(certainProbability-inner)))
 }
 
-// The displacements of a track: the nodes 0 and ±√3·c east and north of the
-// Gauss–Hermite quadrature with three points, and its weights 2/3 and 1/6 as
-// whole numbers (Abramowitz and Stegun, "Handbook of Mathematical Functions",
-// table 25.10).
+// Displacements of a track: the nodes 0 and ±√3·c east and north of the Gauss–Hermite
+// quadrature with three points, and its weights 2/3 and 1/6 as whole numbers
+// (Abramowitz and Stegun, "Handbook of Mathematical Functions", table 25.10).
 func (w *eventWeigher) displacedCenters() (centers []hazard.Point, weights []int64) {
 	center := w.cover.Place.Center()
 	if w.smoothing == 0 {
@@ -142,14 +142,14 @@ func (w *eventWeigher) displacedCenters() (centers []hazard.Point, weights []int
 	return centers, weights
 }
 
-// node is a displaced place of a track's cover.
+// node is a displaced place of a cover against storms.
 type node struct {
 	cover trigger.Cover
 	box   hazard.Box
 }
 
-// weighStorms judges each storm at every displaced place. The box of fixes holds all
-// displaced circles.
+// weighStorms evaluates each storm at every displaced place. The search box contains
+// all displaced circles.
 func (w *eventWeigher) weighStorms(h *hazard.History) {
 	centers, weights := w.displacedCenters()
 	w.nodes, w.weights = make([]node, len(centers)), weights
@@ -157,7 +157,7 @@ func (w *eventWeigher) weighStorms(h *hazard.History) {
 		w.nodes[i] = node{w.cover, hazard.CircleBox(center, w.cover.Place.RadiusKM)}
 		w.nodes[i].cover.Place.Latitude, w.nodes[i].cover.Place.Longitude = center.Latitude, center.Longitude
 	}
-	reach := w.cover.Place.RadiusKM + math.Sqrt(6)*w.smoothing // to the corners of the nodes
+	reach := w.cover.Place.RadiusKM + math.Sqrt(6)*w.smoothing // to the outermost nodes
 	runs := h.TrackPartsNear(w.cover.Place.Center(), reach)
 	for len(runs) > 0 {
 		own := 1
@@ -190,7 +190,8 @@ func (w *eventWeigher) weighStorm(runs []hazard.TrackPart) (WeighedEvent, bool) 
 	return event, counts
 }
 
-// bestShareAt is the best share of a storm's runs for the cover at a node.
+// bestShareAt returns the largest share of the storm's track parts for the cover at a
+// node.
 func (w *eventWeigher) bestShareAt(at *node, runs []hazard.TrackPart) (best decimal.Decimal) {
 	for _, run := range runs {
 		var room [4]hazard.TrackPart
@@ -206,8 +207,8 @@ func (w *eventWeigher) bestShareAt(at *node, runs []hazard.TrackPart) (best deci
 	return best
 }
 
-// closest is how close and when the event's runs came closest to the place in
-// periods of the season.
+// closest returns the closest distance of the track parts to the place within the
+// season's periods, and its time.
 func (w *eventWeigher) closest(runs []hazard.TrackPart) (closest float64, closestAt time.Time) {
 	closest = math.Inf(1)
 	for _, run := range runs {
@@ -221,8 +222,9 @@ func (w *eventWeigher) closest(runs []hazard.TrackPart) (closest float64, closes
 	return closest, closestAt
 }
 
-// cutStrongParts cuts the parts of runs of which an end reaches the mildest threshold. No
-// wind between two ends is above the larger one, so nothing else can pay.
+// cutStrongParts returns the parts of runs with segments of which an end reaches the
+// lowest threshold. The wind between two ends never exceeds the larger one, so no other
+// segment can pay.
 func (w *eventWeigher) cutStrongParts(runs []hazard.TrackPart) (parts []hazard.TrackPart) {
 	if w.cover.Trigger.Direction == trigger.AtMost {
 		return runs
@@ -237,7 +239,7 @@ func (w *eventWeigher) cutStrongParts(runs []hazard.TrackPart) (parts []hazard.T
 	return parts
 }
 
-// sortWeighedEvents puts the events in the order of lists: newest first, then by id.
+// sortWeighedEvents sorts events in list order: newest first, then by id.
 func sortWeighedEvents(events []WeighedEvent) {
 	slices.SortFunc(events, func(a, b WeighedEvent) int {
 		return cmp.Or(b.OccurredAt.Compare(a.OccurredAt), cmp.Compare(a.ID, b.ID))

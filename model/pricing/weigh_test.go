@@ -16,7 +16,7 @@ import (
 	"parapet/model/trigger"
 )
 
-// miami is a cover with two rings, of a season or of a whole year.
+// miami is a cover with two rings, for a season or for a whole year.
 func miami(random *rand.Rand) trigger.Cover {
 	rungs := func(factors ...string) (steps []trigger.Rung) {
 		for i, factor := range factors {
@@ -39,7 +39,7 @@ func miami(random *rand.Rand) trigger.Cover {
 	}
 }
 
-// plainStorm weighs a whole storm at every node by Evaluate, in fractions.
+// plainStorm weighs a whole storm at every node with Evaluate, in fractions.
 func plainStorm(w *eventWeigher, storm *hazard.Storm, centers []hazard.Point, weights []int64) moments {
 	mean, square, paying := new(big.Rat), new(big.Rat), int64(0)
 	for i, center := range centers {
@@ -59,8 +59,8 @@ func plainStorm(w *eventWeigher, storm *hazard.Storm, centers []hazard.Point, we
 	return moments{roundUnits(mean), roundUnits(square), roundUnits(big.NewRat(paying, 36))}
 }
 
-// TestStormsAreWeighedAsOneByOne compares what is found by boxes and bounds with every
-// storm of history, judged whole at every node.
+// TestStormsAreWeighedAsOneByOne compares the result of boxes and bounds with every
+// storm of history, evaluated whole at every node.
 func TestStormsAreWeighedAsOneByOne(t *testing.T) {
 	t.Parallel()
 	random, h, weighedStorms := rand.New(rand.NewPCG(5, 5)), hazard.Shipped(), 0
@@ -148,7 +148,7 @@ func station(direction trigger.Direction, calendar trigger.Calendar, attach, exh
 	}
 }
 
-// TestNothingIsLeftOfAnEmptyHistory weighs a cover for which nothing ever happened.
+// TestNothingIsLeftOfAnEmptyHistory weighs a cover without any past event.
 func TestNothingIsLeftOfAnEmptyHistory(t *testing.T) {
 	t.Parallel()
 	c := station(trigger.AtLeast, "", "20000", "90000")
@@ -157,8 +157,8 @@ func TestNothingIsLeftOfAnEmptyHistory(t *testing.T) {
 	require.Equal(t, eventSums{}, newPool(weighHistory(c, decimal.Zero, hazard.Shipped(), nil)).sumsIn(s))
 }
 
-// TestWeightedInWholeNumbersIsExact compares with the same weights a thousandfold,
-// which are added up as fractions.
+// TestWeightedInWholeNumbersIsExact compares with the same weights multiplied by a
+// thousand, which are summed as fractions.
 func TestWeightedInWholeNumbersIsExact(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(8, 8))

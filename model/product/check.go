@@ -16,11 +16,11 @@ import (
 	"parapet/model/trigger"
 )
 
-// Check is the gate to publishing. It runs everything the document claims: the
-// payout is whole, every context member is one that covers are made of, the
-// durations and currencies hold together, a context with nothing but a partner
-// is priced on the shipped history, and every worked example comes out as
-// written. All faults are told at once, in a *DocumentError.
+// Check validates a product before it is published. It verifies everything the document
+// claims: the payout is complete, every context member is one that covers use,
+// durations and currencies are consistent, a context with only a partner can be priced
+// on the shipped history, and every worked example gives the written result. It returns
+// all faults at once, in a *DocumentError.
 func (p *Product) Check(h *hazard.History) error {
 	wrong := slices.Concat(p.checkForm(), p.checkCurrencies())
 	if len(wrong) == 0 {
@@ -67,7 +67,7 @@ func (p *Product) checkForm() (wrong []Field) {
 	return wrong
 }
 
-// checkPrice holds the times and the smoothing against what prices are made for.
+// checkPrice checks the times and the smoothing against the limits of pricing.
 func (d Document) checkPrice() (wrong []Field) {
 	longest, err := trigger.AddDuration(exampleStart, d.Times.LongestTerm)
 	if err == nil && longest.After(addDuration(exampleStart, pricing.LongestTerm)) {
@@ -83,11 +83,12 @@ func (d Document) checkPrice() (wrong []Field) {
 	return wrong
 }
 
-// maxSmoothingKM bounds the smoothing in kilometres: further away lies another climate.
+// maxSmoothingKM bounds the smoothing in kilometres: places further away have another
+// climate.
 const maxSmoothingKM = 500
 
-// contextMembers are the context's properties that a cover of this place, peril
-// and shape is made of, and those it may have besides.
+// contextMembers returns the context properties that a cover of this place, peril and
+// shape requires, and those it may have.
 func (d Document) contextMembers() (needed, allowed []string) {
 	needed = []string{"partner", "limit", "starts_at", "term"}
 	allowed = []string{"policyholder"}
@@ -137,8 +138,8 @@ func (p *Product) checkCurrencies() (wrong []Field) {
 	return wrong
 }
 
-// checkDefaults prices a context with nothing but a partner. The cover must be
-// the document's own: its schema's defaults and its payout tell one story.
+// checkDefaults prices a context with only a partner. The cover must equal the
+// document's own: the defaults of the schema and the payout must agree.
 func (p *Product) checkDefaults(h *hazard.History) []Field {
 	var context objectWriter
 	context.addMember("partner", jsontext.Value(`"`+examplePartner+`"`))
@@ -158,7 +159,7 @@ func (p *Product) checkDefaults(h *hazard.History) []Field {
 	return wrong
 }
 
-// equalAsJSON compares two terms as they are shown.
+// equalAsJSON compares the JSON of two terms.
 func equalAsJSON(a, b any) bool {
 	left, errLeft := json.Marshal(a)
 	right, errRight := json.Marshal(b)
@@ -178,7 +179,7 @@ func (p *Product) checkExamples(h *hazard.History) (wrong []Field) {
 	return wrong
 }
 
-// exampleCover is the cover of an example's context, asked for by a partner.
+// exampleCover returns the cover of an example's context.
 func (p *Product) exampleCover(e Example, h *hazard.History) (trigger.Cover, error) {
 	var context objectWriter
 	context.addMember("partner", jsontext.Value(`"`+examplePartner+`"`))

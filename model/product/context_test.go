@@ -15,7 +15,7 @@ import (
 	"parapet/model/trigger"
 )
 
-// shippedProduct finds a product that comes with the binary.
+// shippedProduct returns a product embedded in the binary.
 func shippedProduct(t testing.TB, key string) *product.Product {
 	t.Helper()
 	for _, p := range product.Shipped() {
@@ -27,7 +27,7 @@ func shippedProduct(t testing.TB, key string) *product.Product {
 	return nil
 }
 
-// contextFaults prices a context that must be wrong: pointer to code.
+// contextFaults prices an invalid context and returns its faults: pointer to code.
 func contextFaults(t *testing.T, key, context string) (codes map[string]string, details map[string]string) {
 	t.Helper()
 	_, err := shippedProduct(t, key).Price([]byte(context), asOf, hazard.Shipped())
@@ -143,7 +143,7 @@ func TestContextKeepsAndListsUnknownMembers(t *testing.T) {
 	require.Contains(t, string(q.Context), `"radius_km":50`)
 }
 
-// A misspelt member would leave its default in force, which nobody asked for.
+// A misspelt member would silently leave its default in force.
 func TestContextRejectsLikelyMisspeltMembers(t *testing.T) {
 	t.Parallel()
 	for member, meant := range map[string]string{

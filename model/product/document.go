@@ -15,7 +15,7 @@ import (
 	"parapet/model/trigger"
 )
 
-// Document is a product as its author wrote it. Amounts are minor units.
+// Document is a product as written by its author. Amounts are minor units.
 type Document struct {
 	Key        string            `json:"key"`
 	Version    int               `json:"version"`
@@ -23,8 +23,8 @@ type Document struct {
 	Summary    string            `json:"summary"`
 	Place      trigger.PlaceKind `json:"place"`
 	Context    jsontext.Value    `json:"context"` // JSON Schema 2020-12
-	Trigger    trigger.Trigger   `json:"trigger"` // before a quote's own members
-	Payout     trigger.Payout    `json:"payout"`  // before a quote's own members
+	Trigger    trigger.Trigger   `json:"trigger"` // before a quote's members are applied
+	Payout     trigger.Payout    `json:"payout"`  // before a quote's members are applied
 	Times      Times             `json:"times"`
 	Settlement Settlement        `json:"settlement"`
 	Loadings   Loadings          `json:"price"`
@@ -40,16 +40,16 @@ type Times struct {
 	ReportingWindow string `json:"reporting_window"`
 	ShortestTerm    string `json:"shortest_term"`
 	LongestTerm     string `json:"longest_term"`
-	FarthestStart   string `json:"farthest_start"` // how far ahead cover may start
+	FarthestStart   string `json:"farthest_start"` // longest time until the start of cover
 }
 
-// Settlement says what is paid without an operator. It knows no rail.
+// Settlement limits what is paid without an operator. It does not depend on a rail.
 type Settlement struct {
-	AutomaticUpTo map[string]int64 `json:"automatic_up_to"` // per currency, that amount included
+	AutomaticUpTo map[string]int64 `json:"automatic_up_to"` // per currency, limit included
 }
 
-// Loadings are the factors a premium is built with; section 6 of the contract
-// names the first four k, r, e and c.
+// Loadings are the factors of a premium; section 6 of the contract calls the first four
+// k, r, e and c.
 type Loadings struct {
 	UncertaintyFactor decimal.Decimal `json:"uncertainty_factor"`
 	RiskFactor        decimal.Decimal `json:"risk_factor"`
@@ -57,7 +57,7 @@ type Loadings struct {
 	CommissionShare   decimal.Decimal `json:"commission_share"`
 	MaximumRateOnLine decimal.Decimal `json:"maximum_rate_on_line"`
 	// SmoothingKM is c, the standard deviation in kilometres of the normal distribution
-	// by which history is spread around the place. Without it nothing is smoothed.
+	// that spreads history around the place. Zero means no smoothing.
 	SmoothingKM decimal.Decimal `json:"smoothing_km"`
 }
 
@@ -81,8 +81,8 @@ var documentSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	return compileSchema(source)
 })
 
-// decodeDocument reads a document strictly: every member known, every value of the right
-// form. All faults are told at once, each with its path.
+// decodeDocument decodes a document strictly: every member must be known and every
+// value valid. It returns all faults at once, each with its path.
 func decodeDocument(source []byte) (Document, error) {
 	document, err := jsonFromYAML(source)
 	if err != nil {
@@ -106,11 +106,10 @@ func decodeDocument(source []byte) (Document, error) {
 	return d, nil
 }
 
-// DocumentError lists every member of a document that is wrong, one Field a
-// member.
+// DocumentError lists every invalid member of a document, one Field per member.
 type DocumentError struct{ Fields []Field }
 
-// Error writes every fault on a line of its own.
+// Error writes each fault on its own line.
 func (e *DocumentError) Error() string {
 	lines := make([]string, len(e.Fields))
 	for i, field := range e.Fields {
@@ -119,12 +118,12 @@ func (e *DocumentError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// newDocumentFault is one member that is wrong by a rule that no schema can state.
+// newDocumentFault returns a Field for a rule that a schema cannot express.
 func newDocumentFault(pointer, format string, args ...any) Field {
 	return Field{Pointer: pointer, Code: CodeValue, Detail: strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ") + "."}
 }
 
-// findCurrency finds the bounds of a currency.
+// findCurrency returns the bounds of a currency.
 func (d Document) findCurrency(code string) (Currency, bool) {
 	for _, currency := range d.Currencies {
 		if currency.Code == code {

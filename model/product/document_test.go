@@ -12,7 +12,7 @@ import (
 	"parapet/model/product"
 )
 
-// editDocument is a shipped document with one passage replaced.
+// editDocument returns a shipped document with one passage replaced.
 func editDocument(t *testing.T, key, old, replacement string) []byte {
 	t.Helper()
 	source := shippedProduct(t, key).Source()
@@ -128,7 +128,7 @@ func TestCheckRefusesWhatCannotBePublished(t *testing.T) {
 	}
 }
 
-// TestCheckAcceptsEveryPayoutShape publishes documents of the two shapes that no shipped
+// TestCheckAcceptsEveryPayoutShape checks documents of the two shapes that no shipped
 // product has.
 func TestCheckAcceptsEveryPayoutShape(t *testing.T) {
 	t.Parallel()

@@ -12,22 +12,22 @@ import (
 	"parapet/model/trigger"
 )
 
-// Example is one worked example: an occurrence, and what a cover must say of it.
-// Exactly one of Quake, Storm and Rain is set.
+// Example is one worked example: an occurrence, and the expected determination. Exactly
+// one of Quake, Storm and Rain is set.
 type Example struct {
 	Name    string         `json:"name"`
-	Context jsontext.Value `json:"context,omitzero"` // on top of the defaults; may be left out
+	Context jsontext.Value `json:"context,omitzero"` // merged over the defaults; optional
 	Quake   *ExampleQuake  `json:"quake,omitzero"`
 	Storm   []ExampleFix   `json:"storm,omitzero"`
-	// Rain is millimetres a day, null for a missing day. A wet spell begins after the
-	// waiting period and is followed by dry days; a month or dekad is the first one that
-	// begins after cover has begun and the waiting period is over, and the source has
-	// reported a day behind it.
+	// Rain is millimetres per day, null for a missing day. A wet spell begins after the
+	// waiting period and is followed by dry days. A month or dekad is the first one
+	// that begins after the start of cover and the waiting period, and the source has
+	// reported a day after it.
 	Rain   []*decimal.Decimal `json:"rain,omitzero"`
 	Expect Expectation        `json:"expect"`
 }
 
-// Currency is that of its context, or the product's own.
+// Currency returns the currency of the example's context, or the product's own.
 func (e Example) Currency(own string) string {
 	var context struct {
 		Limit struct {
@@ -56,8 +56,7 @@ type ExampleFix struct {
 	WindKN    *decimal.Decimal `json:"wind_kn,omitzero"`
 }
 
-// Expectation is what the determination must be. Index is nil where nothing
-// touches the place.
+// Expectation is the expected determination. Index is nil if nothing touches the place.
 type Expectation struct {
 	Met    bool             `json:"met"`
 	Reason trigger.Reason   `json:"reason"`
@@ -66,11 +65,11 @@ type Expectation struct {
 	Amount int64            `json:"amount"`
 }
 
-// exampleStart is when the cover of every example starts: examples must not
-// depend on the day they are checked.
+// exampleStart is when the cover of every example starts, so that examples do not
+// depend on the day of the check.
 var exampleStart = time.Date(2030, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// examplePartner asks for every example.
+// examplePartner is the partner of every example.
 const examplePartner = "example"
 
 // verifyOn evaluates the example on a cover and compares.
@@ -94,7 +93,8 @@ func (e Example) verifyOn(c trigger.Cover) error {
 	return e.Expect.compareWith(d)
 }
 
-// buildOccurrences are what the example's facts make; nil when they do not fit the trigger.
+// buildOccurrences returns the occurrences of the example's facts; nil if they do not
+// fit the trigger.
 func (e Example) buildOccurrences(c trigger.Cover, p trigger.Period, payableFrom time.Time) []trigger.Occurrence {
 	switch {
 	case e.countPerils() != 1:
@@ -139,10 +139,10 @@ func (e Example) buildStorm(from time.Time) *hazard.Storm {
 	return storm
 }
 
-// buildDays are the example's days, the known ones, and what follows them.
+// buildDays returns the known days of the example and those that follow them.
 func (e Example) buildDays(d trigger.Definition, p trigger.Period, payableFrom time.Time) []hazard.Day {
 	first, next := payableFrom, payableFrom.AddDate(0, 0, len(e.Rain))
-	if d.Calendar != "" { // also without a waiting period not the month in which cover begins
+	if d.Calendar != "" { // skips the month in which cover begins, even without a waiting period
 		if first = p.From.AddDate(0, 0, 1); payableFrom.After(first) {
 			first = payableFrom
 		}
@@ -161,7 +161,7 @@ func (e Example) buildDays(d trigger.Definition, p trigger.Period, payableFrom t
 	return days
 }
 
-// compareWith names the first member that differs, and both values.
+// compareWith returns an error with the first member that differs, and both values.
 func (x Expectation) compareWith(d trigger.Determination) error {
 	switch {
 	case d.Met != x.Met:

@@ -14,29 +14,29 @@ import (
 	"parapet/model/money"
 )
 
-// The codes of a Field. The list is closed; partners switch on it.
+// Codes of a Field. The list is closed; partners switch on it.
 const (
 	CodeRequired = "required" // the member is missing
-	CodeNull     = "null"     // null where a value is needed
-	CodeType     = "type"     // another JSON type is needed
+	CodeNull     = "null"     // null for a required value
+	CodeType     = "type"     // wrong JSON type
 	CodeMinimum  = "minimum"  // below the bound named in the detail
 	CodeMaximum  = "maximum"  // above the bound named in the detail
-	CodeEnum     = "enum"     // none of the values named in the detail
+	CodeEnum     = "enum"     // not one of the values named in the detail
 	CodeFormat   = "format"   // not a date-time, duration or email
-	CodePattern  = "pattern"  // a string of another form
-	CodeUnknown  = "unknown"  // no member of the schema, and close to one
+	CodePattern  = "pattern"  // a string of the wrong form
+	CodeUnknown  = "unknown"  // not in the schema, but similar to a member of it
 	CodeValue    = "value"    // any other rule
 )
 
-// Field is one member that is wrong, and what would be right.
+// Field is one invalid member, with a detail that states what is valid.
 type Field struct {
 	Pointer string // RFC 6901: /context/location/latitude
 	Code    string // one of the codes above
 	Detail  string // a sentence that never repeats the value
 }
 
-// ContextError lists every offending member of a context at once, one Field a
-// member, ordered by pointer.
+// ContextError lists every invalid member of a context at once, one Field per member,
+// ordered by pointer.
 type ContextError struct{ Fields []Field }
 
 // Error joins the details.
@@ -50,7 +50,7 @@ func (e *ContextError) Error() string {
 
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
-// fieldAt says something of the member at a path below root.
+// fieldAt returns a Field for the member at a path below root.
 func fieldAt(root string, path []string, code, format string, args ...any) Field {
 	var pointer strings.Builder
 	pointer.WriteString(root)
@@ -65,8 +65,8 @@ func fieldAt(root string, path []string, code, format string, args ...any) Field
 	return Field{Pointer: pointer.String(), Code: code, Detail: subject + " " + fmt.Sprintf(format, args...) + "."}
 }
 
-// fieldsFromError translates the schema library's tree of errors: its leaves are the
-// members that are wrong. why gives the reason a schema states for its bounds.
+// fieldsFromError converts the schema library's tree of errors: its leaves are the
+// invalid members. why returns the reason that a schema states for its bounds.
 func fieldsFromError(err error, root string, why func(path []string, code string) string) []Field {
 	var tree *jsonschema.ValidationError
 	if !errors.As(err, &tree) {
@@ -105,7 +105,7 @@ func fieldsOfLeaf(e *jsonschema.ValidationError, root string, why func([]string,
 	}
 }
 
-// fieldsIn says the same of several members of one object.
+// fieldsIn returns the same fault for several members of one object.
 func fieldsIn(root string, path, names []string, code, detail string) []Field {
 	fields := make([]Field, len(names))
 	for i, name := range names {
@@ -114,7 +114,7 @@ func fieldsIn(root string, path, names []string, code, detail string) []Field {
 	return fields
 }
 
-// describeKeyword is the code of a failed keyword and what would be right, without the
+// describeKeyword returns the code of a failed keyword and what is valid, without the
 // subject.
 func describeKeyword(k jsonschema.ErrorKind) (code, detail string) {
 	switch k := k.(type) {
@@ -148,7 +148,7 @@ func describeKeyword(k jsonschema.ErrorKind) (code, detail string) {
 	}
 }
 
-// formatHints says what each asserted format looks like.
+// formatHints describes each asserted format.
 var formatHints = map[string]string{
 	"date-time": "an RFC 3339 time with a zone, such as 2027-01-31T00:00:00Z",
 	"duration":  "an ISO 8601 duration, such as P365D",
@@ -187,10 +187,10 @@ func joinValues(values []any) string {
 	return strings.Join(words, ", ")
 }
 
-// onePerMember orders fields by pointer and keeps the most basic complaint of
-// each member: a number where a currency belongs is of the wrong type, and that
-// it is none of the known ones is no news. A fault of a member hides those
-// inside it, so that a list of a hundred thousand wrong items is one answer.
+// onePerMember orders fields by pointer and keeps the most basic fault of each member:
+// for a number in place of a currency it reports the wrong type, and not that the value
+// is unknown. A fault of a member hides those inside it, so that a list of a hundred
+// thousand invalid items gives one fault.
 func onePerMember(fields []Field) []Field {
 	rank := func(f Field) int {
 		if f.Code == CodeRequired || f.Code == CodeNull || f.Code == CodeType {

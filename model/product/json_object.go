@@ -7,16 +7,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// errNotObject is returned where an object's members are asked of something else.
+// errNotObject is returned for a JSON value that is not an object.
 var errNotObject = errors.New("not an object")
 
-// member is one name and its unread value.
+// member is a name and its unparsed value.
 type member struct {
 	name  string
 	value jsontext.Value
 }
 
-// splitMembers splits an object into its members in their order.
+// splitMembers splits an object into its members in order.
 func splitMembers(value jsontext.Value) ([]member, error) {
 	decoder := jsontext.NewDecoder(bytes.NewReader(value))
 	if token, err := decoder.ReadToken(); err != nil || token.Kind() != '{' {
@@ -39,7 +39,7 @@ func splitMembers(value jsontext.Value) ([]member, error) {
 	return members, err
 }
 
-// objectWriter writes members one after the other; its zero value is {}.
+// objectWriter writes members one after another; its zero value is {}.
 type objectWriter struct{ text []byte }
 
 func (o *objectWriter) addMember(name string, value jsontext.Value) {
@@ -48,7 +48,7 @@ func (o *objectWriter) addMember(name string, value jsontext.Value) {
 		separator = '{'
 	}
 	o.text = append(o.text, separator)
-	o.text, _ = jsontext.AppendQuote(o.text, name) // only invalid UTF-8 fails, and the decoder refused it
+	o.text, _ = jsontext.AppendQuote(o.text, name) // only invalid UTF-8 fails, and the decoder has refused it
 	o.text = append(o.text, ':')
 	o.text = append(o.text, value...)
 }

@@ -11,8 +11,8 @@ import (
 	"parapet/model/product"
 )
 
-// TestContextAcceptsLargestBody holds large contexts that are made to cost: the
-// answer stays short.
+// TestContextAcceptsLargestBody sends large, expensive contexts: the answer stays
+// short.
 func TestContextAcceptsLargestBody(t *testing.T) {
 	t.Parallel()
 	fill := func(part string) string { return strings.Repeat(part, 1<<17/len(part)) }

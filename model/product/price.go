@@ -9,10 +9,10 @@ import (
 	"parapet/model/trigger"
 )
 
-// QuoteResult is what a context costs and the cover that would bind.
+// QuoteResult is the price of a context and the cover that would be bound.
 type QuoteResult struct {
-	Partner      string        // as the context says; the caller compares it with the token
-	Policyholder *Policyholder // nil when the context names none
+	Partner      string        // partner in the context; the caller compares it with the token
+	Policyholder *Policyholder // nil if the context names none
 	Context      []byte        // JSON as given, defaults filled in, unknown members kept
 	Ignored      []string      // names of unknown members, nested as location.altitude, sorted
 	Cover        trigger.Cover
@@ -21,7 +21,7 @@ type QuoteResult struct {
 	History      []pricing.PastEvent
 }
 
-// Price prices a context: Read, and the Price of what was read.
+// Price reads a context and prices it: Read, then Request.Price.
 func (p *Product) Price(context []byte, asOf time.Time, h *hazard.History) (QuoteResult, error) {
 	r, err := p.Read(context, asOf, h)
 	if err != nil {
@@ -30,10 +30,9 @@ func (p *Product) Price(context []byte, asOf time.Time, h *hazard.History) (Quot
 	return r.Price()
 }
 
-// Request is a context that was held against its product.
+// Request is a context validated by its product.
 type Request struct {
-	// Policyholder is as far as the context names one; members that are wrong are
-	// empty.
+	// Policyholder is set as far as the context names one; invalid members are empty.
 	Policyholder *Policyholder
 
 	product *Product
@@ -42,10 +41,10 @@ type Request struct {
 	history *hazard.History
 }
 
-// Read holds a context, a JSON object, against the product's schema and bounds as
-// of an instant: cover without a start of its own begins then. All offending
-// members come back at once as *ContextError; even then what was read can be
-// judged further, but not priced.
+// Read validates a context, a JSON object, against the product's schema and bounds as
+// of an instant, which is the start of cover without a start of its own. It returns all
+// invalid members at once as *ContextError; the returned Request can even then be
+// validated further, but not priced.
 func (p *Product) Read(context []byte, asOf time.Time, h *hazard.History) (*Request, error) {
 	a := p.readContext(context, asOf)
 	r := &Request{Policyholder: a.terms.Policyholder, product: p, input: a, cover: p.buildCover(a, h), history: h}
@@ -55,9 +54,9 @@ func (p *Product) Read(context []byte, asOf time.Time, h *hazard.History) (*Requ
 	return r, nil
 }
 
-// Price is the price of a context without faults. Errors: a premium beyond the
-// product's largest rate on line as *pricing.Uninsurable; terms that the price data
-// cannot answer as *ContextError.
+// Price prices a context without faults. Errors: *pricing.UninsurableError for a
+// premium beyond the product's largest rate on line; *ContextError for terms that the
+// price data cannot answer.
 func (r *Request) Price() (QuoteResult, error) {
 	a := r.input
 	quoted := QuoteResult{
@@ -75,7 +74,7 @@ func (r *Request) Price() (QuoteResult, error) {
 	return quoted, nil
 }
 
-// pricingParameters are the loadings with the minimum premium of a currency.
+// pricingParameters returns the loadings with the minimum premium of a currency.
 func (p *Product) pricingParameters(currency string) pricing.Parameters {
 	bounds, _ := p.document.findCurrency(currency)
 	l := p.document.Loadings

@@ -15,16 +15,16 @@ import (
 	"parapet/model/trigger"
 )
 
-// expectedRate is a rate on line in percent of the limit: what the formula gives on the
-// shipped data, and what was computed before this service priced it, on the data to 2022
-// and on other data to 2016; 0 where it was not.
+// expectedRate is a rate on line in percent of the limit: the result of the formula on
+// the shipped data, and the results computed before this service priced it, on the data
+// to 2022 and on other data to 2016; 0 if not computed.
 type expectedRate struct {
 	name, product, context string
 	percent                float64
 	to2022, to2016         float64
 }
 
-// expectedRates are those of the default covers.
+// expectedRates returns the rates of the default covers.
 func expectedRates() []expectedRate {
 	quake := func(latitude, longitude float64, more string) string {
 		return fmt.Sprintf(`{"partner":"acme","location":{"latitude":%g,"longitude":%g}%s}`, latitude, longitude, more)
@@ -32,7 +32,7 @@ func expectedRates() []expectedRate {
 	const anyDepth = `,"maximum_depth_km":800`
 	return []expectedRate{
 		{"Hualien", "quake-circle", quake(23.98, 121.61, ""), 14.47, 14.5, 14.5},
-		{"Santiago", "quake-circle", quake(-33.45, -70.67, ""), 3.71, 0, 4}, // the limit of 100 km leaves two earthquakes out
+		{"Santiago", "quake-circle", quake(-33.45, -70.67, ""), 3.71, 0, 4}, // the 100 km limit excludes two earthquakes
 		{"Santiago, any depth", "quake-circle", quake(-33.45, -70.67, anyDepth), 3.92, 3.9, 4},
 		{"Padang", "quake-circle", quake(-0.95, 100.35, ""), 3.77, 0, 4},
 		{"Kathmandu", "quake-circle", quake(27.72, 85.32, ""), 3.36, 0, 3.6},
@@ -50,9 +50,10 @@ func expectedRates() []expectedRate {
 	}
 }
 
-// TestPricesAreOfTheExpectedOrder compares the rate on line of each quote with what was
-// computed elsewhere: within a tenth of a percentage point on the same data, and within
-// a quarter of the rate where only the data to 2016 was priced. -v prints the table.
+// TestPricesAreOfTheExpectedOrder compares the rate on line of each quote with
+// independent results: within a tenth of a percentage point on the same data, and
+// within a quarter of the rate where only the data to 2016 was priced. -v prints the
+// table.
 func TestPricesAreOfTheExpectedOrder(t *testing.T) {
 	t.Parallel()
 	for _, expected := range expectedRates() {
@@ -76,8 +77,8 @@ func percent(rate float64) string {
 	return fmt.Sprintf("%5.1f %%", rate)
 }
 
-// TestOneMoreRungNeverCostsLess is what a partner found: the mean severity of the old formula
-// fell with every small payout.
+// TestOneMoreRungNeverCostsLess is a regression test for a partner's report: the mean
+// severity of formula 1 fell with every small payout.
 func TestOneMoreRungNeverCostsLess(t *testing.T) {
 	t.Parallel()
 	price := func(steps string) int64 {
@@ -91,8 +92,8 @@ func TestOneMoreRungNeverCostsLess(t *testing.T) {
 	require.Less(t, two, one+one/10)
 }
 
-// TestUninsurableSuggestsInsurableCover prices what a refusal suggests, and a day and a
-// hundredth more than that.
+// TestUninsurableSuggestsInsurableCover prices the suggestion of a refusal, and one
+// more day and one more hundredth than suggested.
 func TestUninsurableSuggestsInsurableCover(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ product, context, term string }{
@@ -148,7 +149,7 @@ func termFrom(start time.Time, days int) string {
 	return fmt.Sprintf(`,"term":"P%dD","starts_at":%q`, days, start.Format(time.RFC3339))
 }
 
-// steps are the member of a context, each factor larger by the same.
+// steps returns the context member with each factor increased by the same amount.
 func steps(table []trigger.Rung, larger decimal.Decimal) string {
 	steps := make([]string, len(table))
 	for i, rung := range table {
@@ -157,8 +158,8 @@ func steps(table []trigger.Rung, larger decimal.Decimal) string {
 	return `,"steps":[` + strings.Join(steps, ",") + `]`
 }
 
-// TestSuggestedCoverIsSold keeps the product's own bounds: no shorter term and no later
-// start than it allows.
+// TestSuggestedCoverIsSold checks the product's own bounds: a suggestion has no shorter
+// term and no later start than the product allows.
 func TestSuggestedCoverIsSold(t *testing.T) {
 	t.Parallel()
 	for _, from := range []time.Time{asOf, time.Date(2026, time.August, 10, 0, 0, 0, 0, time.UTC), time.Date(2027, time.February, 1, 0, 0, 0, 0, time.UTC)} {

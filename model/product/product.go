@@ -1,7 +1,7 @@
-// Package product reads products as data: versioned, immutable documents that
-// hold a context schema, an index, a place, a trigger, a payout shape, times,
-// settlement, price parameters, limits and worked examples. A document whose
-// worked examples fail cannot be published.
+// Package product parses products: versioned, immutable documents with a context
+// schema, an index, a place, a trigger, a payout shape, times, settlement, price
+// parameters, limits and worked examples. A document whose worked examples fail cannot
+// be published.
 package product
 
 import (
@@ -16,17 +16,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Product is one version of a product: the document, ready to price and to make
-// covers. It never changes and is safe for concurrent use.
+// Product is one version of a product: the parsed document, which prices quotes and
+// builds covers. It never changes and is safe for concurrent use.
 type Product struct {
 	document Document
 	source   []byte
 	context  *schema
 }
 
-// Parse reads a product document. It tells every fault of form at once, with the
-// path of each and what would be right: a *DocumentError, unless it is no document
-// at all. Whether the product works is Check's business.
+// Parse parses a product document. It returns all formal faults at once, each with its
+// path and what is valid: a *DocumentError, unless the text is not a document at all.
+// Check verifies whether the product works.
 func Parse(source []byte) (*Product, error) {
 	document, err := decodeDocument(source)
 	if err != nil {
@@ -39,31 +39,31 @@ func Parse(source []byte) (*Product, error) {
 	return &Product{document: document, source: slices.Clone(source), context: context}, nil
 }
 
-// Source is the document as it was written.
+// Source returns the document as written.
 func (p *Product) Source() []byte { return slices.Clone(p.source) }
 
-// Digest is the SHA-256 of the source, in hexadecimal: two products with the
-// same digest are the same to the byte.
+// Digest returns the SHA-256 of the source, in hexadecimal: products with equal digests
+// have identical sources.
 func (p *Product) Digest() string {
 	sum := sha256.Sum256(p.source)
 	return hex.EncodeToString(sum[:])
 }
 
-// Key is the slug that quotes name.
+// Key returns the slug that quotes use.
 func (p *Product) Key() string { return p.document.Key }
 
-// Version counts the product's documents from 1.
+// Version returns the number of the product's document, from 1.
 func (p *Product) Version() int { return p.document.Version }
 
-// ContextSchema is the JSON Schema of the quote's context, in the author's order.
+// ContextSchema returns the JSON Schema of the quote's context, in the author's order.
 func (p *Product) ContextSchema() jsontext.Value { return p.document.Context.Clone() }
 
-// Document is the product's data, for showing it. Callers must not change what
-// its slices, maps and pointers lead to.
+// Document returns the product's data for display. Callers must not change its slices,
+// maps and pointers.
 func (p *Product) Document() Document { return p.document }
 
-// AutomaticUpTo is the amount in minor units, itself included, that is paid
-// without an operator; 0 for a currency the product does not name.
+// AutomaticUpTo returns the amount in minor units up to which, inclusive, payouts need
+// no operator; 0 for a currency the product does not name.
 func (p *Product) AutomaticUpTo(currency string) int64 {
 	return p.document.Settlement.AutomaticUpTo[currency]
 }
@@ -91,9 +91,9 @@ var shippedProducts = sync.OnceValues(func() ([]*Product, error) {
 	return products, nil
 })
 
-// Shipped are the products that come with the binary, ordered by key. A test
-// holds each of them against Check. It panics when one cannot be read, which
-// only a broken build can cause.
+// Shipped returns the products embedded in the binary, ordered by key. A test runs
+// Check on each. It panics if one cannot be parsed, which only a broken build can
+// cause.
 func Shipped() []*Product {
 	products, err := shippedProducts()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"parapet/model/product"
 )
 
-// asOf is the instant every quote of these tests is asked for at.
+// asOf is the time of every quote in these tests.
 var asOf = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 
 func TestShippedProductsPassCheck(t *testing.T) {

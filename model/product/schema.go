@@ -13,16 +13,16 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// schema is a compiled JSON Schema (2020-12, formats asserted) with the parts of
-// it that we read ourselves: names, defaults, and our bounds of decimal strings,
-// which JSON Schema cannot compare.
+// schema is a compiled JSON Schema (2020-12, formats asserted) with the parts that this
+// package interprets itself: names, defaults, and bounds of decimal strings, which JSON
+// Schema cannot compare.
 type schema struct {
 	compiled *jsonschema.Schema
 	root     *schemaNode
 }
 
-// schemaNode is one place in the schema. x-minimum and x-maximum bound decimal
-// strings; x-because ends the sentence of any bound with its reason.
+// schemaNode is one position in the schema. x-minimum and x-maximum bound decimal
+// strings; x-because is the reason of any bound, appended to its error.
 type schemaNode struct {
 	Type       jsontext.Value         `json:"type"`
 	Properties map[string]*schemaNode `json:"properties"`
@@ -38,10 +38,10 @@ type schemaNode struct {
 	libraryKeywords
 
 	names                     []string       // of Properties, sorted
-	defaultFull, defaultKnown jsontext.Value // the default as fill makes it; nil where there is none, or a faulty one
+	defaultFull, defaultKnown jsontext.Value // the filled default; nil if there is none, or an invalid one
 }
 
-// libraryKeywords are read by the library alone.
+// libraryKeywords are interpreted by the library alone.
 type libraryKeywords struct {
 	Schema      jsontext.Value `json:"$schema"`
 	Title       jsontext.Value `json:"title"`
@@ -55,9 +55,9 @@ type libraryKeywords struct {
 	MinItems    jsontext.Value `json:"minItems"`
 }
 
-// readSchema reads a context schema written as JSON. Only keywords that the walk
-// understands are allowed: behind a reference or an alternative, defaults and
-// unknown members would be judged differently by us and by the library.
+// readSchema parses a context schema in JSON. It allows only keywords that this package
+// interprets: behind a reference or an alternative, the library and this package would
+// treat defaults and unknown members differently.
 func readSchema(source jsontext.Value) (*schema, error) {
 	var root schemaNode
 	if err := json.Unmarshal(source, &root, json.RejectUnknownMembers(true)); err != nil {
@@ -74,8 +74,8 @@ func readSchema(source jsontext.Value) (*schema, error) {
 	return &schema{compiled: compiled, root: &root}, nil
 }
 
-// prepareDefaults works out what is the same in every context: most leave most members to
-// their defaults.
+// prepareDefaults computes the filled defaults once, because most contexts leave most
+// members to their defaults.
 func (n *schemaNode) prepareDefaults() {
 	if n == nil {
 		return
@@ -94,8 +94,8 @@ func (n *schemaNode) prepareDefaults() {
 	}
 }
 
-// compileSchema makes a validator of a schema written as JSON. Nothing outside of it
-// is ever loaded: a document must not make us read files or addresses.
+// compileSchema compiles a schema in JSON. It loads nothing from outside: a document
+// must not cause reads of files or addresses.
 func compileSchema(source jsontext.Value) (*jsonschema.Schema, error) {
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(source))
 	if err != nil {
@@ -112,8 +112,8 @@ func compileSchema(source jsontext.Value) (*jsonschema.Schema, error) {
 	return compiler.Compile(name)
 }
 
-// checkBounds refuses numbers and lists without bounds: bounds are what keeps 1e400
-// out of everything that calculates, and a mebibyte of items out of the library.
+// checkBounds refuses numbers and lists without bounds: bounds keep 1e400 out of
+// calculations, and a mebibyte of items out of the library.
 func (n *schemaNode) checkBounds(path []string) error {
 	if n == nil {
 		return nil
@@ -135,7 +135,7 @@ func (n *schemaNode) checkBounds(path []string) error {
 	return nil
 }
 
-// nodeAt is the node for a path into a value, nil where the schema says nothing.
+// nodeAt returns the node for a path into a value, nil where the schema has none.
 func (n *schemaNode) nodeAt(path []string) *schemaNode {
 	for _, token := range path {
 		switch {
@@ -150,8 +150,8 @@ func (n *schemaNode) nodeAt(path []string) *schemaNode {
 	return n
 }
 
-// explainBound ends a sentence about a place: with the reason the schema states for a
-// bound, with an example of a form.
+// explainBound completes the error for a position: with the schema's reason for a
+// bound, or an example of a form.
 func (s *schema) explainBound(path []string, code string) string {
 	n := s.root.nodeAt(path)
 	switch {

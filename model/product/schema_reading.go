@@ -18,18 +18,17 @@ import (
 	"parapet/model/money"
 )
 
-// schemaReading is one value on its way through a schema.
+// schemaReading is the state of validating one value against a schema.
 type schemaReading struct {
 	root    string         // pointer prefix of every field: /context
 	full    jsontext.Value // as given, defaults filled in, unknown members kept
-	known   jsontext.Value // only what the schema names, every number in reach of a float64
+	known   jsontext.Value // only members of the schema, every number within float64
 	ignored []string       // unknown members, nested ones with dots
 	fields  []Field
 }
 
-// readValue fills defaults, sets unknown members aside and collects everything that
-// is wrong. It goes no deeper than the schema does: what is unknown is kept
-// unread, however deep or large.
+// readValue fills defaults, separates unknown members and collects all faults. It goes
+// no deeper than the schema: unknown members are kept unparsed, however deep or large.
 func (s *schema) readValue(value jsontext.Value, root string) *schemaReading {
 	r := &schemaReading{root: root}
 	if len(bytes.TrimSpace(value)) == 0 {
@@ -57,7 +56,7 @@ func (s *schema) readValue(value jsontext.Value, root string) *schemaReading {
 	return r
 }
 
-// fillValue is the value twice: as it is kept, and as it is judged.
+// fillValue returns the value in two forms: as stored, and as validated.
 func (r *schemaReading) fillValue(n *schemaNode, value jsontext.Value, path []string) (full, known jsontext.Value, err error) {
 	switch value.Kind() {
 	case '{':
@@ -88,7 +87,7 @@ func (r *schemaReading) fillObject(n *schemaNode, value jsontext.Value, path []s
 				r.fields = append(r.fields, fieldAt(r.root, append(slices.Clone(path), m.name), CodeUnknown, "does not exist; use %s", near))
 				continue
 			}
-			if n.Properties != nil { // an object where something else belongs is one error, not many
+			if n.Properties != nil { // a wrong type instead of an object is one error, not many
 				r.ignored = append(r.ignored, strings.Join(append(slices.Clone(path), m.name), "."))
 			}
 			continue
@@ -113,11 +112,11 @@ func (r *schemaReading) fillObject(n *schemaNode, value jsontext.Value, path []s
 	return kept.toJSON(), judged.toJSON(), nil
 }
 
-// unitSuffix is the unit at the end of a member's name.
+// unitSuffix matches the unit at the end of a member's name.
 var unitSuffix = regexp.MustCompile(`_(km|mm|kn|hpa|c)$`)
 
-// closestName is the member that a name which does not exist is likely meant for: at most two
-// edits away, or the same without the unit at its end. It is empty where there is none.
+// closestName returns the member that an unknown name probably means: at most two edits
+// away, or equal without the unit at its end. It is empty if there is none.
 func (n *schemaNode) closestName(name string) string {
 	name = strings.ToLower(name)
 	best, edits := "", 3
@@ -149,7 +148,7 @@ func (r *schemaReading) fillArray(n *schemaNode, value jsontext.Value, path []st
 		return nil, nil, err
 	}
 	if most := *n.MaxItems; len(items) > most {
-		items = items[:most+1] // one too many is as wrong as a hundred thousand, and is told in no time
+		items = items[:most+1] // one too many gives the same error as a hundred thousand, and is fast
 	}
 	for i, item := range items {
 		full, known, err := r.fillValue(n.Items, item, append(slices.Clone(path), strconv.Itoa(i)))
@@ -165,8 +164,8 @@ func (r *schemaReading) fillArray(n *schemaNode, value jsontext.Value, path []st
 	return full, known, err
 }
 
-// boundDecimal holds a decimal string against x-minimum and x-maximum. Strings
-// that are no short plain decimal are left to the schema's pattern.
+// boundDecimal checks a decimal string against x-minimum and x-maximum. The schema's
+// pattern checks strings that are not short plain decimals.
 func (r *schemaReading) boundDecimal(n *schemaNode, value jsontext.Value, path []string) {
 	if n.XMinimum == nil && n.XMaximum == nil || len(value) > 34 || bytes.ContainsAny(value, "eE") {
 		return
@@ -189,8 +188,8 @@ func (r *schemaReading) boundDecimal(n *schemaNode, value jsontext.Value, path [
 	}
 }
 
-// readNumber is a number twice. A whole number is written plainly: 1e7 is 10000000,
-// in an amount as in a count of days. What is none must not become one by
+// readNumber returns a number in both forms. A whole number is written plainly: 1e7 is
+// 10000000, in an amount as in a number of days. A fraction must not become whole by
 // rounding.
 func readNumber(n *schemaNode, value jsontext.Value) (full, known jsontext.Value, err error) {
 	if !bytes.Contains(n.Type, []byte(`"integer"`)) {
@@ -208,9 +207,9 @@ func readNumber(n *schemaNode, value jsontext.Value) (full, known jsontext.Value
 	}
 }
 
-// clampNumber brings a number literal into the reach of a float64. The schema library
-// compares exact fractions, which a literal such as 1e999999999 cannot become;
-// every number of a schema has bounds, so a tamed one is refused all the same.
+// clampNumber clamps a number literal to the range of float64. The schema library
+// compares exact fractions, which a literal such as 1e999999999 cannot become; every
+// number of a schema has bounds, so a clamped one is still refused.
 func clampNumber(value jsontext.Value) jsontext.Value {
 	x, err := strconv.ParseFloat(string(value), 64)
 	switch {
@@ -224,19 +223,19 @@ func clampNumber(value jsontext.Value) jsontext.Value {
 	return jsontext.Value(strconv.FormatFloat(x, 'f', -1, 64))
 }
 
-// hasFaultWithin tells whether a member, or anything inside it, is wrong.
+// hasFaultWithin reports whether a member, or anything inside it, is invalid.
 func (r *schemaReading) hasFaultWithin(pointer string) bool {
 	return r.hasFault(pointer) || slices.ContainsFunc(r.fields, func(f Field) bool { return strings.HasPrefix(f.Pointer, pointer+"/") })
 }
 
-// hasFault tells whether a member is wrong itself.
+// hasFault reports whether a member itself is invalid.
 func (r *schemaReading) hasFault(pointer string) bool {
 	return slices.ContainsFunc(r.fields, func(f Field) bool { return f.Pointer == r.root || f.Pointer == pointer })
 }
 
-// withoutFaults is the known part without its faulty members: what further rules may
-// look at without finding the same fault again. An object keeps those of its
-// members that are right; a list with a fault is left out.
+// withoutFaults returns the known part without invalid members, so that further rules
+// do not report the same fault again. An object keeps its valid members; a list with a
+// fault is omitted.
 func (r *schemaReading) withoutFaults(value jsontext.Value, at string) (jsontext.Value, error) {
 	members, err := splitMembers(value)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"parapet/model/trigger"
 )
 
-// contextTerms is everything a context can say. Members that are wrong, or that the
-// product's schema does not have, are nil.
+// contextTerms holds all members that contexts can have. Invalid members, and those
+// missing from the product's schema, are nil.
 type contextTerms struct {
 	Partner        string           `json:"partner"`
 	Location       *hazard.Point    `json:"location"`
@@ -25,7 +25,7 @@ type contextTerms struct {
 	Limit          *limitTerm       `json:"limit"`
 	StartsAt       *string          `json:"starts_at"`
 	Term           *string          `json:"term"`
-	Days           *decimal.Decimal `json:"days"` // whole, though it may be written 1e1
+	Days           *decimal.Decimal `json:"days"` // a whole number, possibly written 1e1
 	Calendar       trigger.Calendar `json:"calendar"`
 	Attach         *decimal.Decimal `json:"attach"`
 	Exhaust        *decimal.Decimal `json:"exhaust"`
@@ -34,28 +34,28 @@ type contextTerms struct {
 	Policyholder   *Policyholder    `json:"policyholder"`
 }
 
-// limitTerm takes its amount as a decimal: 1e7 is a whole number in JSON too.
+// limitTerm decodes its amount as a decimal, because 1e7 is a whole number in JSON too.
 type limitTerm struct {
 	Amount   decimal.Decimal `json:"amount"`
 	Currency string          `json:"currency"`
 }
 
-// Policyholder is who is protected, as far as the context says.
+// Policyholder is the insured person, as far as the context names one.
 type Policyholder struct {
 	Name    string `json:"name"`
 	Email   string `json:"email,omitzero"`
 	Country string `json:"country,omitzero"` // ISO 3166-1 alpha-2
 }
 
-// contextInput is one context on its way to a cover.
+// contextInput is a context during the construction of its cover.
 type contextInput struct {
 	*schemaReading
 	terms contextTerms
 	asOf  time.Time
 }
 
-// readContext reads a context against the product's schema. A fault that only shows
-// later is added to the fields.
+// readContext validates a context against the product's schema. Later checks add their
+// faults to its fields.
 func (p *Product) readContext(context []byte, asOf time.Time) *contextInput {
 	a := &contextInput{schemaReading: p.context.readValue(context, "/context"), asOf: asOf.UTC()}
 	if a.known == nil {
@@ -86,8 +86,8 @@ func splitPath(path string) []string {
 	return strings.Split(path, ".")
 }
 
-// buildCover makes the cover that would bind and adds what is wrong beyond the
-// schema's reach. It is complete only when no field is wrong.
+// buildCover builds the cover that would be bound and adds faults that a schema cannot
+// express. The cover is complete only if there is no fault.
 func (p *Product) buildCover(a *contextInput, h *hazard.History) trigger.Cover {
 	d, t := p.document, a.terms
 	c := trigger.Cover{
@@ -115,8 +115,8 @@ func (p *Product) buildCover(a *contextInput, h *hazard.History) trigger.Cover {
 	return c
 }
 
-// checkPriceable refuses what the price data cannot answer. Members that are wrong by
-// themselves were refused before.
+// checkPriceable adds faults for terms that the price data cannot answer. Members that
+// are invalid on their own were refused before.
 func (a *contextInput) checkPriceable(c trigger.Cover, h *hazard.History) {
 	start := a.asOf
 	if c.StartsAt != nil {
@@ -130,7 +130,7 @@ func (a *contextInput) checkPriceable(c trigger.Cover, h *hazard.History) {
 
 func (a *contextInput) applyPlace(c *trigger.Cover, h *hazard.History) {
 	if at := a.terms.Location; at != nil {
-		c.Place.Latitude, c.Place.Longitude = at.Latitude+0, at.Longitude+0 // -0 is 0: one place, one hash
+		c.Place.Latitude, c.Place.Longitude = at.Latitude+0, at.Longitude+0 // turns -0 into 0, so that equal places have equal hashes
 	}
 	if radius := a.terms.RadiusKM; radius != nil {
 		c.Place.RadiusKM = *radius
@@ -143,7 +143,7 @@ func (a *contextInput) applyPlace(c *trigger.Cover, h *hazard.History) {
 	}
 }
 
-// applyLimit holds the amount against the bounds of its currency.
+// applyLimit checks the amount against the bounds of its currency.
 func (a *contextInput) applyLimit(c *trigger.Cover, d Document) {
 	asked := a.terms.Limit
 	if asked == nil {
@@ -167,7 +167,7 @@ func formatBound(amount int64, currency string) string {
 	return decimal.NewFromInt(amount).String() + " (" + money.New(amount, currency).String() + ")"
 }
 
-// applyTimes holds start and term against the product's bounds. They are measured
+// applyTimes checks start and term against the product's bounds. The term is measured
 // from the start: P1M is longer in January than in February.
 func (a *contextInput) applyTimes(c *trigger.Cover, times Times) {
 	start := a.asOf
@@ -200,7 +200,7 @@ func (a *contextInput) applyTimes(c *trigger.Cover, times Times) {
 	}
 }
 
-// addDuration is t moved by one of the product's own durations, which Check has seen.
+// addDuration adds one of the product's own durations, which Check has validated.
 func addDuration(t time.Time, iso string) time.Time {
 	moved, err := trigger.AddDuration(t, iso)
 	if err != nil {
@@ -209,7 +209,7 @@ func addDuration(t time.Time, iso string) time.Time {
 	return moved
 }
 
-// applyPayout puts the quote's own members in place of the document's.
+// applyPayout replaces the document's members by the quote's.
 func (a *contextInput) applyPayout(c *trigger.Cover) {
 	t := a.terms
 	member := "steps"

@@ -10,10 +10,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// jsonFromYAML reads exactly one YAML document as JSON. Order and digits stay as
-// written, so that a product shows its schema as its author wrote it. What JSON
-// cannot say without loss (aliases, tags, infinities, twice the same name) is
-// refused with its line.
+// jsonFromYAML converts exactly one YAML document to JSON. It keeps order and digits,
+// so that a product shows its schema as its author wrote it. It refuses, with the line,
+// what JSON cannot represent without loss (aliases, tags, infinities, duplicate names).
 func jsonFromYAML(source []byte) (jsontext.Value, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(source))
 	var document, second yaml.Node
@@ -47,8 +46,8 @@ func writeNode(out *jsontext.Encoder, node *yaml.Node) error {
 	}
 }
 
-// writeList writes a mapping's names and values, or a sequence's items: in both
-// they follow each other.
+// writeList writes a mapping's names and values, or a sequence's items: both are
+// consecutive nodes.
 func writeList(out *jsontext.Encoder, node *yaml.Node, begin, end jsontext.Token) error {
 	if err := out.WriteToken(begin); err != nil {
 		return atLine(node, err)

@@ -18,7 +18,7 @@ func utcDate(year int, month time.Month, day int) time.Time {
 	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 }
 
-// stepRungs reads "6.0:0.25 6.5:0.5" style pairs.
+// stepRungs parses pairs such as "6.0:0.25".
 func stepRungs(pairs ...string) []Rung {
 	var steps []Rung
 	for i := 0; i < len(pairs); i += 2 {
@@ -27,7 +27,7 @@ func stepRungs(pairs ...string) []Rung {
 	return steps
 }
 
-// yearPeriod is a period that most tests are in.
+// yearPeriod is the period of most tests.
 var yearPeriod = Period{From: utcDate(2018, 1, 1), To: utcDate(2019, 1, 1)}
 
 func quakeCover() Cover {
@@ -54,7 +54,7 @@ func stormCover() Cover {
 	}
 }
 
-// rainCover counts wet spells of up to three days, or calendar months.
+// rainCover is a cover of wet spells of up to three days, or of calendar months.
 func rainCover(direction Direction, payout Payout) Cover {
 	c := Cover{
 		Limit: money.New(10_000_00, "USD"), Term: "P1Y",
@@ -96,7 +96,7 @@ func evaluateStormAt(c Cover, s hazard.Storm) Determination {
 	return Evaluate(c, yearPeriod, yearPeriod.From, Occurrence{Storm: &s})
 }
 
-// rainOccurrence is consecutive days from a date; "-" leaves one out.
+// rainOccurrence returns consecutive days from a date; "-" omits one.
 func rainOccurrence(from time.Time, millimetres ...string) []hazard.Day {
 	var days []hazard.Day
 	for i, mm := range millimetres {

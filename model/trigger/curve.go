@@ -2,27 +2,27 @@ package trigger
 
 import "github.com/shopspring/decimal"
 
-// Curve is how much of the limit an index pays, ready to be drawn.
+// Curve is the share of the limit that a payout pays by index, for charts.
 type Curve struct {
-	RadiusShare *decimal.Decimal // the part of the circle it is for; nil without rings
-	Points      []CurvePoint     // from the mildest index to the severest
+	RadiusShare *decimal.Decimal // the part of the circle it applies to; nil without rings
+	Points      []CurvePoint     // from the lowest threshold to the highest payout
 }
 
-// CurvePoint is where a curve jumps or bends. It runs straight from what one point
-// reached to what the next has before; beyond the last it stays.
+// CurvePoint is a jump or bend of a curve. The curve is straight from Reached of one
+// point to Before of the next; beyond the last point it is constant.
 type CurvePoint struct {
 	Index   decimal.Decimal
-	Before  decimal.Decimal // share of the limit, just short of the index
-	Reached decimal.Decimal // share of the limit, once it is reached; passed, where the trigger is strict
+	Before  decimal.Decimal // share of the limit just short of the index
+	Reached decimal.Decimal // share of the limit at the index; beyond it if the trigger is strict
 }
 
-// MaxCurvePoints bounds a curve: a payout by small ticks has one point a tick, and
-// those further out are left out.
+// MaxCurvePoints bounds the points of a curve: a payout by small ticks has one point
+// per tick, and later ones are omitted.
 const MaxCurvePoints = 200
 
-// Curves are the payout's curve, or one for each ring, the inner first. Every share
-// is what Evaluate pays, read at an index and not told a second time. The payout
-// must be valid.
+// Curves returns the payout's curve, or one for each ring, the inner first. Every share
+// is the result of the function that Evaluate uses, so the curve cannot differ from
+// payouts. The payout must be valid.
 func (p Payout) Curves(t Trigger) []Curve {
 	if len(p.Rings) == 0 {
 		return []Curve{{Points: p.curvePoints(t.comparator(), p.Steps)}}
@@ -36,11 +36,11 @@ func (p Payout) Curves(t Trigger) []Curve {
 
 func (p Payout) curvePoints(s comparator, steps []Rung) []CurvePoint {
 	at := func(x decimal.Decimal) decimal.Decimal { return p.readIndex(s, x, steps).share.displayFactor() }
-	if p.Shape == Linear { // it bends and never jumps
+	if p.Shape == Linear { // a linear payout bends and never jumps
 		return []CurvePoint{{*p.Attach, at(*p.Attach), at(*p.Attach)}, {*p.Exhaust, at(*p.Exhaust), at(*p.Exhaust)}}
 	}
-	// Between two jumps nothing changes, so the middle tells of the whole way; a
-	// boundary itself may count or not.
+	// The share is constant between two jumps, so the middle represents the whole
+	// interval; at a boundary it may be either.
 	jumps := p.jumpBoundaries(s, steps)
 	between := []decimal.Decimal{at(s.moveBeyond(jumps[0], decimalOne.Neg()))}
 	for i, x := range jumps[1:] {
@@ -54,7 +54,7 @@ func (p Payout) curvePoints(s comparator, steps []Rung) []CurvePoint {
 	return points
 }
 
-// stepBeyondLast is a way beyond the last jump on which no other follows.
+// stepBeyondLast returns a distance beyond the last jump without another jump.
 func (p Payout) stepBeyondLast(otherwise decimal.Decimal) decimal.Decimal {
 	if p.Shape == Tick {
 		return p.TickSize.Div(decimal.New(2, 0))
@@ -62,7 +62,7 @@ func (p Payout) stepBeyondLast(otherwise decimal.Decimal) decimal.Decimal {
 	return otherwise
 }
 
-// jumpBoundaries are the boundaries at which the share changes at once.
+// jumpBoundaries returns the boundaries at which the share jumps.
 func (p Payout) jumpBoundaries(s comparator, steps []Rung) []decimal.Decimal {
 	var jumps []decimal.Decimal
 	switch p.Shape {
@@ -74,7 +74,7 @@ func (p Payout) jumpBoundaries(s comparator, steps []Rung) []decimal.Decimal {
 		for _, rung := range steps {
 			jumps = append(jumps, rung.Threshold)
 		}
-	case Lump, Linear: // has but one; Linear has none and is not asked
+	case Lump, Linear: // Lump has one; Linear has none and does not reach this
 		jumps = append(jumps, *p.Threshold)
 	}
 	return jumps

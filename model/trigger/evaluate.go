@@ -9,15 +9,14 @@ import (
 	"parapet/model/hazard"
 )
 
-// Evaluate decides what a cover owes for an occurrence. The cover must be valid;
-// p is its time and payableFrom the end of its waiting period. The same cover
-// and occurrence always give the same determination: no clock, no state. What
-// is left of the limit, and what was paid before, is the caller's business.
+// Evaluate determines what a cover owes for an occurrence. The cover must be valid; p
+// is its period and payableFrom the end of its waiting period. It is a pure function:
+// the same cover and occurrence always give the same determination. The caller accounts
+// for the remaining limit and earlier payouts.
 //
-// Of several moments at which a storm could pay, the one with the highest
-// factor decides, then the highest index, then the earliest. One that may pay
-// by its time goes before one in the waiting period, and that before one
-// outside of the cover.
+// Of several moments at which a storm could pay, the one with the highest factor
+// counts, then the highest index, then the earliest. Payable moments take precedence
+// over those in the waiting period, and these over moments outside of the cover.
 func Evaluate(c Cover, p Period, payableFrom time.Time, o Occurrence) Determination {
 	e := newEvaluation(c, p, payableFrom, o)
 	d := e.buildDetermination()
@@ -49,10 +48,10 @@ type evaluation struct {
 	period      Period
 	payableFrom time.Time
 	best        measurement
-	hasBest     bool      // whether there is a best
-	closest     float64   // kilometres from the centre; of a storm only when nothing was measured in the place
-	closestAt   time.Time // when it was closest
-	bestDays    DayRun    // at a station: the days of the best
+	hasBest     bool      // whether best is set
+	closest     float64   // kilometres from the centre; for a storm only if nothing was measured in the place
+	closestAt   time.Time // time of the closest distance
+	bestDays    DayRun    // at a station: the days of best
 }
 
 // measurement is one index value inside the insured place.
@@ -60,20 +59,20 @@ type measurement struct {
 	payoutReading
 	index    decimal.Decimal
 	at       time.Time
-	timing   Reason  // ThresholdMet when its time may pay
-	distance float64 // kilometres, of a circle
+	timing   Reason  // ThresholdMet if the time is payable
+	distance float64 // kilometres from the centre of a circle
 	radius   float64 // 0 at a station
 }
 
-// recordDistance remembers how close the occurrence came, the first time it came so close.
+// recordDistance records the closest distance of the occurrence and its first time.
 func (e *evaluation) recordDistance(km float64, at time.Time) {
 	if km < e.closest {
 		e.closest, e.closestAt = km, at
 	}
 }
 
-// measureIndex offers an index at a distance from the centre of the circle. Distances
-// decide exactly as measured, boundary included.
+// measureIndex considers an index at a distance from the centre of the circle.
+// Distances are compared unrounded, boundary included.
 func (e *evaluation) measureIndex(km float64, at time.Time, index decimal.Decimal) {
 	radius := e.cover.Place.RadiusKM
 	if len(e.cover.Payout.Rings) == 0 {
@@ -95,7 +94,8 @@ func (e *evaluation) considerWithin(km, radius float64, at time.Time, index deci
 	})
 }
 
-// timingAt is ThresholdMet for a moment that may pay, else why it may not.
+// timingAt returns ThresholdMet for a payable moment, otherwise the reason why it does
+// not pay.
 func (e *evaluation) timingAt(at time.Time) Reason {
 	switch {
 	case !e.period.Contains(at):
@@ -126,7 +126,7 @@ func (f measurement) isBetterThan(than measurement) bool {
 	return f.at.Before(than.at)
 }
 
-// buildDetermination writes down the best finding, or that there is none.
+// buildDetermination returns the determination of the best measurement, or of none.
 func (e *evaluation) buildDetermination() Determination {
 	if !e.hasBest {
 		d := Determination{Reason: OutsidePlace, OccurredAt: e.closestAt}
@@ -154,14 +154,15 @@ func (e *evaluation) buildDetermination() Determination {
 	return d
 }
 
-// roundKM rounds kilometres to two decimals. Nothing is decided on them.
+// roundKM rounds kilometres to two decimals, for display only.
 func roundKM(km float64) *float64 {
 	rounded := math.Round(km*100) / 100
 	return &rounded
 }
 
-// evaluateQuake is a point in time and place. A source that gives no depth is taken as
-// within the depth limit: the partner must not lose by what the source left out.
+// evaluateQuake evaluates a point in time and place. An earthquake without a depth
+// counts as within the depth limit, because the partner must not lose by an incomplete
+// source.
 func (e *evaluation) evaluateQuake(q hazard.Quake) {
 	km := hazard.Distance(e.cover.Place.Center(), q.Where)
 	e.recordDistance(km, q.At)

@@ -85,8 +85,8 @@ func TestQuakeDeterminationHasMissedBy(t *testing.T) {
 	require.Equal(t, quake.At, far.OccurredAt)
 }
 
-// A revision is the same occurrence at another version: nothing of the first
-// one is remembered.
+// A revision is the same occurrence in another version: the first one has no effect on
+// its evaluation.
 func TestRevisionBelowTheThreshold(t *testing.T) {
 	t.Parallel()
 	preliminary, final := hualienQuake(), hualienQuake()
@@ -154,7 +154,7 @@ func BenchmarkEvaluateQuake(b *testing.B) {
 	}
 }
 
-// BenchmarkCycloneHistory is what pricing a cyclone circle at Miami costs.
+// BenchmarkCycloneHistory measures the pricing of a cyclone circle at Miami.
 func BenchmarkCycloneHistory(b *testing.B) {
 	history, cover := hazard.Shipped(), stormCover()
 	cover.Place = Place{Kind: Circle, Latitude: 25.76, Longitude: -80.19, RadiusKM: 100}
@@ -166,7 +166,7 @@ func BenchmarkCycloneHistory(b *testing.B) {
 	}
 }
 
-// BenchmarkQuakeHistory is what pricing a quake circle at Hualien costs.
+// BenchmarkQuakeHistory measures the pricing of an earthquake circle at Hualien.
 func BenchmarkQuakeHistory(b *testing.B) {
 	history, cover := hazard.Shipped(), quakeCover()
 	always := Period{To: utcDate(3000, 1, 1)}

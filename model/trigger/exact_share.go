@@ -9,12 +9,12 @@ import (
 	"parapet/model/money"
 )
 
-// exactShare is an exact share of the limit, 0 to 1: a decimal, as terms name it, or a
-// fraction, where a linear shape divided. A price judges dozens of events, and to
-// make a fraction of every decimal was most of what that cost.
+// exactShare is an exact share of the limit, 0 to 1: a decimal, as terms have it, or a
+// fraction after the division of a linear shape. Pricing evaluates dozens of events,
+// and converting every decimal to a fraction took most of the time.
 type exactShare struct {
 	decimal  decimal.Decimal
-	fraction *big.Rat // nil: it is the decimal
+	fraction *big.Rat // nil: the decimal applies
 }
 
 var decimalOne = decimal.New(1, 0)
@@ -40,8 +40,8 @@ func (s exactShare) compareTo(with exactShare) int {
 	return s.toRat().Cmp(with.toRat())
 }
 
-// isShortDecimal tells whether the share is a decimal of at most shown decimals. As it is at
-// most 1, its digits and the power of ten that they are divided by fit 64 bits.
+// isShortDecimal reports whether the share is a decimal of at most shown decimals. It
+// is at most 1, so its digits and the power of ten that divides them fit 64 bits.
 func (s exactShare) isShortDecimal() bool {
 	return s.fraction == nil && s.decimal.Exponent() <= 0 && s.decimal.Exponent() >= -factorDecimals
 }
@@ -49,7 +49,7 @@ func (s exactShare) isShortDecimal() bool {
 // factorDecimals is the number of decimals of a factor.
 const factorDecimals = 18
 
-// displayFactor is the share for display: at most 18 decimals, no trailing zeros.
+// displayFactor returns the share for display: at most 18 decimals, no trailing zeros.
 func (s exactShare) displayFactor() decimal.Decimal {
 	if s.isShortDecimal() {
 		return s.decimal.Normalize()
@@ -57,9 +57,8 @@ func (s exactShare) displayFactor() decimal.Decimal {
 	return decimal.NewFromBigRat(s.toRat(), factorDecimals).Normalize()
 }
 
-// amountOf is limit × share in minor units. The exact share is used and the only
-// rounding is here, half up, so that a third of 100.00 pays 33.33 and three thirds
-// 100.00.
+// amountOf returns limit × share in minor units. It uses the exact share and rounds
+// once, half up, so that a third of 100.00 pays 33.33 and three thirds 100.00.
 func (s exactShare) amountOf(limit money.Money) int64 {
 	if !s.isShortDecimal() || limit.Amount < 0 {
 		exact := new(big.Rat).Mul(new(big.Rat).SetInt64(limit.Amount), s.toRat())

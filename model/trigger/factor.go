@@ -2,11 +2,11 @@ package trigger
 
 import "github.com/shopspring/decimal"
 
-// payoutReading is what a payout says of one index.
+// payoutReading is the result of a payout for one index.
 type payoutReading struct {
 	share     exactShare
-	threshold decimal.Decimal // the boundary reached, or the nearest one that was missed
-	missed    decimal.Decimal // how far the index is from it; 0 when it is reached
+	threshold decimal.Decimal // the reached boundary, or the nearest missed one
+	missed    decimal.Decimal // distance of the index from it; 0 if reached
 }
 
 func (r payoutReading) isMet() bool { return r.share.signOf() > 0 }
@@ -27,7 +27,7 @@ func (s comparator) distanceBeyond(x, boundary decimal.Decimal) decimal.Decimal 
 	return x.Sub(boundary)
 }
 
-// compareTo is the sign of beyond.
+// compareTo returns the sign of distanceBeyond.
 func (s comparator) compareTo(x, boundary decimal.Decimal) int {
 	if s.direction == AtMost {
 		return boundary.Cmp(x)
@@ -35,13 +35,14 @@ func (s comparator) compareTo(x, boundary decimal.Decimal) int {
 	return x.Cmp(boundary)
 }
 
-// isReached includes the boundary itself unless the trigger is strict.
+// isReached reports whether x reaches the boundary. The boundary itself counts unless
+// the trigger is strict.
 func (s comparator) isReached(x, boundary decimal.Decimal) bool {
 	sign := s.compareTo(x, boundary)
 	return sign > 0 || sign == 0 && !s.strict
 }
 
-// moveBeyond is the boundary moved by distance towards the worse.
+// moveBeyond returns the boundary moved by distance in the direction of higher payout.
 func (s comparator) moveBeyond(boundary, distance decimal.Decimal) decimal.Decimal {
 	if s.direction == AtMost {
 		return boundary.Sub(distance)
@@ -49,7 +50,7 @@ func (s comparator) moveBeyond(boundary, distance decimal.Decimal) decimal.Decim
 	return boundary.Add(distance)
 }
 
-// readingAt is the reading of a share at a boundary.
+// readingAt returns the reading of a share at a boundary.
 func (s comparator) readingAt(x, boundary decimal.Decimal, of exactShare) payoutReading {
 	r := payoutReading{share: of, threshold: boundary}
 	if s.compareTo(x, boundary) < 0 {
@@ -58,8 +59,8 @@ func (s comparator) readingAt(x, boundary decimal.Decimal, of exactShare) payout
 	return r
 }
 
-// readIndex is what the payout says of index x, with the steps that apply to it
-// where the shape is step. The payout must be valid.
+// readIndex returns the payout's reading of index x, with the given steps if the shape
+// is step. The payout must be valid.
 func (p Payout) readIndex(s comparator, x decimal.Decimal, steps []Rung) payoutReading {
 	switch p.Shape {
 	case Step:
@@ -68,12 +69,12 @@ func (p Payout) readIndex(s comparator, x decimal.Decimal, steps []Rung) payoutR
 		return s.readLinear(x, *p.Attach, *p.Exhaust)
 	case Tick:
 		return s.readTicks(x, *p.Attach, *p.TickSize, *p.TickShare)
-	case Lump: // a table of one step
+	case Lump: // like a table with one step
 	}
 	return s.readSteps(x, []Rung{{Threshold: *p.Threshold, Factor: decimalOne}})
 }
 
-// readSteps takes the last rung reached of a table from the mildest to the severest.
+// readSteps returns the last reached rung of a table ordered by rising payout.
 func (s comparator) readSteps(x decimal.Decimal, steps []Rung) payoutReading {
 	for i := len(steps) - 1; i >= 0; i-- {
 		if s.isReached(x, steps[i].Threshold) {
@@ -83,8 +84,8 @@ func (s comparator) readSteps(x decimal.Decimal, steps []Rung) payoutReading {
 	return s.readingAt(x, steps[0].Threshold, exactShare{})
 }
 
-// readLinear is clamp((x − attach) / (exhaust − attach), 0, 1); both differences
-// turn with the direction. An index exactly at attach pays nothing.
+// readLinear returns clamp((x − attach) / (exhaust − attach), 0, 1); both differences
+// follow the direction. An index exactly at attach pays nothing.
 func (s comparator) readLinear(x, attach, exhaust decimal.Decimal) payoutReading {
 	part, whole := s.distanceBeyond(x, attach), s.distanceBeyond(exhaust, attach)
 	switch {
@@ -97,8 +98,8 @@ func (s comparator) readLinear(x, attach, exhaust decimal.Decimal) payoutReading
 	return s.readingAt(x, attach, exactShare{fraction: fraction.Quo(fraction, whole.Rat())})
 }
 
-// readTicks counts the whole ticks beyond attach. The first boundary that pays is
-// one tick away from it; a strict trigger must pass a tick to have it.
+// readTicks counts the whole ticks beyond attach. The first paying boundary is one tick
+// away from it; a strict trigger must exceed a tick for it to count.
 func (s comparator) readTicks(x, attach, size, each decimal.Decimal) payoutReading {
 	ticks, rest := s.distanceBeyond(x, attach).QuoRem(size, 0)
 	if s.strict && rest.IsZero() {

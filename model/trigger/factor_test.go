@@ -11,7 +11,7 @@ import (
 	"parapet/model/money"
 )
 
-// shapes of the tables below.
+// Payout shapes of the tables below.
 var (
 	lumpPayout        = Payout{Shape: Lump, Threshold: decimalPtr(mustDecimal("6.5"))}
 	stepPayout        = Payout{Shape: Step, Steps: stepRungs("6.0", "0.25", "6.5", "0.5", "7.0", "1")}
@@ -101,8 +101,8 @@ func TestAmountRoundsOnceHalfUp(t *testing.T) {
 	}
 }
 
-// The amount is the nearest whole minor unit of the exact fraction, whatever
-// digits the terms have: |amount − exact| ≤ 1/2, and a half goes up.
+// The amount is the nearest whole minor unit of the exact fraction, whatever digits the
+// terms have: |amount − exact| ≤ 1/2, and a half rounds up.
 func TestAmountIsExactToTheCent(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(9, 9))

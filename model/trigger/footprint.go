@@ -2,9 +2,9 @@ package trigger
 
 import "parapet/model/hazard"
 
-// Footprint is a box around the place, for finding covers by where something
-// happened; false for a station, which is found by its name. Whatever touches
-// the place has a box of Boxes that overlaps it.
+// Footprint returns a box around the place, to find covers by location; false for a
+// station, which is found by name. Any occurrence that touches the place has a box in
+// OccurrenceBoxes that overlaps it.
 func Footprint(place Place) (hazard.Box, bool) {
 	if place.Kind != Circle {
 		return hazard.Box{}, false
@@ -12,8 +12,8 @@ func Footprint(place Place) (hazard.Box, bool) {
 	return hazard.CircleBox(place.Center(), place.RadiusKM), true
 }
 
-// OccurrenceBoxes are around where the occurrence was: the point of a quake, each segment
-// of a storm's track. Rain at a station has none.
+// OccurrenceBoxes returns boxes around an occurrence: the point of an earthquake, or
+// each segment of a storm's track. Rain at a station has none.
 func OccurrenceBoxes(o Occurrence) []hazard.Box {
 	switch {
 	case o.Quake != nil:

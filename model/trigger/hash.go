@@ -10,14 +10,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Hash is the digest of everything the cover binds: "sha256:" and the hex
-// SHA-256 of its JSON, as the API answers it, in the canonical form of RFC 8785.
-// Anyone with the quote can repeat it; the recipe is in rest/hashes.md. It panics on a cover that has no JSON (a position that is not
-// a number), which Validate refuses.
+// Hash returns the digest of all terms of the cover: "sha256:" and the hex SHA-256 of
+// its JSON, as the API returns it, in the canonical form of RFC 8785. Anyone with the
+// quote can recompute it; rest/hashes.md describes how. It panics on a cover that has
+// no JSON (a position that is not a number), which Validate refuses.
 func (c Cover) Hash() string { return hashJSON(c) }
 
-// TermsHash is Hash of the cover together with the product version that wrote
-// it: the digest of {"cover", "product", "product_version"}.
+// TermsHash is Hash of the cover together with its product version: the digest of
+// {"cover", "product", "product_version"}.
 func TermsHash(product string, version int, c Cover) string {
 	return hashJSON(struct {
 		Product string `json:"product"`
@@ -26,11 +26,11 @@ func TermsHash(product string, version int, c Cover) string {
 	}{product, version, c})
 }
 
-// TimeFormat is how the API writes times, which are in UTC: with microseconds.
+// TimeFormat is the format of times in the API: UTC with microseconds.
 const TimeFormat = "2006-01-02T15:04:05.000000Z"
 
-// timeMarshaler are written as wire.Time writes them, so that the record of a quote or a policy
-// has the bytes that were hashed.
+// timeMarshaler writes times as wire.FormatTime does, so that the record of a quote or
+// a policy has the bytes that were hashed.
 var timeMarshaler = json.WithMarshalers(json.MarshalToFunc(func(out *jsontext.Encoder, at time.Time) error {
 	return out.WriteToken(jsontext.String(at.UTC().Format(TimeFormat)))
 }))

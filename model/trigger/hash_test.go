@@ -52,8 +52,8 @@ func sha256Hex(text string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// TestHashMatchesReferenceImplementation compares the canonical form with that of another
-// implementation of RFC 8785, for any place and any text.
+// TestHashMatchesReferenceImplementation compares the canonical form with that of
+// another implementation of RFC 8785, for random places and texts.
 func TestHashMatchesReferenceImplementation(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -89,7 +89,7 @@ func TestHashDiffersForDifferentTerms(t *testing.T) {
 	require.NotEqual(t, TermsHash("a", 1, quakeCover()), TermsHash("a", 2, quakeCover()))
 }
 
-// What is stored must come back as what was hashed: zeros included.
+// A cover read from the database must equal the hashed one, including zeros.
 func TestCoverSurvivesJSON(t *testing.T) {
 	t.Parallel()
 	equator := quakeCover()

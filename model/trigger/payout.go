@@ -8,9 +8,9 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// LowestThreshold is the mildest index that the terms name: the threshold, the
-// first step of any ring, or attach. What cannot be priced from there on cannot
-// be sold. The payout must be valid.
+// LowestThreshold returns the lowest index that the terms name: the threshold, the
+// first step of any ring, or attach. If it cannot be priced, the cover cannot be sold.
+// The payout must be valid.
 func (p Payout) LowestThreshold() decimal.Decimal {
 	switch p.Shape {
 	case Step:
@@ -22,12 +22,12 @@ func (p Payout) LowestThreshold() decimal.Decimal {
 		return lowest
 	case Linear, Tick:
 		return *p.Attach
-	case Lump: // has nothing but its threshold
+	case Lump: // has only its threshold
 	}
 	return *p.Threshold
 }
 
-// LargestFactor is the largest share of the limit that the payout can pay. The
+// LargestFactor returns the largest share of the limit that the payout can pay. The
 // payout must be valid.
 func (p Payout) LargestFactor() decimal.Decimal {
 	if p.Shape != Step {
@@ -40,7 +40,7 @@ func (p Payout) LargestFactor() decimal.Decimal {
 	return largest
 }
 
-// stepTables are the step tables: one, or one for each ring.
+// stepTables returns the step tables: one, or one for each ring.
 func (p Payout) stepTables() [][]Rung {
 	if len(p.Rings) == 0 {
 		return [][]Rung{p.Steps}
@@ -52,9 +52,9 @@ func (p Payout) stepTables() [][]Rung {
 	return tables
 }
 
-// Validate tells everything that keeps the payout from being decided on: members
-// of another shape, steps out of order, shares outside of 0 to 1. The errors
-// are joined and written for the author of a product.
+// Validate returns all faults that prevent an evaluation: members of another shape,
+// steps out of order, shares outside of 0 to 1. The errors are joined and written for
+// the author of a product.
 func (p Payout) Validate(direction Direction) error {
 	var wrong []error
 	if direction != AtLeast && direction != AtMost {
@@ -79,12 +79,12 @@ func (p Payout) Validate(direction Direction) error {
 		if !isShare(*p.TickShare) {
 			wrong = append(wrong, fmt.Errorf("tick_share %s is not above 0 and at most 1", p.TickShare))
 		}
-	case Lump: // its members are all there is to it
+	case Lump: // a lump has no further members
 	}
 	return errors.Join(wrong...)
 }
 
-// validateMembers tells which members the shape lacks and which it has no use for.
+// validateMembers returns the members that the shape lacks and those it does not use.
 func (p Payout) validateMembers() (wrong []error) {
 	members := map[Shape][]string{
 		Lump: {"threshold"}, Linear: {"attach", "exhaust"}, Tick: {"attach", "tick_size", "tick_share"},
@@ -149,7 +149,7 @@ func (p Payout) validateSteps(s comparator) (wrong []error) {
 	return wrong
 }
 
-// validateTable wants thresholds ever severer and factors that never fall.
+// validateTable requires thresholds of rising severity and factors that never decrease.
 func (s comparator) validateTable(steps []Rung) (wrong []error) {
 	if len(steps) == 0 {
 		return []error{errors.New("a ring needs steps")}

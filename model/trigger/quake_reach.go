@@ -10,18 +10,18 @@ import (
 	"parapet/model/hazard"
 )
 
-// Reach is a share of the limit that an occurrence pays within a distance of its
-// own place.
+// Reach is the share of the limit that an occurrence pays within a distance of its own
+// place.
 type Reach struct {
 	RadiusKM float64
 	Share    decimal.Decimal // at most 18 decimals, rounded half up
 }
 
-// QuakeReach is what an earthquake pays a cover in a circle by the distance of
-// its epicentre from the centre, from the inner ring to the outer: shares fall
-// with the distance, and rings that add nothing are left out. There is none when
-// the earthquake is too deep or too weak. The share is the one that Evaluate
-// finds; its time is not looked at.
+// QuakeReach returns what an earthquake pays a cover in a circle, by the distance of
+// its epicentre from the centre, from the inner ring to the outer: shares decrease with
+// the distance, and rings that add nothing are omitted. It is empty if the earthquake
+// is too deep or too weak. The share equals that of Evaluate; the earthquake's time is
+// ignored.
 func (c Cover) QuakeReach(q hazard.Quake) []Reach {
 	if c.Trigger.isTooDeep(q) {
 		return nil
@@ -47,7 +47,7 @@ func (c Cover) QuakeReach(q hazard.Quake) []Reach {
 	return reach
 }
 
-// StormShare is the factor of Evaluate's determination of a storm alone.
+// StormShare returns only the factor of Evaluate's determination of a storm.
 func StormShare(c *Cover, p Period, payableFrom time.Time, storm hazard.Storm) decimal.Decimal {
 	e := evaluation{cover: *c, period: p, payableFrom: payableFrom}
 	if e.evaluateStorm(storm); e.hasBest && e.best.timing == ThresholdMet && e.best.isMet() {
@@ -56,8 +56,9 @@ func StormShare(c *Cover, p Period, payableFrom time.Time, storm hazard.Storm) d
 	return decimal.Decimal{}
 }
 
-// Approach is how close in kilometres and when a storm first came closest to the centre
-// of a circle, by its fixes and by its segments within the gap that the terms allow.
+// Approach returns the closest distance in kilometres of a storm from the centre of a
+// circle, and its first time, by the fixes and by the segments within the gap that the
+// terms allow.
 func Approach(c *Cover, storm hazard.Storm) (km float64, at time.Time) {
 	e := evaluation{cover: *c, closest: math.Inf(1)}
 	e.approach(storm)

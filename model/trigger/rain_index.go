@@ -8,7 +8,8 @@ import (
 	"parapet/model/hazard"
 )
 
-// evaluateRain judges a wet spell, month or dekad by the days that the cover counts.
+// evaluateRain evaluates a wet spell, month or dekad by the days that count for the
+// cover.
 func (e *evaluation) evaluateRain(o RainOccurrence) {
 	e.closestAt = o.Last
 	if o.Station != e.cover.Place.Station || o.Definition.String() != e.cover.Trigger.Definition().String() {
@@ -21,10 +22,10 @@ func (e *evaluation) evaluateRain(o RainOccurrence) {
 	e.evaluateSpell(o)
 }
 
-// evaluateSpell offers the largest sum of at most Trigger.Days consecutive days of a wet
-// spell that lie in the cover after the waiting period. Where no day does, it offers
-// the largest sum of those in the waiting period, then of those outside the cover. A
-// spell of which nothing is left, because its days were revised, has the index 0.
+// evaluateSpell considers the largest sum of at most Trigger.Days consecutive days of a
+// wet spell that lie in the cover after the waiting period. If there is none, it
+// considers the largest sum of days in the waiting period, then of days outside the
+// cover. A spell without any days left, because they were revised, has the index 0.
 func (e *evaluation) evaluateSpell(o RainOccurrence) {
 	if len(o.Days) == 0 {
 		e.considerDays(DayRun{}, decimal.Zero, e.timingOfDay(o.Last), o.Last)
@@ -37,14 +38,14 @@ func (e *evaluation) evaluateSpell(o RainOccurrence) {
 			return
 		}
 	}
-	e.considerDays(DayRun{}, decimal.Zero, ThresholdMet, o.Last) // every day was paid by another occurrence
+	e.considerDays(DayRun{}, decimal.Zero, ThresholdMet, o.Last) // other occurrences paid for every day
 }
 
-// largestSum is the first run of at most n consecutive days that count with the
-// largest sum; false when no day counts.
+// largestSum returns the first run of at most n consecutive counting days with the
+// largest sum; false if no day counts.
 func largestSum(days []hazard.Day, n int, counts func(hazard.Day) bool) (best DayRun, most decimal.Decimal, found bool) {
 	var sum decimal.Decimal
-	first := 0 // of the days that are summed
+	first := 0 // first of the summed days
 	for i, day := range days {
 		if !counts(day) {
 			sum, first = decimal.Zero, i+1
@@ -69,8 +70,8 @@ func isPaid(paid []DayRun, day time.Time) bool {
 	return false
 }
 
-// timingOfDay is ThresholdMet for a day that lies in the cover as a whole and may
-// pay, else why it may not.
+// timingOfDay returns ThresholdMet for a day that lies wholly in the cover and is
+// payable, otherwise the reason why it does not pay.
 func (e *evaluation) timingOfDay(day time.Time) Reason {
 	switch {
 	case day.Before(e.period.From) || day.Add(oneDay).After(e.period.To):
@@ -82,7 +83,8 @@ func (e *evaluation) timingOfDay(day time.Time) Reason {
 	}
 }
 
-// evaluateCalendar offers the sum of a month or dekad, which counts as a whole or not at all.
+// evaluateCalendar considers the sum of a month or dekad, which counts as a whole or
+// not at all.
 func (e *evaluation) evaluateCalendar(o RainOccurrence) {
 	timing := e.timingOfDay(o.First)
 	if e.timingOfDay(o.Last) == OutsidePeriod {
@@ -104,8 +106,8 @@ func (e *evaluation) considerDays(run DayRun, sum decimal.Decimal, timing Reason
 	})
 }
 
-// completeRain completes a determination with what is known of the days: their stage,
-// and for a month or dekad that would pay whether it can be judged at all.
+// completeRain completes a determination with the state of the days: their stage, and
+// for a month or dekad that would pay whether the days suffice for a decision.
 func (e *evaluation) completeRain(d *Determination, o RainOccurrence) {
 	d.FirstDay, d.LastDay, d.Stage = e.bestDays.First, e.bestDays.Last, Preliminary
 	if o.Definition.Calendar == "" {
@@ -128,10 +130,10 @@ func (e *evaluation) completeRain(d *Determination, o RainOccurrence) {
 	}
 }
 
-// isSpellOver tells whether no reading can change the index of the cover any more:
-// every day that counts is final, and DryDays final drier days have passed or the
-// next day lies outside the cover. A spell that a missing day ends is over when
-// DryDays final days behind it are known.
+// isSpellOver reports whether no observation can change the cover's index any more:
+// every counting day is final, and DryDays final drier days have passed or the next day
+// lies outside the cover. A spell that a missing day ends is over when DryDays final
+// days after it are known.
 func (e *evaluation) isSpellOver(o RainOccurrence) bool {
 	if len(o.Days) == 0 {
 		return len(o.After) > 0 && areFinal(o.After)
@@ -161,7 +163,7 @@ func areFinal(days []hazard.Day) bool {
 	return true
 }
 
-// firstFullDay is the first UTC day that begins at or after t.
+// firstFullDay returns the first UTC day that begins at or after t.
 func firstFullDay(t time.Time) time.Time {
 	day := t.UTC().Truncate(oneDay)
 	if day.Before(t) {

@@ -9,7 +9,7 @@ import (
 	"parapet/model/hazard"
 )
 
-// evaluateRainOn judges the only occurrence that days make.
+// evaluateRainOn evaluates the only occurrence of the days.
 func evaluateRainOn(t *testing.T, c Cover, p Period, payableFrom time.Time, days []hazard.Day, paid ...DayRun) Determination {
 	t.Helper()
 	all := c.Trigger.Definition().Occurrences("Seattle", days)
@@ -80,7 +80,7 @@ func TestSpellRevisedToDryHasIndexZero(t *testing.T) {
 	require.Equal(t, Preliminary, Evaluate(excessCover, mayFirst, mayFirst.From, Occurrence{Rain: &gone}).Stage)
 }
 
-// markPreliminary marks days by their place in the list.
+// markPreliminary marks days by their position in the list.
 func markPreliminary(days []hazard.Day, which ...int) []hazard.Day {
 	for _, i := range which {
 		days[i].Preliminary = true
@@ -120,7 +120,7 @@ func TestSpellIsFinalAfterDryDaysOrEndOfCover(t *testing.T) {
 	require.Equal(t, Final, evaluateRainOn(t, excessCover, mayFirst, utcDate(2015, 5, 2), waiting).Stage, "a day of the waiting period does not count")
 }
 
-// monthOfRain is May 2015 with a first day, dry afterwards.
+// monthOfRain returns May 2015 with the given first days, dry afterwards.
 func monthOfRain(first string, more ...string) []hazard.Day {
 	values := make([]string, 31)
 	for i := range values {
@@ -175,7 +175,7 @@ func TestDeficitIsDecidedWhenEveryDayIsFinal(t *testing.T) {
 	require.Equal(t, OutsidePeriod, Evaluate(monthDefinition, all, all.From, Occurrence{Rain: &whole}).Reason, "a day was paid already")
 }
 
-// More cover never pays less: a longer sum, a lower attachment, a longer cover.
+// More cover never pays less: a longer sum, a lower attachment or a longer cover.
 func TestMoreRainCoverNeverPaysLess(t *testing.T) {
 	t.Parallel()
 	station, _ := hazard.Shipped().Station(hazard.Shipped().StationNames()[0])

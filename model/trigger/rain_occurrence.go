@@ -11,7 +11,7 @@ import (
 	"parapet/model/hazard"
 )
 
-// Calendar is a period of the calendar at a station, in UTC days.
+// Calendar is a calendar period at a station, in UTC days.
 type Calendar string
 
 const (
@@ -21,11 +21,11 @@ const (
 	Dekad Calendar = "dekad"
 )
 
-// Calendars are all of them.
+// Calendars lists all calendar periods.
 func Calendars() []Calendar { return []Calendar{Month, Dekad} }
 
-// periodBounds are the first day of the period that a day lies in, and the first day of the
-// next period.
+// periodBounds returns the first day of the period that contains a day, and the first
+// day of the next period.
 func (c Calendar) periodBounds(day time.Time) (first, next time.Time) {
 	month := time.Date(day.Year(), day.Month(), 1, 0, 0, 0, 0, time.UTC)
 	end := month.AddDate(0, 1, 0)
@@ -41,7 +41,7 @@ func (c Calendar) periodBounds(day time.Time) (first, next time.Time) {
 	}
 }
 
-// FirstFrom is the first day of the first period that begins at t or later.
+// FirstFrom returns the first day of the first period that begins at t or later.
 func (c Calendar) FirstFrom(t time.Time) time.Time {
 	day := firstFullDay(t)
 	if first, next := c.periodBounds(day); first.Before(day) {
@@ -50,21 +50,21 @@ func (c Calendar) FirstFrom(t time.Time) time.Time {
 	return day
 }
 
-// Definition says what one occurrence at a station is: a wet spell, or a period of the
-// calendar. Policies with the same definition share its occurrences.
+// Definition defines an occurrence at a station: a wet spell, or a calendar period.
+// Policies with the same definition share its occurrences.
 type Definition struct {
 	Calendar Calendar // empty for wet spells
 	WetMM    decimal.Decimal
 	DryDays  int
 }
 
-// The definition of covers that were bound before their terms named one.
+// The definition of covers bound before terms contained one.
 const (
 	defaultWetMM   = 1
 	defaultDryDays = 3
 )
 
-// Definition is what the trigger counts at a station.
+// Definition returns the definition of the trigger's occurrences at a station.
 func (t Trigger) Definition() Definition {
 	switch {
 	case t.Calendar != "":
@@ -78,7 +78,7 @@ func (t Trigger) Definition() Definition {
 	}
 }
 
-// String is the definition as the database keeps it: month, dekad, or
+// String returns the definition as stored in the database: month, dekad, or
 // spell/<wet_mm>/<dry_days>.
 func (d Definition) String() string {
 	if d.Calendar != "" {
@@ -87,7 +87,7 @@ func (d Definition) String() string {
 	return fmt.Sprintf("spell/%s/%d", d.WetMM.Normalize(), d.DryDays)
 }
 
-// ParseDefinition reads what String wrote; false for any other text.
+// ParseDefinition parses the result of String; false for any other text.
 func ParseDefinition(text string) (Definition, bool) {
 	for _, c := range Calendars() {
 		if text == string(c) {
@@ -109,40 +109,40 @@ type RainOccurrence struct {
 	Last       time.Time // a spell's last wet day, a period's last day; midnight UTC
 	// Days are the known days from First to Last, in order. A spell has all of them.
 	Days []hazard.Day
-	// After are known days behind Last, in order: of a spell the first DryDays of them, of
-	// a period the first one. They tell whether the occurrence is over.
+	// After are known days after Last, in order: for a spell the first DryDays of them,
+	// for a period the first one. They show whether the occurrence is over.
 	After []hazard.Day
-	// Paid are runs of days that the policy was paid for by other occurrences. They do
-	// not count again.
+	// Paid are runs of days that other occurrences paid the policy for. They do not
+	// count again.
 	Paid []DayRun
 }
 
-// DayRun is a run of days, both ends included, each a midnight UTC.
+// DayRun is a run of days, both ends included, each at midnight UTC.
 type DayRun struct{ First, Last time.Time }
 
-// Contains tells whether a day lies in the run.
+// Contains reports whether a day lies in the run.
 func (r DayRun) Contains(day time.Time) bool { return !day.Before(r.First) && !day.After(r.Last) }
 
-// Overlaps tells whether two runs share a day.
+// Overlaps reports whether two runs share a day.
 func (r DayRun) Overlaps(other DayRun) bool {
 	return !r.Last.Before(other.First) && !other.Last.Before(r.First)
 }
 
-// Run is the days from the first to the last.
+// Run returns the days from the first to the last.
 func (o RainOccurrence) Run() DayRun { return DayRun{o.First, o.Last} }
 
-// Missing is the number of days of a month or dekad that are not known.
+// Missing returns the number of unknown days of a month or dekad.
 func (o RainOccurrence) Missing() int {
 	return int(o.Last.Sub(o.First)/oneDay) + 1 - len(o.Days)
 }
 
-// Occurrences lists what happened at a station by its days, which must be in order of
-// date, each once, at midnight UTC. It returns wet spells, or every month or dekad of
-// which a day is known, in order of time.
+// Occurrences returns the occurrences at a station from its days, which must be in
+// order of date, each once, at midnight UTC. It returns wet spells, or every month or
+// dekad with a known day, in order of time.
 //
 // A wet spell begins and ends with a day of at least WetMM and has fewer than DryDays
 // drier days in a row; all its days are known. A missing day is unknown: it ends a
-// spell, and the month or dekad it lies in is incomplete.
+// spell, and makes its month or dekad incomplete.
 func (d Definition) Occurrences(station string, days []hazard.Day) []RainOccurrence {
 	if d.Calendar != "" {
 		return d.calendarOccurrences(station, days)
@@ -165,7 +165,8 @@ func (d Definition) Occurrences(station string, days []hazard.Day) []RainOccurre
 
 func (d Definition) isWet(day hazard.Day) bool { return day.PrecipitationMM.Cmp(d.WetMM) >= 0 }
 
-// lastOfSpell is the index of the last wet day of the spell that begins at an index.
+// lastOfSpell returns the index of the last wet day of the spell that begins at an
+// index.
 func (d Definition) lastOfSpell(days []hazard.Day, first int) int {
 	last := first
 	for i := first + 1; i < len(days) && i-last <= d.DryDays && isNextDay(days[i-1], days[i]); i++ {
@@ -176,10 +177,10 @@ func (d Definition) lastOfSpell(days []hazard.Day, first int) int {
 	return last
 }
 
-// isNextDay tells whether no day is missing between two.
+// isNextDay reports whether no day is missing between two.
 func isNextDay(day, next hazard.Day) bool { return next.Date.Sub(day.Date) == oneDay }
 
-// oneDay is the length of a day in UTC, which has no summer time.
+// oneDay is the length of a day in UTC, which has no daylight saving time.
 const oneDay = 24 * time.Hour
 
 func (d Definition) calendarOccurrences(station string, days []hazard.Day) []RainOccurrence {
@@ -199,7 +200,7 @@ func (d Definition) calendarOccurrences(station string, days []hazard.Day) []Rai
 	return periods
 }
 
-// Hull is the shortest run that holds both.
+// Hull returns the shortest run that contains both.
 func (r DayRun) Hull(other DayRun) DayRun {
 	if other.First.Before(r.First) {
 		r.First = other.First
@@ -210,8 +211,8 @@ func (r DayRun) Hull(other DayRun) DayRun {
 	return r
 }
 
-// IsOver tells whether the source has reported what ends the occurrence: of a spell
-// DryDays known days behind it, of a month or dekad a day behind it or all of its days.
+// IsOver reports whether the source has reported what ends the occurrence: for a spell
+// DryDays known days after it, for a month or dekad a day after it or all of its days.
 func (o RainOccurrence) IsOver() bool {
 	if o.Definition.Calendar != "" {
 		return len(o.After) > 0 || o.Missing() == 0
@@ -219,7 +220,8 @@ func (o RainOccurrence) IsOver() bool {
 	return len(o.After) >= o.Definition.DryDays
 }
 
-// IsFinal tells whether the occurrence is over by final readings and none is missing.
+// IsFinal reports whether the occurrence is over by final observations and none is
+// missing.
 func (o RainOccurrence) IsFinal() bool {
 	if o.Definition.Calendar != "" {
 		return o.Missing() == 0 && areFinal(o.Days)
@@ -227,7 +229,7 @@ func (o RainOccurrence) IsFinal() bool {
 	return o.IsOver() && areFinal(o.Days) && areFinal(o.After)
 }
 
-// NextUnknown is the first day behind the occurrence that is not known.
+// NextUnknown returns the first unknown day after the occurrence.
 func (o RainOccurrence) NextUnknown() time.Time {
 	next := o.Last.Add(oneDay)
 	for _, day := range o.After {
@@ -239,14 +241,14 @@ func (o RainOccurrence) NextUnknown() time.Time {
 	return next
 }
 
-// LargestSum is the largest sum of at most n consecutive days of a spell, in
-// millimetres: no cover has a larger index by it.
+// LargestSum returns the largest sum of at most n consecutive days of a spell, in
+// millimetres: no cover of n days has a larger index for it.
 func (o RainOccurrence) LargestSum(n int) decimal.Decimal {
 	_, sum, _ := largestSum(o.Days, n, func(hazard.Day) bool { return true })
 	return sum
 }
 
-// Sum is the precipitation of the known days, in millimetres.
+// Sum returns the precipitation of the known days, in millimetres.
 func (o RainOccurrence) Sum() (sum decimal.Decimal) {
 	for _, day := range o.Days {
 		sum = sum.Add(day.PrecipitationMM)
@@ -254,5 +256,5 @@ func (o RainOccurrence) Sum() (sum decimal.Decimal) {
 	return sum
 }
 
-// HasFinalDays tells whether every known day is final.
+// HasFinalDays reports whether every known day is final.
 func (o RainOccurrence) HasFinalDays() bool { return areFinal(o.Days) }

@@ -16,7 +16,7 @@ var (
 	monthDefinition = rainCover(AtMost, Payout{Shape: Lump, Threshold: decimalPtr(mustDecimal("2.0"))})
 )
 
-// dayRunsOf writes occurrences as first-last, by the day of the month.
+// dayRunsOf formats occurrences as first-last, by the day of the month.
 func dayRunsOf(occurrences []RainOccurrence) []string {
 	texts := []string{}
 	for _, o := range occurrences {

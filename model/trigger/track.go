@@ -8,10 +8,9 @@ import (
 	"parapet/model/hazard"
 )
 
-// evaluateStorm measures the wind wherever the track comes closest to the centre: at
-// each fix, and on each great-circle segment between two fixes that are not
-// further apart than the gap that the terms allow. Where no wind is known,
-// nothing is measured.
+// evaluateStorm measures the wind where the track is closest to the centre: at each
+// fix, and on each great-circle segment between two fixes within the gap that the terms
+// allow. If the wind is unknown, nothing is measured.
 func (e *evaluation) evaluateStorm(s hazard.Storm) {
 	center, before := e.cover.Place.Center(), 0.0
 	for i := range s.Fixes {
@@ -26,8 +25,8 @@ func (e *evaluation) evaluateStorm(s hazard.Storm) {
 	}
 }
 
-// mayTouch rules out most segments without the trigonometry of their closest points,
-// from the distances of both ends.
+// mayTouch excludes most segments by the distances of both ends, without the
+// trigonometry of their closest points.
 func (e *evaluation) mayTouch(a, b *hazard.Fix, fromA, fromB float64) bool {
 	return e.isWithinGap(a, b) && hazard.SegmentMayTouch(e.cover.Place.RadiusKM, a.Where, b.Where, fromA, fromB)
 }
@@ -46,8 +45,8 @@ func (e *evaluation) evaluateSegment(center hazard.Point, a, b hazard.Fix) {
 	}
 }
 
-// approach finds how close the storm came to the centre, the place touched or not,
-// and when it first came so close.
+// approach finds the closest distance of the storm from the centre, whether or not it
+// touched the place, and its first time.
 func (e *evaluation) approach(s hazard.Storm) {
 	center := e.cover.Place.Center()
 	for i := range s.Fixes {
@@ -61,8 +60,8 @@ func (e *evaluation) approach(s hazard.Storm) {
 	}
 }
 
-// timeAlong is the time at a share of a segment, in whole microseconds: what the
-// answers can write is what decides.
+// timeAlong returns the time at a share of a segment, in whole microseconds, because
+// decisions use the precision that responses can show.
 func timeAlong(from time.Time, lasts time.Duration, along float64) time.Time {
 	switch along {
 	case 0:
@@ -74,10 +73,9 @@ func timeAlong(from time.Time, lasts time.Duration, along float64) time.Time {
 	}
 }
 
-// segmentWind is the wind that a segment has by the rule. The larger of both
-// ends is the known one when only one is; between them nothing can be
-// interpolated then. An interpolated wind has at most three decimals, rounded
-// half up: a source knows its winds to 5 kn.
+// segmentWind returns the wind of a segment by the rule. If only one end is known, it
+// is the larger of both ends; an interpolation then has no result. An interpolated wind
+// has at most three decimals, rounded half up: sources report winds to 5 kn.
 func segmentWind(rule WindRule, a, b *decimal.Decimal, along float64) (decimal.Decimal, bool) {
 	switch {
 	case rule == Interpolated && (a == nil || b == nil), a == nil && b == nil:

@@ -77,7 +77,7 @@ func TestSegmentWind(t *testing.T) {
 	}
 }
 
-// stormTrack is fixes six hours apart along the parallel of Blountstown, west to
+// stormTrack returns fixes six hours apart along the parallel of Blountstown, west to
 // east, at degrees from its meridian and with winds; "" is unknown.
 func stormTrack(from time.Time, degrees []float64, winds ...string) hazard.Storm {
 	var storm hazard.Storm
@@ -168,8 +168,8 @@ func TestStormDecidesOnHighestFactor(t *testing.T) {
 	}
 }
 
-// The moment of a segment is when it was closest, so a storm that passes half
-// an hour after the cover ends does not pay although its last fix was inside.
+// The moment of a segment is that of the closest point, so a storm that passes half an
+// hour after the cover ends does not pay although its last fix was inside.
 func TestMomentOfASegmentLiesInThePeriod(t *testing.T) {
 	t.Parallel()
 	start := utcDate(2018, 9, 1)
@@ -199,8 +199,8 @@ func TestStormWithoutWindMeasuresNothing(t *testing.T) {
 	require.Equal(t, OutsidePlace, evaluateStormAt(stormCover(), hazard.Storm{}).Reason)
 }
 
-// Two storms of one season, 40 % and then 80 % of a limit of 3.8 m: each is
-// determined on the whole limit, and the second is paid what is left of it.
+// Two storms of one season, 40 % and then 80 % of a limit of 3.8 m: each is determined
+// on the whole limit, and the second is paid the remaining limit.
 func TestTwoStormsExhaustTheLimit(t *testing.T) {
 	t.Parallel()
 	cover := stormCover()

@@ -9,11 +9,10 @@ import (
 	"parapet/model/hazard"
 )
 
-// Validate tells everything that keeps the cover from being decided on: a place
-// that does not fit the kind of trigger, a payout that is not whole, durations
-// that are none. A product's defaults and every quote must pass, for a bound
-// cover is evaluated without asking again. It does not judge whether a premium
-// can be found. The errors are joined.
+// Validate returns all faults that prevent an evaluation: a place that does not fit the
+// kind of trigger, an incomplete payout, invalid durations. A product's defaults and
+// every quote must pass, because a bound cover is evaluated without another check. It
+// does not check whether the cover can be priced. The errors are joined.
 func (c Cover) Validate() error {
 	wrong := []error{c.Payout.Validate(c.Trigger.Direction), c.Place.validate(), c.validateTrigger()}
 	if c.Limit.Amount <= 0 {
@@ -33,7 +32,7 @@ func (c Cover) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// maxRadiusKM is half way round the earth: a circle can be no larger.
+// maxRadiusKM is half the circumference of the earth, the largest possible radius.
 const maxRadiusKM = hazard.EarthRadiusKM * math.Pi
 
 func (p Place) validate() error {
@@ -75,8 +74,9 @@ func (c Cover) validateTrigger() error {
 	}
 }
 
-// validateRain requires what defines the occurrences at a station: for sums of a wet
-// spell days, wet_mm and dry_days, for sums of a calendar period its name.
+// validateRain requires the members that define the occurrences at a station: days,
+// wet_mm and dry_days for sums of a wet spell, the name of the period for sums of a
+// calendar period.
 func (t Trigger) validateRain() error {
 	switch {
 	case t.Direction == AtMost && (t.Calendar != Month && t.Calendar != Dekad):

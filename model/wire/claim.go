@@ -6,31 +6,31 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// OccurrenceBrief names what happened inside a claim.
+// OccurrenceBrief is the occurrence shown in a claim.
 type OccurrenceBrief struct {
 	ID            string    `json:"id"`
 	Source        string    `json:"source"`
 	SourceEventID string    `json:"source_event_id"`
-	OccurredAt    time.Time `json:"occurred_at"` // when it began, as known at the determination
+	OccurredAt    time.Time `json:"occurred_at"` // beginning, as known at the determination
 }
 
-// Determination is what the trigger says of a policy and an occurrence.
+// Determination is the result of the trigger for a policy and an occurrence.
 type Determination struct {
-	Index         *Measure  `json:"index"`       // null when nothing touched the place
-	Threshold     Measure   `json:"threshold"`   // the boundary reached, or the nearest one missed
-	OccurredAt    time.Time `json:"occurred_at"` // the moment that counts: the quake, the storm's decisive moment, the last day of the index
+	Index         *Measure  `json:"index"`       // null if nothing touched the place
+	Threshold     Measure   `json:"threshold"`   // the reached boundary, or the nearest missed one
+	OccurredAt    time.Time `json:"occurred_at"` // the decisive moment: the earthquake, the storm's decisive moment, the last day of the index
 	DistanceKM    *float64  `json:"distance_km"` // to the centre of a circle, two decimals
 	Factor        string    `json:"factor"`      // share of the limit, a decimal
 	Amount        Money     `json:"amount"`      // factor × limit, rounded once, half up
 	Stage         string    `json:"stage"`       // preliminary, final
-	FirstDay      *string   `json:"first_day"`   // of the days at a station that make up the index, 2027-01-01; null elsewhere
-	LastDay       *string   `json:"last_day"`    // included
+	FirstDay      *string   `json:"first_day"`   // of the days at a station that form the index, 2027-01-01; null for other perils
+	LastDay       *string   `json:"last_day"`    // inclusive
 	SourceVersion string    `json:"source_version"`
 	TermsHash     string    `json:"terms_hash"`
 	ReceiptHash   string    `json:"receipt_hash"` // sha256 of terms, facts and result in canonical JSON
 }
 
-// Decision is what was decided of a claim.
+// Decision is the decision on a claim.
 type Decision struct {
 	Outcome      string     `json:"outcome"` // approved, deferred, declined
 	ReasonCodes  []string   `json:"reason_codes"`
@@ -38,7 +38,7 @@ type Decision struct {
 	NextReviewAt *time.Time `json:"next_review_at"`
 }
 
-// Claim asks for money under a policy because of something that happened.
+// Claim is a claim for money under a policy because of an occurrence.
 type Claim struct {
 	Header
 	References
@@ -57,7 +57,7 @@ type Claim struct {
 	ClosedAt        *time.Time       `json:"closed_at"`
 }
 
-// TimelineEntry is one sentence about a claim, or about a change of a policy itself.
+// TimelineEntry is an entry of a claim's timeline, or a change of a policy itself.
 type TimelineEntry struct {
 	Header
 	ClaimID  *string        `json:"claim_id"` // null for a change of the policy itself
@@ -84,7 +84,7 @@ type Attachment struct {
 	DownloadURL string  `json:"download_url"`
 }
 
-// Message is one turn of the conversation about a claim.
+// Message is one message of the conversation about a claim.
 type Message struct {
 	Header
 	ClaimID string `json:"claim_id"`

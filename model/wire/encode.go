@@ -17,7 +17,7 @@ var encodingOptions = json.JoinOptions(
 		json.MarshalToFunc(func(enc *jsontext.Encoder, t time.Time) error {
 			return enc.WriteValue(append(AppendTime(append(enc.AvailableBuffer(), '"'), t), '"'))
 		}),
-		json.MarshalToFunc(func(enc *jsontext.Encoder, d decimal.Decimal) error { // as its MarshalJSON does
+		json.MarshalToFunc(func(enc *jsontext.Encoder, d decimal.Decimal) error { // like its MarshalJSON
 			return enc.WriteToken(jsontext.String(d.String()))
 		}),
 	)),
@@ -25,18 +25,18 @@ var encodingOptions = json.JoinOptions(
 		text, err := dec.ReadToken()
 		if err == nil {
 			*t, err = time.Parse(time.RFC3339, text.String())
-			*t = t.UTC() // Postgres writes UTC as +00:00, which would be the zone of the process
+			*t = t.UTC() // Postgres writes UTC as +00:00, which would become the zone of the process
 		}
 		return err
 	})),
 )
 
-// FormatTime writes an instant as records show it: RFC 3339 in UTC, always with
-// microseconds, so that times sort as text and never lose what the database keeps.
+// FormatTime returns an instant as records show it: RFC 3339 in UTC, always with
+// microseconds, so that times sort as text and keep the database's precision.
 func FormatTime(t time.Time) string { return string(AppendTime(nil, t)) }
 
-// AppendTime is Time behind what is there. A list of records has more times than
-// anything else, and Go writes whole seconds several times as fast as fractions.
+// AppendTime appends the result of FormatTime to text. A list of records contains
+// mostly times, and Go formats whole seconds several times as fast as fractions.
 func AppendTime(text []byte, t time.Time) []byte {
 	text = t.UTC().AppendFormat(text, time.RFC3339)
 	text = append(text[:len(text)-1], ".000000Z"...)
@@ -47,8 +47,8 @@ func AppendTime(text []byte, t time.Time) []byte {
 	return text
 }
 
-// Encode writes a record as v1 JSON: the one encoder behind every answer and
-// every event. Nobody may change what it returns.
+// Encode returns a record as v1 JSON. It is the one encoder of all responses and
+// events. Callers must not change the result.
 func Encode(record any) ([]byte, error) {
 	if r, ok := record.(encodedRecord); ok && r.encodedText() != nil {
 		return r.encodedText(), nil
@@ -78,7 +78,7 @@ func EncodeOnce(record encodedRecord) (members map[string]jsontext.Value, err er
 	return splitMembers(text)
 }
 
-// splitMembers cuts an object into its members, where they stand.
+// splitMembers splits an object into its members, which share the memory of text.
 func splitMembers(text []byte) (map[string]jsontext.Value, error) {
 	members := make(map[string]jsontext.Value, 32)
 	in := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
@@ -101,6 +101,6 @@ func splitMembers(text []byte) (map[string]jsontext.Value, error) {
 	return members, nil
 }
 
-// Decode reads what Encode wrote. Members it does not know are ignored, so an
-// older release can read a newer one's bytes.
+// Decode decodes the result of Encode. It ignores unknown members, so that an older
+// release can read a newer one's bytes.
 func Decode(data []byte, record any) error { return json.Unmarshal(data, record, encodingOptions) }

@@ -89,8 +89,7 @@ func TestDecodeReadsWhatEncodeWrote(t *testing.T) {
 	require.Contains(t, string(first), `"metadata":{"a":"1","b":`, "maps are written in order, so equal records have equal bytes")
 }
 
-// Times are written as the layout of the contract says, whatever their zone and
-// however much of a second they have.
+// Times have the contract's layout, in every zone and with any fraction of a second.
 func TestTimesAreWrittenToTheMicrosecond(t *testing.T) {
 	t.Parallel()
 	const layout = "2006-01-02T15:04:05.000000Z"

@@ -10,9 +10,9 @@ import (
 // Measure is a measured value with its unit.
 type Measure = hazard.Measure
 
-// ObservationInput is what a source tells of one thing it measured. A storm's
-// fixes share the storm's source_event_id and differ in occurred_at; a station's
-// days differ in station and day.
+// ObservationInput is one observation of a source. A storm's fixes share the storm's
+// source_event_id and differ in occurred_at; a station's days differ in station and
+// day.
 type ObservationInput struct {
 	Source        string             `json:"source"`
 	SourceEventID string             `json:"source_event_id"`
@@ -31,14 +31,14 @@ type ObservationInput struct {
 	ReplayedFrom *time.Time `json:"replayed_from,omitzero"`
 }
 
-// Observation is one measurement as its source tells it now.
+// Observation is one measurement in the source's present version.
 type Observation struct {
 	Header
 	ObservationInput
-	OccurrenceID *string `json:"occurrence_id"` // null for a station's day, which belongs to no single occurrence
+	OccurrenceID *string `json:"occurrence_id"` // null for a day at a station, which belongs to no single occurrence
 }
 
-// ObservationResult is what became of one observation of a batch.
+// ObservationResult is the result for one observation of a batch.
 type ObservationResult struct {
 	Index  int          `json:"index"`  // position in the request
 	Result string       `json:"result"` // created, revised, unchanged, rejected
@@ -46,9 +46,9 @@ type ObservationResult struct {
 	Errors []FieldError `json:"errors"`
 }
 
-// FieldError is one member of a request that is wrong.
+// FieldError is one invalid member of a request.
 type FieldError struct {
 	Pointer string `json:"pointer"` // RFC 6901, into the request body
 	Code    string `json:"code"`
-	Detail  string `json:"detail"` // what would be right
+	Detail  string `json:"detail"` // what is valid
 }

@@ -1,9 +1,9 @@
 package wire
 
-// Partner is who sells cover. Only operators see the record.
+// Partner is a seller of cover. Only operators see the record.
 type Partner struct {
 	Header
-	Slug   string `json:"slug"` // immutable; also the id, and the claim partner of the partner's tokens
+	Slug   string `json:"slug"` // immutable; also the id, and the partner claim of the partner's tokens
 	Name   string `json:"name"`
 	Status string `json:"status"` // enabled, disabled
 }

@@ -2,33 +2,32 @@ package wire
 
 import "time"
 
-// Beneficiary is who is paid.
+// Beneficiary is the payee.
 type Beneficiary struct {
 	Name    string `json:"name"`
 	Country string `json:"country"` // ISO 3166-1 alpha-2
 }
 
-// Display is as much of an account as may be shown.
+// Display is the part of an account that may be shown.
 type Display struct {
 	Last4       string  `json:"last4"`
 	Institution *string `json:"institution"`
 	Country     *string `json:"country"`
 }
 
-// Verification is what the rail said of an account.
+// Verification is the result of the rail's check of an account.
 type Verification struct {
 	Method    string    `json:"method"`
 	CheckedAt time.Time `json:"checked_at"`
 	Code      string    `json:"code"`
 }
 
-// PayoutMethod is an account a payout can go to. The number itself is never
-// shown.
+// PayoutMethod is an account that payouts can go to. The number itself is never shown.
 type PayoutMethod struct {
 	Header
 	References
 	ClaimID      *string       `json:"claim_id"`
-	PolicyID     *string       `json:"policy_id"` // set instead of claim_id when it serves every claim of the policy
+	PolicyID     *string       `json:"policy_id"` // set instead of claim_id if it applies to every claim of the policy
 	Type         string        `json:"type"`      // iban, us_bank_account, mobile_money
 	Beneficiary  Beneficiary   `json:"beneficiary"`
 	Currency     string        `json:"currency"`
@@ -38,7 +37,7 @@ type PayoutMethod struct {
 	Verification *Verification `json:"verification"` // null until checked
 }
 
-// Payout is money on its way to a beneficiary.
+// Payout is a payout to a beneficiary.
 type Payout struct {
 	Header
 	ClaimID           string     `json:"claim_id"`
@@ -54,15 +53,16 @@ type Payout struct {
 	ReleasedAt        *time.Time `json:"released_at"`
 	ReconciledAt      *time.Time `json:"reconciled_at"`
 	ReplacesPayoutID  *string    `json:"replaces_payout_id"`
-	// Approval is what operators see before they approve; absent for partners.
+	// Approval is shown to operators before they approve; absent for partners.
 	Approval *PayoutApproval `json:"approval,omitzero"`
 }
 
-// PayoutApproval is how many operators must approve a payout, and what they approve.
+// PayoutApproval is the number of operators that must approve a payout, and what they
+// approve.
 type PayoutApproval struct {
-	Digest       *string            `json:"digest"` // names payout, claim, amount and account; null without an account
-	Needed       int                `json:"needed"` // different operators
-	Given        int                `json:"given"`  // of this digest
+	Digest       *string            `json:"digest"` // identifies payout, claim, amount and account; null without an account
+	Needed       int                `json:"needed"` // number of different operators
+	Given        int                `json:"given"`  // approvals of this digest
 	PayoutMethod *PayoutDestination `json:"payout_method"`
 }
 
@@ -75,7 +75,7 @@ type PayoutDestination struct {
 	Fingerprint     string      `json:"fingerprint"`
 	Status          string      `json:"status"` // pending or verified
 	RecordedAt      time.Time   `json:"recorded_at"`
-	VerifiedAt      *time.Time  `json:"verified_at"`       // null until it is verified
-	CoolingOffUntil *time.Time  `json:"cooling_off_until"` // without an approval nothing is paid to it before; null when nothing waits
-	ReturnedAt      *time.Time  `json:"returned_at"`       // when it last returned a payout of this claim; null when it never did
+	VerifiedAt      *time.Time  `json:"verified_at"`       // null until verified
+	CoolingOffUntil *time.Time  `json:"cooling_off_until"` // payouts to it before need an approval; null without a cooling-off period
+	ReturnedAt      *time.Time  `json:"returned_at"`       // when it last returned a payout of this claim; null if never
 }

@@ -2,8 +2,8 @@ package wire
 
 import "time"
 
-// BookLine sums policies of one currency. Product, partner and cell are null
-// where the lines are not told apart by them.
+// BookLine sums policies of one currency. Product, partner and cell are null unless the
+// lines are grouped by them.
 type BookLine struct {
 	Product  *string    `json:"product"`
 	Partner  *string    `json:"partner"`
@@ -11,17 +11,17 @@ type BookLine struct {
 	Currency string     `json:"currency"`
 
 	PoliciesInForce int64 `json:"policies_in_force"`
-	LimitAtRisk     Money `json:"limit_at_risk"`    // what is left of their limits
+	LimitAtRisk     Money `json:"limit_at_risk"`    // their remaining limits
 	PremiumInForce  Money `json:"premium_in_force"` // their whole premium
 
-	PoliciesBound  int64   `json:"policies_bound"`  // in the time asked for
-	PremiumWritten Money   `json:"premium_written"` // theirs
-	Paid           Money   `json:"paid"`            // released under them and not come back, whenever
-	Reserved       Money   `json:"reserved"`        // owed under them and not paid yet
+	PoliciesBound  int64   `json:"policies_bound"`  // in the period
+	PremiumWritten Money   `json:"premium_written"` // premium of the bound policies
+	Paid           Money   `json:"paid"`            // released under them and not returned, at any time
+	Reserved       Money   `json:"reserved"`        // owed under them and not yet paid
 	LossRatio      *string `json:"loss_ratio"`      // (paid + reserved) / premium written, four decimals; null without premium
 }
 
-// PlaceCell is where policies lie: a cell of one degree, or a station.
+// PlaceCell is the location of policies: a cell of one degree, or a station.
 type PlaceCell struct {
 	Name      string  `json:"name"`      // N23E121 by the south-west corner, or the station
 	Latitude  *int    `json:"latitude"`  // of the south-west corner; null for a station
@@ -29,37 +29,37 @@ type PlaceCell struct {
 	Station   *string `json:"station"`   // null for a cell
 }
 
-// StatusFigure counts records of one state and one currency.
+// StatusFigure is the count and sum of records of one status and currency.
 type StatusFigure struct {
 	Status string `json:"status"`
 	Count  int64  `json:"count"`
 	Amount Money  `json:"amount"`
 }
 
-// Series is what happened in one currency over time, every bucket there.
+// Series holds the figures of one currency over time, with every bucket.
 type Series struct {
 	Currency string        `json:"currency"`
 	Points   []SeriesPoint `json:"points"` // oldest first
 }
 
-// SeriesPoint is one day, ISO week or month in UTC, cut to the time asked for.
+// SeriesPoint is one day, ISO week or month in UTC, cut to the requested period.
 type SeriesPoint struct {
 	From time.Time `json:"from"`
-	To   time.Time `json:"to"` // left out
+	To   time.Time `json:"to"` // exclusive
 
 	PoliciesBound   int64   `json:"policies_bound"`
 	PremiumWritten  Money   `json:"premium_written"`
 	ClaimsOpened    int64   `json:"claims_opened"`
-	ClaimsApproved  Money   `json:"claims_approved"`  // owed by claims whose last approval fell here
-	PayoutsReleased Money   `json:"payouts_released"` // sent by the rail, those that came back later included
-	LossRatio       *string `json:"loss_ratio"`       // of the policies bound here, whenever they paid
+	ClaimsApproved  Money   `json:"claims_approved"`  // owed by claims whose last approval lies in this bucket
+	PayoutsReleased Money   `json:"payouts_released"` // sent by the rail, including those returned later
+	LossRatio       *string `json:"loss_ratio"`       // of the policies bound in this bucket, whenever they paid
 }
 
-// DoubtFigure is money that has not arrived and is not on its way: payouts of
-// one state and currency whose age lies in a range.
+// DoubtFigure is money that has not arrived and is not on its way: payouts of one
+// status and currency in an age range.
 type DoubtFigure struct {
 	Status    string  `json:"status"`     // reconciling, blocked
-	OlderThan string  `json:"older_than"` // ISO 8601, boundary included
+	OlderThan string  `json:"older_than"` // ISO 8601, inclusive
 	Under     *string `json:"under"`      // ISO 8601; null for the oldest
 	Count     int64   `json:"count"`
 	Amount    Money   `json:"amount"`

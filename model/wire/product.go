@@ -6,16 +6,16 @@ import (
 	"parapet/model/trigger"
 )
 
-// Product is a published product: everything a quote follows from.
+// Product is a published product: the data that quotes are computed from.
 type Product struct {
 	Header
-	Key        string            `json:"key"` // what quotes name; also the id
+	Key        string            `json:"key"` // used by quotes; also the id
 	Title      string            `json:"title"`
 	Summary    string            `json:"summary"`
 	Place      trigger.PlaceKind `json:"place"`          // circle, station
 	Context    jsontext.Value    `json:"context_schema"` // JSON Schema 2020-12 of a quote's context
-	Trigger    trigger.Trigger   `json:"trigger"`        // before a quote's own members
-	Payout     trigger.Payout    `json:"payout"`         // before a quote's own members
+	Trigger    trigger.Trigger   `json:"trigger"`        // before a quote's members are applied
+	Payout     trigger.Payout    `json:"payout"`         // before a quote's members are applied
 	Times      jsontext.Value    `json:"times"`          // ISO 8601 durations
 	Settlement jsontext.Value    `json:"settlement"`     // what is paid without an operator
 	Price      jsontext.Value    `json:"price"`          // the loadings of the premium

@@ -18,25 +18,25 @@ type Quote struct {
 	Status         string              `json:"status"`          // priced, bound, expired
 	Context        jsontext.Value      `json:"context"`         // as given, with defaults filled in
 	IgnoredContext []string            `json:"ignored_context"` // members of context the product does not know
-	Cover          trigger.Cover       `json:"cover"`           // everything that will bind
+	Cover          trigger.Cover       `json:"cover"`           // all terms that would bind
 	TermsHash      string              `json:"terms_hash"`      // sha256 of the canonical terms
 	Price          pricing.Price       `json:"price"`
 	Basis          pricing.Basis       `json:"basis"`
 	History        []pricing.PastEvent `json:"history"` // every past event that would have paid, newest first
 	ExpiresAt      time.Time           `json:"expires_at"`
-	// Moratorium is why the cover cannot be bound now; null when it can, and once the
-	// quote is bound or expired.
+	// Moratorium is the reason why the cover cannot be bound now; null if it can, and
+	// once the quote is bound or expired.
 	Moratorium *QuoteMoratorium `json:"moratorium"`
 	PolicyID   *string          `json:"policy_id"`
 }
 
-// ClaimBrief names a claim inside its policy.
+// ClaimBrief identifies a claim inside its policy.
 type ClaimBrief struct {
 	ID     string `json:"id"`
 	Status string `json:"status"`
 }
 
-// Policy is cover in force, before or after.
+// Policy is a bound policy, at any time of its life.
 type Policy struct {
 	Header
 	References

@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// rfc3339Pattern is what the library's reading of a time does not insist on: two digits
-// everywhere, a full stop before the fraction, a zone that exists.
+// rfc3339Pattern requires what the library's parser does not: two digits everywhere, a
+// full stop before the fraction, an existing zone.
 var rfc3339Pattern = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`)
 
-// ParseTime reads an RFC 3339 time of a year that the database knows, in UTC. Its
-// letters may be small, as section 5.6 allows. Every door reads times by it.
+// ParseTime parses an RFC 3339 time, within the years that the database supports, and
+// returns it in UTC. Its letters may be lower-case, as section 5.6 allows. REST and
+// GraphQL parse times with it.
 func ParseTime(text string) (at time.Time, ok bool) {
 	text = strings.ToUpper(text)
 	at, err := time.Parse(time.RFC3339, text)
