@@ -211,9 +211,9 @@ func (adj *adjudication) awaitsMissingDays(row *claimRow) bool {
 // The actor of the decision is always Parapet, also when a partner made the request.
 func (adj *adjudication) decideClaim(p *policyRow, row *claimRow, det *determinationRow, d trigger.Determination) error {
 	defer adj.withActor(System())()
-	weighed := p.decisionFacts(d)
-	weighed.Ongoing, weighed.SameOccurrence, weighed.PossibleDuplicate = adj.mayStormGrow(p), adj.hasClaimFor(p, row), adj.hasPossibleDuplicate(p, row)
-	decision := adjudicate.Decide(weighed)
+	facts := p.decisionFacts(d)
+	facts.Ongoing, facts.SameOccurrence, facts.PossibleDuplicate = adj.mayStormGrow(p), adj.hasClaimFor(p, row), adj.hasPossibleDuplicate(p, row)
+	decision := adjudicate.Decide(facts)
 	var review *time.Time
 	switch {
 	case onlyAwaitsSource(decision.Reasons):

@@ -36,7 +36,7 @@ type childCollection[Row, Record any] struct {
 // tables.
 type unionStatements struct {
 	// pageStatement selects the page of the parent w; where restricts the parents.
-	pageStatement func(where *whereClause, p pageSpec, along sortOrder) (text string, err error)
+	pageStatement func(where *whereClause, p pageSpec, direction sortOrder) (text string, err error)
 	// countExpression is an SQL expression for the number of rows of the parent w.
 	countExpression string
 }
@@ -140,9 +140,9 @@ func (b *childCollection[Row, Record]) loadRows(ctx context.Context, s *Service,
 
 // pageStatement returns the statement that reads the page of each parent that w selects.
 func (b *childCollection[Row, Record]) pageStatement(s *Service, w *whereClause, p pageSpec) (text string, args []any, err error) {
-	by, along := b.orderColumn, p.order.orDefault(b.order).reversed(p.last)
+	by, direction := b.orderColumn, p.order.orDefault(b.order).reversed(p.last)
 	if b.union != nil {
-		text, err = b.union.pageStatement(w, p, along)
+		text, err = b.union.pageStatement(w, p, direction)
 		return text, w.args, err
 	}
 	inner := s.newWhere(new(Row))
@@ -162,9 +162,9 @@ func (b *childCollection[Row, Record]) pageStatement(s *Service, w *whereClause,
 		return "", nil, fmt.Errorf("cursor: %w", err)
 	}
 	if after != nil {
-		inner.addTerm("!."+by+" "+along.comparison+" ?", after)
+		inner.addTerm("!."+by+" "+direction.comparison+" ?", after)
 	}
-	order := by + " " + along.keyword
+	order := by + " " + direction.keyword
 	text = fmt.Sprintf("select r.*%s from %s as w cross join lateral (%s%s order by %s.%s limit $%d) as r%s order by w.id, r.%s",
 		b.extraColumns, b.parentTable, s.selectStatement(new(Row)), inner, w.alias, order, len(inner.args)+1, w, order)
 	return text, append(inner.args, p.fetchLimit()), nil

@@ -89,16 +89,16 @@ func (q *listQuery) probeSubquery(w *whereClause, columns, ending string) string
 
 // pageStatement returns the statement that reads a page of rows; selected is the
 // beginning of that statement, up to the table.
-func (q *listQuery) pageStatement(selected string, w *whereClause, along sortOrder, limit int64) (text string, args []any) {
+func (q *listQuery) pageStatement(selected string, w *whereClause, direction sortOrder, limit int64) (text string, args []any) {
 	most := w.bindArg(limit)
-	order := fmt.Sprintf("order by %s.id %s limit %s", q.alias, along.keyword, most)
+	order := fmt.Sprintf("order by %s.id %s limit %s", q.alias, direction.keyword, most)
 	if !q.usesProbes() {
 		q.addFilterTerms(w)
 		return selected + w.String() + " " + order, w.args
 	}
 	found := q.probeSubquery(w, "!.id", order)
 	outer := &whereClause{alias: w.alias, args: w.args}
-	outer.addTerm(fmt.Sprintf("!.id = any(array(select found.id from %s order by found.id %s limit %s))", found, along.keyword, most))
+	outer.addTerm(fmt.Sprintf("!.id = any(array(select found.id from %s order by found.id %s limit %s))", found, direction.keyword, most))
 	if q.partner != "" {
 		outer.addTerm("!.partner = ?", q.partner)
 	}
@@ -140,16 +140,16 @@ func (b *collection[Row, Record]) list(ctx context.Context, s *Service, actor Ac
 	if actor.Kind == ActorPartner {
 		q.partner = actor.Partner
 	}
-	along := p.order.orDefault(newestFirst).reversed(p.last)
+	direction := p.order.orDefault(newestFirst).reversed(p.last)
 	if p.after != "" {
 		after, err := uuid.Parse(p.after)
 		if err != nil {
 			return nil, fmt.Errorf("cursor of %s: %w", b.plural, err)
 		}
-		w.addTerm("!.id "+along.comparison+" ?", after)
+		w.addTerm("!.id "+direction.comparison+" ?", after)
 	}
 	rows := make([]Row, 0, p.fetchLimit())
-	text, args := q.pageStatement(s.selectStatement(new(Row)), w, along, p.fetchLimit())
+	text, args := q.pageStatement(s.selectStatement(new(Row)), w, direction, p.fetchLimit())
 	if err := s.queryPreparedRows(ctx, s.pool, &rows, text, args...); err != nil {
 		return nil, translateError(fmt.Errorf("list %s: %w", b.plural, err))
 	}

@@ -117,18 +117,18 @@ func (s *Service) FetchBatch(ctx context.Context, job DeliverEndpoint) (*Deliver
 // ParallelGroups groups the items that must be sent one after the other; different groups
 // may be sent concurrently.
 func (b *DeliveryBatch) ParallelGroups() [][]int {
-	var lines [][]int
+	var groups [][]int
 	place := make(map[uuid.UUID]int)
 	for i := range b.Items {
 		subject := b.Items[i].delivery.SubjectID
 		if at, ok := place[subject]; ok && b.Ordered {
-			lines[at] = append(lines[at], i)
+			groups[at] = append(groups[at], i)
 			continue
 		}
-		place[subject] = len(lines)
-		lines = append(lines, []int{i})
+		place[subject] = len(groups)
+		groups = append(groups, []int{i})
 	}
-	return lines
+	return groups
 }
 
 // WaitForBatch waits up to wait until something is due, and returns it like FetchBatch.

@@ -37,8 +37,8 @@ func (t *Cursor[T]) Next(ctx context.Context) ([]T, error) {
 
 // poll reads once, and waits for a notification when there was nothing.
 func (t *Cursor[T]) poll(ctx context.Context) ([]T, error) {
-	rung, leave := t.svc.eventsSequenced.subscribe(t.svc, t.partner) //nolint:contextcheck // it watches for all readers
-	defer leave()
+	notified, unsubscribe := t.svc.eventsSequenced.subscribe(t.svc, t.partner) //nolint:contextcheck // it watches for all readers
+	defer unsubscribe()
 	found, err := t.readNext(ctx)
 	if len(found) > 0 || err != nil {
 		return found, translateError(err)
@@ -47,7 +47,7 @@ func (t *Cursor[T]) poll(ctx context.Context) ([]T, error) {
 	defer again.Stop()
 	for {
 		select {
-		case <-rung:
+		case <-notified:
 			return nil, nil
 		case <-ctx.Done():
 			return nil, ctx.Err()

@@ -37,8 +37,8 @@ func (s *Service) Explain(ctx context.Context, actor Actor, policy string, ref O
 	if err != nil {
 		return nil, err
 	}
-	var told *wire.Explanation
-	look := func(ctx context.Context, db bun.IDB, now time.Time) error {
+	var explanation *wire.Explanation
+	explain := func(ctx context.Context, db bun.IDB, now time.Time) error {
 		row := new(policyRow)
 		err := actor.restrictToTenant(db.NewSelect().Model(row).Where("p.id = ?", id)).Scan(ctx)
 		if isNoRows(err) {
@@ -51,20 +51,20 @@ func (s *Service) Explain(ctx context.Context, actor Actor, policy string, ref O
 		if err != nil {
 			return err
 		}
-		told, err = sc.explainPolicy(ctx, db, row)
+		explanation, err = sc.explainPolicy(ctx, db, row)
 		return err
 	}
 	if actor.IdempotencyKey == nil {
-		err = s.readSnapshot(ctx, func(ctx context.Context, tx bun.Tx, now time.Time) error { return look(ctx, tx, now) })
-		return told, err
+		err = s.readSnapshot(ctx, func(ctx context.Context, tx bun.Tx, now time.Time) error { return explain(ctx, tx, now) })
+		return explanation, err
 	}
 	err = s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
-		if err := look(ctx, tx, tx.now); err != nil {
+		if err := explain(ctx, tx, tx.now); err != nil {
 			return err
 		}
-		return tx.storeResponse(statusOK, told.PolicyID, told)
+		return tx.storeResponse(statusOK, explanation.PolicyID, explanation)
 	})
-	return told, err
+	return explanation, err
 }
 
 func (ref *OccurrenceRef) validate(v *validator) {

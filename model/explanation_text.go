@@ -16,15 +16,15 @@ import (
 // toRecord converts an evaluation to its public record.
 func (v *Evaluation) toRecord() *wire.Explanation {
 	p := v.policy
-	said := toDeterminationRecord(p, v.facts, v.determination)
+	determination := toDeterminationRecord(p, v.facts, v.determination)
 	e := &wire.Explanation{
 		Partner: p.Partner, PolicyID: resourcePolicy.formatID(p.ID), Product: p.Product, OccurredAt: v.determination.OccurredAt,
-		Met: v.determination.Met, Pays: v.payableAmount() > 0, Index: said.Index, Threshold: said.Threshold, Factor: said.Factor,
-		Amount: said.Amount, Payable: money.New(v.payableAmount(), p.Currency),
-		DistanceKM: said.DistanceKM, RadiusKM: v.determination.RadiusKM, Stage: said.Stage,
-		Reasons: v.reasonCodes(), Sentences: v.buildSentences(said),
+		Met: v.determination.Met, Pays: v.payableAmount() > 0, Index: determination.Index, Threshold: determination.Threshold, Factor: determination.Factor,
+		Amount: determination.Amount, Payable: money.New(v.payableAmount(), p.Currency),
+		DistanceKM: determination.DistanceKM, RadiusKM: v.determination.RadiusKM, Stage: determination.Stage,
+		Reasons: v.reasonCodes(), Sentences: v.buildSentences(determination),
 	}
-	e.MissedBy = missedBy(p, v.facts, v.determination, said)
+	e.MissedBy = missedBy(p, v.facts, v.determination, determination)
 	if v.claim != nil {
 		e.Claim = new(toClaimBrief(v.claim.ID, v.claim.Status))
 	}
@@ -71,38 +71,38 @@ func (v *Evaluation) incompleteReason() string {
 
 // buildSentences explains what was measured, how it compares with the terms, and what is
 // paid.
-func (v *Evaluation) buildSentences(said wire.Determination) []string {
-	list := []string{v.measuredSentence(said), v.termsSentence(said)}
+func (v *Evaluation) buildSentences(determination wire.Determination) []string {
+	list := []string{v.measuredSentence(determination), v.termsSentence(determination)}
 	if v.claim != nil {
 		return append(list, v.claimSentence())
 	}
 	return append(list, v.moneySentence())
 }
 
-func (v *Evaluation) measuredSentence(said wire.Determination) string {
+func (v *Evaluation) measuredSentence(determination wire.Determination) string {
 	p := v.policy
 	switch {
 	case v.isRetracted():
 		return fmt.Sprintf("%s retracted what it reported of %s.", v.facts.Source, v.facts.SourceEventID)
 	case v.isLegacyWindow():
 		return fmt.Sprintf("%s reported days to %s, which were judged as one window.", v.facts.Source, v.determination.OccurredAt.Format(time.DateOnly))
-	case said.Index != nil && p.Cover.Trigger.Kind == hazard.StationDay:
-		return v.rainSentence(said)
+	case determination.Index != nil && p.Cover.Trigger.Kind == hazard.StationDay:
+		return v.rainSentence(determination)
 	default:
 		return observedSentence(p, v.facts, v.determination)
 	}
 }
 
-func (v *Evaluation) termsSentence(said wire.Determination) string {
+func (v *Evaluation) termsSentence(determination wire.Determination) string {
 	p, limit := v.policy, v.policy.Cover.Limit
 	switch v.determination.Reason {
 	case trigger.ThresholdMet:
 		return fmt.Sprintf("%s %s %s, which pays a share of %s of the limit of %s: %s.",
-			v.metClause(said), said.Threshold.Value, said.Threshold.Unit, said.Factor, limit, said.Amount)
+			v.metClause(determination), determination.Threshold.Value, determination.Threshold.Unit, determination.Factor, limit, determination.Amount)
 	case trigger.ThresholdNotMet:
-		return fmt.Sprintf("The trigger is not met: %s.", reasonClause(p, v.facts, v.determination, said))
+		return fmt.Sprintf("The trigger is not met: %s.", reasonClause(p, v.facts, v.determination, determination))
 	case trigger.OutsidePeriod, trigger.WaitingPeriod:
-		return sentenceOf(reasonClause(p, v.facts, v.determination, said))
+		return sentenceOf(reasonClause(p, v.facts, v.determination, determination))
 	case trigger.EvidenceNeeded:
 		return fmt.Sprintf("So the trigger cannot be judged before the missing days are reported: %d.", v.facts.Rain.Missing())
 	case trigger.SourcePreliminary:
@@ -113,28 +113,28 @@ func (v *Evaluation) termsSentence(said wire.Determination) string {
 }
 
 // metClause explains on which side of the threshold or attachment the index lies.
-func (v *Evaluation) metClause(said wire.Determination) string {
+func (v *Evaluation) metClause(determination wire.Determination) string {
 	terms := v.policy.Cover
 	isCurve := terms.Payout.Attach != nil
 	switch {
 	case isCurve && terms.Trigger.Direction == trigger.AtMost:
-		return fmt.Sprintf("%s %s is below the attachment of", said.Index.Value, said.Index.Unit)
+		return fmt.Sprintf("%s %s is below the attachment of", determination.Index.Value, determination.Index.Unit)
 	case isCurve:
-		return fmt.Sprintf("%s %s is above the attachment of", said.Index.Value, said.Index.Unit)
+		return fmt.Sprintf("%s %s is above the attachment of", determination.Index.Value, determination.Index.Unit)
 	case terms.Trigger.Direction == trigger.AtMost:
-		return fmt.Sprintf("%s %s is not above the threshold of", said.Index.Value, said.Index.Unit)
+		return fmt.Sprintf("%s %s is not above the threshold of", determination.Index.Value, determination.Index.Unit)
 	default:
 		return "It reaches the threshold of"
 	}
 }
 
 // rainSentence explains which days make up the index.
-func (v *Evaluation) rainSentence(said wire.Determination) string {
+func (v *Evaluation) rainSentence(determination wire.Determination) string {
 	first, last := v.determination.FirstDay, v.determination.LastDay
 	if first.IsZero() {
-		return fmt.Sprintf("%s measured no days at the station that count: %s.", v.facts.Source, indexPhrase(v.policy, *said.Index))
+		return fmt.Sprintf("%s measured no days at the station that count: %s.", v.facts.Source, indexPhrase(v.policy, *determination.Index))
 	}
-	return fmt.Sprintf("%s measured %s at the station from %s to %s.", v.facts.Source, indexPhrase(v.policy, *said.Index),
+	return fmt.Sprintf("%s measured %s at the station from %s to %s.", v.facts.Source, indexPhrase(v.policy, *determination.Index),
 		first.Format(time.DateOnly), last.Format(time.DateOnly))
 }
 

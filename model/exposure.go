@@ -35,7 +35,7 @@ func (s *Service) Expose(ctx context.Context, actor Actor, in ExposureRequest, p
 	if err := s.authorize(ctx, actor, ScopePoliciesRead); err != nil {
 		return nil, nil, err
 	}
-	eyes, err := actor.partnerScope(in.Partner)
+	partner, err := actor.partnerScope(in.Partner)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -44,7 +44,7 @@ func (s *Service) Expose(ctx context.Context, actor Actor, in ExposureRequest, p
 		return nil, nil, err
 	}
 	err = s.readSnapshot(ctx, func(ctx context.Context, tx bun.Tx, now time.Time) error {
-		sc, err := newHypotheticalScenario(ctx, tx, &in.Occurrence, "/occurrence", eyes, now)
+		sc, err := newHypotheticalScenario(ctx, tx, &in.Occurrence, "/occurrence", partner, now)
 		if err != nil {
 			return err
 		}

@@ -18,10 +18,10 @@ func pgBox(b hazard.Box) string {
 func searchBoxes(boxes []hazard.Box) []string {
 	texts := make([]string, 0, 3*len(boxes))
 	for _, b := range boxes {
-		for _, turn := range []float64{-360, 0, 360} {
+		for _, shift := range []float64{-360, 0, 360} {
 			moved := b
-			moved.West += turn
-			moved.East += turn
+			moved.West += shift
+			moved.East += shift
 			texts = append(texts, pgBox(moved))
 		}
 	}

@@ -189,16 +189,16 @@ func (s *Service) RecordHeartbeat(ctx context.Context) (open *Restore, err error
 		if moved = row.isElsewhere(seen); moved {
 			return nil
 		}
-		standing, err := tx.loadOpenRestore(ctx)
-		if err == nil && standing == nil {
+		restore, err := tx.loadOpenRestore(ctx)
+		if err == nil && restore == nil {
 			if signs := row.restoreSigns(known); signs != "" {
-				standing, err = tx.recordSuspectedRestore(ctx, signs, known)
+				restore, err = tx.recordSuspectedRestore(ctx, signs, known)
 			} else {
 				next, err = tx.saveHeartbeat(ctx, row)
 			}
 		}
-		if standing != nil {
-			open = standing.toRecord()
+		if restore != nil {
+			open = restore.toRecord()
 		}
 		return err
 	})
@@ -247,12 +247,12 @@ func (s *Service) RestoreSigns(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", translateError(err)
 	}
-	standing, err := loadOpenRestore(ctx, s.db)
+	restore, err := loadOpenRestore(ctx, s.db)
 	if err != nil {
 		return "", translateError(err)
 	}
-	if standing != nil {
-		return standing.Signs, nil
+	if restore != nil {
+		return restore.Signs, nil
 	}
 	known, err := s.readHeartbeatFile(ctx, row)
 	return row.restoreSigns(known), translateError(err)

@@ -80,18 +80,18 @@ func (r *ingestion) ingestSource(ctx context.Context, source string, rows []*obs
 	if err != nil || len(indexes) == 0 {
 		return err
 	}
-	said, err := r.loadPrevious(ctx, source, rows, indexes)
+	previous, err := r.loadPrevious(ctx, source, rows, indexes)
 	if err != nil {
 		return err
 	}
 	r.changed, r.revised = nil, nil
 	for _, i := range indexes {
-		if rows[i].isRetracted() && said[rows[i].NaturalKey] == nil {
+		if rows[i].isRetracted() && previous[rows[i].NaturalKey] == nil {
 			r.results[i].Errors = []FieldError{unknownObservation}
 			continue
 		}
-		r.results[i].Result = r.compareWithPrevious(rows[i], said)
-		id := resourceObservation.formatID(said[rows[i].NaturalKey].ID)
+		r.results[i].Result = r.compareWithPrevious(rows[i], previous)
+		id := resourceObservation.formatID(previous[rows[i].NaturalKey].ID)
 		r.results[i].ID = &id
 	}
 	var reported []*observationRow
@@ -157,20 +157,20 @@ func (r *ingestion) loadPrevious(ctx context.Context, source string, rows []*obs
 	if err != nil {
 		return nil, fmt.Errorf("read observations: %w", err)
 	}
-	said := make(map[string]*observationRow, len(known))
+	previous := make(map[string]*observationRow, len(known))
 	for _, row := range known {
-		said[row.NaturalKey] = row
+		previous[row.NaturalKey] = row
 	}
-	return said, nil
+	return previous, nil
 }
 
 // compareWithPrevious compares an observation with the source's earlier report, and
 // stores it as the earlier report for the rest of the batch.
-func (r *ingestion) compareWithPrevious(row *observationRow, said map[string]*observationRow) string {
-	before, known := said[row.NaturalKey]
+func (r *ingestion) compareWithPrevious(row *observationRow, previous map[string]*observationRow) string {
+	before, known := previous[row.NaturalKey]
 	switch {
 	case !known:
-		said[row.NaturalKey] = row
+		previous[row.NaturalKey] = row
 		r.changed = append(r.changed, row)
 		return ResultCreated
 	case !row.supersedes(before) && (!r.wholeStorms || !row.replacesAsFinal(before)):
@@ -182,7 +182,7 @@ func (r *ingestion) compareWithPrevious(row *observationRow, said map[string]*ob
 		if row.isRetracted() {
 			row.retract(before)
 		}
-		said[row.NaturalKey] = row
+		previous[row.NaturalKey] = row
 		r.changed = append(r.changed, row)
 		return ResultRevised
 	}

@@ -170,13 +170,13 @@ func uuidArrayText(ids []uuid.UUID) string {
 
 // saveViolations inserts the violations found and deletes those no longer found.
 func (tx *Tx) saveViolations(ctx context.Context, r *checkResult) error {
-	standing := make([]uuid.UUID, len(r.found))
+	subjects := make([]uuid.UUID, len(r.found))
 	for i := range r.found {
-		r.found[i].Name, r.found[i].FoundAt, standing[i] = r.name, tx.now, r.found[i].Subject
+		r.found[i].Name, r.found[i].FoundAt, subjects[i] = r.name, tx.now, r.found[i].Subject
 	}
 	for _, scope := range r.scopes {
 		condition, args := scope.sqlCondition()
-		_, err := tx.NewDelete().Model((*violationRow)(nil)).Where("name = ?", r.name).Where("subject <> all(?::uuid[])", uuidArrayText(standing)).
+		_, err := tx.NewDelete().Model((*violationRow)(nil)).Where("name = ?", r.name).Where("subject <> all(?::uuid[])", uuidArrayText(subjects)).
 			Where(condition, args...).Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("remove violations: %w", err)

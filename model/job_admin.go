@@ -134,26 +134,26 @@ func (s *Service) requireJobAdmin(ctx context.Context, actor Actor) (JobAdmin, e
 
 // JobCounts counts the jobs by queue, kind and state. Operators only.
 func (s *Service) JobCounts(ctx context.Context, actor Actor) ([]JobCount, error) {
-	desk, err := s.requireJobAdmin(ctx, actor)
+	admin, err := s.requireJobAdmin(ctx, actor)
 	if err != nil {
 		return nil, err
 	}
-	return desk.Counts(ctx)
+	return admin.Counts(ctx)
 }
 
 // FailingJobs returns the kinds of jobs that fail. Operators only.
 func (s *Service) FailingJobs(ctx context.Context, actor Actor) ([]FailingJobs, error) {
-	desk, err := s.requireJobAdmin(ctx, actor)
+	admin, err := s.requireJobAdmin(ctx, actor)
 	if err != nil {
 		return nil, err
 	}
-	return desk.Failing(ctx)
+	return admin.Failing(ctx)
 }
 
 // ListJobs returns jobs, newest first. Operators only. Errors: validation_failed,
 // parameter_invalid, cursor_invalid.
 func (s *Service) ListJobs(ctx context.Context, actor Actor, f JobFilter, in PageRequest) (*Page[QueuedJob], error) {
-	desk, err := s.requireJobAdmin(ctx, actor)
+	admin, err := s.requireJobAdmin(ctx, actor)
 	if err != nil {
 		return nil, err
 	}
@@ -165,14 +165,14 @@ func (s *Service) ListJobs(ctx context.Context, actor Actor, f JobFilter, in Pag
 	if err != nil {
 		return nil, err
 	}
-	p.count = func(ctx context.Context) (int, error) { return desk.Count(ctx, f, MaxTotal+1) }
+	p.count = func(ctx context.Context) (int, error) { return admin.Count(ctx, f, MaxTotal+1) }
 	var before int64
 	if p.after != "" {
 		if before, err = strconv.ParseInt(p.after, 10, 64); err != nil {
 			return nil, fmt.Errorf("cursor of jobs: %w", err)
 		}
 	}
-	rows, err := desk.List(ctx, f, before, p.fetchLimit())
+	rows, err := admin.List(ctx, f, before, p.fetchLimit())
 	if err != nil {
 		return nil, translateError(fmt.Errorf("list jobs: %w", err))
 	}
@@ -182,7 +182,7 @@ func (s *Service) ListJobs(ctx context.Context, actor Actor, f JobFilter, in Pag
 // ChangeJobs retries, cancels or snoozes jobs by id or filter. No payout is lost: due
 // work lives in tables; the sweep re-enqueues it. To stop a payout, block it.
 func (s *Service) ChangeJobs(ctx context.Context, actor Actor, in JobChange) (*JobsChanged, error) {
-	desk, err := s.requireJobAdmin(ctx, actor)
+	admin, err := s.requireJobAdmin(ctx, actor)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +202,7 @@ func (s *Service) ChangeJobs(ctx context.Context, actor Actor, in JobChange) (*J
 			return Invalid(newFieldError("/until", "value", "Use a time after now."))
 		}
 		var err error
-		if *done, err = desk.Change(ctx, tx.Conn, in); err != nil {
+		if *done, err = admin.Change(ctx, tx.Conn, in); err != nil {
 			return err
 		}
 		reason := in.Reason + " (" + strconv.Itoa(done.Changed) + " jobs" + in.Filter.describe() + ")"

@@ -42,9 +42,9 @@ func (d sortOrder) orDefault(own sortOrder) sortOrder {
 }
 
 // reversed returns the opposite direction if turn is set, to read the end of a list.
-func (d sortOrder) reversed(turn bool) sortOrder {
+func (d sortOrder) reversed(reverse bool) sortOrder {
 	switch {
-	case !turn:
+	case !reverse:
 		return d
 	case d == newestFirst:
 		return oldestFirst
@@ -62,15 +62,15 @@ func (s *Service) fetchPage(ctx context.Context, actor Actor, q *bun.SelectQuery
 		return p, err
 	}
 	p.count = s.newCounter(q.Clone().ColumnExpr("1"))
-	along := p.order.orDefault(own).reversed(p.last)
+	direction := p.order.orDefault(own).reversed(p.last)
 	if p.after != "" {
 		after, err := uuid.Parse(p.after)
 		if err != nil {
 			return p, fmt.Errorf("cursor of %s: %w", name, err)
 		}
-		q = q.Where("?TableAlias.id "+along.comparison+" ?", after)
+		q = q.Where("?TableAlias.id "+direction.comparison+" ?", after)
 	}
-	if err := q.OrderExpr("?TableAlias.id " + along.keyword).Limit(p.fetchLimit()).Scan(ctx); err != nil {
+	if err := q.OrderExpr("?TableAlias.id " + direction.keyword).Limit(p.fetchLimit()).Scan(ctx); err != nil {
 		return p, translateError(fmt.Errorf("list %s: %w", name, err))
 	}
 	return p, nil

@@ -39,16 +39,16 @@ func (s *Service) Evaluate(ctx context.Context, job EvaluateOccurrences) error {
 		}
 		ids = append(ids, id)
 	}
-	happened, err := loadOccurrences(ctx, s.db, ids)
+	occurrences, err := loadOccurrences(ctx, s.db, ids)
 	if err != nil {
 		return err
 	}
-	candidates, err := findCandidates(ctx, s.db, happened)
+	candidates, err := findCandidates(ctx, s.db, occurrences)
 	if err != nil {
 		return err
 	}
 	var failed error // a failed occurrence does not delay the others
-	for _, h := range happened {
+	for _, h := range occurrences {
 		failed = errors.Join(failed, s.evaluateOccurrence(ctx, h.row, h.facts, candidates[h.row.ID]))
 	}
 	if failed != nil {
@@ -191,11 +191,11 @@ order by 1, 2`
 const candidateBoxSQL = "(?::uuid, ?, ?, ?::timestamptz, ?::timestamptz, ?::box)"
 
 // newCandidateQuery returns the query for the candidates of occurrences.
-func newCandidateQuery(db bun.IDB, happened []loadedOccurrence) *bun.RawQuery {
+func newCandidateQuery(db bun.IDB, occurrences []loadedOccurrence) *bun.RawQuery {
 	var values []string
 	var args []any
 	ids, retracted := []uuid.UUID{uuid.Nil}, []uuid.UUID{uuid.Nil}
-	for _, h := range happened {
+	for _, h := range occurrences {
 		ids = append(ids, h.row.ID)
 		if h.row.factsWithRetracted != nil {
 			retracted = append(retracted, h.row.ID)
@@ -215,13 +215,13 @@ func newCandidateQuery(db bun.IDB, happened []loadedOccurrence) *bun.RawQuery {
 // findCandidates returns the policies that each occurrence may affect: those whose box it
 // touches, those that an index at their station can pay, and those with claims for it
 // that it may change.
-func findCandidates(ctx context.Context, db bun.IDB, happened []loadedOccurrence) (map[uuid.UUID][]uuid.UUID, error) {
-	found, err := findStationCandidates(ctx, db, happened)
+func findCandidates(ctx context.Context, db bun.IDB, occurrences []loadedOccurrence) (map[uuid.UUID][]uuid.UUID, error) {
+	found, err := findStationCandidates(ctx, db, occurrences)
 	if err != nil {
 		return nil, err
 	}
 	var pairs []struct{ OccurrenceID, ID uuid.UUID }
-	if err := newCandidateQuery(db, happened).Scan(ctx, &pairs); err != nil {
+	if err := newCandidateQuery(db, occurrences).Scan(ctx, &pairs); err != nil {
 		return nil, translateError(fmt.Errorf("find candidates: %w", err))
 	}
 	for _, pair := range pairs {

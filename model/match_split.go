@@ -37,11 +37,11 @@ func (s *Service) evaluateForOccurrence(ctx context.Context, occurrence string, 
 	if err != nil {
 		return fmt.Errorf("occurrence %q: %w", occurrence, err)
 	}
-	happened, err := loadOccurrences(ctx, s.db, []uuid.UUID{id})
-	if err != nil || len(happened) == 0 {
+	occurrences, err := loadOccurrences(ctx, s.db, []uuid.UUID{id})
+	if err != nil || len(occurrences) == 0 {
 		return err
 	}
-	return s.evaluateBatch(ctx, happened[0].row, happened[0].facts, policies)
+	return s.evaluateBatch(ctx, occurrences[0].row, occurrences[0].facts, policies)
 }
 
 // splitOnFailure enqueues one job for each half of a failed batch; a single policy gets

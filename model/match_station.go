@@ -47,14 +47,14 @@ type definitionAtStation struct{ station, definition string }
 
 // findStationCandidates returns the policies that occurrences at stations may pay, by
 // occurrence.
-func findStationCandidates(ctx context.Context, db bun.IDB, happened []loadedOccurrence) (map[uuid.UUID][]uuid.UUID, error) {
-	counted, err := loadSummedDays(ctx, db, happened)
+func findStationCandidates(ctx context.Context, db bun.IDB, occurrences []loadedOccurrence) (map[uuid.UUID][]uuid.UUID, error) {
+	counted, err := loadSummedDays(ctx, db, occurrences)
 	if err != nil {
 		return nil, err
 	}
 	values := make(map[string][]string)
 	args := make(map[string][]any)
-	for _, h := range happened {
+	for _, h := range occurrences {
 		rain := h.facts.Rain
 		if rain == nil || len(rain.Days) == 0 {
 			continue
@@ -97,11 +97,11 @@ func findStationCandidates(ctx context.Context, db bun.IDB, happened []loadedOcc
 
 // loadSummedDays returns the numbers of days that policies sum, by station and
 // definition.
-func loadSummedDays(ctx context.Context, db bun.IDB, happened []loadedOccurrence) (map[definitionAtStation][]int, error) {
+func loadSummedDays(ctx context.Context, db bun.IDB, occurrences []loadedOccurrence) (map[definitionAtStation][]int, error) {
 	counted := make(map[definitionAtStation][]int)
 	var values []string
 	var args []any
-	for _, h := range happened {
+	for _, h := range occurrences {
 		if h.facts.Rain == nil {
 			continue
 		}

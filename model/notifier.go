@@ -48,20 +48,20 @@ func (n *notifier) waitUntil(ctx context.Context, s *Service, partner string, wa
 	over := time.NewTimer(wait)
 	defer over.Stop()
 	for {
-		rung, leave := n.subscribe(s, partner) //nolint:contextcheck // the loop serves all subscribers, not only this caller
+		notified, unsubscribe := n.subscribe(s, partner) //nolint:contextcheck // the loop serves all subscribers, not only this caller
 		done, err := try()
 		if done || err != nil || n.isClosed() {
-			leave()
+			unsubscribe()
 			return err
 		}
 		select {
-		case <-rung:
-			leave()
+		case <-notified:
+			unsubscribe()
 		case <-over.C:
-			leave()
+			unsubscribe()
 			return nil
 		case <-ctx.Done():
-			leave()
+			unsubscribe()
 			return nil
 		}
 	}
@@ -69,7 +69,7 @@ func (n *notifier) waitUntil(ctx context.Context, s *Service, partner string, wa
 
 // subscribe returns a channel that closes at the partner's next notification, and a
 // function that ends the subscription.
-func (n *notifier) subscribe(s *Service, partner string) (rung <-chan struct{}, leave func()) {
+func (n *notifier) subscribe(s *Service, partner string) (notified <-chan struct{}, unsubscribe func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.partners == nil {

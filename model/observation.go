@@ -222,19 +222,19 @@ func newObservation(scope string, in wire.ObservationInput, now time.Time) (*obs
 // revision does not. A retracted reading returns with a newer revision or, from a source
 // without revisions, with other values: importing the same file again must not undo a
 // retraction.
-func (r *observationRow) supersedes(said *observationRow) bool {
-	revised := r.Revision != nil && said.Revision != nil
+func (r *observationRow) supersedes(previous *observationRow) bool {
+	revised := r.Revision != nil && previous.Revision != nil
 	switch {
-	case revised && *r.Revision < *said.Revision:
+	case revised && *r.Revision < *previous.Revision:
 		return false
-	case r.isRetracted() && said.isRetracted():
-		return r.Revision != nil && (said.Revision == nil || *r.Revision > *said.Revision)
+	case r.isRetracted() && previous.isRetracted():
+		return r.Revision != nil && (previous.Revision == nil || *r.Revision > *previous.Revision)
 	case r.isRetracted():
 		return true
-	case said.isRetracted() && revised:
-		return *r.Revision > *said.Revision
+	case previous.isRetracted() && revised:
+		return *r.Revision > *previous.Revision
 	default:
-		return !bytes.Equal(r.Digest, said.Digest)
+		return !bytes.Equal(r.Digest, previous.Digest)
 	}
 }
 

@@ -72,20 +72,20 @@ func (s *Service) loadObservations(ctx context.Context, actor Actor, of []*occur
 	if len(of) == 0 {
 		return nil, nil
 	}
-	along := p.order.orDefault(newestFirst)
+	direction := p.order.orDefault(newestFirst)
 	all := unionAll(of, func(occurrence *occurrenceRow) *bun.SelectQuery {
 		q := occurrence.restrictObservations(actor.restrictToScope(s.db.NewSelect().Model((*observationRow)(nil)))).ColumnExpr("o.*").ColumnExpr("?::uuid as of", occurrence.ID)
 		if p.after != "" {
-			q = q.Where("o.id "+along.comparison+" ?::uuid", p.after)
+			q = q.Where("o.id "+direction.comparison+" ?::uuid", p.after)
 		}
-		return q.OrderExpr("o.id " + along.keyword).Limit(p.fetchLimit())
+		return q.OrderExpr("o.id " + direction.keyword).Limit(p.fetchLimit())
 	})
 	var found []observedRow
 	if err := s.db.NewSelect().TableExpr("(?) as o", all).ColumnExpr("o.*").Scan(ctx, &found); err != nil {
 		return nil, translateError(fmt.Errorf("read observations of occurrences: %w", err))
 	}
 	slices.SortFunc(found, func(a, b observedRow) int {
-		if along == oldestFirst {
+		if direction == oldestFirst {
 			return bytes.Compare(a.ID[:], b.ID[:])
 		}
 		return bytes.Compare(b.ID[:], a.ID[:])
