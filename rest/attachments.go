@@ -24,15 +24,15 @@ type attachmentRequest struct {
 	SHA256        *string       `json:"sha256,omitzero" doc:"Of the bytes, hexadecimal; checked when given."`
 }
 
-// base64Content is the bytes of a document, which were decoded while they arrived.
+// base64Content is the bytes of a document, decoded while the request arrived.
 type base64Content struct{ *upload.Content }
 
-// Schema is a string.
+// Schema describes a base64 string.
 func (base64Content) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, ContentEncoding: "base64"}
 }
 
-// fileContent is the content as the domain takes it; nil when there is none.
+// fileContent returns the content for the domain; nil without one.
 func (c base64Content) fileContent() model.FileContent {
 	if c.Content == nil {
 		return nil
@@ -60,9 +60,8 @@ func (s *server) downloadAttachment(ctx context.Context, c *requestContext) erro
 	return c.writeFile(attachment, content)
 }
 
-// writeFile streams somebody's document so that no browser ever runs it: it is
-// saved under its name, its type is not guessed, and a page made of it may do
-// nothing.
+// writeFile streams a stored document so that no browser ever runs it: it is saved under
+// its name, its type is not guessed, and a page made of it may do nothing.
 func (c *requestContext) writeFile(a *wire.Attachment, content io.Reader) error {
 	header := c.Header()
 	tag := `"` + a.SHA256 + `"`

@@ -16,10 +16,10 @@ import (
 	"parapet/model"
 )
 
-// decodeRequest reads the request's body into In, and its Idempotency-Key. Members that
-// cannot be read are left to the operation, which names them with its own.
-// Errors: media_type_unsupported, body_too_large, malformed_json,
-// duplicate_field, unknown_field, idempotency_key_invalid.
+// decodeRequest reads the request's body into In, and its Idempotency-Key. It returns
+// unreadable members as faults, which the operation reports with its own. Errors:
+// media_type_unsupported, body_too_large, malformed_json, duplicate_field, unknown_field,
+// idempotency_key_invalid.
 func decodeRequest[In any](c *requestContext) (in In, faults []model.FieldError, err error) {
 	if err := c.checkContentType(); err != nil {
 		return in, nil, err
@@ -34,7 +34,7 @@ func decodeRequest[In any](c *requestContext) (in In, faults []model.FieldError,
 	return in, faults, c.setIdempotencyKey(body)
 }
 
-// readEmptyBody reads the body of a request that needs none: nothing, or an object without
+// readEmptyBody reads the body of a request that needs none: empty, or an object without
 // members.
 func (c *requestContext) readEmptyBody() error {
 	body, err := c.readBody()
@@ -57,7 +57,7 @@ func (c *requestContext) readEmptyBody() error {
 	}
 }
 
-// readBody reads the whole body, and of a document all but its content: that goes to
+// readBody reads the whole body, except the content of a document, which goes to
 // c.uploaded. Errors: body_too_large, malformed_json, rate_limited.
 func (c *requestContext) readBody() ([]byte, error) {
 	limit := c.route.bodyLimit
@@ -87,9 +87,9 @@ func (c *requestContext) readBody() ([]byte, error) {
 	return body, nil
 }
 
-// openBody begins to take a body of at most limit bytes: it is charged against the
-// budget of its caller before it is read, and a chunked one as it comes.
-// Errors: body_too_large, rate_limited.
+// openBody returns a reader of at most limit bytes of the body. The caller's budget is
+// charged before reading, or during reading for a chunked body. Errors: body_too_large,
+// rate_limited.
 func (c *requestContext) openBody(limit int64) (io.Reader, error) {
 	length := c.request.ContentLength
 	switch {
@@ -108,7 +108,8 @@ func (c *requestContext) openBody(limit int64) (io.Reader, error) {
 	return c.request.Body, nil
 }
 
-// budgetError refuses a body beside too many others that are being received.
+// budgetError returns the error for a body that exceeds the budget of concurrently
+// received bodies.
 func (c *requestContext) budgetError(exceeded *upload.BudgetExceededError) error {
 	c.discardBody()
 	e := model.Fail(model.CodeRateLimited, "At most %d MiB of requests of %s are received at once. Wait until others were answered.", exceeded.Limit>>20, exceeded.Scope)
@@ -116,13 +117,13 @@ func (c *requestContext) budgetError(exceeded *upload.BudgetExceededError) error
 	return e
 }
 
-// releaseBody lets go of what the request held.
+// releaseBody releases the budget and the stored content of the request.
 func (c *requestContext) releaseBody() {
 	c.budgetCharge.Release()
-	_ = c.uploaded.Close() // a file without a name; nothing can be done
+	_ = c.uploaded.Close() // an unnamed file; an error has no consequence
 }
 
-// incompleteBody is a body that could not be read to its end.
+// incompleteBody returns the error for a body that could not be read to its end.
 func (c *requestContext) incompleteBody(err error) error {
 	if exceeded := upload.AsExceeded(err); exceeded != nil {
 		return c.budgetError(exceeded)
@@ -136,25 +137,25 @@ func (c *requestContext) incompleteBody(err error) error {
 	return model.Fail(model.CodeMalformedJSON, "The body ended before its end.").WithCause(err)
 }
 
-// maxDiscarded is how much of a body that is too large is still taken, in bytes.
+// maxDiscarded limits the discarded rest of a too large body, in bytes.
 const maxDiscarded = 32 << 20
 
-// bodyTooLarge takes the rest of the body and throws it away: many clients look for an
-// answer only when they have sent everything, and would see a broken connection
-// instead. Who asks first whether to send is answered without.
+// bodyTooLarge discards the rest of the body: many clients read the response only after
+// sending everything and would otherwise see a broken connection. A client that sent
+// Expect is answered without sending the body.
 func (c *requestContext) bodyTooLarge(limit int64) error {
 	c.discardBody()
 	return model.Fail(model.CodeBodyTooLarge, "A body has at most %d MiB here.", limit>>20)
 }
 
-// discardBody throws away what is still to come of a body.
+// discardBody discards the rest of the body.
 func (c *requestContext) discardBody() {
 	if c.request.Header.Get("Expect") != "" || !discardRest(c.request.Body) {
 		c.Header().Set("Connection", "close")
 	}
 }
 
-// discardRest tells whether the body ended within the bound.
+// discardRest reports whether the body ended within maxDiscarded.
 func discardRest(body io.Reader) bool {
 	_, err := io.CopyN(io.Discard, body, maxDiscarded)
 	return errors.Is(err, io.EOF)
@@ -165,9 +166,9 @@ type bodyParser interface {
 	parseBody(body []byte) (faults []model.FieldError, err error)
 }
 
-// parseRequest reads a whole JSON text into a request, strictly: what is not well formed
-// and what does not exist is an error. Everything that is missing or of the wrong
-// type is a fault; its member keeps its zero value.
+// parseRequest decodes a whole JSON text into a request strictly: malformed JSON and
+// unknown members are errors. A missing member or one of the wrong type is a fault; the
+// member keeps its zero value.
 func parseRequest(body []byte, uploaded *upload.Body, request any) (faults []model.FieldError, err error) {
 	if _, err := strictjson.CheckBounds(body, uploaded.Offset); err != nil {
 		return nil, err
@@ -195,7 +196,8 @@ func parseObject(body []byte, uploaded *upload.Body, request any) (faults []mode
 	}
 }
 
-// malformedBody says where the body, with its content, goes wrong.
+// malformedBody returns an error with the position of the syntax error in the original
+// body.
 func malformedBody(body []byte, err error, uploaded *upload.Body) error {
 	return strictjson.SyntaxError(body, uploaded.Offset, err)
 }

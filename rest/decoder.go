@@ -15,16 +15,15 @@ import (
 	"parapet/model/wire"
 )
 
-// decoder fills a request from JSON and collects everything that is wrong with
-// it instead of stopping at the first. Its methods return syntax errors only,
-// after which nothing more can be said.
+// decoder fills a request from JSON and collects all faults instead of stopping at the
+// first. Its methods return only syntax errors, after which decoding stops.
 type decoder struct {
 	*jsontext.Decoder
 
-	uploaded       *upload.Body // whose copy is read; nil when it has no content
+	uploaded       *upload.Body // the body whose copy is read; nil without content
 	unknownMembers []model.FieldError
 	faults         []model.FieldError
-	earlierFaults  int // how many of wrong belong to earlier elements of a list
+	earlierFaults  int // number of faults that belong to earlier elements of a list
 }
 
 var (
@@ -34,7 +33,7 @@ var (
 	base64Type   = reflect.TypeFor[base64Content]()
 )
 
-// decodeValue reads the next value into v, whose type says what it must be.
+// decodeValue reads the next value into v, whose type determines the expected JSON.
 func (d *decoder) decodeValue(v reflect.Value) error {
 	if d.PeekKind() == 'n' && isNullable(v.Type()) {
 		v.Set(reflect.New(v.Type().Elem()))
@@ -68,7 +67,7 @@ func (d *decoder) decodeValue(v reflect.Value) error {
 	}
 }
 
-// jsonKind is how JSON of a type begins.
+// jsonKind returns the kind of JSON token with which a type begins.
 func jsonKind(t reflect.Type) jsontext.Kind {
 	switch {
 	case t == timeType, t == base64Type, t.Kind() == reflect.String:
@@ -84,7 +83,7 @@ func jsonKind(t reflect.Type) jsontext.Kind {
 	}
 }
 
-// expectedValue says what is right for a type.
+// expectedValue describes the valid values of a type.
 func expectedValue(t reflect.Type) string {
 	switch {
 	case t.Kind() == reflect.Pointer:
@@ -113,19 +112,19 @@ func expectedValue(t reflect.Type) string {
 	}
 }
 
-// addFault notes what is wrong at a place, unless enough is: one more than an answer
-// names tells that there are more. Elements of a list count by themselves, so
-// that no element with a fault passes for a right one.
+// addFault records a fault, up to one more than a response lists, which shows that there
+// are more. Elements of a list count separately, so that no faulty element passes as
+// valid.
 func (d *decoder) addFault(place func() string, code, detail string) {
 	if len(d.faults)-d.earlierFaults <= model.MaxFieldErrors {
 		d.faults = append(d.faults, model.FieldError{Pointer: model.BoundPointer(place()), Code: code, Detail: detail})
 	}
 }
 
-// currentPointer is the value that was read last.
+// currentPointer returns the pointer of the value read last.
 func (d *decoder) currentPointer() string { return string(d.StackPointer()) }
 
-// typeMismatch passes over a value that cannot be one of type t.
+// typeMismatch skips a value that is not of type t and records a fault.
 func (d *decoder) typeMismatch(t reflect.Type, code, prefix string) error {
 	if err := d.SkipValue(); err != nil {
 		return err
@@ -141,7 +140,7 @@ func faultText(prefix string, t reflect.Type) string {
 	return prefix + "give " + expectedValue(t) + "."
 }
 
-// decodeText reads a string that stands for a time or for bytes.
+// decodeText reads a string that represents a time or bytes.
 func (d *decoder) decodeText(v reflect.Value) error {
 	token, err := d.ReadToken()
 	if err != nil {
@@ -227,7 +226,7 @@ func (d *decoder) decodeObject(v reflect.Value) error {
 	return err
 }
 
-// unknownField notes a member that does not exist, and passes over it.
+// unknownField records an unknown member and skips it.
 func (d *decoder) unknownField(shape *structSchema) error {
 	if len(d.unknownMembers) <= model.MaxFieldErrors {
 		d.unknownMembers = append(d.unknownMembers, model.FieldError{
@@ -249,7 +248,7 @@ func (d *decoder) decodeMap(v reflect.Value) error {
 		}
 		key := reflect.ValueOf(name.String()).Convert(v.Type().Key())
 		element := reflect.New(v.Type().Elem()).Elem()
-		if element.Kind() == reflect.Pointer && d.PeekKind() == 'n' { // takes the key away
+		if element.Kind() == reflect.Pointer && d.PeekKind() == 'n' { // removes the key
 			err = d.SkipValue()
 		} else {
 			err = d.decodeValue(element)
@@ -263,8 +262,8 @@ func (d *decoder) decodeMap(v reflect.Value) error {
 	return err
 }
 
-// decodeArray reads a list no further than one element beyond the longest that any
-// request may have: that shows that it is too long.
+// decodeArray reads at most one element more than the longest list that any request may
+// have; the extra element shows that the list is too long.
 func (d *decoder) decodeArray(v reflect.Value) error {
 	if _, err := d.ReadToken(); err != nil {
 		return err

@@ -12,12 +12,12 @@ import (
 //go:embed descriptions.yaml
 var descriptionsYAML []byte
 
-// anySchema is the part of the words that all schemas share, and whole the word for
-// a schema itself.
+// anySchema is the section of descriptions.yaml that all schemas share; schemaItself is
+// the key of a schema's own description.
 const anySchema, schemaItself = "Every", ""
 
-// addDescriptions gives every schema and member its sentence and its words. A type of
-// the domain says both in Go only, so that it need not know this document.
+// addDescriptions adds the description and the enum values to every schema and member.
+// Domain types do not contain them, so that the domain is independent of the document.
 func addDescriptions(schemas huma.Registry) error {
 	var says map[string]map[string]string
 	if err := yaml.Unmarshal(descriptionsYAML, &says); err != nil {
@@ -40,7 +40,7 @@ func addDescriptions(schemas huma.Registry) error {
 	return nil
 }
 
-// setEnum says which words a member, or each of its elements, can be.
+// setEnum sets the possible values of a member, or of its elements.
 func setEnum(property *huma.Schema, words []any) {
 	if len(words) == 0 {
 		return

@@ -12,8 +12,8 @@ import (
 //go:embed page
 var pageFS embed.FS
 
-// pageFiles are what /docs is made of, by address. The renderer is redoc, see
-// page/*.LICENSE.txt; it comes from here, so that the page works offline.
+// pageFiles are the files of /docs by address. The renderer is redoc, see
+// page/*.LICENSE.txt; this server delivers it, so that the page works offline.
 var pageFiles = map[string]struct{ file, mediaType string }{
 	"/docs":          {"page/index.html", "text/html; charset=utf-8"},
 	"/docs/page.css": {"page/page.css", "text/css; charset=utf-8"},
@@ -21,12 +21,12 @@ var pageFiles = map[string]struct{ file, mediaType string }{
 	"/docs/redoc.js": {"page/redoc-2.5.4.js", "text/javascript; charset=utf-8"},
 }
 
-// pagePolicy lets the page run what this server sends and talk to it alone. The
-// renderer writes styles into the page and searches in a worker of its own making.
+// pagePolicy allows the page to run this server's code and to connect to this server
+// only. The renderer inlines styles and creates its own search worker.
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; " +
 	"img-src 'self' data:; worker-src blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// registerDocsPage serves the reading form of the document to everybody.
+// registerDocsPage serves the HTML documentation without authentication.
 func (s *server) registerDocsPage() error {
 	for _, address := range slices.Sorted(maps.Keys(pageFiles)) {
 		entry := pageFiles[address]
@@ -38,7 +38,7 @@ func (s *server) registerDocsPage() error {
 			header := c.Header()
 			header.Set("Content-Security-Policy", pagePolicy)
 			header.Set("Referrer-Policy", "no-referrer")
-			header.Set("Cache-Control", "no-cache") // asked for again, and mostly not sent again
+			header.Set("Cache-Control", "no-cache") // revalidated each time, usually without sending it again
 			c.writeBody(http.StatusOK, entry.mediaType, content)
 			return nil
 		}))

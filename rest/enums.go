@@ -12,7 +12,7 @@ import (
 	"parapet/model/wire"
 )
 
-// statusesByList are the words of the filter status, by the list that takes it.
+// statusesByList are the values of the filter status, by type of list.
 var statusesByList = map[reflect.Type][]any{
 	reflect.TypeFor[wire.List[wire.Quote]]():  stateValues(model.QuoteTransitions),
 	reflect.TypeFor[wire.List[wire.Policy]](): stateValues(model.PolicyTransitions),
@@ -32,8 +32,8 @@ var (
 	accountTypes      = enumValues(account.TypeIBAN, account.TypeUSBankAccount, account.TypeMobileMoney)
 )
 
-// enumsBySchema are the words that a member can be, by schema and member. New ones may
-// come with any release, which the introduction says.
+// enumsBySchema are the values of enum members, by schema and member. Any release may add
+// values, as the introduction says.
 var enumsBySchema = map[string]map[string][]any{
 	"Actor":         {"kind": enumValues(model.ActorSystem, model.ActorPartner, model.ActorOperator, model.ActorRail, model.ActorSource)},
 	"Attachment":    {"status": enumValues(model.AttachmentStored)},
@@ -69,7 +69,7 @@ var enumsBySchema = map[string]map[string][]any{
 	"WebhookEndpointChange":  {"event_types": subscribableTypes},
 }
 
-// stateValues are the words of a life cycle, in the order in which they are reached.
+// stateValues returns the states of a life cycle in the order in which they are reached.
 func stateValues[S ~string](arrows []model.Transition[S]) []any {
 	var all []any
 	for _, a := range arrows {

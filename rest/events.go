@@ -24,7 +24,7 @@ func (s *server) getEvent(ctx context.Context, c *requestContext) (*wire.Event, 
 	return s.Service.GetEvent(ctx, c.actor, c.pathParam("event_id"))
 }
 
-// eventFilter reads what narrows the feed.
+// eventFilter reads the filters of the feed.
 func (q *query) eventFilter() model.EventFilter {
 	filter := model.EventFilter{
 		Partner: q.textParam("partner"), Subject: q.textParam("subject"), After: q.integerParam("after_sequence"), Generation: int(min(q.integerParam("generation"), math.MaxInt32)),

@@ -6,11 +6,11 @@ import "parapet/model"
 var (
 	listFilters  = []string{"status", "product", "partner_reference", "created_from", "created_to"}
 	claimFilters = append([]string{"policy_id"}, listFilters...)
-	// A payout has no product and no name of its partner's.
+	// A payout has no product and no partner_reference.
 	payoutFilters = []string{"policy_id", "claim_id", "status", "created_from", "created_to"}
 )
 
-// listFilter reads what narrows a list.
+// listFilter reads the filters of a list.
 func (q *query) listFilter() model.Filter {
 	return model.Filter{
 		Status: q.textParam("status"), Product: q.textParam("product"), PolicyID: q.textParam("policy_id"), ClaimID: q.textParam("claim_id"), PartnerReference: q.textParam("partner_reference"),

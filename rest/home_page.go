@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// homeLink is one entry of the page at /. Path is also the address of the door that must
-// exist for it, as Beside names it; doors of this package always exist.
+// homeLink is one entry of the page at /. Path is also the address of the handler that
+// must exist for it, as in SharedHandlers; handlers of this package always exist.
 type homeLink struct {
 	Path, Title, Text string
 	isShared          bool
@@ -24,8 +24,8 @@ var homeLinks = []homeLink{
 	{Path: "/readyz", Title: "Health", Text: "Whether the database, the schema and the token keys are usable."},
 }
 
-// registerHomePage serves links to people who open the server's address in a browser. Programs
-// get what they get at every address without a resource.
+// registerHomePage serves links to browsers that open the server's address. Other clients
+// get the usual error for an unknown address.
 func (s *server) registerHomePage() error {
 	form, err := template.ParseFS(pageFS, "page/home.html")
 	if err != nil {
@@ -49,14 +49,14 @@ func (s *server) registerHomePage() error {
 		}
 		header.Set("Content-Security-Policy", pagePolicy)
 		header.Set("Referrer-Policy", "no-referrer")
-		header.Set("Cache-Control", "no-cache") // asked for again, and mostly not sent again
+		header.Set("Cache-Control", "no-cache") // revalidated each time, usually without sending it again
 		c.writeBody(http.StatusOK, "text/html; charset=utf-8", content.Bytes())
 		return nil
 	}))
 	return nil
 }
 
-// acceptsHTML reports whether Accept names HTML, as browsers do and programs do not.
+// acceptsHTML reports whether Accept names HTML, which browsers do and programs do not.
 func acceptsHTML(accept []string) bool {
 	best, accepted := mediaWeight(strings.Join(accept, ","), map[string]int{"text/html": 1})
 	return best > 0 && accepted

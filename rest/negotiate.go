@@ -9,8 +9,8 @@ import (
 	"parapet/model"
 )
 
-// checkAccept refuses a caller who cannot read JSON, before anything is done for
-// them. No Accept header means anything; a file is sent as what it is.
+// checkAccept rejects a caller that does not accept JSON, before anything is done. A
+// missing Accept header accepts anything; a file download is not checked.
 func (c *requestContext) checkAccept() error {
 	ranges := strings.Join(c.request.Header.Values("Accept"), ",")
 	if c.route.returnsFile || strings.TrimSpace(ranges) == "" || acceptsJSON(ranges) {
@@ -19,15 +19,16 @@ func (c *requestContext) checkAccept() error {
 	return model.Fail(model.CodeNotAcceptable, "Answers are application/json; name it, or */*, in Accept.")
 }
 
-// acceptsJSON reads Accept as RFC 9110 section 12.5.1 does: the most specific range
-// that fits decides, and a weight of 0 refuses.
+// acceptsJSON evaluates Accept by RFC 9110 section 12.5.1: the most specific matching
+// range decides, and a weight of 0 rejects.
 func acceptsJSON(ranges string) bool {
 	_, accepted := mediaWeight(ranges, map[string]int{"*/*": 1, "application/*": 2, jsonType: 3})
 	return accepted
 }
 
-// mediaWeight finds the range of the highest precision in Accept and whether its weight
-// accepts it. Ranges without a precision do not count; best is 0 when none counts.
+// mediaWeight finds the most specific range in Accept by precisions and reports whether
+// its weight accepts it. Ranges without a precision do not count; best is 0 when none
+// counts.
 func mediaWeight(ranges string, precisions map[string]int) (best int, accepted bool) {
 	for part := range strings.SplitSeq(ranges, ",") {
 		media, parameters, err := mime.ParseMediaType(part)
@@ -42,8 +43,8 @@ func mediaWeight(ranges string, precisions map[string]int) (best int, accepted b
 	return best, accepted
 }
 
-// checkContentType refuses a body that does not say it is plain JSON in UTF-8, or a merge
-// patch where it changes a record.
+// checkContentType rejects a body that is not declared as JSON in UTF-8, or as a merge
+// patch for PATCH.
 func (c *requestContext) checkContentType() error {
 	header := c.request.Header
 	media, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))

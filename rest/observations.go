@@ -17,8 +17,8 @@ import (
 type observationsRequest struct {
 	single       wire.ObservationInput
 	batch        []wire.ObservationInput
-	isBatch      bool // whether it is a batch
-	isFinalTrack bool // whether the batch is the final track of a storm
+	isBatch      bool // the request is a batch
+	isFinalTrack bool // the batch is the final track of a storm
 }
 
 type observationBatch struct {
@@ -36,8 +36,8 @@ func (in *observationsRequest) parseBody(body []byte) (faults []model.FieldError
 	return faults, err
 }
 
-// hasObservationsMember tells whether the body is an object with the member observations. A
-// body that is not well formed is refused by whoever reads it next.
+// hasObservationsMember reports whether the body is an object with the member
+// observations. It ignores malformed JSON, which the later parser rejects.
 func hasObservationsMember(body []byte) bool {
 	d := jsontext.NewDecoder(bytes.NewBuffer(body))
 	if d.PeekKind() != '{' {
@@ -55,20 +55,20 @@ func hasObservationsMember(body []byte) bool {
 	return false
 }
 
-// Schema says that either form is good.
+// Schema describes both forms.
 func (*observationsRequest) Schema(r huma.Registry) *huma.Schema {
 	return namedOneOf(r, "ObservationRequest", schemaOf[wire.ObservationInput](r), schemaOf[observationBatch](r))
 }
 
-// observationsAnswer is one record, or the results of a batch.
+// observationsAnswer is one record or the results of a batch.
 type observationsAnswer struct{ record any }
 
-// MarshalJSONTo writes what it holds.
+// MarshalJSONTo writes the record.
 func (a observationsAnswer) MarshalJSONTo(enc *jsontext.Encoder) error {
 	return json.MarshalEncode(enc, a.record)
 }
 
-// Schema says that either form can come.
+// Schema describes both forms.
 func (observationsAnswer) Schema(r huma.Registry) *huma.Schema {
 	return namedOneOf(r, "ObservationAnswer", schemaOf[wire.Observation](r), schemaOf[wire.List[wire.ObservationResult]](r))
 }

@@ -14,18 +14,17 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// introduction is what a stranger reads first.
+// introduction is the beginning of the document.
 //
 //go:embed guide.md
 var introduction string
 
-// hashesGuide ends the introduction: what partners recompute.
+// hashesGuide ends the introduction: how partners recompute the hashes.
 //
 //go:embed hashes.md
 var hashesGuide string
 
-// How prices are computed, and what is to be known about events and webhooks before
-// the first call.
+// The guides to prices, events and webhooks.
 var (
 	//go:embed prices.md
 	pricesGuide string
@@ -50,7 +49,8 @@ var tags = []*huma.Tag{
 	{Name: "Webhooks", Description: webhooksGuide},
 }
 
-// buildDocument describes the door from the table it serves, so that it cannot drift.
+// buildDocument builds the OpenAPI document from the table of served routes, so that both
+// always agree.
 func (s *server) buildDocument() (*huma.OpenAPI, error) {
 	schemas := newSchemas()
 	doc := &huma.OpenAPI{
@@ -82,7 +82,7 @@ func (s *server) buildDocument() (*huma.OpenAPI, error) {
 	return doc, errors.Join(unknown, addDescriptions(schemas), addExamples(doc))
 }
 
-// registerDocument serves the document, for everybody and in both forms.
+// registerDocument serves the document as JSON and YAML, without authentication.
 func (s *server) registerDocument(doc *huma.OpenAPI) error {
 	asJSON, err := json.Marshal(doc)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *server) registerDocument(doc *huma.OpenAPI) error {
 	forms := map[string][]byte{"json": asJSON, "yaml": asYAML}
 	for _, form := range slices.Sorted(maps.Keys(forms)) {
 		s.mux.Handle("GET "+versionPath+"/openapi."+form, s.publicHandler(func(_ context.Context, c *requestContext) error {
-			c.Header().Set("Cache-Control", "no-cache") // asked for again, and mostly not sent again
+			c.Header().Set("Cache-Control", "no-cache") // revalidated each time, usually without sending it again
 			c.writeBody(http.StatusOK, "application/"+form, forms[form])
 			return nil
 		}))

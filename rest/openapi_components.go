@@ -15,12 +15,12 @@ func countSchema() *huma.Schema {
 	return &huma.Schema{Type: huma.TypeInteger, Minimum: &least}
 }
 
-// responseHeaders are the headers of every answer.
+// responseHeaders are the headers of every response.
 var responseHeaders = []string{
 	"X-Request-Id", "traceparent", "RateLimit", "RateLimit-Policy", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset",
 }
 
-// sharedHeaders are those of answers, in components.
+// sharedHeaders are the response headers in components.
 func sharedHeaders() map[string]*huma.Param {
 	return map[string]*huma.Param{
 		"X-Request-Id": {
@@ -48,8 +48,8 @@ func sharedHeaders() map[string]*huma.Param {
 	}
 }
 
-// sharedParameters are those that mean the same wherever they are taken, in
-// components.
+// sharedParameters are the parameters in components, which mean the same for all
+// operations.
 func sharedParameters() map[string]*huma.Param {
 	key, least, most := stringSchema(), 1, maxIdempotencyKey
 	key.MinLength, key.MaxLength, key.Pattern = &least, &most, "^[!-~]+$"
@@ -73,12 +73,12 @@ func sharedParameters() map[string]*huma.Param {
 	}
 }
 
-// notModifiedResponse is the answer to If-None-Match.
+// notModifiedResponse is the response to a matching If-None-Match.
 func notModifiedResponse() *huma.Response {
 	return &huma.Response{Description: "You have it already: it is what If-None-Match names.", Headers: headerRefs(slices.Concat(responseHeaders, []string{"ETag"})...)}
 }
 
-// headerRefs points to headers in components.
+// headerRefs returns references to headers in components.
 func headerRefs(names ...string) map[string]*huma.Param {
 	all := map[string]*huma.Param{}
 	for _, name := range names {
@@ -87,7 +87,7 @@ func headerRefs(names ...string) map[string]*huma.Param {
 	return all
 }
 
-// parameterRefs points to parameters in components.
+// parameterRefs returns references to parameters in components.
 func parameterRefs(names ...string) []*huma.Param {
 	var all []*huma.Param
 	for _, name := range names {

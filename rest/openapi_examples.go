@@ -9,14 +9,13 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// examplesJSON are real requests and answers by operationId, written down by
-// TestGolden.
+// examplesJSON are real requests and responses by operationId, recorded by TestGolden.
 //
 //go:embed examples.json
 var examplesJSON []byte
 
-// addExamples gives every operation and webhook the examples of its body and its
-// answers. A slot, request or a status, has one example, or several with names.
+// addExamples adds the examples of requests and responses to every operation and webhook.
+// A slot (request or a status) has one example, or several named ones.
 func addExamples(doc *huma.OpenAPI) error {
 	var examples map[string]map[string]any
 	if err := json.Unmarshal(examplesJSON, &examples); err != nil {
@@ -43,8 +42,8 @@ func addExamples(doc *huma.OpenAPI) error {
 	return nil
 }
 
-// setExample fills a slot: with the example of its own name, or with those whose names
-// follow it.
+// setExample sets the example of a slot: the one with its name, or all whose names begin
+// with it.
 func setExample(media *huma.MediaType, seen map[string]any, slot string) {
 	for at, example := range seen {
 		name, named := strings.CutPrefix(at, slot+" ")

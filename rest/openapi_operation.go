@@ -38,7 +38,7 @@ func (r *route) toOperation(schemas huma.Registry) *huma.Operation {
 	return op
 }
 
-// securityRequirements names the scopes, one of which a token needs.
+// securityRequirements lists the scopes, one of which a token needs.
 func (r *route) securityRequirements() []map[string][]string {
 	var all []map[string][]string
 	for _, scope := range r.acceptedScopes() {
@@ -47,7 +47,7 @@ func (r *route) securityRequirements() []map[string][]string {
 	return all
 }
 
-// operationParameters are the parameters of path, query and header.
+// operationParameters returns the parameters of path, query and header.
 func (r *route) operationParameters() []*huma.Param {
 	var all []*huma.Param
 	for _, name := range pathParameterNames(r.path) {
@@ -147,7 +147,7 @@ func (r *route) successResponse(status int, schemas huma.Registry) *huma.Respons
 	return response
 }
 
-// successDescription says what a success is.
+// successDescription describes a success status.
 func (r *route) successDescription(status int) string {
 	switch {
 	case status == http.StatusCreated:

@@ -12,8 +12,8 @@ import (
 	"parapet/model/wire"
 )
 
-// errorCodes are everything an operation can be refused with: what follows from what
-// it takes, and what its row of the table adds.
+// errorCodes returns all error codes of an operation: those that follow from its form and
+// those in its row of the table.
 func (r *route) errorCodes() []model.Code {
 	all := slices.Concat([]model.Code{
 		model.CodeParameterInvalid, model.CodeTokenMissing, model.CodeTokenInvalid, model.CodeTokenExpired,
@@ -39,7 +39,7 @@ func (r *route) errorCodes() []model.Code {
 	return all
 }
 
-// groupByStatus groups codes as responses do, each group in order.
+// groupByStatus groups codes by HTTP status, each group sorted.
 func groupByStatus(codes []model.Code) map[int][]string {
 	groups := map[int][]string{}
 	for _, code := range codes {
@@ -53,14 +53,14 @@ func groupByStatus(codes []model.Code) map[int][]string {
 	return groups
 }
 
-// sharedStatuses are the statuses that mean the same for every operation; they stand in
-// components once.
+// sharedStatuses are the statuses with the same meaning for every operation; components
+// contain them once.
 var sharedStatuses = []int{
 	http.StatusUnauthorized, http.StatusNotAcceptable, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType,
 	http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable,
 }
 
-// problemResponses are the answers that are no success, by status.
+// problemResponses returns the error responses by status.
 func (r *route) problemResponses(schemas huma.Registry) map[int]*huma.Response {
 	all := map[int]*huma.Response{}
 	for status, codes := range groupByStatus(r.errorCodes()) {
@@ -73,7 +73,7 @@ func (r *route) problemResponses(schemas huma.Registry) map[int]*huma.Response {
 	return all
 }
 
-// sharedProblemResponses are the answers in components.
+// sharedProblemResponses returns the error responses in components.
 func (s *server) sharedProblemResponses(schemas huma.Registry) map[string]*huma.Response {
 	var codes []model.Code
 	for i := range s.routes {
@@ -86,7 +86,7 @@ func (s *server) sharedProblemResponses(schemas huma.Registry) map[string]*huma.
 	return all
 }
 
-// problemResponse is a response with its codes, and an example of each.
+// problemResponse returns a response with its codes and an example of each.
 func problemResponse(schemas huma.Registry, status int, codes []string) *huma.Response {
 	examples := map[string]*huma.Example{}
 	for _, code := range codes {
@@ -107,7 +107,7 @@ func problemResponse(schemas huma.Registry, status int, codes []string) *huma.Re
 	return response
 }
 
-// exampleProblem is a problem with a code, as it comes.
+// exampleProblem returns an example problem with a code.
 func exampleProblem(code model.Code) any {
 	c := &requestContext{instance: "/v1/…", requestID: "01a1fa6b-33f1-716c-8eb5-f238a40bd080"}
 	e := model.Fail(code, "%s.", errormap.MeaningOf(code).Title)
@@ -120,7 +120,7 @@ func exampleProblem(code model.Code) any {
 	return toPlainJSON(c.newProblem(e))
 }
 
-// toPlainJSON is a record as the document's writer takes it.
+// toPlainJSON converts a record to plain JSON values for the document's encoder.
 func toPlainJSON(record any) any {
 	var value any
 	text, err := wire.Encode(record)
@@ -128,10 +128,10 @@ func toPlainJSON(record any) any {
 		err = wire.Decode(text, &value)
 	}
 	if err != nil {
-		panic(err) // a record of constants
+		panic(err) // constant records always encode
 	}
 	return value
 }
 
-// problemName names a status in components/responses: NotFound.
+// problemName returns the name of a status in components/responses: NotFound.
 func problemName(status int) string { return strings.ReplaceAll(http.StatusText(status), " ", "") }

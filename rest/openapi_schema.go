@@ -10,15 +10,15 @@ import (
 	"parapet/model/wire"
 )
 
-// newSchemas keeps the document's schemas, made from the types that are decoded
-// and encoded.
+// newSchemas returns the registry of schemas, which are made from the decoded and encoded
+// Go types.
 func newSchemas() huma.Registry {
 	schemas := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	schemas.RegisterTypeAlias(freeformType, reflect.TypeFor[freeform]())
 	return schemas
 }
 
-// schemaName keeps apart what has one name in two packages.
+// schemaName distinguishes types of the same name in two packages.
 func schemaName(t reflect.Type, hint string) string {
 	switch t {
 	case reflect.TypeFor[trigger.Payout]():
@@ -29,24 +29,24 @@ func schemaName(t reflect.Type, hint string) string {
 	return huma.DefaultSchemaNamer(t, hint)
 }
 
-// freeform is a JSON object whose members others describe: a product's schema,
-// or nobody.
+// freeform is a JSON object whose members are not described here, such as a product's
+// schema.
 type freeform struct{}
 
-// Schema is any object.
+// Schema describes any object.
 func (freeform) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
 }
 
-// freeformLists are the members that are lists of such objects.
+// freeformLists are the members that are lists of freeform objects.
 var freeformLists = map[reflect.Type][]string{reflect.TypeFor[wire.Product](): {"currencies", "examples"}}
 
 func schemaOf[T any](schemas huma.Registry) *huma.Schema {
 	return schemas.Schema(reflect.TypeFor[T](), true, "")
 }
 
-// namedOneOf is one of several forms, as a schema with a name: generators make a type
-// of it.
+// namedOneOf returns a named schema of several alternatives, so that generators create a
+// type for it.
 func namedOneOf(schemas huma.Registry, name string, forms ...*huma.Schema) *huma.Schema {
 	schemas.Map()[name] = oneOf(forms...)
 	return &huma.Schema{Ref: "#/components/schemas/" + name}
@@ -54,9 +54,9 @@ func namedOneOf(schemas huma.Registry, name string, forms ...*huma.Schema) *huma
 
 func oneOf(schemas ...*huma.Schema) *huma.Schema { return &huma.Schema{OneOf: schemas} }
 
-// completeSchemas says what the types' tags alone do not: requests take no unknown members
-// and no null, answers may gain members, lists are never null, and a record inside
-// another may be.
+// completeSchemas adds what struct tags do not express: requests accept no unknown
+// members and no null, responses may gain members, lists are never null, and a nested
+// record may be.
 func completeSchemas(schemas huma.Registry, routes []route) {
 	strict := []string{"ObservationBatch", "ObservationInput", "PolicyholderFields", "SourceEventFields"}
 	for _, r := range routes {
@@ -91,17 +91,18 @@ func completeSchemas(schemas huma.Registry, routes []route) {
 	}
 }
 
-// alwaysPresent are members that a request may leave out and an answer never does.
+// alwaysPresent are members that are optional in a request and always present in a
+// response.
 var alwaysPresent = map[string][]string{"Observation": {"occurred_at", "measures"}}
 
-// memberOrder brings the members that all records share to where readers look for them:
-// what it is first, what is hung on it last.
+// memberOrder sorts the members that all records share: the identity first, partner
+// fields and metadata last.
 var memberOrder = map[string]int{
 	"id": -2, "object": -1, "partner_reference": 1, "metadata": 2, "partner": 3, "version": 4, "created_at": 5, "updated_at": 6,
 }
 
-// isNullableInResponse tells whether an answer can carry null: for a pointer that is always
-// written.
+// isNullableInResponse reports whether a response can contain null: for a pointer that is
+// always written.
 func (m schemaMember) isNullableInResponse() bool {
 	return m.goType.Kind() == reflect.Pointer && !m.omitEmpty
 }

@@ -11,14 +11,15 @@ import (
 	"parapet/model/wire"
 )
 
-// eventSubject is one kind of record that events describe.
+// eventSubject is one type of record that events describe.
 type eventSubject struct {
-	name       string // the member object of the record, and subject.type
-	schema     string // of the event
+	name       string // value of the member object of the record, and of subject.type
+	schema     string // schema of the event
 	recordType reflect.Type
 }
 
-// eventSubjects are the kinds of records that events tell of, in the order of the story.
+// eventSubjects are the types of records that events describe, in the order of the life
+// cycle.
 var eventSubjects = []eventSubject{
 	{"quote", "QuoteEvent", reflect.TypeFor[wire.Quote]()},
 	{"policy", "PolicyEvent", reflect.TypeFor[wire.Policy]()},
@@ -30,7 +31,7 @@ var eventSubjects = []eventSubject{
 	{"webhook_endpoint", "WebhookEndpointEvent", reflect.TypeFor[wire.WebhookEndpoint]()},
 }
 
-// eventTypes are the words of the catalogue that tell of a kind of record, or all.
+// eventTypes returns the event types of one type of record, or all.
 func eventTypes(object string) []any {
 	var all []any
 	for _, kind := range model.EventKinds() {
@@ -41,7 +42,7 @@ func eventTypes(object string) []any {
 	return all
 }
 
-// subjectTypes are the kinds of records.
+// subjectTypes returns the types of records.
 func subjectTypes() []any {
 	var all []any
 	for _, kind := range eventSubjects {
@@ -50,8 +51,8 @@ func subjectTypes() []any {
 	return all
 }
 
-// describeWebhooks describe what is sent to partners: one entry for each event type, with
-// its example. Types that tell of one kind of record share a schema.
+// describeWebhooks describes the webhooks: one entry per event type with its example.
+// Event types of one type of record share a schema.
 func describeWebhooks(schemas huma.Registry) (map[string]*huma.PathItem, error) {
 	described, err := model.EventDescriptions()
 	all := map[string]*huma.PathItem{}
@@ -75,7 +76,7 @@ func describeWebhooks(schemas huma.Registry) (map[string]*huma.PathItem, error) 
 	return all, err
 }
 
-// toOperation is how one event type is sent.
+// toOperation describes the webhook request of one event type.
 func (k eventSubject) toOperation(event model.EventDescription) *huma.Operation {
 	name := "on"
 	for _, word := range strings.FieldsFunc(string(event.Type), func(r rune) bool { return r == '.' || r == '_' }) {
@@ -97,14 +98,14 @@ func (k eventSubject) toOperation(event model.EventDescription) *huma.Operation 
 	}
 }
 
-// responseMeanings is what a partner's answer means, by its status.
+// responseMeanings describes how a partner's response is interpreted, by status.
 var responseMeanings = map[string]struct{ name, means string }{
 	"2XX": {"Received", "You have it; the body of your answer is not read."},
 	"410": {"Unwanted", "You want no more: the endpoint is disabled."},
 	"4XX": {"SentAgain", fmt.Sprintf("It is sent again, %d times within %.1f hours, and then parked; Retry-After is honoured up to 24 hours. Redirects and server errors are the same.", len(model.DeliverySchedule()), model.DeliveryDuration().Hours())},
 }
 
-// addWebhookComponents puts into components what all webhooks have.
+// addWebhookComponents adds the shared parts of all webhooks to components.
 func addWebhookComponents(into *huma.Components) {
 	header := func(name, about, example string) {
 		into.Parameters[name] = &huma.Param{Name: name, In: "header", Required: true, Schema: stringSchema(), Description: about, Example: example}

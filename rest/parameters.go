@@ -17,7 +17,7 @@ import (
 // pageParameters are the query parameters of every list.
 var pageParameters = []string{"limit", "cursor"}
 
-// queryParameters are the query parameters that a route has.
+// queryParameters returns the query parameters of a route.
 func (r *route) queryParameters() []string {
 	if !r.isPaged {
 		return r.filters
@@ -25,8 +25,8 @@ func (r *route) queryParameters() []string {
 	return slices.Concat(r.filters, pageParameters)
 }
 
-// parseQuery reads the query string. It refuses parameters that the route does
-// not have: a misspelt one would silently answer another question.
+// parseQuery reads the query string. It rejects unknown parameters: a misspelt one would
+// silently change the result.
 func (c *requestContext) parseQuery() error {
 	values, err := url.ParseQuery(c.request.URL.RawQuery)
 	if err != nil {
@@ -50,26 +50,26 @@ func (c *requestContext) parseQuery() error {
 	return q.err()
 }
 
-// query are a request's query parameters, and what is wrong with them.
+// query holds a request's query parameters and their faults.
 type query struct {
 	url.Values
 
 	faults []model.FieldError
 }
 
-// addFault notes a fault of a parameter; whatever its name is, it can be told.
+// addFault records a fault of a parameter with any name.
 func (q *query) addFault(name, code, detail string) {
 	pointer := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(strings.ToValidUTF8(name, "\uFFFD"))
 	q.faults = append(q.faults, model.FieldError{Pointer: model.BoundPointer(pointer), Code: code, Detail: detail})
 }
 
-// err names everything that is wrong, nil when nothing is.
+// err returns all faults as one error, nil without faults.
 func (q *query) err() error {
 	switch {
 	case len(q.faults) > 0:
 		return model.BadParameter(q.faults...)
 	case q.Has("cursor") && q.Get("cursor") == "":
-		return model.InvalidCursor() // the first page has none
+		return model.InvalidCursor() // the first page has no cursor
 	default:
 		return nil
 	}
@@ -89,10 +89,10 @@ func (q *query) pageRequest() model.PageRequest {
 	return page
 }
 
-// maxTextParam bounds a filter's value, in bytes; no value that exists is longer.
+// maxTextParam limits a filter's value, in bytes; no existing value is longer.
 const maxTextParam = 512
 
-// textParam reads a parameter of any ordinary text.
+// textParam reads a text parameter without control characters.
 func (q *query) textParam(name string) string {
 	text := q.Get(name)
 	if q.Has(name) && (text == "" || len(text) > maxTextParam || !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl)) {
@@ -101,7 +101,7 @@ func (q *query) textParam(name string) string {
 	return text
 }
 
-// listParam reads a parameter of several words with commas between.
+// listParam reads a comma-separated parameter.
 func (q *query) listParam(name string) []string {
 	if !q.Has(name) {
 		return nil
@@ -119,7 +119,7 @@ var (
 	integerPattern  = regexp.MustCompile(`^(0|[1-9][0-9]{0,17})$`)
 )
 
-// integerParam reads a parameter that is a whole number, 0 when there is none.
+// integerParam reads an integer parameter, 0 without one.
 func (q *query) integerParam(name string) int64 {
 	if !q.Has(name) {
 		return 0
@@ -132,7 +132,7 @@ func (q *query) integerParam(name string) int64 {
 	return 0
 }
 
-// timeParam reads a parameter that is an instant, nil when there is none.
+// timeParam reads a time parameter, nil without one.
 func (q *query) timeParam(name string) *time.Time {
 	if !q.Has(name) {
 		return nil

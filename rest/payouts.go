@@ -23,7 +23,7 @@ func (s *server) getPayout(ctx context.Context, c *requestContext) (*wire.Payout
 	return payout, s.Service.EmbedApprovals(ctx, c.actor, payout)
 }
 
-// withApprovals adds to a page of payouts what operators see before they approve.
+// withApprovals adds the approvals to a page of payouts for operators.
 func (s *server) withApprovals(ctx context.Context, c *requestContext) func(*model.Page[wire.Payout], error) (*model.Page[wire.Payout], error) {
 	return func(found *model.Page[wire.Payout], err error) (*model.Page[wire.Payout], error) {
 		if err != nil {

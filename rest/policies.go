@@ -13,7 +13,7 @@ type bindRequest struct {
 	PartnerFields
 }
 
-// policyholderFields is wire.Person as it is asked for: every member optional.
+// policyholderFields is wire.Person in a request: every member is optional.
 type policyholderFields struct {
 	Name    *string `json:"name,omitzero" doc:"Natural or legal name."`
 	Email   *string `json:"email,omitzero" format:"email"`

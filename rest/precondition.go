@@ -10,20 +10,20 @@ import (
 	"parapet/model/wire"
 )
 
-// entityTag is a strong ETag: a digest of the representation, embedded records
-// included.
+// entityTag returns a strong ETag: a digest of the representation, including embedded
+// records.
 func entityTag(body []byte) string {
 	sum := sha256.Sum256(body)
 	return `"` + base64.RawURLEncoding.EncodeToString(sum[:]) + `"`
 }
 
-// matchesEntityTag tells whether If-None-Match names the tag, by the weak comparison that
-// RFC 9110 section 13.1.2 asks for.
+// matchesEntityTag reports whether If-None-Match contains the tag, by the weak comparison
+// of RFC 9110 section 13.1.2.
 func matchesEntityTag(headers []string, tag string) bool {
 	return hasTag(headers, func(candidate string) bool { return strings.TrimPrefix(candidate, "W/") == tag })
 }
 
-// hasTag tells whether a header's list of tags has one that fits, or is *.
+// hasTag reports whether a header's list contains a matching tag or *.
 func hasTag(headers []string, fits func(candidate string) bool) bool {
 	for _, header := range headers {
 		for candidate := range strings.SplitSeq(header, ",") {
@@ -47,13 +47,13 @@ func (c *requestContext) setMatchCondition(in any) error {
 	}
 	id := c.route.matchTarget(c, in)
 	if id == "" {
-		return nil // the request lacks the record it is about, which the domain says better
+		return nil // the record's id is missing in the request, which the domain reports better
 	}
 	c.actor.Precondition = &model.Precondition{ID: id, Check: func(record any) error { return checkEntityTag(given, record) }}
 	return nil
 }
 
-// checkEntityTag tells whether If-Match has the tag of the record.
+// checkEntityTag returns an error unless If-Match contains the record's tag.
 func checkEntityTag(given []string, record any) error {
 	body, err := wire.Encode(record)
 	if err != nil {
@@ -66,22 +66,22 @@ func checkEntityTag(given []string, record any) error {
 	return model.Fail(model.CodeVersionMismatch, "The record has another version than If-Match names; read it again and decide anew.")
 }
 
-// claimInPath is the claim of the path.
+// claimInPath returns the claim id in the path.
 func claimInPath(c *requestContext, _ any) string { return c.pathParam("claim_id") }
 
-// endpointInPath is the webhook endpoint of the path.
+// endpointInPath returns the webhook endpoint id in the path.
 func endpointInPath(c *requestContext, _ any) string { return c.pathParam("endpoint_id") }
 
-// quoteInBody is the quote that is bound.
+// quoteInBody returns the id of the quote to bind.
 func quoteInBody(_ *requestContext, in any) string { return in.(bindRequest).QuoteID }
 
-// policyInBody is the policy that is asked to pay.
+// policyInBody returns the id of the claim's policy.
 func policyInBody(_ *requestContext, in any) string { return in.(claimRequest).PolicyID }
 
-// policyInPath is the policy that is changed.
+// policyInPath returns the policy id in the path.
 func policyInPath(c *requestContext, _ any) string { return c.pathParam("policy_id") }
 
-// payeeInBody is the claim or the policy that a payout method serves.
+// payeeInBody returns the id of the claim or policy of a payout method.
 func payeeInBody(_ *requestContext, in any) string {
 	request := in.(payoutMethodRequest)
 	for _, id := range []*string{request.ClaimID, request.PolicyID} {

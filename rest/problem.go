@@ -12,7 +12,7 @@ import (
 	"parapet/model/wire"
 )
 
-// problem is an RFC 9457 problem document: the only form of an error.
+// problem is an RFC 9457 problem document, the form of all errors.
 type problem struct {
 	Type       string            `json:"type" doc:"Stable name of the kind of problem." example:"urn:parapet:problem:validation_failed"`
 	Title      string            `json:"title" doc:"What this kind of problem is, in a few words."`
@@ -27,8 +27,8 @@ type problem struct {
 	Extra      map[string]any    `json:",embed" hidden:"true"`
 }
 
-// writeProblem writes an error as a problem document. Only a model.Error is shown;
-// anything else is internal and its text stays in the log.
+// writeProblem writes an error as a problem document. It shows only a model.Error; any
+// other error is internal and its text is only logged.
 func (s *server) writeProblem(ctx context.Context, c *requestContext, err error) {
 	shown := s.publicError(ctx, err)
 	s.reportDenial(c, shown, c.actor.Operation)
@@ -36,14 +36,14 @@ func (s *server) writeProblem(ctx context.Context, c *requestContext, err error)
 	if kind.Status >= http.StatusInternalServerError {
 		c.cause = err
 	}
-	if c.status != 0 { // the answer has begun; ServeHTTP cuts it off
+	if c.status != 0 { // the response has begun; ServeHTTP aborts it
 		c.cause = err
 		return
 	}
 	s.setErrorHeaders(c, shown)
 	c.Header().Del("Content-Length")
 	body, err := wire.Encode(c.newProblem(shown))
-	if err != nil { // an extra member that cannot be written is a bug; the code still tells
+	if err != nil { // an extra member that cannot be encoded is a bug; the code is still sent
 		c.cause = errors.Join(c.cause, err)
 		shown.Extra = nil
 		body, _ = wire.Encode(c.newProblem(shown))
@@ -51,7 +51,7 @@ func (s *server) writeProblem(ctx context.Context, c *requestContext, err error)
 	c.writeBody(kind.Status, problemType, body)
 }
 
-// setErrorHeaders writes the headers that tell what to do about a refusal.
+// setErrorHeaders writes the headers that state what to do after an error.
 func (s *server) setErrorHeaders(c *requestContext, shown *model.Error) {
 	c.setChallenge(shown, s.publicOrigin(c.request)+metadataPath)
 	if wait := shown.RetryAfter; wait > 0 || errormap.MeaningOf(shown.Code).Retryable {
@@ -59,14 +59,14 @@ func (s *server) setErrorHeaders(c *requestContext, shown *model.Error) {
 	}
 }
 
-// mustAbort tells whether an answer failed after it had begun.
+// mustAbort reports whether a response failed after it had begun.
 func (c *requestContext) mustAbort() bool {
 	return c.cause != nil && !c.failureReported && c.status < http.StatusBadRequest
 }
 
-// reportDenial has the audit log hear of a permission that was missing.
+// reportDenial calls OnDenied for a missing permission, for the audit log.
 func (s *server) reportDenial(c *requestContext, shown *model.Error, doing string) {
-	switch shown.Code { //nolint:exhaustive // the codes that are about a permission
+	switch shown.Code { //nolint:exhaustive // the codes of missing permissions
 	case model.CodeInsufficientScope, model.CodePartnerMismatch, model.CodePartnerDisabled:
 		if s.OnDenied != nil {
 			actor := c.actor
@@ -76,7 +76,7 @@ func (s *server) reportDenial(c *requestContext, shown *model.Error, doing strin
 	}
 }
 
-// publicError is the error that may be shown.
+// publicError returns the error that the caller may see.
 func (s *server) publicError(ctx context.Context, err error) *model.Error {
 	return errormap.PublicError(err, func() bool { return ctx.Err() != nil || s.isConnectionLoss(ctx, err) })
 }
@@ -90,13 +90,13 @@ func (c *requestContext) newProblem(e *model.Error) problem {
 	}
 }
 
-// setChallenge is the WWW-Authenticate header of RFC 6750 section 3, with the address
-// of the metadata that RFC 9728 section 5.1 adds.
+// setChallenge writes the WWW-Authenticate header of RFC 6750 section 3, with the
+// metadata address of RFC 9728 section 5.1.
 func (c *requestContext) setChallenge(e *model.Error, metadata string) {
 	var says string
-	switch e.Code { //nolint:exhaustive // the codes that are about the token
+	switch e.Code { //nolint:exhaustive // the codes of token errors
 	case model.CodeTokenMissing, model.CodeTokenInvalid, model.CodeTokenExpired:
-		says = `error="invalid_token"` // the contract's word for all three
+		says = `error="invalid_token"` // the contract uses it for all three
 	case model.CodeInsufficientScope:
 		says = `error="insufficient_scope"`
 		if scope, ok := e.Extra["scope"].(string); ok {

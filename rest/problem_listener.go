@@ -14,9 +14,10 @@ import (
 	"parapet/model/wire"
 )
 
-// ProblemListener makes the connections of a server answer with problem documents where
-// net/http answers by itself, before a handler sees the request. It has no hook for
-// these answers, but each is one write of a known form. No input is answered with 5xx.
+// ProblemListener makes a server's connections answer with problem documents where
+// net/http itself answers before a handler sees the request. net/http has no hook for
+// these responses, but each is a single write in a known form. No input is answered with
+// 5xx.
 func ProblemListener(listener net.Listener) net.Listener { return problemListener{listener} }
 
 type problemListener struct{ net.Listener }
@@ -30,12 +31,12 @@ func (l problemListener) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// problemConn keeps the methods of TCP connections that net/http looks for.
+// problemConn keeps the methods of TCP connections that net/http uses.
 type problemConn struct{ *net.TCPConn }
 
-// rawErrorHeaders are the whole headers of what net/http answers to requests it cannot read;
-// rawExpectationStatus begins its answer to an expectation other than 100-continue. Handlers write
-// neither.
+// rawErrorHeaders are the complete headers of net/http's response to an unreadable
+// request; rawExpectationStatus begins its response to an expectation other than
+// 100-continue. Handlers write neither.
 const (
 	rawErrorHeaders      = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
 	rawExpectationStatus = "HTTP/1.1 417 "
@@ -59,8 +60,8 @@ func (c problemConn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// rawProblem is the answer to a request that net/http did not read, from the status and
-// text of its own answer.
+// rawProblem returns the response to a request that net/http could not read, from the
+// status and text of net/http's response.
 func rawProblem(own, text string) []byte {
 	status, detail := http.StatusBadRequest, "Its request line or a header cannot be read: send HTTP/1.1 as RFC 9112 has it."
 	switch own {
@@ -82,7 +83,7 @@ func rawProblem(own, text string) []byte {
 	document.Status = status
 	body, err := wire.Encode(document)
 	if err != nil {
-		body = nil // cannot be: the document has nothing but text
+		body = nil // impossible: the document contains only text
 	}
 	var answer bytes.Buffer
 	fmt.Fprintf(&answer, "HTTP/1.1 %d %s\r\n", status, http.StatusText(status))

@@ -14,12 +14,12 @@ import (
 	"parapet/model"
 )
 
-// clientsPerAddress is how many clients one address is taken to hold: who shows no
-// good token is counted by address, and whole companies share one.
+// clientsPerAddress is the assumed number of clients per address. Requests without a
+// valid token are counted by address, and whole companies share one.
 const clientsPerAddress = 10
 
-// setLimiters counts callers with a token by partner, else by client, and all others
-// by address.
+// setLimiters sets the limiter of callers with a token, by partner or else client, and
+// the limiter of all others, by address.
 func (s *server) setLimiters() {
 	switch _, off := s.Limiter.(Unlimited); {
 	case off, s.Now == nil && s.Limiter == nil:
@@ -33,11 +33,10 @@ func (s *server) setLimiters() {
 	}
 }
 
-// healthPaths are asked by whoever runs the server, as often as they like.
+// healthPaths are not limited, because monitoring polls them.
 var healthPaths = []string{"/healthz", "/readyz"}
 
-// limitByAddress counts pages and documents that are read without a token by the
-// address that reads them.
+// limitByAddress limits pages and documents that are read without a token, by address.
 func (s *server) limitByAddress(ctx context.Context, c *requestContext) error {
 	reads := c.request.Method == http.MethodGet || c.request.Method == http.MethodHead
 	if s.AddressLimiter == nil || !reads || c.request.Header.Get("Authorization") != "" || slices.Contains(healthPaths, c.request.URL.Path) {
@@ -47,8 +46,8 @@ func (s *server) limitByAddress(ctx context.Context, c *requestContext) error {
 	return c.checkRateLimit(ctx, s.AddressLimiter, addressKey(c.request))
 }
 
-// checkRateLimit refuses a caller who asks too often, and tells everybody how much is
-// left.
+// checkRateLimit rejects a caller above its limit and sets the rate-limit headers of
+// every caller.
 func (c *requestContext) checkRateLimit(ctx context.Context, limiter Limiter, who string) error {
 	decision := limiter.Take(ctx, who)
 	if decision.Limit > 0 {
@@ -71,7 +70,7 @@ func perSecond(d LimitDecision) int {
 // the three of its earlier drafts that most clients read.
 func (c *requestContext) setRateLimitHeaders(d LimitDecision) {
 	seconds := func(t time.Duration) string { return strconv.Itoa(int(math.Ceil(t.Seconds()))) }
-	remaining, reset := strconv.Itoa(d.Remaining), seconds(max(d.Reset, d.RetryAfter)) // never sooner than Retry-After
+	remaining, reset := strconv.Itoa(d.Remaining), seconds(max(d.Reset, d.RetryAfter)) // not earlier than Retry-After
 	header := c.Header()
 	header.Set("RateLimit-Policy", fmt.Sprintf(`"default";q=%d;w=%s`, d.Limit, seconds(d.Window)))
 	header.Set("RateLimit", `"default";r=`+remaining+`;t=`+reset)
@@ -80,7 +79,7 @@ func (c *requestContext) setRateLimitHeaders(d LimitDecision) {
 	header.Set("RateLimit-Reset", reset)
 }
 
-// limiterKey is whose allowance an authenticated request uses.
+// limiterKey returns the key of the allowance that an authenticated request uses.
 func limiterKey(actor model.Actor) string {
 	if actor.Partner != "" {
 		return "partner/" + actor.Partner
@@ -88,8 +87,8 @@ func limiterKey(actor model.Actor) string {
 	return "client/" + actor.Client
 }
 
-// addressKey is whom a stranger is taken for. An IPv6 network of 64 bits is one
-// household.
+// addressKey returns the key of the allowance of a caller without a token. An IPv6 /64
+// network counts as one address.
 func addressKey(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

@@ -7,41 +7,42 @@ import (
 	"time"
 )
 
-// Limiter tells whether somebody may make one more request now.
+// Limiter decides whether a caller may make one more request now.
 type Limiter interface {
-	// Take takes one request from who's allowance, if there is one left. It must
-	// not wait for anything.
+	// Take takes one request from the allowance of who, if there is one left. It must not
+	// block.
 	Take(ctx context.Context, who string) LimitDecision
 }
 
-// LimitDecision is what a Limiter says, and what the RateLimit headers tell of it.
+// LimitDecision is the decision of a Limiter, with the values of the RateLimit headers.
 type LimitDecision struct {
 	Allowed    bool
-	Limit      int           // requests in one go when nothing was used; 0 means no limit and no headers
-	Remaining  int           // of these, left now
-	Reset      time.Duration // until all are back
-	Window     time.Duration // in which an empty allowance is refilled
-	RetryAfter time.Duration // until the next one, when not allowed
+	Limit      int           // burst of an unused allowance; 0 means no limit and no headers
+	Remaining  int           // remaining requests
+	Reset      time.Duration // until the allowance is full
+	Window     time.Duration // time to refill an empty allowance
+	RetryAfter time.Duration // until the next request, when not allowed
 }
 
 // Quota is a request allowance shared by all nodes. Nodes lease parts of it in the
 // background; no request waits for it.
 type Quota interface {
-	// Lease takes up to want requests from who's shared allowance. What it grants
-	// may be used here for the duration until; when it grants nothing, it is asked
-	// again after until. An error lets this node decide alone for a while.
+	// Lease takes up to want requests from the shared allowance of who. The granted
+	// requests may be used on this node for the duration until; when it grants nothing,
+	// the node asks again after until. After an error this node decides alone for a
+	// while.
 	Lease(ctx context.Context, who string, want int) (granted int, until time.Duration, err error)
 }
 
-// RateLimit is how much everybody may ask. Zero members mean the contract's
-// numbers: 100 requests a second, 200 in one go, counted on this node alone.
+// RateLimit is the allowance of each caller. Zero members mean the contract's values: 100
+// requests per second, a burst of 200, counted on this node only.
 type RateLimit struct {
 	PerSecond int
 	Burst     int
 	Quota     Quota
 }
 
-// NewLimiter counts in token buckets, with the clock it is given.
+// NewLimiter returns a token bucket limiter that reads the time from now.
 func NewLimiter(limit RateLimit, now func() time.Time) Limiter {
 	if limit.PerSecond <= 0 {
 		limit.PerSecond = 100
@@ -52,13 +53,13 @@ func NewLimiter(limit RateLimit, now func() time.Time) Limiter {
 	return &bucketLimiter{RateLimit: limit, now: now, byCaller: map[string]*bucket{}}
 }
 
-// Unlimited lets everybody through.
+// Unlimited allows every request.
 type Unlimited struct{}
 
-// Take allows.
+// Take allows the request.
 func (Unlimited) Take(context.Context, string) LimitDecision { return LimitDecision{Allowed: true} }
 
-// bucketLimiter is one bucket for everybody who was here lately.
+// bucketLimiter holds one bucket per recent caller.
 type bucketLimiter struct {
 	RateLimit
 
@@ -68,17 +69,16 @@ type bucketLimiter struct {
 	cleanedAt time.Time
 }
 
-// bucket is somebody's allowance: as this node counts it alone, and as it was
-// leased.
+// bucket is a caller's allowance: its local tokens and its lease.
 type bucket struct {
 	tokens     float64
-	refilledAt time.Time // when tokens was true
+	refilledAt time.Time // time at which tokens was computed
 
-	leased         int       // below zero: used before it was granted
-	leaseExpiresAt time.Time // when what was leased is void, or may be asked for again
+	leased         int       // negative: used before it was granted
+	leaseExpiresAt time.Time // when the lease expires or may be requested again
 	leaseRequested bool
-	leaseExhausted bool      // the last lease did not cover what had been used
-	localUntil     time.Time // until then the shared allowance is not asked: it failed
+	leaseExhausted bool      // the last lease did not cover the requests already used
+	localUntil     time.Time // until then the shared allowance is not asked, because it failed
 }
 
 // Take implements Limiter.
@@ -93,7 +93,7 @@ func (l *bucketLimiter) Take(ctx context.Context, who string) LimitDecision {
 	return l.takeLeased(ctx, who, b, now)
 }
 
-// refilledBucket finds somebody's bucket and fills it up to now.
+// refilledBucket returns the caller's bucket, refilled up to now.
 func (l *bucketLimiter) refilledBucket(who string, now time.Time) *bucket {
 	if now.Sub(l.cleanedAt) > time.Second {
 		l.removeIdleBuckets(now)
@@ -108,7 +108,8 @@ func (l *bucketLimiter) refilledBucket(who string, now time.Time) *bucket {
 	return b
 }
 
-// removeIdleBuckets forgets buckets that have been full for a while: a new one is the same.
+// removeIdleBuckets removes buckets that have been full for a while: a new one is
+// equivalent.
 func (l *bucketLimiter) removeIdleBuckets(now time.Time) {
 	l.cleanedAt = now
 	for who, b := range l.byCaller {
@@ -118,12 +119,12 @@ func (l *bucketLimiter) removeIdleBuckets(now time.Time) {
 	}
 }
 
-// refillWindow is how long an empty bucket takes to fill.
+// refillWindow returns the time to fill an empty bucket.
 func (l *bucketLimiter) refillWindow() time.Duration {
 	return time.Duration(float64(l.Burst) / float64(l.PerSecond) * float64(time.Second))
 }
 
-// takeLocal takes a token of this node's own.
+// takeLocal takes a token of this node.
 func (l *bucketLimiter) takeLocal(b *bucket) LimitDecision {
 	allowed := b.tokens >= 1
 	if allowed {
@@ -144,7 +145,7 @@ func (l *bucketLimiter) newDecision(allowed bool, remaining int) LimitDecision {
 	}
 }
 
-// refillDuration is how long so many tokens take to come.
+// refillDuration returns the time to gain this many tokens.
 func (l *bucketLimiter) refillDuration(tokens float64) time.Duration {
 	return time.Duration(math.Ceil(tokens / float64(l.PerSecond) * float64(time.Second)))
 }
@@ -172,8 +173,8 @@ func (l *bucketLimiter) takeLeased(ctx context.Context, who string, b *bucket, n
 	return d
 }
 
-// leaseTimeout is how long a lease may take, and localOnlyFor how long this node
-// decides alone after one failed.
+// leaseTimeout limits a lease request; after a failed one this node decides alone for
+// localOnlyFor.
 const (
 	leaseTimeout = 2 * time.Second
 	localOnlyFor = 5 * time.Second

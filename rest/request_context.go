@@ -17,31 +17,30 @@ import (
 )
 
 // requestContext is one request and its response. It is the request's ResponseWriter, so
-// that the log knows the status whoever wrote it -> "…, so that status and size are
-// logged for every handler.".
+// that status and size are logged for every handler.
 type requestContext struct {
 	http.ResponseWriter
 
-	request          *http.Request   // with the short base address; path values are set
-	instance         string          // the path as it was called
-	basePath         string          // the base address as it was called
+	request          *http.Request   // with the short base address and path values
+	instance         string          // path as it was called
+	basePath         string          // base address as it was called
 	startedAt        time.Time       // zero without a clock
 	requestID        string          // X-Request-Id
 	traceContext     traceContext    // traceparent
-	route            *route          // nil until one was found
-	actor            model.Actor     // who asks; zero until authenticated
-	query            *query          // what was asked besides; nil until read
-	connectionCtx    context.Context //nolint:containedctx // of the connection, before a request's time bounds it
-	stopWatchdog     func()          // nobody watches any more how long it takes
-	writeTimeout     time.Duration   // an answer, once it has begun
-	unlimitedTime    bool            // the answer has no end
-	status           int             // 0 until the answer has begun
-	cause            error           // why it failed, for the log
-	failureReported  bool            // the answer itself tells of its failure, whatever its status
+	route            *route          // nil until a route was found
+	actor            model.Actor     // the caller; zero until authenticated
+	query            *query          // query parameters; nil until parsed
+	connectionCtx    context.Context //nolint:containedctx // of the connection, without the request's timeout
+	stopWatchdog     func()          // stops the database watchdog of the request
+	writeTimeout     time.Duration   // limit for reading the response once it has begun
+	unlimitedTime    bool            // the response is a stream
+	status           int             // 0 until the response has begun
+	cause            error           // internal cause of an error, for the log
+	failureReported  bool            // the response itself reports its failure, in any status
 	bodyTruncated    bool            // the connection ended before the request's body did
-	budget           *upload.Budget  // of bodies that are received at once; nil without one
-	budgetCharge     *upload.Charge  // what the body took of it
-	uploaded         *upload.Body    // with the content that a document's body carries; nil for most
+	budget           *upload.Budget  // of concurrently received bodies; nil without a limit
+	budgetCharge     *upload.Charge  // part of the budget that the body uses
+	uploaded         *upload.Body    // with the content of a document's body; nil for most
 	countedByAddress bool            // the rate limit of the caller's address has counted it
 }
 
@@ -50,13 +49,13 @@ func newRequestContext(w http.ResponseWriter, r *http.Request) *requestContext {
 	c.Header().Set("X-Request-Id", c.requestID)
 	c.Header().Set("Traceparent", c.traceContext.String())
 	c.Header().Set("X-Content-Type-Options", "nosniff")
-	c.Header().Set("Cache-Control", "no-store") // pages and documents say otherwise
+	c.Header().Set("Cache-Control", "no-store") // pages and documents replace it
 	return c
 }
 
 const maxRequestID = 128
 
-// requestID is the caller's, when it can be logged safely, or a new one.
+// requestID returns the caller's X-Request-Id if it is safe to log, otherwise a new one.
 func requestID(r *http.Request) string {
 	given := r.Header.Values("X-Request-Id")
 	if len(given) == 1 && len(given[0]) <= maxRequestID && isVisibleASCII(given[0]) {
@@ -65,12 +64,12 @@ func requestID(r *http.Request) string {
 	return uuid.Must(uuid.NewV7()).String()
 }
 
-// isVisibleASCII tells whether s is one or more visible ASCII characters.
+// isVisibleASCII reports whether s is one or more visible ASCII characters.
 func isVisibleASCII(s string) bool {
 	return s != "" && strings.IndexFunc(s, func(r rune) bool { return r < '!' || r > '~' }) < 0
 }
 
-// WriteHeader remembers the status.
+// WriteHeader records the status.
 func (c *requestContext) WriteHeader(status int) {
 	if c.status == 0 {
 		c.status = status
@@ -79,23 +78,23 @@ func (c *requestContext) WriteHeader(status int) {
 	c.ResponseWriter.WriteHeader(status)
 }
 
-// Write begins the answer when nothing did.
+// Write begins the response if it has not begun.
 func (c *requestContext) Write(p []byte) (int, error) {
 	if c.status == 0 {
 		c.status = http.StatusOK
 		c.limitWriteTime()
 	}
-	return c.ResponseWriter.Write(p) //nolint:gosec // every answer names its type, and none is a page made of what a caller said
+	return c.ResponseWriter.Write(p) //nolint:gosec // every response names its type, and none is a page made of a caller's input
 }
 
-// Unwrap lets http.ResponseController through.
+// Unwrap gives http.ResponseController access to the underlying writer.
 func (c *requestContext) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
-// pathParam is the value of a path parameter.
+// pathParam returns the value of a path parameter.
 func (c *requestContext) pathParam(name string) string { return c.request.PathValue(name) }
 
-// ServeHTTP answers one request within requestTimeout and what it asks to wait for,
-// whatever happens, and writes its line of log.
+// ServeHTTP answers one request within requestTimeout plus its requested wait, and writes
+// its log line.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout+requestedWait(r))
 	defer cancel()
@@ -108,8 +107,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.budget = s.BodyBudget
 	c.writeTimeout = cmp.Or(s.WriteTimeout, defaultWriteTimeout)
 	if len(r.TransferEncoding) > 0 && r.ProtoMajor == 1 {
-		// net/http takes away a Content-Length beside it, so that nobody can see whether there
-		// was one: what follows on such a connection cannot be trusted (RFC 9112 section 6.1).
+		// net/http removes a Content-Length next to Transfer-Encoding, so its presence
+		// cannot be detected. The rest of such a connection cannot be trusted (RFC 9112
+		// section 6.1).
 		c.Header().Set("Connection", "close")
 	}
 	if s.Now != nil {
@@ -125,30 +125,30 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.logRequest(ctx, c)
 		ended()
 		if c.mustAbort() {
-			panic(http.ErrAbortHandler) // cut the connection: half an answer must not look whole
+			panic(http.ErrAbortHandler) // cut the connection: a partial response must not look complete
 		}
 	}()
 	s.routeRequest(ctx, c, r)
 }
 
-// handlePanic answers a panic with an id and nothing else.
+// handlePanic answers a panic with the request id and no details.
 func (s *server) handlePanic(ctx context.Context, c *requestContext, panicked any) {
 	s.writeProblem(ctx, c, errormap.NewPanic(panicked))
 }
 
-// statusCallerLeft is the status under which requests are counted and logged whose
-// caller left before the answer was complete. It is nginx's number, and never sent.
+// statusCallerLeft is the status under which requests are counted and logged whose caller
+// left before the response was complete. It is nginx's number and is never sent.
 const statusCallerLeft = 499
 
-// hasCallerLeft reports whether the caller left before the answer was complete. A panic
-// is a fault whoever left, and an answer that did not fail keeps its own status.
+// hasCallerLeft reports whether the caller left before the response was complete. A panic
+// is always the server's fault, and a response without failure keeps its status.
 func (c *requestContext) hasCallerLeft() bool {
 	failed := c.status == 0 || c.status >= http.StatusInternalServerError || c.cause != nil
 	var panicked *errormap.Panic
 	return c.bodyTruncated || failed && c.connectionCtx.Err() != nil && !errors.As(c.cause, &panicked)
 }
 
-// countedStatus is the status under which the request is counted.
+// countedStatus returns the status under which the request is counted.
 func (c *requestContext) countedStatus() int {
 	if c.hasCallerLeft() {
 		return statusCallerLeft
@@ -156,7 +156,8 @@ func (c *requestContext) countedStatus() int {
 	return c.status
 }
 
-// observeDuration is how long the call took, where there is a clock; the meter hears of it.
+// observeDuration returns the duration of the request for the log and passes it to
+// ObserveRequest. Without a clock it does nothing.
 func (s *server) observeDuration(c *requestContext) slog.Attr {
 	if s.Now == nil {
 		return slog.Attr{}
@@ -168,8 +169,7 @@ func (s *server) observeDuration(c *requestContext) slog.Attr {
 	return slog.Duration("duration", took)
 }
 
-// logRequest writes the request's one line: who, what and how it ended, never what was
-// said.
+// logRequest writes the request's log line: caller, route and status, never the content.
 func (s *server) logRequest(ctx context.Context, c *requestContext) {
 	level, attributes := slog.LevelInfo, []slog.Attr{
 		slog.String("method", c.request.Method),
@@ -184,13 +184,13 @@ func (s *server) logRequest(ctx context.Context, c *requestContext) {
 	if c.cause != nil {
 		level, attributes = slog.LevelError, append(attributes, slog.Any("error", c.cause))
 	}
-	if c.hasCallerLeft() { // neither a failure of ours nor worth a line where many leave
+	if c.hasCallerLeft() { // not our failure, and frequent where many callers leave
 		level = slog.LevelDebug
 	}
 	s.Log.LogAttrs(context.WithoutCancel(ctx), level, "request", attributes...)
 }
 
-// routePattern is the route's template: ids would make every line its own kind.
+// routePattern returns the route's template, because ids would make every line distinct.
 func (c *requestContext) routePattern() string {
 	if c.route == nil {
 		return "none"

@@ -11,8 +11,8 @@ import (
 
 const metadataPath = "/.well-known/oauth-protected-resource"
 
-// resourceMetadata tells a client that knows this address only where tokens come
-// from (RFC 9728 section 2).
+// resourceMetadata lets a client that knows only this address find the token issuers (RFC
+// 9728 section 2).
 type resourceMetadata struct {
 	Resource               string        `json:"resource"`
 	ResourceName           string        `json:"resource_name"`
@@ -30,7 +30,7 @@ func (s *server) getResourceMetadata(_ context.Context, c *requestContext) error
 	})
 }
 
-// publicOrigin is the configured one, or the one that was called.
+// publicOrigin returns the configured origin, or the one that was called.
 func (s *server) publicOrigin(r *http.Request) string {
 	switch {
 	case s.BaseURL != "":
@@ -42,7 +42,7 @@ func (s *server) publicOrigin(r *http.Request) string {
 	}
 }
 
-// allScopes are those that the served operations name.
+// allScopes returns the scopes of all served operations.
 func (s *server) allScopes() []model.Scope {
 	var all []model.Scope
 	for i := range s.routes {
@@ -52,7 +52,7 @@ func (s *server) allScopes() []model.Scope {
 	return slices.Compact(all)
 }
 
-// acceptedScopes are those of which an operation needs one.
+// acceptedScopes returns the scopes, one of which an operation needs.
 func (r *route) acceptedScopes() []model.Scope {
 	if r.alternativeScope == "" {
 		return []model.Scope{r.scope}

@@ -28,7 +28,7 @@ func (c *requestContext) writeRecord(status int, record any) error {
 	return nil
 }
 
-// writeReplay writes the first answer again, to the byte.
+// writeReplay writes the first response again, byte for byte.
 func (c *requestContext) writeReplay(first *model.Replay) {
 	c.markReplayed()
 	if first.Status == http.StatusCreated && c.route.hasLocation {
@@ -37,17 +37,16 @@ func (c *requestContext) writeReplay(first *model.Replay) {
 	c.writeBody(first.Status, jsonType, first.Body)
 }
 
-// markReplayed says that this is the first answer again.
+// markReplayed marks the response as a replay of the first one.
 func (c *requestContext) markReplayed() { c.Header().Set("Idempotent-Replayed", "true") }
 
-// setLocation tells where a new record can be read, under the base address that was
-// called.
+// setLocation writes the address of a new record, under the base address that was called.
 func (c *requestContext) setLocation(id string) {
 	c.Header().Set("Location", c.basePath+c.route.path+"/"+id)
 }
 
-// writeBody writes a whole body. A successful read carries a strong ETag and is not
-// sent to a caller who has it.
+// writeBody writes a whole body. A successful read carries a strong ETag; a caller that
+// already has the body gets 304.
 func (c *requestContext) writeBody(status int, mediaType string, body []byte) {
 	header := c.Header()
 	header.Set("Content-Type", mediaType)
@@ -63,7 +62,7 @@ func (c *requestContext) writeBody(status int, mediaType string, body []byte) {
 	header.Set("Content-Length", strconv.Itoa(len(body)))
 	c.WriteHeader(status)
 	if c.request.Method != http.MethodHead {
-		_, _ = c.Write(body) // a caller who is gone cannot be told
+		_, _ = c.Write(body) // an error means that the caller has left
 	}
 }
 

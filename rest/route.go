@@ -13,37 +13,37 @@ import (
 	"parapet/model/wire"
 )
 
-// route is one row of the contract: an address, who may use it, what goes in and
-// out, and the method that does it.
+// route is one row of the contract: an address, the required scope, the input and output
+// types, and the function that serves it.
 type route struct {
 	method, path     string
 	scope            model.Scope
-	alternativeScope model.Scope // suffices as well; empty for most
-	operationID      string      // operationId: the name of the method in generated clients
+	alternativeScope model.Scope // also sufficient; empty for most
+	operationID      string      // operationId: the method name in generated clients
 	tag              string
 	summary          string
-	description      string // what the document says below the summary
+	description      string // text below the summary in the document
 
 	inputType, outputType reflect.Type // nil without a body
-	createdType           reflect.Type // what 201 answers, where 200 can answer more; nil otherwise
-	successStatuses       []int        // of success, the usual one first
-	bodyLimit             int64        // bytes of the request's body
-	fileMember            string       // the member that is a file in base64; empty for most
-	hasLocation           bool         // 201 carries the Location of the record
+	createdType           reflect.Type // body of 201 if it differs from 200; nil otherwise
+	successStatuses       []int        // the usual one first
+	bodyLimit             int64        // of the request's body, in bytes
+	fileMember            string       // member with a file in base64; empty for most
+	hasLocation           bool         // 201 carries the record's Location
 	isPaged               bool         // takes limit and cursor
 	filters               []string     // further query parameters
-	extraCodes            []model.Code // further codes than those of codes
-	returnsFile           bool         // answers with bytes of a type of their own
+	extraCodes            []model.Code // error codes beyond those of its form
+	returnsFile           bool         // responds with the bytes of a file
 	takesEmptyBody        bool         // takes no body, or an object without members
 	isSandboxOnly         bool         // exists in development only
 
-	// matchTarget is the id of the record that a write is about, for its If-Match; nil
-	// where the write is about none.
+	// matchTarget returns the id of the record that a write changes, for If-Match; nil if
+	// the write changes no existing record.
 	matchTarget func(c *requestContext, in any) string
 	serve       func(context.Context, *requestContext) error
 }
 
-// The contract's bounds of a body, in bytes.
+// The contract's limits of a body, in bytes.
 const (
 	bodyLimit       = 1 << 20
 	attachmentLimit = 15 << 20
@@ -70,14 +70,14 @@ func listRoute[Out any](path string, scope model.Scope, get func(context.Context
 	})
 }
 
-// filteredListRoute is lists with query parameters of its own.
+// filteredListRoute is listRoute with its own query parameters.
 func filteredListRoute[Out any](path string, scope model.Scope, filters []string, get func(context.Context, *requestContext, model.PageRequest) (*model.Page[Out], error)) route {
 	r := listRoute(path, scope, get)
 	r.filters = filters
 	return r
 }
 
-// searchRoute is a GET of a page of the records that fit a filter.
+// searchRoute is a GET of a page of the records that match a filter.
 func searchRoute[Out any](path string, scope model.Scope, filters []string, get func(context.Context, *requestContext, model.Filter, model.PageRequest) (*model.Page[Out], error)) route {
 	r := getRoute(path, scope, func(ctx context.Context, c *requestContext) (*wire.List[Out], error) {
 		filter, in := c.query.listFilter(), c.query.pageRequest()
@@ -99,7 +99,7 @@ func downloadRoute(path string, scope model.Scope, serve func(context.Context, *
 	return route{method: http.MethodGet, path: path, scope: scope, successStatuses: []int{http.StatusOK}, returnsFile: true, serve: serve}
 }
 
-// createRoute is a POST that always makes a record.
+// createRoute is a POST that always creates a record.
 func createRoute[In, Out any](path string, scope model.Scope, do func(context.Context, *requestContext, In) (*Out, error)) route {
 	r := createOrFindRoute(path, scope, func(ctx context.Context, c *requestContext, in In) (*Out, bool, error) {
 		record, err := do(ctx, c, in)
@@ -109,7 +109,7 @@ func createRoute[In, Out any](path string, scope model.Scope, do func(context.Co
 	return r
 }
 
-// createOrFindRoute is a POST that makes a record, or finds the one there is.
+// createOrFindRoute is a POST that creates a record or returns the existing one.
 func createOrFindRoute[In, Out any](path string, scope model.Scope, do func(context.Context, *requestContext, In) (*Out, bool, error)) route {
 	return route{
 		method: http.MethodPost, path: path, scope: scope, inputType: reflect.TypeFor[In](), outputType: reflect.TypeFor[Out](),
@@ -131,7 +131,8 @@ func createOrFindRoute[In, Out any](path string, scope model.Scope, do func(cont
 	}
 }
 
-// updateRoute is a PATCH of one record: what the body names changes, the rest stays.
+// updateRoute is a PATCH of one record: it changes the members in the body and keeps the
+// others.
 func updateRoute[In, Out any](path string, scope model.Scope, do func(context.Context, *requestContext, In) (*Out, error)) route {
 	r := createOrFindRoute(path, scope, func(ctx context.Context, c *requestContext, in In) (*Out, bool, error) {
 		record, err := do(ctx, c, in)
@@ -161,7 +162,7 @@ func actionRoute[Out any](path string, scope model.Scope, status int, do func(co
 	}
 }
 
-// queryRoute is a POST that asks something and changes nothing.
+// queryRoute is a POST that reads and changes nothing.
 func queryRoute[In, Out any](path string, scope model.Scope, do func(context.Context, *requestContext, In) (*Out, error)) route {
 	r := createOrFindRoute(path, scope, func(ctx context.Context, c *requestContext, in In) (*Out, bool, error) {
 		answer, err := do(ctx, c, in)
@@ -188,40 +189,40 @@ func deleteRoute(path string, scope model.Scope, do func(context.Context, *reque
 	}
 }
 
-// describedAs gives a route its place in the document.
+// describedAs sets a route's description in the document.
 func (r route) describedAs(id, tag, summary, about string) route {
 	r.operationID, r.tag, r.summary, r.description = id, tag, summary, about
 	return r
 }
 
-// orScope names a second scope that suffices.
+// orScope sets a second sufficient scope.
 func (r route) orScope(scope model.Scope) route { r.alternativeScope = scope; return r }
 
-// requiresMatch names the record whose version an If-Match must name.
+// requiresMatch sets the record whose version If-Match checks.
 func (r route) requiresMatch(held func(*requestContext, any) string) route {
 	r.matchTarget = held
 	return r
 }
 
-// returnsOn201 says what 201 answers, where 200 can answer more.
+// returnsOn201 sets the body of 201 if it differs from 200.
 func (r route) returnsOn201(record reflect.Type) route { r.createdType = record; return r }
 
-// withErrorCodes with more than every operation of its form does.
+// withErrorCodes adds error codes to those of the route's form.
 func (r route) withErrorCodes(with ...model.Code) route { r.extraCodes = with; return r }
 
-// withLocation promises the Location of what was made.
+// withLocation adds the Location of the created record to 201.
 func (r route) withLocation() route { r.hasLocation = true; return r }
 
-// withBodyLimit sets the bound of the body.
+// withBodyLimit sets the limit of the body, in bytes.
 func (r route) withBodyLimit(limit int64) route { r.bodyLimit = limit; return r }
 
-// withFileMember names the member that is a file in base64.
+// withFileMember sets the member that is a file in base64.
 func (r route) withFileMember(member string) route { r.fileMember = member; return r }
 
-// sandboxOnly exists in development only.
+// sandboxOnly restricts the route to development.
 func (r route) sandboxOnly() route { r.isSandboxOnly = true; return r }
 
-// registerRoute puts a route on the router.
+// registerRoute adds a route to the router.
 func (s *server) registerRoute(r *route) {
 	s.mux.HandleFunc(r.method+" "+versionPath+r.path, func(w http.ResponseWriter, request *http.Request) {
 		c := w.(*requestContext)
@@ -232,8 +233,8 @@ func (s *server) registerRoute(r *route) {
 	})
 }
 
-// serveRoute answers in the contract's order: who asks, how they want to be answered,
-// what they say, and then the domain.
+// serveRoute answers in the contract's order: authentication, content negotiation, input,
+// then the domain.
 func (s *server) serveRoute(ctx context.Context, c *requestContext) error {
 	if err := s.authenticateAndLimit(ctx, c, c.request.Header.Values("Authorization")...); err != nil {
 		return err
@@ -255,8 +256,8 @@ func (s *server) serveRoute(ctx context.Context, c *requestContext) error {
 	return err
 }
 
-// checkScope refuses who lacks the scope before a body is read: the schema is not
-// theirs to explore. The operation asks again, for it is the one that knows.
+// checkScope rejects a caller without the scope before the body is read, so that it
+// cannot explore the schema. The operation checks the scope again.
 func (c *requestContext) checkScope() error {
 	err := c.actor.RequireScope(c.route.scope)
 	if err != nil && c.route.alternativeScope != "" && c.actor.RequireScope(c.route.alternativeScope) == nil {
@@ -265,7 +266,7 @@ func (c *requestContext) checkScope() error {
 	return err
 }
 
-// authenticateAndLimit finds out who asks, and whether not too often.
+// authenticateAndLimit authenticates the caller and applies the rate limit.
 func (s *server) authenticateAndLimit(ctx context.Context, c *requestContext, authorization ...string) error {
 	token, err := auth.BearerFrom(authorization...)
 	if err == nil {

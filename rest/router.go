@@ -11,11 +11,11 @@ import (
 	"parapet/model"
 )
 
-// versionPath is the base address that the router itself knows.
+// versionPath is the base address of the router.
 const versionPath = "/v1"
 
-// routeRequest finds the route, and answers itself where there is none: the router's
-// own answers would be plain text.
+// routeRequest finds the route. It writes its own response if there is none, because the
+// router's responses are plain text.
 func (s *server) routeRequest(ctx context.Context, c *requestContext, r *http.Request) {
 	if err := s.limitByAddress(ctx, c); err != nil {
 		s.writeProblem(ctx, c, err)
@@ -34,8 +34,8 @@ func (s *server) routeRequest(ctx context.Context, c *requestContext, r *http.Re
 	s.mux.ServeHTTP(c, r)
 }
 
-// stripBasePath notes under which base address the request came and gives it the one
-// the router knows, so that all of them answer alike.
+// stripBasePath records the request's base address and replaces it by the router's, so
+// that all base addresses behave alike.
 func (s *server) stripBasePath(c *requestContext, r *http.Request) *http.Request {
 	c.basePath = versionPath
 	for _, base := range s.basePaths[1:] {
@@ -55,7 +55,7 @@ func (s *server) stripBasePath(c *requestContext, r *http.Request) *http.Request
 	return r
 }
 
-// routingError asks the router which methods it would take, and says so.
+// routingError returns an error with the methods that the router would accept.
 func routingError(c *requestContext, router http.Handler, r *http.Request) *model.Error {
 	probe := &probeWriter{header: http.Header{}}
 	router.ServeHTTP(probe, r)
@@ -71,7 +71,7 @@ func unknownAddress() *model.Error {
 	return model.Fail(model.CodeNotFound, "There is nothing at this address; the OpenAPI document lists what there is.")
 }
 
-// probeWriter takes the router's answer without sending it.
+// probeWriter receives the router's response without sending it.
 type probeWriter struct {
 	header http.Header
 	status int
@@ -83,7 +83,7 @@ func (p *probeWriter) WriteHeader(status int) { p.status = status }
 
 func (p *probeWriter) Write(text []byte) (int, error) { return len(text), nil }
 
-// pathParameterNames are the names in a route's path, in order.
+// pathParameterNames returns the names in a route's path, in order.
 func pathParameterNames(path string) []string {
 	var names []string
 	for segment := range strings.SplitSeq(path, "/") {

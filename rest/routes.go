@@ -9,8 +9,7 @@ import (
 	"parapet/model/wire"
 )
 
-// contractRoutes is the contract, row by row: the one place that says which address does
-// what for whom.
+// contractRoutes is the table of all routes of the contract.
 func (s *server) contractRoutes() []route {
 	rows := slices.Concat(s.coverRoutes(), s.claimRoutes(), s.payoutRoutes(), s.observationRoutes(), s.eventRoutes(), s.webhookRoutes())
 	kept := rows[:0]
@@ -22,7 +21,7 @@ func (s *server) contractRoutes() []route {
 	return kept
 }
 
-// coverRoutes is what is bought.
+// coverRoutes are the routes of products, quotes and policies.
 func (s *server) coverRoutes() []route {
 	return []route{
 		listRoute("/products", model.ScopeProductsRead, s.getProducts).
@@ -54,7 +53,7 @@ func (s *server) coverRoutes() []route {
 	}
 }
 
-// claimRoutes are what is owed, and everything said about it.
+// claimRoutes are the routes of claims, their messages and attachments.
 func (s *server) claimRoutes() []route {
 	return []route{
 		createOrFindRoute("/claims", model.ScopeClaimsWrite, s.openClaim).withLocation().withErrorCodes(model.CodeTriggerNotMet, model.CodePolicyNotInForce, model.CodeLimitExhausted, model.CodeStateConflict, model.CodeReferenceTaken).requiresMatch(policyInBody).
@@ -82,7 +81,7 @@ func (s *server) claimRoutes() []route {
 	}
 }
 
-// payoutRoutes are where the money goes.
+// payoutRoutes are the routes of payout methods and payouts.
 func (s *server) payoutRoutes() []route {
 	return []route{
 		createRoute("/payout_methods", model.ScopePayoutMethodsWrite, s.recordPayoutMethod).withErrorCodes(model.CodeStateConflict, model.CodeReferenceTaken).requiresMatch(payeeInBody).
@@ -103,7 +102,7 @@ func (s *server) payoutRoutes() []route {
 	}
 }
 
-// observationRoutes are what happened.
+// observationRoutes are the routes of occurrences and observations.
 func (s *server) observationRoutes() []route {
 	return []route{
 		getRoute("/occurrences/{occurrence_id}", model.ScopePoliciesRead, s.getOccurrence).
@@ -115,7 +114,7 @@ func (s *server) observationRoutes() []route {
 	}
 }
 
-// eventRoutes is what happened, to be asked for.
+// eventRoutes are the routes of the event feed.
 func (s *server) eventRoutes() []route {
 	return []route{
 		filteredListRoute("/events", model.ScopeEventsRead, eventFilters, s.getEvents).
@@ -125,7 +124,7 @@ func (s *server) eventRoutes() []route {
 	}
 }
 
-// webhookRoutes are where what happened is sent.
+// webhookRoutes are the routes of webhook endpoints and deliveries.
 func (s *server) webhookRoutes() []route {
 	const one = "/webhook_endpoints/{endpoint_id}"
 	return []route{

@@ -1,8 +1,8 @@
 // Package rest is the v1 REST API: it parses requests strictly, calls one operation of
 // the domain each, and writes the record or an RFC 9457 problem document.
 //
-// routes.go is the contract's table; a new endpoint is one row there and one
-// short method in the file of its noun.
+// routes.go is the contract's table; a new endpoint is one row there and one short method
+// in the file of its resource.
 package rest
 
 import (
@@ -21,13 +21,13 @@ import (
 	"parapet/model"
 )
 
-// Config is what the door stands on.
+// Config configures the handler.
 type Config struct {
 	Service *model.Service
-	// Authenticate tells who holds a token. Its errors are shown: token_invalid,
-	// token_expired, insufficient_scope, unavailable.
+	// Authenticate returns the holder of a token. Its errors are shown to the caller:
+	// token_invalid, token_expired, insufficient_scope, unavailable.
 	Authenticate func(ctx context.Context, bearer string) (model.Actor, error)
-	// CheckReady tells whether requests can be answered now; nil means always.
+	// CheckReady reports whether requests can be answered now; nil means always.
 	CheckReady func(ctx context.Context) error
 	// PingDatabase reports within 1.5 s whether the database answers. It runs for
 	// requests that take over 400 ms, so that a lost database is reported within 2 s; nil
@@ -39,29 +39,27 @@ type Config struct {
 	// BaseURL is the origin that the OpenAPI document names, such as
 	// https://api.example.com; empty makes its addresses relative.
 	BaseURL string
-	// Issuers are the addresses where tokens come from, for the metadata of RFC
-	// 9728; empty leaves them out.
+	// Issuers are the addresses of the token issuers, for the metadata of RFC 9728; empty
+	// omits them.
 	Issuers []string
 	Log     *slog.Logger
-	// Now measures how long requests take, for the log and for limits; nil leaves
-	// both out.
+	// Now measures durations for the log and for limits; nil disables both.
 	Now func() time.Time
 	// ObserveRequest records route, method, status and duration of every response; nil
 	// disables it. It needs Now.
 	ObserveRequest func(route, method string, status int, took time.Duration)
-	// Limiter bounds how often everybody may ask; nil means the contract's bounds,
-	// counted on this node alone. Unlimited turns it off.
+	// Limiter limits the requests of each caller; nil means the contract's limits,
+	// counted on this node only. Unlimited disables it.
 	Limiter Limiter
 	// AddressLimiter limits requests without a valid token per IP address, independently
 	// of Limiter. nil: 1000 requests/s, burst 2000, on this node only; no limit when
 	// Limiter is Unlimited.
 	AddressLimiter Limiter
-	// BodyBudget bounds the bytes of requests that are received at once; nil leaves them
-	// unbounded.
+	// BodyBudget limits the bytes of concurrently received bodies; nil means no limit.
 	BodyBudget *upload.Budget
-	// WriteTimeout is how long a caller may take to read an answer; 30 s when zero.
+	// WriteTimeout is how long a caller may take to read a response; 30 s when zero.
 	WriteTimeout time.Duration
-	// Tracer makes a span of every request; nil makes none.
+	// Tracer records a span for every request; nil records none.
 	Tracer trace.Tracer
 	// OnDenied is called when a permission is missing (for the audit log); nil disables
 	// it.
@@ -70,14 +68,14 @@ type Config struct {
 	// run behind the same middleware (request ID, trace, log, timeout, authentication,
 	// rate limit) and find it by gateway.FromContext.
 	SharedHandlers map[string]http.Handler
-	// Development mounts what a production server must not have: the sandbox.
+	// Development registers the sandbox routes, which a production server must not have.
 	Development bool
 }
 
-// requestTimeout is how long a request may take before it is given up with 503.
+// requestTimeout is the time after which a request fails with 503.
 const requestTimeout = 30 * time.Second
 
-// server is the handler: one router, reachable under every base address.
+// server is the handler: one router for all base addresses.
 type server struct {
 	Config
 
@@ -88,8 +86,8 @@ type server struct {
 
 var familyPattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
 
-// New makes the door. It fails on a configuration that cannot work, and never
-// touches the network.
+// New returns the handler. It returns an error for an invalid configuration and never
+// accesses the network.
 func New(config Config) (http.Handler, error) {
 	if config.Family == "" {
 		config.Family = "parametric"
@@ -109,7 +107,8 @@ func New(config Config) (http.Handler, error) {
 	return s, s.registerHandlers()
 }
 
-// registerHandlers registers every address once; the family's prefix is taken off before.
+// registerHandlers registers every address once; the family's prefix is removed before
+// routing.
 func (s *server) registerHandlers() error {
 	for i := range s.routes {
 		s.registerRoute(&s.routes[i])
@@ -127,7 +126,7 @@ func (s *server) registerHandlers() error {
 	return errors.Join(s.registerDocument(document), s.registerDocsPage(), s.registerHomePage())
 }
 
-// publicHandler is a handler that asks for no token.
+// publicHandler returns a handler that needs no token.
 func (s *server) publicHandler(serve func(context.Context, *requestContext) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := w.(*requestContext)
@@ -142,7 +141,7 @@ func (s *server) getHealth(_ context.Context, c *requestContext) error {
 	return c.writeRecord(http.StatusOK, map[string]string{"status": "ok"})
 }
 
-// getReadiness keeps the reason for the log: it tells about our inside.
+// getReadiness logs the reason instead of returning it, because it reveals internals.
 func (s *server) getReadiness(ctx context.Context, c *requestContext) error {
 	if s.CheckReady != nil {
 		if err := s.CheckReady(ctx); err != nil {

@@ -11,7 +11,7 @@ import (
 	"parapet/model"
 )
 
-// maxLoggedCauses is how many causes one line of log tells: what lasts can fail often.
+// maxLoggedCauses limits the causes in one log line, because a stream can fail often.
 const maxLoggedCauses = 20
 
 // mount runs another handler behind the shared middleware.

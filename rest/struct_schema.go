@@ -6,22 +6,22 @@ import (
 	"sync"
 )
 
-// structSchema is what the JSON of a struct must look like, read from its tags once.
+// structSchema is the JSON form of a struct, read from its tags once.
 type structSchema struct {
 	members     []schemaMember
 	byName      map[string]int
-	memberNames string // for people: "there are a, b"
+	memberNames string // for error texts: "there are a, b"
 }
 
 type schemaMember struct {
 	name      string
 	index     []int
 	goType    reflect.Type
-	omitEmpty bool // left out of JSON when empty
+	omitEmpty bool // omitted from JSON when empty
 	required  bool // neither omitted nor a pointer
 }
 
-var structSchemas sync.Map // of reflect.Type to *shape
+var structSchemas sync.Map // of reflect.Type to *structSchema
 
 func loadStructSchema(t reflect.Type) *structSchema {
 	if known, ok := structSchemas.Load(t); ok {

@@ -18,8 +18,8 @@ import (
 // time it stays under the 2 s within which a lost database must be reported.
 const slowAfter = 400 * time.Millisecond
 
-// requestedWait is how long a request wants its answer to wait for something to happen: the
-// parameter wait, which only the feed takes.
+// requestedWait returns how long the response may wait for an event: the parameter wait,
+// which only the feed accepts.
 func requestedWait(r *http.Request) time.Duration {
 	if !strings.Contains(r.URL.RawQuery, "wait=") {
 		return 0
@@ -54,12 +54,11 @@ func (s *server) cancelWhenDatabaseLost(ctx context.Context, giveUp context.Canc
 	return func() { timer.Stop() }
 }
 
-// bodyTimeout is how long a body may take to arrive: 10 MiB in base64 at
-// 6 Mbit/s. A caller who sends a byte now and then must not keep a connection.
+// bodyTimeout limits the arrival of a body: 10 MiB in base64 at 6 Mbit/s. A caller that
+// sends a byte now and then must not keep a connection.
 const bodyTimeout = 20 * time.Second
 
-// limitBodyTime bounds the arrival of a body, where there is a clock; what it returns
-// lifts the bound.
+// limitBodyTime limits the arrival of a body if there is a clock; lift removes the limit.
 func (c *requestContext) limitBodyTime() (lift func()) {
 	if c.startedAt.IsZero() {
 		return func() {}
@@ -71,15 +70,15 @@ func (c *requestContext) limitBodyTime() (lift func()) {
 	return func() { _ = control.SetReadDeadline(time.Time{}) }
 }
 
-// defaultWriteTimeout is how long a caller may take to read an answer, 10 MiB at 3 Mbit/s. One who
-// reads a byte now and then must not keep an answer in memory.
+// defaultWriteTimeout is how long a caller may take to read a response: 10 MiB at 3
+// Mbit/s. A caller that reads a byte now and then must not keep a response in memory.
 const defaultWriteTimeout = 30 * time.Second
 
-// limitWriteTime bounds the time in which the answer that begins now is read, unless it
-// goes on by design.
+// limitWriteTime limits the time for reading the response that begins now, unless it is a
+// stream.
 func (c *requestContext) limitWriteTime() {
 	if c.writeTimeout > 0 && !c.unlimitedTime {
-		_ = http.NewResponseController(c.ResponseWriter).SetWriteDeadline(time.Now().Add(c.writeTimeout)) // else it is not a connection
+		_ = http.NewResponseController(c.ResponseWriter).SetWriteDeadline(time.Now().Add(c.writeTimeout)) // an error means that it is not a connection
 	}
 }
 
@@ -96,8 +95,8 @@ func (s *server) isConnectionLoss(ctx context.Context, err error) bool {
 	return s.PingDatabase(context.WithoutCancel(ctx)) != nil
 }
 
-// withoutDeadline is a context for an answer that goes on: it ends with the connection, or
-// when the caller of lasting says so, and not with the time that requests have.
+// withoutDeadline returns a context for a stream. It ends with the connection or when the
+// returned function is called, not after requestTimeout.
 func (c *requestContext) withoutDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	c.stopWatchdog()
 	c.unlimitedTime = true

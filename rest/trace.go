@@ -14,18 +14,18 @@ import (
 	"parapet/internal/tracing"
 )
 
-// traceContext is this request's place in a trace, as W3C Trace Context 1 writes it.
+// traceContext is this request's position in a trace, in the form of W3C Trace Context 1.
 type traceContext struct {
-	traceID string // 32 hexadecimal digits, the same for everything one request caused
-	spanID  string // 16, ours
-	flags   string // 2, the caller's choice whether to record
+	traceID string // 32 hexadecimal digits, the same for the whole trace
+	spanID  string // 16 digits, ours
+	flags   string // 2 digits: the caller's sampling decision
 }
 
-// String is the traceparent header.
+// String returns the traceparent header.
 func (t traceContext) String() string { return "00-" + t.traceID + "-" + t.spanID + "-" + t.flags }
 
-// parseTraceContext continues the caller's trace, or begins one where there is none that
-// can be read: a broken header must not cost anybody an answer.
+// parseTraceContext continues the caller's trace, or begins a new one without a readable
+// header: a broken header must not fail a request.
 func parseTraceContext(r *http.Request) traceContext {
 	var random [24]byte
 	_, _ = rand.Read(random[:]) // never fails
@@ -42,19 +42,19 @@ func parseTraceContext(r *http.Request) traceContext {
 		return t
 	}
 	t.traceID = parts[1]
-	if strings.ContainsRune("13579bdf", rune(parts[3][1])) { // of the flags, sampled is the one that is defined
+	if strings.ContainsRune("13579bdf", rune(parts[3][1])) { // sampled is the only defined flag
 		t.flags = "01"
 	}
 	return t
 }
 
-// isLowerHex tells whether s is n lower-case hexadecimal digits.
+// isLowerHex reports whether s is n lower-case hexadecimal digits.
 func isLowerHex(s string, n int) bool {
 	return len(s) == n && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// startSpan records the request where there is a tracer; the answer then names the
-// span's own place in the trace.
+// startSpan records the request if there is a tracer; the response then carries the
+// span's own position in the trace.
 func (s *server) startSpan(ctx context.Context, c *requestContext, r *http.Request) (spanned context.Context, ended func()) {
 	if s.Tracer == nil {
 		return ctx, func() {}

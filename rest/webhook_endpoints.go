@@ -17,7 +17,7 @@ type webhookEndpointRequest struct {
 	PartnerFields
 }
 
-// webhookEndpointChange names what is to change (RFC 7396): what is left out stays.
+// webhookEndpointChange lists the changes (RFC 7396): absent members stay unchanged.
 type webhookEndpointChange struct {
 	URL              *string              `json:"url,omitzero" maxLength:"2048" doc:"Sends there from now on. An endpoint that failed is tried anew at once."`
 	EventTypes       []string             `json:"event_types,omitzero" minItems:"1" doc:"Replaces the list."`
