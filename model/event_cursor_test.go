@@ -129,3 +129,14 @@ func TestEventCursorEndsForDisabledPartner(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, model.CodePartnerDisabled, domainError(t, <-ended).Code)
 }
+
+func TestNotifierReadsTheLastSequenceOfEachPartner(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	b.Quote("quake-circle", nil)
+	b.Quote("quake-circle", nil)
+	b.Relay()
+	heads, err := b.Service.LastSequences("acme", "globex")
+	require.NoError(t, err)
+	require.Equal(t, map[string]int64{"acme": 2, "globex": 0}, heads)
+}

@@ -138,3 +138,9 @@ func (s *Service) CheckFully(ctx context.Context) (count int, slowest time.Durat
 	}
 	return count, slowest, err
 }
+
+// LastSequences are the last sequences of partners that the notifier would read now.
+func (s *Service) LastSequences(partners ...string) (map[string]int64, error) {
+	_, heads, err := s.loadNewSequences(-1, partners, true)
+	return heads, err
+}
