@@ -42,7 +42,7 @@ func (d *fixture) observeQuake(t *testing.T, policies int) []*wire.Policy {
 	return bound
 }
 
-// counter counts statements; looks are those of the bell, which nobody asked for.
+// counter counts statements. It leaves out the polls of the notifier.
 type counter struct{ n, looks atomic.Int64 }
 
 func (c *counter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {

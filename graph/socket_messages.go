@@ -87,7 +87,7 @@ func (s *socket) initConnection(ctx context.Context, m message) error {
 func (s *socket) pingClient(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.streams.WriteTimeout)
 	defer cancel()
-	defer context.AfterFunc(s.streams.closing, cancel)() //nolint:contextcheck // whichever ends first
+	defer context.AfterFunc(s.streams.closing, cancel)() //nolint:contextcheck // the first of both ends it
 	if s.conn.Ping(ctx) != nil && s.streams.closing.Err() == nil {
 		return errClientGone
 	}

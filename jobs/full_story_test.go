@@ -13,7 +13,7 @@ import (
 
 // TestFullStoryOfHualienQuake tells the main story through the queue, the workers and the rail:
 // the real week of February 2018 happens now, a claim is decided and paid, and
-// telling it again changes nothing.
+// reporting it again changes nothing.
 func TestFullStoryOfHualienQuake(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)

@@ -16,7 +16,7 @@ import (
 	"parapet/model/modeltest"
 )
 
-// brokenFiles is a file store that cannot be used until it is mended.
+// brokenFiles is a file store that cannot be used until it is repaired.
 type brokenFiles struct {
 	mended atomic.Bool
 	reads  chan struct{}

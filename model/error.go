@@ -84,6 +84,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s", e.Code, e.Detail)
 }
 
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.cause }
 
 // Fail returns an error with a code and a detail for the partner.

@@ -212,4 +212,5 @@ func (s *Service) ChangeJobs(ctx context.Context, actor Actor, in JobChange) (*J
 	return done, err
 }
 
+// OverdueSeconds is how long the oldest due job has waited, in whole seconds.
 func (c *JobCount) OverdueSeconds() int64 { return int64(c.Overdue.Seconds()) }

@@ -43,7 +43,7 @@ func newArrival(row *payoutRow, line *lineRow) arrival {
 
 // blockDoublePayment prevents a second payment of money that the beneficiary may
 // already have. If the whole amount arrived, it blocks every payout of the same part of
-// the claim, whichever of them the line names and whatever its status; if more arrived,
+// the claim, also those that the line does not name, in every status; if more arrived,
 // it blocks those of every part.
 func (m *lineMatcher) blockDoublePayment(claim *claimRow, row *payoutRow, line *lineRow, whole bool) error {
 	barred := []*payoutRow{row}

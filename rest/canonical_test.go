@@ -92,7 +92,7 @@ func (c *canonicalizer) canonicalTime(value string) string {
 
 func formatTime(at time.Time) string { return at.Format("2006-01-02T15:04:05.000000Z") }
 
-// entityTag is the ETag of a body, computed anew.
+// entityTag is the ETag of a body, computed from it.
 func entityTag(body string) string {
 	sum := sha256.Sum256([]byte(body))
 	return `"` + base64.RawURLEncoding.EncodeToString(sum[:]) + `"`

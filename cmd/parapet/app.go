@@ -48,7 +48,7 @@ type app struct {
 	service          *model.Service
 	handler          http.Handler
 	graphql          *graph.Handler
-	jobAdmin         *jobs.RiverUI           // nil without the desk
+	jobAdmin         *jobs.RiverUI           // nil without the operator UI
 	operatorHandlers map[string]http.Handler // the operators' pages
 	metrics          *metrics
 	tracer           trace.Tracer // nil without a collector

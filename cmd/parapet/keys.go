@@ -21,7 +21,7 @@ func shellActor(doing string) model.Actor {
 	return model.Actor{Kind: model.ActorOperator, Name: name, Client: "parapet", Scopes: []model.Scope{model.ScopeOperator}, Operation: doing}
 }
 
-// runKeys seals kept secrets anew. Servers go on meanwhile.
+// runKeys seals stored secrets with the first key. Servers may run meanwhile.
 func runKeys(ctx context.Context, args []string, out io.Writer) error {
 	set := newFlagSet("keys rotate")
 	set.Usage = func() {

@@ -137,7 +137,7 @@ func (c *paymentChaos) recordAccountsOf(t *testing.T, policies []string, iban st
 	}
 }
 
-// restartStopped starts anew what ended by itself, as whoever runs servers does: a process
+// restartStopped starts processes that ended by themselves, as an operator does: a process
 // that loses its database while it starts gives up.
 func (c *paymentChaos) restartStopped(t *testing.T) {
 	t.Helper()

@@ -37,6 +37,8 @@ func Rules() []Rule {
 		{"require", checkTestify},
 		{"parallel", checkParallel},
 		{"names", checkNames},
+		{"words", checkWords},
+		{"one-word names", checkOneWordNames},
 		{"transactions", checkTransactions},
 	}
 }

@@ -100,6 +100,14 @@ var examples = []ruleExample{
 	{"names", "model/x.go", "package model; func commonName() {}", "called common"},
 	{"names", "model/x.go", "package model; func uncommon() { t.Helper() }", ""},
 
+	{"words", "model/x.go", "package model\n// Anew it begins.\ntype t int", "\"Anew\" is no technical term"},
+	{"words", "model/x.go", "package model; func openDesk() {}", "\"Desk\" is no technical term"},
+	{"words", "model/x.go", "package model\n// Renewal begins again.\ntype deskTop2 int", "\"desk\""},
+	{"words", "model/x.go", "package model\n// merely and award contain refused words.\nfunc forward() {}", ""},
+	{"one-word names", "model/x.go", "package model; func a() {}; func loadB() {}; func saveC() {}", "1 of 3 unexported functions"},
+	{"one-word names", "model/x.go", "package model; func a() {}; func loadB() {}; func saveC() {}; func openD() {}; func Do() {}", ""},
+	{"one-word names", "model/x_test.go", "package model; func a() {}", ""},
+
 	{"transactions", "model/x.go", "package model; type S struct { files Files }; func (s *S) f(tx *Tx) { s.files.Put() }", "network call inside"},
 	{"transactions", "model/x.go", "package model; type S struct { files Files }; func (s *S) f() { s.change(func(tx *Tx) error { return s.g() }) }; func (s *S) g() error { return s.files.Delete() }", "network call inside"},
 	{"transactions", "model/x.go", "package model; type S struct { files Files }; func (s *S) f() { s.files.Put(); s.change(func(tx *Tx) error { return nil }) }", ""},

@@ -7,7 +7,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 func checkPackageComments(tree *Tree) (broken []string) {
@@ -173,13 +172,9 @@ func declaredNames(file *File) (all []*ast.Ident) {
 // findEmptyWord finds one of emptyWords among the words of a name, whether they are
 // joined by capitals or by underscores.
 func findEmptyWord(name string) string {
-	start := 0
-	for i, r := range name + "_" {
-		if i > start && (unicode.IsUpper(r) || r == '_' || r == '-' || r == '.') {
-			if word := strings.ToLower(strings.Trim(name[start:i], "_-.")); slices.Contains(emptyWords, word) {
-				return word
-			}
-			start = i
+	for _, w := range splitName(name) {
+		if w = strings.ToLower(w); slices.Contains(emptyWords, w) {
+			return w
 		}
 	}
 	return ""

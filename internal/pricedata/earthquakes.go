@@ -79,7 +79,7 @@ func mergeQuakes(old, six, five []quake) []quake {
 }
 
 // isRepeated tells whether a larger event of any kind is listed within 50 km, one
-// day and 0.6 of the magnitude: the same quake, measured anew. The old list
+// day and 0.6 of the magnitude: the same quake, measured again. The old list
 // gives days without hours; midnight stands for the day. larger is in order of
 // time.
 func (q quake) isRepeated(larger []quake) bool {

@@ -82,7 +82,7 @@ type OperatorUI struct {
 	provider *oidc.Provider // nil until the issuer answered
 }
 
-// New makes a desk. It asks the issuer nothing yet, so a service starts while its
+// New returns an operator UI. It does not call the issuer, so a service starts while its
 // issuer is down.
 func New(config Config) (*OperatorUI, error) {
 	if config.Issuer == "" || config.Client == "" || config.Now == nil || config.Sessions == nil {

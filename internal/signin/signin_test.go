@@ -27,7 +27,7 @@ import (
 
 const audience = "parapet"
 
-// testSite is an issuer, a desk in front of one page, and a clock.
+// testSite is an issuer, an operator UI with one page, and a clock.
 type testSite struct {
 	*devissuer.Issuer
 	config       signin.Config
@@ -100,7 +100,7 @@ func newTestSite(t *testing.T) *testSite {
 	return w
 }
 
-// serveUI serves a desk as it is configured now.
+// serveUI serves an operator UI with the present configuration.
 func (w *testSite) serveUI(t *testing.T) {
 	t.Helper()
 	ui, err := signin.New(w.config)

@@ -44,7 +44,7 @@ func newFile(orders ...rail.Instruction) bankfile.PaymentFile {
 	return bankfile.PaymentFile{ID: "PPT-20261121-0A1B2C3D4E5F", CreatedAt: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC), Orders: orders}
 }
 
-// update writes testdata anew.
+// update writes testdata again.
 var update = flag.Bool("update", false, "write the golden files")
 
 // requireGolden holds a file against the committed one, which the schema of ISO 20022 is
