@@ -34,17 +34,17 @@ import (
 )
 
 // app wires the parts of the service. serve, dev and the end-to-end tests build the same
-// one.
+// app.
 type app struct {
 	settings         settings
 	log              *slog.Logger
 	db               *model.Database
-	riverPool        *pgxpool.Pool // River's own: its statements are constant and profit from being prepared
+	riverPool        *pgxpool.Pool // separate pool: River's constant statements are prepared
 	monitor          *dbconn.Monitor
 	files            filestore.Store
-	bankFiles        filestore.Store // a bank's files; nil for other rails
+	bankFiles        filestore.Store // files exchanged with a bank; nil for other rails
 	rail             rail.Rail
-	egressGuard      *egress.Guard // of connections to addresses that others named
+	egressGuard      *egress.Guard // guards connections to addresses that callers configured
 	service          *model.Service
 	handler          http.Handler
 	graphql          *graph.Handler
@@ -59,7 +59,7 @@ type app struct {
 // drainTimeout is how long requests and jobs may take to end after the signal.
 const drainTimeout = 25 * time.Second
 
-// newApp builds the service; nothing runs yet. close it in any case.
+// newApp builds the service without starting it. Close it in any case.
 func newApp(ctx context.Context, s settings, keys model.Keys, log *slog.Logger) (a *app, err error) {
 	a = &app{settings: s, log: log, egressGuard: egress.New(egress.Config{Loopback: s.Loopback})}
 	defer func() {
@@ -93,7 +93,7 @@ func newApp(ctx context.Context, s settings, keys model.Keys, log *slog.Logger) 
 	return a, a.wireAPI()
 }
 
-// webhookRules are the rules of sending events.
+// webhookRules returns the rules for sending events.
 func (a *app) webhookRules() model.Webhooks {
 	return model.Webhooks{TargetProblem: a.egressGuard.CheckURL, DelayDivisor: a.settings.DelayDivisor}
 }
@@ -142,7 +142,7 @@ func (a *app) wireAPI() error {
 	return err
 }
 
-// sharedHandlers are the other doors, by address.
+// sharedHandlers returns the handlers besides REST, by address.
 func (a *app) sharedHandlers() (map[string]http.Handler, error) {
 	doors := map[string]http.Handler{}
 	if a.settings.SandboxPage {
@@ -162,7 +162,7 @@ func (a *app) sharedHandlers() (map[string]http.Handler, error) {
 	return doors, nil
 }
 
-// newGraphQL answers at /graphql.
+// newGraphQL returns the handler of /graphql.
 func (a *app) newGraphQL() (*graph.Handler, error) {
 	config := graph.Config{
 		Service: a.service, Limits: guard.Standard(), HideSchema: !a.settings.Introspection,
@@ -190,8 +190,8 @@ func (a *app) partnerLimiter() rest.Limiter {
 	return rest.NewLimiter(rest.RateLimit{PerSecond: perSecond, Burst: burst, Quota: a.service.Quota(perSecond, burst)}, time.Now)
 }
 
-// addressLimiter counts on this node alone: who shows no good token must not cost the
-// database anything.
+// addressLimiter counts on this node only: a request without a valid token must not cost
+// database work.
 func (a *app) addressLimiter() rest.Limiter {
 	perSecond, burst := a.settings.AddressRateLimit, a.settings.AddressRateBurst
 	if perSecond <= 0 {
@@ -201,8 +201,8 @@ func (a *app) addressLimiter() rest.Limiter {
 }
 
 // serveAndWork serves on the listeners (metrics may be nil) and works jobs until ctx
-// ends, then drains: no new requests, those that run end, no new jobs, those
-// that run end.
+// ends. Then it drains: it accepts no new requests, finishes the running ones, takes no
+// new jobs and finishes the running ones.
 func (a *app) serveAndWork(ctx context.Context, listener, metrics net.Listener) error {
 	group, ctx := errgroup.WithContext(ctx)
 	if slices.Contains(a.settings.Roles, "api") {
@@ -214,7 +214,7 @@ func (a *app) serveAndWork(ctx context.Context, listener, metrics net.Listener) 
 		server := &http.Server{
 			Handler: a.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
 			WriteTimeout: 90 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-			DisableGeneralOptionsHandler: true, // OPTIONS * is answered like everything else
+			DisableGeneralOptionsHandler: true, // the router answers OPTIONS * too
 		}
 		group.Go(func() error { return a.saveRefusals(ctx) })
 		server.RegisterOnShutdown(a.service.EndEventWaits)
@@ -241,7 +241,7 @@ func (a *app) serveAndWork(ctx context.Context, listener, metrics net.Listener) 
 func (a *app) runWorkers(ctx context.Context) error {
 	if err := a.workers.Start(ctx); err != nil {
 		if ctx.Err() != nil {
-			return nil // it was stopped before it began
+			return nil // stopped before it began
 		}
 		return fmt.Errorf("start workers: %w", err)
 	}
@@ -251,7 +251,7 @@ func (a *app) runWorkers(ctx context.Context) error {
 	return a.workers.Stop(drain)
 }
 
-// serveUntil serves until ctx ends and then waits for requests that run.
+// serveUntil serves until ctx ends and then waits for the running requests.
 func serveUntil(ctx context.Context, server *http.Server, listener net.Listener) error {
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
@@ -265,7 +265,7 @@ func serveUntil(ctx context.Context, server *http.Server, listener net.Listener)
 	return server.Shutdown(drain)
 }
 
-// closeAll lets go of everything; it may be called on a half-built app.
+// closeAll releases everything; it may be called on a partially built app.
 func (a *app) closeAll() {
 	if a.stopTracing != nil {
 		a.stopTracing()

@@ -14,10 +14,10 @@ import (
 	"parapet/model"
 )
 
-// auditFlushInterval is how late a refusal is in the audit log.
+// auditFlushInterval is the longest delay of a denial in the audit log.
 const auditFlushInterval = time.Minute
 
-// saveRefusals has the audit log written until ctx ends, and then once more.
+// saveRefusals saves denials to the audit log until ctx ends, and then once more.
 func (a *app) saveRefusals(ctx context.Context) error {
 	tick := time.NewTicker(auditFlushInterval)
 	defer tick.Stop()
@@ -35,11 +35,12 @@ func (a *app) saveRefusals(ctx context.Context) error {
 	}
 }
 
-// maxAuditedBody bounds the body of a button: a thousand ids of jobs have a third of
-// it, in bytes.
+// maxAuditedBody limits the body of an action, in bytes; a thousand job ids need a third
+// of it.
 const maxAuditedBody = 64 << 10
 
-// auditActions writes down who presses what in the console before it is done.
+// auditActions records each operator action in River's user interface before it is
+// executed.
 func (a *app) auditActions(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -85,11 +86,11 @@ func (a *app) auditCSV(w http.ResponseWriter, r *http.Request) {
 		page, err = a.service.ListAudit(r.Context(), who, model.AuditFilter{}, model.PageRequest{Limit: model.MaxPageSize, Cursor: *page.NextCursor})
 	}
 	a.log.ErrorContext(r.Context(), "audit log", "error", err)
-	panic(http.ErrAbortHandler) // half a log must not look whole
+	panic(http.ErrAbortHandler) // a partial log must not look complete
 }
 
-// auditCSVRow is a line of the table. What callers wrote is kept from being a formula
-// where a spreadsheet opens it.
+// auditCSVRow returns one row. It escapes caller-supplied text that a spreadsheet would
+// run as a formula.
 func auditCSVRow(e *model.AuditEntry) []string {
 	line := []string{e.ID, e.At.Format(time.RFC3339Nano), e.Outcome, e.Operation}
 	for _, text := range []*string{e.ActorKind, &e.Actor, e.Issuer, &e.Client, e.Partner, e.Subject, e.Reason, e.Code, e.RequestID} {

@@ -20,8 +20,8 @@ import (
 	"parapet/model"
 )
 
-// settings is the configuration: the environment only, one row a setting. Every
-// setting works when absent, or serve says what is missing.
+// settings is the configuration, read from the environment only, one field per setting. A
+// missing setting has a default, or serve reports it.
 type settings struct {
 	DatabaseURL        string        `env:"DATABASE_URL" secret:"true" help:"Postgres address; needed by serve, migrate and observe"`
 	Issuers            []string      `env:"OIDC_ISSUER" help:"trusted token issuers, separated by commas; needed by serve"`
@@ -74,11 +74,11 @@ type settings struct {
 	LogLevel           string        `env:"PARAPET_LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
 }
 
-// Names of the environment that are not settings of the server.
+// Variables of the environment that are not settings of the server.
 var otherVariables = []string{"PARAPET_PG_BIN", "PARAPET_TEST_DATABASE_URL", "PARAPET_SERVER", "PARAPET_TOKEN", "PARAPET_CLIENT_SECRET"}
 
-// loadSettings reads the environment. An unknown PARAPET_ name is refused: a typo
-// is the commonest outage.
+// loadSettings reads the environment. It rejects an unknown PARAPET_ name, because a typo
+// is the most common cause of outages.
 func loadSettings() (settings, error) {
 	var s settings
 	known := slices.Clone(otherVariables)
@@ -94,8 +94,8 @@ func loadSettings() (settings, error) {
 	return s, namedParseErrors(env.Parse(&s))
 }
 
-// namedParseErrors names the settings that could not be read, which env calls by the names of
-// our fields.
+// namedParseErrors replaces the Go field names in env's errors by the names of the
+// settings.
 func namedParseErrors(err error) error {
 	var all env.AggregateError
 	if !errors.As(err, &all) {
@@ -134,7 +134,7 @@ func (s settings) parseKeys() (model.Keys, error) {
 	return keys, nil
 }
 
-// parseFeeds are the live feeds to poll.
+// parseFeeds returns the live feeds to poll.
 func (s settings) parseFeeds() ([]jobs.Feed, error) {
 	var list []jobs.Feed
 	for _, field := range s.Feeds {
@@ -155,7 +155,7 @@ type settingRow struct {
 	isSecret                        bool
 }
 
-// settingRows are the settings in their order, with their present values.
+// settingRows iterates over the settings in order, with their current values.
 func settingRows(s settings) func(yield func(settingRow) bool) {
 	value := reflect.ValueOf(s)
 	return func(yield func(settingRow) bool) {

@@ -9,7 +9,8 @@ import (
 	"parapet/model/dbconn"
 )
 
-// openDatabase prepares both pools, and the monitor that lets go of a lost server.
+// openDatabase opens both pools, and the monitor that closes connections to a lost
+// server.
 func (a *app) openDatabase(ctx context.Context) (err error) {
 	if a.monitor, err = dbconn.NewMonitor(ctx, a.settings.DatabaseURL); err != nil {
 		return err
@@ -21,7 +22,7 @@ func (a *app) openDatabase(ctx context.Context) (err error) {
 	return err
 }
 
-// riverConnections serve fetching, LISTEN and completion; workers use the
+// riverConnections are for fetching jobs, LISTEN and completing jobs; workers use the
 // domain's pool.
 const riverConnections = 8
 

@@ -20,15 +20,15 @@ import (
 	"parapet/model/wire"
 )
 
-// The demo's story: the Hualien earthquake of 6 February 2018.
+// The demo's event: the Hualien earthquake of 6 February 2018.
 const (
 	demoEvent   = "us1000chhc"
 	demoContext = `{"partner": "acme", "location": {"latitude": 23.98, "longitude": 121.61}}`
-	demoIBAN    = "DE89370400440532013000" // an ordinary account: the simulator accepts it
+	demoIBAN    = "DE89370400440532013000" // the simulator accepts it
 	demoTimeout = 2 * time.Minute
 )
 
-// runDemo acts as a partner over HTTP, from token to payout, and prints the story.
+// runDemo acts as a partner over HTTP, from token to payout, and prints each step.
 func runDemo(ctx context.Context, args []string, out io.Writer) error {
 	var keep bool
 	set := newFlagSet("demo")
@@ -67,7 +67,7 @@ Next:
 	return s.waitUntilDone(ctx)
 }
 
-// playDemo is the partner's side of the story, one call after the other.
+// playDemo makes the partner's calls in order.
 func playDemo(ctx context.Context, s *stack, tell *demoPrinter) error {
 	acme := &demoPartner{base: s.info.BaseURL + "/v1"}
 	if err := acme.fetchToken(ctx, s.info); err != nil {
@@ -114,10 +114,10 @@ func playDemo(ctx context.Context, s *stack, tell *demoPrinter) error {
 	return nil
 }
 
-// demoPartner is a client of the public API, and of nothing else.
+// demoPartner is a client of the public API only.
 type demoPartner struct{ base, token string }
 
-// fetchToken gets a token as any OAuth client does.
+// fetchToken requests a token as any OAuth client does.
 func (p *demoPartner) fetchToken(ctx context.Context, r stackInfo) error {
 	if len(r.Clients) == 0 {
 		return errors.New("the demo needs the development issuer; unset OIDC_ISSUER")
@@ -175,7 +175,7 @@ func doJSON(request *http.Request, into any) error {
 	return json.Unmarshal(body, into)
 }
 
-// awaitClaim asks the policy until matching opened its claim.
+// awaitClaim polls the policy until matching has opened its claim.
 func (p *demoPartner) awaitClaim(ctx context.Context, policy string) (wire.Claim, error) {
 	var claim wire.Claim
 	return claim, pollUntil(ctx, func() (bool, error) {
@@ -187,7 +187,7 @@ func (p *demoPartner) awaitClaim(ctx context.Context, policy string) (wire.Claim
 	})
 }
 
-// awaitPayout asks the claim until its payout is released.
+// awaitPayout polls the claim until its payout is released.
 func (p *demoPartner) awaitPayout(ctx context.Context, id string) (wire.Claim, error) {
 	var claim wire.Claim
 	return claim, pollUntil(ctx, func() (bool, error) {
@@ -196,7 +196,7 @@ func (p *demoPartner) awaitPayout(ctx context.Context, id string) (wire.Claim, e
 	})
 }
 
-// pollUntil asks until the answer is yes, ten times a second.
+// pollUntil calls ask ten times a second until it returns true.
 func pollUntil(ctx context.Context, ask func() (bool, error)) error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()

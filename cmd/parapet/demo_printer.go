@@ -10,7 +10,7 @@ import (
 	"parapet/model/wire"
 )
 
-// demoPrinter prints what a partner sees, in words and aligned columns.
+// demoPrinter prints the partner's view as text and aligned columns.
 type demoPrinter struct {
 	out  io.Writer
 	step int

@@ -23,12 +23,12 @@ type devOptions struct {
 	fresh         bool
 	json          bool
 	rateLimit     string         // on or off
-	clockOffset   *time.Duration // nil keeps the clock where an earlier run left it
-	withMoratoria bool           // with the shipped moratorium rules
-	quiet         bool           // no log to standard error
+	clockOffset   *time.Duration // nil keeps the clock of the previous run
+	withMoratoria bool           // installs the shipped moratorium rules
+	quiet         bool           // no log on standard error
 }
 
-// runDev runs everything on this machine until it is interrupted.
+// runDev runs the whole stack on this machine until it is interrupted.
 func runDev(ctx context.Context, args []string, out io.Writer) error {
 	var o devOptions
 	set := newFlagSet("dev")
@@ -77,7 +77,7 @@ func parseClockOffset(text string) (time.Duration, error) {
 	return sign * moved.Sub(epoch), nil
 }
 
-// stackInfo is what programs learn of the running stack.
+// stackInfo describes the running stack for programs.
 type stackInfo struct {
 	BaseURL     string       `json:"base_url"` // origin without a path
 	GraphQLURL  string       `json:"graphql_url"`
@@ -88,7 +88,7 @@ type stackInfo struct {
 	Clients     []clientInfo `json:"clients"`
 }
 
-// clientInfo is one seeded OAuth client with a token that works now.
+// clientInfo is one seeded OAuth client with a valid token.
 type clientInfo struct {
 	Name         string  `json:"name"`
 	ClientID     string  `json:"client_id"`
@@ -109,7 +109,7 @@ func (s *stack) printInfo(out io.Writer, asJSON bool) error {
 	return printInfoText(out, s.info)
 }
 
-// printInfoText tells people where everything is, with lines to paste into a shell.
+// printInfoText prints the addresses, with lines to paste into a shell.
 func printInfoText(out io.Writer, r stackInfo) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintf(table, "Parapet is ready.\n\n  manual\t%[1]s/docs\n  API\t%[1]s/v1\n  GraphQL\t%[2]s, to try at %[1]s/sandbox\n  operators\t%[1]s/ops\n  issuer\t%[3]s\n  database\t%[4]s\n  metrics\t%[5]s\n\n",
@@ -131,9 +131,9 @@ func printInfoText(out io.Writer, r stackInfo) error {
 	})
 }
 
-// pasteTemplate play the story of the manual's guide with curl alone. The rehearsed quake
-// happens at the instant cover begins: a time of this machine's clock in whole seconds
-// could lie before it.
+// pasteTemplate runs the guide of the manual with curl alone. The sandbox earthquake
+// happens at the instant when cover begins: a time of this machine's clock in whole
+// seconds could be before it.
 var pasteTemplate = template.Must(template.New("lines").Parse(`
 Paste these, in order. The token is {{.Client}}'s and good for {{.Life}}.
 

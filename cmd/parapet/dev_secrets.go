@@ -13,8 +13,8 @@ import (
 	"parapet/model"
 )
 
-// devSecrets are the development stack's own keys, made once and kept beside its
-// data, because what they sealed must open again.
+// devSecrets are the development stack's own keys. They are created once and stored with
+// its data, because the sealed data must stay readable.
 type devSecrets struct {
 	Seal        []byte            `json:"seal"`
 	Fingerprint []byte            `json:"fingerprint"`
@@ -23,7 +23,7 @@ type devSecrets struct {
 
 func readSecrets(file string) (devSecrets, error) {
 	var s devSecrets
-	text, err := os.ReadFile(file) //nolint:gosec // the data folder is the caller's to name
+	text, err := os.ReadFile(file) //nolint:gosec // the caller chooses the data folder
 	if err == nil {
 		if err := json.Unmarshal(text, &s); err != nil {
 			return s, fmt.Errorf("%s is damaged; start with --fresh: %w", file, err)

@@ -14,25 +14,25 @@ import (
 	"parapet/model"
 )
 
-// checkStatus is how a check ended.
+// checkStatus is the result of a check.
 type checkStatus string
 
 const (
 	checkOK   checkStatus = "ok"
-	checkWarn checkStatus = "warn" // works, and somebody should know
-	checkFail checkStatus = "fail" // serve would not start, or not work
+	checkWarn checkStatus = "warn" // works, but an operator should know
+	checkFail checkStatus = "fail" // serve would not start or not work
 )
 
-// checkResult is one thing that was looked at.
+// checkResult is the result of one check with its findings.
 type checkResult struct {
 	Check   string      `json:"check"`
 	Verdict checkStatus `json:"verdict"`
 	Found   string      `json:"found"`
-	Advice  string      `json:"advice,omitempty"` // what to do; empty when all is well
+	Advice  string      `json:"advice,omitempty"` // what to do; empty when ok
 }
 
-// runDoctor looks at everything serve needs, on the configuration serve would have. It
-// changes nothing but a file that it removes again.
+// runDoctor checks everything serve needs, with the configuration serve would have. It
+// only writes a file that it removes again.
 func runDoctor(ctx context.Context, args []string, out io.Writer) error {
 	set := newFlagSet("doctor")
 	asJSON := set.Bool("json", false, "print a JSON list, for programs")
@@ -79,8 +79,7 @@ func printResults(out io.Writer, found []checkResult, asJSON bool) error {
 	return table.Flush()
 }
 
-// checker collects the results of parapet doctor; its app holds what could be opened so
-// far.
+// checker collects the results of parapet doctor; its app holds the parts opened so far.
 type checker struct {
 	*app
 
@@ -91,7 +90,7 @@ func (c *checker) addResult(check string, v checkStatus, found, advice string) {
 	c.results = append(c.results, checkResult{check, v, found, advice})
 }
 
-// addError says that all is well, or what is not and what to do.
+// addError adds an ok result, or a failure with advice, and reports whether it was ok.
 func (c *checker) addError(check string, err error, fine, advice string) bool {
 	if err != nil {
 		c.addResult(check, checkFail, err.Error(), advice)
@@ -101,7 +100,7 @@ func (c *checker) addError(check string, err error, fine, advice string) bool {
 	return true
 }
 
-// sealKeyNames are those of the seal keys.
+// sealKeyNames returns the ids of the seal keys.
 func sealKeyNames(keys model.Keys) string {
 	var list []string
 	for _, key := range keys.Seal {
@@ -110,7 +109,7 @@ func sealKeyNames(keys model.Keys) string {
 	return strings.Join(list, ", ")
 }
 
-// oneLine is an error's text on one line, what it says twice once.
+// oneLine returns an error's text on one line without repeated lines.
 func oneLine(text string) string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
@@ -121,8 +120,8 @@ func oneLine(text string) string {
 	return strings.ReplaceAll(strings.Join(lines, "; "), ":; ", ": ")
 }
 
-// runChecks looks at what can be reached from the settings, one thing after the
-// other; what is missing ends only what depends on it.
+// runChecks checks everything reachable from the settings in turn; a failure skips only
+// the checks that depend on it.
 func runChecks(ctx context.Context, s settings) []checkResult {
 	c := &checker{app: newCheckerApp(s)}
 	defer c.closeAll()

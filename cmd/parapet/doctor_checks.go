@@ -25,9 +25,9 @@ import (
 
 const (
 	checkTimeout     = 5 * time.Second
-	skewWarn         = time.Second      // clocks kept by NTP differ by milliseconds
-	skewFail         = 20 * time.Second // tokens are refused beyond 30 s
-	minServerVersion = 140000           // server_version_num: what the SQL needs
+	skewWarn         = time.Second      // NTP keeps clocks within milliseconds
+	skewFail         = 20 * time.Second // tokens are rejected beyond 30 s
+	minServerVersion = 140000           // server_version_num: minimum for the SQL
 )
 
 func newCheckerApp(s settings) *app {
@@ -44,10 +44,10 @@ func (c *checker) checkSettings() {
 	}
 }
 
-// checkDatabase reports whether the database can be used by the further checks.
+// checkDatabase reports whether the following checks can use the database.
 func (c *checker) checkDatabase(ctx context.Context) bool {
 	if c.settings.DatabaseURL == "" {
-		return false // complete has said so
+		return false // checkSettings has reported it
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -91,7 +91,7 @@ func (c *checker) checkDatabase(ctx context.Context) bool {
 	return c.addError("migrations", migrations.Check(ctx, c.db.Pool), "at this release", "Run parapet migrate with this DATABASE_URL.")
 }
 
-// hidePassword is an error without the password that an address may hold.
+// hidePassword returns an error without the password in an address.
 func hidePassword(err error, of string) string {
 	text := err.Error()
 	if parsed, bad := url.Parse(of); bad == nil && parsed.User != nil {
@@ -114,7 +114,7 @@ func (c *checker) checkClockSkew(check string, by time.Duration) {
 	}
 }
 
-// checkSealedSecrets looks whether every key is there that something was sealed with.
+// checkSealedSecrets checks that every key exists that sealed stored data.
 func (c *checker) checkSealedSecrets(ctx context.Context, keys model.Keys) {
 	queue, err := jobs.NewQueue(c.riverPool)
 	if err == nil {
@@ -175,7 +175,7 @@ func (c *checker) checkIssuers(ctx context.Context) {
 	}
 }
 
-// fetchHeader is the header of a successful answer.
+// fetchHeader returns the header of a successful response.
 func (c *checker) fetchHeader(ctx context.Context, client *http.Client, address string) (http.Header, error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()

@@ -14,7 +14,8 @@ import (
 	"parapet/model"
 )
 
-// checkPayoutsAtOtherRails finds payouts that wait for a bank which is not the configured one.
+// checkPayoutsAtOtherRails finds payouts that wait for a bank other than the configured
+// one.
 func (c *checker) checkPayoutsAtOtherRails(ctx context.Context, here model.RailIdentity) {
 	if c.service == nil {
 		return
@@ -33,8 +34,8 @@ func (c *checker) checkPayoutsAtOtherRails(ctx context.Context, here model.RailI
 	}
 }
 
-// examineReports finds days without a report of banks that only wait to be settled: no
-// server fetches them.
+// examineReports finds days without a report of banks with unsettled payments that no
+// server fetches reports from.
 func (c *checker) examineReports(ctx context.Context, here model.RailIdentity) {
 	if c.service == nil {
 		return
@@ -60,10 +61,10 @@ func describeRail(r model.RailIdentity) string {
 	return strings.TrimSpace(r.Name + " " + r.Address)
 }
 
-// checkRail asks the rail about a key that nobody used.
+// checkRail inquires the rail about an unused key.
 func (c *checker) checkRail(ctx context.Context) {
 	if c.settings.Rail == "" || c.riverPool == nil {
-		return // complete has said so
+		return // checkSettings has reported it
 	}
 	payment, err := c.openRail()
 	if err == nil {

@@ -21,7 +21,7 @@ func fetchWithToken(ctx context.Context, client *http.Client, address, token str
 	return readResponse(client, request)
 }
 
-// fetchJSON reads an answer that is JSON.
+// fetchJSON reads a JSON response.
 func fetchJSON(ctx context.Context, client *http.Client, address, token string, into any) error {
 	body, err := fetchWithToken(ctx, client, address, token)
 	if err != nil {
@@ -43,7 +43,7 @@ func readResponse(client *http.Client, request *http.Request) ([]byte, error) {
 	return body, err
 }
 
-// statusError is an answer that is no success.
+// statusError is a response without success.
 type statusError struct {
 	status int
 	body   string
@@ -51,7 +51,7 @@ type statusError struct {
 
 func (e *statusError) Error() string { return fmt.Sprintf("%d %s", e.status, e.body) }
 
-// isFinal tells whether asking again would not help.
+// isFinal reports whether a retry cannot succeed.
 func (e *statusError) isFinal() bool {
 	return e.status/100 == 4 && e.status != http.StatusTooManyRequests && e.status != http.StatusRequestTimeout
 }

@@ -23,26 +23,26 @@ import (
 )
 
 // eventForwarder forwards a partner's events from the feed to an address that only this
-// machine can reach, signed as Parapet signs them.
+// machine can reach, signed as Parapet signs webhooks.
 type eventForwarder struct {
 	server, forward string
 	types           string
-	stateFile       string // file with the sequence of the last event forwarded; empty keeps none
-	hasStateFlag    bool   // state is as asked for, even when it is empty
+	stateFile       string // holds the sequence of the last forwarded event; empty keeps none
+	hasStateFlag    bool   // --state was given, even if empty
 	token           tokenSource
 	secret          []byte
-	client          *http.Client // asks the feed
+	client          *http.Client // reads the feed
 	sender          *webhook.Sender
 	out             io.Writer
 	lastSequence    int64
-	generation      int // of the event that after is the sequence of
+	generation      int // generation of the event lastSequence
 }
 
-// How often a feed that does not answer is asked again: ever less, up to maxRetryWait.
+// The wait before a failed feed request is retried doubles up to maxRetryWait.
 const (
 	firstRetryWait  = 250 * time.Millisecond
 	maxRetryWait    = 5 * time.Second
-	feedWaitSeconds = 30 // seconds; how long an answer may wait for an event
+	feedWaitSeconds = 30 // seconds that a feed request waits for an event
 )
 
 // runListen runs until it is interrupted.
@@ -72,7 +72,7 @@ func runListen(ctx context.Context, args []string, out io.Writer) error {
 	return l.forwardEvents(ctx)
 }
 
-// prepareRun checks what was asked for and finds out where to begin.
+// prepareRun validates the flags and finds the start position.
 func (l *eventForwarder) prepareRun(ctx context.Context, secret string, after int64) (err error) {
 	l.server = strings.TrimSuffix(l.server, "/")
 	target, err := url.Parse(l.forward)
@@ -82,7 +82,7 @@ func (l *eventForwarder) prepareRun(ctx context.Context, secret string, after in
 	if err := l.token.configure(l.server, l.client); err != nil {
 		return err
 	}
-	if secret == "" { // stays the same over restarts, so it can stay in the receiver's settings
+	if secret == "" { // stable over restarts, so the receiver can keep it in its settings
 		sum := sha256.Sum256([]byte("parapet listen\n" + l.server + "\n" + l.forward))
 		secret = "whsec_" + base64.StdEncoding.EncodeToString(sum[:])
 	}
@@ -99,7 +99,7 @@ func (l *eventForwarder) prepareRun(ctx context.Context, secret string, after in
 	return err
 }
 
-// forwardEvents forwards until ctx ends. A feed that does not answer is asked again for ever:
+// forwardEvents forwards until ctx ends. It retries a failed feed for ever, because
 // servers restart.
 func (l *eventForwarder) forwardEvents(ctx context.Context) error {
 	wait := firstRetryWait
@@ -114,7 +114,7 @@ func (l *eventForwarder) forwardEvents(ctx context.Context) error {
 		var refused *statusError
 		switch {
 		case ctx.Err() != nil:
-			return nil //nolint:nilerr // to be told to stop is no failure
+			return nil //nolint:nilerr // an interrupt is no failure
 		case errors.As(err, &refused) && refused.isFinal():
 			return err
 		case err != nil:
@@ -133,7 +133,7 @@ func (l *eventForwarder) forwardEvents(ctx context.Context) error {
 	return nil
 }
 
-// forwardEvent forwards one event, and tells.
+// forwardEvent forwards one event and prints a line.
 func (l *eventForwarder) forwardEvent(ctx context.Context, body []byte) error {
 	var event struct {
 		ID         string              `json:"id"`
@@ -147,7 +147,7 @@ func (l *eventForwarder) forwardEvent(ctx context.Context, body []byte) error {
 	}
 	result := l.sendUntilAnswered(ctx, event.Sequence, webhook.Message{URL: l.forward, Secrets: [][]byte{l.secret}, ID: event.ID, Body: body})
 	if ctx.Err() != nil && !result.Delivered {
-		return nil // it is sent again by the next run
+		return nil // the next run sends it again
 	}
 	answer := strconv.Itoa(*result.Attempt.StatusCode)
 	if result.Attempt.Error != nil {
@@ -158,8 +158,8 @@ func (l *eventForwarder) forwardEvent(ctx context.Context, body []byte) error {
 	return l.saveState()
 }
 
-// sendUntilAnswered sends an event until something answers, whatever it says: a receiver that is
-// not up yet misses nothing. Only when ctx ends is there no answer.
+// sendUntilAnswered sends an event until there is any response, so that a receiver that
+// starts later misses nothing. It returns without a response only when ctx ends.
 func (l *eventForwarder) sendUntilAnswered(ctx context.Context, sequence int64, m webhook.Message) webhook.Result {
 	for wait := firstRetryWait; ; wait = min(2*wait, maxRetryWait) {
 		result := l.sender.Send(ctx, m)
@@ -177,12 +177,13 @@ func (l *eventForwarder) printLine(format string, args ...any) {
 	_, _ = fmt.Fprintf(l.out, time.Now().Format(time.TimeOnly)+"  "+format+"\n", args...)
 }
 
-// feedPage is a page of the feed, each event as it came.
+// feedPage is a page of the feed with each event's exact bytes.
 type feedPage struct {
 	Data []jsontext.Value `json:"data"`
 }
 
-// fetchPage asks the feed once, and once more with a new token where the old one is over.
+// fetchPage reads the feed, and retries once with a new token when the old one has
+// expired.
 func (l *eventForwarder) fetchPage(ctx context.Context, query url.Values) (page feedPage, err error) {
 	for range 2 {
 		var token string

@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// chooseStateFile settles where it is remembered how far it came: for each server, address and
-// client a file of its own, so that no run goes on from another's place.
+// chooseStateFile chooses the file for the position: a separate file for each server,
+// address and client, so that runs do not share positions.
 func (l *eventForwarder) chooseStateFile() error {
 	if l.hasStateFlag {
 		return nil
@@ -33,11 +33,11 @@ func (l *eventForwarder) chooseStateFile() error {
 	return nil
 }
 
-// findStart is behind --after, or what the state file says, or the newest event.
+// findStart sets the position to --after, the state file's position or the newest event.
 func (l *eventForwarder) findStart(ctx context.Context, after int64) error {
 	l.lastSequence = after
 	if text, err := os.ReadFile(l.stateFile); after < 0 && l.stateFile != "" && err == nil {
-		if n, _ := fmt.Sscan(string(text), &l.lastSequence, &l.generation); n == 0 || l.lastSequence < 0 { // the generation is missing in a file of before
+		if n, _ := fmt.Sscan(string(text), &l.lastSequence, &l.generation); n == 0 || l.lastSequence < 0 { // older files lack the generation
 			return fmt.Errorf("%s holds no sequence; remove it, or name --after", l.stateFile)
 		}
 	}
@@ -48,13 +48,13 @@ func (l *eventForwarder) findStart(ctx context.Context, after int64) error {
 		}
 		l.lastSequence = newest
 	}
-	return l.saveState() // what happens before the first event arrives is not lost
+	return l.saveState() // events before the first forwarded one are not lost
 }
 
-// maxGenerations bounds the search for the newest one.
+// maxGenerations limits the search for the newest generation.
 const maxGenerations = 100
 
-// feedQuery is a place in the feed, as it is asked for.
+// feedQuery returns the query parameters of a feed position.
 func (l *eventForwarder) feedQuery(after int64) url.Values {
 	query := url.Values{"after_sequence": {strconv.FormatInt(after, 10)}}
 	if l.generation > 1 {
@@ -63,8 +63,8 @@ func (l *eventForwarder) feedQuery(after int64) url.Values {
 	return query
 }
 
-// findNewestSequence is the sequence of the newest event, found by halving: the feed is dense
-// and runs upward only.
+// findNewestSequence finds the sequence of the newest event by binary search: sequences
+// have no gaps.
 func (l *eventForwarder) findNewestSequence(ctx context.Context) (int64, error) {
 	there := func(sequence int64) (bool, error) {
 		query := l.feedQuery(sequence - 1)
@@ -72,11 +72,11 @@ func (l *eventForwarder) findNewestSequence(ctx context.Context) (int64, error) 
 		page, err := l.fetchPage(ctx, query)
 		return err == nil && len(page.Data) > 0, err
 	}
-	low, high := int64(0), int64(1) // low is there, high is not
+	low, high := int64(0), int64(1) // low exists, high does not
 	for {
 		if found, err := there(high); err != nil {
 			if refused := new(statusError); errors.As(err, &refused) && refused.status == http.StatusBadRequest && l.generation < maxGenerations {
-				l.generation++ // the history was restored: its end is of a later generation
+				l.generation++ // the history was restored: its end has a later generation
 				continue
 			}
 			return 0, err
@@ -100,7 +100,7 @@ func (l *eventForwarder) findNewestSequence(ctx context.Context) (int64, error) 
 	return low, nil
 }
 
-// saveState writes how far it came, whole or not at all.
+// saveState writes the position atomically.
 func (l *eventForwarder) saveState() error {
 	if l.stateFile == "" {
 		return nil

@@ -18,7 +18,7 @@ import (
 	"parapet/model"
 )
 
-// command is one verb of the binary.
+// command is one subcommand of the binary.
 type command struct {
 	name, summary string
 	run           func(ctx context.Context, args []string, out io.Writer) error
@@ -44,15 +44,14 @@ func allCommands() []command {
 	}
 }
 
-// gcPercent is how much more than what is alive the heap may grow to before it is
-// swept, in per cent; GOGC overrules it. Little is alive in this process, some 10
-// MB, so Go's own 100 sweeps after every few answers: a dashboard query (1.7 MB
-// of short-lived records) takes 6.3 ms of processor time with it and 5.5 ms with
-// this, for about 40 MB more.
+// gcPercent is the garbage collector's heap growth target in per cent; GOGC overrides it.
+// The live heap is small, about 10 MB, so Go's default of 100 collects after every few
+// responses: a dashboard query (1.7 MB of short-lived records) takes 6.3 ms of processor
+// time with 100 and 5.5 ms with 400, for about 40 MB more memory.
 const gcPercent = 400
 
 func main() {
-	time.Local = time.UTC // pgx hands out local times; the service knows UTC only
+	time.Local = time.UTC // pgx returns local times; the service uses UTC only
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
@@ -79,8 +78,7 @@ func runCommand(ctx context.Context, args []string, out io.Writer) error {
 	return fmt.Errorf("there is no command %q", args[0])
 }
 
-// withFieldErrors is an error of the domain with every member that is wrong: at a terminal
-// nobody can look into errors.
+// withFieldErrors adds every field error of a domain error to its text for the terminal.
 func withFieldErrors(err error) error {
 	var known *model.Error
 	if !errors.As(err, &known) || len(known.Fields) == 0 {
@@ -106,8 +104,8 @@ func printUsage(out io.Writer) {
 	_, _ = fmt.Fprintln(out, "\nparapet COMMAND --help tells a command's flags.")
 }
 
-// newFlagSet prepares a command's flags; stray arguments are an error, because a
-// forgotten dash must not be a silent default.
+// newFlagSet prepares a command's flags. Stray arguments are an error, because a
+// forgotten dash must not silently give a default.
 func newFlagSet(name string) *flag.FlagSet {
 	set := flag.NewFlagSet("parapet "+name, flag.ContinueOnError)
 	return set

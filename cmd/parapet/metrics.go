@@ -18,9 +18,9 @@ import (
 	"parapet/model"
 )
 
-// metrics are what /metrics shows: how requests and jobs go, and the vitals, read
-// from the database at each scrape. Every node shows the same vitals; alarms take
-// the maximum.
+// metrics are the metrics of /metrics: requests, jobs and the health statistics, which
+// are read from the database at each scrape. Every node shows the same statistics; alarms
+// take the maximum.
 type metrics struct {
 	registry         *prometheus.Registry
 	requestDurations *prometheus.HistogramVec
@@ -45,10 +45,10 @@ func newMetrics(service *model.Service, river *pgxpool.Pool, log *slog.Logger) *
 	return m
 }
 
-// httpMethods are what the label method may say: a caller can make up any other.
+// httpMethods are the values of the label method, because a caller can invent any other.
 var httpMethods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
 
-// observeRequest counts one answer.
+// observeRequest records one response.
 func (m *metrics) observeRequest(route, method string, status int, took time.Duration) {
 	if !slices.Contains(httpMethods, method) {
 		method = "other"
@@ -56,7 +56,7 @@ func (m *metrics) observeRequest(route, method string, status int, took time.Dur
 	m.requestDurations.WithLabelValues(route, method, strconv.Itoa(status)).Observe(took.Seconds())
 }
 
-// observeJob counts one attempt.
+// observeJob records one attempt.
 func (m *metrics) observeJob(kind, outcome string, took time.Duration) {
 	m.jobDurations.WithLabelValues(kind, outcome).Observe(took.Seconds())
 }
@@ -65,8 +65,8 @@ func (m *metrics) httpHandler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError})
 }
 
-// healthCollector reads the figures that page somebody. When the database does not answer
-// only parapet_vitals_up is shown, as 0.
+// healthCollector reads the statistics behind the alarms. When the database does not
+// answer it shows only parapet_vitals_up, as 0.
 type healthCollector struct {
 	service   *model.Service
 	riverPool *pgxpool.Pool
@@ -164,8 +164,8 @@ func (h *healthCollector) Collect(out chan<- prometheus.Metric) {
 	h.collectQueueDepths(ctx, tell)
 }
 
-// mergeFeedsByName are feeds under names that hold no keys, in the order of their sources: of
-// those that share a name, the oldest poll and the most failures.
+// mergeFeedsByName returns feeds under names without keys, in the order of their sources.
+// Feeds with the same name show the oldest poll and the most failures.
 func mergeFeedsByName(feeds []model.FeedStats) (list []model.FeedStats) {
 	for _, f := range feeds {
 		f.URL = feed.DisplayAddress(f.URL)

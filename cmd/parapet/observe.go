@@ -31,7 +31,7 @@ func (r *replayFlag) Set(text string) error {
 	return nil
 }
 
-// runObserve records a file or an address of a hazard source through the domain.
+// runObserve records a file or an address of a hazard source.
 func runObserve(ctx context.Context, args []string, out io.Writer) error {
 	var source string
 	var replay replayFlag
@@ -71,8 +71,8 @@ func runObserve(ctx context.Context, args []string, out io.Writer) error {
 	return err
 }
 
-// openDomain is the domain layer without API and workers: jobs it asks for are
-// worked by the running server. files may be nil where no attachment is touched.
+// openDomain opens the domain layer without API and workers; the running server works the
+// jobs it enqueues. files may be nil if no attachment is used.
 func openDomain(ctx context.Context, files model.FileStore) (*model.Service, func(), error) {
 	s, err := loadSettings()
 	if err != nil {
@@ -93,8 +93,8 @@ func openDomain(ctx context.Context, files model.FileStore) (*model.Service, fun
 	if err != nil {
 		return nil, db.Close, err
 	}
-	// Throw-away keys do for observations and ledgers, which hold nothing sealed or
-	// signed; commands that need the server's own refuse without them.
+	// Temporary keys suffice for observations and ledgers, which hold nothing sealed or
+	// signed; commands that need the server's own keys reject a missing key.
 	if len(keys.Seal) == 0 {
 		keys.Seal = []model.SealKey{{ID: "none", Secret: randomBytes(32)}}
 	}
@@ -108,7 +108,7 @@ func openDomain(ctx context.Context, files model.FileStore) (*model.Service, fun
 // readFileOrURL reads a file or an address.
 func readFileOrURL(ctx context.Context, name string) ([]byte, error) {
 	if !strings.HasPrefix(name, "http://") && !strings.HasPrefix(name, "https://") {
-		return os.ReadFile(name) //nolint:gosec // the file is the operator's to name
+		return os.ReadFile(name) //nolint:gosec // the operator chooses the file
 	}
 	fetched, err := (&feed.Fetcher{}).Fetch(ctx, feed.Poll{URL: name})
 	return fetched.Body, err
@@ -122,7 +122,8 @@ func printObserved(out io.Writer, r jobs.IngestResult) {
 		r.Created, r.Revised, r.Unchanged, r.Rejected, r.Retracted, r.Skipped, r.FutureRows, len(r.Problems)-min(r.Rejected, len(r.Problems)))
 }
 
-// feedAddresses are the live feeds to poll. What decides claims comes over https.
+// feedAddresses returns the live feeds to poll. They must use https because they decide
+// claims.
 func (a *app) feedAddresses() ([]jobs.Feed, error) {
 	feeds, err := a.settings.parseFeeds()
 	for _, f := range feeds {

@@ -17,13 +17,13 @@ import (
 	"parapet/model"
 )
 
-// Where River's console is, and the audit log.
+// The addresses of River's user interface and of the audit log.
 const (
 	jobsPath  = signin.Path + "/jobs"
 	auditPath = signin.Path + "/audit.csv"
 )
 
-// sandboxPage is the page at /sandbox.
+// sandboxPage returns the handlers of the page at /sandbox.
 func (a *app) sandboxPage() (map[string]http.Handler, error) {
 	params, err := parsePairs(a.settings.OperatorUIParams)
 	if err != nil {
@@ -35,7 +35,7 @@ func (a *app) sandboxPage() (map[string]http.Handler, error) {
 	})
 }
 
-// partnerScope is what a partner's sign-in asks for.
+// partnerScope returns the scopes of a partner's sign-in.
 func partnerScope() string {
 	scope := oidc.ScopeOpenID
 	for _, each := range model.PartnerScopes() {
@@ -44,7 +44,7 @@ func partnerScope() string {
 	return scope
 }
 
-// openOperatorUI adds the operators' pages to the doors.
+// openOperatorUI adds the operators' pages to the handlers.
 func (a *app) openOperatorUI(queue *jobs.Queue, keys model.Keys) error {
 	if !a.settings.OperatorUI {
 		return nil

@@ -24,11 +24,11 @@ import (
 	"parapet/model"
 )
 
-// operationTimeout is how long an operation may take; the server gives up after 30 s, and
-// stops waiting for what leaves after a minute.
+// operationTimeout limits an operation; the server times out after 30 s, and stops
+// waiting for payouts in flight after a minute.
 const operationTimeout = 90 * time.Second
 
-// runOps calls one operation of a running server and prints its answer as JSON.
+// runOps calls one operation of a running server and prints its response as JSON.
 func runOps(ctx context.Context, args []string, out io.Writer) error {
 	all := operatorVerbs()
 	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help" {
@@ -68,7 +68,7 @@ func firstSentence(text string) string {
 	return strings.TrimSuffix(sentence, ".")
 }
 
-// opsCall is one call as the command line asks for it.
+// opsCall is one call from the command line.
 type opsCall struct {
 	operatorVerb
 	tokenSource
@@ -92,7 +92,7 @@ func (c *opsCall) newFlagSet(name string) *flag.FlagSet {
 	return set
 }
 
-// buildDocument is the operation with everything it takes as variables.
+// buildDocument returns the GraphQL document with all arguments as variables.
 func (c *opsCall) buildDocument() string {
 	var names, uses []string
 	for _, argument := range c.field.Arguments {
@@ -112,8 +112,8 @@ func (c *opsCall) buildDocument() string {
 	return head + " { " + c.field.Name + arguments + " " + selection + " }"
 }
 
-// buildSelection names everything of a type that can be read without being asked for
-// anything, some levels deep; of a page, its records once.
+// buildSelection selects all fields of a type without required arguments, some levels
+// deep; of a connection it selects the nodes once.
 func (c *opsCall) buildSelection(def *ast.Definition, depth int) string {
 	if def.Kind != ast.Object && def.Kind != ast.Interface {
 		return ""
@@ -185,7 +185,7 @@ func (c *opsCall) printAnswer(request *http.Request, out io.Writer) error {
 	if err := json.UnmarshalRead(answer.Body, &said); err != nil || len(said.Data) == 0 && len(said.Errors) == 0 {
 		return fmt.Errorf("%s answers %s, and not as GraphQL does: is it the server's origin?", c.server, answer.Status)
 	}
-	if text := said.Data[c.field.Name]; len(text) > 0 && (text.Kind() != 'n' || len(said.Errors) == 0) { // what was done is told, whatever is missing from it
+	if text := said.Data[c.field.Name]; len(text) > 0 && (text.Kind() != 'n' || len(said.Errors) == 0) { // print the result even if parts failed
 		if err := text.Indent(jsontext.WithIndent("  ")); err != nil {
 			return err
 		}

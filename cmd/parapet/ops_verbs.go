@@ -10,15 +10,15 @@ import (
 	"parapet/graph/generated"
 )
 
-// operatorVerb is one operation of operators, as the GraphQL schema has it. There is no
-// second list: what the schema says today can be done from a shell today.
+// operatorVerb is one operation for operators, taken from the GraphQL schema. There is no
+// second list, so the shell always offers the same operations as the schema.
 type operatorVerb struct {
 	field   *ast.FieldDefinition
 	keyword string // query or mutation
 	schema  *ast.Schema
 }
 
-// operatorVerbs are what operators can do, and everything that can be read, by name.
+// operatorVerbs returns all operator mutations and all queries by name.
 func operatorVerbs() map[string]operatorVerb {
 	schema := generated.NewExecutableSchema(generated.Config{}).Schema()
 	all := map[string]operatorVerb{}
@@ -34,7 +34,7 @@ func operatorVerbs() map[string]operatorVerb {
 	return all
 }
 
-// kebabCase spells a name of GraphQL as a shell does: decide-claim.
+// kebabCase converts a GraphQL name to shell form: decide-claim.
 func kebabCase(name string) string {
 	var out strings.Builder
 	for i, r := range name {
@@ -49,7 +49,7 @@ func kebabCase(name string) string {
 	return out.String()
 }
 
-// inputMembers are what a verb takes: its arguments, or those of its one input.
+// inputMembers returns the arguments of a verb, or the members of its input.
 func (v operatorVerb) inputMembers() []*ast.FieldDefinition {
 	if input := v.field.Arguments.ForName("input"); input != nil {
 		return v.schema.Types[input.Type.Name()].Fields
@@ -61,7 +61,7 @@ func (v operatorVerb) inputMembers() []*ast.FieldDefinition {
 	return all
 }
 
-// missingFlags are the flags without which the verb does nothing.
+// missingFlags returns the missing required flags.
 func (v operatorVerb) missingFlags(given map[string]any) (flags []string) {
 	for _, member := range v.inputMembers() {
 		if _, is := given[member.Name]; !is && member.Type.NonNull && member.DefaultValue == nil {
@@ -71,7 +71,7 @@ func (v operatorVerb) missingFlags(given map[string]any) (flags []string) {
 	return flags
 }
 
-// typeHelp tells what to write for a type: the words of an enum, the members of an input.
+// typeHelp describes the values of a type: those of an enum, the members of an input.
 func (v operatorVerb) typeHelp(of *ast.Type) string {
 	def := v.schema.Types[of.Name()]
 	var parts []string
@@ -90,8 +90,8 @@ func (v operatorVerb) typeHelp(of *ast.Type) string {
 	return of.String() + ": " + strings.Join(parts, ", ")
 }
 
-// parseValue reads a flag as what the schema takes there. What is no scalar is JSON; a
-// list of scalars may also be written with commas.
+// parseValue parses a flag by its schema type. Non-scalars are JSON; a list of scalars
+// may also be comma-separated.
 func (v operatorVerb) parseValue(of *ast.Type, text string) (any, error) {
 	def := v.schema.Types[of.Name()]
 	switch {

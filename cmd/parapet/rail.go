@@ -23,7 +23,7 @@ import (
 	"parapet/model"
 )
 
-// openRail is the rail that PARAPET_RAIL names.
+// openRail opens the rail that PARAPET_RAIL names.
 func (a *app) openRail() (rail.Rail, error) {
 	switch a.settings.Rail {
 	case rail.SimulatorName:
@@ -55,11 +55,11 @@ func (a *app) openRail() (rail.Rail, error) {
 	}
 }
 
-// isBatchRail tells whether the rail takes payouts in slices; see rail.Slicer.
+// isBatchRail reports whether the rail accepts batches; see rail.BatchRail.
 func (s settings) isBatchRail() bool { return s.Rail == iso20022.Name || s.Rail == nacha.Name }
 
-// payingAccountFingerprint is the fingerprint of what PARAPET_RAIL_ACCOUNT says about the paying
-// account of a rail that needs no file about it; empty without one.
+// payingAccountFingerprint returns the fingerprint of PARAPET_RAIL_ACCOUNT for a rail
+// that needs no account file; empty without one.
 func (s settings) payingAccountFingerprint() string {
 	if s.RailAccount == "" {
 		return ""
@@ -89,7 +89,7 @@ func (s settings) httpCapabilities() rail.Capabilities {
 	return rail.Capabilities{KeyWindow: s.RailKeyWindow, CanVoid: s.RailVoids, SettlementDelay: 24 * time.Hour, Currencies: s.RailCurrencies}
 }
 
-// reportCapabilities are what the rail's reports show and when; they need no connection.
+// reportCapabilities returns the capabilities of the rail's reports without a connection.
 func (s settings) reportCapabilities() rail.Capabilities {
 	switch s.Rail {
 	case httprail.Name:
@@ -113,9 +113,9 @@ func (a *app) openFileRail(format bankfile.Format) (rail.Rail, error) {
 	return files, nil
 }
 
-// readAccount reads the file about the paying account.
+// readAccount reads the file that describes the paying account.
 func readAccount(path string, into any) error {
-	text, err := os.ReadFile(path) //nolint:gosec // the file is the operator's to name
+	text, err := os.ReadFile(path) //nolint:gosec // the operator chooses the file
 	if err == nil {
 		err = json.Unmarshal(text, into, json.RejectUnknownMembers(true))
 	}
@@ -125,7 +125,7 @@ func readAccount(path string, into any) error {
 	return nil
 }
 
-// railHandlers are the addresses at which a rail speaks to us.
+// railHandlers returns the handlers of notices from the rail.
 func (a *app) railHandlers() map[string]http.Handler {
 	payment, speaks := a.rail.(*httprail.Rail)
 	if !speaks {
@@ -135,8 +135,8 @@ func (a *app) railHandlers() map[string]http.Handler {
 	return map[string]http.Handler{httprail.NoticePath: payment.NoticeHandler(notices.HTTPRecorder())}
 }
 
-// runRail shows the banks that orders went to and declares two of them to be one,
-// by the operations of the same meaning; unseal works on the database itself.
+// runRail lists the banks to which orders were sent and declares two of them to be one,
+// with the API operations of the same name; unseal works on the database directly.
 func runRail(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) > 0 && args[0] == "unseal" {
 		return unsealCommand(ctx, args[1:], out)
@@ -148,8 +148,8 @@ func runRail(ctx context.Context, args []string, out io.Writer) error {
 	return runOps(ctx, append([]string{operations[args[0]]}, args[1:]...), out)
 }
 
-// unsealCommand lets a file be written again with other orders, which the bank does not
-// have.
+// unsealCommand allows a file that the bank does not have to be written again with other
+// orders.
 func unsealCommand(ctx context.Context, args []string, out io.Writer) error {
 	var in model.UnsealRequest
 	set := newFlagSet("rail unseal")

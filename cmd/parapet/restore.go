@@ -23,7 +23,8 @@ const restoreUsage = `A database that was restored from a backup has forgotten p
 RUNBOOK.md, "Restore from a backup", has every step.
 `
 
-// restoreVerbs are the operations of a restore, and what to do next.
+// restoreVerbs maps the steps of a restore to their operation and to the advice on the
+// next step.
 var restoreVerbs = map[string]struct {
 	run  func(*model.Service, context.Context, model.Actor, model.RestoreRequest) (*model.Restore, error)
 	next string
@@ -33,8 +34,8 @@ var restoreVerbs = map[string]struct {
 	"dismiss": {(*model.Service).DismissRestore, "payouts go on unless they were stopped before"},
 }
 
-// runRestore answers for a database that was restored from a backup. It works on the
-// database itself, because no server runs yet.
+// runRestore handles a database that was restored from a backup. It works on the database
+// directly because no server runs yet.
 func runRestore(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) == 0 || args[0] != "status" && restoreVerbs[args[0]].run == nil {
 		_, _ = fmt.Fprint(out, restoreUsage)
@@ -102,7 +103,7 @@ func printRestoreStatus(ctx context.Context, service *model.Service, out io.Writ
 	return nil
 }
 
-// openWithFiles opens the domain with the file store of the settings.
+// openWithFiles opens the domain with the configured file store.
 func openWithFiles(ctx context.Context) (*model.Service, func(), error) {
 	s, err := loadSettings()
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"parapet/model"
 )
 
-// runServe runs the service as the environment says. It applies no migrations:
-// the database must be at this release's schema already.
+// runServe runs the service with the configuration of the environment. It applies no
+// migrations: the database must already have this release's schema.
 func runServe(ctx context.Context, args []string, _ io.Writer) error {
 	if err := parseFlags(newFlagSet("serve"), args); err != nil {
 		return err
@@ -84,7 +84,7 @@ func (s settings) serveUntilDone(ctx context.Context) error {
 	return a.serveAndWork(ctx, listener, metrics)
 }
 
-// checkComplete says everything that serve lacks at once.
+// checkComplete returns all missing settings at once.
 func (s settings) checkComplete() error {
 	var missing []error
 	need := func(ok bool, what string) {
@@ -108,7 +108,7 @@ func (s settings) checkComplete() error {
 	return errors.Join(append(missing, err)...)
 }
 
-// runMigrate brings the database to this release's schema.
+// runMigrate migrates the database to this release's schema.
 func runMigrate(ctx context.Context, args []string, out io.Writer) error {
 	if err := parseFlags(newFlagSet("migrate"), args); err != nil {
 		return err
@@ -136,7 +136,7 @@ func runMigrate(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// newLogger writes one JSON line an event.
+// newLogger writes one JSON line per record.
 func newLogger(out io.Writer, level string) (*slog.Logger, error) {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {

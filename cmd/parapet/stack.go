@@ -22,7 +22,7 @@ import (
 	"parapet/model"
 )
 
-// devTokenLifetime is generous: a token pasted in the morning works all day.
+// devTokenLifetime is long enough for a token pasted in the morning to work all day.
 const devTokenLifetime = 12 * time.Hour
 
 // stack is the whole service on one machine: Postgres, issuer, API and workers.
@@ -32,15 +32,15 @@ type stack struct {
 	options  devOptions
 	settings settings
 	secrets  devSecrets
-	postgres *devpg.Server     // nil when DATABASE_URL names one
-	issuer   *devissuer.Issuer // nil when OIDC_ISSUER names one
+	postgres *devpg.Server     // nil if DATABASE_URL is set
+	issuer   *devissuer.Issuer // nil if OIDC_ISSUER is set
 	app      *app
 	cancel   context.CancelFunc
 	group    *errgroup.Group
 }
 
-// startStack prepares everything and returns when requests are answered. The
-// stack runs until ctx ends or stop is called.
+// startStack starts everything and returns when requests are answered. The stack runs
+// until ctx ends or stopAll is called.
 func startStack(ctx context.Context, o devOptions) (s *stack, err error) {
 	running, cancel := context.WithCancel(ctx)
 	group, running := errgroup.WithContext(running)
@@ -68,7 +68,7 @@ func startStack(ctx context.Context, o devOptions) (s *stack, err error) {
 	return s, s.fillInfo()
 }
 
-// openFolder makes the data folder and reads or makes its secrets.
+// openFolder creates the data folder and reads or creates its secrets.
 func (s *stack) openFolder() error {
 	dir := s.options.dataDir
 	if dir == "" {
@@ -84,8 +84,8 @@ func (s *stack) openFolder() error {
 			return err
 		}
 	}
-	// Others may pass through, because as root the database runs as another user;
-	// what is inside is closed.
+	// Other users may traverse the folder but not list it, because for root the database
+	// runs as another user; its contents are private.
 	if err := os.MkdirAll(dir, 0o711); err != nil { //nolint:gosec // see above: passing through, not reading
 		return fmt.Errorf("data folder: %w", err)
 	}
@@ -98,7 +98,7 @@ func (s *stack) openFolder() error {
 	return err
 }
 
-// discardStack removes what an earlier run left, and nothing else.
+// discardStack removes only what an earlier run created.
 func discardStack(dir string) error {
 	for _, name := range []string{"files", "secrets.json", "issuer.json", "issuer.address"} {
 		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
@@ -142,7 +142,7 @@ func (s *stack) startIssuer(running context.Context) error {
 		return errors.Join(fmt.Errorf("issuer: %w", err), listener.Close())
 	}
 	s.settings.Issuers = []string{address}
-	if s.settings.SandboxScope == "" { // this issuer grants each person their own part
+	if s.settings.SandboxScope == "" { // this issuer grants each person only their own scopes
 		s.settings.SandboxScope = partnerScope() + " " + string(model.ScopeOperator)
 	}
 	server := &http.Server{Handler: s.issuer.Handler(), ReadHeaderTimeout: 5 * time.Second}
@@ -195,13 +195,13 @@ func (s *stack) startApp(ctx, running context.Context) error {
 	return nil
 }
 
-// fillInfo says what programs need to know, with tokens that work now.
+// fillInfo fills in stackInfo, with valid tokens.
 func (s *stack) fillInfo() error {
 	s.info.GraphQLURL = s.info.BaseURL + "/graphql"
 	s.info.Issuer, s.info.DatabaseURL = s.settings.Issuers[0], s.settings.DatabaseURL
 	s.info.Clients = []clientInfo{}
 	if s.issuer == nil {
-		return nil // another issuer's clients are its own matter
+		return nil // clients of another issuer are not known here
 	}
 	s.info.TokenURL = s.info.Issuer + "/token"
 	for _, c := range s.seedClients() {
@@ -218,7 +218,7 @@ func (s *stack) fillInfo() error {
 	return nil
 }
 
-// waitUntilDone returns when the stack ended, or Postgres did.
+// waitUntilDone returns when the stack or Postgres has ended.
 func (s *stack) waitUntilDone(ctx context.Context) error {
 	if s.postgres != nil {
 		s.group.Go(func() error {
@@ -237,9 +237,8 @@ func (s *stack) waitUntilDone(ctx context.Context) error {
 	return err
 }
 
-// stopAll ends what runs, in the order requests, jobs, connections, database.
-// The caller's context has often ended by then, and stopping must still be
-// orderly.
+// stopAll stops requests, jobs, connections and the database, in this order. It uses its
+// own context because the caller's has often ended by then.
 func (s *stack) stopAll() {
 	s.cancel()
 	_ = s.group.Wait()
@@ -251,8 +250,8 @@ func (s *stack) stopAll() {
 	}
 }
 
-// listenOnSavedAddress takes the address that it took before, which it keeps in a file, and else the
-// first that is free: tokens name the issuer's address, so it must survive restarts.
+// listenOnSavedAddress listens on the address saved in file, or else on the first free
+// one, which it saves: tokens contain the issuer's address, so it must survive restarts.
 func listenOnSavedAddress(ctx context.Context, file string, addresses ...string) (net.Listener, error) {
 	if kept, err := os.ReadFile(file); err == nil { //nolint:gosec // in our data folder
 		if known, err := netip.ParseAddrPort(string(kept)); err == nil && known.Addr().IsLoopback() {
@@ -269,7 +268,7 @@ func listenOnSavedAddress(ctx context.Context, file string, addresses ...string)
 	return listener, nil
 }
 
-// listenOnFree takes the first address that is free.
+// listenOnFree listens on the first free address.
 func listenOnFree(ctx context.Context, addresses ...string) (net.Listener, error) {
 	var failed error
 	for _, address := range addresses {

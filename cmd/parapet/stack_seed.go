@@ -10,11 +10,11 @@ import (
 	"parapet/model"
 )
 
-// requireOwnDatabase refuses a database that is somebody's: it must be empty or one that an
-// earlier run marked. The simulator would mark real payouts as paid.
+// requireOwnDatabase rejects a foreign database: it must be empty or marked by an earlier
+// run, because the simulator would mark real payouts as paid.
 func (s *stack) requireOwnDatabase(ctx context.Context) error {
 	if s.postgres != nil {
-		return nil // its own, also when an earlier run was interrupted before it marked it
+		return nil // the stack's own, even if an earlier run was interrupted before marking it
 	}
 	if err := migrations.Check(ctx, s.app.db.Pool); err != nil {
 		var tables int
@@ -33,8 +33,8 @@ func (s *stack) requireOwnDatabase(ctx context.Context) error {
 	return nil
 }
 
-// seedDatabase marks the database before anything else is in it, sets the clock if asked to,
-// registers the demo partners and publishes the products.
+// seedDatabase marks the database before writing anything else, sets the clock if
+// requested, registers the demo partners and publishes the products.
 func (s *stack) seedDatabase(ctx context.Context) error {
 	if err := s.app.service.MarkForRehearsals(ctx); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (s *stack) seedDatabase(ctx context.Context) error {
 	return s.app.service.ApplyShippedMoratoriumRules(ctx, s.options.withMoratoria)
 }
 
-// seedClients are the seeded OAuth clients: two partners, an operator and a source.
+// seedClients returns the seeded OAuth clients: two partners, an operator and a source.
 func (s *stack) seedClients() []devissuer.Client {
 	partner := make([]string, 0, len(model.PartnerScopes()))
 	for _, scope := range model.PartnerScopes() {
@@ -69,8 +69,8 @@ func (s *stack) seedClients() []devissuer.Client {
 	}
 }
 
-// consoleClient is the public client of pages in a browser: whoever signs in decides
-// what it may do.
+// consoleClient is the public client of browser pages: the user's scopes decide what it
+// may do.
 func consoleClient() devissuer.Client {
 	scopes := []string{string(model.ScopeOperator), string(model.ScopeObservationsWrite)}
 	for _, scope := range model.PartnerScopes() {
@@ -79,8 +79,8 @@ func consoleClient() devissuer.Client {
 	return devissuer.Client{ID: "console", Scopes: scopes, AnyLoopback: true}
 }
 
-// seedUsers may sign in through the browser; in development a name is enough. One more
-// is there for what two operators must approve.
+// seedUsers are the users for browser sign-in; in development a name is enough. A second
+// operator exists for approvals that need two.
 func (s *stack) seedUsers() []devissuer.User {
 	var users []devissuer.User
 	for _, c := range s.seedClients() {

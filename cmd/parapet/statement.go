@@ -9,7 +9,7 @@ import (
 	"parapet/model"
 )
 
-// runStatement writes what moved in the ledger, however much it is.
+// runStatement writes the movements of the ledger in any number.
 func runStatement(ctx context.Context, args []string, out io.Writer) error {
 	set := newFlagSet("statement")
 	var f model.LedgerFilter

@@ -21,13 +21,12 @@ import (
 	"parapet/model"
 )
 
-// tokenSource are one access token after the other: a fixed one, or those that a client
-// gets by its credentials.
+// tokenSource supplies access tokens: a fixed one, or new ones by client credentials.
 type tokenSource struct {
 	fixedToken             string
 	clientID, clientSecret string
-	issuer                 string     // empty: as the server's metadata says (RFC 9728)
-	authParams             url.Values // what this issuer wants to be asked with besides
+	issuer                 string     // empty: from the server's metadata (RFC 9728)
+	authParams             url.Values // extra token request parameters of the issuer
 	server                 string
 	client                 *http.Client
 	scope                  model.Scope
@@ -35,7 +34,7 @@ type tokenSource struct {
 	current string
 }
 
-// addFlags tell a command whose tokens it uses.
+// addFlags adds the flags that select the token.
 func (t *tokenSource) addFlags(set *flag.FlagSet) {
 	t.authParams = url.Values{}
 	set.StringVar(&t.fixedToken, "token", "", fmt.Sprintf("access token with the scope %s; PARAPET_TOKEN keeps it out of the list of processes", t.scope))
@@ -49,7 +48,7 @@ func (t *tokenSource) addFlags(set *flag.FlagSet) {
 	})
 }
 
-// parsePairs reads name=value.
+// parsePairs parses name=value pairs.
 func parsePairs(texts []string) (url.Values, error) {
 	read := url.Values{}
 	for _, text := range texts {
@@ -62,8 +61,8 @@ func parsePairs(texts []string) (url.Values, error) {
 	return read, nil
 }
 
-// configure takes from the environment what the flags leave open, and refuses when
-// there is nothing to get a token with.
+// configure fills in missing flags from the environment and returns an error if there is
+// no way to get a token.
 func (t *tokenSource) configure(server string, client *http.Client) error {
 	t.server, t.client = server, client
 	t.clientSecret = cmp.Or(t.clientSecret, os.Getenv("PARAPET_CLIENT_SECRET"))
@@ -76,7 +75,7 @@ func (t *tokenSource) configure(server string, client *http.Client) error {
 	return nil
 }
 
-// getToken is a token that was good when it came.
+// getToken returns a token that was valid when it was issued.
 func (t *tokenSource) getToken(ctx context.Context) (string, error) {
 	if t.fixedToken != "" {
 		return t.fixedToken, nil
@@ -90,8 +89,8 @@ func (t *tokenSource) getToken(ctx context.Context) (string, error) {
 	return t.current, nil
 }
 
-// holderName tells clients apart: the id of the client, or what a fixed token says of
-// its bearer, which outlives the token.
+// holderName identifies the client: its id, or the subject of a fixed token, which stays
+// the same for later tokens.
 func (t *tokenSource) holderName() string {
 	if t.clientID != "" && t.fixedToken == "" {
 		return t.clientID
@@ -110,14 +109,14 @@ func (t *tokenSource) holderName() string {
 	return t.fixedToken
 }
 
-// discardToken drops a token that is over, and tells whether another can be had.
+// discardToken drops an expired token and reports whether a new one can be requested.
 func (t *tokenSource) discardToken() bool {
 	t.current = ""
 	return t.fixedToken == ""
 }
 
-// requestToken asks the issuer (RFC 6749 section 4.4), in the way of identifying itself
-// that it takes.
+// requestToken requests a token (RFC 6749 section 4.4) with the client authentication
+// that the issuer accepts.
 func (t *tokenSource) requestToken(ctx context.Context) (string, error) {
 	endpoint, err := t.tokenEndpoint(ctx)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"parapet/model"
 )
 
-// runVerifyEvents proves partners' histories unbroken, from what the database holds.
+// runVerifyEvents verifies the hash chains of partners' events from the database.
 func runVerifyEvents(ctx context.Context, args []string, out io.Writer) error {
 	set := newFlagSet("verify-events")
 	only := set.String("partner", "", "the partner whose history to prove; all without")
@@ -22,7 +22,7 @@ func runVerifyEvents(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if s.FingerprintKey == "" { // under another key every checkpoint would be a stranger's
+	if s.FingerprintKey == "" { // with another key every checkpoint would be invalid
 		return errors.New("verify-events needs the server's settings: DATABASE_URL, PARAPET_FILES and PARAPET_FINGERPRINT_KEY, from which the key of the checkpoints comes")
 	}
 	service, closeDomain, err := openWithFiles(ctx)
