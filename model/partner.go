@@ -121,7 +121,7 @@ func (s *Service) EnablePartner(ctx context.Context, actor Actor, in PartnerStat
 	return s.setPartnerStatus(ctx, actor, in, PartnerEnabled, OperationEnablePartner)
 }
 
-func (s *Service) setPartnerStatus(ctx context.Context, actor Actor, in PartnerStatusRequest, to PartnerStatus, what Operation) (*wire.Partner, error) {
+func (s *Service) setPartnerStatus(ctx context.Context, actor Actor, in PartnerStatusRequest, to PartnerStatus, operation Operation) (*wire.Partner, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (s *Service) setPartnerStatus(ctx context.Context, actor Actor, in PartnerS
 			if _, err := tx.NewUpdate().Model(row).Column("status", "version", "updated_at").WherePK().Exec(ctx); err != nil {
 				return fmt.Errorf("write partner: %w", err)
 			}
-			tx.recordOperatorAction(operatorActionRow{Operation: what, Partner: row.Slug, Note: &in.Reason})
+			tx.recordOperatorAction(operatorActionRow{Operation: operation, Partner: row.Slug, Note: &in.Reason})
 		}
 		partner = row.toRecord()
 		return tx.storeResponse(statusOK, partner.ID, partner)

@@ -25,7 +25,7 @@ func registerTypes(types *pgtype.Map) {
 	}
 }
 
-// jsonCodec is the driver's codec with the encoder of responses and events.
+// jsonCodec returns the driver's codec with the encoder of responses and events.
 func jsonCodec(types *pgtype.Map) pgtype.Codec {
 	known, _ := types.TypeForOID(pgtype.JSONOID)
 	codec := *known.Codec.(*pgtype.JSONCodec) //nolint:forcetypeassert // the driver's own

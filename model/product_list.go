@@ -57,7 +57,7 @@ func (s *Service) GetProduct(ctx context.Context, actor Actor, key string) (*wir
 	return s.toProductRecord(ctx, row)
 }
 
-// ProductID is the id of one version of a product, such as quake-circle/1.
+// ProductID returns the id of one version of a product, such as quake-circle/1.
 func ProductID(key string, version int) string { return fmt.Sprintf("%s/%d", key, version) }
 
 // ProductsByID returns versions of products by their ProductID, in one statement.

@@ -53,15 +53,15 @@ func (s *Service) parsePublishable(document []byte) (*product.Product, []FieldEr
 	if err == nil {
 		err = parsed.Check(s.history)
 	}
-	var told *product.DocumentError
+	var invalid *product.DocumentError
 	switch {
 	case err == nil:
 		return parsed, nil
-	case !errors.As(err, &told):
+	case !errors.As(err, &invalid):
 		return nil, []FieldError{newFieldError("/document", "value", err.Error())}
 	}
-	fields := make([]FieldError, len(told.Fields))
-	for i, field := range told.Fields {
+	fields := make([]FieldError, len(invalid.Fields))
+	for i, field := range invalid.Fields {
 		fields[i] = newFieldError("/document"+field.Pointer, field.Code, field.Detail)
 	}
 	return nil, fields

@@ -231,18 +231,18 @@ func checkContextPartner(actor Actor, context jsontext.Value) error {
 }
 
 func translatePriceError(err error) error {
-	var told *product.ContextError
-	if errors.As(err, &told) {
+	var invalid *product.ContextError
+	if errors.As(err, &invalid) {
 		v := new(validator)
-		for _, f := range told.Fields {
+		for _, f := range invalid.Fields {
 			v.unparsed = append(v.unparsed, newFieldError(f.Pointer, f.Code, f.Detail))
 		}
 		return v.err()
 	}
-	var dear *pricing.UninsurableError
-	if errors.As(err, &dear) {
-		e := Fail(CodeRiskUninsurable, "The premium would be %s of the limit, more than the %s this product insures; %s.", dear.RateOnLine, dear.Maximum, dear.Suggestion())
-		e.Extra = map[string]any{"rate_on_line": dear.RateOnLine.String(), "maximum_rate_on_line": dear.Maximum.String(), "premium": dear.Premium}
+	var uninsurable *pricing.UninsurableError
+	if errors.As(err, &uninsurable) {
+		e := Fail(CodeRiskUninsurable, "The premium would be %s of the limit, more than the %s this product insures; %s.", uninsurable.RateOnLine, uninsurable.Maximum, uninsurable.Suggestion())
+		e.Extra = map[string]any{"rate_on_line": uninsurable.RateOnLine.String(), "maximum_rate_on_line": uninsurable.Maximum.String(), "premium": uninsurable.Premium}
 		return e
 	}
 	return fmt.Errorf("price: %w", err)

@@ -20,13 +20,13 @@ type RailIdentity struct {
 	Account string // fingerprint of the paying account; empty if the address implies it
 }
 
-// ID is the text that identifies the rail in attempts.
+// ID returns the text that identifies the rail in attempts.
 func (r RailIdentity) ID() string {
 	digest := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s", r.Name, r.Address, r.Account))
 	return "rid_" + hex.EncodeToString(digest[:8])
 }
 
-// columnValue is the identity as stored in attempts: nil for a rail without address and
+// columnValue returns the identity as stored in attempts: nil for a rail without address and
 // account, which only its name identifies.
 func (r RailIdentity) columnValue() *string {
 	if r.Address == "" && r.Account == "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// idempotencyKey is the rail's idempotency key of the payout: <policy id>.<debt
+// idempotencyKey returns the rail's idempotency key of the payout: <policy id>.<debt
 // digest>.<n>. It identifies the debt and not the row, so that a restored database pays
 // the same debt under the same key and the rail refuses a second transfer. n increases
 // only after a definite refusal or a confirmed return.
@@ -37,7 +37,7 @@ func debtDigest(claim *claimRow, part int) *string {
 	return new(hex.EncodeToString(digest[:8]))
 }
 
-// naturalKey is the identity of an occurrence that is the same in every database.
+// naturalKey returns the identity of an occurrence that is the same in every database.
 // Scopes and sources contain neither colon nor slash.
 func (r *occurrenceRow) naturalKey() string {
 	key := r.Source + "/" + string(r.Kind) + "/" + r.SourceEventID

@@ -153,7 +153,7 @@ func (tx *Tx) assignSequences(ctx context.Context, waiting []unsequencedEvent) (
 	return heads, nil
 }
 
-// lastSequenceSQL is a subquery for the last event of a partner's history: one index
+// lastSequenceSQL returns a subquery for the last event of a partner's history: one index
 // lookup, however long the history is.
 func lastSequenceSQL(columns, partner string) string {
 	return "(select " + columns + " from event_numbers where partner = " + partner + " order by sequence desc limit 1)"

@@ -36,7 +36,7 @@ type Submit func(ctx context.Context, conn *pgx.Conn, orders []*Release) ([]Rail
 // once. It returns the number of payouts taken; if it equals most, there may be more. A
 // payout that cannot be released by a fault of its own stays due and is named in the
 // error; the others are released.
-func (s *Service) ReleaseBatch(ctx context.Context, rail RailIdentity, most int, enter Submit) (taken int, ended []ReleaseResult, err error) {
+func (s *Service) ReleaseBatch(ctx context.Context, rail RailIdentity, most int, submit Submit) (taken int, ended []ReleaseResult, err error) {
 	if err := s.RegisterRail(ctx, rail); err != nil {
 		return 0, nil, err
 	}
@@ -55,7 +55,7 @@ func (s *Service) ReleaseBatch(ctx context.Context, rail RailIdentity, most int,
 		if orders, stuck, err = tx.prepareOrders(ctx, rail, slice); err != nil {
 			return err
 		}
-		ended, err = tx.submitOrders(ctx, rail, slice, orders, enter)
+		ended, err = tx.submitOrders(ctx, rail, slice, orders, submit)
 		tx.savePayouts(slice)
 		return err
 	})
@@ -63,7 +63,7 @@ func (s *Service) ReleaseBatch(ctx context.Context, rail RailIdentity, most int,
 }
 
 // submitOrders submits the orders that may be sent and records the rail's answers.
-func (tx *Tx) submitOrders(ctx context.Context, rail RailIdentity, slice []lockedPayout, orders []*Release, enter Submit) ([]ReleaseResult, error) {
+func (tx *Tx) submitOrders(ctx context.Context, rail RailIdentity, slice []lockedPayout, orders []*Release, submit Submit) ([]ReleaseResult, error) {
 	outs, going := make([]lockedPayout, 0, len(slice)), make([]*Release, 0, len(slice))
 	for i, order := range orders {
 		switch {
@@ -77,7 +77,7 @@ func (tx *Tx) submitOrders(ctx context.Context, rail RailIdentity, slice []locke
 	if len(going) == 0 {
 		return nil, nil
 	}
-	answers, err := enter(ctx, tx.pgxConn, going)
+	answers, err := submit(ctx, tx.pgxConn, going)
 	if err != nil {
 		return nil, fmt.Errorf("enter orders: %w", err)
 	}

@@ -51,7 +51,7 @@ func (tx *Tx) blockWithMethodChange(claim *claimRow, row *payoutRow, reason Bloc
 // read is a conflict.
 func (tx *Tx) savePayouts(slice []lockedPayout) {
 	n := len(slice)
-	ids, claims, told := make([]uuid.UUID, 0, n), make([]uuid.UUID, 0, n), make(map[uuid.UUID]bool, n)
+	ids, claims, saved := make([]uuid.UUID, 0, n), make([]uuid.UUID, 0, n), make(map[uuid.UUID]bool, n)
 	partners, owners, from, status := make([]string, 0, n), make([]string, 0, n), make([]string, 0, n), make([]string, 0, n)
 	reasons, held, providers, references := make([]*string, 0, n), make([]*string, 0, n), make([]*string, 0, n), make([]*string, 0, n)
 	was, versions, sequences := make([]int64, 0, n), make([]int64, 0, n), make([]int64, 0, n)
@@ -69,8 +69,8 @@ func (tx *Tx) savePayouts(slice []lockedPayout) {
 		attempts, keys, due = append(attempts, row.Attempts), append(keys, row.KeyNumber), append(due, row.NextAttemptAt)
 		providers, references = append(providers, row.Provider), append(references, row.ProviderReference)
 		released, reconciled = append(released, row.ReleasedAt), append(reconciled, row.ReconciledAt)
-		if !told[row.ClaimID] {
-			told[row.ClaimID] = true
+		if !saved[row.ClaimID] {
+			saved[row.ClaimID] = true
 			claims, owners, sequences = append(claims, row.ClaimID), append(owners, row.Partner), append(sequences, out.claim.TimelineSequence)
 		}
 	}

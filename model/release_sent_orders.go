@@ -46,7 +46,7 @@ func (s *Service) SentOrders(ctx context.Context, rail RailIdentity, keys []stri
 	for _, attempt := range attempts {
 		row := payouts[attempt.PayoutID]
 		if row == nil {
-			continue // it has no account
+			continue // no payout method
 		}
 		method := methods[*row.PayoutMethodID]
 		if method == nil || len(method.Sealed) == 0 {
@@ -68,7 +68,7 @@ func (s *Service) SentOrders(ctx context.Context, rail RailIdentity, keys []stri
 	return sent, sealed
 }
 
-// sentRow is the last call under a key, with what is true of all of them.
+// sentRow is the last call under a key, with flags over all calls under the key.
 type sentRow struct {
 	bun.BaseModel `bun:"table:payout_attempts"`
 
@@ -78,7 +78,7 @@ type sentRow struct {
 	Underway, Unclear, RefusalNoticed bool `bun:",scanonly"`
 }
 
-// loadPaidPayouts are payouts and the methods they go to.
+// loadPaidPayouts returns the payouts that have a method, and these methods.
 func (s *Service) loadPaidPayouts(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]*payoutRow, map[uuid.UUID]*payoutMethodRow, error) {
 	var rows []*payoutRow
 	if err := s.db.NewSelect().Model(&rows).Where("po.id in (?)", bun.List(ids)).Where("po.payout_method_id is not null").Scan(ctx); err != nil {
@@ -99,8 +99,8 @@ func (s *Service) loadPaidPayouts(ctx context.Context, ids []uuid.UUID) (map[uui
 	return payouts, methods, nil
 }
 
-// loadReportedOrders are the keys under which a bank reported that it has the order, and the
-// payouts that a line of no known debt bars.
+// loadReportedOrders returns the keys under which a bank reported that it has the order,
+// and the payouts that a line of an unknown debt blocks.
 func (s *Service) loadReportedOrders(ctx context.Context, keys []string, ids []uuid.UUID) (reported map[string]bool, barred map[uuid.UUID]bool, err error) {
 	var known []string
 	err = s.db.NewRaw("select distinct key from rail_report_lines where payout_id in (?) and key in (?) and result = ?", bun.List(ids), bun.List(keys), ResultUnderway).Scan(ctx, &known)

@@ -113,7 +113,7 @@ func (n ResourceType) parseID(text string) (uuid.UUID, error) {
 // maxIDSuffix is the suffix of 128 one bits: 26 digits could hold two bits more.
 const maxIDSuffix = "7zzzzzzzzzzzzzzzzzzzzzzzzz"
 
-// notFoundError is the same error for an unknown, a foreign and a malformed id.
+// notFoundError returns the same error for an unknown, a foreign and a malformed id.
 func (n ResourceType) notFoundError() *Error {
 	return Fail(CodeNotFound, "There is no %s with this id.", n.displayName())
 }

@@ -14,8 +14,8 @@ import (
 
 // loadRecordedScenario loads the scenario of a recorded occurrence; a merged one resolves
 // to its target. Errors: not_found.
-func loadRecordedScenario(ctx context.Context, db bun.IDB, row *occurrenceRow, eyes string, now time.Time) (*Scenario, error) {
-	all, err := loadRecordedScenarios(ctx, db, []*occurrenceRow{row}, eyes, now)
+func loadRecordedScenario(ctx context.Context, db bun.IDB, row *occurrenceRow, partner string, now time.Time) (*Scenario, error) {
+	all, err := loadRecordedScenarios(ctx, db, []*occurrenceRow{row}, partner, now)
 	if err == nil && all[row.ID] == nil {
 		err = resourceOccurrence.notFoundError()
 	}
@@ -24,7 +24,7 @@ func loadRecordedScenario(ctx context.Context, db bun.IDB, row *occurrenceRow, e
 
 // loadRecordedScenarios loads the scenarios of several occurrences, by the requested
 // ids.
-func loadRecordedScenarios(ctx context.Context, db bun.IDB, rows []*occurrenceRow, eyes string, now time.Time) (map[uuid.UUID]*Scenario, error) {
+func loadRecordedScenarios(ctx context.Context, db bun.IDB, rows []*occurrenceRow, partner string, now time.Time) (map[uuid.UUID]*Scenario, error) {
 	all := make(map[uuid.UUID]*Scenario, len(rows))
 	var ids []uuid.UUID
 	for _, row := range rows {
@@ -36,7 +36,7 @@ func loadRecordedScenarios(ctx context.Context, db bun.IDB, rows []*occurrenceRo
 		if err != nil {
 			return nil, err
 		}
-		all[row.ID] = &Scenario{loadedOccurrence: happened, partnerScope: eyes, now: now}
+		all[row.ID] = &Scenario{loadedOccurrence: happened, partnerScope: partner, now: now}
 	}
 	happened, err := loadOccurrences(ctx, db, ids)
 	if err != nil {
@@ -45,7 +45,7 @@ func loadRecordedScenarios(ctx context.Context, db bun.IDB, rows []*occurrenceRo
 	for _, row := range rows {
 		at := slices.IndexFunc(happened, func(h loadedOccurrence) bool { return h.row.ID == row.currentID() })
 		if at >= 0 {
-			all[row.ID] = &Scenario{loadedOccurrence: happened[at], partnerScope: eyes, now: now}
+			all[row.ID] = &Scenario{loadedOccurrence: happened[at], partnerScope: partner, now: now}
 		}
 	}
 	return all, nil
@@ -67,7 +67,7 @@ func (r *occurrenceRow) currentID() uuid.UUID {
 }
 
 // newHypotheticalScenario builds the scenario of a what-if event. Nothing is stored.
-func newHypotheticalScenario(ctx context.Context, db bun.IDB, in *WhatIf, at, eyes string, now time.Time) (*Scenario, error) {
+func newHypotheticalScenario(ctx context.Context, db bun.IDB, in *WhatIf, at, partner string, now time.Time) (*Scenario, error) {
 	reports, err := in.toObservations(now, at)
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func newHypotheticalScenario(ctx context.Context, db bun.IDB, in *WhatIf, at, ey
 	first, last := &rows[0], &rows[len(rows)-1]
 	row := first.newOccurrence(newID())
 	row.LastAt, row.SourceVersion = last.OccurredAt, "1"
-	sc := &Scenario{loadedOccurrence: loadedOccurrence{&row, row.toFacts(rows)}, partnerScope: eyes, now: now, hypothetical: true}
+	sc := &Scenario{loadedOccurrence: loadedOccurrence{&row, row.toFacts(rows)}, partnerScope: partner, now: now, hypothetical: true}
 	if in.Rain == nil {
 		return sc, nil
 	}

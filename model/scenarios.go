@@ -142,7 +142,7 @@ func (all scenarios) findCandidatesAtStations(ctx context.Context, db bun.IDB) (
 
 // loadPolicies reads the visible policies among ids, in order of id, with the facts
 // that the evaluations of every scenario need.
-func (all scenarios) loadPolicies(ctx context.Context, db bun.IDB, ids []uuid.UUID, narrow func(*bun.SelectQuery) *bun.SelectQuery) ([]*policyRow, error) {
+func (all scenarios) loadPolicies(ctx context.Context, db bun.IDB, ids []uuid.UUID, filter func(*bun.SelectQuery) *bun.SelectQuery) ([]*policyRow, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -151,7 +151,7 @@ func (all scenarios) loadPolicies(ctx context.Context, db bun.IDB, ids []uuid.UU
 		Column("id", "partner", "product", "currency", "cover", "terms_hash", "limit_remaining", "station",
 			"effective_at", "payable_from", "expires_at", "reportable_until", "cancelled_at").
 		Where("p.id in (?)", bun.List(ids)).OrderExpr("p.id")
-	if err := narrow(all[0].restrictToScope(q)).Scan(ctx); err != nil {
+	if err := filter(all[0].restrictToScope(q)).Scan(ctx); err != nil {
 		return nil, fmt.Errorf("read policies: %w", err)
 	}
 	if len(policies) == 0 {

@@ -127,27 +127,27 @@ func (s *Service) InTx(ctx context.Context, actor Actor, do func(context.Context
 	return s.InTxWithPrelude(ctx, actor, func(*Tx) {}, do)
 }
 
-// InTxWithPrelude is InTx with a prelude: statements that ask queues are sent in one
+// InTxWithPrelude is InTx with a prelude: statements that prelude queues are sent in one
 // round trip with the beginning of the transaction.
-func (s *Service) InTxWithPrelude(ctx context.Context, actor Actor, ask func(*Tx), do func(context.Context, *Tx) error) error {
-	return s.retryTx(ctx, &Tx{svc: s, actor: actor}, ask, do)
+func (s *Service) InTxWithPrelude(ctx context.Context, actor Actor, prelude func(*Tx), do func(context.Context, *Tx) error) error {
+	return s.retryTx(ctx, &Tx{svc: s, actor: actor}, prelude, do)
 }
 
 // retryTx runs a copy of a prepared Tx, and repeats it after a deadlock.
-func (s *Service) retryTx(ctx context.Context, prepared *Tx, ask func(*Tx), do func(context.Context, *Tx) error) error {
+func (s *Service) retryTx(ctx context.Context, prepared *Tx, prelude func(*Tx), do func(context.Context, *Tx) error) error {
 	if faults := fieldErrorsFrom(ctx); len(faults) > 0 {
 		return Invalid(faults...) // an operation that did not check its input must not act on unparsed members
 	}
 	for attempt := 0; ; attempt++ {
 		tx := *prepared
-		err := s.tryTx(ctx, &tx, ask, do)
+		err := s.tryTx(ctx, &tx, prelude, do)
 		if attempt == 2 || !isRetryable(err) {
 			return translateError(err)
 		}
 	}
 }
 
-func (s *Service) tryTx(ctx context.Context, tx *Tx, ask func(*Tx), do func(context.Context, *Tx) error) error {
+func (s *Service) tryTx(ctx context.Context, tx *Tx, prelude func(*Tx), do func(context.Context, *Tx) error) error {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
@@ -157,7 +157,7 @@ func (s *Service) tryTx(ctx context.Context, tx *Tx, ask func(*Tx), do func(cont
 	actor := tx.actor
 	tx.Conn, tx.ctx = conn, ctx
 	defer tx.rollback(ctx)
-	if err := tx.begin(ctx, ask); err != nil {
+	if err := tx.begin(ctx, prelude); err != nil {
 		return err
 	}
 	if err := tx.checkPrecondition(ctx); err != nil {
@@ -240,7 +240,7 @@ func (a Actor) restrictToTenant(q *bun.SelectQuery) *bun.SelectQuery {
 	return q
 }
 
-// tenantPredicate is the tenant condition of a prepared statement whose second argument
+// tenantPredicate returns the tenant condition of a prepared statement whose second argument
 // is the tenant. Actors that see everything have a separate statement: one for both
 // could use no index.
 func (a Actor) tenantPredicate() string {

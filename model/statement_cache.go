@@ -213,7 +213,7 @@ func (t *statementCache) get(row any, use string, write func() string) string {
 	return text
 }
 
-// goColumnAliases are the columns of a row under their Go names, so that a struct can
+// goColumnAliases returns the columns of a row under their Go names, so that a struct can
 // decode the JSON that Postgres makes of the whole row. Building an object member by
 // member costs half as much again.
 func goColumnAliases(db *bun.DB, row any) schema.QueryAppender {

@@ -183,8 +183,8 @@ const (
 )
 
 // findTransition returns the event of a transition; false if it is not allowed.
-func findTransition[S ~string](arrows []Transition[S], from, to S) (EventType, bool) {
-	for _, a := range arrows {
+func findTransition[S ~string](allowed []Transition[S], from, to S) (EventType, bool) {
+	for _, a := range allowed {
 		if a.From == from && a.To == to {
 			return a.Event, true
 		}

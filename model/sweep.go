@@ -33,7 +33,7 @@ type SweepWork struct {
 	Work DueWork `json:"work"`
 }
 
-// Kind is the job's stable name in the queue.
+// Kind returns the job's stable name in the queue.
 func (SweepWork) Kind() string { return "sweep" }
 
 // maxTurnBatches bounds the transactions of one turn of a sweep.
@@ -119,7 +119,7 @@ func (s *Service) SweepDue(ctx context.Context, work DueWork) error {
 	return nil
 }
 
-// trySweepLock takes the lock of a kind of due work until the transaction ends.
+// trySweepLock tries to take the lock of a kind of due work until the transaction ends.
 func (tx *Tx) trySweepLock(ctx context.Context, work DueWork) (alone bool, err error) {
 	err = tx.NewRaw("select pg_try_advisory_xact_lock(hashtext('sweep'), hashtext(?))", work).Scan(ctx, &alone)
 	return alone, err

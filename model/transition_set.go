@@ -23,9 +23,9 @@ func newTransitionSet(tx *Tx, table string, n int) *transitionSet {
 
 // transitionInSet changes a row in memory; queueUpdate writes it with the others. It
 // returns the event of the transition.
-func transitionInSet[S ~string](set *transitionSet, row *RowHeader, arrows []Transition[S], status *S, to S) (EventType, error) {
+func transitionInSet[S ~string](set *transitionSet, row *RowHeader, allowed []Transition[S], status *S, to S) (EventType, error) {
 	from, was := *status, row.Version
-	event, err := transitionInMemory(set.tx, row, arrows, status, to)
+	event, err := transitionInMemory(set.tx, row, allowed, status, to)
 	if err != nil {
 		return "", err
 	}

@@ -61,7 +61,7 @@ type PartnerFields struct {
 // begin reads the clock, after the locks that must be held before an instant is taken.
 // In the same round trip it looks up an earlier response to the request and sends the
 // operation's prelude. It draws no transaction id: see saveSequencesSQL.
-func (tx *Tx) begin(ctx context.Context, ask func(*Tx)) error {
+func (tx *Tx) begin(ctx context.Context, prelude func(*Tx)) error {
 	err := tx.Raw(func(driver any) error {
 		tx.pgxConn = driver.(*stdlib.Conn).Conn() //nolint:forcetypeassert // bun runs on pgx; see Open
 		return nil
@@ -75,7 +75,7 @@ func (tx *Tx) begin(ctx context.Context, ask func(*Tx)) error {
 	}
 	tx.batch.Queue("select " + businessNowSQL).QueryRow(func(row pgx.Row) error { return row.Scan(&tx.clock) })
 	judge := tx.acquireIdempotencyKey()
-	ask(tx)
+	prelude(tx)
 	if err := tx.flush(ctx); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
@@ -186,9 +186,9 @@ func (tx *Tx) saveColumns(ctx context.Context, row interface{ head() *RowHeader 
 
 // transition is saveColumns for a change of status: the transition must be allowed, and
 // the row must still have the status it leaves. It returns the transition's event.
-func transition[S ~string](ctx context.Context, tx *Tx, row interface{ head() *RowHeader }, arrows []Transition[S], status *S, to S, columns ...string) (EventType, error) {
+func transition[S ~string](ctx context.Context, tx *Tx, row interface{ head() *RowHeader }, allowed []Transition[S], status *S, to S, columns ...string) (EventType, error) {
 	from, was := *status, row.head().Version
-	event, err := transitionInMemory(tx, row.head(), arrows, status, to)
+	event, err := transitionInMemory(tx, row.head(), allowed, status, to)
 	if err != nil {
 		return "", err
 	}
@@ -197,8 +197,8 @@ func transition[S ~string](ctx context.Context, tx *Tx, row interface{ head() *R
 
 // transitionInMemory is transition in memory, for rows that are locked and written in
 // bulk.
-func transitionInMemory[S ~string](tx *Tx, row *RowHeader, arrows []Transition[S], status *S, to S) (EventType, error) {
-	event, ok := findTransition(arrows, *status, to)
+func transitionInMemory[S ~string](tx *Tx, row *RowHeader, allowed []Transition[S], status *S, to S) (EventType, error) {
+	event, ok := findTransition(allowed, *status, to)
 	if !ok && *status == to {
 		return "", Fail(CodeStateConflict, "It is %s already.", to)
 	}

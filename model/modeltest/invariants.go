@@ -19,13 +19,13 @@ import (
 func (b *Bundle) CheckInvariants() {
 	b.t.Helper()
 	b.Relay()
-	stories := b.eventHistories()
-	checkHistories(b, stories, recordKind[model.QuoteStatus]{"quotes", "quote", "quo", model.QuotePriced, model.EventQuoteCreated, model.QuoteTransitions})
-	checkHistories(b, stories, recordKind[model.PolicyStatus]{"policies", "policy", "pol", model.PolicyActive, model.EventPolicyActivated, model.PolicyTransitions})
-	checkHistories(b, stories, recordKind[model.ClaimStatus]{"claims", "claim", "clm", model.ClaimOpened, model.EventClaimOpened, model.ClaimTransitions})
-	checkHistories(b, stories, recordKind[model.PayoutStatus]{"payouts", "payout", "pay", model.PayoutPending, model.EventPayoutCreated, model.PayoutTransitions})
-	checkHistories(b, stories, recordKind[model.PayoutMethodStatus]{"payout_methods", "payout_method", "pmt", model.MethodPending, model.EventPayoutMethodRecorded, model.PayoutMethodTransitions})
-	b.checkLatestEvents(stories)
+	histories := b.eventHistories()
+	checkHistories(b, histories, recordKind[model.QuoteStatus]{"quotes", "quote", "quo", model.QuotePriced, model.EventQuoteCreated, model.QuoteTransitions})
+	checkHistories(b, histories, recordKind[model.PolicyStatus]{"policies", "policy", "pol", model.PolicyActive, model.EventPolicyActivated, model.PolicyTransitions})
+	checkHistories(b, histories, recordKind[model.ClaimStatus]{"claims", "claim", "clm", model.ClaimOpened, model.EventClaimOpened, model.ClaimTransitions})
+	checkHistories(b, histories, recordKind[model.PayoutStatus]{"payouts", "payout", "pay", model.PayoutPending, model.EventPayoutCreated, model.PayoutTransitions})
+	checkHistories(b, histories, recordKind[model.PayoutMethodStatus]{"payout_methods", "payout_method", "pmt", model.MethodPending, model.EventPayoutMethodRecorded, model.PayoutMethodTransitions})
+	b.checkLatestEvents(histories)
 	b.checkEventSchemas()
 	for _, rule := range consistencyRules {
 		b.requireNoRows(rule.broken, rule.says)
@@ -103,7 +103,7 @@ func (b *Bundle) eventHistories() map[string][]storedEvent {
 		left join event_outbox o on o.event_id = e.id left join event_numbers n on n.event_id = e.id order by n.sequence, o.ordinal`)
 	require.NoError(b.t, err)
 	defer rows.Close()
-	stories := make(map[string][]storedEvent)
+	histories := make(map[string][]storedEvent)
 	for rows.Next() {
 		var id string
 		var event storedEvent
@@ -116,10 +116,10 @@ func (b *Bundle) eventHistories() map[string][]storedEvent {
 		require.NoError(b.t, json.Unmarshal(data, &whole))
 		event.raw = whole.Object
 		require.Equal(b.t, event.Version, event.Object.Version, "%s of %s", event.Type, id)
-		stories[id] = append(stories[id], event)
+		histories[id] = append(histories[id], event)
 	}
 	require.NoError(b.t, rows.Err())
-	return stories
+	return histories
 }
 
 // recordKind is a type of record with its allowed transitions.
@@ -131,7 +131,7 @@ type recordKind[S ~string] struct {
 }
 
 // checkHistories checks the events of every record of a type.
-func checkHistories[S ~string](b *Bundle, stories map[string][]storedEvent, k recordKind[S]) {
+func checkHistories[S ~string](b *Bundle, histories map[string][]storedEvent, k recordKind[S]) {
 	b.t.Helper()
 	var rows []struct {
 		ID      string
@@ -140,27 +140,27 @@ func checkHistories[S ~string](b *Bundle, stories map[string][]storedEvent, k re
 	}
 	require.NoError(b.t, b.DB.Bun.NewRaw("select id::text, status, version from "+k.table).Scan(b.ctx, &rows))
 	for _, row := range rows {
-		story := stories[row.ID]
-		require.NotEmpty(b.t, story, "a %s without events", k.object)
-		k.checkHistory(b, row.ID, story)
-		last := story[len(story)-1]
+		history := histories[row.ID]
+		require.NotEmpty(b.t, history, "a %s without events", k.object)
+		k.checkHistory(b, row.ID, history)
+		last := history[len(history)-1]
 		require.Equal(b.t, string(row.Status), last.Object.Status, "the last event of a %s tells its status", k.object)
 		require.Equal(b.t, row.Version, last.Version, "the last event of a %s tells its version", k.object)
 	}
 }
 
-func (k recordKind[S]) checkHistory(b *Bundle, id string, story []storedEvent) {
+func (k recordKind[S]) checkHistory(b *Bundle, id string, history []storedEvent) {
 	b.t.Helper()
 	public, err := typeid.FromUUIDWithPrefix(k.prefix, id)
 	require.NoError(b.t, err)
-	require.Equal(b.t, string(k.createdEvent), story[0].Type)
-	require.Equal(b.t, string(k.initialStatus), story[0].Object.Status)
-	for i, event := range story {
+	require.Equal(b.t, string(k.createdEvent), history[0].Type)
+	require.Equal(b.t, string(k.initialStatus), history[0].Object.Status)
+	for i, event := range history {
 		require.Equal(b.t, public.String(), event.Object.ID)
 		require.Equal(b.t, k.object, event.Object.Object)
 		require.Equal(b.t, int64(i+1), event.Version, "versions of a %s grow by one: %s", k.object, event.Type)
 		if i > 0 {
-			k.checkTransition(b, story[i-1].Object.Status, event)
+			k.checkTransition(b, history[i-1].Object.Status, event)
 		}
 	}
 }

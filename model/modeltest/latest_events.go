@@ -18,10 +18,10 @@ var derivedMembers = map[string][]string{
 
 // checkLatestEvents checks that the last event of a record equals the record as it is
 // read now, so that a reader of the feed has complete data.
-func (b *Bundle) checkLatestEvents(stories map[string][]storedEvent) {
+func (b *Bundle) checkLatestEvents(histories map[string][]storedEvent) {
 	b.t.Helper()
-	for _, story := range stories {
-		last := story[len(story)-1]
+	for _, history := range histories {
+		last := history[len(history)-1]
 		record := b.readRecord(last)
 		if record == nil {
 			continue

@@ -50,9 +50,9 @@ func Burn(c trigger.Cover, par Parameters, h *hazard.History, asOf time.Time) (P
 	run.replayHistory(h)
 	b := run.computeFigures()
 	price, err := b.computePremium(par, c.Limit)
-	var dear *UninsurableError
-	if errors.As(err, &dear) {
-		dear.Remedy, dear.Cheaper = run.findRemedy(par, h, start, asOf, dear), par.cheaper(&c)
+	var uninsurable *UninsurableError
+	if errors.As(err, &uninsurable) {
+		uninsurable.Remedy, uninsurable.Cheaper = run.findRemedy(par, h, start, asOf, uninsurable), par.cheaper(&c)
 	}
 	return price, run.buildBasis(b, par), run.replay.paidEvents, err
 }

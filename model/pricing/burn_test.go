@@ -16,7 +16,7 @@ import (
 
 func mustDecimal(text string) decimal.Decimal { return decimal.RequireFromString(text) }
 
-// quakeCover is a 50 km circle with typical steps.
+// quakeCover returns a 50 km circle with typical steps.
 func quakeCover(latitude, longitude float64) trigger.Cover {
 	return trigger.Cover{
 		Limit: money.New(10_000_000, "USD"), Term: "P365D",

@@ -53,13 +53,13 @@ type search struct {
 //
 // A longer term never costs less, so it bisects the terms of each start: it prices at
 // most ten of them, and evaluates history once for all.
-func (a *analysis) findRemedy(par Parameters, h *hazard.History, start, asOf time.Time, dear *UninsurableError) *Remedy {
+func (a *analysis) findRemedy(par Parameters, h *hazard.History, start, asOf time.Time, uninsurable *UninsurableError) *Remedy {
 	always := a
 	if a.weigher.season != nil {
 		always = weighHistory(a.weigher.cover, par.SmoothingKM, h, nil)
 	}
 	f := &search{always: newPool(always), par: par, history: h}
-	r := &Remedy{Steps: f.findLowerFactors(a, dear)}
+	r := &Remedy{Steps: f.findLowerFactors(a, uninsurable)}
 	asked := daysOf(start, a.weigher.cover.Term)
 	longest := f.longestTerm(start, 0, asked-1)
 	if a.weigher.cover.Trigger.Direction == trigger.AtMost {
@@ -132,12 +132,12 @@ func (f *search) isSold(start time.Time, days int) bool {
 // The premium falls slightly less than the factors do, because years that reached the
 // limit no longer do. So no multiple above the one with a proportional premium is sold,
 // and that one is priced next.
-func (f *search) findLowerFactors(a *analysis, dear *UninsurableError) []trigger.Rung {
+func (f *search) findLowerFactors(a *analysis, uninsurable *UninsurableError) []trigger.Rung {
 	c := a.weigher.cover
 	if !f.par.chooses("steps") || len(c.Payout.Steps) == 0 {
 		return nil
 	}
-	steps, factor, rate := c.Payout.Steps, one, dear.RateOnLine
+	steps, factor, rate := c.Payout.Steps, one, uninsurable.RateOnLine
 	for {
 		factor = decimal.Min(factor.Sub(hundredth), factor.Mul(f.par.MaximumRateOnLine).Div(rate).Round(6).RoundFloor(2))
 		if steps[0].Factor.Mul(factor).LessThan(hundredth) {

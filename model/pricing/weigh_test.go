@@ -16,7 +16,7 @@ import (
 	"parapet/model/trigger"
 )
 
-// miami is a cover with two rings, for a season or for a whole year.
+// miami returns a cover with two rings, for a season or for a whole year.
 func miami(random *rand.Rand) trigger.Cover {
 	rungs := func(factors ...string) (steps []trigger.Rung) {
 		for i, factor := range factors {

@@ -9,7 +9,7 @@ import (
 	"parapet/model/money"
 )
 
-// mustDecimal is the decimal of a literal.
+// mustDecimal parses a decimal literal.
 func mustDecimal(text string) decimal.Decimal { return decimal.RequireFromString(text) }
 
 func decimalPtr[T any](value T) *T { return &value }
@@ -54,7 +54,7 @@ func stormCover() Cover {
 	}
 }
 
-// rainCover is a cover of wet spells of up to three days, or of calendar months.
+// rainCover returns a cover of wet spells of up to three days, or of calendar months.
 func rainCover(direction Direction, payout Payout) Cover {
 	c := Cover{
 		Limit: money.New(10_000_00, "USD"), Term: "P1Y",
@@ -70,7 +70,7 @@ func rainCover(direction Direction, payout Payout) Cover {
 	return c
 }
 
-// hualienQuake is the real M 6.4 of 2018-02-06, us1000chhc.
+// hualienQuake returns the real M 6.4 of 2018-02-06, us1000chhc.
 func hualienQuake() hazard.Quake {
 	return hazard.Quake{
 		At: time.Date(2018, 2, 6, 15, 50, 43, 0, time.UTC), Where: hazard.Point{Latitude: 24.1737, Longitude: 121.653},
@@ -78,7 +78,7 @@ func hualienQuake() hazard.Quake {
 	}
 }
 
-// hurricaneMichael is two fixes of the hurricane's landfall on 2018-10-10, NHC
+// hurricaneMichael returns two fixes of the hurricane's landfall on 2018-10-10, NHC
 // advisories: 155 and 125 mph.
 func hurricaneMichael() hazard.Storm {
 	at := func(hour int) time.Time { return time.Date(2018, 10, 10, hour, 0, 0, 0, time.UTC) }

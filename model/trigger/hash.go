@@ -16,7 +16,7 @@ import (
 // no JSON (a position that is not a number), which Validate refuses.
 func (c Cover) Hash() string { return hashJSON(c) }
 
-// TermsHash is Hash of the cover together with its product version: the digest of
+// TermsHash returns the Hash of the cover together with its product version: the digest of
 // {"cover", "product", "product_version"}.
 func TermsHash(product string, version int, c Cover) string {
 	return hashJSON(struct {
