@@ -23,22 +23,22 @@ var switchSource string
 
 const (
 	switchFolder = "internal/mutant"
-	module       = "parapet"
+	modulePath   = "parapet"
 )
 
-// build is a set of test programs that hold switched mutants.
-type build struct {
+// switchedBuild is a set of test programs that hold switched mutants.
+type switchedBuild struct {
 	dir      string
 	mutants  []*mutant
 	switched map[int]bool // numbers of the mutants that are in the programs
 	digest   string       // of the tree and of what was asked for
 }
 
-// buildSwitched compiles the tests of all suites with every mutant that compiles under a
+// compileSwitched compiles the tests of all suites with every mutant that compiles under a
 // switch. The compiler names the lines of those that do not; they are built alone.
-func buildSwitched(o options, all []*mutant) (*build, error) {
-	b := &build{dir: filepath.Join(o.dir, "switched"), mutants: all, switched: map[int]bool{}}
-	digest, err := digestOf(o, all)
+func compileSwitched(o options, all []*mutant) (*switchedBuild, error) {
+	b := &switchedBuild{dir: filepath.Join(o.dir, "switched"), mutants: all, switched: map[int]bool{}}
+	digest, err := treeDigest(o, all)
 	if err != nil {
 		return nil, err
 	}
@@ -50,31 +50,31 @@ func buildSwitched(o options, all []*mutant) (*build, error) {
 		b.switched[m.id] = len(m.switched) > 0
 	}
 	for range 12 {
-		files, err := b.files()
+		files, err := b.mutatedSources()
 		if err != nil {
 			return nil, err
 		}
 		if err := addTracing(files, o.suites); err != nil {
 			return nil, err
 		}
-		output, err := compile(b.dir, files, o.packages, o.suites)
+		output, err := compilePrograms(b.dir, files, o.packages, o.suites)
 		if err == nil {
 			return b, b.saveStamp()
 		}
-		if dropped := b.drop(output); dropped == 0 {
+		if dropped := b.dropBroken(output); dropped == 0 {
 			return nil, fmt.Errorf("the mutated tree does not compile: %w\n%s", err, output)
 		}
 	}
 	return nil, fmt.Errorf("the mutated tree does not compile")
 }
 
-// files are the mutated sources by path.
-func (b *build) files() (map[string]string, error) {
-	edits := map[string][]edit{}
+// mutatedSources are the mutated sources by path.
+func (b *switchedBuild) mutatedSources() (map[string]string, error) {
+	edits := map[string][]sourceEdit{}
 	for _, m := range b.mutants {
 		if b.switched[m.id] {
 			for _, e := range m.switched {
-				e.text = strings.ReplaceAll(e.text, marker, strconv.Itoa(m.id))
+				e.text = strings.ReplaceAll(e.text, idMarker, strconv.Itoa(m.id))
 				edits[m.file] = append(edits[m.file], e)
 			}
 		}
@@ -85,14 +85,14 @@ func (b *build) files() (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		files[file] = importSwitch(apply(source, list))
+		files[file] = importSwitch(applyEdits(source, list))
 	}
 	return files, nil
 }
 
-// apply edits a source. What ends at a place is written before what begins there; of what
+// applyEdits edits a source. What ends at a place is written before what begins there; of what
 // begins at one place the outer comes first, of what ends there the inner.
-func apply(source []byte, edits []edit) string {
+func applyEdits(source []byte, edits []sourceEdit) string {
 	sort.SliceStable(edits, func(i, j int) bool {
 		a, b := edits[i], edits[j]
 		switch {
@@ -123,13 +123,13 @@ var packageClause = regexp.MustCompile(`(?m)^package \w+`)
 // line keeps its number.
 func importSwitch(source string) string {
 	at := packageClause.FindStringIndex(source)
-	return source[:at[1]] + `; import "` + module + "/" + switchFolder + `"` + source[at[1]:]
+	return source[:at[1]] + `; import "` + modulePath + "/" + switchFolder + `"` + source[at[1]:]
 }
 
 var compileError = regexp.MustCompile(`(?m)^(\S+\.go):(\d+)(?::\d+)?: `)
 
-// drop takes the mutants of every line that the compiler names out of the build.
-func (b *build) drop(output string) (dropped int) {
+// dropBroken takes the mutants of every line that the compiler names out of the build.
+func (b *switchedBuild) dropBroken(output string) (dropped int) {
 	lines := map[string]bool{}
 	for _, match := range compileError.FindAllStringSubmatch(output, -1) {
 		file := strings.TrimPrefix(match[1], "./")
@@ -147,8 +147,8 @@ func (b *build) drop(output string) (dropped int) {
 	return dropped
 }
 
-// compile builds the packages, for their errors, and then the test programs of the suites.
-func compile(dir string, files map[string]string, packages, suites []string) (output string, err error) {
+// compilePrograms builds the packages, for their errors, and then the test programs of the suites.
+func compilePrograms(dir string, files map[string]string, packages, suites []string) (output string, err error) {
 	overlay := filepath.Join(dir, "overlay.json")
 	if err := writeOverlay(dir, overlay, files); err != nil {
 		return "", err
@@ -163,7 +163,7 @@ func compile(dir string, files map[string]string, packages, suites []string) (ou
 		}
 	}
 	for _, suite := range suites {
-		out, err := exec.Command("go", "test", "-c", "-overlay="+overlay, "-vet=off", "-o", program(dir, suite), "./"+suite).CombinedOutput() //nolint:gosec // our own arguments
+		out, err := exec.Command("go", "test", "-c", "-overlay="+overlay, "-vet=off", "-o", programPath(dir, suite), "./"+suite).CombinedOutput() //nolint:gosec // our own arguments
 		if err != nil {
 			return string(out), err
 		}
@@ -171,8 +171,8 @@ func compile(dir string, files map[string]string, packages, suites []string) (ou
 	return "", nil
 }
 
-// program is the path of the test program of a suite.
-func program(dir, suite string) string {
+// programPath is the path of the test program of a suite.
+func programPath(dir, suite string) string {
 	return filepath.Join(dir, strings.ReplaceAll(suite, "/", "_")+".test")
 }
 
@@ -202,14 +202,14 @@ func writeOverlay(dir, overlay string, files map[string]string) error {
 	return os.WriteFile(overlay, text, 0o600)
 }
 
-// buildAlone compiles one mutant that cannot be switched. It reports whether it compiles.
-func buildAlone(o options, m *mutant) (dir string, compiles bool, err error) {
+// compileAlone compiles one mutant that cannot be switched. It reports whether it compiles.
+func compileAlone(o options, m *mutant) (dir string, compiles bool, err error) {
 	source, err := os.ReadFile(m.file)
 	if err != nil {
 		return "", false, err
 	}
 	dir = filepath.Join(o.dir, "alone")
-	files := map[string]string{m.file: apply(source, slices.Clone(m.plain))}
-	_, err = compile(dir, files, nil, o.suites)
+	files := map[string]string{m.file: applyEdits(source, slices.Clone(m.plain))}
+	_, err = compilePrograms(dir, files, nil, o.suites)
 	return dir, err == nil, nil
 }

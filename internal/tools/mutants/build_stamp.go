@@ -10,18 +10,18 @@ import (
 	"slices"
 )
 
-// stamp says of which tree the programs are.
-type stamp struct {
+// buildStamp says of which tree the programs are.
+type buildStamp struct {
 	Digest   string
 	Switched map[int]bool
 }
 
-func (b *build) stampFile() string { return filepath.Join(b.dir, "stamp.json") }
+func (b *switchedBuild) stampFile() string { return filepath.Join(b.dir, "stamp.json") }
 
 // isBuilt tells whether the programs of this tree are there already.
-func (b *build) isBuilt() bool {
+func (b *switchedBuild) isBuilt() bool {
 	text, err := os.ReadFile(b.stampFile())
-	s := stamp{}
+	s := buildStamp{}
 	if err != nil || json.Unmarshal(text, &s) != nil || s.Digest != b.digest {
 		return false
 	}
@@ -29,17 +29,17 @@ func (b *build) isBuilt() bool {
 	return true
 }
 
-func (b *build) saveStamp() error {
-	text, err := json.Marshal(stamp{b.digest, b.switched})
+func (b *switchedBuild) saveStamp() error {
+	text, err := json.Marshal(buildStamp{b.digest, b.switched})
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(b.stampFile(), text, 0o600)
 }
 
-// digestOf is a digest of every source of the tree, of the programs that are asked for,
+// treeDigest is a digest of every source of the tree, of the programs that are asked for,
 // and of the mutants.
-func digestOf(o options, all []*mutant) (string, error) {
+func treeDigest(o options, all []*mutant) (string, error) {
 	sum := sha256.New()
 	for _, m := range all {
 		_, _ = fmt.Fprintln(sum, m.key)

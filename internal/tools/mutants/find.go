@@ -19,23 +19,23 @@ type mutant struct {
 	line     int
 	function string
 	what     string
-	switched []edit // the change under a call that asks for the active mutant; empty without
-	plain    []edit // the change itself
+	switched []sourceEdit // the change under a call that asks for the active mutant; empty without
+	plain    []sourceEdit // the change itself
 	names    []string
 }
 
-// edit replaces source bytes. ID stands for the mutant's number in the text.
-type edit struct {
+// sourceEdit replaces source bytes. ID stands for the mutant's number in the text.
+type sourceEdit struct {
 	from, to int
 	text     string
 	close    bool // belongs to what ends here, not to what begins here
 	order    int
 }
 
-const marker = "@@" // the mutant's number in the text of an edit
+const idMarker = "@@" // the mutant's number in the text of an edit
 
-// finder collects the mutants of a file.
-type finder struct {
+// mutantFinder collects the mutants of a file.
+type mutantFinder struct {
 	file     string
 	source   []byte
 	set      *token.FileSet
@@ -77,7 +77,7 @@ func findInFile(name string) ([]*mutant, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &finder{file: filepath.ToSlash(name), source: source, set: token.NewFileSet(), count: map[string]int{}}
+	f := &mutantFinder{file: filepath.ToSlash(name), source: source, set: token.NewFileSet(), count: map[string]int{}}
 	tree, err := parser.ParseFile(f.set, name, source, parser.SkipObjectResolution|parser.ParseComments)
 	if err != nil || ast.IsGenerated(tree) {
 		return nil, err
@@ -87,19 +87,19 @@ func findInFile(name string) ([]*mutant, error) {
 			f.parents = f.parents[:len(f.parents)-1]
 			return true
 		}
-		if f.skips(n) {
+		if f.isSkipped(n) {
 			return false
 		}
-		f.visit(n)
+		f.visitNode(n)
 		f.parents = append(f.parents, n)
 		return true
 	})
 	return f.found, nil
 }
 
-// skips tells whether nothing below a node is mutated: it logs, measures, releases or
+// isSkipped tells whether nothing below a node is mutated: it logs, measures, releases or
 // words an error, which no behaviour depends on or which every test would hang on.
-func (f *finder) skips(n ast.Node) bool {
+func (f *mutantFinder) isSkipped(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.FuncDecl:
 		f.function = n.Name.Name
@@ -107,26 +107,28 @@ func (f *finder) skips(n ast.Node) bool {
 	case *ast.GenDecl:
 		return n.Tok == token.IMPORT || n.Tok == token.TYPE
 	case *ast.ExprStmt:
-		return quiet.MatchString(f.text(n))
+		return quietStatementPattern.MatchString(f.sourceOf(n))
 	case *ast.CallExpr:
-		return quietCall.MatchString(f.text(n.Fun))
+		return quietCallPattern.MatchString(f.sourceOf(n.Fun))
 	}
 	return false
 }
 
-func (f *finder) text(n ast.Node) string { return string(f.source[f.at(n.Pos()):f.at(n.End())]) }
+func (f *mutantFinder) sourceOf(n ast.Node) string {
+	return string(f.source[f.offset(n.Pos()):f.offset(n.End())])
+}
 
-func (f *finder) at(p token.Pos) int { return f.set.Position(p).Offset }
+func (f *mutantFinder) offset(p token.Pos) int { return f.set.Position(p).Offset }
 
-func (f *finder) parent() ast.Node {
+func (f *mutantFinder) parentNode() ast.Node {
 	if len(f.parents) == 0 {
 		return nil
 	}
 	return f.parents[len(f.parents)-1]
 }
 
-// inFunction tells whether code runs here, so that a mutant can be switched.
-func (f *finder) inFunction() bool {
+// isInFunction tells whether code runs here, so that a mutant can be switched.
+func (f *mutantFinder) isInFunction() bool {
 	for _, p := range f.parents {
 		switch p.(type) {
 		case *ast.FuncDecl, *ast.FuncLit:
@@ -136,20 +138,20 @@ func (f *finder) inFunction() bool {
 	return false
 }
 
-// add records a mutant at a node. Edits that wrap keep the lines as they are.
-func (f *finder) add(n ast.Node, what string, switched, plain []edit) {
+// addMutant records a mutant at a node. Edits that wrap keep the lines as they are.
+func (f *mutantFinder) addMutant(n ast.Node, what string, switched, plain []sourceEdit) {
 	f.order++
-	for _, edits := range [][]edit{switched, plain} {
+	for _, edits := range [][]sourceEdit{switched, plain} {
 		for i := range edits {
 			edits[i].order = f.order
 		}
 	}
-	if !f.inFunction() {
+	if !f.isInFunction() {
 		switched = nil
 	}
 	line := f.set.Position(n.Pos()).Line
 	function := f.function
-	if !f.inFunction() {
+	if !f.isInFunction() {
 		function = "-"
 	}
 	whole := strings.TrimSpace(strings.Split(string(f.source), "\n")[line-1])
@@ -158,11 +160,11 @@ func (f *finder) add(n ast.Node, what string, switched, plain []edit) {
 	if f.count[key] > 1 {
 		key = fmt.Sprintf("%s|%d", key, f.count[key])
 	}
-	f.found = append(f.found, &mutant{key: key, file: f.file, line: line, function: function, what: what, switched: switched, plain: plain, names: f.declared()})
+	f.found = append(f.found, &mutant{key: key, file: f.file, line: line, function: function, what: what, switched: switched, plain: plain, names: f.declaredNames()})
 }
 
-// declared are the names of the package declaration that a node stands in.
-func (f *finder) declared() (names []string) {
+// declaredNames are the names of the package declaration that a node stands in.
+func (f *mutantFinder) declaredNames() (names []string) {
 	for _, p := range f.parents {
 		if spec, ok := p.(*ast.ValueSpec); ok {
 			for _, name := range spec.Names {
@@ -173,14 +175,14 @@ func (f *finder) declared() (names []string) {
 	return names
 }
 
-// wrap puts a node between two texts, which ask for the active mutant by marker.
-func (f *finder) wrap(n ast.Node, what, before, after string) {
-	from, to := f.at(n.Pos()), f.at(n.End())
-	edits := func(active string) []edit {
-		return []edit{
-			{from: from, to: from, text: strings.ReplaceAll(before, marker, active)},
-			{from: to, to: to, text: strings.ReplaceAll(after, marker, active), close: true},
+// wrapNode puts a node between two texts, which ask for the active mutant by marker.
+func (f *mutantFinder) wrapNode(n ast.Node, what, before, after string) {
+	from, to := f.offset(n.Pos()), f.offset(n.End())
+	edits := func(active string) []sourceEdit {
+		return []sourceEdit{
+			{from: from, to: from, text: strings.ReplaceAll(before, idMarker, active)},
+			{from: to, to: to, text: strings.ReplaceAll(after, idMarker, active), close: true},
 		}
 	}
-	f.add(n, what, edits("mutant.At("+marker+")"), edits("true"))
+	f.addMutant(n, what, edits("mutant.At("+idMarker+")"), edits("true"))
 }

@@ -45,7 +45,7 @@ type options struct {
 
 func main() {
 	o := parseOptions()
-	if err := run(o); err != nil {
+	if err := runCommand(o); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
@@ -78,7 +78,7 @@ func parseOptions() options {
 	return o
 }
 
-func run(o options) error {
+func runCommand(o options) error {
 	if err := os.MkdirAll(o.dir, 0o750); err != nil {
 		return err
 	}
@@ -97,16 +97,16 @@ func run(o options) error {
 		}
 		return nil
 	}
-	b, err := buildSwitched(o, found)
+	b, err := compileSwitched(o, found)
 	if err != nil {
 		return err
 	}
 	shared := startServer(b.dir, o.suites)
-	defer shared.stop()
+	defer shared.stopServer()
 	o.environment = shared.environment
 	reach, err := traceTests(o, b)
 	if err != nil || o.trace {
 		return err
 	}
-	return judgeSample(o, b, reach)
+	return runSample(o, b, reach)
 }

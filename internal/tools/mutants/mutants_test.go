@@ -83,14 +83,14 @@ func TestConditionsOfQueriesHoldForEveryRow(t *testing.T) {
 func TestNestedMutantsKeepLinesAndOrder(t *testing.T) {
 	t.Parallel()
 	source := "package x\n\nfunc f(a, b int) bool {\n\tif a < 2 {\n\t\treturn true\n\t}\n\treturn a == b\n}\n"
-	var edits []edit
+	var edits []sourceEdit
 	for _, m := range mutantsOf(t, source) {
 		edits = append(edits, m.switched...)
 	}
 	const want = "package x\n\nfunc f(a, b int) bool {\n" +
 		"\tif (!mutant.At(@@) && ((mutant.At(@@) != (mutant.Less(@@, a , (2 + mutant.Int(@@))))))) {\n" +
 		"\t\treturn (mutant.At(@@) != true)\n\t}\n\treturn (mutant.At(@@) != (a == b))\n}\n"
-	if got := apply([]byte(source), edits); got != want {
+	if got := applyEdits([]byte(source), edits); got != want {
 		t.Errorf("made %s", got)
 	}
 }

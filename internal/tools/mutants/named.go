@@ -10,25 +10,25 @@ import (
 	"strings"
 )
 
-// named is a mutant that a list names: an old text of a file, the text that replaces it,
+// namedMutant is a mutant that a list names: an old text of a file, the text that replaces it,
 // and the tests that must notice.
-type named struct {
+type namedMutant struct {
 	mutant
-	batch batch
+	batch testBatch
 }
 
-// activeWord stands in the new text of a named mutant for whether it is active; a new text
+// activePlaceholder stands in the new text of a named mutant for whether it is active; a new text
 // without it is built alone.
-const activeWord = "MUTANT"
+const activePlaceholder = "MUTANT"
 
 // readNamed reads a list: blocks of "name:", "file:", "old:", "new:" and "tests:" lines,
 // separated by empty lines. A line that begins with a tab continues the one above it.
-func readNamed(path string) ([]*named, error) {
+func readNamed(path string) ([]*namedMutant, error) {
 	text, err := os.ReadFile(path) //nolint:gosec // named by the caller
 	if err != nil {
 		return nil, err
 	}
-	var list []*named
+	var list []*namedMutant
 	for _, block := range regexp.MustCompile(`\n\s*\n`).Split(string(text), -1) {
 		fields := map[string]string{}
 		last := ""
@@ -55,7 +55,7 @@ func readNamed(path string) ([]*named, error) {
 	return list, nil
 }
 
-func newNamed(fields map[string]string, id int) (*named, error) {
+func newNamed(fields map[string]string, id int) (*namedMutant, error) {
 	source, err := os.ReadFile(fields["file"])
 	if err != nil {
 		return nil, err
@@ -66,15 +66,15 @@ func newNamed(fields map[string]string, id int) (*named, error) {
 		return nil, fmt.Errorf("%s: the old text is not in %s exactly once: change the list: %q", fields["name"], fields["file"], old)
 	}
 	suite, tests, _ := strings.Cut(fields["tests"], " ")
-	n := &named{batch: batch{suite: suite, tests: strings.Fields(tests)}}
+	n := &namedMutant{batch: testBatch{suite: suite, tests: strings.Fields(tests)}}
 	n.id, n.file, n.what, n.key = id, fields["file"], fields["name"], fields["name"]
 	n.line = 1 + bytes.Count(source[:at], []byte("\n"))
-	change := edit{from: at, to: at + len(old), text: replacement}
-	if strings.Contains(replacement, activeWord) {
-		change.text = strings.ReplaceAll(replacement, activeWord, "mutant.At("+marker+")")
-		n.switched = []edit{change}
+	change := sourceEdit{from: at, to: at + len(old), text: replacement}
+	if strings.Contains(replacement, activePlaceholder) {
+		change.text = strings.ReplaceAll(replacement, activePlaceholder, "mutant.At("+idMarker+")")
+		n.switched = []sourceEdit{change}
 	} else {
-		n.plain = []edit{change}
+		n.plain = []sourceEdit{change}
 	}
 	return n, nil
 }
@@ -85,7 +85,7 @@ func runDirected(o options) error {
 	if err != nil {
 		return err
 	}
-	b := &build{dir: filepath.Join(o.dir, "named"), switched: map[int]bool{}}
+	b := &switchedBuild{dir: filepath.Join(o.dir, "named"), switched: map[int]bool{}}
 	for _, n := range list {
 		b.mutants, b.switched[n.id] = append(b.mutants, &n.mutant), len(n.switched) > 0
 	}
@@ -95,15 +95,15 @@ func runDirected(o options) error {
 			o.suites = append(o.suites, n.batch.suite)
 		}
 	}
-	files, err := b.files()
+	files, err := b.mutatedSources()
 	if err != nil {
 		return err
 	}
-	if output, err := compile(b.dir, files, nil, o.suites); err != nil {
+	if output, err := compilePrograms(b.dir, files, nil, o.suites); err != nil {
 		return fmt.Errorf("the named mutants do not compile: %w\n%s", err, output)
 	}
 	shared := startServer(b.dir, o.suites)
-	defer shared.stop()
+	defer shared.stopServer()
 	o.environment = shared.environment
 	alive := 0
 	for _, n := range list {
@@ -112,7 +112,7 @@ func runDirected(o options) error {
 		}
 		dir, id := b.dir, n.id
 		if !b.switched[n.id] {
-			alone, compiles, err := buildAlone(o, &n.mutant)
+			alone, compiles, err := compileAlone(o, &n.mutant)
 			if err != nil {
 				return err
 			}
@@ -121,7 +121,7 @@ func runDirected(o options) error {
 			}
 			dir, id = alone, 0
 		}
-		v, _ := judge(o, dir, b.dir, id, []batch{n.batch})
+		v, _ := runMutant(o, dir, b.dir, id, []testBatch{n.batch})
 		fmt.Printf("%-9s %s (%s:%d, %s, %.0f s)\n", v.Status, n.what, n.file, n.line, v.By, v.Seconds)
 		if v.Status != killed {
 			alive++

@@ -8,40 +8,40 @@ import (
 )
 
 var (
-	isQuery    = regexp.MustCompile(`(?i)\b(select|update|insert|delete|where|join|having)\b`)
-	conjunct   = regexp.MustCompile(`(?i)\b(where|and)\s+`)
-	comparison = regexp.MustCompile(` (<|<=|>|>=) `)
-	conjunctIs = regexp.MustCompile(`(?i)^(not\s|exists\b|[\w.()$:'"]+\s*(=|<>|<=|>=|<|>|is\b|in\b|like\b))`)
+	sqlPattern        = regexp.MustCompile(`(?i)\b(select|update|insert|delete|where|join|having)\b`)
+	conjunctPattern   = regexp.MustCompile(`(?i)\b(where|and)\s+`)
+	comparisonPattern = regexp.MustCompile(` (<|<=|>|>=) `)
+	conditionPattern  = regexp.MustCompile(`(?i)^(not\s|exists\b|[\w.()$:'"]+\s*(=|<>|<=|>=|<|>|is\b|in\b|like\b))`)
 	// ends of a condition outside of parentheses
-	conditionEnd = regexp.MustCompile(`(?i)^(\s+(and|or|where|join|left|inner|from|set|order|group|limit|returning|for|on|having|union|offset)\b|,|;)`)
+	conditionEndPattern = regexp.MustCompile(`(?i)^(\s+(and|or|where|join|left|inner|from|set|order|group|limit|returning|for|on|having|union|offset)\b|,|;)`)
 )
 
-// query mutates the conditions of SQL: a condition of a conjunction holds for every row,
+// mutateSQL mutates the conditions of SQL: a condition of a conjunction holds for every row,
 // and bounds move by one. Parameters stay in the text, so that the statement stays valid.
-func (f *finder) query(n *ast.BasicLit) {
+func (f *mutantFinder) mutateSQL(n *ast.BasicLit) {
 	text, err := strconv.Unquote(n.Value)
 	if err != nil {
 		return
 	}
-	if call, ok := f.parent().(*ast.CallExpr); ok && len(call.Args) > 0 && call.Args[0] == n && isWhere(call) {
-		f.rewrite(n, "drop where "+short(text), "("+text+") or true")
-	} else if !isQuery.MatchString(text) && !strings.HasPrefix(strings.TrimSpace(text), "and ") {
+	if call, ok := f.parentNode().(*ast.CallExpr); ok && len(call.Args) > 0 && call.Args[0] == n && isWhere(call) {
+		f.replaceText(n, "drop where "+shortText(text), "("+text+") or true")
+	} else if !sqlPattern.MatchString(text) && !strings.HasPrefix(strings.TrimSpace(text), "and ") {
 		return
 	}
-	_, joined := f.parent().(*ast.BinaryExpr)
-	for _, at := range conjunct.FindAllStringIndex(text, -1) {
+	_, joined := f.parentNode().(*ast.BinaryExpr)
+	for _, at := range conjunctPattern.FindAllStringIndex(text, -1) {
 		end := endOfCondition(text, at[1])
 		condition := text[at[1]:end]
-		if joined && end == len(text) || !conjunctIs.MatchString(condition) || isBetween(text[:at[0]]) {
+		if joined && end == len(text) || !conditionPattern.MatchString(condition) || followsBetween(text[:at[0]]) {
 			continue
 		}
-		f.rewrite(n, "drop condition "+short(condition), text[:at[1]]+"(("+condition+") or true)"+text[end:])
+		f.replaceText(n, "drop condition "+shortText(condition), text[:at[1]]+"(("+condition+") or true)"+text[end:])
 	}
 	other := map[string]string{"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
-	for _, at := range comparison.FindAllStringSubmatchIndex(text, -1) {
+	for _, at := range comparisonPattern.FindAllStringSubmatchIndex(text, -1) {
 		op := text[at[2]:at[3]]
 		around := text[max(0, at[0]-30):min(len(text), at[1]+30)]
-		f.rewrite(n, op+" becomes "+other[op]+" in SQL "+short(around), text[:at[2]]+other[op]+text[at[3]:])
+		f.replaceText(n, op+" becomes "+other[op]+" in SQL "+shortText(around), text[:at[2]]+other[op]+text[at[3]:])
 	}
 }
 
@@ -50,7 +50,7 @@ func isWhere(call *ast.CallExpr) bool {
 	return ok && s.Sel.Name == "Where"
 }
 
-func isBetween(before string) bool {
+func followsBetween(before string) bool {
 	words := strings.Fields(before)
 	return len(words) > 1 && strings.EqualFold(words[len(words)-2], "between")
 }
@@ -67,16 +67,16 @@ func endOfCondition(text string, from int) int {
 				return i
 			}
 		}
-		if depth == 0 && conditionEnd.MatchString(text[i:]) {
+		if depth == 0 && conditionEndPattern.MatchString(text[i:]) {
 			return i
 		}
 	}
 	return len(text)
 }
 
-// rewrite replaces a text by another.
-func (f *finder) rewrite(n *ast.BasicLit, what, text string) {
-	from, to := f.at(n.Pos()), f.at(n.End())
-	f.add(n, what, []edit{{from: from, to: from, text: "mutant.Text(" + marker + ", "}, {from: to, to: to, text: ", " + strconv.Quote(text) + ")", close: true}},
-		[]edit{{from: from, to: to, text: strconv.Quote(text)}})
+// replaceText replaces a text by another.
+func (f *mutantFinder) replaceText(n *ast.BasicLit, what, text string) {
+	from, to := f.offset(n.Pos()), f.offset(n.End())
+	f.addMutant(n, what, []sourceEdit{{from: from, to: from, text: "mutant.Text(" + idMarker + ", "}, {from: to, to: to, text: ", " + strconv.Quote(text) + ")", close: true}},
+		[]sourceEdit{{from: from, to: to, text: strconv.Quote(text)}})
 }

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// result is what became of a run of tests.
-type result struct {
+// testResult is what became of a run of tests.
+type testResult struct {
 	passed bool
 	late   bool   // it did not end in time
 	failed string // the first test that failed
@@ -22,23 +22,23 @@ type result struct {
 }
 
 var (
-	failedTest = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
+	failedTestPattern = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
 	// A busy machine fails such a test as well as a mutant does.
-	aboutTime = regexp.MustCompile(`(?i)never satisfied|deadline exceeded|timed? ?out|too many clients|connection re(fused|set)`)
+	timingFailurePattern = regexp.MustCompile(`(?i)never satisfied|deadline exceeded|timed? ?out|too many clients|connection re(fused|set)`)
 	// The mutated SQL is no SQL, or has no type: no test is needed to notice.
-	invalidSQL = regexp.MustCompile(`SQLSTATE (42601|42P18|42804|42883|42703)`)
+	invalidSQLPattern = regexp.MustCompile(`SQLSTATE (42601|42P18|42804|42883|42703)`)
 )
 
 // runTests runs tests of a suite in a folder of their own for temporary files, which goes
 // away with the databases in it however the run ends.
-func runTests(ctx context.Context, program, suite string, tests, env []string, flags ...string) result {
+func runTests(ctx context.Context, program, suite string, tests, env []string, flags ...string) testResult {
 	temporary, err := os.MkdirTemp("", "mutants")
 	if err != nil {
-		return result{output: err.Error()}
+		return testResult{output: err.Error()}
 	}
 	defer os.RemoveAll(temporary)                      //nolint:errcheck // temporary
 	if err := os.Chmod(temporary, 0o755); err != nil { //nolint:gosec // the server of the tests runs as another user
-		return result{output: err.Error()}
+		return testResult{output: err.Error()}
 	}
 	flags = append(flags, "-test.count=1", "-test.run=^("+strings.Join(tests, "|")+")$")
 	cmd := exec.CommandContext(ctx, program, flags...) //nolint:gosec // the program that was built
@@ -47,8 +47,8 @@ func runTests(ctx context.Context, program, suite string, tests, env []string, f
 	cmd.Env = append(os.Environ(), append(env, "TMPDIR="+temporary)...)
 	cmd.WaitDelay = 10 * time.Second
 	err = cmd.Run()
-	r := result{passed: err == nil, late: ctx.Err() != nil, output: output.String()}
-	if match := failedTest.FindStringSubmatch(r.output); match != nil {
+	r := testResult{passed: err == nil, late: ctx.Err() != nil, output: output.String()}
+	if match := failedTestPattern.FindStringSubmatch(r.output); match != nil {
 		r.failed = match[1]
 	}
 	return r
@@ -64,42 +64,42 @@ type verdict struct {
 
 // The states of a mutant. An unclear one is judged again by the next run.
 const (
-	killed    = "killed"
-	survived  = "survived"
-	unreached = "unreached" // survived, because no test reaches it
-	invalid   = "invalid"   // it does not compile
-	unclear   = "unclear"
+	killed       = "killed"
+	survived     = "survived"
+	unreached    = "unreached" // survived, because no test reaches it
+	invalid      = "invalid"   // it does not compile
+	inconclusive = "unclear"
 )
 
-// batch is some tests of a suite.
-type batch struct {
+// testBatch is some tests of a suite.
+type testBatch struct {
 	suite string
 	tests []string
 }
 
-// judge runs the batches until a test notices the mutant. A failure that a busy machine
+// runMutant runs the batches until a test notices the mutant. A failure that a busy machine
 // explains as well counts only when the test passes without a mutant.
-func judge(o options, dir, unmutated string, id int, batches []batch) (v verdict, output string) {
+func runMutant(o options, dir, unmutated string, id int, batches []testBatch) (v verdict, output string) {
 	began := time.Now()
-	defer func() { v.Seconds, v.At = time.Since(began).Round(100*time.Millisecond).Seconds(), now() }()
+	defer func() { v.Seconds, v.At = time.Since(began).Round(100*time.Millisecond).Seconds(), timestamp() }()
 	env := []string{fmt.Sprintf("PARAPET_MUTANT=%d", id)}
 	for _, b := range batches {
 		v.Tests += len(b.tests)
-		r := o.runLimited(program(dir, b.suite), b, env, "-test.failfast")
+		r := o.runLimited(programPath(dir, b.suite), b, env, "-test.failfast")
 		if r.passed {
 			continue
 		}
 		v.Status, v.By = killed, b.suite+"."+r.failed
 		switch {
-		case invalidSQL.MatchString(r.output):
+		case invalidSQLPattern.MatchString(r.output):
 			v.Status = invalid
-		case r.late || aboutTime.MatchString(r.output):
+		case r.late || timingFailurePattern.MatchString(r.output):
 			again := b
 			if r.failed != "" {
 				again.tests = []string{r.failed}
 			}
-			if !o.runLimited(program(unmutated, b.suite), again, []string{"PARAPET_MUTANT=0"}).passed {
-				v.Status = unclear
+			if !o.runLimited(programPath(unmutated, b.suite), again, []string{"PARAPET_MUTANT=0"}).passed {
+				v.Status = inconclusive
 			}
 		}
 		return v, r.output
@@ -111,7 +111,7 @@ func judge(o options, dir, unmutated string, id int, batches []batch) (v verdict
 	return v, ""
 }
 
-func (o options) runLimited(program string, b batch, env []string, flags ...string) result {
+func (o options) runLimited(program string, b testBatch, env []string, flags ...string) testResult {
 	ctx, cancel := context.WithTimeout(context.Background(), o.limit)
 	defer cancel()
 	return runTests(ctx, program, b.suite, b.tests, append(slices.Clone(o.environment), env...), flags...)

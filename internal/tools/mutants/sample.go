@@ -13,22 +13,22 @@ import (
 	"time"
 )
 
-// judgeSample judges mutants in the order of the seed until the number of them is judged.
-func judgeSample(o options, b *build, reach []tested) error {
+// runSample judges mutants in the order of the seed until the number of them is judged.
+func runSample(o options, b *switchedBuild, reach []testTrace) error {
 	state := filepath.Join(o.dir, "verdicts.jsonl")
 	known, err := readVerdicts(state)
 	if err != nil {
 		return err
 	}
 	began, judged, verdicts := time.Now(), 0, map[*mutant]verdict{}
-	for _, m := range inOrder(b.mutants, o) {
+	for _, m := range selectMutants(b.mutants, o) {
 		if judged >= o.number {
 			break
 		}
 		v, done := known[m.key]
-		if done && v.Status != unclear && (!o.again || v.Status != survived && v.Status != unreached) {
+		if done && v.Status != inconclusive && (!o.again || v.Status != survived && v.Status != unreached) {
 			verdicts[m] = v
-			judged += counts(v)
+			judged += countIfJudged(v)
 			continue
 		}
 		if o.stopIn > 0 && time.Since(began) > o.stopIn {
@@ -37,81 +37,81 @@ func judgeSample(o options, b *build, reach []tested) error {
 		if !o.alone && !b.switched[m.id] {
 			continue
 		}
-		if v, err = o.judgeOne(b, m, reach); err != nil {
+		if v, err = o.runSampleMutant(b, m, reach); err != nil {
 			return err
 		}
 		if err := appendLine(state, v); err != nil {
 			return err
 		}
 		verdicts[m] = v
-		judged += counts(v)
+		judged += countIfJudged(v)
 		fmt.Printf("%-9s %s:%d %s: %s (%s, %d tests, %.0f s)\n", v.Status, m.file, m.line, m.function, m.what, v.By, v.Tests, v.Seconds)
 	}
 	printReport(verdicts)
 	return nil
 }
 
-// judgeOne judges a mutant by the tests that reach it.
-func (o options) judgeOne(b *build, m *mutant, reach []tested) (verdict, error) {
-	batches, dir, id := o.batches(b, m, reach), b.dir, m.id
+// runSampleMutant judges a mutant by the tests that reach it.
+func (o options) runSampleMutant(b *switchedBuild, m *mutant, reach []testTrace) (verdict, error) {
+	batches, dir, id := o.testBatches(b, m, reach), b.dir, m.id
 	if !b.switched[m.id] && len(batches) > 0 {
 		o.suites = []string{batches[0].suite} // one build is enough
-		batches = slices.DeleteFunc(batches, func(other batch) bool { return other.suite != o.suites[0] })
-		alone, compiles, err := buildAlone(o, m)
+		batches = slices.DeleteFunc(batches, func(other testBatch) bool { return other.suite != o.suites[0] })
+		alone, compiles, err := compileAlone(o, m)
 		if err != nil {
 			return verdict{}, err
 		}
 		if !compiles {
-			return verdict{Key: m.key, At: now(), Status: invalid}, nil
+			return verdict{Key: m.key, At: timestamp(), Status: invalid}, nil
 		}
 		dir, id = alone, 0
 	}
-	v, output := judge(o, dir, b.dir, id, batches)
+	v, output := runMutant(o, dir, b.dir, id, batches)
 	v.Key = m.key
 	return v, os.WriteFile(filepath.Join(o.dir, "last.log"), []byte(output), 0o600)
 }
 
-// inOrder are the mutants that the options choose, in an order that a seed decides and that
+// selectMutants are the mutants that the options choose, in an order that a seed decides and that
 // stays when the code around them moves.
-func inOrder(all []*mutant, o options) []*mutant {
+func selectMutants(all []*mutant, o options) []*mutant {
 	var chosen []*mutant
 	for _, m := range all {
 		if o.only.MatchString(m.key) {
 			chosen = append(chosen, m)
 		}
 	}
-	sort.Slice(chosen, func(i, j int) bool { return hash(o.seed+chosen[i].key) < hash(o.seed+chosen[j].key) })
+	sort.Slice(chosen, func(i, j int) bool { return shortHash(o.seed+chosen[i].key) < shortHash(o.seed+chosen[j].key) })
 	return chosen
 }
 
-// cost orders tests: the quick ones first that reach little besides the mutant.
-func (t tested) cost() int { return t.MS + 2*len(t.Reached) }
+// testCost orders tests: the quick ones first that reach little besides the mutant.
+func (t testTrace) testCost() int { return t.MS + 2*len(t.Reached) }
 
 // The sizes of the batches of a suite: a few tests notice most changes; what no test of
 // all of them notices survives.
 var batchSizes = []int{6, 30, 90}
 
-// batches are the tests that reach a mutant, those of its own package first.
-func (o options) batches(b *build, m *mutant, reach []tested) (batches []batch) {
-	wanted := b.near(m)
+// testBatches are the tests that reach a mutant, those of its own package first.
+func (o options) testBatches(b *switchedBuild, m *mutant, reach []testTrace) (batches []testBatch) {
+	wanted := b.relatedKeys(m)
 	suites := slices.Clone(o.suites)
 	sort.SliceStable(suites, func(i, j int) bool { return suites[i] == path.Dir(m.file) && suites[j] != path.Dir(m.file) })
 	for _, suite := range suites {
-		var covering []tested
+		var covering []testTrace
 		for _, t := range reach {
 			if t.Suite == suite && slices.ContainsFunc(t.Reached, func(key string) bool { return wanted[key] }) {
 				covering = append(covering, t)
 			}
 		}
-		slices.SortFunc(covering, func(x, y tested) int {
-			return cmp.Or(cmp.Compare(x.cost(), y.cost()), cmp.Compare(x.Test, y.Test))
+		slices.SortFunc(covering, func(x, y testTrace) int {
+			return cmp.Or(cmp.Compare(x.testCost(), y.testCost()), cmp.Compare(x.Test, y.Test))
 		})
 		for _, size := range batchSizes {
 			size = min(size, len(covering))
 			if size == 0 {
 				break
 			}
-			next := batch{suite: suite}
+			next := testBatch{suite: suite}
 			for _, t := range covering[:size] {
 				next.tests = append(next.tests, t.Test)
 			}
@@ -121,11 +121,11 @@ func (o options) batches(b *build, m *mutant, reach []tested) (batches []batch) 
 	return batches
 }
 
-// near are the switched mutants whose tests judge a mutant: itself, or, when it is built
+// relatedKeys are the switched mutants whose tests judge a mutant: itself, or, when it is built
 // alone, those of its function or of the functions of its package that name its constant.
-func (b *build) near(m *mutant) map[string]bool {
+func (b *switchedBuild) relatedKeys(m *mutant) map[string]bool {
 	if b.switched[m.id] {
-		return map[string]bool{hash(m.key): true}
+		return map[string]bool{shortHash(m.key): true}
 	}
 	keys := map[string]bool{}
 	for _, other := range b.mutants {
@@ -134,17 +134,17 @@ func (b *build) near(m *mutant) map[string]bool {
 		}
 		same := other.file == m.file && other.function == m.function && m.function != "-"
 		for _, name := range m.names {
-			same = same || m.function == "-" && mentions(other.key, name)
+			same = same || m.function == "-" && mentionsName(other.key, name)
 		}
 		if same {
-			keys[hash(other.key)] = true
+			keys[shortHash(other.key)] = true
 		}
 	}
 	return keys
 }
 
-// mentions tells whether a line of code, as a key has it, has a name.
-func mentions(key, name string) bool {
+// mentionsName tells whether a line of code, as a key has it, has a name.
+func mentionsName(key, name string) bool {
 	for _, word := range strings.FieldsFunc(key, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_'
 	}) {
@@ -155,8 +155,8 @@ func mentions(key, name string) bool {
 	return false
 }
 
-func counts(v verdict) int {
-	if v.Status == invalid || v.Status == unclear {
+func countIfJudged(v verdict) int {
+	if v.Status == invalid || v.Status == inconclusive {
 		return 0
 	}
 	return 1
@@ -173,7 +173,7 @@ func printReport(verdicts map[*mutant]verdict) {
 	var alive []*mutant
 	for m, v := range verdicts {
 		number[v.Status]++
-		if counts(v) == 1 {
+		if countIfJudged(v) == 1 {
 			figures := files[path.Dir(m.file)]
 			figures[1]++
 			if v.Status == killed {
@@ -199,5 +199,5 @@ func printReport(verdicts map[*mutant]verdict) {
 	}
 	judged := number[killed] + number[survived] + number[unreached]
 	fmt.Printf("mutants: %d judged, %d killed (%.1f %%), %d survived, %d reached by no test; %d invalid, %d unclear\n",
-		judged, number[killed], 100*float64(number[killed])/float64(max(1, judged)), number[survived], number[unreached], number[invalid], number[unclear])
+		judged, number[killed], 100*float64(number[killed])/float64(max(1, judged)), number[survived], number[unreached], number[invalid], number[inconclusive])
 }

@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// server is a test program that keeps a database server and a migrated template for all
+// databaseServer is a test program that keeps a database server and a migrated template for all
 // test runs, so that none has to make its own. The template is made by unmutated code.
-type server struct {
+type databaseServer struct {
 	environment []string // variables by which test programs find it
 	stdin       io.Closer
 	cmd         *exec.Cmd
 }
 
 // startServer asks the suites for a server; without one every test run starts its own.
-func startServer(dir string, suites []string) *server {
+func startServer(dir string, suites []string) *databaseServer {
 	for _, suite := range suites {
-		if s := serveFrom(program(dir, suite), suite); s != nil {
+		if s := startFrom(programPath(dir, suite), suite); s != nil {
 			return s
 		}
 	}
-	return &server{}
+	return &databaseServer{}
 }
 
-func serveFrom(program, suite string) *server {
+func startFrom(program, suite string) *databaseServer {
 	cmd := exec.Command(program, "-test.run=^$") //nolint:gosec // the program that was built
 	cmd.Dir, cmd.Stderr, cmd.Env = suite, os.Stderr, append(os.Environ(), "PARAPET_TEST_SERVE=true", "PARAPET_MUTANT=0")
 	stdin, err := cmd.StdinPipe()
@@ -38,7 +38,7 @@ func serveFrom(program, suite string) *server {
 	if err != nil || cmd.Start() != nil {
 		return nil
 	}
-	s := &server{stdin: stdin, cmd: cmd}
+	s := &databaseServer{stdin: stdin, cmd: cmd}
 	for lines := bufio.NewScanner(stdout); len(s.environment) < 2 && lines.Scan(); {
 		if !strings.HasPrefix(lines.Text(), "PARAPET_TEST_") {
 			break
@@ -46,14 +46,14 @@ func serveFrom(program, suite string) *server {
 		s.environment = append(s.environment, lines.Text())
 	}
 	if len(s.environment) < 2 {
-		s.stop()
+		s.stopServer()
 		return nil
 	}
 	return s
 }
 
-// stop ends the server and waits until its folder is gone.
-func (s *server) stop() {
+// stopServer ends the server and waits until its folder is gone.
+func (s *databaseServer) stopServer() {
 	if s.cmd == nil {
 		return
 	}

@@ -18,22 +18,22 @@ import (
 	"time"
 )
 
-// tested is what one test of a suite reaches.
-type tested struct {
+// testTrace is what one test of a suite reaches.
+type testTrace struct {
 	Suite, Test string
 	MS          int
 	Reached     []string // hashes of keys
 }
 
-// tracing wraps every test of a suite: what it reaches is saved under its name.
-const tracing = `package %s
+// tracingSource wraps every test of a suite: what it reaches is saved under its name.
+const tracingSource = `package %s
 
 import (
 	"reflect"
 	"testing"
 	"unsafe"
 
-	"` + module + `/` + switchFolder + `"
+	"` + modulePath + `/` + switchFolder + `"
 )
 
 func traceMutants(m *testing.M) {
@@ -47,14 +47,14 @@ func traceMutants(m *testing.M) {
 }
 `
 
-const ownMain = `
+const testMainSource = `
 func TestMain(m *testing.M) {
 	traceMutants(m)
 	m.Run()
 }
 `
 
-var testMain = regexp.MustCompile(`(?m)^func TestMain\(m \*testing\.M\) \{`)
+var testMainPattern = regexp.MustCompile(`(?m)^func TestMain\(m \*testing\.M\) \{`)
 
 // addTracing adds the wrapping of tests to the sources of every suite.
 func addTracing(files map[string]string, suites []string) error {
@@ -70,16 +70,16 @@ func addTracing(files map[string]string, suites []string) error {
 				return err
 			}
 			clause := strings.TrimPrefix(packageClause.FindString(string(source)), "package ")
-			if at := testMain.FindIndex(source); at != nil {
+			if at := testMainPattern.FindIndex(source); at != nil {
 				files[filepath.ToSlash(file)] = string(source[:at[1]]) + " traceMutants(m); " + string(source[at[1]:])
 				name, found = clause, true
 			} else if name == "" {
 				name = clause
 			}
 		}
-		text := fmt.Sprintf(tracing, name)
+		text := fmt.Sprintf(tracingSource, name)
 		if !found {
-			text += ownMain
+			text += testMainSource
 		}
 		files[suite+"/mutant_trace_test.go"] = text
 	}
@@ -88,7 +88,7 @@ func addTracing(files map[string]string, suites []string) error {
 
 // traceTests runs every test that has not been traced yet, one at a time, and returns
 // what all tests reach.
-func traceTests(o options, b *build) ([]tested, error) {
+func traceTests(o options, b *switchedBuild) ([]testTrace, error) {
 	path := filepath.Join(o.dir, "reached.jsonl")
 	known, err := readTraces(path)
 	if err != nil {
@@ -124,7 +124,7 @@ func traceTests(o options, b *build) ([]tested, error) {
 			ctx, stop = context.WithTimeout(ctx, o.stopIn)
 			defer stop()
 		}
-		result := runTests(ctx, program(b.dir, suite), suite, missing, append(slices.Clone(o.environment), "PARAPET_MUTANTS_REACHED="+raw), "-test.parallel=1", "-test.timeout=3h")
+		result := runTests(ctx, programPath(b.dir, suite), suite, missing, append(slices.Clone(o.environment), "PARAPET_MUTANTS_REACHED="+raw), "-test.parallel=1", "-test.timeout=3h")
 		if err := saveTraces(path, raw, suite, b, known); err != nil {
 			return nil, err
 		}
@@ -135,17 +135,17 @@ func traceTests(o options, b *build) ([]tested, error) {
 			fmt.Printf("a test of the unmutated tree fails: %s\n", result.failed)
 		}
 	}
-	var all []tested
+	var all []testTrace
 	for _, t := range known {
 		all = append(all, t)
 	}
 	return all, nil
 }
 
-func readTraces(path string) (map[string]tested, error) {
-	known := map[string]tested{}
+func readTraces(path string) (map[string]testTrace, error) {
+	known := map[string]testTrace{}
 	err := readLines(path, func(line []byte) error {
-		var t tested
+		var t testTrace
 		if err := json.Unmarshal(line, &t); err != nil {
 			return err
 		}
@@ -156,17 +156,17 @@ func readTraces(path string) (map[string]tested, error) {
 }
 
 // saveTraces moves what a run wrote by number to the state, by key.
-func saveTraces(path, raw, suite string, b *build, known map[string]tested) error {
+func saveTraces(path, raw, suite string, b *switchedBuild, known map[string]testTrace) error {
 	err := readLines(raw, func(line []byte) error {
 		words := strings.Fields(string(line))
 		if len(words) < 2 {
 			return nil
 		}
-		t := tested{Suite: suite, Test: words[0]}
+		t := testTrace{Suite: suite, Test: words[0]}
 		t.MS, _ = strconv.Atoi(words[1])
 		for _, word := range words[2:] {
 			if id, err := strconv.Atoi(word); err == nil && id > 0 && id <= len(b.mutants) {
-				t.Reached = append(t.Reached, hash(b.mutants[id-1].key))
+				t.Reached = append(t.Reached, shortHash(b.mutants[id-1].key))
 			}
 		}
 		known[suite+"."+t.Test] = t
@@ -176,7 +176,7 @@ func saveTraces(path, raw, suite string, b *build, known map[string]tested) erro
 }
 
 func listTests(dir, suite string) (tests []string, err error) {
-	out, err := exec.Command(program(dir, suite), "-test.list=^Test").Output() //nolint:gosec // the program that was built
+	out, err := exec.Command(programPath(dir, suite), "-test.list=^Test").Output() //nolint:gosec // the program that was built
 	for line := range strings.Lines(string(out)) {
 		if name := strings.TrimSpace(line); strings.HasPrefix(name, "Test") && name != "TestMain" {
 			tests = append(tests, name)
@@ -185,7 +185,7 @@ func listTests(dir, suite string) (tests []string, err error) {
 	return tests, err
 }
 
-func hash(key string) string {
+func shortHash(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:6])
 }
@@ -222,5 +222,5 @@ func appendLine(path string, value any) error {
 	return errors.Join(err, file.Close())
 }
 
-// now is the time of a result, to the second.
-func now() string { return time.Now().UTC().Format(time.RFC3339) }
+// timestamp is the time of a result, to the second.
+func timestamp() string { return time.Now().UTC().Format(time.RFC3339) }
