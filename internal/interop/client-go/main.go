@@ -16,16 +16,16 @@ import (
 	"parapet/internal/interop/client-go/partner"
 )
 
-// patience bounds the whole story; it usually takes two seconds.
-const patience = 40 * time.Second
+// timeout bounds the whole story; it usually takes two seconds.
+const timeout = 40 * time.Second
 
 func main() {
 	log.SetFlags(0)
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	s, err := newStory(ctx)
+	s, err := newScenario(ctx)
 	if err == nil {
-		err = s.play(ctx)
+		err = s.runSteps(ctx)
 	}
 	if err != nil {
 		log.Fatalf("Go client: after %d checks: %v", s.Passed, err)
@@ -33,20 +33,20 @@ func main() {
 	fmt.Printf("Go client: %d checks passed\n", s.Passed)
 }
 
-// story is one partner's way to a payout, and how much of it held.
-type story struct {
+// scenario is one partner's way to a payout, and how much of it held.
+type scenario struct {
 	partner.Checks
 
 	api *v1.ClientWithResponses
 }
 
-func newStory(ctx context.Context) (*story, error) {
-	s := &story{}
-	ready, err := partner.ReadReady()
+func newScenario(ctx context.Context) (*scenario, error) {
+	s := &scenario{}
+	ready, err := partner.ReadServer()
 	if err != nil {
 		return s, err
 	}
-	acme, err := ready.SignIn(ctx, "acme")
+	acme, err := ready.NewHTTPClient(ctx, "acme")
 	if err != nil {
 		return s, err
 	}
@@ -60,8 +60,8 @@ type response interface {
 	GetBody() []byte
 }
 
-// expect fails when there is no answer, or one with another status.
-func expect(r response, err error, status int) error {
+// requireStatus fails when there is no answer, or one with another status.
+func requireStatus(r response, err error, status int) error {
 	if err != nil {
 		return err
 	}
@@ -71,42 +71,42 @@ func expect(r response, err error, status int) error {
 	return nil
 }
 
-// answered is expect, counted.
-func (s *story) answered(r response, err error, status int) error {
-	if err := expect(r, err, status); err != nil {
+// checkAnswer is expect, counted.
+func (s *scenario) checkAnswer(r response, err error, status int) error {
+	if err := requireStatus(r, err, status); err != nil {
 		return err
 	}
 	s.Passed++
 	return nil
 }
 
-func (s *story) play(ctx context.Context) error {
-	quote, err := s.quote(ctx)
+func (s *scenario) runSteps(ctx context.Context) error {
+	quote, err := s.createQuote(ctx)
 	if err != nil {
 		return err
 	}
-	policy, err := s.bind(ctx, quote)
+	policy, err := s.bindQuote(ctx, quote)
 	if err != nil {
 		return err
 	}
-	claimID, err := s.rehearse(ctx, policy)
+	claimID, err := s.reportSandboxQuake(ctx, policy)
 	if err != nil {
 		return err
 	}
-	if err := s.collect(ctx, policy, claimID); err != nil {
+	if err := s.awaitPayout(ctx, policy, claimID); err != nil {
 		return err
 	}
-	if err := s.timeline(ctx, claimID); err != nil {
+	if err := s.readTimeline(ctx, claimID); err != nil {
 		return err
 	}
-	return s.mistake(ctx)
+	return s.sendInvalidQuote(ctx)
 }
 
-func (s *story) quote(ctx context.Context) (*v1.Quote, error) {
+func (s *scenario) createQuote(ctx context.Context) (*v1.Quote, error) {
 	key := "story-quote"
 	request := v1.QuoteRequest{Product: "quake-circle", Context: map[string]any{"partner": "acme"}}
 	answer, err := s.api.CreateQuoteWithResponse(ctx, &v1.CreateQuoteParams{IdempotencyKey: &key}, request)
-	if err := s.answered(answer, err, http.StatusCreated); err != nil {
+	if err := s.checkAnswer(answer, err, http.StatusCreated); err != nil {
 		return nil, err
 	}
 	quote := answer.JSON201
@@ -116,31 +116,31 @@ func (s *story) quote(ctx context.Context) (*v1.Quote, error) {
 	}
 	read, err := s.api.GetQuoteWithResponse(ctx, quote.ID, nil)
 	return quote, errors.Join(
-		s.answered(read, err, http.StatusOK),
-		s.Check(quote.Status == v1.QuoteStatusPriced, "the quote is %s", quote.Status),
-		s.Check(sum == quote.Price.Premium.Amount, "the lines sum to %d, the premium is %d", sum, quote.Price.Premium.Amount),
+		s.checkAnswer(read, err, http.StatusOK),
+		s.Require(quote.Status == v1.QuoteStatusPriced, "the quote is %s", quote.Status),
+		s.Require(sum == quote.Price.Premium.Amount, "the lines sum to %d, the premium is %d", sum, quote.Price.Premium.Amount),
 	)
 }
 
-func (s *story) bind(ctx context.Context, quote *v1.Quote) (*v1.Policy, error) {
+func (s *scenario) bindQuote(ctx context.Context, quote *v1.Quote) (*v1.Policy, error) {
 	name, country := "Lin Mei-hua", "TW"
 	answer, err := s.api.CreatePolicyWithResponse(ctx, nil, v1.BindRequest{
 		QuoteID: quote.ID, Policyholder: &v1.PolicyholderFields{Name: &name, Country: &country},
 	})
-	if err := s.answered(answer, err, http.StatusCreated); err != nil {
+	if err := s.checkAnswer(answer, err, http.StatusCreated); err != nil {
 		return nil, err
 	}
 	policy := answer.JSON201
 	return policy, errors.Join(
-		s.Check(policy.Status == v1.PolicyStatusActive, "the policy is %s", policy.Status),
-		s.Check(policy.TermsHash == quote.TermsHash, "the policy has other terms than the quote"),
+		s.Require(policy.Status == v1.PolicyStatusActive, "the policy is %s", policy.Status),
+		s.Require(policy.TermsHash == quote.TermsHash, "the policy has other terms than the quote"),
 	)
 }
 
-// rehearse posts a quake that only acme's policies see, and waits for its claim.
-func (s *story) rehearse(ctx context.Context, policy *v1.Policy) (string, error) {
+// reportSandboxQuake posts a quake that only acme's policies see, and waits for its claim.
+func (s *scenario) reportSandboxQuake(ctx context.Context, policy *v1.Policy) (string, error) {
 	place := policy.Cover.Place
-	if err := s.Check(place.Latitude != nil && place.Longitude != nil, "a circle without a centre"); err != nil {
+	if err := s.Require(place.Latitude != nil && place.Longitude != nil, "a circle without a centre"); err != nil {
 		return "", err
 	}
 	// A body that is one of two shapes is marshalled here: the generated request
@@ -156,13 +156,13 @@ func (s *story) rehearse(ctx context.Context, policy *v1.Policy) (string, error)
 		return "", err
 	}
 	observed, err := s.api.CreateSandboxObservationsWithBodyWithResponse(ctx, nil, "application/json", bytes.NewReader(body))
-	if err := s.answered(observed, err, http.StatusCreated); err != nil {
+	if err := s.checkAnswer(observed, err, http.StatusCreated); err != nil {
 		return "", err
 	}
 	var claimID string
-	err = s.Until(ctx, "a claim", func() (bool, error) {
+	err = s.WaitUntil(ctx, "a claim", func() (bool, error) {
 		answer, err := s.api.GetPolicyWithResponse(ctx, policy.ID, nil)
-		if err := expect(answer, err, http.StatusOK); err != nil || len(answer.JSON200.Claims) == 0 {
+		if err := requireStatus(answer, err, http.StatusOK); err != nil || len(answer.JSON200.Claims) == 0 {
 			return false, err
 		}
 		claimID = answer.JSON200.Claims[0].ID
@@ -171,20 +171,20 @@ func (s *story) rehearse(ctx context.Context, policy *v1.Policy) (string, error)
 	return claimID, err
 }
 
-// collect names an account and waits until what is owed was sent to it.
-func (s *story) collect(ctx context.Context, policy *v1.Policy, claimID string) error {
+// awaitPayout names an account and waits until what is owed was sent to it.
+func (s *scenario) awaitPayout(ctx context.Context, policy *v1.Policy, claimID string) error {
 	method, err := s.api.CreatePayoutMethodWithResponse(ctx, nil, v1.PayoutMethodRequest{
 		ClaimID: &claimID, Type: v1.PayoutMethodRequestTypeIban, Currency: policy.Limit.Currency,
 		Beneficiary: v1.Beneficiary{Name: "Lin Mei-hua", Country: "DE"},
 		Iban:        &v1.IBAN{Iban: "DE89370400440532013000"},
 	})
-	if err := s.answered(method, err, http.StatusCreated); err != nil {
+	if err := s.checkAnswer(method, err, http.StatusCreated); err != nil {
 		return err
 	}
 	var claim *v1.Claim
-	err = s.Until(ctx, "a payout", func() (bool, error) {
+	err = s.WaitUntil(ctx, "a payout", func() (bool, error) {
 		answer, err := s.api.GetClaimWithResponse(ctx, claimID, nil)
-		if err := expect(answer, err, http.StatusOK); err != nil || len(answer.JSON200.Payouts) == 0 {
+		if err := requireStatus(answer, err, http.StatusOK); err != nil || len(answer.JSON200.Payouts) == 0 {
 			return false, err
 		}
 		claim = answer.JSON200
@@ -196,16 +196,16 @@ func (s *story) collect(ctx context.Context, policy *v1.Policy, claimID string) 
 	}
 	payout := claim.Payouts[0]
 	return errors.Join(
-		s.Check(claim.Amount != nil && payout.Amount == *claim.Amount, "another amount was paid than is owed"),
-		s.Check(payout.PayoutMethodID != nil && *payout.PayoutMethodID == method.JSON201.ID, "the payout went to another account"),
-		s.Check(payout.ReleasedAt != nil, "the payout does not say when it was released"),
+		s.Require(claim.Amount != nil && payout.Amount == *claim.Amount, "another amount was paid than is owed"),
+		s.Require(payout.PayoutMethodID != nil && *payout.PayoutMethodID == method.JSON201.ID, "the payout went to another account"),
+		s.Require(payout.ReleasedAt != nil, "the payout does not say when it was released"),
 	)
 }
 
-func (s *story) timeline(ctx context.Context, claimID string) error {
+func (s *scenario) readTimeline(ctx context.Context, claimID string) error {
 	limit := 100
 	answer, err := s.api.ListTimelineWithResponse(ctx, claimID, &v1.ListTimelineParams{Limit: &limit})
-	if err := s.answered(answer, err, http.StatusOK); err != nil {
+	if err := s.checkAnswer(answer, err, http.StatusOK); err != nil {
 		return err
 	}
 	told, inOrder := false, true
@@ -214,24 +214,24 @@ func (s *story) timeline(ctx context.Context, claimID string) error {
 		inOrder = inOrder && entry.Sequence == int64(i+1)
 	}
 	return errors.Join(
-		s.Check(told, "the timeline does not tell of the payout"),
-		s.Check(inOrder, "the timeline does not count 1, 2, 3 …"),
+		s.Require(told, "the timeline does not tell of the payout"),
+		s.Require(inOrder, "the timeline does not count 1, 2, 3 …"),
 	)
 }
 
-// mistake asks for an impossible radius and reads the typed problem.
-func (s *story) mistake(ctx context.Context) error {
+// sendInvalidQuote asks for an impossible radius and reads the typed problem.
+func (s *scenario) sendInvalidQuote(ctx context.Context) error {
 	request := v1.QuoteRequest{Product: "quake-circle", Context: map[string]any{"partner": "acme", "radius_km": -1}}
 	answer, err := s.api.CreateQuoteWithResponse(ctx, nil, request)
-	if err := s.answered(answer, err, http.StatusUnprocessableEntity); err != nil {
+	if err := s.checkAnswer(answer, err, http.StatusUnprocessableEntity); err != nil {
 		return err
 	}
 	problem := answer.ApplicationProblemJSON422
-	if err := s.Check(problem != nil && problem.Errors != nil && len(*problem.Errors) > 0, "the problem names no member"); err != nil {
+	if err := s.Require(problem != nil && problem.Errors != nil && len(*problem.Errors) > 0, "the problem names no member"); err != nil {
 		return err
 	}
 	return errors.Join(
-		s.Check(problem.Code == "validation_failed", "the code is %s", problem.Code),
-		s.Check((*problem.Errors)[0].Pointer == "/context/radius_km", "the problem points at %s", (*problem.Errors)[0].Pointer),
+		s.Require(problem.Code == "validation_failed", "the code is %s", problem.Code),
+		s.Require((*problem.Errors)[0].Pointer == "/context/radius_km", "the problem points at %s", (*problem.Errors)[0].Pointer),
 	)
 }

@@ -24,16 +24,16 @@ func (d dialer) DialContext(ctx context.Context, url string, header http.Header)
 	return conn, err
 }
 
-// socket is a WebSocket to the server.
-func (s *story) socket(with graphql.WebSocketOption) graphql.WebSocketClient {
+// newWebSocket is a WebSocket to the server.
+func (s *scenario) newWebSocket(with graphql.WebSocketOption) graphql.WebSocketClient {
 	url := strings.Replace(s.ready.GraphQLURL, "http", "ws", 1)
 	return graphql.NewClientUsingWebSocket(url, dialer{websocket.DefaultDialer}, with)
 }
 
-// listen hears the claim's story again, from its second sentence to the payout, and
+// subscribeTimeline hears the claim's story again, from its second sentence to the payout, and
 // is not let in with a wrong token.
-func (s *story) listen(ctx context.Context, claimID string) error {
-	account, err := s.ready.Account("acme")
+func (s *scenario) subscribeTimeline(ctx context.Context, claimID string) error {
+	account, err := s.ready.Credentials("acme")
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (s *story) listen(ctx context.Context, claimID string) error {
 	if err != nil {
 		return err
 	}
-	socket := s.socket(graphql.WithWebsocketHeader(http.Header{"Authorization": {"Bearer " + token.AccessToken}}))
+	socket := s.newWebSocket(graphql.WithWebsocketHeader(http.Header{"Authorization": {"Bearer " + token.AccessToken}}))
 	failed, err := socket.Start(ctx)
 	if err != nil {
 		return err
@@ -52,25 +52,25 @@ func (s *story) listen(ctx context.Context, claimID string) error {
 		return err
 	}
 	for sequence := int64(2); ; sequence++ {
-		entry, err := next(ctx, told, failed)
+		entry, err := nextEntry(ctx, told, failed)
 		if err != nil {
 			return err
 		}
-		if err := s.Check(entry.Sequence == sequence, "sentence %d came instead of %d", entry.Sequence, sequence); err != nil {
+		if err := s.Require(entry.Sequence == sequence, "sentence %d came instead of %d", entry.Sequence, sequence); err != nil {
 			return err
 		}
 		if entry.Kind == v1.TimelineKindPayoutReleased {
 			break
 		}
 	}
-	stranger := s.socket(graphql.WithConnectionParams(map[string]any{"Authorization": "Bearer not.a.token"}))
+	stranger := s.newWebSocket(graphql.WithConnectionParams(map[string]any{"Authorization": "Bearer not.a.token"}))
 	_, err = stranger.Start(ctx)
 	refused := (*websocket.CloseError)(nil)
-	return s.Check(errors.As(err, &refused) && refused.Code == 4403, "a wrong token is let in: %v", err)
+	return s.Require(errors.As(err, &refused) && refused.Code == 4403, "a wrong token is let in: %v", err)
 }
 
-// next is the next sentence of a story.
-func next(ctx context.Context, told <-chan v1.ClaimTimelineWsResponse, failed <-chan error) (*v1.ClaimTimelineClaimTimelineTimelineEntry, error) {
+// nextEntry is the next sentence of a story.
+func nextEntry(ctx context.Context, told <-chan v1.ClaimTimelineWsResponse, failed <-chan error) (*v1.ClaimTimelineClaimTimelineTimelineEntry, error) {
 	select {
 	case answer, more := <-told:
 		if !more || answer.Data == nil {

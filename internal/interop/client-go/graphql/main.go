@@ -17,16 +17,16 @@ import (
 	"parapet/internal/interop/client-go/partner"
 )
 
-// patience bounds the whole story; it usually takes two seconds.
-const patience = 40 * time.Second
+// timeout bounds the whole story; it usually takes two seconds.
+const timeout = 40 * time.Second
 
 func main() {
 	log.SetFlags(0)
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	s, err := newStory(ctx)
+	s, err := newScenario(ctx)
 	if err == nil {
-		err = s.play(ctx)
+		err = s.runSteps(ctx)
 	}
 	if err != nil {
 		log.Fatalf("GraphQL Go client: after %d checks: %v", s.Passed, err)
@@ -34,26 +34,26 @@ func main() {
 	fmt.Printf("GraphQL Go client: %d checks passed\n", s.Passed)
 }
 
-// quake is what happens in the story, as its source names it.
-var quake = v1.SourceEventInput{Source: "usgs", Id: "story-quake"}
+// earthquakeInput is what happens in the story, as its source names it.
+var earthquakeInput = v1.SourceEventInput{Source: "usgs", Id: "story-quake"}
 
-// story is one partner's way to a payout, and how much of it held.
-type story struct {
+// scenario is one partner's way to a payout, and how much of it held.
+type scenario struct {
 	partner.Checks
 
-	ready  partner.Ready
+	ready  partner.Server
 	acme   graphql.Client
 	source graphql.Client
 }
 
-func newStory(ctx context.Context) (*story, error) {
-	s := &story{}
+func newScenario(ctx context.Context) (*scenario, error) {
+	s := &scenario{}
 	var err error
-	if s.ready, err = partner.ReadReady(); err != nil {
+	if s.ready, err = partner.ReadServer(); err != nil {
 		return s, err
 	}
 	for name, client := range map[string]*graphql.Client{"acme": &s.acme, "source": &s.source} {
-		account, err := s.ready.SignIn(ctx, name)
+		account, err := s.ready.NewHTTPClient(ctx, name)
 		if err != nil {
 			return s, err
 		}
@@ -62,32 +62,32 @@ func newStory(ctx context.Context) (*story, error) {
 	return s, nil
 }
 
-func (s *story) play(ctx context.Context) error {
-	quote, err := s.quote(ctx)
+func (s *scenario) runSteps(ctx context.Context) error {
+	quote, err := s.createQuote(ctx)
 	if err != nil {
 		return err
 	}
-	policy, err := s.bind(ctx, quote)
+	policy, err := s.bindQuote(ctx, quote)
 	if err != nil {
 		return err
 	}
-	if err := s.observe(ctx, quote, policy); err != nil {
+	if err := s.reportQuake(ctx, quote, policy); err != nil {
 		return err
 	}
-	claim, err := s.claim(ctx, policy)
+	claim, err := s.openClaim(ctx, policy)
 	if err != nil {
 		return err
 	}
-	if err := s.collect(ctx, policy, claim.Id); err != nil {
+	if err := s.awaitPayout(ctx, policy, claim.Id); err != nil {
 		return err
 	}
-	if err := s.pages(ctx); err != nil {
+	if err := s.readPages(ctx); err != nil {
 		return err
 	}
-	if err := s.listen(ctx, claim.Id); err != nil {
+	if err := s.subscribeTimeline(ctx, claim.Id); err != nil {
 		return err
 	}
-	return s.mistakes(ctx, quote)
+	return s.sendInvalidRequests(ctx, quote)
 }
 
 type (
@@ -96,7 +96,7 @@ type (
 	claim  = v1.ClaimCard
 )
 
-func (s *story) quote(ctx context.Context) (*quote, error) {
+func (s *scenario) createQuote(ctx context.Context) (*quote, error) {
 	key := "story-quote"
 	input := v1.CreateQuoteInput{Product: "quake-circle", Context: json.RawMessage(`{"partner": "acme"}`), ClientMutationId: &key}
 	answer, err := v1.CreateQuote(ctx, s.acme, input)
@@ -112,13 +112,13 @@ func (s *story) quote(ctx context.Context) (*quote, error) {
 		sum += line.Amount.Amount
 	}
 	return quote, errors.Join(
-		s.Check(quote.Status == v1.QuoteStatusPriced && quote.ExpiresAt.After(time.Now()), "the quote is %s until %s", quote.Status, quote.ExpiresAt),
-		s.Check(again.CreateQuote.Quote.Id == quote.Id, "sent again it is another quote"),
-		s.Check(sum == quote.Price.Premium.Amount, "the lines sum to %d, the premium is %d", sum, quote.Price.Premium.Amount),
+		s.Require(quote.Status == v1.QuoteStatusPriced && quote.ExpiresAt.After(time.Now()), "the quote is %s until %s", quote.Status, quote.ExpiresAt),
+		s.Require(again.CreateQuote.Quote.Id == quote.Id, "sent again it is another quote"),
+		s.Require(sum == quote.Price.Premium.Amount, "the lines sum to %d, the premium is %d", sum, quote.Price.Premium.Amount),
 	)
 }
 
-func (s *story) bind(ctx context.Context, quote *quote) (*policy, error) {
+func (s *scenario) bindQuote(ctx context.Context, quote *quote) (*policy, error) {
 	name, country := "Lin Mei-hua", "TW"
 	answer, err := v1.BindPolicy(ctx, s.acme, v1.BindPolicyInput{
 		QuoteId: quote.Id, Policyholder: &v1.PersonInput{Name: &name, Country: &country},
@@ -128,18 +128,18 @@ func (s *story) bind(ctx context.Context, quote *quote) (*policy, error) {
 	}
 	policy := &answer.BindPolicy.Policy
 	return policy, errors.Join(
-		s.Check(policy.Status == v1.PolicyStatusActive, "the policy is %s", policy.Status),
-		s.Check(policy.TermsHash == quote.TermsHash, "the policy has other terms than the quote"),
+		s.Require(policy.Status == v1.PolicyStatusActive, "the policy is %s", policy.Status),
+		s.Require(policy.TermsHash == quote.TermsHash, "the policy has other terms than the quote"),
 	)
 }
 
-func (s *story) observe(ctx context.Context, quote *quote, policy *policy) error {
+func (s *scenario) reportQuake(ctx context.Context, quote *quote, policy *policy) error {
 	place := quote.Cover.Place
-	if err := s.Check(place.Latitude != nil && place.Longitude != nil, "a circle without a centre"); err != nil {
+	if err := s.Require(place.Latitude != nil && place.Longitude != nil, "a circle without a centre"); err != nil {
 		return err
 	}
 	answer, err := v1.RecordObservations(ctx, s.source, v1.RecordObservationsInput{Observations: []v1.ObservationInput{{
-		Source: quake.Source, SourceEventId: quake.Id, Kind: v1.ObservationKindEarthquake, Stage: v1.ObservationStageFinal,
+		Source: earthquakeInput.Source, SourceEventId: earthquakeInput.Id, Kind: v1.ObservationKindEarthquake, Stage: v1.ObservationStageFinal,
 		OccurredAt: new(policy.EffectiveAt.Add(time.Millisecond)), Location: &v1.PointInput{Latitude: *place.Latitude, Longitude: *place.Longitude},
 		Measures: []v1.MeasuredInput{{Name: "magnitude", Value: "7.4", Unit: "mw"}},
 	}}})
@@ -147,22 +147,22 @@ func (s *story) observe(ctx context.Context, quote *quote, policy *policy) error
 		return err
 	}
 	results := answer.RecordObservations.Results
-	return s.Check(len(results) == 1 && results[0].Result == v1.RecordingResultCreated, "recorded: %+v", results)
+	return s.Require(len(results) == 1 && results[0].Result == v1.RecordingResultCreated, "recorded: %+v", results)
 }
 
-// claim asks for it, whether or not the matching has opened it already.
-func (s *story) claim(ctx context.Context, policy *policy) (*claim, error) {
-	answer, err := v1.OpenClaim(ctx, s.acme, v1.OpenClaimInput{PolicyId: policy.Id, SourceEvent: &quake})
+// openClaim asks for it, whether or not the matching has opened it already.
+func (s *scenario) openClaim(ctx context.Context, policy *policy) (*claim, error) {
+	answer, err := v1.OpenClaim(ctx, s.acme, v1.OpenClaimInput{PolicyId: policy.Id, SourceEvent: &earthquakeInput})
 	if err != nil {
 		return nil, err
 	}
 	claim := &answer.OpenClaim.Claim.ClaimCard
 	measured := claim.Determination != nil && claim.Determination.Index != nil && claim.Determination.Index.Value == "7.4"
-	return claim, s.Check(measured, "the claim does not say what was measured: %+v", claim.Determination)
+	return claim, s.Require(measured, "the claim does not say what was measured: %+v", claim.Determination)
 }
 
-// collect names an account and waits until what is owed was sent to it.
-func (s *story) collect(ctx context.Context, policy *policy, claimID string) error {
+// awaitPayout names an account and waits until what is owed was sent to it.
+func (s *scenario) awaitPayout(ctx context.Context, policy *policy, claimID string) error {
 	method, err := v1.RecordPayoutMethod(ctx, s.acme, v1.RecordPayoutMethodInput{
 		ClaimId: &claimID, Type: v1.AccountTypeIban, Currency: policy.Limit.Currency,
 		Beneficiary: v1.BeneficiaryInput{Name: "Lin Mei-hua", Country: "DE"},
@@ -173,7 +173,7 @@ func (s *story) collect(ctx context.Context, policy *policy, claimID string) err
 	}
 	recorded := method.RecordPayoutMethod.PayoutMethod
 	var claim claim
-	err = s.Until(ctx, "a payout", func() (bool, error) {
+	err = s.WaitUntil(ctx, "a payout", func() (bool, error) {
 		answer, err := v1.Claim(ctx, s.acme, claimID)
 		if err != nil || answer.Claim == nil || len(answer.Claim.Payouts) == 0 {
 			return false, err
@@ -187,15 +187,15 @@ func (s *story) collect(ctx context.Context, policy *policy, claimID string) err
 	}
 	payout := claim.Payouts[0]
 	return errors.Join(
-		s.Check(recorded.Display.Last4 == "3000", "of the number %s is shown", recorded.Display.Last4),
-		s.Check(claim.Amount != nil && payout.Amount.Cash == claim.Amount.Cash, "another amount was paid than is owed"),
-		s.Check(payout.PayoutMethodId != nil && *payout.PayoutMethodId == recorded.Id, "the payout went to another account"),
-		s.Check(payout.ReleasedAt != nil, "the payout does not say when it was released"),
+		s.Require(recorded.Display.Last4 == "3000", "of the number %s is shown", recorded.Display.Last4),
+		s.Require(claim.Amount != nil && payout.Amount.Cash == claim.Amount.Cash, "another amount was paid than is owed"),
+		s.Require(payout.PayoutMethodId != nil && *payout.PayoutMethodId == recorded.Id, "the payout went to another account"),
+		s.Require(payout.ReleasedAt != nil, "the payout does not say when it was released"),
 	)
 }
 
-// pages reads a list with and without its optional arguments.
-func (s *story) pages(ctx context.Context) error {
+// readPages reads a list with and without its optional arguments.
+func (s *scenario) readPages(ctx context.Context) error {
 	all, err := v1.Claims(ctx, s.acme, 1, nil, nil)
 	if err != nil {
 		return err
@@ -210,26 +210,26 @@ func (s *story) pages(ctx context.Context) error {
 		return err
 	}
 	return errors.Join(
-		s.Check(len(all.Claims.Nodes) == 1 && !page.HasNextPage, "the list is %+v", all.Claims),
-		s.Check(len(rest.Claims.Nodes) == 0, "after the last record there is another"),
-		s.Check(len(none.Claims.Nodes) == 0, "a filter does not narrow"),
+		s.Require(len(all.Claims.Nodes) == 1 && !page.HasNextPage, "the list is %+v", all.Claims),
+		s.Require(len(rest.Claims.Nodes) == 0, "after the last record there is another"),
+		s.Require(len(none.Claims.Nodes) == 0, "a filter does not narrow"),
 	)
 }
 
-// mistakes reads the codes of refusals.
-func (s *story) mistakes(ctx context.Context, quote *quote) error {
+// sendInvalidRequests reads the codes of refusals.
+func (s *scenario) sendInvalidRequests(ctx context.Context, quote *quote) error {
 	_, twice := v1.BindPolicy(ctx, s.acme, v1.BindPolicyInput{QuoteId: quote.Id})
 	_, radius := v1.CreateQuote(ctx, s.acme, v1.CreateQuoteInput{Product: "quake-circle", Context: json.RawMessage(`{"partner": "acme", "radius_km": -1}`)})
 	_, scope := v1.CreateQuote(ctx, s.source, v1.CreateQuoteInput{Product: "quake-circle", Context: json.RawMessage(`{"partner": "acme"}`)})
 	return errors.Join(
-		s.Check(code(twice) == "quote_already_bound", "a second bind: %v", twice),
-		s.Check(code(radius) == "validation_failed", "a wrong radius: %v", radius),
-		s.Check(code(scope) == "insufficient_scope", "without the scope: %v", scope),
+		s.Require(errorCode(twice) == "quote_already_bound", "a second bind: %v", twice),
+		s.Require(errorCode(radius) == "validation_failed", "a wrong radius: %v", radius),
+		s.Require(errorCode(scope) == "insufficient_scope", "without the scope: %v", scope),
 	)
 }
 
-// code is what machines read of a refusal; empty when err is none.
-func code(err error) string {
+// errorCode is what machines read of a refusal; empty when err is none.
+func errorCode(err error) string {
 	var list gqlerror.List
 	if !errors.As(err, &list) || len(list) == 0 {
 		return ""

@@ -13,11 +13,11 @@ import (
 	"golang.org/x/oauth2/clientcredentials"
 )
 
-// interval is how long Until waits before it asks again.
-const interval = 100 * time.Millisecond
+// pollInterval is how long Until waits before it asks again.
+const pollInterval = 100 * time.Millisecond
 
-// Ready is the server's ready line.
-type Ready struct {
+// Server is the server's ready line.
+type Server struct {
 	BaseURL    string `json:"base_url"`
 	GraphQLURL string `json:"graphql_url"`
 	TokenURL   string `json:"token_url"`
@@ -28,17 +28,17 @@ type Ready struct {
 	} `json:"clients"`
 }
 
-// ReadReady reads the line where with-parapet leaves it.
-func ReadReady() (Ready, error) {
-	var ready Ready
+// ReadServer reads the line where with-parapet leaves it.
+func ReadServer() (Server, error) {
+	var ready Server
 	if err := json.Unmarshal([]byte(os.Getenv("PARAPET")), &ready); err != nil {
 		return ready, fmt.Errorf("the server's ready line: %w", err)
 	}
 	return ready, nil
 }
 
-// Account is a client's, by RFC 6749's client credentials.
-func (r Ready) Account(name string) (*clientcredentials.Config, error) {
+// Credentials is a client's, by RFC 6749's client credentials.
+func (r Server) Credentials(name string) (*clientcredentials.Config, error) {
 	for _, c := range r.Clients {
 		if c.Name == name {
 			return &clientcredentials.Config{ClientID: c.ID, ClientSecret: c.Secret, TokenURL: r.TokenURL}, nil
@@ -47,9 +47,9 @@ func (r Ready) Account(name string) (*clientcredentials.Config, error) {
 	return nil, fmt.Errorf("the server has no client %s", name)
 }
 
-// SignIn is an HTTP client with a client's token.
-func (r Ready) SignIn(ctx context.Context, name string) (*http.Client, error) {
-	account, err := r.Account(name)
+// NewHTTPClient is an HTTP client with a client's token.
+func (r Server) NewHTTPClient(ctx context.Context, name string) (*http.Client, error) {
+	account, err := r.Credentials(name)
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +59,8 @@ func (r Ready) SignIn(ctx context.Context, name string) (*http.Client, error) {
 // Checks counts what held.
 type Checks struct{ Passed int }
 
-// Check fails with what is wrong unless holds.
-func (c *Checks) Check(holds bool, wrong string, args ...any) error {
+// Require fails with what is wrong unless holds.
+func (c *Checks) Require(holds bool, wrong string, args ...any) error {
 	if !holds {
 		return fmt.Errorf(wrong, args...)
 	}
@@ -68,9 +68,9 @@ func (c *Checks) Check(holds bool, wrong string, args ...any) error {
 	return nil
 }
 
-// Until asks again until it is true or ctx ends. However often it asked, it is
+// WaitUntil asks again until it is true or ctx ends. However often it asked, it is
 // one check.
-func (c *Checks) Until(ctx context.Context, what string, ask func() (bool, error)) error {
+func (c *Checks) WaitUntil(ctx context.Context, what string, ask func() (bool, error)) error {
 	for {
 		done, err := ask()
 		if err != nil {
@@ -83,7 +83,7 @@ func (c *Checks) Until(ctx context.Context, what string, ask func() (bool, error
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("waited in vain for %s", what)
-		case <-time.After(interval):
+		case <-time.After(pollInterval):
 		}
 	}
 }
