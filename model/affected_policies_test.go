@@ -63,7 +63,7 @@ func TestAffectedPoliciesOfOccurrence(t *testing.T) {
 	b.AdvanceClock(3 * 365 * day)
 	b.Sweep()
 	b.Sweep()
-	require.Contains(t, policyIDsOf(affectedPolicies(t, b, b.Acme, id, true)), paid.ID, "a claim is remembered")
+	require.Contains(t, policyIDsOf(affectedPolicies(t, b, b.Acme, id, true)), paid.ID, "a policy with a claim stays affected")
 }
 
 func TestAffectedPoliciesOfMergedOccurrence(t *testing.T) {

@@ -61,7 +61,7 @@ func TestApproverSeesAccountThatWillBePaid(t *testing.T) {
 	require.Equal(t, []string{other.ID, "6819"}, []string{second.PayoutMethod.PayoutMethodID, second.PayoutMethod.Display.Last4})
 	require.WithinDuration(t, b.Now().Add(24*time.Hour), *second.PayoutMethod.CoolingOffUntil, time.Minute)
 	_, err := b.Service.ApprovePayout(t.Context(), operatorNamed("ann"), model.ApprovalRequest{PayoutID: payout.ID, Digest: *first.Digest})
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "it is not what was shown")
+	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "the digest differs from the one shown")
 	_, err = b.Service.ApprovePayout(t.Context(), operatorNamed("ann"), model.ApprovalRequest{PayoutID: payout.ID, Digest: *second.Digest})
 	require.NoError(t, err)
 }
@@ -121,7 +121,7 @@ func TestChangedMethodAuditsVoidedApprovals(t *testing.T) {
 			require.Contains(t, *lines[0].Reason, modeltest.Issuer+"#ann")
 			require.True(t, saysVoided(b, claim.ID))
 			b.RunAccountChecks()
-			require.Len(t, voidedLines(t, b), 1, "it is said once")
+			require.Len(t, voidedLines(t, b), 1, "one timeline entry")
 			require.False(t, approvalOf(t, b, payout).Given[0].Holds)
 		})
 	}
@@ -136,7 +136,7 @@ func TestApprovalDuringVerificationIsKeptOrRefused(t *testing.T) {
 	payout := only(t, b, claim)
 	other := b.RecordPayoutMethod(britishIBAN(claim.ID))
 	_, err := approvePayoutAs(t, b, "ann", payout)
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "the approval would be lost with the check's end")
+	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "the end of the check would void the approval")
 	b.RunAccountChecks()
 	for _, who := range []string{"ann", "ben"} {
 		_, err := approvePayoutAs(t, b, who, payout)
@@ -189,7 +189,7 @@ func TestReturnedAccountIsNotShownAsCurrent(t *testing.T) {
 		require.Equal(t, old.ID, state.PayoutMethod.PayoutMethodID)
 		require.NotNil(t, state.PayoutMethod.ReturnedAt)
 		returned := approvalOf(t, b, paid)
-		require.Nil(t, returned.PayoutMethod, "nothing is paid to it any more")
+		require.Nil(t, returned.PayoutMethod, "no payout goes to it")
 		require.Nil(t, returned.Digest)
 		want := old.ID
 		if !again {

@@ -207,7 +207,7 @@ func TestFailedAttachmentLeavesNoFile(t *testing.T) {
 	b.AdvanceClock(23 * time.Hour)
 	b.Sweep()
 	b.RunJobs()
-	require.Len(t, storedFiles(t, b), 3, "somebody may still be about to record them")
+	require.Len(t, storedFiles(t, b), 3, "their requests may still be running")
 	b.AdvanceClock(2 * time.Hour)
 	b.Sweep()
 	b.RunJobs()

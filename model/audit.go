@@ -108,13 +108,13 @@ func boundAuditText(text, otherwise string) string {
 // Audit records an operator's action outside the domain's records, such as in the job
 // console. Call it before the effect: an audited action that then fails is visible, but
 // an action without its line is not. Operators only.
-func (s *Service) Audit(ctx context.Context, actor Actor, what string) error {
+func (s *Service) Audit(ctx context.Context, actor Actor, action string) error {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return err
 	}
 	return s.InTx(ctx, actor, func(_ context.Context, tx *Tx) error {
-		what := strings.ReplaceAll(strings.ToValidUTF8(what, ""), "\x00", "")
-		tx.describe("", "", stringOrNil(what))
+		action := strings.ReplaceAll(strings.ToValidUTF8(action, ""), "\x00", "")
+		tx.describe("", "", stringOrNil(action))
 		return nil
 	})
 }

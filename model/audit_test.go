@@ -24,7 +24,7 @@ func TestOperatorActionIsAuditedInItsTransaction(t *testing.T) {
 	b := modeltest.New(t)
 	claim := owed(b)
 	payout := only(t, b, claim)
-	require.Empty(t, listAudit(t, b, model.AuditFilter{}), "partners and the system have the events")
+	require.Empty(t, listAudit(t, b, model.AuditFilter{}), "only operators are audited; events record the others")
 
 	b.Operator.Operation, b.Operator.RequestID = "blockPayout", "req-1"
 	_, err := holdPayout(t, b, payout, model.BlockedOperator)
@@ -37,10 +37,10 @@ func TestOperatorActionIsAuditedInItsTransaction(t *testing.T) {
 
 	_, err = holdPayout(t, b, payout, model.BlockedOperator)
 	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
-	require.Len(t, listAudit(t, b, model.AuditFilter{}), 1, "what was not done is not in the log")
+	require.Len(t, listAudit(t, b, model.AuditFilter{}), 1, "a failed action is not in the log")
 	pressed := "jobs " + strings.Repeat("17 ", 20_000)
 	require.NoError(t, b.Service.Audit(t.Context(), b.Operator, pressed+"\x00\xff"))
-	require.Equal(t, pressed, *listAudit(t, b, model.AuditFilter{})[0].Reason, "a thousand jobs are a thousand numbers")
+	require.Equal(t, pressed, *listAudit(t, b, model.AuditFilter{})[0].Reason, "a long text is stored whole")
 	require.Empty(t, listAudit(t, b, model.AuditFilter{Outcome: string(model.AuditRefused)}))
 	_, err = b.Service.ListAudit(t.Context(), b.Acme, model.AuditFilter{}, model.PageRequest{})
 	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code)

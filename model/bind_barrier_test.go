@@ -61,7 +61,7 @@ func TestMatchingWaitsForBindPausedBeforeInsert(t *testing.T) {
 	awaitLock(t, b, "transactionid")
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
 	second, asked := runFirstMatchingPass(t, b)
-	require.True(t, asked, "the bind is seen before it has written anything")
+	require.True(t, asked, "the pass sees the bind before its insert")
 	require.ErrorIs(t, b.Service.Evaluate(t.Context(), second), model.ErrBarrierPending)
 	require.NoError(t, hold.Rollback(t.Context()))
 	policy := <-bound
@@ -84,7 +84,7 @@ func TestBindReadsClockAfterLock(t *testing.T) {
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
 	second, asked := runFirstMatchingPass(t, b)
 	require.True(t, asked)
-	require.Contains(t, second.After, ",", "the holder and the one that waits")
+	require.Contains(t, second.After, ",", "the bind that holds the lock and the one that waits")
 	released := b.Now()
 	require.NoError(t, hold.Rollback(t.Context()))
 	policy := <-bound
@@ -106,7 +106,7 @@ func TestUnrelatedLongTransactionDoesNotDelayMatching(t *testing.T) {
 	policy := b.QuoteAndBind("quake-circle", nil)
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
 	_, asked := runFirstMatchingPass(t, b)
-	require.False(t, asked, "nothing was being bound")
+	require.False(t, asked, "no bind was running")
 	require.Equal(t, "approved", b.OnlyClaim(policy).Status)
 }
 

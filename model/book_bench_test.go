@@ -53,7 +53,8 @@ func bookActors(m *modeltest.Bundle) []model.Actor {
 	return []model.Actor{m.Acme, modeltest.Partner("umbrella"), modeltest.Partner("hooli"), modeltest.Partner("small-001"), m.Operator}
 }
 
-// BenchmarkBookLists reads pages of every list of a book, with filters that match much, little and nothing.
+// BenchmarkBookLists reads pages of every list of a book, with filters that match
+// much, little and nothing.
 func BenchmarkBookLists(b *testing.B) {
 	m := modeltest.Book(b)
 	for name, filters := range bookFilters(m) {

@@ -35,7 +35,8 @@ var (
 // bookSpan is the age of a book's oldest policies.
 const bookSpan = 300 * 24 * time.Hour
 
-// bookShares are the partners of a book and their shares of its policies in percent. hooli has a handful of policies.
+// bookShares are the partners of a book and their shares of its policies in percent.
+// hooli has a handful of policies.
 var bookShares = []struct {
 	slug  string
 	share int

@@ -77,7 +77,7 @@ func TestPartnerCancelsPolicyBeforeCoverBegins(t *testing.T) {
 	_, err = b.Service.CancelPolicy(t.Context(), b.Acme, cancellationOf(policy))
 	require.Equal(t, []string{"/reason"}, fieldPointers(domainError(t, err)), "only operators give a reason")
 	_, err = b.Service.CancelPolicy(t.Context(), b.Operator, own)
-	require.Equal(t, []string{"/reason"}, fieldPointers(domainError(t, err)), "and they must")
+	require.Equal(t, []string{"/reason"}, fieldPointers(domainError(t, err)), "operators must give a reason")
 
 	cancelled, err := b.Service.CancelPolicy(t.Context(), b.Acme, own)
 	require.NoError(t, err)
@@ -110,7 +110,7 @@ func TestCancellationKeepsDayOfDeferredClaimCovered(t *testing.T) {
 	require.Equal(t, "deferred", b.OnlyClaim(policy).Status)
 	cancelled, err := b.Service.CancelPolicy(t.Context(), b.Operator, cancellationOf(policy))
 	require.NoError(t, err)
-	require.Equal(t, today.AddDate(0, 0, 1), *cancelled.CancelledAt, "the day that is claimed counts whole")
+	require.Equal(t, today.AddDate(0, 0, 1), *cancelled.CancelledAt, "the claimed day is covered to its end")
 	wet.Stage = trigger.Final
 	b.Observe(wet, modeltest.StationDay(policy.Cover.Place.Station, today.AddDate(0, 0, -1), "1"))
 	b.RunJobs()
@@ -127,7 +127,7 @@ func TestOnlyActivePolicyCanBeCancelled(t *testing.T) {
 		_, err := b.Service.CancelPolicy(t.Context(), b.Operator, cancellationOf(policy))
 		require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
 	}
-	require.Equal(t, "active", b.Policy(over.ID).Status, "it is over, though nobody swept yet")
+	require.Equal(t, "active", b.Policy(over.ID).Status, "its end has passed before the sweep")
 	in := cancellationOf(over)
 	in.Reason = new("")
 	_, err := b.Service.CancelPolicy(t.Context(), b.Operator, in)
@@ -157,5 +157,5 @@ func TestConcurrentCancelAndMatch(t *testing.T) {
 	}
 	all.Wait()
 	require.Equal(t, "cancelled", b.Policy(policy.ID).Status)
-	require.Equal(t, "approved", b.OnlyClaim(policy).Status, "it happened before, whoever was first")
+	require.Equal(t, "approved", b.OnlyClaim(policy).Status, "the event was before the cancellation")
 }

@@ -51,7 +51,7 @@ func TestBindStopsAtCellCapacity(t *testing.T) {
 	b.QuoteAndBind("quake-circle", nil)
 	first := must(b.Service.ListCapacities(t.Context(), b.Operator, "quake-circle", model.PageRequest{Limit: 1}))
 	require.Len(t, first.Data, 1)
-	require.Nil(t, first.Data[0].AtRisk, "of no one cell")
+	require.Nil(t, first.Data[0].AtRisk, "the capacity names no cell")
 	second := must(b.Service.ListCapacities(t.Context(), b.Operator, "quake-circle", model.PageRequest{Limit: 1, Cursor: *first.NextCursor}))
 	require.Len(t, second.Data, 1)
 	require.False(t, second.HasMore)
@@ -63,7 +63,7 @@ func TestBindStopsAtCellCapacity(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, taken)
 	_, err = b.Service.BindPolicy(t.Context(), b.Acme, model.BindRequest{QuoteID: b.Quote("quake-circle", nil).ID})
-	require.Equal(t, model.CodeCapacityExceeded, model.CodeOf(err), "by the bound of every cell")
+	require.Equal(t, model.CodeCapacityExceeded, model.CodeOf(err), "by the capacity of all cells")
 	_, err = b.Service.SetCapacity(t.Context(), b.Acme, model.CapacityRequest{Product: "quake-circle", Currency: "USD"})
 	require.Equal(t, model.CodeInsufficientScope, model.CodeOf(err))
 }
@@ -108,7 +108,7 @@ func TestFutureMoratoriumIsNotDisclosed(t *testing.T) {
 	require.Equal(t, model.CodeNotFound, model.CodeOf(err))
 	b.AdvanceClock(time.Hour)
 	require.Len(t, seenBy(b.Acme), 1)
-	require.Nil(t, seenBy(b.Acme)[0].Author, "who works at Parapet is not told")
+	require.Nil(t, seenBy(b.Acme)[0].Author, "partners do not see the operator")
 	require.Equal(t, declared, must(b.Service.GetMoratorium(t.Context(), b.Operator, declared.ID)))
 }
 

@@ -36,7 +36,7 @@ func TestPolicyTakesTwentyClaimsOfOriginApprovalInADay(t *testing.T) {
 
 	b.Observe(modeltest.Quake("us1", b.Now(), hualien, "6.5"))
 	b.RunJobs()
-	require.EqualValues(t, approvalQuota+1, b.Policy(policy.ID).ClaimsCount, "what a trigger opens is not limited")
+	require.EqualValues(t, approvalQuota+1, b.Policy(policy.ID).ClaimsCount, "trigger claims have no quota")
 	require.Equal(t, model.CodeRateLimited, domainError(t, open()).Code)
 
 	b.AdvanceClock(refused.RetryAfter)
@@ -66,7 +66,7 @@ func TestReplayedClaimCountsOnceForTheQuota(t *testing.T) {
 	}
 	require.EqualValues(t, approvalQuota, b.Policy(policy.ID).ClaimsCount)
 	_, _, err := b.Service.OpenClaim(t.Context(), actor, model.ClaimRequest{PolicyID: policy.ID})
-	require.ErrorAs(t, err, new(*model.Replay), "what was answered is answered again beyond the quota")
+	require.ErrorAs(t, err, new(*model.Replay), "a replay is answered beyond the quota")
 }
 
 func TestConcurrentRequestsForApprovalStayWithinTheQuota(t *testing.T) {

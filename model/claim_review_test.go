@@ -41,7 +41,7 @@ func TestNoClaimOpensAfterReportingWindow(t *testing.T) {
 	waiting.Stage = trigger.Final
 	b.Observe(waiting)
 	b.RunJobs()
-	require.Equal(t, "approved", b.OnlyClaim(policy).Status, "what was reported in time is decided")
+	require.Equal(t, "approved", b.OnlyClaim(policy).Status, "a claim reported in time is decided")
 }
 
 func TestRevisionWithoutVersionIsAccepted(t *testing.T) {

@@ -143,7 +143,7 @@ func TestOpenClaimNeedsCoverAndRemainingLimit(t *testing.T) {
 	b.Observe(modeltest.Quake("us2", b.Now(), epicentre, "7.4"))
 	require.Equal(t, model.CodeLimitExhausted, code(sourceEvent(full, "usgs", "us2")))
 	b.AdvanceClock(31 * 24 * time.Hour)
-	require.Equal(t, model.CodePolicyNotInForce, code(model.ClaimRequest{PolicyID: short.ID}), "it does not say when it happened")
+	require.Equal(t, model.CodePolicyNotInForce, code(model.ClaimRequest{PolicyID: short.ID}), "occurred_at is missing")
 	b.AdvanceClock(100 * 24 * time.Hour)
 	require.Equal(t, model.CodePolicyNotInForce, code(model.ClaimRequest{PolicyID: short.ID, OccurredAt: &short.EffectiveAt}), "the reporting window is over")
 }
@@ -166,7 +166,7 @@ func TestEmptyIDIsNotFound(t *testing.T) {
 	b := modeltest.New(t)
 	policy := b.QuoteAndBind("quake-circle", nil)
 	_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID, ObservationID: new("")})
-	require.Equal(t, model.CodeNotFound, domainError(t, err).Code, "it asks for no approval")
+	require.Equal(t, model.CodeNotFound, domainError(t, err).Code, "it is not an approval claim")
 	for _, in := range []model.PayoutMethodRequest{modeltest.IBANMethod(""), modeltest.PolicyIBANMethod("")} {
 		_, err = b.Service.RecordPayoutMethod(t.Context(), b.Acme, in)
 		require.Equal(t, model.CodeNotFound, domainError(t, err).Code)

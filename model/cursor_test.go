@@ -88,7 +88,7 @@ func FuzzID(f *testing.F) {
 			prefix, _, _ := strings.Cut(text, "_")
 			_, bare := n.parseID(prefix + "_")
 			require.Equal(t, CodeNotFound, CodeOf(err))
-			require.Equal(t, bare, err, "the same answer whatever is wrong behind the prefix")
+			require.Equal(t, bare, err, "every fault after the prefix has the same error")
 			if !slices.ContainsFunc(partnerResources, func(other ResourceType) bool { return other.prefix == prefix && other != n }) {
 				require.Equal(t, n.notFoundError(), err)
 			}

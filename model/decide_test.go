@@ -65,7 +65,7 @@ func TestOperatorApprovalCreatesPayout(t *testing.T) {
 	require.Equal(t, "released", only(t, b, claim).Status)
 	require.Equal(t, []string{"claim.opened", "claim.approved", "payout.created", "payout.releasing", "payout.released"}, b.TimelineKinds(claim.ID))
 	approved := b.Timeline(claim.ID)[1]
-	require.Equal(t, wire.Actor{Kind: "operator", Name: "parapet"}, approved.Actor, "partners do not learn who it was")
+	require.Equal(t, wire.Actor{Kind: "operator", Name: "parapet"}, approved.Actor, "partners do not see the operator")
 
 	done, err := b.Service.ListOperatorActions(t.Context(), b.Operator, claim.ID, model.PageRequest{})
 	require.NoError(t, err)
@@ -77,7 +77,7 @@ func TestOperatorApprovalLimits(t *testing.T) {
 	b := modeltest.New(t)
 	policy := b.QuoteAndBind("quake-circle", nil)
 	named := approvalDecision(openApprovalClaim(t, b, policy, nil))
-	require.Equal(t, model.CodeValidationFailed, decisionErrorCode(t, b, named), "nobody said how much")
+	require.Equal(t, model.CodeValidationFailed, decisionErrorCode(t, b, named), "no amount was given")
 	named.Amount = amount(10_000_001)
 	_, err := b.Service.DecideClaim(t.Context(), b.Operator, named)
 	require.Equal(t, []string{"/amount/amount"}, fieldPointers(domainError(t, err)))
@@ -89,7 +89,7 @@ func TestOperatorApprovalLimits(t *testing.T) {
 	require.Equal(t, *amount(1_000_000), *more.Amount, "what was left")
 	require.Equal(t, []string{"operator_decision", "limit_exhausted"}, more.Decision.ReasonCodes)
 	require.Equal(t, "exhausted", b.Policy(policy.ID).Status)
-	require.Equal(t, model.CodeStateConflict, decisionErrorCode(t, b, approvalDecision(more)), "it is decided")
+	require.Equal(t, model.CodeStateConflict, decisionErrorCode(t, b, approvalDecision(more)), "it is already decided")
 
 	late := b.QuoteAndBind("quake-circle", nil)
 	first, second := openApprovalClaim(t, b, late, amount(10_000_000)), openApprovalClaim(t, b, late, amount(1))
@@ -245,7 +245,7 @@ func TestOperatorNotesAreHiddenFromPartners(t *testing.T) {
 	require.NoError(t, err)
 	_, err = b.Service.DecideClaim(t.Context(), operator, in)
 	replay := new(model.Replay)
-	require.ErrorAs(t, err, &replay, "the same request is answered again")
+	require.ErrorAs(t, err, &replay, "the same request gets the same response")
 	operator.IdempotencyKey = nil
 	payout := only(t, b, first)
 	_, err = b.Service.BlockPayout(t.Context(), operator, model.HoldRequest{PayoutID: payout.ID, Reason: model.BlockedCompliance, Note: secret})

@@ -186,10 +186,10 @@ func (p *progressRow) adaptBatchSize(now time.Time, sent []AttemptResult, pause 
 // disableFailingEndpoint disables the endpoint and informs the partner of the reason. It
 // does nothing when the endpoint's URL has changed, because the failures concern the old
 // one.
-func (s *Service) disableFailingEndpoint(ctx context.Context, job DeliverEndpoint, address, why string) error {
+func (s *Service) disableFailingEndpoint(ctx context.Context, job DeliverEndpoint, address, reason string) error {
 	_, err := s.changeEndpoint(ctx, System(), job.Endpoint, func(ctx context.Context, tx *Tx, row *endpointRow) (*wire.WebhookEndpoint, error) {
 		if row.Status == EndpointEnabled && row.URL == address {
-			if err := tx.setEndpointStatus(ctx, row, EndpointDisabled, &why); err != nil {
+			if err := tx.setEndpointStatus(ctx, row, EndpointDisabled, &reason); err != nil {
 				return nil, err
 			}
 		}

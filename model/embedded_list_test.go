@@ -44,7 +44,7 @@ func TestPolicyEmbedsNewestTwentyClaimsAndCount(t *testing.T) {
 		want = append(want, wire.ClaimBrief{ID: claim.ID, Status: "opened"})
 	}
 	now := b.Policy(policy.ID)
-	require.Equal(t, want[5:], now.Claims, "the newest, oldest first")
+	require.Equal(t, want[5:], now.Claims, "the newest ones, in ascending order")
 	require.EqualValues(t, 25, now.ClaimsCount)
 
 	_, err := b.Service.DecideClaim(t.Context(), b.Operator, model.DecisionRequest{ClaimID: want[24].ID, Outcome: model.ClaimApproved, Amount: amount(1000)})
@@ -107,7 +107,7 @@ func TestClaimEmbedsNewestTwentyPayoutsAndCount(t *testing.T) {
 	require.EqualValues(t, 25, claim.PayoutsCount)
 	require.Len(t, claim.Payouts, 20)
 	for i, payout := range claim.Payouts {
-		require.EqualValues(t, 5+i, payout.Amount.Amount, "the newest, oldest first")
+		require.EqualValues(t, 5+i, payout.Amount.Amount, "the newest ones, in ascending order")
 	}
 	page, err := b.Service.GetPayouts(t.Context(), b.Acme, claim.ID, model.PageRequest{Limit: 100})
 	require.NoError(t, err)
@@ -121,7 +121,7 @@ func TestClaimEmbedsNewestTwentyPayoutsAndCount(t *testing.T) {
 	told := eventObject[wire.Claim](t, last)
 	require.Len(t, told.Payouts, 20)
 	for i, payout := range told.Payouts {
-		require.Equal(t, claim.Payouts[i].ID, payout.ID, "the event shows the payouts that there were")
+		require.Equal(t, claim.Payouts[i].ID, payout.ID, "the event shows the payouts of its time")
 	}
 	require.EqualValues(t, 25, told.PayoutsCount)
 	require.EqualValues(t, 26, b.OnlyClaim(policy).PayoutsCount)
@@ -198,6 +198,6 @@ func TestDeliveryEmbedsNewestTwentyAttempts(t *testing.T) {
 	}
 	last := attempts()
 	require.Len(t, last.Attempts, 20)
-	require.True(t, last.Attempts[0].At.After(first.Attempts[0].At), "the oldest are gone")
+	require.True(t, last.Attempts[0].At.After(first.Attempts[0].At), "the oldest are left out")
 	require.False(t, last.Attempts[19].At.Before(last.Attempts[0].At), "oldest first")
 }

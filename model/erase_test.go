@@ -226,7 +226,7 @@ func TestHashChainVerifiesAfterErasure(t *testing.T) {
 	keys.Fingerprint = bytes.Repeat([]byte{9}, 32)
 	b.Service = newServiceWithKeys(t, b, keys)
 	_, err = erase()
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "another key would sign what nobody takes for ours")
+	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "signatures of another key would not verify")
 	b.Service = ours
 
 	done, err := erase()
@@ -246,11 +246,11 @@ func TestHashChainVerifiesAfterErasure(t *testing.T) {
 	lines := listAudit(t, b, model.AuditFilter{})
 	require.Equal(t, "They asked for it.", *lines[0].Reason)
 	_, err = erase()
-	require.Equal(t, model.CodeNotFound, domainError(t, err).Code, "nobody knows them any more")
+	require.Equal(t, model.CodeNotFound, domainError(t, err).Code, "no record of them is left")
 
 	_, err = b.DB.Pool.Exec(t.Context(), `update events set data = convert_to(replace(convert_from(data, 'UTF8'), 'erased', 'erazed'), 'UTF8') where type = 'payout_method.recorded'`)
 	require.NoError(t, err)
-	require.False(t, proof().Intact, "what is redacted is still guarded")
+	require.False(t, proof().Intact, "redacted data is still verified")
 	_, err = b.DB.Pool.Exec(t.Context(), `update events set data = convert_to(replace(convert_from(data, 'UTF8'), 'erazed', 'erased'), 'UTF8') where type = 'payout_method.recorded'`)
 	require.NoError(t, err)
 }

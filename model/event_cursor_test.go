@@ -78,7 +78,7 @@ func TestEventCursorAppliesFilter(t *testing.T) {
 	b.ActingAs(b.Globex).QuoteAndBind("quake-circle", nil)
 	second := b.QuoteAndBind("quake-circle", nil)
 	relayed(t, b)
-	require.Equal(t, second.ID, (<-expired)[0].Subject.ID, "another partner's is not heard, and nothing comes twice")
+	require.Equal(t, second.ID, (<-expired)[0].Subject.ID, "no events of other partners and no duplicates")
 
 	_, err = b.Service.FollowEvents(t.Context(), b.Operator, model.EventFilter{})
 	require.Equal(t, model.CodeParameterInvalid, domainError(t, err).Code)

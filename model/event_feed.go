@@ -167,10 +167,10 @@ func (f *EventFilter) parseSubject() (*uuid.UUID, error) {
 }
 
 // applyFilter restricts a query over numbered events to those after a sequence; the
-// caller reads no more than most of them. With types it probes the index once per type
+// caller reads no more than limit of them. With types it probes the index once per type
 // with that limit, because a scan in the order of the sequence would read all events of
 // other types.
-func (f *EventFilter) applyFilter(q *bun.SelectQuery, actor Actor, subject *uuid.UUID, after any, most int64) *bun.SelectQuery {
+func (f *EventFilter) applyFilter(q *bun.SelectQuery, actor Actor, subject *uuid.UUID, after any, limit int64) *bun.SelectQuery {
 	q = actor.restrictToTenant(joinSequence(q)).Where("n.partner = ?", f.Partner).Where("n.sequence > ?", after)
 	switch {
 	case subject != nil:
@@ -180,7 +180,7 @@ func (f *EventFilter) applyFilter(q *bun.SelectQuery, actor Actor, subject *uuid
 	case len(f.Types) > 0:
 		q = q.Where(`n.sequence = any(array(select found.sequence from unnest(array[?]::text[]) as of_type (type)
 			cross join lateral (select sequence from event_numbers where partner = ? and type = of_type.type and sequence > ? order by sequence limit ?) as found
-			order by found.sequence limit ?))`, bun.List(f.Types), f.Partner, after, most, most)
+			order by found.sequence limit ?))`, bun.List(f.Types), f.Partner, after, limit, limit)
 	}
 	return q
 }

@@ -52,7 +52,7 @@ func TestSameNameOfDifferentKindsLinksSeparateOccurrences(t *testing.T) {
 		named, created, err := b.Service.OpenClaim(t.Context(), b.Acme, sourceEvent(policy, "all", name))
 		require.NoError(t, err)
 		require.False(t, created)
-		require.Equal(t, claim.ID, named.ID, "a name is taken in the policy's own kind first")
+		require.Equal(t, claim.ID, named.ID, "an occurrence of the policy's kind takes precedence")
 	}
 }
 

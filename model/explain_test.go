@@ -165,7 +165,7 @@ func TestExplanationOfRainfall(t *testing.T) {
 	require.Equal(t, paid, explainPolicy(t, b, policy, model.OccurrenceRef{ID: &claim.Occurrence.ID}))
 	require.Equal(t, paid, on(4), "any day names the spell")
 	require.Equal(t, fmt.Sprintf("ghcn measured 190 mm of rain at the station from %s to %s.", first.AddDate(0, 0, 1).Format(time.DateOnly), first.AddDate(0, 0, 2).Format(time.DateOnly)), paid.Sentences[0])
-	require.Equal(t, []string{"threshold_not_met"}, on(6).Reasons, "a dry day lies in no spell")
+	require.Equal(t, []string{"threshold_not_met"}, on(6).Reasons, "a dry day belongs to no spell")
 	require.Equal(t, "0", on(6).Index.Value)
 	running := on(8)
 	require.Equal(t, "90", running.Index.Value)

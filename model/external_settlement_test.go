@@ -43,7 +43,7 @@ func TestExternalSettlementNeedsTwoOperators(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, "blocked", waits.Status)
 			_, err = settleExternally(t, b, "ann", "bank-7", payout)
-			require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "nobody is two")
+			require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "the second operator must be another one")
 			_, err = settleExternally(t, b, "ben", "bank-8", payout)
 			require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "another payment")
 			require.Equal(t, "approved", b.Claim(claim.ID).Status)
@@ -76,7 +76,7 @@ func TestLiftedHoldWithdrawsASettlement(t *testing.T) {
 	must(liftHold(t, b, payout))
 	again, err := settleExternally(t, b, "ben", "bank-7", payout)
 	require.NoError(t, err)
-	require.Equal(t, "blocked", again.Status, "what was withdrawn counts no more")
+	require.Equal(t, "blocked", again.Status, "a withdrawn proposal does not count")
 	require.Equal(t, "cancelled", must(settleExternally(t, b, "ann", "bank-7", payout)).Status)
 }
 

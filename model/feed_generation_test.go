@@ -79,7 +79,7 @@ func TestFeedRejectsSequenceLostInRestore(t *testing.T) {
 	require.Equal(t, []int{1, 2, 2}, generationsOf(list.Data))
 	list, err = listEventsAfter(t, b, 0, 0, model.PageRequest{Cursor: *list.NextCursor})
 	require.NoError(t, err)
-	require.Len(t, list.Data, 2, "a cursor of the new generation leads beyond the restore")
+	require.Len(t, list.Data, 2, "a cursor of the new generation is valid after the restore")
 }
 
 func generationsOf(events []wire.Event) (list []int) {
@@ -110,7 +110,7 @@ func TestFeedChecksEveryRestoreSinceReader(t *testing.T) {
 	list, err := listEventsAfter(t, b, 0, 0, model.PageRequest{})
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 1, 2, 2, 3}, generationsOf(list.Data))
-	require.Len(t, proven(t, b, b.Acme), 5, "dense and chained")
+	require.Len(t, proven(t, b, b.Acme), 5, "without gaps and with a valid hash chain")
 }
 
 // A restore ends a subscription with cursor_invalid, as quickly as disabling its partner
@@ -137,7 +137,7 @@ func TestSavedCheckpointsShowTruncatedHistory(t *testing.T) {
 	require.Nil(t, recordHeartbeats(t, b.Service, 1))
 	intact := must(b.Service.VerifyChain(t.Context(), b.Acme, ""))
 	require.True(t, intact.Intact, intact.Faults)
-	require.EqualValues(t, 1, intact.Checkpoints, "the same one in both places")
+	require.EqualValues(t, 1, intact.Checkpoints, "the database and the file store have the same checkpoint")
 
 	execSQL(t, b, "alter table events disable trigger all; alter table event_checkpoints disable trigger all")
 	execSQL(t, b, `with gone as (delete from event_numbers where partner = 'acme' and sequence > 4 returning event_id) delete from events where id in (select event_id from gone)`)

@@ -72,7 +72,7 @@ func TestFinalTrackDecidesDeferredClaims(t *testing.T) {
 	recordFinalTrack(t, b, near, far, late)
 	b.RunJobs()
 	require.Equal(t, "approved", b.OnlyClaim(paid).Status)
-	require.Equal(t, "declined", b.OnlyClaim(missed).Status, "no fix is to come that could meet the trigger")
+	require.Equal(t, "declined", b.OnlyClaim(missed).Status, "no further fix can meet the trigger")
 	require.Equal(t, []string{"threshold_not_met"}, b.OnlyClaim(missed).Decision.ReasonCodes)
 }
 
@@ -119,7 +119,7 @@ func TestFinalTrackTakesFinalFixesOfOneStorm(t *testing.T) {
 	}
 	results, err := b.Service.RecordFinalTracks(t.Context(), b.Source, []wire.ObservationInput{one, other})
 	require.NoError(t, err)
-	require.Equal(t, model.ResultCreated, results[1].Result, "a feed reads several storms, each whole")
+	require.Equal(t, model.ResultCreated, results[1].Result, "a feed records several complete storms")
 }
 
 func TestFixAfterFinalTrackMustBeFinal(t *testing.T) {
@@ -132,7 +132,7 @@ func TestFixAfterFinalTrackMustBeFinal(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "superseded", results[0].Errors[0].Code)
 	near.Stage = trigger.Final
-	require.Equal(t, model.ResultRevised, b.Observe(near)[0].Result, "a correction is news")
+	require.Equal(t, model.ResultRevised, b.Observe(near)[0].Result, "a correction is recorded")
 	other := modeltest.Fix("AL02", b.Now(), miami, "70")
 	other.Stage = trigger.Preliminary
 	require.Equal(t, model.ResultCreated, b.Observe(other)[0].Result)
@@ -151,7 +151,7 @@ func TestFinalTrackKeepsFixesOfOtherStorms(t *testing.T) {
 	recordFinalTrack(t, b, far)
 	var retracted int
 	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(*) from observations where stage = 'retracted'").Scan(&retracted))
-	require.Equal(t, 1, retracted, "final fixes, other storms and rehearsals stay")
+	require.Equal(t, 1, retracted, "final fixes, other storms and sandbox fixes stay")
 }
 
 func TestFinalTrackReplacesNewerPreliminaryRevisions(t *testing.T) {

@@ -16,7 +16,7 @@ func TestEveryHealthStatIsNonZeroWhenProvoked(t *testing.T) {
 	quiet, err := b.Service.HealthStats(t.Context(), b.Operator)
 	require.NoError(t, err)
 	quiet.SinceInvariantCheck = 0 // the checks do not run in this test
-	require.Equal(t, model.HealthStats{}, *quiet, "a quiet service worries nobody")
+	require.Equal(t, model.HealthStats{}, *quiet, "an idle service has no alarms")
 
 	policy := b.QuoteAndBind("quake-circle", nil)
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
@@ -43,7 +43,7 @@ func TestEveryHealthStatIsNonZeroWhenProvoked(t *testing.T) {
 	require.EqualValues(t, 1, v.FailingEndpoints)
 	require.GreaterOrEqual(t, v.OldestUndecided, 25*time.Hour)
 	require.EqualValues(t, 1, v.ReviewsOverdue)
-	require.EqualValues(t, 1, v.ExpiryOverdue, "a quote that nobody swept")
+	require.EqualValues(t, 1, v.ExpiryOverdue, "a quote before its sweep")
 	require.Len(t, v.Feeds, 1)
 	require.GreaterOrEqual(t, v.Feeds[0].Age, 25*time.Hour)
 	require.EqualValues(t, 3, v.Feeds[0].Failures)
@@ -100,7 +100,7 @@ func TestUnsettledAgeStartsAtFirstAttempt(t *testing.T) {
 		b.Sweep()
 		b.RunJobs()
 	}
-	require.GreaterOrEqual(t, oldest(model.PayoutReconciling), 3*time.Hour, "however often the rail is asked")
+	require.GreaterOrEqual(t, oldest(model.PayoutReconciling), 3*time.Hour, "independent of the number of inquiries")
 	require.Less(t, oldest(model.PayoutReconciling), 4*time.Hour)
 	_, err := resolvePayout(t, b, only(t, b, claim), model.PayoutBlocked, "", false)
 	require.NoError(t, err)

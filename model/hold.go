@@ -42,13 +42,13 @@ func (s *Service) UnblockPayout(ctx context.Context, actor Actor, in LiftHoldReq
 }
 
 // changePayoutAsOperator runs an operator's change of one payout and records the action.
-func (s *Service) changePayoutAsOperator(ctx context.Context, actor Actor, id string, note *string, what Operation, wrong []FieldError,
+func (s *Service) changePayoutAsOperator(ctx context.Context, actor Actor, id string, note *string, operation Operation, fieldErrors []FieldError,
 	do func(context.Context, *Tx, *claimRow, *payoutRow) error,
 ) (*wire.Payout, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
 	}
-	v := validator{fieldErrors: wrong}
+	v := validator{fieldErrors: fieldErrors}
 	v.requireNote(note, "/note")
 	if len(v.fieldErrors) > 0 {
 		return nil, Invalid(v.fieldErrors...)
@@ -62,7 +62,7 @@ func (s *Service) changePayoutAsOperator(ctx context.Context, actor Actor, id st
 			return err
 		}
 		tx.recordOperatorAction(operatorActionRow{
-			Operation: what, Partner: row.Partner, PolicyID: &row.PolicyID, ClaimID: &row.ClaimID, PayoutID: &row.ID, Note: note,
+			Operation: operation, Partner: row.Partner, PolicyID: &row.PolicyID, ClaimID: &row.ClaimID, PayoutID: &row.ID, Note: note,
 		})
 		payout = row.toRecord()
 		return tx.storeResponse(statusOK, payout.ID, payout)

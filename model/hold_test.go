@@ -63,7 +63,7 @@ func TestHeldPayoutWaitsForOperator(t *testing.T) {
 	require.Equal(t, "released", only(t, b, claim).Status)
 	require.Equal(t, []string{"payout.blocked", "payout.updated", "payout_method.recorded", "payout_method.replaced", "payout.updated", "payout_method.verified", "payout.unblocked", "payout.releasing", "payout.released"}, b.TimelineKinds(claim.ID)[9:])
 	_, err = holdPayout(t, b, payout, model.BlockedOperator)
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "it is out")
+	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "it was already sent")
 }
 
 func TestLiftedHoldRestoresPreviousBlockReason(t *testing.T) {
@@ -106,7 +106,7 @@ func TestLiftedHoldRestoresPreviousBlockReason(t *testing.T) {
 				require.Equal(t, reason, *mustPayout(t, freed, err).BlockedReason)
 			}
 			_, err := liftHold(t, b, payout)
-			require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "it is no hold")
+			require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "it is not held")
 			sent := len(b.Rail.Orders)
 			b.AdvanceClock(time.Hour)
 			b.Sweep()

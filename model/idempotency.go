@@ -64,7 +64,7 @@ func (a Actor) idempotencyOwner() string {
 // acquireIdempotencyKey takes a transaction-level advisory lock on the key, so a crashed
 // process holds nothing. The returned function reports idempotency_in_flight when another
 // request holds the key, or a Replay when the request was completed before.
-func (tx *Tx) acquireIdempotencyKey() (judge func() error) {
+func (tx *Tx) acquireIdempotencyKey() (check func() error) {
 	key := tx.actor.IdempotencyKey
 	if key == nil {
 		return func() error { return nil }

@@ -88,12 +88,12 @@ func (s *Service) ListInvariants(ctx context.Context, actor Actor) ([]Invariant,
 
 // ListViolations returns the first open violations of one invariant or of all, oldest
 // first. Operators only.
-func (s *Service) ListViolations(ctx context.Context, actor Actor, invariant string, most int) ([]Violation, error) {
+func (s *Service) ListViolations(ctx context.Context, actor Actor, invariant string, limit int) ([]Violation, error) {
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return nil, err
 	}
 	var rows []violationRow
-	q := s.db.NewSelect().Model(&rows).OrderExpr("iv.found_at, iv.name, iv.subject").Limit(int64(most))
+	q := s.db.NewSelect().Model(&rows).OrderExpr("iv.found_at, iv.name, iv.subject").Limit(int64(limit))
 	if invariant != "" {
 		q = q.Where("iv.name = ?", invariant)
 	}

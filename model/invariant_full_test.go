@@ -55,7 +55,7 @@ func TestFullCheckFindsChangesWithoutEvents(t *testing.T) {
 		forge(t, b, "update policies set premium_amount = premium_amount + 1")
 		makeEventsOld(t, b)
 		require.NoError(t, b.Service.CheckInvariants(t.Context()))
-		require.Empty(t, must(b.Service.ListViolations(t.Context(), b.Operator, "inv_ledger_tells_premiums", 10)), "no event reports it, and the hour is not over")
+		require.Empty(t, must(b.Service.ListViolations(t.Context(), b.Operator, "inv_ledger_tells_premiums", 10)), "it has no event, and the full check is not due")
 		require.NoError(t, checkFully(t, b, slice))
 		require.Len(t, must(b.Service.ListViolations(t.Context(), b.Operator, "inv_ledger_tells_premiums", 10)), 3)
 		for name, at := range fullyCheckedAt(t, b) {
@@ -63,7 +63,7 @@ func TestFullCheckFindsChangesWithoutEvents(t *testing.T) {
 		}
 		forge(t, b, "update policies set premium_amount = premium_amount - 1")
 		require.NoError(t, checkFully(t, b, slice))
-		require.Empty(t, must(b.Service.ListViolations(t.Context(), b.Operator, "inv_ledger_tells_premiums", 10)), "what was repaired is removed")
+		require.Empty(t, must(b.Service.ListViolations(t.Context(), b.Operator, "inv_ledger_tells_premiums", 10)), "a repaired violation is removed")
 	}
 }
 
@@ -80,7 +80,7 @@ func TestFullCheckResumesFromSavedPosition(t *testing.T) {
 	_, err := b.DB.Pool.Exec(t.Context(), "update invariant_full_check set position = (select id from policies), started_at = $1", began)
 	require.NoError(t, err)
 	require.NoError(t, b.Service.CheckInvariants(t.Context()))
-	require.Empty(t, must(b.Service.ListViolations(t.Context(), b.Operator, "", 10)), "the policy stands before the position")
+	require.Empty(t, must(b.Service.ListViolations(t.Context(), b.Operator, "", 10)), "the full check has already passed the policy")
 	for name, at := range fullyCheckedAt(t, b) {
 		require.Equal(t, began, at, "%s has been checked fully since the check began", name)
 	}
@@ -100,7 +100,7 @@ func TestFullCheckSkipsFailingInvariant(t *testing.T) {
 	times := fullyCheckedAt(t, b)
 	require.NotContains(t, times, "inv_fails")
 	require.Contains(t, times, "inv_ledger_tells_premiums")
-	require.NotEmpty(t, must(b.Service.ReleaseStops(t.Context(), b.Operator, 10)), "the others are heeded")
+	require.NotEmpty(t, must(b.Service.ReleaseStops(t.Context(), b.Operator, 10)), "the others still count")
 }
 
 func TestCheckOfChangesReadsEventsByIndex(t *testing.T) {
@@ -108,6 +108,6 @@ func TestCheckOfChangesReadsEventsByIndex(t *testing.T) {
 	b := modeltest.New(t)
 	plan, err := b.Service.ExplainChanged(t.Context())
 	require.NoError(t, err)
-	require.Contains(t, plan, "events_pkey", "a bound that is not stable would have all events read each minute")
+	require.Contains(t, plan, "events_pkey", "with an unstable bound every check would read all events")
 	require.NotContains(t, plan, "Seq Scan on events")
 }

@@ -64,7 +64,7 @@ func TestEveryInvariantFindsForgedRows(t *testing.T) {
 		names = append(names, invariant.Name)
 		require.NotEmpty(t, invariant.Says, invariant.Name)
 	}
-	require.Equal(t, slices.Sorted(maps.Keys(forgeries)), names, "every view is provoked")
+	require.Equal(t, slices.Sorted(maps.Keys(forgeries)), names, "every view has a forgery")
 	for name, all := range forgeries {
 		for _, forgery := range all {
 			require.Empty(t, b.Violations())

@@ -53,12 +53,12 @@ func TestSealKeysRotateWhileServersRun(t *testing.T) {
 	old := modeltest.Keys().Seal[0]
 	sealed, err := b.Service.CountSecretsByKey(t.Context(), b.Operator)
 	require.NoError(t, err)
-	require.Equal(t, map[string]int64{old.ID: 4}, sealed, "an account, two secrets, and an answer that shows one")
+	require.Equal(t, map[string]int64{old.ID: 4}, sealed, "an account, two secrets, and a stored response with a secret")
 
 	young := model.SealKey{ID: "k2", Secret: bytes.Repeat([]byte{7}, 32)}
 	both := newServiceWithSealKeys(t, b, young, old)
 	_, err = newServiceWithSealKeys(t, b, young).Reseal(t.Context(), b.Operator)
-	require.ErrorContains(t, err, "no key", "the old key is needed until all is done")
+	require.ErrorContains(t, err, "no key", "the old key is needed until every secret is sealed again")
 	for _, want := range []int64{3, 0} {
 		n, err := both.Reseal(t.Context(), b.Operator)
 		require.NoError(t, err)
@@ -71,10 +71,10 @@ func TestSealKeysRotateWhileServersRun(t *testing.T) {
 	b.Service = newServiceWithSealKeys(t, b, young)
 	same, err := b.Service.GetPayoutMethod(t.Context(), b.Acme, method.ID)
 	require.NoError(t, err)
-	require.Equal(t, method, *same, "nothing that a partner sees has changed, the fingerprint not either")
+	require.Equal(t, method, *same, "the partner's view is unchanged, including the fingerprint")
 	freed, err := approvePayoutAs(t, b, "bob", payout)
 	require.NoError(t, err)
-	require.Equal(t, "pending", freed.Status, "ann's approval holds")
+	require.Equal(t, "pending", freed.Status, "ann's approval is still valid")
 	b.RunJobs()
 	require.Equal(t, "released", only(t, b, claim).Status)
 	require.Equal(t, modeltest.IBANMethod("").Number, b.Rail.Orders[0].Number)
@@ -147,7 +147,7 @@ func TestVerifyKeysDetectsWrongKey(t *testing.T) {
 	b := modeltest.New(t)
 	right, wrong := modeltest.Keys(), bytes.Repeat([]byte{7}, 32)
 	renamed := model.Keys{Seal: []model.SealKey{{ID: right.Seal[0].ID, Secret: wrong}}, Fingerprint: right.Fingerprint}
-	require.NoError(t, newServiceWithKeys(t, b, renamed).VerifyKeys(t.Context(), b.Operator), "it has sealed nothing")
+	require.NoError(t, newServiceWithKeys(t, b, renamed).VerifyKeys(t.Context(), b.Operator), "the key sealed nothing")
 	url := "https://hooks.example.com/"
 	_, err := b.Service.CreateWebhookEndpoint(t.Context(), b.Acme, model.WebhookEndpointRequest{URL: &url})
 	require.NoError(t, err)

@@ -47,7 +47,7 @@ func TestABindPostsThePremiumAndThePartnersShare(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	quote := b.Quote("quake-circle", nil)
-	require.Empty(t, must(b.Service.Balances(t.Context(), b.Acme, model.LedgerFilter{}, false, nil)), "a quote is worth nothing")
+	require.Empty(t, must(b.Service.Balances(t.Context(), b.Acme, model.LedgerFilter{}, false, nil)), "a quote posts nothing")
 	policy := b.Bind(quote)
 	var commission int64
 	for _, line := range quote.Price.Lines {
@@ -61,7 +61,7 @@ func TestABindPostsThePremiumAndThePartnersShare(t *testing.T) {
 		model.AccountPremiumReceivable: premium, model.AccountPremiumWritten: -premium,
 		model.AccountCommission: commission, model.AccountCommissionPayable: -commission,
 	}, books(t, b, policy.ID))
-	require.Empty(t, must(b.Service.Balances(t.Context(), b.Globex, model.LedgerFilter{PolicyID: policy.ID}, false, nil)), "others see nothing of it")
+	require.Empty(t, must(b.Service.Balances(t.Context(), b.Globex, model.LedgerFilter{PolicyID: policy.ID}, false, nil)), "other partners do not see it")
 	_, err := b.Service.Balances(t.Context(), b.Globex, model.LedgerFilter{Partner: "acme"}, false, nil)
 	require.Equal(t, model.CodePartnerMismatch, domainError(t, err).Code)
 	sums := must(b.Service.Balances(t.Context(), b.Operator, model.LedgerFilter{Currency: "USD"}, true, nil))
@@ -161,7 +161,7 @@ func TestStatementBalancesAddUp(t *testing.T) {
 	b.ActingAs(b.Globex).QuoteAndBind("quake-circle", nil)
 	statement := must(b.Service.OpenStatement(t.Context(), b.Acme, model.LedgerFilter{}, &middle, nil))
 	page := must(statement.Entries(t.Context(), model.PageRequest{}))
-	require.Len(t, page.Data, 2, "the confirmation alone")
+	require.Len(t, page.Data, 2, "only the confirmation")
 	require.Equal(t, model.EventPayoutReconciled, page.Data[0].Type)
 	require.Equal(t, payout.ID, *page.Data[0].PayoutID)
 	balances := map[model.LedgerAccount]int64{}

@@ -49,5 +49,5 @@ func TestAListIsStableWhileQuotesComeIn(t *testing.T) {
 	require.Empty(t, none.Data)
 	all, err := b.Service.ListQuotes(t.Context(), b.Operator, model.Filter{}, model.PageRequest{Limit: 100})
 	require.NoError(t, err)
-	require.Greater(t, len(all.Data), len(want), "operators read every partner's")
+	require.Greater(t, len(all.Data), len(want), "operators read the records of all partners")
 }

@@ -60,8 +60,8 @@ func failsAlone(t *testing.T, b *modeltest.Bundle, policies []*wire.Policy, bad 
 	_, err := b.DB.Pool.Exec(t.Context(), mend)
 	require.NoError(t, err)
 	require.NoError(t, b.Service.EvaluatePolicies(t.Context(), left[0]))
-	require.True(t, approved(bad), "it is decided when it is tried again")
-	require.NoError(t, b.Service.EvaluatePolicies(t.Context(), left[0]), "and once")
+	require.True(t, approved(bad), "the retry decides it")
+	require.NoError(t, b.Service.EvaluatePolicies(t.Context(), left[0]), "it is decided only once")
 }
 
 // keyOf returns the id of a policy in Postgres.
@@ -128,7 +128,7 @@ func TestDatabaseThatIsAwayFailsTheJobAndSplitsNothing(t *testing.T) {
 		create trigger shut before insert on claims for each row execute function shut()`)
 	require.NoError(t, err)
 	require.Equal(t, model.CodeUnavailable, model.CodeOf(b.Service.Evaluate(t.Context(), job)))
-	require.Equal(t, model.Job(job), b.LastJob(), "nothing else was asked for")
+	require.Equal(t, model.Job(job), b.LastJob(), "no other job was enqueued")
 	_, err = b.DB.Pool.Exec(t.Context(), "drop trigger shut on claims")
 	require.NoError(t, err)
 	b.RunJobs()

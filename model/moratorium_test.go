@@ -89,24 +89,24 @@ func TestStormClosesSalesAroundEachFixFor48Hours(t *testing.T) {
 	breeze := modeltest.Fix("AL01", at, north(centre, 1_000+radius-0.5), "20")
 	b.Observe(breeze)
 	closed := refusal(t, b, "cyclone-circle", nil)
-	require.NotNil(t, closed, "whatever its wind")
+	require.NotNil(t, closed, "at any wind speed")
 	require.WithinDuration(t, at.Add(48*time.Hour), closed.EndsAt, time.Millisecond)
 	require.Nil(t, refusal(t, b, "quake-circle", nil), "another peril")
 
 	b.AdvanceClock(12 * time.Hour)
 	b.Observe(modeltest.Fix("AL01", b.Now(), north(centre, 1_000+radius+0.5), "120"))
 	after := refusal(t, b, "cyclone-circle", nil)
-	require.NotNil(t, after, "an older fix goes on closing what it was near to")
-	require.WithinDuration(t, closed.EndsAt, after.EndsAt, time.Millisecond, "and no longer than it did")
+	require.NotNil(t, after, "an older fix still closes the places near it")
+	require.WithinDuration(t, closed.EndsAt, after.EndsAt, time.Millisecond, "until its own end")
 	b.AdvanceClock(closed.EndsAt.Sub(b.Now()) + time.Second)
 	require.Nil(t, refusal(t, b, "cyclone-circle", nil), "the later fix is just too far")
 	listed := must(b.Service.ListMoratoria(t.Context(), b.Acme, false, model.PageRequest{})).Data
-	require.Len(t, listed, 1, "the storm's own moratorium goes on elsewhere")
+	require.Len(t, listed, 1, "the storm's own moratorium continues elsewhere")
 
 	pressure := modeltest.Fix("AL02", b.Now(), centre, "20")
 	pressure.Measures = map[string]wire.Measure{"pressure": {Value: "990", Unit: "hPa"}}
 	b.Observe(pressure)
-	require.NotNil(t, refusal(t, b, "cyclone-circle", nil), "a fix without wind is a fix")
+	require.NotNil(t, refusal(t, b, "cyclone-circle", nil), "a fix without wind counts")
 }
 
 func TestRevisedReadingOpensSalesAgain(t *testing.T) {
@@ -152,7 +152,7 @@ func TestRetractedReadingOpensSalesAgain(t *testing.T) {
 	near.Measures["wind"] = wire.Measure{Value: "61", Unit: "kn"}
 	near.Stage = trigger.Final
 	b.Observe(near)
-	require.NotNil(t, refusal(t, b, "cyclone-circle", nil), "it is back")
+	require.NotNil(t, refusal(t, b, "cyclone-circle", nil), "it was reported again")
 }
 
 func TestSandboxObservationsCloseNoSales(t *testing.T) {
@@ -171,9 +171,9 @@ func TestShippedRulesYieldToOperatorsAndCanBeSwitchedOff(t *testing.T) {
 	b := modeltest.New(t)
 	centre, _ := insured(b, "quake-circle")
 	b.Observe(modeltest.Quake("us1", b.Now(), centre, "7"))
-	require.Nil(t, refusal(t, b, "quake-circle", nil), "no rules without asking for them")
+	require.Nil(t, refusal(t, b, "quake-circle", nil), "no rules by default")
 	require.NoError(t, b.Service.ApplyShippedMoratoriumRules(t.Context(), true))
-	require.NotNil(t, refusal(t, b, "quake-circle", nil), "what was observed lately counts at once")
+	require.NotNil(t, refusal(t, b, "quake-circle", nil), "recent observations count at once")
 	rules := must(b.Service.ListMoratoriumRules(t.Context(), b.Operator))
 	require.Len(t, rules, 2)
 	require.Equal(t, "parapet", rules[0].Author)
@@ -193,7 +193,7 @@ func TestShippedRulesYieldToOperatorsAndCanBeSwitchedOff(t *testing.T) {
 	set(nil)
 	require.NoError(t, b.Service.ApplyShippedMoratoriumRules(t.Context(), true))
 	rules = must(b.Service.ListMoratoriumRules(t.Context(), b.Operator))
-	require.Len(t, rules, 1, "what an operator took away stays away")
+	require.Len(t, rules, 1, "a rule that an operator removed stays removed")
 	require.Equal(t, "storm_fix", rules[0].Kind)
 	require.Nil(t, refusal(t, b, "quake-circle", nil))
 }

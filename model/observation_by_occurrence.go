@@ -57,8 +57,8 @@ func (s *Service) ObservationsByOccurrence(ctx context.Context, actor Actor, occ
 }
 
 // unionAll builds one query from the queries of all occurrences.
-func unionAll(of []*occurrenceRow, each func(*occurrenceRow) *bun.SelectQuery) (all *bun.SelectQuery) {
-	for _, occurrence := range of {
+func unionAll(occurrences []*occurrenceRow, each func(*occurrenceRow) *bun.SelectQuery) (all *bun.SelectQuery) {
+	for _, occurrence := range occurrences {
 		if q := each(occurrence); all == nil {
 			all = q
 		} else {
@@ -68,12 +68,12 @@ func unionAll(of []*occurrenceRow, each func(*occurrenceRow) *bun.SelectQuery) (
 	return all
 }
 
-func (s *Service) loadObservations(ctx context.Context, actor Actor, of []*occurrenceRow, p pageSpec) (map[string][]observationRow, error) {
-	if len(of) == 0 {
+func (s *Service) loadObservations(ctx context.Context, actor Actor, occurrences []*occurrenceRow, p pageSpec) (map[string][]observationRow, error) {
+	if len(occurrences) == 0 {
 		return nil, nil
 	}
 	direction := p.order.orDefault(newestFirst)
-	all := unionAll(of, func(occurrence *occurrenceRow) *bun.SelectQuery {
+	all := unionAll(occurrences, func(occurrence *occurrenceRow) *bun.SelectQuery {
 		q := occurrence.restrictObservations(actor.restrictToScope(s.db.NewSelect().Model((*observationRow)(nil)))).ColumnExpr("o.*").ColumnExpr("?::uuid as of", occurrence.ID)
 		if p.after != "" {
 			q = q.Where("o.id "+direction.comparison+" ?::uuid", p.after)
@@ -90,7 +90,7 @@ func (s *Service) loadObservations(ctx context.Context, actor Actor, of []*occur
 		}
 		return bytes.Compare(b.ID[:], a.ID[:])
 	})
-	rows := make(map[string][]observationRow, len(of))
+	rows := make(map[string][]observationRow, len(occurrences))
 	for i := range found {
 		id := resourceOccurrence.formatID(found[i].Of)
 		rows[id] = append(rows[id], found[i].observationRow)
@@ -99,12 +99,12 @@ func (s *Service) loadObservations(ctx context.Context, actor Actor, of []*occur
 }
 
 // countObservations counts the observations of each occurrence, up to MaxTotal+1 each.
-func (s *Service) countObservations(ctx context.Context, actor Actor, of []*occurrenceRow) (map[string]int, error) {
-	counts := make(map[string]int, len(of))
-	if len(of) == 0 {
+func (s *Service) countObservations(ctx context.Context, actor Actor, occurrences []*occurrenceRow) (map[string]int, error) {
+	counts := make(map[string]int, len(occurrences))
+	if len(occurrences) == 0 {
 		return counts, nil
 	}
-	all := unionAll(of, func(occurrence *occurrenceRow) *bun.SelectQuery {
+	all := unionAll(occurrences, func(occurrence *occurrenceRow) *bun.SelectQuery {
 		q := occurrence.restrictObservations(actor.restrictToScope(s.db.NewSelect().Model((*observationRow)(nil)))).ColumnExpr("?::uuid as of", occurrence.ID)
 		return q.Limit(MaxTotal + 1)
 	})

@@ -57,7 +57,7 @@ func TestARevisionBelowTheThresholdBeforeTheDecision(t *testing.T) {
 	b.Observe(report)
 	b.RunJobs()
 	require.Empty(t, b.Claims(policy))
-	require.Equal(t, 1, b.CountRows()["observation_revisions"], "what the source said first is kept")
+	require.Equal(t, 1, b.CountRows()["observation_revisions"], "the source's first report is stored")
 }
 
 func TestApprovedAmountIsNotReducedByRevision(t *testing.T) {
@@ -96,7 +96,7 @@ func TestAllAliasesLinkToOneOccurrence(t *testing.T) {
 	first.Stage, other.Stage = trigger.Preliminary, trigger.Preliminary
 	b.Observe(first, other)
 	b.RunJobs()
-	require.Len(t, b.Claims(policy), 2, "two names, two occurrences, as far as anybody knows")
+	require.Len(t, b.Claims(policy), 2, "two names, two occurrences")
 
 	joined := modeltest.Quake("us1", at, epicentre, "6.4")
 	joined.Aliases = []string{"us1", "tw1"}
@@ -109,7 +109,7 @@ func TestAllAliasesLinkToOneOccurrence(t *testing.T) {
 	b.AdvanceClock(24 * time.Hour)
 	b.Sweep()
 	b.RunJobs()
-	require.Equal(t, "declined", b.Claims(policy)[1].Status, "at its review at the latest")
+	require.Equal(t, "declined", b.Claims(policy)[1].Status, "at the latest at its review")
 	_, created, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID, SourceEvent: &model.SourceEvent{Source: "usgs", ID: "tw1"}})
 	require.NoError(t, err)
 	require.False(t, created)

@@ -19,7 +19,7 @@ func TestOperatorWritesMessagesToThePartner(t *testing.T) {
 	message, err := b.Service.AddMessage(t.Context(), b.Operator, claim.ID, "Please send us the survey.")
 	require.NoError(t, err)
 	require.Equal(t, "acme", *message.Partner)
-	require.Equal(t, wire.Actor{Kind: "operator", Name: "parapet"}, message.Author, "partners do not learn who it was")
+	require.Equal(t, wire.Actor{Kind: "operator", Name: "parapet"}, message.Author, "partners do not see the operator")
 	list, err := b.Service.GetMessages(t.Context(), b.Acme, claim.ID, model.PageRequest{})
 	require.NoError(t, err)
 	require.Equal(t, []wire.Message{*message}, list.Data)
@@ -34,7 +34,7 @@ func TestOperatorWritesMessagesToThePartner(t *testing.T) {
 	require.Equal(t, []string{"olive", "acme", message.ID}, []string{line.Actor, *line.Partner, *line.Subject})
 
 	_, err = b.Service.AddAttachment(t.Context(), b.Operator, claim.ID, attachmentNamed("a.txt", "text/plain", "x"))
-	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code, "messages are all that operators write for a partner")
+	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code, "operators write only messages to a partner")
 	_, err = b.Service.AddMessage(t.Context(), b.Source, claim.ID, "Hello.")
 	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code)
 	_, err = b.Service.AddMessage(t.Context(), b.Operator, claim.ID, "\x00")

@@ -18,7 +18,7 @@ func TestEndedSessionsAreRememberedUntilTheyExpire(t *testing.T) {
 	require.True(t, ended("one"))
 	require.False(t, ended("two"))
 	require.NoError(t, b.Service.EndSession(t.Context(), "two", time.Now().Add(time.Hour)))
-	require.NoError(t, b.Service.EndSession(t.Context(), "two", time.Now().Add(time.Hour)), "a second press changes nothing")
+	require.NoError(t, b.Service.EndSession(t.Context(), "two", time.Now().Add(time.Hour)), "a second sign-out changes nothing")
 	require.True(t, ended("two"))
-	require.False(t, ended("one"), "its cookie has expired long ago")
+	require.False(t, ended("one"), "its cookie expired long ago")
 }
