@@ -29,7 +29,7 @@ type payoutRow struct {
 	BlockedReason     *BlockedReason
 	HeldOver          *BlockedReason // the blocked reason before an operator's hold
 	Attempts          int            // number of calls to a rail
-	DebtDigest        *string        // digest of the debt; part of the idempotency key, see key
+	DebtDigest        *string        // digest of the debt; part of the rail's key, see idempotencyKey
 	KeyNumber         int            // sequence number in the rail's idempotency key
 	NextAttemptAt     *time.Time
 	Provider          *string

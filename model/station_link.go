@@ -254,7 +254,8 @@ func (l *stationLinker) markEmpty(ctx context.Context, row *occurrenceRow) error
 	return l.updateOccurrence(ctx, row, content)
 }
 
-// updateOccurrence saves a known occurrence and derives its version from its content.
+// updateOccurrence saves a known occurrence under its next version. Its source version
+// is that number and content.
 func (l *stationLinker) updateOccurrence(ctx context.Context, row *occurrenceRow, content string) error {
 	row.Version, row.UpdatedAt = row.Version+1, l.now
 	row.SourceVersion = strconv.FormatInt(row.Version, 10) + "." + content

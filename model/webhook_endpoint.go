@@ -115,8 +115,8 @@ func (tx *Tx) newSecret(row *endpointRow) (string, error) {
 	return "whsec_" + base64.StdEncoding.EncodeToString(secret), nil
 }
 
-// insertEndpoint sets the cursor to the last event with a sequence number, so that the
-// endpoint's own event is the last that can be the first one sent.
+// insertEndpoint sets the cursor to the last numbered event. The first event sent is the
+// endpoint's own, or an earlier one that is numbered after this transaction.
 func (tx *Tx) insertEndpoint(ctx context.Context, row *endpointRow) error {
 	// Locking the partner's row makes the count safe: two concurrent creations are both
 	// counted.

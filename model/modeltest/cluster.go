@@ -171,7 +171,7 @@ func seedDatabase(ctx context.Context, url string) error {
 }
 
 // noWaitingVersion is the version of the station products without a waiting period:
-// tests use the days of a cover from its first day on. WithShippedProducts omits it.
+// tests use the days of a cover from its first day on. WithShippedProducts deletes it.
 const noWaitingVersion = 99
 
 // publishWithoutWaiting publishes that version.

@@ -115,8 +115,8 @@ type Trigger struct {
 	// to include it.
 	Strict    bool  `json:"strict"`
 	DecidesOn Stage `json:"decides_on"` // final, or preliminary if the product decides at once
-	// MaximumDepthKM excludes deeper earthquakes, boundary included. An earthquake
-	// without a depth counts as within it.
+	// MaximumDepthKM excludes deeper earthquakes; a depth equal to it counts. An
+	// earthquake without a depth counts as within it.
 	MaximumDepthKM *decimal.Decimal `json:"maximum_depth_km,omitempty"`
 	// Wind is the rule for the wind of a storm's segments.
 	Wind WindRule `json:"wind,omitzero"`
