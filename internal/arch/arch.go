@@ -1,7 +1,7 @@
-// Package arch holds the house rules as code: who may import whom, what is
-// documented, how long a file may be, where the clock may be read. The rules
-// parse the source and need no tool but Go; a broken one fails the tests with a
-// sentence that tells what to do instead.
+// Package arch checks the house rules: which package may import which, what must be
+// documented, how long a file may be, where the clock may be read. The rules parse the
+// source and need only Go. A violation fails the tests with a sentence that says what to
+// do instead.
 package arch
 
 import (
@@ -18,13 +18,13 @@ import (
 // Module is the import path of the module whose tree is checked.
 const Module = "parapet"
 
-// Rule is one habit of the house.
+// Rule is one house rule.
 type Rule struct {
 	Name  string
-	Check func(*Tree) []string // every place that breaks it, with what to do
+	Check func(*Tree) []string // returns every violation, with what to do
 }
 
-// Rules lists all of them.
+// Rules returns all rules.
 func Rules() []Rule {
 	return []Rule{
 		{"top level", checkTopLevel},
@@ -45,8 +45,8 @@ func Rules() []Rule {
 
 // Tree is the source of a module.
 type Tree struct {
-	Names []string // the entries of the module's root
-	Files []*File  // hand-written Go files, in order of path
+	Names []string // entries of the module's root
+	Files []*File  // hand-written Go files, sorted by path
 }
 
 // File is one hand-written Go file.
@@ -59,21 +59,21 @@ type File struct {
 	positions *token.FileSet
 }
 
-// Dir is the folder, which is the import path below the module.
+// Dir returns the folder, which is the import path below the module.
 func (f *File) Dir() string { return path.Dir(f.Path) }
 
-// position says where a node is, for a message.
+// position returns the position of a node for a message.
 func (f *File) position(node ast.Node) string {
 	return fmt.Sprintf("%s:%d", f.Path, f.positions.Position(node.Pos()).Line)
 }
 
-// lineCount is the number of lines of a node.
+// lineCount returns the number of lines of a node.
 func (f *File) lineCount(node ast.Node) int {
 	return f.positions.Position(node.End()).Line - f.positions.Position(node.Pos()).Line + 1
 }
 
-// findCalls finds where the node uses members of the package imported from
-// importPath: time.Now, also when time goes by another name.
+// findCalls finds the uses of members of the package importPath in a node, such as
+// time.Now, even if the import is renamed.
 func (f *File) findCalls(node ast.Node, importPath string, members ...string) (found []*ast.SelectorExpr) {
 	local := f.localName(importPath)
 	if local == "" {
@@ -105,11 +105,11 @@ func (f *File) localName(importPath string) string {
 
 func importPathOf(spec *ast.ImportSpec) string { return strings.Trim(spec.Path.Value, `"`) }
 
-// skippedDirs are folders that hold no source of this module.
+// skippedDirs are folders without source of this module.
 var skippedDirs = []string{"testdata", "node_modules", "vendor", "bin"}
 
-// Load parses every hand-written Go file under root. Generated files and nested
-// modules are left out.
+// Load parses every hand-written Go file under root. It skips generated files and nested
+// modules.
 func Load(root fs.FS) (*Tree, error) {
 	tree := &Tree{}
 	entries, err := fs.ReadDir(root, ".")
@@ -167,7 +167,7 @@ func (t *Tree) addFile(root fs.FS, name string) error {
 	return nil
 }
 
-// functionDecls lists a file's functions and methods.
+// functionDecls returns a file's functions and methods.
 func (f *File) functionDecls() (all []*ast.FuncDecl) {
 	for _, decl := range f.AST.Decls {
 		if function, ok := decl.(*ast.FuncDecl); ok {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// layer is a part of the tree and what it may know.
+// layer is a part of the tree with its allowed imports.
 type layer struct {
-	dirs             []string // prefixes of folders; the longest that fits decides
-	allowedOwn       []string // prefixes of our folders it may import besides its own
-	forbiddenImports []string // prefixes of foreign import paths it must not know
+	dirs             []string // folder prefixes; the longest match decides
+	allowedOwn       []string // prefixes of our folders that it may import in addition to its own
+	forbiddenImports []string // prefixes of external import paths that it must not import
 	reason           string
 }
 
@@ -84,7 +84,7 @@ func checkImports(tree *Tree) (broken []string) {
 	return broken
 }
 
-// layerOf finds the layer of a folder and the prefix by which it was found.
+// layerOf returns the layer of a folder and the matching prefix.
 func layerOf(dir string) (found *layer, name string) {
 	for i := range layers {
 		for _, prefix := range layers[i].dirs {
@@ -96,8 +96,8 @@ func layerOf(dir string) (found *layer, name string) {
 	return found, name
 }
 
-// mayImport judges one import. Tests may use anything foreign, the test support
-// and of the internal packages, but no sibling either.
+// mayImport reports whether an import is allowed. Tests may import anything external, the
+// test support and the internal packages, but no sibling layer.
 func (l *layer) mayImport(file *File, name, target string) bool {
 	dir, ours := strings.CutPrefix(target, Module+"/")
 	if !ours {
@@ -116,13 +116,13 @@ func isWithinAny(path string, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(prefix string) bool { return isWithin(path, prefix) })
 }
 
-// isWithin tells whether path is prefix or lies under it.
+// isWithin reports whether path is prefix or below it.
 func isWithin(path, prefix string) bool {
 	return path == prefix || strings.HasPrefix(path, prefix+"/")
 }
 
-// allowedNames are the names of the first listing a stranger sees; names that
-// begin with a dot and what a build leaves behind are free.
+// allowedNames are the entries allowed in the root folder; names that begin with a dot
+// and build results are always allowed.
 var allowedNames = []string{
 	"cmd", "graph", "internal", "jobs", "migrations", "model", "rest",
 	"Makefile", "README.md", "RUNBOOK.md", "go.mod", "go.sum", "gqlgen.yml",

@@ -41,7 +41,7 @@ func checkDocumented(tree *Tree) (broken []string) {
 	return broken
 }
 
-// undocumentedNames lists the exported names of a file that have no comment.
+// undocumentedNames returns the exported names of a file without a comment.
 func undocumentedNames(file *File) (bare []*ast.Ident) {
 	for _, decl := range file.AST.Decls {
 		switch d := decl.(type) {
@@ -50,8 +50,8 @@ func undocumentedNames(file *File) (bare []*ast.Ident) {
 				bare = append(bare, d.Name)
 			}
 		case *ast.GenDecl:
-			// One comment may speak for a whole group of constants or variables, but
-			// each type deserves its own.
+			// One comment may describe a whole group of constants or variables, but each
+			// type needs its own.
 			if d.Tok == token.IMPORT || d.Doc.Text() != "" && (d.Tok != token.TYPE || len(d.Specs) == 1) {
 				continue
 			}
@@ -78,8 +78,8 @@ func undocumentedSpec(spec ast.Spec) (bare []*ast.Ident) {
 	return slices.DeleteFunc(slices.Clone(names), func(name *ast.Ident) bool { return !name.IsExported() })
 }
 
-// isOnExportedType tells whether a function has no receiver or an exported one; the
-// methods of private types are seen by nobody.
+// isOnExportedType reports whether a function has no receiver or an exported one; methods
+// of unexported types need no comment.
 func isOnExportedType(function *ast.FuncDecl) bool {
 	if function.Recv == nil {
 		return true
@@ -101,8 +101,8 @@ func isOnExportedType(function *ast.FuncDecl) bool {
 	}
 }
 
-// The longest file and function, in lines. Tests are longer because their
-// tables are.
+// The limits of a file and a function, in lines. Tests may be longer because of their
+// tables.
 const (
 	maxFileLines, maxFunctionLines         = 300, 60
 	maxTestFileLines, maxTestFunctionLines = 500, 80
@@ -126,7 +126,7 @@ func checkLengths(tree *Tree) (broken []string) {
 	return broken
 }
 
-// emptyWords say nothing about what a thing is for.
+// emptyWords say nothing about the purpose of a thing.
 var emptyWords = []string{"util", "utils", "common", "helper", "helpers", "manager", "managers", "impl", "misc"}
 
 func checkNames(tree *Tree) (broken []string) {
@@ -149,7 +149,7 @@ func checkNames(tree *Tree) (broken []string) {
 	return broken
 }
 
-// declaredNames lists the names a file declares at its top level.
+// declaredNames returns the names that a file declares at its top level.
 func declaredNames(file *File) (all []*ast.Ident) {
 	for _, decl := range file.AST.Decls {
 		switch d := decl.(type) {
@@ -169,8 +169,7 @@ func declaredNames(file *File) (all []*ast.Ident) {
 	return all
 }
 
-// findEmptyWord finds one of emptyWords among the words of a name, whether they are
-// joined by capitals or by underscores.
+// findEmptyWord returns one of emptyWords that is a word of a name, in any case style.
 func findEmptyWord(name string) string {
 	for _, w := range splitName(name) {
 		if w = strings.ToLower(w); slices.Contains(emptyWords, w) {

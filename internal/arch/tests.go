@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// clockReaders key "rest/patience.go" -> "rest/timeouts.go" (also the model and jobs
-// files that other lists move).
+// clockReaders are the only files and packages that may read the clock, each with its
+// reason.
 var clockReaders = map[string]string{
 	"internal/auth":          "a token's time is judged by the clock of the server that reads it; tests hand in another",
 	"internal/devissuer":     "development tokens are issued now",
@@ -22,7 +22,7 @@ var clockReaders = map[string]string{
 	"model/partner_cache.go": "the age of a cached answer; business time stays with the database",
 }
 
-// checkClock keeps business time with the database and makes rules testable at any
+// checkClock keeps business time in the database, so that rules can be tested at any
 // instant.
 func checkClock(tree *Tree) (broken []string) {
 	used := map[string]bool{}
@@ -81,7 +81,8 @@ func checkTestify(tree *Tree) (broken []string) {
 	return broken
 }
 
-// serialTests are the tests that cannot run beside others, each with its reason.
+// serialTests are the tests that cannot run in parallel with others, each with its
+// reason.
 var serialTests = map[string]string{
 	"graph.TestNoDocumentAllocatesMoreThan16MiB":            "it measures what the process allocates",
 	"internal/egress.TestProxiesOfTheEnvironmentAreIgnored": "it sets the process's environment",
@@ -110,9 +111,9 @@ func isTest(function *ast.FuncDecl) bool {
 	return found && name != "Main" && function.Recv == nil && len(function.Type.Params.List) == 1
 }
 
-// callsMethod tells whether a test calls one of the methods on its own t. Setenv and
-// Chdir change the whole process; the testing package itself refuses them in
-// parallel tests.
+// callsMethod reports whether a test calls one of the methods on its own t. Setenv and
+// Chdir change the whole process; the testing package itself rejects them in parallel
+// tests.
 func callsMethod(function *ast.FuncDecl, names ...string) (found bool) {
 	own := ""
 	if params := function.Type.Params.List[0].Names; len(params) > 0 {

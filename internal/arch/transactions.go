@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// transactionTypes "unit" -> "Tx"; networkTypes "rail.Slicer" -> "rail.BatchRail";
-// harmless "Enter" -> "Submit"; pureCallbacks keys "model/<file>.go.<param>".
+// transactionTypes are the types whose presence as a parameter means that a function runs
+// inside a transaction.
 var transactionTypes = []string{"Tx", "pgx.Conn", "pgx.Tx", "bun.Tx", "bun.Conn"}
 
 // networkTypes are the types whose methods call over the network.
@@ -16,8 +16,8 @@ var networkTypes = []string{
 	"Files", "filestore.Store", "Store", "http.Client", "rail.Rail", "rail.BatchRail", "rail.Reporter", "Rail", "Reporter", "feed.Fetcher", "webhook.Sender",
 }
 
-// localMethods are the methods of these types that do not: what they are, and the entry of
-// orders through the connection of the transaction.
+// localMethods are the methods of networkTypes that make no network call: identification,
+// and the submission of orders over the connection of the transaction.
 var localMethods = []string{"Name", "Identity", "Capabilities", "Submit"}
 
 // pureCallbacks are callbacks that only compute, each with its reason.
@@ -28,12 +28,12 @@ var pureCallbacks = map[string]string{
 	"model/feed_poll.go.find":           "it looks for an instant in observations that were read before",
 }
 
-// networkPackages are packages that are all network.
+// networkPackages are packages whose functions call over the network.
 var networkPackages = []string{"http", "net"}
 
-// checkTransactions keeps the network out of database transactions: what somebody else
-// answers slowly would hold locks, and the relay and the second matching pass wait for
-// every transaction that is open.
+// checkTransactions forbids network calls inside database transactions: a slow response
+// would hold locks, and the relay and the second matching pass wait for every open
+// transaction.
 func checkTransactions(tree *Tree) (broken []string) {
 	packages := map[string]*transactionCheck{}
 	for _, file := range tree.Files {
@@ -54,11 +54,11 @@ func checkTransactions(tree *Tree) (broken []string) {
 	return broken
 }
 
-// transactionCheck is the check of one package. Functions are known by their names
-// alone, so that methods of the same name count as one.
+// transactionCheck checks one package. It identifies functions by name only, so methods
+// of the same name count as one.
 type transactionCheck struct {
 	functions     map[string][]function
-	transactional []string        // type names: transactionTypes and structs that embed one of them
+	transactional []string        // transactionTypes and structs that embed one of them
 	network       map[string]bool // names of fields of networkTypes
 	visited       map[ast.Node]bool
 	broken        []string
@@ -108,7 +108,7 @@ func (c *transactionCheck) addStruct(spec *ast.TypeSpec) {
 	}
 }
 
-// checkAll checks every function that takes a transaction, and what it calls.
+// checkAll checks every function that takes a transaction, and the functions it calls.
 func (c *transactionCheck) checkAll() []string {
 	for _, all := range c.functions {
 		for _, f := range all {
@@ -165,7 +165,7 @@ func (c *transactionCheck) visitFunction(f function) {
 }
 
 // isNetwork reports whether a call leaves the process: through a client, or through a
-// callback that may fail and that is not handed the transaction.
+// callback that may fail and does not receive the transaction.
 func (c *transactionCheck) isNetwork(f function, call *ast.CallExpr) bool {
 	switch fun := call.Fun.(type) {
 	case *ast.Ident:
@@ -184,7 +184,7 @@ func (c *transactionCheck) isNetwork(f function, call *ast.CallExpr) bool {
 			if param == nil {
 				return slices.Contains(networkPackages, on.Name)
 			}
-			return slices.Contains(networkTypes, typeName(param)) && len(c.functions[fun.Sel.Name]) == 0 // else it is visited
+			return slices.Contains(networkTypes, typeName(param)) && len(c.functions[fun.Sel.Name]) == 0 // otherwise it is visited
 		}
 	}
 	return false
@@ -203,13 +203,13 @@ func returnsError(f *ast.FuncType) bool {
 	return f.Results != nil && slices.ContainsFunc(f.Results.List, func(r *ast.Field) bool { return typeName(r.Type) == "error" })
 }
 
-// calledName is the last name of what is called.
+// calledName returns the last name of the called function.
 func calledName(call *ast.CallExpr) string {
 	name := typeName(call.Fun)
 	return name[strings.LastIndex(name, ".")+1:]
 }
 
-// typeName is a type as it is written, without pointers and type arguments.
+// typeName returns a type as written, without pointers and type arguments.
 func typeName(expr ast.Expr) string {
 	switch e := expr.(type) {
 	case *ast.StarExpr:

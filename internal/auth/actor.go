@@ -9,14 +9,14 @@ import (
 	"parapet/model"
 )
 
-// partnerSlug is the form of a partner's immutable name.
+// partnerSlug is the pattern of a partner's immutable name.
 var partnerSlug = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
-// maxNameBytes bounds the names that end up in our records, in bytes.
+// maxNameBytes limits the names that are stored in our records, in bytes.
 const maxNameBytes = 255
 
-// newActor says who the verified token's holder is to the domain. A token binds to
-// exactly one role: a partner, or an operator, or a data source.
+// newActor converts the verified token's holder to the domain's actor. A token has
+// exactly one role: partner, operator or data source.
 func (v *Verifier) newActor(c claims) (model.Actor, error) {
 	var actor model.Actor
 	scopes, err := c.scopeList()
@@ -55,9 +55,9 @@ func (v *Verifier) newActor(c claims) (model.Actor, error) {
 	return actor, nil
 }
 
-// subjectName is who works through an operator's client: what needs two people must tell
-// two people at one console from one person at two. Without a subject it is the
-// client.
+// subjectName returns the person behind an operator's client: approvals by two people
+// must distinguish two people at one client from one person at two clients. Without a
+// subject it is the client.
 func subjectName(c claims, client string) (string, error) {
 	subject, err := c.stringClaim("sub")
 	switch {
@@ -69,7 +69,7 @@ func subjectName(c claims, client string) (string, error) {
 	return subject, nil
 }
 
-// clientName is the OAuth client, whatever the issuer calls it.
+// clientName returns the OAuth client, from the claim that the issuer uses.
 func (v *Verifier) clientName(c claims) (string, error) {
 	var names [4]string // cid is Okta's
 	for at, claim := range []string{"client_id", "cid", "azp", "sub"} {
@@ -108,8 +108,8 @@ func (v *Verifier) setRole(actor *model.Actor) error {
 	return nil
 }
 
-// setSources are those the holder may post observations for. Naming none means any
-// in development, and none elsewhere.
+// setSources sets the sources for which the holder may post observations. Without the
+// claim it is any source in development and none elsewhere.
 func (v *Verifier) setSources(actor *model.Actor, c claims) error {
 	sources, err := c.listClaim("source")
 	if err != nil {

@@ -6,17 +6,16 @@ import (
 	"parapet/model"
 )
 
-// maxTokenBytes bounds a token in bytes: real ones have about 1 KiB, and a longer one
-// would be hashed, decoded and verified at the caller's pleasure.
+// maxTokenBytes limits a token, in bytes: real ones have about 1 KiB, and a caller must
+// not choose how much is hashed, decoded and verified.
 const maxTokenBytes = 8 << 10
 
 // token68Characters are the characters of RFC 6750 section 2.1; padding follows them.
 const token68Characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/"
 
-// BearerFrom reads the token from the values of the request's Authorization header.
-// None, or another scheme, is token_missing; two, or a token with characters it
-// cannot have, is token_invalid. Only the header is read: a token in an address
-// ends up in logs.
+// BearerFrom reads the token from the values of the request's Authorization header. No
+// value or another scheme is token_missing; two values, or invalid characters, are
+// token_invalid. It reads only the header because a token in an address would be logged.
 func BearerFrom(headers ...string) (string, error) {
 	switch {
 	case len(headers) == 0 || len(headers) == 1 && headers[0] == "":
@@ -24,7 +23,7 @@ func BearerFrom(headers ...string) (string, error) {
 	case len(headers) > 1:
 		return "", model.Fail(model.CodeTokenInvalid, "The request has more than one Authorization header.")
 	}
-	scheme, token, _ := strings.Cut(headers[0], " ") // in any case: RFC 9110 section 11.1
+	scheme, token, _ := strings.Cut(headers[0], " ") // case-insensitive: RFC 9110 section 11.1
 	if !strings.EqualFold(scheme, "bearer") {
 		return "", errTokenMissing()
 	}

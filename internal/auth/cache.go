@@ -15,12 +15,12 @@ const (
 	cacheLifetime = time.Minute
 )
 
-// actorCache remembers verified tokens by their hash: verifying one takes 100 µs, looking
-// it up 1 µs, and a partner sends the same one all day. Refusals are not kept, so
-// forged tokens cannot push good ones out.
+// actorCache caches verified tokens by their hash: verifying takes 100 µs, a lookup 1 µs,
+// and a partner sends the same token all day. Rejected tokens are not cached, so forged
+// tokens cannot evict valid ones.
 type actorCache struct {
 	mu         sync.Mutex
-	generation int // counts the times it was emptied
+	generation int // number of times the cache was cleared
 	entries    map[[sha256.Size]byte]cachedActor
 }
 
@@ -29,14 +29,14 @@ type cachedActor struct {
 	expiresAt time.Time
 }
 
-// tokenHash is a token's hash: what is kept cannot be presented. The hash reads the
-// string where it is, for a copy would be the only garbage of a known token.
+// tokenHash returns a token's hash, because a cached hash cannot be used as a token. It
+// hashes the string in place: a copy would be the only garbage for a cached token.
 func tokenHash(raw string) [sha256.Size]byte {
-	return sha256.Sum256(unsafe.Slice(unsafe.StringData(raw), len(raw))) //nolint:gosec // read only, and not kept
+	return sha256.Sum256(unsafe.Slice(unsafe.StringData(raw), len(raw))) //nolint:gosec // read only and not retained
 }
 
-// get is the actor of a token verified a short while ago. The generation goes to
-// put: what was verified with keys that have changed since is not kept.
+// get returns the actor of a recently verified token. Pass the generation to put, which
+// discards a token verified with keys that have changed since.
 func (c *actorCache) get(key [sha256.Size]byte, now time.Time) (actor model.Actor, found bool, generation int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,7 +60,7 @@ func (c *actorCache) put(key [sha256.Size]byte, actor model.Actor, now, expiry t
 	c.entries[key] = cachedActor{actor: actor, expiresAt: until}
 }
 
-// evictExpired makes room: what has ended, else any entry.
+// evictExpired makes room: it removes expired entries, then any entry.
 func (c *actorCache) evictExpired(now time.Time) {
 	maps.DeleteFunc(c.entries, func(_ [sha256.Size]byte, entry cachedActor) bool { return !now.Before(entry.expiresAt) })
 	for key := range c.entries {

@@ -15,10 +15,10 @@ import (
 
 const (
 	clockLeeway = 30 * time.Second // between the issuer's clock and ours
-	maxLifetime = 24 * time.Hour   // a token cannot be called back, so it must end soon
+	maxLifetime = 24 * time.Hour   // a token cannot be revoked, so it must expire soon
 )
 
-// claims are a token's, by their exact names. A claim that is null counts as absent.
+// claims are a token's claims by exact name. A null claim counts as absent.
 type claims map[string]jsontext.Value
 
 func parseClaims(payload []byte) (claims, error) {
@@ -34,7 +34,7 @@ func parseClaims(payload []byte) (claims, error) {
 	return c, nil
 }
 
-// stringClaim is a string claim, empty when absent.
+// stringClaim returns a string claim, empty when absent.
 func (c claims) stringClaim(name string) (string, error) {
 	value, found := c[name]
 	if !found {
@@ -47,7 +47,7 @@ func (c claims) stringClaim(name string) (string, error) {
 	return text, nil
 }
 
-// listClaim is a claim that is a string or a list of strings, nil when absent.
+// listClaim returns a claim that is a string or a list of strings, nil when absent.
 func (c claims) listClaim(name string) ([]string, error) {
 	value, found := c[name]
 	if !found {
@@ -63,7 +63,7 @@ func (c claims) listClaim(name string) ([]string, error) {
 	return list, nil
 }
 
-// timeClaim is a NumericDate (RFC 7519 section 2): seconds since 1970, fractions
+// timeClaim returns a NumericDate (RFC 7519 section 2): seconds since 1970, fractions
 // allowed. It is zero when absent.
 func (c claims) timeClaim(name string) (time.Time, error) {
 	value, found := c[name]
@@ -78,7 +78,7 @@ func (c claims) timeClaim(name string) (time.Time, error) {
 	return time.Unix(int64(whole), int64(fraction*1e9)), nil
 }
 
-// scopeList are those of scope (RFC 9068) or, where an issuer sends that instead, scp.
+// scopeList returns the scopes in scope (RFC 9068) or, for issuers that use it, scp.
 func (c claims) scopeList() ([]string, error) {
 	name := "scope"
 	if _, found := c[name]; !found {
@@ -91,15 +91,16 @@ func (c claims) scopeList() ([]string, error) {
 	return strings.Fields(strings.Join(list, " ")), nil
 }
 
-// expiredError says that nothing is wrong with a token but its age.
+// expiredError means that a token is valid except for its expiry.
 type expiredError struct{ expiredAt time.Time }
 
 func (e *expiredError) Error() string {
 	return "it expired at " + e.expiredAt.UTC().Format(time.RFC3339)
 }
 
-// checkClaims judges what the signature does not say. Expiry comes last: expired is only
-// said of a token that was good, because it sends the caller for a new one.
+// checkClaims checks everything except the signature. It checks the expiry last:
+// token_expired is reported only for an otherwise valid token, because it makes the
+// caller request a new one.
 func (c claims) checkClaims(typ, audience string, now time.Time) (expiry time.Time, err error) {
 	if err := c.checkIsAccessToken(typ); err != nil {
 		return expiry, err
@@ -114,22 +115,21 @@ func (c claims) checkClaims(typ, audience string, now time.Time) (expiry time.Ti
 	return c.checkTimes(now)
 }
 
-// checkIsAccessToken refuses what a trusted issuer signed for another purpose. An ID token
-// is a receipt for the client, and a security event is news; neither is a
-// permission. A header of typ at+jwt says what the token is. Without it the claims
-// have to: these and no others are an ID token's (OpenID Connect Core section 2) or
-// an event's (RFC 8417 section 2.2), some issuers name the use in a claim of their
-// own, and an access token names its scope or, for a client that was granted none,
-// the client_id (RFC 9068 section 2.2) that an ID token has as its audience. Its azp
-// tells nothing, because ID tokens have it too. What else RFC 9068 requires of
-// issuers (jti, sub, iat) tells nothing either, and older ones leave it out.
+// checkIsAccessToken rejects tokens that a trusted issuer signed for another purpose: ID
+// tokens, which inform the client, and security events. A header of typ at+jwt identifies
+// an access token. Without it the claims decide. Certain claims occur only in ID tokens
+// (OpenID Connect Core section 2) or events (RFC 8417 section 2.2), and some issuers name
+// the use in their own claim. An access token has a scope or, for a client without any,
+// the client_id (RFC 9068 section 2.2), which an ID token has as its audience instead.
+// azp does not decide because ID tokens have it too. The other claims that RFC 9068
+// requires of issuers (jti, sub, iat) do not decide either, and older issuers omit them.
 func (c claims) checkIsAccessToken(typ string) error {
 	for _, name := range []string{"nonce", "at_hash", "c_hash", "s_hash"} {
 		if c.hasClaim(name) {
 			return errIDToken
 		}
 	}
-	for _, name := range []string{"typ", "token_use"} { // Keycloak's and Cognito's
+	for _, name := range []string{"typ", "token_use"} { // of Keycloak and Cognito
 		use, _ := c.stringClaim(name)
 		switch strings.ToLower(use) {
 		case "id":
@@ -165,7 +165,7 @@ func (c claims) checkTimes(now time.Time) (expiry time.Time, err error) {
 	expiry, issued, notBefore := dates[0], dates[1], dates[2]
 	begins := issued
 	if begins.IsZero() {
-		begins = now // without iat, what is left of its life is bounded
+		begins = now // without iat, only the remaining lifetime is limited
 	}
 	switch {
 	case expiry.IsZero():
@@ -180,8 +180,8 @@ func (c claims) checkTimes(now time.Time) (expiry time.Time, err error) {
 	return expiry, nil
 }
 
-// unverifiedHeader is what has to be read of a token before its signature can be: who
-// claims to have issued it, and the type in its header.
+// unverifiedHeader is read before the signature is verified: the claimed issuer and the
+// type in the header.
 type unverifiedHeader struct {
 	issuer string
 	typ    string
@@ -212,8 +212,8 @@ func readUnverified(raw string) (unverifiedHeader, error) {
 	return u, nil
 }
 
-// isAccessTokenType tells whether the header's typ may be an access token's. Issuers
-// older than RFC 9068 send JWT or nothing; strict accepts at+jwt only.
+// isAccessTokenType reports whether the header's typ is allowed for an access token.
+// Issuers older than RFC 9068 send JWT or nothing; strict accepts only at+jwt.
 func isAccessTokenType(typ string, strict bool) bool {
 	switch strings.TrimPrefix(strings.ToLower(typ), "application/") {
 	case "at+jwt":

@@ -24,14 +24,14 @@ const (
 	minRSABits       = 2048            // bits (RFC 7518 section 3.3)
 )
 
-// issuerClient asks one issuer. It is used by one fetch at a time.
+// issuerClient fetches the keys of one issuer. It is used by one fetch at a time.
 type issuerClient struct {
 	issuer  string
 	client  *http.Client
-	keysURL string // empty until discovered, and again after a failure
+	keysURL string // empty before discovery and after a failure
 }
 
-// fetchKeys gets the keys, within the limits, after discovering where they are.
+// fetchKeys discovers the keys' address and fetches the keys, within the limits.
 func (r *issuerClient) fetchKeys() (keys []jose.JSONWebKey, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), fetchTimeout)
 	defer cancel()
@@ -53,8 +53,8 @@ func (r *issuerClient) fetchKeys() (keys []jose.JSONWebKey, err error) {
 	return parseKeys(body)
 }
 
-// discoverKeysURL reads where the keys are (OpenID Connect Discovery section 4). A
-// document that names another issuer is not ours (section 4.3).
+// discoverKeysURL returns the address of the keys (OpenID Connect Discovery section 4).
+// It rejects a document that names another issuer (section 4.3).
 func (r *issuerClient) discoverKeysURL(ctx context.Context) (string, error) {
 	body, err := r.getDocument(ctx, strings.TrimSuffix(r.issuer, "/")+"/.well-known/openid-configuration")
 	if err != nil {
@@ -98,9 +98,8 @@ func (r *issuerClient) getDocument(ctx context.Context, address string) ([]byte,
 	return body, err
 }
 
-// parseKeys keeps the keys that can verify: public, asymmetric, for signatures,
-// strong enough. Others are passed over, since an issuer may publish kinds of keys
-// that are younger than this program.
+// parseKeys returns the keys that can verify: public, asymmetric, for signatures, strong
+// enough. It skips others, because an issuer may publish newer kinds of keys.
 func parseKeys(body []byte) ([]jose.JSONWebKey, error) {
 	var document struct {
 		Keys []jsontext.Value `json:"keys"`
@@ -125,7 +124,8 @@ func parseKeys(body []byte) ([]jose.JSONWebKey, error) {
 	return keys, nil
 }
 
-// areSameKeys compares what a verification depends on, in the published order.
+// areSameKeys compares the parts of the keys that verification depends on, in the
+// published order.
 func areSameKeys(a, b []jose.JSONWebKey) bool {
 	return slices.EqualFunc(a, b, func(x, y jose.JSONWebKey) bool {
 		left, errLeft := x.MarshalJSON()

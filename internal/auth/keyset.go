@@ -15,11 +15,11 @@ const (
 	// fetchInterval is the minimum time between two key fetches from an issuer, failed
 	// ones included, so that forged tokens cannot cause load on it.
 	fetchInterval = 30 * time.Second
-	// startInterval replaces it for readiness probes while no key is known.
+	// startInterval replaces fetchInterval for readiness probes while no key is known.
 	startInterval = 2 * time.Second
-	// refreshAge is when keys are renewed beside the traffic, maxKeyAge when a token
-	// waits for it. With the minute a verified token is remembered, a withdrawn key
-	// stops within five minutes.
+	// Keys older than refreshAge are refreshed in the background; a token waits for the
+	// refresh of keys older than maxKeyAge. With the minute for which a verified token is
+	// cached, a withdrawn key stops working within five minutes.
 	refreshAge = 3 * time.Minute
 	maxKeyAge  = 4 * time.Minute
 )
@@ -29,29 +29,29 @@ var (
 	errNoKeys    = errors.New("the issuer's keys are not known yet")
 )
 
-// keySet is one issuer's keys. It guarantees that known keys go on working while
-// the issuer is down, and that the service starts before its issuer does.
+// keySet is one issuer's keys. Known keys keep working while the issuer is down, and the
+// service starts before its issuer.
 type keySet struct {
 	remote   issuerClient
 	now      func() time.Time
-	onChange func() // called after the keys have become others
+	onChange func() // called after the keys have changed
 
 	mu          sync.Mutex
 	keys        []jose.JSONWebKey
-	lastFetchAt time.Time     // start of the last fetch, whatever came of it
+	lastFetchAt time.Time     // start of the last fetch, also of a failed one
 	lastError   error         // of the last fetch
-	fetchDone   chan struct{} // closed when the running fetch has ended; nil when none runs
+	fetchDone   chan struct{} // closed when the running fetch has ended; nil without one
 }
 
 func newKeySet(issuer string, client *http.Client, now func() time.Time, changed func()) *keySet {
 	return &keySet{remote: issuerClient{issuer: issuer, client: client}, now: now, onChange: changed}
 }
 
-// VerifySignature is what go-oidc asks of a key set. A token that no known key verifies
-// has the keys fetched, unless that was done just now: its key may be new, also where
-// the issuer gave it the id of an old one.
+// VerifySignature implements go-oidc's key set. If no known key verifies the token, it
+// fetches the keys, unless they were just fetched: the key may be new, even under the id
+// of an old one.
 func (s *keySet) VerifySignature(ctx context.Context, raw string) ([]byte, error) {
-	// go-oidc has already parsed it with the algorithms that are allowed.
+	// go-oidc has already checked the token's algorithm.
 	token, err := jose.ParseSignedCompact(raw, knownAlgorithms)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (s *keySet) VerifySignature(ctx context.Context, raw string) ([]byte, error
 	return verifySignature(fetched, token)
 }
 
-// verifySignature tries the keys the token can mean.
+// verifySignature tries the keys that match the token's header.
 func verifySignature(keys []jose.JSONWebKey, token *jose.JSONWebSignature) ([]byte, error) {
 	header := token.Signatures[0].Header
 	for _, key := range keys {
@@ -88,7 +88,7 @@ func verifySignature(keys []jose.JSONWebKey, token *jose.JSONWebSignature) ([]by
 	return nil, errSignature
 }
 
-// currentKeys is the keys, no older than they may be if the issuer can be reached.
+// currentKeys returns the keys, not older than maxKeyAge if the issuer can be reached.
 func (s *keySet) currentKeys(ctx context.Context) ([]jose.JSONWebKey, error) {
 	s.mu.Lock()
 	keys, age := s.keys, s.now().Sub(s.lastFetchAt)
@@ -97,7 +97,7 @@ func (s *keySet) currentKeys(ctx context.Context) ([]jose.JSONWebKey, error) {
 		due = fetchInterval
 	}
 	if len(keys) > 0 && age >= due && age < maxKeyAge {
-		s.startFetch() //nolint:contextcheck // the fetch serves everybody: no single request may cancel it
+		s.startFetch() //nolint:contextcheck // the fetch serves all requests: none may cancel it
 	}
 	s.mu.Unlock()
 	if len(keys) == 0 || age >= maxKeyAge {
@@ -106,12 +106,12 @@ func (s *keySet) currentKeys(ctx context.Context) ([]jose.JSONWebKey, error) {
 	return keys, nil
 }
 
-// refreshKeys fetches the keys, or waits for the fetch that is running, unless the last
-// one was less than the interval ago. When it fails the known keys go on working.
+// refreshKeys fetches the keys or waits for the running fetch, unless the last fetch was
+// less than interval ago. If it fails, the known keys keep working.
 func (s *keySet) refreshKeys(ctx context.Context, interval time.Duration) ([]jose.JSONWebKey, error) {
 	s.mu.Lock()
 	if s.fetchDone == nil && s.now().Sub(s.lastFetchAt) >= interval {
-		s.startFetch() //nolint:contextcheck // the fetch serves everybody: no single request may cancel it
+		s.startFetch() //nolint:contextcheck // the fetch serves all requests: none may cancel it
 	}
 	flight := s.fetchDone
 	s.mu.Unlock()
@@ -130,8 +130,9 @@ func (s *keySet) refreshKeys(ctx context.Context, interval time.Duration) ([]jos
 	return s.keys, nil
 }
 
-// startFetch starts a fetch, under the lock, if none runs. It belongs to no caller: one
-// who hangs up does not end it for the others.
+// startFetch starts a fetch unless one is running. The caller holds the lock. The fetch
+// is independent of any caller's context, so a caller that leaves does not end it for the
+// others.
 func (s *keySet) startFetch() {
 	if s.fetchDone != nil {
 		return
@@ -155,7 +156,7 @@ func (s *keySet) fetchKeys(flight chan struct{}) {
 	close(flight)
 }
 
-// checkReady is nil once keys are known, also when the issuer is down by now.
+// checkReady returns nil once keys are known, even if the issuer is down later.
 func (s *keySet) checkReady(ctx context.Context) error {
 	s.mu.Lock()
 	known := len(s.keys) > 0

@@ -1,9 +1,8 @@
-// Package auth guarantees that whoever acts was named by a trusted issuer: it turns
-// a bearer token into the domain's Actor, or into an error whose sentence says what
-// was wrong with the token. Tokens are OAuth 2.0 access tokens in the form of RFC
-// 9068. Signatures are go-oidc's work; what go-oidc leaves open for ID tokens
-// (audience, token type, clock leeway, lifetime, how often keys are fetched) is
-// decided here.
+// Package auth verifies bearer tokens of trusted issuers: it converts a token to the
+// domain's Actor, or to an error that states what is wrong with the token. Tokens are
+// OAuth 2.0 access tokens in the form of RFC 9068. go-oidc verifies signatures; this
+// package checks what go-oidc leaves open for ID tokens (audience, token type, clock
+// leeway, lifetime, interval of key fetches).
 package auth
 
 import (
@@ -23,33 +22,33 @@ import (
 	"parapet/model"
 )
 
-// knownAlgorithms are those a configuration may allow: signatures that can be
-// checked without a shared secret.
+// knownAlgorithms are the algorithms that a configuration may allow: those without a
+// shared secret.
 var knownAlgorithms = []jose.SignatureAlgorithm{
 	jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.ES256, jose.ES384, jose.ES512, jose.EdDSA,
 }
 
 var errNoClientName = errors.New("it names no client or subject")
 
-// Config says which tokens to trust. The zero value of an optional setting is its
-// strict or usual one.
+// Config selects the trusted tokens. The zero value of an optional setting is strict or
+// the usual default.
 type Config struct {
-	Issuers      []string // required; compared letter by letter with iss
-	Audience     string   // required; must be among aud
+	Issuers      []string // required; must equal iss exactly
+	Audience     string   // required; must be in aud
 	Algorithms   []string // RS256, ES256 and EdDSA when empty
 	PartnerClaim string   // "partner" when empty
 	// RequireType accepts only tokens of typ at+jwt, not the JWT of older issuers.
 	RequireType bool
 	Now         func() time.Time // time.Now when nil
-	HTTP        *http.Client     // to reach the issuers; when nil, one that follows no redirect
-	// AllowAnySource lets a data source without the claim source post for all. For
-	// development.
+	HTTP        *http.Client     // for requests to issuers; nil means a client that follows no redirect
+	// AllowAnySource lets a data source without the claim source post for all sources.
+	// For development.
 	AllowAnySource bool
 	// AllowPartnerSource lets a partner's token post observations. For development.
 	AllowPartnerSource bool
 }
 
-// Verifier verifies tokens. Its methods may be called from several goroutines.
+// Verifier verifies tokens. It is safe for concurrent use.
 type Verifier struct {
 	config  Config
 	issuers map[string]trustedIssuer
@@ -61,8 +60,8 @@ type trustedIssuer struct {
 	verifier *oidc.IDTokenVerifier
 }
 
-// New makes a verifier. It asks no issuer anything yet, so a service starts while
-// its issuer is down.
+// New returns a verifier. It makes no request yet, so a service starts while its issuer
+// is down.
 func New(config Config) (*Verifier, error) {
 	config.PartnerClaim = cmp.Or(config.PartnerClaim, "partner")
 	if len(config.Algorithms) == 0 {
@@ -83,8 +82,8 @@ func New(config Config) (*Verifier, error) {
 		keys := newKeySet(address, config.HTTP, config.Now, v.cache.clearAll)
 		v.issuers[address] = trustedIssuer{keys: keys, verifier: oidc.NewVerifier(address, keys, &oidc.Config{
 			SupportedSigningAlgs: config.Algorithms,
-			// Its audience is a client's, its expiry has no leeway and its nbf has five
-			// minutes: claims.check does these.
+			// The audience is a client in ID tokens, the expiry check has no leeway and
+			// the nbf check has five minutes: checkClaims does these checks.
 			SkipClientIDCheck: true, SkipExpiryCheck: true,
 		})}
 	}
@@ -110,10 +109,10 @@ func (c Config) validate() error {
 	return nil
 }
 
-// Verify says who holds the token. Its errors are *model.Error: token_missing,
-// token_invalid or token_expired (401), insufficient_scope (403) for a token with
-// no role here, of which the actor tells the name, and unavailable (503) while no
-// key of its issuer is known.
+// Verify returns the holder of the token. Its errors are *model.Error: token_missing,
+// token_invalid or token_expired (401); insufficient_scope (403) for a token without a
+// role, together with an actor that has a name; unavailable (503) while no key of its
+// issuer is known.
 func (v *Verifier) Verify(ctx context.Context, raw string) (model.Actor, error) {
 	if raw == "" {
 		return model.Actor{}, errTokenMissing()
@@ -146,8 +145,8 @@ func (v *Verifier) verifyToken(ctx context.Context, raw string, now time.Time) (
 	if !isAccessTokenType(head.typ, v.config.RequireType) {
 		return actor, expiry, errTokenInvalid("its type is not at+jwt")
 	}
-	// Asked first, because go-oidc's error would not tell a missing key set from a
-	// forged token.
+	// Checked first, because go-oidc's error does not distinguish a missing key set from
+	// a forged token.
 	if _, err := from.keys.currentKeys(ctx); err != nil {
 		return actor, expiry, errKeysUnavailable(err)
 	}
@@ -172,8 +171,8 @@ func (v *Verifier) verifyToken(ctx context.Context, raw string, now time.Time) (
 	return actor, expiry, nil
 }
 
-// verifiedPayload has go-oidc hand over the verified bytes, to be read by the strict
-// decoder: exact names, no duplicates.
+// verifiedPayload makes go-oidc pass the verified bytes to the strict decoder: exact
+// names, no duplicates.
 type verifiedPayload struct{ claims }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -182,7 +181,7 @@ func (p *verifiedPayload) UnmarshalJSON(text []byte) (err error) {
 	return err
 }
 
-// errKeysUnavailable is our failure, or the issuer's, and not the token's.
+// errKeysUnavailable is a failure of this server or the issuer, not of the token.
 func errKeysUnavailable(cause error) *model.Error {
 	failed := model.Fail(model.CodeUnavailable, "Tokens cannot be verified at the moment.").WithCause(cause)
 	failed.RetryAfter = fetchInterval
@@ -196,8 +195,8 @@ func claimError(err error) *model.Error {
 	return errTokenInvalid("%v", err)
 }
 
-// Ready tells whether tokens of every issuer can be verified, asking those whose
-// keys are not known yet at most every two seconds.
+// Ready returns nil if tokens of every issuer can be verified. It requests missing keys
+// at most every two seconds.
 func (v *Verifier) Ready(ctx context.Context) error {
 	var failed []error
 	for _, address := range v.config.Issuers {

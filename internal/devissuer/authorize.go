@@ -16,10 +16,10 @@ import (
 
 const (
 	codeLifetime    = time.Minute
-	maxPendingCodes = 1000 // codes waiting at once; more is somebody filling memory
+	maxPendingCodes = 1000 // codes waiting at once; more is an attempt to exhaust memory
 )
 
-// authorizationRequest is a sign-in that may go on: client and address are known to be right.
+// authorizationRequest is a sign-in request whose client and redirect address are valid.
 type authorizationRequest struct {
 	client    Client
 	redirect  string
@@ -29,7 +29,7 @@ type authorizationRequest struct {
 	scope     string
 }
 
-// codeGrant is what a code stands for.
+// codeGrant is the grant behind an authorization code.
 type codeGrant struct {
 	request   authorizationRequest
 	identity  identity
@@ -42,15 +42,15 @@ var signInText string
 
 var signInPage = template.Must(template.New("signin").Parse(signInText))
 
-// formContent is what the form shows: the users to choose from, or what is wrong.
+// formContent is the content of the sign-in form, or an error.
 type formContent struct {
 	Client   string
 	Scopes   []string
 	Users    []User
-	Password bool // somebody has one
+	Password bool // a user has a password
 	Failed   bool
-	Refused  string            // instead of the form
-	Hidden   map[string]string // the request's parameters, carried through the form
+	Refused  string            // error shown instead of the form
+	Hidden   map[string]string // the request's parameters, passed through the form
 }
 
 func (i *Issuer) showForm(w http.ResponseWriter, r *http.Request) {
@@ -60,7 +60,7 @@ func (i *Issuer) showForm(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// submitForm checks the form and sends the browser back with a code.
+// submitForm checks the form and redirects the browser with a code.
 func (i *Issuer) submitForm(w http.ResponseWriter, r *http.Request) {
 	form, refused := readForm(r)
 	if refused != nil {
@@ -89,12 +89,12 @@ func (i *Issuer) submitForm(w http.ResponseWriter, r *http.Request) {
 	i.redirectToClient(w, r, asked, url.Values{"code": {code}})
 }
 
-// challengePattern is the form of an S256 challenge: SHA-256 in base64url.
+// challengePattern matches an S256 challenge: SHA-256 in base64url.
 var challengePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
-// readAuthorizationRequest answers by itself and returns false when the sign-in cannot go on.
-// While client or address are in doubt the browser is sent nowhere (RFC 6749
-// section 4.1.2.1); every later error goes back to the client.
+// readAuthorizationRequest writes the response and returns false when the sign-in cannot
+// continue. While the client or the address is not validated it does not redirect (RFC
+// 6749 section 4.1.2.1); later errors are redirected to the client.
 func (i *Issuer) readAuthorizationRequest(w http.ResponseWriter, r *http.Request, form url.Values) (authorizationRequest, bool) {
 	client, known := i.clients[form.Get("client_id")]
 	asked := authorizationRequest{
@@ -123,13 +123,14 @@ func (i *Issuer) readAuthorizationRequest(w http.ResponseWriter, r *http.Request
 	return asked, false
 }
 
-// requestedScopes is what was asked for, everything the client has when nothing was.
+// requestedScopes returns the requested scopes, or all scopes of the client without a
+// request.
 func (r authorizationRequest) requestedScopes() []string {
 	scopes, _ := restrictScopes(r.scope, append([]string{"openid"}, r.client.Scopes...))
 	return slices.Clone(scopes)
 }
 
-// allowsRedirect compares exactly, but for the port of a public client's loopback
+// allowsRedirect compares exactly, except for the port of a public client's loopback
 // address, which the system chooses (RFC 8252 section 7.3).
 func (c Client) allowsRedirect(redirect string) bool {
 	if redirect == "" {
@@ -158,8 +159,8 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// redirectToClient redirects to the client. The issuer's name goes along (RFC 9207), so a
-// client of several issuers cannot be handed another's code.
+// redirectToClient redirects to the client. It adds the issuer's name (RFC 9207), so that
+// a client of several issuers cannot receive another issuer's code.
 func (i *Issuer) redirectToClient(w http.ResponseWriter, r *http.Request, asked authorizationRequest, result url.Values) {
 	target, err := url.Parse(asked.redirect)
 	if err != nil {
@@ -197,10 +198,10 @@ func (i *Issuer) renderForm(w http.ResponseWriter, status int, content formConte
 	// No form-action: browsers apply it to the redirect that follows the form.
 	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'")
 	w.WriteHeader(status)
-	_ = signInPage.Execute(w, content) // a reader that has gone needs no page
+	_ = signInPage.Execute(w, content) // an error means that the reader has left
 }
 
-// saveCode remembers a grant under a new code of 128 random bits.
+// saveCode stores a grant under a new code of 128 random bits.
 func (i *Issuer) saveCode(granted codeGrant) (string, bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -215,7 +216,7 @@ func (i *Issuer) saveCode(granted codeGrant) (string, bool) {
 	return code, true
 }
 
-// takeCode gives a grant out once.
+// takeCode returns a grant once.
 func (i *Issuer) takeCode(code string) (codeGrant, bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// maxFormBytes bounds the body of a form, in bytes.
+// maxFormBytes limits the body of a form, in bytes.
 const maxFormBytes = 64 << 10
 
-// Handler answers discovery, /jwks, /token and /authorize under the path of the
-// issuer's address.
+// Handler serves discovery, /jwks, /token and /authorize below the path of the issuer's
+// address.
 func (i *Issuer) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+i.prefix+"/.well-known/openid-configuration", i.serveDiscovery)
 	mux.HandleFunc("GET "+i.prefix+"/.well-known/oauth-authorization-server", i.serveDiscovery)
-	if i.prefix != "" { // where RFC 8414 section 3.1 looks for it
+	if i.prefix != "" { // the address of RFC 8414 section 3.1
 		mux.HandleFunc("GET /.well-known/oauth-authorization-server"+i.prefix, i.serveDiscovery)
 	}
 	mux.HandleFunc("GET "+i.prefix+"/jwks", i.serveJWKS)
@@ -25,7 +25,7 @@ func (i *Issuer) Handler() http.Handler {
 	return http.MaxBytesHandler(mux, maxFormBytes)
 }
 
-// pageAddress is the absolute address of one of the issuer's own pages.
+// pageAddress returns the absolute address of one of the issuer's pages.
 func (i *Issuer) pageAddress(page string) string {
 	return strings.TrimSuffix(i.options.Issuer, "/") + page
 }
@@ -48,7 +48,7 @@ func (i *Issuer) serveDiscovery(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-// supportedScopes is openid and everything any client may ask for, in order of mention.
+// supportedScopes returns openid and the scopes of all clients, in order of mention.
 func (i *Issuer) supportedScopes() []string {
 	scopes, seen := []string{"openid"}, map[string]bool{"openid": true}
 	for _, client := range i.options.Clients {
@@ -71,8 +71,8 @@ type oauthError struct {
 	Description string `json:"error_description"`
 }
 
-// writeJSON writes JSON that no cache keeps. Any origin may read it: there are no
-// cookies, so a browser holds nothing that another page could borrow.
+// writeJSON writes JSON that is not cached. Any origin may read it: without cookies a
+// browser holds no credentials that another page could use.
 func writeJSON(w http.ResponseWriter, status int, body any) {
 	header := w.Header()
 	header.Set("Content-Type", "application/json")
@@ -80,5 +80,5 @@ func writeJSON(w http.ResponseWriter, status int, body any) {
 	header.Set("Access-Control-Allow-Origin", "*")
 	header.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // a reader that has gone needs no answer
+	_ = json.NewEncoder(w).Encode(body) // an error means that the reader has left
 }

@@ -1,8 +1,8 @@
-// Package devissuer guarantees real access tokens on a machine without an identity
-// provider: an OpenID Connect issuer with discovery, keys that rotate, client
-// credentials, and a sign-in form with PKCE. Its tokens have the shape of RFC 9068
-// and are verified like anybody's; nothing in the service knows that it exists. It
-// is for development and tests only: its accounts stand in a configuration in clear.
+// Package devissuer issues real access tokens on a machine without an identity provider:
+// it is an OpenID Connect issuer with discovery, key rotation, client credentials, and a
+// sign-in form with PKCE. Its tokens have the form of RFC 9068 and are verified like
+// those of any issuer. It is for development and tests only: its configuration holds
+// accounts in plain text.
 package devissuer
 
 import (
@@ -18,20 +18,20 @@ import (
 	"github.com/google/uuid"
 )
 
-// Client is a program that asks for tokens.
+// Client is an OAuth client.
 type Client struct {
 	ID     string
-	Secret string // empty: a public client, which must use a sign-in with PKCE
+	Secret string // empty: a public client, which must sign in with PKCE
 	Scopes []string
-	// Partner becomes the claim partner: the token acts for that partner only.
+	// Partner becomes the claim partner: the token acts only for that partner.
 	Partner string
 	// Sources becomes the claim source: the data sources the token may post for.
 	Sources []string
-	// RedirectURIs of a sign-in, compared exactly; for a public client one on
-	// loopback matches with any port (RFC 8252 section 7.3).
+	// RedirectURIs of a sign-in, compared exactly; a loopback address of a public client
+	// matches with any port (RFC 8252 section 7.3).
 	RedirectURIs []string
-	// AnyLoopback allows every sign-in to come back to this machine, whatever the
-	// port and path: what one tries out on a laptop is not known beforehand.
+	// AnyLoopback allows every loopback redirect address with any port and path, because
+	// local experiments are not known in advance.
 	AnyLoopback bool
 }
 
@@ -45,7 +45,7 @@ type User struct {
 
 // Options of an issuer.
 type Options struct {
-	Issuer   string // its address; the claim iss, letter by letter
+	Issuer   string // its address, exactly as in the claim iss
 	Audience string // the claim aud of access tokens
 	Clients  []Client
 	Users    []User
@@ -59,7 +59,7 @@ type Options struct {
 	KeyFile string
 }
 
-// Issuer issues tokens. Its methods may be called from several goroutines.
+// Issuer issues tokens. It is safe for concurrent use.
 type Issuer struct {
 	options Options
 	prefix  string // the path of the issuer's address
@@ -71,7 +71,7 @@ type Issuer struct {
 	codes map[string]codeGrant
 }
 
-// New makes an issuer, with the keys of KeyFile or new ones.
+// New returns an issuer with the keys of KeyFile or new ones.
 func New(options Options) (*Issuer, error) {
 	address, err := url.Parse(options.Issuer)
 	if err != nil || address.Host == "" || address.RawQuery != "" || address.Fragment != "" {
@@ -101,8 +101,8 @@ func New(options Options) (*Issuer, error) {
 	return issuer, nil
 }
 
-// Token mints an access token for a client without asking for its secret, with the
-// named scopes or, when none is named, with all the client has.
+// Token issues an access token for a client without its secret, with the given scopes or,
+// without any, all scopes of the client.
 func (i *Issuer) Token(clientID string, scopes ...string) (string, error) {
 	client, known := i.clients[clientID]
 	if !known {
@@ -119,24 +119,24 @@ func (i *Issuer) Token(clientID string, scopes ...string) (string, error) {
 	return i.newAccessToken(client.tokenIdentity(), client.ID, scopes)
 }
 
-// Sign makes a token of any shape with the current key, to try what a verifier
-// refuses. Typ is the header of that name, left out when empty.
+// Sign signs any claims with the current key, to test what a verifier rejects. typ is the
+// header of that name, omitted when empty.
 func (i *Issuer) Sign(typ string, claims map[string]any) (string, error) {
 	return i.keys.signClaims(typ, claims)
 }
 
-// RotateKey makes a new key, signs with it from now on, and goes on publishing the
-// earlier ones. It returns the new key's id.
+// RotateKey creates a new key and signs with it from now on. Earlier keys stay published.
+// It returns the new key's id.
 func (i *Issuer) RotateKey() (string, error) { return i.keys.rotateKey() }
 
-// WithdrawKey stops publishing a key: tokens signed with it are to be refused. The
-// key that signs cannot be withdrawn before another one has taken its place.
+// WithdrawKey stops publishing a key, so that tokens signed with it are rejected. The
+// signing key cannot be withdrawn before a rotation.
 func (i *Issuer) WithdrawKey(id string) error { return i.keys.withdrawKey(id) }
 
-// KeyID is the id of the key that signs.
+// KeyID returns the id of the signing key.
 func (i *Issuer) KeyID() string { return i.keys.currentKey().KeyID }
 
-// identity is what a token says of whom it was issued to.
+// identity is the holder of a token.
 type identity struct {
 	subject string
 	partner string
@@ -147,7 +147,7 @@ func (c Client) tokenIdentity() identity {
 	return identity{subject: c.ID, partner: c.Partner, sources: c.Sources}
 }
 
-// newAccessToken has the claims of RFC 9068 section 2.2, and ours.
+// newAccessToken returns a token with the claims of RFC 9068 section 2.2 and ours.
 func (i *Issuer) newAccessToken(who identity, clientID string, scopes []string) (string, error) {
 	now := i.options.Now()
 	claims := map[string]any{
@@ -168,8 +168,8 @@ func (i *Issuer) newAccessToken(who identity, clientID string, scopes []string) 
 	return i.keys.signClaims("at+jwt", claims)
 }
 
-// newIDToken tells the client who signed in. It is for the client's id, so that no
-// service takes it for an access token.
+// newIDToken returns an ID token with the client's id as audience, so that no service
+// accepts it as an access token.
 func (i *Issuer) newIDToken(who identity, clientID, nonce string) (string, error) {
 	now := i.options.Now()
 	claims := map[string]any{

@@ -43,7 +43,7 @@ func openKeyring(file, algorithm string) (*keyring, error) {
 	return ring, err
 }
 
-// loadKeys uses encoding/json: the library that owns the keys knows no other.
+// loadKeys uses encoding/json because the key library supports only that.
 func (r *keyring) loadKeys(text []byte) error {
 	var set jose.JSONWebKeySet
 	if err := json.Unmarshal(text, &set); err != nil {
@@ -85,7 +85,7 @@ func (r *keyring) withdrawKey(id string) error {
 	return r.saveFile()
 }
 
-// saveFile replaces the file whole, readable by its owner only.
+// saveFile replaces the file atomically, readable only by its owner.
 func (r *keyring) saveFile() error {
 	if r.file == "" {
 		return nil
@@ -115,7 +115,7 @@ func (r *keyring) currentKey() jose.JSONWebKey {
 	return r.keys[0]
 }
 
-// publicKeys is what /jwks answers.
+// publicKeys returns the key set of /jwks.
 func (r *keyring) publicKeys() jose.JSONWebKeySet {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -147,7 +147,7 @@ func (r *keyring) signClaims(typ string, claims map[string]any) (string, error) 
 	return signed.CompactSerialize()
 }
 
-// newKey makes a signing key whose id is its thumbprint (RFC 7638).
+// newKey creates a signing key whose id is its thumbprint (RFC 7638).
 func newKey(algorithm string) (jose.JSONWebKey, error) {
 	var private any
 	var err error

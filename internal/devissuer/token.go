@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// serveToken is the endpoint of RFC 6749 section 3.2.
+// serveToken is the token endpoint of RFC 6749 section 3.2.
 func (i *Issuer) serveToken(w http.ResponseWriter, r *http.Request) {
 	form, refused := readForm(r)
 	if refused != nil {
@@ -45,8 +45,8 @@ func (i *Issuer) serveToken(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, body)
 }
 
-// readForm reads the body's parameters, each at most once (RFC 6749 section 3.2).
-// What stands in the address is not looked at: addresses end up in logs.
+// readForm reads the body's parameters, each at most once (RFC 6749 section 3.2). It
+// ignores the query string because addresses are logged.
 func readForm(r *http.Request) (url.Values, *oauthError) {
 	if err := r.ParseForm(); err != nil {
 		return nil, &oauthError{"invalid_request", "The body is not a form of at most 64 KiB."}
@@ -59,7 +59,7 @@ func readForm(r *http.Request) (url.Values, *oauthError) {
 	return r.PostForm, nil
 }
 
-// toPrintable keeps to the characters that an error_description may have.
+// toPrintable replaces characters that an error_description must not contain.
 func toPrintable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' || r == '"' || r == '\\' {
@@ -82,14 +82,14 @@ func (i *Issuer) authenticateClient(r *http.Request, form url.Values) (Client, *
 		id, secret = userID, userSecret
 	}
 	client, known := i.clients[id]
-	// Compared also for an unknown client, so that the time tells nothing.
+	// Compared also for an unknown client, so that the duration reveals nothing.
 	if same := equalSecrets(secret, client.Secret); !known || !same {
 		return Client{}, &oauthError{"invalid_client", "There is no such client, or its secret is another one."}
 	}
 	return client, nil
 }
 
-// equalSecrets takes the same time whatever differs, the length included.
+// equalSecrets compares in constant time, independent of the length.
 func equalSecrets(given, want string) bool {
 	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(want))
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
@@ -106,8 +106,9 @@ func (i *Issuer) grantClientCredentials(client Client, form url.Values) (any, *o
 	return i.newTokenResponse(client.tokenIdentity(), client.ID, scopes, "")
 }
 
-// restrictScopes is the scopes asked for, all of them when none is, and a refusal when one
-// is not allowed: a token with less than was asked for fails later and elsewhere.
+// restrictScopes returns the requested scopes, or all allowed scopes without a request.
+// It rejects a scope that is not allowed: a token with fewer scopes would fail later and
+// elsewhere.
 func restrictScopes(asked string, allowed []string) ([]string, *oauthError) {
 	scopes := strings.Fields(asked)
 	if len(scopes) == 0 {
@@ -121,7 +122,7 @@ func restrictScopes(asked string, allowed []string) ([]string, *oauthError) {
 	return slices.Compact(slices.Sorted(slices.Values(scopes))), nil
 }
 
-// tokenResponse is the successful answer of RFC 6749 section 5.1.
+// tokenResponse is the success response of RFC 6749 section 5.1.
 type tokenResponse struct {
 	AccessToken string `json:"access_token"`
 	TokenType   string `json:"token_type"`
@@ -146,8 +147,8 @@ func (i *Issuer) newTokenResponse(who identity, clientID string, scopes []string
 	return body, nil
 }
 
-// grantAuthorizationCode exchanges the code of a sign-in. A code works once, also when the
-// exchange fails: a second try is somebody else's.
+// grantAuthorizationCode exchanges the code of a sign-in. A code works once, even if the
+// exchange fails, because a second attempt may come from an attacker.
 func (i *Issuer) grantAuthorizationCode(client Client, form url.Values) (any, *oauthError) {
 	granted, known := i.takeCode(form.Get("code"))
 	switch {
@@ -161,7 +162,7 @@ func (i *Issuer) grantAuthorizationCode(client Client, form url.Values) (any, *o
 	return i.newTokenResponse(granted.identity, client.ID, granted.scopes, granted.request.nonce)
 }
 
-// matchesChallenge is RFC 7636 section 4.6 with S256.
+// matchesChallenge implements RFC 7636 section 4.6 with S256.
 func matchesChallenge(verifier, challenge string) bool {
 	if len(verifier) < 43 || len(verifier) > 128 {
 		return false

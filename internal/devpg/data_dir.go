@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// InUseError says that another process serves the data folder.
+// InUseError means that another process uses the data folder.
 type InUseError struct {
 	DataDir string
-	PID     int // of the server, 0 where it is not known yet
+	PID     int // of the server, 0 if unknown
 }
 
-// Error says what to do.
+// Error states what to do.
 func (e *InUseError) Error() string {
 	holder := "another process"
 	if e.PID > 0 {
@@ -29,21 +29,21 @@ func (e *InUseError) Error() string {
 	return fmt.Sprintf("the data folder %s is in use by %s: stop that one, or choose another folder", e.DataDir, holder)
 }
 
-// VersionError says that the data folder was written by another major version.
+// VersionError means that the data folder was written by another major version.
 type VersionError struct {
 	DataDir                     string
 	FolderMajor, InstalledMajor int // major versions
 }
 
-// Error says what to do.
+// Error states what to do.
 func (e *VersionError) Error() string {
 	return fmt.Sprintf("the data folder %s belongs to Postgres %d and the installed server is %d: discard it by starting fresh, "+
 		"or install Postgres %[2]d, or choose another folder", e.DataDir, e.FolderMajor, e.InstalledMajor)
 }
 
-// DefaultDataDir is where a kept database lives unless told otherwise: parapet/data
-// under the user's cache folder. For root it is /var/cache/parapet/data, because the
-// server runs as another user, who cannot enter root's home.
+// DefaultDataDir is the default folder of a kept database: parapet/data under the user's
+// cache folder. For root it is /var/cache/parapet/data, because the server runs as
+// another user that cannot enter root's home.
 func DefaultDataDir() string {
 	if os.Geteuid() == 0 {
 		return "/var/cache/parapet/data"
@@ -54,8 +54,8 @@ func DefaultDataDir() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("parapet-%d", os.Geteuid()), "data")
 }
 
-// resolveDataDir makes the folder's parent and gives the path without symbolic links,
-// which is how Postgres reports it.
+// resolveDataDir creates the folder's parent and returns the path without symbolic links,
+// as Postgres reports it.
 func resolveDataDir(dataDir string) (string, error) {
 	dataDir, err := filepath.Abs(dataDir)
 	if err != nil {
@@ -71,8 +71,8 @@ func resolveDataDir(dataDir string) (string, error) {
 	return filepath.Join(parent, filepath.Base(dataDir)), err
 }
 
-// HasData reports whether Start would find a database in the folder. For root it looks
-// where the server's account keeps the folder's data.
+// HasData reports whether Start would find a database in the folder. For root it checks
+// the folder in which the server's account keeps the data.
 func HasData(dataDir string) (bool, error) {
 	owner, err := findServerUser()
 	if err != nil {
@@ -85,7 +85,7 @@ func HasData(dataDir string) (bool, error) {
 	return version != 0, err
 }
 
-// makeTempDir makes a temporary folder that the account can enter.
+// makeTempDir creates a temporary folder that the account can enter.
 func makeTempDir(owner serverUser) (string, error) {
 	base := os.TempDir()
 	if owner.checkAccess(base) != nil {
@@ -113,12 +113,13 @@ func lockDataDir(dataDir string) (*os.File, error) {
 	return file, nil
 }
 
-// unlockDataDir lets go by name: a child that is just being forked still shares the file.
+// unlockDataDir unlocks explicitly, because a child that is being forked still shares the
+// file.
 func unlockDataDir(file *os.File) error {
 	return errors.Join(syscall.Flock(int(file.Fd()), syscall.LOCK_UN), file.Close())
 }
 
-// folderVersion is the major version that wrote the folder, 0 when there is none.
+// folderVersion returns the major version that wrote the folder, 0 without one.
 func folderVersion(dataDir string) (int, error) {
 	text, err := os.ReadFile(filepath.Join(dataDir, "PG_VERSION"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -131,8 +132,8 @@ func folderVersion(dataDir string) (int, error) {
 	return strconv.Atoi(major)
 }
 
-// removeDataDir removes a data folder, and only that: a folder that holds something
-// else was named by mistake.
+// removeDataDir removes only a data folder: a folder with other contents was named by
+// mistake.
 func removeDataDir(dataDir string) error {
 	entries, err := os.ReadDir(dataDir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
@@ -147,7 +148,7 @@ func removeDataDir(dataDir string) error {
 	return os.RemoveAll(dataDir)
 }
 
-// postmaster is what a running server writes of itself into postmaster.pid.
+// postmaster is the content of a running server's postmaster.pid.
 type postmaster struct {
 	pid      int
 	stopping bool
@@ -166,10 +167,10 @@ func readPostmaster(dataDir string) (postmaster, error) {
 	return postmaster{pid: pid, stopping: strings.Contains(string(text), "\nstopping")}, nil
 }
 
-// isRunning tells whether the process id is a server of this very folder. Process ids
-// come back, above all in containers, and the dead stay listed until their parent
-// looks: on Linux the folder a process works in decides, since a postmaster works
-// in its data folder and a process that cannot be asked belongs to somebody else.
+// isRunning reports whether the process id is a server of this folder. Process ids are
+// reused, especially in containers, and zombies stay listed until their parent reaps
+// them. On Linux the working directory decides: a postmaster works in its data folder,
+// and a process whose directory is unreadable belongs to another user.
 func (p postmaster) isRunning(dataDir string) bool {
 	if p.pid <= 0 {
 		return false
@@ -182,8 +183,8 @@ func (p postmaster) isRunning(dataDir string) bool {
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
-// awaitRelease returns when no server serves the folder. One that is shutting
-// down, because its parent was killed a moment ago, is waited for.
+// awaitRelease returns when no server uses the folder. It waits for a server that is
+// shutting down because its parent was just killed.
 func awaitRelease(ctx context.Context, dataDir string) error {
 	started := time.Now()
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -196,7 +197,7 @@ func awaitRelease(ctx context.Context, dataDir string) error {
 		if !server.isRunning(dataDir) {
 			return clearStale(dataDir, server)
 		}
-		patience := 500 * time.Millisecond // for the signal to arrive
+		patience := 500 * time.Millisecond // time for the signal to arrive
 		if server.stopping {
 			patience = 15 * time.Second
 		}
@@ -211,11 +212,11 @@ func awaitRelease(ctx context.Context, dataDir string) error {
 	}
 }
 
-// clearStale removes a dead server's file where its process id has since been
-// given to another process, which Postgres itself would take for a rival.
+// clearStale removes a dead server's pid file if another process has reused its process
+// id, which Postgres would take for a running server.
 func clearStale(dataDir string, server postmaster) error {
 	if server.pid <= 0 || errors.Is(syscall.Kill(server.pid, 0), syscall.ESRCH) {
-		return nil // Postgres clears it, after looking at its shared memory
+		return nil // Postgres removes it after checking its shared memory
 	}
 	return os.Remove(filepath.Join(dataDir, "postmaster.pid"))
 }

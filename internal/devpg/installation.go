@@ -15,17 +15,17 @@ import (
 	"strings"
 )
 
-// oldestMajor is the first major version whose SQL Parapet speaks.
+// oldestMajor is the oldest supported major version.
 const oldestMajor = 14
 
-// NotInstalledError says that no usable Postgres server is on this machine, and
-// what to do about it. There is no fallback to another engine: SQL that was only
-// tried elsewhere is SQL that was not tried.
+// NotInstalledError means that this machine has no usable Postgres server; its text
+// states what to do. There is no fallback to another engine, because SQL must be tested
+// on Postgres.
 type NotInstalledError struct {
-	SearchedDirs []string // every folder that was looked at
+	SearchedDirs []string // every folder that was searched
 }
 
-// Error is the sentence to show a newcomer.
+// Error states what to install or configure.
 func (e *NotInstalledError) Error() string {
 	return fmt.Sprintf("no Postgres server (version %d or newer) was found on this machine. %s, "+
 		"or name the folder of its programs in PARAPET_PG_BIN, or set DATABASE_URL to a running server",
@@ -48,9 +48,9 @@ type installation struct {
 func (b installation) initdbPath() string   { return filepath.Join(b.dir, "initdb") }
 func (b installation) postgresPath() string { return filepath.Join(b.dir, "postgres") }
 
-// libraryDirs are the shared libraries unpacked next to the server, for a Debian
-// package that was unpacked with dpkg -x instead of installed. Nil for an
-// installed server, which must use the system's own.
+// libraryDirs returns the folders of shared libraries next to the server, for a Debian
+// package unpacked with dpkg -x. It is nil for an installed server, which must use the
+// system's libraries.
 func (b installation) libraryDirs() []string {
 	root, unpacked := strings.CutSuffix(filepath.Dir(filepath.Dir(b.dir)), "/usr/lib/postgresql")
 	if !unpacked || root == "" {
@@ -61,8 +61,8 @@ func (b installation) libraryDirs() []string {
 	return append(usr, lib...)
 }
 
-// environment of initdb and postgres: nothing of the caller's PG* variables or
-// locale, which would change what the same folder does on another machine.
+// environment of initdb and postgres. It omits the caller's PG* variables and locale, so
+// that the same folder works the same everywhere.
 func (b installation) environment() []string {
 	env := []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
 	if dirs := b.libraryDirs(); len(dirs) > 0 {
@@ -71,8 +71,9 @@ func (b installation) environment() []string {
 	return env
 }
 
-// findInstallation picks the installation to run as the account. Want is the major version
-// of a kept data folder, which only the same major can open; 0 takes the newest.
+// findInstallation selects the installation to run as the account. want is the major
+// version of a kept data folder, which only the same major version can open; 0 selects
+// the newest.
 func findInstallation(ctx context.Context, owner serverUser, want int) (installation, error) {
 	dirs := candidateDirs()
 	if named := os.Getenv("PARAPET_PG_BIN"); named != "" {
@@ -97,8 +98,8 @@ func findInstallation(ctx context.Context, owner serverUser, want int) (installa
 	return slices.MaxFunc(usable, func(a, b installation) int { return a.major - b.major }), nil
 }
 
-// candidateDirs are the folders where package managers put the server, in order of
-// preference: the one on PATH was chosen by the user.
+// candidateDirs returns the folders in which package managers install the server, in
+// order of preference: the one on PATH comes first.
 func candidateDirs() []string {
 	var dirs []string
 	if path, err := exec.LookPath("postgres"); err == nil {
@@ -108,7 +109,7 @@ func candidateDirs() []string {
 	}
 	patterns := []string{
 		"/usr/lib/postgresql/*/bin", // Debian, Ubuntu
-		"/usr/pgsql-*/bin",          // the PGDG packages for Fedora and RHEL
+		"/usr/pgsql-*/bin",          // PGDG packages for Fedora and RHEL
 		"/opt/homebrew/opt/postgresql@*/bin",
 		"/usr/local/opt/postgresql@*/bin",
 		"/Applications/Postgres.app/Contents/Versions/*/bin",
@@ -126,7 +127,8 @@ func candidateDirs() []string {
 
 var versionLine = regexp.MustCompile(`\(PostgreSQL\) (\d+)`)
 
-// checkInstallation tells whether the folder holds a server that the account can run.
+// checkInstallation returns an error unless the folder holds a server that the account
+// can run.
 func checkInstallation(ctx context.Context, dir string, owner serverUser) (installation, error) {
 	b := installation{dir: dir}
 	for _, program := range []string{b.initdbPath(), b.postgresPath()} {

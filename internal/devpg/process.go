@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// initDataDir makes the data folder unless it is there. It is built beside its
-// place and moved in whole, so a start that is killed leaves nothing half made.
+// initDataDir creates the data folder if it is missing. It builds the folder under
+// another name and renames it, so that a killed start leaves no partial folder.
 func (s *Server) initDataDir(ctx context.Context, owner serverUser, durable bool) error {
 	if version, err := folderVersion(s.dataDir); err != nil || version != 0 {
 		return err
@@ -37,7 +37,8 @@ func (s *Server) initDataDir(ctx context.Context, owner serverUser, durable bool
 	}
 	cmd := exec.CommandContext(ctx, s.installation.initdbPath(), args...)
 	cmd.Env, cmd.Dir, cmd.SysProcAttr = s.installation.environment(), building, owner.processAttributes()
-	// On this thread until initdb has ended, or its parent would seem to die.
+	// Stay on this thread until initdb has ended: otherwise its parent would seem to have
+	// died.
 	runtime.LockOSThread()
 	out, err := cmd.CombinedOutput()
 	runtime.UnlockOSThread()
@@ -54,17 +55,17 @@ func (s *Server) initDataDir(ctx context.Context, owner serverUser, durable bool
 type serverProcess struct {
 	cmd  *exec.Cmd
 	log  *logTail
-	done chan struct{} // closed when it has ended; err is set before
+	done chan struct{} // closed when the process has ended; err is set before
 	err  error
 }
 
 // launchPostmaster starts the postmaster from a goroutine that keeps its thread until the
-// postmaster has ended: see dieWithParent.
+// postmaster has ended, see dieWithParent.
 func launchPostmaster(programs installation, owner serverUser, args []string, log io.Writer) (*serverProcess, error) {
 	p := &serverProcess{cmd: exec.CommandContext(context.Background(), programs.postgresPath(), args...), log: &logTail{output: log}, done: make(chan struct{})}
 	p.cmd.Env, p.cmd.Dir, p.cmd.SysProcAttr = programs.environment(), "/", owner.processAttributes()
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
-	p.cmd.WaitDelay = 5 * time.Second // a killed postmaster's children may hold the log open
+	p.cmd.WaitDelay = 5 * time.Second // children of a killed postmaster may keep the log open
 	started := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
@@ -82,12 +83,12 @@ func launchPostmaster(programs installation, owner serverUser, args []string, lo
 	return p, nil
 }
 
-// exitError is how the process ended, with the last it said.
+// exitError returns how the process ended, with the end of its log.
 func (p *serverProcess) exitError() error {
 	return fmt.Errorf("%w: %s", p.err, p.log.String())
 }
 
-// shutDown asks for a fast shutdown and, when the context ends first, kills.
+// shutDown requests a fast shutdown and kills the server if the context ends first.
 func (p *serverProcess) shutDown(ctx context.Context) error {
 	if err := p.cmd.Process.Signal(syscall.SIGINT); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
@@ -96,14 +97,14 @@ func (p *serverProcess) shutDown(ctx context.Context) error {
 	case <-p.done:
 		return nil
 	case <-ctx.Done():
-		// SIGQUIT, not SIGKILL: the postmaster takes its children with it.
+		// SIGQUIT instead of SIGKILL, so that the postmaster also ends its children.
 		err := p.cmd.Process.Signal(syscall.SIGQUIT)
 		<-p.done
 		return errors.Join(ctx.Err(), err)
 	}
 }
 
-// logTail hands the log on and remembers its end, for the error of a failed start.
+// logTail forwards the log and keeps its end for the error of a failed start.
 type logTail struct {
 	mu        sync.Mutex
 	output    io.Writer

@@ -4,6 +4,6 @@ package devpg
 
 import "syscall"
 
-// dieWithParent does nothing: only Linux can tell a child of its parent's death.
-// A server left over is met by the next start, which says how to stop it.
+// dieWithParent does nothing: only Linux can signal a parent's death. The next start
+// finds a server left over and states how to stop it.
 func dieWithParent(*syscall.SysProcAttr) {}

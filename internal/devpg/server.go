@@ -1,8 +1,8 @@
-// Package devpg guarantees a private Postgres for development and tests, started
-// from the programs installed on this machine: nobody has to create a database, a
-// role or a password before the first command works. The server listens on a Unix
-// socket in a folder only its user can enter, never on TCP, and stops with the
-// process that started it. It is not for production: clients are trusted.
+// Package devpg runs a private Postgres for development and tests from the programs
+// installed on this machine, so that the first command needs no prepared database, role
+// or password. The server listens on a Unix socket in a folder that only its user can
+// enter, never on TCP, and stops with the process that started it. It is not for
+// production: it trusts its clients.
 package devpg
 
 import (
@@ -21,25 +21,25 @@ import (
 
 const (
 	superuser = "postgres"
-	port      = "5432" // only names the socket file
-	// maxSocketPath keeps room under the kernels' 104 (macOS) and 108 (Linux) bytes.
+	port      = "5432" // only part of the socket's file name
+	// maxSocketPath is below the kernels' limits of 104 (macOS) and 108 (Linux) bytes.
 	maxSocketPath = 100
-	startTimeout  = time.Minute // recovery after a crash may take its time
+	startTimeout  = time.Minute // recovery after a crash may be slow
 )
 
-// Options of a server. The zero value is a throw-away server for tests.
+// Options of a server. The zero value is a temporary server for tests.
 type Options struct {
-	// DataDir keeps the database in this folder. Empty: a temporary folder that
-	// goes away with the server. For root, a folder that the server's user cannot
-	// enter stands for one below /var/cache/parapet that is named after it.
+	// DataDir keeps the database in this folder. Empty means a temporary folder that is
+	// removed with the server. For root, a folder that the server's user cannot enter is
+	// replaced by one below /var/cache/parapet with a derived name.
 	DataDir string
-	// Fresh discards what an earlier run left in DataDir.
+	// Fresh discards the data of an earlier run in DataDir.
 	Fresh bool
 	// Durable survives a power failure. Without it fsync, synchronous_commit and
-	// full_page_writes are off: several times faster, safe against a killed
-	// process, not against a killed machine.
+	// full_page_writes are off: several times faster, and safe if the process is killed
+	// but not if the machine is.
 	Durable bool
-	// Log receives the server's own log. Nil drops it.
+	// Log receives the server's log. Nil discards it.
 	Log io.Writer
 }
 
@@ -47,7 +47,7 @@ type Options struct {
 type Server struct {
 	dataDir      string
 	socketDir    string
-	tempDirs     []string // folders to remove when it has stopped
+	tempDirs     []string // folders to remove after the stop
 	lock         *os.File
 	installation installation
 	process      *serverProcess
@@ -55,10 +55,10 @@ type Server struct {
 	stopErr      error
 }
 
-// Start runs a server and returns when it takes connections: about half a second
-// for a new folder, 50 ms for a kept one. The errors NotInstalledError, InUseError
-// and VersionError say what to do. Cancelling the context ends the start, not the
-// server; that is what Stop is for.
+// Start runs a server and returns when it accepts connections: about half a second for a
+// new folder, 50 ms for a kept one. The texts of NotInstalledError, InUseError and
+// VersionError state what to do. Cancelling the context ends the start, not the server;
+// call Stop for that.
 func Start(ctx context.Context, options Options) (*Server, error) {
 	server := &Server{}
 	if err := server.startServer(ctx, options); err != nil {
@@ -90,7 +90,7 @@ func (s *Server) startServer(ctx context.Context, options Options) error {
 	return s.awaitReady(ctx)
 }
 
-// claimFolder settles the data folder and makes sure that it is ours alone.
+// claimFolder selects the data folder and locks it for this process.
 func (s *Server) claimFolder(ctx context.Context, options Options, owner serverUser) error {
 	if options.DataDir == "" {
 		dir, err := makeTempDir(owner)
@@ -127,7 +127,7 @@ func (s *Server) choosePrograms(ctx context.Context, owner serverUser) error {
 	return nil
 }
 
-// chooseSocketDir is the data folder, unless its path is too long for a socket.
+// chooseSocketDir returns the data folder, unless its path is too long for a socket.
 func (s *Server) chooseSocketDir(owner serverUser) (string, error) {
 	if len(s.dataDir)+len("/.s.PGSQL."+port) <= maxSocketPath {
 		return s.dataDir, nil
@@ -143,7 +143,7 @@ func (s *Server) chooseSocketDir(owner serverUser) (string, error) {
 func (s *Server) postmasterArgs(durable bool) []string {
 	settings := []string{
 		"listen_addresses=", "port=" + port, "unix_socket_directories=" + s.socketDir,
-		"max_connections=300",              // go test runs packages side by side on one server
+		"max_connections=300",              // go test runs packages in parallel on one server
 		"timezone=GMT", "log_timezone=GMT", // UTC by the name that needs no zone files, which slim images lack
 		"jit=off", // compiling costs more than these queries, and its library may be missing
 	}
@@ -157,7 +157,7 @@ func (s *Server) postmasterArgs(durable bool) []string {
 	return args
 }
 
-// awaitReady waits by connecting, the only sign that cannot be early.
+// awaitReady waits by connecting, the only reliable sign of readiness.
 func (s *Server) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -178,23 +178,23 @@ func (s *Server) awaitReady(ctx context.Context) error {
 	}
 }
 
-// URL is the address of a database on the server, for pgx and for psql. The
-// database postgres always exists.
+// URL returns the address of a database on the server, for pgx and psql. The database
+// postgres always exists.
 func (s *Server) URL(database string) string {
 	query := url.Values{"host": {s.socketDir}, "port": {port}}
 	address := url.URL{Scheme: "postgres", User: url.User(superuser), Path: "/" + database, RawQuery: query.Encode()}
 	return address.String()
 }
 
-// DataDir is the folder that holds the database.
+// DataDir returns the folder of the database.
 func (s *Server) DataDir() string { return s.dataDir }
 
 // Done is closed when the server has ended, by Stop or by itself.
 func (s *Server) Done() <-chan struct{} { return s.process.done }
 
-// Stop ends the server, disconnecting its clients, and removes what was temporary.
-// When the context ends first the server is killed without a checkpoint. Calling
-// it again does nothing.
+// Stop disconnects clients, ends the server and removes temporary folders. When the
+// context ends first the server is killed without a checkpoint. Calling it again does
+// nothing.
 func (s *Server) Stop(ctx context.Context) error {
 	s.stopOnce.Do(func() {
 		if s.process != nil {

@@ -13,16 +13,16 @@ import (
 	"syscall"
 )
 
-// serverUser is who runs the server. Postgres refuses to run as root, so root hands
-// it to a user without rights; everybody else runs it as themselves.
+// serverUser is the account that runs the server. Postgres refuses to run as root, so
+// root uses an unprivileged account; other users run it themselves.
 type serverUser struct {
 	name        string
 	uid         int
 	gid         int
-	isOtherUser bool // we are root and this is somebody else
+	isOtherUser bool // the process is root and the account is another one
 }
 
-// findServerUser is user postgres, else nobody, for root; the caller otherwise.
+// findServerUser returns user postgres, else nobody, for root; otherwise the caller.
 func findServerUser() (serverUser, error) {
 	if uid := os.Geteuid(); uid != 0 {
 		return serverUser{name: "uid " + strconv.Itoa(uid), uid: uid, gid: os.Getegid()}, nil
@@ -42,8 +42,8 @@ func findServerUser() (serverUser, error) {
 	return serverUser{}, errors.New("postgres does not run as root, and this machine has neither a user postgres nor a user nobody")
 }
 
-// processAttributes start a child as the account, in a process group of its own: a
-// Ctrl-C in the terminal is the parent's to handle, which stops the server last.
+// processAttributes makes a child run as the account in its own process group, so that
+// Ctrl-C in the terminal reaches only the parent, which stops the server last.
 func (a serverUser) processAttributes() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setpgid: true}
 	if a.isOtherUser {
@@ -63,7 +63,7 @@ func (a serverUser) makePrivate(dir string) error {
 	return os.Chmod(dir, 0o700)
 }
 
-// locate returns where the account keeps the data of the folder, without symbolic links.
+// locate returns the folder in which the account keeps the data, without symbolic links.
 func (a serverUser) locate(dataDir string) (string, error) {
 	resolved, err := resolveDataDir(dataDir)
 	if err != nil {
@@ -72,23 +72,24 @@ func (a serverUser) locate(dataDir string) (string, error) {
 	return a.reachableFolder(resolved)
 }
 
-// reachableFolder is the folder, or where the account keeps its data instead: root's
-// temporary folders are closed to everybody else, and their modes are not ours
-// to change. The same folder always leads to the same place.
+// reachableFolder returns the folder, or a replacement that the account can enter: root's
+// temporary folders are closed to other users, and their modes are not changed. The same
+// folder always has the same replacement.
 func (a serverUser) reachableFolder(dataDir string) (string, error) {
 	if a.checkAccess(filepath.Dir(dataDir)) == nil {
 		return dataDir, nil
 	}
 	sum := sha256.Sum256([]byte(dataDir))
 	instead := filepath.Join("/var/cache/parapet", "for-"+hex.EncodeToString(sum[:6]), filepath.Base(dataDir))
-	if err := os.MkdirAll(filepath.Dir(instead), 0o755); err != nil { // others pass through; the folder itself is closed
+	if err := os.MkdirAll(filepath.Dir(instead), 0o755); err != nil { // other users may traverse it; the data folder itself is private
 		return "", err
 	}
 	return instead, a.checkAccess(filepath.Dir(instead))
 }
 
-// checkAccess tells whether the account can enter the folder. Only a dropped account
-// is looked at: root's own home, mode 0700, is the case that surprises.
+// checkAccess returns an error if the account cannot enter the folder. It checks only an
+// unprivileged account of root, for which root's home with mode 0700 is the common
+// problem.
 func (a serverUser) checkAccess(dir string) error {
 	if !a.isOtherUser {
 		return nil

@@ -36,8 +36,8 @@ func (s *Server) followPrimary(ctx context.Context, primary *Server) error {
 	return s.launchCopy(ctx, owner)
 }
 
-// Backup copies the server's files into a new folder, as a base backup does, and returns
-// what starts a server on such a copy; the copy goes away with it.
+// Backup copies the server's files into a new folder, as a base backup does. restore
+// starts a server on a copy, which is removed with that server.
 func (s *Server) Backup(ctx context.Context) (restore func(context.Context) (*Server, error), err error) {
 	owner, err := findServerUser()
 	if err != nil {
@@ -67,13 +67,13 @@ func (s *Server) copyBaseBackup(ctx context.Context, from *Server, owner serverU
 	}, options...)
 	cmd := exec.CommandContext(ctx, filepath.Join(s.installation.dir, "pg_basebackup"), args...)
 	cmd.Env, cmd.Dir, cmd.SysProcAttr = s.installation.environment(), dir, owner.processAttributes()
-	runtime.LockOSThread() // see initialise
+	runtime.LockOSThread() // see initDataDir
 	out, err := cmd.CombinedOutput()
 	runtime.UnlockOSThread()
 	if err != nil {
 		return fmt.Errorf("pg_basebackup: %w: %s", err, strings.TrimSpace(string(out)))
 	}
-	err = os.Remove(filepath.Join(s.dataDir, ".s.PGSQL."+port+".lock")) // of the socket of the other server
+	err = os.Remove(filepath.Join(s.dataDir, ".s.PGSQL."+port+".lock")) // lock of the other server's socket
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -90,20 +90,20 @@ func (s *Server) launchCopy(ctx context.Context, owner serverUser) (err error) {
 	return s.awaitReady(ctx)
 }
 
-// Promote makes a standby a primary.
+// Promote promotes a standby to primary.
 func (s *Server) Promote(ctx context.Context) error {
 	return executeStatement(ctx, s.URL(superuser), "select pg_promote()")
 }
 
-// Suspend stops every process of the server without ending it: connections stay open and
-// nobody answers. What it returns has them go on.
+// Suspend stops every process of the server without ending it: connections stay open
+// without responses. thaw resumes the processes.
 func (s *Server) Suspend(ctx context.Context) (thaw func(), err error) {
 	conn, err := pgx.Connect(ctx, s.URL(superuser))
 	if err != nil {
 		return nil, err
 	}
 	postmaster := s.process.cmd.Process.Pid
-	if err := syscall.Kill(postmaster, syscall.SIGSTOP); err != nil { // from here on it starts none
+	if err := syscall.Kill(postmaster, syscall.SIGSTOP); err != nil { // from here on it starts no process
 		return nil, err
 	}
 	rows, _ := conn.Query(ctx, "select pid::int from pg_stat_activity where backend_type <> 'client backend' or pid <> pg_backend_pid()")
@@ -120,14 +120,14 @@ func (s *Server) Suspend(ctx context.Context) (thaw func(), err error) {
 	}, err
 }
 
-// FailoverURL is the address of a database on two servers, for clients that find the one that
-// takes writes.
+// FailoverURL returns the address of a database on two servers, for clients that select
+// the writable one.
 func FailoverURL(one, other *Server, database string) string {
 	hosts := one.socketDir + "," + other.socketDir
 	return "postgres://" + superuser + "@/" + database + "?host=" + hosts + "&port=" + port + "," + port + "&target_session_attrs=read-write"
 }
 
-// HasReplayed tells whether a standby has everything up to a place in the primary's log.
+// HasReplayed reports whether a standby has replayed the primary's log up to lsn.
 func (s *Server) HasReplayed(ctx context.Context, lsn string) (yes bool) {
 	conn, err := pgx.Connect(ctx, s.URL(superuser))
 	if err != nil {

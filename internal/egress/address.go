@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// servicePorts are unprivileged ports of services that speak no HTTP, or that nobody
-// opens to the public: a request to them is an attempt to reach somebody's database,
-// queue or cluster (IANA's service name and port number registry).
+// servicePorts are unprivileged ports of services that do not speak HTTP or are never
+// public: a request to them is an attempt to reach a database, queue or cluster (IANA's
+// service name and port number registry).
 var servicePorts = []uint16{
 	1080, 1433, 1434, 1521, 1723, 1883, 2049, 2181, 2375, 2376, 2379, 2380, 3128, 3306, 3389, 4369, 5060, 5432, 5433, 5671, 5672, 5900, 5984, 5985, 5986,
 	6000, 6379, 6380, 6443, 6667, 7000, 7001, 8020, 8086, 8500, 9042, 9092, 9160, 9200, 9300, 10250, 10255, 11211, 25672, 26379, 27017, 27018, 27019, 50070, 61616,
 }
 
-// privateSuffixes are names that no public DNS server answers (RFC 6762, RFC 8375,
-// RFC 6761, ICANN's private-use TLD internal), where clouds keep their metadata too.
+// privateSuffixes are names that no public DNS server resolves (RFC 6762, RFC 8375, RFC
+// 6761, ICANN's private-use TLD internal), which clouds also use for metadata.
 var privateSuffixes = []string{"localdomain", "local", "internal", "home.arpa", "lan", "intranet", "corp", "home"}
 
-// CheckURL says what is wrong with an address as far as it can be read off it, empty
-// when nothing is. What it lets pass is checked again at every connection.
+// CheckURL returns what is wrong with an address, without resolving it; empty when
+// nothing is. Every connection is checked again.
 func (g *Guard) CheckURL(u *url.URL) string {
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	loopback := isLoopbackName(host)
@@ -55,8 +55,8 @@ func (g *Guard) CheckURL(u *url.URL) string {
 	}
 }
 
-// isLoopbackName reports names of this machine (RFC 6761 section 6.3, and the aliases
-// of common hosts files).
+// isLoopbackName reports whether a name means this machine (RFC 6761 section 6.3, and the
+// aliases of common hosts files).
 func isLoopbackName(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || host == "localhost.localdomain" || host == "localhost6.localdomain6"
 }
@@ -70,7 +70,7 @@ func isPort(text string) bool {
 	return err == nil && port > 0
 }
 
-// isOpenPort reports whether a receiver on the public internet may have this port.
+// isOpenPort reports whether a public receiver may use this port.
 func isOpenPort(text string) bool {
 	port, err := strconv.ParseUint(text, 10, 16)
 	return err == nil && (port == 443 || port >= 1024 && !slices.Contains(servicePorts, uint16(port)))
@@ -80,8 +80,9 @@ func isASCII(host string) bool {
 	return strings.IndexFunc(host, func(r rune) bool { return r > 0x7e || r < 0x21 }) < 0
 }
 
-// isHostName reports whether a name can be in the DNS (RFC 1035 section 2.3.4). No top-level
-// domain begins with a digit: what ends so is an odd spelling of an address.
+// isHostName reports whether a name is valid in the DNS (RFC 1035 section 2.3.4). No
+// top-level domain begins with a digit: such a name is an unusual spelling of an IP
+// address.
 func isHostName(host string) bool {
 	labels := strings.Split(host, ".")
 	for _, label := range labels {

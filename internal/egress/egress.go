@@ -18,28 +18,28 @@ import (
 	"parapet/model"
 )
 
-// Config is what a Guard lets pass.
+// Config configures what a Guard allows.
 type Config struct {
-	// Loopback allows 127.0.0.0/8 and ::1, and http beside https there. Development
+	// Loopback allows 127.0.0.0/8 and ::1, with http in addition to https. Development
 	// only.
 	Loopback bool
-	// Proxy is the one proxy to go through, which then judges addresses; nil goes
-	// directly. The environment's proxies are ignored, because one of them would
-	// connect where a Guard refuses to.
+	// Proxy is the only proxy used, which then checks addresses; nil connects directly.
+	// The environment's proxies are ignored, because they would connect to addresses that
+	// a Guard rejects.
 	Proxy *url.URL
 }
 
-// Guard refuses every address that is not public: private, loopback, link-local,
-// shared (CGNAT), metadata, multicast and reserved ranges, and IPv6 forms that
-// stand for an IPv4 address (mapped, NAT64, 6to4). The ranges are those of IANA's
-// special-purpose registries, kept by code.dny.dev/ssrf.
+// Guard rejects every address that is not public: private, loopback, link-local, shared
+// (CGNAT), metadata, multicast and reserved ranges, and IPv6 forms of an IPv4 address
+// (mapped, NAT64, 6to4). The ranges are those of IANA's special-purpose registries,
+// maintained by code.dny.dev/ssrf.
 type Guard struct {
 	config    Config
 	ssrfGuard *ssrf.Guardian
-	resolver  *net.Resolver // looks names up; nil: as this machine does
+	resolver  *net.Resolver // nil means the system's resolver
 }
 
-// New makes a guard.
+// New returns a guard.
 func New(c Config) *Guard {
 	options := []ssrf.Option{ssrf.WithAnyPort(), ssrf.WithDeniedV4Prefixes(netip.MustParsePrefix("168.63.129.16/32"))} // Azure's wire server
 	if c.Loopback {
@@ -59,11 +59,11 @@ const (
 // Option changes a client.
 type Option func(*http.Client)
 
-// FollowRedirects follows up to ten; each of them passes the guard.
+// FollowRedirects follows up to ten redirects; each passes the guard.
 func FollowRedirects(client *http.Client) { client.CheckRedirect = nil }
 
-// Client makes calls that pass the guard, keep no cookies and take at most timeout
-// in all. Unless it is told to it follows no redirects.
+// Client returns a client whose calls pass the guard, keep no cookies and take at most
+// timeout in all. It follows no redirects unless FollowRedirects is given.
 func (g *Guard) Client(timeout time.Duration, options ...Option) *http.Client {
 	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second, Resolver: g.resolver}
 	transport := &http.Transport{
@@ -86,7 +86,7 @@ func (g *Guard) Client(timeout time.Duration, options ...Option) *http.Client {
 	return client
 }
 
-// checkConnection refuses what Refuse refuses, once the name is resolved.
+// checkConnection rejects a prohibited address after name resolution.
 func (g *Guard) checkConnection(network, address string, _ syscall.RawConn) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -98,7 +98,7 @@ func (g *Guard) checkConnection(network, address string, _ syscall.RawConn) erro
 	return g.ssrfGuard.Safe(network, address, nil)
 }
 
-// guardedTransport refuses calls inside a database transaction.
+// guardedTransport rejects calls inside a database transaction.
 type guardedTransport struct{ *http.Transport }
 
 // RoundTrip implements http.RoundTripper.
@@ -109,8 +109,8 @@ func (t guardedTransport) RoundTrip(request *http.Request) (*http.Response, erro
 	return t.Transport.RoundTrip(request)
 }
 
-// FailureReason is why a call had no answer: one word of a short list, which says nothing
-// about our own network.
+// FailureReason returns why a call had no response: one word of a short list, which
+// reveals nothing about our network.
 func FailureReason(err error) string {
 	var dns *net.DNSError
 	var op *net.OpError

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// isTLSError tells a failed handshake from other failures.
+// isTLSError reports whether an error is a failed TLS handshake.
 func isTLSError(err error) bool {
 	var verification *tls.CertificateVerificationError
 	var record tls.RecordHeaderError

@@ -13,25 +13,24 @@ import (
 	"parapet/model"
 )
 
-// Meaning is what a code means.
+// Meaning is the public meaning of an error code.
 type Meaning struct {
-	Status    int    // of HTTP
+	Status    int    // HTTP status
 	Title     string // in a few words
-	Retryable bool   // whether the same request can succeed later
+	Retryable bool   // the same request may succeed later
 }
 
-// Codes of GraphQL alone: over REST nobody chooses the shape of an answer.
+// Codes of GraphQL only.
 const (
 	CodeQueryTooCostly  model.Code = "query_too_costly"
 	CodeQueryNotTrusted model.Code = "query_not_trusted"
 	CodeOriginRefused   model.Code = "origin_refused"
 	CodeReadTooSlowly   model.Code = "read_too_slowly"
-	// The name that clients of automatic persisted queries look for.
+	// The code that clients of automatic persisted queries expect.
 	CodePersistedQueryNotFound model.Code = "PERSISTED_QUERY_NOT_FOUND"
 )
 
-// meanings maps every code of the domain and of GraphQL; a test finds one that is
-// missing.
+// meanings covers every code of the domain and of GraphQL; a test finds missing ones.
 var meanings = map[model.Code]Meaning{
 	model.CodeMalformedJSON:         {http.StatusBadRequest, "The body is not the JSON it should be", false},
 	model.CodeUnknownField:          {http.StatusBadRequest, "The body has a member that does not exist", false},
@@ -75,10 +74,10 @@ var meanings = map[model.Code]Meaning{
 	model.CodeUnavailable:           {http.StatusServiceUnavailable, "Parapet cannot answer right now", true},
 }
 
-// MeaningOf is the kind of a code; the zero Kind where the code is none.
+// MeaningOf returns the meaning of a code; the zero Meaning for an unknown one.
 func MeaningOf(code model.Code) Meaning { return meanings[code] }
 
-// Codes are all codes, sorted: what a door must be able to say.
+// Codes returns all codes, sorted.
 func Codes() []model.Code { return slices.Sorted(maps.Keys(meanings)) }
 
 // PublicError returns the error to show. A model.Error with a known code is shown as it
@@ -96,7 +95,7 @@ func PublicError(err error, lost func() bool) *model.Error {
 	}
 }
 
-// Unavailable is what is said when the answer cannot be had now.
+// Unavailable returns the error for a response that is temporarily impossible.
 func Unavailable() *model.Error {
 	e := model.Fail(model.CodeUnavailable, "Parapet cannot answer right now; nothing was lost. Try again in a moment.")
 	e.RetryAfter = 2 * time.Second

@@ -1,5 +1,5 @@
-// Package filestore keeps attachments: in a folder, the embedded default, or in
-// an S3-compatible store. Both implement model.Files.
+// Package filestore stores attachments in a folder, the embedded default, or in an
+// S3-compatible store. Both implement model.Files.
 package filestore
 
 import (
@@ -16,7 +16,7 @@ import (
 	"parapet/model"
 )
 
-// Store is a place for objects that is let go of at the end.
+// Store stores objects. Close it at the end.
 type Store interface {
 	Put(ctx context.Context, key string, r io.Reader) error
 	Open(ctx context.Context, key string) (io.ReadCloser, error)
@@ -24,7 +24,7 @@ type Store interface {
 	Close() error
 }
 
-// Open opens what the setting names: an s3:// address, or a folder.
+// Open opens an s3:// address or a folder.
 func Open(where string) (Store, error) {
 	var store Store
 	var err error
@@ -34,16 +34,16 @@ func Open(where string) (Store, error) {
 		store, err = OpenFolder(where)
 	}
 	if err != nil {
-		return nil, err // and not a store that is none
+		return nil, err // not an interface that holds a nil pointer
 	}
 	return store, nil
 }
 
-// Folder is a folder of objects. Keys are paths with slashes below it; a key
-// can never lead out of it.
+// Folder stores objects in a folder. Keys are slash-separated paths below it; a key can
+// never lead out of it.
 type Folder struct{ root *os.Root }
 
-// OpenFolder makes the folder where it is missing.
+// OpenFolder opens the folder and creates it if it is missing.
 func OpenFolder(dir string) (*Folder, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("file store: %w", err)
@@ -55,8 +55,8 @@ func OpenFolder(dir string) (*Folder, error) {
 	return &Folder{root}, nil
 }
 
-// Put stores all of r under key or nothing: the bytes go to a temporary name, to
-// disk, and only then, unless ctx has ended, to their own name.
+// Put stores all of r under key or nothing: it writes a temporary file, syncs it to disk
+// and then renames it, unless ctx has ended.
 func (f *Folder) Put(ctx context.Context, key string, r io.Reader) (err error) {
 	if err := model.RequireNoTransaction(ctx); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (f *Folder) Put(ctx context.Context, key string, r io.Reader) (err error) {
 	if err := f.root.MkdirAll(path.Dir(key), 0o700); err != nil {
 		return fmt.Errorf("store %s: %w", key, err)
 	}
-	part := key + "." + rand.Text() + ".part" // what a dead process left must not be in the way
+	part := key + "." + rand.Text() + ".part" // unique, so that a dead process's leftover does not conflict
 	file, err := f.root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("store %s: %w", key, err)
@@ -96,13 +96,13 @@ func (f *Folder) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 	return file, nil
 }
 
-// Delete removes an object, and what a Put that was cut off left of it; a missing
-// one is no error.
+// Delete removes an object and the leftovers of an interrupted Put; a missing object is
+// no error.
 func (f *Folder) Delete(ctx context.Context, key string) error {
 	if err := model.RequireNoTransaction(ctx); err != nil {
 		return err
 	}
-	names, err := fs.Glob(f.root.FS(), key+".*.part") // keys have none of Glob's signs
+	names, err := fs.Glob(f.root.FS(), key+".*.part") // keys contain no Glob metacharacters
 	for _, name := range append(names, key) {
 		if gone := f.root.Remove(name); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
 			err = errors.Join(err, gone)
@@ -114,5 +114,5 @@ func (f *Folder) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
-// Close lets go of the folder.
+// Close closes the folder.
 func (f *Folder) Close() error { return f.root.Close() }

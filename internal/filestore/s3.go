@@ -15,7 +15,7 @@ import (
 	"parapet/model"
 )
 
-// Bucket keeps objects in an S3-compatible store. It implements model.Files.
+// Bucket stores objects in an S3-compatible store. It implements model.Files.
 type Bucket struct {
 	client *minio.Client
 	bucket string
@@ -26,8 +26,8 @@ type Bucket struct {
 //
 //	s3://bucket/prefix?endpoint=https://host&region=eu-central-1
 //
-// and takes the keys from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from
-// the machine's role. Without an endpoint it is Amazon's. It does not connect yet.
+// and takes the keys from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from the
+// machine's role. Without an endpoint it uses Amazon S3. It does not connect yet.
 func OpenS3(address string) (*Bucket, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "s3" || u.Host == "" {
@@ -58,22 +58,22 @@ func (b *Bucket) objectName(key string) string {
 	return strings.TrimPrefix(b.prefix+"/"+key, "/")
 }
 
-// partSize is what is held in memory of a stream whose length is not known: the
-// largest attachment, so that one request stores it or nothing.
+// partSize is the part of a stream of unknown length that is held in memory: the largest
+// attachment, so that one request stores all of it or nothing.
 const partSize = 16 << 20
 
-// Put stores all of r under key or nothing: an upload that breaks off is aborted.
+// Put stores all of r under key or nothing: it aborts an interrupted upload.
 func (b *Bucket) Put(ctx context.Context, key string, r io.Reader) error {
 	if err := model.RequireNoTransaction(ctx); err != nil {
 		return err
 	}
 	length := int64(-1)
 	if sized, ok := r.(interface{ Size() int64 }); ok {
-		length = sized.Size() // sent as it is read, without holding it
+		length = sized.Size() // streamed without buffering
 	}
 	_, err := b.client.PutObject(ctx, b.bucket, b.objectName(key), r, length, minio.PutObjectOptions{
 		ContentType: "application/octet-stream", PartSize: partSize,
-		DisableContentSha256: true, // TLS guards the way, and the record has the SHA-256
+		DisableContentSha256: true, // TLS protects the transfer, and the record has the SHA-256
 	})
 	if err != nil {
 		return fmt.Errorf("store %s: %w", key, err)
@@ -88,7 +88,7 @@ func (b *Bucket) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 	}
 	object, err := b.client.GetObject(ctx, b.bucket, b.objectName(key), minio.GetObjectOptions{})
 	if err == nil {
-		_, err = object.Stat() // GetObject alone asks nothing yet
+		_, err = object.Stat() // GetObject alone makes no request
 	}
 	if err != nil && minio.ToErrorResponse(err).Code == minio.NoSuchKey {
 		err = errors.Join(fs.ErrNotExist, err)
@@ -110,5 +110,5 @@ func (b *Bucket) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
-// Close lets go of nothing: connections end by themselves.
+// Close does nothing: idle connections end by themselves.
 func (b *Bucket) Close() error { return nil }

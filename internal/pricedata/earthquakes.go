@@ -15,8 +15,8 @@ import (
 	"parapet/model/hazard"
 )
 
-// The years of the earthquakes, both included, and the year from which the list
-// of magnitude 5 and above is complete.
+// The first and last year of the earthquakes, both included, and the first year in which
+// the list of magnitude 5 and above is complete.
 const (
 	firstYear  = 1965
 	lastYear   = 2022
@@ -32,10 +32,10 @@ type quake struct {
 	magnitudeValue             float64
 }
 
-// convertQuakes merges the three lists: magnitude 6 and above from the list since 1900;
-// 5.5 to 5.99 from the old list to 2012 and from the list of magnitude 5 and
-// above since 2013; earthquakes only. Old rows that repeat a larger event and
-// old rows at nuclear test sites are left out.
+// convertQuakes merges the three lists, earthquakes only: magnitude 6 and above from the
+// list since 1900; 5.5 to 5.99 from the old list to 2012 and from the list of magnitude 5
+// and above since 2013. It omits old rows that repeat a larger event and old rows at
+// nuclear test sites.
 func convertQuakes(f sourceFolder) ([]byte, error) {
 	six, err := readUSGS(f, "usgs-m6-1900-2023.csv")
 	if err != nil {
@@ -78,10 +78,9 @@ func mergeQuakes(old, six, five []quake) []quake {
 	return merged
 }
 
-// isRepeated tells whether a larger event of any kind is listed within 50 km, one
-// day and 0.6 of the magnitude: the same quake, measured again. The old list
-// gives days without hours; midnight stands for the day. larger is in order of
-// time.
+// isRepeated reports whether larger contains an event of any kind within 50 km, one day
+// and 0.6 of the magnitude: the same earthquake, measured again. The old list has days
+// without hours; midnight represents the day. larger is sorted by time.
 func (q quake) isRepeated(larger []quake) bool {
 	const day = 24 * time.Hour
 	from, _ := slices.BinarySearchFunc(larger, q.occurredAt.Add(-day), func(other quake, at time.Time) int { return other.occurredAt.Compare(at) })
@@ -97,8 +96,8 @@ func (q quake) isRepeated(larger []quake) bool {
 	return false
 }
 
-// testSites are where nuclear devices were exploded underground, and the radius
-// in kilometres that holds the explosions and no known earthquake.
+// testSites are the places of underground nuclear tests, with the radius in kilometres
+// that contains the explosions and no known earthquake.
 var testSites = []struct {
 	name      string
 	latitude  float64
@@ -134,7 +133,7 @@ func writeQuakes(all []quake) []byte {
 	return out.Bytes()
 }
 
-// readUSGS reads the event CSV of the USGS, whose columns are named.
+// readUSGS reads the USGS event CSV, which has column names.
 func readUSGS(f sourceFolder, name string) ([]quake, error) {
 	content, err := f.readFile(name)
 	if err != nil {
@@ -166,9 +165,9 @@ func readUSGS(f sourceFolder, name string) ([]quake, error) {
 	return all, nil
 }
 
-// readOldList reads the list without depths and ids. An id is made of day and
-// place: neic-19710819-23991N-121913E (thousandths of a degree), with -2, -3 …
-// behind it where one day has the same place again.
+// readOldList reads the list without depths and ids. It builds an id from day and place:
+// neic-19710819-23991N-121913E (thousandths of a degree), with suffix -2, -3 … if a day
+// has the same place again.
 func readOldList(f sourceFolder, name string) ([]quake, error) {
 	content, err := f.readFile(name)
 	if err != nil {
@@ -209,7 +208,8 @@ func (q *quake) parseNumbers() (err error) {
 	return errors.Join(faults[:]...)
 }
 
-// formatDegrees writes degrees in thousandths: the old list has 1.8630000000000002.
+// formatDegrees writes degrees rounded to thousandths: the old list has
+// 1.8630000000000002.
 func formatDegrees(degrees float64) string {
 	return strconv.FormatFloat(math.Round(degrees*1000)/1000, 'f', -1, 64)
 }

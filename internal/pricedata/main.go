@@ -1,6 +1,6 @@
-// Command pricedata makes the data sets that prices rest on from the files that
-// the agencies publish: go run ./internal/pricedata FOLDER. It writes them
-// compressed below model/hazard/data. The same input gives the same bytes.
+// Command pricedata creates the data sets for prices from the files that the agencies
+// publish: go run ./internal/pricedata FOLDER. It writes them compressed below
+// model/hazard/data. The same input gives the same bytes.
 package main
 
 import (
@@ -50,7 +50,7 @@ func convertAll(folder, target string) error {
 	return nil
 }
 
-// compress compresses without a file name or a time, so that the bytes repeat.
+// compress omits the file name and time, so that the same content gives the same bytes.
 func compress(content []byte) ([]byte, error) {
 	var packed bytes.Buffer
 	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
@@ -66,9 +66,9 @@ func compress(content []byte) ([]byte, error) {
 	return packed.Bytes(), nil
 }
 
-// sourceFolder reads the agencies' files of a folder.
+// sourceFolder is the folder of the agencies' files.
 type sourceFolder string
 
 func (f sourceFolder) readFile(name string) ([]byte, error) {
-	return os.ReadFile(filepath.Join(string(f), name)) //nolint:gosec // the folder is the caller's
+	return os.ReadFile(filepath.Join(string(f), name)) //nolint:gosec // the caller chooses the folder
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// convertStorms are the Atlantic tracks without the radii of the winds: the first eight
+// convertStorms returns the Atlantic tracks without the wind radii: the first eight
 // fields of each fix.
 func convertStorms(f sourceFolder) ([]byte, error) {
 	content, err := f.readFile("hurdat2-atlantic-1851-2025.txt")
@@ -26,15 +26,14 @@ func convertStorms(f sourceFolder) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// stationNames are the short names that products and quotes use.
+// stationNames maps stations to the short names that products and quotes use.
 var stationNames = map[string]string{
 	"Milwaukee Mitchell Airport, Wisconsin": "Milwaukee",
 	"Merced, California":                    "Merced",
 }
 
-// convertStationDays are the days with a known precipitation, with the highest and the
-// lowest temperature where they are known too. Of a day that the source lists
-// twice the first row counts.
+// convertStationDays returns the days with a known precipitation, with the highest and
+// lowest temperature if known. If the source lists a day twice, the first row counts.
 func convertStationDays(f sourceFolder) ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteString("location,date,precipitation,temp_max,temp_min\n")
@@ -70,7 +69,7 @@ func writeDay(out *bytes.Buffer, name, date, precipitation, highest, lowest stri
 	}
 }
 
-// readRows are the rows of a CSV file behind its column names.
+// readRows returns the rows of a CSV file after the header.
 func (f sourceFolder) readRows(name string) ([][]string, error) {
 	content, err := f.readFile(name)
 	if err != nil {

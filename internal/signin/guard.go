@@ -9,8 +9,8 @@ import (
 	"parapet/model"
 )
 
-// Guard lets signed-in operators through to next, which finds them by Operator. It
-// sends other readers to the issuer, and refuses what another site asked for.
+// Guard passes signed-in operators to next, which gets them from Operator. It redirects
+// other users to the issuer and rejects cross-site requests.
 func (u *OperatorUI) Guard(next http.Handler) http.Handler {
 	return u.crossOrigin.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s, known := u.readSession(r)
@@ -36,7 +36,7 @@ func (u *OperatorUI) Guard(next http.Handler) http.Handler {
 	}))
 }
 
-// readSession is the session of the request's cookie, unless it has expired.
+// readSession returns the session of the request's cookie, unless it has expired.
 func (u *OperatorUI) readSession(r *http.Request) (s session, known bool) {
 	known = u.openSealedCookie(r, sessionCookie, &s) && s.ID != "" && s.Subject != "" && u.config.Now().Before(s.Until)
 	return s, known
@@ -44,14 +44,14 @@ func (u *OperatorUI) readSession(r *http.Request) (s session, known bool) {
 
 type operatorKey struct{}
 
-// Operator is who was let through by Guard.
+// Operator returns the operator that Guard admitted.
 func Operator(ctx context.Context) (model.Actor, bool) {
 	who, ok := ctx.Value(operatorKey{}).(model.Actor)
 	return who, ok
 }
 
-// redirectToSignIn sends a page's reader to the issuer; a script in a page, which cannot
-// follow, is told.
+// redirectToSignIn redirects a page load to the issuer; a script's request, which cannot
+// follow the redirect, gets 401.
 func (u *OperatorUI) redirectToSignIn(w http.ResponseWriter, r *http.Request) {
 	if dest := r.Header.Get("Sec-Fetch-Dest"); r.Method != http.MethodGet || dest != "" && dest != "document" {
 		renderPage(w, http.StatusUnauthorized, pageContent{Title: "Signed out", Text: "Your sign-in has ended. Load the page again.", Enter: signInPath})

@@ -16,7 +16,7 @@ var pageText string
 
 var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
-// pageContent is what a page says.
+// pageContent is the content of a page.
 type pageContent struct {
 	Title, Text string
 	Who         string
@@ -34,10 +34,10 @@ func renderPage(w http.ResponseWriter, status int, c pageContent) {
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_ = pageTemplate.Execute(w, c) // a reader that has gone needs no page
+	_ = pageTemplate.Execute(w, c) // an error means that the reader has left
 }
 
-// renderFailure says what went wrong; the cause is the log's.
+// renderFailure shows what went wrong; the cause is only logged.
 func (u *OperatorUI) renderFailure(w http.ResponseWriter, r *http.Request, status int, text string, cause error) {
 	if request := gateway.FromContext(r.Context()); request != nil && cause != nil {
 		request.LogCause(cause)
@@ -45,8 +45,7 @@ func (u *OperatorUI) renderFailure(w http.ResponseWriter, r *http.Request, statu
 	renderPage(w, status, pageContent{Title: "Not signed in", Text: text, Enter: signInPath})
 }
 
-// renderDenial tells who may not be here; whatever else failed is told as little as may
-// be.
+// renderDenial shows a missing permission; any other error is shown without details.
 func (u *OperatorUI) renderDenial(w http.ResponseWriter, r *http.Request, err error) {
 	var known *model.Error
 	if !errors.As(err, &known) {

@@ -14,14 +14,13 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// The cookies. Each is sealed for its own name, so that neither passes for the
-// other.
+// The cookies. Each is sealed for its own name, so that one cannot be used as the other.
 const (
 	sessionCookie = "parapet-session"
 	pendingCookie = "parapet-sign-in"
 )
 
-// session is who is signed in, and until when.
+// session is a signed-in user and the end of the session.
 type session struct {
 	ID      string    `json:"id"`
 	Issuer  string    `json:"issuer"`
@@ -30,7 +29,7 @@ type session struct {
 	Until   time.Time `json:"until"`
 }
 
-// pendingSignIn is a sign-in that was begun.
+// pendingSignIn is a sign-in that has begun.
 type pendingSignIn struct {
 	State    string    `json:"state"`
 	Nonce    string    `json:"nonce"`
@@ -39,7 +38,7 @@ type pendingSignIn struct {
 	Until    time.Time `json:"until"`
 }
 
-// cookieKeys are AES-256-GCM keys of their own, made of the service's.
+// cookieKeys are separate AES-256-GCM keys, derived from the service's keys.
 type cookieKeys []cipher.AEAD
 
 func newCookieKeys(keys [][]byte) (cookieKeys, error) {
@@ -65,7 +64,7 @@ func newCookieKeys(keys [][]byte) (cookieKeys, error) {
 	return s, nil
 }
 
-// cookieName is the cookie's: the prefix has browsers refuse it over http.
+// cookieName returns the cookie's name; its prefix makes browsers reject it over http.
 func (u *OperatorUI) cookieName(cookie string) string {
 	if u.config.InsecureCookies {
 		return cookie
@@ -73,11 +72,11 @@ func (u *OperatorUI) cookieName(cookie string) string {
 	return "__Secure-" + cookie
 }
 
-// newCookie is Lax, not Strict: the first page after the issuer's, and a link in a
-// chat, are a visit from elsewhere. What changes anything is not a GET, and Guard
-// looks at where it comes from.
+// newCookie sets SameSite=Lax instead of Strict, because the redirect from the issuer and
+// a link in a chat come from another site. State changes never use GET, and Guard checks
+// their origin.
 func (u *OperatorUI) newCookie(name, value string, seconds int) *http.Cookie {
-	return &http.Cookie{ //nolint:gosec // Secure but in development
+	return &http.Cookie{ //nolint:gosec // Secure except in development
 		Name: u.cookieName(name), Value: value, Path: Path, MaxAge: seconds,
 		Secure: !u.config.InsecureCookies, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	}
@@ -88,7 +87,7 @@ func (u *OperatorUI) setSealedCookie(w http.ResponseWriter, name string, value a
 	if err != nil {
 		return err
 	}
-	sealed := u.cookieKeys[0].Seal(nil, nil, text, []byte(name)) //nolint:gosec // the nonce is drawn by the cipher
+	sealed := u.cookieKeys[0].Seal(nil, nil, text, []byte(name)) //nolint:gosec // the cipher draws the nonce
 	life := until.Sub(u.config.Now())
 	http.SetCookie(w, u.newCookie(name, base64.RawURLEncoding.EncodeToString(sealed), max(1, int(life.Seconds()))))
 	return nil
@@ -98,7 +97,7 @@ func (u *OperatorUI) deleteCookie(w http.ResponseWriter, name string) {
 	http.SetCookie(w, u.newCookie(name, "", -1))
 }
 
-// openSealedCookie opens a cookie of ours; whoever sends several has none.
+// openSealedCookie opens one of our cookies; several of the same name count as none.
 func (u *OperatorUI) openSealedCookie(r *http.Request, name string, value any) bool {
 	found := r.CookiesNamed(u.cookieName(name))
 	if len(found) != 1 {

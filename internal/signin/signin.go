@@ -22,7 +22,7 @@ import (
 	"parapet/model"
 )
 
-// Path is the operators' page; everything behind the sign-in is below.
+// Path is the operators' page; all pages behind the sign-in are below it.
 const Path = "/ops"
 
 const (
@@ -32,57 +32,58 @@ const (
 )
 
 const (
-	// sessionLifetime bounds a sign-in: the issuer does not say when somebody stops being an
-	// operator, so it is asked again every hour.
+	// sessionLifetime limits a sign-in: the issuer does not report when a person stops
+	// being an operator, so it is asked again every hour.
 	sessionLifetime = time.Hour
-	signInTimeout   = 10 * time.Minute // to type a password and find the second factor
+	signInTimeout   = 10 * time.Minute // time to enter a password and a second factor
 	issuerTimeout   = 10 * time.Second
 )
 
-// Config is what the sign-in stands on.
+// Config configures the sign-in.
 type Config struct {
-	Issuer string // signs people in; its access tokens are judged by the visit
-	Client string // OAuth client, which returns to /ops/callback
+	Issuer string // signs people in; the API's token verifier checks its access tokens
+	Client string // OAuth client with the redirect address /ops/callback
 	Secret string // of the client; empty for a public one
 	// AuthParams are extra authorization and token parameters of the issuer, such as
 	// resource or audience.
 	AuthParams url.Values
-	// Origin is this server as browsers see it, such as https://api.example.com; empty
-	// takes what the request names.
+	// Origin is this server's origin in browsers, such as https://api.example.com; empty
+	// takes it from the request.
 	Origin string
 	Keys   [][]byte // 32 bytes each: the first seals cookies, all open them
-	// InsecureCookies lets cookies go over http, for a server on this machine. For development.
+	// InsecureCookies allows cookies over http, for a server on this machine. For
+	// development.
 	InsecureCookies bool
 	Now             func() time.Time
-	HTTP            *http.Client // to reach the issuer; nil means one that follows no redirect
-	Links           []Link       // what the operators' page leads to
+	HTTP            *http.Client // for requests to the issuer; nil means a client that follows no redirect
+	Links           []Link       // links on the operators' page
 	// Sessions ends sessions before they expire, on every node. Required.
 	Sessions SessionStore
-	// OnSignIn is told of who signed in, and of who was refused with why; nil tells nobody.
+	// OnSignIn is called with each signed-in person, and with each rejected one and the
+	// reason; nil is allowed.
 	OnSignIn func(ctx context.Context, who model.Actor, refused error)
 }
 
-// SessionStore remembers which sessions were ended. Its methods may be called from several
-// goroutines.
+// SessionStore stores which sessions were ended. It is safe for concurrent use.
 type SessionStore interface {
 	EndSession(ctx context.Context, id string, expiresAt time.Time) error
 	IsSessionEnded(ctx context.Context, id string) (bool, error)
 }
 
-// Link leads to a page behind the sign-in.
+// Link is a link to a page behind the sign-in.
 type Link struct{ Path, Title, About string }
 
-// OperatorUI signs operators in. Its methods may be called from several goroutines.
+// OperatorUI signs operators in. It is safe for concurrent use.
 type OperatorUI struct {
 	config      Config
 	cookieKeys  cookieKeys
 	crossOrigin *http.CrossOriginProtection
 
 	mu       sync.Mutex
-	provider *oidc.Provider // nil until the issuer answered
+	provider *oidc.Provider // nil until the issuer has answered
 }
 
-// New returns an operator UI. It does not call the issuer, so a service starts while its
+// New returns an operator UI. It makes no request yet, so a service starts while its
 // issuer is down.
 func New(config Config) (*OperatorUI, error) {
 	if config.Issuer == "" || config.Client == "" || config.Now == nil || config.Sessions == nil {
@@ -105,7 +106,7 @@ func New(config Config) (*OperatorUI, error) {
 	return u, err
 }
 
-// Handlers are the pages of the sign-in itself, by address.
+// Handlers returns the pages of the sign-in by address.
 func (u *OperatorUI) Handlers() map[string]http.Handler {
 	return map[string]http.Handler{
 		"GET " + Path:         u.Guard(http.HandlerFunc(u.showHome)),
@@ -120,8 +121,8 @@ func (u *OperatorUI) showHome(w http.ResponseWriter, r *http.Request) {
 	renderPage(w, http.StatusOK, pageContent{Title: "Operators' desk", Who: who.Name, Until: who.ExpiresAt, Links: u.config.Links, Leave: signOutPath})
 }
 
-// startSignIn begins a sign-in: state ties the answer to this browser, nonce the ID token
-// to this sign-in, and PKCE the code.
+// startSignIn begins a sign-in: state ties the response to this browser, nonce ties the
+// ID token to this sign-in, and PKCE ties the code to it.
 func (u *OperatorUI) startSignIn(w http.ResponseWriter, r *http.Request) {
 	oauth, _, err := u.oauthClient(r)
 	if err != nil {
@@ -145,7 +146,7 @@ func (u *OperatorUI) startSignIn(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, oauth.AuthCodeURL(p.State, options...), http.StatusSeeOther) //nolint:gosec // to the configured issuer
 }
 
-// finishSignIn ends a sign-in. What was begun is good for one answer.
+// finishSignIn completes a sign-in. A pending sign-in accepts one response.
 func (u *OperatorUI) finishSignIn(w http.ResponseWriter, r *http.Request) {
 	var p pendingSignIn
 	known := u.openSealedCookie(r, pendingCookie, &p)
@@ -181,8 +182,8 @@ func (u *OperatorUI) finishSignIn(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, p.To, http.StatusSeeOther)
 }
 
-// exchangeCode exchanges the code, checks the receipt (the ID token) and has the
-// permission (the access token) judged as every caller's is.
+// exchangeCode exchanges the code, checks the ID token and verifies the access token like
+// that of any caller.
 func (u *OperatorUI) exchangeCode(r *http.Request, p pendingSignIn, code string) (model.Actor, error) {
 	oauth, provider, err := u.oauthClient(r)
 	if err != nil {
@@ -204,7 +205,8 @@ func (u *OperatorUI) exchangeCode(r *http.Request, p pendingSignIn, code string)
 	return gateway.FromContext(r.Context()).AuthenticateWith(r.Context(), "Bearer "+token.AccessToken)
 }
 
-// authParamOptions is said to the issuer with both requests (RFC 8707 section 2).
+// authParamOptions returns the extra parameters of both requests to the issuer (RFC 8707
+// section 2).
 func (u *OperatorUI) authParamOptions() (options []oauth2.AuthCodeOption) {
 	for name := range u.config.AuthParams {
 		options = append(options, oauth2.SetAuthURLParam(name, u.config.AuthParams.Get(name)))
@@ -212,7 +214,7 @@ func (u *OperatorUI) authParamOptions() (options []oauth2.AuthCodeOption) {
 	return options
 }
 
-// signOut ends the session on every node, so that a copy of the cookie opens nothing.
+// signOut ends the session on every node, so that a copy of the cookie is useless.
 func (u *OperatorUI) signOut(w http.ResponseWriter, r *http.Request) {
 	if s, known := u.readSession(r); known {
 		if err := u.config.Sessions.EndSession(r.Context(), s.ID, s.Until); err != nil {
@@ -224,7 +226,8 @@ func (u *OperatorUI) signOut(w http.ResponseWriter, r *http.Request) {
 	renderPage(w, http.StatusOK, pageContent{Title: "Signed out", Text: "You are signed out here. The issuer may still know you.", Enter: signInPath + "?again"})
 }
 
-// oauthClient is the OAuth client as the issuer describes itself, asked once.
+// oauthClient returns the OAuth client for the issuer's endpoints, which it discovers
+// once.
 func (u *OperatorUI) oauthClient(r *http.Request) (*oauth2.Config, *oidc.Provider, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -256,7 +259,7 @@ func (u *OperatorUI) publicOrigin(r *http.Request) string {
 	}
 }
 
-// localTarget is where to go after the sign-in: a page of ours, whatever was asked for.
+// localTarget returns the page to open after the sign-in, which is always below Path.
 func localTarget(to string) string {
 	if parsed, err := url.Parse(to); err == nil && parsed.Scheme == "" && parsed.Host == "" && strings.HasPrefix(parsed.Path, Path+"/") && !strings.Contains(to, `\`) {
 		return to

@@ -9,9 +9,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Canonicalize is one text for all spellings of a JSON value: without white space, members
-// in order, strings in their shortest form, numbers by value, so that 50, 50.0 and 5e1
-// are the same. Unlike RFC 8785 it keeps every digit: amounts beyond 2^53 stay apart.
+// Canonicalize returns one text for all spellings of a JSON value: without white space,
+// members sorted, strings in their shortest form, numbers by value, so that 50, 50.0 and
+// 5e1 are equal. Unlike RFC 8785 it keeps every digit: amounts beyond 2^53 stay distinct.
 func Canonicalize(text []byte) ([]byte, error) {
 	value := jsontext.Value(bytes.Clone(text))
 	if err := value.Format(jsontext.ReorderRawObjects(true)); err != nil {
@@ -41,7 +41,7 @@ func Canonicalize(text []byte) ([]byte, error) {
 }
 
 // canonicalNumber writes a JSON number as an integer without trailing zeros and a power
-// of ten. One whose exponent is beyond 32 bits stays as it is written.
+// of ten. A number with an exponent beyond 32 bits stays unchanged.
 func canonicalNumber(number string) string {
 	mantissa, power, _ := strings.Cut(strings.ToLower(number), "e")
 	exponent := int64(0)

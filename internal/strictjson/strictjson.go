@@ -1,5 +1,5 @@
-// Package strictjson refuses JSON that must not reach a parser or the database,
-// and says of JSON that is none what is wrong with it; the same for every door.
+// Package strictjson rejects JSON that must not reach a parser or the database, and
+// describes syntax errors, for REST and GraphQL alike.
 package strictjson
 
 import (
@@ -12,14 +12,14 @@ import (
 	"parapet/model"
 )
 
-// maxDepth is how deep objects and arrays may nest.
+// maxDepth limits the nesting of objects and arrays.
 const maxDepth = 64
 
-// CheckBounds refuses nesting without end, and NUL, which Postgres cannot keep. It
-// knows just enough JSON to look into strings; the parser judges the rest. values
-// is a bound of how many values there are, itself included. sent is where a byte stood in
-// what the caller sent, when the body is a copy that lacks some of it; otherwise AsSent.
-// Errors: malformed_json.
+// CheckBounds rejects too deep nesting, and NUL, which Postgres cannot store. It parses
+// only enough JSON to recognise strings; the parser checks the rest. values is an upper
+// bound of the number of values, including the outer one. sent maps a byte offset of body
+// to the offset in the caller's body, if body is a shortened copy; otherwise it is
+// AsSent. Errors: malformed_json.
 func CheckBounds(body []byte, sent func(int64) int64) (values int, _ error) {
 	values = 1
 	depth, quoted := 0, false
@@ -55,14 +55,13 @@ func CheckBounds(body []byte, sent func(int64) int64) (values int, _ error) {
 	return values, nil
 }
 
-// MoneyFormatHint says how an amount of money is written.
+// MoneyFormatHint describes the form of a money amount.
 const MoneyFormatHint = "Send minor units as a whole number of at most 64 bits: 1250 for 12.50 USD."
 
-// AsSent is where a byte of a text stands that is no copy.
+// AsSent maps a byte offset to itself, for a body that is not a copy.
 func AsSent(offset int64) int64 { return offset }
 
-// place is where a byte of a text stood in what the caller sent, for people who look at
-// it in an editor.
+// place returns the line and column of a byte in the caller's body, for use in an editor.
 func place(text []byte, sent func(int64) int64, offset int64) (line, column int) {
 	before := text[:min(max(0, offset), int64(len(text)))]
 	begin := bytes.LastIndexByte(before, '\n') + 1
@@ -70,9 +69,8 @@ func place(text []byte, sent func(int64) int64, offset int64) (line, column int)
 	return 1 + bytes.Count(before, []byte("\n")), 1 + utf8.RuneCount(before[begin:]) + int(gone)
 }
 
-// SyntaxError says what a syntax error of a text is, as far as it concerns the caller. sent
-// is where a byte stood in what the caller sent, as for Bounded.
-// Errors: malformed_json, duplicate_field.
+// SyntaxError describes a syntax error for the caller. sent maps offsets as in
+// CheckBounds. Errors: malformed_json, duplicate_field.
 func SyntaxError(text []byte, sent func(int64) int64, err error) *model.Error {
 	var syntax *jsontext.SyntacticError
 	switch {

@@ -1,6 +1,6 @@
-// Package tracing sends spans, from a request through its jobs to the call of a
-// rail, to an OpenTelemetry collector. It is off, and costs nothing, unless the
-// environment names one as OpenTelemetry says (OTEL_EXPORTER_OTLP_ENDPOINT).
+// Package tracing sends spans to an OpenTelemetry collector, from a request through its
+// jobs to the call of a rail. It is off, at no cost, unless the environment names a
+// collector (OTEL_EXPORTER_OTLP_ENDPOINT).
 package tracing
 
 import (
@@ -17,15 +17,15 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// instrumentationName is the instrumentation's, and the service's where OTEL_SERVICE_NAME is not
-// set.
+// instrumentationName is the name of the instrumentation, and of the service if
+// OTEL_SERVICE_NAME is not set.
 const instrumentationName = "parapet"
 
-// flushTimeout is how long the end waits for a collector.
+// flushTimeout limits the wait for the collector at shutdown.
 const flushTimeout = 5 * time.Second
 
-// NewTracer is a tracer that exports as OTEL_* say; nil where they name no collector.
-// Stop it at the end, so that the last spans are sent.
+// NewTracer returns a tracer that exports as the OTEL_* variables say; nil if they name
+// no collector. Call stop at the end to send the last spans.
 func NewTracer(ctx context.Context) (tracer trace.Tracer, stop func(), err error) {
 	stop = func() {}
 	if os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT")+os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "" ||
@@ -44,14 +44,15 @@ func NewTracer(ctx context.Context) (tracer trace.Tracer, stop func(), err error
 	return provider.Tracer(instrumentationName), func() {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
 		defer cancel()
-		_ = provider.Shutdown(last) // spans that nobody takes are lost, and nothing else
+		_ = provider.Shutdown(last) // a failure only loses the last spans
 	}, nil
 }
 
 // HeaderName is the header of W3C Trace Context, and the member of a job's metadata.
 const HeaderName = "traceparent"
 
-// Traceparent is the place in ctx's trace, as the header has it; empty without one.
+// Traceparent returns the position in ctx's trace as a traceparent header; empty without
+// a trace.
 func Traceparent(ctx context.Context) string {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return ""
@@ -61,7 +62,7 @@ func Traceparent(ctx context.Context) string {
 	return carrier[HeaderName]
 }
 
-// ContinueTrace goes on from a place in a trace; what cannot be read begins another.
+// ContinueTrace continues a trace from a position; an unreadable one begins a new trace.
 func ContinueTrace(ctx context.Context, traceparent string) context.Context {
 	if traceparent == "" {
 		return ctx

@@ -6,19 +6,19 @@ import (
 	"strconv"
 )
 
-// base64Reader reads the characters of a JSON string that should be base64, without their
-// escapes. The end of the string is io.EOF.
+// base64Reader reads the characters of a JSON string that should be base64 and resolves
+// its escapes. The end of the string is io.EOF.
 type base64Reader struct {
 	source       *bufio.Reader
-	suspectLimit int    // how much of suspect there may be
-	suspect      []byte // what the string has that is not plain ASCII, as it was written
+	suspectLimit int    // limit of suspect, in bytes
+	suspect      []byte // parts of the string that are not plain ASCII, as written
 	bytesRead    int64  // bytes of the body, without the closing quote
 	padded       bool
 	afterPadding bool
 	closed       bool // the closing quote was read
 }
 
-// isBase64 are the characters of base64 besides the padding.
+// isBase64 marks the characters of base64 without the padding.
 var isBase64 = func() (is [256]bool) {
 	for _, c := range "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/" {
 		is[c] = true
@@ -26,7 +26,7 @@ var isBase64 = func() (is [256]bool) {
 	return is
 }()
 
-// Read takes as much as has arrived.
+// Read returns what has arrived.
 func (s *base64Reader) Read(p []byte) (int, error) {
 	if s.closed {
 		return 0, io.EOF
@@ -76,7 +76,7 @@ func (s *base64Reader) readSpecial(p []byte) (int, error) {
 	return 1, nil
 }
 
-// addSuspect keeps what the parser must judge.
+// addSuspect keeps text that the parser must check.
 func (s *base64Reader) addSuspect(text ...byte) error {
 	if len(s.suspect)+len(text) > s.suspectLimit {
 		return ErrTooLarge
@@ -85,8 +85,8 @@ func (s *base64Reader) addSuspect(text ...byte) error {
 	return nil
 }
 
-// readEscape reads what follows a backslash. JSON writers escape the slash and the plus
-// sign; base64 may have line ends. Everything else is none.
+// readEscape reads the characters after a backslash. JSON encoders escape slash and plus,
+// and base64 may have line ends. Any other escape is not base64.
 func (s *base64Reader) readEscape() (byte, error) {
 	written := make([]byte, 2, 6)
 	written[0] = '\\'
@@ -101,7 +101,7 @@ func (s *base64Reader) readEscape() (byte, error) {
 			written = written[:6]
 		}
 		if c == '"' && i > 1 {
-			break // a broken escape; the parser stops before it
+			break // an invalid escape; the parser stops before it
 		}
 	}
 	c := byte(0)

@@ -1,5 +1,5 @@
-// Package upload receives the bodies of requests. It bounds the bytes that are on their
-// way at once, and keeps the content of a document in a file while it arrives.
+// Package upload receives the bodies of requests. It limits the bytes received
+// concurrently and stores the content of a document in a file while it arrives.
 package upload
 
 import (
@@ -8,49 +8,49 @@ import (
 	"sync"
 )
 
-// Budget bounds how many bytes of bodies are received and worked on at once.
+// Budget limits the bytes of bodies that are received and processed concurrently.
 type Budget struct {
 	perCaller, perServer int64
 
 	mu       sync.Mutex
-	byCaller map[string]int64 // by caller
+	byCaller map[string]int64 // charged bytes
 	total    int64
 }
 
-// Bounds of bodies that are received at once, in bytes.
+// Default limits of concurrently received bodies, in bytes.
 const (
 	DefaultPerCaller = 64 << 20
 	DefaultPerServer = 512 << 20
 )
 
-// NewBudget bounds the bytes of each caller and of all callers.
+// NewBudget returns a budget for each caller and for the server.
 func NewBudget(perCaller, perServer int64) *Budget {
 	return &Budget{perCaller: perCaller, perServer: perServer, byCaller: map[string]int64{}}
 }
 
-// BudgetExceededError is a body that does not fit into a budget beside those that are being
-// received. It fits once they have been answered.
+// BudgetExceededError means that a body does not fit into a budget together with those
+// being received. It fits once they have been answered.
 type BudgetExceededError struct {
-	Limit int64 // bytes at once
+	Limit int64 // of concurrent bytes
 	Scope string
 }
 
-// Error says which bound was met.
+// Error names the exceeded limit.
 func (e *BudgetExceededError) Error() string {
 	return "too many bytes of " + e.Scope + " are being received"
 }
 
-// Charge is what one request has taken from a budget.
+// Charge is the part of a budget that one request uses.
 type Charge struct {
 	budget *Budget
 	caller string
 	taken  int64
 }
 
-// NewCharge begins the charge of a request; Release ends it.
+// NewCharge starts the charge of a request; Release ends it.
 func (b *Budget) NewCharge(caller string) *Charge { return &Charge{budget: b, caller: caller} }
 
-// Add charges n more bytes. Errors: *Exceeded.
+// Add charges n more bytes. Errors: *BudgetExceededError.
 func (c *Charge) Add(n int64) error {
 	b := c.budget
 	b.mu.Lock()
@@ -67,7 +67,7 @@ func (c *Charge) Add(n int64) error {
 	return nil
 }
 
-// Release gives everything back that was charged.
+// Release returns all charged bytes.
 func (c *Charge) Release() {
 	if c == nil {
 		return
@@ -82,7 +82,7 @@ func (c *Charge) Release() {
 	c.taken = 0
 }
 
-// Reader charges bytes as they come: the length of a chunked body is not announced.
+// Reader charges bytes as they arrive, because a chunked body has no announced length.
 func (c *Charge) Reader(r io.Reader) io.Reader { return &chargedReader{r, c} }
 
 type chargedReader struct {
@@ -91,7 +91,7 @@ type chargedReader struct {
 	charge *Charge
 }
 
-// Read charges what it read. What does not fit into the budget is an *Exceeded.
+// Read charges the bytes read. It returns *BudgetExceededError when they do not fit.
 func (r *chargedReader) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
 	if exceeded := r.charge.Add(int64(n)); exceeded != nil {
@@ -100,7 +100,7 @@ func (r *chargedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// AsExceeded is the bound that an error tells of, nil when it tells of none.
+// AsExceeded returns the BudgetExceededError in an error, nil without one.
 func AsExceeded(err error) *BudgetExceededError {
 	var exceeded *BudgetExceededError
 	errors.As(err, &exceeded)

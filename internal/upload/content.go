@@ -11,15 +11,15 @@ import (
 	"strconv"
 )
 
-// Content is decoded base64. It can be read as often as needed, from any place, until
-// the body that it came with is closed.
+// Content is decoded base64. It can be read repeatedly, from any position, until its body
+// is closed.
 type Content struct {
 	*io.SectionReader
 
 	SHA256    string // of the bytes, hexadecimal
 	NotBase64 bool   // it is not base64 (RFC 4648 section 4, padded)
 
-	end int64 // of its string, in the copy of the body
+	end int64 // end of its string in the copy of the body
 }
 
 // Decode decodes text that arrived as a whole.
@@ -32,8 +32,8 @@ func Decode(text string) *Content {
 	}
 }
 
-// Body is a copy of a JSON object in which the SHA-256 of each content stands in place of
-// its string. A nil Body has no content.
+// Body is a copy of a JSON object in which the SHA-256 of each content replaces its
+// string. A nil Body has no content.
 type Body struct {
 	JSON []byte
 
@@ -42,10 +42,10 @@ type Body struct {
 	gaps     []gap
 }
 
-// gap is a place in the copy where the body has more bytes.
+// gap is a position in the copy where bytes of the body were omitted.
 type gap struct{ position, omitted int64 }
 
-// Contents returns how many strings were decoded.
+// Contents returns the number of decoded strings.
 func (b *Body) Contents() int {
 	if b == nil {
 		return 0
@@ -65,8 +65,8 @@ func (b *Body) ContentAt(end int64) *Content {
 	return nil
 }
 
-// Ref stands for a content among the decoded values of the copy. It is a string for whoever
-// compares values with their types, and can be none that a caller wrote.
+// Ref represents a content among the decoded values of the copy. It is a string type for
+// code that checks types, and no caller can create one.
 type Ref string
 
 // RefAt returns the Ref of the content whose string ends before this byte of the copy.
@@ -74,7 +74,7 @@ func (b *Body) RefAt(end int64) (_ Ref, found bool) {
 	return Ref(strconv.FormatInt(end, 10)), b.ContentAt(end) != nil
 }
 
-// Content returns the content that a Ref of this body stands for.
+// Content returns the content of a Ref of this body.
 func (b *Body) Content(ref Ref) *Content {
 	end, _ := strconv.ParseInt(string(ref), 10, 64)
 	return b.ContentAt(end)
@@ -88,7 +88,7 @@ func (b *Body) Close() error {
 	return b.file.Close()
 }
 
-// Offset is where a byte of the copy stood in the body.
+// Offset returns the position in the body of a byte of the copy.
 func (b *Body) Offset(inCopy int64) int64 {
 	offset := inCopy
 	if b != nil {
@@ -101,25 +101,26 @@ func (b *Body) Offset(inCopy int64) int64 {
 	return offset
 }
 
-// ErrTooLarge is a body whose other members together are longer than allowed.
+// ErrTooLarge means that the body without its contents is longer than allowed.
 var ErrTooLarge = errors.New("the body is too large without its content")
 
-// storeError is a fault of the disk on which content is kept while it arrives.
+// storeError is a disk failure while content is stored.
 type storeError struct{ error }
 
-// Error says what failed.
+// Error describes the failure.
 func (e storeError) Error() string { return "store content while it arrives: " + e.error.Error() }
 
-// Unwrap is the fault.
+// Unwrap returns the cause.
 func (e storeError) Unwrap() error { return e.error }
 
-// IsStoreError reports whether an error is a fault of the disk, not of the body.
+// IsStoreError reports whether an error is a disk failure and not a fault of the body.
 func IsStoreError(err error) bool {
 	var fault storeError
 	return errors.As(err, &fault)
 }
 
-// createUnnamedFile is a file that nobody else can open, and that is gone when it is closed.
+// createUnnamedFile returns a file that no other process can open and that disappears
+// when it is closed.
 func createUnnamedFile() (*os.File, error) {
 	file, err := os.CreateTemp("", "parapet-upload-")
 	if err != nil {

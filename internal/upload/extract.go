@@ -14,25 +14,25 @@ import (
 
 // Rule selects the strings of a JSON object that are content.
 type Rule struct {
-	Member string // of the outermost object
-	Within bool   // the strings inside of the member's value, not the value itself
-	Least  int    // bytes of a string, as it is written; at most 64 KiB
+	Member string // member of the outermost object
+	Within bool   // selects the strings inside the member's value, not the value itself
+	Least  int    // minimum length of a string as written, in bytes; at most 64 KiB
 }
 
 const (
-	// buffered is how much of a body is read ahead, in bytes: as much as the largest
-	// Rule.Least, to see how long a string is.
+	// buffered is the read-ahead, in bytes: the largest Rule.Least, to measure the length
+	// of a string.
 	buffered = 64 << 10
-	// maxContents bounds what is kept of one body in memory: what is selected beyond it is
-	// copied like everything else.
+	// maxContents limits the contents of one body; further selected strings are copied
+	// like others.
 	maxContents = 50
 )
 
-// Extract copies a JSON object from a body, at most limit bytes of it, and decodes the
-// strings that the rule selects from base64 into a file that has no name, so that it is
-// gone when the process is. The copy has the SHA-256 of the content in place of each
-// such string, and whatever in the string may not be JSON. Whoever parses the copy judges
-// the rest, and closes the body. Errors: ErrTooLarge, the reader's, those of the disk.
+// Extract copies a JSON object from a body, at most limit bytes of it. It decodes the
+// strings that the rule selects from base64 into an unnamed file, which disappears with
+// the process. In the copy, each such string holds the SHA-256 of its content, followed
+// by any part of the string that may be invalid JSON. The parser of the copy checks the
+// rest; the caller closes the body. Errors: ErrTooLarge, the reader's, those of the disk.
 func Extract(body io.Reader, rule Rule, limit int) (_ *Body, err error) {
 	e := extractor{in: bufio.NewReaderSize(&failing{Reader: body}, buffered), rule: rule, limit: limit}
 	for err == nil {
@@ -45,8 +45,8 @@ func Extract(body io.Reader, rule Rule, limit int) (_ *Body, err error) {
 	return &e.Body, nil
 }
 
-// failing repeats the error of its reader: a body that could not be read has no more
-// bytes, even when a later read would succeed.
+// failing repeats the error of its reader: an unreadable body has no more bytes, even if
+// a later read would succeed.
 type failing struct {
 	io.Reader
 
@@ -60,7 +60,7 @@ func (f *failing) Read(p []byte) (n int, err error) {
 	return n, f.err
 }
 
-// extractor knows just enough JSON to find the members of the outermost object.
+// extractor parses only enough JSON to find the members of the outermost object.
 type extractor struct {
 	Body
 
@@ -72,14 +72,15 @@ type extractor struct {
 	depth       int
 	expectsName bool  // the next string of the outermost object is a name
 	atMember    bool  // the last name was the member's
-	blanks      int   // white space in a row
+	blanks      int   // consecutive white space
 	stored      int64 // bytes of the contents so far
 }
 
-// maxBlanks is how much white space in a row is copied.
+// maxBlanks limits the copied consecutive white space.
 const maxBlanks = 1 << 10
 
-// skipBlank reports whether white space is left out, because there is much of it.
+// skipBlank reports whether to omit a white space character because there are many in a
+// row.
 func (e *extractor) skipBlank(c byte) bool {
 	if c != ' ' && c != '\t' && c != '\n' && c != '\r' {
 		e.blanks = 0
@@ -96,7 +97,7 @@ func (e *extractor) skipBlank(c byte) bool {
 	return true
 }
 
-// copyNext copies one character, or one string. It returns io.EOF at the end.
+// copyNext copies one character or one string. It returns io.EOF at the end.
 func (e *extractor) copyNext() error {
 	c, err := e.in.ReadByte()
 	if err != nil {
@@ -135,14 +136,14 @@ func (e *extractor) writeByte(c byte) error {
 	return e.out.WriteByte(c)
 }
 
-// hasAtLeast reports whether the string that has begun has n bytes or more. It waits until
-// so many have arrived.
+// hasAtLeast reports whether the current string has n bytes or more. It waits until they
+// have arrived.
 func (e *extractor) hasAtLeast(n int) bool {
 	escaped := false
 	for i := 0; i < n; {
 		arrived, err := e.in.Peek(max(i+1, min(n, e.in.Buffered())))
 		if err != nil {
-			return false // text meets the same error
+			return false // copying meets the same error
 		}
 		for ; i < len(arrived); i++ {
 			if arrived[i] == '"' && !escaped {
@@ -177,7 +178,8 @@ func (e *extractor) copyString(name bool) error {
 	return nil
 }
 
-// extractContent decodes the rest of a string into a content, and puts its digest in its place.
+// extractContent decodes the rest of a string into a content and writes its digest
+// instead.
 func (e *extractor) extractContent() (err error) {
 	if e.file == nil {
 		if e.file, err = createUnnamedFile(); err != nil {
@@ -203,14 +205,15 @@ func (e *extractor) extractContent() (err error) {
 	e.gaps = append(e.gaps, gap{int64(e.out.Len()), s.bytesRead - (int64(e.out.Len()) - from)})
 	e.contents = append(e.contents, c)
 	if !s.closed {
-		return io.EOF // within the string: the parser tells
+		return io.EOF // inside the string: the parser reports it
 	}
 	e.out.WriteByte('"')
 	c.end = int64(e.out.Len())
 	return nil
 }
 
-// writeErrorTracker counts what was written, and tells errors of writing from those of reading.
+// writeErrorTracker counts the written bytes and distinguishes write errors from read
+// errors.
 type writeErrorTracker struct {
 	io.Writer
 
