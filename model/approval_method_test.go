@@ -86,7 +86,7 @@ func TestHeldPayoutShowsMethodThatWillBePaid(t *testing.T) {
 func TestChangedMethodAuditsVoidedApprovals(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*testing.T, *modeltest.Bundle, *wire.Claim, wire.Payout){
-		"an account in the place of the approved one": func(t *testing.T, b *modeltest.Bundle, claim *wire.Claim, payout wire.Payout) {
+		"another account replaces the approved one": func(t *testing.T, b *modeltest.Bundle, claim *wire.Claim, payout wire.Payout) {
 			t.Helper()
 			_, err := approvePayoutAs(t, b, "ben", payout)
 			require.NoError(t, err)

@@ -120,16 +120,16 @@ func TestInvalidDecisionReturnsEveryFieldError(t *testing.T) {
 		"a trigger claim's amount": {
 			met, func(in *model.DecisionRequest) { in.Amount = amount(1) }, []string{"/amount"},
 		},
-		"a deferral for ever": {
+		"a deferral with an amount and no review": {
 			asked, func(in *model.DecisionRequest) { in.Outcome, in.Amount = model.ClaimDeferred, amount(1) },
 			[]string{"/amount", "/next_review_at"},
 		},
-		"a review that was": {
+		"a review in the past": {
 			asked, func(in *model.DecisionRequest) {
 				in.Outcome, in.NextReviewAt = model.ClaimDeferred, new(b.Now().Add(-time.Second))
 			}, []string{"/next_review_at"},
 		},
-		"a review in years": {
+		"a review too far ahead": {
 			asked, func(in *model.DecisionRequest) {
 				in.Outcome, in.NextReviewAt = model.ClaimDeferred, new(b.Now().AddDate(2, 0, 0))
 			}, []string{"/next_review_at"},
@@ -140,10 +140,10 @@ func TestInvalidDecisionReturnsEveryFieldError(t *testing.T) {
 				in.ReasonCodes = []model.ReasonCode{model.ReasonGoodwill, model.ReasonOutsidePlace, "spite"}
 			}, []string{"/reason_codes/0", "/reason_codes/2", "/next_review_at"},
 		},
-		"a source that nothing comes from": {
+		"an approval claim that waits for a source": {
 			asked, func(in *model.DecisionRequest) { *in = deferralDecision(b, asked, model.ReasonSourcePreliminary) }, []string{"/reason_codes"},
 		},
-		"a source and more": {
+		"a preliminary source with another reason": {
 			met, func(in *model.DecisionRequest) {
 				*in = deferralDecision(b, met, model.ReasonSourcePreliminary, model.ReasonEvidenceNeeded)
 			}, []string{"/reason_codes"},

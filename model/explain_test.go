@@ -186,13 +186,13 @@ func TestExplanationIsScopedToPartner(t *testing.T) {
 		policy string
 		ref    model.OccurrenceRef
 	}{
-		"another's policy":              {b.Acme, theirs.ID, whatIfEarthquakeRef(model.WhatIfEarthquake{Location: epicentre, Magnitude: "7"})},
-		"another's rehearsal":           {b.Globex, theirs.ID, model.OccurrenceRef{ID: &occurrence}},
-		"another's rehearsal by name":   {b.Globex, theirs.ID, sourceEventRef("usgs", "us1")},
-		"a rehearsal an operator mixes": {b.Operator, theirs.ID, model.OccurrenceRef{ID: &occurrence}},
-		"no occurrence":                 {b.Acme, policy.ID, model.OccurrenceRef{ID: new("occ_nonsense")}},
-		"no event":                      {b.Acme, policy.ID, sourceEventRef("usgs", "us2")},
-		"no policy":                     {b.Acme, "pol_nonsense", sourceEventRef("usgs", "us1")},
+		"another partner's policy":                              {b.Acme, theirs.ID, whatIfEarthquakeRef(model.WhatIfEarthquake{Location: epicentre, Magnitude: "7"})},
+		"another partner's sandbox occurrence":                  {b.Globex, theirs.ID, model.OccurrenceRef{ID: &occurrence}},
+		"another partner's sandbox occurrence by its source id": {b.Globex, theirs.ID, sourceEventRef("usgs", "us1")},
+		"a sandbox occurrence for an operator":                  {b.Operator, theirs.ID, model.OccurrenceRef{ID: &occurrence}},
+		"no occurrence":                                         {b.Acme, policy.ID, model.OccurrenceRef{ID: new("occ_nonsense")}},
+		"no event":                                              {b.Acme, policy.ID, sourceEventRef("usgs", "us2")},
+		"no policy":                                             {b.Acme, "pol_nonsense", sourceEventRef("usgs", "us1")},
 	} {
 		_, err := b.Service.Explain(t.Context(), ask.who, ask.policy, ask.ref)
 		require.Equal(t, model.CodeNotFound, domainError(t, err).Code, name)

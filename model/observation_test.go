@@ -29,15 +29,15 @@ func TestAWrongObservationIsRejectedAloneWithEveryReason(t *testing.T) {
 		"unknown scale": {func(in *wire.ObservationInput) {
 			in.Measures["magnitude"] = wire.Measure{Value: "6.4", Unit: "richter"}
 		}, []string{"/measures/magnitude/unit"}},
-		"no number":         {func(in *wire.ObservationInput) { in.Measures["depth"] = wire.Measure{Value: "1e3", Unit: "km"} }, []string{"/measures/depth/value"}},
-		"not on earth":      {func(in *wire.ObservationInput) { in.Measures["magnitude"] = wire.Measure{Value: "12", Unit: "mw"} }, []string{"/measures/magnitude/value"}},
-		"no magnitude":      {func(in *wire.ObservationInput) { delete(in.Measures, "magnitude") }, []string{"/measures/magnitude"}},
-		"nowhere":           {func(in *wire.ObservationInput) { in.Location = nil }, []string{"/location"}},
-		"beyond the pole":   {func(in *wire.ObservationInput) { in.Location = &hazard.Point{Latitude: 91, Longitude: -181} }, []string{"/location/latitude", "/location/longitude"}},
-		"a quake's station": {func(in *wire.ObservationInput) { in.Station = "Seattle" }, []string{"/station"}},
-		"no names":          {func(in *wire.ObservationInput) { in.Source, in.SourceEventID = "USGS!", "" }, []string{"/source", "/source_event_id"}},
-		"long alias":        {func(in *wire.ObservationInput) { in.Aliases = []string{"x", strings.Repeat("x", 129)} }, []string{"/aliases/1"}},
-		"kind and stage":    {func(in *wire.ObservationInput) { in.Kind, in.Stage = "flood", "rumour" }, []string{"/kind", "/stage"}},
+		"no number":            {func(in *wire.ObservationInput) { in.Measures["depth"] = wire.Measure{Value: "1e3", Unit: "km"} }, []string{"/measures/depth/value"}},
+		"impossible magnitude": {func(in *wire.ObservationInput) { in.Measures["magnitude"] = wire.Measure{Value: "12", Unit: "mw"} }, []string{"/measures/magnitude/value"}},
+		"no magnitude":         {func(in *wire.ObservationInput) { delete(in.Measures, "magnitude") }, []string{"/measures/magnitude"}},
+		"no location":          {func(in *wire.ObservationInput) { in.Location = nil }, []string{"/location"}},
+		"beyond the pole":      {func(in *wire.ObservationInput) { in.Location = &hazard.Point{Latitude: 91, Longitude: -181} }, []string{"/location/latitude", "/location/longitude"}},
+		"a quake's station":    {func(in *wire.ObservationInput) { in.Station = "Seattle" }, []string{"/station"}},
+		"no names":             {func(in *wire.ObservationInput) { in.Source, in.SourceEventID = "USGS!", "" }, []string{"/source", "/source_event_id"}},
+		"long alias":           {func(in *wire.ObservationInput) { in.Aliases = []string{"x", strings.Repeat("x", 129)} }, []string{"/aliases/1"}},
+		"kind and stage":       {func(in *wire.ObservationInput) { in.Kind, in.Stage = "flood", "rumour" }, []string{"/kind", "/stage"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
