@@ -1,5 +1,5 @@
-// Command client-go is a partner's program: quote, bind, claim, payout, and one
-// mistake, through a client that oapi-codegen generated from the OpenAPI document.
+// Command client-go is a sample partner program: quote, bind, claim, payout, and one
+// error, with a client that oapi-codegen generated from the OpenAPI document.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 	"parapet/internal/interop/client-go/partner"
 )
 
-// timeout bounds the whole story; it usually takes two seconds.
+// timeout limits the whole run; it usually takes two seconds.
 const timeout = 40 * time.Second
 
 func main() {
@@ -33,7 +33,7 @@ func main() {
 	fmt.Printf("Go client: %d checks passed\n", s.Passed)
 }
 
-// scenario is one partner's way to a payout, and how much of it held.
+// scenario is one partner's way from quote to payout, with a count of the passed checks.
 type scenario struct {
 	partner.Checks
 
@@ -54,13 +54,13 @@ func newScenario(ctx context.Context) (*scenario, error) {
 	return s, err
 }
 
-// response is what every generated answer has.
+// response is the interface of every generated response.
 type response interface {
 	StatusCode() int
 	GetBody() []byte
 }
 
-// requireStatus fails when there is no answer, or one with another status.
+// requireStatus returns an error unless the response has the status.
 func requireStatus(r response, err error, status int) error {
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func requireStatus(r response, err error, status int) error {
 	return nil
 }
 
-// checkAnswer is expect, counted.
+// checkAnswer is requireStatus that also counts a passed check.
 func (s *scenario) checkAnswer(r response, err error, status int) error {
 	if err := requireStatus(r, err, status); err != nil {
 		return err
@@ -137,14 +137,15 @@ func (s *scenario) bindQuote(ctx context.Context, quote *v1.Quote) (*v1.Policy, 
 	)
 }
 
-// reportSandboxQuake posts a quake that only acme's policies see, and waits for its claim.
+// reportSandboxQuake posts an earthquake that only acme's policies see, and waits for its
+// claim.
 func (s *scenario) reportSandboxQuake(ctx context.Context, policy *v1.Policy) (string, error) {
 	place := policy.Cover.Place
 	if err := s.Require(place.Latitude != nil && place.Longitude != nil, "a circle without a centre"); err != nil {
 		return "", err
 	}
-	// A body that is one of two shapes is marshalled here: the generated request
-	// type loses its MarshalJSON and would send an empty object.
+	// A body with two alternative forms is marshalled here: the generated request type
+	// loses its MarshalJSON and would send an empty object.
 	body, err := json.Marshal(v1.ObservationInput{
 		Source: "usgs", SourceEventID: "story-quake",
 		Kind: v1.ObservationInputKindEarthquake, Stage: v1.ObservationInputStageFinal,
@@ -171,7 +172,7 @@ func (s *scenario) reportSandboxQuake(ctx context.Context, policy *v1.Policy) (s
 	return claimID, err
 }
 
-// awaitPayout names an account and waits until what is owed was sent to it.
+// awaitPayout records an account and waits until the payout has been sent to it.
 func (s *scenario) awaitPayout(ctx context.Context, policy *v1.Policy, claimID string) error {
 	method, err := s.api.CreatePayoutMethodWithResponse(ctx, nil, v1.PayoutMethodRequest{
 		ClaimID: &claimID, Type: v1.PayoutMethodRequestTypeIban, Currency: policy.Limit.Currency,
@@ -219,7 +220,7 @@ func (s *scenario) readTimeline(ctx context.Context, claimID string) error {
 	)
 }
 
-// sendInvalidQuote asks for an impossible radius and reads the typed problem.
+// sendInvalidQuote sends an invalid radius and reads the typed problem.
 func (s *scenario) sendInvalidQuote(ctx context.Context) error {
 	request := v1.QuoteRequest{Product: "quake-circle", Context: map[string]any{"partner": "acme", "radius_km": -1}}
 	answer, err := s.api.CreateQuoteWithResponse(ctx, nil, request)

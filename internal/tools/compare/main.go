@@ -1,8 +1,8 @@
-// Command compare measures the benchmarks of two revisions of this repository in turns,
-// and prints for every figure both medians, the median of the ratios of each turn, and
-// the lower bound of its 95 % confidence interval. A ratio above 1 means that the
-// current tree is faster. Turns cancel what changes slowly on the machine: each turn
-// measures both revisions, and every other turn begins with the other one.
+// Command compare measures the benchmarks of two revisions of this repository in turns.
+// For every figure it prints both medians, the median of the ratios of each turn, and the
+// lower bound of its 95 % confidence interval. A ratio above 1 means that the current
+// tree is faster. Turns cancel slow changes of the machine: each turn measures both
+// revisions, and every other turn begins with the other one.
 package main
 
 import (
@@ -95,7 +95,7 @@ func command(ctx context.Context, folder, name string, args ...string) *exec.Cmd
 	return cmd
 }
 
-// collect adds the figures that a run printed.
+// collect adds the figures printed by a run.
 func collect(results map[figure]*samples, out *bytes.Buffer, pkg string, turn, side, turns int) {
 	reader := benchfmt.NewReader(out, pkg)
 	for reader.Scan() {
@@ -113,11 +113,11 @@ func collect(results map[figure]*samples, out *bytes.Buffer, pkg string, turn, s
 	}
 }
 
-// figure is one value that a benchmark prints.
+// figure is one value printed by a benchmark.
 type figure struct{ pkg, name, unit string }
 
-// higherIsBetter holds for rates, and for the ratios to a baseline that our benchmarks
-// print. All other units are times, sizes and counts.
+// higherIsBetter reports whether a larger value is better: for rates, and for the ratios
+// to a baseline that our benchmarks print. All other units are times, sizes and counts.
 func (f figure) higherIsBetter() bool {
 	return strings.HasSuffix(f.unit, "/s") || strings.HasPrefix(f.unit, "of-") || f.unit == "ratio"
 }
@@ -130,7 +130,7 @@ func (f figure) compare(g figure) int {
 type samples [2][]float64
 
 // ratios returns how many times better the current tree was in each turn, sorted. It is
-// empty for what one of the two does not print, or prints as zero.
+// empty for a figure that one of the two does not print or prints as zero.
 func (s *samples) ratios(higherIsBetter bool) []float64 {
 	var all []float64
 	for turn := range s[0] {

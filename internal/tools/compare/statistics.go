@@ -10,8 +10,8 @@ import (
 
 // lowerBound returns the lower bound of the one-sided 95 % confidence interval of the
 // median: the largest sorted value whose rank k satisfies P(Binomial(n, ½) < k) ≤ 5 %
-// (Conover, Practical Nonparametric Statistics, section 3.2). It assumes nothing of the
-// distribution. Fewer than five values have no such bound; then it is 0.
+// (Conover, Practical Nonparametric Statistics, section 3.2). It assumes no distribution.
+// For fewer than five values there is no such bound and it returns 0.
 func lowerBound(sorted []float64) float64 {
 	n := float64(len(sorted))
 	rank, below, ways := 0, 0.0, 1.0
@@ -38,7 +38,7 @@ func median(values []float64) float64 {
 	return (sorted[middle-1] + sorted[middle]) / 2
 }
 
-// report prints a line for each figure, and returns whether no bound is below least.
+// report prints a line for each figure and reports whether every bound is at least least.
 func report(w io.Writer, results map[figure]*samples, least float64) bool {
 	ok := true
 	fmt.Fprintf(w, "%-64s %-14s %12s %12s %7s %7s\n", "benchmark", "unit", "before", "after", "ratio", "bound")

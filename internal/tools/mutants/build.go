@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// switchSource is the package that mutated code asks for the active mutant. It is added
-// to the module by the overlay.
+// switchSource is the package that mutated code calls to read the active mutant. The
+// overlay adds it to the module.
 //
 //go:embed switch.go.txt
 var switchSource string
@@ -26,16 +26,16 @@ const (
 	modulePath   = "parapet"
 )
 
-// switchedBuild is a set of test programs that hold switched mutants.
+// switchedBuild is a set of test programs with switched mutants.
 type switchedBuild struct {
 	dir      string
 	mutants  []*mutant
-	switched map[int]bool // numbers of the mutants that are in the programs
-	digest   string       // of the tree and of what was asked for
+	switched map[int]bool // numbers of the mutants in the programs
+	digest   string       // of the tree and the options
 }
 
-// compileSwitched compiles the tests of all suites with every mutant that compiles under a
-// switch. The compiler names the lines of those that do not; they are built alone.
+// compileSwitched compiles the tests of all suites with all mutants that compile as
+// switches. The compiler names the lines of the others, which are built alone.
 func compileSwitched(o options, all []*mutant) (*switchedBuild, error) {
 	b := &switchedBuild{dir: filepath.Join(o.dir, "switched"), mutants: all, switched: map[int]bool{}}
 	digest, err := treeDigest(o, all)
@@ -68,7 +68,7 @@ func compileSwitched(o options, all []*mutant) (*switchedBuild, error) {
 	return nil, fmt.Errorf("the mutated tree does not compile")
 }
 
-// mutatedSources are the mutated sources by path.
+// mutatedSources returns the mutated sources by path.
 func (b *switchedBuild) mutatedSources() (map[string]string, error) {
 	edits := map[string][]sourceEdit{}
 	for _, m := range b.mutants {
@@ -90,8 +90,9 @@ func (b *switchedBuild) mutatedSources() (map[string]string, error) {
 	return files, nil
 }
 
-// applyEdits edits a source. What ends at a place is written before what begins there; of what
-// begins at one place the outer comes first, of what ends there the inner.
+// applyEdits edits a source. At one position, text that closes an edit is written before
+// text that opens one; of the opening texts the outer comes first, of the closing ones
+// the inner.
 func applyEdits(source []byte, edits []sourceEdit) string {
 	sort.SliceStable(edits, func(i, j int) bool {
 		a, b := edits[i], edits[j]
@@ -119,8 +120,8 @@ func applyEdits(source []byte, edits []sourceEdit) string {
 
 var packageClause = regexp.MustCompile(`(?m)^package \w+`)
 
-// importSwitch imports the switch on the line of the package clause, so that every other
-// line keeps its number.
+// importSwitch imports the switch on the line of the package clause, so that all other
+// lines keep their numbers.
 func importSwitch(source string) string {
 	at := packageClause.FindStringIndex(source)
 	return source[:at[1]] + `; import "` + modulePath + "/" + switchFolder + `"` + source[at[1]:]
@@ -128,7 +129,7 @@ func importSwitch(source string) string {
 
 var compileError = regexp.MustCompile(`(?m)^(\S+\.go):(\d+)(?::\d+)?: `)
 
-// dropBroken takes the mutants of every line that the compiler names out of the build.
+// dropBroken removes the mutants of every line that the compiler names from the build.
 func (b *switchedBuild) dropBroken(output string) (dropped int) {
 	lines := map[string]bool{}
 	for _, match := range compileError.FindAllStringSubmatch(output, -1) {
@@ -147,7 +148,8 @@ func (b *switchedBuild) dropBroken(output string) (dropped int) {
 	return dropped
 }
 
-// compilePrograms builds the packages, for their errors, and then the test programs of the suites.
+// compilePrograms builds the packages to find errors, and then the test programs of the
+// suites.
 func compilePrograms(dir string, files map[string]string, packages, suites []string) (output string, err error) {
 	overlay := filepath.Join(dir, "overlay.json")
 	if err := writeOverlay(dir, overlay, files); err != nil {
@@ -171,7 +173,7 @@ func compilePrograms(dir string, files map[string]string, packages, suites []str
 	return "", nil
 }
 
-// programPath is the path of the test program of a suite.
+// programPath returns the path of the test program of a suite.
 func programPath(dir, suite string) string {
 	return filepath.Join(dir, strings.ReplaceAll(suite, "/", "_")+".test")
 }
@@ -202,7 +204,8 @@ func writeOverlay(dir, overlay string, files map[string]string) error {
 	return os.WriteFile(overlay, text, 0o600)
 }
 
-// compileAlone compiles one mutant that cannot be switched. It reports whether it compiles.
+// compileAlone compiles one mutant that cannot be switched, and reports whether it
+// compiles.
 func compileAlone(o options, m *mutant) (dir string, compiles bool, err error) {
 	source, err := os.ReadFile(m.file)
 	if err != nil {

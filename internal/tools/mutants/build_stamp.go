@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// buildStamp says of which tree the programs are.
+// buildStamp identifies the tree of the built programs.
 type buildStamp struct {
 	Digest   string
 	Switched map[int]bool
@@ -18,7 +18,7 @@ type buildStamp struct {
 
 func (b *switchedBuild) stampFile() string { return filepath.Join(b.dir, "stamp.json") }
 
-// isBuilt tells whether the programs of this tree are there already.
+// isBuilt reports whether the programs of this tree exist already.
 func (b *switchedBuild) isBuilt() bool {
 	text, err := os.ReadFile(b.stampFile())
 	s := buildStamp{}
@@ -37,8 +37,7 @@ func (b *switchedBuild) saveStamp() error {
 	return os.WriteFile(b.stampFile(), text, 0o600)
 }
 
-// treeDigest is a digest of every source of the tree, of the programs that are asked for,
-// and of the mutants.
+// treeDigest returns a digest of every source of the tree, the options and the mutants.
 func treeDigest(o options, all []*mutant) (string, error) {
 	sum := sha256.New()
 	for _, m := range all {

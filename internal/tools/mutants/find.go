@@ -19,16 +19,16 @@ type mutant struct {
 	line     int
 	function string
 	what     string
-	switched []sourceEdit // the change under a call that asks for the active mutant; empty without
+	switched []sourceEdit // the change behind a switch; empty if it cannot be switched
 	plain    []sourceEdit // the change itself
 	names    []string
 }
 
-// sourceEdit replaces source bytes. ID stands for the mutant's number in the text.
+// sourceEdit replaces source bytes. marker in text is replaced by the mutant's number.
 type sourceEdit struct {
 	from, to int
 	text     string
-	close    bool // belongs to what ends here, not to what begins here
+	close    bool // belongs to the code that ends here, not to the code that begins here
 	order    int
 }
 
@@ -46,7 +46,7 @@ type mutantFinder struct {
 	order    int
 }
 
-// findMutants lists the mutants of all packages in the order of files and lines.
+// findMutants returns the mutants of all packages in the order of files and lines.
 func findMutants(packages []string) ([]*mutant, error) {
 	var all []*mutant
 	for _, folder := range packages {
@@ -97,8 +97,8 @@ func findInFile(name string) ([]*mutant, error) {
 	return f.found, nil
 }
 
-// isSkipped tells whether nothing below a node is mutated: it logs, measures, releases or
-// words an error, which no behaviour depends on or which every test would hang on.
+// isSkipped reports whether nothing below a node is mutated: it logs, measures, releases
+// or formats an error, so that no behaviour depends on it or every test would hang.
 func (f *mutantFinder) isSkipped(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.FuncDecl:
@@ -127,7 +127,8 @@ func (f *mutantFinder) parentNode() ast.Node {
 	return f.parents[len(f.parents)-1]
 }
 
-// isInFunction tells whether code runs here, so that a mutant can be switched.
+// isInFunction reports whether the node is code of a function, so that a mutant can be
+// switched.
 func (f *mutantFinder) isInFunction() bool {
 	for _, p := range f.parents {
 		switch p.(type) {
@@ -138,7 +139,7 @@ func (f *mutantFinder) isInFunction() bool {
 	return false
 }
 
-// addMutant records a mutant at a node. Edits that wrap keep the lines as they are.
+// addMutant records a mutant at a node. Wrapping edits keep the line numbers.
 func (f *mutantFinder) addMutant(n ast.Node, what string, switched, plain []sourceEdit) {
 	f.order++
 	for _, edits := range [][]sourceEdit{switched, plain} {
@@ -163,7 +164,7 @@ func (f *mutantFinder) addMutant(n ast.Node, what string, switched, plain []sour
 	f.found = append(f.found, &mutant{key: key, file: f.file, line: line, function: function, what: what, switched: switched, plain: plain, names: f.declaredNames()})
 }
 
-// declaredNames are the names of the package declaration that a node stands in.
+// declaredNames returns the names of the package declaration that contains a node.
 func (f *mutantFinder) declaredNames() (names []string) {
 	for _, p := range f.parents {
 		if spec, ok := p.(*ast.ValueSpec); ok {
@@ -175,7 +176,7 @@ func (f *mutantFinder) declaredNames() (names []string) {
 	return names
 }
 
-// wrapNode puts a node between two texts, which ask for the active mutant by marker.
+// wrapNode puts a node between two texts, which read the active mutant by marker.
 func (f *mutantFinder) wrapNode(n ast.Node, what, before, after string) {
 	from, to := f.offset(n.Pos()), f.offset(n.End())
 	edits := func(active string) []sourceEdit {

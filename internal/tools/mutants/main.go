@@ -1,15 +1,15 @@
-// Command mutants measures how many faults the tests notice. It makes small changes
+// Command mutants measures how many faults the tests detect. It makes small changes
 // (mutants) to the code under test — a negated condition, a shifted bound, a deleted
-// statement, a dropped condition of a query — runs the tests that reach each change,
-// and reports which changes no test noticed.
+// statement, a dropped condition of a query — runs the tests that reach each change, and
+// reports the changes that no test detects.
 //
-// One build holds all mutants of a package: every mutation is a call that asks whether
-// its number is the active one, so a mutant costs a test run and no compilation. What
-// cannot be switched at run time (a package constant) is built alone. The tree is never
-// edited: all changes are made by an overlay.
+// One build holds all mutants of a package: every mutation calls a function that compares
+// its number with the active one, so a mutant costs a test run and no compilation. A
+// mutation that cannot be switched at run time (a package constant) is built alone. The
+// tree is never edited: all changes are made by an overlay.
 //
 // Results are appended to a state file under a key of file, function, text and mutation,
-// so that a run continues where the last one stopped, also after the code has moved.
+// so that a run continues where the last one stopped, even after the code has moved.
 package main
 
 import (
@@ -26,19 +26,19 @@ import (
 type options struct {
 	packages []string       // folders whose code is mutated
 	suites   []string       // folders whose tests are run
-	number   int            // mutants to judge
-	seed     string         // orders the mutants
-	only     *regexp.Regexp // keys to choose from
+	number   int            // mutants to evaluate
+	seed     string         // determines the order of the mutants
+	only     *regexp.Regexp // pattern of keys
 	tests    *regexp.Regexp // tests to trace
 	directed string         // list of named mutants; replaces the sample
 	dir      string         // state and builds
-	again    bool           // judge survivors again
+	again    bool           // evaluate survivors again
 	limit    time.Duration  // of one test run
 	stopIn   time.Duration  // ends the run early; 0 never
-	list     bool           // print the mutants only
-	trace    bool           // record what each test reaches, and stop
-	traced   bool           // judge by the tests that are traced already
-	alone    bool           // judge mutants that need a build of their own, too
+	list     bool           // only print the mutants
+	trace    bool           // only record what each test reaches
+	traced   bool           // use only tests that are already traced
+	alone    bool           // also evaluate mutants that need their own build
 
 	environment []string // of test programs: the shared server
 }

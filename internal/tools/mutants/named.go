@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// namedMutant is a mutant that a list names: an old text of a file, the text that replaces it,
-// and the tests that must notice.
+// namedMutant is a mutant from a list: an old text of a file, its replacement, and the
+// tests that must detect it.
 type namedMutant struct {
 	mutant
 	batch testBatch
 }
 
-// activePlaceholder stands in the new text of a named mutant for whether it is active; a new text
-// without it is built alone.
+// activePlaceholder in the new text of a named mutant is replaced by an expression that
+// is true when it is active; a new text without it is built alone.
 const activePlaceholder = "MUTANT"
 
 // readNamed reads a list: blocks of "name:", "file:", "old:", "new:" and "tests:" lines,
-// separated by empty lines. A line that begins with a tab continues the one above it.
+// separated by empty lines. A line that begins with a tab continues the previous one.
 func readNamed(path string) ([]*namedMutant, error) {
 	text, err := os.ReadFile(path) //nolint:gosec // named by the caller
 	if err != nil {
@@ -79,7 +79,7 @@ func newNamed(fields map[string]string, id int) (*namedMutant, error) {
 	return n, nil
 }
 
-// runDirected judges every mutant of a list and fails when one survives.
+// runDirected evaluates every mutant of a list and fails when one survives.
 func runDirected(o options) error {
 	list, err := readNamed(o.directed)
 	if err != nil {

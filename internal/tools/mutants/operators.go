@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// What is not mutated: statements that log, measure, trace, lock or release, and calls
-// that word an error or reserve memory.
+// Code that is not mutated: statements that log, measure, trace, lock or release, and
+// calls that format an error or reserve memory.
 var (
 	quietStatementPattern = regexp.MustCompile(`(?i)^[\w.()]*\b(slog|log|logger|metrics?|span|tracer?|cancel|stop)\b|\.(Lock|Unlock|RLock|RUnlock|Close|Rollback|Add|Done|Wait|Inc|Observe|SetAttributes|RecordError|Info|Warn|Debug)(Context)?\(`)
 	quietCallPattern      = regexp.MustCompile(`^(make|panic|fmt\.\w+|errors\.\w+|strconv\.\w+|slog\.\w+|[\w.]*\.?(refusal|refuse|that)\b)$`)
@@ -18,7 +18,7 @@ var (
 	errorCheckPattern     = regexp.MustCompile(`^(\w*[eE]rr|missing|found) != nil$`)
 )
 
-// shiftedOperators are the operators whose bound moves by one.
+// shiftedOperators maps the operators to those with a bound shifted by one.
 var shiftedOperators = map[token.Token][2]string{
 	token.LSS: {"<=", "Less"}, token.LEQ: {"<", "LessEqual"}, token.GTR: {">=", "Greater"}, token.GEQ: {">", "GreaterEqual"},
 }
@@ -56,8 +56,8 @@ func (f *mutantFinder) grandparent() ast.Node {
 	return f.parents[len(f.parents)-2]
 }
 
-// mutateCondition mutates what decides whether a block runs. An error that is only passed on
-// is no condition: every caller that fails tells of it, and few tests make it fail.
+// mutateCondition mutates the condition of a block. It skips a check for an error that is
+// only passed on: every caller reports the error, and few tests cause it.
 func (f *mutantFinder) mutateCondition(cond ast.Expr, body *ast.BlockStmt) {
 	text := f.sourceOf(cond)
 	if errorCheckPattern.MatchString(text) || text == "true" {
@@ -106,7 +106,7 @@ func (f *mutantFinder) mutateBinary(n *ast.BinaryExpr) {
 	}
 }
 
-// shiftBound moves the bound of a comparison.
+// shiftBound shifts the bound of a comparison.
 func (f *mutantFinder) shiftBound(n *ast.BinaryExpr) {
 	op, from, to := f.offset(n.OpPos), f.offset(n.Pos()), f.offset(n.End())
 	other := shiftedOperators[n.Op]
@@ -146,7 +146,7 @@ func (f *mutantFinder) mutateLiteral(n *ast.BasicLit) {
 	}
 }
 
-// mutateInteger adds one to a number that is no index and no base case.
+// mutateInteger adds one to a number other than an index or a base case.
 func (f *mutantFinder) mutateInteger(n *ast.BasicLit) {
 	value, err := strconv.ParseInt(n.Value, 0, 64)
 	if err != nil || value < 2 {
@@ -166,7 +166,7 @@ func (f *mutantFinder) mutateInteger(n *ast.BasicLit) {
 		[]sourceEdit{{from: from, to: to, text: strconv.FormatInt(value+1, 10)}})
 }
 
-// shortText is a text on one line that fits into a table.
+// shortText returns a text on one line, shortened for a table.
 func shortText(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if r := []rune(text); len(r) > 90 {

@@ -12,12 +12,13 @@ var (
 	conjunctPattern   = regexp.MustCompile(`(?i)\b(where|and)\s+`)
 	comparisonPattern = regexp.MustCompile(` (<|<=|>|>=) `)
 	conditionPattern  = regexp.MustCompile(`(?i)^(not\s|exists\b|[\w.()$:'"]+\s*(=|<>|<=|>=|<|>|is\b|in\b|like\b))`)
-	// ends of a condition outside of parentheses
+	// end of a condition outside parentheses
 	conditionEndPattern = regexp.MustCompile(`(?i)^(\s+(and|or|where|join|left|inner|from|set|order|group|limit|returning|for|on|having|union|offset)\b|,|;)`)
 )
 
-// mutateSQL mutates the conditions of SQL: a condition of a conjunction holds for every row,
-// and bounds move by one. Parameters stay in the text, so that the statement stays valid.
+// mutateSQL mutates the conditions of SQL: it makes a condition of a conjunction true for
+// every row, and shifts bounds by one. Parameters stay in the text, so that the statement
+// stays valid.
 func (f *mutantFinder) mutateSQL(n *ast.BasicLit) {
 	text, err := strconv.Unquote(n.Value)
 	if err != nil {
@@ -55,7 +56,7 @@ func followsBetween(before string) bool {
 	return len(words) > 1 && strings.EqualFold(words[len(words)-2], "between")
 }
 
-// endOfCondition is where the condition that begins at from ends.
+// endOfCondition returns the end of the condition that begins at from.
 func endOfCondition(text string, from int) int {
 	depth := 0
 	for i := from; i < len(text); i++ {
@@ -74,7 +75,7 @@ func endOfCondition(text string, from int) int {
 	return len(text)
 }
 
-// replaceText replaces a text by another.
+// replaceText replaces a text.
 func (f *mutantFinder) replaceText(n *ast.BasicLit, what, text string) {
 	from, to := f.offset(n.Pos()), f.offset(n.End())
 	f.addMutant(n, what, []sourceEdit{{from: from, to: from, text: "mutant.Text(" + idMarker + ", "}, {from: to, to: to, text: ", " + strconv.Quote(text) + ")", close: true}},

@@ -13,24 +13,24 @@ import (
 	"time"
 )
 
-// testResult is what became of a run of tests.
+// testResult is the result of a test run.
 type testResult struct {
 	passed bool
-	late   bool   // it did not end in time
-	failed string // the first test that failed
+	late   bool   // it timed out
+	failed string // the first failed test
 	output string
 }
 
 var (
 	failedTestPattern = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
-	// A busy machine fails such a test as well as a mutant does.
+	// A busy machine can cause the same failures as a mutant.
 	timingFailurePattern = regexp.MustCompile(`(?i)never satisfied|deadline exceeded|timed? ?out|too many clients|connection re(fused|set)`)
-	// The mutated SQL is no SQL, or has no type: no test is needed to notice.
+	// The mutated SQL is invalid or has no type, so no test is needed to detect it.
 	invalidSQLPattern = regexp.MustCompile(`SQLSTATE (42601|42P18|42804|42883|42703)`)
 )
 
-// runTests runs tests of a suite in a folder of their own for temporary files, which goes
-// away with the databases in it however the run ends.
+// runTests runs tests of a suite with their own folder for temporary files, which is
+// removed afterwards with the databases in it, however the run ends.
 func runTests(ctx context.Context, program, suite string, tests, env []string, flags ...string) testResult {
 	temporary, err := os.MkdirTemp("", "mutants")
 	if err != nil {
@@ -54,19 +54,19 @@ func runTests(ctx context.Context, program, suite string, tests, env []string, f
 	return r
 }
 
-// verdict is the state of a mutant.
+// verdict is the result of a mutant.
 type verdict struct {
 	Key, At, Status string
-	By              string `json:",omitempty"` // the test that noticed
-	Tests           int    // that were run
+	By              string `json:",omitempty"` // the test that detected it
+	Tests           int    // number of tests run
 	Seconds         float64
 }
 
-// The states of a mutant. An unclear one is judged again by the next run.
+// The results of a mutant. An unclear one is evaluated again by the next run.
 const (
 	killed       = "killed"
 	survived     = "survived"
-	unreached    = "unreached" // survived, because no test reaches it
+	unreached    = "unreached" // survived because no test reaches it
 	invalid      = "invalid"   // it does not compile
 	inconclusive = "unclear"
 )
@@ -77,8 +77,8 @@ type testBatch struct {
 	tests []string
 }
 
-// runMutant runs the batches until a test notices the mutant. A failure that a busy machine
-// explains as well counts only when the test passes without a mutant.
+// runMutant runs the batches until a test detects the mutant. A failure that a busy
+// machine can also cause counts only if the test passes without a mutant.
 func runMutant(o options, dir, unmutated string, id int, batches []testBatch) (v verdict, output string) {
 	began := time.Now()
 	defer func() { v.Seconds, v.At = time.Since(began).Round(100*time.Millisecond).Seconds(), timestamp() }()
@@ -129,5 +129,5 @@ func readVerdicts(path string) (map[string]verdict, error) {
 	return known, err
 }
 
-// errSurvivors ends the command with a failure when named mutants live.
+// errSurvivors makes the command fail when named mutants survive.
 var errSurvivors = errors.New("mutants survived")

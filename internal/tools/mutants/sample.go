@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// runSample judges mutants in the order of the seed until the number of them is judged.
+// runSample evaluates mutants in the order of the seed until the requested number is
+// reached.
 func runSample(o options, b *switchedBuild, reach []testTrace) error {
 	state := filepath.Join(o.dir, "verdicts.jsonl")
 	known, err := readVerdicts(state)
@@ -32,7 +33,7 @@ func runSample(o options, b *switchedBuild, reach []testTrace) error {
 			continue
 		}
 		if o.stopIn > 0 && time.Since(began) > o.stopIn {
-			continue // what is known already still counts
+			continue // known results count too
 		}
 		if !o.alone && !b.switched[m.id] {
 			continue
@@ -51,7 +52,7 @@ func runSample(o options, b *switchedBuild, reach []testTrace) error {
 	return nil
 }
 
-// runSampleMutant judges a mutant by the tests that reach it.
+// runSampleMutant evaluates a mutant with the tests that reach it.
 func (o options) runSampleMutant(b *switchedBuild, m *mutant, reach []testTrace) (verdict, error) {
 	batches, dir, id := o.testBatches(b, m, reach), b.dir, m.id
 	if !b.switched[m.id] && len(batches) > 0 {
@@ -71,8 +72,8 @@ func (o options) runSampleMutant(b *switchedBuild, m *mutant, reach []testTrace)
 	return v, os.WriteFile(filepath.Join(o.dir, "last.log"), []byte(output), 0o600)
 }
 
-// selectMutants are the mutants that the options choose, in an order that a seed decides and that
-// stays when the code around them moves.
+// selectMutants returns the selected mutants in an order that depends on the seed only
+// and stays the same when the code around them moves.
 func selectMutants(all []*mutant, o options) []*mutant {
 	var chosen []*mutant
 	for _, m := range all {
@@ -84,14 +85,14 @@ func selectMutants(all []*mutant, o options) []*mutant {
 	return chosen
 }
 
-// testCost orders tests: the quick ones first that reach little besides the mutant.
+// testCost orders tests: fast tests that reach little else come first.
 func (t testTrace) testCost() int { return t.MS + 2*len(t.Reached) }
 
-// The sizes of the batches of a suite: a few tests notice most changes; what no test of
-// all of them notices survives.
+// The batch sizes of a suite: a few tests detect most changes; a mutant that no test of
+// all batches detects survives.
 var batchSizes = []int{6, 30, 90}
 
-// testBatches are the tests that reach a mutant, those of its own package first.
+// testBatches returns the tests that reach a mutant, those of its own package first.
 func (o options) testBatches(b *switchedBuild, m *mutant, reach []testTrace) (batches []testBatch) {
 	wanted := b.relatedKeys(m)
 	suites := slices.Clone(o.suites)
@@ -121,8 +122,9 @@ func (o options) testBatches(b *switchedBuild, m *mutant, reach []testTrace) (ba
 	return batches
 }
 
-// relatedKeys are the switched mutants whose tests judge a mutant: itself, or, when it is built
-// alone, those of its function or of the functions of its package that name its constant.
+// relatedKeys returns the switched mutants whose tests evaluate a mutant: itself, or, if
+// it is built alone, those of its function or of the functions of its package that use
+// its constant.
 func (b *switchedBuild) relatedKeys(m *mutant) map[string]bool {
 	if b.switched[m.id] {
 		return map[string]bool{shortHash(m.key): true}
@@ -143,7 +145,7 @@ func (b *switchedBuild) relatedKeys(m *mutant) map[string]bool {
 	return keys
 }
 
-// mentionsName tells whether a line of code, as a key has it, has a name.
+// mentionsName reports whether a line of code in a key contains a name.
 func mentionsName(key, name string) bool {
 	for _, word := range strings.FieldsFunc(key, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_'
@@ -167,7 +169,7 @@ func parseVerdict(line []byte) (v verdict, err error) {
 	return v, err
 }
 
-// printReport prints the survivors and the figures.
+// printReport prints the survivors and the totals.
 func printReport(verdicts map[*mutant]verdict) {
 	number, files := map[string]int{}, map[string][2]int{}
 	var alive []*mutant

@@ -9,15 +9,17 @@ import (
 	"time"
 )
 
-// databaseServer is a test program that keeps a database server and a migrated template for all
-// test runs, so that none has to make its own. The template is made by unmutated code.
+// databaseServer is a test program that keeps a database server and a migrated template
+// for all test runs, so that none has to create its own. The template is created by
+// unmutated code.
 type databaseServer struct {
-	environment []string // variables by which test programs find it
+	environment []string // variables with its address for test programs
 	stdin       io.Closer
 	cmd         *exec.Cmd
 }
 
-// startServer asks the suites for a server; without one every test run starts its own.
+// startServer starts a server from the first suite that has one; without a server every
+// test run starts its own.
 func startServer(dir string, suites []string) *databaseServer {
 	for _, suite := range suites {
 		if s := startFrom(programPath(dir, suite), suite); s != nil {
@@ -52,7 +54,7 @@ func startFrom(program, suite string) *databaseServer {
 	return s
 }
 
-// stopServer ends the server and waits until its folder is gone.
+// stopServer ends the server and waits until its folder is removed.
 func (s *databaseServer) stopServer() {
 	if s.cmd == nil {
 		return

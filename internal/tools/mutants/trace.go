@@ -25,7 +25,7 @@ type testTrace struct {
 	Reached     []string // hashes of keys
 }
 
-// tracingSource wraps every test of a suite: what it reaches is saved under its name.
+// tracingSource wraps every test of a suite and saves what it reaches under its name.
 const tracingSource = `package %s
 
 import (
@@ -56,7 +56,7 @@ func TestMain(m *testing.M) {
 
 var testMainPattern = regexp.MustCompile(`(?m)^func TestMain\(m \*testing\.M\) \{`)
 
-// addTracing adds the wrapping of tests to the sources of every suite.
+// addTracing adds the wrapper to the sources of every suite.
 func addTracing(files map[string]string, suites []string) error {
 	for _, suite := range suites {
 		names, err := filepath.Glob(filepath.Join(suite, "*_test.go"))
@@ -99,7 +99,7 @@ func traceTests(o options, b *switchedBuild) ([]testTrace, error) {
 		suites = nil
 	}
 	for _, suite := range suites {
-		// What a run wrote that was killed is of this tree if the digest is the same.
+		// The output of a killed run belongs to this tree if the digest is the same.
 		raw := filepath.Join(o.dir, "raw-"+strings.ReplaceAll(suite, "/", "_")+"-"+b.digest+".txt")
 		if err := saveTraces(path, raw, suite, b, known); err != nil {
 			return nil, err
@@ -155,7 +155,7 @@ func readTraces(path string) (map[string]testTrace, error) {
 	return known, err
 }
 
-// saveTraces moves what a run wrote by number to the state, by key.
+// saveTraces converts the numbers that a run wrote to keys and adds them to the state.
 func saveTraces(path, raw, suite string, b *switchedBuild, known map[string]testTrace) error {
 	err := readLines(raw, func(line []byte) error {
 		words := strings.Fields(string(line))
@@ -222,5 +222,5 @@ func appendLine(path string, value any) error {
 	return errors.Join(err, file.Close())
 }
 
-// timestamp is the time of a result, to the second.
+// timestamp returns the time of a result, to the second.
 func timestamp() string { return time.Now().UTC().Format(time.RFC3339) }

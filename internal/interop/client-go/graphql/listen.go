@@ -13,7 +13,7 @@ import (
 	v1 "parapet/internal/interop/client-go/graphql/generated/v1"
 )
 
-// dialer lets genqlient speak through gorilla's WebSocket.
+// dialer makes genqlient use gorilla's WebSocket.
 type dialer struct{ *websocket.Dialer }
 
 func (d dialer) DialContext(ctx context.Context, url string, header http.Header) (graphql.WSConn, error) {
@@ -24,14 +24,14 @@ func (d dialer) DialContext(ctx context.Context, url string, header http.Header)
 	return conn, err
 }
 
-// newWebSocket is a WebSocket to the server.
+// newWebSocket returns a WebSocket client of the server.
 func (s *scenario) newWebSocket(with graphql.WebSocketOption) graphql.WebSocketClient {
 	url := strings.Replace(s.ready.GraphQLURL, "http", "ws", 1)
 	return graphql.NewClientUsingWebSocket(url, dialer{websocket.DefaultDialer}, with)
 }
 
-// subscribeTimeline hears the claim's story again, from its second sentence to the payout, and
-// is not let in with a wrong token.
+// subscribeTimeline receives the claim's timeline from its second entry to the payout,
+// and checks that a wrong token is rejected.
 func (s *scenario) subscribeTimeline(ctx context.Context, claimID string) error {
 	account, err := s.ready.Credentials("acme")
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *scenario) subscribeTimeline(ctx context.Context, claimID string) error 
 	return s.Require(errors.As(err, &refused) && refused.Code == 4403, "a wrong token is let in: %v", err)
 }
 
-// nextEntry is the next sentence of a story.
+// nextEntry returns the next timeline entry.
 func nextEntry(ctx context.Context, told <-chan v1.ClaimTimelineWsResponse, failed <-chan error) (*v1.ClaimTimelineClaimTimelineTimelineEntry, error) {
 	select {
 	case answer, more := <-told:

@@ -1,5 +1,5 @@
-// Command graphql is a partner's program: quote, bind, claim, payout, and mistakes,
-// through a client that genqlient generated from the GraphQL schema.
+// Command graphql is a sample partner program: quote, bind, claim, payout, and errors,
+// with a client that genqlient generated from the GraphQL schema.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 	"parapet/internal/interop/client-go/partner"
 )
 
-// timeout bounds the whole story; it usually takes two seconds.
+// timeout limits the whole run; it usually takes two seconds.
 const timeout = 40 * time.Second
 
 func main() {
@@ -34,10 +34,10 @@ func main() {
 	fmt.Printf("GraphQL Go client: %d checks passed\n", s.Passed)
 }
 
-// earthquakeInput is what happens in the story, as its source names it.
+// earthquakeInput is the source event of the run.
 var earthquakeInput = v1.SourceEventInput{Source: "usgs", Id: "story-quake"}
 
-// scenario is one partner's way to a payout, and how much of it held.
+// scenario is one partner's way from quote to payout, with a count of the passed checks.
 type scenario struct {
 	partner.Checks
 
@@ -150,7 +150,7 @@ func (s *scenario) reportQuake(ctx context.Context, quote *quote, policy *policy
 	return s.Require(len(results) == 1 && results[0].Result == v1.RecordingResultCreated, "recorded: %+v", results)
 }
 
-// openClaim asks for it, whether or not the matching has opened it already.
+// openClaim opens the claim, or gets the one that matching has already opened.
 func (s *scenario) openClaim(ctx context.Context, policy *policy) (*claim, error) {
 	answer, err := v1.OpenClaim(ctx, s.acme, v1.OpenClaimInput{PolicyId: policy.Id, SourceEvent: &earthquakeInput})
 	if err != nil {
@@ -161,7 +161,7 @@ func (s *scenario) openClaim(ctx context.Context, policy *policy) (*claim, error
 	return claim, s.Require(measured, "the claim does not say what was measured: %+v", claim.Determination)
 }
 
-// awaitPayout names an account and waits until what is owed was sent to it.
+// awaitPayout records an account and waits until the payout has been sent to it.
 func (s *scenario) awaitPayout(ctx context.Context, policy *policy, claimID string) error {
 	method, err := v1.RecordPayoutMethod(ctx, s.acme, v1.RecordPayoutMethodInput{
 		ClaimId: &claimID, Type: v1.AccountTypeIban, Currency: policy.Limit.Currency,
@@ -216,7 +216,7 @@ func (s *scenario) readPages(ctx context.Context) error {
 	)
 }
 
-// sendInvalidRequests reads the codes of refusals.
+// sendInvalidRequests checks the codes of errors.
 func (s *scenario) sendInvalidRequests(ctx context.Context, quote *quote) error {
 	_, twice := v1.BindPolicy(ctx, s.acme, v1.BindPolicyInput{QuoteId: quote.Id})
 	_, radius := v1.CreateQuote(ctx, s.acme, v1.CreateQuoteInput{Product: "quake-circle", Context: json.RawMessage(`{"partner": "acme", "radius_km": -1}`)})
@@ -228,7 +228,7 @@ func (s *scenario) sendInvalidRequests(ctx context.Context, quote *quote) error 
 	)
 }
 
-// errorCode is what machines read of a refusal; empty when err is none.
+// errorCode returns the error code of err; empty without one.
 func errorCode(err error) string {
 	var list gqlerror.List
 	if !errors.As(err, &list) || len(list) == 0 {

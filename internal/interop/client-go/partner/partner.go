@@ -1,5 +1,5 @@
-// Package partner is what every partner's program here begins with: where the server
-// is, how to sign in, and a count of what held.
+// Package partner is the common start of the sample partner programs: the server's
+// address, authentication, and a count of passed checks.
 package partner
 
 import (
@@ -13,7 +13,7 @@ import (
 	"golang.org/x/oauth2/clientcredentials"
 )
 
-// pollInterval is how long Until waits before it asks again.
+// pollInterval is the time between two attempts of WaitUntil.
 const pollInterval = 100 * time.Millisecond
 
 // Server is the server's ready line.
@@ -28,7 +28,7 @@ type Server struct {
 	} `json:"clients"`
 }
 
-// ReadServer reads the line where with-parapet leaves it.
+// ReadServer reads the ready line from the variable that with-parapet sets.
 func ReadServer() (Server, error) {
 	var ready Server
 	if err := json.Unmarshal([]byte(os.Getenv("PARAPET")), &ready); err != nil {
@@ -37,7 +37,7 @@ func ReadServer() (Server, error) {
 	return ready, nil
 }
 
-// Credentials is a client's, by RFC 6749's client credentials.
+// Credentials returns the client credentials (RFC 6749) of a client.
 func (r Server) Credentials(name string) (*clientcredentials.Config, error) {
 	for _, c := range r.Clients {
 		if c.Name == name {
@@ -47,7 +47,7 @@ func (r Server) Credentials(name string) (*clientcredentials.Config, error) {
 	return nil, fmt.Errorf("the server has no client %s", name)
 }
 
-// NewHTTPClient is an HTTP client with a client's token.
+// NewHTTPClient returns an HTTP client with a client's token.
 func (r Server) NewHTTPClient(ctx context.Context, name string) (*http.Client, error) {
 	account, err := r.Credentials(name)
 	if err != nil {
@@ -56,10 +56,10 @@ func (r Server) NewHTTPClient(ctx context.Context, name string) (*http.Client, e
 	return account.Client(ctx), nil
 }
 
-// Checks counts what held.
+// Checks counts the passed checks.
 type Checks struct{ Passed int }
 
-// Require fails with what is wrong unless holds.
+// Require returns an error with what is wrong unless holds is true.
 func (c *Checks) Require(holds bool, wrong string, args ...any) error {
 	if !holds {
 		return fmt.Errorf(wrong, args...)
@@ -68,8 +68,7 @@ func (c *Checks) Require(holds bool, wrong string, args ...any) error {
 	return nil
 }
 
-// WaitUntil asks again until it is true or ctx ends. However often it asked, it is
-// one check.
+// WaitUntil calls ask until it returns true or ctx ends. It counts as one check.
 func (c *Checks) WaitUntil(ctx context.Context, what string, ask func() (bool, error)) error {
 	for {
 		done, err := ask()
