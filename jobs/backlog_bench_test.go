@@ -18,7 +18,7 @@ import (
 	"parapet/model/modeltest"
 )
 
-// behind gives a partner's endpoints n numbered events to catch up with.
+// behind gives a partner's endpoints n numbered events to deliver.
 func (s *fixture) behind(n int) {
 	s.t.Helper()
 	s.execSQL(`with last as (select coalesce(max(sequence), 0) as sequence from event_numbers where partner = 'acme'),
@@ -30,8 +30,7 @@ func (s *fixture) behind(n int) {
 	s.execSQL("analyze events, event_numbers")
 }
 
-// memory is what this process holds, in bytes: live objects, and what the system
-// counts as its own.
+// memory returns this process's memory in bytes: live objects, and the resident size.
 func memory(b *testing.B) (heap, resident float64) {
 	b.Helper()
 	runtime.GC()
@@ -47,8 +46,8 @@ func memory(b *testing.B) (heap, resident float64) {
 	return float64(stats.HeapAlloc), float64(kib) * 1024
 }
 
-// BenchmarkBacklog has a million events wait for a receiver that is dead: they cost
-// neither memory nor rows nor jobs, and a payout goes out as ever.
+// BenchmarkBacklog keeps a million events for a receiver that does not answer: they cost
+// no memory, rows or jobs, and a payout is still released.
 func BenchmarkBacklog(b *testing.B) {
 	const backlog = 1_000_000
 	s := newFixtureWith(b, noWait, modeltest.WithoutChecks())
@@ -90,9 +89,9 @@ func BenchmarkBacklog(b *testing.B) {
 	b.ReportMetric(float64(paid.Milliseconds()), "to-payout-ms")
 }
 
-// BenchmarkRelayLag numbers 300,000 events while another session holds a snapshot
-// from before the first of them, so that no row that was numbered can be vacuumed
-// away. A relay that looked at them again would take longer with every pass.
+// BenchmarkRelayLag numbers 300,000 events while another session holds a snapshot from
+// before the first of them, so that no numbered row can be vacuumed. A relay that read
+// them again would take longer with every pass.
 func BenchmarkRelayLag(b *testing.B) {
 	const events, step = 300_000, 10_000
 	s := newFixtureWith(b, noWait, modeltest.WithoutChecks())

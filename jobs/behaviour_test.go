@@ -19,7 +19,7 @@ import (
 	"parapet/jobs/rail/railtest"
 )
 
-// testBank is the other side of the rail protocol, which behaves as a test says.
+// testBank is the bank's side of the rail protocol, with the behaviour of a test.
 type testBank struct {
 	*railtest.Bank
 
@@ -42,15 +42,15 @@ func openBank(t *testing.T) *testBank {
 	return b
 }
 
-// newRail is our side, which waits for answers for a fraction of a second.
+// newRail returns our side, which waits for responses for a fraction of a second.
 func (b *testBank) newRail() *httprail.Rail { return b.newRailAt(b.server.URL + "/v1") }
 
-// newRailAt is our side of a bank that it looks for at an address.
+// newRailAt returns our side of a bank at an address.
 func (b *testBank) newRailAt(address string) *httprail.Rail {
 	return b.newRailOf(address, time.Now)
 }
 
-// newRailWithClock is our side with a clock of the test's.
+// newRailWithClock returns our side with the test's clock.
 func (b *testBank) newRailWithClock(now func() time.Time) *httprail.Rail {
 	return b.newRailOf(b.server.URL+"/v1", now)
 }
@@ -64,19 +64,19 @@ func (b *testBank) newRailOf(address string, now func() time.Time) *httprail.Rai
 	})
 }
 
-// hangUntilEnd answers never.
+// hangUntilEnd never answers.
 func (b *testBank) hangUntilEnd(http.ResponseWriter, *http.Request, func()) { <-b.ended }
 
 func answerServerError(w http.ResponseWriter, _ *http.Request, _ func()) {
 	w.WriteHeader(http.StatusInternalServerError)
 }
 
-// answerNotFound denies a key, signed.
+// answerNotFound denies a key in a signed answer.
 func (b *testBank) answerNotFound(w http.ResponseWriter, r *http.Request, _ func()) {
 	b.WriteSigned(w, r, http.StatusNotFound, httprail.Transfer{Key: r.PathValue("key"), Status: "not_found"})
 }
 
-// misbehaviourCases are bad days of a rail that executes what it was sent.
+// misbehaviourCases are failures of a rail that executes its orders.
 func misbehaviourCases(b *testBank) map[string]struct {
 	send, ask   railtest.Behaviour
 	bend        func(*httprail.Transfer)
@@ -140,8 +140,8 @@ func TestMisbehavingRailPaysOnce(t *testing.T) {
 	require.NotContains(t, s.log.String(), b.server.Listener.Addr().String(), "where the rail is concerns nobody")
 }
 
-// TestDuplicateAcceptancePaysOnce lets the rail take an order in silence, deny it,
-// and then answer the same order again.
+// TestDuplicateAcceptancePaysOnce makes the rail accept an order without an answer, deny
+// it, and then answer the same order again.
 func TestDuplicateAcceptancePaysOnce(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
@@ -161,8 +161,8 @@ func TestDuplicateAcceptancePaysOnce(t *testing.T) {
 	require.False(t, again)
 }
 
-// TestReleaseRetriesUnknownOutcomeWithSameKey lets the rail answer long after the call was given
-// up: by a notice, twice.
+// TestReleaseRetriesUnknownOutcomeWithSameKey makes the rail answer long after the call
+// timed out: with a notice, twice.
 func TestReleaseRetriesUnknownOutcomeWithSameKey(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)

@@ -31,8 +31,8 @@ func (s *fixture) told(n int) {
 		insert into event_outbox (partner, event_id) select 'acme', id from e`, n)
 }
 
-// counting is a receiver that counts and says how many came in a second, once all
-// have; the first of them, which whoever sends needs to start, do not count.
+// counting is a receiver that measures deliveries per second once all have arrived; it
+// ignores the first ones, during which the sender starts.
 func counting(b *testing.B, all int64) (url string, rate <-chan float64) {
 	b.Helper()
 	first := all / 10
@@ -126,8 +126,7 @@ func bareLoop(b *testing.B) float64 {
 	return <-rate
 }
 
-// BenchmarkLatency is how long after its commit an event is at its receiver, at 200
-// events a second.
+// BenchmarkLatency measures the time from commit to receipt, at 200 events a second.
 func BenchmarkLatency(b *testing.B) {
 	const events = 2000
 	s := newFixtureWith(b, noWait, modeltest.WithoutChecks())

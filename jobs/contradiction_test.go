@@ -15,7 +15,7 @@ import (
 	"parapet/model/modeltest"
 )
 
-// countContradictions are the open exceptions of rails that contradict themselves.
+// countContradictions counts the open exceptions for contradictory rail answers.
 func (s *fixture) countContradictions() (open []model.ReconciliationException) {
 	s.t.Helper()
 	list, err := s.Service.ListReconciliationExceptions(s.t.Context(), s.Operator, false, model.PageRequest{})
@@ -28,7 +28,7 @@ func (s *fixture) countContradictions() (open []model.ReconciliationException) {
 	return open
 }
 
-// otherAccount gives a claim another account that is verified.
+// otherAccount gives a claim another verified account.
 func (s *fixture) otherAccount(claim string) {
 	s.t.Helper()
 	other := s.RecordPayoutMethod(modeltest.IBANMethod(claim))
@@ -37,9 +37,9 @@ func (s *fixture) otherAccount(claim string) {
 
 var refusal = rail.Result{Outcome: rail.Refused, Code: "account_closed"}
 
-// TestFalseRefusalByNoticePaysOnce lets the bank pay, lose its answer, sign the answer to
-// the inquiry badly and then send a notice that it refused: nothing goes out under
-// another key, and the inquiry that follows tells the truth.
+// TestFalseRefusalByNoticePaysOnce makes the bank pay, lose its answer, sign the answer
+// to the inquiry wrongly and then send a refusal notice: nothing is sent under another
+// key, and the next inquiry returns the true outcome.
 func TestFalseRefusalByNoticePaysOnce(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
@@ -70,8 +70,8 @@ func TestFalseRefusalByNoticePaysOnce(t *testing.T) {
 	require.Empty(t, s.Violations())
 }
 
-// TestRefusalAfterAcceptanceIsAnException lets a bank take back its word: the payout stays
-// as it is, and somebody is told.
+// TestRefusalAfterAcceptanceIsAnException makes a bank refuse what it accepted: the
+// payout stays as it is, and an exception is opened.
 func TestRefusalAfterAcceptanceIsAnException(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
@@ -93,8 +93,8 @@ func TestRefusalAfterAcceptanceIsAnException(t *testing.T) {
 	require.Empty(t, s.Violations())
 }
 
-// TestAcceptanceOfAKeyThatWasGivenUpIsAnException lets a bank accept what it had refused:
-// while the payout is blocked, and after it went out under the next key.
+// TestAcceptanceOfAKeyThatWasGivenUpIsAnException makes a bank accept what it had
+// refused: while the payout is blocked, and after it was sent under the next key.
 func TestAcceptanceOfAKeyThatWasGivenUpIsAnException(t *testing.T) {
 	t.Parallel()
 	for name, paidAgain := range map[string]bool{"before it is sent again": false, "after it was sent again": true} {
@@ -169,7 +169,7 @@ func TestVoidedKeyFreesTheNext(t *testing.T) {
 	require.True(t, executed)
 	require.Equal(t, 1, s.countRows("payout_attempts where voided_at is not null and key = $1", s.RailKey(job.ID, 1)))
 
-	// A copy of the first order that was held up on its way arrives at last.
+	// A delayed copy of the first order arrives.
 	late := b.newRail().Send(t.Context(), rail.Instruction{Key: s.RailKey(job.ID, 1), PayoutID: job.ID, Amount: s.readPayout(job).Amount, Payee: rail.Payee{Number: numberFor(rail.Accept)}})
 	require.Equal(t, rail.Result{Outcome: rail.Refused, Code: rail.CodeVoided}, late)
 	require.Empty(t, s.Violations())
@@ -230,8 +230,8 @@ func TestEarlierKeyThatPaidBlocksTheReplacement(t *testing.T) {
 	}
 }
 
-// falselyRefusedAndReturned is a payout whose first key the bank paid and said to have
-// refused, and whose second one came back; its replacement has its approval. From here on
+// falselyRefusedAndReturned returns a payout whose first key the bank paid and reported
+// as refused, and whose second one came back; its replacement is approved. From here on
 // the bank voids keys.
 func (s *fixture) falselyRefusedAndReturned(b *testBank) (claim, first, second string) {
 	s.t.Helper()
@@ -252,9 +252,9 @@ func (s *fixture) falselyRefusedAndReturned(b *testBank) (claim, first, second s
 	return claim, job.ID, second
 }
 
-// TestReportedRefusalDecidesWhereTheRailCannotTell refuses by a report what is in doubt: at
-// a bank that does not know the key when it is asked, and at one that is not this server's
-// any more.
+// TestReportedRefusalDecidesWhereTheRailCannotTell resolves a doubt by a reported
+// refusal: at a bank that does not know the key, and at one that this server no longer
+// uses.
 func TestReportedRefusalDecidesWhereTheRailCannotTell(t *testing.T) {
 	t.Parallel()
 	for name, elsewhere := range map[string]bool{"unknown key": false, "another bank": true} {

@@ -17,7 +17,7 @@ import (
 	"parapet/model/wire"
 )
 
-// receiver is a partner's server: it keeps what it was sent and answers as told.
+// receiver is a partner's server: it records requests and answers as configured.
 type receiver struct {
 	*httptest.Server
 

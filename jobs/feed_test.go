@@ -22,7 +22,8 @@ import (
 	"parapet/model/wire"
 )
 
-// stormFile writes a storm of the last century as HURDAT2 does, with fixes six hours apart.
+// stormFile writes a storm of the last century in HURDAT2 format, with fixes six hours
+// apart.
 func stormFile(number, fixes int) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "AL%02d1999,            STORM,%d,\n", number, fixes)
@@ -116,7 +117,7 @@ func TestALongFileIsRecordedInBatches(t *testing.T) {
 	require.Equal(t, 2, s.countRows("river.river_job where kind = 'evaluate_occurrences'"))
 }
 
-// feedSource is a feed on a local server, whose mood a test sets.
+// feedSource is a feed on a local server with the behaviour of a test.
 type feedSource struct {
 	*httptest.Server
 
@@ -137,7 +138,7 @@ func newSource(t *testing.T) *feedSource {
 
 func (s *feedSource) setResponse(answer http.HandlerFunc) { s.answer.Store(&answer) }
 
-// respondWithFile is a polite server: 304 to who knows the file already.
+// respondWithFile answers with the file, or with 304 to a client that has it.
 func respondWithFile(file string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("ETag", `"one"`)
@@ -154,13 +155,13 @@ func respondWithError(status int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }
 }
 
-// pollFeedOnce works a poll's job once and returns what is remembered of the address.
+// pollFeedOnce runs a poll job once and returns the saved state of the address.
 func (s *fixture) pollFeedOnce(from *feedSource, every time.Duration) (model.FeedPoll, error) {
 	s.t.Helper()
 	return s.pollUntil(s.t.Context(), from, every)
 }
 
-// pollUntil is poll with a job whose time ends with ctx.
+// pollUntil is pollFeedOnce with a job whose time ends with ctx.
 func (s *fixture) pollUntil(ctx context.Context, from *feedSource, every time.Duration) (model.FeedPoll, error) {
 	s.t.Helper()
 	of := Feed{feed.SourceNHC, from.URL, every}
@@ -219,8 +220,8 @@ func TestFailingFeedBacksOff(t *testing.T) {
 	require.Equal(t, 3, s.countRows("observations"))
 }
 
-// A source that answers too late must not be asked without a pause for ever:
-// the failure is kept although the job's time is over.
+// A source that answers too late must not be polled without a pause for ever: the failure
+// is saved although the job's time is over.
 func TestAFeedThatTakesTheJobsTimeHasFailed(t *testing.T) {
 	t.Parallel()
 	s, from := newFixture(t), newSource(t)
@@ -244,9 +245,8 @@ func TestWorkersPollTheirFeeds(t *testing.T) {
 	require.Equal(t, 3, s.countRows("observations"))
 }
 
-// A key of the source stays in the settings: what a job carries, what is kept of its
-// failure, what is logged and what operators read are without it. The feed has an
-// alarm of its own, so its job is not one that failed for good.
+// A source's key stays in the settings: job arguments, saved failures, logs and operator
+// output do not contain it. The feed has its own alarm, so its job is not discarded.
 func TestFeedKeyIsNeverShown(t *testing.T) {
 	t.Parallel()
 	s, from := newFixture(t), newSource(t)
@@ -277,8 +277,8 @@ func TestAFeedMaySayWhenToComeBack(t *testing.T) {
 	require.Equal(t, 15*time.Minute, state.NextPollAt.Sub(state.PolledAt))
 }
 
-// TestNothingIsLostWhenAFileCannotBeRecorded takes the table away: the tag is
-// not remembered, so the source sends the whole file again.
+// TestNothingIsLostWhenAFileCannotBeRecorded removes the table: the tag is not saved, so
+// the source sends the whole file again.
 func TestNothingIsLostWhenAFileCannotBeRecorded(t *testing.T) {
 	t.Parallel()
 	s, from := newFixture(t), newSource(t)

@@ -11,9 +11,9 @@ import (
 	"parapet/model/wire"
 )
 
-// TestFullStoryOfHualienQuake tells the main story through the queue, the workers and the rail:
-// the real week of February 2018 happens now, a claim is decided and paid, and
-// reporting it again changes nothing.
+// TestFullStoryOfHualienQuake runs the main scenario through queue, workers and rail: the
+// real week of February 2018 is replayed now, a claim is decided and paid, and replaying
+// it again changes nothing.
 func TestFullStoryOfHualienQuake(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)

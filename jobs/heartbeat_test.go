@@ -39,7 +39,7 @@ func (f *brokenFiles) Put(context.Context, string, io.Reader) error { return err
 
 func (f *brokenFiles) Delete(context.Context, string) error { return errBroken }
 
-// workersWith are workers whose file store is broken.
+// workersWith returns workers with a broken file store.
 func workersWith(s *fixture, files model.FileStore) *Workers {
 	s.t.Helper()
 	queue, err := NewQueue(s.pool)

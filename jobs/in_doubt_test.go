@@ -18,7 +18,7 @@ import (
 
 var errHung = errors.New("nobody answered")
 
-// silentLogger pays and says nothing.
+// silentLogger is a rail that pays without an answer.
 func silentLogger(inner rail.Rail) *wrappedRail {
 	return &wrappedRail{Rail: inner, send: func(ctx context.Context, i rail.Instruction) rail.Result {
 		inner.Send(ctx, i)
@@ -32,7 +32,7 @@ func isSnoozed(t *testing.T, err error) {
 	require.ErrorAs(t, err, &snooze)
 }
 
-// noticeRecorder is the door of what a rail says on its own.
+// noticeRecorder records notices of the rail.
 func (s *fixture) noticeRecorder(by rail.Rail) *NoticeRecorder {
 	return &NoticeRecorder{Service: s.Service, Rail: by, Log: s.newLogger()}
 }
@@ -122,9 +122,9 @@ func TestRefusalNoticeWaitsForCallInFlight(t *testing.T) {
 	require.Equal(t, "releasing", s.readPayout(job).Status)
 }
 
-// TestARefusalThatComesLaterEndsItsKey lets the rail refuse by a notice what its answer
-// left in doubt, and confirm it when it is asked: the payout goes out under the next
-// key, which the invariants allow.
+// TestARefusalThatComesLaterEndsItsKey makes the rail refuse an order in doubt by a
+// notice and confirm it at an inquiry: the payout is sent under the next key, which the
+// invariants allow.
 func TestARefusalThatComesLaterEndsItsKey(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
@@ -146,8 +146,8 @@ func TestARefusalThatComesLaterEndsItsKey(t *testing.T) {
 	require.Empty(t, s.Violations())
 }
 
-// TestPaymentMismatchRaisesAlarm lets a rail confess that a key which it had refused was
-// paid nonetheless, when the payout already went out under the next one.
+// TestPaymentMismatchRaisesAlarm makes a rail report that a refused key was paid after
+// all, when the payout was already sent under the next one.
 func TestPaymentMismatchRaisesAlarm(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
@@ -164,7 +164,7 @@ func TestPaymentMismatchRaisesAlarm(t *testing.T) {
 	require.Contains(t, s.log.String(), `"msg":"rail mismatch"`)
 }
 
-// named is a rail under another name, so that its figures are the test's own.
+// named is a rail under another name, so that the test has its own metrics.
 type named struct {
 	rail.Rail
 

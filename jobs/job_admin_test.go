@@ -10,7 +10,7 @@ import (
 	"parapet/model"
 )
 
-// changed is an operator's change of jobs that must be done.
+// changed applies an operator's change of jobs, which must succeed.
 func (s *fixture) changed(in model.JobChange) model.JobsChanged {
 	s.t.Helper()
 	in.Reason = "They pile up."

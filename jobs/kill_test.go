@@ -19,7 +19,7 @@ import (
 	"parapet/model"
 )
 
-// A small run for every day; make chaos has a longer one.
+// A small run for the normal tests; make chaos has a longer one.
 var hits = flag.Int("hits", 2, "how often TestReleaseSurvivesWorkerDeathAtEveryStep and TestBatchReleaseSurvivesDeathAtEveryStep kill a worker at each point")
 
 // What makes the test binary a worker that releases one payout, or a slice when none is
@@ -38,7 +38,7 @@ const (
 	stepEntered  releaseStep = "after the books, before commit"
 )
 
-// dyingWorker is that worker. It returns only when it did not come to its point.
+// dyingWorker runs that worker. It returns only when it did not reach its point.
 func dyingWorker(ctx context.Context, point releaseStep) error {
 	database := os.Getenv(dieDatabase)
 	db, err := model.Open(ctx, database, 2)
@@ -90,7 +90,8 @@ func dyingSlice(ctx context.Context, worker *releaseBatch, pool *pgxpool.Pool, d
 	return err
 }
 
-// killed has a process of its own release a payout, or a slice without one, and sees it die at a point.
+// killed runs a process that releases a payout, or a batch without one, and waits until
+// it dies at a point.
 func (s *fixture) killed(point releaseStep, job model.ReleasePayout) {
 	s.t.Helper()
 	program, err := os.Executable()
@@ -104,8 +105,8 @@ func (s *fixture) killed(point releaseStep, job model.ReleasePayout) {
 	require.True(s.t, is && status.Signaled() && status.Signal() == syscall.SIGKILL, "%s: %s", point, said)
 }
 
-// TestReleaseSurvivesWorkerDeathAtEveryStep kills processes at each point of a release. Afterwards
-// others find what they left, and the rail's own books show one transfer each.
+// TestReleaseSurvivesWorkerDeathAtEveryStep kills processes at each step of a release.
+// Other workers finish the work, and the rail's book shows one transfer each.
 func TestReleaseSurvivesWorkerDeathAtEveryStep(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
@@ -137,8 +138,8 @@ func TestReleaseSurvivesWorkerDeathAtEveryStep(t *testing.T) {
 	require.Zero(t, s.countRows("simulator_transfers where key not like '%.1'"), "doubt never takes a new key")
 }
 
-// TestBatchReleaseSurvivesDeathAtEveryStep kills processes inside a slice's transaction, which leaves
-// nothing, and after it.
+// TestBatchReleaseSurvivesDeathAtEveryStep kills processes inside a batch's transaction,
+// which leaves nothing, and after it.
 func TestBatchReleaseSurvivesDeathAtEveryStep(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)

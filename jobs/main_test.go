@@ -35,8 +35,8 @@ func TestMain(m *testing.M) {
 	os.Exit(modeltest.Main(m))
 }
 
-// fixture is the domain on a database of the test's own, with the queue, the books
-// and, once started, the workers of production.
+// fixture is the domain on its own test database, with the queue, the stores and, once
+// started, the workers of production.
 type fixture struct {
 	*modeltest.Bundle
 
@@ -50,10 +50,10 @@ type fixture struct {
 	attemptTimeout time.Duration // of one attempt to deliver; webhook.Timeout when 0
 }
 
-// waitFunc is how a simulator passes time; see rail.WithWait.
+// waitFunc is how a simulator waits; see rail.WithWait.
 type waitFunc = func(context.Context, time.Duration) error
 
-// noWait lets no time pass.
+// noWait returns at once.
 func noWait(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 
 func newFixture(t testing.TB) *fixture {
@@ -76,7 +76,7 @@ func newFixtureWith(t testing.TB, pause waitFunc, with ...modeltest.Option) *fix
 	return s
 }
 
-// resetService makes the domain, for a rail that takes slices or for one that does not.
+// resetService creates the domain for a BatchRail or for another rail.
 func (s *fixture) resetService(slices bool) {
 	s.t.Helper()
 	var err error
@@ -84,7 +84,7 @@ func (s *fixture) resetService(slices bool) {
 	require.NoError(s.t, err)
 }
 
-// newService is the domain with the queue of production.
+// newService returns the domain with the queue of production.
 func newService(db *model.Database, pool *pgxpool.Pool, slices bool, pause func(context.Context, time.Duration) error) (*model.Service, error) {
 	queue, err := NewQueue(pool)
 	if err != nil {
@@ -99,7 +99,7 @@ func newService(db *model.Database, pool *pgxpool.Pool, slices bool, pause func(
 	})
 }
 
-// logWorkerOutput shows what the workers said in a test that failed.
+// logWorkerOutput logs the workers' output of a failed test.
 func (s *fixture) logWorkerOutput() {
 	if s.t.Failed() {
 		s.t.Log(s.log.String())
@@ -112,7 +112,7 @@ func (s *fixture) startWorkers(feeds ...Feed) *Workers {
 	return s.startWorkersWith(s.rail, feeds...)
 }
 
-// startWorkersWith is start with another rail.
+// startWorkersWith is startWorkers with another rail.
 func (s *fixture) startWorkersWith(by rail.Rail, feeds ...Feed) *Workers {
 	s.t.Helper()
 	workers, err := NewWorkers(Config{
@@ -127,19 +127,19 @@ func (s *fixture) startWorkersWith(by rail.Rail, feeds ...Feed) *Workers {
 
 func (s *fixture) newLogger() *slog.Logger { return slog.New(slog.NewJSONHandler(s.log, nil)) }
 
-// requireEventually waits for what workers do on their own.
+// requireEventually waits for an effect of the workers.
 func (s *fixture) requireEventually(done func() bool, says string) {
 	s.t.Helper()
 	require.Eventually(s.t, done, 45*time.Second, 20*time.Millisecond, says)
 }
 
-// waitUntilIdle waits until no work is left but what repeats for ever.
+// waitUntilIdle waits until only periodic work is left.
 func (s *fixture) waitUntilIdle() {
 	s.t.Helper()
 	s.requireEventually(func() bool { return s.countRows("river.river_job where kind <> 'sweep' and finalized_at is null") == 0 }, "the queue runs empty")
 }
 
-// advanceJobs lets d pass for the domain and rings the alarms that were set meanwhile.
+// advanceJobs moves the domain's clock by d and makes the jobs due by then run.
 func (s *fixture) advanceJobs(d time.Duration) {
 	s.t.Helper()
 	s.AdvanceClock(d)
@@ -161,18 +161,18 @@ func (s *fixture) execSQL(sql string, args ...any) {
 	require.NoError(s.t, err)
 }
 
-// countTransfers counts the rail's own books.
+// countTransfers counts the rail's transfers.
 func (s *fixture) countTransfers(payout string, outcome rail.Outcome) int {
 	s.t.Helper()
 	return s.countRows("simulator_transfers where body->>'payout_id' = $1 and body->>'outcome' = $2", payout, string(outcome))
 }
 
-// epicentre is where the M 6.4 of 6 February 2018 was, 22 km from the default
-// centre of quake-circle.
+// epicentre is the place of the M 6.4 of 6 February 2018, 22 km from the default centre
+// of quake-circle.
 var epicentre = hazard.Point{Latitude: 24.174, Longitude: 121.653}
 
-// createClaim covers, shakes and decides without workers, so that the test alone says
-// when the payout is worked.
+// createClaim creates a decided claim without workers, so that the test controls when the
+// payout is worked.
 func (s *fixture) createClaim() *wire.Claim {
 	s.t.Helper()
 	policy := s.QuoteAndBind("quake-circle", nil)
@@ -182,7 +182,7 @@ func (s *fixture) createClaim() *wire.Claim {
 	return s.OnlyClaim(policy)
 }
 
-// createPendingPayout is a payout that is ready to go out to a verified account.
+// createPendingPayout returns a payout that is ready for release to a verified account.
 func (s *fixture) createPendingPayout(number account.Number) (claim string, job model.ReleasePayout) {
 	s.t.Helper()
 	claim = s.createClaim().ID
@@ -196,7 +196,7 @@ func (s *fixture) createPendingPayout(number account.Number) (claim string, job 
 	return claim, model.ReleasePayout{Partner: "acme", ID: payout.ID}
 }
 
-// onlyPayout is a claim's only payout.
+// onlyPayout returns a claim's only payout.
 func (s *fixture) onlyPayout(claim string) wire.Payout {
 	s.t.Helper()
 	payouts := s.Claim(claim).Payouts
@@ -204,25 +204,25 @@ func (s *fixture) onlyPayout(claim string) wire.Payout {
 	return payouts[0]
 }
 
-// waitForPayoutStatus waits for the state of a claim's only payout.
+// waitForPayoutStatus waits for the status of a claim's only payout.
 func (s *fixture) waitForPayoutStatus(claim, status string) wire.Payout {
 	s.t.Helper()
 	s.requireEventually(func() bool { return s.onlyPayout(claim).Status == status }, "the payout becomes "+status)
 	return s.onlyPayout(claim)
 }
 
-// runRelease works a payout's job once.
+// runRelease runs a payout's job once.
 func (s *fixture) runRelease(job model.ReleasePayout) error {
 	return s.runReleaseWith(s.rail, job)
 }
 
-// runReleaseWith works a payout's job once, by any rail.
+// runReleaseWith runs a payout's job once with any rail.
 func (s *fixture) runReleaseWith(by rail.Rail, job model.ReleasePayout) error {
 	worker := &releasePayout{service: s.Service, rail: by, log: s.newLogger()}
 	return worker.Work(s.t.Context(), &river.Job[model.ReleasePayout]{Args: job})
 }
 
-// readPayout is a payout as its partner reads it.
+// readPayout returns a payout as its partner reads it.
 func (s *fixture) readPayout(job model.ReleasePayout) *wire.Payout {
 	s.t.Helper()
 	payout, err := s.Service.GetPayout(s.t.Context(), s.Acme, job.ID)
@@ -230,13 +230,14 @@ func (s *fixture) readPayout(job model.ReleasePayout) *wire.Payout {
 	return payout
 }
 
-// createPendingPayouts are n payouts of as many claims, ready to go out.
+// createPendingPayouts returns n payouts of n claims, ready for release.
 func (s *fixture) createPendingPayouts(n int) []model.ReleasePayout {
 	s.t.Helper()
 	return s.createPendingPayoutsOf(n, 0)
 }
 
-// createPendingPayoutsOf are payouts of acme and of globex, ready to go out; those of globex come last.
+// createPendingPayoutsOf returns payouts of acme and of globex, ready for release; those
+// of globex come last.
 func (s *fixture) createPendingPayoutsOf(acme, globex int) []model.ReleasePayout {
 	s.t.Helper()
 	check := &verifyPayoutMethod{service: s.Service, rail: s.rail}
@@ -279,8 +280,7 @@ func (s *fixture) queuedJobs() []model.ReleasePayout {
 	return fleet
 }
 
-// wrappedRail is a rail whose answers a test writes; what it does not write is the
-// inner rail's.
+// wrappedRail is a rail with some answers of a test; the inner rail gives the others.
 type wrappedRail struct {
 	rail.Rail
 
@@ -334,7 +334,7 @@ func number(test rail.TestNumber) account.Number {
 	}
 }
 
-// numberFor is the first test number that behaves so.
+// numberFor returns the first test number with this behaviour.
 func numberFor(behaviour rail.Behaviour) account.Number {
 	for _, test := range rail.TestNumbers() {
 		if test.Behaviour == behaviour {
@@ -344,7 +344,7 @@ func numberFor(behaviour rail.Behaviour) account.Number {
 	panic(behaviour)
 }
 
-// logBuffer is a log that many write and one reads.
+// logBuffer is a log for concurrent writers and one reader.
 type logBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer

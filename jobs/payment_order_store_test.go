@@ -41,7 +41,7 @@ func (s *fixture) writtenFiles() (*bankfile.Rail, string) {
 	return files, folder
 }
 
-// pain001 is a rail of pain.001 files that enters orders and writes none.
+// pain001 is a rail of pain.001 files that stores orders and writes none.
 func pain001(pool *pgxpool.Pool) (*bankfile.Rail, error) {
 	format, err := iso20022.New(iso20022.Debtor{Name: "Parapet SE", IBAN: "DE89370400440532013000"}, []string{"USD"})
 	return &bankfile.Rail{Format: format, OrderStore: NewPaymentOrderStore(pool)}, err
@@ -52,7 +52,7 @@ func (s *fixture) writeDueFiles(by rail.Rail) error {
 	return (&writeFiles{service: s.Service, rail: by}).Work(s.t.Context(), &river.Job[WriteFiles]{})
 }
 
-// written are the files that stand for the bank.
+// written returns the files stored for the bank.
 func written(t testing.TB, folder string) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(folder, "out", "*.xml"))
@@ -85,7 +85,7 @@ func TestASliceGoesIntoOneFile(t *testing.T) {
 	s.reported(files, folder, names[0], s.RailKey(fleet[0].ID, 1))
 }
 
-// reported lets the bank reject a payment of a file and then the file.
+// reported makes the bank reject a payment of a file and then the file.
 func (s *fixture) reported(files *bankfile.Rail, folder, name, key string) {
 	s.t.Helper()
 	batch := strings.TrimSuffix(filepath.Base(name), ".xml")
@@ -110,8 +110,8 @@ func (s *fixture) reported(files *bankfile.Rail, folder, name, key string) {
 	require.ErrorIs(s.t, files.Report(s.t.Context(), day.AddDate(0, 0, 1), nil), rail.ErrNoReport)
 }
 
-// TestReportLineOfUnknownOrderStaysUnmatched lets a bank report a day in two files: a status of
-// a payment that was none of ours, and a statement that books a batch with another sum.
+// TestReportLineOfUnknownOrderStaysUnmatched makes a bank report a day in two files: the
+// status of a foreign payment, and a statement that books a file with another sum.
 func TestReportLineOfUnknownOrderStaysUnmatched(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
@@ -196,7 +196,7 @@ func TestAFileIsWrittenAgainWithTheSameBytes(t *testing.T) {
 	digest := sha256.Sum256(again)
 	require.Equal(t, 1, s.countRows("bank_batches where digest = $1", hex.EncodeToString(digest[:])))
 
-	// A doubt is settled by the books and goes into no second file.
+	// A doubt is resolved by the order store, and the order goes into no second file.
 	result := files.Inquire(t.Context(), s.RailKey(job.ID, 1))
 	require.Equal(t, rail.Accepted, result.Outcome)
 	require.Equal(t, rail.NotFound, files.Inquire(t.Context(), s.RailKey(job.ID, 2)).Outcome)
@@ -250,8 +250,8 @@ func TestChangedOrderDoesNotBlockItsFile(t *testing.T) {
 	require.Zero(t, s.countRows("bank_entries where batch_id is null or set_aside_at is not null"))
 }
 
-// TestSealedFileIsNotWrittenWithOtherOrders lets a writer die after the file was put, and
-// an order change before it is written again: it may be with the bank already.
+// TestSealedFileIsNotWrittenWithOtherOrders stops a writer after the file was stored and
+// changes an order before the next attempt: the bank may already have the file.
 func TestSealedFileIsNotWrittenWithOtherOrders(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
@@ -289,7 +289,7 @@ func TestReportedOrderIsNotWritten(t *testing.T) {
 	require.Contains(t, string(text), bankfile.PolicyID(s.RailKey(fleet[1].ID, 1)))
 }
 
-// TestOrderKnownToBankIsNotWritten lets the bank report an order on its way that this
+// TestOrderKnownToBankIsNotWritten makes the bank report an order in flight that this
 // database never wrote: the file was written after the backup from which it was restored.
 func TestOrderKnownToBankIsNotWritten(t *testing.T) {
 	t.Parallel()

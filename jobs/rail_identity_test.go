@@ -74,7 +74,7 @@ func TestDoubtIsNotSentToAnotherBankUnderTheSameName(t *testing.T) {
 	_, err = s.adoptRail("ann", second.newRail(), first.newRail())
 	require.Equal(t, model.CodeStateConflict, model.CodeOf(err), "they are one bank")
 
-	// The first bank moved: its books are at the new address now.
+	// The first bank moved: its file is served at the new address now.
 	entry, _ := first.Executed(s.RailKey(fleet[1].ID, 1))
 	moved := &wrappedRail{Rail: second.newRail(), inquire: func(context.Context, string) rail.Result {
 		return rail.Result{Outcome: rail.Accepted, Reference: entry.Answer.Reference, Paid: entry.Answer.Amount, Payee: entry.Answer.Account, Digest: entry.Answer.AccountDigest}

@@ -14,7 +14,7 @@ import (
 	"parapet/model/wire"
 )
 
-// eventMirror is a client that keeps the newest version of every record it is told of.
+// eventMirror is a client that keeps the newest version of every record in its events.
 type eventMirror struct {
 	seen    map[int64]bool // sequences
 	records map[string]mirrored
@@ -112,7 +112,7 @@ func TestEventFeedRebuildsLostDeliveries(t *testing.T) {
 	s.compareWithMirror(m)
 }
 
-// compareWithMirror holds every record that the feed told of against the API's answer.
+// compareWithMirror compares every record of the feed with the API's response.
 func (s *fixture) compareWithMirror(m *eventMirror) {
 	s.t.Helper()
 	compared := map[string]int{}

@@ -16,8 +16,8 @@ import (
 	"parapet/model/wire"
 )
 
-// receiverCase is how a partner's server treats its first delivery, and what that
-// looks like to the partner.
+// receiverCase is a receiver's behaviour at its first delivery, and the result that the
+// partner sees.
 type receiverCase struct {
 	answer    http.HandlerFunc
 	delivered bool
@@ -82,8 +82,8 @@ func (s *fixture) receiverCases(release <-chan struct{}) map[string]receiverCase
 	}
 }
 
-// Whatever a receiver does, its partner can read what became of the attempt, and
-// nobody else's deliveries suffer.
+// For any receiver behaviour, its partner can read the result of the attempt, and other
+// partners' deliveries are not affected.
 func TestDeliveryResultPerReceiverBehaviour(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
@@ -113,7 +113,7 @@ func TestDeliveryResultPerReceiverBehaviour(t *testing.T) {
 	}
 }
 
-// requireDelivery holds a delivery to what it looks like to the partner.
+// requireDelivery compares a delivery with the result that the partner should see.
 func (b receiverCase) requireDelivery(t *testing.T, delivery wire.Delivery) {
 	t.Helper()
 	attempt := delivery.Attempts[0]
@@ -136,7 +136,7 @@ func (b receiverCase) requireDelivery(t *testing.T, delivery wire.Delivery) {
 	}
 }
 
-// Twenty receivers that never answer hold themselves only: the healthy one has its
+// Twenty receivers that never answer delay only themselves: the healthy one gets its
 // event before any of them is given up.
 func TestHangingReceiversDelayNobody(t *testing.T) {
 	t.Parallel()
@@ -194,7 +194,7 @@ func TestFiveDaysOfFailuresDisable(t *testing.T) {
 	s.requireEventually(func() bool { return s.countRows("deliveries where status = 'delivered'") == 2 }, "and then it goes on")
 }
 
-// newSender sends to this machine too, with the shop's patience.
+// newSender allows this machine as a target and has production's timeouts.
 func (s *fixture) newSender() *webhook.Sender {
 	wait := webhook.Timeout
 	if s.attemptTimeout > 0 {

@@ -23,7 +23,7 @@ func (s *fixture) countHeldDeliveries(endpoint *wire.WebhookEndpoint) model.Deli
 	return job
 }
 
-// relayEvents gives numbers without workers.
+// relayEvents numbers events without workers.
 func (s *fixture) relayEvents() {
 	s.t.Helper()
 	for n := 1; n > 0; {
@@ -39,7 +39,7 @@ func (s *fixture) sends(batch *model.DeliveryBatch) []model.AttemptResult {
 	return worker.sendBatch(s.t.Context(), batch, func() bool { return true })
 }
 
-// keeps keeps what became of a batch.
+// keeps saves the results of a batch.
 func (s *fixture) keeps(job model.DeliverEndpoint, batch *model.DeliveryBatch, sent []model.AttemptResult) {
 	s.t.Helper()
 	_, err := s.Service.SaveBatch(s.t.Context(), job, batch, sent)
@@ -198,7 +198,7 @@ func TestRotationSignsTwiceForADay(t *testing.T) {
 	require.NoError(t, err, "the day is over")
 }
 
-// parking gives up what is kept of an endpoint, and returns the sequences.
+// parking makes an endpoint's pending deliveries fail, and returns the sequences.
 func (s *fixture) parking() []int64 {
 	s.t.Helper()
 	s.waitUntilIdle()
@@ -211,9 +211,8 @@ func (s *fixture) parking() []int64 {
 	return sequences
 }
 
-// What was parked is sent again when asked: one, a range of it, or everything, each
-// time only what is parked; and at an ordered endpoint the events of one record in
-// their order.
+// Failed deliveries are sent again on request: one, a range, or all, each time only
+// failed ones; at an ordered endpoint the events of one record keep their order.
 func TestFailedDeliveriesCanBeRetried(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
@@ -289,8 +288,8 @@ func TestHistoryIsKeptForThirtyDays(t *testing.T) {
 	require.Len(t, feed.Data, 3, "events stay for ever")
 }
 
-// An endpoint that asks to be left alone is sent nothing meanwhile, new events
-// included, and everything afterwards.
+// An endpoint that asks for a pause is sent nothing meanwhile, new events included, and
+// everything afterwards.
 func TestRetryAfterHoldsNewEventsToo(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)

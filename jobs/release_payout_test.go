@@ -16,7 +16,7 @@ import (
 	"parapet/model/wire"
 )
 
-// behaviourCase is where a payout gets by itself for each behaviour of an account.
+// behaviourCase is the final status of a payout for each behaviour of an account.
 type behaviourCase struct {
 	status  string
 	reason  string // why it is blocked
@@ -141,8 +141,8 @@ func TestASecondWorkerWaitsForTheFirstOnesCall(t *testing.T) {
 }
 
 // TestDeadWorkerLeavesPayoutInDoubt ends a worker between its intent and the record of
-// the outcome, before or after the rail heard of it: it is asked first, and the
-// payout goes out once.
+// the outcome, before or after the rail received the order: the rail is inquired first,
+// and the payout is sent once.
 func TestDeadWorkerLeavesPayoutInDoubt(t *testing.T) {
 	t.Parallel()
 	for name, sent := range map[string]bool{"before the call": false, "after the call": true} {
@@ -169,7 +169,7 @@ func TestDeadWorkerLeavesPayoutInDoubt(t *testing.T) {
 			s.settled(payout, behaviourCase{})
 			require.Equal(t, 2, s.countRows("payout_attempts where key = $1", order.Key))
 
-			// The dead worker was only slow: its word changes nothing any more.
+			// The dead worker was only slow: its answer changes nothing now.
 			_, err = s.Service.EndRelease(t.Context(), s.rail.Name(), order, model.RailAnswer{Outcome: model.OutcomeUnknown})
 			require.NoError(t, err)
 			require.Equal(t, "released", s.onlyPayout(claim).Status)
@@ -177,7 +177,7 @@ func TestDeadWorkerLeavesPayoutInDoubt(t *testing.T) {
 	}
 }
 
-// TestSweepReenqueuesLostJobs deletes the alarm; the due time is the truth.
+// TestSweepReenqueuesLostJobs deletes the job; the due time in the table decides.
 func TestSweepReenqueuesLostJobs(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)

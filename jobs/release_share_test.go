@@ -81,7 +81,7 @@ func BenchmarkFairShare(b *testing.B) {
 	b.ReportMetric(slicedBacklog.Seconds(), "sliced-backlog-s")
 }
 
-// lastBecomesDue holds the payout of globex back. What it returns makes it due and waits
+// lastBecomesDue holds back globex's payout. The returned function makes it due and waits
 // until it is released.
 func (s *fixture) lastBecomesDue(ask func()) (release func() time.Duration) {
 	s.execSQL("update payouts set next_attempt_at = next_attempt_at + interval '1 year' where partner = 'globex'")

@@ -63,7 +63,7 @@ func TestJobsOfADeadWorkerAreRescued(t *testing.T) {
 	require.Equal(t, 1, s.countRows("job_workers"), "the dead are forgotten after an hour")
 }
 
-// TestRescuedJobIsWorkedByAnother has a worker die that a live process replaces.
+// TestRescuedJobIsWorkedByAnother makes a worker die and a live process take its job.
 func TestRescuedJobIsWorkedByAnother(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)

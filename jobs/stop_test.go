@@ -170,7 +170,8 @@ func (s *slowStore) Put(ctx context.Context, key string, r io.Reader) error {
 	return s.FileStore.Put(ctx, key, r)
 }
 
-// pausedWriter is a writer of a bank's file that stands between its check and its write.
+// pausedWriter is a writer of a bank's file that is paused between its check and its
+// write.
 func (s *fixture) pausedWriter() (files *bankfile.Rail, folder string, store *slowStore, ended chan error) {
 	s.t.Helper()
 	files, folder = s.writtenFiles()

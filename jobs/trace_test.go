@@ -16,8 +16,8 @@ import (
 	"parapet/model"
 )
 
-// One trace leads from what asked for a job through the job to the rail, which is
-// told its place in it.
+// One trace leads from the request that enqueued a job through the job to the rail, which
+// receives its position.
 func TestRailReceivesTraceparent(t *testing.T) {
 	t.Parallel()
 	s, bank := newFixture(t), openBank(t)
@@ -45,7 +45,7 @@ func TestRailReceivesTraceparent(t *testing.T) {
 	require.Equal(t, []string{"00-0af7651916cd43dd8448eb211c80319c-" + call.SpanContext().SpanID().String() + "-01"}, heard)
 }
 
-// A payout that nobody traces tells the rail no place.
+// A payout without a trace sends no position to the rail.
 func TestRailReceivesNoTraceparentWithoutTrace(t *testing.T) {
 	t.Parallel()
 	s, bank := newFixture(t), openBank(t)

@@ -32,8 +32,8 @@ func (b *testBank) listenAgain() {
 	b.t.Cleanup(server.Close)
 }
 
-// TestCallThatReachesNobodyLeavesThePayoutPending lets connections fail before the
-// order is written, for a week; then the bank is there and is paid through once.
+// TestCallThatReachesNobodyLeavesThePayoutPending makes connections fail before the order
+// is written, for a week; then the bank returns and each payout is paid once.
 func TestCallThatReachesNobodyLeavesThePayoutPending(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
@@ -74,7 +74,7 @@ func TestCallThatReachesNobodyLeavesThePayoutPending(t *testing.T) {
 }
 
 // TestConnectionThatDiesWithTheOrderIsDoubt reads a part of the order and closes the
-// connection: our side cannot tell how much arrived.
+// connection: our side cannot know how much arrived.
 func TestConnectionThatDiesWithTheOrderIsDoubt(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)

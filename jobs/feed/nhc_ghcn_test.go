@@ -16,7 +16,7 @@ import (
 	"parapet/model/wire"
 )
 
-// shippedFile opens a real file that the price history is made of.
+// shippedFile opens a real file of the price history.
 func shippedFile(t *testing.T, name string) io.Reader {
 	t.Helper()
 	file, err := os.Open(name + ".gz")
@@ -82,8 +82,8 @@ func TestGHCNFile(t *testing.T) {
 	require.Equal(t, "5.0", findObservation(t, batch, "Seattle/2012-01-01").Measures["temperature_min"].Value, "digits are kept")
 }
 
-// Whatever a source sends, parsing ends without panic, every observation is
-// complete, and every error has a line.
+// For any input, parsing does not panic, every observation is complete, and every error
+// has a line.
 func fuzzParser(f *testing.F, source string) {
 	f.Helper()
 	f.Fuzz(func(t *testing.T, text string) {
