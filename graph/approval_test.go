@@ -13,8 +13,8 @@ import (
 const seenBeforeApproval = `query($id: ID!) { payout(id: $id) { payoutMethodId approval { digest needed
 	payoutMethod { payoutMethodId type beneficiary { name } display { last4 institution } status verifiedAt coolingOffUntil returnedAt } given { author authorIssuer holds } } } }`
 
-// TestApprovalNamesWhatTheOperatorSaw reads a payout before approving it, lets its
-// account change, and approves what was read first.
+// TestApprovalNamesWhatTheOperatorSaw reads a payout before approving it, changes its
+// account, and approves the version read first.
 func TestApprovalNamesWhatTheOperatorSaw(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)

@@ -37,7 +37,7 @@ const book = `with made as (
 		json_build_object('claim', id, 'step', step), id
 	from opened, generate_series(1, 8) step`
 
-// dashboard is what a console shows of a page of policies.
+// dashboard is a console's query for a page of policies.
 const dashboard = `query Dashboard($n: Int!) { policies(first: $n) {
 	nodes {
 		id partnerReference status productKey premium { amount currency } limit { amount currency } limitRemaining { amount currency } effectiveAt expiresAt

@@ -64,7 +64,7 @@ func (d *fixture) fillLarge(t *testing.T) {
 	require.NoError(t, tx.Commit(t.Context()))
 }
 
-// documentCost is what the process used to answer a document.
+// documentCost is the resources used to answer a document.
 type documentCost struct {
 	status      int
 	answer      []byte // its beginning

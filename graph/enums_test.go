@@ -19,7 +19,7 @@ import (
 	"parapet/model/hazard"
 )
 
-// loadCommittedSchema is what callers see.
+// loadCommittedSchema returns the schema that callers see.
 func loadCommittedSchema(t *testing.T) *ast.Schema {
 	t.Helper()
 	entries, err := os.ReadDir("schema")
@@ -51,8 +51,8 @@ func toEnumWords[W ~string](of []W) []string {
 	return all
 }
 
-// declaredConstants are the words of a type, as its package declares them: whoever adds one
-// there is told here to add it to the schema.
+// declaredConstants returns the constants of a type from its package's source, so that a
+// new constant must be added to the schema.
 func declaredConstants(t *testing.T, folder, of string) (all []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("..", folder, "*.go"))

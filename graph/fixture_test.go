@@ -161,8 +161,8 @@ func (d *fixture) queryDataAs(t *testing.T, as, document string, variables map[s
 // committedSchema is the schema, read once.
 var committedSchema = sync.OnceValue(func() *ast.Schema { return generated.NewExecutableSchema(generated.Config{}).Schema() })
 
-// requireValidPointers holds every pointer of an answer to a place that the schema has: whatever
-// a test is about, its refusals lead to where the mistake is.
+// requireValidPointers checks that every pointer of a response exists in the schema, so
+// that every error names the place of the mistake.
 func requireValidPointers(t *testing.T, document string, out response) {
 	t.Helper()
 	tree, err := parser.ParseQuery(&ast.Source{Input: document})
@@ -186,7 +186,7 @@ func requireValidPointers(t *testing.T, document string, out response) {
 	}
 }
 
-// isArgumentPointer tells whether a pointer is one into the arguments of a field.
+// isArgumentPointer reports whether a pointer leads into the arguments of a field.
 func isArgumentPointer(field *ast.FieldDefinition, pointer string) bool {
 	names := strings.Split(pointer, "/")[1:]
 	if field == nil || len(names) == 0 || field.Arguments.ForName(names[0]) == nil {

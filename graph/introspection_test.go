@@ -15,7 +15,7 @@ import (
 	"parapet/graph/generated"
 )
 
-// libraryIntrospection is what the library itself answers about the schema.
+// libraryIntrospection returns gqlgen's own introspection result.
 func libraryIntrospection(t *testing.T, document string) map[string]any {
 	t.Helper()
 	server := handler.New(generated.NewExecutableSchema(generated.Config{}))

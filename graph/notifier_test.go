@@ -9,8 +9,8 @@ import (
 	"parapet/graph"
 )
 
-// However many listen, nobody asks the database while nothing happens but the one
-// who listens for all of them.
+// With any number of subscriptions, only one poller queries the database while nothing
+// happens.
 func TestIdleSubscriptionsRunNoQueries(t *testing.T) {
 	t.Parallel()
 	const many = 40

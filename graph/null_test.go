@@ -8,7 +8,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// nulls is null for whatever may be left out, in every member of an input.
+// nulls has null for every optional member of an input.
 func nulls(s *ast.Schema, of *ast.Type) any {
 	def := s.Types[of.Name()]
 	if def.Kind != ast.InputObject {

@@ -14,7 +14,7 @@ import (
 	"parapet/graph/guard"
 )
 
-// What the sandbox offers to begin with is what the schema has.
+// The sandbox's first examples match the schema.
 func TestSandboxExamplesAreValid(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile("sandbox/page/examples.json")

@@ -52,7 +52,7 @@ func TestFieldsThatMayFailAreNullable(t *testing.T) {
 	}
 }
 
-// requirePartial is what was answered beside errors.
+// requirePartial returns the data of a response with errors.
 func (a response) requirePartial(t *testing.T) map[string]map[string]any {
 	t.Helper()
 	require.NotEmpty(t, a.Errors, a.body)
@@ -101,7 +101,7 @@ func TestFailedRelationDoesNotAffectOthers(t *testing.T) {
 	}
 }
 
-// Where nothing is, a list says so: null would be taken for a failure.
+// An empty list is returned as such: null would mean a failure.
 func TestEmptyListsAreNotNull(t *testing.T) {
 	t.Parallel()
 	d, s := newFixture(t), loadCommittedSchema(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// members are what an object has, as the schema spells it.
+// members returns the fields of an object as the schema spells them.
 func members(def *ast.Definition) map[string]string {
 	all := map[string]string{}
 	for _, field := range def.Fields {

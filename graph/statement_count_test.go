@@ -49,7 +49,7 @@ func allLists(s *ast.Schema) (all []list) {
 // supposed is the way to what an earthquake would mean for policies.
 const supposed = `{ exposure(occurrence: {earthquake: {location: {latitude: 23.98, longitude: 121.6}, magnitude: "7.1"}}) { policies(first: %[1]d) { nodes { `
 
-// requiredArguments tells whether a field must be given something.
+// requiredArguments reports whether a field has required arguments.
 func requiredArguments(field *ast.FieldDefinition) bool {
 	return slices.ContainsFunc(field.Arguments, func(a *ast.ArgumentDefinition) bool { return a.Type.NonNull && a.DefaultValue == nil })
 }

@@ -46,8 +46,9 @@ var ofName = map[string]string{
 	"quoteId": "quo", "policyId": "pol", "claimId": "clm", "payoutId": "pay", "webhookEndpointId": "whe", "endpointId": "whe", "deliveryId": "dlv", "observationId": "obs",
 }
 
-// fitting are values at places that do not take any of their type, and those that
-// are needed though the type does not say so: what is wrong would be told first.
+// fitting has values for places that need a specific value of their type, and for those
+// that the domain requires although the type does not: otherwise another error would be
+// reported first.
 var fitting = map[string]string{
 	"occurrence": `{sourceEvent: {source: "usgs", id: "felt"}}`, "input.fileName": `"a.txt"`, "input.contentType": `"text/plain"`, "input.contentBase64": `"YQ=="`,
 	"input.currency": `"USD"`, "input.beneficiary.country": `"TW"`, "input.iban": `{iban: "DE89370400440532013000"}`,
@@ -115,9 +116,8 @@ func (p fieldPlace) document(a documentWriter) string {
 	return p.way + p.field.Name + a.arguments(p.field.Arguments) + selection + strings.Repeat(" }", p.depth)
 }
 
-// allFieldPlaces are all the places of the schema: of root fields, and of fields of what
-// root fields return, on whatever way leads there without an id. A place that no way
-// leads to fails the test.
+// allFieldPlaces returns all fields of the schema: root fields, and fields of their
+// results, reached without an id. An unreachable field fails the test.
 func allFieldPlaces(t *testing.T, s *ast.Schema, own map[string]string) (all []fieldPlace) {
 	t.Helper()
 	type visit struct {
@@ -188,8 +188,8 @@ func (d *fixture) createOneOfEach(t *testing.T, as string, actor model.Actor) ma
 	}
 }
 
-// requireNoForeignRecord is all that a stranger is told; of a stream, until it lives and has
-// nothing to tell.
+// requireNoForeignRecord checks that a foreign caller receives no record; for a stream,
+// until it is open and empty.
 func (s *servedFixture) requireNoForeignRecord(t *testing.T, document string) string {
 	t.Helper()
 	if !strings.HasPrefix(document, "subscription") {

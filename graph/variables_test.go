@@ -67,7 +67,7 @@ func TestMoneyGivenAsANumberSaysHowToWriteIt(t *testing.T) {
 	}
 }
 
-// plainValue is something of a type that is right as far as the schema tells.
+// plainValue returns a value of a type that the schema accepts.
 func plainValue(s *ast.Schema, of *ast.Type) any {
 	def := s.Types[of.Name()]
 	switch {
@@ -94,11 +94,11 @@ func plainValue(s *ast.Schema, of *ast.Type) any {
 	}[of.NamedType]
 }
 
-// unreadable are values that the schema lets pass and nobody can read.
+// unreadable are values that the schema accepts and the scalars reject.
 var unreadable = map[string]any{"DateTime": "yesterday", "Long": "x", "Metadata": []any{}, "MetadataChange": 7}
 
-// What cannot be read of a mutation's input is named by the place where it stands,
-// and nothing is done.
+// Unreadable values in a mutation's input are reported with their place, and nothing is
+// executed.
 func TestMutationWithInvalidArgumentsChangesNothing(t *testing.T) {
 	t.Parallel()
 	d, s := newFixture(t), committedSchema()

@@ -139,8 +139,8 @@ func TestEventFeedOverGraphQL(t *testing.T) {
 	require.Equal(t, "insufficient_scope", d.send(t, graphqlRequest{as: "nobody", document: `{ events { nodes { id } } }`}).errorCode())
 }
 
-// What a console shows of the catalogue: every type in its order, with what it says,
-// its schema and an example, which are the domain's own.
+// The event catalogue of a console: every type in order, with its description, schema and
+// example, which are the domain's own.
 func TestEventCatalogueOverGraphQL(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)

@@ -21,7 +21,7 @@ type canonicalizer struct {
 	opaque       []string // cursors and receipts, each followed by what stands for it
 }
 
-// timePair is a time of this run and the one that stands for it.
+// timePair is a time of this run and its replacement.
 type timePair struct{ real, canonical time.Time }
 
 func newCanonicalizer() *canonicalizer { return &canonicalizer{replacements: map[string]string{}} }

@@ -42,10 +42,10 @@ var undeclaredHeaders = map[string]bool{
 	"Connection": true, "Content-Security-Policy": true,
 }
 
-// requireConforms holds an answer against what the document says of its address, method
-// and status: these are declared, so is every header, the body is as its schema
-// says, and a problem's code is one of those listed. An address or method that is
-// not in the document is answered with a problem.
+// requireConforms compares a response with the document's entry for its address, method
+// and status: the status and every header are declared, the body matches its schema, and
+// a problem's code is listed. An address or method outside the document is answered with
+// a problem.
 func requireConforms(t *testing.T, r request, answer *reply) {
 	t.Helper()
 	document, err := committedDocument()
@@ -108,7 +108,7 @@ func (j documentChecker) requireSchema(t *testing.T, what, pointer string, text 
 	return value
 }
 
-// findOperation is what the document says of a method, and where; HEAD is GET.
+// findOperation returns the document's operation of a method and address; HEAD is GET.
 func (j documentChecker) findOperation(path, method string) (operation map[string]any, at string) {
 	if method == http.MethodHead {
 		method = http.MethodGet

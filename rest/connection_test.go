@@ -68,7 +68,7 @@ func TestChunkedRequestEndsItsConnection(t *testing.T) {
 		"both lengths": head + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
 		"chunks alone": head + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
 	} {
-		// What follows is what a proxy that believes the other length would not have sent.
+		// A proxy that uses the other length would not have sent the rest.
 		conn := sendRaw(t, server, request+"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
 		text, err := io.ReadAll(conn)
 		require.NoError(t, err, name)

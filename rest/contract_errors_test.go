@@ -20,8 +20,7 @@ import (
 	"parapet/rest"
 )
 
-// errorRow is a row of the contract's list of codes: how it comes about, and all
-// that the answer says.
+// errorRow is a row of the contract's list of codes: its cause and the whole response.
 type errorRow struct {
 	status     int
 	code       model.Code
@@ -134,7 +133,7 @@ func (w *errorFixture) sender(client, method, path, body string, headers ...stri
 	}
 }
 
-// requestErrors are those that no operation understands.
+// requestErrors are the errors of requests that no operation can read.
 func (w *errorFixture) requestErrors() []errorRow {
 	quote := func(body string, headers ...string) func(*testing.T) *reply {
 		return w.sender("acme", "POST", "/quotes", body, headers...)
@@ -182,7 +181,7 @@ func (w *errorFixture) tokenErrors() []errorRow {
 	}
 }
 
-// coverErrors is what cannot be quoted or bound.
+// coverErrors are the errors of quoting and binding.
 func (w *errorFixture) coverErrors() []errorRow {
 	quote := func(body string, headers ...string) func(*testing.T) *reply {
 		return w.sender("acme", "POST", "/quotes", body, headers...)
@@ -233,7 +232,7 @@ func sendWhileInFlight(t *testing.T) *reply {
 	return second
 }
 
-// claimErrors are what is not owed.
+// claimErrors are the errors of claims.
 func (w *errorFixture) claimErrors() []errorRow {
 	claim := func(p *wire.Policy, more string) func(*testing.T) *reply {
 		return w.sender("acme", "POST", "/claims", `{"policy_id":"`+p.ID+`"`+more+`}`)

@@ -120,8 +120,8 @@ func newHandlerOverProxy(t *testing.T) (handler http.Handler, l *tcpProxy, closi
 	return handler, l, func() { db.Close(); monitor.Close() }
 }
 
-// Every endpoint says 503 within two seconds, and when to come back, however the
-// database was lost.
+// Every endpoint answers 503 with Retry-After within two seconds, for every way of losing
+// the database.
 func TestLostDatabase(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(l *tcpProxy, closing func()){

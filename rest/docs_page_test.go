@@ -13,8 +13,7 @@ import (
 
 var referencePattern = regexp.MustCompile(`(?:src|href)="([^"]+)"`)
 
-// Everything the page needs comes from this server, and the page may ask nobody
-// else.
+// The page loads everything from this server and may connect only to it.
 func TestDocsPageLoadsOnlyFromThisServer(t *testing.T) {
 	t.Parallel()
 	handler := newHandler(t, nil)

@@ -83,8 +83,8 @@ func TestIdempotency(t *testing.T) {
 	require.Equal(t, 403, requireProblem(t, h.sendAs(t, "acme", []string{"quotes:read"}, request{"POST", "/v1/quotes", quoteBody, []string{key}})).Status)
 }
 
-// A batch keeps its good rows and tells what is wrong with the others, the same
-// again when it is replayed.
+// A batch records its valid rows and reports the errors of the others; a replay returns
+// the same.
 func TestObservationBatch(t *testing.T) {
 	t.Parallel()
 	h := newTestServer(t)

@@ -31,9 +31,9 @@ type catalogueEntry struct {
 }
 
 // TestEventCatalogue compares the schemas and examples of all event types with the
-// committed ones: the schemas are those of the OpenAPI document, the examples are
-// told by a story in which every type happens. Every event of the story is what the
-// schema of its type says.
+// committed ones: the schemas are those of the OpenAPI document, the examples come from a
+// scenario in which every type occurs. Every event of the scenario matches the schema of
+// its type.
 func TestEventCatalogue(t *testing.T) {
 	t.Parallel()
 	h, canonical := newTestServer(t), newCanonicalizer()
@@ -135,8 +135,8 @@ func (h *testServer) listEvents(t *testing.T) (all []wire.Event) {
 	}
 }
 
-// Whoever takes the catalogue as it is committed has for every type a schema that
-// needs nothing else, and an example that is what it says.
+// The committed catalogue has for every type a self-contained schema and an example that
+// matches it.
 func TestEveryEventTypeHasASchemaAndAnExample(t *testing.T) {
 	t.Parallel()
 	described, err := model.EventDescriptions()

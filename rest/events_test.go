@@ -107,7 +107,7 @@ func (h *testServer) waitForEvent(ctx context.Context, t *testing.T) <-chan *rep
 	return answer
 }
 
-// What a reader asks to wait is granted beside the time that every answer has.
+// The requested wait is added to the time of every response.
 func TestEventWaitExtendsTheTimeout(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]time.Duration{"": 30, "?wait=30": 60, "?wait=31": 60, "?wait=x": 30, "?types=wait&wait=7": 37} {

@@ -18,7 +18,7 @@ import (
 	"parapet/model/wire"
 )
 
-// run is the story, up to the payout.
+// run is the scenario up to the payout.
 func (s *goldenRun) run(t *testing.T) {
 	t.Helper()
 	call := func(operation string, status int, method, path, body string) *reply {
@@ -146,7 +146,7 @@ func (s *goldenRun) recordPayoutMethods(t *testing.T, policy string) {
 	s.callAndRecord(t, "getPayoutMethod", 200, "GET", "/payout_methods/"+method.ID, "")
 }
 
-// sortedEntries goes over a map by name, so that the story is the same every time.
+// sortedEntries iterates over a map by name, so that the scenario is reproducible.
 func sortedEntries(all map[string]string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -212,8 +212,7 @@ func sha256Hex(content string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Every body and every answer in the document has an example, which is what its
-// schema says.
+// Every request body and response in the document has an example that matches its schema.
 func TestExamplesMatchTheirSchemas(t *testing.T) {
 	t.Parallel()
 	document, err := committedDocument()

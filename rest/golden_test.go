@@ -17,9 +17,8 @@ import (
 	"parapet/model/wire"
 )
 
-// goldenRun is told by one partner from the first look at a product to the payout,
-// over the whole door. Its answers are the golden files, and the examples of the
-// OpenAPI document.
+// goldenRun is the scenario of one partner from reading a product to the payout, over the
+// whole API. Its responses are the golden files and the examples of the OpenAPI document.
 type goldenRun struct {
 	*testServer
 
@@ -28,8 +27,8 @@ type goldenRun struct {
 	examples map[string]map[string]any // request and answers, by operation
 }
 
-// TestGolden compares the story's answers with the committed ones, byte by byte.
-// After changing what partners read on purpose: make generate.
+// TestGolden compares the scenario's responses with the committed ones, byte by byte.
+// After an intended change: make generate.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	s := &goldenRun{testServer: newTestServer(t), canon: newCanonicalizer(), golden: map[string]string{}, examples: map[string]map[string]any{}}
@@ -76,7 +75,7 @@ func (s *goldenRun) sendFailingRequests(t *testing.T) {
 	s.callAndRecord(t, "deletePolicy", 405, "DELETE", "/policies/"+policy.ID, "")
 }
 
-// callAndRecord makes one step of the story.
+// callAndRecord makes one call of the scenario.
 func (s *goldenRun) callAndRecord(t *testing.T, operation string, status int, method, path, body string) *reply {
 	t.Helper()
 	number := len(s.golden) + 1

@@ -32,8 +32,8 @@ func (h *testServer) newSecondServer(t *testing.T) http.Handler {
 	return handler
 }
 
-// The same key a hundred times at once over two servers: one effect, one answer,
-// and whoever comes too early is told to wait.
+// The same key a hundred times concurrently over two servers: one effect and one result;
+// early repeats are asked to wait.
 func TestSameKeyConcurrentlyOverTwoServers(t *testing.T) {
 	t.Parallel()
 	h := newTestServer(t)

@@ -108,8 +108,8 @@ func TestOpenAPIMatchesTheContract(t *testing.T) {
 	require.Equal(t, contractScopes, described)
 }
 
-// Every address of the document is served under both bases, to whoever has a
-// token only.
+// Every address of the document is served under both base addresses, and only with a
+// token.
 func TestEveryOperationAsksForAToken(t *testing.T) {
 	t.Parallel()
 	handler := newHandler(t, nil)
@@ -153,8 +153,7 @@ func TestOpenAPIDocumentReturns304(t *testing.T) {
 	require.Empty(t, second.Body)
 }
 
-// Every schema, member and parameter says what it is, and nothing is said of what
-// is not there.
+// Every schema, member and parameter has a description, and no description is left over.
 func TestEverySchemaMemberHasADescription(t *testing.T) {
 	t.Parallel()
 	var doc struct {

@@ -27,11 +27,11 @@ type operationWalker struct {
 	counts  map[string]int
 }
 
-// Every operation of the document is called under both base addresses: without a
-// token, without the scope, by a stranger, with every header and parameter wrong,
-// with a broken body, and with every member of its body, at any depth, wrong, null,
-// too long or left out. Each is refused as the contract says, in the words of the
-// document; nothing is a 500.
+// Every operation of the document is called under both base addresses: without a token,
+// without the scope, by a foreign partner, with every header and parameter wrong, with a
+// broken body, and with every member of its body, at any depth, wrong, null, too long or
+// missing. Each call is rejected as the contract says, with documented codes; nothing is
+// a 500.
 func TestWalkEveryOperation(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"/v1", "/parametric/v1"} {
@@ -338,7 +338,7 @@ func compileSchema(t *testing.T, schema any) *jsonschema.Schema {
 	return compiled
 }
 
-// compileRequestSchema is what the document says of an operation's body.
+// compileRequestSchema compiles the document's schema of an operation's body.
 func compileRequestSchema(t *testing.T, method, template string) *jsonschema.Schema {
 	t.Helper()
 	document, err := committedDocument()

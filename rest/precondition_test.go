@@ -41,8 +41,8 @@ func TestIfMatch(t *testing.T) {
 	h.post(t, 412, "/v1/claims", `{"policy_id":"`+policy.ID+`"}`, `If-Match: "x"`)
 }
 
-// Of writers who decided upon one version, one writes: the others are told that it
-// has changed, and a retry of the one is answered again.
+// Of several writers with the same version, one writes: the others get a version
+// mismatch, and a retry of the first is replayed.
 func TestIfMatchIsCheckedInTheTransaction(t *testing.T) {
 	t.Parallel()
 	h := newTestServer(t)
@@ -82,8 +82,8 @@ func (h *testServer) writeIfMatch(t *testing.T, write request, tag string, write
 	return h.sendAs(t, "acme", nil, write)
 }
 
-// Who may write a claim need not be able to read it: If-Match tells no more than
-// whether the version is still the same.
+// A caller with the scope to write claims may lack the scope to read them: If-Match
+// reveals only whether the version is still the same.
 func TestIfMatchNeedsNoFurtherScope(t *testing.T) {
 	t.Parallel()
 	h := newTestServer(t)

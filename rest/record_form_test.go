@@ -16,7 +16,7 @@ var idPrefixes = map[string]string{
 	"event": "evt", "webhook_endpoint": "whe", "delivery": "dlv",
 }
 
-// withoutPartner records are nobody's in particular.
+// withoutPartner lists records that belong to no partner.
 var withoutPartner = map[string]bool{"product": true, "occurrence": true, "observation": true}
 
 // freeformMembers are the members in which others speak: partners, products.

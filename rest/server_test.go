@@ -28,8 +28,8 @@ func newHandler(t *testing.T, change func(*rest.Config)) http.Handler {
 	return handler
 }
 
-// authenticateTestToken reads the actor from the token: "partner" may do everything, "nobody"
-// nothing, and what else is no token.
+// authenticateTestToken reads the actor from the token: "partner" has all scopes,
+// "nobody" none, and any other text is not a token.
 func authenticateTestToken(_ context.Context, bearer string) (model.Actor, error) {
 	actor := model.Actor{Kind: model.ActorPartner, Partner: "acme", Client: "acme-client", Name: "acme-client"}
 	switch bearer {
@@ -51,7 +51,7 @@ type request struct {
 	headers            []string
 }
 
-// sendTo calls a door; whatever it answers must be what the committed document says.
+// sendTo calls a handler and checks the response against the committed document.
 func (r request) sendTo(t *testing.T, handler http.Handler) *reply {
 	t.Helper()
 	in := httptest.NewRequestWithContext(t.Context(), r.method, r.path, strings.NewReader(r.body))
@@ -78,7 +78,7 @@ type reply struct {
 	Body       []byte
 }
 
-// problem is what an error looks like from outside.
+// problem is an error as clients see it.
 type problem struct {
 	Type, Title, Detail, Instance, Code string
 	Status                              int

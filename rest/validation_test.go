@@ -20,8 +20,8 @@ func errorList(p problem) []string {
 	return all
 }
 
-// Whatever is wrong with a body is told at once: what cannot be read, what is
-// missing, and what the rules refuse of the rest.
+// All errors of a body are reported at once: unreadable members, missing members, and
+// violated rules of the rest.
 func TestAllFieldErrorsAreReportedTogether(t *testing.T) {
 	t.Parallel()
 	h := newTestServer(t)
@@ -129,7 +129,7 @@ func TestKindsOfErrorsComeInOrder(t *testing.T) {
 	require.Equal(t, string(model.CodeValidationFailed), p.Code)
 }
 
-// A body made of mistakes is answered in a bounded list that says it is one.
+// A body full of errors is answered with a bounded list that says it is incomplete.
 func TestErrorListIsTruncated(t *testing.T) {
 	t.Parallel()
 	h := newTestServer(t)

@@ -45,7 +45,7 @@ func TestWebhookEndpointLifecycle(t *testing.T) {
 	h.post(t, 201, webhookEndpointsPath, `{"url":"https://hooks.example.com/p","partner_reference":"p"}`)
 }
 
-// A change says what it names and leaves the rest, by either media type.
+// A change updates the given members and keeps the rest, with either media type.
 func TestPatch(t *testing.T) {
 	t.Parallel()
 	h := newTestServer(t)

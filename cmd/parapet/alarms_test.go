@@ -42,7 +42,7 @@ func collectSamples(t *testing.T, h *healthCollector) map[string]float64 {
 	return samples
 }
 
-// runbookAlarm is a section of the runbook: an expression of Prometheus and what it says.
+// runbookAlarm is a section of the runbook: a Prometheus expression and its text.
 type runbookAlarm struct {
 	text, name, operator string
 	labels               []string // as scrape spells them
@@ -74,7 +74,7 @@ func readAlarms(t *testing.T) (all []runbookAlarm) {
 	return all
 }
 
-// firesOn tells whether a sample is what the alarm waits for.
+// firesOn reports whether a sample makes the alarm fire.
 func (a runbookAlarm) firesOn(samples map[string]float64) bool {
 	for sample, value := range samples {
 		words := strings.Split(sample, " ")
@@ -103,7 +103,7 @@ func TestEveryAlarmHasARunbookEntry(t *testing.T) {
 	}
 }
 
-// breakEverything is a database on which everything is wrong that somebody is paged for.
+// breakEverything returns a database on which every alarm has a cause.
 func breakEverything(t *testing.T, b *modeltest.Bundle) {
 	t.Helper()
 	policy := b.QuoteAndBind("quake-circle", nil)

@@ -46,7 +46,7 @@ func (b *bankFixture) startAt(t *testing.T, address string) {
 	b.bank = b.startBankAs(t, address, b.books, b.mode)
 }
 
-// haveStatus tells whether as many payouts have a status.
+// haveStatus reports whether this many payouts have a status.
 func (b *bankFixture) haveStatus(t *testing.T, n int, status string) func() bool {
 	t.Helper()
 	return func() bool { return b.countRows(t, "payouts where status = $1", status) == n }
@@ -182,8 +182,8 @@ func TestOrderThatArrivesLateIsNotPaid(t *testing.T) {
 }
 
 // TestWorkerThatWakesLateIsNotPaidTwice suspends a server between its intents and its
-// calls, has an operator resolve them as never received, lets another server pay under
-// the next keys, and wakes the first one.
+// calls, resolves the payouts as never received, makes another server pay under the next
+// keys, and resumes the first server.
 func TestWorkerThatWakesLateIsNotPaidTwice(t *testing.T) {
 	t.Parallel()
 	n := min(*hostilePayouts, 12) // a server has 16 workers
@@ -230,8 +230,8 @@ func (b *bankFixture) requireKeys(t *testing.T, ending string) {
 	}
 }
 
-// TestFalseRejectionsDoNotCauseDoublePayment lets a bank pay, sign its answers wrongly and then
-// send notices that it refused, while another account of each payout is verified.
+// TestFalseRejectionsDoNotCauseDoublePayment makes a bank pay, sign its answers wrongly
+// and then send refusal notices, while another account of each payout is verified.
 func TestFalseRejectionsDoNotCauseDoublePayment(t *testing.T) {
 	t.Parallel()
 	n := *hostilePayouts

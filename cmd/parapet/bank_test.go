@@ -19,8 +19,8 @@ import (
 	"parapet/jobs/rail/railtest"
 )
 
-// What a bank's process is told: the file of its books, where it serves, and the file
-// that has its mode, which it reads at each call.
+// The parameters of a bank process: the file of its book, its address, and the file with
+// its mode, which it reads at each call.
 const (
 	bankLedgerVar  = "TEST_BANK_BOOKS"
 	bankAddressVar = "TEST_BANK_ADDRESS"
@@ -53,8 +53,8 @@ func (c *processGroup) startBank(t *testing.T) (books string) {
 	return books
 }
 
-// runBank is a bank that takes its time, so that whoever calls it can die meanwhile,
-// and now and then executes and says nothing, or nonsense.
+// runBank runs a slow bank, so that callers can die during a call. Sometimes it executes
+// an order without an answer or with an invalid one.
 func runBank() error {
 	bank, err := railtest.Open(bankSecrets, time.Now, os.Getenv(bankLedgerVar))
 	if err != nil {
@@ -95,7 +95,8 @@ func readBankMode() string {
 	return string(mode)
 }
 
-// answerHostile answers as the bank's mode says; false leaves it to the busy bank.
+// answerHostile answers according to the bank's mode; it returns false to let the slow
+// bank answer.
 func answerHostile(bank *railtest.Bank, w http.ResponseWriter, r *http.Request, good func()) bool {
 	switch readBankMode() {
 	case bankLosesAnswers, bankRejectsSilently:
@@ -122,7 +123,7 @@ func refuseDemoIBAN(told *httprail.Transfer) {
 	}
 }
 
-// executedByBank is what a bank's books say of payouts: how much was executed for each.
+// executedByBank returns how much the bank's book shows as executed for each payout.
 func executedByBank(t *testing.T, books string) map[string]int64 {
 	t.Helper()
 	entries, err := railtest.ReadBook(books)

@@ -21,10 +21,10 @@ import (
 	"go.jetify.com/typeid"
 )
 
-// baselineServer is what the service is compared with: the least code that reads and
-// writes the same rows and answers the same bytes, one prepared statement a
-// table and one transaction a write. It knows the token by heart, checks
-// nothing, prices nothing, and copies what the service once wrote.
+// baselineServer is the baseline of comparison: the least code that reads and writes the
+// same rows and returns the same bytes, with one prepared statement per table and one
+// transaction per write. It compares the token with a constant, validates nothing, prices
+// nothing, and copies rows that the service wrote before.
 type baselineServer struct {
 	db       *pgxpool.Pool
 	partners map[string]string // by Authorization

@@ -54,7 +54,7 @@ func (s sampleRow) withValues(pairs ...any) sampleRow {
 	return s
 }
 
-// columnValue is what the sample has in a column.
+// columnValue returns the sample's value of a column.
 func (s sampleRow) columnValue(column string) any { return s.args[slices.Index(s.columns, column)] }
 
 // replaceID puts a new id where a text has the sample's.
@@ -64,7 +64,7 @@ func (s sampleRow) replaceID(id uuid.UUID) func([]byte) []byte {
 	return func(old []byte) []byte { return bytes.ReplaceAll(old, s.publicID, text) }
 }
 
-// withSubject is the sample, an event, told of another subject.
+// withSubject returns the sample event with another subject.
 func (s sampleRow) withSubject(subject uuid.UUID, renamed func([]byte) []byte) sampleRow {
 	data := s.columnValue("data").([]byte)
 	return s.withValues("id", uuid.Must(uuid.NewV7()), "subject_id", subject, "data", renamed(data))

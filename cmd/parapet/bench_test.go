@@ -51,7 +51,7 @@ func TestBaselineOfBenchmarksAnswersLikeTheService(t *testing.T) {
 	newBenchFixture(t)
 }
 
-// benchRequest is what both sides are asked.
+// benchRequest is a request to both sides.
 type benchRequest struct {
 	method, path, body string
 	status             int
@@ -103,8 +103,8 @@ func newBenchFixture(b testing.TB) *benchFixture {
 	return c
 }
 
-// waitUntilSettled waits for the claim and its story, and holds both sides to the same
-// bytes.
+// waitUntilSettled waits for the claim and its timeline, and checks that both sides
+// return the same bytes.
 func (c *benchFixture) waitUntilSettled(b testing.TB) {
 	b.Helper()
 	policy := benchRequest{"GET", "/v1/policies/" + c.policy, "", 200}

@@ -221,7 +221,7 @@ func TestFailuresOfCallersWhoStayAreCounted(t *testing.T) {
 	require.Len(t, f.lines, 1)
 }
 
-// A panic is a fault whoever left.
+// A panic is the server's fault even when the caller has left.
 func TestPanicsAreCountedAlsoWhenTheCallerLeft(t *testing.T) {
 	t.Parallel()
 	f := newTestFrontend(t)

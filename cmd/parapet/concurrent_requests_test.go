@@ -17,7 +17,7 @@ import (
 	"parapet/model/wire"
 )
 
-// response is what a process said to a request; status 0 when it was gone.
+// response is a process's response to a request; status 0 when the process was gone.
 type response struct {
 	status int
 	header http.Header
@@ -90,8 +90,8 @@ func (c *processGroup) postConcurrently(t *testing.T, processes []*serverProcess
 
 const quoteBody = `{"product": "quake-circle", "context": {"partner": "acme"}}`
 
-// The same key a hundred times at once over two server processes: one effect, one
-// answer, and whoever comes too early is told to wait.
+// The same key a hundred times concurrently over two server processes: one effect and one
+// result; early repeats are asked to wait.
 func TestSameKeyConcurrentlyOverTwoProcesses(t *testing.T) {
 	t.Parallel()
 	c := newProcessGroup(t)
@@ -108,8 +108,8 @@ func TestSameKeyConcurrentlyOverTwoProcesses(t *testing.T) {
 	require.Equal(t, 3, rows["idempotency_keys"])
 }
 
-// A process dies in the middle of a request, while its transaction waits for a lock:
-// its key is free again before anybody lets the lock go.
+// A process dies during a request while its transaction waits for a lock: its key is free
+// again before the lock is released.
 func TestIdempotencyKeyIsReleasedWhenItsProcessDies(t *testing.T) {
 	t.Parallel()
 	c := newProcessGroup(t)

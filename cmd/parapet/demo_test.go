@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDemoPrintsTheLinesOfTheReadme compares the demo with what the README shows of it.
-// An ellipsis stands for an id.
+// TestDemoPrintsTheLinesOfTheReadme compares the demo's output with the README. An
+// ellipsis matches an id.
 func TestDemoPrintsTheLinesOfTheReadme(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

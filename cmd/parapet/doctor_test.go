@@ -61,7 +61,7 @@ func newServerAnswering(t *testing.T, status int) string {
 	return server.URL
 }
 
-// resultOf is what the doctor says of one thing.
+// resultOf returns the doctor's result of one check.
 func resultOf(t *testing.T, found []checkResult, check string) checkResult {
 	t.Helper()
 	for _, d := range found {

@@ -83,7 +83,7 @@ func (m *eventReceiver) awaitPendingRequest(t *testing.T) context.Context {
 	}
 }
 
-// acceptedEvents is what was accepted: which events, and how often in all.
+// acceptedEvents returns the accepted events and their total number.
 func (m *eventReceiver) acceptedEvents() (events map[string]bool, times int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

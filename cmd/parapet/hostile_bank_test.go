@@ -21,13 +21,13 @@ import (
 // A small run for every day; make chaos has a longer one.
 var hostilePayouts = flag.Int("hostile-payouts", 6, "how many payouts TestHostileBankPaysEachPayoutOnce makes")
 
-// setBankMode tells a bank how to behave from now on.
+// setBankMode changes the bank's behaviour from now on.
 func setBankMode(t *testing.T, file, mode string) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(file, []byte(mode), 0o600))
 }
 
-// advanceUntil lets time pass, step by step, until it is so.
+// advanceUntil advances the clock step by step until the condition is true.
 func (c *paymentChaos) advanceUntil(t *testing.T, step time.Duration, says string, yes func() bool) {
 	t.Helper()
 	for range 12 {

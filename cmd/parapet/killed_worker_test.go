@@ -99,7 +99,7 @@ func TestPayoutsOfAKilledWorkerAreReleased(t *testing.T) {
 }
 
 // killWhilePaying makes n payouts due, kills a process that has begun some, starts
-// another, and returns the payouts that nobody has ended.
+// another, and returns the payouts that are not final.
 func (d *workerKiller) killWhilePaying(t *testing.T, n int) (begun []uuid.UUID, killed time.Time) {
 	t.Helper()
 	for len(begun) == 0 {

@@ -34,7 +34,7 @@ func useServerEnvironment(t *testing.T, b *modeltest.Bundle) func(args ...string
 	}
 }
 
-// shellAuditEntries are what the audit log has of whoever works at the machine, newest first.
+// shellAuditEntries returns the audit entries of the machine's shell user, newest first.
 func shellAuditEntries(t *testing.T, b *modeltest.Bundle, operation string) []model.AuditEntry {
 	t.Helper()
 	page, err := b.Service.ListAudit(t.Context(), b.Operator, model.AuditFilter{Operation: operation}, model.PageRequest{})

@@ -37,7 +37,7 @@ func TestMetricsShowRequestsJobsAndVitals(t *testing.T) {
 	require.NotContains(t, text, "MADE-UP")
 }
 
-// readMetrics are what Prometheus would read.
+// readMetrics returns the metrics that Prometheus would read.
 func (w *testStack) readMetrics(t *testing.T) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.info.MetricsURL, nil)

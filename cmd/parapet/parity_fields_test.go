@@ -58,7 +58,7 @@ func TestGraphQLCoversEveryRESTOperation(t *testing.T) {
 	require.Len(t, schemaFieldOf, operations, "an operation is not there any more")
 }
 
-// TestRESTAndGraphQLReturnTheSameErrors asks both doors for what neither understands.
+// TestRESTAndGraphQLReturnTheSameErrors sends both APIs invalid requests.
 func TestRESTAndGraphQLReturnTheSameErrors(t *testing.T) {
 	t.Parallel()
 	w := newTestStack(t)

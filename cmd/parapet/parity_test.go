@@ -193,8 +193,8 @@ func (w *testStack) tokenOf(t *testing.T, client string) string {
 	return ""
 }
 
-// toGraphQLInput writes the REST body as the mutation's input: camel case, enums in
-// capitals, what stands in the path as a member.
+// toGraphQLInput converts the REST body to the mutation's input: camel case, enums in
+// capitals, path parameters as members.
 func (p *parityRow) toGraphQLInput(t *testing.T, own *strings.Replacer) string {
 	t.Helper()
 	var body map[string]any
@@ -247,9 +247,9 @@ var (
 	parityID    = regexp.MustCompile(`[a-z]{3}_[0-9a-z]{26}`)
 )
 
-// requireEquivalent compares a GraphQL value with what REST says of the twin record: the same
-// names in the other spelling, the same values, ids of the same kind, times of the
-// same form.
+// requireEquivalent compares a GraphQL value with the REST value of an equivalent record:
+// the same names in the other spelling, the same values, ids of the same type, times of
+// the same form.
 func requireEquivalent(t *testing.T, at string, rest, graph any) {
 	t.Helper()
 	switch shown := graph.(type) {

@@ -113,14 +113,15 @@ func (c *paymentChaos) createUnpaidClaims(t *testing.T, n int) {
 	require.Equal(t, n, c.countRows(t, "payouts where status = 'blocked'"))
 }
 
-// recordAccounts tells the accounts of some payouts, over HTTP: they are checked and paid.
+// recordAccounts records the accounts of some payouts over HTTP, so that they are
+// verified and paid.
 func (c *paymentChaos) recordAccounts(t *testing.T, n int) {
 	t.Helper()
 	c.recordAccountsOf(t, c.policies[:n], demoIBAN)
 	c.policies = c.policies[n:]
 }
 
-// recordAccountsOf tells, over HTTP, the account of each of these policies.
+// recordAccountsOf records the account of each of these policies over HTTP.
 func (c *paymentChaos) recordAccountsOf(t *testing.T, policies []string, iban string) {
 	t.Helper()
 	for _, policy := range policies {
@@ -189,7 +190,7 @@ func (c *paymentChaos) killPayingProcess(t *testing.T) {
 		place := c.waitForPayingProcess(t)
 		p := c.running[place]
 		p.killNow()
-		// What it was doing is still its own, until somebody rescues it.
+		// Its jobs stay its own until they are rescued.
 		hit = c.countRows(t, "(select unnest(attempted_by) as worker "+payingWorkers+") as paying where position(worker in $1) > 0", p.log.String()) > 0
 		if hit {
 			c.effectiveKills++
@@ -198,7 +199,7 @@ func (c *paymentChaos) killPayingProcess(t *testing.T) {
 	}
 }
 
-// advanceUntilFinal lets time pass until every payout is final.
+// advanceUntilFinal advances the clock until every payout is final.
 func (c *paymentChaos) advanceUntilFinal(t *testing.T) {
 	t.Helper()
 	const open = "payouts where status in ('pending', 'releasing', 'reconciling', 'blocked')"
@@ -211,7 +212,7 @@ func (c *paymentChaos) advanceUntilFinal(t *testing.T) {
 	require.Zero(t, c.countRows(t, open), "payouts that are neither final nor in a doubt that ends")
 }
 
-// becomesTrue tells whether it is so within half a minute.
+// becomesTrue reports whether the condition becomes true within half a minute.
 func becomesTrue(yes func() bool) bool {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -227,7 +228,7 @@ func becomesTrue(yes func() bool) bool {
 	}
 }
 
-// releasedAmounts is what our books say was paid for each payout.
+// releasedAmounts returns the amount that our ledger shows as paid for each payout.
 func (c *paymentChaos) releasedAmounts(t *testing.T) map[string]int64 {
 	t.Helper()
 	ours := map[string]int64{}

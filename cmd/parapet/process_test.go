@@ -109,8 +109,8 @@ func (c *processGroup) startProcess(t *testing.T, as string) *serverProcess {
 	return p
 }
 
-// readOutput keeps what the process says and hands on where it serves; nothing when it
-// ends before.
+// readOutput keeps the output of the process and passes on its address; nothing when the
+// process ends before.
 func (p *serverProcess) readOutput(said io.Reader, serving chan<- string) {
 	defer close(p.exited)
 	defer close(serving)

@@ -148,7 +148,8 @@ func (c *relayChaos) waitUntilDelivered(t *testing.T, well ...*eventReceiver) {
 	}
 }
 
-// requireUnbrokenChain holds the history to what was promised: dense, and every link in place.
+// requireUnbrokenChain checks that the history has no gaps and that every hash links to
+// the previous one.
 func (c *relayChaos) requireUnbrokenChain(t *testing.T) {
 	t.Helper()
 	var events, numbers, first, last int64

@@ -59,7 +59,7 @@ func (c *paymentChaos) waitForSweeps(t *testing.T) {
 	require.Eventually(t, func() bool { return c.countRows(t, swept) >= before+2*len(model.DueWorkKinds()) }, 2*time.Minute, 50*time.Millisecond, "due work is swept")
 }
 
-// resumeReleases lets payouts out and follows the run to its end.
+// resumeReleases resumes releases and waits until the run has ended.
 func (c *paymentChaos) resumeReleases(t *testing.T) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())

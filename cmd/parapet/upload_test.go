@@ -85,10 +85,9 @@ func (p *serverProcess) peakMemory(t *testing.T) int {
 	return kilobytes << 10
 }
 
-// The most memory that the process ever had also holds what waits for the garbage
-// collector: with the server's own setting the heap may grow by some 50 MB whatever it is
-// used for, as much as the bound allows all uploads together. With GOGC=25 it is a quarter
-// of what is alive.
+// The peak memory of the process includes garbage: with the server's own setting the heap
+// may grow by about 50 MB in any case, as much as the limit for all uploads together.
+// With GOGC=25 it is a quarter of the live heap.
 func TestUploadsUseBoundedMemory(t *testing.T) {
 	t.Parallel()
 	c := newProcessGroup(t, "PARAPET_UPLOADS_PER_PARTNER=1024", "PARAPET_UPLOADS=1024", "GOGC=25")

@@ -8,7 +8,7 @@ import (
 	"parapet/model"
 )
 
-// documentCase is a document made to cost more than it says.
+// documentCase is a document that is more expensive than its size suggests.
 type documentCase struct {
 	name string
 	text string
@@ -53,7 +53,7 @@ func wideningFragments(n int) string {
 
 const codeTooCostly = errormap.CodeQueryTooCostly
 
-// refusedDocuments are refused, each by the limit that its name tells.
+// refusedDocuments are rejected, each by the limit in its name.
 func refusedDocuments() []documentCase {
 	const wrong = model.CodeValidationFailed
 	return []documentCase{

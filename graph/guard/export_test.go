@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Work is what reading a text takes, whether it is refused or not.
+// Work returns the work of reading a text, also of a rejected one.
 func (g *Guard) Work(text string) Work {
 	_, work, _ := g.readDocument(text)
 	return work

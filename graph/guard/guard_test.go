@@ -44,8 +44,8 @@ func loadWholeSchema(t testing.TB, g *guard.Guard, text string) gqlerror.List {
 // maxMemory is the contract's bound of a refused document, in bytes.
 const maxMemory = 10 << 20
 
-// measureUsage is what a call takes: the least of several, because other tests allocate
-// meanwhile.
+// measureUsage returns the memory of a call: the minimum of several, because other tests
+// allocate meanwhile.
 func measureUsage(call func()) (bytes uint64, took time.Duration) {
 	bytes, took = ^uint64(0), time.Hour
 	for range 5 {
@@ -187,8 +187,8 @@ func TestStringsRoundTrip(t *testing.T) {
 	}
 }
 
-// Whatever the text, the guard answers within its limits, and what it lets
-// through can be priced and validated.
+// For any text, the guard answers within its limits, and an accepted document has a cost
+// and can be validated.
 func FuzzRead(f *testing.F) {
 	for _, a := range append(refusedDocuments(), acceptedDocuments()...) {
 		if len(a.text) <= 4<<10 {

@@ -15,7 +15,7 @@ import (
 	"parapet/model"
 )
 
-// servedLists is the schema that the guard stands before.
+// servedLists returns the schema that the guard protects.
 func servedLists(t testing.TB) *ast.Schema {
 	t.Helper()
 	files, err := filepath.Glob("../schema/*.graphqls")

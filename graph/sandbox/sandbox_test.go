@@ -39,8 +39,7 @@ func getPage(t *testing.T, handler http.Handler, address string, headers ...stri
 
 var linkPattern = regexp.MustCompile(`(?:src|href)="(/sandbox/[^"]+)"`)
 
-// Everything the page needs comes from this server, and the page may ask nobody
-// else but the issuers.
+// The page loads everything from this server and may connect only to it and the issuers.
 func TestPageIsWhole(t *testing.T) {
 	t.Parallel()
 	handler := newSandbox(t, sandbox.Config{Client: `"><script>`, Issuers: []string{"https://id.example.com/tenant", "http://127.0.0.1:8081"}})

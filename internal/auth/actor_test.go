@@ -110,8 +110,8 @@ func TestBearerFrom(t *testing.T) {
 	}
 }
 
-// Names that are recorded have at most 255 bytes and no control characters, whoever bears
-// them; a data source has a name.
+// Recorded names have at most 255 bytes and no control characters, for every role; a data
+// source has a name.
 func TestNamesAreBoundedAndPrintable(t *testing.T) {
 	t.Parallel()
 	w := newTestIssuer(t, "")

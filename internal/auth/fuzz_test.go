@@ -10,9 +10,8 @@ import (
 	"parapet/model"
 )
 
-// FuzzToken shows any text as a token: nobody is let in by what the issuer has not
-// signed, every refusal is one of the contract's, and no text makes us ask the
-// issuer again.
+// FuzzToken presents any text as a token: only tokens signed by the issuer are accepted,
+// every error is one of the contract's, and no text causes another request to the issuer.
 func FuzzToken(f *testing.F) {
 	w, forger := newTestIssuer(f, ""), newTestIssuer(f, "")
 	verifier := w.newVerifier(f)

@@ -26,7 +26,7 @@ import (
 
 const audience = "https://api.parapet.test"
 
-// testClock is handed in everywhere; it moves when a test says so.
+// testClock is used everywhere; only the test moves it.
 type testClock struct {
 	mu sync.Mutex
 	at time.Time

@@ -33,8 +33,8 @@ func TestKeysOlderThanFourMinutesAreNotUsed(t *testing.T) {
 	requireCode(t, model.CodeTokenInvalid, err)
 }
 
-// Keys are renewed from the age of three minutes on, beside a request that does not wait
-// for it, and not earlier.
+// Keys are refreshed from the age of three minutes on, in the background of a request,
+// and not earlier.
 func TestKeysAreRefreshedInTheBackgroundAfterThreeMinutes(t *testing.T) {
 	t.Parallel()
 	w := newTestIssuer(t, "")

@@ -118,7 +118,7 @@ func TestWithdrawnKeyStops(t *testing.T) {
 				_, _ = verifier.Verify(t.Context(), token)
 			}
 			w.advance(pause)
-			// The fetch beside the traffic takes real time, of which the clock knows nothing.
+			// The background fetch takes real time, which the test clock does not show.
 			require.Eventually(t, func() bool {
 				_, err := verifier.Verify(t.Context(), token)
 				return model.CodeOf(err) == model.CodeTokenInvalid

@@ -113,7 +113,7 @@ func TestKeptFolder(t *testing.T) {
 	require.Equal(t, "0", queryText(t, fresh.URL("postgres"), "SELECT count(*)::text FROM pg_database WHERE datname = 'parapet'"))
 }
 
-// requireData checks what HasData says of a folder.
+// requireData checks the result of HasData for a folder.
 func requireData(t *testing.T, dir string, has bool) {
 	t.Helper()
 	found, err := devpg.HasData(dir)
@@ -159,7 +159,7 @@ func TestFolderOfSomethingElse(t *testing.T) {
 	}
 }
 
-// A process id in a stale postmaster.pid may have been given to somebody else.
+// Another process may have reused the process id in a stale postmaster.pid.
 func TestStaleProcessID(t *testing.T) {
 	t.Parallel()
 	dir := newDataFolder(t)

@@ -190,7 +190,7 @@ func TestProxiesOfTheEnvironmentAreIgnored(t *testing.T) { //nolint:paralleltest
 	require.False(t, asked)
 }
 
-// TestPortsAreCheckedWhenConnecting lets a name pass that is resolved later.
+// TestPortsAreCheckedWhenConnecting accepts a name that is resolved later.
 func TestPortsAreCheckedWhenConnecting(t *testing.T) {
 	t.Parallel()
 	for address, fine := range map[string]bool{

@@ -27,7 +27,7 @@ func openFolder(t *testing.T) (*filestore.Folder, string) {
 	return folder, dir
 }
 
-// newTestBucket is a real server that speaks the S3 protocol, in memory.
+// newTestBucket runs an in-memory server of the S3 protocol.
 func newTestBucket(t *testing.T) filestore.Store {
 	t.Helper()
 	backend := s3mem.New()
@@ -77,7 +77,7 @@ func requireNilStore(t *testing.T, store filestore.Store) {
 	}
 }
 
-// testStore is what every store promises.
+// testStore checks the guarantees of every store.
 func testStore(t *testing.T, store filestore.Store) {
 	t.Helper()
 	require.NoError(t, store.Put(t.Context(), "acme/one", strings.NewReader("bytes")))

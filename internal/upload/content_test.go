@@ -212,7 +212,8 @@ func TestExtractDecodesLongStringsWithin(t *testing.T) {
 	}
 }
 
-// Strings far apart in a body are found where they were, whatever is in between.
+// Strings far apart in a body are found at their positions, with any content between
+// them.
 func TestExtractKeepsContentsApart(t *testing.T) {
 	t.Parallel()
 	names := strings.Repeat(`{"name":"`+strings.Repeat("n", 15)+`"},`, 10_000) // more than is read ahead
@@ -248,7 +249,7 @@ func TestExtractBoundsTheNumberOfContents(t *testing.T) {
 	})
 }
 
-// BenchmarkExtract takes a document of 10 MiB; memory is what one upload holds.
+// BenchmarkExtract extracts a document of 10 MiB; memory is the memory of one upload.
 func BenchmarkExtract(b *testing.B) {
 	body := `{"content_base64":"` + strings.Repeat("QUJD", 10<<20/3) + `"}`
 	b.SetBytes(int64(len(body)))
