@@ -68,7 +68,7 @@ func BenchmarkDashboard(b *testing.B) {
 	b.ReportMetric(ours.requestsPerSecond()/theirs.requestsPerSecond(), "of-postgraphile")
 }
 
-// statementsOf is how many statements a question takes when its caches are warm.
+// statementsOf returns the number of statements of a query with warm caches.
 func (d *fixture) statementsOf(b *testing.B, asked *benchClient) float64 {
 	b.Helper()
 	counted, statements := d.countStatementsOf(b)
@@ -177,7 +177,7 @@ func (a *benchClient) runRound(b *testing.B) {
 	a.spent += time.Since(began)
 }
 
-// requestsPerSecond is how many answers a second there were.
+// requestsPerSecond returns the number of responses per second.
 func (a *benchClient) requestsPerSecond() float64 { return float64(len(a.took)) / a.spent.Seconds() }
 
 func (a *benchClient) reportMetrics(b *testing.B, prefix string) {

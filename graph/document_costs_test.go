@@ -88,7 +88,7 @@ func (d *fixture) measureDocument(t *testing.T, as, document string) (cost docum
 	return cost
 }
 
-// limit is how many bytes a document may allocate that was answered so.
+// limit is the number of bytes that a document with this outcome may allocate.
 func (c documentCost) limit() uint64 {
 	switch answer := string(c.answer); {
 	case c.status == http.StatusOK, c.isStopped():

@@ -48,8 +48,8 @@ func TestAutomaticPersistedQueries(t *testing.T) {
 	require.Empty(t, out.Errors)
 }
 
-// What the guard refuses is not remembered, and what is remembered is judged each
-// time by the variables it comes with.
+// A rejected document is not cached, and a cached one is checked each time with its
+// variables.
 func TestPersistedQueriesAreValidated(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)

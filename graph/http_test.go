@@ -138,7 +138,7 @@ func TestMutationByGetIsRefused(t *testing.T) {
 	require.Equal(t, "method_not_allowed", out.errorCode())
 }
 
-// What could be read is answered with 200 over application/json, and by its
+// A readable request is answered with 200 over application/json, and with its error's
 // status over the newer type.
 func TestMediaTypesDecideTheStatus(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,7 @@ func members(def *ast.Definition) map[string]string {
 	return all
 }
 
-// Who knows one list knows them all.
+// All lists have the same form.
 func TestAllListsAreConnections(t *testing.T) {
 	t.Parallel()
 	s := loadCommittedSchema(t)

@@ -69,8 +69,8 @@ func (l list) relations(s *ast.Schema) (all []string) {
 	return all
 }
 
-// countStatements is how many a document takes when its caches are warm, and how many
-// records it is about.
+// countStatements returns the number of statements of a document with warm caches, and
+// the number of records.
 func (d *fixture) countStatements(t *testing.T, c *counter, document string) (fewest int64, records int) {
 	t.Helper()
 	fewest = math.MaxInt64

@@ -204,7 +204,7 @@ func TestContentIsComparedByItsBytes(t *testing.T) {
 	require.Equal(t, "idempotency_key_reused", u.post(t, u.body(byInput, fmt.Sprintf(in, other, 2)), true).errorCode())
 }
 
-// What was read while it arrived is judged like what was read as a whole.
+// Content decoded while it arrived is validated like content that arrived as a whole.
 func TestLongContentIsJudgedLikeShortContent(t *testing.T) {
 	t.Parallel()
 	u := openUploads(t)

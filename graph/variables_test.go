@@ -175,7 +175,7 @@ func TestInvalidObservationDoesNotRejectItsBatch(t *testing.T) {
 	}, told)
 }
 
-// What is said is said in the schema's names.
+// Error texts use the schema's names.
 func TestErrorTextsUseSchemaNames(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)

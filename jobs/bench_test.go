@@ -23,7 +23,7 @@ import (
 
 const benchEvents, benchBacklog = 20_000, 60_000
 
-// told writes events that wait, as a change of a quote would.
+// told writes pending events, as a change of a quote would.
 func (s *fixture) told(n int) {
 	s.execSQL(`with e as (insert into events (id, partner, type, subject_type, subject_id, subject_version, occurred_at, data)
 			select gen_random_uuid(), 'acme', 'quote.created', 'quote', gen_random_uuid(), 1, clock_timestamp(), convert_to(jsonb_build_object('object', jsonb_build_object('id', i, 'note', repeat('x', 400)))::text, 'utf8')

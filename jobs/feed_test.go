@@ -300,7 +300,7 @@ func TestNothingIsLostWhenAFileCannotBeRecorded(t *testing.T) {
 	require.Equal(t, 3, s.countRows("observations"))
 }
 
-// What was left out of a file stays to be read until the file changes.
+// The problems of a file stay readable until the file changes.
 func TestRejectedRowsAreRecorded(t *testing.T) {
 	t.Parallel()
 	s, from := newFixture(t), newSource(t)

@@ -22,15 +22,15 @@ import (
 // A small run for the normal tests; make chaos has a longer one.
 var hits = flag.Int("hits", 2, "how often TestReleaseSurvivesWorkerDeathAtEveryStep and TestBatchReleaseSurvivesDeathAtEveryStep kill a worker at each point")
 
-// What makes the test binary a worker that releases one payout, or a slice when none is
-// named, and is killed on the way: where, on which database, which payout.
+// The variables that make the test binary a worker that releases one payout, or a batch
+// without one, and is killed: the step, the database and the payout.
 const (
 	dieAt       = "TEST_WORKER_DIES_AT"
 	dieDatabase = "TEST_WORKER_DATABASE"
 	diePayout   = "TEST_WORKER_PAYOUT"
 )
 
-// The points inside the call, and inside a slice's transaction.
+// The steps inside the call, and inside a batch's transaction.
 const (
 	stepCalling  releaseStep = "during call"
 	stepAccepted releaseStep = "after the rail accepted"

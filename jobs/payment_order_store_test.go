@@ -268,8 +268,8 @@ func TestSealedFileIsNotWrittenWithOtherOrders(t *testing.T) {
 	require.Len(t, written(t, folder), 1)
 }
 
-// TestReportedOrderIsNotWritten lets the bank report a payment of an order that was
-// not written yet, as after a restore from a backup.
+// TestReportedOrderIsNotWritten makes the bank report a payment of an order that was not
+// written yet, as after a restore from a backup.
 func TestReportedOrderIsNotWritten(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
@@ -302,8 +302,8 @@ func TestOrderKnownToBankIsNotWritten(t *testing.T) {
 	require.Empty(t, written(t, folder))
 }
 
-// TestOrderOfPolicyWithSuspectLineIsNotWritten lets the bank report a payment that
-// nobody knows for the policy of one of two orders.
+// TestOrderOfPolicyWithSuspectLineIsNotWritten makes the bank report an unknown payment
+// for the policy of one of two orders.
 func TestOrderOfPolicyWithSuspectLineIsNotWritten(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)

@@ -33,7 +33,7 @@ func (s *fixture) relayEvents() {
 	}
 }
 
-// sends makes the attempts of a batch, as a drain with time does.
+// sends makes the attempts of a batch, as a delivery run with enough time does.
 func (s *fixture) sends(batch *model.DeliveryBatch) []model.AttemptResult {
 	worker := &deliverEndpoint{service: s.Service, sender: s.newSender()}
 	return worker.sendBatch(s.t.Context(), batch, func() bool { return true })
@@ -73,7 +73,7 @@ func TestDeadDeliveryRunIsRepeated(t *testing.T) {
 	require.False(t, holds)
 }
 
-// A drain whose time is over keeps what it sent; the rest is sent by the next, and
+// A delivery run whose time is over saves what it sent; the next run sends the rest, and
 // nothing twice.
 func TestExpiredDeliveryRunSavesItsAttempts(t *testing.T) {
 	t.Parallel()
@@ -122,8 +122,8 @@ func TestDisabledEndpointReceivesNothing(t *testing.T) {
 	require.False(t, more)
 }
 
-// What a former address answers late counts nothing against the new one, and what
-// it was asked goes to the new one.
+// A late response of a former address does not count for the new one, and its events are
+// sent to the new one.
 func TestResultOfFormerAddressIsIgnored(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
@@ -261,7 +261,7 @@ func TestFailedDeliveriesCanBeRetried(t *testing.T) {
 	require.Len(t, last, 4)
 }
 
-// What was sent can be read for 30 days; what is still to be sent stays.
+// Sent events can be read for 30 days; pending ones stay.
 func TestHistoryIsKeptForThirtyDays(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)

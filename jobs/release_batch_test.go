@@ -15,7 +15,7 @@ import (
 	"parapet/model/account"
 )
 
-// runReleaseBatch works a slice's job once, by any rail.
+// runReleaseBatch runs a batch job once, with any rail.
 func (s *fixture) runReleaseBatch(by rail.Rail) error {
 	worker := &releaseBatch{service: s.Service, rail: by, log: s.newLogger()}
 	return worker.Work(s.t.Context(), &river.Job[model.ReleaseBatch]{})

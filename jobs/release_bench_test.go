@@ -22,11 +22,11 @@ import (
 	"parapet/model/money"
 )
 
-// BenchmarkRelease releases payouts by River's workers through the simulator, one job
-// each, by a bare loop of the same statements (see bareRelease), and in slices, by
-// River's workers too, through a rail of files: in turns, so that what else the machine
-// does burdens all of them. Statements are prepared, and the tables have statistics,
-// before anything is measured.
+// BenchmarkRelease releases payouts through the simulator by River's workers with one job
+// each, by a bare loop of the same statements (see bareRelease), and in batches by
+// River's workers through a file-based rail. They run in turns, so that other load on the
+// machine affects all of them. Statements are prepared, and the tables have statistics,
+// before the measurement.
 func BenchmarkRelease(b *testing.B) {
 	const warm, turns, turn, sliced, callers = 200, 3, 400, 9 * releaseBatchSize, 16
 	s := newFixtureWith(b, noWait, modeltest.WithoutChecks())
@@ -131,12 +131,12 @@ func (s *fixture) sound(released int) {
 	}
 }
 
-// bareRelease is a release as somebody would write it who has nothing but these
-// tables, and as they must be for the same promises: an intent that is committed
-// before the call, an outcome after it, nothing sent while releases are stopped, the
-// claim locked before its payout, and with each move its event and outbox row, its
-// sentence in the story and, for the outcome, its postings. It reads what it sends
-// and what it decides by, in as few round trips as pgx makes easy; it judges nothing.
+// bareRelease is the minimal release on the same tables with the same guarantees: an
+// intent committed before the call, an outcome after it, nothing sent while releases are
+// stopped, the claim locked before its payout, and with each transition its event, outbox
+// row and timeline entry and, for the outcome, its postings. It reads what it sends and
+// the data of its decisions in as few round trips as pgx makes easy; it evaluates
+// nothing.
 func (s *fixture) bareRelease(ctx context.Context, job model.ReleasePayout) error {
 	parsed, err := typeid.FromString(job.ID)
 	if err != nil {

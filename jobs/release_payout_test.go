@@ -31,8 +31,8 @@ var behaviourCases = map[rail.Behaviour]behaviourCase{
 	rail.TimeOutAfterPaying: {status: "reconciling"},
 }
 
-// TestEveryTestNumberPaysOnce lets every test number be paid in its own claim,
-// cures what got stuck, and then reads the rail's own books.
+// TestEveryTestNumberPaysOnce pays every test number in its own claim, resolves the
+// payouts that got stuck, and then reads the rail's transfers.
 func TestEveryTestNumberPaysOnce(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
@@ -79,8 +79,8 @@ func TestEveryTestNumberPaysOnce(t *testing.T) {
 	require.Contains(t, s.log.String(), `"msg":"rail in doubt"`, "why nobody knows is for the log alone")
 }
 
-// settled holds a released payout against the rail's books: one transfer, under
-// the key that grew with each refusal and not with doubt.
+// settled compares a released payout with the rail's transfers: one transfer, under a key
+// whose number grew with each refusal and not with doubt.
 func (s *fixture) settled(payout wire.Payout, p behaviourCase) {
 	s.t.Helper()
 	require.Equal(s.t, 1, s.countTransfers(payout.ID, rail.Accepted))
@@ -193,8 +193,8 @@ func TestSweepReenqueuesLostJobs(t *testing.T) {
 	}, "the quote expires after its validity")
 }
 
-// What the rail said becomes the domain's word; only what it confirms to the
-// cent and the account counts as paid.
+// The rail's result is converted to the domain's; only an exact match of amount and
+// account counts as paid.
 func TestUnknownOutcomeIsNotRefusal(t *testing.T) {
 	t.Parallel()
 	order := rail.Instruction{Key: "pay_1.1", PayoutID: "pay_1", Payee: rail.Payee{Number: numberFor(rail.Accept)}}
@@ -219,9 +219,9 @@ func TestUnknownOutcomeIsNotRefusal(t *testing.T) {
 	}
 }
 
-// TestAnOldRefusalDoesNotTouchANewKey lets a worker come back after its payout
-// was refused, got another method and is under way again under the next key: its
-// late word is about the old key alone, or the money on its way would be sent again.
+// TestAnOldRefusalDoesNotTouchANewKey makes a worker report late, after its payout was
+// refused, got another method and is in flight under the next key: the late result
+// applies only to the old key; otherwise the payment in flight would be sent again.
 func TestAnOldRefusalDoesNotTouchANewKey(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)

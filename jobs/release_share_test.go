@@ -66,9 +66,9 @@ func TestFirstPayoutOfAnotherPartnerGoesAheadOfABacklog(t *testing.T) {
 	require.Len(t, order.ids, len(fleet), "none twice")
 }
 
-// BenchmarkFairShare has 5,000 payouts of one partner wait, by single jobs and in slices,
-// and measures how long the first payout of another partner takes that becomes due while
-// they go out.
+// BenchmarkFairShare queues 5,000 payouts of one partner, by single jobs and in batches,
+// and measures how long the first payout of another partner takes that becomes due
+// meanwhile.
 func BenchmarkFairShare(b *testing.B) {
 	const backlog = 5000
 	single, singleBacklog := fairShareOfJobs(b, backlog)

@@ -200,8 +200,8 @@ func TestStopWaitsForAFileThatIsBeingWritten(t *testing.T) {
 	require.Equal(t, 1, s.countRows("bank_batches where written_at is not null"))
 }
 
-// TestFileIsNotWrittenAfterItsSessionWasLost lets the session of a paused writer end:
-// the stop does not wait for it any more, so it must not go on.
+// TestFileIsNotWrittenAfterItsSessionWasLost ends the session of a paused writer: the
+// stop no longer waits for it, so it must not continue.
 func TestFileIsNotWrittenAfterItsSessionWasLost(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)

@@ -33,8 +33,7 @@ func TestOverduePayoutMovesWhileQuotesCannotExpire(t *testing.T) {
 	s.requireEventually(func() bool { return s.countRows("quotes where status = 'priced'") == 0 }, "quotes expire")
 }
 
-// BenchmarkSweepBacklog has a payout, whose worker died, beside 200,000 quotes that have
-// expired.
+// BenchmarkSweepBacklog has a payout of a dead worker and 200,000 expired quotes.
 func BenchmarkSweepBacklog(b *testing.B) {
 	const quotes = 200_000
 	s := newFixtureWith(b, noWait, modeltest.WithoutChecks())

@@ -18,8 +18,8 @@ import (
 	"parapet/model"
 )
 
-// TestClientsRefuseCallsInsideATransaction lets a rail call the network from inside the
-// transaction in which orders are entered.
+// TestClientsRefuseCallsInsideATransaction makes a rail call the network inside the
+// transaction that stores orders.
 func TestClientsRefuseCallsInsideATransaction(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)

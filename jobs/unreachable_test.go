@@ -149,9 +149,8 @@ func TestWorkerThatWakesLateSendsNothing(t *testing.T) {
 	require.Zero(t, b.Sends())
 }
 
-// TestInstructionExpiresByEitherClock lets the wall clock go on while the monotonic one
-// stands still, as on a suspended machine, and the other way round, as when the wall
-// clock is set back.
+// TestInstructionExpiresByEitherClock advances the wall clock but not the monotonic one,
+// as on a suspended machine, and the reverse, as when the wall clock is set back.
 func TestInstructionExpiresByEitherClock(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -217,9 +216,9 @@ func TestRailGateAsksOnceWhileNobodyAnswers(t *testing.T) {
 	require.Zero(t, (*railGate)(nil).waitTime(t.Context(), to))
 }
 
-// TestQueueStaysShortWhileTheRailIsAway lets a bank be away for a quarter of an hour of
-// the domain's time: the sweep requeues each overdue payout every minute, and the queue
-// keeps the job it has. When the bank is back each payout is paid once.
+// TestQueueStaysShortWhileTheRailIsAway makes a bank unreachable for a quarter of an hour
+// of the domain's time: the sweep requeues each overdue payout every minute, and the
+// queue keeps its existing job. When the bank is back each payout is paid once.
 func TestQueueStaysShortWhileTheRailIsAway(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)

@@ -97,7 +97,7 @@ func TestRetryAfterPostponesRetriesOfOtherDeliveries(t *testing.T) {
 	require.Equal(t, 3, s.countRows("deliveries where status = 'delivered'"))
 }
 
-// A delivery that a partner retries by hand is sent at once: whoever asks for it knows
+// A delivery that a partner retries by hand is sent at once, because the partner knows
 // that the receiver is ready.
 func TestRetryByHandDoesNotWaitForRetryAfter(t *testing.T) {
 	t.Parallel()
@@ -118,8 +118,8 @@ func TestRetryByHandDoesNotWaitForRetryAfter(t *testing.T) {
 	require.Equal(t, "delivered", s.listDeliveries(endpoint)[0].Status)
 }
 
-// What is left of a batch when the endpoint stops answering is not sent again at once:
-// it waits for the probe of the endpoint.
+// The rest of a batch is not sent again at once when the endpoint stops answering: it
+// waits for the probe of the endpoint.
 func TestUnsentEventsOfAFailingEndpointWaitForItsProbe(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)

@@ -79,7 +79,7 @@ func TestRateLimitHeaders(t *testing.T) {
 	require.Equal(t, 401, request{"GET", "/v1/quotes/x", "", []string{"Authorization: "}}.sendTo(t, handler).StatusCode)
 }
 
-// Whoever has no token is counted by address, generously.
+// A caller without a token is counted by address, with a larger allowance.
 func TestUnauthenticatedRequestsAreLimitedByAddress(t *testing.T) {
 	t.Parallel()
 	clock := &testClock{at: time.Unix(0, 0)}

@@ -102,8 +102,8 @@ func TestAllFieldErrorsAreReportedTogether(t *testing.T) {
 	}
 }
 
-// Who asks comes before the form of the body, the form before its fields, and the
-// fields before the state of what they name.
+// Authentication is checked before the form of the body, the form before the fields, and
+// the fields before the state of the referenced records.
 func TestKindsOfErrorsComeInOrder(t *testing.T) {
 	t.Parallel()
 	h := newTestServer(t)

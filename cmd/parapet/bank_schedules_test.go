@@ -40,7 +40,7 @@ func newBankFixture(t *testing.T, in string, n int) *bankFixture {
 	return b
 }
 
-// startAt opens the bank at an address, with the books that it had.
+// startAt starts the bank at an address, with its existing book.
 func (b *bankFixture) startAt(t *testing.T, address string) {
 	t.Helper()
 	b.bank = b.startBankAs(t, address, b.books, b.mode)
@@ -84,7 +84,8 @@ func (b *bankFixture) listPayouts(t *testing.T) []wire.Payout {
 	return list.Data
 }
 
-// requirePaidOnce requires that the bank has paid every payout once, and that our books agree.
+// requirePaidOnce requires that the bank has paid every payout once, and that our ledger
+// agrees.
 func (b *bankFixture) requirePaidOnce(t *testing.T, n int) {
 	t.Helper()
 	require.Equal(t, b.releasedAmounts(t), executedByBank(t, b.books), "the bank's books and ours")

@@ -41,8 +41,8 @@ const (
 
 var bankSecrets = httprail.Secrets{[]byte(strings.Repeat("b", 32))}
 
-// startBank runs a bank in a process of its own and makes it the rail of the cloud's
-// processes. It returns the file of its books.
+// startBank runs a bank in its own process and makes it the rail of the test's servers.
+// It returns the file of its book.
 func (c *processGroup) startBank(t *testing.T) (books string) {
 	t.Helper()
 	books = filepath.Join(t.TempDir(), "bank.jsonl")

@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// callerCount is how many ask at once, each over a connection that is kept.
+// callerCount is the number of concurrent callers, each over a persistent connection.
 const callerCount = 8
 
 // benchSide is one of the two that are compared.

@@ -177,7 +177,7 @@ func serverErrors(statuses []int) []int {
 	return slices.DeleteFunc(statuses, func(status int) bool { return status < 500 })
 }
 
-// Who leaves while the database works is counted as such, and the database stops.
+// A caller that leaves during a query is counted as such, and the query is cancelled.
 func TestQueriesStopWhenTheCallerLeaves(t *testing.T) {
 	t.Parallel()
 	f := newTestFrontend(t)

@@ -39,7 +39,7 @@ func (c *paymentChaos) advanceUntil(t *testing.T, step time.Duration, says strin
 	require.Fail(t, says)
 }
 
-// startBankAs runs a bank in a process of its own, with these books and this mode file.
+// startBankAs runs a bank in its own process, with this book and this mode file.
 func (c *processGroup) startBankAs(t *testing.T, address, books, mode string) *serverProcess {
 	t.Helper()
 	other := &processGroup{Bundle: c.Bundle, environment: append(slices.Clone(c.environment), bankAddressVar+"="+address, bankLedgerVar+"="+books, bankModeVar+"="+mode)}

@@ -157,8 +157,8 @@ func TestListenReportsInvalidFlags(t *testing.T) {
 	}
 }
 
-// What happens between two runs arrives in the second, even when the first forwarded
-// nothing, and a receiver that comes up late misses nothing.
+// Events between two runs arrive in the second, even if the first forwarded none, and a
+// receiver that starts late misses none.
 func TestListenLosesNothing(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	var newest atomic.Int64

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// countMoratoriumRules is how many shipped rules a database has.
+// countMoratoriumRules returns the number of shipped rules in a database.
 func countMoratoriumRules(t *testing.T, a *app) (n int) {
 	t.Helper()
 	require.NoError(t, a.db.Pool.QueryRow(t.Context(), "select count(*) from moratorium_rules where not disabled").Scan(&n))

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is read of each noun over GraphQL: members that REST shows too.
+// The GraphQL selections of each resource: members that REST shows too.
 const (
 	moneySelection        = "{ amount currency }"
 	quoteSelection        = "id partner createdAt version partnerReference metadata product: productKey productVersion status context ignoredContext termsHash price { premium " + moneySelection + " lines { kind amount " + moneySelection + " } rateOnLine } basis { method dataset firstYear lastYear years eventsInPlace expectedLoss standardDeviation attachmentProbability returnPeriodYears } history { occurredAt source sourceEventId index { value unit } distanceKm factor payout " + moneySelection + " } expiresAt policyId"

@@ -39,9 +39,9 @@ type paymentChaos struct {
 	effectiveKills int      // kills that left a payout on its way
 }
 
-// Processes are killed while they pay, and the database crashes, again and again.
-// Afterwards the bank has executed every payout once, and its books and ours agree
-// to the cent.
+// Processes are killed while they pay, and the database crashes, repeatedly. Afterwards
+// the bank has executed every payout once, and its book agrees with our ledger to the
+// cent.
 func TestEachPayoutIsPaidOnceDespiteCrashes(t *testing.T) {
 	t.Parallel()
 	c := newPaymentChaos(t)

@@ -15,8 +15,8 @@ import (
 	"parapet/jobs/rail/nacha"
 )
 
-// TestBatchSettingMatchesTheRail holds the settings, by which the domain asks
-// for slices, against what each rail can do.
+// TestBatchSettingMatchesTheRail compares the setting for batches with the capability of
+// each rail.
 func TestBatchSettingMatchesTheRail(t *testing.T) {
 	t.Parallel()
 	accounts := map[string]string{

@@ -18,8 +18,8 @@ var (
 )
 
 // Releases are stopped while processes pay, a process is killed during each stop, and
-// releases are resumed. From the answer of a stop to the resumption the books of the bank
-// do not change; in the end it has paid every payout once.
+// releases are resumed. From the response of a stop to the resumption the bank's book
+// does not change; in the end it has paid every payout once.
 func TestReleaseStopSendsNothingToTheBank(t *testing.T) {
 	t.Parallel()
 	c := &paymentChaos{processGroup: newProcessGroup(t, "PARAPET_REHEARSAL=true")} // processes start on a shifted clock

@@ -149,8 +149,8 @@ func (r *restoredCluster) repeatQuake(t *testing.T) {
 	require.Len(t, r.requireBookedOnce(t), 3**restoredPayouts+1)
 }
 
-// Whoever takes a restored database for a promoted one loses nothing at a bank that
-// remembers keys: the same debt has the same key.
+// An operator that takes a restored database for a promoted one loses nothing at a bank
+// that remembers keys: the same debt has the same key.
 func TestRestoredDatabaseIsNotPaidAgainByABankThatRemembers(t *testing.T) {
 	t.Parallel()
 	r := restoreAfterPayouts(t)

@@ -52,7 +52,8 @@ func TestKeysAreRefreshedInTheBackgroundAfterThreeMinutes(t *testing.T) {
 	require.Eventually(t, func() bool { return w.fetches.Load() == 2 }, time.Minute, time.Millisecond)
 }
 
-// However many requests there are, an issuer that answers is asked every three minutes.
+// With any number of requests, the keys of a responding issuer are fetched every three
+// minutes.
 func TestKeysAreRefreshedAtMostEveryThreeMinutes(t *testing.T) {
 	t.Parallel()
 	w := newTestIssuer(t, "")

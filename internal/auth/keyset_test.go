@@ -96,7 +96,7 @@ func TestNewKeyWorksWithinHalfAMinute(t *testing.T) {
 	}
 }
 
-// Whatever the traffic does, a token of a withdrawn key is refused 5 minutes later.
+// Under any traffic, a token of a withdrawn key is rejected after 5 minutes.
 func TestWithdrawnKeyStops(t *testing.T) {
 	t.Parallel()
 	for name, pause := range map[string]time.Duration{

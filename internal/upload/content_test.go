@@ -89,7 +89,7 @@ func TestExtractMatchesAFullParser(t *testing.T) {
 	}
 }
 
-// What is not the member's string stays as it is.
+// Strings outside the member stay unchanged.
 func TestExtractLeavesOtherMembersAlone(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{
