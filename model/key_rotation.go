@@ -10,7 +10,7 @@ import (
 
 // sealedColumnsQuery selects the columns that a key of Keys.Seal sealed, as rows of
 // table, column and text. Cursors are sealed too but not stored.
-const sealedColumnsQuery = //nolint:gosec // the names of columns are no credentials
+const sealedColumnsQuery =
 `select 'payout_methods' as place, sealed from payout_methods
 	union all select 'webhook_endpoints', secret from webhook_endpoints
 	union all select 'webhook_endpoints', former_secret from webhook_endpoints where former_secret is not null

@@ -22,7 +22,7 @@ func TestWeeklyBucketsBeginOnMonday(t *testing.T) {
 func TestLongestPortfolioIsFiveYearsWithTwoLeapDays(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC) // 2020 and 2024 are leap years
-	require.Equal(t, begin.AddDate(5, 0, 0).Sub(begin), MaxPortfolioSpan)
+	require.Equal(t, MaxPortfolioSpan, begin.AddDate(5, 0, 0).Sub(begin))
 }
 
 func TestClaimAwaitsTheSourceOnlyWithoutAnotherReason(t *testing.T) {

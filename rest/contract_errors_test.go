@@ -95,7 +95,7 @@ func newErrorFixture(t *testing.T) *errorFixture {
 	w := &errorFixture{testServer: newTestServer(t)}
 	w.expiredQuote = decodeRecord[wire.Quote](t, w.post(t, 201, "/v1/quotes", quoteBody))
 	w.AdvanceClock(25 * time.Hour)
-	w.boundQuote, w.policy, w.claim = w.testServer.createClaim(t)
+	w.boundQuote, w.policy, w.claim = w.createClaim(t)
 	starts := w.Now().Add(300 * 24 * time.Hour).Format(time.RFC3339)
 	w.scheduled = w.QuoteAndBind("quake-circle", modeltest.Context{"starts_at": starts})
 	w.exhausted = w.QuoteAndBind("quake-circle", nil)
