@@ -64,7 +64,8 @@ func (u *uploads) kept(t *testing.T) (all []string) {
 	return all
 }
 
-// content is text of so many bytes in base64, and what kept tells of it.
+// content returns size bytes of text in base64, and their size and digest as stored
+// returns them.
 func content(letter string, size int) (encoded, kept string) {
 	text := strings.Repeat(letter, size)
 	digest := sha256.Sum256([]byte(text))

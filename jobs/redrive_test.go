@@ -15,7 +15,7 @@ import (
 	"parapet/model/wire"
 )
 
-// countHeldDeliveries is the drain that an endpoint has now, as its job says.
+// countHeldDeliveries returns the delivery run that an endpoint has now, as its job says.
 func (s *fixture) countHeldDeliveries(endpoint *wire.WebhookEndpoint) model.DeliverEndpoint {
 	s.t.Helper()
 	job := model.DeliverEndpoint{Partner: "acme", Endpoint: endpoint.ID}

@@ -75,8 +75,8 @@ func BenchmarkRelease(b *testing.B) {
 	b.ReportMetric(slice/single, "of-single")
 }
 
-// isBatchRail has a fleet wait for a rail of files. What it returns lets so many of them go
-// out and tells how long that took.
+// inSlices queues a fleet of payouts for a file-based rail. The returned function
+// releases n of them and returns the duration.
 func inSlices(b *testing.B, all int) func(n int) time.Duration {
 	b.Helper()
 	s := newFixtureWith(b, noWait, modeltest.WithoutChecks())
@@ -96,8 +96,8 @@ func inSlices(b *testing.B, all int) func(n int) time.Duration {
 	}
 }
 
-// queue are River's workers of payouts by a rail, as in production but without what
-// they do beside. Given jobs, they work all of them; it returns how long that took.
+// queue returns a function that works jobs by River's workers of payouts with a rail, as
+// in production but without background loops, and returns the duration.
 func (s *fixture) queue(by rail.Rail) func(jobs []river.InsertManyParams) time.Duration {
 	s.t.Helper()
 	s.execSQL("delete from river.river_job")

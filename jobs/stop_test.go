@@ -62,9 +62,9 @@ func TestReleaseStopBlocksResendsAndFiles(t *testing.T) {
 	require.Equal(t, 1, to.written)
 }
 
-// stopInBackground stops releases; it returns when the stop waits for what is leaving,
-// and fails when it answers instead. What it returns lets the stop look again and waits
-// for its answer.
+// stopInBackground stops releases. It returns when the stop waits for payouts in flight,
+// and fails if the stop returns instead. The returned function lets the stop check again
+// and waits for its result.
 func (s *fixture) stopInBackground(waits <-chan struct{}) (answered func() *model.ReleasesStopped) {
 	s.t.Helper()
 	answer := make(chan *model.ReleasesStopped, 1)
