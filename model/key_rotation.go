@@ -10,8 +10,7 @@ import (
 
 // sealedColumnsQuery selects the columns that a key of Keys.Seal sealed, as rows of
 // table, column and text. Cursors are sealed too but not stored.
-const sealedColumnsQuery =
-`select 'payout_methods' as place, sealed from payout_methods
+const sealedColumnsQuery = `select 'payout_methods' as place, sealed from payout_methods
 	union all select 'webhook_endpoints', secret from webhook_endpoints
 	union all select 'webhook_endpoints', former_secret from webhook_endpoints where former_secret is not null
 	union all select 'idempotency_keys', body from idempotency_keys where secret_until is not null`
