@@ -121,7 +121,7 @@ func (w *releasePayout) Work(ctx context.Context, job *river.Job[model.ReleasePa
 	case err != nil:
 		return err
 	case wait > 0:
-		return river.JobSnooze(wait)
+		return postpone(job, wait)
 	case order == nil:
 		return nil
 	}
@@ -134,7 +134,7 @@ func (w *releasePayout) Work(ctx context.Context, job *river.Job[model.ReleasePa
 	}
 	w.reachStep(stepRecorded)
 	if ended.RetryAfter > 0 {
-		return river.JobSnooze(ended.RetryAfter)
+		return postpone(job, ended.RetryAfter)
 	}
 	return nil
 }
