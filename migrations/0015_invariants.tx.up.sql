@@ -1,7 +1,6 @@
--- What must always be true, as views that have a row for everything that is not. A periodic job reads them and stops the
--- release of payouts when one has a row. subject is the id by which each can be asked about a few records alone.
+-- What must always be true: a view has a row for everything that is not.
 
--- The life cycles of model/lifecycle.go, for the views; a record is born from ''.
+-- The transitions of records, for the views; a record begins at ''.
 create table life_cycle (
     object text not null,
     from_status text not null,
@@ -9,7 +8,6 @@ create table life_cycle (
     event text not null,
     constraint life_cycle_pkey primary key (object, from_status, to_status)
 );
---bun:split
 insert into life_cycle values
     ('quote', '', 'priced', 'quote.created'),
     ('quote', 'priced', 'bound', 'quote.bound'),
@@ -35,6 +33,7 @@ insert into life_cycle values
     ('payout', 'pending', 'releasing', 'payout.releasing'),
     ('payout', 'pending', 'blocked', 'payout.blocked'),
     ('payout', 'pending', 'cancelled', 'payout.cancelled'),
+    ('payout', 'releasing', 'pending', 'payout.unblocked'),
     ('payout', 'releasing', 'released', 'payout.released'),
     ('payout', 'releasing', 'blocked', 'payout.blocked'),
     ('payout', 'releasing', 'reconciling', 'payout.reconciling'),
@@ -51,25 +50,7 @@ insert into life_cycle values
     ('payout_method', 'pending', 'replaced', 'payout_method.replaced'),
     ('payout_method', 'verified', 'replaced', 'payout_method.replaced'),
     ('payout_method', 'rejected', 'replaced', 'payout_method.replaced');
---bun:split
--- When releases were stopped and went on again, and why. One stop stands at most.
-create table release_stops (
-    id uuid not null,
-    stopped_at timestamptz not null,
-    stopped_by text not null,
-    reason text not null,
-    resumed_at timestamptz,
-    resumed_by text,
-    resume_reason text,
-    acknowledged boolean not null default false,
-    constraint release_stops_pkey primary key (id),
-    constraint release_stops_resumed_check check ((resumed_at is null) = (resumed_by is null) and (resumed_at is null) = (resume_reason is null))
-);
---bun:split
-create unique index release_stops_standing_key on release_stops ((resumed_at is null)) where resumed_at is null;
---bun:split
-create index payouts_stopped_idx on payouts (id) where status = 'pending' and next_attempt_at is null;
---bun:split
+
 -- What the last checks found and nobody has put right. An operator who acknowledges one lets payouts go out all the same.
 create table invariant_violations (
     name text not null,
@@ -81,7 +62,7 @@ create table invariant_violations (
     acknowledged_by text,
     constraint invariant_violations_pkey primary key (name, subject, partner)
 );
---bun:split
+
 create table invariant_checks (
     name text not null,
     checked_at timestamptz not null,
@@ -89,24 +70,33 @@ create table invariant_checks (
     milliseconds bigint not null,
     constraint invariant_checks_pkey primary key (name)
 );
---bun:split
--- Which payout a line of a report was held against.
-alter table rail_report_lines add column payout_id uuid;
---bun:split
-update rail_report_lines rl set payout_id = po.id from payouts po
-    where rl.result in ('reconciled', 'returned') and po.provider = rl.rail and po.provider_reference = rl.reference;
---bun:split
-create index rail_report_lines_payout_idx on rail_report_lines (payout_id) where payout_id is not null;
---bun:split
-create index ledger_entries_payout_idx on ledger_entries (payout_id) where payout_id is not null;
---bun:split
+
+-- How far the check of all records by the invariants has come: a saved position, so that no snapshot is held for the whole
+-- of it and another process goes on.
+create table invariant_full_check (
+    only_row boolean not null default true,
+    position uuid,
+    started_at timestamptz,
+    slice_size integer not null default 2000,
+    failed text[] not null default '{}',
+    constraint invariant_full_check_pkey primary key (only_row),
+    constraint invariant_full_check_only_row_check check (only_row)
+);
+insert into invariant_full_check default values;
+
+-- The records that have events.
+create view records as
+    select 'quote' as object, id, partner, version, status from quotes
+    union all select 'policy', id, partner, version, status from policies
+    union all select 'claim', id, partner, version, status from claims
+    union all select 'payout', id, partner, version, status from payouts
+    union all select 'payout_method', id, partner, version, status from payout_methods;
 
 create view inv_sets_balance as
     select event_id as subject, partner, format('the posting set sums to %s minor units of %s', sum(amount), currency) as wrong
     from ledger_entries group by event_id, partner, currency having sum(amount) <> 0;
---bun:split
 comment on view inv_sets_balance is 'Every posting set of the ledger sums to zero in each currency.';
---bun:split
+
 create view inv_ledger_tells_payouts as
     select po.id as subject, po.partner, format('the ledger does not say that it is %s', po.status) as wrong
     from payouts po cross join lateral (
@@ -121,18 +111,17 @@ create view inv_ledger_tells_payouts as
         or l.clearing <> po.amount * (po.status = 'released')::int
         or l.payout <> po.amount * (po.status in ('reconciled', 'returned') or po.settled)::int
         or l.returned <> po.amount * (po.status = 'returned')::int;
---bun:split
 comment on view inv_ledger_tells_payouts is 'The ledger says of every payout what its status says.';
---bun:split
+
 create view inv_ledger_tells_premiums as
     select p.id as subject, p.partner, 'the ledger has another premium than the policy' as wrong
     from policies p cross join lateral (
         select coalesce(sum(amount) filter (where account = 'premium_receivable'), 0) as receivable, coalesce(-sum(amount) filter (where account = 'premium_written'), 0) as written
         from ledger_entries le where le.policy_id = p.id and le.partner = p.partner and le.currency = p.currency and le.payout_id is null) as l
-    where l.receivable <> p.premium_amount or l.written <> p.premium_amount;
---bun:split
-comment on view inv_ledger_tells_premiums is 'The ledger has the premium of every policy, once.';
---bun:split
+        cross join lateral (select case when p.cancelled_at < p.effective_at then 0 else p.premium_amount end as premium) as w
+    where l.receivable <> w.premium or l.written <> w.premium;
+comment on view inv_ledger_tells_premiums is 'The ledger has the premium of every policy, once, and none of cover that was cancelled before it began.';
+
 create view inv_reports_tell_payouts as
     select po.id as subject, po.partner, format('it is %s; reports settled it %s times and returned it %s times', po.status, l.settled, l.returned) as wrong
     from payouts po cross join lateral (
@@ -142,31 +131,27 @@ create view inv_reports_tell_payouts as
     where l.other or l.settled > 1 or l.returned > 1
         or (po.status = 'reconciled') <> (l.settled = 1 and l.returned = 0)
         or (po.status = 'returned') <> (l.returned = 1);
---bun:split
 comment on view inv_reports_tell_payouts is 'What is reconciled or returned was reported so by the rail, once and in full, and the other way round.';
---bun:split
+
 create view inv_paid_once as
     select claim_id as subject, partner, format('part %s of what the claim is owed has %s payouts', part, count(*)) as wrong
     from payouts where status not in ('returned', 'cancelled') or settled group by claim_id, partner, part having count(*) > 1;
---bun:split
 comment on view inv_paid_once is 'Every amount that was approved has one payout that did not come back.';
---bun:split
+
 create view inv_sent_once as
     select po.id as subject, po.partner, format('it was sent as %s after %s, which was never refused', b.key, a.key) as wrong
     from payouts po join payout_attempts a on a.payout_id = po.id and a.partner = po.partner
         join payout_attempts b on b.payout_id = a.payout_id and b.partner = a.partner and b.number > a.number and b.key <> a.key
     where not exists (select from payout_attempts r where r.payout_id = a.payout_id and r.partner = a.partner and r.key = a.key and r.outcome = 'refused');
---bun:split
 comment on view inv_sent_once is 'No payout was sent under another key before the rail had refused the one before.';
---bun:split
+
 create view inv_claims_are_paid as
     select c.id as subject, c.partner, format('%s is owed and %s is on its way', c.amount, l.amount) as wrong
     from claims c cross join lateral (select coalesce(sum(po.amount), 0) as amount from payouts po
         where po.claim_id = c.id and po.partner = c.partner and (po.status not in ('returned', 'cancelled') or po.settled)) as l
     where c.status in ('approved', 'closed') and c.amount <> l.amount or c.status not in ('approved', 'closed') and l.amount <> 0;
---bun:split
 comment on view inv_claims_are_paid is 'What is on its way for a claim is what was approved, and nothing where nothing was.';
---bun:split
+
 create view inv_limits_hold as
     select p.id as subject, p.partner, format('of a limit of %s, %s is left, %s was approved and %s is paid and reserved', p.limit_amount, p.limit_remaining, c.owed, l.held) as wrong
     from policies p
@@ -174,41 +159,29 @@ create view inv_limits_hold as
         cross join lateral (select coalesce(-sum(amount), 0) as held from ledger_entries le where le.policy_id = p.id and le.partner = p.partner
             and le.account in ('reserve', 'rail_clearing', 'payout', 'return')) as l
     where p.limit_amount - p.limit_remaining <> c.owed or l.held > p.limit_amount;
---bun:split
 comment on view inv_limits_hold is 'Paid and reserved together never exceed a policy''s limit, and what is left of it is what was not approved.';
---bun:split
--- The records that have events.
-create view records as
-    select 'quote' as object, id, partner, version, status from quotes
-    union all select 'policy', id, partner, version, status from policies
-    union all select 'claim', id, partner, version, status from claims
-    union all select 'payout', id, partner, version, status from payouts
-    union all select 'payout_method', id, partner, version, status from payout_methods;
---bun:split
+
 create view inv_events_per_change as
     select r.id as subject, r.partner, format('%s of version %s has %s events', r.object, r.version, e.n) as wrong
     from records r cross join lateral (select count(*) as n, count(distinct subject_version) as versions, max(subject_version) as last
         from events e where e.subject_id = r.id and e.partner = r.partner) as e
     where e.n <> r.version or e.versions <> r.version or e.last <> r.version;
---bun:split
 comment on view inv_events_per_change is 'Every change of a record has exactly one event.';
---bun:split
+
 create view inv_states_are_told as
     select r.id as subject, r.partner, format('%s is %s, its events say %s', r.object, r.status, coalesce(e.to_status, 'nothing')) as wrong
     from records r left join lateral (select lc.to_status from events e join life_cycle lc on lc.object = r.object and lc.event = e.type
         where e.subject_id = r.id and e.partner = r.partner order by e.subject_version desc limit 1) as e on true
     where e.to_status is distinct from r.status;
---bun:split
 comment on view inv_states_are_told is 'The last event about a record''s state tells the state it is in.';
---bun:split
+
 create view inv_life_cycle as
     select e.subject_id as subject, e.partner, format('%s followed %s', e.to_status, coalesce(nullif(e.was, ''), 'nothing')) as wrong
     from (select e.subject_id, e.partner, lc.object, lc.to_status, coalesce(lag(lc.to_status) over (partition by e.subject_id, e.partner order by e.subject_version), '') as was
         from events e join (select distinct object, event, to_status from life_cycle) lc on lc.object = e.subject_type and lc.event = e.type) as e
     where not exists (select from life_cycle lc where lc.object = e.object and lc.from_status = e.was and lc.to_status = e.to_status);
---bun:split
 comment on view inv_life_cycle is 'The states of every record are a path of its life cycle.';
---bun:split
+
 create view inv_timelines as
     select c.id as subject, c.partner, format('its timeline has %s entries up to %s and should have %s', t.n, t.last, c.timeline_sequence) as wrong
     from claims c cross join lateral (select count(*) as n, coalesce(max(sequence), 0) as last from timeline_entries t where t.claim_id = c.id and t.partner = c.partner) as t
@@ -218,20 +191,23 @@ create view inv_timelines as
     from claims c cross join lateral (select c.id union all select po.id from payouts po where po.claim_id = c.id and po.partner = c.partner) as s (id)
         join events e on e.subject_id = s.id and e.partner = c.partner
     where (select count(*) from timeline_entries t where t.claim_id = c.id and t.partner = c.partner and t.event_id = e.id and t.kind = e.type) <> 1;
---bun:split
 comment on view inv_timelines is 'A claim''s timeline has no gaps, and every event of the claim and its payouts once.';
---bun:split
+
+-- Payouts that waited for the end of a stop are made due by a run, which may take longer than ten minutes; those whose policy a
+-- report line of no known debt names wait for its answer.
 create view inv_next_actions as
     select po.id as subject, po.partner, format('it is %s and nothing will happen to it', po.status) as wrong
     from payouts po where po.next_attempt_at is null and (po.status in ('releasing', 'reconciling')
-        or po.status = 'pending' and not exists (select from release_stops where resumed_at is null or resumed_at > business_now() - interval '10 minutes'))
+        or po.status = 'pending' and not exists (select from release_stops where resumed_at is null or resumed_at > business_now() - interval '10 minutes')
+            and not exists (select from release_resumptions where finished_at is null)
+            and not exists (select from findings fi join rail_report_lines rl on rl.report_id = fi.report_id and rl.number = fi.line
+                where fi.policy_id = po.policy_id and fi.kind in ('unknown', 'unmatched') and (fi.closed_at is null or rl.result is null)))
     union all
     select c.id, c.partner, format('it is %s and nothing will happen to it', c.status)
     from claims c where c.status = 'deferred' and c.next_review_at is null or c.status = 'opened' and c.origin = 'trigger'
         or c.status = 'approved' and c.amount = (select coalesce(sum(po.amount), 0) from payouts po where po.claim_id = c.id and po.partner = c.partner and (po.status = 'reconciled' or po.settled));
---bun:split
 comment on view inv_next_actions is 'Whatever is not final waits for something that will happen.';
---bun:split
+
 create view inv_partners as
     select x.id as subject, x.partner, 'its policy is another partner''s' as wrong from claims x join policies y on y.id = x.policy_id and y.partner <> x.partner
     union all select x.id, x.partner, 'its claim is another partner''s' from payouts x join claims y on y.id = x.claim_id and y.partner <> x.partner
@@ -241,18 +217,34 @@ create view inv_partners as
     union all select x.id, x.partner, 'an event about it is another partner''s' from records x join events y on y.subject_id = x.id and y.partner <> x.partner
     union all select x.id, x.partner, 'another partner''s ledger has entries about it' from policies x join ledger_entries y on y.policy_id = x.id and y.partner <> x.partner
     union all select x.id, x.partner, 'a sentence of its timeline is another partner''s' from claims x join timeline_entries y on y.claim_id = x.id and y.partner <> x.partner;
---bun:split
 comment on view inv_partners is 'Whatever belongs to a record belongs to the same partner.';
---bun:split
+
 create view inv_sequences as
     select n.event_id as subject, n.partner, format('nothing has the sequence %s', n.sequence - 1) as wrong
     from event_numbers n where n.sequence <> 1 and not exists (select from event_numbers m where m.partner = n.partner and m.sequence = n.sequence - 1);
---bun:split
 comment on view inv_sequences is 'The sequence of a partner''s events has no gaps.';
---bun:split
+
+-- While a restore is open no event is numbered, so the minute of those that wait begins
+-- when it ends. Counted from the event, the resumption right after a restore was refused.
 create view inv_events_are_numbered as
     select e.id as subject, e.partner, 'it has no number and does not wait for one' as wrong
     from events e where not exists (select from event_numbers n where n.event_id = e.id and n.partner = e.partner)
-        and not exists (select from event_outbox o where o.event_id = e.id and o.partner = e.partner);
---bun:split
-comment on view inv_events_are_numbered is 'Every event has a number or waits for one.';
+        and not exists (select from event_outbox o where o.event_id = e.id and o.partner = e.partner)
+    union all
+    select e.id, e.partner, case when o.ordinal > r.high or r.gaps @> o.ordinal then 'it has waited for its number for over a minute'
+        else 'the relay has passed it by' end
+    from event_relay r cross join event_outbox o join events e on e.id = o.event_id and e.partner = o.partner
+    where greatest(e.occurred_at, (select max(ended_at) from database_restores)) < (select clock_timestamp() + shift - interval '60 seconds' from clock)
+            and not exists (select from database_restores where ended_at is null)
+        or not (o.ordinal > r.high or r.gaps @> o.ordinal);
+comment on view inv_events_are_numbered is 'Every event has a number, or has waited for one for less than a minute.';
+
+create view inv_lists_are_counted as
+    select c.id as subject, c.partner, format('its policy has no claim %s', c.policy_sequence - 1) as wrong
+    from claims c where c.policy_sequence <> 1
+        and not exists (select from claims b where b.policy_id = c.policy_id and b.partner = c.partner and b.policy_sequence = c.policy_sequence - 1)
+    union all
+    select po.id, po.partner, format('its claim has no payout %s', po.claim_sequence - 1)
+    from payouts po where po.claim_sequence <> 1
+        and not exists (select from payouts b where b.claim_id = po.claim_id and b.partner = po.partner and b.claim_sequence = po.claim_sequence - 1);
+comment on view inv_lists_are_counted is 'The claims of a policy and the payouts of a claim are counted without gaps: the highest sequence is their count.';

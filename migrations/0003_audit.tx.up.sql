@@ -1,3 +1,5 @@
+-- What operators did and what was refused.
+
 -- What operators did, and what was refused to whom. A refusal that repeats is one row with a count. Insert-only, and
 -- Postgres sees to it.
 create table audit_entries (
@@ -6,6 +8,7 @@ create table audit_entries (
     outcome text not null,
     operation text not null,
     actor_kind text not null,
+    issuer text,
     actor text not null,
     client text not null,
     partner text,
@@ -18,11 +21,11 @@ create table audit_entries (
     constraint audit_entries_outcome_check check (outcome in ('done', 'refused')),
     constraint audit_entries_times_check check (times > 0)
 );
---bun:split
 create index audit_entries_subject_idx on audit_entries (subject, id) where subject is not null;
---bun:split
 create index audit_entries_actor_idx on audit_entries (actor, id);
---bun:split
+create index audit_entries_operation_idx on audit_entries (operation, id desc);
+create index audit_entries_partner_idx on audit_entries (partner, id desc) where partner is not null;
+create index audit_entries_outcome_idx on audit_entries (outcome, id desc);
+create index audit_entries_created_idx on audit_entries (created_at);
 create trigger audit_entries_insert_only before update or delete on audit_entries for each row execute function refuse_change();
---bun:split
 create trigger audit_entries_not_truncated before truncate on audit_entries for each statement execute function refuse_change();

@@ -1,0 +1,156 @@
+-- Claims with their determinations, timeline, attachments and messages.
+
+create table claims (
+    id uuid not null,
+    partner text not null,
+    version bigint not null default 1,
+    created_at timestamptz not null,
+    updated_at timestamptz not null,
+    partner_reference text,
+    metadata json,
+    policy_id uuid not null,
+    product text,
+    policy_sequence bigint not null,
+    status text not null,
+    origin text not null,
+    description text,
+    occurrence_id uuid,
+    occurrence_key text,
+    occurred_at timestamptz,
+    determination_id uuid,
+    currency text not null,
+    requested_amount bigint,
+    amount bigint,
+    outcome text,
+    reason_codes text[] not null default '{}',
+    retraction text,
+    decided_at timestamptz,
+    next_review_at timestamptz,
+    opened_at timestamptz not null,
+    closed_at timestamptz,
+    timeline_sequence bigint not null default 0,
+    told_at timestamptz,
+    constraint claims_pkey primary key (id, partner),
+    constraint claims_policy_id_fkey foreign key (policy_id, partner) references policies (id, partner),
+    constraint claims_occurrence_id_fkey foreign key (occurrence_id) references occurrences (id),
+    constraint claims_status_check check (status in ('opened', 'approved', 'deferred', 'declined', 'withdrawn', 'closed')),
+    constraint claims_origin_check check (origin in ('trigger', 'approval')),
+    constraint claims_trigger_has_occurrence_check check ((origin = 'trigger') = (occurrence_id is not null)),
+    constraint claims_approved_has_amount_check check (status not in ('approved', 'closed') or amount is not null),
+    constraint claims_closed_has_time_check check ((status = 'closed') = (closed_at is not null)),
+    constraint claims_amount_check check (amount >= 0 and requested_amount > 0),
+    constraint claims_retraction_check check (retraction in ('held', 'lifted'))
+) with (fillfactor = 70);
+create unique index claims_partner_reference_key on claims (partner, partner_reference) where partner_reference is not null;
+create index claims_list_idx on claims (partner, id desc);
+create index claims_review_due_idx on claims (next_review_at) where status = 'deferred';
+create index claims_occurrence_idx on claims (occurrence_id) where occurrence_id is not null;
+-- Metrics ask at every scrape since when the oldest claim has waited for its first decision.
+create index claims_undecided_idx on claims (created_at) where status = 'opened';
+create unique index claims_policy_sequence_key on claims (policy_id, partner, policy_sequence);
+-- Matching asks for the claims of a policy that may be about the same event, never for all of them.
+create index claims_policy_occurred_idx on claims (policy_id, occurred_at) where occurrence_id is not null;
+-- The quota of claims of origin approval asks for the newest of them.
+create index claims_approval_idx on claims (policy_id, partner, policy_sequence) where origin = 'approval';
+create index claims_state_idx on claims (partner, status, product, id desc);
+-- A claim that was declined because its observations were retracted does not hold the occurrence: readings that come back are judged again.
+create unique index claims_policy_held_occurrence_key on claims (policy_id, occurrence_id, partner)
+    where status <> 'declined' or reason_codes <> array['source_retracted'];
+-- Decisions find a policy's claims for an occurrence by claims_policy_held_occurrence_key, and by this the few that do not hold it.
+create index claims_policy_retracted_idx on claims (policy_id, occurrence_id) where status = 'declined' and reason_codes = array['source_retracted'];
+create index claims_awaiting_source_idx on claims (opened_at) where status = 'deferred' and reason_codes = array['source_preliminary'];
+-- Claims that wait because another claim of the policy counts which may be for the same event.
+create index claims_possible_duplicate_idx on claims (policy_id) where status = 'deferred' and reason_codes = array['duplicate_event'];
+create function assign_policy_sequence() returns trigger language plpgsql as
+$$ begin
+    new.policy_sequence := coalesce((select max(policy_sequence) from claims where policy_id = new.policy_id and partner = new.partner), 0) + 1;
+    return new;
+end $$;
+create trigger claims_policy_sequence before insert on claims for each row execute function assign_policy_sequence();
+
+-- What the trigger said of one policy and one occurrence. Insert-only: a revision is a new row.
+create table determinations (
+    id uuid not null,
+    partner text not null,
+    policy_id uuid not null,
+    occurrence_id uuid not null,
+    created_at timestamptz not null,
+    met boolean not null,
+    stage text not null,
+    first_day date,
+    last_day date,
+    amount bigint not null,
+    body json not null,
+    receipt json not null,
+    receipt_hash text not null,
+    constraint determinations_pkey primary key (id, partner),
+    constraint determinations_policy_id_fkey foreign key (policy_id, partner) references policies (id, partner),
+    constraint determinations_occurrence_id_fkey foreign key (occurrence_id) references occurrences (id),
+    constraint determinations_stage_check check (stage in ('preliminary', 'final')),
+    constraint determinations_days_check check ((first_day is null) = (last_day is null) and first_day <= last_day)
+);
+create index determinations_policy_idx on determinations (policy_id, occurrence_id);
+alter table claims add constraint claims_determination_id_fkey foreign key (determination_id, partner) references determinations (id, partner);
+
+create table timeline_entries (
+    id uuid not null,
+    partner text not null,
+    claim_id uuid not null,
+    sequence bigint not null,
+    kind text not null,
+    at timestamptz not null,
+    actor_kind text not null,
+    actor_name text not null,
+    summary text not null,
+    data json not null,
+    event_id uuid,
+    constraint timeline_entries_pkey primary key (claim_id, sequence, partner),
+    constraint timeline_entries_claim_id_fkey foreign key (claim_id, partner) references claims (id, partner),
+    constraint timeline_entries_event_check check ((event_id is null) = (kind = 'trigger.observed')),
+    constraint timeline_entries_actor_kind_check check (actor_kind in ('system', 'partner', 'operator', 'rail', 'source'))
+);
+
+create table attachments (
+    id uuid not null,
+    partner text not null,
+    version bigint not null default 1,
+    created_at timestamptz not null,
+    updated_at timestamptz not null,
+    claim_id uuid not null,
+    status text not null,
+    file_name text not null,
+    content_type text not null,
+    size bigint not null,
+    sha256 text not null,
+    purpose text,
+    description text,
+    storage_key text not null,
+    constraint attachments_pkey primary key (id, partner),
+    constraint attachments_claim_id_fkey foreign key (claim_id, partner) references claims (id, partner),
+    constraint attachments_status_check check (status in ('stored')),
+    constraint attachments_size_check check (size between 1 and 10485760)
+);
+create index attachments_list_idx on attachments (partner, claim_id, id desc);
+
+-- A document's bytes are stored before its record is. Where that record never came, because a process died between, this row says so.
+create table files_underway (
+    key text not null,
+    created_at timestamptz not null,
+    constraint files_underway_pkey primary key (key)
+);
+
+create table messages (
+    id uuid not null,
+    partner text not null,
+    version bigint not null default 1,
+    created_at timestamptz not null,
+    updated_at timestamptz not null,
+    claim_id uuid not null,
+    author_kind text not null,
+    author_name text not null,
+    body text not null,
+    constraint messages_pkey primary key (id, partner),
+    constraint messages_claim_id_fkey foreign key (claim_id, partner) references claims (id, partner),
+    constraint messages_author_kind_check check (author_kind in ('partner', 'operator'))
+);
+create index messages_list_idx on messages (partner, claim_id, id);
