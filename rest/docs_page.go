@@ -16,6 +16,7 @@ var pageFS embed.FS
 // page/*.LICENSE.txt; this server delivers it, so that the page works offline.
 var pageFiles = map[string]struct{ file, mediaType string }{
 	"/docs":          {"page/index.html", "text/html; charset=utf-8"},
+	"/docs/life.svg": {"page/life.svg", "image/svg+xml"},
 	"/docs/page.css": {"page/page.css", "text/css; charset=utf-8"},
 	"/docs/page.js":  {"page/page.js", "text/javascript; charset=utf-8"},
 	"/docs/redoc.js": {"page/redoc-2.5.4.js", "text/javascript; charset=utf-8"},

@@ -22,6 +22,10 @@ func TestDocsPageLoadsOnlyFromThisServer(t *testing.T) {
 	require.Contains(t, page.Header.Get("Content-Security-Policy"), "default-src 'none'")
 	found := referencePattern.FindAllStringSubmatch(string(page.Body), -1)
 	require.GreaterOrEqual(t, len(found), 4)
+	guide := request{"GET", "/v1/openapi.json", "", []string{"Authorization: "}}.sendTo(t, handler)
+	pictures := regexp.MustCompile(`!\[[^]]+\]\(([^)]+)\)`).FindAllStringSubmatch(string(guide.Body), -1)
+	require.NotEmpty(t, pictures, "the guide shows the life of a quote")
+	found = append(found, pictures...)
 	for _, match := range found {
 		if strings.HasPrefix(match[1], "data:") {
 			continue

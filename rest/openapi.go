@@ -24,7 +24,7 @@ var introduction string
 //go:embed hashes.md
 var hashesGuide string
 
-// The guides to prices, events and webhooks.
+// The guides to prices, events, webhooks and GraphQL.
 var (
 	//go:embed prices.md
 	pricesGuide string
@@ -32,6 +32,8 @@ var (
 	eventsGuide string
 	//go:embed webhooks.md
 	webhooksGuide string
+	//go:embed graphql.md
+	graphqlGuide string
 )
 
 // tags order the document like a manual.
@@ -47,6 +49,7 @@ var tags = []*huma.Tag{
 	{Name: "Observations", Description: "What was measured: earthquakes, positions of storms, days at a weather station. Data sources report it; in development partners rehearse with it. Reporting is idempotent by nature: the same observation again says nothing new, a changed one is a revision."},
 	{Name: "Events", Description: eventsGuide},
 	{Name: "Webhooks", Description: webhooksGuide},
+	{Name: "GraphQL", Description: graphqlGuide},
 }
 
 // buildDocument builds the OpenAPI document from the table of served routes, so that both
@@ -57,7 +60,7 @@ func (s *server) buildDocument() (*huma.OpenAPI, error) {
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{
 			Title: "Parapet", Version: "1.0.0", Description: introduction + "\n" + hashesGuide,
-			License: &huma.License{Name: "Proprietary", Identifier: "LicenseRef-Proprietary"},
+			License: &huma.License{Name: "Apache 2.0", Identifier: "Apache-2.0"},
 		},
 		Tags: tags,
 		Components: &huma.Components{

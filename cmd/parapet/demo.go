@@ -57,7 +57,7 @@ Next:
   make demo KEEP=1   leave the server of this demo running, with lines to paste
   make dev           a server of your own: the manual at /docs, GraphQL at /sandbox
   make test          every test, on a real Postgres
-  README.md          settings, commands and how it works
+  README.md          what there is, and where
 `)
 		return err
 	}

@@ -125,7 +125,7 @@ func isWithin(path, prefix string) bool {
 // and build results are always allowed.
 var allowedNames = []string{
 	"cmd", "graph", "internal", "jobs", "migrations", "model", "rest",
-	"Makefile", "README.md", "RUNBOOK.md", "go.mod", "go.sum", "gqlgen.yml",
+	"CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "RUNBOOK.md", "go.mod", "go.sum", "gqlgen.yml",
 	"bin", "node_modules", "parapet",
 }
 
