@@ -169,14 +169,14 @@ func TestOrderThatArrivesLateIsNotPaid(t *testing.T) {
 	n := *hostilePayouts
 	b := newBankFixture(t, bankNormal, n)
 	b.stopUntilVerified(t)
-	require.NoError(t, b.bank.command.Process.Signal(syscall.SIGSTOP))
+	b.bank.suspend(t)
 	b.resumeReleases(t)
 	b.advanceUntil(t, time.Second, "every order is in doubt", b.haveStatus(t, n, "reconciling"))
 	sent := time.Now()
 	b.AdvanceClock(model.ReleaseLease)
 	b.resolveAsNeverReceived(t)
 	require.Eventually(t, func() bool { return time.Since(sent) > model.ReleaseLease }, time.Minute, 100*time.Millisecond)
-	require.NoError(t, b.bank.command.Process.Signal(syscall.SIGCONT))
+	b.bank.resume(t)
 	b.advanceUntil(t, time.Minute, "every payout is released", b.haveStatus(t, n, "released"))
 	b.requirePaidOnce(t, n)
 	b.requireKeys(t, ".2")
@@ -201,7 +201,7 @@ func TestWorkerThatWakesLateIsNotPaidTwice(t *testing.T) {
 		return b.countRows(t, "payouts where status = 'releasing'") == n && b.countRows(t, "pg_locks where locktype = 'advisory' and objid = 1 and not granted") > 0
 	})
 	late := b.running[0]
-	require.NoError(t, late.command.Process.Signal(syscall.SIGSTOP))
+	late.suspend(t)
 	suspended := time.Now()
 	_, err = sends.Exec(t.Context(), "select pg_advisory_unlock(hashtext('release stop'), 1)")
 	require.NoError(t, err)
@@ -213,7 +213,7 @@ func TestWorkerThatWakesLateIsNotPaidTwice(t *testing.T) {
 	setBankMode(t, b.mode, bankNormal)
 	b.advanceUntil(t, time.Minute, "another server pays", b.haveStatus(t, n, "released"))
 	require.Eventually(t, func() bool { return time.Since(suspended) > model.ReleaseLease }, time.Minute, 100*time.Millisecond)
-	require.NoError(t, late.command.Process.Signal(syscall.SIGCONT))
+	late.resume(t)
 	require.NoError(t, late.command.Process.Signal(syscall.SIGINT)) // it ends what it has begun
 	<-late.exited
 	b.requirePaidOnce(t, n)

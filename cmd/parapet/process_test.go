@@ -4,12 +4,16 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/base64"
+	"fmt"
 	"io"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -134,6 +138,30 @@ func (p *serverProcess) killNow() {
 		_ = p.command.Process.Kill()
 		_ = p.command.Wait()
 	})
+}
+
+// suspend stops the process and returns when none of its threads runs any more: SIGSTOP
+// takes effect only when each thread is next scheduled, and until then it could send.
+func (p *serverProcess) suspend(t *testing.T) {
+	t.Helper()
+	require.NoError(t, p.command.Process.Signal(syscall.SIGSTOP))
+	require.Eventually(t, func() bool {
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.command.Process.Pid))
+		return err == nil && len(threads) > 0 && !slices.ContainsFunc(threads, isRunningThread)
+	}, time.Minute, time.Millisecond, "the process does not stop")
+}
+
+// isRunningThread reports whether a thread, given by its stat file, is not stopped.
+func isRunningThread(stat string) bool {
+	text, err := os.ReadFile(stat)
+	_, state, found := bytes.Cut(text, []byte(") ")) // the name of the program is in parentheses
+	return err == nil && (!found || state[0] != 'T')
+}
+
+// resume lets a suspended process run again.
+func (p *serverProcess) resume(t *testing.T) {
+	t.Helper()
+	require.NoError(t, p.command.Process.Signal(syscall.SIGCONT))
 }
 
 // logBuffer is a log that many write and one reads.
