@@ -67,7 +67,7 @@ func TestOperatorRequestsEvidenceOverGraphQL(t *testing.T) {
 	require.Equal(t, []any{map[string]any{"author": parapet, "body": "A photograph of the roof."}, map[string]any{"author": parapet, "body": "And of the cellar."}}, messages)
 	empty := d.send(t, graphqlRequest{as: "operator", document: decideClaim, variables: map[string]any{"in": map[string]any{"claimId": claim, "outcome": "DECLINED", "message": " "}}})
 	require.Equal(t, []string{"/input/message"}, places(empty))
-	for _, who := range []string{"source", "nobody"} {
+	for _, who := range []string{"source", "unscoped"} {
 		got := d.send(t, graphqlRequest{as: who, document: `mutation($id: ID!) { addMessage(input: {claimId: $id, body: "Hello."}) { message { id } } }`, variables: map[string]any{"id": claim}})
 		require.Equal(t, "insufficient_scope", got.errorCode(), who)
 	}

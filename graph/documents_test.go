@@ -53,7 +53,7 @@ func TestAutomaticPersistedQueries(t *testing.T) {
 func TestPersistedQueriesAreValidated(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
-	for _, text := range []string{"{viewer{" + strings.Repeat("kind ", 1000) + "}}", "{nobody}", "{"} {
+	for _, text := range []string{"{viewer{" + strings.Repeat("kind ", 1000) + "}}", "{unknown}", "{"} {
 		_, out := persistedExtension(text, sha256Hex(text)).to(t, d)
 		require.NotEmpty(t, out.Errors)
 		_, out = persistedExtension("", sha256Hex(text)).to(t, d)
@@ -89,7 +89,7 @@ func TestTrustedDocumentsOnly(t *testing.T) {
 			`{"query":"` + text + `","documentId":"who"}`:     "",
 			`{"query":"{viewer{kind}}"}`:                      "query_not_trusted",
 			`{"query":"{viewer{kind}}","documentId":"who"}`:   "query_not_trusted",
-			`{"documentId":"nobody"}`:                         "query_not_trusted",
+			`{"documentId":"unknown"}`:                        "query_not_trusted",
 			`{}`:                                              "query_not_trusted",
 		} {
 			recorder, out := plain{http.MethodPost, "", body, nil}.to(t, d)
@@ -113,20 +113,20 @@ func TestTrustedDocumentsOverStreams(t *testing.T) {
 	c := s.dialSocket(t, "acme")
 	c.sendMessage(`{"id":"1","type":"subscribe","payload":{"documentId":"feed"}}`)
 	require.Equal(t, "next", c.readMessage().Type)
-	for _, body := range []string{`{"query":"subscription { events { id } }"}`, `{"query":"{ viewer { kind } }"}`, `{"documentId":"nobody"}`, `{"query":"subscription { events { id } }","documentId":"feed"}`} {
+	for _, body := range []string{`{"query":"subscription { events { id } }"}`, `{"query":"{ viewer { kind } }"}`, `{"documentId":"unknown"}`, `{"query":"subscription { events { id } }","documentId":"feed"}`} {
 		refused, _ := s.openStream(t.Context(), t, "acme", body).nextEvent()
 		require.Equal(t, "query_not_trusted", refused.errorCode(), body)
 		c.sendMessage(`{"id":"2","type":"subscribe","payload":` + body + `}`)
-		told := c.readMessage()
-		require.Equal(t, "error", told.Type)
-		require.Contains(t, string(told.Payload), "query_not_trusted", body)
+		message := c.readMessage()
+		require.Equal(t, "error", message.Type)
+		require.Contains(t, string(message.Payload), "query_not_trusted", body)
 	}
 }
 
 func TestInvalidTrustedDocumentPreventsStart(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
-	_, err := graph.New(graph.Config{Service: d.Service, TrustedDocuments: map[string]string{"a": "{nobody}"}})
+	_, err := graph.New(graph.Config{Service: d.Service, TrustedDocuments: map[string]string{"a": "{unknown}"}})
 	require.ErrorContains(t, err, "the trusted document a: ")
 	folder := t.TempDir()
 	_, err = graph.ReadTrustedDocuments(folder)

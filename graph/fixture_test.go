@@ -53,8 +53,8 @@ func (d *fixture) authenticateAs(token string) (model.Actor, error) {
 		return d.Operator, nil
 	case "source":
 		return d.Source, nil
-	case "nobody":
-		return model.Actor{Kind: model.ActorPartner, Partner: "acme", Client: "nobody"}, nil
+	case "unscoped":
+		return model.Actor{Kind: model.ActorPartner, Partner: "acme", Client: "unscoped"}, nil
 	}
 	return model.Actor{}, model.Fail(model.CodeTokenInvalid, "The access token is not valid.")
 }

@@ -100,7 +100,7 @@ func TestRequestsAreReadStrictly(t *testing.T) {
 		"variables that are none": {plain{get, "?query=%7Bviewer%7Bkind%7D%7D&variables=a", "", nil}, 400, "parameter_invalid"},
 		"a broken address":        {plain{get, "?query=%zz", "", nil}, 400, "parameter_invalid"},
 		"no GraphQL":              {plain{post, "", `{"query":"{"}`, nil}, 400, "validation_failed"},
-		"no such field":           {plain{post, "", `{"query":"{nobody}"}`, nil}, 400, "validation_failed"},
+		"no such field":           {plain{post, "", `{"query":"{unknown}"}`, nil}, 400, "validation_failed"},
 		"no such operation":       {plain{post, "", `{"query":"query a{viewer{kind}}","operationName":"b"}`, nil}, 400, "validation_failed"},
 		"a variable is missing":   {plain{post, "", `{"query":"query q($id:ID!){quote(id:$id){id}}"}`, nil}, 400, "validation_failed"},
 		"a mutation by GET":       {plain{get, "?query=mutation%7BcreateQuote(input:%7B%7D)%7BclientMutationId%7D%7D", "", nil}, 400, "validation_failed"},
@@ -143,7 +143,7 @@ func TestMutationByGetIsRefused(t *testing.T) {
 func TestMediaTypesDecideTheStatus(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
-	wrong := plain{http.MethodPost, "", `{"query":"{nobody}"}`, nil}
+	wrong := plain{http.MethodPost, "", `{"query":"{unknown}"}`, nil}
 	for accept, want := range map[string]struct {
 		media  string
 		status int

@@ -37,7 +37,7 @@ func TestIdleSubscriptionsRunNoQueries(t *testing.T) {
 	}
 	quiet()
 	before := statements.n.Load()
-	d.Quote("rain-excess", nil) // over connections that nobody counts
+	d.Quote("rain-excess", nil) // over connections that are not counted
 	d.relayEvents(t)
 	for _, l := range all {
 		second, _ := l.nextEvent()

@@ -37,7 +37,7 @@ func TestOperatorMutationsRequireOperator(t *testing.T) {
 		require.Contains(t, documents, verb)
 	}
 	for name, document := range documents {
-		for _, who := range []string{"acme", "globex", "source", "nobody"} {
+		for _, who := range []string{"acme", "globex", "source", "unscoped"} {
 			got := d.send(t, graphqlRequest{as: who, document: document})
 			require.Len(t, got.Errors, 1, name)
 			require.Equal(t, "insufficient_scope", got.errorCode(), name)
@@ -83,7 +83,7 @@ func TestPartnersOverGraphQL(t *testing.T) {
 		got := d.send(t, graphqlRequest{as: "operator", document: fmt.Sprintf(`{ partners(first: %d) { nodes { slug } } }`, first)})
 		require.Equal(t, "parameter_invalid", got.errorCode())
 	}
-	unknown := d.send(t, graphqlRequest{as: "operator", document: `{ partner(slug: "nobody") { slug } }`})
+	unknown := d.send(t, graphqlRequest{as: "operator", document: `{ partner(slug: "unknown") { slug } }`})
 	require.Equal(t, "not_found", unknown.errorCode())
 }
 

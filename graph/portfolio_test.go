@@ -74,7 +74,7 @@ func TestThePortfolioOfADashboard(t *testing.T) {
 	}
 	refused = d.send(t, graphqlRequest{document: "{ portfolio { " + many.String() + "} }"})
 	require.Equal(t, "query_too_costly", refused.errorCode())
-	refused = d.send(t, graphqlRequest{as: "nobody", document: `{ portfolio { asOf } }`})
+	refused = d.send(t, graphqlRequest{as: "unscoped", document: `{ portfolio { asOf } }`})
 	require.Equal(t, "insufficient_scope", refused.errorCode())
 }
 

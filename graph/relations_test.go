@@ -116,17 +116,17 @@ func TestEveryRecordTypeIsReadable(t *testing.T) {
 	require.Equal(t, map[string]any{"outcome": "APPROVED", "reasonCodes": []any{"THRESHOLD_MET"}}, got["decision"])
 	require.Equal(t, map[string]any{"id": policy.ID}, got["policy"])
 	require.Equal(t, []any{map[string]any{"status": "RELEASED", "payoutMethod": map[string]any{"status": "VERIFIED", "type": "IBAN", "beneficiary": map[string]any{"name": "Lin Mei-hua"}}}}, got["payouts"])
-	told := d.Timeline(claim.ID)
+	entries := d.Timeline(claim.ID)
 	timeline := got["timeline"].(map[string]any)
 	require.Equal(t, map[string]any{"hasPreviousPage": true, "hasNextPage": false}, timeline["pageInfo"])
 	last := timeline["nodes"].([]any)
 	require.Len(t, last, 2)
-	require.InDelta(t, told[len(told)-1].Sequence, last[1].(map[string]any)["sequence"], 0)
+	require.InDelta(t, entries[len(entries)-1].Sequence, last[1].(map[string]any)["sequence"], 0)
 	got = d.queryData(t, `query($id: ID!) { policy(id: $id) { begin: timeline(first: 1) { totalCount nodes { kind claimId sequence } }
 		end: timeline(last: 1) { nodes { kind claimId } } } }`, map[string]any{"id": policy.ID})["policy"].(map[string]any)
 	begin := got["begin"].(map[string]any)
 	require.Equal(t, []any{map[string]any{"kind": "POLICY_ACTIVATED", "claimId": nil, "sequence": 1.0}}, begin["nodes"])
-	require.Greater(t, begin["totalCount"], float64(len(told)))
+	require.Greater(t, begin["totalCount"], float64(len(entries)))
 	require.Equal(t, []any{map[string]any{"kind": "PAYOUT_RELEASED", "claimId": claim.ID}}, got["end"].(map[string]any)["nodes"])
 
 	all := d.queryData(t, `{ quotes { nodes { id } } payouts(filter: {status: RELEASED}) { totalCount nodes { id } } payoutMethods { nodes { id } } products(first: 1) { totalCount nodes { key } } product(key: "quake-circle") { contextSchema trigger { kind } } claims(order: OLDEST_FIRST) { nodes { id } } }`, nil)
@@ -206,24 +206,24 @@ func TestReplaysAreMarkedInExtensions(t *testing.T) {
 		}
 		recorder, out := request.to(t, d)
 		require.Empty(t, out.Errors, out.body)
-		var told struct{ Extensions map[string]any }
-		require.NoError(t, json.Unmarshal(recorder.Body.Bytes(), &told, json.MatchCaseInsensitiveNames(true)))
-		return recorder, told.Extensions["replayed"]
+		var response struct{ Extensions map[string]any }
+		require.NoError(t, json.Unmarshal(recorder.Body.Bytes(), &response, json.MatchCaseInsensitiveNames(true)))
+		return recorder, response.Extensions["replayed"]
 	}
 	const header = "Idempotent-Replayed"
 	keyed := `mutation { made: createQuote(input: {product: "rain-excess", context: {partner: "acme"}}) { quote { id } } }`
-	first, told := send("k1", keyed)
+	first, replayed := send("k1", keyed)
 	require.Empty(t, first.Header().Get(header))
-	require.Nil(t, told)
-	again, told := send("k1", keyed)
+	require.Nil(t, replayed)
+	again, replayed := send("k1", keyed)
 	require.Equal(t, "true", again.Header().Get(header))
-	require.Equal(t, []any{"made"}, told)
+	require.Equal(t, []any{"made"}, replayed)
 	named := `mutation { a: createQuote(input: {product: "rain-excess", context: {partner: "acme"}, clientMutationId: "k2"}) { quote { id } }
 		b: createQuote(input: {product: "rain-excess", context: {partner: "acme"}}) { quote { id } }
 		c: createQuote(input: {product: "rain-excess", context: {partner: "acme"}, clientMutationId: "k1"}) { quote { id } } }`
-	_, told = send("", named)
-	require.Equal(t, []any{"c"}, told)
-	again, told = send("", named)
-	require.Empty(t, again.Header().Get(header), "a header tells of one mutation")
-	require.Equal(t, []any{"a", "c"}, told)
+	_, replayed = send("", named)
+	require.Equal(t, []any{"c"}, replayed)
+	again, replayed = send("", named)
+	require.Empty(t, again.Header().Get(header), "the header describes one mutation")
+	require.Equal(t, []any{"a", "c"}, replayed)
 }

@@ -27,7 +27,7 @@ func TestSandboxObservationsAffectOwnPoliciesOnly(t *testing.T) {
 	const seen = `query($id: ID!) { node(id: $id) { id } }`
 	require.NotNil(t, d.queryData(t, seen, map[string]any{"id": result["id"]})["node"])
 	require.Nil(t, d.queryDataAs(t, "globex", seen, map[string]any{"id": result["id"]})["node"])
-	for _, who := range []string{"operator", "source", "nobody"} {
+	for _, who := range []string{"operator", "source", "unscoped"} {
 		require.Equal(t, "insufficient_scope", d.send(t, graphqlRequest{as: who, document: rehearse, variables: in}).errorCode(), who)
 	}
 }

@@ -285,9 +285,9 @@ func TestASubscriptionEndsWithAReason(t *testing.T) {
 			require.Equal(t, want, last.errorCode())
 			_, complete := l.nextEvent()
 			require.True(t, complete)
-			for told := w.readMessage(); told.Type != ""; told = w.readMessage() {
-				require.Equal(t, "error", told.Type)
-				require.Contains(t, string(told.Payload), want)
+			for message := w.readMessage(); message.Type != ""; message = w.readMessage() {
+				require.Equal(t, "error", message.Type)
+				require.Contains(t, string(message.Payload), want)
 				if want == "partner_disabled" {
 					return // its socket is of no use, and stays until its token ends
 				}

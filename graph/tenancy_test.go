@@ -197,16 +197,16 @@ func (s *servedFixture) requireNoForeignRecord(t *testing.T, document string) st
 	}
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
-	var told strings.Builder
+	var logged strings.Builder
 	l := s.listenUntil(ctx, t, "globex", document)
 	for beats := 0; beats < 3 && l.Scan() && l.Text() != "event: complete"; {
 		if l.Text() == ":" {
 			beats++
 		} else if l.Text() != "" {
-			told.WriteString(l.Text() + "\n")
+			logged.WriteString(l.Text() + "\n")
 		}
 	}
-	return told.String()
+	return logged.String()
 }
 
 // theirsAlone are the kinds that no partner owns.
@@ -231,9 +231,9 @@ func TestForeignIDsAreNotFound(t *testing.T) {
 		for _, id := range their {
 			unknown := id[:4] + "01h455vb4pex5vsknk084sn02q"
 			document := place.document(documentWriter{schema: definitions, id: id, own: own})
-			told := s.requireNoForeignRecord(t, document)
-			require.Equal(t, strings.ReplaceAll(s.requireNoForeignRecord(t, place.document(documentWriter{schema: definitions, id: unknown, own: own})), unknown, id), told, document)
-			require.NotContains(t, told, "validation_failed", "the answer is about something else: %s", document)
+			answer := s.requireNoForeignRecord(t, document)
+			require.Equal(t, strings.ReplaceAll(s.requireNoForeignRecord(t, place.document(documentWriter{schema: definitions, id: unknown, own: own})), unknown, id), answer, document)
+			require.NotContains(t, answer, "validation_failed", "the answer is about something else: %s", document)
 		}
 	}
 	require.Equal(t, before, s.CountRows())

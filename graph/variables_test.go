@@ -156,14 +156,14 @@ func TestInvalidObservationDoesNotRejectItsBatch(t *testing.T) {
 		quake("e", map[string]any{"measures": []any{map[string]any{"name": "colour", "value": "1", "unit": "km"}}}), quake("f", nil),
 	}
 	got := d.queryDataAs(t, "source", `mutation($in: RecordObservationsInput!) { recordObservations(input: $in) { results { result errors { pointer code } } } }`, map[string]any{"in": map[string]any{"observations": batch}})
-	var told []any
+	var reported []any
 	for _, each := range got["recordObservations"].(map[string]any)["results"].([]any) {
 		result := each.(map[string]any)
 		row := []any{result["result"]}
 		for _, fault := range result["errors"].([]any) {
 			row = append(row, fault.(map[string]any)["pointer"].(string)+" "+fault.(map[string]any)["code"].(string))
 		}
-		told = append(told, row)
+		reported = append(reported, row)
 	}
 	require.Equal(t, []any{
 		[]any{"CREATED"},
@@ -172,7 +172,7 @@ func TestInvalidObservationDoesNotRejectItsBatch(t *testing.T) {
 		[]any{"REJECTED", "/measures/1/unit enum", "/measures/1/value format"},
 		[]any{"REJECTED", "/measures/0 unknown", "/measures required"},
 		[]any{"CREATED"},
-	}, told)
+	}, reported)
 }
 
 // Error texts use the schema's names.

@@ -136,7 +136,7 @@ func TestEventFeedOverGraphQL(t *testing.T) {
 	} {
 		require.Equal(t, "parameter_invalid", d.send(t, refused).errorCode(), refused.document)
 	}
-	require.Equal(t, "insufficient_scope", d.send(t, graphqlRequest{as: "nobody", document: `{ events { nodes { id } } }`}).errorCode())
+	require.Equal(t, "insufficient_scope", d.send(t, graphqlRequest{as: "unscoped", document: `{ events { nodes { id } } }`}).errorCode())
 }
 
 // The event catalogue of a console: every type in order, with its description, schema and
@@ -166,7 +166,7 @@ func TestEventCatalogueOverGraphQL(t *testing.T) {
 		require.Equal(t, kind.Description, said["EventType"][word], "graph/schema/event.graphqls")
 		require.Equal(t, kind.Description, said["TimelineKind"][word], "graph/schema/timeline.graphqls")
 	}
-	require.Equal(t, "insufficient_scope", d.send(t, graphqlRequest{as: "nobody", document: `{ eventTypes { name } }`}).errorCode())
+	require.Equal(t, "insufficient_scope", d.send(t, graphqlRequest{as: "unscoped", document: `{ eventTypes { name } }`}).errorCode())
 }
 
 func TestOperatorsReadWebhooks(t *testing.T) {

@@ -121,7 +121,7 @@ func TestMisbehavingRailPaysOnce(t *testing.T) {
 		job := fleet[0]
 		fleet = fleet[1:]
 		b.SetBehaviour(day.send, day.ask, day.bend)
-		_ = s.runReleaseWith(b.newRail(), job) // whether it waits is told by the state
+		_ = s.runReleaseWith(b.newRail(), job) // the state shows whether it waits
 		require.Equal(t, day.after, s.readPayout(job).Status, name)
 		s.AdvanceClock(10 * time.Second)
 		_ = s.runReleaseWith(b.newRail(), job)
@@ -137,7 +137,7 @@ func TestMisbehavingRailPaysOnce(t *testing.T) {
 	}
 	require.Equal(t, len(days), b.Sends(), "no order went out twice")
 	require.NotContains(t, s.log.String(), "DE89370400440532013000")
-	require.NotContains(t, s.log.String(), b.server.Listener.Addr().String(), "where the rail is concerns nobody")
+	require.NotContains(t, s.log.String(), b.server.Listener.Addr().String(), "the address of the rail is not logged")
 }
 
 // TestDuplicateAcceptancePaysOnce makes the rail accept an order without an answer, deny

@@ -23,8 +23,8 @@ import (
 
 const benchEvents, benchBacklog = 20_000, 60_000
 
-// told writes pending events, as a change of a quote would.
-func (s *fixture) told(n int) {
+// writePendingEvents writes pending events, as a change of a quote would.
+func (s *fixture) writePendingEvents(n int) {
 	s.execSQL(`with e as (insert into events (id, partner, type, subject_type, subject_id, subject_version, occurred_at, data)
 			select gen_random_uuid(), 'acme', 'quote.created', 'quote', gen_random_uuid(), 1, clock_timestamp(), convert_to(jsonb_build_object('object', jsonb_build_object('id', i, 'note', repeat('x', 400)))::text, 'utf8')
 			from generate_series(1, $1) i returning id)
@@ -55,7 +55,7 @@ func BenchmarkRelay(b *testing.B) {
 	s := newFixtureWith(b, noWait, modeltest.WithoutChecks())
 	for b.Loop() {
 		b.StopTimer()
-		s.told(benchEvents)
+		s.writePendingEvents(benchEvents)
 		b.StartTimer()
 		for n := 0; n < benchEvents; {
 			numbered, err := s.Service.Relay(b.Context())
@@ -71,7 +71,7 @@ func BenchmarkRelay(b *testing.B) {
 // server does when it starts is over before it begins.
 func BenchmarkDelivery(b *testing.B) {
 	s := newFixtureWith(b, noWait, modeltest.WithoutChecks())
-	s.told(benchBacklog)
+	s.writePendingEvents(benchBacklog)
 	for n := 0; n < benchBacklog; {
 		numbered, err := s.Service.Relay(b.Context())
 		require.NoError(b, err)

@@ -84,7 +84,7 @@ func TestRefusalAfterAcceptanceIsAnException(t *testing.T) {
 	}
 	payout := s.readPayout(job)
 	require.Equal(t, "released", payout.Status)
-	require.Equal(t, version+1, payout.Version, "told once")
+	require.Equal(t, version+1, payout.Version, "recorded once")
 	found := s.countContradictions()
 	require.Len(t, found, 1)
 	require.Equal(t, job.ID, *found[0].PayoutID)

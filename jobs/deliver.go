@@ -67,8 +67,8 @@ func (w *deliverEndpoint) deliverBatches(ctx context.Context, job model.DeliverE
 	keep := func() error { return nil } // saves the previous batch
 	for batch != nil {
 		var ahead *model.DeliveryBatch
-		var beside errgroup.Group
-		beside.Go(func() (err error) {
+		var background errgroup.Group
+		background.Go(func() (err error) {
 			if err := keep(); err != nil {
 				return err
 			}
@@ -76,7 +76,7 @@ func (w *deliverEndpoint) deliverBatches(ctx context.Context, job model.DeliverE
 			return err
 		})
 		sent := w.sendBatch(ctx, batch, inTime)
-		if err := beside.Wait(); err != nil {
+		if err := background.Wait(); err != nil {
 			return err
 		}
 		gone := batch

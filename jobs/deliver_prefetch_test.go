@@ -36,7 +36,7 @@ func TestBacklogIsDeliveredOnceWhenOneEventFails(t *testing.T) {
 		}
 	})
 	s.createEndpoint(r, "quote.created")
-	s.told(backlog)
+	s.writePendingEvents(backlog)
 	s.relayEvents()
 	s.startWorkers()
 	s.requireEventually(func() bool { return s.countRows("deliveries") == backlog }, "each was tried")
@@ -58,7 +58,7 @@ func TestPrefetchedBatchFollowsTheCurrentOne(t *testing.T) {
 	s := newFixtureWith(t, noWait, modeltest.WithoutChecks())
 	r := newReceiver(t, respondWithStatus(200))
 	endpoint := s.createEndpoint(r, "quote.created")
-	s.told(600)
+	s.writePendingEvents(600)
 	s.relayEvents()
 	job := s.countHeldDeliveries(endpoint)
 	first, err := s.Service.FetchBatch(t.Context(), job)
@@ -98,7 +98,7 @@ func TestLostLeaseStopsDelivery(t *testing.T) {
 			}
 		}
 	})
-	s.told(backlog)
+	s.writePendingEvents(backlog)
 	s.relayEvents()
 	s.startWorkers()
 	s.requireEventually(func() bool {

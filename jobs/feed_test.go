@@ -256,7 +256,7 @@ func TestFeedKeyIsNeverShown(t *testing.T) {
 	s.requireEventually(func() bool { return s.countRows("feed_polls where failures > 0") == 2 }, "both feeds of the name are asked")
 	s.requireEventually(func() bool {
 		return s.countRows("river.river_job where kind = 'poll_feed' and state = 'cancelled'") > 0
-	}, "it is told why")
+	}, "the error has the cause")
 	require.Zero(t, s.countRows("river.river_job where kind = 'poll_feed' and state = 'discarded'"))
 	require.Zero(t, s.countRows("river.river_job as j where j::text like '%sesame%'"))
 	require.Zero(t, s.countRows("feed_polls where last_error like '%sesame%'"))

@@ -16,7 +16,7 @@ import (
 	"parapet/model/money"
 )
 
-var errHung = errors.New("nobody answered")
+var errHung = errors.New("no answer")
 
 // silentLogger is a rail that pays without an answer.
 func silentLogger(inner rail.Rail) *wrappedRail {

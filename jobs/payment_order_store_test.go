@@ -137,7 +137,7 @@ func TestReportLineOfUnknownOrderStaysUnmatched(t *testing.T) {
 		{Reference: batch, Amount: money.New(19_999_99, "USD"), Status: rail.Settled, Date: day},
 	}, lines)
 	done, err := Reconcile(t.Context(), s.Service, files, day)
-	require.NoError(t, err, "the report is taken, and a person looks into what is nobody's")
+	require.NoError(t, err, "the report is imported, and unknown lines become exceptions")
 	require.Equal(t, map[string]int{"unknown": 2}, done.Results)
 }
 
@@ -242,7 +242,7 @@ func TestChangedOrderDoesNotBlockItsFile(t *testing.T) {
 	vitals, err := s.Service.HealthStats(t.Context(), model.System())
 	require.NoError(t, err)
 	require.EqualValues(t, 1, vitals.OrdersSetAside)
-	require.ErrorContains(t, s.writeDueFiles(files), wrong, "it is told until it is put right")
+	require.ErrorContains(t, s.writeDueFiles(files), wrong, "the error repeats until it is corrected")
 	require.Len(t, written(t, folder), 1)
 	s.execSQL("update bank_entries set amount = amount - 1 where key = $1", wrong)
 	require.NoError(t, s.writeDueFiles(files))

@@ -37,7 +37,7 @@ func TestJobsAreInsertedInTheSameTransaction(t *testing.T) {
 	insert := func(then error) func(context.Context, bun.Conn) error {
 		return func(ctx context.Context, conn bun.Conn) error {
 			require.NoError(t, queue.Insert(ctx, conn, jobsOfEachKind))
-			require.Zero(t, s.countRows("river.river_job"), "nobody sees a job before its cause is committed") //nolint:contextcheck // it looks from outside the transaction
+			require.Zero(t, s.countRows("river.river_job"), "a job is invisible until its cause is committed") //nolint:contextcheck // it looks from outside the transaction
 			return then
 		}
 	}

@@ -138,7 +138,7 @@ func (s *fixture) compareWithMirror(m *eventMirror) {
 			endpoint, err := s.Service.GetWebhookEndpoint(s.t.Context(), s.Acme, id)
 			now = state(s.t, endpoint, err)
 		default:
-			s.t.Fatalf("nobody compares a %s", kind)
+			s.t.Fatalf("no comparison for a %s", kind)
 		}
 		delete(kept.object, "cover_phase")
 		m.embed(id, kept.object)

@@ -93,7 +93,7 @@ func TestDeliveryResultPerReceiverBehaviour(t *testing.T) {
 	for name, b := range want {
 		endpoints[name] = s.createEndpoint(newReceiver(t, b.answer), "quote.created")
 	}
-	secure := httptest.NewTLSServer(respondWithStatus(200)) // by nobody's certificate
+	secure := httptest.NewTLSServer(respondWithStatus(200)) // the certificate has no known issuer
 	t.Cleanup(secure.Close)
 	closed, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -179,9 +179,9 @@ func TestFiveDaysOfFailuresDisable(t *testing.T) {
 	s.requireEventually(func() bool { return now().Status == "disabled" }, "five days are over")
 	require.Regexp(t, "^Nothing could be delivered since 20", *now().Note)
 	s.requireEventually(func() bool {
-		told, err := s.Service.ListEvents(t.Context(), s.Acme, model.EventFilter{Types: []model.EventType{"webhook_endpoint.disabled"}}, model.PageRequest{})
-		return err == nil && len(told.Data) == 1
-	}, "the feed tells")
+		events, err := s.Service.ListEvents(t.Context(), s.Acme, model.EventFilter{Types: []model.EventType{"webhook_endpoint.disabled"}}, model.PageRequest{})
+		return err == nil && len(events.Data) == 1
+	}, "the feed has the event")
 	attempts := len(r.allReceived())
 	s.Quote("rain-excess", nil)
 	s.waitUntilIdle()

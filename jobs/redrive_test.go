@@ -178,7 +178,7 @@ func TestRotationSignsTwiceForADay(t *testing.T) {
 	rotated, err := s.Service.RotateWebhookSecret(t.Context(), s.Acme, endpoint.ID)
 	require.NoError(t, err)
 	_, err = s.Service.RotateWebhookSecret(t.Context(), s.Acme, endpoint.ID)
-	require.ErrorContains(t, err, "signs until", "or nobody would know what signs")
+	require.ErrorContains(t, err, "signs until", "otherwise the signing key is unknown")
 	s.startWorkers()
 	verified := func(secret *string) bool {
 		judge, err := standardwebhooks.NewWebhook(*secret)

@@ -79,7 +79,7 @@ const (
 // refusedByReport resolves a doubt by the rail's report alone.
 var refusedByReport = rail.Result{Outcome: rail.Refused, Code: "reported"}
 
-var errOtherRail = errors.New("it was sent to another rail before this server's was changed; only that rail's report, or an operator, tells")
+var errOtherRail = errors.New("it was sent to the rail that this server used before; only that rail's report or an operator can settle it")
 
 // releaseStep is a point of a release at which a worker may die.
 type releaseStep string

@@ -20,7 +20,7 @@ import (
 type behaviourCase struct {
 	status  string
 	reason  string // why it is blocked
-	refused int    // lines in the rail's books that pay nobody
+	refused int    // refusals recorded by the rail
 }
 
 var behaviourCases = map[rail.Behaviour]behaviourCase{
@@ -76,7 +76,7 @@ func TestEveryTestNumberPaysOnce(t *testing.T) {
 	require.NotContains(t, s.log.String(), "DE89370400440532013000")
 	require.NotContains(t, s.log.String(), "DE84370400440000000003", "also of an account in doubt")
 	require.Contains(t, s.log.String(), `"msg":"job waits","kind":"release_payout"`)
-	require.Contains(t, s.log.String(), `"msg":"rail in doubt"`, "why nobody knows is for the log alone")
+	require.Contains(t, s.log.String(), `"msg":"rail in doubt"`, "the cause is only in the log")
 }
 
 // settled compares a released payout with the rail's transfers: one transfer, under a key
@@ -161,7 +161,7 @@ func TestDeadWorkerLeavesPayoutInDoubt(t *testing.T) {
 				}).Outcome)
 			}
 			var snooze *rivertype.JobSnoozeError
-			require.ErrorAs(t, s.runRelease(job), &snooze, "nobody takes over before the lease ends")
+			require.ErrorAs(t, s.runRelease(job), &snooze, "no other worker takes over before the lease ends")
 			s.AdvanceClock(time.Minute)
 			s.startWorkers()
 			payout := s.waitForPayoutStatus(claim, "released")

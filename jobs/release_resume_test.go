@@ -59,7 +59,7 @@ func TestResumptionGoesOnWhereItFailed(t *testing.T) {
 	require.Equal(t, "completed", run.State)
 	require.Equal(t, 6, run.Done)
 	require.Equal(t, len(fleet), s.countRows("payouts where next_attempt_at is not null"))
-	require.Equal(t, len(fleet), s.countRows("events where type = 'payout.updated'"), "each was told once")
+	require.Equal(t, len(fleet), s.countRows("events where type = 'payout.updated'"), "one event each")
 }
 
 // lastPayout is the last payout of a partner, as the database names it.

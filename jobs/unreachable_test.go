@@ -60,7 +60,7 @@ func TestCallThatReachesNobodyLeavesThePayoutPending(t *testing.T) {
 		require.Equal(t, 8, s.countRows("payout_attempts where outcome = 'not_sent' and key = $1", s.RailKey(job.ID, 1)))
 		vitals, err := s.Service.HealthStats(t.Context(), s.Operator)
 		require.NoError(t, err)
-		require.Greater(t, vitals.OldestUnsent, 7*24*time.Hour, "somebody is told that money waits")
+		require.Greater(t, vitals.OldestUnsent, 7*24*time.Hour, "the metric shows that money waits")
 	}
 	require.Zero(t, b.Sends())
 	b.listenAgain()

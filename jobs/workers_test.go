@@ -74,9 +74,9 @@ func TestEveryKindHasAPolicyAQueueAndAWorker(t *testing.T) {
 		require.NoError(t, err, "river knows whether a worker is there")
 	}
 	var unknown *river.UnknownJobKindError
-	_, err = workers.client.InsertTx(t.Context(), tx, anyJob{"nobody"}, nil)
+	_, err = workers.client.InsertTx(t.Context(), tx, anyJob{"unknown"}, nil)
 	require.ErrorAs(t, err, &unknown)
-	require.Panics(t, func() { optionsOf("nobody") })
+	require.Panics(t, func() { optionsOf("unknown") })
 }
 
 // A worker that is taken for dead must be dead: its job is worked again. And a

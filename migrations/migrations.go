@@ -25,7 +25,7 @@ var migrationFiles embed.FS
 // RiverSchema is where River keeps its tables, apart from ours.
 const RiverSchema = "river"
 
-// advisoryLockKey is any constant that nobody else uses: "parapet" in hexadecimal.
+// advisoryLockKey is a constant of our own: "parapet" in hexadecimal.
 const advisoryLockKey int64 = 0x70617261706574
 
 // Apply migrates and returns the names of the migrations it applied. It waits

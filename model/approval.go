@@ -111,7 +111,7 @@ func (tx *Tx) approvePayout(ctx context.Context, claim *claimRow, row *payoutRow
 	case err != nil:
 		return err
 	case method == nil:
-		return Fail(CodeStateConflict, "There is no payout method yet, and an approval names whom it pays; the partner records one first.")
+		return Fail(CodeStateConflict, "There is no payout method yet, and an approval names the account; the partner records one first.")
 	case next != method:
 		return Fail(CodeStateConflict, "Another payout method is being verified and would take this one's place, with which the approval would be lost; wait until its check has ended.")
 	case in.Digest != "" && in.Digest != row.approvalDigest(method):
@@ -122,7 +122,7 @@ func (tx *Tx) approvePayout(ctx context.Context, claim *claimRow, row *payoutRow
 		return err
 	}
 	if needed == 0 && !method.inCoolingOff(tx.now) {
-		return Fail(CodeStateConflict, "The payout needs nobody's approval.")
+		return Fail(CodeStateConflict, "The payout needs no approval.")
 	}
 	if err := tx.addApproval(ctx, row, method, in.Note, max(needed, 1)); err != nil {
 		return err

@@ -256,14 +256,14 @@ func TestTimelineIsPaged(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim, other := owed(b), owed(b)
-	var told []string
+	var kinds []string
 	page := model.PageRequest{Limit: 2}
 	for {
 		list, err := b.Service.GetTimeline(t.Context(), b.Acme, claim.ID, page)
 		require.NoError(t, err)
 		for i, entry := range list.Data {
-			require.Equal(t, int64(len(told)+1), entry.Sequence, i)
-			told = append(told, entry.Kind)
+			require.Equal(t, int64(len(kinds)+1), entry.Sequence, i)
+			kinds = append(kinds, entry.Kind)
 		}
 		require.Equal(t, list.HasMore, list.NextCursor != nil)
 		if !list.HasMore {
@@ -275,7 +275,7 @@ func TestTimelineIsPaged(t *testing.T) {
 		_, err = b.Service.GetTimeline(t.Context(), b.Operator, claim.ID, page)
 		require.Equal(t, model.CodeCursorInvalid, domainError(t, err).Code, "a cursor of another caller")
 	}
-	require.Equal(t, b.TimelineKinds(claim.ID), told)
+	require.Equal(t, b.TimelineKinds(claim.ID), kinds)
 	for _, cursor := range []string{"x", "AAAA", "!", strings.Repeat("A", 5000)} {
 		_, err := b.Service.GetTimeline(t.Context(), b.Acme, claim.ID, model.PageRequest{Cursor: cursor})
 		require.Equal(t, model.CodeCursorInvalid, domainError(t, err).Code)

@@ -166,7 +166,7 @@ func TestOperatorActionsNeedOperator(t *testing.T) {
 	b := modeltest.New(t)
 	policy := b.QuoteAndBind("quake-circle", nil)
 	claim := openApprovalClaim(t, b, policy, amount(1))
-	const nobody = "_01kajw6p5qfn1t7zbjy0yse3hv"
+	const unknown = "_01kajw6p5qfn1t7zbjy0yse3hv"
 	operations := map[string]func(model.Actor, string, string, string) error{
 		"decide": func(a model.Actor, claim, _, _ string) error {
 			_, err := b.Service.DecideClaim(t.Context(), a, model.DecisionRequest{ClaimID: claim, Outcome: model.ClaimDeclined})
@@ -185,11 +185,11 @@ func TestOperatorActionsNeedOperator(t *testing.T) {
 			return err
 		},
 		"disable": func(a model.Actor, _, _, _ string) error {
-			_, err := b.Service.DisablePartner(t.Context(), a, model.PartnerStatusRequest{Slug: "nobody", Reason: "r"})
+			_, err := b.Service.DisablePartner(t.Context(), a, model.PartnerStatusRequest{Slug: "unknown", Reason: "r"})
 			return err
 		},
 		"enable": func(a model.Actor, _, _, _ string) error {
-			_, err := b.Service.EnablePartner(t.Context(), a, model.PartnerStatusRequest{Slug: "nobody", Reason: "r"})
+			_, err := b.Service.EnablePartner(t.Context(), a, model.PartnerStatusRequest{Slug: "unknown", Reason: "r"})
 			return err
 		},
 		"partner": func(a model.Actor, _, _, _ string) error {
@@ -199,11 +199,11 @@ func TestOperatorActionsNeedOperator(t *testing.T) {
 	}
 	for name, operate := range operations {
 		for _, actor := range []model.Actor{b.Acme, b.Globex, b.Source} {
-			e := domainError(t, operate(actor, claim.ID, policy.ID, "pay"+nobody))
+			e := domainError(t, operate(actor, claim.ID, policy.ID, "pay"+unknown))
 			require.Equal(t, model.CodeInsufficientScope, e.Code, "%s %s", name, actor.Name)
 			require.Equal(t, "operator", e.Extra["scope"])
 		}
-		for _, id := range []string{nobody, "", "\x00"} {
+		for _, id := range []string{unknown, "", "\x00"} {
 			e := domainError(t, operate(b.Operator, "clm"+id, "pol"+id, "pay"+id))
 			require.Equal(t, model.CodeNotFound, e.Code, "%s %q", name, id)
 		}

@@ -52,9 +52,9 @@ func TestPolicyEmbedsNewestTwentyClaimsAndCount(t *testing.T) {
 	want[24].Status = "approved"
 	events := eventsOf(t, b, policy.ID)
 	require.Equal(t, "policy.updated", events[len(events)-1].Type)
-	told := eventObject[wire.Policy](t, events[len(events)-1])
-	require.Equal(t, want[5:], told.Claims, "the event shows what the record shows")
-	require.EqualValues(t, 25, told.ClaimsCount)
+	inEvent := eventObject[wire.Policy](t, events[len(events)-1])
+	require.Equal(t, want[5:], inEvent.Claims, "the event shows what the record shows")
+	require.EqualValues(t, 25, inEvent.ClaimsCount)
 
 	bare, err := b.Service.BarePoliciesByID(t.Context(), b.Acme, []string{policy.ID})
 	require.NoError(t, err)
@@ -118,12 +118,12 @@ func TestClaimEmbedsNewestTwentyPayoutsAndCount(t *testing.T) {
 	events := eventsOf(t, b, claim.ID)
 	last := events[len(events)-1]
 	require.Equal(t, "claim.updated", last.Type)
-	told := eventObject[wire.Claim](t, last)
-	require.Len(t, told.Payouts, 20)
-	for i, payout := range told.Payouts {
+	inEvent := eventObject[wire.Claim](t, last)
+	require.Len(t, inEvent.Payouts, 20)
+	for i, payout := range inEvent.Payouts {
 		require.Equal(t, claim.Payouts[i].ID, payout.ID, "the event shows the payouts of its time")
 	}
-	require.EqualValues(t, 25, told.PayoutsCount)
+	require.EqualValues(t, 25, inEvent.PayoutsCount)
 	require.EqualValues(t, 26, b.OnlyClaim(policy).PayoutsCount)
 }
 

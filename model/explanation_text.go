@@ -143,7 +143,7 @@ func (v *Evaluation) placeSentence() string {
 	case v.isRetracted():
 		return "So no trigger is met by it."
 	case v.isLegacyWindow():
-		return "Only its claim tells what it paid."
+		return "Its claim shows what it paid."
 	default:
 		clause := outsidePlaceClause(v.policy, v.facts, v.determination)
 		return sentenceOf(clause)

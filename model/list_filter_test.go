@@ -139,7 +139,7 @@ func filtersOf(name string, whole []listedRecord) []model.Filter {
 		"quotes": {"priced", "bound", "expired"}, "policies": {"active", "expired", "exhausted", "archived"}, "claims": {"closed", "approved", "declined", "deferred"},
 		"payouts": {"blocked", "reconciled", "returned"}, "payout methods": {"pending", "verified", "rejected"},
 	}[name]
-	filters := []model.Filter{{Partner: "acme"}, {Partner: "nobody"}}
+	filters := []model.Filter{{Partner: "acme"}, {Partner: "unknown"}}
 	for _, status := range statuses {
 		filters = append(filters, model.Filter{Status: status}, model.Filter{Status: status, Partner: "acme"})
 		if len(whole) > 2 {

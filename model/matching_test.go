@@ -85,11 +85,11 @@ func TestPreliminaryValuesWaitForTheFinalOnes(t *testing.T) {
 	t.Parallel()
 	final := trigger.Final
 	for name, tc := range map[string]struct {
-		revised string
-		status  string
-		reasons []string
-		amount  *money.Money
-		told    []string
+		revised  string
+		status   string
+		reasons  []string
+		amount   *money.Money
+		timeline []string
 	}{
 		"final above pays by the final value": {
 			"6.6", "approved",
@@ -130,7 +130,7 @@ func TestPreliminaryValuesWaitForTheFinalOnes(t *testing.T) {
 			require.Nil(t, claim.Decision.NextReviewAt)
 			require.Equal(t, tc.amount, claim.Amount)
 			require.Equal(t, tc.revised, claim.Determination.Index.Value)
-			require.Equal(t, tc.told, b.TimelineKinds(claim.ID))
+			require.Equal(t, tc.timeline, b.TimelineKinds(claim.ID))
 		})
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"parapet/model/modeltest"
 )
 
-// operatorAt is the person whom an issuer calls subject, under a name of their client.
+// operatorAt is the person with this subject at an issuer.
 func operatorAt(issuer, subject, name string) model.Actor {
 	actor := modeltest.Operator()
 	actor.Issuer, actor.Subject, actor.Name = issuer, subject, name
@@ -44,7 +44,7 @@ func TestApprovalsCountPeopleByIssuerAndSubject(t *testing.T) {
 }
 
 // TestApprovalWithoutIssuerCountsForEveryIssuer has an approval of before issuers were
-// recorded: whose it was is unknown, and nobody approves twice.
+// recorded: the approver is unknown, and no person may approve twice.
 func TestApprovalWithoutIssuerCountsForEveryIssuer(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)

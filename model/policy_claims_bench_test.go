@@ -24,7 +24,7 @@ const pastClaims = `with past as (
 		array['threshold_not_met'], past.occurred_at, past.occurred_at, 'declined'
 	from past, policies p order by random()`
 
-// BenchmarkClaimsOfOnePolicy measures what touches a policy, or one beside it, that has
+// BenchmarkClaimsOfOnePolicy measures what touches a policy, or another policy, that has
 // 10 claims or 100,000, and reports the size of the largest event.
 func BenchmarkClaimsOfOnePolicy(b *testing.B) {
 	for _, claims := range []int{10, 100_000} {

@@ -118,7 +118,7 @@ func TestFiftyBindsOfOneQuoteMakeOnePolicy(t *testing.T) {
 	require.Equal(t, int32(1), won.Load())
 	count := 0
 	policies.Range(func(any, any) bool { count++; return true })
-	require.Equal(t, 1, count, "who lost was told the winner's policy")
+	require.Equal(t, 1, count, "the losers' errors name the winner's policy")
 	require.Equal(t, 1, b.CountRows()["policies"])
 }
 

@@ -220,7 +220,7 @@ func TestBookIsTenantScoped(t *testing.T) {
 	require.Equal(t, of("acme"), b.sums(t, b.Acme, model.PortfolioFilter{}, model.ByProduct))
 	require.Equal(t, of("globex"), b.sums(t, b.Globex, model.PortfolioFilter{Partner: "globex"}, model.ByProduct))
 	require.NotEqual(t, of("acme"), of("globex"))
-	require.Empty(t, of("nobody"))
+	require.Empty(t, of("unknown"))
 	_, err := b.Service.OpenPortfolio(t.Context(), b.Acme, model.PortfolioFilter{Partner: "globex"})
 	require.Equal(t, model.CodePartnerMismatch, domainError(t, err).Code)
 

@@ -167,7 +167,7 @@ func TestAnOperatorDecidesAPossibleDuplicate(t *testing.T) {
 	b.Sweep()
 	b.RunJobs()
 	requireDeferredDuplicate(t, b, policy)
-	require.Positive(t, must(b.Service.HealthStats(t.Context(), b.Operator)).ReviewsOverdue, "somebody is told")
+	require.Positive(t, must(b.Service.HealthStats(t.Context(), b.Operator)).ReviewsOverdue, "the metric shows it")
 	_, err := b.Service.DecideClaim(t.Context(), b.Operator, model.DecisionRequest{ClaimID: b.Claims(policy)[1].ID, Outcome: model.ClaimApproved})
 	require.NoError(t, err)
 	require.Equal(t, money.New(6_000_000, "USD"), b.Policy(policy.ID).LimitRemaining)

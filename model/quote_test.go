@@ -135,8 +135,8 @@ func TestAForeignQuoteIsNotFound(t *testing.T) {
 	require.Contains(t, other.Detail, "begin with quo_, not pol_", "whoever asks, whatever there is")
 	_, err := b.Service.CreateQuote(t.Context(), b.Operator, b.QuoteRequest("quake-circle", nil))
 	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code)
-	nobody := modeltest.Partner("nobody")
-	_, err = b.Service.CreateQuote(t.Context(), nobody, b.ActingAs(nobody).QuoteRequest("quake-circle", nil))
+	unregistered := modeltest.Partner("unknown")
+	_, err = b.Service.CreateQuote(t.Context(), unregistered, b.ActingAs(unregistered).QuoteRequest("quake-circle", nil))
 	require.Equal(t, model.CodePartnerDisabled, domainError(t, err).Code)
 }
 

@@ -49,8 +49,8 @@ func evaluateAll(b *testing.B, m *modeltest.Bundle) {
 }
 
 // BenchmarkEvaluateRain records and matches one more reading of a wet spell at a station
-// with many policies. Nobody can be paid by it, and nobody is read: the work follows the
-// days and not the policies. Every spell has twenty days before the clock runs, and a
+// with many policies. No policy can be paid by it, and none is read: the work grows
+// with the days and not with the policies. Every spell has twenty days before the clock runs, and a
 // reading revises one of them: one spell that grew with each reading would make an
 // operation dearer the more of them there are.
 func BenchmarkEvaluateRain(b *testing.B) {

@@ -177,7 +177,7 @@ func TestRunningSpellIsClaimedByAnyOfItsDays(t *testing.T) {
 	require.Equal(t, model.CodeTriggerNotMet, e.Code, "a dry day lies in no spell")
 	require.Equal(t, "0", e.Extra["index"].(*wire.Measure).Value)
 	_, _, err = b.Service.OpenClaim(t.Context(), b.Acme, sourceEvent(policy, "ghcn", policy.Cover.Place.Station+"/2001-01-01"))
-	require.Equal(t, model.CodeNotFound, domainError(t, err).Code, "nobody reported that day")
+	require.Equal(t, model.CodeNotFound, domainError(t, err).Code, "that day was not reported")
 }
 
 func TestMissingDayEndsASpell(t *testing.T) {

@@ -80,9 +80,9 @@ func TestEventsAreNumberedPerPartnerInTheOrderTheyHappened(t *testing.T) {
 	about, err := b.Service.ListEvents(t.Context(), b.Acme, model.EventFilter{Subject: policy.ID}, model.PageRequest{})
 	require.NoError(t, err)
 	require.Equal(t, feed[2:3], about.Data)
-	told, err := wire.Encode(policy)
+	text, err := wire.Encode(policy)
 	require.NoError(t, err)
-	require.Equal(t, `{"object":`+string(told)+`}`, string(about.Data[0].Data), "the record as it was answered")
+	require.Equal(t, `{"object":`+string(text)+`}`, string(about.Data[0].Data), "the record as it was answered")
 	one, err := b.Service.GetEvent(t.Context(), b.Acme, feed[2].ID)
 	require.NoError(t, err)
 	require.Equal(t, feed[2], *one)
@@ -100,7 +100,7 @@ func TestFeedRefusesUnknownFilters(t *testing.T) {
 		{Partner: "globex"},
 		{After: -1},
 		{Types: []model.EventType{"quote.eaten"}},
-		{Subject: "nobody"},
+		{Subject: "unknown"},
 		{Subject: "occ_01h455vb4pex5vsknk084sn02q"},
 		{Wait: time.Minute},
 		{Wait: -1},
@@ -180,13 +180,13 @@ func TestALateCommitIsNumberedWhenItIsVisible(t *testing.T) {
 	require.Equal(t, 1, relayed(t, b))
 	require.Equal(t, "{[2,3)}", gaps(t, b))
 	require.NoError(t, never.Rollback(t.Context()))
-	told := 3
-	for ; gaps(t, b) != "{}"; told++ { // what cannot come any more is forgotten, once every transaction of that time has ended
-		require.Less(t, told, 2000)
+	sequence := 3
+	for ; gaps(t, b) != "{}"; sequence++ { // what cannot come any more is forgotten, once every transaction of that time has ended
+		require.Less(t, sequence, 2000)
 		b.Quote("rain-excess", nil)
 		require.Equal(t, 1, relayed(t, b))
 	}
-	require.Len(t, proven(t, b, b.Acme), told)
+	require.Len(t, proven(t, b, b.Acme), sequence)
 }
 
 // TestTransactionBegunDuringRelayReadIsSequenced has a transaction begin between the

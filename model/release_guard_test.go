@@ -11,7 +11,7 @@ import (
 )
 
 // TestReleaseRechecksAccountAndApprovals lets what made a payout pending be undone
-// without its being told: nothing goes out.
+// without an error: nothing goes out.
 func TestReleaseRechecksAccountAndApprovals(t *testing.T) {
 	t.Parallel()
 	for reason, undo := range map[string]string{

@@ -104,7 +104,7 @@ func TestAccountCheckIsAskedForAgainWithinAMinute(t *testing.T) {
 	require.Equal(t, 2, checks())
 	b.AdvanceClock(time.Minute)
 	b.Sweep()
-	require.Equal(t, 2, checks(), "jobs do not pile up while nobody works them")
+	require.Equal(t, 2, checks(), "jobs do not accumulate while no worker runs")
 	b.AdvanceClock(5 * time.Minute)
 	b.Sweep()
 	require.Equal(t, 3, checks(), "a lost job is asked for again")

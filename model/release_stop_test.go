@@ -41,8 +41,8 @@ func TestAStopHoldsEveryPayoutUntilReleasesAreResumed(t *testing.T) {
 	waits := only(t, b, claim)
 	require.Equal(t, "pending", waits.Status)
 	require.Nil(t, waits.NextAttemptAt)
-	told := b.Timeline(claim.ID)
-	require.Contains(t, told[len(told)-1].Summary, "stopped sending payouts", "and the payout says why, once")
+	timeline := b.Timeline(claim.ID)
+	require.Contains(t, timeline[len(timeline)-1].Summary, "stopped sending payouts", "and the payout says why, once")
 
 	_, err = b.Service.ResumeReleases(t.Context(), b.Operator, model.ResumeRequest{Reason: " "})
 	require.Equal(t, []string{"/reason"}, fieldPointers(domainError(t, err)))
@@ -119,7 +119,7 @@ func TestAViolationStopsReleasesUntilItIsRepairedOrAcknowledged(t *testing.T) {
 	require.Zero(t, must(b.Service.HealthStats(t.Context(), b.Operator)).Violations)
 }
 
-// forge changes rows as nobody may.
+// forge changes rows, which no role may do.
 func forge(t *testing.T, b *modeltest.Bundle, statement string) {
 	t.Helper()
 	tx, err := b.DB.Pool.Begin(t.Context())

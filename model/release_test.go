@@ -73,11 +73,11 @@ func TestPayoutEventsFollowCreationOrder(t *testing.T) {
 	require.Equal(t, method.ID, *payout.PayoutMethodID)
 	var data []byte
 	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select data from events where type = 'payout.created'").Scan(&data))
-	var told struct {
+	var event struct {
 		Object wire.Payout `json:"object"`
 	}
-	require.NoError(t, json.Unmarshal(data, &told))
-	require.Equal(t, payout, told.Object)
+	require.NoError(t, json.Unmarshal(data, &event))
+	require.Equal(t, payout, event.Object)
 }
 
 func TestAMethodOfThePolicyPaysItsClaimsAtOnce(t *testing.T) {

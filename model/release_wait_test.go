@@ -105,7 +105,7 @@ func TestNoIntentCommitsAfterAStop(t *testing.T) {
 	require.ErrorIs(t, err, model.ErrReleasesStopped, "what was intended before the stop is not sent after it")
 }
 
-// waitsFor tells whether a session waits for a lock of a table.
+// waitsFor reports whether a session waits for a lock of a table.
 func waitsFor(t *testing.T, b *modeltest.Bundle, table string) (waits bool) {
 	t.Helper()
 	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select exists (select from pg_locks where relation = $1::regclass and not granted)", table).Scan(&waits))

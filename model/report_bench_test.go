@@ -14,7 +14,7 @@ import (
 )
 
 // BenchmarkReconcile takes and matches a report of 100,000 lines: half tell of a
-// payout under way, half are nobody's and become findings.
+// payout in flight, half are unknown and become exceptions.
 func BenchmarkReconcile(b *testing.B) {
 	d := modeltest.New(b, modeltest.WithoutChecks())
 	policy := d.QuoteAndBind("quake-circle", nil)

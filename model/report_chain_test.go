@@ -37,7 +37,7 @@ type chainStory struct {
 	reported map[string]bool // keys of settled and returned lines
 	sent     int
 	lines    int
-	told     []string
+	steps    []string
 }
 
 func newChainStory(t *testing.T, seed uint64) *chainStory {
@@ -66,7 +66,7 @@ func (s *chainStory) report() {
 		Key: key, Reference: fmt.Sprintf("line-%d", s.lines), Amount: s.first.Amount, Status: status, At: time.Date(2027, 1, s.lines, 0, 0, 0, 0, time.UTC),
 	}
 	done := reconcile(s.t, s.Bundle, line.Reference, line)
-	s.told = append(s.told, fmt.Sprintf("%s %s: %v", key[len(key)-1:], status, done.Results))
+	s.steps = append(s.steps, fmt.Sprintf("%s %s: %v", key[len(key)-1:], status, done.Results))
 	switch status {
 	case "settled":
 		s.arrived[key], s.reported[key] = true, true
@@ -102,7 +102,7 @@ func (s *chainStory) operate() {
 	default:
 		_, err = s.Service.RecordPayoutMethod(s.t.Context(), s.Acme, modeltest.IBANMethod(s.claim.ID))
 	}
-	s.told = append(s.told, fmt.Sprintf("operator %d on %s: %v", what, payout.Status, err))
+	s.steps = append(s.steps, fmt.Sprintf("operator %d on %s: %v", what, payout.Status, err))
 	if err != nil {
 		_ = domainError(s.t, err)
 	}
@@ -113,9 +113,9 @@ func (s *chainStory) operate() {
 func (s *chainStory) work() {
 	s.RunJobs()
 	for _, order := range s.Rail.Orders[s.sent:] {
-		s.told = append(s.told, fmt.Sprintf("sent %s", order.Key[len(order.Key)-1:]))
+		s.steps = append(s.steps, fmt.Sprintf("sent %s", order.Key[len(order.Key)-1:]))
 		for _, key := range slices.Concat(slices.Collect(maps.Keys(s.arrived)), slices.Collect(maps.Keys(s.promised))) {
-			require.Equal(s.t, key, order.Key, "the beneficiary has the money already: %v", s.told)
+			require.Equal(s.t, key, order.Key, "the beneficiary has the money already: %v", s.steps)
 		}
 	}
 	s.sent = len(s.Rail.Orders)
@@ -133,7 +133,7 @@ func TestArrivedMoneyBlocksAllReplacements(t *testing.T) {
 				[]func(){s.report, s.report, s.operate, s.operate, s.notice}[s.random.IntN(5)]()
 				s.work()
 			}
-			require.NotContains(t, findings(t, s.Bundle), "unmatched", "%v", s.told)
+			require.NotContains(t, findings(t, s.Bundle), "unmatched", "%v", s.steps)
 		})
 	}
 }
@@ -219,7 +219,7 @@ func TestUndoneReturnIsAnExceptionAndBarsTheReplacement(t *testing.T) {
 }
 
 // TestLineIsJudgedByTheRailOfItsKey changes the rail between a payout's keys: what the
-// first rail says of its key is heard, and what another says of it is nobody's.
+// first rail reports under its key counts; a report of another rail under it is unknown.
 func TestLineIsJudgedByTheRailOfItsKey(t *testing.T) {
 	t.Parallel()
 	b, claim, payout := newPayoutWithAnswer(t, modeltest.Unknown)

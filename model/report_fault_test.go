@@ -102,7 +102,7 @@ func TestLineThatFailsIsSetAsideAndTheOthersAreMatched(t *testing.T) {
 		lines = append(lines, line(b, payout, "settled"))
 	}
 	_, err := b.DB.Pool.Exec(t.Context(), `create function refuse_one() returns trigger language plpgsql as $$ begin
-			if new.id = (select payout_id from payout_attempts where key = '`+lines[1].Key+`' limit 1) then raise exception 'a rule that nobody foresaw'; end if; return new; end $$;
+			if new.id = (select payout_id from payout_attempts where key = '`+lines[1].Key+`' limit 1) then raise exception 'an unforeseen rule'; end if; return new; end $$;
 		create trigger refuse_one before update on payouts for each row execute function refuse_one()`)
 	require.NoError(t, err)
 	done := reconcile(t, b, "r", lines...)
@@ -114,6 +114,6 @@ func TestLineThatFailsIsSetAsideAndTheOthersAreMatched(t *testing.T) {
 			unmatched = f
 		}
 	}
-	require.Contains(t, *unmatched.Detail, "a rule that nobody foresaw")
+	require.Contains(t, *unmatched.Detail, "an unforeseen rule")
 	require.Equal(t, payouts[1].PolicyID, *unmatched.PolicyID)
 }

@@ -273,7 +273,7 @@ func (m *lineMatcher) save(ctx context.Context) error {
 	m.batch.Queue(`update rail_report_lines as rl set result = n.result, payout_id = n.payout_id
 		from unnest($1::uuid[], $2::int[], $3::text[], $4::uuid[]) as n (report_id, number, result, payout_id)
 		where rl.report_id = n.report_id and rl.number = n.number`, reports, numbers, results, payouts)
-	m.batch.Queue(`update findings set closed_at = $1, closed_by = 'parapet', closed_reason = 'A later report tells of it.'
+	m.batch.Queue(`update findings set closed_at = $1, closed_by = 'parapet', closed_reason = 'A later report explains it.'
 		where payout_id = any($2) and kind = 'missing' and closed_at is null`, m.now, m.reportedPayouts)
 	m.batch.Queue(`update findings as fi set closed_at = $1, closed_by = 'parapet', closed_reason = 'The line names a payout that exists now.'
 		from unnest($2::uuid[], $3::int[]) as n (report_id, number)

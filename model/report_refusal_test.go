@@ -10,7 +10,7 @@ import (
 	"parapet/model/modeltest"
 )
 
-// reportedRefusals tells of each attempt whether a report refused its key.
+// reportedRefusals returns for each attempt whether a report refused its key.
 func reportedRefusals(t *testing.T, b *modeltest.Bundle) []bool {
 	t.Helper()
 	rows, err := b.DB.Pool.Query(t.Context(), "select refusal_reported_at is not null from payout_attempts order by number")
@@ -40,7 +40,7 @@ func TestReportedRefusalInDoubtIsConfirmedBeforeTheNextKey(t *testing.T) {
 }
 
 // TestReportedRefusalWaitsForTheCallThatIsRunning reads the report while a worker has the
-// order: nobody else is given it, and the rail's answer stands above the report.
+// order: no other worker gets it, and the rail's answer overrides the report.
 func TestReportedRefusalWaitsForTheCallThatIsRunning(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]model.RailAnswer{"accepted": modeltest.Accepted, "refused": modeltest.Refused} {

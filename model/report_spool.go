@@ -107,7 +107,7 @@ func (line ReportLine) validate(at string) []FieldError {
 	}
 	v.require(line.Account == "" || account.IsMasked(line.Account), at+"/account", "format", "Write the account masked, as iban ····3000: nothing else of it is kept.")
 	v.require(money.IsCurrency(line.Amount.Currency), at+"/amount/currency", "value", "Use an ISO 4217 code in capitals, such as USD.")
-	v.require(line.Amount.Amount >= 0, at+"/amount/amount", "minimum", "Amounts are not negative; the status tells the way.")
+	v.require(line.Amount.Amount >= 0, at+"/amount/amount", "minimum", "Amounts are not negative; the status gives the direction.")
 	switch line.Status {
 	case LineSettled, LineRejected, LineReturned, LineUnderway:
 	default:

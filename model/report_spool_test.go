@@ -23,7 +23,7 @@ func TestReportIsReadBeforeAnyTransactionBegins(t *testing.T) {
 		require.NoError(t, b.DB.Pool.QueryRow(t.Context(),
 			"select count(*) from pg_stat_activity where datname = current_database() and xact_start is not null and pid <> pg_backend_pid() and backend_type = 'client backend'").Scan(&open))
 		require.Zero(t, open, "a rail that answers slowly holds no transaction open")
-		other := model.ReportLine{Key: "nobody's", Amount: money.New(1, "USD"), Status: "underway"}
+		other := model.ReportLine{Key: "unknown", Amount: money.New(1, "USD"), Status: "underway"}
 		reconcile(t, b, "another report is taken meanwhile", other)
 		return each(line(b, payout, "settled"))
 	})

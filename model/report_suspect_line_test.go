@@ -80,7 +80,7 @@ func TestReleasesAreNotResumedWhileALineIsUnanswered(t *testing.T) {
 	b := modeltest.New(t)
 	policy := b.QuoteAndBind("quake-circle", nil)
 	stop(t, b)
-	reconcile(t, b, "monday", strangeLine(policy.ID, "0123456789abcdef.1"), model.ReportLine{Key: "nobody's", Reference: "2", Amount: *amount(5), Status: model.LineUnderway})
+	reconcile(t, b, "monday", strangeLine(policy.ID, "0123456789abcdef.1"), model.ReportLine{Key: "unknown", Reference: "2", Amount: *amount(5), Status: model.LineUnderway})
 	for _, acknowledge := range []bool{false, true} {
 		refused := domainError(t, resume(t, b, acknowledge))
 		require.Equal(t, model.CodeStateConflict, refused.Code)

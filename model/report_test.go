@@ -22,7 +22,7 @@ func line(b *modeltest.Bundle, payout wire.Payout, status string) model.ReportLi
 	return model.ReportLine{Key: b.RailKey(payout.ID, n), Reference: "ref-1", Amount: payout.Amount, Status: status}
 }
 
-// reconcile takes a report of these lines that tells the truth of itself.
+// reconcile imports a report of these lines whose totals are right.
 func reconcile(t *testing.T, b *modeltest.Bundle, name string, lines ...model.ReportLine) *model.Reconciliation {
 	t.Helper()
 	sums := map[string]int64{}
@@ -125,7 +125,7 @@ func TestMoneyForSomebodyElseConfirmsNothing(t *testing.T) {
 	}
 }
 
-// TestAReturnSettlesADoubt lets money come back of which nobody knew that it went out.
+// TestAReturnSettlesADoubt returns money of a payout that was in doubt.
 func TestAReturnSettlesADoubt(t *testing.T) {
 	t.Parallel()
 	b, claim, payout := newPayoutWithAnswer(t, modeltest.Unknown)
@@ -214,7 +214,7 @@ func TestEveryEmptyReportIsReadForWhatItLacks(t *testing.T) {
 	require.Equal(t, "missing", list.Data[0].Kind)
 	must(b.Service.CloseReconciliationException(t.Context(), b.Operator, model.CloseExceptionRequest{ID: list.Data[0].ID, Reason: "It comes tomorrow."}))
 	report("tuesday", 0)
-	require.Empty(t, findings(t, b), "the same report opens nothing anew")
+	require.Empty(t, findings(t, b), "the same report opens no exception again")
 	report("wednesday", 0)
 	require.Equal(t, []string{"missing"}, findings(t, b), "another one does")
 }
@@ -224,8 +224,8 @@ func TestEveryMismatchOpensExceptionUntilClosed(t *testing.T) {
 	b, claim, payout := newPayoutWithAnswer(t, modeltest.Accepted)
 	other := line(b, payout, "settled")
 	other.Amount = money.New(payout.Amount.Amount+1, "USD")
-	nobody := model.ReportLine{Reference: "x-1", Amount: money.New(5, "USD"), Status: "settled"}
-	done := reconcile(t, b, "bad", nobody, other)
+	unknownLine := model.ReportLine{Reference: "x-1", Amount: money.New(5, "USD"), Status: "settled"}
+	done := reconcile(t, b, "bad", unknownLine, other)
 	require.Equal(t, map[string]int{"unknown": 1, "amount": 1}, done.Results)
 	require.Equal(t, 1, done.Missing)
 	require.Equal(t, "released", only(t, b, claim).Status)

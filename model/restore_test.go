@@ -107,7 +107,7 @@ func TestHeartbeatDetectsRestoredDatabase(t *testing.T) {
 	}
 }
 
-// What the rail paid since the last heartbeat and nobody here knows shows a restore,
+// A payment since the last heartbeat that is unknown here shows a restore,
 // where no worker has run since.
 func TestReportOfUnknownPaymentOpensRestore(t *testing.T) {
 	t.Parallel()
@@ -119,11 +119,11 @@ func TestReportOfUnknownPaymentOpensRestore(t *testing.T) {
 	require.Contains(t, recordHeartbeats(t, b.Service, 1).Signs, "1 payments")
 }
 
-// reportUnknown takes a report with a payment that nobody here knows.
+// reportUnknown imports a report with an unknown payment.
 func reportUnknown(t *testing.T, b *modeltest.Bundle) {
 	t.Helper()
 	_, err := b.Service.Reconcile(t.Context(), b.Operator, model.Report{Rail: modeltest.RailName}, func(each func(model.ReportLine) error) error {
-		return each(model.ReportLine{Key: "nobody's", Reference: "r1", Amount: money.New(1, "USD"), Status: model.LineSettled, At: b.Now()})
+		return each(model.ReportLine{Key: "unknown", Reference: "r1", Amount: money.New(1, "USD"), Status: model.LineSettled, At: b.Now()})
 	})
 	require.NoError(t, err)
 }

@@ -57,9 +57,9 @@ func TestVerifyChainFindsTampering(t *testing.T) {
 func TestVerifyChainRefusesUnknownPartner(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	for _, nobody := range []string{"nosuch", "no\x00such", "Acme"} {
-		_, err := b.Service.VerifyChain(t.Context(), b.Operator, nobody)
-		require.Equal(t, model.CodeNotFound, model.CodeOf(err), nobody)
+	for _, slug := range []string{"nosuch", "no\x00such", "Acme"} {
+		_, err := b.Service.VerifyChain(t.Context(), b.Operator, slug)
+		require.Equal(t, model.CodeNotFound, model.CodeOf(err), slug)
 	}
 }
 

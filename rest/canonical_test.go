@@ -77,17 +77,17 @@ func (c *canonicalizer) canonicalTime(value string) string {
 	if err != nil {
 		return value
 	}
-	told := canonicalStart.Add(time.Duration(len(c.times)) * time.Second)
+	canonical := canonicalStart.Add(time.Duration(len(c.times)) * time.Second)
 	for _, before := range c.times {
 		if before.real.Equal(at) { // written with fewer digits
 			return formatTime(before.canonical)
 		}
 		if later := at.Sub(before.real); later > 0 && later%time.Hour == 0 {
-			told = before.canonical.Add(later)
+			canonical = before.canonical.Add(later)
 		}
 	}
-	c.times = append(c.times, timePair{at, told})
-	return formatTime(told)
+	c.times = append(c.times, timePair{at, canonical})
+	return formatTime(canonical)
 }
 
 func formatTime(at time.Time) string { return at.Format("2006-01-02T15:04:05.000000Z") }

@@ -54,7 +54,7 @@ func contractErrors(t *testing.T) {
 			require.Equal(t, string(row.code), p.Code)
 			require.Equal(t, row.retryable, p.Retryable)
 			require.Regexp(t, "^"+row.resourceID+"$", p.ResourceID)
-			require.Equal(t, row.retryable, answer.Header.Get("Retry-After") != "", "who may try again is told when")
+			require.Equal(t, row.retryable, answer.Header.Get("Retry-After") != "", "a retryable error says when")
 			for name, pattern := range row.headers {
 				require.Regexp(t, pattern, answer.Header.Get(name), name)
 			}

@@ -158,5 +158,5 @@ func requireTestExists(t *testing.T, named string) {
 			return !found
 		})
 	}
-	require.True(t, found, "%s is not there any more: show this row anew, or name the test that does", named)
+	require.True(t, found, "%s is not there any more: name the test that checks this row now", named)
 }

@@ -59,7 +59,7 @@ func describeWebhooks(schemas huma.Registry) (map[string]*huma.PathItem, error) 
 	envelope := schemaOf[wire.Event](schemas)
 	for _, kind := range eventSubjects {
 		schemas.Map()[kind.schema] = &huma.Schema{
-			Description: "An event that tells of a " + strings.ReplaceAll(kind.name, "_", " ") + ".",
+			Description: "An event about a " + strings.ReplaceAll(kind.name, "_", " ") + ".",
 			AllOf: []*huma.Schema{envelope, {Type: huma.TypeObject, Properties: map[string]*huma.Schema{
 				"type": {Type: huma.TypeString, Enum: eventTypes(kind.name), Description: "What happened."},
 				"data": {Type: huma.TypeObject, Required: []string{"object"}, Description: "What it happened to.", Properties: map[string]*huma.Schema{

@@ -237,7 +237,7 @@ func (w *operationWalker) changeEachMember(method, template, path, client string
 	})
 }
 
-// referenceStatuses are the texts that say whom or what, and what it is called when that is
+// referenceStatuses are the texts that name a record, and their form when that is
 // not there: another partner, an id that is not found.
 var referenceStatuses = map[string][]int{
 	"/context/partner": {403}, "/quote_id": {404}, "/policy_id": {404}, "/claim_id": {404}, "/source_event/source": {404, 422}, "/source_event/id": {404, 422},

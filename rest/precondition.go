@@ -63,7 +63,7 @@ func checkEntityTag(given []string, record any) error {
 	if hasTag(given, func(candidate string) bool { return candidate == tag }) {
 		return nil
 	}
-	return model.Fail(model.CodeVersionMismatch, "The record has another version than If-Match names; read it again and decide anew.")
+	return model.Fail(model.CodeVersionMismatch, "The record has another version than If-Match names; read it again and then decide.")
 }
 
 // claimInPath returns the claim id in the path.

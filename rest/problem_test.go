@@ -65,7 +65,7 @@ func TestInternalErrorTextIsOnlyLogged(t *testing.T) {
 			require.NotContains(t, recorder.Body.String(), "secret")
 			require.Contains(t, log, c.logged)
 			require.Contains(t, log, "request_id=req")
-			require.Equal(t, c.status == 503, recorder.Header().Get("Retry-After") == "1", "whoever may try again is told when")
+			require.Equal(t, c.status == 503, recorder.Header().Get("Retry-After") == "1", "a retryable error says when")
 		})
 	}
 }

@@ -63,7 +63,7 @@ func TestRateLimitHeaders(t *testing.T) {
 	t.Parallel()
 	clock := &testClock{at: time.Unix(0, 0)}
 	handler := newHandler(t, func(c *rest.Config) { c.Limiter = rest.NewLimiter(rest.RateLimit{PerSecond: 1, Burst: 2}, clock.now) })
-	call := request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer nobody"}}
+	call := request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer unscoped"}}
 	first := call.sendTo(t, handler)
 	require.Equal(t, 403, first.StatusCode)
 	require.Equal(t, `"default";q=2;w=2`, first.Header.Get("RateLimit-Policy"))
@@ -89,7 +89,7 @@ func TestUnauthenticatedRequestsAreLimitedByAddress(t *testing.T) {
 		codes[request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer forged"}}.sendTo(t, handler).StatusCode]++
 	}
 	require.Equal(t, map[int]int{http.StatusUnauthorized: 2000, http.StatusTooManyRequests: 100}, codes)
-	require.Equal(t, 403, request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer nobody"}}.sendTo(t, handler).StatusCode)
+	require.Equal(t, 403, request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer unscoped"}}.sendTo(t, handler).StatusCode)
 }
 
 // How much strangers may ask is a setting of its own, and can be turned off.
@@ -107,7 +107,7 @@ func TestAddressLimitIsSeparateFromPartnerLimit(t *testing.T) {
 			}
 		}
 		require.Equal(t, limited, refusals)
-		require.Equal(t, 403, request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer nobody"}}.sendTo(t, handler).StatusCode)
+		require.Equal(t, 403, request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer unscoped"}}.sendTo(t, handler).StatusCode)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestPagesAndDocumentsWithoutATokenAreLimitedByAddress(t *testing.T) {
 		require.Equal(t, http.StatusOK, status("GET", path), path)
 	}
 	require.Equal(t, http.StatusNoContent, status("POST", "/page"), "what is sent is judged by the page")
-	require.Equal(t, http.StatusForbidden, request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer nobody"}}.sendTo(t, handler).StatusCode, "a good token has its own limit")
+	require.Equal(t, http.StatusForbidden, request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer unscoped"}}.sendTo(t, handler).StatusCode, "a good token has its own limit")
 	clock.advance(time.Second)
 	require.Equal(t, http.StatusUnauthorized, status("GET", "/v1/quotes/x"), "a missing token is counted once")
 	require.Equal(t, http.StatusTooManyRequests, status("GET", "/docs"))

@@ -139,9 +139,9 @@ func (s *server) webhookRoutes() []route {
 		deleteRoute(one, model.ScopeWebhooksWrite, s.deleteWebhookEndpoint).withErrorCodes(model.CodeStateConflict).requiresMatch(endpointInPath).
 			describedAs("deleteWebhookEndpoint", "Webhooks", "Delete a webhook endpoint", "Nothing more is sent to it. What was waiting for it stays in the feed."),
 		actionRoute(one+"/rotate_secret", model.ScopeWebhooksWrite, http.StatusOK, s.rotateWebhookSecret).withErrorCodes(model.CodeStateConflict).requiresMatch(endpointInPath).
-			describedAs("rotateWebhookSecret", "Webhooks", "Rotate the secret", "The answer shows the new secret, once. For 24 hours every delivery carries two signatures, by the new secret and by the one before; take the new one into use within that time. Until it is over the secret cannot be rotated again (409 state_conflict, which tells until when)."),
+			describedAs("rotateWebhookSecret", "Webhooks", "Rotate the secret", "The answer shows the new secret, once. For 24 hours every delivery carries two signatures, by the new secret and by the one before; take the new one into use within that time. Until it is over the secret cannot be rotated again (409 state_conflict, which says until when)."),
 		actionRoute(one+"/test", model.ScopeWebhooksWrite, http.StatusAccepted, s.testWebhookEndpoint).withErrorCodes(model.CodeStateConflict).requiresMatch(endpointInPath).
-			describedAs("testWebhookEndpoint", "Webhooks", "Send a test event", "Sends the endpoint the event that told of its being enabled once more, whichever types it asked for. The delivery in the answer tells what became of it when its endpoint's deliveries are read again."),
+			describedAs("testWebhookEndpoint", "Webhooks", "Send a test event", "Sends the endpoint the event of its enabling again, for every type of subscription. The delivery in the answer shows the result of it when its endpoint's deliveries are read again."),
 		searchRoute(one+"/deliveries", model.ScopeWebhooksRead, []string{"status"}, s.getDeliveries).
 			describedAs("listDeliveries", "Webhooks", "List deliveries", "What was sent to the endpoint in the last 30 days, newest first, with every attempt. status=parked is what was given up."),
 		actionRoute("/deliveries/{delivery_id}/retry", model.ScopeWebhooksWrite, http.StatusAccepted, s.retryDelivery).withErrorCodes(model.CodeStateConflict).

@@ -29,14 +29,14 @@ func newHandler(t *testing.T, change func(*rest.Config)) http.Handler {
 }
 
 // authenticateTestToken reads the actor from the token: "partner" has all scopes,
-// "nobody" none, and any other text is not a token.
+// "unscoped" none, and any other text is not a token.
 func authenticateTestToken(_ context.Context, bearer string) (model.Actor, error) {
 	actor := model.Actor{Kind: model.ActorPartner, Partner: "acme", Client: "acme-client", Name: "acme-client"}
 	switch bearer {
 	case "partner":
 		actor.Scopes = model.PartnerScopes()
 		return actor, nil
-	case "nobody":
+	case "unscoped":
 		return actor, nil
 	case "expired":
 		return model.Actor{}, model.Fail(model.CodeTokenExpired, "The access token has expired.")
@@ -115,7 +115,7 @@ func TestRequestsAreRejectedBeforeTheDomain(t *testing.T) {
 		"no token":          {request{"GET", "/v1/quotes/x", "", []string{"Authorization: "}}, 401, model.CodeTokenMissing, `Www-Authenticate: Bearer error="invalid_token"` + metadata},
 		"token before body": {request{"POST", "/v1/quotes", "{", []string{"Authorization: Bearer other"}}, 401, model.CodeTokenInvalid, `Www-Authenticate: Bearer error="invalid_token"` + metadata},
 		"expired":           {request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer expired"}}, 401, model.CodeTokenExpired, `Www-Authenticate: Bearer error="invalid_token"` + metadata},
-		"scope":             {request{"POST", "/v1/quotes", quote, []string{"Authorization: Bearer nobody"}}, 403, model.CodeInsufficientScope, `Www-Authenticate: Bearer error="insufficient_scope", scope="quotes:write"` + metadata},
+		"scope":             {request{"POST", "/v1/quotes", quote, []string{"Authorization: Bearer unscoped"}}, 403, model.CodeInsufficientScope, `Www-Authenticate: Bearer error="insufficient_scope", scope="quotes:write"` + metadata},
 		"unknown address":   {request{"GET", "/v1/nothing", "", []string{"Authorization: "}}, 404, model.CodeNotFound, ""},
 		"trailing slash":    {request{"GET", "/v1/quotes/x/", "", nil}, 404, model.CodeNotFound, ""},
 		"unclean":           {request{"GET", "/v1//quotes/x", "", nil}, 404, model.CodeNotFound, ""},
@@ -166,7 +166,7 @@ func TestAcceptedForms(t *testing.T) {
 	t.Parallel()
 	handler := newHandler(t, nil)
 	for _, accept := range []string{"", "*/*", "application/*", "application/json", "text/html, application/json;q=0.1", "text/html, */*;q=0.8"} {
-		response := request{"GET", "/v1/quotes/x", "", []string{"Accept: " + accept, "Authorization: Bearer nobody"}}.sendTo(t, handler)
+		response := request{"GET", "/v1/quotes/x", "", []string{"Accept: " + accept, "Authorization: Bearer unscoped"}}.sendTo(t, handler)
 		require.Equal(t, http.StatusForbidden, response.StatusCode, accept)
 	}
 }
@@ -205,7 +205,7 @@ func TestBothBasePathsReturnTheSame(t *testing.T) {
 	handler := newHandler(t, func(c *rest.Config) { c.Family = "cover" })
 	for _, base := range []string{"/v1", "/cover/v1"} {
 		path := base + "/claims/a%2Fb/messages"
-		response := request{"GET", path, "", []string{"Authorization: Bearer nobody"}}.sendTo(t, handler)
+		response := request{"GET", path, "", []string{"Authorization: Bearer unscoped"}}.sendTo(t, handler)
 		require.Equal(t, "no-store", response.Header.Get("Cache-Control"))
 		p := requireProblem(t, response)
 		require.Equal(t, string(model.CodeInsufficientScope), p.Code)

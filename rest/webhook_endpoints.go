@@ -19,7 +19,7 @@ type webhookEndpointRequest struct {
 
 // webhookEndpointChange lists the changes (RFC 7396): absent members stay unchanged.
 type webhookEndpointChange struct {
-	URL              *string              `json:"url,omitzero" maxLength:"2048" doc:"Sends there from now on. An endpoint that failed is tried anew at once."`
+	URL              *string              `json:"url,omitzero" maxLength:"2048" doc:"Sends there from now on. A failing endpoint is tried again at once."`
 	EventTypes       []string             `json:"event_types,omitzero" minItems:"1" doc:"Replaces the list."`
 	Ordered          *bool                `json:"ordered,omitzero" doc:"Whether an event waits until the earlier ones of its subject were delivered or parked."`
 	Status           *string              `json:"status,omitzero" enum:"enabled,disabled" doc:"disabled stops sending; enabled goes on where sending stopped, so nothing is lost."`

@@ -118,7 +118,7 @@ func breakEverything(t *testing.T, b *modeltest.Bundle) {
 	require.NoError(t, b.Service.SavePoll(t.Context(), model.FeedPoll{Source: "usgs", URL: "https://example.com/feed?key=sesame", Failures: 6}, time.Minute))
 	require.NoError(t, b.Service.SavePoll(t.Context(), model.FeedPoll{Source: "usgs", URL: "https://example.com/feed"}, time.Minute))
 	_, err = b.Service.Reconcile(t.Context(), b.Operator, model.Report{Rail: modeltest.RailName}, func(each func(model.ReportLine) error) error {
-		return each(model.ReportLine{Reference: "nobody's", Amount: money.New(1, "USD"), Status: model.LineSettled})
+		return each(model.ReportLine{Reference: "unknown", Amount: money.New(1, "USD"), Status: model.LineSettled})
 	})
 	require.NoError(t, err)
 	const forged = `insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'debt_digest', null, 'part', %d) || '%s'::jsonb)).*

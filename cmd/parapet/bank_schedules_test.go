@@ -190,7 +190,7 @@ func TestWorkerThatWakesLateIsNotPaidTwice(t *testing.T) {
 	n := min(*hostilePayouts, 12) // a server has 16 workers
 	b := newBankFixture(t, bankNormal, n)
 	b.stopUntilVerified(t)
-	// Sends share this lock. Nobody else takes it alone: it holds them up.
+	// Sends share this lock. Only a stop takes it alone, which holds up sends.
 	sends, err := b.DB.Pool.Acquire(t.Context())
 	require.NoError(t, err)
 	defer sends.Release()
@@ -277,5 +277,5 @@ func TestRefusedPayoutsMoveToTheNextAccount(t *testing.T) {
 	for _, payout := range b.listPayouts(t) {
 		require.Equal(t, 2, b.countRows(t, "(select distinct key from payout_attempts where key like $1) as keys", payout.PolicyID+".%"))
 	}
-	require.Zero(t, b.countRows(t, "findings"), "nobody contradicted anything")
+	require.Zero(t, b.countRows(t, "findings"), "no exceptions")
 }

@@ -116,10 +116,10 @@ func answerHostile(bank *railtest.Bank, w http.ResponseWriter, r *http.Request, 
 }
 
 // refuseDemoIBAN is the definite refusal of a bank in a mode that refuses.
-func refuseDemoIBAN(told *httprail.Transfer) {
+func refuseDemoIBAN(transfer *httprail.Transfer) {
 	mode := readBankMode()
-	if (mode == bankRejects || mode == bankRejectsSilently) && strings.HasSuffix(told.Account, demoIBAN[len(demoIBAN)-4:]) {
-		told.Status, told.Code = "refused", "account_closed"
+	if (mode == bankRejects || mode == bankRejectsSilently) && strings.HasSuffix(transfer.Account, demoIBAN[len(demoIBAN)-4:]) {
+		transfer.Status, transfer.Code = "refused", "account_closed"
 	}
 }
 

@@ -174,7 +174,7 @@ func (c *benchFixture) compareSides(asked requestBuilder) func(*testing.B) {
 			}
 		}
 		b.StopTimer()
-		b.ReportMetric(0, "ns/op") // the time of both sides tells nothing
+		b.ReportMetric(0, "ns/op") // the sum of both sides has no meaning
 		b.ReportMetric(median(slices.Collect(speedRatios(ours, theirs))), "ratio")
 		ours.reportMetrics(b, "")
 		theirs.reportMetrics(b, "bare-")

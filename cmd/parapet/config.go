@@ -38,14 +38,14 @@ type settings struct {
 	SealKeys           []string      `env:"PARAPET_SEAL_KEYS" secret:"true" help:"name:base64 of 32 bytes, separated by commas; the first seals, all open; needed by serve"`
 	FingerprintKey     string        `env:"PARAPET_FINGERPRINT_KEY" secret:"true" help:"base64 of at least 32 bytes; never changes; needed by serve"`
 	Files              string        `env:"PARAPET_FILES" envDefault:"./files" help:"where attachments are kept: a folder, or s3://bucket/prefix?endpoint=https://host&region=name with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"`
-	Rail               string        `env:"PARAPET_RAIL" envDefault:"" help:"payment rail: http, iso20022 or nacha; simulator pays nobody and must be asked for by name"`
+	Rail               string        `env:"PARAPET_RAIL" envDefault:"" help:"payment rail: http, iso20022 or nacha; simulator makes no payments and must be named explicitly"`
 	RailURL            string        `env:"PARAPET_RAIL_URL" envDefault:"" help:"rail http: the base address of its protocol, https"`
 	RailSecrets        []string      `env:"PARAPET_RAIL_SECRET" secret:"true" help:"rail http: base64 of at least 32 bytes shared with the rail; two, separated by a comma, while it is replaced: the first signs"`
 	RailKeyWindow      time.Duration `env:"PARAPET_RAIL_KEY_WINDOW" envDefault:"24h" help:"rail http: how long it promises to remember an idempotency key; 0: for ever"`
 	RailVoids          bool          `env:"PARAPET_RAIL_VOIDS" envDefault:"false" help:"rail http: it offers POST /transfers/{key}/void, which is then asked before a next key of the same debt is used"`
 	RailCurrencies     []string      `env:"PARAPET_RAIL_CURRENCIES" help:"currencies the rail pays, separated by commas; empty: http all, iso20022 EUR"`
 	RailFiles          string        `env:"PARAPET_RAIL_FILES" envDefault:"./bank" help:"rails of files: where out/ is written and in/ is read, as in PARAPET_FILES"`
-	RailAccount        string        `env:"PARAPET_RAIL_ACCOUNT" envDefault:"" help:"rails of files: a JSON file about the paying account; iso20022: name, id, iban, bic; nacha: name, id, routing, bank, description; rail http: any name that tells the paying account from others at the same address"`
+	RailAccount        string        `env:"PARAPET_RAIL_ACCOUNT" envDefault:"" help:"rails of files: a JSON file about the paying account; iso20022: name, id, iban, bic; nacha: name, id, routing, bank, description; rail http: any name that distinguishes the paying account from others at the same address"`
 	RailFilesEvery     time.Duration `env:"PARAPET_RAIL_FILES_EVERY" envDefault:"15m" help:"rails of files: how often a file is written of what waits"`
 	Feeds              []string      `env:"PARAPET_FEEDS" secret:"true" help:"live hazard feeds, source=address, separated by blanks or commas; a key belongs in the address's query, which is shown nowhere"`
 	FeedEvery          time.Duration `env:"PARAPET_FEED_EVERY" envDefault:"1m" help:"how often a feed is polled"`
@@ -60,7 +60,7 @@ type settings struct {
 	AddressRateBurst   int           `env:"PARAPET_STRANGER_RATE_BURST" envDefault:"2000" help:"requests of one address without a good token in one go"`
 	PartnerUploadLimit int64         `env:"PARAPET_UPLOADS_PER_PARTNER" envDefault:"64" help:"MiB of request bodies of one partner that are received at once, on each node; at least 16"`
 	UploadLimit        int64         `env:"PARAPET_UPLOADS" envDefault:"512" help:"MiB of request bodies that are received at once, on each node; at least 16"`
-	Introspection      bool          `env:"PARAPET_GRAPHQL_INTROSPECTION" envDefault:"true" help:"whether GraphQL tells its schema"`
+	Introspection      bool          `env:"PARAPET_GRAPHQL_INTROSPECTION" envDefault:"true" help:"whether GraphQL answers introspection"`
 	TrustedQueries     string        `env:"PARAPET_GRAPHQL_TRUSTED_DOCUMENTS" envDefault:"" help:"a manifest file, or a folder of *.graphql files: the only GraphQL documents that run; empty: any"`
 	QueryCost          int           `env:"PARAPET_GRAPHQL_COST" envDefault:"25000" help:"most records that one GraphQL operation may be able to return"`
 	Origins            []string      `env:"PARAPET_GRAPHQL_ORIGINS" help:"origins whose pages may open a WebSocket, https://console.example.com, separated by commas; the server's own always may"`

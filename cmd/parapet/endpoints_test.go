@@ -71,8 +71,8 @@ func TestEveryEndpoint(t *testing.T) {
 // partner.
 func (w *testStack) requireAccessChecks(t *testing.T, base string, e endpointRow) {
 	t.Helper()
-	nobody, _ := w.sendRequest(t, "", e.method, base+e.path, e.body)
-	require.Equal(t, 401, nobody, "%s %s", e.method, e.path)
+	status, _ := w.sendRequest(t, "", e.method, base+e.path, e.body)
+	require.Equal(t, 401, status, "%s %s", e.method, e.path)
 
 	var others []string
 	for _, scope := range w.seedClients()[0].Scopes {

@@ -78,7 +78,7 @@ func (m *eventReceiver) awaitPendingRequest(t *testing.T) context.Context {
 	case sender := <-m.heldRequests:
 		return sender
 	case <-time.After(time.Minute):
-		t.Fatal("nobody sends")
+		t.Fatal("no process sends")
 		return nil
 	}
 }

@@ -76,7 +76,7 @@ func (c *checker) checkRail(ctx context.Context) {
 	c.checkPayoutsAtOtherRails(ctx, jobs.IdentityOf(payment))
 	c.examineReports(ctx, jobs.IdentityOf(payment))
 	if c.settings.Rail == rail.SimulatorName {
-		c.addResult("rail answers", checkWarn, "the simulator pays nobody", "Name a real rail in production.")
+		c.addResult("rail answers", checkWarn, "the simulator makes no payments", "Name a real rail in production.")
 		return
 	}
 	if !payment.Capabilities().Inquirable {

@@ -25,7 +25,7 @@ func shellActor(doing string) model.Actor {
 func runKeys(ctx context.Context, args []string, out io.Writer) error {
 	set := newFlagSet("keys rotate")
 	set.Usage = func() {
-		_, _ = fmt.Fprint(set.Output(), `parapet keys rotate seals every kept secret anew with the first key of PARAPET_SEAL_KEYS.
+		_, _ = fmt.Fprint(set.Output(), `parapet keys rotate seals every stored secret again with the first key of PARAPET_SEAL_KEYS.
 
 1. Add the new key behind the old one, k1:…,k2:…, and restart every process: now all can open what it seals.
 2. Put it first, k2:…,k1:…, and restart every process: now new secrets are sealed by it.

@@ -50,7 +50,7 @@ func (l *localReceiver) Write(text []byte) (int, error) {
 	return l.out.Write(text)
 }
 
-func (l *localReceiver) received() (got []forwardedEvent, told string) {
+func (l *localReceiver) received() (got []forwardedEvent, printed string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return append(got, l.got...), l.out.String()
@@ -97,7 +97,7 @@ func TestListen(t *testing.T) {
 		return func() { cancel(); require.NoError(t, <-ended, "Ctrl-C is no failure") }
 	}
 	arrived := func(kind string) func() bool {
-		return func() bool { _, told := mine.received(); return regexp.MustCompile(kind).MatchString(told) }
+		return func() bool { _, printed := mine.received(); return regexp.MustCompile(kind).MatchString(printed) }
 	}
 	end := listening("--after", "0")
 	require.Eventually(t, arrived(`claim\.approved .*→ 418 in \d+ ms`), 30*time.Second, 20*time.Millisecond)
@@ -110,8 +110,8 @@ func TestListen(t *testing.T) {
 	}, 30*time.Second, 20*time.Millisecond)
 	end()
 
-	got, told := mine.received()
-	judge, err := standardwebhooks.NewWebhook(regexp.MustCompile(`whsec_\S+`).FindString(told))
+	got, printed := mine.received()
+	judge, err := standardwebhooks.NewWebhook(regexp.MustCompile(`whsec_\S+`).FindString(printed))
 	require.NoError(t, err)
 	next, again := 1, 0
 	for _, event := range got {
@@ -176,7 +176,7 @@ func TestListenLosesNothing(t *testing.T) {
 	address := late.Listener.Addr().String()
 	require.NoError(t, late.Listener.Close())
 	mine := &localReceiver{}
-	told := func(what string) func() bool {
+	hasPrinted := func(what string) func() bool {
 		return func() bool { _, text := mine.received(); return regexp.MustCompile(what).MatchString(text) }
 	}
 	listening := func() (end func()) {
@@ -188,18 +188,18 @@ func TestListenLosesNothing(t *testing.T) {
 		return func() { cancel(); require.NoError(t, <-ended) }
 	}
 	end := listening()
-	require.Eventually(t, told(`after 3 to .*, remembered in .*/parapet/listen-`), 30*time.Second, 5*time.Millisecond)
+	require.Eventually(t, hasPrinted(`after 3 to .*, remembered in .*/parapet/listen-`), 30*time.Second, 5*time.Millisecond)
 	end()
 	newest.Store(5)
 	end = listening()
-	require.Eventually(t, told(`evt_4: no answer`), 30*time.Second, 5*time.Millisecond)
+	require.Eventually(t, hasPrinted(`evt_4: no answer`), 30*time.Second, 5*time.Millisecond)
 	var err error
 	late.Listener, err = new(net.ListenConfig).Listen(t.Context(), "tcp", address)
 	require.NoError(t, err)
 	late.Config.Handler = mine
 	late.Start()
 	t.Cleanup(late.Close)
-	require.Eventually(t, told(`evt_5 .*→ 418`), 30*time.Second, 5*time.Millisecond)
+	require.Eventually(t, hasPrinted(`evt_5 .*→ 418`), 30*time.Second, 5*time.Millisecond)
 	end()
 	got, _ := mine.received()
 	require.Len(t, got, 2)

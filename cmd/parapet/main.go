@@ -37,7 +37,7 @@ func allCommands() []command {
 		{"rail", "rail identities and rail adopt: tell that a new address is the same bank; rail unseal: write a file again that the bank does not have", runRail},
 		{"restore", "answer for a database that was restored from a backup: begin, finish, dismiss, status", runRestore},
 		{"doctor", "check the configuration and everything it names, and say what to do", runDoctor},
-		{"keys", "keys rotate: seal every kept secret anew with the first key", runKeys},
+		{"keys", "keys rotate: seal every stored secret again with the first key", runKeys},
 		{"erase", "remove a policyholder's personal data; amounts and histories stay provable", runErase},
 		{"listen", "forward a partner's events, signed, to an address on this machine", runListen},
 		{"config", "print every setting, its value and its meaning", printConfig},
@@ -101,7 +101,7 @@ func printUsage(out io.Writer) {
 	for _, c := range allCommands() {
 		_, _ = fmt.Fprintf(out, "  parapet %-13s %s\n", c.name, c.summary)
 	}
-	_, _ = fmt.Fprintln(out, "\nparapet COMMAND --help tells a command's flags.")
+	_, _ = fmt.Fprintln(out, "\nparapet COMMAND --help lists a command's flags.")
 }
 
 // newFlagSet prepares a command's flags. Stray arguments are an error, because a

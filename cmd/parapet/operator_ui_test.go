@@ -57,7 +57,7 @@ func (b *browser) sendRequest(t *testing.T, method, address, body string, header
 func (b *browser) openPageAs(t *testing.T, user, page string) (reply, string) {
 	t.Helper()
 	form, _ := b.sendRequest(t, http.MethodGet, page, "")
-	require.Equal(t, "/authorize", form.finalURL.Path, "nobody was asked to sign in")
+	require.Equal(t, "/authorize", form.finalURL.Path, "the sign-in page was not shown")
 	query := form.finalURL.Query()
 	query.Set("user", user)
 	issuer := &url.URL{Scheme: form.finalURL.Scheme, Host: form.finalURL.Host, Path: "/authorize"}
@@ -101,16 +101,16 @@ func TestTheJobConsoleIsForOperators(t *testing.T) {
 	require.Equal(t, http.StatusOK, answer.status)
 	lines, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 	require.NoError(t, err)
-	var told [][]string
+	var shown [][]string
 	for _, line := range lines[1:] {
-		told = append(told, line[2:5])
+		shown = append(shown, line[2:5])
 	}
 	require.ElementsMatch(t, [][]string{
 		{"refused", "GET /ops/callback", "partner"},
 		{"refused", "blockPayout", "partner"},
 		{"refused", "createObservations", "partner"},
 		{"done", "console PUT /api/queues/feeds/pause", "operator"},
-	}, told)
+	}, shown)
 }
 
 func TestOperatorUILinksToEveryPage(t *testing.T) {

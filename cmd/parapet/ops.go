@@ -44,14 +44,14 @@ func runOps(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	if missing := v.missingFlags(call.values); len(missing) > 0 {
-		return fmt.Errorf("%s needs %s; parapet ops %s --help tells what they are", args[0], strings.Join(missing, ", "), args[0])
+		return fmt.Errorf("%s needs %s; parapet ops %s --help describes them", args[0], strings.Join(missing, ", "), args[0])
 	}
 	return call.sendOperation(ctx, out)
 }
 
 func printVerbs(out io.Writer, all map[string]operatorVerb) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "parapet ops VERB --server URL --token TOKEN [flags]; parapet ops VERB --help tells its flags.")
+	_, _ = fmt.Fprintln(table, "parapet ops VERB --server URL --token TOKEN [flags]; parapet ops VERB --help lists its flags.")
 	for _, keyword := range []string{"mutation", "query"} {
 		_, _ = fmt.Fprintln(table)
 		for _, name := range slices.Sorted(maps.Keys(all)) {

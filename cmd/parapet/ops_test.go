@@ -50,7 +50,7 @@ func TestOpsCallsOperatorMutations(t *testing.T) {
 	require.ErrorContains(t, err, "state_conflict: ")
 	text, err := w.runOps(t, "claims", "--select", "{ nodes { id messages(first: 0) { totalCount } } }")
 	require.ErrorContains(t, err, "parameter_invalid: ")
-	require.Contains(t, text, w.claim, "what was read is told beside what could not be")
+	require.Contains(t, text, w.claim, "what was read is printed together with the error")
 	for _, wrong := range [][]string{{"fire-everybody"}, {"claim", "--id"}, {"claim", "--nonsense", "x"}, {"claims", "--first", "many"}, {"claims", "stray"}} {
 		_, err = w.runOps(t, wrong...)
 		require.Error(t, err, wrong)
@@ -95,11 +95,11 @@ func TestOpsHelpDescribesFlags(t *testing.T) {
 		"retry-jobs":   `JobFilter!, as JSON: {"ids": [ID!], "queue": String, "kind": String, "state": JobState}`,
 		"claim":        "ID!",
 	} {
-		var told []string
+		var helpTexts []string
 		for _, member := range operatorVerbs()[verb].inputMembers() {
-			told = append(told, operatorVerbs()[verb].typeHelp(member.Type))
+			helpTexts = append(helpTexts, operatorVerbs()[verb].typeHelp(member.Type))
 		}
-		require.Contains(t, told, words)
+		require.Contains(t, helpTexts, words)
 	}
 }
 

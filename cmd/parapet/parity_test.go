@@ -85,7 +85,7 @@ var parityRows = []parityRow{
 	{name: "another partner's quote", path: "/policies", mutation: "bindPolicy", code: "not_found", client: "globex", body: `{"quote_id": "QUOTE"}`},
 	{name: "a reference twice", path: "/claims", mutation: "openClaim", code: "reference_taken", body: `{"policy_id": "POLICY", "partner_reference": "taken"}`},
 	{name: "a trigger that is not met", path: "/claims", mutation: "openClaim", code: "trigger_not_met", body: `{"policy_id": "POLICY", "source_event": {"source": "usgs", "id": "test-5.1"}}`},
-	{name: "an event nobody knows", path: "/claims", mutation: "openClaim", code: "not_found", body: `{"policy_id": "POLICY", "source_event": {"source": "usgs", "id": "nothing"}}`},
+	{name: "an unknown event", path: "/claims", mutation: "openClaim", code: "not_found", body: `{"policy_id": "POLICY", "source_event": {"source": "usgs", "id": "nothing"}}`},
 	{name: "a time outside of cover", path: "/claims", mutation: "openClaim", code: "policy_not_in_force", body: `{"policy_id": "POLICY", "occurred_at": "2001-01-01T00:00:00Z"}`},
 	{name: "a file that is none", path: "/claims/CLAIM/attachments", mutation: "addAttachment", code: "validation_failed", body: `{"file_name": "note.png", "content_type": "image/png", "content_base64": "cGxhaW4="}`},
 	{name: "a file of which everything is wrong", path: "/claims/CLAIM/attachments", mutation: "addAttachment", code: "validation_failed", body: `{"file_name": "", "content_type": "x/y", "content_base64": "!!"}`},

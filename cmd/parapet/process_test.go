@@ -95,7 +95,7 @@ func (c *processGroup) startProcess(t *testing.T, as string) *serverProcess {
 	require.NoError(t, err)
 	p := &serverProcess{log: &logBuffer{}, exited: make(chan struct{}), command: exec.CommandContext(t.Context(), program, "serve")}
 	p.command.Env = append(c.environment, processRoleVariable+"="+as)
-	_, err = p.command.StdinPipe() // its end tells the process that the test is gone
+	_, err = p.command.StdinPipe() // the process ends when it is closed
 	require.NoError(t, err)
 	said, err := p.command.StderrPipe()
 	require.NoError(t, err)

@@ -187,5 +187,5 @@ func (c *relayChaos) requireUndeliveredScheduled(t *testing.T, m *eventReceiver)
 		left join deliveries d on d.endpoint_id = p.endpoint_id and d.event_id = n.event_id
 		where w.url = $1 and case when n.sequence > p.position then p.due_at is null and p.drain is null and p.probe_at is null
 			else d.status is distinct from 'parked' and d.next_attempt_at is null end`, m.URL).Scan(&lost))
-	require.Zero(t, lost, "events that nobody will send")
+	require.Zero(t, lost, "events that will never be sent")
 }

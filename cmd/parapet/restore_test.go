@@ -46,7 +46,7 @@ func (c *processGroup) runCommand(t *testing.T, args ...string) (string, error) 
 	require.NoError(t, err)
 	command := exec.CommandContext(t.Context(), program, args...)
 	command.Env = append(c.environment, processRoleVariable+"=parapet")
-	_, err = command.StdinPipe() // its end tells the process that the test is gone
+	_, err = command.StdinPipe() // the process ends when it is closed
 	require.NoError(t, err)
 	said, err := command.CombinedOutput()
 	return string(said), err

@@ -68,7 +68,7 @@ func (s settings) serveUntilDone(ctx context.Context) error {
 		log.Warn("the shipped moratorium rules are off: cover is sold near active storms and fresh earthquakes")
 	}
 	if s.Rail == rail.SimulatorName || s.Rehearsal {
-		log.Warn("development switches are on: nobody is really paid or rehearsals are allowed", "rail", s.Rail, "rehearsal", s.Rehearsal)
+		log.Warn("development switches are on: no real payments are made, or rehearsals are allowed", "rail", s.Rail, "rehearsal", s.Rehearsal)
 	}
 	listener, err := listenOnFree(ctx, s.Listen)
 	if err != nil {
@@ -96,7 +96,7 @@ func (s settings) checkComplete() error {
 	need(len(s.Issuers) > 0, "OIDC_ISSUER is missing: the address of the issuer whose tokens are trusted")
 	need(len(s.SealKeys) > 0, "PARAPET_SEAL_KEYS is missing: name:base64 of 32 random bytes, for example k1:$(head -c 32 /dev/urandom | base64)")
 	need(s.FingerprintKey != "", "PARAPET_FINGERPRINT_KEY is missing: base64 of 32 random bytes")
-	need(s.Rail != "", "PARAPET_RAIL is missing: name the payment rail; simulator pays nobody")
+	need(s.Rail != "", "PARAPET_RAIL is missing: name the payment rail; simulator makes no payments")
 	known := func(role string) bool { return role == "api" || role == "workers" }
 	need(len(s.Roles) > 0 && !slices.ContainsFunc(s.Roles, func(role string) bool { return !known(role) }), "PARAPET_ROLES: use api, workers, or both with a comma between")
 	origin, err := url.Parse(s.BaseURL)

@@ -40,9 +40,9 @@ func runStatement(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer closeDomain()
-	told, err := service.OpenStatement(ctx, model.System(), f, bounds[0], bounds[1])
+	statement, err := service.OpenStatement(ctx, model.System(), f, bounds[0], bounds[1])
 	if err != nil {
 		return err
 	}
-	return told.WriteCSV(ctx, out)
+	return statement.WriteCSV(ctx, out)
 }

@@ -116,7 +116,7 @@ func TestCostIsWhatResolversCanReturn(t *testing.T) {
 		"mutation{openClaim(input:{policyId:1}){claim{id}}}":                                                                              500 + 2,
 		"{__schema{types{name}}}":    8,
 		"{__type(name:\"A\"){name}}": 1,
-		"{nothing{nobody}}":          0,
+		"{nothing{unknown}}":         0,
 		"query a{viewer{partner}}":   1,
 	} {
 		document, err := g.Read(text)

@@ -27,7 +27,7 @@ type Edge[N any] struct {
 	cursor func(int) (string, error)
 }
 
-//nolint:revive // each is told behind itself
+//nolint:revive // each field has a trailing comment
 type (
 	QuoteConnection           = Connection[*Quote]                // of quotes
 	QuoteEdge                 = Edge[*Quote]                      // to a quote

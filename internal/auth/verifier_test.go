@@ -78,7 +78,7 @@ func TestVerifyClaims(t *testing.T) {
 		"ID token by at_hash":            {map[string]any{"at_hash": "h"}, model.CodeTokenInvalid},
 		"nonce is null":                  {map[string]any{"nonce": (*string)(nil)}, ok},
 		"ID token by c_hash":             {map[string]any{"c_hash": "h"}, model.CodeTokenInvalid},
-		"nobody":                         {map[string]any{"client_id": nil, "sub": nil}, model.CodeTokenInvalid},
+		"neither client nor subject":     {map[string]any{"client_id": nil, "sub": nil}, model.CodeTokenInvalid},
 		"NUL in the client's name":       {map[string]any{"client_id": "a\x00"}, model.CodeTokenInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {

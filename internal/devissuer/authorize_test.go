@@ -99,7 +99,7 @@ func TestInvalidSignInsAreRejected(t *testing.T) {
 		status int
 		code   string // sent back to the client; empty: the browser stays
 	}{
-		"unknown client":        {url.Values{"client_id": {"nobody"}}, 400, ""},
+		"unknown client":        {url.Values{"client_id": {"unknown"}}, 400, ""},
 		"foreign address":       {url.Values{"redirect_uri": {"https://evil.test/callback"}}, 400, ""},
 		"other path":            {url.Values{"redirect_uri": {"http://127.0.0.1:1/other"}}, 400, ""},
 		"loopback by name":      {url.Values{"redirect_uri": {"http://localhost:1/callback"}}, 400, ""},

@@ -131,7 +131,7 @@ func TestInvalidTokenRequestsAreRejected(t *testing.T) {
 		code   string
 	}{
 		"secret":         {url.Values{"client_secret": {"wrong"}}, 401, "invalid_client"},
-		"client":         {url.Values{"client_id": {"nobody"}}, 401, "invalid_client"},
+		"client":         {url.Values{"client_id": {"unknown"}}, 401, "invalid_client"},
 		"no client":      {url.Values{"client_id": nil, "client_secret": nil}, 401, "invalid_client"},
 		"scope":          {url.Values{"scope": {"operator"}}, 400, "invalid_scope"},
 		"grant":          {url.Values{"grant_type": {"password"}}, 400, "unsupported_grant_type"},
@@ -187,6 +187,6 @@ func TestTokenMintsWithoutASecret(t *testing.T) {
 	require.InDelta(t, 12*3600, claims["exp"].(float64)-claims["iat"].(float64), 0)
 	_, err = s.Token("acme", "operator")
 	require.Error(t, err)
-	_, err = s.Token("nobody")
+	_, err = s.Token("unknown")
 	require.Error(t, err)
 }

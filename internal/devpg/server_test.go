@@ -180,7 +180,7 @@ func TestLongPathTakesShortSocket(t *testing.T) {
 func TestKilledParentTakesServerWithIt(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/proc/self/cwd"); err != nil {
-		t.Skip("only Linux tells a child of its parent's death")
+		t.Skip("only Linux notifies a child of its parent's death")
 	}
 	dir := newDataFolder(t)
 	parent := exec.Command(os.Args[0])

@@ -81,7 +81,7 @@ func newTestSite(t *testing.T) *testSite {
 			{Name: "olga", Scopes: []string{"operator"}},
 			{Name: "acme", Scopes: []string{"quotes:read"}, Partner: "acme"},
 			{Name: "source", Scopes: []string{"observations:write"}},
-			{Name: "nobody"},
+			{Name: "unscoped"},
 		},
 	})
 	require.NoError(t, err)
@@ -261,7 +261,7 @@ func TestOnlyOperatorsCanSignIn(t *testing.T) {
 	w := newTestSite(t)
 	heard := map[string]error{}
 	w.onSignIn = func(who model.Actor, err error) { heard[who.Partner] = err }
-	for _, user := range []string{"acme", "source", "nobody"} {
+	for _, user := range []string{"acme", "source", "unscoped"} {
 		b := w.newBrowser(t)
 		answer, text := b.signIn(user)
 		require.Equal(t, http.StatusForbidden, answer.status, user)

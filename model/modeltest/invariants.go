@@ -144,8 +144,8 @@ func checkHistories[S ~string](b *Bundle, histories map[string][]storedEvent, k 
 		require.NotEmpty(b.t, history, "a %s without events", k.object)
 		k.checkHistory(b, row.ID, history)
 		last := history[len(history)-1]
-		require.Equal(b.t, string(row.Status), last.Object.Status, "the last event of a %s tells its status", k.object)
-		require.Equal(b.t, row.Version, last.Version, "the last event of a %s tells its version", k.object)
+		require.Equal(b.t, string(row.Status), last.Object.Status, "the last event of a %s has its status", k.object)
+		require.Equal(b.t, row.Version, last.Version, "the last event of a %s has its version", k.object)
 	}
 }
 

@@ -92,7 +92,7 @@ func TestCheckRefusesWhatCannotBePublished(t *testing.T) {
 		"a payout out of order": {
 			"quake-circle", "    - {threshold: \"6.5\"", "    - {threshold: \"5.6\"", "payout: threshold 5.6 is not beyond",
 		},
-		"a member nobody reads": {
+		"a member that is never read": {
 			"cyclone-circle", "    policyholder:", "    colour: {type: string}\n    policyholder:", "nothing reads the property colour",
 		},
 		"a member that is missing": {

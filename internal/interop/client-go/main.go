@@ -209,13 +209,13 @@ func (s *scenario) readTimeline(ctx context.Context, claimID string) error {
 	if err := s.checkAnswer(answer, err, http.StatusOK); err != nil {
 		return err
 	}
-	told, inOrder := false, true
+	released, inOrder := false, true
 	for i, entry := range answer.JSON200.Data {
-		told = told || entry.Kind == "payout.released"
+		released = released || entry.Kind == "payout.released"
 		inOrder = inOrder && entry.Sequence == int64(i+1)
 	}
 	return errors.Join(
-		s.Require(told, "the timeline does not tell of the payout"),
+		s.Require(released, "the timeline lacks the release of the payout"),
 		s.Require(inOrder, "the timeline does not count 1, 2, 3 …"),
 	)
 }

@@ -195,7 +195,7 @@ func TestOnlyWhatIsBookedMovedMoney(t *testing.T) {
 	for name, test := range map[string]struct {
 		entry   int
 		old, by string
-		status  rail.LineStatus // empty: not told
+		status  rail.LineStatus // empty: absent
 	}{
 		"a return for information":    {back, "<Cd>BOOK", "<Cd>INFO", ""},
 		"a return that is announced":  {back, "<Cd>BOOK", "<Cd>PDNG", ""},

@@ -118,8 +118,8 @@ func (b *Bank) handleTransfer(w http.ResponseWriter, r *http.Request) {
 }
 
 // statusOf returns the HTTP status of a first answer.
-func statusOf(told httprail.Transfer) int {
-	if told.Status == "refused" {
+func statusOf(transfer httprail.Transfer) int {
+	if transfer.Status == "refused" {
 		return http.StatusUnprocessableEntity
 	}
 	return http.StatusCreated

@@ -47,12 +47,12 @@ func (s *scenario) subscribeTimeline(ctx context.Context, claimID string) error 
 		return err
 	}
 	defer socket.Close() //nolint:errcheck // the program ends
-	told, _, err := v1.ClaimTimeline(ctx, socket, claimID, 1)
+	entries, _, err := v1.ClaimTimeline(ctx, socket, claimID, 1)
 	if err != nil {
 		return err
 	}
 	for sequence := int64(2); ; sequence++ {
-		entry, err := nextEntry(ctx, told, failed)
+		entry, err := nextEntry(ctx, entries, failed)
 		if err != nil {
 			return err
 		}
@@ -70,9 +70,9 @@ func (s *scenario) subscribeTimeline(ctx context.Context, claimID string) error 
 }
 
 // nextEntry returns the next timeline entry.
-func nextEntry(ctx context.Context, told <-chan v1.ClaimTimelineWsResponse, failed <-chan error) (*v1.ClaimTimelineClaimTimelineTimelineEntry, error) {
+func nextEntry(ctx context.Context, entries <-chan v1.ClaimTimelineWsResponse, failed <-chan error) (*v1.ClaimTimelineClaimTimelineTimelineEntry, error) {
 	select {
-	case answer, more := <-told:
+	case answer, more := <-entries:
 		if !more || answer.Data == nil {
 			return nil, fmt.Errorf("the story ended: %v", answer.Errors)
 		}
@@ -80,6 +80,6 @@ func nextEntry(ctx context.Context, told <-chan v1.ClaimTimelineWsResponse, fail
 	case err := <-failed:
 		return nil, err
 	case <-ctx.Done():
-		return nil, errors.New("waited in vain for the payout to be told")
+		return nil, errors.New("the release of the payout did not arrive in time")
 	}
 }
