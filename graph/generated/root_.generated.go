@@ -8958,7 +8958,7 @@ var sources = []*ast.Source{
 	{Name: "../schema/audit.graphqls", Input: `extend type Query {
   """
   What operators did, each line written in the transaction of its effect, and what was refused to anybody for want of a permission;
-  newest first. Nobody can change or delete a line. Scope operator. Errors: parameter_invalid, cursor_invalid.
+  newest first. No role can change or delete a line. Scope operator. Errors: parameter_invalid, cursor_invalid.
   """
   auditLog(
     "How many, 1 to 100; 25 when left out."
@@ -9040,7 +9040,7 @@ type AuditConnection {
   pageInfo: PageInfo!
   "How many lines the log has, counted up to 10000, and only when it is asked for."
   totalCount: Int!
-  "Whether there are more than totalCount tells."
+  "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
 }
 
@@ -9109,7 +9109,7 @@ type CapacityConnection {
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when it is asked for."
   totalCount: Int!
-  "Whether there are more than totalCount tells."
+  "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
 }
 
@@ -9410,7 +9410,7 @@ type ClaimConnection {
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when it is asked for."
   totalCount: Int!
-  "Whether there are more than totalCount tells."
+  "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
 }
 
@@ -9556,7 +9556,7 @@ type MessageConnection {
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when it is asked for."
   totalCount: Int!
-  "Whether there are more than totalCount tells."
+  "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
 }
 
@@ -9578,7 +9578,7 @@ type AttachmentConnection {
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when it is asked for."
   totalCount: Int!
-  "Whether there are more than totalCount tells."
+  "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
 }
 
@@ -9592,7 +9592,7 @@ type AttachmentEdge {
 `, BuiltIn: false},
 	{Name: "../schema/event.graphqls", Input: `extend type Query {
   """
-  One event, once it is numbered: within a second of what it tells of. Scope events:read. Errors: not_found, for an unknown, a
+  One event, once it is numbered: within a second of the change. Scope events:read. Errors: not_found, for an unknown, a
   malformed and another partner's id alike.
   """
   event("Id of the event, evt_…." id: ID!): Event
@@ -9666,7 +9666,7 @@ type EventDescription {
   type: EventType!
   "The type as REST and webhooks write it: claim.approved."
   name: String!
-  "The object of the record that it tells of, as REST writes it: claim."
+  "The object of the record that changed, as REST writes it: claim."
   subject: String!
   "When it is written."
   description: String!
@@ -9830,7 +9830,7 @@ type EventConnection {
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when it is asked for."
   totalCount: Int!
-  "Whether there are more than totalCount tells."
+  "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
 }
 
@@ -10229,7 +10229,7 @@ type JobConnection {
   pageInfo: PageInfo!
   "How many jobs the list has, counted up to 10000, and only when it is asked for."
   totalCount: Int!
-  "Whether there are more than totalCount tells."
+  "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
 }
 
@@ -10371,7 +10371,7 @@ type LedgerEntryConnection {
   pageInfo: PageInfo!
   "How many entries the statement has, counted up to 10000, and only when it is asked for."
   totalCount: Int!
-  "Whether there are more than totalCount tells."
+  "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
 }
 
@@ -10439,7 +10439,7 @@ type Moratorium implements Node {
   liftedAt: DateTime
   "Id of the occurrence that caused it by a rule; null when an operator did."
   occurrenceId: ID
-  "Why, in public: who is refused is told it."
+  "The public reason; refusals show it."
   reason: String!
   "Who made it, or the rule. Null for partners."
   author: String
@@ -10463,7 +10463,7 @@ type MoratoriumConnection {
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when it is asked for."
   totalCount: Int!
-  "Whether there are more than totalCount tells."
+  "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
 }
 
@@ -10505,7 +10505,7 @@ input DeclareMoratoriumInput {
   startsAt: DateTime
   "Its end, at most 366 days after its beginning."
   endsAt: DateTime!
-  "Why, 1 to 2000 characters. Public: who is refused is told it."
+  "The public reason, 1 to 2000 characters; refusals show it."
   reason: String!
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
   clientMutationId: String
@@ -10628,7 +10628,7 @@ input RecordObservationsInput {
   clientMutationId: String
 }
 
-"What a source tells of one thing it measured."
+"One measurement that a source reports."
 input ObservationInput {
   "The source's name, such as usgs."
   source: String!
@@ -10823,7 +10823,7 @@ type Occurrence implements Node {
   ): ObservationConnection
 }
 
-"One measurement, as its source tells it now."
+"The latest revision of one measurement."
 type Observation implements Node {
   "Id of the observation, obs_…."
   id: ID!
@@ -10843,7 +10843,7 @@ type Observation implements Node {
   occurredAt: DateTime!
   "How settled it is."
   stage: ObservationStage!
-  "The source's own count of its changes, where it tells one."
+  "The source's own revision number, if it has one."
   revision: Long
   "Where; null at a station."
   location: Point
@@ -10887,7 +10887,7 @@ type OccurrenceConnection {
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when it is asked for."
   totalCount: Int!
-  "Whether there are more than totalCount tells."
+  "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
 }
 
@@ -10909,7 +10909,7 @@ type ObservationConnection {
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when it is asked for."
   totalCount: Int!
-  "Whether there are more than totalCount tells."
+  "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
 }
 
@@ -10931,7 +10931,7 @@ type ExplanationConnection {
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when it is asked for."
   totalCount: Int!
-  "Whether there are more than totalCount tells."
+  "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
 }
 
@@ -11444,7 +11444,7 @@ type PartnerConnection {
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when it is asked for."
   totalCount: Int!
-  "Whether there are more than totalCount tells."
+  "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
 }
 
@@ -11623,7 +11623,7 @@ type PayoutConnection {
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when it is asked for."
   totalCount: Int!
-  "Whether there are more than totalCount tells."
+  "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
 }
 
@@ -11746,9 +11746,9 @@ type Beneficiary {
 type Display {
   "Last four characters of the number."
   last4: String!
-  "The bank or operator, where the number tells it."
+  "The bank or mobile operator, if the number identifies it."
   institution: String
-  "ISO 3166-1 alpha-2, where the number tells it."
+  "ISO 3166-1 alpha-2, if the number identifies it."
   country: String
 }
 
@@ -11848,7 +11848,7 @@ type PayoutMethodConnection {
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when it is asked for."
   totalCount: Int!
-  "Whether there are more than totalCount tells."
+  "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
 }
 
@@ -11919,7 +11919,7 @@ type Policy implements Node {
   partnerReference: String
   "What the partner hung on it."
   metadata: Metadata!
-  "Where the policy stands. Whether cover runs is told by coverPhase."
+  "Status of the policy; coverPhase shows whether cover runs."
   status: PolicyStatus!
   "Where the clock stands in the period."
   coverPhase: CoverPhase!
@@ -12040,7 +12040,7 @@ type PolicyConnection {
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when it is asked for."
   totalCount: Int!
-  "Whether there are more than totalCount tells."
+  "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
 }
 
@@ -12090,7 +12090,7 @@ input PolicyFilter {
 
 "The figures of a book. Each costs one pass over the records it counts."
 type Portfolio {
-  "The instant for which what is in force, at risk and in doubt is told."
+  "The instant of the figures in force, at risk and in doubt."
   asOf: DateTime!
   "The beginning of the time in which things are counted, included."
   from: DateTime!
@@ -12101,7 +12101,7 @@ type Portfolio {
   and not ended, its waiting period included. Errors: parameter_invalid.
   """
   book(
-    "What tells the lines apart, besides the currency, which always does."
+    "Members to group the lines by, in addition to the currency."
     by: [BookDimension!]! = []
     "How many lines, 1 to 1000; 100 when left out: those with the largest limit at risk within each currency."
     first: Int
@@ -12119,7 +12119,7 @@ type Portfolio {
   doubt: [DoubtFigure!]
 }
 
-"What lines of a book are told apart by."
+"Members that lines of a book are grouped by."
 enum BookDimension {
   "A line for each product."
   PRODUCT
@@ -12149,11 +12149,11 @@ type Book {
 
 "Policies of one currency, summed."
 type BookLine {
-  "Key of the product; null where lines are not told apart by it."
+  "Key of the product; null when lines are not grouped by it."
   product: String
-  "The partner; null where lines are not told apart by it."
+  "The partner; null when lines are not grouped by it."
   partner: String
-  "Where the policies lie; null where lines are not told apart by it."
+  "Where the policies lie; null when lines are not grouped by it."
   cell: PlaceCell
   "ISO 4217 code."
   currency: String!
@@ -12381,7 +12381,7 @@ type ExampleEarthquake {
   longitude: Float!
   "Moment magnitude."
   magnitude: Decimal!
-  "Kilometres; null where the source tells none."
+  "Kilometres; null when the source gives none."
   depthKm: Decimal
 }
 
@@ -12393,7 +12393,7 @@ type ExampleFix {
   latitude: Float!
   "Of its centre, WGS84 degrees."
   longitude: Float!
-  "Maximum sustained wind in knots; null where the source tells none."
+  "Maximum sustained wind in knots; null when the source gives none."
   windKn: Decimal
 }
 
@@ -12407,7 +12407,7 @@ type ProductConnection {
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when it is asked for."
   totalCount: Int!
-  "Whether there are more than totalCount tells."
+  "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
 }
 
@@ -12537,7 +12537,7 @@ type PriceLine {
 enum PriceLineKind {
   "What the cover is expected to pay in its term."
   EXPECTED_LOSS
-  "For how little the history tells: k·s/√N."
+  "For the uncertainty of a short history: k·s/√N."
   UNCERTAINTY_LOAD
   "For how much the losses vary: r·s."
   RISK_LOAD
@@ -12655,7 +12655,7 @@ type WeighedEventConnection {
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when it is asked for."
   totalCount: Int!
-  "Whether there are more than totalCount tells."
+  "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
 }
 
@@ -12728,7 +12728,7 @@ type QuoteConnection {
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when it is asked for."
   totalCount: Int!
-  "Whether there are more than totalCount tells."
+  "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
 }
 
@@ -12914,7 +12914,7 @@ type Finding {
 enum FindingKind {
   "No report has confirmed the payout."
   MISSING
-  "The line is about nobody's payout."
+  "The line matches no payout."
   UNKNOWN
   "Another amount or currency."
   AMOUNT
@@ -12944,7 +12944,7 @@ enum ReportLineResult {
   REJECTED
   "It is on its way."
   UNDERWAY
-  "A finding: the line is about nobody's payout."
+  "A finding: the line matches no payout."
   UNKNOWN
   "A finding: another amount or currency."
   AMOUNT
@@ -13240,7 +13240,7 @@ type SettlePayoutExternallyPayload {
 	{Name: "../schema/schema.graphqls", Input: `"""
 What can be read. Partners see their own records; operators see every partner's. Whatever is read apart, like each field here and
 the relations of a record, can be refused or fail alone and is therefore nullable: its error is in errors under its path, and
-everything beside it is answered.
+sibling fields are still returned.
 """
 type Query {
   "Who asks."
@@ -13310,7 +13310,7 @@ text/event-stream. A subscription ends with an error that says why: the token ha
 reads too slowly, the server stops. Then subscribe again after the last sequence you have: nothing is lost or comes twice.
 """
 type Subscription {
-  "A claim's story: what was told, and what is being told. Scope claims:read. Errors: not_found, parameter_invalid, rate_limited."
+  "A claim's timeline: the entries so far, then new ones. Scope claims:read. Errors: not_found, parameter_invalid, rate_limited."
   claimTimeline(
     "Which claim."
     claimId: ID!
@@ -13581,7 +13581,7 @@ type TimelineEntry {
   summary: String!
   "What machines may want of it."
   data: JSON!
-  "Id of the event that tells it; null for TRIGGER_OBSERVED, which belongs to the occurrence."
+  "Id of the event of this entry; null for TRIGGER_OBSERVED, which belongs to the occurrence."
   eventId: ID
 }
 
@@ -13671,7 +13671,7 @@ type TimelineConnection {
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when it is asked for."
   totalCount: Int!
-  "Whether there are more than totalCount tells."
+  "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
 }
 
@@ -13715,7 +13715,7 @@ enum ActorKind {
 type Actor {
   "In which role."
   kind: ActorKind!
-  "Client, person or system, as far as it is told."
+  "Client, person or system, if it may be shown."
   name: String!
 }
 `, BuiltIn: false},
@@ -13749,12 +13749,12 @@ extend type Mutation {
   "Send nothing there any more; events stay in the feed. Scope webhooks:write. Errors: not_found."
   deleteWebhookEndpoint("Which endpoint." input: DeleteWebhookEndpointInput!): DeleteWebhookEndpointPayload
   """
-  Make a new secret, which the payload alone shows. The old one signs beside it for 24 hours. Scope webhooks:write. Errors:
+  Make a new secret, which the payload alone shows. The old one also signs for 24 hours. Scope webhooks:write. Errors:
   not_found, state_conflict while a former one still signs.
   """
   rotateWebhookSecret("Which endpoint." input: RotateWebhookSecretInput!): RotateWebhookSecretPayload
   """
-  Send the endpoint, now, the event that told of its being enabled. Scope webhooks:write. Errors: not_found, state_conflict when it
+  Send the endpoint the event of its enabling again, now. Scope webhooks:write. Errors: not_found, state_conflict when it
   is disabled, or was enabled less than a second ago.
   """
   testWebhookEndpoint("Which endpoint." input: TestWebhookEndpointInput!): TestWebhookEndpointPayload
@@ -14036,7 +14036,7 @@ type WebhookEndpointConnection {
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when it is asked for."
   totalCount: Int!
-  "Whether there are more than totalCount tells."
+  "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
 }
 
@@ -14058,7 +14058,7 @@ type DeliveryConnection {
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when it is asked for."
   totalCount: Int!
-  "Whether there are more than totalCount tells."
+  "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
 }
 
