@@ -96,27 +96,50 @@ func inSlices(b *testing.B, all int) func(n int) time.Duration {
 	}
 }
 
-// queue returns a function that works jobs by River's workers of payouts with a rail, as
-// in production but without background loops, and returns the duration.
-func (s *fixture) queue(by rail.Rail) func(jobs []river.InsertManyParams) time.Duration {
+// workQueue is a queue of payouts with River's workers, as in production but without
+// background loops.
+type workQueue struct {
+	*fixture
+
+	client *river.Client[pgx.Tx]
+	done   chan string // the outcome of each run of a job
+}
+
+// startQueue starts a queue whose workers use a rail.
+func (s *fixture) startQueue(by rail.Rail) *workQueue {
 	s.t.Helper()
 	s.execSQL("delete from river.river_job")
-	done := make(chan string, 1000)
+	q := &workQueue{fixture: s, done: make(chan string, 1000)}
 	config := Config{
 		Pool: s.pool, Service: s.Service, Rail: by, Sender: s.newSender(), Log: s.newLogger(),
-		ObserveJob: func(_, outcome string, _ time.Duration) { done <- outcome },
+		ObserveJob: func(_, outcome string, _ time.Duration) { q.done <- outcome },
 	}.riverConfig()
 	config.PeriodicJobs = nil
-	client, err := river.NewClient(riverpgxv5.New(s.pool), config)
+	var err error
+	q.client, err = river.NewClient(riverpgxv5.New(s.pool), config)
 	require.NoError(s.t, err)
-	require.NoError(s.t, client.Start(context.WithoutCancel(s.t.Context())))
-	s.t.Cleanup(func() { require.NoError(s.t, client.Stop(context.WithoutCancel(s.t.Context()))) })
+	require.NoError(s.t, q.client.Start(context.WithoutCancel(s.t.Context())))
+	s.t.Cleanup(func() { require.NoError(s.t, q.client.Stop(context.WithoutCancel(s.t.Context()))) })
+	return q
+}
+
+// insert queues jobs.
+func (q *workQueue) insert(jobs []river.InsertManyParams) {
+	q.t.Helper()
+	_, err := q.client.InsertManyFast(q.t.Context(), jobs)
+	require.NoError(q.t, err)
+}
+
+// queue returns a function that queues jobs, waits until as many are done, and returns the
+// duration. Call it only from the goroutine of the test or benchmark.
+func (s *fixture) queue(by rail.Rail) func(jobs []river.InsertManyParams) time.Duration {
+	s.t.Helper()
+	q := s.startQueue(by)
 	return func(jobs []river.InsertManyParams) time.Duration {
 		began := time.Now()
-		_, err := client.InsertManyFast(s.t.Context(), jobs)
-		require.NoError(s.t, err)
+		q.insert(jobs)
 		for range jobs {
-			require.Equal(s.t, "done", <-done)
+			require.Equal(s.t, "done", <-q.done)
 		}
 		return time.Since(began)
 	}

@@ -47,7 +47,7 @@ func TestFirstPayoutOfAnotherPartnerGoesAheadOfABacklog(t *testing.T) {
 	require.Equal(t, "globex", last.Partner)
 	advanced := make(chan struct{})
 	var order sendOrder
-	work := s.queue(&wrappedRail{Rail: s.rail, send: func(ctx context.Context, i rail.Instruction) rail.Result {
+	queue := s.startQueue(&wrappedRail{Rail: s.rail, send: func(ctx context.Context, i rail.Instruction) rail.Result {
 		order.note(i.PayoutID)
 		select {
 		case <-advanced:
@@ -55,11 +55,9 @@ func TestFirstPayoutOfAnotherPartnerGoesAheadOfABacklog(t *testing.T) {
 		}
 		return s.rail.Send(ctx, i)
 	}})
-	worked := make(chan time.Duration, 1)
-	go func() { worked <- work(inserted(fleet)) }()
+	queue.insert(inserted(fleet))
 	s.requireEventually(func() bool { return s.countRows("river.river_job where priority = $1", priorityHigh) > 0 }, "the other partner's stands ahead")
 	close(advanced)
-	<-worked
 	s.requireEventually(func() bool { return s.countRows("payouts where status = 'released'") == len(fleet) }, "all are released")
 	workers := queues[queuePayouts].MaxWorkers
 	require.LessOrEqual(t, slices.Index(order.ids, last.ID), 2*workers, "only what workers had already is sent before it")
