@@ -79,7 +79,7 @@ func TestDeliveriesOverGraphQL(t *testing.T) {
 	require.Equal(t, id["id"], delivery["endpoint"].(map[string]any)["id"])
 	require.Equal(t, id["id"], delivery["event"].(map[string]any)["data"].(map[string]any)["object"].(map[string]any)["id"])
 
-	_, err := d.DB.Bun.NewRaw(`update deliveries set status = 'parked', tries = 10, next_attempt_at = null,
+	_, err := d.DB.Bun.NewRaw(`update deliveries set status = 'parked', attempts_in_round = 10, next_attempt_at = null,
 		attempts = '[{"at": "2026-01-02T03:04:05Z", "status_code": 503, "error": null, "duration_ms": 12, "answer": "closed"}]'`).Exec(t.Context())
 	require.NoError(t, err)
 	listed := `query($id: ID!) { webhookEndpoint(id: $id) { all: deliveries { totalCount nodes { id attempts { at statusCode error durationMs answer } } }

@@ -21,13 +21,13 @@ import (
 // behind gives a partner's endpoints n numbered events to deliver.
 func (s *fixture) behind(n int) {
 	s.t.Helper()
-	s.execSQL(`with last as (select coalesce(max(sequence), 0) as sequence from event_numbers where partner = 'acme'),
+	s.execSQL(`with last as (select coalesce(max(sequence), 0) as sequence from event_sequence where partner = 'acme'),
 		e as (insert into events (id, partner, type, subject_type, subject_id, subject_version, occurred_at, data)
 			select gen_random_uuid(), 'acme', 'quote.created', 'quote', gen_random_uuid(), 1, now(), convert_to('{"object":{"note":"' || repeat('x', 200) || '"}}', 'utf8')
 			from generate_series(1, $1) returning id)
-		insert into event_numbers (partner, sequence, event_id, hash)
+		insert into event_sequence (partner, sequence, event_id, hash)
 			select 'acme', (select sequence from last) + row_number() over (), id, sha256(id::text::bytea) from e`, n)
-	s.execSQL("analyze events, event_numbers")
+	s.execSQL("analyze events, event_sequence")
 }
 
 // memory returns this process's memory in bytes: live objects, and the resident size.
@@ -68,9 +68,9 @@ func BenchmarkBacklog(b *testing.B) {
 	heap, resident := memory(b)
 	s.behind(backlog)
 	s.Quote("rain-excess", nil) // wakes the endpoint
-	s.requireEventually(func() bool { return s.countRows("webhook_progress where probe_at is not null") == 1 }, "the receiver is known to be dead")
+	s.requireEventually(func() bool { return s.countRows("webhook_progress where next_probe_at is not null") == 1 }, "the receiver is known to be dead")
 	for range 20 { // again and again
-		s.execSQL("update webhook_progress set probe_at = now(), due_at = now()")
+		s.execSQL("update webhook_progress set next_probe_at = now(), due_at = now()")
 		attempts := s.countRows("deliveries")
 		s.requireEventually(func() bool { return s.countRows("deliveries") > attempts }, "it is tried with one more")
 	}
@@ -81,7 +81,7 @@ func BenchmarkBacklog(b *testing.B) {
 	heapThen, residentThen := memory(b)
 	for b.Loop() {
 	}
-	require.GreaterOrEqual(b, s.countRows("event_numbers n join webhook_progress p on n.sequence > p.position"), backlog-1000, "nearly all still wait")
+	require.GreaterOrEqual(b, s.countRows("event_sequence n join webhook_progress p on n.sequence > p.cursor"), backlog-1000, "nearly all still wait")
 	b.ReportMetric((heapThen-heap)/(1<<20), "heap-growth-MiB")
 	b.ReportMetric((residentThen-resident)/(1<<20), "rss-growth-MiB")
 	b.ReportMetric(float64(s.countRows("deliveries")), "delivery-rows")

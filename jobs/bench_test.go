@@ -83,7 +83,7 @@ func BenchmarkDelivery(b *testing.B) {
 	_, err := s.Service.CreateWebhookEndpoint(b.Context(), s.Acme, model.WebhookEndpointRequest{URL: &url, EventTypes: []string{"quote.created"}})
 	require.NoError(b, err)
 	before := bareLoop(b)
-	s.execSQL("update webhook_progress set position = 0, due_at = now()")
+	s.execSQL("update webhook_progress set cursor = 0, due_at = now()")
 	_, err = s.Service.StartDeliveries(b.Context())
 	require.NoError(b, err)
 	ours := <-rate

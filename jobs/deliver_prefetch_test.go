@@ -40,17 +40,17 @@ func TestBacklogIsDeliveredOnceWhenOneEventFails(t *testing.T) {
 	s.relayEvents()
 	s.startWorkers()
 	s.requireEventually(func() bool { return s.countRows("deliveries") == backlog }, "each was tried")
-	s.requireEventually(func() bool { return s.countRows("webhook_progress where drain is null") == 1 }, "the drain ended")
+	s.requireEventually(func() bool { return s.countRows("webhook_progress where lease_id is null") == 1 }, "the drain ended")
 	require.Len(t, r.arrivalTimes(t), backlog)
 	require.Len(t, r.allReceived(), backlog, "none twice")
-	require.Equal(t, 1, s.countRows("deliveries where status = 'pending' and tries = 1"), "the one that failed waits")
-	require.Equal(t, backlog-1, s.countRows("deliveries where status = 'delivered' and tries = 1"))
+	require.Equal(t, 1, s.countRows("deliveries where status = 'pending' and attempts_in_round = 1"), "the one that failed waits")
+	require.Equal(t, backlog-1, s.countRows("deliveries where status = 'delivered' and attempts_in_round = 1"))
 	s.AdvanceClock(time.Minute)
 	_, err := s.Service.StartDeliveries(t.Context())
 	require.NoError(t, err)
 	s.requireEventually(func() bool { return s.countRows("deliveries where status = 'delivered'") == backlog }, "and is sent again")
 	require.Len(t, r.allReceived(), backlog+1)
-	require.Equal(t, 1, s.countRows("webhook_progress where position = (select max(sequence) from event_numbers)"))
+	require.Equal(t, 1, s.countRows("webhook_progress where cursor = (select max(sequence) from event_sequence)"))
 }
 
 func TestPrefetchedBatchFollowsTheCurrentOne(t *testing.T) {

@@ -31,8 +31,8 @@ func TestFailoverThatLosesTheOrdersOfAFileWritesNoOtherFile(t *testing.T) {
 	require.Len(t, written(t, folder), 1)
 
 	for _, lost := range []string{
-		"update bank_entries set batch_id = null",
-		"delete from bank_batches",
+		"update payment_orders set file_id = null",
+		"delete from payment_files",
 	} {
 		_, err = s.pool.Exec(t.Context(), lost)
 		require.NoError(t, err)

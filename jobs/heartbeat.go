@@ -71,7 +71,7 @@ func (h *heartbeatRecorder) recordHeartbeat(ctx context.Context) (time.Duration,
 	if noticed := open != nil; noticed != h.restoreLogged {
 		h.restoreLogged = noticed
 		if noticed {
-			h.log.ErrorContext(ctx, "the database may have been restored from a backup: payouts are stopped until an operator answers with parapet restore", "signs", open.Signs)
+			h.log.ErrorContext(ctx, "the database may have been restored from a backup: payouts are stopped until an operator answers with parapet restore", "signs", open.Evidence)
 		} else {
 			h.log.InfoContext(ctx, "an operator answered for the restore of the database")
 		}

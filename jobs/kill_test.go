@@ -134,7 +134,7 @@ func TestReleaseSurvivesWorkerDeathAtEveryStep(t *testing.T) {
 	s.startWorkers()
 	s.requireEventually(func() bool { return s.countRows("payouts where status = 'released'") == len(fleet) }, "every payout is released")
 	require.Equal(t, len(fleet), s.countRows("simulator_transfers"), "no second transfer, and no refusal")
-	require.Equal(t, len(fleet), s.countRows("(select distinct body->>'payout_id' from simulator_transfers) as paid"))
+	require.Equal(t, len(fleet), s.countRows("(select distinct transfer->>'payout_id' from simulator_transfers) as paid"))
 	require.Zero(t, s.countRows("simulator_transfers where key not like '%.1'"), "doubt never takes a new key")
 }
 
@@ -153,11 +153,11 @@ func TestBatchReleaseSurvivesDeathAtEveryStep(t *testing.T) {
 		for _, point := range []releaseStep{stepEntering, stepEntered} {
 			s.killed(point, model.ReleasePayout{})
 			free()
-			require.Zero(t, s.countRows("bank_entries"), point)
+			require.Zero(t, s.countRows("payment_orders"), point)
 			require.Zero(t, s.countRows("payout_attempts"), point)
 		}
 	}
 	s.killed(stepRecorded, model.ReleasePayout{})
 	require.Equal(t, len(fleet), s.countRows("payouts where status = 'released' and attempts = 1"))
-	require.Equal(t, len(fleet), s.countRows("bank_entries"))
+	require.Equal(t, len(fleet), s.countRows("payment_orders"))
 }

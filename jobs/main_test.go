@@ -164,7 +164,7 @@ func (s *fixture) execSQL(sql string, args ...any) {
 // countTransfers counts the rail's transfers.
 func (s *fixture) countTransfers(payout string, outcome rail.Outcome) int {
 	s.t.Helper()
-	return s.countRows("simulator_transfers where body->>'payout_id' = $1 and body->>'outcome' = $2", payout, string(outcome))
+	return s.countRows("simulator_transfers where transfer->>'payout_id' = $1 and transfer->>'outcome' = $2", payout, string(outcome))
 }
 
 // epicentre is the place of the M 6.4 of 6 February 2018, 22 km from the default centre

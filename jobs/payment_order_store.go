@@ -22,10 +22,10 @@ type dbConn interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// NewPaymentOrderStore returns a store over the tables bank_entries and bank_batches.
+// NewPaymentOrderStore returns a store over the tables payment_orders and payment_files.
 func NewPaymentOrderStore(pool *pgxpool.Pool) *PaymentOrderStore { return &PaymentOrderStore{pool} }
 
-const orderColumns = "key, short, payout_id, amount, currency, payee, coalesce(batch_id, '')"
+const orderColumns = "key, end_to_end_id, payout_id, amount, currency, payee, coalesce(file_id, '')"
 
 func scanOrder(row pgx.CollectableRow) (e bankfile.PaymentOrder, err error) {
 	err = row.Scan(&e.Key, &e.EndToEndID, &e.PayoutID, &e.Amount.Amount, &e.Amount.Currency, &e.Payee, &e.FileID)
@@ -47,8 +47,8 @@ func (s *PaymentOrderStore) Add(ctx context.Context, rail string, entries []bank
 		keys[i], shorts[i], payouts[i], payees[i] = e.Key, e.EndToEndID, e.PayoutID, e.Payee
 		amounts[i], currencies[i] = e.Amount.Amount, e.Amount.Currency
 	}
-	added, err := s.db.Exec(ctx, `insert into bank_entries (rail, key, short, payout_id, amount, currency, payee)
-		select $1, n.* from unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[]) as n (key, short, payout_id, amount, currency, payee)
+	added, err := s.db.Exec(ctx, `insert into payment_orders (rail, key, end_to_end_id, payout_id, amount, currency, payee)
+		select $1, n.* from unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[]) as n (key, end_to_end_id, payout_id, amount, currency, payee)
 		order by n.key on conflict (key) do nothing`, rail, keys, shorts, payouts, amounts, currencies, payees)
 	if err != nil {
 		return nil, fmt.Errorf("write bank entries: %w", err)
@@ -69,8 +69,8 @@ func (s *PaymentOrderStore) Add(ctx context.Context, rail string, entries []bank
 
 // Find implements bankfile.PaymentOrderStore.
 func (s *PaymentOrderStore) Find(ctx context.Context, rail string, keys []string) (map[string]bankfile.PaymentOrder, error) {
-	rows, err := s.db.Query(ctx, "select "+orderColumns+` from bank_entries where rail = $1 and key = any($2)
-		union all select `+orderColumns+" from bank_entries where rail = $1 and short = any($2)", rail, keys)
+	rows, err := s.db.Query(ctx, "select "+orderColumns+` from payment_orders where rail = $1 and key = any($2)
+		union all select `+orderColumns+" from payment_orders where rail = $1 and end_to_end_id = any($2)", rail, keys)
 	if err != nil {
 		return nil, fmt.Errorf("read bank entries: %w", err)
 	}
@@ -87,7 +87,7 @@ func (s *PaymentOrderStore) Find(ctx context.Context, rail string, keys []string
 
 // FileOrders implements bankfile.PaymentOrderStore.
 func (s *PaymentOrderStore) FileOrders(ctx context.Context, rail, batch string) ([]bankfile.PaymentOrder, error) {
-	rows, err := s.db.Query(ctx, "select "+orderColumns+" from bank_entries where rail = $1 and batch_id = $2 order by key", rail, batch)
+	rows, err := s.db.Query(ctx, "select "+orderColumns+" from payment_orders where rail = $1 and file_id = $2 order by key", rail, batch)
 	if err != nil {
 		return nil, fmt.Errorf("read batch: %w", err)
 	}
@@ -99,16 +99,16 @@ func (s *PaymentOrderStore) FileOrders(ctx context.Context, rail, batch string) 
 func (s *PaymentOrderStore) AssignToFiles(ctx context.Context, rail string, most int, largest int64) error {
 	for more := true; more; {
 		err := pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error {
-			if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock(hashtextextended('bank_batches/' || $1, 0))", rail); err != nil {
+			if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock(hashtextextended('payment_files/' || $1, 0))", rail); err != nil {
 				return err
 			}
-			tag, err := tx.Exec(ctx, `with due as (select currency from bank_entries where rail = $1 and batch_id is null and set_aside_at is null and settled_at is null order by currency limit 1),
-				batch as (insert into bank_batches (id, rail)
+			tag, err := tx.Exec(ctx, `with due as (select currency from payment_orders where rail = $1 and file_id is null and set_aside_at is null and settled_at is null order by currency limit 1),
+				batch as (insert into payment_files (id, rail)
 					select 'PPT-' || to_char(clock_timestamp() at time zone 'UTC', 'YYYYMMDD') || '-' || upper(substr(md5(gen_random_uuid()::text), 1, 12)), $1 from due
 					returning id)
-				update bank_entries set batch_id = batch.id from batch, due where key in (select key from (
-					select key, sum(amount) over (order by key) as total from bank_entries
-					where rail = $1 and batch_id is null and set_aside_at is null and settled_at is null and currency = (select currency from due) order by key limit $2) as n where total <= $3)`, rail, most, largest)
+				update payment_orders set file_id = batch.id from batch, due where key in (select key from (
+					select key, sum(amount) over (order by key) as total from payment_orders
+					where rail = $1 and file_id is null and set_aside_at is null and settled_at is null and currency = (select currency from due) order by key limit $2) as n where total <= $3)`, rail, most, largest)
 			more = tag.RowsAffected() > 0
 			return err
 		})
@@ -121,7 +121,7 @@ func (s *PaymentOrderStore) AssignToFiles(ctx context.Context, rail string, most
 
 // ListUnwritten implements bankfile.PaymentOrderStore.
 func (s *PaymentOrderStore) ListUnwritten(ctx context.Context, rail string) ([]bankfile.PaymentFile, error) {
-	rows, err := s.db.Query(ctx, "select id, number, created_at, sealed_digest is not null from bank_batches where rail = $1 and written_at is null order by number", rail)
+	rows, err := s.db.Query(ctx, "select id, sequence, created_at, sealed_digest is not null from payment_files where rail = $1 and written_at is null order by sequence", rail)
 	if err != nil {
 		return nil, fmt.Errorf("read batches: %w", err)
 	}
@@ -133,7 +133,7 @@ func (s *PaymentOrderStore) ListUnwritten(ctx context.Context, rail string) ([]b
 
 // MarkWritten implements bankfile.PaymentOrderStore.
 func (s *PaymentOrderStore) MarkWritten(ctx context.Context, batch, digest string) error {
-	_, err := s.db.Exec(ctx, "update bank_batches set written_at = clock_timestamp(), digest = $2 where id = $1 and written_at is null", batch, digest)
+	_, err := s.db.Exec(ctx, "update payment_files set written_at = clock_timestamp(), written_digest = $2 where id = $1 and written_at is null", batch, digest)
 	if err != nil {
 		return fmt.Errorf("note batch: %w", err)
 	}

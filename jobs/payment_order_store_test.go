@@ -80,8 +80,8 @@ func TestASliceGoesIntoOneFile(t *testing.T) {
 	for _, job := range fleet {
 		require.Equal(t, 1, strings.Count(string(text), "<EndToEndId>"+bankfile.PolicyID(s.RailKey(job.ID, 1))+"<"))
 	}
-	require.Equal(t, len(fleet), s.countRows("bank_entries where batch_id is not null"))
-	require.Equal(t, 1, s.countRows("bank_batches"))
+	require.Equal(t, len(fleet), s.countRows("payment_orders where file_id is not null"))
+	require.Equal(t, 1, s.countRows("payment_files"))
 	s.reported(files, folder, names[0], s.RailKey(fleet[0].ID, 1))
 }
 
@@ -153,8 +153,8 @@ func TestABatchHoldsNoMoreThanAFileSumsTo(t *testing.T) {
 	require.NoError(t, files.OrderStore.AssignToFiles(t.Context(), files.Name(), 10, 5_000_000))
 	require.NoError(t, s.writeDueFiles(files))
 	require.Len(t, written(t, folder), 2)
-	require.Equal(t, 1, s.countRows("(select from bank_entries group by batch_id having sum(amount) = 4000000) as full_one"))
-	require.Zero(t, s.countRows("bank_entries where batch_id is null"))
+	require.Equal(t, 1, s.countRows("(select from payment_orders group by file_id having sum(amount) = 4000000) as full_one"))
+	require.Zero(t, s.countRows("payment_orders where file_id is null"))
 }
 
 // failingStore stores a file, or half of one, and fails.
@@ -194,7 +194,7 @@ func TestAFileIsWrittenAgainWithTheSameBytes(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, bytes.Equal(first, again))
 	digest := sha256.Sum256(again)
-	require.Equal(t, 1, s.countRows("bank_batches where digest = $1", hex.EncodeToString(digest[:])))
+	require.Equal(t, 1, s.countRows("payment_files where written_digest = $1", hex.EncodeToString(digest[:])))
 
 	// A doubt is resolved by the order store, and the order goes into no second file.
 	result := files.Inquire(t.Context(), s.RailKey(job.ID, 1))
@@ -213,10 +213,10 @@ func TestAChangedOrderIsNotWritten(t *testing.T) {
 	files, folder := s.writtenFiles()
 	job := s.createPendingPayouts(1)[0]
 	require.NoError(t, s.runReleaseWith(files, job))
-	s.execSQL("update bank_entries set amount = amount + 1")
+	s.execSQL("update payment_orders set amount = amount + 1")
 	require.ErrorContains(t, s.writeDueFiles(files), "not what was accepted")
 	require.Empty(t, written(t, folder))
-	s.execSQL("alter table bank_entries rename to mislaid")
+	s.execSQL("alter table payment_orders rename to mislaid")
 	require.Equal(t, rail.Unknown, files.Inquire(t.Context(), s.RailKey(job.ID, 1)).Outcome)
 	_, err := os.Stat(filepath.Join(folder, "in"))
 	require.ErrorIs(t, err, fs.ErrNotExist)
@@ -231,7 +231,7 @@ func TestChangedOrderDoesNotBlockItsFile(t *testing.T) {
 	fleet := s.createPendingPayouts(3)
 	require.NoError(t, s.runReleaseBatch(files))
 	wrong := s.RailKey(fleet[1].ID, 1)
-	s.execSQL("update bank_entries set amount = amount + 1 where key = $1", wrong)
+	s.execSQL("update payment_orders set amount = amount + 1 where key = $1", wrong)
 	require.ErrorContains(t, s.writeDueFiles(files), wrong)
 	names := written(t, folder)
 	require.Len(t, names, 1)
@@ -244,10 +244,10 @@ func TestChangedOrderDoesNotBlockItsFile(t *testing.T) {
 	require.EqualValues(t, 1, vitals.OrdersSetAside)
 	require.ErrorContains(t, s.writeDueFiles(files), wrong, "the error repeats until it is corrected")
 	require.Len(t, written(t, folder), 1)
-	s.execSQL("update bank_entries set amount = amount - 1 where key = $1", wrong)
+	s.execSQL("update payment_orders set amount = amount - 1 where key = $1", wrong)
 	require.NoError(t, s.writeDueFiles(files))
 	require.Len(t, written(t, folder), 2, "it goes out with the next file")
-	require.Zero(t, s.countRows("bank_entries where batch_id is null or set_aside_at is not null"))
+	require.Zero(t, s.countRows("payment_orders where file_id is null or set_aside_at is not null"))
 }
 
 // TestSealedFileIsNotWrittenWithOtherOrders stops a writer after the file was stored and
@@ -262,9 +262,9 @@ func TestSealedFileIsNotWrittenWithOtherOrders(t *testing.T) {
 	files.FileStore = &failingStore{FileStore: good}
 	require.ErrorIs(t, s.writeDueFiles(files), errHung)
 	files.FileStore = good
-	s.execSQL("update bank_entries set amount = amount + 1 where key = $1", s.RailKey(fleet[0].ID, 1))
+	s.execSQL("update payment_orders set amount = amount + 1 where key = $1", s.RailKey(fleet[0].ID, 1))
 	require.ErrorIs(t, s.writeDueFiles(files), bankfile.ErrFileSealed)
-	require.Zero(t, s.countRows("bank_entries where batch_id is null"), "it goes into no other file")
+	require.Zero(t, s.countRows("payment_orders where file_id is null"), "it goes into no other file")
 	require.Len(t, written(t, folder), 1)
 }
 

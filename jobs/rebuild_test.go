@@ -78,7 +78,7 @@ func TestEventFeedRebuildsLostDeliveries(t *testing.T) {
 	s.waitForPayoutStatus(claim, "released")
 	s.waitUntilIdle()
 	s.requireEventually(func() bool {
-		return s.countRows("event_outbox") == 0 && len(r.allReceived()) >= s.countRows("event_numbers")
+		return s.countRows("event_outbox") == 0 && len(r.allReceived()) >= s.countRows("event_sequence")
 	}, "everything is sent")
 
 	m, delivered := &eventMirror{map[int64]bool{}, map[string]mirrored{}}, r.allReceived()

@@ -119,7 +119,7 @@ func TestSilentRailOpensMissingExceptions(t *testing.T) {
 		fetch := &fetchReports{service: s.Service, rail: by, log: slog.New(slog.DiscardHandler)}
 		return fetch.Work(t.Context(), &river.Job[FetchReports]{JobRow: &rivertype.JobRow{CreatedAt: s.Now()}})
 	}
-	const open = "findings where kind = 'missing' and closed_at is null and report_id is null"
+	const open = "reconciliation_exceptions where kind = 'missing' and closed_at is null and report_id is null"
 	day, never := 24*time.Hour, &unreporting{Rail: s.rail, able: rail.Capabilities{SettlementDelay: 24 * time.Hour}, err: rail.ErrNoReport}
 	s.AdvanceClock(5*day - time.Hour)
 	require.NoError(t, work(never))
@@ -133,7 +133,7 @@ func TestSilentRailOpensMissingExceptions(t *testing.T) {
 	require.Equal(t, 1, s.countRows(open), "also where its reports are broken")
 	require.NoError(t, work(never))
 	require.Equal(t, 1, s.countRows(open))
-	s.execSQL("update findings set closed_at = now(), closed_by = 'olive', closed_reason = 'It is late.'")
+	s.execSQL("update reconciliation_exceptions set closed_at = now(), closed_by = 'olive', closed_reason = 'It is late.'")
 	require.NoError(t, work(never))
 	require.Zero(t, s.countRows(open), "what was closed stays closed")
 }
@@ -153,5 +153,5 @@ func TestPayoutsOfAFormerRailAreMissing(t *testing.T) {
 	require.Zero(t, s.countRows("findings"))
 	s.AdvanceClock(2 * time.Hour)
 	require.NoError(t, fetch.findMissing(t.Context()))
-	require.Equal(t, 1, s.countRows("findings where kind = 'missing' and rail = $1", s.rail.Name()))
+	require.Equal(t, 1, s.countRows("reconciliation_exceptions where kind = 'missing' and rail = $1", s.rail.Name()))
 }

@@ -19,7 +19,7 @@ import (
 func (s *fixture) countHeldDeliveries(endpoint *wire.WebhookEndpoint) model.DeliverEndpoint {
 	s.t.Helper()
 	job := model.DeliverEndpoint{Partner: "acme", Endpoint: endpoint.ID}
-	require.NoError(s.t, s.pool.QueryRow(s.t.Context(), "select drain::text from webhook_progress").Scan(&job.LeaseID))
+	require.NoError(s.t, s.pool.QueryRow(s.t.Context(), "select lease_id::text from webhook_progress").Scan(&job.LeaseID))
 	return job
 }
 
@@ -151,7 +151,7 @@ func TestResultOfFormerAddressIsIgnored(t *testing.T) {
 	s.startWorkers()
 	s.requireEventually(func() bool { return s.countRows("deliveries where status = 'delivered'") == 1 }, "the new address has it")
 	require.Len(t, healthy.allReceived(), 1)
-	require.Equal(t, 1, s.countRows("webhook_endpoints where status = 'enabled' and note is null"))
+	require.Equal(t, 1, s.countRows("webhook_endpoints where status = 'enabled' and disabled_reason is null"))
 }
 
 // An address that changes just after the answer was kept is not disabled for it.
@@ -202,7 +202,7 @@ func TestRotationSignsTwiceForADay(t *testing.T) {
 func (s *fixture) parking() []int64 {
 	s.t.Helper()
 	s.waitUntilIdle()
-	s.execSQL("update deliveries set status = 'parked', tries = 10, next_attempt_at = null")
+	s.execSQL("update deliveries set status = 'parked', attempts_in_round = 10, next_attempt_at = null")
 	s.AdvanceClock(5 * time.Minute) // the endpoint may be tried again
 	rows, err := s.pool.Query(s.t.Context(), "select sequence from deliveries order by sequence")
 	require.NoError(s.t, err)
@@ -235,7 +235,7 @@ func TestFailedDeliveriesCanBeRetried(t *testing.T) {
 		s.requireEventually(func() bool { return s.countRows("deliveries where status = 'delivered'") == sent }, says)
 		s.waitUntilIdle()
 		require.Len(t, r.allReceived(), failed+sent, says)
-		require.Equal(t, len(sequences)-sent, s.countRows("deliveries where status = 'parked' and tries = 10 and next_attempt_at is null"), "the others wait as before")
+		require.Equal(t, len(sequences)-sent, s.countRows("deliveries where status = 'parked' and attempts_in_round = 10 and next_attempt_at is null"), "the others wait as before")
 	}
 	_, err = s.Service.RetryDelivery(t.Context(), s.Acme, s.listDeliveries(endpoint)[7].ID) // the oldest
 	require.NoError(t, err)
@@ -331,7 +331,7 @@ func TestRetryAfterAppliesDespiteSuccesses(t *testing.T) {
 	require.NoError(t, err)
 	s.keeps(job, batch, s.sends(batch))
 	require.Equal(t, 2, s.countRows("deliveries where status = 'delivered'"))
-	require.Equal(t, 1, s.countRows("webhook_progress where allowance = 128"))
+	require.Equal(t, 1, s.countRows("webhook_progress where batch_limit = 128"))
 	s.startWorkers()
 	s.Quote("rain-excess", nil)
 	s.requireEventually(func() bool { return s.countRows("event_outbox") == 0 }, "the fourth has its number")

@@ -47,7 +47,7 @@ func TestSlicesReleaseEachPayoutOnce(t *testing.T) {
 		require.Equal(t, "released", payout.Status)
 		require.Equal(t, 1, payout.Attempts)
 		require.Equal(t, files.Name(), *payout.Provider)
-		require.Equal(t, 1, s.countRows("bank_entries where key = $1 and short = $2", s.RailKey(job.ID, 1), *payout.ProviderReference))
+		require.Equal(t, 1, s.countRows("payment_orders where key = $1 and end_to_end_id = $2", s.RailKey(job.ID, 1), *payout.ProviderReference))
 		require.Equal(t, 1, s.countRows("payout_attempts where key = $1 and outcome = 'accepted' and provider_reference = $2", s.RailKey(job.ID, 1), *payout.ProviderReference))
 	}
 	require.Equal(t, len(fleet), s.countRows("events where type = 'payout.releasing'"))
@@ -65,7 +65,7 @@ func TestASliceIsAskedForOnceAndGoesOutByItself(t *testing.T) {
 	files, _ := s.writtenFiles()
 	s.startWorkersWith(files)
 	s.requireEventually(func() bool { return s.countRows("payouts where status = 'released'") == len(fleet) }, "all go out")
-	require.Equal(t, len(fleet), s.countRows("bank_entries"))
+	require.Equal(t, len(fleet), s.countRows("payment_orders"))
 }
 
 func TestFailingStoreLeavesBatchDue(t *testing.T) {
@@ -73,10 +73,10 @@ func TestFailingStoreLeavesBatchDue(t *testing.T) {
 	s := newFixture(t)
 	files, _ := s.writtenFiles()
 	s.createPendingPayouts(2)
-	s.execSQL("alter table bank_entries rename to mislaid")
-	require.ErrorContains(t, s.runReleaseBatch(files), "bank_entries")
+	s.execSQL("alter table payment_orders rename to mislaid")
+	require.ErrorContains(t, s.runReleaseBatch(files), "payment_orders")
 	require.Equal(t, 2, s.countRows("payouts where status = 'pending' and attempts = 0"))
-	s.execSQL("alter table mislaid rename to bank_entries")
+	s.execSQL("alter table mislaid rename to payment_orders")
 	require.NoError(t, s.runReleaseBatch(files))
 	require.Equal(t, 2, s.countRows("payouts where status = 'released'"))
 }
@@ -109,7 +109,7 @@ func TestASliceWaitsForTheEndOfAStop(t *testing.T) {
 	_, err := s.Service.StopReleases(t.Context(), s.Operator, model.StopRequest{Reason: "The bank called."})
 	require.NoError(t, err)
 	require.NoError(t, s.runReleaseBatch(files))
-	require.Zero(t, s.countRows("bank_entries"))
+	require.Zero(t, s.countRows("payment_orders"))
 	_, err = s.Service.ResumeReleases(t.Context(), s.Operator, model.ResumeRequest{Reason: "All is well."})
 	require.NoError(t, err)
 	require.NoError(t, s.Service.Sweep(t.Context()))
@@ -131,7 +131,7 @@ func TestInDoubtPayoutIsInquiredAtItsOwnRailOnly(t *testing.T) {
 		require.NoError(t, s.runReleaseBatch(files))
 	}
 	require.Equal(t, "reconciling", s.readPayout(job).Status)
-	require.Zero(t, s.countRows("bank_entries"))
+	require.Zero(t, s.countRows("payment_orders"))
 	require.Equal(t, 1, s.countRows("simulator_transfers"))
 	require.Equal(t, 3, s.countRows("payout_attempts where code = $1", codeOtherRail))
 	elsewhere, err := s.Service.CountInDoubtElsewhere(t.Context(), s.Operator, IdentityOf(files))

@@ -149,7 +149,7 @@ func (s *fixture) queue(by rail.Rail) func(jobs []river.InsertManyParams) time.D
 func (s *fixture) sound(released int) {
 	s.t.Helper()
 	require.Equal(s.t, released, s.countRows("payouts where status = 'released'"))
-	for _, broken := range []string{"inv_sets_balance", "inv_ledger_tells_payouts", "inv_timelines", "inv_states_are_told"} {
+	for _, broken := range []string{"inv_postings_balance", "inv_ledger_matches_payouts", "inv_timelines", "inv_statuses_have_events"} {
 		require.Zero(s.t, s.countRows(broken), broken)
 	}
 }
@@ -197,7 +197,7 @@ func (s *fixture) bareMove(ctx context.Context, payout uuid.UUID, status string,
 		}
 		write.Queue(`update payouts set status = $2, version = version + 1, attempts = 1, updated_at = now(), released_at = case when $2 = 'released' then now() end,
 			provider = 'bare', next_attempt_at = case when $2 = 'releasing' then now() + interval '1 minute' end where id = $1`, payout, status)
-		write.Queue("update claims set timeline_sequence = timeline_sequence + 1, told_at = now() where id = (select claim_id from payouts where id = $1)", payout)
+		write.Queue("update claims set timeline_sequence = timeline_sequence + 1, timeline_updated_at = now() where id = (select claim_id from payouts where id = $1)", payout)
 		write.Queue(`with kept as (insert into events (id, partner, type, subject_type, subject_id, subject_version, occurred_at, data)
 			select $3, partner, 'payout.' || $2, 'payout', id, version, now(), convert_to($4, 'utf8') from payouts where id = $1 returning id, partner)
 			insert into event_outbox (partner, event_id) select partner, id from kept`, payout, status, event, fmt.Sprintf(`{"object":{"id":%q,"rest":%q}}`, payout, strings.Repeat("x", 600)))

@@ -30,7 +30,7 @@ type workerPresence struct {
 
 // recordPresence writes that the process is alive.
 func (p *workerPresence) recordPresence(ctx context.Context) (time.Duration, error) {
-	_, err := p.pool.Exec(ctx, "insert into job_workers (name, seen_at) values ($1, clock_timestamp()) on conflict (name) do update set seen_at = excluded.seen_at, silent_since = null", p.name)
+	_, err := p.pool.Exec(ctx, "insert into job_workers (worker, seen_at) values ($1, clock_timestamp()) on conflict (worker) do update set seen_at = excluded.seen_at, silent_since = null", p.name)
 	if err != nil {
 		return 0, fmt.Errorf("record presence: %w", err)
 	}
@@ -56,8 +56,8 @@ type rescueJobs struct {
 // Work implements river.Worker.
 func (w *rescueJobs) Work(ctx context.Context, _ *river.Job[RescueJobs]) error {
 	rows, err := w.pool.Query(ctx, `with silent as (
-			update job_workers set silent_since = coalesce(silent_since, clock_timestamp()) where seen_at < clock_timestamp() - $1::interval returning name, silent_since),
-		dead as (select name from silent where silent_since < clock_timestamp() - $2::interval)
+			update job_workers set silent_since = coalesce(silent_since, clock_timestamp()) where seen_at < clock_timestamp() - $1::interval returning worker, silent_since),
+		dead as (select worker from silent where silent_since < clock_timestamp() - $2::interval)
 		update `+jobTable+` set state = 'available', scheduled_at = clock_timestamp(), max_attempts = greatest(max_attempts, attempt + 1),
 			errors = array_append(errors, jsonb_build_object('at', clock_timestamp(), 'attempt', attempt, 'error', 'its worker died', 'trace', ''))
 		where state = 'running' and (attempt < max_attempts or coalesce(cardinality(errors), 0) = 0)

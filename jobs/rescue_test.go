@@ -26,7 +26,7 @@ func (s *fixture) recordWorker(worker string, ago float64) {
 	s.t.Helper()
 	_, err := (&workerPresence{s.pool, worker}).recordPresence(s.t.Context())
 	require.NoError(s.t, err)
-	s.execSQL("update job_workers set seen_at = seen_at - make_interval(secs => $2) where name = $1", worker, ago)
+	s.execSQL("update job_workers set seen_at = seen_at - make_interval(secs => $2) where worker = $1", worker, ago)
 }
 
 func TestJobsOfADeadWorkerAreRescued(t *testing.T) {
@@ -73,6 +73,6 @@ func TestRescuedJobIsWorkedByAnother(t *testing.T) {
 	s.startWorkers()
 	s.requireEventually(func() bool { return s.countRows(jobTable+" where id = $1 and state = 'completed'", job) == 1 }, "another worker does it")
 	s.requireEventually(func() bool {
-		return s.countRows("job_workers where name <> 'dead' and seen_at > now() - interval '1 minute'") == 1
+		return s.countRows("job_workers where worker <> 'dead' and seen_at > now() - interval '1 minute'") == 1
 	}, "which is alive")
 }

@@ -22,7 +22,7 @@ func TestFileThatWasNotPermittedIsNotSealed(t *testing.T) {
 	require.NoError(t, s.runReleaseBatch(files))
 	stopped := func(context.Context) (context.Context, rail.Permit, error) { return nil, nil, model.ErrReleasesStopped }
 	require.ErrorIs(t, files.WriteDueFiles(t.Context(), stopped), model.ErrReleasesStopped)
-	require.Zero(t, s.countRows("bank_batches where sealed_digest is not null"))
+	require.Zero(t, s.countRows("payment_files where sealed_digest is not null"))
 	order := s.readPayout(fleet[0])
 	s.applyBankReport(files, model.ReportLine{Key: s.RailKey(order.ID, 1), Reference: "r", Amount: order.Amount, Status: model.LineRejected, Code: "AC04"})
 	require.NoError(t, s.writeDueFiles(files))
@@ -53,7 +53,7 @@ func TestUnsealedFileIsWrittenWithoutTheOrdersThatChanged(t *testing.T) {
 	require.Empty(t, written(t, folder))
 
 	var batch string
-	require.NoError(t, s.pool.QueryRow(t.Context(), "select id from bank_batches").Scan(&batch))
+	require.NoError(t, s.pool.QueryRow(t.Context(), "select id from payment_files").Scan(&batch))
 	unseal := func(by model.Actor, batch string) error {
 		return s.Service.UnsealBankFile(t.Context(), by, model.UnsealRequest{Batch: batch, Reason: "The bank has searched for it."})
 	}
@@ -62,7 +62,7 @@ func TestUnsealedFileIsWrittenWithoutTheOrdersThatChanged(t *testing.T) {
 	require.NoError(t, err)
 	require.Error(t, unseal(s.Acme, batch))
 	require.Equal(t, model.CodeStateConflict, model.CodeOf(unseal(s.Operator, "PPT-none")))
-	require.Equal(t, 1, s.countRows("bank_batches where sealed_digest is not null"))
+	require.Equal(t, 1, s.countRows("payment_files where sealed_digest is not null"))
 	require.NoError(t, unseal(s.Operator, batch))
 	_, err = s.Service.ResumeReleases(t.Context(), s.Operator, model.ResumeRequest{Reason: "The file can be written."})
 	require.NoError(t, err)

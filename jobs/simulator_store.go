@@ -26,7 +26,7 @@ func (s *SimulatorStore) Record(ctx context.Context, entry rail.SimulatedTransfe
 	if err != nil {
 		return entry, fmt.Errorf("encode entry: %w", err)
 	}
-	_, err = s.pool.Exec(ctx, "insert into simulator_transfers (key, body) values ($1, $2) on conflict do nothing", entry.Key, string(body))
+	_, err = s.pool.Exec(ctx, "insert into simulator_transfers (key, transfer) values ($1, $2) on conflict do nothing", entry.Key, string(body))
 	if err != nil {
 		return entry, fmt.Errorf("write entry: %w", err)
 	}
@@ -38,7 +38,7 @@ func (s *SimulatorStore) Record(ctx context.Context, entry rail.SimulatedTransfe
 func (s *SimulatorStore) Find(ctx context.Context, key string) (rail.SimulatedTransfer, bool, error) {
 	var entry rail.SimulatedTransfer
 	var body string
-	err := s.pool.QueryRow(ctx, "select body::text from simulator_transfers where key = $1", key).Scan(&body)
+	err := s.pool.QueryRow(ctx, "select transfer::text from simulator_transfers where key = $1", key).Scan(&body)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return entry, false, nil
 	}
@@ -53,7 +53,7 @@ func (s *SimulatorStore) Find(ctx context.Context, key string) (rail.SimulatedTr
 
 // ListDay implements rail.SimulatorStore.
 func (s *SimulatorStore) ListDay(ctx context.Context, day time.Time) ([]rail.SimulatedTransfer, error) {
-	rows, err := s.pool.Query(ctx, "select body::text from simulator_transfers where created_at >= $1 and created_at < $2 order by created_at, key", day, day.AddDate(0, 0, 1))
+	rows, err := s.pool.Query(ctx, "select transfer::text from simulator_transfers where created_at >= $1 and created_at < $2 order by created_at, key", day, day.AddDate(0, 0, 1))
 	if err != nil {
 		return nil, fmt.Errorf("read entries: %w", err)
 	}

@@ -197,7 +197,7 @@ func TestStopWaitsForAFileThatIsBeingWritten(t *testing.T) {
 	require.NoError(t, <-ended)
 	require.Nil(t, answered().Leaving)
 	require.Len(t, written(t, folder), 1, "it was there before the stop answered, and none came later")
-	require.Equal(t, 1, s.countRows("bank_batches where written_at is not null"))
+	require.Equal(t, 1, s.countRows("payment_files where written_at is not null"))
 }
 
 // TestFileIsNotWrittenAfterItsSessionWasLost ends the session of a paused writer: the

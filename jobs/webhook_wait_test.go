@@ -137,5 +137,5 @@ func TestUnsentEventsOfAFailingEndpointWaitForItsProbe(t *testing.T) {
 	require.Less(t, sent, quotes)
 	s.sendDue(job)
 	require.Len(t, r.allReceived(), sent, "nothing is due yet")
-	require.Equal(t, quotes-sent, s.countRows("deliveries d, webhook_progress p where d.attempts::text = '[]' and d.next_attempt_at = p.probe_at"))
+	require.Equal(t, quotes-sent, s.countRows("deliveries d, webhook_progress p where d.attempts::text = '[]' and d.next_attempt_at = p.next_probe_at"))
 }

@@ -4,18 +4,18 @@
 -- distributed by partner. A status is text with a CHECK. Money is a bigint of minor units with its currency. Every
 -- constraint is named: model/constraint.go turns the name into the error that a partner reads.
 
--- The development clock: business time is the clock of the database plus shift. rehearsal marks a database where history
+-- The development clock: business time is the clock of the database plus offset_interval. is_rehearsal marks a database where history
 -- may be replayed; a production database never has it.
 create table clock (
     only_row boolean constraint clock_pkey primary key default true,
-    shift interval not null default interval '0',
-    rehearsal boolean not null default false,
+    offset_interval interval not null default interval '0',
+    is_rehearsal boolean not null default false,
     constraint clock_only_row_check check (only_row)
 );
 insert into clock default values;
 
 create function business_now() returns timestamptz language sql volatile as
-$$ select clock_timestamp() + (select shift from clock) $$;
+$$ select clock_timestamp() + (select offset_interval from clock) $$;
 
 create function refuse_change() returns trigger language plpgsql as
 $$ begin raise exception '% is insert-only', tg_table_name; end $$;
@@ -37,8 +37,8 @@ create table idempotency_keys (
     resource_id text,
     body bytea not null,
     created_at timestamptz not null,
-    secret_until timestamptz,
+    sealed_until timestamptz,
     constraint idempotency_keys_pkey primary key (owner, operation, key)
 );
 create index idempotency_keys_due_idx on idempotency_keys (created_at);
-create index idempotency_keys_secret_idx on idempotency_keys (secret_until) where secret_until is not null;
+create index idempotency_keys_sealed_idx on idempotency_keys (sealed_until) where sealed_until is not null;

@@ -13,8 +13,8 @@ create table partners (
 
 -- How many requests each caller may still make, shared by all nodes. Unlogged: after a crash every caller has a full budget.
 create unlogged table rate_buckets (
-    who text constraint rate_buckets_pkey primary key,
+    caller text constraint rate_buckets_pkey primary key,
     tokens double precision not null,
     granted integer not null,
-    at timestamptz not null
+    refilled_at timestamptz not null
 );

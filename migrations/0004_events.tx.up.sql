@@ -25,36 +25,36 @@ alter sequence event_outbox_ordinal_seq owned by event_outbox.ordinal;
 -- How far the relay has numbered events. One row: whoever holds the relay's
 -- advisory lock changes it.
 create table event_relay (
-    one boolean not null default true,
+    only_row boolean not null default true,
     -- The highest ordinal that was ever numbered. The outbox is read above it, so
     -- rows that were deleted but cannot be vacuumed yet are never visited again.
-    high bigint not null default 0,
-    -- Ordinals below high that were not visible when high passed them: changes
+    last_ordinal bigint not null default 0,
+    -- Ordinals below last_ordinal that were not visible when last_ordinal passed them: changes
     -- that commit late, or never.
-    gaps int8multirange not null default '{}',
-    -- When every transaction up to noted_xid has ended, no gap up to noted_high
+    pending_gaps int8multirange not null default '{}',
+    -- When every transaction up to checkpoint_xid has ended, no gap up to checkpoint_ordinal
     -- can fill any more.
-    noted_high bigint not null default 0,
-    noted_xid xid8 not null default '0',
+    checkpoint_ordinal bigint not null default 0,
+    checkpoint_xid xid8 not null default '0',
     -- Grows with every pass that numbered something; readers who wait look at it.
-    passes bigint not null default 0,
-    constraint event_relay_pkey primary key (one),
-    constraint event_relay_one_check check (one)
+    generation bigint not null default 0,
+    constraint event_relay_pkey primary key (only_row),
+    constraint event_relay_only_row_check check (only_row)
 );
 insert into event_relay default values;
 
-create table event_numbers (
+create table event_sequence (
     partner text not null,
     sequence bigint not null,
     generation integer not null default 1,
     event_id uuid not null,
     type text,
     hash bytea not null,
-    constraint event_numbers_pkey primary key (partner, sequence),
-    constraint event_numbers_event_id_key unique (event_id, partner),
-    constraint event_numbers_event_id_fkey foreign key (event_id, partner) references events (id, partner)
+    constraint event_sequence_pkey primary key (partner, sequence),
+    constraint event_sequence_event_id_key unique (event_id, partner),
+    constraint event_sequence_event_id_fkey foreign key (event_id, partner) references events (id, partner)
 );
-create index event_numbers_type_idx on event_numbers (partner, type, sequence);
+create index event_sequence_type_idx on event_sequence (partner, type, sequence);
 
 -- A restore begins a new generation of every partner's feed, from 2 on: sequences above
 -- continues_after named other events in the generations before.

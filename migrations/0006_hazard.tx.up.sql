@@ -97,7 +97,7 @@ create table feed_replays (
     source text not null,
     digest text not null,
     event_id text not null,
-    shift_us bigint not null,
+    offset_us bigint not null,
     created_at timestamptz not null,
     constraint feed_replays_pkey primary key (source, digest)
 );

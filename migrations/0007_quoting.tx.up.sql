@@ -45,4 +45,4 @@ create index quotes_list_idx on quotes (partner, id desc);
 create index quotes_due_idx on quotes (expires_at) where status = 'priced';
 -- Lists narrowed by status and product: an index probe for each combination that the filter leaves open finds a page, also
 -- where nothing matches.
-create index quotes_state_idx on quotes (partner, status, product, id desc);
+create index quotes_status_idx on quotes (partner, status, product, id desc);

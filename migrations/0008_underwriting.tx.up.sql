@@ -47,7 +47,7 @@ create index policies_footprint_idx on policies using gist (footprint) where sta
 create index policies_station_idx on policies (station, expires_at) where status <> 'archived' and station is not null;
 create index policies_due_idx on policies (expires_at) where status in ('active', 'exhausted');
 create index policies_archive_due_idx on policies (reportable_until) where status <> 'archived';
-create index policies_state_idx on policies (partner, status, product, id desc);
+create index policies_status_idx on policies (partner, status, product, id desc);
 create index policies_definition_idx on policies (station, definition, days, threshold) where status <> 'archived' and station is not null;
 
 -- Where a policy lies, for accumulation: a station, or the cell of one degree that

@@ -29,7 +29,7 @@ create table claims (
     opened_at timestamptz not null,
     closed_at timestamptz,
     timeline_sequence bigint not null default 0,
-    told_at timestamptz,
+    timeline_updated_at timestamptz,
     constraint claims_pkey primary key (id, partner),
     constraint claims_policy_id_fkey foreign key (policy_id, partner) references policies (id, partner),
     constraint claims_occurrence_id_fkey foreign key (occurrence_id) references occurrences (id),
@@ -52,7 +52,7 @@ create unique index claims_policy_sequence_key on claims (policy_id, partner, po
 create index claims_policy_occurred_idx on claims (policy_id, occurred_at) where occurrence_id is not null;
 -- The quota of claims of origin approval asks for the newest of them.
 create index claims_approval_idx on claims (policy_id, partner, policy_sequence) where origin = 'approval';
-create index claims_state_idx on claims (partner, status, product, id desc);
+create index claims_status_idx on claims (partner, status, product, id desc);
 -- A claim that was declined because its observations were retracted does not hold the occurrence: readings that come back are judged again.
 create unique index claims_policy_held_occurrence_key on claims (policy_id, occurrence_id, partner)
     where status <> 'declined' or reason_codes <> array['source_retracted'];
@@ -133,10 +133,10 @@ create table attachments (
 create index attachments_list_idx on attachments (partner, claim_id, id desc);
 
 -- A document's bytes are stored before its record is. Where that record never came, because a process died between, this row says so.
-create table files_underway (
+create table pending_uploads (
     key text not null,
     created_at timestamptz not null,
-    constraint files_underway_pkey primary key (key)
+    constraint pending_uploads_pkey primary key (key)
 );
 
 create table messages (

@@ -25,7 +25,7 @@ create table payout_methods (
     verification_code text,
     next_check_at timestamptz default business_now(),
     checked_at timestamptz,
-    cools_until timestamptz,
+    cooling_off_until timestamptz,
     constraint payout_methods_pkey primary key (id, partner),
     constraint payout_methods_claim_id_fkey foreign key (claim_id, partner) references claims (id, partner),
     constraint payout_methods_policy_id_fkey foreign key (policy_id, partner) references policies (id, partner),
@@ -35,7 +35,7 @@ create table payout_methods (
 create unique index payout_methods_partner_reference_key on payout_methods (partner, partner_reference) where partner_reference is not null;
 create index payout_methods_policy_idx on payout_methods (policy_id, partner, id desc);
 create index payout_methods_unchecked_idx on payout_methods (next_check_at) where status = 'pending';
-create index payout_methods_state_idx on payout_methods (partner, status, id desc);
+create index payout_methods_status_idx on payout_methods (partner, status, id desc);
 
 -- A rail is who it is and not what it is called. bank groups the identities that two operators declared to be one bank.
 create table rail_identities (
@@ -73,23 +73,23 @@ create table payouts (
     claim_sequence bigint not null,
     policy_id uuid not null,
     status text not null,
-    part integer not null default 1,
+    installment integer not null default 1,
     debt_digest text,
-    key_number integer not null default 1,
+    idempotency_seq integer not null default 1,
     amount bigint not null,
     currency text not null,
     payout_method_id uuid,
     blocked_reason text,
-    held_over text,
+    previous_block_reason text,
     approvals_needed integer not null default 0,
     attempts integer not null default 0,
     next_attempt_at timestamptz,
-    revived_at timestamptz,
+    requeued_at timestamptz,
     provider text,
     provider_reference text,
     released_at timestamptz,
     reconciled_at timestamptz,
-    settled boolean not null default false,
+    settled_externally boolean not null default false,
     replaces_payout_id uuid,
     constraint payouts_pkey primary key (id, partner),
     constraint payouts_claim_id_fkey foreign key (claim_id, partner) references claims (id, partner),
@@ -102,23 +102,23 @@ create table payouts (
     constraint payouts_released_has_time_check check ((status in ('released', 'reconciled', 'returned')) = (released_at is not null)),
     constraint payouts_reconciled_has_time_check check (status <> 'reconciled' or reconciled_at is not null),
     constraint payouts_amount_check check (amount > 0),
-    constraint payouts_held_over_check check (held_over in ('payout_method_missing', 'payout_method_unverified', 'approval_required', 'rail_rejected')),
-    constraint payouts_settled_check check (not settled or status = 'cancelled'),
+    constraint payouts_previous_block_reason_check check (previous_block_reason in ('payout_method_missing', 'payout_method_unverified', 'approval_required', 'rail_rejected')),
+    constraint payouts_settled_externally_check check (not settled_externally or status = 'cancelled'),
     constraint payouts_debt_digest_check check (debt_digest ~ '^[0-9a-f]{16}$')
 );
 -- Each part of what a claim owes is paid once: part 1 at its approval, another when a storm grows. Paying again after a
 -- return names what it replaces.
-create unique index payouts_claim_part_key on payouts (claim_id, part, partner) where status not in ('returned', 'cancelled');
+create unique index payouts_claim_installment_key on payouts (claim_id, installment, partner) where status not in ('returned', 'cancelled');
 create index payouts_due_idx on payouts (next_attempt_at) where next_attempt_at is not null;
 create index payouts_provider_reference_idx on payouts (provider_reference) where provider_reference is not null;
 create index payouts_unconfirmed_idx on payouts (provider, released_at) where status = 'released';
 create index payouts_stopped_idx on payouts (id) where status = 'pending' and next_attempt_at is null;
 -- Metrics add up, at every scrape, what is in doubt or blocked: few payouts among all that ever were.
-create index payouts_doubt_idx on payouts (status) where status in ('reconciling', 'blocked');
-create unique index payouts_rail_key_key on payouts (policy_id, debt_digest, key_number, partner) where debt_digest is not null;
+create index payouts_unsettled_idx on payouts (status) where status in ('reconciling', 'blocked');
+create unique index payouts_rail_key_key on payouts (policy_id, debt_digest, idempotency_seq, partner) where debt_digest is not null;
 create unique index payouts_claim_sequence_key on payouts (claim_id, partner, claim_sequence);
 -- Every step of a payout writes its indexes anew: one by status serves the whole list as well, by a probe for each status.
-create index payouts_state_idx on payouts (partner, status, id desc);
+create index payouts_status_idx on payouts (partner, status, id desc);
 -- Payouts that a worker has or had, and those of each partner that are due, are found however many others are due.
 create index payouts_in_flight_idx on payouts (next_attempt_at) where status in ('releasing', 'reconciling');
 create index payouts_partner_due_idx on payouts (partner, next_attempt_at) where status = 'pending';
@@ -174,11 +174,11 @@ create trigger payout_approvals_not_truncated before truncate on payout_approval
 create table payout_arrivals (
     claim_id uuid not null,
     partner text not null,
-    part integer not null,
-    key_number integer not null,
+    installment integer not null,
+    idempotency_seq integer not null,
     created_at timestamptz not null,
     reported_at timestamptz,
-    constraint payout_arrivals_pkey primary key (claim_id, partner, part, key_number),
+    constraint payout_arrivals_pkey primary key (claim_id, partner, installment, idempotency_seq),
     constraint payout_arrivals_claim_id_fkey foreign key (claim_id, partner) references claims (id, partner)
 );
 comment on table payout_arrivals is
@@ -208,7 +208,7 @@ create unique index external_settlements_open_key on external_settlements (payou
 
 -- Who at Parapet did what to a partner's records, and why, in their own words. Private: no event, timeline, REST answer or
 -- partner's query ever shows a row of it. Insert-only.
-create table adjudications (
+create table operator_actions (
     id uuid not null,
     partner text not null,
     created_at timestamptz not null,
@@ -218,12 +218,12 @@ create table adjudications (
     claim_id uuid,
     payout_id uuid,
     note text,
-    constraint adjudications_pkey primary key (id, partner),
-    constraint adjudications_partner_fkey foreign key (partner) references partners (slug),
-    constraint adjudications_policy_id_fkey foreign key (policy_id, partner) references policies (id, partner),
-    constraint adjudications_claim_id_fkey foreign key (claim_id, partner) references claims (id, partner),
-    constraint adjudications_payout_id_fkey foreign key (payout_id, partner) references payouts (id, partner),
-    constraint adjudications_operation_check check (operation in ('decide_claim', 'withdraw_claim', 'cancel_policy', 'block_payout', 'unblock_payout', 'approve_payout', 'release_payout', 'resolve_payout', 'settle_payout', 'register_partner', 'disable_partner', 'enable_partner'))
+    constraint operator_actions_pkey primary key (id, partner),
+    constraint operator_actions_partner_fkey foreign key (partner) references partners (slug),
+    constraint operator_actions_policy_id_fkey foreign key (policy_id, partner) references policies (id, partner),
+    constraint operator_actions_claim_id_fkey foreign key (claim_id, partner) references claims (id, partner),
+    constraint operator_actions_payout_id_fkey foreign key (payout_id, partner) references payouts (id, partner),
+    constraint operator_actions_operation_check check (operation in ('decide_claim', 'withdraw_claim', 'cancel_policy', 'block_payout', 'unblock_payout', 'approve_payout', 'release_payout', 'resolve_payout', 'settle_payout', 'register_partner', 'disable_partner', 'enable_partner'))
 );
-create index adjudications_claim_idx on adjudications (claim_id, id) where claim_id is not null;
-create index adjudications_policy_idx on adjudications (policy_id, id) where policy_id is not null;
+create index operator_actions_claim_idx on operator_actions (claim_id, id) where claim_id is not null;
+create index operator_actions_policy_idx on operator_actions (policy_id, id) where policy_id is not null;

@@ -2,41 +2,41 @@
 
 -- The books of rails that pay by files: what was accepted, and the batch whose file
 -- it is in. A key stands here once, so it is in one file at most. No account numbers.
-create table bank_batches (
-    id text constraint bank_batches_pkey primary key,
-    number bigint not null generated always as identity,
+create table payment_files (
+    id text constraint payment_files_pkey primary key,
+    sequence bigint not null generated always as identity,
     rail text not null,
     created_at timestamptz not null default date_trunc('second', clock_timestamp()),
     sealed_digest text,
     written_at timestamptz,
-    digest text,
-    constraint bank_batches_written_check check ((written_at is null) = (digest is null))
+    written_digest text,
+    constraint payment_files_written_check check ((written_at is null) = (written_digest is null))
 );
-create index bank_batches_unwritten_idx on bank_batches (rail, number) where written_at is null;
+create index payment_files_unwritten_idx on payment_files (rail, sequence) where written_at is null;
 
-create table bank_entries (
-    key text constraint bank_entries_pkey primary key,
-    short text not null,
+create table payment_orders (
+    key text constraint payment_orders_pkey primary key,
+    end_to_end_id text not null,
     rail text not null,
     payout_id text not null,
     amount bigint not null,
     currency text not null,
     payee text not null,
-    batch_id text constraint bank_entries_batch_id_fkey references bank_batches (id),
+    file_id text constraint payment_orders_file_id_fkey references payment_files (id),
     created_at timestamptz not null default clock_timestamp(),
     set_aside_at timestamptz,
     settled_at timestamptz,
-    constraint bank_entries_short_key unique (rail, short),
-    constraint bank_entries_amount_check check (amount > 0),
-    constraint bank_entries_left_out_check check (set_aside_at is null and settled_at is null or batch_id is null)
+    constraint payment_orders_end_to_end_id_key unique (rail, end_to_end_id),
+    constraint payment_orders_amount_check check (amount > 0),
+    constraint payment_orders_left_out_check check (set_aside_at is null and settled_at is null or file_id is null)
 );
-create index bank_entries_waiting_idx on bank_entries (rail, currency, key) where batch_id is null;
-create index bank_entries_batch_idx on bank_entries (batch_id, key) where batch_id is not null;
-create index bank_entries_aside_idx on bank_entries (rail, key) where set_aside_at is not null;
+create index payment_orders_waiting_idx on payment_orders (rail, currency, key) where file_id is null;
+create index payment_orders_file_idx on payment_orders (file_id, key) where file_id is not null;
+create index payment_orders_set_aside_idx on payment_orders (rail, key) where set_aside_at is not null;
 
 -- The simulator rail's own books: what it executed, by the key it was given.
 create table simulator_transfers (
     key text constraint simulator_transfers_pkey primary key,
-    body json not null,
+    transfer json not null,
     created_at timestamptz not null default clock_timestamp()
 );

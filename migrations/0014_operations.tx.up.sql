@@ -13,7 +13,7 @@ create table release_stops (
     constraint release_stops_pkey primary key (id),
     constraint release_stops_resumed_check check ((resumed_at is null) = (resumed_by is null) and (resumed_at is null) = (resume_reason is null))
 );
-create unique index release_stops_standing_key on release_stops ((resumed_at is null)) where resumed_at is null;
+create unique index release_stops_active_key on release_stops ((resumed_at is null)) where resumed_at is null;
 
 -- Runs that end a stop of releases and make due, in batches, the payouts that waited for its end.
 create table release_resumptions (
@@ -36,7 +36,7 @@ create unique index release_resumptions_unfinished_key on release_resumptions ((
 -- Which database this is and how far it has come. What the file store has of it is
 -- compared: a database that was set back by a restore is behind.
 create table database_identity (
-    one boolean not null default true,
+    only_row boolean not null default true,
     -- Names this database through copies and moves; a new one has another.
     lineage uuid not null default gen_random_uuid(),
     -- Of the cluster it was seen on last; null before the first heartbeat.
@@ -47,8 +47,8 @@ create table database_identity (
     heartbeat_at timestamptz not null default clock_timestamp(),
     -- Checkpoints signed until then are in the file store too.
     checkpoints_saved_at timestamptz not null default '-infinity',
-    constraint database_identity_pkey primary key (one),
-    constraint database_identity_one_check check (one)
+    constraint database_identity_pkey primary key (only_row),
+    constraint database_identity_only_row_check check (only_row)
 );
 insert into database_identity default values;
 
@@ -58,8 +58,8 @@ create table database_restores (
     id uuid not null,
     noticed_at timestamptz not null,
     noticed_by text not null,
-    signs text not null,
-    marked_heartbeat bigint not null,
+    evidence text not null,
+    file_store_heartbeat bigint not null,
     stop_id uuid,
     begun_at timestamptz,
     begun_by text,
@@ -76,7 +76,7 @@ create unique index database_restores_open_key on database_restores ((true)) whe
 
 -- Processes that work jobs. The jobs of one that has written nothing for a while are worked by others.
 create table job_workers (
-    name text constraint job_workers_pkey primary key,
+    worker text constraint job_workers_pkey primary key,
     seen_at timestamptz not null,
     silent_since timestamptz
 );

@@ -56,8 +56,8 @@ func (adj *adjudication) createPayout(p *policyRow, row *claimRow, amount int64)
 	}
 	part := adj.installments[row.ID] + 1
 	payout := &payoutRow{
-		RowHeader: adj.newHeader(p.Partner), ClaimID: row.ID, PolicyID: p.ID, Status: PayoutPending, Part: part,
-		Amount: amount, Currency: p.Currency, DebtDigest: debtDigest(row, part), KeyNumber: 1,
+		RowHeader: adj.newHeader(p.Partner), ClaimID: row.ID, PolicyID: p.ID, Status: PayoutPending, Installment: part,
+		Amount: amount, Currency: p.Currency, DebtDigest: debtDigest(row, part), IdempotencySeq: 1,
 	}
 	adj.newPayouts = append(adj.newPayouts, payout)
 	return adj.startPayout(p, row, payout, selectMethod(adj.methods[p.ID], row.ID))

@@ -176,12 +176,12 @@ func (adj *adjudication) loadDeterminations(ctx context.Context) error {
 // claim.
 func (adj *adjudication) loadPayouts(ctx context.Context, claims []uuid.UUID) error {
 	var highest []payoutRow
-	err := adj.NewSelect().Model(&highest).Column("claim_id").ColumnExpr("max(part) as part").Where("claim_id in (?)", bun.List(claims)).Group("claim_id").Scan(ctx)
+	err := adj.NewSelect().Model(&highest).Column("claim_id").ColumnExpr("max(installment) as installment").Where("claim_id in (?)", bun.List(claims)).Group("claim_id").Scan(ctx)
 	if err != nil {
 		return fmt.Errorf("read parts of claims: %w", err)
 	}
 	for _, row := range highest {
-		adj.installments[row.ClaimID] = row.Part
+		adj.installments[row.ClaimID] = row.Installment
 	}
 	var payouts []payoutRow
 	err = adj.NewSelect().Model(&payouts).ModelTableExpr("claims as c").Join(`cross join lateral (select * from payouts
@@ -222,7 +222,7 @@ func (adj *adjudication) save(ctx context.Context) error {
 		{len(adj.newDeterminations), func() error { return insertRows(ctx, adj.Tx, &adj.newDeterminations) }},
 		{len(adj.newClaims), func() error { return insertRows(ctx, adj.Tx, &adj.newClaims) }},
 		{len(adj.changedClaims), func() error {
-			return adj.updateLocked(ctx, &adj.changedClaims, "status", "determination_id", "occurred_at", "amount", "outcome", "reason_codes", "decided_at", "next_review_at", "closed_at", "timeline_sequence", "told_at")
+			return adj.updateLocked(ctx, &adj.changedClaims, "status", "determination_id", "occurred_at", "amount", "outcome", "reason_codes", "decided_at", "next_review_at", "closed_at", "timeline_sequence", "timeline_updated_at")
 		}},
 		{len(adj.changedPolicies), func() error { return adj.updateLocked(ctx, &adj.changedPolicies, "status", "limit_remaining") }},
 		{len(adj.newPayouts), func() error { return insertRows(ctx, adj.Tx, &adj.newPayouts) }},

@@ -74,7 +74,7 @@ func (r *payoutRow) mismatch(line *lineRow) LineResult {
 // keySuperseded reports whether the key was rejected earlier and replaced by a newer key.
 func (r *payoutRow) keySuperseded(key string) bool {
 	parsed, ok := parseRailKey(key)
-	return ok && r.hasKey(parsed) && parsed.number < r.KeyNumber
+	return ok && r.hasKey(parsed) && parsed.number < r.IdempotencySeq
 }
 
 // wrongAccount reports whether the rail paid an account other than the payout's.
@@ -255,10 +255,10 @@ func (m *lineMatcher) transitionClaim(ctx context.Context, claim *claimRow, to C
 
 // recordException stores a line that does not match, unless it is stored already.
 func (m *lineMatcher) recordException(line *lineRow) {
-	if !slices.Contains(ReconciliationExceptionKinds(), *line.Result) {
+	if !slices.Contains(ReconciliationExceptionKinds(), *line.MatchResult) {
 		return
 	}
-	row := &exceptionRow{ID: newID(), CreatedAt: m.now, Kind: *line.Result, Rail: &line.Rail, ReportID: &line.ReportID, Line: &line.Number}
+	row := &exceptionRow{ID: newID(), CreatedAt: m.now, Kind: *line.MatchResult, Rail: &line.Rail, ReportID: &line.ReportID, Line: &line.Number}
 	if out, ok := m.lockedPayoutOf(line); ok {
 		row.Partner, row.PayoutID, row.PolicyID = &out.row.Partner, &out.row.ID, &out.row.PolicyID
 	} else if line.policy != nil {

@@ -194,7 +194,7 @@ func (s *Service) requiredApprovals(ctx context.Context, db bun.IDB, p *policyRo
 
 // inCoolingOff reports whether the account replaced another one too recently to be paid.
 func (r *payoutMethodRow) inCoolingOff(now time.Time) bool {
-	return r.CoolsUntil != nil && now.Before(*r.CoolsUntil)
+	return r.CoolingOffUntil != nil && now.Before(*r.CoolingOffUntil)
 }
 
 func (tx *Tx) releaseNow(ctx context.Context, claim *claimRow, row *payoutRow) error {

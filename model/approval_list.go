@@ -144,7 +144,7 @@ func (a *approvalFacts) toDestination(row *payoutRow, method *payoutMethodRow) *
 		d.VerifiedAt = method.CheckedAt
 	}
 	if method.inCoolingOff(a.now) {
-		d.CoolingOffUntil = method.CoolsUntil
+		d.CoolingOffUntil = method.CoolingOffUntil
 	}
 	if at, found := a.returnedAt[returnedAccount{row.ClaimID, method.Fingerprint}]; found {
 		d.ReturnedAt = &at

@@ -49,7 +49,7 @@ func (tx *Tx) changeMethod(ctx context.Context, row *payoutRow, method *payoutMe
 
 // changeHeldMethod updates a held payout to show the method that it would go to.
 func (tx *Tx) changeHeldMethod(ctx context.Context, claim *claimRow, row *payoutRow, method *payoutMethodRow) error {
-	if row.HeldOver != nil && *row.HeldOver == BlockedRailRejected {
+	if row.PreviousBlockReason != nil && *row.PreviousBlockReason == BlockedRailRejected {
 		return nil
 	}
 	change, err := tx.changeMethod(ctx, row, method, row.visibleMethodID(method, releaseCheck{blocked: *row.BlockedReason}))

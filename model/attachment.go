@@ -103,7 +103,7 @@ func (s *Service) AddAttachment(ctx context.Context, actor Actor, claim string, 
 		if err := tx.checkAttachmentLimit(ctx, on); err != nil {
 			return err
 		}
-		_, err := tx.NewRaw("insert into files_underway (key, created_at) values (?, ?)", key, tx.now).Exec(ctx)
+		_, err := tx.NewRaw("insert into pending_uploads (key, created_at) values (?, ?)", key, tx.now).Exec(ctx)
 		return err
 	})
 	if err != nil {

@@ -222,7 +222,7 @@ func TestOrphanFileGetsNoAttachment(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim := owed(b)
-	_, err := b.DB.Pool.Exec(t.Context(), "create rule given_up as on insert to files_underway do instead nothing")
+	_, err := b.DB.Pool.Exec(t.Context(), "create rule given_up as on insert to pending_uploads do instead nothing")
 	require.NoError(t, err)
 	_, err = b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, attachmentNamed("a.txt", "text/plain", "x"))
 	require.ErrorContains(t, err, "given up")

@@ -222,7 +222,7 @@ func BenchmarkBookInvariants(b *testing.B) {
 	})
 	b.Run("Full", func(b *testing.B) {
 		for b.Loop() {
-			_, err := m.DB.Pool.Exec(b.Context(), "update invariant_checks set whole_at = null")
+			_, err := m.DB.Pool.Exec(b.Context(), "update invariant_checks set last_full_check_at = null")
 			require.NoError(b, err)
 			slices, slowest, err := m.Service.CheckFully(b.Context())
 			require.NoError(b, err)

@@ -115,7 +115,7 @@ func (c *portfolioCopier) debtDigest(digest string) func(*bookCopy, string) stri
 	const query = "select %s from payouts po join claims c on c.id = po.claim_id and c.partner = po.partner where po.debt_digest = $1"
 	policy := uuid.MustParse(c.listTexts(c.template, fmt.Sprintf(query, "po.policy_id::text"), digest)[0])
 	claim := uuid.MustParse(c.listTexts(c.template, fmt.Sprintf(query, "c.id::text"), digest)[0])
-	part, err := strconv.Atoi(c.listTexts(c.template, fmt.Sprintf(query, "po.part::text"), digest)[0])
+	part, err := strconv.Atoi(c.listTexts(c.template, fmt.Sprintf(query, "po.installment::text"), digest)[0])
 	require.NoError(c.t, err)
 	occurrence := c.listTexts(c.template, fmt.Sprintf(query, "coalesce(c.occurrence_key, '')"), digest)[0]
 	return func(b *bookCopy, _ string) string {
@@ -132,7 +132,7 @@ func (c *portfolioCopier) readTable(name string) *bookTable {
 			selected[i] = `replace(convert_from(data, 'UTF8'), '\', '\\')`
 		}
 	}
-	order := map[string]string{"event_numbers": "sequence", "timeline_entries": "claim_id, sequence"}[name]
+	order := map[string]string{"event_sequence": "sequence", "timeline_entries": "claim_id, sequence"}[name]
 	if order == "" {
 		order = table.columns[0]
 	}
@@ -257,7 +257,7 @@ func (c *portfolioCopier) copyRow(table *bookTable, b *bookCopy, row []bookText)
 	switch table.name {
 	case "events":
 		b.saveEvent(table, values)
-	case "event_numbers":
+	case "event_sequence":
 		c.chainEvent(table, b, values)
 	case "payout_methods":
 		c.sealAccount(table, b, values)
@@ -309,11 +309,11 @@ func (c *portfolioCopier) copyDeliveries() {
 	endpoint, err := c.book.Service.CreateWebhookEndpoint(c.t.Context(), c.book.Acme, model.WebhookEndpointRequest{URL: &url})
 	require.NoError(c.t, err)
 	c.book.Relay()
-	c.execSQL(`insert into deliveries (id, partner, created_at, updated_at, endpoint_id, event_id, sequence, subject_id, status, tries, attempts)
+	c.execSQL(`insert into deliveries (id, partner, created_at, updated_at, endpoint_id, event_id, sequence, subject_id, status, attempts_in_round, attempts)
 		select overlay(e.id::text placing '7de' from 15 for 3)::uuid, e.partner, e.occurred_at, e.occurred_at, w.id, e.id, n.sequence, e.subject_id, 'delivered', 1,
 			'[{"at": "2026-01-01T00:00:00.000000Z", "status_code": 200, "error": null, "duration_ms": 38, "answer": "ok"}]'
-		from webhook_endpoints w cross join lateral (select * from event_numbers n where n.partner = w.partner order by sequence desc limit 1000000) n
+		from webhook_endpoints w cross join lateral (select * from event_sequence n where n.partner = w.partner order by sequence desc limit 1000000) n
 			join events e on e.id = n.event_id and e.partner = n.partner where w.partner = 'acme'`)
-	c.execSQL(`update webhook_progress p set position = (select max(sequence) from event_numbers n where n.partner = p.partner), due_at = null`)
+	c.execSQL(`update webhook_progress p set cursor = (select max(sequence) from event_sequence n where n.partner = p.partner), due_at = null`)
 	require.NotEmpty(c.t, endpoint.ID)
 }

@@ -72,7 +72,7 @@ func TestBenchmarkPortfolioKeepsInvariants(t *testing.T) {
 // requireRailKeys checks that every payout's rail key is computed from its debt.
 func requireRailKeys(t *testing.T, book *modeltest.Bundle) {
 	t.Helper()
-	rows, err := book.DB.Pool.Query(t.Context(), `select po.partner, po.policy_id::text, po.claim_id::text, coalesce(c.occurrence_key, ''), po.part, po.debt_digest
+	rows, err := book.DB.Pool.Query(t.Context(), `select po.partner, po.policy_id::text, po.claim_id::text, coalesce(c.occurrence_key, ''), po.installment, po.debt_digest
 		from payouts po join claims c on c.id = po.claim_id limit 1000`)
 	require.NoError(t, err)
 	checked := 0

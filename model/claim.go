@@ -19,28 +19,28 @@ type claimRow struct {
 	RowHeader
 	PartnerFields
 
-	PolicyID         uuid.UUID `bun:"type:uuid"`
-	PolicySequence   int64     // 1, 2, 3 … in its policy; Postgres assigns it at the insert
-	Product          *string   // the policy's product, for lists
-	Status           ClaimStatus
-	Origin           Origin
-	Description      *string
-	OccurrenceID     *uuid.UUID `bun:"type:uuid"`
-	OccurrenceKey    *string    // the occurrence's natural identity when the claim was opened
-	OccurredAt       *time.Time // of the occurrence at the last determination; without one, from the request
-	DeterminationID  *uuid.UUID `bun:"type:uuid"`
-	Currency         string
-	RequestedAmount  *int64
-	Amount           *int64
-	Outcome          *string
-	ReasonCodes      []string `bun:",array"`
-	DecidedAt        *time.Time
-	NextReviewAt     *time.Time
-	OpenedAt         time.Time
-	ClosedAt         *time.Time
-	TimelineSequence int64
-	ToldAt           *time.Time // when the last timeline entry was written
-	Retraction       *RetractionState
+	PolicyID          uuid.UUID `bun:"type:uuid"`
+	PolicySequence    int64     // 1, 2, 3 … in its policy; Postgres assigns it at the insert
+	Product           *string   // the policy's product, for lists
+	Status            ClaimStatus
+	Origin            Origin
+	Description       *string
+	OccurrenceID      *uuid.UUID `bun:"type:uuid"`
+	OccurrenceKey     *string    // the occurrence's natural identity when the claim was opened
+	OccurredAt        *time.Time // of the occurrence at the last determination; without one, from the request
+	DeterminationID   *uuid.UUID `bun:"type:uuid"`
+	Currency          string
+	RequestedAmount   *int64
+	Amount            *int64
+	Outcome           *string
+	ReasonCodes       []string `bun:",array"`
+	DecidedAt         *time.Time
+	NextReviewAt      *time.Time
+	OpenedAt          time.Time
+	ClosedAt          *time.Time
+	TimelineSequence  int64
+	TimelineUpdatedAt *time.Time // when the last timeline entry was written
+	Retraction        *RetractionState
 }
 
 // claimRelations are the records that are embedded in a claim.
@@ -196,7 +196,7 @@ func (tx *Tx) lockClaim(ctx context.Context, id uuid.UUID) (*claimRow, error) {
 // and its last timeline entry.
 func (tx *Tx) advanceClockPastTimeline(row *claimRow) {
 	tx.advanceClock(&row.RowHeader)
-	if row.ToldAt != nil && row.ToldAt.After(tx.now) {
-		tx.now = *row.ToldAt
+	if row.TimelineUpdatedAt != nil && row.TimelineUpdatedAt.After(tx.now) {
+		tx.now = *row.TimelineUpdatedAt
 	}
 }

@@ -20,7 +20,7 @@ var constraintErrors = map[string]func() *Error{
 	"policies_quote_id_key": func() *Error {
 		return Fail(CodeQuoteAlreadyBound, "This quote is already bound.")
 	},
-	"release_stops_standing_key": func() *Error {
+	"release_stops_active_key": func() *Error {
 		return Fail(CodeStateConflict, "Releases are stopped already.")
 	},
 	"quotes_partner_fkey": func() *Error {

@@ -64,14 +64,14 @@ type deliveryRow struct {
 	bun.BaseModel `bun:"table:deliveries,alias:d"`
 	RowHeader
 
-	EndpointID    uuid.UUID `bun:"type:uuid"`
-	EventID       uuid.UUID `bun:"type:uuid"`
-	Sequence      int64
-	SubjectID     uuid.UUID `bun:"type:uuid"`
-	Status        DeliveryStatus
-	Tries         int            // attempts since the creation or the last retry by hand
-	Attempts      []wire.Attempt `bun:"type:json"`
-	NextAttemptAt *time.Time
+	EndpointID      uuid.UUID `bun:"type:uuid"`
+	EventID         uuid.UUID `bun:"type:uuid"`
+	Sequence        int64
+	SubjectID       uuid.UUID `bun:"type:uuid"`
+	Status          DeliveryStatus
+	AttemptsInRound int            // attempts since the creation or the last retry by hand
+	Attempts        []wire.Attempt `bun:"type:json"`
+	NextAttemptAt   *time.Time
 }
 
 // dueEvent is an event with the id of its delivery, nil before the first attempt.
@@ -90,7 +90,7 @@ func (s *Service) FetchBatch(ctx context.Context, job DeliverEndpoint) (*Deliver
 		if err != nil || row == nil {
 			return err
 		}
-		batch = &DeliveryBatch{URL: row.URL, Ordered: row.Ordered, Cursor: progress.Position, eventTypes: row.subscribedTypes()}
+		batch = &DeliveryBatch{URL: row.URL, Ordered: row.Ordered, Cursor: progress.Cursor, eventTypes: row.subscribedTypes()}
 		if batch.Secrets, err = row.openSecrets(s.keys, tx.now); err != nil {
 			return fmt.Errorf("open secret of %s: %w", job.Endpoint, err)
 		}
@@ -106,7 +106,7 @@ func (s *Service) FetchBatch(ctx context.Context, job DeliverEndpoint) (*Deliver
 		if err := tx.fetchNewEvents(ctx, row, progress, due.lastSequence, batch); err != nil {
 			return fmt.Errorf("read events due: %w", err)
 		}
-		if len(batch.Items) == 0 && batch.Cursor == progress.Position {
+		if len(batch.Items) == 0 && batch.Cursor == progress.Cursor {
 			batch = nil
 		}
 		return nil
@@ -156,7 +156,7 @@ func (s *Service) isEndpointDue(ctx context.Context, job DeliverEndpoint) (due b
 	if err != nil {
 		return false, err
 	}
-	err = s.pool.QueryRow(ctx, "select exists (select from webhook_progress where endpoint_id = $1 and partner = $2 and drain = $3 and due_at is not null)",
+	err = s.pool.QueryRow(ctx, "select exists (select from webhook_progress where endpoint_id = $1 and partner = $2 and lease_id = $3 and due_at is not null)",
 		pgx.QueryExecModeCacheStatement, id, job.Partner, job.LeaseID).Scan(&due)
 	return due, err
 }
@@ -170,7 +170,7 @@ func (tx *Tx) lockLeasedProgress(ctx context.Context, job DeliverEndpoint) (*pro
 	}
 	var rows []progressRow
 	text := tx.svc.statements.get(&rows, "held", func() string {
-		return tx.NewSelect().Model(&rows).Where("endpoint_id = $1").Where("partner = $2").Where("drain = $3").For("NO KEY UPDATE").String()
+		return tx.NewSelect().Model(&rows).Where("endpoint_id = $1").Where("partner = $2").Where("lease_id = $3").For("NO KEY UPDATE").String()
 	})
 	tx.batch.Queue(idleTimeoutSQL, relayIdleTimeout) // the relay waits for this row's lock
 	tx.queueSelect(&rows, text, id, job.Partner, job.LeaseID)

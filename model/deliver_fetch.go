@@ -22,7 +22,7 @@ type dueWork struct {
 // holds the lock on the progress row, so that every event that the relay numbers later
 // makes the endpoint due again.
 func (tx *Tx) findDueWork(ctx context.Context, progress *progressRow) (d dueWork, err error) {
-	tx.batch.Queue("update webhook_progress set drain_at = $1, due_at = null where endpoint_id = $2 and partner = $3",
+	tx.batch.Queue("update webhook_progress set lease_expires_at = $1, due_at = null where endpoint_id = $2 and partner = $3",
 		tx.now.Add(runLeaseTime), progress.EndpointID, progress.Partner)
 	tx.batch.Queue("select coalesce("+lastSequenceSQL("sequence", "$1")+", 0), exists (select from deliveries where endpoint_id = $2 and status = 'pending' and next_attempt_at <= $3)",
 		progress.Partner, progress.EndpointID, tx.now).QueryRow(func(row pgx.Row) error { return row.Scan(&d.lastSequence, &d.hasRetries) })
@@ -69,18 +69,18 @@ func (tx *Tx) fetchNewEvents(ctx context.Context, row *endpointRow, progress *pr
 	if len(batch.Items) == maxBatchRetries {
 		return nil
 	}
-	allowed := progress.Allowance
-	if progress.ProbeAt != nil {
+	allowed := progress.BatchLimit
+	if progress.NextProbeAt != nil {
 		allowed = 1
-		if tx.now.Before(*progress.ProbeAt) {
+		if tx.now.Before(*progress.NextProbeAt) {
 			return nil
 		}
 	}
-	end := min(last, progress.Position+sequenceWindow)
-	if end == progress.Position {
+	end := min(last, progress.Cursor+sequenceWindow)
+	if end == progress.Cursor {
 		return nil
 	}
-	rows, err := tx.svc.loadNewEvents(ctx, tx.pgxConn, row.Partner, batch.eventTypes, progress.Position, end, allowed)
+	rows, err := tx.svc.loadNewEvents(ctx, tx.pgxConn, row.Partner, batch.eventTypes, progress.Cursor, end, allowed)
 	if err != nil {
 		return err
 	}

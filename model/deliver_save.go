@@ -67,9 +67,9 @@ func (s *Service) SaveBatch(ctx context.Context, job DeliverEndpoint, batch *Del
 		if err := tx.saveDeliveries(progress, rows); err != nil {
 			return fmt.Errorf("keep deliveries: %w", err)
 		}
-		tx.batch.Queue(`update webhook_progress set position = $1, drain_at = $2, failures = $3, failing_since = $4, probe_at = $5, allowance = $6
+		tx.batch.Queue(`update webhook_progress set cursor = $1, lease_expires_at = $2, failures = $3, failing_since = $4, next_probe_at = $5, batch_limit = $6
 			where endpoint_id = $7 and partner = $8`, batch.Cursor, tx.now.Add(runLeaseTime), progress.Failures, progress.FailingSince,
-			progress.ProbeAt, progress.Allowance, progress.EndpointID, progress.Partner)
+			progress.NextProbeAt, progress.BatchLimit, progress.EndpointID, progress.Partner)
 		tx.postponeRetries(progress, pause)
 		return nil
 	})
@@ -93,21 +93,21 @@ func (tx *Tx) recordAttempt(progress *progressRow, sent *AttemptResult, ordered 
 	}
 	d.NextAttemptAt = &tx.now
 	if sent.Attempt == nil {
-		if progress.ProbeAt != nil && !ordered {
-			d.NextAttemptAt = new(earlierTime(*progress.ProbeAt, tx.now.Add(maxProbeDelay)))
+		if progress.NextProbeAt != nil && !ordered {
+			d.NextAttemptAt = new(earlierTime(*progress.NextProbeAt, tx.now.Add(maxProbeDelay)))
 		}
 		return d
 	}
 	d.Attempts = append(slices.Clip(d.Attempts), *sent.Attempt)
 	d.Attempts = d.Attempts[max(0, len(d.Attempts)-maxEmbedded):] // a partner may retry by hand without limit
-	d.Tries++
+	d.AttemptsInRound++
 	switch schedule := DeliverySchedule(); {
 	case sent.Delivered:
 		d.Status, d.NextAttemptAt = DeliveryDelivered, nil
-	case d.Tries > len(schedule):
+	case d.AttemptsInRound > len(schedule):
 		d.Status, d.NextAttemptAt = DeliveryFailed, nil
 	default:
-		wait := tx.svc.webhooks.scaleDelay(withJitter(schedule[d.Tries-1]))
+		wait := tx.svc.webhooks.scaleDelay(withJitter(schedule[d.AttemptsInRound-1]))
 		d.NextAttemptAt = new(tx.now.Add(wait)) // postponeRetries may postpone it
 	}
 	return d
@@ -156,12 +156,12 @@ func (p *progressRow) adaptBatchSize(now time.Time, sent []AttemptResult, pause 
 	}
 	switch {
 	case delivered > 0:
-		p.Failures, p.FailingSince, p.ProbeAt = 0, nil, nil
+		p.Failures, p.FailingSince, p.NextProbeAt = 0, nil, nil
 		switch {
 		case left > 0, pause > 0: // it is slow or requested a pause
-			p.Allowance = max(1, p.Allowance/2)
+			p.BatchLimit = max(1, p.BatchLimit/2)
 		case failed == 0:
-			p.Allowance = min(2*p.Allowance, maxBatchEvents)
+			p.BatchLimit = min(2*p.BatchLimit, maxBatchEvents)
 		}
 	case failed > 0:
 		p.Failures += int64(failed)
@@ -170,15 +170,15 @@ func (p *progressRow) adaptBatchSize(now time.Time, sent []AttemptResult, pause 
 		}
 		failing := now.Sub(*p.FailingSince)
 		if p.Failures >= failingAfter {
-			p.Allowance = 1
-			p.ProbeAt = new(now.Add(pace.scaleDelay(min(max(failing/4, minProbeDelay), maxProbeDelay))))
+			p.BatchLimit = 1
+			p.NextProbeAt = new(now.Add(pace.scaleDelay(min(max(failing/4, minProbeDelay), maxProbeDelay))))
 		}
 		if failing >= disableAfter {
 			disable = fmt.Sprintf("Nothing could be delivered since %s.", p.FailingSince.UTC().Format(time.RFC3339))
 		}
 	}
 	if pause > 0 { // the pause applies to new events too
-		p.ProbeAt = new(laterTime(now.Add(pause), *cmp.Or(p.ProbeAt, &now)))
+		p.NextProbeAt = new(laterTime(now.Add(pause), *cmp.Or(p.NextProbeAt, &now)))
 	}
 	return disable
 }
@@ -212,17 +212,17 @@ func (tx *Tx) saveDeliveries(progress *progressRow, rows []*deliveryRow) error {
 		}
 	}
 	if len(born.ids) > 0 {
-		tx.batch.Queue(`insert into deliveries (id, partner, version, created_at, updated_at, endpoint_id, event_id, sequence, subject_id, status, tries, attempts, next_attempt_at)
-			select d.id, $9, 1, $8, $8, $10, d.event_id, d.sequence, d.subject_id, d.status, d.tries, d.attempts, d.next_attempt_at
+		tx.batch.Queue(`insert into deliveries (id, partner, version, created_at, updated_at, endpoint_id, event_id, sequence, subject_id, status, attempts_in_round, attempts, next_attempt_at)
+			select d.id, $9, 1, $8, $8, $10, d.event_id, d.sequence, d.subject_id, d.status, d.attempts_in_round, d.attempts, d.next_attempt_at
 			from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::uuid[], $5::text[], $6::int[], $7::json[], $11::timestamptz[])
-				as d (id, event_id, sequence, subject_id, status, tries, attempts, next_attempt_at)`,
+				as d (id, event_id, sequence, subject_id, status, attempts_in_round, attempts, next_attempt_at)`,
 			born.ids, born.events, born.sequences, born.subjects, born.statuses, born.tries, born.attempts, tx.now, progress.Partner, progress.EndpointID, born.next)
 	}
 	if len(again.ids) == 0 {
 		return nil
 	}
-	tx.batch.Queue(`update deliveries set version = deliveries.version + 1, updated_at = $6, status = d.status, tries = d.tries, attempts = d.attempts, next_attempt_at = d.next_attempt_at
-		from unnest($1::uuid[], $2::text[], $3::int[], $4::json[], $5::timestamptz[]) as d (id, status, tries, attempts, next_attempt_at)
+	tx.batch.Queue(`update deliveries set version = deliveries.version + 1, updated_at = $6, status = d.status, attempts_in_round = d.attempts_in_round, attempts = d.attempts, next_attempt_at = d.next_attempt_at
+		from unnest($1::uuid[], $2::text[], $3::int[], $4::json[], $5::timestamptz[]) as d (id, status, attempts_in_round, attempts, next_attempt_at)
 		where deliveries.id = d.id and deliveries.partner = $7`,
 		again.ids, again.statuses, again.tries, again.attempts, again.next, tx.now, progress.Partner)
 	return nil
@@ -245,6 +245,6 @@ func (c *deliveryColumns) add(d *deliveryRow) error {
 	}
 	c.ids, c.events, c.subjects = append(c.ids, d.ID), append(c.events, d.EventID), append(c.subjects, d.SubjectID)
 	c.sequences, c.statuses = append(c.sequences, d.Sequence), append(c.statuses, string(d.Status))
-	c.tries, c.attempts, c.next = append(c.tries, d.Tries), append(c.attempts, string(attempts)), append(c.next, d.NextAttemptAt)
+	c.tries, c.attempts, c.next = append(c.tries, d.AttemptsInRound), append(c.attempts, string(attempts)), append(c.next, d.NextAttemptAt)
 	return nil
 }

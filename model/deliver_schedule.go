@@ -13,7 +13,7 @@ import (
 type scheduledEndpointRow struct {
 	EndpointID uuid.UUID `bun:"type:uuid"`
 	Partner    string
-	Ill        bool
+	Failing    bool
 	Started    bool
 }
 
@@ -24,12 +24,12 @@ func (tx *Tx) scheduleEndpoints(partners []string, types []EventType) (start fun
 	token := newID()
 	var woken []scheduledEndpointRow
 	tx.queueSelect(&woken, `update webhook_progress p set
-			due_at = least(p.due_at, greatest($3, p.probe_at)),
-			drain = case when greatest($3, p.probe_at) <= $3 then coalesce(p.drain, $4) else p.drain end,
-			drain_at = case when p.drain is null then $5 else p.drain_at end
+			due_at = least(p.due_at, greatest($3, p.next_probe_at)),
+			lease_id = case when greatest($3, p.next_probe_at) <= $3 then coalesce(p.lease_id, $4) else p.lease_id end,
+			lease_expires_at = case when p.lease_id is null then $5 else p.lease_expires_at end
 		from webhook_endpoints e where e.id = p.endpoint_id and e.partner = p.partner and p.partner = any($1) and p.active
 			and (e.event_types && $2::text[] or '*' = any(e.event_types))
-		returning p.endpoint_id, p.partner, p.failures > 0 as ill, p.drain is not distinct from $4 as started`, partners, types, tx.now, token, tx.now.Add(runStartTimeout))
+		returning p.endpoint_id, p.partner, p.failures > 0 as failing, p.lease_id is not distinct from $4 as started`, partners, types, tx.now, token, tx.now.Add(runStartTimeout))
 	return func() {
 		tx.enqueueRuns(slices.DeleteFunc(woken, func(row scheduledEndpointRow) bool { return !row.Started }), token)
 	}
@@ -37,14 +37,14 @@ func (tx *Tx) scheduleEndpoints(partners []string, types []EventType) (start fun
 
 func (tx *Tx) enqueueRuns(woken []scheduledEndpointRow, token uuid.UUID) {
 	for _, row := range woken {
-		tx.enqueueJob(DeliverEndpoint{Partner: row.Partner, Endpoint: resourceEndpoint.formatID(row.EndpointID), LeaseID: token.String(), Failing: row.Ill})
+		tx.enqueueJob(DeliverEndpoint{Partner: row.Partner, Endpoint: resourceEndpoint.formatID(row.EndpointID), LeaseID: token.String(), Failing: row.Failing})
 	}
 }
 
-// startRun gives a locked endpoint to a new run; the caller writes drain and drain_at.
+// startRun gives a locked endpoint to a new run; the caller writes lease_id and lease_expires_at.
 func (tx *Tx) startRun(progress *progressRow) {
-	progress.Drain, progress.DrainAt = new(newID()), new(tx.now.Add(runStartTimeout))
-	tx.enqueueRuns([]scheduledEndpointRow{{EndpointID: progress.EndpointID, Partner: progress.Partner, Ill: progress.Failures > 0}}, *progress.Drain)
+	progress.LeaseID, progress.LeaseExpiresAt = new(newID()), new(tx.now.Add(runStartTimeout))
+	tx.enqueueRuns([]scheduledEndpointRow{{EndpointID: progress.EndpointID, Partner: progress.Partner, Failing: progress.Failures > 0}}, *progress.LeaseID)
 }
 
 // StartDeliveries starts a run for every due endpoint that has none or whose run died. It
@@ -53,11 +53,11 @@ func (s *Service) StartDeliveries(ctx context.Context) (started int, err error) 
 	err = s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
 		token := newID()
 		var woken []scheduledEndpointRow
-		err := tx.svc.queryPreparedRows(ctx, tx.pgxConn, &woken, `update webhook_progress p set drain = $1, drain_at = $3
+		err := tx.svc.queryPreparedRows(ctx, tx.pgxConn, &woken, `update webhook_progress p set lease_id = $1, lease_expires_at = $3
 			from (select endpoint_id, partner from webhook_progress
-				where active and (drain is null and due_at <= $2 or drain is not null and drain_at < $2) order by due_at limit $4 for no key update skip locked) due
+				where active and (lease_id is null and due_at <= $2 or lease_id is not null and lease_expires_at < $2) order by due_at limit $4 for no key update skip locked) due
 			where p.endpoint_id = due.endpoint_id and p.partner = due.partner
-			returning p.endpoint_id, p.partner, p.failures > 0 as ill`, token, tx.now, tx.now.Add(runStartTimeout), sweepBatchSize)
+			returning p.endpoint_id, p.partner, p.failures > 0 as failing`, token, tx.now, tx.now.Add(runStartTimeout), sweepBatchSize)
 		if err != nil {
 			return fmt.Errorf("start drains: %w", err)
 		}
@@ -81,7 +81,7 @@ func (s *Service) RenewLease(ctx context.Context, job DeliverEndpoint) (held boo
 			return err
 		}
 		held = true
-		tx.batch.Queue("update webhook_progress set drain_at = $1 where endpoint_id = $2 and partner = $3", tx.now.Add(runLeaseTime), progress.EndpointID, progress.Partner)
+		tx.batch.Queue("update webhook_progress set lease_expires_at = $1 where endpoint_id = $2 and partner = $3", tx.now.Add(runLeaseTime), progress.EndpointID, progress.Partner)
 		return nil
 	})
 	return held, err
@@ -107,9 +107,9 @@ func (s *Service) EndDelivery(ctx context.Context, job DeliverEndpoint, handOver
 		case more:
 			tx.startRun(progress)
 		default:
-			progress.Drain, progress.DrainAt, progress.DueAt = nil, nil, next
+			progress.LeaseID, progress.LeaseExpiresAt, progress.DueAt = nil, nil, next
 		}
-		_, err = tx.NewUpdate().Model(progress).Column("drain", "drain_at", "due_at").WherePK().Exec(ctx)
+		_, err = tx.NewUpdate().Model(progress).Column("lease_id", "lease_expires_at", "due_at").WherePK().Exec(ctx)
 		return err
 	})
 	return more, err
@@ -123,6 +123,6 @@ func (tx *Tx) findNextDue(ctx context.Context, row *endpointRow, progress *progr
 		(select min(d.next_attempt_at) from deliveries d where d.endpoint_id = ?0 and d.status = 'pending' and (not ?5 or not exists (
 			select from deliveries f where f.endpoint_id = d.endpoint_id and f.subject_id = d.subject_id and f.status = 'pending' and f.sequence < d.sequence))),
 		(select greatest(?2, ?3::timestamptz) where `+lastSequenceSQL("sequence", "?1")+` > ?4))`,
-		row.ID, row.Partner, tx.now, progress.ProbeAt, progress.Position, row.Ordered).Scan(ctx, &next)
+		row.ID, row.Partner, tx.now, progress.NextProbeAt, progress.Cursor, row.Ordered).Scan(ctx, &next)
 	return next, err
 }

@@ -104,8 +104,8 @@ func (s *Service) RetryDelivery(ctx context.Context, actor Actor, id string) (*w
 		if err := tx.lockRow(ctx, row, key, resourceDelivery); err != nil {
 			return err
 		}
-		row.Status, row.Tries, row.NextAttemptAt = DeliveryPending, 0, &tx.now
-		if err := tx.saveColumns(ctx, row, "status", "tries", "next_attempt_at"); err != nil {
+		row.Status, row.AttemptsInRound, row.NextAttemptAt = DeliveryPending, 0, &tx.now
+		if err := tx.saveColumns(ctx, row, "status", "attempts_in_round", "next_attempt_at"); err != nil {
 			return err
 		}
 		delivery = row.toRecord()
@@ -126,7 +126,7 @@ func (s *Service) RetryFailed(ctx context.Context, actor Actor, endpoint string,
 		if err := tx.makeEndpointDue(ctx, row.Partner, row.ID); err != nil {
 			return err
 		}
-		res, err := tx.NewUpdate().Model((*deliveryRow)(nil)).Set("status = ?", DeliveryPending).Set("tries = 0").Set("next_attempt_at = ?", tx.now).
+		res, err := tx.NewUpdate().Model((*deliveryRow)(nil)).Set("status = ?", DeliveryPending).Set("attempts_in_round = 0").Set("next_attempt_at = ?", tx.now).
 			Set("version = version + 1").Set("updated_at = ?", tx.now).
 			Where("endpoint_id = ?", row.ID).Where("partner = ?", row.Partner).Where("status = ?", DeliveryFailed).
 			Where("sequence between coalesce(?, 0) and coalesce(?, 9223372036854775807)", first, last).Exec(ctx)
@@ -156,7 +156,7 @@ func (s *Service) TestWebhookEndpoint(ctx context.Context, actor Actor, id strin
 			return err
 		}
 		d := &deliveryRow{RowHeader: tx.newHeader(row.Partner), EndpointID: row.ID, SubjectID: row.ID, Status: DeliveryPending, Attempts: []wire.Attempt{}, NextAttemptAt: &tx.now}
-		err := tx.NewRaw(`select e.id, n.sequence from events e join event_numbers n on n.event_id = e.id and n.partner = e.partner
+		err := tx.NewRaw(`select e.id, n.sequence from events e join event_sequence n on n.event_id = e.id and n.partner = e.partner
 			where e.subject_id = ? and e.partner = ? and e.type = ? order by n.sequence desc limit 1`, row.ID, row.Partner, EventWebhookEndpointOn).Scan(ctx, &d.EventID, &d.Sequence)
 		if isNoRows(err) {
 			e := Fail(CodeStateConflict, "The endpoint was enabled a moment ago and its event has no number yet; try again in a second.")
@@ -188,10 +188,10 @@ func (tx *Tx) makeEndpointDue(ctx context.Context, partner string, endpoint uuid
 		return e
 	}
 	progress.DueAt = &tx.now
-	if progress.Drain == nil {
+	if progress.LeaseID == nil {
 		tx.startRun(progress)
 	}
-	_, err = tx.NewUpdate().Model(progress).Column("due_at", "drain", "drain_at").WherePK().Exec(ctx)
+	_, err = tx.NewUpdate().Model(progress).Column("due_at", "lease_id", "lease_expires_at").WherePK().Exec(ctx)
 	return err
 }
 

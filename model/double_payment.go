@@ -84,7 +84,7 @@ func (tx *Tx) lockPayingPayouts(ctx context.Context, claims []*claimRow) (map[uu
 	}
 	var rows []*payoutRow
 	err := tx.NewSelect().Model(&rows).Where("po.claim_id in (?)", bun.List(ids)).
-		Where("(po.status not in (?, ?) or po.settled)", PayoutReturned, PayoutCancelled).OrderExpr("po.id").For("NO KEY UPDATE").Scan(ctx)
+		Where("(po.status not in (?, ?) or po.settled_externally)", PayoutReturned, PayoutCancelled).OrderExpr("po.id").For("NO KEY UPDATE").Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("lock payouts: %w", err)
 	}
@@ -121,7 +121,7 @@ func (tx *Tx) holdForCompliance(ctx context.Context, claim *claimRow, row *payou
 	case row.Status == PayoutBlocked && (*row.BlockedReason == reason || *row.BlockedReason == BlockedRailMismatch):
 		return nil
 	case row.Status == PayoutBlocked && !row.isHeld():
-		row.HeldOver = row.BlockedReason
+		row.PreviousBlockReason = row.BlockedReason
 	}
 	out := newLockedPayout(claim, row)
 	row.BlockedReason, row.NextAttemptAt = &reason, nil

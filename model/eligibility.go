@@ -22,7 +22,7 @@ func (tx *Tx) blocker(ctx context.Context, p *policyRow, claim *claimRow, row *p
 	}
 	row.ApprovalsNeeded = needed
 	arrived, err := tx.hasArrived(ctx, row)
-	if err == nil && !arrived && (row.Part > 1 || row.ReplacesPayoutID != nil) {
+	if err == nil && !arrived && (row.Installment > 1 || row.ReplacesPayoutID != nil) {
 		arrived, err = tx.hasExcess(ctx, row, row.ReplacesPayoutID != nil)
 	}
 	switch {
@@ -46,7 +46,7 @@ func (tx *Tx) blocker(ctx context.Context, p *policyRow, claim *claimRow, row *p
 	case len(given) < needed:
 		return releaseCheck{blocked: BlockedApproval, approved: len(given) > 0}, nil
 	case len(given) == 0:
-		return releaseCheck{releaseAt: *method.CoolsUntil}, nil
+		return releaseCheck{releaseAt: *method.CoolingOffUntil}, nil
 	default:
 		return releaseCheck{releaseAt: tx.now, approved: true}, nil
 	}
@@ -112,7 +112,7 @@ func (tx *Tx) reevaluatePayout(ctx context.Context, p *policyRow, claim *claimRo
 func (tx *Tx) advance(ctx context.Context, p *policyRow, claim *claimRow, row *payoutRow, method *payoutMethodRow, summary string) error {
 	was := row.BlockedReason
 	if row.isHeld() {
-		was = row.HeldOver
+		was = row.PreviousBlockReason
 	}
 	check, err := tx.remainingBlocker(ctx, p, claim, row, method, was)
 	switch {

@@ -62,7 +62,7 @@ func (e *erasureRun) redactEvents(ctx context.Context) error {
 		all = append(all, ids...)
 	}
 	err := e.NewRaw(`select e.id, e.subject_type, e.data, n.event_id is not null as numbered, q.ignored_context as ignored from events e
-		left join event_numbers n on n.event_id = e.id and n.partner = e.partner
+		left join event_sequence n on n.event_id = e.id and n.partner = e.partner
 		left join quotes q on q.id = e.subject_id and q.partner = e.partner
 		where e.partner = ? and e.subject_id in (?) and not exists (select from event_redactions x where x.event_id = e.id and x.partner = e.partner)
 		order by e.id`, e.partner, sqlList(all)).Scan(ctx, &rows)

@@ -49,7 +49,7 @@ type sequencedEvent struct {
 // joinSequence reads events with their sequences; it excludes events that have none yet.
 func joinSequence(q *bun.SelectQuery) *bun.SelectQuery {
 	return q.ColumnExpr("e.*, n.sequence, n.hash, n.generation, x.redacted_at, x.data_hash as was_hash, x.signature").
-		Join("join event_numbers n on n.event_id = e.id and n.partner = e.partner").
+		Join("join event_sequence n on n.event_id = e.id and n.partner = e.partner").
 		Join("left join event_redactions x on x.event_id = e.id and x.partner = e.partner")
 }
 
@@ -179,7 +179,7 @@ func (f *EventFilter) applyFilter(q *bun.SelectQuery, actor Actor, subject *uuid
 		}
 	case len(f.Types) > 0:
 		q = q.Where(`n.sequence = any(array(select found.sequence from unnest(array[?]::text[]) as of_type (type)
-			cross join lateral (select sequence from event_numbers where partner = ? and type = of_type.type and sequence > ? order by sequence limit ?) as found
+			cross join lateral (select sequence from event_sequence where partner = ? and type = of_type.type and sequence > ? order by sequence limit ?) as found
 			order by found.sequence limit ?))`, bun.List(f.Types), f.Partner, after, limit, limit)
 	}
 	return q

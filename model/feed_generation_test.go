@@ -26,7 +26,7 @@ func simulateRestoreTo(t *testing.T, b *modeltest.Bundle, sequence int64) {
 	t.Helper()
 	execSQL(t, b, "set session_replication_role = replica; delete from event_checkpoints; reset session_replication_role")
 	execSQL(t, b, "alter table events disable trigger all")
-	execSQL(t, b, `with gone as (delete from event_numbers where partner = 'acme' and sequence > $1 returning event_id) delete from events where id in (select event_id from gone)`, sequence)
+	execSQL(t, b, `with gone as (delete from event_sequence where partner = 'acme' and sequence > $1 returning event_id) delete from events where id in (select event_id from gone)`, sequence)
 	execSQL(t, b, "alter table events enable trigger all")
 	_, err := b.Service.BeginRestore(t.Context(), b.Operator, model.RestoreRequest{Reason: "The disk broke."})
 	require.NoError(t, err)
@@ -140,7 +140,7 @@ func TestSavedCheckpointsShowTruncatedHistory(t *testing.T) {
 	require.EqualValues(t, 1, intact.Checkpoints, "the database and the file store have the same checkpoint")
 
 	execSQL(t, b, "alter table events disable trigger all; alter table event_checkpoints disable trigger all")
-	execSQL(t, b, `with gone as (delete from event_numbers where partner = 'acme' and sequence > 4 returning event_id) delete from events where id in (select event_id from gone)`)
+	execSQL(t, b, `with gone as (delete from event_sequence where partner = 'acme' and sequence > 4 returning event_id) delete from events where id in (select event_id from gone)`)
 	execSQL(t, b, "delete from event_checkpoints")
 	cut := must(b.Service.VerifyChain(t.Context(), b.Acme, ""))
 	require.False(t, cut.Intact)

@@ -56,7 +56,7 @@ type feedReplayRow struct {
 	Source    string `bun:",pk"`
 	Digest    string `bun:",pk"`
 	EventID   string
-	ShiftUS   int64 `bun:"shift_us"`
+	OffsetUS  int64
 	CreatedAt time.Time
 }
 
@@ -81,7 +81,7 @@ func (s *Service) ReplayShift(ctx context.Context, source, digest, event string,
 			}
 			// Use the time of the first replay, so that observations that were in the
 			// future then stay left out.
-			shift, now = time.Duration(row.ShiftUS)*time.Microsecond, row.CreatedAt
+			shift, now = time.Duration(row.OffsetUS)*time.Microsecond, row.CreatedAt
 			return nil
 		}
 		if !isNoRows(err) {
@@ -90,7 +90,7 @@ func (s *Service) ReplayShift(ctx context.Context, source, digest, event string,
 		if shift, err = find(tx.now); err != nil {
 			return err
 		}
-		row.ShiftUS = shift.Microseconds()
+		row.OffsetUS = shift.Microseconds()
 		_, err = tx.NewInsert().Model(row).Exec(ctx)
 		return err
 	})
@@ -101,7 +101,7 @@ func (s *Service) ReplayShift(ctx context.Context, source, digest, event string,
 // production database would pay real money.
 func (tx *Tx) requireReplayAllowed(ctx context.Context) error {
 	var marked bool
-	if err := tx.NewRaw("select rehearsal from clock").Scan(ctx, &marked); err != nil {
+	if err := tx.NewRaw("select is_rehearsal from clock").Scan(ctx, &marked); err != nil {
 		return fmt.Errorf("read clock: %w", err)
 	}
 	if !marked && !tx.svc.development {

@@ -27,7 +27,7 @@ var errOrphanFile = errors.New("the file was given up")
 // completeUpload removes the pending upload. A file afterwards has a record or is deleted
 // by the sweep, never both.
 func (tx *Tx) completeUpload(ctx context.Context, key string) error {
-	done, err := tx.NewRaw("delete from files_underway where key = ?", key).Exec(ctx)
+	done, err := tx.NewRaw("delete from pending_uploads where key = ?", key).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("note a file: %w", err)
 	}
@@ -44,7 +44,7 @@ const orphanFileAge = 24 * time.Hour
 // deleteOrphanFiles enqueues the deletion of files that got no record in time.
 func (tx *Tx) deleteOrphanFiles(ctx context.Context) (int, error) {
 	var keys []string
-	err := tx.NewRaw(`delete from files_underway where key in (select key from files_underway where created_at < ? limit ? for update skip locked)
+	err := tx.NewRaw(`delete from pending_uploads where key in (select key from pending_uploads where created_at < ? limit ? for update skip locked)
 		returning key`, tx.now.Add(-orphanFileAge), sweepBatchSize).Scan(ctx, &keys)
 	if err != nil {
 		return 0, fmt.Errorf("find files without a record: %w", err)

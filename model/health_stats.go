@@ -67,14 +67,14 @@ select
 		(select min(next_attempt_at) from payouts where next_attempt_at is not null and next_attempt_at <= now and status = 'pending'),
 		(select min(updated_at) from payouts where next_attempt_at is null and status = 'pending'),
 		(select min(updated_at) from payouts where next_attempt_at is not null and status = 'releasing'),
-		(select min(a.started_at) from payouts po join payout_attempts a on a.payout_id = po.id and a.partner = po.partner and a.outcome = 'not_sent' and a.key like '%.' || po.key_number
+		(select min(a.started_at) from payouts po join payout_attempts a on a.payout_id = po.id and a.partner = po.partner and a.outcome = 'not_sent' and a.key like '%.' || po.idempotency_seq
 			where po.status = 'pending' and po.attempts > 0 and po.next_attempt_at < now + interval '2 minutes'))), 0)::bigint as oldest_unpaid,
 	(select count(*) from (select from event_outbox limit $1) o) as unnumbered,
 	coalesce((select extract(epoch from now - e.occurred_at) from (select partner, event_id from event_outbox order by ordinal limit 1) o
 		join events e on e.id = o.event_id and e.partner = o.partner), 0)::bigint as relay_lag,
 	(select count(*) from deliveries where status = 'parked') as parked,
 	(select count(*) from webhook_progress where active and failures >= $2) as failing,
-	(select count(*) from webhook_endpoints where status = 'disabled' and note is not null and deleted_at is null) as disabled,
+	(select count(*) from webhook_endpoints where status = 'disabled' and disabled_reason is not null and deleted_at is null) as disabled,
 	coalesce((select extract(epoch from now - min(created_at)) from claims where status = 'opened'), 0)::bigint as undecided,
 	coalesce((select extract(epoch from now - min(opened_at)) from claims where status = 'deferred' and reason_codes = array['source_preliminary']), 0)::bigint as awaiting_source,
 	(select count(*) from claims where status = 'deferred' and next_review_at < now - interval '1 hour') as reviews_overdue,
@@ -83,7 +83,7 @@ select
 	(select count(*) from invariant_violations where acknowledged_at is null) as violations,
 	coalesce(extract(epoch from now - coalesce((select min(checked_at) from invariant_checks), (select min(created_at) from partners))), 0)::bigint as unchecked,
 	coalesce((select extract(epoch from now - stopped_at) from release_stops where resumed_at is null), 0)::bigint as stopped,
-	(select count(*) from bank_entries where set_aside_at is not null) as orders_aside
+	(select count(*) from payment_orders where set_aside_at is not null) as orders_aside
 from clock`
 
 // HealthStats reads the figures with a few statements that use indexes. System and
@@ -108,7 +108,7 @@ func (s *Service) HealthStats(ctx context.Context, actor Actor) (*HealthStats, e
 // unsettledQuery adds up the payouts that are in doubt or blocked.
 const unsettledQuery = `select status, coalesce(blocked_reason, '') as reason, currency, count(*) as count,
 		least(sum(amount), 9223372036854775807)::bigint as amount, extract(epoch from ` + businessNowSQL + ` - min(case status when 'blocked' then updated_at
-			else coalesce((select min(started_at) from payout_attempts a where a.payout_id = po.id and a.partner = po.partner and a.key like '%.' || po.key_number), updated_at) end))::bigint as seconds
+			else coalesce((select min(started_at) from payout_attempts a where a.payout_id = po.id and a.partner = po.partner and a.key like '%.' || po.idempotency_seq), updated_at) end))::bigint as seconds
 	from payouts po where status in ('reconciling', 'blocked') group by 1, 2, 3 order by 1, 2, 3`
 
 func (s *Service) loadHealthLists(ctx context.Context, v *HealthStats) error {
@@ -161,7 +161,7 @@ func (s *Service) loadReportStats(ctx context.Context, v *HealthStats) error {
 	}
 	rows = nil
 	err = s.queryPreparedRows(ctx, s.pool, &rows, `select kind as name, count(*) as count, extract(epoch from `+businessNowSQL+` - min(created_at))::bigint as seconds
-		from findings where closed_at is null group by 1 order by 1`)
+		from reconciliation_exceptions where closed_at is null group by 1 order by 1`)
 	for _, f := range rows {
 		v.OpenExceptions = append(v.OpenExceptions, ExceptionStats{f.Name, f.Count, time.Duration(max(0, f.Seconds)) * time.Second})
 	}

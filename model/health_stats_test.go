@@ -27,10 +27,10 @@ func TestEveryHealthStatIsNonZeroWhenProvoked(t *testing.T) {
 	require.NoError(t, b.Service.SavePoll(t.Context(), model.FeedPoll{Source: "usgs", URL: "https://example.com/feed", Failures: 3}, time.Minute))
 	asked := openApprovalClaim(t, b, policy, nil)
 	b.Quote("rain-excess", nil)
-	_, err = b.DB.Pool.Exec(t.Context(), `insert into deliveries (id, partner, created_at, updated_at, endpoint_id, event_id, sequence, subject_id, status, tries, attempts)
+	_, err = b.DB.Pool.Exec(t.Context(), `insert into deliveries (id, partner, created_at, updated_at, endpoint_id, event_id, sequence, subject_id, status, attempts_in_round, attempts)
 			select gen_random_uuid(), partner, now(), now(), id, gen_random_uuid(), 1, gen_random_uuid(), 'parked', 10, '[]' from webhook_endpoints;
 		update webhook_progress set failures = 10;
-		insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'debt_digest', null, 'status', 'pending', 'part', 9, 'blocked_reason', null))).* from payouts p;
+		insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'debt_digest', null, 'status', 'pending', 'installment', 9, 'blocked_reason', null))).* from payouts p;
 		update claims set status = 'deferred', next_review_at = now() where status = 'approved'`)
 	require.NoError(t, err)
 	require.NoError(t, b.Service.ShiftClock(t.Context(), 25*time.Hour)) // the relay does not run meanwhile
@@ -53,7 +53,7 @@ func TestEveryHealthStatIsNonZeroWhenProvoked(t *testing.T) {
 	require.Equal(t, policy.Limit.Currency, v.Unsettled[0].Currency)
 	require.GreaterOrEqual(t, v.Unsettled[0].Oldest, 25*time.Hour)
 
-	_, err = b.DB.Pool.Exec(t.Context(), "update webhook_endpoints set status = 'disabled', note = 'It answered 410 Gone.' where partner_reference is null")
+	_, err = b.DB.Pool.Exec(t.Context(), "update webhook_endpoints set status = 'disabled', disabled_reason = 'It answered 410 Gone.' where partner_reference is null")
 	require.NoError(t, err)
 	v, err = b.Service.HealthStats(t.Context(), b.Operator)
 	require.NoError(t, err)
@@ -158,11 +158,11 @@ func TestUnsettledQueryUsesIndex(t *testing.T) {
 	b.RunJobs()
 	_, err := b.DB.Pool.Exec(t.Context(), `begin; set local session_replication_role = replica; -- payouts without claims
 		insert into payouts select n.* from (select to_jsonb(p) as j from payouts p) as r, generate_series(1, 20000) i,
-			jsonb_populate_record(null::payouts, r.j || jsonb_build_object('id', gen_random_uuid(), 'claim_id', gen_random_uuid(), 'debt_digest', null, 'part', i)) n;
+			jsonb_populate_record(null::payouts, r.j || jsonb_build_object('id', gen_random_uuid(), 'claim_id', gen_random_uuid(), 'debt_digest', null, 'installment', i)) n;
 		commit; analyze payouts`)
 	require.NoError(t, err)
 	plan, err := b.Service.ExplainDoubts(t.Context())
 	require.NoError(t, err)
-	require.Contains(t, plan, "payouts_doubt_idx")
+	require.Contains(t, plan, "payouts_unsettled_idx")
 	require.NotContains(t, plan, "Seq Scan on payouts")
 }

@@ -76,8 +76,8 @@ func readDatabaseIdentity(ctx context.Context, db bun.IDB, lock string) (*databa
 		ColumnExpr("(select system_identifier::text from pg_control_system()) as current_system").
 		ColumnExpr("('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8))::bit(32)::bigint as current_timeline").
 		ColumnExpr("clock_timestamp() as clock").
-		ColumnExpr(`(select count(*) from findings fi join rail_report_lines l on l.report_id = fi.report_id and l.number = fi.line
-			where fi.kind = 'unknown' and fi.closed_at is null and l.at > di.heartbeat_at) as unknown_payments`)
+		ColumnExpr(`(select count(*) from reconciliation_exceptions fi join rail_report_lines l on l.report_id = fi.report_id and l.number = fi.line
+			where fi.kind = 'unknown' and fi.closed_at is null and l.reported_at > di.heartbeat_at) as unknown_payments`)
 	if lock != "" {
 		q = q.For(lock)
 	}
@@ -224,7 +224,7 @@ func (s *Service) loadHeartbeatFile(ctx context.Context) (*databaseIdentityRow, 
 // saveHeartbeat saves the next heartbeat and where the database runs.
 func (tx *Tx) saveHeartbeat(ctx context.Context, row *databaseIdentityRow) (*heartbeatMark, error) {
 	row.Heartbeat, row.HeartbeatAt, row.SystemIdentifier, row.Timeline = row.Heartbeat+1, row.Clock, &row.CurrentSystem, &row.CurrentTimeline
-	_, err := tx.NewUpdate().Model(row).Column("heartbeat", "heartbeat_at", "system_identifier", "timeline").Where("one").Exec(ctx)
+	_, err := tx.NewUpdate().Model(row).Column("heartbeat", "heartbeat_at", "system_identifier", "timeline").Where("only_row").Exec(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("record a heartbeat: %w", err)
 	}
@@ -252,7 +252,7 @@ func (s *Service) RestoreSigns(ctx context.Context) (string, error) {
 		return "", translateError(err)
 	}
 	if restore != nil {
-		return restore.Signs, nil
+		return restore.Evidence, nil
 	}
 	known, err := s.readHeartbeatFile(ctx, row)
 	return row.restoreSigns(known), translateError(err)

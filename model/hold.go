@@ -79,7 +79,7 @@ func (tx *Tx) holdPayout(ctx context.Context, claim *claimRow, row *payoutRow, r
 	case row.Status == PayoutBlocked && *row.BlockedReason == BlockedRailMismatch:
 		return Fail(CodeStateConflict, "The rail reports something else than was asked; that stays until it is resolved.")
 	case row.Status == PayoutBlocked && !row.isHeld():
-		row.HeldOver = row.BlockedReason
+		row.PreviousBlockReason = row.BlockedReason
 	}
 	return tx.blockPayout(ctx, claim, row, reason, methodChange{})
 }

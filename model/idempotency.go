@@ -49,7 +49,7 @@ type idempotencyRow struct {
 	ResourceID  string `bun:",nullzero"`
 	Body        []byte
 	CreatedAt   time.Time
-	SecretUntil *time.Time // set when Body is sealed because it holds a secret
+	SealedUntil *time.Time // set when Body is sealed because it holds a secret
 }
 
 // idempotencyOwner returns the owner of the actor's keys: the partner, or otherwise the
@@ -73,11 +73,11 @@ func (tx *Tx) acquireIdempotencyKey() (check func() error) {
 	first := idempotencyRow{Owner: tx.actor.idempotencyOwner(), Operation: key.Operation, Key: key.Key}
 	tx.batch.Queue("select pg_try_advisory_xact_lock(hashtextextended($1, 0))", "idempotency/"+first.Owner+"/"+key.Operation+"/"+key.Key).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&free) })
-	tx.batch.Queue(`select request_hash, status, coalesce(resource_id, ''), body, secret_until from idempotency_keys where owner = $1 and operation = $2 and key = $3`,
+	tx.batch.Queue(`select request_hash, status, coalesce(resource_id, ''), body, sealed_until from idempotency_keys where owner = $1 and operation = $2 and key = $3`,
 		first.Owner, key.Operation, key.Key).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			done = true
-			if err := rows.Scan(&first.RequestHash, &first.Status, &first.ResourceID, &first.Body, &first.SecretUntil); err != nil {
+			if err := rows.Scan(&first.RequestHash, &first.Status, &first.ResourceID, &first.Body, &first.SealedUntil); err != nil {
 				return err
 			}
 		}
@@ -115,7 +115,7 @@ func (tx *Tx) insertResponse(status int, id string, record any, secretUntil *tim
 	}
 	row := idempotencyRow{
 		Owner: tx.actor.idempotencyOwner(), Operation: key.Operation, Key: key.Key, RequestHash: key.Request,
-		Status: status, ResourceID: id, CreatedAt: tx.now, SecretUntil: secretUntil,
+		Status: status, ResourceID: id, CreatedAt: tx.now, SealedUntil: secretUntil,
 	}
 	body, err := wire.Encode(record)
 	if err == nil && secretUntil != nil {
@@ -157,11 +157,11 @@ func (r *idempotencyRow) toReplay(keys Keys, now time.Time) error {
 
 // openBody returns the stored response without secrets that have expired.
 func (r *idempotencyRow) openBody(keys Keys, now time.Time) ([]byte, error) {
-	if r.SecretUntil == nil {
+	if r.SealedUntil == nil {
 		return r.Body, nil
 	}
 	body, err := keys.open(r.Body, r.sealContext())
-	if err != nil || now.Before(*r.SecretUntil) {
+	if err != nil || now.Before(*r.SealedUntil) {
 		return body, err
 	}
 	var endpoint wire.WebhookEndpoint
@@ -175,7 +175,7 @@ func (r *idempotencyRow) openBody(keys Keys, now time.Time) ([]byte, error) {
 // purgeSecrets removes expired secrets from stored responses.
 func (tx *Tx) purgeSecrets(ctx context.Context) (int, error) {
 	var rows []*idempotencyRow
-	if err := lockBatch(tx.NewSelect().Model(&rows).Where("secret_until <= ?", tx.now), sweepBatchSize).Scan(ctx); err != nil {
+	if err := lockBatch(tx.NewSelect().Model(&rows).Where("sealed_until <= ?", tx.now), sweepBatchSize).Scan(ctx); err != nil {
 		return 0, fmt.Errorf("find answers with secrets: %w", err)
 	}
 	for _, row := range rows {
@@ -183,8 +183,8 @@ func (tx *Tx) purgeSecrets(ctx context.Context) (int, error) {
 		if err != nil {
 			return 0, fmt.Errorf("open idempotent answer: %w", err)
 		}
-		row.Body, row.SecretUntil = body, nil
-		if _, err := tx.NewUpdate().Model(row).Column("body", "secret_until").WherePK().Exec(ctx); err != nil {
+		row.Body, row.SealedUntil = body, nil
+		if _, err := tx.NewUpdate().Model(row).Column("body", "sealed_until").WherePK().Exec(ctx); err != nil {
 			return 0, fmt.Errorf("take secret out of an answer: %w", err)
 		}
 	}

@@ -105,7 +105,7 @@ func TestStoredResponseLosesSecretAfterOneDay(t *testing.T) {
 	require.NotNil(t, made.Secret)
 	stored := func() (body []byte, until *time.Time) {
 		t.Helper()
-		require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select body, secret_until from idempotency_keys").Scan(&body, &until))
+		require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select body, sealed_until from idempotency_keys").Scan(&body, &until))
 		return body, until
 	}
 	b.AdvanceClock(24*time.Hour - time.Minute)

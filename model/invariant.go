@@ -40,7 +40,7 @@ type violationRow struct {
 	Name           string    `bun:",pk"`
 	Subject        uuid.UUID `bun:",pk,type:uuid"`
 	Partner        string    `bun:",pk"`
-	Wrong          string
+	Message        string
 	FoundAt        time.Time
 	AcknowledgedAt *time.Time
 	AcknowledgedBy *personID
@@ -49,7 +49,7 @@ type violationRow struct {
 func (r *violationRow) toRecord() Violation {
 	name, issuer := r.AcknowledgedBy.nameAndIssuer()
 	return Violation{
-		Invariant: r.Name, Subject: r.Subject.String(), Partner: r.Partner, Wrong: r.Wrong, FoundAt: r.FoundAt,
+		Invariant: r.Name, Subject: r.Subject.String(), Partner: r.Partner, Wrong: r.Message, FoundAt: r.FoundAt,
 		AcknowledgedAt: r.AcknowledgedAt, AcknowledgedBy: name, AcknowledgedByIssuer: issuer,
 	}
 }
@@ -57,14 +57,14 @@ func (r *violationRow) toRecord() Violation {
 // loadInvariants reads the views and the results of their last checks.
 func (s *Service) loadInvariants(ctx context.Context) ([]Invariant, error) {
 	var rows []struct {
-		Name, Says   string
-		Violations   int
-		CheckedAt    *time.Time
-		WholeAt      *time.Time
-		Milliseconds int64
+		Name, Says      string
+		Violations      int
+		CheckedAt       *time.Time
+		LastFullCheckAt *time.Time
+		DurationMS      int64
 	}
-	err := s.db.NewRaw(`select c.relname as name, coalesce(obj_description(c.oid, 'pg_class'), '') as says, i.checked_at, i.whole_at,
-			coalesce(i.milliseconds, 0) as milliseconds, (select count(*) from invariant_violations v where v.name = c.relname) as violations
+	err := s.db.NewRaw(`select c.relname as name, coalesce(obj_description(c.oid, 'pg_class'), '') as says, i.checked_at, i.last_full_check_at,
+			coalesce(i.duration_ms, 0) as duration_ms, (select count(*) from invariant_violations v where v.name = c.relname) as violations
 		from pg_class c left join invariant_checks i on i.name = c.relname
 		where c.relkind = 'v' and c.relnamespace = 'public'::regnamespace and c.relname like 'inv\_%' order by 1`).Scan(ctx, &rows)
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *Service) loadInvariants(ctx context.Context) ([]Invariant, error) {
 	}
 	list := make([]Invariant, len(rows))
 	for i, r := range rows {
-		list[i] = Invariant{r.Name, r.Says, r.Violations, r.CheckedAt, r.WholeAt, time.Duration(r.Milliseconds) * time.Millisecond}
+		list[i] = Invariant{r.Name, r.Says, r.Violations, r.CheckedAt, r.LastFullCheckAt, time.Duration(r.DurationMS) * time.Millisecond}
 	}
 	return list, nil
 }

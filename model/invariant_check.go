@@ -143,7 +143,7 @@ func (s *Service) findViolations(ctx context.Context, name string, scope checkSc
 		if _, err := tx.NewRaw("set local statement_timeout = ?", checkTimeout.Milliseconds()).Exec(ctx); err != nil {
 			return err
 		}
-		err := tx.NewSelect().TableExpr("?", bun.Ident(name)).DistinctOn("subject, partner").Column("subject", "partner", "wrong").
+		err := tx.NewSelect().TableExpr("?", bun.Ident(name)).DistinctOn("subject, partner").Column("subject", "partner", "message").
 			Where(condition, args...).OrderExpr("subject, partner").Limit(maxViolations).Scan(ctx, &found)
 		if err != nil {
 			return err
@@ -186,7 +186,7 @@ func (tx *Tx) saveViolations(ctx context.Context, r *checkResult) error {
 		r.found = r.found[:room]
 	}
 	if len(r.found) > 0 {
-		if _, err := tx.NewInsert().Model(&r.found).On("conflict (name, subject, partner) do update").Set("wrong = excluded.wrong").Exec(ctx); err != nil {
+		if _, err := tx.NewInsert().Model(&r.found).On("conflict (name, subject, partner) do update").Set("message = excluded.message").Exec(ctx); err != nil {
 			return fmt.Errorf("save violations: %w", err)
 		}
 	}
@@ -195,7 +195,7 @@ func (tx *Tx) saveViolations(ctx context.Context, r *checkResult) error {
 
 // saveCheckTime records the time and duration of the check of recent changes.
 func (tx *Tx) saveCheckTime(ctx context.Context, r *checkResult) error {
-	_, err := tx.NewRaw(`insert into invariant_checks (name, checked_at, milliseconds) values (?0, ?1, ?2)
-		on conflict (name) do update set checked_at = excluded.checked_at, milliseconds = excluded.milliseconds`, r.name, tx.now, r.took.Milliseconds()).Exec(ctx)
+	_, err := tx.NewRaw(`insert into invariant_checks (name, checked_at, duration_ms) values (?0, ?1, ?2)
+		on conflict (name) do update set checked_at = excluded.checked_at, duration_ms = excluded.duration_ms`, r.name, tx.now, r.took.Milliseconds()).Exec(ctx)
 	return err
 }

@@ -27,11 +27,11 @@ const (
 type fullCheckRow struct {
 	bun.BaseModel `bun:"table:invariant_full_check,alias:fc"`
 
-	OnlyRow   bool `bun:",pk"`
-	Position  *uuid.UUID
-	StartedAt *time.Time
-	SliceSize int
-	Failed    []string `bun:",array"` // invariants that could not be checked everywhere
+	OnlyRow          bool `bun:",pk"`
+	LastCheckedID    *uuid.UUID
+	StartedAt        *time.Time
+	SliceSize        int
+	FailedInvariants []string `bun:",array"` // invariants that could not be checked everywhere
 }
 
 // continueFullCheck checks the next slices of all records, and begins a new check when
@@ -65,7 +65,7 @@ func (s *Service) openFullCheck(ctx context.Context, invariants []Invariant) (*f
 	if err := s.db.NewSelect().Model(check).Scan(ctx); err != nil {
 		return nil, translateError(fmt.Errorf("read the full check: %w", err))
 	}
-	if check.Position != nil {
+	if check.LastCheckedID != nil {
 		return check, nil
 	}
 	now, err := s.readClock(ctx)
@@ -79,7 +79,7 @@ func (s *Service) openFullCheck(ctx context.Context, invariants []Invariant) (*f
 	if !slices.ContainsFunc(invariants, due) {
 		return nil, nil //nolint:nilnil // nothing is due
 	}
-	check.Position, check.StartedAt, check.Failed = &uuid.Nil, &now, []string{}
+	check.LastCheckedID, check.StartedAt, check.FailedInvariants = &uuid.Nil, &now, []string{}
 	return check, nil
 }
 
@@ -91,10 +91,10 @@ func (s *Service) checkFullSlice(ctx context.Context, check *fullCheckRow, invar
 	if err != nil {
 		return 0, false, err
 	}
-	scope := checkScope{after: *check.Position, last: last}
+	scope := checkScope{after: *check.LastCheckedID, last: last}
 	slowest, size := time.Duration(0), check.SliceSize
 	results := make([]checkResult, 0, len(invariants))
-	failed := slices.Clone(check.Failed)
+	failed := slices.Clone(check.FailedInvariants)
 	for n := range invariants {
 		i := &invariants[n]
 		found, took, checkErr := s.findViolations(ctx, i.Name, scope)
@@ -108,7 +108,7 @@ func (s *Service) checkFullSlice(ctx context.Context, check *fullCheckRow, invar
 			return spent, false, checkErr
 		case size > minFullSlice:
 			check.SliceSize = max(minFullSlice, size/4)
-			return spent, false, firstError(s.saveFullCheck(ctx, check, *check.Position, nil), fmt.Errorf("check all of %s: %w", i.Name, checkErr))
+			return spent, false, firstError(s.saveFullCheck(ctx, check, *check.LastCheckedID, nil), fmt.Errorf("check all of %s: %w", i.Name, checkErr))
 		}
 		err = fmt.Errorf("check all of %s: %w", i.Name, checkErr)
 		if !slices.Contains(failed, i.Name) {
@@ -121,7 +121,7 @@ func (s *Service) checkFullSlice(ctx context.Context, check *fullCheckRow, invar
 	case slowest < fullSliceGoal/2:
 		check.SliceSize = min(maxFullSlice, size*2)
 	}
-	check.Failed = failed
+	check.FailedInvariants = failed
 	return spent, last == uuid.Max, firstError(s.saveFullCheck(ctx, check, last, results), err)
 }
 
@@ -134,7 +134,7 @@ func (s *Service) findSliceEnd(ctx context.Context, check *fullCheckRow) (last u
 		query += " union all " + fmt.Sprintf(next, table)
 	}
 	err = s.db.NewRaw("select coalesce((select id from (select ?2::uuid as id"+query+") as next order by id limit 1), ?2)",
-		*check.Position, check.SliceSize-1, uuid.Max).Scan(ctx, &last)
+		*check.LastCheckedID, check.SliceSize-1, uuid.Max).Scan(ctx, &last)
 	if err != nil {
 		return last, translateError(fmt.Errorf("find the end of a slice: %w", err))
 	}
@@ -147,11 +147,11 @@ func (s *Service) findSliceEnd(ctx context.Context, check *fullCheckRow) (last u
 func (s *Service) saveFullCheck(ctx context.Context, check *fullCheckRow, last uuid.UUID, results []checkResult) error {
 	return s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
 		next := *check
-		if next.Position = &last; last == uuid.Max {
-			next.Position = nil
+		if next.LastCheckedID = &last; last == uuid.Max {
+			next.LastCheckedID = nil
 		}
-		moved, err := tx.NewUpdate().Model(&next).Column("position", "started_at", "slice_size", "failed").WherePK().
-			Where("coalesce(position, ?) = ?", uuid.Nil, *check.Position).Exec(ctx)
+		moved, err := tx.NewUpdate().Model(&next).Column("last_checked_id", "started_at", "slice_size", "failed_invariants").WherePK().
+			Where("coalesce(last_checked_id, ?) = ?", uuid.Nil, *check.LastCheckedID).Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("save the full check: %w", err)
 		}
@@ -166,7 +166,7 @@ func (s *Service) saveFullCheck(ctx context.Context, check *fullCheckRow, last u
 		if last != uuid.Max {
 			return nil
 		}
-		_, err = tx.NewRaw("update invariant_checks set whole_at = ? where name <> all(?::text[])", *check.StartedAt, pgdialect.Array(check.Failed)).Exec(ctx)
+		_, err = tx.NewRaw("update invariant_checks set last_full_check_at = ? where name <> all(?::text[])", *check.StartedAt, pgdialect.Array(check.FailedInvariants)).Exec(ctx)
 		return err
 	})
 }

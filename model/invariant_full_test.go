@@ -24,7 +24,7 @@ func checkFully(t *testing.T, b *modeltest.Bundle, slice int) error {
 // not read them.
 func makeEventsOld(t *testing.T, b *modeltest.Bundle) {
 	t.Helper()
-	for _, column := range []string{"events set id", "event_numbers set event_id", "ledger_entries set event_id"} {
+	for _, column := range []string{"events set id", "event_sequence set event_id", "ledger_entries set event_id"} {
 		_, id, _ := strings.Cut(column, " set ")
 		forge(t, b, fmt.Sprintf("update %s = ('019000000000' || substr(replace(%s::text, '-', ''), 13))::uuid", column, id))
 	}
@@ -55,15 +55,15 @@ func TestFullCheckFindsChangesWithoutEvents(t *testing.T) {
 		forge(t, b, "update policies set premium_amount = premium_amount + 1")
 		makeEventsOld(t, b)
 		require.NoError(t, b.Service.CheckInvariants(t.Context()))
-		require.Empty(t, must(b.Service.ListViolations(t.Context(), b.Operator, "inv_ledger_tells_premiums", 10)), "it has no event, and the full check is not due")
+		require.Empty(t, must(b.Service.ListViolations(t.Context(), b.Operator, "inv_ledger_matches_premiums", 10)), "it has no event, and the full check is not due")
 		require.NoError(t, checkFully(t, b, slice))
-		require.Len(t, must(b.Service.ListViolations(t.Context(), b.Operator, "inv_ledger_tells_premiums", 10)), 3)
+		require.Len(t, must(b.Service.ListViolations(t.Context(), b.Operator, "inv_ledger_matches_premiums", 10)), 3)
 		for name, at := range fullyCheckedAt(t, b) {
 			require.True(t, at.After(began), name)
 		}
 		forge(t, b, "update policies set premium_amount = premium_amount - 1")
 		require.NoError(t, checkFully(t, b, slice))
-		require.Empty(t, must(b.Service.ListViolations(t.Context(), b.Operator, "inv_ledger_tells_premiums", 10)), "a repaired violation is removed")
+		require.Empty(t, must(b.Service.ListViolations(t.Context(), b.Operator, "inv_ledger_matches_premiums", 10)), "a repaired violation is removed")
 	}
 }
 
@@ -77,7 +77,7 @@ func TestFullCheckResumesFromSavedPosition(t *testing.T) {
 	makeEventsOld(t, b)
 	b.AdvanceClock(10 * time.Minute)
 	began := b.Now()
-	_, err := b.DB.Pool.Exec(t.Context(), "update invariant_full_check set position = (select id from policies), started_at = $1", began)
+	_, err := b.DB.Pool.Exec(t.Context(), "update invariant_full_check set last_checked_id = (select id from policies), started_at = $1", began)
 	require.NoError(t, err)
 	require.NoError(t, b.Service.CheckInvariants(t.Context()))
 	require.Empty(t, must(b.Service.ListViolations(t.Context(), b.Operator, "", 10)), "the full check has already passed the policy")
@@ -85,7 +85,7 @@ func TestFullCheckResumesFromSavedPosition(t *testing.T) {
 		require.Equal(t, began, at, "%s has been checked fully since the check began", name)
 	}
 	var running bool
-	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select position is not null from invariant_full_check").Scan(&running))
+	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select last_checked_id is not null from invariant_full_check").Scan(&running))
 	require.False(t, running)
 }
 
@@ -93,13 +93,13 @@ func TestFullCheckSkipsFailingInvariant(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t, modeltest.WithoutChecks())
 	b.QuoteAndBind("quake-circle", nil)
-	_, err := b.DB.Pool.Exec(t.Context(), "create view inv_fails as select id as subject, partner, (1 / (version - 1))::text as wrong from policies")
+	_, err := b.DB.Pool.Exec(t.Context(), "create view inv_fails as select id as subject, partner, (1 / (version - 1))::text as message from policies")
 	require.NoError(t, err)
 	forge(t, b, "update policies set premium_amount = premium_amount + 1")
 	require.ErrorContains(t, checkFully(t, b, 1000), "inv_fails")
 	times := fullyCheckedAt(t, b)
 	require.NotContains(t, times, "inv_fails")
-	require.Contains(t, times, "inv_ledger_tells_premiums")
+	require.Contains(t, times, "inv_ledger_matches_premiums")
 	require.NotEmpty(t, must(b.Service.ReleaseStops(t.Context(), b.Operator, 10)), "the others still count")
 }
 

@@ -15,28 +15,28 @@ import (
 
 // forgeries are changes by hand; each breaks an invariant.
 var forgeries = map[string][]string{
-	"inv_sets_balance":         {"update ledger_entries set amount = amount + 1 where account = 'payout'"},
-	"inv_ledger_tells_payouts": {"delete from ledger_entries where account = 'payout'", "update payouts set amount = amount + 1", "update ledger_entries set currency = 'EUR' where payout_id is not null"},
-	"inv_ledger_tells_premiums": {
+	"inv_postings_balance":       {"update ledger_entries set amount = amount + 1 where account = 'payout'"},
+	"inv_ledger_matches_payouts": {"delete from ledger_entries where account = 'payout'", "update payouts set amount = amount + 1", "update ledger_entries set currency = 'EUR' where payout_id is not null"},
+	"inv_ledger_matches_premiums": {
 		"update policies set premium_amount = premium_amount + 1", "delete from ledger_entries where account = 'premium_written'",
 	},
-	"inv_reports_tell_payouts": {
-		"update rail_report_lines set amount = amount - 1", "delete from rail_report_lines", "update rail_report_lines set result = 'returned'",
-		"insert into rail_report_lines select report_id, number + 1, rail, key, reference, amount, currency, status, code, at, result, payout_id from rail_report_lines",
+	"inv_reports_match_payouts": {
+		"update rail_report_lines set amount = amount - 1", "delete from rail_report_lines", "update rail_report_lines set match_result = 'returned'",
+		"insert into rail_report_lines (report_id, number, rail, key, reference, amount, currency, status, code, reported_at, match_result, payout_id) select report_id, number + 1, rail, key, reference, amount, currency, status, code, reported_at, match_result, payout_id from rail_report_lines",
 	},
-	"inv_lists_are_counted": {"update claims set policy_sequence = 3", "update payouts set claim_sequence = 3"},
-	"inv_paid_once": {`insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'debt_digest', null, 'status', 'cancelled', 'settled', true, 'claim_sequence', 2,
+	"inv_embedded_counts": {"update claims set policy_sequence = 3", "update payouts set claim_sequence = 3"},
+	"inv_paid_once": {`insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'debt_digest', null, 'status', 'cancelled', 'settled_externally', true, 'claim_sequence', 2,
 		'released_at', null, 'reconciled_at', null))).* from payouts p`},
-	"inv_sent_once": {"insert into payout_attempts select payout_id, partner, number + 1, rail, key || '0', started_at from payout_attempts"},
-	"inv_claims_are_paid": {
+	"inv_sent_once": {"insert into payout_attempts (payout_id, partner, number, rail, key, started_at) select payout_id, partner, number + 1, rail, key || '0', started_at from payout_attempts"},
+	"inv_claims_paid": {
 		"update claims set amount = amount + 1", "update claims set status = 'declined', closed_at = null", "delete from payouts",
 	},
-	"inv_limits_hold": {
+	"inv_limits_not_exceeded": {
 		"update policies set limit_remaining = limit_remaining + 1", "update policies set limit_amount = 1, limit_remaining = 0",
 	},
-	"inv_events_per_change": {"delete from events where type = 'payout.released'", "update policies set version = version + 1", "update events set subject_version = 1"},
-	"inv_states_are_told":   {"update payouts set status = 'released'", "delete from events where type = 'quote.bound'"},
-	"inv_life_cycle":        {"update events set type = 'payout.reconciling' where type = 'payout.releasing'", "delete from events where type = 'claim.opened'"},
+	"inv_events_per_change":    {"delete from events where type = 'payout.released'", "update policies set version = version + 1", "update events set subject_version = 1"},
+	"inv_statuses_have_events": {"update payouts set status = 'released'", "delete from events where type = 'quote.bound'"},
+	"inv_status_transitions":   {"update events set type = 'payout.reconciling' where type = 'payout.releasing'", "delete from events where type = 'claim.opened'"},
 	"inv_timelines": {
 		"delete from timeline_entries where kind = 'payout.released'", "update timeline_entries set kind = 'payout.updated' where kind = 'payout.released'",
 		"update claims set timeline_sequence = timeline_sequence + 1",
@@ -49,8 +49,8 @@ var forgeries = map[string][]string{
 		"update claims set partner = 'globex'", "update payouts set partner = 'globex'", "update events set partner = 'globex' where type = 'payout.released'",
 		"update ledger_entries set partner = 'globex'", "update quotes set partner = 'globex'", "update timeline_entries set partner = 'globex'",
 	},
-	"inv_sequences":           {"delete from event_numbers where sequence = 2", "delete from event_numbers where sequence = 1"},
-	"inv_events_are_numbered": {"delete from event_numbers where sequence = 3"},
+	"inv_sequences":        {"delete from event_sequence where sequence = 2", "delete from event_sequence where sequence = 1"},
+	"inv_events_sequenced": {"delete from event_sequence where sequence = 3"},
 }
 
 func TestEveryInvariantFindsForgedRows(t *testing.T) {
@@ -76,7 +76,7 @@ func TestEveryInvariantFindsForgedRows(t *testing.T) {
 			require.NoError(t, err, forgery)
 			require.Positive(t, done.RowsAffected(), forgery)
 			var found int
-			require.NoError(t, tx.QueryRow(t.Context(), fmt.Sprintf("select count(*) from %s where subject is not null and partner <> '' and wrong <> ''", name)).Scan(&found))
+			require.NoError(t, tx.QueryRow(t.Context(), fmt.Sprintf("select count(*) from %s where subject is not null and partner <> '' and message <> ''", name)).Scan(&found))
 			require.Positive(t, found, "%s after %s", name, forgery)
 			require.NoError(t, tx.Rollback(t.Context()))
 		}
@@ -86,7 +86,7 @@ func TestEveryInvariantFindsForgedRows(t *testing.T) {
 func TestStatusTransitionsTableMatchesCode(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	rows, err := b.DB.Pool.Query(t.Context(), "select concat_ws(' ', object, from_status, to_status, event) from life_cycle")
+	rows, err := b.DB.Pool.Query(t.Context(), "select concat_ws(' ', object, from_status, to_status, event) from status_transitions")
 	require.NoError(t, err)
 	known, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)

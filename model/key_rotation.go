@@ -13,7 +13,7 @@ import (
 const sealedColumnsQuery = `select 'payout_methods' as place, sealed from payout_methods
 	union all select 'webhook_endpoints', secret from webhook_endpoints
 	union all select 'webhook_endpoints', former_secret from webhook_endpoints where former_secret is not null
-	union all select 'idempotency_keys', body from idempotency_keys where secret_until is not null`
+	union all select 'idempotency_keys', body from idempotency_keys where sealed_until is not null`
 
 // CountSecretsByKey counts the stored secrets by the id of the key that sealed them.
 // Operators only.
@@ -162,7 +162,7 @@ func (tx *Tx) resealEndpointSecrets(ctx context.Context) (int, error) {
 func (tx *Tx) resealStoredResponses(ctx context.Context) (int, error) {
 	var rows []*idempotencyRow
 	mark := tx.svc.keys.sealPrefix()
-	if err := lockBatch(tx.NewSelect().Model(&rows).Where("secret_until is not null").Where("substring(body for ?) <> ?", len(mark), mark), sweepBatchSize).Scan(ctx); err != nil {
+	if err := lockBatch(tx.NewSelect().Model(&rows).Where("sealed_until is not null").Where("substring(body for ?) <> ?", len(mark), mark), sweepBatchSize).Scan(ctx); err != nil {
 		return 0, fmt.Errorf("find answers of older keys: %w", err)
 	}
 	for _, row := range rows {

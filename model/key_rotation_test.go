@@ -101,7 +101,7 @@ func TestSealKeysRotateWhileServersRun(t *testing.T) {
 // unsealedColumns are the bytea columns that are not sealed: hashes, signatures and the
 // events sent to partners.
 var unsealedColumns = []string{
-	"event_checkpoints.hash", "event_checkpoints.signature", "event_numbers.hash", "event_redactions.data_hash", "event_redactions.redacted_hash",
+	"event_checkpoints.hash", "event_checkpoints.signature", "event_sequence.hash", "event_redactions.data_hash", "event_redactions.redacted_hash",
 	"event_redactions.signature", "events.data", "idempotency_keys.request_hash", "observations.digest",
 }
 

@@ -66,7 +66,7 @@ func (r *payoutRow) ledgerTransfer() transfer {
 	case PayoutReturned:
 		return transfer{AccountReturn, AccountPayout}
 	case PayoutCancelled:
-		if r.Settled {
+		if r.SettledExternally {
 			return transfer{AccountClaimsIncurred, AccountPayout}
 		}
 		return transfer{}

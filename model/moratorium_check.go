@@ -19,7 +19,7 @@ func activeMoratoriumSQL(now string) string {
 // transactionNowSQL is the business time at the start of the transaction, or of a
 // statement outside a transaction. The planner treats it as a constant, unlike
 // businessNowSQL.
-const transactionNowSQL = "now() + (select shift from clock)"
+const transactionNowSQL = "now() + (select offset_interval from clock)"
 
 // queueMoratoriumCheck rejects the policy that is being inserted when a moratorium closes
 // its peril and place for its start time. The check is sent with the insert.

@@ -115,7 +115,7 @@ func (n *notifier) pollSequences(s *Service) {
 func (s *Service) loadNewSequences(seen int, partners []string, fresh bool) (_ int, heads map[string]int64, _ error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	passes, err := s.queryPreparedCount(ctx, "select passes from event_relay")
+	passes, err := s.queryPreparedCount(ctx, "select generation from event_relay")
 	if err != nil || passes == seen && !fresh {
 		return passes, nil, err
 	}

@@ -14,7 +14,7 @@ import (
 // operatorActionRow records an operator's action on a partner's record and its reason.
 // Rows are insert-only and visible to operators only.
 type operatorActionRow struct {
-	bun.BaseModel `bun:"table:adjudications,alias:aj"`
+	bun.BaseModel `bun:"table:operator_actions,alias:aj"`
 
 	ID        uuid.UUID `bun:",pk,type:uuid"`
 	Partner   string    `bun:",pk"`

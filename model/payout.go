@@ -18,27 +18,27 @@ type payoutRow struct {
 	bun.BaseModel `bun:"table:payouts,alias:po"`
 	RowHeader
 
-	ClaimID           uuid.UUID `bun:"type:uuid"`
-	ClaimSequence     int64     // 1, 2, 3 … in its claim; Postgres assigns it on insert
-	PolicyID          uuid.UUID `bun:"type:uuid"`
-	Status            PayoutStatus
-	Part              int // number of this instalment of the claim's debt, from 1
-	Amount            int64
-	Currency          string
-	PayoutMethodID    *uuid.UUID `bun:"type:uuid"`
-	BlockedReason     *BlockedReason
-	HeldOver          *BlockedReason // the blocked reason before an operator's hold
-	Attempts          int            // number of calls to a rail
-	DebtDigest        *string        // digest of the debt; part of the rail's key, see idempotencyKey
-	KeyNumber         int            // sequence number in the rail's idempotency key
-	NextAttemptAt     *time.Time
-	Provider          *string
-	ProviderReference *string
-	ReleasedAt        *time.Time
-	ReconciledAt      *time.Time
-	ReplacesPayoutID  *uuid.UUID `bun:"type:uuid"`
-	ApprovalsNeeded   int        // required approvals, each by a different operator
-	Settled           bool       // cancelled, but the beneficiary has the money
+	ClaimID             uuid.UUID `bun:"type:uuid"`
+	ClaimSequence       int64     // 1, 2, 3 … in its claim; Postgres assigns it on insert
+	PolicyID            uuid.UUID `bun:"type:uuid"`
+	Status              PayoutStatus
+	Installment         int // number of this instalment of the claim's debt, from 1
+	Amount              int64
+	Currency            string
+	PayoutMethodID      *uuid.UUID `bun:"type:uuid"`
+	BlockedReason       *BlockedReason
+	PreviousBlockReason *BlockedReason // the blocked reason before an operator's hold
+	Attempts            int            // number of calls to a rail
+	DebtDigest          *string        // digest of the debt; part of the rail's key, see idempotencyKey
+	IdempotencySeq      int            // sequence number in the rail's idempotency key
+	NextAttemptAt       *time.Time
+	Provider            *string
+	ProviderReference   *string
+	ReleasedAt          *time.Time
+	ReconciledAt        *time.Time
+	ReplacesPayoutID    *uuid.UUID `bun:"type:uuid"`
+	ApprovalsNeeded     int        // required approvals, each by a different operator
+	SettledExternally   bool       // cancelled, but the beneficiary has the money
 }
 
 func (r *payoutRow) toRecord() *wire.Payout {
@@ -156,9 +156,9 @@ func (tx *Tx) blockPayout(ctx context.Context, claim *claimRow, row *payoutRow, 
 }
 
 func (tx *Tx) savePayout(ctx context.Context, out lockedPayout) error {
-	return tx.updateRow(ctx, out.row, out.version, []string{string(out.status)}, "status", "blocked_reason", "held_over", "payout_method_id", "attempts",
-		"key_number", "next_attempt_at", "provider", "provider_reference", "released_at", "reconciled_at",
-		"approvals_needed", "settled", "version", "updated_at")
+	return tx.updateRow(ctx, out.row, out.version, []string{string(out.status)}, "status", "blocked_reason", "previous_block_reason", "payout_method_id", "attempts",
+		"idempotency_seq", "next_attempt_at", "provider", "provider_reference", "released_at", "reconciled_at",
+		"approvals_needed", "settled_externally", "version", "updated_at")
 }
 
 // isForMethod reports whether the payout was last assigned to the method.

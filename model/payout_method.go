@@ -37,7 +37,7 @@ type payoutMethodRow struct {
 	VerificationCode   *string
 	CheckedAt          *time.Time
 	NextCheckAt        *time.Time // while pending: when the sweep requests its check again
-	CoolsUntil         *time.Time // end of the cooling-off period after it replaced another account; automatic payouts wait until then
+	CoolingOffUntil    *time.Time // end of the cooling-off period after it replaced another account; automatic payouts wait until then
 }
 
 // PayoutMethodRequest records an account for a claim or for a whole policy.
@@ -214,10 +214,10 @@ func (tx *Tx) startCoolingOff(ctx context.Context, row *payoutMethodRow) error {
 	for _, m := range serving {
 		switch same := m.Fingerprint == row.Fingerprint; {
 		case same && m.inCoolingOff(tx.now):
-			row.CoolsUntil = m.CoolsUntil
+			row.CoolingOffUntil = m.CoolingOffUntil
 			return nil
-		case !same && (m.Status == MethodVerified || m.CoolsUntil != nil):
-			row.CoolsUntil = new(tx.now.Add(coolingOffPeriod))
+		case !same && (m.Status == MethodVerified || m.CoolingOffUntil != nil):
+			row.CoolingOffUntil = new(tx.now.Add(coolingOffPeriod))
 		}
 	}
 	return nil

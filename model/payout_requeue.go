@@ -35,9 +35,9 @@ func (tx *Tx) requeueOverduePayouts(ctx context.Context, status string, after ti
 		ID      uuid.UUID
 		Partner string
 	}
-	err := tx.NewRaw(`update payouts set revived_at = ?0 where (id, partner) in (
+	err := tx.NewRaw(`update payouts set requeued_at = ?0 where (id, partner) in (
 			select id, partner from payouts where `+status+` and next_attempt_at < ?1
-				and (revived_at is null or revived_at < next_attempt_at or revived_at < ?2)
+				and (requeued_at is null or requeued_at < next_attempt_at or requeued_at < ?2)
 			order by next_attempt_at limit ?3 for no key update skip locked)
 		returning id, partner`, tx.now, tx.now.Add(-after), tx.now.Add(-requeueAgainAfter), sweepBatchSize).Scan(ctx, &rows)
 	if err != nil {

@@ -131,14 +131,14 @@ func (tx *Tx) confirmUnpaid(ctx context.Context, claim *claimRow, row *payoutRow
 	if err != nil {
 		return fmt.Errorf("finish attempts: %w", err)
 	}
-	row.KeyNumber++
+	row.IdempotencySeq++
 	return tx.blockPayout(ctx, claim, row, BlockedOperator, methodChange{})
 }
 
 // cancelPayout cancels a payout. If its beneficiary has the money, the claim counts as
 // paid; otherwise a replacement payout is created.
 func (tx *Tx) cancelPayout(ctx context.Context, claim *claimRow, row *payoutRow, settled bool) error {
-	row.Settled, row.NextAttemptAt = settled, nil
+	row.SettledExternally, row.NextAttemptAt = settled, nil
 	summary := "The payout was cancelled; another takes its place."
 	if settled {
 		summary = "The payout was cancelled: the beneficiary was paid otherwise."
@@ -164,8 +164,8 @@ func (tx *Tx) createReplacement(ctx context.Context, claim *claimRow, row *payou
 		return nil, err
 	}
 	again := &payoutRow{
-		RowHeader: tx.newHeader(row.Partner), ClaimID: row.ClaimID, PolicyID: row.PolicyID, Status: PayoutPending, Part: row.Part,
-		Amount: row.Amount, Currency: row.Currency, DebtDigest: debtDigest(claim, row.Part), KeyNumber: row.KeyNumber + 1, ReplacesPayoutID: &row.ID,
+		RowHeader: tx.newHeader(row.Partner), ClaimID: row.ClaimID, PolicyID: row.PolicyID, Status: PayoutPending, Installment: row.Installment,
+		Amount: row.Amount, Currency: row.Currency, DebtDigest: debtDigest(claim, row.Installment), IdempotencySeq: row.IdempotencySeq + 1, ReplacesPayoutID: &row.ID,
 	}
 	return again, tx.startPayout(p, claim, again, method)
 }
@@ -206,7 +206,7 @@ func (tx *Tx) recordClaimEvent(claim *claimRow, kind EventType, parts claimRelat
 func isFullyPaid(claim *claimRow, payouts []*payoutRow) bool {
 	var sum int64
 	for _, row := range payouts {
-		if row.Status == PayoutReconciled || row.Settled {
+		if row.Status == PayoutReconciled || row.SettledExternally {
 			sum += row.Amount
 		}
 	}

@@ -57,14 +57,14 @@ const policyTimelineQuery = `select r.* from policies as w cross join lateral (
 	select w.id as policy_id, found.* from (
 		(select e.id, e.partner, '00000000-0000-0000-0000-000000000000'::uuid as claim_id, e.subject_version as sequence, e.type as kind, e.occurred_at as at,
 				case when e.type = 'policy.activated' then 'partner' when e.type <> 'policy.cancelled' then 'system'
-					when exists (select from adjudications a where a.policy_id = w.id and a.partner = w.partner and a.operation = 'cancel_policy') then 'operator'
+					when exists (select from operator_actions a where a.policy_id = w.id and a.partner = w.partner and a.operation = 'cancel_policy') then 'operator'
 					else 'partner' end as actor_kind,
 				w.partner as actor_name, '' as summary, convert_from(e.data, 'UTF8')::json as data, e.id as event_id
 			from events e where e.subject_id = w.id and e.partner = w.partner and (e.occurred_at, e.id) {beyond} ({at}, {id})
 			order by e.occurred_at {order}, e.id {order} limit {limit})
 		union all
 		select entry.* from (
-			(select c.id, c.partner from claims c where c.policy_id = w.id and c.partner = w.partner and c.created_at <= {at} and coalesce(c.told_at, c.created_at) >= {at})
+			(select c.id, c.partner from claims c where c.policy_id = w.id and c.partner = w.partner and c.created_at <= {at} and coalesce(c.timeline_updated_at, c.created_at) >= {at})
 			union all
 			(select c.id, c.partner from claims c where c.policy_id = w.id and c.partner = w.partner and {from}
 				order by {begins} {order}, c.id {order} limit {limit})
@@ -83,7 +83,7 @@ func newPolicyTimelineQuery(w *whereClause, p pageSpec, along sortOrder) (string
 	from, begins := "c.created_at > {at}", "c.created_at"
 	if p.last {
 		at, id = "infinity", uuid.Max.String()
-		from, begins = "c.created_at > '-infinity'", "coalesce(c.told_at, c.created_at)"
+		from, begins = "c.created_at > '-infinity'", "coalesce(c.timeline_updated_at, c.created_at)"
 	}
 	if p.after != "" {
 		var found bool

@@ -24,13 +24,13 @@ const quotaLeaseTime = time.Second
 
 // quotaLeaseQuery refills the bucket up to now and takes what is wanted, or what is
 // left. It uses real time, not business time, because it limits load.
-const quotaLeaseQuery = `insert into rate_buckets as b (who, tokens, granted, at)
+const quotaLeaseQuery = `insert into rate_buckets as b (caller, tokens, granted, refilled_at)
 	values (?0, ?2 - least(?1, ?2), least(?1, ?2), clock_timestamp())
-on conflict (who) do update set
-	granted = floor(least(?1, ?2, b.tokens + ?3 * extract(epoch from clock_timestamp() - b.at))),
-	tokens = least(?2, b.tokens + ?3 * extract(epoch from clock_timestamp() - b.at))
-		- floor(least(?1, ?2, b.tokens + ?3 * extract(epoch from clock_timestamp() - b.at))),
-	at = clock_timestamp()
+on conflict (caller) do update set
+	granted = floor(least(?1, ?2, b.tokens + ?3 * extract(epoch from clock_timestamp() - b.refilled_at))),
+	tokens = least(?2, b.tokens + ?3 * extract(epoch from clock_timestamp() - b.refilled_at))
+		- floor(least(?1, ?2, b.tokens + ?3 * extract(epoch from clock_timestamp() - b.refilled_at))),
+	refilled_at = clock_timestamp()
 returning granted`
 
 // Lease takes up to want requests from the caller's shared allowance, for use within

@@ -27,7 +27,7 @@ func (r *payoutRow) isContradictedBy(order *Release, answer RailAnswer) bool {
 	case r.isInFlight():
 		return !current || order.RefusalNoticed
 	default:
-		return !current || r.awaitsSending() || answer.Outcome == OutcomeAccepted && r.Status == PayoutCancelled && !r.Settled
+		return !current || r.awaitsSending() || answer.Outcome == OutcomeAccepted && r.Status == PayoutCancelled && !r.SettledExternally
 	}
 }
 
@@ -127,7 +127,7 @@ func (tx *Tx) queueSupersededKeys(givenUp map[string][]string, rail RailIdentity
 	var policies []uuid.UUID
 	var digests, keys []string
 	for _, out := range slice {
-		if row := out.row; row.KeyNumber > 1 && row.DebtDigest != nil {
+		if row := out.row; row.IdempotencySeq > 1 && row.DebtDigest != nil {
 			policies, digests, keys = append(policies, row.PolicyID), append(digests, *row.DebtDigest), append(keys, row.idempotencyKey())
 		}
 	}
@@ -139,7 +139,7 @@ func (tx *Tx) queueSupersededKeys(givenUp map[string][]string, rail RailIdentity
 		join payouts po on po.policy_id = n.policy and po.debt_digest = n.digest
 		cross join lateral (select a.key from payout_attempts a`+joinIdentitySQL+`where a.payout_id = po.id and a.partner = po.partner and a.key <> n.key
 			group by a.key having bool_or(a.outcome is distinct from 'not_sent') and not bool_or(a.outcome is not distinct from 'accepted' or a.voided_at is not null or `+other+`)
-				and not exists (select from rail_report_lines rl where rl.payout_id = po.id and rl.key = a.key and rl.status = 'returned' and rl.result in ('returned', 'state', 'duplicate'))) as a
+				and not exists (select from rail_report_lines rl where rl.payout_id = po.id and rl.key = a.key and rl.status = 'returned' and rl.match_result in ('returned', 'state', 'duplicate'))) as a
 		order by 1, 2`, policies, digests, keys, rail.Name, rail.ID()).Query(func(rows pgx.Rows) error {
 		var current, key string
 		_, err := pgx.ForEachRow(rows, []any{&current, &key}, func() error {

@@ -95,7 +95,7 @@ func bankOf(id string) string {
 
 // joinWaiting joins, to attempts a, the payouts po that wait for the answer or report
 // of the bank that has the attempt's order.
-const joinWaiting = ` join payouts po on po.id = a.payout_id and po.partner = a.partner and a.key like '%.' || po.key_number
+const joinWaiting = ` join payouts po on po.id = a.payout_id and po.partner = a.partner and a.key like '%.' || po.idempotency_seq
 	and (po.status = 'released' or po.status in ('releasing', 'reconciling') and po.next_attempt_at is not null) and a.outcome is distinct from 'not_sent' `
 
 const joinIdentitySQL = " left join rail_identities i on i.id = a.rail_identity "
@@ -110,7 +110,7 @@ func (s *Service) KnownRails(ctx context.Context, actor Actor) ([]KnownRail, err
 	var rails []KnownRail
 	err := s.db.NewRaw(`select i.id, i.name, i.address, i.account, i.bank, i.first_used_at, coalesce(d.n, 0) as in_doubt from rail_identities i
 		left join (select a.rail_identity, count(distinct po.id) as n from payouts po
-			join payout_attempts a on a.payout_id = po.id and a.partner = po.partner and a.key like '%.' || po.key_number and a.outcome is distinct from 'not_sent'
+			join payout_attempts a on a.payout_id = po.id and a.partner = po.partner and a.key like '%.' || po.idempotency_seq and a.outcome is distinct from 'not_sent'
 			where po.next_attempt_at is not null and po.status in ('releasing', 'reconciling') group by 1) d on d.rail_identity = i.id
 		order by i.first_used_at desc, i.id`).Scan(ctx, &rails)
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *Service) KnownRails(ctx context.Context, actor Actor) ([]KnownRail, err
 	}
 	var open []struct{ ID, Day string }
 	err = s.db.NewRaw(`select i.id, to_char(d.day, 'YYYY-MM-DD') as day from (
-			select a.rail_identity as id, min(a.started_at) - (select shift from clock) as since from payout_attempts a`+joinWaiting+`where a.rail_identity <> '' group by 1) i,
+			select a.rail_identity as id, min(a.started_at) - (select offset_interval from clock) as since from payout_attempts a`+joinWaiting+`where a.rail_identity <> '' group by 1) i,
 		lateral (select m.day from generate_series(date_trunc('day', i.since at time zone 'UTC'), (clock_timestamp() at time zone 'UTC')::date - 1, interval '1 day') as m (day)
 			where not exists (select from rail_report_days t where t.day = m.day and t.report_id is not null and `+bankOf("t.rail_identity")+` = `+bankOf("i.id")+`)
 			order by 1 limit ?) d order by 1, 2`, maxDaysShown).Scan(ctx, &open)
@@ -144,7 +144,7 @@ func (s *Service) CountInDoubtElsewhere(ctx context.Context, actor Actor, rail R
 		Count                  int
 	}
 	err := s.queryPreparedRows(ctx, s.pool, &rows, `select a.rail as name, coalesce(i.address, '') as address, coalesce(i.account, '') as account, count(distinct po.id) as count
-		from payouts po join payout_attempts a on a.payout_id = po.id and a.partner = po.partner and a.key like '%.' || po.key_number`+joinIdentitySQL+`
+		from payouts po join payout_attempts a on a.payout_id = po.id and a.partner = po.partner and a.key like '%.' || po.idempotency_seq`+joinIdentitySQL+`
 		where po.next_attempt_at is not null and po.status in ('releasing', 'reconciling') and a.outcome is distinct from 'not_sent'
 			and `+fmt.Sprintf(otherBankSQL, "$1", "$2")+` group by 1, 2, 3`, rail.Name, rail.ID())
 	counts := make(map[RailIdentity]int, len(rows))

@@ -20,9 +20,9 @@ import (
 // only after a definite refusal or a confirmed return.
 func (r *payoutRow) idempotencyKey() string {
 	if r.DebtDigest == nil { // created by the previous release
-		return fmt.Sprintf("%s.%d", resourcePayout.formatID(r.ID), r.KeyNumber)
+		return fmt.Sprintf("%s.%d", resourcePayout.formatID(r.ID), r.IdempotencySeq)
 	}
-	return fmt.Sprintf("%s.%s.%d", resourcePolicy.formatID(r.PolicyID), *r.DebtDigest, r.KeyNumber)
+	return fmt.Sprintf("%s.%s.%d", resourcePolicy.formatID(r.PolicyID), *r.DebtDigest, r.IdempotencySeq)
 }
 
 // debtDigest identifies one part of a claim's debt: 16 hexadecimal characters of a
@@ -103,7 +103,7 @@ func (r *payoutRow) expandShortKey(short shortKey) string {
 	if r.DebtDigest == nil || r.PolicyID != short.policy {
 		return ""
 	}
-	for n := range r.KeyNumber + maxLostKeys {
+	for n := range r.IdempotencySeq + maxLostKeys {
 		key := fmt.Sprintf("%s.%s.%d", resourcePolicy.formatID(r.PolicyID), *r.DebtDigest, n+1)
 		if digest := sha256.Sum256([]byte(key)); hex.EncodeToString(digest[:shortDigestSize]) == short.digest {
 			return key
@@ -125,7 +125,7 @@ func expandShortKeys(ctx context.Context, db bun.IDB, texts []string) error {
 		return nil
 	}
 	var rows []payoutRow
-	err := db.NewSelect().Model(&rows).Column("policy_id", "debt_digest", "key_number").Where("po.policy_id in (?)", bun.List(policies)).
+	err := db.NewSelect().Model(&rows).Column("policy_id", "debt_digest", "idempotency_seq").Where("po.policy_id in (?)", bun.List(policies)).
 		Where("po.debt_digest is not null").Scan(ctx)
 	if err != nil {
 		return fmt.Errorf("find payouts by short keys: %w", err)
@@ -155,18 +155,18 @@ func findPayoutsByKeys(ctx context.Context, db bun.IDB, texts []string) (map[str
 		return nil, nil
 	}
 	var rows []payoutRow
-	err := db.NewSelect().Model(&rows).Column("id", "policy_id", "debt_digest", "key_number").
+	err := db.NewSelect().Model(&rows).Column("id", "policy_id", "debt_digest", "idempotency_seq").
 		Where("po.policy_id in (?) and po.debt_digest is not null or po.id in (?)", bun.List(policies), bun.List(payouts)).Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("find payouts by rail keys: %w", err)
 	}
-	slices.SortFunc(rows, func(a, b payoutRow) int { return cmp.Compare(a.KeyNumber, b.KeyNumber) })
+	slices.SortFunc(rows, func(a, b payoutRow) int { return cmp.Compare(a.IdempotencySeq, b.IdempotencySeq) })
 	found := make(map[string]uuid.UUID, len(keys))
 	for text, key := range keys {
 		for i := range rows {
 			if rows[i].hasKey(key) {
 				found[text] = rows[i].ID
-				if rows[i].KeyNumber >= key.number {
+				if rows[i].IdempotencySeq >= key.number {
 					break
 				}
 			}

@@ -14,7 +14,7 @@ import (
 // exceptionRow is a difference between a rail report and our payouts, or a payout that
 // was made twice.
 type exceptionRow struct {
-	bun.BaseModel `bun:"table:findings,alias:fi"`
+	bun.BaseModel `bun:"table:reconciliation_exceptions,alias:fi"`
 
 	ID              uuid.UUID `bun:",pk,type:uuid"`
 	CreatedAt       time.Time

@@ -81,7 +81,7 @@ func (f *ReconciliationException) describeLine(line *lineRow) {
 		return
 	}
 	f.Key, f.Reference, f.Account, f.Code = stringOrNil(line.Key), stringOrNil(line.Reference), stringOrNil(line.Account), stringOrNil(line.Code)
-	f.Amount, f.Status, f.ReportedAt = new(money.New(line.Amount, line.Currency)), &line.Status, new(line.At.UTC())
+	f.Amount, f.Status, f.ReportedAt = new(money.New(line.Amount, line.Currency)), &line.Status, new(line.ReportedAt.UTC())
 }
 
 func (f *ReconciliationException) describePayout(row *payoutRow, methods map[uuid.UUID]*payoutMethodRow) {

@@ -36,7 +36,7 @@ func (r *ingestion) advanceRehearsalClock(ctx context.Context, in []wire.Observa
 	if !target.After(r.now) {
 		return nil
 	}
-	_, err := r.NewRaw("update clock set rehearsal = true, shift = greatest(shift, ?::timestamptz - clock_timestamp())", target).Exec(ctx)
+	_, err := r.NewRaw("update clock set is_rehearsal = true, offset_interval = greatest(offset_interval, ?::timestamptz - clock_timestamp())", target).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("move the development clock: %w", err)
 	}

@@ -39,14 +39,14 @@ type unsequencedEvent struct {
 // without the lock reads nothing, nor does a transaction that has an id already: see
 // saveSequencesSQL. While a restore of the database is open, nothing is numbered,
 // because the restore may begin a new generation.
-const unsequencedEventsQuery = `with relay as (select high, gaps from event_relay)
+const unsequencedEventsQuery = `with relay as (select last_ordinal, pending_gaps from event_relay)
 select o.ordinal, o.partner, o.event_id, e.type, e.occurred_at, e.data_hash,
 	pg_snapshot_xmin(pg_current_snapshot())::text as horizon
 from (
-	(select late.ordinal, late.partner, late.event_id from relay, unnest(relay.gaps) as gap,
+	(select late.ordinal, late.partner, late.event_id from relay, unnest(relay.pending_gaps) as gap,
 		event_outbox late where late.ordinal >= lower(gap) and late.ordinal < upper(gap) order by late.ordinal limit $1)
 	union all
-	(select ordinal, partner, event_id from event_outbox where ordinal > (select high from relay) order by ordinal limit $1)
+	(select ordinal, partner, event_id from event_outbox where ordinal > (select last_ordinal from relay) order by ordinal limit $1)
 ) o cross join lateral (select type, occurred_at, sha256(data) as data_hash from events where id = o.event_id and partner = o.partner offset 0) e
 where current_setting('parapet.relay') = 'true' and pg_current_xact_id_if_assigned() is null
 	and not exists (select from database_restores where ended_at is null) order by o.ordinal limit $1`
@@ -73,18 +73,18 @@ const (
 // The end of the relay's snapshot would not do: it is one above the highest id that has
 // ended, and transactions above that may be running.
 const saveSequencesSQL = `with numbered as (
-	insert into event_numbers (partner, sequence, event_id, hash, type, generation)
+	insert into event_sequence (partner, sequence, event_id, hash, type, generation)
 	select n.*, coalesce(g.generation, 1) from unnest($1::text[], $2::bigint[], $3::uuid[], $4::bytea[], $9::text[]) as n (partner, sequence, event_id, hash, type)
 		left join (select partner, max(generation) as generation from feed_generations group by 1) g on g.partner = n.partner),
 gone as (delete from event_outbox where ordinal = any($5::bigint[])),
-moved as (select greatest(high, $6::bigint) as high,
-	gaps + int8multirange(int8range(high + 1, greatest(high, $6::bigint) + 1))
-		- (select range_agg(int8range(seen, seen, '[]')) from unnest($5::bigint[]) as seen) as gaps,
-	$8::boolean and noted_xid <= $7::text::xid8 as settled, noted_high from event_relay)
-update event_relay r set high = moved.high, passes = r.passes + 1,
-	gaps = case when settled then moved.gaps - int8multirange(int8range(0, moved.noted_high, '[]')) else moved.gaps end,
-	noted_high = case when settled then moved.high else r.noted_high end,
-	noted_xid = case when settled then pg_current_xact_id() else r.noted_xid end
+moved as (select greatest(last_ordinal, $6::bigint) as last_ordinal,
+	pending_gaps + int8multirange(int8range(last_ordinal + 1, greatest(last_ordinal, $6::bigint) + 1))
+		- (select range_agg(int8range(seen, seen, '[]')) from unnest($5::bigint[]) as seen) as pending_gaps,
+	$8::boolean and checkpoint_xid <= $7::text::xid8 as settled, checkpoint_ordinal from event_relay)
+update event_relay r set last_ordinal = moved.last_ordinal, generation = r.generation + 1,
+	pending_gaps = case when settled then moved.pending_gaps - int8multirange(int8range(0, moved.checkpoint_ordinal, '[]')) else moved.pending_gaps end,
+	checkpoint_ordinal = case when settled then moved.last_ordinal else r.checkpoint_ordinal end,
+	checkpoint_xid = case when settled then pg_current_xact_id() else r.checkpoint_xid end
 from moved`
 
 // Relay numbers committed events: each gets its partner's next sequence number and the
@@ -95,8 +95,8 @@ from moved`
 func (s *Service) Relay(ctx context.Context) (numbered int, err error) {
 	due := s.relayWasBusy.Load() // after a busy pass more events are likely
 	if !due {
-		err = s.pool.QueryRow(ctx, `select exists (select from event_outbox where ordinal > (select high from event_relay))
-			or exists (select from event_relay, unnest(gaps) as gap, event_outbox where ordinal >= lower(gap) and ordinal < upper(gap))`, pgx.QueryExecModeCacheStatement).Scan(&due)
+		err = s.pool.QueryRow(ctx, `select exists (select from event_outbox where ordinal > (select last_ordinal from event_relay))
+			or exists (select from event_relay, unnest(pending_gaps) as gap, event_outbox where ordinal >= lower(gap) and ordinal < upper(gap))`, pgx.QueryExecModeCacheStatement).Scan(&due)
 	}
 	if err != nil || !due {
 		return 0, translateError(err)
@@ -156,7 +156,7 @@ func (tx *Tx) assignSequences(ctx context.Context, waiting []unsequencedEvent) (
 // lastSequenceSQL returns a subquery for the last event of a partner's history: one index
 // lookup, however long the history is.
 func lastSequenceSQL(columns, partner string) string {
-	return "(select " + columns + " from event_numbers where partner = " + partner + " order by sequence desc limit 1)"
+	return "(select " + columns + " from event_sequence where partner = " + partner + " order by sequence desc limit 1)"
 }
 
 // loadChainEndsAndSchedule reads the last sequence numbers of the partners and makes

@@ -71,7 +71,7 @@ func TestAGapWaitsForTheTransactionWhoseIDEndsTheSnapshot(t *testing.T) {
 	require.NoError(t, late.Commit(t.Context()))
 	require.Equal(t, 1, relayed(t, b), "what committed last is numbered")
 	require.Len(t, proven(t, b, b.Acme), 5)
-	require.Empty(t, b.Violations()["inv_events_are_numbered"])
+	require.Empty(t, b.Violations()["inv_events_sequenced"])
 }
 
 // A gap that holds more than one pass reads is not forgotten before all is read.
@@ -85,7 +85,7 @@ func TestAGapWaitsUntilAllInItIsRead(t *testing.T) {
 	require.NoError(t, late.Commit(t.Context()))
 	require.Equal(t, model.RelayBatchSize, must(b.Service.Relay(t.Context())))
 	require.Equal(t, model.RelayBatchSize+1, relayed(t, b))
-	require.Empty(t, b.Violations()["inv_events_are_numbered"])
+	require.Empty(t, b.Violations()["inv_events_sequenced"])
 }
 
 // An ordinal drawn before its transaction's id could belong to a transaction that the
@@ -109,7 +109,7 @@ func TestATransactionHasItsIDBeforeItDrawsAnOrdinal(t *testing.T) {
 func TestAnEventThatWaitsTooLongIsAViolation(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t, modeltest.WithoutChecks())
-	violations := func() int { return len(b.Violations()["inv_events_are_numbered"]) }
+	violations := func() int { return len(b.Violations()["inv_events_sequenced"]) }
 	write := func(age string) {
 		tx := beginOutside(t, b)
 		tx.run(fmt.Sprintf(`with e as (insert into events (id, partner, type, subject_type, subject_id, subject_version, occurred_at, data)
@@ -128,7 +128,7 @@ func TestAnEventThatWaitsTooLongIsAViolation(t *testing.T) {
 		_, err := b.DB.Pool.Exec(t.Context(), statement)
 		require.NoError(t, err)
 	}
-	restore(`insert into database_restores (id, noticed_at, noticed_by, signs, marked_heartbeat)
+	restore(`insert into database_restores (id, noticed_at, noticed_by, evidence, file_store_heartbeat)
 		values (gen_random_uuid(), now() - interval '2 hours', 'olive', 'behind', 1)`)
 	require.Zero(t, violations(), "nothing is numbered while a restore is open")
 	restore("update database_restores set ended_at = now() - interval '30 seconds', ended_by = 'olive', end_reason = 'done', outcome = 'finished'")
@@ -137,7 +137,7 @@ func TestAnEventThatWaitsTooLongIsAViolation(t *testing.T) {
 	require.Equal(t, 1, violations())
 	relayed(t, b)
 	write("1 second")
-	_, err := b.DB.Pool.Exec(t.Context(), "update event_relay set high = high + 1")
+	_, err := b.DB.Pool.Exec(t.Context(), "update event_relay set last_ordinal = last_ordinal + 1")
 	require.NoError(t, err)
 	require.Equal(t, 1, violations(), "the relay never reads it again")
 }
@@ -159,11 +159,11 @@ func TestNoEventIsLostWhileManyCommitInAnyOrder(t *testing.T) {
 	all.Wait()
 	relayed(t, b)
 	var events, numbers, last int64
-	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select (select count(*) from events), count(*), coalesce(max(sequence), 0) from event_numbers").Scan(&events, &numbers, &last))
+	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select (select count(*) from events), count(*), coalesce(max(sequence), 0) from event_sequence").Scan(&events, &numbers, &last))
 	t.Logf("%d events", events)
 	require.Positive(t, events)
 	require.Equal(t, []int64{events, events}, []int64{numbers, last})
-	require.Empty(t, b.Violations()["inv_events_are_numbered"])
+	require.Empty(t, b.Violations()["inv_events_sequenced"])
 }
 
 // writeAtRandom runs transactions of one event until ctx ends; one in eight is rolled back.

@@ -232,7 +232,7 @@ func TestTransactionBegunDuringRelayReadIsSequenced(t *testing.T) {
 
 func gaps(t *testing.T, b *modeltest.Bundle) (text string) {
 	t.Helper()
-	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select gaps::text from event_relay").Scan(&text))
+	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select pending_gaps::text from event_relay").Scan(&text))
 	return text
 }
 
@@ -312,7 +312,7 @@ func TestRestingEndpointDoesNotDelayRelay(t *testing.T) {
 	_, err := b.Service.CreateWebhookEndpoint(t.Context(), b.Acme, model.WebhookEndpointRequest{URL: &url})
 	require.NoError(t, err)
 	relayed(t, b)
-	_, err = b.DB.Pool.Exec(t.Context(), "update webhook_progress set drain = null, drain_at = null, failures = 3, probe_at = now() + interval '1 day'")
+	_, err = b.DB.Pool.Exec(t.Context(), "update webhook_progress set lease_id = null, lease_expires_at = null, failures = 3, next_probe_at = now() + interval '1 day'")
 	require.NoError(t, err)
 	mine, theirs := b.Quote("rain-excess", nil), b.ActingAs(b.Globex).Quote("rain-excess", modeltest.Context{"partner": "globex"})
 	relayed(t, b)

@@ -114,7 +114,7 @@ func (tx *Tx) applyOutcome(claim *claimRow, row *payoutRow, order *Release, answ
 		row.ProviderReference, row.ReleasedAt, row.NextAttemptAt = stringOrNil(answer.Reference), &tx.now, nil
 		return 0, tx.transitionPayoutInMemory(claim, row, PayoutReleased, fmt.Sprintf("The rail accepted the payout of %s (%s).", row.toMoney(), answer.Reference))
 	case OutcomeRefused:
-		row.KeyNumber++
+		row.IdempotencySeq++
 		// While the payout was with the rail, its method was not re-evaluated: another
 		// method, verified since, may be usable. That takes the policy's lock, which
 		// comes before the claim's, hence a transaction of its own.

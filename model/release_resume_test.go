@@ -110,7 +110,7 @@ func TestResumptionChecksWhatTheRequestCannotWaitFor(t *testing.T) {
 	b.RunJobs()
 	run := resumption(t, b)
 	require.Equal(t, "refused", run.State)
-	require.Contains(t, *run.Refusal, "inv_limits_hold")
+	require.Contains(t, *run.Refusal, "inv_limits_not_exceeded")
 	require.Nil(t, must(b.Service.ReleaseStops(t.Context(), b.Operator, 1))[0].ResumedAt)
 	require.Empty(t, b.Rail.Orders)
 

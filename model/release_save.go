@@ -10,7 +10,7 @@ import (
 // the event; savePayouts writes the row.
 func (tx *Tx) transitionPayoutInMemory(claim *claimRow, row *payoutRow, to PayoutStatus, summary string) error {
 	if to != PayoutBlocked {
-		row.BlockedReason, row.HeldOver = nil, nil
+		row.BlockedReason, row.PreviousBlockReason = nil, nil
 	}
 	was := row.ledgerTransfer()
 	event, err := transitionInMemory(tx, &row.RowHeader, PayoutTransitions, &row.Status, to)
@@ -32,7 +32,7 @@ func (tx *Tx) blockWithMethodChange(claim *claimRow, row *payoutRow, reason Bloc
 	was := row.BlockedReason
 	row.BlockedReason, row.NextAttemptAt = &reason, nil
 	if !row.isHeld() {
-		row.HeldOver = nil
+		row.PreviousBlockReason = nil
 	}
 	summary := blockedSentence(reason) + change.sentence
 	switch {
@@ -65,8 +65,8 @@ func (tx *Tx) savePayouts(slice []lockedPayout) {
 		ids, partners = append(ids, row.ID), append(partners, row.Partner)
 		was, from, status = append(was, out.version), append(from, string(out.status)), append(status, string(row.Status))
 		versions = append(versions, row.Version)
-		reasons, held = append(reasons, (*string)(row.BlockedReason)), append(held, (*string)(row.HeldOver))
-		attempts, keys, due = append(attempts, row.Attempts), append(keys, row.KeyNumber), append(due, row.NextAttemptAt)
+		reasons, held = append(reasons, (*string)(row.BlockedReason)), append(held, (*string)(row.PreviousBlockReason))
+		attempts, keys, due = append(attempts, row.Attempts), append(keys, row.IdempotencySeq), append(due, row.NextAttemptAt)
 		providers, references = append(providers, row.Provider), append(references, row.ProviderReference)
 		released, reconciled = append(released, row.ReleasedAt), append(reconciled, row.ReconciledAt)
 		if !saved[row.ClaimID] {
@@ -77,15 +77,15 @@ func (tx *Tx) savePayouts(slice []lockedPayout) {
 	if len(ids) == 0 {
 		return
 	}
-	tx.queueGuarded(len(ids), `update payouts as po set version = n.version, updated_at = $1, status = n.status, blocked_reason = n.reason, held_over = n.held,
-			attempts = n.attempts, key_number = n.key_number, next_attempt_at = n.due, provider = n.provider,
+	tx.queueGuarded(len(ids), `update payouts as po set version = n.version, updated_at = $1, status = n.status, blocked_reason = n.reason, previous_block_reason = n.held,
+			attempts = n.attempts, idempotency_seq = n.idempotency_seq, next_attempt_at = n.due, provider = n.provider,
 			provider_reference = n.reference, released_at = n.released, reconciled_at = n.reconciled
 		from unnest($2::uuid[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[], $9::int[], $10::int[],
 			$11::timestamptz[], $12::text[], $13::text[], $14::timestamptz[], $15::timestamptz[], $16::bigint[])
-			as n (id, partner, was, was_in, status, reason, held, attempts, key_number, due, provider, reference, released, reconciled, version)
+			as n (id, partner, was, was_in, status, reason, held, attempts, idempotency_seq, due, provider, reference, released, reconciled, version)
 		where po.id = n.id and po.partner = n.partner and po.version = n.was and po.status = n.was_in`,
 		tx.now, ids, partners, was, from, status, reasons, held, attempts, keys, due, providers, references, released, reconciled, versions)
-	tx.batch.Queue(`update claims as c set timeline_sequence = n.sequence, told_at = $1
+	tx.batch.Queue(`update claims as c set timeline_sequence = n.sequence, timeline_updated_at = $1
 		from unnest($2::uuid[], $3::text[], $4::bigint[]) as n (id, partner, sequence)
 		where c.id = n.id and c.partner = n.partner`, tx.now, claims, owners, sequences)
 }

@@ -103,7 +103,7 @@ func (s *Service) loadPaidPayouts(ctx context.Context, ids []uuid.UUID) (map[uui
 // and the payouts that a line of an unknown debt blocks.
 func (s *Service) loadReportedOrders(ctx context.Context, keys []string, ids []uuid.UUID) (reported map[string]bool, barred map[uuid.UUID]bool, err error) {
 	var known []string
-	err = s.db.NewRaw("select distinct key from rail_report_lines where payout_id in (?) and key in (?) and result = ?", bun.List(ids), bun.List(keys), ResultUnderway).Scan(ctx, &known)
+	err = s.db.NewRaw("select distinct key from rail_report_lines where payout_id in (?) and key in (?) and match_result = ?", bun.List(ids), bun.List(keys), ResultUnderway).Scan(ctx, &known)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read report lines: %w", err)
 	}

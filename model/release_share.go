@@ -23,12 +23,12 @@ func (s *Service) AdvanceOtherPartners(ctx context.Context, partner string) (mov
 			ID      uuid.UUID
 			Partner string
 		}
-		err := tx.NewRaw(`update payouts set revived_at = ?0 where (id, partner) in (
+		err := tx.NewRaw(`update payouts set requeued_at = ?0 where (id, partner) in (
 				select po.id, po.partner from payouts po join (
 					select first.id, first.place from partners pt cross join lateral (
-						select id, revived_at, row_number() over (order by next_attempt_at, id) as place from payouts
+						select id, requeued_at, row_number() over (order by next_attempt_at, id) as place from payouts
 						where partner = pt.slug and status = 'pending' and next_attempt_at <= ?0 order by next_attempt_at, id limit ?2) as first
-					where pt.slug <> ?3 and (first.revived_at is null or first.revived_at < ?1)
+					where pt.slug <> ?3 and (first.requeued_at is null or first.requeued_at < ?1)
 					order by first.place, random() limit ?4) as ahead on ahead.id = po.id
 				for no key update of po skip locked)
 			returning id, partner`, tx.now, tx.now.Add(-requeueAgainAfter), maxAheadPerPartner, partner, sweepBatchSize).Scan(ctx, &rows)
@@ -46,7 +46,7 @@ func (s *Service) AdvanceOtherPartners(ctx context.Context, partner string) (mov
 
 // dueClaimColumns are the columns of a claim that a batch needs to continue its
 // timeline.
-const dueClaimColumns = "c.id, c.partner, c.updated_at, c.timeline_sequence, c.told_at"
+const dueClaimColumns = "c.id, c.partner, c.updated_at, c.timeline_sequence, c.timeline_updated_at"
 
 // lockDueClaims locks the claims of at most limit payouts that are due; it skips claims
 // that others have locked. Each partner with due payouts gets an equal share; payouts

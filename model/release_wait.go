@@ -109,7 +109,7 @@ func (s *Service) loadLeaving(ctx context.Context) (*Leaving, error) {
 		left.Count = row.Count
 		left.Orders[i] = LeavingOrder{resourcePayout.formatID(row.PayoutID), row.Partner, row.Key, row.Rail, row.StartedAt}
 	}
-	err = s.db.NewRaw("select id from bank_batches where written_at is null order by number limit ?", maxLeaving).Scan(ctx, &left.Files)
+	err = s.db.NewRaw("select id from payment_files where written_at is null order by sequence limit ?", maxLeaving).Scan(ctx, &left.Files)
 	return left, translateError(err)
 }
 

@@ -143,13 +143,13 @@ func (s *Service) loadReconciliation(ctx context.Context, id uuid.UUID, again bo
 		Result string
 		N      int
 	}
-	err := s.db.NewRaw("select result, count(*) as n from rail_report_lines where report_id = ? and result is not null group by 1", id).Scan(ctx, &counts)
+	err := s.db.NewRaw("select match_result as result, count(*) as n from rail_report_lines where report_id = ? and match_result is not null group by 1", id).Scan(ctx, &counts)
 	if err != nil {
 		return nil, translateError(fmt.Errorf("count lines: %w", err))
 	}
 	for _, c := range counts {
 		answer.Results[c.Result] = c.N
 	}
-	err = s.db.NewRaw("select count(*) from findings where report_id = ? and kind = 'missing'", id).Scan(ctx, &answer.Missing)
+	err = s.db.NewRaw("select count(*) from reconciliation_exceptions where report_id = ? and kind = 'missing'", id).Scan(ctx, &answer.Missing)
 	return answer, translateError(err)
 }

@@ -28,8 +28,8 @@ func (m *lineMatcher) isUnsent(row *payoutRow, line *lineRow) bool {
 func (m *lineMatcher) prepareAdoption(ctx context.Context, out lockedPayout, line *lineRow) error {
 	row := out.row
 	waits := row.Status == PayoutPending || row.Status == PayoutBlocked
-	if waits && row.Attempts == 0 && line.parsedKey.digest != "" && line.parsedKey.number > row.KeyNumber && line.Amount == row.Amount && line.Currency == row.Currency {
-		row.KeyNumber = line.parsedKey.number
+	if waits && row.Attempts == 0 && line.parsedKey.digest != "" && line.parsedKey.number > row.IdempotencySeq && line.Amount == row.Amount && line.Currency == row.Currency {
+		row.IdempotencySeq = line.parsedKey.number
 	}
 	if !m.isUnsent(row, line) || row.PayoutMethodID != nil {
 		return nil
@@ -94,7 +94,7 @@ func (m *lineMatcher) refuseUnsent(out lockedPayout, line *lineRow) error {
 		return nil
 	}
 	m.adoptAttempt(row, line, RailAnswer{Outcome: OutcomeRefused, Code: line.Code})
-	row.KeyNumber++
+	row.IdempotencySeq++
 	before := row.Version
 	if err := m.blockPayoutInMemory(out.claim, row, BlockedRailRejected); err != nil || row.Version != before {
 		return err

@@ -16,11 +16,11 @@ import (
 type arrivalRow struct {
 	bun.BaseModel `bun:"table:payout_arrivals,alias:ar"`
 
-	ClaimID   uuid.UUID `bun:",pk,type:uuid"`
-	Partner   string    `bun:",pk"`
-	Part      int       `bun:",pk"`
-	KeyNumber int       `bun:",pk"`
-	CreatedAt time.Time
+	ClaimID        uuid.UUID `bun:",pk,type:uuid"`
+	Partner        string    `bun:",pk"`
+	Installment    int       `bun:",pk"`
+	IdempotencySeq int       `bun:",pk"`
+	CreatedAt      time.Time
 
 	ReportedAt *time.Time // time of arrival, by the latest report line; nil if known from an answer or a notice only
 }
@@ -36,9 +36,9 @@ type arrival struct {
 func newArrival(row *payoutRow, line *lineRow) arrival {
 	number := line.parsedKey.number
 	if number == 0 {
-		number = row.KeyNumber
+		number = row.IdempotencySeq
 	}
-	return arrival{row.ClaimID, row.Part, number}
+	return arrival{row.ClaimID, row.Installment, number}
 }
 
 // blockDoublePayment prevents a second payment of money that the beneficiary may
@@ -49,13 +49,13 @@ func (m *lineMatcher) blockDoublePayment(claim *claimRow, row *payoutRow, line *
 	barred := []*payoutRow{row}
 	if whole {
 		key := newArrival(row, line)
-		if at, known := m.arrived[key]; !known || at == nil || at.Before(line.At) {
-			m.arrived[key] = &line.At
+		if at, known := m.arrived[key]; !known || at == nil || at.Before(line.ReportedAt) {
+			m.arrived[key] = &line.ReportedAt
 		}
-		m.saveArrival(row.Partner, key, &line.At)
+		m.saveArrival(row.Partner, key, &line.ReportedAt)
 		barred = m.siblings[claim.ID]
 	}
-	part := row.Part
+	part := row.Installment
 	if row.isExceededBy(line) {
 		part, barred = everyPart, m.siblings[claim.ID]
 	}
@@ -75,7 +75,7 @@ const everyPart = 0
 // later. The caller locks and saves them.
 func (tx *Tx) blockPart(claim *claimRow, part int, payouts []*payoutRow) error {
 	for _, p := range payouts {
-		if part != everyPart && p.Part != part || !p.isInFlight() && p.Status != PayoutPending && p.Status != PayoutBlocked {
+		if part != everyPart && p.Installment != part || !p.isInFlight() && p.Status != PayoutPending && p.Status != PayoutBlocked {
 			continue
 		}
 		if err := tx.blockPayoutInMemory(claim, p, BlockedRailMismatch); err != nil {
@@ -86,8 +86,8 @@ func (tx *Tx) blockPart(claim *claimRow, part int, payouts []*payoutRow) error {
 }
 
 func (tx *Tx) saveArrival(partner string, key arrival, reportedAt *time.Time) {
-	tx.batch.Queue(`insert into payout_arrivals as ar (claim_id, partner, part, key_number, created_at, reported_at) values ($1, $2, $3, $4, $5, $6)
-		on conflict (claim_id, partner, part, key_number) do update set reported_at = greatest(ar.reported_at, excluded.reported_at)`,
+	tx.batch.Queue(`insert into payout_arrivals as ar (claim_id, partner, installment, idempotency_seq, created_at, reported_at) values ($1, $2, $3, $4, $5, $6)
+		on conflict (claim_id, partner, installment, idempotency_seq) do update set reported_at = greatest(ar.reported_at, excluded.reported_at)`,
 		key.claim, partner, key.part, key.number, tx.now, reportedAt)
 }
 
@@ -96,14 +96,14 @@ func (tx *Tx) saveArrival(partner string, key arrival, reportedAt *time.Time) {
 func (m *lineMatcher) deleteArrival(ctx context.Context, row *payoutRow, line *lineRow) error {
 	key := newArrival(row, line)
 	reportedAt, arrived := m.arrived[key]
-	if !arrived || reportedAt != nil && !line.At.IsZero() && line.At.Before(*reportedAt) {
+	if !arrived || reportedAt != nil && !line.ReportedAt.IsZero() && line.ReportedAt.Before(*reportedAt) {
 		return nil
 	}
 	if repeated, err := m.isRepeated(ctx, row, line); err != nil || repeated {
 		return err
 	}
 	delete(m.arrived, key)
-	m.batch.Queue("delete from payout_arrivals where claim_id = $1 and partner = $2 and part = $3 and key_number = $4", key.claim, row.Partner, key.part, key.number)
+	m.batch.Queue("delete from payout_arrivals where claim_id = $1 and partner = $2 and installment = $3 and idempotency_seq = $4", key.claim, row.Partner, key.part, key.number)
 	return nil
 }
 
@@ -117,14 +117,14 @@ func (m *lineMatcher) isRepeated(ctx context.Context, row *payoutRow, line *line
 		if earlier == line {
 			break
 		}
-		if earlier.Result != nil && earlier.saysTheSame(line) {
+		if earlier.MatchResult != nil && earlier.saysTheSame(line) {
 			return true, nil
 		}
 	}
 	err = m.NewRaw(`select exists (select from rail_report_lines rl join payouts po on po.id = rl.payout_id where po.claim_id = ? and po.partner = ?
-			and rl.status = ? and rl.key in (?, ?) and rl.reference = ? and rl.at = ? and rl.amount = ? and rl.currency = ? and rl.account = ?
-			and rl.result not in ('unknown', 'unmatched'))`,
-		row.ClaimID, row.Partner, line.Status, line.Key, line.keyText, line.Reference, line.At, line.Amount, line.Currency, line.Account).Scan(ctx, &repeated)
+			and rl.status = ? and rl.key in (?, ?) and rl.reference = ? and rl.reported_at = ? and rl.amount = ? and rl.currency = ? and rl.account = ?
+			and rl.match_result not in ('unknown', 'unmatched'))`,
+		row.ClaimID, row.Partner, line.Status, line.Key, line.keyText, line.Reference, line.ReportedAt, line.Amount, line.Currency, line.Account).Scan(ctx, &repeated)
 	if err != nil {
 		return false, fmt.Errorf("read earlier lines: %w", err)
 	}
@@ -132,7 +132,7 @@ func (m *lineMatcher) isRepeated(ctx context.Context, row *payoutRow, line *line
 }
 
 func (r *lineRow) saysTheSame(line *lineRow) bool {
-	return r.Status == line.Status && r.Key == line.Key && r.Reference == line.Reference && r.At.Equal(line.At) &&
+	return r.Status == line.Status && r.Key == line.Key && r.Reference == line.Reference && r.ReportedAt.Equal(line.ReportedAt) &&
 		r.Amount == line.Amount && r.Currency == line.Currency && r.Account == line.Account
 }
 
@@ -147,7 +147,7 @@ func (r *payoutRow) isUnexpectedPayment(order *Release, answer RailAnswer) bool 
 	case order.Key != r.idempotencyKey() || r.awaitsSending():
 		return true
 	default:
-		return answer.Outcome == OutcomeAccepted && (r.Status == PayoutBlocked || r.Status == PayoutCancelled && !r.Settled)
+		return answer.Outcome == OutcomeAccepted && (r.Status == PayoutBlocked || r.Status == PayoutCancelled && !r.SettledExternally)
 	}
 }
 
@@ -159,13 +159,13 @@ func (tx *Tx) barPaidPart(ctx context.Context, out lockedPayout, key string, who
 	row := out.row
 	var reported bool
 	err = tx.NewRaw(`select exists (select from rail_report_lines rl join payouts po on po.id = rl.payout_id where po.claim_id = ? and po.partner = ? and rl.key = ?
-			and rl.status in ('settled', 'returned') and rl.result in ('reconciled', 'returned', 'state', 'reversed', 'duplicate'))`,
+			and rl.status in ('settled', 'returned') and rl.match_result in ('reconciled', 'returned', 'state', 'reversed', 'duplicate'))`,
 		row.ClaimID, row.Partner, key).Scan(ctx, &reported)
 	if err != nil || reported {
 		return nil, err
 	}
 	if parsed, ok := parseRailKey(key); ok && whole {
-		tx.saveArrival(row.Partner, arrival{row.ClaimID, row.Part, parsed.number}, nil)
+		tx.saveArrival(row.Partner, arrival{row.ClaimID, row.Installment, parsed.number}, nil)
 	}
 	var rows []*payoutRow
 	err = tx.NewSelect().Model(&rows).Where("po.claim_id = ?", row.ClaimID).Where("po.partner = ?", row.Partner).Where("po.id <> ?", row.ID).OrderExpr("po.id").Scan(ctx)
@@ -176,13 +176,13 @@ func (tx *Tx) barPaidPart(ctx context.Context, out lockedPayout, key string, who
 		tx.advanceClock(&p.RowHeader)
 		others = append(others, newLockedPayout(out.claim, p))
 	}
-	return others, tx.blockPart(out.claim, row.Part, append(rows, row))
+	return others, tx.blockPart(out.claim, row.Installment, append(rows, row))
 }
 
 // hasArrived reports whether the beneficiary has the money of the payout's part.
 func (m *lineMatcher) hasArrived(row *payoutRow) bool {
 	for key := range m.arrived {
-		if key.claim == row.ClaimID && key.part == row.Part {
+		if key.claim == row.ClaimID && key.part == row.Installment {
 			return true
 		}
 	}
@@ -193,11 +193,11 @@ func (m *lineMatcher) hasArrived(row *payoutRow) bool {
 // another, or whose first key was superseded, can have a predecessor whose money
 // arrived.
 func (tx *Tx) hasArrived(ctx context.Context, row *payoutRow) (arrived bool, err error) {
-	if row.ReplacesPayoutID == nil && row.KeyNumber == 1 {
+	if row.ReplacesPayoutID == nil && row.IdempotencySeq == 1 {
 		return false, nil
 	}
 	err = tx.NewSelect().Model((*arrivalRow)(nil)).ColumnExpr("count(*) > 0").Where("claim_id = ?", row.ClaimID).Where("partner = ?", row.Partner).
-		Where("part = ?", row.Part).Scan(ctx, &arrived)
+		Where("installment = ?", row.Installment).Scan(ctx, &arrived)
 	if err != nil {
 		return false, fmt.Errorf("read arrivals: %w", err)
 	}
@@ -208,7 +208,7 @@ func (tx *Tx) hasArrived(ctx context.Context, row *payoutRow) (arrived bool, err
 func (tx *Tx) queueArrivals(slice []lockedPayout, arrived map[uuid.UUID]bool) {
 	var ids []uuid.UUID
 	for _, out := range slice {
-		if out.row.ReplacesPayoutID != nil || out.row.KeyNumber > 1 || out.row.Part > 1 {
+		if out.row.ReplacesPayoutID != nil || out.row.IdempotencySeq > 1 || out.row.Installment > 1 {
 			ids = append(ids, out.row.ID)
 		}
 	}
@@ -216,7 +216,7 @@ func (tx *Tx) queueArrivals(slice []lockedPayout, arrived map[uuid.UUID]bool) {
 		return
 	}
 	tx.batch.Queue(`select po.id from payouts po where po.id = any($1)
-		and (exists (select from payout_arrivals ar where ar.claim_id = po.claim_id and ar.partner = po.partner and ar.part = po.part)
+		and (exists (select from payout_arrivals ar where ar.claim_id = po.claim_id and ar.partner = po.partner and ar.installment = po.installment)
 			or exists (`+excessLines+` where paid.claim_id = po.claim_id and paid.partner = po.partner and (`+isUnanswered+` or po.replaces_payout_id is null)))`, ids).
 		Query(func(rows pgx.Rows) error {
 			var id uuid.UUID
@@ -236,14 +236,14 @@ func (m *lineMatcher) classifyAfterReturn(ctx context.Context, row *payoutRow, l
 		if earlier == line {
 			break
 		}
-		if earlier.Result != nil && earlier.PayoutID != nil && *earlier.PayoutID == row.ID && earlier.isEarlierThan(line) {
+		if earlier.MatchResult != nil && earlier.PayoutID != nil && *earlier.PayoutID == row.ID && earlier.isEarlierThan(line) {
 			return ResultDuplicate, nil
 		}
 	}
 	var known bool
-	err := m.NewRaw(`select exists (select from rail_report_lines rl where rl.payout_id = ?0 and rl.result in ('reconciled', 'returned', 'duplicate')
-			and (rl.status = 'settled' and rl.key in (?1, ?4) and rl.reference = ?2 and rl.at = ?3 or rl.result = 'returned' and rl.at > ?3))`,
-		row.ID, line.Key, line.Reference, line.At, line.keyText).Scan(ctx, &known)
+	err := m.NewRaw(`select exists (select from rail_report_lines rl where rl.payout_id = ?0 and rl.match_result in ('reconciled', 'returned', 'duplicate')
+			and (rl.status = 'settled' and rl.key in (?1, ?4) and rl.reference = ?2 and rl.reported_at = ?3 or rl.match_result = 'returned' and rl.reported_at > ?3))`,
+		row.ID, line.Key, line.Reference, line.ReportedAt, line.keyText).Scan(ctx, &known)
 	if err != nil {
 		return "", fmt.Errorf("read earlier lines: %w", err)
 	}
@@ -256,6 +256,6 @@ func (m *lineMatcher) classifyAfterReturn(ctx context.Context, row *payoutRow, l
 // isEarlierThan reports whether a matched line shows that a settlement was known
 // before.
 func (r *lineRow) isEarlierThan(line *lineRow) bool {
-	same := r.Status == LineSettled && r.Key == line.Key && r.Reference == line.Reference && r.At.Equal(line.At)
-	return same && (*r.Result == ResultReconciled || *r.Result == ResultDuplicate) || *r.Result == ResultReturned && r.At.After(line.At)
+	same := r.Status == LineSettled && r.Key == line.Key && r.Reference == line.Reference && r.ReportedAt.Equal(line.ReportedAt)
+	return same && (*r.MatchResult == ResultReconciled || *r.MatchResult == ResultDuplicate) || *r.MatchResult == ResultReturned && r.ReportedAt.After(line.ReportedAt)
 }

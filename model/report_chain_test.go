@@ -248,7 +248,7 @@ func TestArrivalBeforeReleaseBlocksPayout(t *testing.T) {
 		must(resolvePayout(t, b, first, model.PayoutCancelled, "", false))
 		b.Rail.Answer = nil
 		arrives := func() {
-			_, err := b.DB.Pool.Exec(t.Context(), "insert into payout_arrivals (claim_id, partner, part, key_number, created_at) select claim_id, partner, part, 1, now() from payouts limit 1")
+			_, err := b.DB.Pool.Exec(t.Context(), "insert into payout_arrivals (claim_id, partner, installment, idempotency_seq, created_at) select claim_id, partner, installment, 1, now() from payouts limit 1")
 			require.NoError(t, err)
 		}
 		if !sending {

@@ -13,7 +13,7 @@ import (
 func (s *Service) MissingReportDays(ctx context.Context, rail RailIdentity, until time.Time) ([]time.Time, error) {
 	var days []time.Time
 	err := s.db.NewRaw(`select d.day at time zone 'UTC' as day
-		from generate_series(least((select date_trunc('day', (min(a.started_at) - (select shift from clock)) at time zone 'UTC') from payout_attempts a`+joinIdentitySQL+`
+		from generate_series(least((select date_trunc('day', (min(a.started_at) - (select offset_interval from clock)) at time zone 'UTC') from payout_attempts a`+joinIdentitySQL+`
 					where not `+fmt.Sprintf(otherBankSQL, "?0", "?1")+`),
 				(select date_trunc('day', heartbeat_at at time zone 'UTC') from database_identity)),
 			(?2::timestamptz at time zone 'UTC')::date - 1, interval '1 day') as d (day)

@@ -19,11 +19,11 @@ func (r *payoutRow) isExceededBy(line *lineRow) bool {
 const (
 	// excessLines selects the lines rl with more than the payout paid of their key
 	// pays, whose money no line shows as returned.
-	excessLines = `select from payouts paid join rail_report_lines rl on rl.payout_id = paid.id and rl.result = 'amount' and rl.status in ('settled', 'underway')
+	excessLines = `select from payouts paid join rail_report_lines rl on rl.payout_id = paid.id and rl.match_result = 'amount' and rl.status in ('settled', 'underway')
 		and (rl.currency <> paid.currency or rl.amount > paid.amount) and not exists (select from rail_report_lines back where back.payout_id = rl.payout_id
-			and back.key = rl.key and back.currency = rl.currency and back.amount = rl.amount and back.status in ('returned', 'rejected') and back.at >= rl.at)`
+			and back.key = rl.key and back.currency = rl.currency and back.amount = rl.amount and back.status in ('returned', 'rejected') and back.reported_at >= rl.reported_at)`
 	// isUnanswered is true for a line rl whose exception no operator has closed.
-	isUnanswered = `exists (select from findings fi where fi.report_id = rl.report_id and fi.line = rl.number and fi.closed_at is null)`
+	isUnanswered = `exists (select from reconciliation_exceptions fi where fi.report_id = rl.report_id and fi.line = rl.number and fi.closed_at is null)`
 )
 
 // hasExcess reports whether a rail paid more under a key of the claim than its payout

@@ -89,7 +89,7 @@ func (s *Service) setAsideLine(ctx context.Context, fault error) error {
 			return fmt.Errorf("lock matching: %w", err)
 		}
 		line := new(lineRow)
-		err := tx.NewSelect().Model(line).Where("rl.result is null").OrderExpr("rl.report_id, rl.number").Limit(1).Scan(ctx)
+		err := tx.NewSelect().Model(line).Where("rl.match_result is null").OrderExpr("rl.report_id, rl.number").Limit(1).Scan(ctx)
 		if isNoRows(err) {
 			return nil
 		}
@@ -108,7 +108,7 @@ func (s *Service) setAsideLine(ctx context.Context, fault error) error {
 				return fmt.Errorf("read policy: %w", err)
 			}
 		}
-		_, err = tx.NewUpdate().Model(line).Set("result = ?", ResultUnmatched).WherePK().Exec(ctx)
+		_, err = tx.NewUpdate().Model(line).Set("match_result = ?", ResultUnmatched).WherePK().Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("set line aside: %w", err)
 		}

@@ -46,9 +46,9 @@ func TestReportIsImportedWhateverThePayoutState(t *testing.T) {
 	one := func(values ...string) string { return values[random.IntN(len(values))] }
 	for i := range *reportStates {
 		status := one("pending", "releasing", "released", "blocked", "reconciling", "reconciled", "returned", "cancelled")
-		_, err := b.DB.Pool.Exec(t.Context(), `update payouts set status = $1, settled = false,
-			blocked_reason = case when $1 = 'blocked' then $2 end, held_over = null, provider = $3, provider_reference = $4, next_attempt_at = case when $5 then now() end,
-			payout_method_id = case when $6 then (select id from payout_methods limit 1) end, key_number = $7, attempts = $8,
+		_, err := b.DB.Pool.Exec(t.Context(), `update payouts set status = $1, settled_externally = false,
+			blocked_reason = case when $1 = 'blocked' then $2 end, previous_block_reason = null, provider = $3, provider_reference = $4, next_attempt_at = case when $5 then now() end,
+			payout_method_id = case when $6 then (select id from payout_methods limit 1) end, idempotency_seq = $7, attempts = $8,
 			released_at = case when $1 in ('released', 'reconciled', 'returned') then now() end, reconciled_at = case when $1 = 'reconciled' then now() end
 			where id = (select id from payouts order by id limit 1)`,
 			status, one("rail_mismatch", "operator_hold", "approval_required", "rail_rejected"), oneOrNone(random, "scripted", "another"), oneOrNone(random, "ref-1", "ref-2"),
@@ -69,8 +69,8 @@ func TestReportIsImportedWhateverThePayoutState(t *testing.T) {
 		reconcile(t, b, fmt.Sprint(i), lines...)
 	}
 	var open, faults int
-	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(*) from rail_report_lines where result is null").Scan(&open))
-	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(*) from findings where detail like 'panic%'").Scan(&faults))
+	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(*) from rail_report_lines where match_result is null").Scan(&open))
+	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(*) from reconciliation_exceptions where detail like 'panic%'").Scan(&faults))
 	require.Zero(t, open)
 	require.Zero(t, faults)
 	_, err := b.Service.HealthStats(t.Context(), model.System())

@@ -16,19 +16,19 @@ import (
 type lineRow struct {
 	bun.BaseModel `bun:"table:rail_report_lines,alias:rl"`
 
-	ReportID  uuid.UUID `bun:",pk,type:uuid"`
-	Number    int       `bun:",pk"`
-	Rail      string
-	Key       string
-	Reference string
-	Amount    int64
-	Currency  string
-	Account   string
-	Status    string
-	Code      string
-	At        time.Time
-	Result    *string
-	PayoutID  *uuid.UUID `bun:"type:uuid"`
+	ReportID    uuid.UUID `bun:",pk,type:uuid"`
+	Number      int       `bun:",pk"`
+	Rail        string
+	Key         string
+	Reference   string
+	Amount      int64
+	Currency    string
+	Account     string
+	Status      string
+	Code        string
+	ReportedAt  time.Time
+	MatchResult *string
+	PayoutID    *uuid.UUID `bun:"type:uuid"`
 
 	keyText   string  // the key as reported: a file may have room only for a short one
 	parsedKey railKey // zero if it is not a key of ours
@@ -67,7 +67,7 @@ func (tx *Tx) matchLines(ctx context.Context, most int) (more bool, err error) {
 		Tx: tx, locked: map[uuid.UUID]lockedPayout{}, siblings: map[uuid.UUID][]*payoutRow{}, recipientsByKey: map[string][]recipient{}, arrived: map[arrival]*time.Time{},
 		accounts: map[uuid.UUID]string{}, intendedMethods: map[uuid.UUID]*uuid.UUID{}, claimsWithNewPayout: map[uuid.UUID]bool{}, changedClaims: map[uuid.UUID]*claimRow{},
 	}
-	err = tx.NewSelect().Model(&m.lines).Where("rl.result is null").OrderExpr("rl.report_id, rl.number").Limit(int64(most)).Scan(ctx)
+	err = tx.NewSelect().Model(&m.lines).Where("rl.match_result is null").OrderExpr("rl.report_id, rl.number").Limit(int64(most)).Scan(ctx)
 	if err != nil || len(m.lines) == 0 {
 		return false, err
 	}
@@ -86,7 +86,7 @@ func (tx *Tx) matchLines(ctx context.Context, most int) (more bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		line.Result = &result
+		line.MatchResult = &result
 		m.recordException(line)
 	}
 	return more, m.save(ctx)
@@ -194,7 +194,7 @@ func (m *lineMatcher) loadHistory(ctx context.Context, rows []*payoutRow) error 
 		return fmt.Errorf("read arrivals: %w", err)
 	}
 	for _, a := range arrivals {
-		m.arrived[arrival{a.ClaimID, a.Part, a.KeyNumber}] = a.ReportedAt
+		m.arrived[arrival{a.ClaimID, a.Installment, a.IdempotencySeq}] = a.ReportedAt
 	}
 	return nil
 }
@@ -268,14 +268,14 @@ func (m *lineMatcher) save(ctx context.Context) error {
 	numbers, reports, results := make([]int, len(m.lines)), make([]uuid.UUID, len(m.lines)), make([]string, len(m.lines))
 	payouts := make([]*uuid.UUID, len(m.lines))
 	for i, line := range m.lines {
-		numbers[i], reports[i], results[i], payouts[i] = line.Number, line.ReportID, *line.Result, line.PayoutID
+		numbers[i], reports[i], results[i], payouts[i] = line.Number, line.ReportID, *line.MatchResult, line.PayoutID
 	}
-	m.batch.Queue(`update rail_report_lines as rl set result = n.result, payout_id = n.payout_id
+	m.batch.Queue(`update rail_report_lines as rl set match_result = n.result, payout_id = n.payout_id
 		from unnest($1::uuid[], $2::int[], $3::text[], $4::uuid[]) as n (report_id, number, result, payout_id)
 		where rl.report_id = n.report_id and rl.number = n.number`, reports, numbers, results, payouts)
-	m.batch.Queue(`update findings set closed_at = $1, closed_by = 'parapet', closed_reason = 'A later report explains it.'
+	m.batch.Queue(`update reconciliation_exceptions set closed_at = $1, closed_by = 'parapet', closed_reason = 'A later report explains it.'
 		where payout_id = any($2) and kind = 'missing' and closed_at is null`, m.now, m.reportedPayouts)
-	m.batch.Queue(`update findings as fi set closed_at = $1, closed_by = 'parapet', closed_reason = 'The line names a payout that exists now.'
+	m.batch.Queue(`update reconciliation_exceptions as fi set closed_at = $1, closed_by = 'parapet', closed_reason = 'The line names a payout that exists now.'
 		from unnest($2::uuid[], $3::int[]) as n (report_id, number)
 		where fi.report_id = n.report_id and fi.line = n.number and fi.kind = 'unknown' and fi.closed_at is null`, m.now, reports, numbers)
 	for _, row := range m.exceptions {

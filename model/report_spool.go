@@ -143,7 +143,7 @@ func (s *reportSpool) saveLines(ctx context.Context, tx *Tx, report uuid.UUID, r
 		source = bufio.NewReaderSize(s.file, 1<<16)
 	}
 	lines, number := gob.NewDecoder(source), 0
-	columns := []string{"report_id", "number", "rail", "key", "reference", "amount", "currency", "account", "status", "code", "at"}
+	columns := []string{"report_id", "number", "rail", "key", "reference", "amount", "currency", "account", "status", "code", "reported_at"}
 	_, err := tx.pgxConn.CopyFrom(ctx, pgx.Identifier{"rail_report_lines"}, columns, pgx.CopyFromFunc(func() ([]any, error) {
 		if number == s.count {
 			return nil, nil

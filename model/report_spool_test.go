@@ -58,7 +58,7 @@ func TestReportBeyondMemoryIsSavedWhole(t *testing.T) {
 	require.Equal(t, map[string]int{"unknown": lines}, done.Results)
 	var saved, sum int64
 	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), `select count(*), sum(amount) from rail_report_lines where key = format('key %s', number - 1)
-		and reference = format('%s-%s', number - 1, repeat('x', 200)) and amount = number - 1 and account = 'iban ····3000' and at = $1 and code = repeat('x', 250) and currency = 'USD'`, at).Scan(&saved, &sum))
+		and reference = format('%s-%s', number - 1, repeat('x', 200)) and amount = number - 1 and account = 'iban ····3000' and reported_at = $1 and code = repeat('x', 250) and currency = 'USD'`, at).Scan(&saved, &sum))
 	require.EqualValues(t, lines, saved)
 	require.Equal(t, in.Sums["USD"], sum)
 	again, err := b.Service.Reconcile(t.Context(), b.Operator, in, read)

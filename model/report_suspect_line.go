@@ -15,8 +15,8 @@ import (
 
 // hasSuspectLineSQL is true for a payout po that must not be sent now, see
 // hasSuspectLine.
-const hasSuspectLineSQL = `exists (select from findings fi join rail_report_lines rl on rl.report_id = fi.report_id and rl.number = fi.line
-	where fi.policy_id = po.policy_id and fi.kind in ('unknown', 'unmatched') and (fi.closed_at is null or rl.result is null))`
+const hasSuspectLineSQL = `exists (select from reconciliation_exceptions fi join rail_report_lines rl on rl.report_id = fi.report_id and rl.number = fi.line
+	where fi.policy_id = po.policy_id and fi.kind in ('unknown', 'unmatched') and (fi.closed_at is null or rl.match_result is null))`
 
 // countUnansweredLines counts the open lines of unknown debts and those that could not
 // be matched.
@@ -46,9 +46,9 @@ func (tx *Tx) queueSuspectLines(slice []lockedPayout, found suspectLines) {
 	for _, out := range slice {
 		policies = append(policies, out.row.PolicyID)
 	}
-	tx.batch.Queue(`select fi.policy_id, fi.report_id, fi.line, rl.key, fi.closed_at is null, rl.result is null
-		from findings fi join rail_report_lines rl on rl.report_id = fi.report_id and rl.number = fi.line
-		where fi.policy_id = any($1) and fi.kind in ('unknown', 'unmatched') and (fi.closed_at is null or rl.payout_id is null and rl.result is distinct from 'unmatched')`, policies).
+	tx.batch.Queue(`select fi.policy_id, fi.report_id, fi.line, rl.key, fi.closed_at is null, rl.match_result is null
+		from reconciliation_exceptions fi join rail_report_lines rl on rl.report_id = fi.report_id and rl.number = fi.line
+		where fi.policy_id = any($1) and fi.kind in ('unknown', 'unmatched') and (fi.closed_at is null or rl.payout_id is null and rl.match_result is distinct from 'unmatched')`, policies).
 		Query(func(rows pgx.Rows) error {
 			var line suspectLine
 			_, err := pgx.ForEachRow(rows, []any{&line.policy, &line.report, &line.number, &line.key, &line.open, &line.pending}, func() error {
@@ -66,7 +66,7 @@ func (tx *Tx) hasSuspectLine(row *payoutRow, found suspectLines) (barred bool) {
 		names := row.isNamedBy(line.key)
 		barred = barred || line.open || line.pending || names
 		if names && !line.pending {
-			tx.batch.Queue("update rail_report_lines set result = null where report_id = $1 and number = $2 and result = 'unknown' and payout_id is null", line.report, line.number)
+			tx.batch.Queue("update rail_report_lines set match_result = null where report_id = $1 and number = $2 and match_result = 'unknown' and payout_id is null", line.report, line.number)
 		}
 	}
 	return barred
@@ -104,8 +104,8 @@ func (tx *Tx) reopenLines(ctx context.Context, after uuid.UUID) (last uuid.UUID,
 		Line         int
 		Key          string
 	}
-	err = tx.NewRaw(`select fi.id, fi.report_id, fi.line, rl.key from findings fi
-		join rail_report_lines rl on rl.report_id = fi.report_id and rl.number = fi.line and rl.result = 'unknown' and rl.payout_id is null
+	err = tx.NewRaw(`select fi.id, fi.report_id, fi.line, rl.key from reconciliation_exceptions fi
+		join rail_report_lines rl on rl.report_id = fi.report_id and rl.number = fi.line and rl.match_result = 'unknown' and rl.payout_id is null
 		where fi.kind = 'unknown' and fi.policy_id is not null and fi.id > ?0
 			and exists (select from payouts po where po.policy_id = fi.policy_id and po.debt_digest is not null and po.created_at >= fi.created_at)
 		order by fi.id limit ?1`, after, sweepSetBatchSize).Scan(ctx, &rows)
@@ -130,7 +130,7 @@ func (tx *Tx) reopenLines(ctx context.Context, after uuid.UUID) (last uuid.UUID,
 			reports, numbers = append(reports, row.ReportID), append(numbers, row.Line)
 		}
 	}
-	tx.batch.Queue(`update rail_report_lines rl set result = null from unnest($1::uuid[], $2::int[]) as n (report_id, number)
-		where rl.report_id = n.report_id and rl.number = n.number and rl.result = 'unknown' and rl.payout_id is null`, reports, numbers)
+	tx.batch.Queue(`update rail_report_lines rl set match_result = null from unnest($1::uuid[], $2::int[]) as n (report_id, number)
+		where rl.report_id = n.report_id and rl.number = n.number and rl.match_result = 'unknown' and rl.payout_id is null`, reports, numbers)
 	return rows[len(rows)-1].ID, len(rows) == sweepSetBatchSize, nil
 }

@@ -13,29 +13,29 @@ import (
 type restoreRow struct {
 	bun.BaseModel `bun:"table:database_restores,alias:dr"`
 
-	ID              uuid.UUID `bun:",pk,type:uuid"`
-	NoticedAt       time.Time
-	NoticedBy       personID
-	Signs           string
-	MarkedHeartbeat int64
-	StopID          *uuid.UUID `bun:"type:uuid"`
-	BegunAt         *time.Time
-	BegunBy         *personID
-	BeginReason     *string
-	EndedAt         *time.Time
-	EndedBy         *personID
-	EndReason       *string
-	Outcome         *string
+	ID                 uuid.UUID `bun:",pk,type:uuid"`
+	NoticedAt          time.Time
+	NoticedBy          personID
+	Evidence           string
+	FileStoreHeartbeat int64
+	StopID             *uuid.UUID `bun:"type:uuid"`
+	BegunAt            *time.Time
+	BegunBy            *personID
+	BeginReason        *string
+	EndedAt            *time.Time
+	EndedBy            *personID
+	EndReason          *string
+	Outcome            *string
 }
 
 // Restore is an open restore of the database: no operator has ended it.
 type Restore struct {
 	NoticedAt time.Time
-	Signs     string     // evidence that the database was restored
+	Evidence  string     // evidence that the database was restored
 	BegunAt   *time.Time // nil while it is only noticed
 }
 
-func (r *restoreRow) toRecord() *Restore { return &Restore{r.NoticedAt, r.Signs, r.BegunAt} }
+func (r *restoreRow) toRecord() *Restore { return &Restore{r.NoticedAt, r.Evidence, r.BegunAt} }
 
 // loadOpenRestore reads the open restore; nil if there is none.
 func loadOpenRestore(ctx context.Context, db bun.IDB) (*restoreRow, error) {
@@ -61,9 +61,9 @@ func (tx *Tx) recordSuspectedRestore(ctx context.Context, signs string, known *h
 	if err != nil {
 		return nil, err
 	}
-	row := &restoreRow{ID: newID(), NoticedAt: tx.now, NoticedBy: tx.actor.personID(), Signs: signs}
+	row := &restoreRow{ID: newID(), NoticedAt: tx.now, NoticedBy: tx.actor.personID(), Evidence: signs}
 	if known != nil {
-		row.MarkedHeartbeat = known.Heartbeat
+		row.FileStoreHeartbeat = known.Heartbeat
 	}
 	if standing == nil {
 		stop := &stopRow{ID: newID(), StoppedAt: tx.now, StoppedBy: tx.actor.personID(), Reason: "The database may have been restored from a backup. " + signs}
@@ -196,7 +196,7 @@ func (s *Service) updateRestore(ctx context.Context, actor Actor, in RestoreRequ
 func (tx *Tx) endRestore(ctx context.Context, row *restoreRow, outcome, reason string) error {
 	row.EndedAt, row.EndedBy, row.EndReason, row.Outcome = &tx.now, new(tx.actor.personID()), &reason, &outcome
 	_, err := tx.NewRaw(`update database_identity set heartbeat = greatest(heartbeat, ?), heartbeat_at = clock_timestamp(), system_identifier = null, timeline = null`,
-		row.MarkedHeartbeat).Exec(ctx)
+		row.FileStoreHeartbeat).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("end the restore: %w", err)
 	}
@@ -210,5 +210,5 @@ func (tx *Tx) requireNoRestore(ctx context.Context) error {
 		return err
 	}
 	return Fail(CodeStateConflict, "The database may have been restored from a backup: payouts could be paid a second time. "+
-		"Answer with parapet restore begin and finish, or parapet restore dismiss. %s", row.Signs)
+		"Answer with parapet restore begin and finish, or parapet restore dismiss. %s", row.Evidence)
 }

@@ -26,7 +26,7 @@ func TestRestoreFinishNeedsAReportOfEveryDaySinceTheLastHeartbeat(t *testing.T) 
 	must(b.Service.BeginRestore(t.Context(), b.Operator, in))
 	today := time.Now().UTC().Truncate(24 * time.Hour)
 	execSQL(t, b, "update database_identity set heartbeat_at = $1", today.Add(-60*time.Hour))
-	execSQL(t, b, "update database_restores set begun_at = $1::timestamptz + (select shift from clock)", today.Add(12*time.Hour))
+	execSQL(t, b, "update database_restores set begun_at = $1::timestamptz + (select offset_interval from clock)", today.Add(12*time.Hour))
 	day := func(ago int) string {
 		return modeltest.RailName + "/" + today.AddDate(0, 0, -ago).Format(time.DateOnly)
 	}
@@ -79,7 +79,7 @@ func TestReportDaysAreThoseOfTheBank(t *testing.T) {
 	_, err = b.Service.EndRelease(t.Context(), first.Name, order, modeltest.Unknown)
 	require.NoError(t, err)
 	today := time.Now().UTC().Truncate(24 * time.Hour)
-	execSQL(t, b, "update payout_attempts set started_at = $1::timestamptz + (select shift from clock)", today.Add(-36*time.Hour))
+	execSQL(t, b, "update payout_attempts set started_at = $1::timestamptz + (select offset_interval from clock)", today.Add(-36*time.Hour))
 	day := func(ago int) string { return today.AddDate(0, 0, -ago).Format(time.DateOnly) }
 	report := func(bank model.RailIdentity) string {
 		return must(b.Service.Reconcile(t.Context(), model.System(), model.Report{Rail: bank.Name, Bank: &bank, Name: day(2)}, reading(nil))).ID
@@ -98,7 +98,7 @@ func TestReportDaysAreThoseOfTheBank(t *testing.T) {
 
 	in := model.RestoreRequest{Reason: "The disk broke.", Rail: second}
 	must(b.Service.BeginRestore(t.Context(), b.Operator, in))
-	execSQL(t, b, "update database_restores set begun_at = $1::timestamptz + (select shift from clock)", today.Add(-time.Hour))
+	execSQL(t, b, "update database_restores set begun_at = $1::timestamptz + (select offset_interval from clock)", today.Add(-time.Hour))
 	name := func(bank model.RailIdentity, ago int) string { return bank.Name + "/" + bank.ID() + "/" + day(ago) }
 	in.AcceptedDays = []string{name(second, 2), name(second, 1)}
 	_, err = b.Service.FinishRestore(t.Context(), b.Operator, in)

@@ -17,7 +17,7 @@ func TestDismissRestoreRejectsUnknownPayments(t *testing.T) {
 	in := model.RestoreRequest{Reason: "A promotion.", WithoutReports: true}
 	_, err := b.Service.DismissRestore(t.Context(), b.Operator, in)
 	require.ErrorContains(t, err, "1 payments")
-	execSQL(t, b, "update findings set closed_at = now(), closed_by = 'olive', closed_reason = 'It was paid by hand.'")
+	execSQL(t, b, "update reconciliation_exceptions set closed_at = now(), closed_by = 'olive', closed_reason = 'It was paid by hand.'")
 	_, err = b.Service.DismissRestore(t.Context(), b.Operator, in)
 	require.NoError(t, err)
 }

@@ -61,7 +61,7 @@ func (tx *Tx) daysWithoutReport(ctx context.Context, row *restoreRow, in Restore
 			select ?0 as rail, `+bankOf("?1")+` as bank where ?0 <> ''
 			union (select a.rail, `+bankOf("a.rail_identity")+` from payout_attempts a where a.outcome is distinct from 'not_sent' order by a.started_at desc limit 1)
 			union select a.rail, `+bankOf("a.rail_identity")+` from payout_attempts a`+joinWaiting+`) r,
-		database_identity d, clock c, generate_series(date_trunc('day', d.heartbeat_at at time zone 'UTC'), (?2::timestamptz - c.shift) at time zone 'UTC', interval '1 day') as m (day)
+		database_identity d, clock c, generate_series(date_trunc('day', d.heartbeat_at at time zone 'UTC'), (?2::timestamptz - c.offset_interval) at time zone 'UTC', interval '1 day') as m (day)
 		where not exists (select from rail_report_days t where t.rail = r.rail and `+bankOf("t.rail_identity")+` = r.bank and t.day = m.day::date and t.report_id is not null) order by 1`,
 		in.Rail.Name, stringOrEmpty(in.Rail.columnValue()), row.BegunAt.Add(in.SettlementDelay)).Scan(ctx, &days)
 	if err != nil {
@@ -93,7 +93,7 @@ func (tx *Tx) requireNothingLost(ctx context.Context, row *restoreRow, in Restor
 	if err != nil {
 		return err
 	}
-	if lost := row.MarkedHeartbeat - database.Heartbeat; lost > 0 {
+	if lost := row.FileStoreHeartbeat - database.Heartbeat; lost > 0 {
 		return Fail(CodeStateConflict, "The database lacks %d heartbeats, so commits after %s are lost, and payments may be among them. Compare the bank's statement with parapet ops payouts: "+
 			"if it has a payment that is not there, run parapet restore begin; otherwise add --without-reports.", lost, wire.FormatTime(database.HeartbeatAt))
 	}

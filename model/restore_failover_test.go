@@ -76,5 +76,5 @@ func TestHeartbeatsAreComparedAgainAfterAFailover(t *testing.T) {
 	require.NoError(t, err)
 	open := recordHeartbeats(t, worker, 1)
 	require.NotNil(t, open)
-	require.Contains(t, open.Signs, "The workers recorded heartbeat 3")
+	require.Contains(t, open.Evidence, "The workers recorded heartbeat 3")
 }

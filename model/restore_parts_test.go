@@ -100,15 +100,15 @@ func TestRestoreIsNotFinishedWhileAReportedAmountDiffers(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			r := restoreStorm(t)
-			execSQL(t, r.Bundle, "update findings set kind = $1", kind)
+			execSQL(t, r.Bundle, "update reconciliation_exceptions set kind = $1", kind)
 			in := model.RestoreRequest{Reason: "Answered.", WithoutReports: true}
 			_, err := r.Service.FinishRestore(t.Context(), r.Operator, in)
 			require.ErrorContains(t, err, "1 payments that the rail reported since the restore differ")
-			execSQL(t, r.Bundle, "update findings set closed_at = now(), closed_by = 'olive', closed_reason = 'Answered.'")
+			execSQL(t, r.Bundle, "update reconciliation_exceptions set closed_at = now(), closed_by = 'olive', closed_reason = 'Answered.'")
 			must(r.Service.FinishRestore(t.Context(), r.Operator, in))
-			execSQL(t, r.Bundle, "update findings set closed_at = null, closed_by = null, closed_reason = null")
+			execSQL(t, r.Bundle, "update reconciliation_exceptions set closed_at = null, closed_by = null, closed_reason = null")
 			require.ErrorContains(t, resume(t, r.Bundle, true), "1 payments that the rail reported since the restore differ")
-			execSQL(t, r.Bundle, "update findings set created_at = (select begun_at from database_restores) - interval '1 second'")
+			execSQL(t, r.Bundle, "update reconciliation_exceptions set created_at = (select begun_at from database_restores) - interval '1 second'")
 			require.NoError(t, resume(t, r.Bundle, false), "it was made before the restore")
 		})
 	}

@@ -100,8 +100,8 @@ func TestHeartbeatDetectsRestoredDatabase(t *testing.T) {
 				require.Nil(t, recordHeartbeats(t, b.Service, 2))
 				return
 			}
-			require.Contains(t, open.Signs, c.noticed)
-			require.Equal(t, open.Signs, signs)
+			require.Contains(t, open.Evidence, c.noticed)
+			require.Equal(t, open.Evidence, signs)
 			require.Equal(t, open, recordHeartbeats(t, b.Service, 2), "it stays open")
 		})
 	}
@@ -116,7 +116,7 @@ func TestReportOfUnknownPaymentOpensRestore(t *testing.T) {
 	reportUnknown(t, b)
 	require.Nil(t, recordHeartbeats(t, b.Service, 1), "the workers were there")
 	execSQL(t, b, "update database_identity set heartbeat_at = now() - interval '2 minutes'")
-	require.Contains(t, recordHeartbeats(t, b.Service, 1).Signs, "1 payments")
+	require.Contains(t, recordHeartbeats(t, b.Service, 1).Evidence, "1 payments")
 }
 
 // reportUnknown imports a report with an unknown payment.
@@ -201,7 +201,7 @@ func TestFinishRestoreRequiresEveryPaymentAnswered(t *testing.T) {
 	reportUnknown(t, b)
 	_, err = b.Service.FinishRestore(t.Context(), b.Operator, model.RestoreRequest{Reason: "By hand.", WithoutReports: true})
 	require.ErrorContains(t, err, "1 payments")
-	execSQL(t, b, "update findings set closed_at = now(), closed_by = 'olive', closed_reason = 'It was paid by hand.'")
+	execSQL(t, b, "update reconciliation_exceptions set closed_at = now(), closed_by = 'olive', closed_reason = 'It was paid by hand.'")
 	for _, ago := range []int{1, 0} { // the test may have begun before midnight
 		reportDay(t, b, time.Now().AddDate(0, 0, -ago))
 	}
@@ -271,5 +271,5 @@ func TestHeartbeatAcceptsPromotionAndDetectsBackup(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, copied.Stop(context.Background())) })
 	restored, _ := newServiceOnServer(t, copied, b.Files)
-	require.Contains(t, recordHeartbeats(t, restored, 1).Signs, "heartbeat")
+	require.Contains(t, recordHeartbeats(t, restored, 1).Evidence, "heartbeat")
 }

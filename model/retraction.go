@@ -130,7 +130,7 @@ func (adj *adjudication) holdUnreleasedPayouts(ctx context.Context, row *claimRo
 // claim. No public member changes.
 func (tx *Tx) saveRetraction(ctx context.Context, row *claimRow, state *RetractionState) error {
 	row.Retraction = state
-	_, err := tx.NewUpdate().Model(row).Column("retraction", "timeline_sequence", "told_at").WherePK().Exec(ctx)
+	_, err := tx.NewUpdate().Model(row).Column("retraction", "timeline_sequence", "timeline_updated_at").WherePK().Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("save retraction: %w", err)
 	}

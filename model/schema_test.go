@@ -49,10 +49,10 @@ func TestStatusCheckConstraintsMatchTransitions(t *testing.T) {
 			string(model.BlockedOperator), string(model.BlockedRailMismatch), string(model.BlockedRailRejected),
 		},
 		"ledger_entries_account_check": toStrings(model.LedgerAccounts()),
-		"payouts_held_over_check": {
+		"payouts_previous_block_reason_check": {
 			string(model.BlockedApproval), string(model.BlockedMethodMissing), string(model.BlockedMethodUnverified), string(model.BlockedRailRejected),
 		},
-		"adjudications_operation_check": {
+		"operator_actions_operation_check": {
 			string(model.OperationDecideClaim), string(model.OperationWithdrawClaim), string(model.OperationCancelPolicy), string(model.OperationBlockPayout),
 			string(model.OperationApprovePayout), string(model.OperationReleasePayout), string(model.OperationResolvePayout), string(model.OperationSettlePayout),
 			string(model.OperationUnblockPayout), string(model.OperationRegisterPartner), string(model.OperationDisablePartner), string(model.OperationEnablePartner),

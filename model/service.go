@@ -182,7 +182,7 @@ func (s *Service) tryTx(ctx context.Context, tx *Tx, prelude func(*Tx), do func(
 // businessNowSQL is the body of business_now(), inlined: Postgres plans the body of
 // such a function again in every statement that calls it, which would take a third of a
 // read.
-const businessNowSQL = "clock_timestamp() + (select shift from clock)"
+const businessNowSQL = "clock_timestamp() + (select offset_interval from clock)"
 
 // readClock returns the business time outside a transaction. Use it for reads only.
 func (s *Service) readClock(ctx context.Context) (time.Time, error) {
@@ -197,7 +197,7 @@ func (s *Service) MarkForRehearsals(ctx context.Context) error {
 	if !s.development {
 		return Fail(CodeParameterInvalid, "A database is marked for rehearsals in development only.")
 	}
-	_, err := s.db.NewRaw("update clock set rehearsal = true").Exec(ctx)
+	_, err := s.db.NewRaw("update clock set is_rehearsal = true").Exec(ctx)
 	return err
 }
 
@@ -207,7 +207,7 @@ func (s *Service) ShiftClock(ctx context.Context, shift time.Duration) error {
 	if !s.development {
 		return Fail(CodeParameterInvalid, "The clock can be moved in development only.")
 	}
-	_, err := s.db.NewRaw("update clock set rehearsal = true, shift = make_interval(secs => ?)", shift.Seconds()).Exec(ctx)
+	_, err := s.db.NewRaw("update clock set is_rehearsal = true, offset_interval = make_interval(secs => ?)", shift.Seconds()).Exec(ctx)
 	return err
 }
 
@@ -215,7 +215,7 @@ func (s *Service) ShiftClock(ctx context.Context, shift time.Duration) error {
 // stack; its clock may be shifted. Real payments must not depend on it.
 func (s *Service) IsRehearsal(ctx context.Context) (bool, error) {
 	var marked bool
-	err := s.db.NewRaw("select rehearsal or shift <> interval '0' from clock").Scan(ctx, &marked)
+	err := s.db.NewRaw("select is_rehearsal or offset_interval <> interval '0' from clock").Scan(ctx, &marked)
 	return marked, translateError(err)
 }
 

@@ -38,7 +38,7 @@ func (tx *Tx) appendTimeline(claim *claimRow, kind EventType, event *uuid.UUID, 
 		return fmt.Errorf("encode timeline data: %w", err)
 	}
 	claim.TimelineSequence++
-	claim.ToldAt = &tx.now
+	claim.TimelineUpdatedAt = &tx.now
 	tx.entries = append(tx.entries, timelineRow{
 		ID: newID(), Partner: claim.Partner, ClaimID: claim.ID, Sequence: claim.TimelineSequence,
 		Kind: kind, At: tx.now, ActorKind: tx.actor.Kind, ActorName: tx.actor.displayName(),
@@ -69,7 +69,7 @@ func (tx *Tx) saveTimelineEntries() {
 // saveTimelinePosition saves a claim's timeline position when no other column changes.
 // The record's version stays.
 func (tx *Tx) saveTimelinePosition(ctx context.Context, claim *claimRow) error {
-	_, err := tx.NewUpdate().Model(claim).Column("timeline_sequence", "told_at").WherePK().Exec(ctx)
+	_, err := tx.NewUpdate().Model(claim).Column("timeline_sequence", "timeline_updated_at").WherePK().Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("advance timeline: %w", err)
 	}

@@ -38,7 +38,7 @@ func (s *Service) UnsealBankFile(ctx context.Context, actor Actor, in UnsealRequ
 		if standing == nil {
 			return nil, Fail(CodeStateConflict, "Files are being written: stop releases first.")
 		}
-		done, err := tx.NewRaw("update bank_batches set sealed_digest = null where id = ? and sealed_digest is not null and written_at is null", in.Batch).Exec(ctx)
+		done, err := tx.NewRaw("update payment_files set sealed_digest = null where id = ? and sealed_digest is not null and written_at is null", in.Batch).Exec(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("unseal batch: %w", err)
 		}

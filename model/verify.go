@@ -105,7 +105,7 @@ func (s *Service) verifyEvents(ctx context.Context, p *chainVerifier) error {
 		var rows []chainedEvent
 		err := s.queryPreparedRows(ctx, s.pool, &rows, `select n.sequence, n.hash, n.event_id, e.type, e.occurred_at, sha256(e.data) as data_hash,
 				x.data_hash as was_hash, x.redacted_hash, x.signature
-			from event_numbers n left join events e on e.id = n.event_id and e.partner = n.partner
+			from event_sequence n left join events e on e.id = n.event_id and e.partner = n.partner
 				left join event_redactions x on x.event_id = n.event_id and x.partner = n.partner
 			where n.partner = $1 and n.sequence > $2 order by n.sequence limit $3`, p.Partner, p.Last, verifyBatchSize)
 		if err != nil {
@@ -159,7 +159,7 @@ func (p *chainVerifier) originalDataHash(e *chainedEvent) []byte {
 func (s *Service) findUnsequenced(ctx context.Context, p *chainVerifier) error {
 	var lost []uuid.UUID
 	err := s.db.NewRaw(`select e.id from events e where e.partner = ?
-		and not exists (select from event_numbers n where n.event_id = e.id and n.partner = e.partner)
+		and not exists (select from event_sequence n where n.event_id = e.id and n.partner = e.partner)
 		and not exists (select from event_outbox o where o.event_id = e.id and o.partner = e.partner) order by e.id limit ?`,
 		p.Partner, maxChainFaults).Scan(ctx, &lost)
 	for _, id := range lost {

@@ -133,7 +133,7 @@ func (tx *Tx) insertEndpoint(ctx context.Context, row *endpointRow) error {
 	if _, err := tx.NewInsert().Model(row).Exec(ctx); err != nil {
 		return fmt.Errorf("insert webhook endpoint: %w", err)
 	}
-	_, err = tx.NewRaw(`insert into webhook_progress (endpoint_id, partner, active, position, allowance)
+	_, err = tx.NewRaw(`insert into webhook_progress (endpoint_id, partner, active, cursor, batch_limit)
 		select ?0, ?1, true, coalesce(`+lastSequenceSQL("sequence", "?1")+`, 0), ?2`,
 		row.ID, row.Partner, maxBatchEvents).Exec(ctx)
 	return err
@@ -182,8 +182,8 @@ func (s *Service) ChangeWebhookEndpoint(ctx context.Context, actor Actor, id str
 // resetEndpointProgress clears failures and probe of the former address and invalidates
 // a running delivery lease.
 func (tx *Tx) resetEndpointProgress(ctx context.Context, row *endpointRow, former string) error {
-	_, err := tx.NewRaw(`update webhook_progress set due_at = ?0, drain = case when ?4 then drain end,
-		failures = 0, failing_since = null, probe_at = null, allowance = ?1
+	_, err := tx.NewRaw(`update webhook_progress set due_at = ?0, lease_id = case when ?4 then lease_id end,
+		failures = 0, failing_since = null, next_probe_at = null, batch_limit = ?1
 		where endpoint_id = ?2 and partner = ?3 and active`, tx.now, maxBatchEvents, row.ID, row.Partner, row.URL == former).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("try another address: %w", err)
@@ -194,14 +194,14 @@ func (tx *Tx) resetEndpointProgress(ctx context.Context, row *endpointRow, forme
 // setEndpointStatus enables or disables an endpoint; note is the reason if Parapet does
 // it.
 func (tx *Tx) setEndpointStatus(ctx context.Context, row *endpointRow, to EndpointStatus, note *string, columns ...string) error {
-	row.Note = note
-	event, err := transition(ctx, tx, row, EndpointTransitions, &row.Status, to, append(columns, "note")...)
+	row.DisabledReason = note
+	event, err := transition(ctx, tx, row, EndpointTransitions, &row.Status, to, append(columns, "disabled_reason")...)
 	if err != nil {
 		return err
 	}
 	// Earlier failures no longer count, and a running delivery run ends.
-	_, err = tx.NewRaw(`update webhook_progress set active = ?0, due_at = case when ?0 then ?1::timestamptz end, drain = null,
-		failures = 0, failing_since = null, probe_at = null, allowance = ?2 where endpoint_id = ?3 and partner = ?4`,
+	_, err = tx.NewRaw(`update webhook_progress set active = ?0, due_at = case when ?0 then ?1::timestamptz end, lease_id = null,
+		failures = 0, failing_since = null, next_probe_at = null, batch_limit = ?2 where endpoint_id = ?3 and partner = ?4`,
 		to == EndpointEnabled, tx.now, maxBatchEvents, row.ID, row.Partner).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("turn endpoint: %w", err)

@@ -17,15 +17,15 @@ type endpointRow struct {
 	RowHeader
 	PartnerFields
 
-	URL          string   `bun:"url"`
-	EventTypes   []string `bun:",array"`
-	Ordered      bool
-	Status       EndpointStatus
-	Note         *string
-	Secret       []byte
-	FormerSecret []byte
-	FormerUntil  *time.Time
-	DeletedAt    *time.Time `bun:",soft_delete"`
+	URL            string   `bun:"url"`
+	EventTypes     []string `bun:",array"`
+	Ordered        bool
+	Status         EndpointStatus
+	DisabledReason *string
+	Secret         []byte
+	FormerSecret   []byte
+	FormerUntil    *time.Time
+	DeletedAt      *time.Time `bun:",soft_delete"`
 }
 
 // progressRow is the delivery progress of an endpoint. Position is the sequence up to
@@ -33,17 +33,17 @@ type endpointRow struct {
 type progressRow struct {
 	bun.BaseModel `bun:"table:webhook_progress,alias:wp"`
 
-	EndpointID   uuid.UUID `bun:",pk,type:uuid"`
-	Partner      string    `bun:",pk"`
-	Active       bool
-	Position     int64
-	DueAt        *time.Time
-	Drain        *uuid.UUID `bun:"type:uuid"`
-	DrainAt      *time.Time // lease expiry of the delivery run, unless it renews it
-	Failures     int64      // failed attempts since the last success
-	FailingSince *time.Time // time of the first of them
-	ProbeAt      *time.Time // earliest time to try another new event; nil: the endpoint is not failing
-	Allowance    int        // new events sent in one batch; halved and doubled with the endpoint's results
+	EndpointID     uuid.UUID `bun:",pk,type:uuid"`
+	Partner        string    `bun:",pk"`
+	Active         bool
+	Cursor         int64
+	DueAt          *time.Time
+	LeaseID        *uuid.UUID `bun:"type:uuid"`
+	LeaseExpiresAt *time.Time // lease expiry of the delivery run, unless it renews it
+	Failures       int64      // failed attempts since the last success
+	FailingSince   *time.Time // time of the first of them
+	NextProbeAt    *time.Time // earliest time to try another new event; nil: the endpoint is not failing
+	BatchLimit     int        // new events sent in one batch; halved and doubled with the endpoint's results
 }
 
 var endpointCollection = &collection[endpointRow, wire.WebhookEndpoint]{
@@ -70,7 +70,7 @@ func (s *Service) ListWebhookEndpoints(ctx context.Context, actor Actor, f Filte
 func (r *endpointRow) toRecord() *wire.WebhookEndpoint {
 	return &wire.WebhookEndpoint{
 		Header: r.RowHeader.toRecord(resourceEndpoint), References: r.toReferences(),
-		URL: r.URL, EventTypes: r.EventTypes, Status: string(r.Status), Ordered: r.Ordered, Note: r.Note,
+		URL: r.URL, EventTypes: r.EventTypes, Status: string(r.Status), Ordered: r.Ordered, Note: r.DisabledReason,
 	}
 }
 

@@ -161,7 +161,7 @@ func failedDeliveriesAreListed(t *testing.T) {
 	sent := h.deliverTestEvent(t)
 	at := webhookEndpointsPath + "/" + sent.EndpointID + "/deliveries?status="
 	require.Empty(t, decodeRecord[wire.List[wire.Delivery]](t, h.get(t, at+"parked")).Data)
-	_, err := h.DB.Pool.Exec(t.Context(), "update deliveries set status = 'parked', tries = 10, next_attempt_at = null")
+	_, err := h.DB.Pool.Exec(t.Context(), "update deliveries set status = 'parked', attempts_in_round = 10, next_attempt_at = null")
 	require.NoError(t, err)
 	parked := decodeRecord[wire.List[wire.Delivery]](t, h.get(t, at+"parked")).Data
 	require.Len(t, parked, 1)

@@ -121,8 +121,8 @@ func breakEverything(t *testing.T, b *modeltest.Bundle) {
 		return each(model.ReportLine{Reference: "unknown", Amount: money.New(1, "USD"), Status: model.LineSettled})
 	})
 	require.NoError(t, err)
-	const forged = `insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'debt_digest', null, 'part', %d) || '%s'::jsonb)).*
-		from payouts p where part = 1`
+	const forged = `insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'debt_digest', null, 'installment', %d) || '%s'::jsonb)).*
+		from payouts p where installment = 1`
 	for part, as := range []string{
 		`{"status": "pending", "blocked_reason": null}`, `{"status": "reconciling", "blocked_reason": null}`, `{"blocked_reason": "rail_mismatch"}`, `{"blocked_reason": "approval_required"}`,
 		`{"status": "released", "blocked_reason": null, "provider": "scripted", "released_at": "2026-01-01T00:00:00Z"}`,
@@ -130,11 +130,11 @@ func breakEverything(t *testing.T, b *modeltest.Bundle) {
 		_, err := b.DB.Pool.Exec(t.Context(), fmt.Sprintf(forged, part+2, as))
 		require.NoError(t, err)
 	}
-	_, err = b.DB.Pool.Exec(t.Context(), `insert into deliveries (id, partner, created_at, updated_at, endpoint_id, event_id, sequence, subject_id, status, tries, attempts)
+	_, err = b.DB.Pool.Exec(t.Context(), `insert into deliveries (id, partner, created_at, updated_at, endpoint_id, event_id, sequence, subject_id, status, attempts_in_round, attempts)
 			select gen_random_uuid(), partner, now(), now(), id, gen_random_uuid(), 1, gen_random_uuid(), 'parked', 10, '[]' from webhook_endpoints;
 		update webhook_progress set failures = 10;
-		insert into findings (id, created_at, kind, rail) values (gen_random_uuid(), now(), 'contradiction', 'scripted');
-		insert into bank_entries (key, short, rail, payout_id, amount, currency, payee, set_aside_at) values ('k', 'k', 'iso20022', 'pay', 1, 'USD', 'iban ····3000', now());
+		insert into reconciliation_exceptions (id, created_at, kind, rail) values (gen_random_uuid(), now(), 'contradiction', 'scripted');
+		insert into payment_orders (key, end_to_end_id, rail, payout_id, amount, currency, payee, set_aside_at) values ('k', 'k', 'iso20022', 'pay', 1, 'USD', 'iban ····3000', now());
 		update claims set status = 'deferred', next_review_at = now(), reason_codes = array['source_preliminary'], opened_at = now() - interval '15 days' where status = 'approved';
 		insert into river.river_job (kind, queue, state, args, max_attempts, finalized_at, scheduled_at)
 			values ('release_payout', 'payouts', 'discarded', '{}', 1, now(), now() - interval '1 hour'), ('evaluate_policies', 'matching', 'retryable', '{}', 25, null, now()), ('sweep', 'sweeps', 'available', '{}', 1, null, now() - interval '1 hour')`)

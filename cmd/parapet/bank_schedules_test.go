@@ -256,7 +256,7 @@ func TestFalseRejectionsDoNotCauseDoublePayment(t *testing.T) {
 	b.advanceUntil(t, time.Minute, "every payout is released", b.haveStatus(t, n, "released"))
 	b.requirePaidOnce(t, n)
 	b.requireKeys(t, ".1")
-	require.Equal(t, n, b.countRows(t, "findings where kind = 'contradiction'"), "it had refused what it paid")
+	require.Equal(t, n, b.countRows(t, "reconciliation_exceptions where kind = 'contradiction'"), "it had refused what it paid")
 }
 
 // TestRefusedPayoutsMoveToTheNextAccount refuses payouts, and loses every answer, while

@@ -182,7 +182,7 @@ func TestDoctorFindsDaysWithoutAReportOfAnotherBank(t *testing.T) {
 	former := model.RailIdentity{Name: modeltest.RailName, Address: "https://former.example"}
 	require.NoError(t, b.Service.RegisterRail(t.Context(), former))
 	yesterday := time.Now().UTC().AddDate(0, 0, -1)
-	_, err := b.DB.Pool.Exec(t.Context(), "update payout_attempts set rail_identity = $1, started_at = $2::timestamptz + (select shift from clock)", former.ID(), yesterday)
+	_, err := b.DB.Pool.Exec(t.Context(), "update payout_attempts set rail_identity = $1, started_at = $2::timestamptz + (select offset_interval from clock)", former.ID(), yesterday)
 	require.NoError(t, err)
 	d := resultOf(t, runChecks(t.Context(), s), "reports elsewhere")
 	require.Equal(t, checkWarn, d.Verdict)

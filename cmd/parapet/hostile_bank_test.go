@@ -123,5 +123,5 @@ func TestHostileBankPaysEachPayoutOnce(t *testing.T) {
 	require.Equal(t, c.releasedAmounts(t), executedByBank(t, books), "the bank's books and ours")
 	require.Empty(t, executedByBank(t, others))
 	require.Equal(t, n, c.countRows(t, "(select distinct key from payout_attempts) as keys"), "never another key")
-	require.Equal(t, n, c.countRows(t, "findings where kind = 'contradiction'"), "it had refused what it paid")
+	require.Equal(t, n, c.countRows(t, "reconciliation_exceptions where kind = 'contradiction'"), "it had refused what it paid")
 }

@@ -142,7 +142,7 @@ func (c *relayChaos) waitUntilDelivered(t *testing.T, well ...*eventReceiver) {
 	t.Helper()
 	c.waitForDatabase(t, "every event is numbered", "select not exists (select from event_outbox)")
 	for _, m := range well {
-		c.waitForDatabase(t, "everything is sent", `select not exists (select from event_numbers n where n.partner = p.partner and n.sequence > p.position)
+		c.waitForDatabase(t, "everything is sent", `select not exists (select from event_sequence n where n.partner = p.partner and n.sequence > p.cursor)
 			and not exists (select from deliveries d where d.endpoint_id = p.endpoint_id and d.status = 'pending')
 			from webhook_progress p join webhook_endpoints w on w.id = p.endpoint_id where w.url = $1`, m.URL)
 	}
@@ -154,7 +154,7 @@ func (c *relayChaos) requireUnbrokenChain(t *testing.T) {
 	t.Helper()
 	var events, numbers, first, last int64
 	require.NoError(t, c.DB.Pool.QueryRow(t.Context(), `select (select count(*) from events where partner = 'acme'), count(*), min(sequence), max(sequence)
-		from event_numbers where partner = 'acme'`).Scan(&events, &numbers, &first, &last))
+		from event_sequence where partner = 'acme'`).Scan(&events, &numbers, &first, &last))
 	require.Equal(t, []int64{events, 1, events}, []int64{numbers, first, last})
 	require.GreaterOrEqual(t, events, int64(*chaosChanges))
 	proof, err := c.Service.VerifyChain(t.Context(), model.System(), "acme")
@@ -182,10 +182,10 @@ func (c *relayChaos) sequencedIDs(t *testing.T) (ids []string) {
 func (c *relayChaos) requireUndeliveredScheduled(t *testing.T, m *eventReceiver) {
 	t.Helper()
 	var lost int
-	require.NoError(t, c.DB.Pool.QueryRow(t.Context(), `select count(*) from event_numbers n join webhook_progress p on p.partner = n.partner
+	require.NoError(t, c.DB.Pool.QueryRow(t.Context(), `select count(*) from event_sequence n join webhook_progress p on p.partner = n.partner
 		join webhook_endpoints w on w.id = p.endpoint_id
 		left join deliveries d on d.endpoint_id = p.endpoint_id and d.event_id = n.event_id
-		where w.url = $1 and case when n.sequence > p.position then p.due_at is null and p.drain is null and p.probe_at is null
+		where w.url = $1 and case when n.sequence > p.cursor then p.due_at is null and p.lease_id is null and p.next_probe_at is null
 			else d.status is distinct from 'parked' and d.next_attempt_at is null end`, m.URL).Scan(&lost))
 	require.Zero(t, lost, "events that will never be sent")
 }

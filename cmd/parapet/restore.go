@@ -86,7 +86,7 @@ func runRestore(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(out, "noticed at %s: %s\n%s\n", restore.NoticedAt.Format(time.RFC3339), restore.Signs, restoreVerbs[args[0]].next)
+	_, _ = fmt.Fprintf(out, "noticed at %s: %s\n%s\n", restore.NoticedAt.Format(time.RFC3339), restore.Evidence, restoreVerbs[args[0]].next)
 	return nil
 }
 

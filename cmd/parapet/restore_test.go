@@ -85,7 +85,7 @@ func restoreAfterPayouts(t *testing.T) *restoredCluster {
 		return r.countRows(t, "database_identity where heartbeat > $1", heartbeats) == 1
 	}, time.Minute, 50*time.Millisecond, "the file store has a heartbeat that the backup lacks")
 	r.Relay()
-	require.NoError(t, r.DB.Pool.QueryRow(t.Context(), "select max(sequence) from event_numbers where partner = 'acme'").Scan(&r.feedEnd))
+	require.NoError(t, r.DB.Pool.QueryRow(t.Context(), "select max(sequence) from event_sequence where partner = 'acme'").Scan(&r.feedEnd))
 	r.running[0].killNow()
 
 	copied, err := restore(t.Context())
@@ -193,8 +193,8 @@ func TestRestoredDatabaseIsNotPaidAgainByABankThatForgot(t *testing.T) {
 	require.Error(t, err)
 	require.Contains(t, said, "1 payments", "the policy was bound after the backup")
 	var finding string
-	require.NoError(t, r.DB.Pool.QueryRow(t.Context(), "select id from findings where kind = 'unknown'").Scan(&finding))
-	_, err = r.DB.Pool.Exec(t.Context(), "update findings set closed_at = business_now(), closed_by = 'olive', closed_reason = 'Sold after the backup.' where id = $1", finding)
+	require.NoError(t, r.DB.Pool.QueryRow(t.Context(), "select id from reconciliation_exceptions where kind = 'unknown'").Scan(&finding))
+	_, err = r.DB.Pool.Exec(t.Context(), "update reconciliation_exceptions set closed_at = business_now(), closed_by = 'olive', closed_reason = 'Sold after the backup.' where id = $1", finding)
 	require.NoError(t, err)
 	said, err = finish()
 	require.NoError(t, err, said)

@@ -17,7 +17,7 @@ func (b *Bundle) checkEventSchemas() {
 	b.t.Helper()
 	b.Relay()
 	var partners []string
-	require.NoError(b.t, b.DB.Bun.NewRaw("select distinct partner from event_numbers").Scan(b.ctx, &partners))
+	require.NoError(b.t, b.DB.Bun.NewRaw("select distinct partner from event_sequence").Scan(b.ctx, &partners))
 	for _, partner := range partners {
 		for after, generation := int64(0), 0; ; {
 			page, err := b.Service.ListEvents(b.ctx, b.Operator, model.EventFilter{Partner: partner, After: after, Generation: generation}, model.PageRequest{Limit: model.MaxPageSize})

@@ -47,7 +47,7 @@ func (b *Bundle) LastJob() model.Job {
 func (b *Bundle) Events() []string {
 	b.t.Helper()
 	var types []string
-	require.NoError(b.t, b.DB.Bun.NewRaw("select e.type from events e left join event_outbox o on o.event_id = e.id left join event_numbers n on n.event_id = e.id order by n.sequence, o.ordinal").Scan(b.ctx, &types))
+	require.NoError(b.t, b.DB.Bun.NewRaw("select e.type from events e left join event_outbox o on o.event_id = e.id left join event_sequence n on n.event_id = e.id order by n.sequence, o.ordinal").Scan(b.ctx, &types))
 	return types
 }
 

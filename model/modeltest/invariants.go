@@ -42,7 +42,7 @@ func (b *Bundle) Violations() map[string][]string {
 	violations := make(map[string][]string)
 	for _, view := range views {
 		var wrong []string
-		require.NoError(b.t, b.DB.Bun.NewRaw("select format('%s of %s: %s', subject, partner, wrong) from ? order by 1", bun.Ident(view)).Scan(b.ctx, &wrong))
+		require.NoError(b.t, b.DB.Bun.NewRaw("select format('%s of %s: %s', subject, partner, message) from ? order by 1", bun.Ident(view)).Scan(b.ctx, &wrong))
 		if len(wrong) > 0 {
 			violations[view] = wrong
 		}
@@ -100,7 +100,7 @@ type storedEvent struct {
 func (b *Bundle) eventHistories() map[string][]storedEvent {
 	b.t.Helper()
 	rows, err := b.DB.Pool.Query(b.ctx, `select e.subject_id::text, e.type, e.subject_version, e.data from events e
-		left join event_outbox o on o.event_id = e.id left join event_numbers n on n.event_id = e.id order by n.sequence, o.ordinal`)
+		left join event_outbox o on o.event_id = e.id left join event_sequence n on n.event_id = e.id order by n.sequence, o.ordinal`)
 	require.NoError(b.t, err)
 	defer rows.Close()
 	histories := make(map[string][]storedEvent)
