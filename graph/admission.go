@@ -106,7 +106,7 @@ func (a *admission) admit(params *graphql.RawParams) (*guard.Document, int, gqle
 	}
 	cost, err := document.Cost(params.OperationName, params.Variables)
 	if err == nil && !a.introspection && document.Introspects() {
-		err = model.Fail(model.CodeValidationFailed, "This server does not tell its schema.")
+		err = model.Fail(model.CodeValidationFailed, "This server does not show its schema.")
 	}
 	if err != nil {
 		return document, cost, gqlerror.List{toGraphQLError(err)}

@@ -84,7 +84,7 @@ func (d *fixture) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		},
 		GiveUpBody: func() {},
 		IncompleteBody: func(cause error) error {
-			return model.Fail(model.CodeMalformedJSON, "The body ended before its end.").WithCause(cause)
+			return model.Fail(model.CodeMalformedJSON, "The body is incomplete.").WithCause(cause)
 		},
 		LogCause: func(cause error) {
 			d.mu.Lock()

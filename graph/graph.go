@@ -55,7 +55,7 @@ func (d *Handler) Close() { d.streams.closeAll() }
 // mounts it decides how callers are admitted. Errors: a trusted document that cannot run.
 func New(config Config) (*Handler, error) {
 	if config.Service == nil {
-		return nil, errors.New("the GraphQL door needs a service")
+		return nil, errors.New("the GraphQL API needs a service")
 	}
 	if config.Limits == (guard.Limits{}) {
 		config.Limits = guard.Standard()

@@ -97,7 +97,7 @@ func checkMethod(w http.ResponseWriter, method string) error {
 		return nil
 	}
 	w.Header().Set("Allow", "GET, POST")
-	return model.Fail(model.CodeMethodNotAllowed, "This address takes GET and POST.")
+	return model.Fail(model.CodeMethodNotAllowed, "This address accepts GET and POST.")
 }
 
 // checkOperation rejects an operation that this request must not run: a mutation by GET,

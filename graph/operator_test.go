@@ -105,7 +105,7 @@ func TestCancelPolicyOverGraphQL(t *testing.T) {
 	require.Equal(t, cancelled, d.queryDataAs(t, "operator", cancel, in(1, "m2"))["cancelPolicy"].(map[string]any)["policy"], "sent again, though the version moved on")
 
 	wrong := d.send(t, graphqlRequest{as: "operator", document: `mutation { cancelPolicy(input: {policyId: "pol_x", reason: " "}) { policy { id } } }`})
-	require.Equal(t, []model.FieldError{{Pointer: "/input/reason", Code: "length", Detail: "Write 1 to 2000 characters, not white space alone."}}, wrong.Errors[0].Extensions.Errors)
+	require.Equal(t, []model.FieldError{{Pointer: "/input/reason", Code: "length", Detail: "Write 1 to 2000 characters, not only white space."}}, wrong.Errors[0].Extensions.Errors)
 }
 
 func TestRecordObservationsOverGraphQL(t *testing.T) {

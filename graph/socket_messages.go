@@ -111,7 +111,7 @@ func (s *socket) startOperation(ctx context.Context, m message) error {
 	case taken:
 		return &closeError{closeDuplicateID, "Subscriber for " + m.ID[:min(len(m.ID), 64)] + " already exists"}
 	case busy:
-		return s.sendError(ctx, m.ID, model.Fail(model.CodeRateLimited, "This socket runs %d operations, the most there can be; complete one first.", s.streams.MaxPerSocket))
+		return s.sendError(ctx, m.ID, model.Fail(model.CodeRateLimited, "This socket runs %d operations, the most that are allowed; complete one first.", s.streams.MaxPerSocket))
 	}
 	actor, err := s.visit.AuthenticateWith(ctx, s.authorization)
 	asked := new(requestBody)

@@ -63,7 +63,7 @@ func newStreams(config Streams, service *model.Service) *streams {
 
 // The errors that end a stream early.
 func errStopping() error {
-	e := model.Fail(model.CodeUnavailable, "This server stops. Subscribe again after the last sequence you have; another one answers.")
+	e := model.Fail(model.CodeUnavailable, "This server is stopping. Subscribe again after the last sequence you have; another server answers.")
 	e.RetryAfter = time.Second
 	return e
 }
@@ -73,7 +73,7 @@ func errExpired() error {
 }
 
 func errReadTooSlowly() error {
-	return model.Fail(errormap.CodeReadTooSlowly, "What was sent was not read in time. Subscribe again after the last sequence you have.")
+	return model.Fail(errormap.CodeReadTooSlowly, "You did not read the events in time. Subscribe again after the last sequence you have.")
 }
 
 // closeAll ends all streams with a reason, rejects new ones and waits until the clients
@@ -102,7 +102,7 @@ func (s *streams) acquireSlot(actor model.Actor) (slot, error) {
 	case s.isExpired(actor):
 		return slot{}, errExpired()
 	case s.openByCaller[who] >= s.MaxPerPartner:
-		return slot{}, model.Fail(model.CodeRateLimited, "You have %d subscriptions and sockets open here, the most there can be; close one first.", s.MaxPerPartner)
+		return slot{}, model.Fail(model.CodeRateLimited, "You have %d subscriptions and sockets open here, the most that are allowed; close one first.", s.MaxPerPartner)
 	}
 	s.openByCaller[who]++
 	s.running.Add(1)

@@ -49,7 +49,7 @@ const minKeyWindow = 30 * time.Minute
 const keyMargin = 2 * railTimeout
 
 // errKeyWindowTooShort reports a rail whose key window is too short for retries.
-var errKeyWindowTooShort = errors.New("the rail forgets keys sooner than payouts in doubt are settled: they would wait for an operator")
+var errKeyWindowTooShort = errors.New("the rail forgets keys before payouts in doubt are settled: these payouts would wait for an operator")
 
 // CheckKeyWindow returns an error for a rail that forgets keys too soon.
 func CheckKeyWindow(r rail.Rail) error {
@@ -79,7 +79,7 @@ const (
 // refusedByReport resolves a doubt by the rail's report alone.
 var refusedByReport = rail.Result{Outcome: rail.Refused, Code: "reported"}
 
-var errOtherRail = errors.New("it was sent to the rail that this server used before; only that rail's report or an operator can settle it")
+var errOtherRail = errors.New("it was sent to another rail before this server's was changed; only that rail's report or an operator can settle it")
 
 // releaseStep is a point of a release at which a worker may die.
 type releaseStep string

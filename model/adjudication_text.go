@@ -67,7 +67,7 @@ var reasonPhrases = map[ReasonCode]string{
 	ReasonLimitExhausted:    "nothing is left of the policy's limit",
 	ReasonDuplicateEvent:    "another claim may be for the same event",
 	ReasonSourcePreliminary: "the source's values are not final",
-	ReasonSourceRetracted:   "the source retracted what it reported",
+	ReasonSourceRetracted:   "the source retracted its report",
 	ReasonEvidenceNeeded:    "evidence is missing",
 	ReasonComplianceHold:    "compliance does not allow it",
 	ReasonOperatorDecision:  "an operator decided so",

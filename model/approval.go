@@ -111,11 +111,11 @@ func (tx *Tx) approvePayout(ctx context.Context, claim *claimRow, row *payoutRow
 	case err != nil:
 		return err
 	case method == nil:
-		return Fail(CodeStateConflict, "There is no payout method yet, and an approval names the account; the partner records one first.")
+		return Fail(CodeStateConflict, "There is no payout method yet. An approval names the account that is paid: wait until the partner has recorded one.")
 	case next != method:
-		return Fail(CodeStateConflict, "Another payout method is being verified and would take this one's place, with which the approval would be lost; wait until its check has ended.")
+		return Fail(CodeStateConflict, "Another payout method is being verified. If it replaces this one, the approval is lost: wait until its verification has ended.")
 	case in.Digest != "" && in.Digest != row.approvalDigest(method):
-		return Fail(CodeStateConflict, "What would be paid is not what you saw any more; read the payout again.")
+		return Fail(CodeStateConflict, "The payout or its account has changed since you read it; read the payout again.")
 	}
 	needed, err := tx.svc.requiredApprovals(ctx, tx, p, claim, row)
 	if err != nil {
@@ -140,7 +140,7 @@ func (r *payoutRow) checkReleasable() error {
 	case r.Status != PayoutPending && r.Status != PayoutBlocked:
 		return Fail(CodeStateConflict, "The payout is %s; only a pending or blocked one can go out.", r.Status)
 	case r.Status == PayoutBlocked && *r.BlockedReason == BlockedRailMismatch:
-		return Fail(CodeStateConflict, "The rail reports something else than was asked; resolve that.")
+		return Fail(CodeStateConflict, "The rail reports a payment that differs from the order; resolve that first.")
 	}
 	return nil
 }
@@ -218,7 +218,7 @@ func (tx *Tx) releaseNow(ctx context.Context, claim *claimRow, row *payoutRow) e
 	case err != nil:
 		return err
 	case check.blocked == BlockedApproval:
-		return Fail(CodeStateConflict, "It lacks approvals: %d different operators must approve it.", row.ApprovalsNeeded)
+		return Fail(CodeStateConflict, "Approvals are missing: %d different operators must approve it.", row.ApprovalsNeeded)
 	case check.blocked != "":
 		return Fail(CodeStateConflict, "%s", blockedSentence(check.blocked))
 	case check.releaseAt.After(tx.now):

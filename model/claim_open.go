@@ -91,7 +91,7 @@ func (s *Service) validateClaim(ctx context.Context, in *ClaimRequest) error {
 		v.require(false, "/origin", "enum", "Use trigger or approval, or leave it out.")
 	}
 	v.require(in.Origin != OriginTrigger || in.namesEvent() || !v.isParsed("/observation_id"), "/source_event", "required", "A claim of origin trigger names an observation_id or a source_event.")
-	v.require(in.Origin != OriginApproval || !in.namesEvent(), "/origin", "value", "A claim that names what happened has the origin trigger.")
+	v.require(in.Origin != OriginApproval || !in.namesEvent(), "/origin", "value", "A claim that names an observation or a source event has the origin trigger.")
 	v.require(in.SourceEvent == nil || sourcePattern.MatchString(in.SourceEvent.Source), "/source_event/source", "pattern", "Use the source's name, such as usgs.")
 	v.require(in.SourceEvent == nil || isValidName(in.SourceEvent.ID), "/source_event/id", "length", "Use the source's id of the event, 1 to 128 characters.")
 	v.require(in.Description == nil || utf8.RuneCountInString(*in.Description) <= maxDescriptionLength, "/description", "length", fmt.Sprintf("Use at most %d characters.", maxDescriptionLength))
@@ -137,7 +137,7 @@ func (tx *Tx) openApprovalClaim(ctx context.Context, p *policyRow, in ClaimReque
 // after the reporting window.
 func (tx *Tx) checkClaimable(p *policyRow, occurred *time.Time) error {
 	refuse := func(why string) error {
-		e := Fail(CodePolicyNotInForce, "This policy takes no such claim: %s.", why)
+		e := Fail(CodePolicyNotInForce, "The policy does not accept this claim: %s.", why)
 		e.ResourceID = resourcePolicy.formatID(p.ID)
 		return e
 	}
@@ -178,7 +178,7 @@ func (tx *Tx) openTriggeredClaim(ctx context.Context, p *policyRow, in ClaimRequ
 	case !d.Met && retracted != nil:
 		return retracted.ID, false, nil
 	case !d.Met && adj.losesByRetraction(p, d):
-		e := Fail(CodeTriggerNotMet, "The trigger is not met: the source retracted what it reported.")
+		e := Fail(CodeTriggerNotMet, "The trigger is not met: the source retracted its report.")
 		e.Extra = map[string]any{"reason": string(ReasonSourceRetracted)}
 		return uuid.Nil, false, e
 	case d.Reason != trigger.EvidenceNeeded && (!d.Met || d.Amount == 0):

@@ -30,7 +30,7 @@ func (tx *Tx) checkApprovalQuota(ctx context.Context, p *policyRow) error {
 	if wait <= 0 {
 		return nil
 	}
-	e := Fail(CodeRateLimited, "A policy takes %d claims of origin approval in 24 hours. Add what is new to an open claim as a message or an attachment, or wait until %s.",
+	e := Fail(CodeRateLimited, "A policy accepts at most %d claims of origin approval in 24 hours. Add what is new to an open claim as a message or an attachment, or wait until %s.",
 		approvalQuota, tx.now.Add(wait).Format(time.RFC3339))
 	e.ResourceID, e.RetryAfter = resourcePolicy.formatID(p.ID), wait
 	return e

@@ -85,9 +85,9 @@ func (v *validator) requireAmount(in *DecisionRequest, claim *claimRow) {
 	case in.Outcome != ClaimApproved:
 		v.require(in.Amount == nil, "/amount", "not_allowed", "Only an approval has an amount.")
 	case claim.Origin == OriginTrigger:
-		v.require(in.Amount == nil, "/amount", "not_allowed", "What a trigger claim is owed follows from its determination; leave it out.")
+		v.require(in.Amount == nil, "/amount", "not_allowed", "The determination sets the amount of a claim of origin trigger; leave it out.")
 	case in.Amount == nil:
-		v.require(claim.RequestedAmount != nil, "/amount", "required", "The partner asked for no amount; say what is owed.")
+		v.require(claim.RequestedAmount != nil, "/amount", "required", "The partner requested no amount; give the amount that is owed.")
 	default:
 		v.require(in.Amount.Amount > 0, "/amount/amount", "minimum", "Approve at least 1 minor unit.")
 		v.require(in.Amount.Currency == claim.Currency, "/amount/currency", "value", "Use the policy's currency, "+claim.Currency+".")
@@ -103,7 +103,7 @@ func (v *validator) requireReasons(in *DecisionRequest, claim *claimRow) {
 	}
 	if slices.Contains(in.ReasonCodes, ReasonSourcePreliminary) {
 		v.require(claim.OccurrenceID != nil && len(distinctReasons(in.ReasonCodes)) == 1, "/reason_codes", "value",
-			"source_preliminary leaves the decision to the source: give it alone, and for a claim of origin trigger.")
+			"source_preliminary leaves the decision to the source: give it as the only reason, and only for a claim of origin trigger.")
 	}
 }
 
@@ -176,9 +176,9 @@ func (in *DecisionRequest) owedAmount(row *claimRow, det *determinationRow) int6
 func (adj *adjudication) checkApprovable(p *policyRow, row *claimRow, in DecisionRequest, owed int64) error {
 	switch {
 	case owed == 0:
-		return Fail(CodeTriggerNotMet, "By its determination nothing is owed: decline the claim. What is paid all the same is a claim of origin approval.")
+		return Fail(CodeTriggerNotMet, "By its determination nothing is owed: decline the claim. To pay anyway, approve a claim of origin approval.")
 	case row.OccurrenceID != nil && adj.hasClaimFor(p, row):
-		return Fail(CodeStateConflict, "Another claim of this policy holds the same occurrence, and it is paid once: decide that one, decline this one.")
+		return Fail(CodeStateConflict, "Another claim of this policy is for the same occurrence, which is paid once: decide that claim and decline this one.")
 	case p.LimitRemaining == 0:
 		e := Fail(CodeLimitExhausted, "Nothing is left of this policy's limit.")
 		e.ResourceID = resourcePolicy.formatID(p.ID)

@@ -108,7 +108,7 @@ func (tx *Tx) reportPaidTwice(ctx context.Context, claim *claimRow, payout, firs
 	if n, err := done.RowsAffected(); err != nil || n == 0 {
 		return err
 	}
-	return tx.holdForCompliance(ctx, claim, payout, "The payout is held: the claim's event is one that was paid already.")
+	return tx.holdForCompliance(ctx, claim, payout, "The payout is held: the claim's event was already paid by another claim.")
 }
 
 // holdForCompliance holds a payout that was not sent and saves it. A payout that is at

@@ -117,7 +117,7 @@ func (e *erasureRun) findPolicies(ctx context.Context, in ErasureRequest) error 
 		}
 	}
 	if len(e.policies)+len(e.quotes) == 0 {
-		return Fail(CodeNotFound, "This partner has no policy and no quote of such a policyholder.")
+		return Fail(CodeNotFound, "This partner has no policy and no quote with this policyholder.")
 	}
 	return e.findClaims(ctx)
 }

@@ -83,9 +83,9 @@ func (v *Evaluation) measuredSentence(determination wire.Determination) string {
 	p := v.policy
 	switch {
 	case v.isRetracted():
-		return fmt.Sprintf("%s retracted what it reported of %s.", v.facts.Source, v.facts.SourceEventID)
+		return fmt.Sprintf("%s retracted its report of %s.", v.facts.Source, v.facts.SourceEventID)
 	case v.isLegacyWindow():
-		return fmt.Sprintf("%s reported days to %s, which were judged as one window.", v.facts.Source, v.determination.OccurredAt.Format(time.DateOnly))
+		return fmt.Sprintf("%s reported days up to %s, which were evaluated as one window.", v.facts.Source, v.determination.OccurredAt.Format(time.DateOnly))
 	case determination.Index != nil && p.Cover.Trigger.Kind == hazard.StationDay:
 		return v.rainSentence(determination)
 	default:
@@ -104,9 +104,9 @@ func (v *Evaluation) termsSentence(determination wire.Determination) string {
 	case trigger.OutsidePeriod, trigger.WaitingPeriod:
 		return sentenceOf(reasonClause(p, v.facts, v.determination, determination))
 	case trigger.EvidenceNeeded:
-		return fmt.Sprintf("So the trigger cannot be judged before the missing days are reported: %d.", v.facts.Rain.Missing())
+		return fmt.Sprintf("The trigger cannot be evaluated until the missing days are reported: %d.", v.facts.Rain.Missing())
 	case trigger.SourcePreliminary:
-		return "So the trigger is judged when every day is final."
+		return "The trigger is evaluated when every day is final."
 	case trigger.OutsidePlace:
 	}
 	return v.placeSentence()
@@ -141,9 +141,9 @@ func (v *Evaluation) rainSentence(determination wire.Determination) string {
 func (v *Evaluation) placeSentence() string {
 	switch {
 	case v.isRetracted():
-		return "So no trigger is met by it."
+		return "A retracted report meets no trigger."
 	case v.isLegacyWindow():
-		return "Its claim shows what it paid."
+		return "Its claim shows what was paid."
 	default:
 		clause := outsidePlaceClause(v.policy, v.facts, v.determination)
 		return sentenceOf(clause)
@@ -162,7 +162,7 @@ func (v *Evaluation) moneySentence() string {
 	case v.decision.Amount == 0:
 		return "Nothing is paid: nothing is left of the policy's limit."
 	case v.decision.Amount < v.determination.Amount:
-		return fmt.Sprintf("%s is paid: more is not left of the policy's limit, of which %s remains.", money.New(v.decision.Amount, v.policy.Currency), remaining)
+		return fmt.Sprintf("%s is paid, because only %s of the policy's limit remains.", money.New(v.decision.Amount, v.policy.Currency), remaining)
 	default:
 		return fmt.Sprintf("%s is paid.", money.New(v.decision.Amount, v.policy.Currency))
 	}
@@ -172,9 +172,9 @@ func (v *Evaluation) claimSentence() string {
 	id := resourceClaim.formatID(v.claim.ID)
 	switch {
 	case v.claim.Amount != nil && v.claim.isActive():
-		return fmt.Sprintf("The claim %s was made of it and is %s: %s is owed.", id, v.claim.Status, money.New(*v.claim.Amount, v.policy.Currency))
+		return fmt.Sprintf("The claim %s was opened for this occurrence and is %s: %s is owed.", id, v.claim.Status, money.New(*v.claim.Amount, v.policy.Currency))
 	default:
-		return fmt.Sprintf("The claim %s was made of it and is %s; nothing is owed.", id, v.claim.Status)
+		return fmt.Sprintf("The claim %s was opened for this occurrence and is %s; nothing is owed.", id, v.claim.Status)
 	}
 }
 

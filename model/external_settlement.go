@@ -54,7 +54,7 @@ func (tx *Tx) settleExternally(ctx context.Context, claim *claimRow, row *payout
 	case row.Status == PayoutReconciling || row.Status == PayoutBlocked && *row.BlockedReason == BlockedRailMismatch:
 		return Fail(CodeStateConflict, "A rail was asked to pay it: resolve it by evidence (resolvePayout).")
 	case row.Status != PayoutPending && row.Status != PayoutBlocked:
-		return Fail(CodeStateConflict, "The payout is %s; only a pending or blocked one can have been paid otherwise.", row.Status)
+		return Fail(CodeStateConflict, "The payout is %s; only a pending or blocked payout can be settled externally.", row.Status)
 	}
 	proposed := new(settlementRow)
 	err := tx.NewSelect().Model(proposed).Where("es.payout_id = ?", row.ID).Where("es.partner = ?", row.Partner).

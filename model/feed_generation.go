@@ -32,8 +32,8 @@ func (g feedGenerations) checkSequence(generation int, after int64) error {
 	for _, restore := range g {
 		if restore.Generation > max(generation, 1) && after > restore.ContinuesAfter {
 			return FailFields(CodeCursorInvalid, "The history of events was restored from a backup", "%s",
-				newFieldError("/after_sequence", "restored", fmt.Sprintf("It was restored on %s: after sequence %d other events follow than before. Forget what you had beyond, "+
-					"read on from after_sequence=%d, and give the generation of your last event from then on.", restore.RestoredAt.UTC().Format(time.RFC3339), restore.ContinuesAfter, restore.ContinuesAfter)))
+				newFieldError("/after_sequence", "restored", fmt.Sprintf("It was restored on %s: other events than before follow after sequence %d. Discard the events that you have after it, "+
+					"read on from after_sequence=%d, and send the generation of your last event from then on.", restore.RestoredAt.UTC().Format(time.RFC3339), restore.ContinuesAfter, restore.ContinuesAfter)))
 		}
 	}
 	if generation > g.currentGeneration() {

@@ -77,7 +77,7 @@ func (tx *Tx) holdPayout(ctx context.Context, claim *claimRow, row *payoutRow, r
 	case row.Status == PayoutBlocked && *row.BlockedReason == reason:
 		return Fail(CodeStateConflict, "The payout is held for this reason already.")
 	case row.Status == PayoutBlocked && *row.BlockedReason == BlockedRailMismatch:
-		return Fail(CodeStateConflict, "The rail reports something else than was asked; that stays until it is resolved.")
+		return Fail(CodeStateConflict, "The rail reports a payment that differs from the order; the payout stays blocked until that is resolved.")
 	case row.Status == PayoutBlocked && !row.isHeld():
 		row.PreviousBlockReason = row.BlockedReason
 	}

@@ -93,7 +93,7 @@ func (s *Service) Reseal(ctx context.Context, actor Actor) (total int64, err err
 			return total, err
 		}
 	}
-	return total, s.Audit(ctx, actor, fmt.Sprintf("%d secrets sealed anew by key %s", total, s.keys.Seal[0].ID))
+	return total, s.Audit(ctx, actor, fmt.Sprintf("%d secrets sealed again with key %s", total, s.keys.Seal[0].ID))
 }
 
 // sealPrefix returns the prefix of everything that the first key sealed.

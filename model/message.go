@@ -60,7 +60,7 @@ func (s *Service) AddMessage(ctx context.Context, actor Actor, claim, body strin
 }
 
 func (v *validator) requireMessage(body, at string) {
-	v.require(strings.TrimSpace(body) != "" && utf8.RuneCountInString(body) <= maxMessageLength && isStorableText(body), at, "length", fmt.Sprintf("Write 1 to %d characters, not white space alone.", maxMessageLength))
+	v.require(strings.TrimSpace(body) != "" && utf8.RuneCountInString(body) <= maxMessageLength && isStorableText(body), at, "length", fmt.Sprintf("Write 1 to %d characters, not only white space.", maxMessageLength))
 }
 
 // saveMessage adds the actor's message to a locked claim, with its event and timeline

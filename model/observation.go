@@ -178,7 +178,7 @@ func (s *Service) observationScope(ctx context.Context, actor Actor, sandbox boo
 		return "", s.authorize(ctx, actor, ScopeObservationsWrite)
 	}
 	if !s.development {
-		return "", Fail(CodeNotFound, "There is no sandbox here.")
+		return "", Fail(CodeNotFound, "This server has no sandbox.")
 	}
 	return actor.Partner, s.authorize(ctx, actor, ScopeClaimsWrite)
 }

@@ -111,7 +111,7 @@ func (a Actor) checkSource(source string) *Error {
 	if a.Kind != ActorSource || a.AnySource || slices.Contains(a.Sources, source) || !sourcePattern.MatchString(source) {
 		return nil
 	}
-	allowed := "This token names no source in its claim source, so it may post for none."
+	allowed := "This token has no claim named source, so it may not post observations."
 	if len(a.Sources) > 0 {
 		allowed = "This token may post for " + strings.Join(a.Sources, ", ") + " only."
 	}
@@ -169,5 +169,5 @@ func (v *validator) requireMeasure(name string, m wire.Measure, q measureRule) {
 		return
 	}
 	value := decimal.RequireFromString(m.Value).InexactFloat64()
-	v.require(value >= q.min && value <= q.max, jsonPointer("measures", name, "value"), "value", fmt.Sprintf("Values from %g to %g %s can exist.", q.min, q.max, q.units[0]))
+	v.require(value >= q.min && value <= q.max, jsonPointer("measures", name, "value"), "value", fmt.Sprintf("Use a value from %g to %g %s.", q.min, q.max, q.units[0]))
 }

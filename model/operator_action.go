@@ -62,7 +62,7 @@ const maxNoteLength = 2_000
 // requireNote validates an operator's note; nil is valid.
 func (v *validator) requireNote(text *string, at string) {
 	v.require(text == nil || strings.TrimSpace(*text) != "" && utf8.RuneCountInString(*text) <= maxNoteLength && isStorableText(*text),
-		at, "length", fmt.Sprintf("Write 1 to %d characters, not white space alone.", maxNoteLength))
+		at, "length", fmt.Sprintf("Write 1 to %d characters, not only white space.", maxNoteLength))
 }
 
 // requireOperatorNote validates an operator's note and rejects a note from a partner.

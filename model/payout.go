@@ -66,7 +66,7 @@ func (tx *Tx) startPayout(p *policyRow, claim *claimRow, row *payoutRow, method 
 		row.NextAttemptAt = &check.releaseAt
 		tx.enqueueRelease(row)
 	}
-	err = tx.recordPayoutEvent(claim, row, transfer{}, EventPayoutCreated, fmt.Sprintf("A payout of %s was made for the claim.", row.toMoney()))
+	err = tx.recordPayoutEvent(claim, row, transfer{}, EventPayoutCreated, fmt.Sprintf("A payout of %s was created for the claim.", row.toMoney()))
 	if err != nil || reason == "" {
 		return err
 	}
@@ -172,7 +172,7 @@ func blockedSentence(reason BlockedReason) string {
 		BlockedMethodUnverified: "The payout waits until its payout method is verified.",
 		BlockedApproval:         "The payout waits for an operator's approval.",
 		BlockedRailRejected:     "The rail refused the payout; record another payout method.",
-		BlockedRailMismatch:     "The rail reports something else than was asked; an operator looks into it.",
+		BlockedRailMismatch:     "The rail reports a payment that differs from the order; an operator investigates.",
 		BlockedCompliance:       "The payout is held by compliance.",
 		BlockedOperator:         "The payout is held by an operator.",
 	}[reason]

@@ -34,7 +34,7 @@ func (s *Service) ResolvePayout(ctx context.Context, actor Actor, in ResolutionR
 	v.require(!released || in.Reference != "", "/reference", "required", "Give the rail's reference of the payment.")
 	v.require(released || in.Reference == "", "/reference", "not_allowed", "Only a released payout has a reference.")
 	v.require(len(in.Reference) <= maxRailReference && isStorableText(in.Reference), "/reference", "length", fmt.Sprintf("Use at most %d bytes.", maxRailReference))
-	v.require(!in.Settled || in.Outcome == PayoutCancelled, "/settled", "not_allowed", "Only what is cancelled can have been paid otherwise.")
+	v.require(!in.Settled || in.Outcome == PayoutCancelled, "/settled", "not_allowed", "Only a cancelled payout can be settled in another way.")
 	return s.changePayoutAsOperator(ctx, actor, in.PayoutID, &in.Note, OperationResolvePayout, v.fieldErrors,
 		func(ctx context.Context, tx *Tx, claim *claimRow, row *payoutRow) error {
 			return tx.resolvePayout(ctx, claim, row, in)
@@ -67,9 +67,9 @@ func (tx *Tx) resolvePayout(ctx context.Context, claim *claimRow, row *payoutRow
 		}
 		return tx.cancelPayout(ctx, claim, row, in.Settled)
 	case row.Status == PayoutReconciling:
-		return Fail(CodeStateConflict, "Its outcome is unknown: say by evidence whether the rail paid, released or blocked.")
+		return Fail(CodeStateConflict, "Its outcome is unknown: resolve it as released when there is evidence that the rail paid, and as blocked when there is evidence that it did not.")
 	case mismatch:
-		return Fail(CodeStateConflict, "The rail did something else than was asked: the payout can be cancelled only, settled or to be paid again.")
+		return Fail(CodeStateConflict, "The rail made a payment that differs from the order: the payout can only be cancelled, as settled or to be paid again.")
 	default:
 		return Fail(CodeStateConflict, "The payout is %s; only one in doubt (reconciling) or blocked by rail_mismatch is resolved.", row.Status)
 	}
@@ -89,8 +89,8 @@ func (tx *Tx) requireUnpaid(ctx context.Context, row *payoutRow, in ResolutionRe
 	}
 	exceeded, err := tx.hasExcess(ctx, row, true)
 	if err == nil && exceeded {
-		err = Fail(CodeStateConflict, "The rail's report shows a payment under a key of the claim that is larger than its payout, which may have paid this one too: "+
-			"find out what it paid, close its finding of kind amount (findings, closeFinding), and resolve the payout then; or cancel it as settled.")
+		err = Fail(CodeStateConflict, "The rail's report shows a payment under a key of the claim that is larger than its payout, so it may have paid this payout too: "+
+			"find out what it paid, close its finding of kind amount (findings, closeFinding), then resolve the payout; or cancel it as settled.")
 	}
 	return err
 }
@@ -121,9 +121,9 @@ func (tx *Tx) confirmUnpaid(ctx context.Context, claim *claimRow, row *payoutRow
 	for _, call := range calls {
 		switch {
 		case call.EndedAt == nil && call.StartedAt.Add(ReleaseLease).After(tx.now):
-			return Fail(CodeStateConflict, "The rail is being asked about it, and it may go out once more under the same key; resolve it in a minute.")
+			return Fail(CodeStateConflict, "The rail is being asked about this payout, which may be sent again under the same key; resolve it in a minute.")
 		case call.Outcome != nil && *call.Outcome == string(OutcomeAccepted):
-			return Fail(CodeStateConflict, "The rail accepted it in call %d (%s): what it did is to be cleared up with the rail, and the payout is released.", call.Number, stringOrEmpty(call.ProviderReference))
+			return Fail(CodeStateConflict, "The rail accepted it in call %d (%s): ask the rail what it paid, and resolve the payout as released.", call.Number, stringOrEmpty(call.ProviderReference))
 		}
 	}
 	_, err = tx.NewUpdate().Model((*attemptRow)(nil)).Set("outcome = ?", OutcomeRefused).Set("code = 'evidence'").Set("ended_at = coalesce(ended_at, ?)", tx.now).
@@ -139,9 +139,9 @@ func (tx *Tx) confirmUnpaid(ctx context.Context, claim *claimRow, row *payoutRow
 // paid; otherwise a replacement payout is created.
 func (tx *Tx) cancelPayout(ctx context.Context, claim *claimRow, row *payoutRow, settled bool) error {
 	row.SettledExternally, row.NextAttemptAt = settled, nil
-	summary := "The payout was cancelled; another takes its place."
+	summary := "The payout was cancelled; another payout replaces it."
 	if settled {
-		summary = "The payout was cancelled: the beneficiary was paid otherwise."
+		summary = "The payout was cancelled: the beneficiary was paid in another way."
 	}
 	if err := tx.transitionPayout(ctx, claim, row, PayoutCancelled, summary); err != nil {
 		return err

@@ -51,7 +51,7 @@ func (tx *Tx) recordContradiction(rail string, out lockedPayout) error {
 		return nil
 	}
 	tx.bumpVersion(&row.RowHeader)
-	return tx.recordPayoutEvent(out.claim, row, row.ledgerTransfer(), EventPayoutUpdated, "The rail contradicts what it said about the payout; an operator looks into it.")
+	return tx.recordPayoutEvent(out.claim, row, row.ledgerTransfer(), EventPayoutUpdated, "The rail contradicts its earlier answer about the payout; an operator investigates.")
 }
 
 // RecordRefusalNotice stores a refusal that a rail sent on its own, for a payout whose

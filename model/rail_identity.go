@@ -234,9 +234,9 @@ func (tx *Tx) adoptRail(ctx context.Context, in AdoptionRequest) (*adoptionRow, 
 	case len(rails) < 2:
 		return nil, Fail(CodeNotFound, "There is no rail identity with this id; railIdentities lists them.")
 	case rails[0].Name != rails[1].Name:
-		return nil, Fail(CodeStateConflict, "They are rails of different names, %s and %s; settle the doubts of the first by its reports.", rails[0].Name, rails[1].Name)
+		return nil, Fail(CodeStateConflict, "They are rails with different names, %s and %s: only reports of the first can settle its payouts in doubt.", rails[0].Name, rails[1].Name)
 	case rails[0].Bank == rails[1].Bank:
-		return nil, Fail(CodeStateConflict, "They are one bank already.")
+		return nil, Fail(CodeStateConflict, "They are already the same bank.")
 	}
 	proposed := new(adoptionRow)
 	err = tx.NewSelect().Model(proposed).Where("ra.from_id = ?", in.From).Where("ra.to_id = ?", in.To).Where("ra.confirmed_at is null").Scan(ctx)

@@ -62,7 +62,7 @@ const (
 // characters in a reference, because they are typing errors that lists do not show.
 func (v *validator) requireReferences(reference *string, metadata map[string]string) {
 	v.require(reference == nil || isMeaningfulText(*reference, maxReferenceLength), "/partner_reference", "value",
-		fmt.Sprintf("Use 1 to %d characters, none of them a control character and not blanks alone.", maxReferenceLength))
+		fmt.Sprintf("Use 1 to %d characters, without control characters and not only blanks.", maxReferenceLength))
 	v.require(len(metadata) <= maxMetadataKeys, "/metadata", "length", fmt.Sprintf("Use at most %d keys.", maxMetadataKeys))
 	for key, value := range metadata {
 		v.require(key != "" && utf8.RuneCountInString(key) <= maxMetadataKeyLength, jsonPointer("metadata", key), "length", fmt.Sprintf("A key has 1 to %d characters.", maxMetadataKeyLength))

@@ -54,7 +54,7 @@ func (r *ingestion) explainFuture(faults []FieldError) {
 		switch {
 		case faults[i].Code != "future":
 		case r.svc.rehearsalClock:
-			faults[i].Detail = fmt.Sprintf("It lies in the future. The clock follows days without other mistakes that end by %s, %d days ahead of the real time: rehearse earlier days, or begin again with parapet dev --fresh.",
+			faults[i].Detail = fmt.Sprintf("It lies in the future. When nothing else in the request is wrong, the clock follows rehearsed days that end by %s, %d days ahead of the real time: rehearse earlier days, or start again with parapet dev --fresh.",
 				r.latestRehearsal().Format(time.RFC3339), int(maxRehearsalShift/(24*time.Hour)))
 		default:
 			faults[i].Detail = "It lies in the future, and the clock of this server does not follow rehearsed days: rehearse days that have passed. The clock follows in parapet dev."

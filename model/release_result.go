@@ -128,10 +128,10 @@ func (tx *Tx) applyOutcome(claim *claimRow, row *payoutRow, order *Release, answ
 	again := inquiryDelay(order, answer)
 	row.NextAttemptAt = new(tx.now.Add(again))
 	if row.Status == PayoutReleasing && answer.Outcome == OutcomeNotSent && !order.InDoubt {
-		return again, tx.transitionPayoutInMemory(claim, row, PayoutPending, "The rail could not be reached and nothing was sent; the payout goes out when it can be.")
+		return again, tx.transitionPayoutInMemory(claim, row, PayoutPending, "The rail could not be reached and nothing was sent; the payout is sent when the rail is back.")
 	}
 	if row.Status == PayoutReleasing {
-		return again, tx.transitionPayoutInMemory(claim, row, PayoutReconciling, "The rail's answer is unknown; it is asked until it is clear.")
+		return again, tx.transitionPayoutInMemory(claim, row, PayoutReconciling, "The rail's answer is unknown; the rail is asked again until it is known.")
 	}
 	tx.bumpVersion(&row.RowHeader)
 	return again, tx.recordPayoutEvent(claim, row, row.ledgerTransfer(), EventPayoutUpdated, "The rail's answer is still unknown.")

@@ -150,7 +150,7 @@ func (tx *Tx) endStop(ctx context.Context, stop *stopRow, run *resumptionRow) er
 	case err != nil:
 		return err
 	case unanswered > 0:
-		return Fail(CodeStateConflict, "Rails report %d payments that nobody knows: find out what each of them is, and close its finding (findings, closeFinding).", unanswered)
+		return Fail(CodeStateConflict, "Rails report %d payments that this server does not know: find out what each of them is, and close its finding (findings, closeFinding).", unanswered)
 	case violated != "" && !run.Acknowledge:
 		return Fail(CodeStateConflict, "Invariants are violated: %s Put that right, or acknowledge it.", violated)
 	case violated != "":
@@ -287,7 +287,7 @@ func (tx *Tx) makePayoutsDue(ctx context.Context, ids []uuid.UUID) (resumed int,
 		}
 		row.NextAttemptAt = &tx.now
 		tx.bumpVersion(&row.RowHeader)
-		if err := tx.recordPayoutEvent(out.claim, row, row.ledgerTransfer(), EventPayoutUpdated, "Parapet sends payouts again; this one goes out."); err != nil {
+		if err := tx.recordPayoutEvent(out.claim, row, row.ledgerTransfer(), EventPayoutUpdated, "Parapet sends payouts again, this one too."); err != nil {
 			return 0, err
 		}
 		tx.enqueueRelease(row)

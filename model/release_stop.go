@@ -202,8 +202,8 @@ func (s *Service) AreReleasesStopped(ctx context.Context) (stopped bool, err err
 
 // Reasons why a due payout waits.
 const (
-	stoppedSentence     = "Parapet has stopped sending payouts for the moment; this one goes out when it goes on."
-	suspectLineSentence = "The rail reports a payment for the policy that nobody knows; this payout waits until an operator has answered it."
+	stoppedSentence     = "Parapet has stopped sending payouts for the moment; this one is sent when it resumes."
+	suspectLineSentence = "The rail reports an unknown payment for the policy; this payout waits until an operator has clarified it."
 )
 
 // postponePayout makes a due payout wait for the end of a stop, or of its policy's

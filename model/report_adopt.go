@@ -51,7 +51,7 @@ func (m *lineMatcher) adoptPayout(out lockedPayout, line *lineRow) error {
 		m.batch.Queue("update payouts set payout_method_id = $1 where id = $2 and partner = $3", *method, row.ID, row.Partner)
 	}
 	if row.Status == PayoutBlocked {
-		if err := m.transitionPayoutInMemory(out.claim, row, PayoutPending, "The rail reports that the payout was made already."); err != nil {
+		if err := m.transitionPayoutInMemory(out.claim, row, PayoutPending, "The rail reports that it already paid."); err != nil {
 			return err
 		}
 	}

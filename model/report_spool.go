@@ -107,7 +107,7 @@ func (line ReportLine) validate(at string) []FieldError {
 	}
 	v.require(line.Account == "" || account.IsMasked(line.Account), at+"/account", "format", "Write the account masked, as iban ····3000: nothing else of it is kept.")
 	v.require(money.IsCurrency(line.Amount.Currency), at+"/amount/currency", "value", "Use an ISO 4217 code in capitals, such as USD.")
-	v.require(line.Amount.Amount >= 0, at+"/amount/amount", "minimum", "Amounts are not negative; the status gives the direction.")
+	v.require(line.Amount.Amount >= 0, at+"/amount/amount", "minimum", "Use an amount of 0 or more; the status gives the direction.")
 	switch line.Status {
 	case LineSettled, LineRejected, LineReturned, LineUnderway:
 	default:
@@ -120,9 +120,9 @@ func (line ReportLine) validate(at string) []FieldError {
 func (s *reportSpool) verifyTotals(in Report) error {
 	switch {
 	case in.Lines != nil && *in.Lines != s.count:
-		return Invalid(newFieldError("/line_count", "value", fmt.Sprintf("The report says %d lines and has %d; send all of it.", *in.Lines, s.count)))
+		return Invalid(newFieldError("/line_count", "value", fmt.Sprintf("The report announces %d lines and has %d; send the whole report.", *in.Lines, s.count)))
 	case in.Sums != nil && !maps.Equal(in.Sums, s.sums):
-		return Invalid(newFieldError("/sums", "value", "The sums of the lines, by currency, are not what the report says; send all of it, unchanged."))
+		return Invalid(newFieldError("/sums", "value", "The sums of the lines, by currency, differ from the sums that the report announces; send the whole report, unchanged."))
 	}
 	if s.count == 0 { // only its name distinguishes an empty report from another
 		fmt.Fprintf(s.hasher, "nothing in %q\n", in.Name)

@@ -51,7 +51,7 @@ func TestSuspectLineHoldsPolicyPayoutsUntilExceptionIsClosed(t *testing.T) {
 			require.Equal(t, "pending", waits.Status)
 			require.Nil(t, waits.NextAttemptAt)
 			story := b.Timeline(waits.ClaimID)
-			require.Contains(t, story[len(story)-1].Summary, "a payment for the policy that nobody knows")
+			require.Contains(t, story[len(story)-1].Summary, "an unknown payment for the policy")
 			require.Len(t, b.Rail.Orders, 1)
 			finding := must(b.Service.ListReconciliationExceptions(t.Context(), b.Operator, false, model.PageRequest{})).Data[0]
 			require.Equal(t, []any{barred.ID, "iban ····3000", *amount(1_000)}, []any{*finding.PolicyID, *finding.Account, *finding.Amount})

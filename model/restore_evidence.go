@@ -25,9 +25,9 @@ func (tx *Tx) requireReportsComplete(ctx context.Context, row *restoreRow, in Re
 		at := slices.IndexFunc(missing, func(m dayWithoutReport) bool { return m.Name == accepted })
 		switch {
 		case at < 0:
-			return Fail(CodeStateConflict, "%s: the day has a report, or none is needed; accept only days that have none.", accepted)
+			return Fail(CodeStateConflict, "%s: the day has a report, or needs none; accept only days that need a report and have none.", accepted)
 		case !missing[at].Over:
-			return Fail(CodeStateConflict, "%s: the day is not over, so the bank may still pay on it; accept it after midnight UTC, compared with the bank's statement of the whole day.", accepted)
+			return Fail(CodeStateConflict, "%s: the day is not over, so the bank may still pay on it; accept it after midnight UTC, once you have compared the bank's statement of the whole day.", accepted)
 		}
 	}
 	var names []string

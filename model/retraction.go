@@ -97,7 +97,7 @@ func (adj *adjudication) declineRetractedClaim(p *policyRow, row *claimRow) erro
 // appendRetractionObserved adds the source's retraction to the timeline.
 func (adj *adjudication) appendRetractionObserved(row *claimRow) error {
 	defer adj.withActor(Actor{Kind: ActorSource, Name: adj.occurrence.Source})()
-	return adj.appendTimeline(row, timelineObserved, nil, fmt.Sprintf("%s retracted what it reported of %s.", adj.occurrence.Source, adj.occurrence.SourceEventID),
+	return adj.appendTimeline(row, timelineObserved, nil, fmt.Sprintf("%s retracted its report of %s.", adj.occurrence.Source, adj.occurrence.SourceEventID),
 		map[string]any{"occurrence": adj.occurrence.toBrief(*row.OccurredAt), "stage": trigger.Retracted, "source_version": adj.occurrence.SourceVersion})
 }
 
@@ -119,7 +119,7 @@ func (adj *adjudication) holdUnreleasedPayouts(ctx context.Context, row *claimRo
 		return err
 	}
 	for _, payout := range payouts[row.ID] {
-		if err := adj.holdForCompliance(ctx, row, payout, "The payout is held: the source retracted what the claim was approved on."); err != nil {
+		if err := adj.holdForCompliance(ctx, row, payout, "The payout is held: the source retracted the values that approved the claim."); err != nil {
 			return err
 		}
 	}

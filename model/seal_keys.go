@@ -37,7 +37,7 @@ func (k Keys) Check() error {
 	}
 	for i, key := range k.Seal {
 		if slices.ContainsFunc(k.Seal[:i], func(other SealKey) bool { return other.ID == key.ID }) {
-			return fmt.Errorf("keys: two seal keys are called %q, and what is sealed names its key", key.ID)
+			return fmt.Errorf("keys: two seal keys have the name %q; give each key its own name", key.ID)
 		}
 		if len(key.Secret) != 32 || key.ID == "" || len(key.ID) > 32 {
 			return fmt.Errorf("keys: seal key %q needs a name of at most 32 bytes and 32 bytes of secret", key.ID)

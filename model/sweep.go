@@ -262,7 +262,7 @@ func (tx *Tx) postponeReview(ctx context.Context, row *claimRow) error {
 	if err != nil {
 		return err
 	}
-	err = tx.appendTimeline(row, EventClaimUpdated, &event, "The source has not settled its values; the claim is judged again and goes on waiting.", map[string]any{"next_review_at": row.NextReviewAt})
+	err = tx.appendTimeline(row, EventClaimUpdated, &event, "The source's values are not final yet; the claim was reviewed and still waits.", map[string]any{"next_review_at": row.NextReviewAt})
 	if err != nil {
 		return err
 	}

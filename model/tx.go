@@ -212,7 +212,7 @@ func transitionInMemory[S ~string](tx *Tx, row *RowHeader, allowed []Transition[
 
 // versionConflict returns the error for a row that another transaction changed first.
 func versionConflict() *Error {
-	return Fail(CodeStateConflict, "Somebody else changed it at the same moment; read it again and retry.")
+	return Fail(CodeStateConflict, "Another request changed it at the same moment; read it again and retry.")
 }
 
 // withActor replaces the actor until the returned function is called.

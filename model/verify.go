@@ -132,9 +132,9 @@ func (p *chainVerifier) verifyEvent(e *chainedEvent) {
 	}
 	switch {
 	case e.Type == nil:
-		p.addFault(e.Sequence, "missing", "The event %s has a number and is gone.", resourceEvent.formatID(e.EventID))
+		p.addFault(e.Sequence, "missing", "The event %s has a number but is missing.", resourceEvent.formatID(e.EventID))
 	case !bytes.Equal(e.Hash, chainHash(p.previousHash, e.Sequence, resourceEvent.formatID(e.EventID), *e.Type, *e.OccurredAt, e.DataHash)):
-		p.addFault(e.Sequence, "changed", "The event %s, its place or the hash before it is not what was chained.", resourceEvent.formatID(e.EventID))
+		p.addFault(e.Sequence, "changed", "The event %s, its position or the hash before it differs from the chain.", resourceEvent.formatID(e.EventID))
 	}
 	p.Events++
 	p.Last, p.previousHash = e.Sequence, e.Hash

@@ -128,7 +128,7 @@ func (tx *Tx) insertEndpoint(ctx context.Context, row *endpointRow) error {
 		return fmt.Errorf("count endpoints: %w", err)
 	}
 	if have >= MaxWebhookEndpoints {
-		return Fail(CodeStateConflict, "You have %d webhook endpoints, the most there can be; delete one first.", have)
+		return Fail(CodeStateConflict, "You have %d webhook endpoints, the most that are allowed; delete one first.", have)
 	}
 	if _, err := tx.NewInsert().Model(row).Exec(ctx); err != nil {
 		return fmt.Errorf("insert webhook endpoint: %w", err)

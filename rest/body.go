@@ -78,7 +78,7 @@ func (c *requestContext) readBody() ([]byte, error) {
 		return nil, c.bodyTooLarge(limit)
 	case errors.Is(err, upload.ErrTooLarge):
 		c.discardBody()
-		return nil, model.Fail(model.CodeBodyTooLarge, "Besides %s, a body has at most %d MiB.", c.route.fileMember, bodyLimit>>20)
+		return nil, model.Fail(model.CodeBodyTooLarge, "Without %s, a body has at most %d MiB.", c.route.fileMember, bodyLimit>>20)
 	case upload.IsStoreError(err):
 		return nil, err
 	case err != nil:
@@ -134,7 +134,7 @@ func (c *requestContext) incompleteBody(err error) error {
 	}
 	var broken net.Error
 	c.bodyTruncated = errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &broken)
-	return model.Fail(model.CodeMalformedJSON, "The body ended before its end.").WithCause(err)
+	return model.Fail(model.CodeMalformedJSON, "The body is incomplete.").WithCause(err)
 }
 
 // maxDiscarded limits the discarded rest of a too large body, in bytes.

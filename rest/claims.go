@@ -9,7 +9,7 @@ import (
 )
 
 type claimRequest struct {
-	PolicyID        string             `json:"policy_id" doc:"The policy that is asked to pay."`
+	PolicyID        string             `json:"policy_id" doc:"The policy that pays the claim."`
 	Origin          model.Origin       `json:"origin,omitzero" enum:"trigger,approval" doc:"Follows from the rest when left out."`
 	ObservationID   *string            `json:"observation_id,omitzero" doc:"What happened, as an observation that is known here."`
 	SourceEvent     *sourceEventFields `json:"source_event,omitzero" doc:"What happened, as its source names it. Name this or observation_id, or neither for a claim that an operator decides."`

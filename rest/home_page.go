@@ -18,8 +18,8 @@ type homeLink struct {
 
 var homeLinks = []homeLink{
 	{Path: "/docs", Title: "Manual", Text: "A guide from the first token to a payout, and every operation of the REST API."},
-	{Path: "/v1/openapi.yaml", Title: "OpenAPI document", Text: "For generators of clients; also at /v1/openapi.json."},
-	{Path: "/sandbox", Title: "GraphQL sandbox", Text: "An editor that knows the schema, with sign-in.", isShared: true},
+	{Path: "/v1/openapi.yaml", Title: "OpenAPI document", Text: "For client generators; also at /v1/openapi.json."},
+	{Path: "/sandbox", Title: "GraphQL sandbox", Text: "An editor for queries, with sign-in.", isShared: true},
 	{Path: "/ops", Title: "Operators", Text: "Jobs and the audit log, for operators.", isShared: true},
 	{Path: "/readyz", Title: "Health", Text: "Whether the database, the schema and the token keys are usable."},
 }

@@ -21,7 +21,7 @@ type explanationRequest struct {
 }
 
 type asIfFields struct {
-	Earthquake *asIfEarthquakeFields `json:"earthquake,omitzero" doc:"An earthquake as a source would finally report it."`
+	Earthquake *asIfEarthquakeFields `json:"earthquake,omitzero" doc:"An earthquake with final values."`
 	Storm      *asIfStormFields      `json:"storm,omitzero" doc:"A storm's track."`
 	Rain       *asIfRainFields       `json:"rain,omitzero" doc:"Days at a station on top of what its source reported there: a day that is given replaces the reported one."`
 }

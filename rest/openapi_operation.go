@@ -97,17 +97,17 @@ func (r *route) filterParameter(name string) *huma.Param {
 	case "claim_id":
 		p.Description = "Only payouts of this claim."
 	case "partner_reference":
-		p.Description = "Only the record with this name of yours."
+		p.Description = "Only the record with this partner_reference."
 	case "created_from":
 		p.Description, p.Schema.Format = "Only records created at this instant or later.", "date-time"
 	case "created_to":
 		p.Description, p.Schema.Format = "Only records created before this instant.", "date-time"
 	case "after_sequence":
-		p.Description, p.Schema = "Only events with a greater sequence: that of the last event you have, or 0 for all.", countSchema()
+		p.Description, p.Schema = "Only events with a greater sequence. Give the sequence of the last event you have, or 0 for all.", countSchema()
 	case "generation":
-		p.Description, p.Schema = "Generation of the event whose sequence is given; 1 when left out. After a restore from a backup the sequences after its end name other events: an after_sequence of an older generation beyond it is 400 cursor_invalid.", countSchema()
+		p.Description, p.Schema = "Generation of the event whose sequence you give; 1 when left out. After a restore from a backup, sequences after the end of the backup belong to other events: an after_sequence of an older generation beyond that end is 400 cursor_invalid.", countSchema()
 	case "types":
-		p.Description, p.Example = "Only events of these types, with commas between.", "claim.approved,payout.released"
+		p.Description, p.Example = "Only events of these types, separated by commas.", "claim.approved,payout.released"
 	case "subject":
 		p.Description, p.Example = "Only events about the record with this id.", "clm_01m7x6n10jewfsb9zcqnfs2052"
 	case "wait":
@@ -115,7 +115,7 @@ func (r *route) filterParameter(name string) *huma.Param {
 		p.Description, p.Schema = "How many seconds an answer may wait for its first event when there is none yet.", countSchema()
 		p.Schema.Maximum = &most
 	case "partner":
-		p.Description = "Whose feed to read: for operators, who must name one."
+		p.Description = "The partner whose feed to read. Only for operators, who must give it."
 	}
 	return p
 }
@@ -151,13 +151,13 @@ func (r *route) successResponse(status int, schemas huma.Registry) *huma.Respons
 func (r *route) successDescription(status int) string {
 	switch {
 	case status == http.StatusCreated:
-		return "It was made; this is the record."
+		return "The record was created."
 	case status == http.StatusAccepted:
-		return "It will be sent; this is its delivery."
+		return "The event will be sent; this is its delivery."
 	case status == http.StatusNoContent:
 		return "It is gone."
 	case len(r.successStatuses) > 1:
-		return "It was there already, and nothing was made; this is how it is."
+		return "The record existed already; this is its present state."
 	case r.returnsFile:
 		return "The bytes, as they were sent."
 	case r.isPaged:

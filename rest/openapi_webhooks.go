@@ -100,9 +100,9 @@ func (k eventSubject) toOperation(event model.EventDescription) *huma.Operation 
 
 // responseMeanings describes how a partner's response is interpreted, by status.
 var responseMeanings = map[string]struct{ name, means string }{
-	"2XX": {"Received", "You have it; the body of your answer is not read."},
-	"410": {"Unwanted", "You want no more: the endpoint is disabled."},
-	"4XX": {"SentAgain", fmt.Sprintf("It is sent again, %d times within %.1f hours, and then parked; Retry-After is honoured up to 24 hours. Redirects and server errors are the same.", len(model.DeliverySchedule()), model.DeliveryDuration().Hours())},
+	"2XX": {"Received", "You received the event; the body of your answer is ignored."},
+	"410": {"Unwanted", "You want no more events: the endpoint is disabled."},
+	"4XX": {"SentAgain", fmt.Sprintf("Any other status, redirects included, is a failure. The event is sent again, up to %d times within %.1f hours, and then parked; Retry-After is honoured up to 24 hours.", len(model.DeliverySchedule()), model.DeliveryDuration().Hours())},
 }
 
 // addWebhookComponents adds the shared parts of all webhooks to components.
@@ -110,9 +110,9 @@ func addWebhookComponents(into *huma.Components) {
 	header := func(name, about, example string) {
 		into.Parameters[name] = &huma.Param{Name: name, In: "header", Required: true, Schema: stringSchema(), Description: about, Example: example}
 	}
-	header("webhook-id", "The event's id. An event that comes twice has the same.", "evt_01m7x70nb4e0aazazj0jprpmcs")
-	header("webhook-timestamp", "Seconds since 1970 of this attempt. Refuse what is older than five minutes: it may be a replay.", "1795288228")
-	header("webhook-signature", "v1, and the base64 of HMAC-SHA256 over webhook-id.webhook-timestamp.body with your endpoint's secret; two of them, with a blank between, for 24 hours after a rotation.", "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=")
+	header("webhook-id", "The event's id. An event that is sent twice has the same id.", "evt_01m7x70nb4e0aazazj0jprpmcs")
+	header("webhook-timestamp", "Time of this attempt, in seconds since 1970. Refuse a delivery that is older than five minutes: it may be a replay.", "1795288228")
+	header("webhook-signature", "v1, and the base64 of HMAC-SHA256 over webhook-id.webhook-timestamp.body with your endpoint's secret; for 24 hours after a rotation, two of them separated by a blank.", "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=")
 	for _, answer := range responseMeanings {
 		into.Responses[answer.name] = &huma.Response{Description: answer.means}
 	}

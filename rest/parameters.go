@@ -108,7 +108,7 @@ func (q *query) listParam(name string) []string {
 	}
 	all := strings.Split(q.Get(name), ",")
 	if slices.ContainsFunc(all, func(word string) bool { return !listItemPattern.MatchString(word) }) {
-		q.addFault(name, "value", "Give words with commas and nothing else between, or leave the parameter out.")
+		q.addFault(name, "value", "Give words separated by commas, without blanks, or leave the parameter out.")
 		return nil
 	}
 	return all

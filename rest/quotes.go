@@ -12,7 +12,7 @@ import (
 
 // PartnerFields are the fields that a partner may set on its records.
 type PartnerFields struct {
-	PartnerReference *string           `json:"partner_reference,omitzero" minLength:"1" maxLength:"128" pattern:"\\S" doc:"Your own name of the record, unique among your records of this kind: 1 to 128 characters, none of them a control character and not blanks alone." example:"booking-4711"`
+	PartnerReference *string           `json:"partner_reference,omitzero" minLength:"1" maxLength:"128" pattern:"\\S" doc:"Your own name of the record, unique among your records of this kind: 1 to 128 characters, without control characters and not only blanks." example:"booking-4711"`
 	Metadata         map[string]string `json:"metadata,omitzero" maxProperties:"50" doc:"Up to 50 keys of 1 to 40 characters, with values of at most 500."`
 }
 

@@ -53,7 +53,7 @@ func (a *app) auditActions(next http.Handler) http.Handler {
 			who.Operation = "console " + r.Method + " " + strings.TrimPrefix(r.URL.Path, jobsPath)
 			if err := a.service.Audit(r.Context(), who, string(body)); err != nil {
 				a.log.ErrorContext(r.Context(), "audit", "error", err)
-				http.Error(w, "Nothing was done: it could not be written down.", http.StatusServiceUnavailable)
+				http.Error(w, "Nothing was done, because the audit log could not be written.", http.StatusServiceUnavailable)
 				return
 			}
 			r.Body = io.NopCloser(bytes.NewReader(body))

@@ -31,46 +31,46 @@ type settings struct {
 	RequireType        bool          `env:"PARAPET_REQUIRE_AT_JWT" envDefault:"false" help:"refuse tokens whose typ is not at+jwt"`
 	Listen             string        `env:"PARAPET_LISTEN" envDefault:"127.0.0.1:8080" help:"address of the API"`
 	MetricsListen      string        `env:"PARAPET_METRICS_LISTEN" envDefault:"" help:"address of /metrics; empty: not served"`
-	BaseURL            string        `env:"PARAPET_BASE_URL" envDefault:"" help:"origin that partners see, https://api.example.com; empty: what the request names"`
-	Family             string        `env:"PARAPET_FAMILY" envDefault:"parametric" help:"the second base address is /<family>/v1"`
+	BaseURL            string        `env:"PARAPET_BASE_URL" envDefault:"" help:"origin that partners see, https://api.example.com; empty: the host that each request names"`
+	Family             string        `env:"PARAPET_FAMILY" envDefault:"parametric" help:"name of the second base address, /<family>/v1"`
 	Roles              []string      `env:"PARAPET_ROLES" envDefault:"api,workers" help:"what serve does: api, workers or both"`
-	Connections        int32         `env:"PARAPET_CONNECTIONS" envDefault:"20" help:"most database connections of the domain; the job queue has 8 of its own"`
+	Connections        int32         `env:"PARAPET_CONNECTIONS" envDefault:"20" help:"most database connections of one process; the job queue has 8 more"`
 	SealKeys           []string      `env:"PARAPET_SEAL_KEYS" secret:"true" help:"name:base64 of 32 bytes, separated by commas; the first seals, all open; needed by serve"`
-	FingerprintKey     string        `env:"PARAPET_FINGERPRINT_KEY" secret:"true" help:"base64 of at least 32 bytes; never changes; needed by serve"`
+	FingerprintKey     string        `env:"PARAPET_FINGERPRINT_KEY" secret:"true" help:"base64 of at least 32 bytes; it must never change; needed by serve"`
 	Files              string        `env:"PARAPET_FILES" envDefault:"./files" help:"where attachments are kept: a folder, or s3://bucket/prefix?endpoint=https://host&region=name with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"`
-	Rail               string        `env:"PARAPET_RAIL" envDefault:"" help:"payment rail: http, iso20022 or nacha; simulator makes no payments and must be named explicitly"`
+	Rail               string        `env:"PARAPET_RAIL" envDefault:"" help:"payment rail: http, iso20022, nacha, or simulator, which pays nobody"`
 	RailURL            string        `env:"PARAPET_RAIL_URL" envDefault:"" help:"rail http: the base address of its protocol, https"`
-	RailSecrets        []string      `env:"PARAPET_RAIL_SECRET" secret:"true" help:"rail http: base64 of at least 32 bytes shared with the rail; two, separated by a comma, while it is replaced: the first signs"`
-	RailKeyWindow      time.Duration `env:"PARAPET_RAIL_KEY_WINDOW" envDefault:"24h" help:"rail http: how long it promises to remember an idempotency key; 0: for ever"`
-	RailVoids          bool          `env:"PARAPET_RAIL_VOIDS" envDefault:"false" help:"rail http: it offers POST /transfers/{key}/void, which is then asked before a next key of the same debt is used"`
+	RailSecrets        []string      `env:"PARAPET_RAIL_SECRET" secret:"true" help:"rail http: base64 of at least 32 bytes that the rail knows too; while you replace it, two separated by a comma: the first signs"`
+	RailKeyWindow      time.Duration `env:"PARAPET_RAIL_KEY_WINDOW" envDefault:"24h" help:"rail http: how long the rail promises to remember an idempotency key; 0: for ever"`
+	RailVoids          bool          `env:"PARAPET_RAIL_VOIDS" envDefault:"false" help:"rail http: whether the rail offers POST /transfers/{key}/void; it is then called before the same debt gets a new key"`
 	RailCurrencies     []string      `env:"PARAPET_RAIL_CURRENCIES" help:"currencies the rail pays, separated by commas; empty: http all, iso20022 EUR"`
 	RailFiles          string        `env:"PARAPET_RAIL_FILES" envDefault:"./bank" help:"rails of files: where out/ is written and in/ is read, as in PARAPET_FILES"`
 	RailAccount        string        `env:"PARAPET_RAIL_ACCOUNT" envDefault:"" help:"rails of files: a JSON file about the paying account; iso20022: name, id, iban, bic; nacha: name, id, routing, bank, description; rail http: any name that distinguishes the paying account from others at the same address"`
-	RailFilesEvery     time.Duration `env:"PARAPET_RAIL_FILES_EVERY" envDefault:"15m" help:"rails of files: how often a file is written of what waits"`
-	Feeds              []string      `env:"PARAPET_FEEDS" secret:"true" help:"live hazard feeds, source=address, separated by blanks or commas; a key belongs in the address's query, which is shown nowhere"`
+	RailFilesEvery     time.Duration `env:"PARAPET_RAIL_FILES_EVERY" envDefault:"15m" help:"rails of files: how often a file with the waiting orders is written"`
+	Feeds              []string      `env:"PARAPET_FEEDS" secret:"true" help:"live hazard feeds, source=address, separated by blanks or commas; put an API key in the query of the address, which is never shown"`
 	FeedEvery          time.Duration `env:"PARAPET_FEED_EVERY" envDefault:"1m" help:"how often a feed is polled"`
 	Rehearsal          bool          `env:"PARAPET_REHEARSAL" envDefault:"false" help:"allow sandbox observations and replayed history"`
 	RehearsalClock     bool          `env:"PARAPET_REHEARSAL_CLOCK" envDefault:"false" help:"let rehearsed days at a station move the business clock of all partners, to at most 400 days ahead of the real time; always in development"`
 	Moratoria          bool          `env:"PARAPET_MORATORIA" envDefault:"true" help:"refuse cover near active storms and fresh earthquakes by the shipped rules; false is for rehearsals"`
-	Loopback           bool          `env:"PARAPET_LOOPBACK_TARGETS" envDefault:"false" help:"let webhook targets and feeds be on this machine, also by http; parapet dev only, where it is on"`
-	DelayDivisor       int           `env:"PARAPET_HASTE" envDefault:"1" help:"divides the waits between webhook attempts; parapet dev only"`
+	Loopback           bool          `env:"PARAPET_LOOPBACK_TARGETS" envDefault:"false" help:"allow webhook targets and feeds on this machine, also by http; only parapet dev sets it"`
+	DelayDivisor       int           `env:"PARAPET_HASTE" envDefault:"1" help:"divides the waits between webhook attempts; only for parapet dev"`
 	RateLimit          int           `env:"PARAPET_RATE_LIMIT" envDefault:"100" help:"requests a second of one partner, over all nodes; 0: no limit"`
-	RateBurst          int           `env:"PARAPET_RATE_BURST" envDefault:"200" help:"requests of one partner in one go"`
-	AddressRateLimit   int           `env:"PARAPET_STRANGER_RATE_LIMIT" envDefault:"1000" help:"requests a second of one address without a good token, on each node; 0: no limit"`
-	AddressRateBurst   int           `env:"PARAPET_STRANGER_RATE_BURST" envDefault:"2000" help:"requests of one address without a good token in one go"`
+	RateBurst          int           `env:"PARAPET_RATE_BURST" envDefault:"200" help:"burst: requests of one partner at once"`
+	AddressRateLimit   int           `env:"PARAPET_STRANGER_RATE_LIMIT" envDefault:"1000" help:"requests a second from one address without a valid token, on each node; 0: no limit"`
+	AddressRateBurst   int           `env:"PARAPET_STRANGER_RATE_BURST" envDefault:"2000" help:"burst: requests at once from one address without a valid token"`
 	PartnerUploadLimit int64         `env:"PARAPET_UPLOADS_PER_PARTNER" envDefault:"64" help:"MiB of request bodies of one partner that are received at once, on each node; at least 16"`
 	UploadLimit        int64         `env:"PARAPET_UPLOADS" envDefault:"512" help:"MiB of request bodies that are received at once, on each node; at least 16"`
-	Introspection      bool          `env:"PARAPET_GRAPHQL_INTROSPECTION" envDefault:"true" help:"whether GraphQL answers introspection"`
-	TrustedQueries     string        `env:"PARAPET_GRAPHQL_TRUSTED_DOCUMENTS" envDefault:"" help:"a manifest file, or a folder of *.graphql files: the only GraphQL documents that run; empty: any"`
-	QueryCost          int           `env:"PARAPET_GRAPHQL_COST" envDefault:"25000" help:"most records that one GraphQL operation may be able to return"`
+	Introspection      bool          `env:"PARAPET_GRAPHQL_INTROSPECTION" envDefault:"true" help:"whether introspection is allowed; false: it is refused, and errors suggest no names"`
+	TrustedQueries     string        `env:"PARAPET_GRAPHQL_TRUSTED_DOCUMENTS" envDefault:"" help:"a manifest of Apollo's or Relay's tools, or a folder of *.graphql files: the only GraphQL documents that run; empty: any"`
+	QueryCost          int           `env:"PARAPET_GRAPHQL_COST" envDefault:"25000" help:"highest cost of a GraphQL operation: the number of records that it can return"`
 	Origins            []string      `env:"PARAPET_GRAPHQL_ORIGINS" help:"origins whose pages may open a WebSocket, https://console.example.com, separated by commas; the server's own always may"`
-	SandboxPage        bool          `env:"PARAPET_SANDBOX" envDefault:"false" help:"whether /sandbox is there: a page to try GraphQL, with sign-in at the first issuer; always in development"`
+	SandboxPage        bool          `env:"PARAPET_SANDBOX" envDefault:"false" help:"whether /sandbox is served: a page to try GraphQL, with sign-in at the first issuer; always in development"`
 	SandboxClient      string        `env:"PARAPET_SANDBOX_CLIENT" envDefault:"console" help:"the public OAuth client of that page; it returns to /sandbox, and its issuer must allow the origin of this server by CORS"`
-	SandboxScope       string        `env:"PARAPET_SANDBOX_SCOPE" help:"the scopes that a partner's sign-in at that page asks for, with spaces between; empty: openid and every scope of partners"`
-	OperatorUI         bool          `env:"PARAPET_DESK" envDefault:"false" help:"whether /ops is there: pages of operators, behind a sign-in at the first issuer; set PARAPET_BASE_URL with it; always in development"`
+	SandboxScope       string        `env:"PARAPET_SANDBOX_SCOPE" help:"scopes that a partner's sign-in at that page asks for, separated by spaces; empty: openid and every scope of partners"`
+	OperatorUI         bool          `env:"PARAPET_DESK" envDefault:"false" help:"whether /ops is served: pages for operators, with sign-in at the first issuer; set PARAPET_BASE_URL too; always in development"`
 	OperatorUIClient   string        `env:"PARAPET_DESK_CLIENT" envDefault:"console" help:"the OAuth client of these pages; it returns to /ops/callback"`
 	OperatorUISecret   string        `env:"PARAPET_DESK_SECRET" secret:"true" help:"the secret of that client; empty for a public one"`
-	OperatorUIParams   []string      `env:"PARAPET_DESK_PARAMS" help:"further parameters of the sign-in at /ops and /sandbox that the issuer needs, name=value with commas between: resource=…, audience=…; scope=… replaces the scopes that an operator is asked for, openid operator"`
+	OperatorUIParams   []string      `env:"PARAPET_DESK_PARAMS" help:"further parameters that the issuer needs for the sign-in at /ops and /sandbox, name=value separated by commas: resource=…, audience=…; scope=… replaces openid operator, the scopes of an operator"`
 	LogLevel           string        `env:"PARAPET_LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
 }
 

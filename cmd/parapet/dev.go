@@ -150,7 +150,7 @@ api $BASE/v1/quotes/$QUOTE
 POLICY=$(api $BASE/v1/policies -d '{"quote_id": "'$QUOTE'"}' | member id)
 api $BASE/v1/policies/$POLICY
 
-# rehearse a quake as cover begins; only your own policies see it
+# rehearse an earthquake when cover begins; only your own policies see it
 AT=$(api $BASE/v1/policies/$POLICY | member effective_at)
 api $BASE/v1/sandbox/observations -d '{"source": "usgs", "source_event_id": "drill-'$POLICY'", "kind": "earthquake", "occurred_at": "'$AT'", "stage": "final",
   "location": {"latitude": 23.98, "longitude": 121.61}, "measures": {"magnitude": {"value": "6.4", "unit": "mw"}}}'
@@ -159,7 +159,7 @@ api $BASE/v1/sandbox/observations -d '{"source": "usgs", "source_event_id": "dri
 sleep 1; api $BASE/v1/policies/$POLICY/timeline
 api $BASE/v1/explain -d '{"policy_id": "'$POLICY'", "source_event": {"source": "usgs", "id": "drill-'$POLICY'"}}'
 
-# have every event posted, signed, to a server of yours on this machine
+# have every event signed and posted to a server of yours on this machine
 {{.Program}} listen --server $BASE --token $TOKEN --forward http://localhost:3000/hooks
 
 The guide in the manual needs: export BASE={{.Base}} CLIENT_ID={{.Client}} CLIENT_SECRET={{.Secret}}

@@ -38,7 +38,7 @@ func (c *checker) checkSettings() {
 	c.addError("settings", c.settings.checkComplete(), "complete", "Set what is named; parapet config lists every setting with its meaning.")
 	switch {
 	case c.settings.OperatorUI && c.settings.BaseURL == "":
-		c.addResult("desk", checkWarn, "PARAPET_BASE_URL is empty", "Name this server's https origin, or the issuer cannot send people back behind a proxy.")
+		c.addResult("desk", checkWarn, "PARAPET_BASE_URL is empty", "Name this server's https origin: otherwise the issuer cannot send people back through a proxy.")
 	case c.settings.OperatorUI:
 		c.addResult("desk", checkOK, "returns to "+c.settings.BaseURL+"/ops/callback", "")
 	}
@@ -71,7 +71,7 @@ func (c *checker) checkDatabase(ctx context.Context) bool {
 	local := time.Now()
 	switch {
 	case err != nil:
-		c.addResult("database", checkFail, err.Error(), "See the server's log.")
+		c.addResult("database", checkFail, err.Error(), "Read the server's log.")
 		return false
 	case version < minServerVersion:
 		c.addResult("database", checkFail, "Postgres "+name, "Use Postgres 14 or later.")
@@ -85,7 +85,7 @@ func (c *checker) checkDatabase(ctx context.Context) bool {
 		if c.settings.Rehearsal {
 			how = checkWarn
 		}
-		c.addResult("durability", how, fmt.Sprintf("synchronous_commit %s, fsync %s", commit, fsync), "Turn both on: a payout that was intended must not be forgotten.")
+		c.addResult("durability", how, fmt.Sprintf("synchronous_commit %s, fsync %s", commit, fsync), "Turn both on: the database must not forget the intent of a payout.")
 	}
 	c.checkClockSkew("clock of the database", now.Sub(local))
 	return c.addError("migrations", migrations.Check(ctx, c.db.Pool), "at this release", "Run parapet migrate with this DATABASE_URL.")
@@ -106,9 +106,9 @@ func (c *checker) checkClockSkew(check string, by time.Duration) {
 	found := fmt.Sprintf("differs by %s", by.Round(time.Millisecond))
 	switch {
 	case by.Abs() > skewFail:
-		c.addResult(check, checkFail, found, "Keep the clocks by NTP: tokens are refused and deadlines are wrong.")
+		c.addResult(check, checkFail, found, "Synchronise the clocks by NTP: otherwise tokens are refused and deadlines are wrong.")
 	case by.Abs() > skewWarn+time.Second: // a Date header has whole seconds
-		c.addResult(check, checkWarn, found, "Keep the clocks by NTP.")
+		c.addResult(check, checkWarn, found, "Synchronise the clocks by NTP.")
 	default:
 		c.addResult(check, checkOK, found, "")
 	}
@@ -128,7 +128,7 @@ func (c *checker) checkSealedSecrets(ctx context.Context, keys model.Keys) {
 	if err == nil && rehearses && !c.settings.Rehearsal {
 		err = errors.New("the database belongs to the development stack")
 	}
-	c.addError("rehearsals", err, "not mixed with production", "Name another database, or ask for rehearsals by PARAPET_REHEARSAL=true.")
+	c.addError("rehearsals", err, "not mixed with production", "Name another database, or allow rehearsals with PARAPET_REHEARSAL=true.")
 	counts, err := c.service.CountSecretsByKey(ctx, model.System())
 	var unknown, older []string
 	for _, id := range slices.Sorted(maps.Keys(counts)) {
@@ -142,16 +142,16 @@ func (c *checker) checkSealedSecrets(ctx context.Context, keys model.Keys) {
 	}
 	switch {
 	case err != nil:
-		c.addResult("sealed secrets", checkFail, err.Error(), "See the server's log.")
+		c.addResult("sealed secrets", checkFail, err.Error(), "Read the server's log.")
 	case len(unknown) > 0:
-		c.addResult("sealed secrets", checkFail, "sealed by keys that are not here: "+strings.Join(unknown, ", "), "Add these keys to PARAPET_SEAL_KEYS: accounts and webhook secrets cannot be read without.")
+		c.addResult("sealed secrets", checkFail, "sealed by keys that are not here: "+strings.Join(unknown, ", "), "Add these keys to PARAPET_SEAL_KEYS: accounts and webhook secrets cannot be read without them.")
 	case len(older) > 0:
-		c.addResult("sealed secrets", checkWarn, "older keys are still needed: "+strings.Join(older, ", "), "Run parapet keys rotate before they are taken out.")
+		c.addResult("sealed secrets", checkWarn, "older keys are still needed: "+strings.Join(older, ", "), "Run parapet keys rotate before you remove them.")
 	default:
 		c.addResult("sealed secrets", checkOK, "all by known keys", "")
 	}
 	c.addError("keys open", c.service.VerifyKeys(ctx, model.System()), "what they sealed",
-		"Use the very keys with which this database was filled; a key keeps its name and its bytes.")
+		"Use the keys that sealed the data of this database; a key keeps its name and its bytes.")
 }
 
 func (c *checker) checkIssuers(ctx context.Context) {

@@ -16,7 +16,7 @@ func runErase(ctx context.Context, args []string, out io.Writer) error {
 	set := newFlagSet("erase")
 	set.StringVar(&in.Partner, "partner", "", "the partner who sold the cover")
 	set.StringVar(&in.Email, "policyholder", "", "the e-mail address of the policyholder, as the partner gave it")
-	set.StringVar(&in.PolicyID, "policy", "", "or one policy of theirs, pol_…")
+	set.StringVar(&in.PolicyID, "policy", "", "or one policy of that partner, pol_…")
 	set.StringVar(&in.Reason, "reason", "", "why, for the audit log, without naming the person")
 	if err := parseFlags(set, args); err != nil {
 		return err
@@ -40,7 +40,7 @@ func runErase(ctx context.Context, args []string, out io.Writer) error {
 	defer closeDomain()
 	done, err := service.ErasePolicyholder(ctx, shellActor("erase"), in)
 	if done != nil {
-		_, _ = fmt.Fprintf(out, "erased from %d quotes, %d policies, %d claims, %d documents, %d messages, %d payout methods and %d events; parapet verify-events proves the rest\n",
+		_, _ = fmt.Fprintf(out, "erased from %d quotes, %d policies, %d claims, %d documents, %d messages, %d payout methods and %d events; parapet verify-events proves that nothing else changed\n",
 			done.Quotes, done.Policies, done.Claims, done.Attachments, done.Messages, done.PayoutMethods, done.Events)
 	}
 	return err

@@ -22,11 +22,11 @@ func (c *checker) checkPayoutsAtOtherRails(ctx context.Context, here model.RailI
 	}
 	counts, err := c.service.CountInDoubtElsewhere(ctx, model.System(), here)
 	if err != nil {
-		c.addResult("doubts elsewhere", checkFail, err.Error(), "See the server's log.")
+		c.addResult("doubts elsewhere", checkFail, err.Error(), "Read the server's log.")
 	}
 	byID := func(a, b model.RailIdentity) int { return cmp.Compare(a.ID(), b.ID()) }
 	for _, other := range slices.SortedFunc(maps.Keys(counts), byID) {
-		advice := "Name that rail until it has settled them, or hand in its report (parapet ops reconcile), or resolve each: " + here.Name + " is not asked about them."
+		advice := "Configure that rail until it has settled them, submit its report (parapet ops reconcile), or resolve each: " + here.Name + " is not asked about them."
 		if other.Name == here.Name {
 			advice += fmt.Sprintf(" When this is the same bank at a new address: parapet rail adopt --from %s --to %s --reason …, by two operators.", other.ID(), here.ID())
 		}
@@ -42,7 +42,7 @@ func (c *checker) examineReports(ctx context.Context, here model.RailIdentity) {
 	}
 	rails, err := c.service.KnownRails(ctx, model.System())
 	if err != nil {
-		c.addResult("reports elsewhere", checkFail, err.Error(), "See the server's log.")
+		c.addResult("reports elsewhere", checkFail, err.Error(), "Read the server's log.")
 	}
 	bank := here.ID()
 	if at := slices.IndexFunc(rails, func(r model.KnownRail) bool { return r.ID == here.ID() }); at >= 0 {
@@ -52,7 +52,7 @@ func (c *checker) examineReports(ctx context.Context, here model.RailIdentity) {
 		if days := other.DaysWithoutReport; other.Bank != bank && len(days) > 0 {
 			name := describeRail(model.RailIdentity{Name: other.Name, Address: other.Address})
 			c.addResult("reports elsewhere", checkWarn, fmt.Sprintf("%s has payouts that its reports settle, and no report of %s", name, strings.Join(days, ", ")),
-				"Its reports are not fetched any more: have the bank send them and hand them in (parapet ops reconcile).")
+				"Its reports are no longer fetched: get them from the bank and submit them (parapet ops reconcile).")
 		}
 	}
 }
@@ -70,7 +70,7 @@ func (c *checker) checkRail(ctx context.Context) {
 	if err == nil {
 		err = jobs.CheckKeyWindow(payment)
 	}
-	if !c.addError("rail", err, c.settings.Rail+" can be used", "Correct what is named; a rail must remember keys longer than payouts are retried.") {
+	if !c.addError("rail", err, c.settings.Rail+" can be used", "Correct the named setting; a rail must remember keys for longer than payouts are retried.") {
 		return
 	}
 	c.checkPayoutsAtOtherRails(ctx, jobs.IdentityOf(payment))
@@ -86,7 +86,7 @@ func (c *checker) checkRail(ctx context.Context) {
 	defer cancel()
 	result := payment.Inquire(ctx, "doctor."+rand.Text())
 	if result.Outcome == rail.Unknown || result.Outcome == rail.NotSent {
-		c.addResult("rail answers", checkFail, fmt.Sprintf("%s: %v", result.Code, result.Err), "Check PARAPET_RAIL_URL and PARAPET_RAIL_SECRET with whoever runs the rail.")
+		c.addResult("rail answers", checkFail, fmt.Sprintf("%s: %v", result.Code, result.Err), "Check PARAPET_RAIL_URL and PARAPET_RAIL_SECRET with the operator of the rail.")
 		return
 	}
 	c.addResult("rail answers", checkOK, string(result.Outcome)+" to an unknown key", "")

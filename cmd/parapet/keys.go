@@ -27,10 +27,10 @@ func runKeys(ctx context.Context, args []string, out io.Writer) error {
 	set.Usage = func() {
 		_, _ = fmt.Fprint(set.Output(), `parapet keys rotate seals every stored secret again with the first key of PARAPET_SEAL_KEYS.
 
-1. Add the new key behind the old one, k1:…,k2:…, and restart every process: now all can open what it seals.
-2. Put it first, k2:…,k1:…, and restart every process: now new secrets are sealed by it.
-3. parapet keys rotate. It can be interrupted and run again.
-4. When it says that nothing is left, take the old key out. Cursors of lists that partners hold end with it.
+1. Add the new key after the old one, k1:…,k2:…, and restart every process: now each can open what the new key seals.
+2. Put it first, k2:…,k1:…, and restart every process: now the new key seals new secrets.
+3. Run parapet keys rotate. You can interrupt it and run it again.
+4. When it says that no older key is needed, remove the old key. Partners' cursors of lists become invalid with it.
 `)
 	}
 	if len(args) == 0 || args[0] != "rotate" {
@@ -62,7 +62,7 @@ func rotateKeys(ctx context.Context, service *model.Service, s settings, out io.
 	}
 	who := shellActor("keys rotate")
 	n, err := service.Reseal(ctx, who)
-	_, _ = fmt.Fprintf(out, "%d records sealed anew by key %s\n", n, keys.Seal[0].ID)
+	_, _ = fmt.Fprintf(out, "%d records sealed again with key %s\n", n, keys.Seal[0].ID)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func rotateKeys(ctx context.Context, service *model.Service, s settings, out io.
 		_, _ = fmt.Fprintf(out, "%s: %d secrets\n", id, left[id])
 	}
 	if len(left) > 1 || len(left) == 1 && left[keys.Seal[0].ID] == 0 {
-		return errors.New("some secrets are still sealed by an older key: a server has not been restarted with the new one first, or was writing; run it again")
+		return errors.New("some secrets are still sealed by an older key: a server was writing, or was not restarted with the new key first; run it again")
 	}
 	_, _ = fmt.Fprintln(out, "no older key is needed any more")
 	return nil

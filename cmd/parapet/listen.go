@@ -54,11 +54,11 @@ func runListen(ctx context.Context, args []string, out io.Writer) error {
 	set := newFlagSet("listen")
 	set.StringVar(&l.server, "server", "http://127.0.0.1:8080", "origin of the API")
 	set.StringVar(&l.forward, "forward", "", "where to post the events, such as http://localhost:3000/hooks")
-	set.StringVar(&l.types, "types", "", "event types with commas between; all without")
-	set.StringVar(&l.stateFile, "state", "", "file that remembers how far it came, to go on there; none keeps nothing (default: one of these addresses and this client below the user's settings)")
-	after := set.Int64("after", -1, "forward what came after this sequence; 0 for all, without only what is new")
+	set.StringVar(&l.types, "types", "", "event types, separated by commas (default: all)")
+	set.StringVar(&l.stateFile, "state", "", "file that stores the position to continue from; none stores nothing (default: a file for these addresses and this client in the user's settings)")
+	after := set.Int64("after", -1, "forward the events after this sequence; 0: all (default: only new events)")
 	l.token.addFlags(set)
-	secret := set.String("secret", "", "whsec_… to sign with (default: the same for the same address)")
+	secret := set.String("secret", "", "whsec_… secret to sign with (default: always the same one for an address)")
 	if err := parseFlags(set, args); err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (l *eventForwarder) prepareRun(ctx context.Context, secret string, after in
 	if err := l.findStart(ctx, after); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(l.out, "Forwarding %s/v1/events after %d to %s, remembered in %s\nSigned with %s\nCtrl-C ends it.\n\n", l.server, l.lastSequence, l.forward, cmp.Or(l.stateFile, "no file"), secret)
+	_, err = fmt.Fprintf(l.out, "Forwarding %s/v1/events after %d to %s, position in %s\nSigned with %s\nCtrl-C ends it.\n\n", l.server, l.lastSequence, l.forward, cmp.Or(l.stateFile, "no file"), secret)
 	return err
 }
 

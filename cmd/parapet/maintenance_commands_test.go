@@ -115,7 +115,7 @@ func TestKeysRotateCommand(t *testing.T) {
 	require.NoError(t, tx.Rollback(t.Context()))
 	said, err = shell("keys", "rotate")
 	require.NoError(t, err)
-	require.Contains(t, said, "1 records sealed anew by key k2\nk2: 1 secrets\nno older key is needed any more\n")
+	require.Contains(t, said, "1 records sealed again with key k2\nk2: 1 secrets\nno older key is needed any more\n")
 	require.Len(t, shellAuditEntries(t, b, "keys rotate"), 2)
 }
 

@@ -31,11 +31,11 @@ func newMetrics(service *model.Service, river *pgxpool.Pool, log *slog.Logger) *
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requestDurations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "parapet_request_duration_seconds", Help: "How long requests took, by route, method and status.",
+			Name: "parapet_request_duration_seconds", Help: "Duration of requests, by route, method and status.",
 			Buckets: []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30},
 		}, []string{"route", "method", "status"}),
 		jobDurations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "parapet_job_duration_seconds", Help: "How long attempts of jobs took, by kind and outcome (done, later, failed).",
+			Name: "parapet_job_duration_seconds", Help: "Duration of job attempts, by kind and outcome (done, later, failed).",
 			Buckets: []float64{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 15, 45},
 		}, []string{"kind", "outcome"}),
 	}
@@ -81,7 +81,7 @@ func newGaugeDesc(name, help string, labels ...string) *prometheus.Desc {
 
 var (
 	dbStatsUp                 = newGaugeDesc("vitals_up", "1 when the database answered this scrape.")
-	oldestUnreleasedPayout    = newGaugeDesc("payout_oldest_unreleased_seconds", "Time since the payout that waits longest could have gone out.")
+	oldestUnreleasedPayout    = newGaugeDesc("payout_oldest_unreleased_seconds", "Time since the payout that waits longest became due.")
 	unsettledCount            = newGaugeDesc("payouts_in_doubt", "Payouts that are reconciling or blocked.", "status", "reason", "currency")
 	unsettledAmount           = newGaugeDesc("money_in_doubt_minor_units", "Their sum, in minor units.", "status", "reason", "currency")
 	unsettledAge              = newGaugeDesc("payouts_in_doubt_oldest_seconds", "Time since the rail was first called for the oldest of them, or since it was blocked.", "status", "reason", "currency")
@@ -90,21 +90,21 @@ var (
 	exceptionAge              = newGaugeDesc("findings_oldest_seconds", "Age of the oldest of them.", "kind")
 	unsequencedEvents         = newGaugeDesc("events_unnumbered", "Events that wait for the relay.")
 	sequencingLag             = newGaugeDesc("relay_lag_seconds", "Age of the oldest event that waits for the relay.")
-	failedDeliveries          = newGaugeDesc("deliveries_parked", "Webhook deliveries that are sent again by hand only.")
+	failedDeliveries          = newGaugeDesc("deliveries_parked", "Webhook deliveries that are sent again only on request.")
 	failingEndpoints          = newGaugeDesc("webhook_endpoints_failing", "Enabled endpoints where the last ten attempts failed.")
-	disabledEndpoints         = newGaugeDesc("webhook_endpoints_disabled", "Endpoints that were disabled because nothing arrived.")
-	feedAge                   = newGaugeDesc("feed_age_seconds", "Time since a feed was polled; of feeds that differ in their queries only, the worst.", "source", "url")
-	feedFailures              = newGaugeDesc("feed_failures", "Polls of a feed that failed in a row; of feeds that differ in their queries only, the worst.", "source", "url")
-	oldestUndecidedClaim      = newGaugeDesc("claim_oldest_undecided_seconds", "Time since the claim was opened that waits longest for its first decision.")
-	oldestClaimAwaitingSource = newGaugeDesc("claim_oldest_awaiting_source_seconds", "Time since the claim was opened that waits longest for its source's final values.")
+	disabledEndpoints         = newGaugeDesc("webhook_endpoints_disabled", "Endpoints that were disabled because all deliveries failed.")
+	feedAge                   = newGaugeDesc("feed_age_seconds", "Time since a feed was polled; of feeds that differ only in their queries, the longest.", "source", "url")
+	feedFailures              = newGaugeDesc("feed_failures", "Polls of a feed that failed in a row; of feeds that differ only in their queries, the most.", "source", "url")
+	oldestUndecidedClaim      = newGaugeDesc("claim_oldest_undecided_seconds", "Time since opening of the claim that waits longest for its first decision.")
+	oldestClaimAwaitingSource = newGaugeDesc("claim_oldest_awaiting_source_seconds", "Time since opening of the claim that waits longest for its source's final values.")
 	overdueReviews            = newGaugeDesc("claim_reviews_overdue", "Deferred claims whose review is more than an hour overdue.")
 	overdueExpiries           = newGaugeDesc("expiries_overdue", "Quotes and policies that no sweep has expired in ten minutes.")
 	invariantViolations       = newGaugeDesc("invariant_violations", "Records that violate an invariant and are not acknowledged.")
-	invariantCheckAge         = newGaugeDesc("invariants_unchecked_seconds", "Time since the invariant that was checked longest ago was.")
-	ordersSetAside            = newGaugeDesc("bank_orders_set_aside", "Accepted orders that no bank file has, because they are not what was accepted.")
-	releaseStopAge            = newGaugeDesc("releases_stopped_seconds", "Time since the release of payouts was stopped; 0 while it goes on.")
+	invariantCheckAge         = newGaugeDesc("invariants_unchecked_seconds", "Time since the oldest check of an invariant.")
+	ordersSetAside            = newGaugeDesc("bank_orders_set_aside", "Accepted orders that are in no bank file, because they differ from what was accepted.")
+	releaseStopAge            = newGaugeDesc("releases_stopped_seconds", "Time since releases were stopped; 0 while payouts are released.")
 	jobCount                  = newGaugeDesc("jobs", "Jobs that are not done, and those that failed for good in the last day.", "queue", "kind", "state")
-	oldestDueJob              = newGaugeDesc("jobs_oldest_due_seconds", "How long the first of them has been due.", "queue", "kind", "state")
+	oldestDueJob              = newGaugeDesc("jobs_oldest_due_seconds", "How long the oldest of them has been due.", "queue", "kind", "state")
 )
 
 // Describe implements prometheus.Collector.

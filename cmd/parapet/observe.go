@@ -36,7 +36,7 @@ func runObserve(ctx context.Context, args []string, out io.Writer) error {
 	var source string
 	var replay replayFlag
 	set := newFlagSet("observe")
-	set.StringVar(&source, "source", "", "what wrote it: "+strings.Join(feed.Sources(), ", "))
+	set.StringVar(&source, "source", "", "the source of the file: "+strings.Join(feed.Sources(), ", "))
 	set.Var(&replay, "replay-now", "re-date a historical file so that an event (default: the last) happens now: --replay-now=EVENT_ID")
 	set.Usage = func() {
 		_, _ = fmt.Fprintln(set.Output(), "parapet observe --source SOURCE [--replay-now[=EVENT_ID]] FILE|URL")
@@ -47,7 +47,7 @@ func runObserve(ctx context.Context, args []string, out io.Writer) error {
 	}
 	if set.NArg() != 1 || !slices.Contains(feed.Sources(), source) {
 		set.Usage()
-		return fmt.Errorf("name one file or address and a source of %s", strings.Join(feed.Sources(), ", "))
+		return fmt.Errorf("name one file or address, and --source with one of %s", strings.Join(feed.Sources(), ", "))
 	}
 	file, err := readFileOrURL(ctx, set.Arg(0))
 	if err != nil {

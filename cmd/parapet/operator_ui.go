@@ -57,12 +57,12 @@ func (a *app) openOperatorUI(queue *jobs.Queue, keys model.Keys) error {
 		AuthParams: more, Issuer: a.settings.Issuers[0], Client: a.settings.OperatorUIClient, Secret: a.settings.OperatorUISecret,
 		Origin: a.settings.BaseURL, InsecureCookies: a.settings.Loopback, Now: time.Now, Sessions: a.service,
 		Links: []signin.Link{
-			{Path: jobsPath + "/jobs", Title: "Jobs", About: "What is queued, runs or failed: River's console, with retry, cancel and pause."},
-			{Path: auditPath, Title: "Audit log", About: "What operators did and what was refused, as CSV, the newest first."},
+			{Path: jobsPath + "/jobs", Title: "Jobs", About: "Queued, running and failed jobs: River's console, with retry, cancel and pause."},
+			{Path: auditPath, Title: "Audit log", About: "Actions of operators and refused actions, as CSV, newest first."},
 		},
 	}
 	if a.settings.SandboxPage {
-		config.Links = append(config.Links, signin.Link{Path: sandbox.Path, Title: "GraphQL", About: "Everything else, such as decisions, approvals, holds and findings, with a sign-in of its own."})
+		config.Links = append(config.Links, signin.Link{Path: sandbox.Path, Title: "GraphQL", About: "Everything else, such as decisions, approvals, holds and findings. It has its own sign-in."})
 	}
 	for _, key := range keys.Seal {
 		config.Keys = append(config.Keys, key.Secret)

@@ -81,7 +81,7 @@ func (c *opsCall) newFlagSet(name string) *flag.FlagSet {
 	set := newFlagSet("ops " + name)
 	set.StringVar(&c.server, "server", "", "origin of the server, https://api.example.com; PARAPET_SERVER")
 	c.addFlags(set)
-	set.StringVar(&c.selection, "select", "", "what of the answer to print, as GraphQL: '{ claim { id status } }'")
+	set.StringVar(&c.selection, "select", "", "the fields of the answer to print, as GraphQL: '{ claim { id status } }'")
 	for _, member := range c.inputMembers() {
 		set.Func(kebabCase(member.Name), c.typeHelp(member.Type)+". "+strings.Join(strings.Fields(member.Description), " "), func(text string) error {
 			value, err := c.parseValue(member.Type, text)

@@ -15,10 +15,10 @@ import (
 
 const restoreUsage = `A database that was restored from a backup has forgotten payouts that were made. Servers notice it and send none.
 
-  parapet restore status                  why servers take it for a restored one
-  parapet restore begin --reason "…"      it was restored: before any worker starts
-  parapet restore finish --reason "…"     the rail's reports are applied and every unknown payment in them is answered
-  parapet restore dismiss --reason "…"    it was not: nothing was lost, as after the promotion of a synchronous standby
+  parapet restore status                  why servers suspect a restore
+  parapet restore begin --reason "…"      it was restored: run this before any worker starts
+  parapet restore finish --reason "…"     the rail's reports are applied and every unknown payment in them is clarified
+  parapet restore dismiss --reason "…"    it was not restored: nothing was lost, as after the promotion of a synchronous standby
 
 RUNBOOK.md, "Restore from a backup", has every step.
 `
@@ -29,9 +29,9 @@ var restoreVerbs = map[string]struct {
 	run  func(*model.Service, context.Context, model.Actor, model.RestoreRequest) (*model.Restore, error)
 	next string
 }{
-	"begin":   {(*model.Service).BeginRestore, "payouts are stopped and no event is numbered; start the workers, which apply the rail's reports, answer every unknown payment, then: parapet restore finish"},
-	"finish":  {(*model.Service).FinishRestore, "events are numbered again; payouts go on after: parapet ops resume-releases"},
-	"dismiss": {(*model.Service).DismissRestore, "payouts go on unless they were stopped before"},
+	"begin":   {(*model.Service).BeginRestore, "payouts are stopped and no event is numbered. Start the workers, which apply the rail's reports; clarify every unknown payment; then run parapet restore finish"},
+	"finish":  {(*model.Service).FinishRestore, "events are numbered again; to send payouts again, run parapet ops resume-releases"},
+	"dismiss": {(*model.Service).DismissRestore, "payouts are sent again, unless they were stopped before"},
 }
 
 // runRestore handles a database that was restored from a backup. It works on the database
@@ -50,7 +50,7 @@ func runRestore(ctx context.Context, args []string, out io.Writer) error {
 		set.BoolVar(&in.WithoutReports, "without-reports", false, "the bank's statement was compared by hand, because the rail does not report what it paid, or not yet")
 	}
 	if args[0] == "finish" {
-		set.Func("accept-day", "`DAY`, as the refusal names it, of a day that has no report and was compared with the bank's statement by hand; repeat it for each day", func(day string) error {
+		set.Func("accept-day", "`DAY` without a report, as the refusal names it, that you compared with the bank's statement by hand; repeatable", func(day string) error {
 			in.AcceptedDays = append(in.AcceptedDays, day)
 			return nil
 		})
@@ -64,7 +64,7 @@ func runRestore(ctx context.Context, args []string, out io.Writer) error {
 	}
 	able := s.reportCapabilities()
 	if args[0] == "finish" && able.ReportsReturnsOnly && !in.WithoutReports {
-		return fmt.Errorf("the reports of %s show only what came back: compare the bank's statement with parapet ops payouts, then say --without-reports", s.Rail)
+		return fmt.Errorf("the reports of %s show only what came back: compare the bank's statement with parapet ops payouts, then add --without-reports", s.Rail)
 	}
 	in.SettlementDelay = able.SettlementDelay
 	if args[0] == "finish" {
@@ -130,9 +130,9 @@ func (c *checker) checkRestore(ctx context.Context, keys model.Keys) {
 	}
 	switch {
 	case err != nil:
-		c.addResult("restore", checkFail, err.Error(), "See the server's log, and whether the file store can be read.")
+		c.addResult("restore", checkFail, err.Error(), "Read the server's log, and check whether the file store can be read.")
 	case signs != "":
-		c.addResult("restore", checkFail, signs, "No payout is sent. Run parapet restore begin before any worker starts if a backup was restored, parapet restore dismiss if nothing was lost.")
+		c.addResult("restore", checkFail, signs, "No payout is sent. If a backup was restored, run parapet restore begin before any worker starts. If nothing was lost, run parapet restore dismiss.")
 	default:
 		c.addResult("restore", checkOK, "nothing shows that a backup was restored", "")
 	}

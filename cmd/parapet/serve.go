@@ -56,7 +56,7 @@ func (s settings) serveUntilDone(ctx context.Context) error {
 	}
 	if rehearses && !s.Rehearsal {
 		return errors.New("this database belongs to the development stack: its clock may be shifted and its history replayed; " +
-			"serve another one, or ask for rehearsals by name with PARAPET_REHEARSAL=true")
+			"serve another one, or allow rehearsals with PARAPET_REHEARSAL=true")
 	}
 	if err := a.service.PublishShipped(ctx); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (s settings) checkComplete() error {
 		}
 	}
 	need(s.DatabaseURL != "", "DATABASE_URL is missing: the address of a Postgres, postgres://user@host/database")
-	need(len(s.Issuers) > 0, "OIDC_ISSUER is missing: the address of the issuer whose tokens are trusted")
+	need(len(s.Issuers) > 0, "OIDC_ISSUER is missing: the address of the issuer whose tokens you trust")
 	need(len(s.SealKeys) > 0, "PARAPET_SEAL_KEYS is missing: name:base64 of 32 random bytes, for example k1:$(head -c 32 /dev/urandom | base64)")
 	need(s.FingerprintKey != "", "PARAPET_FINGERPRINT_KEY is missing: base64 of 32 random bytes")
 	need(s.Rail != "", "PARAPET_RAIL is missing: name the payment rail; simulator makes no payments")

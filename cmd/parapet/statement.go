@@ -13,11 +13,11 @@ import (
 func runStatement(ctx context.Context, args []string, out io.Writer) error {
 	set := newFlagSet("statement")
 	var f model.LedgerFilter
-	set.StringVar(&f.Partner, "partner", "", "the partner whose statement it is; everybody's without")
-	set.StringVar(&f.PolicyID, "policy", "", "the only policy to tell of")
-	set.StringVar(&f.Currency, "currency", "", "the only currency to tell of, ISO 4217")
-	from := set.String("from", "", "its beginning, included: a day in UTC such as 2026-01-31, or RFC 3339; the first entry without")
-	to := set.String("to", "", "its end, left out; now without")
+	set.StringVar(&f.Partner, "partner", "", "the partner of the statement (default: all partners)")
+	set.StringVar(&f.PolicyID, "policy", "", "only entries of this policy")
+	set.StringVar(&f.Currency, "currency", "", "only entries of this ISO 4217 currency")
+	from := set.String("from", "", "the start, included: a day in UTC such as 2026-01-31, or RFC 3339 (default: the first entry)")
+	to := set.String("to", "", "the end, not included (default: now)")
 	if err := parseFlags(set, args); err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func runStatement(ctx context.Context, args []string, out io.Writer) error {
 			at, err = time.Parse(time.RFC3339, text)
 		}
 		if err != nil {
-			return fmt.Errorf("%q is no day and no time; write 2026-01-31 or 2026-01-31T12:00:00Z", text)
+			return fmt.Errorf("%q is neither a day nor a time; write 2026-01-31 or 2026-01-31T12:00:00Z", text)
 		}
 		bounds[i] = &at
 	}

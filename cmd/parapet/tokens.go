@@ -37,11 +37,11 @@ type tokenSource struct {
 // addFlags adds the flags that select the token.
 func (t *tokenSource) addFlags(set *flag.FlagSet) {
 	t.authParams = url.Values{}
-	set.StringVar(&t.fixedToken, "token", "", fmt.Sprintf("access token with the scope %s; PARAPET_TOKEN keeps it out of the list of processes", t.scope))
-	set.StringVar(&t.clientID, "client-id", "", "OAuth client that gets tokens by itself, instead of --token")
-	set.StringVar(&t.clientSecret, "client-secret", "", "its secret; PARAPET_CLIENT_SECRET")
-	set.StringVar(&t.issuer, "issuer", "", "where it gets them; what the server names without it")
-	set.Func("token-param", "name=value that the issuer wants to be asked with, such as resource=… or audience=…, or another scope=…; may be repeated", func(text string) error {
+	set.StringVar(&t.fixedToken, "token", "", fmt.Sprintf("access token with the scope %s; put it in PARAPET_TOKEN to keep it out of the process list", t.scope))
+	set.StringVar(&t.clientID, "client-id", "", "OAuth client that fetches tokens, instead of --token")
+	set.StringVar(&t.clientSecret, "client-secret", "", "secret of the client; PARAPET_CLIENT_SECRET")
+	set.StringVar(&t.issuer, "issuer", "", "the issuer of the tokens (default: the one that the server names)")
+	set.Func("token-param", "name=value, a further parameter of the token request that the issuer needs, such as resource=…, audience=… or another scope=…; repeatable", func(text string) error {
 		one, err := parsePairs([]string{text})
 		maps.Copy(t.authParams, one)
 		return err

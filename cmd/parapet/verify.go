@@ -14,7 +14,7 @@ import (
 // runVerifyEvents verifies the hash chains of partners' events from the database.
 func runVerifyEvents(ctx context.Context, args []string, out io.Writer) error {
 	set := newFlagSet("verify-events")
-	only := set.String("partner", "", "the partner whose history to prove; all without")
+	only := set.String("partner", "", "the partner whose history to verify (default: all partners)")
 	if err := parseFlags(set, args); err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func runVerifyEvents(ctx context.Context, args []string, out io.Writer) error {
 		intact, err = verifyAllPartners(ctx, service, out)
 	}
 	if err == nil && !intact {
-		err = errors.New("a history is not what it was; see above")
+		err = errors.New("a history has changed; see above")
 	}
 	return err
 }

@@ -9176,11 +9176,11 @@ type Claim implements Node {
   id: ID!
   "The partner it belongs to."
   partner: String!
-  "When it was made."
+  "When it was created."
   createdAt: DateTime!
   "When it last changed."
   updatedAt: DateTime!
-  "Grows by one with each change of the record itself."
+  "Increases by one with each change of the record itself."
   version: Long!
   "The partner's own name of it; unique among the partner's claims."
   partnerReference: String
@@ -9190,7 +9190,7 @@ type Claim implements Node {
   policyId: ID!
   "The policy that is asked to pay. Scope policies:read."
   policy: Policy
-  "Where the claim stands."
+  "State of the claim."
   status: ClaimStatus!
   "What made it."
   origin: ClaimOrigin!
@@ -9204,7 +9204,7 @@ type Claim implements Node {
   occurrence: OccurrenceBrief
   "What the trigger says of it; null for origin APPROVAL."
   determination: Determination
-  "What was decided; null until then."
+  "The decision; null until there is one."
   decision: Decision
   "The newest 20 payouts of the claim, in the order they were made."
   payouts: [Payout!]!
@@ -9276,15 +9276,15 @@ enum ClaimOrigin {
   APPROVAL
 }
 
-"What was decided of a claim."
+"The decision on a claim."
 type Decision {
   "The outcome."
   outcome: DecisionOutcome!
-  "Why, for machines."
+  "The reasons, as codes."
   reasonCodes: [ReasonCode!]!
   "When it was decided."
   decidedAt: DateTime!
-  "When a deferred claim is looked at again."
+  "When a deferred claim is reviewed."
   nextReviewAt: DateTime
 }
 
@@ -9328,7 +9328,7 @@ enum ReasonCode {
   OPERATOR_DECISION
 }
 
-"What happened: one earthquake, one storm with all its fixes, one wet spell, month or dekad at a station."
+"The event: one earthquake, one storm with all its fixes, or one wet spell, month or dekad at a station."
 type OccurrenceBrief {
   "Id of the occurrence, occ_…."
   id: ID!
@@ -9340,25 +9340,25 @@ type OccurrenceBrief {
   occurredAt: DateTime!
 }
 
-"What the trigger says of a policy and an occurrence. Anybody with the terms and the facts can repeat it."
+"The result of the trigger for a policy and an occurrence. Anyone with the terms and the facts can recompute it."
 type Determination {
   "What was measured; null when nothing touched the place."
   index: Measure
-  "The boundary reached, or the nearest one missed."
+  "The threshold that was reached, or the nearest one that was missed."
   threshold: Measure!
-  "The moment that counts for the policy: the earthquake, the storm's decisive moment, the last day that makes up the index at a station."
+  "The moment that counts for the policy: the time of the earthquake, the decisive moment of the storm, or the last day of the index at a station."
   occurredAt: DateTime!
   "From the centre of the circle; null at a station."
   distanceKm: Float
   "Share of the limit that is owed."
   factor: Decimal!
-  "factor × limit, rounded once, half up, before what is left of the limit is regarded."
+  "factor × limit, rounded once, half up. It can be more than what is left of the limit."
   amount: Money!
   "Whether the source is final, where the product waits for that."
   stage: DeterminationStage!
   "The first of the days at a station that make up the index, 2027-01-01; null where none do."
   firstDay: String
-  "The last of these days, included."
+  "Last day of the index, included."
   lastDay: String
   "The revision of the source that decided."
   sourceVersion: String!
@@ -9370,7 +9370,7 @@ type Determination {
 
 "A claim to open. Name an observation or a source event, or neither for a claim that an operator decides."
 input OpenClaimInput {
-  "The policy that is asked to pay."
+  "The policy that pays the claim."
   policyId: ID!
   "Follows from the rest when left out."
   origin: ClaimOrigin
@@ -9450,7 +9450,7 @@ input ClaimFilter {
   addAttachment("The document." input: AddAttachmentInput!): AddAttachmentPayload
 }
 
-"One turn of the conversation about a claim."
+"A message about a claim."
 type Message implements Node {
   "Id of the message, msg_…."
   id: ID!
@@ -9462,7 +9462,7 @@ type Message implements Node {
   claimId: ID!
   "Who wrote it."
   author: Actor!
-  "What was said, as plain text."
+  "The text, plain."
   body: String!
 }
 
@@ -9490,7 +9490,7 @@ type Attachment implements Node {
   description: String
   "Whether the bytes are safe."
   status: AttachmentStatus!
-  "Where the bytes are, below the origin of this API; needs a token too."
+  "Address of the bytes, relative to the origin of this API. Reading it needs a token."
   downloadUrl: String!
 }
 
@@ -9623,7 +9623,7 @@ type Event implements Node {
   id: ID!
   "The partner it belongs to."
   partner: String!
-  "When it was made."
+  "When it was created."
   createdAt: DateTime!
   "An event never changes, but for personal data that is taken out of it."
   updatedAt: DateTime!
@@ -9694,31 +9694,31 @@ enum EventType {
   QUOTE_BOUND
   "A quote was not bound in time."
   QUOTE_EXPIRED
-  "A quote was bound: there is cover, from its period's first moment on."
+  "A quote was bound: cover runs from the start of its period."
   POLICY_ACTIVATED
-  "Nothing is left of the limit."
+  "Nothing is left of the policy's limit."
   POLICY_EXHAUSTED
-  "The period is over; what happened in it can be reported for a while."
+  "The period of cover is over. Claims for events in the period can still be opened in the reporting window."
   POLICY_EXPIRED
   "An operator ended the cover; what happened before is still paid."
   POLICY_CANCELLED
   "The reporting window is over and nothing is open: there will be no more claims."
   POLICY_ARCHIVED
-  "Another public member changed, mostly what remains of the limit."
+  "Another public member changed, usually limit_remaining."
   POLICY_UPDATED
   "A claim was opened, by a measured occurrence or by its partner."
   CLAIM_OPENED
-  "A claim is owed: its amount is taken from the limit and a payout follows."
+  "A claim was approved: its amount is taken from the limit and a payout follows."
   CLAIM_APPROVED
   "A decision waits for final values, for evidence or for an operator."
   CLAIM_DEFERRED
-  "A claim is not owed; its decision says why."
+  "A claim was declined; its decision says why."
   CLAIM_DECLINED
-  "A claim was taken back."
+  "The partner withdrew a claim."
   CLAIM_WITHDRAWN
   "A claim is paid in full and the rail has confirmed it."
   CLAIM_CLOSED
-  "Of a closed claim something is owed again: a payout came back, or its storm grew."
+  "A closed claim owes money again: a payout came back, or its storm grew."
   CLAIM_REOPENED
   "Another public member changed, such as the determination or the next review."
   CLAIM_UPDATED
@@ -9726,23 +9726,23 @@ enum EventType {
   CLAIM_ATTACHMENT_ADDED
   "A message was added to a claim, by its partner or by an operator."
   CLAIM_MESSAGE_ADDED
-  "An account to pay to was recorded; the rail checks it."
+  "An account to pay to was recorded; the rail verifies it."
   PAYOUT_METHOD_RECORDED
-  "The rail found the account: it can be paid to."
+  "The rail verified the account: it can be paid."
   PAYOUT_METHOD_VERIFIED
   "The rail refused the account: record another one."
   PAYOUT_METHOD_REJECTED
-  "A newer account took this one's place."
+  "A newer account replaced this one."
   PAYOUT_METHOD_REPLACED
-  "There is money to be sent for an approved claim."
+  "A payout was created for an approved claim."
   PAYOUT_CREATED
-  "A payout is handed to the rail."
+  "A payout is being sent to the rail."
   PAYOUT_RELEASING
   "The rail accepted the payout."
   PAYOUT_RELEASED
-  "A payout cannot go out; blocked_reason says what must go away first."
+  "A payout cannot be sent; blocked_reason says why."
   PAYOUT_BLOCKED
-  "Nothing blocks the payout any more: it goes out when it is due."
+  "Nothing blocks the payout any more: it is sent when it is due."
   PAYOUT_UNBLOCKED
   "The outcome at the rail is unknown; nothing is sent until the rail resolves it."
   PAYOUT_RECONCILING
@@ -9750,13 +9750,13 @@ enum EventType {
   PAYOUT_RECONCILED
   "The money came back."
   PAYOUT_RETURNED
-  "An operator ended the payout: it is never sent."
+  "An operator cancelled the payout: it is never sent."
   PAYOUT_CANCELLED
-  "Another public member changed, such as what blocks it or when it is tried next."
+  "Another public member changed, such as blocked_reason or next_attempt_at."
   PAYOUT_UPDATED
   "Events are sent to a webhook endpoint from now on."
   WEBHOOK_ENDPOINT_ENABLED
-  "Nothing is sent to a webhook endpoint any more; its note says why when it was not its partner."
+  "A webhook endpoint was disabled: nothing is sent to it. Its note says why, unless its partner disabled it."
   WEBHOOK_ENDPOINT_DISABLED
 }
 
@@ -10071,7 +10071,7 @@ type JobCount {
   state: JobState!
   "How many."
   count: Long!
-  "How long the first of them has been due."
+  "How long the oldest of them has been due."
   overdueSeconds: Long!
 }
 
@@ -10421,7 +10421,7 @@ extend type Mutation {
 type Moratorium implements Node {
   "Id of the moratorium, mor_…."
   id: ID!
-  "When it was made."
+  "When it was created."
   createdAt: DateTime!
   "When it last changed."
   updatedAt: DateTime!
@@ -10628,7 +10628,7 @@ input RecordObservationsInput {
   clientMutationId: String
 }
 
-"One measurement that a source reports."
+"One measurement to report."
 input ObservationInput {
   "The source's name, such as usgs."
   source: String!
@@ -10682,7 +10682,7 @@ type RecordObservationsPayload {
 type ObservationResult {
   "Its place in the batch, from 0."
   index: Int!
-  "What became of it."
+  "The result."
   result: RecordingResult!
   "Id of the observation, obs_…; null when rejected."
   id: ID
@@ -10708,7 +10708,7 @@ type FieldError {
   pointer: String!
   "What is wrong, for machines."
   code: String!
-  "What would be right."
+  "What is allowed."
   detail: String!
 }
 `, BuiltIn: false},
@@ -10786,7 +10786,7 @@ type Occurrence implements Node {
   kind: ObservationKind!
   "The first moment; at a station the first day."
   occurredAt: DateTime!
-  "The last moment known; at a station the last day."
+  "The last known moment; at a station, the last day."
   lastAt: DateTime!
   "How settled it is: a storm is final when every fix is."
   stage: ObservationStage!
@@ -10794,7 +10794,7 @@ type Occurrence implements Node {
   sourceVersion: String!
   "Id of the occurrence it turned out to be; null while it stands for itself."
   mergedInto: ID
-  "The station; null but for rain."
+  "The station; only for rain, otherwise null."
   station: String
   "What one occurrence at the station is: month, dekad or spell/<wet_mm>/<dry_days>; null but for rain. Window is that of days that were judged before."
   definition: String
@@ -10823,7 +10823,7 @@ type Occurrence implements Node {
   ): ObservationConnection
 }
 
-"The latest revision of one measurement."
+"One measurement, as its source reports it now."
 type Observation implements Node {
   "Id of the observation, obs_…."
   id: ID!
@@ -11010,11 +11010,11 @@ type Explanation {
   met: Boolean!
   "Whether money is owed: by the decision of the claim where there is one, else by what would be decided now."
   pays: Boolean!
-  "What was measured; null when nothing measured touched the place."
+  "The measured index; null when no measurement touched the place."
   index: Measure
   "The boundary reached, or the nearest one that was missed."
   threshold: Measure!
-  "How far the index is from the threshold, how many km outside the circle it happened, or how many km below the covered depth; null when none was missed."
+  "How far the index is from the threshold, how many km outside the circle it happened, or how many km below the covered depth; null when nothing was missed."
   missedBy: Measure
   "Share of the limit."
   factor: Decimal!
@@ -11024,7 +11024,7 @@ type Explanation {
   payable: Money!
   "To the centre of the circle, two decimals; null at a station."
   distanceKm: Float
-  "Within which the index counts; null at a station."
+  "The index counts within this radius; null at a station."
   radiusKm: Float
   "Whether the source's values are final."
   stage: DeterminationStage!
@@ -11106,7 +11106,7 @@ input AsIfInput {
   rain: AsIfRainInput
 }
 
-"An earthquake as a source would finally report it."
+"An earthquake with final values."
 input AsIfEarthquakeInput {
   "The epicentre."
   location: PointInput!
@@ -11418,11 +11418,11 @@ type Partner {
   name: String!
   "Whether it may act."
   status: PartnerStatus!
-  "When it was made."
+  "When it was created."
   createdAt: DateTime!
   "When it last changed."
   updatedAt: DateTime!
-  "Grows by one with each change of the record itself."
+  "Increases by one with each change of the record itself."
   version: Long!
 }
 
@@ -11526,17 +11526,17 @@ type EnablePartnerPayload {
   ): PayoutConnection
 }
 
-"Money on its way to a beneficiary."
+"A payment to a beneficiary."
 type Payout implements Node {
   "Id of the payout, pay_…."
   id: ID!
   "The partner it belongs to."
   partner: String!
-  "When it was made."
+  "When it was created."
   createdAt: DateTime!
   "When it last changed."
   updatedAt: DateTime!
-  "Grows by one with each change of the record itself."
+  "Increases by one with each change of the record itself."
   version: Long!
   "Id of the claim it pays."
   claimId: ID!
@@ -11557,7 +11557,7 @@ type Payout implements Node {
   status: PayoutStatus!
   "How much."
   amount: Money!
-  "What must go away before it moves; null unless blocked."
+  "Why it is blocked; null unless it is."
   blockedReason: BlockedReason
   "How often a rail was called."
   attempts: Int!
@@ -11682,11 +11682,11 @@ type PayoutMethod implements Node {
   id: ID!
   "The partner it belongs to."
   partner: String!
-  "When it was made."
+  "When it was created."
   createdAt: DateTime!
   "When it last changed."
   updatedAt: DateTime!
-  "Grows by one with each change of the record itself."
+  "Increases by one with each change of the record itself."
   version: Long!
   "The partner's own name of it; unique among the partner's payout methods."
   partnerReference: String
@@ -11702,13 +11702,13 @@ type PayoutMethod implements Node {
   beneficiary: Beneficiary!
   "ISO 4217 code."
   currency: String!
-  "As much of the number as may be shown."
+  "The part of the number that may be shown."
   display: Display!
-  "Equal for equal accounts; reveals nothing."
+  "Equal for equal accounts; it does not reveal the number."
   fingerprint: String!
-  "Whether it can be paid to."
+  "Whether it can be paid."
   status: PayoutMethodStatus!
-  "What the rail said of it; null until checked."
+  "The rail's answer about the account; null until verified."
   verification: Verification
 }
 
@@ -11742,23 +11742,23 @@ type Beneficiary {
   country: String!
 }
 
-"As much of an account as may be shown."
+"The part of an account that may be shown."
 type Display {
   "Last four characters of the number."
   last4: String!
-  "The bank or mobile operator, if the number identifies it."
+  "The bank or operator, if it is known from the number."
   institution: String
-  "ISO 3166-1 alpha-2, if the number identifies it."
+  "ISO 3166-1 alpha-2, if it is known from the number."
   country: String
 }
 
-"What the rail said of an account."
+"The rail's answer about an account."
 type Verification {
   "How it was checked."
   method: String!
   "When."
   checkedAt: DateTime!
-  "What came out."
+  "The result, as a code."
   code: String!
 }
 
@@ -11903,17 +11903,17 @@ extend type Mutation {
   bindPolicy("What to bind." input: BindPolicyInput!): BindPolicyPayload
 }
 
-"Cover that was bound, before, in and after its period."
+"Cover that was bound; the record stays after its period."
 type Policy implements Node {
   "Id of the policy, pol_…."
   id: ID!
   "The partner it belongs to."
   partner: String!
-  "When it was made."
+  "When it was created."
   createdAt: DateTime!
   "When it last changed."
   updatedAt: DateTime!
-  "Grows by one with each change of the record itself."
+  "Increases by one with each change of the record itself."
   version: Long!
   "The partner's own name of it; unique among the partner's policies."
   partnerReference: String
@@ -11921,7 +11921,7 @@ type Policy implements Node {
   metadata: Metadata!
   "Status of the policy; coverPhase shows whether cover runs."
   status: PolicyStatus!
-  "Where the clock stands in the period."
+  "Whether cover is scheduled, in its waiting period, in force or ended."
   coverPhase: CoverPhase!
   "Id of the quote that was bound."
   quoteId: ID!
@@ -11933,7 +11933,7 @@ type Policy implements Node {
   productVersion: Int!
   "The product, in the version that was quoted. Scope products:read."
   product: Product
-  "Who holds it."
+  "The person or company that holds the policy."
   policyholder: Person
   "As it was quoted."
   cover: Cover!
@@ -11941,7 +11941,7 @@ type Policy implements Node {
   termsHash: String!
   "What it costs."
   premium: Money!
-  "The most that is ever paid."
+  "The largest total that the policy pays."
   limit: Money!
   "What is left of the limit."
   limitRemaining: Money!
@@ -11951,7 +11951,7 @@ type Policy implements Node {
   expiresAt: DateTime!
   "When an operator cancelled it; null unless cancelled."
   cancelledAt: DateTime
-  "How many claims there are under it."
+  "How many claims the policy has."
   claimsCount: Long!
   "The claims under it, the newest first. Scope claims:read."
   claims(
@@ -12267,7 +12267,7 @@ type DoubtFigure {
   ): ProductConnection
 }
 
-"A published product: everything a quote follows from."
+"A published product: all rules that a quote follows."
 type Product {
   "What quotes name."
   key: String!
@@ -12283,9 +12283,9 @@ type Product {
   place: PlaceKind!
   "JSON Schema 2020-12 of a quote's context."
   contextSchema: JSON!
-  "What must be measured, before a quote's own members."
+  "The trigger, before the members of a quote's context change it."
   trigger: Trigger!
-  "How much is owed, before a quote's own members."
+  "The payout curve, before the members of a quote's context change it."
   payout: PayoutShape!
   "How much is owed by the index, as lines to draw: one curve, or one for each ring."
   payoutCurves: [PayoutCurve!]!
@@ -12297,7 +12297,7 @@ type Product {
   currencies: [ProductCurrency!]!
   "Worked examples, every one of which this version passes; without that it could not have been published."
   examples: [WorkedExample!]!
-  "What a reader should know."
+  "Remarks."
   notes: [String!]!
 }
 
@@ -12323,7 +12323,7 @@ type PriceLoadings {
   uncertaintyFactor: Decimal!
   "r in RISK_LOAD = r·s."
   riskFactor: Decimal!
-  "Share of the premium for running cost."
+  "Share of the premium for running costs."
   expenseShare: Decimal!
   "Share of the premium for the partner."
   commissionShare: Decimal!
@@ -12450,11 +12450,11 @@ type Quote implements Node {
   id: ID!
   "The partner it belongs to."
   partner: String!
-  "When it was made."
+  "When it was created."
   createdAt: DateTime!
   "When it last changed."
   updatedAt: DateTime!
-  "Grows by one with each change of the record itself."
+  "Increases by one with each change of the record itself."
   version: Long!
   "The partner's own name of it; unique among the partner's quotes."
   partnerReference: String
@@ -12472,7 +12472,7 @@ type Quote implements Node {
   context: JSON!
   "Members of context that the product does not know."
   ignoredContext: [String!]!
-  "Everything that will bind."
+  "All terms that will bind."
   cover: Cover!
   "SHA-256 of the canonical terms: equal terms have equal hashes."
   termsHash: String!
@@ -12515,7 +12515,7 @@ enum QuoteStatus {
   EXPIRED
 }
 
-"The premium, and the lines that sum to it to the cent."
+"The premium and its lines, which sum to it exactly."
 type Price {
   "What cover costs."
   premium: Money!
@@ -12561,21 +12561,21 @@ type Basis {
   recorded: figures that only the other version has are 0 or null.
   """
   formula: Int!
-  "Which history."
+  "The data set of past events."
   dataset: String!
-  "sha256: and the digest of the history's file, in hexadecimal."
+  "sha256: and the digest of the data set's file, in hexadecimal."
   datasetDigest: String!
   "First year of the history."
   firstYear: Int!
   "Last year of the history, included."
   lastYear: Int!
-  "N, the years of the history; of a station, its whole years."
+  "N, the years of the history; at a station, its complete years."
   years: Int!
-  "Events that touched the place, paying or not."
+  "Events that touched the place, whether they would have paid or not."
   eventsInPlace: Int!
-  "Events that would have paid where the place is."
+  "Events that would have paid at the insured place."
   payingEvents: Int!
-  "Events that count in the price: those that pay where the place is, or may by its displacement."
+  "Events that count in the price: those that pay at the insured place or at a displaced one."
   weighedEvents: Int!
   "Weighed earthquakes without a known depth. They count as within the depth limit."
   eventsWithoutDepth: Int!
@@ -12587,9 +12587,9 @@ type Basis {
   squareSum: Decimal!
   "Σ a_i, the events' weights: the probabilities that they pay."
   weightSum: Decimal!
-  "F, the largest share of the limit that the cover can pay at once."
+  "F, the largest share of the limit that one event can pay."
   largestFactor: Decimal!
-  "q, the part of half an event of the largest size that is added to the history. The season's share is in it."
+  "q, the weight of the half event of the largest size that is added to the history; season_share is included."
   priorShare: Decimal!
   "The part of a year that the term lasts, at most 1."
   seasonShare: Decimal!
@@ -12599,7 +12599,7 @@ type Basis {
   standardDeviation: Decimal!
   "λ = (Σ a_i + q/2) / N, paying events a year."
   eventRate: Decimal!
-  "1 − e^(−λ): the chance of any payout in a year."
+  "1 − e^(−λ): the probability of any payout in a year."
   attachmentProbability: Decimal!
   "1 / λ."
   returnPeriodYears: Decimal!
@@ -12607,17 +12607,17 @@ type Basis {
   uncertaintyFactor: Decimal!
   "r in RISK_LOAD = r·s."
   riskFactor: Decimal!
-  "Share of the premium for running cost."
+  "Share of the premium for running costs."
   expenseShare: Decimal!
   "Share of the premium for the partner."
   commissionShare: Decimal!
   "No premium is below it; the line MINIMUM_PREMIUM carries the difference."
   minimumPremium: Money!
-  "A dearer premium is refused with risk_uninsurable."
+  "A quote with a higher rate on line is refused with risk_uninsurable."
   maximumRateOnLine: Decimal!
   "The part of the year that was priced; null when the term covers all of it."
   season: Season
-  "What a reader should know about the numbers."
+  "Remarks about the numbers."
   notes: [String!]!
   "The mean payout of a paying event; null from formula 2 on."
   meanSeverity: Decimal
@@ -12627,17 +12627,17 @@ type Basis {
   annualLossSquareSum: Decimal
 }
 
-"One past event as it counts in a price."
+"One past event with its weight in a price."
 type WeighedEvent {
   "The source's id of the event."
   id: String!
-  "When it happened: of a storm, when it came closest; at a station, the last day that counts."
+  "When it happened: for a storm, when it came closest; at a station, the last day that counts."
   occurredAt: DateTime!
-  "The year in whose loss it counts: of a storm the year of its first fix, at a station that of the first day."
+  "The year in which its loss counts: for a storm, the year of its first fix; at a station, the year of the first day."
   year: Int!
-  "How far it was from the centre of the circle, in km; null at a station."
+  "Distance from the centre of the circle in km; null at a station."
   distanceKm: Float
-  "a, the probability that it pays where the displaced place is."
+  "a, the probability that it pays at the displaced place."
   weight: Decimal!
   "p, the mean of its share of the limit."
   share: Decimal!
@@ -12667,7 +12667,7 @@ type WeighedEventEdge {
   node: WeighedEvent!
 }
 
-"The part of the calendar year that a short cover was priced on, in UTC."
+"The part of the calendar year that the price of a short cover uses, in UTC."
 type Season {
   "MM-DD, included."
   from: String!
@@ -12681,7 +12681,7 @@ type PastEvent {
   occurredAt: DateTime!
   "Who measured: usgs, nhc, ghcn."
   source: String!
-  "The id it has in the history."
+  "Its id in the data set."
   sourceEventId: String!
   "What was measured."
   index: Measure!
@@ -12689,7 +12689,7 @@ type PastEvent {
   distanceKm: Float
   "Share of the limit."
   factor: Decimal!
-  "What it would have paid, alone."
+  "What this event alone would have paid."
   payout: Money!
 }
 
@@ -12756,9 +12756,9 @@ input QuoteFilter {
   createdTo: DateTime
 }
 
-"A moratorium that keeps a quote from being bound."
+"A moratorium that stops a quote from being bound."
 type QuoteMoratorium {
-  "Why no such cover is sold."
+  "Why this cover is not sold."
   reason: String!
   "When it ends. Cover that starts then, or later, can be bound."
   endsAt: DateTime!
@@ -13102,11 +13102,11 @@ type PayoutDestination {
   type: AccountType!
   "Whose account it is."
   beneficiary: Beneficiary!
-  "As much of the number as may be shown, with its institution."
+  "The part of the number that may be shown, and the institution."
   display: Display!
-  "Equal for equal accounts; reveals nothing."
+  "Equal for equal accounts; it does not reveal the number."
   fingerprint: String!
-  "Whether it can be paid to."
+  "Whether it can be paid."
   status: PayoutMethodStatus!
   "When it was recorded."
   recordedAt: DateTime!
@@ -13114,7 +13114,7 @@ type PayoutDestination {
   verifiedAt: DateTime
   "It took another account's place: without an approval nothing is paid to it before this time. Null when it need not wait."
   coolingOffUntil: DateTime
-  "When it last returned a payout of this claim; null when it never did."
+  "When it last returned a payout of this claim; null when it never returned one."
   returnedAt: DateTime
 }
 
@@ -13332,7 +13332,7 @@ type Subscription {
   ): Event!
 }
 `, BuiltIn: false},
-	{Name: "../schema/terms.graphqls", Input: `"A whole number of minor units and their currency. No floating point touches it."
+	{Name: "../schema/terms.graphqls", Input: `"A whole number of minor units and the currency. Floating point is never used."
 type Money {
   "Minor units: cents for USD, yen for JPY, fils for KWD."
   amount: Long!
@@ -13358,7 +13358,7 @@ type Measure {
 
 "Everything that binds; its canonical JSON is hashed into termsHash."
 type Cover {
-  "The most that is ever paid under the policy."
+  "The largest total that the policy pays."
   limit: Money!
   "When cover starts; null: at the instant of binding."
   startsAt: DateTime
@@ -13368,7 +13368,7 @@ type Cover {
   waitingPeriod: Duration!
   "Time after the end in which claims may still open."
   reportingWindow: Duration!
-  "Where it must happen."
+  "The insured place."
   place: Place!
   "What must be measured."
   trigger: Trigger!
@@ -13378,7 +13378,7 @@ type Cover {
   payoutCurves: [PayoutCurve!]!
 }
 
-"Where something must happen: a circle with a centre and a radius, or a station."
+"The insured place: a circle with a centre and a radius, or a station."
 type Place {
   "Which of the two."
   kind: PlaceKind!
@@ -13386,7 +13386,7 @@ type Place {
   latitude: Float
   "Of the centre, WGS84 degrees; null at a station."
   longitude: Float
-  "On a sphere of 6371.0088 km; the edge is inside. Null at a station."
+  "Radius on a sphere of 6371.0088 km; the edge belongs to the circle. Null at a station."
   radiusKm: Float
   "Id of the station; null in a circle."
   station: String
@@ -13402,17 +13402,17 @@ enum PlaceKind {
 
 "What must be measured."
 type Trigger {
-  "Which observations are looked at."
+  "The kind of observations that count."
   kind: ObservationKind!
   "magnitude, sustained_wind or precipitation_sum."
   index: String!
   "mw, kn or mm."
   unit: String!
-  "On which side of the threshold it is met."
+  "at_least or at_most: on which side of the threshold the trigger is met."
   direction: Direction!
   "Whether the threshold itself does not count."
   strict: Boolean!
-  "Which stage of the source decides."
+  "The stage of the source's values that decides."
   decidesOn: ObservationStage!
   "Deeper earthquakes do not count; null where depth does not matter."
   maximumDepthKm: Decimal
@@ -13529,13 +13529,13 @@ enum PayoutShapeKind {
 
 "A threshold and what it pays."
 type Rung {
-  "Of the index; reached is enough."
+  "Value of the index; reaching it is enough."
   threshold: Decimal!
   "Share of the limit, above 0, at most 1."
   factor: Decimal!
 }
 
-"The steps inside a share of the radius."
+"The steps that apply inside a share of the radius."
 type Ring {
   "Of the circle's radius."
   radiusShare: Decimal!
@@ -13579,7 +13579,7 @@ type TimelineEntry {
   actor: Actor!
   "What happened, in one plain sentence."
   summary: String!
-  "What machines may want of it."
+  "Data of the change, for programs."
   data: JSON!
   "Id of the event of this entry; null for TRIGGER_OBSERVED, which belongs to the occurrence."
   eventId: ID
@@ -13593,31 +13593,31 @@ enum TimelineKind {
   QUOTE_BOUND
   "A quote was not bound in time."
   QUOTE_EXPIRED
-  "A quote was bound: there is cover, from its period's first moment on."
+  "A quote was bound: cover runs from the start of its period."
   POLICY_ACTIVATED
-  "Nothing is left of the limit."
+  "Nothing is left of the policy's limit."
   POLICY_EXHAUSTED
-  "The period is over; what happened in it can be reported for a while."
+  "The period of cover is over. Claims for events in the period can still be opened in the reporting window."
   POLICY_EXPIRED
   "An operator ended the cover; what happened before is still paid."
   POLICY_CANCELLED
   "The reporting window is over and nothing is open: there will be no more claims."
   POLICY_ARCHIVED
-  "Another public member changed, mostly what remains of the limit."
+  "Another public member changed, usually limit_remaining."
   POLICY_UPDATED
   "A claim was opened, by a measured occurrence or by its partner."
   CLAIM_OPENED
-  "A claim is owed: its amount is taken from the limit and a payout follows."
+  "A claim was approved: its amount is taken from the limit and a payout follows."
   CLAIM_APPROVED
   "A decision waits for final values, for evidence or for an operator."
   CLAIM_DEFERRED
-  "A claim is not owed; its decision says why."
+  "A claim was declined; its decision says why."
   CLAIM_DECLINED
-  "A claim was taken back."
+  "The partner withdrew a claim."
   CLAIM_WITHDRAWN
   "A claim is paid in full and the rail has confirmed it."
   CLAIM_CLOSED
-  "Of a closed claim something is owed again: a payout came back, or its storm grew."
+  "A closed claim owes money again: a payout came back, or its storm grew."
   CLAIM_REOPENED
   "Another public member changed, such as the determination or the next review."
   CLAIM_UPDATED
@@ -13625,23 +13625,23 @@ enum TimelineKind {
   CLAIM_ATTACHMENT_ADDED
   "A message was added to a claim, by its partner or by an operator."
   CLAIM_MESSAGE_ADDED
-  "An account to pay to was recorded; the rail checks it."
+  "An account to pay to was recorded; the rail verifies it."
   PAYOUT_METHOD_RECORDED
-  "The rail found the account: it can be paid to."
+  "The rail verified the account: it can be paid."
   PAYOUT_METHOD_VERIFIED
   "The rail refused the account: record another one."
   PAYOUT_METHOD_REJECTED
-  "A newer account took this one's place."
+  "A newer account replaced this one."
   PAYOUT_METHOD_REPLACED
-  "There is money to be sent for an approved claim."
+  "A payout was created for an approved claim."
   PAYOUT_CREATED
-  "A payout is handed to the rail."
+  "A payout is being sent to the rail."
   PAYOUT_RELEASING
   "The rail accepted the payout."
   PAYOUT_RELEASED
-  "A payout cannot go out; blocked_reason says what must go away first."
+  "A payout cannot be sent; blocked_reason says why."
   PAYOUT_BLOCKED
-  "Nothing blocks the payout any more: it goes out when it is due."
+  "Nothing blocks the payout any more: it is sent when it is due."
   PAYOUT_UNBLOCKED
   "The outcome at the rail is unknown; nothing is sent until the rail resolves it."
   PAYOUT_RECONCILING
@@ -13649,13 +13649,13 @@ enum TimelineKind {
   PAYOUT_RECONCILED
   "The money came back."
   PAYOUT_RETURNED
-  "An operator ended the payout: it is never sent."
+  "An operator cancelled the payout: it is never sent."
   PAYOUT_CANCELLED
-  "Another public member changed, such as what blocks it or when it is tried next."
+  "Another public member changed, such as blocked_reason or next_attempt_at."
   PAYOUT_UPDATED
   "Events are sent to a webhook endpoint from now on."
   WEBHOOK_ENDPOINT_ENABLED
-  "Nothing is sent to a webhook endpoint any more; its note says why when it was not its partner."
+  "A webhook endpoint was disabled: nothing is sent to it. Its note says why, unless its partner disabled it."
   WEBHOOK_ENDPOINT_DISABLED
   "A source's word on what happened."
   TRIGGER_OBSERVED
@@ -13715,7 +13715,7 @@ enum ActorKind {
 type Actor {
   "In which role."
   kind: ActorKind!
-  "Client, person or system, if it may be shown."
+  "Client, person or system; empty when it is not disclosed."
   name: String!
 }
 `, BuiltIn: false},
@@ -13777,11 +13777,11 @@ type WebhookEndpoint implements Node {
   id: ID!
   "The partner it belongs to."
   partner: String!
-  "When it was made."
+  "When it was created."
   createdAt: DateTime!
   "When it last changed."
   updatedAt: DateTime!
-  "Grows by one with each change of the record itself."
+  "Increases by one with each change of the record itself."
   version: Long!
   "The partner's own name of it; unique among the partner's endpoints."
   partnerReference: String
@@ -13822,11 +13822,11 @@ type Delivery implements Node {
   id: ID!
   "The partner it belongs to."
   partner: String!
-  "When it was made."
+  "When it was created."
   createdAt: DateTime!
   "When it last changed."
   updatedAt: DateTime!
-  "Grows by one with each change of the record itself."
+  "Increases by one with each change of the record itself."
   version: Long!
   "Id of the event."
   eventId: ID!
@@ -13840,7 +13840,7 @@ type Delivery implements Node {
   status: DeliveryStatus!
   "Every call of the endpoint, in order."
   attempts: [DeliveryAttempt!]!
-  "When it is due next; while its endpoint is disabled it waits until that is enabled. Null when it will not be tried."
+  "When the next attempt is due; while the endpoint is disabled, the delivery waits. null when there will be no attempt."
   nextAttemptAt: DateTime
 }
 

@@ -20,7 +20,7 @@ type measurement struct {
 // measureTree checks the limits of the tree and reports whether it queries the schema.
 func (g *Guard) measureTree(tree *ast.QueryDocument, work *Work) (introspects bool, _ error) {
 	if len(tree.Operations) > g.limits.Operations {
-		return false, newCostError(tree.Operations[g.limits.Operations].Position, "The query holds more than %d operations. Send them apart.", g.limits.Operations)
+		return false, newCostError(tree.Operations[g.limits.Operations].Position, "The query holds more than %d operations. Send them separately.", g.limits.Operations)
 	}
 	if len(tree.Operations) == 0 {
 		return false, newError(nil, model.CodeValidationFailed, "The query holds no operation.")
@@ -158,7 +158,7 @@ func (l *level) collectSelections(set ast.SelectionSet, inline int) error {
 		l.visited++
 		l.work.Fields++
 		if l.work.Fields > l.limits.Fields {
-			return newCostError(selection.GetPosition(), "The query selects more than %d fields, fragments spread. Ask for less, or in several queries.", l.limits.Fields)
+			return newCostError(selection.GetPosition(), "The query selects more than %d fields, with fragments expanded. Ask for less, or in several queries.", l.limits.Fields)
 		}
 		var err error
 		switch s := selection.(type) {

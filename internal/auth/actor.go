@@ -91,10 +91,10 @@ func (v *Verifier) setRole(actor *model.Actor) error {
 	case actor.Partner != "" && !partnerSlug.MatchString(actor.Partner):
 		return errTokenInvalid("its claim %s is not a partner's slug", v.config.PartnerClaim)
 	case actor.Partner != "" && operator:
-		return errTokenInvalid("it is a partner's and an operator's at once")
+		return errTokenInvalid("it belongs to a partner and to an operator at once")
 	case actor.Partner != "" && observer && !v.config.AllowPartnerSource:
 		return model.Fail(model.CodeInsufficientScope,
-			"A partner's token may not carry the scope %s: who is paid by an observation does not report it.", model.ScopeObservationsWrite)
+			"A partner's token may not have the scope %s: partners may not report the observations that decide their own payouts.", model.ScopeObservationsWrite)
 	case actor.Partner != "":
 		actor.Kind = model.ActorPartner
 	case operator:

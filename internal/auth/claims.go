@@ -173,7 +173,7 @@ func (c claims) checkTimes(now time.Time) (expiry time.Time, err error) {
 	case issued.After(now.Add(clockLeeway)), notBefore.After(now.Add(clockLeeway)):
 		return expiry, errors.New("it is not valid yet")
 	case expiry.Sub(begins) > maxLifetime:
-		return expiry, errors.New("it lives longer than 24 hours")
+		return expiry, errors.New("it is valid for longer than 24 hours")
 	case !now.Before(expiry.Add(clockLeeway)):
 		return expiry, &expiredError{expiredAt: expiry}
 	}

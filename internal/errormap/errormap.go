@@ -32,7 +32,7 @@ const (
 
 // meanings covers every code of the domain and of GraphQL; a test finds missing ones.
 var meanings = map[model.Code]Meaning{
-	model.CodeMalformedJSON:         {http.StatusBadRequest, "The body is not the JSON it should be", false},
+	model.CodeMalformedJSON:         {http.StatusBadRequest, "The body is not valid JSON", false},
 	model.CodeUnknownField:          {http.StatusBadRequest, "The body has a member that does not exist", false},
 	model.CodeDuplicateField:        {http.StatusBadRequest, "The body has a member twice", false},
 	model.CodeParameterInvalid:      {http.StatusBadRequest, "A parameter is not right", false},

@@ -176,7 +176,7 @@ func (u *OperatorUI) finishSignIn(w http.ResponseWriter, r *http.Request) {
 		until = who.ExpiresAt
 	}
 	if err := u.setSealedCookie(w, sessionCookie, session{ID: rand.Text(), Issuer: who.Issuer, Subject: who.Subject, Client: who.Client, Until: until}, until); err != nil {
-		u.renderFailure(w, r, http.StatusInternalServerError, "The sign-in could not be kept.", err)
+		u.renderFailure(w, r, http.StatusInternalServerError, "The sign-in could not be stored.", err)
 		return
 	}
 	http.Redirect(w, r, p.To, http.StatusSeeOther)

@@ -44,7 +44,7 @@ func checkIBAN(iban string) *Problem {
 	length, known := ibanLengths[iban[:2]]
 	switch {
 	case !known:
-		return &Problem{pointer, "unknown", "Its first two letters are no country of the IBAN registry."}
+		return &Problem{pointer, "unknown", "Its first two letters are not a country of the IBAN registry."}
 	case len(iban) != length:
 		return &Problem{pointer, "length", fmt.Sprintf("An IBAN of %s has %d characters; this one has %d.", iban[:2], length, len(iban))}
 	case iban[2:4] < "02" || iban[2:4] > "98" || mod97(iban[4:]+iban[:4]) != 1:
