@@ -1,6 +1,5 @@
 -- Events, their sequence in a partner's feed, checkpoints and redactions.
 
--- Insert-only; data is the exact bytes that are sent. Number and hash stand in event_numbers.
 create table events (
     id uuid not null,
     partner text not null,
@@ -12,6 +11,11 @@ create table events (
     data bytea not null,
     constraint events_pkey primary key (id, partner)
 );
+comment on table events is
+    'Events, as partners receive them. Insert-only, written in the transaction of the change; the relay assigns the sequence (event_sequence). Erasure of personal data alone replaces data: see event_redactions.';
+comment on column events.subject_type is 'Type of the changed record: quote, policy, claim, payout and so on.';
+comment on column events.subject_version is 'Version of the record after the change.';
+comment on column events.data is 'The body of the event, exactly the bytes that are sent and hashed.';
 create index events_subject_idx on events (subject_id);
 
 create sequence event_outbox_ordinal_seq as bigint;
@@ -20,27 +24,28 @@ create table event_outbox (
     partner text not null,
     event_id uuid not null
 );
+comment on table event_outbox is
+    'Events that have no sequence yet. Inserted with the event; the relay deletes the row when it assigns the sequence.';
+comment on column event_outbox.ordinal is 'Order of insertion. The default draws the transaction id first, so that the relay can tell when a gap cannot be filled any more.';
 alter sequence event_outbox_ordinal_seq owned by event_outbox.ordinal;
 
--- How far the relay has numbered events. One row: whoever holds the relay's
--- advisory lock changes it.
 create table event_relay (
     only_row boolean not null default true,
-    -- The highest ordinal that was ever numbered. The outbox is read above it, so
-    -- rows that were deleted but cannot be vacuumed yet are never visited again.
     last_ordinal bigint not null default 0,
-    -- Ordinals below last_ordinal that were not visible when last_ordinal passed them: changes
-    -- that commit late, or never.
     pending_gaps int8multirange not null default '{}',
-    -- When every transaction up to checkpoint_xid has ended, no gap up to checkpoint_ordinal
-    -- can fill any more.
     checkpoint_ordinal bigint not null default 0,
     checkpoint_xid xid8 not null default '0',
-    -- Grows with every pass that numbered something; readers who wait look at it.
     generation bigint not null default 0,
     constraint event_relay_pkey primary key (only_row),
     constraint event_relay_only_row_check check (only_row)
 );
+comment on table event_relay is
+    'Progress of the relay, one row. Whoever holds the relay''s advisory lock changes it.';
+comment on column event_relay.last_ordinal is 'The highest ordinal that has a sequence. The outbox is read above it, so that deleted rows that are not vacuumed yet are not visited again.';
+comment on column event_relay.pending_gaps is 'Ordinals below last_ordinal that were not visible when it passed them: transactions that commit late, or never.';
+comment on column event_relay.checkpoint_ordinal is 'When every transaction up to checkpoint_xid has ended, no gap up to this ordinal can be filled any more.';
+comment on column event_relay.checkpoint_xid is 'See checkpoint_ordinal.';
+comment on column event_relay.generation is 'Grows with every pass that assigned a sequence; readers that wait for events compare it.';
 insert into event_relay default values;
 
 create table event_sequence (
@@ -54,10 +59,14 @@ create table event_sequence (
     constraint event_sequence_event_id_key unique (event_id, partner),
     constraint event_sequence_event_id_fkey foreign key (event_id, partner) references events (id, partner)
 );
+comment on table event_sequence is
+    'Position of each event in its partner''s feed, without gaps, with the hash chain. Written by the relay.';
+comment on column event_sequence.sequence is '1, 2, 3 … per partner. A cause comes before its effect.';
+comment on column event_sequence.generation is 'Generation of the feed: 1, or one more for every restore of the database. See feed_generations.';
+comment on column event_sequence.type is 'Type of the event, copied so that a feed of some types reads an index.';
+comment on column event_sequence.hash is 'SHA-256 over the hash of the sequence before and the event: see model/verify.go.';
 create index event_sequence_type_idx on event_sequence (partner, type, sequence);
 
--- A restore begins a new generation of every partner's feed, from 2 on: sequences above
--- continues_after named other events in the generations before.
 create table feed_generations (
     partner text not null,
     generation integer not null,
@@ -67,9 +76,10 @@ create table feed_generations (
     constraint feed_generations_partner_fkey foreign key (partner) references partners (slug),
     constraint feed_generations_generation_check check (generation > 1)
 );
+comment on table feed_generations is
+    'Restores of the database, as a partner''s feed shows them, from generation 2 on. Written when an operator ends a restore.';
+comment on column feed_generations.continues_after is 'Sequences above this one named other events in the generations before.';
 
--- What a partner's history was at a time, signed, so that an end that was cut off
--- is missed.
 create table event_checkpoints (
     partner text not null,
     sequence bigint not null,
@@ -78,10 +88,11 @@ create table event_checkpoints (
     signature bytea not null,
     constraint event_checkpoints_pkey primary key (partner, sequence)
 );
+comment on table event_checkpoints is
+    'Signed hashes of partners'' feeds, by which a feed whose end was cut off is detected. Written by a periodic job and copied to the file store.';
+comment on column event_checkpoints.signature is 'Ed25519 signature of the row.';
 create index event_checkpoints_signed_at_idx on event_checkpoints (signed_at);
 
--- Events that lost the personal data in them. The chain goes on from data_hash, what the event once was; signature says that
--- it was us who took out what is missing. Insert-only.
 create table event_redactions (
     event_id uuid not null,
     partner text not null,
@@ -92,5 +103,10 @@ create table event_redactions (
     constraint event_redactions_pkey primary key (event_id, partner),
     constraint event_redactions_event_id_fkey foreign key (event_id, partner) references events (id, partner)
 );
+comment on table event_redactions is
+    'Events from which personal data was removed. Insert-only. The hash chain goes on from data_hash.';
+comment on column event_redactions.data_hash is 'SHA-256 of the event''s data as it was before.';
+comment on column event_redactions.redacted_hash is 'SHA-256 of the event''s data as it is now.';
+comment on column event_redactions.signature is 'Signature that shows that this service removed what is missing.';
 create trigger event_redactions_insert_only before update or delete on event_redactions for each row execute function refuse_change();
 create trigger event_redactions_not_truncated before truncate on event_redactions for each statement execute function refuse_change();

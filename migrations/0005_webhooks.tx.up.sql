@@ -1,6 +1,5 @@
 -- Webhook endpoints and deliveries.
 
--- Where a partner wants to hear of events, and what was sent there.
 create table webhook_endpoints (
     id uuid not null,
     partner text not null,
@@ -21,12 +20,16 @@ create table webhook_endpoints (
     constraint webhook_endpoints_pkey primary key (id, partner),
     constraint webhook_endpoints_status_check check (status in ('enabled', 'disabled'))
 );
+comment on table webhook_endpoints is
+    'Addresses to which a partner wants its events delivered.';
+comment on column webhook_endpoints.ordered is 'Whether the events of one subject are delivered in order.';
+comment on column webhook_endpoints.disabled_reason is 'Why the service disabled the endpoint, in the partner''s words; null if the partner did it.';
+comment on column webhook_endpoints.secret is 'Signing secret, sealed with the configured key.';
+comment on column webhook_endpoints.former_secret is 'The secret before a rotation, sealed. It signs too until former_until.';
+comment on column webhook_endpoints.deleted_at is 'Set when the partner deleted the endpoint. A sweep deletes the row after its deliveries.';
 create unique index webhook_endpoints_partner_reference_key on webhook_endpoints (partner, partner_reference) where partner_reference is not null and deleted_at is null;
 create index webhook_endpoints_partner_idx on webhook_endpoints (partner, id desc) where deleted_at is null;
 
--- How far an endpoint has come, apart from the endpoint's record: it changes with
--- every batch that is sent. At most one drain works an endpoint: the one whose token
--- stands here.
 create table webhook_progress (
     endpoint_id uuid not null,
     partner text not null,
@@ -42,10 +45,20 @@ create table webhook_progress (
     constraint webhook_progress_pkey primary key (endpoint_id, partner),
     constraint webhook_progress_endpoint_id_fkey foreign key (endpoint_id, partner) references webhook_endpoints (id, partner) on delete cascade
 );
+comment on table webhook_progress is
+    'Delivery progress of an endpoint, apart from the endpoint because it changes with every batch. At most one delivery run works an endpoint: the one whose lease_id is here.';
+comment on column webhook_progress.active is 'False while the endpoint is disabled or deleted: nothing is delivered.';
+comment on column webhook_progress.cursor is 'Sequence up to which every event was tried at least once.';
+comment on column webhook_progress.due_at is 'When a run must start; null if nothing is due.';
+comment on column webhook_progress.lease_id is 'The delivery run that works the endpoint.';
+comment on column webhook_progress.lease_expires_at is 'When the run counts as dead unless it renews its lease.';
+comment on column webhook_progress.failures is 'Failed attempts since the last success.';
+comment on column webhook_progress.failing_since is 'Time of the first of these failures.';
+comment on column webhook_progress.next_probe_at is 'Earliest time to try another new event; null unless the endpoint is failing.';
+comment on column webhook_progress.batch_limit is 'New events in one batch; halved after failures and doubled after successes.';
 create index webhook_progress_partner_idx on webhook_progress (partner) where active;
 create index webhook_progress_due_idx on webhook_progress (due_at) where active;
 
--- A delivery is born with its first attempt and carries all of them.
 create table deliveries (
     id uuid not null,
     partner text not null,
@@ -64,9 +77,17 @@ create table deliveries (
     constraint deliveries_endpoint_id_fkey foreign key (endpoint_id, partner) references webhook_endpoints (id, partner) on delete cascade,
     constraint deliveries_status_check check (status in ('pending', 'delivered', 'parked'))
 );
+comment on table deliveries is
+    'One event sent to one endpoint. The first attempt creates the row, which holds all attempts.';
+comment on column deliveries.sequence is 'Sequence of the event in the partner''s feed.';
+comment on column deliveries.subject_id is 'The event''s subject: an ordered endpoint waits for earlier events of the subject.';
+comment on column deliveries.status is 'parked: all attempts failed; it is sent again when the partner asks for it.';
+comment on column deliveries.attempts_in_round is 'Attempts since the creation or the last manual retry.';
+comment on column deliveries.attempts is 'All attempts, as the API shows them.';
+comment on column deliveries.next_attempt_at is 'When a pending delivery is tried again.';
 create index deliveries_endpoint_idx on deliveries (endpoint_id, partner, id desc);
 create index deliveries_pending_idx on deliveries (endpoint_id, next_attempt_at) where status = 'pending';
 create index deliveries_parked_idx on deliveries (endpoint_id, sequence) where status = 'parked';
 create index deliveries_created_idx on deliveries using brin (created_at);
--- A delivery is written delivered, mostly: what is not is few, and listed by this.
+-- Most deliveries are created as delivered; the few others are listed by this index.
 create index deliveries_undelivered_idx on deliveries (endpoint_id, partner, status, id desc) where status <> 'delivered';

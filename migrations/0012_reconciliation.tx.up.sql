@@ -1,4 +1,4 @@
--- What rails report of the money they moved.
+-- Reports of rails about the money they moved, and what differs.
 
 create table rail_reports (
     id uuid not null,
@@ -12,8 +12,14 @@ create table rail_reports (
     constraint rail_reports_pkey primary key (id),
     constraint rail_reports_digest_key unique nulls not distinct (rail, digest, rail_identity)
 );
+comment on table rail_reports is
+    'Reports of rails about the money they moved. A report is known by its digest: the same one again changes nothing.';
+comment on column rail_reports.rail_identity is 'The bank that made the report; null for a report that an operator uploaded.';
+comment on column rail_reports.name is 'File name or day.';
+comment on column rail_reports.author is 'The operator, or parapet for a report that was fetched.';
+comment on column rail_reports.digest is 'Digest of the report: the same text from the same bank is imported once.';
+comment on column rail_reports.lines is 'Number of lines.';
 
--- result is null until the line was held against its payout.
 create table rail_report_lines (
     report_id uuid not null,
     number integer not null,
@@ -33,10 +39,20 @@ create table rail_report_lines (
     constraint rail_report_lines_status_check check (status in ('settled', 'rejected', 'returned', 'underway')),
     constraint rail_report_lines_match_result_check check (match_result in ('reconciled', 'returned', 'rejected', 'underway', 'unknown', 'amount', 'beneficiary', 'state', 'duplicate', 'reversed', 'unmatched'))
 );
+comment on table rail_report_lines is
+    'Lines of rail reports, and how each matched a payout.';
+comment on column rail_report_lines.key is 'The idempotency key as the report has it; a bank may shorten it.';
+comment on column rail_report_lines.reference is 'The rail''s reference.';
+comment on column rail_report_lines.amount is 'Minor units of currency.';
+comment on column rail_report_lines.account is 'The paid account, masked as payouts show it; empty if the report has none.';
+comment on column rail_report_lines.status is 'What the rail says: settled, rejected, returned or underway.';
+comment on column rail_report_lines.code is 'Reason of a rejection or return.';
+comment on column rail_report_lines.reported_at is 'When the money moved, by the rail.';
+comment on column rail_report_lines.match_result is 'Null until the line was compared with its payout; otherwise what followed.';
+comment on column rail_report_lines.payout_id is 'The payout that the line is about; null if it is unknown.';
 create index rail_report_lines_open_idx on rail_report_lines (report_id, number) where match_result is null;
 create index rail_report_lines_payout_idx on rail_report_lines (payout_id) where payout_id is not null;
 
--- The UTC days of which a rail's report was taken, or given up: report_id is null where the rail never had one.
 create table rail_report_days (
     rail text not null,
     rail_identity text not null,
@@ -46,8 +62,12 @@ create table rail_report_days (
     constraint rail_report_days_report_id_fkey foreign key (report_id) references rail_reports (id),
     constraint rail_report_days_pkey primary key (rail, rail_identity, day)
 );
+comment on table rail_report_days is
+    'Days (UTC) whose report of a rail was imported or given up.';
+comment on column rail_report_days.rail_identity is 'The bank; empty if the rail has no identity.';
+comment on column rail_report_days.taken_at is 'When the report was imported or given up.';
+comment on column rail_report_days.report_id is 'Null where the rail never had a report of the day.';
 
--- A difference that a person looks into. partner and payout_id are null where nobody's payout is known.
 create table reconciliation_exceptions (
     id uuid not null,
     created_at timestamptz not null,
@@ -72,6 +92,16 @@ create table reconciliation_exceptions (
     constraint reconciliation_exceptions_related_check check ((kind = 'paid_twice') = (related_payout_id is not null)),
     constraint reconciliation_exceptions_kind_check check (kind in ('missing', 'unknown', 'amount', 'beneficiary', 'state', 'duplicate', 'reversed', 'unmatched', 'contradiction', 'paid_twice'))
 );
+comment on table reconciliation_exceptions is
+    'Differences between what rails report and what this service has, for an operator to resolve.';
+comment on column reconciliation_exceptions.kind is 'What differs.';
+comment on column reconciliation_exceptions.detail is 'Why a line could not be matched.';
+comment on column reconciliation_exceptions.rail is 'Null for paid_twice.';
+comment on column reconciliation_exceptions.report_id is 'Null where no report shows it: missing, contradiction, paid_twice.';
+comment on column reconciliation_exceptions.line is 'Number of the line in the report.';
+comment on column reconciliation_exceptions.partner is 'Null where nobody''s payout is known, as policy_id and payout_id.';
+comment on column reconciliation_exceptions.related_payout_id is 'Of paid_twice: the payout that had paid the event before.';
+comment on column reconciliation_exceptions.closed_by is 'The operator, or parapet.';
 create unique index reconciliation_exceptions_missing_key on reconciliation_exceptions (payout_id, partner) where kind = 'missing' and closed_at is null;
 create unique index reconciliation_exceptions_contradiction_key on reconciliation_exceptions (payout_id, partner) where kind = 'contradiction' and closed_at is null;
 create index reconciliation_exceptions_open_idx on reconciliation_exceptions (id desc) where closed_at is null;

@@ -1,7 +1,5 @@
 -- What rails inside this service keep: files for a bank, and the simulator.
 
--- The books of rails that pay by files: what was accepted, and the batch whose file
--- it is in. A key stands here once, so it is in one file at most. No account numbers.
 create table payment_files (
     id text constraint payment_files_pkey primary key,
     sequence bigint not null generated always as identity,
@@ -12,6 +10,12 @@ create table payment_files (
     written_digest text,
     constraint payment_files_written_check check ((written_at is null) = (written_digest is null))
 );
+comment on table payment_files is
+    'Files for a bank: each contains the payment orders that name it.';
+comment on column payment_files.sequence is 'Order of the files; also the modifier in a NACHA file.';
+comment on column payment_files.sealed_digest is 'Digest of the file, saved before it is put anywhere: from then on its orders stay as they are.';
+comment on column payment_files.written_at is 'When the file was put into the outbox.';
+comment on column payment_files.written_digest is 'Digest of the file that was put there.';
 create index payment_files_unwritten_idx on payment_files (rail, sequence) where written_at is null;
 
 create table payment_orders (
@@ -30,13 +34,23 @@ create table payment_orders (
     constraint payment_orders_amount_check check (amount > 0),
     constraint payment_orders_left_out_check check (set_aside_at is null and settled_at is null or file_id is null)
 );
+comment on table payment_orders is
+    'Orders that rails paying by file have accepted. A key is here once, so it is in one file at most. No account numbers.';
+comment on column payment_orders.key is 'Idempotency key.';
+comment on column payment_orders.end_to_end_id is 'The key shortened to the 15 characters that a file has room for.';
+comment on column payment_orders.payee is 'The account, masked.';
+comment on column payment_orders.file_id is 'The file that contains the order; null while it waits.';
+comment on column payment_orders.set_aside_at is 'When the order was left out of its file because it is not what was accepted.';
+comment on column payment_orders.settled_at is 'When the order was left out because the payout had been settled otherwise.';
 create index payment_orders_waiting_idx on payment_orders (rail, currency, key) where file_id is null;
 create index payment_orders_file_idx on payment_orders (file_id, key) where file_id is not null;
 create index payment_orders_set_aside_idx on payment_orders (rail, key) where set_aside_at is not null;
 
--- The simulator rail's own books: what it executed, by the key it was given.
 create table simulator_transfers (
     key text constraint simulator_transfers_pkey primary key,
     transfer json not null,
     created_at timestamptz not null default clock_timestamp()
 );
+comment on table simulator_transfers is
+    'What the simulated rail executed, by idempotency key. For development and the sandbox.';
+comment on column simulator_transfers.transfer is 'The order and its outcome.';

@@ -1,6 +1,6 @@
--- What must always be true: a view has a row for everything that is not.
+-- Invariants: each is a view with a row for every violation, and the comment states what must be true. A periodic job reads
+-- the views, and stops releases when one has a row. subject is the id by which a few records can be checked.
 
--- The transitions of records, for the views; a record begins at ''.
 create table status_transitions (
     object text not null,
     from_status text not null,
@@ -8,6 +8,10 @@ create table status_transitions (
     event text not null,
     constraint status_transitions_pkey primary key (object, from_status, to_status)
 );
+comment on table status_transitions is
+    'The transitions that records may make, for the invariants. A record begins at ''''. Equal to the state tables of model/status.go: a test compares them.';
+comment on column status_transitions.object is 'Type of the record, as in events.subject_type.';
+comment on column status_transitions.event is 'Type of the event that the transition records.';
 insert into status_transitions values
     ('quote', '', 'priced', 'quote.created'),
     ('quote', 'priced', 'bound', 'quote.bound'),
@@ -51,7 +55,6 @@ insert into status_transitions values
     ('payout_method', 'verified', 'replaced', 'payout_method.replaced'),
     ('payout_method', 'rejected', 'replaced', 'payout_method.replaced');
 
--- What the last checks found and nobody has put right. An operator who acknowledges one lets payouts go out all the same.
 create table invariant_violations (
     name text not null,
     subject uuid not null,
@@ -62,6 +65,11 @@ create table invariant_violations (
     acknowledged_by text,
     constraint invariant_violations_pkey primary key (name, subject, partner)
 );
+comment on table invariant_violations is
+    'Violations of invariants that are open. The check deletes a row when the violation is gone.';
+comment on column invariant_violations.name is 'The view.';
+comment on column invariant_violations.subject is 'The record.';
+comment on column invariant_violations.acknowledged_at is 'An acknowledged violation does not stop releases.';
 
 create table invariant_checks (
     name text not null,
@@ -70,9 +78,11 @@ create table invariant_checks (
     duration_ms bigint not null,
     constraint invariant_checks_pkey primary key (name)
 );
+comment on table invariant_checks is
+    'Last check of each invariant.';
+comment on column invariant_checks.last_full_check_at is 'When the last check of all records ended without an error.';
+comment on column invariant_checks.duration_ms is 'How long the last check took.';
 
--- How far the check of all records by the invariants has come: a saved position, so that no snapshot is held for the whole
--- of it and another process goes on.
 create table invariant_full_check (
     only_row boolean not null default true,
     last_checked_id uuid,
@@ -82,45 +92,50 @@ create table invariant_full_check (
     constraint invariant_full_check_pkey primary key (only_row),
     constraint invariant_full_check_only_row_check check (only_row)
 );
+comment on table invariant_full_check is
+    'Progress of the check of all records, one row: the check is done in slices, by any process.';
+comment on column invariant_full_check.last_checked_id is 'Null while no check is running.';
+comment on column invariant_full_check.slice_size is 'Records in the next slice; adapted to the time that the last one took.';
+comment on column invariant_full_check.failed_invariants is 'Invariants that could not be checked everywhere.';
 insert into invariant_full_check default values;
 
--- The records that have events.
 create view records as
     select 'quote' as object, id, partner, version, status from quotes
     union all select 'policy', id, partner, version, status from policies
     union all select 'claim', id, partner, version, status from claims
     union all select 'payout', id, partner, version, status from payouts
     union all select 'payout_method', id, partner, version, status from payout_methods;
+comment on view records is 'The records that have events, for the invariants.';
 
 create view inv_postings_balance as
-    select event_id as subject, partner, format('the posting set sums to %s minor units of %s', sum(amount), currency) as message
+    select event_id as subject, partner, format('the posting sums to %s minor units of %s', sum(amount), currency) as message
     from ledger_entries group by event_id, partner, currency having sum(amount) <> 0;
-comment on view inv_postings_balance is 'Every posting set of the ledger sums to zero in each currency.';
+comment on view inv_postings_balance is 'Every posting of the ledger sums to zero in each currency.';
 
 create view inv_ledger_matches_payouts as
-    select po.id as subject, po.partner, format('the ledger does not say that it is %s', po.status) as message
+    select po.id as subject, po.partner, format('the ledger does not match its status %s', po.status) as message
     from payouts po cross join lateral (
         select coalesce(sum(amount) filter (where account = 'claims_incurred'), 0) as incurred, coalesce(-sum(amount) filter (where account = 'reserve'), 0) as reserve,
             coalesce(-sum(amount) filter (where account = 'rail_clearing'), 0) as clearing, coalesce(-sum(amount) filter (where account = 'payout'), 0) as payout,
             coalesce(sum(amount) filter (where account = 'return'), 0) as returned,
-            count(*) filter (where le.claim_id <> po.claim_id or le.policy_id <> po.policy_id or le.currency <> po.currency or le.account like 'premium%' or le.account like 'commission%') as astray
+            count(*) filter (where le.claim_id <> po.claim_id or le.policy_id <> po.policy_id or le.currency <> po.currency or le.account like 'premium%' or le.account like 'commission%') as wrong_account
         from ledger_entries le where le.payout_id = po.id and le.partner = po.partner) as l
-    where l.astray > 0
+    where l.wrong_account > 0
         or l.incurred <> po.amount * (po.status not in ('returned', 'cancelled') or po.settled_externally)::int
         or l.reserve <> po.amount * (po.status in ('pending', 'releasing', 'blocked', 'reconciling'))::int
         or l.clearing <> po.amount * (po.status = 'released')::int
         or l.payout <> po.amount * (po.status in ('reconciled', 'returned') or po.settled_externally)::int
         or l.returned <> po.amount * (po.status = 'returned')::int;
-comment on view inv_ledger_matches_payouts is 'The ledger says of every payout what its status says.';
+comment on view inv_ledger_matches_payouts is 'Ledger balances match every payout''s status.';
 
 create view inv_ledger_matches_premiums as
-    select p.id as subject, p.partner, 'the ledger has another premium than the policy' as message
+    select p.id as subject, p.partner, 'the premium in the ledger is not the policy''s' as message
     from policies p cross join lateral (
         select coalesce(sum(amount) filter (where account = 'premium_receivable'), 0) as receivable, coalesce(-sum(amount) filter (where account = 'premium_written'), 0) as written
         from ledger_entries le where le.policy_id = p.id and le.partner = p.partner and le.currency = p.currency and le.payout_id is null) as l
         cross join lateral (select case when p.cancelled_at < p.effective_at then 0 else p.premium_amount end as premium) as w
     where l.receivable <> w.premium or l.written <> w.premium;
-comment on view inv_ledger_matches_premiums is 'The ledger has the premium of every policy, once, and none of cover that was cancelled before it began.';
+comment on view inv_ledger_matches_premiums is 'The ledger has each policy''s premium exactly once, and none for cover that was cancelled before it began.';
 
 create view inv_reports_match_payouts as
     select po.id as subject, po.partner, format('it is %s; reports settled it %s times and returned it %s times', po.status, l.settled, l.returned) as message
@@ -131,35 +146,35 @@ create view inv_reports_match_payouts as
     where l.other or l.settled > 1 or l.returned > 1
         or (po.status = 'reconciled') <> (l.settled = 1 and l.returned = 0)
         or (po.status = 'returned') <> (l.returned = 1);
-comment on view inv_reports_match_payouts is 'What is reconciled or returned was reported so by the rail, once and in full, and the other way round.';
+comment on view inv_reports_match_payouts is 'A payout is reconciled or returned exactly if the rail''s reports say so, once and in full.';
 
 create view inv_paid_once as
-    select claim_id as subject, partner, format('part %s of what the claim is owed has %s payouts', installment, count(*)) as message
+    select claim_id as subject, partner, format('installment %s of the claim has %s payouts', installment, count(*)) as message
     from payouts where status not in ('returned', 'cancelled') or settled_externally group by claim_id, partner, installment having count(*) > 1;
-comment on view inv_paid_once is 'Every amount that was approved has one payout that did not come back.';
+comment on view inv_paid_once is 'Each installment of a claim has at most one payout that was neither returned nor cancelled.';
 
 create view inv_sent_once as
     select po.id as subject, po.partner, format('it was sent as %s after %s, which was never refused', b.key, a.key) as message
     from payouts po join payout_attempts a on a.payout_id = po.id and a.partner = po.partner
         join payout_attempts b on b.payout_id = a.payout_id and b.partner = a.partner and b.number > a.number and b.key <> a.key
     where not exists (select from payout_attempts r where r.payout_id = a.payout_id and r.partner = a.partner and r.key = a.key and r.outcome = 'refused');
-comment on view inv_sent_once is 'No payout was sent under another key before the rail had refused the one before.';
+comment on view inv_sent_once is 'No payout was sent under another key before the rail had refused the former key.';
 
 create view inv_claims_paid as
-    select c.id as subject, c.partner, format('%s is owed and %s is on its way', c.amount, l.amount) as message
+    select c.id as subject, c.partner, format('%s is approved and its payouts add up to %s', c.amount, l.amount) as message
     from claims c cross join lateral (select coalesce(sum(po.amount), 0) as amount from payouts po
         where po.claim_id = c.id and po.partner = c.partner and (po.status not in ('returned', 'cancelled') or po.settled_externally)) as l
     where c.status in ('approved', 'closed') and c.amount <> l.amount or c.status not in ('approved', 'closed') and l.amount <> 0;
-comment on view inv_claims_paid is 'What is on its way for a claim is what was approved, and nothing where nothing was.';
+comment on view inv_claims_paid is 'The payouts of an approved claim add up to the approved amount; other claims have none.';
 
 create view inv_limits_not_exceeded as
-    select p.id as subject, p.partner, format('of a limit of %s, %s is left, %s was approved and %s is paid and reserved', p.limit_amount, p.limit_remaining, c.owed, l.held) as message
+    select p.id as subject, p.partner, format('of a limit of %s, %s remains, %s was approved and %s is paid or reserved', p.limit_amount, p.limit_remaining, c.owed, l.held) as message
     from policies p
         cross join lateral (select coalesce(sum(amount), 0) as owed from claims c where c.policy_id = p.id and c.partner = p.partner and c.status in ('approved', 'closed')) as c
         cross join lateral (select coalesce(-sum(amount), 0) as held from ledger_entries le where le.policy_id = p.id and le.partner = p.partner
             and le.account in ('reserve', 'rail_clearing', 'payout', 'return')) as l
     where p.limit_amount - p.limit_remaining <> c.owed or l.held > p.limit_amount;
-comment on view inv_limits_not_exceeded is 'Paid and reserved together never exceed a policy''s limit, and what is left of it is what was not approved.';
+comment on view inv_limits_not_exceeded is 'What is paid and reserved never exceeds a policy''s limit; the remaining limit is the limit less the approved amounts.';
 
 create view inv_events_per_change as
     select r.id as subject, r.partner, format('%s of version %s has %s events', r.object, r.version, e.n) as message
@@ -170,43 +185,43 @@ comment on view inv_events_per_change is 'Every change of a record has exactly o
 
 create view inv_statuses_have_events as
     select r.id as subject, r.partner, format('%s is %s, its events say %s', r.object, r.status, coalesce(e.to_status, 'nothing')) as message
-    from records r left join lateral (select lc.to_status from events e join status_transitions lc on lc.object = r.object and lc.event = e.type
+    from records r left join lateral (select st.to_status from events e join status_transitions st on st.object = r.object and st.event = e.type
         where e.subject_id = r.id and e.partner = r.partner order by e.subject_version desc limit 1) as e on true
     where e.to_status is distinct from r.status;
-comment on view inv_statuses_have_events is 'The last event about a record''s state tells the state it is in.';
+comment on view inv_statuses_have_events is 'The last status event of a record names the status that the record has.';
 
 create view inv_status_transitions as
     select e.subject_id as subject, e.partner, format('%s followed %s', e.to_status, coalesce(nullif(e.was, ''), 'nothing')) as message
-    from (select e.subject_id, e.partner, lc.object, lc.to_status, coalesce(lag(lc.to_status) over (partition by e.subject_id, e.partner order by e.subject_version), '') as was
-        from events e join (select distinct object, event, to_status from status_transitions) lc on lc.object = e.subject_type and lc.event = e.type) as e
-    where not exists (select from status_transitions lc where lc.object = e.object and lc.from_status = e.was and lc.to_status = e.to_status);
-comment on view inv_status_transitions is 'The states of every record are a path of its life cycle.';
+    from (select e.subject_id, e.partner, st.object, st.to_status, coalesce(lag(st.to_status) over (partition by e.subject_id, e.partner order by e.subject_version), '') as was
+        from events e join (select distinct object, event, to_status from status_transitions) st on st.object = e.subject_type and st.event = e.type) as e
+    where not exists (select from status_transitions st where st.object = e.object and st.from_status = e.was and st.to_status = e.to_status);
+comment on view inv_status_transitions is 'The statuses of every record follow the allowed transitions.';
 
 create view inv_timelines as
     select c.id as subject, c.partner, format('its timeline has %s entries up to %s and should have %s', t.n, t.last, c.timeline_sequence) as message
     from claims c cross join lateral (select count(*) as n, coalesce(max(sequence), 0) as last from timeline_entries t where t.claim_id = c.id and t.partner = c.partner) as t
     where t.n <> c.timeline_sequence or t.last <> c.timeline_sequence
     union all
-    select c.id, c.partner, format('%s does not stand in its timeline once', e.type)
+    select c.id, c.partner, format('%s is not in its timeline exactly once', e.type)
     from claims c cross join lateral (select c.id union all select po.id from payouts po where po.claim_id = c.id and po.partner = c.partner) as s (id)
         join events e on e.subject_id = s.id and e.partner = c.partner
     where (select count(*) from timeline_entries t where t.claim_id = c.id and t.partner = c.partner and t.event_id = e.id and t.kind = e.type) <> 1;
-comment on view inv_timelines is 'A claim''s timeline has no gaps, and every event of the claim and its payouts once.';
+comment on view inv_timelines is 'A claim''s timeline has no gaps, and has every event of the claim and its payouts exactly once.';
 
--- Payouts that waited for the end of a stop are made due by a run, which may take longer than ten minutes; those whose policy a
--- report line of no known debt names wait for its answer.
+-- Exempt are payouts that a resumption makes due, which may take over ten minutes, and those whose policy is named by a report
+-- line of an unknown debt that is not resolved.
 create view inv_next_actions as
-    select po.id as subject, po.partner, format('it is %s and nothing will happen to it', po.status) as message
+    select po.id as subject, po.partner, format('it is %s and nothing is scheduled', po.status) as message
     from payouts po where po.next_attempt_at is null and (po.status in ('releasing', 'reconciling')
         or po.status = 'pending' and not exists (select from release_stops where resumed_at is null or resumed_at > business_now() - interval '10 minutes')
             and not exists (select from release_resumptions where finished_at is null)
             and not exists (select from reconciliation_exceptions fi join rail_report_lines rl on rl.report_id = fi.report_id and rl.number = fi.line
                 where fi.policy_id = po.policy_id and fi.kind in ('unknown', 'unmatched') and (fi.closed_at is null or rl.match_result is null)))
     union all
-    select c.id, c.partner, format('it is %s and nothing will happen to it', c.status)
+    select c.id, c.partner, format('it is %s and nothing is scheduled', c.status)
     from claims c where c.status = 'deferred' and c.next_review_at is null or c.status = 'opened' and c.origin = 'trigger'
         or c.status = 'approved' and c.amount = (select coalesce(sum(po.amount), 0) from payouts po where po.claim_id = c.id and po.partner = c.partner and (po.status = 'reconciled' or po.settled_externally));
-comment on view inv_next_actions is 'Whatever is not final waits for something that will happen.';
+comment on view inv_next_actions is 'Every record that is not final has a next step that is due or scheduled.';
 
 create view inv_partners as
     select x.id as subject, x.partner, 'its policy is another partner''s' as message from claims x join policies y on y.id = x.policy_id and y.partner <> x.partner
@@ -216,28 +231,27 @@ create view inv_partners as
     union all select x.id, x.partner, 'it goes to another partner''s account' from payouts x join payout_methods y on y.id = x.payout_method_id and y.partner <> x.partner
     union all select x.id, x.partner, 'an event about it is another partner''s' from records x join events y on y.subject_id = x.id and y.partner <> x.partner
     union all select x.id, x.partner, 'another partner''s ledger has entries about it' from policies x join ledger_entries y on y.policy_id = x.id and y.partner <> x.partner
-    union all select x.id, x.partner, 'a sentence of its timeline is another partner''s' from claims x join timeline_entries y on y.claim_id = x.id and y.partner <> x.partner;
-comment on view inv_partners is 'Whatever belongs to a record belongs to the same partner.';
+    union all select x.id, x.partner, 'an entry of its timeline is another partner''s' from claims x join timeline_entries y on y.claim_id = x.id and y.partner <> x.partner;
+comment on view inv_partners is 'Everything that belongs to a record has the record''s partner.';
 
 create view inv_sequences as
-    select n.event_id as subject, n.partner, format('nothing has the sequence %s', n.sequence - 1) as message
+    select n.event_id as subject, n.partner, format('no event has the sequence %s', n.sequence - 1) as message
     from event_sequence n where n.sequence <> 1 and not exists (select from event_sequence m where m.partner = n.partner and m.sequence = n.sequence - 1);
 comment on view inv_sequences is 'The sequence of a partner''s events has no gaps.';
 
--- While a restore is open no event is numbered, so the minute of those that wait begins
--- when it ends. Counted from the event, the resumption right after a restore was refused.
+-- While a restore is open no event gets a sequence, so the minute begins when the restore ends.
 create view inv_events_sequenced as
-    select e.id as subject, e.partner, 'it has no number and does not wait for one' as message
+    select e.id as subject, e.partner, 'it has no sequence and does not wait for one' as message
     from events e where not exists (select from event_sequence n where n.event_id = e.id and n.partner = e.partner)
         and not exists (select from event_outbox o where o.event_id = e.id and o.partner = e.partner)
     union all
-    select e.id, e.partner, case when o.ordinal > r.last_ordinal or r.pending_gaps @> o.ordinal then 'it has waited for its number for over a minute'
-        else 'the relay has passed it by' end
+    select e.id, e.partner, case when o.ordinal > r.last_ordinal or r.pending_gaps @> o.ordinal then 'it has waited for its sequence for over a minute'
+        else 'the relay has skipped it' end
     from event_relay r cross join event_outbox o join events e on e.id = o.event_id and e.partner = o.partner
     where greatest(e.occurred_at, (select max(ended_at) from database_restores)) < (select clock_timestamp() + offset_interval - interval '60 seconds' from clock)
             and not exists (select from database_restores where ended_at is null)
         or not (o.ordinal > r.last_ordinal or r.pending_gaps @> o.ordinal);
-comment on view inv_events_sequenced is 'Every event has a number, or has waited for one for less than a minute.';
+comment on view inv_events_sequenced is 'Every event has a sequence, or has waited for one for less than a minute.';
 
 create view inv_embedded_counts as
     select c.id as subject, c.partner, format('its policy has no claim %s', c.policy_sequence - 1) as message

@@ -92,6 +92,15 @@ func TestEveryConstraintIsNamed(t *testing.T) {
 	}
 }
 
+func TestEveryTableAndViewHasAComment(t *testing.T) {
+	t.Parallel()
+	db, _ := modeltest.Database(t, 2)
+	var bare []string
+	require.NoError(t, db.Bun.NewRaw(`select relname from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'v')
+		and relname not like 'bun\_%' and relname <> 'modeltest_jobs' and coalesce(obj_description(oid, 'pg_class'), '') = '' order by 1`).Scan(t.Context(), &bare))
+	require.Empty(t, bare, "say in COMMENT ON what the table holds and what writes it")
+}
+
 func TestCandidateQueryUsesIndex(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t, modeltest.WithoutChecks())
