@@ -150,7 +150,7 @@ func TestPayoutsOfAFormerRailAreMissing(t *testing.T) {
 	fetch := &fetchReports{service: s.Service, rail: &newer{s.rail}, log: slog.New(slog.DiscardHandler)}
 	s.AdvanceClock(maxReportDelay - time.Hour)
 	require.NoError(t, fetch.findMissing(t.Context()))
-	require.Zero(t, s.countRows("findings"))
+	require.Zero(t, s.countRows("reconciliation_exceptions"))
 	s.AdvanceClock(2 * time.Hour)
 	require.NoError(t, fetch.findMissing(t.Context()))
 	require.Equal(t, 1, s.countRows("reconciliation_exceptions where kind = 'missing' and rail = $1", s.rail.Name()))

@@ -61,7 +61,7 @@ func (w *rescueJobs) Work(ctx context.Context, _ *river.Job[RescueJobs]) error {
 		update `+jobTable+` set state = 'available', scheduled_at = clock_timestamp(), max_attempts = greatest(max_attempts, attempt + 1),
 			errors = array_append(errors, jsonb_build_object('at', clock_timestamp(), 'attempt', attempt, 'error', 'its worker died', 'trace', ''))
 		where state = 'running' and (attempt < max_attempts or coalesce(cardinality(errors), 0) = 0)
-			and attempted_by[array_upper(attempted_by, 1)] in (select name from dead)
+			and attempted_by[array_upper(attempted_by, 1)] in (select worker from dead)
 		returning id`, workerSilentAfter, workerDeadAfter)
 	if err != nil {
 		return fmt.Errorf("rescue jobs: %w", err)

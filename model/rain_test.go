@@ -220,7 +220,7 @@ func TestLateDayJoinsSpellsThatWerePaid(t *testing.T) {
 	occurrence, err := b.Service.GetOccurrence(t.Context(), b.Acme, paid[1].Occurrence.ID)
 	require.NoError(t, err)
 	require.Equal(t, paid[0].Occurrence.ID, *occurrence.MergedInto, "into the oldest")
-	require.Zero(t, b.CountRows()["findings"], "no day was paid twice")
+	require.Zero(t, b.CountRows()["reconciliation_exceptions"], "no day was paid twice")
 }
 
 func TestSplitSpellPaysNoDayTwice(t *testing.T) {

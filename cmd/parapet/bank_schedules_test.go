@@ -277,5 +277,5 @@ func TestRefusedPayoutsMoveToTheNextAccount(t *testing.T) {
 	for _, payout := range b.listPayouts(t) {
 		require.Equal(t, 2, b.countRows(t, "(select distinct key from payout_attempts where key like $1) as keys", payout.PolicyID+".%"))
 	}
-	require.Zero(t, b.countRows(t, "findings"), "no exceptions")
+	require.Zero(t, b.countRows(t, "reconciliation_exceptions"), "no exceptions")
 }
