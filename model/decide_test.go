@@ -267,7 +267,7 @@ func TestOperatorNotesAreHiddenFromPartners(t *testing.T) {
 				query = "select count(*) from idempotency_keys where convert_from(body, 'UTF8') like '%' || $1 || '%'"
 			}
 			require.NoError(t, b.DB.Pool.QueryRow(t.Context(), query, private).Scan(&rows))
-			require.Equal(t, map[bool]int{true: 5}[table == "adjudications" || table == "audit_entries"], rows, table)
+			require.Equal(t, map[bool]int{true: 5}[table == "operator_actions" || table == "audit_entries"], rows, table)
 		}
 	}
 }

@@ -87,8 +87,8 @@ func (tx *Tx) recordOperatorAction(row operatorActionRow) {
 }
 
 var operatorActions = &childCollection[operatorActionRow, OperatorAction]{
-	collection: &collection[operatorActionRow, OperatorAction]{plural: "adjudications", requiredScope: fixedScope(ScopeOperator), toRecord: (*operatorActionRow).toRecord},
-	cursorName: "adjudications", parent: resourceClaim, parentTable: "claims", joinCondition: "!.claim_id = w.id and !.partner = w.partner",
+	collection: &collection[operatorActionRow, OperatorAction]{plural: "operator_actions", requiredScope: fixedScope(ScopeOperator), toRecord: (*operatorActionRow).toRecord},
+	cursorName: "operator_actions", parent: resourceClaim, parentTable: "claims", joinCondition: "!.claim_id = w.id and !.partner = w.partner",
 	order: oldestFirst, cursorKey: func(r *operatorActionRow) string { return r.ID.String() }, parentID: func(r *operatorActionRow) uuid.UUID { return *r.ClaimID },
 }
 
