@@ -10,10 +10,10 @@ import (
 
 type claimRequest struct {
 	PolicyID        string             `json:"policy_id" doc:"The policy that pays the claim."`
-	Origin          model.Origin       `json:"origin,omitzero" enum:"trigger,approval" doc:"Follows from the rest when left out."`
-	ObservationID   *string            `json:"observation_id,omitzero" doc:"What happened, as an observation that is known here."`
-	SourceEvent     *sourceEventFields `json:"source_event,omitzero" doc:"What happened, as its source names it. Name this or observation_id, or neither for a claim that an operator decides."`
-	OccurredAt      *time.Time         `json:"occurred_at,omitzero" doc:"When it happened, for a claim that names nothing else."`
+	Origin          model.Origin       `json:"origin,omitzero" enum:"trigger,approval" doc:"When left out, it follows from the other members."`
+	ObservationID   *string            `json:"observation_id,omitzero" doc:"Id of an observation of the event."`
+	SourceEvent     *sourceEventFields `json:"source_event,omitzero" doc:"The event as its source names it. Give this or observation_id, or neither for a claim that an operator decides."`
+	OccurredAt      *time.Time         `json:"occurred_at,omitzero" doc:"When it happened; only for a claim that names neither observation nor source event."`
 	Description     *string            `json:"description,omitzero" maxLength:"10000"`
 	RequestedAmount *wire.Money        `json:"requested_amount,omitzero" doc:"Without an amount the operator decides it."`
 	PartnerFields
@@ -53,7 +53,7 @@ func (s *server) getTimeline(ctx context.Context, c *requestContext, page model.
 }
 
 type messageRequest struct {
-	Body string `json:"body" minLength:"1" maxLength:"10000" doc:"What you have to say."`
+	Body string `json:"body" minLength:"1" maxLength:"10000" doc:"The text."`
 }
 
 func (s *server) addMessage(ctx context.Context, c *requestContext, in messageRequest) (*wire.Message, error) {

@@ -22,7 +22,7 @@ type observationsRequest struct {
 }
 
 type observationBatch struct {
-	Observations []wire.ObservationInput `json:"observations" minItems:"1" maxItems:"1000" doc:"Each is judged alone: a wrong one is rejected, the others are kept."`
+	Observations []wire.ObservationInput `json:"observations" minItems:"1" maxItems:"1000" doc:"Each is checked on its own: a wrong one is rejected, the others are stored."`
 	FinalTrack   bool                    `json:"final_track,omitzero"`
 }
 

@@ -14,23 +14,23 @@ func (s *server) getOccurrence(ctx context.Context, c *requestContext) (*wire.Oc
 }
 
 type explanationRequest struct {
-	PolicyID     string             `json:"policy_id" doc:"The policy that is asked about."`
-	OccurrenceID *string            `json:"occurrence_id,omitzero" doc:"What happened, as it is known here, occ_…. Name exactly one of occurrence_id, source_event and as_if."`
-	SourceEvent  *sourceEventFields `json:"source_event,omitzero" doc:"What happened, as its source names it."`
-	AsIf         *asIfFields        `json:"as_if,omitzero" doc:"What might happen: exactly one of earthquake, storm and rain."`
+	PolicyID     string             `json:"policy_id" doc:"The policy to evaluate."`
+	OccurrenceID *string            `json:"occurrence_id,omitzero" doc:"Id of a recorded occurrence, occ_…. Give exactly one of occurrence_id, source_event and as_if."`
+	SourceEvent  *sourceEventFields `json:"source_event,omitzero" doc:"The event as its source names it."`
+	AsIf         *asIfFields        `json:"as_if,omitzero" doc:"A hypothetical event: give exactly one of earthquake, storm and rain."`
 }
 
 type asIfFields struct {
 	Earthquake *asIfEarthquakeFields `json:"earthquake,omitzero" doc:"An earthquake with final values."`
 	Storm      *asIfStormFields      `json:"storm,omitzero" doc:"A storm's track."`
-	Rain       *asIfRainFields       `json:"rain,omitzero" doc:"Days at a station on top of what its source reported there: a day that is given replaces the reported one."`
+	Rain       *asIfRainFields       `json:"rain,omitzero" doc:"Days at a station, added to the days that its source reported: a day that you give replaces the reported one."`
 }
 
 type asIfEarthquakeFields struct {
 	Location  hazard.Point `json:"location" doc:"The epicentre."`
 	Magnitude string       `json:"magnitude" doc:"Moment magnitude, a decimal." example:"6.4"`
-	DepthKM   *string      `json:"depth_km,omitzero" doc:"A decimal; unknown without one, which counts as within every depth limit." example:"17"`
-	At        *time.Time   `json:"at,omitzero" doc:"Now without one."`
+	DepthKM   *string      `json:"depth_km,omitzero" doc:"A decimal; unknown when left out, which counts as within every depth limit." example:"17"`
+	At        *time.Time   `json:"at,omitzero" doc:"When it happens; now when left out."`
 }
 
 type asIfStormFields struct {
@@ -40,12 +40,12 @@ type asIfStormFields struct {
 type asIfFixFields struct {
 	Location hazard.Point `json:"location" doc:"The storm's centre."`
 	WindKN   string       `json:"wind_kn" doc:"Maximum sustained wind in knots, a decimal." example:"120"`
-	At       *time.Time   `json:"at,omitzero" doc:"Six hours after the fix before without one; the first one's is now."`
+	At       *time.Time   `json:"at,omitzero" doc:"When left out: now for the first fix, otherwise six hours after the previous one."`
 }
 
 type asIfRainFields struct {
 	Station string          `json:"station" doc:"Id of the station."`
-	Source  *string         `json:"source,omitzero" doc:"Whose reports the days join; ghcn without one."`
+	Source  *string         `json:"source,omitzero" doc:"The source that the days are added to; ghcn when left out."`
 	Days    []asIfDayFields `json:"days" doc:"Up to 400 days."`
 }
 

@@ -10,8 +10,8 @@ import (
 
 type payoutMethodRequest struct {
 	ClaimID       *string                `json:"claim_id,omitzero" doc:"The claim it serves. Name exactly one of claim_id and policy_id."`
-	PolicyID      *string                `json:"policy_id,omitzero" doc:"The policy whose claims it serves, those to come included."`
-	Type          account.Type           `json:"type" enum:"iban,us_bank_account,mobile_money" doc:"Names the one member that holds the number."`
+	PolicyID      *string                `json:"policy_id,omitzero" doc:"The policy whose claims it serves, including future claims."`
+	Type          account.Type           `json:"type" enum:"iban,us_bank_account,mobile_money" doc:"The kind of account; it names the one member that has the number."`
 	Beneficiary   wire.Beneficiary       `json:"beneficiary" doc:"Whose account it is."`
 	Currency      string                 `json:"currency" minLength:"3" maxLength:"3" doc:"ISO 4217, in capitals." example:"USD"`
 	IBAN          *account.IBAN          `json:"iban,omitzero" doc:"For type iban. Never shown again."`

@@ -8,8 +8,8 @@ import (
 )
 
 type bindRequest struct {
-	QuoteID      string              `json:"quote_id" doc:"The quote that becomes binding." example:"quo_01kag5x3k8e4xtn0nq9yqg3s5v"`
-	Policyholder *policyholderFields `json:"policyholder,omitzero" doc:"Who holds the policy; overrides the quote's context."`
+	QuoteID      string              `json:"quote_id" doc:"The quote to bind." example:"quo_01kag5x3k8e4xtn0nq9yqg3s5v"`
+	Policyholder *policyholderFields `json:"policyholder,omitzero" doc:"The person or company that holds the policy; replaces the policyholder of the quote's context."`
 	PartnerFields
 }
 

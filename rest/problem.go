@@ -14,15 +14,15 @@ import (
 
 // problem is an RFC 9457 problem document, the form of all errors.
 type problem struct {
-	Type       string            `json:"type" doc:"Stable name of the kind of problem." example:"urn:parapet:problem:validation_failed"`
+	Type       string            `json:"type" doc:"Stable URI of the kind of problem." example:"urn:parapet:problem:validation_failed"`
 	Title      string            `json:"title" doc:"What this kind of problem is, in a few words."`
 	Status     int               `json:"status" doc:"The HTTP status."`
-	Detail     string            `json:"detail" doc:"What is wrong with this request and what would be right."`
+	Detail     string            `json:"detail" doc:"What is wrong with this request and what is allowed."`
 	Instance   string            `json:"instance" doc:"The path that was called."`
 	Code       string            `json:"code" doc:"Machine-readable kind of problem; decide by this member." example:"validation_failed"`
-	RequestID  string            `json:"request_id" doc:"Name this when you ask us; it is the X-Request-Id of the answer."`
+	RequestID  string            `json:"request_id" doc:"Give this when you ask us about the request; it is the X-Request-Id of the answer."`
 	Retryable  bool              `json:"retryable" doc:"Whether the same request can succeed later."`
-	ResourceID string            `json:"resource_id,omitzero" doc:"The record the problem is about, where one exists."`
+	ResourceID string            `json:"resource_id,omitzero" doc:"The record that the problem is about, if there is one."`
 	Errors     []wire.FieldError `json:"errors,omitzero" doc:"Every member of the request that is wrong."`
 	Extra      map[string]any    `json:",embed" hidden:"true"`
 }

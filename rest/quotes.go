@@ -12,13 +12,13 @@ import (
 
 // PartnerFields are the fields that a partner may set on its records.
 type PartnerFields struct {
-	PartnerReference *string           `json:"partner_reference,omitzero" minLength:"1" maxLength:"128" pattern:"\\S" doc:"Your own name of the record, unique among your records of this kind: 1 to 128 characters, without control characters and not only blanks." example:"booking-4711"`
+	PartnerReference *string           `json:"partner_reference,omitzero" minLength:"1" maxLength:"128" pattern:"\\S" doc:"Your own name for the record, unique among your records of this kind: 1 to 128 characters, without control characters and not only blanks." example:"booking-4711"`
 	Metadata         map[string]string `json:"metadata,omitzero" maxProperties:"50" doc:"Up to 50 keys of 1 to 40 characters, with values of at most 500."`
 }
 
 type quoteRequest struct {
 	Product string         `json:"product" doc:"Key of the product, whose latest version is quoted." example:"quake-circle"`
-	Context jsontext.Value `json:"context" doc:"What is to be covered, by the product's schema. Only partner is needed; everything else has a default. Members the product does not know are kept and named in ignored_context."`
+	Context jsontext.Value `json:"context" doc:"The cover to price, as the product's schema describes it. Only partner is required; every other member has a default. Unknown members are stored and listed in ignored_context."`
 	PartnerFields
 }
 

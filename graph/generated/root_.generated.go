@@ -8957,15 +8957,16 @@ func newExecutionContext(
 var sources = []*ast.Source{
 	{Name: "../schema/audit.graphqls", Input: `extend type Query {
   """
-  What operators did, each line written in the transaction of its effect, and what was refused to anybody for want of a permission;
-  newest first. No role can change or delete a line. Scope operator. Errors: parameter_invalid, cursor_invalid.
+  The audit log, newest first: every action of an operator, written in the transaction of its effect, and every action that
+  was refused because a permission was missing. No role can change or delete a line. Scope operator. Errors:
+  parameter_invalid, cursor_invalid.
   """
   auditLog(
     "How many, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
-    "Only those that fit."
+    "Only records that match."
     filter: AuditFilter
     "The newest first when left out."
     order: Order
@@ -8976,11 +8977,11 @@ var sources = []*ast.Source{
 type AuditEntry {
   "Id of the line, aud_…."
   id: ID!
-  "When it was done; for what was refused, when it was written, up to a minute later."
+  "When it was done; for a refused action, when the line was written, up to a minute later."
   at: DateTime!
   "How it ended."
   outcome: AuditOutcome!
-  "What was asked for: the mutation's name, the operation of the REST API, or the address."
+  "The action: the name of the mutation, the operation of the REST API, or the address."
   operation: String!
   "In which role; null when the token had none."
   actorKind: ActorKind
@@ -8990,21 +8991,21 @@ type AuditEntry {
   issuer: String
   "Through which OAuth client."
   client: String!
-  "Whose record it was done to, or which partner was refused."
+  "The partner of the record, or the partner that was refused."
   partner: String
   "The record it was done to."
   subject: ID
-  "Why, in the operator's words; what a button of the job console did; or why it was refused."
+  "The operator's reason; what a button of the job console did; or why the action was refused."
   reason: String
   "The code of a refusal."
   code: String
-  "X-Request-Id of the request; of the first one where a refusal repeats."
+  "X-Request-Id of the request; of the first one when a refusal repeats."
   requestId: String
-  "A refusal that repeats is one line a minute."
+  "How often it happened: a refusal that repeats is one line a minute."
   times: Long!
 }
 
-"How what was asked for ended."
+"How an action ended."
 enum AuditOutcome {
   "It was done."
   DONE
@@ -9012,9 +9013,9 @@ enum AuditOutcome {
   REFUSED
 }
 
-"Narrows the audit log. What is left out does not narrow."
+"A filter of the audit log. Members that are left out do not filter."
 input AuditFilter {
-  "Those that ended so."
+  "Those with this outcome."
   outcome: AuditOutcome
   "Those of one operation, such as decideClaim."
   operation: String
@@ -9038,7 +9039,7 @@ type AuditConnection {
   nodes: [AuditEntry!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many lines the log has, counted up to 10000, and only when it is asked for."
+  "How many lines the log has, counted up to 10000, and only when selected."
   totalCount: Int!
   "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
@@ -9054,36 +9055,37 @@ type AuditEdge {
 `, BuiltIn: false},
 	{Name: "../schema/capacity.graphqls", Input: `extend type Query {
   """
-  The bounds of what may be at risk, by product, cell and currency. Scope operator; a partner learns what is left when it binds
-  more than that. Errors: parameter_invalid, cursor_invalid.
+  The capacities: the largest sums of limits at risk, by product, cell and currency. Scope operator; a bind that exceeds a
+  capacity tells the partner what is left. Errors: parameter_invalid, cursor_invalid.
   """
   capacities(
     "How many, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
-    "Only those that fit."
+    "Only records that match."
     filter: CapacityFilter
   ): CapacityConnection
 }
 
 extend type Mutation {
   """
-  Bound what may be at risk of a product in a cell, or in every cell that has no bound of its own, from the next bind on. Binds
-  beyond it are answered capacity_exceeded. Scope operator. Errors: validation_failed, not_found for an unknown product.
+  Set the capacity of a product: the largest sum of limits at risk in a cell, or in every cell without a capacity of its
+  own. It applies from the next bind on. Binds that exceed it are answered capacity_exceeded. Scope operator. Errors:
+  validation_failed, not_found for an unknown product.
   """
-  setCapacity("What to bound." input: SetCapacityInput!): SetCapacityPayload
+  setCapacity("The capacity." input: SetCapacityInput!): SetCapacityPayload
 }
 
-"What may be at risk of one product."
+"A capacity: the largest sum of limits at risk of one product at one place."
 type Capacity {
   "Key of the product."
   product: String!
-  "Where: N23E121 by the south-west corner, or a station. Null: every cell without a bound of its own, each for itself."
+  "The cell by its south-west corner, such as N23E121, or a station. Null: each cell without a capacity of its own."
   cell: String
   "The most that may be at risk: the limits left of active policies, whether their cover has begun or not."
   limit: Money!
-  "What is at risk now; null where no one cell is named."
+  "What is at risk now; null when cell is null."
   atRisk: Money
   "When it was set."
   updatedAt: DateTime!
@@ -9107,7 +9109,7 @@ type CapacityConnection {
   nodes: [Capacity!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many records the list has, counted up to 10000, and only when it is asked for."
+  "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
   "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
@@ -9115,36 +9117,36 @@ type CapacityConnection {
 
 "A record of a page."
 type CapacityEdge {
-  "Where it stands; give it as after to read on from here."
+  "Its position; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: Capacity!
 }
 
-"A bound to set."
+"A capacity to set."
 input SetCapacityInput {
   "Key of the product."
   product: String!
-  "N23E121 by the south-west corner, or a station; null for every cell without a bound of its own."
+  "The cell by its south-west corner, such as N23E121, or a station; null for every cell without a capacity of its own."
   cell: String
-  "ISO 4217 code, in capitals. Policies of other currencies are not bounded by it."
+  "ISO 4217 code, in capitals. It does not limit policies in other currencies."
   currency: String!
-  "The most that may be at risk, in minor units; 0 sells nothing more. Null takes the bound away."
+  "The most that may be at risk, in minor units; with 0 nothing more is sold. Null removes the capacity."
   amount: Long
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
 "What was set."
 type SetCapacityPayload {
-  "The bound as it is now, without what is at risk; null when it was taken away."
+  "The capacity as it is now, without what is at risk; null when it was removed."
   capacity: Capacity
   "As it was sent."
   clientMutationId: String
 }
 `, BuiltIn: false},
 	{Name: "../schema/claim.graphqls", Input: `extend type Query {
-  "One claim. Errors: not_found, for an unknown, a malformed and another partner's id alike."
+  "One claim. Errors: not_found, for unknown ids, malformed ids and ids of other partners alike."
   claim("Id of the claim, clm_…." id: ID!): Claim
   "Claims, the newest first. Errors: parameter_invalid, cursor_invalid."
   claims(
@@ -9152,7 +9154,7 @@ type SetCapacityPayload {
     first: Int
     "The endCursor of the page before."
     after: String
-    "Only those that fit."
+    "Only records that match."
     filter: ClaimFilter
     "The newest first when left out."
     order: Order
@@ -9161,16 +9163,16 @@ type SetCapacityPayload {
 
 extend type Mutation {
   """
-  Open a claim. One that names an observation or a source event is decided by the policy's trigger; one that names neither is
-  decided by an operator. Where the policy already has a claim for the occurrence, usually because matching opened it, that
-  claim is answered. Scope claims:write. Errors: not_found, trigger_not_met with the numbers, policy_not_in_force,
-  limit_exhausted, validation_failed, reference_taken, state_conflict, rate_limited after 20 claims of origin APPROVAL of one policy
-  in 24 hours.
+  Open a claim. A claim that names an observation or a source event is decided by the policy's trigger; any other claim is
+  decided by an operator. When the policy already has a claim for the occurrence, usually because matching opened it, the
+  payload has that claim. Scope claims:write. Errors: not_found, trigger_not_met with the numbers, policy_not_in_force,
+  limit_exhausted, validation_failed, reference_taken, state_conflict, rate_limited after 20 claims of origin APPROVAL of
+  one policy in 24 hours.
   """
-  openClaim("What is claimed." input: OpenClaimInput!): OpenClaimPayload
+  openClaim("The claim." input: OpenClaimInput!): OpenClaimPayload
 }
 
-"What is asked for under a policy because of something that happened."
+"A claim for money under a policy because of an event."
 type Claim implements Node {
   "Id of the claim, clm_…."
   id: ID!
@@ -9182,44 +9184,44 @@ type Claim implements Node {
   updatedAt: DateTime!
   "Increases by one with each change of the record itself."
   version: Long!
-  "The partner's own name of it; unique among the partner's claims."
+  "The partner's own name for it; unique among the partner's claims."
   partnerReference: String
-  "What the partner hung on it."
+  "The partner's key-value metadata."
   metadata: Metadata!
   "Id of the policy it is made under."
   policyId: ID!
-  "The policy that is asked to pay. Scope policies:read."
+  "The policy that pays the claim. Scope policies:read."
   policy: Policy
   "State of the claim."
   status: ClaimStatus!
-  "What made it."
+  "How it was opened."
   origin: ClaimOrigin!
-  "The partner's words."
+  "The partner's description of the event."
   description: String
-  "What the partner asked for; null when they named no amount."
+  "The amount that the partner requested; null when they gave none."
   requestedAmount: Money
   "What is owed; null until approved."
   amount: Money
   "What happened; null for origin APPROVAL."
   occurrence: OccurrenceBrief
-  "What the trigger says of it; null for origin APPROVAL."
+  "The result of the trigger; null for origin APPROVAL."
   determination: Determination
   "The decision; null until there is one."
   decision: Decision
-  "The newest 20 payouts of the claim, in the order they were made."
+  "The newest 20 payouts of the claim, oldest first."
   payouts: [Payout!]!
   "How many payouts the claim has."
   payoutsCount: Long!
-  "Its story, oldest first: from the beginning, or its last sentences."
+  "Its timeline, oldest first: from the beginning, or the last entries."
   timeline(
     "How many, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
-    "The last so many sentences instead, 1 to 100."
+    "The last so many entries instead, 1 to 100."
     last: Int
   ): TimelineConnection
-  "The conversation about it, oldest first."
+  "Its messages, oldest first."
   messages(
     "How many, 1 to 100; 25 when left out."
     first: Int
@@ -9237,7 +9239,7 @@ type Claim implements Node {
     "The newest first when left out."
     order: Order
   ): AttachmentConnection
-  "The accounts it can be paid to, its policy's included, the newest first."
+  "The accounts that it can be paid to, including its policy's, newest first."
   payoutMethods(
     "How many, 1 to 100; 25 when left out."
     first: Int
@@ -9252,23 +9254,23 @@ type Claim implements Node {
   closedAt: DateTime
 }
 
-"Where a claim stands."
+"The state of a claim."
 enum ClaimStatus {
   "It waits for a decision."
   OPENED
-  "It is owed; its payouts tell the rest of the story."
+  "It is owed; its payouts show how far it is paid."
   APPROVED
-  "It waits for more: final data, evidence, an operator."
+  "Its decision waits for final data, evidence or an operator."
   DEFERRED
   "It is not owed."
   DECLINED
-  "It was taken back."
+  "It was withdrawn."
   WITHDRAWN
   "It is paid and reconciled in full."
   CLOSED
 }
 
-"What made a claim."
+"How a claim was opened."
 enum ClaimOrigin {
   "It follows from a measured occurrence."
   TRIGGER
@@ -9288,7 +9290,7 @@ type Decision {
   nextReviewAt: DateTime
 }
 
-"What is decided of a claim."
+"The outcome of a decision."
 enum DecisionOutcome {
   "It is owed."
   APPROVED
@@ -9310,19 +9312,19 @@ enum ReasonCode {
   OUTSIDE_PLACE
   "It happened in the waiting period."
   WAITING_PERIOD
-  "The limit cut the amount down, or nothing is left of it."
+  "The limit reduced the amount, or nothing is left of it."
   LIMIT_EXHAUSTED
-  "What may be the same event is claimed already."
+  "There is already a claim for what may be the same event."
   DUPLICATE_EVENT
   "The source's values are not final."
   SOURCE_PRELIMINARY
-  "The source withdrew what it had reported."
+  "The source retracted its report."
   SOURCE_RETRACTED
   "Evidence is needed."
   EVIDENCE_NEEDED
-  "Compliance looks into it."
+  "Compliance investigates it."
   COMPLIANCE_HOLD
-  "It is paid though it is not owed."
+  "It is paid although it is not owed."
   GOODWILL
   "An operator decided."
   OPERATOR_DECISION
@@ -9342,7 +9344,7 @@ type OccurrenceBrief {
 
 "The result of the trigger for a policy and an occurrence. Anyone with the terms and the facts can recompute it."
 type Determination {
-  "What was measured; null when nothing touched the place."
+  "The measured index; null when nothing touched the place."
   index: Measure
   "The threshold that was reached, or the nearest one that was missed."
   threshold: Measure!
@@ -9354,9 +9356,9 @@ type Determination {
   factor: Decimal!
   "factor × limit, rounded once, half up. It can be more than what is left of the limit."
   amount: Money!
-  "Whether the source is final, where the product waits for that."
+  "PRELIMINARY while the product waits for the source's final values, otherwise FINAL."
   stage: DeterminationStage!
-  "The first of the days at a station that make up the index, 2027-01-01; null where none do."
+  "First day of the index at a station, such as 2027-01-01; null when no day counts."
   firstDay: String
   "Last day of the index, included."
   lastDay: String
@@ -9372,27 +9374,27 @@ type Determination {
 input OpenClaimInput {
   "The policy that pays the claim."
   policyId: ID!
-  "Follows from the rest when left out."
+  "When left out, it follows from the other members."
   origin: ClaimOrigin
-  "What happened, as an observation that is known here."
+  "Id of an observation of the event."
   observationId: ID
-  "What happened, as its source names it. Name this or observationId."
+  "The event as its source names it. Give this or observationId."
   sourceEvent: SourceEventInput
-  "When it happened, for a claim that names nothing else."
+  "When it happened; only for a claim that names neither observation nor source event."
   occurredAt: DateTime
   "What happened, in your words; at most 10000 characters."
   description: String
   "Without an amount the operator decides it."
   requestedAmount: MoneyInput
-  "Your own name of the claim, unique among your claims."
+  "Your own name for the claim, unique among your claims."
   partnerReference: String
   "Up to 50 keys of at most 40 characters, with values of at most 500."
   metadata: Metadata
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
-"What was opened, or was there."
+"The claim that was opened, or that existed already."
 type OpenClaimPayload {
   "The claim."
   claim: Claim!
@@ -9408,7 +9410,7 @@ type ClaimConnection {
   nodes: [Claim!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many records the list has, counted up to 10000, and only when it is asked for."
+  "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
   "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
@@ -9416,13 +9418,13 @@ type ClaimConnection {
 
 "A record of a page."
 type ClaimEdge {
-  "Where it stands; give it as after to read on from here."
+  "Its position; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: Claim!
 }
 
-"Which claims. Empty members do not narrow."
+"A filter of claims. Members that are left out do not filter."
 input ClaimFilter {
   "Only in this state."
   status: ClaimStatus
@@ -9430,22 +9432,22 @@ input ClaimFilter {
   product: String
   "Only under this policy."
   policyId: ID
-  "Only the one with this name of the partner's."
+  "Only the record with this partner reference."
   partnerReference: String
   "Only of this partner; for operators, who see every partner's."
   partner: String
-  "Only those made at this instant or later."
+  "Only those created at this instant or later."
   createdFrom: DateTime
-  "Only those made before this instant."
+  "Only those created before this instant."
   createdTo: DateTime
 }
 `, BuiltIn: false},
 	{Name: "../schema/correspondence.graphqls", Input: `extend type Mutation {
   """
-  Write a message about a claim. Scope claims:write, or the scope of an operator, who writes in the name of Parapet: to say which
-  evidence is needed, for instance. Errors: not_found, validation_failed.
+  Write a message about a claim. Scope claims:write, or scope operator: operators write in the name of Parapet, for example
+  to say which evidence is needed. Errors: not_found, validation_failed.
   """
-  addMessage("What to say." input: AddMessageInput!): AddMessagePayload
+  addMessage("The message." input: AddMessageInput!): AddMessagePayload
   "Add a document to a claim. Scope claims:write. Errors: not_found, validation_failed, state_conflict."
   addAttachment("The document." input: AddAttachmentInput!): AddAttachmentPayload
 }
@@ -9494,23 +9496,23 @@ type Attachment implements Node {
   downloadUrl: String!
 }
 
-"Where a document stands."
+"The state of a document."
 enum AttachmentStatus {
   "The bytes are safe."
   STORED
 }
 
-"Something to say about a claim."
+"A message to add to a claim."
 input AddMessageInput {
   "The claim."
   claimId: ID!
   "Plain text, 1 to 10000 characters."
   body: String!
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
-"What was said."
+"The message that was added."
 type AddMessagePayload {
   "The message."
   message: Message!
@@ -9534,11 +9536,11 @@ input AddAttachmentInput {
   description: String
   "Of the bytes, hexadecimal; checked when given."
   sha256: String
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
-"What was kept."
+"The document that was added."
 type AddAttachmentPayload {
   "The document."
   attachment: Attachment!
@@ -9554,7 +9556,7 @@ type MessageConnection {
   nodes: [Message!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many records the list has, counted up to 10000, and only when it is asked for."
+  "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
   "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
@@ -9562,7 +9564,7 @@ type MessageConnection {
 
 "A record of a page."
 type MessageEdge {
-  "Where it stands; give it as after to read on from here."
+  "Its position; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: Message!
@@ -9576,7 +9578,7 @@ type AttachmentConnection {
   nodes: [Attachment!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many records the list has, counted up to 10000, and only when it is asked for."
+  "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
   "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
@@ -9584,7 +9586,7 @@ type AttachmentConnection {
 
 "A record of a page."
 type AttachmentEdge {
-  "Where it stands; give it as after to read on from here."
+  "Its position; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: Attachment!
@@ -9592,29 +9594,30 @@ type AttachmentEdge {
 `, BuiltIn: false},
 	{Name: "../schema/event.graphqls", Input: `extend type Query {
   """
-  One event, once it is numbered: within a second of the change. Scope events:read. Errors: not_found, for an unknown, a
-  malformed and another partner's id alike.
+  One event, once it has its number, normally within a second of its change. Scope events:read. Errors: not_found, for
+  unknown ids, malformed ids and ids of other partners alike.
   """
   event("Id of the event, evt_…." id: ID!): Event
   """
-  The feed of one partner, in the order of its sequence, kept for ever. The subscription of the same name goes on where it ends.
-  Scope events:read. Errors: parameter_invalid, cursor_invalid.
+  The feed of one partner, in the order of its sequence, kept for ever. The subscription of the same name continues where it
+  ends. Scope events:read. Errors: parameter_invalid, cursor_invalid.
   """
   events(
     "How many, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
-    "Only those that fit."
+    "Only records that match."
     filter: EventFilter
   ): EventConnection
   "The catalogue: every type of event, in the order of the life cycles, with a JSON Schema and an example. Scope events:read."
   eventTypes: [EventDescription!]
   """
-  Recompute the chain of hashes over a partner's events and compare it with every checkpoint that was signed: nothing was edited,
-  removed, inserted, moved or cut off. It reads the whole history. Scope events:read. Errors: parameter_invalid, not_found.
+  Recompute the hash chain of a partner's events and compare it with every signed checkpoint, to prove that nothing was
+  edited, removed, inserted, moved or cut off. It reads the whole history. Scope events:read. Errors: parameter_invalid,
+  not_found.
   """
-  historyProof("Whose history; operators name a partner, partners prove their own." partner: String): HistoryProof
+  historyProof("The partner whose history to verify. Operators must give it; partners verify their own." partner: String): HistoryProof
 }
 
 "What happened to a record. Webhooks carry the same bytes of data."
@@ -9625,7 +9628,7 @@ type Event implements Node {
   partner: String!
   "When it was created."
   createdAt: DateTime!
-  "An event never changes, but for personal data that is taken out of it."
+  "An event never changes, except when personal data is removed from it."
   updatedAt: DateTime!
   "An event never changes: 1."
   version: Long!
@@ -9633,25 +9636,25 @@ type Event implements Node {
   type: EventType!
   "1, 2, 3 … without gaps, per partner; a cause comes before its effect."
   sequence: Long!
-  "1, and one more after each restore of the history from a backup: later sequences name other events than before."
+  "1, and one more after each restore of the history from a backup: later sequences belong to other events than before."
   generation: Int!
   "What it happened to."
   subject: EventSubject!
   "When it happened."
   occurredAt: DateTime!
-  "What its data was, where personal data was taken out of it since."
+  "Present when personal data was removed from it: proof of the original data."
   redaction: EventRedaction
   "{object}: the subject's record as REST showed it then."
   data: JSON!
-  "Chains the event to the one before: SHA-256 in hexadecimal."
+  "Chains the event to the previous one: SHA-256 in hexadecimal."
   hash: String!
 }
 
-"What an event was before personal data was taken out of it: hash covers dataHash in the place of the digest of what is left."
+"Proof of an event's data before personal data was removed. hash covers dataHash instead of the digest of the remaining data."
 type EventRedaction {
   "When."
   redactedAt: DateTime!
-  "SHA-256 of data as it was, in hexadecimal."
+  "SHA-256 of the original data, in hexadecimal."
   dataHash: String!
   """
   Ed25519, in base64, under the publicKey of historyProof: of five lines, joined by line feeds, which are «parapet redaction», the
@@ -9762,23 +9765,23 @@ enum EventType {
 
 "Which events."
 input EventFilter {
-  "Those with a greater sequence; all when left out."
+  "Only those with a greater sequence; all when left out."
   afterSequence: Long
-  "Generation of the event whose sequence that is; 1 when left out."
+  "Generation of the event with that sequence; 1 when left out."
   generation: Int
   "Any of these types; all when left out."
   types: [EventType!]
   "Id of the record they are about."
   subject: ID
-  "Whose feed: operators name a partner, partners read their own."
+  "The partner whose feed to read. Operators must give it; partners read their own."
   partner: String
 }
 
-"What a check of a partner's events found."
+"The result of the verification of a partner's events."
 type HistoryProof {
-  "Whose history."
+  "The partner."
   partner: String!
-  "Whether everything is as it was."
+  "Whether nothing has changed."
   intact: Boolean!
   "Numbered events that were checked."
   events: Long!
@@ -9786,7 +9789,7 @@ type HistoryProof {
   last: Long!
   "Hash of the last one, as the chain has it."
   hash: String!
-  "Of these, events whose personal data was taken out; what they were is signed."
+  "How many of them had personal data removed; a signature proves their original data."
   redacted: Long!
   "Signed checkpoints that were checked."
   checkpoints: Long!
@@ -9794,9 +9797,9 @@ type HistoryProof {
   signedAt: DateTime
   "The Ed25519 key, in base64, that verifies checkpoints and redactions."
   publicKey: String!
-  "What is not as it was, at most 100."
+  "The faults that were found, at most 100."
   faults: [HistoryFault!]!
-  "Ends that restores from backups have cut off; an operator has answered for each."
+  "Ends of the history that restores from backups cut off; an operator confirmed each restore."
   lost: [HistoryLost!]!
 }
 
@@ -9810,13 +9813,13 @@ type HistoryLost {
   signedAt: DateTime!
 }
 
-"A place where a history is not what it was."
+"A place where a history has changed."
 type HistoryFault {
   "Where."
   sequence: Long!
   "missing, changed, unnumbered, cut or checkpoint."
   kind: String!
-  "What was found, in a sentence."
+  "The fault, in a sentence."
   detail: String!
 }
 
@@ -9828,7 +9831,7 @@ type EventConnection {
   nodes: [Event!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many records the list has, counted up to 10000, and only when it is asked for."
+  "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
   "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
@@ -9836,16 +9839,16 @@ type EventConnection {
 
 "A record of a page."
 type EventEdge {
-  "Where it stands; give it as after to read on from here."
+  "Its position; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: Event!
 }
 `, BuiltIn: false},
 	{Name: "../schema/invariant.graphqls", Input: `extend type Query {
-  "What must always be true, and how the last check of it ended. Scope operator."
+  "The invariants, with the results of their last checks. Scope operator."
   invariants: [Invariant!]
-  "The last times in which no payout was sent, at most 100, the newest first; the first still lasts where it has no end. Scope operator."
+  "The last stops of releases, at most 100, newest first. The first one still lasts when it has no end. Scope operator."
   releaseStops: [ReleaseStop!]
   "The last runs that resume releases, at most 100, the newest first. Scope operator."
   releaseResumptions: [ReleaseResumption!]
@@ -9855,28 +9858,28 @@ type EventEdge {
 
 extend type Mutation {
   """
-  Keep every payout from being sent, until resumeReleases. Payouts that are due wait and say so; what was sent before is still
-  asked about. It is answered when nothing leaves any more, by any rail; after a minute at the latest, and then with what may
-  still reach a rail. The stop stands either way, and nothing else leaves. The same clientMutationId again waits again.
-  Scope operator. Errors: validation_failed, state_conflict.
+  Stop the release of payouts through every rail, until resumeReleases. Payouts that are due wait and their timeline says
+  so; the rail is still asked about payouts that were sent before. The answer comes when nothing is being sent any more, or
+  after one minute with the orders that may still reach a rail. The stop applies in both cases, and nothing else is sent.
+  The same clientMutationId waits again. Scope operator. Errors: validation_failed, state_conflict.
   """
   stopReleases("Why." input: StopReleasesInput!): StopReleasesPayload
   """
-  Let payouts go out again. The invariants are checked once more, and while one is violated it is refused unless that is
-  acknowledged. It is answered at once with a run that makes due, in batches, what waited: read releaseResumption until it has
-  an end. Where the check takes longer than two seconds the run makes it, and the stop stands until then. A new stop ends the
-  run. Scope operator. Errors: validation_failed, state_conflict.
+  Resume the release of payouts. The invariants are checked first: while one is violated, the mutation is refused unless you
+  acknowledge that. The answer comes at once with a run, which makes the waiting payouts due in batches; read
+  releaseResumption until it has an end. When the check takes longer than two seconds, it is part of the run and the stop
+  lasts until then. A new stop ends the run. Scope operator. Errors: validation_failed, state_conflict.
   """
   resumeReleases("Why." input: ResumeReleasesInput!): ResumeReleasesPayload
 }
 
-"Something that must always be true. Every minute it is checked of what changed, every hour of all."
+"A rule that must always hold. Changed records are checked every minute, all records every hour."
 type Invariant {
-  "Name of the view that has a row for whatever is wrong."
+  "Name of the database view that lists the violations."
   name: String!
   "What must be true."
   says: String!
-  "Of how many records it is not true, up to 1000."
+  "How many records violate it, counted up to 1000."
   violationCount: Int!
   "The first of them, at most 100, the oldest first."
   violations: [Violation!]
@@ -9888,9 +9891,9 @@ type Invariant {
   milliseconds: Long!
 }
 
-"A record of which an invariant is not true."
+"A record that violates an invariant."
 type Violation {
-  "The record's UUID; an event's for what is about events."
+  "The UUID of the record or event."
   subject: String!
   "Whose it is."
   partner: String!
@@ -9898,15 +9901,15 @@ type Violation {
   wrong: String!
   "When it was found."
   foundAt: DateTime!
-  "When an operator let payouts go out all the same."
+  "When an operator resumed releases although it was violated."
   acknowledgedAt: DateTime
-  "Who did."
+  "The operator who did."
   acknowledgedBy: String
   "The issuer; with acknowledgedBy it identifies the operator."
   acknowledgedByIssuer: String
 }
 
-"A time in which no payout is sent."
+"A stop of releases: a time in which no payout is sent."
 type ReleaseStop {
   "Its beginning."
   stoppedAt: DateTime!
@@ -9928,7 +9931,7 @@ type ReleaseStop {
   acknowledged: Boolean!
 }
 
-"Where a run that resumes releases stands."
+"The state of a run that resumes releases."
 enum ReleaseResumptionState {
   "The invariants are checked; releases are still stopped."
   CHECKING
@@ -9936,9 +9939,9 @@ enum ReleaseResumptionState {
   RESUMING
   "All payouts that waited are due."
   COMPLETED
-  "Something must be put right first; the stop stands."
+  "Refused: something must be corrected first; the stop still lasts."
   REFUSED
-  "Releases were stopped again before all payouts were due; those that were not wait."
+  "Releases were stopped again before all payouts were due; the others wait."
   STOPPED
 }
 
@@ -9946,7 +9949,7 @@ enum ReleaseResumptionState {
 type ReleaseResumption {
   "Id of the run, rrs_…."
   id: ID!
-  "Where it stands; the last three states are final."
+  "Its state; the last three states are final."
   state: ReleaseResumptionState!
   "When it was asked for."
   startedAt: DateTime!
@@ -9964,7 +9967,7 @@ type ReleaseResumption {
   total: Int!
   "When it ended; null while it runs."
   finishedAt: DateTime
-  "What must be put right first, where it was refused."
+  "Why it was refused and what to correct first."
   refusal: String
 }
 
@@ -9972,7 +9975,7 @@ type ReleaseResumption {
 input StopReleasesInput {
   "For operators' eyes, 1 to 2000 characters."
   reason: String!
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
@@ -9980,19 +9983,19 @@ input StopReleasesInput {
 type StopReleasesPayload {
   "The stop."
   releaseStop: ReleaseStop!
-  "What may still reach a rail, because its sender did not end within a minute; null when nothing leaves any more."
+  "Orders that may still reach a rail, because their sender did not end within a minute; null when nothing is being sent."
   leaving: Leaving
   "As it was sent."
   clientMutationId: String
 }
 
-"What may still reach a rail after a stop. Nothing else leaves."
+"Orders that may still reach a rail after a stop. Nothing else is sent."
 type Leaving {
   "How many orders there are."
   count: Int!
-  "Orders that a worker has and whose end is not known, the newest first, at most 100."
+  "Orders of a worker that has not reported their end, newest first, at most 100."
   orders: [LeavingOrder!]!
-  "Files of a bank's orders that are not known to be written, by their names without ending, the oldest first, at most 100."
+  "Names, without extension, of bank files that may still be written, oldest first, at most 100."
   files: [String!]!
 }
 
@@ -10014,17 +10017,17 @@ type LeavingOrder {
 input ResumeReleasesInput {
   "For operators' eyes, 1 to 2000 characters."
   reason: String!
-  "Although invariants are violated: these stop nothing any more, new ones do."
+  "true: resume although invariants are violated. These violations no longer stop releases; new ones do."
   acknowledge: Boolean! = false
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
 "What goes on."
 type ResumeReleasesPayload {
-  "The stop, with its end; without one while the run is checking."
+  "The stop with its end; it has no end while the run is checking."
   releaseStop: ReleaseStop!
-  "The run that makes due what waited."
+  "The run that makes the waiting payouts due."
   resumption: ReleaseResumption!
   "As it was sent."
   clientMutationId: String
@@ -10033,35 +10036,36 @@ type ResumeReleasesPayload {
 	{Name: "../schema/job.graphqls", Input: `extend type Query {
   "Jobs that are not done, and those that failed for good in the last day, by queue, kind and state. Scope operator."
   jobCounts: [JobCount!]
-  "Kinds of jobs that failed and wait, or failed for good, the worst first. Scope operator."
+  "Kinds of jobs that failed and wait for a retry, or failed for good, most jobs first. Scope operator."
   failingJobs: [FailingJobs!]
-  "Jobs, newest first; what is done is kept for an hour. Scope operator. Errors: validation_failed, parameter_invalid, cursor_invalid."
+  "Jobs, newest first; completed jobs are kept for an hour. Scope operator. Errors: validation_failed, parameter_invalid, cursor_invalid."
   jobs(
     "How many, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
-    "Only those that fit."
+    "Only records that match."
     filter: JobFilter
   ): JobConnection
 }
 
 extend type Mutation {
   """
-  Have jobs tried again now, at most 1000 at once. What they do is done once however often they run. Scope operator. Errors:
+  Retry jobs now, at most 1000 at once. A job's effect happens once, however often it runs. Scope operator. Errors:
   validation_failed.
   """
   retryJobs("Which jobs, and why." input: RetryJobsInput!): RetryJobsPayload
   """
-  Cancel jobs, at most 1000 at once. A release that runs is kept: its order cannot be called back. No payout is lost: for one that
-  is due the sweep asks again within a minute. To keep a payout from going out, block the payout. Scope operator. Errors: validation_failed.
+  Cancel jobs, at most 1000 at once. A running release is not cancelled, because its order cannot be called back. No payout
+  is lost: the sweep enqueues a new job for a due payout within a minute. To stop a payout, block the payout. Scope
+  operator. Errors: validation_failed.
   """
   cancelJobs("Which jobs, and why." input: CancelJobsInput!): CancelJobsPayload
-  "Put jobs off that do not run yet, at most 1000 at once. For a payout that is due the sweep asks again all the same. Scope operator. Errors: validation_failed."
+  "Postpone jobs that are not running yet, at most 1000 at once. The sweep still enqueues a new job for a due payout. Scope operator. Errors: validation_failed."
   snoozeJobs("Which jobs, until when, and why." input: SnoozeJobsInput!): SnoozeJobsPayload
 }
 
-"How many jobs of a kind stand in a state."
+"The number of jobs of a kind in a state."
 type JobCount {
   "The queue they are in."
   queue: String!
@@ -10113,9 +10117,9 @@ type Job {
   lastError: String
 }
 
-"Where a job stands."
+"The state of a job."
 enum JobState {
-  "It can be worked now."
+  "It can run now."
   AVAILABLE
   "It was cancelled."
   CANCELLED
@@ -10127,13 +10131,13 @@ enum JobState {
   PENDING
   "It failed and is tried again."
   RETRYABLE
-  "It is being worked."
+  "It is running."
   RUNNING
-  "Its time has not come."
+  "It is not due yet."
   SCHEDULED
 }
 
-"Narrows jobs. What is left out does not narrow."
+"A filter of jobs. Members that are left out do not filter."
 input JobFilter {
   "These, by their numbers; at most 1000."
   ids: [ID!]
@@ -10147,31 +10151,31 @@ input JobFilter {
 
 "Jobs to try again."
 input RetryJobsInput {
-  "Which jobs; it must narrow something."
+  "Which jobs; at least one member must be given."
   filter: JobFilter!
   "Why, for operators' eyes, 1 to 2000 characters."
   reason: String!
   "Only count them."
   dryRun: Boolean! = false
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
 "Jobs to cancel."
 input CancelJobsInput {
-  "Which jobs; it must narrow something."
+  "Which jobs; at least one member must be given."
   filter: JobFilter!
   "Why, for operators' eyes, 1 to 2000 characters."
   reason: String!
   "Only count them."
   dryRun: Boolean! = false
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
-"Jobs to put off."
+"Jobs to postpone."
 input SnoozeJobsInput {
-  "Which jobs; it must narrow something."
+  "Which jobs; at least one member must be given."
   filter: JobFilter!
   "Until when, after now."
   until: DateTime!
@@ -10179,41 +10183,41 @@ input SnoozeJobsInput {
   reason: String!
   "Only count them."
   dryRun: Boolean! = false
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
-"What became of the jobs."
+"The result of an action on jobs."
 type RetryJobsPayload {
-  "How many fit, in a state in which this can be done; 1000 at most."
+  "How many match and are in a state that allows the action; at most 1000."
   matched: Int!
-  "How many were changed; none where they were only counted."
+  "How many were changed; 0 when they were only counted."
   changed: Int!
-  "Releases that run, which are left alone."
+  "How many matching jobs are running releases, which are not changed."
   kept: Int!
   "As it was sent."
   clientMutationId: String
 }
 
-"What became of the jobs."
+"The result of an action on jobs."
 type CancelJobsPayload {
-  "How many fit, in a state in which this can be done; 1000 at most."
+  "How many match and are in a state that allows the action; at most 1000."
   matched: Int!
-  "How many were changed; none where they were only counted."
+  "How many were changed; 0 when they were only counted."
   changed: Int!
-  "Releases that run, which are left alone."
+  "How many matching jobs are running releases, which are not changed."
   kept: Int!
   "As it was sent."
   clientMutationId: String
 }
 
-"What became of the jobs."
+"The result of an action on jobs."
 type SnoozeJobsPayload {
-  "How many fit, in a state in which this can be done; 1000 at most."
+  "How many match and are in a state that allows the action; at most 1000."
   matched: Int!
-  "How many were changed; none where they were only counted."
+  "How many were changed; 0 when they were only counted."
   changed: Int!
-  "Releases that run, which are left alone."
+  "How many matching jobs are running releases, which are not changed."
   kept: Int!
   "As it was sent."
   clientMutationId: String
@@ -10227,7 +10231,7 @@ type JobConnection {
   nodes: [Job!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many jobs the list has, counted up to 10000, and only when it is asked for."
+  "How many jobs the list has, counted up to 10000, and only when selected."
   totalCount: Int!
   "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
@@ -10248,44 +10252,44 @@ type JobEdge {
   parameter_invalid, partner_mismatch.
   """
   ledger(
-    "For operators: the partner whose ledger it is; everybody's without one."
+    "Only for operators: the partner of the ledger; all partners when left out."
     partner: String
     "The only policy to count."
     policyId: ID
     "The only currency to count, ISO 4217."
     currency: String
-    "As it stood before this time; as it stands now without one."
+    "The balances before this time; the present balances when left out."
     before: DateTime
-    "Whether each partner's balances stand for themselves."
+    "Whether to return the balances of each partner separately."
     byPartner: Boolean! = false
   ): [LedgerBalance!]
   """
-  What moved in the ledger from from to to, and what stood before and after; live. Partners see their own, operators
+  The movements of the ledger between from and to, with the balances before and after, computed now. Partners see their own, operators
   everybody's. Scopes policies:read and claims:read. Errors: parameter_invalid, not_found, partner_mismatch.
   """
   statement(
-    "For operators: the partner whose statement it is; everybody's without one."
+    "Only for operators: the partner of the statement; all partners when left out."
     partner: String
-    "The only policy to tell of."
+    "Only entries of this policy."
     policyId: ID
-    "The only currency to tell of, ISO 4217."
+    "Only entries of this ISO 4217 currency."
     currency: String
-    "Included; the first entry without one."
+    "Start, included; the first entry when left out."
     from: DateTime
-    "Left out; now without one."
+    "End, not included; now when left out."
     to: DateTime
   ): Statement
 }
 
-"Where an amount stands in the ledger."
+"An account of the ledger."
 enum LedgerAccount {
   "Debit: what partners owe for cover that was bound."
   PREMIUM_RECEIVABLE
   "Credit: the premium, in full when cover is bound."
   PREMIUM_WRITTEN
-  "Debit: the partners' share of it."
+  "Debit: the commission, the partners' share of the premium."
   COMMISSION
-  "Credit: the same, as it is owed to them."
+  "Credit: the commission that is owed to partners."
   COMMISSION_PAYABLE
   "Debit: what approved claims cost."
   CLAIMS_INCURRED
@@ -10295,15 +10299,15 @@ enum LedgerAccount {
   RAIL_CLEARING
   "Credit: money that left."
   PAYOUT
-  "Debit: money of it that came back."
+  "Debit: released money that came back."
   RETURN
 }
 
-"What stands in one account in one currency."
+"The balance of one account in one currency."
 type LedgerBalance {
   "Which account."
   account: LedgerAccount!
-  "Whose; null where all partners are summed."
+  "The partner; null when all partners are summed."
   partner: String
   "The sum of what was debited."
   debits: Money!
@@ -10315,17 +10319,17 @@ type LedgerBalance {
   entries: Long!
 }
 
-"What moved in the ledger in a time."
+"The movements of the ledger in a period."
 type Statement {
   "Its beginning, included."
   from: DateTime!
-  "Its end, left out."
+  "Its end, not included."
   to: DateTime!
-  "What stood at its beginning."
+  "The balances at its beginning."
   opening: [LedgerBalance!]
-  "What stood at its end."
+  "The balances at its end."
   closing: [LedgerBalance!]
-  "What moved, oldest first. Errors: parameter_invalid, cursor_invalid."
+  "The entries, oldest first. Errors: parameter_invalid, cursor_invalid."
   entries(
     "How many, 1 to 100; 25 when left out."
     first: Int
@@ -10369,7 +10373,7 @@ type LedgerEntryConnection {
   nodes: [LedgerEntry!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many entries the statement has, counted up to 10000, and only when it is asked for."
+  "How many entries the statement has, counted up to 10000, and only when selected."
   totalCount: Int!
   "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
@@ -10387,20 +10391,21 @@ type LedgerEntryEdge {
   "One moratorium. Scope products:read. Errors: not_found."
   moratorium("Id of the moratorium, mor_…." id: ID!): Moratorium
   """
-  Where and when no cover is sold, the newest first: binds of cover that starts before the end are answered moratorium_active. Partners see what has begun,
-  operators what will begin too. Scope products:read. Errors: parameter_invalid, cursor_invalid.
+  Moratoria, newest first: where and when cover is not sold. Binding cover that starts before the end is answered
+  moratorium_active. Partners see moratoria that have begun; operators also see future ones. Scope products:read. Errors:
+  parameter_invalid, cursor_invalid.
   """
   moratoria(
     "How many, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
-    "Only those that fit; those that are not over when left out."
+    "Only records that match; without a filter, those that are not over."
     filter: MoratoriumFilter
     "The newest first when left out."
     order: Order
   ): MoratoriumConnection
-  "Which fresh events stop sales around them, one rule a kind at most. Scope operator."
+  "The rules by which recent events stop sales around them; at most one for each kind. Scope operator."
   moratoriumRules: [MoratoriumRule!]
 }
 
@@ -10410,9 +10415,10 @@ extend type Mutation {
   "End a moratorium before its time; one that is over stays as it is. Scope operator. Errors: not_found."
   liftMoratorium("Which moratorium." input: LiftMoratoriumInput!): LiftMoratoriumPayload
   """
-  Say which fresh events stop sales around them by themselves: the word of a quake or a storm is out before its claims are, and
-  cover must not be bought on it. A server ships rules: 300 km and three days around a quake of magnitude 6, 1000 km and 48 hours
-  around each fix of a storm. What was observed lately counts at once. Scope operator. Errors: validation_failed.
+  Set which recent events automatically stop sales around them. An earthquake or a storm is known before its claims are, and
+  nobody may buy cover because of it. A server ships with these rules: 300 km and three days around an earthquake of
+  magnitude 6, 1000 km and 48 hours around each fix of a storm. The rule also applies to recent events at once. Scope
+  operator. Errors: validation_failed.
   """
   setMoratoriumRule("The rule." input: SetMoratoriumRuleInput!): SetMoratoriumRulePayload
 }
@@ -10427,13 +10433,13 @@ type Moratorium implements Node {
   updatedAt: DateTime!
   "Grows by one with each change."
   version: Long!
-  "Cover against what; null: against everything."
+  "The kind of event that is not covered; null: every kind."
   kind: ObservationKind
-  "Where: places that overlap it. Null: everywhere."
+  "Insured places that overlap this area are affected. Null: everywhere."
   place: Place
   "Its beginning, included."
   startsAt: DateTime!
-  "Its end, left out."
+  "Its end, not included."
   endsAt: DateTime!
   "When it was ended before its time."
   liftedAt: DateTime
@@ -10461,7 +10467,7 @@ type MoratoriumConnection {
   nodes: [Moratorium!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many records the list has, counted up to 10000, and only when it is asked for."
+  "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
   "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
@@ -10469,19 +10475,19 @@ type MoratoriumConnection {
 
 "A record of a page."
 type MoratoriumEdge {
-  "Where it stands; give it as after to read on from here."
+  "Its position; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: Moratorium!
 }
 
-"Which fresh events of a kind stop sales around them."
+"A rule: which recent events of a kind stop sales around them."
 type MoratoriumRule {
-  "Of which kind."
+  "The kind of event."
   kind: ObservationKind!
-  "What is looked at: magnitude, or wind in kn."
+  "The measured value: magnitude, or wind in kn."
   measure: String!
-  "The least that stops sales, included."
+  "The smallest value that stops sales."
   minimum: Decimal!
   "How far around the place of the event, or each fix of the storm."
   radiusKm: Float!
@@ -10497,7 +10503,7 @@ type MoratoriumRule {
 
 "A moratorium to declare."
 input DeclareMoratoriumInput {
-  "Cover against what; everything when left out."
+  "The kind of event that is not covered; every kind when left out."
   kind: ObservationKind
   "Where; everywhere when left out."
   place: PlaceInput
@@ -10507,7 +10513,7 @@ input DeclareMoratoriumInput {
   endsAt: DateTime!
   "The public reason, 1 to 2000 characters; refusals show it."
   reason: String!
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
@@ -10541,7 +10547,7 @@ type DeclareMoratoriumPayload {
 input LiftMoratoriumInput {
   "Which moratorium."
   moratoriumId: ID!
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
@@ -10553,19 +10559,19 @@ type LiftMoratoriumPayload {
   clientMutationId: String
 }
 
-"A rule to make, change or take away."
+"A rule to create, change or remove."
 input SetMoratoriumRuleInput {
   "EARTHQUAKE, by magnitude, or STORM_FIX, by wind in kn."
   kind: ObservationKind!
-  "The rule; null takes it away."
+  "The rule; null removes it."
   rule: MoratoriumRuleInput
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
 "What stops sales, where and for how long."
 input MoratoriumRuleInput {
-  "The least that stops sales, included."
+  "The smallest value that stops sales."
   minimum: Decimal!
   "How far around, more than 0 and at most 5000."
   radiusKm: Float!
@@ -10575,7 +10581,7 @@ input MoratoriumRuleInput {
 
 "What was set."
 type SetMoratoriumRulePayload {
-  "The rule as it is now; null when it was taken away."
+  "The rule as it is now; null when it was removed."
   rule: MoratoriumRule
   "As it was sent."
   clientMutationId: String
@@ -10583,18 +10589,18 @@ type SetMoratoriumRulePayload {
 `, BuiltIn: false},
 	{Name: "../schema/observation.graphqls", Input: `extend type Mutation {
   """
-  Record what a source measured and wake the matching. Each observation is judged alone: a wrong one is rejected with its
-  errors, the others are kept. Recording the same again changes nothing. Scope observations:write, of an operator or a data
-  source. Errors: validation_failed.
+  Record observations of a source and start the matching. Each observation is checked on its own: a wrong one is rejected
+  with its errors, the others are stored. Recording the same again changes nothing. Scope observations:write, of an operator
+  or a data source. Errors: validation_failed.
   """
   recordObservations("What was measured." input: RecordObservationsInput!): RecordObservationsPayload
   """
-  Rehearse: record what might be measured, seen by your own policies only, which are judged and paid by it. A station's
-  day may lie ahead, to 400 days after the real time: the clock of the development server, the same for all partners,
-  follows to its end. In development and where it is configured; elsewhere not_found. Scope claims:write. Errors:
-  not_found, validation_failed.
+  Rehearse: record invented observations. Only your own policies see them, and they are evaluated and paid accordingly. A
+  station's day may be up to 400 days after the real time: the clock of the development server, which all partners share,
+  moves to the end of that day. Available in development and where it is configured, elsewhere not_found. Scope
+  claims:write. Errors: not_found, validation_failed.
   """
-  rehearseObservations("What to suppose was measured." input: RehearseObservationsInput!): RehearseObservationsPayload
+  rehearseObservations("The observations to rehearse." input: RehearseObservationsInput!): RehearseObservationsPayload
 }
 
 "A batch of measurements to rehearse."
@@ -10603,13 +10609,13 @@ input RehearseObservationsInput {
   observations: [ObservationInput!]!
   "Whether these are all fixes of one storm; see RecordObservationsInput."
   finalTrack: Boolean! = false
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
 "What was rehearsed."
 type RehearseObservationsPayload {
-  "What became of each, in their order."
+  "The result of each, in the order of the batch."
   results: [ObservationResult!]!
   "As it was sent."
   clientMutationId: String
@@ -10620,11 +10626,12 @@ input RecordObservationsInput {
   "1 to 1000."
   observations: [ObservationInput!]!
   """
-  Whether these are all fixes of one storm, final. Preliminary fixes of the same source that are not among them are retracted, and
-  waiting claims are decided at once. The track is taken whole or not at all: when one fix is rejected, all are.
+  true when these are all fixes of one storm, with final values. Preliminary fixes of the same source that are missing here
+  are retracted, and waiting claims are decided at once. Either the whole track is accepted or nothing: when one fix is
+  rejected, all are.
   """
   finalTrack: Boolean! = false
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
@@ -10636,15 +10643,15 @@ input ObservationInput {
   sourceEventId: String!
   "What was measured."
   kind: ObservationKind!
-  "When it happened. Required, unless a quake is retracted."
+  "When it happened. Required, unless an earthquake is retracted."
   occurredAt: DateTime
-  "How settled it is, or that it is withdrawn."
+  "Whether the values are preliminary or final, or the reading is retracted."
   stage: ObservationStage!
-  "Grows with each change at the source; an older one is late mail."
+  "Increases with each revision of the source; an older revision that arrives late changes nothing."
   revision: Long
-  "Where, for an earthquake or a storm's fix."
+  "The location of an earthquake or a storm's fix."
   location: PointInput
-  "Which station, for a day at one."
+  "The station, for a station's day."
   station: String
   "What was measured, each name once. Required unless the stage is RETRACTED."
   measures: [MeasuredInput!]
@@ -10672,13 +10679,13 @@ input MeasuredInput {
 
 "What was recorded."
 type RecordObservationsPayload {
-  "What became of each, in their order."
+  "The result of each, in the order of the batch."
   results: [ObservationResult!]!
   "As it was sent."
   clientMutationId: String
 }
 
-"What became of one observation."
+"The result of one observation."
 type ObservationResult {
   "Its place in the batch, from 0."
   index: Int!
@@ -10690,15 +10697,15 @@ type ObservationResult {
   errors: [FieldError!]!
 }
 
-"What became of an observation."
+"The result of recording an observation."
 enum RecordingResult {
   "It is new."
   CREATED
-  "It replaces what the source said before."
+  "It replaces an earlier report of the source."
   REVISED
-  "It is known."
+  "It was known already; nothing changed."
   UNCHANGED
-  "It is wrong and was not kept."
+  "It is wrong and was not stored."
   REJECTED
 }
 
@@ -10706,30 +10713,30 @@ enum RecordingResult {
 type FieldError {
   "RFC 6901, into the observation as it was given: /measures/0/unit."
   pointer: String!
-  "What is wrong, for machines."
+  "The error as a code."
   code: String!
   "What is allowed."
   detail: String!
 }
 `, BuiltIn: false},
 	{Name: "../schema/occurrence.graphqls", Input: `extend type Query {
-  "One thing that happened. Scope claims:read. Errors: not_found, also for what another partner rehearsed."
+  "One occurrence. Scope claims:read. Errors: not_found, also for rehearsals of another partner."
   occurrence("Id of the occurrence, occ_…." id: ID!): Occurrence
   """
-  What happened, the newest recorded first. What turned out to be another occurrence is left out; what a partner rehearsed is
-  seen by that partner and by operators. Scope claims:read. Errors: parameter_invalid, cursor_invalid.
+  Occurrences, the newest recorded first, without those that were merged into another one. Only the partner and operators
+  see what a partner rehearsed. Scope claims:read. Errors: parameter_invalid, cursor_invalid.
   """
   occurrences(
     "How many, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
-    "Only those that fit."
+    "Only records that match."
     filter: OccurrenceFilter
     "The newest recorded first when left out."
     order: Order
   ): OccurrenceConnection
-  "One observation. Scope claims:read. Errors: not_found, also for what another partner rehearsed."
+  "One observation. Scope claims:read. Errors: not_found, also for rehearsals of another partner."
   observation("Id of the observation, obs_…." id: ID!): Observation
   "What sources measured, the newest recorded first. Scope claims:read. Errors: parameter_invalid, cursor_invalid."
   observations(
@@ -10737,38 +10744,38 @@ type FieldError {
     first: Int
     "The endCursor of the page before."
     after: String
-    "Only those that fit."
+    "Only records that match."
     filter: ObservationFilter
     "The newest recorded first when left out."
     order: Order
   ): ObservationConnection
   """
-  What something that did not happen would cost now, by the rules that decide claims. Nothing is written. Partners ask for
-  their own policies, operators for everybody's. Scope policies:read. Errors: validation_failed, partner_mismatch.
+  What a hypothetical event would cost now, by the rules that decide claims. Nothing is stored. Partners see their own
+  policies, operators those of all partners. Scope policies:read. Errors: validation_failed, partner_mismatch.
   """
   exposure(
-    "What to suppose."
+    "The hypothetical event."
     occurrence: AsIfInput!
-    "For operators: the partner whose policies are meant; everybody's without one."
+    "Only for operators: the partner whose policies count; all partners when left out."
     partner: String
-    "Key of the only product that is meant."
+    "Only policies of this product, by its key."
     product: String
-    "The only currency that is meant, ISO 4217."
+    "Only policies in this ISO 4217 currency."
     currency: String
   ): Exposure
   """
-  What one occurrence, past or supposed, means for one policy: paid or not, every number, and why in sentences. Scope
-  policies:read. Errors: not_found, validation_failed.
+  The evaluation of one recorded or hypothetical occurrence for one policy: whether it pays, every number, and the reasons
+  in sentences. Scope policies:read. Errors: not_found, validation_failed.
   """
   explain(
     "Id of the policy."
     policyId: ID!
-    "What happened, or might."
+    "The recorded or hypothetical occurrence."
     occurrence: OccurrenceRefInput!
   ): Explanation
 }
 
-"One thing that happened: an earthquake, a storm with all its fixes, a wet spell, month or dekad at a station."
+"One event: an earthquake, a storm with all its fixes, or a wet spell, month or dekad at a station."
 type Occurrence implements Node {
   "Id of the occurrence, occ_…."
   id: ID!
@@ -10784,35 +10791,35 @@ type Occurrence implements Node {
   sourceEventId: String!
   "What kind of observations it has."
   kind: ObservationKind!
-  "The first moment; at a station the first day."
+  "When it began; at a station, the first day."
   occurredAt: DateTime!
   "The last known moment; at a station, the last day."
   lastAt: DateTime!
-  "How settled it is: a storm is final when every fix is."
+  "Whether its values are final; a storm is final when every fix is."
   stage: ObservationStage!
-  "Changes with everything the source says."
+  "Changes with every report of the source."
   sourceVersion: String!
-  "Id of the occurrence it turned out to be; null while it stands for itself."
+  "Id of the occurrence that it was merged into; null when it was not merged."
   mergedInto: ID
   "The station; only for rain, otherwise null."
   station: String
-  "What one occurrence at the station is: month, dekad or spell/<wet_mm>/<dry_days>; null but for rain. Window is that of days that were judged before."
+  "What one occurrence at the station is: month, dekad or spell/<wet_mm>/<dry_days>; only for rain, otherwise null. window is the definition of older occurrences."
   definition: String
-  "Whether a partner rehearsed it; then that partner's policies alone are judged by it."
+  "Whether a partner rehearsed it; then it counts only for that partner's policies."
   sandbox: Boolean!
   """
-  The policies it touched, the newest first, judged by what the source says now: those with a claim for it and those whose
-  place it touched in their time. Partners see their own. Scope policies:read. Errors: cursor_invalid.
+  The policies that it affects, newest first, evaluated with the source's present values: policies with a claim for it, and
+  policies whose place it touched during their cover. Partners see their own. Scope policies:read. Errors: cursor_invalid.
   """
   policies(
     "How many, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
-    "Whether to list those whose trigger it missed, too."
+    "Whether to list policies whose trigger it missed too."
     nearMisses: Boolean! = true
   ): ExplanationConnection
-  "What it is made of, the newest recorded first. At a station its days."
+  "Its observations, the newest recorded first. At a station, its days."
   observations(
     "How many, 1 to 100; 25 when left out."
     first: Int
@@ -10829,9 +10836,9 @@ type Observation implements Node {
   id: ID!
   "When it was first recorded."
   createdAt: DateTime!
-  "When the source last changed its mind."
+  "When the source last revised it."
   updatedAt: DateTime!
-  "Grows by one with each change of the source's mind."
+  "Increases by one with each revision of the source."
   version: Long!
   "Who measured."
   source: String!
@@ -10841,7 +10848,7 @@ type Observation implements Node {
   kind: ObservationKind!
   "When."
   occurredAt: DateTime!
-  "How settled it is."
+  "Whether its values are final."
   stage: ObservationStage!
   "The source's own revision number, if it has one."
   revision: Long
@@ -10853,9 +10860,9 @@ type Observation implements Node {
   measures: [NamedMeasure!]!
   "Other ids the source uses for the same event."
   aliases: [String!]!
-  "The original time of what was re-dated for a rehearsal."
+  "The original time of an observation that was re-dated for a rehearsal."
   replayedFrom: DateTime
-  "Id of the occurrence it is of; null for a station's day, which belongs to no single one."
+  "Id of its occurrence; null for a station's day, which belongs to no single occurrence."
   occurrenceId: ID
 }
 
@@ -10885,7 +10892,7 @@ type OccurrenceConnection {
   nodes: [Occurrence!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many records the list has, counted up to 10000, and only when it is asked for."
+  "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
   "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
@@ -10893,7 +10900,7 @@ type OccurrenceConnection {
 
 "A record of a page."
 type OccurrenceEdge {
-  "Where it stands; give it as after to read on from here."
+  "Its position; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: Occurrence!
@@ -10907,7 +10914,7 @@ type ObservationConnection {
   nodes: [Observation!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many records the list has, counted up to 10000, and only when it is asked for."
+  "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
   "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
@@ -10915,7 +10922,7 @@ type ObservationConnection {
 
 "A record of a page."
 type ObservationEdge {
-  "Where it stands; give it as after to read on from here."
+  "Its position; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: Observation!
@@ -10929,7 +10936,7 @@ type ExplanationConnection {
   nodes: [Explanation!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many records the list has, counted up to 10000, and only when it is asked for."
+  "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
   "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
@@ -10937,36 +10944,36 @@ type ExplanationConnection {
 
 "A record of a page."
 type ExplanationEdge {
-  "Where it stands; give it as after to read on from here."
+  "Its position; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: Explanation!
 }
 
-"What a supposed occurrence would cost."
+"What a hypothetical occurrence would cost."
 type Exposure {
-  "When it is supposed to happen."
+  "When it happens, by assumption."
   occurredAt: DateTime!
   "The sums, one a currency."
   totals: [ExposureTotal!]!
   "The paying claims by share of the limit; bands without any are left out."
   bands: [ExposureBand!]!
-  "The policies it touches, the largest payment first. Errors: cursor_invalid."
+  "The policies that it affects, the largest payment first. Errors: cursor_invalid."
   policies(
     "How many, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
-    "Whether to list those whose trigger it misses, too, behind the others."
+    "Whether to list policies whose trigger it misses too, after the others."
     nearMisses: Boolean! = false
   ): ExplanationConnection
 }
 
-"What a supposed occurrence would cost in one currency."
+"What a hypothetical occurrence would cost in one currency."
 type ExposureTotal {
   "ISO 4217 code."
   currency: String!
-  "Policies whose place it touches in their time."
+  "Policies whose place it touches during their cover."
   touched: Int!
   "Those whose trigger it misses."
   nearMisses: Int!
@@ -10974,7 +10981,7 @@ type ExposureTotal {
   paying: Int!
   "What the terms owe: factor × limit, summed."
   owed: Money!
-  "What of it the limits still hold: what would be paid."
+  "The part that the remaining limits can pay."
   payable: Money!
 }
 
@@ -10982,19 +10989,19 @@ type ExposureTotal {
 type ExposureBand {
   "ISO 4217 code."
   currency: String!
-  "Share of the limit, left out."
+  "Lower bound of the share of the limit, not included."
   from: Decimal!
-  "Share of the limit, included."
+  "Upper bound of the share of the limit, included."
   to: Decimal!
   "How many."
   claims: Int!
   "What the terms owe them."
   owed: Money!
-  "What the limits still hold."
+  "The part that the remaining limits can pay."
   payable: Money!
 }
 
-"What one occurrence, past or supposed, means for one policy."
+"The evaluation of one recorded or hypothetical occurrence for one policy."
 type Explanation {
   "The partner of the policy."
   partner: String!
@@ -11008,11 +11015,11 @@ type Explanation {
   occurredAt: DateTime!
   "Whether the trigger is met."
   met: Boolean!
-  "Whether money is owed: by the decision of the claim where there is one, else by what would be decided now."
+  "Whether money is owed: by the decision of the claim if there is one, otherwise by the decision that would be taken now."
   pays: Boolean!
   "The measured index; null when no measurement touched the place."
   index: Measure
-  "The boundary reached, or the nearest one that was missed."
+  "The threshold that was reached, or the nearest one that was missed."
   threshold: Measure!
   "How far the index is from the threshold, how many km outside the circle it happened, or how many km below the covered depth; null when nothing was missed."
   missedBy: Measure
@@ -11020,7 +11027,7 @@ type Explanation {
   factor: Decimal!
   "What the terms owe: factor × limit."
   amount: Money!
-  "What of it the limit still holds, or what the claim was granted."
+  "The part of the amount that the remaining limit can pay, or the amount that was approved for the claim."
   payable: Money!
   "To the centre of the circle, two decimals; null at a station."
   distanceKm: Float
@@ -11028,11 +11035,11 @@ type Explanation {
   radiusKm: Float
   "Whether the source's values are final."
   stage: DeterminationStage!
-  "Why, for programs."
+  "The reasons, as codes."
   reasons: [ReasonCode!]!
-  "Why, for people, in reading order."
+  "The explanation in sentences, in reading order."
   sentences: [String!]!
-  "The claim that was made of it, if any."
+  "The claim for this occurrence, if there is one."
   claim: ClaimBrief
 }
 
@@ -11048,11 +11055,11 @@ type ClaimBrief {
 enum DeterminationStage {
   "The source may still revise them."
   PRELIMINARY
-  "The source stands by them."
+  "The values are final."
   FINAL
 }
 
-"Which occurrences. Empty members do not narrow."
+"Which occurrences. Members that are left out do not filter."
 input OccurrenceFilter {
   "Only of this kind."
   kind: ObservationKind
@@ -11064,7 +11071,7 @@ input OccurrenceFilter {
   to: DateTime
 }
 
-"Which observations. Empty members do not narrow."
+"Which observations. Members that are left out do not filter."
 input ObservationFilter {
   "Only of this kind."
   kind: ObservationKind
@@ -11078,17 +11085,17 @@ input ObservationFilter {
   to: DateTime
 }
 
-"What happened, or might: exactly one member."
+"A recorded or hypothetical occurrence: give exactly one member."
 input OccurrenceRefInput {
   "Id of an occurrence, occ_…."
   id: ID
-  "What a source calls it."
+  "The event as its source names it."
   sourceEvent: SourceEventInput
-  "What to suppose."
+  "The hypothetical event."
   asIf: AsIfInput
 }
 
-"An event in its source's words."
+"An event as its source names it."
 input SourceEventInput {
   "Name of the source, such as usgs."
   source: String!
@@ -11096,7 +11103,7 @@ input SourceEventInput {
   id: String!
 }
 
-"Something that did not happen: exactly one member."
+"A hypothetical event: give exactly one member."
 input AsIfInput {
   "An earthquake."
   earthquake: AsIfEarthquakeInput
@@ -11112,9 +11119,9 @@ input AsIfEarthquakeInput {
   location: PointInput!
   "Moment magnitude."
   magnitude: Decimal!
-  "Kilometres; unknown without one, which counts as within every depth limit."
+  "Kilometres; unknown when left out, which counts as within every depth limit."
   depthKm: Decimal
-  "When; now without one."
+  "When it happens; now when left out."
   at: DateTime
 }
 
@@ -11130,15 +11137,15 @@ input AsIfFixInput {
   location: PointInput!
   "Maximum sustained wind in knots."
   windKn: Decimal!
-  "When; six hours after the fix before without one, and the first one's is now."
+  "When it happens. When left out: now for the first fix, otherwise six hours after the previous one."
   at: DateTime
 }
 
-"Days at a station, on top of what its source reported there: a day that is given replaces the reported one."
+"Days at a station, added to the days that its source reported: a day that you give replaces the reported one."
 input AsIfRainInput {
   "Id of the station."
   station: String!
-  "Whose reports the days join; ghcn without one."
+  "The source that the days are added to; ghcn when left out."
   source: String! = "ghcn"
   "Up to 400 days."
   days: [AsIfDayInput!]!
@@ -11154,48 +11161,48 @@ input AsIfDayInput {
 `, BuiltIn: false},
 	{Name: "../schema/operator.graphqls", Input: `extend type Mutation {
   """
-  End an active policy's cover now: what happened before stays claimable, what happens after is not covered. The premium of
-  cover that has not begun is reversed. Scope policies:write for a partner's own policy that has not begun; operators any.
-  Errors: not_found, validation_failed, version_mismatch, state_conflict.
+  End the cover of an active policy now: earlier events can still be claimed, later ones are not covered. If cover has not
+  begun, the premium is reversed. Scope policies:write for a partner's own policy whose cover has not begun; operators can
+  cancel any. Errors: not_found, validation_failed, version_mismatch, state_conflict.
   """
   cancelPolicy("What to cancel, and why." input: CancelPolicyInput!): CancelPolicyPayload
   """
-  Approve, defer or decline a claim that is opened or deferred. A claim of origin TRIGGER is approved by its determination,
-  one of origin APPROVAL by an amount, neither beyond what is left of the limit; from there on all is as if the trigger had
-  decided. Of several operators at once one decides. Scope operator. Errors: not_found, validation_failed, version_mismatch,
-  state_conflict, limit_exhausted, trigger_not_met.
+  Approve, defer or decline a claim that is opened or deferred. A claim of origin TRIGGER is approved with the amount of its
+  determination, a claim of origin APPROVAL with the amount that you give; neither can exceed what is left of the limit.
+  What follows is the same as after a decision by the trigger. When several operators decide at the same time, one of them
+  succeeds. Scope operator. Errors: not_found, validation_failed, version_mismatch, state_conflict, limit_exhausted,
+  trigger_not_met.
   """
   decideClaim("Which claim, and what is decided." input: DecideClaimInput!): DecideClaimPayload
   """
-  Take back a claim that is opened or deferred. Its occurrence is not claimed again. Scope claims:write for a partner's own
-  claim; operators any.
-  Errors: not_found, validation_failed, version_mismatch, state_conflict.
+  Withdraw a claim that is opened or deferred. No new claim can be opened for its occurrence. Scope claims:write for a
+  partner's own claim; operators can withdraw any. Errors: not_found, validation_failed, version_mismatch, state_conflict.
   """
   withdrawClaim("Which claim." input: WithdrawClaimInput!): WithdrawClaimPayload
   """
-  Hold a payout that is pending or blocked. What is with the rail cannot be held. Scope operator. Errors: not_found,
-  validation_failed, version_mismatch, state_conflict.
+  Hold a payout that is pending or blocked. A payout that was sent to the rail cannot be held. Scope operator. Errors:
+  not_found, validation_failed, version_mismatch, state_conflict.
   """
   blockPayout("Which payout, and why." input: BlockPayoutInput!): BlockPayoutPayload
   """
-  Lift a hold. The payout goes on where nothing else blocks it, and otherwise names what does. Scope operator. Errors:
+  Lift a hold. The payout continues unless something else blocks it; then blockedReason says what. Scope operator. Errors:
   not_found, validation_failed, version_mismatch, state_conflict.
   """
   unblockPayout("Which payout, and why." input: UnblockPayoutInput!): UnblockPayoutPayload
   """
-  Make a product version available to quotes. Publishing the very same document again changes nothing. Scope operator. Errors:
-  validation_failed with the place of every fault in the document, failing worked examples included; state_conflict when the
-  version exists with other content.
+  Make a product version available to quotes. Publishing the same document again changes nothing. Scope operator. Errors:
+  validation_failed with the place of every fault in the document, including worked examples that fail; state_conflict when
+  the version exists with other content.
   """
   publishProduct("The document." input: PublishProductInput!): PublishProductPayload
 }
 
 extend type Claim {
-  "What operators did to the claim and its payouts, and why, oldest first, at most 100. Scope operator; never a partner's."
+  "The operators' actions on the claim and its payouts, with their reasons, oldest first, at most 100. Scope operator; partners never see them."
   adjudications: [Adjudication!]
 }
 
-"What an operator did, in private."
+"An action of an operator, not visible to partners."
 type Adjudication {
   "When."
   at: DateTime!
@@ -11207,11 +11214,11 @@ type Adjudication {
   authorIssuer: String
   "Id of the payout it was done to; null when it was done to the claim."
   payoutId: ID
-  "Why, in their own words."
+  "The operator's reason."
   note: String
 }
 
-"A verb of operators."
+"A kind of operator action."
 enum Operation {
   "The claim was approved, deferred or declined."
   DECIDE_CLAIM
@@ -11225,11 +11232,11 @@ enum Operation {
   UNBLOCK_PAYOUT
   "The payout was approved."
   APPROVE_PAYOUT
-  "The payout was let go."
+  "The payout was released."
   RELEASE_PAYOUT
   "A doubt or a mismatch of the payout was resolved."
   RESOLVE_PAYOUT
-  "An operator said, or confirmed, that the payout was paid otherwise."
+  "An operator proposed or confirmed that the payout was paid in another way."
   SETTLE_PAYOUT
   "The partner was registered."
   REGISTER_PARTNER
@@ -11239,11 +11246,11 @@ enum Operation {
   ENABLE_PARTNER
 }
 
-"A person's reason to hold a payout."
+"The reason of a hold."
 enum HoldReason {
-  "An operator looks into it."
+  "An operator investigates it."
   OPERATOR_HOLD
-  "Compliance looks into it."
+  "Compliance investigates it."
   COMPLIANCE_HOLD
 }
 
@@ -11253,9 +11260,9 @@ input CancelPolicyInput {
   policyId: ID!
   "Cancel only if it still has this version; otherwise version_mismatch."
   version: Long
-  "Why, for operators' eyes, 1 to 2000 characters. Operators must say; partners leave it out."
+  "Why, for operators' eyes, 1 to 2000 characters. Required for operators; partners leave it out."
   reason: String
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
@@ -11275,25 +11282,25 @@ input DecideClaimInput {
   version: Long
   "The outcome."
   outcome: DecisionOutcome!
-  "What is owed, for origin APPROVAL only; without it what was requested, up to what is left of the limit."
+  "The amount that is owed; only for origin APPROVAL. When left out: the requested amount, up to what is left of the limit."
   amount: MoneyInput
   """
-  Public reasons; without any OPERATOR_DECISION. APPROVED takes THRESHOLD_MET, GOODWILL and OPERATOR_DECISION. DEFERRED takes
-  DUPLICATE_EVENT, EVIDENCE_NEEDED, COMPLIANCE_HOLD and OPERATOR_DECISION, or SOURCE_PRELIMINARY alone, which leaves the decision
-  to the source's final word. DECLINED takes all but THRESHOLD_MET, SOURCE_PRELIMINARY,
+  Public reasons; OPERATOR_DECISION when left out. For APPROVED: THRESHOLD_MET, GOODWILL and OPERATOR_DECISION. For
+  DEFERRED: DUPLICATE_EVENT, EVIDENCE_NEEDED, COMPLIANCE_HOLD and OPERATOR_DECISION, or SOURCE_PRELIMINARY alone, which
+  leaves the decision to the source's final values. For DECLINED: all except THRESHOLD_MET, SOURCE_PRELIMINARY,
   SOURCE_RETRACTED and GOODWILL.
   """
   reasonCodes: [ReasonCode!]
-  "When a deferred claim is looked at again, in the next 366 days; needed there and nowhere else."
+  "When a deferred claim is reviewed, in the next 366 days. Required for DEFERRED, not allowed otherwise."
   nextReviewAt: DateTime
   """
-  To the partner, 1 to 10000 characters: with EVIDENCE_NEEDED, which evidence. It becomes a message of the claim, with its own
-  event claim.message_added.
+  A message to the partner, 1 to 10000 characters; with EVIDENCE_NEEDED, say which evidence. It becomes a message of the
+  claim, with its own event claim.message_added.
   """
   message: String
   "Why, for operators' eyes, 1 to 2000 characters."
   note: String
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
@@ -11313,7 +11320,7 @@ input WithdrawClaimInput {
   version: Long
   "Why, for operators' eyes, 1 to 2000 characters. Partners leave it out."
   note: String
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
@@ -11335,7 +11342,7 @@ input BlockPayoutInput {
   reason: HoldReason!
   "Why, for operators' eyes, 1 to 2000 characters."
   note: String!
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
@@ -11355,11 +11362,11 @@ input UnblockPayoutInput {
   version: Long
   "Why, for operators' eyes, 1 to 2000 characters."
   note: String!
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
-"What may go on."
+"The result of lifting a hold."
 type UnblockPayoutPayload {
   "The payout as it is now."
   payout: Payout!
@@ -11371,7 +11378,7 @@ type UnblockPayoutPayload {
 input PublishProductInput {
   "The YAML document, at most 256 KiB."
   document: String!
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
@@ -11397,26 +11404,26 @@ type PublishProductPayload {
 
 extend type Mutation {
   """
-  Make a partner known. Registering one again under the same name changes nothing. Scope operator. Errors:
-  validation_failed, state_conflict when the slug has another name.
+  Register a partner. Registering it again under the same name changes nothing. Scope operator. Errors: validation_failed,
+  state_conflict when the slug has another name.
   """
   registerPartner("Whom to register." input: RegisterPartnerInput!): RegisterPartnerPayload
   """
-  Refuse everything a partner asks with partner_disabled, on every node within seconds. What it bought stays in force, and
-  its claims are paid. Scope operator. Errors: not_found, validation_failed.
+  Disable a partner: every request of it is refused with partner_disabled, on every node within seconds. Its policies stay
+  in force, and its claims are paid. Scope operator. Errors: not_found, validation_failed.
   """
   disablePartner("Whom to disable, and why." input: DisablePartnerInput!): DisablePartnerPayload
-  "Let a disabled partner act again. Scope operator. Errors: not_found, validation_failed."
+  "Enable a disabled partner. Scope operator. Errors: not_found, validation_failed."
   enablePartner("Whom to enable, and why." input: EnablePartnerInput!): EnablePartnerPayload
 }
 
-"Who sells cover. Only operators see it."
+"A partner, who sells cover. Only operators see this record."
 type Partner {
   "Immutable; the claim partner of the partner's tokens."
   slug: String!
-  "As operators call it."
+  "The name that operators use."
   name: String!
-  "Whether it may act."
+  "Whether its requests are accepted."
   status: PartnerStatus!
   "When it was created."
   createdAt: DateTime!
@@ -11426,11 +11433,11 @@ type Partner {
   version: Long!
 }
 
-"Whether a partner may act."
+"Whether a partner's requests are accepted."
 enum PartnerStatus {
-  "It may act."
+  "Its requests are accepted."
   ENABLED
-  "It is answered partner_disabled."
+  "Its requests are refused with partner_disabled."
   DISABLED
 }
 
@@ -11442,7 +11449,7 @@ type PartnerConnection {
   nodes: [Partner!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many records the list has, counted up to 10000, and only when it is asked for."
+  "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
   "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
@@ -11450,7 +11457,7 @@ type PartnerConnection {
 
 "A record of a page."
 type PartnerEdge {
-  "Where it stands; give it as after to read on from here."
+  "Its position; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: Partner!
@@ -11462,7 +11469,7 @@ input RegisterPartnerInput {
   slug: String!
   "1 to 200 characters on one line."
   name: String!
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
@@ -11480,7 +11487,7 @@ input DisablePartnerInput {
   slug: String!
   "Why, for operators' eyes, 1 to 2000 characters."
   reason: String!
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
@@ -11498,7 +11505,7 @@ input EnablePartnerInput {
   slug: String!
   "Why, for operators' eyes, 1 to 2000 characters."
   reason: String!
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
@@ -11511,7 +11518,7 @@ type EnablePartnerPayload {
 }
 `, BuiltIn: false},
 	{Name: "../schema/payout.graphqls", Input: `extend type Query {
-  "One payout. Errors: not_found, for an unknown, a malformed and another partner's id alike."
+  "One payout. Errors: not_found, for unknown ids, malformed ids and ids of other partners alike."
   payout("Id of the payout, pay_…." id: ID!): Payout
   "Payouts, the newest first. Errors: parameter_invalid, cursor_invalid."
   payouts(
@@ -11519,7 +11526,7 @@ type EnablePartnerPayload {
     first: Int
     "The endCursor of the page before."
     after: String
-    "Only those that fit."
+    "Only records that match."
     filter: PayoutFilter
     "The newest first when left out."
     order: Order
@@ -11547,13 +11554,13 @@ type Payout implements Node {
   "The policy that pays. Scope policies:read."
   policy: Policy
   """
-  Id of the account it goes to, or would go to while it waits. Null until there is one, and for a replacement until it is approved or
-  another account is recorded.
+  Id of the account that it is sent to. While the payout waits: of the account that it would be sent to. Null until there is
+  an account; for a replacement, until it is approved or another account is recorded.
   """
   payoutMethodId: ID
-  "The account it goes to; null until there is one. Scope claims:read."
+  "The account that it is sent to; null until there is one. Scope claims:read."
   payoutMethod: PayoutMethod
-  "Where the money stands."
+  "State of the payout."
   status: PayoutStatus!
   "How much."
   amount: Money!
@@ -11561,9 +11568,9 @@ type Payout implements Node {
   blockedReason: BlockedReason
   "How often a rail was called."
   attempts: Int!
-  "When it is worked next; null when it is blocked or final."
+  "When the next step is due; null when it is blocked or final."
   nextAttemptAt: DateTime
-  "Which rail; null until it was asked."
+  "The rail; null until the rail was called."
   provider: String
   "The rail's own id of the payment."
   providerReference: String
@@ -11575,17 +11582,17 @@ type Payout implements Node {
   replacesPayoutId: ID
 }
 
-"Where money on its way stands."
+"The state of a payout."
 enum PayoutStatus {
   "It is ready to be sent."
   PENDING
-  "It is with the rail right now."
+  "It is being sent to the rail."
   RELEASING
   "The rail accepted it."
   RELEASED
-  "It waits for its blockedReason to go away."
+  "It is blocked; blockedReason says why."
   BLOCKED
-  "It was sent and the outcome is unknown; only the rail can tell."
+  "It was sent and the outcome is unknown; only the rail can resolve it."
   RECONCILING
   "The rail's own report confirms it."
   RECONCILED
@@ -11595,21 +11602,21 @@ enum PayoutStatus {
   CANCELLED
 }
 
-"Why a payout does not move."
+"Why a payout is blocked."
 enum BlockedReason {
-  "The partner records a payout method."
+  "The partner must record a payout method."
   PAYOUT_METHOD_MISSING
-  "The rail checks the payout method."
+  "The payout method is not verified yet."
   PAYOUT_METHOD_UNVERIFIED
-  "An operator approves the amount."
+  "An operator must approve the payout."
   APPROVAL_REQUIRED
-  "The rail refused it; the partner records another payout method."
+  "The rail refused it; the partner must record another payout method."
   RAIL_REJECTED
-  "The rail reports something else than was asked; an operator resolves it."
+  "The rail reports a payment that differs from the order; an operator must resolve it."
   RAIL_MISMATCH
-  "Compliance holds it; an operator lifts that."
+  "A compliance hold; an operator can lift it."
   COMPLIANCE_HOLD
-  "An operator holds it, and lifts that."
+  "A hold by an operator, who can lift it."
   OPERATOR_HOLD
 }
 
@@ -11621,7 +11628,7 @@ type PayoutConnection {
   nodes: [Payout!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many records the list has, counted up to 10000, and only when it is asked for."
+  "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
   "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
@@ -11629,13 +11636,13 @@ type PayoutConnection {
 
 "A record of a page."
 type PayoutEdge {
-  "Where it stands; give it as after to read on from here."
+  "Its position; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: Payout!
 }
 
-"Which payouts. Empty members do not narrow."
+"Which payouts. Members that are left out do not filter."
 input PayoutFilter {
   "Only in this state."
   status: PayoutStatus
@@ -11645,14 +11652,14 @@ input PayoutFilter {
   claimId: ID
   "Only of this partner; for operators, who see every partner's."
   partner: String
-  "Only those made at this instant or later."
+  "Only those created at this instant or later."
   createdFrom: DateTime
-  "Only those made before this instant."
+  "Only those created before this instant."
   createdTo: DateTime
 }
 `, BuiltIn: false},
 	{Name: "../schema/payout_method.graphqls", Input: `extend type Query {
-  "One payout method. Errors: not_found, for an unknown, a malformed and another partner's id alike."
+  "One payout method. Errors: not_found, for unknown ids, malformed ids and ids of other partners alike."
   payoutMethod("Id of the payout method, pmt_…." id: ID!): PayoutMethod
   "Payout methods, the newest first. Errors: parameter_invalid, cursor_invalid."
   payoutMethods(
@@ -11660,7 +11667,7 @@ input PayoutFilter {
     first: Int
     "The endCursor of the page before."
     after: String
-    "Only those that fit."
+    "Only records that match."
     filter: PayoutMethodFilter
     "The newest first when left out."
     order: Order
@@ -11669,9 +11676,9 @@ input PayoutFilter {
 
 extend type Mutation {
   """
-  Record an account to pay to. The number is checked, stored encrypted, never shown again and never logged. An earlier method
-  of the same claim or policy is replaced; payouts that waited for one move on. Scope payout_methods:write. Errors: not_found,
-  validation_failed, state_conflict, reference_taken.
+  Record an account to pay to. The number is checked, stored encrypted, never shown again and never logged. It replaces an
+  earlier method of the same claim or policy; payouts that waited for a method continue once it is verified. Scope
+  payout_methods:write. Errors: not_found, validation_failed, state_conflict, reference_taken.
   """
   recordPayoutMethod("The account." input: RecordPayoutMethodInput!): RecordPayoutMethodPayload
 }
@@ -11688,9 +11695,9 @@ type PayoutMethod implements Node {
   updatedAt: DateTime!
   "Increases by one with each change of the record itself."
   version: Long!
-  "The partner's own name of it; unique among the partner's payout methods."
+  "The partner's own name for it; unique among the partner's payout methods."
   partnerReference: String
-  "What the partner hung on it."
+  "The partner's key-value metadata."
   metadata: Metadata!
   "Id of the claim it serves; null when it serves every claim of a policy."
   claimId: ID
@@ -11726,11 +11733,11 @@ enum AccountType {
 enum PayoutMethodStatus {
   "The rail has not checked it yet."
   PENDING
-  "It can be paid to."
+  "It can be paid."
   VERIFIED
-  "It cannot be paid to."
+  "It cannot be paid."
   REJECTED
-  "It gave way to a newer one."
+  "A newer account replaced it."
   REPLACED
 }
 
@@ -11766,9 +11773,9 @@ type Verification {
 input RecordPayoutMethodInput {
   "The claim it serves. Name exactly one of claimId and policyId."
   claimId: ID
-  "The policy whose claims it serves, those to come included."
+  "The policy whose claims it serves, including future claims."
   policyId: ID
-  "Names the one member that holds the number."
+  "The kind of account; it names the one member that has the number."
   type: AccountType!
   "Whose account it is."
   beneficiary: BeneficiaryInput!
@@ -11780,11 +11787,11 @@ input RecordPayoutMethodInput {
   usBankAccount: USBankAccountInput
   "For type MOBILE_MONEY. Never shown again."
   mobileMoney: MobileMoneyInput
-  "Your own name of it, unique among your payout methods."
+  "Your own name for it, unique among your payout methods."
   partnerReference: String
   "Up to 50 keys of at most 40 characters, with values of at most 500."
   metadata: Metadata
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
@@ -11846,7 +11853,7 @@ type PayoutMethodConnection {
   nodes: [PayoutMethod!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many records the list has, counted up to 10000, and only when it is asked for."
+  "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
   "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
@@ -11854,13 +11861,13 @@ type PayoutMethodConnection {
 
 "A record of a page."
 type PayoutMethodEdge {
-  "Where it stands; give it as after to read on from here."
+  "Its position; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: PayoutMethod!
 }
 
-"Which payout methods. Empty members do not narrow."
+"Which payout methods. Members that are left out do not filter."
 input PayoutMethodFilter {
   "Only in this state."
   status: PayoutMethodStatus
@@ -11868,18 +11875,18 @@ input PayoutMethodFilter {
   policyId: ID
   "Only of this claim."
   claimId: ID
-  "Only the one with this name of the partner's."
+  "Only the record with this partner reference."
   partnerReference: String
   "Only of this partner; for operators, who see every partner's."
   partner: String
-  "Only those made at this instant or later."
+  "Only those created at this instant or later."
   createdFrom: DateTime
-  "Only those made before this instant."
+  "Only those created before this instant."
   createdTo: DateTime
 }
 `, BuiltIn: false},
 	{Name: "../schema/policy.graphqls", Input: `extend type Query {
-  "One policy. Errors: not_found, for an unknown, a malformed and another partner's id alike."
+  "One policy. Errors: not_found, for unknown ids, malformed ids and ids of other partners alike."
   policy("Id of the policy, pol_…." id: ID!): Policy
   "Policies, the newest first. Errors: parameter_invalid, cursor_invalid."
   policies(
@@ -11887,7 +11894,7 @@ input PayoutMethodFilter {
     first: Int
     "The endCursor of the page before."
     after: String
-    "Only those that fit."
+    "Only records that match."
     filter: PolicyFilter
     "The newest first when left out."
     order: Order
@@ -11896,7 +11903,7 @@ input PayoutMethodFilter {
 
 extend type Mutation {
   """
-  Bind a quote: makes the quoted cover binding at once. A quote binds once: a second time is quote_already_bound with the
+  Bind a quote: turn it into a policy at once. A quote can be bound once: the second time is quote_already_bound with the
   policy in resource_id. Scope policies:write. Errors: not_found, quote_already_bound, quote_expired, validation_failed,
   capacity_exceeded, moratorium_active, reference_taken, partner_disabled.
   """
@@ -11915,9 +11922,9 @@ type Policy implements Node {
   updatedAt: DateTime!
   "Increases by one with each change of the record itself."
   version: Long!
-  "The partner's own name of it; unique among the partner's policies."
+  "The partner's own name for it; unique among the partner's policies."
   partnerReference: String
-  "What the partner hung on it."
+  "The partner's key-value metadata."
   metadata: Metadata!
   "Status of the policy; coverPhase shows whether cover runs."
   status: PolicyStatus!
@@ -11949,11 +11956,11 @@ type Policy implements Node {
   effectiveAt: DateTime!
   "When cover ends, not included."
   expiresAt: DateTime!
-  "When an operator cancelled it; null unless cancelled."
+  "When it was cancelled; null unless it was."
   cancelledAt: DateTime
   "How many claims the policy has."
   claimsCount: Long!
-  "The claims under it, the newest first. Scope claims:read."
+  "Its claims, newest first. Scope claims:read."
   claims(
     "How many, 1 to 100; 25 when left out."
     first: Int
@@ -11971,7 +11978,7 @@ type Policy implements Node {
     "The last so many entries instead, 1 to 100."
     last: Int
   ): TimelineConnection
-  "The accounts that its claims can be paid to, those of single claims included, the newest first. Scope claims:read."
+  "The accounts that its claims can be paid to, including accounts of single claims, newest first. Scope claims:read."
   payoutMethods(
     "How many, 1 to 100; 25 when left out."
     first: Int
@@ -11982,27 +11989,27 @@ type Policy implements Node {
   ): PayoutMethodConnection
 }
 
-"Where a policy stands."
+"The state of a policy."
 enum PolicyStatus {
-  "It is bound, also while its cover has not begun."
+  "It is bound, even if its cover has not begun."
   ACTIVE
   "Nothing is left of its limit."
   EXHAUSTED
-  "Its period is over; late claims are possible for a while."
+  "Its period is over; claims are possible until the reporting window ends."
   EXPIRED
-  "An operator ended it early."
+  "It was cancelled before its end."
   CANCELLED
-  "It takes no claims any more."
+  "It accepts no more claims."
   ARCHIVED
 }
 
-"Where the clock stands in a policy's period."
+"The phase of a policy's cover."
 enum CoverPhase {
   "Cover has not begun."
   SCHEDULED
   "Cover has begun and does not pay yet."
   WAITING
-  "What happens now is covered."
+  "Cover is in force: events that happen now are covered."
   IN_FORCE
   "Cover is over."
   ENDED
@@ -12010,15 +12017,15 @@ enum CoverPhase {
 
 "A quote to bind."
 input BindPolicyInput {
-  "The quote that becomes binding."
+  "The quote to bind."
   quoteId: ID!
-  "Who holds the policy; overrides the quote's context."
+  "The person or company that holds the policy; replaces the policyholder of the quote's context."
   policyholder: PersonInput
-  "Your own name of the policy, unique among your policies."
+  "Your own name for the policy, unique among your policies."
   partnerReference: String
   "Up to 50 keys of at most 40 characters, with values of at most 500."
   metadata: Metadata
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
@@ -12038,7 +12045,7 @@ type PolicyConnection {
   nodes: [Policy!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many records the list has, counted up to 10000, and only when it is asked for."
+  "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
   "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
@@ -12046,59 +12053,60 @@ type PolicyConnection {
 
 "A record of a page."
 type PolicyEdge {
-  "Where it stands; give it as after to read on from here."
+  "Its position; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: Policy!
 }
 
-"Which policies. Empty members do not narrow."
+"Which policies. Members that are left out do not filter."
 input PolicyFilter {
   "Only in this state."
   status: PolicyStatus
   "Only of this product, by its key."
   product: String
-  "Only the one with this name of the partner's."
+  "Only the record with this partner reference."
   partnerReference: String
   "Only of this partner; for operators, who see every partner's."
   partner: String
-  "Only those made at this instant or later."
+  "Only those created at this instant or later."
   createdFrom: DateTime
-  "Only those made before this instant."
+  "Only those created before this instant."
   createdTo: DateTime
 }
 `, BuiltIn: false},
 	{Name: "../schema/portfolio.graphqls", Input: `extend type Query {
   """
-  The figures of a book at one instant, for dashboards. Partners see their own, operators everybody's. No figure ever mixes
-  currencies. What is in force, at risk or in doubt is so now; what was bound, claimed and paid is of the time from from to
-  to, at most five years. Scopes policies:read and claims:read. Errors: parameter_invalid, partner_mismatch.
+  The figures of a portfolio at one instant, for dashboards. Partners see their own, operators those of all partners. No
+  figure mixes currencies. Figures of what is in force, at risk or in doubt are of now; figures of what was bound, claimed
+  and paid are of the period between from and to, at most five years. Scopes policies:read and claims:read. Errors:
+  parameter_invalid, partner_mismatch.
   """
   portfolio(
-    "For operators: the partner whose book it is; everybody's without one."
+    "Only for operators: the partner of the portfolio; all partners when left out."
     partner: String
     "Key of the only product to count."
     product: String
     "The only currency to count, ISO 4217."
     currency: String
-    "Included; a year before to without one."
+    "Start of the period, included; a year before to when left out."
     from: DateTime
-    "Left out; now without one."
+    "End, not included; now when left out."
     to: DateTime
   ): Portfolio
 }
 
-"The figures of a book. Each costs one pass over the records it counts."
+"The figures of a portfolio. Each figure costs one pass over the records that it counts."
 type Portfolio {
   "The instant of the figures in force, at risk and in doubt."
   asOf: DateTime!
-  "The beginning of the time in which things are counted, included."
+  "Start of the period, included."
   from: DateTime!
-  "The end of the time in which things are counted, left out."
+  "End of the period, not included."
   to: DateTime!
   """
-  Policies in force or bound in the time, with what they cost. In force is a policy that is active and whose cover has begun
-  and not ended, its waiting period included. Errors: parameter_invalid.
+  Policies in force now or bound in the period, with their premiums. A policy is in force when it is active and its cover
+  has begun and not ended; the waiting period counts. Errors: parameter_invalid.
   """
   book(
     "Members to group the lines by, in addition to the currency."
@@ -12106,15 +12114,15 @@ type Portfolio {
     "How many lines, 1 to 1000; 100 when left out: those with the largest limit at risk within each currency."
     first: Int
   ): Book
-  "Claims opened in the time, by the state they are in now."
+  "Claims opened in the period, by their present state."
   claimsByStatus: [ClaimFigure!]
-  "Payouts made in the time, by the state they are in now."
+  "Payouts created in the period, by their present state."
   payoutsByStatus: [PayoutFigure!]
-  "What happened over time, one series a currency. Errors: parameter_invalid for more than 400 points."
+  "Figures over time, one series for each currency. Errors: parameter_invalid for more than 400 points."
   series("How long a point lasts." interval: SeriesInterval! = MONTH): [Series!]
   """
-  Money whose way is unknown or barred now: payouts that are reconciling or blocked, whenever they were made, by how long
-  their beneficiaries have waited since they were made.
+  Money whose outcome is unknown or that is blocked now: payouts that are reconciling or blocked, by the time since they
+  were created.
   """
   doubt: [DoubtFigure!]
 }
@@ -12139,11 +12147,11 @@ enum SeriesInterval {
   MONTH
 }
 
-"Lines of a book."
+"Lines of a portfolio."
 type Book {
   "In order of currency, the largest limit at risk first."
   lines: [BookLine!]!
-  "Whether there are more lines than were asked for."
+  "Whether there are more lines than first."
   more: Boolean!
 }
 
@@ -12163,13 +12171,13 @@ type BookLine {
   limitAtRisk: Money!
   "Their whole premium."
   premiumInForce: Money!
-  "How many were bound in the time asked for."
+  "How many were bound in the period."
   policiesBound: Long!
-  "The premium of those that were bound."
+  "The premium of the policies that were bound in the period."
   premiumWritten: Money!
-  "What was released under those that were bound and did not come back, whenever."
+  "What was paid under these policies at any time and did not come back."
   paid: Money!
-  "What is owed under those that were bound and is not paid yet."
+  "What is owed under these policies and not paid yet."
   reserved: Money!
   """
   (paid + reserved) / premiumWritten, four decimals, rounded half up: the policy-year view of Werner and Modlin, Basic
@@ -12179,11 +12187,11 @@ type BookLine {
 }
 
 """
-Where policies lie: the cell of one degree that holds the middle of the box around a circle, which is its centre unless the
-circle reaches a pole; or a station.
+The place of policies: a station, or a cell of one degree. A circle is in the cell with the middle of its bounding box,
+which is its centre unless the circle reaches a pole.
 """
 type PlaceCell {
-  "N23E121 by the south-west corner, or the station."
+  "The cell by its south-west corner, such as N23E121, or the station."
   name: String!
   "Of the south-west corner, whole degrees; null for a station."
   latitude: Int
@@ -12213,19 +12221,19 @@ type PayoutFigure {
   amount: Money!
 }
 
-"What happened in one currency over time."
+"Figures in one currency over time."
 type Series {
   "ISO 4217 code."
   currency: String!
-  "Every point of the time asked for, the oldest first; those in which nothing happened have zeros."
+  "Every point of the period, oldest first; points without events have zeros."
   points: [SeriesPoint!]!
 }
 
-"One day, week or month, cut to the time asked for."
+"One day, week or month, cut to the period."
 type SeriesPoint {
   "Its beginning, included."
   from: DateTime!
-  "Its end, left out."
+  "Its end, not included."
   to: DateTime!
   "Policies bound in it."
   policiesBound: Long!
@@ -12233,9 +12241,9 @@ type SeriesPoint {
   premiumWritten: Money!
   "Claims opened in it."
   claimsOpened: Long!
-  "What the claims are owed whose last approval fell in it."
+  "What is owed for claims whose last approval is in it."
   claimsApproved: Money!
-  "What the rail sent in it, also what came back later."
+  "What was released in it, including money that came back later."
   payoutsReleased: Money!
   "(paid + reserved) / premiumWritten of the policies bound in it, whenever they were paid; null without premium."
   lossRatio: Decimal
@@ -12245,9 +12253,9 @@ type SeriesPoint {
 type DoubtFigure {
   "RECONCILING or BLOCKED."
   status: PayoutStatus!
-  "Their least age, included."
+  "Lower bound of their age, included."
   olderThan: Duration!
-  "The age that none of them has reached; null for the oldest."
+  "Upper bound of their age, not included; null for the oldest."
   under: Duration
   "How many."
   count: Long!
@@ -12269,9 +12277,9 @@ type DoubtFigure {
 
 "A published product: all rules that a quote follows."
 type Product {
-  "What quotes name."
+  "The name that quotes use."
   key: String!
-  "Counts from 1. A version never changes once it is published; quotes and policies keep the one they were priced by."
+  "1, 2, 3 …. A published version never changes; quotes and policies keep the version that they were priced with."
   version: Int!
   "When it was published."
   createdAt: DateTime!
@@ -12287,15 +12295,15 @@ type Product {
   trigger: Trigger!
   "The payout curve, before the members of a quote's context change it."
   payout: PayoutShape!
-  "How much is owed by the index, as lines to draw: one curve, or one for each ring."
+  "How much is owed at each value of the index, as curves to draw: one, or one for each ring."
   payoutCurves: [PayoutCurve!]!
-  "How long things last."
+  "Durations: validity of a quote, waiting period, reporting window and bounds of the term."
   times: ProductTimes!
-  "What a premium is built with."
+  "The factors of the premium."
   price: PriceLoadings!
   "The currencies it is sold in, with their bounds; the first is the default."
   currencies: [ProductCurrency!]!
-  "Worked examples, every one of which this version passes; without that it could not have been published."
+  "Worked examples. A version can be published only if it passes all of them."
   examples: [WorkedExample!]!
   "Remarks."
   notes: [String!]!
@@ -12317,7 +12325,7 @@ type ProductTimes {
   farthestStart: Duration!
 }
 
-"What a premium is built with. A quote's basis names the same factors, with the formulas."
+"The factors of a premium. A quote's basis has the same factors, with the formulas."
 type PriceLoadings {
   "k in UNCERTAINTY_LOAD = k·s/√N."
   uncertaintyFactor: Decimal!
@@ -12327,9 +12335,9 @@ type PriceLoadings {
   expenseShare: Decimal!
   "Share of the premium for the partner."
   commissionShare: Decimal!
-  "A dearer premium, as a share of the limit, is refused with risk_uninsurable."
+  "A quote with a higher rate on line (premium / limit) is refused with risk_uninsurable."
   maximumRateOnLine: Decimal!
-  "c, the standard deviation in km of the displacement of the place by which history is smoothed; 0 smooths nothing."
+  "c, the standard deviation in km of the displacement of the place, which smooths the history; 0 means no smoothing."
   smoothingKm: Decimal!
 }
 
@@ -12337,7 +12345,7 @@ type PriceLoadings {
 type ProductCurrency {
   "ISO 4217 code."
   code: String!
-  "The limit of a context that names none, where this is the currency."
+  "The limit in this currency when a context gives none."
   defaultLimit: Money!
   "The smallest limit."
   minimumLimit: Money!
@@ -12345,27 +12353,27 @@ type ProductCurrency {
   maximumLimit: Money!
   "No premium is below it."
   minimumPremium: Money!
-  "Claims up to it, itself included, are paid without an operator."
+  "Claims up to this amount, included, are paid without an operator's approval."
   automaticUpTo: Money!
 }
 
-"Something that might happen, and what a cover of the product says of it. One of earthquake, storm and rainMm is there."
+"A worked example: a hypothetical event and the result for a cover of the product. It has one of earthquake, storm and rainMm."
 type WorkedExample {
   "What it shows."
   name: String!
-  "Members of the context besides the defaults; null when the defaults do."
+  "Members of the context that differ from the defaults; null when none do."
   context: JSON
   "An earthquake on the second day of cover."
   earthquake: ExampleEarthquake
   "The positions of a storm."
   storm: [ExampleFix!]
-  "Millimetres a day, null for a missing day: from the end of the waiting period, or of the first whole month or dekad behind it."
+  "Millimetres for each day, null for a missing day. The first day is the end of the waiting period, or the start of the first whole month or dekad after it."
   rainMm: [Decimal]
   "Whether the trigger is met."
   met: Boolean!
   "Why."
   reason: ReasonCode!
-  "What is measured; null where nothing touches the place."
+  "The measured index; null when nothing touches the place."
   index: Decimal
   "Share of the limit."
   factor: Decimal!
@@ -12405,7 +12413,7 @@ type ProductConnection {
   nodes: [Product!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many records the list has, counted up to 10000, and only when it is asked for."
+  "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
   "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
@@ -12413,14 +12421,14 @@ type ProductConnection {
 
 "A record of a page."
 type ProductEdge {
-  "Where it stands; give it as after to read on from here."
+  "Its position; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: Product!
 }
 `, BuiltIn: false},
 	{Name: "../schema/quote.graphqls", Input: `extend type Query {
-  "One quote. Errors: not_found, for an unknown, a malformed and another partner's id alike."
+  "One quote. Errors: not_found, for unknown ids, malformed ids and ids of other partners alike."
   quote("Id of the quote, quo_…." id: ID!): Quote
   "Quotes, the newest first. Errors: parameter_invalid, cursor_invalid."
   quotes(
@@ -12428,7 +12436,7 @@ type ProductEdge {
     first: Int
     "The endCursor of the page before."
     after: String
-    "Only those that fit."
+    "Only records that match."
     filter: QuoteFilter
     "The newest first when left out."
     order: Order
@@ -12437,7 +12445,7 @@ type ProductEdge {
 
 extend type Mutation {
   """
-  Price cover: answers what would bind, what it costs line by line, and every past event that would have paid. Quoting
+  Price cover: the terms that would bind, the premium line by line, and every past event that would have paid. A quote
   reserves nothing. Scope quotes:write. Errors: product_unknown, validation_failed, partner_mismatch, risk_uninsurable,
   reference_taken.
   """
@@ -12456,9 +12464,9 @@ type Quote implements Node {
   updatedAt: DateTime!
   "Increases by one with each change of the record itself."
   version: Long!
-  "The partner's own name of it; unique among the partner's quotes."
+  "The partner's own name for it; unique among the partner's quotes."
   partnerReference: String
-  "What the partner hung on it."
+  "The partner's key-value metadata."
   metadata: Metadata!
   "Key of the product."
   productKey: String!
@@ -12483,9 +12491,9 @@ type Quote implements Node {
   "Every past event that would have paid, newest first."
   history: [PastEvent!]!
   """
-  The past events that the price weighs, newest first, found again in the data set that basis names: they add up to its
-  sums. Errors: parameter_invalid, cursor_invalid, state_conflict, naming both, when this server has another edition of
-  the data set or another formula; the quote keeps its sums.
+  The past events behind the price with their weights, newest first, recomputed from the data set that basis names: they add
+  up to its sums. Errors: parameter_invalid, cursor_invalid; state_conflict, which names both, when this server has another
+  edition of the data set or another formula. The quote keeps its sums.
   """
   weighedEvents(
     "How many, 1 to 100; 25 when left out."
@@ -12497,7 +12505,7 @@ type Quote implements Node {
   ): WeighedEventConnection
   "Until when it can be bound."
   expiresAt: DateTime!
-  "What keeps the quote from being bound now; null when nothing does, and once it is bound or expired."
+  "The moratorium that stops the quote from being bound now; null when there is none, and once the quote is bound or expired."
   moratorium: QuoteMoratorium
   "Id of the policy it became; null unless bound."
   policyId: ID
@@ -12505,7 +12513,7 @@ type Quote implements Node {
   policy: Policy
 }
 
-"Where a quote stands."
+"The state of a quote."
 enum QuoteStatus {
   "It waits to be bound, until it expires."
   PRICED
@@ -12537,28 +12545,28 @@ type PriceLine {
 enum PriceLineKind {
   "What the cover is expected to pay in its term."
   EXPECTED_LOSS
-  "For the uncertainty of a short history: k·s/√N."
+  "Loading for the uncertainty of a short history: k·s/√N."
   UNCERTAINTY_LOAD
-  "For how much the losses vary: r·s."
+  "Loading for the variance of the losses: r·s."
   RISK_LOAD
   "Running cost, a share of the premium."
   EXPENSE
   "The partner's share of the premium."
   COMMISSION
-  "What lifts the premium to the product's minimum."
+  "The difference to the product's minimum premium."
   MINIMUM_PREMIUM
 }
 
 """
-Everything the price was computed from, so that anybody can compute it again. Amounts are decimals of minor units, not
-rounded; sums are shares of the limit. The chapter Prices of the manual at /docs has the formulas.
+Every number behind the price, so that anyone can recompute it. Amounts are decimals of minor units, not rounded; sums are
+shares of the limit. The chapter Prices of the manual at /docs has the formulas.
 """
 type Basis {
   "burn_analysis: what the cover would have paid in the years of the history."
   method: String!
   """
-  Version of the formula. 2 weighs each event by how near it was. 0 is the formula of quotes that were stored before it was
-  recorded: figures that only the other version has are 0 or null.
+  Version of the formula. 2 weighs each event by its distance. 0 is the formula of older quotes. Figures that only the other
+  version has are 0 or null.
   """
   formula: Int!
   "The data set of past events."
@@ -12653,7 +12661,7 @@ type WeighedEventConnection {
   nodes: [WeighedEvent!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many records the list has, counted up to 10000, and only when it is asked for."
+  "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
   "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
@@ -12661,7 +12669,7 @@ type WeighedEventConnection {
 
 "A record of a page."
 type WeighedEventEdge {
-  "Where it stands; give it as after to read on from here."
+  "Its position; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: WeighedEvent!
@@ -12698,15 +12706,15 @@ input CreateQuoteInput {
   "Key of the product, whose latest version is quoted."
   product: String!
   """
-  What is to be covered, by the product's schema. Only partner is needed; everything else has a default. Members the
-  product does not know are kept and named in ignoredContext.
+  The cover to price, as the product's schema describes it. Only partner is required; every other member has a default.
+  Unknown members are stored and listed in ignoredContext.
   """
   context: JSON!
-  "Your own name of the quote, unique among your quotes."
+  "Your own name for the quote, unique among your quotes."
   partnerReference: String
   "Up to 50 keys of at most 40 characters, with values of at most 500."
   metadata: Metadata
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
@@ -12726,7 +12734,7 @@ type QuoteConnection {
   nodes: [Quote!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many records the list has, counted up to 10000, and only when it is asked for."
+  "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
   "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
@@ -12734,25 +12742,25 @@ type QuoteConnection {
 
 "A record of a page."
 type QuoteEdge {
-  "Where it stands; give it as after to read on from here."
+  "Its position; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: Quote!
 }
 
-"Which quotes. Empty members do not narrow."
+"Which quotes. Members that are left out do not filter."
 input QuoteFilter {
   "Only in this state."
   status: QuoteStatus
   "Only of this product, by its key."
   product: String
-  "Only the one with this name of the partner's."
+  "Only the record with this partner reference."
   partnerReference: String
   "Only of this partner; for operators, who see every partner's."
   partner: String
-  "Only those made at this instant or later."
+  "Only those created at this instant or later."
   createdFrom: DateTime
-  "Only those made before this instant."
+  "Only those created before this instant."
   createdTo: DateTime
 }
 
@@ -12765,20 +12773,21 @@ type QuoteMoratorium {
 }
 `, BuiltIn: false},
 	{Name: "../schema/rail.graphqls", Input: `extend type Query {
-  "The banks that orders went to, the latest first. Scope operator."
+  "The banks that received orders, the latest first. Scope operator."
   railIdentities: [RailIdentity!]
 }
 
 extend type Mutation {
   """
-  Declare that a new address or paying account is the same bank as an earlier one, so that payouts in doubt at the earlier one
-  are asked about and sent again at the new one. One operator proposes it and another one confirms it by the same mutation.
-  Wrong, it pays twice: have the bank confirm it in writing. Scope operator. Errors: not_found, validation_failed, state_conflict.
+  Declare that a new address or paying account is the same bank as an earlier one. Then the new address is asked about
+  payouts in doubt at the earlier one, and they may be sent again there. One operator proposes it and another one confirms
+  it with the same mutation. If it is wrong, payouts are paid twice: have the bank confirm it in writing. Scope operator.
+  Errors: not_found, validation_failed, state_conflict.
   """
   adoptRail("Which, and how you know." input: AdoptRailInput!): AdoptRailPayload
 }
 
-"A bank behind a rail, as its name, address and paying account tell it from others."
+"A bank behind a rail, identified by the rail's name, its address and the paying account."
 type RailIdentity {
   "Id of the identity, rid_…."
   id: ID!
@@ -12786,22 +12795,22 @@ type RailIdentity {
   name: String!
   "Where orders go."
   address: String!
-  "Fingerprint of the paying account; empty where the address implies it."
+  "Fingerprint of the paying account; empty when the address implies it."
   account: String!
-  "The same for identities that are one bank."
+  "Equal for identities that are the same bank."
   bank: ID!
   "When it was first used."
   firstUsedAt: DateTime!
   "Payouts in doubt that only this bank can settle."
   inDoubt: Int!
   """
-  UTC days that are over and of which no report of this bank was applied, as YYYY-MM-DD, since the oldest payment that one of its
-  reports settles: the oldest 100. Reports of a bank that payouts no longer go to are not fetched; hand them in by reconcile.
+  Past UTC days without an applied report of this bank, as YYYY-MM-DD, since the oldest payment that its reports must
+  settle; the oldest 100. Reports of a bank that no longer receives payouts are not fetched: submit them with reconcile.
   """
   daysWithoutReport: [String!]!
 }
 
-"Two operators' word that one identity is the same bank as another."
+"A declaration by two operators that two identities are the same bank."
 type RailAdoption {
   "Id of the adoption, rad_…."
   id: ID!
@@ -12835,7 +12844,7 @@ input AdoptRailInput {
   to: ID!
   "How you know, for operators' eyes, 1 to 2000 characters."
   reason: String!
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
@@ -12848,39 +12857,39 @@ type AdoptRailPayload {
 }
 `, BuiltIn: false},
 	{Name: "../schema/reconciliation.graphqls", Input: `extend type Query {
-  "Differences between rails' reports and what we hold, newest first, at most 100: the open ones, or all. Scope operator."
+  "Differences between rails' reports and our payouts, newest first, at most 100: the open ones, or all. Scope operator."
   findings("Closed ones too." closedToo: Boolean! = false): [Finding!]
 }
 
 extend type Mutation {
   """
-  Hold a rail's report against our payouts, line by line. It is taken whole or not at all; the same report again changes
-  nothing. Scope operator. Errors: validation_failed.
+  Compare a rail's report with our payouts, line by line. Either the whole report is applied or nothing; the same report
+  again changes nothing. Scope operator. Errors: validation_failed.
   """
   reconcile("The report." input: ReconcileInput!): ReconcilePayload
-  "Close a difference that was looked into; it moves no money. Scope operator. Errors: not_found, validation_failed, state_conflict."
-  closeFinding("Which, and what it came from." input: CloseFindingInput!): CloseFindingPayload
+  "Close a difference that was investigated; this moves no money. Scope operator. Errors: not_found, validation_failed, state_conflict."
+  closeFinding("The difference and its cause." input: CloseFindingInput!): CloseFindingPayload
 }
 
-"A difference between a rail's report and what we hold."
+"A difference between a rail's report and our payouts."
 type Finding {
   "Id of the finding, fnd_…."
   id: ID!
   "When it was found."
   at: DateTime!
-  "In what the two differ."
+  "The kind of difference."
   kind: FindingKind!
-  "Whose report; of a PAID_TWICE the rail that has the payout, null where none has."
+  "The rail of the report; of a PAID_TWICE the rail of the payout, null when it has none."
   rail: String
-  "Which report; null for a CONTRADICTION, a PAID_TWICE, and for what no report has confirmed in time."
+  "The report; null for CONTRADICTION, PAID_TWICE and MISSING."
   reportId: ID
-  "Line of the report, from 1; null for what is missing."
+  "Line of the report, from 1; null without a report."
   line: Int
-  "Whose payout, where one is known."
+  "The partner of the payout, if a payout is known."
   partner: String
-  "Which policy, where the line names one. While an UNKNOWN or UNMATCHED line is open, nothing is paid for it."
+  "The policy, if the line names one. While an UNKNOWN or UNMATCHED line is open, payouts of this policy are not sent."
   policyId: ID
-  "Which payout, where one is known."
+  "The payout, if one is known."
   payoutId: ID
   "Of kind PAID_TWICE: the payout that was made before for the same event."
   relatedPayoutId: ID
@@ -12888,15 +12897,15 @@ type Finding {
   key: String
   "The rail's reference."
   reference: String
-  "What the report says was paid, or what is missing."
+  "The amount in the report, or the missing amount."
   amount: Money
   "Which account, masked."
   account: String
-  "What the rail says of the payment; null for what is missing."
+  "The rail's status of the payment; null without a report."
   status: ReportLineStatus
-  "Why, in the rail's own word."
+  "The rail's own reason code."
   code: String
-  "When the rail booked it; of what is missing, when the rail accepted it."
+  "When the rail booked it; for MISSING, when the rail accepted it."
   reportedAt: DateTime
   "Why an UNMATCHED line could not be matched."
   detail: String
@@ -12906,11 +12915,11 @@ type Finding {
   closedBy: String
   "The issuer; with closedBy it identifies the operator."
   closedByIssuer: String
-  "What it came from."
+  "Its cause."
   closedReason: String
 }
 
-"In what a report and our payouts differ."
+"The kind of a difference between a report and our payouts."
 enum FindingKind {
   "No report has confirmed the payout."
   MISSING
@@ -12930,15 +12939,15 @@ enum FindingKind {
   REVERSED
   "The line could not be matched; detail says why."
   UNMATCHED
-  "Two claims of a policy were approved before their occurrences were merged: the payout pays for an event that is paid already."
+  "Two claims of a policy were approved before their occurrences were merged: the payout pays for an event that was already paid."
   PAID_TWICE
 }
 
-"What a line of a report comes to."
+"The result of a line of a report."
 enum ReportLineResult {
   "The payout is confirmed."
   RECONCILED
-  "The money came back; another payout takes its place."
+  "The money came back; another payout replaces it."
   RETURNED
   "The rail refused it."
   REJECTED
@@ -12960,7 +12969,7 @@ enum ReportLineResult {
   UNMATCHED
 }
 
-"What a rail says of a payment."
+"A rail's status of a payment."
 enum ReportLineStatus {
   "It arrived."
   SETTLED
@@ -12972,9 +12981,9 @@ enum ReportLineStatus {
   UNDERWAY
 }
 
-"How many lines of a report came to a result."
+"The number of lines of a report with one result."
 type ReportResult {
-  "What they came to."
+  "The result."
   result: ReportLineResult!
   "How many."
   lines: Int!
@@ -12984,17 +12993,17 @@ type ReportResult {
 input ReconcileInput {
   "Which rail."
   rail: String!
-  "What the rail calls the report."
+  "The rail's own name of the report."
   name: String!
-  "How many lines it says it has."
+  "The number of lines that it announces."
   lineCount: Int!
-  "The sum of its lines, by currency."
+  "The sums of its lines that it announces, by currency."
   sums: [MoneyInput!]!
-  "When it was made: what was released before and never confirmed is missing. Null looks for nothing."
+  "When it was made: payouts that were released before and never confirmed are reported as missing. Null: do not look for missing payouts."
   until: DateTime
   "The lines."
   lines: [ReportLineInput!]!
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
@@ -13006,17 +13015,17 @@ input ReportLineInput {
   reference: String! = ""
   "How much."
   amount: MoneyInput!
-  "Which account was paid, masked as in iban ····3000; empty where the report does not tell."
+  "Which account was paid, masked as in iban ····3000; empty when the report does not say."
   account: String! = ""
-  "What the rail says of the payment."
+  "The rail's status of the payment."
   status: ReportLineStatus!
-  "Why, in the rail's own word."
+  "The rail's own reason code."
   code: String! = ""
   "When it was booked."
   at: DateTime!
 }
 
-"What became of a report."
+"The result of a report."
 type ReconcilePayload {
   "Id of the report, rep_…."
   reportId: ID!
@@ -13034,9 +13043,9 @@ type ReconcilePayload {
 input CloseFindingInput {
   "Which."
   id: ID!
-  "What it came from, 1 to 2000 characters."
+  "Its cause, 1 to 2000 characters."
   reason: String!
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
@@ -13050,47 +13059,47 @@ type CloseFindingPayload {
 `, BuiltIn: false},
 	{Name: "../schema/release.graphqls", Input: `extend type Mutation {
   """
-  Consent to exactly what would be paid now. The last consent that is needed lets the payout go: two different operators for
-  an amount above what the product pays by itself, one for a payout that takes another's place or whose payout method changed
-  less than 24 hours ago. A change of the amount or the payout method voids what was given; the claim's timeline and the audit log
-  (voidApprovals) say so. While a payout method is being verified that would take the shown one's place, approvals are refused. Scope
-  operator. Errors: not_found, validation_failed, version_mismatch, state_conflict.
+  Approve exactly what would be paid now. The last required approval releases the payout. An amount above what the product
+  pays automatically needs two different operators; a payout that replaces another one, or whose payout method changed less
+  than 24 hours ago, needs one. A change of the amount or of the payout method voids earlier approvals; the claim's timeline
+  and the audit log (voidApprovals) show it. While a payout method that would replace the shown one is being verified,
+  approvals are refused. Scope operator. Errors: not_found, validation_failed, version_mismatch, state_conflict.
   """
   approvePayout("Which payout." input: ApprovePayoutInput!): ApprovePayoutPayload
   """
-  Let a payout go now that has the approvals it needs; one that is out already is answered as it is. Scope operator. Errors:
-  not_found, validation_failed, version_mismatch, state_conflict with what is missing.
+  Release a payout now that has all required approvals. A payout that was already sent is returned unchanged. Scope
+  operator. Errors: not_found, validation_failed, version_mismatch, state_conflict, which says what is missing.
   """
   releasePayout("Which payout, and why." input: ReleasePayoutInput!): ReleasePayoutPayload
   """
-  End a doubt (RECONCILING) or a RAIL_MISMATCH by evidence. What was not paid waits as OPERATOR_HOLD with a new key; a mismatch
-  is cancelled, and unless it is settled another payout takes its place, which must be approved. Scope operator. Errors:
-  not_found, validation_failed, version_mismatch, state_conflict.
+  Resolve a payout in doubt (RECONCILING) or with a RAIL_MISMATCH by evidence. A payout that was not paid is blocked as
+  OPERATOR_HOLD and gets a new key. A mismatch is cancelled; unless it is settled, another payout replaces it, which must be
+  approved. Scope operator. Errors: not_found, validation_failed, version_mismatch, state_conflict.
   """
   resolvePayout("Which payout, and what the evidence shows." input: ResolvePayoutInput!): ResolvePayoutPayload
   """
-  Close a PENDING or held payout whose beneficiary has the money already, as after a restore from a backup. The first operator
-  proposes it, which holds the payout; another operator confirms it by the same reference, and the payout is CANCELLED and its
-  claim counts it as paid. unblockPayout withdraws a proposal. Scope operator. Errors: not_found, validation_failed,
-  version_mismatch, state_conflict.
+  Close a PENDING or held payout whose beneficiary already has the money, for example after a restore from a backup. The
+  first operator proposes it, which holds the payout; another operator confirms it with the same reference. Then the payout
+  is CANCELLED and its claim counts it as paid. unblockPayout withdraws a proposal. Scope operator. Errors: not_found,
+  validation_failed, version_mismatch, state_conflict.
   """
   settlePayoutExternally("Which payout, and the evidence." input: SettlePayoutExternallyInput!): SettlePayoutExternallyPayload
 }
 
 extend type Payout {
-  "Who must approve it and who did. Scope operator; never a partner's."
+  "How many operators must approve it, and who did. Scope operator; partners never see it."
   approval: PayoutApproval
 }
 
-"Who must consent to a payout, in private."
+"The approvals of a payout, not visible to partners."
 type PayoutApproval {
-  "Names exactly what is paid: payout, claim, amount and account; null without a payout method."
+  "Digest of payout, claim, amount and account; null without a payout method."
   digest: String
   "How many different operators must approve."
   needed: Int!
-  "The account that it would go to while it waits, or went to; null without one and when it was returned or cancelled."
+  "The account that it is or was sent to; null when there is none, or when the payout was returned or cancelled."
   payoutMethod: PayoutDestination
-  "The approvals, oldest first, those that were voided included."
+  "The approvals, oldest first, including voided ones."
   given: [Approval!]!
 }
 
@@ -13112,25 +13121,25 @@ type PayoutDestination {
   recordedAt: DateTime!
   "When it was verified; null before."
   verifiedAt: DateTime
-  "It took another account's place: without an approval nothing is paid to it before this time. Null when it need not wait."
+  "The account replaced another one: until this time, nothing is paid to it without an approval. Null when there is no wait."
   coolingOffUntil: DateTime
   "When it last returned a payout of this claim; null when it never returned one."
   returnedAt: DateTime
 }
 
-"One operator's consent."
+"An operator's approval."
 type Approval {
   "When."
   at: DateTime!
-  "Who: the operator, as their issuer calls them."
+  "The operator, by the subject of their token."
   author: String!
   "The issuer; with author it identifies the operator. Null when it was not recorded."
   authorIssuer: String
-  "What it named."
+  "The digest that was approved."
   digest: String!
-  "Whether that is what would be paid now."
+  "Whether it is still valid: the digest is the present one."
   holds: Boolean!
-  "Why, in their own words."
+  "The operator's reason."
   note: String
 }
 
@@ -13140,7 +13149,7 @@ enum ResolutionOutcome {
   RELEASED
   "The rail did not pay and will not."
   BLOCKED
-  "The rail did something else; this payout is given up."
+  "The rail did something else; this payout is cancelled."
   CANCELLED
 }
 
@@ -13151,13 +13160,13 @@ input ApprovePayoutInput {
   "Approve only if it still has this version; otherwise version_mismatch."
   version: Long
   """
-  PayoutApproval.digest as you saw it: the approval is refused with state_conflict when the amount or the account has changed since.
-  Name it always; without it the approval is for whatever would be paid at that moment.
+  The PayoutApproval.digest that you read: the approval is refused with state_conflict when the amount or the account has
+  changed since. Always give it; without it you approve whatever would be paid at that moment.
   """
   digest: String
   "Why, for operators' eyes, 1 to 2000 characters."
   note: String
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
@@ -13169,19 +13178,19 @@ type ApprovePayoutPayload {
   clientMutationId: String
 }
 
-"A payout to let go."
+"A payout to release."
 input ReleasePayoutInput {
   "Which payout."
   payoutId: ID!
-  "Let it go only if it still has this version; otherwise version_mismatch."
+  "Release only if it still has this version; otherwise version_mismatch."
   version: Long
   "Why, for operators' eyes, 1 to 2000 characters."
   note: String
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
-"What was let go."
+"The payout that was released."
 type ReleasePayoutPayload {
   "The payout as it is now."
   payout: Payout!
@@ -13199,11 +13208,11 @@ input ResolvePayoutInput {
   outcome: ResolutionOutcome!
   "The rail's reference of the payment; needed for RELEASED, and only there."
   reference: String
-  "Whether the beneficiary of a CANCELLED payout has the whole amount all the same."
+  "Whether the beneficiary of a CANCELLED payout nevertheless has the whole amount."
   settled: Boolean! = false
   "The evidence, for operators' eyes, 1 to 2000 characters."
   note: String!
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
@@ -13215,7 +13224,7 @@ type ResolvePayoutPayload {
   clientMutationId: String
 }
 
-"A payout that was paid already."
+"A payout that was already paid."
 input SettlePayoutExternallyInput {
   "Which payout."
   payoutId: ID!
@@ -13225,11 +13234,11 @@ input SettlePayoutExternallyInput {
   reference: String!
   "The evidence, for operators' eyes, 1 to 2000 characters."
   note: String!
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
-"What was settled, or waits for another operator's word."
+"The payout that was settled, or that waits for the confirmation of another operator."
 type SettlePayoutExternallyPayload {
   "The payout as it is now."
   payout: Payout!
@@ -13238,28 +13247,29 @@ type SettlePayoutExternallyPayload {
 }
 `, BuiltIn: false},
 	{Name: "../schema/schema.graphqls", Input: `"""
-What can be read. Partners see their own records; operators see every partner's. Whatever is read apart, like each field here and
-the relations of a record, can be refused or fail alone and is therefore nullable: its error is in errors under its path, and
-sibling fields are still returned.
+All queries. Partners see their own records; operators see every partner's. Each field here, and each relation of a record,
+can be refused or fail on its own, and is therefore nullable: its error is in errors under its path, and sibling fields are
+still returned.
 """
 type Query {
-  "Who asks."
+  "The caller."
   viewer: Viewer
   """
-  The record with this id, whatever its kind: ids are those of the REST API. Null when there is none that you may see; an
-  unknown, a malformed and another partner's id are answered alike. Products, whose id is their key, are read with product.
+  The record with this id, of any kind; ids are those of the REST API. Null for unknown ids, malformed ids and ids of other
+  partners alike. Products have their key as id: read them with product.
   """
   node("Id of a record of any kind." id: ID!): Node
-  "The records with these ids, at most 100, in their order; null where there is none that you may see."
+  "The records with these ids, at most 100, in the given order; null for each record that does not exist for you."
   nodes("Ids of records of any kind." ids: [ID!]!): [Node]
 }
 
 """
-What can be done. Every mutation takes one input and answers one payload. Those of one request are done one after the other and
-fail alone: the payload of one that failed is null, its error is in errors under its path, and the others are done. It is safe
-to send one again with the same clientMutationId, or under the same header Idempotency-Key: the first answer is given again, and
-extensions.replayed lists the names under which that was so; under the header, Idempotent-Replayed says it, too. The header, which
-counts more, goes with one mutation; a request with several under it is refused with idempotency_key_invalid and does nothing.
+All mutations. Each takes one input and returns one payload. The mutations of one request run one after the other and fail
+on their own: the payload of a failed mutation is null, its error is in errors under its path, and the others still run. A
+mutation is safe to repeat with the same clientMutationId or the same header Idempotency-Key: the stored answer is returned,
+and extensions.replayed lists the response names of such mutations; with the header, Idempotent-Replayed says it too. The
+header takes precedence and is allowed for one mutation only: a request with several mutations is refused with
+idempotency_key_invalid and does nothing.
 """
 type Mutation
 
@@ -13269,19 +13279,19 @@ interface Node {
   id: ID!
 }
 
-"Where a page stands in its list."
+"The position of a page in its list."
 type PageInfo {
   "Whether there is another page after this one."
   hasNextPage: Boolean!
-  "Whether there is a page before this one. Only what a page was asked for is known: false on the first."
+  "Whether there is a page before this one; false on the first page."
   hasPreviousPage: Boolean!
   "Cursor of the first record; null on an empty page."
   startCursor: String
-  "Cursor of the last record; give it as after to read on. Null on an empty page."
+  "Cursor of the last record; pass it as after to read on. Null on an empty page."
   endCursor: String
 }
 
-"By when they were made."
+"Order by creation time."
 enum Order {
   "The newest first."
   NEWEST_FIRST
@@ -13289,45 +13299,46 @@ enum Order {
   OLDEST_FIRST
 }
 
-"A whole number of 64 bits, as a JSON number. Where your language has none, read it as text before it becomes a float."
+"A whole number of 64 bits, as a JSON number. If your language has no such type, parse it from the text, not as a float."
 scalar Long
-"RFC 3339 in UTC with microseconds: 2018-02-06T15:50:42.600000Z. Any zone is taken."
+"RFC 3339 in UTC with microseconds: 2018-02-06T15:50:42.600000Z. Input may have any zone."
 scalar DateTime @specifiedBy(url: "https://www.rfc-editor.org/rfc/rfc3339")
 "An ISO 8601 duration: P365D."
 scalar Duration
-"A decimal as text, with the digits it has. No floating point touches it."
+"A decimal as text, with all its digits. Floating point is never used."
 scalar Decimal
 "Any JSON value."
 scalar JSON
 "An object whose values are text: up to 50 keys of at most 40 characters, with values of at most 500."
 scalar Metadata
-"An object whose values are text or null, which takes a key away; otherwise as Metadata."
+"An object like Metadata whose values may also be null, which removes the key."
 scalar MetadataChange
 `, BuiltIn: false},
 	{Name: "../schema/subscription.graphqls", Input: `"""
-What can be listened to: over a WebSocket with the subprotocol graphql-transport-ws, or as server-sent events with Accept:
-text/event-stream. A subscription ends with an error that says why: the token has expired, the partner is disabled, the client
-reads too slowly, the server stops. Then subscribe again after the last sequence you have: nothing is lost or comes twice.
+All subscriptions: over a WebSocket with the subprotocol graphql-transport-ws, or as server-sent events with Accept:
+text/event-stream. A subscription ends with an error that says why: the token has expired, the partner is disabled, the
+client reads too slowly, or the server is stopping. Then subscribe again after the last sequence you have: nothing is lost
+or repeated.
 """
 type Subscription {
   "A claim's timeline: the entries so far, then new ones. Scope claims:read. Errors: not_found, parameter_invalid, rate_limited."
   claimTimeline(
     "Which claim."
     claimId: ID!
-    "Entries with a greater sequence; the whole story when left out."
+    "Only entries with a greater sequence; the whole timeline when left out."
     afterSequence: Long
   ): TimelineEntry!
-  "The feed of one partner: what happened, and what happens. Scope events:read. Errors: parameter_invalid, cursor_invalid, rate_limited."
+  "The feed of one partner: its events so far, then each new one. Scope events:read. Errors: parameter_invalid, cursor_invalid, rate_limited."
   events(
-    "Events with a greater sequence; the whole feed when left out."
+    "Only events with a greater sequence; the whole feed when left out."
     afterSequence: Long
-    "Generation of the event whose sequence that is; 1 when left out."
+    "Generation of the event with that sequence; 1 when left out."
     generation: Int
     "Any of these types; all when left out."
     types: [EventType!]
     "Id of the record they are about."
     subject: ID
-    "Whose feed: operators name a partner, partners hear their own."
+    "The partner whose feed to read. Operators must give it; partners read their own."
     partner: String
   ): Event!
 }
@@ -13356,7 +13367,7 @@ type Measure {
   unit: String!
 }
 
-"Everything that binds; its canonical JSON is hashed into termsHash."
+"All binding terms; termsHash is computed from their canonical JSON."
 type Cover {
   "The largest total that the policy pays."
   limit: Money!
@@ -13374,7 +13385,7 @@ type Cover {
   trigger: Trigger!
   "How much is owed."
   payout: PayoutShape!
-  "How much is owed by the index, as lines to draw: one curve, or one for each ring."
+  "How much is owed at each value of the index, as curves to draw: one, or one for each ring."
   payoutCurves: [PayoutCurve!]!
 }
 
@@ -13416,17 +13427,17 @@ type Trigger {
   decidesOn: ObservationStage!
   "Deeper earthquakes do not count; null where depth does not matter."
   maximumDepthKm: Decimal
-  "Which wind a segment between two fixes has; null but for storms."
+  "How the wind between two fixes is taken; only for storms, otherwise null."
   wind: WindRule
-  "Fixes further apart make no segment; null but for storms."
+  "Two fixes that are further apart are not connected; only for storms, otherwise null."
   maximumGapHours: Int
-  "The largest number of consecutive days of a wet spell that is summed; null but for an excess of rain."
+  "The largest number of consecutive days of a wet spell that is summed; only for an excess of rain, otherwise null."
   days: Int
-  "The least precipitation of a wet day, in millimetres; null but for an excess of rain."
+  "The smallest precipitation of a wet day, in millimetres; only for an excess of rain, otherwise null."
   wetMm: Decimal
-  "Consecutive drier days that end a wet spell; null but for an excess of rain."
+  "Consecutive drier days that end a wet spell; only for an excess of rain, otherwise null."
   dryDays: Int
-  "The period that is summed; null but for a deficit of rain."
+  "The period that is summed; only for a deficit of rain, otherwise null."
   calendar: CalendarPeriod
 }
 
@@ -13448,13 +13459,13 @@ enum ObservationKind {
   STATION_DAY
 }
 
-"How settled an observation is."
+"Whether an observation is preliminary, final or retracted."
 enum ObservationStage {
   "The source may still revise it."
   PRELIMINARY
-  "The source will not revise it any more in the ordinary course."
+  "The source does not normally revise it any more."
   FINAL
-  "The source withdrew it: it is never judged. Of an occurrence: no reading of it is left. Never what a product decides on."
+  "The source withdrew it: it never counts. For an occurrence: all its readings were retracted. Products never decide on this stage."
   RETRACTED
 }
 
@@ -13466,7 +13477,7 @@ enum Direction {
   AT_MOST
 }
 
-"Which wind the segment between two fixes has."
+"How the wind between two fixes is taken."
 enum WindRule {
   "The larger of both ends."
   LARGER_OF_ENDS
@@ -13484,9 +13495,9 @@ type PayoutShape {
   steps: [Rung!]
   "For STEP, concentric: the inner ring first."
   rings: [Ring!]
-  "For LINEAR and TICK: where it begins to pay."
+  "For LINEAR and TICK: the index at which it begins to pay."
   attach: Decimal
-  "For LINEAR: where it pays the whole limit."
+  "For LINEAR: the index at which it pays the whole limit."
   exhaust: Decimal
   "For TICK: the width of a tick, in units of the index."
   tickSize: Decimal
@@ -13496,34 +13507,34 @@ type PayoutShape {
 
 "How much of the limit an index pays, as lines to draw. It is computed by the function that decides claims."
 type PayoutCurve {
-  "The part of the circle's radius it is for; null where there are no rings. The best ring that was reached pays."
+  "The share of the circle's radius that it is for; null without rings. The reached ring with the largest factor pays."
   radiusShare: Decimal
-  "From the mildest index to the severest; at most 200, ticks beyond them are left out."
+  "From the mildest index to the most severe; at most 200, further ticks are left out."
   points: [PayoutCurvePoint!]!
 }
 
 """
-Where a curve jumps or bends. Draw a straight line from what one point reached to what the next has before, and go on level
-beyond the last.
+A point where a curve jumps or bends. Draw a straight line from reached of one point to before of the next one; after the
+last point the curve is level.
 """
 type PayoutCurvePoint {
   "Of the trigger's index, in its unit."
   index: Decimal!
-  "Share of the limit that is owed just short of it."
+  "Share of the limit that is owed just before the index reaches it."
   before: Decimal!
-  "Share of the limit that is owed once it is reached, or passed where the trigger is strict."
+  "Share of the limit that is owed once the index reaches it; with a strict trigger, once the index passes it."
   reached: Decimal!
 }
 
 "A shape of payout."
 enum PayoutShapeKind {
-  "All at the threshold."
+  "The whole limit at the threshold."
   LUMP
-  "The highest step reached."
+  "The factor of the highest threshold reached."
   STEP
   "In proportion between attach and exhaust."
   LINEAR
-  "So much for each tick beyond attach."
+  "A fixed share for each tick beyond attach."
   TICK
 }
 
@@ -13565,13 +13576,13 @@ input PersonInput {
 `, BuiltIn: false},
 	{Name: "../schema/timeline.graphqls", Input: `"One change of a claim or of a policy."
 type TimelineEntry {
-  "Id of the sentence, tle_…."
+  "Id of the entry, tle_…."
   id: ID!
   "Id of the claim whose timeline the entry belongs to; null for a change of the policy itself."
   claimId: ID
   "1, 2, 3 … without gaps within the timeline of the claim, and within the policy's own changes."
   sequence: Long!
-  "What kind of thing happened."
+  "The kind of change."
   kind: TimelineKind!
   "When it happened."
   at: DateTime!
@@ -13585,7 +13596,7 @@ type TimelineEntry {
   eventId: ID
 }
 
-"What a sentence of a story is about: an event type, or TRIGGER_OBSERVED."
+"The kind of a timeline entry: an event type, or TRIGGER_OBSERVED."
 enum TimelineKind {
   "A quote was priced."
   QUOTE_CREATED
@@ -13657,7 +13668,7 @@ enum TimelineKind {
   WEBHOOK_ENDPOINT_ENABLED
   "A webhook endpoint was disabled: nothing is sent to it. Its note says why, unless its partner disabled it."
   WEBHOOK_ENDPOINT_DISABLED
-  "A source's word on what happened."
+  "A source reported the occurrence."
   TRIGGER_OBSERVED
 }
 
@@ -13669,7 +13680,7 @@ type TimelineConnection {
   nodes: [TimelineEntry!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many records the list has, counted up to 10000, and only when it is asked for."
+  "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
   "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
@@ -13677,17 +13688,17 @@ type TimelineConnection {
 
 "A record of a page."
 type TimelineEdge {
-  "Where it stands; give it as after to read on from here."
+  "Its position; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: TimelineEntry!
 }
 `, BuiltIn: false},
-	{Name: "../schema/viewer.graphqls", Input: `"Who asks, by the access token."
+	{Name: "../schema/viewer.graphqls", Input: `"The caller, by the access token."
 type Viewer {
   "In which role."
   kind: ActorKind!
-  "As timelines show it."
+  "The name that timelines show."
   name: String!
   "The OAuth client."
   client: String!
@@ -13697,13 +13708,13 @@ type Viewer {
   scopes: [String!]!
 }
 
-"A role in which somebody acts."
+"The role of an actor."
 enum ActorKind {
   "Parapet itself."
   SYSTEM
   "A partner's client."
   PARTNER
-  "Somebody who works at Parapet."
+  "An operator of Parapet."
   OPERATOR
   "A payment rail."
   RAIL
@@ -13720,7 +13731,7 @@ type Actor {
 }
 `, BuiltIn: false},
 	{Name: "../schema/webhook.graphqls", Input: `extend type Query {
-  "One webhook endpoint. Scope webhooks:read. Errors: not_found, for an unknown, a malformed and another partner's id alike."
+  "One webhook endpoint. Scope webhooks:read. Errors: not_found, for unknown ids, malformed ids and ids of other partners alike."
   webhookEndpoint("Id of the endpoint, whe_…." id: ID!): WebhookEndpoint
   "Webhook endpoints, the newest first; a partner has at most 20. Scope webhooks:read. Errors: parameter_invalid, cursor_invalid."
   webhookEndpoints(
@@ -13728,7 +13739,7 @@ type Actor {
     first: Int
     "The endCursor of the page before."
     after: String
-    "Only those that fit."
+    "Only records that match."
     filter: WebhookEndpointFilter
     "The newest first when left out."
     order: Order
@@ -13737,20 +13748,21 @@ type Actor {
 
 extend type Mutation {
   """
-  Have events sent to an address, from now on, signed as Standard Webhooks 1.0 says. The payload alone shows the secret. Scope
-  webhooks:write. Errors: validation_failed, reference_taken, state_conflict when there are 20 already.
+  Create a webhook endpoint: every event from now on is sent to its address, signed as Standard Webhooks 1.0 says. Only the
+  payload shows the secret. Scope webhooks:write. Errors: validation_failed, reference_taken, state_conflict when there are
+  20 already.
   """
-  createWebhookEndpoint("Where to send what." input: CreateWebhookEndpointInput!): CreateWebhookEndpointPayload
+  createWebhookEndpoint("The endpoint to create." input: CreateWebhookEndpointInput!): CreateWebhookEndpointPayload
   """
-  Change what is named. Enabling goes on where sending stopped. Scope webhooks:write. Errors: not_found, validation_failed,
-  reference_taken.
+  Change the members that you give. When you enable an endpoint, sending continues where it stopped. Scope webhooks:write.
+  Errors: not_found, validation_failed, reference_taken.
   """
   changeWebhookEndpoint("Which endpoint, and what of it." input: ChangeWebhookEndpointInput!): ChangeWebhookEndpointPayload
-  "Send nothing there any more; events stay in the feed. Scope webhooks:write. Errors: not_found."
+  "Delete a webhook endpoint: nothing more is sent to it; events stay in the feed. Scope webhooks:write. Errors: not_found."
   deleteWebhookEndpoint("Which endpoint." input: DeleteWebhookEndpointInput!): DeleteWebhookEndpointPayload
   """
-  Make a new secret, which the payload alone shows. The old one also signs for 24 hours. Scope webhooks:write. Errors:
-  not_found, state_conflict while a former one still signs.
+  Create a new secret, which only the payload shows. For 24 hours deliveries are signed with the old one too. Scope
+  webhooks:write. Errors: not_found, state_conflict while an earlier secret still signs.
   """
   rotateWebhookSecret("Which endpoint." input: RotateWebhookSecretInput!): RotateWebhookSecretPayload
   """
@@ -13759,19 +13771,19 @@ extend type Mutation {
   """
   testWebhookEndpoint("Which endpoint." input: TestWebhookEndpointInput!): TestWebhookEndpointPayload
   """
-  Send an event once more, now, and by the whole schedule if that fails. Scope webhooks:write. Errors: not_found, state_conflict
-  when the endpoint is disabled.
+  Send an event again now, and repeat the whole schedule if that fails. Scope webhooks:write. Errors: not_found,
+  state_conflict when the endpoint is disabled.
   """
   retryDelivery("Which delivery." input: RetryDeliveryInput!): RetryDeliveryPayload
   """
-  Send an endpoint's parked deliveries once more: all of them, or those of a range of sequences. They start in the order of their
-  events, and arrive in it at ordered endpoints. Scope webhooks:write. Errors: not_found, state_conflict when the endpoint is
-  disabled.
+  Send an endpoint's parked deliveries again: all of them, or those of a range of sequences. They start in the order of
+  their events; at ordered endpoints they also arrive in that order. Scope webhooks:write. Errors: not_found, state_conflict
+  when the endpoint is disabled.
   """
   retryParkedDeliveries("Which endpoint, and from where to where." input: RetryParkedDeliveriesInput!): RetryParkedDeliveriesPayload
 }
 
-"Where a partner wants to hear of events."
+"An address that receives a partner's events."
 type WebhookEndpoint implements Node {
   "Id of the endpoint, whe_…."
   id: ID!
@@ -13783,17 +13795,17 @@ type WebhookEndpoint implements Node {
   updatedAt: DateTime!
   "Increases by one with each change of the record itself."
   version: Long!
-  "The partner's own name of it; unique among the partner's endpoints."
+  "The partner's own name for it; unique among the partner's endpoints."
   partnerReference: String
-  "What the partner hung on it."
+  "The partner's key-value metadata."
   metadata: Metadata!
   "Where events are sent."
   url: String!
-  "Which events are sent; null for all, those of later releases included."
+  "Which events are sent; null for all, including those of later releases."
   eventTypes: [EventType!]
   "Whether anything is sent."
   status: WebhookEndpointStatus!
-  "Whether the next event of a record waits until the earlier one was taken."
+  "Whether the next event of a record waits until the earlier one was accepted."
   ordered: Boolean!
   "Why it was disabled, when Parapet did it."
   note: String
@@ -13803,20 +13815,20 @@ type WebhookEndpoint implements Node {
     first: Int
     "The endCursor of the page before."
     after: String
-    "Only those that stand there."
+    "Only those in this state."
     status: DeliveryStatus
   ): DeliveryConnection
 }
 
-"Whether an endpoint is sent anything."
+"Whether events are sent to an endpoint."
 enum WebhookEndpointStatus {
   "Events are sent."
   ENABLED
-  "Nothing is sent: the partner wants it so, or it has failed for too long; see note."
+  "Nothing is sent: the partner disabled it, or it has failed for too long; see note."
   DISABLED
 }
 
-"One event on its way to one endpoint."
+"The delivery of one event to one endpoint."
 type Delivery implements Node {
   "Id of the delivery, dlv_…."
   id: ID!
@@ -13844,13 +13856,13 @@ type Delivery implements Node {
   nextAttemptAt: DateTime
 }
 
-"Where a delivery stands."
+"The state of a delivery."
 enum DeliveryStatus {
   "It is tried again."
   PENDING
-  "The endpoint took it."
+  "The endpoint accepted it."
   DELIVERED
-  "It was tried for 75.6 hours; retry it by hand."
+  "All attempts in 75.6 hours failed; retry it by hand."
   PARKED
 }
 
@@ -13870,11 +13882,11 @@ type DeliveryAttempt {
 
 "Which webhook endpoints."
 input WebhookEndpointFilter {
-  "Those that stand there."
+  "Those in this state."
   status: WebhookEndpointStatus
-  "Those of one partner, for operators, who see every partner's."
+  "Only those of this partner; for operators."
   partner: String
-  "The one the partner gave this name."
+  "Only the one with this partner reference."
   partnerReference: String
   "Made at this time or later."
   createdFrom: DateTime
@@ -13884,17 +13896,17 @@ input WebhookEndpointFilter {
 
 "An endpoint to create."
 input CreateWebhookEndpointInput {
-  "Where to send events: https, an address that everybody can reach, at most 2048 characters."
+  "Where to send events: a public https address of at most 2048 characters."
   url: String!
-  "Which events; all when left out, those of later releases included."
+  "Which events; all when left out, including those of later releases."
   eventTypes: [EventType!]
-  "Whether the next event of a record waits until the earlier one was taken; it does not when left out."
+  "Whether the next event of a record waits until the earlier one was accepted; false when left out."
   ordered: Boolean
-  "Your own name of it, at most 128 characters."
+  "Your own name for it, at most 128 characters."
   partnerReference: String
-  "What you hang on it."
+  "Your key-value metadata."
   metadata: Metadata
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
@@ -13902,14 +13914,14 @@ input CreateWebhookEndpointInput {
 type CreateWebhookEndpointPayload {
   "The endpoint."
   webhookEndpoint: WebhookEndpoint!
-  "Signs what is sent, whsec_…. Keep it: it is not shown again. Null when this is answered again after a day."
+  "Signs what is sent, whsec_…. Keep it: it is not shown again. Null when the stored answer is returned after more than a day."
   secret: String
   "As it was sent."
   clientMutationId: String
 }
 
 """
-What to change of an endpoint; what is left out stays. Null is what is left out, except where it takes something away.
+The members of an endpoint to change; members that are left out stay. null means left out, except where it says that null removes something.
 """
 input ChangeWebhookEndpointInput {
   "Which endpoint."
@@ -13918,17 +13930,17 @@ input ChangeWebhookEndpointInput {
   url: String
   "Which events."
   eventTypes: [EventType!]
-  "true: all events, those of later releases included. Goes without eventTypes."
+  "true: all events, including those of later releases. Do not give eventTypes too."
   everyEventType: Boolean
-  "Whether the next event of a record waits until the earlier one was taken."
+  "Whether the next event of a record waits until the earlier one was accepted."
   ordered: Boolean
   "Whether anything is sent."
   status: WebhookEndpointStatus
-  "Replaces your own name of it, at most 128 characters; null takes it away."
+  "Replaces your own name of it, at most 128 characters; null removes it."
   partnerReference: String
-  "Changes the keys it names: null takes a key away, and null for the whole takes all."
+  "Changes the keys that it names: null removes a key, and null instead of the object removes all keys."
   metadata: MetadataChange
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
@@ -13944,13 +13956,13 @@ type ChangeWebhookEndpointPayload {
 input DeleteWebhookEndpointInput {
   "Which endpoint."
   webhookEndpointId: ID!
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
 "What was deleted."
 type DeleteWebhookEndpointPayload {
-  "Id of what is gone."
+  "Id of the deleted endpoint."
   webhookEndpointId: ID!
   "As it was sent."
   clientMutationId: String
@@ -13960,7 +13972,7 @@ type DeleteWebhookEndpointPayload {
 input RotateWebhookSecretInput {
   "Which endpoint."
   webhookEndpointId: ID!
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
@@ -13968,7 +13980,7 @@ input RotateWebhookSecretInput {
 type RotateWebhookSecretPayload {
   "The endpoint."
   webhookEndpoint: WebhookEndpoint!
-  "Signs what is sent, whsec_…. Keep it: it is not shown again. Null when this is answered again after a day."
+  "Signs what is sent, whsec_…. Keep it: it is not shown again. Null when the stored answer is returned after more than a day."
   secret: String
   "As it was sent."
   clientMutationId: String
@@ -13978,7 +13990,7 @@ type RotateWebhookSecretPayload {
 input TestWebhookEndpointInput {
   "Which endpoint."
   webhookEndpointId: ID!
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
@@ -13994,7 +14006,7 @@ type TestWebhookEndpointPayload {
 input RetryDeliveryInput {
   "Which delivery."
   deliveryId: ID!
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
@@ -14014,7 +14026,7 @@ input RetryParkedDeliveriesInput {
   firstSequence: Long
   "Of events with this sequence or a smaller one; all when left out."
   lastSequence: Long
-  "Makes it safe to send this again, 1 to 255 visible ASCII characters; comes back in the payload."
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
@@ -14034,7 +14046,7 @@ type WebhookEndpointConnection {
   nodes: [WebhookEndpoint!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many records the list has, counted up to 10000, and only when it is asked for."
+  "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
   "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
@@ -14042,7 +14054,7 @@ type WebhookEndpointConnection {
 
 "A record of a page."
 type WebhookEndpointEdge {
-  "Where it stands; give it as after to read on from here."
+  "Its position; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: WebhookEndpoint!
@@ -14056,7 +14068,7 @@ type DeliveryConnection {
   nodes: [Delivery!]!
   "Where the page stands."
   pageInfo: PageInfo!
-  "How many records the list has, counted up to 10000, and only when it is asked for."
+  "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
   "Whether there are more records than totalCount."
   totalCountExceeded: Boolean!
@@ -14064,7 +14076,7 @@ type DeliveryConnection {
 
 "A record of a page."
 type DeliveryEdge {
-  "Where it stands; give it as after to read on from here."
+  "Its position; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: Delivery!
