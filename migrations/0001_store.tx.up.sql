@@ -55,3 +55,13 @@ comment on column idempotency_keys.body is 'The response body; sealed with the c
 comment on column idempotency_keys.sealed_until is 'Set if the response contains a secret: a sweep removes the secret at this time.';
 create index idempotency_keys_due_idx on idempotency_keys (created_at);
 create index idempotency_keys_sealed_idx on idempotency_keys (sealed_until) where sealed_until is not null;
+
+create table schema_compatibility (
+    only_row boolean constraint schema_compatibility_pkey primary key default true,
+    minimum_binary integer not null,
+    constraint schema_compatibility_only_row_check check (only_row)
+);
+comment on table schema_compatibility is
+    'Which releases can use this database, one row. migrate, serve and doctor of an older release refuse it. A migration that breaks the release before the last raises minimum_binary.';
+comment on column schema_compatibility.minimum_binary is 'Number of the newest migration that a release must know.';
+insert into schema_compatibility (minimum_binary) values (15);

@@ -9,51 +9,9 @@ create table status_transitions (
     constraint status_transitions_pkey primary key (object, from_status, to_status)
 );
 comment on table status_transitions is
-    'The transitions that records may make, for the invariants. A record begins at ''''. Equal to the state tables of model/status.go: a test compares them.';
+    'The transitions that records may make, for the invariants. from_status is empty for a new record. Written by parapet migrate, from model.StatusTransitions.';
 comment on column status_transitions.object is 'Type of the record, as in events.subject_type.';
 comment on column status_transitions.event is 'Type of the event that the transition records.';
-insert into status_transitions values
-    ('quote', '', 'priced', 'quote.created'),
-    ('quote', 'priced', 'bound', 'quote.bound'),
-    ('quote', 'priced', 'expired', 'quote.expired'),
-    ('policy', '', 'active', 'policy.activated'),
-    ('policy', 'active', 'exhausted', 'policy.exhausted'),
-    ('policy', 'active', 'expired', 'policy.expired'),
-    ('policy', 'active', 'cancelled', 'policy.cancelled'),
-    ('policy', 'exhausted', 'archived', 'policy.archived'),
-    ('policy', 'expired', 'archived', 'policy.archived'),
-    ('policy', 'cancelled', 'archived', 'policy.archived'),
-    ('claim', '', 'opened', 'claim.opened'),
-    ('claim', 'opened', 'approved', 'claim.approved'),
-    ('claim', 'opened', 'deferred', 'claim.deferred'),
-    ('claim', 'opened', 'declined', 'claim.declined'),
-    ('claim', 'opened', 'withdrawn', 'claim.withdrawn'),
-    ('claim', 'deferred', 'approved', 'claim.approved'),
-    ('claim', 'deferred', 'declined', 'claim.declined'),
-    ('claim', 'deferred', 'withdrawn', 'claim.withdrawn'),
-    ('claim', 'approved', 'closed', 'claim.closed'),
-    ('claim', 'closed', 'approved', 'claim.reopened'),
-    ('payout', '', 'pending', 'payout.created'),
-    ('payout', 'pending', 'releasing', 'payout.releasing'),
-    ('payout', 'pending', 'blocked', 'payout.blocked'),
-    ('payout', 'pending', 'cancelled', 'payout.cancelled'),
-    ('payout', 'releasing', 'pending', 'payout.unblocked'),
-    ('payout', 'releasing', 'released', 'payout.released'),
-    ('payout', 'releasing', 'blocked', 'payout.blocked'),
-    ('payout', 'releasing', 'reconciling', 'payout.reconciling'),
-    ('payout', 'reconciling', 'released', 'payout.released'),
-    ('payout', 'reconciling', 'blocked', 'payout.blocked'),
-    ('payout', 'blocked', 'pending', 'payout.unblocked'),
-    ('payout', 'blocked', 'cancelled', 'payout.cancelled'),
-    ('payout', 'released', 'reconciled', 'payout.reconciled'),
-    ('payout', 'released', 'returned', 'payout.returned'),
-    ('payout', 'reconciled', 'returned', 'payout.returned'),
-    ('payout_method', '', 'pending', 'payout_method.recorded'),
-    ('payout_method', 'pending', 'verified', 'payout_method.verified'),
-    ('payout_method', 'pending', 'rejected', 'payout_method.rejected'),
-    ('payout_method', 'pending', 'replaced', 'payout_method.replaced'),
-    ('payout_method', 'verified', 'replaced', 'payout_method.replaced'),
-    ('payout_method', 'rejected', 'replaced', 'payout_method.replaced');
 
 create table invariant_violations (
     name text not null,

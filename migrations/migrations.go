@@ -29,7 +29,8 @@ const RiverSchema = "river"
 const advisoryLockKey int64 = 0x70617261706574
 
 // Apply migrates and returns the names of the migrations it applied. It waits
-// while another process applies them.
+// while another process applies them. Migrations only go forward. Errors:
+// BinaryTooOldError, ErrUnreleased.
 func Apply(ctx context.Context, pool *pgxpool.Pool) ([]string, error) {
 	// A connection of its own: callers that wait must not keep the pool from the
 	// one that works.
@@ -42,10 +43,19 @@ func Apply(ctx context.Context, pool *pgxpool.Pool) ([]string, error) {
 		return nil, fmt.Errorf("lock migrations: %w", err)
 	}
 
+	migrator, closeDB, err := newMigrator(ctx, lock, pool)
+	if err != nil {
+		return nil, err
+	}
+	defer closeDB()
 	if err := applyRiver(ctx, pool); err != nil {
 		return nil, fmt.Errorf("river migrations: %w", err)
 	}
-	return applyOwn(ctx, pool)
+	names, err := applyOwn(ctx, migrator)
+	if err != nil {
+		return nil, err
+	}
+	return names, saveTransitions(ctx, lock)
 }
 
 func applyRiver(ctx context.Context, pool *pgxpool.Pool) error {
@@ -60,12 +70,7 @@ func applyRiver(ctx context.Context, pool *pgxpool.Pool) error {
 	return err
 }
 
-func applyOwn(ctx context.Context, pool *pgxpool.Pool) ([]string, error) {
-	migrator, closeDB, err := newMigrator(ctx, pool)
-	if err != nil {
-		return nil, err
-	}
-	defer closeDB()
+func applyOwn(ctx context.Context, migrator *migrate.Migrator) ([]string, error) {
 	if err := migrator.Init(ctx); err != nil {
 		return nil, fmt.Errorf("prepare migration table: %w", err)
 	}
@@ -83,9 +88,11 @@ func applyOwn(ctx context.Context, pool *pgxpool.Pool) ([]string, error) {
 // ErrPending says that the database is behind this release.
 var ErrPending = errors.New("the database has unapplied migrations; run: parapet migrate")
 
-// Check returns ErrPending unless every migration of ours is applied.
+// Check returns nil if this release can use the database: every migration of ours is
+// applied, and perhaps compatible ones of the next release. Errors: ErrPending,
+// BinaryTooOldError, ErrUnreleased.
 func Check(ctx context.Context, pool *pgxpool.Pool) error {
-	migrator, closeDB, err := newMigrator(ctx, pool)
+	migrator, closeDB, err := newMigrator(ctx, pool, pool)
 	if err != nil {
 		return err
 	}
@@ -100,12 +107,16 @@ func Check(ctx context.Context, pool *pgxpool.Pool) error {
 	return nil
 }
 
-func newMigrator(ctx context.Context, pool *pgxpool.Pool) (*migrate.Migrator, func(), error) {
+// newMigrator returns the migrator of a database that this release can use.
+func newMigrator(ctx context.Context, db querier, pool *pgxpool.Pool) (*migrate.Migrator, func(), error) {
 	found := migrate.NewMigrations()
 	if err := found.Discover(migrationFiles); err != nil {
 		return nil, nil, fmt.Errorf("read migrations: %w", err)
 	}
-	db := bun.NewDB(stdlib.OpenDBFromPool(pool), pgdialect.New())
-	migrator := migrate.NewMigrator(db, found, migrate.WithMarkAppliedOnSuccess(true))
-	return migrator, func() { _ = db.Close() }, ctx.Err()
+	if err := requireCompatible(ctx, db, found.Sorted()); err != nil {
+		return nil, nil, err
+	}
+	bunDB := bun.NewDB(stdlib.OpenDBFromPool(pool), pgdialect.New())
+	migrator := migrate.NewMigrator(bunDB, found, migrate.WithMarkAppliedOnSuccess(true))
+	return migrator, func() { _ = bunDB.Close() }, nil
 }

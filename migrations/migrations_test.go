@@ -71,3 +71,56 @@ func TestManyCallersShareOnePool(t *testing.T) {
 	}
 	all.Wait()
 }
+
+// TestOldReleaseRefusesDatabase covers migrate, serve and doctor, which all call Apply or Check.
+func TestOldReleaseRefusesDatabase(t *testing.T) {
+	t.Parallel()
+	db, _ := modeltest.Database(t, 4)
+	exec(t, db, "update schema_compatibility set minimum_binary = 9999")
+	tooOld := new(migrations.BinaryTooOldError)
+	require.ErrorAs(t, migrations.Check(t.Context(), db.Pool), &tooOld)
+	require.Equal(t, 9999, tooOld.Minimum)
+	require.ErrorContains(t, tooOld, "needs a release that knows migration 9999")
+	names, err := migrations.Apply(t.Context(), db.Pool)
+	require.ErrorAs(t, err, &tooOld)
+	require.Empty(t, names)
+}
+
+func TestSchemaOneReleaseAheadIsAccepted(t *testing.T) {
+	t.Parallel()
+	db, _ := modeltest.Database(t, 4)
+	exec(t, db, "insert into bun_migrations (name, group_id, migrated_at) values ('9998', 99, now())")
+	require.NoError(t, migrations.Check(t.Context(), db.Pool))
+	names, err := migrations.Apply(t.Context(), db.Pool)
+	require.NoError(t, err)
+	require.Empty(t, names)
+}
+
+func TestUnreleasedDatabaseIsRefused(t *testing.T) {
+	t.Parallel()
+	db, _ := modeltest.Database(t, 4)
+	exec(t, db, "drop table schema_compatibility")
+	require.ErrorIs(t, migrations.Check(t.Context(), db.Pool), migrations.ErrUnreleased)
+	_, err := migrations.Apply(t.Context(), db.Pool)
+	require.ErrorIs(t, err, migrations.ErrUnreleased)
+}
+
+func TestApplyWritesTransitionsAndKeepsOthers(t *testing.T) {
+	t.Parallel()
+	db, _ := modeltest.Database(t, 4)
+	exec(t, db, "delete from status_transitions where object = 'claim'")
+	exec(t, db, "update status_transitions set event = 'quote.sold' where to_status = 'bound'")
+	exec(t, db, "insert into status_transitions values ('quote', 'priced', 'withdrawn', 'quote.withdrawn')")
+	_, err := migrations.Apply(t.Context(), db.Pool)
+	require.NoError(t, err)
+	var all, sold, withdrawn int
+	require.NoError(t, db.Pool.QueryRow(t.Context(), `select count(*), count(*) filter (where event = 'quote.sold'), count(*) filter (where event = 'quote.withdrawn')
+		from status_transitions`).Scan(&all, &sold, &withdrawn))
+	require.Equal(t, []int{len(model.StatusTransitions()) + 1, 0, 1}, []int{all, sold, withdrawn}, "records of the past made the transition of another release")
+}
+
+func exec(t *testing.T, db *model.Database, statement string) {
+	t.Helper()
+	_, err := db.Pool.Exec(t.Context(), statement)
+	require.NoError(t, err)
+}

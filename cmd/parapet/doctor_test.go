@@ -154,6 +154,9 @@ func TestTheDoctorFindsAPendingMigration(t *testing.T) {
 	_, err := b.DB.Pool.Exec(t.Context(), "delete from bun_migrations where id = (select max(id) from bun_migrations)")
 	require.NoError(t, err)
 	require.Equal(t, checkFail, resultOf(t, runChecks(t.Context(), s), "migrations").Verdict)
+	_, err = b.DB.Pool.Exec(t.Context(), "update schema_compatibility set minimum_binary = 9999")
+	require.NoError(t, err)
+	require.Contains(t, resultOf(t, runChecks(t.Context(), s), "migrations").Advice, "a newer one")
 }
 
 func TestDoctorReportsPayoutsInDoubtAtAnotherRail(t *testing.T) {
