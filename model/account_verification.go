@@ -55,7 +55,7 @@ func (s *Service) BeginVerification(ctx context.Context, partner, id string) (*P
 }
 
 // requeueAccountChecks enqueues account checks that failed or were lost.
-func (tx *Tx) requeueAccountChecks(ctx context.Context) (int, error) {
+func requeueAccountChecks(ctx context.Context, tx *Tx) (int, error) {
 	var rows []struct {
 		ID      uuid.UUID
 		Partner string

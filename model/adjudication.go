@@ -145,7 +145,7 @@ func (adj *adjudication) openClaim(p *policyRow, d trigger.Determination) error 
 	adj.claimByPolicy[p.ID] = row
 	adj.relatedClaims[p.ID] = append(adj.relatedClaims[p.ID], row)
 	shown := adj.shownClaims[p.ID]
-	shown.addNewest(row.ID, row.Status)
+	shown.addNewest(row.ID, string(row.Status))
 	adj.shownClaims[p.ID] = shown
 	if err := adj.appendObserved(p, row, d); err != nil {
 		return err

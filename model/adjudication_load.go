@@ -244,22 +244,9 @@ func (adj *adjudication) save(ctx context.Context) error {
 	return adj.reevaluatePossibleDuplicates(ctx, declined)
 }
 
-func insertRows(ctx context.Context, tx *Tx, rows any) error {
-	_, err := tx.NewInsert().Model(rows).Exec(ctx)
-	return err
-}
-
 // updateLocked updates locked rows. It checks no version, because the lock prevents
 // concurrent changes.
 func (adj *adjudication) updateLocked(ctx context.Context, rows any, columns ...string) error {
 	_, err := adj.NewUpdate().Model(rows).Column(append(columns, "version", "updated_at")...).Bulk().Exec(ctx)
 	return err
-}
-
-func policyIDs(policies []*policyRow) []uuid.UUID {
-	ids := make([]uuid.UUID, len(policies))
-	for i, p := range policies {
-		ids[i] = p.ID
-	}
-	return ids
 }

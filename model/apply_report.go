@@ -9,24 +9,6 @@ import (
 	"github.com/google/uuid"
 )
 
-// LineResult is the match result of a report line.
-type LineResult = string
-
-// These are the match results. From unknown on they are reconciliation exceptions.
-const (
-	ResultReconciled  LineResult = "reconciled"
-	ResultReturned    LineResult = "returned"
-	ResultRefused     LineResult = "rejected"
-	ResultUnderway    LineResult = "underway"
-	ResultUnknown     LineResult = "unknown"     // no payout has this key
-	ResultAmount      LineResult = "amount"      // another amount or currency
-	ResultBeneficiary LineResult = "beneficiary" // another account
-	ResultState       LineResult = "state"       // money moved for a payout that was not in flight
-	ResultDuplicate   LineResult = "duplicate"   // already reported
-	ResultReversed    LineResult = "reversed"    // returned money was sent again
-	ResultUnmatched   LineResult = "unmatched"   // the line could not be matched; see ReconciliationException.Detail
-)
-
 // ExceptionMissing is a payout that no report has confirmed.
 const ExceptionMissing ReconciliationExceptionKind = "missing"
 
@@ -53,10 +35,6 @@ func (m *lineMatcher) applyLine(ctx context.Context, line *lineRow) (LineResult,
 	default:
 		return m.applyUnderway(ctx, out, line)
 	}
-}
-
-func (r *payoutRow) isInFlight() bool {
-	return r.Status == PayoutReleasing || r.Status == PayoutReconciling
 }
 
 // mismatch returns how a line differs from the money that was sent, or "" when it agrees.

@@ -117,7 +117,7 @@ func (tx *Tx) approvePayout(ctx context.Context, claim *claimRow, row *payoutRow
 	case in.Digest != "" && in.Digest != row.approvalDigest(method):
 		return Fail(CodeStateConflict, "The payout or its account has changed since you read it; read the payout again.")
 	}
-	needed, err := tx.svc.requiredApprovals(ctx, tx, p, claim, row)
+	needed, err := requiredApprovals(ctx, tx.store, tx, p, claim, row)
 	if err != nil {
 		return err
 	}
@@ -178,8 +178,8 @@ func (tx *Tx) loadApprovals(ctx context.Context, row *payoutRow, method *payoutM
 // requiredApprovals returns how many operators must approve a payout, independent of its
 // account. The total amount of the claim counts: a growing storm is paid in installments,
 // and the total must not pass the limit through small installments.
-func (s *Service) requiredApprovals(ctx context.Context, db bun.IDB, p *policyRow, claim *claimRow, row *payoutRow) (int, error) {
-	product, err := s.loadProductVersion(ctx, db, p.Product, p.ProductVersion)
+func requiredApprovals(ctx context.Context, s *Store, db bun.IDB, p *policyRow, claim *claimRow, row *payoutRow) (int, error) {
+	product, err := loadProductVersion(ctx, s, db, p.Product, p.ProductVersion)
 	switch {
 	case err != nil:
 		return 0, err

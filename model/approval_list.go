@@ -30,7 +30,7 @@ func (s *Service) ApprovalsOf(ctx context.Context, actor Actor, payouts []string
 			return err
 		}
 		for _, row := range a.payouts {
-			needed, err := s.requiredApprovals(ctx, tx, a.policies[row.PolicyID], a.claims[row.ClaimID], row)
+			needed, err := requiredApprovals(ctx, s.Store, tx, a.policies[row.PolicyID], a.claims[row.ClaimID], row)
 			if err != nil {
 				return err
 			}

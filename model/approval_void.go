@@ -101,18 +101,3 @@ func (tx *Tx) recordVoidedApprovals(ctx context.Context, row *payoutRow, from *u
 // voidApprovalsOperation is the operation of the audit entry for approvals that a method
 // change voided, for changes by any actor.
 const voidApprovalsOperation = "voidApprovals"
-
-// selectMethodOnceVerified returns the method that a claim would be paid to if all
-// pending account checks succeeded.
-func selectMethodOnceVerified(methods []*payoutMethodRow, claim uuid.UUID) *payoutMethodRow {
-	verified, original := make([]*payoutMethodRow, len(methods)), make(map[uuid.UUID]*payoutMethodRow, len(methods))
-	for i, m := range methods {
-		later := *m
-		later.Status = MethodVerified
-		verified[i], original[m.ID] = &later, m
-	}
-	if best := selectMethod(verified, claim); best != nil {
-		return original[best.ID]
-	}
-	return nil
-}

@@ -95,7 +95,7 @@ func (tx *Tx) reversePremium(ctx context.Context, event uuid.UUID, row *policyRo
 	if err := tx.NewSelect().Model(quote).Where("id = ?", row.QuoteID).Where("partner = ?", row.Partner).Scan(ctx); err != nil {
 		return fmt.Errorf("read the price of a policy: %w", err)
 	}
-	tx.postings = append(tx.postings, row.premiumPostings(event, tx.now, &quote.Price).reversed())
+	tx.addPostings(row.premiumPostings(event, tx.now, &quote.Price).reversed())
 	return nil
 }
 
@@ -107,9 +107,9 @@ func (tx *Tx) endOfPendingRain(ctx context.Context, row *policyRow) (time.Time, 
 		return tx.now, nil
 	}
 	var end *time.Time
-	err := tx.NewSelect().Model((*claimRow)(nil)).ColumnExpr("max(oc.last_at) + interval '1 day'").
+	err := tx.NewSelect().TableExpr("claims as c").ColumnExpr("max(oc.last_at) + interval '1 day'").
 		Join("join occurrences oc on oc.id = c.occurrence_id").Where("c.policy_id = ?", row.ID).Where("c.partner = ?", row.Partner).
-		Where("c.status = ?", ClaimDeferred).Scan(ctx, &end)
+		Where("c.status = 'deferred'").Scan(ctx, &end)
 	if err != nil || end == nil {
 		return tx.now, err
 	}

@@ -52,7 +52,7 @@ func (s *Service) SetCapacity(ctx context.Context, actor Actor, in CapacityReque
 	if err := v.err(); err != nil {
 		return nil, err
 	}
-	if _, err := s.loadLatestProduct(ctx, in.Product); err != nil {
+	if _, err := loadLatestProduct(ctx, s.Store, in.Product); err != nil {
 		return nil, err
 	}
 	row := &capacityRow{Product: in.Product, Currency: in.Currency, Author: actor.personID()}
@@ -138,13 +138,27 @@ func (r *capacityRow) toRecord() *wire.Capacity {
 	}
 }
 
+// capacitySettings are the parts of other subdomains that capacity calls.
+type capacitySettings struct {
+	// rulesChanged applies changed moratorium rules to recent events, in the same
+	// transaction.
+	rulesChanged func(context.Context, *Tx) error
+}
+
+// CapacityUse is what a policy takes of the capacity of its place.
+type CapacityUse struct {
+	Product            string
+	Limit              money.Money
+	Footprint, Station *string // one of them, as the policy's row has it
+}
+
 // queueCapacityCheck rejects the policy that is being inserted if it exceeds the
 // capacity. Binds of one limited product, cell and currency run one after the other, so
 // that two cannot both use the remaining capacity; binds without a capacity do not wait.
 // The check is sent with the insert, and its sum includes that policy.
-func (tx *Tx) queueCapacityCheck(row *policyRow) {
+func (tx *Tx) queueCapacityCheck(row CapacityUse) {
 	where := "from capacities where product = $1 and currency = $2 and cell in ('', place_cell($3::text::box, $4))"
-	args := []any{row.Product, row.Currency, row.Footprint, row.Station}
+	args := []any{row.Product, row.Limit.Currency, row.Footprint, row.Station}
 	tx.batch.Queue("select pg_advisory_xact_lock(hashtextextended(format('capacity/%s/%s/%s', $1::text, $2::text, place_cell($3::text::box, $4)), 0)) "+where+" limit 1", args...)
 	tx.batch.Queue(`select amount, (`+atRiskQuery+` and p.product = $1
 			and place_cell(p.footprint, p.station) = place_cell($3::text::box, $4) and p.currency = $2) `+where+" order by cell desc limit 1", args...).
@@ -155,7 +169,7 @@ func (tx *Tx) queueCapacityCheck(row *policyRow) {
 					return err
 				}
 				if sold > capacity {
-					left := money.New(max(0, capacity-(sold-row.LimitAmount)), row.Currency)
+					left := money.New(max(0, capacity-(sold-row.Limit.Amount)), row.Limit.Currency)
 					return Fail(CodeCapacityExceeded, "Not enough capacity is left for this product at this place: %s. Ask for a smaller limit or another place.", left)
 				}
 			}

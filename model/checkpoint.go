@@ -40,7 +40,7 @@ func (s *Service) CheckpointPublicKey() (ed25519.PublicKey, error) {
 	return key.Public().(ed25519.PublicKey), nil //nolint:forcetypeassert // ed25519 returns this type
 }
 
-func (s *Service) checkpointPrivateKey() (ed25519.PrivateKey, error) {
+func (s *Store) checkpointPrivateKey() (ed25519.PrivateKey, error) {
 	seed, err := hkdf.Key(sha256.New, s.keys.Fingerprint, nil, "parapet event checkpoints", ed25519.SeedSize)
 	if err != nil {
 		return nil, fmt.Errorf("derive checkpoint key: %w", err)
@@ -55,7 +55,7 @@ func (r *checkpointRow) signedText() []byte {
 
 // signCheckpoints signs the end of every history that has new events and whose last
 // checkpoint is older than checkpointInterval.
-func (tx *Tx) signCheckpoints(ctx context.Context) (int, error) {
+func signCheckpoints(ctx context.Context, tx *Tx) (int, error) {
 	var rows []*checkpointRow
 	err := tx.NewRaw(`select p.slug as partner, n.sequence, n.hash from partners p
 		cross join lateral `+lastSequenceSQL("sequence, hash", "p.slug")+` n
@@ -64,7 +64,7 @@ func (tx *Tx) signCheckpoints(ctx context.Context) (int, error) {
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
-	key, err := tx.svc.checkpointPrivateKey()
+	key, err := tx.store.checkpointPrivateKey()
 	if err != nil {
 		return 0, err
 	}

@@ -68,7 +68,7 @@ func firstError(errs ...error) error {
 }
 
 // requireExisting returns not_found unless the actor can see the record.
-func (s *Service) requireExisting(ctx context.Context, actor Actor, kind ResourceType, table, id string) error {
+func (s *Store) requireExisting(ctx context.Context, actor Actor, kind ResourceType, table, id string) error {
 	key, err := kind.parseID(id)
 	if err != nil {
 		return err

@@ -174,11 +174,11 @@ func (tx *Tx) loadClaimRecord(ctx context.Context, row *claimRow) (*wire.Claim, 
 // loadClaimRelations reads the embedded records of a claim within the transaction.
 func (tx *Tx) loadClaimRelations(ctx context.Context, row *claimRow) (claimRelations, error) {
 	in := new(claimRelationColumns)
-	text := tx.svc.statements.get(in, "select", func() string {
-		return joinClaimRelations(tx.svc.db.NewSelect().
+	text := tx.store.statements.get(in, "select", func() string {
+		return joinClaimRelations(tx.store.db.NewSelect().
 			TableExpr("(select $1::uuid as id, $2::text as partner, $3::uuid as occurrence_id, $4::uuid as determination_id) as c")).String()
 	})
-	if err := tx.svc.queryPreparedRow(ctx, tx.pgxConn, in, text, row.ID, row.Partner, row.OccurrenceID, row.DeterminationID); err != nil {
+	if err := tx.store.queryPreparedRow(ctx, tx.pgxConn, in, text, row.ID, row.Partner, row.OccurrenceID, row.DeterminationID); err != nil {
 		return claimRelations{}, fmt.Errorf("read what stands inside a claim: %w", err)
 	}
 	return in.toRelations(row.OccurrenceID), nil

@@ -233,11 +233,6 @@ func (tx *Tx) findOccurrence(ctx context.Context, p *policyRow, in ClaimRequest)
 	return tx.lockOccurrence(ctx, id)
 }
 
-// eventNotFound is the error for a source event without an occurrence.
-func eventNotFound() *Error {
-	return Fail(CodeNotFound, "There is no occurrence of this source with this id.")
-}
-
 // findAliasedOccurrence returns the occurrence that a source's id refers to for a policy.
 // An occurrence of the policy's kind takes precedence, then one in its partner's own
 // scope.

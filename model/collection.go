@@ -35,7 +35,7 @@ type joinedRow interface {
 
 // selectStatement returns the beginning of the statement that reads a row: columns,
 // table, joins.
-func (s *Service) selectStatement(row any) string {
+func (s *Store) selectStatement(row any) string {
 	return s.statements.get(row, "select", func() string {
 		q := s.db.NewSelect().Model(row).ColumnExpr("?TableColumns")
 		if s.db.Table(reflect.TypeOf(row).Elem()).SoftDeleteField != nil {
@@ -48,7 +48,7 @@ func (s *Service) selectStatement(row any) string {
 	})
 }
 
-func (s *Service) tableAlias(row any) string {
+func (s *Store) tableAlias(row any) string {
 	return string(s.db.Table(reflect.TypeOf(row).Elem()).SQLAlias)
 }
 
@@ -61,7 +61,7 @@ type whereClause struct {
 }
 
 // newWhere returns the conditions for rows of a type; it excludes deleted rows.
-func (s *Service) newWhere(row any) *whereClause {
+func (s *Store) newWhere(row any) *whereClause {
 	w := &whereClause{alias: s.tableAlias(row)}
 	if deleted := s.db.Table(reflect.TypeOf(row).Elem()).SoftDeleteField; deleted != nil {
 		w.addTerm("!." + deleted.Name + " is null")
@@ -152,6 +152,6 @@ func (n ResourceType) parseIDs(ids []string) []uuid.UUID {
 	return slices.Compact(keys)
 }
 
-func (s *Service) tableName(row any) string {
+func (s *Store) tableName(row any) string {
 	return string(s.db.Table(reflect.TypeOf(row).Elem()).SQLName)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -37,7 +38,7 @@ func referenceTakenError(kind ResourceType) *Error {
 // addReferenceHolder adds to a reference_taken error the id of the caller's own record
 // that has the reference, a row of row's table. It reads outside of the transaction,
 // because the constraint violation aborted it.
-func (s *Service) addReferenceHolder(ctx context.Context, actor Actor, err error, kind ResourceType, row any, reference *string) error {
+func (s *Store) addReferenceHolder(ctx context.Context, actor Actor, err error, kind ResourceType, row any, reference *string) error {
 	var taken *Error
 	if reference == nil || !errors.As(err, &taken) || taken.Code != CodeReferenceTaken {
 		return err
@@ -76,6 +77,9 @@ func translateError(err error) error {
 	}
 	return err
 }
+
+// unavailableRetryAfter is when a client should try again after CodeUnavailable.
+const unavailableRetryAfter = 2 * time.Second
 
 func unavailableError(cause error) error {
 	e := Fail(CodeUnavailable, "Parapet cannot answer right now; nothing was lost. Try again in a moment.").WithCause(cause)

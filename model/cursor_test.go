@@ -21,7 +21,7 @@ func TestCursorsAreSealedWithSeparateKey(t *testing.T) {
 	keys := testKeys()
 	cursorKeys, err := keys.deriveCursorKeys()
 	require.NoError(t, err)
-	s := &Service{keys: keys, cursorKeys: cursorKeys}
+	s := &Store{keys: keys, cursorKeys: cursorKeys}
 	actor := Actor{Kind: ActorPartner, Partner: "acme"}
 	p, err := s.parsePage(actor, PageRequest{}, "quotes")
 	require.NoError(t, err)
@@ -46,7 +46,7 @@ func FuzzCursor(f *testing.F) {
 	f.Add("_____w", "", "timeline", "acme", "")
 	cursorKeys, err := testKeys().deriveCursorKeys()
 	require.NoError(f, err)
-	s := &Service{cursorKeys: cursorKeys}
+	s := &Store{cursorKeys: cursorKeys}
 	f.Fuzz(func(t *testing.T, text, owner, list, other, otherList string) {
 		if strings.Contains(owner+other, "/") {
 			return // a partner's name is a slug

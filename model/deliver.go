@@ -137,7 +137,7 @@ func (s *Service) WaitForBatch(ctx context.Context, job DeliverEndpoint, wait ti
 	if batch != nil || err != nil {
 		return batch, err
 	}
-	err = s.eventsSequenced.waitUntil(ctx, s, job.Partner, wait, func() (bool, error) {
+	err = storeLocal[notifier](s.Store).waitUntil(ctx, s.Store, job.Partner, wait, func() (bool, error) {
 		// The notifier fires for every event; only a due endpoint needs a transaction.
 		due, err := s.isEndpointDue(ctx, job)
 		if err != nil || !due {
@@ -169,7 +169,7 @@ func (tx *Tx) lockLeasedProgress(ctx context.Context, job DeliverEndpoint) (*pro
 		return nil, err
 	}
 	var rows []progressRow
-	text := tx.svc.statements.get(&rows, "held", func() string {
+	text := tx.store.statements.get(&rows, "held", func() string {
 		return tx.NewSelect().Model(&rows).Where("endpoint_id = $1").Where("partner = $2").Where("lease_id = $3").For("NO KEY UPDATE").String()
 	})
 	tx.batch.Queue(idleTimeoutSQL, relayIdleTimeout) // the relay waits for this row's lock
@@ -191,10 +191,10 @@ func (tx *Tx) lockLeasedEndpoint(ctx context.Context, job DeliverEndpoint) (*end
 		return nil, nil, err
 	}
 	row := new(endpointRow)
-	text := tx.svc.statements.get(row, "drained", func() string {
+	text := tx.store.statements.get(row, "drained", func() string {
 		return tx.NewSelect().Model(row).Where("id = $1").Where("partner = $2").Where("status = $3").String()
 	})
-	err = tx.svc.queryPreparedRow(ctx, tx.pgxConn, row, text, progress.EndpointID, progress.Partner, EndpointEnabled)
+	err = tx.store.queryPreparedRow(ctx, tx.pgxConn, row, text, progress.EndpointID, progress.Partner, EndpointEnabled)
 	if isNoRows(err) {
 		return nil, nil, nil
 	}

@@ -80,7 +80,7 @@ func (tx *Tx) fetchNewEvents(ctx context.Context, row *endpointRow, progress *pr
 	if end == progress.Cursor {
 		return nil
 	}
-	rows, err := tx.svc.loadNewEvents(ctx, tx.pgxConn, row.Partner, batch.eventTypes, progress.Cursor, end, allowed)
+	rows, err := loadNewEvents(ctx, tx.store, tx.pgxConn, row.Partner, batch.eventTypes, progress.Cursor, end, allowed)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (r *endpointRow) subscribedTypes() []string {
 }
 
 // loadNewEvents reads a partner's first events of the types between two sequences.
-func (s *Service) loadNewEvents(ctx context.Context, on querier, partner string, types []string, after, end int64, limit int) ([]sequencedEvent, error) {
+func loadNewEvents(ctx context.Context, s *Store, on querier, partner string, types []string, after, end int64, limit int) ([]sequencedEvent, error) {
 	var rows []sequencedEvent
 	text := s.statements.get(&rows, fmt.Sprint("new ", types == nil), func() string {
 		q := joinSequence(s.db.NewSelect().Model(&rows)).Where("n.partner = $1").Where("n.sequence > $2").Where("n.sequence <= $3")
@@ -138,7 +138,7 @@ func (s *Service) Prefetch(ctx context.Context, job DeliverEndpoint, batch *Deli
 	if err != nil || again > 0 {
 		return nil, translateError(err)
 	}
-	rows, err := s.loadNewEvents(ctx, s.pool, job.Partner, batch.eventTypes, batch.Cursor, batch.Cursor+sequenceWindow, maxBatchEvents)
+	rows, err := loadNewEvents(ctx, s.Store, s.pool, job.Partner, batch.eventTypes, batch.Cursor, batch.Cursor+sequenceWindow, maxBatchEvents)
 	if err != nil || len(rows) < maxBatchEvents {
 		return nil, translateError(err)
 	}

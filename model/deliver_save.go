@@ -59,10 +59,10 @@ func (s *Service) SaveBatch(ctx context.Context, job DeliverEndpoint, batch *Del
 			return err
 		}
 		pause := requestedPause(sent)
-		disable = progress.adaptBatchSize(tx.now, sent, pause, tx.svc.webhooks)
+		disable = progress.adaptBatchSize(tx.now, sent, pause, s.webhooks)
 		rows := make([]*deliveryRow, len(sent))
 		for i := range sent {
-			rows[i] = tx.recordAttempt(progress, &sent[i], batch.Ordered)
+			rows[i] = tx.recordAttempt(progress, &sent[i], batch.Ordered, s.webhooks)
 		}
 		if err := tx.saveDeliveries(progress, rows); err != nil {
 			return fmt.Errorf("keep deliveries: %w", err)
@@ -83,7 +83,7 @@ func (s *Service) SaveBatch(ctx context.Context, job DeliverEndpoint, batch *Del
 // the batch's delivery, because a deadlock repeats the transaction. An event that was not
 // sent because the endpoint fails waits for the next probe; at an ordered endpoint it is
 // due when the earlier events of its subject are delivered.
-func (tx *Tx) recordAttempt(progress *progressRow, sent *AttemptResult, ordered bool) *deliveryRow {
+func (tx *Tx) recordAttempt(progress *progressRow, sent *AttemptResult, ordered bool, settings Webhooks) *deliveryRow {
 	d := new(*sent.Outgoing.delivery)
 	if d.ID == uuid.Nil {
 		d.RowHeader, d.EndpointID, d.Status = tx.newHeader(progress.Partner), progress.EndpointID, DeliveryPending
@@ -107,7 +107,7 @@ func (tx *Tx) recordAttempt(progress *progressRow, sent *AttemptResult, ordered 
 	case d.AttemptsInRound > len(schedule):
 		d.Status, d.NextAttemptAt = DeliveryFailed, nil
 	default:
-		wait := tx.svc.webhooks.scaleDelay(withJitter(schedule[d.AttemptsInRound-1]))
+		wait := settings.scaleDelay(withJitter(schedule[d.AttemptsInRound-1]))
 		d.NextAttemptAt = new(tx.now.Add(wait)) // postponeRetries may postpone it
 	}
 	return d

@@ -53,7 +53,7 @@ func (s *Service) StartDeliveries(ctx context.Context) (started int, err error) 
 	err = s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
 		token := newID()
 		var woken []scheduledEndpointRow
-		err := tx.svc.queryPreparedRows(ctx, tx.pgxConn, &woken, `update webhook_progress p set lease_id = $1, lease_expires_at = $3
+		err := tx.store.queryPreparedRows(ctx, tx.pgxConn, &woken, `update webhook_progress p set lease_id = $1, lease_expires_at = $3
 			from (select endpoint_id, partner from webhook_progress
 				where active and (lease_id is null and due_at <= $2 or lease_id is not null and lease_expires_at < $2) order by due_at limit $4 for no key update skip locked) due
 			where p.endpoint_id = due.endpoint_id and p.partner = due.partner

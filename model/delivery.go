@@ -197,7 +197,7 @@ func (tx *Tx) makeEndpointDue(ctx context.Context, partner string, endpoint uuid
 
 // purgeDeliveries deletes deliveries older than deliveryRetention and those of deleted
 // endpoints. It keeps pending ones.
-func (tx *Tx) purgeDeliveries(ctx context.Context) (int, error) {
+func purgeDeliveries(ctx context.Context, tx *Tx) (int, error) {
 	res, err := tx.NewRaw(`delete from deliveries where (id, partner) in (
 		select d.id, d.partner from deliveries d where d.created_at < ?0 and d.status <> ?1 limit ?2)
 		or (id, partner) in (select d.id, d.partner from deliveries d join webhook_endpoints e on e.id = d.endpoint_id and e.partner = d.partner

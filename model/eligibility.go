@@ -16,7 +16,7 @@ type releaseCheck struct {
 // blocker returns the reason that blocks a payout. An account that replaced another is
 // paid after one day, or when an operator approves it.
 func (tx *Tx) blocker(ctx context.Context, p *policyRow, claim *claimRow, row *payoutRow, method *payoutMethodRow) (releaseCheck, error) {
-	needed, err := tx.svc.requiredApprovals(ctx, tx, p, claim, row)
+	needed, err := requiredApprovals(ctx, tx.store, tx, p, claim, row)
 	if err != nil {
 		return releaseCheck{}, err
 	}

@@ -10,50 +10,6 @@ import (
 	"parapet/model/wire"
 )
 
-// EventType names a change of a record.
-type EventType string
-
-// Most of these types belong to a status transition in lifecycle.go; eventKinds describes
-// each type.
-const (
-	EventQuoteCreated         EventType = "quote.created"
-	EventQuoteBound           EventType = "quote.bound"
-	EventQuoteExpired         EventType = "quote.expired"
-	EventPolicyActivated      EventType = "policy.activated"
-	EventPolicyExhausted      EventType = "policy.exhausted"
-	EventPolicyExpired        EventType = "policy.expired"
-	EventPolicyCancelled      EventType = "policy.cancelled"
-	EventPolicyArchived       EventType = "policy.archived"
-	EventPolicyUpdated        EventType = "policy.updated"
-	EventClaimOpened          EventType = "claim.opened"
-	EventClaimApproved        EventType = "claim.approved"
-	EventClaimDeferred        EventType = "claim.deferred"
-	EventClaimDeclined        EventType = "claim.declined"
-	EventClaimWithdrawn       EventType = "claim.withdrawn"
-	EventClaimClosed          EventType = "claim.closed"
-	EventClaimReopened        EventType = "claim.reopened"
-	EventClaimUpdated         EventType = "claim.updated"
-	EventClaimAttachmentAdded EventType = "claim.attachment_added"
-	EventClaimMessageAdded    EventType = "claim.message_added"
-	EventPayoutMethodRecorded EventType = "payout_method.recorded"
-	EventPayoutMethodVerified EventType = "payout_method.verified"
-	EventPayoutMethodRejected EventType = "payout_method.rejected"
-	EventPayoutMethodReplaced EventType = "payout_method.replaced"
-	EventPayoutCreated        EventType = "payout.created"
-	EventPayoutReleasing      EventType = "payout.releasing"
-	EventPayoutReleased       EventType = "payout.released"
-	EventPayoutBlocked        EventType = "payout.blocked"
-	EventPayoutUnblocked      EventType = "payout.unblocked"
-	EventPayoutReconciling    EventType = "payout.reconciling"
-	EventPayoutReconciled     EventType = "payout.reconciled"
-	EventPayoutReturned       EventType = "payout.returned"
-	EventPayoutCancelled      EventType = "payout.cancelled"
-	EventPayoutUpdated        EventType = "payout.updated"
-	EventWebhookEndpointOn    EventType = "webhook_endpoint.enabled"
-	EventWebhookEndpointOff   EventType = "webhook_endpoint.disabled"
-	timelineObserved          EventType = "trigger.observed" // used only in timelines
-)
-
 // eventRow is a stored event; data has the exact bytes that are sent. The relay adds its
 // sequence and hash later.
 type eventRow struct {
@@ -72,7 +28,7 @@ type eventRow struct {
 // appendEvent records an event about a row, with its public record as it is now. Callers
 // record events in the order of cause and effect.
 func (tx *Tx) appendEvent(kind EventType, subject *RowHeader, object ResourceType, public any) (uuid.UUID, error) {
-	if err := kind.checkSubject(object); err != nil {
+	if err := kind.checkSubject(object.name); err != nil {
 		return uuid.Nil, err
 	}
 	text, err := wire.Encode(public)

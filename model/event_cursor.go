@@ -18,7 +18,7 @@ const (
 // order, each exactly once. A slow reader only falls behind; its unread records stay in
 // the database.
 type Cursor[T any] struct {
-	svc          *Service
+	store        *Store
 	partner      string // the partner whose notifications wake the reader
 	checkAllowed func(context.Context) error
 	readNext     func(context.Context) ([]T, error) // the next records; empty when there are none yet
@@ -37,7 +37,7 @@ func (t *Cursor[T]) Next(ctx context.Context) ([]T, error) {
 
 // poll reads once, and waits for a notification when there was nothing.
 func (t *Cursor[T]) poll(ctx context.Context) ([]T, error) {
-	notified, unsubscribe := t.svc.eventsSequenced.subscribe(t.svc, t.partner) //nolint:contextcheck // it watches for all readers
+	notified, unsubscribe := storeLocal[notifier](t.store).subscribe(t.store, t.partner) //nolint:contextcheck // it watches for all readers
 	defer unsubscribe()
 	found, err := t.readNext(ctx)
 	if len(found) > 0 || err != nil {
@@ -85,7 +85,7 @@ func (s *Service) FollowEvents(ctx context.Context, actor Actor, f EventFilter) 
 		return firstError(err, generations.checkSequence(f.Generation, f.After))
 	}
 	read := func(ctx context.Context) ([]wire.Event, error) { return s.eventsAfter(ctx, actor, &f, subject) }
-	return &Cursor[wire.Event]{svc: s, partner: f.Partner, checkAllowed: allowed, readNext: read}, nil
+	return &Cursor[wire.Event]{store: s.Store, partner: f.Partner, checkAllowed: allowed, readNext: read}, nil
 }
 
 // eventsAfter reads the next events and moves f.After past all events that it examined,
@@ -112,30 +112,6 @@ func (s *Service) eventsAfter(ctx context.Context, actor Actor, f *EventFilter, 
 func (s *Service) lastSequence(ctx context.Context, partner string) (int64, error) {
 	last, err := s.queryPreparedCount(ctx, "select coalesce("+lastSequenceSQL("sequence", "$1")+", 0)", partner)
 	return int64(last), err
-}
-
-// FollowTimeline returns a cursor on a claim's timeline after the entry with the given
-// sequence. Errors: not_found, parameter_invalid.
-func (s *Service) FollowTimeline(ctx context.Context, actor Actor, claim string, after int64) (*Cursor[wire.TimelineEntry], error) {
-	row := new(claimRow)
-	if err := s.loadRecord(ctx, actor, ScopeClaimsRead, resourceClaim, claim, row); err != nil {
-		return nil, err
-	}
-	if after < 0 {
-		return nil, invalidSequence("entry")
-	}
-	read := func(ctx context.Context) ([]wire.TimelineEntry, error) {
-		w := s.newWhere(new(timelineRow))
-		w.addTerm("!.claim_id = ? and !.partner = ? and !.sequence > ?", row.ID, row.Partner, after)
-		var rows []timelineRow
-		err := s.queryPreparedRows(ctx, s.pool, &rows, fmt.Sprintf("%s%s order by %s.sequence limit %d", s.selectStatement(new(timelineRow)), w, w.alias, followBatchSize), w.args...)
-		if len(rows) > 0 {
-			after = rows[len(rows)-1].Sequence
-		}
-		return toRecords(rows, (*timelineRow).toRecord), err
-	}
-	allowed := func(ctx context.Context) error { return s.authorize(ctx, actor, ScopeClaimsRead) }
-	return &Cursor[wire.TimelineEntry]{svc: s, partner: row.Partner, checkAllowed: allowed, readNext: read}, nil
 }
 
 func toRecords[Row, Record any](rows []Row, public func(*Row) Record) []Record {

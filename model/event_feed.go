@@ -90,7 +90,7 @@ func (s *Service) ListEvents(ctx context.Context, actor Actor, f EventFilter, in
 	}
 	p.count = s.newCounter(f.applyFilter(s.db.NewSelect().Model((*sequencedEvent)(nil)), actor, subject, f.After, MaxTotal+1))
 	var rows []sequencedEvent
-	err = s.eventsSequenced.waitUntil(ctx, s, f.Partner, f.Wait, func() (bool, error) {
+	err = storeLocal[notifier](s.Store).waitUntil(ctx, s.Store, f.Partner, f.Wait, func() (bool, error) {
 		var head int64
 		if f.Wait > 0 {
 			var err error

@@ -117,23 +117,6 @@ func (ref *OccurrenceRef) findOccurrence(ctx context.Context, db bun.IDB, p *pol
 	return loadVisibleOccurrence(ctx, db, id, p.Partner)
 }
 
-// loadVisibleOccurrence loads an occurrence that the partner may see; any occurrence when
-// the partner is empty.
-func loadVisibleOccurrence(ctx context.Context, db bun.IDB, id uuid.UUID, partner string) (*occurrenceRow, error) {
-	row := new(occurrenceRow)
-	q := db.NewSelect().Model(row).Where("oc.id = ?", id)
-	if partner != "" {
-		q = q.Where("oc.scope in ('', ?)", partner)
-	}
-	if err := q.Scan(ctx); err != nil {
-		if isNoRows(err) {
-			return nil, resourceOccurrence.notFoundError()
-		}
-		return nil, fmt.Errorf("read occurrence: %w", err)
-	}
-	return row, nil
-}
-
 // explainPolicy returns the evaluation of one policy that pays most.
 func (sc *Scenario) explainPolicy(ctx context.Context, db bun.IDB, p *policyRow) (*wire.Explanation, error) {
 	policies, err := scenarios{sc}.loadPolicies(ctx, db, []uuid.UUID{p.ID}, func(q *bun.SelectQuery) *bun.SelectQuery { return q })

@@ -26,7 +26,7 @@ func (v *Evaluation) toRecord() *wire.Explanation {
 	}
 	e.MissedBy = missedBy(p, v.facts, v.determination, determination)
 	if v.claim != nil {
-		e.Claim = new(toClaimBrief(v.claim.ID, v.claim.Status))
+		e.Claim = new(toClaimBrief(v.claim.ID, string(v.claim.Status)))
 	}
 	return e
 }

@@ -45,7 +45,7 @@ func (g feedGenerations) checkSequence(generation int, after int64) error {
 // loadGenerations returns the restores of a partner's feed, as they were at most
 // partnerCacheTTL ago.
 func (s *Service) loadGenerations(ctx context.Context, partner string) (feedGenerations, error) {
-	return s.feeds.get(ctx, partner, func(ctx context.Context) (list feedGenerations, err error) {
+	return storeLocal[ttlCache[feedGenerations]](s.Store).get(ctx, partner, func(ctx context.Context) (list feedGenerations, err error) {
 		err = s.queryPreparedRows(ctx, s.pool, &list, "select generation, continues_after, restored_at from feed_generations where partner = $1 order by generation", partner)
 		if err != nil {
 			return nil, translateError(fmt.Errorf("read generations of the feed: %w", err))

@@ -104,7 +104,7 @@ func (tx *Tx) requireReplayAllowed(ctx context.Context) error {
 	if err := tx.NewRaw("select is_rehearsal from clock").Scan(ctx, &marked); err != nil {
 		return fmt.Errorf("read clock: %w", err)
 	}
-	if !marked && !tx.svc.development {
+	if !marked && !tx.store.development {
 		return Fail(CodeStateConflict, "History is replayed into development databases only, or where PARAPET_REHEARSAL allows it.")
 	}
 	return nil

@@ -42,7 +42,7 @@ func (tx *Tx) completeUpload(ctx context.Context, key string) error {
 const orphanFileAge = 24 * time.Hour
 
 // deleteOrphanFiles enqueues the deletion of files that got no record in time.
-func (tx *Tx) deleteOrphanFiles(ctx context.Context) (int, error) {
+func deleteOrphanFiles(ctx context.Context, tx *Tx) (int, error) {
 	var keys []string
 	err := tx.NewRaw(`delete from pending_uploads where key in (select key from pending_uploads where created_at < ? limit ? for update skip locked)
 		returning key`, tx.now.Add(-orphanFileAge), sweepBatchSize).Scan(ctx, &keys)

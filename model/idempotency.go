@@ -12,13 +12,6 @@ import (
 	"parapet/model/wire"
 )
 
-// IdempotencyKey identifies repetitions of one request.
-type IdempotencyKey struct {
-	Operation string // the operation of the request, POST /v1/quotes
-	Key       string // 1 to 255 visible ASCII characters
-	Request   []byte // SHA-256 of the canonical request
-}
-
 // These are the statuses of a successful write: created, already existing, and accepted
 // for later.
 const (
@@ -94,7 +87,7 @@ func (tx *Tx) acquireIdempotencyKey() (check func() error) {
 		case !bytes.Equal(first.RequestHash, key.Request):
 			return Fail(CodeIdempotencyKeyReused, "This Idempotency-Key was used for another request; use a new key.")
 		default:
-			return first.toReplay(tx.svc.keys, tx.now)
+			return first.toReplay(tx.store.keys, tx.now)
 		}
 	}
 }
@@ -119,7 +112,7 @@ func (tx *Tx) insertResponse(status int, id string, record any, secretUntil *tim
 	}
 	body, err := wire.Encode(record)
 	if err == nil && secretUntil != nil {
-		body, err = tx.svc.keys.seal(body, row.sealContext())
+		body, err = tx.store.keys.seal(body, row.sealContext())
 	}
 	if err != nil {
 		return fmt.Errorf("encode idempotent answer: %w", err)
@@ -173,13 +166,13 @@ func (r *idempotencyRow) openBody(keys Keys, now time.Time) ([]byte, error) {
 }
 
 // purgeSecrets removes expired secrets from stored responses.
-func (tx *Tx) purgeSecrets(ctx context.Context) (int, error) {
+func purgeSecrets(ctx context.Context, tx *Tx) (int, error) {
 	var rows []*idempotencyRow
 	if err := lockBatch(tx.NewSelect().Model(&rows).Where("sealed_until <= ?", tx.now), sweepBatchSize).Scan(ctx); err != nil {
 		return 0, fmt.Errorf("find answers with secrets: %w", err)
 	}
 	for _, row := range rows {
-		body, err := row.openBody(tx.svc.keys, tx.now)
+		body, err := row.openBody(tx.store.keys, tx.now)
 		if err != nil {
 			return 0, fmt.Errorf("open idempotent answer: %w", err)
 		}

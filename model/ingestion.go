@@ -19,20 +19,21 @@ import (
 type ingestion struct {
 	*Tx
 
-	scope       string
-	sandbox     bool      // recorded in the sandbox
-	realTime    time.Time // for the rehearsal clock: the database's time without the shift
-	wholeStorms bool      // the batch has all fixes of its storms
-	results     []wire.ObservationResult
-	changed     []*observationRow // created or revised, in the order of the batch
-	revised     []revisionRow
+	scope          string
+	sandbox        bool      // recorded in the sandbox
+	rehearsalClock bool      // see Config.RehearsalClock
+	realTime       time.Time // for the rehearsal clock: the database's time without the shift
+	wholeStorms    bool      // the batch has all fixes of its storms
+	results        []wire.ObservationResult
+	changed        []*observationRow // created or revised, in the order of the batch
+	revised        []revisionRow
 }
 
 // ingest validates each observation, writes new and revised ones, links them to their
 // occurrences and enqueues the evaluation. unread has, for each observation, the errors
 // of members that could not be parsed.
 func (r *ingestion) ingest(ctx context.Context, in []wire.ObservationInput, unread [][]FieldError) error {
-	if r.sandbox && r.svc.rehearsalClock {
+	if r.sandbox && r.rehearsalClock {
 		if err := r.advanceRehearsalClock(ctx, in, unread); err != nil {
 			return err
 		}

@@ -156,18 +156,6 @@ func (s *Service) findViolations(ctx context.Context, name string, scope checkSc
 	return found, took, err
 }
 
-// uuidArrayText formats ids as a Postgres array.
-func uuidArrayText(ids []uuid.UUID) string {
-	text := []byte{'{'}
-	for i, id := range ids {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = append(text, id.String()...)
-	}
-	return string(append(text, '}'))
-}
-
 // saveViolations inserts the violations found and deletes those no longer found.
 func (tx *Tx) saveViolations(ctx context.Context, r *checkResult) error {
 	subjects := make([]uuid.UUID, len(r.found))

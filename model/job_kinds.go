@@ -77,3 +77,18 @@ type DeleteFiles struct {
 
 // Kind is the job's stable name.
 func (DeleteFiles) Kind() string { return "delete_files" }
+
+// SweepWork is the job that runs one turn of one kind of due work.
+type SweepWork struct {
+	Work DueWork `json:"work"`
+}
+
+// DueWork is a kind of work that becomes due by time. Each kind is swept separately, so
+// that none waits for another.
+type DueWork string
+
+// workStoppedPayouts is the work of a resumption of releases after its check.
+const workStoppedPayouts DueWork = "stopped_payouts"
+
+// Kind returns the job's stable name in the queue.
+func (SweepWork) Kind() string { return "sweep" }

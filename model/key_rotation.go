@@ -83,9 +83,9 @@ func (s *Service) Reseal(ctx context.Context, actor Actor) (total int64, err err
 	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
 		return 0, err
 	}
-	for _, step := range []func(*Tx, context.Context) (int, error){(*Tx).resealPayoutMethods, (*Tx).resealEndpointSecrets, (*Tx).resealStoredResponses} {
-		err := s.repeatSweepStep(ctx, sweepBatchSize, func(tx *Tx, ctx context.Context) (int, error) {
-			n, err := step(tx, ctx)
+	for _, step := range []func(context.Context, *Tx) (int, error){resealPayoutMethods, resealEndpointSecrets, resealStoredResponses} {
+		err := s.repeatSweepStep(ctx, sweepBatchSize, func(ctx context.Context, tx *Tx) (int, error) {
+			n, err := step(ctx, tx)
 			total += int64(n)
 			return n, err
 		})
@@ -112,14 +112,14 @@ func (k Keys) resealWithFirstKey(sealed, bound []byte) ([]byte, error) {
 	return k.seal(plain, bound)
 }
 
-func (tx *Tx) resealPayoutMethods(ctx context.Context) (int, error) {
+func resealPayoutMethods(ctx context.Context, tx *Tx) (int, error) {
 	var rows []*payoutMethodRow
-	mark := tx.svc.keys.sealPrefix()
+	mark := tx.store.keys.sealPrefix()
 	if err := lockBatch(tx.NewSelect().Model(&rows).Where("length(sealed) > 0 and substring(sealed for ?) <> ?", len(mark), mark), sweepBatchSize).Scan(ctx); err != nil {
 		return 0, fmt.Errorf("find accounts of older keys: %w", err)
 	}
 	for _, row := range rows {
-		sealed, err := tx.svc.keys.resealWithFirstKey(row.Sealed, columnSealContext(row.Partner, row.ID, "payout_methods.sealed"))
+		sealed, err := tx.store.keys.resealWithFirstKey(row.Sealed, columnSealContext(row.Partner, row.ID, "payout_methods.sealed"))
 		if err != nil {
 			return 0, fmt.Errorf("account of %s: %w", resourcePayoutMethod.formatID(row.ID), err)
 		}
@@ -130,13 +130,13 @@ func (tx *Tx) resealPayoutMethods(ctx context.Context) (int, error) {
 	return len(rows), nil
 }
 
-func (tx *Tx) resealEndpointSecrets(ctx context.Context) (int, error) {
+func resealEndpointSecrets(ctx context.Context, tx *Tx) (int, error) {
 	var rows []struct {
 		ID                   uuid.UUID `bun:"type:uuid"`
 		Partner              string
 		Secret, FormerSecret []byte
 	}
-	mark := tx.svc.keys.sealPrefix()
+	mark := tx.store.keys.sealPrefix()
 	err := tx.NewRaw(`select id, partner, secret, former_secret from webhook_endpoints where substring(secret for ?0) <> ?1
 		or former_secret is not null and substring(former_secret for ?0) <> ?1 limit ?2 for no key update skip locked`, len(mark), mark, sweepBatchSize).Scan(ctx, &rows)
 	if err != nil {
@@ -144,11 +144,11 @@ func (tx *Tx) resealEndpointSecrets(ctx context.Context) (int, error) {
 	}
 	for _, row := range rows {
 		bound := columnSealContext(row.Partner, row.ID, "webhook_endpoints.secret")
-		secret, err := tx.svc.keys.resealWithFirstKey(row.Secret, bound)
+		secret, err := tx.store.keys.resealWithFirstKey(row.Secret, bound)
 		if err != nil {
 			return 0, fmt.Errorf("secret of %s: %w", resourceEndpoint.formatID(row.ID), err)
 		}
-		former, err := tx.svc.keys.resealWithFirstKey(row.FormerSecret, bound)
+		former, err := tx.store.keys.resealWithFirstKey(row.FormerSecret, bound)
 		if err != nil {
 			return 0, fmt.Errorf("former secret of %s: %w", resourceEndpoint.formatID(row.ID), err)
 		}
@@ -159,15 +159,15 @@ func (tx *Tx) resealEndpointSecrets(ctx context.Context) (int, error) {
 	return len(rows), nil
 }
 
-func (tx *Tx) resealStoredResponses(ctx context.Context) (int, error) {
+func resealStoredResponses(ctx context.Context, tx *Tx) (int, error) {
 	var rows []*idempotencyRow
-	mark := tx.svc.keys.sealPrefix()
+	mark := tx.store.keys.sealPrefix()
 	if err := lockBatch(tx.NewSelect().Model(&rows).Where("sealed_until is not null").Where("substring(body for ?) <> ?", len(mark), mark), sweepBatchSize).Scan(ctx); err != nil {
 		return 0, fmt.Errorf("find answers of older keys: %w", err)
 	}
 	for _, row := range rows {
 		var err error
-		if row.Body, err = tx.svc.keys.resealWithFirstKey(row.Body, row.sealContext()); err != nil {
+		if row.Body, err = tx.store.keys.resealWithFirstKey(row.Body, row.sealContext()); err != nil {
 			return 0, fmt.Errorf("stored answer: %w", err)
 		}
 		if _, err := tx.NewUpdate().Model(row).Column("body").WherePK().Exec(ctx); err != nil {

@@ -4,8 +4,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-
-	"parapet/model/pricing"
 )
 
 // LedgerAccount is an account of the double-entry ledger.
@@ -55,49 +53,6 @@ type transfer struct{ debit, credit LedgerAccount }
 // reversed returns the opposite transfer.
 func (t transfer) reversed() transfer { return transfer{t.credit, t.debit} }
 
-// ledgerTransfer is the transfer that a payout in its status contributes to the ledger. A
-// status transition posts the difference, so ledger balances match every payout's status.
-func (r *payoutRow) ledgerTransfer() transfer {
-	switch r.Status {
-	case PayoutReleased:
-		return transfer{AccountClaimsIncurred, AccountRailClearing}
-	case PayoutReconciled:
-		return transfer{AccountClaimsIncurred, AccountPayout}
-	case PayoutReturned:
-		return transfer{AccountReturn, AccountPayout}
-	case PayoutCancelled:
-		if r.SettledExternally {
-			return transfer{AccountClaimsIncurred, AccountPayout}
-		}
-		return transfer{}
-	case PayoutPending, PayoutReleasing, PayoutBlocked, PayoutReconciling:
-	}
-	return transfer{AccountClaimsIncurred, AccountReserve}
-}
-
-// postPayout posts the change from the payout's previous transfer to its present one.
-func (tx *Tx) postPayout(event uuid.UUID, row *payoutRow, was transfer) {
-	if now := row.ledgerTransfer(); now != was {
-		set := postingSet{event: event, policy: row.PolicyID, claim: &row.ClaimID, payout: &row.ID, partner: row.Partner, currency: row.Currency, at: tx.now}
-		set.addTransfer(now, row.Amount)
-		set.addTransfer(was.reversed(), row.Amount)
-		tx.postings = append(tx.postings, set)
-	}
-}
-
-// premiumPostings returns the postings of an event for the premium of bound cover and the
-// partner's commission.
-func (r *policyRow) premiumPostings(event uuid.UUID, at time.Time, price *pricing.Price) postingSet {
-	set := postingSet{event: event, policy: r.ID, partner: r.Partner, currency: r.Currency, at: at, sides: make([]ledgerSide, 0, 4)}
-	set.addTransfer(transfer{AccountPremiumReceivable, AccountPremiumWritten}, r.PremiumAmount)
-	for _, line := range price.Lines {
-		if line.Kind == pricing.Commission {
-			set.addTransfer(transfer{AccountCommission, AccountCommissionPayable}, line.Amount.Amount)
-		}
-	}
-	return set
-}
-
 // reversed returns the opposite of the set.
 func (s postingSet) reversed() postingSet {
 	for i := range s.sides {
@@ -124,13 +79,22 @@ func (s *postingSet) addSide(account LedgerAccount, amount int64) {
 	s.sides = append(s.sides, ledgerSide{account, amount})
 }
 
-// savePostings writes all sets in one statement; Postgres checks that they sum to zero.
-func (tx *Tx) savePostings() {
-	n := 4 * len(tx.postings)
+// postingSets are the postings of a transaction.
+type postingSets []postingSet
+
+// addPostings adds a set to the transaction; it is written before the commit.
+func (tx *Tx) addPostings(set postingSet) {
+	sets := collect[postingSets](tx, postingCollection)
+	*sets = append(*sets, set)
+}
+
+// queueInsert implements rowCollection. Postgres checks that the sets sum to zero.
+func (sets *postingSets) queueInsert(tx *Tx) {
+	n := 4 * len(*sets)
 	events, policies, claims, payouts := make([]uuid.UUID, 0, n), make([]uuid.UUID, 0, n), make([]*uuid.UUID, 0, n), make([]*uuid.UUID, 0, n)
 	partners, accounts, currencies := make([]string, 0, n), make([]string, 0, n), make([]string, 0, n)
 	amounts, times := make([]int64, 0, n), make([]time.Time, 0, n)
-	for _, set := range tx.postings {
+	for _, set := range *sets {
 		for _, side := range set.sides {
 			if side.amount == 0 {
 				continue

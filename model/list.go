@@ -56,7 +56,7 @@ func (d sortOrder) reversed(reverse bool) sortOrder {
 // fetchPage reads one page of q into rows, in order of id, for lists that have no
 // collection because they are read rarely. Keyset paging keeps pages stable while new
 // rows are inserted.
-func (s *Service) fetchPage(ctx context.Context, actor Actor, q *bun.SelectQuery, in PageRequest, name string, own sortOrder) (pageSpec, error) {
+func (s *Store) fetchPage(ctx context.Context, actor Actor, q *bun.SelectQuery, in PageRequest, name string, own sortOrder) (pageSpec, error) {
 	p, err := s.parsePage(actor, in, name)
 	if err != nil {
 		return p, err
@@ -77,7 +77,7 @@ func (s *Service) fetchPage(ctx context.Context, actor Actor, q *bun.SelectQuery
 }
 
 // newCounter returns a function that counts the rows of a query, up to MaxTotal+1.
-func (s *Service) newCounter(q *bun.SelectQuery) func(context.Context) (int, error) {
+func (s *Store) newCounter(q *bun.SelectQuery) func(context.Context) (int, error) {
 	return func(ctx context.Context) (int, error) {
 		n, err := s.db.NewSelect().TableExpr("(?) as counted", q.Limit(MaxTotal+1)).Count(ctx)
 		return int(n), err

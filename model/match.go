@@ -63,26 +63,6 @@ func (s *Service) Evaluate(ctx context.Context, job EvaluateOccurrences) error {
 // noTransactions is the barrier when no transaction was binding a policy.
 const noTransactions = "-"
 
-// bindLock is a shared lock of every transaction that inserts policies, from before it
-// reads the clock until it ends. The number is "bind" in hexadecimal. No transaction
-// takes it exclusively, because a waiting exclusive lock would delay every later bind.
-const (
-	bindLock          int64 = 0x62696e64
-	lockBindSharedSQL       = "select pg_advisory_xact_lock_shared($1)"
-)
-
-// bindTx is a transaction that may insert policies. All policies are inserted this way:
-// both passes of matching could miss a policy whose start was read from the clock before
-// its transaction held bindLock.
-type bindTx struct{ *Tx }
-
-// inBindTx is InTx for a transaction that inserts policies.
-func (s *Service) inBindTx(ctx context.Context, actor Actor, do func(context.Context, bindTx) error) error {
-	return s.retryTx(ctx, &Tx{svc: s, actor: actor, holdsBindLock: true}, func(*Tx) {}, func(ctx context.Context, tx *Tx) error {
-		return do(ctx, bindTx{tx})
-	})
-}
-
 // bindTransactionsQuery selects the transactions of this database that hold bindLock or
 // wait for it, by their ids in pg_locks. These ids are unique until the server restarts,
 // which ends all transactions. A standby shows none, but Open does not connect to a
@@ -114,39 +94,6 @@ func (s *Service) enqueueInOwnTx(ctx context.Context, job Job) error {
 		tx.enqueueJob(job)
 		return nil
 	})
-}
-
-// loadedOccurrence is an occurrence with its facts.
-type loadedOccurrence struct {
-	row   *occurrenceRow
-	facts trigger.Occurrence
-}
-
-// loadOccurrences reads occurrences with their observations, without those merged into
-// others.
-func loadOccurrences(ctx context.Context, db bun.IDB, ids []uuid.UUID) ([]loadedOccurrence, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	var rows []*occurrenceRow
-	err := db.NewSelect().Model(&rows).Where("id in (?)", bun.List(ids)).Where("merged_into is null").OrderExpr("occurred_at, id").Scan(ctx)
-	if err != nil {
-		return nil, translateError(fmt.Errorf("read occurrences: %w", err))
-	}
-	var observations []observationRow
-	err = db.NewSelect().Model(&observations).Where("occurrence_id in (?)", bun.List(ids)).OrderExpr("occurred_at").Scan(ctx)
-	if err != nil {
-		return nil, translateError(fmt.Errorf("read observations: %w", err))
-	}
-	of := make(map[uuid.UUID][]observationRow)
-	for _, o := range observations {
-		of[*o.OccurrenceID] = append(of[*o.OccurrenceID], o)
-	}
-	list := make([]loadedOccurrence, len(rows))
-	for i, row := range rows {
-		list[i] = loadedOccurrence{row, row.toFacts(of[row.ID])}
-	}
-	return list, loadStationFacts(ctx, db, list)
 }
 
 // lockOccurrence locks one occurrence in the transaction and reads it with its facts. For

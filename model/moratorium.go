@@ -203,3 +203,10 @@ func (r *moratoriumRow) toRecord() *wire.Moratorium {
 	}
 	return m
 }
+
+// moratoriumReading is one reading that closes the places around it until a time.
+type moratoriumReading struct {
+	Latitude  float64   `json:"latitude"`
+	Longitude float64   `json:"longitude"`
+	EndsAt    time.Time `json:"ends_at"`
+}

@@ -16,15 +16,10 @@ func activeMoratoriumSQL(now string) string {
 	return "mo.lifted_at is null and mo.starts_at <= " + now + " and mo.ends_at > " + now
 }
 
-// transactionNowSQL is the business time at the start of the transaction, or of a
-// statement outside a transaction. The planner treats it as a constant, unlike
-// businessNowSQL.
-const transactionNowSQL = "now() + (select offset_interval from clock)"
-
 // queueMoratoriumCheck rejects the policy that is being inserted when a moratorium closes
 // its peril and place for its start time. The check is sent with the insert.
-func (tx *Tx) queueMoratoriumCheck(row *policyRow) {
-	tx.batch.Queue("select latitude, longitude, radius_km, station, ends_at, readings, reason from moratoria as mo where "+activeMoratoriumSQL("$1")+" and (kind is null or kind = $2)", tx.now, row.Kind).
+func (tx *Tx) queueMoratoriumCheck(cover trigger.Cover, starts time.Time) {
+	tx.batch.Queue("select latitude, longitude, radius_km, station, ends_at, readings, reason from moratoria as mo where "+activeMoratoriumSQL("$1")+" and (kind is null or kind = $2)", tx.now, cover.Trigger.Kind).
 		Query(func(rows pgx.Rows) error {
 			var all []moratoriumRow
 			for rows.Next() {
@@ -34,7 +29,7 @@ func (tx *Tx) queueMoratoriumCheck(row *policyRow) {
 				}
 				all = append(all, m)
 			}
-			if m := findActiveMoratorium(all, row.Cover, row.EffectiveAt); m != nil {
+			if m := findActiveMoratorium(all, cover, starts); m != nil {
 				return Fail(CodeMoratoriumActive, "No cover that starts before %s is sold at this place: %s", m.EndsAt.Format(time.RFC3339), m.Reason)
 			}
 			return rows.Err()
@@ -85,21 +80,7 @@ func isWithinRadius(latitude, longitude, radiusKM float64, place trigger.Place) 
 	return hazard.Distance(hazard.Point{Latitude: latitude, Longitude: longitude}, centre) <= radiusKM+place.RadiusKM
 }
 
-// toRecordAt returns a quote's record at a time. While the quote can be bound, it shows
-// the moratorium that would reject the bind.
-func (r *quoteRow) toRecordAt(now time.Time, all []moratoriumRow) *wire.Quote {
-	quote := r.toRecord()
-	if r.Status == QuotePriced {
-		starts := now
-		if r.Cover.StartsAt != nil {
-			starts = *r.Cover.StartsAt
-		}
-		quote.Moratorium = findActiveMoratorium(all, r.Cover, starts)
-	}
-	return quote
-}
-
 // queueMoratoria queues a query for the active moratoria; the next flush reads them.
 func (tx *Tx) queueMoratoria(into *[]moratoriumRow) {
-	tx.queueSelect(into, fmt.Sprintf("%s where %s", tx.svc.selectStatement((*moratoriumRow)(nil)), activeMoratoriumSQL("("+transactionNowSQL+")")))
+	tx.queueSelect(into, fmt.Sprintf("%s where %s", tx.store.selectStatement((*moratoriumRow)(nil)), activeMoratoriumSQL("("+transactionNowSQL+")")))
 }

@@ -14,13 +14,6 @@ import (
 	"parapet/model/hazard"
 )
 
-// moratoriumReading is one reading that closes the places around it until a time.
-type moratoriumReading struct {
-	Latitude  float64   `json:"latitude"`
-	Longitude float64   `json:"longitude"`
-	EndsAt    time.Time `json:"ends_at"`
-}
-
 // updateMoratoriaOfChanges updates the moratoria of the events in this batch to the
 // present reports of their sources. A sandbox observation closes nothing, not even for
 // its own partner.
@@ -38,7 +31,7 @@ func (r *ingestion) updateMoratoriaOfChanges(ctx context.Context) error {
 }
 
 // updateRecentMoratoria updates the moratoria of all recent events to the present rules.
-func (tx *Tx) updateRecentMoratoria(ctx context.Context) error {
+func updateRecentMoratoria(ctx context.Context, tx *Tx) error {
 	var ids []uuid.UUID
 	err := tx.NewSelect().Model((*occurrenceRow)(nil)).Column("id").Where("oc.scope = ''").Where("oc.merged_into is null").
 		Where("oc.last_at > ?", tx.now.Add(-maxRuleDuration)).OrderExpr("oc.id").Scan(ctx, &ids)

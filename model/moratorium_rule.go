@@ -90,7 +90,7 @@ func (s *Service) SetMoratoriumRule(ctx context.Context, actor Actor, in Morator
 		if err != nil {
 			return fmt.Errorf("set moratorium rule: %w", err)
 		}
-		if err := tx.updateRecentMoratoria(ctx); err != nil {
+		if err := storeLocal[capacitySettings](tx.store).rulesChanged(ctx, tx); err != nil {
 			return err
 		}
 		return tx.storeResponse(statusOK, "", rule)
@@ -162,7 +162,7 @@ func (s *Service) ApplyShippedMoratoriumRules(ctx context.Context, on bool) erro
 				return fmt.Errorf("ship moratorium rules: %w", err)
 			}
 		}
-		return tx.updateRecentMoratoria(ctx)
+		return storeLocal[capacitySettings](tx.store).rulesChanged(ctx, tx)
 	})
 }
 

@@ -28,7 +28,7 @@ type subscription struct {
 // EndEventWaits ends all present and future waits for events, so that a stopping server
 // does not wait for them.
 func (s *Service) EndEventWaits() {
-	n := &s.eventsSequenced
+	n := storeLocal[notifier](s.Store)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.closed = true
@@ -40,7 +40,7 @@ func (s *Service) EndEventWaits() {
 // waitUntil calls try at once and after each notification of the partner, until it
 // succeeds, the time is over, ctx ends or EndEventWaits is called; none of these is an
 // error.
-func (n *notifier) waitUntil(ctx context.Context, s *Service, partner string, wait time.Duration, try func() (bool, error)) error {
+func (n *notifier) waitUntil(ctx context.Context, s *Store, partner string, wait time.Duration, try func() (bool, error)) error {
 	if wait <= 0 {
 		_, err := try()
 		return err
@@ -69,7 +69,7 @@ func (n *notifier) waitUntil(ctx context.Context, s *Service, partner string, wa
 
 // subscribe returns a channel that closes at the partner's next notification, and a
 // function that ends the subscription.
-func (n *notifier) subscribe(s *Service, partner string) (notified <-chan struct{}, unsubscribe func()) {
+func (n *notifier) subscribe(s *Store, partner string) (notified <-chan struct{}, unsubscribe func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.partners == nil {
@@ -96,7 +96,7 @@ func (n *notifier) subscribe(s *Service, partner string) (notified <-chan struct
 // a partner also notifies, because a subscriber may have read just before a sequence was
 // assigned. When the database does not answer, it notifies no one; subscribers get the
 // error from their own reads.
-func (n *notifier) pollSequences(s *Service) {
+func (n *notifier) pollSequences(s *Store) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	seen := -1
@@ -112,7 +112,7 @@ func (n *notifier) pollSequences(s *Service) {
 
 // loadNewSequences returns the number of relay passes and, if that number changed or
 // fresh is set, the last sequence of each partner; otherwise nil.
-func (s *Service) loadNewSequences(seen int, partners []string, fresh bool) (_ int, heads map[string]int64, _ error) {
+func (s *Store) loadNewSequences(seen int, partners []string, fresh bool) (_ int, heads map[string]int64, _ error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	passes, err := s.queryPreparedCount(ctx, "select generation from event_relay")

@@ -83,7 +83,7 @@ func (s *Service) ingestBatch(ctx context.Context, actor Actor, in []wire.Observ
 	}
 	var results []wire.ObservationResult
 	err = s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
-		r := ingestion{Tx: tx, scope: scope, sandbox: sandbox, results: make([]wire.ObservationResult, len(in)), wholeStorms: tracks != nil}
+		r := ingestion{Tx: tx, scope: scope, sandbox: sandbox, rehearsalClock: s.rehearsalClock, results: make([]wire.ObservationResult, len(in)), wholeStorms: tracks != nil}
 		if err := r.ingest(ctx, in, faults); err != nil {
 			return err
 		}
@@ -137,7 +137,7 @@ func (s *Service) RecordObservation(ctx context.Context, actor Actor, in wire.Ob
 		return nil, false, Invalid(checkObservation(actor, &in, now, faults)...)
 	}
 	err = s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
-		r := ingestion{Tx: tx, scope: scope, sandbox: sandbox, results: make([]wire.ObservationResult, 1)}
+		r := ingestion{Tx: tx, scope: scope, sandbox: sandbox, rehearsalClock: s.rehearsalClock, results: make([]wire.ObservationResult, 1)}
 		if err := r.ingest(ctx, []wire.ObservationInput{in}, make([][]FieldError, 1)); err != nil {
 			return err
 		}

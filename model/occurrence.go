@@ -132,3 +132,19 @@ func (r *observationRow) measuredValue(name string) *decimal.Decimal {
 	}
 	return &value
 }
+
+// currentID returns the occurrence's id after merges.
+func (r *occurrenceRow) currentID() uuid.UUID {
+	if r.MergedInto != nil {
+		return *r.MergedInto
+	}
+	return r.ID
+}
+
+// eventNotFound is the error for a source event without an occurrence.
+func eventNotFound() *Error {
+	return Fail(CodeNotFound, "There is no occurrence of this source with this id.")
+}
+
+// whatIfSource is the source of hypothetical observations.
+const whatIfSource = "as-if"

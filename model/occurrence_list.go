@@ -8,6 +8,8 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/google/uuid"
+
 	"parapet/model/hazard"
 	"parapet/model/wire"
 )
@@ -110,4 +112,21 @@ func (r *occurrenceRow) toRecord() *wire.Occurrence {
 		Station: r.Station, Definition: r.Definition,
 		MergedInto: resourceOccurrence.formatOptionalID(r.MergedInto), Sandbox: r.Scope != "",
 	}
+}
+
+// loadVisibleOccurrence loads an occurrence that the partner may see; any occurrence when
+// the partner is empty.
+func loadVisibleOccurrence(ctx context.Context, db bun.IDB, id uuid.UUID, partner string) (*occurrenceRow, error) {
+	row := new(occurrenceRow)
+	q := db.NewSelect().Model(row).Where("oc.id = ?", id)
+	if partner != "" {
+		q = q.Where("oc.scope in ('', ?)", partner)
+	}
+	if err := q.Scan(ctx); err != nil {
+		if isNoRows(err) {
+			return nil, resourceOccurrence.notFoundError()
+		}
+		return nil, fmt.Errorf("read occurrence: %w", err)
+	}
+	return row, nil
 }

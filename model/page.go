@@ -91,7 +91,7 @@ func (p pageSpec) sealCursor(key string) (string, error) {
 
 // parsePage validates a request and opens its cursor. It rejects a cursor of another
 // list, another filter or another partner.
-func (s *Service) parsePage(actor Actor, in PageRequest, filter string) (pageSpec, error) {
+func (s *Store) parsePage(actor Actor, in PageRequest, filter string) (pageSpec, error) {
 	p := pageSpec{keys: s.cursorKeys, limit: in.Limit, cursorScope: newCursorScope(actor, in, filter), order: sortOrders[in.Order], last: in.Last}
 	if p.limit == 0 {
 		p.limit = DefaultPageSize

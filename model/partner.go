@@ -77,7 +77,7 @@ func (s *Service) RegisterPartner(ctx context.Context, actor Actor, in PartnerRe
 		partner = row.toRecord()
 		return tx.storeResponse(status, partner.ID, partner)
 	})
-	s.partners.invalidate(in.Slug)
+	storeLocal[partnerCache](s.Store).invalidate(in.Slug)
 	return partner, created, err
 }
 
@@ -146,7 +146,7 @@ func (s *Service) setPartnerStatus(ctx context.Context, actor Actor, in PartnerS
 		partner = row.toRecord()
 		return tx.storeResponse(statusOK, partner.ID, partner)
 	})
-	s.partners.invalidate(in.Slug)
+	storeLocal[partnerCache](s.Store).invalidate(in.Slug)
 	return partner, err
 }
 

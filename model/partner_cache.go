@@ -25,9 +25,8 @@ type cacheEntry[T any] struct {
 }
 
 const (
-	partnerCacheTTL       = 2 * time.Second
-	maxCachedPartners     = 10_000 // a full cache is emptied
-	unavailableRetryAfter = 2 * time.Second
+	partnerCacheTTL   = 2 * time.Second
+	maxCachedPartners = 10_000 // a full cache is emptied
 )
 
 func (c *partnerCache) requireEnabled(ctx context.Context, db *bun.DB, name string) error {

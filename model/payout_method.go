@@ -145,26 +145,19 @@ func (tx *Tx) newMethod(p *policyRow, claim *claimRow, in PayoutMethodRequest) (
 		PolicyID: p.ID, Status: MethodPending, Type: number.Type,
 		BeneficiaryName: in.Beneficiary.Name, BeneficiaryCountry: in.Beneficiary.Country, Currency: in.Currency,
 		Last4: number.Last4(), Institution: stringOrNil(number.Institution()), Country: stringOrNil(number.Country()),
-		Fingerprint: tx.svc.keys.computeFingerprint(p.Partner, number.Canonical()), NextCheckAt: new(tx.now.Add(checkLostAfter)),
+		Fingerprint: tx.store.keys.computeFingerprint(p.Partner, number.Canonical()), NextCheckAt: new(tx.now.Add(checkLostAfter)),
 	}
 	if claim != nil {
 		row.ClaimID = &claim.ID
 	}
 	plain, err := json.Marshal(number)
 	if err == nil {
-		row.Sealed, err = tx.svc.keys.seal(plain, columnSealContext(row.Partner, row.ID, "payout_methods.sealed"))
+		row.Sealed, err = tx.store.keys.seal(plain, columnSealContext(row.Partner, row.ID, "payout_methods.sealed"))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("seal account: %w", err)
 	}
 	return row, nil
-}
-
-func stringOrNil(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
 }
 
 // addMethod replaces the present method and records the event.

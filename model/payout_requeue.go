@@ -19,14 +19,14 @@ const (
 
 // requeuePayoutsInFlight requeues payouts whose worker died or whose next inquiry to
 // the rail is due: once after each lease, then once a minute.
-func (tx *Tx) requeuePayoutsInFlight(ctx context.Context) (int, error) {
+func requeuePayoutsInFlight(ctx context.Context, tx *Tx) (int, error) {
 	return tx.requeueOverduePayouts(ctx, "status in ('releasing', 'reconciling')", requeueInFlightAfter, true)
 }
 
 // requeuePendingPayouts requeues overdue pending payouts, whose job was lost. It
 // requeues each payout at most once a minute, and the queue ignores a duplicate of a
 // waiting job, so jobs do not accumulate while no worker runs.
-func (tx *Tx) requeuePendingPayouts(ctx context.Context) (int, error) {
+func requeuePendingPayouts(ctx context.Context, tx *Tx) (int, error) {
 	return tx.requeueOverduePayouts(ctx, "status = 'pending'", requeuePendingAfter, false)
 }
 

@@ -42,8 +42,10 @@ func (p personID) name() string {
 
 // issuer returns nil if the id has no issuer.
 func (p personID) issuer() *string {
-	issuer, _ := p.split()
-	return stringOrNil(issuer)
+	if issuer, _ := p.split(); issuer != "" {
+		return &issuer
+	}
+	return nil
 }
 
 // nameAndIssuer returns name and issuer; both are nil for a nil personID.

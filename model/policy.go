@@ -10,6 +10,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/money"
+	"parapet/model/pricing"
 	"parapet/model/trigger"
 	"parapet/model/wire"
 )
@@ -130,8 +131,8 @@ func (u bindTx) insertPolicy(quote *quoteRow, in BindRequest) *policyRow {
 	row.setPeriod(u.now)
 	row.setMatchKeys(quote.Cover)
 	u.queueInsert(row)
-	u.queueCapacityCheck(row)
-	u.queueMoratoriumCheck(row)
+	u.queueCapacityCheck(CapacityUse{Product: row.Product, Limit: money.New(row.LimitAmount, row.Currency), Footprint: row.Footprint, Station: row.Station})
+	u.queueMoratoriumCheck(row.Cover, row.EffectiveAt)
 	return row
 }
 
@@ -151,7 +152,7 @@ func (tx *Tx) recordBind(ctx context.Context, quote *quoteRow, row *policyRow) (
 		return nil, err
 	}
 	activated, err := tx.appendEvent(EventPolicyActivated, &row.RowHeader, resourcePolicy, policy)
-	tx.postings = append(tx.postings, row.premiumPostings(activated, tx.now, &quote.Price))
+	tx.addPostings(row.premiumPostings(activated, tx.now, &quote.Price))
 	return policy, err
 }
 
@@ -230,4 +231,25 @@ func (r *quoteRow) contextPolicyholder() *wire.Person {
 		return nil
 	}
 	return named.Policyholder
+}
+
+// premiumPostings returns the postings of an event for the premium of bound cover and the
+// partner's commission.
+func (r *policyRow) premiumPostings(event uuid.UUID, at time.Time, price *pricing.Price) postingSet {
+	set := postingSet{event: event, policy: r.ID, partner: r.Partner, currency: r.Currency, at: at, sides: make([]ledgerSide, 0, 4)}
+	set.addTransfer(transfer{AccountPremiumReceivable, AccountPremiumWritten}, r.PremiumAmount)
+	for _, line := range price.Lines {
+		if line.Kind == pricing.Commission {
+			set.addTransfer(transfer{AccountCommission, AccountCommissionPayable}, line.Amount.Amount)
+		}
+	}
+	return set
+}
+
+func policyIDs(policies []*policyRow) []uuid.UUID {
+	ids := make([]uuid.UUID, len(policies))
+	for i, p := range policies {
+		ids[i] = p.ID
+	}
+	return ids
 }

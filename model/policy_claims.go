@@ -10,11 +10,6 @@ import (
 	"parapet/model/wire"
 )
 
-// maxEmbedded bounds the claims in a policy's record, the payouts in a claim's and the
-// attempts in a delivery's; the newest are shown. Policies and claims also show the
-// full count; the list endpoints return the rest.
-const maxEmbedded = 20
-
 // policyClaims are the claims shown in a policy's record.
 type policyClaims struct {
 	newest []wire.ClaimBrief // oldest first
@@ -22,14 +17,14 @@ type policyClaims struct {
 }
 
 // addNewest appends a newer claim and drops the oldest one above maxEmbedded.
-func (c *policyClaims) addNewest(id uuid.UUID, status ClaimStatus) {
+func (c *policyClaims) addNewest(id uuid.UUID, status string) {
 	c.newest = append(c.newest, toClaimBrief(id, status))
 	c.newest = c.newest[max(0, len(c.newest)-maxEmbedded):]
 	c.count++
 }
 
-func toClaimBrief(id uuid.UUID, status ClaimStatus) wire.ClaimBrief {
-	return wire.ClaimBrief{ID: resourceClaim.formatID(id), Status: string(status)}
+func toClaimBrief(id uuid.UUID, status string) wire.ClaimBrief {
+	return wire.ClaimBrief{ID: resourceClaim.formatID(id), Status: status}
 }
 
 // newestClaimsSQL selects the newest claims of the policy p, oldest first. The highest
@@ -53,7 +48,7 @@ type embeddedClaims struct {
 func (r *embeddedClaims) toPolicyClaims() policyClaims {
 	var claims policyClaims
 	for i, id := range r.ClaimIDs {
-		claims.newest = append(claims.newest, toClaimBrief(id, ClaimStatus(r.ClaimStatuses[i])))
+		claims.newest = append(claims.newest, toClaimBrief(id, r.ClaimStatuses[i]))
 	}
 	if r.ClaimsCount != nil {
 		claims.count = *r.ClaimsCount

@@ -9,7 +9,6 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/hazard"
-	"parapet/model/money"
 )
 
 // PortfolioFilter selects a part of the portfolio. Empty fields select everything.
@@ -133,19 +132,4 @@ func lossRatio(incurred, premium decimal.Decimal) *string {
 		return nil
 	}
 	return new(incurred.DivRound(premium, 4).StringFixed(4))
-}
-
-// moneyConverter converts sums of one currency to money.
-type moneyConverter struct {
-	currency string
-	err      error
-}
-
-// toMoney converts a sum; err keeps the first sum that exceeds 64 bits.
-func (a *moneyConverter) toMoney(total decimal.Decimal) money.Money {
-	whole, err := (&amountSum{total}).toMinorUnits()
-	if a.err == nil {
-		a.err = err
-	}
-	return money.New(whole, a.currency)
 }

@@ -39,8 +39,9 @@ type productID struct {
 const productCacheTTL = 2 * time.Second
 
 // loadLatestProduct returns the newest published version of a product.
-func (s *Service) loadLatestProduct(ctx context.Context, key string) (*product.Product, error) {
-	versions, fresh := s.catalog.latestVersions()
+func loadLatestProduct(ctx context.Context, s *Store, key string) (*product.Product, error) {
+	products := storeLocal[productCache](s)
+	versions, fresh := products.latestVersions()
 	if !fresh {
 		var rows []productRow
 		err := s.db.NewSelect().Model(&rows).ColumnExpr("key, max(version) as version").GroupExpr("key").Scan(ctx)
@@ -51,7 +52,7 @@ func (s *Service) loadLatestProduct(ctx context.Context, key string) (*product.P
 		for _, row := range rows {
 			versions[row.Key] = row.Version
 		}
-		s.catalog.saveLatestVersions(versions)
+		products.saveLatestVersions(versions)
 	}
 	version, ok := versions[key]
 	if !ok {
@@ -59,15 +60,15 @@ func (s *Service) loadLatestProduct(ctx context.Context, key string) (*product.P
 		e.Fields = []FieldError{{Pointer: "/product", Code: "unknown", Detail: "Use the key of a published product, such as quake-circle."}}
 		return nil, e
 	}
-	return s.loadProductVersion(ctx, s.db, key, version)
+	return loadProductVersion(ctx, s, s.db, key, version)
 }
 
 // loadProductVersion returns one published version, such as the one a policy was bound
 // under. It reads through db, so that a transaction never waits for a second
 // connection.
-func (s *Service) loadProductVersion(ctx context.Context, db bun.IDB, key string, version int) (*product.Product, error) {
-	id := productID{key, version}
-	if p := s.catalog.findProduct(id); p != nil {
+func loadProductVersion(ctx context.Context, s *Store, db bun.IDB, key string, version int) (*product.Product, error) {
+	id, products := productID{key, version}, storeLocal[productCache](s)
+	if p := products.findProduct(id); p != nil {
 		return p, nil
 	}
 	row := productRow{Key: key, Version: version}
@@ -78,7 +79,7 @@ func (s *Service) loadProductVersion(ctx context.Context, db bun.IDB, key string
 	if err != nil {
 		return nil, fmt.Errorf("published product %s version %d: %w", key, version, err)
 	}
-	s.catalog.saveProduct(id, p)
+	products.saveProduct(id, p)
 	return p, nil
 }
 

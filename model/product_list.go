@@ -87,7 +87,7 @@ func (s *Service) newestProductsQuery(rows any) *bun.SelectQuery {
 }
 
 func (s *Service) toProductRecord(ctx context.Context, row productRow) (*wire.Product, error) {
-	p, err := s.loadProductVersion(ctx, s.db, row.Key, row.Version)
+	p, err := loadProductVersion(ctx, s.Store, s.db, row.Key, row.Version)
 	if err != nil {
 		return nil, err
 	}

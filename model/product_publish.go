@@ -39,7 +39,7 @@ func (s *Service) PublishProduct(ctx context.Context, actor Actor, document []by
 		}
 		return tx.storeResponse(status, record.ID, record)
 	})
-	s.catalog.expireVersions()
+	storeLocal[productCache](s.Store).expireVersions()
 	return record, created, err
 }
 

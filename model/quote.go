@@ -65,7 +65,7 @@ func (s *Service) CreateQuote(ctx context.Context, actor Actor, in QuoteRequest)
 		// Pricing runs inside the transaction, so that a repeated request gets its
 		// first response although its cover could not start any more, and so that the
 		// clock is read once.
-		row, err := tx.priceQuote(p, in)
+		row, err := tx.priceQuote(p, in, s.history)
 		if err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (s *Service) checkQuoteRequest(ctx context.Context, actor Actor, in QuoteRe
 	if !v.isParsed("/product") {
 		return nil, v.err()
 	}
-	p, err := s.loadLatestProduct(ctx, in.Product)
+	p, err := loadLatestProduct(ctx, s.Store, in.Product)
 	switch unknown := (*Error)(nil); {
 	case errors.As(err, &unknown) && unknown.Code == CodeProductUnknown && len(v.allErrors()) > 0:
 		v.fieldErrors = append(v.fieldErrors, unknown.Fields...)
@@ -129,9 +129,9 @@ func (v *validator) requireContext(p *product.Product, given jsontext.Value, now
 	return asked
 }
 
-func (tx *Tx) priceQuote(p *product.Product, in QuoteRequest) (*quoteRow, error) {
+func (tx *Tx) priceQuote(p *product.Product, in QuoteRequest, history *hazard.History) (*quoteRow, error) {
 	v := new(validator)
-	asked := v.requireContext(p, in.Context, tx.now, tx.svc.history)
+	asked := v.requireContext(p, in.Context, tx.now, history)
 	if err := v.err(); err != nil {
 		return nil, err
 	}
@@ -246,4 +246,18 @@ func translatePriceError(err error) error {
 		return e
 	}
 	return fmt.Errorf("price: %w", err)
+}
+
+// toRecordAt returns a quote's record at a time. While the quote can be bound, it shows
+// the moratorium that would reject the bind.
+func (r *quoteRow) toRecordAt(now time.Time, all []moratoriumRow) *wire.Quote {
+	quote := r.toRecord()
+	if r.Status == QuotePriced {
+		starts := now
+		if r.Cover.StartsAt != nil {
+			starts = *r.Cover.StartsAt
+		}
+		quote.Moratorium = findActiveMoratorium(all, r.Cover, starts)
+	}
+	return quote
 }

@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/shopspring/decimal"
 	"github.com/uptrace/bun"
 )
 
 // readSnapshot runs read-only statements in one repeatable-read snapshot.
-func (s *Service) readSnapshot(ctx context.Context, do func(context.Context, bun.Tx, time.Time) error) error {
+func (s *Store) readSnapshot(ctx context.Context, do func(context.Context, bun.Tx, time.Time) error) error {
 	snapshot := &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
 	err := s.db.RunInTx(ctx, snapshot, func(ctx context.Context, tx bun.Tx) error {
 		var now time.Time
@@ -33,19 +32,4 @@ func (a Actor) partnerScope(partner string) (string, error) {
 		return "", Fail(CodePartnerMismatch, "The token belongs to the partner %q; leave the partner out or name that one.", a.Partner)
 	}
 	return a.Partner, nil
-}
-
-// amountSum adds amounts without overflow: 64 bits hold one amount, but not always a
-// sum of many.
-type amountSum struct{ decimal.Decimal }
-
-func (s *amountSum) addAmount(amount int64) { s.Decimal = s.Add(decimal.NewFromInt(amount)) }
-
-// toMinorUnits returns the sum in minor units. Errors: parameter_invalid when it
-// exceeds 64 bits (92 quadrillion units of a currency with two digits).
-func (s *amountSum) toMinorUnits() (int64, error) {
-	if amount := s.BigInt(); amount.IsInt64() {
-		return amount.Int64(), nil
-	}
-	return 0, Fail(CodeParameterInvalid, "The sum is beyond 64 bits; ask for less at once, such as one product or one partner.")
 }

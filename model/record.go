@@ -27,7 +27,7 @@ func (r PartnerFields) toReferences() wire.References {
 }
 
 // loadRecord loads one record by its public id, if the actor may see it.
-func (s *Service) loadRecord(ctx context.Context, actor Actor, scope Scope, kind ResourceType, id string, row any) error {
+func (s *Store) loadRecord(ctx context.Context, actor Actor, scope Scope, kind ResourceType, id string, row any) error {
 	if err := s.authorize(ctx, actor, scope); err != nil {
 		return err
 	}
@@ -74,3 +74,8 @@ func (v *validator) requireReferences(reference *string, metadata map[string]str
 func isMeaningfulText(text string, most int) bool {
 	return strings.TrimSpace(text) != "" && utf8.RuneCountInString(text) <= most && !strings.ContainsFunc(text, unicode.IsControl)
 }
+
+// maxEmbedded bounds the claims in a policy's record, the payouts in a claim's and the
+// attempts in a delivery's; the newest are shown. Policies and claims also show the
+// full count; the list endpoints return the rest.
+const maxEmbedded = 20

@@ -53,7 +53,7 @@ func (r *ingestion) explainFuture(faults []FieldError) {
 	for i := range faults {
 		switch {
 		case faults[i].Code != "future":
-		case r.svc.rehearsalClock:
+		case r.rehearsalClock:
 			faults[i].Detail = fmt.Sprintf("It lies in the future. When nothing else in the request is wrong, the clock follows rehearsed days that end by %s, %d days ahead of the real time: rehearse earlier days, or start again with parapet dev --fresh.",
 				r.latestRehearsal().Format(time.RFC3339), int(maxRehearsalShift/(24*time.Hour)))
 		default:

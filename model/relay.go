@@ -116,7 +116,7 @@ func (s *Service) Relay(ctx context.Context) (numbered int, err error) {
 	})
 	s.relayWasBusy.Store(numbered > 0 && err == nil)
 	if numbered > 0 && err == nil {
-		s.eventsSequenced.notifyPartners(heads) // wakes the waiting feed readers in this process
+		storeLocal[notifier](s.Store).notifyPartners(heads) // wakes the waiting feed readers in this process
 	}
 	return numbered, err
 }
@@ -159,6 +159,13 @@ func lastSequenceSQL(columns, partner string) string {
 	return "(select " + columns + " from event_sequence where partner = " + partner + " order by sequence desc limit 1)"
 }
 
+// relaySettings are the parts of other subdomains that the relay calls.
+type relaySettings struct {
+	// onSequenced queues, in the relay's transaction, what the new events of the
+	// partners cause; done runs after the queued statements.
+	onSequenced func(tx *Tx, partners []string, types []EventType) (done func())
+}
+
 // loadChainEndsAndSchedule reads the last sequence numbers of the partners and makes
 // their endpoints due. It reads them from the events' numbers: a separate counter would
 // be rewritten in every pass.
@@ -175,7 +182,7 @@ func (tx *Tx) loadChainEndsAndSchedule(ctx context.Context, waiting []unsequence
 		Hash     []byte
 	}
 	tx.queueSelect(&last, "select p as partner, n.sequence, n.hash from unnest($1::text[]) p cross join lateral "+lastSequenceSQL("sequence, hash", "p")+" n", partners)
-	start := tx.scheduleEndpoints(partners, types)
+	start := storeLocal[relaySettings](tx.store).onSequenced(tx, partners, types)
 	if err := tx.flush(ctx); err != nil {
 		return nil, fmt.Errorf("read ends of chains and wake endpoints: %w", err)
 	}

@@ -7,27 +7,10 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/uptrace/bun"
 
 	"parapet/model/account"
 	"parapet/model/money"
 )
-
-// attemptRow is one call to a rail, inserted before the call and completed after it.
-type attemptRow struct {
-	bun.BaseModel `bun:"table:payout_attempts"`
-
-	PayoutID          uuid.UUID `bun:",pk,type:uuid"`
-	Partner           string    `bun:",pk"`
-	Number            int       `bun:",pk"`
-	Rail              string
-	Key               string
-	StartedAt         time.Time
-	EndedAt           *time.Time
-	Outcome           *string
-	Code              *string
-	ProviderReference *string
-}
 
 // Release is an order to pay. It is committed before any rail is called.
 type Release struct {
@@ -63,24 +46,6 @@ func (o *Release) railWithOrder(rail RailIdentity) RailIdentity {
 	return rail
 }
 
-// ReleaseLease is how long one worker may work on a call before another may take over:
-// longer than a call may last. Nothing is sent after its end; a later answer is still
-// recorded.
-const ReleaseLease = 30 * time.Second
-
-// lockedPayout is a locked payout with its claim and the version and status at the
-// read.
-type lockedPayout struct {
-	claim   *claimRow
-	row     *payoutRow
-	version int64
-	status  PayoutStatus
-}
-
-func newLockedPayout(claim *claimRow, row *payoutRow) lockedPayout {
-	return lockedPayout{claim, row, row.Version, row.Status}
-}
-
 // BeginRelease commits the intent to pay and returns the order. order is nil when the
 // payout cannot be released now, with the time to wait if another worker has it. A
 // payout whose last call has no known outcome is returned with InDoubt and the same
@@ -95,7 +60,7 @@ func (s *Service) BeginRelease(ctx context.Context, rail RailIdentity, partner, 
 	}
 	var of lockResult
 	err = s.InTxWithPrelude(ctx, System(), func(tx *Tx) {
-		tx.useGenericPlans()
+		useGenericPlans(tx)
 		tx.queueLocks(&of, partner, []uuid.UUID{key})
 	}, func(ctx context.Context, tx *Tx) error {
 		order, wait = nil, 0
@@ -142,7 +107,7 @@ func (tx *Tx) prepareOrders(ctx context.Context, rail RailIdentity, slice []lock
 		case barred && row.Status == PayoutPending:
 			err = tx.postponePayout(out.claim, row, suspectLineSentence)
 		default:
-			number, sealed := method.openNumber(tx.svc.keys)
+			number, sealed := method.openNumber(tx.store.keys)
 			if sealed != nil {
 				stuck = errors.Join(stuck, fmt.Errorf("open account of %s: %w", resourcePayoutMethod.formatID(method.ID), sealed))
 				continue

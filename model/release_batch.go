@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -12,18 +11,7 @@ import (
 
 // useGenericPlans forces generic plans for this transaction: planning each statement
 // again costs twice its execution.
-func (tx *Tx) useGenericPlans() { tx.batch.Queue("set local plan_cache_mode = force_generic_plan") }
-
-// enqueueRelease schedules the release of a payout: alone, or with all that are due if
-// the rail accepts batches. The sweep sends, one by one, payouts that a batch leaves.
-func (tx *Tx) enqueueRelease(row *payoutRow) {
-	switch {
-	case !tx.svc.batchRelease:
-		tx.enqueueJob(ReleasePayout{Partner: row.Partner, ID: resourcePayout.formatID(row.ID)})
-	case !slices.Contains(tx.jobs, Job(ReleaseBatch{})):
-		tx.enqueueJob(ReleaseBatch{})
-	}
-}
+func useGenericPlans(tx *Tx) { tx.batch.Queue("set local plan_cache_mode = force_generic_plan") }
 
 // Submit writes orders to a rail through conn, in its open transaction, and returns the
 // rail's answers in the order of the orders. An error means that no order was written.
@@ -41,7 +29,7 @@ func (s *Service) ReleaseBatch(ctx context.Context, rail RailIdentity, most int,
 		return 0, nil, err
 	}
 	var stuck error
-	err = s.InTxWithPrelude(ctx, System(), (*Tx).useGenericPlans, func(ctx context.Context, tx *Tx) error {
+	err = s.InTxWithPrelude(ctx, System(), useGenericPlans, func(ctx context.Context, tx *Tx) error {
 		slice, err := tx.lockDuePayouts(ctx, most)
 		if err != nil {
 			return err
@@ -50,7 +38,9 @@ func (s *Service) ReleaseBatch(ctx context.Context, rail RailIdentity, most int,
 		if taken == 0 {
 			return nil
 		}
-		tx.events, tx.entries, tx.postings = make([]eventRow, 0, 2*taken), make([]timelineRow, 0, 2*taken), make([]postingSet, 0, taken)
+		tx.events = make([]eventRow, 0, 2*taken)
+		*collect[timelineRows](tx, timelineCollection) = make(timelineRows, 0, 2*taken)
+		*collect[postingSets](tx, postingCollection) = make(postingSets, 0, taken)
 		var orders []*Release
 		if orders, stuck, err = tx.prepareOrders(ctx, rail, slice); err != nil {
 			return err
@@ -105,11 +95,11 @@ func (tx *Tx) lockDuePayouts(ctx context.Context, most int) ([]lockedPayout, err
 		ids[i], byID[claims[i].ID] = claims[i].ID, &claims[i]
 	}
 	rows := make([]payoutRow, 0, len(claims))
-	text := tx.svc.statements.get((*payoutRow)(nil), "lock due", func() string {
+	text := tx.store.statements.get((*payoutRow)(nil), "lock due", func() string {
 		return tx.NewSelect().Model((*payoutRow)(nil)).Where("po.claim_id = any($1) and po.status = 'pending' and po.next_attempt_at <= $2").
 			OrderExpr("po.id").For("NO KEY UPDATE SKIP LOCKED").String()
 	})
-	if err := tx.svc.queryPreparedRows(ctx, tx.pgxConn, &rows, text, ids, tx.now); err != nil {
+	if err := tx.store.queryPreparedRows(ctx, tx.pgxConn, &rows, text, ids, tx.now); err != nil {
 		return nil, fmt.Errorf("lock due payouts: %w", err)
 	}
 	slice := make([]lockedPayout, 0, len(rows))

@@ -66,12 +66,12 @@ func (tx *Tx) loadReleaseContext(ctx context.Context, rail RailIdentity, slice [
 			guarded = append(guarded, out.row.ID)
 		}
 	}
-	text := tx.svc.statements.get((*payoutMethodRow)(nil), "by ids", func() string {
+	text := tx.store.statements.get((*payoutMethodRow)(nil), "by ids", func() string {
 		return tx.NewSelect().Model((*payoutMethodRow)(nil)).Where("pm.id = any($1)").String()
 	})
 	tx.batch.Queue(text, methods).Query(func(rows pgx.Rows) error {
 		found := make([]payoutMethodRow, 0, len(methods))
-		err := tx.svc.scanAll(rows, text, &found)
+		err := tx.store.scanAll(rows, text, &found)
 		for i := range found {
 			rc.methods[found[i].ID] = &found[i]
 		}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/uptrace/bun"
 )
 
 // ResumptionState is the state of a resumption of releases.
@@ -21,46 +20,6 @@ const (
 	ResumptionRefused   ResumptionState = "refused"   // the stop stays active; Refusal gives the reason
 	ResumptionStopped   ResumptionState = "stopped"   // releases were stopped again before all payouts were due
 )
-
-// resumptionRow is a run that ends a stop and makes the waiting payouts due.
-type resumptionRow struct {
-	bun.BaseModel `bun:"table:release_resumptions,alias:rr"`
-
-	ID          uuid.UUID `bun:",pk,type:uuid"`
-	StopID      uuid.UUID `bun:",type:uuid"`
-	State       ResumptionState
-	StartedAt   time.Time
-	StartedBy   personID
-	Reason      string
-	Acknowledge bool
-	Done        int
-	Total       int
-	FinishedAt  *time.Time
-	Refusal     *string
-}
-
-// ReleaseResumption is a run that ends a stop of releases and makes the waiting payouts
-// due.
-type ReleaseResumption struct {
-	ID              string
-	State           string // a ResumptionState
-	StartedAt       time.Time
-	StartedBy       string  // an operator, by the issuer's name
-	StartedByIssuer *string // nil if the token names none
-	Reason          string
-	Acknowledge     bool       // violated invariants were acknowledged
-	Done            int        // waiting payouts that are due now
-	Total           int        // payouts that waited when the stop ended; zero before
-	FinishedAt      *time.Time // nil while it runs
-	Refusal         *string    // why releases stay stopped
-}
-
-func (r *resumptionRow) toRecord() *ReleaseResumption {
-	return &ReleaseResumption{
-		ID: resourceReleaseResumption.formatID(r.ID), State: string(r.State), StartedAt: r.StartedAt, StartedBy: r.StartedBy.name(), StartedByIssuer: r.StartedBy.issuer(), Reason: r.Reason,
-		Acknowledge: r.Acknowledge, Done: r.Done, Total: r.Total, FinishedAt: r.FinishedAt, Refusal: r.Refusal,
-	}
-}
 
 // ReleasesResumed is the result of ResumeReleases.
 type ReleasesResumed struct {
@@ -196,16 +155,6 @@ func (r *resumptionRow) finish(at time.Time, state ResumptionState) {
 	r.State, r.FinishedAt = state, &at
 }
 
-// stopResumption ends the unfinished run, for a new stop.
-func (tx *Tx) stopResumption(ctx context.Context) error {
-	run, err := tx.unfinishedResumption(ctx)
-	if err != nil || run == nil {
-		return err
-	}
-	run.finish(tx.now, ResumptionStopped)
-	return tx.saveResumption(ctx, run)
-}
-
 // checkResumption checks the invariants for a run in state checking, then ends the stop
 // or refuses to. The next sweep repeats a check that fails.
 func (s *Service) checkResumption(ctx context.Context) error {
@@ -246,7 +195,7 @@ func (s *Service) checkResumption(ctx context.Context) error {
 // resumePayouts makes due a batch of payouts that waited for the end of a stop, or for
 // the suspect lines of their policy, and counts them in the run that ended a stop. Each
 // partner gets a share of a batch.
-func (tx *Tx) resumePayouts(ctx context.Context) (int, error) {
+func resumePayouts(ctx context.Context, tx *Tx) (int, error) {
 	run, err := tx.unfinishedResumption(ctx)
 	if err != nil || run != nil && run.State != ResumptionResuming {
 		return 0, err

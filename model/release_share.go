@@ -60,7 +60,7 @@ func (tx *Tx) lockDueClaims(ctx context.Context, limit int) ([]claimRow, error) 
 	}
 	claims := make([]claimRow, 0, limit)
 	if partners > 1 {
-		err := tx.svc.queryPreparedRows(ctx, tx.pgxConn, &claims, `select due.* from (select slug from partners order by random()) as pt cross join lateral (
+		err := tx.store.queryPreparedRows(ctx, tx.pgxConn, &claims, `select due.* from (select slug from partners order by random()) as pt cross join lateral (
 			select `+dueClaimColumns+` from claims c join payouts po on po.claim_id = c.id and po.partner = c.partner
 			where po.partner = pt.slug and po.status = 'pending' and po.next_attempt_at <= $1 order by po.next_attempt_at limit $2 for no key update of c skip locked) as due limit $3`,
 			tx.now, max(1, limit/partners), limit)
@@ -73,7 +73,7 @@ func (tx *Tx) lockDueClaims(ctx context.Context, limit int) ([]claimRow, error) 
 		locked[i] = claims[i].ID
 	}
 	rest := make([]claimRow, 0, limit-len(claims))
-	err = tx.svc.queryPreparedRows(ctx, tx.pgxConn, &rest, "select "+dueClaimColumns+` from claims c join payouts po on po.claim_id = c.id and po.partner = c.partner
+	err = tx.store.queryPreparedRows(ctx, tx.pgxConn, &rest, "select "+dueClaimColumns+` from claims c join payouts po on po.claim_id = c.id and po.partner = c.partner
 		where po.status = 'pending' and po.next_attempt_at <= $1 and c.id <> all($3) order by po.next_attempt_at limit $2 for no key update of c skip locked`,
 		tx.now, limit-len(claims), locked)
 	return append(claims, rest...), err

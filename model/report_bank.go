@@ -9,10 +9,6 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// recipient is the bank that received an order. bank is empty if the order, or the
-// report, has no identity: then the rail's name decides.
-type recipient struct{ rail, bank string }
-
 // isKnownToBank reports whether the reporting bank may know the line's key: this
 // database has sent the order under the key to that bank, or to no bank at all.
 func (m *lineMatcher) isKnownToBank(line *lineRow) bool {

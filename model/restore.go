@@ -4,55 +4,7 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"github.com/google/uuid"
-	"github.com/uptrace/bun"
 )
-
-// restoreRow is a restore of the database from a backup: noticed, begun, ended.
-type restoreRow struct {
-	bun.BaseModel `bun:"table:database_restores,alias:dr"`
-
-	ID                 uuid.UUID `bun:",pk,type:uuid"`
-	NoticedAt          time.Time
-	NoticedBy          personID
-	Evidence           string
-	FileStoreHeartbeat int64
-	StopID             *uuid.UUID `bun:"type:uuid"`
-	BegunAt            *time.Time
-	BegunBy            *personID
-	BeginReason        *string
-	EndedAt            *time.Time
-	EndedBy            *personID
-	EndReason          *string
-	Outcome            *string
-}
-
-// Restore is an open restore of the database: no operator has ended it.
-type Restore struct {
-	NoticedAt time.Time
-	Evidence  string     // evidence that the database was restored
-	BegunAt   *time.Time // nil while it is only noticed
-}
-
-func (r *restoreRow) toRecord() *Restore { return &Restore{r.NoticedAt, r.Evidence, r.BegunAt} }
-
-// loadOpenRestore reads the open restore; nil if there is none.
-func loadOpenRestore(ctx context.Context, db bun.IDB) (*restoreRow, error) {
-	row := new(restoreRow)
-	err := db.NewSelect().Model(row).Where("dr.ended_at is null").Scan(ctx)
-	if isNoRows(err) {
-		return nil, nil //nolint:nilnil // no restore is open
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the open restore: %w", err)
-	}
-	return row, nil
-}
-
-func (tx *Tx) loadOpenRestore(ctx context.Context) (*restoreRow, error) {
-	return loadOpenRestore(ctx, tx)
-}
 
 // recordSuspectedRestore opens a restore and stops releases unless they are already
 // stopped.
@@ -201,14 +153,4 @@ func (tx *Tx) endRestore(ctx context.Context, row *restoreRow, outcome, reason s
 		return fmt.Errorf("end the restore: %w", err)
 	}
 	return nil
-}
-
-// requireNoRestore refuses while a restore is open.
-func (tx *Tx) requireNoRestore(ctx context.Context) error {
-	row, err := tx.loadOpenRestore(ctx)
-	if err != nil || row == nil {
-		return err
-	}
-	return Fail(CodeStateConflict, "The database may have been restored from a backup: payouts could be paid a second time. "+
-		"Answer with parapet restore begin and finish, or parapet restore dismiss. %s", row.Evidence)
 }

@@ -43,9 +43,6 @@ func (tx *Tx) requireReportsComplete(ctx context.Context, row *restoreRow, in Re
 	return nil
 }
 
-// maxDaysShown bounds the days without a report that an error or an identity lists.
-const maxDaysShown = 100
-
 // dayWithoutReport is a UTC day without an applied report of a bank.
 type dayWithoutReport struct {
 	Name string // the name under which operators accept it

@@ -29,7 +29,7 @@ const (
 
 // scannerFor returns the scanner for the current row of a statement. A statement that
 // returns other columns than before, after a migration, gets a new one.
-func (s *Service) scannerFor(rows pgx.Rows, text string, row reflect.Value) (*rowScanner, error) {
+func (s *Store) scannerFor(rows pgx.Rows, text string, row reflect.Value) (*rowScanner, error) {
 	kept := rows.Conn().PgConn().CustomData()
 	known, _ := kept[scannerCacheKey].(map[statementKey]*rowScanner)
 	if known == nil || len(known) >= maxCachedScanners {

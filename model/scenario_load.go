@@ -58,14 +58,6 @@ func loadUnrecordedDay(ctx context.Context, db bun.IDB, row *occurrenceRow) (loa
 	return loaded[0], err
 }
 
-// currentID returns the occurrence's id after merges.
-func (r *occurrenceRow) currentID() uuid.UUID {
-	if r.MergedInto != nil {
-		return *r.MergedInto
-	}
-	return r.ID
-}
-
 // newHypotheticalScenario builds the scenario of a what-if event. Nothing is stored.
 func newHypotheticalScenario(ctx context.Context, db bun.IDB, in *WhatIf, at, partner string, now time.Time) (*Scenario, error) {
 	reports, err := in.toObservations(now, at)

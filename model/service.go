@@ -2,18 +2,10 @@ package model
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
 	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/uptrace/bun"
 
 	"parapet/model/hazard"
 )
@@ -61,25 +53,13 @@ func (w Webhooks) scaleDelay(wait time.Duration) time.Duration {
 // command line is one of its methods. Operations return *Error for everything a caller
 // can act on; any other error is internal.
 type Service struct {
-	db              *bun.DB
-	pool            *pgxpool.Pool // for prepared statements
-	queue           JobQueue
+	*Store
+
 	jobs            JobAdmin
-	files           FileStore
-	keys            Keys
-	cursorKeys      Keys
 	history         *hazard.History
-	development     bool
 	rehearsalClock  bool
-	batchRelease    bool
-	catalog         productCache
-	partners        partnerCache
-	feeds           ttlCache[feedGenerations]
-	statements      statementCache
-	eventsSequenced notifier
 	webhooks        Webhooks
 	refusalCounts   refusalLog
-	eventsCommitted chan struct{}
 	registeredRails sync.Map // set of RailIdentity
 	releaseSession  *sendSession
 	sleep           func(context.Context, time.Duration) error
@@ -110,85 +90,26 @@ func New(c Config) (*Service, error) {
 	if c.ResumeCheckTimeout == 0 {
 		c.ResumeCheckTimeout = resumeCheckTimeout
 	}
-	return &Service{
-		db: c.DB.Bun, pool: c.DB.Pool, queue: c.Queue, jobs: c.Jobs, files: c.Files, keys: c.Keys, cursorKeys: cursorKeys,
-		history: c.History, development: c.Development, rehearsalClock: c.RehearsalClock, batchRelease: c.BatchRelease, webhooks: c.Webhooks,
-		eventsCommitted: make(chan struct{}, 1), releaseSession: newSendSession(c.DB.Pool.Config().ConnConfig), sleep: c.Sleep, resumeCheckTimeout: c.ResumeCheckTimeout,
-	}, nil
-}
-
-// EventsCommitted receives a value after this process has committed events. It wakes the
-// relay of the same process early; events of other processes are found by polling.
-func (s *Service) EventsCommitted() <-chan struct{} { return s.eventsCommitted }
-
-// InTx runs one transaction, the only place where one begins. Events, timeline, jobs and
-// the idempotency response are written before the commit. A deadlock is retried twice.
-func (s *Service) InTx(ctx context.Context, actor Actor, do func(context.Context, *Tx) error) error {
-	return s.InTxWithPrelude(ctx, actor, func(*Tx) {}, do)
-}
-
-// InTxWithPrelude is InTx with a prelude: statements that prelude queues are sent in one
-// round trip with the beginning of the transaction.
-func (s *Service) InTxWithPrelude(ctx context.Context, actor Actor, prelude func(*Tx), do func(context.Context, *Tx) error) error {
-	return s.retryTx(ctx, &Tx{svc: s, actor: actor}, prelude, do)
-}
-
-// retryTx runs a copy of a prepared Tx, and repeats it after a deadlock.
-func (s *Service) retryTx(ctx context.Context, prepared *Tx, prelude func(*Tx), do func(context.Context, *Tx) error) error {
-	if faults := fieldErrorsFrom(ctx); len(faults) > 0 {
-		return Invalid(faults...) // an operation that did not check its input must not act on unparsed members
+	s := &Service{
+		Store: &Store{
+			db: c.DB.Bun, pool: c.DB.Pool, queue: c.Queue, files: c.Files, keys: c.Keys, cursorKeys: cursorKeys, development: c.Development,
+			eventsCommitted: make(chan struct{}, 1),
+		},
+		jobs: c.Jobs, history: c.History, rehearsalClock: c.RehearsalClock, webhooks: c.Webhooks,
+		releaseSession: newSendSession(c.DB.Pool.Config().ConnConfig), sleep: c.Sleep, resumeCheckTimeout: c.ResumeCheckTimeout,
 	}
-	for attempt := 0; ; attempt++ {
-		tx := *prepared
-		err := s.tryTx(ctx, &tx, prelude, do)
-		if attempt == 2 || !isRetryable(err) {
-			return translateError(err)
-		}
+	storeLocal[relaySettings](s.Store).onSequenced = func(tx *Tx, partners []string, types []EventType) func() {
+		return tx.scheduleEndpoints(partners, types)
 	}
-}
-
-func (s *Service) tryTx(ctx context.Context, tx *Tx, prelude func(*Tx), do func(context.Context, *Tx) error) error {
-	conn, err := s.db.Conn(ctx)
-	if err != nil {
-		return fmt.Errorf("connect: %w", err)
+	storeLocal[capacitySettings](s.Store).rulesChanged = updateRecentMoratoria
+	storeLocal[releaseSettings](s.Store).batch = c.BatchRelease
+	s.hooks = StoreHooks{
+		RequirePartner: func(ctx context.Context, partner string) error {
+			return storeLocal[partnerCache](s.Store).requireEnabled(ctx, s.db, partner)
+		},
+		LockRecord: lockRecord,
 	}
-	defer func() { _ = conn.Close() }()
-	ctx = markInTransaction(ctx)
-	actor := tx.actor
-	tx.Conn, tx.ctx = conn, ctx
-	defer tx.rollback(ctx)
-	if err := tx.begin(ctx, prelude); err != nil {
-		return err
-	}
-	if err := tx.checkPrecondition(ctx); err != nil {
-		return err
-	}
-	if err := do(ctx, tx); err != nil {
-		return err
-	}
-	tx.writeAudit(actor)
-	if err := tx.commit(ctx); err != nil {
-		return err
-	}
-	if len(tx.events) > 0 {
-		select {
-		case s.eventsCommitted <- struct{}{}:
-		default: // reported already
-		}
-	}
-	return nil
-}
-
-// businessNowSQL is the body of business_now(), inlined: Postgres plans the body of
-// such a function again in every statement that calls it, which would take a third of a
-// read.
-const businessNowSQL = "clock_timestamp() + (select offset_interval from clock)"
-
-// readClock returns the business time outside a transaction. Use it for reads only.
-func (s *Service) readClock(ctx context.Context) (time.Time, error) {
-	var now time.Time
-	err := s.pool.QueryRow(ctx, "select "+businessNowSQL, pgx.QueryExecModeCacheStatement).Scan(&now)
-	return now, err
+	return s, nil
 }
 
 // MarkForRehearsals marks the database as one for rehearsals. It keeps the clock of an
@@ -218,49 +139,3 @@ func (s *Service) IsRehearsal(ctx context.Context) (bool, error) {
 	err := s.db.NewRaw("select is_rehearsal or offset_interval <> interval '0' from clock").Scan(ctx, &marked)
 	return marked, translateError(err)
 }
-
-// authorize is the first statement of every operation. It checks the scope, and that
-// the partner is registered and enabled.
-func (s *Service) authorize(ctx context.Context, actor Actor, scope Scope) error {
-	if err := actor.RequireScope(scope); err != nil {
-		return err
-	}
-	if actor.Kind != ActorPartner {
-		return nil
-	}
-	return s.partners.requireEnabled(ctx, s.db, actor.Partner)
-}
-
-// restrictToTenant restricts a query to rows that the actor may see. Every query over
-// partners' records uses it.
-func (a Actor) restrictToTenant(q *bun.SelectQuery) *bun.SelectQuery {
-	if a.Kind == ActorPartner {
-		return q.Where("?TableAlias.partner = ?", a.Partner)
-	}
-	return q
-}
-
-// tenantPredicate returns the tenant condition of a prepared statement whose second argument
-// is the tenant. Actors that see everything have a separate statement: one for both
-// could use no index.
-func (a Actor) tenantPredicate() string {
-	if a.Kind == ActorPartner {
-		return "?TableAlias.partner = $2"
-	}
-	return "$2::text is null"
-}
-
-// tenantArg returns that argument; nil sees everything.
-func (a Actor) tenantArg() *string {
-	if a.Kind == ActorPartner {
-		return &a.Partner
-	}
-	return nil
-}
-
-func isRetryable(err error) bool {
-	var pg *pgconn.PgError
-	return errors.As(err, &pg) && (pg.Code == "40P01" || pg.Code == "40001")
-}
-
-func isNoRows(err error) bool { return errors.Is(err, sql.ErrNoRows) } // also matches pgx.ErrNoRows

@@ -38,7 +38,7 @@ func queryPrepared(ctx context.Context, on querier, text string, args ...any) (p
 
 // queryPreparedRow reads the single row of a prepared statement; sql.ErrNoRows if there
 // is none.
-func (s *Service) queryPreparedRow(ctx context.Context, on querier, into any, text string, args ...any) error {
+func (s *Store) queryPreparedRow(ctx context.Context, on querier, into any, text string, args ...any) error {
 	rows, err := queryPrepared(ctx, on, text, args...)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (s *Service) queryPreparedRow(ctx context.Context, on querier, into any, te
 }
 
 // scanOne reads the first row of a statement and closes rows.
-func (s *Service) scanOne(rows pgx.Rows, text string, into any) error {
+func (s *Store) scanOne(rows pgx.Rows, text string, into any) error {
 	defer rows.Close()
 	if !rows.Next() {
 		if err := rows.Err(); err != nil {
@@ -68,7 +68,7 @@ func (s *Service) scanOne(rows pgx.Rows, text string, into any) error {
 }
 
 // queryPreparedRows reads all rows of a prepared statement into a slice.
-func (s *Service) queryPreparedRows(ctx context.Context, on querier, into any, text string, args ...any) error {
+func (s *Store) queryPreparedRows(ctx context.Context, on querier, into any, text string, args ...any) error {
 	rows, err := queryPrepared(ctx, on, text, args...)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (s *Service) queryPreparedRows(ctx context.Context, on querier, into any, t
 }
 
 // scanAll reads the rows of a statement into a slice.
-func (s *Service) scanAll(rows pgx.Rows, text string, into any) (err error) {
+func (s *Store) scanAll(rows pgx.Rows, text string, into any) (err error) {
 	all := reflect.ValueOf(into).Elem()
 	all.SetLen(0) // its capacity may be the expected number of rows
 	var reader *rowScanner
@@ -100,7 +100,7 @@ func (s *Service) scanAll(rows pgx.Rows, text string, into any) (err error) {
 }
 
 // queryPreparedCount reads the single number of a prepared statement.
-func (s *Service) queryPreparedCount(ctx context.Context, text string, args ...any) (n int, err error) {
+func (s *Store) queryPreparedCount(ctx context.Context, text string, args ...any) (n int, err error) {
 	rows, err := queryPrepared(ctx, s.pool, text, args...)
 	if err != nil {
 		return 0, err
@@ -127,9 +127,9 @@ func (tx *Tx) queueInsert(row any) { tx.queueInsertEncoded(row, nil) }
 // queueInsertEncoded is queueInsert for a row whose JSON columns were already encoded
 // as members of its record.
 func (tx *Tx) queueInsertEncoded(row any, members map[string]jsontext.Value) {
-	table := tx.svc.db.Table(reflect.TypeOf(row).Elem())
+	table := tx.store.db.Table(reflect.TypeOf(row).Elem())
 	fields := table.Fields
-	text := tx.svc.statements.get(row, "insert", func() string {
+	text := tx.store.statements.get(row, "insert", func() string {
 		columns, places := make([]string, len(fields)), make([]string, len(fields))
 		for i, field := range fields {
 			columns[i], places[i] = string(field.SQLName), fmt.Sprintf("$%d", i+1)
@@ -151,12 +151,12 @@ func (tx *Tx) queueInsertEncoded(row any, members map[string]jsontext.Value) {
 // updateRow writes columns of a row if it still has the version it was read with and,
 // if from is given, one of those states; otherwise it returns a conflict.
 func (tx *Tx) updateRow(ctx context.Context, row interface{ head() *RowHeader }, was int64, from []string, columns ...string) error {
-	table := tx.svc.db.Table(reflect.TypeOf(row).Elem())
+	table := tx.store.db.Table(reflect.TypeOf(row).Elem())
 	fields := make([]*schema.Field, len(columns))
 	for i, name := range columns {
 		fields[i] = table.LookupField(name)
 	}
-	text := tx.svc.statements.get(row, fmt.Sprint("update", columns, len(from)), func() string {
+	text := tx.store.statements.get(row, fmt.Sprint("update", columns, len(from)), func() string {
 		set, guard := make([]string, len(fields)), ""
 		for i, field := range fields {
 			set[i] = fmt.Sprintf("%s = $%d", field.SQLName, i+4)

@@ -11,30 +11,9 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Rows changed per transaction of a sweep: one by one, and in sets.
-const (
-	sweepBatchSize    = 200
-	sweepSetBatchSize = 2000
-)
-
-// DueWork is a kind of work that becomes due by time. Each kind is swept separately, so
-// that none waits for another.
-type DueWork string
-
 // workReportLines matches report lines. It is not a plain step, because it halves a
 // slice that fails.
 const workReportLines DueWork = "report_lines"
-
-// workStoppedPayouts is the work of a resumption of releases after its check.
-const workStoppedPayouts DueWork = "stopped_payouts"
-
-// SweepWork is the job that runs one turn of one kind of due work.
-type SweepWork struct {
-	Work DueWork `json:"work"`
-}
-
-// Kind returns the job's stable name in the queue.
-func (SweepWork) Kind() string { return "sweep" }
 
 // maxTurnBatches bounds the transactions of one turn of a sweep.
 const maxTurnBatches = 50
@@ -44,24 +23,24 @@ const maxTurnBatches = 50
 type sweepStep struct {
 	work DueWork
 	size int
-	run  func(*Tx, context.Context) (int, error)
+	run  func(context.Context, *Tx) (int, error)
 }
 
 var sweepSteps = []sweepStep{
-	{"payouts_in_flight", sweepBatchSize, (*Tx).requeuePayoutsInFlight},
-	{"pending_payouts", sweepBatchSize, (*Tx).requeuePendingPayouts},
-	{workStoppedPayouts, sweepBatchSize, (*Tx).resumePayouts},
-	{"accounts", sweepBatchSize, (*Tx).requeueAccountChecks},
-	{"quotes", sweepSetBatchSize, (*Tx).expireQuotes},
-	{"policies", sweepSetBatchSize, (*Tx).expirePolicies},
-	{"archive", sweepSetBatchSize, (*Tx).archivePolicies},
-	{"reviews", sweepBatchSize, (*Tx).reviewDeferredClaims},
+	{"payouts_in_flight", sweepBatchSize, requeuePayoutsInFlight},
+	{"pending_payouts", sweepBatchSize, requeuePendingPayouts},
+	{workStoppedPayouts, sweepBatchSize, resumePayouts},
+	{"accounts", sweepBatchSize, requeueAccountChecks},
+	{"quotes", sweepSetBatchSize, expireQuotes},
+	{"policies", sweepSetBatchSize, expirePolicies},
+	{"archive", sweepSetBatchSize, archivePolicies},
+	{"reviews", sweepBatchSize, reviewDeferredClaims},
 	{workReportLines, sweepBatchSize, nil}, // see matchReports
-	{"checkpoints", sweepBatchSize, (*Tx).signCheckpoints},
-	{"answers", sweepBatchSize, (*Tx).purgeIdempotencyKeys},
-	{"deliveries", sweepBatchSize, (*Tx).purgeDeliveries},
-	{"secrets", sweepBatchSize, (*Tx).purgeSecrets},
-	{"files", sweepBatchSize, (*Tx).deleteOrphanFiles},
+	{"checkpoints", sweepBatchSize, signCheckpoints},
+	{"answers", sweepBatchSize, purgeIdempotencyKeys},
+	{"deliveries", sweepBatchSize, purgeDeliveries},
+	{"secrets", sweepBatchSize, purgeSecrets},
+	{"files", sweepBatchSize, deleteOrphanFiles},
 }
 
 // DueWorkKinds lists the kinds of due work.
@@ -106,11 +85,11 @@ func (s *Service) SweepDue(ctx context.Context, work DueWork) error {
 		}
 	}
 	for range maxTurnBatches {
-		n, err := s.runSweepStep(ctx, func(tx *Tx, ctx context.Context) (int, error) {
+		n, err := s.runSweepStep(ctx, func(ctx context.Context, tx *Tx) (int, error) {
 			if alone, err := tx.trySweepLock(ctx, work); err != nil || !alone {
 				return 0, err
 			}
-			return step.run(tx, ctx)
+			return step.run(ctx, tx)
 		})
 		if err != nil || n < step.size {
 			return err
@@ -126,7 +105,7 @@ func (tx *Tx) trySweepLock(ctx context.Context, work DueWork) (alone bool, err e
 }
 
 // repeatSweepStep repeats a step until it moves less than a full batch.
-func (s *Service) repeatSweepStep(ctx context.Context, size int, step func(*Tx, context.Context) (int, error)) error {
+func (s *Service) repeatSweepStep(ctx context.Context, size int, step func(context.Context, *Tx) (int, error)) error {
 	for {
 		if n, err := s.runSweepStep(ctx, step); err != nil || n < size {
 			return err
@@ -134,20 +113,15 @@ func (s *Service) repeatSweepStep(ctx context.Context, size int, step func(*Tx, 
 	}
 }
 
-func (s *Service) runSweepStep(ctx context.Context, step func(*Tx, context.Context) (int, error)) (n int, err error) {
+func (s *Service) runSweepStep(ctx context.Context, step func(context.Context, *Tx) (int, error)) (n int, err error) {
 	err = s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) (err error) {
-		n, err = step(tx, ctx)
+		n, err = step(ctx, tx)
 		return err
 	})
 	return n, err
 }
 
-// lockBatch locks a batch of at most size rows, skipping rows that others have locked.
-func lockBatch(q *bun.SelectQuery, size int) *bun.SelectQuery {
-	return q.Limit(int64(size)).For("NO KEY UPDATE SKIP LOCKED")
-}
-
-func (tx *Tx) expireQuotes(ctx context.Context) (int, error) {
+func expireQuotes(ctx context.Context, tx *Tx) (int, error) {
 	var rows []*quoteRow
 	err := lockBatch(tx.NewSelect().Model(&rows).Where("q.status = ?", QuotePriced).Where("q.expires_at <= ?", tx.now), sweepSetBatchSize).Scan(ctx)
 	if err != nil || len(rows) == 0 {
@@ -170,7 +144,7 @@ func (tx *Tx) expireQuotes(ctx context.Context) (int, error) {
 	return len(rows), nil
 }
 
-func (tx *Tx) expirePolicies(ctx context.Context) (int, error) {
+func expirePolicies(ctx context.Context, tx *Tx) (int, error) {
 	var rows []*policyRow
 	err := lockBatch(tx.NewSelect().Model(&rows).Where("p.status = ?", PolicyActive).Where("p.expires_at <= ?", tx.now), sweepSetBatchSize).Scan(ctx)
 	if err != nil {
@@ -180,7 +154,7 @@ func (tx *Tx) expirePolicies(ctx context.Context) (int, error) {
 }
 
 // archivePolicies archives policies past their reporting window without open claims.
-func (tx *Tx) archivePolicies(ctx context.Context) (int, error) {
+func archivePolicies(ctx context.Context, tx *Tx) (int, error) {
 	var rows []*policyRow
 	err := lockBatch(tx.NewSelect().Model(&rows).Where("p.status in (?)", bun.List([]PolicyStatus{PolicyExhausted, PolicyExpired, PolicyCancelled})).
 		Where("p.reportable_until <= ?", tx.now).
@@ -220,7 +194,7 @@ func (tx *Tx) transitionPolicies(ctx context.Context, rows []*policyRow, to Poli
 // reviewDeferredClaims adjudicates claims again whose source did not provide the
 // awaited data by the stated time, and states the next time. It leaves claims that wait
 // for an operator unchanged.
-func (tx *Tx) reviewDeferredClaims(ctx context.Context) (int, error) {
+func reviewDeferredClaims(ctx context.Context, tx *Tx) (int, error) {
 	var rows []*claimRow
 	err := lockBatch(tx.NewSelect().Model(&rows).Where("c.status = ?", ClaimDeferred).Where("c.next_review_at <= ?", tx.now).
 		Where("c.reason_codes = array[?]", ReasonSourcePreliminary), sweepBatchSize).Scan(ctx)
@@ -273,7 +247,7 @@ func (tx *Tx) postponeReview(ctx context.Context, row *claimRow) error {
 const idempotencyRetention = 30 * 24 * time.Hour
 
 // purgeIdempotencyKeys deletes expired idempotency keys.
-func (tx *Tx) purgeIdempotencyKeys(ctx context.Context) (int, error) {
+func purgeIdempotencyKeys(ctx context.Context, tx *Tx) (int, error) {
 	res, err := tx.NewRaw(`delete from idempotency_keys where (owner, operation, key) in (
 		select owner, operation, key from idempotency_keys where created_at < ? limit ? for update skip locked)`, tx.now.Add(-idempotencyRetention), sweepBatchSize).Exec(ctx)
 	if err != nil {

@@ -39,7 +39,8 @@ func (tx *Tx) appendTimeline(claim *claimRow, kind EventType, event *uuid.UUID, 
 	}
 	claim.TimelineSequence++
 	claim.TimelineUpdatedAt = &tx.now
-	tx.entries = append(tx.entries, timelineRow{
+	entries := collect[timelineRows](tx, timelineCollection)
+	*entries = append(*entries, timelineRow{
 		ID: newID(), Partner: claim.Partner, ClaimID: claim.ID, Sequence: claim.TimelineSequence,
 		Kind: kind, At: tx.now, ActorKind: tx.actor.Kind, ActorName: tx.actor.displayName(),
 		Summary: summary, Data: text, EventID: event,
@@ -47,14 +48,17 @@ func (tx *Tx) appendTimeline(claim *claimRow, kind EventType, event *uuid.UUID, 
 	return nil
 }
 
-// saveTimelineEntries writes all entries in one statement.
-func (tx *Tx) saveTimelineEntries() {
-	n := len(tx.entries)
+// timelineRows are the entries that a transaction appends.
+type timelineRows []timelineRow
+
+// queueInsert implements rowCollection.
+func (entries *timelineRows) queueInsert(tx *Tx) {
+	n := len(*entries)
 	ids, claims, events := make([]uuid.UUID, n), make([]uuid.UUID, n), make([]*uuid.UUID, n)
 	partners, kinds, summaries, data := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
 	actors, names := make([]string, n), make([]string, n)
 	sequences, times := make([]int64, n), make([]time.Time, n)
-	for i, e := range tx.entries {
+	for i, e := range *entries {
 		ids[i], claims[i], events[i], partners[i], kinds[i] = e.ID, e.ClaimID, e.EventID, e.Partner, string(e.Kind)
 		summaries[i], data[i], actors[i], names[i] = e.Summary, string(e.Data), string(e.ActorKind), e.ActorName
 		sequences[i], times[i] = e.Sequence, e.At

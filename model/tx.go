@@ -21,7 +21,7 @@ type Tx struct {
 	ctx           context.Context //nolint:containedctx // a Tx lives exactly as long as its transaction's context
 	pgxConn       *pgx.Conn       // the same connection, for prepared statements
 	batch         pgx.Batch       // queued statements, sent with the next flush
-	svc           *Service
+	store         *Store
 	actor         Actor
 	holdsBindLock bool // it took bindLock before it read the clock: see bindTx
 
@@ -35,8 +35,7 @@ type Tx struct {
 
 	recordCount uint16 // records created by this Tx
 	events      []eventRow
-	entries     []timelineRow
-	postings    []postingSet
+	collected   [rowCollections]rowCollection
 	jobs        []Job
 	audit       auditContext
 }
@@ -83,6 +82,19 @@ func (tx *Tx) begin(ctx context.Context, prelude func(*Tx)) error {
 	return judge()
 }
 
+// checkPrecondition checks the actor's condition, if there is one.
+func (tx *Tx) checkPrecondition(ctx context.Context) error {
+	condition := tx.actor.Precondition
+	if condition == nil {
+		return nil
+	}
+	record, err := tx.store.hooks.LockRecord(ctx, tx, condition.ID)
+	if err != nil {
+		return err
+	}
+	return condition.Check(record)
+}
+
 // flush sends the queued statements, prepared, in one round trip.
 func (tx *Tx) flush(ctx context.Context) error {
 	batch := tx.batch
@@ -97,7 +109,7 @@ func (tx *Tx) flush(ctx context.Context) error {
 
 // queueSelect queues a query; the next flush scans its rows into the slice.
 func (tx *Tx) queueSelect(into any, text string, args ...any) {
-	tx.batch.Queue(text, args...).Query(func(rows pgx.Rows) error { return tx.svc.scanAll(rows, text, into) })
+	tx.batch.Queue(text, args...).Query(func(rows pgx.Rows) error { return tx.store.scanAll(rows, text, into) })
 }
 
 // rollbackTimeout bounds a rollback. A connection that takes longer is not reused.
@@ -155,10 +167,10 @@ func (tx *Tx) newHeader(partner string) RowHeader {
 // lockRow reads and locks a row FOR NO KEY UPDATE, if the actor may see it. The caller
 // keeps the lock order policy, claim, payout.
 func (tx *Tx) lockRow(ctx context.Context, row interface{ head() *RowHeader }, id uuid.UUID, kind ResourceType) error {
-	text := tx.svc.statements.get(row, "lock "+tx.actor.tenantPredicate(), func() string {
+	text := tx.store.statements.get(row, "lock "+tx.actor.tenantPredicate(), func() string {
 		return tx.actor.restrictToID(tx.NewSelect().Model(row)).For("NO KEY UPDATE").String()
 	})
-	if err := tx.svc.queryPreparedRow(ctx, tx.pgxConn, row, text, id, tx.actor.tenantArg()); err != nil {
+	if err := tx.store.queryPreparedRow(ctx, tx.pgxConn, row, text, id, tx.actor.tenantArg()); err != nil {
 		if isNoRows(err) {
 			return kind.notFoundError()
 		}
@@ -225,23 +237,47 @@ func (tx *Tx) withActor(actor Actor) (restore func()) {
 // enqueueJob enqueues a job that starts only if the transaction commits.
 func (tx *Tx) enqueueJob(job Job) { tx.jobs = append(tx.jobs, job) }
 
+// rowCollection is rows that a subdomain collects during a transaction; queueInsert
+// queues one statement for all of them before the commit.
+type rowCollection interface{ queueInsert(tx *Tx) }
+
+// collectionOrder is the place of a collection in the order in which a commit writes them,
+// after the events that the rows refer to.
+type collectionOrder int
+
+const (
+	timelineCollection collectionOrder = iota
+	postingCollection
+	rowCollections // the number of collections
+)
+
+// collect returns the transaction's collection of a kind, which starts as the zero value.
+func collect[T any, P interface {
+	*T
+	rowCollection
+}](tx *Tx, order collectionOrder) P {
+	if tx.collected[order] == nil {
+		tx.collected[order] = P(new(T))
+	}
+	return tx.collected[order].(P) //nolint:forcetypeassert // one type has one place in the order
+}
+
 // commit flushes events, timeline entries, postings and jobs in a fixed order, then
 // commits.
 func (tx *Tx) commit(ctx context.Context) error {
 	if len(tx.events) > 0 {
 		tx.saveEvents()
 	}
-	if len(tx.entries) > 0 {
-		tx.saveTimelineEntries()
-	}
-	if len(tx.postings) > 0 {
-		tx.savePostings()
+	for _, rows := range tx.collected {
+		if rows != nil {
+			rows.queueInsert(tx)
+		}
 	}
 	if len(tx.jobs) > 0 {
 		if err := tx.flush(ctx); err != nil {
 			return fmt.Errorf("write events: %w", err)
 		}
-		if err := tx.svc.queue.Insert(ctx, tx.Conn, tx.jobs); err != nil {
+		if err := tx.store.queue.Insert(ctx, tx.Conn, tx.jobs); err != nil {
 			return fmt.Errorf("ask for work: %w", err)
 		}
 	}

@@ -107,7 +107,7 @@ func (tx *Tx) newSecret(row *endpointRow) (string, error) {
 	if _, err := rand.Read(secret); err != nil {
 		return "", err
 	}
-	sealed, err := tx.svc.keys.seal(secret, columnSealContext(row.Partner, row.ID, "webhook_endpoints.secret"))
+	sealed, err := tx.store.keys.seal(secret, columnSealContext(row.Partner, row.ID, "webhook_endpoints.secret"))
 	if err != nil {
 		return "", fmt.Errorf("seal secret: %w", err)
 	}

@@ -60,9 +60,6 @@ const (
 	MaxWhatIfDays  = 400
 )
 
-// whatIfSource is the source of hypothetical observations.
-const whatIfSource = "as-if"
-
 // fixInterval is the synoptic interval of storm fixes.
 const fixInterval = 6 * time.Hour
 
@@ -146,13 +143,6 @@ func whatIfObservation(kind hazard.Kind, where hazard.Point, at time.Time, measu
 		Source: whatIfSource, SourceEventID: whatIfSource, Kind: kind, OccurredAt: at, Stage: trigger.Final,
 		Location: &where, Measures: measures,
 	}
-}
-
-func timeOrDefault(given *time.Time, otherwise time.Time) time.Time {
-	if given == nil {
-		return otherwise
-	}
-	return *given
 }
 
 // whatIfFields maps the members of an observation to those of the description it was

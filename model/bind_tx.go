@@ -1,0 +1,25 @@
+package model
+
+import (
+	"context"
+)
+
+// bindTx is a transaction that may insert policies. All policies are inserted this way:
+// both passes of matching could miss a policy whose start was read from the clock before
+// its transaction held bindLock.
+type bindTx struct{ *Tx }
+
+// inBindTx is InTx for a transaction that inserts policies.
+func (s *Service) inBindTx(ctx context.Context, actor Actor, do func(context.Context, bindTx) error) error {
+	return s.retryTx(ctx, &Tx{store: s.Store, actor: actor, holdsBindLock: true}, func(*Tx) {}, func(ctx context.Context, tx *Tx) error {
+		return do(ctx, bindTx{tx})
+	})
+}
+
+// bindLock is a shared lock of every transaction that inserts policies, from before it
+// reads the clock until it ends. The number is "bind" in hexadecimal. No transaction
+// takes it exclusively, because a waiting exclusive lock would delay every later bind.
+const (
+	bindLock          int64 = 0x62696e64
+	lockBindSharedSQL       = "select pg_advisory_xact_lock_shared($1)"
+)

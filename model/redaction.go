@@ -1,0 +1,27 @@
+package model
+
+import (
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+)
+
+// redactionRow is a signed record of the data that was removed from an event.
+type redactionRow struct {
+	bun.BaseModel `bun:"table:event_redactions"`
+
+	EventID      uuid.UUID `bun:",pk,type:uuid"`
+	Partner      string    `bun:",pk"`
+	RedactedAt   time.Time
+	DataHash     []byte
+	RedactedHash []byte
+	Signature    []byte
+}
+
+// signedText returns the text that is signed: five lines, the first names the purpose.
+func (r *redactionRow) signedText() []byte {
+	return fmt.Appendf(nil, "parapet redaction\n%s\n%s\n%s\n%s", r.Partner, resourceEvent.formatID(r.EventID), hex.EncodeToString(r.DataHash), hex.EncodeToString(r.RedactedHash))
+}
