@@ -108,16 +108,16 @@ var examples = []ruleExample{
 	{"one-word names", "model/x.go", "package model; func a() {}; func loadB() {}; func saveC() {}; func openD() {}; func Do() {}", ""},
 	{"one-word names", "model/x_test.go", "package model; func a() {}", ""},
 
-	{"transactions", "model/x.go", "package model; type S struct { files Files }; func (s *S) f(tx *Tx) { s.files.Put() }", "network call inside"},
-	{"transactions", "model/x.go", "package model; type S struct { files Files }; func (s *S) f() { s.change(func(tx *Tx) error { return s.g() }) }; func (s *S) g() error { return s.files.Delete() }", "network call inside"},
-	{"transactions", "model/x.go", "package model; type S struct { files Files }; func (s *S) f() { s.files.Put(); s.change(func(tx *Tx) error { return nil }) }", ""},
+	{"transactions", "model/x.go", "package model; type S struct { files FileStore }; func (s *S) f(tx *Tx) { s.files.Put() }", "network call inside"},
+	{"transactions", "model/x.go", "package model; type S struct { files FileStore }; func (s *S) f() { s.change(func(tx *Tx) error { return s.g() }) }; func (s *S) g() error { return s.files.Delete() }", "network call inside"},
+	{"transactions", "model/x.go", "package model; type S struct { files FileStore }; func (s *S) f() { s.files.Put(); s.change(func(tx *Tx) error { return nil }) }", ""},
 	{"transactions", "model/x.go", "package model; func f(read func() error) { change(func(tx *Tx) error { return read() }) }", "network call inside"},
 	{"transactions", "model/x.go", "package model; type t struct { *Tx }; func f(read func() error) { change(func(tx *Tx) error { return t{tx}.g(read) }) }; func (t) g(read func() error) error { return read() }", "network call inside"},
 	{"transactions", "model/x.go", "package model; func f(read func() error) { read(); change(func(tx *Tx) error { return nil }) }", ""},
 	{"transactions", "model/x.go", "package model; func f(do func(*Tx) error, tx *Tx) { do(tx) }", ""},
 	{"transactions", "jobs/x.go", `package jobs; import "parapet/jobs/rail"; func f(to rail.BatchRail) { g(func(c *pgx.Conn) { to.Send() }) }`, "network call inside"},
 	{"transactions", "jobs/x.go", `package jobs; import "parapet/jobs/rail"; func f(to rail.BatchRail) { g(func(c *pgx.Conn) { to.Submit(c); to.Name() }) }`, ""},
-	{"transactions", "jobs/rail/x.go", "package rail; type R struct { Store Store }; func (r *R) Submit(c *pgx.Conn) { r.write() }; func (r *R) write() { r.Store.Put() }", "network call inside"},
+	{"transactions", "jobs/rail/x.go", "package rail; type R struct { Store FileStore }; func (r *R) Submit(c *pgx.Conn) { r.write() }; func (r *R) write() { r.Store.Put() }", "network call inside"},
 	{"transactions", "jobs/x.go", `package jobs; import "net/http"; func f(tx pgx.Tx) { http.Get("") }`, "network call inside"},
 }
 

@@ -13,7 +13,7 @@ var transactionTypes = []string{"Tx", "pgx.Conn", "pgx.Tx", "bun.Tx", "bun.Conn"
 
 // networkTypes are the types whose methods call over the network.
 var networkTypes = []string{
-	"Files", "filestore.Store", "Store", "http.Client", "rail.Rail", "rail.BatchRail", "rail.Reporter", "Rail", "Reporter", "feed.Fetcher", "webhook.Sender",
+	"FileStore", "filestore.Store", "http.Client", "rail.Rail", "rail.BatchRail", "rail.Reporter", "Rail", "Reporter", "feed.Fetcher", "webhook.Sender",
 }
 
 // localMethods are the methods of networkTypes that make no network call: identification,
