@@ -105,7 +105,7 @@ func (tx *Tx) approvePayout(ctx context.Context, claim *claimRow, row *payoutRow
 	if err := row.checkReleasable(); err != nil {
 		return err
 	}
-	p, methods, err := tx.loadUsableMethods(ctx, row)
+	p, methods, err := tx.loadMethodsOfPayout(ctx, row)
 	method, next := selectMethod(methods, claim.ID), selectMethodOnceVerified(methods, claim.ID)
 	switch {
 	case err != nil:
@@ -230,12 +230,12 @@ func (tx *Tx) releaseNow(ctx context.Context, claim *claimRow, row *payoutRow) e
 // loadDestination returns the policy and the method that the payout would go to, nil
 // without one.
 func (tx *Tx) loadDestination(ctx context.Context, claim *claimRow, row *payoutRow) (*policyRow, *payoutMethodRow, error) {
-	p, methods, err := tx.loadUsableMethods(ctx, row)
+	p, methods, err := tx.loadMethodsOfPayout(ctx, row)
 	return p, selectMethod(methods, claim.ID), err
 }
 
-// loadUsableMethods returns the policy of a payout and its usable methods, oldest first.
-func (tx *Tx) loadUsableMethods(ctx context.Context, row *payoutRow) (*policyRow, []*payoutMethodRow, error) {
+// loadMethodsOfPayout returns the policy of a payout and its usable methods, oldest first.
+func (tx *Tx) loadMethodsOfPayout(ctx context.Context, row *payoutRow) (*policyRow, []*payoutMethodRow, error) {
 	p := new(policyRow)
 	if err := tx.NewSelect().Model(p).Where("p.id = ?", row.PolicyID).Where("p.partner = ?", row.Partner).Scan(ctx); err != nil {
 		return nil, nil, fmt.Errorf("read policy: %w", err)

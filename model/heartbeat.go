@@ -189,7 +189,7 @@ func (s *Service) RecordHeartbeat(ctx context.Context) (open *Restore, err error
 		if moved = row.isElsewhere(seen); moved {
 			return nil
 		}
-		restore, err := tx.loadOpenRestore(ctx)
+		restore, err := loadOpenRestore(ctx, tx)
 		if err == nil && restore == nil {
 			if signs := row.restoreSigns(known); signs != "" {
 				restore, err = tx.recordSuspectedRestore(ctx, signs, known)

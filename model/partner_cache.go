@@ -29,6 +29,11 @@ const (
 	maxCachedPartners = 10_000 // a full cache is emptied
 )
 
+// requirePartner returns partner_disabled unless the partner is registered and enabled.
+func requirePartner(ctx context.Context, s *Store, partner string) error {
+	return storeLocal[partnerCache](s).requireEnabled(ctx, s.db, partner)
+}
+
 func (c *partnerCache) requireEnabled(ctx context.Context, db *bun.DB, name string) error {
 	enabled, err := c.get(ctx, name, func(ctx context.Context) (bool, error) {
 		exists, err := db.NewSelect().Model((*partnerRow)(nil)).Where("slug = ?", name).Where("status = ?", PartnerEnabled).Exists(ctx)

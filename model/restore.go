@@ -126,7 +126,7 @@ func (s *Service) updateRestore(ctx context.Context, actor Actor, in RestoreRequ
 		if _, err := readDatabaseIdentity(ctx, tx, "UPDATE"); err != nil { // excludes concurrent changes and heartbeats
 			return err
 		}
-		row, err := tx.loadOpenRestore(ctx)
+		row, err := loadOpenRestore(ctx, tx)
 		if err != nil {
 			return err
 		}

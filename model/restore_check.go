@@ -11,7 +11,7 @@ import (
 
 // requireNoRestore refuses while a restore is open.
 func (tx *Tx) requireNoRestore(ctx context.Context) error {
-	row, err := tx.loadOpenRestore(ctx)
+	row, err := loadOpenRestore(ctx, tx)
 	if err != nil || row == nil {
 		return err
 	}
@@ -49,10 +49,6 @@ func loadOpenRestore(ctx context.Context, db bun.IDB) (*restoreRow, error) {
 		return nil, fmt.Errorf("read the open restore: %w", err)
 	}
 	return row, nil
-}
-
-func (tx *Tx) loadOpenRestore(ctx context.Context) (*restoreRow, error) {
-	return loadOpenRestore(ctx, tx)
 }
 
 // Restore is an open restore of the database: no operator has ended it.

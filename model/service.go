@@ -71,18 +71,11 @@ type Service struct {
 
 // New returns the domain layer. It does not connect to the database.
 func New(c Config) (*Service, error) {
-	if err := c.Keys.Check(); err != nil {
-		return nil, err
-	}
 	if c.Webhooks.TargetProblem == nil {
 		c.Webhooks.TargetProblem = func(*url.URL) string { return "" }
 	}
 	if c.History == nil {
 		c.History = hazard.Shipped()
-	}
-	cursorKeys, err := c.Keys.deriveCursorKeys()
-	if err != nil {
-		return nil, err
 	}
 	if c.Sleep == nil {
 		c.Sleep = sleepFor
@@ -90,12 +83,16 @@ func New(c Config) (*Service, error) {
 	if c.ResumeCheckTimeout == 0 {
 		c.ResumeCheckTimeout = resumeCheckTimeout
 	}
+	store, err := NewStore(StoreConfig{
+		DB: c.DB, Queue: c.Queue, Files: c.Files, Keys: c.Keys, Development: c.Development,
+		Hooks: StoreHooks{RequirePartner: requirePartner, LockRecord: lockRecord},
+	})
+	if err != nil {
+		return nil, err
+	}
 	s := &Service{
-		Store: &Store{
-			db: c.DB.Bun, pool: c.DB.Pool, queue: c.Queue, files: c.Files, keys: c.Keys, cursorKeys: cursorKeys, development: c.Development,
-			eventsCommitted: make(chan struct{}, 1),
-		},
-		jobs: c.Jobs, history: c.History, rehearsalClock: c.RehearsalClock, webhooks: c.Webhooks,
+		Store: store,
+		jobs:  c.Jobs, history: c.History, rehearsalClock: c.RehearsalClock, webhooks: c.Webhooks,
 		releaseSession: newSendSession(c.DB.Pool.Config().ConnConfig), sleep: c.Sleep, resumeCheckTimeout: c.ResumeCheckTimeout,
 	}
 	storeLocal[relaySettings](s.Store).onSequenced = func(tx *Tx, partners []string, types []EventType) func() {
@@ -103,12 +100,6 @@ func New(c Config) (*Service, error) {
 	}
 	storeLocal[capacitySettings](s.Store).rulesChanged = updateRecentMoratoria
 	storeLocal[releaseSettings](s.Store).batch = c.BatchRelease
-	s.hooks = StoreHooks{
-		RequirePartner: func(ctx context.Context, partner string) error {
-			return storeLocal[partnerCache](s.Store).requireEnabled(ctx, s.db, partner)
-		},
-		LockRecord: lockRecord,
-	}
 	return s, nil
 }
 

@@ -31,6 +31,31 @@ type Store struct {
 	locals          sync.Map // reflect.Type → *T, see storeLocal
 }
 
+// StoreConfig holds what a store works with.
+type StoreConfig struct {
+	DB          *Database
+	Queue       JobQueue
+	Files       FileStore
+	Keys        Keys
+	Development bool // see Config.Development
+	Hooks       StoreHooks
+}
+
+// NewStore returns a store. It does not connect to the database.
+func NewStore(c StoreConfig) (*Store, error) {
+	if err := c.Keys.Check(); err != nil {
+		return nil, err
+	}
+	cursorKeys, err := c.Keys.deriveCursorKeys()
+	if err != nil {
+		return nil, err
+	}
+	return &Store{
+		db: c.DB.Bun, pool: c.DB.Pool, queue: c.Queue, files: c.Files, keys: c.Keys, cursorKeys: cursorKeys, development: c.Development,
+		eventsCommitted: make(chan struct{}, 1), hooks: c.Hooks,
+	}, nil
+}
+
 // storeLocal returns the store's value of a type, which starts as the zero value: a
 // subdomain keeps its caches and settings of one database in it.
 func storeLocal[T any](s *Store) *T {
@@ -46,7 +71,7 @@ func storeLocal[T any](s *Store) *T {
 type StoreHooks struct {
 	// RequirePartner returns partner_disabled unless the partner is registered and
 	// enabled.
-	RequirePartner func(ctx context.Context, partner string) error
+	RequirePartner func(ctx context.Context, s *Store, partner string) error
 	// LockRecord locks the record that a precondition names and everything in its
 	// representation, and returns the v1 record as the caller sees it.
 	LockRecord func(ctx context.Context, tx *Tx, id string) (any, error)
@@ -135,7 +160,7 @@ func (s *Store) authorize(ctx context.Context, actor Actor, scope Scope) error {
 	if actor.Kind != ActorPartner {
 		return nil
 	}
-	return s.hooks.RequirePartner(ctx, actor.Partner)
+	return s.hooks.RequirePartner(ctx, s, actor.Partner)
 }
 
 // restrictToTenant restricts a query to rows that the actor may see. Every query over
