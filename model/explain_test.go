@@ -57,7 +57,7 @@ func TestExplanationEqualsClaimDetermination(t *testing.T) {
 	require.Equal(t, []string{
 		"usgs reported us1: magnitude 6.6 mw, 22.01 km from the insured place's centre (final values).",
 		"It reaches the threshold of 6.5 mw, which pays a share of 0.5 of the limit of 100,000.00 USD: 50,000.00 USD.",
-		"The claim " + claim.ID + " was made of it and is approved: 50,000.00 USD is owed.",
+		"The claim " + claim.ID + " was opened for this occurrence and is approved: 50,000.00 USD is owed.",
 	}, e.Sentences)
 
 	waiting := observeQuake(b, "us2", "7.0", trigger.Preliminary)

@@ -89,7 +89,7 @@ func TestAViolationStopsReleasesUntilItIsRepairedOrAcknowledged(t *testing.T) {
 	stops := must(b.Service.ReleaseStops(t.Context(), b.Operator, 10))
 	require.Len(t, stops, 1)
 	require.Equal(t, "parapet", stops[0].StoppedBy)
-	require.Contains(t, stops[0].Reason, "inv_limits_not_exceeded (Paid and reserved together never exceed")
+	require.Contains(t, stops[0].Reason, "inv_limits_not_exceeded (What is paid and reserved never exceeds")
 	violations := must(b.Service.ListViolations(t.Context(), b.Operator, "inv_limits_not_exceeded", 10))
 	require.Len(t, violations, 1)
 	require.Equal(t, "acme", violations[0].Partner)

@@ -84,7 +84,7 @@ func TestReleasesAreNotResumedWhileALineIsUnanswered(t *testing.T) {
 	for _, acknowledge := range []bool{false, true} {
 		refused := domainError(t, resume(t, b, acknowledge))
 		require.Equal(t, model.CodeStateConflict, refused.Code)
-		require.Contains(t, refused.Detail, "2 payments that nobody knows")
+		require.Contains(t, refused.Detail, "2 payments that this server does not know")
 	}
 	answerFindings(t, b)
 	require.NoError(t, resume(t, b, false))

@@ -285,7 +285,7 @@ func TestARetractedOccurrenceIsExplained(t *testing.T) {
 	explanation := explainPolicy(t, b, policy, model.OccurrenceRef{SourceEvent: &model.SourceEvent{Source: "usgs", ID: "us1"}})
 	require.False(t, explanation.Pays)
 	require.Equal(t, []string{"source_retracted"}, explanation.Reasons)
-	require.Equal(t, "usgs retracted what it reported of us1.", explanation.Sentences[0])
+	require.Equal(t, "usgs retracted its report of us1.", explanation.Sentences[0])
 }
 
 func TestRetractedOccurrenceAffectsPoliciesWithClaim(t *testing.T) {
