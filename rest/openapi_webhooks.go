@@ -62,7 +62,7 @@ func describeWebhooks(schemas huma.Registry) (map[string]*huma.PathItem, error) 
 			Description: "An event about a " + strings.ReplaceAll(kind.name, "_", " ") + ".",
 			AllOf: []*huma.Schema{envelope, {Type: huma.TypeObject, Properties: map[string]*huma.Schema{
 				"type": {Type: huma.TypeString, Enum: eventTypes(kind.name), Description: "What happened."},
-				"data": {Type: huma.TypeObject, Required: []string{"object"}, Description: "What it happened to.", Properties: map[string]*huma.Schema{
+				"data": {Type: huma.TypeObject, Required: []string{"object"}, Description: "The record that changed.", Properties: map[string]*huma.Schema{
 					"object": schemas.Schema(kind.recordType, true, ""),
 				}},
 			}}},

@@ -9037,7 +9037,7 @@ type AuditConnection {
   edges: [AuditEdge!]!
   "The lines."
   nodes: [AuditEntry!]!
-  "Where the page stands."
+  "The position of the page in the list."
   pageInfo: PageInfo!
   "How many lines the log has, counted up to 10000, and only when selected."
   totalCount: Int!
@@ -9107,7 +9107,7 @@ type CapacityConnection {
   edges: [CapacityEdge!]!
   "The records."
   nodes: [Capacity!]!
-  "Where the page stands."
+  "The position of the page in the list."
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
@@ -9202,7 +9202,7 @@ type Claim implements Node {
   requestedAmount: Money
   "What is owed; null until approved."
   amount: Money
-  "What happened; null for origin APPROVAL."
+  "The occurrence; null for origin APPROVAL."
   occurrence: OccurrenceBrief
   "The result of the trigger; null for origin APPROVAL."
   determination: Determination
@@ -9408,7 +9408,7 @@ type ClaimConnection {
   edges: [ClaimEdge!]!
   "The records."
   nodes: [Claim!]!
-  "Where the page stands."
+  "The position of the page in the list."
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
@@ -9554,7 +9554,7 @@ type MessageConnection {
   edges: [MessageEdge!]!
   "The records."
   nodes: [Message!]!
-  "Where the page stands."
+  "The position of the page in the list."
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
@@ -9576,7 +9576,7 @@ type AttachmentConnection {
   edges: [AttachmentEdge!]!
   "The records."
   nodes: [Attachment!]!
-  "Where the page stands."
+  "The position of the page in the list."
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
@@ -9620,7 +9620,7 @@ type AttachmentEdge {
   historyProof("The partner whose history to verify. Operators must give it; partners verify their own." partner: String): HistoryProof
 }
 
-"What happened to a record. Webhooks carry the same bytes of data."
+"A change of a record. Webhooks send the same bytes of data."
 type Event implements Node {
   "Id of the event, evt_…."
   id: ID!
@@ -9638,7 +9638,7 @@ type Event implements Node {
   sequence: Long!
   "1, and one more after each restore of the history from a backup: later sequences belong to other events than before."
   generation: Int!
-  "What it happened to."
+  "The record that changed."
   subject: EventSubject!
   "When it happened."
   occurredAt: DateTime!
@@ -9829,7 +9829,7 @@ type EventConnection {
   edges: [EventEdge!]!
   "The records."
   nodes: [Event!]!
-  "Where the page stands."
+  "The position of the page in the list."
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
@@ -9877,7 +9877,7 @@ extend type Mutation {
 type Invariant {
   "Name of the database view that lists the violations."
   name: String!
-  "What must be true."
+  "The rule, in a sentence."
   says: String!
   "How many records violate it, counted up to 1000."
   violationCount: Int!
@@ -9895,7 +9895,7 @@ type Invariant {
 type Violation {
   "The UUID of the record or event."
   subject: String!
-  "Whose it is."
+  "The partner of the record."
   partner: String!
   "What is wrong."
   wrong: String!
@@ -10003,7 +10003,7 @@ type Leaving {
 type LeavingOrder {
   "The payout's id."
   payoutId: ID!
-  "Whose it is."
+  "The partner of the record."
   partner: String!
   "The rail's idempotency key."
   key: String!
@@ -10023,7 +10023,7 @@ input ResumeReleasesInput {
   clientMutationId: String
 }
 
-"What goes on."
+"The result of resuming releases."
 type ResumeReleasesPayload {
   "The stop with its end; it has no end while the run is checking."
   releaseStop: ReleaseStop!
@@ -10071,7 +10071,7 @@ type JobCount {
   queue: String!
   "What they do."
   kind: String!
-  "Where they stand."
+  "State of the jobs."
   state: JobState!
   "How many."
   count: Long!
@@ -10229,7 +10229,7 @@ type JobConnection {
   edges: [JobEdge!]!
   "The jobs."
   nodes: [Job!]!
-  "Where the page stands."
+  "The position of the page in the list."
   pageInfo: PageInfo!
   "How many jobs the list has, counted up to 10000, and only when selected."
   totalCount: Int!
@@ -10371,7 +10371,7 @@ type LedgerEntryConnection {
   edges: [LedgerEntryEdge!]!
   "The entries."
   nodes: [LedgerEntry!]!
-  "Where the page stands."
+  "The position of the page in the list."
   pageInfo: PageInfo!
   "How many entries the statement has, counted up to 10000, and only when selected."
   totalCount: Int!
@@ -10465,7 +10465,7 @@ type MoratoriumConnection {
   edges: [MoratoriumEdge!]!
   "The records."
   nodes: [Moratorium!]!
-  "Where the page stands."
+  "The position of the page in the list."
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
@@ -10890,7 +10890,7 @@ type OccurrenceConnection {
   edges: [OccurrenceEdge!]!
   "The records."
   nodes: [Occurrence!]!
-  "Where the page stands."
+  "The position of the page in the list."
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
@@ -10912,7 +10912,7 @@ type ObservationConnection {
   edges: [ObservationEdge!]!
   "The records."
   nodes: [Observation!]!
-  "Where the page stands."
+  "The position of the page in the list."
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
@@ -10934,7 +10934,7 @@ type ExplanationConnection {
   edges: [ExplanationEdge!]!
   "The records."
   nodes: [Explanation!]!
-  "Where the page stands."
+  "The position of the page in the list."
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
@@ -10979,7 +10979,7 @@ type ExposureTotal {
   nearMisses: Int!
   "Claims that would be approved."
   paying: Int!
-  "What the terms owe: factor × limit, summed."
+  "The sum of factor × limit, before the remaining limits are applied."
   owed: Money!
   "The part that the remaining limits can pay."
   payable: Money!
@@ -10995,7 +10995,7 @@ type ExposureBand {
   to: Decimal!
   "How many."
   claims: Int!
-  "What the terms owe them."
+  "The sum of their amounts, before the remaining limits are applied."
   owed: Money!
   "The part that the remaining limits can pay."
   payable: Money!
@@ -11025,7 +11025,7 @@ type Explanation {
   missedBy: Measure
   "Share of the limit."
   factor: Decimal!
-  "What the terms owe: factor × limit."
+  "factor × limit, before the remaining limit is applied."
   amount: Money!
   "The part of the amount that the remaining limit can pay, or the amount that was approved for the claim."
   payable: Money!
@@ -11447,7 +11447,7 @@ type PartnerConnection {
   edges: [PartnerEdge!]!
   "The records."
   nodes: [Partner!]!
-  "Where the page stands."
+  "The position of the page in the list."
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
@@ -11626,7 +11626,7 @@ type PayoutConnection {
   edges: [PayoutEdge!]!
   "The records."
   nodes: [Payout!]!
-  "Where the page stands."
+  "The position of the page in the list."
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
@@ -11851,7 +11851,7 @@ type PayoutMethodConnection {
   edges: [PayoutMethodEdge!]!
   "The records."
   nodes: [PayoutMethod!]!
-  "Where the page stands."
+  "The position of the page in the list."
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
@@ -12043,7 +12043,7 @@ type PolicyConnection {
   edges: [PolicyEdge!]!
   "The records."
   nodes: [Policy!]!
-  "Where the page stands."
+  "The position of the page in the list."
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
@@ -12411,7 +12411,7 @@ type ProductConnection {
   edges: [ProductEdge!]!
   "The records."
   nodes: [Product!]!
-  "Where the page stands."
+  "The position of the page in the list."
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
@@ -12659,7 +12659,7 @@ type WeighedEventConnection {
   edges: [WeighedEventEdge!]!
   "The records."
   nodes: [WeighedEvent!]!
-  "Where the page stands."
+  "The position of the page in the list."
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
@@ -12732,7 +12732,7 @@ type QuoteConnection {
   edges: [QuoteEdge!]!
   "The records."
   nodes: [Quote!]!
-  "Where the page stands."
+  "The position of the page in the list."
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
@@ -12793,7 +12793,7 @@ type RailIdentity {
   id: ID!
   "Name of the rail, as payouts show it."
   name: String!
-  "Where orders go."
+  "The address or file location that receives the orders."
   address: String!
   "Fingerprint of the paying account; empty when the address implies it."
   account: String!
@@ -13550,7 +13550,7 @@ type Rung {
 type Ring {
   "Of the circle's radius."
   radiusShare: Decimal!
-  "What pays inside."
+  "The steps that apply inside it."
   steps: [Rung!]!
 }
 
@@ -13678,7 +13678,7 @@ type TimelineConnection {
   edges: [TimelineEdge!]!
   "The records."
   nodes: [TimelineEntry!]!
-  "Where the page stands."
+  "The position of the page in the list."
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
@@ -13704,7 +13704,7 @@ type Viewer {
   client: String!
   "The partner the token is for; null for operators and data sources."
   partner: String
-  "What the token allows."
+  "The scopes of the token."
   scopes: [String!]!
 }
 
@@ -13722,7 +13722,7 @@ enum ActorKind {
   SOURCE
 }
 
-"Who did something."
+"The person, client or system that acted."
 type Actor {
   "In which role."
   kind: ActorKind!
@@ -14044,7 +14044,7 @@ type WebhookEndpointConnection {
   edges: [WebhookEndpointEdge!]!
   "The records."
   nodes: [WebhookEndpoint!]!
-  "Where the page stands."
+  "The position of the page in the list."
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
@@ -14066,7 +14066,7 @@ type DeliveryConnection {
   edges: [DeliveryEdge!]!
   "The records."
   nodes: [Delivery!]!
-  "Where the page stands."
+  "The position of the page in the list."
   pageInfo: PageInfo!
   "How many records the list has, counted up to 10000, and only when selected."
   totalCount: Int!
