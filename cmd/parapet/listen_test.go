@@ -188,7 +188,7 @@ func TestListenLosesNothing(t *testing.T) {
 		return func() { cancel(); require.NoError(t, <-ended) }
 	}
 	end := listening()
-	require.Eventually(t, hasPrinted(`after 3 to .*, remembered in .*/parapet/listen-`), 30*time.Second, 5*time.Millisecond)
+	require.Eventually(t, hasPrinted(`after 3 to .*, position in .*/parapet/listen-`), 30*time.Second, 5*time.Millisecond)
 	end()
 	newest.Store(5)
 	end = listening()

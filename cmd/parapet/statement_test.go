@@ -23,7 +23,7 @@ func TestStatementCommand(t *testing.T) {
 	require.NoError(t, runCommand(t.Context(), []string{"statement", "--partner", "globex"}, &out))
 	require.Equal(t, 1, strings.Count(out.String(), "\n"), "the head alone")
 	for flaw, args := range map[string][]string{
-		"no day": {"--to", "soon"}, "no partner": {"--partner", "acne"}, "ISO 4217": {"--currency", "usd"}, "before to": {"--from", "2020-01-02", "--to", "2020-01-01"},
+		"neither a day": {"--to", "soon"}, "no partner": {"--partner", "acne"}, "ISO 4217": {"--currency", "usd"}, "before to": {"--from", "2020-01-02", "--to", "2020-01-01"},
 		"policy's id": {"--policy", "x"}, "takes no argument": {"acme"},
 	} {
 		require.ErrorContains(t, runCommand(t.Context(), append([]string{"statement"}, args...), &out), flaw)
