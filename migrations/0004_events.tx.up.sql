@@ -17,6 +17,8 @@ comment on column events.subject_type is 'Type of the changed record: quote, pol
 comment on column events.subject_version is 'Version of the record after the change.';
 comment on column events.data is 'The body of the event, exactly the bytes that are sent and hashed.';
 create index events_subject_idx on events (subject_id);
+-- No foreign key from events and event_outbox to partners: every transaction of a partner would lock one and the same row, and
+-- the records that events are about have one.
 
 create sequence event_outbox_ordinal_seq as bigint;
 create table event_outbox (
@@ -28,6 +30,7 @@ comment on table event_outbox is
     'Events that have no sequence yet. Inserted with the event; the relay deletes the row when it assigns the sequence.';
 comment on column event_outbox.ordinal is 'Order of insertion. The default draws the transaction id first, so that the relay can tell when a gap cannot be filled any more.';
 alter sequence event_outbox_ordinal_seq owned by event_outbox.ordinal;
+-- No foreign key from event_outbox to events: both rows are inserted by one statement, and the relay deletes this one.
 
 create table event_relay (
     only_row boolean not null default true,
@@ -86,7 +89,8 @@ create table event_checkpoints (
     hash bytea not null,
     signed_at timestamptz not null,
     signature bytea not null,
-    constraint event_checkpoints_pkey primary key (partner, sequence)
+    constraint event_checkpoints_pkey primary key (partner, sequence),
+    constraint event_checkpoints_partner_fkey foreign key (partner) references partners (slug)
 );
 comment on table event_checkpoints is
     'Signed hashes of partners'' feeds, by which a feed whose end was cut off is detected. Written by a periodic job and copied to the file store.';

@@ -18,7 +18,8 @@ create table webhook_endpoints (
     former_until timestamptz,
     deleted_at timestamptz,
     constraint webhook_endpoints_pkey primary key (id, partner),
-    constraint webhook_endpoints_status_check check (status in ('enabled', 'disabled'))
+    constraint webhook_endpoints_status_check check (status in ('enabled', 'disabled')),
+    constraint webhook_endpoints_partner_fkey foreign key (partner) references partners (slug)
 );
 comment on table webhook_endpoints is
     'Addresses to which a partner wants its events delivered.';
@@ -89,5 +90,7 @@ create index deliveries_endpoint_idx on deliveries (endpoint_id, partner, id des
 create index deliveries_pending_idx on deliveries (endpoint_id, next_attempt_at) where status = 'pending';
 create index deliveries_parked_idx on deliveries (endpoint_id, sequence) where status = 'parked';
 create index deliveries_created_idx on deliveries using brin (created_at);
+-- No foreign key to events: the lock would write the page of each delivered event once more. The event is read before its
+-- delivery is made, and events are never deleted.
 -- Most deliveries are created as delivered; the few others are listed by this index.
 create index deliveries_undelivered_idx on deliveries (endpoint_id, partner, status, id desc) where status <> 'delivered';

@@ -41,7 +41,8 @@ create table quotes (
     constraint quotes_product_fkey foreign key (product, product_version) references products (key, version),
     constraint quotes_status_check check (status in ('priced', 'bound', 'expired')),
     constraint quotes_bound_has_policy_check check ((status = 'bound') = (policy_id is not null)),
-    constraint quotes_premium_check check (premium_amount > 0)
+    constraint quotes_premium_check check (premium_amount > 0),
+    constraint quotes_currency_check check (currency ~ '^[A-Z]{3}$')
 );
 comment on table quotes is
     'Priced offers of cover. A quote keeps everything that its price was computed from.';

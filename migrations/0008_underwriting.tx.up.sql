@@ -38,7 +38,8 @@ create table policies (
     constraint policies_period_check check (effective_at < expires_at and payable_from >= effective_at and reportable_until >= expires_at),
     constraint policies_limit_check check (limit_amount > 0 and limit_remaining between 0 and limit_amount),
     constraint policies_kind_check check (kind in ('earthquake', 'storm_fix', 'station_day')),
-    constraint policies_place_check check ((footprint is null) <> (station is null))
+    constraint policies_place_check check ((footprint is null) <> (station is null)),
+    constraint policies_currency_check check (currency ~ '^[A-Z]{3}$')
 );
 comment on table policies is
     'Cover in force or past. The columns from kind on are copied from cover for the queries that match policies with occurrences.';
@@ -64,6 +65,9 @@ create index policies_due_idx on policies (expires_at) where status in ('active'
 create index policies_archive_due_idx on policies (reportable_until) where status <> 'archived';
 create index policies_status_idx on policies (partner, status, product, id desc);
 create index policies_definition_idx on policies (station, definition, days, threshold) where status <> 'archived' and station is not null;
+alter table quotes add constraint quotes_policy_id_fkey foreign key (policy_id, partner) references policies (id, partner)
+    deferrable initially deferred; -- the quote names the policy before the policy is inserted
+
 
 -- The place of a policy for capacities: its station, or the cell of one degree that contains the centre of its footprint,
 -- named by its south-west corner like the tiles of SRTM: N14W091.
@@ -83,7 +87,8 @@ create table capacities (
     updated_at timestamptz not null,
     author text not null,
     constraint capacities_pkey primary key (product, cell, currency),
-    constraint capacities_amount_check check (amount >= 0)
+    constraint capacities_amount_check check (amount >= 0),
+    constraint capacities_currency_check check (currency ~ '^[A-Z]{3}$')
 );
 comment on table capacities is
     'The most that may be at risk under one product in one cell of one degree. Set by operators.';
@@ -109,7 +114,8 @@ create table moratoria (
     reason text not null,
     author text not null,
     constraint moratoria_pkey primary key (id),
-    constraint moratoria_occurrence_id_key unique (occurrence_id)
+    constraint moratoria_occurrence_id_key unique (occurrence_id),
+    constraint moratoria_occurrence_id_fkey foreign key (occurrence_id) references occurrences (id)
 );
 comment on table moratoria is
     'Times and places where no cover is sold: declared by an operator, or by a rule when an event is reported.';

@@ -39,7 +39,8 @@ create table claims (
     constraint claims_approved_has_amount_check check (status not in ('approved', 'closed') or amount is not null),
     constraint claims_closed_has_time_check check ((status = 'closed') = (closed_at is not null)),
     constraint claims_amount_check check (amount >= 0 and requested_amount > 0),
-    constraint claims_retraction_check check (retraction in ('held', 'lifted'))
+    constraint claims_retraction_check check (retraction in ('held', 'lifted')),
+    constraint claims_currency_check check (currency ~ '^[A-Z]{3}$')
 ) with (fillfactor = 70);
 comment on table claims is
     'Claims: what is owed for an occurrence under a policy. fillfactor leaves room for HOT updates: every timeline entry updates the row without touching an indexed column.';
@@ -115,6 +116,7 @@ comment on column determinations.body is 'The determination as the API shows it.
 comment on column determinations.receipt is 'The inputs, from which anybody can recompute the determination.';
 comment on column determinations.receipt_hash is 'Hash of the receipt.';
 create index determinations_policy_idx on determinations (policy_id, occurrence_id);
+create index determinations_occurrence_idx on determinations (occurrence_id);
 alter table claims add constraint claims_determination_id_fkey foreign key (determination_id, partner) references determinations (id, partner);
 
 create table timeline_entries (
@@ -141,6 +143,7 @@ comment on column timeline_entries.actor_name is 'Who did it, as partners may re
 comment on column timeline_entries.summary is 'One sentence for people.';
 comment on column timeline_entries.data is 'The same for programs.';
 comment on column timeline_entries.event_id is 'The event that the entry is about; null for trigger.observed.';
+-- No foreign key of event_id: the event is inserted by the same transaction, and locking its row would write it twice.
 
 create table attachments (
     id uuid not null,

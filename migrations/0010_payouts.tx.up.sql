@@ -29,7 +29,8 @@ create table payout_methods (
     constraint payout_methods_claim_id_fkey foreign key (claim_id, partner) references claims (id, partner),
     constraint payout_methods_policy_id_fkey foreign key (policy_id, partner) references policies (id, partner),
     constraint payout_methods_status_check check (status in ('pending', 'verified', 'rejected', 'replaced')),
-    constraint payout_methods_type_check check (type in ('iban', 'us_bank_account', 'mobile_money'))
+    constraint payout_methods_type_check check (type in ('iban', 'us_bank_account', 'mobile_money')),
+    constraint payout_methods_currency_check check (currency ~ '^[A-Z]{3}$')
 );
 comment on table payout_methods is
     'Accounts that payouts can go to. A new account replaces the old one; the row of the old one stays.';
@@ -123,7 +124,8 @@ create table payouts (
     constraint payouts_amount_check check (amount > 0),
     constraint payouts_previous_block_reason_check check (previous_block_reason in ('payout_method_missing', 'payout_method_unverified', 'approval_required', 'rail_rejected')),
     constraint payouts_settled_externally_check check (not settled_externally or status = 'cancelled'),
-    constraint payouts_debt_digest_check check (debt_digest ~ '^[0-9a-f]{16}$')
+    constraint payouts_debt_digest_check check (debt_digest ~ '^[0-9a-f]{16}$'),
+    constraint payouts_currency_check check (currency ~ '^[A-Z]{3}$')
 );
 comment on table payouts is
     'Money to be paid for a claim. next_attempt_at decides when a payout is due; the job queue only wakes a worker.';
@@ -153,6 +155,9 @@ create index payouts_stopped_idx on payouts (id) where status = 'pending' and ne
 create index payouts_unsettled_idx on payouts (status) where status in ('reconciling', 'blocked');
 create unique index payouts_rail_key_key on payouts (policy_id, debt_digest, idempotency_seq, partner) where debt_digest is not null;
 create unique index payouts_claim_sequence_key on payouts (claim_id, partner, claim_sequence);
+create index payouts_replaces_idx on payouts (replaces_payout_id) where replaces_payout_id is not null;
+-- No index by payout_method_id: no query reads by it, the key of a method never changes, and every step of a payout would
+-- write the index.
 -- Lists by status, and the list of all by one probe for each status: every step of a payout writes each index, so there is
 -- none without the status.
 create index payouts_status_idx on payouts (partner, status, id desc);
@@ -278,3 +283,4 @@ comment on column operator_actions.author is 'The operator, as issuer#subject.';
 comment on column operator_actions.note is 'The operator''s words.';
 create index operator_actions_claim_idx on operator_actions (claim_id, id) where claim_id is not null;
 create index operator_actions_policy_idx on operator_actions (policy_id, id) where policy_id is not null;
+create index operator_actions_payout_idx on operator_actions (payout_id) where payout_id is not null;

@@ -37,7 +37,8 @@ create table rail_report_lines (
     constraint rail_report_lines_pkey primary key (report_id, number),
     constraint rail_report_lines_report_id_fkey foreign key (report_id) references rail_reports (id) deferrable initially deferred,
     constraint rail_report_lines_status_check check (status in ('settled', 'rejected', 'returned', 'underway')),
-    constraint rail_report_lines_match_result_check check (match_result in ('reconciled', 'returned', 'rejected', 'underway', 'unknown', 'amount', 'beneficiary', 'state', 'duplicate', 'reversed', 'unmatched'))
+    constraint rail_report_lines_match_result_check check (match_result in ('reconciled', 'returned', 'rejected', 'underway', 'unknown', 'amount', 'beneficiary', 'state', 'duplicate', 'reversed', 'unmatched')),
+    constraint rail_report_lines_currency_check check (currency ~ '^[A-Z]{3}$')
 );
 comment on table rail_report_lines is
     'Lines of rail reports, and how each matched a payout.';
@@ -52,6 +53,7 @@ comment on column rail_report_lines.match_result is 'Null until the line was com
 comment on column rail_report_lines.payout_id is 'The payout that the line is about; null if it is unknown.';
 create index rail_report_lines_open_idx on rail_report_lines (report_id, number) where match_result is null;
 create index rail_report_lines_payout_idx on rail_report_lines (payout_id) where payout_id is not null;
+-- No foreign key of payout_id: payouts are identified with their partner, which a rail does not report.
 
 create table rail_report_days (
     rail text not null,
@@ -107,4 +109,5 @@ create unique index reconciliation_exceptions_contradiction_key on reconciliatio
 create index reconciliation_exceptions_open_idx on reconciliation_exceptions (id desc) where closed_at is null;
 create index reconciliation_exceptions_policy_idx on reconciliation_exceptions (policy_id) where policy_id is not null and kind in ('unknown', 'unmatched');
 create index reconciliation_exceptions_line_idx on reconciliation_exceptions (report_id, line) where closed_at is null;
+create index reconciliation_exceptions_report_idx on reconciliation_exceptions (report_id) where report_id is not null;
 create unique index reconciliation_exceptions_paid_twice_key on reconciliation_exceptions (payout_id, partner) where kind = 'paid_twice';

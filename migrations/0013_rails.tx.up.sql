@@ -32,7 +32,8 @@ create table payment_orders (
     settled_at timestamptz,
     constraint payment_orders_end_to_end_id_key unique (rail, end_to_end_id),
     constraint payment_orders_amount_check check (amount > 0),
-    constraint payment_orders_left_out_check check (set_aside_at is null and settled_at is null or file_id is null)
+    constraint payment_orders_left_out_check check (set_aside_at is null and settled_at is null or file_id is null),
+    constraint payment_orders_currency_check check (currency ~ '^[A-Z]{3}$')
 );
 comment on table payment_orders is
     'Orders that rails paying by file have accepted. A key is here once, so it is in one file at most. No account numbers.';

@@ -24,9 +24,12 @@ var constraintErrors = map[string]func() *Error{
 	"release_stops_active_key": func() *Error {
 		return Fail(CodeStateConflict, "Releases are stopped already.")
 	},
-	"quotes_partner_fkey": func() *Error {
-		return Fail(CodePartnerDisabled, "This partner is not registered.")
-	},
+	"quotes_partner_fkey":            unregisteredPartnerError,
+	"webhook_endpoints_partner_fkey": unregisteredPartnerError,
+}
+
+func unregisteredPartnerError() *Error {
+	return Fail(CodePartnerDisabled, "This partner is not registered.")
 }
 
 func referenceTakenError(kind ResourceType) *Error {

@@ -101,6 +101,35 @@ func TestEveryTableAndViewHasAComment(t *testing.T) {
 	require.Empty(t, bare, "say in COMMENT ON what the table holds and what writes it")
 }
 
+func TestEveryCurrencyColumnHasACheck(t *testing.T) {
+	t.Parallel()
+	db, _ := modeltest.Database(t, 2)
+	var unchecked []string
+	require.NoError(t, db.Bun.NewRaw(`select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'currency'
+		where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and not exists (select from pg_constraint k
+			where k.conrelid = c.oid and k.contype = 'c' and k.conname = c.relname || '_currency_check' and pg_get_constraintdef(k.oid) like '%[A-Z]{3}%') order by 1`).Scan(t.Context(), &unchecked))
+	require.Empty(t, unchecked)
+}
+
+// TestForeignKeysRefuseStrayRows names the foreign keys that no operation can violate.
+func TestForeignKeysRefuseStrayRows(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.WithoutChecks())
+	b.QuoteAndBind("quake-circle", nil)
+	for constraint, statement := range map[string]string{
+		"quotes_policy_id_fkey":          "update quotes set policy_id = gen_random_uuid()",
+		"event_checkpoints_partner_fkey": `insert into event_checkpoints values ('stranger', 1, '', now(), '')`,
+		"webhook_endpoints_partner_fkey": `insert into webhook_endpoints (id, partner, created_at, updated_at, url, event_types, ordered, status, secret)
+			values (gen_random_uuid(), 'stranger', now(), now(), 'https://example.com', '{}', false, 'enabled', '')`,
+		"moratoria_occurrence_id_fkey": `insert into moratoria (id, created_at, updated_at, starts_at, ends_at, occurrence_id, reason, author)
+			values (gen_random_uuid(), now(), now(), now(), now(), gen_random_uuid(), '', '')`,
+		"policies_currency_check": "update policies set currency = 'usd'",
+	} {
+		_, err := b.DB.Pool.Exec(t.Context(), statement)
+		require.ErrorContains(t, err, constraint)
+	}
+}
+
 func TestCandidateQueryUsesIndex(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t, modeltest.WithoutChecks())
