@@ -85,7 +85,7 @@ func BenchmarkBacklog(b *testing.B) {
 	b.ReportMetric((heapThen-heap)/(1<<20), "heap-growth-MiB")
 	b.ReportMetric((residentThen-resident)/(1<<20), "rss-growth-MiB")
 	b.ReportMetric(float64(s.countRows("deliveries")), "delivery-rows")
-	b.ReportMetric(float64(s.countRows("river.river_job where kind = 'drain_endpoint' and finalized_at is null")), "waiting-jobs")
+	b.ReportMetric(float64(s.countRows("river.river_job where kind = 'deliver_endpoint' and finalized_at is null")), "waiting-jobs")
 	b.ReportMetric(float64(paid.Milliseconds()), "to-payout-ms")
 }
 

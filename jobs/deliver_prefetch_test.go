@@ -102,7 +102,7 @@ func TestLostLeaseStopsDelivery(t *testing.T) {
 	s.relayEvents()
 	s.startWorkers()
 	s.requireEventually(func() bool {
-		return s.countRows("river.river_job where kind = 'drain_endpoint' and finalized_at is not null") > 0
+		return s.countRows("river.river_job where kind = 'deliver_endpoint' and finalized_at is not null") > 0
 	}, "the drain ends")
 	require.LessOrEqual(t, len(r.allReceived()), 4*256, "the batch that was on its way and the one ahead of it")
 }

@@ -2,23 +2,23 @@
 // feed polling, webhook delivery and sweeps. Every worker may run twice; running twice
 // has no further effect.
 //
-//	kind                  queue     what it does                           when it fails
-//	evaluate_occurrences  matching  matches occurrences to policies        retried; the facts are in tables
-//	evaluate_policies     matching  decides the failed policies of a part  split until one policy fails alone,
-//	                                of a match                             which is retried
-//	verify_payout_method  accounts  asks the rail about an account         the sweep re-enqueues it while unchecked
-//	reevaluate_payouts    accounts  selects another account for refused    retried
-//	                                payouts
-//	release_payout        payouts   pays through the rail                  the sweep re-enqueues it while due
-//	release_slice         slices    pays all due payouts, on a rail that   the sweep re-enqueues it while due
-//	                                accepts batches
-//	write_files           sweeps    writes a bank's payment files          the next period retries
-//	delete_files          sweeps    removes documents without a record     retried; nothing else refers to them
-//	poll_feed             feeds     reads a hazard feed                    the next period retries
-//	drain_endpoint        webhooks  delivers an endpoint's events          a sweep starts another
-//	rescue_jobs           rescues   requeues the jobs of dead workers      the next period retries
-//	sweep                 sweeps    moves due work, one kind per job, and  the next period retries
-//	                                re-enqueues lost jobs
+//	kind                  queue            what it does                           when it fails
+//	evaluate_occurrences  matching         matches occurrences to policies        retried; the facts are in tables
+//	evaluate_policies     matching         decides the failed policies of a part  split until one policy fails alone,
+//	                                       of a match                             which is retried
+//	verify_payout_method  account_checks   asks the rail about an account         the sweep re-enqueues it while unchecked
+//	reevaluate_payouts    account_checks   selects another account for refused    retried
+//	                                       payouts
+//	release_payout        payouts          pays through the rail                  the sweep re-enqueues it while due
+//	release_batch         release_batches  pays all due payouts, on a rail that   the sweep re-enqueues it while due
+//	                                       accepts batches
+//	write_files           sweeps           writes a bank's payment files          the next period retries
+//	delete_files          sweeps           removes documents without a record     retried; nothing else refers to them
+//	poll_feed             feeds            reads a hazard feed                    the next period retries
+//	deliver_endpoint      webhooks         delivers an endpoint's events          a sweep starts another
+//	rescue_jobs           rescues          requeues the jobs of dead workers      the next period retries
+//	sweep                 sweeps           moves due work, one kind per job, and  the next period retries
+//	                                       re-enqueues lost jobs
 //
 // In every worker process the relay also numbers committed events; see
 // model.Service.Relay.

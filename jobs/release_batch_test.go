@@ -60,7 +60,7 @@ func TestASliceIsAskedForOnceAndGoesOutByItself(t *testing.T) {
 	s := newFixture(t)
 	s.resetService(true)
 	fleet := s.createPendingPayouts(3)
-	require.Equal(t, 1, s.countRows("river.river_job where kind = 'release_slice'"), "one transaction made them")
+	require.Equal(t, 1, s.countRows("river.river_job where kind = 'release_batch'"), "one transaction made them")
 	require.Zero(t, s.countRows("river.river_job where kind = 'release_payout'"))
 	files, _ := s.writtenFiles()
 	s.startWorkersWith(files)

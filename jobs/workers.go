@@ -24,8 +24,8 @@ import (
 const (
 	queueMatching = "matching"
 	queuePayouts  = "payouts"
-	queueAccounts = "accounts" // a rail that hangs on account checks delays no payout
-	queueBatches  = "slices"
+	queueAccounts = "account_checks" // a rail that hangs on account checks delays no payout
+	queueBatches  = "release_batches"
 	queueFeeds    = "feeds"
 	queueSweeps   = "sweeps"
 	queueRescues  = "rescues" // rescues dead workers' jobs while sweeps take long
@@ -67,7 +67,7 @@ var insertOptions = map[string]river.InsertOpts{
 	// Few, because the sweep re-enqueues every few seconds while a payout is overdue:
 	// jobs that live for weeks would pile up behind a failing one.
 	"release_payout":   {Queue: queuePayouts, MaxAttempts: 3, Priority: priorityNormal},
-	"release_slice":    {Queue: queueBatches, MaxAttempts: 3},
+	"release_batch":    {Queue: queueBatches, MaxAttempts: 3},
 	"write_files":      {Queue: queueSweeps, MaxAttempts: 1},
 	"delete_files":     {Queue: queueSweeps, MaxAttempts: 25},
 	"poll_feed":        {Queue: queueFeeds, MaxAttempts: 1},
@@ -77,7 +77,7 @@ var insertOptions = map[string]river.InsertOpts{
 	"fetch_reports":    {Queue: queueReports, MaxAttempts: 1},
 	// One, because a failed delivery run sends no heartbeat and is replaced within
 	// seconds.
-	"drain_endpoint": {Queue: queueWebhooks, MaxAttempts: 1},
+	"deliver_endpoint": {Queue: queueWebhooks, MaxAttempts: 1},
 }
 
 func optionsOf(kind string) *river.InsertOpts {
@@ -258,7 +258,7 @@ func (w warningHandler) WithGroup(name string) slog.Handler {
 
 // quietKinds are logged at debug level because they run all the time and log their own
 // work.
-var quietKinds = map[string]bool{"sweep": true, "rescue_jobs": true, "check_invariants": true, "poll_feed": true, "drain_endpoint": true}
+var quietKinds = map[string]bool{"sweep": true, "rescue_jobs": true, "check_invariants": true, "poll_feed": true, "deliver_endpoint": true}
 
 // jobLogger writes one line per attempt, with all attributes collected during it.
 type jobLogger struct {

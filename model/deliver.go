@@ -32,12 +32,12 @@ const (
 type DeliverEndpoint struct {
 	Partner  string `json:"partner"`
 	Endpoint string `json:"endpoint"`
-	LeaseID  string `json:"token"`
-	Failing  bool   `json:"ill,omitempty"` // recent failures: other endpoints must not wait for it
+	LeaseID  string `json:"lease_id"`
+	Failing  bool   `json:"failing,omitempty"` // recent failures: other endpoints must not wait for it
 }
 
 // Kind is the job's stable name.
-func (DeliverEndpoint) Kind() string { return "drain_endpoint" }
+func (DeliverEndpoint) Kind() string { return "deliver_endpoint" }
 
 // DeliveryBatch is the work due for an endpoint.
 type DeliveryBatch struct {

@@ -67,7 +67,7 @@ func (ReleasePayout) Kind() string { return "release_payout" }
 type ReleaseBatch struct{}
 
 // Kind is the job's stable name.
-func (ReleaseBatch) Kind() string { return "release_slice" }
+func (ReleaseBatch) Kind() string { return "release_batch" }
 
 // DeleteFiles deletes documents whose records were erased or never written. The job is
 // retried until it succeeds, because nothing else refers to these files.
