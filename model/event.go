@@ -45,6 +45,9 @@ func (tx *Tx) appendEvent(kind EventType, subject *RowHeader, object ResourceTyp
 	return event.ID, nil
 }
 
+// reserveEvents makes room for events, so that a large transaction copies none.
+func (tx *Tx) reserveEvents(n int) { tx.events = make([]eventRow, 0, n) }
+
 // saveEvents writes all events and queues them for numbering in the order they were
 // recorded, in one statement for any number of events.
 func (tx *Tx) saveEvents() {

@@ -38,7 +38,7 @@ func (s *Service) ReleaseBatch(ctx context.Context, rail RailIdentity, most int,
 		if taken == 0 {
 			return nil
 		}
-		tx.events = make([]eventRow, 0, 2*taken)
+		tx.reserveEvents(2 * taken)
 		*collect[timelineRows](tx, timelineCollection) = make(timelineRows, 0, 2*taken)
 		*collect[postingSets](tx, postingCollection) = make(postingSets, 0, taken)
 		var orders []*Release
