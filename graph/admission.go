@@ -10,7 +10,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"parapet/graph/guard"
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 // admission checks a request before the executor runs it: it finds the document, checks
@@ -77,7 +77,7 @@ func (c gatedExecutor) CreateOperationContext(ctx context.Context, params *graph
 	operation.Stats.SetExtension(costExtension, costInfo{cost, c.admission.guard.Limit()})
 	operation.DisableIntrospection = !c.admission.introspection
 	if len(refusals) == 0 && !selectsOneField(operation) {
-		return operation, gqlerror.List{gqlerror.Wrap(model.Fail(model.CodeValidationFailed, "A subscription selects exactly one field."))}
+		return operation, gqlerror.List{gqlerror.Wrap(apperr.Fail(apperr.CodeValidationFailed, "A subscription selects exactly one field."))}
 	}
 	return operation, withErrorCodes(refusals)
 }
@@ -106,7 +106,7 @@ func (a *admission) admit(params *graphql.RawParams) (*guard.Document, int, gqle
 	}
 	cost, err := document.Cost(params.OperationName, params.Variables)
 	if err == nil && !a.introspection && document.Introspects() {
-		err = model.Fail(model.CodeValidationFailed, "This server does not show its schema.")
+		err = apperr.Fail(apperr.CodeValidationFailed, "This server does not show its schema.")
 	}
 	if err != nil {
 		return document, cost, gqlerror.List{toGraphQLError(err)}
@@ -153,7 +153,7 @@ func toGraphQLError(err error) *gqlerror.Error {
 func withErrorCodes(refusals gqlerror.List) gqlerror.List {
 	for i, e := range refusals {
 		if e.Unwrap() == nil {
-			ours := gqlerror.Wrap(model.Fail(model.CodeValidationFailed, "%s", guard.Sentence(e.Message)))
+			ours := gqlerror.Wrap(apperr.Fail(apperr.CodeValidationFailed, "%s", guard.Sentence(e.Message)))
 			ours.Locations, ours.Path = e.Locations, e.Path
 			refusals[i] = ours
 		}

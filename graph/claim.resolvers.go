@@ -9,7 +9,7 @@ import (
 	"context"
 
 	"parapet/graph/node"
-	"parapet/model"
+	"parapet/model/kernel/store"
 )
 
 func (r *mutationResolver) OpenClaim(ctx context.Context, input node.OpenClaimInput) (*node.ClaimPayload, error) {
@@ -20,6 +20,6 @@ func (r *queryResolver) Claim(ctx context.Context, id string) (*node.Claim, erro
 	return readerFrom(ctx).Claim(ctx, id)
 }
 
-func (r *queryResolver) Claims(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*node.Connection[*node.Claim], error) {
+func (r *queryResolver) Claims(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*node.Connection[*node.Claim], error) {
 	return readerFrom(ctx).Claims(ctx, first, after, filter, order)
 }

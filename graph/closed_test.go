@@ -17,7 +17,7 @@ import (
 	"parapet/graph/scalar"
 	"parapet/internal/errormap"
 	"parapet/internal/gateway"
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 // contentKeeper is an executor that keeps the content of a request beyond its end.
@@ -57,10 +57,10 @@ func TestContentIsRemovedWhenItsRequestEnds(t *testing.T) {
 			r.Header = http.Header{"Content-Type": {jsonType}, "Accept": {c.accept}}
 			ctx := gateway.NewContext(node.WithReader(r.Context(), new(node.Reader)), &gateway.Request{
 				LimitBodyTime: func() func() { return func() {} }, OpenBody: func(int64) (io.Reader, error) { return r.Body, nil },
-				PublicError: func(_ context.Context, err error) *model.Error {
+				PublicError: func(_ context.Context, err error) *apperr.Error {
 					return errormap.PublicError(err, func() bool { return false })
 				},
-				SetErrorHeaders: func(*model.Error) {},
+				SetErrorHeaders: func(*apperr.Error) {},
 			})
 			keeper := &contentKeeper{panicked: c.panicked}
 			do := func() {

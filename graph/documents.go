@@ -8,7 +8,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 
 	"parapet/internal/errormap"
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 // documentStore finds documents by name: trusted documents and automatic persisted
@@ -36,17 +36,17 @@ func (s *documentStore) findText(params *graphql.RawParams) (string, error) {
 	case s.trusted != nil:
 		return s.findTrusted(name, params.Query)
 	case name == "" && params.Query == "":
-		return "", model.Fail(model.CodeParameterInvalid, "The request has no query. Send {\"query\": \"…\"}.")
+		return "", apperr.Fail(apperr.CodeParameterInvalid, "The request has no query. Send {\"query\": \"…\"}.")
 	case name == "":
 		return params.Query, nil
 	case params.Query == "":
 		text, found := s.persisted.get(name)
 		if !found { // the protocol's message: clients react to it and send the text
-			return "", model.Fail(errormap.CodePersistedQueryNotFound, "PersistedQueryNotFound")
+			return "", apperr.Fail(errormap.CodePersistedQueryNotFound, "PersistedQueryNotFound")
 		}
 		return text, nil
 	case hashDocument(params.Query) != name:
-		return "", model.Fail(model.CodeParameterInvalid, "The hash in extensions.persistedQuery is not the SHA-256 of the query.")
+		return "", apperr.Fail(apperr.CodeParameterInvalid, "The hash in extensions.persistedQuery is not the SHA-256 of the query.")
 	default:
 		return params.Query, nil
 	}
@@ -59,7 +59,7 @@ func (s *documentStore) findTrusted(name, text string) (string, error) {
 	}
 	trusted, found := s.trusted[name]
 	if !found || text != "" && text != trusted {
-		return "", model.Fail(errormap.CodeQueryNotTrusted, "This server runs the documents it knows only. Name one of them in documentId.")
+		return "", apperr.Fail(errormap.CodeQueryNotTrusted, "This server runs the documents it knows only. Name one of them in documentId.")
 	}
 	return trusted, nil
 }
@@ -85,7 +85,7 @@ func documentName(params *graphql.RawParams) (string, error) {
 	object, _ := given.(map[string]any)
 	hash, _ := object["sha256Hash"].(string)
 	if version, ok := object["version"].(interface{ String() string }); !ok || version.String() != "1" || hash == "" {
-		return "", model.Fail(model.CodeParameterInvalid, "In extensions, persistedQuery is {\"version\": 1, \"sha256Hash\": \"…\"}.")
+		return "", apperr.Fail(apperr.CodeParameterInvalid, "In extensions, persistedQuery is {\"version\": 1, \"sha256Hash\": \"…\"}.")
 	}
 	return strings.ToLower(hash), nil
 }

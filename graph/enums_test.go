@@ -17,6 +17,8 @@ import (
 
 	"parapet/model"
 	"parapet/model/hazard"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 )
 
 // loadCommittedSchema returns the schema that callers see.
@@ -35,7 +37,7 @@ func loadCommittedSchema(t *testing.T) *ast.Schema {
 	return schema
 }
 
-func states[S ~string](arrows []model.Transition[S]) []string {
+func states[S ~string](arrows []store.Transition[S]) []string {
 	var all []string
 	for _, a := range arrows {
 		all = append(all, string(a.From), string(a.To))
@@ -89,7 +91,7 @@ func domainEnums(t *testing.T) map[string][]string {
 	all := map[string][]string{
 		"QuoteStatus": states(model.QuoteTransitions), "PolicyStatus": states(model.PolicyTransitions), "ClaimStatus": states(model.ClaimTransitions),
 		"PayoutStatus": states(model.PayoutTransitions), "PayoutMethodStatus": states(model.PayoutMethodTransitions), "WebhookEndpointStatus": states(model.EndpointTransitions),
-		"EventType": toEnumWords(model.EventTypes()), "TimelineKind": append(toEnumWords(model.EventTypes()), "trigger.observed"),
+		"EventType": toEnumWords(event.Types()), "TimelineKind": append(toEnumWords(event.Types()), "trigger.observed"),
 		"ObservationKind": toEnumWords(hazard.Kinds()), "DecisionOutcome": toEnumWords(model.DecisionOutcomes()), "FindingKind": model.ReconciliationExceptionKinds(),
 		"LedgerAccount": toEnumWords(model.LedgerAccounts()), "HoldReason": toEnumWords(model.HoldReasons()), "JobState": model.JobStates(), "ResolutionOutcome": toEnumWords(model.ResolutionOutcomes()),
 	}

@@ -14,7 +14,7 @@ import (
 	"parapet/graph/scalar"
 	"parapet/internal/errormap"
 	"parapet/internal/gateway"
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 // presentError converts an error to the GraphQL form with the codes of REST. Unexpected
@@ -75,7 +75,7 @@ var fieldDropped = &gqlerror.Error{
 
 // logServerError logs an error that is the server's fault. A failure after the caller
 // left is not logged, except a panic.
-func logServerError(ctx context.Context, shown *model.Error, err error) {
+func logServerError(ctx context.Context, shown *apperr.Error, err error) {
 	var panicked *errormap.Panic
 	if errormap.MeaningOf(shown.Code).Status >= http.StatusInternalServerError && (!gateway.CallerLeft(ctx) || errors.As(err, &panicked)) {
 		gateway.FromContext(ctx).LogCause(err)
@@ -93,7 +93,7 @@ func splitFieldPath(ctx context.Context, path ast.Path) (field, inside ast.Path)
 
 // errorExtensions returns the members of a REST problem that GraphQL does not have
 // itself.
-func errorExtensions(e *model.Error, request string) map[string]any {
+func errorExtensions(e *apperr.Error, request string) map[string]any {
 	kind := errormap.MeaningOf(e.Code)
 	all := map[string]any{}
 	maps.Copy(all, e.Extra)

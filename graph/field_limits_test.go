@@ -15,7 +15,8 @@ import (
 
 	"parapet/graph/budget"
 	"parapet/internal/errormap"
-	"parapet/model"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
 
@@ -66,12 +67,12 @@ func TestFieldIsNotResolvedOnceItsOperationHasEnded(t *testing.T) {
 			resolving.Wait()
 			require.Nil(t, result)
 			if kind == ast.Mutation {
-				require.Equal(t, model.CodeOf(cmp.Or(ended, spent.Err())), model.CodeOf(err))
+				require.Equal(t, apperr.CodeOf(cmp.Or(ended, spent.Err())), apperr.CodeOf(err))
 			} else {
 				require.NoError(t, err, "the goroutine has ended")
 			}
 		}
-		require.Equal(t, errormap.CodeQueryTooCostly, model.CodeOf(spent.Err()), "an exceeded budget stays exceeded")
+		require.Equal(t, errormap.CodeQueryTooCostly, apperr.CodeOf(spent.Err()), "an exceeded budget stays exceeded")
 	}
 }
 
@@ -81,7 +82,7 @@ func TestLongTextsOfFieldsAreCharged(t *testing.T) {
 	for name, result := range map[string]any{"text": text, "optional text": &text, "metadata": map[string]string{"key": text}, "JSON": jsontext.Value(text)} {
 		ctx := budget.With(operationContext(t, ast.Query), budget.New(2<<20))
 		_, err := chargeField(ctx, func(context.Context) (any, error) { return result, nil })
-		require.Equal(t, errormap.CodeQueryTooCostly, model.CodeOf(err), name)
+		require.Equal(t, errormap.CodeQueryTooCostly, apperr.CodeOf(err), name)
 	}
 }
 
@@ -92,7 +93,7 @@ func TestRowsThatAMutationReadsAreNotCharged(t *testing.T) {
 	for object, charged := range map[string]bool{"Mutation": false, "Query": true} {
 		ctx := graphql.WithFieldContext(budget.With(t.Context(), budget.New(0)), &graphql.FieldContext{Object: object})
 		_, err := exemptMutation(ctx, func(ctx context.Context) (any, error) {
-			return b.Service.ListQuotes(ctx, b.Acme, model.Filter{}, model.PageRequest{})
+			return b.Service.ListQuotes(ctx, b.Acme, store.Filter{}, store.PageRequest{})
 		})
 		require.Equal(t, charged, err != nil, object)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"parapet/graph/budget"
 	"parapet/graph/scalar"
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 // fieldNames translates REST names in errors into the schema's names.
@@ -87,9 +87,9 @@ func (n *fieldNames) renameMembers(text string) string {
 	})
 }
 
-// translateError converts an error to the names of the schema. field is the field that
+// TranslateError converts an error to the names of the schema. field is the field that
 // failed, nil if no field was resolved.
-func (n *fieldNames) translateError(field *ast.FieldDefinition, e *model.Error) *model.Error {
+func (n *fieldNames) translateError(field *ast.FieldDefinition, e *apperr.Error) *apperr.Error {
 	out := *e
 	out.Fields = slices.Clone(e.Fields)
 	for i := range out.Fields {
@@ -101,7 +101,7 @@ func (n *fieldNames) translateError(field *ast.FieldDefinition, e *model.Error) 
 		}
 	}
 	out.Detail = n.renameMembers(e.Detail)
-	if e.Code == model.CodeParameterInvalid && len(out.Fields) == 1 && field != nil {
+	if e.Code == apperr.CodeParameterInvalid && len(out.Fields) == 1 && field != nil {
 		name := strings.ReplaceAll(strings.TrimPrefix(out.Fields[0].Pointer, "/"), "/", ".")
 		out.Detail = "The argument " + name + " is not right: " + out.Fields[0].Detail
 	}
@@ -117,12 +117,12 @@ func collectArgumentErrors(ctx context.Context, next graphql.Resolver) (any, err
 	}
 	_ = budget.From(ctx).ChargeError() // the fault is charged in addition to the error that reports it
 	if graphql.GetFieldContext(ctx).Field.Definition.Arguments.ForName(inputArgument) == nil {
-		return nil, model.BadParameter(faults...)
+		return nil, apperr.BadParameter(faults...)
 	}
 	for i := range faults {
 		faults[i].Pointer = toDomainPointer(faults[i].Pointer)
 	}
-	return next(model.WithFieldErrors(ctx, faults...))
+	return next(apperr.WithFieldErrors(ctx, faults...))
 }
 
 // toDomainPointer converts /input/payoutMethodId to /payout_method_id.

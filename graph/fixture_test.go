@@ -20,7 +20,8 @@ import (
 	"parapet/graph/generated"
 	"parapet/internal/errormap"
 	"parapet/internal/gateway"
-	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
 )
 
@@ -43,7 +44,7 @@ func newFixture(t testing.TB, with ...modeltest.Option) *fixture {
 	return d
 }
 
-func (d *fixture) authenticateAs(token string) (model.Actor, error) {
+func (d *fixture) authenticateAs(token string) (actor.Actor, error) {
 	switch token {
 	case "acme":
 		return d.Acme, nil
@@ -54,22 +55,22 @@ func (d *fixture) authenticateAs(token string) (model.Actor, error) {
 	case "source":
 		return d.Source, nil
 	case "unscoped":
-		return model.Actor{Kind: model.ActorPartner, Partner: "acme", Client: "unscoped"}, nil
+		return actor.Actor{Kind: actor.KindPartner, Partner: "acme", Client: "unscoped"}, nil
 	}
-	return model.Actor{}, model.Fail(model.CodeTokenInvalid, "The access token is not valid.")
+	return actor.Actor{}, apperr.Fail(apperr.CodeTokenInvalid, "The access token is not valid.")
 }
 
 // ServeHTTP is the front.
 func (d *fixture) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.handler.ServeHTTP(w, r.WithContext(gateway.NewContext(r.Context(), &gateway.Request{
 		RequestID:        "req-1",
-		Authenticate:     func(context.Context) (model.Actor, error) { return d.authenticateAs(r.Header.Get("Authorization")) },
-		AuthenticateWith: func(_ context.Context, by string) (model.Actor, error) { return d.authenticateAs(by) },
+		Authenticate:     func(context.Context) (actor.Actor, error) { return d.authenticateAs(r.Header.Get("Authorization")) },
+		AuthenticateWith: func(_ context.Context, by string) (actor.Actor, error) { return d.authenticateAs(by) },
 		WithoutDeadline:  context.WithCancel,
-		PublicError: func(_ context.Context, err error) *model.Error {
+		PublicError: func(_ context.Context, err error) *apperr.Error {
 			return errormap.PublicError(err, func() bool { return false })
 		},
-		SetErrorHeaders: func(e *model.Error) {
+		SetErrorHeaders: func(e *apperr.Error) {
 			if e.RetryAfter > 0 {
 				w.Header().Set("Retry-After", strconv.Itoa(int(e.RetryAfter.Seconds())))
 			}
@@ -78,13 +79,13 @@ func (d *fixture) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		LimitBodyTime: func() func() { return func() {} },
 		OpenBody: func(limit int64) (io.Reader, error) {
 			if r.ContentLength > limit {
-				return nil, model.Fail(model.CodeBodyTooLarge, "A body has at most %d MiB here.", limit>>20)
+				return nil, apperr.Fail(apperr.CodeBodyTooLarge, "A body has at most %d MiB here.", limit>>20)
 			}
 			return r.Body, nil
 		},
 		GiveUpBody: func() {},
 		IncompleteBody: func(cause error) error {
-			return model.Fail(model.CodeMalformedJSON, "The body is incomplete.").WithCause(cause)
+			return apperr.Fail(apperr.CodeMalformedJSON, "The body is incomplete.").WithCause(cause)
 		},
 		LogCause: func(cause error) {
 			d.mu.Lock()
@@ -116,7 +117,7 @@ type response struct {
 			Retryable  bool
 			RequestID  string `json:"request_id"`
 			ResourceID string `json:"resource_id"`
-			Errors     []model.FieldError
+			Errors     []apperr.FieldError
 		}
 	}
 }

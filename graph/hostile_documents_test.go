@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/kernel/actor"
 )
 
 // costsLittle sends each body, expects a refusal with its code, and prints what it
@@ -90,7 +90,7 @@ func TestRefusedVariablesCostLittle(t *testing.T) {
 func TestBatchOfThousandObservationsIsAccepted(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
-	d.Operator.Scopes = append(d.Operator.Scopes, model.ScopeObservationsWrite)
+	d.Operator.Scopes = append(d.Operator.Scopes, actor.ScopeObservationsWrite)
 	const record = `mutation($in: RecordObservationsInput!) { recordObservations(input: $in) { results { result errors { pointer } } } }`
 	observations := make([]map[string]any, 1000)
 	for i := range observations {

@@ -10,7 +10,7 @@ import (
 
 	"parapet/graph/scalar"
 	"parapet/internal/gateway"
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 // httpTransport implements the GraphQL over HTTP specification, draft of July 2025: one
@@ -97,7 +97,7 @@ func checkMethod(w http.ResponseWriter, method string) error {
 		return nil
 	}
 	w.Header().Set("Allow", "GET, POST")
-	return model.Fail(model.CodeMethodNotAllowed, "This address accepts GET and POST.")
+	return apperr.Fail(apperr.CodeMethodNotAllowed, "This address accepts GET and POST.")
 }
 
 // checkOperation rejects an operation that this request must not run: a mutation by GET,
@@ -107,9 +107,9 @@ func checkOperation(w http.ResponseWriter, r *http.Request, operation *ast.Opera
 	switch kind := operation.Operation; {
 	case kind == ast.Mutation && r.Method != http.MethodPost:
 		w.Header().Set("Allow", http.MethodPost)
-		return model.Fail(model.CodeMethodNotAllowed, "A mutation is sent by POST.")
+		return apperr.Fail(apperr.CodeMethodNotAllowed, "A mutation is sent by POST.")
 	case kind == ast.Subscription && !streamed:
-		return model.Fail(model.CodeNotAcceptable, "A subscription is answered with Accept: text/event-stream, or over a WebSocket.")
+		return apperr.Fail(apperr.CodeNotAcceptable, "A subscription is answered with Accept: text/event-stream, or over a WebSocket.")
 	case countAttachedContents(operation, asked.Variables) < asked.body.Contents():
 		return errTooLarge()
 	default:

@@ -12,7 +12,9 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"parapet/graph/budget"
-	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 )
 
 const (
@@ -33,12 +35,12 @@ type operationCounter struct {
 
 // acquireOperation counts one more operation until release is called, which may be called
 // repeatedly. Errors: rate_limited.
-func (c *operationCounter) acquireOperation(actor model.Actor) (release func(), err error) {
+func (c *operationCounter) acquireOperation(actor actor.Actor) (release func(), err error) {
 	caller := callerName(actor)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.counts[caller] >= maxOperations {
-		e := model.Fail(model.CodeRateLimited, "You have %d operations running on this server, the most allowed. Wait until one of them has been answered.", maxOperations)
+		e := apperr.Fail(apperr.CodeRateLimited, "You have %d operations running on this server, the most allowed. Wait until one of them has been answered.", maxOperations)
 		e.RetryAfter = time.Second
 		return nil, e
 	}
@@ -53,7 +55,7 @@ func (c *operationCounter) acquireOperation(actor model.Actor) (release func(), 
 }
 
 // callerName returns the name under which a caller's operations and streams are counted.
-func callerName(actor model.Actor) string {
+func callerName(actor actor.Actor) string {
 	if actor.Partner == "" {
 		return "client/" + actor.Client
 	}
@@ -143,7 +145,7 @@ func chargeField(ctx context.Context, next graphql.Resolver) (any, error) {
 // before it were large.
 func exemptMutation(ctx context.Context, next graphql.Resolver) (any, error) {
 	if graphql.GetFieldContext(ctx).Object == "Mutation" {
-		ctx = model.WithReadCharge(ctx, nil)
+		ctx = store.WithReadCharge(ctx, nil)
 	}
 	return next(ctx)
 }

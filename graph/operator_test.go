@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 )
 
 // operatorsOnly are the queries and mutations that say they are operators', each with
@@ -105,7 +106,7 @@ func TestCancelPolicyOverGraphQL(t *testing.T) {
 	require.Equal(t, cancelled, d.queryDataAs(t, "operator", cancel, in(1, "m2"))["cancelPolicy"].(map[string]any)["policy"], "sent again, though the version moved on")
 
 	wrong := d.send(t, graphqlRequest{as: "operator", document: `mutation { cancelPolicy(input: {policyId: "pol_x", reason: " "}) { policy { id } } }`})
-	require.Equal(t, []model.FieldError{{Pointer: "/input/reason", Code: "length", Detail: "Write 1 to 2000 characters, not only white space."}}, wrong.Errors[0].Extensions.Errors)
+	require.Equal(t, []apperr.FieldError{{Pointer: "/input/reason", Code: "length", Detail: "Write 1 to 2000 characters, not only white space."}}, wrong.Errors[0].Extensions.Errors)
 }
 
 func TestRecordObservationsOverGraphQL(t *testing.T) {
@@ -123,7 +124,7 @@ func TestRecordObservationsOverGraphQL(t *testing.T) {
 	}}}}
 	refused := d.send(t, graphqlRequest{as: "operator", document: record, variables: in})
 	require.Equal(t, "insufficient_scope", refused.errorCode(), "an operator needs the scope too")
-	d.Operator.Scopes = append(d.Operator.Scopes, model.ScopeObservationsWrite)
+	d.Operator.Scopes = append(d.Operator.Scopes, actor.ScopeObservationsWrite)
 	results := d.queryDataAs(t, "operator", record, in)["recordObservations"].(map[string]any)["results"].([]any)
 	require.Equal(t, "CREATED", results[0].(map[string]any)["result"])
 	require.Equal(t, "REJECTED", results[1].(map[string]any)["result"])

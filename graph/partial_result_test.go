@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"parapet/model"
+	"parapet/model/kernel/actor"
 )
 
 // readApart are the fields for which the library calls a method that may read and
@@ -86,7 +86,7 @@ func TestFailedRelationDoesNotAffectOthers(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
 	policy := d.observeQuake(t, 1)[0]
-	d.Acme.Scopes = []model.Scope{model.ScopePoliciesRead}
+	d.Acme.Scopes = []actor.Scope{actor.ScopePoliciesRead}
 	out := d.send(t, graphqlRequest{document: `{ policies { nodes { id limit { amount } quote { id } claims { nodes { id } } } } quotes { nodes { id } } viewer { name } }`})
 	data := out.requirePartial(t)
 	require.NotNil(t, data["viewer"])

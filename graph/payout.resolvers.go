@@ -9,13 +9,13 @@ import (
 	"context"
 
 	"parapet/graph/node"
-	"parapet/model"
+	"parapet/model/kernel/store"
 )
 
 func (r *queryResolver) Payout(ctx context.Context, id string) (*node.Payout, error) {
 	return readerFrom(ctx).Payout(ctx, id)
 }
 
-func (r *queryResolver) Payouts(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*node.Connection[*node.Payout], error) {
+func (r *queryResolver) Payouts(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*node.Connection[*node.Payout], error) {
 	return readerFrom(ctx).Payouts(ctx, first, after, filter, order)
 }

@@ -9,7 +9,7 @@ import (
 	"context"
 
 	"parapet/graph/node"
-	"parapet/model"
+	"parapet/model/kernel/store"
 )
 
 func (r *mutationResolver) RecordPayoutMethod(ctx context.Context, input node.RecordPayoutMethodInput) (*node.RecordPayoutMethodPayload, error) {
@@ -20,6 +20,6 @@ func (r *queryResolver) PayoutMethod(ctx context.Context, id string) (*node.Payo
 	return readerFrom(ctx).PayoutMethod(ctx, id)
 }
 
-func (r *queryResolver) PayoutMethods(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*node.Connection[*node.PayoutMethod], error) {
+func (r *queryResolver) PayoutMethods(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*node.Connection[*node.PayoutMethod], error) {
 	return readerFrom(ctx).PayoutMethods(ctx, first, after, filter, order)
 }

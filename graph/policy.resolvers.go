@@ -9,7 +9,7 @@ import (
 	"context"
 
 	"parapet/graph/node"
-	"parapet/model"
+	"parapet/model/kernel/store"
 )
 
 func (r *mutationResolver) BindPolicy(ctx context.Context, input node.BindPolicyInput) (*node.BindPolicyPayload, error) {
@@ -20,6 +20,6 @@ func (r *queryResolver) Policy(ctx context.Context, id string) (*node.Policy, er
 	return readerFrom(ctx).Policy(ctx, id)
 }
 
-func (r *queryResolver) Policies(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*node.Connection[*node.Policy], error) {
+func (r *queryResolver) Policies(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*node.Connection[*node.Policy], error) {
 	return readerFrom(ctx).Policies(ctx, first, after, filter, order)
 }

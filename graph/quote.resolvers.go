@@ -9,7 +9,7 @@ import (
 	"context"
 
 	"parapet/graph/node"
-	"parapet/model"
+	"parapet/model/kernel/store"
 )
 
 func (r *mutationResolver) CreateQuote(ctx context.Context, input node.CreateQuoteInput) (*node.CreateQuotePayload, error) {
@@ -20,6 +20,6 @@ func (r *queryResolver) Quote(ctx context.Context, id string) (*node.Quote, erro
 	return readerFrom(ctx).Quote(ctx, id)
 }
 
-func (r *queryResolver) Quotes(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*node.Connection[*node.Quote], error) {
+func (r *queryResolver) Quotes(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*node.Connection[*node.Quote], error) {
 	return readerFrom(ctx).Quotes(ctx, first, after, filter, order)
 }

@@ -22,6 +22,7 @@ import (
 	"parapet/graph"
 	"parapet/model"
 	"parapet/model/hazard"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -65,8 +66,8 @@ func (d *fixture) countStatementsOf(t testing.TB) (*fixture, *counter) {
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
-	db := &model.Database{Pool: pool, Bun: bun.NewDB(stdlib.OpenDBFromPool(pool), pgdialect.New())}
-	keys := model.Keys{Seal: []model.SealKey{{ID: "test", Secret: make([]byte, 32)}}, Fingerprint: make([]byte, 32)}
+	db := &store.Database{Pool: pool, Bun: bun.NewDB(stdlib.OpenDBFromPool(pool), pgdialect.New())}
+	keys := store.Keys{Seal: []store.SealKey{{ID: "test", Secret: make([]byte, 32)}}, Fingerprint: make([]byte, 32)}
 	service, err := model.New(model.Config{DB: db, Queue: modeltest.Queue{}, Keys: keys, Development: true})
 	require.NoError(t, err)
 	handler, err := graph.New(graph.Config{Service: service})

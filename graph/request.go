@@ -17,7 +17,7 @@ import (
 	"parapet/internal/gateway"
 	"parapet/internal/strictjson"
 	"parapet/internal/upload"
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 // Limits of a request, in bytes and values.
@@ -85,7 +85,7 @@ func checkContentType(header http.Header) error {
 	media, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))
 	charset, encoding := parameters["charset"], header.Get("Content-Encoding")
 	if err != nil || media != jsonType || charset != "" && !strings.EqualFold(charset, "utf-8") || encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return model.Fail(model.CodeMediaTypeUnsupported, "Send the body as it is, with the header Content-Type: application/json.")
+		return apperr.Fail(apperr.CodeMediaTypeUnsupported, "Send the body as it is, with the header Content-Type: application/json.")
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func readBody(r *http.Request) (*upload.Body, error) {
 // errTooLarge reports a body that is too large or has a long string outside an
 // attachment's content.
 func errTooLarge() error {
-	return model.Fail(model.CodeBodyTooLarge, "A body has at most %d MiB. With addAttachment it may have %d MiB: send contentBase64 as a variable; nothing else may be long.",
+	return apperr.Fail(apperr.CodeBodyTooLarge, "A body has at most %d MiB. With addAttachment it may have %d MiB: send contentBase64 as a variable; nothing else may be long.",
 		maxBody>>20, maxAttachmentBody>>20)
 }
 
@@ -160,7 +160,7 @@ func parseJSON(body *upload.Body, member string, v any) error {
 		return err
 	}
 	if values > maxValues {
-		return model.Fail(model.CodeParameterInvalid, "The variables hold more than %d values. Send them in several requests.", maxValues)
+		return apperr.Fail(apperr.CodeParameterInvalid, "The variables hold more than %d values. Send them in several requests.", maxValues)
 	}
 	options := plainUnmarshalers
 	if body.Contents() > 0 {
@@ -181,15 +181,15 @@ func parseJSON(body *upload.Body, member string, v any) error {
 }
 
 // invalidMember returns an error that states the type of a member.
-func invalidMember(pointer string) *model.Error {
+func invalidMember(pointer string) *apperr.Error {
 	name, _, _ := strings.Cut(strings.TrimPrefix(pointer, "/"), "/")
 	switch name {
 	case "query", "operationName", documentID:
-		return model.Fail(model.CodeParameterInvalid, "In the request, %s is a string.", name)
+		return apperr.Fail(apperr.CodeParameterInvalid, "In the request, %s is a string.", name)
 	case "variables", "extensions":
-		return model.Fail(model.CodeParameterInvalid, "In the request, %s is an object.", name)
+		return apperr.Fail(apperr.CodeParameterInvalid, "In the request, %s is an object.", name)
 	default:
-		return model.Fail(model.CodeParameterInvalid, "The body is one object, {\"query\": \"…\"}; send operations one by one.")
+		return apperr.Fail(apperr.CodeParameterInvalid, "The body is one object, {\"query\": \"…\"}; send operations one by one.")
 	}
 }
 
@@ -198,11 +198,11 @@ func parseQueryString(query string) (*requestBody, error) {
 	asked := new(requestBody)
 	form, err := url.ParseQuery(query)
 	if err != nil {
-		return asked, model.Fail(model.CodeParameterInvalid, "The address cannot be read: a parameter is not percent-encoded.")
+		return asked, apperr.Fail(apperr.CodeParameterInvalid, "The address cannot be read: a parameter is not percent-encoded.")
 	}
 	for name, values := range form {
 		if len(values) > 1 {
-			return asked, model.Fail(model.CodeParameterInvalid, "Give each parameter once.")
+			return asked, apperr.Fail(apperr.CodeParameterInvalid, "Give each parameter once.")
 		}
 		text := values[0]
 		switch name {

@@ -13,7 +13,7 @@ import (
 
 	"parapet/internal/errormap"
 	"parapet/internal/gateway"
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/wire"
 )
 
@@ -35,7 +35,7 @@ func mediaType(accept []string) (string, error) {
 	response, plain := acceptWeight(ranges, responseType), acceptWeight(ranges, jsonType)
 	switch {
 	case response == 0 && plain == 0:
-		return responseType, model.Fail(model.CodeNotAcceptable, "Answers are application/graphql-response+json or application/json; name one of them, or */*, in Accept.")
+		return responseType, apperr.Fail(apperr.CodeNotAcceptable, "Answers are application/graphql-response+json or application/json; name one of them, or */*, in Accept.")
 	case response > plain, response == plain && strings.Contains(ranges, responseType):
 		return responseType, nil
 	default:
@@ -70,7 +70,7 @@ func acceptWeight(ranges, media string) float64 {
 // application/json a readable request is answered with 200, as the specification
 // requires.
 func statusOf(media string, refusals gqlerror.List) int {
-	code := model.CodeOf(refusals[0])
+	code := apperr.CodeOf(refusals[0])
 	status := errormap.MeaningOf(code).Status
 	switch {
 	case status == http.StatusUnprocessableEntity || code == errormap.CodePersistedQueryNotFound:

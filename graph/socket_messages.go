@@ -13,7 +13,8 @@ import (
 
 	"parapet/internal/strictjson"
 	"parapet/internal/upload"
-	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 	"parapet/model/wire"
 )
 
@@ -111,7 +112,7 @@ func (s *socket) startOperation(ctx context.Context, m message) error {
 	case taken:
 		return &closeError{closeDuplicateID, "Subscriber for " + m.ID[:min(len(m.ID), 64)] + " already exists"}
 	case busy:
-		return s.sendError(ctx, m.ID, model.Fail(model.CodeRateLimited, "This socket runs %d operations, the most that are allowed; complete one first.", s.streams.MaxPerSocket))
+		return s.sendError(ctx, m.ID, apperr.Fail(apperr.CodeRateLimited, "This socket runs %d operations, the most that are allowed; complete one first.", s.streams.MaxPerSocket))
 	}
 	actor, err := s.visit.AuthenticateWith(ctx, s.authorization)
 	asked := new(requestBody)
@@ -143,7 +144,7 @@ func (s *socket) startOperation(ctx context.Context, m message) error {
 }
 
 // runOperation runs an operation concurrently with the others.
-func (s *socket) runOperation(ctx context.Context, id string, operation *graphql.OperationContext, actor model.Actor, slot slot) {
+func (s *socket) runOperation(ctx context.Context, id string, operation *graphql.OperationContext, actor actor.Actor, slot slot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {

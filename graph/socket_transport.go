@@ -16,7 +16,8 @@ import (
 
 	"parapet/internal/errormap"
 	"parapet/internal/gateway"
-	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 	"parapet/model/wire"
 )
 
@@ -54,7 +55,7 @@ func (socketTransport) Supports(r *http.Request) bool { return isUpgrade(r) }
 // Do serves one socket until either side closes it.
 func (o socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
 	if !o.streams.isAllowedOrigin(r) {
-		writeError(r.Context(), w, responseType, model.Fail(errormap.CodeOriginRefused, "Pages of this origin may not open a WebSocket here."))
+		writeError(r.Context(), w, responseType, apperr.Fail(errormap.CodeOriginRefused, "Pages of this origin may not open a WebSocket here."))
 		return
 	}
 	ctx, release := gateway.FromContext(r.Context()).WithoutDeadline(r.Context())
@@ -91,7 +92,7 @@ type socket struct {
 	conn          *websocket.Conn
 	visit         *gateway.Request
 	authorization string // from the header or the first message
-	actor         *model.Actor
+	actor         *actor.Actor
 	cancel        context.CancelCauseFunc
 	releaseSlot   func()
 
@@ -139,7 +140,7 @@ func readEndCause(err error) error {
 	if closed := (*closeError)(nil); errors.As(err, &closed) {
 		return closed
 	}
-	if known := (*model.Error)(nil); errors.As(err, &known) {
+	if known := (*apperr.Error)(nil); errors.As(err, &known) {
 		return known
 	}
 	return errClientGone
@@ -148,7 +149,7 @@ func readEndCause(err error) error {
 // closeFrame returns the close code and reason. Clients of the protocol reconnect after
 // closeForbidden and the retryable codes of RFC 6455.
 func closeFrame(cause error) (websocket.StatusCode, string) {
-	closed, known := (*closeError)(nil), (*model.Error)(nil)
+	closed, known := (*closeError)(nil), (*apperr.Error)(nil)
 	switch {
 	case cause == nil:
 		return websocket.StatusNormalClosure, ""

@@ -14,7 +14,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"parapet/internal/gateway"
-	"parapet/model"
+	"parapet/model/kernel/actor"
 )
 
 // eventStreamType is the media type of server-sent events.
@@ -39,7 +39,7 @@ type eventWriter struct {
 
 // serveEvents answers an operation or writes the errors why it cannot run. A subscription
 // is counted and ends with the actor's token; a query is not.
-func (s *streams) serveEvents(ctx context.Context, w http.ResponseWriter, exec graphql.GraphExecutor, operation *graphql.OperationContext, refusals gqlerror.List, actor model.Actor) {
+func (s *streams) serveEvents(ctx context.Context, w http.ResponseWriter, exec graphql.GraphExecutor, operation *graphql.OperationContext, refusals gqlerror.List, actor actor.Actor) {
 	e := &eventWriter{streams: s, w: w, control: http.NewResponseController(w)}
 	if len(refusals) > 0 {
 		e.writeHeader()

@@ -13,6 +13,8 @@ import (
 	"parapet/graph/node"
 	"parapet/internal/errormap"
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 )
 
 // Streams configures the limits of streams. Zero members mean the defaults.
@@ -63,17 +65,17 @@ func newStreams(config Streams, service *model.Service) *streams {
 
 // The errors that end a stream early.
 func errStopping() error {
-	e := model.Fail(model.CodeUnavailable, "This server is stopping. Subscribe again after the last sequence you have; another server answers.")
+	e := apperr.Fail(apperr.CodeUnavailable, "This server is stopping. Subscribe again after the last sequence you have; another server answers.")
 	e.RetryAfter = time.Second
 	return e
 }
 
 func errExpired() error {
-	return model.Fail(model.CodeTokenExpired, "The access token has expired. Subscribe again with a new one, after the last sequence you have.")
+	return apperr.Fail(apperr.CodeTokenExpired, "The access token has expired. Subscribe again with a new one, after the last sequence you have.")
 }
 
 func errReadTooSlowly() error {
-	return model.Fail(errormap.CodeReadTooSlowly, "You did not read the events in time. Subscribe again after the last sequence you have.")
+	return apperr.Fail(errormap.CodeReadTooSlowly, "You did not read the events in time. Subscribe again after the last sequence you have.")
 }
 
 // closeAll ends all streams with a reason, rejects new ones and waits until the clients
@@ -92,7 +94,7 @@ type slot struct{ release, finish func() }
 
 // acquireSlot counts one more stream of an actor. Errors: rate_limited, token_expired,
 // unavailable.
-func (s *streams) acquireSlot(actor model.Actor) (slot, error) {
+func (s *streams) acquireSlot(actor actor.Actor) (slot, error) {
 	who := callerName(actor)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +104,7 @@ func (s *streams) acquireSlot(actor model.Actor) (slot, error) {
 	case s.isExpired(actor):
 		return slot{}, errExpired()
 	case s.openByCaller[who] >= s.MaxPerPartner:
-		return slot{}, model.Fail(model.CodeRateLimited, "You have %d subscriptions and sockets open here, the most that are allowed; close one first.", s.MaxPerPartner)
+		return slot{}, apperr.Fail(apperr.CodeRateLimited, "You have %d subscriptions and sockets open here, the most that are allowed; close one first.", s.MaxPerPartner)
 	}
 	s.openByCaller[who]++
 	s.running.Add(1)
@@ -116,13 +118,13 @@ func (s *streams) acquireSlot(actor model.Actor) (slot, error) {
 	return slot{free, func() { free(); s.running.Done() }}, nil
 }
 
-func (s *streams) isExpired(actor model.Actor) bool {
+func (s *streams) isExpired(actor actor.Actor) bool {
 	return s.Now != nil && !actor.ExpiresAt.IsZero() && !s.Now().Before(actor.ExpiresAt)
 }
 
 // keepAlive sends heartbeats until ctx ends and ends the stream when the token expires,
 // the server stops or the client does not answer.
-func (s *streams) keepAlive(ctx context.Context, actor model.Actor, end context.CancelCauseFunc, beat func() error) {
+func (s *streams) keepAlive(ctx context.Context, actor actor.Actor, end context.CancelCauseFunc, beat func() error) {
 	for {
 		wait := s.Heartbeat
 		if s.Now != nil && !actor.ExpiresAt.IsZero() {
@@ -149,7 +151,7 @@ func (s *streams) keepAlive(ctx context.Context, actor model.Actor, end context.
 
 // runOperation passes every response of an operation to send. It returns why the
 // operation ended early; nil when it was complete or its client cancelled it.
-func (s *streams) runOperation(ctx context.Context, exec graphql.GraphExecutor, operation *graphql.OperationContext, actor model.Actor, send func(*graphql.Response) error) (err error) {
+func (s *streams) runOperation(ctx context.Context, exec graphql.GraphExecutor, operation *graphql.OperationContext, actor actor.Actor, send func(*graphql.Response) error) (err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			err = errormap.NewPanic(panicked)

@@ -12,7 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"parapet/graph"
-	"parapet/model"
+	"parapet/model/kernel/actor"
 	"parapet/model/modeltest"
 )
 
@@ -160,7 +160,7 @@ func allFieldPlaces(t *testing.T, s *ast.Schema, own map[string]string) (all []f
 }
 
 // createOneOfEach are a record of each kind that a partner has, by the prefix of its id.
-func (d *fixture) createOneOfEach(t *testing.T, as string, actor model.Actor) map[string]string {
+func (d *fixture) createOneOfEach(t *testing.T, as string, actor actor.Actor) map[string]string {
 	t.Helper()
 	b := d.ActingAs(actor)
 	policy := b.QuoteAndBind("quake-circle", modeltest.Context{"location": map[string]any{"latitude": hualien.Latitude, "longitude": hualien.Longitude}})

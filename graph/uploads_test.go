@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/store"
 )
 
 // uploads sends the contents of attachments of one claim.
@@ -56,7 +57,7 @@ func (u *uploads) body(document, variables string) string {
 // kept are the sizes and digests of the claim's attachments, oldest first.
 func (u *uploads) kept(t *testing.T) (all []string) {
 	t.Helper()
-	page, err := u.Service.GetAttachments(t.Context(), u.Acme, u.claim, model.PageRequest{Limit: 100})
+	page, err := u.Service.GetAttachments(t.Context(), u.Acme, u.claim, store.PageRequest{Limit: 100})
 	require.NoError(t, err)
 	for _, a := range page.Data {
 		all = append([]string{fmt.Sprint(a.Size, " ", a.SHA256)}, all...)

@@ -9,7 +9,7 @@ import (
 
 	"parapet/graph/scalar"
 	"parapet/internal/upload"
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/money"
 )
 
@@ -18,7 +18,7 @@ import (
 type variableCheck struct {
 	schema *ast.Schema
 	path   ast.Path // of the value being checked
-	faults []model.FieldError
+	faults []apperr.FieldError
 }
 
 // readVariables returns the errors in the variables of an operation, nil without errors.
@@ -36,16 +36,16 @@ func readVariables(schema *ast.Schema, operation *ast.OperationDefinition, given
 	}
 	name := strings.ReplaceAll(strings.TrimPrefix(c.faults[0].Pointer, "/variables/"), "/", ".")
 	one := "The variable $" + name + " is not right: " + strings.TrimSuffix(c.faults[0].Detail, ".")
-	return model.FailFields(model.CodeValidationFailed, one, "%s variables or members of them are not right", c.faults...)
+	return apperr.FailFields(apperr.CodeValidationFailed, one, "%s variables or members of them are not right", c.faults...)
 }
 
 // addFault records an error of the value being checked.
 func (c *variableCheck) addFault(code, detail string) {
-	c.faults = append(c.faults, model.FieldError{Pointer: scalar.Pointer(c.path), Code: code, Detail: strings.ToUpper(detail[:1]) + detail[1:]})
+	c.faults = append(c.faults, apperr.FieldError{Pointer: scalar.Pointer(c.path), Code: code, Detail: strings.ToUpper(detail[:1]) + detail[1:]})
 }
 
 // hasEnough reports whether there are more errors than a response lists.
-func (c *variableCheck) hasEnough() bool { return len(c.faults) > model.MaxFieldErrors }
+func (c *variableCheck) hasEnough() bool { return len(c.faults) > apperr.MaxFieldErrors }
 
 // checkMember checks a present or missing member at step.
 func (c *variableCheck) checkMember(step ast.PathElement, of *ast.Type, v any, given bool) {
@@ -108,7 +108,7 @@ func (c *variableCheck) checkObject(def *ast.Definition, v any) {
 	for name := range members {
 		if def.Fields.ForName(name) == nil && !c.hasEnough() {
 			c.path = append(c.path, ast.PathName(name))
-			c.addFault(string(model.CodeUnknownField), "It does not exist; there are "+joinNames(def.Fields)+".")
+			c.addFault(string(apperr.CodeUnknownField), "It does not exist; there are "+joinNames(def.Fields)+".")
 			c.path = c.path[:len(c.path)-1]
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 func TestAllVariableErrorsAreReportedTogether(t *testing.T) {
@@ -63,7 +63,7 @@ func TestMoneyGivenAsANumberSaysHowToWriteIt(t *testing.T) {
 	for _, given := range []any{12.5, 1250, "12.50 USD", []int{1250}} {
 		out := d.send(t, graphqlRequest{document: document, variables: map[string]any{"in": map[string]any{"policyId": "pol_01h455vb4pex5vsknk084sn02q", "requestedAmount": given}}})
 		require.Equal(t, "validation_failed", out.errorCode(), out.body)
-		require.Equal(t, []model.FieldError{{Pointer: "/variables/in/requestedAmount", Code: "type", Detail: want}}, out.Errors[0].Extensions.Errors)
+		require.Equal(t, []apperr.FieldError{{Pointer: "/variables/in/requestedAmount", Code: "type", Detail: want}}, out.Errors[0].Extensions.Errors)
 	}
 }
 
@@ -190,7 +190,7 @@ func TestErrorTextsUseSchemaNames(t *testing.T) {
 		require.Contains(t, d.send(t, graphqlRequest{document: document}).Errors[0].Message, says)
 	}
 	unnamed := d.send(t, graphqlRequest{document: `{ explain(policyId: "pol_a", occurrence: {}) { met } }`})
-	require.Equal(t, []model.FieldError{{Pointer: "/occurrence", Code: "required", Detail: "Give exactly one of id, sourceEvent and asIf."}}, unnamed.Errors[0].Extensions.Errors)
+	require.Equal(t, []apperr.FieldError{{Pointer: "/occurrence", Code: "required", Detail: "Give exactly one of id, sourceEvent and asIf."}}, unnamed.Errors[0].Extensions.Errors)
 	neither := d.send(t, graphqlRequest{document: `mutation { recordPayoutMethod(input: {type: IBAN, currency: "USD", beneficiary: {name: "Lin", country: "TW"}, iban: {iban: "DE89370400440532013000"}}) { clientMutationId } }`})
-	require.Equal(t, []model.FieldError{{Pointer: "/input/claimId", Code: "one_of", Detail: "Name exactly one of claimId and policyId."}}, neither.Errors[0].Extensions.Errors)
+	require.Equal(t, []apperr.FieldError{{Pointer: "/input/claimId", Code: "one_of", Detail: "Name exactly one of claimId and policyId."}}, neither.Errors[0].Extensions.Errors)
 }

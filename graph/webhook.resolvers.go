@@ -9,7 +9,7 @@ import (
 	"context"
 
 	"parapet/graph/node"
-	"parapet/model"
+	"parapet/model/kernel/store"
 )
 
 func (r *mutationResolver) CreateWebhookEndpoint(ctx context.Context, input node.CreateWebhookEndpointInput) (*node.WebhookSecretPayload, error) {
@@ -44,6 +44,6 @@ func (r *queryResolver) WebhookEndpoint(ctx context.Context, id string) (*node.W
 	return readerFrom(ctx).WebhookEndpoint(ctx, id)
 }
 
-func (r *queryResolver) WebhookEndpoints(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*node.Connection[*node.WebhookEndpoint], error) {
+func (r *queryResolver) WebhookEndpoints(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*node.Connection[*node.WebhookEndpoint], error) {
 	return readerFrom(ctx).WebhookEndpoints(ctx, first, after, filter, order)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 // relayEvents numbers every event that waits.
@@ -62,7 +63,7 @@ func TestWebhookSecretIsShownOnce(t *testing.T) {
 	changed := d.queryData(t, change, map[string]any{"in": map[string]any{"webhookEndpointId": id, "everyEventType": true, "status": "DISABLED"}})
 	require.Equal(t, map[string]any{"eventTypes": nil, "status": "DISABLED", "ordered": true}, changed["changeWebhookEndpoint"].(map[string]any)["webhookEndpoint"])
 	both := d.send(t, graphqlRequest{document: change, variables: map[string]any{"in": map[string]any{"webhookEndpointId": id, "everyEventType": true, "eventTypes": []string{"CLAIM_OPENED"}}}})
-	require.Equal(t, []model.FieldError{{Pointer: "/input/everyEventType", Code: "not_allowed", Detail: "Give eventTypes, or everyEventType, not both."}}, both.Errors[0].Extensions.Errors)
+	require.Equal(t, []apperr.FieldError{{Pointer: "/input/everyEventType", Code: "not_allowed", Detail: "Give eventTypes, or everyEventType, not both."}}, both.Errors[0].Extensions.Errors)
 	gone := d.queryData(t, `mutation($id: ID!) { deleteWebhookEndpoint(input: {webhookEndpointId: $id, clientMutationId: "m2"}) { webhookEndpointId } }`, map[string]any{"id": id})
 	require.Equal(t, map[string]any{"webhookEndpointId": id}, gone["deleteWebhookEndpoint"])
 	require.Empty(t, d.queryData(t, `{ webhookEndpoints { nodes { id } } }`, nil)["webhookEndpoints"].(map[string]any)["nodes"])

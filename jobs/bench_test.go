@@ -17,6 +17,7 @@ import (
 	"parapet/internal/egress"
 	"parapet/jobs/webhook"
 	"parapet/model"
+	"parapet/model/kernel/event"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -154,7 +155,7 @@ func BenchmarkLatency(b *testing.B) {
 	s.startWorkers()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	tail, err := s.Service.FollowEvents(b.Context(), s.Acme, model.EventFilter{Types: []model.EventType{model.EventQuoteCreated}})
+	tail, err := s.Service.FollowEvents(b.Context(), s.Acme, model.EventFilter{Types: []event.Type{event.QuoteCreated}})
 	require.NoError(b, err)
 	numbered := make(map[string]time.Time)
 	var reading sync.WaitGroup

@@ -12,13 +12,14 @@ import (
 	"parapet/jobs/rail"
 	"parapet/jobs/rail/httprail"
 	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
 
 // countContradictions counts the open exceptions for contradictory rail answers.
 func (s *fixture) countContradictions() (open []model.ReconciliationException) {
 	s.t.Helper()
-	list, err := s.Service.ListReconciliationExceptions(s.t.Context(), s.Operator, false, model.PageRequest{})
+	list, err := s.Service.ListReconciliationExceptions(s.t.Context(), s.Operator, false, store.PageRequest{})
 	require.NoError(s.t, err)
 	for _, finding := range list.Data {
 		if finding.Kind == model.ExceptionContradiction {
@@ -210,7 +211,7 @@ func TestEarlierKeyThatPaidBlocksTheReplacement(t *testing.T) {
 				require.NoError(t, err)
 			}
 			for range 3 {
-				require.NoError(t, s.runReleaseWith(b.newRail(), model.ReleasePayout{Partner: "acme", ID: second}))
+				require.NoError(t, s.runReleaseWith(b.newRail(), store.ReleasePayout{Partner: "acme", ID: second}))
 				require.Equal(t, "rail_mismatch", *s.Claim(claim).Payouts[1].BlockedReason)
 				s.AdvanceClock(2 * time.Minute)
 			}
@@ -224,7 +225,7 @@ func TestEarlierKeyThatPaidBlocksTheReplacement(t *testing.T) {
 			third := s.Claim(claim).Payouts[2].ID
 			_, err = s.Service.ApprovePayout(t.Context(), s.Operator, model.ApprovalRequest{PayoutID: third})
 			require.NoError(t, err)
-			require.NoError(t, s.runReleaseWith(b.newRail(), model.ReleasePayout{Partner: "acme", ID: third}))
+			require.NoError(t, s.runReleaseWith(b.newRail(), store.ReleasePayout{Partner: "acme", ID: third}))
 			require.Equal(t, "released", s.Claim(claim).Payouts[2].Status)
 		})
 	}

@@ -14,6 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -74,7 +77,7 @@ func (s *fixture) createEndpoint(r *receiver, types ...string) *wire.WebhookEndp
 
 func (s *fixture) listDeliveries(endpoint *wire.WebhookEndpoint) []wire.Delivery {
 	s.t.Helper()
-	list, err := s.Service.ListDeliveries(s.t.Context(), s.Acme, endpoint.ID, "", model.PageRequest{Limit: 100})
+	list, err := s.Service.ListDeliveries(s.t.Context(), s.Acme, endpoint.ID, "", store.PageRequest{Limit: 100})
 	require.NoError(s.t, err)
 	return list.Data
 }
@@ -89,7 +92,7 @@ func TestAnEventReachesItsEndpointAsTheFeedShowsIt(t *testing.T) {
 	s.requireEventually(func() bool { return len(r.allReceived()) == 1 }, "the event arrives")
 	s.requireEventually(func() bool { return len(s.listDeliveries(endpoint)) == 1 }, "the delivery is kept")
 
-	feed, err := s.Service.ListEvents(t.Context(), s.Acme, model.EventFilter{Types: []model.EventType{"quote.created"}}, model.PageRequest{})
+	feed, err := s.Service.ListEvents(t.Context(), s.Acme, model.EventFilter{Types: []event.Type{"quote.created"}}, store.PageRequest{})
 	require.NoError(t, err)
 	require.Len(t, feed.Data, 1)
 	body, err := wire.Encode(feed.Data[0])
@@ -151,7 +154,7 @@ func TestEndpointAnswering410IsDisabled(t *testing.T) {
 		return err == nil && now.Status == "disabled" && now.Note != nil
 	}, "410 disables")
 	_, err := s.Service.TestWebhookEndpoint(t.Context(), s.Acme, endpoint.ID)
-	require.Equal(t, model.CodeStateConflict, model.CodeOf(err))
+	require.Equal(t, apperr.CodeStateConflict, apperr.CodeOf(err))
 	s.Quote("rain-excess", nil)
 	r.setAnswer(respondWithStatus(http.StatusOK))
 	_, err = s.Service.ChangeWebhookEndpoint(t.Context(), s.Acme, endpoint.ID, model.WebhookEndpointRequest{Status: new("enabled")})

@@ -14,6 +14,8 @@ import (
 
 	"parapet/jobs/feed"
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 	"parapet/model/wire"
 )
 
@@ -193,8 +195,8 @@ func (r *IngestResult) recordBatch(ctx context.Context, service *model.Service, 
 }
 
 // feedActor returns an actor that may report for one source only.
-func feedActor(source string) model.Actor {
-	return model.Actor{Kind: model.ActorSource, Name: source, Scopes: []model.Scope{model.ScopeObservationsWrite}, Sources: []string{source}}
+func feedActor(source string) actor.Actor {
+	return actor.Actor{Kind: actor.KindSource, Name: source, Scopes: []actor.Scope{actor.ScopeObservationsWrite}, Sources: []string{source}}
 }
 
 // splitFinalTracks separates the storms whose fixes are all in the batch and fit in one
@@ -219,7 +221,7 @@ func (r *IngestResult) recordRetractions(ctx context.Context, service *model.Ser
 			return fmt.Errorf("retract %s: %w", source, err)
 		}
 		for i, result := range results {
-			unknown := len(result.Errors) == 1 && result.Errors[0].Code == string(model.CodeNotFound)
+			unknown := len(result.Errors) == 1 && result.Errors[0].Code == string(apperr.CodeNotFound)
 			switch {
 			case result.Result == model.ResultRevised:
 				r.Retracted++

@@ -13,6 +13,7 @@ import (
 
 	"parapet/jobs/feed"
 	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
 
@@ -40,7 +41,7 @@ func (f *brokenFiles) Put(context.Context, string, io.Reader) error { return err
 func (f *brokenFiles) Delete(context.Context, string) error { return errBroken }
 
 // workersWith returns workers with a broken file store.
-func workersWith(s *fixture, files model.FileStore) *Workers {
+func workersWith(s *fixture, files store.FileStore) *Workers {
 	s.t.Helper()
 	queue, err := NewQueue(s.pool)
 	require.NoError(s.t, err)

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/jobs/rail"
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
 	"parapet/model/money"
 )
@@ -108,7 +108,7 @@ func TestANoticeIsAnAnswer(t *testing.T) {
 			require.Equal(t, test.status, s.readPayout(job).Status)
 		})
 	}
-	require.Equal(t, model.CodeNotFound, model.CodeOf(s.noticeRecorder(s.rail).Record(t.Context(), "pay_none.1", rail.Result{Outcome: rail.Accepted})))
+	require.Equal(t, apperr.CodeNotFound, apperr.CodeOf(s.noticeRecorder(s.rail).Record(t.Context(), "pay_none.1", rail.Result{Outcome: rail.Accepted})))
 }
 
 func TestRefusalNoticeWaitsForCallInFlight(t *testing.T) {

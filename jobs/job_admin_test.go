@@ -8,6 +8,8 @@ import (
 
 	"parapet/jobs/rail"
 	"parapet/model"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 )
 
 // changed applies an operator's change of jobs, which must succeed.
@@ -46,7 +48,7 @@ func TestJobsAreListedAndSnoozed(t *testing.T) {
 	s.createPendingPayouts(2)
 	s.execSQL(`insert into river.river_job (kind, queue, state, args, max_attempts, errors, attempted_at) values ('poll_feed', 'feeds', 'retryable',
 		'{"source": "usgs", "url": "https://me:secret@feeds.example/all?key=secret"}', 5, array['{"error": "it failed\nat secret.go"}'::jsonb], now())`)
-	page, err := s.Service.ListJobs(t.Context(), s.Operator, model.JobFilter{Kind: "poll_feed"}, model.PageRequest{})
+	page, err := s.Service.ListJobs(t.Context(), s.Operator, model.JobFilter{Kind: "poll_feed"}, store.PageRequest{})
 	require.NoError(t, err)
 	require.Len(t, page.Data, 1)
 	require.JSONEq(t, `{"source": "usgs", "url": "https://feeds.example/all"}`, string(page.Data[0].Args))
@@ -55,9 +57,9 @@ func TestJobsAreListedAndSnoozed(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, failing, 1)
 	require.Equal(t, "poll_feed", failing[0].Kind)
-	first, err := s.Service.ListJobs(t.Context(), s.Operator, model.JobFilter{Kind: "release_payout"}, model.PageRequest{Limit: 1})
+	first, err := s.Service.ListJobs(t.Context(), s.Operator, model.JobFilter{Kind: "release_payout"}, store.PageRequest{Limit: 1})
 	require.NoError(t, err)
-	second, err := s.Service.ListJobs(t.Context(), s.Operator, model.JobFilter{Kind: "release_payout"}, model.PageRequest{Limit: 1, Cursor: *first.NextCursor})
+	second, err := s.Service.ListJobs(t.Context(), s.Operator, model.JobFilter{Kind: "release_payout"}, store.PageRequest{Limit: 1, Cursor: *first.NextCursor})
 	require.NoError(t, err)
 	require.NotEqual(t, first.Data[0].ID, second.Data[0].ID)
 	require.False(t, second.HasMore)
@@ -75,6 +77,6 @@ func TestJobsAreListedAndSnoozed(t *testing.T) {
 		{Verb: model.SnoozeJobs, Filter: model.JobFilter{Kind: "sweep"}, Reason: "r", Until: s.Now()},
 	} {
 		_, err := s.Service.ChangeJobs(t.Context(), s.Operator, wrong)
-		require.Equal(t, model.CodeValidationFailed, model.CodeOf(err))
+		require.Equal(t, apperr.CodeValidationFailed, apperr.CodeOf(err))
 	}
 }

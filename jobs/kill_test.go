@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/jobs/rail"
-	"parapet/model"
+	"parapet/model/kernel/store"
 )
 
 // A small run for the normal tests; make chaos has a longer one.
@@ -41,7 +41,7 @@ const (
 // dyingWorker runs that worker. It returns only when it did not reach its point.
 func dyingWorker(ctx context.Context, point releaseStep) error {
 	database := os.Getenv(dieDatabase)
-	db, err := model.Open(ctx, database, 2)
+	db, err := store.Open(ctx, database, 2)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func dyingWorker(ctx context.Context, point releaseStep) error {
 		return result
 	}}
 	worker := &releasePayout{service: service, rail: calling, log: log, onStep: die}
-	return worker.Work(ctx, &river.Job[model.ReleasePayout]{Args: model.ReleasePayout{Partner: "acme", ID: os.Getenv(diePayout)}})
+	return worker.Work(ctx, &river.Job[store.ReleasePayout]{Args: store.ReleasePayout{Partner: "acme", ID: os.Getenv(diePayout)}})
 }
 
 func dyingSlice(ctx context.Context, worker *releaseBatch, pool *pgxpool.Pool, die func(releaseStep)) error {
@@ -85,14 +85,14 @@ func dyingSlice(ctx context.Context, worker *releaseBatch, pool *pgxpool.Pool, d
 		die(stepEntered)
 		return results, err
 	}}
-	err = worker.Work(ctx, &river.Job[model.ReleaseBatch]{})
+	err = worker.Work(ctx, &river.Job[store.ReleaseBatch]{})
 	die(stepRecorded)
 	return err
 }
 
 // killed runs a process that releases a payout, or a batch without one, and waits until
 // it dies at a point.
-func (s *fixture) killed(point releaseStep, job model.ReleasePayout) {
+func (s *fixture) killed(point releaseStep, job store.ReleasePayout) {
 	s.t.Helper()
 	program, err := os.Executable()
 	require.NoError(s.t, err)
@@ -151,13 +151,13 @@ func TestBatchReleaseSurvivesDeathAtEveryStep(t *testing.T) {
 	}
 	for range *hits {
 		for _, point := range []releaseStep{stepEntering, stepEntered} {
-			s.killed(point, model.ReleasePayout{})
+			s.killed(point, store.ReleasePayout{})
 			free()
 			require.Zero(t, s.countRows("payment_orders"), point)
 			require.Zero(t, s.countRows("payout_attempts"), point)
 		}
 	}
-	s.killed(stepRecorded, model.ReleasePayout{})
+	s.killed(stepRecorded, store.ReleasePayout{})
 	require.Equal(t, len(fleet), s.countRows("payouts where status = 'released' and attempts = 1"))
 	require.Equal(t, len(fleet), s.countRows("payment_orders"))
 }

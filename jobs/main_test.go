@@ -23,6 +23,7 @@ import (
 	"parapet/model"
 	"parapet/model/account"
 	"parapet/model/hazard"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -85,15 +86,15 @@ func (s *fixture) resetService(slices bool) {
 }
 
 // newService returns the domain with the queue of production.
-func newService(db *model.Database, pool *pgxpool.Pool, slices bool, pause func(context.Context, time.Duration) error) (*model.Service, error) {
+func newService(db *store.Database, pool *pgxpool.Pool, slices bool, pause func(context.Context, time.Duration) error) (*model.Service, error) {
 	queue, err := NewQueue(pool)
 	if err != nil {
 		return nil, err
 	}
 	return model.New(model.Config{
 		DB: db, Queue: queue, Jobs: queue.NewJobAdmin(pool), Development: true, BatchRelease: slices, Sleep: pause, ResumeCheckTimeout: modeltest.Unhurried,
-		Keys: model.Keys{
-			Seal:        []model.SealKey{{ID: "jobs", Secret: []byte("0123456789abcdef0123456789abcdef")}},
+		Keys: store.Keys{
+			Seal:        []store.SealKey{{ID: "jobs", Secret: []byte("0123456789abcdef0123456789abcdef")}},
 			Fingerprint: []byte("fingerprint-key-of-the-tests-0123"),
 		},
 	})
@@ -178,22 +179,22 @@ func (s *fixture) createClaim() *wire.Claim {
 	policy := s.QuoteAndBind("quake-circle", nil)
 	quake, _, err := s.Service.RecordObservation(s.t.Context(), s.Source, modeltest.Quake("us1000chhc", s.Now(), epicentre, "6.4"), false)
 	require.NoError(s.t, err)
-	require.NoError(s.t, s.Service.Evaluate(s.t.Context(), model.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
+	require.NoError(s.t, s.Service.Evaluate(s.t.Context(), store.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
 	return s.OnlyClaim(policy)
 }
 
 // createPendingPayout returns a payout that is ready for release to a verified account.
-func (s *fixture) createPendingPayout(number account.Number) (claim string, job model.ReleasePayout) {
+func (s *fixture) createPendingPayout(number account.Number) (claim string, job store.ReleasePayout) {
 	s.t.Helper()
 	claim = s.createClaim().ID
 	in := modeltest.IBANMethod(claim)
 	in.Number = number
 	method := s.RecordPayoutMethod(in)
 	check := &verifyPayoutMethod{service: s.Service, rail: s.rail}
-	require.NoError(s.t, check.Work(s.t.Context(), &river.Job[model.VerifyPayoutMethod]{Args: model.VerifyPayoutMethod{Partner: "acme", ID: method.ID}}))
+	require.NoError(s.t, check.Work(s.t.Context(), &river.Job[store.VerifyPayoutMethod]{Args: store.VerifyPayoutMethod{Partner: "acme", ID: method.ID}}))
 	payout := s.onlyPayout(claim)
 	require.Equal(s.t, "pending", payout.Status)
-	return claim, model.ReleasePayout{Partner: "acme", ID: payout.ID}
+	return claim, store.ReleasePayout{Partner: "acme", ID: payout.ID}
 }
 
 // onlyPayout returns a claim's only payout.
@@ -212,18 +213,18 @@ func (s *fixture) waitForPayoutStatus(claim, status string) wire.Payout {
 }
 
 // runRelease runs a payout's job once.
-func (s *fixture) runRelease(job model.ReleasePayout) error {
+func (s *fixture) runRelease(job store.ReleasePayout) error {
 	return s.runReleaseWith(s.rail, job)
 }
 
 // runReleaseWith runs a payout's job once with any rail.
-func (s *fixture) runReleaseWith(by rail.Rail, job model.ReleasePayout) error {
+func (s *fixture) runReleaseWith(by rail.Rail, job store.ReleasePayout) error {
 	worker := &releasePayout{service: s.Service, rail: by, log: s.newLogger()}
-	return worker.Work(s.t.Context(), &river.Job[model.ReleasePayout]{Args: job})
+	return worker.Work(s.t.Context(), &river.Job[store.ReleasePayout]{Args: job})
 }
 
 // readPayout returns a payout as its partner reads it.
-func (s *fixture) readPayout(job model.ReleasePayout) *wire.Payout {
+func (s *fixture) readPayout(job store.ReleasePayout) *wire.Payout {
 	s.t.Helper()
 	payout, err := s.Service.GetPayout(s.t.Context(), s.Acme, job.ID)
 	require.NoError(s.t, err)
@@ -231,14 +232,14 @@ func (s *fixture) readPayout(job model.ReleasePayout) *wire.Payout {
 }
 
 // createPendingPayouts returns n payouts of n claims, ready for release.
-func (s *fixture) createPendingPayouts(n int) []model.ReleasePayout {
+func (s *fixture) createPendingPayouts(n int) []store.ReleasePayout {
 	s.t.Helper()
 	return s.createPendingPayoutsOf(n, 0)
 }
 
 // createPendingPayoutsOf returns payouts of acme and of globex, ready for release; those
 // of globex come last.
-func (s *fixture) createPendingPayoutsOf(acme, globex int) []model.ReleasePayout {
+func (s *fixture) createPendingPayoutsOf(acme, globex int) []store.ReleasePayout {
 	s.t.Helper()
 	check := &verifyPayoutMethod{service: s.Service, rail: s.rail}
 	var all errgroup.Group
@@ -250,24 +251,24 @@ func (s *fixture) createPendingPayoutsOf(acme, globex int) []model.ReleasePayout
 		}
 		all.Go(func() error {
 			method := as.RecordPayoutMethod(modeltest.PolicyIBANMethod(as.QuoteAndBind("quake-circle", nil).ID))
-			return check.Work(s.t.Context(), &river.Job[model.VerifyPayoutMethod]{Args: model.VerifyPayoutMethod{Partner: partner, ID: method.ID}})
+			return check.Work(s.t.Context(), &river.Job[store.VerifyPayoutMethod]{Args: store.VerifyPayoutMethod{Partner: partner, ID: method.ID}})
 		})
 	}
 	require.NoError(s.t, all.Wait())
 	quake, _, err := s.Service.RecordObservation(s.t.Context(), s.Source, modeltest.Quake("us1000chhc", s.Now(), epicentre, "6.4"), false)
 	require.NoError(s.t, err)
-	require.NoError(s.t, s.Service.Evaluate(s.t.Context(), model.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
+	require.NoError(s.t, s.Service.Evaluate(s.t.Context(), store.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
 	fleet := s.queuedJobs()
 	require.Len(s.t, fleet, acme+globex)
 	return fleet
 }
 
 // queuedJobs release every payout, the oldest of each partner first.
-func (s *fixture) queuedJobs() []model.ReleasePayout {
+func (s *fixture) queuedJobs() []store.ReleasePayout {
 	s.t.Helper()
 	rows, err := s.pool.Query(s.t.Context(), "select partner, id from payouts order by partner, id")
 	require.NoError(s.t, err)
-	fleet, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (job model.ReleasePayout, err error) {
+	fleet, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (job store.ReleasePayout, err error) {
 		var id uuid.UUID
 		if err := row.Scan(&job.Partner, &id); err != nil {
 			return job, err

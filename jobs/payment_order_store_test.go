@@ -25,6 +25,8 @@ import (
 	"parapet/jobs/rail/bankfile"
 	"parapet/jobs/rail/iso20022"
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 	"parapet/model/money"
 )
 
@@ -239,7 +241,7 @@ func TestChangedOrderDoesNotBlockItsFile(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(text), "<NbOfTxs>2</NbOfTxs>")
 	require.NotContains(t, string(text), bankfile.PolicyID(wrong))
-	vitals, err := s.Service.HealthStats(t.Context(), model.System())
+	vitals, err := s.Service.HealthStats(t.Context(), actor.System())
 	require.NoError(t, err)
 	require.EqualValues(t, 1, vitals.OrdersSetAside)
 	require.ErrorContains(t, s.writeDueFiles(files), wrong, "the error repeats until it is corrected")
@@ -317,7 +319,7 @@ func TestOrderOfPolicyWithSuspectLineIsNotWritten(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, string(text), bankfile.PolicyID(s.RailKey(fleet[0].ID, 1)))
 	require.Contains(t, string(text), bankfile.PolicyID(s.RailKey(fleet[1].ID, 1)))
-	list, err := s.Service.ListReconciliationExceptions(t.Context(), s.Operator, false, model.PageRequest{})
+	list, err := s.Service.ListReconciliationExceptions(t.Context(), s.Operator, false, store.PageRequest{})
 	require.NoError(t, err)
 	_, err = s.Service.CloseReconciliationException(t.Context(), s.Operator, model.CloseExceptionRequest{ID: list.Data[0].ID, Reason: "Another debt."})
 	require.NoError(t, err)

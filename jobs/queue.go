@@ -39,6 +39,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model"
+	"parapet/model/kernel/store"
 )
 
 // Queue implements model.Queue on River: jobs are inserted in the domain's own
@@ -62,7 +63,7 @@ func NewQueue(pool *pgxpool.Pool) (*Queue, error) {
 var errNoTransaction = errors.New("jobs: the connection is not inside a transaction")
 
 // Insert implements model.Queue.
-func (q *Queue) Insert(ctx context.Context, conn bun.Conn, jobs []model.Job) error {
+func (q *Queue) Insert(ctx context.Context, conn bun.Conn, jobs []store.Job) error {
 	var usual, unique []river.InsertManyParams
 	place := traceMetadata(ctx)
 	for _, job := range jobs {
@@ -73,7 +74,7 @@ func (q *Queue) Insert(ctx context.Context, conn bun.Conn, jobs []model.Job) err
 			if job.Failing {
 				opts.Queue = queueFailing
 			}
-		case model.ReleasePayout:
+		case store.ReleasePayout:
 			if job.HighPriority {
 				opts.Priority = priorityHigh
 			}

@@ -9,16 +9,17 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model"
+	"parapet/model/kernel/store"
 )
 
 // jobsOfEachKind is one job of each kind the domain asks for, and two more.
-var jobsOfEachKind = []model.Job{
-	model.EvaluateOccurrences{Occurrences: []string{"occ_1"}},
-	model.EvaluateOccurrences{Occurrences: []string{"occ_1"}, After: "700"},
+var jobsOfEachKind = []store.Job{
+	store.EvaluateOccurrences{Occurrences: []string{"occ_1"}},
+	store.EvaluateOccurrences{Occurrences: []string{"occ_1"}, After: "700"},
 	model.EvaluatePolicies{Occurrence: "occ_1", Policies: []string{"pol_01kajw6p5qfn1t7zbjy0yse3hv"}},
-	model.VerifyPayoutMethod{Partner: "acme", ID: "pmt_1"},
-	model.ReleasePayout{Partner: "acme", ID: "pay_1"},
-	model.ReleasePayout{Partner: "acme", ID: "pay_1"},
+	store.VerifyPayoutMethod{Partner: "acme", ID: "pmt_1"},
+	store.ReleasePayout{Partner: "acme", ID: "pay_1"},
+	store.ReleasePayout{Partner: "acme", ID: "pay_1"},
 }
 
 // asking runs do in a transaction, as the domain does, with the connection.

@@ -10,6 +10,7 @@ import (
 	"parapet/jobs/rail"
 	"parapet/jobs/rail/httprail"
 	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 var (
@@ -75,7 +76,7 @@ func (n *NoticeRecorder) Record(ctx context.Context, key string, said rail.Resul
 	switch {
 	case order == nil:
 		n.Log.ErrorContext(ctx, "rail speaks of a key that it was never given", "rail", n.Rail.Name(), "key", key, "reference", said.Reference)
-		return model.Fail(model.CodeNotFound, "There is no payment under this key.")
+		return apperr.Fail(apperr.CodeNotFound, "There is no payment under this key.")
 	case said.Outcome != rail.Accepted && said.Outcome != rail.Refused:
 		return nil // nothing new
 	case said.Outcome == rail.Refused && order.InFlight:
@@ -99,7 +100,7 @@ func (n *NoticeRecorder) HTTPRecorder() httprail.NoticeRecorder {
 		switch {
 		case errors.Is(err, ErrInFlight):
 			return httprail.ErrRetryLater
-		case err != nil && model.CodeOf(err) == model.CodeNotFound:
+		case err != nil && apperr.CodeOf(err) == apperr.CodeNotFound:
 			return httprail.ErrUnknownKey
 		case err != nil:
 			n.Log.ErrorContext(ctx, "a rail's notice was not taken", "rail", n.Rail.Name(), "key", key, "error", err)

@@ -11,6 +11,7 @@ import (
 	"parapet/jobs/rail"
 	"parapet/jobs/rail/httprail"
 	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
 )
 
@@ -42,7 +43,7 @@ func TestDoubtIsNotSentToAnotherBankUnderTheSameName(t *testing.T) {
 			isSnoozed(t, s.runReleaseWith(second.newRail(), job))
 			require.Equal(t, "reconciling", s.readPayout(job).Status)
 			refused := rail.Result{Outcome: rail.Refused, Code: "account_closed"}
-			require.Equal(t, model.CodeNotFound, model.CodeOf(s.noticeRecorder(second.newRail()).Record(t.Context(), s.RailKey(job.ID, 1), refused)))
+			require.Equal(t, apperr.CodeNotFound, apperr.CodeOf(s.noticeRecorder(second.newRail()).Record(t.Context(), s.RailKey(job.ID, 1), refused)))
 		}
 	}
 	require.Zero(t, second.Sends())
@@ -64,7 +65,7 @@ func TestDoubtIsNotSentToAnotherBankUnderTheSameName(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, proposal.ConfirmedAt)
 	_, err = s.adoptRail("ann", first.newRail(), second.newRail())
-	require.Equal(t, model.CodeStateConflict, model.CodeOf(err), "one operator is not enough")
+	require.Equal(t, apperr.CodeStateConflict, apperr.CodeOf(err), "one operator is not enough")
 	s.AdvanceClock(2 * time.Hour)
 	isSnoozed(t, s.runReleaseWith(second.newRail(), fleet[1]))
 	require.Zero(t, second.Sends(), "a proposal changes nothing")
@@ -72,7 +73,7 @@ func TestDoubtIsNotSentToAnotherBankUnderTheSameName(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "bob", *confirmed.ConfirmedBy)
 	_, err = s.adoptRail("ann", second.newRail(), first.newRail())
-	require.Equal(t, model.CodeStateConflict, model.CodeOf(err), "they are one bank")
+	require.Equal(t, apperr.CodeStateConflict, apperr.CodeOf(err), "they are one bank")
 
 	// The first bank moved: its file is served at the new address now.
 	entry, _ := first.Executed(s.RailKey(fleet[1].ID, 1))
@@ -94,16 +95,16 @@ func TestAdoptionNamesTwoKnownRailsOfOneName(t *testing.T) {
 	b := openBank(t)
 	files, _ := s.writtenFiles()
 	_, err := s.adoptRail("ann", b.newRail(), s.rail)
-	require.Equal(t, model.CodeNotFound, model.CodeOf(err))
+	require.Equal(t, apperr.CodeNotFound, apperr.CodeOf(err))
 	for _, r := range []rail.Rail{b.newRail(), files} {
 		require.NoError(t, s.Service.RegisterRail(t.Context(), IdentityOf(r)))
 	}
 	_, err = s.adoptRail("ann", b.newRail(), files)
-	require.Equal(t, model.CodeStateConflict, model.CodeOf(err))
+	require.Equal(t, apperr.CodeStateConflict, apperr.CodeOf(err))
 	_, err = s.adoptRail("ann", b.newRail(), b.newRail())
-	require.Equal(t, model.CodeValidationFailed, model.CodeOf(err))
+	require.Equal(t, apperr.CodeValidationFailed, apperr.CodeOf(err))
 	_, err = s.Service.AdoptRail(t.Context(), s.Acme, model.AdoptionRequest{})
-	require.Equal(t, model.CodeInsufficientScope, model.CodeOf(err))
+	require.Equal(t, apperr.CodeInsufficientScope, apperr.CodeOf(err))
 }
 
 func TestRailIdentityIgnoresTheSpellingOfItsAddress(t *testing.T) {

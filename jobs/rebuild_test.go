@@ -11,6 +11,7 @@ import (
 
 	"parapet/jobs/rail"
 	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -93,7 +94,7 @@ func TestEventFeedRebuildsLostDeliveries(t *testing.T) {
 		m.applyEvent(t, event)
 	}
 	missing := 0
-	for page := (model.PageRequest{Limit: 100}); ; {
+	for page := (store.PageRequest{Limit: 100}); ; {
 		feed, err := s.Service.ListEvents(t.Context(), s.Acme, model.EventFilter{}, page)
 		require.NoError(t, err)
 		for _, event := range feed.Data {

@@ -13,6 +13,8 @@ import (
 	"parapet/internal/egress"
 	"parapet/jobs/webhook"
 	"parapet/model"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -179,7 +181,7 @@ func TestFiveDaysOfFailuresDisable(t *testing.T) {
 	s.requireEventually(func() bool { return now().Status == "disabled" }, "five days are over")
 	require.Regexp(t, "^Nothing could be delivered since 20", *now().Note)
 	s.requireEventually(func() bool {
-		events, err := s.Service.ListEvents(t.Context(), s.Acme, model.EventFilter{Types: []model.EventType{"webhook_endpoint.disabled"}}, model.PageRequest{})
+		events, err := s.Service.ListEvents(t.Context(), s.Acme, model.EventFilter{Types: []event.Type{"webhook_endpoint.disabled"}}, store.PageRequest{})
 		return err == nil && len(events.Data) == 1
 	}, "the feed has the event")
 	attempts := len(r.allReceived())

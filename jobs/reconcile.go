@@ -11,6 +11,7 @@ import (
 
 	"parapet/jobs/rail"
 	"parapet/model"
+	"parapet/model/kernel/actor"
 )
 
 // Reconcile compares a rail's report of a UTC day with the payouts. An invalid report, or
@@ -22,7 +23,7 @@ func Reconcile(ctx context.Context, service *model.Service, from rail.Rail, day 
 	if able := from.Capabilities(); !able.ReportsReturnsOnly {
 		report.Until = new(day.AddDate(0, 0, 1).Add(-able.SettlementDelay))
 	}
-	return service.Reconcile(ctx, model.System(), report, func(each func(model.ReportLine) error) error {
+	return service.Reconcile(ctx, actor.System(), report, func(each func(model.ReportLine) error) error {
 		return from.Report(ctx, day, func(line rail.Line) error {
 			return each(model.ReportLine{
 				Key: line.Key, Reference: line.Reference, Amount: line.Amount, Account: line.Payee, Status: string(line.Status), Code: line.Code, At: line.Date,

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -283,7 +285,7 @@ func TestHistoryIsKeptForThirtyDays(t *testing.T) {
 	left := s.listDeliveries(endpoint)
 	require.Len(t, left, 1)
 	require.Equal(t, "pending", left[0].Status)
-	feed, err := s.Service.ListEvents(t.Context(), s.Acme, model.EventFilter{Types: []model.EventType{model.EventQuoteCreated}}, model.PageRequest{})
+	feed, err := s.Service.ListEvents(t.Context(), s.Acme, model.EventFilter{Types: []event.Type{event.QuoteCreated}}, store.PageRequest{})
 	require.NoError(t, err)
 	require.Len(t, feed.Data, 3, "events stay for ever")
 }

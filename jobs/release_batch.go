@@ -11,6 +11,7 @@ import (
 
 	"parapet/jobs/rail"
 	"parapet/model"
+	"parapet/model/kernel/store"
 )
 
 // releaseBatchSize is the number of payouts per transaction on a BatchRail.
@@ -23,7 +24,7 @@ const maxBatchesPerJob = 20
 // releaseBatch submits due payouts to a BatchRail. It makes no external call: the orders
 // stored here are later written to the bank's files.
 type releaseBatch struct {
-	river.WorkerDefaults[model.ReleaseBatch]
+	river.WorkerDefaults[store.ReleaseBatch]
 
 	service *model.Service
 	rail    rail.Rail
@@ -32,7 +33,7 @@ type releaseBatch struct {
 }
 
 // Work implements river.Worker. It continues while batches are full.
-func (w *releaseBatch) Work(ctx context.Context, _ *river.Job[model.ReleaseBatch]) error {
+func (w *releaseBatch) Work(ctx context.Context, _ *river.Job[store.ReleaseBatch]) error {
 	to, takes := w.rail.(rail.BatchRail)
 	if !takes {
 		return nil // the rail was changed meanwhile; the sweep sends each payout alone

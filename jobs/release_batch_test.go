@@ -13,12 +13,13 @@ import (
 	"parapet/jobs/rail"
 	"parapet/model"
 	"parapet/model/account"
+	"parapet/model/kernel/store"
 )
 
 // runReleaseBatch runs a batch job once, with any rail.
 func (s *fixture) runReleaseBatch(by rail.Rail) error {
 	worker := &releaseBatch{service: s.Service, rail: by, log: s.newLogger()}
-	return worker.Work(s.t.Context(), &river.Job[model.ReleaseBatch]{})
+	return worker.Work(s.t.Context(), &river.Job[store.ReleaseBatch]{})
 }
 
 // recordingBatchRail is a rail of files whose entering a test writes.

@@ -14,18 +14,19 @@ import (
 
 	"parapet/jobs/rail"
 	"parapet/model"
+	"parapet/model/kernel/store"
 )
 
 // verifyPayoutMethod asks the rail whether an account accepts money.
 type verifyPayoutMethod struct {
-	river.WorkerDefaults[model.VerifyPayoutMethod]
+	river.WorkerDefaults[store.VerifyPayoutMethod]
 
 	service *model.Service
 	rail    rail.Rail
 }
 
 // Work implements river.Worker.
-func (w *verifyPayoutMethod) Work(ctx context.Context, job *river.Job[model.VerifyPayoutMethod]) error {
+func (w *verifyPayoutMethod) Work(ctx context.Context, job *river.Job[store.VerifyPayoutMethod]) error {
 	payee, err := w.service.BeginVerification(ctx, job.Args.Partner, job.Args.ID)
 	if err != nil || payee == nil {
 		return err
@@ -95,7 +96,7 @@ const (
 // after it. A worker that dies in between leaves the payout in doubt, which only the rail
 // can resolve; it never pays twice.
 type releasePayout struct {
-	river.WorkerDefaults[model.ReleasePayout]
+	river.WorkerDefaults[store.ReleasePayout]
 
 	service *model.Service
 	rail    rail.Rail
@@ -109,7 +110,7 @@ type releasePayout struct {
 }
 
 // Work implements river.Worker.
-func (w *releasePayout) Work(ctx context.Context, job *river.Job[model.ReleasePayout]) error {
+func (w *releasePayout) Work(ctx context.Context, job *river.Job[store.ReleasePayout]) error {
 	w.reachStep(stepBefore)
 	if wait := w.gate.waitTime(ctx, w.rail); wait > 0 {
 		return river.JobSnooze(wait)

@@ -10,6 +10,8 @@ import (
 	"parapet/jobs/rail"
 	"parapet/jobs/rail/bankfile"
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 )
 
 // TestFileThatWasNotPermittedIsNotSealed lets releases stop between the cut of a batch
@@ -54,14 +56,14 @@ func TestUnsealedFileIsWrittenWithoutTheOrdersThatChanged(t *testing.T) {
 
 	var batch string
 	require.NoError(t, s.pool.QueryRow(t.Context(), "select id from payment_files").Scan(&batch))
-	unseal := func(by model.Actor, batch string) error {
+	unseal := func(by actor.Actor, batch string) error {
 		return s.Service.UnsealBankFile(t.Context(), by, model.UnsealRequest{Batch: batch, Reason: "The bank has searched for it."})
 	}
-	require.Equal(t, model.CodeStateConflict, model.CodeOf(unseal(s.Operator, batch)), "releases go on")
+	require.Equal(t, apperr.CodeStateConflict, apperr.CodeOf(unseal(s.Operator, batch)), "releases go on")
 	_, err := s.Service.StopReleases(t.Context(), s.Operator, model.StopRequest{Reason: "A file is missing."})
 	require.NoError(t, err)
 	require.Error(t, unseal(s.Acme, batch))
-	require.Equal(t, model.CodeStateConflict, model.CodeOf(unseal(s.Operator, "PPT-none")))
+	require.Equal(t, apperr.CodeStateConflict, apperr.CodeOf(unseal(s.Operator, "PPT-none")))
 	require.Equal(t, 1, s.countRows("payment_files where sealed_digest is not null"))
 	require.NoError(t, unseal(s.Operator, batch))
 	_, err = s.Service.ResumeReleases(t.Context(), s.Operator, model.ResumeRequest{Reason: "The file can be written."})
@@ -73,5 +75,5 @@ func TestUnsealedFileIsWrittenWithoutTheOrdersThatChanged(t *testing.T) {
 	text, err := os.ReadFile(names[0])
 	require.NoError(t, err)
 	require.Contains(t, string(text), "<NbOfTxs>2</NbOfTxs>")
-	require.Equal(t, model.CodeStateConflict, model.CodeOf(unseal(s.Operator, batch)), "it stands")
+	require.Equal(t, apperr.CodeStateConflict, apperr.CodeOf(unseal(s.Operator, batch)), "it stands")
 }

@@ -12,6 +12,7 @@ import (
 	"parapet/jobs/rail"
 	"parapet/jobs/rail/bankfile"
 	"parapet/model"
+	"parapet/model/kernel/store"
 )
 
 // sending counts what a rail that writes files and knows no key is asked for.
@@ -145,7 +146,7 @@ func TestLeasedOrderIsNotSentAfterStop(t *testing.T) {
 			require.Nil(t, stopped.Leaving)
 		}
 	}}
-	_ = worker.Work(t.Context(), &river.Job[model.ReleasePayout]{Args: job})
+	_ = worker.Work(t.Context(), &river.Job[store.ReleasePayout]{Args: job})
 	require.Zero(t, s.countRows("simulator_transfers"))
 	_, err := s.Service.ResumeReleases(t.Context(), s.Operator, model.ResumeRequest{Reason: "All is well."})
 	require.NoError(t, err)

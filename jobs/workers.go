@@ -18,6 +18,7 @@ import (
 	"parapet/jobs/rail"
 	"parapet/jobs/webhook"
 	"parapet/model"
+	"parapet/model/kernel/store"
 )
 
 // The queues. Each has its own workers, so that a long matching never delays a payout.
@@ -149,25 +150,25 @@ func (c Config) riverConfig() *river.Config {
 
 func (c Config) registerWorkers() *river.Workers {
 	workers := river.NewWorkers()
-	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[model.EvaluateOccurrences]) error {
+	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[store.EvaluateOccurrences]) error {
 		return snoozeIfPending(c.Service.Evaluate(ctx, job.Args))
 	}))
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[model.EvaluatePolicies]) error {
 		return c.Service.EvaluatePolicies(ctx, job.Args)
 	}))
 	river.AddWorker(workers, &verifyPayoutMethod{service: c.Service, rail: c.Rail})
-	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[model.ReevaluatePayouts]) error {
+	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[store.ReevaluatePayouts]) error {
 		return c.Service.ReevaluatePayouts(ctx, job.Args)
 	}))
 	river.AddWorker(workers, &releasePayout{service: c.Service, rail: c.Rail, log: c.Log, tracer: c.Tracer, gate: newRailGate(time.Now)})
 	river.AddWorker(workers, &releaseBatch{service: c.Service, rail: c.Rail, log: c.Log, tracer: c.Tracer})
 	river.AddWorker(workers, &writeFiles{service: c.Service, rail: c.Rail})
-	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[model.DeleteFiles]) error {
+	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[store.DeleteFiles]) error {
 		return c.Service.DeleteFiles(ctx, job.Args.Keys)
 	}))
 	river.AddWorker(workers, &deliverEndpoint{service: c.Service, sender: c.Sender})
 	river.AddWorker(workers, &pollFeed{service: c.Service, fetch: c.Fetch, feeds: c.Feeds})
-	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[model.SweepWork]) error {
+	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[store.SweepWork]) error {
 		return c.Service.SweepDue(ctx, job.Args.Work)
 	}))
 	river.AddWorker(workers, &rescueJobs{pool: c.Pool, log: c.Log})
@@ -182,7 +183,7 @@ const sweepInterval = 5 * time.Second
 func (c Config) periodicJobs() []*river.PeriodicJob {
 	jobs := []*river.PeriodicJob{newPeriodicJob(rescueInterval, RescueJobs{}), newPeriodicJob(checkInterval, CheckInvariants{}), newPeriodicJob(reportInterval, FetchReports{})}
 	for _, work := range model.DueWorkKinds() {
-		jobs = append(jobs, newPeriodicJob(sweepInterval, model.SweepWork{Work: work}))
+		jobs = append(jobs, newPeriodicJob(sweepInterval, store.SweepWork{Work: work}))
 	}
 	if _, writes := c.Rail.(fileRail); writes {
 		jobs = append(jobs, newPeriodicJob(c.FileInterval, WriteFiles{}))
@@ -238,22 +239,9 @@ func snoozeIfPending(err error) error {
 	return err
 }
 
-// warningHandler drops River's info logs because jobLogger logs each attempt once.
-type warningHandler struct{ slog.Handler }
-
 // Enabled accepts warnings and errors only.
 func (warningHandler) Enabled(_ context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn
-}
-
-// WithAttrs keeps the level limit.
-func (w warningHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return warningHandler{w.Handler.WithAttrs(attrs)}
-}
-
-// WithGroup keeps the level limit.
-func (w warningHandler) WithGroup(name string) slog.Handler {
-	return warningHandler{w.Handler.WithGroup(name)}
 }
 
 // quietKinds are logged at debug level because they run all the time and log their own

@@ -9,6 +9,8 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/account"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 )
 
 // PayeeAccount is an account that a rail verifies.
@@ -28,16 +30,16 @@ const (
 // BeginVerification starts the check of a pending method and decrypts its account. It
 // returns nil when the method needs no check.
 func (s *Service) BeginVerification(ctx context.Context, partner, id string) (*PayeeAccount, error) {
-	key, err := resourcePayoutMethod.parseID(id)
+	key, err := store.ResourcePayoutMethod.ParseID(id)
 	if err != nil {
 		return nil, err
 	}
 	row := new(payoutMethodRow)
-	err = s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
+	err = s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error {
 		if err := tx.NewSelect().Model(row).Where("id = ?", key).Where("partner = ?", partner).Scan(ctx); err != nil {
 			return fmt.Errorf("read payout method: %w", err)
 		}
-		_, err := tx.NewUpdate().Model((*payoutMethodRow)(nil)).Set("next_check_at = ?", tx.now.Add(checkAgainAfter)).
+		_, err := tx.NewUpdate().Model((*payoutMethodRow)(nil)).Set("next_check_at = ?", tx.Now.Add(checkAgainAfter)).
 			Where("id = ?", key).Where("partner = ?", partner).Where("status = ?", MethodPending).Exec(ctx)
 		return err
 	})
@@ -47,7 +49,7 @@ func (s *Service) BeginVerification(ctx context.Context, partner, id string) (*P
 	if row.Status != MethodPending {
 		return nil, nil //nolint:nilnil // no check to do; this is not an error
 	}
-	number, err := row.openNumber(s.keys)
+	number, err := row.openNumber(s.Keys)
 	if err != nil {
 		return nil, fmt.Errorf("open account of %s: %w", id, err)
 	}
@@ -55,7 +57,7 @@ func (s *Service) BeginVerification(ctx context.Context, partner, id string) (*P
 }
 
 // requeueAccountChecks enqueues account checks that failed or were lost.
-func requeueAccountChecks(ctx context.Context, tx *Tx) (int, error) {
+func requeueAccountChecks(ctx context.Context, tx *store.Tx) (int, error) {
 	var rows []struct {
 		ID      uuid.UUID
 		Partner string
@@ -63,12 +65,12 @@ func requeueAccountChecks(ctx context.Context, tx *Tx) (int, error) {
 	err := tx.NewRaw(`update payout_methods set next_check_at = ? where (id, partner) in (
 			select id, partner from payout_methods where status = 'pending' and next_check_at <= ?
 			order by next_check_at limit ? for no key update skip locked)
-		returning id, partner`, tx.now.Add(checkLostAfter), tx.now, sweepBatchSize).Scan(ctx, &rows)
+		returning id, partner`, tx.Now.Add(checkLostAfter), tx.Now, store.SweepBatchSize).Scan(ctx, &rows)
 	if err != nil {
 		return 0, fmt.Errorf("find unchecked accounts: %w", err)
 	}
 	for _, row := range rows {
-		tx.enqueueJob(VerifyPayoutMethod{Partner: row.Partner, ID: resourcePayoutMethod.formatID(row.ID)})
+		tx.EnqueueJob(store.VerifyPayoutMethod{Partner: row.Partner, ID: store.ResourcePayoutMethod.FormatID(row.ID)})
 	}
 	return len(rows), nil
 }
@@ -76,26 +78,26 @@ func requeueAccountChecks(ctx context.Context, tx *Tx) (int, error) {
 // RecordVerification stores the rail's answer for an account and releases the payouts
 // that waited for it.
 func (s *Service) RecordVerification(ctx context.Context, partner, id, method, code string, verified bool) error {
-	key, err := resourcePayoutMethod.parseID(id)
+	key, err := store.ResourcePayoutMethod.ParseID(id)
 	if err != nil {
 		return err
 	}
-	return s.InTx(ctx, Actor{Kind: ActorRail, Name: method}, func(ctx context.Context, tx *Tx) error {
+	return s.InTx(ctx, actor.Actor{Kind: actor.KindRail, Name: method}, func(ctx context.Context, tx *store.Tx) error {
 		row := new(payoutMethodRow)
 		if err := tx.NewSelect().Model(row).Where("id = ?", key).Where("partner = ?", partner).Scan(ctx); err != nil {
 			return fmt.Errorf("read payout method: %w", err)
 		}
-		p, claims, err := tx.lockServedClaims(ctx, row)
+		p, claims, err := lockServedClaims(ctx, tx, row)
 		if err != nil {
 			return err
 		}
-		if err := tx.lockRow(ctx, row, key, resourcePayoutMethod); err != nil {
+		if err := tx.LockRow(ctx, row, key, store.ResourcePayoutMethod); err != nil {
 			return err
 		}
 		if row.Status != MethodPending {
 			return nil
 		}
-		row.VerificationMethod, row.VerificationCode, row.CheckedAt = &method, &code, &tx.now
+		row.VerificationMethod, row.VerificationCode, row.CheckedAt = &method, &code, &tx.Now
 		to := MethodRejected
 		if verified {
 			to = MethodVerified
@@ -104,17 +106,17 @@ func (s *Service) RecordVerification(ctx context.Context, partner, id, method, c
 		if row.ClaimID != nil && len(claims) == 1 {
 			own = claims[0]
 		}
-		if err := tx.transitionMethod(ctx, row, own, to, "verification_method", "verification_code", "checked_at"); err != nil {
+		if err := transitionMethod(ctx, tx, row, own, to, "verification_method", "verification_code", "checked_at"); err != nil {
 			return err
 		}
-		return tx.reevaluateClaims(ctx, p, own, claims)
+		return reevaluateClaims(ctx, tx, p, own, claims)
 	})
 }
 
 // lockServedClaims locks the policy and the claims that a method pays.
-func (tx *Tx) lockServedClaims(ctx context.Context, method *payoutMethodRow) (*policyRow, []*claimRow, error) {
+func lockServedClaims(ctx context.Context, tx *store.Tx, method *payoutMethodRow) (*policyRow, []*claimRow, error) {
 	p := new(policyRow)
-	if err := tx.lockRow(ctx, p, method.PolicyID, resourcePolicy); err != nil {
+	if err := tx.LockRow(ctx, p, method.PolicyID, store.ResourcePolicy); err != nil {
 		return nil, nil, err
 	}
 	var claims []*claimRow
@@ -128,19 +130,19 @@ func (tx *Tx) lockServedClaims(ctx context.Context, method *payoutMethodRow) (*p
 		return nil, nil, fmt.Errorf("lock claims: %w", err)
 	}
 	for _, c := range claims {
-		tx.advanceClockPastTimeline(c)
+		advanceClockPastTimeline(tx, c)
 	}
 	return p, claims, nil
 }
 
-func (tx *Tx) reevaluateClaims(ctx context.Context, p *policyRow, own *claimRow, claims []*claimRow) error {
+func reevaluateClaims(ctx context.Context, tx *store.Tx, p *policyRow, own *claimRow, claims []*claimRow) error {
 	for _, claim := range claims {
-		if err := tx.reevaluatePayouts(ctx, p, claim); err != nil {
+		if err := reevaluatePayouts(ctx, tx, p, claim); err != nil {
 			return err
 		}
 	}
 	if own == nil {
 		return nil
 	}
-	return tx.saveTimelinePosition(ctx, own)
+	return saveTimelinePosition(ctx, tx, own)
 }

@@ -10,6 +10,9 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/internal/adjudicate"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 	"parapet/model/money"
 	"parapet/model/trigger"
 )
@@ -17,7 +20,7 @@ import (
 // adjudication decides one occurrence for a batch of locked policies: at most one claim
 // per policy, written in one statement per table.
 type adjudication struct {
-	*Tx
+	*store.Tx
 
 	occurrence     *occurrenceRow
 	facts          trigger.Occurrence
@@ -45,9 +48,9 @@ type adjudication struct {
 	newPayouts               []*payoutRow
 }
 
-// adjudicate locks the policies, decides their claims for the occurrence and saves the
+// adjudicatePolicies locks the policies, decides their claims for the occurrence and saves the
 // result.
-func (tx *Tx) adjudicate(ctx context.Context, occ *occurrenceRow, facts trigger.Occurrence, ids []uuid.UUID) error {
+func adjudicatePolicies(ctx context.Context, tx *store.Tx, occ *occurrenceRow, facts trigger.Occurrence, ids []uuid.UUID) error {
 	var policies []*policyRow
 	err := tx.NewSelect().Model(&policies).Where("p.id in (?)", bun.List(ids)).Where("p.status <> ?", PolicyArchived).
 		OrderExpr("p.id").For("NO KEY UPDATE").Scan(ctx)
@@ -55,7 +58,7 @@ func (tx *Tx) adjudicate(ctx context.Context, occ *occurrenceRow, facts trigger.
 		return fmt.Errorf("lock policies: %w", err)
 	}
 	for _, p := range policies {
-		tx.advanceClock(&p.RowHeader)
+		tx.AdvanceClock(&p.RowHeader)
 	}
 	adj := adjudication{Tx: tx, occurrence: occ, facts: facts}
 	if err := adj.load(ctx, policies); err != nil {
@@ -74,7 +77,7 @@ func (adj *adjudication) decideAll(ctx context.Context) error {
 		}
 		switch claim := adj.claimByPolicy[p.ID]; {
 		case done:
-		case claim == nil && !p.opensClaim(d, adj.clock):
+		case claim == nil && !p.opensClaim(d, adj.Clock):
 			continue
 		case claim == nil:
 			err = adj.openClaim(p, d)
@@ -113,29 +116,20 @@ func (adj *adjudication) decideExisting(p *policyRow, d trigger.Determination) e
 	return adj.increaseClaim(p, approved, d)
 }
 
-// awaitsSource reports whether the claim waits only for the source's final values.
-func (r *claimRow) awaitsSource() bool {
-	return r.Status == ClaimDeferred && onlyAwaitsSource(r.ReasonCodes)
-}
-
-func onlyAwaitsSource(reasons []string) bool {
-	return len(reasons) == 1 && reasons[0] == string(ReasonSourcePreliminary)
-}
-
 func (adj *adjudication) openClaim(p *policyRow, d trigger.Determination) error {
 	row := &claimRow{
-		RowHeader: adj.newHeader(p.Partner), PolicyID: p.ID, Product: &p.Product, Status: ClaimOpened, Origin: OriginTrigger,
+		RowHeader: adj.NewHeader(p.Partner), PolicyID: p.ID, Product: &p.Product, Status: ClaimOpened, Origin: OriginTrigger,
 		OccurrenceID: &adj.occurrence.ID, OccurrenceKey: new(adj.occurrence.naturalKey()), OccurredAt: &adj.occurrence.OccurredAt, Currency: p.Currency,
-		ReasonCodes: []string{}, OpenedAt: adj.now,
+		ReasonCodes: []string{}, OpenedAt: adj.Now,
 	}
 	if in := adj.request; in != nil {
-		row.PartnerFields = PartnerFields{in.PartnerReference, in.Metadata}
+		row.PartnerFields = store.PartnerFields{PartnerReference: in.PartnerReference, Metadata: in.Metadata}
 		row.Description = in.Description
 		if in.RequestedAmount != nil {
 			row.RequestedAmount = &in.RequestedAmount.Amount
 		}
 	}
-	det, err := adj.newDetermination(p, adj.occurrence, adj.facts, d)
+	det, err := newDetermination(adj.Tx, p, adj.occurrence, adj.facts, d)
 	if err != nil {
 		return err
 	}
@@ -150,7 +144,7 @@ func (adj *adjudication) openClaim(p *policyRow, d trigger.Determination) error 
 	if err := adj.appendObserved(p, row, d); err != nil {
 		return err
 	}
-	if err := adj.recordEvent(row, det, EventClaimOpened, openedSentence(adj.facts, d), map[string]any{"determination": det.Body}); err != nil {
+	if err := adj.recordEvent(row, det, event.ClaimOpened, openedSentence(adj.facts, d), map[string]any{"determination": det.Body}); err != nil {
 		return err
 	}
 	return adj.decideClaim(p, row, det, d)
@@ -159,8 +153,8 @@ func (adj *adjudication) openClaim(p *policyRow, d trigger.Determination) error 
 // appendObserved writes the first timeline entry: the event that was observed, before any
 // claim was opened.
 func (adj *adjudication) appendObserved(p *policyRow, row *claimRow, d trigger.Determination) error {
-	defer adj.withActor(Actor{Kind: ActorSource, Name: adj.occurrence.Source})()
-	return adj.appendTimeline(row, timelineObserved, nil, observedSentence(p, adj.facts, d), map[string]any{
+	defer adj.WithActor(actor.Actor{Kind: actor.KindSource, Name: adj.occurrence.Source})()
+	return appendTimeline(adj.Tx, row, event.TimelineObserved, nil, observedSentence(p, adj.facts, d), map[string]any{
 		"occurrence": adj.occurrence.toBrief(*row.OccurredAt), "stage": d.Stage, "source_version": adj.facts.SourceVersion,
 		"index": toDeterminationRecord(p, adj.facts, d).Index, "distance_km": d.DistanceKM,
 	})
@@ -174,7 +168,7 @@ func (adj *adjudication) reassess(p *policyRow, row *claimRow, d trigger.Determi
 	if waits := !settled || d.Amount == 0 && adj.mayStormGrow(p); waits && !adj.hasNewSourceVersion(row) {
 		return nil
 	}
-	det, err := adj.newDetermination(p, adj.occurrence, adj.facts, d)
+	det, err := newDetermination(adj.Tx, p, adj.occurrence, adj.facts, d)
 	if err != nil {
 		return err
 	}
@@ -184,8 +178,8 @@ func (adj *adjudication) reassess(p *policyRow, row *claimRow, d trigger.Determi
 	if settled {
 		return adj.decideClaim(p, row, det, d)
 	}
-	adj.bumpVersion(&row.RowHeader)
-	return adj.recordEvent(row, det, EventClaimUpdated, "The source revised its values.", map[string]any{"determination": det.Body})
+	adj.BumpVersion(&row.RowHeader)
+	return adj.recordEvent(row, det, event.ClaimUpdated, "The source revised its values.", map[string]any{"determination": det.Body})
 }
 
 // hasNewSourceVersion reports whether the source changed its values since the claim's
@@ -210,7 +204,7 @@ func (adj *adjudication) awaitsMissingDays(row *claimRow) bool {
 // decideClaim applies the private decision rules and updates claim, policy and payout.
 // The actor of the decision is always Parapet, also when a partner made the request.
 func (adj *adjudication) decideClaim(p *policyRow, row *claimRow, det *determinationRow, d trigger.Determination) error {
-	defer adj.withActor(System())()
+	defer adj.WithActor(actor.System())()
 	facts := p.decisionFacts(d)
 	facts.Ongoing, facts.SameOccurrence, facts.PossibleDuplicate = adj.mayStormGrow(p), adj.hasClaimFor(p, row), adj.hasPossibleDuplicate(p, row)
 	decision := adjudicate.Decide(facts)
@@ -219,7 +213,7 @@ func (adj *adjudication) decideClaim(p *policyRow, row *claimRow, det *determina
 	case onlyAwaitsSource(decision.Reasons):
 		review = new(adj.reviewAt(p, d))
 	case decision.Outcome == adjudicate.Defer:
-		review = new(adj.now.Add(reviewInterval)) // an operator reviews it; HealthStats counts overdue reviews
+		review = new(adj.Now.Add(reviewInterval)) // an operator reviews it; HealthStats counts overdue reviews
 	}
 	return adj.applyDecision(p, row, det, decision, review)
 }
@@ -234,12 +228,12 @@ func (adj *adjudication) reviewAt(p *policyRow, d trigger.Determination) time.Ti
 	if adj.mayStormGrow(p) && p.isStageSufficient(d) {
 		return adj.stormEnd(p)
 	}
-	return adj.now.Add(reviewInterval)
+	return adj.Now.Add(reviewInterval)
 }
 
 // mayStormGrow reports whether a storm may still get fixes that join its track.
 func (adj *adjudication) mayStormGrow(p *policyRow) bool {
-	return adj.facts.Storm != nil && adj.occurrence.FinalTrackAt == nil && adj.clock.Before(adj.stormEnd(p))
+	return adj.facts.Storm != nil && adj.occurrence.FinalTrackAt == nil && adj.Clock.Before(adj.stormEnd(p))
 }
 
 // stormEnd returns the time after which a storm is over: a later fix would form no
@@ -255,13 +249,13 @@ func (adj *adjudication) increaseClaim(p *policyRow, row *claimRow, d trigger.De
 	if more <= 0 {
 		return nil
 	}
-	defer adj.withActor(System())()
-	det, err := adj.newDetermination(p, adj.occurrence, adj.facts, d)
+	defer adj.WithActor(actor.System())()
+	det, err := newDetermination(adj.Tx, p, adj.occurrence, adj.facts, d)
 	if err != nil {
 		return err
 	}
 	adj.newDeterminations, adj.changedClaims = append(adj.newDeterminations, det), append(adj.changedClaims, row)
-	row.DeterminationID, row.OccurredAt, row.DecidedAt = &det.ID, &adj.occurrence.OccurredAt, &adj.now
+	row.DeterminationID, row.OccurredAt, row.DecidedAt = &det.ID, &adj.occurrence.OccurredAt, &adj.Now
 	row.Amount, row.ClosedAt = new(*row.Amount+more), nil
 	event, err := adj.transitionClaim(row, ClaimApproved)
 	if err != nil {
@@ -276,16 +270,16 @@ func (adj *adjudication) increaseClaim(p *policyRow, row *claimRow, d trigger.De
 
 // recordEvent appends one event and its timeline entry to the claim. det is nil for a
 // claim without an occurrence.
-func (adj *adjudication) recordEvent(row *claimRow, det *determinationRow, kind EventType, summary string, data any) error {
+func (adj *adjudication) recordEvent(row *claimRow, det *determinationRow, kind event.Type, summary string, data any) error {
 	parts := adj.claimPayouts[row.ID]
 	if det != nil {
 		parts.occurrence, parts.determination = adj.openedOccurrence(row), &det.Body
 	}
-	event, err := adj.appendEvent(kind, &row.RowHeader, resourceClaim, row.toRecord(parts))
+	event, err := adj.AppendEvent(kind, &row.RowHeader, store.ResourceClaim, row.toRecord(parts))
 	if err != nil {
 		return err
 	}
-	return adj.appendTimeline(row, kind, &event, summary, data)
+	return appendTimeline(adj.Tx, row, kind, &event, summary, data)
 }
 
 // openedOccurrence returns the occurrence that the claim was opened for. It may have been

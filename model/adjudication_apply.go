@@ -7,13 +7,15 @@ import (
 	"github.com/google/uuid"
 
 	"parapet/model/internal/adjudicate"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 )
 
 // applyDecision stores a decision: the claim with its event and timeline entry and, for
 // an approval, the reserved limit and the payout.
 func (adj *adjudication) applyDecision(p *policyRow, row *claimRow, det *determinationRow, decision adjudicate.Decision, review *time.Time) error {
 	row.Outcome, row.ReasonCodes = new(string(decision.Outcome)), decision.Reasons
-	row.DecidedAt, row.NextReviewAt = &adj.now, review
+	row.DecidedAt, row.NextReviewAt = &adj.Now, review
 	if decision.Outcome == adjudicate.Approve {
 		row.Amount = &decision.Amount
 	}
@@ -30,37 +32,37 @@ func (adj *adjudication) applyDecision(p *policyRow, row *claimRow, det *determi
 
 // transitionClaim changes the status of a claim. A claim that stays deferred for another
 // reason is updated.
-func (adj *adjudication) transitionClaim(row *claimRow, to ClaimStatus) (EventType, error) {
+func (adj *adjudication) transitionClaim(row *claimRow, to ClaimStatus) (event.Type, error) {
 	if row.Status == to {
-		adj.bumpVersion(&row.RowHeader)
-		return EventClaimUpdated, nil
+		adj.BumpVersion(&row.RowHeader)
+		return event.ClaimUpdated, nil
 	}
-	return transitionInMemory(adj.Tx, &row.RowHeader, ClaimTransitions, &row.Status, to)
+	return store.ChangeStatusInMemory(adj.Tx, &row.RowHeader, ClaimTransitions, &row.Status, to)
 }
 
 // createPayout reserves the limit and creates the payout.
 func (adj *adjudication) createPayout(p *policyRow, row *claimRow, amount int64) error {
 	p.LimitRemaining -= amount
-	event := EventPolicyUpdated
+	event := event.PolicyUpdated
 	if p.LimitRemaining == 0 && p.Status == PolicyActive {
 		var err error
-		if event, err = transitionInMemory(adj.Tx, &p.RowHeader, PolicyTransitions, &p.Status, PolicyExhausted); err != nil {
+		if event, err = store.ChangeStatusInMemory(adj.Tx, &p.RowHeader, PolicyTransitions, &p.Status, PolicyExhausted); err != nil {
 			return err
 		}
 	} else {
-		adj.bumpVersion(&p.RowHeader)
+		adj.BumpVersion(&p.RowHeader)
 	}
 	adj.changedPolicies = append(adj.changedPolicies, p)
-	if _, err := adj.appendEvent(event, &p.RowHeader, resourcePolicy, p.toRecord(adj.now, adj.policyClaimsAfter(p.ID))); err != nil {
+	if _, err := adj.AppendEvent(event, &p.RowHeader, store.ResourcePolicy, p.toRecord(adj.Now, adj.policyClaimsAfter(p.ID))); err != nil {
 		return err
 	}
 	part := adj.installments[row.ID] + 1
 	payout := &payoutRow{
-		RowHeader: adj.newHeader(p.Partner), ClaimID: row.ID, PolicyID: p.ID, Status: PayoutPending, Installment: part,
+		RowHeader: adj.NewHeader(p.Partner), ClaimID: row.ID, PolicyID: p.ID, Status: PayoutPending, Installment: part,
 		Amount: amount, Currency: p.Currency, DebtDigest: debtDigest(row, part), IdempotencySeq: 1,
 	}
 	adj.newPayouts = append(adj.newPayouts, payout)
-	return adj.startPayout(p, row, payout, selectMethod(adj.methods[p.ID], row.ID))
+	return startPayout(adj.Tx, p, row, payout, selectMethod(adj.methods[p.ID], row.ID))
 }
 
 // policyClaimsAfter returns the claims that the policy's record shows after this
@@ -68,7 +70,7 @@ func (adj *adjudication) createPayout(p *policyRow, row *claimRow, amount int64)
 func (adj *adjudication) policyClaimsAfter(policy uuid.UUID) policyClaims {
 	status := make(map[string]ClaimStatus)
 	for _, c := range adj.relatedClaims[policy] {
-		status[resourceClaim.formatID(c.ID)] = c.Status
+		status[store.ResourceClaim.FormatID(c.ID)] = c.Status
 	}
 	shown := adj.shownClaims[policy]
 	shown.newest = slices.Clone(shown.newest)

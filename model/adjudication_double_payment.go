@@ -26,7 +26,7 @@ func (adj *adjudication) reportDoublePayment(ctx context.Context, p *policyRow) 
 	slices.SortFunc(approved, func(a, b *claimRow) int {
 		return cmp.Or(a.DecidedAt.Compare(*b.DecidedAt), slices.Compare(a.ID[:], b.ID[:]))
 	})
-	payouts, err := adj.lockPayingPayouts(ctx, approved)
+	payouts, err := lockPayingPayouts(ctx, adj.Tx, approved)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (adj *adjudication) reportDoublePayment(ctx context.Context, p *policyRow) 
 			if payout.ClaimID == first.ClaimID {
 				continue
 			}
-			if err := adj.reportPaidTwice(ctx, c, payout, first); err != nil {
+			if err := reportPaidTwice(ctx, adj.Tx, c, payout, first); err != nil {
 				return err
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/hazard"
+	"parapet/model/kernel/store"
 )
 
 // hasClaimFor reports whether another active claim of the policy has this same occurrence
@@ -50,7 +51,7 @@ func (adj *adjudication) lostItsDuplicate(p *policyRow, row *claimRow) bool {
 
 // reevaluatePossibleDuplicates enqueues a new evaluation of the policies' claims that
 // waited because of a claim that is now declined or withdrawn.
-func (tx *Tx) reevaluatePossibleDuplicates(ctx context.Context, policies []uuid.UUID) error {
+func reevaluatePossibleDuplicates(ctx context.Context, tx *store.Tx, policies []uuid.UUID) error {
 	if len(policies) == 0 {
 		return nil
 	}
@@ -62,11 +63,11 @@ func (tx *Tx) reevaluatePossibleDuplicates(ctx context.Context, policies []uuid.
 	}
 	for i, w := range waiting {
 		if i == 0 || waiting[i-1].OccurrenceID != w.OccurrenceID {
-			tx.enqueueJob(EvaluatePolicies{Occurrence: resourceOccurrence.formatID(w.OccurrenceID)})
+			tx.EnqueueJob(EvaluatePolicies{Occurrence: store.ResourceOccurrence.FormatID(w.OccurrenceID)})
 		}
-		job := tx.jobs[len(tx.jobs)-1].(EvaluatePolicies) //nolint:forcetypeassert // it was enqueued above
-		job.Policies = append(job.Policies, resourcePolicy.formatID(w.PolicyID))
-		tx.jobs[len(tx.jobs)-1] = job
+		job := tx.Jobs[len(tx.Jobs)-1].(EvaluatePolicies) //nolint:forcetypeassert // it was enqueued above
+		job.Policies = append(job.Policies, store.ResourcePolicy.FormatID(w.PolicyID))
+		tx.Jobs[len(tx.Jobs)-1] = job
 	}
 	return nil
 }

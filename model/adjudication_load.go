@@ -11,6 +11,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/hazard"
+	"parapet/model/kernel/store"
 )
 
 // load reads the data that decisions need, in one statement per kind.
@@ -28,7 +29,7 @@ func (adj *adjudication) load(ctx context.Context, policies []*policyRow) error 
 		return err
 	}
 	for _, c := range claims {
-		adj.advanceClockPastTimeline(c)
+		advanceClockPastTimeline(adj.Tx, c)
 		adj.relatedClaims[c.PolicyID] = append(adj.relatedClaims[c.PolicyID], c)
 		if have := adj.claimByPolicy[c.PolicyID]; adj.isFor(c) && !c.isRetracted() && (have == nil || c.priority() > have.priority()) {
 			adj.claimByPolicy[c.PolicyID] = c
@@ -185,7 +186,7 @@ func (adj *adjudication) loadPayouts(ctx context.Context, claims []uuid.UUID) er
 	}
 	var payouts []payoutRow
 	err = adj.NewSelect().Model(&payouts).ModelTableExpr("claims as c").Join(`cross join lateral (select * from payouts
-		where claim_id = c.id and partner = c.partner order by claim_sequence desc limit ?) as po`, maxEmbedded).
+		where claim_id = c.id and partner = c.partner order by claim_sequence desc limit ?) as po`, store.MaxEmbedded).
 		Where("c.id in (?)", bun.List(claims)).OrderExpr("po.claim_sequence").Scan(ctx)
 	if err != nil {
 		return fmt.Errorf("read payouts: %w", err)
@@ -219,13 +220,13 @@ func (adj *adjudication) save(ctx context.Context) error {
 		rows  int
 		write func() error
 	}{
-		{len(adj.newDeterminations), func() error { return insertRows(ctx, adj.Tx, &adj.newDeterminations) }},
-		{len(adj.newClaims), func() error { return insertRows(ctx, adj.Tx, &adj.newClaims) }},
+		{len(adj.newDeterminations), func() error { return store.InsertRows(ctx, adj.Tx, &adj.newDeterminations) }},
+		{len(adj.newClaims), func() error { return store.InsertRows(ctx, adj.Tx, &adj.newClaims) }},
 		{len(adj.changedClaims), func() error {
 			return adj.updateLocked(ctx, &adj.changedClaims, "status", "determination_id", "occurred_at", "amount", "outcome", "reason_codes", "decided_at", "next_review_at", "closed_at", "timeline_sequence", "timeline_updated_at")
 		}},
 		{len(adj.changedPolicies), func() error { return adj.updateLocked(ctx, &adj.changedPolicies, "status", "limit_remaining") }},
-		{len(adj.newPayouts), func() error { return insertRows(ctx, adj.Tx, &adj.newPayouts) }},
+		{len(adj.newPayouts), func() error { return store.InsertRows(ctx, adj.Tx, &adj.newPayouts) }},
 	}
 	for _, w := range writes {
 		if w.rows == 0 {
@@ -241,7 +242,7 @@ func (adj *adjudication) save(ctx context.Context) error {
 			declined = append(declined, c.PolicyID)
 		}
 	}
-	return adj.reevaluatePossibleDuplicates(ctx, declined)
+	return reevaluatePossibleDuplicates(ctx, adj.Tx, declined)
 }
 
 // updateLocked updates locked rows. It checks no version, because the lock prevents

@@ -11,42 +11,44 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
 // AffectedPolicies returns, for each occurrence, the policies with a claim, those it
 // would pay and, on request, the near misses, newest first.
-func (s *Service) AffectedPolicies(ctx context.Context, actor Actor, occurrences []string, nearMisses bool, in PageRequest) (map[string]*Page[wire.Explanation], error) {
-	if err := firstError(s.authorize(ctx, actor, ScopePoliciesRead), s.authorize(ctx, actor, ScopeClaimsRead)); err != nil {
+func (s *Service) AffectedPolicies(ctx context.Context, caller actor.Actor, occurrences []string, nearMisses bool, in store.PageRequest) (map[string]*store.Page[wire.Explanation], error) {
+	if err := store.FirstError(s.Authorize(ctx, caller, actor.ScopePoliciesRead), s.Authorize(ctx, caller, actor.ScopeClaimsRead)); err != nil {
 		return nil, err
 	}
-	checked := make(map[string]pageSpec, len(occurrences))
-	var one pageSpec // the pages differ only in the cursor, which is valid for one occurrence
+	checked := make(map[string]store.PageSpec, len(occurrences))
+	var one store.PageSpec // the pages differ only in the cursor, which is valid for one occurrence
 	for _, id := range occurrences {
 		var err error
-		if one, err = s.parsePage(actor, in, fmt.Sprintf("touched/%s?%t", id, nearMisses)); err != nil {
+		if one, err = s.ParsePage(caller, in, fmt.Sprintf("touched/%s?%t", id, nearMisses)); err != nil {
 			return nil, err
 		}
 		checked[id] = one
 	}
-	l := affectedQuery{svc: s, actor: actor, occurrences: resourceOccurrence.parseIDs(occurrences), nearMisses: nearMisses}
+	l := affectedQuery{svc: s, actor: caller, occurrences: store.ResourceOccurrence.ParseIDs(occurrences), nearMisses: nearMisses}
 	touched := map[uuid.UUID][]Evaluation{}
 	err := l.forEachAffected(ctx, one, func(id uuid.UUID, v *Evaluation) (enough bool) {
 		touched[id] = append(touched[id], *v)
-		return len(touched[id]) > one.limit
+		return len(touched[id]) > one.Limit
 	})
 	if err != nil {
 		return nil, err
 	}
 	counts := sync.OnceValues(func() (map[uuid.UUID]int, error) { return l.countByOccurrence(ctx) })
-	pages := make(map[string]*Page[wire.Explanation], len(occurrences))
+	pages := make(map[string]*store.Page[wire.Explanation], len(occurrences))
 	for id, p := range checked {
-		key, _ := resourceOccurrence.parseID(id) // an invalid id affected no policies
-		p.count = func(context.Context) (int, error) {
+		key, _ := store.ResourceOccurrence.ParseID(id) // an invalid id affected no policies
+		p.Count = func(context.Context) (int, error) {
 			all, err := counts()
 			return all[key], err
 		}
-		if pages[id], err = newPage(p, touched[key], func(v *Evaluation) string { return v.policy.ID.String() }, func(v *Evaluation) wire.Explanation { return *v.toRecord() }); err != nil {
+		if pages[id], err = store.NewPage(p, touched[key], func(v *Evaluation) string { return v.policy.ID.String() }, func(v *Evaluation) wire.Explanation { return *v.toRecord() }); err != nil {
 			return nil, err
 		}
 	}
@@ -56,28 +58,28 @@ func (s *Service) AffectedPolicies(ctx context.Context, actor Actor, occurrences
 // affectedQuery finds the policies affected by several occurrences.
 type affectedQuery struct {
 	svc         *Service
-	actor       Actor
+	actor       actor.Actor
 	occurrences []uuid.UUID
 	nearMisses  bool
 }
 
 func (l affectedQuery) countByOccurrence(ctx context.Context) (map[uuid.UUID]int, error) {
 	counts := make(map[uuid.UUID]int, len(l.occurrences))
-	return counts, l.forEachAffected(ctx, pageSpec{limit: MaxTotal}, func(id uuid.UUID, _ *Evaluation) (enough bool) {
+	return counts, l.forEachAffected(ctx, store.PageSpec{Limit: store.MaxTotal}, func(id uuid.UUID, _ *Evaluation) (enough bool) {
 		counts[id]++
-		return counts[id] > MaxTotal
+		return counts[id] > store.MaxTotal
 	})
 }
 
 // forEachAffected calls take for the policies that each occurrence affected, newest
 // first, until take returns true.
-func (l affectedQuery) forEachAffected(ctx context.Context, p pageSpec, take func(uuid.UUID, *Evaluation) bool) error {
+func (l affectedQuery) forEachAffected(ctx context.Context, p store.PageSpec, take func(uuid.UUID, *Evaluation) bool) error {
 	if len(l.occurrences) == 0 {
 		return nil
 	}
-	return l.svc.readSnapshot(ctx, func(ctx context.Context, tx bun.Tx, now time.Time) error {
+	return l.svc.ReadSnapshot(ctx, func(ctx context.Context, tx bun.Tx, now time.Time) error {
 		var rows []*occurrenceRow
-		if err := l.actor.restrictToScope(tx.NewSelect().Model(&rows).Where("oc.id in (?)", bun.List(l.occurrences))).Scan(ctx); err != nil {
+		if err := restrictToScope(l.actor, tx.NewSelect().Model(&rows).Where("oc.id in (?)", bun.List(l.occurrences))).Scan(ctx); err != nil {
 			return fmt.Errorf("read occurrences: %w", err)
 		}
 		all, err := loadRecordedScenarios(ctx, tx, rows, l.actor.Partner, now)
@@ -87,7 +89,7 @@ func (l affectedQuery) forEachAffected(ctx context.Context, p pageSpec, take fun
 		left, err := l.findCandidates(ctx, tx, all, p)
 		// The first batch is large enough for a page of which half the candidates are not
 		// affected.
-		for size := 2 * (p.limit + 1); err == nil && len(left) > 0; size *= 2 {
+		for size := 2 * (p.Limit + 1); err == nil && len(left) > 0; size *= 2 {
 			err = l.evaluateBatch(ctx, tx, all, left, min(size, matchBatchSize), take)
 		}
 		return err
@@ -95,11 +97,11 @@ func (l affectedQuery) forEachAffected(ctx context.Context, p pageSpec, take fun
 }
 
 // findCandidates returns the candidate policies of each scenario, newest first.
-func (affectedQuery) findCandidates(ctx context.Context, db bun.IDB, all map[uuid.UUID]*Scenario, p pageSpec) (map[uuid.UUID][]uuid.UUID, error) {
+func (affectedQuery) findCandidates(ctx context.Context, db bun.IDB, all map[uuid.UUID]*Scenario, p store.PageSpec) (map[uuid.UUID][]uuid.UUID, error) {
 	found, err := scenarios(slices.Collect(maps.Values(all))).findCandidates(ctx, db)
 	left := make(map[uuid.UUID][]uuid.UUID, len(all))
 	for id, sc := range all {
-		ids := slices.DeleteFunc(slices.Clone(found[sc.row.ID]), func(policy uuid.UUID) bool { return p.after != "" && policy.String() >= p.after })
+		ids := slices.DeleteFunc(slices.Clone(found[sc.row.ID]), func(policy uuid.UUID) bool { return p.After != "" && policy.String() >= p.After })
 		if slices.Reverse(ids); len(ids) > 0 {
 			left[id] = ids
 		}

@@ -9,15 +9,18 @@ import (
 
 	"parapet/model"
 	"parapet/model/hazard"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/trigger"
 	"parapet/model/wire"
 )
 
 // affectedPolicies lists all policies that an occurrence affected, one per page.
-func affectedPolicies(t *testing.T, b *modeltest.Bundle, who model.Actor, occurrence string, nearMisses bool) (all []wire.Explanation) {
+func affectedPolicies(t *testing.T, b *modeltest.Bundle, who actor.Actor, occurrence string, nearMisses bool) (all []wire.Explanation) {
 	t.Helper()
-	page := model.PageRequest{Limit: 1}
+	page := store.PageRequest{Limit: 1}
 	for {
 		lists, err := b.Service.AffectedPolicies(t.Context(), who, []string{occurrence}, nearMisses, page)
 		require.NoError(t, err)
@@ -75,7 +78,7 @@ func TestAffectedPoliciesOfMergedOccurrence(t *testing.T) {
 	first.Aliases = []string{"us2"}
 	b.Observe(first)
 	b.RunJobs()
-	list, err := b.Service.ListOccurrences(t.Context(), b.Acme, model.HazardFilter{}, model.PageRequest{})
+	list, err := b.Service.ListOccurrences(t.Context(), b.Acme, model.HazardFilter{}, store.PageRequest{})
 	require.NoError(t, err)
 	require.Len(t, list.Data, 1)
 	require.Equal(t, []string{policy.ID}, policyIDsOf(affectedPolicies(t, b, b.Acme, list.Data[0].ID, true)))
@@ -84,7 +87,7 @@ func TestAffectedPoliciesOfMergedOccurrence(t *testing.T) {
 // occurrenceIDs lists the ids of all occurrences that are not merged into others.
 func occurrenceIDs(t *testing.T, b *modeltest.Bundle) (ids []string) {
 	t.Helper()
-	list, err := b.Service.ListOccurrences(t.Context(), b.Operator, model.HazardFilter{}, model.PageRequest{Limit: model.MaxPageSize})
+	list, err := b.Service.ListOccurrences(t.Context(), b.Operator, model.HazardFilter{}, store.PageRequest{Limit: store.MaxPageSize})
 	require.NoError(t, err)
 	for _, o := range list.Data {
 		ids = append(ids, o.ID)
@@ -136,9 +139,9 @@ func TestAffectedPoliciesOfManyOccurrencesEqualSingleQueries(t *testing.T) {
 	occurrences := createManyOccurrences(t, b)
 	require.Greater(t, len(occurrences), 8)
 	touching, near := map[string]int{}, 0
-	for _, who := range []model.Actor{b.Acme, b.Globex, b.Operator} {
+	for _, who := range []actor.Actor{b.Acme, b.Globex, b.Operator} {
 		for _, nearMisses := range []bool{true, false} {
-			together, err := b.Service.AffectedPolicies(t.Context(), who, append(occurrences, "occ_"), nearMisses, model.PageRequest{})
+			together, err := b.Service.AffectedPolicies(t.Context(), who, append(occurrences, "occ_"), nearMisses, store.PageRequest{})
 			require.NoError(t, err)
 			require.Empty(t, together["occ_"].Data)
 			for _, id := range occurrences {
@@ -175,8 +178,8 @@ func TestOccurrencesAndObservationsAreListed(t *testing.T) {
 		modeltest.StationDay(station, wet, "300"),
 	)
 	b.RunJobs()
-	names := func(who model.Actor, f model.HazardFilter) (names []string) {
-		page := model.PageRequest{Limit: 1}
+	names := func(who actor.Actor, f model.HazardFilter) (names []string) {
+		page := store.PageRequest{Limit: 1}
 		for {
 			list, err := b.Service.ListOccurrences(t.Context(), who, f, page)
 			require.NoError(t, err)
@@ -198,13 +201,13 @@ func TestOccurrencesAndObservationsAreListed(t *testing.T) {
 	require.Equal(t, []string{"us1"}, names(b.Acme, model.HazardFilter{Kind: "earthquake", To: &until}))
 	require.Equal(t, []string{"us2"}, names(b.Acme, model.HazardFilter{Kind: "earthquake", From: &until}))
 	require.Equal(t, []string{"AL01"}, names(b.Acme, model.HazardFilter{Kind: "storm_fix"}))
-	_, err := b.Service.ListOccurrences(t.Context(), b.Acme, model.HazardFilter{Kind: "plague"}, model.PageRequest{})
-	require.Equal(t, model.CodeParameterInvalid, domainError(t, err).Code)
+	_, err := b.Service.ListOccurrences(t.Context(), b.Acme, model.HazardFilter{Kind: "plague"}, store.PageRequest{})
+	require.Equal(t, apperr.CodeParameterInvalid, domainError(t, err).Code)
 
 	for kind, observed := range map[string]int{"storm_fix": 2, "station_day": 1, "earthquake": 1} {
-		list, err := b.Service.ListOccurrences(t.Context(), b.Acme, model.HazardFilter{Kind: kind}, model.PageRequest{Limit: 1})
+		list, err := b.Service.ListOccurrences(t.Context(), b.Acme, model.HazardFilter{Kind: kind}, store.PageRequest{Limit: 1})
 		require.NoError(t, err)
-		of, err := b.Service.ListObservations(t.Context(), b.Acme, model.HazardFilter{OccurrenceID: list.Data[0].ID}, model.PageRequest{})
+		of, err := b.Service.ListObservations(t.Context(), b.Acme, model.HazardFilter{OccurrenceID: list.Data[0].ID}, store.PageRequest{})
 		require.NoError(t, err)
 		require.Len(t, of.Data, observed, kind)
 		one, err := b.Service.GetObservation(t.Context(), b.Acme, of.Data[0].ID)
@@ -222,7 +225,7 @@ func TestSandboxOccurrenceIsVisibleToItsPartnerOnly(t *testing.T) {
 	require.NoError(t, err)
 	b.RunJobs()
 	occurrence := *record.OccurrenceID
-	for _, who := range []model.Actor{b.Acme, b.Operator} {
+	for _, who := range []actor.Actor{b.Acme, b.Operator} {
 		one, err := b.Service.GetOccurrence(t.Context(), who, occurrence)
 		require.NoError(t, err)
 		require.True(t, one.Sandbox)
@@ -230,15 +233,15 @@ func TestSandboxOccurrenceIsVisibleToItsPartnerOnly(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []string{policy.ID}, policyIDsOf(affectedPolicies(t, b, who, occurrence, true)))
 	}
-	unknown := func(err error) { require.Equal(t, model.CodeNotFound, domainError(t, err).Code) }
+	unknown := func(err error) { require.Equal(t, apperr.CodeNotFound, domainError(t, err).Code) }
 	_, err = b.Service.GetOccurrence(t.Context(), b.Globex, occurrence)
 	unknown(err)
 	_, err = b.Service.GetObservation(t.Context(), b.Globex, record.ID)
 	unknown(err)
 	require.Empty(t, affectedPolicies(t, b, b.Globex, occurrence, true))
-	_, err = b.Service.ListObservations(t.Context(), b.Globex, model.HazardFilter{OccurrenceID: occurrence}, model.PageRequest{})
+	_, err = b.Service.ListObservations(t.Context(), b.Globex, model.HazardFilter{OccurrenceID: occurrence}, store.PageRequest{})
 	unknown(err)
-	list, err := b.Service.ListOccurrences(t.Context(), b.Globex, model.HazardFilter{}, model.PageRequest{})
+	list, err := b.Service.ListOccurrences(t.Context(), b.Globex, model.HazardFilter{}, store.PageRequest{})
 	require.NoError(t, err)
 	require.Empty(t, list.Data)
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"parapet/model/kernel/store"
 )
 
 // ExceptionMissing is a payout that no report has confirmed.
@@ -114,8 +116,8 @@ func (m *lineMatcher) applySettlement(ctx context.Context, out lockedPayout, lin
 			return "", err
 		}
 	}
-	row.ReconciledAt = &m.now
-	return ResultReconciled, m.transitionPayoutInMemory(out.claim, row, PayoutReconciled, fmt.Sprintf("The rail's report confirms the payout of %s.", row.toMoney()))
+	row.ReconciledAt = &m.Now
+	return ResultReconciled, transitionPayoutInMemory(m.Tx, out.claim, row, PayoutReconciled, fmt.Sprintf("The rail's report confirms the payout of %s.", row.toMoney()))
 }
 
 // barUnconfirmed blocks a payout when a settlement shows that money arrived without
@@ -135,11 +137,11 @@ func (m *lineMatcher) barUnconfirmed(ctx context.Context, out lockedPayout, line
 // did not arrive.
 func (m *lineMatcher) applyAcceptance(out lockedPayout, line *lineRow) error {
 	row := out.row
-	m.batch.Queue(`update payout_attempts set ended_at = coalesce(ended_at, $1), outcome = 'accepted', provider_reference = $2
+	m.Batch.Queue(`update payout_attempts set ended_at = coalesce(ended_at, $1), outcome = 'accepted', provider_reference = $2
 		where payout_id = $3 and partner = $4 and key = $5 and coalesce(outcome, 'unknown') = 'unknown'`,
-		m.now, stringOrNil(line.Reference), row.ID, row.Partner, row.idempotencyKey())
+		m.Now, store.StringOrNil(line.Reference), row.ID, row.Partner, row.idempotencyKey())
 	row.Provider = &line.Rail
-	_, err := m.applyOutcome(out.claim, row, nil, RailAnswer{Outcome: OutcomeAccepted, Reference: line.Reference})
+	_, err := applyOutcome(m.Tx, out.claim, row, nil, RailAnswer{Outcome: OutcomeAccepted, Reference: line.Reference})
 	return err
 }
 
@@ -171,20 +173,20 @@ func (m *lineMatcher) applyReturn(ctx context.Context, out lockedPayout, line *l
 	case why != "":
 		return why, nil
 	}
-	if err := m.transitionPayoutInMemory(out.claim, row, PayoutReturned, fmt.Sprintf("The payout of %s came back (%s).", row.toMoney(), line.Code)); err != nil {
+	if err := transitionPayoutInMemory(m.Tx, out.claim, row, PayoutReturned, fmt.Sprintf("The payout of %s came back (%s).", row.toMoney(), line.Code)); err != nil {
 		return "", err
 	}
 	if err := m.reopenClaim(ctx, out.claim); err != nil {
 		return "", err
 	}
-	again, err := m.createReplacement(ctx, out.claim, row)
+	again, err := createReplacement(ctx, m.Tx, out.claim, row)
 	if err != nil {
 		return "", err
 	}
 	m.replacements, m.claimsWithNewPayout[out.claim.ID] = append(m.replacements, again), true
 	m.siblings[out.claim.ID] = append(m.siblings[out.claim.ID], again)
 	if m.hasArrived(again) {
-		return ResultReturned, m.blockPayoutInMemory(out.claim, again, BlockedRailMismatch)
+		return ResultReturned, blockPayoutInMemory(m.Tx, out.claim, again, BlockedRailMismatch)
 	}
 	return ResultReturned, nil
 }
@@ -204,7 +206,7 @@ func (m *lineMatcher) applyRejection(ctx context.Context, out lockedPayout, line
 	case !row.isInFlight() || row.mismatch(line) != "":
 		return ResultState, nil
 	}
-	return ResultRefused, m.noteRefusal(ctx, out.claim, row, "refusal_reported_at")
+	return ResultRefused, noteRefusal(ctx, m.Tx, out.claim, row, "refusal_reported_at")
 }
 
 // reopenClaim reopens a closed claim.
@@ -218,17 +220,17 @@ func (m *lineMatcher) reopenClaim(ctx context.Context, claim *claimRow) error {
 
 // transitionClaim changes the status of a claim in memory; saveClaims writes it.
 func (m *lineMatcher) transitionClaim(ctx context.Context, claim *claimRow, to ClaimStatus, summary string) error {
-	kind, err := transitionInMemory(m.Tx, &claim.RowHeader, ClaimTransitions, &claim.Status, to)
+	kind, err := store.ChangeStatusInMemory(m.Tx, &claim.RowHeader, ClaimTransitions, &claim.Status, to)
 	if err != nil {
 		return err
 	}
-	parts, err := m.loadClaimRelations(ctx, claim)
+	parts, err := loadClaimRelations(ctx, m.Tx, claim)
 	if err != nil {
 		return err
 	}
 	parts.setPayouts(m.siblings[claim.ID])
 	m.changedClaims[claim.ID] = claim
-	return m.recordClaimEvent(claim, kind, parts, summary)
+	return recordClaimEvent(m.Tx, claim, kind, parts, summary)
 }
 
 // recordException stores a line that does not match, unless it is stored already.
@@ -236,7 +238,7 @@ func (m *lineMatcher) recordException(line *lineRow) {
 	if !slices.Contains(ReconciliationExceptionKinds(), *line.MatchResult) {
 		return
 	}
-	row := &exceptionRow{ID: newID(), CreatedAt: m.now, Kind: *line.MatchResult, Rail: &line.Rail, ReportID: &line.ReportID, Line: &line.Number}
+	row := &exceptionRow{ID: store.NewID(), CreatedAt: m.Now, Kind: *line.MatchResult, Rail: &line.Rail, ReportID: &line.ReportID, Line: &line.Number}
 	if out, ok := m.lockedPayoutOf(line); ok {
 		row.Partner, row.PayoutID, row.PolicyID = &out.row.Partner, &out.row.ID, &out.row.PolicyID
 	} else if line.policy != nil {
@@ -252,7 +254,7 @@ func (m *lineMatcher) closePaidClaims(ctx context.Context, moved []lockedPayout)
 		if claim.Status != ClaimApproved || !isFullyPaid(claim, m.siblings[claim.ID]) {
 			continue
 		}
-		claim.ClosedAt = &m.now
+		claim.ClosedAt = &m.Now
 		if err := m.transitionClaim(ctx, claim, ClaimClosed, "Everything the claim owes is paid and confirmed; it is closed."); err != nil {
 			return err
 		}
@@ -270,7 +272,7 @@ func (m *lineMatcher) saveClaims() {
 		ids, partners, status = append(ids, id), append(partners, claim.Partner), append(status, string(claim.Status))
 		versions, closed = append(versions, claim.Version), append(closed, claim.ClosedAt)
 	}
-	m.batch.Queue(`update claims as c set status = n.status, closed_at = n.closed, version = n.version, updated_at = $1
+	m.Batch.Queue(`update claims as c set status = n.status, closed_at = n.closed, version = n.version, updated_at = $1
 		from unnest($2::uuid[], $3::text[], $4::text[], $5::bigint[], $6::timestamptz[]) as n (id, partner, status, version, closed)
-		where c.id = n.id and c.partner = n.partner`, m.now, ids, partners, status, versions, closed)
+		where c.id = n.id and c.partner = n.partner`, m.Now, ids, partners, status, versions, closed)
 }

@@ -13,6 +13,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -25,7 +28,7 @@ type approvalRow struct {
 	CreatedAt time.Time
 	PayoutID  uuid.UUID `bun:"type:uuid"`
 	Digest    string
-	Author    personID
+	Author    actor.PersonID
 	Note      *string
 }
 
@@ -75,20 +78,20 @@ const coolingOffPeriod = 24 * time.Hour
 // ApprovePayout approves exactly what would be paid now. The last required approval
 // releases the payout. Changing anything that the digest covers voids earlier approvals.
 // One operator can approve only once. Operators only.
-func (s *Service) ApprovePayout(ctx context.Context, actor Actor, in ApprovalRequest) (*wire.Payout, error) {
+func (s *Service) ApprovePayout(ctx context.Context, actor actor.Actor, in ApprovalRequest) (*wire.Payout, error) {
 	return s.changePayoutAsOperator(ctx, actor, in.PayoutID, in.Note, OperationApprovePayout, nil,
-		func(ctx context.Context, tx *Tx, claim *claimRow, row *payoutRow) error {
-			return tx.approvePayout(ctx, claim, row, in)
+		func(ctx context.Context, tx *store.Tx, claim *claimRow, row *payoutRow) error {
+			return approvePayout(ctx, tx, claim, row, in)
 		})
 }
 
 // ReleasePayout releases now a payout that has its required approvals. A payout that is
 // already out is returned unchanged. Operators only. Errors: not_found,
 // validation_failed, state_conflict with what is missing.
-func (s *Service) ReleasePayout(ctx context.Context, actor Actor, in ReleaseRequest) (*wire.Payout, error) {
+func (s *Service) ReleasePayout(ctx context.Context, actor actor.Actor, in ReleaseRequest) (*wire.Payout, error) {
 	return s.changePayoutAsOperator(ctx, actor, in.PayoutID, in.Note, OperationReleasePayout, nil,
-		func(ctx context.Context, tx *Tx, claim *claimRow, row *payoutRow) error {
-			return tx.releaseNow(ctx, claim, row)
+		func(ctx context.Context, tx *store.Tx, claim *claimRow, row *payoutRow) error {
+			return releaseNow(ctx, tx, claim, row)
 		})
 }
 
@@ -101,36 +104,36 @@ func (r *payoutRow) approvalDigest(method *payoutMethodRow) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func (tx *Tx) approvePayout(ctx context.Context, claim *claimRow, row *payoutRow, in ApprovalRequest) error {
+func approvePayout(ctx context.Context, tx *store.Tx, claim *claimRow, row *payoutRow, in ApprovalRequest) error {
 	if err := row.checkReleasable(); err != nil {
 		return err
 	}
-	p, methods, err := tx.loadMethodsOfPayout(ctx, row)
+	p, methods, err := loadMethodsOfPayout(ctx, tx, row)
 	method, next := selectMethod(methods, claim.ID), selectMethodOnceVerified(methods, claim.ID)
 	switch {
 	case err != nil:
 		return err
 	case method == nil:
-		return Fail(CodeStateConflict, "There is no payout method yet. An approval names the account that is paid: wait until the partner has recorded one.")
+		return apperr.Fail(apperr.CodeStateConflict, "There is no payout method yet. An approval names the account that is paid: wait until the partner has recorded one.")
 	case next != method:
-		return Fail(CodeStateConflict, "Another payout method is being verified. If it replaces this one, the approval is lost: wait until its verification has ended.")
+		return apperr.Fail(apperr.CodeStateConflict, "Another payout method is being verified. If it replaces this one, the approval is lost: wait until its verification has ended.")
 	case in.Digest != "" && in.Digest != row.approvalDigest(method):
-		return Fail(CodeStateConflict, "The payout or its account has changed since you read it; read the payout again.")
+		return apperr.Fail(apperr.CodeStateConflict, "The payout or its account has changed since you read it; read the payout again.")
 	}
-	needed, err := requiredApprovals(ctx, tx.store, tx, p, claim, row)
+	needed, err := requiredApprovals(ctx, tx.Store, tx, p, claim, row)
 	if err != nil {
 		return err
 	}
-	if needed == 0 && !method.inCoolingOff(tx.now) {
-		return Fail(CodeStateConflict, "The payout needs no approval.")
+	if needed == 0 && !method.inCoolingOff(tx.Now) {
+		return apperr.Fail(apperr.CodeStateConflict, "The payout needs no approval.")
 	}
-	if err := tx.addApproval(ctx, row, method, in.Note, max(needed, 1)); err != nil {
+	if err := addApproval(ctx, tx, row, method, in.Note, max(needed, 1)); err != nil {
 		return err
 	}
 	if row.Status == PayoutBlocked && *row.BlockedReason != BlockedApproval {
 		return nil // another blocker remains; the approval stays valid
 	}
-	return tx.advance(ctx, p, claim, row, method, "The payout was approved and can go out.")
+	return advance(ctx, tx, p, claim, row, method, "The payout was approved and can go out.")
 }
 
 // checkReleasable returns state_conflict when the payout can no longer be approved or
@@ -138,34 +141,34 @@ func (tx *Tx) approvePayout(ctx context.Context, claim *claimRow, row *payoutRow
 func (r *payoutRow) checkReleasable() error {
 	switch {
 	case r.Status != PayoutPending && r.Status != PayoutBlocked:
-		return Fail(CodeStateConflict, "The payout is %s; only a pending or blocked one can go out.", r.Status)
+		return apperr.Fail(apperr.CodeStateConflict, "The payout is %s; only a pending or blocked one can go out.", r.Status)
 	case r.Status == PayoutBlocked && *r.BlockedReason == BlockedRailMismatch:
-		return Fail(CodeStateConflict, "The rail reports a payment that differs from the order; resolve that first.")
+		return apperr.Fail(apperr.CodeStateConflict, "The rail reports a payment that differs from the order; resolve that first.")
 	}
 	return nil
 }
 
 // addApproval stores the actor's approval. The caller holds the claim's lock, so that the
 // second of two concurrent approvals sees the first.
-func (tx *Tx) addApproval(ctx context.Context, row *payoutRow, method *payoutMethodRow, note *string, needed int) error {
-	given, err := tx.loadApprovals(ctx, row, method)
+func addApproval(ctx context.Context, tx *store.Tx, row *payoutRow, method *payoutMethodRow, note *string, needed int) error {
+	given, err := loadApprovals(ctx, tx, row, method)
 	switch {
 	case err != nil:
 		return err
-	case slices.ContainsFunc(given, func(g approvalRow) bool { return g.Author.isActor(tx.actor) }):
-		return Fail(CodeStateConflict, "You approved this already; another operator must.")
+	case slices.ContainsFunc(given, func(g approvalRow) bool { return g.Author.IsActor(tx.Actor) }):
+		return apperr.Fail(apperr.CodeStateConflict, "You approved this already; another operator must.")
 	case len(given) >= needed:
-		return Fail(CodeStateConflict, "The payout has the approvals it needs.")
+		return apperr.Fail(apperr.CodeStateConflict, "The payout has the approvals it needs.")
 	}
 	approval := &approvalRow{
-		ID: newID(), Partner: row.Partner, CreatedAt: tx.now, PayoutID: row.ID, Digest: row.approvalDigest(method), Author: tx.actor.personID(), Note: note,
+		ID: store.NewID(), Partner: row.Partner, CreatedAt: tx.Now, PayoutID: row.ID, Digest: row.approvalDigest(method), Author: tx.Actor.PersonID(), Note: note,
 	}
-	return insertRows(ctx, tx, approval)
+	return store.InsertRows(ctx, tx, approval)
 }
 
 // loadApprovals reads the approvals of exactly this payout to this method.
-func (tx *Tx) loadApprovals(ctx context.Context, row *payoutRow, method *payoutMethodRow) (given []approvalRow, err error) {
-	if row.Version == 1 && row.CreatedAt.Equal(tx.now) {
+func loadApprovals(ctx context.Context, tx *store.Tx, row *payoutRow, method *payoutMethodRow) (given []approvalRow, err error) {
+	if row.Version == 1 && row.CreatedAt.Equal(tx.Now) {
 		return nil, nil // the payout is being created
 	}
 	err = tx.NewSelect().Model(&given).Where("pa.payout_id = ?", row.ID).Where("pa.partner = ?", row.Partner).Where("pa.digest = ?", row.approvalDigest(method)).Scan(ctx)
@@ -178,7 +181,7 @@ func (tx *Tx) loadApprovals(ctx context.Context, row *payoutRow, method *payoutM
 // requiredApprovals returns how many operators must approve a payout, independent of its
 // account. The total amount of the claim counts: a growing storm is paid in installments,
 // and the total must not pass the limit through small installments.
-func requiredApprovals(ctx context.Context, s *Store, db bun.IDB, p *policyRow, claim *claimRow, row *payoutRow) (int, error) {
+func requiredApprovals(ctx context.Context, s *store.Store, db bun.IDB, p *policyRow, claim *claimRow, row *payoutRow) (int, error) {
 	product, err := loadProductVersion(ctx, s, db, p.Product, p.ProductVersion)
 	switch {
 	case err != nil:
@@ -197,7 +200,7 @@ func (r *payoutMethodRow) inCoolingOff(now time.Time) bool {
 	return r.CoolingOffUntil != nil && now.Before(*r.CoolingOffUntil)
 }
 
-func (tx *Tx) releaseNow(ctx context.Context, claim *claimRow, row *payoutRow) error {
+func releaseNow(ctx context.Context, tx *store.Tx, claim *claimRow, row *payoutRow) error {
 	switch row.Status {
 	case PayoutReleasing, PayoutReconciling, PayoutReleased, PayoutReconciled:
 		return nil
@@ -207,35 +210,35 @@ func (tx *Tx) releaseNow(ctx context.Context, claim *claimRow, row *payoutRow) e
 		return err
 	}
 	if row.isHeld() {
-		return Fail(CodeStateConflict, "The payout is held by %s; lift the hold first.", *row.BlockedReason)
+		return apperr.Fail(apperr.CodeStateConflict, "The payout is held by %s; lift the hold first.", *row.BlockedReason)
 	}
-	p, method, err := tx.loadDestination(ctx, claim, row)
+	p, method, err := loadDestination(ctx, tx, claim, row)
 	if err != nil {
 		return err
 	}
-	check, err := tx.remainingBlocker(ctx, p, claim, row, method, row.BlockedReason)
+	check, err := remainingBlocker(ctx, tx, p, claim, row, method, row.BlockedReason)
 	switch {
 	case err != nil:
 		return err
 	case check.blocked == BlockedApproval:
-		return Fail(CodeStateConflict, "Approvals are missing: %d different operators must approve it.", row.ApprovalsNeeded)
+		return apperr.Fail(apperr.CodeStateConflict, "Approvals are missing: %d different operators must approve it.", row.ApprovalsNeeded)
 	case check.blocked != "":
-		return Fail(CodeStateConflict, "%s", blockedSentence(check.blocked))
-	case check.releaseAt.After(tx.now):
-		return Fail(CodeStateConflict, "Its payout method changed; it goes out at %s, or at once when an operator approves it.", check.releaseAt.Format(time.RFC3339))
+		return apperr.Fail(apperr.CodeStateConflict, "%s", blockedSentence(check.blocked))
+	case check.releaseAt.After(tx.Now):
+		return apperr.Fail(apperr.CodeStateConflict, "Its payout method changed; it goes out at %s, or at once when an operator approves it.", check.releaseAt.Format(time.RFC3339))
 	}
-	return tx.makePending(ctx, claim, row, method, check, "An operator let the payout go out.")
+	return makePending(ctx, tx, claim, row, method, check, "An operator let the payout go out.")
 }
 
 // loadDestination returns the policy and the method that the payout would go to, nil
 // without one.
-func (tx *Tx) loadDestination(ctx context.Context, claim *claimRow, row *payoutRow) (*policyRow, *payoutMethodRow, error) {
-	p, methods, err := tx.loadMethodsOfPayout(ctx, row)
+func loadDestination(ctx context.Context, tx *store.Tx, claim *claimRow, row *payoutRow) (*policyRow, *payoutMethodRow, error) {
+	p, methods, err := loadMethodsOfPayout(ctx, tx, row)
 	return p, selectMethod(methods, claim.ID), err
 }
 
 // loadMethodsOfPayout returns the policy of a payout and its usable methods, oldest first.
-func (tx *Tx) loadMethodsOfPayout(ctx context.Context, row *payoutRow) (*policyRow, []*payoutMethodRow, error) {
+func loadMethodsOfPayout(ctx context.Context, tx *store.Tx, row *payoutRow) (*policyRow, []*payoutMethodRow, error) {
 	p := new(policyRow)
 	if err := tx.NewSelect().Model(p).Where("p.id = ?", row.PolicyID).Where("p.partner = ?", row.Partner).Scan(ctx); err != nil {
 		return nil, nil, fmt.Errorf("read policy: %w", err)

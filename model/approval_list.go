@@ -10,21 +10,23 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
 // ApprovalsOf returns the approvals of several payouts by payout id, in as many
 // statements as for one. Operators only.
-func (s *Service) ApprovalsOf(ctx context.Context, actor Actor, payouts []string) (map[string]*PayoutApproval, error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+func (s *Service) ApprovalsOf(ctx context.Context, caller actor.Actor, payouts []string) (map[string]*PayoutApproval, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, err
 	}
 	answers := map[string]*PayoutApproval{}
-	keys := resourcePayout.parseIDs(payouts)
+	keys := store.ResourcePayout.ParseIDs(payouts)
 	if len(keys) == 0 {
 		return answers, nil
 	}
-	err := s.readSnapshot(ctx, func(ctx context.Context, tx bun.Tx, now time.Time) error {
+	err := s.ReadSnapshot(ctx, func(ctx context.Context, tx bun.Tx, now time.Time) error {
 		a := approvalFacts{db: tx, now: now}
 		if err := a.load(ctx, keys); err != nil {
 			return err
@@ -34,7 +36,7 @@ func (s *Service) ApprovalsOf(ctx context.Context, actor Actor, payouts []string
 			if err != nil {
 				return err
 			}
-			answers[resourcePayout.formatID(row.ID)] = a.buildApproval(row, needed)
+			answers[store.ResourcePayout.FormatID(row.ID)] = a.buildApproval(row, needed)
 		}
 		return nil
 	})
@@ -76,10 +78,10 @@ func (a *approvalFacts) load(ctx context.Context, keys []uuid.UUID) error {
 		}
 	}
 	var err error
-	if a.claims, err = loadRowsByID[claimRow](ctx, a.db, claims); err != nil {
+	if a.claims, err = store.LoadRowsByID[claimRow](ctx, a.db, claims); err != nil {
 		return fmt.Errorf("read claims: %w", err)
 	}
-	if a.policies, err = loadRowsByID[policyRow](ctx, a.db, policies); err != nil {
+	if a.policies, err = store.LoadRowsByID[policyRow](ctx, a.db, policies); err != nil {
 		return fmt.Errorf("read policies: %w", err)
 	}
 	var given []*approvalRow
@@ -90,7 +92,7 @@ func (a *approvalFacts) load(ctx context.Context, keys []uuid.UUID) error {
 	for _, g := range given {
 		a.approvals[g.PayoutID] = append(a.approvals[g.PayoutID], g)
 	}
-	if a.sentMethods, err = loadRowsByID[payoutMethodRow](ctx, a.db, sent); err != nil {
+	if a.sentMethods, err = store.LoadRowsByID[payoutMethodRow](ctx, a.db, sent); err != nil {
 		return fmt.Errorf("read payout methods: %w", err)
 	}
 	if a.methods, err = loadUsableMethods(ctx, a.db, slices.Collect(maps.Values(a.policies))); err != nil {
@@ -135,7 +137,7 @@ func (a *approvalFacts) destinationOf(row *payoutRow) *payoutMethodRow {
 // toDestination shows a method to an operator who approves.
 func (a *approvalFacts) toDestination(row *payoutRow, method *payoutMethodRow) *wire.PayoutDestination {
 	d := &wire.PayoutDestination{
-		PayoutMethodID: resourcePayoutMethod.formatID(method.ID), Type: string(method.Type),
+		PayoutMethodID: store.ResourcePayoutMethod.FormatID(method.ID), Type: string(method.Type),
 		Beneficiary: wire.Beneficiary{Name: method.BeneficiaryName, Country: method.BeneficiaryCountry},
 		Display:     wire.Display{Last4: method.Last4, Institution: method.Institution, Country: method.Country},
 		Fingerprint: method.Fingerprint, Status: string(method.Status), RecordedAt: method.CreatedAt,
@@ -154,15 +156,15 @@ func (a *approvalFacts) toDestination(row *payoutRow, method *payoutMethodRow) *
 
 // EmbedApprovals adds to payouts what operators see before they approve. For other actors
 // it changes nothing.
-func (s *Service) EmbedApprovals(ctx context.Context, actor Actor, payouts ...*wire.Payout) error {
-	if actor.Kind != ActorOperator || len(payouts) == 0 {
+func (s *Service) EmbedApprovals(ctx context.Context, caller actor.Actor, payouts ...*wire.Payout) error {
+	if caller.Kind != actor.KindOperator || len(payouts) == 0 {
 		return nil
 	}
 	ids := make([]string, len(payouts))
 	for i, payout := range payouts {
 		ids[i] = payout.ID
 	}
-	approvals, err := s.ApprovalsOf(ctx, actor, ids)
+	approvals, err := s.ApprovalsOf(ctx, caller, ids)
 	if err != nil {
 		return err
 	}
@@ -200,7 +202,7 @@ func (a *approvalFacts) buildApproval(row *payoutRow, needed int) *PayoutApprova
 	for _, g := range a.approvals[row.ID] {
 		holds := answer.Digest != nil && g.Digest == *answer.Digest
 		answer.Given = append(answer.Given, Approval{
-			At: g.CreatedAt, Author: g.Author.name(), AuthorIssuer: g.Author.issuer(), Digest: g.Digest, Holds: holds, Note: g.Note,
+			At: g.CreatedAt, Author: g.Author.Name(), AuthorIssuer: g.Author.Issuer(), Digest: g.Digest, Holds: holds, Note: g.Note,
 		})
 	}
 	return answer

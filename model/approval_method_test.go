@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -61,7 +62,7 @@ func TestApproverSeesAccountThatWillBePaid(t *testing.T) {
 	require.Equal(t, []string{other.ID, "6819"}, []string{second.PayoutMethod.PayoutMethodID, second.PayoutMethod.Display.Last4})
 	require.WithinDuration(t, b.Now().Add(24*time.Hour), *second.PayoutMethod.CoolingOffUntil, time.Minute)
 	_, err := b.Service.ApprovePayout(t.Context(), operatorNamed("ann"), model.ApprovalRequest{PayoutID: payout.ID, Digest: *first.Digest})
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "the digest differs from the one shown")
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code, "the digest differs from the one shown")
 	_, err = b.Service.ApprovePayout(t.Context(), operatorNamed("ann"), model.ApprovalRequest{PayoutID: payout.ID, Digest: *second.Digest})
 	require.NoError(t, err)
 }
@@ -136,7 +137,7 @@ func TestApprovalDuringVerificationIsKeptOrRefused(t *testing.T) {
 	payout := only(t, b, claim)
 	other := b.RecordPayoutMethod(britishIBAN(claim.ID))
 	_, err := approvePayoutAs(t, b, "ann", payout)
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "the end of the check would void the approval")
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code, "the end of the check would void the approval")
 	b.RunAccountChecks()
 	for _, who := range []string{"ann", "ben"} {
 		_, err := approvePayoutAs(t, b, who, payout)

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -25,7 +27,7 @@ func newClaimAboveApprovalLimit(b *modeltest.Bundle) *wire.Claim {
 }
 
 // operatorNamed returns one of several operators.
-func operatorNamed(name string) model.Actor {
+func operatorNamed(name string) actor.Actor {
 	actor := modeltest.Operator()
 	actor.Name = name
 	return actor
@@ -51,14 +53,14 @@ func TestPayoutAboveLimitNeedsTwoApprovals(t *testing.T) {
 	require.Equal(t, "approval_required", *payout.BlockedReason)
 	lacking := func() {
 		_, err := b.Service.ReleasePayout(t.Context(), operatorNamed("ann"), model.ReleaseRequest{PayoutID: payout.ID})
-		require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+		require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
 	}
 	lacking()
 	first, err := approvePayoutAs(t, b, "ann", payout)
 	require.NoError(t, err)
 	require.Equal(t, payout, *first, "one approval changes nothing that a partner sees")
 	_, err = approvePayoutAs(t, b, "ann", payout)
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "one operator approves only once")
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code, "one operator approves only once")
 	lacking()
 	states, err := b.Service.ApprovalsOf(t.Context(), b.Operator, []string{payout.ID})
 	require.NoError(t, err)
@@ -67,14 +69,14 @@ func TestPayoutAboveLimitNeedsTwoApprovals(t *testing.T) {
 	require.Len(t, state.Given, 1)
 	require.True(t, state.Given[0].Holds)
 	_, err = b.Service.ApprovalsOf(t.Context(), b.Acme, []string{payout.ID})
-	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code, "partners do not see who approved")
+	require.Equal(t, apperr.CodeInsufficientScope, domainError(t, err).Code, "partners do not see who approved")
 	_, err = b.Service.ApprovePayout(t.Context(), operatorNamed("ben"), model.ApprovalRequest{PayoutID: payout.ID, Digest: "other"})
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "the digest differs from the one shown")
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code, "the digest differs from the one shown")
 	second, err := b.Service.ApprovePayout(t.Context(), operatorNamed("ben"), model.ApprovalRequest{PayoutID: payout.ID, Digest: *state.Digest})
 	require.NoError(t, err)
 	require.Equal(t, "pending", second.Status)
 	_, err = approvePayoutAs(t, b, "cid", payout)
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
 	b.RunJobs()
 	require.Equal(t, "released", only(t, b, claim).Status)
 	again, err := b.Service.ReleasePayout(t.Context(), operatorNamed("ann"), model.ReleaseRequest{PayoutID: payout.ID})
@@ -126,7 +128,7 @@ func TestChangedPayoutMethodCoolsOffOneDayOrUntilApproved(t *testing.T) {
 	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
 	b.RunAccountChecks()
 	_, err := approvePayoutAs(t, b, "ann", only(t, b, claim))
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "it needs no approval")
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code, "it needs no approval")
 	b.RecordPayoutMethod(britishIBAN(claim.ID))
 	b.RunJobs()
 	payout := only(t, b, claim)
@@ -137,7 +139,7 @@ func TestChangedPayoutMethodCoolsOffOneDayOrUntilApproved(t *testing.T) {
 	b.RunJobs()
 	require.Empty(t, b.Rail.Orders, "recorded again, it is still another account")
 	_, err = b.Service.ReleasePayout(t.Context(), operatorNamed("ann"), model.ReleaseRequest{PayoutID: payout.ID})
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
 	_, err = approvePayoutAs(t, b, "ann", payout)
 	require.NoError(t, err)
 	b.RunJobs()
@@ -181,7 +183,7 @@ func TestConcurrentApprovalsStoreTwo(t *testing.T) {
 			all.Go(func() {
 				if _, err := approvePayoutAs(t, b, who, payout); err == nil {
 					given.Add(1)
-				} else if model.CodeOf(err) != model.CodeStateConflict {
+				} else if apperr.CodeOf(err) != apperr.CodeStateConflict {
 					t.Error(err)
 				}
 			})
@@ -205,15 +207,15 @@ func TestConcurrentDecisionsApplyOne(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 50 {
 		all.Go(func() {
-			actor := b.Operator
-			actor.Precondition = model.RequireVersion(claim.ID, claim.Version)
+			caller := b.Operator
+			caller.Precondition = actor.RequireVersion(claim.ID, claim.Version)
 			in := model.DecisionRequest{ClaimID: claim.ID, Outcome: model.ClaimApproved}
 			if i%2 == 0 {
 				in.Outcome, in.NextReviewAt = model.ClaimDeferred, &soon
 			}
-			if _, err := b.Service.DecideClaim(t.Context(), actor, in); err == nil {
+			if _, err := b.Service.DecideClaim(t.Context(), caller, in); err == nil {
 				decided.Add(1)
-			} else if code := model.CodeOf(err); code != model.CodeStateConflict && code != model.CodeVersionMismatch {
+			} else if code := apperr.CodeOf(err); code != apperr.CodeStateConflict && code != apperr.CodeVersionMismatch {
 				t.Error(err)
 			}
 		})

@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 )
 
 // methodChange describes a change of the method that a payout shows.
@@ -33,13 +36,13 @@ func (r *payoutRow) visibleMethodID(method *payoutMethodRow, check releaseCheck)
 
 // changeMethod changes the method that a payout shows. method is the one it would go to,
 // nil without one. The caller writes the row.
-func (tx *Tx) changeMethod(ctx context.Context, row *payoutRow, method *payoutMethodRow, to *uuid.UUID) (methodChange, error) {
+func changeMethod(ctx context.Context, tx *store.Tx, row *payoutRow, method *payoutMethodRow, to *uuid.UUID) (methodChange, error) {
 	from := row.PayoutMethodID
 	if from == to || from != nil && to != nil && *from == *to {
 		return methodChange{}, nil
 	}
 	row.PayoutMethodID = to
-	voided, err := tx.recordVoidedApprovals(ctx, row, from, method)
+	voided, err := recordVoidedApprovals(ctx, tx, row, from, method)
 	change := methodChange{changed: true}
 	if voided {
 		change.sentence = " Approvals that were given before no longer count, because its payout method changed."
@@ -48,25 +51,25 @@ func (tx *Tx) changeMethod(ctx context.Context, row *payoutRow, method *payoutMe
 }
 
 // changeHeldMethod updates a held payout to show the method that it would go to.
-func (tx *Tx) changeHeldMethod(ctx context.Context, claim *claimRow, row *payoutRow, method *payoutMethodRow) error {
+func changeHeldMethod(ctx context.Context, tx *store.Tx, claim *claimRow, row *payoutRow, method *payoutMethodRow) error {
 	if row.PreviousBlockReason != nil && *row.PreviousBlockReason == BlockedRailRejected {
 		return nil
 	}
-	change, err := tx.changeMethod(ctx, row, method, row.visibleMethodID(method, releaseCheck{blocked: *row.BlockedReason}))
+	change, err := changeMethod(ctx, tx, row, method, row.visibleMethodID(method, releaseCheck{blocked: *row.BlockedReason}))
 	if err != nil || !change.changed {
 		return err
 	}
-	if err := tx.saveColumns(ctx, row, "payout_method_id"); err != nil {
+	if err := tx.SaveColumns(ctx, row, "payout_method_id"); err != nil {
 		return err
 	}
-	return tx.recordPayoutEvent(claim, row, row.ledgerTransfer(), EventPayoutUpdated, "The payout would go to another payout method."+change.sentence)
+	return recordPayoutEvent(tx, claim, row, row.ledgerTransfer(), event.PayoutUpdated, "The payout would go to another payout method."+change.sentence)
 }
 
 // recordVoidedApprovals writes to the audit log which approvals of a payout a change of
 // its method voids, and reports whether there are any. Voided are the approvals of the
 // previous method or, if the payout showed none, all approvals except those of the method
 // it would go to.
-func (tx *Tx) recordVoidedApprovals(ctx context.Context, row *payoutRow, from *uuid.UUID, method *payoutMethodRow) (bool, error) {
+func recordVoidedApprovals(ctx context.Context, tx *store.Tx, row *payoutRow, from *uuid.UUID, method *payoutMethodRow) (bool, error) {
 	var given []approvalRow
 	err := tx.NewSelect().Model(&given).Where("pa.payout_id = ?", row.ID).Where("pa.partner = ?", row.Partner).OrderExpr("pa.id").Scan(ctx)
 	if err != nil || len(given) == 0 {
@@ -89,11 +92,11 @@ func (tx *Tx) recordVoidedApprovals(ctx context.Context, row *payoutRow, from *u
 	if len(authors) == 0 {
 		return false, nil
 	}
-	tx.queueInsert(&auditRow{
-		ID: newID(), CreatedAt: tx.now, Outcome: AuditDone, Operation: voidApprovalsOperation, ActorKind: tx.actor.Kind, Actor: boundAuditText(tx.actor.subjectOrName(), "unnamed"),
-		Issuer: stringOrNil(tx.actor.Issuer), Client: tx.actor.Client, Partner: &row.Partner, Subject: new(resourcePayout.formatID(row.ID)),
+	tx.QueueInsert(&store.AuditRow{
+		ID: store.NewID(), CreatedAt: tx.Now, Outcome: store.AuditDone, Operation: voidApprovalsOperation, ActorKind: tx.Actor.Kind, Actor: store.BoundAuditText(tx.Actor.SubjectOrName(), "unnamed"),
+		Issuer: store.StringOrNil(tx.Actor.Issuer), Client: tx.Actor.Client, Partner: &row.Partner, Subject: new(store.ResourcePayout.FormatID(row.ID)),
 		Reason:    new("The payout method changed; these approvals no longer count: " + strings.Join(authors, ", ")),
-		RequestID: stringOrNil(tx.actor.RequestID), Times: 1,
+		RequestID: store.StringOrNil(tx.Actor.RequestID), Times: 1,
 	})
 	return true, nil
 }

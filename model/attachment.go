@@ -11,13 +11,17 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
 // attachmentRow is a document of a claim. The file store has its bytes.
 type attachmentRow struct {
 	bun.BaseModel `bun:"table:attachments,alias:a"`
-	RowHeader
+	store.RowHeader
 
 	ClaimID     uuid.UUID `bun:"type:uuid"`
 	Status      string
@@ -82,128 +86,128 @@ func (in *AttachmentRequest) contentDigest() (string, error) {
 // AddAttachment stores a document for a claim. The key is recorded in pending_uploads
 // first, then the bytes are stored, then the record: a crash leaves at most an orphan
 // file, which a sweep deletes after one day.
-func (s *Service) AddAttachment(ctx context.Context, actor Actor, claim string, in AttachmentRequest) (*wire.Attachment, error) {
-	if err := s.authorize(ctx, actor, ScopeClaimsWrite); err != nil {
+func (s *Service) AddAttachment(ctx context.Context, caller actor.Actor, claim string, in AttachmentRequest) (*wire.Attachment, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeClaimsWrite); err != nil {
 		return nil, err
 	}
-	v := newValidator(ctx)
+	v := apperr.NewValidator(ctx)
 	digest, err := in.validate(v)
 	if err != nil {
 		return nil, err
 	}
-	if err := v.err(); err != nil {
+	if err := v.Err(); err != nil {
 		return nil, err
 	}
-	on, err := s.loadClaim(ctx, actor, ScopeClaimsWrite, claim)
+	on, err := s.loadClaim(ctx, caller, actor.ScopeClaimsWrite, claim)
 	if err != nil {
 		return nil, err
 	}
-	key := on.Partner + "/" + newID().String()
-	err = s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
-		if err := tx.checkAttachmentLimit(ctx, on); err != nil {
+	key := on.Partner + "/" + store.NewID().String()
+	err = s.InTx(ctx, caller, func(ctx context.Context, tx *store.Tx) error {
+		if err := checkAttachmentLimit(ctx, tx, on); err != nil {
 			return err
 		}
-		_, err := tx.NewRaw("insert into pending_uploads (key, created_at) values (?, ?)", key, tx.now).Exec(ctx)
+		_, err := tx.NewRaw("insert into pending_uploads (key, created_at) values (?, ?)", key, tx.Now).Exec(ctx)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := s.files.Put(ctx, key, in.contentReader()); err != nil {
+	if err := s.Files.Put(ctx, key, in.contentReader()); err != nil {
 		return nil, fmt.Errorf("store attachment: %w", err)
 	}
 	var attachment *wire.Attachment
-	err = s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
-		attachment, err = tx.insertAttachment(ctx, on.ID, key, digest, in)
+	err = s.InTx(ctx, caller, func(ctx context.Context, tx *store.Tx) error {
+		attachment, err = insertAttachment(ctx, tx, on.ID, key, digest, in)
 		return err
 	})
-	if err != nil && CodeOf(err) != CodeInternal { // after an internal error the transaction may have been committed
-		err = errors.Join(err, s.files.Delete(context.WithoutCancel(ctx), key))
+	if err != nil && apperr.CodeOf(err) != apperr.CodeInternal { // after an internal error the transaction may have been committed
+		err = errors.Join(err, s.Files.Delete(context.WithoutCancel(ctx), key))
 	}
 	return attachment, err
 }
 
 // checkAttachmentLimit returns an error when the claim has the maximum number of
 // documents.
-func (tx *Tx) checkAttachmentLimit(ctx context.Context, on *claimRow) error {
+func checkAttachmentLimit(ctx context.Context, tx *store.Tx, on *claimRow) error {
 	have, err := tx.NewSelect().Model((*attachmentRow)(nil)).Where("claim_id = ?", on.ID).Where("partner = ?", on.Partner).Count(ctx)
 	switch {
 	case err != nil:
 		return fmt.Errorf("count attachments: %w", err)
 	case have >= maxAttachments:
-		return Fail(CodeStateConflict, "A claim takes at most %d attachments.", maxAttachments)
+		return apperr.Fail(apperr.CodeStateConflict, "A claim takes at most %d attachments.", maxAttachments)
 	}
 	return nil
 }
 
-func (tx *Tx) insertAttachment(ctx context.Context, claim uuid.UUID, key, digest string, in AttachmentRequest) (*wire.Attachment, error) {
-	on, err := tx.lockClaim(ctx, claim)
+func insertAttachment(ctx context.Context, tx *store.Tx, claim uuid.UUID, key, digest string, in AttachmentRequest) (*wire.Attachment, error) {
+	on, err := lockClaim(ctx, tx, claim)
 	if err != nil {
 		return nil, err
 	}
-	if err := tx.checkAttachmentLimit(ctx, on); err != nil {
+	if err := checkAttachmentLimit(ctx, tx, on); err != nil {
 		return nil, err
 	}
-	if err := tx.completeUpload(ctx, key); err != nil {
+	if err := tx.CompleteUpload(ctx, key); err != nil {
 		return nil, err
 	}
 	row := &attachmentRow{
-		RowHeader: tx.newHeader(on.Partner), ClaimID: on.ID, Status: AttachmentStored, FileName: in.FileName, ContentType: in.ContentType,
+		RowHeader: tx.NewHeader(on.Partner), ClaimID: on.ID, Status: AttachmentStored, FileName: in.FileName, ContentType: in.ContentType,
 		Size: in.contentSize(), SHA256: digest, Purpose: in.Purpose, Description: in.Description, StorageKey: key,
 	}
 	if _, err := tx.NewInsert().Model(row).Exec(ctx); err != nil {
 		return nil, fmt.Errorf("insert attachment: %w", err)
 	}
 	public := row.toRecord()
-	err = tx.recordClaimAddition(ctx, on, &row.RowHeader, resourceAttachment, EventClaimAttachmentAdded, public, "The document "+row.FileName+" was added.", map[string]any{"attachment_id": public.ID, "file_name": row.FileName})
+	err = recordClaimAddition(ctx, tx, on, &row.RowHeader, store.ResourceAttachment, event.ClaimAttachmentAdded, public, "The document "+row.FileName+" was added.", map[string]any{"attachment_id": public.ID, "file_name": row.FileName})
 	if err != nil {
 		return nil, err
 	}
-	return public, tx.storeResponse(statusCreated, public.ID, public)
+	return public, tx.StoreResponse(store.StatusCreated, public.ID, public)
 }
 
 var (
-	attachments = &collection[attachmentRow, wire.Attachment]{
-		resource: resourceAttachment, plural: "attachments", requiredScope: fixedScope(ScopeClaimsRead),
-		toRecord: func(r *attachmentRow) wire.Attachment { return *r.toRecord() },
+	attachments = &store.Collection[attachmentRow, wire.Attachment]{
+		Resource: store.ResourceAttachment, Plural: "attachments", RequiredScope: store.FixedScope(actor.ScopeClaimsRead),
+		ToRecord: func(r *attachmentRow) wire.Attachment { return *r.toRecord() },
 	}
-	attachmentsOfClaims = &childCollection[attachmentRow, wire.Attachment]{
-		collection: attachments, cursorName: "attachments", parent: resourceClaim, parentTable: "claims", joinCondition: "!.claim_id = w.id and !.partner = w.partner",
-		order: newestFirst, cursorKey: rowKey[attachmentRow], parentID: func(r *attachmentRow) uuid.UUID { return r.ClaimID },
+	attachmentsOfClaims = &store.ChildCollection[attachmentRow, wire.Attachment]{
+		Collection: attachments, CursorName: "attachments", Parent: store.ResourceClaim, ParentTable: "claims", JoinCondition: "!.claim_id = w.id and !.partner = w.partner",
+		Order: store.SortNewestFirst, CursorKey: store.RowKey[attachmentRow], ParentID: func(r *attachmentRow) uuid.UUID { return r.ClaimID },
 	}
 )
 
 // GetAttachments returns a claim's documents, newest first. Errors: not_found,
 // cursor_invalid.
-func (s *Service) GetAttachments(ctx context.Context, actor Actor, claim string, in PageRequest) (*Page[wire.Attachment], error) {
-	return attachmentsOfClaims.getPage(ctx, s, actor, claim, in)
+func (s *Service) GetAttachments(ctx context.Context, actor actor.Actor, claim string, in store.PageRequest) (*store.Page[wire.Attachment], error) {
+	return attachmentsOfClaims.GetPage(ctx, s.Store, actor, claim, in)
 }
 
 // AttachmentsOf returns the documents of several claims, newest first.
-func (s *Service) AttachmentsOf(ctx context.Context, actor Actor, claims []string, in PageRequest) (map[string]*Page[wire.Attachment], error) {
-	return attachmentsOfClaims.getPages(ctx, s, actor, claims, in)
+func (s *Service) AttachmentsOf(ctx context.Context, actor actor.Actor, claims []string, in store.PageRequest) (map[string]*store.Page[wire.Attachment], error) {
+	return attachmentsOfClaims.GetPages(ctx, s.Store, actor, claims, in)
 }
 
 // AttachmentsByID returns the documents with the given ids that the actor can see.
-func (s *Service) AttachmentsByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Attachment, error) {
-	return attachments.getMany(ctx, s, actor, ids)
+func (s *Service) AttachmentsByID(ctx context.Context, actor actor.Actor, ids []string) (map[string]*wire.Attachment, error) {
+	return attachments.GetMany(ctx, s.Store, actor, ids)
 }
 
 // OpenAttachment returns a document with its bytes; the caller closes them. Errors:
 // not_found.
-func (s *Service) OpenAttachment(ctx context.Context, actor Actor, claim, id string) (*wire.Attachment, io.ReadCloser, error) {
-	on, err := s.loadClaim(ctx, actor, ScopeClaimsRead, claim)
+func (s *Service) OpenAttachment(ctx context.Context, caller actor.Actor, claim, id string) (*wire.Attachment, io.ReadCloser, error) {
+	on, err := s.loadClaim(ctx, caller, actor.ScopeClaimsRead, claim)
 	if err != nil {
 		return nil, nil, err
 	}
 	row := new(attachmentRow)
-	if err := s.loadRecord(ctx, actor, ScopeClaimsRead, resourceAttachment, id, row); err != nil {
+	if err := s.LoadRecord(ctx, caller, actor.ScopeClaimsRead, store.ResourceAttachment, id, row); err != nil {
 		return nil, nil, err
 	}
 	if row.ClaimID != on.ID || row.StorageKey == "" { // the key is empty after an erasure
-		return nil, nil, resourceAttachment.notFoundError()
+		return nil, nil, store.ResourceAttachment.NotFoundError()
 	}
-	content, err := s.files.Open(ctx, row.StorageKey)
+	content, err := s.Files.Open(ctx, row.StorageKey)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open attachment: %w", err)
 	}
@@ -211,9 +215,9 @@ func (s *Service) OpenAttachment(ctx context.Context, actor Actor, claim, id str
 }
 
 func (r *attachmentRow) toRecord() *wire.Attachment {
-	claim, id := resourceClaim.formatID(r.ClaimID), resourceAttachment.formatID(r.ID)
+	claim, id := store.ResourceClaim.FormatID(r.ClaimID), store.ResourceAttachment.FormatID(r.ID)
 	return &wire.Attachment{
-		Header: r.RowHeader.toRecord(resourceAttachment), ClaimID: claim, FileName: r.FileName, ContentType: r.ContentType,
+		Header: r.RowHeader.ToRecord(store.ResourceAttachment), ClaimID: claim, FileName: r.FileName, ContentType: r.ContentType,
 		Size: r.Size, SHA256: r.SHA256, Purpose: r.Purpose, Description: r.Description, Status: r.Status,
 		DownloadURL: "/v1/claims/" + claim + "/attachments/" + id + "/content",
 	}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/gabriel-vasile/mimetype"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"parapet/model/kernel/apperr"
 )
 
 // mediaTypeRule describes valid files of one media type.
@@ -42,24 +44,24 @@ var mediaTypeRules = map[string]mediaTypeRule{
 
 // validate checks all fields, and reads the content to compute its digest. Errors: read
 // errors of the content.
-func (in *AttachmentRequest) validate(v *validator) (digest string, err error) {
+func (in *AttachmentRequest) validate(v *apperr.Validator) (digest string, err error) {
 	kind, known := mediaTypeRules[in.ContentType]
-	v.require(known, "/content_type", "enum", "A claim takes pdf, png, jpeg, webp, heic, csv, json, geojson and plain text: "+strings.Join(slices.Sorted(maps.Keys(mediaTypeRules)), ", ")+".")
-	v.requireFileName(in.FileName, kind)
-	v.require(in.contentSize() > 0, "/content_base64", "required", "The file is empty.")
-	v.require(in.contentSize() <= maxAttachmentSize, "/content_base64", "length", "A file has at most 10 MiB.")
-	v.require(in.Purpose == nil || utf8.RuneCountInString(*in.Purpose) <= 100, "/purpose", "length", "Use at most 100 characters.")
-	v.require(in.Description == nil || utf8.RuneCountInString(*in.Description) <= 1000, "/description", "length", "Use at most 1000 characters.")
+	v.Require(known, "/content_type", "enum", "A claim takes pdf, png, jpeg, webp, heic, csv, json, geojson and plain text: "+strings.Join(slices.Sorted(maps.Keys(mediaTypeRules)), ", ")+".")
+	requireFileName(v, in.FileName, kind)
+	v.Require(in.contentSize() > 0, "/content_base64", "required", "The file is empty.")
+	v.Require(in.contentSize() <= maxAttachmentSize, "/content_base64", "length", "A file has at most 10 MiB.")
+	v.Require(in.Purpose == nil || utf8.RuneCountInString(*in.Purpose) <= 100, "/purpose", "length", "Use at most 100 characters.")
+	v.Require(in.Description == nil || utf8.RuneCountInString(*in.Description) <= 1000, "/description", "length", "Use at most 1000 characters.")
 	if digest, err = in.contentDigest(); err != nil {
 		return "", err
 	}
-	v.require(in.SHA256 == nil || !v.isParsed("/content_base64") || strings.EqualFold(*in.SHA256, digest), "/sha256", "mismatch", "It is not the SHA-256 of the content; was the file damaged on its way?")
+	v.Require(in.SHA256 == nil || !v.IsParsed("/content_base64") || strings.EqualFold(*in.SHA256, digest), "/sha256", "mismatch", "It is not the SHA-256 of the content; was the file damaged on its way?")
 	if known && in.contentSize() > 0 && in.contentSize() <= maxAttachmentSize {
 		flaw, err := kind.findContentFlaw(in)
 		if err != nil {
 			return "", fmt.Errorf("read attachment: %w", err)
 		}
-		v.require(flaw == "", "/content_type", "mismatch", flaw)
+		v.Require(flaw == "", "/content_type", "mismatch", flaw)
 	}
 	return digest, nil
 }
@@ -68,15 +70,15 @@ const maxFileName = 255
 
 // requireFileName accepts a name that every system can store and whose extension fits the
 // media type.
-func (v *validator) requireFileName(name string, kind mediaTypeRule) {
+func requireFileName(v *apperr.Validator, name string, kind mediaTypeRule) {
 	if name != strings.TrimSpace(name) || name == "" || utf8.RuneCountInString(name) > maxFileName ||
 		strings.ContainsAny(name, `/\`) || strings.ContainsFunc(name, isMisleadingRune) || strings.Trim(name, ".") == "" {
-		v.require(false, "/file_name", "value", "Use a plain file name of 1 to 255 characters, without slashes and control characters, and without blanks at its ends.")
+		v.Require(false, "/file_name", "value", "Use a plain file name of 1 to 255 characters, without slashes and control characters, and without blanks at its ends.")
 		return
 	}
 	extension := strings.ToLower(path.Ext(name))
 	fits := extension == "" || kind.extensions == nil || slices.Contains(kind.extensions, extension)
-	v.require(fits, "/file_name", "mismatch", "For this content_type a name ends in "+strings.Join(kind.extensions, " or ")+", or has no dot.")
+	v.Require(fits, "/file_name", "mismatch", "For this content_type a name ends in "+strings.Join(kind.extensions, " or ")+", or has no dot.")
 }
 
 // isMisleadingRune reports whether a character ends a line or changes the reading

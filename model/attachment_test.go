@@ -18,6 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
 
@@ -62,9 +64,9 @@ func TestAttachmentAcceptsEveryMediaType(t *testing.T) {
 		require.Equal(t, content, string(got))
 		require.Equal(t, attached, read)
 		_, _, err = b.Service.OpenAttachment(t.Context(), b.Globex, claim.ID, attached.ID)
-		require.Equal(t, model.CodeNotFound, domainError(t, err).Code)
+		require.Equal(t, apperr.CodeNotFound, domainError(t, err).Code)
 	}
-	list, err := b.Service.GetAttachments(t.Context(), b.Acme, claim.ID, model.PageRequest{})
+	list, err := b.Service.GetAttachments(t.Context(), b.Acme, claim.ID, store.PageRequest{})
 	require.NoError(t, err)
 	require.Len(t, list.Data, len(files))
 }
@@ -131,7 +133,7 @@ func TestClaimAcceptsAtMostFiftyAttachments(t *testing.T) {
 		all.Go(func() {
 			for range 9 {
 				_, err := b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, attachmentNamed("a.txt", "text/plain", "x"))
-				if model.CodeOf(err) == model.CodeStateConflict {
+				if apperr.CodeOf(err) == apperr.CodeStateConflict {
 					refused.Add(1)
 				} else if err == nil {
 					taken.Add(1)
@@ -226,7 +228,7 @@ func TestOrphanFileGetsNoAttachment(t *testing.T) {
 	require.NoError(t, err)
 	_, err = b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, attachmentNamed("a.txt", "text/plain", "x"))
 	require.ErrorContains(t, err, "given up")
-	list, err := b.Service.GetAttachments(t.Context(), b.Acme, claim.ID, model.PageRequest{})
+	list, err := b.Service.GetAttachments(t.Context(), b.Acme, claim.ID, store.PageRequest{})
 	require.NoError(t, err)
 	require.Empty(t, list.Data)
 }
@@ -240,7 +242,7 @@ func TestMessagesAreListedInOrder(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "partner", message.Author.Kind)
 	}
-	list, err := b.Service.GetMessages(t.Context(), b.Operator, claim.ID, model.PageRequest{})
+	list, err := b.Service.GetMessages(t.Context(), b.Operator, claim.ID, store.PageRequest{})
 	require.NoError(t, err)
 	require.Len(t, list.Data, 3)
 	require.Equal(t, "Hello.", list.Data[0].Body)
@@ -249,7 +251,7 @@ func TestMessagesAreListedInOrder(t *testing.T) {
 		require.Equal(t, []string{"/body"}, fieldPointers(domainError(t, err)))
 	}
 	_, err = b.Service.AddMessage(t.Context(), b.Globex, claim.ID, "Hello.")
-	require.Equal(t, model.CodeNotFound, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeNotFound, domainError(t, err).Code)
 }
 
 func TestTimelineIsPaged(t *testing.T) {
@@ -257,7 +259,7 @@ func TestTimelineIsPaged(t *testing.T) {
 	b := modeltest.New(t)
 	claim, other := owed(b), owed(b)
 	var kinds []string
-	page := model.PageRequest{Limit: 2}
+	page := store.PageRequest{Limit: 2}
 	for {
 		list, err := b.Service.GetTimeline(t.Context(), b.Acme, claim.ID, page)
 		require.NoError(t, err)
@@ -271,15 +273,15 @@ func TestTimelineIsPaged(t *testing.T) {
 		}
 		page.Cursor = *list.NextCursor
 		_, err = b.Service.GetTimeline(t.Context(), b.Acme, other.ID, page)
-		require.Equal(t, model.CodeCursorInvalid, domainError(t, err).Code, "a cursor of another list")
+		require.Equal(t, apperr.CodeCursorInvalid, domainError(t, err).Code, "a cursor of another list")
 		_, err = b.Service.GetTimeline(t.Context(), b.Operator, claim.ID, page)
-		require.Equal(t, model.CodeCursorInvalid, domainError(t, err).Code, "a cursor of another caller")
+		require.Equal(t, apperr.CodeCursorInvalid, domainError(t, err).Code, "a cursor of another caller")
 	}
 	require.Equal(t, b.TimelineKinds(claim.ID), kinds)
 	for _, cursor := range []string{"x", "AAAA", "!", strings.Repeat("A", 5000)} {
-		_, err := b.Service.GetTimeline(t.Context(), b.Acme, claim.ID, model.PageRequest{Cursor: cursor})
-		require.Equal(t, model.CodeCursorInvalid, domainError(t, err).Code)
+		_, err := b.Service.GetTimeline(t.Context(), b.Acme, claim.ID, store.PageRequest{Cursor: cursor})
+		require.Equal(t, apperr.CodeCursorInvalid, domainError(t, err).Code)
 	}
-	_, err := b.Service.GetTimeline(t.Context(), b.Acme, claim.ID, model.PageRequest{Limit: 101})
-	require.Equal(t, model.CodeParameterInvalid, domainError(t, err).Code)
+	_, err := b.Service.GetTimeline(t.Context(), b.Acme, claim.ID, store.PageRequest{Limit: 101})
+	require.Equal(t, apperr.CodeParameterInvalid, domainError(t, err).Code)
 }

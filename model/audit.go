@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/uptrace/bun"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 )
 
 // AuditEntry records an action of an operator, or a request that any actor had no
@@ -28,9 +31,9 @@ type AuditEntry struct {
 	Times     int64 // refusals repeated within a minute share one line
 }
 
-func (r *auditRow) toRecord() AuditEntry {
+func toRecord(r *store.AuditRow) AuditEntry {
 	return AuditEntry{
-		ID: resourceAuditEntry.formatID(r.ID), At: r.CreatedAt, Outcome: string(r.Outcome), Operation: r.Operation, ActorKind: stringOrNil(string(r.ActorKind)), Actor: r.Actor,
+		ID: store.ResourceAuditEntry.FormatID(r.ID), At: r.CreatedAt, Outcome: string(r.Outcome), Operation: r.Operation, ActorKind: store.StringOrNil(string(r.ActorKind)), Actor: r.Actor,
 		Issuer: r.Issuer, Client: r.Client, Partner: r.Partner, Subject: r.Subject, Reason: r.Reason, Code: r.Code, RequestID: r.RequestID, Times: r.Times,
 	}
 }
@@ -38,13 +41,13 @@ func (r *auditRow) toRecord() AuditEntry {
 // Audit records an operator's action outside the domain's records, such as in the job
 // console. Call it before the effect: an audited action that then fails is visible, but
 // an action without its line is not. Operators only.
-func (s *Service) Audit(ctx context.Context, actor Actor, action string) error {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+func (s *Service) Audit(ctx context.Context, caller actor.Actor, action string) error {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return err
 	}
-	return s.InTx(ctx, actor, func(_ context.Context, tx *Tx) error {
+	return s.InTx(ctx, caller, func(_ context.Context, tx *store.Tx) error {
 		action := strings.ReplaceAll(strings.ToValidUTF8(action, ""), "\x00", "")
-		tx.describe("", "", stringOrNil(action))
+		tx.Describe("", "", store.StringOrNil(action))
 		return nil
 	})
 }
@@ -79,15 +82,15 @@ func (f AuditFilter) applyFilter(q *bun.SelectQuery) *bun.SelectQuery {
 
 // ListAudit returns the audit log, newest first. Operators only. Errors: cursor_invalid,
 // parameter_invalid.
-func (s *Service) ListAudit(ctx context.Context, actor Actor, f AuditFilter, in PageRequest) (*Page[AuditEntry], error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+func (s *Service) ListAudit(ctx context.Context, caller actor.Actor, f AuditFilter, in store.PageRequest) (*store.Page[AuditEntry], error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, err
 	}
-	var rows []auditRow
+	var rows []store.AuditRow
 	name := fmt.Sprintf("audit?%q", []any{f.Outcome, f.Operation, f.Actor, f.Partner, f.Subject, f.From, f.To})
-	p, err := s.fetchPage(ctx, actor, f.applyFilter(s.db.NewSelect().Model(&rows)), in, name, newestFirst)
+	p, err := s.FetchPage(ctx, caller, f.applyFilter(s.DB.NewSelect().Model(&rows)), in, name, store.SortNewestFirst)
 	if err != nil {
 		return nil, err
 	}
-	return newPage(p, rows, func(r *auditRow) string { return r.ID.String() }, (*auditRow).toRecord)
+	return store.NewPage(p, rows, func(r *store.AuditRow) string { return r.ID.String() }, toRecord)
 }

@@ -9,6 +9,9 @@ import (
 	"github.com/shopspring/decimal"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/money"
 )
 
@@ -33,28 +36,28 @@ type Balance struct {
 // ledgerQuery is a validated filter and the actor that reads.
 type ledgerQuery struct {
 	svc      *Service
-	actor    Actor
+	actor    actor.Actor
 	partner  string
 	policy   *uuid.UUID
 	currency string
 }
 
 // newLedgerQuery authorizes the actor and validates the filter.
-func (s *Service) newLedgerQuery(ctx context.Context, actor Actor, f LedgerFilter) (*ledgerQuery, error) {
-	for _, scope := range []Scope{ScopePoliciesRead, ScopeClaimsRead} {
-		if err := s.authorize(ctx, actor, scope); err != nil {
+func (s *Service) newLedgerQuery(ctx context.Context, caller actor.Actor, f LedgerFilter) (*ledgerQuery, error) {
+	for _, scope := range []actor.Scope{actor.ScopePoliciesRead, actor.ScopeClaimsRead} {
+		if err := s.Authorize(ctx, caller, scope); err != nil {
 			return nil, err
 		}
 	}
-	partner, err := actor.partnerScope(f.Partner)
+	partner, err := store.PartnerScope(caller, f.Partner)
 	if err != nil {
 		return nil, err
 	}
-	view := &ledgerQuery{svc: s, actor: actor, partner: partner, currency: f.Currency}
+	view := &ledgerQuery{svc: s, actor: caller, partner: partner, currency: f.Currency}
 	if f.PolicyID != "" {
-		id, err := resourcePolicy.parseID(f.PolicyID)
+		id, err := store.ResourcePolicy.ParseID(f.PolicyID)
 		if err != nil {
-			return nil, badParameter("policy_id", "Use a policy's id, pol_ and 26 characters.")
+			return nil, apperr.InvalidParameter("policy_id", "Use a policy's id, pol_ and 26 characters.")
 		}
 		view.policy = &id
 	}
@@ -63,8 +66,8 @@ func (s *Service) newLedgerQuery(ctx context.Context, actor Actor, f LedgerFilte
 
 // applyFilter applies the filter to entries, alias le.
 func (v *ledgerQuery) applyFilter(q *bun.SelectQuery) *bun.SelectQuery {
-	q = v.actor.restrictToTenant(q)
-	if v.partner != "" && v.actor.Kind != ActorPartner {
+	q = store.RestrictToTenant(v.actor, q)
+	if v.partner != "" && v.actor.Kind != actor.KindPartner {
 		q = q.Where("?TableAlias.partner = ?", v.partner)
 	}
 	if v.policy != nil {
@@ -79,12 +82,12 @@ func (v *ledgerQuery) applyFilter(q *bun.SelectQuery) *bun.SelectQuery {
 // Balances sums the ledger as it is now, or as it was before an instant: by account and
 // currency, and by partner if byPartner is set. Partners see their own. Errors:
 // parameter_invalid, partner_mismatch.
-func (s *Service) Balances(ctx context.Context, actor Actor, f LedgerFilter, byPartner bool, before *time.Time) ([]Balance, error) {
+func (s *Service) Balances(ctx context.Context, actor actor.Actor, f LedgerFilter, byPartner bool, before *time.Time) ([]Balance, error) {
 	view, err := s.newLedgerQuery(ctx, actor, f)
 	if err != nil {
 		return nil, err
 	}
-	return view.sumBalances(ctx, s.db, byPartner, before)
+	return view.sumBalances(ctx, s.DB, byPartner, before)
 }
 
 func (v *ledgerQuery) sumBalances(ctx context.Context, db bun.IDB, byPartner bool, before *time.Time) ([]Balance, error) {
@@ -109,17 +112,17 @@ func (v *ledgerQuery) sumBalances(ctx context.Context, db bun.IDB, byPartner boo
 		order = "le.partner, " + order
 	}
 	if err := q.GroupExpr(grouped).OrderExpr(order, bun.List(LedgerAccounts())).Scan(ctx, &rows); err != nil {
-		return nil, translateError(fmt.Errorf("sum the ledger: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("sum the ledger: %w", err))
 	}
 	balances := make([]Balance, len(rows))
 	for i, row := range rows {
-		in := moneyConverter{currency: row.Currency}
+		in := store.MoneyConverter{Currency: row.Currency}
 		balances[i] = Balance{
 			Account: row.Account, Partner: row.Partner, Entries: row.Entries,
-			Debits: in.toMoney(row.Debits), Credits: in.toMoney(row.Credits), Balance: in.toMoney(row.Debits.Sub(row.Credits)),
+			Debits: in.ToMoney(row.Debits), Credits: in.ToMoney(row.Credits), Balance: in.ToMoney(row.Debits.Sub(row.Credits)),
 		}
-		if in.err != nil {
-			return nil, in.err
+		if in.Err != nil {
+			return nil, in.Err
 		}
 	}
 	return balances, nil

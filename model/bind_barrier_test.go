@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -40,12 +41,12 @@ func awaitLock(t *testing.T, b *modeltest.Bundle, kind string) {
 
 // runFirstMatchingPass runs the first pass for the last observation and returns its
 // second, if it enqueued one.
-func runFirstMatchingPass(t *testing.T, b *modeltest.Bundle) (second model.EvaluateOccurrences, asked bool) {
+func runFirstMatchingPass(t *testing.T, b *modeltest.Bundle) (second store.EvaluateOccurrences, asked bool) {
 	t.Helper()
-	job, ok := b.LastJob().(model.EvaluateOccurrences)
+	job, ok := b.LastJob().(store.EvaluateOccurrences)
 	require.True(t, ok)
 	require.NoError(t, b.Service.Evaluate(t.Context(), job))
-	second, ok = b.LastJob().(model.EvaluateOccurrences)
+	second, ok = b.LastJob().(store.EvaluateOccurrences)
 	require.True(t, ok)
 	return second, second.After != ""
 }

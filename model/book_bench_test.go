@@ -10,6 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
 
@@ -49,8 +52,8 @@ func (m *timings) reportMetrics() {
 
 // bookActors returns a large, a medium and a small partner, one without records, and an
 // operator.
-func bookActors(m *modeltest.Bundle) []model.Actor {
-	return []model.Actor{m.Acme, modeltest.Partner("umbrella"), modeltest.Partner("hooli"), modeltest.Partner("small-001"), m.Operator}
+func bookActors(m *modeltest.Bundle) []actor.Actor {
+	return []actor.Actor{m.Acme, modeltest.Partner("umbrella"), modeltest.Partner("hooli"), modeltest.Partner("small-001"), m.Operator}
 }
 
 // BenchmarkBookLists reads pages of every list of a book, with filters that match
@@ -64,9 +67,9 @@ func BenchmarkBookLists(b *testing.B) {
 				at := timings{b: b}
 				for _, actor := range bookActors(m) {
 					for _, f := range filters {
-						for _, order := range []model.Order{model.NewestFirst, model.OldestFirst} {
+						for _, order := range []store.Order{store.NewestFirst, store.OldestFirst} {
 							at.measure(fmt.Sprintf("%s %s %s", actor.Name, describeFilter(f), order), func(ctx context.Context) error {
-								return list.page(ctx, m, actor, f, model.PageRequest{Order: order})
+								return list.page(ctx, m, actor, f, store.PageRequest{Order: order})
 							})
 						}
 						at.measure(fmt.Sprintf("%s %s total", actor.Name, describeFilter(f)), func(ctx context.Context) error { return list.total(ctx, m, actor, f) })
@@ -78,7 +81,7 @@ func BenchmarkBookLists(b *testing.B) {
 	}
 }
 
-func describeFilter(f model.Filter) string {
+func describeFilter(f store.Filter) string {
 	text := fmt.Sprintf("%s %s %s %s", f.Status, f.Product, f.Partner, f.PartnerReference)
 	if f.CreatedFrom != nil {
 		text += f.CreatedFrom.Format(" from " + time.DateOnly)
@@ -90,26 +93,26 @@ func describeFilter(f model.Filter) string {
 }
 
 // bookFilters returns the filters of each list.
-func bookFilters(m *modeltest.Bundle) map[string][]model.Filter {
+func bookFilters(m *modeltest.Bundle) map[string][]store.Filter {
 	statuses := map[string][]string{
 		"quotes": {"priced", "bound", "expired"}, "policies": {"active", "expired", "exhausted", "cancelled"}, "claims": {"closed", "approved", "declined", "deferred"},
 		"payouts": {"blocked", "reconciled", "returned", "pending"}, "payout methods": {"pending", "verified", "rejected"},
 	}
 	now := m.Now()
 	old, middle, future := now.AddDate(0, 0, -299), now.AddDate(0, 0, -150), now.AddDate(1, 0, 0)
-	all := map[string][]model.Filter{}
+	all := map[string][]store.Filter{}
 	for name, words := range statuses {
-		filters := []model.Filter{{}, {CreatedFrom: &middle}, {CreatedTo: &middle}, {CreatedTo: &old}, {CreatedFrom: &future}, {CreatedFrom: &old, CreatedTo: &middle}}
+		filters := []store.Filter{{}, {CreatedFrom: &middle}, {CreatedTo: &middle}, {CreatedTo: &old}, {CreatedFrom: &future}, {CreatedFrom: &old, CreatedTo: &middle}}
 		for _, word := range words {
-			filters = append(filters, model.Filter{Status: word}, model.Filter{Status: word, CreatedTo: &middle}, model.Filter{Status: word, CreatedFrom: &future})
+			filters = append(filters, store.Filter{Status: word}, store.Filter{Status: word, CreatedTo: &middle}, store.Filter{Status: word, CreatedFrom: &future})
 		}
 		if name == "quotes" || name == "policies" || name == "claims" {
 			for _, product := range []string{"quake-circle", "rain-excess", "rain-deficit", "unknown"} {
-				filters = append(filters, model.Filter{Product: product}, model.Filter{Product: product, Status: words[0]}, model.Filter{Product: product, CreatedTo: &old})
+				filters = append(filters, store.Filter{Product: product}, store.Filter{Product: product, Status: words[0]}, store.Filter{Product: product, CreatedTo: &old})
 			}
 		}
 		if name != "payouts" {
-			filters = append(filters, model.Filter{PartnerReference: "copy-000001/200"}, model.Filter{PartnerReference: "unknown"}, model.Filter{PartnerReference: "unknown", Status: words[0]})
+			filters = append(filters, store.Filter{PartnerReference: "copy-000001/200"}, store.Filter{PartnerReference: "unknown"}, store.Filter{PartnerReference: "unknown", Status: words[0]})
 		}
 		all[name] = filters
 	}
@@ -122,22 +125,22 @@ func BenchmarkBookFeed(b *testing.B) {
 	for b.Loop() {
 		at := timings{b: b}
 		for _, partner := range []string{"acme", "umbrella", "hooli"} {
-			for _, types := range [][]model.EventType{
+			for _, types := range [][]event.Type{
 				nil,
-				{model.EventQuoteCreated},
-				{model.EventPolicyCancelled},
-				{model.EventPolicyArchived},
-				{model.EventPolicyArchived, model.EventPolicyCancelled},
-				{model.EventWebhookEndpointOn},
+				{event.QuoteCreated},
+				{event.PolicyCancelled},
+				{event.PolicyArchived},
+				{event.PolicyArchived, event.PolicyCancelled},
+				{event.WebhookEndpointOn},
 			} {
 				for _, after := range []int64{0, 1_000_000} {
 					f := model.EventFilter{Types: types, After: after}
 					at.measure(fmt.Sprintf("%s %v after %d", partner, types, after), func(ctx context.Context) error {
-						_, err := m.Service.ListEvents(ctx, modeltest.Partner(partner), f, model.PageRequest{})
+						_, err := m.Service.ListEvents(ctx, modeltest.Partner(partner), f, store.PageRequest{})
 						return err
 					})
 					at.measure(fmt.Sprintf("%s %v after %d total", partner, types, after), func(ctx context.Context) error {
-						page, err := m.Service.ListEvents(ctx, modeltest.Partner(partner), f, model.PageRequest{Limit: 1})
+						page, err := m.Service.ListEvents(ctx, modeltest.Partner(partner), f, store.PageRequest{Limit: 1})
 						require.NoError(b, err)
 						_, _, err = page.Total(ctx)
 						return err
@@ -152,18 +155,18 @@ func BenchmarkBookFeed(b *testing.B) {
 // BenchmarkBookDeliveries reads pages of the deliveries to acme's endpoint.
 func BenchmarkBookDeliveries(b *testing.B) {
 	m := modeltest.Book(b)
-	endpoints, err := m.Service.ListWebhookEndpoints(b.Context(), m.Acme, model.Filter{}, model.PageRequest{})
+	endpoints, err := m.Service.ListWebhookEndpoints(b.Context(), m.Acme, store.Filter{}, store.PageRequest{})
 	require.NoError(b, err)
 	require.NotEmpty(b, endpoints.Data)
 	for b.Loop() {
 		at := timings{b: b}
 		for _, status := range []string{"", "pending", "delivered", "parked"} {
 			at.measure("deliveries "+status, func(ctx context.Context) error {
-				_, err := m.Service.ListDeliveries(ctx, m.Acme, endpoints.Data[0].ID, status, model.PageRequest{})
+				_, err := m.Service.ListDeliveries(ctx, m.Acme, endpoints.Data[0].ID, status, store.PageRequest{})
 				return err
 			})
 			at.measure("deliveries of "+status, func(ctx context.Context) error {
-				_, err := m.Service.DeliveriesOf(status)(ctx, m.Acme, []string{endpoints.Data[0].ID}, model.PageRequest{})
+				_, err := m.Service.DeliveriesOf(status)(ctx, m.Acme, []string{endpoints.Data[0].ID}, store.PageRequest{})
 				return err
 			})
 		}
@@ -179,11 +182,11 @@ func BenchmarkBookOccurrences(b *testing.B) {
 		at := timings{b: b}
 		for _, f := range []model.HazardFilter{{}, {Kind: "storm_fix"}, {Source: "nhc"}, {Source: "usgs"}, {From: &future}, {To: &past}} {
 			at.measure(fmt.Sprintf("occurrences %+v", f), func(ctx context.Context) error {
-				_, err := m.Service.ListOccurrences(ctx, m.Acme, f, model.PageRequest{})
+				_, err := m.Service.ListOccurrences(ctx, m.Acme, f, store.PageRequest{})
 				return err
 			})
 			at.measure(fmt.Sprintf("observations %+v", f), func(ctx context.Context) error {
-				_, err := m.Service.ListObservations(ctx, m.Operator, f, model.PageRequest{})
+				_, err := m.Service.ListObservations(ctx, m.Operator, f, store.PageRequest{})
 				return err
 			})
 		}
@@ -194,15 +197,15 @@ func BenchmarkBookOccurrences(b *testing.B) {
 // BenchmarkBookExposure computes the exposure to an earthquake under a tenth of the book.
 func BenchmarkBookExposure(b *testing.B) {
 	m := modeltest.Book(b)
-	ask := func(ctx context.Context, actor model.Actor) (touched int) {
-		total, _, err := m.Service.Expose(ctx, actor, model.ExposureRequest{Occurrence: model.WhatIf{Earthquake: &model.WhatIfEarthquake{Location: bookHualien, Magnitude: "7.0"}}}, model.PageRequest{})
+	ask := func(ctx context.Context, actor actor.Actor) (touched int) {
+		total, _, err := m.Service.Expose(ctx, actor, model.ExposureRequest{Occurrence: model.WhatIf{Earthquake: &model.WhatIfEarthquake{Location: bookHualien, Magnitude: "7.0"}}}, store.PageRequest{})
 		require.NoError(b, err)
 		for _, sum := range total.Totals {
 			touched += sum.Touched
 		}
 		return touched
 	}
-	for _, actor := range []model.Actor{m.Operator, m.Acme, modeltest.Partner("umbrella")} {
+	for _, actor := range []actor.Actor{m.Operator, m.Acme, modeltest.Partner("umbrella")} {
 		b.Run(actor.Name, func(b *testing.B) {
 			for b.Loop() {
 				b.ReportMetric(float64(ask(b.Context(), actor)), "policies")

@@ -12,6 +12,7 @@ import (
 
 	"parapet/model"
 	"parapet/model/hazard"
+	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
 	"parapet/model/money"
 )
@@ -105,7 +106,7 @@ func (p *bookPlayer) createQuote(product string, context modeltest.Context) stri
 	request.PartnerReference = new(fmt.Sprintf("%s/%d", bookMark, p.ordinal))
 	for {
 		quote, err := p.Service.CreateQuote(p.t.Context(), p.Acme, request)
-		if refused := (*model.Error)(nil); errors.As(err, &refused) && refused.Code == model.CodeRiskUninsurable {
+		if refused := (*apperr.Error)(nil); errors.As(err, &refused) && refused.Code == apperr.CodeRiskUninsurable {
 			context["location"] = p.randomPoint()
 			request.Context = p.QuoteRequest(product, context).Context
 			continue

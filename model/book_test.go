@@ -12,6 +12,8 @@ import (
 
 	"parapet/internal/devpg"
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
 
@@ -61,7 +63,7 @@ func TestBenchmarkPortfolioKeepsInvariants(t *testing.T) {
 	}
 	requireRailKeys(t, book)
 	paid := book.ActingAs(modeltest.Partner("acme"))
-	claims, err := book.Service.ListClaims(t.Context(), paid.Acme, model.Filter{Status: string(model.ClaimClosed)}, model.PageRequest{Limit: 1})
+	claims, err := book.Service.ListClaims(t.Context(), paid.Acme, store.Filter{Status: string(model.ClaimClosed)}, store.PageRequest{Limit: 1})
 	require.NoError(t, err)
 	require.Len(t, claims.Data, 1)
 	explained, err := book.Service.Explain(t.Context(), paid.Acme, claims.Data[0].PolicyID, model.OccurrenceRef{ID: &claims.Data[0].Occurrence.ID})
@@ -129,6 +131,6 @@ func fillBook(t *testing.T, template, book *modeltest.Bundle, copies int) {
 
 func registerBookPartner(t *testing.T, book *modeltest.Bundle, slug string) {
 	t.Helper()
-	_, _, err := book.Service.RegisterPartner(t.Context(), model.System(), model.PartnerRequest{Slug: slug, Name: slug})
+	_, _, err := book.Service.RegisterPartner(t.Context(), actor.System(), model.PartnerRequest{Slug: slug, Name: slug})
 	require.NoError(t, err)
 }

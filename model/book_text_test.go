@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 	"go.jetify.com/typeid/base32"
 
-	"parapet/model"
+	"parapet/model/kernel/event"
 )
 
 // bookTexts are the texts of a template, split into pieces that are equal in all copies
@@ -54,7 +54,7 @@ func (b *bookCopy) referencePrefix() string { return fmt.Sprintf("copy-%06d", b.
 // bookEvent is an event's data in the hash chain.
 type bookEvent struct {
 	id   string
-	kind model.EventType
+	kind event.Type
 	at   time.Time
 	data [sha256.Size]byte
 }
@@ -173,5 +173,5 @@ func (b *bookCopy) saveEvent(table *bookTable, values [][]byte) {
 		panic(err)
 	}
 	data := strings.ReplaceAll(string(*table.columnValue(values, "data")), `\\\\`, `\`)
-	b.events[id] = bookEvent{"evt_" + base32.Encode(id), model.EventType(*table.columnValue(values, "type")), at, sha256.Sum256([]byte(data))}
+	b.events[id] = bookEvent{"evt_" + base32.Encode(id), event.Type(*table.columnValue(values, "type")), at, sha256.Sum256([]byte(data))}
 }

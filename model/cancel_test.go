@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/trigger"
 	"parapet/model/wire"
@@ -40,10 +42,10 @@ func TestCancelledPolicyPaysEarlierOccurrences(t *testing.T) {
 	require.Len(t, b.Claims(policy), 2, "reported late, happened in time")
 
 	_, err = b.Service.CancelPolicy(t.Context(), b.Operator, cancellationOf(policy))
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
 	require.Equal(t, "It is cancelled already.", domainError(t, err).Detail)
 	_, _, err = b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID})
-	require.Equal(t, model.CodePolicyNotInForce, domainError(t, err).Code)
+	require.Equal(t, apperr.CodePolicyNotInForce, domainError(t, err).Code)
 }
 
 func TestOperatorCancelsPolicyBeforeCoverBegins(t *testing.T) {
@@ -70,9 +72,9 @@ func TestPartnerCancelsPolicyBeforeCoverBegins(t *testing.T) {
 	policy := b.QuoteAndBind("quake-circle", modeltest.Context{"starts_at": b.Now().AddDate(0, 0, 2).Format(time.RFC3339)})
 	own := model.CancellationRequest{PolicyID: policy.ID}
 	_, err := b.Service.CancelPolicy(t.Context(), b.Globex, own)
-	require.Equal(t, model.CodeNotFound, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeNotFound, domainError(t, err).Code)
 	_, err = b.Service.CancelPolicy(t.Context(), b.Acme, model.CancellationRequest{PolicyID: begun.ID})
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
 	require.Contains(t, domainError(t, err).Detail, "began at")
 	_, err = b.Service.CancelPolicy(t.Context(), b.Acme, cancellationOf(policy))
 	require.Equal(t, []string{"/reason"}, fieldPointers(domainError(t, err)), "only operators give a reason")
@@ -83,7 +85,7 @@ func TestPartnerCancelsPolicyBeforeCoverBegins(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "cancelled", cancelled.Status)
 	_, err = b.Service.CancelPolicy(t.Context(), b.Acme, own)
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
 	var entries, sum, gross int
 	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(*), sum(amount), sum(abs(amount)) from ledger_entries where policy_id = $1", keyOf(policy)).Scan(&entries, &sum, &gross))
 	require.Equal(t, 8, entries, "premium and commission, written and reversed")
@@ -125,7 +127,7 @@ func TestOnlyActivePolicyCanBeCancelled(t *testing.T) {
 	b.AdvanceClock(31 * 24 * time.Hour)
 	for _, policy := range []*wire.Policy{exhausted, over} {
 		_, err := b.Service.CancelPolicy(t.Context(), b.Operator, cancellationOf(policy))
-		require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+		require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
 	}
 	require.Equal(t, "active", b.Policy(over.ID).Status, "its end has passed before the sweep")
 	in := cancellationOf(over)
@@ -139,7 +141,7 @@ func TestConcurrentCancelAndMatch(t *testing.T) {
 	b := modeltest.New(t, modeltest.WithConnections(12))
 	policy := b.QuoteAndBind("quake-circle", nil)
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-	job, ok := b.TakeJob().(model.EvaluateOccurrences)
+	job, ok := b.TakeJob().(store.EvaluateOccurrences)
 	require.True(t, ok)
 	var all sync.WaitGroup
 	for range 4 {
@@ -150,7 +152,7 @@ func TestConcurrentCancelAndMatch(t *testing.T) {
 		})
 		all.Go(func() {
 			_, err := b.Service.CancelPolicy(t.Context(), b.Operator, cancellationOf(policy))
-			if err != nil && model.CodeOf(err) != model.CodeStateConflict {
+			if err != nil && apperr.CodeOf(err) != apperr.CodeStateConflict {
 				t.Error(err)
 			}
 		})

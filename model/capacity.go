@@ -10,6 +10,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/money"
 	"parapet/model/wire"
 )
@@ -23,7 +26,7 @@ type capacityRow struct {
 	Currency  string `bun:",pk"`
 	Amount    int64
 	UpdatedAt time.Time
-	Author    personID
+	Author    actor.PersonID
 }
 
 // CapacityRequest limits the amount at risk of a product in a cell, or in every cell
@@ -41,31 +44,31 @@ var cellPattern = regexp.MustCompile(`^([NS]\d{2}[EW]\d{3}|[A-Z0-9]{11})$`)
 // sum of the remaining limits of active policies, including those whose cover has not
 // begun. Without a capacity there is no restriction. The result is nil when the capacity
 // is removed. Operators only. Errors: validation_failed, not_found.
-func (s *Service) SetCapacity(ctx context.Context, actor Actor, in CapacityRequest) (*wire.Capacity, error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+func (s *Service) SetCapacity(ctx context.Context, caller actor.Actor, in CapacityRequest) (*wire.Capacity, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, err
 	}
-	v := newValidator(ctx)
-	v.require(in.Cell == nil || cellPattern.MatchString(*in.Cell), "/cell", "pattern", "Use a cell such as N23E121, or a station of eleven characters; leave it out for every cell.")
-	v.require(in.Amount == nil || *in.Amount >= 0, "/amount", "minimum", "Use 0 or more minor units; leave it out to take the bound away.")
-	v.require(money.IsCurrency(in.Currency), "/currency", "value", "Use an ISO 4217 code.")
-	if err := v.err(); err != nil {
+	v := apperr.NewValidator(ctx)
+	v.Require(in.Cell == nil || cellPattern.MatchString(*in.Cell), "/cell", "pattern", "Use a cell such as N23E121, or a station of eleven characters; leave it out for every cell.")
+	v.Require(in.Amount == nil || *in.Amount >= 0, "/amount", "minimum", "Use 0 or more minor units; leave it out to take the bound away.")
+	v.Require(money.IsCurrency(in.Currency), "/currency", "value", "Use an ISO 4217 code.")
+	if err := v.Err(); err != nil {
 		return nil, err
 	}
 	if _, err := loadLatestProduct(ctx, s.Store, in.Product); err != nil {
 		return nil, err
 	}
-	row := &capacityRow{Product: in.Product, Currency: in.Currency, Author: actor.personID()}
+	row := &capacityRow{Product: in.Product, Currency: in.Currency, Author: caller.PersonID()}
 	if in.Cell != nil {
 		row.Cell = *in.Cell
 	}
 	var capacity *wire.Capacity
-	err := s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
+	err := s.InTx(ctx, caller, func(ctx context.Context, tx *store.Tx) error {
 		var err error
 		if in.Amount == nil {
 			_, err = tx.NewDelete().Model(row).WherePK().Exec(ctx)
 		} else {
-			row.Amount, row.UpdatedAt = *in.Amount, tx.now
+			row.Amount, row.UpdatedAt = *in.Amount, tx.Now
 			_, err = tx.NewInsert().Model(row).On("conflict (product, cell, currency) do update").
 				Set("amount = excluded.amount, updated_at = excluded.updated_at, author = excluded.author").Exec(ctx)
 			capacity = row.toRecord()
@@ -73,8 +76,8 @@ func (s *Service) SetCapacity(ctx context.Context, actor Actor, in CapacityReque
 		if err != nil {
 			return fmt.Errorf("set capacity: %w", err)
 		}
-		tx.describe("", row.Product, nil)
-		return tx.storeResponse(statusOK, "", capacity)
+		tx.Describe("", row.Product, nil)
+		return tx.StoreResponse(store.StatusOK, "", capacity)
 	})
 	return capacity, err
 }
@@ -93,30 +96,30 @@ type capacityUsageRow struct {
 // product, cell and currency. A capacity with a cell shows its amount at risk. Operators
 // only, because the amount at risk adds up the business of all partners. Errors:
 // parameter_invalid, cursor_invalid.
-func (s *Service) ListCapacities(ctx context.Context, actor Actor, product string, in PageRequest) (*Page[wire.Capacity], error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+func (s *Service) ListCapacities(ctx context.Context, caller actor.Actor, product string, in store.PageRequest) (*store.Page[wire.Capacity], error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, err
 	}
-	p, err := s.parsePage(actor, in, "capacities/"+product)
+	p, err := s.ParsePage(caller, in, "capacities/"+product)
 	if err != nil {
 		return nil, err
 	}
 	var rows []capacityUsageRow
-	q := s.db.NewSelect().Model(&rows)
+	q := s.DB.NewSelect().Model(&rows)
 	if product != "" {
 		q = q.Where("ca.product = ?", product)
 	}
-	p.count = s.newCounter(q.Clone().ColumnExpr("1"))
-	if p.after != "" {
-		q = q.Where("(ca.product, ca.cell, ca.currency) > ?", bun.Tuple(strings.Split(p.after, "/")))
+	p.Count = s.NewCounter(q.Clone().ColumnExpr("1"))
+	if p.After != "" {
+		q = q.Where("(ca.product, ca.cell, ca.currency) > ?", bun.Tuple(strings.Split(p.After, "/")))
 	}
 	err = q.ColumnExpr("ca.*").
 		ColumnExpr("case when ca.cell <> '' then (" + atRiskQuery + " and p.product = ca.product and place_cell(p.footprint, p.station) = ca.cell and p.currency = ca.currency) end as at_risk").
-		OrderExpr("ca.product, ca.cell, ca.currency").Limit(p.fetchLimit()).Scan(ctx)
+		OrderExpr("ca.product, ca.cell, ca.currency").Limit(p.FetchLimit()).Scan(ctx)
 	if err != nil {
-		return nil, translateError(fmt.Errorf("list capacities: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("list capacities: %w", err))
 	}
-	return newPage(p, rows, (*capacityUsageRow).cursorKey, (*capacityUsageRow).toRecord)
+	return store.NewPage(p, rows, (*capacityUsageRow).cursorKey, (*capacityUsageRow).toRecord)
 }
 
 // cursorKey returns the position of a capacity in the list; none of its parts contains a
@@ -133,8 +136,8 @@ func (r *capacityUsageRow) toRecord() wire.Capacity {
 
 func (r *capacityRow) toRecord() *wire.Capacity {
 	return &wire.Capacity{
-		Product: r.Product, Cell: stringOrNil(r.Cell), Limit: money.New(r.Amount, r.Currency), UpdatedAt: r.UpdatedAt,
-		Author: r.Author.name(), AuthorIssuer: r.Author.issuer(),
+		Product: r.Product, Cell: store.StringOrNil(r.Cell), Limit: money.New(r.Amount, r.Currency), UpdatedAt: r.UpdatedAt,
+		Author: r.Author.Name(), AuthorIssuer: r.Author.Issuer(),
 	}
 }
 
@@ -142,7 +145,7 @@ func (r *capacityRow) toRecord() *wire.Capacity {
 type capacitySettings struct {
 	// rulesChanged applies changed moratorium rules to recent events, in the same
 	// transaction.
-	rulesChanged func(context.Context, *Tx) error
+	rulesChanged func(context.Context, *store.Tx) error
 }
 
 // CapacityUse is what a policy takes of the capacity of its place.
@@ -156,11 +159,11 @@ type CapacityUse struct {
 // capacity. Binds of one limited product, cell and currency run one after the other, so
 // that two cannot both use the remaining capacity; binds without a capacity do not wait.
 // The check is sent with the insert, and its sum includes that policy.
-func (tx *Tx) queueCapacityCheck(row CapacityUse) {
+func queueCapacityCheck(tx *store.Tx, row CapacityUse) {
 	where := "from capacities where product = $1 and currency = $2 and cell in ('', place_cell($3::text::box, $4))"
 	args := []any{row.Product, row.Limit.Currency, row.Footprint, row.Station}
-	tx.batch.Queue("select pg_advisory_xact_lock(hashtextextended(format('capacity/%s/%s/%s', $1::text, $2::text, place_cell($3::text::box, $4)), 0)) "+where+" limit 1", args...)
-	tx.batch.Queue(`select amount, (`+atRiskQuery+` and p.product = $1
+	tx.Batch.Queue("select pg_advisory_xact_lock(hashtextextended(format('capacity/%s/%s/%s', $1::text, $2::text, place_cell($3::text::box, $4)), 0)) "+where+" limit 1", args...)
+	tx.Batch.Queue(`select amount, (`+atRiskQuery+` and p.product = $1
 			and place_cell(p.footprint, p.station) = place_cell($3::text::box, $4) and p.currency = $2) `+where+" order by cell desc limit 1", args...).
 		Query(func(rows pgx.Rows) error {
 			for rows.Next() {
@@ -170,7 +173,7 @@ func (tx *Tx) queueCapacityCheck(row CapacityUse) {
 				}
 				if sold > capacity {
 					left := money.New(max(0, capacity-(sold-row.Limit.Amount)), row.Limit.Currency)
-					return Fail(CodeCapacityExceeded, "Not enough capacity is left for this product at this place: %s. Ask for a smaller limit or another place.", left)
+					return apperr.Fail(apperr.CodeCapacityExceeded, "Not enough capacity is left for this product at this place: %s. Ask for a smaller limit or another place.", left)
 				}
 			}
 			return rows.Err()

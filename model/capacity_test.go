@@ -11,6 +11,9 @@ import (
 
 	"parapet/model"
 	"parapet/model/hazard"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/money"
 	"parapet/model/trigger"
@@ -34,7 +37,7 @@ func TestBindStopsAtCellCapacity(t *testing.T) {
 			switch _, err := b.Service.BindPolicy(t.Context(), b.Acme, model.BindRequest{QuoteID: quote.ID}); {
 			case err == nil:
 				sold.Add(1)
-			case model.CodeOf(err) == model.CodeCapacityExceeded:
+			case apperr.CodeOf(err) == apperr.CodeCapacityExceeded:
 				refused.Add(1)
 			default:
 				t.Error(err)
@@ -49,23 +52,23 @@ func TestBindStopsAtCellCapacity(t *testing.T) {
 	cell := "N23E121"
 	set(5*limit.Amount, &cell)
 	b.QuoteAndBind("quake-circle", nil)
-	first := must(b.Service.ListCapacities(t.Context(), b.Operator, "quake-circle", model.PageRequest{Limit: 1}))
+	first := must(b.Service.ListCapacities(t.Context(), b.Operator, "quake-circle", store.PageRequest{Limit: 1}))
 	require.Len(t, first.Data, 1)
 	require.Nil(t, first.Data[0].AtRisk, "the capacity names no cell")
-	second := must(b.Service.ListCapacities(t.Context(), b.Operator, "quake-circle", model.PageRequest{Limit: 1, Cursor: *first.NextCursor}))
+	second := must(b.Service.ListCapacities(t.Context(), b.Operator, "quake-circle", store.PageRequest{Limit: 1, Cursor: *first.NextCursor}))
 	require.Len(t, second.Data, 1)
 	require.False(t, second.HasMore)
 	require.Equal(t, cell, *second.Data[0].Cell)
 	require.Equal(t, money.New(5*limit.Amount, "USD"), *second.Data[0].AtRisk)
-	require.Empty(t, must(b.Service.ListCapacities(t.Context(), b.Operator, "rain-excess", model.PageRequest{})).Data)
+	require.Empty(t, must(b.Service.ListCapacities(t.Context(), b.Operator, "rain-excess", store.PageRequest{})).Data)
 
 	taken, err := b.Service.SetCapacity(t.Context(), b.Operator, model.CapacityRequest{Product: "quake-circle", Cell: &cell, Currency: "USD"})
 	require.NoError(t, err)
 	require.Nil(t, taken)
 	_, err = b.Service.BindPolicy(t.Context(), b.Acme, model.BindRequest{QuoteID: b.Quote("quake-circle", nil).ID})
-	require.Equal(t, model.CodeCapacityExceeded, model.CodeOf(err), "by the capacity of all cells")
+	require.Equal(t, apperr.CodeCapacityExceeded, apperr.CodeOf(err), "by the capacity of all cells")
 	_, err = b.Service.SetCapacity(t.Context(), b.Acme, model.CapacityRequest{Product: "quake-circle", Currency: "USD"})
-	require.Equal(t, model.CodeInsufficientScope, model.CodeOf(err))
+	require.Equal(t, apperr.CodeInsufficientScope, apperr.CodeOf(err))
 }
 
 func TestMoratoriumRefusesQuoteAndBind(t *testing.T) {
@@ -82,7 +85,7 @@ func TestMoratoriumRefusesQuoteAndBind(t *testing.T) {
 		return err
 	}
 	refused := domainError(t, bind())
-	require.Equal(t, model.CodeMoratoriumActive, refused.Code)
+	require.Equal(t, apperr.CodeMoratoriumActive, refused.Code)
 	require.Contains(t, refused.Detail, "An eruption is expected.")
 	b.QuoteAndBind("quake-circle", modeltest.Context{"location": map[string]float64{"latitude": 35.5, "longitude": 139.5}})
 	b.QuoteAndBind("cyclone-circle", nil)
@@ -90,8 +93,8 @@ func TestMoratoriumRefusesQuoteAndBind(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, lifted.LiftedAt)
 	require.NoError(t, bind())
-	require.Len(t, must(b.Service.ListMoratoria(t.Context(), b.Operator, true, model.PageRequest{})).Data, 1)
-	require.Empty(t, must(b.Service.ListMoratoria(t.Context(), b.Operator, false, model.PageRequest{})).Data)
+	require.Len(t, must(b.Service.ListMoratoria(t.Context(), b.Operator, true, store.PageRequest{})).Data, 1)
+	require.Empty(t, must(b.Service.ListMoratoria(t.Context(), b.Operator, false, store.PageRequest{})).Data)
 }
 
 func TestFutureMoratoriumIsNotDisclosed(t *testing.T) {
@@ -99,13 +102,13 @@ func TestFutureMoratoriumIsNotDisclosed(t *testing.T) {
 	b := modeltest.New(t)
 	request := model.MoratoriumRequest{StartsAt: new(b.Now().Add(time.Hour)), EndsAt: b.Now().Add(2 * time.Hour), Reason: "The rates are under review."}
 	declared := must(b.Service.DeclareMoratorium(t.Context(), b.Operator, request))
-	seenBy := func(actor model.Actor) []wire.Moratorium {
-		return must(b.Service.ListMoratoria(t.Context(), actor, false, model.PageRequest{})).Data
+	seenBy := func(actor actor.Actor) []wire.Moratorium {
+		return must(b.Service.ListMoratoria(t.Context(), actor, false, store.PageRequest{})).Data
 	}
 	require.Equal(t, []wire.Moratorium{*declared}, seenBy(b.Operator))
 	require.Empty(t, seenBy(b.Acme))
 	_, err := b.Service.GetMoratorium(t.Context(), b.Acme, declared.ID)
-	require.Equal(t, model.CodeNotFound, model.CodeOf(err))
+	require.Equal(t, apperr.CodeNotFound, apperr.CodeOf(err))
 	b.AdvanceClock(time.Hour)
 	require.Len(t, seenBy(b.Acme), 1)
 	require.Nil(t, seenBy(b.Acme)[0].Author, "partners do not see the operator")
@@ -139,7 +142,7 @@ func TestNewEventStartsMoratoriumAroundIt(t *testing.T) {
 	fresh.Location.Latitude, fresh.Location.Longitude = epicentre.Latitude, epicentre.Longitude
 	b.Observe(fresh) // the revised place is inside the insured circle
 	_, err = b.Service.BindPolicy(t.Context(), b.Acme, model.BindRequest{QuoteID: quote.ID})
-	require.Equal(t, model.CodeMoratoriumActive, model.CodeOf(err))
+	require.Equal(t, apperr.CodeMoratoriumActive, apperr.CodeOf(err))
 	b.AdvanceClock(72 * time.Hour)
 	b.QuoteAndBind("quake-circle", nil)
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -33,15 +34,15 @@ type checkpointRow struct {
 // CheckpointPublicKey is the public half of the Ed25519 key that signs checkpoints. It is
 // derived (HKDF, RFC 5869) from the fingerprint key, the one key that never rotates.
 func (s *Service) CheckpointPublicKey() (ed25519.PublicKey, error) {
-	key, err := s.checkpointPrivateKey()
+	key, err := checkpointPrivateKey(s.Store)
 	if err != nil {
 		return nil, err
 	}
 	return key.Public().(ed25519.PublicKey), nil //nolint:forcetypeassert // ed25519 returns this type
 }
 
-func (s *Store) checkpointPrivateKey() (ed25519.PrivateKey, error) {
-	seed, err := hkdf.Key(sha256.New, s.keys.Fingerprint, nil, "parapet event checkpoints", ed25519.SeedSize)
+func checkpointPrivateKey(s *store.Store) (ed25519.PrivateKey, error) {
+	seed, err := hkdf.Key(sha256.New, s.Keys.Fingerprint, nil, "parapet event checkpoints", ed25519.SeedSize)
 	if err != nil {
 		return nil, fmt.Errorf("derive checkpoint key: %w", err)
 	}
@@ -55,21 +56,21 @@ func (r *checkpointRow) signedText() []byte {
 
 // signCheckpoints signs the end of every history that has new events and whose last
 // checkpoint is older than checkpointInterval.
-func signCheckpoints(ctx context.Context, tx *Tx) (int, error) {
+func signCheckpoints(ctx context.Context, tx *store.Tx) (int, error) {
 	var rows []*checkpointRow
 	err := tx.NewRaw(`select p.slug as partner, n.sequence, n.hash from partners p
 		cross join lateral `+lastSequenceSQL("sequence, hash", "p.slug")+` n
 		left join lateral (select sequence, signed_at from event_checkpoints where partner = p.slug order by sequence desc limit 1) c on true
-		where c.sequence is null or n.sequence > c.sequence and c.signed_at <= ? limit ?`, tx.now.Add(-checkpointInterval), sweepBatchSize).Scan(ctx, &rows)
+		where c.sequence is null or n.sequence > c.sequence and c.signed_at <= ? limit ?`, tx.Now.Add(-checkpointInterval), store.SweepBatchSize).Scan(ctx, &rows)
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
-	key, err := tx.store.checkpointPrivateKey()
+	key, err := checkpointPrivateKey(tx.Store)
 	if err != nil {
 		return 0, err
 	}
 	for _, row := range rows {
-		row.SignedAt = tx.now.Truncate(time.Microsecond)
+		row.SignedAt = tx.Now.Truncate(time.Microsecond)
 		row.Signature = ed25519.Sign(key, row.signedText())
 	}
 	// Another process may have signed the same end at the same time.

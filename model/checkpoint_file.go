@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -41,10 +42,10 @@ func (s *Service) saveCheckpoints(ctx context.Context, lineage uuid.UUID) error 
 
 		Generation int
 	}
-	err := s.db.NewRaw(`select distinct on (c.partner) c.partner, c.sequence, c.hash, c.signed_at, c.signature,
+	err := s.DB.NewRaw(`select distinct on (c.partner) c.partner, c.sequence, c.hash, c.signed_at, c.signature,
 			coalesce((select max(generation) from feed_generations g where g.partner = c.partner), 1) as generation
 		from (select * from event_checkpoints where signed_at > (select checkpoints_saved_at from database_identity) order by signed_at fetch first ? rows with ties) c
-		order by c.partner, c.sequence desc`, sweepBatchSize).Scan(ctx, &rows)
+		order by c.partner, c.sequence desc`, store.SweepBatchSize).Scan(ctx, &rows)
 	if err != nil || len(rows) == 0 {
 		return err
 	}
@@ -52,14 +53,14 @@ func (s *Service) saveCheckpoints(ctx context.Context, lineage uuid.UUID) error 
 	for _, row := range rows {
 		text, err := json.Marshal(savedCheckpoint{row.Partner, row.Generation, row.Sequence, row.Hash, row.SignedAt, row.Signature})
 		if err == nil {
-			err = s.files.Put(ctx, checkpointFileKey(lineage, row.Partner, row.Generation), bytes.NewReader(text))
+			err = s.Files.Put(ctx, checkpointFileKey(lineage, row.Partner, row.Generation), bytes.NewReader(text))
 		}
 		if err != nil {
 			return fmt.Errorf("keep a checkpoint in the file store: %w", err)
 		}
-		last = laterTime(last, row.SignedAt)
+		last = store.LaterTime(last, row.SignedAt)
 	}
-	_, err = s.db.NewRaw("update database_identity set checkpoints_saved_at = greatest(checkpoints_saved_at, ?)", last).Exec(ctx)
+	_, err = s.DB.NewRaw("update database_identity set checkpoints_saved_at = greatest(checkpoints_saved_at, ?)", last).Exec(ctx)
 	return err
 }
 
@@ -67,11 +68,11 @@ func (s *Service) saveCheckpoints(ctx context.Context, lineage uuid.UUID) error 
 // checkpoint lost in a restore is reported as lost and is not a fault, because an
 // operator confirmed the restore.
 func (s *Service) addSavedCheckpoints(ctx context.Context, p *chainVerifier, rows []checkpointRow) ([]checkpointRow, error) {
-	if s.files == nil {
+	if s.Files == nil {
 		return rows, nil
 	}
 	var lineage uuid.UUID
-	if err := s.db.NewRaw("select lineage from database_identity").Scan(ctx, &lineage); err != nil {
+	if err := s.DB.NewRaw("select lineage from database_identity").Scan(ctx, &lineage); err != nil {
 		return nil, err
 	}
 	generations, err := s.loadGenerations(ctx, p.Partner)
@@ -98,7 +99,7 @@ func (s *Service) addSavedCheckpoints(ctx context.Context, p *chainVerifier, row
 }
 
 func (s *Service) loadSavedCheckpoint(ctx context.Context, key string) (*savedCheckpoint, error) {
-	object, err := s.files.Open(ctx, key)
+	object, err := s.Files.Open(ctx, key)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil //nolint:nilnil // none is signed yet
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 	"parapet/model/money"
 	"parapet/model/wire"
 )
@@ -16,8 +18,8 @@ import (
 // claimRow is a claim under a policy.
 type claimRow struct {
 	bun.BaseModel `bun:"table:claims,alias:c"`
-	RowHeader
-	PartnerFields
+	store.RowHeader
+	store.PartnerFields
 
 	PolicyID          uuid.UUID `bun:"type:uuid"`
 	PolicySequence    int64     // 1, 2, 3 … in its policy; Postgres assigns it at the insert
@@ -54,15 +56,15 @@ type claimRelations struct {
 // setPayouts embeds the newest of all payouts of a claim.
 func (p *claimRelations) setPayouts(all []*payoutRow) {
 	p.payouts, p.payoutsCount = nil, int64(len(all))
-	for _, row := range all[max(0, len(all)-maxEmbedded):] {
+	for _, row := range all[max(0, len(all)-store.MaxEmbedded):] {
 		p.payouts = append(p.payouts, *row.toRecord())
 	}
 }
 
 func (r *claimRow) toRecord(parts claimRelations) *wire.Claim {
 	c := &wire.Claim{
-		Header: r.RowHeader.toRecord(resourceClaim), References: r.toReferences(),
-		PolicyID: resourcePolicy.formatID(r.PolicyID), Status: string(r.Status), Origin: string(r.Origin),
+		Header: r.RowHeader.ToRecord(store.ResourceClaim), References: r.ToReferences(),
+		PolicyID: store.ResourcePolicy.FormatID(r.PolicyID), Status: string(r.Status), Origin: string(r.Origin),
 		Description: r.Description, Determination: parts.determination, Payouts: parts.payouts, PayoutsCount: parts.payoutsCount,
 		RequestedAmount: r.toMoney(r.RequestedAmount), Amount: r.toMoney(r.Amount),
 		OpenedAt: r.OpenedAt, ClosedAt: r.ClosedAt,
@@ -98,7 +100,7 @@ type claimRelationColumns struct {
 	Paying        []payoutRow         `bun:"type:json,scanonly"` // the newest ones, in ascending order
 }
 
-func (*claimWithRelations) selectJoined(q *bun.SelectQuery) *bun.SelectQuery {
+func (*claimWithRelations) SelectJoined(q *bun.SelectQuery) *bun.SelectQuery {
 	return joinClaimRelations(q)
 }
 
@@ -106,7 +108,7 @@ func (*claimWithRelations) selectJoined(q *bun.SelectQuery) *bun.SelectQuery {
 func joinClaimRelations(q *bun.SelectQuery) *bun.SelectQuery {
 	return q.ColumnExpr("oc.source, oc.source_event_id, d.body as determined").
 		ColumnExpr(`(select json_agg(r order by r."ClaimSequence") from (select ? from payouts as po where po.claim_id = c.id and po.partner = c.partner
-			order by po.claim_sequence desc limit ?) as r) as paying`, goColumnAliases(q.DB(), (*payoutRow)(nil)), maxEmbedded).
+			order by po.claim_sequence desc limit ?) as r) as paying`, store.GoColumnAliases(q.DB(), (*payoutRow)(nil)), store.MaxEmbedded).
 		Join("left join occurrences as oc on oc.id = c.occurrence_id").
 		Join("left join determinations as d on d.id = c.determination_id and d.partner = c.partner")
 }
@@ -125,78 +127,78 @@ func (in *claimRelationColumns) toRelations(occurrence *uuid.UUID) claimRelation
 }
 
 var (
-	claims = &collection[claimWithRelations, wire.Claim]{
-		resource: resourceClaim, plural: "claims", requiredScope: fixedScope(ScopeClaimsRead), statuses: statusesOf(ClaimTransitions),
-		index:    indexByStatusAndProduct,
-		toRecord: func(r *claimWithRelations) wire.Claim { return *r.toRecord(r.toRelations(r.OccurrenceID)) },
+	claims = &store.Collection[claimWithRelations, wire.Claim]{
+		Resource: store.ResourceClaim, Plural: "claims", RequiredScope: store.FixedScope(actor.ScopeClaimsRead), Statuses: store.StatusesOf(ClaimTransitions),
+		Index:    store.IndexByStatusAndProduct,
+		ToRecord: func(r *claimWithRelations) wire.Claim { return *r.toRecord(r.toRelations(r.OccurrenceID)) },
 	}
-	claimsOfPolicies = &childCollection[claimWithRelations, wire.Claim]{
-		collection: claims, cursorName: "claims", parent: resourcePolicy, parentTable: "policies", joinCondition: "!.policy_id = w.id and !.partner = w.partner",
-		orderColumn: "policy_sequence", order: newestFirst,
-		cursorKey: func(r *claimWithRelations) string { return strconv.FormatInt(r.PolicySequence, 10) }, parentID: func(r *claimWithRelations) uuid.UUID { return r.PolicyID },
+	claimsOfPolicies = &store.ChildCollection[claimWithRelations, wire.Claim]{
+		Collection: claims, CursorName: "claims", Parent: store.ResourcePolicy, ParentTable: "policies", JoinCondition: "!.policy_id = w.id and !.partner = w.partner",
+		OrderColumn: "policy_sequence", Order: store.SortNewestFirst,
+		CursorKey: func(r *claimWithRelations) string { return strconv.FormatInt(r.PolicySequence, 10) }, ParentID: func(r *claimWithRelations) uuid.UUID { return r.PolicyID },
 	}
 )
 
 // GetClaim returns one claim with its payouts. Errors: not_found.
-func (s *Service) GetClaim(ctx context.Context, actor Actor, id string) (*wire.Claim, error) {
-	return claims.get(ctx, s, actor, id)
+func (s *Service) GetClaim(ctx context.Context, actor actor.Actor, id string) (*wire.Claim, error) {
+	return claims.Get(ctx, s.Store, actor, id)
 }
 
 // ClaimsByID returns the claims with the given ids that the actor can see.
-func (s *Service) ClaimsByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Claim, error) {
-	return claims.getMany(ctx, s, actor, ids)
+func (s *Service) ClaimsByID(ctx context.Context, actor actor.Actor, ids []string) (map[string]*wire.Claim, error) {
+	return claims.GetMany(ctx, s.Store, actor, ids)
 }
 
 // ListClaims returns claims with their payouts, newest first. Errors: parameter_invalid,
 // cursor_invalid.
-func (s *Service) ListClaims(ctx context.Context, actor Actor, f Filter, in PageRequest) (*Page[wire.Claim], error) {
-	return claims.list(ctx, s, actor, f, in)
+func (s *Service) ListClaims(ctx context.Context, actor actor.Actor, f store.Filter, in store.PageRequest) (*store.Page[wire.Claim], error) {
+	return claims.List(ctx, s.Store, actor, f, in)
 }
 
 // ClaimsOf returns the claims of each of several policies, newest first.
-func (s *Service) ClaimsOf(ctx context.Context, actor Actor, policies []string, in PageRequest) (map[string]*Page[wire.Claim], error) {
-	return claimsOfPolicies.getPages(ctx, s, actor, policies, in)
+func (s *Service) ClaimsOf(ctx context.Context, actor actor.Actor, policies []string, in store.PageRequest) (map[string]*store.Page[wire.Claim], error) {
+	return claimsOfPolicies.GetPages(ctx, s.Store, actor, policies, in)
 }
 
 // loadClaim reads a claim that the actor may see; scope is the one that the operation
 // needs.
-func (s *Service) loadClaim(ctx context.Context, actor Actor, scope Scope, id string) (*claimRow, error) {
+func (s *Service) loadClaim(ctx context.Context, actor actor.Actor, scope actor.Scope, id string) (*claimRow, error) {
 	row := new(claimRow)
-	return row, s.loadRecord(ctx, actor, scope, resourceClaim, id, row)
+	return row, s.LoadRecord(ctx, actor, scope, store.ResourceClaim, id, row)
 }
 
 // loadClaimRecord returns the record of a claim that the transaction has loaded.
-func (tx *Tx) loadClaimRecord(ctx context.Context, row *claimRow) (*wire.Claim, error) {
-	parts, err := tx.loadClaimRelations(ctx, row)
+func loadClaimRecord(ctx context.Context, tx *store.Tx, row *claimRow) (*wire.Claim, error) {
+	parts, err := loadClaimRelations(ctx, tx, row)
 	return row.toRecord(parts), err
 }
 
 // loadClaimRelations reads the embedded records of a claim within the transaction.
-func (tx *Tx) loadClaimRelations(ctx context.Context, row *claimRow) (claimRelations, error) {
+func loadClaimRelations(ctx context.Context, tx *store.Tx, row *claimRow) (claimRelations, error) {
 	in := new(claimRelationColumns)
-	text := tx.store.statements.get(in, "select", func() string {
-		return joinClaimRelations(tx.store.db.NewSelect().
+	text := tx.Store.Statements.Get(in, "select", func() string {
+		return joinClaimRelations(tx.Store.DB.NewSelect().
 			TableExpr("(select $1::uuid as id, $2::text as partner, $3::uuid as occurrence_id, $4::uuid as determination_id) as c")).String()
 	})
-	if err := tx.store.queryPreparedRow(ctx, tx.pgxConn, in, text, row.ID, row.Partner, row.OccurrenceID, row.DeterminationID); err != nil {
+	if err := tx.Store.QueryPreparedRow(ctx, tx.PgxConn, in, text, row.ID, row.Partner, row.OccurrenceID, row.DeterminationID); err != nil {
 		return claimRelations{}, fmt.Errorf("read what stands inside a claim: %w", err)
 	}
 	return in.toRelations(row.OccurrenceID), nil
 }
 
 // lockClaim locks the claim and reads it. Lock it after the policy and before any payout.
-func (tx *Tx) lockClaim(ctx context.Context, id uuid.UUID) (*claimRow, error) {
+func lockClaim(ctx context.Context, tx *store.Tx, id uuid.UUID) (*claimRow, error) {
 	row := new(claimRow)
-	err := tx.lockRow(ctx, row, id, resourceClaim)
-	tx.advanceClockPastTimeline(row)
+	err := tx.LockRow(ctx, row, id, store.ResourceClaim)
+	advanceClockPastTimeline(tx, row)
 	return row, err
 }
 
 // advanceClockPastTimeline advances the transaction clock past the claim's last update
 // and its last timeline entry.
-func (tx *Tx) advanceClockPastTimeline(row *claimRow) {
-	tx.advanceClock(&row.RowHeader)
-	if row.TimelineUpdatedAt != nil && row.TimelineUpdatedAt.After(tx.now) {
-		tx.now = *row.TimelineUpdatedAt
+func advanceClockPastTimeline(tx *store.Tx, row *claimRow) {
+	tx.AdvanceClock(&row.RowHeader)
+	if row.TimelineUpdatedAt != nil && row.TimelineUpdatedAt.After(tx.Now) {
+		tx.Now = *row.TimelineUpdatedAt
 	}
 }

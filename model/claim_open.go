@@ -10,6 +10,10 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/hazard"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 	"parapet/model/money"
 	"parapet/model/trigger"
 	"parapet/model/wire"
@@ -39,92 +43,96 @@ const maxDescriptionLength = 10_000
 
 // OpenClaim opens a claim. created is false when the policy already has a claim for this
 // occurrence; that claim is returned.
-func (s *Service) OpenClaim(ctx context.Context, actor Actor, in ClaimRequest) (claim *wire.Claim, created bool, err error) {
-	if err := s.authorize(ctx, actor, ScopeClaimsWrite); err != nil {
+func (s *Service) OpenClaim(ctx context.Context, caller actor.Actor, in ClaimRequest) (claim *wire.Claim, created bool, err error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeClaimsWrite); err != nil {
 		return nil, false, err
 	}
 	if err := s.validateClaim(ctx, &in); err != nil {
 		return nil, false, err
 	}
-	policy, err := resourcePolicy.parseID(in.PolicyID)
+	policy, err := store.ResourcePolicy.ParseID(in.PolicyID)
 	if err != nil {
 		return nil, false, err
 	}
-	err = s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
+	err = s.InTx(ctx, caller, func(ctx context.Context, tx *store.Tx) error {
 		row := new(policyRow)
-		if err := tx.lockRow(ctx, row, policy, resourcePolicy); err != nil {
+		if err := tx.LockRow(ctx, row, policy, store.ResourcePolicy); err != nil {
 			return err
 		}
 		if in.RequestedAmount != nil && in.RequestedAmount.Currency != row.Currency {
-			return Invalid(newFieldError("/requested_amount/currency", "value", "Use the policy's currency, "+row.Currency+"."))
+			return apperr.Invalid(apperr.NewFieldError("/requested_amount/currency", "value", "Use the policy's currency, "+row.Currency+"."))
 		}
-		open := tx.openApprovalClaim
+		open := func(ctx context.Context, p *policyRow, in ClaimRequest) (uuid.UUID, bool, error) {
+			return openApprovalClaim(ctx, tx, p, in)
+		}
 		if in.namesEvent() {
-			open = tx.openTriggeredClaim
+			open = func(ctx context.Context, p *policyRow, in ClaimRequest) (uuid.UUID, bool, error) {
+				return openTriggeredClaim(ctx, tx, p, in)
+			}
 		}
 		var id uuid.UUID
 		if id, created, err = open(ctx, row, in); err != nil {
 			return err
 		}
-		opened, err := tx.lockClaim(ctx, id)
+		opened, err := lockClaim(ctx, tx, id)
 		if err != nil {
 			return err
 		}
-		if claim, err = tx.loadClaimRecord(ctx, opened); err != nil {
+		if claim, err = loadClaimRecord(ctx, tx, opened); err != nil {
 			return err
 		}
-		return tx.storeResponse(map[bool]int{true: statusCreated, false: statusOK}[created], claim.ID, claim)
+		return tx.StoreResponse(map[bool]int{true: store.StatusCreated, false: store.StatusOK}[created], claim.ID, claim)
 	})
-	return claim, created, s.addReferenceHolder(ctx, actor, err, resourceClaim, (*claimRow)(nil), in.PartnerReference)
+	return claim, created, s.AddReferenceHolder(ctx, caller, err, store.ResourceClaim, (*claimRow)(nil), in.PartnerReference)
 }
 
 func (in *ClaimRequest) namesEvent() bool { return in.ObservationID != nil || in.SourceEvent != nil }
 
 // validateClaim validates the fields that do not depend on the policy.
 func (s *Service) validateClaim(ctx context.Context, in *ClaimRequest) error {
-	v := newValidator(ctx)
-	v.requireReferences(in.PartnerReference, in.Metadata)
-	v.require(in.ObservationID == nil || in.SourceEvent == nil, "/source_event", "not_allowed", "Name an observation or a source event, not both.")
+	v := apperr.NewValidator(ctx)
+	store.RequireReferences(v, in.PartnerReference, in.Metadata)
+	v.Require(in.ObservationID == nil || in.SourceEvent == nil, "/source_event", "not_allowed", "Name an observation or a source event, not both.")
 	switch in.Origin {
 	case "", OriginTrigger, OriginApproval:
 	default:
-		v.require(false, "/origin", "enum", "Use trigger or approval, or leave it out.")
+		v.Require(false, "/origin", "enum", "Use trigger or approval, or leave it out.")
 	}
-	v.require(in.Origin != OriginTrigger || in.namesEvent() || !v.isParsed("/observation_id"), "/source_event", "required", "A claim of origin trigger names an observation_id or a source_event.")
-	v.require(in.Origin != OriginApproval || !in.namesEvent(), "/origin", "value", "A claim that names an observation or a source event has the origin trigger.")
-	v.require(in.SourceEvent == nil || sourcePattern.MatchString(in.SourceEvent.Source), "/source_event/source", "pattern", "Use the source's name, such as usgs.")
-	v.require(in.SourceEvent == nil || isValidName(in.SourceEvent.ID), "/source_event/id", "length", "Use the source's id of the event, 1 to 128 characters.")
-	v.require(in.Description == nil || utf8.RuneCountInString(*in.Description) <= maxDescriptionLength, "/description", "length", fmt.Sprintf("Use at most %d characters.", maxDescriptionLength))
-	v.require(in.RequestedAmount == nil || in.RequestedAmount.Amount > 0, "/requested_amount/amount", "minimum", "Ask for at least 1 minor unit.")
-	v.require(in.RequestedAmount == nil || money.IsCurrency(in.RequestedAmount.Currency), "/requested_amount/currency", "value", "Use an ISO 4217 code in capitals, such as USD.")
+	v.Require(in.Origin != OriginTrigger || in.namesEvent() || !v.IsParsed("/observation_id"), "/source_event", "required", "A claim of origin trigger names an observation_id or a source_event.")
+	v.Require(in.Origin != OriginApproval || !in.namesEvent(), "/origin", "value", "A claim that names an observation or a source event has the origin trigger.")
+	v.Require(in.SourceEvent == nil || sourcePattern.MatchString(in.SourceEvent.Source), "/source_event/source", "pattern", "Use the source's name, such as usgs.")
+	v.Require(in.SourceEvent == nil || isValidName(in.SourceEvent.ID), "/source_event/id", "length", "Use the source's id of the event, 1 to 128 characters.")
+	v.Require(in.Description == nil || utf8.RuneCountInString(*in.Description) <= maxDescriptionLength, "/description", "length", fmt.Sprintf("Use at most %d characters.", maxDescriptionLength))
+	v.Require(in.RequestedAmount == nil || in.RequestedAmount.Amount > 0, "/requested_amount/amount", "minimum", "Ask for at least 1 minor unit.")
+	v.Require(in.RequestedAmount == nil || money.IsCurrency(in.RequestedAmount.Currency), "/requested_amount/currency", "value", "Use an ISO 4217 code in capitals, such as USD.")
 	if in.OccurredAt != nil {
-		now, err := s.readClock(ctx)
+		now, err := s.ReadClock(ctx)
 		if err != nil {
-			return translateError(fmt.Errorf("read clock: %w", err))
+			return store.TranslateError(fmt.Errorf("read clock: %w", err))
 		}
-		v.require(!in.OccurredAt.After(now), "/occurred_at", "future", "It lies in the future; only what has happened can be claimed.")
+		v.Require(!in.OccurredAt.After(now), "/occurred_at", "future", "It lies in the future; only what has happened can be claimed.")
 	}
-	return v.err()
+	return v.Err()
 }
 
 // openApprovalClaim opens a claim that an operator decides.
-func (tx *Tx) openApprovalClaim(ctx context.Context, p *policyRow, in ClaimRequest) (uuid.UUID, bool, error) {
-	if err := firstError(tx.checkClaimable(p, in.OccurredAt), tx.checkApprovalQuota(ctx, p)); err != nil {
+func openApprovalClaim(ctx context.Context, tx *store.Tx, p *policyRow, in ClaimRequest) (uuid.UUID, bool, error) {
+	if err := store.FirstError(checkClaimable(tx, p, in.OccurredAt), checkApprovalQuota(ctx, tx, p)); err != nil {
 		return uuid.Nil, false, err
 	}
 	row := &claimRow{
-		RowHeader: tx.newHeader(p.Partner), PartnerFields: PartnerFields{in.PartnerReference, in.Metadata},
+		RowHeader: tx.NewHeader(p.Partner), PartnerFields: store.PartnerFields{PartnerReference: in.PartnerReference, Metadata: in.Metadata},
 		PolicyID: p.ID, Product: &p.Product, Status: ClaimOpened, Origin: OriginApproval, Description: in.Description,
-		OccurredAt: in.OccurredAt, Currency: p.Currency, ReasonCodes: []string{}, OpenedAt: tx.now,
+		OccurredAt: in.OccurredAt, Currency: p.Currency, ReasonCodes: []string{}, OpenedAt: tx.Now,
 	}
 	if in.RequestedAmount != nil {
 		row.RequestedAmount = &in.RequestedAmount.Amount
 	}
-	event, err := tx.appendEvent(EventClaimOpened, &row.RowHeader, resourceClaim, row.toRecord(claimRelations{}))
+	occurred, err := tx.AppendEvent(event.ClaimOpened, &row.RowHeader, store.ResourceClaim, row.toRecord(claimRelations{}))
 	if err != nil {
 		return uuid.Nil, false, err
 	}
-	if err := tx.appendTimeline(row, EventClaimOpened, &event, "The claim was opened and waits for an operator's decision.", map[string]any{"origin": row.Origin}); err != nil {
+	if err := appendTimeline(tx, row, event.ClaimOpened, &occurred, "The claim was opened and waits for an operator's decision.", map[string]any{"origin": row.Origin}); err != nil {
 		return uuid.Nil, false, err
 	}
 	if _, err := tx.NewInsert().Model(row).Exec(ctx); err != nil {
@@ -135,24 +143,24 @@ func (tx *Tx) openApprovalClaim(ctx context.Context, p *policyRow, in ClaimReque
 
 // checkClaimable rejects claims before cover begins, for a time outside the cover, and
 // after the reporting window.
-func (tx *Tx) checkClaimable(p *policyRow, occurred *time.Time) error {
+func checkClaimable(tx *store.Tx, p *policyRow, occurred *time.Time) error {
 	refuse := func(why string) error {
-		e := Fail(CodePolicyNotInForce, "The policy does not accept this claim: %s.", why)
-		e.ResourceID = resourcePolicy.formatID(p.ID)
+		e := apperr.Fail(apperr.CodePolicyNotInForce, "The policy does not accept this claim: %s.", why)
+		e.ResourceID = store.ResourcePolicy.FormatID(p.ID)
 		return e
 	}
 	switch {
-	case p.Status == PolicyArchived || !tx.clock.Before(p.ReportableUntil):
+	case p.Status == PolicyArchived || !tx.Clock.Before(p.ReportableUntil):
 		return refuse("its reporting window is over")
-	case tx.now.Before(p.EffectiveAt):
+	case tx.Now.Before(p.EffectiveAt):
 		return refuse("its cover begins at " + p.EffectiveAt.Format(time.RFC3339))
 	case occurred != nil && !p.coverPeriod().Contains(*occurred):
 		return refuse("occurred_at lies outside its period of cover")
-	case occurred == nil && !p.coverPeriod().Contains(tx.now):
+	case occurred == nil && !p.coverPeriod().Contains(tx.Now):
 		return refuse("its period of cover is over; say when it happened in occurred_at")
 	case p.LimitRemaining == 0:
-		e := Fail(CodeLimitExhausted, "Nothing is left of this policy's limit.")
-		e.ResourceID = resourcePolicy.formatID(p.ID)
+		e := apperr.Fail(apperr.CodeLimitExhausted, "Nothing is left of this policy's limit.")
+		e.ResourceID = store.ResourcePolicy.FormatID(p.ID)
 		return e
 	default:
 		return nil
@@ -160,8 +168,8 @@ func (tx *Tx) checkClaimable(p *policyRow, occurred *time.Time) error {
 }
 
 // openTriggeredClaim evaluates the trigger for the occurrence that the request names.
-func (tx *Tx) openTriggeredClaim(ctx context.Context, p *policyRow, in ClaimRequest) (uuid.UUID, bool, error) {
-	occ, facts, err := tx.findOccurrence(ctx, p, in)
+func openTriggeredClaim(ctx context.Context, tx *store.Tx, p *policyRow, in ClaimRequest) (uuid.UUID, bool, error) {
+	occ, facts, err := findOccurrence(ctx, tx, p, in)
 	if err != nil {
 		return uuid.Nil, false, err
 	}
@@ -178,16 +186,16 @@ func (tx *Tx) openTriggeredClaim(ctx context.Context, p *policyRow, in ClaimRequ
 	case !d.Met && retracted != nil:
 		return retracted.ID, false, nil
 	case !d.Met && adj.losesByRetraction(p, d):
-		e := Fail(CodeTriggerNotMet, "The trigger is not met: the source retracted its report.")
+		e := apperr.Fail(apperr.CodeTriggerNotMet, "The trigger is not met: the source retracted its report.")
 		e.Extra = map[string]any{"reason": string(ReasonSourceRetracted)}
 		return uuid.Nil, false, e
 	case d.Reason != trigger.EvidenceNeeded && (!d.Met || d.Amount == 0):
 		return uuid.Nil, false, triggerNotMetError(p, facts, d)
-	case p.Status == PolicyArchived || !tx.clock.Before(p.ReportableUntil):
-		return uuid.Nil, false, Fail(CodePolicyNotInForce, "This policy takes no claims any more: its reporting window is over.")
+	case p.Status == PolicyArchived || !tx.Clock.Before(p.ReportableUntil):
+		return uuid.Nil, false, apperr.Fail(apperr.CodePolicyNotInForce, "This policy takes no claims any more: its reporting window is over.")
 	case p.LimitRemaining == 0:
-		e := Fail(CodeLimitExhausted, "The trigger is met, but nothing is left of this policy's limit.")
-		e.ResourceID = resourcePolicy.formatID(p.ID)
+		e := apperr.Fail(apperr.CodeLimitExhausted, "The trigger is met, but nothing is left of this policy's limit.")
+		e.ResourceID = store.ResourcePolicy.FormatID(p.ID)
 		return uuid.Nil, false, e
 	}
 	if err := adj.decideAll(ctx); err != nil {
@@ -198,25 +206,25 @@ func (tx *Tx) openTriggeredClaim(ctx context.Context, p *policyRow, in ClaimRequ
 
 // findOccurrence finds the occurrence that a request names: by an observation's id, by
 // the source's id, or for rain by <station>/<any day of the occurrence>.
-func (tx *Tx) findOccurrence(ctx context.Context, p *policyRow, in ClaimRequest) (*occurrenceRow, trigger.Occurrence, error) {
+func findOccurrence(ctx context.Context, tx *store.Tx, p *policyRow, in ClaimRequest) (*occurrenceRow, trigger.Occurrence, error) {
 	var none trigger.Occurrence
 	if in.ObservationID != nil {
-		id, err := resourceObservation.parseID(*in.ObservationID)
+		id, err := store.ResourceObservation.ParseID(*in.ObservationID)
 		if err != nil {
 			return nil, none, err
 		}
 		row := new(observationRow)
 		err = tx.NewSelect().Model(row).Where("id = ?", id).Where("scope in ('', ?)", p.Partner).Scan(ctx)
-		if isNoRows(err) {
-			return nil, none, resourceObservation.notFoundError()
+		if store.IsNoRows(err) {
+			return nil, none, store.ResourceObservation.NotFoundError()
 		}
 		if err != nil {
 			return nil, none, fmt.Errorf("read observation: %w", err)
 		}
 		if row.Kind == hazard.StationDay {
-			return tx.findRainOccurrence(ctx, p, station{row.Scope, row.Source, *row.Station}, row.Day.UTC())
+			return findRainOccurrence(ctx, tx, p, station{row.Scope, row.Source, *row.Station}, row.Day.UTC())
 		}
-		return tx.lockOccurrence(ctx, *row.OccurrenceID)
+		return lockOccurrence(ctx, tx, *row.OccurrenceID)
 	}
 	event := in.SourceEvent
 	if name, day, ok := parseStationDay(event.ID); ok && p.Station != nil {
@@ -224,13 +232,13 @@ func (tx *Tx) findOccurrence(ctx context.Context, p *policyRow, in ClaimRequest)
 		if err != nil {
 			return nil, none, err
 		}
-		return tx.findRainOccurrence(ctx, p, at, day)
+		return findRainOccurrence(ctx, tx, p, at, day)
 	}
 	id, err := findAliasedOccurrence(ctx, tx, p, *event)
 	if err != nil {
 		return nil, none, err
 	}
-	return tx.lockOccurrence(ctx, id)
+	return lockOccurrence(ctx, tx, id)
 }
 
 // findAliasedOccurrence returns the occurrence that a source's id refers to for a policy.
@@ -240,7 +248,7 @@ func findAliasedOccurrence(ctx context.Context, db bun.IDB, p *policyRow, event 
 	alias := new(aliasRow)
 	err := db.NewSelect().Model(alias).Where("source = ?", event.Source).Where("alias = ?", event.ID).
 		Where("scope in ('', ?)", p.Partner).OrderExpr("kind <> ?, scope desc", p.Kind).Limit(1).Scan(ctx)
-	if isNoRows(err) {
+	if store.IsNoRows(err) {
 		return uuid.Nil, eventNotFound()
 	}
 	if err != nil {
@@ -252,9 +260,9 @@ func findAliasedOccurrence(ctx context.Context, db bun.IDB, p *policyRow, event 
 // findRainOccurrence returns the occurrence of the policy's definition that contains a
 // day at a station. Errors: trigger_not_met for another station, and for a day that no
 // occurrence contains.
-func (tx *Tx) findRainOccurrence(ctx context.Context, p *policyRow, at station, day time.Time) (*occurrenceRow, trigger.Occurrence, error) {
+func findRainOccurrence(ctx context.Context, tx *store.Tx, p *policyRow, at station, day time.Time) (*occurrenceRow, trigger.Occurrence, error) {
 	if p.Station == nil || *p.Station != at.name {
-		e := Fail(CodeTriggerNotMet, "The trigger is not met: the policy's place is not the station %s.", at.name)
+		e := apperr.Fail(apperr.CodeTriggerNotMet, "The trigger is not met: the policy's place is not the station %s.", at.name)
 		e.Extra = map[string]any{"reason": string(trigger.OutsidePlace)}
 		return nil, trigger.Occurrence{}, e
 	}
@@ -263,7 +271,7 @@ func (tx *Tx) findRainOccurrence(ctx context.Context, p *policyRow, at station, 
 		return nil, trigger.Occurrence{}, err
 	}
 	if recorded {
-		return tx.lockOccurrence(ctx, row.ID)
+		return lockOccurrence(ctx, tx, row.ID)
 	}
 	loaded := []loadedOccurrence{{row: row}}
 	if err := loadStationFacts(ctx, tx, loaded); err != nil {

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
 
@@ -29,7 +31,7 @@ func TestPolicyTakesTwentyClaimsOfOriginApprovalInADay(t *testing.T) {
 		return err
 	}
 	refused := domainError(t, open())
-	require.Equal(t, model.CodeRateLimited, refused.Code)
+	require.Equal(t, apperr.CodeRateLimited, refused.Code)
 	require.Equal(t, policy.ID, refused.ResourceID)
 	require.InDelta(t, (23 * time.Hour).Seconds(), refused.RetryAfter.Seconds(), 60, "until the first of them is a day old")
 	openForApproval(b, other)
@@ -37,11 +39,11 @@ func TestPolicyTakesTwentyClaimsOfOriginApprovalInADay(t *testing.T) {
 	b.Observe(modeltest.Quake("us1", b.Now(), hualien, "6.5"))
 	b.RunJobs()
 	require.EqualValues(t, approvalQuota+1, b.Policy(policy.ID).ClaimsCount, "trigger claims have no quota")
-	require.Equal(t, model.CodeRateLimited, domainError(t, open()).Code)
+	require.Equal(t, apperr.CodeRateLimited, domainError(t, open()).Code)
 
 	b.AdvanceClock(refused.RetryAfter)
 	openForApproval(b, policy)
-	require.Equal(t, model.CodeRateLimited, domainError(t, open()).Code, "nineteen of the others are not a day old")
+	require.Equal(t, apperr.CodeRateLimited, domainError(t, open()).Code, "nineteen of the others are not a day old")
 	require.EqualValues(t, approvalQuota+2, b.Policy(policy.ID).ClaimsCount)
 }
 
@@ -54,7 +56,7 @@ func TestReplayedClaimCountsOnceForTheQuota(t *testing.T) {
 	replayed := 0
 	for range approvalQuota + 5 {
 		_, _, err := b.Service.OpenClaim(t.Context(), actor, model.ClaimRequest{PolicyID: policy.ID})
-		if replay := new(model.Replay); errors.As(err, &replay) {
+		if replay := new(store.Replay); errors.As(err, &replay) {
 			replayed++
 			continue
 		}
@@ -66,7 +68,7 @@ func TestReplayedClaimCountsOnceForTheQuota(t *testing.T) {
 	}
 	require.EqualValues(t, approvalQuota, b.Policy(policy.ID).ClaimsCount)
 	_, _, err := b.Service.OpenClaim(t.Context(), actor, model.ClaimRequest{PolicyID: policy.ID})
-	require.ErrorAs(t, err, new(*model.Replay), "a replay is answered beyond the quota")
+	require.ErrorAs(t, err, new(*store.Replay), "a replay is answered beyond the quota")
 }
 
 func TestConcurrentRequestsForApprovalStayWithinTheQuota(t *testing.T) {
@@ -87,7 +89,7 @@ func TestConcurrentRequestsForApprovalStayWithinTheQuota(t *testing.T) {
 	refused := 0
 	for range racers {
 		if err := <-done; err != nil {
-			require.Equal(t, model.CodeRateLimited, domainError(t, err).Code)
+			require.Equal(t, apperr.CodeRateLimited, domainError(t, err).Code)
 			refused++
 		}
 	}

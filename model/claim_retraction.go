@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"parapet/model/kernel/store"
 )
 
 // isHeldByRetraction reports whether the claim's observations were retracted and no
@@ -24,7 +26,7 @@ func (r *claimRow) isRetracted() bool {
 
 // saveRetraction saves the retraction state and the timeline position of a locked
 // claim. No public member changes.
-func (tx *Tx) saveRetraction(ctx context.Context, row *claimRow, state *RetractionState) error {
+func saveRetraction(ctx context.Context, tx *store.Tx, row *claimRow, state *RetractionState) error {
 	row.Retraction = state
 	_, err := tx.NewUpdate().Model(row).Column("retraction", "timeline_sequence", "timeline_updated_at").WherePK().Exec(ctx)
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/trigger"
 	"parapet/model/wire"
@@ -36,7 +37,7 @@ func TestNoClaimOpensAfterReportingWindow(t *testing.T) {
 	b.RunJobs()
 	require.Equal(t, "us1", b.OnlyClaim(policy).Occurrence.SourceEventID)
 	_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, sourceEvent(policy, "usgs", "us2"))
-	require.Equal(t, model.CodePolicyNotInForce, domainError(t, err).Code)
+	require.Equal(t, apperr.CodePolicyNotInForce, domainError(t, err).Code)
 
 	waiting.Stage = trigger.Final
 	b.Observe(waiting)
@@ -115,7 +116,7 @@ func TestRepeatedEvaluationDoesNotLockDecidedPolicies(t *testing.T) {
 	b.AdvanceClock(6 * 24 * time.Hour)
 	observeQuake(b, "us1", "6.4", trigger.Final)
 	rain(b, flooded, flooded.EffectiveAt.Truncate(24*time.Hour).AddDate(0, 0, 1), "180", "0", "0", "0")
-	job := model.EvaluateOccurrences{Occurrences: []string{b.OnlyClaim(shaken).Occurrence.ID, b.OnlyClaim(flooded).Occurrence.ID}}
+	job := store.EvaluateOccurrences{Occurrences: []string{b.OnlyClaim(shaken).Occurrence.ID, b.OnlyClaim(flooded).Occurrence.ID}}
 
 	before := policyRowVersions(t, b)
 	require.NoError(t, b.Service.Evaluate(t.Context(), job))

@@ -1,5 +1,10 @@
 package model
 
+import (
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
+)
+
 // Origin is the cause of a claim.
 type Origin string
 
@@ -29,14 +34,14 @@ const (
 )
 
 // ClaimTransitions are the allowed transitions of a claim.
-var ClaimTransitions = []Transition[ClaimStatus]{
-	{ClaimOpened, ClaimApproved, EventClaimApproved},
-	{ClaimOpened, ClaimDeferred, EventClaimDeferred},
-	{ClaimOpened, ClaimDeclined, EventClaimDeclined},
-	{ClaimOpened, ClaimWithdrawn, EventClaimWithdrawn},
-	{ClaimDeferred, ClaimApproved, EventClaimApproved},
-	{ClaimDeferred, ClaimDeclined, EventClaimDeclined},
-	{ClaimDeferred, ClaimWithdrawn, EventClaimWithdrawn},
-	{ClaimApproved, ClaimClosed, EventClaimClosed},
-	{ClaimClosed, ClaimApproved, EventClaimReopened},
+var ClaimTransitions = []store.Transition[ClaimStatus]{
+	{From: ClaimOpened, To: ClaimApproved, Event: event.ClaimApproved},
+	{From: ClaimOpened, To: ClaimDeferred, Event: event.ClaimDeferred},
+	{From: ClaimOpened, To: ClaimDeclined, Event: event.ClaimDeclined},
+	{From: ClaimOpened, To: ClaimWithdrawn, Event: event.ClaimWithdrawn},
+	{From: ClaimDeferred, To: ClaimApproved, Event: event.ClaimApproved},
+	{From: ClaimDeferred, To: ClaimDeclined, Event: event.ClaimDeclined},
+	{From: ClaimDeferred, To: ClaimWithdrawn, Event: event.ClaimWithdrawn},
+	{From: ClaimApproved, To: ClaimClosed, Event: event.ClaimClosed},
+	{From: ClaimClosed, To: ClaimApproved, Event: event.ClaimReopened},
 }

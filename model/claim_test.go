@@ -10,6 +10,7 @@ import (
 
 	"parapet/model"
 	"parapet/model/hazard"
+	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
 	"parapet/model/money"
 	"parapet/model/trigger"
@@ -59,12 +60,12 @@ func TestTriggerNotMetErrorHasMissedBy(t *testing.T) {
 		modeltest.Quake("weak", b.Now(), epicentre, "5.9"),
 		modeltest.Quake("far", b.Now(), hazard.Point{Latitude: 25.5, Longitude: 121.6}, "7.4"),
 	)
-	open := func(id string) *model.Error {
+	open := func(id string) *apperr.Error {
 		_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, sourceEvent(policy, "usgs", id))
 		return domainError(t, err)
 	}
 	weak := open("weak")
-	require.Equal(t, model.CodeTriggerNotMet, weak.Code)
+	require.Equal(t, apperr.CodeTriggerNotMet, weak.Code)
 	require.Equal(t, "threshold_not_met", weak.Extra["reason"])
 	require.Equal(t, &wire.Measure{Value: "5.9", Unit: "mw"}, weak.Extra["index"])
 	require.Equal(t, wire.Measure{Value: "6.0", Unit: "mw"}, weak.Extra["threshold"])
@@ -76,7 +77,7 @@ func TestTriggerNotMetErrorHasMissedBy(t *testing.T) {
 	below := open("deep")
 	require.Equal(t, &wire.Measure{Value: "50", Unit: "km"}, below.Extra["missed_by"])
 	require.Contains(t, below.Detail, "it was "+deep.Measures["depth"].Value+" km deep")
-	require.Equal(t, model.CodeNotFound, open("unknown").Code)
+	require.Equal(t, apperr.CodeNotFound, open("unknown").Code)
 	require.Zero(t, b.CountRows()["claims"])
 }
 
@@ -101,7 +102,7 @@ func TestClaimOnOtherPartnersPolicyIsNotFound(t *testing.T) {
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
 	_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, sourceEvent(policy, "usgs", "us1"))
 	foreign := domainError(t, err)
-	require.Equal(t, model.CodeNotFound, foreign.Code)
+	require.Equal(t, apperr.CodeNotFound, foreign.Code)
 	_, _, err = b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: "pol_01kajw6p5qfn1t7zbjy0yse3hv"})
 	require.Equal(t, foreign, domainError(t, err))
 }
@@ -129,23 +130,23 @@ func TestApprovalClaimWaitsForOperator(t *testing.T) {
 func TestOpenClaimNeedsCoverAndRemainingLimit(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	code := func(in model.ClaimRequest) model.Code {
+	code := func(in model.ClaimRequest) apperr.Code {
 		_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, in)
 		return domainError(t, err).Code
 	}
 	full := b.QuoteAndBind("quake-circle", nil)
 	later := b.QuoteAndBind("quake-circle", modeltest.Context{"starts_at": b.Now().Add(300 * 24 * time.Hour).Format(time.RFC3339)})
 	short := b.QuoteAndBind("quake-circle", modeltest.Context{"term": "P30D"})
-	require.Equal(t, model.CodePolicyNotInForce, code(model.ClaimRequest{PolicyID: later.ID}))
+	require.Equal(t, apperr.CodePolicyNotInForce, code(model.ClaimRequest{PolicyID: later.ID}))
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "7.4"))
 	b.RunJobs()
-	require.Equal(t, model.CodeLimitExhausted, code(model.ClaimRequest{PolicyID: full.ID}))
+	require.Equal(t, apperr.CodeLimitExhausted, code(model.ClaimRequest{PolicyID: full.ID}))
 	b.Observe(modeltest.Quake("us2", b.Now(), epicentre, "7.4"))
-	require.Equal(t, model.CodeLimitExhausted, code(sourceEvent(full, "usgs", "us2")))
+	require.Equal(t, apperr.CodeLimitExhausted, code(sourceEvent(full, "usgs", "us2")))
 	b.AdvanceClock(31 * 24 * time.Hour)
-	require.Equal(t, model.CodePolicyNotInForce, code(model.ClaimRequest{PolicyID: short.ID}), "occurred_at is missing")
+	require.Equal(t, apperr.CodePolicyNotInForce, code(model.ClaimRequest{PolicyID: short.ID}), "occurred_at is missing")
 	b.AdvanceClock(100 * 24 * time.Hour)
-	require.Equal(t, model.CodePolicyNotInForce, code(model.ClaimRequest{PolicyID: short.ID, OccurredAt: &short.EffectiveAt}), "the reporting window is over")
+	require.Equal(t, apperr.CodePolicyNotInForce, code(model.ClaimRequest{PolicyID: short.ID, OccurredAt: &short.EffectiveAt}), "the reporting window is over")
 }
 
 func TestLateClaimForOccurrenceInCoverIsAccepted(t *testing.T) {
@@ -166,10 +167,10 @@ func TestEmptyIDIsNotFound(t *testing.T) {
 	b := modeltest.New(t)
 	policy := b.QuoteAndBind("quake-circle", nil)
 	_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID, ObservationID: new("")})
-	require.Equal(t, model.CodeNotFound, domainError(t, err).Code, "it is not an approval claim")
+	require.Equal(t, apperr.CodeNotFound, domainError(t, err).Code, "it is not an approval claim")
 	for _, in := range []model.PayoutMethodRequest{modeltest.IBANMethod(""), modeltest.PolicyIBANMethod("")} {
 		_, err = b.Service.RecordPayoutMethod(t.Context(), b.Acme, in)
-		require.Equal(t, model.CodeNotFound, domainError(t, err).Code)
+		require.Equal(t, apperr.CodeNotFound, domainError(t, err).Code)
 	}
 	require.Empty(t, b.Claims(policy))
 }

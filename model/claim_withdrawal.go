@@ -5,6 +5,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -17,55 +20,55 @@ type WithdrawalRequest struct {
 // WithdrawClaim ends a waiting claim. A partner withdraws its own claims; an operator
 // withdraws any. No limit was reserved for the claim, and its occurrence is not claimed
 // again. Errors: not_found, validation_failed, state_conflict.
-func (s *Service) WithdrawClaim(ctx context.Context, actor Actor, in WithdrawalRequest) (*wire.Claim, error) {
-	seen, err := s.loadClaim(ctx, actor, actor.scopeForOwnRecords(ScopeClaimsWrite), in.ClaimID)
+func (s *Service) WithdrawClaim(ctx context.Context, caller actor.Actor, in WithdrawalRequest) (*wire.Claim, error) {
+	seen, err := s.loadClaim(ctx, caller, caller.ScopeForOwnRecords(actor.ScopeClaimsWrite), in.ClaimID)
 	if err != nil {
 		return nil, err
 	}
-	v := validator{}
-	v.requireOperatorNote(actor, in.Note, "/note")
-	if len(v.fieldErrors) > 0 {
-		return nil, Invalid(v.fieldErrors...)
+	v := apperr.Validator{}
+	requireOperatorNote(&v, caller, in.Note, "/note")
+	if len(v.FieldErrors) > 0 {
+		return nil, apperr.Invalid(v.FieldErrors...)
 	}
 	var claim *wire.Claim
-	err = s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
-		row, err := tx.lockClaim(ctx, seen.ID)
+	err = s.InTx(ctx, caller, func(ctx context.Context, tx *store.Tx) error {
+		row, err := lockClaim(ctx, tx, seen.ID)
 		if err != nil {
 			return err
 		}
 		if row.Version != seen.Version {
-			return versionConflict()
+			return store.VersionConflict()
 		}
-		if claim, err = tx.withdrawClaim(ctx, row); err != nil {
+		if claim, err = withdrawClaim(ctx, tx, row); err != nil {
 			return err
 		}
-		if actor.Kind != ActorPartner {
-			tx.recordClaimAction(OperationWithdrawClaim, row, in.Note)
+		if caller.Kind != actor.KindPartner {
+			recordClaimAction(tx, OperationWithdrawClaim, row, in.Note)
 		}
-		return tx.storeResponse(statusOK, claim.ID, claim)
+		return tx.StoreResponse(store.StatusOK, claim.ID, claim)
 	})
 	return claim, err
 }
 
-func (tx *Tx) withdrawClaim(ctx context.Context, row *claimRow) (*wire.Claim, error) {
+func withdrawClaim(ctx context.Context, tx *store.Tx, row *claimRow) (*wire.Claim, error) {
 	row.NextReviewAt = nil
-	kind, err := transition(ctx, tx, row, ClaimTransitions, &row.Status, ClaimWithdrawn, "next_review_at")
+	kind, err := store.ChangeStatus(ctx, tx, row, ClaimTransitions, &row.Status, ClaimWithdrawn, "next_review_at")
 	if err != nil {
 		return nil, err
 	}
-	claim, err := tx.loadClaimRecord(ctx, row)
+	claim, err := loadClaimRecord(ctx, tx, row)
 	if err != nil {
 		return nil, err
 	}
-	event, err := tx.appendEvent(kind, &row.RowHeader, resourceClaim, claim)
+	event, err := tx.AppendEvent(kind, &row.RowHeader, store.ResourceClaim, claim)
 	if err != nil {
 		return nil, err
 	}
-	if err := tx.appendTimeline(row, kind, &event, "The claim was withdrawn.", map[string]any{"status": row.Status}); err != nil {
+	if err := appendTimeline(tx, row, kind, &event, "The claim was withdrawn.", map[string]any{"status": row.Status}); err != nil {
 		return nil, err
 	}
-	if err := tx.saveTimelinePosition(ctx, row); err != nil {
+	if err := saveTimelinePosition(ctx, tx, row); err != nil {
 		return nil, err
 	}
-	return claim, tx.reevaluatePossibleDuplicates(ctx, []uuid.UUID{row.PolicyID})
+	return claim, reevaluatePossibleDuplicates(ctx, tx, []uuid.UUID{row.PolicyID})
 }

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"parapet/model/internal/adjudicate"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/money"
 	"parapet/model/wire"
 )
@@ -29,17 +32,17 @@ const maxReviewDelay = 366 * 24 * time.Hour
 // DecideClaim approves, defers or declines a waiting claim. A trigger claim is approved
 // for the amount of its determination, an approval claim for the given amount; neither
 // exceeds the remaining limit. Only one of several concurrent decisions succeeds.
-func (s *Service) DecideClaim(ctx context.Context, actor Actor, in DecisionRequest) (*wire.Claim, error) {
-	seen, err := s.loadClaim(ctx, actor, ScopeOperator, in.ClaimID)
+func (s *Service) DecideClaim(ctx context.Context, caller actor.Actor, in DecisionRequest) (*wire.Claim, error) {
+	seen, err := s.loadClaim(ctx, caller, actor.ScopeOperator, in.ClaimID)
 	if err != nil {
 		return nil, err
 	}
 	var claim *wire.Claim
-	err = s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
-		if fields := in.validate(seen, tx.now); len(fields) > 0 {
-			return Invalid(fields...)
+	err = s.InTx(ctx, caller, func(ctx context.Context, tx *store.Tx) error {
+		if fields := in.validate(seen, tx.Now); len(fields) > 0 {
+			return apperr.Invalid(fields...)
 		}
-		adj, row, err := tx.lockForDecision(ctx, seen)
+		adj, row, err := lockForDecision(ctx, tx, seen)
 		if err != nil {
 			return err
 		}
@@ -47,62 +50,62 @@ func (s *Service) DecideClaim(ctx context.Context, actor Actor, in DecisionReque
 			return err
 		}
 		if in.Message != nil {
-			if _, err := tx.saveMessage(ctx, row, *in.Message); err != nil {
+			if _, err := saveMessage(ctx, tx, row, *in.Message); err != nil {
 				return err
 			}
 		}
-		tx.recordClaimAction(OperationDecideClaim, row, in.Note)
-		if claim, err = tx.loadClaimRecord(ctx, row); err != nil {
+		recordClaimAction(tx, OperationDecideClaim, row, in.Note)
+		if claim, err = loadClaimRecord(ctx, tx, row); err != nil {
 			return err
 		}
-		return tx.storeResponse(statusOK, claim.ID, claim)
+		return tx.StoreResponse(store.StatusOK, claim.ID, claim)
 	})
 	return claim, err
 }
 
-func (in *DecisionRequest) validate(claim *claimRow, now time.Time) []FieldError {
-	v := validator{}
-	v.require(slices.Contains(DecisionOutcomes(), in.Outcome), "/outcome", "enum", "Use approved, deferred or declined.")
-	v.requireAmount(in, claim)
-	v.requireReasons(in, claim)
-	v.requireNote(in.Note, "/note")
+func (in *DecisionRequest) validate(claim *claimRow, now time.Time) []apperr.FieldError {
+	v := apperr.Validator{}
+	v.Require(slices.Contains(DecisionOutcomes(), in.Outcome), "/outcome", "enum", "Use approved, deferred or declined.")
+	requireAmount(&v, in, claim)
+	requireReasons(&v, in, claim)
+	requireNote(&v, in.Note, "/note")
 	if in.Message != nil {
-		v.requireMessage(*in.Message, "/message")
+		requireMessage(&v, *in.Message, "/message")
 	}
 	switch at := in.NextReviewAt; {
 	case in.Outcome != ClaimDeferred:
-		v.require(at == nil, "/next_review_at", "not_allowed", "Only a deferred claim is reviewed again.")
+		v.Require(at == nil, "/next_review_at", "not_allowed", "Only a deferred claim is reviewed again.")
 	case at == nil:
-		v.require(false, "/next_review_at", "required", "Say when the claim is looked at again.")
+		v.Require(false, "/next_review_at", "required", "Say when the claim is looked at again.")
 	default:
-		v.require(at.After(now) && !at.After(now.Add(maxReviewDelay)), "/next_review_at", "value", "Name a time in the next 366 days.")
+		v.Require(at.After(now) && !at.After(now.Add(maxReviewDelay)), "/next_review_at", "value", "Name a time in the next 366 days.")
 	}
-	return v.fieldErrors
+	return v.FieldErrors
 }
 
-func (v *validator) requireAmount(in *DecisionRequest, claim *claimRow) {
+func requireAmount(v *apperr.Validator, in *DecisionRequest, claim *claimRow) {
 	switch {
 	case in.Outcome != ClaimApproved:
-		v.require(in.Amount == nil, "/amount", "not_allowed", "Only an approval has an amount.")
+		v.Require(in.Amount == nil, "/amount", "not_allowed", "Only an approval has an amount.")
 	case claim.Origin == OriginTrigger:
-		v.require(in.Amount == nil, "/amount", "not_allowed", "The determination sets the amount of a claim of origin trigger; leave it out.")
+		v.Require(in.Amount == nil, "/amount", "not_allowed", "The determination sets the amount of a claim of origin trigger; leave it out.")
 	case in.Amount == nil:
-		v.require(claim.RequestedAmount != nil, "/amount", "required", "The partner requested no amount; give the amount that is owed.")
+		v.Require(claim.RequestedAmount != nil, "/amount", "required", "The partner requested no amount; give the amount that is owed.")
 	default:
-		v.require(in.Amount.Amount > 0, "/amount/amount", "minimum", "Approve at least 1 minor unit.")
-		v.require(in.Amount.Currency == claim.Currency, "/amount/currency", "value", "Use the policy's currency, "+claim.Currency+".")
+		v.Require(in.Amount.Amount > 0, "/amount/amount", "minimum", "Approve at least 1 minor unit.")
+		v.Require(in.Amount.Currency == claim.Currency, "/amount/currency", "value", "Use the policy's currency, "+claim.Currency+".")
 	}
 }
 
-func (v *validator) requireReasons(in *DecisionRequest, claim *claimRow) {
+func requireReasons(v *apperr.Validator, in *DecisionRequest, claim *claimRow) {
 	allowed := operatorReasons[in.Outcome]
 	for i, code := range in.ReasonCodes {
 		if allowed != nil && !slices.Contains(allowed, code) {
-			v.require(false, fmt.Sprintf("/reason_codes/%d", i), "enum", "Use "+joinWords(allowed)+".")
+			v.Require(false, fmt.Sprintf("/reason_codes/%d", i), "enum", "Use "+joinWords(allowed)+".")
 		}
 	}
 	if slices.Contains(in.ReasonCodes, ReasonSourcePreliminary) {
-		v.require(claim.OccurrenceID != nil && len(distinctReasons(in.ReasonCodes)) == 1, "/reason_codes", "value",
+		v.Require(claim.OccurrenceID != nil && len(distinctReasons(in.ReasonCodes)) == 1, "/reason_codes", "value",
 			"source_preliminary leaves the decision to the source: give it as the only reason, and only for a claim of origin trigger.")
 	}
 }
@@ -110,9 +113,9 @@ func (v *validator) requireReasons(in *DecisionRequest, claim *claimRow) {
 // lockForDecision locks a waiting claim and all records that a decision changes. The
 // claim must be unchanged since seen was read, so that only one of two concurrent
 // operators decides.
-func (tx *Tx) lockForDecision(ctx context.Context, seen *claimRow) (*adjudication, *claimRow, error) {
+func lockForDecision(ctx context.Context, tx *store.Tx, seen *claimRow) (*adjudication, *claimRow, error) {
 	p := new(policyRow)
-	if err := tx.lockRow(ctx, p, seen.PolicyID, resourcePolicy); err != nil {
+	if err := tx.LockRow(ctx, p, seen.PolicyID, store.ResourcePolicy); err != nil {
 		return nil, nil, err
 	}
 	adj := &adjudication{Tx: tx, decidedClaimID: seen.ID}
@@ -130,10 +133,10 @@ func (tx *Tx) lockForDecision(ctx context.Context, seen *claimRow) (*adjudicatio
 	at := slices.IndexFunc(adj.relatedClaims[p.ID], func(c *claimRow) bool { return c.ID == seen.ID })
 	row := adj.relatedClaims[p.ID][at]
 	if row.Version != seen.Version {
-		return nil, nil, versionConflict()
+		return nil, nil, store.VersionConflict()
 	}
 	if row.Status != ClaimOpened && row.Status != ClaimDeferred {
-		return nil, nil, Fail(CodeStateConflict, "The claim is %s; only an opened or deferred one can be decided.", row.Status)
+		return nil, nil, apperr.Fail(apperr.CodeStateConflict, "The claim is %s; only an opened or deferred one can be decided.", row.Status)
 	}
 	return adj, row, nil
 }
@@ -141,7 +144,7 @@ func (tx *Tx) lockForDecision(ctx context.Context, seen *claimRow) (*adjudicatio
 // applyOperatorDecision applies the operator's decision.
 func (adj *adjudication) applyOperatorDecision(ctx context.Context, row *claimRow, in DecisionRequest) error {
 	p := adj.policies[0]
-	det, err := adj.loadDetermination(ctx, row)
+	det, err := loadDetermination(ctx, adj.Tx, row)
 	if err != nil {
 		return err
 	}
@@ -176,21 +179,21 @@ func (in *DecisionRequest) owedAmount(row *claimRow, det *determinationRow) int6
 func (adj *adjudication) checkApprovable(p *policyRow, row *claimRow, in DecisionRequest, owed int64) error {
 	switch {
 	case owed == 0:
-		return Fail(CodeTriggerNotMet, "By its determination nothing is owed: decline the claim. To pay anyway, approve a claim of origin approval.")
+		return apperr.Fail(apperr.CodeTriggerNotMet, "By its determination nothing is owed: decline the claim. To pay anyway, approve a claim of origin approval.")
 	case row.OccurrenceID != nil && adj.hasClaimFor(p, row):
-		return Fail(CodeStateConflict, "Another claim of this policy is for the same occurrence, which is paid once: decide that claim and decline this one.")
+		return apperr.Fail(apperr.CodeStateConflict, "Another claim of this policy is for the same occurrence, which is paid once: decide that claim and decline this one.")
 	case p.LimitRemaining == 0:
-		e := Fail(CodeLimitExhausted, "Nothing is left of this policy's limit.")
-		e.ResourceID = resourcePolicy.formatID(p.ID)
+		e := apperr.Fail(apperr.CodeLimitExhausted, "Nothing is left of this policy's limit.")
+		e.ResourceID = store.ResourcePolicy.FormatID(p.ID)
 		return e
 	case in.Amount != nil && owed > p.LimitRemaining:
-		return Invalid(newFieldError("/amount/amount", "maximum", fmt.Sprintf("Only %s is left of the policy's limit.", money.New(p.LimitRemaining, p.Currency))))
+		return apperr.Invalid(apperr.NewFieldError("/amount/amount", "maximum", fmt.Sprintf("Only %s is left of the policy's limit.", money.New(p.LimitRemaining, p.Currency))))
 	}
 	return nil
 }
 
 // loadDetermination returns the claim's determination; nil for origin approval.
-func (tx *Tx) loadDetermination(ctx context.Context, row *claimRow) (*determinationRow, error) {
+func loadDetermination(ctx context.Context, tx *store.Tx, row *claimRow) (*determinationRow, error) {
 	if row.DeterminationID == nil {
 		return nil, nil //nolint:nilnil // an approval claim has no determination
 	}
@@ -203,6 +206,6 @@ func (tx *Tx) loadDetermination(ctx context.Context, row *claimRow) (*determinat
 }
 
 // recordClaimAction records an operator's action on a claim.
-func (tx *Tx) recordClaimAction(what Operation, row *claimRow, note *string) {
-	tx.recordOperatorAction(operatorActionRow{Operation: what, Partner: row.Partner, PolicyID: &row.PolicyID, ClaimID: &row.ID, Note: note})
+func recordClaimAction(tx *store.Tx, what Operation, row *claimRow, note *string) {
+	recordOperatorAction(tx, operatorActionRow{Operation: what, Partner: row.Partner, PolicyID: &row.PolicyID, ClaimID: &row.ID, Note: note})
 }

@@ -9,6 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/trigger"
 	"parapet/model/wire"
@@ -79,7 +82,7 @@ func TestClaimWithNothingOwedCannotBeApproved(t *testing.T) {
 	claim := decideClaim(t, b, deferralDecision(b, b.OnlyClaim(policy), model.ReasonEvidenceNeeded))
 	reportFinal(b, report, "5.9")
 	require.Equal(t, "deferred", b.OnlyClaim(policy).Status)
-	require.Equal(t, model.CodeTriggerNotMet, decisionErrorCode(t, b, approvalDecision(claim)))
+	require.Equal(t, apperr.CodeTriggerNotMet, decisionErrorCode(t, b, approvalDecision(claim)))
 	declined := decideClaim(t, b, model.DecisionRequest{ClaimID: claim.ID, Outcome: model.ClaimDeclined, ReasonCodes: []model.ReasonCode{model.ReasonThresholdNotMet}})
 	require.Equal(t, "declined", declined.Status)
 	reportFinal(b, report, "7.4")
@@ -151,9 +154,9 @@ func TestWithdrawnClaimIsFinal(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, created)
 	require.Equal(t, claim, again)
-	require.Equal(t, model.CodeStateConflict, decisionErrorCode(t, b, approvalDecision(claim)))
+	require.Equal(t, apperr.CodeStateConflict, decisionErrorCode(t, b, approvalDecision(claim)))
 	_, err = b.Service.WithdrawClaim(t.Context(), b.Operator, model.WithdrawalRequest{ClaimID: claim.ID})
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
 }
 
 func TestOccurrenceIsPaidOnceByMatcherAndOperator(t *testing.T) {
@@ -169,7 +172,7 @@ func TestOccurrenceIsPaidOnceByMatcherAndOperator(t *testing.T) {
 	b.Observe(waiting)
 	b.RunJobs()
 	require.Equal(t, "deferred", b.Claim(held.ID).Status)
-	require.Equal(t, model.CodeStateConflict, decisionErrorCode(t, b, approvalDecision(held)))
+	require.Equal(t, apperr.CodeStateConflict, decisionErrorCode(t, b, approvalDecision(held)))
 	require.Equal(t, *amount(8_000_000), b.Policy(policy.ID).LimitRemaining)
 }
 
@@ -189,14 +192,14 @@ func TestConcurrentOperatorsDecideOnce(t *testing.T) {
 			_, err := b.Service.DecideClaim(t.Context(), b.Operator, in)
 			if err == nil {
 				won.Add(1)
-			} else if model.CodeOf(err) != model.CodeStateConflict {
+			} else if apperr.CodeOf(err) != apperr.CodeStateConflict {
 				t.Error(err)
 			}
 		})
 	}
 	all.Wait()
 	require.Equal(t, int64(1), won.Load())
-	done, err := b.Service.ListOperatorActions(t.Context(), b.Operator, claim.ID, model.PageRequest{})
+	done, err := b.Service.ListOperatorActions(t.Context(), b.Operator, claim.ID, store.PageRequest{})
 	require.NoError(t, err)
 	require.Len(t, done.Data, 1)
 	require.Len(t, b.Claim(claim.ID).Payouts, map[string]int{"approved": 1}[b.Claim(claim.ID).Status])
@@ -212,10 +215,10 @@ func TestDecisionOnStaleVersionFails(t *testing.T) {
 	b.Observe(report)
 	b.RunJobs()
 	operator := b.Operator
-	operator.Precondition = model.RequireVersion(read.ID, read.Version)
+	operator.Precondition = actor.RequireVersion(read.ID, read.Version)
 	_, err := b.Service.DecideClaim(t.Context(), operator, approvalDecision(read))
-	require.Equal(t, model.CodeVersionMismatch, domainError(t, err).Code)
-	operator.Precondition = model.RequireVersion(read.ID, b.OnlyClaim(policy).Version)
+	require.Equal(t, apperr.CodeVersionMismatch, domainError(t, err).Code)
+	operator.Precondition = actor.RequireVersion(read.ID, b.OnlyClaim(policy).Version)
 	_, err = b.Service.DecideClaim(t.Context(), operator, approvalDecision(read))
 	require.NoError(t, err)
 }
@@ -228,7 +231,7 @@ func TestConcurrentOperatorAndMatcherDecideOnce(t *testing.T) {
 	claim := b.OnlyClaim(policy)
 	report.Stage = trigger.Final
 	b.Observe(report)
-	job, ok := b.TakeJob().(model.EvaluateOccurrences)
+	job, ok := b.TakeJob().(store.EvaluateOccurrences)
 	require.True(t, ok)
 	var all sync.WaitGroup
 	for range 6 {
@@ -239,7 +242,7 @@ func TestConcurrentOperatorAndMatcherDecideOnce(t *testing.T) {
 		})
 		all.Go(func() {
 			_, err := b.Service.DecideClaim(t.Context(), b.Operator, approvalDecision(claim))
-			if err != nil && model.CodeOf(err) != model.CodeStateConflict {
+			if err != nil && apperr.CodeOf(err) != apperr.CodeStateConflict {
 				t.Error(err)
 			}
 		})

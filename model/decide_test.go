@@ -8,6 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/money"
 	"parapet/model/trigger"
@@ -40,7 +43,7 @@ func decideClaim(t *testing.T, b *modeltest.Bundle, in model.DecisionRequest) *w
 }
 
 // decisionErrorCode returns the code of an operator's decision that must fail.
-func decisionErrorCode(t *testing.T, b *modeltest.Bundle, in model.DecisionRequest) model.Code {
+func decisionErrorCode(t *testing.T, b *modeltest.Bundle, in model.DecisionRequest) apperr.Code {
 	t.Helper()
 	_, err := b.Service.DecideClaim(t.Context(), b.Operator, in)
 	return domainError(t, err).Code
@@ -67,7 +70,7 @@ func TestOperatorApprovalCreatesPayout(t *testing.T) {
 	approved := b.Timeline(claim.ID)[1]
 	require.Equal(t, wire.Actor{Kind: "operator", Name: "parapet"}, approved.Actor, "partners do not see the operator")
 
-	done, err := b.Service.ListOperatorActions(t.Context(), b.Operator, claim.ID, model.PageRequest{})
+	done, err := b.Service.ListOperatorActions(t.Context(), b.Operator, claim.ID, store.PageRequest{})
 	require.NoError(t, err)
 	require.Equal(t, []model.OperatorAction{{At: approved.At, Operation: model.OperationDecideClaim, Author: b.Operator.Name, AuthorIssuer: &b.Operator.Issuer, Note: in.Note}}, done.Data)
 }
@@ -77,7 +80,7 @@ func TestOperatorApprovalLimits(t *testing.T) {
 	b := modeltest.New(t)
 	policy := b.QuoteAndBind("quake-circle", nil)
 	named := approvalDecision(openApprovalClaim(t, b, policy, nil))
-	require.Equal(t, model.CodeValidationFailed, decisionErrorCode(t, b, named), "no amount was given")
+	require.Equal(t, apperr.CodeValidationFailed, decisionErrorCode(t, b, named), "no amount was given")
 	named.Amount = amount(10_000_001)
 	_, err := b.Service.DecideClaim(t.Context(), b.Operator, named)
 	require.Equal(t, []string{"/amount/amount"}, fieldPointers(domainError(t, err)))
@@ -89,12 +92,12 @@ func TestOperatorApprovalLimits(t *testing.T) {
 	require.Equal(t, *amount(1_000_000), *more.Amount, "what was left")
 	require.Equal(t, []string{"operator_decision", "limit_exhausted"}, more.Decision.ReasonCodes)
 	require.Equal(t, "exhausted", b.Policy(policy.ID).Status)
-	require.Equal(t, model.CodeStateConflict, decisionErrorCode(t, b, approvalDecision(more)), "it is already decided")
+	require.Equal(t, apperr.CodeStateConflict, decisionErrorCode(t, b, approvalDecision(more)), "it is already decided")
 
 	late := b.QuoteAndBind("quake-circle", nil)
 	first, second := openApprovalClaim(t, b, late, amount(10_000_000)), openApprovalClaim(t, b, late, amount(1))
 	decideClaim(t, b, approvalDecision(first))
-	require.Equal(t, model.CodeLimitExhausted, decisionErrorCode(t, b, approvalDecision(second)))
+	require.Equal(t, apperr.CodeLimitExhausted, decisionErrorCode(t, b, approvalDecision(second)))
 	declined := decideClaim(t, b, model.DecisionRequest{ClaimID: second.ID, Outcome: model.ClaimDeclined, ReasonCodes: []model.ReasonCode{model.ReasonLimitExhausted}})
 	require.Equal(t, "declined", declined.Status)
 	require.Nil(t, declined.Amount)
@@ -155,7 +158,7 @@ func TestInvalidDecisionReturnsEveryFieldError(t *testing.T) {
 		in := approvalDecision(tc.claim)
 		tc.edit(&in)
 		_, err := b.Service.DecideClaim(t.Context(), b.Operator, in)
-		require.Equal(t, model.CodeValidationFailed, domainError(t, err).Code, name)
+		require.Equal(t, apperr.CodeValidationFailed, domainError(t, err).Code, name)
 		require.ElementsMatch(t, tc.want, fieldPointers(domainError(t, err)), name)
 	}
 	require.Equal(t, before, b.CountRows())
@@ -167,45 +170,45 @@ func TestOperatorActionsNeedOperator(t *testing.T) {
 	policy := b.QuoteAndBind("quake-circle", nil)
 	claim := openApprovalClaim(t, b, policy, amount(1))
 	const unknown = "_01kajw6p5qfn1t7zbjy0yse3hv"
-	operations := map[string]func(model.Actor, string, string, string) error{
-		"decide": func(a model.Actor, claim, _, _ string) error {
+	operations := map[string]func(actor.Actor, string, string, string) error{
+		"decide": func(a actor.Actor, claim, _, _ string) error {
 			_, err := b.Service.DecideClaim(t.Context(), a, model.DecisionRequest{ClaimID: claim, Outcome: model.ClaimDeclined})
 			return err
 		},
-		"block": func(a model.Actor, _, _, payout string) error {
+		"block": func(a actor.Actor, _, _, payout string) error {
 			_, err := b.Service.BlockPayout(t.Context(), a, model.HoldRequest{PayoutID: payout, Reason: model.BlockedOperator, Note: "n"})
 			return err
 		},
-		"unblock": func(a model.Actor, _, _, payout string) error {
+		"unblock": func(a actor.Actor, _, _, payout string) error {
 			_, err := b.Service.UnblockPayout(t.Context(), a, model.LiftHoldRequest{PayoutID: payout, Note: "n"})
 			return err
 		},
-		"adjudications": func(a model.Actor, claim, _, _ string) error {
-			_, err := b.Service.ListOperatorActions(t.Context(), a, claim, model.PageRequest{})
+		"adjudications": func(a actor.Actor, claim, _, _ string) error {
+			_, err := b.Service.ListOperatorActions(t.Context(), a, claim, store.PageRequest{})
 			return err
 		},
-		"disable": func(a model.Actor, _, _, _ string) error {
+		"disable": func(a actor.Actor, _, _, _ string) error {
 			_, err := b.Service.DisablePartner(t.Context(), a, model.PartnerStatusRequest{Slug: "unknown", Reason: "r"})
 			return err
 		},
-		"enable": func(a model.Actor, _, _, _ string) error {
+		"enable": func(a actor.Actor, _, _, _ string) error {
 			_, err := b.Service.EnablePartner(t.Context(), a, model.PartnerStatusRequest{Slug: "unknown", Reason: "r"})
 			return err
 		},
-		"partner": func(a model.Actor, _, _, _ string) error {
+		"partner": func(a actor.Actor, _, _, _ string) error {
 			_, err := b.Service.GetPartner(t.Context(), a, "no\x00body")
 			return err
 		},
 	}
 	for name, operate := range operations {
-		for _, actor := range []model.Actor{b.Acme, b.Globex, b.Source} {
+		for _, actor := range []actor.Actor{b.Acme, b.Globex, b.Source} {
 			e := domainError(t, operate(actor, claim.ID, policy.ID, "pay"+unknown))
-			require.Equal(t, model.CodeInsufficientScope, e.Code, "%s %s", name, actor.Name)
+			require.Equal(t, apperr.CodeInsufficientScope, e.Code, "%s %s", name, actor.Name)
 			require.Equal(t, "operator", e.Extra["scope"])
 		}
 		for _, id := range []string{unknown, "", "\x00"} {
 			e := domainError(t, operate(b.Operator, "clm"+id, "pol"+id, "pay"+id))
-			require.Equal(t, model.CodeNotFound, e.Code, "%s %q", name, id)
+			require.Equal(t, apperr.CodeNotFound, e.Code, "%s %q", name, id)
 		}
 	}
 	require.Equal(t, claim, b.Claim(claim.ID))
@@ -215,18 +218,18 @@ func TestPartnerWithdrawsItsOwnClaim(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	claim := openApprovalClaim(t, b, b.QuoteAndBind("quake-circle", nil), amount(1))
-	withdraw := func(actor model.Actor, note *string) *model.Error {
+	withdraw := func(actor actor.Actor, note *string) *apperr.Error {
 		_, err := b.Service.WithdrawClaim(t.Context(), actor, model.WithdrawalRequest{ClaimID: claim.ID, Note: note})
 		return domainError(t, err)
 	}
-	require.Equal(t, model.CodeNotFound, withdraw(b.Globex, nil).Code)
-	require.Equal(t, model.CodeInsufficientScope, withdraw(b.Source, nil).Code)
+	require.Equal(t, apperr.CodeNotFound, withdraw(b.Globex, nil).Code)
+	require.Equal(t, apperr.CodeInsufficientScope, withdraw(b.Source, nil).Code)
 	require.Equal(t, []string{"/note"}, fieldPointers(withdraw(b.Acme, new("It was found."))), "only operators write notes")
 	withdrawn, err := b.Service.WithdrawClaim(t.Context(), b.Acme, model.WithdrawalRequest{ClaimID: claim.ID})
 	require.NoError(t, err)
 	require.Equal(t, "withdrawn", withdrawn.Status)
 	require.Equal(t, withdrawn, b.Claim(claim.ID))
-	require.Equal(t, model.CodeStateConflict, withdraw(b.Acme, nil).Code)
+	require.Equal(t, apperr.CodeStateConflict, withdraw(b.Acme, nil).Code)
 	require.Equal(t, "claim.withdrawn", b.Events()[len(b.Events())-1])
 }
 
@@ -244,7 +247,7 @@ func TestOperatorNotesAreHiddenFromPartners(t *testing.T) {
 	_, err := b.Service.DecideClaim(t.Context(), operator, in)
 	require.NoError(t, err)
 	_, err = b.Service.DecideClaim(t.Context(), operator, in)
-	replay := new(model.Replay)
+	replay := new(store.Replay)
 	require.ErrorAs(t, err, &replay, "the same request gets the same response")
 	operator.IdempotencyKey = nil
 	payout := only(t, b, first)

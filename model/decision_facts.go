@@ -27,3 +27,12 @@ func (r *policyRow) decisionFacts(d trigger.Determination) adjudicate.Facts {
 		Remaining: r.LimitRemaining, Settled: r.isStageSufficient(d), Incomplete: d.Reason == trigger.EvidenceNeeded,
 	}
 }
+
+// awaitsSource reports whether the claim waits only for the source's final values.
+func (r *claimRow) awaitsSource() bool {
+	return r.Status == ClaimDeferred && onlyAwaitsSource(r.ReasonCodes)
+}
+
+func onlyAwaitsSource(reasons []string) bool {
+	return len(reasons) == 1 && reasons[0] == string(ReasonSourcePreliminary)
+}

@@ -9,6 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -62,7 +64,7 @@ type Outgoing struct {
 // deliveryRow is the delivery of one event to an endpoint. The first attempt creates it.
 type deliveryRow struct {
 	bun.BaseModel `bun:"table:deliveries,alias:d"`
-	RowHeader
+	store.RowHeader
 
 	EndpointID      uuid.UUID `bun:"type:uuid"`
 	EventID         uuid.UUID `bun:"type:uuid"`
@@ -85,25 +87,25 @@ type dueEvent struct {
 // is due or the run no longer holds the lease.
 func (s *Service) FetchBatch(ctx context.Context, job DeliverEndpoint) (*DeliveryBatch, error) {
 	var batch *DeliveryBatch
-	err := s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
-		row, progress, err := tx.lockLeasedEndpoint(ctx, job)
+	err := s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error {
+		row, progress, err := lockLeasedEndpoint(ctx, tx, job)
 		if err != nil || row == nil {
 			return err
 		}
 		batch = &DeliveryBatch{URL: row.URL, Ordered: row.Ordered, Cursor: progress.Cursor, eventTypes: row.subscribedTypes()}
-		if batch.Secrets, err = row.openSecrets(s.keys, tx.now); err != nil {
+		if batch.Secrets, err = row.openSecrets(s.Keys, tx.Now); err != nil {
 			return fmt.Errorf("open secret of %s: %w", job.Endpoint, err)
 		}
-		due, err := tx.findDueWork(ctx, progress)
+		due, err := findDueWork(ctx, tx, progress)
 		if err != nil {
 			return fmt.Errorf("see what is due: %w", err)
 		}
 		if due.hasRetries {
-			if err := tx.fetchRetries(ctx, row, batch); err != nil {
+			if err := fetchRetries(ctx, tx, row, batch); err != nil {
 				return fmt.Errorf("read deliveries due: %w", err)
 			}
 		}
-		if err := tx.fetchNewEvents(ctx, row, progress, due.lastSequence, batch); err != nil {
+		if err := fetchNewEvents(ctx, tx, row, progress, due.lastSequence, batch); err != nil {
 			return fmt.Errorf("read events due: %w", err)
 		}
 		if len(batch.Items) == 0 && batch.Cursor == progress.Cursor {
@@ -137,7 +139,7 @@ func (s *Service) WaitForBatch(ctx context.Context, job DeliverEndpoint, wait ti
 	if batch != nil || err != nil {
 		return batch, err
 	}
-	err = storeLocal[notifier](s.Store).waitUntil(ctx, s.Store, job.Partner, wait, func() (bool, error) {
+	err = store.Local[notifier](s.Store).waitUntil(ctx, s.Store, job.Partner, wait, func() (bool, error) {
 		// The notifier fires for every event; only a due endpoint needs a transaction.
 		due, err := s.isEndpointDue(ctx, job)
 		if err != nil || !due {
@@ -152,29 +154,29 @@ func (s *Service) WaitForBatch(ctx context.Context, job DeliverEndpoint, wait ti
 // isEndpointDue reports whether something may be due for an endpoint whose lease the run
 // holds.
 func (s *Service) isEndpointDue(ctx context.Context, job DeliverEndpoint) (due bool, err error) {
-	id, err := resourceEndpoint.parseID(job.Endpoint)
+	id, err := store.ResourceEndpoint.ParseID(job.Endpoint)
 	if err != nil {
 		return false, err
 	}
-	err = s.pool.QueryRow(ctx, "select exists (select from webhook_progress where endpoint_id = $1 and partner = $2 and lease_id = $3 and due_at is not null)",
+	err = s.Pool.QueryRow(ctx, "select exists (select from webhook_progress where endpoint_id = $1 and partner = $2 and lease_id = $3 and due_at is not null)",
 		pgx.QueryExecModeCacheStatement, id, job.Partner, job.LeaseID).Scan(&due)
 	return due, err
 }
 
 // lockLeasedProgress locks the progress of an endpoint whose lease the run holds. It
 // returns nil without the lease, for example after the endpoint was disabled or deleted.
-func (tx *Tx) lockLeasedProgress(ctx context.Context, job DeliverEndpoint) (*progressRow, error) {
-	id, err := resourceEndpoint.parseID(job.Endpoint)
+func lockLeasedProgress(ctx context.Context, tx *store.Tx, job DeliverEndpoint) (*progressRow, error) {
+	id, err := store.ResourceEndpoint.ParseID(job.Endpoint)
 	if err != nil {
 		return nil, err
 	}
 	var rows []progressRow
-	text := tx.store.statements.get(&rows, "held", func() string {
+	text := tx.Store.Statements.Get(&rows, "held", func() string {
 		return tx.NewSelect().Model(&rows).Where("endpoint_id = $1").Where("partner = $2").Where("lease_id = $3").For("NO KEY UPDATE").String()
 	})
-	tx.batch.Queue(idleTimeoutSQL, relayIdleTimeout) // the relay waits for this row's lock
-	tx.queueSelect(&rows, text, id, job.Partner, job.LeaseID)
-	if err := tx.flush(ctx); err != nil {
+	tx.Batch.Queue(idleTimeoutSQL, relayIdleTimeout) // the relay waits for this row's lock
+	tx.QueueSelect(&rows, text, id, job.Partner, job.LeaseID)
+	if err := tx.Flush(ctx); err != nil {
 		return nil, fmt.Errorf("lock progress: %w", err)
 	}
 	if len(rows) == 0 {
@@ -185,17 +187,17 @@ func (tx *Tx) lockLeasedProgress(ctx context.Context, job DeliverEndpoint) (*pro
 
 // lockLeasedEndpoint is lockLeasedProgress that also reads the endpoint; both are nil
 // without the lease.
-func (tx *Tx) lockLeasedEndpoint(ctx context.Context, job DeliverEndpoint) (*endpointRow, *progressRow, error) {
-	progress, err := tx.lockLeasedProgress(ctx, job)
+func lockLeasedEndpoint(ctx context.Context, tx *store.Tx, job DeliverEndpoint) (*endpointRow, *progressRow, error) {
+	progress, err := lockLeasedProgress(ctx, tx, job)
 	if err != nil || progress == nil {
 		return nil, nil, err
 	}
 	row := new(endpointRow)
-	text := tx.store.statements.get(row, "drained", func() string {
+	text := tx.Store.Statements.Get(row, "drained", func() string {
 		return tx.NewSelect().Model(row).Where("id = $1").Where("partner = $2").Where("status = $3").String()
 	})
-	err = tx.store.queryPreparedRow(ctx, tx.pgxConn, row, text, progress.EndpointID, progress.Partner, EndpointEnabled)
-	if isNoRows(err) {
+	err = tx.Store.QueryPreparedRow(ctx, tx.PgxConn, row, text, progress.EndpointID, progress.Partner, EndpointEnabled)
+	if store.IsNoRows(err) {
 		return nil, nil, nil
 	}
 	return row, progress, err

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -21,21 +22,21 @@ type dueWork struct {
 // findDueWork renews the lease and looks for due work, in one round trip. The caller
 // holds the lock on the progress row, so that every event that the relay numbers later
 // makes the endpoint due again.
-func (tx *Tx) findDueWork(ctx context.Context, progress *progressRow) (d dueWork, err error) {
-	tx.batch.Queue("update webhook_progress set lease_expires_at = $1, due_at = null where endpoint_id = $2 and partner = $3",
-		tx.now.Add(runLeaseTime), progress.EndpointID, progress.Partner)
-	tx.batch.Queue("select coalesce("+lastSequenceSQL("sequence", "$1")+", 0), exists (select from deliveries where endpoint_id = $2 and status = 'pending' and next_attempt_at <= $3)",
-		progress.Partner, progress.EndpointID, tx.now).QueryRow(func(row pgx.Row) error { return row.Scan(&d.lastSequence, &d.hasRetries) })
-	return d, tx.flush(ctx)
+func findDueWork(ctx context.Context, tx *store.Tx, progress *progressRow) (d dueWork, err error) {
+	tx.Batch.Queue("update webhook_progress set lease_expires_at = $1, due_at = null where endpoint_id = $2 and partner = $3",
+		tx.Now.Add(runLeaseTime), progress.EndpointID, progress.Partner)
+	tx.Batch.Queue("select coalesce("+lastSequenceSQL("sequence", "$1")+", 0), exists (select from deliveries where endpoint_id = $2 and status = 'pending' and next_attempt_at <= $3)",
+		progress.Partner, progress.EndpointID, tx.Now).QueryRow(func(row pgx.Row) error { return row.Scan(&d.lastSequence, &d.hasRetries) })
+	return d, tx.Flush(ctx)
 }
 
 // fetchRetries reads deliveries whose next attempt is due. At an ordered endpoint a
 // delivery waits for every earlier one of its subject.
-func (tx *Tx) fetchRetries(ctx context.Context, row *endpointRow, batch *DeliveryBatch) error {
+func fetchRetries(ctx context.Context, tx *store.Tx, row *endpointRow, batch *DeliveryBatch) error {
 	var due []dueEvent
 	q := joinSequence(tx.NewSelect().Model(&due)).ColumnExpr("d.id as delivery").
 		Join("join deliveries d on d.event_id = e.id and d.partner = e.partner").
-		Where("d.endpoint_id = ?", row.ID).Where("d.status = ?", DeliveryPending).Where("d.next_attempt_at <= ?", tx.now)
+		Where("d.endpoint_id = ?", row.ID).Where("d.status = ?", DeliveryPending).Where("d.next_attempt_at <= ?", tx.Now)
 	if row.Ordered {
 		q = q.Where(`not exists (select from deliveries f where f.endpoint_id = d.endpoint_id and f.subject_id = d.subject_id
 			and f.status = ? and f.sequence < d.sequence)`, DeliveryPending)
@@ -65,14 +66,14 @@ func (tx *Tx) fetchRetries(ctx context.Context, row *endpointRow, batch *Deliver
 
 // fetchNewEvents reads events that were never attempted, up to the batch limit. A slow
 // endpoint's backlog stays a cursor and does not become delivery rows.
-func (tx *Tx) fetchNewEvents(ctx context.Context, row *endpointRow, progress *progressRow, last int64, batch *DeliveryBatch) error {
+func fetchNewEvents(ctx context.Context, tx *store.Tx, row *endpointRow, progress *progressRow, last int64, batch *DeliveryBatch) error {
 	if len(batch.Items) == maxBatchRetries {
 		return nil
 	}
 	allowed := progress.BatchLimit
 	if progress.NextProbeAt != nil {
 		allowed = 1
-		if tx.now.Before(*progress.NextProbeAt) {
+		if tx.Now.Before(*progress.NextProbeAt) {
 			return nil
 		}
 	}
@@ -80,7 +81,7 @@ func (tx *Tx) fetchNewEvents(ctx context.Context, row *endpointRow, progress *pr
 	if end == progress.Cursor {
 		return nil
 	}
-	rows, err := loadNewEvents(ctx, tx.store, tx.pgxConn, row.Partner, batch.eventTypes, progress.Cursor, end, allowed)
+	rows, err := loadNewEvents(ctx, tx.Store, tx.PgxConn, row.Partner, batch.eventTypes, progress.Cursor, end, allowed)
 	if err != nil {
 		return err
 	}
@@ -88,7 +89,7 @@ func (tx *Tx) fetchNewEvents(ctx context.Context, row *endpointRow, progress *pr
 	if len(rows) == allowed {
 		batch.Cursor, batch.isFull = rows[len(rows)-1].Sequence, allowed == maxBatchEvents
 	}
-	blocked, err := tx.loadBlockedSubjects(ctx, row, rows)
+	blocked, err := loadBlockedSubjects(ctx, tx, row, rows)
 	if err != nil {
 		return err
 	}
@@ -110,10 +111,10 @@ func (r *endpointRow) subscribedTypes() []string {
 }
 
 // loadNewEvents reads a partner's first events of the types between two sequences.
-func loadNewEvents(ctx context.Context, s *Store, on querier, partner string, types []string, after, end int64, limit int) ([]sequencedEvent, error) {
+func loadNewEvents(ctx context.Context, s *store.Store, on store.Querier, partner string, types []string, after, end int64, limit int) ([]sequencedEvent, error) {
 	var rows []sequencedEvent
-	text := s.statements.get(&rows, fmt.Sprint("new ", types == nil), func() string {
-		q := joinSequence(s.db.NewSelect().Model(&rows)).Where("n.partner = $1").Where("n.sequence > $2").Where("n.sequence <= $3")
+	text := s.Statements.Get(&rows, fmt.Sprint("new ", types == nil), func() string {
+		q := joinSequence(s.DB.NewSelect().Model(&rows)).Where("n.partner = $1").Where("n.sequence > $2").Where("n.sequence <= $3")
 		if types == nil {
 			q = q.Where("$5::text[] is null") // so that both texts take the same arguments
 		} else {
@@ -121,7 +122,7 @@ func loadNewEvents(ctx context.Context, s *Store, on querier, partner string, ty
 		}
 		return q.OrderExpr("n.sequence").String() + " limit $4"
 	})
-	return rows, s.queryPreparedRows(ctx, on, &rows, text, partner, after, end, limit, types)
+	return rows, s.QueryPreparedRows(ctx, on, &rows, text, partner, after, end, limit, types)
 }
 
 // Prefetch reads the next batch while the current one is being saved. It returns nil
@@ -129,18 +130,18 @@ func loadNewEvents(ctx context.Context, s *Store, on querier, partner string, ty
 // because retries go first. Send the result only if the whole current batch was
 // delivered: a failing endpoint gets nothing more.
 func (s *Service) Prefetch(ctx context.Context, job DeliverEndpoint, batch *DeliveryBatch) (*DeliveryBatch, error) {
-	id, err := resourceEndpoint.parseID(job.Endpoint)
+	id, err := store.ResourceEndpoint.ParseID(job.Endpoint)
 	if err != nil || !batch.isFull || batch.Ordered {
 		return nil, err
 	}
-	again, err := s.queryPreparedCount(ctx, "select count(*) from (select from deliveries where endpoint_id = $1 and partner = $2 and status = 'pending' and next_attempt_at <= ("+businessNowSQL+") limit 1) due",
+	again, err := s.QueryPreparedCount(ctx, "select count(*) from (select from deliveries where endpoint_id = $1 and partner = $2 and status = 'pending' and next_attempt_at <= ("+store.BusinessNowSQL+") limit 1) due",
 		id, job.Partner)
 	if err != nil || again > 0 {
-		return nil, translateError(err)
+		return nil, store.TranslateError(err)
 	}
-	rows, err := loadNewEvents(ctx, s.Store, s.pool, job.Partner, batch.eventTypes, batch.Cursor, batch.Cursor+sequenceWindow, maxBatchEvents)
+	rows, err := loadNewEvents(ctx, s.Store, s.Pool, job.Partner, batch.eventTypes, batch.Cursor, batch.Cursor+sequenceWindow, maxBatchEvents)
 	if err != nil || len(rows) < maxBatchEvents {
-		return nil, translateError(err)
+		return nil, store.TranslateError(err)
 	}
 	ahead := &DeliveryBatch{URL: batch.URL, Secrets: batch.Secrets, Cursor: rows[len(rows)-1].Sequence, eventTypes: batch.eventTypes, isFull: true}
 	for i := range rows {
@@ -153,7 +154,7 @@ func (s *Service) Prefetch(ctx context.Context, job DeliverEndpoint, batch *Deli
 
 // loadBlockedSubjects returns the subjects that have earlier undelivered events at an
 // ordered endpoint.
-func (tx *Tx) loadBlockedSubjects(ctx context.Context, row *endpointRow, rows []sequencedEvent) (map[uuid.UUID]bool, error) {
+func loadBlockedSubjects(ctx context.Context, tx *store.Tx, row *endpointRow, rows []sequencedEvent) (map[uuid.UUID]bool, error) {
 	if !row.Ordered || len(rows) == 0 {
 		return nil, nil //nolint:nilnil // reading from a nil map is allowed
 	}

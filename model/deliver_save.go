@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -52,25 +54,25 @@ type AttemptResult struct {
 // saves nothing when the run lost its lease, because another run may have sent the batch.
 func (s *Service) SaveBatch(ctx context.Context, job DeliverEndpoint, batch *DeliveryBatch, sent []AttemptResult) (kept bool, err error) {
 	var disable string
-	err = s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
-		progress, err := tx.lockLeasedProgress(ctx, job)
+	err = s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error {
+		progress, err := lockLeasedProgress(ctx, tx, job)
 		kept = progress != nil
 		if err != nil || !kept {
 			return err
 		}
 		pause := requestedPause(sent)
-		disable = progress.adaptBatchSize(tx.now, sent, pause, s.webhooks)
+		disable = progress.adaptBatchSize(tx.Now, sent, pause, s.webhooks)
 		rows := make([]*deliveryRow, len(sent))
 		for i := range sent {
-			rows[i] = tx.recordAttempt(progress, &sent[i], batch.Ordered, s.webhooks)
+			rows[i] = recordAttempt(tx, progress, &sent[i], batch.Ordered, s.webhooks)
 		}
-		if err := tx.saveDeliveries(progress, rows); err != nil {
+		if err := saveDeliveries(tx, progress, rows); err != nil {
 			return fmt.Errorf("keep deliveries: %w", err)
 		}
-		tx.batch.Queue(`update webhook_progress set cursor = $1, lease_expires_at = $2, failures = $3, failing_since = $4, next_probe_at = $5, batch_limit = $6
-			where endpoint_id = $7 and partner = $8`, batch.Cursor, tx.now.Add(runLeaseTime), progress.Failures, progress.FailingSince,
+		tx.Batch.Queue(`update webhook_progress set cursor = $1, lease_expires_at = $2, failures = $3, failing_since = $4, next_probe_at = $5, batch_limit = $6
+			where endpoint_id = $7 and partner = $8`, batch.Cursor, tx.Now.Add(runLeaseTime), progress.Failures, progress.FailingSince,
 			progress.NextProbeAt, progress.BatchLimit, progress.EndpointID, progress.Partner)
-		tx.postponeRetries(progress, pause)
+		postponeRetries(tx, progress, pause)
 		return nil
 	})
 	if err != nil || disable == "" {
@@ -83,23 +85,23 @@ func (s *Service) SaveBatch(ctx context.Context, job DeliverEndpoint, batch *Del
 // the batch's delivery, because a deadlock repeats the transaction. An event that was not
 // sent because the endpoint fails waits for the next probe; at an ordered endpoint it is
 // due when the earlier events of its subject are delivered.
-func (tx *Tx) recordAttempt(progress *progressRow, sent *AttemptResult, ordered bool, settings Webhooks) *deliveryRow {
+func recordAttempt(tx *store.Tx, progress *progressRow, sent *AttemptResult, ordered bool, settings Webhooks) *deliveryRow {
 	d := new(*sent.Outgoing.delivery)
 	if d.ID == uuid.Nil {
-		d.RowHeader, d.EndpointID, d.Status = tx.newHeader(progress.Partner), progress.EndpointID, DeliveryPending
+		d.RowHeader, d.EndpointID, d.Status = tx.NewHeader(progress.Partner), progress.EndpointID, DeliveryPending
 		d.Attempts = []wire.Attempt{}
 	} else {
-		tx.bumpVersion(&d.RowHeader)
+		tx.BumpVersion(&d.RowHeader)
 	}
-	d.NextAttemptAt = &tx.now
+	d.NextAttemptAt = &tx.Now
 	if sent.Attempt == nil {
 		if progress.NextProbeAt != nil && !ordered {
-			d.NextAttemptAt = new(earlierTime(*progress.NextProbeAt, tx.now.Add(maxProbeDelay)))
+			d.NextAttemptAt = new(store.EarlierTime(*progress.NextProbeAt, tx.Now.Add(maxProbeDelay)))
 		}
 		return d
 	}
 	d.Attempts = append(slices.Clip(d.Attempts), *sent.Attempt)
-	d.Attempts = d.Attempts[max(0, len(d.Attempts)-maxEmbedded):] // a partner may retry by hand without limit
+	d.Attempts = d.Attempts[max(0, len(d.Attempts)-store.MaxEmbedded):] // a partner may retry by hand without limit
 	d.AttemptsInRound++
 	switch schedule := DeliverySchedule(); {
 	case sent.Delivered:
@@ -108,7 +110,7 @@ func (tx *Tx) recordAttempt(progress *progressRow, sent *AttemptResult, ordered 
 		d.Status, d.NextAttemptAt = DeliveryFailed, nil
 	default:
 		wait := settings.scaleDelay(withJitter(schedule[d.AttemptsInRound-1]))
-		d.NextAttemptAt = new(tx.now.Add(wait)) // postponeRetries may postpone it
+		d.NextAttemptAt = new(tx.Now.Add(wait)) // postponeRetries may postpone it
 	}
 	return d
 }
@@ -130,10 +132,10 @@ func requestedPause(sent []AttemptResult) (pause time.Duration) {
 
 // postponeRetries postpones all retries of an endpoint until the requested pause ends:
 // the request applies to the receiver, not only to one event.
-func (tx *Tx) postponeRetries(progress *progressRow, pause time.Duration) {
+func postponeRetries(tx *store.Tx, progress *progressRow, pause time.Duration) {
 	if pause > 0 {
-		tx.batch.Queue("update deliveries set next_attempt_at = $1 where endpoint_id = $2 and partner = $3 and status = $4 and next_attempt_at < $1",
-			tx.now.Add(pause), progress.EndpointID, progress.Partner, string(DeliveryPending))
+		tx.Batch.Queue("update deliveries set next_attempt_at = $1 where endpoint_id = $2 and partner = $3 and status = $4 and next_attempt_at < $1",
+			tx.Now.Add(pause), progress.EndpointID, progress.Partner, string(DeliveryPending))
 	}
 }
 
@@ -178,7 +180,7 @@ func (p *progressRow) adaptBatchSize(now time.Time, sent []AttemptResult, pause 
 		}
 	}
 	if pause > 0 { // the pause applies to new events too
-		p.NextProbeAt = new(laterTime(now.Add(pause), *cmp.Or(p.NextProbeAt, &now)))
+		p.NextProbeAt = new(store.LaterTime(now.Add(pause), *cmp.Or(p.NextProbeAt, &now)))
 	}
 	return disable
 }
@@ -187,9 +189,9 @@ func (p *progressRow) adaptBatchSize(now time.Time, sent []AttemptResult, pause 
 // does nothing when the endpoint's URL has changed, because the failures concern the old
 // one.
 func (s *Service) disableFailingEndpoint(ctx context.Context, job DeliverEndpoint, address, reason string) error {
-	_, err := s.changeEndpoint(ctx, System(), job.Endpoint, func(ctx context.Context, tx *Tx, row *endpointRow) (*wire.WebhookEndpoint, error) {
+	_, err := s.changeEndpoint(ctx, actor.System(), job.Endpoint, func(ctx context.Context, tx *store.Tx, row *endpointRow) (*wire.WebhookEndpoint, error) {
 		if row.Status == EndpointEnabled && row.URL == address {
-			if err := tx.setEndpointStatus(ctx, row, EndpointDisabled, &reason); err != nil {
+			if err := setEndpointStatus(ctx, tx, row, EndpointDisabled, &reason); err != nil {
 				return nil, err
 			}
 		}
@@ -200,7 +202,7 @@ func (s *Service) disableFailingEndpoint(ctx context.Context, job DeliverEndpoin
 
 // saveDeliveries inserts new deliveries and updates retried ones, in two statements for
 // any number of rows.
-func (tx *Tx) saveDeliveries(progress *progressRow, rows []*deliveryRow) error {
+func saveDeliveries(tx *store.Tx, progress *progressRow, rows []*deliveryRow) error {
 	var born, again deliveryColumns
 	for _, d := range rows {
 		columns := &again
@@ -212,19 +214,19 @@ func (tx *Tx) saveDeliveries(progress *progressRow, rows []*deliveryRow) error {
 		}
 	}
 	if len(born.ids) > 0 {
-		tx.batch.Queue(`insert into deliveries (id, partner, version, created_at, updated_at, endpoint_id, event_id, sequence, subject_id, status, attempts_in_round, attempts, next_attempt_at)
+		tx.Batch.Queue(`insert into deliveries (id, partner, version, created_at, updated_at, endpoint_id, event_id, sequence, subject_id, status, attempts_in_round, attempts, next_attempt_at)
 			select d.id, $9, 1, $8, $8, $10, d.event_id, d.sequence, d.subject_id, d.status, d.attempts_in_round, d.attempts, d.next_attempt_at
 			from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::uuid[], $5::text[], $6::int[], $7::json[], $11::timestamptz[])
 				as d (id, event_id, sequence, subject_id, status, attempts_in_round, attempts, next_attempt_at)`,
-			born.ids, born.events, born.sequences, born.subjects, born.statuses, born.tries, born.attempts, tx.now, progress.Partner, progress.EndpointID, born.next)
+			born.ids, born.events, born.sequences, born.subjects, born.statuses, born.tries, born.attempts, tx.Now, progress.Partner, progress.EndpointID, born.next)
 	}
 	if len(again.ids) == 0 {
 		return nil
 	}
-	tx.batch.Queue(`update deliveries set version = deliveries.version + 1, updated_at = $6, status = d.status, attempts_in_round = d.attempts_in_round, attempts = d.attempts, next_attempt_at = d.next_attempt_at
+	tx.Batch.Queue(`update deliveries set version = deliveries.version + 1, updated_at = $6, status = d.status, attempts_in_round = d.attempts_in_round, attempts = d.attempts, next_attempt_at = d.next_attempt_at
 		from unnest($1::uuid[], $2::text[], $3::int[], $4::json[], $5::timestamptz[]) as d (id, status, attempts_in_round, attempts, next_attempt_at)
 		where deliveries.id = d.id and deliveries.partner = $7`,
-		again.ids, again.statuses, again.tries, again.attempts, again.next, tx.now, progress.Partner)
+		again.ids, again.statuses, again.tries, again.attempts, again.next, tx.Now, progress.Partner)
 	return nil
 }
 

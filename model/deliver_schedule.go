@@ -7,6 +7,10 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 )
 
 // scheduledEndpointRow is an endpoint whose run is to start.
@@ -20,49 +24,49 @@ type scheduledEndpointRow struct {
 // scheduleEndpoints makes subscribed endpoints due and starts a run where none is active.
 // The update waits for a run that is ending and then sees no active run, so no wake-up is
 // lost. Failing endpoints wait for their next probe.
-func (tx *Tx) scheduleEndpoints(partners []string, types []EventType) (start func()) {
-	token := newID()
+func scheduleEndpoints(tx *store.Tx, partners []string, types []event.Type) (start func()) {
+	token := store.NewID()
 	var woken []scheduledEndpointRow
-	tx.queueSelect(&woken, `update webhook_progress p set
+	tx.QueueSelect(&woken, `update webhook_progress p set
 			due_at = least(p.due_at, greatest($3, p.next_probe_at)),
 			lease_id = case when greatest($3, p.next_probe_at) <= $3 then coalesce(p.lease_id, $4) else p.lease_id end,
 			lease_expires_at = case when p.lease_id is null then $5 else p.lease_expires_at end
 		from webhook_endpoints e where e.id = p.endpoint_id and e.partner = p.partner and p.partner = any($1) and p.active
 			and (e.event_types && $2::text[] or '*' = any(e.event_types))
-		returning p.endpoint_id, p.partner, p.failures > 0 as failing, p.lease_id is not distinct from $4 as started`, partners, types, tx.now, token, tx.now.Add(runStartTimeout))
+		returning p.endpoint_id, p.partner, p.failures > 0 as failing, p.lease_id is not distinct from $4 as started`, partners, types, tx.Now, token, tx.Now.Add(runStartTimeout))
 	return func() {
-		tx.enqueueRuns(slices.DeleteFunc(woken, func(row scheduledEndpointRow) bool { return !row.Started }), token)
+		enqueueRuns(tx, slices.DeleteFunc(woken, func(row scheduledEndpointRow) bool { return !row.Started }), token)
 	}
 }
 
-func (tx *Tx) enqueueRuns(woken []scheduledEndpointRow, token uuid.UUID) {
+func enqueueRuns(tx *store.Tx, woken []scheduledEndpointRow, token uuid.UUID) {
 	for _, row := range woken {
-		tx.enqueueJob(DeliverEndpoint{Partner: row.Partner, Endpoint: resourceEndpoint.formatID(row.EndpointID), LeaseID: token.String(), Failing: row.Failing})
+		tx.EnqueueJob(DeliverEndpoint{Partner: row.Partner, Endpoint: store.ResourceEndpoint.FormatID(row.EndpointID), LeaseID: token.String(), Failing: row.Failing})
 	}
 }
 
 // startRun gives a locked endpoint to a new run; the caller writes lease_id and lease_expires_at.
-func (tx *Tx) startRun(progress *progressRow) {
-	progress.LeaseID, progress.LeaseExpiresAt = new(newID()), new(tx.now.Add(runStartTimeout))
-	tx.enqueueRuns([]scheduledEndpointRow{{EndpointID: progress.EndpointID, Partner: progress.Partner, Failing: progress.Failures > 0}}, *progress.LeaseID)
+func startRun(tx *store.Tx, progress *progressRow) {
+	progress.LeaseID, progress.LeaseExpiresAt = new(store.NewID()), new(tx.Now.Add(runStartTimeout))
+	enqueueRuns(tx, []scheduledEndpointRow{{EndpointID: progress.EndpointID, Partner: progress.Partner, Failing: progress.Failures > 0}}, *progress.LeaseID)
 }
 
 // StartDeliveries starts a run for every due endpoint that has none or whose run died. It
 // returns how many runs it started.
 func (s *Service) StartDeliveries(ctx context.Context) (started int, err error) {
-	err = s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
-		token := newID()
+	err = s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error {
+		token := store.NewID()
 		var woken []scheduledEndpointRow
-		err := tx.store.queryPreparedRows(ctx, tx.pgxConn, &woken, `update webhook_progress p set lease_id = $1, lease_expires_at = $3
+		err := tx.Store.QueryPreparedRows(ctx, tx.PgxConn, &woken, `update webhook_progress p set lease_id = $1, lease_expires_at = $3
 			from (select endpoint_id, partner from webhook_progress
 				where active and (lease_id is null and due_at <= $2 or lease_id is not null and lease_expires_at < $2) order by due_at limit $4 for no key update skip locked) due
 			where p.endpoint_id = due.endpoint_id and p.partner = due.partner
-			returning p.endpoint_id, p.partner, p.failures > 0 as failing`, token, tx.now, tx.now.Add(runStartTimeout), sweepBatchSize)
+			returning p.endpoint_id, p.partner, p.failures > 0 as failing`, token, tx.Now, tx.Now.Add(runStartTimeout), store.SweepBatchSize)
 		if err != nil {
 			return fmt.Errorf("start drains: %w", err)
 		}
 		started = len(woken)
-		tx.enqueueRuns(woken, token)
+		enqueueRuns(tx, woken, token)
 		return nil
 	})
 	return started, err
@@ -75,13 +79,13 @@ const LeaseRenewInterval = 3 * time.Second
 // replaced within seconds even when receivers are slow. held is false when the endpoint
 // was disabled or deleted, or another run has the lease.
 func (s *Service) RenewLease(ctx context.Context, job DeliverEndpoint) (held bool, err error) {
-	err = s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
-		progress, err := tx.lockLeasedProgress(ctx, job)
+	err = s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error {
+		progress, err := lockLeasedProgress(ctx, tx, job)
 		if err != nil || progress == nil {
 			return err
 		}
 		held = true
-		tx.batch.Queue("update webhook_progress set lease_expires_at = $1 where endpoint_id = $2 and partner = $3", tx.now.Add(runLeaseTime), progress.EndpointID, progress.Partner)
+		tx.Batch.Queue("update webhook_progress set lease_expires_at = $1 where endpoint_id = $2 and partner = $3", tx.Now.Add(runLeaseTime), progress.EndpointID, progress.Partner)
 		return nil
 	})
 	return held, err
@@ -91,21 +95,21 @@ func (s *Service) RenewLease(ctx context.Context, job DeliverEndpoint) (held boo
 // is due next. While more is due it keeps the lease and returns true; with handOver it
 // starts a new run instead.
 func (s *Service) EndDelivery(ctx context.Context, job DeliverEndpoint, handOver bool) (more bool, err error) {
-	err = s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
-		row, progress, err := tx.lockLeasedEndpoint(ctx, job)
+	err = s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error {
+		row, progress, err := lockLeasedEndpoint(ctx, tx, job)
 		if err != nil || row == nil {
 			return err
 		}
-		next, err := tx.findNextDue(ctx, row, progress)
+		next, err := findNextDue(ctx, tx, row, progress)
 		if err != nil {
 			return fmt.Errorf("find what is due next: %w", err)
 		}
-		more = next != nil && !next.After(tx.now)
+		more = next != nil && !next.After(tx.Now)
 		switch {
 		case more && !handOver:
 			return nil
 		case more:
-			tx.startRun(progress)
+			startRun(tx, progress)
 		default:
 			progress.LeaseID, progress.LeaseExpiresAt, progress.DueAt = nil, nil, next
 		}
@@ -118,11 +122,11 @@ func (s *Service) EndDelivery(ctx context.Context, job DeliverEndpoint, handOver
 // findNextDue returns when the endpoint is due next: for a delivery's next attempt, or
 // for an event without an attempt. At an ordered endpoint a delivery that waits for an
 // earlier one of its subject does not count.
-func (tx *Tx) findNextDue(ctx context.Context, row *endpointRow, progress *progressRow) (next *time.Time, err error) {
+func findNextDue(ctx context.Context, tx *store.Tx, row *endpointRow, progress *progressRow) (next *time.Time, err error) {
 	err = tx.NewRaw(`select least(
 		(select min(d.next_attempt_at) from deliveries d where d.endpoint_id = ?0 and d.status = 'pending' and (not ?5 or not exists (
 			select from deliveries f where f.endpoint_id = d.endpoint_id and f.subject_id = d.subject_id and f.status = 'pending' and f.sequence < d.sequence))),
 		(select greatest(?2, ?3::timestamptz) where `+lastSequenceSQL("sequence", "?1")+` > ?4))`,
-		row.ID, row.Partner, tx.now, progress.NextProbeAt, progress.Cursor, row.Ordered).Scan(ctx, &next)
+		row.ID, row.Partner, tx.Now, progress.NextProbeAt, progress.Cursor, row.Ordered).Scan(ctx, &next)
 	return next, err
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/shopspring/decimal"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/money"
 	"parapet/model/trigger"
 	"parapet/model/wire"
@@ -52,7 +54,7 @@ type determinationReceipt struct {
 }
 
 // newDetermination records the trigger's result for a policy.
-func (tx *Tx) newDetermination(p *policyRow, occ *occurrenceRow, facts trigger.Occurrence, d trigger.Determination) (*determinationRow, error) {
+func newDetermination(tx *store.Tx, p *policyRow, occ *occurrenceRow, facts trigger.Occurrence, d trigger.Determination) (*determinationRow, error) {
 	body := toDeterminationRecord(p, facts, d)
 	text, err := wire.Encode(determinationReceipt{
 		Product: p.Product, ProductVersion: p.ProductVersion, TermsHash: p.TermsHash,
@@ -68,7 +70,7 @@ func (tx *Tx) newDetermination(p *policyRow, occ *occurrenceRow, facts trigger.O
 	sum := sha256.Sum256(text)
 	body.ReceiptHash = "sha256:" + hex.EncodeToString(sum[:])
 	row := &determinationRow{
-		ID: newID(), Partner: p.Partner, PolicyID: p.ID, OccurrenceID: occ.ID, CreatedAt: tx.now,
+		ID: store.NewID(), Partner: p.Partner, PolicyID: p.ID, OccurrenceID: occ.ID, CreatedAt: tx.Now,
 		Met: d.Met, Stage: d.Stage, Amount: d.Amount, Body: body, Receipt: text, ReceiptHash: body.ReceiptHash,
 	}
 	if !d.FirstDay.IsZero() {
@@ -113,9 +115,9 @@ func toDeterminationStage(s trigger.Stage) DeterminationStage {
 
 // triggerNotMetError is the error for a trigger that is not met, with every number that
 // explains it.
-func triggerNotMetError(p *policyRow, facts trigger.Occurrence, d trigger.Determination) *Error {
+func triggerNotMetError(p *policyRow, facts trigger.Occurrence, d trigger.Determination) *apperr.Error {
 	public := toDeterminationRecord(p, facts, d)
-	e := Fail(CodeTriggerNotMet, "The trigger is not met: %s.", reasonClause(p, facts, d, public))
+	e := apperr.Fail(apperr.CodeTriggerNotMet, "The trigger is not met: %s.", reasonClause(p, facts, d, public))
 	e.Extra = map[string]any{
 		"reason": string(d.Reason), "index": public.Index, "threshold": public.Threshold, "missed_by": missedBy(p, facts, d, public),
 		"distance_km": d.DistanceKM, "stage": public.Stage,

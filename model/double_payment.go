@@ -6,6 +6,9 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 )
 
 // ExceptionPaidTwice is a payout of a claim whose occurrence was merged into another one
@@ -13,7 +16,7 @@ import (
 const ExceptionPaidTwice ReconciliationExceptionKind = "paid_twice"
 
 // lockPayingPayouts locks the payouts of locked claims that paid or may pay, by claim.
-func (tx *Tx) lockPayingPayouts(ctx context.Context, claims []*claimRow) (map[uuid.UUID][]*payoutRow, error) {
+func lockPayingPayouts(ctx context.Context, tx *store.Tx, claims []*claimRow) (map[uuid.UUID][]*payoutRow, error) {
 	ids := make([]uuid.UUID, len(claims))
 	for i, c := range claims {
 		ids[i] = c.ID
@@ -26,15 +29,15 @@ func (tx *Tx) lockPayingPayouts(ctx context.Context, claims []*claimRow) (map[uu
 	}
 	payouts := make(map[uuid.UUID][]*payoutRow)
 	for _, row := range rows {
-		tx.advanceClock(&row.RowHeader)
+		tx.AdvanceClock(&row.RowHeader)
 		payouts[row.ClaimID] = append(payouts[row.ClaimID], row)
 	}
 	return payouts, nil
 }
 
-func (tx *Tx) reportPaidTwice(ctx context.Context, claim *claimRow, payout, first *payoutRow) error {
+func reportPaidTwice(ctx context.Context, tx *store.Tx, claim *claimRow, payout, first *payoutRow) error {
 	row := &exceptionRow{
-		ID: newID(), CreatedAt: tx.now, Kind: ExceptionPaidTwice, Rail: payout.Provider,
+		ID: store.NewID(), CreatedAt: tx.Now, Kind: ExceptionPaidTwice, Rail: payout.Provider,
 		Partner: &payout.Partner, PolicyID: &payout.PolicyID, PayoutID: &payout.ID, RelatedPayoutID: &first.ID,
 	}
 	done, err := tx.NewInsert().Model(row).On("conflict (payout_id, partner) where kind = 'paid_twice' do nothing").Exec(ctx)
@@ -44,12 +47,12 @@ func (tx *Tx) reportPaidTwice(ctx context.Context, claim *claimRow, payout, firs
 	if n, err := done.RowsAffected(); err != nil || n == 0 {
 		return err
 	}
-	return tx.holdForCompliance(ctx, claim, payout, "The payout is held: the claim's event was already paid by another claim.")
+	return holdForCompliance(ctx, tx, claim, payout, "The payout is held: the claim's event was already paid by another claim.")
 }
 
 // holdForCompliance holds a payout that was not sent and saves it. A payout that is at
 // the rail, or that a rail reported as paid wrongly, is unchanged.
-func (tx *Tx) holdForCompliance(ctx context.Context, claim *claimRow, row *payoutRow, summary string) error {
+func holdForCompliance(ctx context.Context, tx *store.Tx, claim *claimRow, row *payoutRow, summary string) error {
 	reason := BlockedCompliance
 	switch {
 	case row.Status != PayoutPending && row.Status != PayoutBlocked:
@@ -62,17 +65,17 @@ func (tx *Tx) holdForCompliance(ctx context.Context, claim *claimRow, row *payou
 	out := newLockedPayout(claim, row)
 	row.BlockedReason, row.NextAttemptAt = &reason, nil
 	if row.Status == PayoutPending {
-		if err := tx.transitionPayoutInMemory(claim, row, PayoutBlocked, summary); err != nil {
+		if err := transitionPayoutInMemory(tx, claim, row, PayoutBlocked, summary); err != nil {
 			return err
 		}
 	} else {
-		tx.bumpVersion(&row.RowHeader)
-		if err := tx.recordPayoutEvent(claim, row, row.ledgerTransfer(), EventPayoutUpdated, summary); err != nil {
+		tx.BumpVersion(&row.RowHeader)
+		if err := recordPayoutEvent(tx, claim, row, row.ledgerTransfer(), event.PayoutUpdated, summary); err != nil {
 			return err
 		}
 	}
-	if err := tx.savePayout(ctx, out); err != nil {
+	if err := savePayout(ctx, tx, out); err != nil {
 		return err
 	}
-	return tx.saveTimelinePosition(ctx, claim)
+	return saveTimelinePosition(ctx, tx, claim)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
 
@@ -35,7 +36,7 @@ func TestPayoutsOfMergedClaimsAreComparedWithoutTheFirst(t *testing.T) {
 	b.RunJobs()
 	write("released", claims[0].Payouts[0].ReleasedAt)
 
-	findings := must(b.Service.ListReconciliationExceptions(t.Context(), b.Operator, false, model.PageRequest{})).Data
+	findings := must(b.Service.ListReconciliationExceptions(t.Context(), b.Operator, false, store.PageRequest{})).Data
 	require.Len(t, findings, 1)
 	require.Equal(t, model.ExceptionPaidTwice, findings[0].Kind)
 	require.Equal(t, claims[2].Payouts[0].ID, *findings[0].PayoutID)

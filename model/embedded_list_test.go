@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/trigger"
 	"parapet/model/wire"
@@ -60,10 +61,10 @@ func TestPolicyEmbedsNewestTwentyClaimsAndCount(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 25, bare[policy.ID].ClaimsCount)
 
-	page, err := b.Service.ClaimsOf(t.Context(), b.Acme, []string{policy.ID}, model.PageRequest{Limit: 10})
+	page, err := b.Service.ClaimsOf(t.Context(), b.Acme, []string{policy.ID}, store.PageRequest{Limit: 10})
 	require.NoError(t, err)
 	require.Equal(t, want[24].ID, page[policy.ID].Data[0].ID)
-	page, err = b.Service.ClaimsOf(t.Context(), b.Acme, []string{policy.ID}, model.PageRequest{Limit: 100, Cursor: *page[policy.ID].NextCursor})
+	page, err = b.Service.ClaimsOf(t.Context(), b.Acme, []string{policy.ID}, store.PageRequest{Limit: 100, Cursor: *page[policy.ID].NextCursor})
 	require.NoError(t, err)
 	require.Len(t, page[policy.ID].Data, 15, "the list has all of them")
 	require.Equal(t, want[14].ID, page[policy.ID].Data[0].ID)
@@ -79,7 +80,7 @@ func TestPolicyEmbedsNewestTwentyClaimsAndCount(t *testing.T) {
 func eventsOf(t *testing.T, b *modeltest.Bundle, id string) []wire.Event {
 	t.Helper()
 	b.Relay()
-	page, err := b.Service.ListEvents(t.Context(), b.Acme, model.EventFilter{Subject: id}, model.PageRequest{Limit: 100})
+	page, err := b.Service.ListEvents(t.Context(), b.Acme, model.EventFilter{Subject: id}, store.PageRequest{Limit: 100})
 	require.NoError(t, err)
 	return page.Data
 }
@@ -109,7 +110,7 @@ func TestClaimEmbedsNewestTwentyPayoutsAndCount(t *testing.T) {
 	for i, payout := range claim.Payouts {
 		require.EqualValues(t, 5+i, payout.Amount.Amount, "the newest ones, in ascending order")
 	}
-	page, err := b.Service.GetPayouts(t.Context(), b.Acme, claim.ID, model.PageRequest{Limit: 100})
+	page, err := b.Service.GetPayouts(t.Context(), b.Acme, claim.ID, store.PageRequest{Limit: 100})
 	require.NoError(t, err)
 	require.Len(t, page.Data, 25)
 	require.Equal(t, first.ID, page.Data[24].ID)
@@ -147,7 +148,7 @@ func TestMatchingLocksOnlyClaimsOfSameEvent(t *testing.T) {
 	b.Observe(modeltest.Quake("new", b.Now(), hualien, "6.5"))
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	require.NoError(t, b.Service.Evaluate(ctx, b.LastJob().(model.EvaluateOccurrences)), "it waits for no other claim")
+	require.NoError(t, b.Service.Evaluate(ctx, b.LastJob().(store.EvaluateOccurrences)), "it waits for no other claim")
 	require.NoError(t, tx.Rollback(t.Context()))
 	b.RunJobs()
 	require.EqualValues(t, 3, b.Policy(policy.ID).ClaimsCount)
@@ -185,7 +186,7 @@ func TestDeliveryEmbedsNewestTwentyAttempts(t *testing.T) {
 	attempts := func() *wire.Delivery {
 		b.Relay()
 		b.RunJobs()
-		page, err := b.Service.ListDeliveries(t.Context(), b.Acme, endpoint.ID, "", model.PageRequest{})
+		page, err := b.Service.ListDeliveries(t.Context(), b.Acme, endpoint.ID, "", store.PageRequest{})
 		require.NoError(t, err)
 		return &page.Data[len(page.Data)-1]
 	}

@@ -1,5 +1,10 @@
 package model
 
+import (
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
+)
+
 // EndpointStatus is the status of a webhook endpoint.
 type EndpointStatus string
 
@@ -11,7 +16,7 @@ const (
 )
 
 // EndpointTransitions are the allowed transitions of a webhook endpoint.
-var EndpointTransitions = []Transition[EndpointStatus]{
-	{EndpointEnabled, EndpointDisabled, EventWebhookEndpointOff},
-	{EndpointDisabled, EndpointEnabled, EventWebhookEndpointOn},
+var EndpointTransitions = []store.Transition[EndpointStatus]{
+	{From: EndpointEnabled, To: EndpointDisabled, Event: event.WebhookEndpointOff},
+	{From: EndpointDisabled, To: EndpointEnabled, Event: event.WebhookEndpointOn},
 }

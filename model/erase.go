@@ -8,6 +8,10 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 )
 
 // erasedText replaces a text that must not be empty.
@@ -31,7 +35,7 @@ type Erasure struct {
 // erasureRun is an erasure in progress: the ids of the records that hold the person's
 // data.
 type erasureRun struct {
-	*Tx
+	*store.Tx
 	Erasure
 
 	partner                                                  string
@@ -43,31 +47,31 @@ type erasureRun struct {
 // Amounts, terms, places, decisions, fingerprints and hashes stay, so the hash chain
 // still verifies. Operators' reasons stay because the audit log is insert-only. The
 // operation is idempotent. Policies in force and open claims prevent it.
-func (s *Service) ErasePolicyholder(ctx context.Context, actor Actor, in ErasureRequest) (*Erasure, error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+func (s *Service) ErasePolicyholder(ctx context.Context, caller actor.Actor, in ErasureRequest) (*Erasure, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, err
 	}
-	v := validator{}
-	v.require(slugPattern.MatchString(in.Partner), "/partner", "required", "Name the partner by its slug.")
-	v.require((in.PolicyID == "") != (in.Email == ""), "/policy_id", "value", "Name a policy, or the policyholder's e-mail address.")
-	v.require(isStorableText(in.Email), "/email", "format", "Use an e-mail address.")
-	v.requireNote(&in.Reason, "/reason")
-	if len(v.fieldErrors) > 0 {
-		return nil, Invalid(v.fieldErrors...)
+	v := apperr.Validator{}
+	v.Require(slugPattern.MatchString(in.Partner), "/partner", "required", "Name the partner by its slug.")
+	v.Require((in.PolicyID == "") != (in.Email == ""), "/policy_id", "value", "Name a policy, or the policyholder's e-mail address.")
+	v.Require(isStorableText(in.Email), "/email", "format", "Use an e-mail address.")
+	requireNote(&v, &in.Reason, "/reason")
+	if len(v.FieldErrors) > 0 {
+		return nil, apperr.Invalid(v.FieldErrors...)
 	}
 	var e *erasureRun
-	err := s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
+	err := s.InTx(ctx, caller, func(ctx context.Context, tx *store.Tx) error {
 		e = &erasureRun{Tx: tx, partner: in.Partner}
 		if err := e.findPolicies(ctx, in); err != nil {
 			return err
 		}
 		// The audit line does not identify the person, because it would be the only
 		// remaining personal data.
-		tx.describe(in.Partner, fmt.Sprintf("%d policies, %d quotes", len(e.policies), len(e.quotes)), &in.Reason)
+		tx.Describe(in.Partner, fmt.Sprintf("%d policies, %d quotes", len(e.policies), len(e.quotes)), &in.Reason)
 		if len(e.files) > 0 {
-			tx.enqueueJob(DeleteFiles{Keys: e.files})
+			tx.EnqueueJob(store.DeleteFiles{Keys: e.files})
 		}
-		return firstError(e.redactEvents(ctx), e.redactQuotes(ctx), e.redactRows(ctx))
+		return store.FirstError(e.redactEvents(ctx), e.redactQuotes(ctx), e.redactRows(ctx))
 	})
 	if err != nil {
 		return nil, err
@@ -82,7 +86,7 @@ func (s *Service) ErasePolicyholder(ctx context.Context, actor Actor, in Erasure
 func (s *Service) DeleteFiles(ctx context.Context, keys []string) error {
 	var left []error
 	for _, key := range keys {
-		left = append(left, s.files.Delete(ctx, key))
+		left = append(left, s.Files.Delete(ctx, key))
 	}
 	return errors.Join(left...)
 }
@@ -91,7 +95,7 @@ func (s *Service) DeleteFiles(ctx context.Context, keys []string) error {
 func (e *erasureRun) findPolicies(ctx context.Context, in ErasureRequest) error {
 	q := e.NewSelect().Model((*policyRow)(nil)).Column("id", "quote_id", "status").Where("p.partner = ?", e.partner).For("NO KEY UPDATE")
 	if in.PolicyID != "" {
-		id, err := resourcePolicy.parseID(in.PolicyID)
+		id, err := store.ResourcePolicy.ParseID(in.PolicyID)
 		if err != nil {
 			return err
 		}
@@ -109,7 +113,7 @@ func (e *erasureRun) findPolicies(ctx context.Context, in ErasureRequest) error 
 	}
 	for _, row := range rows {
 		if row.Status == PolicyActive {
-			return Fail(CodeStateConflict, "The policy %s is in force; its holder can be erased when it has ended.", resourcePolicy.formatID(row.ID))
+			return apperr.Fail(apperr.CodeStateConflict, "The policy %s is in force; its holder can be erased when it has ended.", store.ResourcePolicy.FormatID(row.ID))
 		}
 		e.policies = append(e.policies, row.ID)
 		if !slices.Contains(e.quotes, row.QuoteID) {
@@ -117,7 +121,7 @@ func (e *erasureRun) findPolicies(ctx context.Context, in ErasureRequest) error 
 		}
 	}
 	if len(e.policies)+len(e.quotes) == 0 {
-		return Fail(CodeNotFound, "This partner has no policy and no quote with this policyholder.")
+		return apperr.Fail(apperr.CodeNotFound, "This partner has no policy and no quote with this policyholder.")
 	}
 	return e.findClaims(ctx)
 }
@@ -127,12 +131,12 @@ func (e *erasureRun) findClaims(ctx context.Context) error {
 		return e.NewRaw(query, args...).Scan(ctx, into)
 	}
 	var open []uuid.UUID
-	err := firstError(
+	err := store.FirstError(
 		of(&open, "select id from claims where partner = ? and policy_id in (?) and (status in ('opened', 'deferred', 'approved'))", e.partner, sqlList(e.policies)),
 		of(&e.claims, "select id from claims where partner = ? and policy_id in (?)", e.partner, sqlList(e.policies)),
 	)
 	if err == nil {
-		err = firstError(
+		err = store.FirstError(
 			of(&e.attachments, "select id from attachments where partner = ? and claim_id in (?)", e.partner, sqlList(e.claims)),
 			of(&e.messages, "select id from messages where partner = ? and claim_id in (?)", e.partner, sqlList(e.claims)),
 			of(&e.methods, "select id from payout_methods where partner = ? and policy_id in (?)", e.partner, sqlList(e.policies)),
@@ -143,7 +147,7 @@ func (e *erasureRun) findClaims(ctx context.Context) error {
 		return fmt.Errorf("find what belongs to the policies: %w", err)
 	}
 	if len(open) > 0 {
-		return Fail(CodeStateConflict, "The claim %s is not closed; its policyholder can be erased when all is paid.", resourceClaim.formatID(open[0]))
+		return apperr.Fail(apperr.CodeStateConflict, "The claim %s is not closed; its policyholder can be erased when all is paid.", store.ResourceClaim.FormatID(open[0]))
 	}
 	return nil
 }
@@ -154,22 +158,22 @@ func sqlList(ids []uuid.UUID) any { return bun.List(append([]uuid.UUID{uuid.Nil}
 // personalMembers are the members of public records that hold personal data, and the
 // values that replace them. A null member stays null.
 var personalMembers = map[string]map[string]string{
-	resourceQuote.name:        {"/context/policyholder": "null", "/metadata": "{}"},
-	resourcePolicy.name:       {"/policyholder": "null", "/metadata": "{}"},
-	resourceClaim.name:        {"/description": "null", "/metadata": "{}"},
-	resourceAttachment.name:   {"/file_name": `"` + erasedText + `"`, "/description": "null", "/purpose": "null"},
-	resourceMessage.name:      {"/body": `"` + erasedText + `"`},
-	resourcePayoutMethod.name: {"/beneficiary/name": `"` + erasedText + `"`, "/display/last4": `""`, "/metadata": "{}"},
+	store.ResourceQuote.Name:        {"/context/policyholder": "null", "/metadata": "{}"},
+	store.ResourcePolicy.Name:       {"/policyholder": "null", "/metadata": "{}"},
+	store.ResourceClaim.Name:        {"/description": "null", "/metadata": "{}"},
+	store.ResourceAttachment.Name:   {"/file_name": `"` + erasedText + `"`, "/description": "null", "/purpose": "null"},
+	store.ResourceMessage.Name:      {"/body": `"` + erasedText + `"`},
+	store.ResourcePayoutMethod.Name: {"/beneficiary/name": `"` + erasedText + `"`, "/display/last4": `""`, "/metadata": "{}"},
 }
 
 func (e *erasureRun) redactRows(ctx context.Context) error {
 	e.Erasure = Erasure{len(e.quotes), len(e.policies), len(e.claims), len(e.attachments), len(e.messages), len(e.methods), e.Events}
 	var ids []string
-	for kind, of := range map[ResourceType][]uuid.UUID{
-		resourceQuote: e.quotes, resourcePolicy: e.policies, resourceClaim: e.claims, resourceAttachment: e.attachments, resourceMessage: e.messages, resourcePayoutMethod: e.methods,
+	for kind, of := range map[store.ResourceType][]uuid.UUID{
+		store.ResourceQuote: e.quotes, store.ResourcePolicy: e.policies, store.ResourceClaim: e.claims, store.ResourceAttachment: e.attachments, store.ResourceMessage: e.messages, store.ResourcePayoutMethod: e.methods,
 	} {
 		for _, id := range of {
-			ids = append(ids, kind.formatID(id))
+			ids = append(ids, kind.FormatID(id))
 		}
 	}
 	for _, statement := range []struct {
@@ -205,7 +209,7 @@ func (e *erasureRun) redactQuotes(ctx context.Context) error {
 		return fmt.Errorf("read quotes: %w", err)
 	}
 	for _, row := range rows {
-		redacted, err := redactJSON([]byte(`{"context":`+row.Context+`}`), "", newRedactionRule(resourceQuote.name, row.Ignored))
+		redacted, err := redactJSON([]byte(`{"context":`+row.Context+`}`), "", newRedactionRule(store.ResourceQuote.Name, row.Ignored))
 		if err != nil {
 			return err
 		}

@@ -7,24 +7,27 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
+
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 )
 
 // loadRedactionKey returns the key that signs redacted events. It rejects a key that did
 // not sign the history, because the redactions would then never verify.
 func (e *erasureRun) loadRedactionKey(ctx context.Context) (ed25519.PrivateKey, error) {
-	key, err := e.store.checkpointPrivateKey()
+	key, err := checkpointPrivateKey(e.Store)
 	if err != nil {
 		return nil, err
 	}
 	last := new(checkpointRow)
 	err = e.NewSelect().Model(last).Where("partner = ?", e.partner).OrderExpr("sequence desc").Limit(1).Scan(ctx)
 	switch {
-	case isNoRows(err):
+	case store.IsNoRows(err):
 		return key, nil
 	case err != nil:
 		return nil, fmt.Errorf("read checkpoint: %w", err)
 	case !ed25519.Verify(key.Public().(ed25519.PublicKey), last.signedText(), last.Signature): //nolint:forcetypeassert // ed25519 returns this type
-		return nil, Fail(CodeStateConflict, "The fingerprint key is not the one that signed this partner's history. Nothing was erased; use the server's key.")
+		return nil, apperr.Fail(apperr.CodeStateConflict, "The fingerprint key is not the one that signed this partner's history. Nothing was erased; use the server's key.")
 	}
 	return key, nil
 }
@@ -62,12 +65,12 @@ func (e *erasureRun) redactEvents(ctx context.Context) error {
 			continue
 		}
 		if !row.Numbered { // otherwise its hash would cover the redacted data
-			return Fail(CodeStateConflict, "An event about it has no number yet; try again in a second.")
+			return apperr.Fail(apperr.CodeStateConflict, "An event about it has no number yet; try again in a second.")
 		}
 		before, after := sha256.Sum256(row.Data), sha256.Sum256(redacted)
-		mark := &redactionRow{EventID: row.ID, Partner: e.partner, RedactedAt: e.now, DataHash: before[:], RedactedHash: after[:]}
+		mark := &redactionRow{EventID: row.ID, Partner: e.partner, RedactedAt: e.Now, DataHash: before[:], RedactedHash: after[:]}
 		mark.Signature = ed25519.Sign(key, mark.signedText())
-		e.queueInsert(mark)
+		e.QueueInsert(mark)
 		if _, err := e.NewRaw("update events set data = ? where id = ? and partner = ?", redacted, row.ID, e.partner).Exec(ctx); err != nil {
 			return fmt.Errorf("redact event: %w", err)
 		}

@@ -17,6 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -50,9 +53,9 @@ func hexOfText(text string) string {
 func person(place string) string { return "Wilhelmina " + place + " Zzyzx" }
 
 // withIdempotencyKey adds an idempotency key, so that the response is stored.
-func withIdempotencyKey(actor model.Actor, operation string) model.Actor {
-	actor.IdempotencyKey = &model.IdempotencyKey{Operation: operation, Key: "k", Request: []byte("r")}
-	return actor
+func withIdempotencyKey(caller actor.Actor, operation string) actor.Actor {
+	caller.IdempotencyKey = &actor.IdempotencyKey{Operation: operation, Key: "k", Request: []byte("r")}
+	return caller
 }
 
 // newPersonWithFullHistory creates every record that can contain personal data, as
@@ -139,7 +142,7 @@ func verifyHistoryManually(t *testing.T, b *modeltest.Bundle) {
 	public := must(base64.StdEncoding.DecodeString(proof.PublicKey))
 	digest := func(text []byte) string { sum := sha256.Sum256(text); return hex.EncodeToString(sum[:]) }
 	before, redacted := strings.Repeat("0", 64), int64(0)
-	events := must(b.Service.ListEvents(t.Context(), b.Acme, model.EventFilter{}, model.PageRequest{Limit: model.MaxPageSize}))
+	events := must(b.Service.ListEvents(t.Context(), b.Acme, model.EventFilter{}, store.PageRequest{Limit: store.MaxPageSize}))
 	require.False(t, events.HasMore)
 	for _, e := range events.Data {
 		was := digest(e.Data)
@@ -203,11 +206,11 @@ func TestHashChainVerifiesAfterErasure(t *testing.T) {
 		return b.Service.ErasePolicyholder(t.Context(), b.Operator, model.ErasureRequest{Partner: "acme", Email: strings.ToUpper(email), Reason: "They asked for it."})
 	}
 	_, err = erase()
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "they are covered")
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code, "they are covered")
 	b.AdvanceClock(500 * 24 * time.Hour)
 	b.Sweep()
 	_, err = erase()
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "the payout is not reconciled")
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code, "the payout is not reconciled")
 	reconcile(t, b, "day", line(b, only(t, b, claim), "settled"))
 	require.Equal(t, "closed", b.Claim(claim.ID).Status)
 	b.Sweep()
@@ -226,7 +229,7 @@ func TestHashChainVerifiesAfterErasure(t *testing.T) {
 	keys.Fingerprint = bytes.Repeat([]byte{9}, 32)
 	b.Service = newServiceWithKeys(t, b, keys)
 	_, err = erase()
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "signatures of another key would not verify")
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code, "signatures of another key would not verify")
 	b.Service = ours
 
 	done, err := erase()
@@ -237,7 +240,7 @@ func TestHashChainVerifiesAfterErasure(t *testing.T) {
 	require.Empty(t, findTextInDatabase(t, b, email))
 	require.Empty(t, append(findTextInDatabase(t, b, "370400440532013000"), findTextInDatabase(t, b, "ending in 3000")...))
 	_, _, err = b.Service.OpenAttachment(t.Context(), b.Acme, claim.ID, document.ID)
-	require.Equal(t, model.CodeNotFound, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeNotFound, domainError(t, err).Code)
 	require.Nil(t, b.Policy(policy.ID).Policyholder)
 	require.Equal(t, before, kept())
 	after := proof()
@@ -246,7 +249,7 @@ func TestHashChainVerifiesAfterErasure(t *testing.T) {
 	lines := listAudit(t, b, model.AuditFilter{})
 	require.Equal(t, "They asked for it.", *lines[0].Reason)
 	_, err = erase()
-	require.Equal(t, model.CodeNotFound, domainError(t, err).Code, "no record of them is left")
+	require.Equal(t, apperr.CodeNotFound, domainError(t, err).Code, "no record of them is left")
 
 	_, err = b.DB.Pool.Exec(t.Context(), `update events set data = convert_to(replace(convert_from(data, 'UTF8'), 'erased', 'erazed'), 'UTF8') where type = 'payout_method.recorded'`)
 	require.NoError(t, err)

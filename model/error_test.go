@@ -5,20 +5,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 // domainError returns the domain's error; any other fails the test.
-func domainError(t testing.TB, err error) *model.Error {
+func domainError(t testing.TB, err error) *apperr.Error {
 	t.Helper()
-	ours := new(model.Error)
+	ours := new(apperr.Error)
 	require.Error(t, err)
 	require.ErrorAs(t, err, &ours, "not an error of the domain")
 	return ours
 }
 
 // fieldPointers returns the pointers of an error's members.
-func fieldPointers(err *model.Error) []string {
+func fieldPointers(err *apperr.Error) []string {
 	named := make([]string, len(err.Fields))
 	for i, field := range err.Fields {
 		named[i] = field.Pointer

@@ -9,11 +9,14 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/event"
 )
 
 // EventDescription is a row of the catalogue with what a reader of events needs.
 type EventDescription struct {
-	EventKind
+	event.Kind
 
 	Schema  jsontext.Value // JSON Schema 2020-12 of the whole event, self-contained
 	Example jsontext.Value // a real event with ids and times replaced by constant ones
@@ -31,7 +34,7 @@ var eventSchemasJSON []byte
 var eventDescriptions = sync.OnceValues(func() ([]EventDescription, error) {
 	var book struct {
 		Defs  map[string]jsontext.Value `json:"$defs"`
-		Types map[EventType]struct {
+		Types map[event.Type]struct {
 			Schema  map[string]jsontext.Value `json:"schema"`
 			Example jsontext.Value            `json:"example"`
 		} `json:"types"`
@@ -39,10 +42,10 @@ var eventDescriptions = sync.OnceValues(func() ([]EventDescription, error) {
 	if err := json.Unmarshal(eventSchemasJSON, &book); err != nil {
 		return nil, fmt.Errorf("events.json: %w", err)
 	}
-	all := make([]EventDescription, len(eventKinds))
-	for i, kind := range eventKinds {
+	all := make([]EventDescription, len(event.EventKinds))
+	for i, kind := range event.EventKinds {
 		own := book.Types[kind.Type]
-		all[i] = EventDescription{EventKind: kind, Example: own.Example}
+		all[i] = EventDescription{Kind: kind, Example: own.Example}
 		if own.Schema == nil {
 			continue // a new type before make generate
 		}
@@ -77,8 +80,8 @@ func collectDefinitions(into, from map[string]jsontext.Value, schema jsontext.Va
 func EventDescriptions() ([]EventDescription, error) { return eventDescriptions() }
 
 // DescribeEvents returns EventDescriptions to an actor that may read events.
-func (s *Service) DescribeEvents(ctx context.Context, actor Actor) ([]EventDescription, error) {
-	if err := s.authorize(ctx, actor, ScopeEventsRead); err != nil {
+func (s *Service) DescribeEvents(ctx context.Context, caller actor.Actor) ([]EventDescription, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeEventsRead); err != nil {
 		return nil, err
 	}
 	return EventDescriptions()

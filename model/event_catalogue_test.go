@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/kernel/event"
 	"parapet/model/modeltest"
 )
 
@@ -18,7 +18,7 @@ func TestEveryChangeHasOneEvent(t *testing.T) {
 	b := modeltest.New(t)
 	b.PlayFullStory()
 	seen := b.Events()
-	for _, kind := range model.EventTypes() {
+	for _, kind := range event.Types() {
 		require.True(t, slices.Contains(seen, string(kind)), kind)
 	}
 	count := func(query string) (n int) {

@@ -7,6 +7,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -18,7 +21,7 @@ const (
 // order, each exactly once. A slow reader only falls behind; its unread records stay in
 // the database.
 type Cursor[T any] struct {
-	store        *Store
+	store        *store.Store
 	partner      string // the partner whose notifications wake the reader
 	checkAllowed func(context.Context) error
 	readNext     func(context.Context) ([]T, error) // the next records; empty when there are none yet
@@ -37,11 +40,11 @@ func (t *Cursor[T]) Next(ctx context.Context) ([]T, error) {
 
 // poll reads once, and waits for a notification when there was nothing.
 func (t *Cursor[T]) poll(ctx context.Context) ([]T, error) {
-	notified, unsubscribe := storeLocal[notifier](t.store).subscribe(t.store, t.partner) //nolint:contextcheck // it watches for all readers
+	notified, unsubscribe := store.Local[notifier](t.store).subscribe(t.store, t.partner) //nolint:contextcheck // it watches for all readers
 	defer unsubscribe()
 	found, err := t.readNext(ctx)
 	if len(found) > 0 || err != nil {
-		return found, translateError(err)
+		return found, store.TranslateError(err)
 	}
 	again := time.NewTicker(partnerCacheTTL)
 	defer again.Stop()
@@ -62,42 +65,42 @@ func (t *Cursor[T]) poll(ctx context.Context) ([]T, error) {
 // FollowEvents returns a cursor on the feed of one partner after f.After; it ignores
 // f.Wait. The cursor ends with an error when the history is restored to a point before
 // the events it has returned. Errors: parameter_invalid, cursor_invalid.
-func (s *Service) FollowEvents(ctx context.Context, actor Actor, f EventFilter) (*Cursor[wire.Event], error) {
-	allowed := func(ctx context.Context) error { return s.authorize(ctx, actor, ScopeEventsRead) }
+func (s *Service) FollowEvents(ctx context.Context, caller actor.Actor, f EventFilter) (*Cursor[wire.Event], error) {
+	allowed := func(ctx context.Context) error { return s.Authorize(ctx, caller, actor.ScopeEventsRead) }
 	if err := allowed(ctx); err != nil {
 		return nil, err
 	}
 	f.Wait = 0
-	subject, err := f.validate(actor)
+	subject, err := f.validate(caller)
 	if err != nil {
 		return nil, err
 	}
 	generations, err := s.loadGenerations(ctx, f.Partner)
-	if err = firstError(err, generations.checkSequence(f.Generation, f.After)); err != nil {
+	if err = store.FirstError(err, generations.checkSequence(f.Generation, f.After)); err != nil {
 		return nil, err
 	}
 	f.Generation = generations.currentGeneration()
 	allowed = func(ctx context.Context) error {
-		if err := s.authorize(ctx, actor, ScopeEventsRead); err != nil {
+		if err := s.Authorize(ctx, caller, actor.ScopeEventsRead); err != nil {
 			return err
 		}
 		generations, err := s.loadGenerations(ctx, f.Partner)
-		return firstError(err, generations.checkSequence(f.Generation, f.After))
+		return store.FirstError(err, generations.checkSequence(f.Generation, f.After))
 	}
-	read := func(ctx context.Context) ([]wire.Event, error) { return s.eventsAfter(ctx, actor, &f, subject) }
+	read := func(ctx context.Context) ([]wire.Event, error) { return s.eventsAfter(ctx, caller, &f, subject) }
 	return &Cursor[wire.Event]{store: s.Store, partner: f.Partner, checkAllowed: allowed, readNext: read}, nil
 }
 
 // eventsAfter reads the next events and moves f.After past all events that it examined,
 // including those that the filter excludes: otherwise a reader of a rare type would scan
 // the whole history at every notification.
-func (s *Service) eventsAfter(ctx context.Context, actor Actor, f *EventFilter, subject *uuid.UUID) ([]wire.Event, error) {
+func (s *Service) eventsAfter(ctx context.Context, actor actor.Actor, f *EventFilter, subject *uuid.UUID) ([]wire.Event, error) {
 	head, err := s.lastSequence(ctx, f.Partner)
 	if err != nil || head <= f.After {
 		return nil, err
 	}
 	var rows []sequencedEvent
-	err = f.applyFilter(s.db.NewSelect().Model(&rows), actor, subject, f.After, followBatchSize).
+	err = f.applyFilter(s.DB.NewSelect().Model(&rows), actor, subject, f.After, followBatchSize).
 		Where("n.sequence <= ?", head).OrderExpr("n.sequence").Limit(followBatchSize).Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("follow feed: %w", err)
@@ -110,7 +113,7 @@ func (s *Service) eventsAfter(ctx context.Context, actor Actor, f *EventFilter, 
 
 // lastSequence returns a partner's last sequence; 0 without events.
 func (s *Service) lastSequence(ctx context.Context, partner string) (int64, error) {
-	last, err := s.queryPreparedCount(ctx, "select coalesce("+lastSequenceSQL("sequence", "$1")+", 0)", partner)
+	last, err := s.QueryPreparedCount(ctx, "select coalesce("+lastSequenceSQL("sequence", "$1")+", 0)", partner)
 	return int64(last), err
 }
 
@@ -123,6 +126,6 @@ func toRecords[Row, Record any](rows []Row, public func(*Row) Record) []Record {
 }
 
 // invalidSequence is the error for a sequence below 0.
-func invalidSequence(what string) *Error {
-	return badParameter("after_sequence", fmt.Sprintf("Use the sequence of the last %s you have, or 0 for all.", what))
+func invalidSequence(what string) *apperr.Error {
+	return apperr.InvalidParameter("after_sequence", fmt.Sprintf("Use the sequence of the last %s you have, or 0 for all.", what))
 }

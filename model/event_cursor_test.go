@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/event"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -70,7 +72,7 @@ func TestEventCursorAppliesFilter(t *testing.T) {
 	b := modeltest.New(t)
 	policy := b.QuoteAndBind("quake-circle", nil)
 	relayed(t, b)
-	activated, err := b.Service.FollowEvents(t.Context(), b.Operator, model.EventFilter{Partner: "acme", Types: []model.EventType{model.EventPolicyActivated}})
+	activated, err := b.Service.FollowEvents(t.Context(), b.Operator, model.EventFilter{Partner: "acme", Types: []event.Type{event.PolicyActivated}})
 	require.NoError(t, err)
 	require.Equal(t, policy.ID, readFromCursor(t, activated, 1)[0].Subject.ID)
 	expired := make(chan []wire.Event)
@@ -81,11 +83,11 @@ func TestEventCursorAppliesFilter(t *testing.T) {
 	require.Equal(t, second.ID, (<-expired)[0].Subject.ID, "no events of other partners and no duplicates")
 
 	_, err = b.Service.FollowEvents(t.Context(), b.Operator, model.EventFilter{})
-	require.Equal(t, model.CodeParameterInvalid, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeParameterInvalid, domainError(t, err).Code)
 	_, err = b.Service.FollowEvents(t.Context(), b.Acme, model.EventFilter{After: -1})
-	require.Equal(t, model.CodeParameterInvalid, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeParameterInvalid, domainError(t, err).Code)
 	_, err = b.Service.FollowEvents(t.Context(), b.Source, model.EventFilter{})
-	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeInsufficientScope, domainError(t, err).Code)
 }
 
 func TestTimelineCursorReturnsNewEntries(t *testing.T) {
@@ -111,7 +113,7 @@ func TestTimelineCursorReturnsNewEntries(t *testing.T) {
 
 	for _, id := range []string{claim, "clm_x", policy.ID} {
 		_, err := b.Service.FollowTimeline(t.Context(), b.Globex, id, 0)
-		require.Equal(t, model.CodeNotFound, domainError(t, err).Code)
+		require.Equal(t, apperr.CodeNotFound, domainError(t, err).Code)
 	}
 }
 
@@ -127,7 +129,7 @@ func TestEventCursorEndsForDisabledPartner(t *testing.T) {
 	}()
 	_, err = b.Service.DisablePartner(t.Context(), b.Operator, model.PartnerStatusRequest{Slug: "acme", Reason: "The contract ended."})
 	require.NoError(t, err)
-	require.Equal(t, model.CodePartnerDisabled, domainError(t, <-ended).Code)
+	require.Equal(t, apperr.CodePartnerDisabled, domainError(t, <-ended).Code)
 }
 
 func TestNotifierReadsTheLastSequenceOfEachPartner(t *testing.T) {

@@ -13,6 +13,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -27,14 +31,14 @@ type EventFilter struct {
 	// Generation is the generation of the event whose sequence is After; 0 means the
 	// first. It matters only after a restore.
 	Generation int
-	Types      []EventType   // any of these
+	Types      []event.Type  // any of these
 	Subject    string        // id of the record that the events are about
 	Wait       time.Duration // how long to wait for the first event when there is none; at most MaxEventWait
 }
 
 // sequencedEvent is an event that the relay has numbered.
 type sequencedEvent struct {
-	eventRow `bun:",extend"`
+	store.EventRow `bun:",extend"`
 
 	Sequence   int64
 	Hash       []byte
@@ -54,14 +58,14 @@ func joinSequence(q *bun.SelectQuery) *bun.SelectQuery {
 }
 
 func (r *sequencedEvent) toRecord() wire.Event {
-	about := findEventSubject(r.SubjectType)
+	about := store.FindEventSubject(r.SubjectType)
 	event := wire.Event{
 		Header: wire.Header{
-			ID: resourceEvent.formatID(r.ID), Object: resourceEvent.name, Partner: &r.Partner,
+			ID: store.ResourceEvent.FormatID(r.ID), Object: store.ResourceEvent.Name, Partner: &r.Partner,
 			CreatedAt: r.OccurredAt, UpdatedAt: r.OccurredAt, Version: 1,
 		},
 		Type: string(r.Type), Sequence: r.Sequence, Generation: r.Generation, OccurredAt: r.OccurredAt,
-		Subject: wire.Subject{Type: about.name, ID: about.formatID(r.SubjectID), Version: r.SubjectVersion},
+		Subject: wire.Subject{Type: about.Name, ID: about.FormatID(r.SubjectID), Version: r.SubjectVersion},
 		Data:    r.Data, Hash: hex.EncodeToString(r.Hash),
 	}
 	if r.RedactedAt != nil {
@@ -76,21 +80,21 @@ func (r *sequencedEvent) toRecord() wire.Event {
 // ListEvents returns the feed of one partner, ordered by sequence. With Wait it returns
 // as soon as there is an event, or nothing when the time is over. Errors:
 // parameter_invalid, cursor_invalid.
-func (s *Service) ListEvents(ctx context.Context, actor Actor, f EventFilter, in PageRequest) (*Page[wire.Event], error) {
-	if err := s.authorize(ctx, actor, ScopeEventsRead); err != nil {
+func (s *Service) ListEvents(ctx context.Context, caller actor.Actor, f EventFilter, in store.PageRequest) (*store.Page[wire.Event], error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeEventsRead); err != nil {
 		return nil, err
 	}
-	subject, err := f.validate(actor)
+	subject, err := f.validate(caller)
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.openFeedPage(ctx, actor, &f, in)
+	p, err := s.openFeedPage(ctx, caller, &f, in)
 	if err != nil {
 		return nil, err
 	}
-	p.count = s.newCounter(f.applyFilter(s.db.NewSelect().Model((*sequencedEvent)(nil)), actor, subject, f.After, MaxTotal+1))
+	p.Count = s.NewCounter(f.applyFilter(s.DB.NewSelect().Model((*sequencedEvent)(nil)), caller, subject, f.After, store.MaxTotal+1))
 	var rows []sequencedEvent
-	err = storeLocal[notifier](s.Store).waitUntil(ctx, s.Store, f.Partner, f.Wait, func() (bool, error) {
+	err = store.Local[notifier](s.Store).waitUntil(ctx, s.Store, f.Partner, f.Wait, func() (bool, error) {
 		var head int64
 		if f.Wait > 0 {
 			var err error
@@ -99,56 +103,58 @@ func (s *Service) ListEvents(ctx context.Context, actor Actor, f EventFilter, in
 			}
 		}
 		rows = rows[:0]
-		err := f.applyFilter(s.db.NewSelect().Model(&rows), actor, subject, p.after, p.fetchLimit()).OrderExpr("n.sequence").Limit(p.fetchLimit()).Scan(ctx)
+		err := f.applyFilter(s.DB.NewSelect().Model(&rows), caller, subject, p.After, p.FetchLimit()).OrderExpr("n.sequence").Limit(p.FetchLimit()).Scan(ctx)
 		if len(rows) == 0 && head > f.After { // do not scan the excluded events again at each notification
-			f.After, p.after = head, strconv.FormatInt(head, 10)
+			f.After, p.After = head, strconv.FormatInt(head, 10)
 		}
 		return len(rows) > 0, err
 	})
 	if err != nil {
-		return nil, translateError(fmt.Errorf("read feed: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("read feed: %w", err))
 	}
-	return newPage(p, rows, func(r *sequencedEvent) string { return fmt.Sprint(r.Sequence) }, (*sequencedEvent).toRecord)
+	return store.NewPage(p, rows, func(r *sequencedEvent) string { return fmt.Sprint(r.Sequence) }, (*sequencedEvent).toRecord)
 }
 
 // GetEvent returns one numbered event. Errors: not_found.
-func (s *Service) GetEvent(ctx context.Context, actor Actor, id string) (*wire.Event, error) {
-	return oneOrNotFound[wire.Event](resourceEvent, id)(s.EventsByID(ctx, actor, []string{id}))
+func (s *Service) GetEvent(ctx context.Context, actor actor.Actor, id string) (*wire.Event, error) {
+	return store.OneOrNotFound[wire.Event](store.ResourceEvent, id)(s.EventsByID(ctx, actor, []string{id}))
 }
 
 // EventsByID returns, by id, the numbered events that the actor may see.
-func (s *Service) EventsByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Event, error) {
-	if err := s.authorize(ctx, actor, ScopeEventsRead); err != nil {
+func (s *Service) EventsByID(ctx context.Context, caller actor.Actor, ids []string) (map[string]*wire.Event, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeEventsRead); err != nil {
 		return nil, err
 	}
-	mine := func(q *bun.SelectQuery) *bun.SelectQuery { return actor.restrictToTenant(joinSequence(q)) }
-	return getManyByID(ctx, s, resourceEvent, ids, mine, func(r *sequencedEvent) (string, *wire.Event) { return resourceEvent.formatID(r.ID), new(r.toRecord()) })
+	mine := func(q *bun.SelectQuery) *bun.SelectQuery { return store.RestrictToTenant(caller, joinSequence(q)) }
+	return store.GetManyByID(ctx, s.Store, store.ResourceEvent, ids, mine, func(r *sequencedEvent) (string, *wire.Event) {
+		return store.ResourceEvent.FormatID(r.ID), new(r.toRecord())
+	})
 }
 
 // validate validates the filter and parses the subject's id; nil without one.
-func (f *EventFilter) validate(actor Actor) (subject *uuid.UUID, err error) {
+func (f *EventFilter) validate(caller actor.Actor) (subject *uuid.UUID, err error) {
 	switch {
-	case actor.Kind == ActorPartner:
-		if f.Partner != "" && f.Partner != actor.Partner {
-			return nil, badParameter("partner", "Leave it out: a partner reads its own feed.")
+	case caller.Kind == actor.KindPartner:
+		if f.Partner != "" && f.Partner != caller.Partner {
+			return nil, apperr.InvalidParameter("partner", "Leave it out: a partner reads its own feed.")
 		}
-		f.Partner = actor.Partner
+		f.Partner = caller.Partner
 	case f.Partner == "":
-		return nil, badParameter("partner", "Name the partner whose feed to read; each has its own sequence.")
+		return nil, apperr.InvalidParameter("partner", "Name the partner whose feed to read; each has its own sequence.")
 	}
 	for _, kind := range f.Types {
-		if !slices.Contains(EventTypes(), kind) {
-			return nil, badParameter("types", fmt.Sprintf("There is no event type %q; see the catalogue.", kind))
+		if !slices.Contains(event.Types(), kind) {
+			return nil, apperr.InvalidParameter("types", fmt.Sprintf("There is no event type %q; see the catalogue.", kind))
 		}
 	}
 	if f.After < 0 {
 		return nil, invalidSequence("event")
 	}
 	if f.Generation < 0 {
-		return nil, badParameter("generation", "Use the generation of the last event you have.")
+		return nil, apperr.InvalidParameter("generation", "Use the generation of the last event you have.")
 	}
 	if f.Wait < 0 || f.Wait > MaxEventWait {
-		return nil, badParameter("wait", fmt.Sprintf("Use 0 to %d seconds.", int(MaxEventWait.Seconds())))
+		return nil, apperr.InvalidParameter("wait", fmt.Sprintf("Use 0 to %d seconds.", int(MaxEventWait.Seconds())))
 	}
 	return f.parseSubject()
 }
@@ -159,9 +165,9 @@ func (f *EventFilter) parseSubject() (*uuid.UUID, error) {
 		return nil, nil //nolint:nilnil // a missing subject is no error
 	}
 	prefix, _, _ := strings.Cut(f.Subject, "_")
-	id, err := findEventSubject(prefix).parseID(f.Subject)
+	id, err := store.FindEventSubject(prefix).ParseID(f.Subject)
 	if err != nil {
-		return nil, badParameter("subject", "Use the id of a record that events are about, such as clm_ and 26 characters.")
+		return nil, apperr.InvalidParameter("subject", "Use the id of a record that events are about, such as clm_ and 26 characters.")
 	}
 	return &id, nil
 }
@@ -170,8 +176,8 @@ func (f *EventFilter) parseSubject() (*uuid.UUID, error) {
 // caller reads no more than limit of them. With types it probes the index once per type
 // with that limit, because a scan in the order of the sequence would read all events of
 // other types.
-func (f *EventFilter) applyFilter(q *bun.SelectQuery, actor Actor, subject *uuid.UUID, after any, limit int64) *bun.SelectQuery {
-	q = actor.restrictToTenant(joinSequence(q)).Where("n.partner = ?", f.Partner).Where("n.sequence > ?", after)
+func (f *EventFilter) applyFilter(q *bun.SelectQuery, actor actor.Actor, subject *uuid.UUID, after any, limit int64) *bun.SelectQuery {
+	q = store.RestrictToTenant(actor, joinSequence(q)).Where("n.partner = ?", f.Partner).Where("n.sequence > ?", after)
 	switch {
 	case subject != nil:
 		if q = q.Where("e.subject_id = ?", *subject); len(f.Types) > 0 {

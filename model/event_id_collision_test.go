@@ -10,6 +10,8 @@ import (
 
 	"parapet/model"
 	"parapet/model/hazard"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -64,7 +66,7 @@ func TestClaimNamingEventOfAnotherKindIsRefused(t *testing.T) {
 	id := b.Observe(storm)[0].ID
 	for _, in := range []model.ClaimRequest{sourceEvent(policy, "nhc", "us1"), {PolicyID: policy.ID, ObservationID: id}} {
 		_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, in)
-		require.Equal(t, model.CodeTriggerNotMet, domainError(t, err).Code)
+		require.Equal(t, apperr.CodeTriggerNotMet, domainError(t, err).Code)
 	}
 }
 
@@ -104,7 +106,7 @@ func TestSandboxAndRealQuakeAreNotBothPaid(t *testing.T) {
 			policy := b.QuoteAndBind("quake-circle", nil)
 			report := modeltest.Quake("us1", b.Now(), epicentre, "6.4")
 			for _, sandbox := range order {
-				actor := map[bool]model.Actor{true: b.Acme, false: b.Source}[sandbox]
+				actor := map[bool]actor.Actor{true: b.Acme, false: b.Source}[sandbox]
 				_, created, err := b.Service.RecordObservation(t.Context(), actor, report, sandbox)
 				require.NoError(t, err)
 				require.True(t, created)

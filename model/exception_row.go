@@ -5,6 +5,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+
+	"parapet/model/kernel/actor"
 )
 
 // exceptionRow is a difference between a rail report and our payouts, or a payout that
@@ -24,7 +26,7 @@ type exceptionRow struct {
 	RelatedPayoutID *uuid.UUID `bun:"type:uuid"` // the earlier payout for the same event
 	Detail          *string
 	ClosedAt        *time.Time
-	ClosedBy        *personID
+	ClosedBy        *actor.PersonID
 	ClosedReason    *string
 }
 

@@ -9,6 +9,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -24,25 +27,25 @@ type OccurrenceRef struct {
 // Explain evaluates an occurrence for a policy with the function that decides claims, and
 // returns every number and the reasons as sentences. If the claim was opened for this
 // occurrence, its status decides whether it pays.
-func (s *Service) Explain(ctx context.Context, actor Actor, policy string, ref OccurrenceRef) (*wire.Explanation, error) {
-	if err := s.authorize(ctx, actor, ScopePoliciesRead); err != nil {
+func (s *Service) Explain(ctx context.Context, caller actor.Actor, policy string, ref OccurrenceRef) (*wire.Explanation, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopePoliciesRead); err != nil {
 		return nil, err
 	}
-	v := newValidator(ctx)
+	v := apperr.NewValidator(ctx)
 	ref.validate(v)
-	if err := v.err(); err != nil {
+	if err := v.Err(); err != nil {
 		return nil, err
 	}
-	id, err := resourcePolicy.parseID(policy)
+	id, err := store.ResourcePolicy.ParseID(policy)
 	if err != nil {
 		return nil, err
 	}
 	var explanation *wire.Explanation
 	explain := func(ctx context.Context, db bun.IDB, now time.Time) error {
 		row := new(policyRow)
-		err := actor.restrictToTenant(db.NewSelect().Model(row).Where("p.id = ?", id)).Scan(ctx)
-		if isNoRows(err) {
-			return resourcePolicy.notFoundError()
+		err := store.RestrictToTenant(caller, db.NewSelect().Model(row).Where("p.id = ?", id)).Scan(ctx)
+		if store.IsNoRows(err) {
+			return store.ResourcePolicy.NotFoundError()
 		}
 		if err != nil {
 			return fmt.Errorf("read policy: %w", err)
@@ -54,20 +57,20 @@ func (s *Service) Explain(ctx context.Context, actor Actor, policy string, ref O
 		explanation, err = sc.explainPolicy(ctx, db, row)
 		return err
 	}
-	if actor.IdempotencyKey == nil {
-		err = s.readSnapshot(ctx, func(ctx context.Context, tx bun.Tx, now time.Time) error { return explain(ctx, tx, now) })
+	if caller.IdempotencyKey == nil {
+		err = s.ReadSnapshot(ctx, func(ctx context.Context, tx bun.Tx, now time.Time) error { return explain(ctx, tx, now) })
 		return explanation, err
 	}
-	err = s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
-		if err := explain(ctx, tx, tx.now); err != nil {
+	err = s.InTx(ctx, caller, func(ctx context.Context, tx *store.Tx) error {
+		if err := explain(ctx, tx, tx.Now); err != nil {
 			return err
 		}
-		return tx.storeResponse(statusOK, explanation.PolicyID, explanation)
+		return tx.StoreResponse(store.StatusOK, explanation.PolicyID, explanation)
 	})
 	return explanation, err
 }
 
-func (ref *OccurrenceRef) validate(v *validator) {
+func (ref *OccurrenceRef) validate(v *apperr.Validator) {
 	given := 0
 	for _, one := range []bool{ref.ID != nil, ref.SourceEvent != nil, ref.AsIf != nil} {
 		if one {
@@ -78,7 +81,7 @@ func (ref *OccurrenceRef) validate(v *validator) {
 	if ref.Pointer != "" {
 		id = "id" // relative to the reference
 	}
-	v.require(given == 1, ref.Pointer, "required", "Give exactly one of "+id+", source_event and as_if.")
+	v.Require(given == 1, ref.Pointer, "required", "Give exactly one of "+id+", source_event and as_if.")
 }
 
 // loadScenario loads the referenced occurrence as far as the policy's partner may see it.
@@ -95,7 +98,7 @@ func (ref *OccurrenceRef) loadScenario(ctx context.Context, db bun.IDB, p *polic
 
 func (ref *OccurrenceRef) findOccurrence(ctx context.Context, db bun.IDB, p *policyRow) (*occurrenceRow, error) {
 	if ref.ID != nil {
-		id, err := resourceOccurrence.parseID(*ref.ID)
+		id, err := store.ResourceOccurrence.ParseID(*ref.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -124,7 +127,7 @@ func (sc *Scenario) explainPolicy(ctx context.Context, db bun.IDB, p *policyRow)
 		return nil, err
 	}
 	if len(policies) != 1 {
-		return nil, resourcePolicy.notFoundError()
+		return nil, store.ResourcePolicy.NotFoundError()
 	}
 	best := slices.MaxFunc(sc.evaluatePolicy(policies[0]), func(a, b Evaluation) int { return int(min(1, max(-1, a.payableAmount()-b.payableAmount()))) })
 	return best.toRecord(), nil

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
 	"parapet/model/trigger"
 	"parapet/model/wire"
@@ -182,7 +184,7 @@ func TestExplanationIsScopedToPartner(t *testing.T) {
 	b.RunJobs()
 	occurrence := b.OnlyClaim(policy).Occurrence.ID
 	for name, ask := range map[string]struct {
-		who    model.Actor
+		who    actor.Actor
 		policy string
 		ref    model.OccurrenceRef
 	}{
@@ -195,12 +197,12 @@ func TestExplanationIsScopedToPartner(t *testing.T) {
 		"no policy":                                             {b.Acme, "pol_nonsense", sourceEventRef("usgs", "us1")},
 	} {
 		_, err := b.Service.Explain(t.Context(), ask.who, ask.policy, ask.ref)
-		require.Equal(t, model.CodeNotFound, domainError(t, err).Code, name)
+		require.Equal(t, apperr.CodeNotFound, domainError(t, err).Code, name)
 	}
 	_, err = b.Service.Explain(t.Context(), b.Operator, policy.ID, model.OccurrenceRef{ID: &occurrence})
 	require.NoError(t, err)
 	for _, ref := range []model.OccurrenceRef{{}, {ID: &occurrence, SourceEvent: &model.SourceEvent{}}} {
 		_, err := b.Service.Explain(t.Context(), b.Acme, policy.ID, ref)
-		require.Equal(t, []model.FieldError{{Code: "required", Detail: "Give exactly one of occurrence_id, source_event and as_if."}}, domainError(t, err).Fields)
+		require.Equal(t, []apperr.FieldError{{Code: "required", Detail: "Give exactly one of occurrence_id, source_event and as_if."}}, domainError(t, err).Fields)
 	}
 }

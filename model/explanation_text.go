@@ -8,6 +8,7 @@ import (
 
 	"parapet/model/hazard"
 	"parapet/model/internal/adjudicate"
+	"parapet/model/kernel/store"
 	"parapet/model/money"
 	"parapet/model/trigger"
 	"parapet/model/wire"
@@ -18,7 +19,7 @@ func (v *Evaluation) toRecord() *wire.Explanation {
 	p := v.policy
 	determination := toDeterminationRecord(p, v.facts, v.determination)
 	e := &wire.Explanation{
-		Partner: p.Partner, PolicyID: resourcePolicy.formatID(p.ID), Product: p.Product, OccurredAt: v.determination.OccurredAt,
+		Partner: p.Partner, PolicyID: store.ResourcePolicy.FormatID(p.ID), Product: p.Product, OccurredAt: v.determination.OccurredAt,
 		Met: v.determination.Met, Pays: v.payableAmount() > 0, Index: determination.Index, Threshold: determination.Threshold, Factor: determination.Factor,
 		Amount: determination.Amount, Payable: money.New(v.payableAmount(), p.Currency),
 		DistanceKM: determination.DistanceKM, RadiusKM: v.determination.RadiusKM, Stage: determination.Stage,
@@ -169,7 +170,7 @@ func (v *Evaluation) moneySentence() string {
 }
 
 func (v *Evaluation) claimSentence() string {
-	id := resourceClaim.formatID(v.claim.ID)
+	id := store.ResourceClaim.FormatID(v.claim.ID)
 	switch {
 	case v.claim.Amount != nil && v.claim.isActive():
 		return fmt.Sprintf("The claim %s was opened for this occurrence and is %s: %s is owed.", id, v.claim.Status, money.New(*v.claim.Amount, v.policy.Currency))

@@ -3,8 +3,6 @@ package model
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,33 +11,32 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"parapet/model/account"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 )
 
 // SealedSecrets selects the columns that Reseal seals again.
 const SealedSecrets = sealedColumnsQuery
 
-// Constraints lists the constraints that have an error in constraint.go.
-func Constraints() []string { return slices.Sorted(maps.Keys(constraintErrors)) }
-
 // ExplainCandidates returns the plan of the query that finds an occurrence's policies.
 func (s *Service) ExplainCandidates(ctx context.Context, event string) (string, error) {
 	var id uuid.UUID
-	if err := s.db.NewSelect().Model((*occurrenceRow)(nil)).Column("id").Where("source_event_id = ?", event).Scan(ctx, &id); err != nil {
+	if err := s.DB.NewSelect().Model((*occurrenceRow)(nil)).Column("id").Where("source_event_id = ?", event).Scan(ctx, &id); err != nil {
 		return "", err
 	}
-	happened, err := loadOccurrences(ctx, s.db, []uuid.UUID{id})
+	happened, err := loadOccurrences(ctx, s.DB, []uuid.UUID{id})
 	if err != nil {
 		return "", err
 	}
 	var lines []string
-	err = s.db.NewRaw("explain ?", newCandidateQuery(s.db, happened)).Scan(ctx, &lines)
+	err = s.DB.NewRaw("explain ?", newCandidateQuery(s.DB, happened)).Scan(ctx, &lines)
 	return strings.Join(lines, "\n"), err
 }
 
 // ExplainDoubts returns the plan of the query for payouts in doubt.
 func (s *Service) ExplainDoubts(ctx context.Context) (string, error) {
 	var lines []string
-	err := s.db.NewRaw("explain "+unsettledQuery).Scan(ctx, &lines)
+	err := s.DB.NewRaw("explain "+unsettledQuery).Scan(ctx, &lines)
 	return strings.Join(lines, "\n"), err
 }
 
@@ -55,7 +52,7 @@ func HoldRelayLock(ctx context.Context, tx pgx.Tx, idle string) error {
 func (s *Service) RelayPagesRead(ctx context.Context) (pages int64, err error) {
 	var plan string
 	query := strings.NewReplacer("$1", fmt.Sprint(RelayBatchSize), "current_setting('parapet.relay')", "'true'").Replace(unsequencedEventsQuery)
-	if err := s.pool.QueryRow(ctx, "explain (analyze, buffers, format json) "+query).Scan(&plan); err != nil {
+	if err := s.Pool.QueryRow(ctx, "explain (analyze, buffers, format json) "+query).Scan(&plan); err != nil {
 		return 0, err
 	}
 	var explained []struct {
@@ -69,28 +66,28 @@ func (s *Service) RelayPagesRead(ctx context.Context) (pages int64, err error) {
 }
 
 // ChainHash returns an event's hash in its partner's chain.
-func ChainHash(before []byte, sequence int64, id string, kind EventType, occurred time.Time, data []byte) []byte {
+func ChainHash(before []byte, sequence int64, id string, kind event.Type, occurred time.Time, data []byte) []byte {
 	return chainHash(before, sequence, id, kind, occurred, data)
 }
 
 // FingerprintOf returns the fingerprint of a partner's account.
-func FingerprintOf(keys Keys, partner string, number account.Number) string {
-	return keys.computeFingerprint(partner, number.Normalize().Canonical())
+func FingerprintOf(keys store.Keys, partner string, number account.Number) string {
+	return keys.ComputeFingerprint(partner, number.Normalize().Canonical())
 }
 
 // SealAccount seals an account number for the payout method with the id.
-func SealAccount(keys Keys, partner string, id uuid.UUID, number account.Number) ([]byte, error) {
+func SealAccount(keys store.Keys, partner string, id uuid.UUID, number account.Number) ([]byte, error) {
 	plain, err := json.Marshal(number.Normalize())
 	if err != nil {
 		return nil, err
 	}
-	return keys.seal(plain, columnSealContext(partner, id, "payout_methods.sealed"))
+	return keys.SealBytes(plain, store.ColumnSealContext(partner, id, "payout_methods.sealed"))
 }
 
 // ExplainChanged returns the plan of the query for recent changes, with a preference for
 // indexes even on small tables.
 func (s *Service) ExplainChanged(ctx context.Context) (string, error) {
-	conn, err := s.pool.Acquire(ctx)
+	conn, err := s.Pool.Acquire(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -112,11 +109,11 @@ func (s *Service) ExplainChanged(ctx context.Context) (string, error) {
 }
 
 // BindLock is the lock of every transaction that binds.
-const BindLock = bindLock
+const BindLock = store.BindLock
 
 // DebtDigest returns the digest in the rail's key for one installment of a claim.
 func DebtDigest(partner string, policy, claim uuid.UUID, occurrence string, part int) string {
-	row := &claimRow{RowHeader: RowHeader{ID: claim, Partner: partner}, PolicyID: policy}
+	row := &claimRow{RowHeader: store.RowHeader{ID: claim, Partner: partner}, PolicyID: policy}
 	if occurrence != "" {
 		row.OccurrenceKey = &occurrence
 	}
@@ -141,6 +138,6 @@ func (s *Service) CheckFully(ctx context.Context) (count int, slowest time.Durat
 
 // LastSequences are the last sequences of partners that the notifier would read now.
 func (s *Service) LastSequences(partners ...string) (map[string]int64, error) {
-	_, heads, err := s.loadNewSequences(-1, partners, true)
+	_, heads, err := loadNewSequences(s.Store, -1, partners, true)
 	return heads, err
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/shopspring/decimal"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 	"parapet/model/money"
 	"parapet/model/wire"
 )
@@ -31,19 +33,19 @@ type ExposureRequest struct {
 // cover all affected policies; the page lists them by payment, largest first. Cost is
 // proportional to the policies in the occurrence's area. Claims of the same event from
 // another source are not considered.
-func (s *Service) Expose(ctx context.Context, actor Actor, in ExposureRequest, page PageRequest) (*wire.Exposure, *Page[wire.Explanation], error) {
-	if err := s.authorize(ctx, actor, ScopePoliciesRead); err != nil {
+func (s *Service) Expose(ctx context.Context, caller actor.Actor, in ExposureRequest, page store.PageRequest) (*wire.Exposure, *store.Page[wire.Explanation], error) {
+	if err := s.Authorize(ctx, caller, actor.ScopePoliciesRead); err != nil {
 		return nil, nil, err
 	}
-	partner, err := actor.partnerScope(in.Partner)
+	partner, err := store.PartnerScope(caller, in.Partner)
 	if err != nil {
 		return nil, nil, err
 	}
 	e := exposureSummary{byCurrency: make(map[string]*currencyExposure), nearMisses: in.NearMisses}
-	if e.page, err = s.parsePage(actor, page, in.cursorName()); err != nil {
+	if e.page, err = s.ParsePage(caller, page, in.cursorName()); err != nil {
 		return nil, nil, err
 	}
-	err = s.readSnapshot(ctx, func(ctx context.Context, tx bun.Tx, now time.Time) error {
+	err = s.ReadSnapshot(ctx, func(ctx context.Context, tx bun.Tx, now time.Time) error {
 		sc, err := newHypotheticalScenario(ctx, tx, &in.Occurrence, "/occurrence", partner, now)
 		if err != nil {
 			return err
@@ -58,8 +60,8 @@ func (s *Service) Expose(ctx context.Context, actor Actor, in ExposureRequest, p
 	if err != nil {
 		return nil, nil, err
 	}
-	e.page.count = func(context.Context) (int, error) { return e.listedCount, nil }
-	list, err := newPage(e.page, e.pageRows, (*Evaluation).sortKey, func(v *Evaluation) wire.Explanation { return *v.toRecord() })
+	e.page.Count = func(context.Context) (int, error) { return e.listedCount, nil }
+	list, err := store.NewPage(e.page, e.pageRows, (*Evaluation).sortKey, func(v *Evaluation) wire.Explanation { return *v.toRecord() })
 	return total, list, err
 }
 
@@ -86,7 +88,7 @@ func (in ExposureRequest) applyFilter(q *bun.SelectQuery) *bun.SelectQuery {
 // exposureSummary adds up evaluations and keeps those of one page.
 type exposureSummary struct {
 	occurredAt  time.Time
-	page        pageSpec
+	page        store.PageSpec
 	nearMisses  bool
 	byCurrency  map[string]*currencyExposure // by currency
 	listedCount int                          // evaluations in the whole list
@@ -101,7 +103,7 @@ type currencyExposure struct {
 
 type exposureBand struct {
 	claims        int
-	owed, payable amountSum
+	owed, payable store.AmountSum
 }
 
 // bandEdges divide the factors, shares of the limit, into quarters.
@@ -150,8 +152,8 @@ func (e *exposureSummary) addEvaluations(verdicts []Evaluation) {
 		if v.payableAmount() > 0 {
 			b := &of.bands[bandIndex(v.determination.Factor)]
 			b.claims++
-			b.owed.addAmount(v.determination.Amount)
-			b.payable.addAmount(v.payableAmount())
+			b.owed.AddAmount(v.determination.Amount)
+			b.payable.AddAmount(v.payableAmount())
 		}
 		if v.determination.Met || e.nearMisses {
 			e.listedCount++
@@ -172,15 +174,15 @@ func bandIndex(factor decimal.Decimal) int {
 // addToPage keeps an evaluation while it is among the first of the page.
 func (e *exposureSummary) addToPage(v *Evaluation) {
 	// Most evaluations of a large exposure return here, so nothing is formatted for them.
-	if full := len(e.pageRows) > e.page.limit; full && v.compareSortKey(&e.pageRows[e.page.limit]) >= 0 {
+	if full := len(e.pageRows) > e.page.Limit; full && v.compareSortKey(&e.pageRows[e.page.Limit]) >= 0 {
 		return
 	}
-	if v.sortKey() <= e.page.after {
+	if v.sortKey() <= e.page.After {
 		return
 	}
 	at, _ := slices.BinarySearchFunc(e.pageRows, v, func(have Evaluation, v *Evaluation) int { return have.compareSortKey(v) })
 	e.pageRows = slices.Insert(e.pageRows, at, *v)
-	e.pageRows = e.pageRows[:min(len(e.pageRows), e.page.limit+1)]
+	e.pageRows = e.pageRows[:min(len(e.pageRows), e.page.Limit+1)]
 }
 
 // compareSortKey orders evaluations as their sort keys do.
@@ -229,10 +231,10 @@ func (e *exposureSummary) toRecord() (*wire.Exposure, error) {
 }
 
 func (b *exposureBand) toMoney(currency string) (owed, payable wire.Money, err error) {
-	amount, err := b.owed.toMinorUnits()
+	amount, err := b.owed.ToMinorUnits()
 	if err != nil {
 		return owed, payable, err
 	}
-	rest, err := b.payable.toMinorUnits()
+	rest, err := b.payable.ToMinorUnits()
 	return money.New(amount, currency), money.New(rest, currency), err
 }

@@ -12,15 +12,18 @@ import (
 
 	"parapet/model"
 	"parapet/model/hazard"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
 
 // listAllExposed lists all policies of an exposure, page by page.
-func listAllExposed(t *testing.T, b *modeltest.Bundle, who model.Actor, in model.ExposureRequest, size int) (*wire.Exposure, []wire.Explanation) {
+func listAllExposed(t *testing.T, b *modeltest.Bundle, who actor.Actor, in model.ExposureRequest, size int) (*wire.Exposure, []wire.Explanation) {
 	t.Helper()
 	var all []wire.Explanation
-	page := model.PageRequest{Limit: size}
+	page := store.PageRequest{Limit: size}
 	for {
 		total, list, err := b.Service.Expose(t.Context(), who, in, page)
 		require.NoError(t, err)
@@ -47,7 +50,7 @@ func payableByCurrency(e *wire.Exposure) map[string]int64 {
 // currency.
 func grantedByCurrency(t *testing.T, b *modeltest.Bundle, source string) map[string]int64 {
 	t.Helper()
-	list, err := b.Service.ListClaims(t.Context(), b.Operator, model.Filter{}, model.PageRequest{Limit: model.MaxPageSize})
+	list, err := b.Service.ListClaims(t.Context(), b.Operator, store.Filter{}, store.PageRequest{Limit: store.MaxPageSize})
 	require.NoError(t, err)
 	require.False(t, list.HasMore)
 	sums := make(map[string]int64)
@@ -66,7 +69,7 @@ func newHualienPortfolio(t *testing.T) *modeltest.Bundle {
 	b := modeltest.New(t)
 	dice := rand.New(rand.NewPCG(1, 2))
 	for i := range 30 {
-		policy := b.ActingAs([]model.Actor{b.Acme, b.Globex}[i%2]).QuoteAndBind("quake-circle", modeltest.Context{
+		policy := b.ActingAs([]actor.Actor{b.Acme, b.Globex}[i%2]).QuoteAndBind("quake-circle", modeltest.Context{
 			"limit":    map[string]any{"amount": 1_500_000 + dice.IntN(1000), "currency": []string{"USD", "EUR", "JPY"}[i%3]},
 			"location": map[string]float64{"latitude": 23.2 + 1.6*dice.Float64(), "longitude": 121 + 1.2*dice.Float64()},
 		})
@@ -195,7 +198,7 @@ func TestWhatIfRainEqualsLaterPayouts(t *testing.T) {
 // sumGrantedClaims returns the total approved amount of all claims, in dollars.
 func sumGrantedClaims(t *testing.T, b *modeltest.Bundle) (total int64) {
 	t.Helper()
-	list, err := b.Service.ListClaims(t.Context(), b.Operator, model.Filter{}, model.PageRequest{Limit: model.MaxPageSize})
+	list, err := b.Service.ListClaims(t.Context(), b.Operator, store.Filter{}, store.PageRequest{Limit: store.MaxPageSize})
 	require.NoError(t, err)
 	for _, c := range list.Data {
 		if c.Amount != nil {
@@ -209,7 +212,7 @@ func TestExposureIsScopedToPartner(t *testing.T) {
 	t.Parallel()
 	b := newHualienPortfolio(t)
 	quake := model.WhatIf{Earthquake: &model.WhatIfEarthquake{Location: epicentre, Magnitude: "7.0"}}
-	sums := func(who model.Actor, in model.ExposureRequest) map[string]int64 {
+	sums := func(who actor.Actor, in model.ExposureRequest) map[string]int64 {
 		in.Occurrence = quake
 		total, touched := listAllExposed(t, b, who, in, 100)
 		for _, e := range touched {
@@ -225,8 +228,8 @@ func TestExposureIsScopedToPartner(t *testing.T) {
 	require.Equal(t, acme, sums(b.Operator, model.ExposureRequest{Partner: "acme"}))
 	require.Equal(t, []string{"EUR"}, slices.Collect(maps.Keys(sums(b.Operator, model.ExposureRequest{Currency: "EUR"}))))
 	require.Empty(t, sums(b.Operator, model.ExposureRequest{Product: "cyclone-circle"}))
-	_, _, err := b.Service.Expose(t.Context(), b.Acme, model.ExposureRequest{Occurrence: quake, Partner: "globex"}, model.PageRequest{})
-	require.Equal(t, model.CodePartnerMismatch, domainError(t, err).Code)
+	_, _, err := b.Service.Expose(t.Context(), b.Acme, model.ExposureRequest{Occurrence: quake, Partner: "globex"}, store.PageRequest{})
+	require.Equal(t, apperr.CodePartnerMismatch, domainError(t, err).Code)
 }
 
 func TestInvalidWhatIfIsRejected(t *testing.T) {
@@ -250,9 +253,9 @@ func TestInvalidWhatIfIsRejected(t *testing.T) {
 		"/occurrence/rain/days/0/precipitation_mm": {Rain: &model.WhatIfRain{Station: "Seattle", Days: []model.WhatIfDay{{Day: epochDay, PrecipitationMM: "-1"}}}},
 		"/occurrence/rain/days/0/day":              {Rain: &model.WhatIfRain{Station: "Seattle", Days: []model.WhatIfDay{{PrecipitationMM: "1"}}}},
 	} {
-		_, _, err := b.Service.Expose(t.Context(), b.Acme, model.ExposureRequest{Occurrence: in}, model.PageRequest{})
+		_, _, err := b.Service.Expose(t.Context(), b.Acme, model.ExposureRequest{Occurrence: in}, store.PageRequest{})
 		e := domainError(t, err)
-		require.Equal(t, model.CodeValidationFailed, e.Code, pointer)
+		require.Equal(t, apperr.CodeValidationFailed, e.Code, pointer)
 		require.Equal(t, pointer, e.Fields[0].Pointer)
 	}
 }

@@ -8,6 +8,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -21,9 +24,9 @@ type settlementRow struct {
 	PayoutID    uuid.UUID `bun:"type:uuid"`
 	Reference   string
 	ProposedAt  time.Time
-	ProposedBy  personID
+	ProposedBy  actor.PersonID
 	ConfirmedAt *time.Time
-	ConfirmedBy *personID
+	ConfirmedBy *actor.PersonID
 	WithdrawnAt *time.Time
 }
 
@@ -39,55 +42,55 @@ type SettlementRequest struct {
 // proposes it, which holds the payout. Another operator confirms it with the same
 // reference, which cancels the payout as settled. Lifting the hold withdraws the
 // proposal. Operators only. Errors: not_found, validation_failed, state_conflict.
-func (s *Service) SettlePayoutExternally(ctx context.Context, actor Actor, in SettlementRequest) (*wire.Payout, error) {
-	v := validator{}
-	v.require(in.Reference != "", "/reference", "required", "Give the bank's reference of the payment.")
-	v.require(len(in.Reference) <= maxRailReference && isStorableText(in.Reference), "/reference", "length", fmt.Sprintf("Use at most %d bytes.", maxRailReference))
-	return s.changePayoutAsOperator(ctx, actor, in.PayoutID, &in.Note, OperationSettlePayout, v.fieldErrors,
-		func(ctx context.Context, tx *Tx, claim *claimRow, row *payoutRow) error {
-			return tx.settleExternally(ctx, claim, row, in.Reference)
+func (s *Service) SettlePayoutExternally(ctx context.Context, actor actor.Actor, in SettlementRequest) (*wire.Payout, error) {
+	v := apperr.Validator{}
+	v.Require(in.Reference != "", "/reference", "required", "Give the bank's reference of the payment.")
+	v.Require(len(in.Reference) <= maxRailReference && isStorableText(in.Reference), "/reference", "length", fmt.Sprintf("Use at most %d bytes.", maxRailReference))
+	return s.changePayoutAsOperator(ctx, actor, in.PayoutID, &in.Note, OperationSettlePayout, v.FieldErrors,
+		func(ctx context.Context, tx *store.Tx, claim *claimRow, row *payoutRow) error {
+			return settleExternally(ctx, tx, claim, row, in.Reference)
 		})
 }
 
-func (tx *Tx) settleExternally(ctx context.Context, claim *claimRow, row *payoutRow, reference string) error {
+func settleExternally(ctx context.Context, tx *store.Tx, claim *claimRow, row *payoutRow, reference string) error {
 	switch {
 	case row.Status == PayoutReconciling || row.Status == PayoutBlocked && *row.BlockedReason == BlockedRailMismatch:
-		return Fail(CodeStateConflict, "A rail was asked to pay it: resolve it by evidence (resolvePayout).")
+		return apperr.Fail(apperr.CodeStateConflict, "A rail was asked to pay it: resolve it by evidence (resolvePayout).")
 	case row.Status != PayoutPending && row.Status != PayoutBlocked:
-		return Fail(CodeStateConflict, "The payout is %s; only a pending or blocked payout can be settled externally.", row.Status)
+		return apperr.Fail(apperr.CodeStateConflict, "The payout is %s; only a pending or blocked payout can be settled externally.", row.Status)
 	}
 	proposed := new(settlementRow)
 	err := tx.NewSelect().Model(proposed).Where("es.payout_id = ?", row.ID).Where("es.partner = ?", row.Partner).
 		Where("es.confirmed_at is null").Where("es.withdrawn_at is null").Scan(ctx)
 	switch {
-	case isNoRows(err):
-		return tx.proposeSettlement(ctx, claim, row, reference)
+	case store.IsNoRows(err):
+		return proposeSettlement(ctx, tx, claim, row, reference)
 	case err != nil:
 		return fmt.Errorf("read settlement: %w", err)
-	case proposed.ProposedBy.isActor(tx.actor):
-		return Fail(CodeStateConflict, "You proposed this already; another operator must confirm it.")
+	case proposed.ProposedBy.IsActor(tx.Actor):
+		return apperr.Fail(apperr.CodeStateConflict, "You proposed this already; another operator must confirm it.")
 	case proposed.Reference != reference:
-		return Fail(CodeStateConflict, "It was proposed with another reference; compare yours with the evidence, or lift the hold to withdraw the proposal.")
+		return apperr.Fail(apperr.CodeStateConflict, "It was proposed with another reference; compare yours with the evidence, or lift the hold to withdraw the proposal.")
 	}
-	proposed.ConfirmedAt, proposed.ConfirmedBy = &tx.now, new(tx.actor.personID())
+	proposed.ConfirmedAt, proposed.ConfirmedBy = &tx.Now, new(tx.Actor.PersonID())
 	if _, err := tx.NewUpdate().Model(proposed).Column("confirmed_at", "confirmed_by").WherePK().Exec(ctx); err != nil {
 		return fmt.Errorf("confirm settlement: %w", err)
 	}
 	row.ProviderReference = &reference
-	return tx.cancelPayout(ctx, claim, row, true)
+	return cancelPayout(ctx, tx, claim, row, true)
 }
 
 // proposeSettlement records the first operator's proposal and holds the payout.
-func (tx *Tx) proposeSettlement(ctx context.Context, claim *claimRow, row *payoutRow, reference string) error {
-	proposal := &settlementRow{ID: newID(), Partner: row.Partner, PayoutID: row.ID, Reference: reference, ProposedAt: tx.now, ProposedBy: tx.actor.personID()}
-	if err := insertRows(ctx, tx, proposal); err != nil || row.isHeld() {
+func proposeSettlement(ctx context.Context, tx *store.Tx, claim *claimRow, row *payoutRow, reference string) error {
+	proposal := &settlementRow{ID: store.NewID(), Partner: row.Partner, PayoutID: row.ID, Reference: reference, ProposedAt: tx.Now, ProposedBy: tx.Actor.PersonID()}
+	if err := store.InsertRows(ctx, tx, proposal); err != nil || row.isHeld() {
 		return err
 	}
-	return tx.holdPayout(ctx, claim, row, BlockedOperator)
+	return holdPayout(ctx, tx, claim, row, BlockedOperator)
 }
 
 // withdrawSettlement withdraws a proposal when its payout proceeds.
-func (tx *Tx) withdrawSettlement(row *payoutRow) {
-	tx.batch.Queue("update external_settlements set withdrawn_at = $1 where payout_id = $2 and partner = $3 and confirmed_at is null and withdrawn_at is null",
-		tx.now, row.ID, row.Partner)
+func withdrawSettlement(tx *store.Tx, row *payoutRow) {
+	tx.Batch.Queue("update external_settlements set withdrawn_at = $1 where payout_id = $2 and partner = $3 and confirmed_at is null and withdrawn_at is null",
+		tx.Now, row.ID, row.Partner)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -43,9 +44,9 @@ func TestExternalSettlementNeedsTwoOperators(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, "blocked", waits.Status)
 			_, err = settleExternally(t, b, "ann", "bank-7", payout)
-			require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "the second operator must be another one")
+			require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code, "the second operator must be another one")
 			_, err = settleExternally(t, b, "ben", "bank-8", payout)
-			require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "another payment")
+			require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code, "another payment")
 			require.Equal(t, "approved", b.Claim(claim.ID).Status)
 			closed, err := settleExternally(t, b, "ben", "bank-7", payout)
 			require.NoError(t, err)
@@ -59,7 +60,7 @@ func TestExternalSettlementNeedsTwoOperators(t *testing.T) {
 			b.RunJobs()
 			require.Empty(t, b.Rail.Orders)
 			_, err = settleExternally(t, b, "ann", "bank-7", payout)
-			require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+			require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
 		})
 	}
 }
@@ -85,10 +86,10 @@ func TestExternalSettlementRejectsPayoutSentToRail(t *testing.T) {
 	for _, answer := range []model.RailAnswer{modeltest.Unknown, modeltest.Accepted, modeltest.Mismatched} {
 		b, _, payout := newPayoutWithAnswer(t, answer)
 		_, err := settleExternally(t, b, "ann", "bank-7", payout)
-		require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+		require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
 		_, err = settleExternally(t, b, "ann", "", payout)
 		require.Equal(t, []string{"/reference"}, fieldPointers(domainError(t, err)))
 		_, err = b.Service.SettlePayoutExternally(t.Context(), b.Acme, model.SettlementRequest{PayoutID: payout.ID, Reference: "x", Note: "Please."})
-		require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code)
+		require.Equal(t, apperr.CodeInsufficientScope, domainError(t, err).Code)
 	}
 }

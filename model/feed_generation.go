@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 )
 
 // feedGenerations are the restores of a partner's feed, oldest first; usually empty.
@@ -31,13 +35,13 @@ func (g feedGenerations) currentGeneration() int {
 func (g feedGenerations) checkSequence(generation int, after int64) error {
 	for _, restore := range g {
 		if restore.Generation > max(generation, 1) && after > restore.ContinuesAfter {
-			return FailFields(CodeCursorInvalid, "The history of events was restored from a backup", "%s",
-				newFieldError("/after_sequence", "restored", fmt.Sprintf("It was restored on %s: other events than before follow after sequence %d. Discard the events that you have after it, "+
+			return apperr.FailFields(apperr.CodeCursorInvalid, "The history of events was restored from a backup", "%s",
+				apperr.NewFieldError("/after_sequence", "restored", fmt.Sprintf("It was restored on %s: other events than before follow after sequence %d. Discard the events that you have after it, "+
 					"read on from after_sequence=%d, and send the generation of your last event from then on.", restore.RestoredAt.UTC().Format(time.RFC3339), restore.ContinuesAfter, restore.ContinuesAfter)))
 		}
 	}
 	if generation > g.currentGeneration() {
-		return badParameter("generation", fmt.Sprintf("The newest generation is %d.", g.currentGeneration()))
+		return apperr.InvalidParameter("generation", fmt.Sprintf("The newest generation is %d.", g.currentGeneration()))
 	}
 	return nil
 }
@@ -45,42 +49,42 @@ func (g feedGenerations) checkSequence(generation int, after int64) error {
 // loadGenerations returns the restores of a partner's feed, as they were at most
 // partnerCacheTTL ago.
 func (s *Service) loadGenerations(ctx context.Context, partner string) (feedGenerations, error) {
-	return storeLocal[ttlCache[feedGenerations]](s.Store).get(ctx, partner, func(ctx context.Context) (list feedGenerations, err error) {
-		err = s.queryPreparedRows(ctx, s.pool, &list, "select generation, continues_after, restored_at from feed_generations where partner = $1 order by generation", partner)
+	return store.Local[ttlCache[feedGenerations]](s.Store).get(ctx, partner, func(ctx context.Context) (list feedGenerations, err error) {
+		err = s.QueryPreparedRows(ctx, s.Pool, &list, "select generation, continues_after, restored_at from feed_generations where partner = $1 order by generation", partner)
 		if err != nil {
-			return nil, translateError(fmt.Errorf("read generations of the feed: %w", err))
+			return nil, store.TranslateError(fmt.Errorf("read generations of the feed: %w", err))
 		}
 		return list, nil
 	})
 }
 
 // openFeedPage opens a page of the feed at its cursor, or at f.After without one.
-func (s *Service) openFeedPage(ctx context.Context, actor Actor, f *EventFilter, in PageRequest) (pageSpec, error) {
+func (s *Service) openFeedPage(ctx context.Context, actor actor.Actor, f *EventFilter, in store.PageRequest) (store.PageSpec, error) {
 	generations, err := s.loadGenerations(ctx, f.Partner)
 	if err != nil {
-		return pageSpec{}, err
+		return store.PageSpec{}, err
 	}
 	if err := generations.checkSequence(f.Generation, f.After); err != nil {
-		return pageSpec{}, err
+		return store.PageSpec{}, err
 	}
 	current := generations.currentGeneration()
 	for generation := current; ; generation-- { // a cursor belongs to the generation that created it
-		p, err := s.parsePage(actor, in, f.cursorFilter(generation))
+		p, err := s.ParsePage(actor, in, f.cursorFilter(generation))
 		if err != nil && generation > 1 {
 			continue
 		}
 		if err != nil {
 			return p, err
 		}
-		if p.after == "" {
-			p.after = strconv.FormatInt(f.After, 10)
+		if p.After == "" {
+			p.After = strconv.FormatInt(f.After, 10)
 			return p, nil
 		}
-		after, err := strconv.ParseInt(p.after, 10, 64)
+		after, err := strconv.ParseInt(p.After, 10, 64)
 		if err != nil {
-			return p, InvalidCursor().WithCause(err)
+			return p, store.InvalidCursor().WithCause(err)
 		}
-		p.cursorScope = newCursorScope(actor, in, f.cursorFilter(current))
+		p.CursorScope = store.NewCursorScope(actor, in, f.cursorFilter(current))
 		return p, generations.checkSequence(generation, after)
 	}
 }
@@ -96,11 +100,11 @@ func (f *EventFilter) cursorFilter(generation int) string {
 
 // beginGeneration begins a new generation of every partner's feed. It takes the relay's
 // lock, so that no relay pass runs at the same time.
-func (tx *Tx) beginGeneration(ctx context.Context) error {
-	tx.batch.Queue("select pg_advisory_xact_lock($1)", relayLock)
-	tx.batch.Queue(`insert into feed_generations (partner, generation, continues_after, restored_at)
-		select p.slug, coalesce((select max(generation) from feed_generations g where g.partner = p.slug), 1) + 1, coalesce(`+lastSequenceSQL("sequence", "p.slug")+`, 0), $1 from partners p`, tx.now)
-	if err := tx.flush(ctx); err != nil {
+func beginGeneration(ctx context.Context, tx *store.Tx) error {
+	tx.Batch.Queue("select pg_advisory_xact_lock($1)", relayLock)
+	tx.Batch.Queue(`insert into feed_generations (partner, generation, continues_after, restored_at)
+		select p.slug, coalesce((select max(generation) from feed_generations g where g.partner = p.slug), 1) + 1, coalesce(`+lastSequenceSQL("sequence", "p.slug")+`, 0), $1 from partners p`, tx.Now)
+	if err := tx.Flush(ctx); err != nil {
 		return fmt.Errorf("begin a generation of the feed: %w", err)
 	}
 	return nil

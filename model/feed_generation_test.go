@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -34,7 +36,7 @@ func simulateRestoreTo(t *testing.T, b *modeltest.Bundle, sequence int64) {
 	require.NoError(t, err)
 }
 
-func listEventsAfter(t *testing.T, b *modeltest.Bundle, after int64, generation int, page model.PageRequest) (*model.Page[wire.Event], error) {
+func listEventsAfter(t *testing.T, b *modeltest.Bundle, after int64, generation int, page store.PageRequest) (*store.Page[wire.Event], error) {
 	t.Helper()
 	fresh, err := model.New(model.Config{DB: b.DB, Queue: modeltest.Queue{}, Keys: modeltest.Keys()}) // empty caches, as after a restart
 	require.NoError(t, err)
@@ -45,39 +47,39 @@ func TestFeedRejectsSequenceLostInRestore(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t, modeltest.WithoutChecks())
 	createSequencedQuotes(t, b, 6)
-	beyond, err := listEventsAfter(t, b, 0, 0, model.PageRequest{Limit: 5})
+	beyond, err := listEventsAfter(t, b, 0, 0, store.PageRequest{Limit: 5})
 	require.NoError(t, err)
-	within, err := listEventsAfter(t, b, 0, 0, model.PageRequest{Limit: 3})
+	within, err := listEventsAfter(t, b, 0, 0, store.PageRequest{Limit: 3})
 	require.NoError(t, err)
 	simulateRestoreTo(t, b, 4)
 	createSequencedQuotes(t, b, 4) // the sequences 5 and 6 now name other events
 
 	for _, generation := range []int{0, 1} {
-		_, err = listEventsAfter(t, b, 5, generation, model.PageRequest{})
+		_, err = listEventsAfter(t, b, 5, generation, store.PageRequest{})
 		refused := domainError(t, err)
-		require.Equal(t, model.CodeCursorInvalid, refused.Code)
+		require.Equal(t, apperr.CodeCursorInvalid, refused.Code)
 		require.Equal(t, []string{"/after_sequence"}, fieldPointers(refused))
 		require.Contains(t, refused.Fields[0].Detail, "after_sequence=4")
-		list, err := listEventsAfter(t, b, 4, generation, model.PageRequest{})
+		list, err := listEventsAfter(t, b, 4, generation, store.PageRequest{})
 		require.NoError(t, err)
 		require.Len(t, list.Data, 4)
 		require.Equal(t, []int{2, 2, 2, 2}, generationsOf(list.Data))
 	}
-	list, err := listEventsAfter(t, b, 5, 2, model.PageRequest{})
+	list, err := listEventsAfter(t, b, 5, 2, store.PageRequest{})
 	require.NoError(t, err)
 	require.Len(t, list.Data, 3)
-	_, err = listEventsAfter(t, b, 5, 3, model.PageRequest{})
-	require.Equal(t, model.CodeParameterInvalid, model.CodeOf(err))
-	_, err = listEventsAfter(t, b, 5, -1, model.PageRequest{})
-	require.Equal(t, model.CodeParameterInvalid, model.CodeOf(err))
+	_, err = listEventsAfter(t, b, 5, 3, store.PageRequest{})
+	require.Equal(t, apperr.CodeParameterInvalid, apperr.CodeOf(err))
+	_, err = listEventsAfter(t, b, 5, -1, store.PageRequest{})
+	require.Equal(t, apperr.CodeParameterInvalid, apperr.CodeOf(err))
 
-	_, err = listEventsAfter(t, b, 0, 0, model.PageRequest{Cursor: *beyond.NextCursor})
-	require.Equal(t, model.CodeCursorInvalid, model.CodeOf(err))
+	_, err = listEventsAfter(t, b, 0, 0, store.PageRequest{Cursor: *beyond.NextCursor})
+	require.Equal(t, apperr.CodeCursorInvalid, apperr.CodeOf(err))
 	require.Contains(t, domainError(t, err).Fields[0].Detail, "restored")
-	list, err = listEventsAfter(t, b, 0, 0, model.PageRequest{Cursor: *within.NextCursor, Limit: 3})
+	list, err = listEventsAfter(t, b, 0, 0, store.PageRequest{Cursor: *within.NextCursor, Limit: 3})
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 2, 2}, generationsOf(list.Data))
-	list, err = listEventsAfter(t, b, 0, 0, model.PageRequest{Cursor: *list.NextCursor})
+	list, err = listEventsAfter(t, b, 0, 0, store.PageRequest{Cursor: *list.NextCursor})
 	require.NoError(t, err)
 	require.Len(t, list.Data, 2, "a cursor of the new generation is valid after the restore")
 }
@@ -100,14 +102,14 @@ func TestFeedChecksEveryRestoreSinceReader(t *testing.T) {
 	simulateRestoreTo(t, b, 4)
 	createSequencedQuotes(t, b, 1)
 	for generation, last := range map[int]int64{1: 2, 2: 4, 3: 5} {
-		_, err := listEventsAfter(t, b, last, generation, model.PageRequest{})
+		_, err := listEventsAfter(t, b, last, generation, store.PageRequest{})
 		require.NoError(t, err)
 		if generation < 3 {
-			_, err = listEventsAfter(t, b, last+1, generation, model.PageRequest{})
-			require.Equal(t, model.CodeCursorInvalid, model.CodeOf(err), generation)
+			_, err = listEventsAfter(t, b, last+1, generation, store.PageRequest{})
+			require.Equal(t, apperr.CodeCursorInvalid, apperr.CodeOf(err), generation)
 		}
 	}
-	list, err := listEventsAfter(t, b, 0, 0, model.PageRequest{})
+	list, err := listEventsAfter(t, b, 0, 0, store.PageRequest{})
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 1, 2, 2, 3}, generationsOf(list.Data))
 	require.Len(t, proven(t, b, b.Acme), 5, "without gaps and with a valid hash chain")
@@ -126,7 +128,7 @@ func TestSubscriptionEndsOnRestore(t *testing.T) {
 	require.Len(t, events, 4)
 	simulateRestoreTo(t, b, 4)
 	_, err = tail.Next(t.Context())
-	require.Equal(t, model.CodeCursorInvalid, model.CodeOf(err))
+	require.Equal(t, apperr.CodeCursorInvalid, apperr.CodeOf(err))
 }
 
 func TestSavedCheckpointsShowTruncatedHistory(t *testing.T) {
@@ -163,8 +165,8 @@ func TestFeedIsReadInPagesBeyondARestore(t *testing.T) {
 	createSequencedQuotes(t, b, 1)
 	must(b.Service.BeginRestore(t.Context(), b.Operator, model.RestoreRequest{Reason: "The disk broke."}))
 	must(b.Service.FinishRestore(t.Context(), b.Operator, model.RestoreRequest{Reason: "Nothing was paid.", WithoutReports: true}))
-	createSequencedQuotes(t, b, model.MaxPageSize+1)
-	list, err := listEventsAfter(t, b, model.MaxPageSize, 2, model.PageRequest{})
+	createSequencedQuotes(t, b, store.MaxPageSize+1)
+	list, err := listEventsAfter(t, b, store.MaxPageSize, 2, store.PageRequest{})
 	require.NoError(t, err)
 	require.Len(t, list.Data, 2)
 	b.CheckInvariants()

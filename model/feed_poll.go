@@ -6,6 +6,10 @@ import (
 	"time"
 
 	"github.com/uptrace/bun"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 )
 
 // FeedPoll is the state of a feed's address between two polls.
@@ -26,12 +30,12 @@ type FeedPoll struct {
 // not due.
 func (s *Service) LoadDuePoll(ctx context.Context, source, url string) (*FeedPoll, error) {
 	poll := &FeedPoll{Source: source, URL: url}
-	if err := s.db.NewSelect().Model(poll).WherePK().Scan(ctx); err != nil && !isNoRows(err) {
-		return nil, translateError(fmt.Errorf("read feed state: %w", err))
+	if err := s.DB.NewSelect().Model(poll).WherePK().Scan(ctx); err != nil && !store.IsNoRows(err) {
+		return nil, store.TranslateError(fmt.Errorf("read feed state: %w", err))
 	}
-	now, err := s.readClock(ctx)
+	now, err := s.ReadClock(ctx)
 	if err != nil || now.Before(poll.NextPollAt) {
-		return nil, translateError(err)
+		return nil, store.TranslateError(err)
 	}
 	return poll, nil
 }
@@ -39,8 +43,8 @@ func (s *Service) LoadDuePoll(ctx context.Context, source, url string) (*FeedPol
 // SavePoll saves the state of a feed address after a poll; wait is the time until the
 // next one.
 func (s *Service) SavePoll(ctx context.Context, poll FeedPoll, wait time.Duration) error {
-	return s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
-		poll.PolledAt, poll.NextPollAt = tx.now, tx.now.Add(wait)
+	return s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error {
+		poll.PolledAt, poll.NextPollAt = tx.Now, tx.Now.Add(wait)
 		_, err := tx.NewInsert().Model(&poll).On("conflict (source, url) do update").
 			Set("etag = excluded.etag").Set("last_modified = excluded.last_modified").Set("next_poll_at = excluded.next_poll_at").
 			Set("failures = excluded.failures").Set("last_error = excluded.last_error").Set("polled_at = excluded.polled_at").Exec(ctx)
@@ -65,29 +69,29 @@ type feedReplayRow struct {
 // and the result is stored. A replay for another event is rejected. Errors:
 // state_conflict in production.
 func (s *Service) ReplayShift(ctx context.Context, source, digest, event string, find func(now time.Time) (time.Duration, error)) (shift time.Duration, now time.Time, err error) {
-	err = s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
-		now = tx.now
-		if err := tx.requireReplayAllowed(ctx); err != nil {
+	err = s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error {
+		now = tx.Now
+		if err := requireReplayAllowed(ctx, tx); err != nil {
 			return err
 		}
-		row := &feedReplayRow{Source: source, Digest: digest, EventID: event, CreatedAt: tx.now}
+		row := &feedReplayRow{Source: source, Digest: digest, EventID: event, CreatedAt: tx.Now}
 		if _, err := tx.NewRaw("select pg_advisory_xact_lock(hashtextextended(?, 2))", source+"/"+digest).Exec(ctx); err != nil {
 			return fmt.Errorf("lock replay: %w", err)
 		}
 		err := tx.NewSelect().Model(row).WherePK().Scan(ctx)
 		if err == nil {
 			if event != "" && event != row.EventID {
-				return Fail(CodeStateConflict, "This file was replayed so that another event (%q) happened at %s; start fresh to replay it otherwise.", row.EventID, row.CreatedAt.Format(time.RFC3339))
+				return apperr.Fail(apperr.CodeStateConflict, "This file was replayed so that another event (%q) happened at %s; start fresh to replay it otherwise.", row.EventID, row.CreatedAt.Format(time.RFC3339))
 			}
 			// Use the time of the first replay, so that observations that were in the
 			// future then stay left out.
 			shift, now = time.Duration(row.OffsetUS)*time.Microsecond, row.CreatedAt
 			return nil
 		}
-		if !isNoRows(err) {
+		if !store.IsNoRows(err) {
 			return fmt.Errorf("read replay: %w", err)
 		}
-		if shift, err = find(tx.now); err != nil {
+		if shift, err = find(tx.Now); err != nil {
 			return err
 		}
 		row.OffsetUS = shift.Microseconds()
@@ -99,13 +103,13 @@ func (s *Service) ReplayShift(ctx context.Context, source, digest, event string,
 
 // requireReplayAllowed returns an error outside development: history with new dates in a
 // production database would pay real money.
-func (tx *Tx) requireReplayAllowed(ctx context.Context) error {
+func requireReplayAllowed(ctx context.Context, tx *store.Tx) error {
 	var marked bool
 	if err := tx.NewRaw("select is_rehearsal from clock").Scan(ctx, &marked); err != nil {
 		return fmt.Errorf("read clock: %w", err)
 	}
-	if !marked && !tx.store.development {
-		return Fail(CodeStateConflict, "History is replayed into development databases only, or where PARAPET_REHEARSAL allows it.")
+	if !marked && !tx.Store.Development {
+		return apperr.Fail(apperr.CodeStateConflict, "History is replayed into development databases only, or where PARAPET_REHEARSAL allows it.")
 	}
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/hazard"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 	"parapet/model/trigger"
 	"parapet/model/wire"
 )
@@ -17,29 +19,29 @@ import (
 // RecordFinalTrack records all fixes of one storm. Preliminary fixes that the final track
 // lacks are retracted, and deferred claims are decided. If one fix is rejected, the whole
 // track is rejected.
-func (s *Service) RecordFinalTrack(ctx context.Context, actor Actor, in []wire.ObservationInput, sandbox bool) ([]wire.ObservationResult, error) {
-	return s.ingestBatch(ctx, actor, in, sandbox, (*validator).requireOneTrack)
+func (s *Service) RecordFinalTrack(ctx context.Context, actor actor.Actor, in []wire.ObservationInput, sandbox bool) ([]wire.ObservationResult, error) {
+	return s.ingestBatch(ctx, actor, in, sandbox, requireOneTrack)
 }
 
 // RecordFinalTracks is RecordFinalTrack for several storms, each with all its fixes.
-func (s *Service) RecordFinalTracks(ctx context.Context, actor Actor, in []wire.ObservationInput) ([]wire.ObservationResult, error) {
-	return s.ingestBatch(ctx, actor, in, false, (*validator).requireFinalFixes)
+func (s *Service) RecordFinalTracks(ctx context.Context, actor actor.Actor, in []wire.ObservationInput) ([]wire.ObservationResult, error) {
+	return s.ingestBatch(ctx, actor, in, false, requireFinalFixes)
 }
 
 // trackValidation validates the common fields of all observations of final tracks.
-type trackValidation func(v *validator, in []wire.ObservationInput)
+type trackValidation func(v *apperr.Validator, in []wire.ObservationInput)
 
-func (v *validator) requireFinalFixes(in []wire.ObservationInput) {
+func requireFinalFixes(v *apperr.Validator, in []wire.ObservationInput) {
 	other := slices.ContainsFunc(in, func(o wire.ObservationInput) bool { return o.Kind != hazard.StormFix || o.Stage != trigger.Final })
-	v.require(!other, "/final_track", "value", "A final track has observations of kind storm_fix and stage final only.")
+	v.Require(!other, "/final_track", "value", "A final track has observations of kind storm_fix and stage final only.")
 }
 
-func (v *validator) requireOneTrack(in []wire.ObservationInput) {
-	v.requireFinalFixes(in)
+func requireOneTrack(v *apperr.Validator, in []wire.ObservationInput) {
+	requireFinalFixes(v, in)
 	other := slices.ContainsFunc(in, func(o wire.ObservationInput) bool {
 		return o.Source != in[0].Source || o.SourceEventID != in[0].SourceEventID
 	})
-	v.require(!other, "/final_track", "value", "A final track holds the fixes of one storm: give all of them the same source and source_event_id.")
+	v.Require(!other, "/final_track", "value", "A final track holds the fixes of one storm: give all of them the same source and source_event_id.")
 }
 
 // TrackIncomplete is the code of a fix that was rejected because another fix of its track
@@ -47,7 +49,7 @@ func (v *validator) requireOneTrack(in []wire.ObservationInput) {
 const TrackIncomplete = "track_incomplete"
 
 // incompleteTrackError rejects a valid fix because another fix of its track is invalid.
-var incompleteTrackError = FieldError{
+var incompleteTrackError = apperr.FieldError{
 	Pointer: "", Code: TrackIncomplete, Detail: "Nothing of the final track was kept, because another of its fixes was rejected. Send the whole track again.",
 }
 
@@ -62,7 +64,7 @@ func (r *ingestion) rejectIncompleteTracks(in []wire.ObservationInput, rows []*o
 	}
 	for i, row := range rows {
 		if row != nil && incomplete[storm{row.Source, row.SourceEventID}] {
-			rows[i], r.results[i].Errors = nil, []FieldError{incompleteTrackError}
+			rows[i], r.results[i].Errors = nil, []apperr.FieldError{incompleteTrackError}
 		}
 	}
 }
@@ -80,7 +82,7 @@ func stormNames(rows []*observationRow) []string {
 }
 
 // supersededFixError rejects a preliminary fix of a storm that has a final track.
-var supersededFixError = FieldError{
+var supersededFixError = apperr.FieldError{
 	Pointer: "/stage", Code: "superseded", Detail: "The final track of this storm was reported; a fix that it lacks can only be added as final.",
 }
 
@@ -107,7 +109,7 @@ func (r *ingestion) rejectSuperseded(ctx context.Context, source string, rows []
 		superseded := rows[i].Kind == hazard.StormFix && rows[i].Stage == string(trigger.Preliminary) &&
 			slices.ContainsFunc(stormNames(rows[i:i+1]), func(name string) bool { return slices.Contains(complete, name) })
 		if superseded {
-			r.results[i].Errors = []FieldError{supersededFixError}
+			r.results[i].Errors = []apperr.FieldError{supersededFixError}
 		}
 		return superseded
 	}), nil
@@ -150,7 +152,7 @@ func (r *ingestion) retractMissingFixes(ctx context.Context, source string, rows
 	}
 	for _, before := range missing {
 		row := *before
-		row.Stage, row.Version, row.UpdatedAt = string(trigger.Retracted), before.Version+1, r.now
+		row.Stage, row.Version, row.UpdatedAt = string(trigger.Retracted), before.Version+1, r.Now
 		row.retract(before)
 		r.changed, r.revised = append(r.changed, &row), append(r.revised, before.toRevision())
 	}
@@ -162,7 +164,7 @@ func (r *ingestion) retractMissingFixes(ctx context.Context, source string, rows
 func (r *ingestion) completeTracks(ctx context.Context, source string, rows []*observationRow) ([]uuid.UUID, error) {
 	var completed []uuid.UUID
 	err := r.NewRaw("update occurrences set final_track_at = ? where final_track_at is null and id in (?) returning id",
-		r.now, r.queryStorms(source, stormNames(rows)).ColumnExpr("a.occurrence_id")).Scan(ctx, &completed)
+		r.Now, r.queryStorms(source, stormNames(rows)).ColumnExpr("a.occurrence_id")).Scan(ctx, &completed)
 	if err != nil {
 		return nil, fmt.Errorf("complete tracks: %w", err)
 	}

@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 )
 
 // HealthStats are the figures that raise alarms. They cover all partners.
@@ -61,7 +64,7 @@ type FeedStats struct {
 // maxUnsequencedCounted is the largest number of waiting events that is counted.
 const maxUnsequencedCounted = 1_000_000
 
-const healthStatsQuery = `with clock as materialized (select ` + businessNowSQL + ` as now)
+const healthStatsQuery = `with clock as materialized (select ` + store.BusinessNowSQL + ` as now)
 select
 	coalesce(extract(epoch from now - least(
 		(select min(next_attempt_at) from payouts where next_attempt_at is not null and next_attempt_at <= now and status = 'pending'),
@@ -88,26 +91,26 @@ from clock`
 
 // HealthStats reads the figures with a few statements that use indexes. System and
 // operators only.
-func (s *Service) HealthStats(ctx context.Context, actor Actor) (*HealthStats, error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+func (s *Service) HealthStats(ctx context.Context, caller actor.Actor) (*HealthStats, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, err
 	}
 	v := new(HealthStats)
 	var unpaid, lag, undecided, awaiting, unchecked, stopped int64
-	err := s.pool.QueryRow(ctx, healthStatsQuery, maxUnsequencedCounted, failingAfter).Scan(&unpaid, &v.Unsequenced, &lag, &v.FailedDeliveries,
+	err := s.Pool.QueryRow(ctx, healthStatsQuery, maxUnsequencedCounted, failingAfter).Scan(&unpaid, &v.Unsequenced, &lag, &v.FailedDeliveries,
 		&v.FailingEndpoints, &v.DisabledEndpoints, &undecided, &awaiting, &v.ReviewsOverdue, &v.ExpiryOverdue, &v.Violations, &unchecked, &stopped, &v.OrdersSetAside)
 	if err != nil {
-		return nil, translateError(fmt.Errorf("read vitals: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("read vitals: %w", err))
 	}
 	v.OldestUnsent, v.SequencingLag = time.Duration(max(0, unpaid))*time.Second, time.Duration(max(0, lag))*time.Second
 	v.OldestUndecided, v.OldestAwaitingSource = time.Duration(max(0, undecided))*time.Second, time.Duration(max(0, awaiting))*time.Second
 	v.SinceInvariantCheck, v.SinceReleaseStop = time.Duration(max(0, unchecked))*time.Second, time.Duration(stopped)*time.Second
-	return v, translateError(s.loadHealthLists(ctx, v))
+	return v, store.TranslateError(s.loadHealthLists(ctx, v))
 }
 
 // unsettledQuery adds up the payouts that are in doubt or blocked.
 const unsettledQuery = `select status, coalesce(blocked_reason, '') as reason, currency, count(*) as count,
-		least(sum(amount), 9223372036854775807)::bigint as amount, extract(epoch from ` + businessNowSQL + ` - min(case status when 'blocked' then updated_at
+		least(sum(amount), 9223372036854775807)::bigint as amount, extract(epoch from ` + store.BusinessNowSQL + ` - min(case status when 'blocked' then updated_at
 			else coalesce((select min(started_at) from payout_attempts a where a.payout_id = po.id and a.partner = po.partner and a.key like '%.' || po.idempotency_seq), updated_at) end))::bigint as seconds
 	from payouts po where status in ('reconciling', 'blocked') group by 1, 2, 3 order by 1, 2, 3`
 
@@ -119,7 +122,7 @@ func (s *Service) loadHealthLists(ctx context.Context, v *HealthStats) error {
 		Count, Amount int64
 		Seconds       int64
 	}
-	err := s.queryPreparedRows(ctx, s.pool, &doubts, unsettledQuery)
+	err := s.QueryPreparedRows(ctx, s.Pool, &doubts, unsettledQuery)
 	if err != nil {
 		return fmt.Errorf("read money in doubt: %w", err)
 	}
@@ -133,7 +136,7 @@ func (s *Service) loadHealthLists(ctx context.Context, v *HealthStats) error {
 		Source, URL       string
 		Seconds, Failures int64
 	}
-	err = s.queryPreparedRows(ctx, s.pool, &feeds, `select source, url, coalesce(extract(epoch from `+businessNowSQL+` - polled_at), 0)::bigint as seconds, failures::bigint as failures
+	err = s.QueryPreparedRows(ctx, s.Pool, &feeds, `select source, url, coalesce(extract(epoch from `+store.BusinessNowSQL+` - polled_at), 0)::bigint as seconds, failures::bigint as failures
 		from feed_polls order by 1, 2`)
 	for _, f := range feeds {
 		v.Feeds = append(v.Feeds, FeedStats{f.Source, f.URL, time.Duration(f.Seconds) * time.Second, f.Failures})
@@ -148,11 +151,11 @@ func (s *Service) loadReportStats(ctx context.Context, v *HealthStats) error {
 		Name           string
 		Count, Seconds int64
 	}
-	err := s.queryPreparedRows(ctx, s.pool, &rows, `with recursive oldest as (
+	err := s.QueryPreparedRows(ctx, s.Pool, &rows, `with recursive oldest as (
 			(select provider, released_at from payouts where status = 'released' order by provider, released_at limit 1)
 			union all select n.provider, n.released_at from oldest o cross join lateral (select provider, released_at from payouts
 				where status = 'released' and provider > o.provider order by provider, released_at limit 1) n)
-		select provider as name, 0::bigint as count, extract(epoch from `+businessNowSQL+` - released_at)::bigint as seconds from oldest order by 1`)
+		select provider as name, 0::bigint as count, extract(epoch from `+store.BusinessNowSQL+` - released_at)::bigint as seconds from oldest order by 1`)
 	if err != nil {
 		return fmt.Errorf("read what is unconfirmed: %w", err)
 	}
@@ -160,7 +163,7 @@ func (s *Service) loadReportStats(ctx context.Context, v *HealthStats) error {
 		v.Unconfirmed = append(v.Unconfirmed, RailStats{r.Name, time.Duration(max(0, r.Seconds)) * time.Second})
 	}
 	rows = nil
-	err = s.queryPreparedRows(ctx, s.pool, &rows, `select kind as name, count(*) as count, extract(epoch from `+businessNowSQL+` - min(created_at))::bigint as seconds
+	err = s.QueryPreparedRows(ctx, s.Pool, &rows, `select kind as name, count(*) as count, extract(epoch from `+store.BusinessNowSQL+` - min(created_at))::bigint as seconds
 		from reconciliation_exceptions where closed_at is null group by 1 order by 1`)
 	for _, f := range rows {
 		v.OpenExceptions = append(v.OpenExceptions, ExceptionStats{f.Name, f.Count, time.Duration(max(0, f.Seconds)) * time.Second})

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
 )
 
@@ -62,7 +63,7 @@ func TestEveryHealthStatIsNonZeroWhenProvoked(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, must(b.Service.HealthStats(t.Context(), b.Operator)).OldestUndecided)
 	_, err = b.Service.HealthStats(t.Context(), b.Acme)
-	require.Equal(t, model.CodeInsufficientScope, model.CodeOf(err))
+	require.Equal(t, apperr.CodeInsufficientScope, apperr.CodeOf(err))
 }
 
 func TestUnsettledPayoutsAreCountedByReason(t *testing.T) {

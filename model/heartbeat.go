@@ -14,6 +14,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -91,7 +93,7 @@ func readDatabaseIdentity(ctx context.Context, db bun.IDB, lock string) (*databa
 // the database's own, because a slow process may have overwritten the last one with an
 // earlier one. It returns nil when the store has none.
 func (s *Service) readHeartbeatFile(ctx context.Context, row *databaseIdentityRow) (*heartbeatMark, error) {
-	if s.files == nil {
+	if s.Files == nil {
 		return nil, nil //nolint:nilnil // no file store, no mark
 	}
 	last, err := s.openMark(ctx, heartbeatFileKey(row.Lineage))
@@ -106,7 +108,7 @@ func (s *Service) readHeartbeatFile(ctx context.Context, row *databaseIdentityRo
 }
 
 func (s *Service) openMark(ctx context.Context, key string) (*heartbeatMark, error) {
-	object, err := s.files.Open(ctx, key)
+	object, err := s.Files.Open(ctx, key)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil //nolint:nilnil // a new database, or a new file store
 	}
@@ -129,7 +131,7 @@ func (s *Service) saveHeartbeatFile(ctx context.Context, m heartbeatMark) error 
 	text, err := json.Marshal(m)
 	for _, key := range []string{slotKey(m.Lineage, m.Heartbeat), heartbeatFileKey(m.Lineage)} {
 		if err == nil {
-			err = s.files.Put(ctx, key, bytes.NewReader(text))
+			err = s.Files.Put(ctx, key, bytes.NewReader(text))
 		}
 	}
 	if err != nil {
@@ -177,11 +179,11 @@ func (r *databaseIdentityRow) restoreSigns(known *heartbeatMark) string {
 func (s *Service) RecordHeartbeat(ctx context.Context) (open *Restore, err error) {
 	seen, known, err := s.loadHeartbeatFile(ctx)
 	if err != nil {
-		return nil, translateError(err)
+		return nil, store.TranslateError(err)
 	}
 	var next *heartbeatMark
 	moved := false
-	err = s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
+	err = s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error {
 		row, err := readDatabaseIdentity(ctx, tx, "UPDATE")
 		if err != nil {
 			return err
@@ -192,9 +194,9 @@ func (s *Service) RecordHeartbeat(ctx context.Context) (open *Restore, err error
 		restore, err := loadOpenRestore(ctx, tx)
 		if err == nil && restore == nil {
 			if signs := row.restoreSigns(known); signs != "" {
-				restore, err = tx.recordSuspectedRestore(ctx, signs, known)
+				restore, err = recordSuspectedRestore(ctx, tx, signs, known)
 			} else {
-				next, err = tx.saveHeartbeat(ctx, row)
+				next, err = saveHeartbeat(ctx, tx, row)
 			}
 		}
 		if restore != nil {
@@ -205,15 +207,15 @@ func (s *Service) RecordHeartbeat(ctx context.Context) (open *Restore, err error
 	if err == nil && moved { // the mark may have been read before the previous primary's last write
 		return s.RecordHeartbeat(ctx)
 	}
-	if err != nil || next == nil || s.files == nil {
+	if err != nil || next == nil || s.Files == nil {
 		return open, err
 	}
-	return open, translateError(firstError(s.saveHeartbeatFile(ctx, *next), s.saveCheckpoints(ctx, next.Lineage)))
+	return open, store.TranslateError(store.FirstError(s.saveHeartbeatFile(ctx, *next), s.saveCheckpoints(ctx, next.Lineage)))
 }
 
 // loadHeartbeatFile reads the database's row and then the last heartbeat of the file store.
 func (s *Service) loadHeartbeatFile(ctx context.Context) (*databaseIdentityRow, *heartbeatMark, error) {
-	row, err := readDatabaseIdentity(ctx, s.db, "")
+	row, err := readDatabaseIdentity(ctx, s.DB, "")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -222,7 +224,7 @@ func (s *Service) loadHeartbeatFile(ctx context.Context) (*databaseIdentityRow, 
 }
 
 // saveHeartbeat saves the next heartbeat and where the database runs.
-func (tx *Tx) saveHeartbeat(ctx context.Context, row *databaseIdentityRow) (*heartbeatMark, error) {
+func saveHeartbeat(ctx context.Context, tx *store.Tx, row *databaseIdentityRow) (*heartbeatMark, error) {
 	row.Heartbeat, row.HeartbeatAt, row.SystemIdentifier, row.Timeline = row.Heartbeat+1, row.Clock, &row.CurrentSystem, &row.CurrentTimeline
 	_, err := tx.NewUpdate().Model(row).Column("heartbeat", "heartbeat_at", "system_identifier", "timeline").Where("only_row").Exec(ctx)
 	if err != nil {
@@ -233,9 +235,9 @@ func (tx *Tx) saveHeartbeat(ctx context.Context, row *databaseIdentityRow) (*hea
 
 // HeartbeatAge is the age of the last heartbeat.
 func (s *Service) HeartbeatAge(ctx context.Context) (time.Duration, error) {
-	row, err := readDatabaseIdentity(ctx, s.db, "")
+	row, err := readDatabaseIdentity(ctx, s.DB, "")
 	if err != nil {
-		return 0, translateError(err)
+		return 0, store.TranslateError(err)
 	}
 	return row.Clock.Sub(row.HeartbeatAt), nil
 }
@@ -243,17 +245,17 @@ func (s *Service) HeartbeatAge(ctx context.Context) (time.Duration, error) {
 // RestoreSigns explains why the database may have been restored from a backup; empty
 // without signs or when an operator confirmed the restore. It changes nothing.
 func (s *Service) RestoreSigns(ctx context.Context) (string, error) {
-	row, err := readDatabaseIdentity(ctx, s.db, "")
+	row, err := readDatabaseIdentity(ctx, s.DB, "")
 	if err != nil {
-		return "", translateError(err)
+		return "", store.TranslateError(err)
 	}
-	restore, err := loadOpenRestore(ctx, s.db)
+	restore, err := loadOpenRestore(ctx, s.DB)
 	if err != nil {
-		return "", translateError(err)
+		return "", store.TranslateError(err)
 	}
 	if restore != nil {
 		return restore.Evidence, nil
 	}
 	known, err := s.readHeartbeatFile(ctx, row)
-	return row.restoreSigns(known), translateError(err)
+	return row.restoreSigns(known), store.TranslateError(err)
 }

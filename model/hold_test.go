@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -43,7 +44,7 @@ func TestHeldPayoutWaitsForOperator(t *testing.T) {
 	require.Equal(t, "operator_hold", *blocked.BlockedReason)
 	require.Nil(t, blocked.NextAttemptAt)
 	_, err = holdPayout(t, b, payout, model.BlockedOperator)
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
 	changed, err := holdPayout(t, b, payout, model.BlockedCompliance)
 	require.Equal(t, "compliance_hold", *mustPayout(t, changed, err).BlockedReason)
 
@@ -58,12 +59,12 @@ func TestHeldPayoutWaitsForOperator(t *testing.T) {
 	require.Equal(t, "pending", mustPayout(t, freed, err).Status)
 	require.NotNil(t, freed.NextAttemptAt)
 	_, err = liftHold(t, b, payout)
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
 	b.RunJobs()
 	require.Equal(t, "released", only(t, b, claim).Status)
 	require.Equal(t, []string{"payout.blocked", "payout.updated", "payout_method.recorded", "payout_method.replaced", "payout.updated", "payout_method.verified", "payout.unblocked", "payout.releasing", "payout.released"}, b.TimelineKinds(claim.ID)[9:])
 	_, err = holdPayout(t, b, payout, model.BlockedOperator)
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "it was already sent")
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code, "it was already sent")
 }
 
 func TestLiftedHoldRestoresPreviousBlockReason(t *testing.T) {
@@ -106,7 +107,7 @@ func TestLiftedHoldRestoresPreviousBlockReason(t *testing.T) {
 				require.Equal(t, reason, *mustPayout(t, freed, err).BlockedReason)
 			}
 			_, err := liftHold(t, b, payout)
-			require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "it is not held")
+			require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code, "it is not held")
 			sent := len(b.Rail.Orders)
 			b.AdvanceClock(time.Hour)
 			b.Sweep()
@@ -156,10 +157,10 @@ func TestPayoutAtRailCannotBeHeld(t *testing.T) {
 			require.Equal(t, status, payout.Status)
 			for _, reason := range []model.BlockedReason{model.BlockedOperator, model.BlockedCompliance} {
 				_, err = holdPayout(t, b, payout, reason)
-				require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+				require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
 			}
 			_, err = liftHold(t, b, payout)
-			require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+			require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
 			require.Equal(t, payout, only(t, b, claim))
 		})
 	}
@@ -182,7 +183,7 @@ func TestLateSuccessDuringHoldIsRailMismatch(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "rail_mismatch", *only(t, b, claim).BlockedReason)
 	_, err = liftHold(t, b, payout)
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "it is never sent again")
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code, "it is never sent again")
 }
 
 func TestHoldNeedsReasonAndNote(t *testing.T) {
@@ -217,7 +218,7 @@ func TestConcurrentHoldAndRelease(t *testing.T) {
 		})
 		all.Go(func() {
 			_, err := holdPayout(t, b, payout, model.BlockedOperator)
-			if err == nil || model.CodeOf(err) != model.CodeStateConflict {
+			if err == nil || apperr.CodeOf(err) != apperr.CodeStateConflict {
 				holds <- err
 			}
 		})

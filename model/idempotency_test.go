@@ -9,27 +9,30 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
 
 // withKey returns the actor of a request with an idempotency key.
-func withKey(actor model.Actor, key, request string) model.Actor {
+func withKey(caller actor.Actor, key, request string) actor.Actor {
 	sum := sha256.Sum256([]byte(request))
-	actor.IdempotencyKey = &model.IdempotencyKey{Operation: "POST /v1/quotes", Key: key, Request: sum[:]}
-	return actor
+	caller.IdempotencyKey = &actor.IdempotencyKey{Operation: "POST /v1/quotes", Key: key, Request: sum[:]}
+	return caller
 }
 
 func TestReplayReturnsSameBytes(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	ask := func(actor model.Actor) (*wire.Quote, error) {
+	ask := func(actor actor.Actor) (*wire.Quote, error) {
 		return b.Service.CreateQuote(t.Context(), actor, b.ActingAs(actor).QuoteRequest("quake-circle", nil))
 	}
 	first, err := ask(withKey(b.Acme, "k1", "a"))
 	require.NoError(t, err)
 	_, err = ask(withKey(b.Acme, "k1", "a"))
-	replay := new(model.Replay)
+	replay := new(store.Replay)
 	require.ErrorAs(t, err, &replay)
 	require.Equal(t, 201, replay.Status)
 	require.Equal(t, first.ID, replay.ResourceID)
@@ -38,7 +41,7 @@ func TestReplayReturnsSameBytes(t *testing.T) {
 	require.Equal(t, string(answered), string(replay.Body))
 
 	_, err = ask(withKey(b.Acme, "k1", "b"))
-	require.Equal(t, model.CodeIdempotencyKeyReused, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeIdempotencyKeyReused, domainError(t, err).Code)
 	_, err = ask(withKey(b.Globex, "k1", "a"))
 	require.NoError(t, err, "another partner's key is another key")
 	require.Equal(t, 2, b.CountRows()["quotes"])
@@ -52,9 +55,9 @@ func TestReplaySucceedsAfterRequestBecameInvalid(t *testing.T) {
 	require.NoError(t, err)
 	b.AdvanceClock(2 * time.Hour)
 	_, err = b.Service.CreateQuote(t.Context(), b.Acme, request)
-	require.Equal(t, model.CodeValidationFailed, domainError(t, err).Code, "its start has passed")
+	require.Equal(t, apperr.CodeValidationFailed, domainError(t, err).Code, "its start has passed")
 	_, err = b.Service.CreateQuote(t.Context(), withKey(b.Acme, "k1", "a"), request)
-	replay := new(model.Replay)
+	replay := new(store.Replay)
 	require.ErrorAs(t, err, &replay)
 	require.Equal(t, first.ID, replay.ResourceID)
 }
@@ -65,7 +68,7 @@ func TestFailedRequestIsNotStoredUnderKey(t *testing.T) {
 	quote := b.Quote("quake-circle", nil)
 	actor := withKey(b.Acme, "k1", "bind")
 	_, err := b.Service.BindPolicy(t.Context(), actor, model.BindRequest{QuoteID: "quo_01kajw6p5qfn1t7zbjy0yse3hv"})
-	require.Equal(t, model.CodeNotFound, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeNotFound, domainError(t, err).Code)
 	_, err = b.Service.BindPolicy(t.Context(), actor, model.BindRequest{QuoteID: quote.ID})
 	require.NoError(t, err)
 }
@@ -84,11 +87,11 @@ func TestIdempotencyKeyIsInFlightUntilConnectionEnds(t *testing.T) {
 	go func() { first <- bind(context.WithoutCancel(t.Context())) }()
 	hold.AwaitWaiter()
 	busy := domainError(t, bind(t.Context()))
-	require.Equal(t, model.CodeIdempotencyInFlight, busy.Code)
+	require.Equal(t, apperr.CodeIdempotencyInFlight, busy.Code)
 	require.Positive(t, busy.RetryAfter)
 
 	hold.KillWaiter()
-	require.Equal(t, model.CodeUnavailable, domainError(t, <-first).Code, "killed")
+	require.Equal(t, apperr.CodeUnavailable, domainError(t, <-first).Code, "killed")
 	hold.Release()
 	// Postgres detects the dead connection after a while; then the lock is free.
 	require.Eventually(t, func() bool { return bind(t.Context()) == nil }, time.Minute, 20*time.Millisecond)

@@ -12,12 +12,14 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/hazard"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
 // ingestion records one batch of observations in a few statements.
 type ingestion struct {
-	*Tx
+	*store.Tx
 
 	scope          string
 	sandbox        bool      // recorded in the sandbox
@@ -32,7 +34,7 @@ type ingestion struct {
 // ingest validates each observation, writes new and revised ones, links them to their
 // occurrences and enqueues the evaluation. unread has, for each observation, the errors
 // of members that could not be parsed.
-func (r *ingestion) ingest(ctx context.Context, in []wire.ObservationInput, unread [][]FieldError) error {
+func (r *ingestion) ingest(ctx context.Context, in []wire.ObservationInput, unread [][]apperr.FieldError) error {
 	if r.sandbox && r.rehearsalClock {
 		if err := r.advanceRehearsalClock(ctx, in, unread); err != nil {
 			return err
@@ -42,13 +44,13 @@ func (r *ingestion) ingest(ctx context.Context, in []wire.ObservationInput, unre
 	for i, each := range in {
 		r.results[i] = wire.ObservationResult{Index: i, Result: ResultRejected}
 		completeRetraction(&each)
-		if r.results[i].Errors = checkObservation(r.actor, &each, r.now, unread[i]); len(r.results[i].Errors) > 0 {
+		if r.results[i].Errors = checkObservation(r.Actor, &each, r.Now, unread[i]); len(r.results[i].Errors) > 0 {
 			if r.sandbox && each.Kind == hazard.StationDay {
 				r.explainFuture(r.results[i].Errors)
 			}
 			continue
 		}
-		row, err := newObservation(r.scope, each, r.now)
+		row, err := newObservation(r.scope, each, r.Now)
 		if err != nil {
 			return err
 		}
@@ -88,11 +90,11 @@ func (r *ingestion) ingestSource(ctx context.Context, source string, rows []*obs
 	r.changed, r.revised = nil, nil
 	for _, i := range indexes {
 		if rows[i].isRetracted() && previous[rows[i].NaturalKey] == nil {
-			r.results[i].Errors = []FieldError{unknownObservation}
+			r.results[i].Errors = []apperr.FieldError{unknownObservation}
 			continue
 		}
 		r.results[i].Result = r.compareWithPrevious(rows[i], previous)
-		id := resourceObservation.formatID(previous[rows[i].NaturalKey].ID)
+		id := store.ResourceObservation.FormatID(previous[rows[i].NaturalKey].ID)
 		r.results[i].ID = &id
 	}
 	var reported []*observationRow
@@ -142,8 +144,8 @@ func (r *ingestion) applyChanges(ctx context.Context, source string, reported []
 }
 
 // unknownObservation rejects the retraction of an observation that was never reported.
-var unknownObservation = FieldError{
-	Pointer: "/source_event_id", Code: string(CodeNotFound), Detail: "There is no reading of this source, kind and id to retract.",
+var unknownObservation = apperr.FieldError{
+	Pointer: "/source_event_id", Code: string(apperr.CodeNotFound), Detail: "There is no reading of this source, kind and id to retract.",
 }
 
 // loadPrevious returns the source's earlier reports by natural key.
@@ -235,9 +237,9 @@ func (r *ingestion) enqueueEvaluation(occurrences []uuid.UUID) {
 	if len(occurrences) == 0 {
 		return
 	}
-	job := EvaluateOccurrences{}
+	job := store.EvaluateOccurrences{}
 	for _, id := range occurrences {
-		job.Occurrences = append(job.Occurrences, resourceOccurrence.formatID(id))
+		job.Occurrences = append(job.Occurrences, store.ResourceOccurrence.FormatID(id))
 	}
-	r.enqueueJob(job)
+	r.EnqueueJob(job)
 }

@@ -7,6 +7,9 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 )
 
 // Invariant is a condition that must always be true, with the result of its last check.
@@ -43,11 +46,11 @@ type violationRow struct {
 	Message        string
 	FoundAt        time.Time
 	AcknowledgedAt *time.Time
-	AcknowledgedBy *personID
+	AcknowledgedBy *actor.PersonID
 }
 
 func (r *violationRow) toRecord() Violation {
-	name, issuer := r.AcknowledgedBy.nameAndIssuer()
+	name, issuer := r.AcknowledgedBy.NameAndIssuer()
 	return Violation{
 		Invariant: r.Name, Subject: r.Subject.String(), Partner: r.Partner, Wrong: r.Message, FoundAt: r.FoundAt,
 		AcknowledgedAt: r.AcknowledgedAt, AcknowledgedBy: name, AcknowledgedByIssuer: issuer,
@@ -63,12 +66,12 @@ func (s *Service) loadInvariants(ctx context.Context) ([]Invariant, error) {
 		LastFullCheckAt *time.Time
 		DurationMS      int64
 	}
-	err := s.db.NewRaw(`select c.relname as name, coalesce(obj_description(c.oid, 'pg_class'), '') as says, i.checked_at, i.last_full_check_at,
+	err := s.DB.NewRaw(`select c.relname as name, coalesce(obj_description(c.oid, 'pg_class'), '') as says, i.checked_at, i.last_full_check_at,
 			coalesce(i.duration_ms, 0) as duration_ms, (select count(*) from invariant_violations v where v.name = c.relname) as violations
 		from pg_class c left join invariant_checks i on i.name = c.relname
 		where c.relkind = 'v' and c.relnamespace = 'public'::regnamespace and c.relname like 'inv\_%' order by 1`).Scan(ctx, &rows)
 	if err != nil {
-		return nil, translateError(fmt.Errorf("list invariants: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("list invariants: %w", err))
 	}
 	list := make([]Invariant, len(rows))
 	for i, r := range rows {
@@ -79,8 +82,8 @@ func (s *Service) loadInvariants(ctx context.Context) ([]Invariant, error) {
 
 // ListInvariants returns all invariants and the results of their last checks. Operators
 // only.
-func (s *Service) ListInvariants(ctx context.Context, actor Actor) ([]Invariant, error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+func (s *Service) ListInvariants(ctx context.Context, caller actor.Actor) ([]Invariant, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, err
 	}
 	return s.loadInvariants(ctx)
@@ -88,17 +91,17 @@ func (s *Service) ListInvariants(ctx context.Context, actor Actor) ([]Invariant,
 
 // ListViolations returns the first open violations of one invariant or of all, oldest
 // first. Operators only.
-func (s *Service) ListViolations(ctx context.Context, actor Actor, invariant string, limit int) ([]Violation, error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+func (s *Service) ListViolations(ctx context.Context, caller actor.Actor, invariant string, limit int) ([]Violation, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, err
 	}
 	var rows []violationRow
-	q := s.db.NewSelect().Model(&rows).OrderExpr("iv.found_at, iv.name, iv.subject").Limit(int64(limit))
+	q := s.DB.NewSelect().Model(&rows).OrderExpr("iv.found_at, iv.name, iv.subject").Limit(int64(limit))
 	if invariant != "" {
 		q = q.Where("iv.name = ?", invariant)
 	}
 	if err := q.Scan(ctx); err != nil {
-		return nil, translateError(fmt.Errorf("list violations: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("list violations: %w", err))
 	}
 	list := make([]Violation, len(rows))
 	for i := range rows {

@@ -9,6 +9,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 )
 
 // These constants bound a check. A changed record is checked repeatedly for checkOverlap
@@ -40,7 +43,7 @@ func (s *Service) CheckInvariants(ctx context.Context) error {
 	if err := s.stopViolatedReleases(ctx); err != nil {
 		return err
 	}
-	return firstError(err, fullErr)
+	return store.FirstError(err, fullErr)
 }
 
 // CheckChanged is CheckInvariants without the check of all records, which takes longer
@@ -50,11 +53,11 @@ func (s *Service) CheckChanged(ctx context.Context) error {
 	if invariants == nil {
 		return err
 	}
-	return firstError(s.stopViolatedReleases(ctx), err)
+	return store.FirstError(s.stopViolatedReleases(ctx), err)
 }
 
 func (s *Service) stopViolatedReleases(ctx context.Context) error {
-	return s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error { return tx.stopOnViolation(ctx) })
+	return s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error { return stopOnViolation(ctx, tx) })
 }
 
 // checkChanged checks every invariant for recently changed records. It returns the
@@ -82,12 +85,12 @@ func (s *Service) checkChanged(ctx context.Context) ([]Invariant, error) {
 // The bound is computed from statement_timestamp, which is stable: with clock_timestamp
 // Postgres could not use the index and would read all events.
 func (s *Service) findRecentChanges(ctx context.Context) ([]uuid.UUID, error) {
-	rows, err := s.pool.Query(ctx, changedQuery, checkOverlap.Milliseconds())
+	rows, err := s.Pool.Query(ctx, changedQuery, checkOverlap.Milliseconds())
 	if err != nil {
-		return nil, translateError(fmt.Errorf("find what changed: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("find what changed: %w", err))
 	}
 	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
-	return ids, translateError(err)
+	return ids, store.TranslateError(err)
 }
 
 const changedQuery = `with changed as materialized (select id, subject_id from events where id >=
@@ -107,8 +110,8 @@ func (s *Service) checkSubjects(ctx context.Context, name string, subjects []uui
 		}
 		result.scopes, result.found, result.took = append(result.scopes, checked), append(result.found, found...), result.took+took
 	}
-	return s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
-		return firstError(tx.saveViolations(ctx, &result), tx.saveCheckTime(ctx, &result))
+	return s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error {
+		return store.FirstError(saveViolations(ctx, tx, &result), saveCheckTime(ctx, tx, &result))
 	})
 }
 
@@ -121,7 +124,7 @@ type checkScope struct {
 
 func (c checkScope) sqlCondition() (condition string, args []any) {
 	if c.ids != nil {
-		return "subject = any(?::uuid[])", []any{uuidArrayText(c.ids)}
+		return "subject = any(?::uuid[])", []any{store.UuidArrayText(c.ids)}
 	}
 	return "subject > ? and subject <= ?", []any{c.after, c.last}
 }
@@ -139,7 +142,7 @@ type checkResult struct {
 // measures the time.
 func (s *Service) findViolations(ctx context.Context, name string, scope checkScope) (found []violationRow, took time.Duration, err error) {
 	condition, args := scope.sqlCondition()
-	err = s.readSnapshot(ctx, func(ctx context.Context, tx bun.Tx, _ time.Time) error {
+	err = s.ReadSnapshot(ctx, func(ctx context.Context, tx bun.Tx, _ time.Time) error {
 		if _, err := tx.NewRaw("set local statement_timeout = ?", checkTimeout.Milliseconds()).Exec(ctx); err != nil {
 			return err
 		}
@@ -157,14 +160,14 @@ func (s *Service) findViolations(ctx context.Context, name string, scope checkSc
 }
 
 // saveViolations inserts the violations found and deletes those no longer found.
-func (tx *Tx) saveViolations(ctx context.Context, r *checkResult) error {
+func saveViolations(ctx context.Context, tx *store.Tx, r *checkResult) error {
 	subjects := make([]uuid.UUID, len(r.found))
 	for i := range r.found {
-		r.found[i].Name, r.found[i].FoundAt, subjects[i] = r.name, tx.now, r.found[i].Subject
+		r.found[i].Name, r.found[i].FoundAt, subjects[i] = r.name, tx.Now, r.found[i].Subject
 	}
 	for _, scope := range r.scopes {
 		condition, args := scope.sqlCondition()
-		_, err := tx.NewDelete().Model((*violationRow)(nil)).Where("name = ?", r.name).Where("subject <> all(?::uuid[])", uuidArrayText(subjects)).
+		_, err := tx.NewDelete().Model((*violationRow)(nil)).Where("name = ?", r.name).Where("subject <> all(?::uuid[])", store.UuidArrayText(subjects)).
 			Where(condition, args...).Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("remove violations: %w", err)
@@ -182,8 +185,8 @@ func (tx *Tx) saveViolations(ctx context.Context, r *checkResult) error {
 }
 
 // saveCheckTime records the time and duration of the check of recent changes.
-func (tx *Tx) saveCheckTime(ctx context.Context, r *checkResult) error {
+func saveCheckTime(ctx context.Context, tx *store.Tx, r *checkResult) error {
 	_, err := tx.NewRaw(`insert into invariant_checks (name, checked_at, duration_ms) values (?0, ?1, ?2)
-		on conflict (name) do update set checked_at = excluded.checked_at, duration_ms = excluded.duration_ms`, r.name, tx.now, r.took.Milliseconds()).Exec(ctx)
+		on conflict (name) do update set checked_at = excluded.checked_at, duration_ms = excluded.duration_ms`, r.name, tx.Now, r.took.Milliseconds()).Exec(ctx)
 	return err
 }

@@ -9,6 +9,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 )
 
 // These constants bound the check of all records. It reads all ids in ascending order,
@@ -41,7 +44,7 @@ func (s *Service) continueFullCheck(ctx context.Context, invariants []Invariant)
 	for spent := time.Duration(0); spent < fullCheckBudget; {
 		check, err := s.openFullCheck(ctx, invariants)
 		if err != nil || check == nil {
-			return firstError(err, failed)
+			return store.FirstError(err, failed)
 		}
 		took, done, err := s.checkFullSlice(ctx, check, invariants)
 		if err != nil {
@@ -62,15 +65,15 @@ func (s *Service) continueFullCheck(ctx context.Context, invariants []Invariant)
 // when it is due. It returns nil when nothing is due.
 func (s *Service) openFullCheck(ctx context.Context, invariants []Invariant) (*fullCheckRow, error) {
 	check := new(fullCheckRow)
-	if err := s.db.NewSelect().Model(check).Scan(ctx); err != nil {
-		return nil, translateError(fmt.Errorf("read the full check: %w", err))
+	if err := s.DB.NewSelect().Model(check).Scan(ctx); err != nil {
+		return nil, store.TranslateError(fmt.Errorf("read the full check: %w", err))
 	}
 	if check.LastCheckedID != nil {
 		return check, nil
 	}
-	now, err := s.readClock(ctx)
+	now, err := s.ReadClock(ctx)
 	if err != nil {
-		return nil, translateError(fmt.Errorf("read clock: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("read clock: %w", err))
 	}
 	// The hour is real time; a shifted clock can only make a check early.
 	due := func(i Invariant) bool {
@@ -108,7 +111,7 @@ func (s *Service) checkFullSlice(ctx context.Context, check *fullCheckRow, invar
 			return spent, false, checkErr
 		case size > minFullSlice:
 			check.SliceSize = max(minFullSlice, size/4)
-			return spent, false, firstError(s.saveFullCheck(ctx, check, *check.LastCheckedID, nil), fmt.Errorf("check all of %s: %w", i.Name, checkErr))
+			return spent, false, store.FirstError(s.saveFullCheck(ctx, check, *check.LastCheckedID, nil), fmt.Errorf("check all of %s: %w", i.Name, checkErr))
 		}
 		err = fmt.Errorf("check all of %s: %w", i.Name, checkErr)
 		if !slices.Contains(failed, i.Name) {
@@ -122,7 +125,7 @@ func (s *Service) checkFullSlice(ctx context.Context, check *fullCheckRow, invar
 		check.SliceSize = min(maxFullSlice, size*2)
 	}
 	check.FailedInvariants = failed
-	return spent, last == uuid.Max, firstError(s.saveFullCheck(ctx, check, last, results), err)
+	return spent, last == uuid.Max, store.FirstError(s.saveFullCheck(ctx, check, last, results), err)
 }
 
 // findSliceEnd returns the last id of the next slice, such that no table has more than
@@ -133,10 +136,10 @@ func (s *Service) findSliceEnd(ctx context.Context, check *fullCheckRow) (last u
 	for _, table := range []string{"quotes", "policies", "claims", "payouts", "payout_methods", "events"} {
 		query += " union all " + fmt.Sprintf(next, table)
 	}
-	err = s.db.NewRaw("select coalesce((select id from (select ?2::uuid as id"+query+") as next order by id limit 1), ?2)",
+	err = s.DB.NewRaw("select coalesce((select id from (select ?2::uuid as id"+query+") as next order by id limit 1), ?2)",
 		*check.LastCheckedID, check.SliceSize-1, uuid.Max).Scan(ctx, &last)
 	if err != nil {
-		return last, translateError(fmt.Errorf("find the end of a slice: %w", err))
+		return last, store.TranslateError(fmt.Errorf("find the end of a slice: %w", err))
 	}
 	return last, nil
 }
@@ -145,7 +148,7 @@ func (s *Service) findSliceEnd(ctx context.Context, check *fullCheckRow) (last u
 // process has already moved it. At the end it sets the time of the full check to its
 // start, for every invariant that did not fail.
 func (s *Service) saveFullCheck(ctx context.Context, check *fullCheckRow, last uuid.UUID, results []checkResult) error {
-	return s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
+	return s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error {
 		next := *check
 		if next.LastCheckedID = &last; last == uuid.Max {
 			next.LastCheckedID = nil
@@ -159,7 +162,7 @@ func (s *Service) saveFullCheck(ctx context.Context, check *fullCheckRow, last u
 			return err
 		}
 		for i := range results {
-			if err := tx.saveViolations(ctx, &results[i]); err != nil {
+			if err := saveViolations(ctx, tx, &results[i]); err != nil {
 				return err
 			}
 		}

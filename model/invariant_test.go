@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
 
@@ -101,7 +102,7 @@ func TestStatusTransitionsTableMatchesCode(t *testing.T) {
 	require.ElementsMatch(t, append(want, transitionLines("payout_method", model.PayoutMethodTransitions)...), known)
 }
 
-func transitionLines[S ~string](object string, arrows []model.Transition[S]) (all []string) {
+func transitionLines[S ~string](object string, arrows []store.Transition[S]) (all []string) {
 	for _, a := range arrows {
 		all = append(all, fmt.Sprintf("%s %s %s %s", object, a.From, a.To, a.Event))
 	}

@@ -9,6 +9,10 @@ import (
 	"time"
 
 	"github.com/uptrace/bun"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 )
 
 // JobAdmin is the interface of operators to the job queue.
@@ -102,14 +106,14 @@ func JobStates() []string {
 	return []string{"available", "cancelled", "completed", "discarded", "pending", "retryable", "running", "scheduled"}
 }
 
-func (f JobFilter) validate(v *validator) {
-	v.require(f.State == "" || slices.Contains(JobStates(), f.State), "/filter/state", "enum", "Use one of "+joinWords(JobStates())+".")
-	v.require(len(f.IDs) <= MaxJobs, "/filter/ids", "length", fmt.Sprintf("Name at most %d jobs.", MaxJobs))
+func (f JobFilter) validate(v *apperr.Validator) {
+	v.Require(f.State == "" || slices.Contains(JobStates(), f.State), "/filter/state", "enum", "Use one of "+joinWords(JobStates())+".")
+	v.Require(len(f.IDs) <= MaxJobs, "/filter/ids", "length", fmt.Sprintf("Name at most %d jobs.", MaxJobs))
 	for _, id := range f.IDs {
 		n, err := strconv.ParseInt(id, 10, 64)
-		v.require(err == nil && n > 0, "/filter/ids", "format", "Use the numbers of jobs.")
+		v.Require(err == nil && n > 0, "/filter/ids", "format", "Use the numbers of jobs.")
 	}
-	v.require(isStorableText(f.Queue) && isStorableText(f.Kind), "/filter", "format", "Use names of queues and kinds.")
+	v.Require(isStorableText(f.Queue) && isStorableText(f.Kind), "/filter", "format", "Use names of queues and kinds.")
 }
 
 // describe returns the filter as text for the audit log.
@@ -122,18 +126,18 @@ func (f JobFilter) describe() (all string) {
 	return all
 }
 
-func (s *Service) requireJobAdmin(ctx context.Context, actor Actor) (JobAdmin, error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+func (s *Service) requireJobAdmin(ctx context.Context, caller actor.Actor) (JobAdmin, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, err
 	}
 	if s.jobs == nil {
-		return nil, Fail(CodeUnavailable, "This server has no job queue.")
+		return nil, apperr.Fail(apperr.CodeUnavailable, "This server has no job queue.")
 	}
 	return s.jobs, nil
 }
 
 // JobCounts counts the jobs by queue, kind and state. Operators only.
-func (s *Service) JobCounts(ctx context.Context, actor Actor) ([]JobCount, error) {
+func (s *Service) JobCounts(ctx context.Context, actor actor.Actor) ([]JobCount, error) {
 	admin, err := s.requireJobAdmin(ctx, actor)
 	if err != nil {
 		return nil, err
@@ -142,7 +146,7 @@ func (s *Service) JobCounts(ctx context.Context, actor Actor) ([]JobCount, error
 }
 
 // FailingJobs returns the kinds of jobs that fail. Operators only.
-func (s *Service) FailingJobs(ctx context.Context, actor Actor) ([]FailingJobs, error) {
+func (s *Service) FailingJobs(ctx context.Context, actor actor.Actor) ([]FailingJobs, error) {
 	admin, err := s.requireJobAdmin(ctx, actor)
 	if err != nil {
 		return nil, err
@@ -152,62 +156,62 @@ func (s *Service) FailingJobs(ctx context.Context, actor Actor) ([]FailingJobs, 
 
 // ListJobs returns jobs, newest first. Operators only. Errors: validation_failed,
 // parameter_invalid, cursor_invalid.
-func (s *Service) ListJobs(ctx context.Context, actor Actor, f JobFilter, in PageRequest) (*Page[QueuedJob], error) {
+func (s *Service) ListJobs(ctx context.Context, actor actor.Actor, f JobFilter, in store.PageRequest) (*store.Page[QueuedJob], error) {
 	admin, err := s.requireJobAdmin(ctx, actor)
 	if err != nil {
 		return nil, err
 	}
-	v := validator{}
-	if f.validate(&v); len(v.fieldErrors) > 0 {
-		return nil, Invalid(v.fieldErrors...)
+	v := apperr.Validator{}
+	if f.validate(&v); len(v.FieldErrors) > 0 {
+		return nil, apperr.Invalid(v.FieldErrors...)
 	}
-	p, err := s.parsePage(actor, in, fmt.Sprintf("jobs?%q", []any{f.IDs, f.Queue, f.Kind, f.State}))
+	p, err := s.ParsePage(actor, in, fmt.Sprintf("jobs?%q", []any{f.IDs, f.Queue, f.Kind, f.State}))
 	if err != nil {
 		return nil, err
 	}
-	p.count = func(ctx context.Context) (int, error) { return admin.Count(ctx, f, MaxTotal+1) }
+	p.Count = func(ctx context.Context) (int, error) { return admin.Count(ctx, f, store.MaxTotal+1) }
 	var before int64
-	if p.after != "" {
-		if before, err = strconv.ParseInt(p.after, 10, 64); err != nil {
+	if p.After != "" {
+		if before, err = strconv.ParseInt(p.After, 10, 64); err != nil {
 			return nil, fmt.Errorf("cursor of jobs: %w", err)
 		}
 	}
-	rows, err := admin.List(ctx, f, before, p.fetchLimit())
+	rows, err := admin.List(ctx, f, before, p.FetchLimit())
 	if err != nil {
-		return nil, translateError(fmt.Errorf("list jobs: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("list jobs: %w", err))
 	}
-	return newPage(p, rows, func(j *QueuedJob) string { return j.ID }, func(j *QueuedJob) QueuedJob { return *j })
+	return store.NewPage(p, rows, func(j *QueuedJob) string { return j.ID }, func(j *QueuedJob) QueuedJob { return *j })
 }
 
 // ChangeJobs retries, cancels or snoozes jobs by id or filter. No payout is lost: due
 // work lives in tables; the sweep re-enqueues it. To stop a payout, block it.
-func (s *Service) ChangeJobs(ctx context.Context, actor Actor, in JobChange) (*JobsChanged, error) {
-	admin, err := s.requireJobAdmin(ctx, actor)
+func (s *Service) ChangeJobs(ctx context.Context, caller actor.Actor, in JobChange) (*JobsChanged, error) {
+	admin, err := s.requireJobAdmin(ctx, caller)
 	if err != nil {
 		return nil, err
 	}
-	v := newValidator(ctx)
+	v := apperr.NewValidator(ctx)
 	in.Filter.validate(v)
-	v.requireNote(&in.Reason, "/reason")
-	v.require(len(in.Filter.IDs) > 0 || in.Filter.Queue != "" || in.Filter.Kind != "" || in.Filter.State != "", "/filter", "required", "Name jobs, a queue, a kind or a state.")
-	if err := v.err(); err != nil {
+	requireNote(v, &in.Reason, "/reason")
+	v.Require(len(in.Filter.IDs) > 0 || in.Filter.Queue != "" || in.Filter.Kind != "" || in.Filter.State != "", "/filter", "required", "Name jobs, a queue, a kind or a state.")
+	if err := v.Err(); err != nil {
 		return nil, err
 	}
 	done := new(JobsChanged)
 	if in.DryRun {
-		actor = System() // a dry run changes nothing and is not audited
+		caller = actor.System() // a dry run changes nothing and is not audited
 	}
-	err = s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
-		if in.Verb == SnoozeJobs && !in.Until.After(tx.now) {
-			return Invalid(newFieldError("/until", "value", "Use a time after now."))
+	err = s.InTx(ctx, caller, func(ctx context.Context, tx *store.Tx) error {
+		if in.Verb == SnoozeJobs && !in.Until.After(tx.Now) {
+			return apperr.Invalid(apperr.NewFieldError("/until", "value", "Use a time after now."))
 		}
 		var err error
 		if *done, err = admin.Change(ctx, tx.Conn, in); err != nil {
 			return err
 		}
 		reason := in.Reason + " (" + strconv.Itoa(done.Changed) + " jobs" + in.Filter.describe() + ")"
-		tx.describe("", "", &reason)
-		return tx.storeResponse(statusOK, "", done)
+		tx.Describe("", "", &reason)
+		return tx.StoreResponse(store.StatusOK, "", done)
 	})
 	return done, err
 }

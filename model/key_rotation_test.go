@@ -12,18 +12,21 @@ import (
 
 	"parapet/internal/filestore"
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
 
 // newServiceWithSealKeys returns the service of a process with these keys; the first one
 // seals.
-func newServiceWithSealKeys(t *testing.T, b *modeltest.Bundle, keys ...model.SealKey) *model.Service {
+func newServiceWithSealKeys(t *testing.T, b *modeltest.Bundle, keys ...store.SealKey) *model.Service {
 	t.Helper()
-	return newServiceWithKeys(t, b, model.Keys{Seal: keys, Fingerprint: modeltest.Keys().Fingerprint})
+	return newServiceWithKeys(t, b, store.Keys{Seal: keys, Fingerprint: modeltest.Keys().Fingerprint})
 }
 
 // newServiceWithKeys returns the service of a process with these keys.
-func newServiceWithKeys(t *testing.T, b *modeltest.Bundle, keys model.Keys) *model.Service {
+func newServiceWithKeys(t *testing.T, b *modeltest.Bundle, keys store.Keys) *model.Service {
 	t.Helper()
 	files, err := filestore.OpenFolder(b.Files)
 	require.NoError(t, err)
@@ -41,13 +44,13 @@ func TestSealKeysRotateWhileServersRun(t *testing.T) {
 	_, err := approvePayoutAs(t, b, "ann", payout)
 	require.NoError(t, err)
 	url := "https://hooks.example.com/"
-	actor := b.Acme
-	actor.IdempotencyKey = &model.IdempotencyKey{Operation: "createWebhookEndpoint", Key: "k1", Request: []byte("r")}
-	endpoint, err := b.Service.CreateWebhookEndpoint(t.Context(), actor, model.WebhookEndpointRequest{URL: &url})
+	caller := b.Acme
+	caller.IdempotencyKey = &actor.IdempotencyKey{Operation: "createWebhookEndpoint", Key: "k1", Request: []byte("r")}
+	endpoint, err := b.Service.CreateWebhookEndpoint(t.Context(), caller, model.WebhookEndpointRequest{URL: &url})
 	require.NoError(t, err)
 	rotated, err := b.Service.RotateWebhookSecret(t.Context(), b.Acme, endpoint.ID)
 	require.NoError(t, err)
-	methods, err := b.Service.GetPayoutMethods(t.Context(), b.Acme, claim.ID, model.PageRequest{})
+	methods, err := b.Service.GetPayoutMethods(t.Context(), b.Acme, claim.ID, store.PageRequest{})
 	require.NoError(t, err)
 	method := methods.Data[0]
 	old := modeltest.Keys().Seal[0]
@@ -55,7 +58,7 @@ func TestSealKeysRotateWhileServersRun(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[string]int64{old.ID: 4}, sealed, "an account, two secrets, and a stored response with a secret")
 
-	young := model.SealKey{ID: "k2", Secret: bytes.Repeat([]byte{7}, 32)}
+	young := store.SealKey{ID: "k2", Secret: bytes.Repeat([]byte{7}, 32)}
 	both := newServiceWithSealKeys(t, b, young, old)
 	_, err = newServiceWithSealKeys(t, b, young).Reseal(t.Context(), b.Operator)
 	require.ErrorContains(t, err, "no key", "the old key is needed until every secret is sealed again")
@@ -79,8 +82,8 @@ func TestSealKeysRotateWhileServersRun(t *testing.T) {
 	require.Equal(t, "released", only(t, b, claim).Status)
 	require.Equal(t, modeltest.IBANMethod("").Number, b.Rail.Orders[0].Number)
 
-	var replay *model.Replay
-	_, err = b.Service.CreateWebhookEndpoint(t.Context(), actor, model.WebhookEndpointRequest{URL: &url})
+	var replay *store.Replay
+	_, err = b.Service.CreateWebhookEndpoint(t.Context(), caller, model.WebhookEndpointRequest{URL: &url})
 	require.ErrorAs(t, err, &replay)
 	require.Contains(t, string(replay.Body), *endpoint.Secret)
 	b.Relay()
@@ -129,7 +132,7 @@ func TestResealCanBeRepeated(t *testing.T) {
 		must(b.Service.CreateWebhookEndpoint(t.Context(), b.Acme, model.WebhookEndpointRequest{URL: &url}))
 	}
 	old := modeltest.Keys().Seal[0]
-	both := newServiceWithSealKeys(t, b, model.SealKey{ID: "k2", Secret: bytes.Repeat([]byte{7}, 32)}, old)
+	both := newServiceWithSealKeys(t, b, store.SealKey{ID: "k2", Secret: bytes.Repeat([]byte{7}, 32)}, old)
 	tx, err := b.DB.Pool.Begin(t.Context())
 	require.NoError(t, err)
 	_, err = tx.Exec(t.Context(), "select from webhook_endpoints limit 1 for update")
@@ -146,7 +149,7 @@ func TestVerifyKeysDetectsWrongKey(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	right, wrong := modeltest.Keys(), bytes.Repeat([]byte{7}, 32)
-	renamed := model.Keys{Seal: []model.SealKey{{ID: right.Seal[0].ID, Secret: wrong}}, Fingerprint: right.Fingerprint}
+	renamed := store.Keys{Seal: []store.SealKey{{ID: right.Seal[0].ID, Secret: wrong}}, Fingerprint: right.Fingerprint}
 	require.NoError(t, newServiceWithKeys(t, b, renamed).VerifyKeys(t.Context(), b.Operator), "the key sealed nothing")
 	url := "https://hooks.example.com/"
 	_, err := b.Service.CreateWebhookEndpoint(t.Context(), b.Acme, model.WebhookEndpointRequest{URL: &url})
@@ -156,8 +159,8 @@ func TestVerifyKeysDetectsWrongKey(t *testing.T) {
 	_, err = b.DB.Pool.Exec(t.Context(), "update webhook_endpoints set secret = ''")
 	require.NoError(t, err)
 	require.ErrorContains(t, newServiceWithKeys(t, b, renamed).VerifyKeys(t.Context(), b.Operator), "key test does not open the account of pmt_")
-	require.ErrorContains(t, newServiceWithKeys(t, b, model.Keys{Seal: right.Seal, Fingerprint: wrong}).VerifyKeys(t.Context(), b.Operator), "fingerprint key is not the one")
-	more := model.Keys{Seal: append([]model.SealKey{{ID: "young", Secret: wrong}}, right.Seal...), Fingerprint: right.Fingerprint}
+	require.ErrorContains(t, newServiceWithKeys(t, b, store.Keys{Seal: right.Seal, Fingerprint: wrong}).VerifyKeys(t.Context(), b.Operator), "fingerprint key is not the one")
+	more := store.Keys{Seal: append([]store.SealKey{{ID: "young", Secret: wrong}}, right.Seal...), Fingerprint: right.Fingerprint}
 	require.NoError(t, newServiceWithKeys(t, b, more).VerifyKeys(t.Context(), b.Operator))
-	require.Equal(t, model.CodeInsufficientScope, model.CodeOf(b.Service.VerifyKeys(t.Context(), b.Acme)))
+	require.Equal(t, apperr.CodeInsufficientScope, apperr.CodeOf(b.Service.VerifyKeys(t.Context(), b.Acme)))
 }

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"parapet/model/kernel/store"
 )
 
 // LedgerAccount is an account of the double-entry ledger.
@@ -83,13 +85,13 @@ func (s *postingSet) addSide(account LedgerAccount, amount int64) {
 type postingSets []postingSet
 
 // addPostings adds a set to the transaction; it is written before the commit.
-func (tx *Tx) addPostings(set postingSet) {
-	sets := collect[postingSets](tx, postingCollection)
+func addPostings(tx *store.Tx, set postingSet) {
+	sets := store.Collect[postingSets](tx, store.PostingCollection)
 	*sets = append(*sets, set)
 }
 
-// queueInsert implements rowCollection. Postgres checks that the sets sum to zero.
-func (sets *postingSets) queueInsert(tx *Tx) {
+// QueueInsert implements rowCollection. Postgres checks that the sets sum to zero.
+func (sets *postingSets) QueueInsert(tx *store.Tx) {
 	n := 4 * len(*sets)
 	events, policies, claims, payouts := make([]uuid.UUID, 0, n), make([]uuid.UUID, 0, n), make([]*uuid.UUID, 0, n), make([]*uuid.UUID, 0, n)
 	partners, accounts, currencies := make([]string, 0, n), make([]string, 0, n), make([]string, 0, n)
@@ -104,7 +106,7 @@ func (sets *postingSets) queueInsert(tx *Tx) {
 			amounts, times = append(amounts, side.amount), append(times, set.at)
 		}
 	}
-	tx.batch.Queue(`insert into ledger_entries (event_id, partner, account, policy_id, claim_id, payout_id, currency, amount, at)
+	tx.Batch.Queue(`insert into ledger_entries (event_id, partner, account, policy_id, claim_id, payout_id, currency, amount, at)
 		select * from unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::bigint[], $9::timestamptz[])`,
 		events, partners, accounts, policies, claims, payouts, currencies, amounts, times)
 }

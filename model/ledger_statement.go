@@ -12,6 +12,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 	"parapet/model/money"
 )
 
@@ -28,14 +32,14 @@ type ledgerRow struct {
 	Currency string
 	Amount   int64
 	At       time.Time
-	Type     EventType `bun:",scanonly"`
+	Type     event.Type `bun:",scanonly"`
 }
 
 // LedgerEntry is one entry of a posting set.
 type LedgerEntry struct {
 	At       time.Time
 	EventID  string // identifies the posting set
-	Type     EventType
+	Type     event.Type
 	Account  LedgerAccount
 	Partner  string
 	PolicyID string
@@ -46,8 +50,8 @@ type LedgerEntry struct {
 
 func (r *ledgerRow) toRecord() LedgerEntry {
 	return LedgerEntry{
-		At: r.At, EventID: resourceEvent.formatID(r.EventID), Type: r.Type, Account: r.Account, Partner: r.Partner, PolicyID: resourcePolicy.formatID(r.PolicyID),
-		ClaimID: resourceClaim.formatOptionalID(r.ClaimID), PayoutID: resourcePayout.formatOptionalID(r.PayoutID), Amount: money.New(r.Amount, r.Currency),
+		At: r.At, EventID: store.ResourceEvent.FormatID(r.EventID), Type: r.Type, Account: r.Account, Partner: r.Partner, PolicyID: store.ResourcePolicy.FormatID(r.PolicyID),
+		ClaimID: store.ResourceClaim.FormatOptionalID(r.ClaimID), PayoutID: store.ResourcePayout.FormatOptionalID(r.PayoutID), Amount: money.New(r.Amount, r.Currency),
 	}
 }
 
@@ -62,39 +66,39 @@ type Statement struct {
 // OpenStatement validates the request for a statement. Without to it ends now, without
 // from it begins with the first entry. Errors: parameter_invalid, not_found for an
 // unknown partner, partner_mismatch.
-func (s *Service) OpenStatement(ctx context.Context, actor Actor, f LedgerFilter, from, to *time.Time) (*Statement, error) {
+func (s *Service) OpenStatement(ctx context.Context, actor actor.Actor, f LedgerFilter, from, to *time.Time) (*Statement, error) {
 	view, err := s.newLedgerQuery(ctx, actor, f)
 	if err != nil {
 		return nil, err
 	}
 	// An empty statement for an unknown partner would hide a misspelt name.
 	if f.Partner != "" {
-		if err := loadPartner(ctx, s.db.NewSelect().Model(new(partnerRow)), f.Partner); err != nil {
-			return nil, translateError(err)
+		if err := loadPartner(ctx, s.DB.NewSelect().Model(new(partnerRow)), f.Partner); err != nil {
+			return nil, store.TranslateError(err)
 		}
 	}
 	if f.Currency != "" && !money.IsCurrency(f.Currency) {
-		return nil, badParameter("currency", "Use an ISO 4217 code in capitals, such as USD.")
+		return nil, apperr.InvalidParameter("currency", "Use an ISO 4217 code in capitals, such as USD.")
 	}
-	now, err := s.readClock(ctx)
+	now, err := s.ReadClock(ctx)
 	if err != nil {
-		return nil, translateError(fmt.Errorf("read clock: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("read clock: %w", err))
 	}
-	statement := &Statement{From: timeOrDefault(from, time.Unix(0, 0)).UTC(), To: timeOrDefault(to, now).UTC(), ledgerQuery: view}
+	statement := &Statement{From: store.TimeOrDefault(from, time.Unix(0, 0)).UTC(), To: store.TimeOrDefault(to, now).UTC(), ledgerQuery: view}
 	if !statement.From.Before(statement.To) {
-		return nil, badParameter("from", "It must lie before to.")
+		return nil, apperr.InvalidParameter("from", "It must lie before to.")
 	}
 	return statement, nil
 }
 
 // Opening returns the balances at the start of the statement.
 func (t *Statement) Opening(ctx context.Context) ([]Balance, error) {
-	return t.sumBalances(ctx, t.svc.db, false, &t.From)
+	return t.sumBalances(ctx, t.svc.DB, false, &t.From)
 }
 
 // Closing returns the balances at the end of the statement.
 func (t *Statement) Closing(ctx context.Context) ([]Balance, error) {
-	return t.sumBalances(ctx, t.svc.db, false, &t.To)
+	return t.sumBalances(ctx, t.svc.DB, false, &t.To)
 }
 
 // entriesQuery selects the statement's entries, oldest first.
@@ -106,14 +110,14 @@ func (t *Statement) entriesQuery(db bun.IDB) *bun.SelectQuery {
 
 // Entries returns a page of the statement's entries, oldest first. Errors:
 // parameter_invalid, cursor_invalid.
-func (t *Statement) Entries(ctx context.Context, in PageRequest) (*Page[LedgerEntry], error) {
-	p, err := t.svc.parsePage(t.actor, in, fmt.Sprintf("statement/%q/%v/%q/%d/%d", t.partner, t.policy, t.currency, t.From.UnixMicro(), t.To.UnixMicro()))
+func (t *Statement) Entries(ctx context.Context, in store.PageRequest) (*store.Page[LedgerEntry], error) {
+	p, err := t.svc.ParsePage(t.actor, in, fmt.Sprintf("statement/%q/%v/%q/%d/%d", t.partner, t.policy, t.currency, t.From.UnixMicro(), t.To.UnixMicro()))
 	if err != nil {
 		return nil, err
 	}
-	p.count = t.svc.newCounter(t.applyFilter(t.svc.db.NewSelect().Model((*ledgerRow)(nil))).ColumnExpr("1").Where("le.at >= ?", t.From).Where("le.at < ?", t.To))
-	q := t.entriesQuery(t.svc.db).Limit(p.fetchLimit())
-	if parts := strings.Split(p.after, "/"); len(parts) == 3 {
+	p.Count = t.svc.NewCounter(t.applyFilter(t.svc.DB.NewSelect().Model((*ledgerRow)(nil))).ColumnExpr("1").Where("le.at >= ?", t.From).Where("le.at < ?", t.To))
+	q := t.entriesQuery(t.svc.DB).Limit(p.FetchLimit())
+	if parts := strings.Split(p.After, "/"); len(parts) == 3 {
 		at, err := time.Parse(time.RFC3339Nano, parts[0])
 		if err != nil {
 			return nil, fmt.Errorf("cursor of a statement: %w", err)
@@ -122,9 +126,9 @@ func (t *Statement) Entries(ctx context.Context, in PageRequest) (*Page[LedgerEn
 	}
 	var rows []ledgerRow
 	if err := q.Scan(ctx, &rows); err != nil {
-		return nil, translateError(fmt.Errorf("read the ledger: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("read the ledger: %w", err))
 	}
-	return newPage(p, rows, func(r *ledgerRow) string {
+	return store.NewPage(p, rows, func(r *ledgerRow) string {
 		return fmt.Sprintf("%s/%s/%s", r.At.Format(time.RFC3339Nano), r.EventID, r.Account)
 	}, (*ledgerRow).toRecord)
 }
@@ -143,7 +147,7 @@ const (
 // balances. Amounts are whole minor units; a debit is positive. It reads one snapshot, so
 // that the balances always agree with the entries.
 func (t *Statement) WriteCSV(ctx context.Context, to io.Writer) error {
-	return t.svc.readSnapshot(ctx, func(ctx context.Context, tx bun.Tx, _ time.Time) error {
+	return t.svc.ReadSnapshot(ctx, func(ctx context.Context, tx bun.Tx, _ time.Time) error {
 		opening, err := t.sumBalances(ctx, tx, false, &t.From)
 		if err != nil {
 			return err
@@ -162,7 +166,7 @@ func (t *Statement) WriteCSV(ctx context.Context, to io.Writer) error {
 		defer func() { _ = rows.Close() }()
 		for rows.Next() {
 			var row ledgerRow
-			if err := t.svc.db.ScanRow(ctx, rows, &row); err != nil {
+			if err := t.svc.DB.ScanRow(ctx, rows, &row); err != nil {
 				return fmt.Errorf("read an entry: %w", err)
 			}
 			out.writeEntry(row.toRecord())
@@ -191,7 +195,7 @@ type boundedText struct{ strings.Builder }
 // Write returns an error when the text would become too long.
 func (b *boundedText) Write(text []byte) (int, error) {
 	if b.Len()+len(text) > maxStatementBytes {
-		return 0, badParameter("from", "The statement is longer than 4 MiB of text; ask for less time, or for one policy.")
+		return 0, apperr.InvalidParameter("from", "The statement is longer than 4 MiB of text; ask for less time, or for one policy.")
 	}
 	return b.Builder.Write(text)
 }

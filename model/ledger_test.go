@@ -11,6 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/money"
 	"parapet/model/wire"
@@ -63,7 +66,7 @@ func TestABindPostsThePremiumAndThePartnersShare(t *testing.T) {
 	}, books(t, b, policy.ID))
 	require.Empty(t, must(b.Service.Balances(t.Context(), b.Globex, model.LedgerFilter{PolicyID: policy.ID}, false, nil)), "other partners do not see it")
 	_, err := b.Service.Balances(t.Context(), b.Globex, model.LedgerFilter{Partner: "acme"}, false, nil)
-	require.Equal(t, model.CodePartnerMismatch, domainError(t, err).Code)
+	require.Equal(t, apperr.CodePartnerMismatch, domainError(t, err).Code)
 	sums := must(b.Service.Balances(t.Context(), b.Operator, model.LedgerFilter{Currency: "USD"}, true, nil))
 	require.Len(t, sums, 4)
 	require.Equal(t, "acme", *sums[0].Partner)
@@ -137,7 +140,7 @@ func TestApprovalsAtOnceReserveNoMoreThanTheLimit(t *testing.T) {
 	for _, claim := range claims {
 		all.Go(func() {
 			_, err := b.Service.DecideClaim(t.Context(), b.Operator, model.DecisionRequest{ClaimID: claim.ID, Outcome: model.ClaimApproved, Amount: new(money.New(share, "USD"))})
-			if code := model.CodeOf(err); err != nil && code != model.CodeLimitExhausted && code != model.CodeValidationFailed {
+			if code := apperr.CodeOf(err); err != nil && code != apperr.CodeLimitExhausted && code != apperr.CodeValidationFailed {
 				t.Error(err)
 			}
 		})
@@ -160,9 +163,9 @@ func TestStatementBalancesAddUp(t *testing.T) {
 	reconcile(t, b, "monday", line(b, payout, "settled"))
 	b.ActingAs(b.Globex).QuoteAndBind("quake-circle", nil)
 	statement := must(b.Service.OpenStatement(t.Context(), b.Acme, model.LedgerFilter{}, &middle, nil))
-	page := must(statement.Entries(t.Context(), model.PageRequest{}))
+	page := must(statement.Entries(t.Context(), store.PageRequest{}))
 	require.Len(t, page.Data, 2, "only the confirmation")
-	require.Equal(t, model.EventPayoutReconciled, page.Data[0].Type)
+	require.Equal(t, event.PayoutReconciled, page.Data[0].Type)
 	require.Equal(t, payout.ID, *page.Data[0].PayoutID)
 	balances := map[model.LedgerAccount]int64{}
 	for _, balance := range must(statement.Opening(t.Context())) {
@@ -190,15 +193,15 @@ func TestStatementBalancesAddUp(t *testing.T) {
 	require.Len(t, records, 1+4+2+2+2+8, "head, bind, created, released, reconciled, closing")
 	var paged []model.LedgerEntry
 	for cursor := ""; ; {
-		page := must(whole.Entries(t.Context(), model.PageRequest{Limit: 3, Cursor: cursor}))
+		page := must(whole.Entries(t.Context(), store.PageRequest{Limit: 3, Cursor: cursor}))
 		if paged = append(paged, page.Data...); !page.HasMore {
 			break
 		}
 		cursor = *page.NextCursor
 	}
 	require.Len(t, paged, 10)
-	_, err := statement.Entries(t.Context(), model.PageRequest{Cursor: "x"})
-	require.Equal(t, model.CodeCursorInvalid, domainError(t, err).Code)
+	_, err := statement.Entries(t.Context(), store.PageRequest{Cursor: "x"})
+	require.Equal(t, apperr.CodeCursorInvalid, domainError(t, err).Code)
 	_, err = b.Service.OpenStatement(t.Context(), b.Acme, model.LedgerFilter{}, new(b.Now()), &middle)
-	require.Equal(t, model.CodeParameterInvalid, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeParameterInvalid, domainError(t, err).Code)
 }

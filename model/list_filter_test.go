@@ -10,6 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -41,9 +44,9 @@ var lists = map[string]filteredList{
 
 // filteredList reads one page of a list, and its total.
 type filteredList struct {
-	read  func(testing.TB, *modeltest.Bundle, model.Actor, model.Filter, model.PageRequest) ([]listedRecord, *string, int)
-	page  func(context.Context, *modeltest.Bundle, model.Actor, model.Filter, model.PageRequest) error
-	total func(context.Context, *modeltest.Bundle, model.Actor, model.Filter) error
+	read  func(testing.TB, *modeltest.Bundle, actor.Actor, store.Filter, store.PageRequest) ([]listedRecord, *string, int)
+	page  func(context.Context, *modeltest.Bundle, actor.Actor, store.Filter, store.PageRequest) error
+	total func(context.Context, *modeltest.Bundle, actor.Actor, store.Filter) error
 }
 
 func textOf(text *string) string {
@@ -53,9 +56,9 @@ func textOf(text *string) string {
 	return *text
 }
 
-func listed[T any](list func(*model.Service, context.Context, model.Actor, model.Filter, model.PageRequest) (*model.Page[T], error), of func(T) listedRecord) filteredList {
+func listed[T any](list func(*model.Service, context.Context, actor.Actor, store.Filter, store.PageRequest) (*store.Page[T], error), of func(T) listedRecord) filteredList {
 	return filteredList{
-		read: func(t testing.TB, b *modeltest.Bundle, actor model.Actor, f model.Filter, in model.PageRequest) ([]listedRecord, *string, int) {
+		read: func(t testing.TB, b *modeltest.Bundle, actor actor.Actor, f store.Filter, in store.PageRequest) ([]listedRecord, *string, int) {
 			t.Helper()
 			page, err := list(b.Service, t.Context(), actor, f, in)
 			require.NoError(t, err)
@@ -67,12 +70,12 @@ func listed[T any](list func(*model.Service, context.Context, model.Actor, model
 			}
 			return records, page.NextCursor, total
 		},
-		page: func(ctx context.Context, b *modeltest.Bundle, actor model.Actor, f model.Filter, in model.PageRequest) error {
+		page: func(ctx context.Context, b *modeltest.Bundle, actor actor.Actor, f store.Filter, in store.PageRequest) error {
 			_, err := list(b.Service, ctx, actor, f, in)
 			return err
 		},
-		total: func(ctx context.Context, b *modeltest.Bundle, actor model.Actor, f model.Filter) error {
-			page, err := list(b.Service, ctx, actor, f, model.PageRequest{Limit: 1})
+		total: func(ctx context.Context, b *modeltest.Bundle, actor actor.Actor, f store.Filter) error {
+			page, err := list(b.Service, ctx, actor, f, store.PageRequest{Limit: 1})
 			if err == nil {
 				_, _, err = page.Total(ctx)
 			}
@@ -82,9 +85,9 @@ func listed[T any](list func(*model.Service, context.Context, model.Actor, model
 }
 
 // listAll reads all pages.
-func listAll(t *testing.T, b *modeltest.Bundle, name string, actor model.Actor, f model.Filter, order model.Order) (all []listedRecord) {
+func listAll(t *testing.T, b *modeltest.Bundle, name string, actor actor.Actor, f store.Filter, order store.Order) (all []listedRecord) {
 	t.Helper()
-	in := model.PageRequest{Limit: 2, Order: order}
+	in := store.PageRequest{Limit: 2, Order: order}
 	for {
 		page, next, total := lists[name].read(t, b, actor, f, in)
 		all = append(all, page...)
@@ -105,15 +108,15 @@ func TestFiltersOfListsAgreeWithTheirRecords(t *testing.T) {
 	playBookTemplate(t, template, 20)
 	fillBook(t, template, b, 3)
 	for name := range lists {
-		for _, actor := range []model.Actor{b.Operator, b.Acme, modeltest.Partner("hooli"), modeltest.Partner("small-001")} {
-			whole := listAll(t, b, name, actor, model.Filter{}, model.NewestFirst)
+		for _, actor := range []actor.Actor{b.Operator, b.Acme, modeltest.Partner("hooli"), modeltest.Partner("small-001")} {
+			whole := listAll(t, b, name, actor, store.Filter{}, store.NewestFirst)
 			require.True(t, slices.IsSortedFunc(whole, func(x, y listedRecord) int { return y.at.Compare(x.at) }), "newest first")
-			backwards := listAll(t, b, name, actor, model.Filter{}, model.OldestFirst)
+			backwards := listAll(t, b, name, actor, store.Filter{}, store.OldestFirst)
 			slices.Reverse(backwards)
 			require.Equal(t, whole, backwards)
 			for _, f := range filtersOf(name, whole) {
 				want := slices.DeleteFunc(slices.Clone(whole), func(r listedRecord) bool { return !matches(f, r) })
-				require.Equal(t, ids(want), ids(listAll(t, b, name, actor, f, model.NewestFirst)), "%s of %s: %+v", name, actor.Name, f)
+				require.Equal(t, ids(want), ids(listAll(t, b, name, actor, f, store.NewestFirst)), "%s of %s: %+v", name, actor.Name, f)
 			}
 		}
 	}
@@ -127,40 +130,40 @@ func ids(records []listedRecord) []string {
 	return ids
 }
 
-func matches(f model.Filter, r listedRecord) bool {
+func matches(f store.Filter, r listedRecord) bool {
 	return (f.Status == "" || f.Status == r.status) && (f.Partner == "" || f.Partner == r.partner) && (f.Product == "" || r.product == "" || f.Product == r.product) &&
 		(f.PolicyID == "" || f.PolicyID == r.policy) && (f.PartnerReference == "" || f.PartnerReference == r.reference) &&
 		(f.CreatedFrom == nil || !r.at.Before(*f.CreatedFrom)) && (f.CreatedTo == nil || r.at.Before(*f.CreatedTo))
 }
 
 // filtersOf returns filters that match some records and filters that match none.
-func filtersOf(name string, whole []listedRecord) []model.Filter {
+func filtersOf(name string, whole []listedRecord) []store.Filter {
 	statuses := map[string][]string{
 		"quotes": {"priced", "bound", "expired"}, "policies": {"active", "expired", "exhausted", "archived"}, "claims": {"closed", "approved", "declined", "deferred"},
 		"payouts": {"blocked", "reconciled", "returned"}, "payout methods": {"pending", "verified", "rejected"},
 	}[name]
-	filters := []model.Filter{{Partner: "acme"}, {Partner: "unknown"}}
+	filters := []store.Filter{{Partner: "acme"}, {Partner: "unknown"}}
 	for _, status := range statuses {
-		filters = append(filters, model.Filter{Status: status}, model.Filter{Status: status, Partner: "acme"})
+		filters = append(filters, store.Filter{Status: status}, store.Filter{Status: status, Partner: "acme"})
 		if len(whole) > 2 {
 			at := whole[len(whole)/2].at
-			filters = append(filters, model.Filter{Status: status, CreatedFrom: &at}, model.Filter{Status: status, CreatedTo: &at})
+			filters = append(filters, store.Filter{Status: status, CreatedFrom: &at}, store.Filter{Status: status, CreatedTo: &at})
 		}
 	}
 	if name == "quotes" || name == "policies" {
 		for _, product := range []string{"quake-circle", "cyclone-circle", "rain-deficit", "unknown"} {
-			filters = append(filters, model.Filter{Product: product}, model.Filter{Product: product, Status: statuses[0]})
+			filters = append(filters, store.Filter{Product: product}, store.Filter{Product: product, Status: statuses[0]})
 		}
 	}
 	if len(whole) > 2 {
 		first, last := whole[len(whole)-1].at, whole[0].at
 		middle := whole[len(whole)/2]
-		filters = append(filters, model.Filter{CreatedFrom: &middle.at}, model.Filter{CreatedTo: &middle.at}, model.Filter{CreatedFrom: &first, CreatedTo: &last})
+		filters = append(filters, store.Filter{CreatedFrom: &middle.at}, store.Filter{CreatedTo: &middle.at}, store.Filter{CreatedFrom: &first, CreatedTo: &last})
 		if name != "quotes" && name != "policies" && middle.policy != "" {
-			filters = append(filters, model.Filter{PolicyID: middle.policy}, model.Filter{PolicyID: middle.policy, Status: middle.status})
+			filters = append(filters, store.Filter{PolicyID: middle.policy}, store.Filter{PolicyID: middle.policy, Status: middle.status})
 		}
 		if middle.reference != "" {
-			filters = append(filters, model.Filter{PartnerReference: middle.reference}, model.Filter{PartnerReference: middle.reference, Status: statuses[0]})
+			filters = append(filters, store.Filter{PartnerReference: middle.reference}, store.Filter{PartnerReference: middle.reference, Status: statuses[0]})
 		}
 	}
 	return filters
@@ -175,7 +178,7 @@ func TestClaimsAreFilteredByTheProductOfTheirPolicy(t *testing.T) {
 	_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID})
 	require.NoError(t, err)
 	for product, want := range map[string]int{"quake-circle": 2, "cyclone-circle": 0} {
-		page, err := b.Service.ListClaims(t.Context(), b.Acme, model.Filter{Product: product}, model.PageRequest{})
+		page, err := b.Service.ListClaims(t.Context(), b.Acme, store.Filter{Product: product}, store.PageRequest{})
 		require.NoError(t, err)
 		require.Len(t, page.Data, want, product)
 	}
@@ -186,7 +189,7 @@ func TestFeedOfSomeTypesAgreesWithTheFeed(t *testing.T) {
 	b := modeltest.New(t, modeltest.WithoutChecks())
 	b.PlayFullStory()
 	read := func(f model.EventFilter) (ids []string) {
-		in := model.PageRequest{Limit: 3}
+		in := store.PageRequest{Limit: 3}
 		for {
 			page, err := b.Service.ListEvents(t.Context(), b.Acme, f, in)
 			require.NoError(t, err)
@@ -200,14 +203,14 @@ func TestFeedOfSomeTypesAgreesWithTheFeed(t *testing.T) {
 		}
 	}
 	whole := read(model.EventFilter{})
-	for _, types := range [][]model.EventType{{model.EventQuoteCreated}, {model.EventPolicyArchived, model.EventClaimOpened}, {model.EventPolicyCancelled, model.EventQuoteBound, model.EventClaimOpened}} {
+	for _, types := range [][]event.Type{{event.QuoteCreated}, {event.PolicyArchived, event.ClaimOpened}, {event.PolicyCancelled, event.QuoteBound, event.ClaimOpened}} {
 		for _, after := range []int64{0, 20} {
 			want := slices.DeleteFunc(slices.Clone(whole), func(id string) bool {
 				var sequence int64
 				var kind string
 				_, err := fmt.Sscanf(id, "%d %s", &sequence, &kind)
 				require.NoError(t, err)
-				return sequence <= after || !slices.Contains(types, model.EventType(kind))
+				return sequence <= after || !slices.Contains(types, event.Type(kind))
 			})
 			require.Equal(t, want, read(model.EventFilter{Types: types, After: after}))
 		}

@@ -6,7 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
 
@@ -19,8 +20,8 @@ func TestAListIsStableWhileQuotesComeIn(t *testing.T) {
 		want = append([]string{b.Quote("quake-circle", nil).ID}, want...)
 	}
 	b.ActingAs(b.Globex).Quote("quake-circle", nil)
-	filter := model.Filter{Status: "priced", CreatedFrom: &from}
-	page := model.PageRequest{Limit: 2}
+	filter := store.Filter{Status: "priced", CreatedFrom: &from}
+	page := store.PageRequest{Limit: 2}
 	var got []string
 	for {
 		list, err := b.Service.ListQuotes(t.Context(), b.Acme, filter, page)
@@ -39,15 +40,15 @@ func TestAListIsStableWhileQuotesComeIn(t *testing.T) {
 	}
 	require.Equal(t, want, got)
 
-	_, err := b.Service.ListQuotes(t.Context(), b.Acme, model.Filter{Status: "bound"}, page)
-	require.Equal(t, model.CodeCursorInvalid, domainError(t, err).Code, "a cursor of another filter")
-	_, err = b.Service.ListQuotes(t.Context(), b.Acme, model.Filter{Status: "sold"}, model.PageRequest{})
-	require.Equal(t, model.CodeParameterInvalid, domainError(t, err).Code)
+	_, err := b.Service.ListQuotes(t.Context(), b.Acme, store.Filter{Status: "bound"}, page)
+	require.Equal(t, apperr.CodeCursorInvalid, domainError(t, err).Code, "a cursor of another filter")
+	_, err = b.Service.ListQuotes(t.Context(), b.Acme, store.Filter{Status: "sold"}, store.PageRequest{})
+	require.Equal(t, apperr.CodeParameterInvalid, domainError(t, err).Code)
 	future := b.Now().Add(time.Hour)
-	none, err := b.Service.ListQuotes(t.Context(), b.Acme, model.Filter{CreatedFrom: &future}, model.PageRequest{})
+	none, err := b.Service.ListQuotes(t.Context(), b.Acme, store.Filter{CreatedFrom: &future}, store.PageRequest{})
 	require.NoError(t, err)
 	require.Empty(t, none.Data)
-	all, err := b.Service.ListQuotes(t.Context(), b.Operator, model.Filter{}, model.PageRequest{Limit: 100})
+	all, err := b.Service.ListQuotes(t.Context(), b.Operator, store.Filter{}, store.PageRequest{Limit: 100})
 	require.NoError(t, err)
 	require.Greater(t, len(all.Data), len(want), "operators read the records of all partners")
 }

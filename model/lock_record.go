@@ -6,60 +6,61 @@ import (
 
 	"github.com/google/uuid"
 
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
 // lockRecord locks a record and everything in its representation, in the lock order,
 // and reads the record as the caller sees it.
-func lockRecord(ctx context.Context, tx *Tx, id string) (any, error) {
-	if quote, err := resourceQuote.parseID(id); err == nil {
+func lockRecord(ctx context.Context, tx *store.Tx, id string) (any, error) {
+	if quote, err := store.ResourceQuote.ParseID(id); err == nil {
 		row := new(quoteRow)
-		if err := tx.lockRow(ctx, row, quote, resourceQuote); err != nil {
+		if err := tx.LockRow(ctx, row, quote, store.ResourceQuote); err != nil {
 			return nil, err
 		}
 		var moratoria []moratoriumRow
-		tx.queueMoratoria(&moratoria)
-		if err := tx.flush(ctx); err != nil {
+		queueMoratoria(tx, &moratoria)
+		if err := tx.Flush(ctx); err != nil {
 			return nil, fmt.Errorf("read moratoria: %w", err)
 		}
-		return row.toRecordAt(tx.now, moratoria), nil
+		return row.toRecordAt(tx.Now, moratoria), nil
 	}
-	if policy, err := resourcePolicy.parseID(id); err == nil {
-		return tx.lockPolicyRecord(ctx, policy)
+	if policy, err := store.ResourcePolicy.ParseID(id); err == nil {
+		return lockPolicyRecord(ctx, tx, policy)
 	}
-	if endpoint, err := resourceEndpoint.parseID(id); err == nil {
+	if endpoint, err := store.ResourceEndpoint.ParseID(id); err == nil {
 		row := new(endpointRow)
-		if err := tx.lockRow(ctx, row, endpoint, resourceEndpoint); err != nil {
+		if err := tx.LockRow(ctx, row, endpoint, store.ResourceEndpoint); err != nil {
 			return nil, err
 		}
 		return row.toRecord(), nil
 	}
-	if payout, err := resourcePayout.parseID(id); err == nil {
-		_, row, err := tx.lockPayout(ctx, "", payout)
+	if payout, err := store.ResourcePayout.ParseID(id); err == nil {
+		_, row, err := lockPayout(ctx, tx, "", payout)
 		if err != nil {
 			return nil, err
 		}
 		return row.toRecord(), nil
 	}
-	claim, err := resourceClaim.parseID(id)
+	claim, err := store.ResourceClaim.ParseID(id)
 	if err != nil {
 		return nil, err
 	}
-	_, row, err := tx.lockClaimAndPolicy(ctx, claim)
+	_, row, err := lockClaimAndPolicy(ctx, tx, claim)
 	if err != nil {
 		return nil, err
 	}
-	return tx.loadClaimRecord(ctx, row)
+	return loadClaimRecord(ctx, tx, row)
 }
 
-func (tx *Tx) lockPolicyRecord(ctx context.Context, id uuid.UUID) (*wire.Policy, error) {
+func lockPolicyRecord(ctx context.Context, tx *store.Tx, id uuid.UUID) (*wire.Policy, error) {
 	row := new(policyRow)
-	if err := tx.lockRow(ctx, row, id, resourcePolicy); err != nil {
+	if err := tx.LockRow(ctx, row, id, store.ResourcePolicy); err != nil {
 		return nil, err
 	}
 	// Opening a claim takes the policy's lock, so the newest claims stay the newest.
 	_, err := tx.NewRaw("select from claims where policy_id = ? and partner = ? order by policy_sequence desc limit ? for no key update",
-		row.ID, row.Partner, maxEmbedded).Exec(ctx)
+		row.ID, row.Partner, store.MaxEmbedded).Exec(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("lock claims of a policy: %w", err)
 	}
@@ -67,5 +68,5 @@ func (tx *Tx) lockPolicyRecord(ctx context.Context, id uuid.UUID) (*wire.Policy,
 	if err != nil {
 		return nil, err
 	}
-	return row.toRecord(tx.now, claims[row.ID]), nil
+	return row.toRecord(tx.Now, claims[row.ID]), nil
 }

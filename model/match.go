@@ -11,6 +11,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 	"parapet/model/trigger"
 )
 
@@ -26,24 +28,24 @@ const matchBatchSize = 500
 // claims. It may run any number of times: existing decisions stay. Without After it is a
 // first pass and enqueues the second, which finds the policies that were bound during the
 // first.
-func (s *Service) Evaluate(ctx context.Context, job EvaluateOccurrences) error {
+func (s *Service) Evaluate(ctx context.Context, job store.EvaluateOccurrences) error {
 	horizon, err := s.snapshotBarrier(ctx, job.After)
 	if err != nil {
 		return err
 	}
 	ids := make([]uuid.UUID, 0, len(job.Occurrences))
 	for _, text := range job.Occurrences {
-		id, err := resourceOccurrence.parseID(text)
+		id, err := store.ResourceOccurrence.ParseID(text)
 		if err != nil {
 			return fmt.Errorf("occurrence %q: %w", text, err)
 		}
 		ids = append(ids, id)
 	}
-	occurrences, err := loadOccurrences(ctx, s.db, ids)
+	occurrences, err := loadOccurrences(ctx, s.DB, ids)
 	if err != nil {
 		return err
 	}
-	candidates, err := findCandidates(ctx, s.db, occurrences)
+	candidates, err := findCandidates(ctx, s.DB, occurrences)
 	if err != nil {
 		return err
 	}
@@ -57,13 +59,13 @@ func (s *Service) Evaluate(ctx context.Context, job EvaluateOccurrences) error {
 	if job.After != "" || horizon == noTransactions {
 		return nil
 	}
-	return s.enqueueInOwnTx(ctx, EvaluateOccurrences{Occurrences: job.Occurrences, After: horizon})
+	return s.enqueueInOwnTx(ctx, store.EvaluateOccurrences{Occurrences: job.Occurrences, After: horizon})
 }
 
 // noTransactions is the barrier when no transaction was binding a policy.
 const noTransactions = "-"
 
-// bindTransactionsQuery selects the transactions of this database that hold bindLock or
+// bindTransactionsQuery selects the transactions of this database that hold BindLock or
 // wait for it, by their ids in pg_locks. These ids are unique until the server restarts,
 // which ends all transactions. A standby shows none, but Open does not connect to a
 // server in recovery.
@@ -74,36 +76,36 @@ const bindTransactionsQuery = `select virtualtransaction from pg_locks
 // snapshotBarrier returns the transactions that were binding policies when the first pass
 // began. The second pass returns ErrBarrierPending until all of them have ended.
 func (s *Service) snapshotBarrier(ctx context.Context, after string) (string, error) {
-	binding := fmt.Sprintf(bindTransactionsQuery, bindLock)
+	binding := fmt.Sprintf(bindTransactionsQuery, store.BindLock)
 	if after == "" {
 		var horizon string
-		err := s.db.NewRaw("select coalesce(string_agg(virtualtransaction, ','), ?) from ("+binding+") b", noTransactions).Scan(ctx, &horizon)
-		return horizon, translateError(err)
+		err := s.DB.NewRaw("select coalesce(string_agg(virtualtransaction, ','), ?) from ("+binding+") b", noTransactions).Scan(ctx, &horizon)
+		return horizon, store.TranslateError(err)
 	}
 	var running bool
-	err := s.db.NewRaw("select exists ("+binding+" and virtualtransaction = any(string_to_array(?, ',')))", after).Scan(ctx, &running)
+	err := s.DB.NewRaw("select exists ("+binding+" and virtualtransaction = any(string_to_array(?, ',')))", after).Scan(ctx, &running)
 	if err == nil && running {
 		return "", ErrBarrierPending
 	}
-	return "", translateError(err)
+	return "", store.TranslateError(err)
 }
 
 // enqueueInOwnTx enqueues a job in a transaction of its own.
-func (s *Service) enqueueInOwnTx(ctx context.Context, job Job) error {
-	return s.InTx(ctx, System(), func(_ context.Context, tx *Tx) error {
-		tx.enqueueJob(job)
+func (s *Service) enqueueInOwnTx(ctx context.Context, job store.Job) error {
+	return s.InTx(ctx, actor.System(), func(_ context.Context, tx *store.Tx) error {
+		tx.EnqueueJob(job)
 		return nil
 	})
 }
 
 // lockOccurrence locks one occurrence in the transaction and reads it with its facts. For
 // a merged occurrence it returns the one it was merged into.
-func (tx *Tx) lockOccurrence(ctx context.Context, id uuid.UUID) (*occurrenceRow, trigger.Occurrence, error) {
+func lockOccurrence(ctx context.Context, tx *store.Tx, id uuid.UUID) (*occurrenceRow, trigger.Occurrence, error) {
 	row := new(occurrenceRow)
 	var observations []observationRow
 	err := tx.NewSelect().Model(row).Where("id = ?", id).For("SHARE").Scan(ctx)
 	if err == nil && row.MergedInto != nil { // it may have been merged while this waited for the lock
-		return tx.lockOccurrence(ctx, *row.MergedInto)
+		return lockOccurrence(ctx, tx, *row.MergedInto)
 	}
 	if err == nil {
 		err = tx.NewSelect().Model(&observations).Where("occurrence_id = ?", row.ID).OrderExpr("occurred_at").Scan(ctx)
@@ -169,7 +171,7 @@ func findCandidates(ctx context.Context, db bun.IDB, occurrences []loadedOccurre
 	}
 	var pairs []struct{ OccurrenceID, ID uuid.UUID }
 	if err := newCandidateQuery(db, occurrences).Scan(ctx, &pairs); err != nil {
-		return nil, translateError(fmt.Errorf("find candidates: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("find candidates: %w", err))
 	}
 	for _, pair := range pairs {
 		found[pair.OccurrenceID] = append(found[pair.OccurrenceID], pair.ID)
@@ -187,7 +189,7 @@ func findCandidates(ctx context.Context, db bun.IDB, occurrences []loadedOccurre
 func (s *Service) evaluateOccurrence(ctx context.Context, row *occurrenceRow, facts trigger.Occurrence, candidates []uuid.UUID) error {
 	for slice := range slices.Chunk(candidates, matchBatchSize) {
 		err := recoverPanic(func() error { return s.evaluateBatch(ctx, row, facts, slice) })
-		if err := s.splitOnFailure(ctx, EvaluatePolicies{Occurrence: resourceOccurrence.formatID(row.ID)}, slice, err); err != nil {
+		if err := s.splitOnFailure(ctx, EvaluatePolicies{Occurrence: store.ResourceOccurrence.FormatID(row.ID)}, slice, err); err != nil {
 			return err
 		}
 	}
@@ -200,12 +202,12 @@ func (s *Service) evaluateBatch(ctx context.Context, row *occurrenceRow, facts t
 	if err != nil || len(hits) == 0 {
 		return err
 	}
-	err = s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
-		occ, facts, err := tx.lockOccurrence(ctx, row.ID) // read again under its lock: it may have been revised
+	err = s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error {
+		occ, facts, err := lockOccurrence(ctx, tx, row.ID) // read again under its lock: it may have been revised
 		if err != nil {
 			return err
 		}
-		return tx.adjudicate(ctx, occ, facts, hits)
+		return adjudicatePolicies(ctx, tx, occ, facts, hits)
 	})
 	if err != nil {
 		return fmt.Errorf("decide %s %s: %w", row.Source, row.SourceEventID, err)
@@ -225,11 +227,11 @@ func (s *Service) findDecidable(ctx context.Context, row *occurrenceRow, facts t
 			sum(d.amount) filter (where c.status in ('approved', 'closed')) as owed
 		from claims c left join determinations d on d.id = c.determination_id and d.partner = c.partner
 		where c.policy_id = p.id and c.occurrence_id in (select id from occurrences where id = ?0 or merged_into = ?0) and ` + holdsOccurrenceSQL + `) as cl on true`
-	err := s.db.NewSelect().Model(&policies).Column("id", "cover", "effective_at", "payable_from", "expires_at", "cancelled_at").
+	err := s.DB.NewSelect().Model(&policies).Column("id", "cover", "effective_at", "payable_from", "expires_at", "cancelled_at").
 		ColumnExpr("cl.waits, cl.claims, cl.owed").Join(claims, row.ID).
 		Where("p.id in (?)", bun.List(candidates)).OrderExpr("p.id").Scan(ctx)
 	if err != nil {
-		return nil, translateError(fmt.Errorf("read candidates: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("read candidates: %w", err))
 	}
 	var hits []uuid.UUID
 	for _, p := range policies {

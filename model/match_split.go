@@ -6,6 +6,10 @@ import (
 	"runtime/debug"
 
 	"github.com/google/uuid"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 )
 
 // EvaluatePolicies decides some policies for one occurrence: a part of a failed batch. A
@@ -22,7 +26,7 @@ func (EvaluatePolicies) Kind() string { return "evaluate_policies" }
 // EvaluatePolicies runs the job. It fails when its only policy fails, and may run any
 // number of times.
 func (s *Service) EvaluatePolicies(ctx context.Context, job EvaluatePolicies) error {
-	ids := resourcePolicy.parseIDs(job.Policies)
+	ids := store.ResourcePolicy.ParseIDs(job.Policies)
 	err := recoverPanic(func() error { return s.evaluateForOccurrence(ctx, job.Occurrence, ids) })
 	if err != nil && len(ids) == 1 {
 		return fmt.Errorf("policy %s: %w", job.Policies[0], err)
@@ -33,11 +37,11 @@ func (s *Service) EvaluatePolicies(ctx context.Context, job EvaluatePolicies) er
 // evaluateForOccurrence decides policies for an occurrence. If the occurrence has been
 // merged, it decides them for the one it was merged into.
 func (s *Service) evaluateForOccurrence(ctx context.Context, occurrence string, policies []uuid.UUID) error {
-	id, err := resourceOccurrence.parseID(occurrence)
+	id, err := store.ResourceOccurrence.ParseID(occurrence)
 	if err != nil {
 		return fmt.Errorf("occurrence %q: %w", occurrence, err)
 	}
-	occurrences, err := loadOccurrences(ctx, s.db, []uuid.UUID{id})
+	occurrences, err := loadOccurrences(ctx, s.DB, []uuid.UUID{id})
 	if err != nil || len(occurrences) == 0 {
 		return err
 	}
@@ -48,10 +52,10 @@ func (s *Service) evaluateForOccurrence(ctx context.Context, occurrence string, 
 // one job. An error that no policy causes, such as an unavailable database, is returned
 // as the error of the current job.
 func (s *Service) splitOnFailure(ctx context.Context, job EvaluatePolicies, policies []uuid.UUID, err error) error {
-	if err == nil || len(policies) == 0 || ctx.Err() != nil || CodeOf(err) == CodeUnavailable && !isRetryable(err) {
+	if err == nil || len(policies) == 0 || ctx.Err() != nil || apperr.CodeOf(err) == apperr.CodeUnavailable && !store.IsRetryable(err) {
 		return err
 	}
-	return s.InTx(ctx, System(), func(_ context.Context, tx *Tx) error {
+	return s.InTx(ctx, actor.System(), func(_ context.Context, tx *store.Tx) error {
 		half := len(policies) / 2
 		for _, part := range [][]uuid.UUID{policies[:half], policies[half:]} {
 			if len(part) == 0 {
@@ -59,9 +63,9 @@ func (s *Service) splitOnFailure(ctx context.Context, job EvaluatePolicies, poli
 			}
 			job.Policies = make([]string, len(part))
 			for i, id := range part {
-				job.Policies[i] = resourcePolicy.formatID(id)
+				job.Policies[i] = store.ResourcePolicy.FormatID(id)
 			}
-			tx.enqueueJob(job)
+			tx.EnqueueJob(job)
 		}
 		return nil
 	})

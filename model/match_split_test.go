@@ -9,6 +9,8 @@ import (
 	"go.jetify.com/typeid"
 
 	"parapet/model"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/trigger"
 	"parapet/model/wire"
@@ -20,8 +22,8 @@ func matchApart(t *testing.T, b *modeltest.Bundle) (left []model.EvaluatePolicie
 	t.Helper()
 	for next := b.TakeJobIfAny(); next != nil; next = b.TakeJobIfAny() {
 		switch job := next.(type) {
-		case model.EvaluateOccurrences:
-			require.NoError(t, b.Service.Evaluate(t.Context(), model.EvaluateOccurrences{Occurrences: job.Occurrences}))
+		case store.EvaluateOccurrences:
+			require.NoError(t, b.Service.Evaluate(t.Context(), store.EvaluateOccurrences{Occurrences: job.Occurrences}))
 		case model.EvaluatePolicies:
 			if err := b.Service.EvaluatePolicies(t.Context(), job); err != nil {
 				left, failures = append(left, job), append(failures, err)
@@ -123,12 +125,12 @@ func TestDatabaseThatIsAwayFailsTheJobAndSplitsNothing(t *testing.T) {
 	b := modeltest.New(t)
 	policies := coverMany(b, "quake-circle", 2)
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-	job := b.LastJob().(model.EvaluateOccurrences)
+	job := b.LastJob().(store.EvaluateOccurrences)
 	_, err := b.DB.Pool.Exec(t.Context(), `create function shut() returns trigger language plpgsql as $$ begin raise exception 'shut' using errcode = '57P01'; end $$;
 		create trigger shut before insert on claims for each row execute function shut()`)
 	require.NoError(t, err)
-	require.Equal(t, model.CodeUnavailable, model.CodeOf(b.Service.Evaluate(t.Context(), job)))
-	require.Equal(t, model.Job(job), b.LastJob(), "no other job was enqueued")
+	require.Equal(t, apperr.CodeUnavailable, apperr.CodeOf(b.Service.Evaluate(t.Context(), job)))
+	require.Equal(t, store.Job(job), b.LastJob(), "no other job was enqueued")
 	_, err = b.DB.Pool.Exec(t.Context(), "drop trigger shut on claims")
 	require.NoError(t, err)
 	b.RunJobs()

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/store"
 	"parapet/model/trigger"
 )
 
@@ -86,7 +87,7 @@ func findStationCandidates(ctx context.Context, db bun.IDB, occurrences []loaded
 		var pairs []struct{ OccurrenceID, ID uuid.UUID }
 		query := fmt.Sprintf(stationQuery, strings.Join(values[condition], ", "), condition)
 		if err := db.NewRaw(query, args[condition]...).Scan(ctx, &pairs); err != nil {
-			return nil, translateError(fmt.Errorf("find candidates at stations: %w", err))
+			return nil, store.TranslateError(fmt.Errorf("find candidates at stations: %w", err))
 		}
 		for _, pair := range pairs {
 			found[pair.OccurrenceID] = append(found[pair.OccurrenceID], pair.ID)
@@ -119,7 +120,7 @@ func loadSummedDays(ctx context.Context, db bun.IDB, occurrences []loadedOccurre
 		Days                int
 	}
 	if err := db.NewRaw(fmt.Sprintf(daysQuery, strings.Join(values, ", ")), args...).Scan(ctx, &rows); err != nil {
-		return nil, translateError(fmt.Errorf("read numbers of days at stations: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("read numbers of days at stations: %w", err))
 	}
 	for _, row := range rows {
 		at := definitionAtStation{row.Station, row.Definition}

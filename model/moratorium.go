@@ -10,6 +10,9 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/hazard"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/trigger"
 	"parapet/model/wire"
 )
@@ -36,7 +39,7 @@ type moratoriumRow struct {
 	// coordinates above are those of the newest reading.
 	Readings []moratoriumReading `bun:"type:json,nullzero"`
 	Reason   string
-	Author   personID
+	Author   actor.PersonID
 }
 
 // MoratoriumRequest stops sales.
@@ -52,48 +55,48 @@ type MoratoriumRequest struct {
 // withdraw the product from sale.
 const maxMoratoriumDuration = 366 * 24 * time.Hour
 
-func (in *MoratoriumRequest) validate(v *validator) {
-	v.require(in.Kind == nil || *in.Kind == hazard.Earthquake || *in.Kind == hazard.StormFix || *in.Kind == hazard.StationDay, "/kind", "enum", "Use earthquake, storm_fix or station_day; leave it out for every peril.")
-	v.requireNote(&in.Reason, "/reason")
+func (in *MoratoriumRequest) validate(v *apperr.Validator) {
+	v.Require(in.Kind == nil || *in.Kind == hazard.Earthquake || *in.Kind == hazard.StormFix || *in.Kind == hazard.StationDay, "/kind", "enum", "Use earthquake, storm_fix or station_day; leave it out for every peril.")
+	requireNote(v, &in.Reason, "/reason")
 	if in.Place != nil {
 		valid := in.Place.Kind == trigger.AtStation && in.Place.Station != "" ||
 			in.Place.Kind == trigger.Circle && math.Abs(in.Place.Latitude) <= 90 && math.Abs(in.Place.Longitude) <= 180 && in.Place.RadiusKM > 0 && in.Place.RadiusKM <= 20_100
-		v.require(valid, "/place", "value", "Use a circle with latitude, longitude and radius_km, or a station; leave it out for everywhere.")
+		v.Require(valid, "/place", "value", "Use a circle with latitude, longitude and radius_km, or a station; leave it out for everywhere.")
 	}
 }
 
 // DeclareMoratorium stops the sale of cover by place, peril and time: during it, binds of
 // cover that starts before its end are rejected with moratorium_active. Operators only.
 // Errors: validation_failed.
-func (s *Service) DeclareMoratorium(ctx context.Context, actor Actor, in MoratoriumRequest) (*wire.Moratorium, error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+func (s *Service) DeclareMoratorium(ctx context.Context, caller actor.Actor, in MoratoriumRequest) (*wire.Moratorium, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, err
 	}
-	v := newValidator(ctx)
+	v := apperr.NewValidator(ctx)
 	in.validate(v)
-	if err := v.err(); err != nil {
+	if err := v.Err(); err != nil {
 		return nil, err
 	}
 	var moratorium *wire.Moratorium
-	err := s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
-		row := tx.newMoratorium(in)
-		if !row.StartsAt.Before(row.EndsAt) || !tx.now.Before(row.EndsAt) || row.EndsAt.Sub(row.StartsAt) > maxMoratoriumDuration {
-			return Invalid(newFieldError("/ends_at", "value", "Use a time after its start and after now, at most 366 days later."))
+	err := s.InTx(ctx, caller, func(ctx context.Context, tx *store.Tx) error {
+		row := newMoratorium(tx, in)
+		if !row.StartsAt.Before(row.EndsAt) || !tx.Now.Before(row.EndsAt) || row.EndsAt.Sub(row.StartsAt) > maxMoratoriumDuration {
+			return apperr.Invalid(apperr.NewFieldError("/ends_at", "value", "Use a time after its start and after now, at most 366 days later."))
 		}
 		if _, err := tx.NewInsert().Model(row).Exec(ctx); err != nil {
 			return fmt.Errorf("insert moratorium: %w", err)
 		}
 		moratorium = row.toRecord()
-		tx.describe("", moratorium.ID, &in.Reason)
-		return tx.storeResponse(statusCreated, moratorium.ID, moratorium)
+		tx.Describe("", moratorium.ID, &in.Reason)
+		return tx.StoreResponse(store.StatusCreated, moratorium.ID, moratorium)
 	})
 	return moratorium, err
 }
 
-func (tx *Tx) newMoratorium(in MoratoriumRequest) *moratoriumRow {
+func newMoratorium(tx *store.Tx, in MoratoriumRequest) *moratoriumRow {
 	row := &moratoriumRow{
-		ID: newID(), Version: 1, CreatedAt: tx.now, UpdatedAt: tx.now, Kind: in.Kind,
-		StartsAt: tx.now, EndsAt: in.EndsAt, Reason: in.Reason, Author: tx.actor.personID(),
+		ID: store.NewID(), Version: 1, CreatedAt: tx.Now, UpdatedAt: tx.Now, Kind: in.Kind,
+		StartsAt: tx.Now, EndsAt: in.EndsAt, Reason: in.Reason, Author: tx.Actor.PersonID(),
 	}
 	if in.StartsAt != nil {
 		row.StartsAt = *in.StartsAt
@@ -108,49 +111,49 @@ func (tx *Tx) newMoratorium(in MoratoriumRequest) *moratoriumRow {
 
 // LiftMoratorium ends a moratorium early; one that is over does not change. Operators
 // only. Errors: not_found.
-func (s *Service) LiftMoratorium(ctx context.Context, actor Actor, id string) (*wire.Moratorium, error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+func (s *Service) LiftMoratorium(ctx context.Context, caller actor.Actor, id string) (*wire.Moratorium, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, err
 	}
-	key, err := resourceMoratorium.parseID(id)
+	key, err := store.ResourceMoratorium.ParseID(id)
 	if err != nil {
 		return nil, err
 	}
 	var moratorium *wire.Moratorium
-	err = s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
+	err = s.InTx(ctx, caller, func(ctx context.Context, tx *store.Tx) error {
 		row := new(moratoriumRow)
 		if err := tx.NewSelect().Model(row).Where("id = ?", key).For("NO KEY UPDATE").Scan(ctx); err != nil {
-			if isNoRows(err) {
-				return resourceMoratorium.notFoundError()
+			if store.IsNoRows(err) {
+				return store.ResourceMoratorium.NotFoundError()
 			}
 			return fmt.Errorf("lock moratorium: %w", err)
 		}
-		if row.LiftedAt == nil && tx.now.Before(row.EndsAt) {
-			row.LiftedAt, row.UpdatedAt = &tx.now, tx.now
+		if row.LiftedAt == nil && tx.Now.Before(row.EndsAt) {
+			row.LiftedAt, row.UpdatedAt = &tx.Now, tx.Now
 			row.Version++
 			if _, err := tx.NewUpdate().Model(row).Column("lifted_at", "updated_at", "version").WherePK().Exec(ctx); err != nil {
 				return fmt.Errorf("lift moratorium: %w", err)
 			}
 		}
 		moratorium = row.toRecord()
-		return tx.storeResponse(statusOK, moratorium.ID, moratorium)
+		return tx.StoreResponse(store.StatusOK, moratorium.ID, moratorium)
 	})
 	return moratorium, err
 }
 
 // GetMoratorium returns one moratorium. Errors: not_found, also for partners before it
 // begins.
-func (s *Service) GetMoratorium(ctx context.Context, actor Actor, id string) (*wire.Moratorium, error) {
-	return oneOrNotFound[wire.Moratorium](resourceMoratorium, id)(s.MoratoriaByID(ctx, actor, []string{id}))
+func (s *Service) GetMoratorium(ctx context.Context, actor actor.Actor, id string) (*wire.Moratorium, error) {
+	return store.OneOrNotFound[wire.Moratorium](store.ResourceMoratorium, id)(s.MoratoriaByID(ctx, actor, []string{id}))
 }
 
 // MoratoriaByID returns, by id, the moratoria that the actor may see.
-func (s *Service) MoratoriaByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Moratorium, error) {
-	if err := s.authorize(ctx, actor, ScopeProductsRead); err != nil {
+func (s *Service) MoratoriaByID(ctx context.Context, caller actor.Actor, ids []string) (map[string]*wire.Moratorium, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeProductsRead); err != nil {
 		return nil, err
 	}
-	return getManyByID(ctx, s, resourceMoratorium, ids, actor.restrictToStarted, func(r *moratoriumRow) (string, *wire.Moratorium) {
-		return resourceMoratorium.formatID(r.ID), r.toRecordFor(actor)
+	return store.GetManyByID(ctx, s.Store, store.ResourceMoratorium, ids, func(q *bun.SelectQuery) *bun.SelectQuery { return restrictToStarted(caller, q) }, func(r *moratoriumRow) (string, *wire.Moratorium) {
+		return store.ResourceMoratorium.FormatID(r.ID), r.toRecordFor(caller)
 	})
 }
 
@@ -158,35 +161,35 @@ func (s *Service) MoratoriaByID(ctx context.Context, actor Actor, ids []string) 
 // newest first. Every actor that may read products sees the present ones. Only operators
 // see future ones, because an announcement would cause purchases before the start.
 // Errors: parameter_invalid, cursor_invalid.
-func (s *Service) ListMoratoria(ctx context.Context, actor Actor, past bool, in PageRequest) (*Page[wire.Moratorium], error) {
-	if err := s.authorize(ctx, actor, ScopeProductsRead); err != nil {
+func (s *Service) ListMoratoria(ctx context.Context, caller actor.Actor, past bool, in store.PageRequest) (*store.Page[wire.Moratorium], error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeProductsRead); err != nil {
 		return nil, err
 	}
 	var rows []moratoriumRow
-	q := actor.restrictToStarted(s.db.NewSelect().Model(&rows))
+	q := restrictToStarted(caller, s.DB.NewSelect().Model(&rows))
 	if !past {
-		q = q.Where("mo.lifted_at is null").Where("mo.ends_at > " + businessNowSQL)
+		q = q.Where("mo.lifted_at is null").Where("mo.ends_at > " + store.BusinessNowSQL)
 	}
-	p, err := s.fetchPage(ctx, actor, q, in, fmt.Sprintf("moratoria/%t", past), newestFirst)
+	p, err := s.FetchPage(ctx, caller, q, in, fmt.Sprintf("moratoria/%t", past), store.SortNewestFirst)
 	if err != nil {
 		return nil, err
 	}
-	return newPage(p, rows, func(r *moratoriumRow) string { return r.ID.String() }, func(r *moratoriumRow) wire.Moratorium { return *r.toRecordFor(actor) })
+	return store.NewPage(p, rows, func(r *moratoriumRow) string { return r.ID.String() }, func(r *moratoriumRow) wire.Moratorium { return *r.toRecordFor(caller) })
 }
 
 // restrictToStarted restricts a query over moratoria to those that the actor may see.
-func (a Actor) restrictToStarted(q *bun.SelectQuery) *bun.SelectQuery {
-	if a.isAllowed(ScopeOperator) {
+func restrictToStarted(a actor.Actor, q *bun.SelectQuery) *bun.SelectQuery {
+	if a.IsAllowed(actor.ScopeOperator) {
 		return q
 	}
-	return q.Where("mo.starts_at <= " + businessNowSQL)
+	return q.Where("mo.starts_at <= " + store.BusinessNowSQL)
 }
 
 // toRecordFor returns the record without the members that only operators may see, unless
 // the actor is an operator.
-func (r *moratoriumRow) toRecordFor(actor Actor) *wire.Moratorium {
+func (r *moratoriumRow) toRecordFor(caller actor.Actor) *wire.Moratorium {
 	m := r.toRecord()
-	if !actor.isAllowed(ScopeOperator) {
+	if !caller.IsAllowed(actor.ScopeOperator) {
 		m.Author, m.AuthorIssuer = nil, nil
 	}
 	return m
@@ -194,9 +197,9 @@ func (r *moratoriumRow) toRecordFor(actor Actor) *wire.Moratorium {
 
 func (r *moratoriumRow) toRecord() *wire.Moratorium {
 	m := &wire.Moratorium{
-		ID: resourceMoratorium.formatID(r.ID), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Version: r.Version,
-		StartsAt: r.StartsAt, EndsAt: r.EndsAt, LiftedAt: r.LiftedAt, OccurrenceID: resourceOccurrence.formatOptionalID(r.OccurrenceID),
-		Reason: r.Reason, Author: new(r.Author.name()), AuthorIssuer: r.Author.issuer(), Station: r.Station, Latitude: r.Latitude, Longitude: r.Longitude, RadiusKM: r.RadiusKM,
+		ID: store.ResourceMoratorium.FormatID(r.ID), CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Version: r.Version,
+		StartsAt: r.StartsAt, EndsAt: r.EndsAt, LiftedAt: r.LiftedAt, OccurrenceID: store.ResourceOccurrence.FormatOptionalID(r.OccurrenceID),
+		Reason: r.Reason, Author: new(r.Author.Name()), AuthorIssuer: r.Author.Issuer(), Station: r.Station, Latitude: r.Latitude, Longitude: r.Longitude, RadiusKM: r.RadiusKM,
 	}
 	if r.Kind != nil {
 		m.Kind = new(string(*r.Kind))

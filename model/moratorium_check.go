@@ -7,6 +7,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"parapet/model/hazard"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/trigger"
 	"parapet/model/wire"
 )
@@ -18,8 +20,8 @@ func activeMoratoriumSQL(now string) string {
 
 // queueMoratoriumCheck rejects the policy that is being inserted when a moratorium closes
 // its peril and place for its start time. The check is sent with the insert.
-func (tx *Tx) queueMoratoriumCheck(cover trigger.Cover, starts time.Time) {
-	tx.batch.Queue("select latitude, longitude, radius_km, station, ends_at, readings, reason from moratoria as mo where "+activeMoratoriumSQL("$1")+" and (kind is null or kind = $2)", tx.now, cover.Trigger.Kind).
+func queueMoratoriumCheck(tx *store.Tx, cover trigger.Cover, starts time.Time) {
+	tx.Batch.Queue("select latitude, longitude, radius_km, station, ends_at, readings, reason from moratoria as mo where "+activeMoratoriumSQL("$1")+" and (kind is null or kind = $2)", tx.Now, cover.Trigger.Kind).
 		Query(func(rows pgx.Rows) error {
 			var all []moratoriumRow
 			for rows.Next() {
@@ -30,7 +32,7 @@ func (tx *Tx) queueMoratoriumCheck(cover trigger.Cover, starts time.Time) {
 				all = append(all, m)
 			}
 			if m := findActiveMoratorium(all, cover, starts); m != nil {
-				return Fail(CodeMoratoriumActive, "No cover that starts before %s is sold at this place: %s", m.EndsAt.Format(time.RFC3339), m.Reason)
+				return apperr.Fail(apperr.CodeMoratoriumActive, "No cover that starts before %s is sold at this place: %s", m.EndsAt.Format(time.RFC3339), m.Reason)
 			}
 			return rows.Err()
 		})
@@ -81,6 +83,6 @@ func isWithinRadius(latitude, longitude, radiusKM float64, place trigger.Place) 
 }
 
 // queueMoratoria queues a query for the active moratoria; the next flush reads them.
-func (tx *Tx) queueMoratoria(into *[]moratoriumRow) {
-	tx.queueSelect(into, fmt.Sprintf("%s where %s", tx.store.selectStatement((*moratoriumRow)(nil)), activeMoratoriumSQL("("+transactionNowSQL+")")))
+func queueMoratoria(tx *store.Tx, into *[]moratoriumRow) {
+	tx.QueueSelect(into, fmt.Sprintf("%s where %s", tx.Store.SelectStatement((*moratoriumRow)(nil)), activeMoratoriumSQL("("+store.TransactionNowSQL+")")))
 }

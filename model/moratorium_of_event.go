@@ -12,6 +12,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/hazard"
+	"parapet/model/kernel/store"
 )
 
 // updateMoratoriaOfChanges updates the moratoria of the events in this batch to the
@@ -27,24 +28,24 @@ func (r *ingestion) updateMoratoriaOfChanges(ctx context.Context) error {
 			ids = append(ids, *o.OccurrenceID)
 		}
 	}
-	return r.updateEventMoratoria(ctx, ids)
+	return updateEventMoratoria(ctx, r.Tx, ids)
 }
 
 // updateRecentMoratoria updates the moratoria of all recent events to the present rules.
-func updateRecentMoratoria(ctx context.Context, tx *Tx) error {
+func updateRecentMoratoria(ctx context.Context, tx *store.Tx) error {
 	var ids []uuid.UUID
 	err := tx.NewSelect().Model((*occurrenceRow)(nil)).Column("id").Where("oc.scope = ''").Where("oc.merged_into is null").
-		Where("oc.last_at > ?", tx.now.Add(-maxRuleDuration)).OrderExpr("oc.id").Scan(ctx, &ids)
+		Where("oc.last_at > ?", tx.Now.Add(-maxRuleDuration)).OrderExpr("oc.id").Scan(ctx, &ids)
 	if err != nil {
 		return fmt.Errorf("read recent occurrences: %w", err)
 	}
-	return tx.updateEventMoratoria(ctx, ids)
+	return updateEventMoratoria(ctx, tx, ids)
 }
 
 // updateEventMoratoria computes the moratorium of each occurrence from all of its
 // readings, so that an old reading closes nothing after it was revised, moved, retracted
 // or merged. A moratorium that an operator lifted stays lifted.
-func (tx *Tx) updateEventMoratoria(ctx context.Context, occurrences []uuid.UUID) error {
+func updateEventMoratoria(ctx context.Context, tx *store.Tx, occurrences []uuid.UUID) error {
 	if len(occurrences) == 0 {
 		return nil
 	}
@@ -53,19 +54,19 @@ func (tx *Tx) updateEventMoratoria(ctx context.Context, occurrences []uuid.UUID)
 		return err
 	}
 	var readings []observationRow
-	err = tx.NewSelect().Model(&readings).Where("occurrence_id in (?)", bun.List(occurrences)).Where("occurred_at > ?", tx.now.Add(-maxRuleDuration)).
+	err = tx.NewSelect().Model(&readings).Where("occurrence_id in (?)", bun.List(occurrences)).Where("occurred_at > ?", tx.Now.Add(-maxRuleDuration)).
 		Where("stage <> 'retracted'").OrderExpr("occurred_at, id").Scan(ctx)
 	if err != nil {
 		return fmt.Errorf("read observations: %w", err)
 	}
 	found := make(map[uuid.UUID]*moratoriumRow)
 	for i := range readings {
-		tx.addReading(found, rules, &readings[i])
+		addReading(tx, found, rules, &readings[i])
 	}
 	_, err = tx.NewRaw(`update moratoria as mo set ends_at = ?0, version = version + 1, updated_at = ?0
 		where lifted_at is null and ends_at > ?0 and not occurrence_id = any(?1::uuid[])
 			and occurrence_id in (select id from occurrences where id in (?2) or merged_into in (?2))`,
-		tx.now, uuidArrayText(sortedIDs(found)), bun.List(occurrences)).Exec(ctx)
+		tx.Now, store.UuidArrayText(sortedIDs(found)), bun.List(occurrences)).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("end moratoria: %w", err)
 	}
@@ -90,7 +91,7 @@ func sortedIDs[V any](of map[uuid.UUID]V) []uuid.UUID {
 
 // addReading adds a reading to its occurrence's moratorium if a rule closes the places
 // around it and its end is in the future. Call it with the oldest reading first.
-func (tx *Tx) addReading(found map[uuid.UUID]*moratoriumRow, rules []moratoriumRuleRow, o *observationRow) {
+func addReading(tx *store.Tx, found map[uuid.UUID]*moratoriumRow, rules []moratoriumRuleRow, o *observationRow) {
 	at := slices.IndexFunc(rules, func(r moratoriumRuleRow) bool { return r.Kind == o.Kind })
 	if at < 0 || o.Body.Location == nil {
 		return
@@ -98,14 +99,14 @@ func (tx *Tx) addReading(found map[uuid.UUID]*moratoriumRow, rules []moratoriumR
 	rule := rules[at]
 	measured, ends := o.measuredValue(rule.Measure), o.OccurredAt.Add(time.Duration(rule.Seconds)*time.Second)
 	tooSmall := measured == nil && rule.Minimum.IsPositive() || measured != nil && measured.LessThan(rule.Minimum)
-	if tooSmall || !tx.now.Before(ends) {
+	if tooSmall || !tx.Now.Before(ends) {
 		return
 	}
 	m := found[*o.OccurrenceID]
 	if m == nil {
 		m = &moratoriumRow{
-			ID: newID(), Version: 1, CreatedAt: tx.now, UpdatedAt: tx.now, Kind: &rule.Kind, RadiusKM: &rule.RadiusKM,
-			StartsAt: tx.now, OccurrenceID: o.OccurrenceID, Author: rule.Author,
+			ID: store.NewID(), Version: 1, CreatedAt: tx.Now, UpdatedAt: tx.Now, Kind: &rule.Kind, RadiusKM: &rule.RadiusKM,
+			StartsAt: tx.Now, OccurrenceID: o.OccurrenceID, Author: rule.Author,
 		}
 		found[*o.OccurrenceID] = m
 	}

@@ -9,6 +9,9 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/hazard"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/trigger"
 	"parapet/model/wire"
 )
@@ -23,7 +26,7 @@ type moratoriumRuleRow struct {
 	RadiusKM  float64 `bun:"radius_km"`
 	Seconds   int64
 	UpdatedAt time.Time
-	Author    personID
+	Author    actor.PersonID
 	Disabled  bool // an operator removed the shipped rule
 }
 
@@ -51,16 +54,16 @@ const (
 	maxRuleRadius   = 5_000
 )
 
-func (in *MoratoriumRuleRequest) validate(v *validator) (lasts time.Duration) {
-	v.require(ruleMeasures[in.Kind] != "", "/kind", "enum", "Use earthquake or storm_fix.")
+func (in *MoratoriumRuleRequest) validate(v *apperr.Validator) (lasts time.Duration) {
+	v.Require(ruleMeasures[in.Kind] != "", "/kind", "enum", "Use earthquake or storm_fix.")
 	if in.Rule == nil {
 		return 0
 	}
 	start := time.Unix(0, 0)
 	end, err := trigger.AddDuration(start, in.Rule.Lasts)
 	lasts = end.Sub(start)
-	v.require(err == nil && lasts > 0 && lasts <= maxRuleDuration, "/rule/lasts", "value", "Use an ISO 8601 duration of at most 30 days, such as PT72H.")
-	v.require(in.Rule.RadiusKM > 0 && in.Rule.RadiusKM <= maxRuleRadius, "/rule/radius_km", "value", "Use more than 0 and at most 5000 km.")
+	v.Require(err == nil && lasts > 0 && lasts <= maxRuleDuration, "/rule/lasts", "value", "Use an ISO 8601 duration of at most 30 days, such as PT72H.")
+	v.Require(in.Rule.RadiusKM > 0 && in.Rule.RadiusKM <= maxRuleRadius, "/rule/radius_km", "value", "Use more than 0 and at most 5000 km.")
 	return lasts
 }
 
@@ -68,19 +71,19 @@ func (in *MoratoriumRuleRequest) validate(v *validator) (lasts time.Duration) {
 // the rule is removed. It applies at once to recent observations. Active moratoria of an
 // earlier rule keep their end, unless they are lifted. Operators only. Errors:
 // validation_failed.
-func (s *Service) SetMoratoriumRule(ctx context.Context, actor Actor, in MoratoriumRuleRequest) (*wire.MoratoriumRule, error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+func (s *Service) SetMoratoriumRule(ctx context.Context, caller actor.Actor, in MoratoriumRuleRequest) (*wire.MoratoriumRule, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, err
 	}
-	v := newValidator(ctx)
+	v := apperr.NewValidator(ctx)
 	lasts := in.validate(v)
-	if err := v.err(); err != nil {
+	if err := v.Err(); err != nil {
 		return nil, err
 	}
-	row := &moratoriumRuleRow{Kind: in.Kind, Measure: ruleMeasures[in.Kind], Seconds: int64(lasts.Seconds()), Author: actor.personID()}
+	row := &moratoriumRuleRow{Kind: in.Kind, Measure: ruleMeasures[in.Kind], Seconds: int64(lasts.Seconds()), Author: caller.PersonID()}
 	var rule *wire.MoratoriumRule
-	err := s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
-		row.UpdatedAt, row.Disabled, rule = tx.now, in.Rule == nil, nil
+	err := s.InTx(ctx, caller, func(ctx context.Context, tx *store.Tx) error {
+		row.UpdatedAt, row.Disabled, rule = tx.Now, in.Rule == nil, nil
 		if in.Rule != nil {
 			row.Minimum, row.RadiusKM = in.Rule.Minimum, in.Rule.RadiusKM
 			rule = row.toRecord()
@@ -90,22 +93,22 @@ func (s *Service) SetMoratoriumRule(ctx context.Context, actor Actor, in Morator
 		if err != nil {
 			return fmt.Errorf("set moratorium rule: %w", err)
 		}
-		if err := storeLocal[capacitySettings](tx.store).rulesChanged(ctx, tx); err != nil {
+		if err := store.Local[capacitySettings](tx.Store).rulesChanged(ctx, tx); err != nil {
 			return err
 		}
-		return tx.storeResponse(statusOK, "", rule)
+		return tx.StoreResponse(store.StatusOK, "", rule)
 	})
 	return rule, err
 }
 
 // ListMoratoriumRules returns the active rules, at most one per kind. Operators only.
-func (s *Service) ListMoratoriumRules(ctx context.Context, actor Actor) ([]wire.MoratoriumRule, error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+func (s *Service) ListMoratoriumRules(ctx context.Context, caller actor.Actor) ([]wire.MoratoriumRule, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, err
 	}
-	rows, err := loadMoratoriumRules(ctx, s.db)
+	rows, err := loadMoratoriumRules(ctx, s.DB)
 	if err != nil {
-		return nil, translateError(err)
+		return nil, store.TranslateError(err)
 	}
 	rules := make([]wire.MoratoriumRule, len(rows))
 	for i := range rows {
@@ -117,7 +120,7 @@ func (s *Service) ListMoratoriumRules(ctx context.Context, actor Actor) ([]wire.
 func (r *moratoriumRuleRow) toRecord() *wire.MoratoriumRule {
 	return &wire.MoratoriumRule{
 		Kind: string(r.Kind), Measure: r.Measure, Minimum: r.Minimum, RadiusKM: r.RadiusKM,
-		Lasts: formatISODuration(time.Duration(r.Seconds) * time.Second), UpdatedAt: r.UpdatedAt, Author: r.Author.name(), AuthorIssuer: r.Author.issuer(),
+		Lasts: formatISODuration(time.Duration(r.Seconds) * time.Second), UpdatedAt: r.UpdatedAt, Author: r.Author.Name(), AuthorIssuer: r.Author.Issuer(),
 	}
 }
 
@@ -146,15 +149,15 @@ var shippedRules = []moratoriumRuleRow{
 // removes them and ends their moratoria. It may run any number of times and in any number
 // of processes.
 func (s *Service) ApplyShippedMoratoriumRules(ctx context.Context, on bool) error {
-	return s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
+	return s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error {
 		if !on {
 			_, err := tx.NewRaw(`with gone as (delete from moratorium_rules where author = ?0)
 				update moratoria set ends_at = ?1, version = version + 1, updated_at = ?1 where author = ?0 and lifted_at is null and ends_at > ?1`,
-				shippedAuthor, tx.now).Exec(ctx)
+				shippedAuthor, tx.Now).Exec(ctx)
 			return err
 		}
 		for _, rule := range shippedRules {
-			rule.Measure, rule.UpdatedAt, rule.Author = ruleMeasures[rule.Kind], tx.now, shippedAuthor
+			rule.Measure, rule.UpdatedAt, rule.Author = ruleMeasures[rule.Kind], tx.Now, shippedAuthor
 			_, err := tx.NewInsert().Model(&rule).On("conflict (kind) do update").
 				Set("minimum = excluded.minimum, radius_km = excluded.radius_km, seconds = excluded.seconds, updated_at = excluded.updated_at").
 				Where("mr.author = excluded.author and (mr.minimum, mr.radius_km, mr.seconds) is distinct from (excluded.minimum, excluded.radius_km, excluded.seconds)").Exec(ctx)
@@ -162,7 +165,7 @@ func (s *Service) ApplyShippedMoratoriumRules(ctx context.Context, on bool) erro
 				return fmt.Errorf("ship moratorium rules: %w", err)
 			}
 		}
-		return storeLocal[capacitySettings](tx.store).rulesChanged(ctx, tx)
+		return store.Local[capacitySettings](tx.Store).rulesChanged(ctx, tx)
 	})
 }
 

@@ -9,6 +9,9 @@ import (
 
 	"parapet/model"
 	"parapet/model/hazard"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/trigger"
 	"parapet/model/wire"
@@ -35,7 +38,7 @@ func refusal(t *testing.T, b *modeltest.Bundle, product string, context modeltes
 		return nil
 	}
 	refused := domainError(t, err)
-	require.Equal(t, model.CodeMoratoriumActive, refused.Code)
+	require.Equal(t, apperr.CodeMoratoriumActive, refused.Code)
 	require.Contains(t, refused.Detail, quote.Moratorium.Reason)
 	require.Contains(t, refused.Detail, quote.Moratorium.EndsAt.Format(time.RFC3339))
 	return quote.Moratorium
@@ -100,7 +103,7 @@ func TestStormClosesSalesAroundEachFixFor48Hours(t *testing.T) {
 	require.WithinDuration(t, closed.EndsAt, after.EndsAt, time.Millisecond, "until its own end")
 	b.AdvanceClock(closed.EndsAt.Sub(b.Now()) + time.Second)
 	require.Nil(t, refusal(t, b, "cyclone-circle", nil), "the later fix is just too far")
-	listed := must(b.Service.ListMoratoria(t.Context(), b.Acme, false, model.PageRequest{})).Data
+	listed := must(b.Service.ListMoratoria(t.Context(), b.Acme, false, store.PageRequest{})).Data
 	require.Len(t, listed, 1, "the storm's own moratorium continues elsewhere")
 
 	pressure := modeltest.Fix("AL02", b.Now(), centre, "20")
@@ -163,7 +166,7 @@ func TestSandboxObservationsCloseNoSales(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, model.ResultCreated, results[0].Result)
 	require.Nil(t, refusal(t, b, "quake-circle", nil))
-	require.Empty(t, must(b.Service.ListMoratoria(t.Context(), b.Operator, true, model.PageRequest{})).Data)
+	require.Empty(t, must(b.Service.ListMoratoria(t.Context(), b.Operator, true, store.PageRequest{})).Data)
 }
 
 func TestShippedRulesYieldToOperatorsAndCanBeSwitchedOff(t *testing.T) {
@@ -204,7 +207,7 @@ func TestLiftedMoratoriumStaysLifted(t *testing.T) {
 	centre, _ := insured(b, "cyclone-circle")
 	b.Observe(modeltest.Fix("AL01", b.Now(), centre, "60"))
 	require.NotNil(t, refusal(t, b, "cyclone-circle", nil))
-	standing := must(b.Service.ListMoratoria(t.Context(), b.Operator, false, model.PageRequest{})).Data
+	standing := must(b.Service.ListMoratoria(t.Context(), b.Operator, false, store.PageRequest{})).Data
 	require.Len(t, standing, 1)
 	must(b.Service.LiftMoratorium(t.Context(), b.Operator, standing[0].ID))
 	require.Nil(t, refusal(t, b, "cyclone-circle", nil))
@@ -224,15 +227,15 @@ func TestQuoteShowsTheMoratoriumAsLongAsItCanBeBound(t *testing.T) {
 	read := func(id string) *wire.Quote { return must(b.Service.GetQuote(t.Context(), b.Acme, id)) }
 	require.NotNil(t, read(quote.ID).Moratorium, "it came after the quote")
 	require.Nil(t, read(other.ID).Moratorium, "it is bound")
-	listed := must(b.Service.ListQuotes(t.Context(), b.Acme, model.Filter{}, model.PageRequest{})).Data
+	listed := must(b.Service.ListQuotes(t.Context(), b.Acme, store.Filter{}, store.PageRequest{})).Data
 	require.Len(t, listed, 2)
 	for _, q := range listed {
 		require.Equal(t, q.ID == quote.ID, q.Moratorium != nil)
 	}
-	actor := b.Acme
-	actor.Precondition = model.RequireVersion(quote.ID, quote.Version)
-	_, err := b.Service.BindPolicy(t.Context(), actor, model.BindRequest{QuoteID: quote.ID})
-	require.Equal(t, model.CodeMoratoriumActive, model.CodeOf(err))
+	caller := b.Acme
+	caller.Precondition = actor.RequireVersion(quote.ID, quote.Version)
+	_, err := b.Service.BindPolicy(t.Context(), caller, model.BindRequest{QuoteID: quote.ID})
+	require.Equal(t, apperr.CodeMoratoriumActive, apperr.CodeOf(err))
 
 	b.AdvanceClock(25 * time.Hour)
 	b.Sweep()

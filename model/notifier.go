@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"parapet/model/kernel/store"
 )
 
 // pollInterval is the maximum delay of a notification about new events.
@@ -28,7 +30,7 @@ type subscription struct {
 // EndEventWaits ends all present and future waits for events, so that a stopping server
 // does not wait for them.
 func (s *Service) EndEventWaits() {
-	n := storeLocal[notifier](s.Store)
+	n := store.Local[notifier](s.Store)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.closed = true
@@ -40,7 +42,7 @@ func (s *Service) EndEventWaits() {
 // waitUntil calls try at once and after each notification of the partner, until it
 // succeeds, the time is over, ctx ends or EndEventWaits is called; none of these is an
 // error.
-func (n *notifier) waitUntil(ctx context.Context, s *Store, partner string, wait time.Duration, try func() (bool, error)) error {
+func (n *notifier) waitUntil(ctx context.Context, s *store.Store, partner string, wait time.Duration, try func() (bool, error)) error {
 	if wait <= 0 {
 		_, err := try()
 		return err
@@ -69,7 +71,7 @@ func (n *notifier) waitUntil(ctx context.Context, s *Store, partner string, wait
 
 // subscribe returns a channel that closes at the partner's next notification, and a
 // function that ends the subscription.
-func (n *notifier) subscribe(s *Store, partner string) (notified <-chan struct{}, unsubscribe func()) {
+func (n *notifier) subscribe(s *store.Store, partner string) (notified <-chan struct{}, unsubscribe func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.partners == nil {
@@ -96,12 +98,12 @@ func (n *notifier) subscribe(s *Store, partner string) (notified <-chan struct{}
 // a partner also notifies, because a subscriber may have read just before a sequence was
 // assigned. When the database does not answer, it notifies no one; subscribers get the
 // error from their own reads.
-func (n *notifier) pollSequences(s *Store) {
+func (n *notifier) pollSequences(s *store.Store) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	seen := -1
 	for partners, fresh := n.waitedPartners(); len(partners) > 0; partners, fresh = n.waitedPartners() {
-		passes, heads, err := s.loadNewSequences(seen, partners, fresh)
+		passes, heads, err := loadNewSequences(s, seen, partners, fresh)
 		if err == nil && heads != nil {
 			seen = passes
 			n.notifyPartners(heads)
@@ -112,10 +114,10 @@ func (n *notifier) pollSequences(s *Store) {
 
 // loadNewSequences returns the number of relay passes and, if that number changed or
 // fresh is set, the last sequence of each partner; otherwise nil.
-func (s *Store) loadNewSequences(seen int, partners []string, fresh bool) (_ int, heads map[string]int64, _ error) {
+func loadNewSequences(s *store.Store, seen int, partners []string, fresh bool) (_ int, heads map[string]int64, _ error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	passes, err := s.queryPreparedCount(ctx, "select generation from event_relay")
+	passes, err := s.QueryPreparedCount(ctx, "select generation from event_relay")
 	if err != nil || passes == seen && !fresh {
 		return passes, nil, err
 	}
@@ -123,7 +125,7 @@ func (s *Store) loadNewSequences(seen int, partners []string, fresh bool) (_ int
 		Partner  string
 		Sequence int64
 	}
-	err = s.queryPreparedRows(ctx, s.pool, &last, "select p as partner, coalesce("+lastSequenceSQL("sequence", "p")+", 0) as sequence from unnest($1::text[]) p", partners)
+	err = s.QueryPreparedRows(ctx, s.Pool, &last, "select p as partner, coalesce("+lastSequenceSQL("sequence", "p")+", 0) as sequence from unnest($1::text[]) p", partners)
 	heads = make(map[string]int64, len(last))
 	for _, each := range last {
 		heads[each.Partner] = each.Sequence

@@ -11,6 +11,9 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/hazard"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/trigger"
 	"parapet/model/wire"
 )
@@ -67,12 +70,12 @@ const MaxObservations = 1000
 // others are stored. Recording the same observation again changes nothing. With sandbox,
 // only the calling partner's own policies see the observations, and a station day in the
 // future moves the development clock to its end.
-func (s *Service) RecordObservations(ctx context.Context, actor Actor, in []wire.ObservationInput, sandbox bool) ([]wire.ObservationResult, error) {
+func (s *Service) RecordObservations(ctx context.Context, actor actor.Actor, in []wire.ObservationInput, sandbox bool) ([]wire.ObservationResult, error) {
 	return s.ingestBatch(ctx, actor, in, sandbox, nil)
 }
 
 // ingestBatch records observations; with tracks set, they are whole storms.
-func (s *Service) ingestBatch(ctx context.Context, actor Actor, in []wire.ObservationInput, sandbox bool, tracks trackValidation) ([]wire.ObservationResult, error) {
+func (s *Service) ingestBatch(ctx context.Context, actor actor.Actor, in []wire.ObservationInput, sandbox bool, tracks trackValidation) ([]wire.ObservationResult, error) {
 	scope, err := s.observationScope(ctx, actor, sandbox)
 	if err != nil {
 		return nil, err
@@ -82,14 +85,14 @@ func (s *Service) ingestBatch(ctx context.Context, actor Actor, in []wire.Observ
 		return nil, err
 	}
 	var results []wire.ObservationResult
-	err = s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
+	err = s.InTx(ctx, actor, func(ctx context.Context, tx *store.Tx) error {
 		r := ingestion{Tx: tx, scope: scope, sandbox: sandbox, rehearsalClock: s.rehearsalClock, results: make([]wire.ObservationResult, len(in)), wholeStorms: tracks != nil}
 		if err := r.ingest(ctx, in, faults); err != nil {
 			return err
 		}
 		results = r.results
 		list := wire.List[wire.ObservationResult]{Object: "list", Data: results}
-		return tx.storeResponse(statusOK, "", list)
+		return tx.StoreResponse(store.StatusOK, "", list)
 	})
 	return results, err
 }
@@ -97,18 +100,18 @@ func (s *Service) ingestBatch(ctx context.Context, actor Actor, in []wire.Observ
 // unparsedByObservation returns the parse errors of each observation of a batch. They are
 // removed from the context, because they reject only their own observation; the rest of
 // the request must be valid.
-func unparsedByObservation(ctx context.Context, in []wire.ObservationInput, tracks trackValidation) (context.Context, [][]FieldError, error) {
-	v := newValidator(ctx)
-	v.require(len(in) > 0 && len(in) <= MaxObservations, "/observations", "length", fmt.Sprintf("Send 1 to %d observations.", MaxObservations))
-	faults := v.splitElements("/observations", len(in))
+func unparsedByObservation(ctx context.Context, in []wire.ObservationInput, tracks trackValidation) (context.Context, [][]apperr.FieldError, error) {
+	v := apperr.NewValidator(ctx)
+	v.Require(len(in) > 0 && len(in) <= MaxObservations, "/observations", "length", fmt.Sprintf("Send 1 to %d observations.", MaxObservations))
+	faults := v.SplitElements("/observations", len(in))
 	if read := fullyParsed(in, faults); tracks != nil && len(read) > 0 {
 		tracks(v, read)
 	}
-	return WithFieldErrors(ctx), faults, v.err()
+	return apperr.WithFieldErrors(ctx), faults, v.Err()
 }
 
 // fullyParsed returns the observations of a batch without parse errors.
-func fullyParsed(in []wire.ObservationInput, faults [][]FieldError) []wire.ObservationInput {
+func fullyParsed(in []wire.ObservationInput, faults [][]apperr.FieldError) []wire.ObservationInput {
 	var read []wire.ObservationInput
 	for i := range in {
 		if len(faults[i]) == 0 {
@@ -121,31 +124,31 @@ func fullyParsed(in []wire.ObservationInput, faults [][]FieldError) []wire.Obser
 // RecordObservation records a single observation and returns its record; created is false
 // when nothing was new. A token of another source is rejected with insufficient_scope,
 // because there is no other observation to store.
-func (s *Service) RecordObservation(ctx context.Context, actor Actor, in wire.ObservationInput, sandbox bool) (record *wire.Observation, created bool, err error) {
+func (s *Service) RecordObservation(ctx context.Context, actor actor.Actor, in wire.ObservationInput, sandbox bool) (record *wire.Observation, created bool, err error) {
 	scope, err := s.observationScope(ctx, actor, sandbox)
 	if err != nil {
 		return nil, false, err
 	}
-	if refusal := actor.checkSource(in.Source); refusal != nil {
+	if refusal := checkSource(actor, in.Source); refusal != nil {
 		return nil, false, refusal
 	}
-	if faults := fieldErrorsFrom(ctx); len(faults) > 0 {
-		now, err := s.readClock(ctx)
+	if faults := apperr.FieldErrorsFrom(ctx); len(faults) > 0 {
+		now, err := s.ReadClock(ctx)
 		if err != nil {
-			return nil, false, translateError(fmt.Errorf("read clock: %w", err))
+			return nil, false, store.TranslateError(fmt.Errorf("read clock: %w", err))
 		}
-		return nil, false, Invalid(checkObservation(actor, &in, now, faults)...)
+		return nil, false, apperr.Invalid(checkObservation(actor, &in, now, faults)...)
 	}
-	err = s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
+	err = s.InTx(ctx, actor, func(ctx context.Context, tx *store.Tx) error {
 		r := ingestion{Tx: tx, scope: scope, sandbox: sandbox, rehearsalClock: s.rehearsalClock, results: make([]wire.ObservationResult, 1)}
-		if err := r.ingest(ctx, []wire.ObservationInput{in}, make([][]FieldError, 1)); err != nil {
+		if err := r.ingest(ctx, []wire.ObservationInput{in}, make([][]apperr.FieldError, 1)); err != nil {
 			return err
 		}
 		result := r.results[0]
 		if result.Result == ResultRejected {
 			return rejectionError(result.Errors)
 		}
-		id, err := resourceObservation.parseID(*result.ID)
+		id, err := store.ResourceObservation.ParseID(*result.ID)
 		if err != nil {
 			return err
 		}
@@ -154,33 +157,33 @@ func (s *Service) RecordObservation(ctx context.Context, actor Actor, in wire.Ob
 			return fmt.Errorf("read observation: %w", err)
 		}
 		record, created = row.toRecord(), result.Result != ResultUnchanged
-		status := statusOK
+		status := store.StatusOK
 		if created {
-			status = statusCreated
+			status = store.StatusCreated
 		}
-		return tx.storeResponse(status, record.ID, record)
+		return tx.StoreResponse(status, record.ID, record)
 	})
 	return record, created, err
 }
 
 // rejectionError returns why a single observation was rejected.
-func rejectionError(errors []FieldError) error {
-	if len(errors) == 1 && errors[0].Code == string(CodeNotFound) {
-		return Fail(CodeNotFound, "%s", errors[0].Detail)
+func rejectionError(errors []apperr.FieldError) error {
+	if len(errors) == 1 && errors[0].Code == string(apperr.CodeNotFound) {
+		return apperr.Fail(apperr.CodeNotFound, "%s", errors[0].Detail)
 	}
-	return Invalid(errors...)
+	return apperr.Invalid(errors...)
 }
 
 // observationScope returns the scope of the recorded observations: "" for all policies,
 // or the partner whose sandbox they belong to.
-func (s *Service) observationScope(ctx context.Context, actor Actor, sandbox bool) (string, error) {
+func (s *Service) observationScope(ctx context.Context, caller actor.Actor, sandbox bool) (string, error) {
 	if !sandbox {
-		return "", s.authorize(ctx, actor, ScopeObservationsWrite)
+		return "", s.Authorize(ctx, caller, actor.ScopeObservationsWrite)
 	}
-	if !s.development {
-		return "", Fail(CodeNotFound, "This server has no sandbox.")
+	if !s.Development {
+		return "", apperr.Fail(apperr.CodeNotFound, "This server has no sandbox.")
 	}
-	return actor.Partner, s.authorize(ctx, actor, ScopeClaimsWrite)
+	return caller.Partner, s.Authorize(ctx, caller, actor.ScopeClaimsWrite)
 }
 
 // naturalKey identifies an observation: an earthquake by its id; a fix by the storm's id
@@ -206,7 +209,7 @@ func newObservation(scope string, in wire.ObservationInput, now time.Time) (*obs
 	}
 	digest := sha256.Sum256(text)
 	row := &observationRow{
-		ID: newID(), Scope: scope, Version: 1, CreatedAt: now, UpdatedAt: now,
+		ID: store.NewID(), Scope: scope, Version: 1, CreatedAt: now, UpdatedAt: now,
 		Source: in.Source, NaturalKey: naturalKey(&in), SourceEventID: in.SourceEventID,
 		Kind: in.Kind, OccurredAt: in.OccurredAt, Stage: string(in.Stage), Revision: in.Revision,
 		Body: in, Digest: digest[:],
@@ -256,9 +259,9 @@ func (r *observationRow) retract(reported *observationRow) {
 func (r *observationRow) toRecord() *wire.Observation {
 	return &wire.Observation{
 		Header: wire.Header{
-			ID: resourceObservation.formatID(r.ID), Object: resourceObservation.name,
+			ID: store.ResourceObservation.FormatID(r.ID), Object: store.ResourceObservation.Name,
 			CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Version: r.Version,
 		},
-		ObservationInput: r.Body, OccurrenceID: resourceOccurrence.formatOptionalID(r.OccurrenceID),
+		ObservationInput: r.Body, OccurrenceID: store.ResourceOccurrence.FormatOptionalID(r.OccurrenceID),
 	}
 }

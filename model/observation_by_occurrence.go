@@ -10,6 +10,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -24,32 +26,32 @@ type observedRow struct {
 // occurrences, in one statement. Occurrences that the actor may not see have empty pages.
 // A cursor is valid for one occurrence only, also in ListObservations for that
 // occurrence. Errors: parameter_invalid, cursor_invalid.
-func (s *Service) ObservationsByOccurrence(ctx context.Context, actor Actor, occurrences []string, in PageRequest) (map[string]*Page[wire.Observation], error) {
-	if err := s.authorize(ctx, actor, ScopeClaimsRead); err != nil {
+func (s *Service) ObservationsByOccurrence(ctx context.Context, caller actor.Actor, occurrences []string, in store.PageRequest) (map[string]*store.Page[wire.Observation], error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeClaimsRead); err != nil {
 		return nil, err
 	}
 	var of []*occurrenceRow
-	if keys := resourceOccurrence.parseIDs(occurrences); len(keys) > 0 {
-		if err := actor.restrictToScope(s.db.NewSelect().Model(&of).Where("oc.id in (?)", bun.List(keys))).Scan(ctx); err != nil {
-			return nil, translateError(fmt.Errorf("read occurrences: %w", err))
+	if keys := store.ResourceOccurrence.ParseIDs(occurrences); len(keys) > 0 {
+		if err := restrictToScope(caller, s.DB.NewSelect().Model(&of).Where("oc.id in (?)", bun.List(keys))).Scan(ctx); err != nil {
+			return nil, store.TranslateError(fmt.Errorf("read occurrences: %w", err))
 		}
 	}
-	counts := sync.OnceValues(func() (map[string]int, error) { return s.countObservations(ctx, actor, of) })
+	counts := sync.OnceValues(func() (map[string]int, error) { return s.countObservations(ctx, caller, of) })
 	rows := map[string][]observationRow{}
-	pages := make(map[string]*Page[wire.Observation], len(occurrences))
+	pages := make(map[string]*store.Page[wire.Observation], len(occurrences))
 	for i, id := range occurrences {
-		p, err := s.parsePage(actor, in, HazardFilter{OccurrenceID: id}.cursorName("observations"))
+		p, err := s.ParsePage(caller, in, HazardFilter{OccurrenceID: id}.cursorName("observations"))
 		if err == nil && i == 0 { // the pages differ only in the cursor, which is valid for one occurrence
-			rows, err = s.loadObservations(ctx, actor, of, p)
+			rows, err = s.loadObservations(ctx, caller, of, p)
 		}
 		if err != nil {
 			return nil, err
 		}
-		p.count = func(context.Context) (int, error) {
+		p.Count = func(context.Context) (int, error) {
 			all, err := counts()
 			return all[id], err
 		}
-		if pages[id], err = newPage(p, rows[id], func(r *observationRow) string { return r.ID.String() }, func(r *observationRow) wire.Observation { return *r.toRecord() }); err != nil {
+		if pages[id], err = store.NewPage(p, rows[id], func(r *observationRow) string { return r.ID.String() }, func(r *observationRow) wire.Observation { return *r.toRecord() }); err != nil {
 			return nil, err
 		}
 	}
@@ -68,55 +70,55 @@ func unionAll(occurrences []*occurrenceRow, each func(*occurrenceRow) *bun.Selec
 	return all
 }
 
-func (s *Service) loadObservations(ctx context.Context, actor Actor, occurrences []*occurrenceRow, p pageSpec) (map[string][]observationRow, error) {
+func (s *Service) loadObservations(ctx context.Context, actor actor.Actor, occurrences []*occurrenceRow, p store.PageSpec) (map[string][]observationRow, error) {
 	if len(occurrences) == 0 {
 		return nil, nil
 	}
-	direction := p.order.orDefault(newestFirst)
+	direction := p.Order.OrDefault(store.SortNewestFirst)
 	all := unionAll(occurrences, func(occurrence *occurrenceRow) *bun.SelectQuery {
-		q := occurrence.restrictObservations(actor.restrictToScope(s.db.NewSelect().Model((*observationRow)(nil)))).ColumnExpr("o.*").ColumnExpr("?::uuid as of", occurrence.ID)
-		if p.after != "" {
-			q = q.Where("o.id "+direction.comparison+" ?::uuid", p.after)
+		q := occurrence.restrictObservations(restrictToScope(actor, s.DB.NewSelect().Model((*observationRow)(nil)))).ColumnExpr("o.*").ColumnExpr("?::uuid as of", occurrence.ID)
+		if p.After != "" {
+			q = q.Where("o.id "+direction.Comparison+" ?::uuid", p.After)
 		}
-		return q.OrderExpr("o.id " + direction.keyword).Limit(p.fetchLimit())
+		return q.OrderExpr("o.id " + direction.Keyword).Limit(p.FetchLimit())
 	})
 	var found []observedRow
-	if err := s.db.NewSelect().TableExpr("(?) as o", all).ColumnExpr("o.*").Scan(ctx, &found); err != nil {
-		return nil, translateError(fmt.Errorf("read observations of occurrences: %w", err))
+	if err := s.DB.NewSelect().TableExpr("(?) as o", all).ColumnExpr("o.*").Scan(ctx, &found); err != nil {
+		return nil, store.TranslateError(fmt.Errorf("read observations of occurrences: %w", err))
 	}
 	slices.SortFunc(found, func(a, b observedRow) int {
-		if direction == oldestFirst {
+		if direction == store.SortOldestFirst {
 			return bytes.Compare(a.ID[:], b.ID[:])
 		}
 		return bytes.Compare(b.ID[:], a.ID[:])
 	})
 	rows := make(map[string][]observationRow, len(occurrences))
 	for i := range found {
-		id := resourceOccurrence.formatID(found[i].Of)
+		id := store.ResourceOccurrence.FormatID(found[i].Of)
 		rows[id] = append(rows[id], found[i].observationRow)
 	}
 	return rows, nil
 }
 
 // countObservations counts the observations of each occurrence, up to MaxTotal+1 each.
-func (s *Service) countObservations(ctx context.Context, actor Actor, occurrences []*occurrenceRow) (map[string]int, error) {
+func (s *Service) countObservations(ctx context.Context, actor actor.Actor, occurrences []*occurrenceRow) (map[string]int, error) {
 	counts := make(map[string]int, len(occurrences))
 	if len(occurrences) == 0 {
 		return counts, nil
 	}
 	all := unionAll(occurrences, func(occurrence *occurrenceRow) *bun.SelectQuery {
-		q := occurrence.restrictObservations(actor.restrictToScope(s.db.NewSelect().Model((*observationRow)(nil)))).ColumnExpr("?::uuid as of", occurrence.ID)
-		return q.Limit(MaxTotal + 1)
+		q := occurrence.restrictObservations(restrictToScope(actor, s.DB.NewSelect().Model((*observationRow)(nil)))).ColumnExpr("?::uuid as of", occurrence.ID)
+		return q.Limit(store.MaxTotal + 1)
 	})
 	var found []struct {
 		Of uuid.UUID
 		N  int
 	}
-	if err := s.db.NewSelect().TableExpr("(?) as o", all).ColumnExpr("o.of, count(*) as n").GroupExpr("o.of").Scan(ctx, &found); err != nil {
+	if err := s.DB.NewSelect().TableExpr("(?) as o", all).ColumnExpr("o.of, count(*) as n").GroupExpr("o.of").Scan(ctx, &found); err != nil {
 		return nil, fmt.Errorf("count observations of occurrences: %w", err)
 	}
 	for _, f := range found {
-		counts[resourceOccurrence.formatID(f.Of)] = f.N
+		counts[store.ResourceOccurrence.FormatID(f.Of)] = f.N
 	}
 	return counts, nil
 }

@@ -9,6 +9,8 @@ import (
 
 	"parapet/model"
 	"parapet/model/hazard"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
 	"parapet/model/trigger"
 	"parapet/model/wire"
@@ -48,7 +50,7 @@ func TestAWrongObservationIsRejectedAloneWithEveryReason(t *testing.T) {
 			require.Equal(t, model.ResultRejected, results[0].Result)
 			require.Nil(t, results[0].ID)
 			require.NotEqual(t, model.ResultRejected, results[1].Result)
-			require.ElementsMatch(t, tc.pointers, fieldPointers(&model.Error{Fields: results[0].Errors}))
+			require.ElementsMatch(t, tc.pointers, fieldPointers(&apperr.Error{Fields: results[0].Errors}))
 		})
 	}
 }
@@ -57,22 +59,22 @@ func TestWhoMayObserve(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	in := modeltest.Quake("us1", b.Now(), epicentre, "6.4")
-	observe := func(actor model.Actor) error {
+	observe := func(actor actor.Actor) error {
 		_, _, err := b.Service.RecordObservation(t.Context(), actor, in, false)
 		return err
 	}
-	require.Equal(t, model.CodeInsufficientScope, domainError(t, observe(b.Acme)).Code)
-	require.Equal(t, model.CodeInsufficientScope, domainError(t, observe(b.Operator)).Code)
+	require.Equal(t, apperr.CodeInsufficientScope, domainError(t, observe(b.Acme)).Code)
+	require.Equal(t, apperr.CodeInsufficientScope, domainError(t, observe(b.Operator)).Code)
 	noaa := b.Source
 	noaa.AnySource, noaa.Sources = false, []string{"nhc"}
 	refusal := domainError(t, observe(noaa))
-	require.Equal(t, model.CodeInsufficientScope, refusal.Code)
+	require.Equal(t, apperr.CodeInsufficientScope, refusal.Code)
 	require.Equal(t, []string{"nhc"}, refusal.Extra["sources"])
 	results, err := b.Service.RecordObservations(t.Context(), noaa, []wire.ObservationInput{in}, false)
 	require.NoError(t, err)
-	require.Equal(t, []string{"/source"}, fieldPointers(&model.Error{Fields: results[0].Errors}))
+	require.Equal(t, []string{"/source"}, fieldPointers(&apperr.Error{Fields: results[0].Errors}))
 	noaa.Sources = nil
-	require.Equal(t, model.CodeInsufficientScope, domainError(t, observe(noaa)).Code)
+	require.Equal(t, apperr.CodeInsufficientScope, domainError(t, observe(noaa)).Code)
 	noaa.Sources = []string{"usgs"}
 	require.NoError(t, observe(noaa))
 }
@@ -82,7 +84,7 @@ func TestWhoMayObserve(t *testing.T) {
 func TestADeterminationNamesTheScaleThatWasMeasured(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	for _, tc := range []struct{ magnitude, code string }{{"6.4", ""}, {"5.9", string(model.CodeTriggerNotMet)}} {
+	for _, tc := range []struct{ magnitude, code string }{{"6.4", ""}, {"5.9", string(apperr.CodeTriggerNotMet)}} {
 		policy := b.QuoteAndBind("quake-circle", nil)
 		quake := modeltest.Quake("us"+tc.magnitude, b.Now(), epicentre, tc.magnitude)
 		quake.Measures["magnitude"] = wire.Measure{Value: tc.magnitude, Unit: "mb"}

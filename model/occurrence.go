@@ -10,6 +10,8 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/hazard"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/trigger"
 	"parapet/model/wire"
 )
@@ -54,7 +56,7 @@ type aliasRow struct {
 
 // toBrief returns the short form of an occurrence that claims embed.
 func (r *occurrenceRow) toBrief(at time.Time) *wire.OccurrenceBrief {
-	return &wire.OccurrenceBrief{ID: resourceOccurrence.formatID(r.ID), Source: r.Source, SourceEventID: r.SourceEventID, OccurredAt: at}
+	return &wire.OccurrenceBrief{ID: store.ResourceOccurrence.FormatID(r.ID), Source: r.Source, SourceEventID: r.SourceEventID, OccurredAt: at}
 }
 
 // toFacts returns the facts for the trigger, without retracted observations. If there are
@@ -142,8 +144,8 @@ func (r *occurrenceRow) currentID() uuid.UUID {
 }
 
 // eventNotFound is the error for a source event without an occurrence.
-func eventNotFound() *Error {
-	return Fail(CodeNotFound, "There is no occurrence of this source with this id.")
+func eventNotFound() *apperr.Error {
+	return apperr.Fail(apperr.CodeNotFound, "There is no occurrence of this source with this id.")
 }
 
 // whatIfSource is the source of hypothetical observations.

@@ -10,6 +10,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/hazard"
+	"parapet/model/kernel/store"
 	"parapet/model/trigger"
 )
 
@@ -77,7 +78,7 @@ func (l *linker) assign(row *observationRow) {
 	id, found := oldestMatch(names, l.occurrenceByName)
 	switch {
 	case len(found) == 0:
-		id = newID()
+		id = store.NewID()
 		l.created = append(l.created, row.newOccurrence(id))
 	case len(found) > 1:
 		l.mergeInto(id, slices.DeleteFunc(found, func(other uuid.UUID) bool { return other == id }))
@@ -175,7 +176,7 @@ func (l *linker) saveLinks(ctx context.Context) error {
 			"update observations set occurrence_id = ?0 where occurrence_id in (?1)",
 			"update occurrence_aliases set occurrence_id = ?0 where occurrence_id in (?1)",
 		} {
-			if _, err := l.NewRaw(set, m.into, bun.List(m.losers), l.now).Exec(ctx); err != nil {
+			if _, err := l.NewRaw(set, m.into, bun.List(m.losers), l.Now).Exec(ctx); err != nil {
 				return fmt.Errorf("merge occurrences: %w", err)
 			}
 		}
@@ -207,7 +208,7 @@ func (r *ingestion) refreshOccurrences(ctx context.Context, ids []uuid.UUID) err
 				bool_and(stage = 'final') filter (where stage <> 'retracted') as final,
 				coalesce(max(revision) || '.', '') || sum(version) as version
 			from observations where occurrence_id in (?) group by occurrence_id) f
-		where oc.id = f.occurrence_id`, r.now, bun.List(ids)).Exec(ctx)
+		where oc.id = f.occurrence_id`, r.Now, bun.List(ids)).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("refresh occurrences: %w", err)
 	}

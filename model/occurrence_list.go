@@ -6,11 +6,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
-	"github.com/google/uuid"
-
 	"parapet/model/hazard"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -25,54 +27,54 @@ type HazardFilter struct {
 
 // GetOccurrence returns one occurrence. Only the partner itself and operators see a
 // partner's sandbox occurrences. Errors: not_found.
-func (s *Service) GetOccurrence(ctx context.Context, actor Actor, id string) (*wire.Occurrence, error) {
-	return oneOrNotFound[wire.Occurrence](resourceOccurrence, id)(s.OccurrencesByID(ctx, actor, []string{id}))
+func (s *Service) GetOccurrence(ctx context.Context, actor actor.Actor, id string) (*wire.Occurrence, error) {
+	return store.OneOrNotFound[wire.Occurrence](store.ResourceOccurrence, id)(s.OccurrencesByID(ctx, actor, []string{id}))
 }
 
 // OccurrencesByID returns, by id, the occurrences that the actor may see.
-func (s *Service) OccurrencesByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Occurrence, error) {
-	if err := s.authorize(ctx, actor, actor.preferScope(ScopePoliciesRead, ScopeClaimsRead)); err != nil {
+func (s *Service) OccurrencesByID(ctx context.Context, caller actor.Actor, ids []string) (map[string]*wire.Occurrence, error) {
+	if err := s.Authorize(ctx, caller, caller.PreferScope(actor.ScopePoliciesRead, actor.ScopeClaimsRead)); err != nil {
 		return nil, err
 	}
-	return getManyByID(ctx, s, resourceOccurrence, ids, actor.restrictToScope, func(r *occurrenceRow) (string, *wire.Occurrence) {
-		return resourceOccurrence.formatID(r.ID), r.toRecord()
+	return store.GetManyByID(ctx, s.Store, store.ResourceOccurrence, ids, func(q *bun.SelectQuery) *bun.SelectQuery { return restrictToScope(caller, q) }, func(r *occurrenceRow) (string, *wire.Occurrence) {
+		return store.ResourceOccurrence.FormatID(r.ID), r.toRecord()
 	})
 }
 
-func (s *Service) loadOccurrence(ctx context.Context, actor Actor, id string) (*occurrenceRow, error) {
-	if err := s.authorize(ctx, actor, ScopeClaimsRead); err != nil {
+func (s *Service) loadOccurrence(ctx context.Context, caller actor.Actor, id string) (*occurrenceRow, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeClaimsRead); err != nil {
 		return nil, err
 	}
-	key, err := resourceOccurrence.parseID(id)
+	key, err := store.ResourceOccurrence.ParseID(id)
 	if err != nil {
 		return nil, err
 	}
-	row, err := loadVisibleOccurrence(ctx, s.db, key, actor.Partner)
-	return row, translateError(err)
+	row, err := loadVisibleOccurrence(ctx, s.DB, key, caller.Partner)
+	return row, store.TranslateError(err)
 }
 
 // ListOccurrences returns occurrences, most recently recorded first, without those merged
 // into others. Errors: parameter_invalid, cursor_invalid.
-func (s *Service) ListOccurrences(ctx context.Context, actor Actor, f HazardFilter, in PageRequest) (*Page[wire.Occurrence], error) {
-	if err := s.authorize(ctx, actor, ScopeClaimsRead); err != nil {
+func (s *Service) ListOccurrences(ctx context.Context, caller actor.Actor, f HazardFilter, in store.PageRequest) (*store.Page[wire.Occurrence], error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeClaimsRead); err != nil {
 		return nil, err
 	}
 	var rows []occurrenceRow
-	q, err := f.applyFilter(actor.restrictToScope(s.db.NewSelect().Model(&rows).Where("oc.merged_into is null")))
+	q, err := f.applyFilter(restrictToScope(caller, s.DB.NewSelect().Model(&rows).Where("oc.merged_into is null")))
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.fetchPage(ctx, actor, q, in, f.cursorName("occurrences"), newestFirst)
+	p, err := s.FetchPage(ctx, caller, q, in, f.cursorName("occurrences"), store.SortNewestFirst)
 	if err != nil {
 		return nil, err
 	}
-	return newPage(p, rows, func(r *occurrenceRow) string { return r.ID.String() }, func(r *occurrenceRow) wire.Occurrence { return *r.toRecord() })
+	return store.NewPage(p, rows, func(r *occurrenceRow) string { return r.ID.String() }, func(r *occurrenceRow) wire.Occurrence { return *r.toRecord() })
 }
 
 // restrictToScope restricts a query over occurrences or observations to those that the
 // actor may see.
-func (a Actor) restrictToScope(q *bun.SelectQuery) *bun.SelectQuery {
-	if a.Kind == ActorPartner {
+func restrictToScope(a actor.Actor, q *bun.SelectQuery) *bun.SelectQuery {
+	if a.Kind == actor.KindPartner {
 		return q.Where("?TableAlias.scope in ('', ?)", a.Partner)
 	}
 	return q
@@ -85,7 +87,7 @@ func (f HazardFilter) cursorName(list string) string {
 func (f HazardFilter) applyFilter(q *bun.SelectQuery) (*bun.SelectQuery, error) {
 	if f.Kind != "" {
 		if !slices.Contains(hazard.Kinds(), hazard.Kind(f.Kind)) {
-			return nil, badParameter("kind", "Use earthquake, storm_fix or station_day.")
+			return nil, apperr.InvalidParameter("kind", "Use earthquake, storm_fix or station_day.")
 		}
 		q = q.Where("?TableAlias.kind = ?", f.Kind)
 	}
@@ -104,13 +106,13 @@ func (f HazardFilter) applyFilter(q *bun.SelectQuery) (*bun.SelectQuery, error) 
 func (r *occurrenceRow) toRecord() *wire.Occurrence {
 	return &wire.Occurrence{
 		Header: wire.Header{
-			ID: resourceOccurrence.formatID(r.ID), Object: resourceOccurrence.name,
+			ID: store.ResourceOccurrence.FormatID(r.ID), Object: store.ResourceOccurrence.Name,
 			CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Version: r.Version,
 		},
 		Source: r.Source, SourceEventID: r.SourceEventID, Kind: string(r.Kind), OccurredAt: r.OccurredAt, LastAt: r.LastAt,
 		Stage: string(r.Stage), SourceVersion: r.SourceVersion,
 		Station: r.Station, Definition: r.Definition,
-		MergedInto: resourceOccurrence.formatOptionalID(r.MergedInto), Sandbox: r.Scope != "",
+		MergedInto: store.ResourceOccurrence.FormatOptionalID(r.MergedInto), Sandbox: r.Scope != "",
 	}
 }
 
@@ -123,8 +125,8 @@ func loadVisibleOccurrence(ctx context.Context, db bun.IDB, id uuid.UUID, partne
 		q = q.Where("oc.scope in ('', ?)", partner)
 	}
 	if err := q.Scan(ctx); err != nil {
-		if isNoRows(err) {
-			return nil, resourceOccurrence.notFoundError()
+		if store.IsNoRows(err) {
+			return nil, store.ResourceOccurrence.NotFoundError()
 		}
 		return nil, fmt.Errorf("read occurrence: %w", err)
 	}

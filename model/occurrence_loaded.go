@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/store"
 	"parapet/model/trigger"
 )
 
@@ -25,12 +26,12 @@ func loadOccurrences(ctx context.Context, db bun.IDB, ids []uuid.UUID) ([]loaded
 	var rows []*occurrenceRow
 	err := db.NewSelect().Model(&rows).Where("id in (?)", bun.List(ids)).Where("merged_into is null").OrderExpr("occurred_at, id").Scan(ctx)
 	if err != nil {
-		return nil, translateError(fmt.Errorf("read occurrences: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("read occurrences: %w", err))
 	}
 	var observations []observationRow
 	err = db.NewSelect().Model(&observations).Where("occurrence_id in (?)", bun.List(ids)).OrderExpr("occurred_at").Scan(ctx)
 	if err != nil {
-		return nil, translateError(fmt.Errorf("read observations: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("read observations: %w", err))
 	}
 	of := make(map[uuid.UUID][]observationRow)
 	for _, o := range observations {

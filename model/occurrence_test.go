@@ -9,6 +9,8 @@ import (
 
 	"parapet/model"
 	"parapet/model/hazard"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/money"
 	"parapet/model/trigger"
@@ -33,10 +35,10 @@ func TestSecondMatchingPassFindsPoliciesBeingBound(t *testing.T) {
 	}()
 	binding.AwaitWaiter()
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-	job, ok := b.TakeJob().(model.EvaluateOccurrences)
+	job, ok := b.TakeJob().(store.EvaluateOccurrences)
 	require.True(t, ok)
 	require.NoError(t, b.Service.Evaluate(t.Context(), job))
-	second, ok := b.LastJob().(model.EvaluateOccurrences)
+	second, ok := b.LastJob().(store.EvaluateOccurrences)
 	require.True(t, ok)
 	require.NotEmpty(t, second.After)
 	require.ErrorIs(t, b.Service.Evaluate(t.Context(), second), model.ErrBarrierPending, "the bind is still running")
@@ -228,5 +230,5 @@ func TestSandboxObservationMatchesOnlyCallersPolicies(t *testing.T) {
 
 	real := modeltest.New(t, modeltest.InProduction())
 	_, _, err = real.Service.RecordObservation(t.Context(), real.Acme, modeltest.Quake("us1", real.Now(), epicentre, "6.4"), true)
-	require.Equal(t, model.CodeNotFound, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeNotFound, domainError(t, err).Code)
 }

@@ -9,6 +9,10 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 )
 
 // operatorActionRow records an operator's action on a partner's record and its reason.
@@ -20,7 +24,7 @@ type operatorActionRow struct {
 	Partner   string    `bun:",pk"`
 	CreatedAt time.Time
 	Operation Operation
-	Author    personID
+	Author    actor.PersonID
 	PolicyID  *uuid.UUID `bun:"type:uuid"`
 	ClaimID   *uuid.UUID `bun:"type:uuid"`
 	PayoutID  *uuid.UUID `bun:"type:uuid"`
@@ -60,18 +64,18 @@ type OperatorAction struct {
 const maxNoteLength = 2_000
 
 // requireNote validates an operator's note; nil is valid.
-func (v *validator) requireNote(text *string, at string) {
-	v.require(text == nil || strings.TrimSpace(*text) != "" && utf8.RuneCountInString(*text) <= maxNoteLength && isStorableText(*text),
+func requireNote(v *apperr.Validator, text *string, at string) {
+	v.Require(text == nil || strings.TrimSpace(*text) != "" && utf8.RuneCountInString(*text) <= maxNoteLength && isStorableText(*text),
 		at, "length", fmt.Sprintf("Write 1 to %d characters, not only white space.", maxNoteLength))
 }
 
 // requireOperatorNote validates an operator's note and rejects a note from a partner.
-func (v *validator) requireOperatorNote(actor Actor, text *string, at string) {
-	if actor.Kind == ActorPartner {
-		v.require(text == nil, at, "value", "Leave it out: it is for operators alone. Write a message on a claim instead.")
+func requireOperatorNote(v *apperr.Validator, caller actor.Actor, text *string, at string) {
+	if caller.Kind == actor.KindPartner {
+		v.Require(text == nil, at, "value", "Leave it out: it is for operators alone. Write a message on a claim instead.")
 		return
 	}
-	v.requireNote(text, at)
+	requireNote(v, text, at)
 }
 
 // isStorableText reports whether Postgres can store a text.
@@ -80,33 +84,33 @@ func isStorableText(text string) bool {
 }
 
 // recordOperatorAction inserts the action in the transaction of its effect.
-func (tx *Tx) recordOperatorAction(row operatorActionRow) {
-	row.ID, row.CreatedAt, row.Author = newID(), tx.now, tx.actor.personID()
-	tx.audit.partner, tx.audit.reason = row.Partner, row.Note
-	tx.queueInsert(&row)
+func recordOperatorAction(tx *store.Tx, row operatorActionRow) {
+	row.ID, row.CreatedAt, row.Author = store.NewID(), tx.Now, tx.Actor.PersonID()
+	tx.Audit.Partner, tx.Audit.Reason = row.Partner, row.Note
+	tx.QueueInsert(&row)
 }
 
-var operatorActions = &childCollection[operatorActionRow, OperatorAction]{
-	collection: &collection[operatorActionRow, OperatorAction]{plural: "operator_actions", requiredScope: fixedScope(ScopeOperator), toRecord: (*operatorActionRow).toRecord},
-	cursorName: "operator_actions", parent: resourceClaim, parentTable: "claims", joinCondition: "!.claim_id = w.id and !.partner = w.partner",
-	order: oldestFirst, cursorKey: func(r *operatorActionRow) string { return r.ID.String() }, parentID: func(r *operatorActionRow) uuid.UUID { return *r.ClaimID },
+var operatorActions = &store.ChildCollection[operatorActionRow, OperatorAction]{
+	Collection: &store.Collection[operatorActionRow, OperatorAction]{Plural: "operator_actions", RequiredScope: store.FixedScope(actor.ScopeOperator), ToRecord: (*operatorActionRow).toRecord},
+	CursorName: "operator_actions", Parent: store.ResourceClaim, ParentTable: "claims", JoinCondition: "!.claim_id = w.id and !.partner = w.partner",
+	Order: store.SortOldestFirst, CursorKey: func(r *operatorActionRow) string { return r.ID.String() }, ParentID: func(r *operatorActionRow) uuid.UUID { return *r.ClaimID },
 }
 
 // ListOperatorActions returns the operators' actions on a claim and its payouts, oldest
 // first. Operators only. Errors: not_found, cursor_invalid.
-func (s *Service) ListOperatorActions(ctx context.Context, actor Actor, claim string, in PageRequest) (*Page[OperatorAction], error) {
-	return operatorActions.getPage(ctx, s, actor, claim, in)
+func (s *Service) ListOperatorActions(ctx context.Context, actor actor.Actor, claim string, in store.PageRequest) (*store.Page[OperatorAction], error) {
+	return operatorActions.GetPage(ctx, s.Store, actor, claim, in)
 }
 
 // OperatorActionsOf returns the operators' actions on several claims and their payouts.
 // Operators only.
-func (s *Service) OperatorActionsOf(ctx context.Context, actor Actor, claims []string, in PageRequest) (map[string]*Page[OperatorAction], error) {
-	return operatorActions.getPages(ctx, s, actor, claims, in)
+func (s *Service) OperatorActionsOf(ctx context.Context, actor actor.Actor, claims []string, in store.PageRequest) (map[string]*store.Page[OperatorAction], error) {
+	return operatorActions.GetPages(ctx, s.Store, actor, claims, in)
 }
 
 func (r *operatorActionRow) toRecord() OperatorAction {
 	return OperatorAction{
-		At: r.CreatedAt, Operation: r.Operation, Author: r.Author.name(), AuthorIssuer: r.Author.issuer(),
-		PayoutID: resourcePayout.formatOptionalID(r.PayoutID), Note: r.Note,
+		At: r.CreatedAt, Operation: r.Operation, Author: r.Author.Name(), AuthorIssuer: r.Author.Issuer(),
+		PayoutID: store.ResourcePayout.FormatOptionalID(r.PayoutID), Note: r.Note,
 	}
 }

@@ -7,6 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -20,23 +23,23 @@ func TestOperatorWritesMessagesToThePartner(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "acme", *message.Partner)
 	require.Equal(t, wire.Actor{Kind: "operator", Name: "parapet"}, message.Author, "partners do not see the operator")
-	list, err := b.Service.GetMessages(t.Context(), b.Acme, claim.ID, model.PageRequest{})
+	list, err := b.Service.GetMessages(t.Context(), b.Acme, claim.ID, store.PageRequest{})
 	require.NoError(t, err)
 	require.Equal(t, []wire.Message{*message}, list.Data)
 	timeline := b.Timeline(claim.ID)
 	last := timeline[len(timeline)-1]
 	require.Equal(t, []string{"claim.message_added", "operator", "parapet"}, []string{last.Kind, last.Actor.Kind, last.Actor.Name})
 	b.Relay()
-	events, err := b.Service.ListEvents(t.Context(), b.Acme, model.EventFilter{Types: []model.EventType{model.EventClaimMessageAdded}}, model.PageRequest{})
+	events, err := b.Service.ListEvents(t.Context(), b.Acme, model.EventFilter{Types: []event.Type{event.ClaimMessageAdded}}, store.PageRequest{})
 	require.NoError(t, err)
 	require.Len(t, events.Data, 1)
 	line := listAudit(t, b, model.AuditFilter{Operation: "addMessage"})[0]
 	require.Equal(t, []string{"olive", "acme", message.ID}, []string{line.Actor, *line.Partner, *line.Subject})
 
 	_, err = b.Service.AddAttachment(t.Context(), b.Operator, claim.ID, attachmentNamed("a.txt", "text/plain", "x"))
-	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code, "operators write only messages to a partner")
+	require.Equal(t, apperr.CodeInsufficientScope, domainError(t, err).Code, "operators write only messages to a partner")
 	_, err = b.Service.AddMessage(t.Context(), b.Source, claim.ID, "Hello.")
-	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeInsufficientScope, domainError(t, err).Code)
 	_, err = b.Service.AddMessage(t.Context(), b.Operator, claim.ID, "\x00")
 	require.Equal(t, []string{"/body"}, fieldPointers(domainError(t, err)))
 }
@@ -60,7 +63,7 @@ func TestDeferralSaysWhichEvidenceIsNeeded(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"evidence_needed"}, deferred.Decision.ReasonCodes)
 	require.Equal(t, []string{"claim.opened", "claim.deferred", "claim.message_added"}, b.TimelineKinds(claim.ID))
-	list, err := b.Service.GetMessages(t.Context(), b.Acme, claim.ID, model.PageRequest{})
+	list, err := b.Service.GetMessages(t.Context(), b.Acme, claim.ID, store.PageRequest{})
 	require.NoError(t, err)
 	require.Len(t, list.Data, 1)
 	require.Equal(t, *in.Message, list.Data[0].Body)

@@ -11,6 +11,9 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -46,58 +49,58 @@ type PartnerRequest struct {
 	Name string
 }
 
-func (in *PartnerRequest) validate() []FieldError {
-	v := validator{}
-	v.require(slugPattern.MatchString(in.Slug), "/slug", "pattern", "Use 1 to 63 lower-case letters, digits and hyphens, not beginning with a hyphen.")
-	v.require(in.Name != "" && utf8.RuneCountInString(in.Name) <= maxPartnerName && utf8.ValidString(in.Name) &&
+func (in *PartnerRequest) validate() []apperr.FieldError {
+	v := apperr.Validator{}
+	v.Require(slugPattern.MatchString(in.Slug), "/slug", "pattern", "Use 1 to 63 lower-case letters, digits and hyphens, not beginning with a hyphen.")
+	v.Require(in.Name != "" && utf8.RuneCountInString(in.Name) <= maxPartnerName && utf8.ValidString(in.Name) &&
 		in.Name == strings.TrimSpace(in.Name) && !strings.ContainsFunc(in.Name, unicode.IsControl),
 		"/name", "length", fmt.Sprintf("Use 1 to %d characters on one line, without white space at the ends.", maxPartnerName))
-	return v.fieldErrors
+	return v.FieldErrors
 }
 
 // RegisterPartner registers a partner under an immutable slug. If the slug already has
 // this name, it changes nothing and created is false. Operators only. Errors:
 // validation_failed, state_conflict when the slug has another name.
-func (s *Service) RegisterPartner(ctx context.Context, actor Actor, in PartnerRequest) (partner *wire.Partner, created bool, err error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+func (s *Service) RegisterPartner(ctx context.Context, caller actor.Actor, in PartnerRequest) (partner *wire.Partner, created bool, err error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, false, err
 	}
 	if fields := in.validate(); len(fields) > 0 {
-		return nil, false, Invalid(fields...)
+		return nil, false, apperr.Invalid(fields...)
 	}
-	err = s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
-		row := &partnerRow{Slug: in.Slug, Name: in.Name, Status: PartnerEnabled, Version: 1, CreatedAt: tx.now, UpdatedAt: tx.now}
-		if created, err = tx.registerPartner(ctx, row); err != nil {
+	err = s.InTx(ctx, caller, func(ctx context.Context, tx *store.Tx) error {
+		row := &partnerRow{Slug: in.Slug, Name: in.Name, Status: PartnerEnabled, Version: 1, CreatedAt: tx.Now, UpdatedAt: tx.Now}
+		if created, err = registerPartner(ctx, tx, row); err != nil {
 			return err
 		}
-		status := statusOK
+		status := store.StatusOK
 		if created {
-			status = statusCreated
+			status = store.StatusCreated
 		}
 		partner = row.toRecord()
-		return tx.storeResponse(status, partner.ID, partner)
+		return tx.StoreResponse(status, partner.ID, partner)
 	})
-	storeLocal[partnerCache](s.Store).invalidate(in.Slug)
+	store.Local[partnerCache](s.Store).invalidate(in.Slug)
 	return partner, created, err
 }
 
 // registerPartner inserts the row, or reads the existing one. It reports whether it
 // inserted.
-func (tx *Tx) registerPartner(ctx context.Context, row *partnerRow) (bool, error) {
+func registerPartner(ctx context.Context, tx *store.Tx, row *partnerRow) (bool, error) {
 	name := row.Name
 	res, err := tx.NewInsert().Model(row).On("conflict do nothing").Exec(ctx)
 	if err != nil {
 		return false, fmt.Errorf("register partner: %w", err)
 	}
 	if n, err := res.RowsAffected(); err != nil || n == 1 {
-		tx.recordOperatorAction(operatorActionRow{Operation: OperationRegisterPartner, Partner: row.Slug})
+		recordOperatorAction(tx, operatorActionRow{Operation: OperationRegisterPartner, Partner: row.Slug})
 		return true, err
 	}
 	if err := tx.NewSelect().Model(row).WherePK().Scan(ctx); err != nil {
 		return false, fmt.Errorf("read partner: %w", err)
 	}
 	if row.Name != name {
-		return false, Fail(CodeStateConflict, "The slug %s belongs to %q; choose another one.", row.Slug, row.Name)
+		return false, apperr.Fail(apperr.CodeStateConflict, "The slug %s belongs to %q; choose another one.", row.Slug, row.Name)
 	}
 	return false, nil
 }
@@ -111,52 +114,52 @@ type PartnerStatusRequest struct {
 // DisablePartner refuses each request of the partner, on every node within seconds. Its
 // policies stay in force, and their claims are paid. Disabling a disabled partner
 // changes nothing. Operators only. Errors: not_found, validation_failed.
-func (s *Service) DisablePartner(ctx context.Context, actor Actor, in PartnerStatusRequest) (*wire.Partner, error) {
+func (s *Service) DisablePartner(ctx context.Context, actor actor.Actor, in PartnerStatusRequest) (*wire.Partner, error) {
 	return s.setPartnerStatus(ctx, actor, in, PartnerDisabled, OperationDisablePartner)
 }
 
 // EnablePartner enables a disabled partner. Enabling an enabled partner changes
 // nothing. Operators only. Errors: not_found, validation_failed.
-func (s *Service) EnablePartner(ctx context.Context, actor Actor, in PartnerStatusRequest) (*wire.Partner, error) {
+func (s *Service) EnablePartner(ctx context.Context, actor actor.Actor, in PartnerStatusRequest) (*wire.Partner, error) {
 	return s.setPartnerStatus(ctx, actor, in, PartnerEnabled, OperationEnablePartner)
 }
 
-func (s *Service) setPartnerStatus(ctx context.Context, actor Actor, in PartnerStatusRequest, to PartnerStatus, operation Operation) (*wire.Partner, error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+func (s *Service) setPartnerStatus(ctx context.Context, caller actor.Actor, in PartnerStatusRequest, to PartnerStatus, operation Operation) (*wire.Partner, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, err
 	}
-	v := validator{}
-	v.requireNote(&in.Reason, "/reason")
-	if len(v.fieldErrors) > 0 {
-		return nil, Invalid(v.fieldErrors...)
+	v := apperr.Validator{}
+	requireNote(&v, &in.Reason, "/reason")
+	if len(v.FieldErrors) > 0 {
+		return nil, apperr.Invalid(v.FieldErrors...)
 	}
 	var partner *wire.Partner
-	err := s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
+	err := s.InTx(ctx, caller, func(ctx context.Context, tx *store.Tx) error {
 		row := new(partnerRow)
 		if err := loadPartner(ctx, tx.NewSelect().Model(row).For("NO KEY UPDATE"), in.Slug); err != nil {
 			return err
 		}
 		if row.Status != to {
-			row.Status, row.Version, row.UpdatedAt = to, row.Version+1, laterTime(tx.now, row.UpdatedAt)
+			row.Status, row.Version, row.UpdatedAt = to, row.Version+1, store.LaterTime(tx.Now, row.UpdatedAt)
 			if _, err := tx.NewUpdate().Model(row).Column("status", "version", "updated_at").WherePK().Exec(ctx); err != nil {
 				return fmt.Errorf("write partner: %w", err)
 			}
-			tx.recordOperatorAction(operatorActionRow{Operation: operation, Partner: row.Slug, Note: &in.Reason})
+			recordOperatorAction(tx, operatorActionRow{Operation: operation, Partner: row.Slug, Note: &in.Reason})
 		}
 		partner = row.toRecord()
-		return tx.storeResponse(statusOK, partner.ID, partner)
+		return tx.StoreResponse(store.StatusOK, partner.ID, partner)
 	})
-	storeLocal[partnerCache](s.Store).invalidate(in.Slug)
+	store.Local[partnerCache](s.Store).invalidate(in.Slug)
 	return partner, err
 }
 
 func loadPartner(ctx context.Context, q *bun.SelectQuery, name string) error {
-	none := Fail(CodeNotFound, "There is no partner with this slug.")
+	none := apperr.Fail(apperr.CodeNotFound, "There is no partner with this slug.")
 	if !slugPattern.MatchString(name) { // Postgres rejects some texts, such as invalid UTF-8
 		return none
 	}
 	err := q.Where("pa.slug = ?", name).Scan(ctx)
-	if isNoRows(err) {
+	if store.IsNoRows(err) {
 		return none
 	}
 	if err != nil {
@@ -166,34 +169,34 @@ func loadPartner(ctx context.Context, q *bun.SelectQuery, name string) error {
 }
 
 // GetPartner returns one partner. Operators only. Errors: not_found.
-func (s *Service) GetPartner(ctx context.Context, actor Actor, name string) (*wire.Partner, error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+func (s *Service) GetPartner(ctx context.Context, caller actor.Actor, name string) (*wire.Partner, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, err
 	}
 	row := new(partnerRow)
-	if err := loadPartner(ctx, s.db.NewSelect().Model(row), name); err != nil {
-		return nil, translateError(err)
+	if err := loadPartner(ctx, s.DB.NewSelect().Model(row), name); err != nil {
+		return nil, store.TranslateError(err)
 	}
 	return row.toRecord(), nil
 }
 
 // ListPartners lists all partners, ordered by slug. Operators only. Errors:
 // cursor_invalid.
-func (s *Service) ListPartners(ctx context.Context, actor Actor, in PageRequest) (*Page[wire.Partner], error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+func (s *Service) ListPartners(ctx context.Context, caller actor.Actor, in store.PageRequest) (*store.Page[wire.Partner], error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, err
 	}
-	p, err := s.parsePage(actor, in, "partners")
+	p, err := s.ParsePage(caller, in, "partners")
 	if err != nil {
 		return nil, err
 	}
-	p.count = s.newCounter(s.db.NewSelect().Model((*partnerRow)(nil)).ColumnExpr("1"))
+	p.Count = s.NewCounter(s.DB.NewSelect().Model((*partnerRow)(nil)).ColumnExpr("1"))
 	var rows []partnerRow
-	err = s.db.NewSelect().Model(&rows).Where("pa.slug > ?", p.after).OrderExpr("pa.slug").Limit(p.fetchLimit()).Scan(ctx)
+	err = s.DB.NewSelect().Model(&rows).Where("pa.slug > ?", p.After).OrderExpr("pa.slug").Limit(p.FetchLimit()).Scan(ctx)
 	if err != nil {
-		return nil, translateError(fmt.Errorf("list partners: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("list partners: %w", err))
 	}
-	return newPage(p, rows, func(r *partnerRow) string { return r.Slug }, func(r *partnerRow) wire.Partner { return *r.toRecord() })
+	return store.NewPage(p, rows, func(r *partnerRow) string { return r.Slug }, func(r *partnerRow) wire.Partner { return *r.toRecord() })
 }
 
 // toRecord returns the partner as operators see it; its id is its slug.

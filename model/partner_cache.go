@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/uptrace/bun"
+
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 )
 
 // partnerCache caches whether a partner is enabled, to save a query per request. A
@@ -30,15 +33,15 @@ const (
 )
 
 // requirePartner returns partner_disabled unless the partner is registered and enabled.
-func requirePartner(ctx context.Context, s *Store, partner string) error {
-	return storeLocal[partnerCache](s).requireEnabled(ctx, s.db, partner)
+func requirePartner(ctx context.Context, s *store.Store, partner string) error {
+	return store.Local[partnerCache](s).requireEnabled(ctx, s.DB, partner)
 }
 
 func (c *partnerCache) requireEnabled(ctx context.Context, db *bun.DB, name string) error {
 	enabled, err := c.get(ctx, name, func(ctx context.Context) (bool, error) {
 		exists, err := db.NewSelect().Model((*partnerRow)(nil)).Where("slug = ?", name).Where("status = ?", PartnerEnabled).Exists(ctx)
 		if err != nil {
-			return false, translateError(fmt.Errorf("look up partner: %w", err))
+			return false, store.TranslateError(fmt.Errorf("look up partner: %w", err))
 		}
 		return exists, nil
 	})
@@ -46,7 +49,7 @@ func (c *partnerCache) requireEnabled(ctx context.Context, db *bun.DB, name stri
 		return err
 	}
 	if !enabled {
-		return Fail(CodePartnerDisabled, "The partner %q is not registered or is disabled; ask Parapet's operators.", name)
+		return apperr.Fail(apperr.CodePartnerDisabled, "The partner %q is not registered or is disabled; ask Parapet's operators.", name)
 	}
 	return nil
 }

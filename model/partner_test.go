@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/product"
 )
@@ -28,19 +30,19 @@ func TestAPartnerIsRegisteredOnce(t *testing.T) {
 	require.Equal(t, partner, again)
 	in.Name = "Initrode"
 	_, _, err = b.Service.RegisterPartner(t.Context(), b.Operator, in)
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
 	b.ActingAs(modeltest.Partner("initech")).Quote("quake-circle", nil)
 
-	list, err := b.Service.ListPartners(t.Context(), b.Operator, model.PageRequest{Limit: 2})
+	list, err := b.Service.ListPartners(t.Context(), b.Operator, store.PageRequest{Limit: 2})
 	require.NoError(t, err)
 	require.Len(t, list.Data, 2)
-	next, err := b.Service.ListPartners(t.Context(), b.Operator, model.PageRequest{Cursor: *list.NextCursor})
+	next, err := b.Service.ListPartners(t.Context(), b.Operator, store.PageRequest{Cursor: *list.NextCursor})
 	require.NoError(t, err)
 	require.Equal(t, *partner, next.Data[0])
-	_, err = b.Service.ListPartners(t.Context(), b.Acme, model.PageRequest{})
-	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code)
+	_, err = b.Service.ListPartners(t.Context(), b.Acme, store.PageRequest{})
+	require.Equal(t, apperr.CodeInsufficientScope, domainError(t, err).Code)
 	_, _, err = b.Service.RegisterPartner(t.Context(), b.Acme, in)
-	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeInsufficientScope, domainError(t, err).Code)
 }
 
 func TestAPartnersNameIsOneLine(t *testing.T) {
@@ -60,7 +62,7 @@ func TestADisabledPartnerMayDoNothing(t *testing.T) {
 	policy := b.QuoteAndBind("quake-circle", nil)
 	refused := func(s *model.Service) bool {
 		_, err := s.GetPolicy(t.Context(), b.Acme, policy.ID)
-		return model.CodeOf(err) == model.CodePartnerDisabled
+		return apperr.CodeOf(err) == apperr.CodePartnerDisabled
 	}
 	require.False(t, refused(other))
 	in := model.PartnerStatusRequest{Slug: "acme", Reason: "The contract ended."}
@@ -103,9 +105,9 @@ func TestAProductIsPublishedOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, created)
 	_, _, err = b.Service.PublishProduct(t.Context(), b.Operator, append(document, '\n'))
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
 	_, _, err = b.Service.PublishProduct(t.Context(), b.Acme, document)
-	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeInsufficientScope, domainError(t, err).Code)
 }
 
 func TestEveryFaultOfADocumentHasItsPlace(t *testing.T) {
@@ -125,7 +127,7 @@ func TestEveryFaultOfADocumentHasItsPlace(t *testing.T) {
 		"broken bytes": {"\xff\x00", []string{"/document"}},
 	} {
 		_, _, err := b.Service.PublishProduct(t.Context(), b.Operator, []byte(tc.document))
-		require.Equal(t, model.CodeValidationFailed, domainError(t, err).Code, name)
+		require.Equal(t, apperr.CodeValidationFailed, domainError(t, err).Code, name)
 		require.ElementsMatch(t, tc.want, fieldPointers(domainError(t, err)), name)
 	}
 }

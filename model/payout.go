@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/store"
 	"parapet/model/money"
 	"parapet/model/wire"
 )
@@ -14,7 +15,7 @@ import (
 // only wakes a worker.
 type payoutRow struct {
 	bun.BaseModel `bun:"table:payouts,alias:po"`
-	RowHeader
+	store.RowHeader
 
 	ClaimID             uuid.UUID `bun:"type:uuid"`
 	ClaimSequence       int64     // 1, 2, 3 … in its claim; Postgres assigns it on insert
@@ -41,11 +42,11 @@ type payoutRow struct {
 
 func (r *payoutRow) toRecord() *wire.Payout {
 	return &wire.Payout{
-		Header: r.RowHeader.toRecord(resourcePayout), ClaimID: resourceClaim.formatID(r.ClaimID), PolicyID: resourcePolicy.formatID(r.PolicyID),
-		Status: string(r.Status), Amount: r.toMoney(), PayoutMethodID: resourcePayoutMethod.formatOptionalID(r.PayoutMethodID),
+		Header: r.RowHeader.ToRecord(store.ResourcePayout), ClaimID: store.ResourceClaim.FormatID(r.ClaimID), PolicyID: store.ResourcePolicy.FormatID(r.PolicyID),
+		Status: string(r.Status), Amount: r.toMoney(), PayoutMethodID: store.ResourcePayoutMethod.FormatOptionalID(r.PayoutMethodID),
 		BlockedReason: (*string)(r.BlockedReason), Attempts: r.Attempts, NextAttemptAt: r.NextAttemptAt,
 		Provider: r.Provider, ProviderReference: r.ProviderReference,
-		ReleasedAt: r.ReleasedAt, ReconciledAt: r.ReconciledAt, ReplacesPayoutID: resourcePayout.formatOptionalID(r.ReplacesPayoutID),
+		ReleasedAt: r.ReleasedAt, ReconciledAt: r.ReconciledAt, ReplacesPayoutID: store.ResourcePayout.FormatOptionalID(r.ReplacesPayoutID),
 	}
 }
 

@@ -8,6 +8,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
+
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 )
 
 // arrivalRow is money that arrived, according to a bank, under a key whose payout it
@@ -28,7 +31,7 @@ type arrivalRow struct {
 // hasArrived is the same check outside of matching. Only a payout that replaces
 // another, or whose first key was superseded, can have a predecessor whose money
 // arrived.
-func (tx *Tx) hasArrived(ctx context.Context, row *payoutRow) (arrived bool, err error) {
+func hasArrived(ctx context.Context, tx *store.Tx, row *payoutRow) (arrived bool, err error) {
 	if row.ReplacesPayoutID == nil && row.IdempotencySeq == 1 {
 		return false, nil
 	}
@@ -41,7 +44,7 @@ func (tx *Tx) hasArrived(ctx context.Context, row *payoutRow) (arrived bool, err
 }
 
 // queueArrivals queues a read of the payouts whose money has arrived.
-func (tx *Tx) queueArrivals(slice []lockedPayout, arrived map[uuid.UUID]bool) {
+func queueArrivals(tx *store.Tx, slice []lockedPayout, arrived map[uuid.UUID]bool) {
 	var ids []uuid.UUID
 	for _, out := range slice {
 		if out.row.ReplacesPayoutID != nil || out.row.IdempotencySeq > 1 || out.row.Installment > 1 {
@@ -51,7 +54,7 @@ func (tx *Tx) queueArrivals(slice []lockedPayout, arrived map[uuid.UUID]bool) {
 	if len(ids) == 0 {
 		return
 	}
-	tx.batch.Queue(`select po.id from payouts po where po.id = any($1)
+	tx.Batch.Queue(`select po.id from payouts po where po.id = any($1)
 		and (exists (select from payout_arrivals ar where ar.claim_id = po.claim_id and ar.partner = po.partner and ar.installment = po.installment)
 			or exists (`+excessLines+` where paid.claim_id = po.claim_id and paid.partner = po.partner and (`+isUnanswered+` or po.replaces_payout_id is null)))`, ids).
 		Query(func(rows pgx.Rows) error {
@@ -68,7 +71,7 @@ func (tx *Tx) queueArrivals(slice []lockedPayout, arrived map[uuid.UUID]bool) {
 // pays. Closing the exception releases what operators decide about, replacements and
 // resolutions (unansweredOnly); a payout that the claim created by itself stays
 // blocked.
-func (tx *Tx) hasExcess(ctx context.Context, row *payoutRow, unansweredOnly bool) (exceeded bool, err error) {
+func hasExcess(ctx context.Context, tx *store.Tx, row *payoutRow, unansweredOnly bool) (exceeded bool, err error) {
 	err = tx.NewRaw("select exists ("+excessLines+" where paid.claim_id = ? and paid.partner = ? and (not ? or "+isUnanswered+"))", row.ClaimID, row.Partner, unansweredOnly).Scan(ctx, &exceeded)
 	if err != nil {
 		return false, fmt.Errorf("read lines above their payouts: %w", err)
@@ -87,35 +90,35 @@ const everyPart = 0
 
 // blockPart blocks the payouts of a part of a claim that are being sent or may be sent
 // later. The caller locks and saves them.
-func (tx *Tx) blockPart(claim *claimRow, part int, payouts []*payoutRow) error {
+func blockPart(tx *store.Tx, claim *claimRow, part int, payouts []*payoutRow) error {
 	for _, p := range payouts {
 		if part != everyPart && p.Installment != part || !p.isInFlight() && p.Status != PayoutPending && p.Status != PayoutBlocked {
 			continue
 		}
-		if err := tx.blockPayoutInMemory(claim, p, BlockedRailMismatch); err != nil {
+		if err := blockPayoutInMemory(tx, claim, p, BlockedRailMismatch); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (tx *Tx) saveArrival(partner string, key arrival, reportedAt *time.Time) {
-	tx.batch.Queue(`insert into payout_arrivals as ar (claim_id, partner, installment, idempotency_seq, created_at, reported_at) values ($1, $2, $3, $4, $5, $6)
+func saveArrival(tx *store.Tx, partner string, key arrival, reportedAt *time.Time) {
+	tx.Batch.Queue(`insert into payout_arrivals as ar (claim_id, partner, installment, idempotency_seq, created_at, reported_at) values ($1, $2, $3, $4, $5, $6)
 		on conflict (claim_id, partner, installment, idempotency_seq) do update set reported_at = greatest(ar.reported_at, excluded.reported_at)`,
-		key.claim, partner, key.part, key.number, tx.now, reportedAt)
+		key.claim, partner, key.part, key.number, tx.Now, reportedAt)
 }
 
 // requireNoDifferences refuses while differences of amount, account or status are
 // unanswered that a rail reported since a restore begun at or after the time: payments
 // lost from the database can differ from what it owes now.
-func (tx *Tx) requireNoDifferences(ctx context.Context, since time.Time) error {
+func requireNoDifferences(ctx context.Context, tx *store.Tx, since time.Time) error {
 	n, err := tx.NewSelect().Model((*exceptionRow)(nil)).Where("fi.kind in (?, ?, ?)", ResultAmount, ResultBeneficiary, ResultState).Where("fi.closed_at is null").
 		Where("fi.created_at >= (select min(begun_at) from database_restores where begun_at >= ?)", since).Count(ctx)
 	if err != nil {
 		return fmt.Errorf("count findings: %w", err)
 	}
 	if n > 0 {
-		return Fail(CodeStateConflict, "%d payments that the rail reported since the restore differ from what is owed (findings of kind amount, beneficiary and state) and are unanswered: "+
+		return apperr.Fail(apperr.CodeStateConflict, "%d payments that the rail reported since the restore differ from what is owed (findings of kind amount, beneficiary and state) and are unanswered: "+
 			"resolve their payouts, and close the findings (findings, closeFinding).", n)
 	}
 	return nil

@@ -10,6 +10,10 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/account"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 	"parapet/model/money"
 	"parapet/model/wire"
 )
@@ -18,8 +22,8 @@ import (
 // columns hold the parts that may be shown.
 type payoutMethodRow struct {
 	bun.BaseModel `bun:"table:payout_methods,alias:pm"`
-	RowHeader
-	PartnerFields
+	store.RowHeader
+	store.PartnerFields
 
 	ClaimID            *uuid.UUID `bun:"type:uuid"` // nil: applies to every claim of the policy
 	PolicyID           uuid.UUID  `bun:"type:uuid"`
@@ -51,76 +55,76 @@ type PayoutMethodRequest struct {
 	Metadata         map[string]string
 }
 
-func (in *PayoutMethodRequest) validate(v *validator) {
-	v.requireReferences(in.PartnerReference, in.Metadata)
-	v.require((in.ClaimID == nil) != (in.PolicyID == nil) || !v.isParsed("/policy_id"), "/claim_id", "one_of", "Name exactly one of claim_id and policy_id.")
-	v.require(money.IsCurrency(in.Currency), "/currency", "value", "Use an ISO 4217 code in capitals, such as USD.")
+func (in *PayoutMethodRequest) validate(v *apperr.Validator) {
+	store.RequireReferences(v, in.PartnerReference, in.Metadata)
+	v.Require((in.ClaimID == nil) != (in.PolicyID == nil) || !v.IsParsed("/policy_id"), "/claim_id", "one_of", "Name exactly one of claim_id and policy_id.")
+	v.Require(money.IsCurrency(in.Currency), "/currency", "value", "Use an ISO 4217 code in capitals, such as USD.")
 	for _, problem := range in.Number.Validate() {
-		v.require(false, problem.Pointer, problem.Code, problem.Detail)
+		v.Require(false, problem.Pointer, problem.Code, problem.Detail)
 	}
 	for _, problem := range in.Beneficiary.Validate() {
-		v.require(false, "/beneficiary"+problem.Pointer, problem.Code, problem.Detail)
+		v.Require(false, "/beneficiary"+problem.Pointer, problem.Code, problem.Detail)
 	}
 }
 
 // RecordPayoutMethod stores an account and requests its check by the rail. It replaces
 // an earlier method of the same claim or policy. Errors: not_found, validation_failed,
 // state_conflict, reference_taken.
-func (s *Service) RecordPayoutMethod(ctx context.Context, actor Actor, in PayoutMethodRequest) (*wire.PayoutMethod, error) {
-	if err := s.authorize(ctx, actor, ScopePayoutMethodsWrite); err != nil {
+func (s *Service) RecordPayoutMethod(ctx context.Context, caller actor.Actor, in PayoutMethodRequest) (*wire.PayoutMethod, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopePayoutMethodsWrite); err != nil {
 		return nil, err
 	}
-	v := newValidator(ctx)
+	v := apperr.NewValidator(ctx)
 	in.validate(v)
-	if err := v.err(); err != nil {
+	if err := v.Err(); err != nil {
 		return nil, err
 	}
 	var method *wire.PayoutMethod
-	err := s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
-		p, claim, err := tx.lockPayee(ctx, in)
+	err := s.InTx(ctx, caller, func(ctx context.Context, tx *store.Tx) error {
+		p, claim, err := lockPayee(ctx, tx, in)
 		if err != nil {
 			return err
 		}
-		row, err := tx.newMethod(p, claim, in)
+		row, err := newMethod(tx, p, claim, in)
 		if err != nil {
 			return err
 		}
 		method = row.toRecord()
-		if err := tx.addMethod(ctx, row, claim, method); err != nil {
+		if err := addMethod(ctx, tx, row, claim, method); err != nil {
 			return err
 		}
-		_, claims, err := tx.lockServedClaims(ctx, row)
+		_, claims, err := lockServedClaims(ctx, tx, row)
 		if err != nil {
 			return err
 		}
-		if err := tx.reevaluateClaims(ctx, p, nil, claims); err != nil {
+		if err := reevaluateClaims(ctx, tx, p, nil, claims); err != nil {
 			return err
 		}
-		tx.enqueueJob(VerifyPayoutMethod{Partner: row.Partner, ID: method.ID})
-		return tx.storeResponse(statusCreated, method.ID, method)
+		tx.EnqueueJob(store.VerifyPayoutMethod{Partner: row.Partner, ID: method.ID})
+		return tx.StoreResponse(store.StatusCreated, method.ID, method)
 	})
-	return method, s.addReferenceHolder(ctx, actor, err, resourcePayoutMethod, (*payoutMethodRow)(nil), in.PartnerReference)
+	return method, s.AddReferenceHolder(ctx, caller, err, store.ResourcePayoutMethod, (*payoutMethodRow)(nil), in.PartnerReference)
 }
 
 // lockPayee locks the policy and, if the request names one, the claim.
-func (tx *Tx) lockPayee(ctx context.Context, in PayoutMethodRequest) (*policyRow, *claimRow, error) {
+func lockPayee(ctx context.Context, tx *store.Tx, in PayoutMethodRequest) (*policyRow, *claimRow, error) {
 	if in.ClaimID != nil {
-		id, err := resourceClaim.parseID(*in.ClaimID)
+		id, err := store.ResourceClaim.ParseID(*in.ClaimID)
 		if err != nil {
 			return nil, nil, err
 		}
-		p, claim, err := tx.lockClaimAndPolicy(ctx, id)
+		p, claim, err := lockClaimAndPolicy(ctx, tx, id)
 		if err != nil {
 			return nil, nil, err
 		}
 		return p, claim, checkPayable(p, claim, in.Currency)
 	}
-	id, err := resourcePolicy.parseID(*in.PolicyID)
+	id, err := store.ResourcePolicy.ParseID(*in.PolicyID)
 	if err != nil {
 		return nil, nil, err
 	}
 	p := new(policyRow)
-	if err := tx.lockRow(ctx, p, id, resourcePolicy); err != nil {
+	if err := tx.LockRow(ctx, p, id, store.ResourcePolicy); err != nil {
 		return nil, nil, err
 	}
 	return p, nil, checkPayable(p, nil, in.Currency)
@@ -129,30 +133,30 @@ func (tx *Tx) lockPayee(ctx context.Context, in PayoutMethodRequest) (*policyRow
 func checkPayable(p *policyRow, claim *claimRow, currency string) error {
 	switch {
 	case currency != p.Currency:
-		return Invalid(newFieldError("/currency", "value", "Use the policy's currency, "+p.Currency+"."))
+		return apperr.Invalid(apperr.NewFieldError("/currency", "value", "Use the policy's currency, "+p.Currency+"."))
 	case claim == nil:
 		return nil
 	case claim.Status == ClaimDeclined || claim.Status == ClaimWithdrawn || claim.Status == ClaimClosed:
-		return Fail(CodeStateConflict, "The claim is %s; nothing is to be paid for it.", claim.Status)
+		return apperr.Fail(apperr.CodeStateConflict, "The claim is %s; nothing is to be paid for it.", claim.Status)
 	}
 	return nil
 }
 
-func (tx *Tx) newMethod(p *policyRow, claim *claimRow, in PayoutMethodRequest) (*payoutMethodRow, error) {
+func newMethod(tx *store.Tx, p *policyRow, claim *claimRow, in PayoutMethodRequest) (*payoutMethodRow, error) {
 	number := in.Number.Normalize()
 	row := &payoutMethodRow{
-		RowHeader: tx.newHeader(p.Partner), PartnerFields: PartnerFields{in.PartnerReference, in.Metadata},
+		RowHeader: tx.NewHeader(p.Partner), PartnerFields: store.PartnerFields{PartnerReference: in.PartnerReference, Metadata: in.Metadata},
 		PolicyID: p.ID, Status: MethodPending, Type: number.Type,
 		BeneficiaryName: in.Beneficiary.Name, BeneficiaryCountry: in.Beneficiary.Country, Currency: in.Currency,
-		Last4: number.Last4(), Institution: stringOrNil(number.Institution()), Country: stringOrNil(number.Country()),
-		Fingerprint: tx.store.keys.computeFingerprint(p.Partner, number.Canonical()), NextCheckAt: new(tx.now.Add(checkLostAfter)),
+		Last4: number.Last4(), Institution: store.StringOrNil(number.Institution()), Country: store.StringOrNil(number.Country()),
+		Fingerprint: tx.Store.Keys.ComputeFingerprint(p.Partner, number.Canonical()), NextCheckAt: new(tx.Now.Add(checkLostAfter)),
 	}
 	if claim != nil {
 		row.ClaimID = &claim.ID
 	}
 	plain, err := json.Marshal(number)
 	if err == nil {
-		row.Sealed, err = tx.store.keys.seal(plain, columnSealContext(row.Partner, row.ID, "payout_methods.sealed"))
+		row.Sealed, err = tx.Store.Keys.SealBytes(plain, store.ColumnSealContext(row.Partner, row.ID, "payout_methods.sealed"))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("seal account: %w", err)
@@ -161,43 +165,43 @@ func (tx *Tx) newMethod(p *policyRow, claim *claimRow, in PayoutMethodRequest) (
 }
 
 // addMethod replaces the present method and records the event.
-func (tx *Tx) addMethod(ctx context.Context, row *payoutMethodRow, claim *claimRow, public *wire.PayoutMethod) error {
+func addMethod(ctx context.Context, tx *store.Tx, row *payoutMethodRow, claim *claimRow, public *wire.PayoutMethod) error {
 	var earlier []*payoutMethodRow
 	err := tx.NewSelect().Model(&earlier).Where("policy_id = ?", row.PolicyID).Where("claim_id is not distinct from ?", row.ClaimID).
 		Where("status <> ?", MethodReplaced).OrderExpr("id").For("NO KEY UPDATE").Scan(ctx)
 	if err != nil {
 		return fmt.Errorf("lock payout methods: %w", err)
 	}
-	if err := tx.startCoolingOff(ctx, row); err != nil {
+	if err := startCoolingOff(ctx, tx, row); err != nil {
 		return err
 	}
 	if _, err := tx.NewInsert().Model(row).Exec(ctx); err != nil {
 		return fmt.Errorf("insert payout method: %w", err)
 	}
-	event, err := tx.appendEvent(EventPayoutMethodRecorded, &row.RowHeader, resourcePayoutMethod, public)
+	occurred, err := tx.AppendEvent(event.PayoutMethodRecorded, &row.RowHeader, store.ResourcePayoutMethod, public)
 	if err != nil {
 		return err
 	}
-	if err := tx.recordMethodEvent(claim, row, EventPayoutMethodRecorded, event); err != nil {
+	if err := recordMethodEvent(tx, claim, row, event.PayoutMethodRecorded, occurred); err != nil {
 		return err
 	}
 	for _, old := range earlier {
-		tx.advanceClock(&old.RowHeader)
-		if err := tx.transitionMethod(ctx, old, claim, MethodReplaced); err != nil {
+		tx.AdvanceClock(&old.RowHeader)
+		if err := transitionMethod(ctx, tx, old, claim, MethodReplaced); err != nil {
 			return err
 		}
 	}
 	if claim == nil {
 		return nil
 	}
-	return tx.saveTimelinePosition(ctx, claim)
+	return saveTimelinePosition(ctx, tx, claim)
 }
 
 // startCoolingOff sets a cooling-off period for an account that replaces one that was
 // paid, or was about to be paid. A thief of a partner's credentials changes the account
 // first. Recording the same account again does not extend the period. A policy's
 // account also replaces its claims' own accounts, once those are gone.
-func (tx *Tx) startCoolingOff(ctx context.Context, row *payoutMethodRow) error {
+func startCoolingOff(ctx context.Context, tx *store.Tx, row *payoutMethodRow) error {
 	var serving []payoutMethodRow
 	err := tx.NewSelect().Model(&serving).Where("pm.policy_id = ?", row.PolicyID).Where("pm.partner = ?", row.Partner).
 		Where("?0::uuid is null or pm.claim_id is null or pm.claim_id = ?0", row.ClaimID).Where("pm.status <> ?", MethodReplaced).OrderExpr("pm.id").Scan(ctx)
@@ -206,11 +210,11 @@ func (tx *Tx) startCoolingOff(ctx context.Context, row *payoutMethodRow) error {
 	}
 	for _, m := range serving {
 		switch same := m.Fingerprint == row.Fingerprint; {
-		case same && m.inCoolingOff(tx.now):
+		case same && m.inCoolingOff(tx.Now):
 			row.CoolingOffUntil = m.CoolingOffUntil
 			return nil
 		case !same && (m.Status == MethodVerified || m.CoolingOffUntil != nil):
-			row.CoolingOffUntil = new(tx.now.Add(coolingOffPeriod))
+			row.CoolingOffUntil = new(tx.Now.Add(coolingOffPeriod))
 		}
 	}
 	return nil
@@ -218,41 +222,41 @@ func (tx *Tx) startCoolingOff(ctx context.Context, row *payoutMethodRow) error {
 
 // transitionMethod changes the status of a method and records the event; the caller
 // writes the claim's timeline position.
-func (tx *Tx) transitionMethod(ctx context.Context, row *payoutMethodRow, claim *claimRow, to PayoutMethodStatus, columns ...string) error {
-	kind, err := transition(ctx, tx, row, PayoutMethodTransitions, &row.Status, to, columns...)
+func transitionMethod(ctx context.Context, tx *store.Tx, row *payoutMethodRow, claim *claimRow, to PayoutMethodStatus, columns ...string) error {
+	kind, err := store.ChangeStatus(ctx, tx, row, PayoutMethodTransitions, &row.Status, to, columns...)
 	if err != nil {
 		return err
 	}
-	event, err := tx.appendEvent(kind, &row.RowHeader, resourcePayoutMethod, row.toRecord())
+	event, err := tx.AppendEvent(kind, &row.RowHeader, store.ResourcePayoutMethod, row.toRecord())
 	if err != nil {
 		return err
 	}
-	return tx.recordMethodEvent(claim, row, kind, event)
+	return recordMethodEvent(tx, claim, row, kind, event)
 }
 
 // recordMethodEvent adds a timeline entry for a claim's own method. A policy's method
 // belongs to no single claim and gets none.
-func (tx *Tx) recordMethodEvent(claim *claimRow, row *payoutMethodRow, kind EventType, event uuid.UUID) error {
+func recordMethodEvent(tx *store.Tx, claim *claimRow, row *payoutMethodRow, kind event.Type, occurred uuid.UUID) error {
 	if claim == nil || row.ClaimID == nil {
 		return nil
 	}
-	said := map[EventType]string{
-		EventPayoutMethodRecorded: "was recorded", EventPayoutMethodVerified: "was verified",
-		EventPayoutMethodRejected: "was rejected", EventPayoutMethodReplaced: "was replaced by another",
+	said := map[event.Type]string{
+		event.PayoutMethodRecorded: "was recorded", event.PayoutMethodVerified: "was verified",
+		event.PayoutMethodRejected: "was rejected", event.PayoutMethodReplaced: "was replaced by another",
 	}[kind]
 	summary := fmt.Sprintf("The payout method ending in %s %s.", row.Last4, said)
-	return tx.appendTimeline(claim, kind, &event, summary, map[string]any{"payout_method_id": resourcePayoutMethod.formatID(row.ID), "status": row.Status})
+	return appendTimeline(tx, claim, kind, &occurred, summary, map[string]any{"payout_method_id": store.ResourcePayoutMethod.FormatID(row.ID), "status": row.Status})
 }
 
 func (r *payoutMethodRow) toRecord() *wire.PayoutMethod {
 	m := &wire.PayoutMethod{
-		Header: r.RowHeader.toRecord(resourcePayoutMethod), References: r.toReferences(), ClaimID: resourceClaim.formatOptionalID(r.ClaimID),
+		Header: r.RowHeader.ToRecord(store.ResourcePayoutMethod), References: r.ToReferences(), ClaimID: store.ResourceClaim.FormatOptionalID(r.ClaimID),
 		Type: string(r.Type), Beneficiary: wire.Beneficiary{Name: r.BeneficiaryName, Country: r.BeneficiaryCountry},
 		Currency: r.Currency, Display: wire.Display{Last4: r.Last4, Institution: r.Institution, Country: r.Country},
 		Fingerprint: r.Fingerprint, Status: string(r.Status),
 	}
 	if r.ClaimID == nil {
-		m.PolicyID = resourcePolicy.formatOptionalID(&r.PolicyID)
+		m.PolicyID = store.ResourcePolicy.FormatOptionalID(&r.PolicyID)
 	}
 	if r.CheckedAt != nil {
 		m.Verification = &wire.Verification{Method: *r.VerificationMethod, Code: *r.VerificationCode, CheckedAt: *r.CheckedAt}
@@ -261,9 +265,9 @@ func (r *payoutMethodRow) toRecord() *wire.PayoutMethod {
 }
 
 // openNumber decrypts the account number.
-func (r *payoutMethodRow) openNumber(keys Keys) (account.Number, error) {
+func (r *payoutMethodRow) openNumber(keys store.Keys) (account.Number, error) {
 	var number account.Number
-	plain, err := keys.open(r.Sealed, columnSealContext(r.Partner, r.ID, "payout_methods.sealed"))
+	plain, err := keys.OpenBytes(r.Sealed, store.ColumnSealContext(r.Partner, r.ID, "payout_methods.sealed"))
 	if err == nil {
 		err = json.Unmarshal(plain, &number)
 	}

@@ -1,5 +1,10 @@
 package model
 
+import (
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
+)
+
 // PayoutMethodStatus is the status of a payout method.
 type PayoutMethodStatus string
 
@@ -15,10 +20,10 @@ const (
 )
 
 // PayoutMethodTransitions are the allowed transitions of a payout method.
-var PayoutMethodTransitions = []Transition[PayoutMethodStatus]{
-	{MethodPending, MethodVerified, EventPayoutMethodVerified},
-	{MethodPending, MethodRejected, EventPayoutMethodRejected},
-	{MethodPending, MethodReplaced, EventPayoutMethodReplaced},
-	{MethodVerified, MethodReplaced, EventPayoutMethodReplaced},
-	{MethodRejected, MethodReplaced, EventPayoutMethodReplaced},
+var PayoutMethodTransitions = []store.Transition[PayoutMethodStatus]{
+	{From: MethodPending, To: MethodVerified, Event: event.PayoutMethodVerified},
+	{From: MethodPending, To: MethodRejected, Event: event.PayoutMethodRejected},
+	{From: MethodPending, To: MethodReplaced, Event: event.PayoutMethodReplaced},
+	{From: MethodVerified, To: MethodReplaced, Event: event.PayoutMethodReplaced},
+	{From: MethodRejected, To: MethodReplaced, Event: event.PayoutMethodReplaced},
 }

@@ -2,6 +2,8 @@ package model
 
 import (
 	"github.com/google/uuid"
+
+	"parapet/model/kernel/store"
 )
 
 // ledgerTransfer is the transfer that a payout in its status contributes to the ledger. A
@@ -25,11 +27,11 @@ func (r *payoutRow) ledgerTransfer() transfer {
 }
 
 // postPayout posts the change from the payout's previous transfer to its present one.
-func (tx *Tx) postPayout(event uuid.UUID, row *payoutRow, was transfer) {
+func postPayout(tx *store.Tx, event uuid.UUID, row *payoutRow, was transfer) {
 	if now := row.ledgerTransfer(); now != was {
-		set := postingSet{event: event, policy: row.PolicyID, claim: &row.ClaimID, payout: &row.ID, partner: row.Partner, currency: row.Currency, at: tx.now}
+		set := postingSet{event: event, policy: row.PolicyID, claim: &row.ClaimID, payout: &row.ID, partner: row.Partner, currency: row.Currency, at: tx.Now}
 		set.addTransfer(now, row.Amount)
 		set.addTransfer(was.reversed(), row.Amount)
-		tx.addPostings(set)
+		addPostings(tx, set)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"parapet/model/kernel/store"
 )
 
 // How long a payout may be overdue before the sweep requeues it. A payout in flight is
@@ -19,18 +21,18 @@ const (
 
 // requeuePayoutsInFlight requeues payouts whose worker died or whose next inquiry to
 // the rail is due: once after each lease, then once a minute.
-func requeuePayoutsInFlight(ctx context.Context, tx *Tx) (int, error) {
-	return tx.requeueOverduePayouts(ctx, "status in ('releasing', 'reconciling')", requeueInFlightAfter, true)
+func requeuePayoutsInFlight(ctx context.Context, tx *store.Tx) (int, error) {
+	return requeueOverduePayouts(ctx, tx, "status in ('releasing', 'reconciling')", requeueInFlightAfter, true)
 }
 
 // requeuePendingPayouts requeues overdue pending payouts, whose job was lost. It
 // requeues each payout at most once a minute, and the queue ignores a duplicate of a
 // waiting job, so jobs do not accumulate while no worker runs.
-func requeuePendingPayouts(ctx context.Context, tx *Tx) (int, error) {
-	return tx.requeueOverduePayouts(ctx, "status = 'pending'", requeuePendingAfter, false)
+func requeuePendingPayouts(ctx context.Context, tx *store.Tx) (int, error) {
+	return requeueOverduePayouts(ctx, tx, "status = 'pending'", requeuePendingAfter, false)
 }
 
-func (tx *Tx) requeueOverduePayouts(ctx context.Context, status string, after time.Duration, ahead bool) (int, error) {
+func requeueOverduePayouts(ctx context.Context, tx *store.Tx, status string, after time.Duration, ahead bool) (int, error) {
 	var rows []struct {
 		ID      uuid.UUID
 		Partner string
@@ -39,12 +41,12 @@ func (tx *Tx) requeueOverduePayouts(ctx context.Context, status string, after ti
 			select id, partner from payouts where `+status+` and next_attempt_at < ?1
 				and (requeued_at is null or requeued_at < next_attempt_at or requeued_at < ?2)
 			order by next_attempt_at limit ?3 for no key update skip locked)
-		returning id, partner`, tx.now, tx.now.Add(-after), tx.now.Add(-requeueAgainAfter), sweepBatchSize).Scan(ctx, &rows)
+		returning id, partner`, tx.Now, tx.Now.Add(-after), tx.Now.Add(-requeueAgainAfter), store.SweepBatchSize).Scan(ctx, &rows)
 	if err != nil {
 		return 0, fmt.Errorf("find overdue payouts: %w", err)
 	}
 	for _, row := range rows {
-		tx.enqueueJob(ReleasePayout{Partner: row.Partner, ID: resourcePayout.formatID(row.ID), HighPriority: ahead, Requeued: true})
+		tx.EnqueueJob(store.ReleasePayout{Partner: row.Partner, ID: store.ResourcePayout.FormatID(row.ID), HighPriority: ahead, Requeued: true})
 	}
 	return len(rows), nil
 }

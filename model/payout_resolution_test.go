@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -33,7 +34,7 @@ func TestResolvePayoutReleasesPayoutInDoubt(t *testing.T) {
 	b, claim, payout := newPayoutWithAnswer(t, modeltest.Unknown)
 	require.Equal(t, "reconciling", payout.Status)
 	_, err := resolvePayout(t, b, payout, model.PayoutCancelled, "", false)
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
 	_, err = resolvePayout(t, b, payout, model.PayoutReleased, "", false)
 	require.Equal(t, []string{"/reference"}, fieldPointers(domainError(t, err)))
 	_, err = resolvePayout(t, b, payout, model.PayoutPending, "", true)
@@ -43,7 +44,7 @@ func TestResolvePayoutReleasesPayoutInDoubt(t *testing.T) {
 	require.Equal(t, "released", released.Status)
 	require.Equal(t, "bank-7", *released.ProviderReference)
 	_, err = resolvePayout(t, b, payout, model.PayoutReleased, "bank-7", false)
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
 	require.Equal(t, *released, only(t, b, claim))
 }
 
@@ -69,7 +70,7 @@ func TestResolvePayoutWaitsForRunningAttempt(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, order.InDoubt, "the worker asks, and sends it again where nothing is found")
 	_, err = resolvePayout(t, b, payout, model.PayoutBlocked, "", false)
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
 	b.AdvanceClock(61 * time.Second) // the worker died
 	blocked, err := resolvePayout(t, b, payout, model.PayoutBlocked, "", false)
 	require.NoError(t, err)
@@ -82,7 +83,7 @@ func TestCancelledMismatchCreatesReplacementThatNeedsApproval(t *testing.T) {
 	for _, outcome := range []model.PayoutStatus{model.PayoutReleased, model.PayoutBlocked} {
 		reference := map[model.PayoutStatus]string{model.PayoutReleased: "x"}[outcome]
 		_, err := resolvePayout(t, b, payout, outcome, reference, false)
-		require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+		require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
 	}
 	cancelled, err := resolvePayout(t, b, payout, model.PayoutCancelled, "", false)
 	require.NoError(t, err)

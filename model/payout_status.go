@@ -1,5 +1,10 @@
 package model
 
+import (
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
+)
+
 // BlockedReason is the reason why a payout is blocked.
 type BlockedReason string
 
@@ -38,19 +43,19 @@ const (
 )
 
 // PayoutTransitions are the allowed transitions of a payout.
-var PayoutTransitions = []Transition[PayoutStatus]{
-	{PayoutPending, PayoutReleasing, EventPayoutReleasing},
-	{PayoutPending, PayoutBlocked, EventPayoutBlocked},
-	{PayoutPending, PayoutCancelled, EventPayoutCancelled},
-	{PayoutReleasing, PayoutReleased, EventPayoutReleased},
-	{PayoutReleasing, PayoutBlocked, EventPayoutBlocked},
-	{PayoutReleasing, PayoutReconciling, EventPayoutReconciling},
-	{PayoutReleasing, PayoutPending, EventPayoutUnblocked}, // nothing was sent
-	{PayoutReconciling, PayoutReleased, EventPayoutReleased},
-	{PayoutReconciling, PayoutBlocked, EventPayoutBlocked},
-	{PayoutBlocked, PayoutPending, EventPayoutUnblocked},
-	{PayoutBlocked, PayoutCancelled, EventPayoutCancelled},
-	{PayoutReleased, PayoutReconciled, EventPayoutReconciled},
-	{PayoutReleased, PayoutReturned, EventPayoutReturned},
-	{PayoutReconciled, PayoutReturned, EventPayoutReturned},
+var PayoutTransitions = []store.Transition[PayoutStatus]{
+	{From: PayoutPending, To: PayoutReleasing, Event: event.PayoutReleasing},
+	{From: PayoutPending, To: PayoutBlocked, Event: event.PayoutBlocked},
+	{From: PayoutPending, To: PayoutCancelled, Event: event.PayoutCancelled},
+	{From: PayoutReleasing, To: PayoutReleased, Event: event.PayoutReleased},
+	{From: PayoutReleasing, To: PayoutBlocked, Event: event.PayoutBlocked},
+	{From: PayoutReleasing, To: PayoutReconciling, Event: event.PayoutReconciling},
+	{From: PayoutReleasing, To: PayoutPending, Event: event.PayoutUnblocked}, // nothing was sent
+	{From: PayoutReconciling, To: PayoutReleased, Event: event.PayoutReleased},
+	{From: PayoutReconciling, To: PayoutBlocked, Event: event.PayoutBlocked},
+	{From: PayoutBlocked, To: PayoutPending, Event: event.PayoutUnblocked},
+	{From: PayoutBlocked, To: PayoutCancelled, Event: event.PayoutCancelled},
+	{From: PayoutReleased, To: PayoutReconciled, Event: event.PayoutReconciled},
+	{From: PayoutReleased, To: PayoutReturned, Event: event.PayoutReturned},
+	{From: PayoutReconciled, To: PayoutReturned, Event: event.PayoutReturned},
 }

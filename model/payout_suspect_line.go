@@ -6,16 +6,18 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"parapet/model/kernel/store"
 )
 
 // hasSuspectLine reports whether a payout must not be sent, and queues lines that name
 // its debt to be matched again.
-func (tx *Tx) hasSuspectLine(row *payoutRow, found suspectLines) (barred bool) {
+func hasSuspectLine(tx *store.Tx, row *payoutRow, found suspectLines) (barred bool) {
 	for _, line := range found[row.PolicyID] {
 		names := row.isNamedBy(line.key)
 		barred = barred || line.open || line.pending || names
 		if names && !line.pending {
-			tx.batch.Queue("update rail_report_lines set match_result = null where report_id = $1 and number = $2 and match_result = 'unknown' and payout_id is null", line.report, line.number)
+			tx.Batch.Queue("update rail_report_lines set match_result = null where report_id = $1 and number = $2 and match_result = 'unknown' and payout_id is null", line.report, line.number)
 		}
 	}
 	return barred
@@ -39,12 +41,12 @@ type suspectLine struct {
 type suspectLines map[uuid.UUID][]suspectLine
 
 // queueSuspectLines queues a read of the lines that name the payouts' policies.
-func (tx *Tx) queueSuspectLines(slice []lockedPayout, found suspectLines) {
+func queueSuspectLines(tx *store.Tx, slice []lockedPayout, found suspectLines) {
 	var policies []uuid.UUID
 	for _, out := range slice {
 		policies = append(policies, out.row.PolicyID)
 	}
-	tx.batch.Queue(`select fi.policy_id, fi.report_id, fi.line, rl.key, fi.closed_at is null, rl.match_result is null
+	tx.Batch.Queue(`select fi.policy_id, fi.report_id, fi.line, rl.key, fi.closed_at is null, rl.match_result is null
 		from reconciliation_exceptions fi join rail_report_lines rl on rl.report_id = fi.report_id and rl.number = fi.line
 		where fi.policy_id = any($1) and fi.kind in ('unknown', 'unmatched') and (fi.closed_at is null or rl.payout_id is null and rl.match_result is distinct from 'unmatched')`, policies).
 		Query(func(rows pgx.Rows) error {
@@ -68,7 +70,7 @@ func (r *payoutRow) isNamedBy(text string) bool {
 
 // countUnansweredLines counts the open lines of unknown debts and those that could not
 // be matched.
-func (tx *Tx) countUnansweredLines(ctx context.Context) (int64, error) {
+func countUnansweredLines(ctx context.Context, tx *store.Tx) (int64, error) {
 	n, err := tx.NewSelect().Model((*exceptionRow)(nil)).Where("fi.kind in (?, ?)", ResultUnknown, ResultUnmatched).Where("fi.closed_at is null").Count(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("count findings: %w", err)

@@ -6,19 +6,21 @@ import (
 
 	"github.com/google/uuid"
 
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 	"parapet/model/money"
 )
 
 // recordPayoutEvent records an event, its entry in the claim's timeline and the ledger
 // postings for the change since was.
-func (tx *Tx) recordPayoutEvent(claim *claimRow, row *payoutRow, was transfer, kind EventType, summary string) error {
+func recordPayoutEvent(tx *store.Tx, claim *claimRow, row *payoutRow, was transfer, kind event.Type, summary string) error {
 	public := row.toRecord()
-	event, err := tx.appendEvent(kind, &row.RowHeader, resourcePayout, public)
+	event, err := tx.AppendEvent(kind, &row.RowHeader, store.ResourcePayout, public)
 	if err != nil {
 		return err
 	}
-	tx.postPayout(event, row, was)
-	return tx.appendTimeline(claim, kind, &event, summary, payoutTimelineData{public.Amount, row.BlockedReason, public.ID, row.ProviderReference, row.Status})
+	postPayout(tx, event, row, was)
+	return appendTimeline(tx, claim, kind, &event, summary, payoutTimelineData{public.Amount, row.BlockedReason, public.ID, row.ProviderReference, row.Status})
 }
 
 // payoutTimelineData is the data of a payout's timeline entry.
@@ -32,25 +34,25 @@ type payoutTimelineData struct {
 
 // transitionPayout changes the status of a locked payout and records the event; the
 // caller writes the claim's timeline position.
-func (tx *Tx) transitionPayout(ctx context.Context, claim *claimRow, row *payoutRow, to PayoutStatus, summary string) error {
+func transitionPayout(ctx context.Context, tx *store.Tx, claim *claimRow, row *payoutRow, to PayoutStatus, summary string) error {
 	out := newLockedPayout(claim, row)
-	if err := tx.transitionPayoutInMemory(claim, row, to, summary); err != nil {
+	if err := transitionPayoutInMemory(tx, claim, row, to, summary); err != nil {
 		return err
 	}
-	return tx.savePayout(ctx, out)
+	return savePayout(ctx, tx, out)
 }
 
 // blockPayout blocks a payout, or changes the reason of a blocked one.
-func (tx *Tx) blockPayout(ctx context.Context, claim *claimRow, row *payoutRow, reason BlockedReason, change methodChange) error {
+func blockPayout(ctx context.Context, tx *store.Tx, claim *claimRow, row *payoutRow, reason BlockedReason, change methodChange) error {
 	out := newLockedPayout(claim, row)
-	if err := tx.blockWithMethodChange(claim, row, reason, change); err != nil || row.Version == out.version {
+	if err := blockWithMethodChange(tx, claim, row, reason, change); err != nil || row.Version == out.version {
 		return err
 	}
-	return tx.savePayout(ctx, out)
+	return savePayout(ctx, tx, out)
 }
 
-func (tx *Tx) savePayout(ctx context.Context, out lockedPayout) error {
-	return tx.updateRow(ctx, out.row, out.version, []string{string(out.status)}, "status", "blocked_reason", "previous_block_reason", "payout_method_id", "attempts",
+func savePayout(ctx context.Context, tx *store.Tx, out lockedPayout) error {
+	return tx.UpdateRow(ctx, out.row, out.version, []string{string(out.status)}, "status", "blocked_reason", "previous_block_reason", "payout_method_id", "attempts",
 		"idempotency_seq", "next_attempt_at", "provider", "provider_reference", "released_at", "reconciled_at",
 		"approvals_needed", "settled_externally", "version", "updated_at")
 }
@@ -69,27 +71,27 @@ func blockedSentence(reason BlockedReason) string {
 
 // transitionPayoutInMemory changes the status of a locked payout in memory and records
 // the event; savePayouts writes the row.
-func (tx *Tx) transitionPayoutInMemory(claim *claimRow, row *payoutRow, to PayoutStatus, summary string) error {
+func transitionPayoutInMemory(tx *store.Tx, claim *claimRow, row *payoutRow, to PayoutStatus, summary string) error {
 	if to != PayoutBlocked {
 		row.BlockedReason, row.PreviousBlockReason = nil, nil
 	}
 	was := row.ledgerTransfer()
-	event, err := transitionInMemory(tx, &row.RowHeader, PayoutTransitions, &row.Status, to)
+	event, err := store.ChangeStatusInMemory(tx, &row.RowHeader, PayoutTransitions, &row.Status, to)
 	if err != nil {
 		return err
 	}
-	return tx.recordPayoutEvent(claim, row, was, event, summary)
+	return recordPayoutEvent(tx, claim, row, was, event, summary)
 }
 
 // blockPayoutInMemory blocks a locked payout in memory, or changes the reason of a
 // blocked one.
-func (tx *Tx) blockPayoutInMemory(claim *claimRow, row *payoutRow, reason BlockedReason) error {
-	return tx.blockWithMethodChange(claim, row, reason, methodChange{})
+func blockPayoutInMemory(tx *store.Tx, claim *claimRow, row *payoutRow, reason BlockedReason) error {
+	return blockWithMethodChange(tx, claim, row, reason, methodChange{})
 }
 
 // blockWithMethodChange is blockPayoutInMemory for a payout whose method may have
 // changed.
-func (tx *Tx) blockWithMethodChange(claim *claimRow, row *payoutRow, reason BlockedReason, change methodChange) error {
+func blockWithMethodChange(tx *store.Tx, claim *claimRow, row *payoutRow, reason BlockedReason, change methodChange) error {
 	was := row.BlockedReason
 	row.BlockedReason, row.NextAttemptAt = &reason, nil
 	if !row.isHeld() {
@@ -98,19 +100,19 @@ func (tx *Tx) blockWithMethodChange(claim *claimRow, row *payoutRow, reason Bloc
 	summary := blockedSentence(reason) + change.sentence
 	switch {
 	case row.Status != PayoutBlocked:
-		return tx.transitionPayoutInMemory(claim, row, PayoutBlocked, summary)
+		return transitionPayoutInMemory(tx, claim, row, PayoutBlocked, summary)
 	case was != nil && *was == reason && !change.changed:
 		return nil
 	default:
-		tx.bumpVersion(&row.RowHeader)
-		return tx.recordPayoutEvent(claim, row, row.ledgerTransfer(), EventPayoutUpdated, summary)
+		tx.BumpVersion(&row.RowHeader)
+		return recordPayoutEvent(tx, claim, row, row.ledgerTransfer(), event.PayoutUpdated, summary)
 	}
 }
 
 // savePayouts writes the changes of locked payouts, and the timeline positions of their
 // claims, in two statements for any number of payouts. A row that changed since it was
 // read is a conflict.
-func (tx *Tx) savePayouts(slice []lockedPayout) {
+func savePayouts(tx *store.Tx, slice []lockedPayout) {
 	n := len(slice)
 	ids, claims, saved := make([]uuid.UUID, 0, n), make([]uuid.UUID, 0, n), make(map[uuid.UUID]bool, n)
 	partners, owners, from, status := make([]string, 0, n), make([]string, 0, n), make([]string, 0, n), make([]string, 0, n)
@@ -138,15 +140,15 @@ func (tx *Tx) savePayouts(slice []lockedPayout) {
 	if len(ids) == 0 {
 		return
 	}
-	tx.queueGuarded(len(ids), `update payouts as po set version = n.version, updated_at = $1, status = n.status, blocked_reason = n.reason, previous_block_reason = n.held,
+	tx.QueueGuarded(len(ids), `update payouts as po set version = n.version, updated_at = $1, status = n.status, blocked_reason = n.reason, previous_block_reason = n.held,
 			attempts = n.attempts, idempotency_seq = n.idempotency_seq, next_attempt_at = n.due, provider = n.provider,
 			provider_reference = n.reference, released_at = n.released, reconciled_at = n.reconciled
 		from unnest($2::uuid[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[], $9::int[], $10::int[],
 			$11::timestamptz[], $12::text[], $13::text[], $14::timestamptz[], $15::timestamptz[], $16::bigint[])
 			as n (id, partner, was, was_in, status, reason, held, attempts, idempotency_seq, due, provider, reference, released, reconciled, version)
 		where po.id = n.id and po.partner = n.partner and po.version = n.was and po.status = n.was_in`,
-		tx.now, ids, partners, was, from, status, reasons, held, attempts, keys, due, providers, references, released, reconciled, versions)
-	tx.batch.Queue(`update claims as c set timeline_sequence = n.sequence, timeline_updated_at = $1
+		tx.Now, ids, partners, was, from, status, reasons, held, attempts, keys, due, providers, references, released, reconciled, versions)
+	tx.Batch.Queue(`update claims as c set timeline_sequence = n.sequence, timeline_updated_at = $1
 		from unnest($2::uuid[], $3::text[], $4::bigint[]) as n (id, partner, sequence)
-		where c.id = n.id and c.partner = n.partner`, tx.now, claims, owners, sequences)
+		where c.id = n.id and c.partner = n.partner`, tx.Now, claims, owners, sequences)
 }

@@ -7,11 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
 
 // operatorAt is the person with this subject at an issuer.
-func operatorAt(issuer, subject, name string) model.Actor {
+func operatorAt(issuer, subject, name string) actor.Actor {
 	actor := modeltest.Operator()
 	actor.Issuer, actor.Subject, actor.Name = issuer, subject, name
 	return actor
@@ -23,13 +26,13 @@ func TestApprovalsCountPeopleByIssuerAndSubject(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	payout := only(t, b, newClaimAboveApprovalLimit(b))
-	approve := func(actor model.Actor) error {
+	approve := func(actor actor.Actor) error {
 		_, err := b.Service.ApprovePayout(t.Context(), actor, model.ApprovalRequest{PayoutID: payout.ID})
 		return err
 	}
 	require.NoError(t, approve(operatorAt(modeltest.Issuer, "ann", "ann")))
 	again := domainError(t, approve(operatorAt(modeltest.Issuer, "ann", "Ann of the console")))
-	require.Equal(t, model.CodeStateConflict, again.Code, "one person with two names is one")
+	require.Equal(t, apperr.CodeStateConflict, again.Code, "one person with two names is one")
 	require.NoError(t, approve(operatorAt(otherIssuer, "ann", "ann")), "two people may have one name")
 	states, err := b.Service.ApprovalsOf(t.Context(), b.Operator, []string{payout.ID})
 	require.NoError(t, err)
@@ -38,7 +41,7 @@ func TestApprovalsCountPeopleByIssuerAndSubject(t *testing.T) {
 	require.Equal(t, []string{"ann", modeltest.Issuer, "ann", otherIssuer}, []string{given[0].Author, *given[0].AuthorIssuer, given[1].Author, *given[1].AuthorIssuer})
 	b.RunJobs()
 	require.Len(t, b.Rail.Orders, 1)
-	notes, err := b.Service.ListOperatorActions(t.Context(), b.Operator, payout.ClaimID, model.PageRequest{})
+	notes, err := b.Service.ListOperatorActions(t.Context(), b.Operator, payout.ClaimID, store.PageRequest{})
 	require.NoError(t, err)
 	require.Equal(t, []string{modeltest.Issuer, otherIssuer}, []string{*notes.Data[0].AuthorIssuer, *notes.Data[1].AuthorIssuer})
 }
@@ -51,8 +54,8 @@ func TestApprovalWithoutIssuerCountsForEveryIssuer(t *testing.T) {
 	payout := only(t, b, newClaimAboveApprovalLimit(b))
 	for _, try := range []struct {
 		issuer string
-		want   model.Code
-	}{{"", ""}, {otherIssuer, model.CodeStateConflict}} {
+		want   apperr.Code
+	}{{"", ""}, {otherIssuer, apperr.CodeStateConflict}} {
 		_, err := b.Service.ApprovePayout(t.Context(), operatorAt(try.issuer, "ann", "ann"), model.ApprovalRequest{PayoutID: payout.ID})
 		if try.want == "" {
 			require.NoError(t, err)
@@ -68,11 +71,11 @@ func TestIdempotencyKeysBelongToOnePerson(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	payout := only(t, b, newClaimAboveApprovalLimit(b))
-	approve := func(actor model.Actor) error {
+	approve := func(actor actor.Actor) error {
 		_, err := b.Service.ApprovePayout(t.Context(), withKey(actor, "k1", "a"), model.ApprovalRequest{PayoutID: payout.ID})
 		return err
 	}
-	replay := new(model.Replay)
+	replay := new(store.Replay)
 	require.NoError(t, approve(operatorAt(modeltest.Issuer, "ann", "ann")))
 	require.ErrorAs(t, approve(operatorAt(modeltest.Issuer, "ann", "Ann")), &replay)
 	require.NoError(t, approve(operatorAt(otherIssuer, "ann", "ann")), "another person's key is another key")

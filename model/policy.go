@@ -9,6 +9,10 @@ import (
 	"github.com/shopspring/decimal"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 	"parapet/model/money"
 	"parapet/model/pricing"
 	"parapet/model/trigger"
@@ -18,8 +22,8 @@ import (
 // policyRow is a bound policy. Its terms never change; its remaining limit decreases.
 type policyRow struct {
 	bun.BaseModel `bun:"table:policies,alias:p"`
-	RowHeader
-	PartnerFields
+	store.RowHeader
+	store.PartnerFields
 
 	Status          PolicyStatus
 	QuoteID         uuid.UUID `bun:"type:uuid"`
@@ -62,58 +66,58 @@ type BindRequest struct {
 // BindPolicy binds the quoted cover as a policy. Errors: not_found, quote_already_bound
 // with the policy's id, quote_expired, reference_taken, capacity_exceeded,
 // moratorium_active.
-func (s *Service) BindPolicy(ctx context.Context, actor Actor, in BindRequest) (*wire.Policy, error) {
-	if err := s.authorize(ctx, actor, ScopePoliciesWrite); err != nil {
+func (s *Service) BindPolicy(ctx context.Context, caller actor.Actor, in BindRequest) (*wire.Policy, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopePoliciesWrite); err != nil {
 		return nil, err
 	}
-	v := newValidator(ctx)
-	v.requireReferences(in.PartnerReference, in.Metadata)
-	v.requirePerson(in.Policyholder, "/policyholder")
-	if err := v.err(); err != nil {
+	v := apperr.NewValidator(ctx)
+	store.RequireReferences(v, in.PartnerReference, in.Metadata)
+	requirePerson(v, in.Policyholder, "/policyholder")
+	if err := v.Err(); err != nil {
 		return nil, err
 	}
-	id, err := resourceQuote.parseID(in.QuoteID)
+	id, err := store.ResourceQuote.ParseID(in.QuoteID)
 	if err != nil {
 		return nil, err
 	}
 	var policy *wire.Policy
-	err = s.inBindTx(ctx, actor, func(ctx context.Context, u bindTx) error {
+	err = s.InBindTx(ctx, caller, func(ctx context.Context, u store.BindTx) error {
 		quote := new(quoteRow)
-		if err := u.lockRow(ctx, quote, id, resourceQuote); err != nil {
+		if err := u.LockRow(ctx, quote, id, store.ResourceQuote); err != nil {
 			return err
 		}
-		if err := u.checkBindable(quote); err != nil {
+		if err := checkBindable(u.Tx, quote); err != nil {
 			return err
 		}
-		row := u.insertPolicy(quote, in)
-		if policy, err = u.recordBind(ctx, quote, row); err != nil {
+		row := insertPolicy(u, quote, in)
+		if policy, err = recordBind(ctx, u.Tx, quote, row); err != nil {
 			return err
 		}
-		return u.storeResponse(statusCreated, policy.ID, policy)
+		return u.StoreResponse(store.StatusCreated, policy.ID, policy)
 	})
-	return policy, s.addReferenceHolder(ctx, actor, err, resourcePolicy, (*policyRow)(nil), in.PartnerReference)
+	return policy, s.AddReferenceHolder(ctx, caller, err, store.ResourcePolicy, (*policyRow)(nil), in.PartnerReference)
 }
 
-func (tx *Tx) checkBindable(quote *quoteRow) error {
+func checkBindable(tx *store.Tx, quote *quoteRow) error {
 	starts := quote.Cover.StartsAt
 	switch {
 	case quote.Status == QuoteBound:
-		e := Fail(CodeQuoteAlreadyBound, "This quote is already bound; see resource_id for its policy.")
-		e.ResourceID = resourcePolicy.formatID(*quote.PolicyID)
+		e := apperr.Fail(apperr.CodeQuoteAlreadyBound, "This quote is already bound; see resource_id for its policy.")
+		e.ResourceID = store.ResourcePolicy.FormatID(*quote.PolicyID)
 		return e
-	case quote.Status == QuoteExpired || !tx.now.Before(quote.ExpiresAt):
-		return Fail(CodeQuoteExpired, "This quote expired at %s; ask for a new one.", quote.ExpiresAt.Format(time.RFC3339))
-	case starts != nil && starts.Before(tx.now):
-		return Fail(CodeQuoteExpired, "Cover was to start at %s, which has passed; ask for a new quote.", starts.Format(time.RFC3339))
+	case quote.Status == QuoteExpired || !tx.Now.Before(quote.ExpiresAt):
+		return apperr.Fail(apperr.CodeQuoteExpired, "This quote expired at %s; ask for a new one.", quote.ExpiresAt.Format(time.RFC3339))
+	case starts != nil && starts.Before(tx.Now):
+		return apperr.Fail(apperr.CodeQuoteExpired, "Cover was to start at %s, which has passed; ask for a new quote.", starts.Format(time.RFC3339))
 	default:
 		return nil
 	}
 }
 
-func (u bindTx) insertPolicy(quote *quoteRow, in BindRequest) *policyRow {
+func insertPolicy(u store.BindTx, quote *quoteRow, in BindRequest) *policyRow {
 	row := &policyRow{
-		RowHeader:     u.newHeader(quote.Partner),
-		PartnerFields: PartnerFields{in.PartnerReference, in.Metadata},
+		RowHeader:     u.NewHeader(quote.Partner),
+		PartnerFields: store.PartnerFields{PartnerReference: in.PartnerReference, Metadata: in.Metadata},
 		Status:        PolicyActive,
 		QuoteID:       quote.ID,
 		Product:       quote.Product, ProductVersion: quote.ProductVersion,
@@ -128,31 +132,31 @@ func (u bindTx) insertPolicy(quote *quoteRow, in BindRequest) *policyRow {
 	if row.Policyholder == nil {
 		row.Policyholder = quote.contextPolicyholder()
 	}
-	row.setPeriod(u.now)
+	row.setPeriod(u.Now)
 	row.setMatchKeys(quote.Cover)
-	u.queueInsert(row)
-	u.queueCapacityCheck(CapacityUse{Product: row.Product, Limit: money.New(row.LimitAmount, row.Currency), Footprint: row.Footprint, Station: row.Station})
-	u.queueMoratoriumCheck(row.Cover, row.EffectiveAt)
+	u.QueueInsert(row)
+	queueCapacityCheck(u.Tx, CapacityUse{Product: row.Product, Limit: money.New(row.LimitAmount, row.Currency), Footprint: row.Footprint, Station: row.Station})
+	queueMoratoriumCheck(u.Tx, row.Cover, row.EffectiveAt)
 	return row
 }
 
 // recordBind changes the quote's status and records the events of quote and policy,
 // cause before effect.
-func (tx *Tx) recordBind(ctx context.Context, quote *quoteRow, row *policyRow) (*wire.Policy, error) {
+func recordBind(ctx context.Context, tx *store.Tx, quote *quoteRow, row *policyRow) (*wire.Policy, error) {
 	quote.PolicyID = &row.ID
-	event, err := transition(ctx, tx, quote, QuoteTransitions, &quote.Status, QuoteBound, "policy_id")
+	occurred, err := store.ChangeStatus(ctx, tx, quote, QuoteTransitions, &quote.Status, QuoteBound, "policy_id")
 	if err != nil {
 		return nil, err
 	}
-	if _, err := tx.appendEvent(event, &quote.RowHeader, resourceQuote, quote.toRecord()); err != nil {
+	if _, err := tx.AppendEvent(occurred, &quote.RowHeader, store.ResourceQuote, quote.toRecord()); err != nil {
 		return nil, err
 	}
-	policy := row.toRecord(tx.now, policyClaims{})
+	policy := row.toRecord(tx.Now, policyClaims{})
 	if _, err := wire.EncodeOnce(policy); err != nil {
 		return nil, err
 	}
-	activated, err := tx.appendEvent(EventPolicyActivated, &row.RowHeader, resourcePolicy, policy)
-	tx.addPostings(row.premiumPostings(activated, tx.now, &quote.Price))
+	activated, err := tx.AppendEvent(event.PolicyActivated, &row.RowHeader, store.ResourcePolicy, policy)
+	addPostings(tx, row.premiumPostings(activated, tx.Now, &quote.Price))
 	return policy, err
 }
 
@@ -184,9 +188,9 @@ func (r *policyRow) setMatchKeys(c trigger.Cover) {
 
 func (r *policyRow) toRecord(now time.Time, claims policyClaims) *wire.Policy {
 	return &wire.Policy{
-		Header: r.RowHeader.toRecord(resourcePolicy), References: r.toReferences(),
+		Header: r.RowHeader.ToRecord(store.ResourcePolicy), References: r.ToReferences(),
 		Status: string(r.Status), CoverPhase: string(r.coverPhase(now)),
-		QuoteID: resourceQuote.formatID(r.QuoteID), Product: r.Product, ProductVersion: r.ProductVersion,
+		QuoteID: store.ResourceQuote.FormatID(r.QuoteID), Product: r.Product, ProductVersion: r.ProductVersion,
 		Policyholder: r.Policyholder, Cover: r.Cover, TermsHash: r.TermsHash,
 		Premium:        money.New(r.PremiumAmount, r.Currency),
 		Limit:          money.New(r.LimitAmount, r.Currency),

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -16,15 +17,15 @@ type policyClaims struct {
 	count  int64
 }
 
-// addNewest appends a newer claim and drops the oldest one above maxEmbedded.
+// addNewest appends a newer claim and drops the oldest one above MaxEmbedded.
 func (c *policyClaims) addNewest(id uuid.UUID, status string) {
 	c.newest = append(c.newest, toClaimBrief(id, status))
-	c.newest = c.newest[max(0, len(c.newest)-maxEmbedded):]
+	c.newest = c.newest[max(0, len(c.newest)-store.MaxEmbedded):]
 	c.count++
 }
 
 func toClaimBrief(id uuid.UUID, status string) wire.ClaimBrief {
-	return wire.ClaimBrief{ID: resourceClaim.formatID(id), Status: status}
+	return wire.ClaimBrief{ID: store.ResourceClaim.FormatID(id), Status: status}
 }
 
 // newestClaimsSQL selects the newest claims of the policy p, oldest first. The highest
@@ -33,7 +34,7 @@ func toClaimBrief(id uuid.UUID, status string) wire.ClaimBrief {
 var newestClaimsSQL = fmt.Sprintf(`select array_agg(n.id order by n.policy_sequence) as claim_ids,
 	array_agg(n.status order by n.policy_sequence) as claim_statuses, max(n.policy_sequence) as claims_count
 	from (select c.id, c.status, c.policy_sequence from claims c where c.policy_id = p.id and c.partner = p.partner
-		order by c.policy_sequence desc limit %d) as n`, maxEmbedded)
+		order by c.policy_sequence desc limit %d) as n`, store.MaxEmbedded)
 
 // claimsCountSQL is the number of claims of the policy p.
 const claimsCountSQL = `coalesce((select max(c.policy_sequence) from claims c where c.policy_id = p.id and c.partner = p.partner), 0) as claims_count`

@@ -1,5 +1,10 @@
 package model
 
+import (
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
+)
+
 // CoverPhase is the position of the present time in a policy's period.
 type CoverPhase string
 
@@ -30,11 +35,11 @@ const (
 )
 
 // PolicyTransitions are the allowed transitions of a policy.
-var PolicyTransitions = []Transition[PolicyStatus]{
-	{PolicyActive, PolicyExhausted, EventPolicyExhausted},
-	{PolicyActive, PolicyExpired, EventPolicyExpired},
-	{PolicyActive, PolicyCancelled, EventPolicyCancelled},
-	{PolicyExhausted, PolicyArchived, EventPolicyArchived},
-	{PolicyExpired, PolicyArchived, EventPolicyArchived},
-	{PolicyCancelled, PolicyArchived, EventPolicyArchived},
+var PolicyTransitions = []store.Transition[PolicyStatus]{
+	{From: PolicyActive, To: PolicyExhausted, Event: event.PolicyExhausted},
+	{From: PolicyActive, To: PolicyExpired, Event: event.PolicyExpired},
+	{From: PolicyActive, To: PolicyCancelled, Event: event.PolicyCancelled},
+	{From: PolicyExhausted, To: PolicyArchived, Event: event.PolicyArchived},
+	{From: PolicyExpired, To: PolicyArchived, Event: event.PolicyArchived},
+	{From: PolicyCancelled, To: PolicyArchived, Event: event.PolicyArchived},
 }

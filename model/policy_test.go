@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -68,29 +69,29 @@ func TestCoverThatStartsLaterIsScheduled(t *testing.T) {
 func TestBindRefuses(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	bind := func(quote string) *model.Error {
+	bind := func(quote string) *apperr.Error {
 		_, err := b.Service.BindPolicy(t.Context(), b.Acme, model.BindRequest{QuoteID: quote})
 		return domainError(t, err)
 	}
 	bound := b.Quote("quake-circle", nil)
 	policy := b.Bind(bound)
 	again := bind(bound.ID)
-	require.Equal(t, model.CodeQuoteAlreadyBound, again.Code)
+	require.Equal(t, apperr.CodeQuoteAlreadyBound, again.Code)
 	require.Equal(t, policy.ID, again.ResourceID)
 
 	foreign, unknown := bind(b.ActingAs(b.Globex).Quote("quake-circle", nil).ID), bind("quo_01kajw6p5qfn1t7zbjy0yse3hv")
-	require.Equal(t, model.CodeNotFound, foreign.Code)
+	require.Equal(t, apperr.CodeNotFound, foreign.Code)
 	require.Equal(t, unknown, foreign, "a foreign quote and one that never was look the same")
 	another := bind(policy.ID)
-	require.Equal(t, model.CodeNotFound, another.Code)
+	require.Equal(t, apperr.CodeNotFound, another.Code)
 	require.Contains(t, another.Detail, "begin with quo_, not pol_")
 
 	stale := b.Quote("quake-circle", nil)
 	late := b.Quote("quake-circle", modeltest.Context{"starts_at": b.Now().Add(time.Hour).Format(time.RFC3339)})
 	b.AdvanceClock(2 * time.Hour)
-	require.Equal(t, model.CodeQuoteExpired, bind(late.ID).Code)
+	require.Equal(t, apperr.CodeQuoteExpired, bind(late.ID).Code)
 	b.AdvanceClock(23 * time.Hour)
-	require.Equal(t, model.CodeQuoteExpired, bind(stale.ID).Code, "also before a sweep has seen it")
+	require.Equal(t, apperr.CodeQuoteExpired, bind(stale.ID).Code, "also before a sweep has seen it")
 }
 
 func TestFiftyBindsOfOneQuoteMakeOnePolicy(t *testing.T) {
@@ -108,8 +109,8 @@ func TestFiftyBindsOfOneQuoteMakeOnePolicy(t *testing.T) {
 				policies.Store(policy.ID, true)
 				return
 			}
-			lost := new(model.Error)
-			if errors.As(err, &lost) && lost.Code == model.CodeQuoteAlreadyBound {
+			lost := new(apperr.Error)
+			if errors.As(err, &lost) && lost.Code == apperr.CodeQuoteAlreadyBound {
 				policies.Store(lost.ResourceID, true)
 			}
 		})

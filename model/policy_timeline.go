@@ -10,6 +10,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 	"parapet/model/money"
 	"parapet/model/wire"
 )
@@ -23,16 +26,16 @@ type policyTimelineRow struct {
 	PolicyID uuid.UUID `bun:"type:uuid"`
 }
 
-var policyTimelines = &childCollection[policyTimelineRow, wire.TimelineEntry]{
-	collection: &collection[policyTimelineRow, wire.TimelineEntry]{
-		resource: resourceTimelineEntry, plural: "timeline entries", requiredScope: fixedScope(ScopePoliciesRead), toRecord: (*policyTimelineRow).toRecord,
+var policyTimelines = &store.ChildCollection[policyTimelineRow, wire.TimelineEntry]{
+	Collection: &store.Collection[policyTimelineRow, wire.TimelineEntry]{
+		Resource: store.ResourceTimelineEntry, Plural: "timeline entries", RequiredScope: store.FixedScope(actor.ScopePoliciesRead), ToRecord: (*policyTimelineRow).toRecord,
 	},
-	cursorName: "policy_timeline", parent: resourcePolicy, parentTable: "policies", order: oldestFirst,
-	cursorKey: func(r *policyTimelineRow) string { return r.At.UTC().Format(time.RFC3339Nano) + "/" + r.ID.String() },
-	parentID:  func(r *policyTimelineRow) uuid.UUID { return r.PolicyID },
-	union: &unionStatements{
-		pageStatement: newPolicyTimelineQuery,
-		countExpression: `((select count(*) from events e where e.subject_id = w.id and e.partner = w.partner)
+	CursorName: "policy_timeline", Parent: store.ResourcePolicy, ParentTable: "policies", Order: store.SortOldestFirst,
+	CursorKey: func(r *policyTimelineRow) string { return r.At.UTC().Format(time.RFC3339Nano) + "/" + r.ID.String() },
+	ParentID:  func(r *policyTimelineRow) uuid.UUID { return r.PolicyID },
+	Union: &store.UnionStatements{
+		PageStatement: newPolicyTimelineQuery,
+		CountExpression: `((select count(*) from events e where e.subject_id = w.id and e.partner = w.partner)
 			+ (select coalesce(sum(c.timeline_sequence), 0) from claims c where c.policy_id = w.id and c.partner = w.partner))::bigint`,
 	},
 }
@@ -40,13 +43,13 @@ var policyTimelines = &childCollection[policyTimelineRow, wire.TimelineEntry]{
 // GetPolicyTimeline lists the history of a policy, oldest first: its own changes and
 // the timelines of its claims, ordered by time and, within one transaction, cause
 // before effect. Errors: not_found, cursor_invalid.
-func (s *Service) GetPolicyTimeline(ctx context.Context, actor Actor, policy string, in PageRequest) (*Page[wire.TimelineEntry], error) {
-	return policyTimelines.getPage(ctx, s, actor, policy, in)
+func (s *Service) GetPolicyTimeline(ctx context.Context, actor actor.Actor, policy string, in store.PageRequest) (*store.Page[wire.TimelineEntry], error) {
+	return policyTimelines.GetPage(ctx, s.Store, actor, policy, in)
 }
 
 // TimelinesByPolicy lists the histories of several policies.
-func (s *Service) TimelinesByPolicy(ctx context.Context, actor Actor, policies []string, in PageRequest) (map[string]*Page[wire.TimelineEntry], error) {
-	return policyTimelines.getPages(ctx, s, actor, policies, in)
+func (s *Service) TimelinesByPolicy(ctx context.Context, actor actor.Actor, policies []string, in store.PageRequest) (map[string]*store.Page[wire.TimelineEntry], error) {
+	return policyTimelines.GetPages(ctx, s.Store, actor, policies, in)
 }
 
 // policyTimelineQuery reads one page. It reads claims whose timeline continues after
@@ -76,33 +79,33 @@ const policyTimelineQuery = `select r.* from policies as w cross join lateral (
 ) as r{where} order by w.id, r.at {order}, r.id {order}`
 
 // newPolicyTimelineQuery builds policyTimelineQuery for a page.
-func newPolicyTimelineQuery(w *whereClause, p pageSpec, along sortOrder) (string, error) {
+func newPolicyTimelineQuery(w *store.WhereClause, p store.PageSpec, along store.SortOrder) (string, error) {
 	at, id := "-infinity", uuid.Nil.String()
 	// Of the claims that begin after the cursor, the oldest; from the end, those with
 	// the latest timeline entry.
 	from, begins := "c.created_at > {at}", "c.created_at"
-	if p.last {
+	if p.Last {
 		at, id = "infinity", uuid.Max.String()
 		from, begins = "c.created_at > '-infinity'", "coalesce(c.timeline_updated_at, c.created_at)"
 	}
-	if p.after != "" {
+	if p.After != "" {
 		var found bool
-		if at, id, found = strings.Cut(p.after, "/"); !found {
-			return "", fmt.Errorf("cursor of a policy's timeline: %q", p.after)
+		if at, id, found = strings.Cut(p.After, "/"); !found {
+			return "", fmt.Errorf("cursor of a policy's timeline: %q", p.After)
 		}
 	}
 	text := strings.ReplaceAll(policyTimelineQuery, "{from}", from)
 	return strings.NewReplacer(
-		"{beyond}", along.comparison, "{order}", along.keyword, "{begins}", begins, "{where}", w.String(),
-		"{at}", w.bindArg(at)+"::timestamptz", "{id}", w.bindArg(id)+"::uuid", "{limit}", w.bindArg(p.fetchLimit())+"::bigint",
+		"{beyond}", along.Comparison, "{order}", along.Keyword, "{begins}", begins, "{where}", w.String(),
+		"{at}", w.BindArg(at)+"::timestamptz", "{id}", w.BindArg(id)+"::uuid", "{limit}", w.BindArg(p.FetchLimit())+"::bigint",
 	).Replace(text), nil
 }
 
 func (r *policyTimelineRow) toRecord() wire.TimelineEntry {
 	entry := r.timelineRow.toRecord()
 	if r.optionalClaimID() == nil {
-		if r.ActorKind != ActorPartner {
-			entry.Actor.Name = System().Name
+		if r.ActorKind != actor.KindPartner {
+			entry.Actor.Name = actor.System().Name
 		}
 		entry.Summary, entry.Data = describePolicyChange(r.Kind, r.Data)
 	}
@@ -111,7 +114,7 @@ func (r *policyTimelineRow) toRecord() wire.TimelineEntry {
 
 // describePolicyChange returns the timeline summary of a policy's event and its
 // machine-readable facts.
-func describePolicyChange(kind EventType, data jsontext.Value) (summary string, facts jsontext.Value) {
+func describePolicyChange(kind event.Type, data jsontext.Value) (summary string, facts jsontext.Value) {
 	var was struct {
 		Object struct {
 			Status         string      `json:"status"`
@@ -131,15 +134,15 @@ func describePolicyChange(kind EventType, data jsontext.Value) (summary string, 
 		facts = jsontext.Value("{}")
 	}
 	switch kind { //nolint:exhaustive // the other events of a policy change what remains
-	case EventPolicyActivated:
+	case event.PolicyActivated:
 		return fmt.Sprintf("The policy was bound: up to %s from %s to %s.", p.Limit, p.EffectiveAt.Format(time.RFC3339), p.ExpiresAt.Format(time.RFC3339)), facts
-	case EventPolicyExhausted:
+	case event.PolicyExhausted:
 		return fmt.Sprintf("The limit of %s is used up.", p.Limit), facts
-	case EventPolicyExpired:
+	case event.PolicyExpired:
 		return fmt.Sprintf("Cover ended at %s.", p.ExpiresAt.Format(time.RFC3339)), facts
-	case EventPolicyCancelled:
+	case event.PolicyCancelled:
 		return "The policy was cancelled.", facts
-	case EventPolicyArchived:
+	case event.PolicyArchived:
 		return "The policy was archived: it takes no claims any more.", facts
 	default:
 		return fmt.Sprintf("%s of the limit of %s remains.", p.LimitRemaining, p.Limit), facts

@@ -8,6 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/trigger"
 	"parapet/model/wire"
@@ -45,7 +48,7 @@ func TestPolicyTimelineMergesItsChangesAndItsClaims(t *testing.T) {
 	b := modeltest.New(t)
 	policy := livedPolicy(t, b)
 	b.QuoteAndBind("quake-circle", nil) // another one's history is not in it
-	page, err := b.Service.GetPolicyTimeline(t.Context(), b.Acme, policy.ID, model.PageRequest{Limit: model.MaxPageSize})
+	page, err := b.Service.GetPolicyTimeline(t.Context(), b.Acme, policy.ID, store.PageRequest{Limit: store.MaxPageSize})
 	require.NoError(t, err)
 	require.False(t, page.HasMore)
 	whole := page.Data
@@ -84,16 +87,16 @@ func TestPolicyTimelinePagesMeetWithoutGaps(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	policy := livedPolicy(t, b)
-	read := func(in model.PageRequest) *model.Page[wire.TimelineEntry] {
+	read := func(in store.PageRequest) *store.Page[wire.TimelineEntry] {
 		page, err := b.Service.GetPolicyTimeline(t.Context(), b.Acme, policy.ID, in)
 		require.NoError(t, err)
 		return page
 	}
-	whole := read(model.PageRequest{Limit: model.MaxPageSize}).Data
+	whole := read(store.PageRequest{Limit: store.MaxPageSize}).Data
 	require.Greater(t, len(whole), 15)
 	for _, limit := range []int{1, 2, 3, 7} {
 		var met []wire.TimelineEntry
-		for in := (model.PageRequest{Limit: limit}); ; {
+		for in := (store.PageRequest{Limit: limit}); ; {
 			page := read(in)
 			met = append(met, page.Data...)
 			if !page.HasMore {
@@ -104,7 +107,7 @@ func TestPolicyTimelinePagesMeetWithoutGaps(t *testing.T) {
 		require.Equal(t, whole, met)
 	}
 	for n := 1; n < len(whole); n++ {
-		require.Equal(t, whole[len(whole)-n:], read(model.PageRequest{Limit: n, Last: true}).Data)
+		require.Equal(t, whole[len(whole)-n:], read(store.PageRequest{Limit: n, Last: true}).Data)
 	}
 }
 
@@ -117,7 +120,7 @@ func TestPolicyTimelineNamesWhoCancelled(t *testing.T) {
 	require.NoError(t, err)
 	_, err = b.Service.CancelPolicy(t.Context(), b.Acme, model.CancellationRequest{PolicyID: byPartner.ID})
 	require.NoError(t, err)
-	pages, err := b.Service.TimelinesByPolicy(t.Context(), b.Operator, []string{byOperator.ID, byPartner.ID}, model.PageRequest{Limit: 5})
+	pages, err := b.Service.TimelinesByPolicy(t.Context(), b.Operator, []string{byOperator.ID, byPartner.ID}, store.PageRequest{Limit: 5})
 	require.NoError(t, err)
 	for policy, actor := range map[string]wire.Actor{byOperator.ID: {Kind: "operator", Name: "parapet"}, byPartner.ID: {Kind: "partner", Name: "acme"}} {
 		entries := pages[policy].Data
@@ -139,7 +142,7 @@ func TestPolicyTimelineSaysHowCoverEnded(t *testing.T) {
 	b.AdvanceClock(2 * 365 * 24 * time.Hour)
 	b.Sweep()
 	for policy, says := range map[string]string{exhausted.ID: "The limit of 100,000.00 USD is used up.", cancelled.ID: "The policy was archived: it takes no claims any more."} {
-		page, err := b.Service.GetPolicyTimeline(t.Context(), b.Acme, policy, model.PageRequest{})
+		page, err := b.Service.GetPolicyTimeline(t.Context(), b.Acme, policy, store.PageRequest{})
 		require.NoError(t, err)
 		require.True(t, slices.ContainsFunc(page.Data, func(e wire.TimelineEntry) bool { return e.ClaimID == nil && e.Summary == says }), says)
 	}
@@ -149,17 +152,17 @@ func TestPolicyTimelineIsForItsPartner(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	policy := b.QuoteAndBind("quake-circle", nil)
-	read := func(actor model.Actor, id string, in model.PageRequest) *model.Error {
+	read := func(actor actor.Actor, id string, in store.PageRequest) *apperr.Error {
 		_, err := b.Service.GetPolicyTimeline(t.Context(), actor, id, in)
 		return domainError(t, err)
 	}
-	require.Equal(t, model.CodeNotFound, read(b.Globex, policy.ID, model.PageRequest{}).Code)
-	require.Equal(t, model.CodeNotFound, read(b.Acme, "pol_x", model.PageRequest{}).Code)
+	require.Equal(t, apperr.CodeNotFound, read(b.Globex, policy.ID, store.PageRequest{}).Code)
+	require.Equal(t, apperr.CodeNotFound, read(b.Acme, "pol_x", store.PageRequest{}).Code)
 	blind := b.Acme
-	blind.Scopes = []model.Scope{model.ScopeClaimsRead}
-	require.Equal(t, model.CodeInsufficientScope, read(blind, policy.ID, model.PageRequest{}).Code)
+	blind.Scopes = []actor.Scope{actor.ScopeClaimsRead}
+	require.Equal(t, apperr.CodeInsufficientScope, read(blind, policy.ID, store.PageRequest{}).Code)
 	other := livedPolicy(t, b)
-	page, err := b.Service.GetPolicyTimeline(t.Context(), b.Acme, other.ID, model.PageRequest{Limit: 1})
+	page, err := b.Service.GetPolicyTimeline(t.Context(), b.Acme, other.ID, store.PageRequest{Limit: 1})
 	require.NoError(t, err)
-	require.Equal(t, model.CodeCursorInvalid, read(b.Acme, policy.ID, model.PageRequest{Cursor: *page.NextCursor}).Code, "the cursor of another policy")
+	require.Equal(t, apperr.CodeCursorInvalid, read(b.Acme, policy.ID, store.PageRequest{Cursor: *page.NextCursor}).Code, "the cursor of another policy")
 }

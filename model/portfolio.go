@@ -9,6 +9,9 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/hazard"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 )
 
 // PortfolioFilter selects a part of the portfolio. Empty fields select everything.
@@ -32,36 +35,36 @@ type Portfolio struct {
 	From, To time.Time
 
 	svc    *Service
-	actor  Actor
+	actor  actor.Actor
 	filter PortfolioFilter
 }
 
 // OpenPortfolio validates a portfolio request. Errors: parameter_invalid,
 // partner_mismatch.
-func (s *Service) OpenPortfolio(ctx context.Context, actor Actor, f PortfolioFilter) (*Portfolio, error) {
-	for _, scope := range []Scope{ScopePoliciesRead, ScopeClaimsRead} {
-		if err := s.authorize(ctx, actor, scope); err != nil {
+func (s *Service) OpenPortfolio(ctx context.Context, caller actor.Actor, f PortfolioFilter) (*Portfolio, error) {
+	for _, scope := range []actor.Scope{actor.ScopePoliciesRead, actor.ScopeClaimsRead} {
+		if err := s.Authorize(ctx, caller, scope); err != nil {
 			return nil, err
 		}
 	}
 	var err error
-	if f.Partner, err = actor.partnerScope(f.Partner); err != nil {
+	if f.Partner, err = store.PartnerScope(caller, f.Partner); err != nil {
 		return nil, err
 	}
-	now, err := s.readClock(ctx)
+	now, err := s.ReadClock(ctx)
 	if err != nil {
-		return nil, translateError(fmt.Errorf("read clock: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("read clock: %w", err))
 	}
-	p := &Portfolio{AsOf: now, To: timeOrDefault(f.To, now).UTC(), svc: s, actor: actor, filter: f}
-	p.From = timeOrDefault(f.From, p.To.AddDate(-1, 0, 0)).UTC()
+	p := &Portfolio{AsOf: now, To: store.TimeOrDefault(f.To, now).UTC(), svc: s, actor: caller, filter: f}
+	p.From = store.TimeOrDefault(f.From, p.To.AddDate(-1, 0, 0)).UTC()
 	if p.From.Year() < hazard.EarliestYear {
-		return nil, badParameter("from", fmt.Sprintf("It must not lie before the year %d.", hazard.EarliestYear))
+		return nil, apperr.InvalidParameter("from", fmt.Sprintf("It must not lie before the year %d.", hazard.EarliestYear))
 	}
 	if !p.From.Before(p.To) {
-		return nil, badParameter("from", "It must lie before to.")
+		return nil, apperr.InvalidParameter("from", "It must lie before to.")
 	}
 	if p.To.Sub(p.From) > MaxPortfolioSpan {
-		return nil, badParameter("from", "A portfolio spans at most five years; ask for less at once.")
+		return nil, apperr.InvalidParameter("from", "A portfolio spans at most five years; ask for less at once.")
 	}
 	return p, nil
 }
@@ -69,8 +72,8 @@ func (s *Service) OpenPortfolio(ctx context.Context, actor Actor, f PortfolioFil
 // applyFilter applies the filter to policies, claims or payouts; product is the SQL
 // expression of a row's product.
 func (p *Portfolio) applyFilter(q *bun.SelectQuery, product string) *bun.SelectQuery {
-	q = p.actor.restrictToTenant(q)
-	if p.filter.Partner != "" && p.actor.Kind != ActorPartner {
+	q = store.RestrictToTenant(p.actor, q)
+	if p.filter.Partner != "" && p.actor.Kind != actor.KindPartner {
 		q = q.Where("?TableAlias.partner = ?", p.filter.Partner)
 	}
 	if p.filter.Currency != "" {
@@ -95,15 +98,15 @@ func (p *Portfolio) restrictToPeriod(q *bun.SelectQuery, column string) *bun.Sel
 
 // policiesQuery, claimsQuery and payoutsQuery select the rows that the figures count.
 func (p *Portfolio) policiesQuery() *bun.SelectQuery {
-	return p.applyFilter(p.svc.db.NewSelect().Model((*policyRow)(nil)), ownProductSQL)
+	return p.applyFilter(p.svc.DB.NewSelect().Model((*policyRow)(nil)), ownProductSQL)
 }
 
 func (p *Portfolio) claimsQuery() *bun.SelectQuery {
-	return p.applyFilter(p.svc.db.NewSelect().Model((*claimRow)(nil)), policyProductSQL)
+	return p.applyFilter(p.svc.DB.NewSelect().Model((*claimRow)(nil)), policyProductSQL)
 }
 
 func (p *Portfolio) payoutsQuery() *bun.SelectQuery {
-	return p.applyFilter(p.svc.db.NewSelect().Model((*payoutRow)(nil)), policyProductSQL)
+	return p.applyFilter(p.svc.DB.NewSelect().Model((*payoutRow)(nil)), policyProductSQL)
 }
 
 // lossesQuery sums losses per policy: incurred is what approved claims owe, paid is
@@ -114,7 +117,7 @@ func (p *Portfolio) lossesQuery() *bun.SelectQuery {
 		Where("c.status in (?, ?)", ClaimApproved, ClaimClosed)
 	paid := p.payoutsQuery().ColumnExpr("po.policy_id, po.partner, 0::bigint, po.amount").
 		Where("po.status in (?, ?)", PayoutReleased, PayoutReconciled)
-	return p.svc.db.NewSelect().TableExpr("(?) as moved", owed.UnionAll(paid)).
+	return p.svc.DB.NewSelect().TableExpr("(?) as moved", owed.UnionAll(paid)).
 		ColumnExpr("policy_id, partner, sum(incurred) as incurred, sum(paid) as paid").GroupExpr("policy_id, partner")
 }
 

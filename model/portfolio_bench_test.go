@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
 
@@ -112,7 +113,7 @@ func BenchmarkExposure(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			against(b, func() {
-				_, _, err := m.Service.Expose(b.Context(), m.Operator, model.ExposureRequest{Occurrence: model.WhatIf{Earthquake: &quake}}, model.PageRequest{})
+				_, _, err := m.Service.Expose(b.Context(), m.Operator, model.ExposureRequest{Occurrence: model.WhatIf{Earthquake: &quake}}, store.PageRequest{})
 				require.NoError(b, err)
 			}, bare)
 		})

@@ -8,6 +8,8 @@ import (
 	"github.com/shopspring/decimal"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -51,7 +53,7 @@ type bookRow struct {
 // Errors: parameter_invalid.
 func (p *Portfolio) Book(ctx context.Context, by []Dimension, first int) (lines []wire.BookLine, more bool, err error) {
 	if first < 1 || first > MaxBookLines {
-		return nil, false, badParameter("first", fmt.Sprintf("Use a whole number from 1 to %d.", MaxBookLines))
+		return nil, false, apperr.InvalidParameter("first", fmt.Sprintf("Use a whole number from 1 to %d.", MaxBookLines))
 	}
 	var rows []bookRow
 	q, err := p.bookQuery(by)
@@ -59,7 +61,7 @@ func (p *Portfolio) Book(ctx context.Context, by []Dimension, first int) (lines 
 		return nil, false, err
 	}
 	if err := q.Limit(int64(first)+1).Scan(ctx, &rows); err != nil {
-		return nil, false, translateError(fmt.Errorf("sum the book: %w", err))
+		return nil, false, store.TranslateError(fmt.Errorf("sum the book: %w", err))
 	}
 	more = len(rows) > first
 	for _, row := range rows[:min(first, len(rows))] {
@@ -97,7 +99,7 @@ func (p *Portfolio) bookQuery(by []Dimension) (*bun.SelectQuery, error) {
 		Where("f.in_force or f.bound")
 	for _, d := range by {
 		if !slices.Contains(Dimensions(), d) {
-			return nil, badParameter("by", "Use product, partner and cell.")
+			return nil, apperr.InvalidParameter("by", "Use product, partner and cell.")
 		}
 	}
 	if slices.Contains(by, ByProduct) {
@@ -114,14 +116,14 @@ func (p *Portfolio) bookQuery(by []Dimension) (*bun.SelectQuery, error) {
 }
 
 func (r *bookRow) toRecord() (wire.BookLine, error) {
-	in := moneyConverter{currency: r.Currency}
+	in := store.MoneyConverter{Currency: r.Currency}
 	line := wire.BookLine{
 		Product: r.Product, Partner: r.Partner, Currency: r.Currency, Cell: r.toCell(),
-		PoliciesInForce: r.InForce, LimitAtRisk: in.toMoney(r.AtRisk), PremiumInForce: in.toMoney(r.PremiumInForce),
-		PoliciesBound: r.Bound, PremiumWritten: in.toMoney(r.Written), Paid: in.toMoney(r.Paid), Reserved: in.toMoney(r.Incurred.Sub(r.Paid)),
+		PoliciesInForce: r.InForce, LimitAtRisk: in.ToMoney(r.AtRisk), PremiumInForce: in.ToMoney(r.PremiumInForce),
+		PoliciesBound: r.Bound, PremiumWritten: in.ToMoney(r.Written), Paid: in.ToMoney(r.Paid), Reserved: in.ToMoney(r.Incurred.Sub(r.Paid)),
 		LossRatio: lossRatio(r.Incurred, r.Written),
 	}
-	return line, in.err
+	return line, in.Err
 }
 
 // toCell parses the cell's corner from its name.

@@ -10,6 +10,8 @@ import (
 	"github.com/shopspring/decimal"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -70,17 +72,17 @@ type seriesRow struct {
 // than MaxBuckets buckets.
 func (p *Portfolio) Series(ctx context.Context, interval Interval) ([]wire.Series, error) {
 	if !slices.Contains(Intervals(), interval) {
-		return nil, badParameter("interval", "Use day, week or month.")
+		return nil, apperr.InvalidParameter("interval", "Use day, week or month.")
 	}
 	var buckets []time.Time
 	for at := interval.bucketStart(p.From); at.Before(p.To); at = interval.nextBucket(at) {
 		if buckets = append(buckets, at); len(buckets) > MaxBuckets {
-			return nil, badParameter("interval", fmt.Sprintf("That makes more than %d points; use a longer interval or less time.", MaxBuckets))
+			return nil, apperr.InvalidParameter("interval", fmt.Sprintf("That makes more than %d points; use a longer interval or less time.", MaxBuckets))
 		}
 	}
 	var rows []seriesRow
 	if err := p.seriesQuery(interval).Scan(ctx, &rows); err != nil {
-		return nil, translateError(fmt.Errorf("sum over time: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("sum over time: %w", err))
 	}
 	found := make(map[string]map[time.Time]*bucketSum)
 	for i := range rows {
@@ -103,7 +105,7 @@ func (p *Portfolio) Series(ctx context.Context, interval Interval) ([]wire.Serie
 			if err != nil {
 				return nil, err
 			}
-			point.From, point.To = laterTime(at, p.From), earlierTime(interval.nextBucket(at), p.To)
+			point.From, point.To = store.LaterTime(at, p.From), store.EarlierTime(interval.nextBucket(at), p.To)
 			series.Points = append(series.Points, point)
 		}
 		list = append(list, series)
@@ -156,10 +158,10 @@ func (s *bucketSum) toRecord(currency string) (wire.SeriesPoint, error) {
 	if s == nil {
 		s = new(bucketSum)
 	}
-	in := moneyConverter{currency: currency}
+	in := store.MoneyConverter{Currency: currency}
 	point := wire.SeriesPoint{
-		PoliciesBound: s.bound, PremiumWritten: in.toMoney(s.written), ClaimsOpened: s.opened,
-		ClaimsApproved: in.toMoney(s.approved), PayoutsReleased: in.toMoney(s.released), LossRatio: lossRatio(s.incurred, s.written),
+		PoliciesBound: s.bound, PremiumWritten: in.ToMoney(s.written), ClaimsOpened: s.opened,
+		ClaimsApproved: in.ToMoney(s.approved), PayoutsReleased: in.ToMoney(s.released), LossRatio: lossRatio(s.incurred, s.written),
 	}
-	return point, in.err
+	return point, in.Err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/shopspring/decimal"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -37,14 +38,14 @@ func (p *Portfolio) sumByStatus(ctx context.Context, q *bun.SelectQuery) ([]wire
 	err := q.ColumnExpr("?TableAlias.status, ?TableAlias.currency, count(*) as count, coalesce(sum(?TableAlias.amount), 0) as amount").
 		GroupExpr("1, 2").OrderExpr("2, 1").Scan(ctx, &rows)
 	if err != nil {
-		return nil, translateError(fmt.Errorf("sum by status: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("sum by status: %w", err))
 	}
 	figures := make([]wire.StatusFigure, 0, len(rows))
 	for _, row := range rows {
-		in := moneyConverter{currency: row.Currency}
-		figures = append(figures, wire.StatusFigure{Status: row.Status, Count: row.Count, Amount: in.toMoney(row.Amount)})
-		if in.err != nil {
-			return nil, in.err
+		in := store.MoneyConverter{Currency: row.Currency}
+		figures = append(figures, wire.StatusFigure{Status: row.Status, Count: row.Count, Amount: in.ToMoney(row.Amount)})
+		if in.Err != nil {
+			return nil, in.Err
 		}
 	}
 	return figures, nil
@@ -77,17 +78,17 @@ func (p *Portfolio) Doubt(ctx context.Context) ([]wire.DoubtFigure, error) {
 		ColumnExpr("(select count(*) from unnest(array[?]::timestamptz[]) b where po.created_at <= b) as age", bun.List(bounds)).
 		GroupExpr("1, 2, 5").OrderExpr("2, 1, 5").Scan(ctx, &rows)
 	if err != nil {
-		return nil, translateError(fmt.Errorf("sum money in doubt: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("sum money in doubt: %w", err))
 	}
 	figures := make([]wire.DoubtFigure, 0, len(rows))
 	for _, row := range rows {
-		in := moneyConverter{currency: row.Currency}
-		figure := wire.DoubtFigure{Status: row.Status, OlderThan: doubtAges[row.Age].name, Count: row.Count, Amount: in.toMoney(row.Amount)}
+		in := store.MoneyConverter{Currency: row.Currency}
+		figure := wire.DoubtFigure{Status: row.Status, OlderThan: doubtAges[row.Age].name, Count: row.Count, Amount: in.ToMoney(row.Amount)}
 		if row.Age+1 < len(doubtAges) {
 			figure.Under = &doubtAges[row.Age+1].name
 		}
-		if figures = append(figures, figure); in.err != nil {
-			return nil, in.err
+		if figures = append(figures, figure); in.Err != nil {
+			return nil, in.Err
 		}
 	}
 	return figures, nil

@@ -12,6 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -34,7 +37,7 @@ func sell(t *testing.T) book {
 	dice := rand.New(rand.NewPCG(4, 7))
 	var spare []*wire.Quote
 	for i := range 36 {
-		who := b.ActingAs([]model.Actor{b.Acme, b.Globex}[dice.IntN(2)])
+		who := b.ActingAs([]actor.Actor{b.Acme, b.Globex}[dice.IntN(2)])
 		context := modeltest.Context{"limit": map[string]any{"amount": 1_500_000 + dice.IntN(9)*100_000, "currency": []string{"USD", "EUR", "JPY"}[dice.IntN(3)]}}
 		product := []string{"quake-circle", "quake-circle", "quake-circle", "cyclone-circle", "rain-excess"}[dice.IntN(5)]
 		if product == "quake-circle" {
@@ -75,10 +78,10 @@ func euro(policy *wire.Policy) model.PayoutMethodRequest {
 
 func (b book) read(t *testing.T) book {
 	t.Helper()
-	everything := model.PageRequest{Limit: model.MaxPageSize}
-	policies, err := b.Service.ListPolicies(t.Context(), b.Operator, model.Filter{}, everything)
+	everything := store.PageRequest{Limit: store.MaxPageSize}
+	policies, err := b.Service.ListPolicies(t.Context(), b.Operator, store.Filter{}, everything)
 	require.NoError(t, err)
-	claims, err := b.Service.ListClaims(t.Context(), b.Operator, model.Filter{}, everything)
+	claims, err := b.Service.ListClaims(t.Context(), b.Operator, store.Filter{}, everything)
 	require.NoError(t, err)
 	require.False(t, policies.HasMore || claims.HasMore)
 	b.policies, b.claims = policies.Data, claims.Data
@@ -86,14 +89,14 @@ func (b book) read(t *testing.T) book {
 	return b
 }
 
-func (b book) open(t *testing.T, who model.Actor, f model.PortfolioFilter) *model.Portfolio {
+func (b book) open(t *testing.T, who actor.Actor, f model.PortfolioFilter) *model.Portfolio {
 	t.Helper()
 	p, err := b.Service.OpenPortfolio(t.Context(), who, f)
 	require.NoError(t, err)
 	return p
 }
 
-func (b book) sums(t *testing.T, who model.Actor, f model.PortfolioFilter, by ...model.Dimension) []wire.BookLine {
+func (b book) sums(t *testing.T, who actor.Actor, f model.PortfolioFilter, by ...model.Dimension) []wire.BookLine {
 	t.Helper()
 	lines, more, err := b.open(t, who, f).Book(t.Context(), by, model.MaxBookLines)
 	require.NoError(t, err)
@@ -222,16 +225,16 @@ func TestBookIsTenantScoped(t *testing.T) {
 	require.NotEqual(t, of("acme"), of("globex"))
 	require.Empty(t, of("unknown"))
 	_, err := b.Service.OpenPortfolio(t.Context(), b.Acme, model.PortfolioFilter{Partner: "globex"})
-	require.Equal(t, model.CodePartnerMismatch, domainError(t, err).Code)
+	require.Equal(t, apperr.CodePartnerMismatch, domainError(t, err).Code)
 
 	for _, l := range b.sums(t, b.Acme, model.PortfolioFilter{Product: "quake-circle", Currency: "EUR"}, model.ByProduct) {
 		require.Equal(t, "quake-circle", *l.Product)
 		require.Equal(t, "EUR", l.Currency)
 	}
 	blind := b.Acme
-	blind.Scopes = []model.Scope{model.ScopePoliciesRead}
+	blind.Scopes = []actor.Scope{actor.ScopePoliciesRead}
 	_, err = b.Service.OpenPortfolio(t.Context(), blind, model.PortfolioFilter{})
-	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeInsufficientScope, domainError(t, err).Code)
 }
 
 func TestClaimsAndPayoutsByStatus(t *testing.T) {
@@ -385,17 +388,17 @@ func TestAPortfolioIsBounded(t *testing.T) {
 	long, year := now.Add(-model.MaxPortfolioSpan-time.Second), now.AddDate(-2, 0, 0)
 	for _, f := range []model.PortfolioFilter{{From: &long, To: &now}, {From: &now, To: &year}, {From: &now, To: &now}} {
 		_, err := b.Service.OpenPortfolio(t.Context(), b.Operator, f)
-		require.Equal(t, model.CodeParameterInvalid, domainError(t, err).Code)
+		require.Equal(t, apperr.CodeParameterInvalid, domainError(t, err).Code)
 	}
 	p := b.open(t, b.Operator, model.PortfolioFilter{From: &year})
 	_, err := p.Series(t.Context(), model.Daily)
-	require.Equal(t, model.CodeParameterInvalid, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeParameterInvalid, domainError(t, err).Code)
 	_, err = p.Series(t.Context(), "hour")
-	require.Equal(t, model.CodeParameterInvalid, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeParameterInvalid, domainError(t, err).Code)
 	_, _, err = p.Book(t.Context(), []model.Dimension{"colour"}, 1)
-	require.Equal(t, model.CodeParameterInvalid, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeParameterInvalid, domainError(t, err).Code)
 	_, _, err = p.Book(t.Context(), nil, model.MaxBookLines+1)
-	require.Equal(t, model.CodeParameterInvalid, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeParameterInvalid, domainError(t, err).Code)
 }
 
 func TestASumBeyond64BitsIsRefused(t *testing.T) {
@@ -407,5 +410,5 @@ func TestASumBeyond64BitsIsRefused(t *testing.T) {
 	_, err := b.DB.Pool.Exec(t.Context(), "update policies set limit_amount = 5e18::bigint, limit_remaining = 5e18::bigint")
 	require.NoError(t, err)
 	_, _, err = b.open(t, b.Operator, model.PortfolioFilter{}).Book(t.Context(), nil, 1)
-	require.Equal(t, model.CodeParameterInvalid, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeParameterInvalid, domainError(t, err).Code)
 }

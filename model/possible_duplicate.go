@@ -10,6 +10,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/hazard"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -43,7 +44,7 @@ func (adj *adjudication) loadPossibleDuplicates(ctx context.Context) error {
 	if len(claimed) == 0 {
 		return nil
 	}
-	positions, err := adj.loadPositions(ctx, append(claimed, adj.occurrence.ID))
+	positions, err := loadPositions(ctx, adj.Tx, append(claimed, adj.occurrence.ID))
 	if err != nil {
 		return err
 	}
@@ -87,7 +88,7 @@ func (r *occurrenceRow) overlapsInTime(other *occurrenceRow, margin time.Duratio
 }
 
 // loadPositions reads every position that was ever reported for the occurrences.
-func (tx *Tx) loadPositions(ctx context.Context, occurrences []uuid.UUID) (map[uuid.UUID][]reportedPosition, error) {
+func loadPositions(ctx context.Context, tx *store.Tx, occurrences []uuid.UUID) (map[uuid.UUID][]reportedPosition, error) {
 	var reports []struct {
 		OccurrenceID uuid.UUID
 		Source       string

@@ -8,6 +8,7 @@ import (
 
 	"parapet/model"
 	"parapet/model/hazard"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/money"
 	"parapet/model/trigger"
@@ -192,7 +193,7 @@ func TestAPossibleDuplicateIsDeclinedWhenItsSourceMergesTheTwo(t *testing.T) {
 	require.Equal(t, "approved", claims[0].Status)
 	require.Equal(t, "declined", claims[1].Status)
 	require.Equal(t, []string{"duplicate_event"}, claims[1].Decision.ReasonCodes)
-	require.Empty(t, must(b.Service.ListReconciliationExceptions(t.Context(), b.Operator, false, model.PageRequest{})).Data, "it was paid once")
+	require.Empty(t, must(b.Service.ListReconciliationExceptions(t.Context(), b.Operator, false, store.PageRequest{})).Data, "it was paid once")
 }
 
 func TestAllWaitingClaimsOfMergedQuakesAreDecided(t *testing.T) {
@@ -253,7 +254,7 @@ func TestALaterMergeOfTwoPaidClaimsRaisesAnException(t *testing.T) {
 	b.Observe(joined)
 	b.RunJobs()
 
-	findings := must(b.Service.ListReconciliationExceptions(t.Context(), b.Operator, false, model.PageRequest{})).Data
+	findings := must(b.Service.ListReconciliationExceptions(t.Context(), b.Operator, false, store.PageRequest{})).Data
 	require.Len(t, findings, 1)
 	claims := b.Claims(policy)
 	require.Equal(t, model.ExceptionPaidTwice, findings[0].Kind)
@@ -269,7 +270,7 @@ func TestALaterMergeOfTwoPaidClaimsRaisesAnException(t *testing.T) {
 	joined.Measures["magnitude"] = wire.Measure{Value: "6.5", Unit: "mw"}
 	b.Observe(joined)
 	b.RunJobs()
-	require.Empty(t, must(b.Service.ListReconciliationExceptions(t.Context(), b.Operator, false, model.PageRequest{})).Data, "it is reported once")
+	require.Empty(t, must(b.Service.ListReconciliationExceptions(t.Context(), b.Operator, false, store.PageRequest{})).Data, "it is reported once")
 }
 
 func TestLaterMergeHoldsUnreleasedPayouts(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/product"
 )
 
@@ -39,14 +41,14 @@ type productID struct {
 const productCacheTTL = 2 * time.Second
 
 // loadLatestProduct returns the newest published version of a product.
-func loadLatestProduct(ctx context.Context, s *Store, key string) (*product.Product, error) {
-	products := storeLocal[productCache](s)
+func loadLatestProduct(ctx context.Context, s *store.Store, key string) (*product.Product, error) {
+	products := store.Local[productCache](s)
 	versions, fresh := products.latestVersions()
 	if !fresh {
 		var rows []productRow
-		err := s.db.NewSelect().Model(&rows).ColumnExpr("key, max(version) as version").GroupExpr("key").Scan(ctx)
+		err := s.DB.NewSelect().Model(&rows).ColumnExpr("key, max(version) as version").GroupExpr("key").Scan(ctx)
 		if err != nil {
-			return nil, translateError(fmt.Errorf("list products: %w", err))
+			return nil, store.TranslateError(fmt.Errorf("list products: %w", err))
 		}
 		versions = make(map[string]int, len(rows))
 		for _, row := range rows {
@@ -56,24 +58,24 @@ func loadLatestProduct(ctx context.Context, s *Store, key string) (*product.Prod
 	}
 	version, ok := versions[key]
 	if !ok {
-		e := Fail(CodeProductUnknown, "There is no such product; take a key from the list of products.")
-		e.Fields = []FieldError{{Pointer: "/product", Code: "unknown", Detail: "Use the key of a published product, such as quake-circle."}}
+		e := apperr.Fail(apperr.CodeProductUnknown, "There is no such product; take a key from the list of products.")
+		e.Fields = []apperr.FieldError{{Pointer: "/product", Code: "unknown", Detail: "Use the key of a published product, such as quake-circle."}}
 		return nil, e
 	}
-	return loadProductVersion(ctx, s, s.db, key, version)
+	return loadProductVersion(ctx, s, s.DB, key, version)
 }
 
 // loadProductVersion returns one published version, such as the one a policy was bound
 // under. It reads through db, so that a transaction never waits for a second
 // connection.
-func loadProductVersion(ctx context.Context, s *Store, db bun.IDB, key string, version int) (*product.Product, error) {
-	id, products := productID{key, version}, storeLocal[productCache](s)
+func loadProductVersion(ctx context.Context, s *store.Store, db bun.IDB, key string, version int) (*product.Product, error) {
+	id, products := productID{key, version}, store.Local[productCache](s)
 	if p := products.findProduct(id); p != nil {
 		return p, nil
 	}
 	row := productRow{Key: key, Version: version}
 	if err := db.NewSelect().Model(&row).WherePK().Scan(ctx); err != nil {
-		return nil, translateError(fmt.Errorf("read product: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("read product: %w", err))
 	}
 	p, err := product.Parse([]byte(row.Document))
 	if err != nil {

@@ -7,25 +7,28 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/product"
 	"parapet/model/wire"
 )
 
 // ListProducts lists the newest versions of all products, ordered by key. Errors:
 // cursor_invalid.
-func (s *Service) ListProducts(ctx context.Context, actor Actor, in PageRequest) (*Page[wire.Product], error) {
-	if err := s.authorize(ctx, actor, ScopeProductsRead); err != nil {
+func (s *Service) ListProducts(ctx context.Context, caller actor.Actor, in store.PageRequest) (*store.Page[wire.Product], error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeProductsRead); err != nil {
 		return nil, err
 	}
-	p, err := s.parsePage(actor, in, "products")
+	p, err := s.ParsePage(caller, in, "products")
 	if err != nil {
 		return nil, err
 	}
-	p.count = s.newCounter(s.db.NewSelect().Model((*productRow)(nil)).ColumnExpr("distinct key"))
+	p.Count = s.NewCounter(s.DB.NewSelect().Model((*productRow)(nil)).ColumnExpr("distinct key"))
 	var rows []productRow
-	err = s.newestProductsQuery(&rows).Where("key > ?", p.after).Limit(p.fetchLimit()).Scan(ctx)
+	err = s.newestProductsQuery(&rows).Where("key > ?", p.After).Limit(p.FetchLimit()).Scan(ctx)
 	if err != nil {
-		return nil, translateError(fmt.Errorf("list products: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("list products: %w", err))
 	}
 	records := make(map[string]*wire.Product, len(rows))
 	for _, row := range rows {
@@ -34,25 +37,25 @@ func (s *Service) ListProducts(ctx context.Context, actor Actor, in PageRequest)
 		}
 	}
 	key := func(r *productRow) string { return r.Key }
-	return newPage(p, rows, key, func(r *productRow) wire.Product { return *records[r.Key] })
+	return store.NewPage(p, rows, key, func(r *productRow) wire.Product { return *records[r.Key] })
 }
 
 // GetProduct returns the newest version of a product. Errors: not_found.
-func (s *Service) GetProduct(ctx context.Context, actor Actor, key string) (*wire.Product, error) {
-	if err := s.authorize(ctx, actor, ScopeProductsRead); err != nil {
+func (s *Service) GetProduct(ctx context.Context, caller actor.Actor, key string) (*wire.Product, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeProductsRead); err != nil {
 		return nil, err
 	}
-	none := Fail(CodeNotFound, "There is no product with this key.")
+	none := apperr.Fail(apperr.CodeNotFound, "There is no product with this key.")
 	if !slugPattern.MatchString(key) { // keys are slugs; Postgres rejects some other texts
 		return nil, none
 	}
 	var row productRow
 	err := s.newestProductsQuery(&row).Where("key = ?", key).Scan(ctx)
-	if isNoRows(err) {
+	if store.IsNoRows(err) {
 		return nil, none
 	}
 	if err != nil {
-		return nil, translateError(fmt.Errorf("read product: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("read product: %w", err))
 	}
 	return s.toProductRecord(ctx, row)
 }
@@ -61,14 +64,14 @@ func (s *Service) GetProduct(ctx context.Context, actor Actor, key string) (*wir
 func ProductID(key string, version int) string { return fmt.Sprintf("%s/%d", key, version) }
 
 // ProductsByID returns versions of products by their ProductID, in one statement.
-func (s *Service) ProductsByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Product, error) {
-	if err := s.authorize(ctx, actor, ScopeProductsRead); err != nil {
+func (s *Service) ProductsByID(ctx context.Context, caller actor.Actor, ids []string) (map[string]*wire.Product, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeProductsRead); err != nil {
 		return nil, err
 	}
 	var rows []productRow
 	const text = "select key, version, created_at from products where key || '/' || version = any($1)"
-	if err := s.queryPreparedRows(ctx, s.pool, &rows, text, ids); err != nil {
-		return nil, translateError(fmt.Errorf("read products: %w", err))
+	if err := s.QueryPreparedRows(ctx, s.Pool, &rows, text, ids); err != nil {
+		return nil, store.TranslateError(fmt.Errorf("read products: %w", err))
 	}
 	found := make(map[string]*wire.Product, len(rows))
 	for _, row := range rows {
@@ -83,11 +86,11 @@ func (s *Service) ProductsByID(ctx context.Context, actor Actor, ids []string) (
 
 // newestProductsQuery reads the newest version of each product.
 func (s *Service) newestProductsQuery(rows any) *bun.SelectQuery {
-	return s.db.NewSelect().Model(rows).DistinctOn("key").OrderExpr("key, version desc")
+	return s.DB.NewSelect().Model(rows).DistinctOn("key").OrderExpr("key, version desc")
 }
 
 func (s *Service) toProductRecord(ctx context.Context, row productRow) (*wire.Product, error) {
-	p, err := loadProductVersion(ctx, s.Store, s.db, row.Key, row.Version)
+	p, err := loadProductVersion(ctx, s.Store, s.DB, row.Key, row.Version)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/product"
 	"parapet/model/wire"
 )
@@ -17,37 +20,37 @@ const maxDocumentSize = 256 << 10
 // never changes. Operators only. Errors: validation_failed with the position of every
 // fault in the document, including failing worked examples; state_conflict when the
 // version exists with other content.
-func (s *Service) PublishProduct(ctx context.Context, actor Actor, document []byte) (record *wire.Product, created bool, err error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+func (s *Service) PublishProduct(ctx context.Context, caller actor.Actor, document []byte) (record *wire.Product, created bool, err error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, false, err
 	}
 	parsed, fields := s.parsePublishable(document)
 	if len(fields) > 0 {
-		return nil, false, Invalid(fields...)
+		return nil, false, apperr.Invalid(fields...)
 	}
-	err = s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
+	err = s.InTx(ctx, caller, func(ctx context.Context, tx *store.Tx) error {
 		var row *productRow
-		if row, created, err = tx.publishProduct(ctx, parsed); err != nil {
+		if row, created, err = publishProduct(ctx, tx, parsed); err != nil {
 			return err
 		}
 		if record, err = row.toRecord(parsed); err != nil {
 			return err
 		}
-		status := statusOK
+		status := store.StatusOK
 		if created {
-			status = statusCreated
+			status = store.StatusCreated
 		}
-		return tx.storeResponse(status, record.ID, record)
+		return tx.StoreResponse(status, record.ID, record)
 	})
-	storeLocal[productCache](s.Store).expireVersions()
+	store.Local[productCache](s.Store).expireVersions()
 	return record, created, err
 }
 
 // parsePublishable parses a document and validates all it claims, including its worked
 // examples.
-func (s *Service) parsePublishable(document []byte) (*product.Product, []FieldError) {
+func (s *Service) parsePublishable(document []byte) (*product.Product, []apperr.FieldError) {
 	if len(document) > maxDocumentSize {
-		return nil, []FieldError{newFieldError("/document", "length", fmt.Sprintf("Use at most %d bytes.", maxDocumentSize))}
+		return nil, []apperr.FieldError{apperr.NewFieldError("/document", "length", fmt.Sprintf("Use at most %d bytes.", maxDocumentSize))}
 	}
 	parsed, err := product.Parse(document)
 	if err == nil {
@@ -58,17 +61,17 @@ func (s *Service) parsePublishable(document []byte) (*product.Product, []FieldEr
 	case err == nil:
 		return parsed, nil
 	case !errors.As(err, &invalid):
-		return nil, []FieldError{newFieldError("/document", "value", err.Error())}
+		return nil, []apperr.FieldError{apperr.NewFieldError("/document", "value", err.Error())}
 	}
-	fields := make([]FieldError, len(invalid.Fields))
+	fields := make([]apperr.FieldError, len(invalid.Fields))
 	for i, field := range invalid.Fields {
-		fields[i] = newFieldError("/document"+field.Pointer, field.Code, field.Detail)
+		fields[i] = apperr.NewFieldError("/document"+field.Pointer, field.Code, field.Detail)
 	}
 	return nil, fields
 }
 
-func (tx *Tx) publishProduct(ctx context.Context, p *product.Product) (*productRow, bool, error) {
-	row := &productRow{Key: p.Key(), Version: p.Version(), Document: string(p.Source()), Digest: p.Digest(), CreatedAt: tx.now}
+func publishProduct(ctx context.Context, tx *store.Tx, p *product.Product) (*productRow, bool, error) {
+	row := &productRow{Key: p.Key(), Version: p.Version(), Document: string(p.Source()), Digest: p.Digest(), CreatedAt: tx.Now}
 	res, err := tx.NewInsert().Model(row).On("conflict do nothing").Exec(ctx)
 	if err != nil {
 		return nil, false, fmt.Errorf("publish product: %w", err)
@@ -80,7 +83,7 @@ func (tx *Tx) publishProduct(ctx context.Context, p *product.Product) (*productR
 		return nil, false, fmt.Errorf("read product: %w", err)
 	}
 	if row.Digest != p.Digest() {
-		return nil, false, Fail(CodeStateConflict, "Version %d of %s is published with other content; publish a new version.", p.Version(), p.Key())
+		return nil, false, apperr.Fail(apperr.CodeStateConflict, "Version %d of %s is published with other content; publish a new version.", p.Version(), p.Key())
 	}
 	return row, false, nil
 }
@@ -88,7 +91,7 @@ func (tx *Tx) publishProduct(ctx context.Context, p *product.Product) (*productR
 // PublishShipped publishes the products shipped with this release. It is idempotent.
 func (s *Service) PublishShipped(ctx context.Context) error {
 	for _, p := range product.Shipped() {
-		if _, _, err := s.PublishProduct(ctx, System(), p.Source()); err != nil {
+		if _, _, err := s.PublishProduct(ctx, actor.System(), p.Source()); err != nil {
 			return fmt.Errorf("publish %s version %d: %w", p.Key(), p.Version(), err)
 		}
 	}

@@ -36,7 +36,7 @@ returning granted`
 // Lease takes up to want requests from the caller's shared allowance, for use within
 // until.
 func (q *Quota) Lease(ctx context.Context, caller string, want int) (granted int, until time.Duration, err error) {
-	err = q.service.db.NewRaw(quotaLeaseQuery, caller, want, q.burst, q.perSecond).Scan(ctx, &granted)
+	err = q.service.DB.NewRaw(quotaLeaseQuery, caller, want, q.burst, q.perSecond).Scan(ctx, &granted)
 	if err != nil {
 		return 0, quotaLeaseTime, fmt.Errorf("lease requests: %w", err)
 	}

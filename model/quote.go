@@ -12,6 +12,10 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/hazard"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 	"parapet/model/pricing"
 	"parapet/model/product"
 	"parapet/model/trigger"
@@ -22,8 +26,8 @@ import (
 // were answered.
 type quoteRow struct {
 	bun.BaseModel `bun:"table:quotes,alias:q"`
-	RowHeader
-	PartnerFields
+	store.RowHeader
+	store.PartnerFields
 
 	Status         QuoteStatus
 	Product        string
@@ -51,101 +55,101 @@ type QuoteRequest struct {
 
 // CreateQuote prices cover. Errors: product_unknown, validation_failed with every
 // invalid member of the context, partner_mismatch, risk_uninsurable, reference_taken.
-func (s *Service) CreateQuote(ctx context.Context, actor Actor, in QuoteRequest) (*wire.Quote, error) {
-	if err := s.authorize(ctx, actor, ScopeQuotesWrite); err != nil {
+func (s *Service) CreateQuote(ctx context.Context, caller actor.Actor, in QuoteRequest) (*wire.Quote, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeQuotesWrite); err != nil {
 		return nil, err
 	}
-	p, err := s.checkQuoteRequest(ctx, actor, in)
+	p, err := s.checkQuoteRequest(ctx, caller, in)
 	if err != nil {
 		return nil, err
 	}
 	var quote *wire.Quote
 	var moratoria []moratoriumRow
-	err = s.InTxWithPrelude(ctx, actor, func(tx *Tx) { tx.queueMoratoria(&moratoria) }, func(_ context.Context, tx *Tx) error {
+	err = s.InTxWithPrelude(ctx, caller, func(tx *store.Tx) { queueMoratoria(tx, &moratoria) }, func(_ context.Context, tx *store.Tx) error {
 		// Pricing runs inside the transaction, so that a repeated request gets its
 		// first response although its cover could not start any more, and so that the
 		// clock is read once.
-		row, err := tx.priceQuote(p, in, s.history)
+		row, err := priceQuote(tx, p, in, s.history)
 		if err != nil {
 			return err
 		}
-		quote = row.toRecordAt(tx.now, moratoria)
+		quote = row.toRecordAt(tx.Now, moratoria)
 		written, err := wire.EncodeOnce(quote)
 		if err != nil {
 			return err
 		}
-		tx.queueInsertEncoded(row, written)
-		if _, err := tx.appendEvent(EventQuoteCreated, &row.RowHeader, resourceQuote, quote); err != nil {
+		tx.QueueInsertEncoded(row, written)
+		if _, err := tx.AppendEvent(event.QuoteCreated, &row.RowHeader, store.ResourceQuote, quote); err != nil {
 			return err
 		}
-		return tx.storeResponse(statusCreated, quote.ID, quote)
+		return tx.StoreResponse(store.StatusCreated, quote.ID, quote)
 	})
-	return quote, s.addReferenceHolder(ctx, actor, err, resourceQuote, (*quoteRow)(nil), in.PartnerReference)
+	return quote, s.AddReferenceHolder(ctx, caller, err, store.ResourceQuote, (*quoteRow)(nil), in.PartnerReference)
 }
 
 // checkQuoteRequest finds the product and validates the members outside the context. If
 // one is invalid, the context is validated too, as far as it and its product are known,
 // to report all errors at once. An unknown product has its own error code if it is the
 // only error.
-func (s *Service) checkQuoteRequest(ctx context.Context, actor Actor, in QuoteRequest) (*product.Product, error) {
-	v := newValidator(ctx)
-	if v.isParsed("/context") {
+func (s *Service) checkQuoteRequest(ctx context.Context, actor actor.Actor, in QuoteRequest) (*product.Product, error) {
+	v := apperr.NewValidator(ctx)
+	if v.IsParsed("/context") {
 		if err := checkContextPartner(actor, in.Context); err != nil {
 			return nil, err
 		}
 	}
-	v.requireReferences(in.PartnerReference, in.Metadata)
-	if !v.isParsed("/product") {
-		return nil, v.err()
+	store.RequireReferences(v, in.PartnerReference, in.Metadata)
+	if !v.IsParsed("/product") {
+		return nil, v.Err()
 	}
 	p, err := loadLatestProduct(ctx, s.Store, in.Product)
-	switch unknown := (*Error)(nil); {
-	case errors.As(err, &unknown) && unknown.Code == CodeProductUnknown && len(v.allErrors()) > 0:
-		v.fieldErrors = append(v.fieldErrors, unknown.Fields...)
-		return nil, v.err()
+	switch unknown := (*apperr.Error)(nil); {
+	case errors.As(err, &unknown) && unknown.Code == apperr.CodeProductUnknown && len(v.AllErrors()) > 0:
+		v.FieldErrors = append(v.FieldErrors, unknown.Fields...)
+		return nil, v.Err()
 	case err != nil:
 		return nil, err
 	}
-	if len(v.allErrors()) > 0 && v.isParsed("/context") {
-		now, err := s.readClock(ctx)
+	if len(v.AllErrors()) > 0 && v.IsParsed("/context") {
+		now, err := s.ReadClock(ctx)
 		if err != nil {
-			return nil, translateError(fmt.Errorf("read clock: %w", err))
+			return nil, store.TranslateError(fmt.Errorf("read clock: %w", err))
 		}
-		v.requireContext(p, in.Context, now, s.history)
+		requireContext(v, p, in.Context, now, s.history)
 	}
-	return p, v.err()
+	return p, v.Err()
 }
 
 // requireContext validates the context by its product, and the policyholder in it by
 // the rule for policies.
-func (v *validator) requireContext(p *product.Product, given jsontext.Value, now time.Time, h *hazard.History) *product.Request {
+func requireContext(v *apperr.Validator, p *product.Product, given jsontext.Value, now time.Time, h *hazard.History) *product.Request {
 	asked, err := p.Read(given, now, h)
 	if faulty := (*product.ContextError)(nil); errors.As(err, &faulty) {
 		for _, f := range faulty.Fields {
-			v.unparsed = append(v.unparsed, newFieldError(f.Pointer, f.Code, f.Detail))
+			v.Unparsed = append(v.Unparsed, apperr.NewFieldError(f.Pointer, f.Code, f.Detail))
 		}
 	}
-	v.requirePerson(toPerson(asked.Policyholder), "/context/policyholder")
+	requirePerson(v, toPerson(asked.Policyholder), "/context/policyholder")
 	return asked
 }
 
-func (tx *Tx) priceQuote(p *product.Product, in QuoteRequest, history *hazard.History) (*quoteRow, error) {
-	v := new(validator)
-	asked := v.requireContext(p, in.Context, tx.now, history)
-	if err := v.err(); err != nil {
+func priceQuote(tx *store.Tx, p *product.Product, in QuoteRequest, history *hazard.History) (*quoteRow, error) {
+	v := new(apperr.Validator)
+	asked := requireContext(v, p, in.Context, tx.Now, history)
+	if err := v.Err(); err != nil {
 		return nil, err
 	}
 	priced, err := asked.Price()
 	if err != nil {
 		return nil, translatePriceError(err)
 	}
-	expires, err := trigger.AddDuration(tx.now, p.Document().Times.QuoteValidity)
+	expires, err := trigger.AddDuration(tx.Now, p.Document().Times.QuoteValidity)
 	if err != nil {
 		return nil, fmt.Errorf("validity of %s: %w", p.Key(), err)
 	}
 	row := &quoteRow{
-		RowHeader:      tx.newHeader(tx.actor.Partner),
-		PartnerFields:  PartnerFields{in.PartnerReference, in.Metadata},
+		RowHeader:      tx.NewHeader(tx.Actor.Partner),
+		PartnerFields:  store.PartnerFields{PartnerReference: in.PartnerReference, Metadata: in.Metadata},
 		Status:         QuotePriced,
 		Product:        p.Key(),
 		ProductVersion: p.Version(),
@@ -171,38 +175,38 @@ type quoteView struct {
 	Moratoria []moratoriumRow `bun:"type:json,scanonly"` // active moratoria, for a quote that can be bound
 }
 
-func (*quoteView) selectJoined(q *bun.SelectQuery) *bun.SelectQuery {
-	return q.ColumnExpr(businessNowSQL+" as asked_at").ColumnExpr("case when q.status = ? then (select json_agg(r) from (select ? from moratoria as mo where "+
-		activeMoratoriumSQL("("+transactionNowSQL+")")+") as r) end as moratoria", QuotePriced, goColumnAliases(q.DB(), (*moratoriumRow)(nil)))
+func (*quoteView) SelectJoined(q *bun.SelectQuery) *bun.SelectQuery {
+	return q.ColumnExpr(store.BusinessNowSQL+" as asked_at").ColumnExpr("case when q.status = ? then (select json_agg(r) from (select ? from moratoria as mo where "+
+		activeMoratoriumSQL("("+store.TransactionNowSQL+")")+") as r) end as moratoria", QuotePriced, store.GoColumnAliases(q.DB(), (*moratoriumRow)(nil)))
 }
 
-var quotes = &collection[quoteView, wire.Quote]{
-	resource: resourceQuote, plural: "quotes", requiredScope: fixedScope(ScopeQuotesRead), statuses: statusesOf(QuoteTransitions), index: indexByStatusAndProduct,
-	toRecord: func(r *quoteView) wire.Quote { return *r.toRecordAt(r.AskedAt, r.Moratoria) },
+var quotes = &store.Collection[quoteView, wire.Quote]{
+	Resource: store.ResourceQuote, Plural: "quotes", RequiredScope: store.FixedScope(actor.ScopeQuotesRead), Statuses: store.StatusesOf(QuoteTransitions), Index: store.IndexByStatusAndProduct,
+	ToRecord: func(r *quoteView) wire.Quote { return *r.toRecordAt(r.AskedAt, r.Moratoria) },
 }
 
 // GetQuote returns one quote. Errors: not_found.
-func (s *Service) GetQuote(ctx context.Context, actor Actor, id string) (*wire.Quote, error) {
-	return quotes.get(ctx, s, actor, id)
+func (s *Service) GetQuote(ctx context.Context, actor actor.Actor, id string) (*wire.Quote, error) {
+	return quotes.Get(ctx, s.Store, actor, id)
 }
 
 // QuotesByID returns the quotes with these ids and omits unknown ids.
-func (s *Service) QuotesByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.Quote, error) {
-	return quotes.getMany(ctx, s, actor, ids)
+func (s *Service) QuotesByID(ctx context.Context, actor actor.Actor, ids []string) (map[string]*wire.Quote, error) {
+	return quotes.GetMany(ctx, s.Store, actor, ids)
 }
 
 // ListQuotes lists quotes, newest first. Errors: parameter_invalid, cursor_invalid.
-func (s *Service) ListQuotes(ctx context.Context, actor Actor, f Filter, in PageRequest) (*Page[wire.Quote], error) {
-	return quotes.list(ctx, s, actor, f, in)
+func (s *Service) ListQuotes(ctx context.Context, actor actor.Actor, f store.Filter, in store.PageRequest) (*store.Page[wire.Quote], error) {
+	return quotes.List(ctx, s.Store, actor, f, in)
 }
 
 func (r *quoteRow) toRecord() *wire.Quote {
 	return &wire.Quote{
-		Header: r.RowHeader.toRecord(resourceQuote), References: r.toReferences(),
+		Header: r.RowHeader.ToRecord(store.ResourceQuote), References: r.ToReferences(),
 		Product: r.Product, ProductVersion: r.ProductVersion, Status: string(r.Status),
 		Context: r.Context, IgnoredContext: r.IgnoredContext, Cover: r.Cover, TermsHash: r.TermsHash,
 		Price: r.Price, Basis: r.Basis, History: r.History,
-		ExpiresAt: r.ExpiresAt, PolicyID: resourcePolicy.formatOptionalID(r.PolicyID),
+		ExpiresAt: r.ExpiresAt, PolicyID: store.ResourcePolicy.FormatOptionalID(r.PolicyID),
 	}
 }
 
@@ -210,12 +214,12 @@ func toPerson(p *product.Policyholder) *wire.Person {
 	if p == nil {
 		return nil
 	}
-	return &wire.Person{Name: &p.Name, Email: stringOrNil(p.Email), Country: stringOrNil(p.Country)}
+	return &wire.Person{Name: &p.Name, Email: store.StringOrNil(p.Email), Country: store.StringOrNil(p.Country)}
 }
 
 // checkContextPartner refuses a context that names another partner. The schema check
 // reports a missing or malformed name.
-func checkContextPartner(actor Actor, context jsontext.Value) error {
+func checkContextPartner(actor actor.Actor, context jsontext.Value) error {
 	var named struct {
 		Partner any `json:"partner"`
 	}
@@ -223,8 +227,8 @@ func checkContextPartner(actor Actor, context jsontext.Value) error {
 		return nil //nolint:nilerr // not an object: the product check reports it, with a pointer
 	}
 	if name, ok := named.Partner.(string); ok && name != actor.Partner {
-		e := Fail(CodePartnerMismatch, "context.partner must be the partner the token is for: %q.", actor.Partner)
-		e.Fields = []FieldError{{Pointer: "/context/partner", Code: "mismatch", Detail: fmt.Sprintf("Use %q.", actor.Partner)}}
+		e := apperr.Fail(apperr.CodePartnerMismatch, "context.partner must be the partner the token is for: %q.", actor.Partner)
+		e.Fields = []apperr.FieldError{{Pointer: "/context/partner", Code: "mismatch", Detail: fmt.Sprintf("Use %q.", actor.Partner)}}
 		return e
 	}
 	return nil
@@ -233,15 +237,15 @@ func checkContextPartner(actor Actor, context jsontext.Value) error {
 func translatePriceError(err error) error {
 	var invalid *product.ContextError
 	if errors.As(err, &invalid) {
-		v := new(validator)
+		v := new(apperr.Validator)
 		for _, f := range invalid.Fields {
-			v.unparsed = append(v.unparsed, newFieldError(f.Pointer, f.Code, f.Detail))
+			v.Unparsed = append(v.Unparsed, apperr.NewFieldError(f.Pointer, f.Code, f.Detail))
 		}
-		return v.err()
+		return v.Err()
 	}
 	var uninsurable *pricing.UninsurableError
 	if errors.As(err, &uninsurable) {
-		e := Fail(CodeRiskUninsurable, "The premium would be %s of the limit, more than the %s this product insures; %s.", uninsurable.RateOnLine, uninsurable.Maximum, uninsurable.Suggestion())
+		e := apperr.Fail(apperr.CodeRiskUninsurable, "The premium would be %s of the limit, more than the %s this product insures; %s.", uninsurable.RateOnLine, uninsurable.Maximum, uninsurable.Suggestion())
 		e.Extra = map[string]any{"rate_on_line": uninsurable.RateOnLine.String(), "maximum_rate_on_line": uninsurable.Maximum.String(), "premium": uninsurable.Premium}
 		return e
 	}

@@ -7,12 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/pricing"
 )
 
 // weighed reads the whole list in pages of a size.
-func weighed(t *testing.T, b *modeltest.Bundle, quote string, in model.PageRequest) (all []pricing.WeighedEvent) {
+func weighed(t *testing.T, b *modeltest.Bundle, quote string, in store.PageRequest) (all []pricing.WeighedEvent) {
 	t.Helper()
 	for {
 		page, err := b.Service.GetQuoteBasis(t.Context(), b.Acme, quote, in)
@@ -30,9 +32,9 @@ func TestQuoteBasisListsTheEventsThatAddUpToItsSums(t *testing.T) {
 	b := modeltest.New(t)
 	for _, product := range []string{"quake-circle", "cyclone-circle", "rain-excess", "rain-deficit"} {
 		quote := b.Quote(product, nil)
-		all := weighed(t, b, quote.ID, model.PageRequest{Limit: 7})
+		all := weighed(t, b, quote.ID, store.PageRequest{Limit: 7})
 		require.Len(t, all, quote.Basis.WeighedEvents, product)
-		require.Equal(t, all, weighed(t, b, quote.ID, model.PageRequest{Limit: model.MaxPageSize}))
+		require.Equal(t, all, weighed(t, b, quote.ID, store.PageRequest{Limit: store.MaxPageSize}))
 		var squares, weights decimal.Decimal
 		for i, event := range all {
 			squares, weights = squares.Add(event.ShareSquare), weights.Add(event.Weight)
@@ -40,7 +42,7 @@ func TestQuoteBasisListsTheEventsThatAddUpToItsSums(t *testing.T) {
 		}
 		require.True(t, squares.Equal(quote.Basis.SquareSum), product)
 		require.True(t, weights.Equal(quote.Basis.WeightSum), product)
-		oldest := weighed(t, b, quote.ID, model.PageRequest{Limit: 50, Order: model.OldestFirst})
+		oldest := weighed(t, b, quote.ID, store.PageRequest{Limit: 50, Order: store.OldestFirst})
 		require.Equal(t, all[len(all)-1], oldest[0])
 		require.Len(t, oldest, len(all))
 	}
@@ -50,12 +52,12 @@ func TestQuoteBasisOfAnotherEditionOfTheData(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	quote := b.Quote("quake-circle", nil)
-	_, err := b.Service.GetQuoteBasis(t.Context(), b.Globex, quote.ID, model.PageRequest{})
-	require.Equal(t, model.CodeNotFound, domainError(t, err).Code)
-	_, err = b.Service.GetQuoteBasis(t.Context(), b.Acme, quote.ID, model.PageRequest{Limit: 101})
-	require.Equal(t, model.CodeParameterInvalid, domainError(t, err).Code)
-	_, err = b.Service.GetQuoteBasis(t.Context(), b.Acme, quote.ID, model.PageRequest{Cursor: "made-up"})
-	require.Equal(t, model.CodeCursorInvalid, domainError(t, err).Code)
+	_, err := b.Service.GetQuoteBasis(t.Context(), b.Globex, quote.ID, store.PageRequest{})
+	require.Equal(t, apperr.CodeNotFound, domainError(t, err).Code)
+	_, err = b.Service.GetQuoteBasis(t.Context(), b.Acme, quote.ID, store.PageRequest{Limit: 101})
+	require.Equal(t, apperr.CodeParameterInvalid, domainError(t, err).Code)
+	_, err = b.Service.GetQuoteBasis(t.Context(), b.Acme, quote.ID, store.PageRequest{Cursor: "made-up"})
+	require.Equal(t, apperr.CodeCursorInvalid, domainError(t, err).Code)
 }
 
 // TestQuoteOfAnotherEditionKeepsItsSums reads quotes that were priced on other data, and
@@ -73,8 +75,8 @@ func TestQuoteOfAnotherEditionKeepsItsSums(t *testing.T) {
 				quote := b.Quote(product, nil)
 				_, err := b.DB.Pool.Exec(t.Context(), "update quotes set basis = (basis::jsonb || $1)::json", change)
 				require.NoError(t, err)
-				_, err = b.Service.GetQuoteBasis(t.Context(), b.Acme, quote.ID, model.PageRequest{})
-				require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+				_, err = b.Service.GetQuoteBasis(t.Context(), b.Acme, quote.ID, store.PageRequest{})
+				require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
 				require.ErrorContains(t, err, name)
 				require.ErrorContains(t, err, "this release has formula 2 and "+quote.Basis.DatasetDigest)
 				read, err := b.Service.GetQuote(t.Context(), b.Acme, quote.ID)
@@ -101,7 +103,7 @@ func TestQuoteOfTheOldFormulaStaysReadable(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "3187500", read.Basis.MeanSeverity.String())
 	require.Zero(t, read.Basis.Formula)
-	all := weighed(t, b, quote.ID, model.PageRequest{Limit: 100})
+	all := weighed(t, b, quote.ID, store.PageRequest{Limit: 100})
 	require.Len(t, all, len(read.History))
 	require.Equal(t, read.History[0].SourceEventID, all[0].ID)
 	require.True(t, all[0].Share.Equal(read.History[0].Factor))

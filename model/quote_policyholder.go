@@ -5,19 +5,20 @@ import (
 	"unicode/utf8"
 
 	"parapet/model/account"
+	"parapet/model/kernel/apperr"
 	"parapet/model/wire"
 )
 
 // requirePerson validates a policyholder, for quotes and binds alike.
-func (v *validator) requirePerson(p *wire.Person, at string) {
+func requirePerson(v *apperr.Validator, p *wire.Person, at string) {
 	if p == nil {
 		return
 	}
-	v.require(p.Name != nil, at+"/name", "required", "Name the policyholder.")
-	v.require(p.Name == nil || *p.Name != "" && utf8.RuneCountInString(*p.Name) <= 200, at+"/name", "length", "Use 1 to 200 characters.")
+	v.Require(p.Name != nil, at+"/name", "required", "Name the policyholder.")
+	v.Require(p.Name == nil || *p.Name != "" && utf8.RuneCountInString(*p.Name) <= 200, at+"/name", "length", "Use 1 to 200 characters.")
 	if p.Email != nil {
 		address, err := mail.ParseAddress(*p.Email)
-		v.require(err == nil && address.Address == *p.Email && len(*p.Email) <= 254, at+"/email", "format", "Use an address such as owner@example.com.")
+		v.Require(err == nil && address.Address == *p.Email && len(*p.Email) <= 254, at+"/email", "format", "Use an address such as owner@example.com.")
 	}
-	v.require(p.Country == nil || account.IsCountry(*p.Country), at+"/country", "value", "Use an ISO 3166-1 alpha-2 code in capitals, such as TW.")
+	v.Require(p.Country == nil || account.IsCountry(*p.Country), at+"/country", "value", "Use an ISO 3166-1 alpha-2 code in capitals, such as TW.")
 }

@@ -1,5 +1,10 @@
 package model
 
+import (
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
+)
+
 // QuoteStatus is the status of a quote.
 type QuoteStatus string
 
@@ -13,7 +18,7 @@ const (
 )
 
 // QuoteTransitions are the allowed transitions of a quote.
-var QuoteTransitions = []Transition[QuoteStatus]{
-	{QuotePriced, QuoteBound, EventQuoteBound},
-	{QuotePriced, QuoteExpired, EventQuoteExpired},
+var QuoteTransitions = []store.Transition[QuoteStatus]{
+	{From: QuotePriced, To: QuoteBound, Event: event.QuoteBound},
+	{From: QuotePriced, To: QuoteExpired, Event: event.QuoteExpired},
 }

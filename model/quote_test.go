@@ -8,7 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -58,15 +59,15 @@ func TestAQuoteIsRefused(t *testing.T) {
 		context   modeltest.Context
 		reference *string
 		metadata  map[string]string
-		code      model.Code
+		code      apperr.Code
 		pointers  []string
 	}{
-		"unknown product": {product: "flood", code: model.CodeProductUnknown, pointers: []string{"/product"}},
-		"another partner": {context: modeltest.Context{"partner": "globex"}, code: model.CodePartnerMismatch, pointers: []string{"/context/partner"}},
-		"no partner":      {context: modeltest.Context{"partner": nil}, code: model.CodeValidationFailed, pointers: []string{"/context/partner"}},
+		"unknown product": {product: "flood", code: apperr.CodeProductUnknown, pointers: []string{"/product"}},
+		"another partner": {context: modeltest.Context{"partner": "globex"}, code: apperr.CodePartnerMismatch, pointers: []string{"/context/partner"}},
+		"no partner":      {context: modeltest.Context{"partner": nil}, code: apperr.CodeValidationFailed, pointers: []string{"/context/partner"}},
 		"everything wrong at once": {
 			context: modeltest.Context{"radius_km": "wide", "location": map[string]any{"latitude": 91}, "term": "long", "limit": map[string]any{"amount": 0.5, "currency": "XXX"}},
-			code:    model.CodeValidationFailed,
+			code:    apperr.CodeValidationFailed,
 			pointers: []string{
 				"/context/radius_km", "/context/location/latitude", "/context/location/longitude", "/context/term",
 				"/context/limit/amount", "/context/limit/currency",
@@ -74,14 +75,14 @@ func TestAQuoteIsRefused(t *testing.T) {
 		},
 		"magnitudes without history": {
 			context: modeltest.Context{"steps": []map[string]string{{"threshold": "4.0", "factor": "0.5"}}},
-			code:    model.CodeValidationFailed, pointers: []string{"/context/steps/0/threshold"},
+			code:    apperr.CodeValidationFailed, pointers: []string{"/context/steps/0/threshold"},
 		},
-		"cover in the past": {context: modeltest.Context{"starts_at": "2020-01-01T00:00:00Z"}, code: model.CodeValidationFailed, pointers: []string{"/context/starts_at"}},
-		"long reference":    {reference: new(strings.Repeat("x", 129)), code: model.CodeValidationFailed, pointers: []string{"/partner_reference"}},
-		"much metadata":     {metadata: many, code: model.CodeValidationFailed, pointers: []string{"/metadata"}},
+		"cover in the past": {context: modeltest.Context{"starts_at": "2020-01-01T00:00:00Z"}, code: apperr.CodeValidationFailed, pointers: []string{"/context/starts_at"}},
+		"long reference":    {reference: new(strings.Repeat("x", 129)), code: apperr.CodeValidationFailed, pointers: []string{"/partner_reference"}},
+		"much metadata":     {metadata: many, code: apperr.CodeValidationFailed, pointers: []string{"/metadata"}},
 		"long metadata": {
 			metadata: map[string]string{strings.Repeat("k", 41): "", "a/b": strings.Repeat("é", 501)},
-			code:     model.CodeValidationFailed, pointers: []string{"/metadata/a~1b", "/metadata/" + strings.Repeat("k", 41)},
+			code:     apperr.CodeValidationFailed, pointers: []string{"/metadata/a~1b", "/metadata/" + strings.Repeat("k", 41)},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +104,7 @@ func TestAQuoteIsRefused(t *testing.T) {
 func TestPartnerReferenceIsUniquePerPartner(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	ask := func(actor model.Actor) error {
+	ask := func(actor actor.Actor) error {
 		in := b.ActingAs(actor).QuoteRequest("quake-circle", nil)
 		in.PartnerReference = new("order-1")
 		_, err := b.Service.CreateQuote(t.Context(), actor, in)
@@ -112,7 +113,7 @@ func TestPartnerReferenceIsUniquePerPartner(t *testing.T) {
 	require.NoError(t, ask(b.Acme))
 	require.NoError(t, ask(b.Globex))
 	taken := domainError(t, ask(b.Acme))
-	require.Equal(t, model.CodeReferenceTaken, taken.Code)
+	require.Equal(t, apperr.CodeReferenceTaken, taken.Code)
 	require.Equal(t, []string{"/partner_reference"}, fieldPointers(taken))
 }
 
@@ -120,24 +121,24 @@ func TestAForeignQuoteIsNotFound(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	quote := b.Quote("quake-circle", nil)
-	get := func(actor model.Actor, id string) error {
+	get := func(actor actor.Actor, id string) error {
 		_, err := b.Service.GetQuote(t.Context(), actor, id)
 		return err
 	}
 	require.NoError(t, get(b.Operator, quote.ID))
 	unknown := domainError(t, get(b.Globex, "quo_01kajw6p5qfn1t7zbjy0yse3hv"))
-	require.Equal(t, model.CodeNotFound, unknown.Code)
+	require.Equal(t, apperr.CodeNotFound, unknown.Code)
 	for _, id := range []string{quote.ID, "", "quo", "../quotes", strings.Replace(quote.ID, "quo_", "xyz_", 1), strings.ToUpper(quote.ID), quote.ID + "0"} {
 		require.Equal(t, unknown, domainError(t, get(b.Globex, id)), id)
 	}
 	other := domainError(t, get(b.Acme, strings.Replace(quote.ID, "quo_", "pol_", 1)))
-	require.Equal(t, model.CodeNotFound, other.Code)
+	require.Equal(t, apperr.CodeNotFound, other.Code)
 	require.Contains(t, other.Detail, "begin with quo_, not pol_", "whoever asks, whatever there is")
 	_, err := b.Service.CreateQuote(t.Context(), b.Operator, b.QuoteRequest("quake-circle", nil))
-	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeInsufficientScope, domainError(t, err).Code)
 	unregistered := modeltest.Partner("unknown")
 	_, err = b.Service.CreateQuote(t.Context(), unregistered, b.ActingAs(unregistered).QuoteRequest("quake-circle", nil))
-	require.Equal(t, model.CodePartnerDisabled, domainError(t, err).Code)
+	require.Equal(t, apperr.CodePartnerDisabled, domainError(t, err).Code)
 }
 
 func TestAQuoteExpiresAfterADay(t *testing.T) {

@@ -7,7 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/money"
 	"parapet/model/wire"
@@ -18,7 +19,7 @@ func TestMatcherAndPartnerRaceForOneClaim(t *testing.T) {
 	b := modeltest.New(t)
 	policy := b.QuoteAndBind("quake-circle", nil)
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-	job, ok := b.TakeJob().(model.EvaluateOccurrences)
+	job, ok := b.TakeJob().(store.EvaluateOccurrences)
 	require.True(t, ok)
 	var all sync.WaitGroup
 	for range 6 {
@@ -46,10 +47,10 @@ func TestManyQuakesNeverPayMoreThanTheLimit(t *testing.T) {
 		b.AdvanceClock(2 * time.Minute)
 		quakes = append(quakes, modeltest.Quake(id, b.Now(), epicentre, "6.5")) // half the limit each
 	}
-	var jobs []model.EvaluateOccurrences
+	var jobs []store.EvaluateOccurrences
 	for _, quake := range quakes {
 		b.Observe(quake)
-		job, ok := b.TakeJob().(model.EvaluateOccurrences)
+		job, ok := b.TakeJob().(store.EvaluateOccurrences)
 		require.True(t, ok)
 		jobs = append(jobs, job)
 	}
@@ -121,13 +122,13 @@ func TestADeclinedClaimTakesNoPayoutMethod(t *testing.T) {
 	b.RunJobs()
 	declined := b.Claims(policy)[1]
 	_, err := b.Service.RecordPayoutMethod(t.Context(), b.Acme, modeltest.IBANMethod(declined.ID))
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
 	euro := modeltest.IBANMethod(b.Claims(policy)[0].ID)
 	euro.Currency = "EUR"
 	_, err = b.Service.RecordPayoutMethod(t.Context(), b.Acme, euro)
 	require.Equal(t, []string{"/currency"}, fieldPointers(domainError(t, err)))
 	_, err = b.Service.RecordPayoutMethod(t.Context(), b.Globex, modeltest.IBANMethod(declined.ID))
-	require.Equal(t, model.CodeNotFound, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeNotFound, domainError(t, err).Code)
 }
 
 func TestAccountNumberIsNeverStoredInPlainText(t *testing.T) {

@@ -8,6 +8,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 )
 
 // ExceptionContradiction is an answer that contradicts an earlier answer of the rail:
@@ -39,19 +43,19 @@ func (r *payoutRow) awaitsSending() bool {
 // recordContradiction opens an exception for an operator, and records an event if the
 // transaction has not recorded another one for the payout. While an exception is open,
 // repeated contradictions add none.
-func (tx *Tx) recordContradiction(rail string, out lockedPayout) error {
+func recordContradiction(tx *store.Tx, rail string, out lockedPayout) error {
 	row := out.row
 	open, err := tx.NewSelect().Model((*exceptionRow)(nil)).Where("fi.payout_id = ?", row.ID).Where("fi.partner = ?", row.Partner).
-		Where("fi.kind = ?", ExceptionContradiction).Where("fi.closed_at is null").Exists(tx.ctx)
+		Where("fi.kind = ?", ExceptionContradiction).Where("fi.closed_at is null").Exists(tx.Ctx)
 	if err != nil || open {
 		return err
 	}
-	tx.queueInsert(&exceptionRow{ID: newID(), CreatedAt: tx.now, Kind: ExceptionContradiction, Rail: &rail, Partner: &row.Partner, PayoutID: &row.ID})
+	tx.QueueInsert(&exceptionRow{ID: store.NewID(), CreatedAt: tx.Now, Kind: ExceptionContradiction, Rail: &rail, Partner: &row.Partner, PayoutID: &row.ID})
 	if row.Version != out.version {
 		return nil
 	}
-	tx.bumpVersion(&row.RowHeader)
-	return tx.recordPayoutEvent(out.claim, row, row.ledgerTransfer(), EventPayoutUpdated, "The rail contradicts its earlier answer about the payout; an operator investigates.")
+	tx.BumpVersion(&row.RowHeader)
+	return recordPayoutEvent(tx, out.claim, row, row.ledgerTransfer(), event.PayoutUpdated, "The rail contradicts its earlier answer about the payout; an operator investigates.")
 }
 
 // RecordRefusalNotice stores a refusal that a rail sent on its own, for a payout whose
@@ -59,16 +63,16 @@ func (tx *Tx) recordContradiction(rail string, out lockedPayout) error {
 // the rail is asked at once, and only its answer does. It reports whether the payout
 // was with the rail under the key.
 func (s *Service) RecordRefusalNotice(ctx context.Context, rail string, order *Release) (noted bool, err error) {
-	err = s.changePayout(ctx, Actor{Kind: ActorRail, Name: rail}, order.Partner, order.PayoutID, func(ctx context.Context, tx *Tx, claim *claimRow, row *payoutRow) error {
+	err = s.changePayout(ctx, actor.Actor{Kind: actor.KindRail, Name: rail}, order.Partner, order.PayoutID, func(ctx context.Context, tx *store.Tx, claim *claimRow, row *payoutRow) error {
 		noted = row.isInFlight() && row.idempotencyKey() == order.Key
 		if !noted {
 			return nil
 		}
 		out := newLockedPayout(claim, row)
-		if err := tx.noteRefusal(ctx, claim, row, "refusal_noticed_at"); err != nil {
+		if err := noteRefusal(ctx, tx, claim, row, "refusal_noticed_at"); err != nil {
 			return err
 		}
-		tx.savePayouts([]lockedPayout{out})
+		savePayouts(tx, []lockedPayout{out})
 		return nil
 	})
 	return noted, err
@@ -77,26 +81,26 @@ func (s *Service) RecordRefusalNotice(ctx context.Context, rail string, order *R
 // noteRefusal stores, in a column of the attempts, that the rail reported a refusal of
 // a payout in flight, and schedules an inquiry: at once, or after the running call. The
 // caller holds the payout's lock and saves it.
-func (tx *Tx) noteRefusal(ctx context.Context, claim *claimRow, row *payoutRow, column string) error {
+func noteRefusal(ctx context.Context, tx *store.Tx, claim *claimRow, row *payoutRow, column string) error {
 	var running []bool
 	err := tx.NewRaw(`update payout_attempts set ?0 = ?1 where payout_id = ?2 and partner = ?3 and key = ?4 and ?0 is null
-		returning ended_at is null and started_at > ?5`, bun.Ident(column), tx.now, row.ID, row.Partner, row.idempotencyKey(), tx.now.Add(-ReleaseLease)).Scan(ctx, &running)
+		returning ended_at is null and started_at > ?5`, bun.Ident(column), tx.Now, row.ID, row.Partner, row.idempotencyKey(), tx.Now.Add(-ReleaseLease)).Scan(ctx, &running)
 	switch {
 	case err != nil:
 		return fmt.Errorf("note refusal: %w", err)
 	case len(running) == 0:
 		return nil // a repeated notice
 	case !slices.Contains(running, true):
-		row.NextAttemptAt = &tx.now
-		tx.enqueueJob(ReleasePayout{Partner: row.Partner, ID: resourcePayout.formatID(row.ID)})
+		row.NextAttemptAt = &tx.Now
+		tx.EnqueueJob(store.ReleasePayout{Partner: row.Partner, ID: store.ResourcePayout.FormatID(row.ID)})
 	}
-	tx.bumpVersion(&row.RowHeader)
-	return tx.recordPayoutEvent(claim, row, row.ledgerTransfer(), EventPayoutUpdated, "The rail says that it refused the payout; it is asked to confirm that.")
+	tx.BumpVersion(&row.RowHeader)
+	return recordPayoutEvent(tx, claim, row, row.ledgerTransfer(), event.PayoutUpdated, "The rail says that it refused the payout; it is asked to confirm that.")
 }
 
 // isRefusalNoticed reports whether the rail sent a refusal of the payout since the
 // order was prepared.
-func (tx *Tx) isRefusalNoticed(ctx context.Context, row *payoutRow, order *Release) (noticed bool, err error) {
+func isRefusalNoticed(ctx context.Context, tx *store.Tx, row *payoutRow, order *Release) (noticed bool, err error) {
 	if !row.isInFlight() || order.Key != row.idempotencyKey() || order.version == row.Version {
 		return order.RefusalNoticed, nil
 	}
@@ -110,12 +114,12 @@ func (tx *Tx) isRefusalNoticed(ctx context.Context, row *payoutRow, order *Relea
 
 // RecordVoid stores that the rail will never pay under a key.
 func (s *Service) RecordVoid(ctx context.Context, key string) error {
-	return s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
+	return s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error {
 		owners, err := findPayoutsByKeys(ctx, tx, []string{key})
 		if err != nil {
 			return err
 		}
-		_, err = tx.NewUpdate().Model((*attemptRow)(nil)).Set("voided_at = ?", tx.now).Where("payout_id = ?", owners[key]).Where("key = ?", key).Exec(ctx)
+		_, err = tx.NewUpdate().Model((*attemptRow)(nil)).Set("voided_at = ?", tx.Now).Where("payout_id = ?", owners[key]).Where("key = ?", key).Exec(ctx)
 		return err
 	})
 }
@@ -123,7 +127,7 @@ func (s *Service) RecordVoid(ctx context.Context, key string) error {
 // queueSupersededKeys queues a read of the superseded keys of the payouts' debts that a
 // bank may still pay under: the bank refused the key, or evidence showed no payment; it
 // has not voided the key; and no report shows a return of the money.
-func (tx *Tx) queueSupersededKeys(givenUp map[string][]string, rail RailIdentity, slice []lockedPayout) {
+func queueSupersededKeys(tx *store.Tx, givenUp map[string][]string, rail RailIdentity, slice []lockedPayout) {
 	var policies []uuid.UUID
 	var digests, keys []string
 	for _, out := range slice {
@@ -135,7 +139,7 @@ func (tx *Tx) queueSupersededKeys(givenUp map[string][]string, rail RailIdentity
 		return
 	}
 	other := fmt.Sprintf(otherBankSQL, "$4", "$5")
-	tx.batch.Queue(`select distinct n.key, a.key from unnest($1::uuid[], $2::text[], $3::text[]) as n (policy, digest, key)
+	tx.Batch.Queue(`select distinct n.key, a.key from unnest($1::uuid[], $2::text[], $3::text[]) as n (policy, digest, key)
 		join payouts po on po.policy_id = n.policy and po.debt_digest = n.digest
 		cross join lateral (select a.key from payout_attempts a`+joinIdentitySQL+`where a.payout_id = po.id and a.partner = po.partner and a.key <> n.key
 			group by a.key having bool_or(a.outcome is distinct from 'not_sent') and not bool_or(a.outcome is not distinct from 'accepted' or a.voided_at is not null or `+other+`)

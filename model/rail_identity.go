@@ -7,6 +7,10 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 )
 
 // identityRow is an identity that received orders. Rows are insert-only except for
@@ -41,8 +45,8 @@ func (s *Service) RegisterRail(ctx context.Context, rail RailIdentity) error {
 	if _, registered := s.registeredRails.Load(rail); registered {
 		return nil
 	}
-	err := s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
-		row := &identityRow{ID: rail.ID(), Name: rail.Name, Address: rail.Address, Account: rail.Account, Bank: rail.ID(), FirstUsedAt: tx.now}
+	err := s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error {
+		row := &identityRow{ID: rail.ID(), Name: rail.Name, Address: rail.Address, Account: rail.Account, Bank: rail.ID(), FirstUsedAt: tx.Now}
 		_, err := tx.NewInsert().Model(row).On("conflict do nothing").Exec(ctx)
 		return err
 	})
@@ -74,21 +78,21 @@ const joinIdentitySQL = " left join rail_identities i on i.id = a.rail_identity 
 // KnownRails lists all identities, the latest first, each with the payouts in doubt
 // that only its bank can settle and the days whose reports could settle payouts.
 // Operators only.
-func (s *Service) KnownRails(ctx context.Context, actor Actor) ([]KnownRail, error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+func (s *Service) KnownRails(ctx context.Context, caller actor.Actor) ([]KnownRail, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, err
 	}
 	var rails []KnownRail
-	err := s.db.NewRaw(`select i.id, i.name, i.address, i.account, i.bank, i.first_used_at, coalesce(d.n, 0) as in_doubt from rail_identities i
+	err := s.DB.NewRaw(`select i.id, i.name, i.address, i.account, i.bank, i.first_used_at, coalesce(d.n, 0) as in_doubt from rail_identities i
 		left join (select a.rail_identity, count(distinct po.id) as n from payouts po
 			join payout_attempts a on a.payout_id = po.id and a.partner = po.partner and a.key like '%.' || po.idempotency_seq and a.outcome is distinct from 'not_sent'
 			where po.next_attempt_at is not null and po.status in ('releasing', 'reconciling') group by 1) d on d.rail_identity = i.id
 		order by i.first_used_at desc, i.id`).Scan(ctx, &rails)
 	if err != nil {
-		return nil, translateError(fmt.Errorf("read rail identities: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("read rail identities: %w", err))
 	}
 	var open []struct{ ID, Day string }
-	err = s.db.NewRaw(`select i.id, to_char(d.day, 'YYYY-MM-DD') as day from (
+	err = s.DB.NewRaw(`select i.id, to_char(d.day, 'YYYY-MM-DD') as day from (
 			select a.rail_identity as id, min(a.started_at) - (select offset_interval from clock) as since from payout_attempts a`+joinWaiting+`where a.rail_identity <> '' group by 1) i,
 		lateral (select m.day from generate_series(date_trunc('day', i.since at time zone 'UTC'), (clock_timestamp() at time zone 'UTC')::date - 1, interval '1 day') as m (day)
 			where not exists (select from rail_report_days t where t.day = m.day and t.report_id is not null and `+bankOf("t.rail_identity")+` = `+bankOf("i.id")+`)
@@ -101,20 +105,20 @@ func (s *Service) KnownRails(ctx context.Context, actor Actor) ([]KnownRail, err
 			}
 		}
 	}
-	return rails, translateError(err)
+	return rails, store.TranslateError(err)
 }
 
 // CountInDoubtElsewhere counts the payouts in doubt that other banks than the
 // identity's may have, by rail and address. System and operators only.
-func (s *Service) CountInDoubtElsewhere(ctx context.Context, actor Actor, rail RailIdentity) (map[RailIdentity]int, error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+func (s *Service) CountInDoubtElsewhere(ctx context.Context, caller actor.Actor, rail RailIdentity) (map[RailIdentity]int, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, err
 	}
 	var rows []struct {
 		Name, Address, Account string
 		Count                  int
 	}
-	err := s.queryPreparedRows(ctx, s.pool, &rows, `select a.rail as name, coalesce(i.address, '') as address, coalesce(i.account, '') as account, count(distinct po.id) as count
+	err := s.QueryPreparedRows(ctx, s.Pool, &rows, `select a.rail as name, coalesce(i.address, '') as address, coalesce(i.account, '') as account, count(distinct po.id) as count
 		from payouts po join payout_attempts a on a.payout_id = po.id and a.partner = po.partner and a.key like '%.' || po.idempotency_seq`+joinIdentitySQL+`
 		where po.next_attempt_at is not null and po.status in ('releasing', 'reconciling') and a.outcome is distinct from 'not_sent'
 			and `+fmt.Sprintf(otherBankSQL, "$1", "$2")+` group by 1, 2, 3`, rail.Name, rail.ID())
@@ -122,7 +126,7 @@ func (s *Service) CountInDoubtElsewhere(ctx context.Context, actor Actor, rail R
 	for _, row := range rows {
 		counts[RailIdentity{row.Name, row.Address, row.Account}] = row.Count
 	}
-	return counts, translateError(err)
+	return counts, store.TranslateError(err)
 }
 
 // adoptionRow is a declaration by two operators that two identities are the same bank.
@@ -133,10 +137,10 @@ type adoptionRow struct {
 	FromID          string
 	ToID            string
 	ProposedAt      time.Time
-	ProposedBy      personID
+	ProposedBy      actor.PersonID
 	Reason          string
 	ConfirmedAt     *time.Time
-	ConfirmedBy     *personID
+	ConfirmedBy     *actor.PersonID
 	ConfirmedReason *string
 }
 
@@ -156,9 +160,9 @@ type RailAdoption struct {
 }
 
 func (r *adoptionRow) toRecord() *RailAdoption {
-	confirmedBy, issuer := r.ConfirmedBy.nameAndIssuer()
+	confirmedBy, issuer := r.ConfirmedBy.NameAndIssuer()
 	return &RailAdoption{
-		ID: resourceRailAdoption.formatID(r.ID), From: r.FromID, To: r.ToID, ProposedAt: r.ProposedAt, ProposedBy: r.ProposedBy.name(), ProposedByIssuer: r.ProposedBy.issuer(),
+		ID: store.ResourceRailAdoption.FormatID(r.ID), From: r.FromID, To: r.ToID, ProposedAt: r.ProposedAt, ProposedBy: r.ProposedBy.Name(), ProposedByIssuer: r.ProposedBy.Issuer(),
 		Reason: r.Reason, ConfirmedAt: r.ConfirmedAt, ConfirmedBy: confirmedBy, ConfirmedByIssuer: issuer, ConfirmedReason: r.ConfirmedReason,
 	}
 }
@@ -173,54 +177,54 @@ type AdoptionRequest struct {
 // inquired about and sent again at the other. One operator proposes it and another one
 // confirms it with the same request. Operators only. Errors: not_found,
 // validation_failed, state_conflict.
-func (s *Service) AdoptRail(ctx context.Context, actor Actor, in AdoptionRequest) (*RailAdoption, error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+func (s *Service) AdoptRail(ctx context.Context, caller actor.Actor, in AdoptionRequest) (*RailAdoption, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, err
 	}
-	v := validator{}
-	v.requireNote(&in.Reason, "/reason")
-	v.require(in.From != in.To, "/to", "value", "Name another identity than from.")
-	if len(v.fieldErrors) > 0 {
-		return nil, Invalid(v.fieldErrors...)
+	v := apperr.Validator{}
+	requireNote(&v, &in.Reason, "/reason")
+	v.Require(in.From != in.To, "/to", "value", "Name another identity than from.")
+	if len(v.FieldErrors) > 0 {
+		return nil, apperr.Invalid(v.FieldErrors...)
 	}
 	var adoption *RailAdoption
-	err := s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
-		row, err := tx.adoptRail(ctx, in)
+	err := s.InTx(ctx, caller, func(ctx context.Context, tx *store.Tx) error {
+		row, err := adoptRail(ctx, tx, in)
 		if err != nil {
 			return err
 		}
 		adoption = row.toRecord()
-		tx.describe("", adoption.ID, &in.Reason)
-		return tx.storeResponse(statusOK, adoption.ID, adoption)
+		tx.Describe("", adoption.ID, &in.Reason)
+		return tx.StoreResponse(store.StatusOK, adoption.ID, adoption)
 	})
 	return adoption, err
 }
 
-func (tx *Tx) adoptRail(ctx context.Context, in AdoptionRequest) (*adoptionRow, error) {
+func adoptRail(ctx context.Context, tx *store.Tx, in AdoptionRequest) (*adoptionRow, error) {
 	var rails []identityRow
 	err := tx.NewSelect().Model(&rails).Where("ri.id in (?, ?)", in.From, in.To).OrderExpr("ri.id").For("no key update").Scan(ctx)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("lock rail identities: %w", err)
 	case len(rails) < 2:
-		return nil, Fail(CodeNotFound, "There is no rail identity with this id; railIdentities lists them.")
+		return nil, apperr.Fail(apperr.CodeNotFound, "There is no rail identity with this id; railIdentities lists them.")
 	case rails[0].Name != rails[1].Name:
-		return nil, Fail(CodeStateConflict, "They are rails with different names, %s and %s: only reports of the first can settle its payouts in doubt.", rails[0].Name, rails[1].Name)
+		return nil, apperr.Fail(apperr.CodeStateConflict, "They are rails with different names, %s and %s: only reports of the first can settle its payouts in doubt.", rails[0].Name, rails[1].Name)
 	case rails[0].Bank == rails[1].Bank:
-		return nil, Fail(CodeStateConflict, "They are already the same bank.")
+		return nil, apperr.Fail(apperr.CodeStateConflict, "They are already the same bank.")
 	}
 	proposed := new(adoptionRow)
 	err = tx.NewSelect().Model(proposed).Where("ra.from_id = ?", in.From).Where("ra.to_id = ?", in.To).Where("ra.confirmed_at is null").Scan(ctx)
 	switch {
-	case isNoRows(err):
-		row := &adoptionRow{ID: newID(), FromID: in.From, ToID: in.To, ProposedAt: tx.now, ProposedBy: tx.actor.personID(), Reason: in.Reason}
-		return row, insertRows(ctx, tx, row)
+	case store.IsNoRows(err):
+		row := &adoptionRow{ID: store.NewID(), FromID: in.From, ToID: in.To, ProposedAt: tx.Now, ProposedBy: tx.Actor.PersonID(), Reason: in.Reason}
+		return row, store.InsertRows(ctx, tx, row)
 	case err != nil:
 		return nil, fmt.Errorf("read adoption: %w", err)
-	case proposed.ProposedBy.isActor(tx.actor):
-		return nil, Fail(CodeStateConflict, "You proposed this already; another operator must confirm it.")
+	case proposed.ProposedBy.IsActor(tx.Actor):
+		return nil, apperr.Fail(apperr.CodeStateConflict, "You proposed this already; another operator must confirm it.")
 	}
-	proposed.ConfirmedAt, proposed.ConfirmedBy, proposed.ConfirmedReason = &tx.now, new(tx.actor.personID()), &in.Reason
+	proposed.ConfirmedAt, proposed.ConfirmedBy, proposed.ConfirmedReason = &tx.Now, new(tx.Actor.PersonID()), &in.Reason
 	if _, err := tx.NewUpdate().Model(proposed).Column("confirmed_at", "confirmed_by", "confirmed_reason").WherePK().Exec(ctx); err != nil {
 		return nil, fmt.Errorf("confirm adoption: %w", err)
 	}

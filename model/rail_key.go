@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+
+	"parapet/model/kernel/store"
 )
 
 // idempotencyKey returns the rail's idempotency key of the payout: <policy id>.<debt
@@ -20,20 +22,20 @@ import (
 // only after a definite refusal or a confirmed return.
 func (r *payoutRow) idempotencyKey() string {
 	if r.DebtDigest == nil { // created by the previous release
-		return fmt.Sprintf("%s.%d", resourcePayout.formatID(r.ID), r.IdempotencySeq)
+		return fmt.Sprintf("%s.%d", store.ResourcePayout.FormatID(r.ID), r.IdempotencySeq)
 	}
-	return fmt.Sprintf("%s.%s.%d", resourcePolicy.formatID(r.PolicyID), *r.DebtDigest, r.IdempotencySeq)
+	return fmt.Sprintf("%s.%s.%d", store.ResourcePolicy.FormatID(r.PolicyID), *r.DebtDigest, r.IdempotencySeq)
 }
 
 // debtDigest identifies one part of a claim's debt: 16 hexadecimal characters of a
 // SHA-256 over partner, policy, part and the occurrence's natural identity, or the
 // claim's id if it has no occurrence.
 func debtDigest(claim *claimRow, part int) *string {
-	identity := resourceClaim.formatID(claim.ID)
+	identity := store.ResourceClaim.FormatID(claim.ID)
 	if claim.OccurrenceKey != nil {
 		identity = *claim.OccurrenceKey
 	}
-	digest := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%d\n%s", claim.Partner, resourcePolicy.formatID(claim.PolicyID), part, identity))
+	digest := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%d\n%s", claim.Partner, store.ResourcePolicy.FormatID(claim.PolicyID), part, identity))
 	return new(hex.EncodeToString(digest[:8]))
 }
 
@@ -66,10 +68,10 @@ func parseRailKey(text string) (key railKey, ok bool) {
 	key.number = number
 	switch len(parts) {
 	case 2:
-		key.payout, err = resourcePayout.parseID(parts[0])
+		key.payout, err = store.ResourcePayout.ParseID(parts[0])
 	case 3:
 		key.digest = parts[1]
-		key.policy, err = resourcePolicy.parseID(parts[0])
+		key.policy, err = store.ResourcePolicy.ParseID(parts[0])
 	default:
 		return railKey{}, false
 	}
@@ -85,7 +87,7 @@ type shortKey struct {
 
 func parseShortKey(text string) (key shortKey, ok bool) {
 	policy, digest, _ := strings.Cut(text, ".")
-	id, err := resourcePolicy.parseID(policy)
+	id, err := store.ResourcePolicy.ParseID(policy)
 	raw, malformed := hex.DecodeString(digest)
 	return shortKey{id, digest}, err == nil && malformed == nil && len(raw) == shortDigestSize
 }
@@ -104,7 +106,7 @@ func (r *payoutRow) expandShortKey(short shortKey) string {
 		return ""
 	}
 	for n := range r.IdempotencySeq + maxLostKeys {
-		key := fmt.Sprintf("%s.%s.%d", resourcePolicy.formatID(r.PolicyID), *r.DebtDigest, n+1)
+		key := fmt.Sprintf("%s.%s.%d", store.ResourcePolicy.FormatID(r.PolicyID), *r.DebtDigest, n+1)
 		if digest := sha256.Sum256([]byte(key)); hex.EncodeToString(digest[:shortDigestSize]) == short.digest {
 			return key
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
 )
 
@@ -49,7 +50,7 @@ func TestNoticeOfCancelledPayoutBlocksItsReplacement(t *testing.T) {
 	require.Len(t, b.Rail.Orders, 1)
 	require.Contains(t, findings(t, b), "contradiction")
 	_, err := resolvePayout(t, b, second, model.PayoutCancelled, "", false)
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "what is paid is not paid again")
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code, "what is paid is not paid again")
 	must(resolvePayout(t, b, second, model.PayoutCancelled, "", true))
 	require.Equal(t, "closed", b.Claim(claim.ID).Status)
 }

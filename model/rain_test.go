@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/trigger"
 	"parapet/model/wire"
@@ -174,10 +176,10 @@ func TestRunningSpellIsClaimedByAnyOfItsDays(t *testing.T) {
 	dry := policy.Cover.Place.Station + "/" + first.AddDate(0, 0, 7).Format(time.DateOnly)
 	_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, sourceEvent(policy, "ghcn", dry))
 	e := domainError(t, err)
-	require.Equal(t, model.CodeTriggerNotMet, e.Code, "a dry day lies in no spell")
+	require.Equal(t, apperr.CodeTriggerNotMet, e.Code, "a dry day lies in no spell")
 	require.Equal(t, "0", e.Extra["index"].(*wire.Measure).Value)
 	_, _, err = b.Service.OpenClaim(t.Context(), b.Acme, sourceEvent(policy, "ghcn", policy.Cover.Place.Station+"/2001-01-01"))
-	require.Equal(t, model.CodeNotFound, domainError(t, err).Code, "that day was not reported")
+	require.Equal(t, apperr.CodeNotFound, domainError(t, err).Code, "that day was not reported")
 }
 
 func TestMissingDayEndsASpell(t *testing.T) {
@@ -235,7 +237,7 @@ func TestSplitSpellPaysNoDayTwice(t *testing.T) {
 	rain(b, policy, first.AddDate(0, 0, 1), "0", "0", "0")
 	require.Len(t, b.Claims(policy), 1, "the second spell's best days were paid; the others make 90 mm")
 	require.Equal(t, claim.Amount, b.OnlyClaim(policy).Amount)
-	list, err := b.Service.ListOccurrences(t.Context(), b.Acme, model.HazardFilter{Kind: "station_day"}, model.PageRequest{})
+	list, err := b.Service.ListOccurrences(t.Context(), b.Acme, model.HazardFilter{Kind: "station_day"}, store.PageRequest{})
 	require.NoError(t, err)
 	require.Len(t, list.Data, 2)
 	require.Equal(t, claim.Occurrence.ID, list.Data[1].ID)
@@ -251,7 +253,7 @@ func TestRejoinedSpellIsTheOneItWas(t *testing.T) {
 	policy, first := flooded(b)
 	rain(b, policy, first, "20", "-", "20", "0", "0", "0")
 	standing := func() (ids []string) {
-		list, err := b.Service.ListOccurrences(t.Context(), b.Acme, model.HazardFilter{Kind: "station_day"}, model.PageRequest{})
+		list, err := b.Service.ListOccurrences(t.Context(), b.Acme, model.HazardFilter{Kind: "station_day"}, store.PageRequest{})
 		require.NoError(t, err)
 		for _, o := range list.Data {
 			ids = append(ids, o.ID)

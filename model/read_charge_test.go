@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
 
@@ -22,7 +23,7 @@ func TestReadChargeEndsTheStatementAtOnce(t *testing.T) {
 	errEnough := errors.New("enough")
 	for name, read := range map[string]func(context.Context) error{
 		"list": func(ctx context.Context) error {
-			_, err := b.Service.ListQuotes(ctx, b.Acme, model.Filter{}, model.PageRequest{})
+			_, err := b.Service.ListQuotes(ctx, b.Acme, store.Filter{}, store.PageRequest{})
 			return err
 		},
 		"record": func(ctx context.Context) error {
@@ -30,13 +31,13 @@ func TestReadChargeEndsTheStatementAtOnce(t *testing.T) {
 			return err
 		},
 		"events": func(ctx context.Context) error {
-			_, err := b.Service.ListEvents(ctx, b.Acme, model.EventFilter{}, model.PageRequest{})
+			_, err := b.Service.ListEvents(ctx, b.Acme, model.EventFilter{}, store.PageRequest{})
 			return err
 		},
 	} {
 		require.NoError(t, read(t.Context()), name)
 		rows, bytes := 0, 0
-		err := read(model.WithReadCharge(t.Context(), func(size int) error {
+		err := read(store.WithReadCharge(t.Context(), func(size int) error {
 			rows, bytes = rows+1, bytes+size
 			return errEnough
 		}))
@@ -51,7 +52,7 @@ func TestVerifyChainRowsAreNotCharged(t *testing.T) {
 	b := modeltest.New(t)
 	b.Quote("rain-excess", nil)
 	b.Relay()
-	proof, err := b.Service.VerifyChain(model.WithReadCharge(t.Context(), func(int) error { return errors.New("charged") }), b.Acme, "")
+	proof, err := b.Service.VerifyChain(store.WithReadCharge(t.Context(), func(int) error { return errors.New("charged") }), b.Acme, "")
 	require.NoError(t, err)
 	require.True(t, proof.Intact)
 }

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/money"
 )
 
@@ -37,34 +40,34 @@ type ReconciliationException struct {
 }
 
 func (r *exceptionRow) toRecord() ReconciliationException {
-	closedBy, issuer := r.ClosedBy.nameAndIssuer()
+	closedBy, issuer := r.ClosedBy.NameAndIssuer()
 	return ReconciliationException{
-		ID: resourceException.formatID(r.ID), At: r.CreatedAt, Kind: r.Kind, Rail: r.Rail, ReportID: resourceReport.formatOptionalID(r.ReportID), Line: r.Line,
-		Partner: r.Partner, PolicyID: resourcePolicy.formatOptionalID(r.PolicyID), PayoutID: resourcePayout.formatOptionalID(r.PayoutID), RelatedPayoutID: resourcePayout.formatOptionalID(r.RelatedPayoutID), Detail: r.Detail, ClosedAt: r.ClosedAt,
+		ID: store.ResourceException.FormatID(r.ID), At: r.CreatedAt, Kind: r.Kind, Rail: r.Rail, ReportID: store.ResourceReport.FormatOptionalID(r.ReportID), Line: r.Line,
+		Partner: r.Partner, PolicyID: store.ResourcePolicy.FormatOptionalID(r.PolicyID), PayoutID: store.ResourcePayout.FormatOptionalID(r.PayoutID), RelatedPayoutID: store.ResourcePayout.FormatOptionalID(r.RelatedPayoutID), Detail: r.Detail, ClosedAt: r.ClosedAt,
 		ClosedBy: closedBy, ClosedByIssuer: issuer, ClosedReason: r.ClosedReason,
 	}
 }
 
 // ListReconciliationExceptions lists differences, newest first: the open ones, or all.
 // Operators only. Errors: cursor_invalid, parameter_invalid.
-func (s *Service) ListReconciliationExceptions(ctx context.Context, actor Actor, closedToo bool, in PageRequest) (*Page[ReconciliationException], error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+func (s *Service) ListReconciliationExceptions(ctx context.Context, caller actor.Actor, closedToo bool, in store.PageRequest) (*store.Page[ReconciliationException], error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, err
 	}
 	var rows []exceptionRow
-	q := s.db.NewSelect().Model(&rows)
+	q := s.DB.NewSelect().Model(&rows)
 	if !closedToo {
 		q = q.Where("fi.closed_at is null")
 	}
-	p, err := s.fetchPage(ctx, actor, q, in, fmt.Sprintf("findings/%t", closedToo), newestFirst)
+	p, err := s.FetchPage(ctx, caller, q, in, fmt.Sprintf("findings/%t", closedToo), store.SortNewestFirst)
 	if err != nil {
 		return nil, err
 	}
-	list, err := newPage(p, rows, func(r *exceptionRow) string { return r.ID.String() }, (*exceptionRow).toRecord)
+	list, err := store.NewPage(p, rows, func(r *exceptionRow) string { return r.ID.String() }, (*exceptionRow).toRecord)
 	if err != nil {
 		return nil, err
 	}
-	return list, translateError(s.describeExceptions(ctx, rows, list.Data))
+	return list, store.TranslateError(s.describeExceptions(ctx, rows, list.Data))
 }
 
 // CloseExceptionRequest closes a difference.
@@ -75,41 +78,41 @@ type CloseExceptionRequest struct {
 
 // CloseReconciliationException closes a difference after its investigation. It moves no
 // money. Operators only. Errors: not_found, validation_failed, state_conflict.
-func (s *Service) CloseReconciliationException(ctx context.Context, actor Actor, in CloseExceptionRequest) (*ReconciliationException, error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+func (s *Service) CloseReconciliationException(ctx context.Context, caller actor.Actor, in CloseExceptionRequest) (*ReconciliationException, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, err
 	}
-	v := validator{}
-	v.requireNote(&in.Reason, "/reason")
-	if len(v.fieldErrors) > 0 {
-		return nil, Invalid(v.fieldErrors...)
+	v := apperr.Validator{}
+	requireNote(&v, &in.Reason, "/reason")
+	if len(v.FieldErrors) > 0 {
+		return nil, apperr.Invalid(v.FieldErrors...)
 	}
-	id, err := resourceException.parseID(in.ID)
+	id, err := store.ResourceException.ParseID(in.ID)
 	if err != nil {
 		return nil, err
 	}
 	row := new(exceptionRow)
-	err = s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
+	err = s.InTx(ctx, caller, func(ctx context.Context, tx *store.Tx) error {
 		if err := tx.NewSelect().Model(row).Where("fi.id = ?", id).For("update").Scan(ctx); err != nil {
-			if isNoRows(err) {
-				return resourceException.notFoundError()
+			if store.IsNoRows(err) {
+				return store.ResourceException.NotFoundError()
 			}
 			return fmt.Errorf("read finding: %w", err)
 		}
 		if row.ClosedAt != nil {
-			return Fail(CodeStateConflict, "The finding is closed already.")
+			return apperr.Fail(apperr.CodeStateConflict, "The finding is closed already.")
 		}
-		row.ClosedAt, row.ClosedBy, row.ClosedReason = &tx.now, new(actor.personID()), &in.Reason
+		row.ClosedAt, row.ClosedBy, row.ClosedReason = &tx.Now, new(caller.PersonID()), &in.Reason
 		if _, err := tx.NewUpdate().Model(row).Column("closed_at", "closed_by", "closed_reason").WherePK().Exec(ctx); err != nil {
 			return fmt.Errorf("close finding: %w", err)
 		}
 		public := row.toRecord()
-		tx.describe("", public.ID, &in.Reason)
-		return tx.storeResponse(statusOK, public.ID, &public)
+		tx.Describe("", public.ID, &in.Reason)
+		return tx.StoreResponse(store.StatusOK, public.ID, &public)
 	})
 	if err != nil {
 		return nil, err
 	}
 	public := []ReconciliationException{row.toRecord()}
-	return &public[0], translateError(s.describeExceptions(ctx, []exceptionRow{*row}, public))
+	return &public[0], store.TranslateError(s.describeExceptions(ctx, []exceptionRow{*row}, public))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/account"
+	"parapet/model/kernel/store"
 	"parapet/model/money"
 )
 
@@ -31,7 +32,7 @@ func (s *Service) describeExceptions(ctx context.Context, rows []exceptionRow, f
 	lines := map[place]*lineRow{}
 	if len(reports) > 0 {
 		var found []*lineRow
-		if err := s.db.NewSelect().Model(&found).Where("rl.report_id in (?)", bun.List(reports)).Where("rl.number in (?)", bun.List(numbers)).Scan(ctx); err != nil {
+		if err := s.DB.NewSelect().Model(&found).Where("rl.report_id in (?)", bun.List(reports)).Where("rl.number in (?)", bun.List(numbers)).Scan(ctx); err != nil {
 			return fmt.Errorf("read lines of findings: %w", err)
 		}
 		for _, line := range found {
@@ -56,7 +57,7 @@ func (s *Service) loadMissingPayouts(ctx context.Context, ids []uuid.UUID) (map[
 	if len(ids) == 0 {
 		return nil, nil, nil
 	}
-	payouts, err := loadRowsByID[payoutRow](ctx, s.db, ids)
+	payouts, err := store.LoadRowsByID[payoutRow](ctx, s.DB, ids)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read payouts of findings: %w", err)
 	}
@@ -69,7 +70,7 @@ func (s *Service) loadMissingPayouts(ctx context.Context, ids []uuid.UUID) (map[
 	if len(wanted) == 0 {
 		return payouts, nil, nil
 	}
-	methods, err := loadRowsByID[payoutMethodRow](ctx, s.db, wanted)
+	methods, err := store.LoadRowsByID[payoutMethodRow](ctx, s.DB, wanted)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read payout methods of findings: %w", err)
 	}
@@ -80,7 +81,7 @@ func (f *ReconciliationException) describeLine(line *lineRow) {
 	if line == nil {
 		return
 	}
-	f.Key, f.Reference, f.Account, f.Code = stringOrNil(line.Key), stringOrNil(line.Reference), stringOrNil(line.Account), stringOrNil(line.Code)
+	f.Key, f.Reference, f.Account, f.Code = store.StringOrNil(line.Key), store.StringOrNil(line.Reference), store.StringOrNil(line.Account), store.StringOrNil(line.Code)
 	f.Amount, f.Status, f.ReportedAt = new(money.New(line.Amount, line.Currency)), &line.Status, new(line.ReportedAt.UTC())
 }
 

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+
+	"parapet/model/kernel/store"
 )
 
 // redactionRow is a signed record of the data that was removed from an event.
@@ -23,5 +25,5 @@ type redactionRow struct {
 
 // signedText returns the text that is signed: five lines, the first names the purpose.
 func (r *redactionRow) signedText() []byte {
-	return fmt.Appendf(nil, "parapet redaction\n%s\n%s\n%s\n%s", r.Partner, resourceEvent.formatID(r.EventID), hex.EncodeToString(r.DataHash), hex.EncodeToString(r.RedactedHash))
+	return fmt.Appendf(nil, "parapet redaction\n%s\n%s\n%s\n%s", r.Partner, store.ResourceEvent.FormatID(r.EventID), hex.EncodeToString(r.DataHash), hex.EncodeToString(r.RedactedHash))
 }

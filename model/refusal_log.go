@@ -4,6 +4,10 @@ import (
 	"context"
 	"fmt"
 	"sync"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 )
 
 // maxRefusalLines bounds the different refusals that one flush writes, so that a caller
@@ -14,24 +18,24 @@ const maxRefusalLines = 50
 // one line per minute and not one transaction each.
 type refusalLog struct {
 	mu        sync.Mutex
-	lines     map[refusalKey]*auditRow
+	lines     map[refusalKey]*store.AuditRow
 	uncounted int64
 }
 
 // refusalKey identifies equal refusals.
 type refusalKey struct {
-	kind                                           ActorKind
+	kind                                           actor.Kind
 	name, issuer, client, partner, operation, code string
 }
 
 // RecordRefusal notes a refusal for a missing permission; SaveRefusals writes it.
-func (s *Service) RecordRefusal(actor Actor, refusal *Error) {
+func (s *Service) RecordRefusal(actor actor.Actor, refusal *apperr.Error) {
 	r := &s.refusalCounts
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	doing := boundAuditText(actor.Operation, "unnamed")
-	name, issuer := boundAuditText(actor.subjectOrName(), ""), boundAuditText(actor.Issuer, "")
-	actor.Client, actor.Partner = boundAuditText(actor.Client, ""), boundAuditText(actor.Partner, "")
+	doing := store.BoundAuditText(actor.Operation, "unnamed")
+	name, issuer := store.BoundAuditText(actor.SubjectOrName(), ""), store.BoundAuditText(actor.Issuer, "")
+	actor.Client, actor.Partner = store.BoundAuditText(actor.Client, ""), store.BoundAuditText(actor.Partner, "")
 	key := refusalKey{actor.Kind, name, issuer, actor.Client, actor.Partner, doing, string(refusal.Code)}
 	if line := r.lines[key]; line != nil {
 		line.Times++
@@ -42,25 +46,25 @@ func (s *Service) RecordRefusal(actor Actor, refusal *Error) {
 		return
 	}
 	if r.lines == nil {
-		r.lines = make(map[refusalKey]*auditRow)
+		r.lines = make(map[refusalKey]*store.AuditRow)
 	}
-	reason := boundAuditText(refusal.Detail, "")
-	r.lines[key] = &auditRow{
-		Outcome: AuditRefused, Operation: doing, ActorKind: actor.Kind, Actor: name, Issuer: stringOrNil(issuer), Client: actor.Client,
-		Partner: stringOrNil(actor.Partner), Reason: &reason, Code: new(string(refusal.Code)), RequestID: stringOrNil(actor.RequestID), Times: 1,
+	reason := store.BoundAuditText(refusal.Detail, "")
+	r.lines[key] = &store.AuditRow{
+		Outcome: store.AuditRefused, Operation: doing, ActorKind: actor.Kind, Actor: name, Issuer: store.StringOrNil(issuer), Client: actor.Client,
+		Partner: store.StringOrNil(actor.Partner), Reason: &reason, Code: new(string(refusal.Code)), RequestID: store.StringOrNil(actor.RequestID), Times: 1,
 	}
 }
 
 // takeLines returns the collected lines and clears them.
-func (r *refusalLog) takeLines() []*auditRow {
+func (r *refusalLog) takeLines() []*store.AuditRow {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var lines []*auditRow
+	var lines []*store.AuditRow
 	for _, line := range r.lines {
 		lines = append(lines, line)
 	}
 	if r.uncounted > 0 {
-		lines = append(lines, &auditRow{Outcome: AuditRefused, Operation: "others", Times: r.uncounted})
+		lines = append(lines, &store.AuditRow{Outcome: store.AuditRefused, Operation: "others", Times: r.uncounted})
 	}
 	r.lines, r.uncounted = nil, 0
 	return lines
@@ -73,10 +77,10 @@ func (s *Service) SaveRefusals(ctx context.Context) error {
 	if len(lines) == 0 {
 		return nil
 	}
-	err := s.InTx(ctx, System(), func(_ context.Context, tx *Tx) error {
+	err := s.InTx(ctx, actor.System(), func(_ context.Context, tx *store.Tx) error {
 		for _, line := range lines {
-			line.ID, line.CreatedAt = newID(), tx.now
-			tx.queueInsert(line)
+			line.ID, line.CreatedAt = store.NewID(), tx.Now
+			tx.QueueInsert(line)
 		}
 		return nil
 	})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parapet/model/hazard"
+	"parapet/model/kernel/apperr"
 	"parapet/model/wire"
 )
 
@@ -19,28 +20,28 @@ const maxRehearsalShift = 400 * 24 * time.Hour
 // or a month could not otherwise be rehearsed while it is reported. Days that are
 // otherwise invalid, or that end after latestRehearsal, have no effect; the clock never
 // goes back. The clock is shared by all partners. The move commits with the days.
-func (r *ingestion) advanceRehearsalClock(ctx context.Context, in []wire.ObservationInput, unread [][]FieldError) error {
+func (r *ingestion) advanceRehearsalClock(ctx context.Context, in []wire.ObservationInput, unread [][]apperr.FieldError) error {
 	if err := r.NewRaw("select clock_timestamp()").Scan(ctx, &r.realTime); err != nil {
 		return fmt.Errorf("read the database's clock: %w", err)
 	}
-	target, latest := r.now, r.latestRehearsal()
+	target, latest := r.Now, r.latestRehearsal()
 	for i := range in {
 		end := in[i].OccurredAt.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)
 		if in[i].Kind != hazard.StationDay || !end.After(target) || end.After(latest) {
 			continue
 		}
-		if len(checkObservation(r.actor, &in[i], end, unread[i])) == 0 {
+		if len(checkObservation(r.Actor, &in[i], end, unread[i])) == 0 {
 			target = end
 		}
 	}
-	if !target.After(r.now) {
+	if !target.After(r.Now) {
 		return nil
 	}
 	_, err := r.NewRaw("update clock set is_rehearsal = true, offset_interval = greatest(offset_interval, ?::timestamptz - clock_timestamp())", target).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("move the development clock: %w", err)
 	}
-	return r.refreshClock(ctx)
+	return r.RefreshClock(ctx)
 }
 
 // latestRehearsal returns the latest end of a rehearsed day that the clock follows. It
@@ -49,7 +50,7 @@ func (r *ingestion) latestRehearsal() time.Time { return r.realTime.UTC().Add(ma
 
 // explainFuture adds to the error of a rehearsed day in the future why the clock did
 // not follow it.
-func (r *ingestion) explainFuture(faults []FieldError) {
+func (r *ingestion) explainFuture(faults []apperr.FieldError) {
 	for i := range faults {
 		switch {
 		case faults[i].Code != "future":

@@ -12,6 +12,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -26,7 +29,7 @@ type unsequencedEvent struct {
 	Ordinal    int64
 	Partner    string
 	EventID    uuid.UUID `bun:"type:uuid"`
-	Type       EventType
+	Type       event.Type
 	OccurredAt time.Time
 	DataHash   []byte
 	Horizon    string // every transaction with a lower id had ended when this was read
@@ -95,28 +98,28 @@ from moved`
 func (s *Service) Relay(ctx context.Context) (numbered int, err error) {
 	due := s.relayWasBusy.Load() // after a busy pass more events are likely
 	if !due {
-		err = s.pool.QueryRow(ctx, `select exists (select from event_outbox where ordinal > (select last_ordinal from event_relay))
+		err = s.Pool.QueryRow(ctx, `select exists (select from event_outbox where ordinal > (select last_ordinal from event_relay))
 			or exists (select from event_relay, unnest(pending_gaps) as gap, event_outbox where ordinal >= lower(gap) and ordinal < upper(gap))`, pgx.QueryExecModeCacheStatement).Scan(&due)
 	}
 	if err != nil || !due {
-		return 0, translateError(err)
+		return 0, store.TranslateError(err)
 	}
 	var heads map[string]int64
-	err = s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
+	err = s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error {
 		var waiting []unsequencedEvent
-		tx.batch.Queue(idleTimeoutSQL, relayIdleTimeout)
-		tx.batch.Queue(lockRelaySQL, relayLock)
-		tx.queueSelect(&waiting, unsequencedEventsQuery, RelayBatchSize)
-		err := tx.flush(ctx)
+		tx.Batch.Queue(idleTimeoutSQL, relayIdleTimeout)
+		tx.Batch.Queue(lockRelaySQL, relayLock)
+		tx.QueueSelect(&waiting, unsequencedEventsQuery, RelayBatchSize)
+		err := tx.Flush(ctx)
 		if numbered = len(waiting); err != nil || numbered == 0 {
 			return err
 		}
-		heads, err = tx.assignSequences(ctx, waiting)
+		heads, err = assignSequences(ctx, tx, waiting)
 		return err
 	})
 	s.relayWasBusy.Store(numbered > 0 && err == nil)
 	if numbered > 0 && err == nil {
-		storeLocal[notifier](s.Store).notifyPartners(heads) // wakes the waiting feed readers in this process
+		store.Local[notifier](s.Store).notifyPartners(heads) // wakes the waiting feed readers in this process
 	}
 	return numbered, err
 }
@@ -129,23 +132,23 @@ type chainEnd struct {
 
 // assignSequences appends the events to their partners' chains. It returns the last
 // sequence number of each partner.
-func (tx *Tx) assignSequences(ctx context.Context, waiting []unsequencedEvent) (map[string]int64, error) {
-	ends, err := tx.loadChainEndsAndSchedule(ctx, waiting)
+func assignSequences(ctx context.Context, tx *store.Tx, waiting []unsequencedEvent) (map[string]int64, error) {
+	ends, err := loadChainEndsAndSchedule(ctx, tx, waiting)
 	if err != nil {
 		return nil, err
 	}
 	n := len(waiting)
 	partners, sequences, ids := make([]string, n), make([]int64, n), make([]uuid.UUID, n)
-	hashes, ordinals, types, high := make([][]byte, n), make([]int64, n), make([]EventType, n), int64(0)
+	hashes, ordinals, types, high := make([][]byte, n), make([]int64, n), make([]event.Type, n), int64(0)
 	for i, e := range waiting {
 		end := ends[e.Partner]
-		end = chainEnd{end.sequence + 1, chainHash(end.hash, end.sequence+1, resourceEvent.formatID(e.EventID), e.Type, e.OccurredAt, e.DataHash)}
+		end = chainEnd{end.sequence + 1, chainHash(end.hash, end.sequence+1, store.ResourceEvent.FormatID(e.EventID), e.Type, e.OccurredAt, e.DataHash)}
 		ends[e.Partner] = end
 		partners[i], sequences[i], ids[i], hashes[i], ordinals[i] = e.Partner, end.sequence, e.EventID, end.hash, e.Ordinal
 		types[i] = e.Type
 		high = max(high, e.Ordinal)
 	}
-	tx.batch.Queue(saveSequencesSQL, partners, sequences, ids, hashes, ordinals, high, waiting[0].Horizon, n < RelayBatchSize, types)
+	tx.Batch.Queue(saveSequencesSQL, partners, sequences, ids, hashes, ordinals, high, waiting[0].Horizon, n < RelayBatchSize, types)
 	heads := make(map[string]int64, len(ends))
 	for partner, end := range ends {
 		heads[partner] = end.sequence
@@ -163,14 +166,14 @@ func lastSequenceSQL(columns, partner string) string {
 type relaySettings struct {
 	// onSequenced queues, in the relay's transaction, what the new events of the
 	// partners cause; done runs after the queued statements.
-	onSequenced func(tx *Tx, partners []string, types []EventType) (done func())
+	onSequenced func(tx *store.Tx, partners []string, types []event.Type) (done func())
 }
 
 // loadChainEndsAndSchedule reads the last sequence numbers of the partners and makes
 // their endpoints due. It reads them from the events' numbers: a separate counter would
 // be rewritten in every pass.
-func (tx *Tx) loadChainEndsAndSchedule(ctx context.Context, waiting []unsequencedEvent) (map[string]chainEnd, error) {
-	ends, wanted := make(map[string]chainEnd), make(map[EventType]bool)
+func loadChainEndsAndSchedule(ctx context.Context, tx *store.Tx, waiting []unsequencedEvent) (map[string]chainEnd, error) {
+	ends, wanted := make(map[string]chainEnd), make(map[event.Type]bool)
 	for _, e := range waiting {
 		ends[e.Partner] = chainEnd{hash: make([]byte, sha256.Size)}
 		wanted[e.Type] = true
@@ -181,9 +184,9 @@ func (tx *Tx) loadChainEndsAndSchedule(ctx context.Context, waiting []unsequence
 		Sequence int64
 		Hash     []byte
 	}
-	tx.queueSelect(&last, "select p as partner, n.sequence, n.hash from unnest($1::text[]) p cross join lateral "+lastSequenceSQL("sequence, hash", "p")+" n", partners)
-	start := storeLocal[relaySettings](tx.store).onSequenced(tx, partners, types)
-	if err := tx.flush(ctx); err != nil {
+	tx.QueueSelect(&last, "select p as partner, n.sequence, n.hash from unnest($1::text[]) p cross join lateral "+lastSequenceSQL("sequence, hash", "p")+" n", partners)
+	start := store.Local[relaySettings](tx.Store).onSequenced(tx, partners, types)
+	if err := tx.Flush(ctx); err != nil {
 		return nil, fmt.Errorf("read ends of chains and wake endpoints: %w", err)
 	}
 	start()
@@ -203,7 +206,7 @@ func (tx *Tx) loadChainEndsAndSchedule(ctx context.Context, waiting []unsequence
 //	type
 //	occurred_at
 //	SHA-256 of the bytes of data, in hexadecimal
-func chainHash(before []byte, sequence int64, id string, kind EventType, occurred time.Time, data []byte) []byte {
+func chainHash(before []byte, sequence int64, id string, kind event.Type, occurred time.Time, data []byte) []byte {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%d\n%s\n%s\n%s\n%s",
 		hex.EncodeToString(before), sequence, id, kind, wire.FormatTime(occurred), hex.EncodeToString(data)))
 	return sum[:]

@@ -14,17 +14,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
 
 // proven reads a partner's whole feed as a stranger would and proves its chain
 // with the recipe of the documentation.
-func proven(t *testing.T, b *modeltest.Bundle, actor model.Actor) []wire.Event {
+func proven(t *testing.T, b *modeltest.Bundle, actor actor.Actor) []wire.Event {
 	t.Helper()
 	var all []wire.Event
 	before := strings.Repeat("0", 64)
-	for page := (model.PageRequest{Limit: 3}); ; {
+	for page := (store.PageRequest{Limit: 3}); ; {
 		list, err := b.Service.ListEvents(t.Context(), actor, model.EventFilter{}, page)
 		require.NoError(t, err)
 		for _, event := range list.Data {
@@ -61,7 +65,7 @@ func TestEventsAreNumberedPerPartnerInTheOrderTheyHappened(t *testing.T) {
 	b := modeltest.New(t)
 	policy := b.QuoteAndBind("quake-circle", nil)
 	b.ActingAs(b.Globex).Quote("quake-circle", nil)
-	none, err := b.Service.ListEvents(t.Context(), b.Acme, model.EventFilter{}, model.PageRequest{})
+	none, err := b.Service.ListEvents(t.Context(), b.Acme, model.EventFilter{}, store.PageRequest{})
 	require.NoError(t, err)
 	require.Empty(t, none.Data, "what has no number yet is not shown")
 	require.Equal(t, 4, relayed(t, b))
@@ -77,7 +81,7 @@ func TestEventsAreNumberedPerPartnerInTheOrderTheyHappened(t *testing.T) {
 	require.Equal(t, []string{"quote.created", "quote.bound", "policy.activated", "quote.created"}, types)
 	require.Len(t, proven(t, b, b.Globex), 1)
 
-	about, err := b.Service.ListEvents(t.Context(), b.Acme, model.EventFilter{Subject: policy.ID}, model.PageRequest{})
+	about, err := b.Service.ListEvents(t.Context(), b.Acme, model.EventFilter{Subject: policy.ID}, store.PageRequest{})
 	require.NoError(t, err)
 	require.Equal(t, feed[2:3], about.Data)
 	text, err := wire.Encode(policy)
@@ -87,8 +91,8 @@ func TestEventsAreNumberedPerPartnerInTheOrderTheyHappened(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, feed[2], *one)
 	_, err = b.Service.GetEvent(t.Context(), b.Globex, feed[2].ID)
-	require.Equal(t, model.CodeNotFound, model.CodeOf(err))
-	bound, err := b.Service.ListEvents(t.Context(), b.Acme, model.EventFilter{After: 1, Types: []model.EventType{"quote.bound", "quote.created"}}, model.PageRequest{})
+	require.Equal(t, apperr.CodeNotFound, apperr.CodeOf(err))
+	bound, err := b.Service.ListEvents(t.Context(), b.Acme, model.EventFilter{After: 1, Types: []event.Type{"quote.bound", "quote.created"}}, store.PageRequest{})
 	require.NoError(t, err)
 	require.Equal(t, []wire.Event{feed[1], feed[3]}, bound.Data)
 }
@@ -99,18 +103,18 @@ func TestFeedRefusesUnknownFilters(t *testing.T) {
 	for _, f := range []model.EventFilter{
 		{Partner: "globex"},
 		{After: -1},
-		{Types: []model.EventType{"quote.eaten"}},
+		{Types: []event.Type{"quote.eaten"}},
 		{Subject: "unknown"},
 		{Subject: "occ_01h455vb4pex5vsknk084sn02q"},
 		{Wait: time.Minute},
 		{Wait: -1},
 	} {
-		_, err := b.Service.ListEvents(t.Context(), b.Acme, f, model.PageRequest{})
-		require.Equal(t, model.CodeParameterInvalid, model.CodeOf(err), "%+v", f)
+		_, err := b.Service.ListEvents(t.Context(), b.Acme, f, store.PageRequest{})
+		require.Equal(t, apperr.CodeParameterInvalid, apperr.CodeOf(err), "%+v", f)
 	}
-	_, err := b.Service.ListEvents(t.Context(), b.Operator, model.EventFilter{}, model.PageRequest{})
-	require.Equal(t, model.CodeParameterInvalid, model.CodeOf(err), "an operator names a partner")
-	_, err = b.Service.ListEvents(t.Context(), b.Operator, model.EventFilter{Partner: "acme"}, model.PageRequest{})
+	_, err := b.Service.ListEvents(t.Context(), b.Operator, model.EventFilter{}, store.PageRequest{})
+	require.Equal(t, apperr.CodeParameterInvalid, apperr.CodeOf(err), "an operator names a partner")
+	_, err = b.Service.ListEvents(t.Context(), b.Operator, model.EventFilter{Partner: "acme"}, store.PageRequest{})
 	require.NoError(t, err)
 }
 
@@ -239,10 +243,10 @@ func gaps(t *testing.T, b *modeltest.Bundle) (text string) {
 func TestAReaderWaitsForTheFirstEvent(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	wait := func(types ...model.EventType) <-chan []wire.Event {
+	wait := func(types ...event.Type) <-chan []wire.Event {
 		heard := make(chan []wire.Event, 1)
 		go func() {
-			list, err := b.Service.ListEvents(t.Context(), b.Acme, model.EventFilter{Types: types, Wait: model.MaxEventWait}, model.PageRequest{})
+			list, err := b.Service.ListEvents(t.Context(), b.Acme, model.EventFilter{Types: types, Wait: model.MaxEventWait}, store.PageRequest{})
 			if err != nil {
 				t.Error(err)
 			}
@@ -250,7 +254,7 @@ func TestAReaderWaitsForTheFirstEvent(t *testing.T) {
 		}()
 		return heard
 	}
-	first, rare := wait(), wait(model.EventQuoteBound)
+	first, rare := wait(), wait(event.QuoteBound)
 	quote := b.Quote("rain-excess", nil)
 	require.Equal(t, 1, relayed(t, b))
 	require.Len(t, <-first, 1)
@@ -263,7 +267,7 @@ func TestAReaderWaitsForTheFirstEvent(t *testing.T) {
 	bound := <-rare
 	require.Len(t, bound, 1)
 	require.Equal(t, quote.ID, bound[0].Subject.ID)
-	list, err := b.Service.ListEvents(t.Context(), b.Acme, model.EventFilter{After: bound[0].Sequence + 1, Wait: time.Millisecond}, model.PageRequest{})
+	list, err := b.Service.ListEvents(t.Context(), b.Acme, model.EventFilter{After: bound[0].Sequence + 1, Wait: time.Millisecond}, store.PageRequest{})
 	require.NoError(t, err)
 	require.Empty(t, list.Data, "the end of the wait is no error")
 }
@@ -316,8 +320,8 @@ func TestRestingEndpointDoesNotDelayRelay(t *testing.T) {
 	require.NoError(t, err)
 	mine, theirs := b.Quote("rain-excess", nil), b.ActingAs(b.Globex).Quote("rain-excess", modeltest.Context{"partner": "globex"})
 	relayed(t, b)
-	for actor, id := range map[*model.Actor]string{&b.Acme: mine.ID, &b.Globex: theirs.ID} {
-		list, err := b.Service.ListEvents(t.Context(), *actor, model.EventFilter{Subject: id}, model.PageRequest{})
+	for actor, id := range map[*actor.Actor]string{&b.Acme: mine.ID, &b.Globex: theirs.ID} {
+		list, err := b.Service.ListEvents(t.Context(), *actor, model.EventFilter{Subject: id}, store.PageRequest{})
 		require.NoError(t, err)
 		require.Len(t, list.Data, 1)
 	}

@@ -9,6 +9,9 @@ import (
 	"github.com/google/uuid"
 
 	"parapet/model/account"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 	"parapet/model/money"
 )
 
@@ -51,7 +54,7 @@ func (o *Release) railWithOrder(rail RailIdentity) RailIdentity {
 // payout whose last call has no known outcome is returned with InDoubt and the same
 // key.
 func (s *Service) BeginRelease(ctx context.Context, rail RailIdentity, partner, id string) (order *Release, wait time.Duration, err error) {
-	key, err := resourcePayout.parseID(id)
+	key, err := store.ResourcePayout.ParseID(id)
 	if err == nil {
 		err = s.RegisterRail(ctx, rail)
 	}
@@ -59,29 +62,29 @@ func (s *Service) BeginRelease(ctx context.Context, rail RailIdentity, partner, 
 		return nil, 0, err
 	}
 	var of lockResult
-	err = s.InTxWithPrelude(ctx, System(), func(tx *Tx) {
+	err = s.InTxWithPrelude(ctx, actor.System(), func(tx *store.Tx) {
 		useGenericPlans(tx)
-		tx.queueLocks(&of, partner, []uuid.UUID{key})
-	}, func(ctx context.Context, tx *Tx) error {
+		queueLocks(tx, &of, partner, []uuid.UUID{key})
+	}, func(ctx context.Context, tx *store.Tx) error {
 		order, wait = nil, 0
-		slice := tx.lockedPayouts(&of)
+		slice := lockedPayouts(tx, &of)
 		if len(slice) == 0 {
-			return resourcePayout.notFoundError()
+			return store.ResourcePayout.NotFoundError()
 		}
 		row := slice[0].row
 		if row.NextAttemptAt == nil {
 			return nil // final or blocked
 		}
-		if wait = row.NextAttemptAt.Sub(tx.now); wait > 0 {
+		if wait = row.NextAttemptAt.Sub(tx.Now); wait > 0 {
 			return nil
 		}
-		orders, stuck, err := tx.prepareOrders(ctx, rail, slice)
+		orders, stuck, err := prepareOrders(ctx, tx, rail, slice)
 		if err = errors.Join(err, stuck); err != nil {
 			return err
 		}
-		tx.savePayouts(slice)
+		savePayouts(tx, slice)
 		if order = orders[0]; order != nil {
-			tx.saveAttempts(order.railWithOrder(rail).recipient(), orders, nil)
+			saveAttempts(tx, order.railWithOrder(rail).recipient(), orders, nil)
 		}
 		return nil
 	})
@@ -90,30 +93,30 @@ func (s *Service) BeginRelease(ctx context.Context, rail RailIdentity, partner, 
 
 // prepareOrders moves pending payouts to releasing, renews the lease of those in doubt
 // and blocks those that may not be sent.
-func (tx *Tx) prepareOrders(ctx context.Context, rail RailIdentity, slice []lockedPayout) (orders []*Release, stuck, err error) {
-	rc, err := tx.loadReleaseContext(ctx, rail, slice)
+func prepareOrders(ctx context.Context, tx *store.Tx, rail RailIdentity, slice []lockedPayout) (orders []*Release, stuck, err error) {
+	rc, err := loadReleaseContext(ctx, tx, rail, slice)
 	if err != nil {
 		return nil, nil, err
 	}
 	orders = make([]*Release, len(slice))
 	for i, out := range slice {
 		row, method := out.row, rc.methods[*out.row.PayoutMethodID]
-		barred := tx.hasSuspectLine(row, rc.suspectLines)
+		barred := hasSuspectLine(tx, row, rc.suspectLines)
 		switch reason := rc.blocker(out.claim, row, method); {
 		case reason != "":
-			err = tx.blockPayoutInMemory(out.claim, row, reason)
+			err = blockPayoutInMemory(tx, out.claim, row, reason)
 		case rc.stopped && row.Status == PayoutPending:
-			err = tx.postponePayout(out.claim, row, stoppedSentence)
+			err = postponePayout(tx, out.claim, row, stoppedSentence)
 		case barred && row.Status == PayoutPending:
-			err = tx.postponePayout(out.claim, row, suspectLineSentence)
+			err = postponePayout(tx, out.claim, row, suspectLineSentence)
 		default:
-			number, sealed := method.openNumber(tx.store.keys)
+			number, sealed := method.openNumber(tx.Store.Keys)
 			if sealed != nil {
-				stuck = errors.Join(stuck, fmt.Errorf("open account of %s: %w", resourcePayoutMethod.formatID(method.ID), sealed))
+				stuck = errors.Join(stuck, fmt.Errorf("open account of %s: %w", store.ResourcePayoutMethod.FormatID(method.ID), sealed))
 				continue
 			}
-			err = tx.lease(out.claim, row)
-			orders[i] = tx.newOrder(row, method, number, rc)
+			err = lease(tx, out.claim, row)
+			orders[i] = newOrder(tx, row, method, number, rc)
 			orders[i].InquireOnly = rc.stopped || barred
 		}
 		if err != nil {
@@ -124,19 +127,19 @@ func (tx *Tx) prepareOrders(ctx context.Context, rail RailIdentity, slice []lock
 }
 
 // lease leases a payout to this worker.
-func (tx *Tx) lease(claim *claimRow, row *payoutRow) error {
+func lease(tx *store.Tx, claim *claimRow, row *payoutRow) error {
 	row.Attempts++
-	row.NextAttemptAt = new(tx.now.Add(ReleaseLease))
+	row.NextAttemptAt = new(tx.Now.Add(ReleaseLease))
 	if row.Status == PayoutPending {
-		return tx.transitionPayoutInMemory(claim, row, PayoutReleasing, fmt.Sprintf("The payout of %s is on its way to the rail.", row.toMoney()))
+		return transitionPayoutInMemory(tx, claim, row, PayoutReleasing, fmt.Sprintf("The payout of %s is on its way to the rail.", row.toMoney()))
 	}
-	tx.bumpVersion(&row.RowHeader)
-	return tx.recordPayoutEvent(claim, row, row.ledgerTransfer(), EventPayoutUpdated, "The rail is asked what became of the payout.")
+	tx.BumpVersion(&row.RowHeader)
+	return recordPayoutEvent(tx, claim, row, row.ledgerTransfer(), event.PayoutUpdated, "The rail is asked what became of the payout.")
 }
 
-func (tx *Tx) newOrder(row *payoutRow, method *payoutMethodRow, number account.Number, rc *releaseContext) *Release {
+func newOrder(tx *store.Tx, row *payoutRow, method *payoutMethodRow, number account.Number, rc *releaseContext) *Release {
 	order := &Release{
-		Partner: row.Partner, PayoutID: resourcePayout.formatID(row.ID), Attempt: row.Attempts, Key: row.idempotencyKey(), Amount: row.toMoney(), Number: number,
+		Partner: row.Partner, PayoutID: store.ResourcePayout.FormatID(row.ID), Attempt: row.Attempts, Key: row.idempotencyKey(), Amount: row.toMoney(), Number: number,
 		Beneficiary: account.Beneficiary{Name: method.BeneficiaryName, Country: method.BeneficiaryCountry},
 	}
 	used := rc.keyUsage[order.Key]
@@ -144,7 +147,7 @@ func (tx *Tx) newOrder(row *payoutRow, method *payoutMethodRow, number account.N
 	order.RefusalNoticed, order.RefusalReported = used.refusalNoticed || used.refusalReported, used.refusalReported
 	order.SupersededKeys, order.version = rc.supersededKeys[order.Key], row.Version
 	if used.firstUsedAt != nil {
-		order.InDoubt, order.KeyAge, order.OtherRail = true, tx.now.Sub(*used.firstUsedAt), used.otherRail
+		order.InDoubt, order.KeyAge, order.OtherRail = true, tx.Now.Sub(*used.firstUsedAt), used.otherRail
 	}
 	return order
 }

@@ -3,6 +3,8 @@ package model
 import (
 	"context"
 	"fmt"
+
+	"parapet/model/kernel/store"
 )
 
 // isUnexpectedPayment reports whether a bank reports a payment that does not confirm
@@ -24,7 +26,7 @@ func (r *payoutRow) isUnexpectedPayment(order *Release, answer RailAnswer) bool 
 // stores the arrival if the bank paid what was ordered. It returns the other payouts of
 // the part, locked by their claim, for the caller to save. If a report covered the key
 // before, nothing changes: its lines are dated and show whether the money was returned.
-func (tx *Tx) barPaidPart(ctx context.Context, out lockedPayout, key string, whole bool) (others []lockedPayout, err error) {
+func barPaidPart(ctx context.Context, tx *store.Tx, out lockedPayout, key string, whole bool) (others []lockedPayout, err error) {
 	row := out.row
 	var reported bool
 	err = tx.NewRaw(`select exists (select from rail_report_lines rl join payouts po on po.id = rl.payout_id where po.claim_id = ? and po.partner = ? and rl.key = ?
@@ -34,7 +36,7 @@ func (tx *Tx) barPaidPart(ctx context.Context, out lockedPayout, key string, who
 		return nil, err
 	}
 	if parsed, ok := parseRailKey(key); ok && whole {
-		tx.saveArrival(row.Partner, arrival{row.ClaimID, row.Installment, parsed.number}, nil)
+		saveArrival(tx, row.Partner, arrival{row.ClaimID, row.Installment, parsed.number}, nil)
 	}
 	var rows []*payoutRow
 	err = tx.NewSelect().Model(&rows).Where("po.claim_id = ?", row.ClaimID).Where("po.partner = ?", row.Partner).Where("po.id <> ?", row.ID).OrderExpr("po.id").Scan(ctx)
@@ -42,8 +44,8 @@ func (tx *Tx) barPaidPart(ctx context.Context, out lockedPayout, key string, who
 		return nil, fmt.Errorf("read payouts: %w", err)
 	}
 	for _, p := range rows {
-		tx.advanceClock(&p.RowHeader)
+		tx.AdvanceClock(&p.RowHeader)
 		others = append(others, newLockedPayout(out.claim, p))
 	}
-	return others, tx.blockPart(out.claim, row.Installment, append(rows, row))
+	return others, blockPart(tx, out.claim, row.Installment, append(rows, row))
 }

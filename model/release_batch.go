@@ -7,11 +7,14 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 )
 
 // useGenericPlans forces generic plans for this transaction: planning each statement
 // again costs twice its execution.
-func useGenericPlans(tx *Tx) { tx.batch.Queue("set local plan_cache_mode = force_generic_plan") }
+func useGenericPlans(tx *store.Tx) { tx.Batch.Queue("set local plan_cache_mode = force_generic_plan") }
 
 // Submit writes orders to a rail through conn, in its open transaction, and returns the
 // rail's answers in the order of the orders. An error means that no order was written.
@@ -29,8 +32,8 @@ func (s *Service) ReleaseBatch(ctx context.Context, rail RailIdentity, most int,
 		return 0, nil, err
 	}
 	var stuck error
-	err = s.InTxWithPrelude(ctx, System(), useGenericPlans, func(ctx context.Context, tx *Tx) error {
-		slice, err := tx.lockDuePayouts(ctx, most)
+	err = s.InTxWithPrelude(ctx, actor.System(), useGenericPlans, func(ctx context.Context, tx *store.Tx) error {
+		slice, err := lockDuePayouts(ctx, tx, most)
 		if err != nil {
 			return err
 		}
@@ -38,22 +41,22 @@ func (s *Service) ReleaseBatch(ctx context.Context, rail RailIdentity, most int,
 		if taken == 0 {
 			return nil
 		}
-		tx.reserveEvents(2 * taken)
-		*collect[timelineRows](tx, timelineCollection) = make(timelineRows, 0, 2*taken)
-		*collect[postingSets](tx, postingCollection) = make(postingSets, 0, taken)
+		tx.ReserveEvents(2 * taken)
+		*store.Collect[timelineRows](tx, store.TimelineCollection) = make(timelineRows, 0, 2*taken)
+		*store.Collect[postingSets](tx, store.PostingCollection) = make(postingSets, 0, taken)
 		var orders []*Release
-		if orders, stuck, err = tx.prepareOrders(ctx, rail, slice); err != nil {
+		if orders, stuck, err = prepareOrders(ctx, tx, rail, slice); err != nil {
 			return err
 		}
-		ended, err = tx.submitOrders(ctx, rail, slice, orders, submit)
-		tx.savePayouts(slice)
+		ended, err = submitOrders(ctx, tx, rail, slice, orders, submit)
+		savePayouts(tx, slice)
 		return err
 	})
 	return taken, ended, errors.Join(err, stuck)
 }
 
 // submitOrders submits the orders that may be sent and records the rail's answers.
-func (tx *Tx) submitOrders(ctx context.Context, rail RailIdentity, slice []lockedPayout, orders []*Release, submit Submit) ([]ReleaseResult, error) {
+func submitOrders(ctx context.Context, tx *store.Tx, rail RailIdentity, slice []lockedPayout, orders []*Release, submit Submit) ([]ReleaseResult, error) {
 	outs, going := make([]lockedPayout, 0, len(slice)), make([]*Release, 0, len(slice))
 	for i, order := range orders {
 		switch {
@@ -67,27 +70,27 @@ func (tx *Tx) submitOrders(ctx context.Context, rail RailIdentity, slice []locke
 	if len(going) == 0 {
 		return nil, nil
 	}
-	answers, err := submit(ctx, tx.pgxConn, going)
+	answers, err := submit(ctx, tx.PgxConn, going)
 	if err != nil {
 		return nil, fmt.Errorf("enter orders: %w", err)
 	}
-	defer tx.withActor(Actor{Kind: ActorRail, Name: rail.Name})()
+	defer tx.WithActor(actor.Actor{Kind: actor.KindRail, Name: rail.Name})()
 	ended := make([]ReleaseResult, len(going))
 	for i, order := range going {
-		if ended[i], err = tx.applyRailAnswer(rail.Name, outs[i], order, answers[i]); err != nil {
+		if ended[i], err = applyRailAnswer(tx, rail.Name, outs[i], order, answers[i]); err != nil {
 			return nil, err
 		}
 	}
-	tx.saveAttempts(rail.recipient(), going, answers)
+	saveAttempts(tx, rail.recipient(), going, answers)
 	return ended, nil
 }
 
 // lockDuePayouts locks payouts that are due and that no other worker has locked, and
 // their claims first. It waits for no lock.
-func (tx *Tx) lockDuePayouts(ctx context.Context, most int) ([]lockedPayout, error) {
-	claims, err := tx.lockDueClaims(ctx, most)
+func lockDuePayouts(ctx context.Context, tx *store.Tx, most int) ([]lockedPayout, error) {
+	claims, err := lockDueClaims(ctx, tx, most)
 	if err != nil || len(claims) == 0 {
-		return nil, translateError(err)
+		return nil, store.TranslateError(err)
 	}
 	ids := make([]uuid.UUID, len(claims))
 	byID := make(map[uuid.UUID]*claimRow, len(claims))
@@ -95,18 +98,18 @@ func (tx *Tx) lockDuePayouts(ctx context.Context, most int) ([]lockedPayout, err
 		ids[i], byID[claims[i].ID] = claims[i].ID, &claims[i]
 	}
 	rows := make([]payoutRow, 0, len(claims))
-	text := tx.store.statements.get((*payoutRow)(nil), "lock due", func() string {
+	text := tx.Store.Statements.Get((*payoutRow)(nil), "lock due", func() string {
 		return tx.NewSelect().Model((*payoutRow)(nil)).Where("po.claim_id = any($1) and po.status = 'pending' and po.next_attempt_at <= $2").
 			OrderExpr("po.id").For("NO KEY UPDATE SKIP LOCKED").String()
 	})
-	if err := tx.store.queryPreparedRows(ctx, tx.pgxConn, &rows, text, ids, tx.now); err != nil {
+	if err := tx.Store.QueryPreparedRows(ctx, tx.PgxConn, &rows, text, ids, tx.Now); err != nil {
 		return nil, fmt.Errorf("lock due payouts: %w", err)
 	}
 	slice := make([]lockedPayout, 0, len(rows))
 	for i := range rows {
 		claim := byID[rows[i].ClaimID]
-		tx.advanceClockPastTimeline(claim)
-		tx.advanceClock(&rows[i].RowHeader)
+		advanceClockPastTimeline(tx, claim)
+		tx.AdvanceClock(&rows[i].RowHeader)
 		slice = append(slice, newLockedPayout(claim, &rows[i]))
 	}
 	return slice, nil

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"parapet/model/kernel/store"
 )
 
 // releaseContext holds the facts that decide whether payouts may be released.
@@ -50,11 +52,11 @@ func (rc *releaseContext) blocker(claim *claimRow, row *payoutRow, method *payou
 	}
 }
 
-func (tx *Tx) loadReleaseContext(ctx context.Context, rail RailIdentity, slice []lockedPayout) (*releaseContext, error) {
+func loadReleaseContext(ctx context.Context, tx *store.Tx, rail RailIdentity, slice []lockedPayout) (*releaseContext, error) {
 	rc := &releaseContext{methods: map[uuid.UUID]*payoutMethodRow{}, keyUsage: map[string]keyUsage{}, supersededKeys: map[string][]string{}, approvals: map[string]int{}, arrived: map[uuid.UUID]bool{}, suspectLines: suspectLines{}}
-	tx.queueStopCheck(&rc.stopped)
-	tx.queueArrivals(slice, rc.arrived)
-	tx.queueSuspectLines(slice, rc.suspectLines)
+	queueStopCheck(tx, &rc.stopped)
+	queueArrivals(tx, slice, rc.arrived)
+	queueSuspectLines(tx, slice, rc.suspectLines)
 	var methods, payouts, guarded []uuid.UUID
 	var keys []string
 	for _, out := range slice {
@@ -66,23 +68,23 @@ func (tx *Tx) loadReleaseContext(ctx context.Context, rail RailIdentity, slice [
 			guarded = append(guarded, out.row.ID)
 		}
 	}
-	text := tx.store.statements.get((*payoutMethodRow)(nil), "by ids", func() string {
+	text := tx.Store.Statements.Get((*payoutMethodRow)(nil), "by ids", func() string {
 		return tx.NewSelect().Model((*payoutMethodRow)(nil)).Where("pm.id = any($1)").String()
 	})
-	tx.batch.Queue(text, methods).Query(func(rows pgx.Rows) error {
+	tx.Batch.Queue(text, methods).Query(func(rows pgx.Rows) error {
 		found := make([]payoutMethodRow, 0, len(methods))
-		err := tx.store.scanAll(rows, text, &found)
+		err := tx.Store.ScanAll(rows, text, &found)
 		for i := range found {
 			rc.methods[found[i].ID] = &found[i]
 		}
 		return err
 	})
 	if len(payouts) > 0 {
-		tx.queueKeyUsage(rc.keyUsage, rail, payouts, keys)
+		queueKeyUsage(tx, rc.keyUsage, rail, payouts, keys)
 	}
-	tx.queueSupersededKeys(rc.supersededKeys, rail, slice)
+	queueSupersededKeys(tx, rc.supersededKeys, rail, slice)
 	if len(guarded) > 0 {
-		tx.batch.Queue("select digest, count(*) from payout_approvals where payout_id = any($1) group by digest", guarded).Query(func(rows pgx.Rows) error {
+		tx.Batch.Queue("select digest, count(*) from payout_approvals where payout_id = any($1) group by digest", guarded).Query(func(rows pgx.Rows) error {
 			var digest string
 			var n int
 			_, err := pgx.ForEachRow(rows, []any{&digest, &n}, func() error {
@@ -92,16 +94,16 @@ func (tx *Tx) loadReleaseContext(ctx context.Context, rail RailIdentity, slice [
 			return err
 		})
 	}
-	if err := tx.flush(ctx); err != nil {
+	if err := tx.Flush(ctx); err != nil {
 		return nil, fmt.Errorf("read payout methods and attempts: %w", err)
 	}
 	return rc, nil
 }
 
 // queueKeyUsage queues a read of the earlier use of keys.
-func (tx *Tx) queueKeyUsage(uses map[string]keyUsage, rail RailIdentity, payouts []uuid.UUID, keys []string) {
+func queueKeyUsage(tx *store.Tx, uses map[string]keyUsage, rail RailIdentity, payouts []uuid.UUID, keys []string) {
 	other := fmt.Sprintf(" filter (where a.outcome is distinct from 'not_sent' and "+otherBankSQL+")", "$3", "$4")
-	tx.batch.Queue(`select a.key, min(a.started_at) filter (where a.outcome is distinct from 'not_sent'), count(*) filter (where a.outcome = 'unknown'),
+	tx.Batch.Queue(`select a.key, min(a.started_at) filter (where a.outcome is distinct from 'not_sent'), count(*) filter (where a.outcome = 'unknown'),
 			count(*) filter (where a.outcome = 'not_sent'), bool_or(a.refusal_noticed_at is not null), bool_or(a.refusal_reported_at is not null), (array_agg(a.rail order by a.number)`+other+`)[1],
 			coalesce((array_agg(i.address order by a.number)`+other+`)[1], ''), coalesce((array_agg(i.account order by a.number)`+other+`)[1], '')
 		from payout_attempts a`+joinIdentitySQL+`where a.payout_id = any($1) and a.key = any($2) group by a.key`, payouts, keys, rail.Name, rail.ID()).

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
 )
 
@@ -83,7 +84,7 @@ func TestEvidenceEndsEveryCallUnderTheKey(t *testing.T) {
 		_, err := b.DB.Pool.Exec(t.Context(), stands)
 		require.NoError(t, err)
 		_, err = resolvePayout(t, b, *payout, model.PayoutBlocked, "", false)
-		require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, stands)
+		require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code, stands)
 	}
 	_, err = b.DB.Pool.Exec(t.Context(), "update payout_attempts set outcome = null, ended_at = null, started_at = business_now() - interval '61 seconds' where number = 1")
 	require.NoError(t, err)

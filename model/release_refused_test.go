@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -80,7 +82,7 @@ func TestRefusedPayoutWaitsForItsNextAccountToBeVerified(t *testing.T) {
 	replaceAccount(b, claim)
 	_, err := b.Service.EndRelease(t.Context(), modeltest.RailName, order, modeltest.Refused)
 	require.NoError(t, err)
-	require.NoError(t, b.Service.ReevaluatePayouts(t.Context(), model.ReevaluatePayouts{Partner: "acme", Claim: claim.ID}))
+	require.NoError(t, b.Service.ReevaluatePayouts(t.Context(), store.ReevaluatePayouts{Partner: "acme", Claim: claim.ID}))
 	require.Equal(t, "rail_rejected", *only(t, b, claim).BlockedReason)
 	b.RunJobs()
 	require.Equal(t, "released", only(t, b, claim).Status)
@@ -123,8 +125,8 @@ func TestPayoutIsNotWrittenOverAnotherVersionOrState(t *testing.T) {
 	written := only(t, b, b.Claim(payout.ClaimID))
 	require.Equal(t, payout.Version+1, written.Version)
 	err := b.Service.SavePayoutAsReadBefore(t.Context(), payout.ID, 1, model.PayoutBlocked)
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
 	err = b.Service.SavePayoutAsReadBefore(t.Context(), payout.ID, 0, model.PayoutPending)
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
 	require.Equal(t, written, only(t, b, b.Claim(payout.ClaimID)))
 }

@@ -6,6 +6,10 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 )
 
 // inquiryDelays are the delays between an unanswered call and the next inquiry; the
@@ -45,38 +49,38 @@ type ReleaseResult struct {
 // EndRelease records the rail's answer to an order. It records a success of any
 // attempt; an unknown outcome never becomes a refusal.
 func (s *Service) EndRelease(ctx context.Context, rail string, order *Release, answer RailAnswer) (ended ReleaseResult, err error) {
-	id, err := resourcePayout.parseID(order.PayoutID)
+	id, err := store.ResourcePayout.ParseID(order.PayoutID)
 	if err != nil {
 		return ReleaseResult{}, err
 	}
 	var of lockResult
-	err = s.InTxWithPrelude(ctx, Actor{Kind: ActorRail, Name: rail}, func(tx *Tx) {
+	err = s.InTxWithPrelude(ctx, actor.Actor{Kind: actor.KindRail, Name: rail}, func(tx *store.Tx) {
 		useGenericPlans(tx)
-		tx.queueLocks(&of, "", []uuid.UUID{id})
-	}, func(ctx context.Context, tx *Tx) (err error) {
-		slice := tx.lockedPayouts(&of)
+		queueLocks(tx, &of, "", []uuid.UUID{id})
+	}, func(ctx context.Context, tx *store.Tx) (err error) {
+		slice := lockedPayouts(tx, &of)
 		if len(slice) == 0 {
-			return resourcePayout.notFoundError()
+			return store.ResourcePayout.NotFoundError()
 		}
 		order := *order
 		if answer.Outcome.movedMoney() {
-			if order.RefusalNoticed, err = tx.isRefusalNoticed(ctx, slice[0].row, &order); err != nil {
+			if order.RefusalNoticed, err = isRefusalNoticed(ctx, tx, slice[0].row, &order); err != nil {
 				return err
 			}
 		}
 		unexpected := slice[0].row.isUnexpectedPayment(&order, answer)
-		if ended, err = tx.applyRailAnswer(rail, slice[0], &order, answer); err != nil {
+		if ended, err = applyRailAnswer(tx, rail, slice[0], &order, answer); err != nil {
 			return err
 		}
 		if unexpected {
-			others, err := tx.barPaidPart(ctx, slice[0], order.Key, answer.Outcome == OutcomeAccepted)
+			others, err := barPaidPart(ctx, tx, slice[0], order.Key, answer.Outcome == OutcomeAccepted)
 			if err != nil {
 				return err
 			}
 			slice = append(slice, others...)
 		}
-		tx.endAttempt(id, &order, answer)
-		tx.savePayouts(slice)
+		endAttempt(tx, id, &order, answer)
+		savePayouts(tx, slice)
 		return nil
 	})
 	return ended, err
@@ -85,7 +89,7 @@ func (s *Service) EndRelease(ctx context.Context, rail string, order *Release, a
 // applyRailAnswer decides whether an answer applies. Only the last call may refuse or
 // leave doubt, because a later one is in flight with the same key and may pay. Money
 // paid under a superseded key must not be retried.
-func (tx *Tx) applyRailAnswer(rail string, out lockedPayout, order *Release, answer RailAnswer) (ReleaseResult, error) {
+func applyRailAnswer(tx *store.Tx, rail string, out lockedPayout, order *Release, answer RailAnswer) (ReleaseResult, error) {
 	row := out.row
 	paid := answer.Outcome.movedMoney()
 	astray := paid && (order.Key != row.idempotencyKey() || row.awaitsSending())
@@ -98,41 +102,41 @@ func (tx *Tx) applyRailAnswer(rail string, out lockedPayout, order *Release, ans
 		if order.OtherRail == nil {
 			row.Provider = &rail
 		}
-		ended.RetryAfter, err = tx.applyOutcome(out.claim, row, order, answer)
+		ended.RetryAfter, err = applyOutcome(tx, out.claim, row, order, answer)
 	}
 	if err == nil && ended.Contradiction {
-		err = tx.recordContradiction(rail, out)
+		err = recordContradiction(tx, rail, out)
 	}
 	return ended, err
 }
 
 // applyOutcome applies the outcome to a payout that is with the rail. order is needed
 // for outcomes that are not final.
-func (tx *Tx) applyOutcome(claim *claimRow, row *payoutRow, order *Release, answer RailAnswer) (time.Duration, error) {
+func applyOutcome(tx *store.Tx, claim *claimRow, row *payoutRow, order *Release, answer RailAnswer) (time.Duration, error) {
 	switch answer.Outcome {
 	case OutcomeAccepted:
-		row.ProviderReference, row.ReleasedAt, row.NextAttemptAt = stringOrNil(answer.Reference), &tx.now, nil
-		return 0, tx.transitionPayoutInMemory(claim, row, PayoutReleased, fmt.Sprintf("The rail accepted the payout of %s (%s).", row.toMoney(), answer.Reference))
+		row.ProviderReference, row.ReleasedAt, row.NextAttemptAt = store.StringOrNil(answer.Reference), &tx.Now, nil
+		return 0, transitionPayoutInMemory(tx, claim, row, PayoutReleased, fmt.Sprintf("The rail accepted the payout of %s (%s).", row.toMoney(), answer.Reference))
 	case OutcomeRefused:
 		row.IdempotencySeq++
 		// While the payout was with the rail, its method was not re-evaluated: another
 		// method, verified since, may be usable. That takes the policy's lock, which
 		// comes before the claim's, hence a transaction of its own.
-		tx.enqueueJob(ReevaluatePayouts{Partner: row.Partner, Claim: resourceClaim.formatID(row.ClaimID)})
-		return 0, tx.blockPayoutInMemory(claim, row, BlockedRailRejected)
+		tx.EnqueueJob(store.ReevaluatePayouts{Partner: row.Partner, Claim: store.ResourceClaim.FormatID(row.ClaimID)})
+		return 0, blockPayoutInMemory(tx, claim, row, BlockedRailRejected)
 	case OutcomeMismatch:
-		row.ProviderReference = stringOrNil(answer.Reference)
-		return 0, tx.blockPayoutInMemory(claim, row, BlockedRailMismatch)
+		row.ProviderReference = store.StringOrNil(answer.Reference)
+		return 0, blockPayoutInMemory(tx, claim, row, BlockedRailMismatch)
 	case OutcomeUnknown, OutcomeNotSent:
 	}
 	again := inquiryDelay(order, answer)
-	row.NextAttemptAt = new(tx.now.Add(again))
+	row.NextAttemptAt = new(tx.Now.Add(again))
 	if row.Status == PayoutReleasing && answer.Outcome == OutcomeNotSent && !order.InDoubt {
-		return again, tx.transitionPayoutInMemory(claim, row, PayoutPending, "The rail could not be reached and nothing was sent; the payout is sent when the rail is back.")
+		return again, transitionPayoutInMemory(tx, claim, row, PayoutPending, "The rail could not be reached and nothing was sent; the payout is sent when the rail is back.")
 	}
 	if row.Status == PayoutReleasing {
-		return again, tx.transitionPayoutInMemory(claim, row, PayoutReconciling, "The rail's answer is unknown; the rail is asked again until it is known.")
+		return again, transitionPayoutInMemory(tx, claim, row, PayoutReconciling, "The rail's answer is unknown; the rail is asked again until it is known.")
 	}
-	tx.bumpVersion(&row.RowHeader)
-	return again, tx.recordPayoutEvent(claim, row, row.ledgerTransfer(), EventPayoutUpdated, "The rail's answer is still unknown.")
+	tx.BumpVersion(&row.RowHeader)
+	return again, recordPayoutEvent(tx, claim, row, row.ledgerTransfer(), event.PayoutUpdated, "The rail's answer is still unknown.")
 }

@@ -7,6 +7,11 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 )
 
 // ResumptionState is the state of a resumption of releases.
@@ -41,37 +46,37 @@ const (
 // later ones do. It is always refused while a report line of an unknown debt is open,
 // or one with another amount, account or state since a restore: that payment may be
 // about to be made again. Operators only. Errors: validation_failed, state_conflict.
-func (s *Service) ResumeReleases(ctx context.Context, actor Actor, in ResumeRequest) (*ReleasesResumed, error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+func (s *Service) ResumeReleases(ctx context.Context, caller actor.Actor, in ResumeRequest) (*ReleasesResumed, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, err
 	}
 	checked, err := s.checkChangedInTime(ctx)
 	if err != nil {
-		return nil, translateError(err)
+		return nil, store.TranslateError(err)
 	}
 	var run *resumptionRow
-	stop, err := s.changeStop(ctx, actor, in.Reason, func(ctx context.Context, tx *Tx, standing *stopRow) (*stopRow, error) {
+	stop, err := s.changeStop(ctx, caller, in.Reason, func(ctx context.Context, tx *store.Tx, standing *stopRow) (*stopRow, error) {
 		if standing == nil {
-			return nil, Fail(CodeStateConflict, "Releases are not stopped.")
+			return nil, apperr.Fail(apperr.CodeStateConflict, "Releases are not stopped.")
 		}
-		running, err := tx.unfinishedResumption(ctx)
+		running, err := unfinishedResumption(ctx, tx)
 		switch {
 		case err != nil:
 			return nil, err
 		case running != nil:
-			return nil, Fail(CodeStateConflict, "Releases are being resumed since %s: follow run %s.", running.StartedAt.Format(time.RFC3339), resourceReleaseResumption.formatID(running.ID))
+			return nil, apperr.Fail(apperr.CodeStateConflict, "Releases are being resumed since %s: follow run %s.", running.StartedAt.Format(time.RFC3339), store.ResourceReleaseResumption.FormatID(running.ID))
 		}
-		run = &resumptionRow{ID: newID(), StopID: standing.ID, State: ResumptionChecking, StartedAt: tx.now, StartedBy: actor.personID(), Reason: in.Reason, Acknowledge: in.Acknowledge}
+		run = &resumptionRow{ID: store.NewID(), StopID: standing.ID, State: ResumptionChecking, StartedAt: tx.Now, StartedBy: caller.PersonID(), Reason: in.Reason, Acknowledge: in.Acknowledge}
 		if checked {
-			if err := tx.endStop(ctx, standing, run); err != nil {
+			if err := endStop(ctx, tx, standing, run); err != nil {
 				return nil, err
 			}
 		}
-		if err := insertRows(ctx, tx, run); err != nil {
+		if err := store.InsertRows(ctx, tx, run); err != nil {
 			return nil, err
 		}
-		tx.enqueueJob(SweepWork{workStoppedPayouts})
-		return standing, tx.storeResponse(statusOK, resourceReleaseResumption.formatID(run.ID), &ReleasesResumed{standing.toRecord(), run.toRecord()})
+		tx.EnqueueJob(store.SweepWork{Work: store.WorkStoppedPayouts})
+		return standing, tx.StoreResponse(store.StatusOK, store.ResourceReleaseResumption.FormatID(run.ID), &ReleasesResumed{standing.toRecord(), run.toRecord()})
 	})
 	if err != nil {
 		return nil, err
@@ -93,33 +98,33 @@ func (s *Service) checkChangedInTime(ctx context.Context) (checked bool, err err
 
 // endStop ends a stop for a run. All conditions that keep releases stopped are checked
 // here, before any change. Errors: state_conflict.
-func (tx *Tx) endStop(ctx context.Context, stop *stopRow, run *resumptionRow) error {
-	if err := tx.requireNoRestore(ctx); err != nil {
+func endStop(ctx context.Context, tx *store.Tx, stop *stopRow, run *resumptionRow) error {
+	if err := requireNoRestore(ctx, tx); err != nil {
 		return err
 	}
-	if err := tx.requireNoDifferences(ctx, stop.StoppedAt); err != nil {
+	if err := requireNoDifferences(ctx, tx, stop.StoppedAt); err != nil {
 		return err
 	}
-	unanswered, err := tx.countUnansweredLines(ctx)
+	unanswered, err := countUnansweredLines(ctx, tx)
 	if err != nil {
 		return err
 	}
-	violated, err := tx.describeViolations(ctx)
+	violated, err := describeViolations(ctx, tx)
 	switch {
 	case err != nil:
 		return err
 	case unanswered > 0:
-		return Fail(CodeStateConflict, "Rails report %d payments that this server does not know: find out what each of them is, and close its finding (findings, closeFinding).", unanswered)
+		return apperr.Fail(apperr.CodeStateConflict, "Rails report %d payments that this server does not know: find out what each of them is, and close its finding (findings, closeFinding).", unanswered)
 	case violated != "" && !run.Acknowledge:
-		return Fail(CodeStateConflict, "Invariants are violated: %s Put that right, or acknowledge it.", violated)
+		return apperr.Fail(apperr.CodeStateConflict, "Invariants are violated: %s Put that right, or acknowledge it.", violated)
 	case violated != "":
-		_, err := tx.NewUpdate().Model((*violationRow)(nil)).Set("acknowledged_at = ?, acknowledged_by = ?", tx.now, run.StartedBy).
+		_, err := tx.NewUpdate().Model((*violationRow)(nil)).Set("acknowledged_at = ?, acknowledged_by = ?", tx.Now, run.StartedBy).
 			Where("acknowledged_at is null").Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("acknowledge violations: %w", err)
 		}
 	}
-	stop.ResumedAt, stop.ResumedBy, stop.ResumeReason, stop.Acknowledged = &tx.now, &run.StartedBy, &run.Reason, violated != ""
+	stop.ResumedAt, stop.ResumedBy, stop.ResumeReason, stop.Acknowledged = &tx.Now, &run.StartedBy, &run.Reason, violated != ""
 	_, err = tx.NewUpdate().Model(stop).Column("resumed_at", "resumed_by", "resume_reason", "acknowledged").WherePK().Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("end a stop: %w", err)
@@ -133,16 +138,16 @@ func (tx *Tx) endStop(ctx context.Context, stop *stopRow, run *resumptionRow) er
 }
 
 // unfinishedResumption locks the unfinished run; nil if there is none.
-func (tx *Tx) unfinishedResumption(ctx context.Context) (*resumptionRow, error) {
+func unfinishedResumption(ctx context.Context, tx *store.Tx) (*resumptionRow, error) {
 	row := new(resumptionRow)
 	err := tx.NewSelect().Model(row).Where("rr.finished_at is null").For("UPDATE").Scan(ctx)
-	if isNoRows(err) {
+	if store.IsNoRows(err) {
 		return nil, nil //nolint:nilnil // no resumption is running
 	}
 	return row, err
 }
 
-func (tx *Tx) saveResumption(ctx context.Context, run *resumptionRow) error {
+func saveResumption(ctx context.Context, tx *store.Tx, run *resumptionRow) error {
 	_, err := tx.NewUpdate().Model(run).Column("state", "done", "total", "finished_at", "refusal").WherePK().Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("save a resumption: %w", err)
@@ -159,44 +164,44 @@ func (r *resumptionRow) finish(at time.Time, state ResumptionState) {
 // or refuses to. The next sweep repeats a check that fails.
 func (s *Service) checkResumption(ctx context.Context) error {
 	var waits bool
-	err := s.db.NewRaw("select exists (select from release_resumptions where finished_at is null and state = ?)", ResumptionChecking).Scan(ctx, &waits)
+	err := s.DB.NewRaw("select exists (select from release_resumptions where finished_at is null and state = ?)", ResumptionChecking).Scan(ctx, &waits)
 	if err != nil || !waits {
 		return err
 	}
 	checkErr := s.CheckChanged(ctx)
-	return errors.Join(checkErr, s.InTx(context.WithoutCancel(ctx), System(), func(ctx context.Context, tx *Tx) error {
-		stop, err := tx.lockActiveStop(ctx)
+	return errors.Join(checkErr, s.InTx(context.WithoutCancel(ctx), actor.System(), func(ctx context.Context, tx *store.Tx) error {
+		stop, err := lockActiveStop(ctx, tx)
 		if err != nil || stop == nil {
 			return err
 		}
-		run, err := tx.unfinishedResumption(ctx)
+		run, err := unfinishedResumption(ctx, tx)
 		if err != nil || run == nil || run.State != ResumptionChecking {
 			return err
 		}
-		var refused *Error
+		var refused *apperr.Error
 		switch {
 		case checkErr == nil:
-			if err := tx.endStop(ctx, stop, run); err != nil && !errors.As(err, &refused) {
+			if err := endStop(ctx, tx, stop, run); err != nil && !errors.As(err, &refused) {
 				return err
 			}
-		case tx.now.Sub(run.StartedAt) < resumeCheckLimit:
+		case tx.Now.Sub(run.StartedAt) < resumeCheckLimit:
 			return nil
 		default:
-			refused = Fail(CodeStateConflict, "The invariants could not be checked within ten minutes; the log of the job sweep says why.")
+			refused = apperr.Fail(apperr.CodeStateConflict, "The invariants could not be checked within ten minutes; the log of the job sweep says why.")
 		}
 		if refused != nil {
-			run.finish(tx.now, ResumptionRefused)
+			run.finish(tx.Now, ResumptionRefused)
 			run.Refusal = &refused.Detail
 		}
-		return tx.saveResumption(ctx, run)
+		return saveResumption(ctx, tx, run)
 	}))
 }
 
 // resumePayouts makes due a batch of payouts that waited for the end of a stop, or for
 // the suspect lines of their policy, and counts them in the run that ended a stop. Each
 // partner gets a share of a batch.
-func resumePayouts(ctx context.Context, tx *Tx) (int, error) {
-	run, err := tx.unfinishedResumption(ctx)
+func resumePayouts(ctx context.Context, tx *store.Tx) (int, error) {
+	run, err := unfinishedResumption(ctx, tx)
 	if err != nil || run != nil && run.State != ResumptionResuming {
 		return 0, err
 	}
@@ -204,28 +209,28 @@ func resumePayouts(ctx context.Context, tx *Tx) (int, error) {
 	err = tx.NewRaw(`select waiting.id from partners pt cross join lateral (
 			select po.id, row_number() over (order by po.id) as place from payouts po
 			where po.partner = pt.slug and po.status = 'pending' and po.next_attempt_at is null and not `+hasSuspectLineSQL+` order by po.id limit ?0) as waiting
-		where not exists (select from release_stops where resumed_at is null) order by waiting.place, waiting.id limit ?0`, sweepBatchSize).Scan(ctx, &ids)
+		where not exists (select from release_stops where resumed_at is null) order by waiting.place, waiting.id limit ?0`, store.SweepBatchSize).Scan(ctx, &ids)
 	if err != nil {
 		return 0, fmt.Errorf("find payouts that wait: %w", err)
 	}
-	resumed, err := tx.makePayoutsDue(ctx, ids)
+	resumed, err := makePayoutsDue(ctx, tx, ids)
 	if err != nil || run == nil {
 		return len(ids), err
 	}
 	run.Done += resumed
 	run.Total = max(run.Total, run.Done)
-	if len(ids) < sweepBatchSize {
-		run.finish(tx.now, ResumptionCompleted)
+	if len(ids) < store.SweepBatchSize {
+		run.finish(tx.Now, ResumptionCompleted)
 	}
-	return len(ids), tx.saveResumption(ctx, run)
+	return len(ids), saveResumption(ctx, tx, run)
 }
 
 // makePayoutsDue makes waiting payouts due; it returns their number.
-func (tx *Tx) makePayoutsDue(ctx context.Context, ids []uuid.UUID) (resumed int, err error) {
+func makePayoutsDue(ctx context.Context, tx *store.Tx, ids []uuid.UUID) (resumed int, err error) {
 	if len(ids) == 0 {
 		return 0, nil
 	}
-	slice, err := tx.lockPayouts(ctx, "", ids)
+	slice, err := lockPayouts(ctx, tx, "", ids)
 	if err != nil {
 		return 0, err
 	}
@@ -234,14 +239,14 @@ func (tx *Tx) makePayoutsDue(ctx context.Context, ids []uuid.UUID) (resumed int,
 		if row.Status != PayoutPending || row.NextAttemptAt != nil {
 			continue
 		}
-		row.NextAttemptAt = &tx.now
-		tx.bumpVersion(&row.RowHeader)
-		if err := tx.recordPayoutEvent(out.claim, row, row.ledgerTransfer(), EventPayoutUpdated, "Parapet sends payouts again, this one too."); err != nil {
+		row.NextAttemptAt = &tx.Now
+		tx.BumpVersion(&row.RowHeader)
+		if err := recordPayoutEvent(tx, out.claim, row, row.ledgerTransfer(), event.PayoutUpdated, "Parapet sends payouts again, this one too."); err != nil {
 			return 0, err
 		}
-		tx.enqueueRelease(row)
+		enqueueRelease(tx, row)
 		resumed++
 	}
-	tx.savePayouts(slice)
+	savePayouts(tx, slice)
 	return resumed, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
 )
 
@@ -50,11 +51,11 @@ func TestResumptionIsFollowedToItsEnd(t *testing.T) {
 	require.Len(t, b.Rail.Orders, 1)
 
 	_, err = b.Service.GetReleaseResumption(t.Context(), b.Acme, run.ID)
-	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeInsufficientScope, domainError(t, err).Code)
 	_, err = b.Service.ReleaseResumptions(t.Context(), b.Acme, 1)
-	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeInsufficientScope, domainError(t, err).Code)
 	_, err = b.Service.GetReleaseResumption(t.Context(), b.Operator, "rrs_00000000000000000000000000")
-	require.Equal(t, model.CodeNotFound, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeNotFound, domainError(t, err).Code)
 }
 
 // TestNewStopEndsAResumption stops releases again before the run made anything due.
@@ -106,7 +107,7 @@ func TestResumptionChecksWhatTheRequestCannotWaitFor(t *testing.T) {
 	forge(t, b, "update policies set limit_remaining = limit_remaining - 1")
 	release()
 	again := domainError(t, resume(t, b, false))
-	require.Equal(t, model.CodeStateConflict, again.Code)
+	require.Equal(t, apperr.CodeStateConflict, again.Code)
 	b.RunJobs()
 	run := resumption(t, b)
 	require.Equal(t, "refused", run.State)

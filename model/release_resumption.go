@@ -6,6 +6,9 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 )
 
 // ReleaseResumption is a run that ends a stop of releases and makes the waiting payouts
@@ -32,7 +35,7 @@ type resumptionRow struct {
 	StopID      uuid.UUID `bun:",type:uuid"`
 	State       ResumptionState
 	StartedAt   time.Time
-	StartedBy   personID
+	StartedBy   actor.PersonID
 	Reason      string
 	Acknowledge bool
 	Done        int
@@ -43,17 +46,17 @@ type resumptionRow struct {
 
 func (r *resumptionRow) toRecord() *ReleaseResumption {
 	return &ReleaseResumption{
-		ID: resourceReleaseResumption.formatID(r.ID), State: string(r.State), StartedAt: r.StartedAt, StartedBy: r.StartedBy.name(), StartedByIssuer: r.StartedBy.issuer(), Reason: r.Reason,
+		ID: store.ResourceReleaseResumption.FormatID(r.ID), State: string(r.State), StartedAt: r.StartedAt, StartedBy: r.StartedBy.Name(), StartedByIssuer: r.StartedBy.Issuer(), Reason: r.Reason,
 		Acknowledge: r.Acknowledge, Done: r.Done, Total: r.Total, FinishedAt: r.FinishedAt, Refusal: r.Refusal,
 	}
 }
 
 // stopResumption ends the unfinished run, for a new stop.
-func (tx *Tx) stopResumption(ctx context.Context) error {
-	run, err := tx.unfinishedResumption(ctx)
+func stopResumption(ctx context.Context, tx *store.Tx) error {
+	run, err := unfinishedResumption(ctx, tx)
 	if err != nil || run == nil {
 		return err
 	}
-	run.finish(tx.now, ResumptionStopped)
-	return tx.saveResumption(ctx, run)
+	run.finish(tx.Now, ResumptionStopped)
+	return saveResumption(ctx, tx, run)
 }

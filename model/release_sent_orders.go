@@ -11,6 +11,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/account"
+	"parapet/model/kernel/store"
 )
 
 // SentOrders returns the orders that were sent to a bank under these keys, as the last
@@ -18,14 +19,14 @@ import (
 // that are written after the answer. Keys never used with the rail are missing. The
 // error names accounts that cannot be decrypted; the other orders are returned.
 func (s *Service) SentOrders(ctx context.Context, rail RailIdentity, keys []string) (map[string]*Release, error) {
-	owners, err := findPayoutsByKeys(ctx, s.db, keys)
+	owners, err := findPayoutsByKeys(ctx, s.DB, keys)
 	if err != nil || len(owners) == 0 {
 		return nil, err
 	}
 	ids := slices.Collect(maps.Values(owners))
 	var attempts []sentRow
-	err = s.db.NewSelect().Model(&attempts).ColumnExpr("distinct on (key) key, payout_id, number").
-		ColumnExpr("bool_or(ended_at is null and started_at > "+businessNowSQL+" - ? * interval '1 second') over (partition by key) as underway", ReleaseLease.Seconds()).
+	err = s.DB.NewSelect().Model(&attempts).ColumnExpr("distinct on (key) key, payout_id, number").
+		ColumnExpr("bool_or(ended_at is null and started_at > "+store.BusinessNowSQL+" - ? * interval '1 second') over (partition by key) as underway", ReleaseLease.Seconds()).
 		ColumnExpr("bool_or(coalesce(outcome, 'unknown') = 'unknown') over (partition by key) as unclear, bool_or(coalesce(refusal_noticed_at, refusal_reported_at) is not null) over (partition by key) as refusal_noticed").
 		Where("payout_id in (?)", bun.List(ids)).Where("key in (?)", bun.List(keys)).
 		Where("(rail_identity is null and rail = ?0 or rail_identity in (select id from rail_identities where bank = (select bank from rail_identities where id = ?1)))", rail.Name, rail.ID()).
@@ -52,13 +53,13 @@ func (s *Service) SentOrders(ctx context.Context, rail RailIdentity, keys []stri
 		if method == nil || len(method.Sealed) == 0 {
 			continue
 		}
-		number, err := method.openNumber(s.keys)
+		number, err := method.openNumber(s.Keys)
 		if err != nil {
-			sealed = errors.Join(sealed, fmt.Errorf("open account of %s: %w", resourcePayoutMethod.formatID(method.ID), err))
+			sealed = errors.Join(sealed, fmt.Errorf("open account of %s: %w", store.ResourcePayoutMethod.FormatID(method.ID), err))
 			continue
 		}
 		sent[attempt.Key] = &Release{
-			Partner: row.Partner, PayoutID: resourcePayout.formatID(row.ID), Attempt: attempt.Number, Key: attempt.Key, InFlight: attempt.Underway,
+			Partner: row.Partner, PayoutID: store.ResourcePayout.FormatID(row.ID), Attempt: attempt.Number, Key: attempt.Key, InFlight: attempt.Underway,
 			Unclear: attempt.Unclear, RefusalNoticed: attempt.RefusalNoticed,
 			Closed:         row.Status != PayoutReleased && !row.isInFlight() || attempt.Key != row.idempotencyKey() || reported[attempt.Key],
 			HasSuspectLine: barred[row.ID],
@@ -81,7 +82,7 @@ type sentRow struct {
 // loadPaidPayouts returns the payouts that have a method, and these methods.
 func (s *Service) loadPaidPayouts(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]*payoutRow, map[uuid.UUID]*payoutMethodRow, error) {
 	var rows []*payoutRow
-	if err := s.db.NewSelect().Model(&rows).Where("po.id in (?)", bun.List(ids)).Where("po.payout_method_id is not null").Scan(ctx); err != nil {
+	if err := s.DB.NewSelect().Model(&rows).Where("po.id in (?)", bun.List(ids)).Where("po.payout_method_id is not null").Scan(ctx); err != nil {
 		return nil, nil, fmt.Errorf("read payouts: %w", err)
 	}
 	payouts := make(map[uuid.UUID]*payoutRow, len(rows))
@@ -92,7 +93,7 @@ func (s *Service) loadPaidPayouts(ctx context.Context, ids []uuid.UUID) (map[uui
 	if len(wanted) == 0 {
 		return payouts, nil, nil
 	}
-	methods, err := loadRowsByID[payoutMethodRow](ctx, s.db, wanted)
+	methods, err := store.LoadRowsByID[payoutMethodRow](ctx, s.DB, wanted)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read payout methods: %w", err)
 	}
@@ -103,12 +104,12 @@ func (s *Service) loadPaidPayouts(ctx context.Context, ids []uuid.UUID) (map[uui
 // and the payouts that a line of an unknown debt blocks.
 func (s *Service) loadReportedOrders(ctx context.Context, keys []string, ids []uuid.UUID) (reported map[string]bool, barred map[uuid.UUID]bool, err error) {
 	var known []string
-	err = s.db.NewRaw("select distinct key from rail_report_lines where payout_id in (?) and key in (?) and match_result = ?", bun.List(ids), bun.List(keys), ResultUnderway).Scan(ctx, &known)
+	err = s.DB.NewRaw("select distinct key from rail_report_lines where payout_id in (?) and key in (?) and match_result = ?", bun.List(ids), bun.List(keys), ResultUnderway).Scan(ctx, &known)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read report lines: %w", err)
 	}
 	var waiting []uuid.UUID
-	err = s.db.NewRaw("select po.id from payouts po where po.id in (?) and "+hasSuspectLineSQL, bun.List(ids)).Scan(ctx, &waiting)
+	err = s.DB.NewRaw("select po.id from payouts po where po.id in (?) and "+hasSuspectLineSQL, bun.List(ids)).Scan(ctx, &waiting)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read findings: %w", err)
 	}

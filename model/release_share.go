@@ -6,6 +6,9 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 )
 
 // maxAheadPerPartner bounds the payouts of one partner that are moved ahead in the
@@ -18,7 +21,7 @@ const maxAheadPerPartner = 4
 // maxAheadPerPartner at a time, so that few payouts are ahead. It returns the number
 // moved. Safe for concurrent use.
 func (s *Service) AdvanceOtherPartners(ctx context.Context, partner string) (moved int, err error) {
-	err = s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
+	err = s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error {
 		var rows []struct {
 			ID      uuid.UUID
 			Partner string
@@ -31,12 +34,12 @@ func (s *Service) AdvanceOtherPartners(ctx context.Context, partner string) (mov
 					where pt.slug <> ?3 and (first.requeued_at is null or first.requeued_at < ?1)
 					order by first.place, random() limit ?4) as ahead on ahead.id = po.id
 				for no key update of po skip locked)
-			returning id, partner`, tx.now, tx.now.Add(-requeueAgainAfter), maxAheadPerPartner, partner, sweepBatchSize).Scan(ctx, &rows)
+			returning id, partner`, tx.Now, tx.Now.Add(-requeueAgainAfter), maxAheadPerPartner, partner, store.SweepBatchSize).Scan(ctx, &rows)
 		if err != nil {
 			return fmt.Errorf("advance payouts of other partners: %w", err)
 		}
 		for _, row := range rows {
-			tx.enqueueJob(ReleasePayout{Partner: row.Partner, ID: resourcePayout.formatID(row.ID), HighPriority: true, Requeued: true})
+			tx.EnqueueJob(store.ReleasePayout{Partner: row.Partner, ID: store.ResourcePayout.FormatID(row.ID), HighPriority: true, Requeued: true})
 		}
 		moved = len(rows)
 		return nil
@@ -51,19 +54,19 @@ const dueClaimColumns = "c.id, c.partner, c.updated_at, c.timeline_sequence, c.t
 // lockDueClaims locks the claims of at most limit payouts that are due; it skips claims
 // that others have locked. Each partner with due payouts gets an equal share; payouts
 // that have been due for longest use the rest.
-func (tx *Tx) lockDueClaims(ctx context.Context, limit int) ([]claimRow, error) {
+func lockDueClaims(ctx context.Context, tx *store.Tx, limit int) ([]claimRow, error) {
 	var partners int
-	err := tx.pgxConn.QueryRow(ctx, `select count(*) from partners pt where exists (
-		select from payouts po where po.partner = pt.slug and po.status = 'pending' and po.next_attempt_at <= $1)`, pgx.QueryExecModeCacheStatement, tx.now).Scan(&partners)
+	err := tx.PgxConn.QueryRow(ctx, `select count(*) from partners pt where exists (
+		select from payouts po where po.partner = pt.slug and po.status = 'pending' and po.next_attempt_at <= $1)`, pgx.QueryExecModeCacheStatement, tx.Now).Scan(&partners)
 	if err != nil {
 		return nil, fmt.Errorf("count partners with due payouts: %w", err)
 	}
 	claims := make([]claimRow, 0, limit)
 	if partners > 1 {
-		err := tx.store.queryPreparedRows(ctx, tx.pgxConn, &claims, `select due.* from (select slug from partners order by random()) as pt cross join lateral (
+		err := tx.Store.QueryPreparedRows(ctx, tx.PgxConn, &claims, `select due.* from (select slug from partners order by random()) as pt cross join lateral (
 			select `+dueClaimColumns+` from claims c join payouts po on po.claim_id = c.id and po.partner = c.partner
 			where po.partner = pt.slug and po.status = 'pending' and po.next_attempt_at <= $1 order by po.next_attempt_at limit $2 for no key update of c skip locked) as due limit $3`,
-			tx.now, max(1, limit/partners), limit)
+			tx.Now, max(1, limit/partners), limit)
 		if err != nil || len(claims) == limit {
 			return claims, err
 		}
@@ -73,8 +76,8 @@ func (tx *Tx) lockDueClaims(ctx context.Context, limit int) ([]claimRow, error) 
 		locked[i] = claims[i].ID
 	}
 	rest := make([]claimRow, 0, limit-len(claims))
-	err = tx.store.queryPreparedRows(ctx, tx.pgxConn, &rest, "select "+dueClaimColumns+` from claims c join payouts po on po.claim_id = c.id and po.partner = c.partner
+	err = tx.Store.QueryPreparedRows(ctx, tx.PgxConn, &rest, "select "+dueClaimColumns+` from claims c join payouts po on po.claim_id = c.id and po.partner = c.partner
 		where po.status = 'pending' and po.next_attempt_at <= $1 and c.id <> all($3) order by po.next_attempt_at limit $2 for no key update of c skip locked`,
-		tx.now, limit-len(claims), locked)
+		tx.Now, limit-len(claims), locked)
 	return append(claims, rest...), err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
 
@@ -25,7 +26,7 @@ func owedToTwo(t *testing.T, b *modeltest.Bundle, acme, globex int) {
 	b.RunAccountChecks()
 	quake, _, err := b.Service.RecordObservation(t.Context(), b.Source, modeltest.Quake("us1000chhc", b.Now(), epicentre, "6.4"), false)
 	require.NoError(t, err)
-	require.NoError(t, b.Service.Evaluate(t.Context(), model.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
+	require.NoError(t, b.Service.Evaluate(t.Context(), store.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
 }
 
 // releasedBySlice releases one slice and returns how many payouts of each partner it took.
@@ -61,7 +62,7 @@ func TestFewPayoutsOfEachOtherPartnerStandAhead(t *testing.T) {
 	owedToTwo(t, b, 2, 6)
 	advance := func(partner string) int { return must(b.Service.AdvanceOtherPartners(t.Context(), partner)) }
 	require.Equal(t, 4, advance("acme"))
-	last, is := b.LastJob().(model.ReleasePayout)
+	last, is := b.LastJob().(store.ReleasePayout)
 	require.True(t, is)
 	require.Equal(t, "globex", last.Partner)
 	require.Zero(t, advance("acme"), "the four still stand ahead")

@@ -10,6 +10,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -19,10 +23,10 @@ type stopRow struct {
 
 	ID           uuid.UUID `bun:",pk,type:uuid"`
 	StoppedAt    time.Time
-	StoppedBy    personID
+	StoppedBy    actor.PersonID
 	Reason       string
 	ResumedAt    *time.Time
-	ResumedBy    *personID
+	ResumedBy    *actor.PersonID
 	ResumeReason *string
 	Acknowledged bool
 }
@@ -42,9 +46,9 @@ type ReleaseStop struct {
 }
 
 func (r *stopRow) toRecord() *ReleaseStop {
-	resumedBy, issuer := r.ResumedBy.nameAndIssuer()
+	resumedBy, issuer := r.ResumedBy.NameAndIssuer()
 	return &ReleaseStop{
-		StoppedAt: r.StoppedAt, StoppedBy: r.StoppedBy.name(), StoppedByIssuer: r.StoppedBy.issuer(), Reason: r.Reason,
+		StoppedAt: r.StoppedAt, StoppedBy: r.StoppedBy.Name(), StoppedByIssuer: r.StoppedBy.Issuer(), Reason: r.Reason,
 		ResumedAt: r.ResumedAt, ResumedBy: resumedBy, ResumedByIssuer: issuer, ResumeReason: r.ResumeReason, Acknowledged: r.Acknowledged,
 	}
 }
@@ -72,18 +76,18 @@ type ReleasesStopped struct {
 // begins; it waits up to a minute for earlier sends, and returns those that have not
 // ended. A repeated request waits again. Operators only. Errors: validation_failed,
 // state_conflict.
-func (s *Service) StopReleases(ctx context.Context, actor Actor, in StopRequest) (*ReleasesStopped, error) {
-	stop, err := s.changeStop(ctx, actor, in.Reason, func(ctx context.Context, tx *Tx, standing *stopRow) (*stopRow, error) {
+func (s *Service) StopReleases(ctx context.Context, actor actor.Actor, in StopRequest) (*ReleasesStopped, error) {
+	stop, err := s.changeStop(ctx, actor, in.Reason, func(ctx context.Context, tx *store.Tx, standing *stopRow) (*stopRow, error) {
 		if standing != nil {
-			return nil, Fail(CodeStateConflict, "Releases are stopped already, since %s.", standing.StoppedAt.Format(time.RFC3339))
+			return nil, apperr.Fail(apperr.CodeStateConflict, "Releases are stopped already, since %s.", standing.StoppedAt.Format(time.RFC3339))
 		}
-		row := &stopRow{ID: newID(), StoppedAt: tx.now, StoppedBy: actor.personID(), Reason: in.Reason}
-		if err := tx.insertStop(ctx, row); err != nil {
+		row := &stopRow{ID: store.NewID(), StoppedAt: tx.Now, StoppedBy: actor.PersonID(), Reason: in.Reason}
+		if err := insertStop(ctx, tx, row); err != nil {
 			return nil, err
 		}
-		return row, tx.storeResponse(statusOK, "", &ReleasesStopped{Stop: row.toRecord()})
+		return row, tx.StoreResponse(store.StatusOK, "", &ReleasesStopped{Stop: row.toRecord()})
 	})
-	var first *Replay
+	var first *store.Replay
 	if err != nil && !errors.As(err, &first) {
 		return nil, err
 	}
@@ -91,11 +95,11 @@ func (s *Service) StopReleases(ctx context.Context, actor Actor, in StopRequest)
 	if waited != nil || first == nil {
 		return &ReleasesStopped{stop, left}, waited
 	}
-	return nil, first.withLeaving(left)
+	return nil, withLeaving(first, left)
 }
 
 // withLeaving adds the orders leaving now to the stored response of a stop.
-func (r *Replay) withLeaving(left *Leaving) error {
+func withLeaving(r *store.Replay, left *Leaving) error {
 	again, answer := *r, new(ReleasesStopped)
 	err := wire.Decode(r.Body, answer)
 	if err == nil {
@@ -109,18 +113,18 @@ func (r *Replay) withLeaving(left *Leaving) error {
 }
 
 // changeStop runs an operator's change of the stop in a transaction.
-func (s *Service) changeStop(ctx context.Context, actor Actor, reason string, do func(context.Context, *Tx, *stopRow) (*stopRow, error)) (*ReleaseStop, error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+func (s *Service) changeStop(ctx context.Context, caller actor.Actor, reason string, do func(context.Context, *store.Tx, *stopRow) (*stopRow, error)) (*ReleaseStop, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, err
 	}
-	v := validator{}
-	v.requireNote(&reason, "/reason")
-	if len(v.fieldErrors) > 0 {
-		return nil, Invalid(v.fieldErrors...)
+	v := apperr.Validator{}
+	requireNote(&v, &reason, "/reason")
+	if len(v.FieldErrors) > 0 {
+		return nil, apperr.Invalid(v.FieldErrors...)
 	}
 	var stop *ReleaseStop
-	err := s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
-		standing, err := tx.lockActiveStop(ctx)
+	err := s.InTx(ctx, caller, func(ctx context.Context, tx *store.Tx) error {
+		standing, err := lockActiveStop(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -129,26 +133,26 @@ func (s *Service) changeStop(ctx context.Context, actor Actor, reason string, do
 			return err
 		}
 		stop = row.toRecord()
-		tx.describe("", "", &reason)
+		tx.Describe("", "", &reason)
 		return nil
 	})
 	return stop, err
 }
 
 // insertStop begins a stop; it ends an unfinished resumption.
-func (tx *Tx) insertStop(ctx context.Context, row *stopRow) error {
-	if err := insertRows(ctx, tx, row); err != nil {
+func insertStop(ctx context.Context, tx *store.Tx, row *stopRow) error {
+	if err := store.InsertRows(ctx, tx, row); err != nil {
 		return err
 	}
-	return tx.stopResumption(ctx)
+	return stopResumption(ctx, tx)
 }
 
 // lockActiveStop locks the active stop; nil if there is none. A constraint of the table
 // makes the second of two concurrent stops fail.
-func (tx *Tx) lockActiveStop(ctx context.Context) (*stopRow, error) {
+func lockActiveStop(ctx context.Context, tx *store.Tx) (*stopRow, error) {
 	row := new(stopRow)
 	err := tx.NewSelect().Model(row).Where("rs.resumed_at is null").For("UPDATE").Scan(ctx)
-	if isNoRows(err) {
+	if store.IsNoRows(err) {
 		return nil, nil //nolint:nilnil // no stop is active
 	}
 	return row, err
@@ -156,14 +160,14 @@ func (tx *Tx) lockActiveStop(ctx context.Context) (*stopRow, error) {
 
 // queueStopCheck queues a read of whether releases are stopped. An intent that misses a
 // stop holds a lock for which the stop waits.
-func (tx *Tx) queueStopCheck(stopped *bool) {
-	tx.batch.Queue(lockIntentSQL)
-	tx.batch.Queue(isStoppedSQL).QueryRow(func(row pgx.Row) error { return row.Scan(stopped) })
+func queueStopCheck(tx *store.Tx, stopped *bool) {
+	tx.Batch.Queue(lockIntentSQL)
+	tx.Batch.Queue(isStoppedSQL).QueryRow(func(row pgx.Row) error { return row.Scan(stopped) })
 }
 
 // describeViolations lists the violated invariants that are not acknowledged; empty if
 // there are none.
-func (tx *Tx) describeViolations(ctx context.Context) (text string, err error) {
+func describeViolations(ctx context.Context, tx *store.Tx) (text string, err error) {
 	err = tx.NewRaw(`select coalesce(string_agg(format('%s of %s records', says, n), '; ' order by name), '') from (
 		select v.name, v.name || coalesce(' (' || rtrim(obj_description(to_regclass(v.name), 'pg_class'), '.') || ')', '') as says, count(*) as n
 		from invariant_violations v where v.acknowledged_at is null group by v.name) as violated`).Scan(ctx, &text)
@@ -177,27 +181,27 @@ func (tx *Tx) describeViolations(ctx context.Context) (text string, err error) {
 }
 
 // stopOnViolation stops releases when an unacknowledged invariant violation exists.
-func (tx *Tx) stopOnViolation(ctx context.Context) error {
-	violated, err := tx.describeViolations(ctx)
+func stopOnViolation(ctx context.Context, tx *store.Tx) error {
+	violated, err := describeViolations(ctx, tx)
 	if err != nil || violated == "" {
 		return err
 	}
-	if standing, err := tx.lockActiveStop(ctx); err != nil || standing != nil {
+	if standing, err := lockActiveStop(ctx, tx); err != nil || standing != nil {
 		return err
 	}
-	_, err = tx.NewInsert().Model(&stopRow{ID: newID(), StoppedAt: tx.now, StoppedBy: tx.actor.personID(), Reason: "An invariant is violated: " + violated}).
+	_, err = tx.NewInsert().Model(&stopRow{ID: store.NewID(), StoppedAt: tx.Now, StoppedBy: tx.Actor.PersonID(), Reason: "An invariant is violated: " + violated}).
 		On("conflict do nothing").Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("stop releases: %w", err)
 	}
-	return tx.stopResumption(ctx)
+	return stopResumption(ctx, tx)
 }
 
 // AreReleasesStopped reports whether the release of payouts is stopped now, for senders
 // that send after the release, such as file writers.
 func (s *Service) AreReleasesStopped(ctx context.Context) (stopped bool, err error) {
-	err = s.db.NewRaw("select exists (select from release_stops where resumed_at is null)").Scan(ctx, &stopped)
-	return stopped, translateError(err)
+	err = s.DB.NewRaw("select exists (select from release_stops where resumed_at is null)").Scan(ctx, &stopped)
+	return stopped, store.TranslateError(err)
 }
 
 // Reasons why a due payout waits.
@@ -208,8 +212,8 @@ const (
 
 // postponePayout makes a due payout wait for the end of a stop, or of its policy's
 // suspect lines, and adds the reason to the timeline.
-func (tx *Tx) postponePayout(claim *claimRow, row *payoutRow, sentence string) error {
+func postponePayout(tx *store.Tx, claim *claimRow, row *payoutRow, sentence string) error {
 	row.NextAttemptAt = nil
-	tx.bumpVersion(&row.RowHeader)
-	return tx.recordPayoutEvent(claim, row, row.ledgerTransfer(), EventPayoutUpdated, sentence)
+	tx.BumpVersion(&row.RowHeader)
+	return recordPayoutEvent(tx, claim, row, row.ledgerTransfer(), event.PayoutUpdated, sentence)
 }

@@ -3,17 +3,20 @@ package model
 import (
 	"context"
 	"fmt"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 )
 
 // ReleaseStops lists the last stops, newest first; the first one is active if it has no
 // end. Operators only.
-func (s *Service) ReleaseStops(ctx context.Context, actor Actor, most int) ([]ReleaseStop, error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+func (s *Service) ReleaseStops(ctx context.Context, caller actor.Actor, most int) ([]ReleaseStop, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, err
 	}
 	var rows []stopRow
-	if err := s.db.NewSelect().Model(&rows).OrderExpr("rs.id desc").Limit(int64(most)).Scan(ctx); err != nil {
-		return nil, translateError(fmt.Errorf("list stops: %w", err))
+	if err := s.DB.NewSelect().Model(&rows).OrderExpr("rs.id desc").Limit(int64(most)).Scan(ctx); err != nil {
+		return nil, store.TranslateError(fmt.Errorf("list stops: %w", err))
 	}
 	stops := make([]ReleaseStop, len(rows))
 	for i := range rows {
@@ -24,13 +27,13 @@ func (s *Service) ReleaseStops(ctx context.Context, actor Actor, most int) ([]Re
 
 // ReleaseResumptions lists the last resumptions of releases, newest first. Operators
 // only.
-func (s *Service) ReleaseResumptions(ctx context.Context, actor Actor, limit int) ([]ReleaseResumption, error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+func (s *Service) ReleaseResumptions(ctx context.Context, caller actor.Actor, limit int) ([]ReleaseResumption, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, err
 	}
 	var rows []resumptionRow
-	if err := s.db.NewSelect().Model(&rows).OrderExpr("rr.id desc").Limit(int64(limit)).Scan(ctx); err != nil {
-		return nil, translateError(fmt.Errorf("list resumptions: %w", err))
+	if err := s.DB.NewSelect().Model(&rows).OrderExpr("rr.id desc").Limit(int64(limit)).Scan(ctx); err != nil {
+		return nil, store.TranslateError(fmt.Errorf("list resumptions: %w", err))
 	}
 	runs := make([]ReleaseResumption, len(rows))
 	for i := range rows {
@@ -40,18 +43,18 @@ func (s *Service) ReleaseResumptions(ctx context.Context, actor Actor, limit int
 }
 
 // GetReleaseResumption returns one run. Operators only. Errors: not_found.
-func (s *Service) GetReleaseResumption(ctx context.Context, actor Actor, id string) (*ReleaseResumption, error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+func (s *Service) GetReleaseResumption(ctx context.Context, caller actor.Actor, id string) (*ReleaseResumption, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, err
 	}
-	key, err := resourceReleaseResumption.parseID(id)
+	key, err := store.ResourceReleaseResumption.ParseID(id)
 	if err != nil {
 		return nil, err
 	}
 	row := new(resumptionRow)
-	err = s.db.NewSelect().Model(row).Where("rr.id = ?", key).Scan(ctx)
-	if isNoRows(err) {
-		return nil, resourceReleaseResumption.notFoundError()
+	err = s.DB.NewSelect().Model(row).Where("rr.id = ?", key).Scan(ctx)
+	if store.IsNoRows(err) {
+		return nil, store.ResourceReleaseResumption.NotFoundError()
 	}
-	return row.toRecord(), translateError(err)
+	return row.toRecord(), store.TranslateError(err)
 }

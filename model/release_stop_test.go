@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
 )
 
@@ -28,7 +29,7 @@ func TestAStopHoldsEveryPayoutUntilReleasesAreResumed(t *testing.T) {
 	claim := owed(b)
 	stop(t, b)
 	_, err := b.Service.StopReleases(t.Context(), b.Operator, model.StopRequest{Reason: "Again."})
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
 	b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
 	b.RunJobs()
 	b.Sweep()
@@ -47,9 +48,9 @@ func TestAStopHoldsEveryPayoutUntilReleasesAreResumed(t *testing.T) {
 	_, err = b.Service.ResumeReleases(t.Context(), b.Operator, model.ResumeRequest{Reason: " "})
 	require.Equal(t, []string{"/reason"}, fieldPointers(domainError(t, err)))
 	_, err = b.Service.ResumeReleases(t.Context(), b.Acme, model.ResumeRequest{Reason: "Please."})
-	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeInsufficientScope, domainError(t, err).Code)
 	require.NoError(t, resume(t, b, false))
-	require.Equal(t, model.CodeStateConflict, domainError(t, resume(t, b, false)).Code)
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, resume(t, b, false)).Code)
 	b.Sweep()
 	b.RunJobs()
 	require.Equal(t, "released", only(t, b, claim).Status)
@@ -100,7 +101,7 @@ func TestAViolationStopsReleasesUntilItIsRepairedOrAcknowledged(t *testing.T) {
 	require.Empty(t, b.Rail.Orders)
 
 	refused := domainError(t, resume(t, b, false))
-	require.Equal(t, model.CodeStateConflict, refused.Code)
+	require.Equal(t, apperr.CodeStateConflict, refused.Code)
 	require.Contains(t, refused.Detail, "inv_limits_not_exceeded")
 	require.NoError(t, resume(t, b, true))
 	require.True(t, must(b.Service.ReleaseStops(t.Context(), b.Operator, 1))[0].Acknowledged)

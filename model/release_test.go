@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -65,7 +66,7 @@ func TestPayoutEventsFollowCreationOrder(t *testing.T) {
 	method := b.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
 	b.RunJobs()
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-	job, ok := b.TakeJob().(model.EvaluateOccurrences)
+	job, ok := b.TakeJob().(store.EvaluateOccurrences)
 	require.True(t, ok)
 	require.NoError(t, b.Service.Evaluate(t.Context(), job))
 	payout := only(t, b, b.OnlyClaim(policy))
@@ -94,7 +95,7 @@ func TestAMethodOfThePolicyPaysItsClaimsAtOnce(t *testing.T) {
 	claim := b.OnlyClaim(policy)
 	require.Equal(t, "released", only(t, b, claim).Status)
 	require.Equal(t, []string{"trigger.observed", "claim.opened", "claim.approved", "payout.created", "payout.releasing", "payout.released"}, b.TimelineKinds(claim.ID))
-	methods, err := b.Service.GetPayoutMethods(t.Context(), b.Acme, claim.ID, model.PageRequest{})
+	methods, err := b.Service.GetPayoutMethods(t.Context(), b.Acme, claim.ID, store.PageRequest{})
 	require.NoError(t, err)
 	require.Len(t, methods.Data, 1)
 	require.Equal(t, "verified", methods.Data[0].Status)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+
+	"parapet/model/kernel/store"
 )
 
 // How long a stop waits for running sends, and the polling interval. The wait must be
@@ -44,7 +46,7 @@ type lockHolder struct {
 
 // loadLockHolders lists the present holders of release locks.
 func (s *Service) loadLockHolders(ctx context.Context) ([]lockHolder, error) {
-	rows, err := s.pool.Query(ctx, `select pid, case objid when 0 then virtualtransaction else '' end from pg_locks
+	rows, err := s.Pool.Query(ctx, `select pid, case objid when 0 then virtualtransaction else '' end from pg_locks
 		where locktype = 'advisory' and classid = hashtext('release stop')::oid and objid in (0, 1) and objsubid = 2 and granted
 			and database = (select oid from pg_database where datname = current_database())`)
 	if err != nil {
@@ -64,7 +66,7 @@ func (s *Service) waitForSends(ctx context.Context) (*Leaving, error) {
 		}
 	}
 	if err != nil || len(before) == 0 {
-		return nil, translateError(err)
+		return nil, store.TranslateError(err)
 	}
 	return s.loadLeaving(ctx)
 }
@@ -98,19 +100,19 @@ func (s *Service) loadLeaving(ctx context.Context) (*Leaving, error) {
 		StartedAt time.Time
 		Count     int
 	}
-	err := s.db.NewRaw(`select po.id as payout_id, po.partner, a.key, a.rail, a.started_at, count(*) over () as count
+	err := s.DB.NewRaw(`select po.id as payout_id, po.partner, a.key, a.rail, a.started_at, count(*) over () as count
 		from payouts po join payout_attempts a on a.payout_id = po.id and a.partner = po.partner and a.ended_at is null
 		where po.next_attempt_at is not null and po.status in ('releasing', 'reconciling') order by a.started_at desc, a.key limit ?`, maxLeaving).Scan(ctx, &rows)
 	if err != nil {
-		return nil, translateError(fmt.Errorf("list orders that are leaving: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("list orders that are leaving: %w", err))
 	}
 	left := &Leaving{Orders: make([]LeavingOrder, len(rows)), Files: []string{}}
 	for i, row := range rows {
 		left.Count = row.Count
-		left.Orders[i] = LeavingOrder{resourcePayout.formatID(row.PayoutID), row.Partner, row.Key, row.Rail, row.StartedAt}
+		left.Orders[i] = LeavingOrder{store.ResourcePayout.FormatID(row.PayoutID), row.Partner, row.Key, row.Rail, row.StartedAt}
 	}
-	err = s.db.NewRaw("select id from payment_files where written_at is null order by sequence limit ?", maxLeaving).Scan(ctx, &left.Files)
-	return left, translateError(err)
+	err = s.DB.NewRaw("select id from payment_files where written_at is null order by sequence limit ?", maxLeaving).Scan(ctx, &left.Files)
+	return left, store.TranslateError(err)
 }
 
 // sleepFor waits for d or until the context ends.

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
 
@@ -145,7 +147,7 @@ func TestStopAnswersWithWhatIsLeavingAfterAMinute(t *testing.T) {
 	require.NoError(t, err)
 	_, sending, err := b.Service.BeginSend(t.Context())
 	require.NoError(t, err)
-	key := &model.IdempotencyKey{Operation: "stopReleases", Key: "one", Request: []byte("one")}
+	key := &actor.IdempotencyKey{Operation: "stopReleases", Key: "one", Request: []byte("one")}
 	actor := b.Operator
 	actor.IdempotencyKey = key
 	answer, err := b.Service.StopReleases(t.Context(), actor, model.StopRequest{Reason: "The bank called."})
@@ -161,7 +163,7 @@ func TestStopAnswersWithWhatIsLeavingAfterAMinute(t *testing.T) {
 
 	sending.End()
 	_, err = b.Service.StopReleases(t.Context(), actor, model.StopRequest{Reason: "The bank called."})
-	var again *model.Replay
+	var again *store.Replay
 	require.ErrorAs(t, err, &again)
 	require.Contains(t, string(again.Body), "The bank called.")
 	require.NotContains(t, string(again.Body), order.Key, "the same request again looks again")

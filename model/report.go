@@ -9,6 +9,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 	"parapet/model/money"
 )
 
@@ -64,7 +66,7 @@ type reportRow struct {
 	CreatedAt time.Time
 	Rail      string
 	Name      string
-	Author    personID
+	Author    actor.PersonID
 	Digest    string
 	Lines     int
 
@@ -78,8 +80,8 @@ type reportRow struct {
 // memory is bounded for any number of lines. Imported lines are matched even if this
 // process dies, because the sweep continues. Operators and rails only. Errors:
 // validation_failed.
-func (s *Service) Reconcile(ctx context.Context, actor Actor, in Report, read func(each func(ReportLine) error) error) (*Reconciliation, error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+func (s *Service) Reconcile(ctx context.Context, caller actor.Actor, in Report, read func(each func(ReportLine) error) error) (*Reconciliation, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, err
 	}
 	spool, err := readReport(in, read)
@@ -87,11 +89,11 @@ func (s *Service) Reconcile(ctx context.Context, actor Actor, in Report, read fu
 		return nil, err
 	}
 	defer func() { _ = spool.close() }()
-	row := &reportRow{ID: newID(), Rail: in.Rail, Name: in.Name, Author: actor.personID(), Lines: spool.count, Digest: spool.hexDigest()}
+	row := &reportRow{ID: store.NewID(), Rail: in.Rail, Name: in.Name, Author: caller.PersonID(), Lines: spool.count, Digest: spool.hexDigest()}
 	if in.Bank != nil {
 		row.RailIdentity = in.Bank.columnValue()
 	}
-	again, err := s.saveReport(ctx, actor, row, spool)
+	again, err := s.saveReport(ctx, caller, row, spool)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +101,7 @@ func (s *Service) Reconcile(ctx context.Context, actor Actor, in Report, read fu
 		return nil, err
 	}
 	if in.Until != nil { // on a repeated import too: the first importer may have died before
-		if err := s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error { return tx.openMissingOfReport(ctx, row, *in.Until) }); err != nil {
+		if err := s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error { return openMissingOfReport(ctx, tx, row, *in.Until) }); err != nil {
 			return nil, err
 		}
 	}
@@ -108,10 +110,10 @@ func (s *Service) Reconcile(ctx context.Context, actor Actor, in Report, read fu
 
 // saveReport saves a report and its lines. If the report was saved before, again is
 // true and row gets the id of the saved report.
-func (s *Service) saveReport(ctx context.Context, actor Actor, row *reportRow, spool *reportSpool) (again bool, err error) {
+func (s *Service) saveReport(ctx context.Context, actor actor.Actor, row *reportRow, spool *reportSpool) (again bool, err error) {
 	known := errors.New("saved before")
-	err = s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
-		row.CreatedAt = tx.now
+	err = s.InTx(ctx, actor, func(ctx context.Context, tx *store.Tx) error {
+		row.CreatedAt = tx.Now
 		if _, err := tx.NewRaw("select pg_advisory_xact_lock(hashtext('rail report'), hashtext(?))", row.Rail).Exec(ctx); err != nil {
 			return fmt.Errorf("lock reports: %w", err)
 		}
@@ -122,14 +124,14 @@ func (s *Service) saveReport(ctx context.Context, actor Actor, row *reportRow, s
 			row.ID = earlier
 			return known
 		}
-		if !isNoRows(err) {
+		if !store.IsNoRows(err) {
 			return fmt.Errorf("look for the report: %w", err)
 		}
 		if err := spool.saveLines(ctx, tx, row.ID, row.Rail); err != nil {
 			return err
 		}
-		tx.describe("", resourceReport.formatID(row.ID), nil)
-		return insertRows(ctx, tx, row)
+		tx.Describe("", store.ResourceReport.FormatID(row.ID), nil)
+		return store.InsertRows(ctx, tx, row)
 	})
 	if errors.Is(err, known) {
 		return true, nil
@@ -138,18 +140,18 @@ func (s *Service) saveReport(ctx context.Context, actor Actor, row *reportRow, s
 }
 
 func (s *Service) loadReconciliation(ctx context.Context, id uuid.UUID, again bool) (*Reconciliation, error) {
-	answer := &Reconciliation{ID: resourceReport.formatID(id), AlreadyImported: again, Results: map[string]int{}}
+	answer := &Reconciliation{ID: store.ResourceReport.FormatID(id), AlreadyImported: again, Results: map[string]int{}}
 	var counts []struct {
 		Result string
 		N      int
 	}
-	err := s.db.NewRaw("select match_result as result, count(*) as n from rail_report_lines where report_id = ? and match_result is not null group by 1", id).Scan(ctx, &counts)
+	err := s.DB.NewRaw("select match_result as result, count(*) as n from rail_report_lines where report_id = ? and match_result is not null group by 1", id).Scan(ctx, &counts)
 	if err != nil {
-		return nil, translateError(fmt.Errorf("count lines: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("count lines: %w", err))
 	}
 	for _, c := range counts {
 		answer.Results[c.Result] = c.N
 	}
-	err = s.db.NewRaw("select count(*) from reconciliation_exceptions where report_id = ? and kind = 'missing'", id).Scan(ctx, &answer.Missing)
-	return answer, translateError(err)
+	err = s.DB.NewRaw("select count(*) from reconciliation_exceptions where report_id = ? and kind = 'missing'", id).Scan(ctx, &answer.Missing)
+	return answer, store.TranslateError(err)
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/google/uuid"
 
 	"parapet/model/account"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 )
 
 // A rail can report an order under a key that this database never sent: the payout was
@@ -34,7 +36,7 @@ func (m *lineMatcher) prepareAdoption(ctx context.Context, out lockedPayout, lin
 	if !m.isUnsent(row, line) || row.PayoutMethodID != nil {
 		return nil
 	}
-	_, method, err := m.loadDestination(ctx, out.claim, row)
+	_, method, err := loadDestination(ctx, m.Tx, out.claim, row)
 	if err != nil || method == nil {
 		return err
 	}
@@ -48,17 +50,17 @@ func (m *lineMatcher) adoptPayout(out lockedPayout, line *lineRow) error {
 	m.adoptAttempt(row, line, RailAnswer{Outcome: OutcomeAccepted, Code: codeReported, Reference: line.Reference})
 	if method := m.intendedMethods[row.ID]; method != nil && row.PayoutMethodID == nil {
 		row.PayoutMethodID = method
-		m.batch.Queue("update payouts set payout_method_id = $1 where id = $2 and partner = $3", *method, row.ID, row.Partner)
+		m.Batch.Queue("update payouts set payout_method_id = $1 where id = $2 and partner = $3", *method, row.ID, row.Partner)
 	}
 	if row.Status == PayoutBlocked {
-		if err := m.transitionPayoutInMemory(out.claim, row, PayoutPending, "The rail reports that it already paid."); err != nil {
+		if err := transitionPayoutInMemory(m.Tx, out.claim, row, PayoutPending, "The rail reports that it already paid."); err != nil {
 			return err
 		}
 	}
-	if err := m.transitionPayoutInMemory(out.claim, row, PayoutReleasing, fmt.Sprintf("The rail was given the payout of %s before; it is not sent again.", row.toMoney())); err != nil {
+	if err := transitionPayoutInMemory(m.Tx, out.claim, row, PayoutReleasing, fmt.Sprintf("The rail was given the payout of %s before; it is not sent again.", row.toMoney())); err != nil {
 		return err
 	}
-	_, err := m.applyOutcome(out.claim, row, nil, RailAnswer{Outcome: OutcomeAccepted, Reference: line.Reference})
+	_, err := applyOutcome(m.Tx, out.claim, row, nil, RailAnswer{Outcome: OutcomeAccepted, Reference: line.Reference})
 	return err
 }
 
@@ -82,8 +84,8 @@ func (m *lineMatcher) adoptAttempt(row *payoutRow, line *lineRow, answer RailAns
 	row.Attempts++
 	row.Provider = &line.Rail
 	m.recipientsByKey[line.Key] = []recipient{{line.Rail, line.bank}}
-	order := &Release{Partner: row.Partner, PayoutID: resourcePayout.formatID(row.ID), Attempt: row.Attempts, Key: line.Key}
-	m.saveAttempts(recipient{line.Rail, line.bank}, []*Release{order}, []RailAnswer{answer})
+	order := &Release{Partner: row.Partner, PayoutID: store.ResourcePayout.FormatID(row.ID), Attempt: row.Attempts, Key: line.Key}
+	saveAttempts(m.Tx, recipient{line.Rail, line.bank}, []*Release{order}, []RailAnswer{answer})
 }
 
 // refuseUnsent applies a refusal of an unsent payout. A payout on hold stays as it is:
@@ -96,16 +98,16 @@ func (m *lineMatcher) refuseUnsent(out lockedPayout, line *lineRow) error {
 	m.adoptAttempt(row, line, RailAnswer{Outcome: OutcomeRefused, Code: line.Code})
 	row.IdempotencySeq++
 	before := row.Version
-	if err := m.blockPayoutInMemory(out.claim, row, BlockedRailRejected); err != nil || row.Version != before {
+	if err := blockPayoutInMemory(m.Tx, out.claim, row, BlockedRailRejected); err != nil || row.Version != before {
 		return err
 	}
-	m.bumpVersion(&row.RowHeader)
-	return m.recordPayoutEvent(out.claim, row, row.ledgerTransfer(), EventPayoutUpdated, blockedSentence(BlockedRailRejected))
+	m.BumpVersion(&row.RowHeader)
+	return recordPayoutEvent(m.Tx, out.claim, row, row.ledgerTransfer(), event.PayoutUpdated, blockedSentence(BlockedRailRejected))
 }
 
 // policyOfKey returns the policy id at the start of a key, regardless of the rest.
 func policyOfKey(text string) (uuid.UUID, bool) {
 	name, _, found := strings.Cut(text, ".")
-	id, err := resourcePolicy.parseID(name)
+	id, err := store.ResourcePolicy.ParseID(name)
 	return id, found && err == nil
 }

@@ -26,7 +26,7 @@ func (m *lineMatcher) blockDoublePayment(claim *claimRow, row *payoutRow, line *
 		if at, known := m.arrived[key]; !known || at == nil || at.Before(line.ReportedAt) {
 			m.arrived[key] = &line.ReportedAt
 		}
-		m.saveArrival(row.Partner, key, &line.ReportedAt)
+		saveArrival(m.Tx, row.Partner, key, &line.ReportedAt)
 		barred = m.siblings[claim.ID]
 	}
 	part := row.Installment
@@ -35,11 +35,11 @@ func (m *lineMatcher) blockDoublePayment(claim *claimRow, row *payoutRow, line *
 	}
 	for _, p := range barred {
 		if _, locked := m.locked[p.ID]; !locked { // the claim is locked, and with it all its payouts
-			m.advanceClock(&p.RowHeader)
+			m.AdvanceClock(&p.RowHeader)
 			m.locked[p.ID] = newLockedPayout(claim, p)
 		}
 	}
-	return m.blockPart(claim, part, barred)
+	return blockPart(m.Tx, claim, part, barred)
 }
 
 // deleteArrival removes the arrival of returned money. A return that is older than the
@@ -54,7 +54,7 @@ func (m *lineMatcher) deleteArrival(ctx context.Context, row *payoutRow, line *l
 		return err
 	}
 	delete(m.arrived, key)
-	m.batch.Queue("delete from payout_arrivals where claim_id = $1 and partner = $2 and installment = $3 and idempotency_seq = $4", key.claim, row.Partner, key.part, key.number)
+	m.Batch.Queue("delete from payout_arrivals where claim_id = $1 and partner = $2 and installment = $3 and idempotency_seq = $4", key.claim, row.Partner, key.part, key.number)
 	return nil
 }
 

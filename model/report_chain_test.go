@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -161,7 +162,7 @@ func TestLateSettlementBlocksReplacementOfReplacement(t *testing.T) {
 		require.Equal(t, "rail_mismatch", *third.BlockedReason)
 		require.Len(t, b.Rail.Orders, 2)
 		_, err := resolvePayout(t, b, third, model.PayoutCancelled, "", false)
-		require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "what is paid is not paid again")
+		require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code, "what is paid is not paid again")
 		must(resolvePayout(t, b, third, model.PayoutCancelled, "", true))
 		require.Equal(t, "closed", b.Claim(claim.ID).Status)
 	}

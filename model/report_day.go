@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 )
 
 // MissingReportDays lists the UTC days, oldest first, for which a bank's report has not
@@ -12,7 +15,7 @@ import (
 // have been restored to a time before its first payment.
 func (s *Service) MissingReportDays(ctx context.Context, rail RailIdentity, until time.Time) ([]time.Time, error) {
 	var days []time.Time
-	err := s.db.NewRaw(`select d.day at time zone 'UTC' as day
+	err := s.DB.NewRaw(`select d.day at time zone 'UTC' as day
 		from generate_series(least((select date_trunc('day', (min(a.started_at) - (select offset_interval from clock)) at time zone 'UTC') from payout_attempts a`+joinIdentitySQL+`
 					where not `+fmt.Sprintf(otherBankSQL, "?0", "?1")+`),
 				(select date_trunc('day', heartbeat_at at time zone 'UTC') from database_identity)),
@@ -20,7 +23,7 @@ func (s *Service) MissingReportDays(ctx context.Context, rail RailIdentity, unti
 		where not exists (select from rail_report_days t where t.rail = ?0 and `+bankOf("t.rail_identity")+` = `+bankOf("?1")+` and t.day = d.day) order by 1`,
 		rail.Name, stringOrEmpty(rail.columnValue()), until).Scan(ctx, &days)
 	if err != nil {
-		return nil, translateError(fmt.Errorf("find days to report: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("find days to report: %w", err))
 	}
 	for i := range days {
 		days[i] = days[i].UTC()
@@ -31,17 +34,17 @@ func (s *Service) MissingReportDays(ctx context.Context, rail RailIdentity, unti
 // SaveReportDay stores that a day's report of a bank was imported; an empty report
 // means that the bank had none. A stored day does not change.
 func (s *Service) SaveReportDay(ctx context.Context, rail RailIdentity, day time.Time, report string) error {
-	return s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
+	return s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error {
 		var id any
 		if report != "" {
-			parsed, err := resourceReport.parseID(report)
+			parsed, err := store.ResourceReport.ParseID(report)
 			if err != nil {
 				return err
 			}
 			id = parsed
 		}
 		_, err := tx.NewRaw("insert into rail_report_days (rail, rail_identity, day, taken_at, report_id) values (?, ?, ?, ?, ?) on conflict do nothing",
-			rail.Name, stringOrEmpty(rail.columnValue()), day.UTC().Format(time.DateOnly), tx.now, id).Exec(ctx)
+			rail.Name, stringOrEmpty(rail.columnValue()), day.UTC().Format(time.DateOnly), tx.Now, id).Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("keep a day of reports: %w", err)
 		}

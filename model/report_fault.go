@@ -10,6 +10,10 @@ import (
 	"net"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 )
 
 // matchReports matches all waiting lines. If a slice fails, it is halved until one line
@@ -19,17 +23,17 @@ func (s *Service) matchReports(ctx context.Context, turns int) error {
 	if err := s.reopenLines(ctx); err != nil {
 		return err
 	}
-	size, more := sweepBatchSize, true
+	size, more := store.SweepBatchSize, true
 	for turn := 0; more && turn < turns; turn++ {
-		err := s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) (err error) {
+		err := s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) (err error) {
 			defer recoverFault(&err)
-			more, err = tx.matchLines(ctx, size)
+			more, err = matchLines(ctx, tx, size)
 			return err
 		})
 		switch {
 		case err == nil:
-			more = more || size < sweepBatchSize
-			size = min(2*size, sweepBatchSize)
+			more = more || size < store.SweepBatchSize
+			size = min(2*size, store.SweepBatchSize)
 		case !isLineFault(ctx, err):
 			return err
 		case size > 1:
@@ -59,7 +63,7 @@ func recoverFault(err *error) {
 // isLineFault reports whether an error is caused by the line's content and would recur,
 // and not by the database, the network or a schema change.
 func isLineFault(ctx context.Context, err error) bool {
-	if ctx.Err() != nil || CodeOf(err) == CodeUnavailable || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if ctx.Err() != nil || apperr.CodeOf(err) == apperr.CodeUnavailable || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
 	}
 	var network net.Error
@@ -84,27 +88,27 @@ const maxFaultText = 500
 // setAsideLine turns the oldest waiting line into an exception that names the fault.
 // The payouts of its policy, if it names one, are blocked until an operator answers.
 func (s *Service) setAsideLine(ctx context.Context, fault error) error {
-	return s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) error {
+	return s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error {
 		if _, err := tx.NewRaw("select " + matchLockSQL).Exec(ctx); err != nil {
 			return fmt.Errorf("lock matching: %w", err)
 		}
 		line := new(lineRow)
 		err := tx.NewSelect().Model(line).Where("rl.match_result is null").OrderExpr("rl.report_id, rl.number").Limit(1).Scan(ctx)
-		if isNoRows(err) {
+		if store.IsNoRows(err) {
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("read line: %w", err)
 		}
 		detail := fault.Error()
-		detail = boundAuditText(detail[:min(len(detail), maxFaultText)], "no text")
-		row := &exceptionRow{ID: newID(), CreatedAt: tx.now, Kind: ResultUnmatched, Rail: &line.Rail, ReportID: &line.ReportID, Line: &line.Number, Detail: &detail}
+		detail = store.BoundAuditText(detail[:min(len(detail), maxFaultText)], "no text")
+		row := &exceptionRow{ID: store.NewID(), CreatedAt: tx.Now, Kind: ResultUnmatched, Rail: &line.Rail, ReportID: &line.ReportID, Line: &line.Number, Detail: &detail}
 		if id, ok := policyOfKey(line.Key); ok {
 			policy := new(policyRow)
 			switch err := tx.NewSelect().Model(policy).Where("p.id = ?", id).Scan(ctx); {
 			case err == nil:
 				row.Partner, row.PolicyID = &policy.Partner, &policy.ID
-			case !isNoRows(err):
+			case !store.IsNoRows(err):
 				return fmt.Errorf("read policy: %w", err)
 			}
 		}
@@ -112,6 +116,6 @@ func (s *Service) setAsideLine(ctx context.Context, fault error) error {
 		if err != nil {
 			return fmt.Errorf("set line aside: %w", err)
 		}
-		return insertRows(ctx, tx, row)
+		return store.InsertRows(ctx, tx, row)
 	})
 }

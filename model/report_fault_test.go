@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
 
@@ -73,7 +75,7 @@ func TestReportIsImportedWhateverThePayoutState(t *testing.T) {
 	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(*) from reconciliation_exceptions where detail like 'panic%'").Scan(&faults))
 	require.Zero(t, open)
 	require.Zero(t, faults)
-	_, err := b.Service.HealthStats(t.Context(), model.System())
+	_, err := b.Service.HealthStats(t.Context(), actor.System())
 	require.NoError(t, err)
 }
 
@@ -96,7 +98,7 @@ func TestLineThatFailsIsSetAsideAndTheOthersAreMatched(t *testing.T) {
 	b.RunJobs()
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
 	b.RunJobs()
-	payouts := must(b.Service.ListPayouts(t.Context(), b.Acme, model.Filter{}, model.PageRequest{})).Data
+	payouts := must(b.Service.ListPayouts(t.Context(), b.Acme, store.Filter{}, store.PageRequest{})).Data
 	require.Len(t, payouts, 3)
 	for _, payout := range payouts {
 		lines = append(lines, line(b, payout, "settled"))
@@ -107,7 +109,7 @@ func TestLineThatFailsIsSetAsideAndTheOthersAreMatched(t *testing.T) {
 	require.NoError(t, err)
 	done := reconcile(t, b, "r", lines...)
 	require.Equal(t, map[string]int{"reconciled": 2, "unmatched": 1}, done.Results)
-	list := must(b.Service.ListReconciliationExceptions(t.Context(), b.Operator, false, model.PageRequest{})).Data
+	list := must(b.Service.ListReconciliationExceptions(t.Context(), b.Operator, false, store.PageRequest{})).Data
 	var unmatched model.ReconciliationException
 	for _, f := range list {
 		if f.Kind == "unmatched" {

@@ -10,6 +10,8 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/account"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 )
 
 // lineRow is a report line to be matched with its payout.
@@ -39,7 +41,7 @@ type lineRow struct {
 // lineMatcher matches a slice of lines with their payouts in memory, and saves the
 // results in a few statements.
 type lineMatcher struct {
-	*Tx
+	*store.Tx
 
 	lines               []*lineRow
 	locked              map[uuid.UUID]lockedPayout
@@ -59,7 +61,7 @@ type lineMatcher struct {
 // One process matches at a time, so that a return never precedes its payment. A slice
 // ends before a line about a claim for which it has created a payout, because that
 // payout can be changed only once it is saved.
-func (tx *Tx) matchLines(ctx context.Context, most int) (more bool, err error) {
+func matchLines(ctx context.Context, tx *store.Tx, most int) (more bool, err error) {
 	if _, err := tx.NewRaw("select " + matchLockSQL).Exec(ctx); err != nil {
 		return false, fmt.Errorf("lock matching: %w", err)
 	}
@@ -80,7 +82,7 @@ func (tx *Tx) matchLines(ctx context.Context, most int) (more bool, err error) {
 			m.lines, more = m.lines[:i], true
 			break
 		}
-		restore := tx.withActor(Actor{Kind: ActorRail, Name: line.Rail})
+		restore := tx.WithActor(actor.Actor{Kind: actor.KindRail, Name: line.Rail})
 		result, err := m.applyLine(ctx, line)
 		restore()
 		if err != nil {
@@ -115,7 +117,7 @@ func (m *lineMatcher) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	locked, err := m.lockPayouts(ctx, "", append(ids, found...))
+	locked, err := lockPayouts(ctx, m.Tx, "", append(ids, found...))
 	if err != nil || len(locked) == 0 {
 		return err
 	}
@@ -167,7 +169,7 @@ func (m *lineMatcher) findPayoutsByKey(ctx context.Context) (ids []uuid.UUID, er
 	if len(policies) == 0 {
 		return ids, nil
 	}
-	known, err := loadRowsByID[policyRow](ctx, m, policies)
+	known, err := store.LoadRowsByID[policyRow](ctx, m, policies)
 	if err != nil {
 		return nil, fmt.Errorf("read policies: %w", err)
 	}
@@ -260,28 +262,28 @@ func (m *lineMatcher) save(ctx context.Context) error {
 	if err := m.closePaidClaims(ctx, moved); err != nil {
 		return err
 	}
-	m.savePayouts(moved)
+	savePayouts(m.Tx, moved)
 	m.saveClaims()
 	for _, row := range m.replacements {
-		m.queueInsert(row)
+		m.QueueInsert(row)
 	}
 	numbers, reports, results := make([]int, len(m.lines)), make([]uuid.UUID, len(m.lines)), make([]string, len(m.lines))
 	payouts := make([]*uuid.UUID, len(m.lines))
 	for i, line := range m.lines {
 		numbers[i], reports[i], results[i], payouts[i] = line.Number, line.ReportID, *line.MatchResult, line.PayoutID
 	}
-	m.batch.Queue(`update rail_report_lines as rl set match_result = n.result, payout_id = n.payout_id
+	m.Batch.Queue(`update rail_report_lines as rl set match_result = n.result, payout_id = n.payout_id
 		from unnest($1::uuid[], $2::int[], $3::text[], $4::uuid[]) as n (report_id, number, result, payout_id)
 		where rl.report_id = n.report_id and rl.number = n.number`, reports, numbers, results, payouts)
-	m.batch.Queue(`update reconciliation_exceptions set closed_at = $1, closed_by = 'parapet', closed_reason = 'A later report explains it.'
-		where payout_id = any($2) and kind = 'missing' and closed_at is null`, m.now, m.reportedPayouts)
-	m.batch.Queue(`update reconciliation_exceptions as fi set closed_at = $1, closed_by = 'parapet', closed_reason = 'The line names a payout that exists now.'
+	m.Batch.Queue(`update reconciliation_exceptions set closed_at = $1, closed_by = 'parapet', closed_reason = 'A later report explains it.'
+		where payout_id = any($2) and kind = 'missing' and closed_at is null`, m.Now, m.reportedPayouts)
+	m.Batch.Queue(`update reconciliation_exceptions as fi set closed_at = $1, closed_by = 'parapet', closed_reason = 'The line names a payout that exists now.'
 		from unnest($2::uuid[], $3::int[]) as n (report_id, number)
-		where fi.report_id = n.report_id and fi.line = n.number and fi.kind = 'unknown' and fi.closed_at is null`, m.now, reports, numbers)
+		where fi.report_id = n.report_id and fi.line = n.number and fi.kind = 'unknown' and fi.closed_at is null`, m.Now, reports, numbers)
 	for _, row := range m.exceptions {
-		m.queueInsert(row)
+		m.QueueInsert(row)
 	}
-	if err := m.flush(ctx); err != nil {
+	if err := m.Flush(ctx); err != nil {
 		return fmt.Errorf("write what was matched: %w", err)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -70,5 +71,5 @@ func requireNotPaidAgain(t *testing.T, b *modeltest.Bundle, claim *wire.Claim) {
 	second := b.Claim(claim.ID).Payouts[1]
 	require.Equal(t, "rail_mismatch", *second.BlockedReason)
 	_, err := resolvePayout(t, b, second, model.PayoutCancelled, "", false)
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
 }

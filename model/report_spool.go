@@ -19,6 +19,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"parapet/model/account"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/money"
 )
 
@@ -87,7 +89,7 @@ func (s *reportSpool) close() error {
 // addLine checks a line and appends it.
 func (s *reportSpool) addLine(line ReportLine) error {
 	if fields := line.validate(fmt.Sprintf("/lines/%d", s.count)); len(fields) > 0 {
-		return Invalid(fields...)
+		return apperr.Invalid(fields...)
 	}
 	s.count++
 	s.sums[line.Amount.Currency] += line.Amount.Amount
@@ -99,30 +101,30 @@ func (s *reportSpool) addLine(line ReportLine) error {
 }
 
 // validate returns the faults of a line.
-func (line ReportLine) validate(at string) []FieldError {
-	v := validator{}
-	v.require(line.Key != "" || line.Reference != "", at+"/key", "required", "Give the payment's key or the rail's reference.")
+func (line ReportLine) validate(at string) []apperr.FieldError {
+	v := apperr.Validator{}
+	v.Require(line.Key != "" || line.Reference != "", at+"/key", "required", "Give the payment's key or the rail's reference.")
 	for name, text := range map[string]string{"/key": line.Key, "/reference": line.Reference, "/code": line.Code} {
-		v.require(len(text) <= maxRailReference && isStorableText(text), at+name, "length", fmt.Sprintf("Use at most %d bytes.", maxRailReference))
+		v.Require(len(text) <= maxRailReference && isStorableText(text), at+name, "length", fmt.Sprintf("Use at most %d bytes.", maxRailReference))
 	}
-	v.require(line.Account == "" || account.IsMasked(line.Account), at+"/account", "format", "Write the account masked, as iban ····3000: nothing else of it is kept.")
-	v.require(money.IsCurrency(line.Amount.Currency), at+"/amount/currency", "value", "Use an ISO 4217 code in capitals, such as USD.")
-	v.require(line.Amount.Amount >= 0, at+"/amount/amount", "minimum", "Use an amount of 0 or more; the status gives the direction.")
+	v.Require(line.Account == "" || account.IsMasked(line.Account), at+"/account", "format", "Write the account masked, as iban ····3000: nothing else of it is kept.")
+	v.Require(money.IsCurrency(line.Amount.Currency), at+"/amount/currency", "value", "Use an ISO 4217 code in capitals, such as USD.")
+	v.Require(line.Amount.Amount >= 0, at+"/amount/amount", "minimum", "Use an amount of 0 or more; the status gives the direction.")
 	switch line.Status {
 	case LineSettled, LineRejected, LineReturned, LineUnderway:
 	default:
-		v.require(false, at+"/status", "enum", "Use settled, rejected, returned or underway.")
+		v.Require(false, at+"/status", "enum", "Use settled, rejected, returned or underway.")
 	}
-	return v.fieldErrors
+	return v.FieldErrors
 }
 
 // verifyTotals compares the lines with the totals stated in the report.
 func (s *reportSpool) verifyTotals(in Report) error {
 	switch {
 	case in.Lines != nil && *in.Lines != s.count:
-		return Invalid(newFieldError("/line_count", "value", fmt.Sprintf("The report announces %d lines and has %d; send the whole report.", *in.Lines, s.count)))
+		return apperr.Invalid(apperr.NewFieldError("/line_count", "value", fmt.Sprintf("The report announces %d lines and has %d; send the whole report.", *in.Lines, s.count)))
 	case in.Sums != nil && !maps.Equal(in.Sums, s.sums):
-		return Invalid(newFieldError("/sums", "value", "The sums of the lines, by currency, differ from the sums that the report announces; send the whole report, unchanged."))
+		return apperr.Invalid(apperr.NewFieldError("/sums", "value", "The sums of the lines, by currency, differ from the sums that the report announces; send the whole report, unchanged."))
 	}
 	if s.count == 0 { // only its name distinguishes an empty report from another
 		fmt.Fprintf(s.hasher, "nothing in %q\n", in.Name)
@@ -134,7 +136,7 @@ func (s *reportSpool) verifyTotals(in Report) error {
 func (s *reportSpool) hexDigest() string { return hex.EncodeToString(s.hasher.Sum(nil)) }
 
 // saveLines copies the lines into the database.
-func (s *reportSpool) saveLines(ctx context.Context, tx *Tx, report uuid.UUID, rail string) error {
+func (s *reportSpool) saveLines(ctx context.Context, tx *store.Tx, report uuid.UUID, rail string) error {
 	var source io.Reader = bytes.NewReader(s.buffer.Bytes())
 	if s.file != nil {
 		if _, err := s.file.Seek(0, io.SeekStart); err != nil {
@@ -144,7 +146,7 @@ func (s *reportSpool) saveLines(ctx context.Context, tx *Tx, report uuid.UUID, r
 	}
 	lines, number := gob.NewDecoder(source), 0
 	columns := []string{"report_id", "number", "rail", "key", "reference", "amount", "currency", "account", "status", "code", "reported_at"}
-	_, err := tx.pgxConn.CopyFrom(ctx, pgx.Identifier{"rail_report_lines"}, columns, pgx.CopyFromFunc(func() ([]any, error) {
+	_, err := tx.PgxConn.CopyFrom(ctx, pgx.Identifier{"rail_report_lines"}, columns, pgx.CopyFromFunc(func() ([]any, error) {
 		if number == s.count {
 			return nil, nil
 		}

@@ -5,6 +5,9 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 )
 
 // A report line that names a known policy under the key of an unknown debt may be a
@@ -18,8 +21,8 @@ import (
 func (s *Service) reopenLines(ctx context.Context) error {
 	after := uuid.Nil
 	for more := true; more; {
-		err := s.InTx(ctx, System(), func(ctx context.Context, tx *Tx) (err error) {
-			after, more, err = tx.reopenLines(ctx, after)
+		err := s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) (err error) {
+			after, more, err = reopenLines(ctx, tx, after)
 			return err
 		})
 		if err != nil {
@@ -29,7 +32,7 @@ func (s *Service) reopenLines(ctx context.Context) error {
 	return nil
 }
 
-func (tx *Tx) reopenLines(ctx context.Context, after uuid.UUID) (last uuid.UUID, more bool, err error) {
+func reopenLines(ctx context.Context, tx *store.Tx, after uuid.UUID) (last uuid.UUID, more bool, err error) {
 	var rows []struct {
 		ID, ReportID uuid.UUID
 		Line         int
@@ -39,7 +42,7 @@ func (tx *Tx) reopenLines(ctx context.Context, after uuid.UUID) (last uuid.UUID,
 		join rail_report_lines rl on rl.report_id = fi.report_id and rl.number = fi.line and rl.match_result = 'unknown' and rl.payout_id is null
 		where fi.kind = 'unknown' and fi.policy_id is not null and fi.id > ?0
 			and exists (select from payouts po where po.policy_id = fi.policy_id and po.debt_digest is not null and po.created_at >= fi.created_at)
-		order by fi.id limit ?1`, after, sweepSetBatchSize).Scan(ctx, &rows)
+		order by fi.id limit ?1`, after, store.SweepSetBatchSize).Scan(ctx, &rows)
 	if err != nil || len(rows) == 0 {
 		return after, false, err
 	}
@@ -61,7 +64,7 @@ func (tx *Tx) reopenLines(ctx context.Context, after uuid.UUID) (last uuid.UUID,
 			reports, numbers = append(reports, row.ReportID), append(numbers, row.Line)
 		}
 	}
-	tx.batch.Queue(`update rail_report_lines rl set match_result = null from unnest($1::uuid[], $2::int[]) as n (report_id, number)
+	tx.Batch.Queue(`update rail_report_lines rl set match_result = null from unnest($1::uuid[], $2::int[]) as n (report_id, number)
 		where rl.report_id = n.report_id and rl.number = n.number and rl.match_result = 'unknown' and rl.payout_id is null`, reports, numbers)
-	return rows[len(rows)-1].ID, len(rows) == sweepSetBatchSize, nil
+	return rows[len(rows)-1].ID, len(rows) == store.SweepSetBatchSize, nil
 }

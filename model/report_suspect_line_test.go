@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -22,7 +24,7 @@ func strangeLine(policy, digest string) model.ReportLine {
 // answerFindings closes all that are open.
 func answerFindings(t *testing.T, b *modeltest.Bundle) {
 	t.Helper()
-	for _, finding := range must(b.Service.ListReconciliationExceptions(t.Context(), b.Operator, false, model.PageRequest{})).Data {
+	for _, finding := range must(b.Service.ListReconciliationExceptions(t.Context(), b.Operator, false, store.PageRequest{})).Data {
 		_, err := b.Service.CloseReconciliationException(t.Context(), b.Operator, model.CloseExceptionRequest{ID: finding.ID, Reason: "The bank's letter."})
 		require.NoError(t, err)
 	}
@@ -53,7 +55,7 @@ func TestSuspectLineHoldsPolicyPayoutsUntilExceptionIsClosed(t *testing.T) {
 			story := b.Timeline(waits.ClaimID)
 			require.Contains(t, story[len(story)-1].Summary, "an unknown payment for the policy")
 			require.Len(t, b.Rail.Orders, 1)
-			finding := must(b.Service.ListReconciliationExceptions(t.Context(), b.Operator, false, model.PageRequest{})).Data[0]
+			finding := must(b.Service.ListReconciliationExceptions(t.Context(), b.Operator, false, store.PageRequest{})).Data[0]
 			require.Equal(t, []any{barred.ID, "iban ····3000", *amount(1_000)}, []any{*finding.PolicyID, *finding.Account, *finding.Amount})
 
 			answerFindings(t, b)
@@ -83,7 +85,7 @@ func TestReleasesAreNotResumedWhileALineIsUnanswered(t *testing.T) {
 	reconcile(t, b, "monday", strangeLine(policy.ID, "0123456789abcdef.1"), model.ReportLine{Key: "unknown", Reference: "2", Amount: *amount(5), Status: model.LineUnderway})
 	for _, acknowledge := range []bool{false, true} {
 		refused := domainError(t, resume(t, b, acknowledge))
-		require.Equal(t, model.CodeStateConflict, refused.Code)
+		require.Equal(t, apperr.CodeStateConflict, refused.Code)
 		require.Contains(t, refused.Detail, "2 payments that this server does not know")
 	}
 	answerFindings(t, b)
@@ -173,6 +175,6 @@ func TestLineOfAnotherRailIsMatchedAgainOnce(t *testing.T) {
 		b.Sweep()
 	}
 	require.Equal(t, []string{"unknown"}, findings(t, b))
-	require.Len(t, must(b.Service.ListReconciliationExceptions(t.Context(), b.Operator, true, model.PageRequest{})).Data, 1)
+	require.Len(t, must(b.Service.ListReconciliationExceptions(t.Context(), b.Operator, true, store.PageRequest{})).Data, 1)
 	require.Equal(t, "reconciling", only(t, b, b.Claim(payout.ClaimID)).Status)
 }

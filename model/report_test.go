@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/money"
 	"parapet/model/wire"
@@ -50,7 +52,7 @@ func reading(lines []model.ReportLine) func(func(model.ReportLine) error) error 
 // findings are the kinds of the open ones, newest first.
 func findings(t *testing.T, b *modeltest.Bundle) (kinds []string) {
 	t.Helper()
-	list, err := b.Service.ListReconciliationExceptions(t.Context(), b.Operator, false, model.PageRequest{})
+	list, err := b.Service.ListReconciliationExceptions(t.Context(), b.Operator, false, store.PageRequest{})
 	require.NoError(t, err)
 	for _, f := range list.Data {
 		kinds = append(kinds, f.Kind)
@@ -167,7 +169,7 @@ func TestMoneyReportedUnderAHoldIsNotSentOnceMore(t *testing.T) {
 	require.Equal(t, map[string]int{"state": 1}, reconcile(t, b, "r", line(b, payout, "settled")).Results)
 	require.Equal(t, "rail_mismatch", *only(t, b, claim).BlockedReason)
 	_, err = liftHold(t, b, payout)
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
 	b.RunJobs()
 	require.Len(t, b.Rail.Orders, 1)
 }
@@ -187,7 +189,7 @@ func TestLateArrivalOfWrittenOffPayoutBlocksReplacement(t *testing.T) {
 	again := b.Claim(claim.ID).Payouts[1]
 	require.Equal(t, "rail_mismatch", *again.BlockedReason)
 	_, err = approvePayoutAs(t, b, "ann", again)
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
 	_, err = resolvePayout(t, b, again, model.PayoutCancelled, "", true)
 	require.NoError(t, err)
 	require.Equal(t, "closed", b.Claim(claim.ID).Status)
@@ -210,7 +212,7 @@ func TestEveryEmptyReportIsReadForWhatItLacks(t *testing.T) {
 	again := report("tuesday", 0)
 	require.True(t, again.AlreadyImported)
 	require.Equal(t, 1, again.Missing)
-	list := must(b.Service.ListReconciliationExceptions(t.Context(), b.Operator, false, model.PageRequest{}))
+	list := must(b.Service.ListReconciliationExceptions(t.Context(), b.Operator, false, store.PageRequest{}))
 	require.Equal(t, "missing", list.Data[0].Kind)
 	must(b.Service.CloseReconciliationException(t.Context(), b.Operator, model.CloseExceptionRequest{ID: list.Data[0].ID, Reason: "It comes tomorrow."}))
 	report("tuesday", 0)
@@ -234,18 +236,18 @@ func TestEveryMismatchOpensExceptionUntilClosed(t *testing.T) {
 	require.Equal(t, map[string]int{"reconciled": 1, "duplicate": 1}, done.Results)
 	require.ElementsMatch(t, []string{"unknown", "amount", "duplicate"}, findings(t, b), "what was missing was found")
 
-	list, err := b.Service.ListReconciliationExceptions(t.Context(), b.Operator, false, model.PageRequest{})
+	list, err := b.Service.ListReconciliationExceptions(t.Context(), b.Operator, false, store.PageRequest{})
 	require.NoError(t, err)
 	closing := model.CloseExceptionRequest{ID: list.Data[0].ID, Reason: "The bank booked it twice."}
 	_, err = b.Service.CloseReconciliationException(t.Context(), b.Acme, closing)
-	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeInsufficientScope, domainError(t, err).Code)
 	_, err = b.Service.CloseReconciliationException(t.Context(), b.Operator, model.CloseExceptionRequest{ID: closing.ID, Reason: " "})
 	require.Equal(t, []string{"/reason"}, fieldPointers(domainError(t, err)))
 	closed, err := b.Service.CloseReconciliationException(t.Context(), b.Operator, closing)
 	require.NoError(t, err)
 	require.Equal(t, b.Operator.Name, *closed.ClosedBy)
 	_, err = b.Service.CloseReconciliationException(t.Context(), b.Operator, closing)
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
 	require.Len(t, findings(t, b), 2)
 }
 
@@ -271,6 +273,6 @@ func TestIncompleteReportIsRefused(t *testing.T) {
 		require.Equal(t, []string{"/lines/0/account"}, fieldPointers(domainError(t, err)), shown)
 	}
 	_, err = b.Service.Reconcile(t.Context(), b.Acme, model.Report{Rail: modeltest.RailName}, reading(lines))
-	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeInsufficientScope, domainError(t, err).Code)
 	require.Equal(t, before, b.CountRows())
 }

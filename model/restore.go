@@ -4,27 +4,31 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 )
 
 // recordSuspectedRestore opens a restore and stops releases unless they are already
 // stopped.
-func (tx *Tx) recordSuspectedRestore(ctx context.Context, signs string, known *heartbeatMark) (*restoreRow, error) {
-	standing, err := tx.lockActiveStop(ctx)
+func recordSuspectedRestore(ctx context.Context, tx *store.Tx, signs string, known *heartbeatMark) (*restoreRow, error) {
+	standing, err := lockActiveStop(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
-	row := &restoreRow{ID: newID(), NoticedAt: tx.now, NoticedBy: tx.actor.personID(), Evidence: signs}
+	row := &restoreRow{ID: store.NewID(), NoticedAt: tx.Now, NoticedBy: tx.Actor.PersonID(), Evidence: signs}
 	if known != nil {
 		row.FileStoreHeartbeat = known.Heartbeat
 	}
 	if standing == nil {
-		stop := &stopRow{ID: newID(), StoppedAt: tx.now, StoppedBy: tx.actor.personID(), Reason: "The database may have been restored from a backup. " + signs}
-		if err := tx.insertStop(ctx, stop); err != nil {
+		stop := &stopRow{ID: store.NewID(), StoppedAt: tx.Now, StoppedBy: tx.Actor.PersonID(), Reason: "The database may have been restored from a backup. " + signs}
+		if err := insertStop(ctx, tx, stop); err != nil {
 			return nil, err
 		}
 		row.StopID = &stop.ID
 	}
-	return row, insertRows(ctx, tx, row)
+	return row, store.InsertRows(ctx, tx, row)
 }
 
 // RestoreRequest begins, finishes or dismisses a restore.
@@ -48,23 +52,23 @@ type RestoreRequest struct {
 // because sequence numbers above its end may have been used for other events. It must
 // run before any worker starts. Operators only. Errors: validation_failed,
 // state_conflict.
-func (s *Service) BeginRestore(ctx context.Context, actor Actor, in RestoreRequest) (*Restore, error) {
+func (s *Service) BeginRestore(ctx context.Context, actor actor.Actor, in RestoreRequest) (*Restore, error) {
 	_, known, err := s.loadHeartbeatFile(ctx)
 	if err != nil {
-		return nil, translateError(err)
+		return nil, store.TranslateError(err)
 	}
-	return s.updateRestore(ctx, actor, in, func(ctx context.Context, tx *Tx, row *restoreRow) (*restoreRow, error) {
+	return s.updateRestore(ctx, actor, in, func(ctx context.Context, tx *store.Tx, row *restoreRow) (*restoreRow, error) {
 		if row == nil {
 			var err error
-			if row, err = tx.recordSuspectedRestore(ctx, "An operator says so.", known); err != nil {
+			if row, err = recordSuspectedRestore(ctx, tx, "An operator says so.", known); err != nil {
 				return nil, err
 			}
 		}
 		if row.BegunAt != nil {
-			return nil, Fail(CodeStateConflict, "The restore was begun already, at %s.", row.BegunAt.Format(time.RFC3339))
+			return nil, apperr.Fail(apperr.CodeStateConflict, "The restore was begun already, at %s.", row.BegunAt.Format(time.RFC3339))
 		}
-		row.BegunAt, row.BegunBy, row.BeginReason = &tx.now, new(tx.actor.personID()), &in.Reason
-		return row, tx.beginGeneration(ctx)
+		row.BegunAt, row.BegunBy, row.BeginReason = &tx.Now, new(tx.Actor.PersonID()), &in.Reason
+		return row, beginGeneration(ctx, tx)
 	})
 }
 
@@ -73,15 +77,15 @@ func (s *Service) BeginRestore(ctx context.Context, actor Actor, in RestoreReque
 // order before the restore, and every reported payment unknown to the database is
 // answered. Events are numbered again; payouts continue when releases are resumed.
 // Operators only. Errors: validation_failed, state_conflict.
-func (s *Service) FinishRestore(ctx context.Context, actor Actor, in RestoreRequest) (*Restore, error) {
-	return s.updateRestore(ctx, actor, in, func(ctx context.Context, tx *Tx, row *restoreRow) (*restoreRow, error) {
+func (s *Service) FinishRestore(ctx context.Context, actor actor.Actor, in RestoreRequest) (*Restore, error) {
+	return s.updateRestore(ctx, actor, in, func(ctx context.Context, tx *store.Tx, row *restoreRow) (*restoreRow, error) {
 		if row == nil || row.BegunAt == nil {
-			return nil, Fail(CodeStateConflict, "No restore was begun.")
+			return nil, apperr.Fail(apperr.CodeStateConflict, "No restore was begun.")
 		}
-		if err := tx.requireReportsComplete(ctx, row, in); err != nil {
+		if err := requireReportsComplete(ctx, tx, row, in); err != nil {
 			return nil, err
 		}
-		return row, tx.endRestore(ctx, row, "finished", in.Reason)
+		return row, endRestore(ctx, tx, row, "finished", in.Reason)
 	})
 }
 
@@ -92,37 +96,37 @@ func (s *Service) FinishRestore(ctx context.Context, actor Actor, in RestoreRequ
 // commits are lost then, and a paid debt may be created again in other parts, under
 // keys that the rail does not know. Operators only. Errors: validation_failed,
 // state_conflict.
-func (s *Service) DismissRestore(ctx context.Context, actor Actor, in RestoreRequest) (*Restore, error) {
-	return s.updateRestore(ctx, actor, in, func(ctx context.Context, tx *Tx, row *restoreRow) (*restoreRow, error) {
+func (s *Service) DismissRestore(ctx context.Context, actor actor.Actor, in RestoreRequest) (*Restore, error) {
+	return s.updateRestore(ctx, actor, in, func(ctx context.Context, tx *store.Tx, row *restoreRow) (*restoreRow, error) {
 		if row == nil || row.BegunAt != nil {
-			return nil, Fail(CodeStateConflict, "No restore was noticed that could be dismissed; one that was begun has to be finished.")
+			return nil, apperr.Fail(apperr.CodeStateConflict, "No restore was noticed that could be dismissed; one that was begun has to be finished.")
 		}
-		if err := tx.requireNothingLost(ctx, row, in); err != nil {
+		if err := requireNothingLost(ctx, tx, row, in); err != nil {
 			return nil, err
 		}
 		if row.StopID != nil {
-			_, err := tx.NewUpdate().Model((*stopRow)(nil)).Set("resumed_at = ?, resumed_by = ?, resume_reason = ?", tx.now, tx.actor.personID(), in.Reason).
+			_, err := tx.NewUpdate().Model((*stopRow)(nil)).Set("resumed_at = ?, resumed_by = ?, resume_reason = ?", tx.Now, tx.Actor.PersonID(), in.Reason).
 				Where("id = ?", *row.StopID).Where("resumed_at is null").Exec(ctx)
 			if err != nil {
 				return nil, fmt.Errorf("resume releases: %w", err)
 			}
 		}
-		return row, tx.endRestore(ctx, row, "dismissed", in.Reason)
+		return row, endRestore(ctx, tx, row, "dismissed", in.Reason)
 	})
 }
 
 // updateRestore runs an operator's change of the open restore in a transaction.
-func (s *Service) updateRestore(ctx context.Context, actor Actor, in RestoreRequest, do func(context.Context, *Tx, *restoreRow) (*restoreRow, error)) (*Restore, error) {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+func (s *Service) updateRestore(ctx context.Context, caller actor.Actor, in RestoreRequest, do func(context.Context, *store.Tx, *restoreRow) (*restoreRow, error)) (*Restore, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, err
 	}
-	v := validator{}
-	v.requireNote(&in.Reason, "/reason")
-	if len(v.fieldErrors) > 0 {
-		return nil, Invalid(v.fieldErrors...)
+	v := apperr.Validator{}
+	requireNote(&v, &in.Reason, "/reason")
+	if len(v.FieldErrors) > 0 {
+		return nil, apperr.Invalid(v.FieldErrors...)
 	}
 	var restore *Restore
-	err := s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
+	err := s.InTx(ctx, caller, func(ctx context.Context, tx *store.Tx) error {
 		if _, err := readDatabaseIdentity(ctx, tx, "UPDATE"); err != nil { // excludes concurrent changes and heartbeats
 			return err
 		}
@@ -137,7 +141,7 @@ func (s *Service) updateRestore(ctx context.Context, actor Actor, in RestoreRequ
 			return fmt.Errorf("change the restore: %w", err)
 		}
 		restore = row.toRecord()
-		tx.describe("", "", &in.Reason)
+		tx.Describe("", "", &in.Reason)
 		return nil
 	})
 	return restore, err
@@ -145,8 +149,8 @@ func (s *Service) updateRestore(ctx context.Context, actor Actor, in RestoreRequ
 
 // endRestore ends the restore. The next heartbeat exceeds every one in the file store,
 // and records the database's present identity.
-func (tx *Tx) endRestore(ctx context.Context, row *restoreRow, outcome, reason string) error {
-	row.EndedAt, row.EndedBy, row.EndReason, row.Outcome = &tx.now, new(tx.actor.personID()), &reason, &outcome
+func endRestore(ctx context.Context, tx *store.Tx, row *restoreRow, outcome, reason string) error {
+	row.EndedAt, row.EndedBy, row.EndReason, row.Outcome = &tx.Now, new(tx.Actor.PersonID()), &reason, &outcome
 	_, err := tx.NewRaw(`update database_identity set heartbeat = greatest(heartbeat, ?), heartbeat_at = clock_timestamp(), system_identifier = null, timeline = null`,
 		row.FileStoreHeartbeat).Exec(ctx)
 	if err != nil {

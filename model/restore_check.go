@@ -7,15 +7,19 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 )
 
 // requireNoRestore refuses while a restore is open.
-func (tx *Tx) requireNoRestore(ctx context.Context) error {
+func requireNoRestore(ctx context.Context, tx *store.Tx) error {
 	row, err := loadOpenRestore(ctx, tx)
 	if err != nil || row == nil {
 		return err
 	}
-	return Fail(CodeStateConflict, "The database may have been restored from a backup: payouts could be paid a second time. "+
+	return apperr.Fail(apperr.CodeStateConflict, "The database may have been restored from a backup: payouts could be paid a second time. "+
 		"Answer with parapet restore begin and finish, or parapet restore dismiss. %s", row.Evidence)
 }
 
@@ -25,15 +29,15 @@ type restoreRow struct {
 
 	ID                 uuid.UUID `bun:",pk,type:uuid"`
 	NoticedAt          time.Time
-	NoticedBy          personID
+	NoticedBy          actor.PersonID
 	Evidence           string
 	FileStoreHeartbeat int64
 	StopID             *uuid.UUID `bun:"type:uuid"`
 	BegunAt            *time.Time
-	BegunBy            *personID
+	BegunBy            *actor.PersonID
 	BeginReason        *string
 	EndedAt            *time.Time
-	EndedBy            *personID
+	EndedBy            *actor.PersonID
 	EndReason          *string
 	Outcome            *string
 }
@@ -42,7 +46,7 @@ type restoreRow struct {
 func loadOpenRestore(ctx context.Context, db bun.IDB) (*restoreRow, error) {
 	row := new(restoreRow)
 	err := db.NewSelect().Model(row).Where("dr.ended_at is null").Scan(ctx)
-	if isNoRows(err) {
+	if store.IsNoRows(err) {
 		return nil, nil //nolint:nilnil // no restore is open
 	}
 	if err != nil {

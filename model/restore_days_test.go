@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/actor"
 	"parapet/model/modeltest"
 )
 
@@ -82,7 +83,7 @@ func TestReportDaysAreThoseOfTheBank(t *testing.T) {
 	execSQL(t, b, "update payout_attempts set started_at = $1::timestamptz + (select offset_interval from clock)", today.Add(-36*time.Hour))
 	day := func(ago int) string { return today.AddDate(0, 0, -ago).Format(time.DateOnly) }
 	report := func(bank model.RailIdentity) string {
-		return must(b.Service.Reconcile(t.Context(), model.System(), model.Report{Rail: bank.Name, Bank: &bank, Name: day(2)}, reading(nil))).ID
+		return must(b.Service.Reconcile(t.Context(), actor.System(), model.Report{Rail: bank.Name, Bank: &bank, Name: day(2)}, reading(nil))).ID
 	}
 	execSQL(t, b, "update database_identity set heartbeat_at = $1", today.Add(-36*time.Hour))
 	ofFirst, ofSecond := report(first), report(second)

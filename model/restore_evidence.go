@@ -6,18 +6,20 @@ import (
 	"slices"
 	"strings"
 
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
 // requireReportsComplete refuses while payments after the backup may be unknown.
-func (tx *Tx) requireReportsComplete(ctx context.Context, row *restoreRow, in RestoreRequest) error {
-	if err := tx.requireNoUnknownPayments(ctx); err != nil {
+func requireReportsComplete(ctx context.Context, tx *store.Tx, row *restoreRow, in RestoreRequest) error {
+	if err := requireNoUnknownPayments(ctx, tx); err != nil {
 		return err
 	}
-	if err := tx.requireNoDifferences(ctx, *row.BegunAt); err != nil || in.WithoutReports {
+	if err := requireNoDifferences(ctx, tx, *row.BegunAt); err != nil || in.WithoutReports {
 		return err
 	}
-	missing, err := tx.daysWithoutReport(ctx, row, in)
+	missing, err := daysWithoutReport(ctx, tx, row, in)
 	if err != nil {
 		return err
 	}
@@ -25,9 +27,9 @@ func (tx *Tx) requireReportsComplete(ctx context.Context, row *restoreRow, in Re
 		at := slices.IndexFunc(missing, func(m dayWithoutReport) bool { return m.Name == accepted })
 		switch {
 		case at < 0:
-			return Fail(CodeStateConflict, "%s: the day has a report, or needs none; accept only days that need a report and have none.", accepted)
+			return apperr.Fail(apperr.CodeStateConflict, "%s: the day has a report, or needs none; accept only days that need a report and have none.", accepted)
 		case !missing[at].Over:
-			return Fail(CodeStateConflict, "%s: the day is not over, so the bank may still pay on it; accept it after midnight UTC, once you have compared the bank's statement of the whole day.", accepted)
+			return apperr.Fail(apperr.CodeStateConflict, "%s: the day is not over, so the bank may still pay on it; accept it after midnight UTC, once you have compared the bank's statement of the whole day.", accepted)
 		}
 	}
 	var names []string
@@ -37,7 +39,7 @@ func (tx *Tx) requireReportsComplete(ctx context.Context, row *restoreRow, in Re
 		}
 	}
 	if n := len(names); n > 0 {
-		return Fail(CodeStateConflict, "%d days have no report, so payments after the backup may be unknown: %s. Wait for the reports, "+
+		return apperr.Fail(apperr.CodeStateConflict, "%d days have no report, so payments after the backup may be unknown: %s. Wait for the reports, "+
 			"or compare the bank's statement of these days and accept each by name: --accept-day %s.", n, strings.Join(names[:min(n, maxDaysShown)], ", "), names[0])
 	}
 	return nil
@@ -53,7 +55,7 @@ type dayWithoutReport struct {
 // before the restore to the day that confirms the last payment before it. It covers the
 // bank that payouts go to, the bank of the last order, which may also have had lost
 // orders, and each bank with waiting payouts.
-func (tx *Tx) daysWithoutReport(ctx context.Context, row *restoreRow, in RestoreRequest) (days []dayWithoutReport, err error) {
+func daysWithoutReport(ctx context.Context, tx *store.Tx, row *restoreRow, in RestoreRequest) (days []dayWithoutReport, err error) {
 	err = tx.NewRaw(`select concat_ws('/', r.rail, nullif(r.bank, ''), to_char(m.day, 'YYYY-MM-DD')) as name, m.day < (clock_timestamp() at time zone 'UTC')::date as over from (
 			select ?0 as rail, `+bankOf("?1")+` as bank where ?0 <> ''
 			union (select a.rail, `+bankOf("a.rail_identity")+` from payout_attempts a where a.outcome is distinct from 'not_sent' order by a.started_at desc limit 1)
@@ -69,21 +71,21 @@ func (tx *Tx) daysWithoutReport(ctx context.Context, row *restoreRow, in Restore
 
 // requireNoUnknownPayments refuses while the rail reports unanswered payments that the
 // database does not know.
-func (tx *Tx) requireNoUnknownPayments(ctx context.Context) error {
-	unknown, err := tx.countUnansweredLines(ctx)
+func requireNoUnknownPayments(ctx context.Context, tx *store.Tx) error {
+	unknown, err := countUnansweredLines(ctx, tx)
 	if err != nil {
 		return err
 	}
 	if unknown > 0 {
-		return Fail(CodeStateConflict, "%d payments that the rail reports are unknown here and unanswered; see parapet ops findings.", unknown)
+		return apperr.Fail(apperr.CodeStateConflict, "%d payments that the rail reports are unknown here and unanswered; see parapet ops findings.", unknown)
 	}
 	return nil
 }
 
 // requireNothingLost refuses while payments may be lost in a restore that was only
 // noticed.
-func (tx *Tx) requireNothingLost(ctx context.Context, row *restoreRow, in RestoreRequest) error {
-	if err := tx.requireNoUnknownPayments(ctx); err != nil || in.WithoutReports {
+func requireNothingLost(ctx context.Context, tx *store.Tx, row *restoreRow, in RestoreRequest) error {
+	if err := requireNoUnknownPayments(ctx, tx); err != nil || in.WithoutReports {
 		return err
 	}
 	database, err := readDatabaseIdentity(ctx, tx, "")
@@ -91,7 +93,7 @@ func (tx *Tx) requireNothingLost(ctx context.Context, row *restoreRow, in Restor
 		return err
 	}
 	if lost := row.FileStoreHeartbeat - database.Heartbeat; lost > 0 {
-		return Fail(CodeStateConflict, "The database lacks %d heartbeats, so commits after %s are lost, and payments may be among them. Compare the bank's statement with parapet ops payouts: "+
+		return apperr.Fail(apperr.CodeStateConflict, "The database lacks %d heartbeats, so commits after %s are lost, and payments may be among them. Compare the bank's statement with parapet ops payouts: "+
 			"if it has a payment that is not there, run parapet restore begin; otherwise add --without-reports.", lost, wire.FormatTime(database.HeartbeatAt))
 	}
 	return nil

@@ -14,13 +14,14 @@ import (
 	"parapet/internal/devpg"
 	"parapet/internal/filestore"
 	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
 
 // interruptedFiles is a file store that lets something happen once the heartbeats in it
 // were read.
 type interruptedFiles struct {
-	model.FileStore
+	store.FileStore
 
 	then func()
 }
@@ -59,7 +60,7 @@ func TestHeartbeatsAreComparedAgainAfterAFailover(t *testing.T) {
 		return replica.QueryRow(t.Context(), "select count(*) from pg_stat_wal_receiver").Scan(&receivers) == nil && receivers == 0
 	}, time.Minute, 10*time.Millisecond)
 
-	db, err := model.Open(t.Context(), devpg.FailoverURL(primary, standby, "quiet"), 4)
+	db, err := store.Open(t.Context(), devpg.FailoverURL(primary, standby, "quiet"), 4)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	folder, err := filestore.OpenFolder(b.Files)

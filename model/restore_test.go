@@ -12,6 +12,8 @@ import (
 	"parapet/internal/devpg"
 	"parapet/internal/filestore"
 	"parapet/model"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/money"
 )
@@ -150,12 +152,12 @@ func TestOpenRestoreStopsPayoutsAndRelay(t *testing.T) {
 	require.Zero(t, must(b.Service.Relay(t.Context())), "nothing was numbered")
 	require.ErrorContains(t, resume(t, b, true), "parapet restore")
 	_, err := b.Service.FinishRestore(t.Context(), b.Operator, model.RestoreRequest{Reason: "Compared."})
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "it was not begun")
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code, "it was not begun")
 
 	_, err = b.Service.DismissRestore(t.Context(), b.Operator, model.RestoreRequest{Reason: " "})
 	require.Equal(t, []string{"/reason"}, fieldPointers(domainError(t, err)))
 	_, err = b.Service.DismissRestore(t.Context(), b.Acme, model.RestoreRequest{Reason: "Please."})
-	require.Equal(t, model.CodeInsufficientScope, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeInsufficientScope, domainError(t, err).Code)
 	_, err = b.Service.DismissRestore(t.Context(), b.Operator, model.RestoreRequest{Reason: "A promotion."})
 	require.ErrorContains(t, err, "lacks 1 heartbeats", "what was paid in that time may be made again in other parts")
 	_, err = b.Service.DismissRestore(t.Context(), b.Operator, model.RestoreRequest{Reason: "Compared.", WithoutReports: true})
@@ -166,7 +168,7 @@ func TestOpenRestoreStopsPayoutsAndRelay(t *testing.T) {
 	require.Positive(t, must(b.Service.Relay(t.Context())))
 	require.Nil(t, recordHeartbeats(t, b.Service, 2), "it is not noticed again")
 	_, err = b.Service.DismissRestore(t.Context(), b.Operator, model.RestoreRequest{Reason: "Again."})
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
 }
 
 // A restored database may have no payment at all: the days count from its last heartbeat.
@@ -191,9 +193,9 @@ func TestFinishRestoreRequiresEveryPaymentAnswered(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, restore.BegunAt)
 	_, err = b.Service.BeginRestore(t.Context(), b.Operator, in)
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
 	_, err = b.Service.DismissRestore(t.Context(), b.Operator, in)
-	require.Equal(t, model.CodeStateConflict, domainError(t, err).Code, "it was begun")
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code, "it was begun")
 	require.True(t, must(b.Service.AreReleasesStopped(t.Context())))
 
 	_, err = b.Service.FinishRestore(t.Context(), b.Operator, in)
@@ -221,15 +223,15 @@ func TestFinishRestoreRequiresEveryPaymentAnswered(t *testing.T) {
 }
 
 // newServiceOnServer is the domain on another server's copy of the database, with the same files.
-func newServiceOnServer(t *testing.T, server *devpg.Server, folder string) (*model.Service, *model.Database) {
+func newServiceOnServer(t *testing.T, server *devpg.Server, folder string) (*model.Service, *store.Database) {
 	t.Helper()
 	return newServiceAt(t, server.URL("quiet"), folder)
 }
 
 // newServiceAt is the domain in another process.
-func newServiceAt(t *testing.T, url, folder string) (*model.Service, *model.Database) {
+func newServiceAt(t *testing.T, url, folder string) (*model.Service, *store.Database) {
 	t.Helper()
-	db, err := model.Open(t.Context(), url, 4)
+	db, err := store.Open(t.Context(), url, 4)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	files, err := filestore.OpenFolder(folder)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"parapet/model/internal/adjudicate"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/event"
 	"parapet/model/trigger"
 )
 
@@ -45,7 +47,7 @@ func (adj *adjudication) applyRetraction(ctx context.Context, p *policyRow, d tr
 		case c.isApproved() && lost && d.Amount < adj.owedFor(p):
 			err = adj.holdUnreleasedPayouts(ctx, c)
 		case c.Retraction != nil:
-			err = adj.saveRetraction(ctx, c, nil) // the observations are back
+			err = saveRetraction(ctx, adj.Tx, c, nil) // the observations are back
 		}
 		if err != nil {
 			return done, err
@@ -60,7 +62,7 @@ func (adj *adjudication) declineRetractedClaim(p *policyRow, row *claimRow) erro
 	if err := adj.appendRetractionObserved(row); err != nil {
 		return err
 	}
-	defer adj.withActor(System())()
+	defer adj.WithActor(actor.System())()
 	adj.changedClaims = append(adj.changedClaims, row)
 	decision := adjudicate.Decision{Outcome: adjudicate.Decline, Reasons: []string{string(ReasonSourceRetracted)}}
 	return adj.applyDecision(p, row, adj.claimDeterminations[*row.DeterminationID], decision, nil)
@@ -68,8 +70,8 @@ func (adj *adjudication) declineRetractedClaim(p *policyRow, row *claimRow) erro
 
 // appendRetractionObserved adds the source's retraction to the timeline.
 func (adj *adjudication) appendRetractionObserved(row *claimRow) error {
-	defer adj.withActor(Actor{Kind: ActorSource, Name: adj.occurrence.Source})()
-	return adj.appendTimeline(row, timelineObserved, nil, fmt.Sprintf("%s retracted its report of %s.", adj.occurrence.Source, adj.occurrence.SourceEventID),
+	defer adj.WithActor(actor.Actor{Kind: actor.KindSource, Name: adj.occurrence.Source})()
+	return appendTimeline(adj.Tx, row, event.TimelineObserved, nil, fmt.Sprintf("%s retracted its report of %s.", adj.occurrence.Source, adj.occurrence.SourceEventID),
 		map[string]any{"occurrence": adj.occurrence.toBrief(*row.OccurredAt), "stage": trigger.Retracted, "source_version": adj.occurrence.SourceVersion})
 }
 
@@ -82,16 +84,16 @@ func (adj *adjudication) holdUnreleasedPayouts(ctx context.Context, row *claimRo
 	if err := adj.appendRetractionObserved(row); err != nil {
 		return err
 	}
-	defer adj.withActor(System())()
-	if err := adj.saveRetraction(ctx, row, new(RetractionHeld)); err != nil {
+	defer adj.WithActor(actor.System())()
+	if err := saveRetraction(ctx, adj.Tx, row, new(RetractionHeld)); err != nil {
 		return err
 	}
-	payouts, err := adj.lockPayingPayouts(ctx, []*claimRow{row})
+	payouts, err := lockPayingPayouts(ctx, adj.Tx, []*claimRow{row})
 	if err != nil {
 		return err
 	}
 	for _, payout := range payouts[row.ID] {
-		if err := adj.holdForCompliance(ctx, row, payout, "The payout is held: the source retracted the values that approved the claim."); err != nil {
+		if err := holdForCompliance(ctx, adj.Tx, row, payout, "The payout is held: the source retracted the values that approved the claim."); err != nil {
 			return err
 		}
 	}

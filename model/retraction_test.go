@@ -10,6 +10,8 @@ import (
 
 	"parapet/model"
 	"parapet/model/hazard"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/trigger"
 	"parapet/model/wire"
@@ -168,7 +170,7 @@ func TestRetractionBeforeReleaseHoldsPendingPayout(t *testing.T) {
 	b.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
 	b.RunJobs()
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-	job, ok := b.TakeJob().(model.EvaluateOccurrences)
+	job, ok := b.TakeJob().(store.EvaluateOccurrences)
 	require.True(t, ok)
 	require.NoError(t, b.Service.Evaluate(t.Context(), job))
 	claim := b.OnlyClaim(policy)
@@ -239,9 +241,9 @@ func TestRetractionIsLimitedToItsScope(t *testing.T) {
 	policy := b.QuoteAndBind("quake-circle", nil)
 	observeQuake(b, "us1", "6.4", trigger.Preliminary)
 	_, _, err := b.Service.RecordObservation(t.Context(), b.Acme, newRetraction("us1"), true)
-	require.Equal(t, model.CodeNotFound, domainError(t, err).Code, "a rehearsal retracts rehearsals only")
+	require.Equal(t, apperr.CodeNotFound, domainError(t, err).Code, "a rehearsal retracts rehearsals only")
 	_, _, err = b.Service.RecordObservation(t.Context(), b.Source, newRetraction("us2"), false)
-	require.Equal(t, model.CodeNotFound, domainError(t, err).Code)
+	require.Equal(t, apperr.CodeNotFound, domainError(t, err).Code)
 	results, err := b.Service.RecordObservations(t.Context(), b.Source, []wire.ObservationInput{newRetraction("us2"), newRetraction("us1")}, false)
 	require.NoError(t, err)
 	require.Equal(t, model.ResultRejected, results[0].Result)
@@ -254,7 +256,7 @@ func TestRetractionIsLimitedToItsScope(t *testing.T) {
 	_, _, err = b.Service.RecordObservation(t.Context(), b.Acme, rehearsed, true)
 	require.NoError(t, err)
 	_, _, err = b.Service.RecordObservation(t.Context(), b.Globex, newRetraction("us3"), true)
-	require.Equal(t, model.CodeNotFound, domainError(t, err).Code, "another partner's")
+	require.Equal(t, apperr.CodeNotFound, domainError(t, err).Code, "another partner's")
 	_, created, err := b.Service.RecordObservation(t.Context(), b.Acme, newRetraction("us3"), true)
 	require.NoError(t, err)
 	require.True(t, created)
@@ -296,12 +298,12 @@ func TestRetractedOccurrenceAffectsPoliciesWithClaim(t *testing.T) {
 	id := b.OnlyClaim(policy).Occurrence.ID
 	b.Observe(newRetraction("us1"))
 	b.RunJobs()
-	pages, err := b.Service.AffectedPolicies(t.Context(), b.Acme, []string{id}, true, model.PageRequest{})
+	pages, err := b.Service.AffectedPolicies(t.Context(), b.Acme, []string{id}, true, store.PageRequest{})
 	require.NoError(t, err)
 	require.Len(t, pages[id].Data, 1)
 	require.False(t, pages[id].Data[0].Pays)
 	require.Equal(t, []string{"source_retracted"}, pages[id].Data[0].Reasons)
-	pages, err = b.Service.AffectedPolicies(t.Context(), b.Globex, []string{id}, true, model.PageRequest{})
+	pages, err = b.Service.AffectedPolicies(t.Context(), b.Globex, []string{id}, true, store.PageRequest{})
 	require.NoError(t, err)
 	require.Empty(t, pages[id].Data, "another partner's claim")
 }
@@ -399,7 +401,7 @@ func TestRetractionDuringMatchingIsApplied(t *testing.T) {
 		policies = append(policies, b.QuoteAndBind("quake-circle", nil))
 	}
 	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
-	job, ok := b.TakeJob().(model.EvaluateOccurrences)
+	job, ok := b.TakeJob().(store.EvaluateOccurrences)
 	require.True(t, ok)
 	ctx := context.WithoutCancel(t.Context())
 	var both sync.WaitGroup
@@ -430,7 +432,7 @@ func TestMergeDuringMatchingDeclinesNoClaim(t *testing.T) {
 	observeQuake(b, "us1", "6.4", trigger.Preliminary)
 	merging := b.BlockOccurrence("us1")
 	done := make(chan error, 1)
-	job := model.EvaluateOccurrences{Occurrences: []string{b.OnlyClaim(policy).Occurrence.ID}}
+	job := store.EvaluateOccurrences{Occurrences: []string{b.OnlyClaim(policy).Occurrence.ID}}
 	go func() { done <- b.Service.Evaluate(context.WithoutCancel(t.Context()), job) }()
 	merging.AwaitWaiter()
 	merging.Commit(
@@ -449,7 +451,7 @@ func TestRetractionOfDayWaitsForDecisionThatReadIt(t *testing.T) {
 	day := modeltest.StationDay(policy.Cover.Place.Station, b.Now().Truncate(24*time.Hour).AddDate(0, 0, 10), "400")
 	b.AdvanceClock(20 * 24 * time.Hour)
 	b.Observe(append(dryAfter(day), day)...)
-	job, ok := b.TakeJob().(model.EvaluateOccurrences)
+	job, ok := b.TakeJob().(store.EvaluateOccurrences)
 	require.True(t, ok)
 	ctx := context.WithoutCancel(t.Context())
 	deciding := b.BlockPolicies() // a decision that has read the day waits for the policy

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/store"
 	"parapet/model/trigger"
 )
 
@@ -17,7 +18,7 @@ import (
 func loadRecordedScenario(ctx context.Context, db bun.IDB, row *occurrenceRow, partner string, now time.Time) (*Scenario, error) {
 	all, err := loadRecordedScenarios(ctx, db, []*occurrenceRow{row}, partner, now)
 	if err == nil && all[row.ID] == nil {
-		err = resourceOccurrence.notFoundError()
+		err = store.ResourceOccurrence.NotFoundError()
 	}
 	return all[row.ID], err
 }
@@ -73,7 +74,7 @@ func newHypotheticalScenario(ctx context.Context, db bun.IDB, in *WhatIf, at, pa
 		rows[i] = *row
 	}
 	first, last := &rows[0], &rows[len(rows)-1]
-	row := first.newOccurrence(newID())
+	row := first.newOccurrence(store.NewID())
 	row.LastAt, row.SourceVersion = last.OccurredAt, "1"
 	sc := &Scenario{loadedOccurrence: loadedOccurrence{&row, row.toFacts(rows)}, partnerScope: partner, now: now, hypothetical: true}
 	if in.Rain == nil {

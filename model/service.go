@@ -8,15 +8,18 @@ import (
 	"time"
 
 	"parapet/model/hazard"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 )
 
 // Config holds the dependencies and settings of the domain layer.
 type Config struct {
-	DB      *Database
-	Queue   JobQueue        // enqueues the jobs of a change
+	DB      *store.Database
+	Queue   store.JobQueue  // enqueues the jobs of a change
 	Jobs    JobAdmin        // queue administration for operators; nil disables it
-	Files   FileStore       // stores attachments
-	Keys    Keys            // for bank details, cursors and fingerprints
+	Files   store.FileStore // stores attachments
+	Keys    store.Keys      // for bank details, cursors and fingerprints
 	History *hazard.History // events for pricing; nil means the shipped history
 	// Development allows rehearsals, which a production server must refuse: sandbox
 	// observations and replayed history.
@@ -53,7 +56,7 @@ func (w Webhooks) scaleDelay(wait time.Duration) time.Duration {
 // command line is one of its methods. Operations return *Error for everything a caller
 // can act on; any other error is internal.
 type Service struct {
-	*Store
+	*store.Store
 
 	jobs            JobAdmin
 	history         *hazard.History
@@ -83,43 +86,43 @@ func New(c Config) (*Service, error) {
 	if c.ResumeCheckTimeout == 0 {
 		c.ResumeCheckTimeout = resumeCheckTimeout
 	}
-	store, err := NewStore(StoreConfig{
+	kernel, err := store.New(store.Config{
 		DB: c.DB, Queue: c.Queue, Files: c.Files, Keys: c.Keys, Development: c.Development,
-		Hooks: StoreHooks{RequirePartner: requirePartner, LockRecord: lockRecord},
+		Hooks: store.Hooks{RequirePartner: requirePartner, LockRecord: lockRecord},
 	})
 	if err != nil {
 		return nil, err
 	}
 	s := &Service{
-		Store: store,
+		Store: kernel,
 		jobs:  c.Jobs, history: c.History, rehearsalClock: c.RehearsalClock, webhooks: c.Webhooks,
 		releaseSession: newSendSession(c.DB.Pool.Config().ConnConfig), sleep: c.Sleep, resumeCheckTimeout: c.ResumeCheckTimeout,
 	}
-	storeLocal[relaySettings](s.Store).onSequenced = func(tx *Tx, partners []string, types []EventType) func() {
-		return tx.scheduleEndpoints(partners, types)
+	store.Local[relaySettings](s.Store).onSequenced = func(tx *store.Tx, partners []string, types []event.Type) func() {
+		return scheduleEndpoints(tx, partners, types)
 	}
-	storeLocal[capacitySettings](s.Store).rulesChanged = updateRecentMoratoria
-	storeLocal[releaseSettings](s.Store).batch = c.BatchRelease
+	store.Local[capacitySettings](s.Store).rulesChanged = updateRecentMoratoria
+	store.Local[releaseSettings](s.Store).batch = c.BatchRelease
 	return s, nil
 }
 
 // MarkForRehearsals marks the database as one for rehearsals. It keeps the clock of an
 // earlier run, because records must not lie in the future. Development only.
 func (s *Service) MarkForRehearsals(ctx context.Context) error {
-	if !s.development {
-		return Fail(CodeParameterInvalid, "A database is marked for rehearsals in development only.")
+	if !s.Development {
+		return apperr.Fail(apperr.CodeParameterInvalid, "A database is marked for rehearsals in development only.")
 	}
-	_, err := s.db.NewRaw("update clock set is_rehearsal = true").Exec(ctx)
+	_, err := s.DB.NewRaw("update clock set is_rehearsal = true").Exec(ctx)
 	return err
 }
 
 // ShiftClock shifts business time relative to the database's clock and marks the
 // database as one for rehearsals. Development only: tests use it to let a year pass.
 func (s *Service) ShiftClock(ctx context.Context, shift time.Duration) error {
-	if !s.development {
-		return Fail(CodeParameterInvalid, "The clock can be moved in development only.")
+	if !s.Development {
+		return apperr.Fail(apperr.CodeParameterInvalid, "The clock can be moved in development only.")
 	}
-	_, err := s.db.NewRaw("update clock set is_rehearsal = true, offset_interval = make_interval(secs => ?)", shift.Seconds()).Exec(ctx)
+	_, err := s.DB.NewRaw("update clock set is_rehearsal = true, offset_interval = make_interval(secs => ?)", shift.Seconds()).Exec(ctx)
 	return err
 }
 
@@ -127,6 +130,6 @@ func (s *Service) ShiftClock(ctx context.Context, shift time.Duration) error {
 // stack; its clock may be shifted. Real payments must not depend on it.
 func (s *Service) IsRehearsal(ctx context.Context) (bool, error) {
 	var marked bool
-	err := s.db.NewRaw("select is_rehearsal or offset_interval <> interval '0' from clock").Scan(ctx, &marked)
-	return marked, translateError(err)
+	err := s.DB.NewRaw("select is_rehearsal or offset_interval <> interval '0' from clock").Scan(ctx, &marked)
+	return marked, store.TranslateError(err)
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"parapet/model/kernel/apperr"
 )
 
 func TestWeeklyBucketsBeginOnMonday(t *testing.T) {
@@ -39,10 +41,10 @@ func TestOccurrenceReferenceNamesItsMembers(t *testing.T) {
 		"":            "Give exactly one of occurrence_id, source_event and as_if.",
 		"/occurrence": "Give exactly one of id, source_event and as_if.",
 	} {
-		v := newValidator(t.Context())
+		v := apperr.NewValidator(t.Context())
 		(&OccurrenceRef{Pointer: pointer}).validate(v)
-		var invalid *Error
-		require.ErrorAs(t, v.err(), &invalid)
+		var invalid *apperr.Error
+		require.ErrorAs(t, v.Err(), &invalid)
 		require.Len(t, invalid.Fields, 1)
 		require.Equal(t, want, invalid.Fields[0].Detail)
 	}

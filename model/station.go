@@ -11,6 +11,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/hazard"
+	"parapet/model/kernel/store"
 	"parapet/model/trigger"
 )
 
@@ -114,7 +115,7 @@ func loadStationFacts(ctx context.Context, db bun.IDB, all []loadedOccurrence) e
 	})
 	var found []observedRow
 	if err := db.NewSelect().TableExpr("(?) as o", query).ColumnExpr("o.*").OrderExpr("o.day").Scan(ctx, &found); err != nil {
-		return translateError(fmt.Errorf("read days: %w", err))
+		return store.TranslateError(fmt.Errorf("read days: %w", err))
 	}
 	days := make(map[uuid.UUID]stationDays, len(of))
 	for i := range found {
@@ -190,7 +191,7 @@ func findStation(ctx context.Context, db bun.IDB, p *policyRow, source, name str
 	row := new(observationRow)
 	err := db.NewSelect().Model(row).Where("source = ?", source).Where("station = ?", name).Where("day = ?", day).
 		Where("scope in ('', ?)", p.Partner).OrderExpr("scope desc").Limit(1).Scan(ctx)
-	if isNoRows(err) {
+	if store.IsNoRows(err) {
 		return station{}, eventNotFound()
 	}
 	if err != nil {
@@ -211,11 +212,11 @@ func (s station) findOccurrenceOn(ctx context.Context, db bun.IDB, p *policyRow,
 	if err == nil {
 		return row, true, nil
 	}
-	if !isNoRows(err) {
+	if !store.IsNoRows(err) {
 		return nil, false, fmt.Errorf("read occurrence: %w", err)
 	}
 	return &occurrenceRow{
-		ID: newID(), Scope: s.scope, Source: s.source, SourceEventID: s.eventID(day), Kind: hazard.StationDay,
+		ID: store.NewID(), Scope: s.scope, Source: s.source, SourceEventID: s.eventID(day), Kind: hazard.StationDay,
 		OccurredAt: day, LastAt: day, Stage: trigger.Preliminary, Station: new(s.name), Definition: &definition,
 	}, false, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/hazard"
+	"parapet/model/kernel/store"
 	"parapet/model/trigger"
 )
 
@@ -68,7 +69,7 @@ func (r *ingestion) linkStations(ctx context.Context, source string) ([]uuid.UUI
 // stationLinker assigns occurrence ids to the wet spells or calendar periods of one
 // station after days changed.
 type stationLinker struct {
-	*Tx
+	*store.Tx
 
 	station    station
 	definition trigger.Definition
@@ -185,7 +186,7 @@ func (l *stationLinker) saveOccurrence(ctx context.Context, found []trigger.Rain
 	known := l.findContinued(found, i, taken)
 	row := l.newOccurrence(o)
 	if len(known) == 0 {
-		row.ID, row.Version, row.CreatedAt, row.SourceEventID = newID(), 1, l.now, l.station.eventID(o.First)
+		row.ID, row.Version, row.CreatedAt, row.SourceEventID = store.NewID(), 1, l.Now, l.station.eventID(o.First)
 		row.SourceVersion = "1." + row.SourceVersion
 		l.changedIDs = append(l.changedIDs, row.ID)
 		_, err := l.NewInsert().Model(row).Exec(ctx)
@@ -212,7 +213,7 @@ func (l *stationLinker) saveOccurrence(ctx context.Context, found []trigger.Rain
 // newOccurrence returns the row of a found occurrence, without an identity.
 func (l *stationLinker) newOccurrence(o trigger.RainOccurrence) *occurrenceRow {
 	row := &occurrenceRow{
-		Scope: l.station.scope, UpdatedAt: l.now, Source: l.station.source, Kind: hazard.StationDay,
+		Scope: l.station.scope, UpdatedAt: l.Now, Source: l.station.source, Kind: hazard.StationDay,
 		OccurredAt: o.First, LastAt: o.Last, Stage: trigger.Preliminary,
 		Station: new(l.station.name), Definition: new(l.definition.String()),
 		SourceVersion: strconv.FormatInt(l.days.revisionSum(trigger.DayRun{First: o.First, Last: lastKnownDay(o)}), 10),
@@ -226,7 +227,7 @@ func (l *stationLinker) newOccurrence(o trigger.RainOccurrence) *occurrenceRow {
 // mergeOccurrence merges two known occurrences that late or revised days joined.
 func (l *stationLinker) mergeOccurrence(ctx context.Context, oldest, other *occurrenceRow) error {
 	_, err := l.NewRaw("update occurrences set merged_into = ?, version = version + 1, updated_at = ? where id = ? or merged_into = ?",
-		oldest.ID, l.now, other.ID, other.ID).Exec(ctx)
+		oldest.ID, l.Now, other.ID, other.ID).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("merge occurrences: %w", err)
 	}
@@ -257,7 +258,7 @@ func (l *stationLinker) markEmpty(ctx context.Context, row *occurrenceRow) error
 // updateOccurrence saves a known occurrence under its next version. Its source version
 // is that number and content.
 func (l *stationLinker) updateOccurrence(ctx context.Context, row *occurrenceRow, content string) error {
-	row.Version, row.UpdatedAt = row.Version+1, l.now
+	row.Version, row.UpdatedAt = row.Version+1, l.Now
 	row.SourceVersion = strconv.FormatInt(row.Version, 10) + "." + content
 	_, err := l.NewUpdate().Model(row).Column("occurred_at", "last_at", "stage", "merged_into", "source_version", "version", "updated_at").WherePK().Exec(ctx)
 	if err != nil {

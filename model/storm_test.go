@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
 	"parapet/model/hazard"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/money"
 	"parapet/model/trigger"
@@ -124,7 +124,7 @@ func TestRepeatedEvaluationIncreasesClaimOnce(t *testing.T) {
 	observeFix(b, "AL01", "70", trigger.Final)
 	b.AdvanceClock(fixInterval)
 	b.Observe(modeltest.Fix("AL01", b.Now(), miami, "113"))
-	job, ok := b.TakeJob().(model.EvaluateOccurrences)
+	job, ok := b.TakeJob().(store.EvaluateOccurrences)
 	require.True(t, ok)
 	var all sync.WaitGroup
 	for range 4 {
@@ -177,7 +177,7 @@ func TestOngoingStormBelowThresholdIsDeferred(t *testing.T) {
 
 			before := b.CountRows()
 			b.Sweep()
-			again := model.EvaluateOccurrences{Occurrences: []string{claim.Occurrence.ID}}
+			again := store.EvaluateOccurrences{Occurrences: []string{claim.Occurrence.ID}}
 			require.NoError(t, b.Service.Evaluate(t.Context(), again))
 			require.Equal(t, before, b.CountRows(), "nothing is due and nothing is new")
 

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -46,7 +47,7 @@ func TestTextsRoundTripUnchanged(t *testing.T) {
 	account := modeltest.IBANMethod(claim.ID)
 	account.Metadata = specialTexts
 	b.RecordPayoutMethod(account)
-	methods, err := b.Service.GetPayoutMethods(t.Context(), b.Acme, claim.ID, model.PageRequest{})
+	methods, err := b.Service.GetPayoutMethods(t.Context(), b.Acme, claim.ID, store.PageRequest{})
 	require.NoError(t, err)
 	require.Equal(t, specialTexts, methods.Data[0].Metadata)
 

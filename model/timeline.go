@@ -10,6 +10,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -21,9 +24,9 @@ type timelineRow struct {
 	Partner   string    `bun:",pk"`
 	ClaimID   uuid.UUID `bun:",pk,type:uuid"`
 	Sequence  int64     `bun:",pk"`
-	Kind      EventType
+	Kind      event.Type
 	At        time.Time
-	ActorKind ActorKind
+	ActorKind actor.Kind
 	ActorName string
 	Summary   string
 	Data      jsontext.Value `bun:"type:json"`
@@ -32,17 +35,17 @@ type timelineRow struct {
 
 // appendTimeline adds an entry to a locked claim's timeline. The caller saves
 // timeline_sequence and timeline_updated_at.
-func (tx *Tx) appendTimeline(claim *claimRow, kind EventType, event *uuid.UUID, summary string, data any) error {
+func appendTimeline(tx *store.Tx, claim *claimRow, kind event.Type, event *uuid.UUID, summary string, data any) error {
 	text, err := wire.Encode(data)
 	if err != nil {
 		return fmt.Errorf("encode timeline data: %w", err)
 	}
 	claim.TimelineSequence++
-	claim.TimelineUpdatedAt = &tx.now
-	entries := collect[timelineRows](tx, timelineCollection)
+	claim.TimelineUpdatedAt = &tx.Now
+	entries := store.Collect[timelineRows](tx, store.TimelineCollection)
 	*entries = append(*entries, timelineRow{
-		ID: newID(), Partner: claim.Partner, ClaimID: claim.ID, Sequence: claim.TimelineSequence,
-		Kind: kind, At: tx.now, ActorKind: tx.actor.Kind, ActorName: tx.actor.displayName(),
+		ID: store.NewID(), Partner: claim.Partner, ClaimID: claim.ID, Sequence: claim.TimelineSequence,
+		Kind: kind, At: tx.Now, ActorKind: tx.Actor.Kind, ActorName: tx.Actor.DisplayName(),
 		Summary: summary, Data: text, EventID: event,
 	})
 	return nil
@@ -51,8 +54,8 @@ func (tx *Tx) appendTimeline(claim *claimRow, kind EventType, event *uuid.UUID, 
 // timelineRows are the entries that a transaction appends.
 type timelineRows []timelineRow
 
-// queueInsert implements rowCollection.
-func (entries *timelineRows) queueInsert(tx *Tx) {
+// QueueInsert implements rowCollection.
+func (entries *timelineRows) QueueInsert(tx *store.Tx) {
 	n := len(*entries)
 	ids, claims, events := make([]uuid.UUID, n), make([]uuid.UUID, n), make([]*uuid.UUID, n)
 	partners, kinds, summaries, data := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
@@ -63,7 +66,7 @@ func (entries *timelineRows) queueInsert(tx *Tx) {
 		summaries[i], data[i], actors[i], names[i] = e.Summary, string(e.Data), string(e.ActorKind), e.ActorName
 		sequences[i], times[i] = e.Sequence, e.At
 	}
-	tx.batch.Queue(`insert into timeline_entries (id, partner, claim_id, sequence, kind, at, actor_kind, actor_name, summary, data, event_id)
+	tx.Batch.Queue(`insert into timeline_entries (id, partner, claim_id, sequence, kind, at, actor_kind, actor_name, summary, data, event_id)
 		select id, partner, claim_id, sequence, kind, at, actor_kind, actor_name, summary, data::json, event_id
 		from unnest($1::uuid[], $2::text[], $3::uuid[], $4::bigint[], $5::text[], $6::timestamptz[], $7::text[], $8::text[], $9::text[], $10::text[], $11::uuid[])
 			as e (id, partner, claim_id, sequence, kind, at, actor_kind, actor_name, summary, data, event_id)`,
@@ -72,7 +75,7 @@ func (entries *timelineRows) queueInsert(tx *Tx) {
 
 // saveTimelinePosition saves a claim's timeline position when no other column changes.
 // The record's version stays.
-func (tx *Tx) saveTimelinePosition(ctx context.Context, claim *claimRow) error {
+func saveTimelinePosition(ctx context.Context, tx *store.Tx, claim *claimRow) error {
 	_, err := tx.NewUpdate().Model(claim).Column("timeline_sequence", "timeline_updated_at").WherePK().Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("advance timeline: %w", err)
@@ -80,34 +83,34 @@ func (tx *Tx) saveTimelinePosition(ctx context.Context, claim *claimRow) error {
 	return nil
 }
 
-var timelines = &childCollection[timelineRow, wire.TimelineEntry]{
-	collection: &collection[timelineRow, wire.TimelineEntry]{
-		resource: resourceTimelineEntry, plural: "timeline entries", requiredScope: fixedScope(ScopeClaimsRead), toRecord: (*timelineRow).toRecord,
+var timelines = &store.ChildCollection[timelineRow, wire.TimelineEntry]{
+	Collection: &store.Collection[timelineRow, wire.TimelineEntry]{
+		Resource: store.ResourceTimelineEntry, Plural: "timeline entries", RequiredScope: store.FixedScope(actor.ScopeClaimsRead), ToRecord: (*timelineRow).toRecord,
 	},
-	cursorName: "timeline", parent: resourceClaim, parentTable: "claims", joinCondition: "!.claim_id = w.id and !.partner = w.partner", orderColumn: "sequence",
-	order: oldestFirst, cursorKey: func(r *timelineRow) string { return strconv.FormatInt(r.Sequence, 10) }, parentID: func(r *timelineRow) uuid.UUID { return r.ClaimID },
+	CursorName: "timeline", Parent: store.ResourceClaim, ParentTable: "claims", JoinCondition: "!.claim_id = w.id and !.partner = w.partner", OrderColumn: "sequence",
+	Order: store.SortOldestFirst, CursorKey: func(r *timelineRow) string { return strconv.FormatInt(r.Sequence, 10) }, ParentID: func(r *timelineRow) uuid.UUID { return r.ClaimID },
 }
 
 // GetTimeline lists the timeline of a claim, oldest first. Errors: not_found,
 // cursor_invalid.
-func (s *Service) GetTimeline(ctx context.Context, actor Actor, claim string, in PageRequest) (*Page[wire.TimelineEntry], error) {
-	return timelines.getPage(ctx, s, actor, claim, in)
+func (s *Service) GetTimeline(ctx context.Context, actor actor.Actor, claim string, in store.PageRequest) (*store.Page[wire.TimelineEntry], error) {
+	return timelines.GetPage(ctx, s.Store, actor, claim, in)
 }
 
 // TimelinesByClaim lists the timelines of several claims.
-func (s *Service) TimelinesByClaim(ctx context.Context, actor Actor, claims []string, in PageRequest) (map[string]*Page[wire.TimelineEntry], error) {
-	return timelines.getPages(ctx, s, actor, claims, in)
+func (s *Service) TimelinesByClaim(ctx context.Context, actor actor.Actor, claims []string, in store.PageRequest) (map[string]*store.Page[wire.TimelineEntry], error) {
+	return timelines.GetPages(ctx, s.Store, actor, claims, in)
 }
 
 func (r *timelineRow) toRecord() wire.TimelineEntry {
 	return wire.TimelineEntry{
 		Header: wire.Header{
-			ID: resourceTimelineEntry.formatID(r.ID), Object: resourceTimelineEntry.name, Partner: &r.Partner,
+			ID: store.ResourceTimelineEntry.FormatID(r.ID), Object: store.ResourceTimelineEntry.Name, Partner: &r.Partner,
 			CreatedAt: r.At, UpdatedAt: r.At, Version: 1,
 		},
-		ClaimID: resourceClaim.formatOptionalID(r.optionalClaimID()), Sequence: r.Sequence, Kind: string(r.Kind), At: r.At,
+		ClaimID: store.ResourceClaim.FormatOptionalID(r.optionalClaimID()), Sequence: r.Sequence, Kind: string(r.Kind), At: r.At,
 		Actor:   wire.Actor{Kind: string(r.ActorKind), Name: r.ActorName},
-		Summary: r.Summary, Data: r.Data, EventID: resourceEvent.formatOptionalID(r.EventID),
+		Summary: r.Summary, Data: r.Data, EventID: store.ResourceEvent.FormatOptionalID(r.EventID),
 	}
 }
 

@@ -4,29 +4,31 @@ import (
 	"context"
 	"fmt"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
 // FollowTimeline returns a cursor on a claim's timeline after the entry with the given
 // sequence. Errors: not_found, parameter_invalid.
-func (s *Service) FollowTimeline(ctx context.Context, actor Actor, claim string, after int64) (*Cursor[wire.TimelineEntry], error) {
+func (s *Service) FollowTimeline(ctx context.Context, caller actor.Actor, claim string, after int64) (*Cursor[wire.TimelineEntry], error) {
 	row := new(claimRow)
-	if err := s.loadRecord(ctx, actor, ScopeClaimsRead, resourceClaim, claim, row); err != nil {
+	if err := s.LoadRecord(ctx, caller, actor.ScopeClaimsRead, store.ResourceClaim, claim, row); err != nil {
 		return nil, err
 	}
 	if after < 0 {
 		return nil, invalidSequence("entry")
 	}
 	read := func(ctx context.Context) ([]wire.TimelineEntry, error) {
-		w := s.newWhere(new(timelineRow))
-		w.addTerm("!.claim_id = ? and !.partner = ? and !.sequence > ?", row.ID, row.Partner, after)
+		w := s.NewWhere(new(timelineRow))
+		w.AddTerm("!.claim_id = ? and !.partner = ? and !.sequence > ?", row.ID, row.Partner, after)
 		var rows []timelineRow
-		err := s.queryPreparedRows(ctx, s.pool, &rows, fmt.Sprintf("%s%s order by %s.sequence limit %d", s.selectStatement(new(timelineRow)), w, w.alias, followBatchSize), w.args...)
+		err := s.QueryPreparedRows(ctx, s.Pool, &rows, fmt.Sprintf("%s%s order by %s.sequence limit %d", s.SelectStatement(new(timelineRow)), w, w.Alias, followBatchSize), w.Args...)
 		if len(rows) > 0 {
 			after = rows[len(rows)-1].Sequence
 		}
 		return toRecords(rows, (*timelineRow).toRecord), err
 	}
-	allowed := func(ctx context.Context) error { return s.authorize(ctx, actor, ScopeClaimsRead) }
+	allowed := func(ctx context.Context) error { return s.Authorize(ctx, caller, actor.ScopeClaimsRead) }
 	return &Cursor[wire.TimelineEntry]{store: s.Store, partner: row.Partner, checkAllowed: allowed, readNext: read}, nil
 }

@@ -3,6 +3,10 @@ package model
 import (
 	"context"
 	"fmt"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 )
 
 // UnsealRequest states that the bank does not have a file that may have been uploaded.
@@ -16,8 +20,8 @@ type UnsealRequest struct {
 // would be paid twice if they are set aside and written in another file. Releases must
 // be stopped, so that no writer is using the file. Operators only. Errors:
 // validation_failed, state_conflict.
-func (s *Service) UnsealBankFile(ctx context.Context, actor Actor, in UnsealRequest) error {
-	if err := s.authorize(ctx, actor, ScopeOperator); err != nil {
+func (s *Service) UnsealBankFile(ctx context.Context, caller actor.Actor, in UnsealRequest) error {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return err
 	}
 	stopped, err := s.AreReleasesStopped(ctx)
@@ -25,25 +29,25 @@ func (s *Service) UnsealBankFile(ctx context.Context, actor Actor, in UnsealRequ
 		return err
 	}
 	if !stopped {
-		return Fail(CodeStateConflict, "Files are being written: stop releases first.")
+		return apperr.Fail(apperr.CodeStateConflict, "Files are being written: stop releases first.")
 	}
 	left, err := s.waitForSends(ctx)
 	if err != nil {
 		return err
 	}
 	if left != nil {
-		return Fail(CodeStateConflict, "Payouts are still leaving; try again when they have ended.")
+		return apperr.Fail(apperr.CodeStateConflict, "Payouts are still leaving; try again when they have ended.")
 	}
-	_, err = s.changeStop(ctx, actor, in.Reason, func(ctx context.Context, tx *Tx, standing *stopRow) (*stopRow, error) {
+	_, err = s.changeStop(ctx, caller, in.Reason, func(ctx context.Context, tx *store.Tx, standing *stopRow) (*stopRow, error) {
 		if standing == nil {
-			return nil, Fail(CodeStateConflict, "Files are being written: stop releases first.")
+			return nil, apperr.Fail(apperr.CodeStateConflict, "Files are being written: stop releases first.")
 		}
 		done, err := tx.NewRaw("update payment_files set sealed_digest = null where id = ? and sealed_digest is not null and written_at is null", in.Batch).Exec(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("unseal batch: %w", err)
 		}
 		if n, _ := done.RowsAffected(); n == 0 {
-			return nil, Fail(CodeStateConflict, "No file %q is sealed and unwritten; the log of the job write_files names those that are.", in.Batch)
+			return nil, apperr.Fail(apperr.CodeStateConflict, "No file %q is sealed and unwritten; the log of the job write_files names those that are.", in.Batch)
 		}
 		return standing, nil
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -24,7 +25,7 @@ func TestUnparsedRequestChangesNothing(t *testing.T) {
 	require.NoError(t, err)
 	quake := modeltest.Quake("us1", b.Now(), epicentre, "6.4")
 	before := b.CountRows()
-	ctx := model.WithFieldErrors(t.Context(), model.FieldError{Pointer: "/other", Code: "type", Detail: "Give a string."})
+	ctx := apperr.WithFieldErrors(t.Context(), apperr.FieldError{Pointer: "/other", Code: "type", Detail: "Give a string."})
 	for name, act := range map[string]func(context.Context) error{
 		"quote": func(ctx context.Context) error {
 			_, err := b.Service.CreateQuote(ctx, b.Acme, b.QuoteRequest("quake-circle", nil))
@@ -60,9 +61,9 @@ func TestUnparsedRequestChangesNothing(t *testing.T) {
 		},
 		"an operation that does not look": func(ctx context.Context) error { return b.Service.PublishShipped(ctx) },
 	} {
-		refusal := new(model.Error)
+		refusal := new(apperr.Error)
 		require.ErrorAs(t, act(ctx), &refusal, name)
-		require.Equal(t, model.CodeValidationFailed, refusal.Code, name)
+		require.Equal(t, apperr.CodeValidationFailed, refusal.Code, name)
 		require.Equal(t, "/other", refusal.Fields[0].Pointer, name)
 		require.Len(t, refusal.Fields, 1, name)
 	}
@@ -76,22 +77,22 @@ func TestParseErrorRejectsOneObservationOnly(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	quake := modeltest.Quake("us1", b.Now(), epicentre, "6.4")
-	ctx := model.WithFieldErrors(t.Context(), model.FieldError{Pointer: "/observations/1/revision", Code: "type", Detail: "Give a whole number."})
+	ctx := apperr.WithFieldErrors(t.Context(), apperr.FieldError{Pointer: "/observations/1/revision", Code: "type", Detail: "Give a whole number."})
 	results, err := b.Service.RecordObservations(ctx, b.Source, []wire.ObservationInput{quake, modeltest.Quake("us2", b.Now(), epicentre, "6.4")}, false)
 	require.NoError(t, err)
 	require.Equal(t, model.ResultCreated, results[0].Result)
 	require.Equal(t, model.ResultRejected, results[1].Result)
-	require.Equal(t, []model.FieldError{{Pointer: "/revision", Code: "type", Detail: "Give a whole number."}}, results[1].Errors)
+	require.Equal(t, []apperr.FieldError{{Pointer: "/revision", Code: "type", Detail: "Give a whole number."}}, results[1].Errors)
 }
 
 func TestFieldErrorsAreSortedByPointer(t *testing.T) {
 	t.Parallel()
-	var fields []model.FieldError
+	var fields []apperr.FieldError
 	for _, pointer := range []string{"/b", "/a/10/x", "/a/9", "/a/1a", "/a", "/a/10", "/b", "/a-b", ""} {
-		fields = append(fields, model.FieldError{Pointer: pointer, Code: "type"})
+		fields = append(fields, apperr.FieldError{Pointer: pointer, Code: "type"})
 	}
 	var order []string
-	for _, field := range model.Invalid(fields...).Fields {
+	for _, field := range apperr.Invalid(fields...).Fields {
 		order = append(order, field.Pointer)
 	}
 	require.Equal(t, []string{"", "/a", "/a/9", "/a/10", "/a/10/x", "/a/1a", "/a-b", "/b"}, order)

@@ -12,6 +12,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -25,7 +28,7 @@ type chainedEvent struct {
 	Sequence   int64
 	Hash       []byte
 	EventID    uuid.UUID `bun:"type:uuid"`
-	Type       *EventType
+	Type       *event.Type
 	OccurredAt *time.Time
 	DataHash   []byte
 	// For a redacted event: the former hash, the hash after redaction, and our
@@ -54,18 +57,18 @@ func (p *chainVerifier) addFault(sequence int64, kind, format string, args ...an
 // detects events that were edited, deleted, inserted or moved, and a truncated end. It
 // reads in batches and locks nothing. Errors: insufficient_scope, parameter_invalid,
 // not_found when there is no such partner.
-func (s *Service) VerifyChain(ctx context.Context, actor Actor, partner string) (*wire.HistoryProof, error) {
-	if err := s.authorize(ctx, actor, ScopeEventsRead); err != nil {
+func (s *Service) VerifyChain(ctx context.Context, caller actor.Actor, partner string) (*wire.HistoryProof, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeEventsRead); err != nil {
 		return nil, err
 	}
 	f := EventFilter{Partner: partner}
-	if _, err := f.validate(actor); err != nil {
+	if _, err := f.validate(caller); err != nil {
 		return nil, err
 	}
 	// The history of an unknown partner would verify too, which would hide a misspelt
 	// name.
-	if err := loadPartner(ctx, s.db.NewSelect().Model(new(partnerRow)), f.Partner); err != nil {
-		return nil, translateError(err)
+	if err := loadPartner(ctx, s.DB.NewSelect().Model(new(partnerRow)), f.Partner); err != nil {
+		return nil, store.TranslateError(err)
 	}
 	public, err := s.CheckpointPublicKey()
 	if err != nil {
@@ -79,31 +82,31 @@ func (s *Service) VerifyChain(ctx context.Context, actor Actor, partner string) 
 	// Checkpoints are read first: events may be numbered while the chain is read, but
 	// every event in a checkpoint must exist.
 	var checkpoints []checkpointRow
-	err = s.db.NewSelect().Model(&checkpoints).Where("partner = ?", f.Partner).OrderExpr("sequence").Scan(ctx)
+	err = s.DB.NewSelect().Model(&checkpoints).Where("partner = ?", f.Partner).OrderExpr("sequence").Scan(ctx)
 	if err != nil {
-		return nil, translateError(fmt.Errorf("read checkpoints: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("read checkpoints: %w", err))
 	}
 	if checkpoints, err = s.addSavedCheckpoints(ctx, p, checkpoints); err != nil {
-		return nil, translateError(err)
+		return nil, store.TranslateError(err)
 	}
 	for _, row := range checkpoints {
 		p.checkpointHashes[row.Sequence] = nil
 	}
 	if err := s.verifyEvents(ctx, p); err != nil {
-		return nil, translateError(fmt.Errorf("read history: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("read history: %w", err))
 	}
 	if err := s.findUnsequenced(ctx, p); err != nil {
-		return nil, translateError(fmt.Errorf("look for events without a number: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("look for events without a number: %w", err))
 	}
 	p.verifyCheckpoints(checkpoints)
 	return p.HistoryProof, nil
 }
 
 func (s *Service) verifyEvents(ctx context.Context, p *chainVerifier) error {
-	ctx = WithReadCharge(ctx, nil) // no row outlives its batch
+	ctx = store.WithReadCharge(ctx, nil) // no row outlives its batch
 	for {
 		var rows []chainedEvent
-		err := s.queryPreparedRows(ctx, s.pool, &rows, `select n.sequence, n.hash, n.event_id, e.type, e.occurred_at, sha256(e.data) as data_hash,
+		err := s.QueryPreparedRows(ctx, s.Pool, &rows, `select n.sequence, n.hash, n.event_id, e.type, e.occurred_at, sha256(e.data) as data_hash,
 				x.data_hash as was_hash, x.redacted_hash, x.signature
 			from event_sequence n left join events e on e.id = n.event_id and e.partner = n.partner
 				left join event_redactions x on x.event_id = n.event_id and x.partner = n.partner
@@ -132,9 +135,9 @@ func (p *chainVerifier) verifyEvent(e *chainedEvent) {
 	}
 	switch {
 	case e.Type == nil:
-		p.addFault(e.Sequence, "missing", "The event %s has a number but is missing.", resourceEvent.formatID(e.EventID))
-	case !bytes.Equal(e.Hash, chainHash(p.previousHash, e.Sequence, resourceEvent.formatID(e.EventID), *e.Type, *e.OccurredAt, e.DataHash)):
-		p.addFault(e.Sequence, "changed", "The event %s, its position or the hash before it differs from the chain.", resourceEvent.formatID(e.EventID))
+		p.addFault(e.Sequence, "missing", "The event %s has a number but is missing.", store.ResourceEvent.FormatID(e.EventID))
+	case !bytes.Equal(e.Hash, chainHash(p.previousHash, e.Sequence, store.ResourceEvent.FormatID(e.EventID), *e.Type, *e.OccurredAt, e.DataHash)):
+		p.addFault(e.Sequence, "changed", "The event %s, its position or the hash before it differs from the chain.", store.ResourceEvent.FormatID(e.EventID))
 	}
 	p.Events++
 	p.Last, p.previousHash = e.Sequence, e.Hash
@@ -158,12 +161,12 @@ func (p *chainVerifier) originalDataHash(e *chainedEvent) []byte {
 // findUnsequenced finds events that have no sequence number and are not in the outbox.
 func (s *Service) findUnsequenced(ctx context.Context, p *chainVerifier) error {
 	var lost []uuid.UUID
-	err := s.db.NewRaw(`select e.id from events e where e.partner = ?
+	err := s.DB.NewRaw(`select e.id from events e where e.partner = ?
 		and not exists (select from event_sequence n where n.event_id = e.id and n.partner = e.partner)
 		and not exists (select from event_outbox o where o.event_id = e.id and o.partner = e.partner) order by e.id limit ?`,
 		p.Partner, maxChainFaults).Scan(ctx, &lost)
 	for _, id := range lost {
-		p.addFault(p.Last, "unnumbered", "The event %s has lost its number.", resourceEvent.formatID(id))
+		p.addFault(p.Last, "unnumbered", "The event %s has lost its number.", store.ResourceEvent.FormatID(id))
 	}
 	return err
 }

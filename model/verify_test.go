@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
 )
 
@@ -59,7 +59,7 @@ func TestVerifyChainRefusesUnknownPartner(t *testing.T) {
 	b := modeltest.New(t)
 	for _, slug := range []string{"nosuch", "no\x00such", "Acme"} {
 		_, err := b.Service.VerifyChain(t.Context(), b.Operator, slug)
-		require.Equal(t, model.CodeNotFound, model.CodeOf(err), slug)
+		require.Equal(t, apperr.CodeNotFound, apperr.CodeOf(err), slug)
 	}
 }
 

@@ -9,6 +9,10 @@ import (
 	"slices"
 	"time"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -34,18 +38,18 @@ type WebhookEndpointRequest struct {
 	MergeMetadata    map[string]*string // a change sets these keys, and removes those with nil
 }
 
-func (in *WebhookEndpointRequest) validate(v *validator, s *Service) {
-	v.requireReferences(in.PartnerReference, in.Metadata)
+func (in *WebhookEndpointRequest) validate(v *apperr.Validator, s *Service) {
+	store.RequireReferences(v, in.PartnerReference, in.Metadata)
 	if in.URL != nil {
 		problem := s.targetProblem(*in.URL)
-		v.require(problem == "", "/url", "value", problem)
+		v.Require(problem == "", "/url", "value", problem)
 	}
 	for i, kind := range in.EventTypes {
-		v.require(kind == AllEvents || slices.Contains(EventTypes(), EventType(kind)), fmt.Sprintf("/event_types/%d", i), "enum", "Use an event type of the catalogue, or * for all.")
+		v.Require(kind == AllEvents || slices.Contains(event.Types(), event.Type(kind)), fmt.Sprintf("/event_types/%d", i), "enum", "Use an event type of the catalogue, or * for all.")
 	}
-	v.require(in.EventTypes == nil || len(in.EventTypes) > 0, "/event_types", "length", "Name at least one event type.")
-	v.require(len(in.EventTypes) <= len(EventTypes()), "/event_types", "length", "Name each event type once.")
-	v.require(in.Status == nil || *in.Status == string(EndpointEnabled) || *in.Status == string(EndpointDisabled), "/status", "enum", "Use enabled or disabled.")
+	v.Require(in.EventTypes == nil || len(in.EventTypes) > 0, "/event_types", "length", "Name at least one event type.")
+	v.Require(len(in.EventTypes) <= len(event.Types()), "/event_types", "length", "Name each event type once.")
+	v.Require(in.Status == nil || *in.Status == string(EndpointEnabled) || *in.Status == string(EndpointDisabled), "/status", "enum", "Use enabled or disabled.")
 }
 
 // targetProblem returns what is wrong with an address; empty if nothing is. The
@@ -65,49 +69,49 @@ func (s *Service) targetProblem(raw string) string {
 // CreateWebhookEndpoint registers an endpoint for events from now on. Only this
 // response shows the secret. Errors: validation_failed, reference_taken, state_conflict
 // beyond MaxWebhookEndpoints.
-func (s *Service) CreateWebhookEndpoint(ctx context.Context, actor Actor, in WebhookEndpointRequest) (*wire.WebhookEndpoint, error) {
-	if err := s.authorize(ctx, actor, ScopeWebhooksWrite); err != nil {
+func (s *Service) CreateWebhookEndpoint(ctx context.Context, caller actor.Actor, in WebhookEndpointRequest) (*wire.WebhookEndpoint, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeWebhooksWrite); err != nil {
 		return nil, err
 	}
-	v := newValidator(ctx)
-	v.require(in.URL != nil, "/url", "required", "Say where events are to be sent.")
+	v := apperr.NewValidator(ctx)
+	v.Require(in.URL != nil, "/url", "required", "Say where events are to be sent.")
 	in.validate(v, s)
-	if err := v.err(); err != nil {
+	if err := v.Err(); err != nil {
 		return nil, err
 	}
 	var endpoint *wire.WebhookEndpoint
-	err := s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
+	err := s.InTx(ctx, caller, func(ctx context.Context, tx *store.Tx) error {
 		row := &endpointRow{
-			RowHeader: tx.newHeader(actor.Partner), PartnerFields: PartnerFields{in.PartnerReference, in.Metadata},
+			RowHeader: tx.NewHeader(caller.Partner), PartnerFields: store.PartnerFields{PartnerReference: in.PartnerReference, Metadata: in.Metadata},
 			URL: *in.URL, EventTypes: in.EventTypes, Ordered: in.Ordered != nil && *in.Ordered, Status: EndpointEnabled,
 		}
 		if row.EventTypes == nil {
 			row.EventTypes = []string{AllEvents}
 		}
-		secret, err := tx.newSecret(row)
+		secret, err := newSecret(tx, row)
 		if err != nil {
 			return err
 		}
-		if err := tx.insertEndpoint(ctx, row); err != nil {
+		if err := insertEndpoint(ctx, tx, row); err != nil {
 			return err
 		}
-		if _, err := tx.appendEvent(EventWebhookEndpointOn, &row.RowHeader, resourceEndpoint, row.toRecord()); err != nil {
+		if _, err := tx.AppendEvent(event.WebhookEndpointOn, &row.RowHeader, store.ResourceEndpoint, row.toRecord()); err != nil {
 			return err
 		}
 		endpoint = row.toRecord()
 		endpoint.Secret = &secret
-		return tx.storeResponseSealed(statusCreated, endpoint)
+		return tx.StoreResponseSealed(store.StatusCreated, endpoint)
 	})
 	return endpoint, err
 }
 
 // newSecret sets a new sealed secret of an endpoint, and returns it in clear.
-func (tx *Tx) newSecret(row *endpointRow) (string, error) {
+func newSecret(tx *store.Tx, row *endpointRow) (string, error) {
 	secret := make([]byte, 32)
 	if _, err := rand.Read(secret); err != nil {
 		return "", err
 	}
-	sealed, err := tx.store.keys.seal(secret, columnSealContext(row.Partner, row.ID, "webhook_endpoints.secret"))
+	sealed, err := tx.Store.Keys.SealBytes(secret, store.ColumnSealContext(row.Partner, row.ID, "webhook_endpoints.secret"))
 	if err != nil {
 		return "", fmt.Errorf("seal secret: %w", err)
 	}
@@ -117,7 +121,7 @@ func (tx *Tx) newSecret(row *endpointRow) (string, error) {
 
 // insertEndpoint sets the cursor to the last numbered event. The first event sent is the
 // endpoint's own, or an earlier one that is numbered after this transaction.
-func (tx *Tx) insertEndpoint(ctx context.Context, row *endpointRow) error {
+func insertEndpoint(ctx context.Context, tx *store.Tx, row *endpointRow) error {
 	// Locking the partner's row makes the count safe: two concurrent creations are both
 	// counted.
 	if _, err := tx.NewRaw("select from partners where slug = ? for no key update", row.Partner).Exec(ctx); err != nil {
@@ -128,7 +132,7 @@ func (tx *Tx) insertEndpoint(ctx context.Context, row *endpointRow) error {
 		return fmt.Errorf("count endpoints: %w", err)
 	}
 	if have >= MaxWebhookEndpoints {
-		return Fail(CodeStateConflict, "You have %d webhook endpoints, the most that are allowed; delete one first.", have)
+		return apperr.Fail(apperr.CodeStateConflict, "You have %d webhook endpoints, the most that are allowed; delete one first.", have)
 	}
 	if _, err := tx.NewInsert().Model(row).Exec(ctx); err != nil {
 		return fmt.Errorf("insert webhook endpoint: %w", err)
@@ -141,25 +145,25 @@ func (tx *Tx) insertEndpoint(ctx context.Context, row *endpointRow) error {
 
 // ChangeWebhookEndpoint changes the given members. An enabled endpoint continues where
 // sending stopped. Errors: not_found, validation_failed, reference_taken.
-func (s *Service) ChangeWebhookEndpoint(ctx context.Context, actor Actor, id string, in WebhookEndpointRequest) (*wire.WebhookEndpoint, error) {
-	if err := s.authorize(ctx, actor, ScopeWebhooksWrite); err != nil {
+func (s *Service) ChangeWebhookEndpoint(ctx context.Context, caller actor.Actor, id string, in WebhookEndpointRequest) (*wire.WebhookEndpoint, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeWebhooksWrite); err != nil {
 		return nil, err
 	}
-	v := newValidator(ctx)
+	v := apperr.NewValidator(ctx)
 	in.validate(v, s)
-	if err := v.err(); err != nil {
+	if err := v.Err(); err != nil {
 		return nil, err
 	}
-	return s.changeEndpoint(ctx, actor, id, func(ctx context.Context, tx *Tx, row *endpointRow) (*wire.WebhookEndpoint, error) {
+	return s.changeEndpoint(ctx, caller, id, func(ctx context.Context, tx *store.Tx, row *endpointRow) (*wire.WebhookEndpoint, error) {
 		former := row.URL
 		columns := row.applyRequest(in)
-		whole := newValidator(ctx)
-		whole.requireReferences(row.PartnerReference, row.Metadata)
-		if err := whole.err(); err != nil {
+		whole := apperr.NewValidator(ctx)
+		store.RequireReferences(whole, row.PartnerReference, row.Metadata)
+		if err := whole.Err(); err != nil {
 			return nil, err
 		}
 		if in.URL != nil {
-			if err := tx.resetEndpointProgress(ctx, row, former); err != nil {
+			if err := resetEndpointProgress(ctx, tx, row, former); err != nil {
 				return nil, err
 			}
 		}
@@ -168,23 +172,23 @@ func (s *Service) ChangeWebhookEndpoint(ctx context.Context, actor Actor, id str
 			status = EndpointStatus(*in.Status)
 		}
 		if status != row.Status {
-			err := tx.setEndpointStatus(ctx, row, status, nil, columns...)
+			err := setEndpointStatus(ctx, tx, row, status, nil, columns...)
 			return row.toRecord(), err
 		}
 		if len(columns) == 0 {
 			return row.toRecord(), nil
 		}
-		err := tx.saveColumns(ctx, row, columns...)
+		err := tx.SaveColumns(ctx, row, columns...)
 		return row.toRecord(), err
 	})
 }
 
 // resetEndpointProgress clears failures and probe of the former address and invalidates
 // a running delivery lease.
-func (tx *Tx) resetEndpointProgress(ctx context.Context, row *endpointRow, former string) error {
+func resetEndpointProgress(ctx context.Context, tx *store.Tx, row *endpointRow, former string) error {
 	_, err := tx.NewRaw(`update webhook_progress set due_at = ?0, lease_id = case when ?4 then lease_id end,
 		failures = 0, failing_since = null, next_probe_at = null, batch_limit = ?1
-		where endpoint_id = ?2 and partner = ?3 and active`, tx.now, maxBatchEvents, row.ID, row.Partner, row.URL == former).Exec(ctx)
+		where endpoint_id = ?2 and partner = ?3 and active`, tx.Now, maxBatchEvents, row.ID, row.Partner, row.URL == former).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("try another address: %w", err)
 	}
@@ -193,42 +197,42 @@ func (tx *Tx) resetEndpointProgress(ctx context.Context, row *endpointRow, forme
 
 // setEndpointStatus enables or disables an endpoint; note is the reason if Parapet does
 // it.
-func (tx *Tx) setEndpointStatus(ctx context.Context, row *endpointRow, to EndpointStatus, note *string, columns ...string) error {
+func setEndpointStatus(ctx context.Context, tx *store.Tx, row *endpointRow, to EndpointStatus, note *string, columns ...string) error {
 	row.DisabledReason = note
-	event, err := transition(ctx, tx, row, EndpointTransitions, &row.Status, to, append(columns, "disabled_reason")...)
+	event, err := store.ChangeStatus(ctx, tx, row, EndpointTransitions, &row.Status, to, append(columns, "disabled_reason")...)
 	if err != nil {
 		return err
 	}
 	// Earlier failures no longer count, and a running delivery run ends.
 	_, err = tx.NewRaw(`update webhook_progress set active = ?0, due_at = case when ?0 then ?1::timestamptz end, lease_id = null,
 		failures = 0, failing_since = null, next_probe_at = null, batch_limit = ?2 where endpoint_id = ?3 and partner = ?4`,
-		to == EndpointEnabled, tx.now, maxBatchEvents, row.ID, row.Partner).Exec(ctx)
+		to == EndpointEnabled, tx.Now, maxBatchEvents, row.ID, row.Partner).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("turn endpoint: %w", err)
 	}
-	_, err = tx.appendEvent(event, &row.RowHeader, resourceEndpoint, row.toRecord())
+	_, err = tx.AppendEvent(event, &row.RowHeader, store.ResourceEndpoint, row.toRecord())
 	return err
 }
 
 // RotateWebhookSecret sets a new secret, which only this response shows; the old one
 // also signs for 24 hours. Errors: not_found, state_conflict while a former secret
 // signs, because a third one would end the one that receivers still know.
-func (s *Service) RotateWebhookSecret(ctx context.Context, actor Actor, id string) (*wire.WebhookEndpoint, error) {
-	if err := s.authorize(ctx, actor, ScopeWebhooksWrite); err != nil {
+func (s *Service) RotateWebhookSecret(ctx context.Context, caller actor.Actor, id string) (*wire.WebhookEndpoint, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeWebhooksWrite); err != nil {
 		return nil, err
 	}
-	return s.changeEndpoint(ctx, actor, id, func(ctx context.Context, tx *Tx, row *endpointRow) (*wire.WebhookEndpoint, error) {
-		if row.FormerUntil != nil && tx.now.Before(*row.FormerUntil) {
-			return nil, Fail(CodeStateConflict, "The secret before this one signs until %s; rotate again after that, or create another endpoint now and delete this one.",
+	return s.changeEndpoint(ctx, caller, id, func(ctx context.Context, tx *store.Tx, row *endpointRow) (*wire.WebhookEndpoint, error) {
+		if row.FormerUntil != nil && tx.Now.Before(*row.FormerUntil) {
+			return nil, apperr.Fail(apperr.CodeStateConflict, "The secret before this one signs until %s; rotate again after that, or create another endpoint now and delete this one.",
 				row.FormerUntil.UTC().Format(time.RFC3339))
 		}
 		// Both are sealed for the same place, so the sealed text can be copied.
-		row.FormerSecret, row.FormerUntil = row.Secret, new(tx.now.Add(formerSecretValidity))
-		secret, err := tx.newSecret(row)
+		row.FormerSecret, row.FormerUntil = row.Secret, new(tx.Now.Add(formerSecretValidity))
+		secret, err := newSecret(tx, row)
 		if err != nil {
 			return nil, err
 		}
-		if err := tx.saveColumns(ctx, row, "secret", "former_secret", "former_until"); err != nil {
+		if err := tx.SaveColumns(ctx, row, "secret", "former_secret", "former_until"); err != nil {
 			return nil, err
 		}
 		endpoint := row.toRecord()
@@ -239,13 +243,13 @@ func (s *Service) RotateWebhookSecret(ctx context.Context, actor Actor, id strin
 
 // DeleteWebhookEndpoint deletes an endpoint; its undelivered events are not sent, and
 // stay in the feed. Errors: not_found.
-func (s *Service) DeleteWebhookEndpoint(ctx context.Context, actor Actor, id string) error {
-	if err := s.authorize(ctx, actor, ScopeWebhooksWrite); err != nil {
+func (s *Service) DeleteWebhookEndpoint(ctx context.Context, caller actor.Actor, id string) error {
+	if err := s.Authorize(ctx, caller, actor.ScopeWebhooksWrite); err != nil {
 		return err
 	}
-	_, err := s.changeEndpoint(ctx, actor, id, func(ctx context.Context, tx *Tx, row *endpointRow) (*wire.WebhookEndpoint, error) {
+	_, err := s.changeEndpoint(ctx, caller, id, func(ctx context.Context, tx *store.Tx, row *endpointRow) (*wire.WebhookEndpoint, error) {
 		if row.Status == EndpointEnabled {
-			if err := tx.setEndpointStatus(ctx, row, EndpointDisabled, nil); err != nil {
+			if err := setEndpointStatus(ctx, tx, row, EndpointDisabled, nil); err != nil {
 				return nil, err
 			}
 		}
@@ -256,26 +260,26 @@ func (s *Service) DeleteWebhookEndpoint(ctx context.Context, actor Actor, id str
 }
 
 // changeEndpoint locks one endpoint, runs do and stores the response.
-func (s *Service) changeEndpoint(ctx context.Context, actor Actor, id string, do func(context.Context, *Tx, *endpointRow) (*wire.WebhookEndpoint, error)) (*wire.WebhookEndpoint, error) {
+func (s *Service) changeEndpoint(ctx context.Context, actor actor.Actor, id string, do func(context.Context, *store.Tx, *endpointRow) (*wire.WebhookEndpoint, error)) (*wire.WebhookEndpoint, error) {
 	var endpoint *wire.WebhookEndpoint
-	err := s.withLockedEndpoint(ctx, actor, id, func(ctx context.Context, tx *Tx, row *endpointRow) (err error) {
+	err := s.withLockedEndpoint(ctx, actor, id, func(ctx context.Context, tx *store.Tx, row *endpointRow) (err error) {
 		if endpoint, err = do(ctx, tx, row); err != nil {
 			return err
 		}
-		return tx.storeResponseSealed(statusOK, endpoint)
+		return tx.StoreResponseSealed(store.StatusOK, endpoint)
 	})
 	return endpoint, err
 }
 
 // withLockedEndpoint locks one endpoint and runs do.
-func (s *Service) withLockedEndpoint(ctx context.Context, actor Actor, id string, do func(context.Context, *Tx, *endpointRow) error) error {
-	key, err := resourceEndpoint.parseID(id)
+func (s *Service) withLockedEndpoint(ctx context.Context, actor actor.Actor, id string, do func(context.Context, *store.Tx, *endpointRow) error) error {
+	key, err := store.ResourceEndpoint.ParseID(id)
 	if err != nil {
 		return err
 	}
-	return s.InTx(ctx, actor, func(ctx context.Context, tx *Tx) error {
+	return s.InTx(ctx, actor, func(ctx context.Context, tx *store.Tx) error {
 		row := new(endpointRow)
-		if err := tx.lockRow(ctx, row, key, resourceEndpoint); err != nil {
+		if err := tx.LockRow(ctx, row, key, store.ResourceEndpoint); err != nil {
 			return err
 		}
 		return do(ctx, tx, row)

@@ -8,14 +8,16 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
 // endpointRow is a partner's webhook endpoint.
 type endpointRow struct {
 	bun.BaseModel `bun:"table:webhook_endpoints,alias:we"`
-	RowHeader
-	PartnerFields
+	store.RowHeader
+	store.PartnerFields
 
 	URL            string   `bun:"url"`
 	EventTypes     []string `bun:",array"`
@@ -46,30 +48,30 @@ type progressRow struct {
 	BatchLimit     int        // new events sent in one batch; halved and doubled with the endpoint's results
 }
 
-var endpointCollection = &collection[endpointRow, wire.WebhookEndpoint]{
-	resource: resourceEndpoint, plural: "webhook_endpoints", requiredScope: fixedScope(ScopeWebhooksRead), statuses: statusesOf(EndpointTransitions),
-	toRecord: func(r *endpointRow) wire.WebhookEndpoint { return *r.toRecord() },
+var endpointCollection = &store.Collection[endpointRow, wire.WebhookEndpoint]{
+	Resource: store.ResourceEndpoint, Plural: "webhook_endpoints", RequiredScope: store.FixedScope(actor.ScopeWebhooksRead), Statuses: store.StatusesOf(EndpointTransitions),
+	ToRecord: func(r *endpointRow) wire.WebhookEndpoint { return *r.toRecord() },
 }
 
 // GetWebhookEndpoint returns one endpoint, without its secret. Errors: not_found.
-func (s *Service) GetWebhookEndpoint(ctx context.Context, actor Actor, id string) (*wire.WebhookEndpoint, error) {
-	return endpointCollection.get(ctx, s, actor, id)
+func (s *Service) GetWebhookEndpoint(ctx context.Context, actor actor.Actor, id string) (*wire.WebhookEndpoint, error) {
+	return endpointCollection.Get(ctx, s.Store, actor, id)
 }
 
 // WebhookEndpointsByID returns the endpoints that the actor may see, by id.
-func (s *Service) WebhookEndpointsByID(ctx context.Context, actor Actor, ids []string) (map[string]*wire.WebhookEndpoint, error) {
-	return endpointCollection.getMany(ctx, s, actor, ids)
+func (s *Service) WebhookEndpointsByID(ctx context.Context, actor actor.Actor, ids []string) (map[string]*wire.WebhookEndpoint, error) {
+	return endpointCollection.GetMany(ctx, s.Store, actor, ids)
 }
 
 // ListWebhookEndpoints lists endpoints, newest first. Errors: parameter_invalid,
 // cursor_invalid.
-func (s *Service) ListWebhookEndpoints(ctx context.Context, actor Actor, f Filter, in PageRequest) (*Page[wire.WebhookEndpoint], error) {
-	return endpointCollection.list(ctx, s, actor, f, in)
+func (s *Service) ListWebhookEndpoints(ctx context.Context, actor actor.Actor, f store.Filter, in store.PageRequest) (*store.Page[wire.WebhookEndpoint], error) {
+	return endpointCollection.List(ctx, s.Store, actor, f, in)
 }
 
 func (r *endpointRow) toRecord() *wire.WebhookEndpoint {
 	return &wire.WebhookEndpoint{
-		Header: r.RowHeader.toRecord(resourceEndpoint), References: r.toReferences(),
+		Header: r.RowHeader.ToRecord(store.ResourceEndpoint), References: r.ToReferences(),
 		URL: r.URL, EventTypes: r.EventTypes, Status: string(r.Status), Ordered: r.Ordered, Note: r.DisabledReason,
 	}
 }
@@ -110,13 +112,13 @@ func mergeMetadata(was map[string]string, in WebhookEndpointRequest) map[string]
 }
 
 // openSecrets returns the secrets that sign now, the new one first.
-func (r *endpointRow) openSecrets(keys Keys, now time.Time) ([][]byte, error) {
+func (r *endpointRow) openSecrets(keys store.Keys, now time.Time) ([][]byte, error) {
 	sealed := [][]byte{r.Secret}
 	if r.FormerUntil != nil && now.Before(*r.FormerUntil) {
 		sealed = append(sealed, r.FormerSecret)
 	}
 	for i := range sealed {
-		plain, err := keys.open(sealed[i], columnSealContext(r.Partner, r.ID, "webhook_endpoints.secret"))
+		plain, err := keys.OpenBytes(sealed[i], store.ColumnSealContext(r.Partner, r.ID, "webhook_endpoints.secret"))
 		if err != nil {
 			return nil, err
 		}

@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"parapet/model/hazard"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/trigger"
 	"parapet/model/wire"
 )
@@ -67,25 +70,25 @@ const fixInterval = 6 * time.Hour
 // of time, checked like a source's; at is the pointer to the description in the
 // request.
 func (in *WhatIf) toObservations(now time.Time, at string) ([]wire.ObservationInput, error) {
-	v := validator{}
+	v := apperr.Validator{}
 	var reports []wire.ObservationInput
 	switch {
 	case in.countDescriptions() != 1:
-		v.require(false, at, "required", "Describe exactly one of an earthquake, a storm and rain.")
+		v.Require(false, at, "required", "Describe exactly one of an earthquake, a storm and rain.")
 	case in.Earthquake != nil:
 		reports = in.Earthquake.toObservations(now)
-		v.checkObservations(reports, at+"/earthquake", func(int) string { return "" })
+		checkObservations(&v, reports, at+"/earthquake", func(int) string { return "" })
 	case in.Storm != nil:
-		v.require(len(in.Storm.Fixes) > 0 && len(in.Storm.Fixes) <= MaxWhatIfFixes, at+"/storm/fixes", "length", fmt.Sprintf("Give 1 to %d fixes.", MaxWhatIfFixes))
+		v.Require(len(in.Storm.Fixes) > 0 && len(in.Storm.Fixes) <= MaxWhatIfFixes, at+"/storm/fixes", "length", fmt.Sprintf("Give 1 to %d fixes.", MaxWhatIfFixes))
 		reports = in.Storm.toObservations(now)
-		v.checkObservations(reports, at+"/storm", func(i int) string { return fmt.Sprintf("/fixes/%d", i) })
+		checkObservations(&v, reports, at+"/storm", func(i int) string { return fmt.Sprintf("/fixes/%d", i) })
 	default:
-		v.require(len(in.Rain.Days) > 0 && len(in.Rain.Days) <= MaxWhatIfDays, at+"/rain/days", "length", fmt.Sprintf("Give 1 to %d days.", MaxWhatIfDays))
+		v.Require(len(in.Rain.Days) > 0 && len(in.Rain.Days) <= MaxWhatIfDays, at+"/rain/days", "length", fmt.Sprintf("Give 1 to %d days.", MaxWhatIfDays))
 		reports = in.Rain.toObservations()
-		v.checkObservations(reports, at+"/rain", func(i int) string { return fmt.Sprintf("/days/%d", i) })
+		checkObservations(&v, reports, at+"/rain", func(i int) string { return fmt.Sprintf("/days/%d", i) })
 	}
-	if len(v.fieldErrors) > 0 {
-		return nil, Invalid(v.fieldErrors...)
+	if len(v.FieldErrors) > 0 {
+		return nil, apperr.Invalid(v.FieldErrors...)
 	}
 	slices.SortStableFunc(reports, func(a, b wire.ObservationInput) int { return a.OccurredAt.Compare(b.OccurredAt) })
 	return reports, nil
@@ -107,7 +110,7 @@ func (q *WhatIfEarthquake) toObservations(now time.Time) []wire.ObservationInput
 	if q.DepthKM != nil {
 		measures["depth"] = wire.Measure{Value: *q.DepthKM, Unit: "km"}
 	}
-	return []wire.ObservationInput{whatIfObservation(hazard.Earthquake, q.Location, timeOrDefault(q.At, now), measures)}
+	return []wire.ObservationInput{whatIfObservation(hazard.Earthquake, q.Location, store.TimeOrDefault(q.At, now), measures)}
 }
 
 // toObservations converts at most the allowed number of fixes: more are refused without
@@ -116,7 +119,7 @@ func (s *WhatIfStorm) toObservations(now time.Time) []wire.ObservationInput {
 	at := now.Add(-fixInterval)
 	reports := make([]wire.ObservationInput, 0, len(s.Fixes))
 	for _, fix := range s.Fixes[:min(len(s.Fixes), MaxWhatIfFixes)] {
-		at = timeOrDefault(fix.At, at.Add(fixInterval))
+		at = store.TimeOrDefault(fix.At, at.Add(fixInterval))
 		reports = append(reports, whatIfObservation(hazard.StormFix, fix.Location, at, map[string]wire.Measure{"wind": {Value: fix.WindKN, Unit: "kn"}}))
 	}
 	return reports
@@ -159,16 +162,16 @@ var sharedRainFields = map[string]string{"/station": "/station", "/source_event_
 // checkObservations applies the checks for a source's reports, except that a
 // hypothetical occurrence may lie in the future. The pointers lead to the description
 // at a position, and to each report inside of it.
-func (v *validator) checkObservations(reports []wire.ObservationInput, at string, each func(int) string) {
+func checkObservations(v *apperr.Validator, reports []wire.ObservationInput, at string, each func(int) string) {
 	for i := range reports {
-		for _, f := range checkObservation(System(), &reports[i], reports[i].OccurredAt, nil) {
+		for _, f := range checkObservation(actor.System(), &reports[i], reports[i].OccurredAt, nil) {
 			member := strings.TrimSuffix(f.Pointer, "/value")
 			if common := sharedRainFields[member]; common != "" {
 				f.Pointer = at + common
 			} else {
 				f.Pointer = at + each(i) + cmp.Or(whatIfFields[reports[i].Kind][member], member)
 			}
-			v.fieldErrors = append(v.fieldErrors, f)
+			v.FieldErrors = append(v.FieldErrors, f)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"parapet/internal/upload"
 	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -47,7 +48,7 @@ func (s *server) addAttachment(ctx context.Context, c *requestContext, in attach
 	})
 }
 
-func (s *server) getAttachments(ctx context.Context, c *requestContext, page model.PageRequest) (*model.Page[wire.Attachment], error) {
+func (s *server) getAttachments(ctx context.Context, c *requestContext, page store.PageRequest) (*store.Page[wire.Attachment], error) {
 	return s.Service.GetAttachments(ctx, c.actor, c.pathParam("claim_id"), page)
 }
 

@@ -13,14 +13,14 @@ import (
 
 	"parapet/internal/strictjson"
 	"parapet/internal/upload"
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 // decodeRequest reads the request's body into In, and its Idempotency-Key. It returns
 // unreadable members as faults, which the operation reports with its own. Errors:
 // media_type_unsupported, body_too_large, malformed_json, duplicate_field, unknown_field,
 // idempotency_key_invalid.
-func decodeRequest[In any](c *requestContext) (in In, faults []model.FieldError, err error) {
+func decodeRequest[In any](c *requestContext) (in In, faults []apperr.FieldError, err error) {
 	if err := c.checkContentType(); err != nil {
 		return in, nil, err
 	}
@@ -41,7 +41,7 @@ func (c *requestContext) readEmptyBody() error {
 	if err != nil {
 		return err
 	}
-	var faults []model.FieldError
+	var faults []apperr.FieldError
 	if len(bytes.TrimSpace(body)) == 0 {
 		body = []byte("{}")
 	} else if err = c.checkContentType(); err == nil {
@@ -51,7 +51,7 @@ func (c *requestContext) readEmptyBody() error {
 	case err != nil:
 		return err
 	case len(faults) > 0:
-		return model.Invalid(faults...)
+		return apperr.Invalid(faults...)
 	default:
 		return c.setIdempotencyKey(body)
 	}
@@ -78,7 +78,7 @@ func (c *requestContext) readBody() ([]byte, error) {
 		return nil, c.bodyTooLarge(limit)
 	case errors.Is(err, upload.ErrTooLarge):
 		c.discardBody()
-		return nil, model.Fail(model.CodeBodyTooLarge, "Without %s, a body has at most %d MiB.", c.route.fileMember, bodyLimit>>20)
+		return nil, apperr.Fail(apperr.CodeBodyTooLarge, "Without %s, a body has at most %d MiB.", c.route.fileMember, bodyLimit>>20)
 	case upload.IsStoreError(err):
 		return nil, err
 	case err != nil:
@@ -112,7 +112,7 @@ func (c *requestContext) openBody(limit int64) (io.Reader, error) {
 // received bodies.
 func (c *requestContext) budgetError(exceeded *upload.BudgetExceededError) error {
 	c.discardBody()
-	e := model.Fail(model.CodeRateLimited, "At most %d MiB of requests of %s are received at once. Wait until others were answered.", exceeded.Limit>>20, exceeded.Scope)
+	e := apperr.Fail(apperr.CodeRateLimited, "At most %d MiB of requests of %s are received at once. Wait until others were answered.", exceeded.Limit>>20, exceeded.Scope)
 	e.RetryAfter = time.Second
 	return e
 }
@@ -130,11 +130,11 @@ func (c *requestContext) incompleteBody(err error) error {
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		c.Header().Set("Connection", "close")
-		return model.Fail(model.CodeMalformedJSON, "The body did not arrive within %v.", bodyTimeout).WithCause(err)
+		return apperr.Fail(apperr.CodeMalformedJSON, "The body did not arrive within %v.", bodyTimeout).WithCause(err)
 	}
 	var broken net.Error
 	c.bodyTruncated = errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &broken)
-	return model.Fail(model.CodeMalformedJSON, "The body is incomplete.").WithCause(err)
+	return apperr.Fail(apperr.CodeMalformedJSON, "The body is incomplete.").WithCause(err)
 }
 
 // maxDiscarded limits the discarded rest of a too large body, in bytes.
@@ -145,7 +145,7 @@ const maxDiscarded = 32 << 20
 // Expect is answered without sending the body.
 func (c *requestContext) bodyTooLarge(limit int64) error {
 	c.discardBody()
-	return model.Fail(model.CodeBodyTooLarge, "A body has at most %d MiB here.", limit>>20)
+	return apperr.Fail(apperr.CodeBodyTooLarge, "A body has at most %d MiB here.", limit>>20)
 }
 
 // discardBody discards the rest of the body.
@@ -163,13 +163,13 @@ func discardRest(body io.Reader) bool {
 
 // bodyParser is a request that is not one object with fixed members.
 type bodyParser interface {
-	parseBody(body []byte) (faults []model.FieldError, err error)
+	parseBody(body []byte) (faults []apperr.FieldError, err error)
 }
 
 // parseRequest decodes a whole JSON text into a request strictly: malformed JSON and
 // unknown members are errors. A missing member or one of the wrong type is a fault; the
 // member keeps its zero value.
-func parseRequest(body []byte, uploaded *upload.Body, request any) (faults []model.FieldError, err error) {
+func parseRequest(body []byte, uploaded *upload.Body, request any) (faults []apperr.FieldError, err error) {
 	if _, err := strictjson.CheckBounds(body, uploaded.Offset); err != nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func parseRequest(body []byte, uploaded *upload.Body, request any) (faults []mod
 	return parseObject(body, uploaded, request)
 }
 
-func parseObject(body []byte, uploaded *upload.Body, request any) (faults []model.FieldError, err error) {
+func parseObject(body []byte, uploaded *upload.Body, request any) (faults []apperr.FieldError, err error) {
 	d := decoder{Decoder: jsontext.NewDecoder(bytes.NewBuffer(body)), uploaded: uploaded}
 	if err := d.decodeValue(reflect.ValueOf(request).Elem()); err != nil {
 		return nil, malformedBody(body, err, uploaded)
@@ -189,7 +189,7 @@ func parseObject(body []byte, uploaded *upload.Body, request any) (faults []mode
 	case !errors.Is(end, io.EOF):
 		return nil, malformedBody(body, end, uploaded)
 	case len(d.unknownMembers) > 0:
-		return nil, model.FailFields(model.CodeUnknownField,
+		return nil, apperr.FailFields(apperr.CodeUnknownField,
 			"The body has a member that does not exist; see errors", "The body has %s members that do not exist", d.unknownMembers...)
 	default:
 		return d.faults, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/wire"
 )
 
@@ -30,7 +31,7 @@ type sampleRequest struct {
 func parseStrictly(body []byte, request any) error {
 	faults, err := parseRequest(body, nil, request)
 	if err == nil && len(faults) > 0 {
-		err = model.Invalid(faults...)
+		err = apperr.Invalid(faults...)
 	}
 	return err
 }
@@ -54,41 +55,41 @@ func TestParse(t *testing.T) {
 func TestParseReportsSyntaxErrorsFirst(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]struct {
-		code     model.Code
+		code     apperr.Code
 		pointers []string
 	}{
-		``:                           {model.CodeMalformedJSON, nil},
-		` `:                          {model.CodeMalformedJSON, nil},
-		`{`:                          {model.CodeMalformedJSON, nil},
-		`{"name":"a"`:                {model.CodeMalformedJSON, nil},
-		`{"name":"a"} x`:             {model.CodeMalformedJSON, nil},
-		`{"name":"a"}{}`:             {model.CodeMalformedJSON, nil},
-		`{"name":"a",}`:              {model.CodeMalformedJSON, nil},
-		`{'name':'a'}`:               {model.CodeMalformedJSON, nil},
-		`{"name":NaN}`:               {model.CodeMalformedJSON, nil},
-		`{"name":01}`:                {model.CodeMalformedJSON, nil},
-		"\ufeff{\"name\":\"a\"}":     {model.CodeMalformedJSON, nil},
-		"{\"name\":\"a\x00\"}":       {model.CodeMalformedJSON, nil},
-		"{\"name\":\"\xff\"}":        {model.CodeMalformedJSON, nil},
-		`{"name":"\ud800"}`:          {model.CodeMalformedJSON, nil},
-		`{"name":"a\u0000b"}`:        {model.CodeMalformedJSON, nil},
-		`{"free":{"\u0000":1}}`:      {model.CodeMalformedJSON, nil},
-		`{"free":{"a":"\udc00"}}`:    {model.CodeMalformedJSON, nil},
-		`{"name":1,"name":2}`:        {model.CodeDuplicateField, []string{"/name"}},
-		`{"free":{"a":1,"a":1}}`:     {model.CodeDuplicateField, []string{"/free/a"}},
-		`{"x":{"a":1,"a":1}}`:        {model.CodeDuplicateField, []string{"/x/a"}},
-		`{"NAME":"a","naMe":1}`:      {model.CodeUnknownField, []string{"/NAME", "/naMe"}},
-		`{"money":{"a/b":1,"~":{}}}`: {model.CodeUnknownField, []string{"/money/a~1b", "/money/~0"}},
+		``:                           {apperr.CodeMalformedJSON, nil},
+		` `:                          {apperr.CodeMalformedJSON, nil},
+		`{`:                          {apperr.CodeMalformedJSON, nil},
+		`{"name":"a"`:                {apperr.CodeMalformedJSON, nil},
+		`{"name":"a"} x`:             {apperr.CodeMalformedJSON, nil},
+		`{"name":"a"}{}`:             {apperr.CodeMalformedJSON, nil},
+		`{"name":"a",}`:              {apperr.CodeMalformedJSON, nil},
+		`{'name':'a'}`:               {apperr.CodeMalformedJSON, nil},
+		`{"name":NaN}`:               {apperr.CodeMalformedJSON, nil},
+		`{"name":01}`:                {apperr.CodeMalformedJSON, nil},
+		"\ufeff{\"name\":\"a\"}":     {apperr.CodeMalformedJSON, nil},
+		"{\"name\":\"a\x00\"}":       {apperr.CodeMalformedJSON, nil},
+		"{\"name\":\"\xff\"}":        {apperr.CodeMalformedJSON, nil},
+		`{"name":"\ud800"}`:          {apperr.CodeMalformedJSON, nil},
+		`{"name":"a\u0000b"}`:        {apperr.CodeMalformedJSON, nil},
+		`{"free":{"\u0000":1}}`:      {apperr.CodeMalformedJSON, nil},
+		`{"free":{"a":"\udc00"}}`:    {apperr.CodeMalformedJSON, nil},
+		`{"name":1,"name":2}`:        {apperr.CodeDuplicateField, []string{"/name"}},
+		`{"free":{"a":1,"a":1}}`:     {apperr.CodeDuplicateField, []string{"/free/a"}},
+		`{"x":{"a":1,"a":1}}`:        {apperr.CodeDuplicateField, []string{"/x/a"}},
+		`{"NAME":"a","naMe":1}`:      {apperr.CodeUnknownField, []string{"/NAME", "/naMe"}},
+		`{"money":{"a/b":1,"~":{}}}`: {apperr.CodeUnknownField, []string{"/money/a~1b", "/money/~0"}},
 	} {
 		err := parseStrictly([]byte(body), new(sampleRequest))
-		require.Equal(t, want.code, model.CodeOf(err), body)
+		require.Equal(t, want.code, apperr.CodeOf(err), body)
 		require.Equal(t, want.pointers, errorPointers(err), body)
 	}
 	require.NoError(t, parseStrictly([]byte(`{"name":"\\u0000"}`), new(sampleRequest)), "an escaped backslash is no NUL")
 }
 
 func errorPointers(err error) (all []string) {
-	var e *model.Error
+	var e *apperr.Error
 	if errors.As(err, &e) {
 		for _, field := range e.Fields {
 			all = append(all, field.Pointer)
@@ -101,10 +102,10 @@ func TestParseReportsEveryFieldError(t *testing.T) {
 	t.Parallel()
 	err := parseStrictly([]byte(`{"at":"2018-02-06T15:50:42","count":1.5,"share":"1","free":[],"labels":{"a":null,"b":1},
 		"money":{"amount":9223372036854775808},"tags":["a",null,2]}`), new(sampleRequest))
-	var e *model.Error
+	var e *apperr.Error
 	require.ErrorAs(t, err, &e)
-	require.Equal(t, model.CodeValidationFailed, e.Code)
-	require.Equal(t, []model.FieldError{
+	require.Equal(t, apperr.CodeValidationFailed, e.Code)
+	require.Equal(t, []apperr.FieldError{
 		{Pointer: "/at", Code: "format", Detail: "Give an RFC 3339 time with its zone, such as 2018-02-06T15:50:42Z."},
 		{Pointer: "/count", Code: "type", Detail: "Give a whole number of at most 64 bits."},
 		{Pointer: "/free", Code: "type", Detail: "Give an object."},
@@ -127,7 +128,7 @@ func TestParseNamesTheMembersThatThereAre(t *testing.T) {
 		"It does not exist; there are amount, currency.": new(wire.Money),
 		"It does not exist; the object has no members.":  new(struct{}),
 	} {
-		var e *model.Error
+		var e *apperr.Error
 		require.ErrorAs(t, parseStrictly([]byte(`{"reason":"x"}`), into), &e)
 		require.Equal(t, want, e.Fields[0].Detail)
 	}
@@ -136,9 +137,9 @@ func TestParseNamesTheMembersThatThereAre(t *testing.T) {
 func TestParseShowsHowMoneyIsWritten(t *testing.T) {
 	t.Parallel()
 	for _, money := range []string{`12.5`, `1250`, `"12.50 USD"`, `[]`} {
-		var e *model.Error
+		var e *apperr.Error
 		require.ErrorAs(t, parseStrictly([]byte(`{"name":"a","share":1,"money":`+money+`}`), new(sampleRequest)), &e)
-		require.Equal(t, []model.FieldError{{
+		require.Equal(t, []apperr.FieldError{{
 			Pointer: "/money", Code: "type",
 			Detail: `Give an object of minor units and a currency: {"amount": 1250, "currency": "USD"} for 12.50 USD.`,
 		}}, e.Fields)
@@ -151,10 +152,10 @@ func TestParseBoundsDepthAndErrorCount(t *testing.T) {
 		return []byte(`{"name":"[[[","free":{"a":` + strings.Repeat("[", depth-2) + strings.Repeat("]", depth-2) + `}}`)
 	}
 	require.NoError(t, parseStrictly(nested(64), new(sampleRequest)))
-	require.Equal(t, model.CodeMalformedJSON, model.CodeOf(parseStrictly(nested(65), new(sampleRequest))))
-	require.Equal(t, model.CodeMalformedJSON, model.CodeOf(parseStrictly([]byte(strings.Repeat("[", 1<<20)), new(sampleRequest))))
+	require.Equal(t, apperr.CodeMalformedJSON, apperr.CodeOf(parseStrictly(nested(65), new(sampleRequest))))
+	require.Equal(t, apperr.CodeMalformedJSON, apperr.CodeOf(parseStrictly([]byte(strings.Repeat("[", 1<<20)), new(sampleRequest))))
 	flood := parseStrictly([]byte(`{"tags":[`+strings.Repeat("1,", 1<<15)+`1]}`), new(sampleRequest))
-	require.Len(t, errorPointers(flood), model.MaxFieldErrors)
+	require.Len(t, errorPointers(flood), apperr.MaxFieldErrors)
 	long := parseStrictly([]byte(`{"labels":{"`+strings.Repeat("x", 1<<15)+`":1}}`), new(sampleRequest))
 	require.Less(t, len(errorPointers(long)[0]), 300)
 }
@@ -193,7 +194,7 @@ func TestParseCountsFaultsPerBatchElement(t *testing.T) {
 		of[strings.Split(fault.Pointer, "/")[2]]++
 	}
 	require.Len(t, of, model.MaxObservations+1)
-	require.Equal(t, model.MaxFieldErrors+1, of["0"])
+	require.Equal(t, apperr.MaxFieldErrors+1, of["0"])
 	require.Equal(t, 4, of["1000"], "kind, source, source_event_id and stage are missing")
 }
 
@@ -213,7 +214,7 @@ func FuzzDecode(f *testing.F) {
 			new(payoutMethodRequest), new(observationsRequest),
 		} {
 			err := parseStrictly(body, request)
-			require.NotEqual(t, model.CodeInternal, map[bool]model.Code{true: "", false: model.CodeOf(err)}[err == nil])
+			require.NotEqual(t, apperr.CodeInternal, map[bool]apperr.Code{true: "", false: apperr.CodeOf(err)}[err == nil])
 		}
 		var ours, theirs sampleRequest
 		if parseStrictly(body, &ours) == nil {

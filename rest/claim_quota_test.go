@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/wire"
 )
 
@@ -25,7 +25,7 @@ func TestClaimsForApprovalBeyondQuotaReturn429(t *testing.T) {
 	}
 	answer := h.post(t, http.StatusTooManyRequests, "/v1/claims", body)
 	said := requireProblem(t, answer)
-	require.EqualValues(t, model.CodeRateLimited, said.Code)
+	require.EqualValues(t, apperr.CodeRateLimited, said.Code)
 	require.True(t, said.Retryable)
 	require.Equal(t, policy.ID, said.ResourceID)
 	wait, err := strconv.Atoi(answer.Header.Get("Retry-After"))

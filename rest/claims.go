@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -36,7 +37,7 @@ func (s *server) openClaim(ctx context.Context, c *requestContext, in claimReque
 	return s.Service.OpenClaim(ctx, c.actor, in.toModel())
 }
 
-func (s *server) getClaims(ctx context.Context, c *requestContext, filter model.Filter, page model.PageRequest) (*model.Page[wire.Claim], error) {
+func (s *server) getClaims(ctx context.Context, c *requestContext, filter store.Filter, page store.PageRequest) (*store.Page[wire.Claim], error) {
 	return s.Service.ListClaims(ctx, c.actor, filter, page)
 }
 
@@ -48,7 +49,7 @@ func (s *server) withdrawClaim(ctx context.Context, c *requestContext) (*wire.Cl
 	return s.Service.WithdrawClaim(ctx, c.actor, model.WithdrawalRequest{ClaimID: c.pathParam("claim_id")})
 }
 
-func (s *server) getTimeline(ctx context.Context, c *requestContext, page model.PageRequest) (*model.Page[wire.TimelineEntry], error) {
+func (s *server) getTimeline(ctx context.Context, c *requestContext, page store.PageRequest) (*store.Page[wire.TimelineEntry], error) {
 	return s.Service.GetTimeline(ctx, c.actor, c.pathParam("claim_id"), page)
 }
 
@@ -60,6 +61,6 @@ func (s *server) addMessage(ctx context.Context, c *requestContext, in messageRe
 	return s.Service.AddMessage(ctx, c.actor, c.pathParam("claim_id"), in.Body)
 }
 
-func (s *server) getMessages(ctx context.Context, c *requestContext, page model.PageRequest) (*model.Page[wire.Message], error) {
+func (s *server) getMessages(ctx context.Context, c *requestContext, page store.PageRequest) (*store.Page[wire.Message], error) {
 	return s.Service.GetMessages(ctx, c.actor, c.pathParam("claim_id"), page)
 }

@@ -8,7 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -16,7 +17,7 @@ import (
 // endpointRow is a row of the contract's table, with a request that works for acme.
 type endpointRow struct {
 	method, path, body string
-	scope              model.Scope
+	scope              actor.Scope
 	status             int
 	foreignStatus      int // what another partner is answered
 }
@@ -39,7 +40,7 @@ func contractEndpoints(t *testing.T) {
 			call := request{e.method, "/v1" + e.path, e.body, nil}
 			scopes := []string{string(e.scope)}
 			p := requireProblem(t, h.sendAs(t, "acme", []string{otherScope(e.path)}, call))
-			require.Equal(t, string(model.CodeInsufficientScope), p.Code)
+			require.Equal(t, string(apperr.CodeInsufficientScope), p.Code)
 			require.Contains(t, p.Detail, strings.Replace(string(e.scope), "payouts:read", "claims:read", 1), "the first of two")
 			h.requireHiddenFromOthers(t, e, call, scopes)
 			for _, base := range []string{"/parametric/v1", "/v1"} {
@@ -76,51 +77,51 @@ func (h *testServer) endpointRows(t *testing.T) []endpointRow {
 	waiting := decodeRecord[wire.Claim](t, h.post(t, 201, "/v1/claims", `{"policy_id":"`+policy.ID+`"}`))
 	sent := h.deliverTestEvent(t)
 	return []endpointRow{
-		{"POST", "/quotes", quoteBody, model.ScopeQuotesWrite, 201, 403},
-		{"GET", "/quotes/" + quote.ID, "", model.ScopeQuotesRead, 200, 404},
-		{"GET", "/quotes/" + quote.ID + "/basis", "", model.ScopeQuotesRead, 200, 404},
-		{"POST", "/policies", `{"quote_id":"` + fresh.ID + `"}`, model.ScopePoliciesWrite, 201, 404},
-		{"GET", "/policies/" + policy.ID, "", model.ScopePoliciesRead, 200, 404},
-		{"GET", "/policies/" + policy.ID + "/timeline", "", model.ScopePoliciesRead, 200, 404},
-		{"POST", "/policies/" + scheduled.ID + "/cancel", "", model.ScopePoliciesWrite, 200, 404},
-		{"POST", "/explain", `{"policy_id":"` + policy.ID + `","as_if":{"earthquake":{"location":{"latitude":23.98,"longitude":121.61},"magnitude":"7.0"}}}`, model.ScopePoliciesRead, 200, 404},
-		{"GET", "/occurrences/" + claim.Occurrence.ID, "", model.ScopePoliciesRead, 200, 404},
-		{"POST", "/claims", `{"policy_id":"` + policy.ID + `"}`, model.ScopeClaimsWrite, 201, 404},
-		{"GET", of, "", model.ScopeClaimsRead, 200, 404},
-		{"GET", of + "/timeline", "", model.ScopeClaimsRead, 200, 404},
-		{"POST", of + "/attachments", requestBody("/attachments"), model.ScopeClaimsWrite, 201, 404},
-		{"GET", of + "/attachments", "", model.ScopeClaimsRead, 200, 404},
-		{"POST", of + "/messages", `{"body":"hello"}`, model.ScopeClaimsWrite, 201, 404},
-		{"GET", of + "/messages", "", model.ScopeClaimsRead, 200, 404},
-		{"POST", "/payout_methods", `{"claim_id":"` + claim.ID + `",` + ibanMembers, model.ScopePayoutMethodsWrite, 201, 404},
-		{"GET", of + "/payout-methods", "", model.ScopeClaimsRead, 200, 404},
-		{"GET", "/policies/" + policy.ID + "/payout-methods", "", model.ScopeClaimsRead, 200, 404},
-		{"GET", "/payout_methods/" + method.ID, "", model.ScopeClaimsRead, 200, 404},
-		{"POST", "/claims/" + waiting.ID + "/withdraw", "", model.ScopeClaimsWrite, 200, 404},
-		{"GET", "/payouts?claim_id=" + claim.ID, "", model.ScopeClaimsRead, 200, 200},
-		{"GET", "/payouts?policy_id=" + policy.ID, "", model.ScopePayoutsRead, 200, 200},
+		{"POST", "/quotes", quoteBody, actor.ScopeQuotesWrite, 201, 403},
+		{"GET", "/quotes/" + quote.ID, "", actor.ScopeQuotesRead, 200, 404},
+		{"GET", "/quotes/" + quote.ID + "/basis", "", actor.ScopeQuotesRead, 200, 404},
+		{"POST", "/policies", `{"quote_id":"` + fresh.ID + `"}`, actor.ScopePoliciesWrite, 201, 404},
+		{"GET", "/policies/" + policy.ID, "", actor.ScopePoliciesRead, 200, 404},
+		{"GET", "/policies/" + policy.ID + "/timeline", "", actor.ScopePoliciesRead, 200, 404},
+		{"POST", "/policies/" + scheduled.ID + "/cancel", "", actor.ScopePoliciesWrite, 200, 404},
+		{"POST", "/explain", `{"policy_id":"` + policy.ID + `","as_if":{"earthquake":{"location":{"latitude":23.98,"longitude":121.61},"magnitude":"7.0"}}}`, actor.ScopePoliciesRead, 200, 404},
+		{"GET", "/occurrences/" + claim.Occurrence.ID, "", actor.ScopePoliciesRead, 200, 404},
+		{"POST", "/claims", `{"policy_id":"` + policy.ID + `"}`, actor.ScopeClaimsWrite, 201, 404},
+		{"GET", of, "", actor.ScopeClaimsRead, 200, 404},
+		{"GET", of + "/timeline", "", actor.ScopeClaimsRead, 200, 404},
+		{"POST", of + "/attachments", requestBody("/attachments"), actor.ScopeClaimsWrite, 201, 404},
+		{"GET", of + "/attachments", "", actor.ScopeClaimsRead, 200, 404},
+		{"POST", of + "/messages", `{"body":"hello"}`, actor.ScopeClaimsWrite, 201, 404},
+		{"GET", of + "/messages", "", actor.ScopeClaimsRead, 200, 404},
+		{"POST", "/payout_methods", `{"claim_id":"` + claim.ID + `",` + ibanMembers, actor.ScopePayoutMethodsWrite, 201, 404},
+		{"GET", of + "/payout-methods", "", actor.ScopeClaimsRead, 200, 404},
+		{"GET", "/policies/" + policy.ID + "/payout-methods", "", actor.ScopeClaimsRead, 200, 404},
+		{"GET", "/payout_methods/" + method.ID, "", actor.ScopeClaimsRead, 200, 404},
+		{"POST", "/claims/" + waiting.ID + "/withdraw", "", actor.ScopeClaimsWrite, 200, 404},
+		{"GET", "/payouts?claim_id=" + claim.ID, "", actor.ScopeClaimsRead, 200, 200},
+		{"GET", "/payouts?policy_id=" + policy.ID, "", actor.ScopePayoutsRead, 200, 200},
 
-		{"GET", "/quotes", "", model.ScopeQuotesRead, 200, 200},
-		{"GET", "/policies", "", model.ScopePoliciesRead, 200, 200},
-		{"GET", "/claims?policy_id=" + policy.ID, "", model.ScopeClaimsRead, 200, 200},
-		{"GET", "/products", "", model.ScopeProductsRead, 200, 200},
-		{"GET", "/products/quake-circle", "", model.ScopeProductsRead, 200, 200},
-		{"GET", of + "/payouts", "", model.ScopeClaimsRead, 200, 404},
-		{"GET", of + "/payouts", "", model.ScopePayoutsRead, 200, 404},
-		{"GET", payout, "", model.ScopeClaimsRead, 200, 404},
-		{"GET", payout, "", model.ScopePayoutsRead, 200, 404},
-		{"GET", of + "/attachments/" + file.ID + "/content", "", model.ScopeClaimsRead, 200, 404},
-		{"GET", "/events", "", model.ScopeEventsRead, 200, 200},
-		{"GET", "/events/" + sent.EventID, "", model.ScopeEventsRead, 200, 404},
-		{"POST", "/webhook_endpoints", `{"url":"https://hooks.example.com"}`, model.ScopeWebhooksWrite, 201, 201},
-		{"GET", "/webhook_endpoints", "", model.ScopeWebhooksRead, 200, 200},
-		{"GET", "/webhook_endpoints/" + sent.EndpointID, "", model.ScopeWebhooksRead, 200, 404},
-		{"PATCH", "/webhook_endpoints/" + sent.EndpointID, `{"ordered":true}`, model.ScopeWebhooksWrite, 200, 404},
-		{"POST", "/webhook_endpoints/" + sent.EndpointID + "/rotate_secret", "", model.ScopeWebhooksWrite, 200, 404},
-		{"POST", "/webhook_endpoints/" + sent.EndpointID + "/test", "", model.ScopeWebhooksWrite, 202, 404},
-		{"GET", "/webhook_endpoints/" + sent.EndpointID + "/deliveries", "", model.ScopeWebhooksRead, 200, 404},
-		{"POST", "/deliveries/" + sent.ID + "/retry", "", model.ScopeWebhooksWrite, 202, 404},
-		{"POST", "/sandbox/observations", h.earthquakeBody(t, "drill"), model.ScopeClaimsWrite, 201, 201},
+		{"GET", "/quotes", "", actor.ScopeQuotesRead, 200, 200},
+		{"GET", "/policies", "", actor.ScopePoliciesRead, 200, 200},
+		{"GET", "/claims?policy_id=" + policy.ID, "", actor.ScopeClaimsRead, 200, 200},
+		{"GET", "/products", "", actor.ScopeProductsRead, 200, 200},
+		{"GET", "/products/quake-circle", "", actor.ScopeProductsRead, 200, 200},
+		{"GET", of + "/payouts", "", actor.ScopeClaimsRead, 200, 404},
+		{"GET", of + "/payouts", "", actor.ScopePayoutsRead, 200, 404},
+		{"GET", payout, "", actor.ScopeClaimsRead, 200, 404},
+		{"GET", payout, "", actor.ScopePayoutsRead, 200, 404},
+		{"GET", of + "/attachments/" + file.ID + "/content", "", actor.ScopeClaimsRead, 200, 404},
+		{"GET", "/events", "", actor.ScopeEventsRead, 200, 200},
+		{"GET", "/events/" + sent.EventID, "", actor.ScopeEventsRead, 200, 404},
+		{"POST", "/webhook_endpoints", `{"url":"https://hooks.example.com"}`, actor.ScopeWebhooksWrite, 201, 201},
+		{"GET", "/webhook_endpoints", "", actor.ScopeWebhooksRead, 200, 200},
+		{"GET", "/webhook_endpoints/" + sent.EndpointID, "", actor.ScopeWebhooksRead, 200, 404},
+		{"PATCH", "/webhook_endpoints/" + sent.EndpointID, `{"ordered":true}`, actor.ScopeWebhooksWrite, 200, 404},
+		{"POST", "/webhook_endpoints/" + sent.EndpointID + "/rotate_secret", "", actor.ScopeWebhooksWrite, 200, 404},
+		{"POST", "/webhook_endpoints/" + sent.EndpointID + "/test", "", actor.ScopeWebhooksWrite, 202, 404},
+		{"GET", "/webhook_endpoints/" + sent.EndpointID + "/deliveries", "", actor.ScopeWebhooksRead, 200, 404},
+		{"POST", "/deliveries/" + sent.ID + "/retry", "", actor.ScopeWebhooksWrite, 202, 404},
+		{"POST", "/sandbox/observations", h.earthquakeBody(t, "drill"), actor.ScopeClaimsWrite, 201, 201},
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"parapet/internal/errormap"
 	"parapet/model"
 	"parapet/model/hazard"
+	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 	"parapet/rest"
@@ -23,7 +24,7 @@ import (
 // errorRow is a row of the contract's list of codes: its cause and the whole response.
 type errorRow struct {
 	status     int
-	code       model.Code
+	code       apperr.Code
 	send       func(t *testing.T) *reply
 	retryable  bool
 	headers    map[string]string // regular expressions
@@ -33,7 +34,7 @@ type errorRow struct {
 }
 
 // graphqlOnlyCodes are the codes of queries and streams.
-var graphqlOnlyCodes = []model.Code{
+var graphqlOnlyCodes = []apperr.Code{
 	errormap.CodeQueryTooCostly, errormap.CodeQueryNotTrusted, errormap.CodePersistedQueryNotFound, errormap.CodeOriginRefused, errormap.CodeReadTooSlowly,
 }
 
@@ -43,7 +44,7 @@ const challengePattern = `^Bearer error="%s".*, resource_metadata="http://.+"$`
 func contractErrors(t *testing.T) {
 	t.Helper()
 	w := newErrorFixture(t)
-	var covered []model.Code
+	var covered []apperr.Code
 	for _, row := range slices.Concat(w.requestErrors(), w.tokenErrors(), w.coverErrors(), w.claimErrors(), w.serverErrors()) {
 		covered = append(covered, row.code)
 		t.Run(fmt.Sprint(row.status, "_", row.code), func(t *testing.T) {
@@ -139,20 +140,20 @@ func (w *errorFixture) requestErrors() []errorRow {
 		return w.sender("acme", "POST", "/quotes", body, headers...)
 	}
 	return []errorRow{
-		{status: 400, code: model.CodeMalformedJSON, send: quote(`{"product":`)},
-		{status: 400, code: model.CodeUnknownField, send: quote(`{"product":"quake-circle","context":{},"colour":1,"metadata":{}}`), pointers: []string{"/colour"}},
-		{status: 400, code: model.CodeDuplicateField, send: quote(`{"product":"a","context":{"partner":"acme","partner":"acme"}}`), pointers: []string{"/context/partner"}},
-		{status: 400, code: model.CodeParameterInvalid, send: w.sender("acme", "GET", "/quotes?limit=101", ""), pointers: []string{"/limit"}},
-		{status: 400, code: model.CodeCursorInvalid, send: w.sender("acme", "GET", "/quotes?cursor=made-up", ""), pointers: []string{"/cursor"}},
-		{status: 400, code: model.CodeIdempotencyKeyInvalid, send: quote(quoteBody, "Idempotency-Key: a b")},
-		{status: 404, code: model.CodeNotFound, send: w.sender("globex", "GET", "/quotes/"+w.boundQuote.ID, "")},
-		{status: 405, code: model.CodeMethodNotAllowed, send: w.sender("acme", "DELETE", "/quotes/"+w.boundQuote.ID, ""), headers: map[string]string{"Allow": "^GET, HEAD$"}},
-		{status: 406, code: model.CodeNotAcceptable, send: quote(quoteBody, "Accept: text/html")},
-		{status: 413, code: model.CodeBodyTooLarge, send: quote(strings.Repeat(" ", 1<<20+1))},
-		{status: 415, code: model.CodeMediaTypeUnsupported, send: quote(quoteBody, "Content-Type: text/plain")},
-		{status: 412, code: model.CodeVersionMismatch, send: w.sender("acme", "POST", "/claims/"+w.claim.ID+"/messages", `{"body":"hello"}`, `If-Match: "x"`)},
+		{status: 400, code: apperr.CodeMalformedJSON, send: quote(`{"product":`)},
+		{status: 400, code: apperr.CodeUnknownField, send: quote(`{"product":"quake-circle","context":{},"colour":1,"metadata":{}}`), pointers: []string{"/colour"}},
+		{status: 400, code: apperr.CodeDuplicateField, send: quote(`{"product":"a","context":{"partner":"acme","partner":"acme"}}`), pointers: []string{"/context/partner"}},
+		{status: 400, code: apperr.CodeParameterInvalid, send: w.sender("acme", "GET", "/quotes?limit=101", ""), pointers: []string{"/limit"}},
+		{status: 400, code: apperr.CodeCursorInvalid, send: w.sender("acme", "GET", "/quotes?cursor=made-up", ""), pointers: []string{"/cursor"}},
+		{status: 400, code: apperr.CodeIdempotencyKeyInvalid, send: quote(quoteBody, "Idempotency-Key: a b")},
+		{status: 404, code: apperr.CodeNotFound, send: w.sender("globex", "GET", "/quotes/"+w.boundQuote.ID, "")},
+		{status: 405, code: apperr.CodeMethodNotAllowed, send: w.sender("acme", "DELETE", "/quotes/"+w.boundQuote.ID, ""), headers: map[string]string{"Allow": "^GET, HEAD$"}},
+		{status: 406, code: apperr.CodeNotAcceptable, send: quote(quoteBody, "Accept: text/html")},
+		{status: 413, code: apperr.CodeBodyTooLarge, send: quote(strings.Repeat(" ", 1<<20+1))},
+		{status: 415, code: apperr.CodeMediaTypeUnsupported, send: quote(quoteBody, "Content-Type: text/plain")},
+		{status: 412, code: apperr.CodeVersionMismatch, send: w.sender("acme", "POST", "/claims/"+w.claim.ID+"/messages", `{"body":"hello"}`, `If-Match: "x"`)},
 		{
-			status: 422, code: model.CodeValidationFailed, pointers: []string{"/context", "/metadata/a", "/partner_reference"},
+			status: 422, code: apperr.CodeValidationFailed, pointers: []string{"/context", "/metadata/a", "/partner_reference"},
 			send: quote(`{"product":"quake-circle","metadata":{"a":1},"partner_reference":null}`),
 		},
 	}
@@ -165,19 +166,19 @@ func (w *errorFixture) tokenErrors() []errorRow {
 		return w.sender("acme", "GET", "/quotes", "", "Authorization: "+token)
 	}
 	return []errorRow{
-		{status: 401, code: model.CodeTokenMissing, send: read(""), headers: invalid},
-		{status: 401, code: model.CodeTokenInvalid, send: read("Bearer forged"), headers: invalid},
-		{status: 401, code: model.CodeTokenExpired, send: read("Bearer " + w.expiredToken), headers: invalid},
+		{status: 401, code: apperr.CodeTokenMissing, send: read(""), headers: invalid},
+		{status: 401, code: apperr.CodeTokenInvalid, send: read("Bearer forged"), headers: invalid},
+		{status: 401, code: apperr.CodeTokenExpired, send: read("Bearer " + w.expiredToken), headers: invalid},
 		{
-			status: 403, code: model.CodeInsufficientScope, members: []string{"scope"},
+			status: 403, code: apperr.CodeInsufficientScope, members: []string{"scope"},
 			headers: map[string]string{"WWW-Authenticate": fmt.Sprintf(challengePattern, `insufficient_scope", scope="quotes:write`)},
 			send: func(t *testing.T) *reply {
 				t.Helper()
 				return w.sendAs(t, "acme", []string{"quotes:read"}, request{"POST", "/v1/quotes", quoteBody, nil})
 			},
 		},
-		{status: 403, code: model.CodePartnerMismatch, send: w.sender("globex", "POST", "/quotes", quoteBody), pointers: []string{"/context/partner"}},
-		{status: 403, code: model.CodePartnerDisabled, send: w.sender("stranger", "GET", "/quotes", "")},
+		{status: 403, code: apperr.CodePartnerMismatch, send: w.sender("globex", "POST", "/quotes", quoteBody), pointers: []string{"/context/partner"}},
+		{status: 403, code: apperr.CodePartnerDisabled, send: w.sender("stranger", "GET", "/quotes", "")},
 	}
 }
 
@@ -192,15 +193,15 @@ func (w *errorFixture) coverErrors() []errorRow {
 	dear := strings.Replace(quoteBody, `}}}`, `},"radius_km":200,"steps":[{"threshold":"5.5","factor":"1.00"}]}}`, 1)
 	referring := strings.TrimSuffix(quoteBody, "}") + `,"partner_reference":"taken"}`
 	return []errorRow{
-		{status: 409, code: model.CodeQuoteAlreadyBound, send: bind(w.boundQuote), resourceID: w.policy.ID},
-		{status: 409, code: model.CodeQuoteExpired, send: bind(w.expiredQuote)},
-		{status: 409, code: model.CodeCapacityExceeded, send: bind(w.capacityQuote)},
-		{status: 409, code: model.CodeMoratoriumActive, send: bind(w.moratoriumQuote)},
-		{status: 422, code: model.CodeProductUnknown, send: quote(strings.Replace(quoteBody, "quake-circle", "flood", 1)), pointers: []string{"/product"}},
-		{status: 422, code: model.CodeRiskUninsurable, send: quote(dear)},
-		{status: 422, code: model.CodeReferenceTaken, resourceID: "quo_.{26}", pointers: []string{"/partner_reference"}, send: w.sendBoth(quote(referring), quote(referring))},
-		{status: 422, code: model.CodeIdempotencyKeyReused, send: w.sendBoth(quote(quoteBody, "Idempotency-Key: used"), quote(addMembers(quoteBody, `"metadata":{}`), "Idempotency-Key: used"))},
-		{status: 409, code: model.CodeIdempotencyInFlight, retryable: true, headers: map[string]string{"Retry-After": "^1$"}, send: sendWhileInFlight},
+		{status: 409, code: apperr.CodeQuoteAlreadyBound, send: bind(w.boundQuote), resourceID: w.policy.ID},
+		{status: 409, code: apperr.CodeQuoteExpired, send: bind(w.expiredQuote)},
+		{status: 409, code: apperr.CodeCapacityExceeded, send: bind(w.capacityQuote)},
+		{status: 409, code: apperr.CodeMoratoriumActive, send: bind(w.moratoriumQuote)},
+		{status: 422, code: apperr.CodeProductUnknown, send: quote(strings.Replace(quoteBody, "quake-circle", "flood", 1)), pointers: []string{"/product"}},
+		{status: 422, code: apperr.CodeRiskUninsurable, send: quote(dear)},
+		{status: 422, code: apperr.CodeReferenceTaken, resourceID: "quo_.{26}", pointers: []string{"/partner_reference"}, send: w.sendBoth(quote(referring), quote(referring))},
+		{status: 422, code: apperr.CodeIdempotencyKeyReused, send: w.sendBoth(quote(quoteBody, "Idempotency-Key: used"), quote(addMembers(quoteBody, `"metadata":{}`), "Idempotency-Key: used"))},
+		{status: 409, code: apperr.CodeIdempotencyInFlight, retryable: true, headers: map[string]string{"Retry-After": "^1$"}, send: sendWhileInFlight},
 	}
 }
 
@@ -238,13 +239,13 @@ func (w *errorFixture) claimErrors() []errorRow {
 		return w.sender("acme", "POST", "/claims", `{"policy_id":"`+p.ID+`"`+more+`}`)
 	}
 	return []errorRow{
-		{status: 409, code: model.CodeStateConflict, send: w.sender("acme", "POST", "/claims/"+w.claimWithMaxAttachments.ID+"/attachments", requestBody("/attachments"))},
+		{status: 409, code: apperr.CodeStateConflict, send: w.sender("acme", "POST", "/claims/"+w.claimWithMaxAttachments.ID+"/attachments", requestBody("/attachments"))},
 		{
-			status: 422, code: model.CodeTriggerNotMet, members: []string{"index", "threshold", "missed_by"},
+			status: 422, code: apperr.CodeTriggerNotMet, members: []string{"index", "threshold", "missed_by"},
 			send: claim(w.policy, `,"source_event":{"source":"usgs","id":"`+w.weakEventID+`"}`),
 		},
-		{status: 422, code: model.CodeLimitExhausted, send: claim(w.exhausted, ""), resourceID: w.exhausted.ID},
-		{status: 422, code: model.CodePolicyNotInForce, send: claim(w.scheduled, ""), resourceID: w.scheduled.ID},
+		{status: 422, code: apperr.CodeLimitExhausted, send: claim(w.exhausted, ""), resourceID: w.exhausted.ID},
+		{status: 422, code: apperr.CodePolicyNotInForce, send: claim(w.scheduled, ""), resourceID: w.scheduled.ID},
 	}
 }
 
@@ -257,13 +258,13 @@ func (w *errorFixture) serverErrors() []errorRow {
 	clock := &testClock{at: time.Unix(0, 0)}
 	limited := w.senderTo(rest.Config{Service: w.Service, Limiter: rest.NewLimiter(rest.RateLimit{PerSecond: 1, Burst: 1}, clock.now)})
 	return []errorRow{
-		{status: 429, code: model.CodeRateLimited, retryable: true, headers: limits, send: func(t *testing.T) *reply {
+		{status: 429, code: apperr.CodeRateLimited, retryable: true, headers: limits, send: func(t *testing.T) *reply {
 			t.Helper()
 			limited(t)
 			return limited(t)
 		}},
-		{status: 500, code: model.CodeInternal, send: w.senderTo(rest.Config{Service: new(model.Service)})},
-		{status: 503, code: model.CodeUnavailable, retryable: true, headers: map[string]string{"Retry-After": "^2$"}, send: func(t *testing.T) *reply {
+		{status: 500, code: apperr.CodeInternal, send: w.senderTo(rest.Config{Service: new(model.Service)})},
+		{status: 503, code: apperr.CodeUnavailable, retryable: true, headers: map[string]string{"Retry-After": "^2$"}, send: func(t *testing.T) *reply {
 			t.Helper()
 			handler, _, closing := newHandlerOverProxy(t)
 			closing()

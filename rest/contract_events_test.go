@@ -14,6 +14,7 @@ import (
 
 	"parapet/internal/egress"
 	"parapet/model"
+	"parapet/model/kernel/event"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 	"parapet/rest"
@@ -69,7 +70,7 @@ func eventTypesAreTheContract(t *testing.T) {
 		payout.blocked payout.unblocked payout.reconciling payout.reconciled payout.returned payout.cancelled webhook_endpoint.enabled
 		webhook_endpoint.disabled policy.updated claim.updated payout.updated`)
 	have := []string{}
-	for _, kind := range model.EventTypes() {
+	for _, kind := range event.Types() {
 		have = append(have, string(kind))
 	}
 	require.ElementsMatch(t, promised, have)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -64,7 +64,7 @@ func referencesAreUnique(t *testing.T) {
 	h.post(t, 201, "/v1/payout_methods", paying)
 	for path, again := range map[string]string{"/quotes": addMembers(quoteBody, named), "/claims": claiming, "/payout_methods": paying} {
 		p := requireProblem(t, h.post(t, 422, "/v1"+path, again))
-		require.Equal(t, string(model.CodeReferenceTaken), p.Code, path)
+		require.Equal(t, string(apperr.CodeReferenceTaken), p.Code, path)
 	}
 	theirs := addMembers(strings.Replace(quoteBody, "acme", "globex", 1), named)
 	require.Equal(t, 201, h.sendAs(t, "globex", nil, request{"POST", "/v1/quotes", theirs, nil}).StatusCode)
@@ -126,7 +126,7 @@ func replaysIgnoreLaterState(t *testing.T) {
 		require.NotEqual(t, 201, h.sendAs(t, "acme", nil, r).StatusCode, "without the key it is another request")
 	}
 	r := request{"POST", "/v1/quotes", addMembers(later, `"metadata":{}`), []string{"Idempotency-Key: one"}}
-	require.Equal(t, string(model.CodeIdempotencyKeyReused), requireProblem(t, h.expectStatus(t, 422, r)).Code)
+	require.Equal(t, string(apperr.CodeIdempotencyKeyReused), requireProblem(t, h.expectStatus(t, 422, r)).Code)
 }
 
 func pageSizesAreBounded(t *testing.T) {
@@ -155,7 +155,7 @@ func foreignCursorsAreRejected(t *testing.T) {
 	page := decodeRecord[wire.List[wire.Quote]](t, h.get(t, "/v1/quotes?limit=1"))
 	r := request{"GET", "/v1/quotes?cursor=" + url.QueryEscape(*page.NextCursor), "", nil}
 	require.Equal(t, 200, h.sendAs(t, "acme", nil, r).StatusCode)
-	require.Equal(t, string(model.CodeCursorInvalid), requireProblem(t, h.sendAs(t, "globex", nil, r)).Code)
+	require.Equal(t, string(apperr.CodeCursorInvalid), requireProblem(t, h.sendAs(t, "globex", nil, r)).Code)
 }
 
 // Exactly as much as is allowed, and a byte more.

@@ -21,6 +21,7 @@ import (
 
 	"parapet/model"
 	"parapet/model/dbconn"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/rest"
 )
@@ -107,7 +108,7 @@ func newHandlerOverProxy(t *testing.T) (handler http.Handler, l *tcpProxy, closi
 	t.Helper()
 	_, address := modeltest.Database(t, 1)
 	l, over := newTCPProxy(t, address)
-	db, err := model.Open(t.Context(), over, 4)
+	db, err := store.Open(t.Context(), over, 4)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	service, err := model.New(model.Config{DB: db, Queue: modeltest.Queue{}, Keys: testKeys()})
@@ -206,7 +207,7 @@ func TestSlowBody(t *testing.T) {
 func TestBusyDatabaseDoesNotReturn503(t *testing.T) {
 	t.Parallel()
 	_, address := modeltest.Database(t, 1)
-	db, err := model.Open(t.Context(), address, 1)
+	db, err := store.Open(t.Context(), address, 1)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	service, err := model.New(model.Config{DB: db, Queue: modeltest.Queue{}, Keys: testKeys()})

@@ -11,6 +11,7 @@ import (
 	"parapet/internal/strictjson"
 	"parapet/internal/upload"
 	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/money"
 	"parapet/model/wire"
 )
@@ -21,8 +22,8 @@ type decoder struct {
 	*jsontext.Decoder
 
 	uploaded       *upload.Body // the body whose copy is read; nil without content
-	unknownMembers []model.FieldError
-	faults         []model.FieldError
+	unknownMembers []apperr.FieldError
+	faults         []apperr.FieldError
 	earlierFaults  int // number of faults that belong to earlier elements of a list
 }
 
@@ -116,8 +117,8 @@ func expectedValue(t reflect.Type) string {
 // are more. Elements of a list count separately, so that no faulty element passes as
 // valid.
 func (d *decoder) addFault(place func() string, code, detail string) {
-	if len(d.faults)-d.earlierFaults <= model.MaxFieldErrors {
-		d.faults = append(d.faults, model.FieldError{Pointer: model.BoundPointer(place()), Code: code, Detail: detail})
+	if len(d.faults)-d.earlierFaults <= apperr.MaxFieldErrors {
+		d.faults = append(d.faults, apperr.FieldError{Pointer: apperr.BoundPointer(place()), Code: code, Detail: detail})
 	}
 }
 
@@ -228,9 +229,9 @@ func (d *decoder) decodeObject(v reflect.Value) error {
 
 // unknownField records an unknown member and skips it.
 func (d *decoder) unknownField(shape *structSchema) error {
-	if len(d.unknownMembers) <= model.MaxFieldErrors {
-		d.unknownMembers = append(d.unknownMembers, model.FieldError{
-			Pointer: model.BoundPointer(d.currentPointer()), Code: string(model.CodeUnknownField), Detail: "It does not exist; " + shape.memberNames + ".",
+	if len(d.unknownMembers) <= apperr.MaxFieldErrors {
+		d.unknownMembers = append(d.unknownMembers, apperr.FieldError{
+			Pointer: apperr.BoundPointer(d.currentPointer()), Code: string(apperr.CodeUnknownField), Detail: "It does not exist; " + shape.memberNames + ".",
 		})
 	}
 	return d.SkipValue()

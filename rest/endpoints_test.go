@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/trigger"
 	"parapet/model/wire"
 )
@@ -49,7 +50,7 @@ func TestFromQuoteToPayout(t *testing.T) {
 	require.True(t, entries.HasMore)
 	next := decodeRecord[wire.List[wire.TimelineEntry]](t, h.get(t, "/v1/claims/"+claim.ID+"/timeline?cursor="+*entries.NextCursor))
 	require.Equal(t, int64(3), next.Data[0].Sequence)
-	require.Equal(t, string(model.CodeCursorInvalid), requireProblem(t, h.expectStatus(t, 400, request{"GET", "/v1/claims/" + claim.ID + "/messages?cursor=" + *entries.NextCursor, "", nil})).Code)
+	require.Equal(t, string(apperr.CodeCursorInvalid), requireProblem(t, h.expectStatus(t, 400, request{"GET", "/v1/claims/" + claim.ID + "/messages?cursor=" + *entries.NextCursor, "", nil})).Code)
 }
 
 func TestMalformedIDsAreNotFound(t *testing.T) {
@@ -78,8 +79,8 @@ func TestIdempotency(t *testing.T) {
 	require.Equal(t, "true", second.Header.Get("Idempotent-Replayed"))
 	require.Equal(t, "/parametric"+first.Header.Get("Location"), second.Header.Get("Location"))
 	other := strings.Replace(quoteBody, "23.98", "23.99", 1)
-	require.Equal(t, string(model.CodeIdempotencyKeyReused), requireProblem(t, h.post(t, 422, "/v1/quotes", other, key)).Code)
-	require.Equal(t, string(model.CodeNotFound), requireProblem(t, h.post(t, 404, "/v1/policies", `{"quote_id":"x"}`, key)).Code, "a key belongs to its operation")
+	require.Equal(t, string(apperr.CodeIdempotencyKeyReused), requireProblem(t, h.post(t, 422, "/v1/quotes", other, key)).Code)
+	require.Equal(t, string(apperr.CodeNotFound), requireProblem(t, h.post(t, 404, "/v1/policies", `{"quote_id":"x"}`, key)).Code, "a key belongs to its operation")
 	require.Equal(t, 403, requireProblem(t, h.sendAs(t, "acme", []string{"quotes:read"}, request{"POST", "/v1/quotes", quoteBody, []string{key}})).Status)
 }
 
@@ -112,7 +113,7 @@ func TestObservationBatch(t *testing.T) {
 	require.Equal(t, 201, single.StatusCode)
 	p := requireProblem(t, h.sendAs(t, "source", nil, request{"POST", "/v1/observations", strings.Replace(h.earthquakeBody(t, "d"), "usgs", "nhc", 1), nil}))
 	require.Equal(t, 403, p.Status)
-	require.Equal(t, string(model.CodeInsufficientScope), p.Code)
+	require.Equal(t, string(apperr.CodeInsufficientScope), p.Code)
 	require.Contains(t, p.Detail, "usgs only")
 	require.Equal(t, 422, requireProblem(t, h.sendAs(t, "source", nil, request{"POST", "/v1/observations", `{"observations":[]}`, nil})).Status)
 }
@@ -195,5 +196,5 @@ func TestIfNoneMatchReturns304(t *testing.T) {
 	h.post(t, 201, "/v1/policies", `{"quote_id":"`+quote.ID+`"}`)
 	h.expectStatus(t, http.StatusOK, request{"GET", "/v1/quotes/" + quote.ID, "", []string{"If-None-Match: " + tag}})
 	p := requireProblem(t, h.post(t, 409, "/v1/policies", `{"quote_id":"`+quote.ID+`"}`))
-	require.Equal(t, string(model.CodeQuoteAlreadyBound), p.Code)
+	require.Equal(t, string(apperr.CodeQuoteAlreadyBound), p.Code)
 }

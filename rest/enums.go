@@ -7,6 +7,8 @@ import (
 	"parapet/model"
 	"parapet/model/account"
 	"parapet/model/hazard"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 	"parapet/model/pricing"
 	"parapet/model/trigger"
 	"parapet/model/wire"
@@ -35,7 +37,7 @@ var (
 // enumsBySchema are the values of enum members, by schema and member. Any release may add
 // values, as the introduction says.
 var enumsBySchema = map[string]map[string][]any{
-	"Actor":         {"kind": enumValues(model.ActorSystem, model.ActorPartner, model.ActorOperator, model.ActorRail, model.ActorSource)},
+	"Actor":         {"kind": enumValues(actor.KindSystem, actor.KindPartner, actor.KindOperator, actor.KindRail, actor.KindSource)},
 	"Attachment":    {"status": enumValues(model.AttachmentStored)},
 	"Claim":         {"status": stateValues(model.ClaimTransitions), "origin": enumValues(model.OriginTrigger, model.OriginApproval)},
 	"ClaimBrief":    {"status": stateValues(model.ClaimTransitions)},
@@ -70,7 +72,7 @@ var enumsBySchema = map[string]map[string][]any{
 }
 
 // stateValues returns the states of a life cycle in the order in which they are reached.
-func stateValues[S ~string](arrows []model.Transition[S]) []any {
+func stateValues[S ~string](arrows []store.Transition[S]) []any {
 	var all []any
 	for _, a := range arrows {
 		for _, state := range enumValues(a.From, a.To) {

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/event"
 	"parapet/model/wire"
 )
 
@@ -45,7 +46,7 @@ func TestEventCatalogue(t *testing.T) {
 		map[string]catalogueEntry{},
 	}
 	components := h.servedSchemas(t)
-	for _, kind := range model.EventKinds() {
+	for _, kind := range event.Kinds() {
 		of := camelCase(kind.Subject) + "Event"
 		written.addSchema(components, of)
 		written.Types[string(kind.Type)] = catalogueEntry{Schema: map[string]any{
@@ -75,7 +76,7 @@ func TestEventCatalogue(t *testing.T) {
 			seen++
 		}
 	}
-	require.Len(t, model.EventKinds(), seen, "the story lacks a type: see modeltest.Everything")
+	require.Len(t, event.Kinds(), seen, "the story lacks a type: see modeltest.Everything")
 	text, err := json.Marshal(written, json.Deterministic(true), jsontext.WithIndent("\t"))
 	require.NoError(t, err)
 	requireGolden(t, "../model/events.json", string(text)+"\n")
@@ -141,7 +142,7 @@ func TestEveryEventTypeHasASchemaAndAnExample(t *testing.T) {
 	t.Parallel()
 	described, err := model.EventDescriptions()
 	require.NoError(t, err)
-	var types []model.EventType
+	var types []event.Type
 	for _, kind := range described {
 		types = append(types, kind.Type)
 		schema := compileSchema(t, kind.Schema)
@@ -159,6 +160,6 @@ func TestEveryEventTypeHasASchemaAndAnExample(t *testing.T) {
 		other["type"] = "quote.eaten"
 		require.Error(t, schema.Validate(other), kind.Type)
 	}
-	require.Equal(t, model.EventTypes(), types)
+	require.Equal(t, event.Types(), types)
 	require.Len(t, slices.Compact(slices.Sorted(slices.Values(types))), len(types))
 }

@@ -6,13 +6,15 @@ import (
 	"time"
 
 	"parapet/model"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
 // eventFilters are the query parameters of the feed.
 var eventFilters = []string{"after_sequence", "generation", "types", "subject", "wait", "partner"}
 
-func (s *server) getEvents(ctx context.Context, c *requestContext, page model.PageRequest) (*model.Page[wire.Event], error) {
+func (s *server) getEvents(ctx context.Context, c *requestContext, page store.PageRequest) (*store.Page[wire.Event], error) {
 	filter := c.query.eventFilter()
 	if err := c.query.err(); err != nil {
 		return nil, err
@@ -31,7 +33,7 @@ func (q *query) eventFilter() model.EventFilter {
 		Wait: time.Duration(min(q.integerParam("wait"), 1<<20)) * time.Second,
 	}
 	for _, kind := range q.listParam("types") {
-		filter.Types = append(filter.Types, model.EventType(kind))
+		filter.Types = append(filter.Types, event.Type(kind))
 	}
 	return filter
 }

@@ -11,7 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 	"parapet/model/wire"
 	"parapet/rest"
 )
@@ -114,9 +115,9 @@ func TestEventWaitExtendsTheTimeout(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var until time.Time
 			handler := newHandler(t, func(c *rest.Config) {
-				c.Authenticate = func(ctx context.Context, _ string) (model.Actor, error) {
+				c.Authenticate = func(ctx context.Context, _ string) (actor.Actor, error) {
 					until, _ = ctx.Deadline()
-					return model.Actor{}, model.Fail(model.CodeTokenInvalid, "no")
+					return actor.Actor{}, apperr.Fail(apperr.CodeTokenInvalid, "no")
 				}
 			})
 			began := time.Now()

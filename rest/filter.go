@@ -1,6 +1,6 @@
 package rest
 
-import "parapet/model"
+import "parapet/model/kernel/store"
 
 // The filters of the lists of quotes, policies, claims and payouts.
 var (
@@ -11,8 +11,8 @@ var (
 )
 
 // listFilter reads the filters of a list.
-func (q *query) listFilter() model.Filter {
-	return model.Filter{
+func (q *query) listFilter() store.Filter {
+	return store.Filter{
 		Status: q.textParam("status"), Product: q.textParam("product"), PolicyID: q.textParam("policy_id"), ClaimID: q.textParam("claim_id"), PartnerReference: q.textParam("partner_reference"),
 		CreatedFrom: q.timeParam("created_from"), CreatedTo: q.timeParam("created_to"),
 	}

@@ -12,7 +12,8 @@ import (
 
 	"parapet/internal/auth"
 	"parapet/internal/devissuer"
-	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 	"parapet/rest"
@@ -28,7 +29,7 @@ type testServer struct {
 	handler       http.Handler
 	issuer        *devissuer.Issuer
 	issuerAddress string
-	authenticate  func(context.Context, string) (model.Actor, error)
+	authenticate  func(context.Context, string) (actor.Actor, error)
 }
 
 func newTestServer(t *testing.T) *testServer {
@@ -38,7 +39,7 @@ func newTestServer(t *testing.T) *testServer {
 	t.Cleanup(server.Close)
 	var err error
 	var scopes []string
-	for _, scope := range model.PartnerScopes() {
+	for _, scope := range actor.PartnerScopes() {
 		scopes = append(scopes, string(scope))
 	}
 	h.issuer, err = devissuer.New(devissuer.Options{Issuer: server.URL, Audience: "parapet", Clients: []devissuer.Client{
@@ -123,9 +124,9 @@ func (h *testServer) createClaim(t *testing.T) (*wire.Quote, *wire.Policy, *wire
 }
 
 // testKeys are the keys that modeltest's services have.
-func testKeys() model.Keys {
-	return model.Keys{
-		Seal:        []model.SealKey{{ID: "test", Secret: []byte("0123456789abcdef0123456789abcdef")}},
+func testKeys() store.Keys {
+	return store.Keys{
+		Seal:        []store.SealKey{{ID: "test", Secret: []byte("0123456789abcdef0123456789abcdef")}},
 		Fingerprint: []byte("fingerprint-key-of-the-tests-0123"),
 	}
 }

@@ -6,7 +6,8 @@ import (
 	"strings"
 
 	"parapet/internal/strictjson"
-	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 )
 
 const maxIdempotencyKey = 255
@@ -20,7 +21,7 @@ func (c *requestContext) setIdempotencyKey(body []byte) error {
 		return nil // PATCH and DELETE are idempotent themselves
 	}
 	if len(given) > 1 || len(given[0]) > maxIdempotencyKey || !isVisibleASCII(given[0]) {
-		return model.Fail(model.CodeIdempotencyKeyInvalid, "Use one Idempotency-Key of 1 to %d visible ASCII characters.", maxIdempotencyKey)
+		return apperr.Fail(apperr.CodeIdempotencyKeyInvalid, "Use one Idempotency-Key of 1 to %d visible ASCII characters.", maxIdempotencyKey)
 	}
 	canonical, err := strictjson.Canonicalize(body)
 	if err != nil {
@@ -28,6 +29,6 @@ func (c *requestContext) setIdempotencyKey(body []byte) error {
 	}
 	operation := c.request.Method + " " + strings.TrimPrefix(c.request.URL.Path, versionPath)
 	sum := sha256.Sum256([]byte(operation + "\x00" + string(canonical)))
-	c.actor.IdempotencyKey = &model.IdempotencyKey{Operation: operation, Key: given[0], Request: sum[:]}
+	c.actor.IdempotencyKey = &actor.IdempotencyKey{Operation: operation, Key: given[0], Request: sum[:]}
 	return nil
 }

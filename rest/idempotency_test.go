@@ -10,6 +10,8 @@ import (
 
 	"parapet/internal/filestore"
 	"parapet/model"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 	"parapet/rest"
@@ -19,7 +21,7 @@ import (
 // own service.
 func (h *testServer) newSecondServer(t *testing.T) http.Handler {
 	t.Helper()
-	db, err := model.Open(t.Context(), h.URL, 8)
+	db, err := store.Open(t.Context(), h.URL, 8)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	files, err := filestore.Open(h.Files)
@@ -59,7 +61,7 @@ func TestSameKeyConcurrentlyOverTwoServers(t *testing.T) {
 				bodies[string(answer.Body)]++
 				continue
 			}
-			require.Equal(t, string(model.CodeIdempotencyInFlight), requireProblem(t, answer).Code)
+			require.Equal(t, string(apperr.CodeIdempotencyInFlight), requireProblem(t, answer).Code)
 			require.NotEmpty(t, answer.Header.Get("Retry-After"))
 		}
 		t.Logf("%s: %v", call.path, counts)

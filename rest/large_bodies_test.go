@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/rest"
 )
 
@@ -85,5 +85,5 @@ func requireBodyTooLarge(t *testing.T, from *bufio.Reader) {
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())
 	p := requireProblem(t, &reply{response.StatusCode, response.Header, answer})
-	require.Equal(t, string(model.CodeBodyTooLarge), p.Code)
+	require.Equal(t, string(apperr.CodeBodyTooLarge), p.Code)
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/wire"
 )
 
@@ -37,7 +37,7 @@ func TestListFilters(t *testing.T) {
 		require.Equal(t, 400, requireProblem(t, h.expectStatus(t, 400, request{"GET", "/v1/quotes" + query, "", nil})).Status, query)
 	}
 	require.Empty(t, decodeRecord[wire.List[wire.Quote]](t, h.sendAs(t, "globex", nil, request{"GET", "/v1/quotes", "", nil})).Data)
-	require.Equal(t, string(model.CodeParameterInvalid), requireProblem(t, h.expectStatus(t, 400, request{"GET", "/v1/claims?policy_id=x", "", nil})).Code)
+	require.Equal(t, string(apperr.CodeParameterInvalid), requireProblem(t, h.expectStatus(t, 400, request{"GET", "/v1/claims?policy_id=x", "", nil})).Code)
 }
 
 func TestProductsIncludeTheirTerms(t *testing.T) {

@@ -16,6 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 	"parapet/rest"
 )
 
@@ -59,12 +61,12 @@ func TestEachRequestLogsOneLine(t *testing.T) {
 
 func TestTimeoutReturnsUnavailable(t *testing.T) {
 	t.Parallel()
-	for _, cause := range []error{context.DeadlineExceeded, model.Fail(model.CodeUnavailable, "The keys are not known.").WithCause(errors.New("dial"))} {
+	for _, cause := range []error{context.DeadlineExceeded, apperr.Fail(apperr.CodeUnavailable, "The keys are not known.").WithCause(errors.New("dial"))} {
 		line := logLineOf(t, request{"GET", "/v1/quotes/x", "", nil}, func(c *rest.Config) {
-			c.Authenticate = func(ctx context.Context, _ string) (model.Actor, error) {
+			c.Authenticate = func(ctx context.Context, _ string) (actor.Actor, error) {
 				deadline, bounded := ctx.Deadline()
 				require.True(t, bounded && time.Until(deadline) <= 30*time.Second)
-				return model.Actor{}, cause
+				return actor.Actor{}, cause
 			}
 		})
 		require.Equal(t, 503.0, line["status"])

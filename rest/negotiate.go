@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 // checkAccept rejects a caller that does not accept JSON, before anything is done. A
@@ -16,7 +16,7 @@ func (c *requestContext) checkAccept() error {
 	if c.route.returnsFile || strings.TrimSpace(ranges) == "" || acceptsJSON(ranges) {
 		return nil
 	}
-	return model.Fail(model.CodeNotAcceptable, "Answers are application/json; name it, or */*, in Accept.")
+	return apperr.Fail(apperr.CodeNotAcceptable, "Answers are application/json; name it, or */*, in Accept.")
 }
 
 // acceptsJSON evaluates Accept by RFC 9110 section 12.5.1: the most specific matching
@@ -52,9 +52,9 @@ func (c *requestContext) checkContentType() error {
 	encoding := header.Get("Content-Encoding")
 	switch {
 	case err != nil || media != jsonType && (media != mergePatchType || c.request.Method != http.MethodPatch), charset != "" && !strings.EqualFold(charset, "utf-8"):
-		return model.Fail(model.CodeMediaTypeUnsupported, "Send the body with the header Content-Type: application/json.")
+		return apperr.Fail(apperr.CodeMediaTypeUnsupported, "Send the body with the header Content-Type: application/json.")
 	case encoding != "" && !strings.EqualFold(encoding, "identity"):
-		return model.Fail(model.CodeMediaTypeUnsupported, "Send the body without Content-Encoding.")
+		return apperr.Fail(apperr.CodeMediaTypeUnsupported, "Send the body without Content-Encoding.")
 	default:
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/wire"
 )
 
@@ -26,7 +26,7 @@ type observationBatch struct {
 	FinalTrack   bool                    `json:"final_track,omitzero"`
 }
 
-func (in *observationsRequest) parseBody(body []byte) (faults []model.FieldError, err error) {
+func (in *observationsRequest) parseBody(body []byte) (faults []apperr.FieldError, err error) {
 	if in.isBatch = hasObservationsMember(body); !in.isBatch {
 		return parseObject(body, nil, &in.single)
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"parapet/model"
+	"parapet/model/kernel/store"
 )
 
 func stringSchema() *huma.Schema { return &huma.Schema{Type: huma.TypeString} }
@@ -53,8 +53,8 @@ func sharedHeaders() map[string]*huma.Param {
 func sharedParameters() map[string]*huma.Param {
 	key, least, most := stringSchema(), 1, maxIdempotencyKey
 	key.MinLength, key.MaxLength, key.Pattern = &least, &most, "^[!-~]+$"
-	fewest, largest := 1.0, float64(model.MaxPageSize)
-	size := &huma.Schema{Type: huma.TypeInteger, Minimum: &fewest, Maximum: &largest, Default: model.DefaultPageSize}
+	fewest, largest := 1.0, float64(store.MaxPageSize)
+	size := &huma.Schema{Type: huma.TypeInteger, Minimum: &fewest, Maximum: &largest, Default: store.DefaultPageSize}
 	return map[string]*huma.Param{
 		"limit":  {Name: "limit", In: "query", Schema: size, Description: "The largest number of records of the page."},
 		"cursor": {Name: "cursor", In: "query", Schema: stringSchema(), Description: "next_cursor of the previous page. It belongs to one list, filter and partner: with another one the answer is 400 cursor_invalid."},

@@ -8,39 +8,39 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"parapet/internal/errormap"
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/wire"
 )
 
 // errorCodes returns all error codes of an operation: those that follow from its form and
 // those in its row of the table.
-func (r *route) errorCodes() []model.Code {
-	all := slices.Concat([]model.Code{
-		model.CodeParameterInvalid, model.CodeTokenMissing, model.CodeTokenInvalid, model.CodeTokenExpired,
-		model.CodeInsufficientScope, model.CodePartnerDisabled, model.CodeNotFound, model.CodeRateLimited,
-		model.CodeInternal, model.CodeUnavailable,
+func (r *route) errorCodes() []apperr.Code {
+	all := slices.Concat([]apperr.Code{
+		apperr.CodeParameterInvalid, apperr.CodeTokenMissing, apperr.CodeTokenInvalid, apperr.CodeTokenExpired,
+		apperr.CodeInsufficientScope, apperr.CodePartnerDisabled, apperr.CodeNotFound, apperr.CodeRateLimited,
+		apperr.CodeInternal, apperr.CodeUnavailable,
 	}, r.extraCodes)
 	if !r.returnsFile {
-		all = append(all, model.CodeNotAcceptable)
+		all = append(all, apperr.CodeNotAcceptable)
 	}
 	if r.isPaged {
-		all = append(all, model.CodeCursorInvalid)
+		all = append(all, apperr.CodeCursorInvalid)
 	}
 	if r.inputType != nil || r.takesEmptyBody {
-		all = append(all, model.CodeMalformedJSON, model.CodeUnknownField, model.CodeDuplicateField,
-			model.CodeBodyTooLarge, model.CodeMediaTypeUnsupported, model.CodeValidationFailed)
+		all = append(all, apperr.CodeMalformedJSON, apperr.CodeUnknownField, apperr.CodeDuplicateField,
+			apperr.CodeBodyTooLarge, apperr.CodeMediaTypeUnsupported, apperr.CodeValidationFailed)
 	}
 	if r.method == http.MethodPost {
-		all = append(all, model.CodeIdempotencyKeyInvalid, model.CodeIdempotencyInFlight, model.CodeIdempotencyKeyReused)
+		all = append(all, apperr.CodeIdempotencyKeyInvalid, apperr.CodeIdempotencyInFlight, apperr.CodeIdempotencyKeyReused)
 	}
 	if r.method != http.MethodGet {
-		all = append(all, model.CodeVersionMismatch)
+		all = append(all, apperr.CodeVersionMismatch)
 	}
 	return all
 }
 
 // groupByStatus groups codes by HTTP status, each group sorted.
-func groupByStatus(codes []model.Code) map[int][]string {
+func groupByStatus(codes []apperr.Code) map[int][]string {
 	groups := map[int][]string{}
 	for _, code := range codes {
 		status := errormap.MeaningOf(code).Status
@@ -75,7 +75,7 @@ func (r *route) problemResponses(schemas huma.Registry) map[int]*huma.Response {
 
 // sharedProblemResponses returns the error responses in components.
 func (s *server) sharedProblemResponses(schemas huma.Registry) map[string]*huma.Response {
-	var codes []model.Code
+	var codes []apperr.Code
 	for i := range s.routes {
 		codes = append(codes, s.routes[i].errorCodes()...)
 	}
@@ -90,7 +90,7 @@ func (s *server) sharedProblemResponses(schemas huma.Registry) map[string]*huma.
 func problemResponse(schemas huma.Registry, status int, codes []string) *huma.Response {
 	examples := map[string]*huma.Example{}
 	for _, code := range codes {
-		examples[code] = &huma.Example{Summary: errormap.MeaningOf(model.Code(code)).Title, Value: exampleProblem(model.Code(code))}
+		examples[code] = &huma.Example{Summary: errormap.MeaningOf(apperr.Code(code)).Title, Value: exampleProblem(apperr.Code(code))}
 	}
 	response := &huma.Response{
 		Description: "Codes: " + strings.Join(codes, ", ") + ".",
@@ -108,13 +108,13 @@ func problemResponse(schemas huma.Registry, status int, codes []string) *huma.Re
 }
 
 // exampleProblem returns an example problem with a code.
-func exampleProblem(code model.Code) any {
+func exampleProblem(code apperr.Code) any {
 	c := &requestContext{instance: "/v1/…", requestID: "01a1fa6b-33f1-716c-8eb5-f238a40bd080"}
-	e := model.Fail(code, "%s.", errormap.MeaningOf(code).Title)
-	if code == model.CodeValidationFailed {
-		e = model.Invalid(model.FieldError{Pointer: "/metadata/a", Code: "type", Detail: "Give a string."})
+	e := apperr.Fail(code, "%s.", errormap.MeaningOf(code).Title)
+	if code == apperr.CodeValidationFailed {
+		e = apperr.Invalid(apperr.FieldError{Pointer: "/metadata/a", Code: "type", Detail: "Give a string."})
 	}
-	if code == model.CodeQuoteAlreadyBound {
+	if code == apperr.CodeQuoteAlreadyBound {
 		e.ResourceID = "pol_01m7x6n10jewfsb9zcqnfs2052"
 	}
 	return toPlainJSON(c.newProblem(e))

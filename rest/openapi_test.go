@@ -14,58 +14,60 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
-	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/event"
 	"parapet/model/wire"
 )
 
 var update = flag.Bool("update", false, "write the golden answers and the OpenAPI document anew")
 
 // The contract's section 4, with the scope of each operation.
-var contractScopes = map[string]model.Scope{
-	"POST /quotes":                                               model.ScopeQuotesWrite,
-	"GET /quotes":                                                model.ScopeQuotesRead,
-	"GET /policies":                                              model.ScopePoliciesRead,
-	"GET /claims":                                                model.ScopeClaimsRead,
-	"GET /products":                                              model.ScopeProductsRead,
-	"GET /products/{key}":                                        model.ScopeProductsRead,
-	"GET /claims/{claim_id}/payouts":                             model.ScopeClaimsRead,
-	"GET /payouts/{payout_id}":                                   model.ScopeClaimsRead,
-	"GET /quotes/{quote_id}":                                     model.ScopeQuotesRead,
-	"GET /quotes/{quote_id}/basis":                               model.ScopeQuotesRead,
-	"POST /policies":                                             model.ScopePoliciesWrite,
-	"GET /policies/{policy_id}":                                  model.ScopePoliciesRead,
-	"POST /claims":                                               model.ScopeClaimsWrite,
-	"GET /claims/{claim_id}":                                     model.ScopeClaimsRead,
-	"GET /claims/{claim_id}/timeline":                            model.ScopeClaimsRead,
-	"POST /claims/{claim_id}/attachments":                        model.ScopeClaimsWrite,
-	"GET /claims/{claim_id}/attachments":                         model.ScopeClaimsRead,
-	"POST /claims/{claim_id}/messages":                           model.ScopeClaimsWrite,
-	"GET /claims/{claim_id}/messages":                            model.ScopeClaimsRead,
-	"POST /policies/{policy_id}/cancel":                          model.ScopePoliciesWrite,
-	"POST /explain":                                              model.ScopePoliciesRead,
-	"GET /occurrences/{occurrence_id}":                           model.ScopePoliciesRead,
-	"POST /claims/{claim_id}/withdraw":                           model.ScopeClaimsWrite,
-	"GET /policies/{policy_id}/timeline":                         model.ScopePoliciesRead,
-	"GET /policies/{policy_id}/payout-methods":                   model.ScopeClaimsRead,
-	"GET /payout_methods/{payout_method_id}":                     model.ScopeClaimsRead,
-	"GET /payouts":                                               model.ScopeClaimsRead,
-	"POST /payout_methods":                                       model.ScopePayoutMethodsWrite,
-	"GET /claims/{claim_id}/payout-methods":                      model.ScopeClaimsRead,
-	"POST /observations":                                         model.ScopeObservationsWrite,
-	"POST /sandbox/observations":                                 model.ScopeClaimsWrite,
-	"GET /claims/{claim_id}/attachments/{attachment_id}/content": model.ScopeClaimsRead,
+var contractScopes = map[string]actor.Scope{
+	"POST /quotes":                                               actor.ScopeQuotesWrite,
+	"GET /quotes":                                                actor.ScopeQuotesRead,
+	"GET /policies":                                              actor.ScopePoliciesRead,
+	"GET /claims":                                                actor.ScopeClaimsRead,
+	"GET /products":                                              actor.ScopeProductsRead,
+	"GET /products/{key}":                                        actor.ScopeProductsRead,
+	"GET /claims/{claim_id}/payouts":                             actor.ScopeClaimsRead,
+	"GET /payouts/{payout_id}":                                   actor.ScopeClaimsRead,
+	"GET /quotes/{quote_id}":                                     actor.ScopeQuotesRead,
+	"GET /quotes/{quote_id}/basis":                               actor.ScopeQuotesRead,
+	"POST /policies":                                             actor.ScopePoliciesWrite,
+	"GET /policies/{policy_id}":                                  actor.ScopePoliciesRead,
+	"POST /claims":                                               actor.ScopeClaimsWrite,
+	"GET /claims/{claim_id}":                                     actor.ScopeClaimsRead,
+	"GET /claims/{claim_id}/timeline":                            actor.ScopeClaimsRead,
+	"POST /claims/{claim_id}/attachments":                        actor.ScopeClaimsWrite,
+	"GET /claims/{claim_id}/attachments":                         actor.ScopeClaimsRead,
+	"POST /claims/{claim_id}/messages":                           actor.ScopeClaimsWrite,
+	"GET /claims/{claim_id}/messages":                            actor.ScopeClaimsRead,
+	"POST /policies/{policy_id}/cancel":                          actor.ScopePoliciesWrite,
+	"POST /explain":                                              actor.ScopePoliciesRead,
+	"GET /occurrences/{occurrence_id}":                           actor.ScopePoliciesRead,
+	"POST /claims/{claim_id}/withdraw":                           actor.ScopeClaimsWrite,
+	"GET /policies/{policy_id}/timeline":                         actor.ScopePoliciesRead,
+	"GET /policies/{policy_id}/payout-methods":                   actor.ScopeClaimsRead,
+	"GET /payout_methods/{payout_method_id}":                     actor.ScopeClaimsRead,
+	"GET /payouts":                                               actor.ScopeClaimsRead,
+	"POST /payout_methods":                                       actor.ScopePayoutMethodsWrite,
+	"GET /claims/{claim_id}/payout-methods":                      actor.ScopeClaimsRead,
+	"POST /observations":                                         actor.ScopeObservationsWrite,
+	"POST /sandbox/observations":                                 actor.ScopeClaimsWrite,
+	"GET /claims/{claim_id}/attachments/{attachment_id}/content": actor.ScopeClaimsRead,
 
-	"GET /events":                                         model.ScopeEventsRead,
-	"GET /events/{event_id}":                              model.ScopeEventsRead,
-	"POST /webhook_endpoints":                             model.ScopeWebhooksWrite,
-	"GET /webhook_endpoints":                              model.ScopeWebhooksRead,
-	"GET /webhook_endpoints/{endpoint_id}":                model.ScopeWebhooksRead,
-	"PATCH /webhook_endpoints/{endpoint_id}":              model.ScopeWebhooksWrite,
-	"DELETE /webhook_endpoints/{endpoint_id}":             model.ScopeWebhooksWrite,
-	"POST /webhook_endpoints/{endpoint_id}/rotate_secret": model.ScopeWebhooksWrite,
-	"POST /webhook_endpoints/{endpoint_id}/test":          model.ScopeWebhooksWrite,
-	"GET /webhook_endpoints/{endpoint_id}/deliveries":     model.ScopeWebhooksRead,
-	"POST /deliveries/{delivery_id}/retry":                model.ScopeWebhooksWrite,
+	"GET /events":                                         actor.ScopeEventsRead,
+	"GET /events/{event_id}":                              actor.ScopeEventsRead,
+	"POST /webhook_endpoints":                             actor.ScopeWebhooksWrite,
+	"GET /webhook_endpoints":                              actor.ScopeWebhooksRead,
+	"GET /webhook_endpoints/{endpoint_id}":                actor.ScopeWebhooksRead,
+	"PATCH /webhook_endpoints/{endpoint_id}":              actor.ScopeWebhooksWrite,
+	"DELETE /webhook_endpoints/{endpoint_id}":             actor.ScopeWebhooksWrite,
+	"POST /webhook_endpoints/{endpoint_id}/rotate_secret": actor.ScopeWebhooksWrite,
+	"POST /webhook_endpoints/{endpoint_id}/test":          actor.ScopeWebhooksWrite,
+	"GET /webhook_endpoints/{endpoint_id}/deliveries":     actor.ScopeWebhooksRead,
+	"POST /deliveries/{delivery_id}/retry":                actor.ScopeWebhooksWrite,
 }
 
 type document struct {
@@ -90,10 +92,10 @@ func TestOpenAPIMatchesTheContract(t *testing.T) {
 	body := request{"GET", "/v1/openapi.json", "", []string{"Authorization: "}}.sendTo(t, newHandler(t, nil)).Body
 	require.NoError(t, json.Unmarshal(body, &doc, json.MatchCaseInsensitiveNames(true)))
 	require.Equal(t, "3.1.0", doc.OpenAPI)
-	described := map[string]model.Scope{}
+	described := map[string]actor.Scope{}
 	for path, methods := range doc.Paths {
 		for method, operation := range methods {
-			described[strings.ToUpper(method)+" "+path] = model.Scope(operation.Security[0]["bearer"][0])
+			described[strings.ToUpper(method)+" "+path] = actor.Scope(operation.Security[0]["bearer"][0])
 			for status, response := range operation.Responses {
 				name, shared := strings.CutPrefix(response.Ref, "#/components/responses/")
 				if status >= "400" && !shared {
@@ -117,7 +119,7 @@ func TestEveryOperationAsksForAToken(t *testing.T) {
 		method, path, _ := strings.Cut(operation, " ")
 		for _, base := range []string{"/v1", "/parametric/v1"} {
 			response := request{method, base + path, "", []string{"Authorization: "}}.sendTo(t, handler)
-			require.Equal(t, string(model.CodeTokenMissing), requireProblem(t, response).Code, operation)
+			require.Equal(t, string(apperr.CodeTokenMissing), requireProblem(t, response).Code, operation)
 		}
 	}
 }
@@ -215,8 +217,8 @@ func TestOpenAPIWebhooksMatchTheEventCatalogue(t *testing.T) {
 	document, err := committedDocument()
 	require.NoError(t, err)
 	webhooks := document.doc["webhooks"].(map[string]any)
-	require.Len(t, webhooks, len(model.EventKinds()))
-	for _, kind := range model.EventKinds() {
+	require.Len(t, webhooks, len(event.Kinds()))
+	for _, kind := range event.Kinds() {
 		body := webhooks[string(kind.Type)].(map[string]any)["post"].(map[string]any)["requestBody"].(map[string]any)
 		media := body["content"].(map[string]any)["application/json"].(map[string]any)
 		at := "#/webhooks/" + string(kind.Type) + "/post/requestBody/content/application~1json/schema"

@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"parapet/model"
+	"parapet/model/kernel/event"
 	"parapet/model/wire"
 )
 
@@ -34,7 +35,7 @@ var eventSubjects = []eventSubject{
 // eventTypes returns the event types of one type of record, or all.
 func eventTypes(object string) []any {
 	var all []any
-	for _, kind := range model.EventKinds() {
+	for _, kind := range event.Kinds() {
 		if object == "" || kind.Subject == object {
 			all = append(all, string(kind.Type))
 		}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/wire"
 )
 
@@ -30,7 +30,7 @@ func TestOperatorWritesMessagesOverREST(t *testing.T) {
 	require.Equal(t, 403, post("operator", "/attachments", `{}`, "two").StatusCode, "messages are all that operators write for a partner")
 	require.Equal(t, 403, post("source", "/messages", body, "three").StatusCode)
 	denied := requireProblem(t, h.sendAs(t, "acme", []string{"claims:read"}, request{"POST", at + "/messages", body, nil}))
-	require.Equal(t, string(model.CodeInsufficientScope), denied.Code)
+	require.Equal(t, string(apperr.CodeInsufficientScope), denied.Code)
 	require.Contains(t, denied.Detail, "claims:write")
 }
 

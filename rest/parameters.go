@@ -10,7 +10,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -30,7 +31,7 @@ func (r *route) queryParameters() []string {
 func (c *requestContext) parseQuery() error {
 	values, err := url.ParseQuery(c.request.URL.RawQuery)
 	if err != nil {
-		return model.BadParameter(model.FieldError{Code: "format", Detail: "The query string is not well formed: % is written %25, and ; %3B."}).WithCause(err)
+		return apperr.BadParameter(apperr.FieldError{Code: "format", Detail: "The query string is not well formed: % is written %25, and ; %3B."}).WithCause(err)
 	}
 	q := query{Values: values}
 	known := c.route.queryParameters()
@@ -54,22 +55,22 @@ func (c *requestContext) parseQuery() error {
 type query struct {
 	url.Values
 
-	faults []model.FieldError
+	faults []apperr.FieldError
 }
 
 // addFault records a fault of a parameter with any name.
 func (q *query) addFault(name, code, detail string) {
 	pointer := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(strings.ToValidUTF8(name, "\uFFFD"))
-	q.faults = append(q.faults, model.FieldError{Pointer: model.BoundPointer(pointer), Code: code, Detail: detail})
+	q.faults = append(q.faults, apperr.FieldError{Pointer: apperr.BoundPointer(pointer), Code: code, Detail: detail})
 }
 
 // err returns all faults as one error, nil without faults.
 func (q *query) err() error {
 	switch {
 	case len(q.faults) > 0:
-		return model.BadParameter(q.faults...)
+		return apperr.BadParameter(q.faults...)
 	case q.Has("cursor") && q.Get("cursor") == "":
-		return model.InvalidCursor() // the first page has no cursor
+		return store.InvalidCursor() // the first page has no cursor
 	default:
 		return nil
 	}
@@ -78,13 +79,13 @@ func (q *query) err() error {
 var pageSizePattern = regexp.MustCompile(`^[1-9][0-9]{0,2}$`)
 
 // pageRequest reads limit and cursor.
-func (q *query) pageRequest() model.PageRequest {
-	page := model.PageRequest{Cursor: q.Get("cursor")}
+func (q *query) pageRequest() store.PageRequest {
+	page := store.PageRequest{Cursor: q.Get("cursor")}
 	if text := q.Get("limit"); pageSizePattern.MatchString(text) {
 		page.Limit, _ = strconv.Atoi(text)
 	}
-	if q.Has("limit") && (page.Limit < 1 || page.Limit > model.MaxPageSize) {
-		q.addFault("limit", "value", "Use a whole number from 1 to "+strconv.Itoa(model.MaxPageSize)+", in plain digits.")
+	if q.Has("limit") && (page.Limit < 1 || page.Limit > store.MaxPageSize) {
+		q.addFault("limit", "value", "Use a whole number from 1 to "+strconv.Itoa(store.MaxPageSize)+", in plain digits.")
 	}
 	return page
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 func TestParametersAreStrict(t *testing.T) {
@@ -27,12 +27,12 @@ func TestParametersAreStrict(t *testing.T) {
 	} {
 		p := requireProblem(t, request{"GET", "/v1/quotes?" + query, "", nil}.sendTo(t, handler))
 		require.Equal(t, 400, p.Status, query)
-		require.Equal(t, string(model.CodeParameterInvalid), p.Code, query)
+		require.Equal(t, string(apperr.CodeParameterInvalid), p.Code, query)
 		require.Equal(t, want, errorList(p), query)
 	}
 	for _, query := range []string{"limit=%zz", "%", "limit=1;cursor=2", "limit=%f"} {
 		p := requireProblem(t, request{"GET", "/v1/quotes?" + query, "", nil}.sendTo(t, handler))
-		require.Equal(t, string(model.CodeParameterInvalid), p.Code, query)
+		require.Equal(t, string(apperr.CodeParameterInvalid), p.Code, query)
 		require.Equal(t, []string{" format"}, errorList(p), query)
 		require.Contains(t, p.Detail, "not well formed", query)
 	}
@@ -47,12 +47,12 @@ func TestCursorsAreStrict(t *testing.T) {
 	h := newTestServer(t)
 	for _, cursor := range []string{"", "x", "%00", "%FF", "+", strings.Repeat("A", 5000)} {
 		p := requireProblem(t, h.expectStatus(t, 400, request{"GET", "/v1/quotes?cursor=" + cursor, "", nil}))
-		require.Equal(t, string(model.CodeCursorInvalid), p.Code, cursor)
+		require.Equal(t, string(apperr.CodeCursorInvalid), p.Code, cursor)
 		require.Equal(t, []string{"/cursor value"}, errorList(p), cursor)
 	}
 	for query, want := range map[string]string{"/v1/quotes?status=PRICED": "/status value", "/v1/claims?policy_id=quo_01h455vb4pex5vsknk084sn02q": "/policy_id value"} {
 		p := requireProblem(t, h.expectStatus(t, 400, request{"GET", query, "", nil}))
-		require.Equal(t, string(model.CodeParameterInvalid), p.Code)
+		require.Equal(t, string(apperr.CodeParameterInvalid), p.Code)
 		require.Equal(t, []string{want}, errorList(p))
 	}
 }

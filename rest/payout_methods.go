@@ -5,6 +5,7 @@ import (
 
 	"parapet/model"
 	"parapet/model/account"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -34,11 +35,11 @@ func (s *server) recordPayoutMethod(ctx context.Context, c *requestContext, in p
 	return s.Service.RecordPayoutMethod(ctx, c.actor, in.toModel())
 }
 
-func (s *server) getPayoutMethods(ctx context.Context, c *requestContext, page model.PageRequest) (*model.Page[wire.PayoutMethod], error) {
+func (s *server) getPayoutMethods(ctx context.Context, c *requestContext, page store.PageRequest) (*store.Page[wire.PayoutMethod], error) {
 	return s.Service.GetPayoutMethods(ctx, c.actor, c.pathParam("claim_id"), page)
 }
 
-func (s *server) getPolicyPayoutMethods(ctx context.Context, c *requestContext, page model.PageRequest) (*model.Page[wire.PayoutMethod], error) {
+func (s *server) getPolicyPayoutMethods(ctx context.Context, c *requestContext, page store.PageRequest) (*store.Page[wire.PayoutMethod], error) {
 	return s.Service.GetPolicyPayoutMethods(ctx, c.actor, c.pathParam("policy_id"), page)
 }
 

@@ -3,15 +3,15 @@ package rest
 import (
 	"context"
 
-	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
-func (s *server) getPayouts(ctx context.Context, c *requestContext, page model.PageRequest) (*model.Page[wire.Payout], error) {
+func (s *server) getPayouts(ctx context.Context, c *requestContext, page store.PageRequest) (*store.Page[wire.Payout], error) {
 	return s.withApprovals(ctx, c)(s.Service.GetPayouts(ctx, c.actor, c.pathParam("claim_id"), page))
 }
 
-func (s *server) listPayouts(ctx context.Context, c *requestContext, filter model.Filter, page model.PageRequest) (*model.Page[wire.Payout], error) {
+func (s *server) listPayouts(ctx context.Context, c *requestContext, filter store.Filter, page store.PageRequest) (*store.Page[wire.Payout], error) {
 	return s.withApprovals(ctx, c)(s.Service.ListPayouts(ctx, c.actor, filter, page))
 }
 
@@ -24,8 +24,8 @@ func (s *server) getPayout(ctx context.Context, c *requestContext) (*wire.Payout
 }
 
 // withApprovals adds the approvals to a page of payouts for operators.
-func (s *server) withApprovals(ctx context.Context, c *requestContext) func(*model.Page[wire.Payout], error) (*model.Page[wire.Payout], error) {
-	return func(found *model.Page[wire.Payout], err error) (*model.Page[wire.Payout], error) {
+func (s *server) withApprovals(ctx context.Context, c *requestContext) func(*store.Page[wire.Payout], error) (*store.Page[wire.Payout], error) {
+	return func(found *store.Page[wire.Payout], err error) (*store.Page[wire.Payout], error) {
 		if err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -27,7 +28,7 @@ func (s *server) bindPolicy(ctx context.Context, c *requestContext, in bindReque
 	})
 }
 
-func (s *server) getPolicies(ctx context.Context, c *requestContext, filter model.Filter, page model.PageRequest) (*model.Page[wire.Policy], error) {
+func (s *server) getPolicies(ctx context.Context, c *requestContext, filter store.Filter, page store.PageRequest) (*store.Page[wire.Policy], error) {
 	return s.Service.ListPolicies(ctx, c.actor, filter, page)
 }
 
@@ -35,7 +36,7 @@ func (s *server) getPolicy(ctx context.Context, c *requestContext) (*wire.Policy
 	return s.Service.GetPolicy(ctx, c.actor, c.pathParam("policy_id"))
 }
 
-func (s *server) getPolicyTimeline(ctx context.Context, c *requestContext, page model.PageRequest) (*model.Page[wire.TimelineEntry], error) {
+func (s *server) getPolicyTimeline(ctx context.Context, c *requestContext, page store.PageRequest) (*store.Page[wire.TimelineEntry], error) {
 	return s.Service.GetPolicyTimeline(ctx, c.actor, c.pathParam("policy_id"), page)
 }
 

@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 	"parapet/model/wire"
 )
 
@@ -43,13 +44,13 @@ func (c *requestContext) setMatchCondition(in any) error {
 		return nil
 	}
 	if c.route.matchTarget == nil {
-		return model.Fail(model.CodeVersionMismatch, "A write to this address is about no earlier record, so no If-Match but * can be fulfilled.")
+		return apperr.Fail(apperr.CodeVersionMismatch, "A write to this address is about no earlier record, so no If-Match but * can be fulfilled.")
 	}
 	id := c.route.matchTarget(c, in)
 	if id == "" {
 		return nil // the record's id is missing in the request, which the domain reports better
 	}
-	c.actor.Precondition = &model.Precondition{ID: id, Check: func(record any) error { return checkEntityTag(given, record) }}
+	c.actor.Precondition = &actor.Precondition{ID: id, Check: func(record any) error { return checkEntityTag(given, record) }}
 	return nil
 }
 
@@ -63,7 +64,7 @@ func checkEntityTag(given []string, record any) error {
 	if hasTag(given, func(candidate string) bool { return candidate == tag }) {
 		return nil
 	}
-	return model.Fail(model.CodeVersionMismatch, "The record has another version than If-Match names; read it again and then decide.")
+	return apperr.Fail(apperr.CodeVersionMismatch, "The record has another version than If-Match names; read it again and then decide.")
 }
 
 // claimInPath returns the claim id in the path.

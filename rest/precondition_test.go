@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/wire"
 )
 
@@ -25,7 +25,7 @@ func TestIfMatch(t *testing.T) {
 	} {
 		response := h.post(t, status, message, `{"body":"hello"}`, "If-Match: "+given)
 		if status == 412 {
-			require.Equal(t, string(model.CodeVersionMismatch), requireProblem(t, response).Code)
+			require.Equal(t, string(apperr.CodeVersionMismatch), requireProblem(t, response).Code)
 		}
 	}
 	h.post(t, 201, "/v1/payout_methods", `{"policy_id":"`+policy.ID+`",`+ibanMembers, "If-Match: "+tagOf("/v1/policies/"+policy.ID))

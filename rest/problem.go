@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"parapet/internal/errormap"
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/wire"
 )
 
@@ -52,7 +52,7 @@ func (s *server) writeProblem(ctx context.Context, c *requestContext, err error)
 }
 
 // setErrorHeaders writes the headers that state what to do after an error.
-func (s *server) setErrorHeaders(c *requestContext, shown *model.Error) {
+func (s *server) setErrorHeaders(c *requestContext, shown *apperr.Error) {
 	c.setChallenge(shown, s.publicOrigin(c.request)+metadataPath)
 	if wait := shown.RetryAfter; wait > 0 || errormap.MeaningOf(shown.Code).Retryable {
 		c.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(wait.Seconds())))))
@@ -65,9 +65,9 @@ func (c *requestContext) mustAbort() bool {
 }
 
 // reportDenial calls OnDenied for a missing permission, for the audit log.
-func (s *server) reportDenial(c *requestContext, shown *model.Error, doing string) {
+func (s *server) reportDenial(c *requestContext, shown *apperr.Error, doing string) {
 	switch shown.Code { //nolint:exhaustive // the codes of missing permissions
-	case model.CodeInsufficientScope, model.CodePartnerMismatch, model.CodePartnerDisabled:
+	case apperr.CodeInsufficientScope, apperr.CodePartnerMismatch, apperr.CodePartnerDisabled:
 		if s.OnDenied != nil {
 			actor := c.actor
 			actor.Operation = doing
@@ -77,11 +77,11 @@ func (s *server) reportDenial(c *requestContext, shown *model.Error, doing strin
 }
 
 // publicError returns the error that the caller may see.
-func (s *server) publicError(ctx context.Context, err error) *model.Error {
+func (s *server) publicError(ctx context.Context, err error) *apperr.Error {
 	return errormap.PublicError(err, func() bool { return ctx.Err() != nil || s.isConnectionLoss(ctx, err) })
 }
 
-func (c *requestContext) newProblem(e *model.Error) problem {
+func (c *requestContext) newProblem(e *apperr.Error) problem {
 	kind := errormap.MeaningOf(e.Code)
 	return problem{
 		Type: "urn:parapet:problem:" + string(e.Code), Title: kind.Title, Status: kind.Status, Detail: e.Detail,
@@ -92,12 +92,12 @@ func (c *requestContext) newProblem(e *model.Error) problem {
 
 // setChallenge writes the WWW-Authenticate header of RFC 6750 section 3, with the
 // metadata address of RFC 9728 section 5.1.
-func (c *requestContext) setChallenge(e *model.Error, metadata string) {
+func (c *requestContext) setChallenge(e *apperr.Error, metadata string) {
 	var says string
 	switch e.Code { //nolint:exhaustive // the codes of token errors
-	case model.CodeTokenMissing, model.CodeTokenInvalid, model.CodeTokenExpired:
+	case apperr.CodeTokenMissing, apperr.CodeTokenInvalid, apperr.CodeTokenExpired:
 		says = `error="invalid_token"` // the contract uses it for all three
-	case model.CodeInsufficientScope:
+	case apperr.CodeInsufficientScope:
 		says = `error="insufficient_scope"`
 		if scope, ok := e.Extra["scope"].(string); ok {
 			says += `, scope="` + scope + `"`

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/wire"
 )
 
@@ -79,7 +79,7 @@ func rawProblem(own, text string) []byte {
 		}
 	}
 	c := &requestContext{instance: "/", requestID: uuid.Must(uuid.NewV7()).String()}
-	document := c.newProblem(&model.Error{Code: model.CodeParameterInvalid, Detail: detail})
+	document := c.newProblem(&apperr.Error{Code: apperr.CodeParameterInvalid, Detail: detail})
 	document.Status = status
 	body, err := wire.Encode(document)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 // respondTo is a refusal as the caller gets it.
@@ -31,9 +31,9 @@ func respondTo(t *testing.T, err error) (*httptest.ResponseRecorder, string) {
 
 func TestProblemContainsTheErrorsFields(t *testing.T) {
 	t.Parallel()
-	e := model.Fail(model.CodeTriggerNotMet, "Missed.").WithCause(errors.New("secret"))
+	e := apperr.Fail(apperr.CodeTriggerNotMet, "Missed.").WithCause(errors.New("secret"))
 	e.ResourceID, e.RetryAfter, e.Extra = "pol_1", 1500*time.Millisecond, map[string]any{"index": "5.9", "threshold": "6.0"}
-	e.Fields = []model.FieldError{{Pointer: "/a", Code: "b", Detail: "c"}}
+	e.Fields = []apperr.FieldError{{Pointer: "/a", Code: "b", Detail: "c"}}
 	recorder, log := respondTo(t, fmt.Errorf("wrapped: %w", e))
 	require.Equal(t, 422, recorder.Code)
 	require.Equal(t, "2", recorder.Header().Get("Retry-After"))
@@ -45,7 +45,7 @@ func TestProblemContainsTheErrorsFields(t *testing.T) {
 
 func TestInternalErrorTextIsOnlyLogged(t *testing.T) {
 	t.Parallel()
-	unwritable := model.Fail(model.CodeStateConflict, "No.")
+	unwritable := apperr.Fail(apperr.CodeStateConflict, "No.")
 	unwritable.Extra = map[string]any{"status": 1}
 	for name, c := range map[string]struct {
 		err    error
@@ -53,9 +53,9 @@ func TestInternalErrorTextIsOnlyLogged(t *testing.T) {
 		logged string
 	}{
 		"plain":             {errors.New("secret"), 500, "secret"},
-		"internal":          {model.Fail(model.CodeInternal, "secret"), 500, "secret"},
-		"unknown code":      {model.Fail("brand_new", "secret"), 500, "secret"},
-		"unavailable":       {model.Fail(model.CodeUnavailable, "Later.").WithCause(errors.New("secret")), 503, "secret"},
+		"internal":          {apperr.Fail(apperr.CodeInternal, "secret"), 500, "secret"},
+		"unknown code":      {apperr.Fail("brand_new", "secret"), 500, "secret"},
+		"unavailable":       {apperr.Fail(apperr.CodeUnavailable, "Later.").WithCause(errors.New("secret")), 503, "secret"},
 		"a member too many": {unwritable, 409, "duplicate"},
 	} {
 		t.Run(name, func(t *testing.T) {

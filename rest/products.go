@@ -3,11 +3,11 @@ package rest
 import (
 	"context"
 
-	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
-func (s *server) getProducts(ctx context.Context, c *requestContext, page model.PageRequest) (*model.Page[wire.Product], error) {
+func (s *server) getProducts(ctx context.Context, c *requestContext, page store.PageRequest) (*store.Page[wire.Product], error) {
 	return s.Service.ListProducts(ctx, c.actor, page)
 }
 

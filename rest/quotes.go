@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/pricing"
 	"parapet/model/wire"
 )
@@ -28,7 +29,7 @@ func (s *server) createQuote(ctx context.Context, c *requestContext, in quoteReq
 	})
 }
 
-func (s *server) getQuotes(ctx context.Context, c *requestContext, filter model.Filter, page model.PageRequest) (*model.Page[wire.Quote], error) {
+func (s *server) getQuotes(ctx context.Context, c *requestContext, filter store.Filter, page store.PageRequest) (*store.Page[wire.Quote], error) {
 	return s.Service.ListQuotes(ctx, c.actor, filter, page)
 }
 
@@ -36,6 +37,6 @@ func (s *server) getQuote(ctx context.Context, c *requestContext) (*wire.Quote, 
 	return s.Service.GetQuote(ctx, c.actor, c.pathParam("quote_id"))
 }
 
-func (s *server) getQuoteBasis(ctx context.Context, c *requestContext, page model.PageRequest) (*model.Page[pricing.WeighedEvent], error) {
+func (s *server) getQuoteBasis(ctx context.Context, c *requestContext, page store.PageRequest) (*store.Page[pricing.WeighedEvent], error) {
 	return s.Service.GetQuoteBasis(ctx, c.actor, c.pathParam("quote_id"), page)
 }

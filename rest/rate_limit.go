@@ -11,7 +11,8 @@ import (
 	"strconv"
 	"time"
 
-	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 )
 
 // clientsPerAddress is the assumed number of clients per address. Requests without a
@@ -56,7 +57,7 @@ func (c *requestContext) checkRateLimit(ctx context.Context, limiter Limiter, wh
 	if decision.Allowed {
 		return nil
 	}
-	e := model.Fail(model.CodeRateLimited, "At most %d requests in one go, and %d a second after that. Wait, and spread them.",
+	e := apperr.Fail(apperr.CodeRateLimited, "At most %d requests in one go, and %d a second after that. Wait, and spread them.",
 		decision.Limit, perSecond(decision))
 	e.RetryAfter = max(decision.RetryAfter, time.Millisecond)
 	return e
@@ -80,7 +81,7 @@ func (c *requestContext) setRateLimitHeaders(d LimitDecision) {
 }
 
 // limiterKey returns the key of the allowance that an authenticated request uses.
-func limiterKey(actor model.Actor) string {
+func limiterKey(actor actor.Actor) string {
 	if actor.Partner != "" {
 		return "partner/" + actor.Partner
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/rest"
 )
 
@@ -71,7 +71,7 @@ func TestRateLimitHeaders(t *testing.T) {
 	require.Equal(t, "1", first.Header.Get("RateLimit-Remaining"))
 	call.sendTo(t, handler)
 	third := call.sendTo(t, handler)
-	require.Equal(t, string(model.CodeRateLimited), requireProblem(t, third).Code)
+	require.Equal(t, string(apperr.CodeRateLimited), requireProblem(t, third).Code)
 	require.Equal(t, "1", third.Header.Get("Retry-After"))
 	require.Equal(t, "0", third.Header.Get("RateLimit-Remaining"))
 	clock.advance(time.Second)

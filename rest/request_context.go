@@ -13,7 +13,7 @@ import (
 
 	"parapet/internal/errormap"
 	"parapet/internal/upload"
-	"parapet/model"
+	"parapet/model/kernel/actor"
 )
 
 // requestContext is one request and its response. It is the request's ResponseWriter, so
@@ -28,7 +28,7 @@ type requestContext struct {
 	requestID        string          // X-Request-Id
 	traceContext     traceContext    // traceparent
 	route            *route          // nil until a route was found
-	actor            model.Actor     // the caller; zero until authenticated
+	actor            actor.Actor     // the caller; zero until authenticated
 	query            *query          // query parameters; nil until parsed
 	connectionCtx    context.Context //nolint:containedctx // of the connection, without the request's timeout
 	stopWatchdog     func()          // stops the database watchdog of the request

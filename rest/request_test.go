@@ -9,7 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 )
 
 // FuzzRequest reads any query and any header as the door does: what is accepted is
@@ -39,7 +40,7 @@ func FuzzRequest(f *testing.F) {
 		require.Regexp(t, "^00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]$", c.traceContext.String())
 		for _, err := range []error{c.checkAccept(), c.checkContentType(), c.setIdempotencyKey([]byte("{}")), checkEntityTag(in.Header.Values("If-Match"), "record")} {
 			if err != nil {
-				require.NotEqual(t, model.CodeInternal, model.CodeOf(err))
+				require.NotEqual(t, apperr.CodeInternal, apperr.CodeOf(err))
 			}
 		}
 		if key := c.actor.IdempotencyKey; key != nil {
@@ -54,17 +55,17 @@ func FuzzRequest(f *testing.F) {
 func requireParsedQuery(t *testing.T, c *requestContext, query string) {
 	t.Helper()
 	if err := c.parseQuery(); err != nil {
-		require.Contains(t, []model.Code{model.CodeParameterInvalid, model.CodeCursorInvalid}, model.CodeOf(err))
+		require.Contains(t, []apperr.Code{apperr.CodeParameterInvalid, apperr.CodeCursorInvalid}, apperr.CodeOf(err))
 		return
 	}
 	values, err := url.ParseQuery(query)
 	require.NoError(t, err)
 	page, filter := c.query.pageRequest(), c.query.listFilter()
 	if err := c.query.err(); err != nil {
-		require.Contains(t, []model.Code{model.CodeParameterInvalid, model.CodeCursorInvalid}, model.CodeOf(err))
+		require.Contains(t, []apperr.Code{apperr.CodeParameterInvalid, apperr.CodeCursorInvalid}, apperr.CodeOf(err))
 		return
 	}
-	require.LessOrEqual(t, page.Limit, model.MaxPageSize)
+	require.LessOrEqual(t, page.Limit, store.MaxPageSize)
 	require.Equal(t, values.Has("limit"), page.Limit > 0)
 	require.NotContains(t, filter.Product+filter.PartnerReference, "\x00")
 	for _, at := range []*time.Time{filter.CreatedFrom, filter.CreatedTo} {

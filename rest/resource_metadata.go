@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"parapet/model"
+	"parapet/model/kernel/actor"
 )
 
 const metadataPath = "/.well-known/oauth-protected-resource"
@@ -17,7 +17,7 @@ type resourceMetadata struct {
 	Resource               string        `json:"resource"`
 	ResourceName           string        `json:"resource_name"`
 	AuthorizationServers   []string      `json:"authorization_servers,omitempty"`
-	ScopesSupported        []model.Scope `json:"scopes_supported"`
+	ScopesSupported        []actor.Scope `json:"scopes_supported"`
 	BearerMethodsSupported []string      `json:"bearer_methods_supported"`
 	ResourceDocumentation  string        `json:"resource_documentation"`
 }
@@ -43,8 +43,8 @@ func (s *server) publicOrigin(r *http.Request) string {
 }
 
 // allScopes returns the scopes of all served operations.
-func (s *server) allScopes() []model.Scope {
-	var all []model.Scope
+func (s *server) allScopes() []actor.Scope {
+	var all []actor.Scope
 	for i := range s.routes {
 		all = append(all, s.routes[i].acceptedScopes()...)
 	}
@@ -53,9 +53,9 @@ func (s *server) allScopes() []model.Scope {
 }
 
 // acceptedScopes returns the scopes, one of which an operation needs.
-func (r *route) acceptedScopes() []model.Scope {
+func (r *route) acceptedScopes() []actor.Scope {
 	if r.alternativeScope == "" {
-		return []model.Scope{r.scope}
+		return []actor.Scope{r.scope}
 	}
-	return []model.Scope{r.scope, r.alternativeScope}
+	return []actor.Scope{r.scope, r.alternativeScope}
 }

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"strconv"
 
-	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -29,7 +29,7 @@ func (c *requestContext) writeRecord(status int, record any) error {
 }
 
 // writeReplay writes the first response again, byte for byte.
-func (c *requestContext) writeReplay(first *model.Replay) {
+func (c *requestContext) writeReplay(first *store.Replay) {
 	c.markReplayed()
 	if first.Status == http.StatusCreated && c.route.hasLocation {
 		c.setLocation(first.ResourceID)

@@ -9,7 +9,9 @@ import (
 
 	"parapet/internal/auth"
 	"parapet/internal/errormap"
-	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -17,25 +19,25 @@ import (
 // types, and the function that serves it.
 type route struct {
 	method, path     string
-	scope            model.Scope
-	alternativeScope model.Scope // also sufficient; empty for most
+	scope            actor.Scope
+	alternativeScope actor.Scope // also sufficient; empty for most
 	operationID      string      // operationId: the method name in generated clients
 	tag              string
 	summary          string
 	description      string // text below the summary in the document
 
-	inputType, outputType reflect.Type // nil without a body
-	createdType           reflect.Type // body of 201 if it differs from 200; nil otherwise
-	successStatuses       []int        // the usual one first
-	bodyLimit             int64        // of the request's body, in bytes
-	fileMember            string       // member with a file in base64; empty for most
-	hasLocation           bool         // 201 carries the record's Location
-	isPaged               bool         // takes limit and cursor
-	filters               []string     // further query parameters
-	extraCodes            []model.Code // error codes beyond those of its form
-	returnsFile           bool         // responds with the bytes of a file
-	takesEmptyBody        bool         // takes no body, or an object without members
-	isSandboxOnly         bool         // exists in development only
+	inputType, outputType reflect.Type  // nil without a body
+	createdType           reflect.Type  // body of 201 if it differs from 200; nil otherwise
+	successStatuses       []int         // the usual one first
+	bodyLimit             int64         // of the request's body, in bytes
+	fileMember            string        // member with a file in base64; empty for most
+	hasLocation           bool          // 201 carries the record's Location
+	isPaged               bool          // takes limit and cursor
+	filters               []string      // further query parameters
+	extraCodes            []apperr.Code // error codes beyond those of its form
+	returnsFile           bool          // responds with the bytes of a file
+	takesEmptyBody        bool          // takes no body, or an object without members
+	isSandboxOnly         bool          // exists in development only
 
 	// matchTarget returns the id of the record that a write changes, for If-Match; nil if
 	// the write changes no existing record.
@@ -50,7 +52,7 @@ const (
 )
 
 // getRoute is a GET of one record.
-func getRoute[Out any](path string, scope model.Scope, get func(context.Context, *requestContext) (*Out, error)) route {
+func getRoute[Out any](path string, scope actor.Scope, get func(context.Context, *requestContext) (*Out, error)) route {
 	return route{
 		method: http.MethodGet, path: path, scope: scope, outputType: reflect.TypeFor[Out](), successStatuses: []int{http.StatusOK},
 		serve: func(ctx context.Context, c *requestContext) error {
@@ -64,21 +66,21 @@ func getRoute[Out any](path string, scope model.Scope, get func(context.Context,
 }
 
 // listRoute is a GET of a page of records.
-func listRoute[Out any](path string, scope model.Scope, get func(context.Context, *requestContext, model.PageRequest) (*model.Page[Out], error)) route {
-	return searchRoute(path, scope, nil, func(ctx context.Context, c *requestContext, _ model.Filter, page model.PageRequest) (*model.Page[Out], error) {
+func listRoute[Out any](path string, scope actor.Scope, get func(context.Context, *requestContext, store.PageRequest) (*store.Page[Out], error)) route {
+	return searchRoute(path, scope, nil, func(ctx context.Context, c *requestContext, _ store.Filter, page store.PageRequest) (*store.Page[Out], error) {
 		return get(ctx, c, page)
 	})
 }
 
 // filteredListRoute is listRoute with its own query parameters.
-func filteredListRoute[Out any](path string, scope model.Scope, filters []string, get func(context.Context, *requestContext, model.PageRequest) (*model.Page[Out], error)) route {
+func filteredListRoute[Out any](path string, scope actor.Scope, filters []string, get func(context.Context, *requestContext, store.PageRequest) (*store.Page[Out], error)) route {
 	r := listRoute(path, scope, get)
 	r.filters = filters
 	return r
 }
 
 // searchRoute is a GET of a page of the records that match a filter.
-func searchRoute[Out any](path string, scope model.Scope, filters []string, get func(context.Context, *requestContext, model.Filter, model.PageRequest) (*model.Page[Out], error)) route {
+func searchRoute[Out any](path string, scope actor.Scope, filters []string, get func(context.Context, *requestContext, store.Filter, store.PageRequest) (*store.Page[Out], error)) route {
 	r := getRoute(path, scope, func(ctx context.Context, c *requestContext) (*wire.List[Out], error) {
 		filter, in := c.query.listFilter(), c.query.pageRequest()
 		if err := c.query.err(); err != nil {
@@ -95,12 +97,12 @@ func searchRoute[Out any](path string, scope model.Scope, filters []string, get 
 }
 
 // downloadRoute is a GET of a file's bytes.
-func downloadRoute(path string, scope model.Scope, serve func(context.Context, *requestContext) error) route {
+func downloadRoute(path string, scope actor.Scope, serve func(context.Context, *requestContext) error) route {
 	return route{method: http.MethodGet, path: path, scope: scope, successStatuses: []int{http.StatusOK}, returnsFile: true, serve: serve}
 }
 
 // createRoute is a POST that always creates a record.
-func createRoute[In, Out any](path string, scope model.Scope, do func(context.Context, *requestContext, In) (*Out, error)) route {
+func createRoute[In, Out any](path string, scope actor.Scope, do func(context.Context, *requestContext, In) (*Out, error)) route {
 	r := createOrFindRoute(path, scope, func(ctx context.Context, c *requestContext, in In) (*Out, bool, error) {
 		record, err := do(ctx, c, in)
 		return record, true, err
@@ -110,7 +112,7 @@ func createRoute[In, Out any](path string, scope model.Scope, do func(context.Co
 }
 
 // createOrFindRoute is a POST that creates a record or returns the existing one.
-func createOrFindRoute[In, Out any](path string, scope model.Scope, do func(context.Context, *requestContext, In) (*Out, bool, error)) route {
+func createOrFindRoute[In, Out any](path string, scope actor.Scope, do func(context.Context, *requestContext, In) (*Out, bool, error)) route {
 	return route{
 		method: http.MethodPost, path: path, scope: scope, inputType: reflect.TypeFor[In](), outputType: reflect.TypeFor[Out](),
 		successStatuses: []int{http.StatusCreated, http.StatusOK}, bodyLimit: bodyLimit,
@@ -122,7 +124,7 @@ func createOrFindRoute[In, Out any](path string, scope model.Scope, do func(cont
 			if err := c.setMatchCondition(in); err != nil {
 				return err
 			}
-			record, created, err := do(model.WithFieldErrors(ctx, faults...), c, in)
+			record, created, err := do(apperr.WithFieldErrors(ctx, faults...), c, in)
 			if err != nil {
 				return err
 			}
@@ -133,7 +135,7 @@ func createOrFindRoute[In, Out any](path string, scope model.Scope, do func(cont
 
 // updateRoute is a PATCH of one record: it changes the members in the body and keeps the
 // others.
-func updateRoute[In, Out any](path string, scope model.Scope, do func(context.Context, *requestContext, In) (*Out, error)) route {
+func updateRoute[In, Out any](path string, scope actor.Scope, do func(context.Context, *requestContext, In) (*Out, error)) route {
 	r := createOrFindRoute(path, scope, func(ctx context.Context, c *requestContext, in In) (*Out, bool, error) {
 		record, err := do(ctx, c, in)
 		return record, false, err
@@ -143,7 +145,7 @@ func updateRoute[In, Out any](path string, scope model.Scope, do func(context.Co
 }
 
 // actionRoute is a POST that needs no body.
-func actionRoute[Out any](path string, scope model.Scope, status int, do func(context.Context, *requestContext) (*Out, error)) route {
+func actionRoute[Out any](path string, scope actor.Scope, status int, do func(context.Context, *requestContext) (*Out, error)) route {
 	return route{
 		method: http.MethodPost, path: path, scope: scope, outputType: reflect.TypeFor[Out](), successStatuses: []int{status}, bodyLimit: bodyLimit, takesEmptyBody: true,
 		serve: func(ctx context.Context, c *requestContext) error {
@@ -163,7 +165,7 @@ func actionRoute[Out any](path string, scope model.Scope, status int, do func(co
 }
 
 // queryRoute is a POST that reads and changes nothing.
-func queryRoute[In, Out any](path string, scope model.Scope, do func(context.Context, *requestContext, In) (*Out, error)) route {
+func queryRoute[In, Out any](path string, scope actor.Scope, do func(context.Context, *requestContext, In) (*Out, error)) route {
 	r := createOrFindRoute(path, scope, func(ctx context.Context, c *requestContext, in In) (*Out, bool, error) {
 		answer, err := do(ctx, c, in)
 		return answer, false, err
@@ -173,7 +175,7 @@ func queryRoute[In, Out any](path string, scope model.Scope, do func(context.Con
 }
 
 // deleteRoute is a DELETE of one record.
-func deleteRoute(path string, scope model.Scope, do func(context.Context, *requestContext) error) route {
+func deleteRoute(path string, scope actor.Scope, do func(context.Context, *requestContext) error) route {
 	return route{
 		method: http.MethodDelete, path: path, scope: scope, successStatuses: []int{http.StatusNoContent},
 		serve: func(ctx context.Context, c *requestContext) error {
@@ -196,7 +198,7 @@ func (r route) describedAs(id, tag, summary, about string) route {
 }
 
 // orScope sets a second sufficient scope.
-func (r route) orScope(scope model.Scope) route { r.alternativeScope = scope; return r }
+func (r route) orScope(scope actor.Scope) route { r.alternativeScope = scope; return r }
 
 // requiresMatch sets the record whose version If-Match checks.
 func (r route) requiresMatch(held func(*requestContext, any) string) route {
@@ -208,7 +210,7 @@ func (r route) requiresMatch(held func(*requestContext, any) string) route {
 func (r route) returnsOn201(record reflect.Type) route { r.createdType = record; return r }
 
 // withErrorCodes adds error codes to those of the route's form.
-func (r route) withErrorCodes(with ...model.Code) route { r.extraCodes = with; return r }
+func (r route) withErrorCodes(with ...apperr.Code) route { r.extraCodes = with; return r }
 
 // withLocation adds the Location of the created record to 201.
 func (r route) withLocation() route { r.hasLocation = true; return r }
@@ -249,7 +251,7 @@ func (s *server) serveRoute(ctx context.Context, c *requestContext) error {
 		return err
 	}
 	err := c.route.serve(ctx, c)
-	if first := (*model.Replay)(nil); errors.As(err, &first) {
+	if first := (*store.Replay)(nil); errors.As(err, &first) {
 		c.writeReplay(first)
 		return nil
 	}
@@ -276,7 +278,7 @@ func (s *server) authenticateAndLimit(ctx context.Context, c *requestContext, au
 	if err == nil {
 		return c.checkRateLimit(ctx, s.Limiter, limiterKey(c.actor))
 	}
-	if status := errormap.MeaningOf(model.CodeOf(err)).Status; s.AddressLimiter != nil && !c.countedByAddress && status == http.StatusUnauthorized {
+	if status := errormap.MeaningOf(apperr.CodeOf(err)).Status; s.AddressLimiter != nil && !c.countedByAddress && status == http.StatusUnauthorized {
 		if limited := c.checkRateLimit(ctx, s.AddressLimiter, addressKey(c.request)); limited != nil {
 			return limited
 		}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 // versionPath is the base address of the router.
@@ -56,7 +56,7 @@ func (s *server) stripBasePath(c *requestContext, r *http.Request) *http.Request
 }
 
 // routingError returns an error with the methods that the router would accept.
-func routingError(c *requestContext, router http.Handler, r *http.Request) *model.Error {
+func routingError(c *requestContext, router http.Handler, r *http.Request) *apperr.Error {
 	probe := &probeWriter{header: http.Header{}}
 	router.ServeHTTP(probe, r)
 	if probe.status != http.StatusMethodNotAllowed || r.URL.Path == "/" { // for programs there is nothing at /
@@ -64,11 +64,11 @@ func routingError(c *requestContext, router http.Handler, r *http.Request) *mode
 	}
 	allow := probe.header.Get("Allow")
 	c.Header().Set("Allow", allow)
-	return model.Fail(model.CodeMethodNotAllowed, "This address takes %s.", allow)
+	return apperr.Fail(apperr.CodeMethodNotAllowed, "This address takes %s.", allow)
 }
 
-func unknownAddress() *model.Error {
-	return model.Fail(model.CodeNotFound, "There is nothing at this address; the OpenAPI document lists what there is.")
+func unknownAddress() *apperr.Error {
+	return apperr.Fail(apperr.CodeNotFound, "There is nothing at this address; the OpenAPI document lists what there is.")
 }
 
 // probeWriter receives the router's response without sending it.

@@ -19,6 +19,8 @@ import (
 	"parapet/internal/errormap"
 	"parapet/internal/upload"
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 )
 
 // Config configures the handler.
@@ -26,7 +28,7 @@ type Config struct {
 	Service *model.Service
 	// Authenticate returns the holder of a token. Its errors are shown to the caller:
 	// token_invalid, token_expired, insufficient_scope, unavailable.
-	Authenticate func(ctx context.Context, bearer string) (model.Actor, error)
+	Authenticate func(ctx context.Context, bearer string) (actor.Actor, error)
 	// CheckReady reports whether requests can be answered now; nil means always.
 	CheckReady func(ctx context.Context) error
 	// PingDatabase reports within 1.5 s whether the database answers. It runs for
@@ -63,7 +65,7 @@ type Config struct {
 	Tracer trace.Tracer
 	// OnDenied is called when a permission is missing (for the audit log); nil disables
 	// it.
-	OnDenied func(model.Actor, *model.Error)
+	OnDenied func(actor.Actor, *apperr.Error)
 	// SharedHandlers are further handlers of the same server by ServeMux pattern. They
 	// run behind the same middleware (request ID, trace, log, timeout, authentication,
 	// rate limit) and find it by gateway.FromContext.

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 	"parapet/rest"
 )
 
@@ -30,18 +32,18 @@ func newHandler(t *testing.T, change func(*rest.Config)) http.Handler {
 
 // authenticateTestToken reads the actor from the token: "partner" has all scopes,
 // "unscoped" none, and any other text is not a token.
-func authenticateTestToken(_ context.Context, bearer string) (model.Actor, error) {
-	actor := model.Actor{Kind: model.ActorPartner, Partner: "acme", Client: "acme-client", Name: "acme-client"}
+func authenticateTestToken(_ context.Context, bearer string) (actor.Actor, error) {
+	caller := actor.Actor{Kind: actor.KindPartner, Partner: "acme", Client: "acme-client", Name: "acme-client"}
 	switch bearer {
 	case "partner":
-		actor.Scopes = model.PartnerScopes()
-		return actor, nil
+		caller.Scopes = actor.PartnerScopes()
+		return caller, nil
 	case "unscoped":
-		return actor, nil
+		return caller, nil
 	case "expired":
-		return model.Actor{}, model.Fail(model.CodeTokenExpired, "The access token has expired.")
+		return actor.Actor{}, apperr.Fail(apperr.CodeTokenExpired, "The access token has expired.")
 	default:
-		return model.Actor{}, model.Fail(model.CodeTokenInvalid, "The access token is not valid.")
+		return actor.Actor{}, apperr.Fail(apperr.CodeTokenInvalid, "The access token is not valid.")
 	}
 }
 
@@ -109,44 +111,44 @@ func TestRequestsAreRejectedBeforeTheDomain(t *testing.T) {
 	for name, c := range map[string]struct {
 		request
 		status int
-		code   model.Code
+		code   apperr.Code
 		header string // "Name: value" of the answer
 	}{
-		"no token":          {request{"GET", "/v1/quotes/x", "", []string{"Authorization: "}}, 401, model.CodeTokenMissing, `Www-Authenticate: Bearer error="invalid_token"` + metadata},
-		"token before body": {request{"POST", "/v1/quotes", "{", []string{"Authorization: Bearer other"}}, 401, model.CodeTokenInvalid, `Www-Authenticate: Bearer error="invalid_token"` + metadata},
-		"expired":           {request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer expired"}}, 401, model.CodeTokenExpired, `Www-Authenticate: Bearer error="invalid_token"` + metadata},
-		"scope":             {request{"POST", "/v1/quotes", quote, []string{"Authorization: Bearer unscoped"}}, 403, model.CodeInsufficientScope, `Www-Authenticate: Bearer error="insufficient_scope", scope="quotes:write"` + metadata},
-		"unknown address":   {request{"GET", "/v1/nothing", "", []string{"Authorization: "}}, 404, model.CodeNotFound, ""},
-		"trailing slash":    {request{"GET", "/v1/quotes/x/", "", nil}, 404, model.CodeNotFound, ""},
-		"unclean":           {request{"GET", "/v1//quotes/x", "", nil}, 404, model.CodeNotFound, ""},
-		"climbing":          {request{"GET", "/v1/claims/%2e%2e/quotes", "", nil}, 404, model.CodeNotFound, ""},
-		"method":            {request{"DELETE", "/v1/quotes", "", []string{"Authorization: "}}, 405, model.CodeMethodNotAllowed, "Allow: GET, HEAD, POST"},
-		"method of reading": {request{"PUT", "/parametric/v1/quotes/x", "", nil}, 405, model.CodeMethodNotAllowed, "Allow: GET, HEAD"},
-		"accept":            {request{"POST", "/v1/quotes", quote, []string{"Accept: text/html"}}, 406, model.CodeNotAcceptable, ""},
-		"accept refused":    {request{"POST", "/v1/quotes", quote, []string{"Accept: application/json;q=0, */*"}}, 406, model.CodeNotAcceptable, ""},
-		"no type":           {request{"POST", "/v1/quotes", quote, []string{"Content-Type: "}}, 415, model.CodeMediaTypeUnsupported, ""},
-		"form":              {request{"POST", "/v1/quotes", quote, []string{"Content-Type: text/plain"}}, 415, model.CodeMediaTypeUnsupported, ""},
-		"charset":           {request{"POST", "/v1/quotes", quote, []string{"Content-Type: application/json; charset=latin1"}}, 415, model.CodeMediaTypeUnsupported, ""},
-		"compressed":        {request{"POST", "/v1/quotes", quote, []string{"Content-Encoding: gzip"}}, 415, model.CodeMediaTypeUnsupported, ""},
-		"large":             {request{"POST", "/v1/quotes", strings.Repeat(" ", 1<<20+1), nil}, 413, model.CodeBodyTooLarge, ""},
-		"large file":        {request{"POST", "/v1/claims/x/attachments", strings.Repeat(" ", 15<<20+1), nil}, 413, model.CodeBodyTooLarge, ""},
-		"empty":             {request{"POST", "/v1/quotes", "", nil}, 400, model.CodeMalformedJSON, ""},
-		"key with spaces":   {request{"POST", "/v1/quotes", quote, []string{"Idempotency-Key: a b"}}, 400, model.CodeIdempotencyKeyInvalid, ""},
-		"long key":          {request{"POST", "/v1/quotes", quote, []string{"Idempotency-Key: " + strings.Repeat("k", 256)}}, 400, model.CodeIdempotencyKeyInvalid, ""},
-		"limit":             {request{"GET", "/v1/claims/x/timeline?limit=101", "", nil}, 400, model.CodeParameterInvalid, ""},
-		"limit of nothing":  {request{"GET", "/v1/claims/x/messages?limit=0", "", nil}, 400, model.CodeParameterInvalid, ""},
-		"limit twice":       {request{"GET", "/v1/claims/x/messages?limit=1&limit=2", "", nil}, 400, model.CodeParameterInvalid, ""},
-		"parameter":         {request{"GET", "/v1/quotes/x?expand=all", "", nil}, 400, model.CodeParameterInvalid, ""},
-		"filter nowhere":    {request{"GET", "/v1/quotes/x?status=bound", "", nil}, 400, model.CodeParameterInvalid, ""},
-		"filter of others":  {request{"GET", "/v1/quotes?policy_id=x", "", nil}, 400, model.CodeParameterInvalid, ""},
-		"empty filter":      {request{"GET", "/v1/quotes?status=", "", nil}, 400, model.CodeParameterInvalid, ""},
-		"NUL in a filter":   {request{"GET", "/v1/quotes?product=%00", "", nil}, 400, model.CodeParameterInvalid, ""},
-		"not UTF-8":         {request{"GET", "/v1/claims?policy_id=%FF", "", nil}, 400, model.CodeParameterInvalid, ""},
-		"no time":           {request{"GET", "/v1/quotes?created_from=2018-02-06", "", nil}, 400, model.CodeParameterInvalid, ""},
-		"time before time":  {request{"GET", "/v1/quotes?created_to=0001-01-01T00:00:00%2B10:00", "", nil}, 400, model.CodeParameterInvalid, ""},
-		"version of none":   {request{"POST", "/v1/quotes", quote, []string{`If-Match: "x"`}}, 412, model.CodeVersionMismatch, ""},
-		"query":             {request{"GET", "/v1/quotes/x?limit=%zz", "", nil}, 400, model.CodeParameterInvalid, ""},
-		"panic":             {request{"POST", "/v1/quotes", quote, nil}, 500, model.CodeInternal, ""},
+		"no token":          {request{"GET", "/v1/quotes/x", "", []string{"Authorization: "}}, 401, apperr.CodeTokenMissing, `Www-Authenticate: Bearer error="invalid_token"` + metadata},
+		"token before body": {request{"POST", "/v1/quotes", "{", []string{"Authorization: Bearer other"}}, 401, apperr.CodeTokenInvalid, `Www-Authenticate: Bearer error="invalid_token"` + metadata},
+		"expired":           {request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer expired"}}, 401, apperr.CodeTokenExpired, `Www-Authenticate: Bearer error="invalid_token"` + metadata},
+		"scope":             {request{"POST", "/v1/quotes", quote, []string{"Authorization: Bearer unscoped"}}, 403, apperr.CodeInsufficientScope, `Www-Authenticate: Bearer error="insufficient_scope", scope="quotes:write"` + metadata},
+		"unknown address":   {request{"GET", "/v1/nothing", "", []string{"Authorization: "}}, 404, apperr.CodeNotFound, ""},
+		"trailing slash":    {request{"GET", "/v1/quotes/x/", "", nil}, 404, apperr.CodeNotFound, ""},
+		"unclean":           {request{"GET", "/v1//quotes/x", "", nil}, 404, apperr.CodeNotFound, ""},
+		"climbing":          {request{"GET", "/v1/claims/%2e%2e/quotes", "", nil}, 404, apperr.CodeNotFound, ""},
+		"method":            {request{"DELETE", "/v1/quotes", "", []string{"Authorization: "}}, 405, apperr.CodeMethodNotAllowed, "Allow: GET, HEAD, POST"},
+		"method of reading": {request{"PUT", "/parametric/v1/quotes/x", "", nil}, 405, apperr.CodeMethodNotAllowed, "Allow: GET, HEAD"},
+		"accept":            {request{"POST", "/v1/quotes", quote, []string{"Accept: text/html"}}, 406, apperr.CodeNotAcceptable, ""},
+		"accept refused":    {request{"POST", "/v1/quotes", quote, []string{"Accept: application/json;q=0, */*"}}, 406, apperr.CodeNotAcceptable, ""},
+		"no type":           {request{"POST", "/v1/quotes", quote, []string{"Content-Type: "}}, 415, apperr.CodeMediaTypeUnsupported, ""},
+		"form":              {request{"POST", "/v1/quotes", quote, []string{"Content-Type: text/plain"}}, 415, apperr.CodeMediaTypeUnsupported, ""},
+		"charset":           {request{"POST", "/v1/quotes", quote, []string{"Content-Type: application/json; charset=latin1"}}, 415, apperr.CodeMediaTypeUnsupported, ""},
+		"compressed":        {request{"POST", "/v1/quotes", quote, []string{"Content-Encoding: gzip"}}, 415, apperr.CodeMediaTypeUnsupported, ""},
+		"large":             {request{"POST", "/v1/quotes", strings.Repeat(" ", 1<<20+1), nil}, 413, apperr.CodeBodyTooLarge, ""},
+		"large file":        {request{"POST", "/v1/claims/x/attachments", strings.Repeat(" ", 15<<20+1), nil}, 413, apperr.CodeBodyTooLarge, ""},
+		"empty":             {request{"POST", "/v1/quotes", "", nil}, 400, apperr.CodeMalformedJSON, ""},
+		"key with spaces":   {request{"POST", "/v1/quotes", quote, []string{"Idempotency-Key: a b"}}, 400, apperr.CodeIdempotencyKeyInvalid, ""},
+		"long key":          {request{"POST", "/v1/quotes", quote, []string{"Idempotency-Key: " + strings.Repeat("k", 256)}}, 400, apperr.CodeIdempotencyKeyInvalid, ""},
+		"limit":             {request{"GET", "/v1/claims/x/timeline?limit=101", "", nil}, 400, apperr.CodeParameterInvalid, ""},
+		"limit of nothing":  {request{"GET", "/v1/claims/x/messages?limit=0", "", nil}, 400, apperr.CodeParameterInvalid, ""},
+		"limit twice":       {request{"GET", "/v1/claims/x/messages?limit=1&limit=2", "", nil}, 400, apperr.CodeParameterInvalid, ""},
+		"parameter":         {request{"GET", "/v1/quotes/x?expand=all", "", nil}, 400, apperr.CodeParameterInvalid, ""},
+		"filter nowhere":    {request{"GET", "/v1/quotes/x?status=bound", "", nil}, 400, apperr.CodeParameterInvalid, ""},
+		"filter of others":  {request{"GET", "/v1/quotes?policy_id=x", "", nil}, 400, apperr.CodeParameterInvalid, ""},
+		"empty filter":      {request{"GET", "/v1/quotes?status=", "", nil}, 400, apperr.CodeParameterInvalid, ""},
+		"NUL in a filter":   {request{"GET", "/v1/quotes?product=%00", "", nil}, 400, apperr.CodeParameterInvalid, ""},
+		"not UTF-8":         {request{"GET", "/v1/claims?policy_id=%FF", "", nil}, 400, apperr.CodeParameterInvalid, ""},
+		"no time":           {request{"GET", "/v1/quotes?created_from=2018-02-06", "", nil}, 400, apperr.CodeParameterInvalid, ""},
+		"time before time":  {request{"GET", "/v1/quotes?created_to=0001-01-01T00:00:00%2B10:00", "", nil}, 400, apperr.CodeParameterInvalid, ""},
+		"version of none":   {request{"POST", "/v1/quotes", quote, []string{`If-Match: "x"`}}, 412, apperr.CodeVersionMismatch, ""},
+		"query":             {request{"GET", "/v1/quotes/x?limit=%zz", "", nil}, 400, apperr.CodeParameterInvalid, ""},
+		"panic":             {request{"POST", "/v1/quotes", quote, nil}, 500, apperr.CodeInternal, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -208,7 +210,7 @@ func TestBothBasePathsReturnTheSame(t *testing.T) {
 		response := request{"GET", path, "", []string{"Authorization: Bearer unscoped"}}.sendTo(t, handler)
 		require.Equal(t, "no-store", response.Header.Get("Cache-Control"))
 		p := requireProblem(t, response)
-		require.Equal(t, string(model.CodeInsufficientScope), p.Code)
+		require.Equal(t, string(apperr.CodeInsufficientScope), p.Code)
 		require.Equal(t, path, p.Instance)
 	}
 	response := request{"GET", "/parametric/v1/openapi.json", "", nil}.sendTo(t, handler)

@@ -8,7 +8,8 @@ import (
 	"sync"
 
 	"parapet/internal/gateway"
-	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 )
 
 // maxLoggedCauses limits the causes in one log line, because a stream can fail often.
@@ -24,18 +25,18 @@ func (s *server) mount(address string, handler http.Handler) http.Handler {
 		blamed := 0
 		ctx := gateway.NewContext(r.Context(), &gateway.Request{
 			RequestID: c.requestID,
-			Authenticate: func(ctx context.Context) (model.Actor, error) {
+			Authenticate: func(ctx context.Context) (actor.Actor, error) {
 				return s.authenticate(ctx, c, c.request.Header.Values("Authorization")...)
 			},
-			AuthenticateWith: func(ctx context.Context, by string) (model.Actor, error) { return s.authenticate(ctx, c, by) },
-			SetActor:         func(actor model.Actor) { c.actor = actor },
+			AuthenticateWith: func(ctx context.Context, by string) (actor.Actor, error) { return s.authenticate(ctx, c, by) },
+			SetActor:         func(actor actor.Actor) { c.actor = actor },
 			WithoutDeadline:  c.withoutDeadline,
-			PublicError: func(ctx context.Context, err error) *model.Error {
+			PublicError: func(ctx context.Context, err error) *apperr.Error {
 				shown := s.publicError(ctx, err)
 				s.reportDenial(c, shown, cmp.Or(gateway.Operation(ctx), c.actor.Operation))
 				return shown
 			},
-			SetErrorHeaders: func(e *model.Error) { s.setErrorHeaders(c, e) },
+			SetErrorHeaders: func(e *apperr.Error) { s.setErrorHeaders(c, e) },
 			MarkReplayed:    c.markReplayed,
 			LimitBodyTime:   c.limitBodyTime,
 			OpenBody:        c.openBody,
@@ -55,7 +56,7 @@ func (s *server) mount(address string, handler http.Handler) http.Handler {
 
 // authenticate is authenticateAndLimit for handlers that write their own errors: it also
 // sets the error headers.
-func (s *server) authenticate(ctx context.Context, c *requestContext, authorization ...string) (model.Actor, error) {
+func (s *server) authenticate(ctx context.Context, c *requestContext, authorization ...string) (actor.Actor, error) {
 	err := s.authenticateAndLimit(ctx, c, authorization...)
 	if err != nil {
 		s.setErrorHeaders(c, s.publicError(ctx, err))

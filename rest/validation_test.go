@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/wire"
 )
 
@@ -96,7 +96,7 @@ func TestAllFieldErrorsAreReportedTogether(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := requireProblem(t, h.post(t, 422, "/v1"+c.path, c.body, "If-Match: *"))
-			require.Equal(t, string(model.CodeValidationFailed), p.Code)
+			require.Equal(t, string(apperr.CodeValidationFailed), p.Code)
 			require.Equal(t, c.faults, errorList(p))
 		})
 	}
@@ -108,25 +108,25 @@ func TestKindsOfErrorsComeInOrder(t *testing.T) {
 	t.Parallel()
 	h := newTestServer(t)
 	const unknown = `"quote_id":"quo_01h455vb4pex5vsknk084sn02q"`
-	for body, want := range map[string]model.Code{
-		`{` + unknown + `,"x":1,"metadata":1,"metadata":2}`: model.CodeDuplicateField,
-		`{` + unknown + `,"x":1,"metadata":1}`:              model.CodeUnknownField,
-		`{` + unknown + `,"metadata":1}`:                    model.CodeValidationFailed,
-		`{` + unknown + `,"partner_reference":"\u0007"}`:    model.CodeValidationFailed,
-		`{` + unknown + `}`:                                 model.CodeNotFound,
-		`{"quote_id":""}`:                                   model.CodeNotFound,
-		`{"quote_id":"quo_` + strings.Repeat("z", 5000) + `","policyholder":{"name":"` + "\u0085" + `"}}`:                model.CodeNotFound,
-		`{"quote_id":"` + decodeRecord[wire.Quote](t, h.post(t, 201, "/v1/quotes", quoteBody)).ID + `","metadata":null}`: model.CodeValidationFailed,
+	for body, want := range map[string]apperr.Code{
+		`{` + unknown + `,"x":1,"metadata":1,"metadata":2}`: apperr.CodeDuplicateField,
+		`{` + unknown + `,"x":1,"metadata":1}`:              apperr.CodeUnknownField,
+		`{` + unknown + `,"metadata":1}`:                    apperr.CodeValidationFailed,
+		`{` + unknown + `,"partner_reference":"\u0007"}`:    apperr.CodeValidationFailed,
+		`{` + unknown + `}`:                                 apperr.CodeNotFound,
+		`{"quote_id":""}`:                                   apperr.CodeNotFound,
+		`{"quote_id":"quo_` + strings.Repeat("z", 5000) + `","policyholder":{"name":"` + "\u0085" + `"}}`:                apperr.CodeNotFound,
+		`{"quote_id":"` + decodeRecord[wire.Quote](t, h.post(t, 201, "/v1/quotes", quoteBody)).ID + `","metadata":null}`: apperr.CodeValidationFailed,
 	} {
 		answer := h.sendAs(t, "acme", nil, request{"POST", "/v1/policies", body, nil})
 		require.Equal(t, string(want), requireProblem(t, answer).Code, body)
 	}
 	p := requireProblem(t, h.post(t, 403, "/v1/quotes", `{"product":1,"context":{"partner":"globex","radius_km":"x"}}`))
-	require.Equal(t, string(model.CodePartnerMismatch), p.Code)
+	require.Equal(t, string(apperr.CodePartnerMismatch), p.Code)
 	p = requireProblem(t, h.post(t, 422, "/v1/quotes", `{"product":"flood","context":{"partner":"acme"}}`))
-	require.Equal(t, string(model.CodeProductUnknown), p.Code, "alone it has its own code")
+	require.Equal(t, string(apperr.CodeProductUnknown), p.Code, "alone it has its own code")
 	p = requireProblem(t, h.post(t, 422, "/v1/quotes", `{"product":"flood","context":{"partner":"acme"},"partner_reference":" "}`))
-	require.Equal(t, string(model.CodeValidationFailed), p.Code)
+	require.Equal(t, string(apperr.CodeValidationFailed), p.Code)
 }
 
 // A body full of errors is answered with a bounded list that says it is incomplete.
@@ -139,10 +139,10 @@ func TestErrorListIsTruncated(t *testing.T) {
 	}
 	many := strings.Join(members, ",")
 	p := requireProblem(t, h.post(t, 422, "/v1/quotes", `{"product":"quake-circle","context":{"partner":"acme"},"metadata":{`+many+`}}`))
-	require.Len(t, p.Errors, model.MaxFieldErrors)
+	require.Len(t, p.Errors, apperr.MaxFieldErrors)
 	require.Contains(t, p.Detail, "more than 100 members that are not right; errors names 100 of them")
 	p = requireProblem(t, h.post(t, 400, "/v1/quotes", `{"product":"quake-circle",`+many+`}`))
-	require.Len(t, p.Errors, model.MaxFieldErrors)
+	require.Len(t, p.Errors, apperr.MaxFieldErrors)
 	require.Contains(t, p.Detail, "more than 100 members that do not exist")
 	long := strings.Repeat("x", 1000)
 	p = requireProblem(t, h.post(t, 422, "/v1/quotes", `{"product":"quake-circle","context":{"partner":"acme","policyholder":1},"metadata":{"`+long+`":1}}`))
@@ -189,7 +189,7 @@ func TestTakenReferenceReturnsTheRecordID(t *testing.T) {
 		"/v1/payout_methods": {referring(`{"policy_id":"` + policy.ID + `",` + ibanMembers), method.ID},
 	} {
 		p := requireProblem(t, h.post(t, 422, path, c.body))
-		require.Equal(t, string(model.CodeReferenceTaken), p.Code, path)
+		require.Equal(t, string(apperr.CodeReferenceTaken), p.Code, path)
 		require.Equal(t, c.id, p.ResourceID, path)
 		require.Equal(t, []string{"/partner_reference taken"}, errorList(p), path)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -48,7 +49,7 @@ func (s *server) createWebhookEndpoint(ctx context.Context, c *requestContext, i
 	})
 }
 
-func (s *server) getWebhookEndpoints(ctx context.Context, c *requestContext, filter model.Filter, page model.PageRequest) (*model.Page[wire.WebhookEndpoint], error) {
+func (s *server) getWebhookEndpoints(ctx context.Context, c *requestContext, filter store.Filter, page store.PageRequest) (*store.Page[wire.WebhookEndpoint], error) {
 	return s.Service.ListWebhookEndpoints(ctx, c.actor, filter, page)
 }
 
@@ -72,7 +73,7 @@ func (s *server) testWebhookEndpoint(ctx context.Context, c *requestContext) (*w
 	return s.Service.TestWebhookEndpoint(ctx, c.actor, c.pathParam("endpoint_id"))
 }
 
-func (s *server) getDeliveries(ctx context.Context, c *requestContext, filter model.Filter, page model.PageRequest) (*model.Page[wire.Delivery], error) {
+func (s *server) getDeliveries(ctx context.Context, c *requestContext, filter store.Filter, page store.PageRequest) (*store.Page[wire.Delivery], error) {
 	return s.Service.ListDeliveries(ctx, c.actor, c.pathParam("endpoint_id"), filter.Status, page)
 }
 

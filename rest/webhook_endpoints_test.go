@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/wire"
 )
 
@@ -33,7 +34,7 @@ func TestWebhookEndpointLifecycle(t *testing.T) {
 	require.Empty(t, decodeRecord[wire.List[wire.WebhookEndpoint]](t, h.sendAs(t, "globex", nil, request{"GET", webhookEndpointsPath, "", nil})).Data)
 	operator := decodeRecord[wire.WebhookEndpoint](t, h.sendAs(t, "operator", nil, request{"GET", at, "", nil}))
 	require.Nil(t, operator.Secret)
-	require.Equal(t, string(model.CodeInsufficientScope), requireProblem(t, h.sendAs(t, "operator", nil, request{"DELETE", at, "", nil})).Code)
+	require.Equal(t, string(apperr.CodeInsufficientScope), requireProblem(t, h.sendAs(t, "operator", nil, request{"DELETE", at, "", nil})).Code)
 
 	gone := h.expectStatus(t, 204, request{"DELETE", at, "", nil})
 	require.Empty(t, gone.Body)
@@ -73,7 +74,7 @@ func TestPatch(t *testing.T) {
 		require.Equal(t, before, after, step.body)
 	}
 	tag := h.get(t, at).Header.Get("ETag")
-	require.Equal(t, string(model.CodeVersionMismatch), requireProblem(t, patch(412, `{"ordered":true}`, `If-Match: "other"`)).Code)
+	require.Equal(t, string(apperr.CodeVersionMismatch), requireProblem(t, patch(412, `{"ordered":true}`, `If-Match: "other"`)).Code)
 	patch(200, `{"ordered":true}`, "If-Match: "+tag)
 	require.Equal(t, 412, requireProblem(t, h.expectStatus(t, 412, request{"DELETE", at, "", []string{"If-Match: " + tag}})).Status)
 	require.Equal(t, 412, requireProblem(t, h.post(t, 412, at+"/rotate_secret", "", "If-Match: "+tag)).Status)
@@ -124,7 +125,7 @@ func TestAtMostTwentyEndpoints(t *testing.T) {
 	for range model.MaxWebhookEndpoints {
 		h.post(t, 201, webhookEndpointsPath, `{"url":"https://hooks.example.com"}`)
 	}
-	require.Equal(t, string(model.CodeStateConflict), requireProblem(t, h.post(t, 409, webhookEndpointsPath, `{"url":"https://hooks.example.com"}`)).Code)
+	require.Equal(t, string(apperr.CodeStateConflict), requireProblem(t, h.post(t, 409, webhookEndpointsPath, `{"url":"https://hooks.example.com"}`)).Code)
 }
 
 func TestDeliveriesAreListedAndRetried(t *testing.T) {
@@ -133,7 +134,7 @@ func TestDeliveriesAreListedAndRetried(t *testing.T) {
 	endpoint := decodeRecord[wire.WebhookEndpoint](t, h.post(t, 201, webhookEndpointsPath, `{"url":"https://hooks.example.com","event_types":["quote.created"]}`))
 	at := webhookEndpointsPath + "/" + endpoint.ID
 	p := requireProblem(t, h.post(t, 409, at+"/test", ""))
-	require.Equal(t, string(model.CodeStateConflict), p.Code, "its event has no number yet")
+	require.Equal(t, string(apperr.CodeStateConflict), p.Code, "its event has no number yet")
 	h.post(t, 201, "/v1/quotes", quoteBody)
 	h.Relay()
 	test := decodeRecord[wire.Delivery](t, h.post(t, 202, at+"/test", ""))

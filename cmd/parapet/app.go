@@ -30,6 +30,7 @@ import (
 	"parapet/migrations"
 	"parapet/model"
 	"parapet/model/dbconn"
+	"parapet/model/kernel/store"
 	"parapet/rest"
 )
 
@@ -38,7 +39,7 @@ import (
 type app struct {
 	settings         settings
 	log              *slog.Logger
-	db               *model.Database
+	db               *store.Database
 	riverPool        *pgxpool.Pool // separate pool: River's constant statements are prepared
 	monitor          *dbconn.Monitor
 	files            filestore.Store
@@ -60,7 +61,7 @@ type app struct {
 const drainTimeout = 25 * time.Second
 
 // newApp builds the service without starting it. Close it in any case.
-func newApp(ctx context.Context, s settings, keys model.Keys, log *slog.Logger) (a *app, err error) {
+func newApp(ctx context.Context, s settings, keys store.Keys, log *slog.Logger) (a *app, err error) {
 	a = &app{settings: s, log: log, egressGuard: egress.New(egress.Config{Loopback: s.Loopback})}
 	defer func() {
 		if err != nil {

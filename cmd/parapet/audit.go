@@ -12,6 +12,7 @@ import (
 
 	"parapet/internal/signin"
 	"parapet/model"
+	"parapet/model/kernel/store"
 )
 
 // auditFlushInterval is the longest delay of a denial in the audit log.
@@ -65,7 +66,7 @@ func (a *app) auditActions(next http.Handler) http.Handler {
 // auditCSV writes the whole audit log, page by page.
 func (a *app) auditCSV(w http.ResponseWriter, r *http.Request) {
 	who, _ := signin.Operator(r.Context())
-	page, err := a.service.ListAudit(r.Context(), who, model.AuditFilter{}, model.PageRequest{Limit: model.MaxPageSize})
+	page, err := a.service.ListAudit(r.Context(), who, model.AuditFilter{}, store.PageRequest{Limit: store.MaxPageSize})
 	if err != nil {
 		a.log.ErrorContext(r.Context(), "audit log", "error", err)
 		http.Error(w, "The audit log cannot be read now.", http.StatusServiceUnavailable)
@@ -83,7 +84,7 @@ func (a *app) auditCSV(w http.ResponseWriter, r *http.Request) {
 		if !page.HasMore || table.Error() != nil {
 			return
 		}
-		page, err = a.service.ListAudit(r.Context(), who, model.AuditFilter{}, model.PageRequest{Limit: model.MaxPageSize, Cursor: *page.NextCursor})
+		page, err = a.service.ListAudit(r.Context(), who, model.AuditFilter{}, store.PageRequest{Limit: store.MaxPageSize, Cursor: *page.NextCursor})
 	}
 	a.log.ErrorContext(r.Context(), "audit log", "error", err)
 	panic(http.ErrAbortHandler) // a partial log must not look complete

@@ -13,6 +13,7 @@ import (
 	"parapet/jobs/rail/httprail"
 	"parapet/jobs/rail/railtest"
 	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -78,7 +79,7 @@ func (b *bankFixture) resolveAsNeverReceived(t *testing.T) {
 
 func (b *bankFixture) listPayouts(t *testing.T) []wire.Payout {
 	t.Helper()
-	list, err := b.Service.ListPayouts(t.Context(), b.Acme, model.Filter{}, model.PageRequest{Limit: model.MaxPageSize})
+	list, err := b.Service.ListPayouts(t.Context(), b.Acme, store.Filter{}, store.PageRequest{Limit: store.MaxPageSize})
 	require.NoError(t, err)
 	require.False(t, list.HasMore)
 	return list.Data

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/graph"
-	"parapet/model"
+	"parapet/model/kernel/actor"
 	"parapet/model/modeltest"
 	"parapet/rest"
 )
@@ -85,7 +85,7 @@ func newTestFrontend(t *testing.T, with ...modeltest.Option) *testFrontend {
 	require.NoError(t, err)
 	handler, err := rest.New(rest.Config{
 		Service: f.Service, Now: time.Now, Limiter: rest.Unlimited{}, Log: slog.New(f), SharedHandlers: map[string]http.Handler{"/graphql": f.graphql},
-		Authenticate: func(ctx context.Context, token string) (model.Actor, error) {
+		Authenticate: func(ctx context.Context, token string) (actor.Actor, error) {
 			if token == "broken" {
 				f.panicRequested <- struct{}{}
 				<-ctx.Done()

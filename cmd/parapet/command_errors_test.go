@@ -12,7 +12,7 @@ import (
 
 	"parapet/jobs/feed"
 	"parapet/jobs/rail"
-	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
 
@@ -27,7 +27,7 @@ func TestDevRejectsAProductionDatabase(t *testing.T) {
 
 func TestDevRejectsAForeignDatabase(t *testing.T) {
 	url := modeltest.URL(t)
-	db, err := model.Open(t.Context(), url, 1)
+	db, err := store.Open(t.Context(), url, 1)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	_, err = db.Pool.Exec(t.Context(), "create table customers (name text)")

@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 	"parapet/model/wire"
 )
 
@@ -76,7 +76,7 @@ func (c *processGroup) postConcurrently(t *testing.T, processes []*serverProcess
 			continue
 		}
 		require.Equal(t, http.StatusConflict, a.status, a.body)
-		require.Equal(t, string(model.CodeIdempotencyInFlight), a.errorCode())
+		require.Equal(t, string(apperr.CodeIdempotencyInFlight), a.errorCode())
 		require.NotEmpty(t, a.header.Get("Retry-After"))
 	}
 	t.Logf("%s: %v", path, counts)
@@ -122,7 +122,7 @@ func TestIdempotencyKeyIsReleasedWhenItsProcessDies(t *testing.T) {
 	go func() { lost <- c.postJSON(t.Context(), doomed, "/policies", "bind", bind) }()
 	hold.AwaitWaiter()
 	busy := c.postJSON(t.Context(), other, "/policies", "bind", bind)
-	require.Equal(t, string(model.CodeIdempotencyInFlight), busy.errorCode(), busy.body)
+	require.Equal(t, string(apperr.CodeIdempotencyInFlight), busy.errorCode(), busy.body)
 	doomed.killNow()
 	require.Zero(t, (<-lost).status)
 	require.Eventually(t, func() bool {

@@ -5,8 +5,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"parapet/model"
 	"parapet/model/dbconn"
+	"parapet/model/kernel/store"
 )
 
 // openDatabase opens both pools, and the monitor that closes connections to a lost
@@ -15,7 +15,7 @@ func (a *app) openDatabase(ctx context.Context) (err error) {
 	if a.monitor, err = dbconn.NewMonitor(ctx, a.settings.DatabaseURL); err != nil {
 		return err
 	}
-	if a.db, err = model.Open(ctx, a.settings.DatabaseURL, a.settings.Connections, a.monitor.Track); err != nil {
+	if a.db, err = store.Open(ctx, a.settings.DatabaseURL, a.settings.Connections, a.monitor.Track); err != nil {
 		return err
 	}
 	a.riverPool, err = openRiverPool(ctx, a.settings.DatabaseURL, a.monitor.Track)

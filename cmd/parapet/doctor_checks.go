@@ -21,6 +21,8 @@ import (
 	"parapet/jobs/feed"
 	"parapet/migrations"
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 )
 
 const (
@@ -52,7 +54,7 @@ func (c *checker) checkDatabase(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	var err error
-	if c.db, err = model.Open(ctx, c.settings.DatabaseURL, 2); err == nil {
+	if c.db, err = store.Open(ctx, c.settings.DatabaseURL, 2); err == nil {
 		err = c.db.Pool.Ping(ctx)
 	}
 	if err != nil {
@@ -119,7 +121,7 @@ func (c *checker) checkClockSkew(check string, by time.Duration) {
 }
 
 // checkSealedSecrets checks that every key exists that sealed stored data.
-func (c *checker) checkSealedSecrets(ctx context.Context, keys model.Keys) {
+func (c *checker) checkSealedSecrets(ctx context.Context, keys store.Keys) {
 	queue, err := jobs.NewQueue(c.riverPool)
 	if err == nil {
 		c.service, err = model.New(model.Config{DB: c.db, Queue: queue, Keys: keys, Development: c.settings.Rehearsal})
@@ -133,10 +135,10 @@ func (c *checker) checkSealedSecrets(ctx context.Context, keys model.Keys) {
 		err = errors.New("the database belongs to the development stack")
 	}
 	c.addError("rehearsals", err, "not mixed with production", "Name another database, or allow rehearsals with PARAPET_REHEARSAL=true.")
-	counts, err := c.service.CountSecretsByKey(ctx, model.System())
+	counts, err := c.service.CountSecretsByKey(ctx, actor.System())
 	var unknown, older []string
 	for _, id := range slices.Sorted(maps.Keys(counts)) {
-		at := slices.IndexFunc(keys.Seal, func(key model.SealKey) bool { return key.ID == id })
+		at := slices.IndexFunc(keys.Seal, func(key store.SealKey) bool { return key.ID == id })
 		switch {
 		case at < 0:
 			unknown = append(unknown, id)
@@ -154,7 +156,7 @@ func (c *checker) checkSealedSecrets(ctx context.Context, keys model.Keys) {
 	default:
 		c.addResult("sealed secrets", checkOK, "all by known keys", "")
 	}
-	c.addError("keys open", c.service.VerifyKeys(ctx, model.System()), "what they sealed",
+	c.addError("keys open", c.service.VerifyKeys(ctx, actor.System()), "what they sealed",
 		"Use the keys that sealed the data of this database; a key keeps its name and its bytes.")
 }
 

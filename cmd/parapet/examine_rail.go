@@ -12,6 +12,7 @@ import (
 	"parapet/jobs"
 	"parapet/jobs/rail"
 	"parapet/model"
+	"parapet/model/kernel/actor"
 )
 
 // checkPayoutsAtOtherRails finds payouts that wait for a bank other than the configured
@@ -20,7 +21,7 @@ func (c *checker) checkPayoutsAtOtherRails(ctx context.Context, here model.RailI
 	if c.service == nil {
 		return
 	}
-	counts, err := c.service.CountInDoubtElsewhere(ctx, model.System(), here)
+	counts, err := c.service.CountInDoubtElsewhere(ctx, actor.System(), here)
 	if err != nil {
 		c.addResult("doubts elsewhere", checkFail, err.Error(), "Read the server's log.")
 	}
@@ -40,7 +41,7 @@ func (c *checker) examineReports(ctx context.Context, here model.RailIdentity) {
 	if c.service == nil {
 		return
 	}
-	rails, err := c.service.KnownRails(ctx, model.System())
+	rails, err := c.service.KnownRails(ctx, actor.System())
 	if err != nil {
 		c.addResult("reports elsewhere", checkFail, err.Error(), "Read the server's log.")
 	}

@@ -10,15 +10,16 @@ import (
 	"slices"
 
 	"parapet/model"
+	"parapet/model/kernel/actor"
 )
 
 // shellActor is who works at the machine itself, for the audit log.
-func shellActor(doing string) model.Actor {
+func shellActor(doing string) actor.Actor {
 	name := "shell"
 	if who, err := user.Current(); err == nil {
 		name += " " + who.Username
 	}
-	return model.Actor{Kind: model.ActorOperator, Name: name, Client: "parapet", Scopes: []model.Scope{model.ScopeOperator}, Operation: doing}
+	return actor.Actor{Kind: actor.KindOperator, Name: name, Client: "parapet", Scopes: []actor.Scope{actor.ScopeOperator}, Operation: doing}
 }
 
 // runKeys seals stored secrets with the first key. Servers may run meanwhile.

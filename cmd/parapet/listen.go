@@ -19,7 +19,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"parapet/jobs/webhook"
-	"parapet/model"
+	"parapet/model/kernel/actor"
 )
 
 // eventForwarder forwards a partner's events from the feed to an address that only this
@@ -47,7 +47,7 @@ const (
 
 // runListen runs until it is interrupted.
 func runListen(ctx context.Context, args []string, out io.Writer) error {
-	l := &eventForwarder{client: &http.Client{Timeout: time.Minute}, out: out, token: tokenSource{scope: model.ScopeEventsRead}}
+	l := &eventForwarder{client: &http.Client{Timeout: time.Minute}, out: out, token: tokenSource{scope: actor.ScopeEventsRead}}
 	l.sender = &webhook.Sender{Now: time.Now, Client: &http.Client{
 		Timeout: webhook.Timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
@@ -182,7 +182,7 @@ type feedPage struct {
 	Data []jsontext.Value `json:"data"`
 }
 
-// fetchPage reads the feed, and retries once with a new token when the old one has
+// FetchPage reads the feed, and retries once with a new token when the old one has
 // expired.
 func (l *eventForwarder) fetchPage(ctx context.Context, query url.Values) (page feedPage, err error) {
 	for range 2 {

@@ -21,7 +21,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/kernel/actor"
 )
 
 // localReceiver is a developer's own server.
@@ -138,7 +138,7 @@ func TestHelpPrintsNoToken(t *testing.T) {
 	set := newFlagSet("listen")
 	var text strings.Builder
 	set.SetOutput(&text)
-	of := tokenSource{scope: model.ScopeEventsRead}
+	of := tokenSource{scope: actor.ScopeEventsRead}
 	of.addFlags(set)
 	set.PrintDefaults()
 	require.Contains(t, text.String(), "PARAPET_TOKEN")

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 // command is one subcommand of the binary.
@@ -80,14 +80,14 @@ func runCommand(ctx context.Context, args []string, out io.Writer) error {
 
 // withFieldErrors adds every field error of a domain error to its text for the terminal.
 func withFieldErrors(err error) error {
-	var known *model.Error
+	var known *apperr.Error
 	if !errors.As(err, &known) || len(known.Fields) == 0 {
 		return err
 	}
 	return withFields(err, known.Fields)
 }
 
-func withFields(err error, fields []model.FieldError) error {
+func withFields(err error, fields []apperr.FieldError) error {
 	var lines strings.Builder
 	for _, field := range fields {
 		lines.WriteString("\n  " + field.Pointer + ": " + field.Detail)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
 
@@ -37,7 +38,7 @@ func useServerEnvironment(t *testing.T, b *modeltest.Bundle) func(args ...string
 // shellAuditEntries returns the audit entries of the machine's shell user, newest first.
 func shellAuditEntries(t *testing.T, b *modeltest.Bundle, operation string) []model.AuditEntry {
 	t.Helper()
-	page, err := b.Service.ListAudit(t.Context(), b.Operator, model.AuditFilter{Operation: operation}, model.PageRequest{})
+	page, err := b.Service.ListAudit(t.Context(), b.Operator, model.AuditFilter{Operation: operation}, store.PageRequest{})
 	require.NoError(t, err)
 	for _, line := range page.Data {
 		require.Contains(t, line.Actor, "shell ")

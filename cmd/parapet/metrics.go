@@ -16,6 +16,7 @@ import (
 	"parapet/jobs"
 	"parapet/jobs/feed"
 	"parapet/model"
+	"parapet/model/kernel/actor"
 )
 
 // metrics are the metrics of /metrics: requests, jobs and the health statistics, which
@@ -124,7 +125,7 @@ func (h *healthCollector) Collect(out chan<- prometheus.Metric) {
 	tell := func(desc *prometheus.Desc, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
 	}
-	figures, err := h.service.HealthStats(ctx, model.System())
+	figures, err := h.service.HealthStats(ctx, actor.System())
 	if err != nil {
 		h.log.WarnContext(ctx, "vitals", "error", err)
 		tell(dbStatsUp, 0)

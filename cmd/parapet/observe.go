@@ -13,6 +13,7 @@ import (
 	"parapet/jobs"
 	"parapet/jobs/feed"
 	"parapet/model"
+	"parapet/model/kernel/store"
 )
 
 // replayFlag is --replay-now or --replay-now=EVENT_ID.
@@ -73,7 +74,7 @@ func runObserve(ctx context.Context, args []string, out io.Writer) error {
 
 // openDomain opens the domain layer without API and workers; the running server works the
 // jobs it enqueues. files may be nil if no attachment is used.
-func openDomain(ctx context.Context, files model.FileStore) (*model.Service, func(), error) {
+func openDomain(ctx context.Context, files store.FileStore) (*model.Service, func(), error) {
 	s, err := loadSettings()
 	if err != nil {
 		return nil, nil, err
@@ -81,7 +82,7 @@ func openDomain(ctx context.Context, files model.FileStore) (*model.Service, fun
 	if s.DatabaseURL == "" {
 		return nil, nil, errors.New("DATABASE_URL is missing: the address of the database the server uses (parapet dev prints it)")
 	}
-	db, err := model.Open(ctx, s.DatabaseURL, 4)
+	db, err := store.Open(ctx, s.DatabaseURL, 4)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -96,7 +97,7 @@ func openDomain(ctx context.Context, files model.FileStore) (*model.Service, fun
 	// Temporary keys suffice for observations and ledgers, which hold nothing sealed or
 	// signed; commands that need the server's own keys reject a missing key.
 	if len(keys.Seal) == 0 {
-		keys.Seal = []model.SealKey{{ID: "none", Secret: randomBytes(32)}}
+		keys.Seal = []store.SealKey{{ID: "none", Secret: randomBytes(32)}}
 	}
 	if len(keys.Fingerprint) == 0 {
 		keys.Fingerprint = randomBytes(32)

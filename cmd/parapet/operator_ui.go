@@ -14,7 +14,9 @@ import (
 	"parapet/graph/sandbox"
 	"parapet/internal/signin"
 	"parapet/jobs"
-	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 )
 
 // The addresses of River's user interface and of the audit log.
@@ -31,21 +33,21 @@ func (a *app) sandboxPage() (map[string]http.Handler, error) {
 	}
 	return sandbox.New(sandbox.Config{
 		Client: a.settings.SandboxClient, Issuers: a.settings.Issuers, Params: params,
-		Scope: cmp.Or(a.settings.SandboxScope, partnerScope()), OperatorScope: oidc.ScopeOpenID + " " + string(model.ScopeOperator),
+		Scope: cmp.Or(a.settings.SandboxScope, partnerScope()), OperatorScope: oidc.ScopeOpenID + " " + string(actor.ScopeOperator),
 	})
 }
 
 // partnerScope returns the scopes of a partner's sign-in.
 func partnerScope() string {
 	scope := oidc.ScopeOpenID
-	for _, each := range model.PartnerScopes() {
+	for _, each := range actor.PartnerScopes() {
 		scope += " " + string(each)
 	}
 	return scope
 }
 
 // openOperatorUI adds the operators' pages to the handlers.
-func (a *app) openOperatorUI(queue *jobs.Queue, keys model.Keys) error {
+func (a *app) openOperatorUI(queue *jobs.Queue, keys store.Keys) error {
 	if !a.settings.OperatorUI {
 		return nil
 	}
@@ -67,9 +69,9 @@ func (a *app) openOperatorUI(queue *jobs.Queue, keys model.Keys) error {
 	for _, key := range keys.Seal {
 		config.Keys = append(config.Keys, key.Secret)
 	}
-	config.OnSignIn = func(_ context.Context, who model.Actor, refused error) {
-		var refusal *model.Error
-		if errors.As(refused, &refusal) && refusal.Code == model.CodeInsufficientScope {
+	config.OnSignIn = func(_ context.Context, who actor.Actor, refused error) {
+		var refusal *apperr.Error
+		if errors.As(refused, &refusal) && refusal.Code == apperr.CodeInsufficientScope {
 			a.service.RecordRefusal(who, refusal)
 		}
 	}

@@ -21,7 +21,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 )
 
 // operationTimeout limits an operation; the server times out after 30 s, and stops
@@ -38,7 +39,7 @@ func runOps(ctx context.Context, args []string, out io.Writer) error {
 	if !known {
 		return fmt.Errorf("there is no verb %q; parapet ops help lists them", args[0])
 	}
-	call := &opsCall{operatorVerb: v, values: map[string]any{}, tokenSource: tokenSource{scope: model.ScopeOperator}}
+	call := &opsCall{operatorVerb: v, values: map[string]any{}, tokenSource: tokenSource{scope: actor.ScopeOperator}}
 	set := call.newFlagSet(args[0])
 	if err := parseFlags(set, args[1:]); err != nil {
 		return err
@@ -176,9 +177,9 @@ func (c *opsCall) printAnswer(request *http.Request, out io.Writer) error {
 		Errors []struct {
 			Message    string `json:"message"`
 			Extensions struct {
-				Code      string             `json:"code"`
-				RequestID string             `json:"request_id"`
-				Errors    []model.FieldError `json:"errors"`
+				Code      string              `json:"code"`
+				RequestID string              `json:"request_id"`
+				Errors    []apperr.FieldError `json:"errors"`
 			} `json:"extensions"`
 		} `json:"errors"`
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/internal/errormap"
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 const (
@@ -33,30 +33,30 @@ var lateParityRows = []parityRow{
 }
 
 // codesOfOneAPI are the codes that no row has, and why.
-var codesOfOneAPI = map[model.Code]string{
-	model.CodeVersionMismatch:           "REST takes If-Match for a partner's writes; over GraphQL operators' mutations take a version, and REST has none of those",
-	model.CodeUnknownField:              "REST's alone: what the schema does not know is validation_failed over GraphQL",
+var codesOfOneAPI = map[apperr.Code]string{
+	apperr.CodeVersionMismatch:          "REST takes If-Match for a partner's writes; over GraphQL operators' mutations take a version, and REST has none of those",
+	apperr.CodeUnknownField:             "REST's alone: what the schema does not know is validation_failed over GraphQL",
 	errormap.CodeQueryTooCostly:         "GraphQL's alone: a request over REST cannot ask for more than its page",
 	errormap.CodeQueryNotTrusted:        "GraphQL's alone: REST has no documents",
 	errormap.CodePersistedQueryNotFound: "GraphQL's alone: REST has no documents",
 	errormap.CodeOriginRefused:          "GraphQL's alone: REST has no WebSocket",
 	errormap.CodeReadTooSlowly:          "GraphQL's alone: REST has no subscriptions",
 
-	model.CodeTokenMissing:     sharedErrorNote,
-	model.CodeTokenInvalid:     sharedErrorNote,
-	model.CodeMalformedJSON:    sharedErrorNote,
-	model.CodeDuplicateField:   sharedErrorNote,
-	model.CodeBodyTooLarge:     sharedErrorNote,
-	model.CodeCursorInvalid:    sharedErrorNote,
-	model.CodeParameterInvalid: sharedErrorNote,
+	apperr.CodeTokenMissing:     sharedErrorNote,
+	apperr.CodeTokenInvalid:     sharedErrorNote,
+	apperr.CodeMalformedJSON:    sharedErrorNote,
+	apperr.CodeDuplicateField:   sharedErrorNote,
+	apperr.CodeBodyTooLarge:     sharedErrorNote,
+	apperr.CodeCursorInvalid:    sharedErrorNote,
+	apperr.CodeParameterInvalid: sharedErrorNote,
 
-	model.CodeMethodNotAllowed:     "about the form of a request, which is each door's own",
-	model.CodeNotAcceptable:        "about the form of a request, which is each door's own",
-	model.CodeMediaTypeUnsupported: "about the form of a request, which is each door's own",
+	apperr.CodeMethodNotAllowed:     "about the form of a request, which is each door's own",
+	apperr.CodeNotAcceptable:        "about the form of a request, which is each door's own",
+	apperr.CodeMediaTypeUnsupported: "about the form of a request, which is each door's own",
 
-	model.CodeRateLimited: "for a server with a limit",
-	model.CodeUnavailable: "for a server without its database",
-	model.CodeInternal:    "nothing that a caller sends leads to it",
+	apperr.CodeRateLimited: "for a server with a limit",
+	apperr.CodeUnavailable: "for a server without its database",
+	apperr.CodeInternal:    "nothing that a caller sends leads to it",
 }
 
 const sharedErrorNote = "TestRESTAndGraphQLReturnTheSameErrors has it"
@@ -103,13 +103,13 @@ func (w *testStack) runLateParity(t *testing.T) {
 		_, err := db.Exec(t.Context(), "select pg_advisory_lock(hashtextextended($1, 0))", "idempotency/partner/acme/"+operation+"/"+busyKey)
 		require.NoError(t, err)
 	}
-	played := map[model.Code]bool{}
+	played := map[apperr.Code]bool{}
 	for _, p := range parityRows {
-		played[model.Code(p.code)] = true
+		played[apperr.Code(p.code)] = true
 	}
 	play := func(p parityRow, token string) {
 		w.runParity(t, p, token, over)
-		played[model.Code(p.code)] = true
+		played[apperr.Code(p.code)] = true
 	}
 	for _, p := range lateParityRows {
 		play(p, w.tokenOf(t, p.clientName()))

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/internal/devpg"
-	"parapet/model"
 	"parapet/model/hazard"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
 
@@ -109,7 +109,7 @@ func (c *paymentChaos) createUnpaidClaims(t *testing.T, n int) {
 	}
 	quake, _, err := c.Service.RecordObservation(t.Context(), c.Source, modeltest.Quake("us1000chhc", c.Now(), hazard.Point{Latitude: 24.1736, Longitude: 121.653}, "6.4"), false)
 	require.NoError(t, err)
-	require.NoError(t, c.Service.Evaluate(t.Context(), model.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
+	require.NoError(t, c.Service.Evaluate(t.Context(), store.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
 	require.Equal(t, n, c.countRows(t, "payouts where status = 'blocked'"))
 }
 
@@ -232,8 +232,8 @@ func becomesTrue(yes func() bool) bool {
 func (c *paymentChaos) releasedAmounts(t *testing.T) map[string]int64 {
 	t.Helper()
 	ours := map[string]int64{}
-	for page := (model.PageRequest{Limit: model.MaxPageSize}); ; {
-		list, err := c.Service.ListPayouts(t.Context(), c.Acme, model.Filter{}, page)
+	for page := (store.PageRequest{Limit: store.MaxPageSize}); ; {
+		list, err := c.Service.ListPayouts(t.Context(), c.Acme, store.Filter{}, page)
 		require.NoError(t, err)
 		for _, payout := range list.Data {
 			require.Contains(t, []string{"released", "reconciled"}, payout.Status)

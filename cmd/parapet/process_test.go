@@ -22,7 +22,7 @@ import (
 
 	"parapet/internal/devissuer"
 	"parapet/jobs/rail"
-	"parapet/model"
+	"parapet/model/kernel/actor"
 	"parapet/model/modeltest"
 )
 
@@ -63,7 +63,7 @@ func newIssuer(t *testing.T) (issuer *devissuer.Issuer, address string) {
 	server := httptest.NewUnstartedServer(nil)
 	address = "http://" + server.Listener.Addr().String()
 	var scopes []string
-	for _, scope := range model.PartnerScopes() {
+	for _, scope := range actor.PartnerScopes() {
 		scopes = append(scopes, string(scope))
 	}
 	issuer, err := devissuer.New(devissuer.Options{

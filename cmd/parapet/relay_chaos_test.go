@@ -11,6 +11,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -92,7 +94,7 @@ func (c *relayChaos) killRelay(t *testing.T) {
 	began := time.Now()
 	quote := c.Quote("rain-excess", nil)
 	require.Eventually(t, func() bool {
-		list, err := c.Service.ListEvents(t.Context(), c.Acme, model.EventFilter{Subject: quote.ID}, model.PageRequest{})
+		list, err := c.Service.ListEvents(t.Context(), c.Acme, model.EventFilter{Subject: quote.ID}, store.PageRequest{})
 		require.NoError(t, err)
 		return len(list.Data) > 0
 	}, time.Minute, 20*time.Millisecond, "the other worker numbers")
@@ -157,7 +159,7 @@ func (c *relayChaos) requireUnbrokenChain(t *testing.T) {
 		from event_sequence where partner = 'acme'`).Scan(&events, &numbers, &first, &last))
 	require.Equal(t, []int64{events, 1, events}, []int64{numbers, first, last})
 	require.GreaterOrEqual(t, events, int64(*chaosChanges))
-	proof, err := c.Service.VerifyChain(t.Context(), model.System(), "acme")
+	proof, err := c.Service.VerifyChain(t.Context(), actor.System(), "acme")
 	require.NoError(t, err)
 	require.True(t, proof.Intact, "%+v", proof.Faults)
 	require.Equal(t, events, proof.Events)
@@ -167,7 +169,7 @@ func (c *relayChaos) requireUnbrokenChain(t *testing.T) {
 func (c *relayChaos) sequencedIDs(t *testing.T) (ids []string) {
 	t.Helper()
 	for after := int64(0); ; {
-		list, err := c.Service.ListEvents(t.Context(), c.Acme, model.EventFilter{After: after}, model.PageRequest{Limit: model.MaxPageSize})
+		list, err := c.Service.ListEvents(t.Context(), c.Acme, model.EventFilter{After: after}, store.PageRequest{Limit: store.MaxPageSize})
 		require.NoError(t, err)
 		for _, event := range list.Data {
 			ids, after = append(ids, event.ID), event.Sequence

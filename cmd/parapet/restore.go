@@ -11,6 +11,8 @@ import (
 	"parapet/internal/filestore"
 	"parapet/jobs"
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 )
 
 const restoreUsage = `A database that was restored from a backup has forgotten payouts that were made. Servers notice it and send none.
@@ -26,7 +28,7 @@ RUNBOOK.md, "Restore from a backup", has every step.
 // restoreVerbs maps the steps of a restore to their operation and to the advice on the
 // next step.
 var restoreVerbs = map[string]struct {
-	run  func(*model.Service, context.Context, model.Actor, model.RestoreRequest) (*model.Restore, error)
+	run  func(*model.Service, context.Context, actor.Actor, model.RestoreRequest) (*model.Restore, error)
 	next string
 }{
 	"begin":   {(*model.Service).BeginRestore, "payouts are stopped and no event is numbered. Start the workers, which apply the rail's reports; clarify every unknown payment; then run parapet restore finish"},
@@ -122,7 +124,7 @@ func openWithFiles(ctx context.Context) (*model.Service, func(), error) {
 }
 
 // checkRestore checks whether the database was restored from a backup.
-func (c *checker) checkRestore(ctx context.Context, keys model.Keys) {
+func (c *checker) checkRestore(ctx context.Context, keys store.Keys) {
 	service, err := model.New(model.Config{DB: c.db, Files: c.files, Keys: keys})
 	var signs string
 	if err == nil {

@@ -22,6 +22,7 @@ import (
 	"parapet/jobs/rail/railtest"
 	"parapet/model"
 	"parapet/model/hazard"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
 
@@ -102,7 +103,7 @@ func (r *restoredCluster) connectTo(t *testing.T, server *devpg.Server) {
 	bundle := *r.Bundle
 	bundle.URL = server.URL("parapet")
 	var err error
-	bundle.DB, err = model.Open(t.Context(), bundle.URL, 8)
+	bundle.DB, err = store.Open(t.Context(), bundle.URL, 8)
 	require.NoError(t, err)
 	t.Cleanup(bundle.DB.Close)
 	files, err := filestore.OpenFolder(bundle.Files)
@@ -118,7 +119,7 @@ func (r *restoredCluster) reportSecondQuake(t *testing.T) {
 	t.Helper()
 	quake, _, err := r.Service.RecordObservation(t.Context(), r.Source, modeltest.Quake("us2000late", r.quakeAt, hazard.Point{Latitude: 24.1736, Longitude: 121.653}, "6.4"), false)
 	require.NoError(t, err)
-	require.NoError(t, r.Service.Evaluate(t.Context(), model.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
+	require.NoError(t, r.Service.Evaluate(t.Context(), store.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
 }
 
 // requireBookedOnce returns the bank's payments by key and requires that none was made twice.

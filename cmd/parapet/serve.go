@@ -13,7 +13,7 @@ import (
 
 	"parapet/jobs/rail"
 	"parapet/migrations"
-	"parapet/model"
+	"parapet/model/kernel/store"
 )
 
 // runServe runs the service with the configuration of the environment. It applies no
@@ -120,7 +120,7 @@ func runMigrate(ctx context.Context, args []string, out io.Writer) error {
 	if s.DatabaseURL == "" {
 		return errors.New("DATABASE_URL is missing: the address of the Postgres to migrate")
 	}
-	db, err := model.Open(ctx, s.DatabaseURL, 4)
+	db, err := store.Open(ctx, s.DatabaseURL, 4)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ import (
 	"parapet/internal/devpg"
 	"parapet/jobs/rail"
 	"parapet/migrations"
-	"parapet/model"
+	"parapet/model/kernel/actor"
 )
 
 // devTokenLifetime is long enough for a token pasted in the morning to work all day.
@@ -143,7 +143,7 @@ func (s *stack) startIssuer(running context.Context) error {
 	}
 	s.settings.Issuers = []string{address}
 	if s.settings.SandboxScope == "" { // this issuer grants each person only their own scopes
-		s.settings.SandboxScope = partnerScope() + " " + string(model.ScopeOperator)
+		s.settings.SandboxScope = partnerScope() + " " + string(actor.ScopeOperator)
 	}
 	server := &http.Server{Handler: s.issuer.Handler(), ReadHeaderTimeout: 5 * time.Second}
 	s.group.Go(func() error { return serveUntil(running, server, listener) })

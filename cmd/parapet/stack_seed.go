@@ -8,6 +8,7 @@ import (
 	"parapet/internal/devissuer"
 	"parapet/migrations"
 	"parapet/model"
+	"parapet/model/kernel/actor"
 )
 
 // requireOwnDatabase rejects a foreign database: it must be empty or marked by an earlier
@@ -45,7 +46,7 @@ func (s *stack) seedDatabase(ctx context.Context) error {
 		}
 	}
 	for name, title := range map[string]string{"acme": "Acme Insurance", "globex": "Globex Bank"} {
-		if _, _, err := s.app.service.RegisterPartner(ctx, model.System(), model.PartnerRequest{Slug: name, Name: title}); err != nil {
+		if _, _, err := s.app.service.RegisterPartner(ctx, actor.System(), model.PartnerRequest{Slug: name, Name: title}); err != nil {
 			return err
 		}
 	}
@@ -57,23 +58,23 @@ func (s *stack) seedDatabase(ctx context.Context) error {
 
 // seedClients returns the seeded OAuth clients: two partners, an operator and a source.
 func (s *stack) seedClients() []devissuer.Client {
-	partner := make([]string, 0, len(model.PartnerScopes()))
-	for _, scope := range model.PartnerScopes() {
+	partner := make([]string, 0, len(actor.PartnerScopes()))
+	for _, scope := range actor.PartnerScopes() {
 		partner = append(partner, string(scope))
 	}
 	return []devissuer.Client{
 		{ID: "acme", Secret: s.secrets.Clients["acme"], Scopes: partner, Partner: "acme", AnyLoopback: true},
 		{ID: "globex", Secret: s.secrets.Clients["globex"], Scopes: partner, Partner: "globex", AnyLoopback: true},
-		{ID: "operator", Secret: s.secrets.Clients["operator"], Scopes: []string{string(model.ScopeOperator), string(model.ScopeObservationsWrite)}, AnyLoopback: true},
-		{ID: "source", Secret: s.secrets.Clients["source"], Scopes: []string{string(model.ScopeObservationsWrite)}, AnyLoopback: true},
+		{ID: "operator", Secret: s.secrets.Clients["operator"], Scopes: []string{string(actor.ScopeOperator), string(actor.ScopeObservationsWrite)}, AnyLoopback: true},
+		{ID: "source", Secret: s.secrets.Clients["source"], Scopes: []string{string(actor.ScopeObservationsWrite)}, AnyLoopback: true},
 	}
 }
 
 // consoleClient is the public client of browser pages: the user's scopes decide what it
 // may do.
 func consoleClient() devissuer.Client {
-	scopes := []string{string(model.ScopeOperator), string(model.ScopeObservationsWrite)}
-	for _, scope := range model.PartnerScopes() {
+	scopes := []string{string(actor.ScopeOperator), string(actor.ScopeObservationsWrite)}
+	for _, scope := range actor.PartnerScopes() {
 		scopes = append(scopes, string(scope))
 	}
 	return devissuer.Client{ID: "console", Scopes: scopes, AnyLoopback: true}
@@ -86,5 +87,5 @@ func (s *stack) seedUsers() []devissuer.User {
 	for _, c := range s.seedClients() {
 		users = append(users, devissuer.User{Name: c.ID, Scopes: c.Scopes, Partner: c.Partner})
 	}
-	return append(users, devissuer.User{Name: "second-operator", Scopes: []string{string(model.ScopeOperator)}})
+	return append(users, devissuer.User{Name: "second-operator", Scopes: []string{string(actor.ScopeOperator)}})
 }

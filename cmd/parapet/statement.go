@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parapet/model"
+	"parapet/model/kernel/actor"
 )
 
 // runStatement writes the movements of the ledger in any number.
@@ -40,7 +41,7 @@ func runStatement(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer closeDomain()
-	statement, err := service.OpenStatement(ctx, model.System(), f, bounds[0], bounds[1])
+	statement, err := service.OpenStatement(ctx, actor.System(), f, bounds[0], bounds[1])
 	if err != nil {
 		return err
 	}

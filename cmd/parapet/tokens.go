@@ -18,7 +18,7 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
 
-	"parapet/model"
+	"parapet/model/kernel/actor"
 )
 
 // tokenSource supplies access tokens: a fixed one, or new ones by client credentials.
@@ -29,7 +29,7 @@ type tokenSource struct {
 	authParams             url.Values // extra token request parameters of the issuer
 	server                 string
 	client                 *http.Client
-	scope                  model.Scope
+	scope                  actor.Scope
 
 	current string
 }

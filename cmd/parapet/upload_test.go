@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
 
@@ -63,7 +64,7 @@ func (h *pendingUpload) finishUpload(t *testing.T) (status int, retryAfter strin
 	return response.StatusCode, response.Header.Get("Retry-After")
 }
 
-// requireStatus is finish with an answer of this status.
+// RequireStatus is finish with an answer of this status.
 func (h *pendingUpload) requireStatus(t *testing.T, status int) {
 	t.Helper()
 	got, _ := h.finishUpload(t)
@@ -117,7 +118,7 @@ func TestUploadsUseBoundedMemory(t *testing.T) {
 		t.Logf("%d KiB of memory an upload over %s", each>>10, api.name)
 		require.Less(t, each, 2<<20, api.name)
 	}
-	page, err := c.Service.GetAttachments(t.Context(), c.Acme, claim, model.PageRequest{Limit: 100})
+	page, err := c.Service.GetAttachments(t.Context(), c.Acme, claim, store.PageRequest{Limit: 100})
 	require.NoError(t, err)
 	require.Len(t, page.Data, 50)
 }

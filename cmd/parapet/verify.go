@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 )
 
 // runVerifyEvents verifies the hash chains of partners' events from the database.
@@ -49,8 +51,8 @@ func runVerifyEvents(ctx context.Context, args []string, out io.Writer) error {
 
 func verifyAllPartners(ctx context.Context, service *model.Service, out io.Writer) (intact bool, err error) {
 	intact = true
-	for page := (model.PageRequest{Limit: model.MaxPageSize}); ; {
-		partners, err := service.ListPartners(ctx, model.System(), page)
+	for page := (store.PageRequest{Limit: store.MaxPageSize}); ; {
+		partners, err := service.ListPartners(ctx, actor.System(), page)
 		if err != nil {
 			return false, err
 		}
@@ -69,7 +71,7 @@ func verifyAllPartners(ctx context.Context, service *model.Service, out io.Write
 }
 
 func verifyPartner(ctx context.Context, service *model.Service, partner string, out io.Writer) (intact bool, err error) {
-	proof, err := service.VerifyChain(ctx, model.System(), partner)
+	proof, err := service.VerifyChain(ctx, actor.System(), partner)
 	if err != nil {
 		return false, err
 	}

@@ -8,7 +8,8 @@ import (
 	"sync/atomic"
 
 	"parapet/internal/errormap"
-	"parapet/model"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 )
 
 // DefaultBytes is the budget of an operation in bytes. Including uncharged memory, an
@@ -43,7 +44,7 @@ type key struct{}
 // With adds a budget to the context. Every row that model reads with that context is
 // charged.
 func With(ctx context.Context, b *Budget) context.Context {
-	return model.WithReadCharge(context.WithValue(ctx, key{}, b), func(bytes int) error { return b.chargeBytes(perByteRead*bytes + perRow) })
+	return store.WithReadCharge(context.WithValue(ctx, key{}, b), func(bytes int) error { return b.chargeBytes(perByteRead*bytes + perRow) })
 }
 
 // From returns the budget of the operation, nil without one.
@@ -68,6 +69,6 @@ func (b *Budget) chargeBytes(memory int) error {
 	if b == nil || b.remaining.Add(-int64(memory)) >= 0 {
 		return nil
 	}
-	return model.Fail(errormap.CodeQueryTooCostly,
+	return apperr.Fail(errormap.CodeQueryTooCostly,
 		"The answer, or the records it is made from, are too large: an answer has at most 3 MiB. Ask for fewer records with first, or in several queries.")
 }

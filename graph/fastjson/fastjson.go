@@ -15,7 +15,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"parapet/graph/budget"
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 // Writer writes results of one schema.
@@ -46,7 +46,7 @@ func (w *Writer) AroundField(ctx context.Context, next graphql.Resolver) (any, e
 	written, err := w.writeResult(ctx, field.Field, record)
 	switch {
 	case err != nil && field.Object == w.schema.Mutation.Name:
-		return nil, model.Fail(model.CodeOf(err), "The mutation was carried out, but its answer is too large. Read the record in a query.")
+		return nil, apperr.Fail(apperr.CodeOf(err), "The mutation was carried out, but its answer is too large. Read the record in a query.")
 	case written == nil && err == nil:
 		return result, nil
 	default:

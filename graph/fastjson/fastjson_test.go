@@ -17,7 +17,7 @@ import (
 	"parapet/graph/budget"
 	"parapet/graph/fastjson"
 	"parapet/internal/errormap"
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 const schemaText = `
@@ -130,13 +130,13 @@ func TestWritingStopsWhenTheBudgetIsExceeded(t *testing.T) {
 	owner := struct{ countingOwner }{func() { written++ }}
 	owners := slices.Repeat([]*struct{ countingOwner }{&owner}, 1000)
 	_, err := encodeQueryWith(budget.With(t.Context(), budget.New(10<<10)), t, `{ owners { name } }`, nil, owners)
-	require.Equal(t, errormap.CodeQueryTooCostly, model.CodeOf(err))
+	require.Equal(t, errormap.CodeQueryTooCostly, apperr.CodeOf(err))
 	require.Less(t, written, 200)
 
 	aliased := "{ owner { " + strings.Repeat("n", 1<<15) + ": name more: name } }"
 	written = 0
 	_, err = encodeQueryWith(budget.With(t.Context(), budget.New(10<<10)), t, aliased, nil, &owner)
-	require.Equal(t, errormap.CodeQueryTooCostly, model.CodeOf(err))
+	require.Equal(t, errormap.CodeQueryTooCostly, apperr.CodeOf(err))
 	require.Equal(t, 1, written, "within one long record, too")
 }
 
@@ -157,6 +157,6 @@ func TestWritingStopsWhenTheCallerLeaves(t *testing.T) {
 func TestMutationWhoseAnswerIsTooLargeIsNotDenied(t *testing.T) {
 	t.Parallel()
 	_, err := encodeQueryWith(budget.With(t.Context(), budget.New(10)), t, `mutation { change { name } }`, nil, newOwner())
-	require.Equal(t, errormap.CodeQueryTooCostly, model.CodeOf(err))
+	require.Equal(t, errormap.CodeQueryTooCostly, apperr.CodeOf(err))
 	require.ErrorContains(t, err, "was carried out")
 }

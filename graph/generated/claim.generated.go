@@ -17,6 +17,7 @@ import (
 	"parapet/graph/scalar"
 	"parapet/model"
 	"parapet/model/hazard"
+	"parapet/model/kernel/store"
 	"parapet/model/money"
 	"parapet/model/wire"
 )
@@ -1648,8 +1649,8 @@ func (ec *executionContext) fieldContext_OpenClaimPayload_clientMutationId(_ con
 
 // region    **************************** input.gotpl *****************************
 
-func (ec *executionContext) unmarshalInputClaimFilter(ctx context.Context, obj any) (model.Filter, error) {
-	var it model.Filter
+func (ec *executionContext) unmarshalInputClaimFilter(ctx context.Context, obj any) (store.Filter, error) {
+	var it store.Filter
 	if obj == nil {
 		return it, nil
 	}
@@ -2760,7 +2761,7 @@ func (ec *executionContext) marshalOClaimConnection2ᚖparapetᚋgraphᚋnodeᚐ
 	return ec._ClaimConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOClaimFilter2ᚖparapetᚋmodelᚐFilter(ctx context.Context, v any) (*model.Filter, error) {
+func (ec *executionContext) unmarshalOClaimFilter2ᚖparapetᚋmodelᚐFilter(ctx context.Context, v any) (*store.Filter, error) {
 	if v == nil {
 		return nil, nil
 	}

@@ -16,6 +16,7 @@ import (
 	"parapet/graph/node"
 	"parapet/graph/scalar"
 	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/money"
 )
 
@@ -781,8 +782,8 @@ func (ec *executionContext) fieldContext_PayoutEdge_node(_ context.Context, fiel
 
 // region    **************************** input.gotpl *****************************
 
-func (ec *executionContext) unmarshalInputPayoutFilter(ctx context.Context, obj any) (model.Filter, error) {
-	var it model.Filter
+func (ec *executionContext) unmarshalInputPayoutFilter(ctx context.Context, obj any) (store.Filter, error) {
+	var it store.Filter
 	if obj == nil {
 		return it, nil
 	}
@@ -1400,7 +1401,7 @@ func (ec *executionContext) marshalOPayoutConnection2ᚖparapetᚋgraphᚋnode�
 	return ec._PayoutConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOPayoutFilter2ᚖparapetᚋmodelᚐFilter(ctx context.Context, v any) (*model.Filter, error) {
+func (ec *executionContext) unmarshalOPayoutFilter2ᚖparapetᚋmodelᚐFilter(ctx context.Context, v any) (*store.Filter, error) {
 	if v == nil {
 		return nil, nil
 	}

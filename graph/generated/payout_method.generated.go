@@ -15,8 +15,8 @@ import (
 
 	"parapet/graph/node"
 	"parapet/graph/scalar"
-	"parapet/model"
 	"parapet/model/account"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -976,8 +976,8 @@ func (ec *executionContext) unmarshalInputMobileMoneyInput(ctx context.Context, 
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputPayoutMethodFilter(ctx context.Context, obj any) (model.Filter, error) {
-	var it model.Filter
+func (ec *executionContext) unmarshalInputPayoutMethodFilter(ctx context.Context, obj any) (store.Filter, error) {
+	var it store.Filter
 	if obj == nil {
 		return it, nil
 	}
@@ -1830,7 +1830,7 @@ func (ec *executionContext) marshalOPayoutMethodConnection2ᚖparapetᚋgraphᚋ
 	return ec._PayoutMethodConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOPayoutMethodFilter2ᚖparapetᚋmodelᚐFilter(ctx context.Context, v any) (*model.Filter, error) {
+func (ec *executionContext) unmarshalOPayoutMethodFilter2ᚖparapetᚋmodelᚐFilter(ctx context.Context, v any) (*store.Filter, error) {
 	if v == nil {
 		return nil, nil
 	}

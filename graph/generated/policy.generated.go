@@ -15,7 +15,7 @@ import (
 
 	"parapet/graph/node"
 	"parapet/graph/scalar"
-	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/money"
 	"parapet/model/wire"
 )
@@ -1181,8 +1181,8 @@ func (ec *executionContext) unmarshalInputBindPolicyInput(ctx context.Context, o
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputPolicyFilter(ctx context.Context, obj any) (model.Filter, error) {
-	var it model.Filter
+func (ec *executionContext) unmarshalInputPolicyFilter(ctx context.Context, obj any) (store.Filter, error) {
+	var it store.Filter
 	if obj == nil {
 		return it, nil
 	}
@@ -1911,7 +1911,7 @@ func (ec *executionContext) marshalOPolicyConnection2ᚖparapetᚋgraphᚋnode�
 	return ec._PolicyConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOPolicyFilter2ᚖparapetᚋmodelᚐFilter(ctx context.Context, v any) (*model.Filter, error) {
+func (ec *executionContext) unmarshalOPolicyFilter2ᚖparapetᚋmodelᚐFilter(ctx context.Context, v any) (*store.Filter, error) {
 	if v == nil {
 		return nil, nil
 	}

@@ -17,8 +17,8 @@ import (
 
 	"parapet/graph/node"
 	"parapet/graph/scalar"
-	"parapet/model"
 	"parapet/model/hazard"
+	"parapet/model/kernel/store"
 	"parapet/model/money"
 	"parapet/model/pricing"
 	"parapet/model/wire"
@@ -2562,8 +2562,8 @@ func (ec *executionContext) unmarshalInputCreateQuoteInput(ctx context.Context, 
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputQuoteFilter(ctx context.Context, obj any) (model.Filter, error) {
-	var it model.Filter
+func (ec *executionContext) unmarshalInputQuoteFilter(ctx context.Context, obj any) (store.Filter, error) {
+	var it store.Filter
 	if obj == nil {
 		return it, nil
 	}
@@ -3989,7 +3989,7 @@ func (ec *executionContext) marshalOQuoteConnection2ᚖparapetᚋgraphᚋnodeᚐ
 	return ec._QuoteConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOQuoteFilter2ᚖparapetᚋmodelᚐFilter(ctx context.Context, v any) (*model.Filter, error) {
+func (ec *executionContext) unmarshalOQuoteFilter2ᚖparapetᚋmodelᚐFilter(ctx context.Context, v any) (*store.Filter, error) {
 	if v == nil {
 		return nil, nil
 	}

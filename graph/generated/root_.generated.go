@@ -15,6 +15,7 @@ import (
 
 	"parapet/graph/node"
 	"parapet/model"
+	"parapet/model/kernel/store"
 )
 
 // NewExecutableSchema creates an ExecutableSchema from the ResolverRoot interface.
@@ -1231,7 +1232,7 @@ type ComplexityRoot struct {
 		AuditLog           func(childComplexity int, first *int, after *string, filter *model.AuditFilter, order *string) int
 		Capacities         func(childComplexity int, first *int, after *string, filter *node.CapacityFilter) int
 		Claim              func(childComplexity int, id string) int
-		Claims             func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
+		Claims             func(childComplexity int, first *int, after *string, filter *store.Filter, order *string) int
 		Event              func(childComplexity int, id string) int
 		EventTypes         func(childComplexity int) int
 		Events             func(childComplexity int, first *int, after *string, filter *node.EventFilter) int
@@ -1257,15 +1258,15 @@ type ComplexityRoot struct {
 		Partners           func(childComplexity int, first *int, after *string) int
 		Payout             func(childComplexity int, id string) int
 		PayoutMethod       func(childComplexity int, id string) int
-		PayoutMethods      func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
-		Payouts            func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
-		Policies           func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
+		PayoutMethods      func(childComplexity int, first *int, after *string, filter *store.Filter, order *string) int
+		Payouts            func(childComplexity int, first *int, after *string, filter *store.Filter, order *string) int
+		Policies           func(childComplexity int, first *int, after *string, filter *store.Filter, order *string) int
 		Policy             func(childComplexity int, id string) int
 		Portfolio          func(childComplexity int, partner *string, product *string, currency *string, from *time.Time, to *time.Time) int
 		Product            func(childComplexity int, key string) int
 		Products           func(childComplexity int, first *int, after *string) int
 		Quote              func(childComplexity int, id string) int
-		Quotes             func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
+		Quotes             func(childComplexity int, first *int, after *string, filter *store.Filter, order *string) int
 		RailIdentities     func(childComplexity int) int
 		ReleaseResumption  func(childComplexity int, id string) int
 		ReleaseResumptions func(childComplexity int) int
@@ -1273,7 +1274,7 @@ type ComplexityRoot struct {
 		Statement          func(childComplexity int, partner *string, policyID *string, currency *string, from *time.Time, to *time.Time) int
 		Viewer             func(childComplexity int) int
 		WebhookEndpoint    func(childComplexity int, id string) int
-		WebhookEndpoints   func(childComplexity int, first *int, after *string, filter *model.Filter, order *string) int
+		WebhookEndpoints   func(childComplexity int, first *int, after *string, filter *store.Filter, order *string) int
 	}
 
 	Quote struct {
@@ -6876,7 +6877,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Claims(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*model.Filter), args["order"].(*string)), true
+		return e.ComplexityRoot.Query.Claims(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*store.Filter), args["order"].(*string)), true
 	case "Query.event":
 		if e.ComplexityRoot.Query.Event == nil {
 			break
@@ -7138,7 +7139,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.PayoutMethods(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*model.Filter), args["order"].(*string)), true
+		return e.ComplexityRoot.Query.PayoutMethods(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*store.Filter), args["order"].(*string)), true
 	case "Query.payouts":
 		if e.ComplexityRoot.Query.Payouts == nil {
 			break
@@ -7149,7 +7150,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Payouts(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*model.Filter), args["order"].(*string)), true
+		return e.ComplexityRoot.Query.Payouts(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*store.Filter), args["order"].(*string)), true
 	case "Query.policies":
 		if e.ComplexityRoot.Query.Policies == nil {
 			break
@@ -7160,7 +7161,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Policies(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*model.Filter), args["order"].(*string)), true
+		return e.ComplexityRoot.Query.Policies(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*store.Filter), args["order"].(*string)), true
 	case "Query.policy":
 		if e.ComplexityRoot.Query.Policy == nil {
 			break
@@ -7226,7 +7227,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Quotes(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*model.Filter), args["order"].(*string)), true
+		return e.ComplexityRoot.Query.Quotes(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*store.Filter), args["order"].(*string)), true
 	case "Query.railIdentities":
 		if e.ComplexityRoot.Query.RailIdentities == nil {
 			break
@@ -7294,7 +7295,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.WebhookEndpoints(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*model.Filter), args["order"].(*string)), true
+		return e.ComplexityRoot.Query.WebhookEndpoints(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*store.Filter), args["order"].(*string)), true
 
 	case "Quote.basis":
 		if e.ComplexityRoot.Quote.Basis == nil {

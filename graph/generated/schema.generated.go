@@ -20,6 +20,7 @@ import (
 	"parapet/graph/node"
 	"parapet/graph/scalar"
 	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -74,7 +75,7 @@ type QueryResolver interface {
 	AuditLog(ctx context.Context, first *int, after *string, filter *model.AuditFilter, order *string) (*node.Connection[*model.AuditEntry], error)
 	Capacities(ctx context.Context, first *int, after *string, filter *node.CapacityFilter) (*node.Connection[*wire.Capacity], error)
 	Claim(ctx context.Context, id string) (*node.Claim, error)
-	Claims(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*node.Connection[*node.Claim], error)
+	Claims(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*node.Connection[*node.Claim], error)
 	Event(ctx context.Context, id string) (*node.Event, error)
 	Events(ctx context.Context, first *int, after *string, filter *node.EventFilter) (*node.Connection[*node.Event], error)
 	EventTypes(ctx context.Context) ([]*node.EventDescription, error)
@@ -100,20 +101,20 @@ type QueryResolver interface {
 	Partner(ctx context.Context, slug string) (*wire.Partner, error)
 	Partners(ctx context.Context, first *int, after *string) (*node.Connection[*wire.Partner], error)
 	Payout(ctx context.Context, id string) (*node.Payout, error)
-	Payouts(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*node.Connection[*node.Payout], error)
+	Payouts(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*node.Connection[*node.Payout], error)
 	PayoutMethod(ctx context.Context, id string) (*node.PayoutMethod, error)
-	PayoutMethods(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*node.Connection[*node.PayoutMethod], error)
+	PayoutMethods(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*node.Connection[*node.PayoutMethod], error)
 	Policy(ctx context.Context, id string) (*node.Policy, error)
-	Policies(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*node.Connection[*node.Policy], error)
+	Policies(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*node.Connection[*node.Policy], error)
 	Portfolio(ctx context.Context, partner *string, product *string, currency *string, from *time.Time, to *time.Time) (*node.Portfolio, error)
 	Product(ctx context.Context, key string) (*node.Product, error)
 	Products(ctx context.Context, first *int, after *string) (*node.Connection[*node.Product], error)
 	Quote(ctx context.Context, id string) (*node.Quote, error)
-	Quotes(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*node.Connection[*node.Quote], error)
+	Quotes(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*node.Connection[*node.Quote], error)
 	RailIdentities(ctx context.Context) ([]*model.KnownRail, error)
 	Findings(ctx context.Context, closedToo bool) ([]*model.ReconciliationException, error)
 	WebhookEndpoint(ctx context.Context, id string) (*node.WebhookEndpoint, error)
-	WebhookEndpoints(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*node.Connection[*node.WebhookEndpoint], error)
+	WebhookEndpoints(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*node.Connection[*node.WebhookEndpoint], error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -796,7 +797,7 @@ func (ec *executionContext) field_Query_claims_args(ctx context.Context, rawArgs
 	}
 	args["after"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
-		func(ctx context.Context, v any) (*model.Filter, error) {
+		func(ctx context.Context, v any) (*store.Filter, error) {
 			return ec.unmarshalOClaimFilter2ᚖparapetᚋmodelᚐFilter(ctx, v)
 		})
 	if err != nil {
@@ -1276,7 +1277,7 @@ func (ec *executionContext) field_Query_payoutMethods_args(ctx context.Context, 
 	}
 	args["after"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
-		func(ctx context.Context, v any) (*model.Filter, error) {
+		func(ctx context.Context, v any) (*store.Filter, error) {
 			return ec.unmarshalOPayoutMethodFilter2ᚖparapetᚋmodelᚐFilter(ctx, v)
 		})
 	if err != nil {
@@ -1328,7 +1329,7 @@ func (ec *executionContext) field_Query_payouts_args(ctx context.Context, rawArg
 	}
 	args["after"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
-		func(ctx context.Context, v any) (*model.Filter, error) {
+		func(ctx context.Context, v any) (*store.Filter, error) {
 			return ec.unmarshalOPayoutFilter2ᚖparapetᚋmodelᚐFilter(ctx, v)
 		})
 	if err != nil {
@@ -1366,7 +1367,7 @@ func (ec *executionContext) field_Query_policies_args(ctx context.Context, rawAr
 	}
 	args["after"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
-		func(ctx context.Context, v any) (*model.Filter, error) {
+		func(ctx context.Context, v any) (*store.Filter, error) {
 			return ec.unmarshalOPolicyFilter2ᚖparapetᚋmodelᚐFilter(ctx, v)
 		})
 	if err != nil {
@@ -1514,7 +1515,7 @@ func (ec *executionContext) field_Query_quotes_args(ctx context.Context, rawArgs
 	}
 	args["after"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
-		func(ctx context.Context, v any) (*model.Filter, error) {
+		func(ctx context.Context, v any) (*store.Filter, error) {
 			return ec.unmarshalOQuoteFilter2ᚖparapetᚋmodelᚐFilter(ctx, v)
 		})
 	if err != nil {
@@ -1626,7 +1627,7 @@ func (ec *executionContext) field_Query_webhookEndpoints_args(ctx context.Contex
 	}
 	args["after"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
-		func(ctx context.Context, v any) (*model.Filter, error) {
+		func(ctx context.Context, v any) (*store.Filter, error) {
 			return ec.unmarshalOWebhookEndpointFilter2ᚖparapetᚋmodelᚐFilter(ctx, v)
 		})
 	if err != nil {
@@ -3762,7 +3763,7 @@ func (ec *executionContext) _Query_claims(ctx context.Context, field graphql.Col
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Claims(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*model.Filter), fc.Args["order"].(*string))
+			return ec.Resolvers.Query().Claims(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*store.Filter), fc.Args["order"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.Claim]) graphql.Marshaler {
@@ -4822,7 +4823,7 @@ func (ec *executionContext) _Query_payouts(ctx context.Context, field graphql.Co
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Payouts(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*model.Filter), fc.Args["order"].(*string))
+			return ec.Resolvers.Query().Payouts(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*store.Filter), fc.Args["order"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.Payout]) graphql.Marshaler {
@@ -4910,7 +4911,7 @@ func (ec *executionContext) _Query_payoutMethods(ctx context.Context, field grap
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().PayoutMethods(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*model.Filter), fc.Args["order"].(*string))
+			return ec.Resolvers.Query().PayoutMethods(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*store.Filter), fc.Args["order"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.PayoutMethod]) graphql.Marshaler {
@@ -4998,7 +4999,7 @@ func (ec *executionContext) _Query_policies(ctx context.Context, field graphql.C
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Policies(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*model.Filter), fc.Args["order"].(*string))
+			return ec.Resolvers.Query().Policies(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*store.Filter), fc.Args["order"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.Policy]) graphql.Marshaler {
@@ -5218,7 +5219,7 @@ func (ec *executionContext) _Query_quotes(ctx context.Context, field graphql.Col
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Quotes(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*model.Filter), fc.Args["order"].(*string))
+			return ec.Resolvers.Query().Quotes(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*store.Filter), fc.Args["order"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.Quote]) graphql.Marshaler {
@@ -5382,7 +5383,7 @@ func (ec *executionContext) _Query_webhookEndpoints(ctx context.Context, field g
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().WebhookEndpoints(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*model.Filter), fc.Args["order"].(*string))
+			return ec.Resolvers.Query().WebhookEndpoints(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*store.Filter), fc.Args["order"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.WebhookEndpoint]) graphql.Marshaler {

@@ -15,7 +15,7 @@ import (
 
 	"parapet/graph/node"
 	"parapet/graph/scalar"
-	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -1958,8 +1958,8 @@ func (ec *executionContext) unmarshalInputTestWebhookEndpointInput(ctx context.C
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputWebhookEndpointFilter(ctx context.Context, obj any) (model.Filter, error) {
-	var it model.Filter
+func (ec *executionContext) unmarshalInputWebhookEndpointFilter(ctx context.Context, obj any) (store.Filter, error) {
+	var it store.Filter
 	if obj == nil {
 		return it, nil
 	}
@@ -3300,7 +3300,7 @@ func (ec *executionContext) marshalOWebhookEndpointConnection2ᚖparapetᚋgraph
 	return ec._WebhookEndpointConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOWebhookEndpointFilter2ᚖparapetᚋmodelᚐFilter(ctx context.Context, v any) (*model.Filter, error) {
+func (ec *executionContext) unmarshalOWebhookEndpointFilter2ᚖparapetᚋmodelᚐFilter(ctx context.Context, v any) (*store.Filter, error) {
 	if v == nil {
 		return nil, nil
 	}

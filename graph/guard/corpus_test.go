@@ -5,14 +5,14 @@ import (
 	"strings"
 
 	"parapet/internal/errormap"
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 // documentCase is a document that is more expensive than its size suggests.
 type documentCase struct {
 	name string
 	text string
-	code model.Code // of its refusal; empty: it is let through
+	code apperr.Code // of its refusal; empty: it is let through
 }
 
 func nestedText(open, shut string, n int) string {
@@ -55,9 +55,9 @@ const codeTooCostly = errormap.CodeQueryTooCostly
 
 // refusedDocuments are rejected, each by the limit in its name.
 func refusedDocuments() []documentCase {
-	const wrong = model.CodeValidationFailed
+	const wrong = apperr.CodeValidationFailed
 	return []documentCase{
-		{"3 MB of nested selection sets", nestedText("{a", "}", 3<<20/3), model.CodeBodyTooLarge},
+		{"3 MB of nested selection sets", nestedText("{a", "}", 3<<20/3), apperr.CodeBodyTooLarge},
 		{"64 KiB of nested selection sets", nestedText("{a", "}", 64<<10/3), codeTooCostly},
 		{"nested to level 16", nestedText("{a", "}", 16), codeTooCostly},
 		{"7,000 repeated fields", "{viewer{" + repeatFormatted(7000, "partner ") + "}}", codeTooCostly},
@@ -67,7 +67,7 @@ func refusedDocuments() []documentCase {
 		{"fragments that widen level by level", wideningFragments(6), codeTooCostly},
 		{"500 fragments in a chain", fragmentChain(500), codeTooCostly},
 		{"500 fragments side by side", parallelFragments(500), codeTooCostly},
-		{"10,000 aliases", "{" + repeatFormatted(10_000, "a%d:__typename ") + "}", model.CodeBodyTooLarge},
+		{"10,000 aliases", "{" + repeatFormatted(10_000, "a%d:__typename ") + "}", apperr.CodeBodyTooLarge},
 		{"1,000 aliases", "{" + repeatFormatted(1000, "a%d:__typename ") + "}", codeTooCostly},
 		{"1,000 aliases of the schema", "{" + repeatFormatted(1000, "a%d:__schema{types{name}}") + "}", codeTooCostly},
 		{"types of fields of types of fields", "{__schema{types{fields{type{fields{type{fields{type{fields{type{name}}}}}}}}}}}", codeTooCostly},
@@ -84,7 +84,7 @@ func refusedDocuments() []documentCase {
 		{"objects in objects", "{policies(filter:" + strings.Repeat("{a:", 15_000) + "1" + strings.Repeat("}", 15_000) + "){totalCount}}", codeTooCostly},
 		{"types in types", "query q($a:" + nestedText("[", "]", 30_000) + "){viewer{partner}}", codeTooCostly},
 		{"nested inline fragments", "{" + strings.Repeat("...{", 10_000) + "viewer{partner}" + strings.Repeat("}", 10_001), codeTooCostly},
-		{"100,000 comments", strings.Repeat("#\n", 100_000) + "{viewer{partner}}", model.CodeBodyTooLarge},
+		{"100,000 comments", strings.Repeat("#\n", 100_000) + "{viewer{partner}}", apperr.CodeBodyTooLarge},
 		{"30,000 comments", strings.Repeat("#\n", 30_000) + "{viewer{partner}}", codeTooCostly},
 		{"a name without end", "{" + strings.Repeat("a", 60_000) + "}", codeTooCostly},
 		{"2,000 variables", "query q(" + repeatFormatted(2000, "$a%d:Int ") + "){viewer{partner}}", codeTooCostly},

@@ -8,13 +8,14 @@ import (
 
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 )
 
 // The costs and sizes that a document does not contain.
 const (
-	defaultPageSize = model.DefaultPageSize // entries of a connection without a page size
-	maxPageSize     = model.MaxPageSize     // entries of a connection whose page size is too large; its resolver rejects it
+	defaultPageSize = store.DefaultPageSize // entries of a connection without a page size
+	maxPageSize     = store.MaxPageSize     // entries of a connection whose page size is too large; its resolver rejects it
 
 	mutationCost         = 500   // own cost of a mutation: it locks, writes and emits events
 	aggregationCost      = 2000  // a figure that aggregates a whole portfolio or ledger
@@ -82,10 +83,10 @@ const (
 func (d *Document) Cost(operation string, variables map[string]any) (int, error) {
 	chosen := d.Operations.ForName(operation)
 	if chosen == nil && operation == "" {
-		return 0, newError(nil, model.CodeValidationFailed, "The query holds several operations; name one in operationName.")
+		return 0, newError(nil, apperr.CodeValidationFailed, "The query holds several operations; name one in operationName.")
 	}
 	if chosen == nil {
-		return 0, newError(nil, model.CodeValidationFailed, "The query holds no operation of the name in operationName.")
+		return 0, newError(nil, apperr.CodeValidationFailed, "The query holds no operation of the name in operationName.")
 	}
 	c := costEstimator{schema: d.guard.schema, document: d, operation: chosen, variables: variables}
 	var root *ast.Definition

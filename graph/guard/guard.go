@@ -15,7 +15,7 @@ import (
 	"github.com/vektah/gqlparser/v2/parser"
 
 	"parapet/internal/errormap"
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 // Limits of a document. A limit of zero allows none.
@@ -84,11 +84,11 @@ func (g *Guard) Read(text string) (*Document, error) {
 
 func (g *Guard) readDocument(text string) (_ *Document, work Work, _ error) {
 	if len(text) > g.limits.Bytes {
-		return nil, work, newError(nil, model.CodeBodyTooLarge, "The query has at most %d KiB; pass long values as variables.", g.limits.Bytes>>10)
+		return nil, work, newError(nil, apperr.CodeBodyTooLarge, "The query has at most %d KiB; pass long values as variables.", g.limits.Bytes>>10)
 	}
 	text, half := joinSurrogates(text)
 	if half >= 0 {
-		return nil, work, newError(nil, model.CodeValidationFailed, "A text in the query holds half a surrogate pair, at byte %d. Write the character itself.", half)
+		return nil, work, newError(nil, apperr.CodeValidationFailed, "A text in the query holds half a surrogate pair, at byte %d. Write the character itself.", half)
 	}
 	if err := g.scanTokens(text, &work); err != nil {
 		return nil, work, err
@@ -106,8 +106,8 @@ func (g *Guard) readDocument(text string) (_ *Document, work Work, _ error) {
 }
 
 // newError returns an error at a location of the document.
-func newError(at *ast.Position, code model.Code, format string, args ...any) error {
-	located := gqlerror.Wrap(model.Fail(code, format, args...))
+func newError(at *ast.Position, code apperr.Code, format string, args ...any) error {
+	located := gqlerror.Wrap(apperr.Fail(code, format, args...))
 	if at != nil && at.Line > 0 {
 		located.Locations = []gqlerror.Location{{Line: at.Line, Column: at.Column}}
 	}

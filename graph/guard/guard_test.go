@@ -13,7 +13,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"parapet/graph/guard"
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 //go:embed testdata/schema.graphqls
@@ -66,7 +66,7 @@ func TestRefusedDocumentsCostLittle(t *testing.T) {
 	require.Len(t, doublingFragments(22), 971, "so few bytes stand for four million fields")
 	t.Logf("%-40s %9s %7s %7s %7s %9s %9s", "document", "bytes", "tokens", "fields", "merges", "memory", "time")
 	for _, a := range refusedDocuments() {
-		require.Equal(t, a.code, model.CodeOf(readAndValidate(g, a.text)), a.name)
+		require.Equal(t, a.code, apperr.CodeOf(readAndValidate(g, a.text)), a.name)
 		work := g.Work(a.text)
 		require.LessOrEqual(t, work.Tokens, guard.Standard().Tokens+1, a.name)
 		require.LessOrEqual(t, work.Fields, guard.Standard().Fields+1, a.name)
@@ -151,7 +151,7 @@ func TestCostReadsVariables(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 3, cost)
 	_, err = document.Cost("other", nil)
-	require.Equal(t, model.CodeValidationFailed, model.CodeOf(err))
+	require.Equal(t, apperr.CodeValidationFailed, apperr.CodeOf(err))
 }
 
 func TestValidationSuggestsNames(t *testing.T) {
@@ -183,7 +183,7 @@ func TestStringsRoundTrip(t *testing.T) {
 	}
 	for _, literal := range []string{`"\ud83d"`, `"\ude00\ud83d"`, `"\ud83d\u0041"`, `"\ud83d`, `"\ud83d\`, `"\ud83d\ude0`, `"\ud8`} {
 		_, err := g.Read("{policy(id:" + literal + "){id}}")
-		require.Equal(t, model.CodeValidationFailed, model.CodeOf(err), literal)
+		require.Equal(t, apperr.CodeValidationFailed, apperr.CodeOf(err), literal)
 	}
 }
 
@@ -203,25 +203,25 @@ func FuzzRead(f *testing.F) {
 		require.LessOrEqual(t, work.Fields, limits.Fields+1)
 		document, err := g.Read(text)
 		if err != nil {
-			require.NotEqual(t, model.CodeInternal, model.CodeOf(err))
+			require.NotEqual(t, apperr.CodeInternal, apperr.CodeOf(err))
 			return
 		}
 		require.True(t, utf8.ValidString(text))
 		for _, operation := range document.Operations {
 			cost, err := document.Cost(operation.Name, map[string]any{"a": "b"})
 			require.GreaterOrEqual(t, cost, 0)
-			require.NotEqual(t, model.CodeInternal, codeOr(err))
+			require.NotEqual(t, apperr.CodeInternal, codeOr(err))
 		}
 		_ = document.Validate(true)
 	})
 }
 
 // codeOr is the code of an error, empty without one.
-func codeOr(err error) model.Code {
+func codeOr(err error) apperr.Code {
 	if err == nil {
 		return ""
 	}
-	return model.CodeOf(err)
+	return apperr.CodeOf(err)
 }
 
 // One round is the whole corpus of refused documents.

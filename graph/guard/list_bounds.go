@@ -7,6 +7,8 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"parapet/model"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 )
 
 // A list without a limiting argument counts with its length in a large portfolio.
@@ -27,18 +29,18 @@ type listBound struct {
 // fails for a list without an entry.
 var listBounds = map[string]listBound{
 	"Query.nodes":                         {fromArguments: true},
-	"Query.eventTypes":                    {entries: len(model.EventTypes())},
+	"Query.eventTypes":                    {entries: len(event.Types())},
 	"Query.invariants":                    {entries: 50},
 	"Query.railIdentities":                {entries: 20}, // a bank's address and account, which change once in years
-	"Query.releaseStops":                  {entries: model.MaxPageSize},
-	"Query.releaseResumptions":            {entries: model.MaxPageSize},
+	"Query.releaseStops":                  {entries: store.MaxPageSize},
+	"Query.releaseResumptions":            {entries: store.MaxPageSize},
 	"Leaving.orders":                      {entries: 100},
 	"Query.jobCounts":                     {entries: 100}, // queues, kinds and states that have jobs
 	"Query.failingJobs":                   {entries: 50},  // failing kinds
 	"Query.ledger":                        {entries: len(model.LedgerAccounts()), perCurrency: true, perPartner: true},
 	"Query.moratoriumRules":               {entries: 3}, // one per kind of observation
-	"Query.findings":                      {entries: model.MaxPageSize},
-	"Invariant.violations":                {entries: model.MaxPageSize},
+	"Query.findings":                      {entries: store.MaxPageSize},
+	"Invariant.violations":                {entries: store.MaxPageSize},
 	"HistoryProof.faults":                 {entries: 100},
 	"HistoryProof.lost":                   {entries: 20}, // one per restore from a backup
 	"Statement.opening":                   {entries: len(model.LedgerAccounts()), perCurrency: true},

@@ -12,7 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"parapet/graph/guard"
-	"parapet/model"
+	"parapet/model/kernel/event"
 )
 
 // servedLists returns the schema that the guard protects.
@@ -55,7 +55,7 @@ func TestListCostEqualsMaxLength(t *testing.T) {
 		text string
 		want int
 	}{
-		{"{eventTypes{name}}", len(model.EventTypes()) * 60},
+		{"{eventTypes{name}}", len(event.Types()) * 60},
 		{"{findings{id}}", 100},
 		{"{quotes(first:2){nodes{id metadata}}}", 1 + 2*(15+2)},
 		{"{events(first:100){nodes{data}}}", 1 + 100*(5+15)},

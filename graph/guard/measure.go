@@ -3,7 +3,7 @@ package guard
 import (
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 // measurement walks the tree with fragments spread and fields of one name merged, and
@@ -23,12 +23,12 @@ func (g *Guard) measureTree(tree *ast.QueryDocument, work *Work) (introspects bo
 		return false, newCostError(tree.Operations[g.limits.Operations].Position, "The query holds more than %d operations. Send them separately.", g.limits.Operations)
 	}
 	if len(tree.Operations) == 0 {
-		return false, newError(nil, model.CodeValidationFailed, "The query holds no operation.")
+		return false, newError(nil, apperr.CodeValidationFailed, "The query holds no operation.")
 	}
 	m := &measurement{limits: g.limits, fragments: map[string]*ast.FragmentDefinition{}, used: map[string]bool{}, work: work}
 	for _, fragment := range tree.Fragments {
 		if m.fragments[fragment.Name] != nil {
-			return false, newError(fragment.Position, model.CodeValidationFailed, "There is more than one fragment %s. Give each a name of its own.", fragment.Name)
+			return false, newError(fragment.Position, apperr.CodeValidationFailed, "There is more than one fragment %s. Give each a name of its own.", fragment.Name)
 		}
 		m.fragments[fragment.Name] = fragment
 	}
@@ -42,7 +42,7 @@ func (g *Guard) measureTree(tree *ast.QueryDocument, work *Work) (introspects bo
 	}
 	for _, fragment := range tree.Fragments { // validation would still walk it
 		if !m.used[fragment.Name] {
-			return false, newError(fragment.Position, model.CodeValidationFailed, "The fragment %s is never used. Leave it out.", fragment.Name)
+			return false, newError(fragment.Position, apperr.CodeValidationFailed, "The fragment %s is never used. Leave it out.", fragment.Name)
 		}
 	}
 	return m.introspects, nil
@@ -71,9 +71,9 @@ func (m *measurement) checkCycles(fragments ast.FragmentDefinitionList) error {
 			case *ast.FragmentSpread:
 				switch target := m.fragments[s.Name]; {
 				case target == nil:
-					return newError(s.Position, model.CodeValidationFailed, "There is no fragment %s.", s.Name)
+					return newError(s.Position, apperr.CodeValidationFailed, "There is no fragment %s.", s.Name)
 				case state[s.Name] == open:
-					return newError(s.Position, model.CodeValidationFailed, "The fragment %s contains itself.", s.Name)
+					return newError(s.Position, apperr.CodeValidationFailed, "The fragment %s contains itself.", s.Name)
 				case state[s.Name] != done:
 					err = visit(target)
 				}
@@ -196,7 +196,7 @@ func (l *level) addField(f *ast.Field) error {
 func (l *level) addSpread(s *ast.FragmentSpread, inline int) error {
 	fragment := l.fragments[s.Name]
 	if fragment == nil {
-		return newError(s.Position, model.CodeValidationFailed, "There is no fragment %s.", s.Name)
+		return newError(s.Position, apperr.CodeValidationFailed, "There is no fragment %s.", s.Name)
 	}
 	return l.collectSelections(fragment.SelectionSet, inline)
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 	"github.com/vektah/gqlparser/v2/lexer"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 // scanTokens reads tokens until a limit is reached. It keeps nothing, so a text of any
 // shape costs at most as much as its first Tokens tokens.
 func (g *Guard) scanTokens(text string, work *Work) error {
 	if !utf8.ValidString(text) {
-		return newError(nil, model.CodeValidationFailed, "The query is not UTF-8.")
+		return newError(nil, apperr.CodeValidationFailed, "The query is not UTF-8.")
 	}
 	tokens, nesting, directives := lexer.New(&ast.Source{Input: text}), 0, 0
 	for {
@@ -56,7 +56,7 @@ func (g *Guard) checkToken(token lexer.Token) error {
 	case token.Kind == lexer.Name && len(token.Value) > g.limits.NameBytes:
 		return newCostError(&token.Pos, "A name in the query has more than %d letters; none here is that long.", g.limits.NameBytes)
 	case strings.Contains(token.Value, "\x00"):
-		return newError(&token.Pos, model.CodeValidationFailed, "A text in the query holds a NUL character; leave it out.")
+		return newError(&token.Pos, apperr.CodeValidationFailed, "A text in the query holds a NUL character; leave it out.")
 	default:
 		return nil
 	}
@@ -66,9 +66,9 @@ func (g *Guard) checkToken(token lexer.Token) error {
 func toSyntaxError(err error) error {
 	var found *gqlerror.Error
 	if !errors.As(err, &found) {
-		return newError(nil, model.CodeValidationFailed, "The query is not GraphQL.")
+		return newError(nil, apperr.CodeValidationFailed, "The query is not GraphQL.")
 	}
-	refused := gqlerror.Wrap(model.Fail(model.CodeValidationFailed, "The query is not GraphQL: %s", Sentence(found.Message)))
+	refused := gqlerror.Wrap(apperr.Fail(apperr.CodeValidationFailed, "The query is not GraphQL: %s", Sentence(found.Message)))
 	refused.Locations = found.Locations
 	return refused
 }

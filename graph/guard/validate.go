@@ -5,7 +5,7 @@ import (
 	"github.com/vektah/gqlparser/v2/validator"
 	"github.com/vektah/gqlparser/v2/validator/rules"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 // shownErrors limits the number of errors in a response.
@@ -27,7 +27,7 @@ func (d *Document) Validate(suggest bool) gqlerror.List {
 	}
 	var shown gqlerror.List
 	for _, e := range found[:min(len(found), shownErrors)] {
-		refused := gqlerror.Wrap(model.Fail(model.CodeValidationFailed, "%s", Sentence(e.Message)))
+		refused := gqlerror.Wrap(apperr.Fail(apperr.CodeValidationFailed, "%s", Sentence(e.Message)))
 		refused.Locations, refused.Path = e.Locations, e.Path
 		shown = append(shown, refused)
 	}

@@ -6,7 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 )
 
 // batch holds records that were read together (a dataloader without a timer): each
@@ -55,7 +56,7 @@ func (b *batch) addReference(relation string, id *string) {
 
 // loadOne returns the record that a relation refers to, nil without a reference. It reads
 // the referenced records of the whole batch at once.
-func loadOne[R, N any](ctx context.Context, b *batch, name string, id *string, read func(context.Context, model.Actor, []string) (map[string]*R, error), together func([]*R) []*N) (*N, error) {
+func loadOne[R, N any](ctx context.Context, b *batch, name string, id *string, read func(context.Context, actor.Actor, []string) (map[string]*R, error), together func([]*R) []*N) (*N, error) {
 	if id == nil {
 		return nil, nil
 	}
@@ -84,7 +85,7 @@ func nodesByID[R, N any](ids []string, found map[string]*R, together func([]*R) 
 
 // loadPages returns a page of a record's child list. It reads the first page for the
 // whole batch at once; a page after a cursor is read for one record.
-func loadPages[R, N any](ctx context.Context, b *batch, id, name string, in model.PageRequest, read func(context.Context, model.Actor, []string, model.PageRequest) (map[string]*model.Page[R], error), together func([]*R) []*N) (*Connection[*N], error) {
+func loadPages[R, N any](ctx context.Context, b *batch, id, name string, in store.PageRequest, read func(context.Context, actor.Actor, []string, store.PageRequest) (map[string]*store.Page[R], error), together func([]*R) []*N) (*Connection[*N], error) {
 	load := func(ctx context.Context, ids []string) (map[string]*Connection[*N], error) {
 		pages, err := read(ctx, b.reader.Actor, ids, in)
 		if err != nil {

@@ -4,6 +4,9 @@ import (
 	"context"
 
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -40,7 +43,7 @@ func (r *Reader) Claim(ctx context.Context, id string) (*Claim, error) {
 }
 
 // Claims lists claims, newest first.
-func (r *Reader) Claims(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*ClaimConnection, error) {
+func (r *Reader) Claims(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*ClaimConnection, error) {
 	return toConnection(r.newClaims)(r.Service.ListClaims(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
 }
 
@@ -63,12 +66,12 @@ func (c *Claim) Timeline(ctx context.Context, first *int, after *string, last *i
 }
 
 // timelinePage requests a page from the beginning or from the end of a timeline.
-func timelinePage(first *int, after *string, last *int) (model.PageRequest, error) {
+func timelinePage(first *int, after *string, last *int) (store.PageRequest, error) {
 	if last == nil {
 		return pageRequest(first, after), nil
 	}
 	if first != nil || after != nil {
-		return model.PageRequest{}, model.BadParameter(model.FieldError{Pointer: "last", Code: "not_allowed", Detail: "Give last alone, or first and after."})
+		return store.PageRequest{}, apperr.BadParameter(apperr.FieldError{Pointer: "last", Code: "not_allowed", Detail: "Give last alone, or first and after."})
 	}
 	in := pageRequest(last, nil)
 	in.Last = true
@@ -102,7 +105,7 @@ type OpenClaimInput struct {
 // OpenClaim opens a claim or returns the existing one.
 func (r *Reader) OpenClaim(ctx context.Context, in OpenClaimInput) (*ClaimPayload, error) {
 	record, err := runMutation(ctx, r, in.ClientMutationID, in.ClaimRequest,
-		func(ctx context.Context, actor model.Actor, in model.ClaimRequest) (*wire.Claim, error) {
+		func(ctx context.Context, actor actor.Actor, in model.ClaimRequest) (*wire.Claim, error) {
 			claim, _, err := r.Service.OpenClaim(ctx, actor, in)
 			return claim, err
 		})

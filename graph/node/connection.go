@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/pricing"
 	"parapet/model/wire"
 )
@@ -75,13 +76,13 @@ type (
 	AuditEdge                 = Edge[*model.AuditEntry]           // to an entry of it
 )
 
-func newConnection[R, N any](page *model.Page[R], nodes []*N) *Connection[*N] {
+func newConnection[R, N any](page *store.Page[R], nodes []*N) *Connection[*N] {
 	return &Connection[*N]{nodes: nodes, hasMore: page.HasMore, hasEarlier: page.HasEarlier, cursor: page.CursorAt, total: page.Total}
 }
 
 // toConnection makes a connection of a page of a list.
-func toConnection[R, N any](together func([]*R) []*N) func(*model.Page[R], error) (*Connection[*N], error) {
-	return func(page *model.Page[R], err error) (*Connection[*N], error) {
+func toConnection[R, N any](together func([]*R) []*N) func(*store.Page[R], error) (*Connection[*N], error) {
+	return func(page *store.Page[R], err error) (*Connection[*N], error) {
 		if err != nil {
 			return nil, err
 		}
@@ -166,8 +167,8 @@ type PageInfo struct {
 
 // pageRequest requests the page after a cursor. first: 0 would mean the default size, so
 // it becomes an invalid size and is rejected.
-func pageRequest(first *int, after *string) model.PageRequest {
-	in := model.PageRequest{Cursor: orEmpty(after)}
+func pageRequest(first *int, after *string) store.PageRequest {
+	in := store.PageRequest{Cursor: orEmpty(after)}
 	if first != nil {
 		in.Limit = cmp.Or(*first, -1)
 	}
@@ -175,9 +176,9 @@ func pageRequest(first *int, after *string) model.PageRequest {
 }
 
 // orderedPage is pageRequest for a list with both orders.
-func orderedPage(first *int, after, order *string) model.PageRequest {
+func orderedPage(first *int, after, order *string) store.PageRequest {
 	in := pageRequest(first, after)
-	in.Order = model.Order(orEmpty(order))
+	in.Order = store.Order(orEmpty(order))
 	return in
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -56,8 +57,8 @@ func (r *Reader) WithdrawClaim(ctx context.Context, in WithdrawClaimInput) (*Cla
 
 // Adjudications lists the operator actions on the claim.
 func (c *Claim) Adjudications(ctx context.Context) ([]model.OperatorAction, error) {
-	list, err := loadRelation(ctx, c.batch, c.ID, "adjudications", func(ctx context.Context) (map[string]*model.Page[model.OperatorAction], error) {
-		return c.batch.reader.Service.OperatorActionsOf(ctx, c.batch.reader.Actor, c.batch.ids, model.PageRequest{Limit: model.MaxPageSize})
+	list, err := loadRelation(ctx, c.batch, c.ID, "adjudications", func(ctx context.Context) (map[string]*store.Page[model.OperatorAction], error) {
+		return c.batch.reader.Service.OperatorActionsOf(ctx, c.batch.reader.Actor, c.batch.ids, store.PageRequest{Limit: store.MaxPageSize})
 	})
 	if err != nil {
 		return nil, err

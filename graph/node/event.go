@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"parapet/model"
+	"parapet/model/kernel/event"
 	"parapet/model/wire"
 )
 
@@ -38,7 +39,7 @@ func (f *EventFilter) toModel() (narrowed model.EventFilter) {
 	narrowed.Subject, narrowed.Partner, narrowed.After = orEmpty(f.Subject), orEmpty(f.Partner), orEmpty(f.AfterSequence)
 	narrowed.Generation = orEmpty(f.Generation)
 	for _, kind := range f.Types {
-		narrowed.Types = append(narrowed.Types, model.EventType(kind))
+		narrowed.Types = append(narrowed.Types, event.Type(kind))
 	}
 	return narrowed
 }

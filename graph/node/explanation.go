@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -36,7 +37,7 @@ func (e *Explanation) Policy(ctx context.Context) (*Policy, error) {
 // ProductKey returns the key of the policy's product.
 func (e *Explanation) ProductKey() string { return e.Product }
 
-func (r *Reader) newExplanationConnection(page *model.Page[wire.Explanation], err error) (*ExplanationConnection, error) {
+func (r *Reader) newExplanationConnection(page *store.Page[wire.Explanation], err error) (*ExplanationConnection, error) {
 	return toConnection(r.newExplanations)(page, err)
 }
 
@@ -45,7 +46,7 @@ type Exposure struct {
 	*wire.Exposure
 	reader  *Reader
 	request model.ExposureRequest
-	page    *model.Page[wire.Explanation]
+	page    *store.Page[wire.Explanation]
 }
 
 // Exposure evaluates a hypothetical occurrence. It also reads the largest first page,
@@ -54,14 +55,14 @@ func (r *Reader) Exposure(ctx context.Context, occurrence model.WhatIf, partner,
 	in := model.ExposureRequest{Occurrence: occurrence, Partner: orEmpty(partner), Product: orEmpty(product), Currency: orEmpty(currency)}
 	e := &Exposure{reader: r, request: in}
 	var err error
-	e.Exposure, e.page, err = r.Service.Expose(ctx, r.Actor, in, model.PageRequest{Limit: model.MaxPageSize})
+	e.Exposure, e.page, err = r.Service.Expose(ctx, r.Actor, in, store.PageRequest{Limit: store.MaxPageSize})
 	return e, err
 }
 
 // Policies lists the affected policies, the largest payment first.
 func (e *Exposure) Policies(ctx context.Context, first *int, after *string, nearMisses bool) (*ExplanationConnection, error) {
 	in := pageRequest(first, after)
-	if size := cmp.Or(in.Limit, model.DefaultPageSize); after == nil && !nearMisses && size >= 1 && size <= model.MaxPageSize {
+	if size := cmp.Or(in.Limit, store.DefaultPageSize); after == nil && !nearMisses && size >= 1 && size <= store.MaxPageSize {
 		return e.reader.newExplanationConnection(e.page.FirstRecords(size))
 	}
 	asked := e.request

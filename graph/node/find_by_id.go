@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 )
 
 // toNode makes the node of a single record.
@@ -24,7 +26,7 @@ type nodeLoader func(ctx context.Context, ids []string) (map[string]Node, error)
 func newNodeLoader[R, N any, P interface {
 	*N
 	Node
-}](r *Reader, read func(context.Context, model.Actor, []string) (map[string]*R, error), together func([]*R) []*N) nodeLoader {
+}](r *Reader, read func(context.Context, actor.Actor, []string) (map[string]*R, error), together func([]*R) []*N) nodeLoader {
 	return func(ctx context.Context, ids []string) (map[string]Node, error) {
 		found, err := read(ctx, r.Actor, ids)
 		nodes := make(map[string]Node, len(found))
@@ -66,8 +68,8 @@ func (r *Reader) Node(ctx context.Context, id string) (Node, error) {
 
 // Nodes returns records of any type in the order of ids, with one read per type.
 func (r *Reader) Nodes(ctx context.Context, ids []string) ([]Node, error) {
-	if len(ids) > model.MaxPageSize {
-		return nil, model.BadParameter(model.FieldError{Pointer: "ids", Code: "length", Detail: fmt.Sprintf("Name at most %d ids.", model.MaxPageSize)})
+	if len(ids) > store.MaxPageSize {
+		return nil, apperr.BadParameter(apperr.FieldError{Pointer: "ids", Code: "length", Detail: fmt.Sprintf("Name at most %d ids.", store.MaxPageSize)})
 	}
 	kinds := map[string][]string{}
 	for _, id := range ids {

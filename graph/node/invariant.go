@@ -5,6 +5,7 @@ import (
 
 	"parapet/internal/gateway"
 	"parapet/model"
+	"parapet/model/kernel/store"
 )
 
 // Invariant is a condition that must always hold.
@@ -32,7 +33,7 @@ func (i *Invariant) Violations(ctx context.Context) ([]model.Violation, error) {
 	if i.Invariant.Violations == 0 {
 		return []model.Violation{}, nil
 	}
-	return i.reader.Service.ListViolations(ctx, i.reader.Actor, i.Name, model.MaxPageSize)
+	return i.reader.Service.ListViolations(ctx, i.reader.Actor, i.Name, store.MaxPageSize)
 }
 
 // Milliseconds returns the duration of the last check.
@@ -40,7 +41,7 @@ func (i *Invariant) Milliseconds() int64 { return i.Took.Milliseconds() }
 
 // ReleaseStops lists the most recent stops of releases.
 func (r *Reader) ReleaseStops(ctx context.Context) ([]*model.ReleaseStop, error) {
-	stops, err := r.Service.ReleaseStops(ctx, r.Actor, model.MaxPageSize)
+	stops, err := r.Service.ReleaseStops(ctx, r.Actor, store.MaxPageSize)
 	return pointersTo(stops), err
 }
 
@@ -95,7 +96,7 @@ func (r *Reader) ResumeReleases(ctx context.Context, in ResumeReleasesInput) (*R
 
 // ReleaseResumptions lists the most recent resumptions of releases.
 func (r *Reader) ReleaseResumptions(ctx context.Context) ([]*model.ReleaseResumption, error) {
-	runs, err := r.Service.ReleaseResumptions(ctx, r.Actor, model.MaxPageSize)
+	runs, err := r.Service.ReleaseResumptions(ctx, r.Actor, store.MaxPageSize)
 	return pointersTo(runs), err
 }
 

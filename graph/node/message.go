@@ -5,6 +5,8 @@ import (
 
 	"parapet/graph/scalar"
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 	"parapet/model/wire"
 )
 
@@ -43,7 +45,7 @@ type AddMessagePayload struct {
 // AddMessage adds a message to a claim.
 func (r *Reader) AddMessage(ctx context.Context, in AddMessageInput) (*AddMessagePayload, error) {
 	record, err := runMutation(ctx, r, in.ClientMutationID, [2]string{in.ClaimID, in.Body},
-		func(ctx context.Context, actor model.Actor, said [2]string) (*wire.Message, error) {
+		func(ctx context.Context, actor actor.Actor, said [2]string) (*wire.Message, error) {
 			return r.Service.AddMessage(ctx, actor, said[0], said[1])
 		})
 	message, err := toNode(r.newMessages)(record, err)
@@ -68,13 +70,13 @@ type AddAttachmentPayload struct {
 // all other errors.
 func (r *Reader) AddAttachment(ctx context.Context, in AddAttachmentInput) (*AddAttachmentPayload, error) {
 	if in.ContentBase64.NotBase64 {
-		ctx = model.WithFieldErrors(ctx, model.FieldError{Pointer: "/content_base64", Code: "format", Detail: "Give the bytes in base64 (RFC 4648 section 4, padded)."})
+		ctx = apperr.WithFieldErrors(ctx, apperr.FieldError{Pointer: "/content_base64", Code: "format", Detail: "Give the bytes in base64 (RFC 4648 section 4, padded)."})
 	} else {
 		in.Content = in.ContentBase64
 	}
 	client := in.ClientMutationID
 	in.ClientMutationID = nil // not part of the request's identity
-	record, err := runMutation(ctx, r, client, in, func(ctx context.Context, actor model.Actor, in AddAttachmentInput) (*wire.Attachment, error) {
+	record, err := runMutation(ctx, r, client, in, func(ctx context.Context, actor actor.Actor, in AddAttachmentInput) (*wire.Attachment, error) {
 		return r.Service.AddAttachment(ctx, actor, in.ClaimID, in.AttachmentRequest)
 	})
 	attachment, err := toNode(r.newAttachments)(record, err)

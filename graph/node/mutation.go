@@ -11,7 +11,9 @@ import (
 
 	"parapet/internal/gateway"
 	"parapet/internal/strictjson"
-	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -33,7 +35,7 @@ const (
 // runMutation runs a mutation, or returns the first result under the same idempotency key
 // again. The request's identity is the input without its clientMutationId, whether it was
 // sent as literals or as variables in any order.
-func runMutation[In, R any](ctx context.Context, r *Reader, id *string, in In, do func(context.Context, model.Actor, In) (*R, error)) (*R, error) {
+func runMutation[In, R any](ctx context.Context, r *Reader, id *string, in In, do func(context.Context, actor.Actor, In) (*R, error)) (*R, error) {
 	actor := r.Actor
 	actor.Operation = graphql.GetFieldContext(ctx).Field.Name
 	key, err := idempotencyKeyOf(ctx, id)
@@ -46,7 +48,7 @@ func runMutation[In, R any](ctx context.Context, r *Reader, id *string, in In, d
 		}
 	}
 	record, err := do(ctx, actor, in)
-	var first *model.Replay
+	var first *store.Replay
 	if !errors.As(err, &first) {
 		return record, err
 	}
@@ -74,7 +76,7 @@ func markReplayed(ctx context.Context) {
 	}
 }
 
-func newIdempotencyKey(ctx context.Context, key string, in any) (*model.IdempotencyKey, error) {
+func newIdempotencyKey(ctx context.Context, key string, in any) (*actor.IdempotencyKey, error) {
 	written, err := wire.Encode(in)
 	if err != nil {
 		return nil, fmt.Errorf("encode input: %w", err)
@@ -85,7 +87,7 @@ func newIdempotencyKey(ctx context.Context, key string, in any) (*model.Idempote
 	}
 	operation := "mutation " + graphql.GetFieldContext(ctx).Field.Name
 	sum := sha256.Sum256([]byte(operation + "\x00" + string(request)))
-	return &model.IdempotencyKey{Operation: operation, Key: key, Request: sum[:]}, nil
+	return &actor.IdempotencyKey{Operation: operation, Key: key, Request: sum[:]}, nil
 }
 
 // idempotencyKeyOf returns the key from the request header or the input's
@@ -102,10 +104,10 @@ func idempotencyKeyOf(ctx context.Context, id *string) (string, error) {
 	case len(given) == 0:
 		return "", nil
 	case fromHeader && countMutations(operation) > 1:
-		return "", model.Fail(model.CodeIdempotencyKeyInvalid, "One Idempotency-Key goes with one mutation; give each of them a clientMutationId of its own.")
+		return "", apperr.Fail(apperr.CodeIdempotencyKeyInvalid, "One Idempotency-Key goes with one mutation; give each of them a clientMutationId of its own.")
 	case len(given) > 1 || given[0] == "" || len(given[0]) > maxIdempotencyKey ||
 		strings.ContainsFunc(given[0], func(c rune) bool { return c < '!' || c > '~' }):
-		return "", model.Fail(model.CodeIdempotencyKeyInvalid, "Use one key of 1 to %d visible ASCII characters.", maxIdempotencyKey)
+		return "", apperr.Fail(apperr.CodeIdempotencyKeyInvalid, "Use one key of 1 to %d visible ASCII characters.", maxIdempotencyKey)
 	}
 	return given[0], nil
 }

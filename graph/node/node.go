@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"parapet/model"
+	"parapet/model/kernel/actor"
 )
 
 // Node is a record that can be found by its id.
@@ -15,7 +16,7 @@ type Node interface{ IsNode() }
 // Reader reads for one caller in one request.
 type Reader struct {
 	Service *model.Service
-	Actor   model.Actor
+	Actor   actor.Actor
 	// End ends a subscription with a reason; nil for other requests.
 	End context.CancelCauseFunc
 }
@@ -32,7 +33,7 @@ func WithReader(ctx context.Context, r *Reader) context.Context {
 func ReaderFrom(ctx context.Context) *Reader { return ctx.Value(readerKey{}).(*Reader) }
 
 // Viewer is the authenticated caller.
-type Viewer struct{ actor model.Actor }
+type Viewer struct{ actor actor.Actor }
 
 // Viewer returns the caller.
 func (r *Reader) Viewer() *Viewer { return &Viewer{r.Actor} }

@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"parapet/graph/scalar"
-	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 	"parapet/model/wire"
 )
 
@@ -59,7 +60,7 @@ func (r *Reader) ingestObservations(ctx context.Context, in RecordObservationsIn
 		record = r.Service.RecordFinalTrack
 	}
 	list, err := runMutation(ctx, r, in.ClientMutationID, observationBatch{batch, in.FinalTrack},
-		func(ctx context.Context, actor model.Actor, in observationBatch) (*wire.List[wire.ObservationResult], error) {
+		func(ctx context.Context, actor actor.Actor, in observationBatch) (*wire.List[wire.ObservationResult], error) {
 			results, err := record(ctx, actor, in.Observations, sandbox)
 			return &wire.List[wire.ObservationResult]{Data: results}, err
 		})
@@ -103,7 +104,7 @@ func (in *ObservationInput) toInputPointer(pointer string) string {
 // toModel converts the input to the REST form, in which each measure name is unique.
 func (in *RecordObservationsInput) toModel() ([]wire.ObservationInput, error) {
 	batch := make([]wire.ObservationInput, len(in.Observations))
-	var twice []model.FieldError
+	var twice []apperr.FieldError
 	for i, each := range in.Observations {
 		batch[i] = each.ObservationInput
 		batch[i].Measures = make(map[string]wire.Measure, len(each.Measures))
@@ -111,13 +112,13 @@ func (in *RecordObservationsInput) toModel() ([]wire.ObservationInput, error) {
 		for k, measured := range each.Measures {
 			if _, known := batch[i].Measures[measured.Name]; known {
 				at := fmt.Sprintf("/observations/%d/measures/%d/name", i, k)
-				twice = append(twice, model.FieldError{Pointer: at, Code: "value", Detail: "Give each measure once."})
+				twice = append(twice, apperr.FieldError{Pointer: at, Code: "value", Detail: "Give each measure once."})
 			}
 			batch[i].Measures[measured.Name] = measured.Measure
 		}
 	}
 	if len(twice) > 0 {
-		return nil, model.Invalid(twice...)
+		return nil, apperr.Invalid(twice...)
 	}
 	return batch, nil
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -37,7 +39,7 @@ func (r *Reader) Occurrences(ctx context.Context, first *int, after *string, fil
 // Policies lists the affected policies.
 func (o *Occurrence) Policies(ctx context.Context, first *int, after *string, nearMisses bool) (*ExplanationConnection, error) {
 	r := o.batch.reader
-	read := func(ctx context.Context, actor model.Actor, ids []string, in model.PageRequest) (map[string]*model.Page[wire.Explanation], error) {
+	read := func(ctx context.Context, actor actor.Actor, ids []string, in store.PageRequest) (map[string]*store.Page[wire.Explanation], error) {
 		return r.Service.AffectedPolicies(ctx, actor, ids, nearMisses, in)
 	}
 	return loadPages(ctx, o.batch, o.ID, fmt.Sprint("policies", nearMisses), pageRequest(first, after), read, r.newExplanations)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"parapet/model"
+	"parapet/model/kernel/actor"
 )
 
 // versionedRequest is an operator's request about a record, with the version on which the
@@ -15,12 +16,12 @@ type versionedRequest[In any] struct {
 
 // runOperatorMutation is runMutation for a record that must still have the version the
 // operator saw.
-func runOperatorMutation[In, R any](ctx context.Context, r *Reader, client *string, record string, version *int64, in In, do func(context.Context, model.Actor, In) (*R, error)) (*R, error) {
-	return runMutation(ctx, r, client, versionedRequest[In]{in, version}, func(ctx context.Context, actor model.Actor, in versionedRequest[In]) (*R, error) {
+func runOperatorMutation[In, R any](ctx context.Context, r *Reader, client *string, record string, version *int64, in In, do func(context.Context, actor.Actor, In) (*R, error)) (*R, error) {
+	return runMutation(ctx, r, client, versionedRequest[In]{in, version}, func(ctx context.Context, caller actor.Actor, in versionedRequest[In]) (*R, error) {
 		if in.Version != nil {
-			actor.Precondition = model.RequireVersion(record, *in.Version)
+			caller.Precondition = actor.RequireVersion(record, *in.Version)
 		}
-		return do(ctx, actor, in.Request)
+		return do(ctx, caller, in.Request)
 	})
 }
 

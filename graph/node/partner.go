@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"parapet/model"
+	"parapet/model/kernel/actor"
 	"parapet/model/wire"
 )
 
@@ -32,7 +33,7 @@ type PartnerPayload struct {
 // RegisterPartner registers a partner.
 func (r *Reader) RegisterPartner(ctx context.Context, in RegisterPartnerInput) (*PartnerPayload, error) {
 	partner, err := runMutation(ctx, r, in.ClientMutationID, in.PartnerRequest,
-		func(ctx context.Context, actor model.Actor, in model.PartnerRequest) (*wire.Partner, error) {
+		func(ctx context.Context, actor actor.Actor, in model.PartnerRequest) (*wire.Partner, error) {
 			partner, _, err := r.Service.RegisterPartner(ctx, actor, in)
 			return partner, err
 		})

@@ -5,6 +5,7 @@ import (
 
 	"parapet/model"
 	"parapet/model/account"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -32,7 +33,7 @@ func (r *Reader) Payout(ctx context.Context, id string) (*Payout, error) {
 }
 
 // Payouts lists payouts, newest first.
-func (r *Reader) Payouts(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*PayoutConnection, error) {
+func (r *Reader) Payouts(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*PayoutConnection, error) {
 	return toConnection(r.newPayouts)(r.Service.ListPayouts(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
 }
 
@@ -75,7 +76,7 @@ func (r *Reader) PayoutMethod(ctx context.Context, id string) (*PayoutMethod, er
 }
 
 // PayoutMethods lists payout methods, newest first.
-func (r *Reader) PayoutMethods(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*PayoutMethodConnection, error) {
+func (r *Reader) PayoutMethods(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*PayoutMethodConnection, error) {
 	return toConnection(r.newPayoutMethods)(r.Service.ListPayoutMethods(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -30,7 +31,7 @@ func (r *Reader) Policy(ctx context.Context, id string) (*Policy, error) {
 }
 
 // Policies lists policies, newest first.
-func (r *Reader) Policies(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*PolicyConnection, error) {
+func (r *Reader) Policies(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*PolicyConnection, error) {
 	return toConnection(r.newPolicies)(r.Service.ListBarePolicies(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
 }
 

@@ -3,7 +3,7 @@ package node
 import (
 	"context"
 
-	"parapet/model"
+	"parapet/model/kernel/actor"
 	"parapet/model/wire"
 )
 
@@ -21,7 +21,7 @@ type PublishProductPayload struct {
 
 // PublishProduct publishes a product version.
 func (r *Reader) PublishProduct(ctx context.Context, in PublishProductInput) (*PublishProductPayload, error) {
-	record, err := runMutation(ctx, r, in.ClientMutationID, in.Document, func(ctx context.Context, actor model.Actor, document string) (*wire.Product, error) {
+	record, err := runMutation(ctx, r, in.ClientMutationID, in.Document, func(ctx context.Context, actor actor.Actor, document string) (*wire.Product, error) {
 		record, _, err := r.Service.PublishProduct(ctx, actor, []byte(document))
 		return record, err
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/pricing"
 	"parapet/model/wire"
 )
@@ -31,7 +32,7 @@ func (r *Reader) Quote(ctx context.Context, id string) (*Quote, error) {
 }
 
 // Quotes lists quotes, newest first.
-func (r *Reader) Quotes(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*QuoteConnection, error) {
+func (r *Reader) Quotes(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*QuoteConnection, error) {
 	return toConnection(r.newQuotes)(r.Service.ListQuotes(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/money"
 )
 
@@ -84,7 +85,7 @@ func (r *Reader) CloseFinding(ctx context.Context, in CloseFindingInput) (*Close
 
 // Findings lists reconciliation exceptions, newest first.
 func (r *Reader) Findings(ctx context.Context, closedToo bool) ([]*model.ReconciliationException, error) {
-	list, err := r.Service.ListReconciliationExceptions(ctx, r.Actor, closedToo, model.PageRequest{Limit: model.MaxPageSize})
+	list, err := r.Service.ListReconciliationExceptions(ctx, r.Actor, closedToo, store.PageRequest{Limit: store.MaxPageSize})
 	if err != nil {
 		return nil, err
 	}

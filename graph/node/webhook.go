@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -29,7 +30,7 @@ func (r *Reader) WebhookEndpoint(ctx context.Context, id string) (*WebhookEndpoi
 }
 
 // WebhookEndpoints lists endpoints, newest first.
-func (r *Reader) WebhookEndpoints(ctx context.Context, first *int, after *string, filter *model.Filter, order *string) (*WebhookEndpointConnection, error) {
+func (r *Reader) WebhookEndpoints(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*WebhookEndpointConnection, error) {
 	return toConnection(r.newWebhookEndpoints)(r.Service.ListWebhookEndpoints(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
 }
 

@@ -6,6 +6,8 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 	"parapet/model/wire"
 )
 
@@ -52,7 +54,7 @@ func (in *ChangeWebhookEndpointInput) toModel() (webhookEndpointChange, error) {
 	out := webhookEndpointChange{in.WebhookEndpointID, in.WebhookEndpointRequest}
 	if orEmpty(in.EveryEventType) {
 		if in.EventTypes != nil {
-			return out, model.Invalid(model.FieldError{Pointer: "/every_event_type", Code: "not_allowed", Detail: "Give eventTypes, or everyEventType, not both."})
+			return out, apperr.Invalid(apperr.FieldError{Pointer: "/every_event_type", Code: "not_allowed", Detail: "Give eventTypes, or everyEventType, not both."})
 		}
 		out.EventTypes = []string{model.AllEvents}
 	}
@@ -82,7 +84,7 @@ func (r *Reader) ChangeWebhookEndpoint(ctx context.Context, in ChangeWebhookEndp
 	if err != nil {
 		return nil, err
 	}
-	record, err := runMutation(ctx, r, in.ClientMutationID, change, func(ctx context.Context, actor model.Actor, in webhookEndpointChange) (*wire.WebhookEndpoint, error) {
+	record, err := runMutation(ctx, r, in.ClientMutationID, change, func(ctx context.Context, actor actor.Actor, in webhookEndpointChange) (*wire.WebhookEndpoint, error) {
 		return r.Service.ChangeWebhookEndpoint(ctx, actor, in.WebhookEndpointID, in.WebhookEndpointRequest)
 	})
 	endpoint, err := toNode(r.newWebhookEndpoints)(record, err)
@@ -103,7 +105,7 @@ type DeleteWebhookEndpointPayload struct {
 
 // DeleteWebhookEndpoint deletes an endpoint.
 func (r *Reader) DeleteWebhookEndpoint(ctx context.Context, in WebhookEndpointInput) (*DeleteWebhookEndpointPayload, error) {
-	_, err := runMutation(ctx, r, in.ClientMutationID, in.WebhookEndpointID, func(ctx context.Context, actor model.Actor, id string) (*wire.WebhookEndpoint, error) {
+	_, err := runMutation(ctx, r, in.ClientMutationID, in.WebhookEndpointID, func(ctx context.Context, actor actor.Actor, id string) (*wire.WebhookEndpoint, error) {
 		return nil, r.Service.DeleteWebhookEndpoint(ctx, actor, id)
 	})
 	return &DeleteWebhookEndpointPayload{in.WebhookEndpointID, in.ClientMutationID}, err
@@ -158,7 +160,7 @@ type RetryParkedDeliveriesPayload struct {
 func (r *Reader) RetryParkedDeliveries(ctx context.Context, in RetryParkedDeliveriesInput) (*RetryParkedDeliveriesPayload, error) {
 	client := in.ClientMutationID
 	in.ClientMutationID = nil
-	retried, err := runMutation(ctx, r, client, in, func(ctx context.Context, actor model.Actor, in RetryParkedDeliveriesInput) (*wire.Retried, error) {
+	retried, err := runMutation(ctx, r, client, in, func(ctx context.Context, actor actor.Actor, in RetryParkedDeliveriesInput) (*wire.Retried, error) {
 		return r.Service.RetryFailed(ctx, actor, in.WebhookEndpointID, in.FirstSequence, in.LastSequence)
 	})
 	if err != nil {

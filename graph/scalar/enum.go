@@ -8,6 +8,7 @@ import (
 	"parapet/model"
 	"parapet/model/account"
 	"parapet/model/hazard"
+	"parapet/model/kernel/event"
 	"parapet/model/pricing"
 	"parapet/model/trigger"
 )
@@ -160,7 +161,7 @@ func MarshalTimelineKind(w string) graphql.Marshaler { return upperEnum(w) }
 // dot.
 func UnmarshalTimelineKind(v any) (string, error) {
 	word, _ := v.(string)
-	for _, kind := range model.EventTypes() {
+	for _, kind := range event.Types() {
 		if strings.EqualFold(strings.ReplaceAll(string(kind), ".", "_"), word) {
 			return string(kind), nil
 		}

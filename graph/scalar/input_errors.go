@@ -10,13 +10,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 // invalid returns an error for a value that a scalar does not accept; detail states what
 // is allowed.
 func invalid(code, detail string) error {
-	e := model.Invalid(model.FieldError{Code: code, Detail: detail})
+	e := apperr.Invalid(apperr.FieldError{Code: code, Detail: detail})
 	e.Detail = "An argument or a variable is not right: " + detail
 	return e
 }
@@ -32,7 +32,7 @@ func quoteText(s, mark string) graphql.ContextMarshaler {
 // inputErrors are the unreadable values of an operation.
 type inputErrors struct {
 	mu      sync.Mutex
-	byField map[*graphql.FieldContext][]model.FieldError
+	byField map[*graphql.FieldContext][]apperr.FieldError
 }
 
 type inputErrorsKey struct{}
@@ -41,7 +41,7 @@ type inputErrorsKey struct{}
 // first. The value is then zero; a resolver calls CollectedErrors before it uses an
 // argument.
 func CollectErrors(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
-	return next(context.WithValue(ctx, inputErrorsKey{}, &inputErrors{byField: map[*graphql.FieldContext][]model.FieldError{}}))
+	return next(context.WithValue(ctx, inputErrorsKey{}, &inputErrors{byField: map[*graphql.FieldContext][]apperr.FieldError{}}))
 }
 
 // addError records that a value, or the path inside it, is unreadable. It returns an
@@ -59,13 +59,13 @@ func addError(ctx context.Context, code, detail string, inside ...string) error 
 	at = at[min(len(at), len(field.Path())):]
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.byField[field] = append(e.byField[field], model.FieldError{Pointer: Pointer(at), Code: code, Detail: detail})
+	e.byField[field] = append(e.byField[field], apperr.FieldError{Pointer: Pointer(at), Code: code, Detail: detail})
 	return nil
 }
 
 // CollectedErrors returns the input errors of the field that ctx resolves; the pointers
 // lead into its arguments, with the names of the schema.
-func CollectedErrors(ctx context.Context) (faults []model.FieldError) {
+func CollectedErrors(ctx context.Context) (faults []apperr.FieldError) {
 	e, noting := ctx.Value(inputErrorsKey{}).(*inputErrors)
 	if !noting {
 		return nil
@@ -81,5 +81,5 @@ func Pointer(path ast.Path) string {
 	for _, element := range path {
 		to = to.AppendToken(fmt.Sprint(element))
 	}
-	return model.BoundPointer(string(to))
+	return apperr.BoundPointer(string(to))
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/graph/scalar"
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 func TestLongAcceptsWholeNumbersOnly(t *testing.T) {
@@ -20,8 +20,8 @@ func TestLongAcceptsWholeNumbersOnly(t *testing.T) {
 	}
 	for _, v := range []any{"9223372036854775808", stdjson.Number("99999999999999999999"), stdjson.Number("1.0"), stdjson.Number("1e3"), 1.5, "x", "", true, []any{1}, map[string]any{}} {
 		_, err := scalar.UnmarshalLong(t.Context(), v)
-		require.Equal(t, model.CodeValidationFailed, model.CodeOf(err), "%v", v)
+		require.Equal(t, apperr.CodeValidationFailed, apperr.CodeOf(err), "%v", v)
 		_, err = scalar.UnmarshalCount(t.Context(), v)
-		require.Equal(t, model.CodeValidationFailed, model.CodeOf(err), "%v", v)
+		require.Equal(t, apperr.CodeValidationFailed, apperr.CodeOf(err), "%v", v)
 	}
 }

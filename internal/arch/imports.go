@@ -26,7 +26,20 @@ var purePackages = []string{
 	"model/account", "model/hazard", "model/money", "model/pricing", "model/product", "model/trigger", "model/wire",
 }
 
+// kernelPackages are the packages that every subdomain uses, without the database.
+var kernelPackages = []string{"model/kernel/event", "model/kernel/apperr", "model/kernel/actor"}
+
 var layers = []layer{
+	{
+		dirs: kernelPackages, allowedOwn: slices.Concat(kernelPackages, []string{"model/wire"}),
+		forbiddenImports: slices.Concat(databaseLibraries, queueLibraries, apiLibraries, oidcLibraries),
+		reason:           "the kernel's values know no database: put what needs it into model/kernel/store",
+	},
+	{
+		dirs: []string{"model/kernel/store"}, allowedOwn: slices.Concat(kernelPackages, purePackages, []string{"model/dbconn"}),
+		forbiddenImports: slices.Concat(queueLibraries, apiLibraries, oidcLibraries),
+		reason:           "the store knows no subdomain: a subdomain gives it a hook or collects rows in the transaction",
+	},
 	{
 		dirs: purePackages, allowedOwn: purePackages,
 		forbiddenImports: slices.Concat(databaseLibraries, queueLibraries, apiLibraries, oidcLibraries, []string{"context", "net", "os/exec"}),

@@ -9,11 +9,11 @@ import (
 
 // transactionTypes are the types whose presence as a parameter means that a function runs
 // inside a transaction.
-var transactionTypes = []string{"Tx", "pgx.Conn", "pgx.Tx", "bun.Tx", "bun.Conn"}
+var transactionTypes = []string{"Tx", "store.Tx", "pgx.Conn", "pgx.Tx", "bun.Tx", "bun.Conn"}
 
 // networkTypes are the types whose methods call over the network.
 var networkTypes = []string{
-	"FileStore", "filestore.Store", "http.Client", "rail.Rail", "rail.BatchRail", "rail.Reporter", "Rail", "Reporter", "feed.Fetcher", "webhook.Sender",
+	"FileStore", "store.FileStore", "filestore.Store", "http.Client", "rail.Rail", "rail.BatchRail", "rail.Reporter", "Rail", "Reporter", "feed.Fetcher", "webhook.Sender",
 }
 
 // localMethods are the methods of networkTypes that make no network call: identification,

@@ -6,7 +6,8 @@ import (
 	"strings"
 	"unicode"
 
-	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 )
 
 // partnerSlug is the pattern of a partner's immutable name.
@@ -17,42 +18,42 @@ const maxNameBytes = 255
 
 // newActor converts the verified token's holder to the domain's actor. A token has
 // exactly one role: partner, operator or data source.
-func (v *Verifier) newActor(c claims) (model.Actor, error) {
-	var actor model.Actor
+func (v *Verifier) newActor(c claims) (actor.Actor, error) {
+	var caller actor.Actor
 	scopes, err := c.scopeList()
 	if err != nil {
-		return actor, errTokenInvalid("%v", err)
+		return caller, errTokenInvalid("%v", err)
 	}
 	for _, scope := range scopes {
-		actor.Scopes = append(actor.Scopes, model.Scope(scope))
+		caller.Scopes = append(caller.Scopes, actor.Scope(scope))
 	}
-	if actor.Client, err = v.clientName(c); err != nil {
-		return model.Actor{}, errTokenInvalid("%v", err)
+	if caller.Client, err = v.clientName(c); err != nil {
+		return actor.Actor{}, errTokenInvalid("%v", err)
 	}
-	actor.Name = actor.Client
-	if actor.Issuer, err = c.stringClaim("iss"); err != nil {
-		return model.Actor{}, errTokenInvalid("%v", err)
+	caller.Name = caller.Client
+	if caller.Issuer, err = c.stringClaim("iss"); err != nil {
+		return actor.Actor{}, errTokenInvalid("%v", err)
 	}
-	if actor.Partner, err = c.stringClaim(v.config.PartnerClaim); err != nil {
-		return model.Actor{}, errTokenInvalid("%v", err)
+	if caller.Partner, err = c.stringClaim(v.config.PartnerClaim); err != nil {
+		return actor.Actor{}, errTokenInvalid("%v", err)
 	}
-	if err := v.setRole(&actor); err != nil {
-		return model.Actor{Name: actor.Name, Issuer: actor.Issuer, Client: actor.Client, Partner: actor.Partner}, err
+	if err := v.setRole(&caller); err != nil {
+		return actor.Actor{Name: caller.Name, Issuer: caller.Issuer, Client: caller.Client, Partner: caller.Partner}, err
 	}
-	if actor.Kind != model.ActorPartner {
-		if actor.Subject, err = subjectName(c, actor.Client); err != nil {
-			return model.Actor{}, errTokenInvalid("%v", err)
+	if caller.Kind != actor.KindPartner {
+		if caller.Subject, err = subjectName(c, caller.Client); err != nil {
+			return actor.Actor{}, errTokenInvalid("%v", err)
 		}
 	}
-	if actor.Kind == model.ActorOperator {
-		actor.Name = actor.Subject
+	if caller.Kind == actor.KindOperator {
+		caller.Name = caller.Subject
 	}
-	if actor.HasScope(model.ScopeObservationsWrite) {
-		if err := v.setSources(&actor, c); err != nil {
-			return model.Actor{}, err
+	if caller.HasScope(actor.ScopeObservationsWrite) {
+		if err := v.setSources(&caller, c); err != nil {
+			return actor.Actor{}, err
 		}
 	}
-	return actor, nil
+	return caller, nil
 }
 
 // subjectName returns the person behind an operator's client: approvals by two people
@@ -85,32 +86,32 @@ func (v *Verifier) clientName(c claims) (string, error) {
 	return name, nil
 }
 
-func (v *Verifier) setRole(actor *model.Actor) error {
-	operator, observer := actor.HasScope(model.ScopeOperator), actor.HasScope(model.ScopeObservationsWrite)
+func (v *Verifier) setRole(caller *actor.Actor) error {
+	operator, observer := caller.HasScope(actor.ScopeOperator), caller.HasScope(actor.ScopeObservationsWrite)
 	switch {
-	case actor.Partner != "" && !partnerSlug.MatchString(actor.Partner):
+	case caller.Partner != "" && !partnerSlug.MatchString(caller.Partner):
 		return errTokenInvalid("its claim %s is not a partner's slug", v.config.PartnerClaim)
-	case actor.Partner != "" && operator:
+	case caller.Partner != "" && operator:
 		return errTokenInvalid("it belongs to a partner and to an operator at once")
-	case actor.Partner != "" && observer && !v.config.AllowPartnerSource:
-		return model.Fail(model.CodeInsufficientScope,
-			"A partner's token may not have the scope %s: partners may not report the observations that decide their own payouts.", model.ScopeObservationsWrite)
-	case actor.Partner != "":
-		actor.Kind = model.ActorPartner
+	case caller.Partner != "" && observer && !v.config.AllowPartnerSource:
+		return apperr.Fail(apperr.CodeInsufficientScope,
+			"A partner's token may not have the scope %s: partners may not report the observations that decide their own payouts.", actor.ScopeObservationsWrite)
+	case caller.Partner != "":
+		caller.Kind = actor.KindPartner
 	case operator:
-		actor.Kind = model.ActorOperator
+		caller.Kind = actor.KindOperator
 	case observer:
-		actor.Kind = model.ActorSource
+		caller.Kind = actor.KindSource
 	default:
-		return model.Fail(model.CodeInsufficientScope,
-			"The token has neither the claim %s nor the scope %s or %s.", v.config.PartnerClaim, model.ScopeOperator, model.ScopeObservationsWrite)
+		return apperr.Fail(apperr.CodeInsufficientScope,
+			"The token has neither the claim %s nor the scope %s or %s.", v.config.PartnerClaim, actor.ScopeOperator, actor.ScopeObservationsWrite)
 	}
 	return nil
 }
 
 // setSources sets the sources for which the holder may post observations. Without the
 // claim it is any source in development and none elsewhere.
-func (v *Verifier) setSources(actor *model.Actor, c claims) error {
+func (v *Verifier) setSources(actor *actor.Actor, c claims) error {
 	sources, err := c.listClaim("source")
 	if err != nil {
 		return errTokenInvalid("%v", err)

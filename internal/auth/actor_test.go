@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/internal/auth"
-	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 )
 
 func TestActorOfClaims(t *testing.T) {
@@ -20,60 +21,60 @@ func TestActorOfClaims(t *testing.T) {
 	for name, test := range map[string]struct {
 		claims claims
 		where  func(*auth.Config)
-		want   model.Actor
-		code   model.Code
+		want   actor.Actor
+		code   apperr.Code
 	}{
 		"scp as a list": {
 			claims: claims{"scope": nil, "scp": []string{"quotes:read", "openid"}}, where: production,
-			want: model.Actor{Kind: model.ActorPartner, Partner: "acme", Scopes: []model.Scope{"quotes:read", "openid"}},
+			want: actor.Actor{Kind: actor.KindPartner, Partner: "acme", Scopes: []actor.Scope{"quotes:read", "openid"}},
 		},
 		"scp as text": {
 			claims: claims{"scope": nil, "scp": "quotes:read openid"}, where: production,
-			want: model.Actor{Kind: model.ActorPartner, Partner: "acme", Scopes: []model.Scope{"quotes:read", "openid"}},
+			want: actor.Actor{Kind: actor.KindPartner, Partner: "acme", Scopes: []actor.Scope{"quotes:read", "openid"}},
 		},
 		"partner claim by another name": {
 			claims: claims{"partner": nil, "org": "globex"}, where: func(c *auth.Config) { c.PartnerClaim = "org" },
-			want: model.Actor{Kind: model.ActorPartner, Partner: "globex", Scopes: []model.Scope{"quotes:read"}},
+			want: actor.Actor{Kind: actor.KindPartner, Partner: "globex", Scopes: []actor.Scope{"quotes:read"}},
 		},
 		"several sources": {
 			claims: claims{"partner": nil, "scope": "observations:write", "source": []string{"usgs", "nhc"}}, where: development,
-			want: model.Actor{Kind: model.ActorSource, Sources: []string{"usgs", "nhc"}, Scopes: []model.Scope{"observations:write"}},
+			want: actor.Actor{Kind: actor.KindSource, Sources: []string{"usgs", "nhc"}, Scopes: []actor.Scope{"observations:write"}},
 		},
 		"no source in production": {
 			claims: source, where: production,
-			want: model.Actor{Kind: model.ActorSource, Scopes: []model.Scope{"observations:write"}},
+			want: actor.Actor{Kind: actor.KindSource, Scopes: []actor.Scope{"observations:write"}},
 		},
 		"no source in development": {
 			claims: source, where: development,
-			want: model.Actor{Kind: model.ActorSource, AnySource: true, Scopes: []model.Scope{"observations:write"}},
+			want: actor.Actor{Kind: actor.KindSource, AnySource: true, Scopes: []actor.Scope{"observations:write"}},
 		},
 		"partner and source in development": {
 			claims: claims{"scope": "observations:write"}, where: development,
-			want: model.Actor{Kind: model.ActorPartner, Partner: "acme", AnySource: true, Scopes: []model.Scope{"observations:write"}},
+			want: actor.Actor{Kind: actor.KindPartner, Partner: "acme", AnySource: true, Scopes: []actor.Scope{"observations:write"}},
 		},
-		"partner and source in production": {claims: claims{"scope": "observations:write"}, where: production, code: model.CodeInsufficientScope},
-		"no role":                          {claims: claims{"partner": nil}, where: production, code: model.CodeInsufficientScope},
-		"partner and operator":             {claims: claims{"scope": "operator"}, where: production, code: model.CodeTokenInvalid},
-		"partner is not a slug":            {claims: claims{"partner": "Acme Ltd"}, where: production, code: model.CodeTokenInvalid},
-		"partner is a list":                {claims: claims{"partner": []string{"acme"}}, where: production, code: model.CodeTokenInvalid},
-		"scope is a number":                {claims: claims{"scope": 7}, where: production, code: model.CodeTokenInvalid},
+		"partner and source in production": {claims: claims{"scope": "observations:write"}, where: production, code: apperr.CodeInsufficientScope},
+		"no role":                          {claims: claims{"partner": nil}, where: production, code: apperr.CodeInsufficientScope},
+		"partner and operator":             {claims: claims{"scope": "operator"}, where: production, code: apperr.CodeTokenInvalid},
+		"partner is not a slug":            {claims: claims{"partner": "Acme Ltd"}, where: production, code: apperr.CodeTokenInvalid},
+		"partner is a list":                {claims: claims{"partner": []string{"acme"}}, where: production, code: apperr.CodeTokenInvalid},
+		"scope is a number":                {claims: claims{"scope": 7}, where: production, code: apperr.CodeTokenInvalid},
 		"source is an object": {
-			claims: claims{"partner": nil, "scope": "observations:write", "source": claims{}}, where: production, code: model.CodeTokenInvalid,
+			claims: claims{"partner": nil, "scope": "observations:write", "source": claims{}}, where: production, code: apperr.CodeTokenInvalid,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			actor, err := w.newVerifier(t, test.where).Verify(t.Context(), w.signToken(t, test.claims))
+			caller, err := w.newVerifier(t, test.where).Verify(t.Context(), w.signToken(t, test.claims))
 			if test.code != "" {
 				requireCode(t, test.code, err)
 				return
 			}
 			require.NoError(t, err)
-			test.want.Name, test.want.Client, test.want.Issuer, test.want.ExpiresAt = "acme", "acme", w.address, actor.ExpiresAt
-			if test.want.Kind != model.ActorPartner {
+			test.want.Name, test.want.Client, test.want.Issuer, test.want.ExpiresAt = "acme", "acme", w.address, caller.ExpiresAt
+			if test.want.Kind != actor.KindPartner {
 				test.want.Subject = "acme"
 			}
-			require.Equal(t, test.want, actor)
+			require.Equal(t, test.want, caller)
 		})
 	}
 }
@@ -83,22 +84,22 @@ func TestBearerFrom(t *testing.T) {
 	for _, test := range []struct {
 		headers []string
 		token   string
-		code    model.Code
+		code    apperr.Code
 	}{
 		{headers: []string{"Bearer abc.d-e_f.g~h+i/j=="}, token: "abc.d-e_f.g~h+i/j=="},
 		{headers: []string{"bEARER abc"}, token: "abc"},
 		{headers: []string{"Bearer " + strings.Repeat("a", 8<<10-7)}, token: strings.Repeat("a", 8<<10-7)},
-		{headers: []string{"Bearer " + strings.Repeat("a", 8<<10-6)}, code: model.CodeTokenInvalid},
-		{headers: nil, code: model.CodeTokenMissing},
-		{headers: []string{""}, code: model.CodeTokenMissing},
-		{headers: []string{"Basic YTpi"}, code: model.CodeTokenMissing},
-		{headers: []string{"Bearer"}, code: model.CodeTokenInvalid},
-		{headers: []string{"Bearer "}, code: model.CodeTokenInvalid},
-		{headers: []string{"Bearer a b"}, code: model.CodeTokenInvalid},
-		{headers: []string{"Bearer a\x00"}, code: model.CodeTokenInvalid},
-		{headers: []string{"Bearer a=b"}, code: model.CodeTokenInvalid},
-		{headers: []string{"Bearer a, Bearer b"}, code: model.CodeTokenInvalid},
-		{headers: []string{"Bearer a", "Bearer a"}, code: model.CodeTokenInvalid},
+		{headers: []string{"Bearer " + strings.Repeat("a", 8<<10-6)}, code: apperr.CodeTokenInvalid},
+		{headers: nil, code: apperr.CodeTokenMissing},
+		{headers: []string{""}, code: apperr.CodeTokenMissing},
+		{headers: []string{"Basic YTpi"}, code: apperr.CodeTokenMissing},
+		{headers: []string{"Bearer"}, code: apperr.CodeTokenInvalid},
+		{headers: []string{"Bearer "}, code: apperr.CodeTokenInvalid},
+		{headers: []string{"Bearer a b"}, code: apperr.CodeTokenInvalid},
+		{headers: []string{"Bearer a\x00"}, code: apperr.CodeTokenInvalid},
+		{headers: []string{"Bearer a=b"}, code: apperr.CodeTokenInvalid},
+		{headers: []string{"Bearer a, Bearer b"}, code: apperr.CodeTokenInvalid},
+		{headers: []string{"Bearer a", "Bearer a"}, code: apperr.CodeTokenInvalid},
 	} {
 		token, err := auth.BearerFrom(test.headers...)
 		if test.code != "" {
@@ -125,12 +126,12 @@ func TestNamesAreBoundedAndPrintable(t *testing.T) {
 					require.NoError(t, err)
 					continue
 				}
-				requireCode(t, model.CodeTokenInvalid, err)
+				requireCode(t, apperr.CodeTokenInvalid, err)
 			}
 		}
 	}
 	_, err := verifier.Verify(t.Context(), w.signToken(t, map[string]any{"partner": nil, "scope": "observations:write", "source": []string{"usgs", ""}}))
-	requireCode(t, model.CodeTokenInvalid, err)
+	requireCode(t, apperr.CodeTokenInvalid, err)
 }
 
 // TestOperatorsAreIdentifiedByIssuerAndSubject signs tokens of one subject at two
@@ -139,7 +140,7 @@ func TestOperatorsAreIdentifiedByIssuerAndSubject(t *testing.T) {
 	t.Parallel()
 	first, second := newTestIssuer(t, ""), newTestIssuer(t, "")
 	verifier := first.newVerifier(t, func(c *auth.Config) { c.Issuers = append(c.Issuers, second.address) })
-	verify := func(w *testIssuer, client, subject, scope string) model.Actor {
+	verify := func(w *testIssuer, client, subject, scope string) actor.Actor {
 		actor, err := verifier.Verify(t.Context(), w.signToken(t, map[string]any{"partner": nil, "scope": scope, "client_id": client, "sub": subject}))
 		require.NoError(t, err)
 		return actor

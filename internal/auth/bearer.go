@@ -3,7 +3,7 @@ package auth
 import (
 	"strings"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 // maxTokenBytes limits a token, in bytes: real ones have about 1 KiB, and a caller must
@@ -21,7 +21,7 @@ func BearerFrom(headers ...string) (string, error) {
 	case len(headers) == 0 || len(headers) == 1 && headers[0] == "":
 		return "", errTokenMissing()
 	case len(headers) > 1:
-		return "", model.Fail(model.CodeTokenInvalid, "The request has more than one Authorization header.")
+		return "", apperr.Fail(apperr.CodeTokenInvalid, "The request has more than one Authorization header.")
 	}
 	scheme, token, _ := strings.Cut(headers[0], " ") // case-insensitive: RFC 9110 section 11.1
 	if !strings.EqualFold(scheme, "bearer") {
@@ -37,10 +37,10 @@ func BearerFrom(headers ...string) (string, error) {
 	return token, nil
 }
 
-func errTokenMissing() *model.Error {
-	return model.Fail(model.CodeTokenMissing, "The request has no access token: send the header Authorization: Bearer TOKEN.")
+func errTokenMissing() *apperr.Error {
+	return apperr.Fail(apperr.CodeTokenMissing, "The request has no access token: send the header Authorization: Bearer TOKEN.")
 }
 
-func errTokenInvalid(reason string, args ...any) *model.Error {
-	return model.Fail(model.CodeTokenInvalid, "The access token is not valid: "+reason+".", args...)
+func errTokenInvalid(reason string, args ...any) *apperr.Error {
+	return apperr.Fail(apperr.CodeTokenInvalid, "The access token is not valid: "+reason+".", args...)
 }

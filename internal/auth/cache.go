@@ -7,7 +7,7 @@ import (
 	"time"
 	"unsafe"
 
-	"parapet/model"
+	"parapet/model/kernel/actor"
 )
 
 const (
@@ -25,7 +25,7 @@ type actorCache struct {
 }
 
 type cachedActor struct {
-	actor     model.Actor
+	actor     actor.Actor
 	expiresAt time.Time
 }
 
@@ -37,14 +37,14 @@ func tokenHash(raw string) [sha256.Size]byte {
 
 // get returns the actor of a recently verified token. Pass the generation to put, which
 // discards a token verified with keys that have changed since.
-func (c *actorCache) get(key [sha256.Size]byte, now time.Time) (actor model.Actor, found bool, generation int) {
+func (c *actorCache) get(key [sha256.Size]byte, now time.Time) (actor actor.Actor, found bool, generation int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	entry, found := c.entries[key]
 	return entry.actor, found && now.Before(entry.expiresAt), c.generation
 }
 
-func (c *actorCache) put(key [sha256.Size]byte, actor model.Actor, now, expiry time.Time, generation int) {
+func (c *actorCache) put(key [sha256.Size]byte, actor actor.Actor, now, expiry time.Time, generation int) {
 	until := now.Add(cacheLifetime)
 	if expiry.Before(until) {
 		until = expiry

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/kernel/actor"
 )
 
 // A token that was verified with keys which changed in the meantime is verified again.
@@ -18,10 +18,10 @@ func TestCacheDropsResultsOfEarlierKeys(t *testing.T) {
 	key, now := tokenHash("token"), time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 	_, _, generation := c.get(key, now)
 	c.clearAll() // the keys have changed
-	c.put(key, model.Actor{Name: "acme"}, now, now.Add(time.Hour), generation)
+	c.put(key, actor.Actor{Name: "acme"}, now, now.Add(time.Hour), generation)
 	_, found, generation := c.get(key, now)
 	require.False(t, found)
-	c.put(key, model.Actor{Name: "acme"}, now, now.Add(time.Hour), generation)
+	c.put(key, actor.Actor{Name: "acme"}, now, now.Add(time.Hour), generation)
 	actor, found, _ := c.get(key, now)
 	require.True(t, found)
 	require.Equal(t, "acme", actor.Name)
@@ -37,7 +37,7 @@ func TestCacheIsBounded(t *testing.T) {
 	_, _, generation := c.get(tokenHash("0"), now)
 	put := func(from, to int, at time.Time) {
 		for n := from; n < to; n++ {
-			c.put(tokenHash(strconv.Itoa(n)), model.Actor{}, at, at.Add(time.Hour), generation)
+			c.put(tokenHash(strconv.Itoa(n)), actor.Actor{}, at, at.Add(time.Hour), generation)
 		}
 	}
 	known := func(n int, at time.Time) bool {

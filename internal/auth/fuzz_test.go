@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/internal/auth"
-	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 )
 
 // FuzzToken presents any text as a token: only tokens signed by the issuer are accepted,
@@ -28,15 +29,15 @@ func FuzzToken(f *testing.F) {
 		if from, err := auth.BearerFrom(header); err == nil {
 			token = from
 		} else {
-			require.Contains(t, []model.Code{model.CodeTokenMissing, model.CodeTokenInvalid}, model.CodeOf(err))
+			require.Contains(t, []apperr.Code{apperr.CodeTokenMissing, apperr.CodeTokenInvalid}, apperr.CodeOf(err))
 		}
-		actor, err := verifier.Verify(t.Context(), token)
+		caller, err := verifier.Verify(t.Context(), token)
 		if err == nil { // the last characters of a signature can be written in two ways
 			require.True(t, strings.HasPrefix(token, signed+"."), "%q was never signed", token)
 			return
 		}
-		require.Equal(t, model.Actor{Name: actor.Name, Issuer: actor.Issuer, Client: actor.Client, Partner: actor.Partner}, actor, "a name at most, and no right")
-		require.Contains(t, []model.Code{model.CodeTokenMissing, model.CodeTokenInvalid, model.CodeTokenExpired, model.CodeInsufficientScope}, model.CodeOf(err))
+		require.Equal(t, actor.Actor{Name: caller.Name, Issuer: caller.Issuer, Client: caller.Client, Partner: caller.Partner}, caller, "a name at most, and no right")
+		require.Contains(t, []apperr.Code{apperr.CodeTokenMissing, apperr.CodeTokenInvalid, apperr.CodeTokenExpired, apperr.CodeInsufficientScope}, apperr.CodeOf(err))
 		require.LessOrEqual(t, w.fetches.Load(), int64(1))
 	})
 }

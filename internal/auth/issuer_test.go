@@ -21,7 +21,7 @@ import (
 
 	"parapet/internal/auth"
 	"parapet/internal/devissuer"
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 const audience = "https://api.parapet.test"
@@ -131,8 +131,8 @@ func (w *testIssuer) signToken(t testing.TB, changes map[string]any) string {
 	return token
 }
 
-func requireCode(t *testing.T, want model.Code, err error) {
+func requireCode(t *testing.T, want apperr.Code, err error) {
 	t.Helper()
 	require.Error(t, err)
-	require.Equal(t, want, model.CodeOf(err), fmt.Sprint(err))
+	require.Equal(t, want, apperr.CodeOf(err), fmt.Sprint(err))
 }

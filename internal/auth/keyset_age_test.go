@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/internal/auth"
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 // From the age of four minutes on no token is verified before the keys were fetched again.
@@ -30,7 +30,7 @@ func TestKeysOlderThanFourMinutesAreNotUsed(t *testing.T) {
 	require.NoError(t, w.WithdrawKey(withdrawn))
 	w.advance(4 * time.Minute)
 	_, err = verifier.Verify(t.Context(), token)
-	requireCode(t, model.CodeTokenInvalid, err)
+	requireCode(t, apperr.CodeTokenInvalid, err)
 }
 
 // Keys are refreshed from the age of three minutes on, in the background of a request,

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/internal/auth"
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 func TestForgedTokensFetchKeysOnce(t *testing.T) {
@@ -31,7 +31,7 @@ func TestForgedTokensFetchKeysOnce(t *testing.T) {
 			callers.Go(func() {
 				for range 50 {
 					_, err := verifier.Verify(t.Context(), forged)
-					requireCode(t, model.CodeTokenInvalid, err)
+					requireCode(t, apperr.CodeTokenInvalid, err)
 				}
 			})
 		}
@@ -57,7 +57,7 @@ func TestForgedTokensOfAKnownKeyIDFetchOncePerInterval(t *testing.T) {
 	for _, want := range []int64{1, 2} {
 		for range 20 {
 			_, err := verifier.Verify(t.Context(), forged)
-			requireCode(t, model.CodeTokenInvalid, err)
+			requireCode(t, apperr.CodeTokenInvalid, err)
 		}
 		require.Equal(t, want, w.fetches.Load())
 		w.advance(30 * time.Second)
@@ -75,7 +75,7 @@ func TestNewKeyUnderAnOldKeyIDWorksWithinHalfAMinute(t *testing.T) {
 	w.useNewKey(t, "signing")
 	token := w.signToken(t, nil)
 	_, err = verifier.Verify(t.Context(), token)
-	requireCode(t, model.CodeTokenInvalid, err)
+	requireCode(t, apperr.CodeTokenInvalid, err)
 	w.advance(30 * time.Second)
 	_, err = verifier.Verify(t.Context(), token)
 	require.NoError(t, err)
@@ -121,7 +121,7 @@ func TestWithdrawnKeyStops(t *testing.T) {
 			// The background fetch takes real time, which the test clock does not show.
 			require.Eventually(t, func() bool {
 				_, err := verifier.Verify(t.Context(), token)
-				return model.CodeOf(err) == model.CodeTokenInvalid
+				return apperr.CodeOf(err) == apperr.CodeTokenInvalid
 			}, time.Minute, time.Millisecond)
 		})
 	}
@@ -151,8 +151,8 @@ func TestServiceStartsBeforeItsIssuer(t *testing.T) {
 	require.Error(t, verifier.Ready(t.Context()))
 	for range 100 {
 		_, err := verifier.Verify(t.Context(), w.signToken(t, nil))
-		requireCode(t, model.CodeUnavailable, err)
-		var failed *model.Error
+		requireCode(t, apperr.CodeUnavailable, err)
+		var failed *apperr.Error
 		require.ErrorAs(t, err, &failed)
 		require.Equal(t, 30*time.Second, failed.RetryAfter)
 	}
@@ -171,7 +171,7 @@ func TestCancelledRequestDoesNotCancelTheKeyFetch(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := verifier.Verify(gone, w.signToken(t, nil))
-	requireCode(t, model.CodeUnavailable, err)
+	requireCode(t, apperr.CodeUnavailable, err)
 	_, err = verifier.Verify(t.Context(), w.signToken(t, nil))
 	require.NoError(t, err)
 }

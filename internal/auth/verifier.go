@@ -19,7 +19,8 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/go-jose/go-jose/v4"
 
-	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 )
 
 // knownAlgorithms are the algorithms that a configuration may allow: those without a
@@ -113,12 +114,12 @@ func (c Config) validate() error {
 // token_invalid or token_expired (401); insufficient_scope (403) for a token without a
 // role, together with an actor that has a name; unavailable (503) while no key of its
 // issuer is known.
-func (v *Verifier) Verify(ctx context.Context, raw string) (model.Actor, error) {
+func (v *Verifier) Verify(ctx context.Context, raw string) (actor.Actor, error) {
 	if raw == "" {
-		return model.Actor{}, errTokenMissing()
+		return actor.Actor{}, errTokenMissing()
 	}
 	if len(raw) > maxTokenBytes {
-		return model.Actor{}, errTokenInvalid("it is longer than %d bytes", maxTokenBytes)
+		return actor.Actor{}, errTokenInvalid("it is longer than %d bytes", maxTokenBytes)
 	}
 	now, key := v.config.Now(), tokenHash(raw)
 	actor, found, generation := v.cache.get(key, now)
@@ -133,7 +134,7 @@ func (v *Verifier) Verify(ctx context.Context, raw string) (model.Actor, error) 
 	return actor, nil
 }
 
-func (v *Verifier) verifyToken(ctx context.Context, raw string, now time.Time) (actor model.Actor, expiry time.Time, err error) {
+func (v *Verifier) verifyToken(ctx context.Context, raw string, now time.Time) (actor actor.Actor, expiry time.Time, err error) {
 	head, err := readUnverified(raw)
 	if err != nil {
 		return actor, expiry, errTokenInvalid("%v", err)
@@ -182,15 +183,15 @@ func (p *verifiedPayload) UnmarshalJSON(text []byte) (err error) {
 }
 
 // errKeysUnavailable is a failure of this server or the issuer, not of the token.
-func errKeysUnavailable(cause error) *model.Error {
-	failed := model.Fail(model.CodeUnavailable, "Tokens cannot be verified at the moment.").WithCause(cause)
+func errKeysUnavailable(cause error) *apperr.Error {
+	failed := apperr.Fail(apperr.CodeUnavailable, "Tokens cannot be verified at the moment.").WithCause(cause)
 	failed.RetryAfter = fetchInterval
 	return failed
 }
 
-func claimError(err error) *model.Error {
+func claimError(err error) *apperr.Error {
 	if expired := (*expiredError)(nil); errors.As(err, &expired) {
-		return model.Fail(model.CodeTokenExpired, "The access token has expired: %v.", err)
+		return apperr.Fail(apperr.CodeTokenExpired, "The access token has expired: %v.", err)
 	}
 	return errTokenInvalid("%v", err)
 }

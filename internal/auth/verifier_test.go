@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/internal/auth"
-	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 )
 
 func TestVerifyNamesTheActor(t *testing.T) {
@@ -17,15 +18,15 @@ func TestVerifyNamesTheActor(t *testing.T) {
 	for _, algorithm := range []string{"ES256", "RS256"} {
 		w := newTestIssuer(t, algorithm)
 		verifier := w.newVerifier(t)
-		for client, want := range map[string]model.Actor{
+		for client, want := range map[string]actor.Actor{
 			"acme": {
-				Kind: model.ActorPartner, Partner: "acme", Name: "acme", Client: "acme",
-				Scopes: []model.Scope{model.ScopeQuotesWrite, model.ScopeQuotesRead},
+				Kind: actor.KindPartner, Partner: "acme", Name: "acme", Client: "acme",
+				Scopes: []actor.Scope{actor.ScopeQuotesWrite, actor.ScopeQuotesRead},
 			},
-			"operator": {Kind: model.ActorOperator, Name: "operator", Client: "operator", Subject: "operator", Scopes: []model.Scope{model.ScopeOperator}},
+			"operator": {Kind: actor.KindOperator, Name: "operator", Client: "operator", Subject: "operator", Scopes: []actor.Scope{actor.ScopeOperator}},
 			"source": {
-				Kind: model.ActorSource, Name: "source", Client: "source", Subject: "source",
-				Scopes: []model.Scope{model.ScopeObservationsWrite}, Sources: []string{"usgs"},
+				Kind: actor.KindSource, Name: "source", Client: "source", Subject: "source",
+				Scopes: []actor.Scope{actor.ScopeObservationsWrite}, Sources: []string{"usgs"},
 			},
 		} {
 			want.Issuer = w.address
@@ -47,39 +48,39 @@ func TestVerifyClaims(t *testing.T) {
 	t.Parallel()
 	w := newTestIssuer(t, "")
 	now := w.now().Unix()
-	const ok = model.Code("")
+	const ok = apperr.Code("")
 	for name, test := range map[string]struct {
 		claims map[string]any
-		want   model.Code
+		want   apperr.Code
 	}{
 		"good":                           {nil, ok},
 		"audience among several":         {map[string]any{"aud": []string{"other", audience}}, ok},
-		"wrong audience":                 {map[string]any{"aud": "acme"}, model.CodeTokenInvalid},
-		"no audience":                    {map[string]any{"aud": nil}, model.CodeTokenInvalid},
-		"another issuer":                 {map[string]any{"iss": "https://elsewhere.test"}, model.CodeTokenInvalid},
-		"issuer with a slash more":       {map[string]any{"iss": w.address + "/"}, model.CodeTokenInvalid},
-		"no issuer":                      {map[string]any{"iss": nil}, model.CodeTokenInvalid},
-		"no expiry":                      {map[string]any{"exp": nil}, model.CodeTokenInvalid},
-		"expiry is text":                 {map[string]any{"exp": "tomorrow"}, model.CodeTokenInvalid},
-		"expiry beyond all measure":      {map[string]any{"exp": 1e300}, model.CodeTokenInvalid},
+		"wrong audience":                 {map[string]any{"aud": "acme"}, apperr.CodeTokenInvalid},
+		"no audience":                    {map[string]any{"aud": nil}, apperr.CodeTokenInvalid},
+		"another issuer":                 {map[string]any{"iss": "https://elsewhere.test"}, apperr.CodeTokenInvalid},
+		"issuer with a slash more":       {map[string]any{"iss": w.address + "/"}, apperr.CodeTokenInvalid},
+		"no issuer":                      {map[string]any{"iss": nil}, apperr.CodeTokenInvalid},
+		"no expiry":                      {map[string]any{"exp": nil}, apperr.CodeTokenInvalid},
+		"expiry is text":                 {map[string]any{"exp": "tomorrow"}, apperr.CodeTokenInvalid},
+		"expiry beyond all measure":      {map[string]any{"exp": 1e300}, apperr.CodeTokenInvalid},
 		"expired 29 s ago":               {map[string]any{"iat": now - 3600, "exp": now - 29}, ok},
-		"expired 30 s ago":               {map[string]any{"iat": now - 3600, "exp": now - 30}, model.CodeTokenExpired},
-		"expired, and for somebody else": {map[string]any{"exp": now - 900, "aud": "x"}, model.CodeTokenInvalid},
+		"expired 30 s ago":               {map[string]any{"iat": now - 3600, "exp": now - 30}, apperr.CodeTokenExpired},
+		"expired, and for somebody else": {map[string]any{"exp": now - 900, "aud": "x"}, apperr.CodeTokenInvalid},
 		"issued 30 s ahead":              {map[string]any{"iat": now + 30}, ok},
-		"issued 31 s ahead":              {map[string]any{"iat": now + 31}, model.CodeTokenInvalid},
+		"issued 31 s ahead":              {map[string]any{"iat": now + 31}, apperr.CodeTokenInvalid},
 		"valid in 30 s":                  {map[string]any{"nbf": now + 30}, ok},
-		"valid in 31 s":                  {map[string]any{"nbf": now + 31}, model.CodeTokenInvalid},
+		"valid in 31 s":                  {map[string]any{"nbf": now + 31}, apperr.CodeTokenInvalid},
 		"lives 24 h":                     {map[string]any{"exp": now + 86400}, ok},
-		"lives 24 h and a second":        {map[string]any{"exp": now + 86401}, model.CodeTokenInvalid},
+		"lives 24 h and a second":        {map[string]any{"exp": now + 86401}, apperr.CodeTokenInvalid},
 		"no iat, 24 h left":              {map[string]any{"iat": nil, "exp": now + 86400}, ok},
-		"no iat, more left":              {map[string]any{"iat": nil, "exp": now + 86401}, model.CodeTokenInvalid},
+		"no iat, more left":              {map[string]any{"iat": nil, "exp": now + 86401}, apperr.CodeTokenInvalid},
 		"fractions of seconds":           {map[string]any{"exp": float64(now) + 60.5}, ok},
-		"ID token by nonce":              {map[string]any{"nonce": "n"}, model.CodeTokenInvalid},
-		"ID token by at_hash":            {map[string]any{"at_hash": "h"}, model.CodeTokenInvalid},
+		"ID token by nonce":              {map[string]any{"nonce": "n"}, apperr.CodeTokenInvalid},
+		"ID token by at_hash":            {map[string]any{"at_hash": "h"}, apperr.CodeTokenInvalid},
 		"nonce is null":                  {map[string]any{"nonce": (*string)(nil)}, ok},
-		"ID token by c_hash":             {map[string]any{"c_hash": "h"}, model.CodeTokenInvalid},
-		"neither client nor subject":     {map[string]any{"client_id": nil, "sub": nil}, model.CodeTokenInvalid},
-		"NUL in the client's name":       {map[string]any{"client_id": "a\x00"}, model.CodeTokenInvalid},
+		"ID token by c_hash":             {map[string]any{"c_hash": "h"}, apperr.CodeTokenInvalid},
+		"neither client nor subject":     {map[string]any{"client_id": nil, "sub": nil}, apperr.CodeTokenInvalid},
+		"NUL in the client's name":       {map[string]any{"client_id": "a\x00"}, apperr.CodeTokenInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -143,7 +144,7 @@ func TestVerifyRejectsOtherTokenKinds(t *testing.T) {
 				continue
 			}
 			require.Error(t, err, "%s, type %q", name, typ)
-			requireCode(t, model.CodeTokenInvalid, err)
+			requireCode(t, apperr.CodeTokenInvalid, err)
 		}
 	}
 }
@@ -167,11 +168,11 @@ func TestVerifyMalformed(t *testing.T) {
 		"longer than the limit": good + strings.Repeat("A", 8<<10), "NUL": good + "\x00",
 	} {
 		_, err := verifier.Verify(t.Context(), token)
-		requireCode(t, model.CodeTokenInvalid, err)
+		requireCode(t, apperr.CodeTokenInvalid, err)
 		require.NotContains(t, err.Error(), "panic", name)
 	}
 	_, err := verifier.Verify(t.Context(), "")
-	requireCode(t, model.CodeTokenMissing, err)
+	requireCode(t, apperr.CodeTokenMissing, err)
 }
 
 // A good token is refused beyond the limit of its length, before anything is computed of it.
@@ -185,7 +186,7 @@ func TestVerifyBoundsTheLengthOfATokenExactly(t *testing.T) {
 		token := w.signToken(t, map[string]any{"padding": strings.Repeat("a", padding)})
 		_, err := verifier.Verify(t.Context(), token)
 		if len(token) > limit {
-			requireCode(t, model.CodeTokenInvalid, err)
+			requireCode(t, apperr.CodeTokenInvalid, err)
 			lengths[false] = len(token)
 			break
 		}
@@ -206,7 +207,7 @@ func TestVerifySeveralIssuers(t *testing.T) {
 	}
 	// One issuer's key does not speak for the other.
 	_, err := verifier.Verify(t.Context(), a.signToken(t, map[string]any{"iss": b.address}))
-	requireCode(t, model.CodeTokenInvalid, err)
+	requireCode(t, apperr.CodeTokenInvalid, err)
 	require.NoError(t, verifier.Ready(t.Context()))
 }
 
@@ -220,7 +221,7 @@ func TestVerifyRemembersNoLongerThanExpiry(t *testing.T) {
 	require.NoError(t, err)
 	w.advance(50 * time.Second)
 	_, err = verifier.Verify(t.Context(), token)
-	requireCode(t, model.CodeTokenExpired, err)
+	requireCode(t, apperr.CodeTokenExpired, err)
 }
 
 func TestNewRefusesConfiguration(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 // Meaning is the public meaning of an error code.
@@ -22,82 +22,82 @@ type Meaning struct {
 
 // Codes of GraphQL only.
 const (
-	CodeQueryTooCostly  model.Code = "query_too_costly"
-	CodeQueryNotTrusted model.Code = "query_not_trusted"
-	CodeOriginRefused   model.Code = "origin_refused"
-	CodeReadTooSlowly   model.Code = "read_too_slowly"
+	CodeQueryTooCostly  apperr.Code = "query_too_costly"
+	CodeQueryNotTrusted apperr.Code = "query_not_trusted"
+	CodeOriginRefused   apperr.Code = "origin_refused"
+	CodeReadTooSlowly   apperr.Code = "read_too_slowly"
 	// The code that clients of automatic persisted queries expect.
-	CodePersistedQueryNotFound model.Code = "PERSISTED_QUERY_NOT_FOUND"
+	CodePersistedQueryNotFound apperr.Code = "PERSISTED_QUERY_NOT_FOUND"
 )
 
 // meanings covers every code of the domain and of GraphQL; a test finds missing ones.
-var meanings = map[model.Code]Meaning{
-	model.CodeMalformedJSON:         {http.StatusBadRequest, "The body is not valid JSON", false},
-	model.CodeUnknownField:          {http.StatusBadRequest, "The body has a member that does not exist", false},
-	model.CodeDuplicateField:        {http.StatusBadRequest, "The body has a member twice", false},
-	model.CodeParameterInvalid:      {http.StatusBadRequest, "A parameter is not right", false},
-	model.CodeCursorInvalid:         {http.StatusBadRequest, "The cursor does not belong to this list", false},
-	model.CodeIdempotencyKeyInvalid: {http.StatusBadRequest, "The Idempotency-Key is not right", false},
-	model.CodeTokenMissing:          {http.StatusUnauthorized, "An access token is needed", false},
-	model.CodeTokenInvalid:          {http.StatusUnauthorized, "The access token is not valid", false},
-	model.CodeTokenExpired:          {http.StatusUnauthorized, "The access token has expired", false},
-	model.CodeInsufficientScope:     {http.StatusForbidden, "The token does not allow this", false},
-	model.CodePartnerMismatch:       {http.StatusForbidden, "The request names another partner", false},
-	model.CodePartnerDisabled:       {http.StatusForbidden, "The partner is disabled", false},
-	model.CodeNotFound:              {http.StatusNotFound, "Not found", false},
-	model.CodeMethodNotAllowed:      {http.StatusMethodNotAllowed, "The method is not allowed here", false},
-	model.CodeNotAcceptable:         {http.StatusNotAcceptable, "No acceptable form of the answer exists", false},
-	model.CodeBodyTooLarge:          {http.StatusRequestEntityTooLarge, "The body is too large", false},
-	model.CodeMediaTypeUnsupported:  {http.StatusUnsupportedMediaType, "The body is of the wrong type", false},
-	model.CodeQuoteAlreadyBound:     {http.StatusConflict, "The quote is already bound", false},
-	model.CodeQuoteExpired:          {http.StatusConflict, "The quote has expired", false},
-	model.CodeCapacityExceeded:      {http.StatusConflict, "There is no capacity left", false},
-	model.CodeMoratoriumActive:      {http.StatusConflict, "No cover is sold here at the moment", false},
-	model.CodeStateConflict:         {http.StatusConflict, "The record's state does not allow this", false},
-	model.CodeIdempotencyInFlight:   {http.StatusConflict, "The same request is still running", true},
-	model.CodeVersionMismatch:       {http.StatusPreconditionFailed, "The record has changed", false},
-	model.CodeValidationFailed:      {http.StatusUnprocessableEntity, "The request is not right", false},
-	model.CodeProductUnknown:        {http.StatusUnprocessableEntity, "There is no such product", false},
-	model.CodeTriggerNotMet:         {http.StatusUnprocessableEntity, "The trigger is not met", false},
-	model.CodeRiskUninsurable:       {http.StatusUnprocessableEntity, "The risk cannot be insured", false},
-	model.CodeLimitExhausted:        {http.StatusUnprocessableEntity, "The limit is exhausted", false},
-	model.CodePolicyNotInForce:      {http.StatusUnprocessableEntity, "The policy is not in force", false},
-	model.CodeIdempotencyKeyReused:  {http.StatusUnprocessableEntity, "The Idempotency-Key was used for another request", false},
-	model.CodeReferenceTaken:        {http.StatusUnprocessableEntity, "The partner_reference is taken", false},
-	CodeQueryTooCostly:              {http.StatusUnprocessableEntity, "The query asks for too much", false},
-	CodeQueryNotTrusted:             {http.StatusForbidden, "The query is not one that this server runs", false},
-	CodeOriginRefused:               {http.StatusForbidden, "Pages of this origin may not connect", false},
-	CodeReadTooSlowly:               {http.StatusRequestTimeout, "The answer was read too slowly", true},
-	CodePersistedQueryNotFound:      {http.StatusNotFound, "The persisted query is not known", true},
-	model.CodeRateLimited:           {http.StatusTooManyRequests, "Too many requests", true},
-	model.CodeInternal:              {http.StatusInternalServerError, "Something went wrong on our side", false},
-	model.CodeUnavailable:           {http.StatusServiceUnavailable, "Parapet cannot answer right now", true},
+var meanings = map[apperr.Code]Meaning{
+	apperr.CodeMalformedJSON:         {http.StatusBadRequest, "The body is not valid JSON", false},
+	apperr.CodeUnknownField:          {http.StatusBadRequest, "The body has a member that does not exist", false},
+	apperr.CodeDuplicateField:        {http.StatusBadRequest, "The body has a member twice", false},
+	apperr.CodeParameterInvalid:      {http.StatusBadRequest, "A parameter is not right", false},
+	apperr.CodeCursorInvalid:         {http.StatusBadRequest, "The cursor does not belong to this list", false},
+	apperr.CodeIdempotencyKeyInvalid: {http.StatusBadRequest, "The Idempotency-Key is not right", false},
+	apperr.CodeTokenMissing:          {http.StatusUnauthorized, "An access token is needed", false},
+	apperr.CodeTokenInvalid:          {http.StatusUnauthorized, "The access token is not valid", false},
+	apperr.CodeTokenExpired:          {http.StatusUnauthorized, "The access token has expired", false},
+	apperr.CodeInsufficientScope:     {http.StatusForbidden, "The token does not allow this", false},
+	apperr.CodePartnerMismatch:       {http.StatusForbidden, "The request names another partner", false},
+	apperr.CodePartnerDisabled:       {http.StatusForbidden, "The partner is disabled", false},
+	apperr.CodeNotFound:              {http.StatusNotFound, "Not found", false},
+	apperr.CodeMethodNotAllowed:      {http.StatusMethodNotAllowed, "The method is not allowed here", false},
+	apperr.CodeNotAcceptable:         {http.StatusNotAcceptable, "No acceptable form of the answer exists", false},
+	apperr.CodeBodyTooLarge:          {http.StatusRequestEntityTooLarge, "The body is too large", false},
+	apperr.CodeMediaTypeUnsupported:  {http.StatusUnsupportedMediaType, "The body is of the wrong type", false},
+	apperr.CodeQuoteAlreadyBound:     {http.StatusConflict, "The quote is already bound", false},
+	apperr.CodeQuoteExpired:          {http.StatusConflict, "The quote has expired", false},
+	apperr.CodeCapacityExceeded:      {http.StatusConflict, "There is no capacity left", false},
+	apperr.CodeMoratoriumActive:      {http.StatusConflict, "No cover is sold here at the moment", false},
+	apperr.CodeStateConflict:         {http.StatusConflict, "The record's state does not allow this", false},
+	apperr.CodeIdempotencyInFlight:   {http.StatusConflict, "The same request is still running", true},
+	apperr.CodeVersionMismatch:       {http.StatusPreconditionFailed, "The record has changed", false},
+	apperr.CodeValidationFailed:      {http.StatusUnprocessableEntity, "The request is not right", false},
+	apperr.CodeProductUnknown:        {http.StatusUnprocessableEntity, "There is no such product", false},
+	apperr.CodeTriggerNotMet:         {http.StatusUnprocessableEntity, "The trigger is not met", false},
+	apperr.CodeRiskUninsurable:       {http.StatusUnprocessableEntity, "The risk cannot be insured", false},
+	apperr.CodeLimitExhausted:        {http.StatusUnprocessableEntity, "The limit is exhausted", false},
+	apperr.CodePolicyNotInForce:      {http.StatusUnprocessableEntity, "The policy is not in force", false},
+	apperr.CodeIdempotencyKeyReused:  {http.StatusUnprocessableEntity, "The Idempotency-Key was used for another request", false},
+	apperr.CodeReferenceTaken:        {http.StatusUnprocessableEntity, "The partner_reference is taken", false},
+	CodeQueryTooCostly:               {http.StatusUnprocessableEntity, "The query asks for too much", false},
+	CodeQueryNotTrusted:              {http.StatusForbidden, "The query is not one that this server runs", false},
+	CodeOriginRefused:                {http.StatusForbidden, "Pages of this origin may not connect", false},
+	CodeReadTooSlowly:                {http.StatusRequestTimeout, "The answer was read too slowly", true},
+	CodePersistedQueryNotFound:       {http.StatusNotFound, "The persisted query is not known", true},
+	apperr.CodeRateLimited:           {http.StatusTooManyRequests, "Too many requests", true},
+	apperr.CodeInternal:              {http.StatusInternalServerError, "Something went wrong on our side", false},
+	apperr.CodeUnavailable:           {http.StatusServiceUnavailable, "Parapet cannot answer right now", true},
 }
 
 // MeaningOf returns the meaning of a code; the zero Meaning for an unknown one.
-func MeaningOf(code model.Code) Meaning { return meanings[code] }
+func MeaningOf(code apperr.Code) Meaning { return meanings[code] }
 
 // Codes returns all codes, sorted.
-func Codes() []model.Code { return slices.Sorted(maps.Keys(meanings)) }
+func Codes() []apperr.Code { return slices.Sorted(maps.Keys(meanings)) }
 
 // PublicError returns the error to show. A model.Error with a known code is shown as it
 // is; every other error becomes internal, or unavailable when isLost reports a lost
 // connection.
-func PublicError(err error, lost func() bool) *model.Error {
-	var shown *model.Error
+func PublicError(err error, lost func() bool) *apperr.Error {
+	var shown *apperr.Error
 	switch {
-	case errors.As(err, &shown) && meanings[shown.Code].Status != 0 && shown.Code != model.CodeInternal:
+	case errors.As(err, &shown) && meanings[shown.Code].Status != 0 && shown.Code != apperr.CodeInternal:
 		return shown
 	case errors.Is(err, context.DeadlineExceeded), lost():
 		return Unavailable()
 	default:
-		return model.Fail(model.CodeInternal, "Something went wrong on our side. Name the request_id when you ask us about it.")
+		return apperr.Fail(apperr.CodeInternal, "Something went wrong on our side. Name the request_id when you ask us about it.")
 	}
 }
 
 // Unavailable returns the error for a response that is temporarily impossible.
-func Unavailable() *model.Error {
-	e := model.Fail(model.CodeUnavailable, "Parapet cannot answer right now; nothing was lost. Try again in a moment.")
+func Unavailable() *apperr.Error {
+	e := apperr.Fail(apperr.CodeUnavailable, "Parapet cannot answer right now; nothing was lost. Try again in a moment.")
 	e.RetryAfter = 2 * time.Second
 	return e
 }

@@ -10,11 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 // declaredCodes reads the domain's list, so that a new one without a status is found.
-func declaredCodes(t *testing.T) (all []model.Code) {
+func declaredCodes(t *testing.T) (all []apperr.Code) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "../../model/error.go", nil, 0)
 	require.NoError(t, err)
@@ -23,7 +23,7 @@ func declaredCodes(t *testing.T) (all []model.Code) {
 		if ok && strings.HasPrefix(spec.Names[0].Name, "Code") {
 			text, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
 			require.NoError(t, err)
-			all = append(all, model.Code(text))
+			all = append(all, apperr.Code(text))
 		}
 		return true
 	})

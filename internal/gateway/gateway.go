@@ -8,7 +8,8 @@ import (
 	"errors"
 	"io"
 
-	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 )
 
 // Request is one HTTP request as the shared middleware prepared it. Its functions must be
@@ -20,21 +21,21 @@ type Request struct {
 	// caller's rate limit. It sets the rate-limit and challenge headers. Errors:
 	// token_missing, token_invalid, token_expired, insufficient_scope, rate_limited,
 	// unavailable.
-	Authenticate func(context.Context) (model.Actor, error)
+	Authenticate func(context.Context) (actor.Actor, error)
 	// AuthenticateWith is Authenticate for an Authorization value from elsewhere: a
 	// browser can send it only in a WebSocket message.
-	AuthenticateWith func(ctx context.Context, authorization string) (model.Actor, error)
+	AuthenticateWith func(ctx context.Context, authorization string) (actor.Actor, error)
 	// SetActor records the caller for the log when a handler identified it without a
 	// token (operator sessions).
-	SetActor func(model.Actor)
+	SetActor func(actor.Actor)
 	// WithoutDeadline returns a context without the request timeout and the database
 	// watchdog, for streams. It ends when the caller disconnects.
 	WithoutDeadline func(context.Context) (context.Context, context.CancelFunc)
 	// PublicError maps an error to the one that the caller may see.
-	PublicError func(context.Context, error) *model.Error
+	PublicError func(context.Context, error) *apperr.Error
 	// SetErrorHeaders writes the headers that state what to do after an error, such as
 	// when to retry. Call it before the response begins.
-	SetErrorHeaders func(*model.Error)
+	SetErrorHeaders func(*apperr.Error)
 	// MarkReplayed sets the header that marks a replayed response. Call it before the
 	// response begins.
 	MarkReplayed func()

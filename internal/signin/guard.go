@@ -6,7 +6,7 @@ import (
 	"net/url"
 
 	"parapet/internal/gateway"
-	"parapet/model"
+	"parapet/model/kernel/actor"
 )
 
 // Guard passes signed-in operators to next, which gets them from Operator. It redirects
@@ -27,7 +27,7 @@ func (u *OperatorUI) Guard(next http.Handler) http.Handler {
 			u.redirectToSignIn(w, r)
 			return
 		}
-		who := model.Actor{Kind: model.ActorOperator, Name: s.Subject, Issuer: s.Issuer, Subject: s.Subject, Client: s.Client, Scopes: []model.Scope{model.ScopeOperator}, ExpiresAt: s.Until}
+		who := actor.Actor{Kind: actor.KindOperator, Name: s.Subject, Issuer: s.Issuer, Subject: s.Subject, Client: s.Client, Scopes: []actor.Scope{actor.ScopeOperator}, ExpiresAt: s.Until}
 		if request := gateway.FromContext(r.Context()); request != nil {
 			request.SetActor(who)
 		}
@@ -45,8 +45,8 @@ func (u *OperatorUI) readSession(r *http.Request) (s session, known bool) {
 type operatorKey struct{}
 
 // Operator returns the operator that Guard admitted.
-func Operator(ctx context.Context) (model.Actor, bool) {
-	who, ok := ctx.Value(operatorKey{}).(model.Actor)
+func Operator(ctx context.Context) (actor.Actor, bool) {
+	who, ok := ctx.Value(operatorKey{}).(actor.Actor)
 	return who, ok
 }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"parapet/internal/gateway"
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 //go:embed page.html
@@ -47,13 +47,13 @@ func (u *OperatorUI) renderFailure(w http.ResponseWriter, r *http.Request, statu
 
 // renderDenial shows a missing permission; any other error is shown without details.
 func (u *OperatorUI) renderDenial(w http.ResponseWriter, r *http.Request, err error) {
-	var known *model.Error
+	var known *apperr.Error
 	if !errors.As(err, &known) {
 		u.renderFailure(w, r, http.StatusForbidden, "The issuer's answer could not be verified. Sign in again.", err)
 		return
 	}
 	status := http.StatusForbidden
-	if known.Code == model.CodeUnavailable || known.Code == model.CodeRateLimited {
+	if known.Code == apperr.CodeUnavailable || known.Code == apperr.CodeRateLimited {
 		status = http.StatusServiceUnavailable
 	}
 	renderPage(w, status, pageContent{Title: "Not for you", Text: known.Detail, Enter: signInPath + "?again"})

@@ -19,7 +19,8 @@ import (
 	"golang.org/x/oauth2"
 
 	"parapet/internal/gateway"
-	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 )
 
 // Path is the operators' page; all pages behind the sign-in are below it.
@@ -61,7 +62,7 @@ type Config struct {
 	Sessions SessionStore
 	// OnSignIn is called with each signed-in person, and with each rejected one and the
 	// reason; nil is allowed.
-	OnSignIn func(ctx context.Context, who model.Actor, refused error)
+	OnSignIn func(ctx context.Context, who actor.Actor, refused error)
 }
 
 // SessionStore stores which sessions were ended. It is safe for concurrent use.
@@ -161,8 +162,8 @@ func (u *OperatorUI) finishSignIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	who, err := u.exchangeCode(r, p, query.Get("code"))
-	if err == nil && who.Kind != model.ActorOperator {
-		err = model.Fail(model.CodeInsufficientScope, "These pages are for operators: the scope %s is missing.", model.ScopeOperator)
+	if err == nil && who.Kind != actor.KindOperator {
+		err = apperr.Fail(apperr.CodeInsufficientScope, "These pages are for operators: the scope %s is missing.", actor.ScopeOperator)
 	}
 	if u.config.OnSignIn != nil {
 		u.config.OnSignIn(r.Context(), who, err)
@@ -184,23 +185,23 @@ func (u *OperatorUI) finishSignIn(w http.ResponseWriter, r *http.Request) {
 
 // exchangeCode exchanges the code, checks the ID token and verifies the access token like
 // that of any caller.
-func (u *OperatorUI) exchangeCode(r *http.Request, p pendingSignIn, code string) (model.Actor, error) {
+func (u *OperatorUI) exchangeCode(r *http.Request, p pendingSignIn, code string) (actor.Actor, error) {
 	oauth, provider, err := u.oauthClient(r)
 	if err != nil {
-		return model.Actor{}, err
+		return actor.Actor{}, err
 	}
 	ctx := oidc.ClientContext(r.Context(), u.config.HTTP)
 	token, err := oauth.Exchange(ctx, code, append(u.authParamOptions(), oauth2.VerifierOption(p.Verifier))...)
 	if err != nil {
-		return model.Actor{}, fmt.Errorf("redeem code: %w", err)
+		return actor.Actor{}, fmt.Errorf("redeem code: %w", err)
 	}
 	raw, _ := token.Extra("id_token").(string)
 	receipt, err := provider.Verifier(&oidc.Config{ClientID: u.config.Client, Now: u.config.Now}).Verify(ctx, raw)
 	if err != nil {
-		return model.Actor{}, fmt.Errorf("id token: %w", err)
+		return actor.Actor{}, fmt.Errorf("id token: %w", err)
 	}
 	if receipt.Nonce != p.Nonce {
-		return model.Actor{}, errors.New("id token: it is of another sign-in")
+		return actor.Actor{}, errors.New("id token: it is of another sign-in")
 	}
 	return gateway.FromContext(r.Context()).AuthenticateWith(r.Context(), "Bearer "+token.AccessToken)
 }
@@ -244,7 +245,7 @@ func (u *OperatorUI) oauthClient(r *http.Request) (*oauth2.Config, *oidc.Provide
 	}
 	return &oauth2.Config{
 		ClientID: u.config.Client, ClientSecret: u.config.Secret, Endpoint: endpoint, RedirectURL: u.publicOrigin(r) + callbackPath,
-		Scopes: []string{oidc.ScopeOpenID, string(model.ScopeOperator)},
+		Scopes: []string{oidc.ScopeOpenID, string(actor.ScopeOperator)},
 	}, u.provider, nil
 }
 

@@ -22,7 +22,8 @@ import (
 	"parapet/internal/devissuer"
 	"parapet/internal/gateway"
 	"parapet/internal/signin"
-	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 )
 
 const audience = "parapet"
@@ -34,7 +35,7 @@ type testSite struct {
 	uiServer     *httptest.Server
 	clockOffset  atomic.Int64                   // nanoseconds that the clock is ahead
 	falsifyToken func(map[string]any)           // about the token answer; nil is honest
-	onSignIn     func(who model.Actor, e error) // nil hears nothing
+	onSignIn     func(who actor.Actor, e error) // nil hears nothing
 	tokenForm    url.Values                     // with the last request for a token
 
 	sessions testSessions
@@ -90,7 +91,7 @@ func newTestSite(t *testing.T) *testSite {
 	w.config = signin.Config{
 		Issuer: issuer.URL, Client: "console", Keys: [][]byte{bytes.Repeat([]byte{1}, 32)}, InsecureCookies: true, Now: w.now,
 		Links: []signin.Link{{Path: "/ops/page", Title: "A page"}}, Sessions: &w.sessions,
-		OnSignIn: func(_ context.Context, who model.Actor, refused error) {
+		OnSignIn: func(_ context.Context, who actor.Actor, refused error) {
 			if w.onSignIn != nil {
 				w.onSignIn(who, refused)
 			}
@@ -117,10 +118,10 @@ func (w *testSite) serveUI(t *testing.T) {
 	})))
 	w.uiServer = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		mux.ServeHTTP(rw, r.WithContext(gateway.NewContext(r.Context(), &gateway.Request{
-			AuthenticateWith: func(ctx context.Context, by string) (model.Actor, error) {
+			AuthenticateWith: func(ctx context.Context, by string) (actor.Actor, error) {
 				return verifier.Verify(ctx, strings.TrimPrefix(by, "Bearer "))
 			},
-			SetActor: func(model.Actor) {}, LogCause: func(error) {},
+			SetActor: func(actor.Actor) {}, LogCause: func(error) {},
 		})))
 	}))
 	t.Cleanup(w.uiServer.Close)
@@ -260,7 +261,7 @@ func TestOnlyOperatorsCanSignIn(t *testing.T) {
 	t.Parallel()
 	w := newTestSite(t)
 	heard := map[string]error{}
-	w.onSignIn = func(who model.Actor, err error) { heard[who.Partner] = err }
+	w.onSignIn = func(who actor.Actor, err error) { heard[who.Partner] = err }
 	for _, user := range []string{"acme", "source", "unscoped"} {
 		b := w.newBrowser(t)
 		answer, text := b.signIn(user)
@@ -269,7 +270,7 @@ func TestOnlyOperatorsCanSignIn(t *testing.T) {
 		answer, _ = b.sendRequest(http.MethodGet, "/ops/page", nil)
 		require.Equal(t, http.StatusSeeOther, answer.status, user)
 	}
-	require.Equal(t, model.CodeInsufficientScope, model.CodeOf(heard["acme"]))
+	require.Equal(t, apperr.CodeInsufficientScope, apperr.CodeOf(heard["acme"]))
 }
 
 func TestCallbackRequiresItsOwnSignIn(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"parapet/model"
+	"parapet/model/kernel/apperr"
 )
 
 // maxDepth limits the nesting of objects and arrays.
@@ -30,7 +30,7 @@ func CheckBounds(body []byte, sent func(int64) int64) (values int, _ error) {
 		case '\\':
 			if quoted && bytes.HasPrefix(body[i+1:], []byte("u0000")) {
 				line, column := place(body, sent, int64(i))
-				return values, model.Fail(model.CodeMalformedJSON, "The body holds a NUL character, at line %d, column %d.", line, column)
+				return values, apperr.Fail(apperr.CodeMalformedJSON, "The body holds a NUL character, at line %d, column %d.", line, column)
 			}
 			i++
 		case '{', '[':
@@ -49,7 +49,7 @@ func CheckBounds(body []byte, sent func(int64) int64) (values int, _ error) {
 		}
 		if depth > maxDepth {
 			line, column := place(body, sent, int64(i))
-			return values, model.Fail(model.CodeMalformedJSON, "The body nests deeper than %d levels, at line %d, column %d.", maxDepth, line, column)
+			return values, apperr.Fail(apperr.CodeMalformedJSON, "The body nests deeper than %d levels, at line %d, column %d.", maxDepth, line, column)
 		}
 	}
 	return values, nil
@@ -71,17 +71,17 @@ func place(text []byte, sent func(int64) int64, offset int64) (line, column int)
 
 // SyntaxError describes a syntax error for the caller. sent maps offsets as in
 // CheckBounds. Errors: malformed_json, duplicate_field.
-func SyntaxError(text []byte, sent func(int64) int64, err error) *model.Error {
+func SyntaxError(text []byte, sent func(int64) int64, err error) *apperr.Error {
 	var syntax *jsontext.SyntacticError
 	switch {
 	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntax):
-		return model.FailFields(model.CodeDuplicateField, "The body has a member twice; see errors", "The body has %s members twice", model.FieldError{
-			Pointer: model.BoundPointer(string(syntax.JSONPointer)), Code: string(model.CodeDuplicateField), Detail: "Give it once.",
+		return apperr.FailFields(apperr.CodeDuplicateField, "The body has a member twice; see errors", "The body has %s members twice", apperr.FieldError{
+			Pointer: apperr.BoundPointer(string(syntax.JSONPointer)), Code: string(apperr.CodeDuplicateField), Detail: "Give it once.",
 		}).WithCause(err)
 	case errors.As(err, &syntax):
 		line, column := place(text, sent, syntax.ByteOffset)
-		return model.Fail(model.CodeMalformedJSON, "The body is not JSON in UTF-8: it goes wrong at line %d, column %d.", line, column).WithCause(err)
+		return apperr.Fail(apperr.CodeMalformedJSON, "The body is not JSON in UTF-8: it goes wrong at line %d, column %d.", line, column).WithCause(err)
 	default:
-		return model.Fail(model.CodeMalformedJSON, "The body is not one JSON value.").WithCause(err)
+		return apperr.Fail(apperr.CodeMalformedJSON, "The body is not one JSON value.").WithCause(err)
 	}
 }

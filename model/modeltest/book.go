@@ -13,6 +13,7 @@ import (
 	"parapet/internal/filestore"
 	"parapet/migrations"
 	"parapet/model"
+	"parapet/model/kernel/store"
 )
 
 // BookName is the database of a book on its server: see model/book_test.go.
@@ -44,7 +45,7 @@ func Book(b *testing.B) *Bundle {
 		bookServer.server, bookServer.err = devpg.Start(context.Background(), devpg.Options{DataDir: folder})
 	})
 	require.NoError(b, bookServer.err)
-	db, err := model.Open(b.Context(), bookServer.server.URL(BookName), 8)
+	db, err := store.Open(b.Context(), bookServer.server.URL(BookName), 8)
 	require.NoError(b, err)
 	b.Cleanup(db.Close)
 	_, err = migrations.Apply(b.Context(), db.Pool)

@@ -10,25 +10,27 @@ import (
 
 	"parapet/internal/filestore"
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 )
 
 // Bundle is the domain layer on a database of the test's own, with the actors of the
 // tests. Its helpers fail the test on an error.
 type Bundle struct {
 	Service *model.Service
-	DB      *model.Database
+	DB      *store.Database
 	URL     string // of the database, for other processes
 	Files   string // folder of the attachments
 	Rail    *Rail
 
-	Acme     model.Actor // a partner with every scope
-	Globex   model.Actor // a second partner
-	Operator model.Actor
-	Source   model.Actor // may post observations of every source
+	Acme     actor.Actor // a partner with every scope
+	Globex   actor.Actor // a second partner
+	Operator actor.Actor
+	Source   actor.Actor // may post observations of every source
 
 	t     testing.TB
 	ctx   context.Context //nolint:containedctx // a bundle lives exactly as long as its test
-	actor model.Actor
+	actor actor.Actor
 	shift *time.Duration
 }
 
@@ -110,47 +112,47 @@ func New(t testing.TB, with ...Option) *Bundle {
 	return b
 }
 
-func (o options) openDatabase(t testing.TB) (*model.Database, string) {
+func (o options) openDatabase(t testing.TB) (*store.Database, string) {
 	t.Helper()
 	if o.server == "" {
 		return Database(t, o.size)
 	}
 	require.NoError(t, seedDatabase(t.Context(), o.server))
-	db, err := model.Open(t.Context(), o.server, o.size)
+	db, err := store.Open(t.Context(), o.server, o.size)
 	require.NoError(t, err)
 	t.Cleanup(func() { closeDatabase(t, db, closeTimeout) })
 	return db, o.server
 }
 
 // ActingAs returns the same bundle with another acting partner.
-func (b *Bundle) ActingAs(actor model.Actor) *Bundle {
+func (b *Bundle) ActingAs(actor actor.Actor) *Bundle {
 	other := *b
 	other.actor = actor
 	return &other
 }
 
 // Partner returns an actor for a partner with every scope a partner may have.
-func Partner(slug string) model.Actor {
-	return model.Actor{Kind: model.ActorPartner, Partner: slug, Name: slug + "-client", Client: slug + "-client", Scopes: model.PartnerScopes()}
+func Partner(slug string) actor.Actor {
+	return actor.Actor{Kind: actor.KindPartner, Partner: slug, Name: slug + "-client", Client: slug + "-client", Scopes: actor.PartnerScopes()}
 }
 
 // Operator returns an operator of Parapet.
-func Operator() model.Actor {
-	return model.Actor{Kind: model.ActorOperator, Name: "olive", Issuer: Issuer, Client: "console", Scopes: []model.Scope{model.ScopeOperator}}
+func Operator() actor.Actor {
+	return actor.Actor{Kind: actor.KindOperator, Name: "olive", Issuer: Issuer, Client: "console", Scopes: []actor.Scope{actor.ScopeOperator}}
 }
 
 // Issuer is the token issuer of operators and sources.
 const Issuer = "https://id.parapet.test"
 
 // Source returns an actor that may post observations of every source.
-func Source() model.Actor {
-	return model.Actor{Kind: model.ActorSource, Name: "feeds", Issuer: Issuer, Client: "feeds", Scopes: []model.Scope{model.ScopeObservationsWrite}, AnySource: true}
+func Source() actor.Actor {
+	return actor.Actor{Kind: actor.KindSource, Name: "feeds", Issuer: Issuer, Client: "feeds", Scopes: []actor.Scope{actor.ScopeObservationsWrite}, AnySource: true}
 }
 
 // Keys returns the keys of every service in the tests.
-func Keys() model.Keys {
-	return model.Keys{
-		Seal:        []model.SealKey{{ID: "test", Secret: []byte("0123456789abcdef0123456789abcdef")}},
+func Keys() store.Keys {
+	return store.Keys{
+		Seal:        []store.SealKey{{ID: "test", Secret: []byte("0123456789abcdef0123456789abcdef")}},
 		Fingerprint: []byte("fingerprint-key-of-the-tests-0123"),
 	}
 }

@@ -19,6 +19,8 @@ import (
 	"parapet/internal/devpg"
 	"parapet/migrations"
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 	"parapet/model/product"
 )
 
@@ -144,7 +146,7 @@ func buildTemplate(ctx context.Context) error {
 }
 
 func seedDatabase(ctx context.Context, url string) error {
-	db, err := model.Open(ctx, url, 4)
+	db, err := store.Open(ctx, url, 4)
 	if err != nil {
 		return err
 	}
@@ -160,7 +162,7 @@ func seedDatabase(ctx context.Context, url string) error {
 		return err
 	}
 	for _, partner := range []string{"acme", "globex"} {
-		if _, _, err := service.RegisterPartner(ctx, model.System(), model.PartnerRequest{Slug: partner, Name: partner}); err != nil {
+		if _, _, err := service.RegisterPartner(ctx, actor.System(), model.PartnerRequest{Slug: partner, Name: partner}); err != nil {
 			return err
 		}
 	}
@@ -183,7 +185,7 @@ func publishWithoutWaiting(ctx context.Context, service *model.Service) error {
 		}
 		document = strings.NewReplacer("\n  waiting_period: P7D\n", "\n  waiting_period: P0D\n", "\n  shortest_term: P8D\n", "\n  shortest_term: P1D\n",
 			fmt.Sprintf("\nversion: %d\n", p.Version()), fmt.Sprintf("\nversion: %d\n", noWaitingVersion)).Replace(document)
-		if _, _, err := service.PublishProduct(ctx, model.System(), []byte(document)); err != nil {
+		if _, _, err := service.PublishProduct(ctx, actor.System(), []byte(document)); err != nil {
 			return err
 		}
 	}
@@ -200,12 +202,12 @@ func URL(t testing.TB) string {
 
 // Database returns a connected, migrated and seeded database that is dropped at the end
 // of the test: a pool of at most size connections, and its address for other processes.
-func Database(t testing.TB, size int32) (*model.Database, string) {
+func Database(t testing.TB, size int32) (*store.Database, string) {
 	t.Helper()
 	server, name := serverAddress(t), nextDatabaseName()
 	require.NoError(t, devpg.CloneDatabase(t.Context(), server, name, cluster.template))
 	url := registerDatabase(t, server, name)
-	db, err := model.Open(t.Context(), url, size)
+	db, err := store.Open(t.Context(), url, size)
 	require.NoError(t, err)
 	t.Cleanup(func() { closeDatabase(t, db, closeTimeout) })
 	return db, url
@@ -217,7 +219,7 @@ const closeTimeout = 10 * time.Second
 // closeDatabase closes the pools of a test. A pool waits for every connection in use,
 // and a failed test may have left a transaction open: without a limit the run would
 // hang until its timeout and never show the failure.
-func closeDatabase(t testing.TB, db *model.Database, limit time.Duration) {
+func closeDatabase(t testing.TB, db *store.Database, limit time.Duration) {
 	t.Helper()
 	closed := make(chan struct{})
 	go func() {

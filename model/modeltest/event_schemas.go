@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -20,7 +22,7 @@ func (b *Bundle) checkEventSchemas() {
 	require.NoError(b.t, b.DB.Bun.NewRaw("select distinct partner from event_sequence").Scan(b.ctx, &partners))
 	for _, partner := range partners {
 		for after, generation := int64(0), 0; ; {
-			page, err := b.Service.ListEvents(b.ctx, b.Operator, model.EventFilter{Partner: partner, After: after, Generation: generation}, model.PageRequest{Limit: model.MaxPageSize})
+			page, err := b.Service.ListEvents(b.ctx, b.Operator, model.EventFilter{Partner: partner, After: after, Generation: generation}, store.PageRequest{Limit: store.MaxPageSize})
 			require.NoError(b.t, err)
 			for _, event := range page.Data {
 				after, generation = event.Sequence, event.Generation
@@ -33,23 +35,23 @@ func (b *Bundle) checkEventSchemas() {
 	}
 }
 
-func (b *Bundle) checkEventSchema(event wire.Event) {
+func (b *Bundle) checkEventSchema(occurred wire.Event) {
 	b.t.Helper()
-	schema, err := eventSchema(model.EventType(event.Type))
+	schema, err := eventSchema(event.Type(occurred.Type))
 	require.NoError(b.t, err)
-	require.NotNil(b.t, schema, "%s is not in the catalogue", event.Type)
-	text, err := wire.Encode(event)
+	require.NotNil(b.t, schema, "%s is not in the catalogue", occurred.Type)
+	text, err := wire.Encode(occurred)
 	require.NoError(b.t, err)
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	require.NoError(b.t, err)
-	require.NoError(b.t, schema.Validate(value), "%s: the catalogue says otherwise; make generate?", event.Type)
+	require.NoError(b.t, schema.Validate(value), "%s: the catalogue says otherwise; make generate?", occurred.Type)
 }
 
 // compiledSchemas caches the compiled schemas, by event type.
 var compiledSchemas sync.Map
 
 // eventSchema returns the catalogue's schema of an event type; nil for an unknown type.
-func eventSchema(kind model.EventType) (*jsonschema.Schema, error) {
+func eventSchema(kind event.Type) (*jsonschema.Schema, error) {
 	if known, ok := compiledSchemas.Load(kind); ok {
 		return known.(*jsonschema.Schema), nil //nolint:forcetypeassert // stored below
 	}

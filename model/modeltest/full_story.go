@@ -8,6 +8,7 @@ import (
 
 	"parapet/model"
 	"parapet/model/hazard"
+	"parapet/model/kernel/store"
 	"parapet/model/money"
 	"parapet/model/trigger"
 	"parapet/model/wire"
@@ -74,7 +75,7 @@ func (b *Bundle) playDeferredClaim() {
 // attempt.
 func (b *Bundle) playPayout() {
 	b.t.Helper()
-	claims := must(b.Service.ListClaims(b.ctx, b.Acme, model.Filter{}, model.PageRequest{}))(b)
+	claims := must(b.Service.ListClaims(b.ctx, b.Acme, store.Filter{}, store.PageRequest{}))(b)
 	claim := claims.Data[0].ID
 	must(b.Service.AddAttachment(b.ctx, b.Acme, claim, model.AttachmentRequest{FileName: "shop.txt", ContentType: "text/plain", Content: strings.NewReader("The shop is closed.\n")}))(b)
 	must(b.Service.AddMessage(b.ctx, b.Acme, claim, "When will it be paid?"))(b)

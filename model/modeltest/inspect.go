@@ -9,11 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.jetify.com/typeid"
 
-	"parapet/model"
+	"parapet/model/kernel/store"
 )
 
 // TakeJob returns the first open job and marks it done.
-func (b *Bundle) TakeJob() model.Job {
+func (b *Bundle) TakeJob() store.Job {
 	b.t.Helper()
 	ordinal, job, err := Queue{}.nextJob(b.ctx, b.DB.Pool, 0)
 	require.NoError(b.t, err)
@@ -23,7 +23,7 @@ func (b *Bundle) TakeJob() model.Job {
 }
 
 // TakeJobIfAny is TakeJob, but returns nil if there is no open job.
-func (b *Bundle) TakeJobIfAny() model.Job {
+func (b *Bundle) TakeJobIfAny() store.Job {
 	b.t.Helper()
 	ordinal, job, err := Queue{}.nextJob(b.ctx, b.DB.Pool, 0)
 	require.NoError(b.t, err)
@@ -34,7 +34,7 @@ func (b *Bundle) TakeJobIfAny() model.Job {
 }
 
 // LastJob returns the last enqueued job; nil if there is none.
-func (b *Bundle) LastJob() model.Job {
+func (b *Bundle) LastJob() store.Job {
 	b.t.Helper()
 	var last int64
 	require.NoError(b.t, b.DB.Pool.QueryRow(b.ctx, "select coalesce(max(ordinal), 0) from modeltest_jobs").Scan(&last))

@@ -8,6 +8,8 @@ import (
 	"go.jetify.com/typeid"
 
 	"parapet/model"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
 )
 
 // CheckInvariants checks the invariants of a database after any operations, once every
@@ -20,11 +22,11 @@ func (b *Bundle) CheckInvariants() {
 	b.t.Helper()
 	b.Relay()
 	histories := b.eventHistories()
-	checkHistories(b, histories, recordKind[model.QuoteStatus]{"quotes", "quote", "quo", model.QuotePriced, model.EventQuoteCreated, model.QuoteTransitions})
-	checkHistories(b, histories, recordKind[model.PolicyStatus]{"policies", "policy", "pol", model.PolicyActive, model.EventPolicyActivated, model.PolicyTransitions})
-	checkHistories(b, histories, recordKind[model.ClaimStatus]{"claims", "claim", "clm", model.ClaimOpened, model.EventClaimOpened, model.ClaimTransitions})
-	checkHistories(b, histories, recordKind[model.PayoutStatus]{"payouts", "payout", "pay", model.PayoutPending, model.EventPayoutCreated, model.PayoutTransitions})
-	checkHistories(b, histories, recordKind[model.PayoutMethodStatus]{"payout_methods", "payout_method", "pmt", model.MethodPending, model.EventPayoutMethodRecorded, model.PayoutMethodTransitions})
+	checkHistories(b, histories, recordKind[model.QuoteStatus]{"quotes", "quote", "quo", model.QuotePriced, event.QuoteCreated, model.QuoteTransitions})
+	checkHistories(b, histories, recordKind[model.PolicyStatus]{"policies", "policy", "pol", model.PolicyActive, event.PolicyActivated, model.PolicyTransitions})
+	checkHistories(b, histories, recordKind[model.ClaimStatus]{"claims", "claim", "clm", model.ClaimOpened, event.ClaimOpened, model.ClaimTransitions})
+	checkHistories(b, histories, recordKind[model.PayoutStatus]{"payouts", "payout", "pay", model.PayoutPending, event.PayoutCreated, model.PayoutTransitions})
+	checkHistories(b, histories, recordKind[model.PayoutMethodStatus]{"payout_methods", "payout_method", "pmt", model.MethodPending, event.PayoutMethodRecorded, model.PayoutMethodTransitions})
 	b.checkLatestEvents(histories)
 	b.checkEventSchemas()
 	for _, rule := range consistencyRules {
@@ -126,8 +128,8 @@ func (b *Bundle) eventHistories() map[string][]storedEvent {
 type recordKind[S ~string] struct {
 	table, object, prefix string
 	initialStatus         S
-	createdEvent          model.EventType
-	transitions           []model.Transition[S]
+	createdEvent          event.Type
+	transitions           []store.Transition[S]
 }
 
 // checkHistories checks the events of every record of a type.

@@ -4,7 +4,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -80,7 +80,7 @@ func (b *Bundle) readPayoutMethod(last storedEvent) any {
 		}
 		of.ClaimID = &policy.Claims[0].ID
 	}
-	list, err := b.Service.GetPayoutMethods(b.ctx, b.Operator, *of.ClaimID, model.PageRequest{Limit: model.MaxPageSize})
+	list, err := b.Service.GetPayoutMethods(b.ctx, b.Operator, *of.ClaimID, store.PageRequest{Limit: store.MaxPageSize})
 	require.NoError(b.t, err)
 	for i := range list.Data {
 		if list.Data[i].ID == last.Object.ID {

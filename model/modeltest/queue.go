@@ -12,6 +12,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model"
+	"parapet/model/kernel/store"
 )
 
 // jobsTable stores the enqueued jobs, so that a job exists if and only if its
@@ -26,7 +27,7 @@ const jobsTable = `create table modeltest_jobs (
 type Queue struct{}
 
 // Insert implements model.Queue. It refuses outside a transaction.
-func (Queue) Insert(ctx context.Context, conn bun.Conn, jobs []model.Job) error {
+func (Queue) Insert(ctx context.Context, conn bun.Conn, jobs []store.Job) error {
 	err := conn.Raw(func(driver any) error {
 		if driver.(*stdlib.Conn).Conn().PgConn().TxStatus() != 'T' { //nolint:forcetypeassert // bun runs on pgx
 			return errors.New("modeltest: a job was asked for outside a transaction")
@@ -50,7 +51,7 @@ func (Queue) Insert(ctx context.Context, conn bun.Conn, jobs []model.Job) error 
 }
 
 // nextJob returns the first open job after an ordinal, nil if there is none.
-func (Queue) nextJob(ctx context.Context, pool *pgxpool.Pool, ordinal int64) (int64, model.Job, error) {
+func (Queue) nextJob(ctx context.Context, pool *pgxpool.Pool, ordinal int64) (int64, store.Job, error) {
 	var kind string
 	var args []byte
 	err := pool.QueryRow(ctx, "select ordinal, kind, args::text from modeltest_jobs where not done and ordinal > $1 order by ordinal limit 1", ordinal).
@@ -70,32 +71,32 @@ func (Queue) markDone(ctx context.Context, pool *pgxpool.Pool, ordinal int64) er
 	return err
 }
 
-func parseJob(kind string, args []byte) (model.Job, error) {
+func parseJob(kind string, args []byte) (store.Job, error) {
 	switch kind {
-	case model.EvaluateOccurrences{}.Kind():
-		return decodeJob[model.EvaluateOccurrences](args)
+	case store.EvaluateOccurrences{}.Kind():
+		return decodeJob[store.EvaluateOccurrences](args)
 	case model.EvaluatePolicies{}.Kind():
 		return decodeJob[model.EvaluatePolicies](args)
-	case model.VerifyPayoutMethod{}.Kind():
-		return decodeJob[model.VerifyPayoutMethod](args)
-	case model.ReevaluatePayouts{}.Kind():
-		return decodeJob[model.ReevaluatePayouts](args)
-	case model.ReleasePayout{}.Kind():
-		return decodeJob[model.ReleasePayout](args)
-	case model.ReleaseBatch{}.Kind():
-		return decodeJob[model.ReleaseBatch](args)
-	case model.DeleteFiles{}.Kind():
-		return decodeJob[model.DeleteFiles](args)
+	case store.VerifyPayoutMethod{}.Kind():
+		return decodeJob[store.VerifyPayoutMethod](args)
+	case store.ReevaluatePayouts{}.Kind():
+		return decodeJob[store.ReevaluatePayouts](args)
+	case store.ReleasePayout{}.Kind():
+		return decodeJob[store.ReleasePayout](args)
+	case store.ReleaseBatch{}.Kind():
+		return decodeJob[store.ReleaseBatch](args)
+	case store.DeleteFiles{}.Kind():
+		return decodeJob[store.DeleteFiles](args)
 	case model.DeliverEndpoint{}.Kind():
 		return decodeJob[model.DeliverEndpoint](args)
-	case model.SweepWork{}.Kind():
-		return decodeJob[model.SweepWork](args)
+	case store.SweepWork{}.Kind():
+		return decodeJob[store.SweepWork](args)
 	default:
 		return nil, fmt.Errorf("modeltest cannot work jobs of kind %q yet", kind)
 	}
 }
 
-func decodeJob[J model.Job](args []byte) (model.Job, error) {
+func decodeJob[J store.Job](args []byte) (store.Job, error) {
 	var job J
 	err := json.Unmarshal(args, &job)
 	return job, err

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/store"
 )
 
 // RailName is the rail's name in payouts.
@@ -51,20 +52,20 @@ var (
 // stays for the next RunJobs; see After.
 func (b *Bundle) RunJobs() {
 	b.t.Helper()
-	b.runMatchingJobs(func(model.Job) bool { return true })
+	b.runMatchingJobs(func(store.Job) bool { return true })
 }
 
 // RunAccountChecks runs only the checks of payout methods, so that payouts become
 // ready.
 func (b *Bundle) RunAccountChecks() {
 	b.t.Helper()
-	b.runMatchingJobs(func(job model.Job) bool {
-		_, check := job.(model.VerifyPayoutMethod)
+	b.runMatchingJobs(func(job store.Job) bool {
+		_, check := job.(store.VerifyPayoutMethod)
 		return check
 	})
 }
 
-func (b *Bundle) runMatchingJobs(wanted func(model.Job) bool) {
+func (b *Bundle) runMatchingJobs(wanted func(store.Job) bool) {
 	b.t.Helper()
 	for at := int64(0); ; {
 		ordinal, job, err := Queue{}.nextJob(b.ctx, b.DB.Pool, at)
@@ -80,24 +81,24 @@ func (b *Bundle) runMatchingJobs(wanted func(model.Job) bool) {
 }
 
 // runJob runs one job; false if it must wait.
-func (b *Bundle) runJob(job model.Job) bool {
+func (b *Bundle) runJob(job store.Job) bool {
 	b.t.Helper()
 	switch job := job.(type) {
-	case model.EvaluateOccurrences:
+	case store.EvaluateOccurrences:
 		b.retryUntilBarrier(func() error { return b.Service.Evaluate(b.ctx, job) })
 	case model.EvaluatePolicies:
 		require.NoError(b.t, b.Service.EvaluatePolicies(b.ctx, job))
-	case model.VerifyPayoutMethod:
+	case store.VerifyPayoutMethod:
 		b.runVerification(job)
-	case model.ReevaluatePayouts:
+	case store.ReevaluatePayouts:
 		require.NoError(b.t, b.Service.ReevaluatePayouts(b.ctx, job))
-	case model.ReleasePayout:
+	case store.ReleasePayout:
 		return b.runRelease(job)
-	case model.DeleteFiles:
+	case store.DeleteFiles:
 		require.NoError(b.t, b.Service.DeleteFiles(b.ctx, job.Keys))
 	case model.DeliverEndpoint:
 		b.deliverDue(job)
-	case model.SweepWork:
+	case store.SweepWork:
 		require.NoError(b.t, b.Service.SweepDue(b.ctx, job.Work))
 	}
 	return true
@@ -121,7 +122,7 @@ func (b *Bundle) retryUntilBarrier(pass func() error) {
 	require.NoError(b.t, err)
 }
 
-func (b *Bundle) runVerification(job model.VerifyPayoutMethod) {
+func (b *Bundle) runVerification(job store.VerifyPayoutMethod) {
 	b.t.Helper()
 	payee, err := b.Service.BeginVerification(b.ctx, job.Partner, job.ID)
 	require.NoError(b.t, err)
@@ -132,7 +133,7 @@ func (b *Bundle) runVerification(job model.VerifyPayoutMethod) {
 	require.NoError(b.t, b.Service.RecordVerification(b.ctx, job.Partner, job.ID, RailName, code, verified))
 }
 
-func (b *Bundle) runRelease(job model.ReleasePayout) bool {
+func (b *Bundle) runRelease(job store.ReleasePayout) bool {
 	b.t.Helper()
 	order, wait, err := b.Service.BeginRelease(b.ctx, ScriptedRail, job.Partner, job.ID)
 	require.NoError(b.t, err)

@@ -10,6 +10,7 @@ import (
 	"parapet/model"
 	"parapet/model/account"
 	"parapet/model/hazard"
+	"parapet/model/kernel/store"
 	"parapet/model/trigger"
 	"parapet/model/wire"
 )
@@ -126,7 +127,7 @@ func (b *Bundle) Claim(id string) *wire.Claim {
 // Timeline returns the whole timeline of a claim.
 func (b *Bundle) Timeline(claim string) []wire.TimelineEntry {
 	b.t.Helper()
-	list, err := b.Service.GetTimeline(b.ctx, b.actor, claim, model.PageRequest{Limit: model.MaxPageSize})
+	list, err := b.Service.GetTimeline(b.ctx, b.actor, claim, store.PageRequest{Limit: store.MaxPageSize})
 	require.NoError(b.t, err)
 	require.False(b.t, list.HasMore)
 	return list.Data

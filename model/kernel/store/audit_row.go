@@ -1,0 +1,80 @@
+package store
+
+import (
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/kernel/actor"
+)
+
+// AuditRow is one line of the audit log. Insert-only. The lines have no hash chain:
+// changes that operators make to a partner's records also appear in the events, which
+// have one.
+type AuditRow struct {
+	bun.BaseModel `bun:"table:audit_entries,alias:au"`
+
+	ID        uuid.UUID `bun:",pk,type:uuid"`
+	CreatedAt time.Time
+	Outcome   AuditOutcome
+	Operation string
+	ActorKind actor.Kind
+	Actor     string
+	Issuer    *string
+	Client    string
+	Partner   *string
+	Subject   *string
+	Reason    *string
+	Code      *string
+	RequestID *string
+	Times     int64
+}
+
+// AuditOutcome is the outcome of an audited request.
+type AuditOutcome string
+
+// auditContext holds the audit fields of a transaction.
+type auditContext struct {
+	Partner, subject string
+	Reason           *string
+}
+
+// Describe sets the audit fields: the partner and the record that an operator changes,
+// and the reason.
+func (tx *Tx) Describe(partner, subject string, reason *string) {
+	tx.Audit = auditContext{partner, subject, reason}
+}
+
+// writeAudit writes the operator's action in the transaction of its effect.
+func (tx *Tx) writeAudit(caller actor.Actor) {
+	if caller.Kind != actor.KindOperator {
+		return
+	}
+	tx.QueueInsert(&AuditRow{
+		ID: NewID(), CreatedAt: tx.Now, Outcome: AuditDone, Operation: BoundAuditText(caller.Operation, "unnamed"), ActorKind: caller.Kind, Actor: caller.SubjectOrName(),
+		Issuer: StringOrNil(caller.Issuer), Client: caller.Client, Partner: StringOrNil(tx.Audit.Partner), Subject: StringOrNil(tx.Audit.subject), Reason: tx.Audit.Reason,
+		RequestID: StringOrNil(caller.RequestID), Times: 1,
+	})
+}
+
+// maxAuditText is the maximum length of a caller's text, in bytes.
+const maxAuditText = 255
+
+// BoundAuditText returns a text that Postgres can store, or otherwise when the text is
+// empty.
+func BoundAuditText(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(text[:min(len(text), maxAuditText)], ""), "\x00", "")
+}
+
+const (
+	// AuditDone means that the action was done, in the same transaction as its audit
+	// line.
+	AuditDone AuditOutcome = "done"
+	// AuditRefused means that the actor lacked a permission.
+	AuditRefused AuditOutcome = "refused"
+)

@@ -1,0 +1,222 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"parapet/model/kernel/actor"
+)
+
+// expectedRows is the initial capacity for rows before they are counted.
+const expectedRows = 256
+
+// ChildCollection reads the child records of many parents in one statement, for example
+// the messages of a page of claims.
+type ChildCollection[Row, Record any] struct {
+	*Collection[Row, Record]
+
+	CursorName    string       // bound into cursors together with the parent's id
+	Parent        ResourceType // the type of the parent
+	ParentTable   string       // the parent table, aliased w
+	JoinCondition string       // joins child rows (alias !) to the parent w
+	ExtraColumns  string       // more columns, from w
+	OrderColumn   string       // the column that orders the page; id when empty
+	Order         SortOrder
+	CursorKey     func(*Row) string // the value of OrderColumn
+	ParentID      func(*Row) uuid.UUID
+
+	// Union is set when the rows come from several tables; JoinCondition, ExtraColumns
+	// and OrderColumn are unused then.
+	Union *UnionStatements
+}
+
+// UnionStatements are the statements of a ChildCollection whose rows come from several
+// tables.
+type UnionStatements struct {
+	// PageStatement selects the page of the parent w; where restricts the parents.
+	PageStatement func(where *WhereClause, p PageSpec, direction SortOrder) (text string, err error)
+	// CountExpression is an SQL expression for the number of rows of the parent w.
+	CountExpression string
+}
+
+// GetPage returns one page of the children of one record. Errors: not_found,
+// cursor_invalid.
+func (b *ChildCollection[Row, Record]) GetPage(ctx context.Context, s *Store, actor actor.Actor, parent string, in PageRequest) (*Page[Record], error) {
+	if _, err := b.Parent.ParseID(parent); err != nil {
+		return nil, FirstError(s.Authorize(ctx, actor, b.RequiredScope(actor)), err)
+	}
+	pages, err := b.GetPages(ctx, s, actor, []string{parent}, in)
+	if err != nil {
+		return nil, err
+	}
+	page := pages[parent]
+	if len(page.Data) > 0 {
+		return page, nil
+	}
+	return page, s.requireExisting(ctx, actor, b.Parent, b.ParentTable, parent)
+}
+
+// FirstError returns the first error that is not nil.
+func FirstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// requireExisting returns not_found unless the actor can see the record.
+func (s *Store) requireExisting(ctx context.Context, actor actor.Actor, kind ResourceType, table, id string) error {
+	key, err := kind.ParseID(id)
+	if err != nil {
+		return err
+	}
+	n, err := s.QueryPreparedCount(ctx, "select count(*) from "+table+" where id = $1 and (partner = $2 or $2::text is null)", key, TenantArg(actor))
+	if err == nil && n == 0 {
+		return kind.NotFoundError()
+	}
+	return TranslateError(err)
+}
+
+// GetPages returns the same page for each of several parents, by parent id, in one
+// statement. Parents that the actor cannot see have empty pages. A cursor is valid for
+// one parent only.
+func (b *ChildCollection[Row, Record]) GetPages(ctx context.Context, s *Store, actor actor.Actor, parents []string, in PageRequest) (map[string]*Page[Record], error) {
+	if err := s.Authorize(ctx, actor, b.RequiredScope(actor)); err != nil {
+		return nil, err
+	}
+	checked := make(map[string]PageSpec, len(parents))
+	var p PageSpec
+	for _, parent := range parents {
+		var err error
+		if p, err = s.ParsePage(actor, in, b.CursorName+"/"+parent); err != nil {
+			return nil, err
+		}
+		checked[parent] = p
+	}
+	keys := b.Parent.ParseIDs(parents)
+	rows, err := b.loadRows(ctx, s, actor, keys, p)
+	if err != nil {
+		return nil, TranslateError(fmt.Errorf("read %s of %ss: %w", b.Plural, b.Parent.Name, err))
+	}
+	counts := b.countOnDemand(s, actor, keys)
+	pages := make(map[string]*Page[Record], len(parents))
+	for _, parent := range parents {
+		id, _ := b.Parent.ParseID(parent) // an invalid id has no rows
+		p := checked[parent]
+		p.Count = func(ctx context.Context) (int, error) {
+			of, err := counts(ctx)
+			return of[id], err
+		}
+		if pages[parent], err = NewPage(p, rows[id], b.CursorKey, b.ToRecord); err != nil {
+			return nil, err
+		}
+	}
+	return pages, nil
+}
+
+// loadRows loads the rows of each parent's page, plus one more.
+func (b *ChildCollection[Row, Record]) loadRows(ctx context.Context, s *Store, actor actor.Actor, parents []uuid.UUID, p PageSpec) (map[uuid.UUID][]Row, error) {
+	w := b.parentCondition(s, actor, parents)
+	text, args, err := b.pageStatement(s, w, p)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Row, 0, min(expectedRows, len(parents)*int(p.FetchLimit())))
+	if err := s.QueryPreparedRows(ctx, s.Pool, &all, text, args...); err != nil {
+		return nil, err
+	}
+	rows := make(map[uuid.UUID][]Row, len(parents))
+	begin := 0
+	for i := range all { // the rows are grouped by parent
+		if owner := b.ParentID(&all[i]); i+1 == len(all) || b.ParentID(&all[i+1]) != owner {
+			rows[owner], begin = all[begin:i+1:i+1], i+1
+		}
+	}
+	return rows, nil
+}
+
+// pageStatement returns the statement that reads the page of each parent that w selects.
+func (b *ChildCollection[Row, Record]) pageStatement(s *Store, w *WhereClause, p PageSpec) (text string, args []any, err error) {
+	by, direction := b.OrderColumn, p.Order.OrDefault(b.Order).Reversed(p.Last)
+	if b.Union != nil {
+		text, err = b.Union.PageStatement(w, p, direction)
+		return text, w.Args, err
+	}
+	inner := s.NewWhere(new(Row))
+	inner.Args = w.Args
+	inner.AddTerm(b.JoinCondition)
+	var after any
+	switch {
+	case by == "":
+		by = "id"
+		if p.After != "" {
+			after, err = uuid.Parse(p.After)
+		}
+	case p.After != "":
+		after, err = strconv.ParseInt(p.After, 10, 64)
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("cursor: %w", err)
+	}
+	if after != nil {
+		inner.AddTerm("!."+by+" "+direction.Comparison+" ?", after)
+	}
+	order := by + " " + direction.Keyword
+	text = fmt.Sprintf("select r.*%s from %s as w cross join lateral (%s%s order by %s.%s limit $%d) as r%s order by w.id, r.%s",
+		b.ExtraColumns, b.ParentTable, s.SelectStatement(new(Row)), inner, w.Alias, order, len(inner.Args)+1, w, order)
+	return text, append(inner.Args, p.FetchLimit()), nil
+}
+
+func (b *ChildCollection[Row, Record]) parentCondition(s *Store, caller actor.Actor, parents []uuid.UUID) *WhereClause {
+	w := &WhereClause{Alias: s.tableAlias(new(Row))}
+	if len(parents) == 1 { // plan for one parent; a list is planned for ten
+		w.AddTerm("w.id = ?", parents[0])
+	} else {
+		w.AddTerm("w.id = any(?)", parents)
+	}
+	if caller.Kind == actor.KindPartner {
+		w.AddTerm("w.partner = ?", caller.Partner)
+	}
+	return w
+}
+
+// countOnDemand returns a function that counts the rows of all parents on its first call,
+// up to MaxTotal+1 per parent.
+func (b *ChildCollection[Row, Record]) countOnDemand(s *Store, actor actor.Actor, parents []uuid.UUID) func(context.Context) (map[uuid.UUID]int, error) {
+	var once sync.Once
+	var counted map[uuid.UUID]int
+	var err error
+	return func(ctx context.Context) (map[uuid.UUID]int, error) {
+		once.Do(func() {
+			w := b.parentCondition(s, actor, parents)
+			var rows []struct {
+				ID uuid.UUID
+				N  int
+			}
+			text := fmt.Sprintf("select w.id, %s as n from %s as w%s", b.countExpression(s, w.Alias), b.ParentTable, w)
+			err = s.QueryPreparedRows(ctx, s.Pool, &rows, text, w.Args...)
+			counted = make(map[uuid.UUID]int, len(rows))
+			for _, row := range rows {
+				counted[row.ID] = row.N
+			}
+		})
+		return counted, err
+	}
+}
+
+// countExpression returns an SQL expression for the number of rows of the parent w, up to
+// MaxTotal+1 when they must be counted.
+func (b *ChildCollection[Row, Record]) countExpression(s *Store, alias string) string {
+	if b.Union != nil {
+		return b.Union.CountExpression
+	}
+	inner := s.NewWhere(new(Row))
+	inner.AddTerm(b.JoinCondition)
+	return fmt.Sprintf("(select count(*) from (select from %s as %s%s limit %d) as counted)", s.tableName(new(Row)), alias, inner, MaxTotal+1)
+}

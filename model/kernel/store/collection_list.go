@@ -1,0 +1,163 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"parapet/model/kernel/actor"
+)
+
+// listIndex is the index that serves a list filtered by status or product.
+type listIndex int
+
+const (
+	// indexByPartner is an index by partner and id only, for tables with few rows per
+	// partner.
+	indexByPartner listIndex = iota
+	// IndexByStatus is the only index of a partner's records, by partner, status and id.
+	IndexByStatus
+	// IndexByStatusAndProduct is an index by partner, status, product and id, in addition
+	// to the one by partner and id.
+	IndexByStatusAndProduct
+)
+
+// listQuery is a requested list.
+type listQuery struct {
+	filter   Filter
+	partner  string // empty: all partners
+	index    listIndex
+	statuses []string
+	alias    string
+	from     string       // table
+	filtered *WhereClause // conditions for the other fields of the filter: all except partner, status and product
+}
+
+// usesProbes reports whether the list is read by one index probe per combination of
+// partner, status and product, merged afterwards.
+func (q *listQuery) usesProbes() bool {
+	switch {
+	case q.index == indexByPartner || q.filter.isSelective():
+		return false
+	case q.filter.Status != "" || q.filter.Product != "":
+		return true
+	default:
+		return q.index == IndexByStatus && q.partner != ""
+	}
+}
+
+// addFilterTerms adds the whole filter to the conditions of a list that is read without
+// probes.
+func (q *listQuery) addFilterTerms(w *WhereClause) {
+	if q.partner != "" {
+		w.AddTerm("!.partner = ?", q.partner)
+	} else if q.filter.PartnerReference != "" { // unique per partner, so the index by partner finds it
+		w.AddTerm("!.partner = any(array(select slug from partners))")
+	}
+	if q.filter.Status != "" {
+		w.AddTerm("!.status = ?", q.filter.Status)
+	}
+	if q.filter.Product != "" {
+		w.AddTerm("!.product = ?", q.filter.Product)
+	}
+}
+
+// probeSubquery returns a subquery with the columns of the records that each probe finds.
+// ending is the end of each probe, such as "order by !.id desc limit 26".
+func (q *listQuery) probeSubquery(w *WhereClause, columns, ending string) string {
+	partners, products := "(select slug as partner from partners)", "(select distinct key as product from products)"
+	if q.partner != "" {
+		partners = "(select " + w.BindArg(q.partner) + "::text as partner)"
+	}
+	statuses := q.statuses
+	if q.filter.Status != "" {
+		statuses = []string{q.filter.Status}
+	}
+	from := partners + " as of_partner cross join unnest(" + w.BindArg(statuses) + "::text[]) as of_status (status)"
+	w.AddTerm("!.partner = of_partner.partner")
+	w.AddTerm("!.status = of_status.status")
+	if q.index == IndexByStatusAndProduct {
+		if q.filter.Product != "" {
+			products = "(select " + w.BindArg(q.filter.Product) + "::text as product)"
+		}
+		from += " cross join " + products + " as of_product"
+		w.AddTerm("!.product = of_product.product")
+	}
+	text := fmt.Sprintf("select %s from %s as !%s %s", columns, q.from, w, ending)
+	return from + " cross join lateral (" + strings.ReplaceAll(text, "!", q.alias) + ") as found"
+}
+
+// pageStatement returns the statement that reads a page of rows; selected is the
+// beginning of that statement, up to the table.
+func (q *listQuery) pageStatement(selected string, w *WhereClause, direction SortOrder, limit int64) (text string, args []any) {
+	most := w.BindArg(limit)
+	order := fmt.Sprintf("order by %s.id %s limit %s", q.alias, direction.Keyword, most)
+	if !q.usesProbes() {
+		q.addFilterTerms(w)
+		return selected + w.String() + " " + order, w.Args
+	}
+	found := q.probeSubquery(w, "!.id", order)
+	outer := &WhereClause{Alias: w.Alias, Args: w.Args}
+	outer.AddTerm(fmt.Sprintf("!.id = any(array(select found.id from %s order by found.id %s limit %s))", found, direction.Keyword, most))
+	if q.partner != "" {
+		outer.AddTerm("!.partner = ?", q.partner)
+	}
+	return selected + outer.String() + " " + order, outer.Args
+}
+
+// countStatement returns the statement that counts the list, up to MaxTotal+1.
+func (q *listQuery) countStatement() (text string, args []any) {
+	w := q.filtered.clone()
+	if !q.usesProbes() {
+		q.addFilterTerms(w)
+		return fmt.Sprintf("select count(*) from (select from %s as %s%s limit %d) as counted", q.from, q.alias, w, MaxTotal+1), w.Args
+	}
+	found := q.probeSubquery(w, "", fmt.Sprintf("limit %d", MaxTotal+1))
+	return fmt.Sprintf("select count(*) from (select from %s limit %d) as counted", found, MaxTotal+1), w.Args
+}
+
+// List returns one page of the filtered records. Errors: parameter_invalid,
+// cursor_invalid.
+func (b *Collection[Row, Record]) List(ctx context.Context, s *Store, caller actor.Actor, f Filter, in PageRequest) (*Page[Record], error) {
+	if err := s.Authorize(ctx, caller, b.RequiredScope(caller)); err != nil {
+		return nil, err
+	}
+	if err := f.RequireStatus(b.Statuses); err != nil {
+		return nil, err
+	}
+	w := s.NewWhere(new(Row))
+	if caller.Kind == actor.KindPartner && f.Partner != "" && f.Partner != caller.Partner {
+		w.AddTerm("false")
+	}
+	if err := f.applyFilter(w, b.PolicyCondition); err != nil {
+		return nil, err
+	}
+	p, err := s.ParsePage(caller, in, f.CursorName(b.Plural))
+	if err != nil {
+		return nil, err
+	}
+	q := listQuery{filter: f, partner: f.Partner, index: b.Index, statuses: b.Statuses, alias: w.Alias, from: s.tableName(new(Row)), filtered: w.clone()}
+	if caller.Kind == actor.KindPartner {
+		q.partner = caller.Partner
+	}
+	direction := p.Order.OrDefault(SortNewestFirst).Reversed(p.Last)
+	if p.After != "" {
+		after, err := uuid.Parse(p.After)
+		if err != nil {
+			return nil, fmt.Errorf("cursor of %s: %w", b.Plural, err)
+		}
+		w.AddTerm("!.id "+direction.Comparison+" ?", after)
+	}
+	rows := make([]Row, 0, p.FetchLimit())
+	text, args := q.pageStatement(s.SelectStatement(new(Row)), w, direction, p.FetchLimit())
+	if err := s.QueryPreparedRows(ctx, s.Pool, &rows, text, args...); err != nil {
+		return nil, TranslateError(fmt.Errorf("list %s: %w", b.Plural, err))
+	}
+	p.Count = func(ctx context.Context) (int, error) {
+		text, args := q.countStatement()
+		return s.QueryPreparedCount(ctx, text, args...)
+	}
+	return NewPage(p, rows, RowKey[Row], b.ToRecord)
+}

@@ -1,0 +1,157 @@
+package store
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/wire"
+)
+
+// Page sizes of the contract.
+const (
+	DefaultPageSize = 25
+	MaxPageSize     = 100
+)
+
+// MaxTotal bounds the count of a list's records.
+const MaxTotal = 10_000
+
+// Order is the sort order of a list.
+type Order string
+
+// Sort orders. Records sort by id, and ids grow with time.
+const (
+	NewestFirst Order = "newest_first"
+	OldestFirst Order = "oldest_first"
+)
+
+// PageRequest asks for one page of a list.
+type PageRequest struct {
+	Limit  int    // 1 to MaxPageSize; 0 means DefaultPageSize
+	Cursor string // cursor of the previous page; empty for the first page
+	Order  Order  // empty means the default order of the list
+	Last   bool   // the last page instead of the first, in the same order; not allowed with Cursor
+}
+
+// Page is a part of a list. REST shows only its List; the other members, which cost
+// more, are computed on demand.
+type Page[T any] struct {
+	wire.List[T]
+	HasEarlier bool // whether records precede the first one, judged by the request alone
+
+	spec PageSpec
+	keys []string // sort keys of the records
+}
+
+// CursorAt returns the cursor after record i: the next page begins with record i+1.
+func (p *Page[T]) CursorAt(i int) (string, error) { return p.spec.sealCursor(p.keys[i]) }
+
+// FirstRecords returns the first n records as the page that a request for n would have returned.
+func (p *Page[T]) FirstRecords(n int) (*Page[T], error) {
+	if n >= len(p.Data) {
+		return p, nil
+	}
+	head := *p
+	head.Data, head.keys, head.HasMore = p.Data[:n], p.keys[:n], true
+	cursor, err := head.CursorAt(n - 1)
+	head.NextCursor = &cursor
+	return &head, err
+}
+
+// Total counts the records of the whole list, up to MaxTotal, and reports whether there
+// are more.
+func (p *Page[T]) Total(ctx context.Context) (n int, more bool, err error) {
+	n, err = p.spec.Count(ctx)
+	return min(n, MaxTotal), n > MaxTotal, TranslateError(err)
+}
+
+// PageSpec is a validated PageRequest: after is the key of the last row of the previous
+// page, and CursorScope binds the cursor to the list, the filter and the caller.
+type PageSpec struct {
+	keys        Keys
+	Limit       int
+	After       string
+	CursorScope string
+	Order       SortOrder
+	Last        bool
+	Count       func(context.Context) (int, error) // counts the whole list, up to MaxTotal+1
+}
+
+// sealCursor returns the sealed cursor of the position after a record.
+func (p PageSpec) sealCursor(key string) (string, error) {
+	sealed, err := p.keys.SealBytes([]byte(strings.Clone(key)), []byte(p.CursorScope))
+	if err != nil {
+		return "", fmt.Errorf("seal cursor: %w", err)
+	}
+	return base64.RawURLEncoding.EncodeToString(sealed), nil
+}
+
+// ParsePage validates a request and opens its cursor. It rejects a cursor of another
+// list, another filter or another partner.
+func (s *Store) ParsePage(actor actor.Actor, in PageRequest, filter string) (PageSpec, error) {
+	p := PageSpec{keys: s.cursorKeys, Limit: in.Limit, CursorScope: NewCursorScope(actor, in, filter), Order: sortOrders[in.Order], Last: in.Last}
+	if p.Limit == 0 {
+		p.Limit = DefaultPageSize
+	}
+	if p.Limit < 1 || p.Limit > MaxPageSize {
+		return p, apperr.InvalidParameter("limit", fmt.Sprintf("Use a whole number from 1 to %d.", MaxPageSize))
+	}
+	if in.Cursor == "" {
+		return p, nil
+	}
+	sealed, err := base64.RawURLEncoding.DecodeString(in.Cursor)
+	if err == nil {
+		var after []byte
+		after, err = s.cursorKeys.OpenBytes(sealed, []byte(p.CursorScope))
+		p.After = string(after)
+	}
+	if err != nil {
+		return p, InvalidCursor().WithCause(err)
+	}
+	return p, nil
+}
+
+// NewCursorScope returns the text a cursor is bound to: caller, list, filter and order.
+func NewCursorScope(actor actor.Actor, in PageRequest, filter string) string {
+	if in.Order != "" {
+		filter += "," + string(in.Order)
+	}
+	return idempotencyOwner(actor) + "/" + filter
+}
+
+// InvalidCursor returns the error cursor_invalid.
+func InvalidCursor() *apperr.Error {
+	return apperr.FailFields(apperr.CodeCursorInvalid, "This cursor is not one of this list; take it from the page before, or leave it out", "%s cursors",
+		apperr.NewFieldError("/cursor", "value", "Use the cursor that came with a page of this list, read with the same filter."))
+}
+
+// FetchLimit returns the number of rows to read: one more than the page, to detect a
+// next page.
+func (p PageSpec) FetchLimit() int64 { return int64(p.Limit) + 1 }
+
+// NewPage builds a page from the rows that were read.
+func NewPage[Row, Record any](p PageSpec, rows []Row, key func(*Row) string, public func(*Row) Record) (*Page[Record], error) {
+	list := &Page[Record]{List: wire.List[Record]{Object: "list", Data: make([]Record, 0, len(rows))}, spec: p, HasEarlier: p.After != ""}
+	more := len(rows) > p.Limit
+	if more {
+		rows = rows[:p.Limit]
+	}
+	if p.Last {
+		list.HasEarlier, more = more, false
+		slices.Reverse(rows)
+	}
+	for i := range rows {
+		list.Data, list.keys = append(list.Data, public(&rows[i])), append(list.keys, key(&rows[i]))
+	}
+	if !more {
+		return list, nil
+	}
+	cursor, err := list.CursorAt(p.Limit - 1)
+	list.HasMore, list.NextCursor = true, &cursor
+	return list, err
+}

@@ -1,0 +1,84 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/wire"
+)
+
+// ToRecord returns the public header of a partner's record.
+func (h *RowHeader) ToRecord(kind ResourceType) wire.Header {
+	return wire.Header{
+		ID: kind.FormatID(h.ID), Object: kind.Name, Partner: &h.Partner,
+		CreatedAt: h.CreatedAt, UpdatedAt: h.UpdatedAt, Version: h.Version,
+	}
+}
+
+// ToReferences returns the members as records show them.
+func (r PartnerFields) ToReferences() wire.References {
+	metadata := r.Metadata
+	if metadata == nil {
+		metadata = map[string]string{}
+	}
+	return wire.References{PartnerReference: r.PartnerReference, Metadata: metadata}
+}
+
+// LoadRecord loads one record by its public id, if the actor may see it.
+func (s *Store) LoadRecord(ctx context.Context, actor actor.Actor, scope actor.Scope, kind ResourceType, id string, row any) error {
+	if err := s.Authorize(ctx, actor, scope); err != nil {
+		return err
+	}
+	key, err := kind.ParseID(id)
+	if err != nil {
+		return err
+	}
+	text := s.Statements.Get(row, "read "+TenantPredicate(actor), func() string {
+		w := s.NewWhere(row)
+		w.AddTerm("!.id = $1")
+		w.AddTerm(strings.ReplaceAll(TenantPredicate(actor), "?TableAlias", "!"))
+		return s.SelectStatement(row) + w.String()
+	})
+	if err := s.QueryPreparedRow(ctx, s.Pool, row, text, key, TenantArg(actor)); err != nil {
+		if IsNoRows(err) {
+			return kind.NotFoundError()
+		}
+		return TranslateError(fmt.Errorf("read %s: %w", kind.Name, err))
+	}
+	return nil
+}
+
+// Bounds of the contract for a partner's reference and metadata.
+const (
+	maxReferenceLength     = 128
+	maxMetadataKeys        = 50
+	maxMetadataKeyLength   = 40
+	maxMetadataValueLength = 500
+)
+
+// RequireReferences validates a partner's reference and metadata. It refuses control
+// characters in a reference, because they are typing errors that lists do not show.
+func RequireReferences(v *apperr.Validator, reference *string, metadata map[string]string) {
+	v.Require(reference == nil || isMeaningfulText(*reference, maxReferenceLength), "/partner_reference", "value",
+		fmt.Sprintf("Use 1 to %d characters, without control characters and not only blanks.", maxReferenceLength))
+	v.Require(len(metadata) <= maxMetadataKeys, "/metadata", "length", fmt.Sprintf("Use at most %d keys.", maxMetadataKeys))
+	for key, value := range metadata {
+		v.Require(key != "" && utf8.RuneCountInString(key) <= maxMetadataKeyLength, apperr.JSONPointer("metadata", key), "length", fmt.Sprintf("A key has 1 to %d characters.", maxMetadataKeyLength))
+		v.Require(utf8.RuneCountInString(value) <= maxMetadataValueLength, apperr.JSONPointer("metadata", key), "length", fmt.Sprintf("A value has at most %d characters.", maxMetadataValueLength))
+	}
+}
+
+// isMeaningfulText reports whether a text is not blank and has at most most characters.
+func isMeaningfulText(text string, most int) bool {
+	return strings.TrimSpace(text) != "" && utf8.RuneCountInString(text) <= most && !strings.ContainsFunc(text, unicode.IsControl)
+}
+
+// MaxEmbedded bounds the claims in a policy's record, the payouts in a claim's and the
+// attempts in a delivery's; the newest are shown. Policies and claims also show the
+// full count; the list endpoints return the rest.
+const MaxEmbedded = 20

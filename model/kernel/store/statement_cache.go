@@ -1,0 +1,234 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/schema"
+
+	"parapet/model/kernel/actor"
+)
+
+// Querier runs a statement unchanged: the pool, or the connection of a Tx.
+type Querier interface {
+	Query(ctx context.Context, text string, args ...any) (pgx.Rows, error)
+}
+
+// queryPrepared runs a statement with the arguments $1, $2 and so on. Postgres parses
+// and plans it once per connection, which is most of the cost of a small statement. Use
+// it in hot paths; elsewhere the query builder, which writes arguments into the text,
+// is easier to read. A statement that never reached Postgres is sent once more, on
+// another connection if there is one.
+func queryPrepared(ctx context.Context, on Querier, text string, args ...any) (pgx.Rows, error) {
+	args = append([]any{pgx.QueryExecModeCacheStatement}, args...)
+	rows, err := on.Query(ctx, text, args...)
+	if err != nil && pgconn.SafeToRetry(err) {
+		rows, err = on.Query(ctx, text, args...)
+	}
+	if err != nil {
+		return rows, err
+	}
+	return chargeRows(ctx, rows), nil
+}
+
+// QueryPreparedRow reads the single row of a prepared statement; sql.ErrNoRows if there
+// is none.
+func (s *Store) QueryPreparedRow(ctx context.Context, on Querier, into any, text string, args ...any) error {
+	rows, err := queryPrepared(ctx, on, text, args...)
+	if err != nil {
+		return err
+	}
+	return s.scanOne(rows, text, into)
+}
+
+// scanOne reads the first row of a statement and closes rows.
+func (s *Store) scanOne(rows pgx.Rows, text string, into any) error {
+	defer rows.Close()
+	if !rows.Next() {
+		if err := rows.Err(); err != nil {
+			return err
+		}
+		return pgx.ErrNoRows
+	}
+	row := reflect.ValueOf(into).Elem()
+	reader, err := s.scannerFor(rows, text, row)
+	if err != nil {
+		return err
+	}
+	if err := reader.scan(rows, row); err != nil {
+		return err
+	}
+	rows.Close()
+	return rows.Err()
+}
+
+// QueryPreparedRows reads all rows of a prepared statement into a slice.
+func (s *Store) QueryPreparedRows(ctx context.Context, on Querier, into any, text string, args ...any) error {
+	rows, err := queryPrepared(ctx, on, text, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	return s.ScanAll(rows, text, into)
+}
+
+// ScanAll reads the rows of a statement into a slice.
+func (s *Store) ScanAll(rows pgx.Rows, text string, into any) (err error) {
+	all := reflect.ValueOf(into).Elem()
+	all.SetLen(0) // its capacity may be the expected number of rows
+	var reader *rowScanner
+	for n := 0; rows.Next(); n++ {
+		all.Grow(1)
+		all.SetLen(n + 1)
+		row := all.Index(n)
+		row.SetZero()
+		if reader == nil {
+			if reader, err = s.scannerFor(rows, text, row); err != nil {
+				return err
+			}
+		}
+		if err := reader.scan(rows, row); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// QueryPreparedCount reads the single number of a prepared statement.
+func (s *Store) QueryPreparedCount(ctx context.Context, text string, args ...any) (n int, err error) {
+	rows, err := queryPrepared(ctx, s.Pool, text, args...)
+	if err != nil {
+		return 0, err
+	}
+	return pgx.CollectExactlyOneRow(rows, pgx.RowTo[int])
+}
+
+// driverArg returns a column's value in the form that the driver takes.
+func driverArg(field *schema.Field, row reflect.Value) any {
+	if field.NullZero && field.HasZeroValue(row) {
+		return nil
+	}
+	value := field.Value(row).Interface()
+	if text, raw := value.(jsontext.Value); raw {
+		return []byte(text)
+	}
+	return value
+}
+
+// QueueInsert queues the insert of a row for the next flush. The row cannot be read
+// before.
+func (tx *Tx) QueueInsert(row any) { tx.QueueInsertEncoded(row, nil) }
+
+// QueueInsertEncoded is QueueInsert for a row whose JSON columns were already encoded
+// as members of its record.
+func (tx *Tx) QueueInsertEncoded(row any, members map[string]jsontext.Value) {
+	table := tx.Store.DB.Table(reflect.TypeOf(row).Elem())
+	fields := table.Fields
+	text := tx.Store.Statements.Get(row, "insert", func() string {
+		columns, places := make([]string, len(fields)), make([]string, len(fields))
+		for i, field := range fields {
+			columns[i], places[i] = string(field.SQLName), fmt.Sprintf("$%d", i+1)
+		}
+		return fmt.Sprintf("insert into %s (%s) values (%s)", table.SQLName, strings.Join(columns, ", "), strings.Join(places, ", "))
+	})
+	value := reflect.ValueOf(row).Elem()
+	args := make([]any, len(fields))
+	for i, field := range fields {
+		if written, ok := members[field.Name]; ok && field.UserSQLType == "json" {
+			args[i] = []byte(written)
+		} else {
+			args[i] = driverArg(field, value)
+		}
+	}
+	tx.Batch.Queue(text, args...)
+}
+
+// UpdateRow writes columns of a row if it still has the version it was read with and,
+// if from is given, one of those states; otherwise it returns a conflict.
+func (tx *Tx) UpdateRow(ctx context.Context, row interface{ head() *RowHeader }, was int64, from []string, columns ...string) error {
+	table := tx.Store.DB.Table(reflect.TypeOf(row).Elem())
+	fields := make([]*schema.Field, len(columns))
+	for i, name := range columns {
+		fields[i] = table.LookupField(name)
+	}
+	text := tx.Store.Statements.Get(row, fmt.Sprint("update", columns, len(from)), func() string {
+		set, guard := make([]string, len(fields)), ""
+		for i, field := range fields {
+			set[i] = fmt.Sprintf("%s = $%d", field.SQLName, i+4)
+		}
+		if len(from) > 0 {
+			guard = fmt.Sprintf(" and status = $%d", len(fields)+4)
+		}
+		return fmt.Sprintf("update %s set %s where id = $1 and partner = $2 and version = $3%s", table.SQLName, strings.Join(set, ", "), guard)
+	})
+	value := reflect.ValueOf(row).Elem()
+	args := []any{row.head().ID, row.head().Partner, was}
+	for _, field := range fields {
+		args = append(args, driverArg(field, value))
+	}
+	for _, state := range from {
+		args = append(args, state)
+	}
+	tx.Batch.Queue(text, args...).Exec(func(done pgconn.CommandTag) error {
+		if done.RowsAffected() != 1 {
+			return VersionConflict()
+		}
+		return nil
+	})
+	return tx.Flush(ctx)
+}
+
+// QueueGuarded queues an update that must change exactly n rows; otherwise the
+// transaction fails with VersionConflict. The server checks the count, because the
+// statement may be sent with the commit, when a client that counts rows is too late.
+func (tx *Tx) QueueGuarded(n int, update string, args ...any) {
+	tx.Batch.Queue(fmt.Sprintf("with written as (%s returning 1) select require_rows(count(*), $%d) from written", update, len(args)+1), append(args, n)...)
+}
+
+// versionConflictState is the SQLSTATE of require_rows.
+const versionConflictState = "PA001"
+
+// statementCache caches the SQL text that bun builds for a row type, so that columns are
+// named once, in the struct.
+type statementCache struct{ cached sync.Map }
+
+type statementKey struct {
+	row reflect.Type
+	use string
+}
+
+// Get returns the text for a use of a row type. The first call builds it.
+func (t *statementCache) Get(row any, use string, write func() string) string {
+	name := statementKey{reflect.TypeOf(row), use}
+	if text, ok := t.cached.Load(name); ok {
+		return text.(string)
+	}
+	text := write()
+	t.cached.Store(name, text)
+	return text
+}
+
+// GoColumnAliases returns the columns of a row under their Go names, so that a struct can
+// decode the JSON that Postgres makes of the whole row. Building an object member by
+// member costs half as much again.
+func GoColumnAliases(db *bun.DB, row any) schema.QueryAppender {
+	table := db.Table(reflect.TypeOf(row).Elem())
+	columns := make([]string, len(table.Fields))
+	for i, field := range table.Fields {
+		columns[i] = fmt.Sprintf("%s.%s as %q", table.SQLAlias, field.SQLName, field.GoName)
+	}
+	return bun.SafeQuery(strings.Join(columns, ", "))
+}
+
+// restrictToID selects a row by its id ($1), if the actor may see it ($2 is its
+// tenant).
+func restrictToID(a actor.Actor, q *bun.SelectQuery) *bun.SelectQuery {
+	return q.Where("?TableAlias.id = $1").Where(TenantPredicate(a))
+}

@@ -1,0 +1,275 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/uptrace/bun"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/event"
+)
+
+// Tx is one database transaction with one instant, one actor and everything that is
+// written at commit: events, timeline entries, postings, jobs. Helpers take a *Tx and
+// never begin their own.
+type Tx struct {
+	bun.Conn // the connection of the transaction
+
+	Ctx           context.Context //nolint:containedctx // a Tx lives exactly as long as its transaction's context
+	PgxConn       *pgx.Conn       // the same connection, for prepared statements
+	Batch         pgx.Batch       // queued statements, sent with the next flush
+	Store         *Store
+	Actor         actor.Actor
+	holdsBindLock bool // it took BindLock before it read the clock: see BindTx
+
+	// Clock is the business time when the transaction read it. It decides what is still
+	// allowed and what is due.
+	Clock time.Time
+	// Now is the time written to records: clock, or the last change of a locked record
+	// if that is later. Decisions about money use clock, so a change of another policy
+	// never affects them.
+	Now time.Time
+
+	recordCount uint16 // records created by this Tx
+	events      []EventRow
+	collected   [rowCollections]rowCollection
+	Jobs        []Job
+	Audit       auditContext
+}
+
+// RowHeader is the common header of every partner's row.
+type RowHeader struct {
+	ID        uuid.UUID `bun:",pk,type:uuid"`
+	Partner   string    `bun:",pk"`
+	Version   int64
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+func (h *RowHeader) head() *RowHeader { return h }
+
+// PartnerFields are the members of a row that belong to the partner.
+type PartnerFields struct {
+	PartnerReference *string
+	Metadata         map[string]string `bun:"type:json"`
+}
+
+// begin reads the clock, after the locks that must be held before an instant is taken.
+// In the same round trip it looks up an earlier response to the request and sends the
+// operation's prelude. It draws no transaction id: see saveSequencesSQL.
+func (tx *Tx) begin(ctx context.Context, prelude func(*Tx)) error {
+	err := tx.Raw(func(driver any) error {
+		tx.PgxConn = driver.(*stdlib.Conn).Conn() //nolint:forcetypeassert // bun runs on pgx; see Open
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	tx.Batch.Queue("begin")
+	if tx.holdsBindLock {
+		tx.Batch.Queue(lockBindSharedSQL, BindLock)
+	}
+	tx.Batch.Queue("select " + BusinessNowSQL).QueryRow(func(row pgx.Row) error { return row.Scan(&tx.Clock) })
+	judge := tx.acquireIdempotencyKey()
+	prelude(tx)
+	if err := tx.Flush(ctx); err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	tx.Now = tx.Clock
+	return judge()
+}
+
+// checkPrecondition checks the actor's condition, if there is one.
+func (tx *Tx) checkPrecondition(ctx context.Context) error {
+	condition := tx.Actor.Precondition
+	if condition == nil {
+		return nil
+	}
+	record, err := tx.Store.hooks.LockRecord(ctx, tx, condition.ID)
+	if err != nil {
+		return err
+	}
+	return condition.Check(record)
+}
+
+// Flush sends the queued statements, prepared, in one round trip.
+func (tx *Tx) Flush(ctx context.Context) error {
+	batch := tx.Batch
+	tx.Batch = pgx.Batch{}
+	for _, statement := range batch.QueuedQueries {
+		if _, err := tx.PgxConn.Prepare(ctx, statement.SQL, statement.SQL); err != nil {
+			return err
+		}
+	}
+	return tx.PgxConn.SendBatch(ctx, &batch).Close()
+}
+
+// QueueSelect queues a query; the next flush scans its rows into the slice.
+func (tx *Tx) QueueSelect(into any, text string, args ...any) {
+	tx.Batch.Queue(text, args...).Query(func(rows pgx.Rows) error { return tx.Store.ScanAll(rows, text, into) })
+}
+
+// rollbackTimeout bounds a rollback. A connection that takes longer is not reused.
+const rollbackTimeout = 2 * time.Second
+
+// rollback undoes uncommitted changes, even if the request's context is cancelled.
+func (tx *Tx) rollback(ctx context.Context) {
+	if tx.PgxConn == nil || tx.PgxConn.PgConn().TxStatus() == 'I' {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
+	defer cancel()
+	_, _ = tx.PgxConn.Exec(ctx, "rollback")
+}
+
+// AdvanceClock moves the transaction's instant to a locked row's updated_at if that is
+// later, so that times of a row never decrease.
+func (tx *Tx) AdvanceClock(rows ...*RowHeader) {
+	for _, row := range rows {
+		if row.UpdatedAt.After(tx.Now) {
+			tx.Now = row.UpdatedAt
+		}
+	}
+}
+
+// RefreshClock reads the clock again after a lock wait. The instant never moves backward.
+func (tx *Tx) RefreshClock(ctx context.Context) error {
+	if err := tx.PgxConn.QueryRow(ctx, "select "+BusinessNowSQL).Scan(&tx.Clock); err != nil {
+		return fmt.Errorf("renew: %w", err)
+	}
+	tx.Now = LaterTime(tx.Now, tx.Clock)
+	return nil
+}
+
+// EarlierTime returns the earlier of two times.
+func EarlierTime(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// LaterTime returns the later of two times.
+func LaterTime(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// NewHeader returns the header of a partner's new row: id, version 1, both times.
+func (tx *Tx) NewHeader(partner string) RowHeader {
+	tx.recordCount++
+	return RowHeader{ID: newRecordID(tx.Now, tx.recordCount), Partner: partner, Version: 1, CreatedAt: tx.Now, UpdatedAt: tx.Now}
+}
+
+// LockRow reads and locks a row FOR NO KEY UPDATE, if the actor may see it. The caller
+// keeps the lock order policy, claim, payout.
+func (tx *Tx) LockRow(ctx context.Context, row interface{ head() *RowHeader }, id uuid.UUID, kind ResourceType) error {
+	text := tx.Store.Statements.Get(row, "lock "+TenantPredicate(tx.Actor), func() string {
+		return restrictToID(tx.Actor, tx.NewSelect().Model(row)).For("NO KEY UPDATE").String()
+	})
+	if err := tx.Store.QueryPreparedRow(ctx, tx.PgxConn, row, text, id, TenantArg(tx.Actor)); err != nil {
+		if IsNoRows(err) {
+			return kind.NotFoundError()
+		}
+		return fmt.Errorf("lock %s: %w", kind.Name, err)
+	}
+	tx.AdvanceClock(row.head())
+	return nil
+}
+
+// BumpVersion increments a row's version and sets its time in memory; SaveColumns
+// writes them.
+func (tx *Tx) BumpVersion(row *RowHeader) {
+	row.Version++
+	row.UpdatedAt = tx.Now
+}
+
+// SaveColumns writes columns of a row if its version is still the one that was read.
+// Zero updated rows are a conflict.
+func (tx *Tx) SaveColumns(ctx context.Context, row interface{ head() *RowHeader }, columns ...string) error {
+	h := row.head()
+	was := h.Version
+	tx.BumpVersion(h)
+	return tx.UpdateRow(ctx, row, was, nil, append(columns, "version", "updated_at")...)
+}
+
+// ChangeStatus is SaveColumns for a change of status: the transition must be allowed, and
+// the row must still have the status it leaves. It returns the transition's event.
+func ChangeStatus[S ~string](ctx context.Context, tx *Tx, row interface{ head() *RowHeader }, allowed []Transition[S], status *S, to S, columns ...string) (event.Type, error) {
+	from, was := *status, row.head().Version
+	event, err := ChangeStatusInMemory(tx, row.head(), allowed, status, to)
+	if err != nil {
+		return "", err
+	}
+	return event, tx.UpdateRow(ctx, row, was, []string{string(from)}, append(columns, "status", "version", "updated_at")...)
+}
+
+// ChangeStatusInMemory is transition in memory, for rows that are locked and written in
+// bulk.
+func ChangeStatusInMemory[S ~string](tx *Tx, row *RowHeader, allowed []Transition[S], status *S, to S) (event.Type, error) {
+	event, ok := findTransition(allowed, *status, to)
+	if !ok && *status == to {
+		return "", apperr.Fail(apperr.CodeStateConflict, "It is %s already.", to)
+	}
+	if !ok {
+		return "", apperr.Fail(apperr.CodeStateConflict, "It is %s and cannot become %s.", *status, to)
+	}
+	*status = to
+	tx.BumpVersion(row)
+	return event, nil
+}
+
+// VersionConflict returns the error for a row that another transaction changed first.
+func VersionConflict() *apperr.Error {
+	return apperr.Fail(apperr.CodeStateConflict, "Another request changed it at the same moment; read it again and retry.")
+}
+
+// WithActor replaces the actor until the returned function is called.
+func (tx *Tx) WithActor(actor actor.Actor) (restore func()) {
+	was := tx.Actor
+	tx.Actor = actor
+	return func() { tx.Actor = was }
+}
+
+// EnqueueJob enqueues a job that starts only if the transaction commits.
+func (tx *Tx) EnqueueJob(job Job) { tx.Jobs = append(tx.Jobs, job) }
+
+// commit flushes events, timeline entries, postings and jobs in a fixed order, then
+// commits.
+func (tx *Tx) commit(ctx context.Context) error {
+	if len(tx.events) > 0 {
+		tx.saveEvents()
+	}
+	for _, rows := range tx.collected {
+		if rows != nil {
+			rows.QueueInsert(tx)
+		}
+	}
+	if len(tx.Jobs) > 0 {
+		if err := tx.Flush(ctx); err != nil {
+			return fmt.Errorf("write events: %w", err)
+		}
+		if err := tx.Store.queue.Insert(ctx, tx.Conn, tx.Jobs); err != nil {
+			return fmt.Errorf("ask for work: %w", err)
+		}
+	}
+	tx.Batch.Queue("commit").Exec(func(done pgconn.CommandTag) error {
+		if done.String() != "COMMIT" { // the caller continued after a failed statement
+			return pgx.ErrTxCommitRollback
+		}
+		return nil
+	})
+	if err := tx.Flush(ctx); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
