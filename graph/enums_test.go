@@ -96,9 +96,9 @@ func domainEnums(t *testing.T) map[string][]string {
 		"LedgerAccount": toEnumWords(model.LedgerAccounts()), "HoldReason": toEnumWords(model.HoldReasons()), "JobState": model.JobStates(), "ResolutionOutcome": toEnumWords(model.ResolutionOutcomes()),
 	}
 	for name, of := range map[string]string{
-		"ActorKind": "model.ActorKind", "AttachmentStatus": "model.AttachmentStatus", "AuditOutcome": "model.AuditOutcome", "BlockedReason": "model.BlockedReason", "BookDimension": "model.Dimension",
+		"ActorKind": "model/kernel/actor.Kind", "AttachmentStatus": "model.AttachmentStatus", "AuditOutcome": "model/kernel/store.AuditOutcome", "BlockedReason": "model.BlockedReason", "BookDimension": "model.Dimension",
 		"ClaimOrigin": "model.Origin", "CoverPhase": "model.CoverPhase", "DeliveryStatus": "model.DeliveryStatus", "DeterminationStage": "model.DeterminationStage",
-		"Operation": "model.Operation", "Order": "model.Order", "PartnerStatus": "model.PartnerStatus", "ReasonCode": "model.ReasonCode",
+		"Operation": "model.Operation", "Order": "model/kernel/store.Order", "PartnerStatus": "model.PartnerStatus", "ReasonCode": "model.ReasonCode",
 		"RecordingResult": "model.RecordingResult", "ReleaseResumptionState": "model.ResumptionState", "ReportLineResult": "model.LineResult", "ReportLineStatus": "model.LineStatus", "SeriesInterval": "model.Interval",
 		"AccountType": "model/account.Type", "USAccountType": "model/account.AccountType", "PriceLineKind": "model/pricing.LineKind",
 		"Direction": "model/trigger.Direction", "ObservationStage": "model/trigger.Stage", "PayoutShapeKind": "model/trigger.Shape",

@@ -57,7 +57,7 @@ func (j anyJob) Kind() string { return j.kind }
 func TestEveryKindHasAPolicyAQueueAndAWorker(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
-	declared := slices.Sorted(slices.Values(slices.Concat(jobKinds(t, "../model"), jobKinds(t, "."))))
+	declared := slices.Sorted(slices.Values(slices.Concat(jobKinds(t, "../model"), jobKinds(t, "../model/kernel/store"), jobKinds(t, "."))))
 	require.NotEmpty(t, declared)
 	require.Equal(t, declared, slices.Sorted(maps.Keys(insertOptions)), "each kind of job has its policy, and each policy its kind")
 

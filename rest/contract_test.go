@@ -106,7 +106,7 @@ var contractRows = map[string]contractSection{
 		"newest_first":                          "rest TestListFilters",
 		"messages_and_timelines_oldest_first":   "model TestMessagesAreListedInOrder",
 		"pages_are_stable_while_more_come_in":   "model TestAListIsStableWhileQuotesComeIn",
-		"whatever_a_cursor_says_nothing_breaks": "model FuzzCursor",
+		"whatever_a_cursor_says_nothing_breaks": "model/kernel/store FuzzCursor",
 	},
 	"11_events": eventRows,
 	"13_limits": {

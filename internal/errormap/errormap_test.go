@@ -16,7 +16,7 @@ import (
 // declaredCodes reads the domain's list, so that a new one without a status is found.
 func declaredCodes(t *testing.T) (all []apperr.Code) {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "../../model/error.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "../../model/kernel/apperr/error.go", nil, 0)
 	require.NoError(t, err)
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)
