@@ -152,7 +152,7 @@ func (d *workerKiller) killWorker(t *testing.T, claim uuid.UUID) (job int64, kil
 	id, err := typeid.FromUUIDBytesWithPrefix("clm", claim[:])
 	require.NoError(t, err)
 	err = d.DB.Pool.QueryRow(t.Context(), `insert into river.river_job (kind, args, queue, max_attempts)
-		select 'reevaluate_payouts', jsonb_build_object('partner', partner, 'claim', $2::text), 'accounts', 25 from claims where id = $1 returning id`, claim, id.String()).Scan(&job)
+		select 'reevaluate_payouts', jsonb_build_object('partner', partner, 'claim', $2::text), 'account_checks', 25 from claims where id = $1 returning id`, claim, id.String()).Scan(&job)
 	require.NoError(t, err)
 	place := -1
 	require.Eventually(t, func() bool {
