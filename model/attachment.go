@@ -217,7 +217,7 @@ func (s *Service) OpenAttachment(ctx context.Context, caller actor.Actor, claim,
 func (r *attachmentRow) toRecord() *wire.Attachment {
 	claim, id := store.ResourceClaim.FormatID(r.ClaimID), store.ResourceAttachment.FormatID(r.ID)
 	return &wire.Attachment{
-		Header: r.RowHeader.ToRecord(store.ResourceAttachment), ClaimID: claim, FileName: r.FileName, ContentType: r.ContentType,
+		Header: r.ToHeader(store.ResourceAttachment), ClaimID: claim, FileName: r.FileName, ContentType: r.ContentType,
 		Size: r.Size, SHA256: r.SHA256, Purpose: r.Purpose, Description: r.Description, Status: r.Status,
 		DownloadURL: "/v1/claims/" + claim + "/attachments/" + id + "/content",
 	}

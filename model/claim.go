@@ -63,7 +63,7 @@ func (p *claimRelations) setPayouts(all []*payoutRow) {
 
 func (r *claimRow) toRecord(parts claimRelations) *wire.Claim {
 	c := &wire.Claim{
-		Header: r.RowHeader.ToRecord(store.ResourceClaim), References: r.ToReferences(),
+		Header: r.ToHeader(store.ResourceClaim), References: r.ToReferences(),
 		PolicyID: store.ResourcePolicy.FormatID(r.PolicyID), Status: string(r.Status), Origin: string(r.Origin),
 		Description: r.Description, Determination: parts.determination, Payouts: parts.payouts, PayoutsCount: parts.payoutsCount,
 		RequestedAmount: r.toMoney(r.RequestedAmount), Amount: r.toMoney(r.Amount),

@@ -220,7 +220,7 @@ func purgeDeliveries(ctx context.Context, tx *store.Tx) (int, error) {
 
 func (r *deliveryRow) toRecord() *wire.Delivery {
 	return &wire.Delivery{
-		Header: r.RowHeader.ToRecord(store.ResourceDelivery), EventID: store.ResourceEvent.FormatID(r.EventID), EndpointID: store.ResourceEndpoint.FormatID(r.EndpointID),
+		Header: r.ToHeader(store.ResourceDelivery), EventID: store.ResourceEvent.FormatID(r.EventID), EndpointID: store.ResourceEndpoint.FormatID(r.EndpointID),
 		Status: string(r.Status), Attempts: r.Attempts, NextAttemptAt: r.NextAttemptAt,
 	}
 }

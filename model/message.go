@@ -120,7 +120,7 @@ func (s *Service) MessagesByID(ctx context.Context, actor actor.Actor, ids []str
 
 func (r *messageRow) toRecord() *wire.Message {
 	return &wire.Message{
-		Header: r.RowHeader.ToRecord(store.ResourceMessage), ClaimID: store.ResourceClaim.FormatID(r.ClaimID),
+		Header: r.ToHeader(store.ResourceMessage), ClaimID: store.ResourceClaim.FormatID(r.ClaimID),
 		Author: wire.Actor{Kind: string(r.AuthorKind), Name: r.AuthorName}, Body: r.Body,
 	}
 }

@@ -42,7 +42,7 @@ type payoutRow struct {
 
 func (r *payoutRow) toRecord() *wire.Payout {
 	return &wire.Payout{
-		Header: r.RowHeader.ToRecord(store.ResourcePayout), ClaimID: store.ResourceClaim.FormatID(r.ClaimID), PolicyID: store.ResourcePolicy.FormatID(r.PolicyID),
+		Header: r.ToHeader(store.ResourcePayout), ClaimID: store.ResourceClaim.FormatID(r.ClaimID), PolicyID: store.ResourcePolicy.FormatID(r.PolicyID),
 		Status: string(r.Status), Amount: r.toMoney(), PayoutMethodID: store.ResourcePayoutMethod.FormatOptionalID(r.PayoutMethodID),
 		BlockedReason: (*string)(r.BlockedReason), Attempts: r.Attempts, NextAttemptAt: r.NextAttemptAt,
 		Provider: r.Provider, ProviderReference: r.ProviderReference,

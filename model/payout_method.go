@@ -250,7 +250,7 @@ func recordMethodEvent(tx *store.Tx, claim *claimRow, row *payoutMethodRow, kind
 
 func (r *payoutMethodRow) toRecord() *wire.PayoutMethod {
 	m := &wire.PayoutMethod{
-		Header: r.RowHeader.ToRecord(store.ResourcePayoutMethod), References: r.ToReferences(), ClaimID: store.ResourceClaim.FormatOptionalID(r.ClaimID),
+		Header: r.ToHeader(store.ResourcePayoutMethod), References: r.ToReferences(), ClaimID: store.ResourceClaim.FormatOptionalID(r.ClaimID),
 		Type: string(r.Type), Beneficiary: wire.Beneficiary{Name: r.BeneficiaryName, Country: r.BeneficiaryCountry},
 		Currency: r.Currency, Display: wire.Display{Last4: r.Last4, Institution: r.Institution, Country: r.Country},
 		Fingerprint: r.Fingerprint, Status: string(r.Status),

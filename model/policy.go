@@ -188,7 +188,7 @@ func (r *policyRow) setMatchKeys(c trigger.Cover) {
 
 func (r *policyRow) toRecord(now time.Time, claims policyClaims) *wire.Policy {
 	return &wire.Policy{
-		Header: r.RowHeader.ToRecord(store.ResourcePolicy), References: r.ToReferences(),
+		Header: r.ToHeader(store.ResourcePolicy), References: r.ToReferences(),
 		Status: string(r.Status), CoverPhase: string(r.coverPhase(now)),
 		QuoteID: store.ResourceQuote.FormatID(r.QuoteID), Product: r.Product, ProductVersion: r.ProductVersion,
 		Policyholder: r.Policyholder, Cover: r.Cover, TermsHash: r.TermsHash,

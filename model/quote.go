@@ -202,7 +202,7 @@ func (s *Service) ListQuotes(ctx context.Context, actor actor.Actor, f store.Fil
 
 func (r *quoteRow) toRecord() *wire.Quote {
 	return &wire.Quote{
-		Header: r.RowHeader.ToRecord(store.ResourceQuote), References: r.ToReferences(),
+		Header: r.ToHeader(store.ResourceQuote), References: r.ToReferences(),
 		Product: r.Product, ProductVersion: r.ProductVersion, Status: string(r.Status),
 		Context: r.Context, IgnoredContext: r.IgnoredContext, Cover: r.Cover, TermsHash: r.TermsHash,
 		Price: r.Price, Basis: r.Basis, History: r.History,

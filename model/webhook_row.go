@@ -71,7 +71,7 @@ func (s *Service) ListWebhookEndpoints(ctx context.Context, actor actor.Actor, f
 
 func (r *endpointRow) toRecord() *wire.WebhookEndpoint {
 	return &wire.WebhookEndpoint{
-		Header: r.RowHeader.ToRecord(store.ResourceEndpoint), References: r.ToReferences(),
+		Header: r.ToHeader(store.ResourceEndpoint), References: r.ToReferences(),
 		URL: r.URL, EventTypes: r.EventTypes, Status: string(r.Status), Ordered: r.Ordered, Note: r.DisabledReason,
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"parapet/model/wire"
 )
 
-// ToRecord returns the public header of a partner's record.
-func (h *RowHeader) ToRecord(kind ResourceType) wire.Header {
+// ToHeader returns the public header of a partner's record.
+func (h *RowHeader) ToHeader(kind ResourceType) wire.Header {
 	return wire.Header{
 		ID: kind.FormatID(h.ID), Object: kind.Name, Partner: &h.Partner,
 		CreatedAt: h.CreatedAt, UpdatedAt: h.UpdatedAt, Version: h.Version,
