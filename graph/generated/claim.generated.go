@@ -2761,7 +2761,7 @@ func (ec *executionContext) marshalOClaimConnection2ᚖparapetᚋgraphᚋnodeᚐ
 	return ec._ClaimConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOClaimFilter2ᚖparapetᚋmodelᚐFilter(ctx context.Context, v any) (*store.Filter, error) {
+func (ec *executionContext) unmarshalOClaimFilter2ᚖparapetᚋmodelᚋkernelᚋstoreᚐFilter(ctx context.Context, v any) (*store.Filter, error) {
 	if v == nil {
 		return nil, nil
 	}

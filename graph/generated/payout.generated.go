@@ -1401,7 +1401,7 @@ func (ec *executionContext) marshalOPayoutConnection2ᚖparapetᚋgraphᚋnode�
 	return ec._PayoutConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOPayoutFilter2ᚖparapetᚋmodelᚐFilter(ctx context.Context, v any) (*store.Filter, error) {
+func (ec *executionContext) unmarshalOPayoutFilter2ᚖparapetᚋmodelᚋkernelᚋstoreᚐFilter(ctx context.Context, v any) (*store.Filter, error) {
 	if v == nil {
 		return nil, nil
 	}

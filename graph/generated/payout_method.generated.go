@@ -1830,7 +1830,7 @@ func (ec *executionContext) marshalOPayoutMethodConnection2ᚖparapetᚋgraphᚋ
 	return ec._PayoutMethodConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOPayoutMethodFilter2ᚖparapetᚋmodelᚐFilter(ctx context.Context, v any) (*store.Filter, error) {
+func (ec *executionContext) unmarshalOPayoutMethodFilter2ᚖparapetᚋmodelᚋkernelᚋstoreᚐFilter(ctx context.Context, v any) (*store.Filter, error) {
 	if v == nil {
 		return nil, nil
 	}

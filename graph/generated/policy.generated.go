@@ -1911,7 +1911,7 @@ func (ec *executionContext) marshalOPolicyConnection2ᚖparapetᚋgraphᚋnode�
 	return ec._PolicyConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOPolicyFilter2ᚖparapetᚋmodelᚐFilter(ctx context.Context, v any) (*store.Filter, error) {
+func (ec *executionContext) unmarshalOPolicyFilter2ᚖparapetᚋmodelᚋkernelᚋstoreᚐFilter(ctx context.Context, v any) (*store.Filter, error) {
 	if v == nil {
 		return nil, nil
 	}

@@ -3989,7 +3989,7 @@ func (ec *executionContext) marshalOQuoteConnection2ᚖparapetᚋgraphᚋnodeᚐ
 	return ec._QuoteConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOQuoteFilter2ᚖparapetᚋmodelᚐFilter(ctx context.Context, v any) (*store.Filter, error) {
+func (ec *executionContext) unmarshalOQuoteFilter2ᚖparapetᚋmodelᚋkernelᚋstoreᚐFilter(ctx context.Context, v any) (*store.Filter, error) {
 	if v == nil {
 		return nil, nil
 	}

@@ -798,7 +798,7 @@ func (ec *executionContext) field_Query_claims_args(ctx context.Context, rawArgs
 	args["after"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
 		func(ctx context.Context, v any) (*store.Filter, error) {
-			return ec.unmarshalOClaimFilter2ᚖparapetᚋmodelᚐFilter(ctx, v)
+			return ec.unmarshalOClaimFilter2ᚖparapetᚋmodelᚋkernelᚋstoreᚐFilter(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1278,7 +1278,7 @@ func (ec *executionContext) field_Query_payoutMethods_args(ctx context.Context, 
 	args["after"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
 		func(ctx context.Context, v any) (*store.Filter, error) {
-			return ec.unmarshalOPayoutMethodFilter2ᚖparapetᚋmodelᚐFilter(ctx, v)
+			return ec.unmarshalOPayoutMethodFilter2ᚖparapetᚋmodelᚋkernelᚋstoreᚐFilter(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1330,7 +1330,7 @@ func (ec *executionContext) field_Query_payouts_args(ctx context.Context, rawArg
 	args["after"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
 		func(ctx context.Context, v any) (*store.Filter, error) {
-			return ec.unmarshalOPayoutFilter2ᚖparapetᚋmodelᚐFilter(ctx, v)
+			return ec.unmarshalOPayoutFilter2ᚖparapetᚋmodelᚋkernelᚋstoreᚐFilter(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1368,7 +1368,7 @@ func (ec *executionContext) field_Query_policies_args(ctx context.Context, rawAr
 	args["after"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
 		func(ctx context.Context, v any) (*store.Filter, error) {
-			return ec.unmarshalOPolicyFilter2ᚖparapetᚋmodelᚐFilter(ctx, v)
+			return ec.unmarshalOPolicyFilter2ᚖparapetᚋmodelᚋkernelᚋstoreᚐFilter(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1516,7 +1516,7 @@ func (ec *executionContext) field_Query_quotes_args(ctx context.Context, rawArgs
 	args["after"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
 		func(ctx context.Context, v any) (*store.Filter, error) {
-			return ec.unmarshalOQuoteFilter2ᚖparapetᚋmodelᚐFilter(ctx, v)
+			return ec.unmarshalOQuoteFilter2ᚖparapetᚋmodelᚋkernelᚋstoreᚐFilter(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1628,7 +1628,7 @@ func (ec *executionContext) field_Query_webhookEndpoints_args(ctx context.Contex
 	args["after"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
 		func(ctx context.Context, v any) (*store.Filter, error) {
-			return ec.unmarshalOWebhookEndpointFilter2ᚖparapetᚋmodelᚐFilter(ctx, v)
+			return ec.unmarshalOWebhookEndpointFilter2ᚖparapetᚋmodelᚋkernelᚋstoreᚐFilter(ctx, v)
 		})
 	if err != nil {
 		return nil, err

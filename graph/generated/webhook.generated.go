@@ -3300,7 +3300,7 @@ func (ec *executionContext) marshalOWebhookEndpointConnection2ᚖparapetᚋgraph
 	return ec._WebhookEndpointConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOWebhookEndpointFilter2ᚖparapetᚋmodelᚐFilter(ctx context.Context, v any) (*store.Filter, error) {
+func (ec *executionContext) unmarshalOWebhookEndpointFilter2ᚖparapetᚋmodelᚋkernelᚋstoreᚐFilter(ctx context.Context, v any) (*store.Filter, error) {
 	if v == nil {
 		return nil, nil
 	}
