@@ -43,7 +43,7 @@ create table event_relay (
     constraint event_relay_only_row_check check (only_row)
 );
 comment on table event_relay is
-    'Progress of the relay, one row. Whoever holds the relay''s advisory lock changes it.';
+    'Progress of the relay, one row. The process that holds the relay''s advisory lock changes it.';
 comment on column event_relay.last_ordinal is 'The highest ordinal that has a sequence. The outbox is read above it, so that deleted rows that are not vacuumed yet are not visited again.';
 comment on column event_relay.pending_gaps is 'Ordinals below last_ordinal that were not visible when it passed them: transactions that commit late, or never.';
 comment on column event_relay.checkpoint_ordinal is 'When every transaction up to checkpoint_xid has ended, no gap up to this ordinal can be filled any more.';

@@ -101,7 +101,7 @@ comment on column reconciliation_exceptions.detail is 'Why a line could not be m
 comment on column reconciliation_exceptions.rail is 'Null for paid_twice.';
 comment on column reconciliation_exceptions.report_id is 'Null where no report shows it: missing, contradiction, paid_twice.';
 comment on column reconciliation_exceptions.line is 'Number of the line in the report.';
-comment on column reconciliation_exceptions.partner is 'Null where nobody''s payout is known, as policy_id and payout_id.';
+comment on column reconciliation_exceptions.partner is 'Null while the payout is unknown, as policy_id and payout_id.';
 comment on column reconciliation_exceptions.related_payout_id is 'Of paid_twice: the payout that had paid the event before.';
 comment on column reconciliation_exceptions.closed_by is 'The operator, or parapet.';
 create unique index reconciliation_exceptions_missing_key on reconciliation_exceptions (payout_id, partner) where kind = 'missing' and closed_at is null;

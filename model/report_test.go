@@ -207,7 +207,7 @@ func TestEveryEmptyReportIsReadForWhatItLacks(t *testing.T) {
 	tuesday := report("tuesday", 0)
 	require.False(t, tuesday.AlreadyImported, "another day, and nothing in it either")
 	require.Equal(t, 1, tuesday.Missing)
-	_, err := b.DB.Pool.Exec(t.Context(), "delete from reconciliation_exceptions") // as if whoever took it had died before
+	_, err := b.DB.Pool.Exec(t.Context(), "delete from reconciliation_exceptions") // as if the process that took it had died before
 	require.NoError(t, err)
 	again := report("tuesday", 0)
 	require.True(t, again.AlreadyImported)

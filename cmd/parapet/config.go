@@ -38,7 +38,7 @@ type settings struct {
 	SealKeys           []string      `env:"PARAPET_SEAL_KEYS" secret:"true" help:"name:base64 of 32 bytes, separated by commas; the first seals, all open; needed by serve"`
 	FingerprintKey     string        `env:"PARAPET_FINGERPRINT_KEY" secret:"true" help:"base64 of at least 32 bytes; it must never change; needed by serve"`
 	Files              string        `env:"PARAPET_FILES" envDefault:"./files" help:"where attachments are kept: a folder, or s3://bucket/prefix?endpoint=https://host&region=name with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"`
-	Rail               string        `env:"PARAPET_RAIL" envDefault:"" help:"payment rail: http, iso20022, nacha, or simulator, which pays nobody"`
+	Rail               string        `env:"PARAPET_RAIL" envDefault:"" help:"payment rail: http, iso20022, nacha, or simulator, which moves no money"`
 	RailURL            string        `env:"PARAPET_RAIL_URL" envDefault:"" help:"rail http: the base address of its protocol, https"`
 	RailSecrets        []string      `env:"PARAPET_RAIL_SECRET" secret:"true" help:"rail http: base64 of at least 32 bytes that the rail knows too; while you replace it, two separated by a comma: the first signs"`
 	RailKeyWindow      time.Duration `env:"PARAPET_RAIL_KEY_WINDOW" envDefault:"24h" help:"rail http: how long the rail promises to remember an idempotency key; 0: for ever"`

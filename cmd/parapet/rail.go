@@ -51,7 +51,7 @@ func (a *app) openRail() (rail.Rail, error) {
 		}
 		return a.openFileRail(format)
 	default:
-		return nil, fmt.Errorf("PARAPET_RAIL: there is no rail %q; use http, iso20022 or nacha; simulator pays nobody", a.settings.Rail)
+		return nil, fmt.Errorf("PARAPET_RAIL: there is no rail %q; use http, iso20022 or nacha; simulator moves no money", a.settings.Rail)
 	}
 }
 

@@ -9057,7 +9057,7 @@ type AuditEdge {
 	{Name: "../schema/capacity.graphqls", Input: `extend type Query {
   """
   The capacities: the largest sums of limits at risk, by product, cell and currency. Scope operator; a bind that exceeds a
-  capacity tells the partner what is left. Errors: parameter_invalid, cursor_invalid.
+  capacity names the remaining amount. Errors: parameter_invalid, cursor_invalid.
   """
   capacities(
     "How many, 1 to 100; 25 when left out."
@@ -10417,7 +10417,7 @@ extend type Mutation {
   liftMoratorium("Which moratorium." input: LiftMoratoriumInput!): LiftMoratoriumPayload
   """
   Set which recent events automatically stop sales around them. An earthquake or a storm is known before its claims are, and
-  nobody may buy cover because of it. A server ships with these rules: 300 km and three days around an earthquake of
+  no cover may be bought because of it. A server ships with these rules: 300 km and three days around an earthquake of
   magnitude 6, 1000 km and 48 hours around each fix of a storm. The rule also applies to recent events at once. Scope
   operator. Errors: validation_failed.
   """
