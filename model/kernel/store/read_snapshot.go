@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/uptrace/bun"
-
 	"github.com/jackc/pgx/v5"
+	"github.com/uptrace/bun"
 
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
