@@ -1,8 +1,9 @@
 package graph
 
 import (
-	"container/list"
 	"sync"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
 // lruCache is a weighted LRU cache, safe for concurrent use.
@@ -11,29 +12,29 @@ type lruCache[V any] struct {
 
 	mu      sync.Mutex
 	weight  int
-	order   *list.List // most recently used first
-	entries map[string]*list.Element
+	entries *simplelru.LRU[string, lruEntry[V]]
 }
 
 type lruEntry[V any] struct {
-	key    string
 	value  V
 	weight int
 }
 
-func newLRUCache[V any](most int) *lruCache[V] {
-	return &lruCache[V]{maxWeight: most, order: list.New(), entries: map[string]*list.Element{}}
+func newLRUCache[V any](maxWeight int) *lruCache[V] {
+	c := &lruCache[V]{maxWeight: maxWeight}
+	entries, err := simplelru.NewLRU(maxWeight, func(_ string, old lruEntry[V]) { c.weight -= old.weight })
+	if err != nil {
+		panic(err) // only a size below 1 is rejected
+	}
+	c.entries = entries
+	return c
 }
 
-func (c *lruCache[V]) get(key string) (value V, found bool) {
+func (c *lruCache[V]) get(key string) (V, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	place, found := c.entries[key]
-	if !found {
-		return value, false
-	}
-	c.order.MoveToFront(place)
-	return place.Value.(*lruEntry[V]).value, true
+	entry, found := c.entries.Get(key)
+	return entry.value, found
 }
 
 // add evicts the least recently used entries until the new one fits. Entries heavier than
@@ -44,15 +45,9 @@ func (c *lruCache[V]) add(key string, value V, weight int) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if place, found := c.entries[key]; found {
-		c.order.MoveToFront(place)
-		return
-	}
-	c.entries[key] = c.order.PushFront(&lruEntry[V]{key, value, weight})
+	c.entries.Remove(key)
+	c.entries.Add(key, lruEntry[V]{value, weight})
 	for c.weight += weight; c.weight > c.maxWeight; {
-		last := c.order.Back()
-		old := c.order.Remove(last).(*lruEntry[V])
-		delete(c.entries, old.key)
-		c.weight -= old.weight
+		c.entries.RemoveOldest()
 	}
 }

@@ -19,11 +19,12 @@ func TestLRUStaysWithinMaxWeight(t *testing.T) {
 		require.True(t, found, "what is used stays")
 	}
 	require.Equal(t, 160, c.weight)
-	require.Len(t, c.entries, 16)
-	require.Equal(t, 16, c.order.Len())
+	require.Equal(t, 16, c.entries.Len())
 	_, found = c.get("50")
 	require.False(t, found)
 	value, found := c.get("99")
 	require.True(t, found)
 	require.Equal(t, 99, value)
+	c.add("99", 100, 4)
+	require.Equal(t, 154, c.weight, "a replaced entry no longer counts")
 }

@@ -2,10 +2,11 @@ package auth
 
 import (
 	"crypto/sha256"
-	"maps"
-	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"parapet/model/kernel/actor"
 )
@@ -19,14 +20,22 @@ const (
 // and a partner sends the same token all day. Rejected tokens are not cached, so forged
 // tokens cannot evict valid ones.
 type actorCache struct {
-	mu         sync.Mutex
-	generation int // number of times the cache was cleared
-	entries    map[[sha256.Size]byte]cachedActor
+	generation atomic.Int64 // number of times the cache was cleared
+	entries    *lru.Cache[[sha256.Size]byte, cachedActor]
 }
 
 type cachedActor struct {
-	actor     actor.Actor
-	expiresAt time.Time
+	actor      actor.Actor
+	expiresAt  time.Time
+	generation int64 // of the keys that verified the token
+}
+
+func newActorCache() *actorCache {
+	entries, err := lru.New[[sha256.Size]byte, cachedActor](cacheSize)
+	if err != nil {
+		panic(err) // only a size below 1 is rejected
+	}
+	return &actorCache{entries: entries}
 }
 
 // tokenHash returns a token's hash, because a cached hash cannot be used as a token. It
@@ -35,45 +44,22 @@ func tokenHash(raw string) [sha256.Size]byte {
 	return sha256.Sum256(unsafe.Slice(unsafe.StringData(raw), len(raw))) //nolint:gosec // read only and not retained
 }
 
-// get returns the actor of a recently verified token. Pass the generation to put, which
-// discards a token verified with keys that have changed since.
-func (c *actorCache) get(key [sha256.Size]byte, now time.Time) (actor actor.Actor, found bool, generation int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	entry, found := c.entries[key]
-	return entry.actor, found && now.Before(entry.expiresAt), c.generation
+// get returns the actor of a recently verified token. Pass the generation to put, so that
+// a token verified with keys that have changed since is not found.
+func (c *actorCache) get(key [sha256.Size]byte, now time.Time) (actor actor.Actor, found bool, generation int64) {
+	generation = c.generation.Load()
+	entry, found := c.entries.Get(key)
+	return entry.actor, found && entry.generation == generation && now.Before(entry.expiresAt), generation
 }
 
-func (c *actorCache) put(key [sha256.Size]byte, actor actor.Actor, now, expiry time.Time, generation int) {
-	until := now.Add(cacheLifetime)
-	if expiry.Before(until) {
-		until = expiry
+func (c *actorCache) put(key [sha256.Size]byte, actor actor.Actor, now, expiry time.Time, generation int64) {
+	if until := now.Add(cacheLifetime); until.Before(expiry) {
+		expiry = until
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if generation != c.generation {
-		return
-	}
-	if len(c.entries) >= cacheSize {
-		c.evictExpired(now)
-	}
-	c.entries[key] = cachedActor{actor: actor, expiresAt: until}
-}
-
-// evictExpired makes room: it removes expired entries, then any entry.
-func (c *actorCache) evictExpired(now time.Time) {
-	maps.DeleteFunc(c.entries, func(_ [sha256.Size]byte, entry cachedActor) bool { return !now.Before(entry.expiresAt) })
-	for key := range c.entries {
-		if len(c.entries) < cacheSize {
-			return
-		}
-		delete(c.entries, key)
-	}
+	c.entries.Add(key, cachedActor{actor: actor, expiresAt: expiry, generation: generation})
 }
 
 func (c *actorCache) clearAll() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.generation++
-	c.entries = map[[sha256.Size]byte]cachedActor{}
+	c.generation.Add(1)
+	c.entries.Purge()
 }

@@ -13,8 +13,7 @@ import (
 // A token that was verified with keys which changed in the meantime is verified again.
 func TestCacheDropsResultsOfEarlierKeys(t *testing.T) {
 	t.Parallel()
-	var c actorCache
-	c.clearAll()
+	c := newActorCache()
 	key, now := tokenHash("token"), time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 	_, _, generation := c.get(key, now)
 	c.clearAll() // the keys have changed
@@ -28,34 +27,31 @@ func TestCacheDropsResultsOfEarlierKeys(t *testing.T) {
 }
 
 // Tokens are remembered for a minute, or until they expire; many valid tokens do not make
-// the memory grow, and those that have ended make room first.
+// the memory grow, and those in use stay.
 func TestCacheIsBounded(t *testing.T) {
 	t.Parallel()
-	var c actorCache
-	c.clearAll()
+	c := newActorCache()
 	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 	_, _, generation := c.get(tokenHash("0"), now)
-	put := func(from, to int, at time.Time) {
-		for n := from; n < to; n++ {
-			c.put(tokenHash(strconv.Itoa(n)), actor.Actor{}, at, at.Add(time.Hour), generation)
-		}
-	}
-	known := func(n int, at time.Time) bool {
-		_, found, _ := c.get(tokenHash(strconv.Itoa(n)), at)
+	known := func(name string, at time.Time) bool {
+		_, found, _ := c.get(tokenHash(name), at)
 		return found
 	}
-	put(0, 1, now)
-	require.True(t, known(0, now.Add(cacheLifetime-1)))
-	require.False(t, known(0, now.Add(cacheLifetime)))
+	c.put(tokenHash("long"), actor.Actor{}, now, now.Add(time.Hour), generation)
+	require.True(t, known("long", now.Add(cacheLifetime-1)))
+	require.False(t, known("long", now.Add(cacheLifetime)))
+	c.put(tokenHash("short"), actor.Actor{}, now, now.Add(time.Second), generation)
+	require.True(t, known("short", now.Add(time.Second-1)))
+	require.False(t, known("short", now.Add(time.Second)))
 
-	put(1, cacheSize, now.Add(time.Second))
-	require.Len(t, c.entries, cacheSize)
-	put(cacheSize, cacheSize+1, now.Add(cacheLifetime))
-	require.Len(t, c.entries, cacheSize, "the first one had ended and made room")
-	for n := 1; n <= cacheSize; n++ {
-		require.True(t, known(n, now.Add(cacheLifetime)), n)
+	c.put(tokenHash("used"), actor.Actor{}, now, now.Add(time.Hour), generation)
+	for n := range 2 * cacheSize {
+		c.put(tokenHash(strconv.Itoa(n)), actor.Actor{}, now, now.Add(time.Hour), generation)
+		require.True(t, known("used", now))
 	}
-	put(cacheSize+1, cacheSize+50, now.Add(cacheLifetime))
-	require.Len(t, c.entries, cacheSize, "any makes room where none has ended")
-	require.True(t, known(cacheSize+49, now.Add(cacheLifetime)))
+	require.Equal(t, cacheSize, c.entries.Len())
+	require.False(t, known("0", now))
+	require.True(t, known(strconv.Itoa(2*cacheSize-1), now))
+	c.clearAll()
+	require.Zero(t, c.entries.Len())
 }

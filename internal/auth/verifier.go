@@ -53,7 +53,7 @@ type Config struct {
 type Verifier struct {
 	config  Config
 	issuers map[string]trustedIssuer
-	cache   actorCache
+	cache   *actorCache
 }
 
 type trustedIssuer struct {
@@ -77,8 +77,7 @@ func New(config Config) (*Verifier, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
 	}
-	v := &Verifier{config: config, issuers: map[string]trustedIssuer{}}
-	v.cache.clearAll()
+	v := &Verifier{config: config, issuers: map[string]trustedIssuer{}, cache: newActorCache()}
 	for _, address := range config.Issuers {
 		keys := newKeySet(address, config.HTTP, config.Now, v.cache.clearAll)
 		v.issuers[address] = trustedIssuer{keys: keys, verifier: oidc.NewVerifier(address, keys, &oidc.Config{
