@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,10 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"strings"
 	"time"
-
-	"github.com/go-json-experiment/json"
 
 	"parapet/jobs"
 	"parapet/jobs/feed"
@@ -69,8 +65,8 @@ Next:
 
 // playDemo makes the partner's calls in order.
 func playDemo(ctx context.Context, s *stack, tell *demoPrinter) error {
-	acme := &demoPartner{base: s.info.BaseURL + "/v1"}
-	if err := acme.fetchToken(ctx, s.info); err != nil {
+	acme, err := openDemoPartner(ctx, s.info)
+	if err != nil {
 		return err
 	}
 	var quote wire.Quote
@@ -117,62 +113,23 @@ func playDemo(ctx context.Context, s *stack, tell *demoPrinter) error {
 // demoPartner is a client of the public API only.
 type demoPartner struct{ base, token string }
 
-// fetchToken requests a token as any OAuth client does.
-func (p *demoPartner) fetchToken(ctx context.Context, r stackInfo) error {
+// openDemoPartner requests a token as any OAuth client does.
+func openDemoPartner(ctx context.Context, r stackInfo) (*demoPartner, error) {
 	if len(r.Clients) == 0 {
-		return errors.New("the demo needs the development issuer; unset OIDC_ISSUER")
+		return nil, errors.New("the demo needs the development issuer; unset OIDC_ISSUER")
 	}
-	form := strings.NewReader(url.Values{"grant_type": {"client_credentials"}}.Encode())
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.TokenURL, form)
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	request.SetBasicAuth(r.Clients[0].ClientID, r.Clients[0].ClientSecret)
-	var granted struct {
-		Token string `json:"access_token"`
-	}
-	if err := doJSON(request, &granted); err != nil {
-		return err
-	}
-	p.token = granted.Token
-	return nil
+	acme := r.Clients[0]
+	tokens := tokenSource{clientID: acme.ClientID, clientSecret: acme.ClientSecret, issuer: r.Issuer, authParams: url.Values{"scope": {acme.Scope}}, client: http.DefaultClient}
+	token, err := tokens.getToken(ctx)
+	return &demoPartner{base: r.BaseURL + "/v1", token: token}, err
 }
 
 func (p *demoPartner) postJSON(ctx context.Context, path, body string, into any) error {
-	return p.sendRequest(ctx, http.MethodPost, path, strings.NewReader(body), into)
+	return sendJSON(ctx, http.DefaultClient, http.MethodPost, p.base+path, p.token, []byte(body), into)
 }
 
 func (p *demoPartner) getJSON(ctx context.Context, path string, into any) error {
-	return p.sendRequest(ctx, http.MethodGet, path, http.NoBody, into)
-}
-
-func (p *demoPartner) sendRequest(ctx context.Context, method, path string, body io.Reader, into any) error {
-	request, err := http.NewRequestWithContext(ctx, method, p.base+path, body)
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Authorization", "Bearer "+p.token)
-	if method == http.MethodPost {
-		request.Header.Set("Content-Type", "application/json")
-	}
-	return doJSON(request, into)
-}
-
-func doJSON(request *http.Request, into any) error {
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = answer.Body.Close() }()
-	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		return err
-	}
-	if answer.StatusCode >= http.StatusBadRequest {
-		return fmt.Errorf("%s %s: %s: %s", request.Method, request.URL.Path, answer.Status, bytes.TrimSpace(body))
-	}
-	return json.Unmarshal(body, into)
+	return fetchJSON(ctx, http.DefaultClient, p.base+path, p.token, into)
 }
 
 // awaitClaim polls the policy until matching has opened its claim.
@@ -198,16 +155,11 @@ func (p *demoPartner) awaitPayout(ctx context.Context, id string) (wire.Claim, e
 
 // pollUntil calls ask ten times a second until it returns true.
 func pollUntil(ctx context.Context, ask func() (bool, error)) error {
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for {
+	for ctx.Err() == nil {
 		if done, err := ask(); done || err != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
+		sleepContext(ctx, 100*time.Millisecond)
 	}
+	return ctx.Err()
 }

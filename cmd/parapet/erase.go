@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 
-	"parapet/internal/filestore"
 	"parapet/model"
 )
 
@@ -28,12 +27,7 @@ func runErase(ctx context.Context, args []string, out io.Writer) error {
 	if s.DatabaseURL == "" || len(s.SealKeys) == 0 || s.FingerprintKey == "" {
 		return errors.New("erase needs the server's settings: DATABASE_URL, PARAPET_SEAL_KEYS, PARAPET_FINGERPRINT_KEY and PARAPET_FILES")
 	}
-	files, err := filestore.Open(s.Files)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = files.Close() }()
-	service, closeDomain, err := openDomain(ctx, files)
+	service, closeDomain, err := openWithFiles(ctx)
 	if err != nil {
 		return err
 	}

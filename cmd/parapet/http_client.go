@@ -10,37 +10,43 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-func fetchWithToken(ctx context.Context, client *http.Client, address, token string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+// fetchJSON reads a JSON response.
+func fetchJSON(ctx context.Context, client *http.Client, address, token string, into any) error {
+	return sendJSON(ctx, client, http.MethodGet, address, token, nil, into)
+}
+
+// sendJSON sends a JSON body, if there is one, and reads the JSON response.
+func sendJSON(ctx context.Context, client *http.Client, method, address, token string, body []byte, into any) error {
+	answer, err := sendRequest(ctx, client, method, address, token, body)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(answer, into)
+}
+
+// sendRequest returns the body of a successful response, or a statusError. It sends no
+// token when token is empty.
+func sendRequest(ctx context.Context, client *http.Client, method, address, token string, body []byte) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	return readResponse(client, request)
-}
-
-// fetchJSON reads a JSON response.
-func fetchJSON(ctx context.Context, client *http.Client, address, token string, into any) error {
-	body, err := fetchWithToken(ctx, client, address, token)
-	if err != nil {
-		return err
+	if len(body) > 0 {
+		request.Header.Set("Content-Type", "application/json")
 	}
-	return json.Unmarshal(body, into)
-}
-
-func readResponse(client *http.Client, request *http.Request) ([]byte, error) {
 	answer, err := client.Do(request)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = answer.Body.Close() }()
-	body, err := io.ReadAll(answer.Body)
-	if err == nil && answer.StatusCode != http.StatusOK {
-		err = &statusError{answer.StatusCode, string(bytes.TrimSpace(body))}
+	read, err := io.ReadAll(answer.Body)
+	if err == nil && answer.StatusCode/100 != 2 {
+		err = &statusError{answer.StatusCode, string(bytes.TrimSpace(read))}
 	}
-	return body, err
+	return read, err
 }
 
 // statusError is a response without success.

@@ -123,7 +123,7 @@ func TestListen(t *testing.T) {
 		require.Contains(t, string(event.body), `"sequence":`+strconv.Itoa(next)+`,`, "every event, in order")
 		next++
 		id := event.header.Get("Webhook-Id")
-		same, err := fetchWithToken(t.Context(), http.DefaultClient, w.info.BaseURL+"/v1/events/"+id, acme.Token)
+		same, err := sendRequest(t.Context(), http.DefaultClient, http.MethodGet, w.info.BaseURL+"/v1/events/"+id, acme.Token, nil)
 		require.NoError(t, err)
 		require.Equal(t, string(same), string(event.body))
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -39,11 +40,7 @@ func (a *app) sandboxPage() (map[string]http.Handler, error) {
 
 // partnerScope returns the scopes of a partner's sign-in.
 func partnerScope() string {
-	scope := oidc.ScopeOpenID
-	for _, each := range actor.PartnerScopes() {
-		scope += " " + string(each)
-	}
-	return scope
+	return oidc.ScopeOpenID + " " + strings.Join(scopeNames(actor.PartnerScopes()...), " ")
 }
 
 // openOperatorUI adds the operators' pages to the handlers.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -157,21 +156,17 @@ func (c *opsCall) sendOperation(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.server+"/graphql", bytes.NewReader(body))
-	if err != nil {
+	answer, err := sendRequest(ctx, c.client, http.MethodPost, c.server+"/graphql", token, body)
+	status := http.StatusOK
+	if refused := new(statusError); errors.As(err, &refused) {
+		status = refused.status // its body is a GraphQL response too
+	} else if err != nil {
 		return err
 	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Authorization", "Bearer "+token)
-	return c.printAnswer(request, out)
+	return c.printAnswer(status, answer, out)
 }
 
-func (c *opsCall) printAnswer(request *http.Request, out io.Writer) error {
-	answer, err := c.client.Do(request)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
+func (c *opsCall) printAnswer(status int, answer []byte, out io.Writer) error {
 	var said struct {
 		Data   map[string]jsontext.Value `json:"data"`
 		Errors []struct {
@@ -183,8 +178,8 @@ func (c *opsCall) printAnswer(request *http.Request, out io.Writer) error {
 			} `json:"extensions"`
 		} `json:"errors"`
 	}
-	if err := json.UnmarshalRead(answer.Body, &said); err != nil || len(said.Data) == 0 && len(said.Errors) == 0 {
-		return fmt.Errorf("%s answers %s, and not as GraphQL does: is it the server's origin?", c.server, answer.Status)
+	if err := json.Unmarshal(answer, &said); err != nil || len(said.Data) == 0 && len(said.Errors) == 0 {
+		return fmt.Errorf("%s answers %d %s, and not as GraphQL does: is it the server's origin?", c.server, status, http.StatusText(status))
 	}
 	if text := said.Data[c.field.Name]; len(text) > 0 && (text.Kind() != 'n' || len(said.Errors) == 0) { // print the result even if parts failed
 		if err := text.Indent(jsontext.WithIndent("  ")); err != nil {
@@ -198,6 +193,6 @@ func (c *opsCall) printAnswer(request *http.Request, out io.Writer) error {
 		return nil
 	}
 	e := said.Errors[0]
-	err = fmt.Errorf("%s: %s (request %s)", e.Extensions.Code, e.Message, e.Extensions.RequestID)
+	err := fmt.Errorf("%s: %s (request %s)", e.Extensions.Code, e.Message, e.Extensions.RequestID)
 	return withFields(err, e.Extensions.Errors)
 }

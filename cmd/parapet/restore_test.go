@@ -228,7 +228,7 @@ func (r *restoredCluster) requireResync(t *testing.T) {
 	address := fmt.Sprintf("%s/v1/events?after_sequence=%d", r.running[0].base, r.feedEnd)
 	var err error
 	require.Eventually(t, func() bool {
-		_, err = fetchWithToken(t.Context(), http.DefaultClient, address, r.token)
+		_, err = sendRequest(t.Context(), http.DefaultClient, http.MethodGet, address, r.token, nil)
 		return err != nil
 	}, time.Minute, 50*time.Millisecond, "the server learns of the new generation within seconds")
 	require.ErrorContains(t, err, "cursor_invalid")

@@ -58,26 +58,28 @@ func (s *stack) seedDatabase(ctx context.Context) error {
 
 // seedClients returns the seeded OAuth clients: two partners, an operator and a source.
 func (s *stack) seedClients() []devissuer.Client {
-	partner := make([]string, 0, len(actor.PartnerScopes()))
-	for _, scope := range actor.PartnerScopes() {
-		partner = append(partner, string(scope))
-	}
+	partner := scopeNames(actor.PartnerScopes()...)
 	return []devissuer.Client{
 		{ID: "acme", Secret: s.secrets.Clients["acme"], Scopes: partner, Partner: "acme", AnyLoopback: true},
 		{ID: "globex", Secret: s.secrets.Clients["globex"], Scopes: partner, Partner: "globex", AnyLoopback: true},
-		{ID: "operator", Secret: s.secrets.Clients["operator"], Scopes: []string{string(actor.ScopeOperator), string(actor.ScopeObservationsWrite)}, AnyLoopback: true},
-		{ID: "source", Secret: s.secrets.Clients["source"], Scopes: []string{string(actor.ScopeObservationsWrite)}, AnyLoopback: true},
+		{ID: "operator", Secret: s.secrets.Clients["operator"], Scopes: scopeNames(actor.ScopeOperator, actor.ScopeObservationsWrite), AnyLoopback: true},
+		{ID: "source", Secret: s.secrets.Clients["source"], Scopes: scopeNames(actor.ScopeObservationsWrite), AnyLoopback: true},
 	}
 }
 
 // consoleClient is the public client of browser pages: the user's scopes decide what it
 // may do.
 func consoleClient() devissuer.Client {
-	scopes := []string{string(actor.ScopeOperator), string(actor.ScopeObservationsWrite)}
-	for _, scope := range actor.PartnerScopes() {
-		scopes = append(scopes, string(scope))
+	scopes := append(actor.PartnerScopes(), actor.ScopeOperator, actor.ScopeObservationsWrite)
+	return devissuer.Client{ID: "console", Scopes: scopeNames(scopes...), AnyLoopback: true}
+}
+
+func scopeNames(scopes ...actor.Scope) []string {
+	names := make([]string, len(scopes))
+	for i, scope := range scopes {
+		names[i] = string(scope)
 	}
-	return devissuer.Client{ID: "console", Scopes: scopes, AnyLoopback: true}
+	return names
 }
 
 // seedUsers are the users for browser sign-in; in development a name is enough. A second
@@ -87,5 +89,5 @@ func (s *stack) seedUsers() []devissuer.User {
 	for _, c := range s.seedClients() {
 		users = append(users, devissuer.User{Name: c.ID, Scopes: c.Scopes, Partner: c.Partner})
 	}
-	return append(users, devissuer.User{Name: "second-operator", Scopes: []string{string(actor.ScopeOperator)}})
+	return append(users, devissuer.User{Name: "second-operator", Scopes: scopeNames(actor.ScopeOperator)})
 }
