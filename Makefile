@@ -68,12 +68,13 @@ format: ## format the code as lint wants it
 
 generate: postgres ## write what is generated anew: the GraphQL server, the golden answers of a real story, the catalogue of events, the OpenAPI document and its examples
 	go tool gqlgen generate
+	go test -count=1 -run='^TestEveryDescriptionIsWrittenOnce$$' ./rest -update # the document embeds them
 	go test -count=1 -run='^TestCommittedDocument$$' ./rest -update # the story is held against it
 	go test -count=1 -run='^(TestGolden|TestEventCatalogue)$$' ./rest -update
 	go test -count=1 -run='^TestCommittedDocument$$' ./rest -update
 
 verify: postgres ## check that the generated documents, go.mod and the house rules are as committed
-	go test -count=1 -run='^(TestGolden|TestEventCatalogue|TestCommittedDocument|TestExamplesMatchTheirSchemas)$$' ./rest
+	go test -count=1 -run='^(TestEveryDescriptionIsWrittenOnce|TestGolden|TestEventCatalogue|TestCommittedDocument|TestExamplesMatchTheirSchemas)$$' ./rest
 	go mod tidy -diff
 	@graph() { find graph -name '*.go' | sort | xargs sha256sum; }; before=$$(graph); go tool gqlgen generate; \
 		test "$$before" = "$$(graph)" || { echo "graph/ is not what gqlgen makes of the schema: see what it has just changed, and commit it" >&2; exit 1; }

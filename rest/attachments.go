@@ -22,7 +22,7 @@ type attachmentRequest struct {
 	ContentBase64 base64Content `json:"content_base64" doc:"The bytes in base64 (RFC 4648 section 4): at most 10 MiB before encoding."`
 	Purpose       *string       `json:"purpose,omitzero" maxLength:"100"`
 	Description   *string       `json:"description,omitzero" maxLength:"1000"`
-	SHA256        *string       `json:"sha256,omitzero" doc:"Of the bytes, hexadecimal; checked when given."`
+	SHA256        *string       `json:"sha256,omitzero"`
 }
 
 // base64Content is the bytes of a document, decoded while the request arrived.

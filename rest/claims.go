@@ -10,13 +10,13 @@ import (
 )
 
 type claimRequest struct {
-	PolicyID        string             `json:"policy_id" doc:"The policy that pays the claim."`
-	Origin          model.Origin       `json:"origin,omitzero" enum:"trigger,approval" doc:"When left out, it follows from the other members."`
-	ObservationID   *string            `json:"observation_id,omitzero" doc:"Id of an observation of the event."`
+	PolicyID        string             `json:"policy_id"`
+	Origin          model.Origin       `json:"origin,omitzero" enum:"trigger,approval"`
+	ObservationID   *string            `json:"observation_id,omitzero"`
 	SourceEvent     *sourceEventFields `json:"source_event,omitzero" doc:"The event as its source names it. Give this or observation_id, or neither for a claim that an operator decides."`
-	OccurredAt      *time.Time         `json:"occurred_at,omitzero" doc:"When it happened; only for a claim that names neither observation nor source event."`
+	OccurredAt      *time.Time         `json:"occurred_at,omitzero"`
 	Description     *string            `json:"description,omitzero" maxLength:"10000"`
-	RequestedAmount *wire.Money        `json:"requested_amount,omitzero" doc:"Without an amount the operator decides it."`
+	RequestedAmount *wire.Money        `json:"requested_amount,omitzero"`
 	PartnerFields
 }
 

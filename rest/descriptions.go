@@ -1,7 +1,8 @@
 package rest
 
 import (
-	_ "embed"
+	"cmp"
+	"embed"
 	"fmt"
 	"slices"
 
@@ -9,8 +10,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-//go:embed descriptions.yaml
-var descriptionsYAML []byte
+// descriptions.yaml has the texts for this document alone; descriptions_graphql.yaml has
+// those of the GraphQL schema.
+//
+//go:embed descriptions.yaml descriptions_graphql.yaml
+var descriptionFiles embed.FS
 
 // anySchema is the section of descriptions.yaml that all schemas share; schemaItself is
 // the key of a schema's own description.
@@ -19,25 +23,38 @@ const anySchema, schemaItself = "Every", ""
 // addDescriptions adds the description and the enum values to every schema and member.
 // Domain types do not contain them, so that the domain is independent of the document.
 func addDescriptions(schemas huma.Registry) error {
-	var says map[string]map[string]string
-	if err := yaml.Unmarshal(descriptionsYAML, &says); err != nil {
-		return fmt.Errorf("descriptions.yaml: %w", err)
+	says, err := readDescriptions("descriptions.yaml")
+	if err != nil {
+		return err
+	}
+	shared, err := readDescriptions("descriptions_graphql.yaml")
+	if err != nil {
+		return err
 	}
 	for name, schema := range schemas.Map() {
 		if schema.Description == "" {
-			schema.Description = says[name][schemaItself]
+			schema.Description = cmp.Or(says[name][schemaItself], shared[name][schemaItself])
 		}
 		for member, property := range schema.Properties {
 			if property.Description == "" {
-				property.Description = says[name][member]
-			}
-			if property.Description == "" {
-				property.Description = says[anySchema][member]
+				property.Description = cmp.Or(says[name][member], says[anySchema][member], shared[name][member])
 			}
 			setEnum(property, enumsBySchema[name][member])
 		}
 	}
 	return nil
+}
+
+// readDescriptions reads the texts of a file by schema and member.
+func readDescriptions(file string) (says map[string]map[string]string, err error) {
+	text, err := descriptionFiles.ReadFile(file)
+	if err == nil {
+		err = yaml.Unmarshal(text, &says)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return says, nil
 }
 
 // setEnum sets the possible values of a member, or of its elements.

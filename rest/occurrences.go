@@ -27,14 +27,14 @@ type asIfFields struct {
 }
 
 type asIfEarthquakeFields struct {
-	Location  hazard.Point `json:"location" doc:"The epicentre."`
+	Location  hazard.Point `json:"location"`
 	Magnitude string       `json:"magnitude" doc:"Moment magnitude, a decimal." example:"6.4"`
 	DepthKM   *string      `json:"depth_km,omitzero" doc:"A decimal; unknown when left out, which counts as within every depth limit." example:"17"`
-	At        *time.Time   `json:"at,omitzero" doc:"When it happens; now when left out."`
+	At        *time.Time   `json:"at,omitzero"`
 }
 
 type asIfStormFields struct {
-	Fixes []asIfFixFields `json:"fixes" doc:"Up to 200 positions."`
+	Fixes []asIfFixFields `json:"fixes"`
 }
 
 type asIfFixFields struct {
@@ -44,13 +44,13 @@ type asIfFixFields struct {
 }
 
 type asIfRainFields struct {
-	Station string          `json:"station" doc:"Id of the station."`
-	Source  *string         `json:"source,omitzero" doc:"The source that the days are added to; ghcn when left out."`
-	Days    []asIfDayFields `json:"days" doc:"Up to 400 days."`
+	Station string          `json:"station"`
+	Source  *string         `json:"source,omitzero"`
+	Days    []asIfDayFields `json:"days"`
 }
 
 type asIfDayFields struct {
-	Day             time.Time `json:"day" doc:"Any moment of the UTC day."`
+	Day             time.Time `json:"day"`
 	PrecipitationMM string    `json:"precipitation_mm" doc:"Millimetres, a decimal." example:"80"`
 }
 

@@ -178,7 +178,7 @@ func TestEverySchemaMemberHasADescription(t *testing.T) {
 	for name, schema := range doc.Components.Schemas {
 		require.NotEmpty(t, schema.Description, name)
 		for member, property := range schema.Properties {
-			require.NotEmpty(t, property.Description, "%s.%s: add it to descriptions.yaml", name, member)
+			require.NotEmpty(t, property.Description, "%s.%s: describe it in graph/schema and make generate, or in descriptions.yaml", name, member)
 		}
 	}
 	require.NotEmpty(t, doc.Webhooks)

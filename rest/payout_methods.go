@@ -11,9 +11,9 @@ import (
 
 type payoutMethodRequest struct {
 	ClaimID       *string                `json:"claim_id,omitzero" doc:"The claim it serves. Name exactly one of claim_id and policy_id."`
-	PolicyID      *string                `json:"policy_id,omitzero" doc:"The policy whose claims it serves, including future claims."`
-	Type          account.Type           `json:"type" enum:"iban,us_bank_account,mobile_money" doc:"The kind of account; it names the one member that has the number."`
-	Beneficiary   wire.Beneficiary       `json:"beneficiary" doc:"Whose account it is."`
+	PolicyID      *string                `json:"policy_id,omitzero"`
+	Type          account.Type           `json:"type" enum:"iban,us_bank_account,mobile_money"`
+	Beneficiary   wire.Beneficiary       `json:"beneficiary"`
 	Currency      string                 `json:"currency" minLength:"3" maxLength:"3" doc:"ISO 4217, in capitals." example:"USD"`
 	IBAN          *account.IBAN          `json:"iban,omitzero" doc:"For type iban. Never shown again."`
 	USBankAccount *account.USBankAccount `json:"us_bank_account,omitzero" doc:"For type us_bank_account. Never shown again."`

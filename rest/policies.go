@@ -9,16 +9,16 @@ import (
 )
 
 type bindRequest struct {
-	QuoteID      string              `json:"quote_id" doc:"The quote to bind." example:"quo_01kag5x3k8e4xtn0nq9yqg3s5v"`
-	Policyholder *policyholderFields `json:"policyholder,omitzero" doc:"The person or company that holds the policy; replaces the policyholder of the quote's context."`
+	QuoteID      string              `json:"quote_id" example:"quo_01kag5x3k8e4xtn0nq9yqg3s5v"`
+	Policyholder *policyholderFields `json:"policyholder,omitzero"`
 	PartnerFields
 }
 
 // policyholderFields is wire.Person in a request: every member is optional.
 type policyholderFields struct {
-	Name    *string `json:"name,omitzero" doc:"Natural or legal name."`
+	Name    *string `json:"name,omitzero"`
 	Email   *string `json:"email,omitzero" format:"email"`
-	Country *string `json:"country,omitzero" doc:"ISO 3166-1 alpha-2, in capitals." example:"TW"`
+	Country *string `json:"country,omitzero" example:"TW"`
 }
 
 func (s *server) bindPolicy(ctx context.Context, c *requestContext, in bindRequest) (*wire.Policy, error) {
