@@ -17,12 +17,13 @@ import (
 type testResult struct {
 	passed bool
 	late   bool   // it timed out
-	failed string // the first failed test
+	failed string // the first test that failed or hung
 	output string
 }
 
 var (
-	failedTestPattern = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
+	failedTestPattern = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
+	hungTestPattern   = regexp.MustCompile(`(?m)^panic: test timed out.*\n\s*running tests:\n\s*(\w+)`)
 	// A busy machine can cause the same failures as a mutant.
 	timingFailurePattern = regexp.MustCompile(`(?i)never satisfied|deadline exceeded|timed? ?out|too many clients|connection re(fused|set)`)
 	// The mutated SQL is invalid or has no type, so no test is needed to detect it.
@@ -50,6 +51,8 @@ func runTests(ctx context.Context, program, suite string, tests, env []string, f
 	r := testResult{passed: err == nil, late: ctx.Err() != nil, output: output.String()}
 	if match := failedTestPattern.FindStringSubmatch(r.output); match != nil {
 		r.failed = match[1]
+	} else if match := hungTestPattern.FindStringSubmatch(r.output); match != nil {
+		r.failed, r.late = match[1], true
 	}
 	return r
 }
@@ -75,6 +78,15 @@ const (
 type testBatch struct {
 	suite string
 	tests []string
+	took  time.Duration // without a mutant; 0 if unknown
+}
+
+// timeLimit returns the time after which the tests are taken to hang.
+func (b testBatch) timeLimit(o options) time.Duration {
+	if b.took == 0 {
+		return o.limit
+	}
+	return min(o.limit, 20*time.Second+2*b.took)
 }
 
 // runMutant runs the batches until a test detects the mutant. A failure that a busy
@@ -112,8 +124,10 @@ func runMutant(o options, dir, unmutated string, id int, batches []testBatch) (v
 }
 
 func (o options) runLimited(program string, b testBatch, env []string, flags ...string) testResult {
-	ctx, cancel := context.WithTimeout(context.Background(), o.limit)
+	limit := b.timeLimit(o)
+	ctx, cancel := context.WithTimeout(context.Background(), limit+10*time.Second)
 	defer cancel()
+	flags = append(flags, "-test.timeout="+limit.String()) // names the tests that hang
 	return runTests(ctx, program, b.suite, b.tests, append(slices.Clone(o.environment), env...), flags...)
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -54,7 +55,11 @@ func runSample(o options, b *switchedBuild, reach []testTrace) error {
 
 // runSampleMutant evaluates a mutant with the tests that reach it.
 func (o options) runSampleMutant(b *switchedBuild, m *mutant, reach []testTrace) (verdict, error) {
-	batches, dir, id := o.testBatches(b, m, reach), b.dir, m.id
+	batches, err := o.testBatches(b, m, reach)
+	if err != nil {
+		return verdict{}, err
+	}
+	dir, id := b.dir, m.id
 	if !b.switched[m.id] && len(batches) > 0 {
 		o.suites = []string{batches[0].suite} // one build is enough
 		batches = slices.DeleteFunc(batches, func(other testBatch) bool { return other.suite != o.suites[0] })
@@ -88,25 +93,47 @@ func selectMutants(all []*mutant, o options) []*mutant {
 // testCost orders tests: fast tests that reach little else come first.
 func (t testTrace) testCost() int { return t.MS + 2*len(t.Reached) }
 
+// firstWord returns the first word of a file name, which a file and its tests share.
+func firstWord(file string) string {
+	word, _, _ := strings.Cut(strings.TrimSuffix(path.Base(file), ".go"), "_")
+	return word
+}
+
+// subjectTests returns the tests of a suite in files whose names begin like a file's.
+func subjectTests(suite, file string) (tests map[string]bool, err error) {
+	tests = map[string]bool{}
+	names, err := filepath.Glob(filepath.Join(suite, "*_test.go"))
+	for _, name := range names {
+		if firstWord(name) != firstWord(file) {
+			continue
+		}
+		source, err := os.ReadFile(name) //nolint:gosec // a file of the tree
+		if err != nil {
+			return nil, err
+		}
+		for _, match := range testPattern.FindAllSubmatch(source, -1) {
+			tests[string(match[1])] = true
+		}
+	}
+	return tests, err
+}
+
+var testPattern = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+
 // The batch sizes of a suite: a few tests detect most changes; a mutant that no test of
 // all batches detects survives.
-var batchSizes = []int{6, 30, 90}
+var batchSizes = []int{8, 30, 90}
 
 // testBatches returns the tests that reach a mutant, those of its own package first.
-func (o options) testBatches(b *switchedBuild, m *mutant, reach []testTrace) (batches []testBatch) {
+func (o options) testBatches(b *switchedBuild, m *mutant, reach []testTrace) (batches []testBatch, err error) {
 	wanted := b.relatedKeys(m)
 	suites := slices.Clone(o.suites)
 	sort.SliceStable(suites, func(i, j int) bool { return suites[i] == path.Dir(m.file) && suites[j] != path.Dir(m.file) })
 	for _, suite := range suites {
-		var covering []testTrace
-		for _, t := range reach {
-			if t.Suite == suite && slices.ContainsFunc(t.Reached, func(key string) bool { return wanted[key] }) {
-				covering = append(covering, t)
-			}
+		covering, err := coveringTests(suite, m, reach, wanted)
+		if err != nil {
+			return nil, err
 		}
-		slices.SortFunc(covering, func(x, y testTrace) int {
-			return cmp.Or(cmp.Compare(x.testCost(), y.testCost()), cmp.Compare(x.Test, y.Test))
-		})
 		for _, size := range batchSizes {
 			size = min(size, len(covering))
 			if size == 0 {
@@ -115,11 +142,36 @@ func (o options) testBatches(b *switchedBuild, m *mutant, reach []testTrace) (ba
 			next := testBatch{suite: suite}
 			for _, t := range covering[:size] {
 				next.tests = append(next.tests, t.Test)
+				next.took += time.Duration(t.MS) * time.Millisecond
 			}
 			batches, covering = append(batches, next), covering[size:]
 		}
 	}
-	return batches
+	return batches, nil
+}
+
+// coveringTests returns the tests of a suite that reach one of the wanted keys, in the
+// order in which they are run. Tests of the mutant's subject may take ten times as long.
+func coveringTests(suite string, m *mutant, reach []testTrace, wanted map[string]bool) (covering []testTrace, err error) {
+	subject, err := subjectTests(suite, m.file)
+	if err != nil {
+		return nil, err
+	}
+	cost := func(t testTrace) int {
+		if subject[t.Test] {
+			return t.testCost() / 10
+		}
+		return t.testCost()
+	}
+	for _, t := range reach {
+		if t.Suite == suite && slices.ContainsFunc(t.Reached, func(key string) bool { return wanted[key] }) {
+			covering = append(covering, t)
+		}
+	}
+	slices.SortFunc(covering, func(x, y testTrace) int {
+		return cmp.Or(cmp.Compare(cost(x), cost(y)), cmp.Compare(x.Test, y.Test))
+	})
+	return covering, nil
 }
 
 // relatedKeys returns the switched mutants whose tests evaluate a mutant: itself, or, if

@@ -1,0 +1,102 @@
+package jobs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+	"github.com/stretchr/testify/require"
+	"riverqueue.com/riverui"
+
+	"parapet/jobs/rail"
+	"parapet/model/money"
+)
+
+func TestFailingPassIsRepeatedEverySecond(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		began, failures := time.Now(), 2
+		var at []time.Duration
+		loops := &backgroundLoops{log: slog.New(slog.DiscardHandler)}
+		loops.repeatPass(ctx, "test", nil, func(context.Context) (time.Duration, error) {
+			if at = append(at, time.Since(began)); len(at) == 4 {
+				cancel()
+			}
+			if len(at) <= failures {
+				return 0, errors.New("no database")
+			}
+			return maxIdleInterval, nil
+		})
+		require.Equal(t, []time.Duration{0, errorInterval, 2 * errorInterval, 2*errorInterval + maxIdleInterval}, at)
+	})
+}
+
+// paymentFiles is a rail that pays through files.
+type paymentFiles struct{ rail.Rail }
+
+func (*paymentFiles) WriteDueFiles(context.Context, rail.PermitSource) error { return nil }
+
+func TestFilesAreWrittenPeriodicallyForRailsThatPayThroughThem(t *testing.T) {
+	t.Parallel()
+	calls, files := Config{FileInterval: time.Minute}, Config{Rail: &paymentFiles{}, FileInterval: time.Minute}
+	require.Len(t, files.periodicJobs(), len(calls.periodicJobs())+1)
+}
+
+func TestCancelledJobLogsItsCauseOnly(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	middleware := &jobLogger{log: slog.New(slog.NewJSONHandler(&out, nil))}
+	cancelled := river.JobCancel(errors.New("the payout is unknown"))
+	err := middleware.Work(t.Context(), &rivertype.JobRow{ID: 7, Kind: "release_payout"}, func(context.Context) error { return cancelled })
+	require.Equal(t, cancelled, err)
+	require.Contains(t, out.String(), `"error":"the payout is unknown"`)
+}
+
+func TestRiverUIHasSecurityHeaders(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	queue, err := NewQueue(s.pool)
+	require.NoError(t, err)
+	handler, err := riverui.NewHandler(&riverui.HandlerOpts{Endpoints: riverui.NewEndpoints(queue.client, nil), Logger: slog.New(slog.DiscardHandler), Prefix: "/ops/jobs"})
+	require.NoError(t, err)
+	answer := httptest.NewRecorder()
+	(&RiverUI{handler}).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/ops/jobs/none.js", http.NoBody))
+	for name, value := range map[string]string{
+		"Content-Security-Policy": riverUISecurityPolicy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin",
+	} {
+		require.Equal(t, value, answer.Header().Get(name), name)
+	}
+}
+
+func TestSimulatorReportsOnlyTheTransfersOfTheDay(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	transfers := NewSimulatorStore(s.pool)
+	_, err := transfers.Record(t.Context(), rail.SimulatedTransfer{Key: "pay_1.1", PayoutID: "pay_1", Amount: money.New(1, "JPY"), Outcome: rail.Accepted})
+	require.NoError(t, err)
+	var day time.Time
+	require.NoError(t, s.pool.QueryRow(t.Context(), "select date_trunc('day', created_at at time zone 'UTC') at time zone 'UTC' from simulator_transfers").Scan(&day))
+	for after, count := range map[int]int{-1: 0, 0: 1, 1: 0} {
+		found, err := transfers.ListDay(t.Context(), day.UTC().AddDate(0, 0, after))
+		require.NoError(t, err)
+		require.Len(t, found, count, "%d days after", after)
+	}
+}
+
+func TestRailWithoutMissingPayoutsRaisesNoAlarm(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	var out bytes.Buffer
+	fetch := &fetchReports{service: s.Service, rail: s.rail, log: slog.New(slog.NewTextHandler(&out, nil))}
+	require.NoError(t, fetch.findMissing(t.Context()))
+	require.Empty(t, out.String())
+}
