@@ -221,8 +221,9 @@ func readTypeMember(d *jsontext.Decoder) (kind string, err error) {
 		if err != nil {
 			return "", err
 		}
-		if name.String() != "type" || d.PeekKind() != '"' {
-			if name.String() == "type" {
+		isType := name.String() == "type" // read now: PeekKind invalidates the token
+		if !isType || d.PeekKind() != '"' {
+			if isType {
 				kind = ""
 			}
 			if err := d.SkipValue(); err != nil {
