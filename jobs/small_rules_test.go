@@ -16,7 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"riverqueue.com/riverui"
 
+	"parapet/jobs/feed"
 	"parapet/jobs/rail"
+	"parapet/model/modeltest"
 	"parapet/model/money"
 )
 
@@ -69,7 +71,8 @@ func TestRiverUIHasSecurityHeaders(t *testing.T) {
 	handler, err := riverui.NewHandler(&riverui.HandlerOpts{Endpoints: riverui.NewEndpoints(queue.client, nil), Logger: slog.New(slog.DiscardHandler), Prefix: "/ops/jobs"})
 	require.NoError(t, err)
 	answer := httptest.NewRecorder()
-	(&RiverUI{handler}).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/ops/jobs/none.js", http.NoBody))
+	(&RiverUI{handler}).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/ops/jobs/", http.NoBody))
+	require.Equal(t, http.StatusOK, answer.Code)
 	for name, value := range map[string]string{
 		"Content-Security-Policy": riverUISecurityPolicy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin",
 	} {
@@ -99,4 +102,17 @@ func TestRailWithoutMissingPayoutsRaisesNoAlarm(t *testing.T) {
 	fetch := &fetchReports{service: s.Service, rail: s.rail, log: slog.New(slog.NewTextHandler(&out, nil))}
 	require.NoError(t, fetch.findMissing(t.Context()))
 	require.Empty(t, out.String())
+}
+
+func TestRepeatedRetractionIsCountedAsNothing(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	ingest := func(status string, updated int) IngestResult {
+		seen, err := IngestFile(t.Context(), b.Service, feed.SourceUSGS, quakeFeed(b, status, "earthquake", updated))
+		require.NoError(t, err)
+		return seen
+	}
+	ingest("automatic", 1)
+	require.Equal(t, IngestResult{Retracted: 1}, ingest("deleted", 2))
+	require.Equal(t, IngestResult{}, ingest("deleted", 2))
 }

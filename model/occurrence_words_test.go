@@ -2,10 +2,12 @@ package model_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/actor"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
@@ -34,4 +36,38 @@ func TestExposureCountsEachPolicyOnce(t *testing.T) {
 		got := total.Totals[0]
 		require.Equal(t, want, wire.ExposureTotal{Touched: got.Touched, NearMisses: got.NearMisses, Paying: got.Paying}, magnitude)
 	}
+}
+
+func TestExplanationOfWhatIfRainNamesItsDays(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.QuoteAndBind("rain-excess", modeltest.Context{"days": 2})
+	b.AdvanceClock(12 * day)
+	first := policy.EffectiveAt.Truncate(day).AddDate(0, 0, 1)
+	rain := &model.WhatIfRain{Station: policy.Cover.Place.Station}
+	for i, value := range []string{"0", "100", "90", "0", "0", "0"} {
+		rain.Days = append(rain.Days, model.WhatIfDay{Day: first.AddDate(0, 0, i), PrecipitationMM: value})
+	}
+	e := explainPolicy(t, b, policy, model.OccurrenceRef{AsIf: &model.WhatIf{Rain: rain}})
+	require.Contains(t, e.Sentences[0], "from "+first.AddDate(0, 0, 1).Format(time.DateOnly)+" to "+first.AddDate(0, 0, 2).Format(time.DateOnly))
+}
+
+func TestExposureOfWhatIfRainIsScopedToThePartner(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	station := b.QuoteAndBind("rain-excess", nil).Cover.Place.Station
+	b.ActingAs(b.Globex).QuoteAndBind("rain-excess", nil)
+	b.AdvanceClock(12 * day)
+	rain := &model.WhatIfRain{Station: station}
+	for i := range 6 {
+		rain.Days = append(rain.Days, model.WhatIfDay{Day: b.Now().Truncate(day).AddDate(0, 0, i-8), PrecipitationMM: "90"})
+	}
+	touched := func(who actor.Actor) int {
+		total, _, err := b.Service.Expose(t.Context(), who, model.ExposureRequest{Occurrence: model.WhatIf{Rain: rain}}, store.PageRequest{})
+		require.NoError(t, err)
+		require.Len(t, total.Totals, 1)
+		return total.Totals[0].Touched
+	}
+	require.Equal(t, 1, touched(b.Acme))
+	require.Equal(t, 2, touched(b.Operator))
 }

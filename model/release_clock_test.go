@@ -1,11 +1,14 @@
 package model_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"parapet/model"
 	"parapet/model/modeltest"
 )
 
@@ -21,4 +24,32 @@ func TestReleaseIsNotDatedBeforeTheClaimsLastEntry(t *testing.T) {
 	var released time.Time
 	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select updated_at from payouts where status = 'released'").Scan(&released))
 	require.False(t, released.Before(ahead), "released at %s, the last entry is of %s", released, ahead)
+}
+
+// TestArrivalBarsNoPayoutOfAnotherClaim releases two payouts under their second key; the
+// money of one has arrived.
+func TestArrivalBarsNoPayoutOfAnotherClaim(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.WithoutChecks())
+	owedToTwo(t, b, 2, 0)
+	execSQL(t, b, "update payouts set idempotency_seq = 2")
+	execSQL(t, b, `insert into payout_arrivals (claim_id, partner, installment, idempotency_seq, created_at, reported_at)
+		select claim_id, partner, installment, 1, now(), now() from payouts limit 1`)
+	require.Equal(t, map[string]int{"acme": 1}, releasedBySlice(t, b, 2))
+}
+
+// TestStopDoesNotWaitForOtherLocks stops releases while a session holds another advisory
+// lock.
+func TestStopDoesNotWaitForOtherLocks(t *testing.T) {
+	t.Parallel()
+	waited := errors.New("it waited")
+	b := modeltest.New(t, modeltest.WithSleep(func(context.Context, time.Duration) error { return waited }))
+	other, err := b.DB.Pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = other.Exec(t.Context(), "select pg_advisory_xact_lock(hashtext('something else'), 0)")
+	require.NoError(t, err)
+	answer, err := b.Service.StopReleases(t.Context(), b.Operator, model.StopRequest{Reason: "The bank called."})
+	require.NoError(t, err)
+	require.Nil(t, answer.Leaving)
+	require.NoError(t, other.Rollback(t.Context()))
 }

@@ -3,20 +3,22 @@ package model_test
 import (
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
 	"parapet/model/modeltest"
 )
 
-// TestReturnRepeatedWithinOneReportDoesNotTakeBackTheArrival matches all lines in one
-// transaction, so that none of them is saved yet.
+// TestReturnRepeatedWithinOneReportDoesNotTakeBackTheArrival matches a return, its undoing
+// and the same return again in one transaction, in which none of them is saved yet.
 func TestReturnRepeatedWithinOneReportDoesNotTakeBackTheArrival(t *testing.T) {
 	t.Parallel()
 	b, claim, payout := newPayoutWithAnswer(t, modeltest.Accepted)
-	settled, back := dated(line(b, payout, "settled"), 1, "paid"), dated(line(b, payout, "returned"), 3, "back")
-	done := reconcile(t, b, "all", settled, back, dated(settled, 3, "reversal"), back)
-	require.Equal(t, map[string]int{"reconciled": 1, "returned": 1, "reversed": 1, "duplicate": 1}, done.Results)
+	settled, returned := line(b, payout, "settled"), line(b, payout, "returned")
+	reconcile(t, b, "first", dated(settled, 1, "paid"), dated(returned, 3, "back"))
+	done := reconcile(t, b, "second", dated(settled, 3, "reversal"), dated(returned, 4, "back 2"), dated(settled, 4, "reversal 2"), dated(returned, 4, "back 2"))
+	require.Equal(t, map[string]int{"reversed": 2, "duplicate": 2}, done.Results)
 	requireNotPaidAgain(t, b, claim)
 }
 
@@ -31,6 +33,37 @@ func TestOrderUnderwayWithAnotherAmountIsNotAnArrival(t *testing.T) {
 	require.Equal(t, map[string]int{"amount": 1}, reconcile(t, b, "underway", underway).Results)
 	blocked := only(t, b, claim)
 	require.Equal(t, "rail_mismatch", *blocked.BlockedReason)
-	_, err := resolvePayout(t, b, blocked, model.PayoutCancelled, "", false)
+	must(resolvePayout(t, b, blocked, model.PayoutCancelled, "", false))
+	require.Equal(t, "payout_method_missing", *b.Claim(claim.ID).Payouts[1].BlockedReason, "the replacement is not barred")
+}
+
+// TestReportedRefusalOfAForgottenOrderIsAnAttempt reports a refusal of an order that this
+// database never sent.
+func TestReportedRefusalOfAForgottenOrderIsAnAttempt(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	claim := owed(b)
+	rejected := line(b, only(t, b, claim), string(model.LineRejected))
+	rejected.Code = "AC04"
+	reconcile(t, b, "rejected", rejected)
+	var attempts []string
+	rows, err := b.DB.Pool.Query(t.Context(), "select concat_ws(' ', number, outcome, code, key) from payout_attempts")
 	require.NoError(t, err)
+	attempts, err = pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	require.Equal(t, []string{"1 refused AC04 " + rejected.Key}, attempts)
+}
+
+// TestReturnAfterAnUndoneReturnInOneReportTakesBackTheArrival matches two different lines
+// of one payout in one transaction.
+func TestReturnAfterAnUndoneReturnInOneReportTakesBackTheArrival(t *testing.T) {
+	t.Parallel()
+	b, claim, payout := newPayoutWithAnswer(t, modeltest.Accepted)
+	settled, returned := line(b, payout, "settled"), line(b, payout, "returned")
+	reconcile(t, b, "first", dated(settled, 1, "paid"), dated(returned, 3, "back"))
+	reconcile(t, b, "second", dated(settled, 3, "reversal"), dated(returned, 4, "back 2"))
+	second := b.Claim(claim.ID).Payouts[1]
+	require.Equal(t, "rail_mismatch", *second.BlockedReason)
+	must(resolvePayout(t, b, second, model.PayoutCancelled, "", false))
+	require.Equal(t, "approval_required", *b.Claim(claim.ID).Payouts[2].BlockedReason)
 }

@@ -89,8 +89,8 @@ func (b testBatch) timeLimit(o options) time.Duration {
 	return min(o.limit, 20*time.Second+2*b.took)
 }
 
-// runMutant runs the batches until a test detects the mutant. A failure that a busy
-// machine can also cause counts only if the test passes without a mutant.
+// runMutant runs the batches until a test detects the mutant. The failure counts only if
+// it repeats. If a busy machine can cause it too, the test must also pass without a mutant.
 func runMutant(o options, dir, unmutated string, id int, batches []testBatch) (v verdict, output string) {
 	began := time.Now()
 	defer func() { v.Seconds, v.At = time.Since(began).Round(100*time.Millisecond).Seconds(), timestamp() }()
@@ -102,14 +102,16 @@ func runMutant(o options, dir, unmutated string, id int, batches []testBatch) (v
 			continue
 		}
 		v.Status, v.By = killed, b.suite+"."+r.failed
+		again := b
+		if r.failed != "" {
+			again = testBatch{suite: b.suite, tests: []string{r.failed}, took: b.took / time.Duration(len(b.tests))}
+		}
 		switch {
 		case invalidSQLPattern.MatchString(r.output):
 			v.Status = invalid
+		case o.runLimited(programPath(dir, b.suite), again, env).passed:
+			v.Status = inconclusive
 		case r.late || timingFailurePattern.MatchString(r.output):
-			again := b
-			if r.failed != "" {
-				again.tests = []string{r.failed}
-			}
 			if !o.runLimited(programPath(unmutated, b.suite), again, []string{"PARAPET_MUTANT=0"}).passed {
 				v.Status = inconclusive
 			}

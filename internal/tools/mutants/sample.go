@@ -120,9 +120,9 @@ func subjectTests(suite, file string) (tests map[string]bool, err error) {
 
 var testPattern = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 
-// The batch sizes of a suite: a few tests detect most changes; a mutant that no test of
-// all batches detects survives.
-var batchSizes = []int{8, 30, 90}
+// The batch sizes of the mutant's own suite and of the others: a few tests detect most
+// changes; a mutant that no test of all batches detects survives.
+var batchSizes, otherBatchSizes = []int{8, 30, 90}, []int{8, 30}
 
 // testBatches returns the tests that reach a mutant, those of its own package first.
 func (o options) testBatches(b *switchedBuild, m *mutant, reach []testTrace) (batches []testBatch, err error) {
@@ -134,7 +134,11 @@ func (o options) testBatches(b *switchedBuild, m *mutant, reach []testTrace) (ba
 		if err != nil {
 			return nil, err
 		}
-		for _, size := range batchSizes {
+		sizes := otherBatchSizes
+		if suite == path.Dir(m.file) {
+			sizes = batchSizes
+		}
+		for _, size := range sizes {
 			size = min(size, len(covering))
 			if size == 0 {
 				break

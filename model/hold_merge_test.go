@@ -1,0 +1,53 @@
+package model_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model"
+	"parapet/model/kernel/apperr"
+	"parapet/model/modeltest"
+)
+
+// TestPendingPayoutOfAMergedClaimIsHeld merges two approved claims while releases are
+// stopped.
+func TestPendingPayoutOfAMergedClaimIsHeld(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.QuoteAndBind("quake-circle", nil)
+	b.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
+	b.RunJobs()
+	stop(t, b)
+	at := b.Now()
+	b.AdvanceClock(10 * time.Minute)
+	for i, id := range []string{"us1", "us2"} {
+		b.Observe(modeltest.Quake(id, at.Add(time.Duration(i)*2*time.Minute), epicentre, "6.4"))
+		b.RunJobs()
+	}
+	for _, claim := range b.Claims(policy) {
+		require.Equal(t, "pending", only(t, b, claim).Status)
+	}
+	joined := modeltest.Quake("us1", at, epicentre, "6.4")
+	joined.Aliases = []string{"us2"}
+	b.Observe(joined)
+	b.RunJobs()
+	states := map[string]int{}
+	for _, claim := range b.Claims(policy) {
+		payout := only(t, b, claim)
+		if payout.BlockedReason != nil {
+			payout.Status += " " + *payout.BlockedReason
+		}
+		states[payout.Status]++
+	}
+	require.Equal(t, map[string]int{"pending": 1, "blocked compliance_hold": 1}, states)
+}
+
+func TestPayoutWithMismatchIsNotSettledExternally(t *testing.T) {
+	t.Parallel()
+	b, _, payout := newPayoutWithAnswer(t, modeltest.Mismatched)
+	require.Equal(t, string(model.BlockedRailMismatch), *payout.BlockedReason)
+	_, err := settleExternally(t, b, "ann", "bank-7", payout)
+	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
+}
