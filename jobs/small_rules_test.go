@@ -116,3 +116,35 @@ func TestRepeatedRetractionIsCountedAsNothing(t *testing.T) {
 	require.Equal(t, IngestResult{Retracted: 1}, ingest("deleted", 2))
 	require.Equal(t, IngestResult{}, ingest("deleted", 2))
 }
+
+func TestOtherPartnersAreMovedAheadOncePerInterval(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	at := s.Now()
+	w := &releasePayout{service: s.Service, log: slog.New(slog.DiscardHandler), now: func() time.Time { return at }}
+	w.advanceOthers(t.Context(), "acme")
+	first := at.UnixNano()
+	require.Equal(t, first, w.advancedAt.Load())
+	at = at.Add(advanceInterval - 1)
+	w.advanceOthers(t.Context(), "acme")
+	require.Equal(t, first, w.advancedAt.Load())
+	at = at.Add(1)
+	w.advanceOthers(t.Context(), "acme")
+	require.Equal(t, at.UnixNano(), w.advancedAt.Load())
+}
+
+func TestFileOfAnotherRailHasNoOrders(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	files, _ := s.writtenFiles()
+	require.NoError(t, s.runReleaseWith(files, s.createPendingPayouts(1)[0]))
+	require.NoError(t, files.OrderStore.AssignToFiles(t.Context(), files.Name(), 10, 5_000_000))
+	unwritten, err := files.OrderStore.ListUnwritten(t.Context(), files.Name())
+	require.NoError(t, err)
+	require.Len(t, unwritten, 1)
+	for name, count := range map[string]int{files.Name(): 1, "another": 0} {
+		orders, err := files.OrderStore.FileOrders(t.Context(), name, unwritten[0].ID)
+		require.NoError(t, err)
+		require.Len(t, orders, count, name)
+	}
+}

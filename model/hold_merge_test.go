@@ -50,4 +50,5 @@ func TestPayoutWithMismatchIsNotSettledExternally(t *testing.T) {
 	require.Equal(t, string(model.BlockedRailMismatch), *payout.BlockedReason)
 	_, err := settleExternally(t, b, "ann", "bank-7", payout)
 	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
+	require.Contains(t, domainError(t, err).Detail, "resolve it by evidence")
 }

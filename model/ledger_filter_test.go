@@ -28,6 +28,7 @@ func TestCancellationReversesThePremiumOfItsOwnQuote(t *testing.T) {
 	before := books(t, b, kept.ID)
 	cancelled := b.QuoteAndBind("quake-circle", modeltest.Context{"starts_at": later, "limit": map[string]any{"amount": 5_000_000, "currency": "USD"}})
 	require.NotEqual(t, before, books(t, b, cancelled.ID))
+	b.QuoteAndBind("quake-circle", modeltest.Context{"starts_at": later})
 	must(b.Service.CancelPolicy(t.Context(), b.Acme, model.CancellationRequest{PolicyID: cancelled.ID}))
 	require.Empty(t, books(t, b, cancelled.ID))
 	require.Equal(t, before, books(t, b, kept.ID))

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
 
@@ -52,4 +54,26 @@ func TestStopDoesNotWaitForOtherLocks(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, answer.Leaving)
 	require.NoError(t, other.Rollback(t.Context()))
+}
+
+// TestRepeatedStopListsWhatIsLeavingNow repeats a stop that found nothing leaving while an
+// order is on its way.
+func TestRepeatedStopListsWhatIsLeavingNow(t *testing.T) {
+	t.Parallel()
+	b, payout := readyToLeave(t, modeltest.WithSleep(func(context.Context, time.Duration) error { return nil }))
+	order, _, err := b.Service.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", payout)
+	require.NoError(t, err)
+	operator := b.Operator
+	operator.IdempotencyKey = &actor.IdempotencyKey{Operation: "stopReleases", Key: "one", Request: []byte("one")}
+	request := model.StopRequest{Reason: "The bank called."}
+	require.Nil(t, must(b.Service.StopReleases(t.Context(), operator, request)).Leaving)
+	sends, err := b.DB.Pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = sends.Exec(t.Context(), "select pg_advisory_xact_lock_shared(hashtext('release stop'), 1)")
+	require.NoError(t, err)
+	_, err = b.Service.StopReleases(t.Context(), operator, request)
+	var again *store.Replay
+	require.ErrorAs(t, err, &again)
+	require.Contains(t, string(again.Body), order.Key)
+	require.NoError(t, sends.Rollback(t.Context()))
 }

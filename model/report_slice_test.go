@@ -67,3 +67,17 @@ func TestReturnAfterAnUndoneReturnInOneReportTakesBackTheArrival(t *testing.T) {
 	must(resolvePayout(t, b, second, model.PayoutCancelled, "", false))
 	require.Equal(t, "approval_required", *b.Claim(claim.ID).Payouts[2].BlockedReason)
 }
+
+// TestAttemptToSendQueuesTheLineOfItsDebt has a debt appear that a report named before,
+// without a sweep in between.
+func TestAttemptToSendQueuesTheLineOfItsDebt(t *testing.T) {
+	t.Parallel()
+	b, paid, _, quake := lostDebt(t, "payout_methods")
+	require.Equal(t, map[string]int{"unknown": 1}, reconcile(t, b, "monday", paid).Results)
+	b.Observe(quake)
+	b.RunJobs()
+	require.Empty(t, b.Rail.Orders)
+	var queued bool
+	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select match_result is null from rail_report_lines").Scan(&queued))
+	require.True(t, queued, "it is matched with the debt")
+}

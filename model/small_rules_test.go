@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/kernel/apperr"
@@ -47,5 +48,13 @@ func TestOccurrenceReferenceNamesItsMembers(t *testing.T) {
 		require.ErrorAs(t, v.Err(), &invalid)
 		require.Len(t, invalid.Fields, 1)
 		require.Equal(t, want, invalid.Fields[0].Detail)
+	}
+}
+
+func TestReplacedMethodIsNotSelected(t *testing.T) {
+	t.Parallel()
+	claim := uuid.New()
+	for status, selected := range map[PayoutMethodStatus]bool{MethodVerified: true, MethodPending: true, MethodReplaced: false, MethodRejected: false} {
+		require.Equal(t, selected, selectMethod([]*payoutMethodRow{{Status: status}}, claim) != nil, status)
 	}
 }
