@@ -129,7 +129,7 @@ func bareLoop(b *testing.B) float64 {
 
 // BenchmarkLatency measures the time from commit to receipt, at 200 events a second.
 func BenchmarkLatency(b *testing.B) {
-	const events = 2000
+	const sent = 2000
 	s := newFixtureWith(b, noWait, modeltest.WithoutChecks())
 	var mu sync.Mutex
 	arrived, done := make(map[string]time.Time), make(chan struct{})
@@ -145,7 +145,7 @@ func BenchmarkLatency(b *testing.B) {
 		if _, again := arrived[event.Subject.ID]; again {
 			return
 		}
-		if arrived[event.Subject.ID] = at; len(arrived) == events {
+		if arrived[event.Subject.ID] = at; len(arrived) == sent {
 			close(done)
 		}
 	}))
@@ -160,7 +160,7 @@ func BenchmarkLatency(b *testing.B) {
 	numbered := make(map[string]time.Time)
 	var reading sync.WaitGroup
 	reading.Go(func() {
-		for len(numbered) < events {
+		for len(numbered) < sent {
 			next, err := tail.Next(b.Context())
 			if err != nil {
 				b.Error(err)
@@ -172,7 +172,7 @@ func BenchmarkLatency(b *testing.B) {
 		}
 	})
 	committed := make(map[string]time.Time)
-	for range events {
+	for range sent {
 		<-tick.C
 		committed[s.Quote("rain-excess", nil).ID] = time.Now()
 	}

@@ -224,22 +224,22 @@ func TestSandboxOccurrenceIsVisibleToItsPartnerOnly(t *testing.T) {
 	record, _, err := b.Service.RecordObservation(t.Context(), b.Acme, modeltest.Quake("us1", b.Now(), epicentre, "7"), true)
 	require.NoError(t, err)
 	b.RunJobs()
-	occurrence := *record.OccurrenceID
+	occurrenceID := *record.OccurrenceID
 	for _, who := range []actor.Actor{b.Acme, b.Operator} {
-		one, err := b.Service.GetOccurrence(t.Context(), who, occurrence)
+		one, err := b.Service.GetOccurrence(t.Context(), who, occurrenceID)
 		require.NoError(t, err)
 		require.True(t, one.Sandbox)
 		_, err = b.Service.GetObservation(t.Context(), who, record.ID)
 		require.NoError(t, err)
-		require.Equal(t, []string{policy.ID}, policyIDsOf(affectedPolicies(t, b, who, occurrence, true)))
+		require.Equal(t, []string{policy.ID}, policyIDsOf(affectedPolicies(t, b, who, occurrenceID, true)))
 	}
 	unknown := func(err error) { require.Equal(t, apperr.CodeNotFound, domainError(t, err).Code) }
-	_, err = b.Service.GetOccurrence(t.Context(), b.Globex, occurrence)
+	_, err = b.Service.GetOccurrence(t.Context(), b.Globex, occurrenceID)
 	unknown(err)
 	_, err = b.Service.GetObservation(t.Context(), b.Globex, record.ID)
 	unknown(err)
-	require.Empty(t, affectedPolicies(t, b, b.Globex, occurrence, true))
-	_, err = b.Service.ListObservations(t.Context(), b.Globex, model.HazardFilter{OccurrenceID: occurrence}, store.PageRequest{})
+	require.Empty(t, affectedPolicies(t, b, b.Globex, occurrenceID, true))
+	_, err = b.Service.ListObservations(t.Context(), b.Globex, model.HazardFilter{OccurrenceID: occurrenceID}, store.PageRequest{})
 	unknown(err)
 	list, err := b.Service.ListOccurrences(t.Context(), b.Globex, model.HazardFilter{}, store.PageRequest{})
 	require.NoError(t, err)

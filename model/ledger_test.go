@@ -128,16 +128,16 @@ func TestApprovalsAtOnceReserveNoMoreThanTheLimit(t *testing.T) {
 	b := modeltest.New(t, modeltest.WithConnections(20))
 	policy := b.QuoteAndBind("quake-circle", nil)
 	share := policy.Limit.Amount / 8
-	claims := make([]*wire.Claim, 20) // the daily maximum per policy
-	for i := range claims {
+	opened := make([]*wire.Claim, 20) // the daily maximum per policy
+	for i := range opened {
 		var err error
-		claims[i], _, err = b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{
+		opened[i], _, err = b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{
 			PolicyID: policy.ID, Description: new(fmt.Sprintf("claim %d", i)), RequestedAmount: new(money.New(share, "USD")),
 		})
 		require.NoError(t, err)
 	}
 	var all sync.WaitGroup
-	for _, claim := range claims {
+	for _, claim := range opened {
 		all.Go(func() {
 			_, err := b.Service.DecideClaim(t.Context(), b.Operator, model.DecisionRequest{ClaimID: claim.ID, Outcome: model.ClaimApproved, Amount: new(money.New(share, "USD"))})
 			if code := apperr.CodeOf(err); err != nil && code != apperr.CodeLimitExhausted && code != apperr.CodeValidationFailed {

@@ -75,8 +75,8 @@ func (b *Bundle) playDeferredClaim() {
 // attempt.
 func (b *Bundle) playPayout() {
 	b.t.Helper()
-	claims := must(b.Service.ListClaims(b.ctx, b.Acme, store.Filter{}, store.PageRequest{}))(b)
-	claim := claims.Data[0].ID
+	list := must(b.Service.ListClaims(b.ctx, b.Acme, store.Filter{}, store.PageRequest{}))(b)
+	claim := list.Data[0].ID
 	must(b.Service.AddAttachment(b.ctx, b.Acme, claim, model.AttachmentRequest{FileName: "shop.txt", ContentType: "text/plain", Content: strings.NewReader("The shop is closed.\n")}))(b)
 	must(b.Service.AddMessage(b.ctx, b.Acme, claim, "When will it be paid?"))(b)
 	b.Rail.Verify = func(*model.PayeeAccount) (bool, string) { return false, "account_closed" }
