@@ -33,7 +33,7 @@ test/race: postgres ## run every test under the race detector; needs a C compile
 	CGO_ENABLED=1 $(GO_TEST) -race ./...
 
 test/prices: ## compare the premiums of 20,000 random pairs of covers of each product: the larger cover never costs less (PAIRS=20000)
-	go test -count=1 -timeout=60m -v -run='^TestMoreCoverNeverCostsLess$$' ./model/pricing -price-pairs=$(or $(PAIRS),20000)
+	go test -count=1 -timeout=60m -v -run='^TestMoreCoverNeverCostsLess$$' ./model/quoting/pricing -price-pairs=$(or $(PAIRS),20000)
 
 test/interop: build ## run the checks by foreign tools; needs Node
 	@internal/tools/interop
@@ -55,10 +55,10 @@ chaos: postgres ## kill what sends events fifty times during 5,000 changes, what
 	go test -count=1 -timeout=30m -v -run='^Test(JobsOfAKilledWorkerAreRescued|PayoutsOfAKilledWorkerAreReleased)$$' ./cmd/parapet -worker-kills=20
 	go test -count=1 -v -run='^Test(ReleaseSurvivesWorkerDeath|BatchReleaseSurvivesDeath)AtEveryStep$$' ./jobs -hits=20
 	go test -count=1 -timeout=30m -v -run='^TestJobsResumeAfterAFailover$$' ./cmd/parapet -failovers=5
-	go test -count=1 -timeout=60m -v -run='^Test(ArrivedMoneyBlocksAllReplacements|ReportIsImportedWhateverThePayoutState)$$' ./model -report-chains=200 -report-states=5000
-	go test -count=1 -timeout=60m -v -run='^TestRestoredDatabasePaysNothingTwice$$' ./model -restores=10
+	go test -count=1 -timeout=60m -v -run='^Test(ArrivedMoneyBlocksAllReplacements|ReportIsImportedWhateverThePayoutState)$$' ./model/payouts/reconciliation -report-chains=200 -report-states=5000
+	go test -count=1 -timeout=60m -v -run='^TestRestoredDatabasePaysNothingTwice$$' ./model/operations -restores=10
 	go test -count=1 -timeout=30m -v -run='^TestRestoredDatabase' ./cmd/parapet -restored-payouts=48
-	go test -count=1 -timeout=90m -v -run='^TestNoEventIsLostWhileManyCommitInAnyOrder$$' ./model -relay-for=10m
+	go test -count=1 -timeout=90m -v -run='^TestNoEventIsLostWhileManyCommitInAnyOrder$$' ./model/events -relay-for=10m
 
 lint: ## read the code for mistakes; the first run compiles the linter
 	$(LINT) run ./...
@@ -85,7 +85,7 @@ bench: postgres ## measure: time and memory of what must be fast
 	@internal/tools/benchmarks
 
 bench/book: postgres ## measure lists, filters, the feed, exposure and invariants on the book that `make book` made
-	go test -run='^$$' -bench=^BenchmarkBook -benchtime=1x -timeout=2h -v ./model
+	go test -run='^$$' -bench=^BenchmarkBook -benchtime=1x -timeout=2h -v ./model ./model/payouts/controls
 
 bench/compare: postgres ## measure the benchmarks of BASE=revision and of this tree in turns (PACKAGES="./jobs", BENCH=., TURNS=9, LEAST=0.95)
 	go -C internal/tools build -o ../../bin/compare ./compare

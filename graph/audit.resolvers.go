@@ -9,9 +9,9 @@ import (
 	"context"
 
 	"parapet/graph/node"
-	"parapet/model"
+	"parapet/model/audit"
 )
 
-func (r *queryResolver) AuditLog(ctx context.Context, first *int, after *string, filter *model.AuditFilter, order *string) (*node.Connection[*model.AuditEntry], error) {
+func (r *queryResolver) AuditLog(ctx context.Context, first *int, after *string, filter *audit.Filter, order *string) (*node.Connection[*audit.Entry], error) {
 	return readerFrom(ctx).AuditLog(ctx, first, after, filter, order)
 }

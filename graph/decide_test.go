@@ -8,17 +8,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/claims"
+	"parapet/model/claims/adjudication"
 	"parapet/model/modeltest"
 	"parapet/model/money"
-	"parapet/model/product"
+	"parapet/model/quoting/product"
 )
 
 // asked is a claim for approval of 1,250 USD.
 func asked(t *testing.T, d *fixture) string {
 	t.Helper()
 	policy := d.QuoteAndBind("quake-circle", nil)
-	claim, _, err := d.Service.OpenClaim(t.Context(), d.Acme, model.ClaimRequest{PolicyID: policy.ID, RequestedAmount: new(money.New(125_000, "USD"))})
+	claim, _, err := d.Service.Adjudication.Open(t.Context(), d.Acme, adjudication.ClaimRequest{PolicyID: policy.ID, RequestedAmount: new(money.New(125_000, "USD"))})
 	require.NoError(t, err)
 	return claim.ID
 }
@@ -80,7 +81,7 @@ func TestAnOperatorHoldsAPayout(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
 	claim := asked(t, d)
-	_, err := d.Service.DecideClaim(t.Context(), d.Operator, model.DecisionRequest{ClaimID: claim, Outcome: model.ClaimApproved})
+	_, err := d.Service.Adjudication.Decide(t.Context(), d.Operator, adjudication.DecisionRequest{ClaimID: claim, Outcome: claims.ClaimApproved})
 	require.NoError(t, err)
 	d.RecordPayoutMethod(modeltest.IBANMethod(claim))
 	d.RunAccountChecks()

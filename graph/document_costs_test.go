@@ -51,7 +51,7 @@ func (d *fixture) fillLarge(t *testing.T) {
 	}
 	request := d.QuoteRequest("quake-circle", modeltest.Context{"location": map[string]any{"latitude": 38.3, "longitude": 142.4}})
 	request.Metadata = metadata
-	_, err := d.Service.CreateQuote(t.Context(), d.Acme, request)
+	_, err := d.Service.Quotes.Create(t.Context(), d.Acme, request)
 	require.NoError(t, err)
 	d.relayEvents(t)
 	d.createRecords(t, 3000)

@@ -15,10 +15,17 @@ import (
 	"github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"parapet/model"
+	"parapet/model/claims"
+	"parapet/model/events/webhooks"
 	"parapet/model/hazard"
 	"parapet/model/kernel/event"
 	"parapet/model/kernel/store"
+	"parapet/model/ledger"
+	"parapet/model/operations"
+	"parapet/model/payouts"
+	"parapet/model/payouts/reconciliation"
+	"parapet/model/quoting"
+	"parapet/model/underwriting"
 )
 
 // loadCommittedSchema returns the schema that callers see.
@@ -89,20 +96,20 @@ func toEnumWord(t *testing.T, spec *goast.ValueSpec, of string) []string {
 func domainEnums(t *testing.T) map[string][]string {
 	t.Helper()
 	all := map[string][]string{
-		"QuoteStatus": states(model.QuoteTransitions), "PolicyStatus": states(model.PolicyTransitions), "ClaimStatus": states(model.ClaimTransitions),
-		"PayoutStatus": states(model.PayoutTransitions), "PayoutMethodStatus": states(model.PayoutMethodTransitions), "WebhookEndpointStatus": states(model.EndpointTransitions),
+		"QuoteStatus": states(quoting.QuoteTransitions), "PolicyStatus": states(underwriting.PolicyTransitions), "ClaimStatus": states(claims.ClaimTransitions),
+		"PayoutStatus": states(claims.PayoutTransitions), "PayoutMethodStatus": states(payouts.PayoutMethodTransitions), "WebhookEndpointStatus": states(webhooks.EndpointTransitions),
 		"EventType": toEnumWords(event.Types()), "TimelineKind": append(toEnumWords(event.Types()), "trigger.observed"),
-		"ObservationKind": toEnumWords(hazard.Kinds()), "DecisionOutcome": toEnumWords(model.DecisionOutcomes()), "FindingKind": model.ReconciliationExceptionKinds(),
-		"LedgerAccount": toEnumWords(model.LedgerAccounts()), "HoldReason": toEnumWords(model.HoldReasons()), "JobState": model.JobStates(), "ResolutionOutcome": toEnumWords(model.ResolutionOutcomes()),
+		"ObservationKind": toEnumWords(hazard.Kinds()), "DecisionOutcome": toEnumWords(claims.DecisionOutcomes()), "FindingKind": reconciliation.ReconciliationExceptionKinds(),
+		"LedgerAccount": toEnumWords(ledger.Accounts()), "HoldReason": toEnumWords(payouts.HoldReasons()), "JobState": operations.JobStates(), "ResolutionOutcome": toEnumWords(payouts.ResolutionOutcomes()),
 	}
 	for name, of := range map[string]string{
-		"ActorKind": "model/kernel/actor.Kind", "AttachmentStatus": "model.AttachmentStatus", "AuditOutcome": "model/kernel/store.AuditOutcome", "BlockedReason": "model.BlockedReason", "BookDimension": "model.Dimension",
-		"ClaimOrigin": "model.Origin", "CoverPhase": "model.CoverPhase", "DeliveryStatus": "model.DeliveryStatus", "DeterminationStage": "model.DeterminationStage",
-		"Operation": "model.Operation", "Order": "model/kernel/store.Order", "PartnerStatus": "model.PartnerStatus", "ReasonCode": "model.ReasonCode",
-		"RecordingResult": "model.RecordingResult", "ReleaseResumptionState": "model.ResumptionState", "ReportLineResult": "model.LineResult", "ReportLineStatus": "model.LineStatus", "SeriesInterval": "model.Interval",
-		"AccountType": "model/account.Type", "USAccountType": "model/account.AccountType", "PriceLineKind": "model/pricing.LineKind",
-		"Direction": "model/trigger.Direction", "ObservationStage": "model/trigger.Stage", "PayoutShapeKind": "model/trigger.Shape",
-		"PlaceKind": "model/trigger.PlaceKind", "WindRule": "model/trigger.WindRule", "CalendarPeriod": "model/trigger.Calendar",
+		"ActorKind": "model/kernel/actor.Kind", "AttachmentStatus": "model/claims.AttachmentStatus", "AuditOutcome": "model/kernel/store.AuditOutcome", "BlockedReason": "model/claims.BlockedReason", "BookDimension": "model/insight/portfolio.Dimension",
+		"ClaimOrigin": "model/claims.Origin", "CoverPhase": "model/underwriting.CoverPhase", "DeliveryStatus": "model/events/webhooks.DeliveryStatus", "DeterminationStage": "model/claims.DeterminationStage",
+		"Operation": "model/audit.Operation", "Order": "model/kernel/store.Order", "PartnerStatus": "model/partners.Status", "ReasonCode": "model/claims.ReasonCode",
+		"RecordingResult": "model/hazard/occurrence.RecordingResult", "ReleaseResumptionState": "model/payouts/controls.ResumptionState", "ReportLineResult": "model/payouts.LineResult", "ReportLineStatus": "model/payouts/reconciliation.LineStatus", "SeriesInterval": "model/insight/portfolio.Interval",
+		"AccountType": "model/account.Type", "USAccountType": "model/account.AccountType", "PriceLineKind": "model/quoting/pricing.LineKind",
+		"Direction": "model/hazard/trigger.Direction", "ObservationStage": "model/hazard/trigger.Stage", "PayoutShapeKind": "model/hazard/trigger.Shape",
+		"PlaceKind": "model/hazard/trigger.PlaceKind", "WindRule": "model/hazard/trigger.WindRule", "CalendarPeriod": "model/hazard/trigger.Calendar",
 	} {
 		folder, kind, _ := strings.Cut(of, ".")
 		all[name] = declaredConstants(t, folder, kind)

@@ -93,7 +93,7 @@ func TestRowsThatAMutationReadsAreNotCharged(t *testing.T) {
 	for object, charged := range map[string]bool{"Mutation": false, "Query": true} {
 		ctx := graphql.WithFieldContext(budget.With(t.Context(), budget.New(0)), &graphql.FieldContext{Object: object})
 		_, err := exemptMutation(ctx, func(ctx context.Context) (any, error) {
-			return b.Service.ListQuotes(ctx, b.Acme, store.Filter{}, store.PageRequest{})
+			return b.Service.Quotes.List(ctx, b.Acme, store.Filter{}, store.PageRequest{})
 		})
 		require.Equal(t, charged, err != nil, object)
 	}

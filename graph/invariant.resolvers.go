@@ -9,7 +9,7 @@ import (
 	"context"
 
 	"parapet/graph/node"
-	"parapet/model"
+	"parapet/model/payouts/controls"
 )
 
 func (r *mutationResolver) StopReleases(ctx context.Context, input node.StopReleasesInput) (*node.StopReleasesPayload, error) {
@@ -24,14 +24,14 @@ func (r *queryResolver) Invariants(ctx context.Context) ([]*node.Invariant, erro
 	return readerFrom(ctx).Invariants(ctx)
 }
 
-func (r *queryResolver) ReleaseStops(ctx context.Context) ([]*model.ReleaseStop, error) {
+func (r *queryResolver) ReleaseStops(ctx context.Context) ([]*controls.ReleaseStop, error) {
 	return readerFrom(ctx).ReleaseStops(ctx)
 }
 
-func (r *queryResolver) ReleaseResumptions(ctx context.Context) ([]*model.ReleaseResumption, error) {
+func (r *queryResolver) ReleaseResumptions(ctx context.Context) ([]*controls.ReleaseResumption, error) {
 	return readerFrom(ctx).ReleaseResumptions(ctx)
 }
 
-func (r *queryResolver) ReleaseResumption(ctx context.Context, id string) (*model.ReleaseResumption, error) {
+func (r *queryResolver) ReleaseResumption(ctx context.Context, id string) (*controls.ReleaseResumption, error) {
 	return readerFrom(ctx).ReleaseResumption(ctx, id)
 }

@@ -9,7 +9,7 @@ import (
 	"context"
 
 	"parapet/graph/node"
-	"parapet/model"
+	"parapet/model/operations"
 )
 
 func (r *mutationResolver) RetryJobs(ctx context.Context, input node.RetryJobsInput) (*node.JobsPayload, error) {
@@ -24,14 +24,14 @@ func (r *mutationResolver) SnoozeJobs(ctx context.Context, input node.SnoozeJobs
 	return readerFrom(ctx).SnoozeJobs(ctx, input)
 }
 
-func (r *queryResolver) JobCounts(ctx context.Context) ([]*model.JobCount, error) {
+func (r *queryResolver) JobCounts(ctx context.Context) ([]*operations.JobCount, error) {
 	return readerFrom(ctx).JobCounts(ctx)
 }
 
-func (r *queryResolver) FailingJobs(ctx context.Context) ([]*model.FailingJobs, error) {
+func (r *queryResolver) FailingJobs(ctx context.Context) ([]*operations.FailingJobs, error) {
 	return readerFrom(ctx).FailingJobs(ctx)
 }
 
-func (r *queryResolver) Jobs(ctx context.Context, first *int, after *string, filter *model.JobFilter) (*node.Connection[*node.Job], error) {
+func (r *queryResolver) Jobs(ctx context.Context, first *int, after *string, filter *operations.JobFilter) (*node.Connection[*node.Job], error) {
 	return readerFrom(ctx).Jobs(ctx, first, after, filter)
 }

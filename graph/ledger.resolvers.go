@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"parapet/graph/node"
-	"parapet/model"
+	"parapet/model/ledger"
 )
 
-func (r *queryResolver) Ledger(ctx context.Context, partner *string, policyID *string, currency *string, before *time.Time, byPartner bool) ([]*model.Balance, error) {
+func (r *queryResolver) Ledger(ctx context.Context, partner *string, policyID *string, currency *string, before *time.Time, byPartner bool) ([]*ledger.Balance, error) {
 	return readerFrom(ctx).Ledger(ctx, partner, policyID, currency, before, byPartner)
 }
 

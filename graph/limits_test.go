@@ -138,7 +138,7 @@ func TestAnswerThatIsTooLargeIsRefused(t *testing.T) {
 	s := newServedFixture(t, graph.Streams{})
 	request := s.QuoteRequest("quake-circle", nil)
 	request.Metadata = longMetadata()
-	_, err := s.Service.CreateQuote(t.Context(), s.Acme, request)
+	_, err := s.Service.Quotes.Create(t.Context(), s.Acme, request)
 	require.NoError(t, err)
 	answering := func(copies int) string {
 		return "{ quotes(first: 1) { nodes " + aliases(copies, "metadata") + " } }"

@@ -9,7 +9,7 @@ import (
 	"context"
 
 	"parapet/graph/node"
-	"parapet/model"
+	"parapet/model/insight/scenario"
 )
 
 func (r *queryResolver) Occurrence(ctx context.Context, id string) (*node.Occurrence, error) {
@@ -28,10 +28,10 @@ func (r *queryResolver) Observations(ctx context.Context, first *int, after *str
 	return readerFrom(ctx).Observations(ctx, first, after, filter, order)
 }
 
-func (r *queryResolver) Exposure(ctx context.Context, occurrence model.WhatIf, partner *string, product *string, currency *string) (*node.Exposure, error) {
+func (r *queryResolver) Exposure(ctx context.Context, occurrence scenario.WhatIf, partner *string, product *string, currency *string) (*node.Exposure, error) {
 	return readerFrom(ctx).Exposure(ctx, occurrence, partner, product, currency)
 }
 
-func (r *queryResolver) Explain(ctx context.Context, policyID string, occurrence model.OccurrenceRef) (*node.Explanation, error) {
+func (r *queryResolver) Explain(ctx context.Context, policyID string, occurrence scenario.OccurrenceRef) (*node.Explanation, error) {
 	return readerFrom(ctx).Explain(ctx, policyID, occurrence)
 }

@@ -9,13 +9,13 @@ import (
 	"context"
 
 	"parapet/graph/node"
-	"parapet/model"
+	"parapet/model/payouts/release"
 )
 
 func (r *mutationResolver) AdoptRail(ctx context.Context, input node.AdoptRailInput) (*node.AdoptRailPayload, error) {
 	return readerFrom(ctx).AdoptRail(ctx, input)
 }
 
-func (r *queryResolver) RailIdentities(ctx context.Context) ([]*model.KnownRail, error) {
+func (r *queryResolver) RailIdentities(ctx context.Context) ([]*release.KnownRail, error) {
 	return readerFrom(ctx).RailIdentities(ctx)
 }

@@ -9,7 +9,7 @@ import (
 	"context"
 
 	"parapet/graph/node"
-	"parapet/model"
+	"parapet/model/payouts/reconciliation"
 )
 
 func (r *mutationResolver) Reconcile(ctx context.Context, input node.ReconcileInput) (*node.ReconcilePayload, error) {
@@ -20,6 +20,6 @@ func (r *mutationResolver) CloseFinding(ctx context.Context, input node.CloseFin
 	return readerFrom(ctx).CloseFinding(ctx, input)
 }
 
-func (r *queryResolver) Findings(ctx context.Context, closedToo bool) ([]*model.ReconciliationException, error) {
+func (r *queryResolver) Findings(ctx context.Context, closedToo bool) ([]*reconciliation.Exception, error) {
 	return readerFrom(ctx).Findings(ctx, closedToo)
 }

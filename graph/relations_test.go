@@ -22,6 +22,7 @@ import (
 	"parapet/graph"
 	"parapet/model"
 	"parapet/model/hazard"
+	"parapet/model/kernel/seal"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
@@ -67,7 +68,7 @@ func (d *fixture) countStatementsOf(t testing.TB) (*fixture, *counter) {
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	db := &store.Database{Pool: pool, Bun: bun.NewDB(stdlib.OpenDBFromPool(pool), pgdialect.New())}
-	keys := store.Keys{Seal: []store.SealKey{{ID: "test", Secret: make([]byte, 32)}}, Fingerprint: make([]byte, 32)}
+	keys := seal.Keys{Seal: []seal.Key{{ID: "test", Secret: make([]byte, 32)}}, Fingerprint: make([]byte, 32)}
 	service, err := model.New(model.Config{DB: db, Queue: modeltest.Queue{}, Keys: keys, Development: true})
 	require.NoError(t, err)
 	handler, err := graph.New(graph.Config{Service: service})

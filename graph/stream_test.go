@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/graph"
-	"parapet/model"
+	"parapet/model/partners"
 )
 
 // servedFixture is the door on a server of its own, with a clock that the test moves.
@@ -198,7 +198,7 @@ func TestSubscriptionResumesAfterSequence(t *testing.T) {
 	})
 	writing.Go(func() {
 		for ctx.Err() == nil {
-			if _, err := s.Service.Relay(t.Context()); err != nil { //nolint:contextcheck // a pass that runs ends by itself
+			if _, err := s.Service.Events.Relay(t.Context()); err != nil { //nolint:contextcheck // a pass that runs ends by itself
 				t.Error(err)
 			}
 		}
@@ -263,7 +263,7 @@ func TestASubscriptionEndsWithAReason(t *testing.T) {
 		"token_expired": func(s *servedFixture) { s.passed.Store(int64(time.Hour)) },
 		"unavailable":   func(s *servedFixture) { s.closer.Close() },
 		"partner_disabled": func(s *servedFixture) {
-			_, err := s.Service.DisablePartner(t.Context(), s.Operator, model.PartnerStatusRequest{Slug: "acme", Reason: "The contract ended."})
+			_, err := s.Service.Partners.Disable(t.Context(), s.Operator, partners.StatusRequest{Slug: "acme", Reason: "The contract ended."})
 			if err != nil {
 				t.Error(err)
 			}

@@ -166,7 +166,7 @@ func (d *fixture) createOneOfEach(t *testing.T, as string, actor actor.Actor) ma
 	policy := b.QuoteAndBind("quake-circle", modeltest.Context{"location": map[string]any{"latitude": hualien.Latitude, "longitude": hualien.Longitude}})
 	method := b.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
 	b.AdvanceClock(time.Hour)
-	felt, _, err := d.Service.RecordObservation(t.Context(), actor, modeltest.Quake("felt", b.Now().Add(-time.Minute), hualien, "7.1"), true)
+	felt, _, err := d.Service.Occurrences.RecordObservation(t.Context(), actor, modeltest.Quake("felt", b.Now().Add(-time.Minute), hualien, "7.1"), true)
 	require.NoError(t, err)
 	b.RunJobs()
 	claim := b.OnlyClaim(policy)

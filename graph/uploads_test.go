@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/claims/adjudication"
 	"parapet/model/kernel/store"
 )
 
@@ -27,7 +27,7 @@ type uploads struct {
 func openUploads(t *testing.T) *uploads {
 	t.Helper()
 	d := newFixture(t)
-	claim, _, err := d.Service.OpenClaim(t.Context(), d.Acme, model.ClaimRequest{PolicyID: d.QuoteAndBind("quake-circle", nil).ID})
+	claim, _, err := d.Service.Adjudication.Open(t.Context(), d.Acme, adjudication.ClaimRequest{PolicyID: d.QuoteAndBind("quake-circle", nil).ID})
 	require.NoError(t, err)
 	return &uploads{d, claim.ID}
 }
@@ -57,7 +57,7 @@ func (u *uploads) body(document, variables string) string {
 // kept are the sizes and digests of the claim's attachments, oldest first.
 func (u *uploads) kept(t *testing.T) (all []string) {
 	t.Helper()
-	page, err := u.Service.GetAttachments(t.Context(), u.Acme, u.claim, store.PageRequest{Limit: 100})
+	page, err := u.Service.Claims.GetAttachments(t.Context(), u.Acme, u.claim, store.PageRequest{Limit: 100})
 	require.NoError(t, err)
 	for _, a := range page.Data {
 		all = append([]string{fmt.Sprint(a.Size, " ", a.SHA256)}, all...)

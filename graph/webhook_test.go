@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/events"
 	"parapet/model/kernel/apperr"
 )
 
@@ -17,7 +17,7 @@ import (
 func (d *fixture) relayEvents(t *testing.T) {
 	t.Helper()
 	for {
-		n, err := d.Service.Relay(t.Context())
+		n, err := d.Service.Events.Relay(t.Context())
 		require.NoError(t, err)
 		if n == 0 {
 			return
@@ -146,7 +146,7 @@ func TestEventCatalogueOverGraphQL(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
 	listed := d.queryData(t, `{ eventTypes { type name subject description schema example } }`, nil)["eventTypes"].([]any)
-	described, err := model.EventDescriptions()
+	described, err := events.Descriptions()
 	require.NoError(t, err)
 	require.Len(t, listed, len(described))
 	said := map[string]map[string]string{"EventType": {}, "TimelineKind": {}}

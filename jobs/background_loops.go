@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parapet/model"
+	"parapet/model/events"
 )
 
 // The relay polls at once while events remain, every busyInterval while events arrive, up
@@ -37,7 +38,7 @@ func (r *backgroundLoops) startLoops(ctx context.Context, heartbeat, presence fu
 	wait := maxIdleInterval
 	r.running.Go(func() {
 		r.repeatPass(ctx, "relay", r.service.EventsCommitted(), func(ctx context.Context) (time.Duration, error) {
-			numbered, err := r.service.Relay(ctx)
+			numbered, err := r.service.Events.Relay(ctx)
 			wait = nextRelayInterval(wait, numbered)
 			return wait, err
 		})
@@ -45,7 +46,7 @@ func (r *backgroundLoops) startLoops(ctx context.Context, heartbeat, presence fu
 	r.running.Go(func() { r.repeatPass(ctx, "heartbeat", nil, heartbeat) })
 	r.running.Go(func() {
 		r.repeatPass(ctx, "start drains", nil, func(ctx context.Context) (time.Duration, error) {
-			_, err := r.service.StartDeliveries(ctx)
+			_, err := r.service.Webhooks.StartDeliveries(ctx)
 			return deliveryStartInterval, err
 		})
 	})
@@ -56,7 +57,7 @@ func (r *backgroundLoops) startLoops(ctx context.Context, heartbeat, presence fu
 // events.
 func nextRelayInterval(before time.Duration, numbered int) time.Duration {
 	switch numbered {
-	case model.RelayBatchSize:
+	case events.RelayBatchSize:
 		return 0
 	case 0: // back off
 		return min(maxIdleInterval, before+idleStep)

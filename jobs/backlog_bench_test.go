@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/jobs/rail"
-	"parapet/model"
+	"parapet/model/events/webhooks"
 	"parapet/model/modeltest"
 )
 
@@ -55,7 +55,7 @@ func BenchmarkBacklog(b *testing.B) {
 	require.NoError(b, err)
 	require.NoError(b, closed.Close())
 	dead := "http://" + closed.Addr().String()
-	_, err = s.Service.CreateWebhookEndpoint(b.Context(), s.Acme, model.WebhookEndpointRequest{URL: &dead})
+	_, err = s.Service.Webhooks.CreateEndpoint(b.Context(), s.Acme, webhooks.EndpointRequest{URL: &dead})
 	require.NoError(b, err)
 	sent := make(chan time.Time, 1)
 	policy := s.QuoteAndBind("quake-circle", nil)
@@ -75,7 +75,7 @@ func BenchmarkBacklog(b *testing.B) {
 		s.requireEventually(func() bool { return s.countRows("deliveries") > attempts }, "it is tried with one more")
 	}
 	began := time.Now()
-	_, _, err = s.Service.RecordObservation(b.Context(), s.Source, modeltest.Quake("us1000chhc", s.Now(), epicentre, "6.4"), false)
+	_, _, err = s.Service.Occurrences.RecordObservation(b.Context(), s.Source, modeltest.Quake("us1000chhc", s.Now(), epicentre, "6.4"), false)
 	require.NoError(b, err)
 	paid := (<-sent).Sub(began)
 	heapThen, residentThen := memory(b)

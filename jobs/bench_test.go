@@ -16,7 +16,8 @@ import (
 
 	"parapet/internal/egress"
 	"parapet/jobs/webhook"
-	"parapet/model"
+	"parapet/model/events"
+	"parapet/model/events/webhooks"
 	"parapet/model/kernel/event"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
@@ -59,7 +60,7 @@ func BenchmarkRelay(b *testing.B) {
 		s.writePendingEvents(benchEvents)
 		b.StartTimer()
 		for n := 0; n < benchEvents; {
-			numbered, err := s.Service.Relay(b.Context())
+			numbered, err := s.Service.Events.Relay(b.Context())
 			require.NoError(b, err)
 			n += numbered
 		}
@@ -74,18 +75,18 @@ func BenchmarkDelivery(b *testing.B) {
 	s := newFixtureWith(b, noWait, modeltest.WithoutChecks())
 	s.writePendingEvents(benchBacklog)
 	for n := 0; n < benchBacklog; {
-		numbered, err := s.Service.Relay(b.Context())
+		numbered, err := s.Service.Events.Relay(b.Context())
 		require.NoError(b, err)
 		n += numbered
 	}
 	s.startWorkers()
 	s.waitUntilIdle() // what every start looks at is looked at
 	url, rate := counting(b, benchBacklog)
-	_, err := s.Service.CreateWebhookEndpoint(b.Context(), s.Acme, model.WebhookEndpointRequest{URL: &url, EventTypes: []string{"quote.created"}})
+	_, err := s.Service.Webhooks.CreateEndpoint(b.Context(), s.Acme, webhooks.EndpointRequest{URL: &url, EventTypes: []string{"quote.created"}})
 	require.NoError(b, err)
 	before := bareLoop(b)
 	s.execSQL("update webhook_progress set cursor = 0, due_at = now()")
-	_, err = s.Service.StartDeliveries(b.Context())
+	_, err = s.Service.Webhooks.StartDeliveries(b.Context())
 	require.NoError(b, err)
 	ours := <-rate
 	bare := (before + bareLoop(b)) / 2
@@ -150,12 +151,12 @@ func BenchmarkLatency(b *testing.B) {
 		}
 	}))
 	b.Cleanup(server.Close)
-	_, err := s.Service.CreateWebhookEndpoint(b.Context(), s.Acme, model.WebhookEndpointRequest{URL: &server.URL, EventTypes: []string{"quote.created"}})
+	_, err := s.Service.Webhooks.CreateEndpoint(b.Context(), s.Acme, webhooks.EndpointRequest{URL: &server.URL, EventTypes: []string{"quote.created"}})
 	require.NoError(b, err)
 	s.startWorkers()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	tail, err := s.Service.FollowEvents(b.Context(), s.Acme, model.EventFilter{Types: []event.Type{event.QuoteCreated}})
+	tail, err := s.Service.Events.Follow(b.Context(), s.Acme, events.Filter{Types: []event.Type{event.QuoteCreated}})
 	require.NoError(b, err)
 	numbered := make(map[string]time.Time)
 	var reading sync.WaitGroup

@@ -11,18 +11,21 @@ import (
 
 	"parapet/jobs/rail"
 	"parapet/jobs/rail/httprail"
-	"parapet/model"
+	"parapet/model/claims"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
+	"parapet/model/payouts"
+	"parapet/model/payouts/reconciliation"
+	"parapet/model/payouts/release"
 )
 
 // countContradictions counts the open exceptions for contradictory rail answers.
-func (s *fixture) countContradictions() (open []model.ReconciliationException) {
+func (s *fixture) countContradictions() (open []reconciliation.Exception) {
 	s.t.Helper()
-	list, err := s.Service.ListReconciliationExceptions(s.t.Context(), s.Operator, false, store.PageRequest{})
+	list, err := s.Service.Reconciliation.ListExceptions(s.t.Context(), s.Operator, false, store.PageRequest{})
 	require.NoError(s.t, err)
 	for _, finding := range list.Data {
-		if finding.Kind == model.ExceptionContradiction {
+		if finding.Kind == release.ExceptionContradiction {
 			open = append(open, finding)
 		}
 	}
@@ -33,7 +36,7 @@ func (s *fixture) countContradictions() (open []model.ReconciliationException) {
 func (s *fixture) otherAccount(claim string) {
 	s.t.Helper()
 	other := s.RecordPayoutMethod(modeltest.IBANMethod(claim))
-	require.NoError(s.t, s.Service.RecordVerification(s.t.Context(), "acme", other.ID, s.rail.Name(), rail.CodeFound, true))
+	require.NoError(s.t, s.Service.Payouts.RecordVerification(s.t.Context(), "acme", other.ID, s.rail.Name(), rail.CodeFound, true))
 }
 
 var refusal = rail.Result{Outcome: rail.Refused, Code: "account_closed"}
@@ -153,9 +156,9 @@ func TestVoidedKeyFreesTheNext(t *testing.T) {
 	job := s.createPendingPayouts(1)[0]
 	deaf := &wrappedRail{Rail: b.newRail(), send: func(context.Context, rail.Instruction) rail.Result { return rail.InDoubt("answer_lost", errHung) }}
 	isSnoozed(t, s.runReleaseWith(deaf, job))
-	_, err := s.Service.ResolvePayout(t.Context(), s.Operator, model.ResolutionRequest{PayoutID: job.ID, Outcome: model.PayoutBlocked, Note: "The bank's letter."})
+	_, err := s.Service.Payouts.Resolve(t.Context(), s.Operator, payouts.ResolutionRequest{PayoutID: job.ID, Outcome: claims.PayoutBlocked, Note: "The bank's letter."})
 	require.NoError(t, err)
-	_, err = s.Service.UnblockPayout(t.Context(), s.Operator, model.LiftHoldRequest{PayoutID: job.ID, Note: "It may go."})
+	_, err = s.Service.Payouts.Unblock(t.Context(), s.Operator, payouts.LiftHoldRequest{PayoutID: job.ID, Note: "It may go."})
 	require.NoError(t, err)
 	mute := &wrappedRail{Rail: b.newRail(), void: func(context.Context, string) rail.Result { return rail.InDoubt("answer_lost", errHung) }}
 	isSnoozed(t, s.runReleaseWith(mute, job))
@@ -219,11 +222,11 @@ func TestEarlierKeyThatPaidBlocksTheReplacement(t *testing.T) {
 			require.Equal(t, 2, b.Sends())
 			require.Len(t, s.countContradictions(), 1)
 
-			s.applyBankReport(b.newRail(), model.ReportLine{Key: s.RailKey(first, 1), Reference: "first key", Amount: s.Claim(claim).Payouts[0].Amount, Status: model.LineReturned, Code: "R01"})
-			_, err := s.Service.ResolvePayout(t.Context(), s.Operator, model.ResolutionRequest{PayoutID: second, Outcome: model.PayoutCancelled, Note: "It came back."})
+			s.applyBankReport(b.newRail(), reconciliation.ReportLine{Key: s.RailKey(first, 1), Reference: "first key", Amount: s.Claim(claim).Payouts[0].Amount, Status: reconciliation.LineReturned, Code: "R01"})
+			_, err := s.Service.Payouts.Resolve(t.Context(), s.Operator, payouts.ResolutionRequest{PayoutID: second, Outcome: claims.PayoutCancelled, Note: "It came back."})
 			require.NoError(t, err)
 			third := s.Claim(claim).Payouts[2].ID
-			_, err = s.Service.ApprovePayout(t.Context(), s.Operator, model.ApprovalRequest{PayoutID: third})
+			_, err = s.Service.Payouts.Approve(t.Context(), s.Operator, payouts.ApprovalRequest{PayoutID: third})
 			require.NoError(t, err)
 			require.NoError(t, s.runReleaseWith(b.newRail(), store.ReleasePayout{Partner: "acme", ID: third}))
 			require.Equal(t, "released", s.Claim(claim).Payouts[2].Status)
@@ -244,11 +247,11 @@ func (s *fixture) falselyRefusedAndReturned(b *testBank) (claim, first, second s
 	b.SetBehaviour(nil, nil, nil)
 	s.otherAccount(claim)
 	require.NoError(s.t, s.runReleaseWith(b.newRail(), job))
-	s.applyBankReport(b.newRail(), model.ReportLine{Key: s.RailKey(job.ID, 2), Reference: "second key", Amount: s.readPayout(job).Amount, Status: model.LineReturned, Code: "R01"})
+	s.applyBankReport(b.newRail(), reconciliation.ReportLine{Key: s.RailKey(job.ID, 2), Reference: "second key", Amount: s.readPayout(job).Amount, Status: reconciliation.LineReturned, Code: "R01"})
 	b.voids = true
 	s.otherAccount(claim)
 	second = s.Claim(claim).Payouts[1].ID
-	_, err := s.Service.ApprovePayout(s.t.Context(), s.Operator, model.ApprovalRequest{PayoutID: second})
+	_, err := s.Service.Payouts.Approve(s.t.Context(), s.Operator, payouts.ApprovalRequest{PayoutID: second})
 	require.NoError(s.t, err)
 	return claim, job.ID, second
 }
@@ -265,7 +268,7 @@ func TestReportedRefusalDecidesWhereTheRailCannotTell(t *testing.T) {
 			b := openBank(t)
 			job := s.createPendingPayouts(1)[0]
 			isSnoozed(t, s.runReleaseWith(&wrappedRail{Rail: b.newRail(), send: func(context.Context, rail.Instruction) rail.Result { return rail.InDoubt("answer_lost", errHung) }}, job))
-			s.applyBankReport(b.newRail(), model.ReportLine{Key: s.RailKey(job.ID, 1), Reference: "no", Amount: s.readPayout(job).Amount, Status: model.LineRejected, Code: "AC04"})
+			s.applyBankReport(b.newRail(), reconciliation.ReportLine{Key: s.RailKey(job.ID, 1), Reference: "no", Amount: s.readPayout(job).Amount, Status: reconciliation.LineRejected, Code: "AC04"})
 			require.Equal(t, "reconciling", s.readPayout(job).Status)
 			now := b.newRail()
 			if elsewhere {

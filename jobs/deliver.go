@@ -12,6 +12,7 @@ import (
 
 	"parapet/jobs/webhook"
 	"parapet/model"
+	"parapet/model/events/webhooks"
 )
 
 // maxDeliveryRun is how long a delivery run sends before another run replaces it.
@@ -30,24 +31,24 @@ const (
 // deliverEndpoint delivers an endpoint's due events. If it dies, it sends again what it
 // has sent and not saved.
 type deliverEndpoint struct {
-	river.WorkerDefaults[model.DeliverEndpoint]
+	river.WorkerDefaults[webhooks.DeliverEndpoint]
 
 	service *model.Service
 	sender  *webhook.Sender
 }
 
 // Work implements river.Worker.
-func (w *deliverEndpoint) Work(ctx context.Context, job *river.Job[model.DeliverEndpoint]) error {
+func (w *deliverEndpoint) Work(ctx context.Context, job *river.Job[webhooks.DeliverEndpoint]) error {
 	working, stop := context.WithTimeout(ctx, maxDeliveryRun)
 	defer stop()
 	defer w.heartbeat(ctx, job.Args, stop)()
 	for working.Err() == nil {
-		batch, err := w.service.WaitForBatch(ctx, job.Args, eventWaitTime)
+		batch, err := w.service.Webhooks.WaitForBatch(ctx, job.Args, eventWaitTime)
 		if err != nil {
 			return err
 		}
 		if batch == nil {
-			more, err := w.service.EndDelivery(ctx, job.Args, false)
+			more, err := w.service.Webhooks.EndDelivery(ctx, job.Args, false)
 			if err != nil || !more {
 				return err
 			}
@@ -57,22 +58,22 @@ func (w *deliverEndpoint) Work(ctx context.Context, job *river.Job[model.Deliver
 			return err
 		}
 	}
-	_, err := w.service.EndDelivery(ctx, job.Args, true)
+	_, err := w.service.Webhooks.EndDelivery(ctx, job.Args, true)
 	return err
 }
 
 // deliverBatches sends batches until an attempt fails or time is up. While one batch is
 // sent, the previous one is saved and the next one prefetched.
-func (w *deliverEndpoint) deliverBatches(ctx context.Context, job model.DeliverEndpoint, batch *model.DeliveryBatch, inTime func() bool, lost func()) error {
+func (w *deliverEndpoint) deliverBatches(ctx context.Context, job webhooks.DeliverEndpoint, batch *webhooks.DeliveryBatch, inTime func() bool, lost func()) error {
 	keep := func() error { return nil } // saves the previous batch
 	for batch != nil {
-		var ahead *model.DeliveryBatch
+		var ahead *webhooks.DeliveryBatch
 		var background errgroup.Group
 		background.Go(func() (err error) {
 			if err := keep(); err != nil {
 				return err
 			}
-			ahead, err = w.service.Prefetch(ctx, job, batch)
+			ahead, err = w.service.Webhooks.Prefetch(ctx, job, batch)
 			return err
 		})
 		sent := w.sendBatch(ctx, batch, inTime)
@@ -81,13 +82,13 @@ func (w *deliverEndpoint) deliverBatches(ctx context.Context, job model.DeliverE
 		}
 		gone := batch
 		keep = func() error {
-			kept, err := w.service.SaveBatch(ctx, job, gone, sent)
+			kept, err := w.service.Webhooks.SaveBatch(ctx, job, gone, sent)
 			if !kept {
 				lost()
 			}
 			return err
 		}
-		if batch = ahead; !inTime() || slices.ContainsFunc(sent, func(s model.AttemptResult) bool { return !s.Delivered }) {
+		if batch = ahead; !inTime() || slices.ContainsFunc(sent, func(s webhooks.AttemptResult) bool { return !s.Delivered }) {
 			batch = nil
 		}
 	}
@@ -97,18 +98,18 @@ func (w *deliverEndpoint) deliverBatches(ctx context.Context, job model.DeliverE
 // heartbeat renews the lease of the delivery run until end is called. It calls lost when
 // another run has the lease. It ignores database errors because the run's own work meets
 // them too.
-func (w *deliverEndpoint) heartbeat(ctx context.Context, job model.DeliverEndpoint, lost func()) (end func()) {
+func (w *deliverEndpoint) heartbeat(ctx context.Context, job webhooks.DeliverEndpoint, lost func()) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var beating sync.WaitGroup
 	beating.Go(func() {
-		beat := time.NewTicker(model.LeaseRenewInterval)
+		beat := time.NewTicker(webhooks.LeaseRenewInterval)
 		defer beat.Stop()
 		for {
 			select {
 			case <-ctx.Done():
 				return
 			case <-beat.C:
-				if held, err := w.service.RenewLease(ctx, job); err == nil && !held {
+				if held, err := w.service.Webhooks.RenewLease(ctx, job); err == nil && !held {
 					lost()
 				}
 			}
@@ -123,8 +124,8 @@ func (w *deliverEndpoint) heartbeat(ctx context.Context, job model.DeliverEndpoi
 // sendBatch makes the attempts of a batch, many at once. An ordered endpoint gets the
 // events of one subject one after the other, up to the first failure. No attempt begins
 // after the time is up.
-func (w *deliverEndpoint) sendBatch(ctx context.Context, batch *model.DeliveryBatch, inTime func() bool) []model.AttemptResult {
-	sent := make([]model.AttemptResult, len(batch.Items))
+func (w *deliverEndpoint) sendBatch(ctx context.Context, batch *webhooks.DeliveryBatch, inTime func() bool) []webhooks.AttemptResult {
+	sent := make([]webhooks.AttemptResult, len(batch.Items))
 	for i := range sent {
 		sent[i].Outgoing = batch.Items[i] // not sent yet
 	}
@@ -156,7 +157,7 @@ func (w *deliverEndpoint) sendBatch(ctx context.Context, batch *model.DeliveryBa
 	return sent
 }
 
-func (w *deliverEndpoint) sendEvent(ctx context.Context, batch *model.DeliveryBatch, sent *model.AttemptResult) bool {
+func (w *deliverEndpoint) sendEvent(ctx context.Context, batch *webhooks.DeliveryBatch, sent *webhooks.AttemptResult) bool {
 	result := w.sender.Send(ctx, webhook.Message{URL: batch.URL, Secrets: batch.Secrets, ID: sent.Outgoing.Event.ID, Body: sent.Outgoing.Body})
 	sent.Attempt, sent.Delivered, sent.Gone, sent.RetryAfter = &result.Attempt, result.Delivered, result.Gone, result.RetryAfter
 	return result.Delivered

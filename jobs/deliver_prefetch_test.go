@@ -46,7 +46,7 @@ func TestBacklogIsDeliveredOnceWhenOneEventFails(t *testing.T) {
 	require.Equal(t, 1, s.countRows("deliveries where status = 'pending' and attempts_in_round = 1"), "the one that failed waits")
 	require.Equal(t, backlog-1, s.countRows("deliveries where status = 'delivered' and attempts_in_round = 1"))
 	s.AdvanceClock(time.Minute)
-	_, err := s.Service.StartDeliveries(t.Context())
+	_, err := s.Service.Webhooks.StartDeliveries(t.Context())
 	require.NoError(t, err)
 	s.requireEventually(func() bool { return s.countRows("deliveries where status = 'delivered'") == backlog }, "and is sent again")
 	require.Len(t, r.allReceived(), backlog+1)
@@ -61,25 +61,25 @@ func TestPrefetchedBatchFollowsTheCurrentOne(t *testing.T) {
 	s.writePendingEvents(600)
 	s.relayEvents()
 	job := s.countHeldDeliveries(endpoint)
-	first, err := s.Service.FetchBatch(t.Context(), job)
+	first, err := s.Service.Webhooks.FetchBatch(t.Context(), job)
 	require.NoError(t, err)
 	require.Len(t, first.Items, 256)
-	second, err := s.Service.Prefetch(t.Context(), job, first)
+	second, err := s.Service.Webhooks.Prefetch(t.Context(), job, first)
 	require.NoError(t, err)
 	require.Equal(t, first.Cursor+1, second.Items[0].Event.Sequence)
 	require.Equal(t, first.URL, second.URL)
 	require.Equal(t, first.Secrets, second.Secrets)
-	short, err := s.Service.Prefetch(t.Context(), job, second)
+	short, err := s.Service.Webhooks.Prefetch(t.Context(), job, second)
 	require.NoError(t, err)
 	require.Nil(t, short, "less than a batch waits for the one before")
 
 	r.setAnswer(respondWithStatus(500))
 	s.keeps(job, first, s.sends(first))
-	third, err := s.Service.FetchBatch(t.Context(), job)
+	third, err := s.Service.Webhooks.FetchBatch(t.Context(), job)
 	require.NoError(t, err)
 	require.Nil(t, third, "what failed waits for its probe")
 	s.AdvanceClock(time.Minute)
-	again, err := s.Service.Prefetch(t.Context(), job, first)
+	again, err := s.Service.Webhooks.Prefetch(t.Context(), job, first)
 	require.NoError(t, err)
 	require.Nil(t, again, "what is due again goes first")
 }
@@ -93,7 +93,7 @@ func TestLostLeaseStopsDelivery(t *testing.T) {
 	var deleted atomic.Bool
 	r.setAnswer(func(_ http.ResponseWriter, request *http.Request) {
 		if len(r.allReceived()) >= 300 && deleted.CompareAndSwap(false, true) { // in the second batch
-			if err := s.Service.DeleteWebhookEndpoint(request.Context(), s.Acme, endpoint.ID); err != nil {
+			if err := s.Service.Webhooks.DeleteEndpoint(request.Context(), s.Acme, endpoint.ID); err != nil {
 				t.Error(err)
 			}
 		}

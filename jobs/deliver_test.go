@@ -13,7 +13,8 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/events"
+	"parapet/model/events/webhooks"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/event"
 	"parapet/model/kernel/store"
@@ -70,14 +71,14 @@ func respondWithStatus(code int) http.HandlerFunc {
 
 func (s *fixture) createEndpoint(r *receiver, types ...string) *wire.WebhookEndpoint {
 	s.t.Helper()
-	endpoint, err := s.Service.CreateWebhookEndpoint(s.t.Context(), s.Acme, model.WebhookEndpointRequest{URL: &r.URL, EventTypes: types})
+	endpoint, err := s.Service.Webhooks.CreateEndpoint(s.t.Context(), s.Acme, webhooks.EndpointRequest{URL: &r.URL, EventTypes: types})
 	require.NoError(s.t, err)
 	return endpoint
 }
 
 func (s *fixture) listDeliveries(endpoint *wire.WebhookEndpoint) []wire.Delivery {
 	s.t.Helper()
-	list, err := s.Service.ListDeliveries(s.t.Context(), s.Acme, endpoint.ID, "", store.PageRequest{Limit: 100})
+	list, err := s.Service.Webhooks.ListDeliveries(s.t.Context(), s.Acme, endpoint.ID, "", store.PageRequest{Limit: 100})
 	require.NoError(s.t, err)
 	return list.Data
 }
@@ -92,7 +93,7 @@ func TestAnEventReachesItsEndpointAsTheFeedShowsIt(t *testing.T) {
 	s.requireEventually(func() bool { return len(r.allReceived()) == 1 }, "the event arrives")
 	s.requireEventually(func() bool { return len(s.listDeliveries(endpoint)) == 1 }, "the delivery is kept")
 
-	feed, err := s.Service.ListEvents(t.Context(), s.Acme, model.EventFilter{Types: []event.Type{"quote.created"}}, store.PageRequest{})
+	feed, err := s.Service.Events.List(t.Context(), s.Acme, events.Filter{Types: []event.Type{"quote.created"}}, store.PageRequest{})
 	require.NoError(t, err)
 	require.Len(t, feed.Data, 1)
 	body, err := wire.Encode(feed.Data[0])
@@ -129,7 +130,7 @@ func TestDeliveryFailsAfterAllScheduledRetries(t *testing.T) {
 		if tries == 10 {
 			break
 		}
-		wait, want := delivery.NextAttemptAt.Sub(delivery.UpdatedAt), model.DeliverySchedule()[tries-1]
+		wait, want := delivery.NextAttemptAt.Sub(delivery.UpdatedAt), webhooks.DeliverySchedule()[tries-1]
 		require.InDelta(t, want.Seconds(), wait.Seconds(), 0.2*want.Seconds(), "after attempt %d", tries)
 		s.AdvanceClock(wait)
 	}
@@ -138,7 +139,7 @@ func TestDeliveryFailsAfterAllScheduledRetries(t *testing.T) {
 	require.Equal(t, "we are closed\n", parked.Attempts[9].Answer)
 
 	r.setAnswer(respondWithStatus(http.StatusOK))
-	_, err := s.Service.RetryDelivery(t.Context(), s.Acme, parked.ID)
+	_, err := s.Service.Webhooks.RetryDelivery(t.Context(), s.Acme, parked.ID)
 	require.NoError(t, err)
 	s.requireEventually(func() bool { return s.listDeliveries(endpoint)[0].Status == "delivered" }, "by hand it goes through")
 }
@@ -150,14 +151,14 @@ func TestEndpointAnswering410IsDisabled(t *testing.T) {
 	endpoint := s.createEndpoint(r)
 	s.startWorkers()
 	s.requireEventually(func() bool {
-		now, err := s.Service.GetWebhookEndpoint(t.Context(), s.Acme, endpoint.ID)
+		now, err := s.Service.Webhooks.GetEndpoint(t.Context(), s.Acme, endpoint.ID)
 		return err == nil && now.Status == "disabled" && now.Note != nil
 	}, "410 disables")
-	_, err := s.Service.TestWebhookEndpoint(t.Context(), s.Acme, endpoint.ID)
+	_, err := s.Service.Webhooks.TestEndpoint(t.Context(), s.Acme, endpoint.ID)
 	require.Equal(t, apperr.CodeStateConflict, apperr.CodeOf(err))
 	s.Quote("rain-excess", nil)
 	r.setAnswer(respondWithStatus(http.StatusOK))
-	_, err = s.Service.ChangeWebhookEndpoint(t.Context(), s.Acme, endpoint.ID, model.WebhookEndpointRequest{Status: new("enabled")})
+	_, err = s.Service.Webhooks.ChangeEndpoint(t.Context(), s.Acme, endpoint.ID, webhooks.EndpointRequest{Status: new("enabled")})
 	require.NoError(t, err)
 	s.requireEventually(func() bool { // nothing was lost: the disabling, the quote and the enabling come after all
 		types := 0
@@ -198,7 +199,7 @@ func TestAnOrderedEndpointWaitsForTheEarlierEventOfASubject(t *testing.T) {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 	})
-	endpoint, err := s.Service.CreateWebhookEndpoint(t.Context(), s.Acme, model.WebhookEndpointRequest{
+	endpoint, err := s.Service.Webhooks.CreateEndpoint(t.Context(), s.Acme, webhooks.EndpointRequest{
 		URL: &r.URL, EventTypes: []string{"quote.created", "quote.bound"}, Ordered: new(true),
 	})
 	require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 
 	"parapet/jobs/feed"
 	"parapet/model"
+	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 	"parapet/model/wire"
@@ -62,7 +63,7 @@ func (w *pollFeed) Work(ctx context.Context, job *river.Job[PollFeed]) error {
 }
 
 func (w *pollFeed) pollOne(ctx context.Context, of Feed) error {
-	state, err := w.service.LoadDuePoll(ctx, of.Source, of.URL)
+	state, err := w.service.Occurrences.LoadDuePoll(ctx, of.Source, of.URL)
 	if err != nil || state == nil {
 		return err
 	}
@@ -83,13 +84,13 @@ func (w *pollFeed) pollOne(ctx context.Context, of Feed) error {
 		state.Failures, state.LastError = state.Failures+1, err.Error()
 		// Cancelled, not discarded: the next period polls again, and a feed that keeps
 		// failing has its own alarm.
-		return river.JobCancel(errors.Join(err, w.service.SavePoll(kept, *state, fetched.Wait)))
+		return river.JobCancel(errors.Join(err, w.service.Occurrences.SavePoll(kept, *state, fetched.Wait)))
 	}
 	if fetched.Changed {
 		state.LastError = seen.describeProblems()
 	}
 	state.ETag, state.LastModified, state.Failures = fetched.Next.ETag, fetched.Next.LastModified, 0
-	return w.service.SavePoll(kept, *state, fetched.Wait)
+	return w.service.Occurrences.SavePoll(kept, *state, fetched.Wait)
 }
 
 // saveTimeout bounds saving the result of a poll.
@@ -139,7 +140,7 @@ func ReplayFile(ctx context.Context, service *model.Service, source string, file
 	if err != nil {
 		return IngestResult{}, fmt.Errorf("read %s: %w", source, err)
 	}
-	shift, now, err := service.ReplayShift(ctx, source, hashFile(file), event, func(now time.Time) (time.Duration, error) {
+	shift, now, err := service.Occurrences.ReplayShift(ctx, source, hashFile(file), event, func(now time.Time) (time.Duration, error) {
 		_, _, shift, err := feed.Replay(batch.Observations, event, now)
 		return shift, err
 	})
@@ -164,20 +165,20 @@ func (r *IngestResult) recordBatch(ctx context.Context, service *model.Service, 
 	}
 	tracks, others := splitFinalTracks(batch)
 	for _, part := range splitIntoBatches(others) {
-		results, err := service.RecordObservations(ctx, feedActor(source), part, false)
+		results, err := service.Occurrences.RecordObservations(ctx, feedActor(source), part, false)
 		if err != nil {
 			return fmt.Errorf("record %s: %w", source, err)
 		}
 		r.addResults(part, results)
 	}
 	for _, part := range splitIntoBatches(tracks) {
-		results, err := service.RecordFinalTracks(ctx, feedActor(source), part)
+		results, err := service.Occurrences.RecordFinalTracks(ctx, feedActor(source), part)
 		if err != nil {
 			return fmt.Errorf("record final tracks of %s: %w", source, err)
 		}
 		var alone []wire.ObservationInput // valid rows of a storm with an invalid one: fixes without a track
 		for i, result := range results {
-			if len(result.Errors) == 1 && result.Errors[0].Code == model.TrackIncomplete {
+			if len(result.Errors) == 1 && result.Errors[0].Code == occurrence.TrackIncomplete {
 				alone = append(alone, part[i])
 				continue
 			}
@@ -186,7 +187,7 @@ func (r *IngestResult) recordBatch(ctx context.Context, service *model.Service, 
 		if len(alone) == 0 {
 			continue
 		}
-		if results, err = service.RecordObservations(ctx, feedActor(source), alone, false); err != nil {
+		if results, err = service.Occurrences.RecordObservations(ctx, feedActor(source), alone, false); err != nil {
 			return fmt.Errorf("record %s: %w", source, err)
 		}
 		r.addResults(alone, results)
@@ -203,7 +204,7 @@ func feedActor(source string) actor.Actor {
 // request.
 func splitFinalTracks(batch feed.Batch) (tracks, others []wire.ObservationInput) {
 	for _, event := range groupByEvent(batch.Observations) {
-		if n := len(event); n <= model.MaxObservations && n == batch.FinalTracks[event[0].SourceEventID] {
+		if n := len(event); n <= occurrence.MaxObservations && n == batch.FinalTracks[event[0].SourceEventID] {
 			tracks = append(tracks, event...)
 		} else {
 			others = append(others, event...)
@@ -215,17 +216,17 @@ func splitFinalTracks(batch feed.Batch) (tracks, others []wire.ObservationInput)
 // recordRetractions withdraws readings. Most of them were never recorded; those are
 // skipped.
 func (r *IngestResult) recordRetractions(ctx context.Context, service *model.Service, source string, all []wire.ObservationInput) error {
-	for part := range slices.Chunk(all, model.MaxObservations) {
-		results, err := service.RecordObservations(ctx, feedActor(source), part, false)
+	for part := range slices.Chunk(all, occurrence.MaxObservations) {
+		results, err := service.Occurrences.RecordObservations(ctx, feedActor(source), part, false)
 		if err != nil {
 			return fmt.Errorf("retract %s: %w", source, err)
 		}
 		for i, result := range results {
 			unknown := len(result.Errors) == 1 && result.Errors[0].Code == string(apperr.CodeNotFound)
 			switch {
-			case result.Result == model.ResultRevised:
+			case result.Result == occurrence.ResultRevised:
 				r.Retracted++
-			case result.Result == model.ResultRejected && !unknown:
+			case result.Result == occurrence.ResultRejected && !unknown:
 				r.addResult(part[i], result)
 			}
 		}
@@ -241,11 +242,11 @@ func (r *IngestResult) addResults(in []wire.ObservationInput, results []wire.Obs
 
 func (r *IngestResult) addResult(in wire.ObservationInput, result wire.ObservationResult) {
 	switch result.Result {
-	case model.ResultCreated:
+	case occurrence.ResultCreated:
 		r.Created++
-	case model.ResultRevised:
+	case occurrence.ResultRevised:
 		r.Revised++
-	case model.ResultUnchanged:
+	case occurrence.ResultUnchanged:
 		r.Unchanged++
 	default:
 		r.Rejected++
@@ -260,11 +261,11 @@ func (r *IngestResult) addResult(in wire.ObservationInput, result wire.Observati
 func splitIntoBatches(all []wire.ObservationInput) [][]wire.ObservationInput {
 	var list [][]wire.ObservationInput
 	for event := range slices.Values(groupByEvent(all)) {
-		if last := len(list) - 1; last >= 0 && len(list[last])+len(event) <= model.MaxObservations {
+		if last := len(list) - 1; last >= 0 && len(list[last])+len(event) <= occurrence.MaxObservations {
 			list[last] = append(list[last], event...)
 			continue
 		}
-		list = append(list, slices.Collect(slices.Chunk(event, model.MaxObservations))...)
+		list = append(list, slices.Collect(slices.Chunk(event, occurrence.MaxObservations))...)
 	}
 	return list
 }

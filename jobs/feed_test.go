@@ -15,10 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/jobs/feed"
-	"parapet/model"
 	"parapet/model/hazard"
+	"parapet/model/hazard/occurrence"
+	"parapet/model/hazard/trigger"
 	"parapet/model/modeltest"
-	"parapet/model/trigger"
 	"parapet/model/wire"
 )
 
@@ -156,18 +156,18 @@ func respondWithError(status int) http.HandlerFunc {
 }
 
 // pollFeedOnce runs a poll job once and returns the saved state of the address.
-func (s *fixture) pollFeedOnce(from *feedSource, every time.Duration) (model.FeedPoll, error) {
+func (s *fixture) pollFeedOnce(from *feedSource, every time.Duration) (occurrence.FeedPoll, error) {
 	s.t.Helper()
 	return s.pollUntil(s.t.Context(), from, every)
 }
 
 // pollUntil is pollFeedOnce with a job whose time ends with ctx.
-func (s *fixture) pollUntil(ctx context.Context, from *feedSource, every time.Duration) (model.FeedPoll, error) {
+func (s *fixture) pollUntil(ctx context.Context, from *feedSource, every time.Duration) (occurrence.FeedPoll, error) {
 	s.t.Helper()
 	of := Feed{feed.SourceNHC, from.URL, every}
 	worker := &pollFeed{service: s.Service, fetch: &feed.Fetcher{Client: from.Client()}, feeds: []Feed{of}}
 	err := worker.Work(ctx, &river.Job[PollFeed]{Args: of.pollJob()})
-	var state model.FeedPoll
+	var state occurrence.FeedPoll
 	require.NoError(s.t, s.DB.Bun.NewSelect().Model(&state).Scan(context.WithoutCancel(ctx)))
 	return state, err
 }

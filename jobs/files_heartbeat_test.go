@@ -23,7 +23,7 @@ func TestFailoverThatLosesTheOrdersOfAFileWritesNoOtherFile(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	s.Service, err = model.New(model.Config{DB: s.DB, Queue: modeltest.Queue{}, Files: store, Keys: modeltest.Keys()})
 	require.NoError(t, err)
-	_, err = s.Service.RecordHeartbeat(t.Context())
+	_, err = s.Service.Operations.RecordHeartbeat(t.Context())
 	require.NoError(t, err)
 	var before int64
 	require.NoError(t, s.pool.QueryRow(t.Context(), "select heartbeat from database_identity").Scan(&before))
@@ -41,7 +41,7 @@ func TestFailoverThatLosesTheOrdersOfAFileWritesNoOtherFile(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, s.writeDueFiles(files))
 	require.Len(t, written(t, folder), 1, "the orders are in the first file")
-	signs, err := s.Service.RestoreSigns(t.Context())
+	signs, err := s.Service.Operations.RestoreSigns(t.Context())
 	require.NoError(t, err)
 	require.Contains(t, signs, "heartbeat")
 }

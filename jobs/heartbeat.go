@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parapet/model"
+	"parapet/model/operations"
 )
 
 const (
@@ -31,7 +32,7 @@ type heartbeatRecorder struct {
 func (h *heartbeatRecorder) recordBeforeStart(ctx context.Context) error {
 	for {
 		err := h.recordFirst(ctx)
-		if !errors.Is(err, model.ErrFileStore) {
+		if !errors.Is(err, operations.ErrFileStore) {
 			return err
 		}
 		h.log.ErrorContext(ctx, "no job runs until the file store can be used", "error", err)
@@ -47,11 +48,11 @@ func (h *heartbeatRecorder) recordBeforeStart(ctx context.Context) error {
 // applies the rail's reports: payments in them that the database does not know show that
 // it was restored.
 func (h *heartbeatRecorder) recordFirst(ctx context.Context) error {
-	age, err := h.service.HeartbeatAge(ctx)
+	age, err := h.service.Operations.HeartbeatAge(ctx)
 	if err != nil {
 		return err
 	}
-	if age > model.HeartbeatGap {
+	if age > operations.HeartbeatGap {
 		limited, cancel := context.WithTimeout(ctx, startReportsTimeout)
 		defer cancel()
 		if err := h.reports.applyReportsUntil(limited, time.Now()); err != nil {
@@ -64,7 +65,7 @@ func (h *heartbeatRecorder) recordFirst(ctx context.Context) error {
 
 // recordHeartbeat records one heartbeat and returns the time until the next.
 func (h *heartbeatRecorder) recordHeartbeat(ctx context.Context) (time.Duration, error) {
-	open, err := h.service.RecordHeartbeat(ctx)
+	open, err := h.service.Operations.RecordHeartbeat(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -76,5 +77,5 @@ func (h *heartbeatRecorder) recordHeartbeat(ctx context.Context) (time.Duration,
 			h.log.InfoContext(ctx, "an operator answered for the restore of the database")
 		}
 	}
-	return model.HeartbeatEvery, nil
+	return operations.HeartbeatEvery, nil
 }

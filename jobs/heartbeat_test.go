@@ -81,7 +81,7 @@ func TestWorkersWaitForTheFileStore(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, workers.Stop(context.WithoutCancel(t.Context()))) })
 	require.True(t, workers.heartbeat.restoreLogged)
-	stopped, err := s.Service.AreReleasesStopped(t.Context())
+	stopped, err := s.Service.Controls.AreReleasesStopped(t.Context())
 	require.NoError(t, err)
 	require.True(t, stopped, "before any job runs")
 }

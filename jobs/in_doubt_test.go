@@ -115,7 +115,7 @@ func TestRefusalNoticeWaitsForCallInFlight(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
 	job := s.createPendingPayouts(1)[0]
-	_, _, err := s.Service.BeginRelease(t.Context(), IdentityOf(s.rail), job.Partner, job.ID)
+	_, _, err := s.Service.Releases.BeginRelease(t.Context(), IdentityOf(s.rail), job.Partner, job.ID)
 	require.NoError(t, err)
 	key, no := s.RailKey(job.ID, 1), rail.Result{Outcome: rail.Refused}
 	require.ErrorIs(t, s.noticeRecorder(s.rail).Record(t.Context(), key, no), ErrInFlight)
@@ -140,7 +140,7 @@ func TestARefusalThatComesLaterEndsItsKey(t *testing.T) {
 	require.NoError(t, s.runReleaseWith(unheard, job), "it is asked at once")
 	require.Equal(t, "rail_rejected", *s.readPayout(job).BlockedReason)
 	other := s.RecordPayoutMethod(modeltest.IBANMethod(claim))
-	require.NoError(t, s.Service.RecordVerification(t.Context(), "acme", other.ID, s.rail.Name(), rail.CodeFound, true))
+	require.NoError(t, s.Service.Payouts.RecordVerification(t.Context(), "acme", other.ID, s.rail.Name(), rail.CodeFound, true))
 	require.NoError(t, s.runRelease(job))
 	require.Equal(t, 1, s.countRows("simulator_transfers where key = $1", s.RailKey(job.ID, 2)))
 	require.Empty(t, s.Violations())

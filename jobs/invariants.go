@@ -32,5 +32,5 @@ func (*checkInvariants) Timeout(*river.Job[CheckInvariants]) time.Duration { ret
 
 // Work implements river.Worker.
 func (w *checkInvariants) Work(ctx context.Context, _ *river.Job[CheckInvariants]) error {
-	return w.service.CheckInvariants(ctx)
+	return w.service.Controls.CheckInvariants(ctx)
 }

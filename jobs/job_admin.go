@@ -15,7 +15,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/jobs/feed"
-	"parapet/model"
+	"parapet/model/operations"
 )
 
 // JobAdmin implements model.JobAdmin on River.
@@ -30,19 +30,19 @@ func (q *Queue) NewJobAdmin(pool *pgxpool.Pool) *JobAdmin { return &JobAdmin{poo
 var jobTable = pgx.Identifier{Schema, "river_job"}.Sanitize()
 
 // Counts implements model.JobAdmin.
-func (a *JobAdmin) Counts(ctx context.Context) ([]model.JobCount, error) {
+func (a *JobAdmin) Counts(ctx context.Context) ([]operations.JobCount, error) {
 	return CountJobs(ctx, a.pool)
 }
 
 // Failing implements model.JobAdmin.
-func (a *JobAdmin) Failing(ctx context.Context) ([]model.FailingJobs, error) {
+func (a *JobAdmin) Failing(ctx context.Context) ([]operations.FailingJobs, error) {
 	rows, err := a.pool.Query(ctx, `select kind, count(*), (array_agg(errors[cardinality(errors)]->>'error' order by attempted_at desc))[1], max(attempted_at)
 		from `+jobTable+` where errors is not null and cardinality(errors) > 0 and state in ('available', 'retryable', 'discarded', 'scheduled', 'running')
 		group by kind order by count(*) desc, kind`)
 	if err != nil {
 		return nil, fmt.Errorf("read failing jobs: %w", err)
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (f model.FailingJobs, err error) {
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (f operations.FailingJobs, err error) {
 		err = row.Scan(&f.Kind, &f.Count, &f.LastError, &f.LastAt)
 		f.LastError = firstLine(f.LastError)
 		return f, err
@@ -59,7 +59,7 @@ func firstLine(text string) string {
 
 const jobFilterSQL = ` where ($1::bigint[] is null or id = any($1)) and ($2 = '' or queue = $2) and ($3 = '' or kind = $3) and ($4 = '' or state::text = $4)`
 
-func filterArgs(f model.JobFilter, more ...any) []any {
+func filterArgs(f operations.JobFilter, more ...any) []any {
 	var ids []int64
 	for _, text := range f.IDs {
 		id, _ := strconv.ParseInt(text, 10, 64) // validated by model
@@ -69,13 +69,13 @@ func filterArgs(f model.JobFilter, more ...any) []any {
 }
 
 // List implements model.JobAdmin.
-func (a *JobAdmin) List(ctx context.Context, f model.JobFilter, before, most int64) ([]model.QueuedJob, error) {
+func (a *JobAdmin) List(ctx context.Context, f operations.JobFilter, before, most int64) ([]operations.QueuedJob, error) {
 	rows, err := a.pool.Query(ctx, `select id, kind, queue, state::text, args, attempt, max_attempts, created_at, scheduled_at, finalized_at,
 			errors[cardinality(errors)]->>'error' from `+jobTable+jobFilterSQL+` and ($5 = 0 or id < $5) order by id desc limit $6`, filterArgs(f, before, most)...)
 	if err != nil {
 		return nil, fmt.Errorf("list jobs: %w", err)
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (j model.QueuedJob, err error) {
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (j operations.QueuedJob, err error) {
 		var id int64
 		err = row.Scan(&id, &j.Kind, &j.Queue, &j.State, &j.Args, &j.Attempt, &j.MaxAttempts, &j.CreatedAt, &j.ScheduledAt, &j.FinalizedAt, &j.LastError)
 		if err != nil {
@@ -91,7 +91,7 @@ func (a *JobAdmin) List(ctx context.Context, f model.JobFilter, before, most int
 }
 
 // Count implements model.JobAdmin.
-func (a *JobAdmin) Count(ctx context.Context, f model.JobFilter, most int64) (n int, err error) {
+func (a *JobAdmin) Count(ctx context.Context, f operations.JobFilter, most int64) (n int, err error) {
 	err = a.pool.QueryRow(ctx, "select count(*) from (select from "+jobTable+jobFilterSQL+" limit $5) as counted", filterArgs(f, most)...).Scan(&n)
 	return n, err
 }
@@ -114,15 +114,15 @@ func redactArguments(args []byte) ([]byte, error) {
 }
 
 // changeableStates lists the job states to which each verb applies.
-var changeableStates = map[model.JobVerb]string{
-	model.RetryJobs:  "('available', 'scheduled', 'retryable', 'cancelled', 'discarded', 'completed')",
-	model.CancelJobs: "('available', 'scheduled', 'retryable', 'pending', 'running')",
-	model.SnoozeJobs: "('available', 'scheduled', 'retryable')",
+var changeableStates = map[operations.JobVerb]string{
+	operations.RetryJobs:  "('available', 'scheduled', 'retryable', 'cancelled', 'discarded', 'completed')",
+	operations.CancelJobs: "('available', 'scheduled', 'retryable', 'pending', 'running')",
+	operations.SnoozeJobs: "('available', 'scheduled', 'retryable')",
 }
 
 // Change implements model.JobAdmin. River's own functions retry and cancel, so that River
 // notifies its workers.
-func (a *JobAdmin) Change(ctx context.Context, conn bun.Conn, in model.JobChange) (done model.JobsChanged, err error) {
+func (a *JobAdmin) Change(ctx context.Context, conn bun.Conn, in operations.JobChange) (done operations.JobsChanged, err error) {
 	err = conn.Raw(func(driver any) error {
 		tx := domainTx{driver.(*stdlib.Conn).Conn()} //nolint:forcetypeassert // bun runs on pgx; see cmd
 		var ids []int64
@@ -140,9 +140,9 @@ func (a *JobAdmin) Change(ctx context.Context, conn bun.Conn, in model.JobChange
 }
 
 // lockJobs locks the matching jobs and counts the running releases among them.
-func (a *JobAdmin) lockJobs(ctx context.Context, tx domainTx, in model.JobChange) (ids []int64, kept int, err error) {
+func (a *JobAdmin) lockJobs(ctx context.Context, tx domainTx, in operations.JobChange) (ids []int64, kept int, err error) {
 	rows, err := tx.Query(ctx, `select id, kind = 'release_payout' and state = 'running' from `+jobTable+jobFilterSQL+
-		` and state in `+changeableStates[in.Verb]+` order by id limit $5 for update`, filterArgs(in.Filter, model.MaxJobs)...)
+		` and state in `+changeableStates[in.Verb]+` order by id limit $5 for update`, filterArgs(in.Filter, operations.MaxJobs)...)
 	if err != nil {
 		return nil, 0, fmt.Errorf("find jobs: %w", err)
 	}
@@ -159,14 +159,14 @@ func (a *JobAdmin) lockJobs(ctx context.Context, tx domainTx, in model.JobChange
 	return ids, kept, err
 }
 
-func (a *JobAdmin) changeJobs(ctx context.Context, tx domainTx, verb model.JobVerb, until time.Time, ids []int64) error {
-	if verb == model.SnoozeJobs {
+func (a *JobAdmin) changeJobs(ctx context.Context, tx domainTx, verb operations.JobVerb, until time.Time, ids []int64) error {
+	if verb == operations.SnoozeJobs {
 		_, err := tx.Exec(ctx, `update `+jobTable+` set state = 'scheduled', scheduled_at = $2 where id = any($1)`, ids, until)
 		return err
 	}
 	for _, id := range ids {
 		var err error
-		if verb == model.RetryJobs {
+		if verb == operations.RetryJobs {
 			_, err = a.client.JobRetryTx(ctx, tx, id)
 		} else {
 			_, err = a.client.JobCancelTx(ctx, tx, id)

@@ -7,16 +7,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/jobs/rail"
-	"parapet/model"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/store"
+	"parapet/model/operations"
 )
 
 // changed applies an operator's change of jobs, which must succeed.
-func (s *fixture) changed(in model.JobChange) model.JobsChanged {
+func (s *fixture) changed(in operations.JobChange) operations.JobsChanged {
 	s.t.Helper()
 	in.Reason = "They pile up."
-	done, err := s.Service.ChangeJobs(s.t.Context(), s.Operator, in)
+	done, err := s.Service.Operations.ChangeJobs(s.t.Context(), s.Operator, in)
 	require.NoError(s.t, err)
 	return *done
 }
@@ -26,10 +26,10 @@ func TestACancelledJobLosesNoPayout(t *testing.T) {
 	s := newFixture(t)
 	fleet := s.createPendingPayouts(3)
 	s.execSQL("update river.river_job set state = 'running', attempted_at = now() where id = (select min(id) from river.river_job where kind = 'release_payout')")
-	waiting := model.JobFilter{Kind: "release_payout"}
-	require.Equal(t, model.JobsChanged{Matched: 3, Kept: 1}, s.changed(model.JobChange{Verb: model.CancelJobs, Filter: waiting, DryRun: true}))
+	waiting := operations.JobFilter{Kind: "release_payout"}
+	require.Equal(t, operations.JobsChanged{Matched: 3, Kept: 1}, s.changed(operations.JobChange{Verb: operations.CancelJobs, Filter: waiting, DryRun: true}))
 	require.Zero(t, s.countRows("audit_entries"), "nothing was done")
-	require.Equal(t, model.JobsChanged{Matched: 3, Changed: 2, Kept: 1}, s.changed(model.JobChange{Verb: model.CancelJobs, Filter: waiting}))
+	require.Equal(t, operations.JobsChanged{Matched: 3, Changed: 2, Kept: 1}, s.changed(operations.JobChange{Verb: operations.CancelJobs, Filter: waiting}))
 	require.Equal(t, 2, s.countRows("river.river_job where kind = 'release_payout' and state = 'cancelled'"))
 	require.Equal(t, 1, s.countRows("audit_entries where reason = 'They pile up. (2 jobs, kind release_payout)' and outcome = 'done' and subject is null"))
 
@@ -48,35 +48,35 @@ func TestJobsAreListedAndSnoozed(t *testing.T) {
 	s.createPendingPayouts(2)
 	s.execSQL(`insert into river.river_job (kind, queue, state, args, max_attempts, errors, attempted_at) values ('poll_feed', 'feeds', 'retryable',
 		'{"source": "usgs", "url": "https://me:secret@feeds.example/all?key=secret"}', 5, array['{"error": "it failed\nat secret.go"}'::jsonb], now())`)
-	page, err := s.Service.ListJobs(t.Context(), s.Operator, model.JobFilter{Kind: "poll_feed"}, store.PageRequest{})
+	page, err := s.Service.Operations.ListJobs(t.Context(), s.Operator, operations.JobFilter{Kind: "poll_feed"}, store.PageRequest{})
 	require.NoError(t, err)
 	require.Len(t, page.Data, 1)
 	require.JSONEq(t, `{"source": "usgs", "url": "https://feeds.example/all"}`, string(page.Data[0].Args))
 	require.Equal(t, "it failed", *page.Data[0].LastError)
-	failing, err := s.Service.FailingJobs(t.Context(), s.Operator)
+	failing, err := s.Service.Operations.FailingJobs(t.Context(), s.Operator)
 	require.NoError(t, err)
 	require.Len(t, failing, 1)
 	require.Equal(t, "poll_feed", failing[0].Kind)
-	first, err := s.Service.ListJobs(t.Context(), s.Operator, model.JobFilter{Kind: "release_payout"}, store.PageRequest{Limit: 1})
+	first, err := s.Service.Operations.ListJobs(t.Context(), s.Operator, operations.JobFilter{Kind: "release_payout"}, store.PageRequest{Limit: 1})
 	require.NoError(t, err)
-	second, err := s.Service.ListJobs(t.Context(), s.Operator, model.JobFilter{Kind: "release_payout"}, store.PageRequest{Limit: 1, Cursor: *first.NextCursor})
+	second, err := s.Service.Operations.ListJobs(t.Context(), s.Operator, operations.JobFilter{Kind: "release_payout"}, store.PageRequest{Limit: 1, Cursor: *first.NextCursor})
 	require.NoError(t, err)
 	require.NotEqual(t, first.Data[0].ID, second.Data[0].ID)
 	require.False(t, second.HasMore)
 
 	until := s.Now().Add(time.Hour)
-	require.Equal(t, 1, s.changed(model.JobChange{Verb: model.SnoozeJobs, Filter: model.JobFilter{IDs: []string{page.Data[0].ID}}, Until: until}).Changed)
+	require.Equal(t, 1, s.changed(operations.JobChange{Verb: operations.SnoozeJobs, Filter: operations.JobFilter{IDs: []string{page.Data[0].ID}}, Until: until}).Changed)
 	require.Equal(t, 1, s.countRows("river.river_job where kind = 'poll_feed' and state = 'scheduled' and scheduled_at > now() + interval '59 minutes'"))
-	require.Equal(t, 1, s.changed(model.JobChange{Verb: model.RetryJobs, Filter: model.JobFilter{Kind: "poll_feed"}}).Changed)
+	require.Equal(t, 1, s.changed(operations.JobChange{Verb: operations.RetryJobs, Filter: operations.JobFilter{Kind: "poll_feed"}}).Changed)
 	require.Equal(t, 1, s.countRows("river.river_job where kind = 'poll_feed' and state = 'available'"))
-	for _, wrong := range []model.JobChange{
-		{Verb: model.RetryJobs, Reason: "r"},
-		{Verb: model.RetryJobs, Filter: model.JobFilter{State: "asleep"}, Reason: "r"},
-		{Verb: model.RetryJobs, Filter: model.JobFilter{IDs: []string{"x"}}, Reason: "r"},
-		{Verb: model.RetryJobs, Filter: model.JobFilter{Kind: "sweep"}},
-		{Verb: model.SnoozeJobs, Filter: model.JobFilter{Kind: "sweep"}, Reason: "r", Until: s.Now()},
+	for _, wrong := range []operations.JobChange{
+		{Verb: operations.RetryJobs, Reason: "r"},
+		{Verb: operations.RetryJobs, Filter: operations.JobFilter{State: "asleep"}, Reason: "r"},
+		{Verb: operations.RetryJobs, Filter: operations.JobFilter{IDs: []string{"x"}}, Reason: "r"},
+		{Verb: operations.RetryJobs, Filter: operations.JobFilter{Kind: "sweep"}},
+		{Verb: operations.SnoozeJobs, Filter: operations.JobFilter{Kind: "sweep"}, Reason: "r", Until: s.Now()},
 	} {
-		_, err := s.Service.ChangeJobs(t.Context(), s.Operator, wrong)
+		_, err := s.Service.Operations.ChangeJobs(t.Context(), s.Operator, wrong)
 		require.Equal(t, apperr.CodeValidationFailed, apperr.CodeOf(err))
 	}
 }

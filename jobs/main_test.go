@@ -23,6 +23,7 @@ import (
 	"parapet/model"
 	"parapet/model/account"
 	"parapet/model/hazard"
+	"parapet/model/kernel/seal"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
@@ -93,8 +94,8 @@ func newService(db *store.Database, pool *pgxpool.Pool, slices bool, pause func(
 	}
 	return model.New(model.Config{
 		DB: db, Queue: queue, Jobs: queue.NewJobAdmin(pool), Development: true, BatchRelease: slices, Sleep: pause, ResumeCheckTimeout: modeltest.Unhurried,
-		Keys: store.Keys{
-			Seal:        []store.SealKey{{ID: "jobs", Secret: []byte("0123456789abcdef0123456789abcdef")}},
+		Keys: seal.Keys{
+			Seal:        []seal.Key{{ID: "jobs", Secret: []byte("0123456789abcdef0123456789abcdef")}},
 			Fingerprint: []byte("fingerprint-key-of-the-tests-0123"),
 		},
 	})
@@ -177,9 +178,9 @@ var epicentre = hazard.Point{Latitude: 24.174, Longitude: 121.653}
 func (s *fixture) createClaim() *wire.Claim {
 	s.t.Helper()
 	policy := s.QuoteAndBind("quake-circle", nil)
-	quake, _, err := s.Service.RecordObservation(s.t.Context(), s.Source, modeltest.Quake("us1000chhc", s.Now(), epicentre, "6.4"), false)
+	quake, _, err := s.Service.Occurrences.RecordObservation(s.t.Context(), s.Source, modeltest.Quake("us1000chhc", s.Now(), epicentre, "6.4"), false)
 	require.NoError(s.t, err)
-	require.NoError(s.t, s.Service.Evaluate(s.t.Context(), store.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
+	require.NoError(s.t, s.Service.Adjudication.Evaluate(s.t.Context(), store.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
 	return s.OnlyClaim(policy)
 }
 
@@ -226,7 +227,7 @@ func (s *fixture) runReleaseWith(by rail.Rail, job store.ReleasePayout) error {
 // readPayout returns a payout as its partner reads it.
 func (s *fixture) readPayout(job store.ReleasePayout) *wire.Payout {
 	s.t.Helper()
-	payout, err := s.Service.GetPayout(s.t.Context(), s.Acme, job.ID)
+	payout, err := s.Service.Claims.GetPayout(s.t.Context(), s.Acme, job.ID)
 	require.NoError(s.t, err)
 	return payout
 }
@@ -255,9 +256,9 @@ func (s *fixture) createPendingPayoutsOf(acme, globex int) []store.ReleasePayout
 		})
 	}
 	require.NoError(s.t, all.Wait())
-	quake, _, err := s.Service.RecordObservation(s.t.Context(), s.Source, modeltest.Quake("us1000chhc", s.Now(), epicentre, "6.4"), false)
+	quake, _, err := s.Service.Occurrences.RecordObservation(s.t.Context(), s.Source, modeltest.Quake("us1000chhc", s.Now(), epicentre, "6.4"), false)
 	require.NoError(s.t, err)
-	require.NoError(s.t, s.Service.Evaluate(s.t.Context(), store.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
+	require.NoError(s.t, s.Service.Adjudication.Evaluate(s.t.Context(), store.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
 	fleet := s.queuedJobs()
 	require.Len(s.t, fleet, acme+globex)
 	return fleet

@@ -10,6 +10,7 @@ import (
 
 	"parapet/jobs/rail/bankfile"
 	"parapet/model"
+	"parapet/model/payouts"
 )
 
 // PaymentOrderStore stores the orders and files of file-based rails in Postgres.
@@ -142,9 +143,9 @@ func (s *PaymentOrderStore) MarkWritten(ctx context.Context, batch, digest strin
 
 // SentOrderLoader returns a function that reads the orders sent to a rail by their keys,
 // including their accounts.
-func SentOrderLoader(service *model.Service, from model.RailIdentity) func(context.Context, []string) (map[string]bankfile.SentOrder, error) {
+func SentOrderLoader(service *model.Service, from payouts.RailIdentity) func(context.Context, []string) (map[string]bankfile.SentOrder, error) {
 	return func(ctx context.Context, keys []string) (map[string]bankfile.SentOrder, error) {
-		sent, err := service.SentOrders(ctx, from, keys)
+		sent, err := service.Releases.SentOrders(ctx, from, keys)
 		if err != nil && sent == nil {
 			return nil, err
 		}

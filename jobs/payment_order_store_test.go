@@ -24,10 +24,10 @@ import (
 	"parapet/jobs/rail"
 	"parapet/jobs/rail/bankfile"
 	"parapet/jobs/rail/iso20022"
-	"parapet/model"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/store"
 	"parapet/model/money"
+	"parapet/model/payouts/reconciliation"
 )
 
 // writtenFiles is a rail of pain.001 files in a folder of the test.
@@ -241,7 +241,7 @@ func TestChangedOrderDoesNotBlockItsFile(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(text), "<NbOfTxs>2</NbOfTxs>")
 	require.NotContains(t, string(text), bankfile.PolicyID(wrong))
-	vitals, err := s.Service.HealthStats(t.Context(), actor.System())
+	vitals, err := s.Service.Operations.HealthStats(t.Context(), actor.System())
 	require.NoError(t, err)
 	require.EqualValues(t, 1, vitals.OrdersSetAside)
 	require.ErrorContains(t, s.writeDueFiles(files), wrong, "the error repeats until it is corrected")
@@ -279,8 +279,8 @@ func TestReportedOrderIsNotWritten(t *testing.T) {
 	fleet := s.createPendingPayouts(2)
 	require.NoError(t, s.runReleaseBatch(files))
 	paid := s.readPayout(fleet[0])
-	_, err := s.Service.Reconcile(t.Context(), s.Operator, model.Report{Rail: files.Name(), Name: "r"}, func(each func(model.ReportLine) error) error {
-		return each(model.ReportLine{Key: s.RailKey(paid.ID, 1), Reference: "r", Amount: paid.Amount, Status: model.LineSettled})
+	_, err := s.Service.Reconciliation.Reconcile(t.Context(), s.Operator, reconciliation.Report{Rail: files.Name(), Name: "r"}, func(each func(reconciliation.ReportLine) error) error {
+		return each(reconciliation.ReportLine{Key: s.RailKey(paid.ID, 1), Reference: "r", Amount: paid.Amount, Status: reconciliation.LineSettled})
 	})
 	require.NoError(t, err)
 	require.Equal(t, "reconciled", s.readPayout(fleet[0]).Status)
@@ -299,7 +299,7 @@ func TestOrderKnownToBankIsNotWritten(t *testing.T) {
 	files, folder := s.writtenFiles()
 	order := s.readPayout(s.createPendingPayouts(1)[0])
 	require.NoError(t, s.runReleaseBatch(files))
-	s.applyBankReport(files, model.ReportLine{Key: s.RailKey(order.ID, 1), Reference: "r", Amount: order.Amount, Status: model.LineUnderway})
+	s.applyBankReport(files, reconciliation.ReportLine{Key: s.RailKey(order.ID, 1), Reference: "r", Amount: order.Amount, Status: reconciliation.LineUnderway})
 	require.NoError(t, s.writeDueFiles(files))
 	require.Empty(t, written(t, folder))
 }
@@ -313,23 +313,23 @@ func TestOrderOfPolicyWithSuspectLineIsNotWritten(t *testing.T) {
 	fleet := s.createPendingPayouts(2)
 	require.NoError(t, s.runReleaseBatch(files))
 	order := s.readPayout(fleet[0])
-	s.applyBankReport(files, model.ReportLine{Key: order.PolicyID + ".01234567", Reference: "r", Amount: order.Amount, Status: model.LineSettled})
+	s.applyBankReport(files, reconciliation.ReportLine{Key: order.PolicyID + ".01234567", Reference: "r", Amount: order.Amount, Status: reconciliation.LineSettled})
 	require.NoError(t, s.writeDueFiles(files))
 	text, err := os.ReadFile(written(t, folder)[0])
 	require.NoError(t, err)
 	require.NotContains(t, string(text), bankfile.PolicyID(s.RailKey(fleet[0].ID, 1)))
 	require.Contains(t, string(text), bankfile.PolicyID(s.RailKey(fleet[1].ID, 1)))
-	list, err := s.Service.ListReconciliationExceptions(t.Context(), s.Operator, false, store.PageRequest{})
+	list, err := s.Service.Reconciliation.ListExceptions(t.Context(), s.Operator, false, store.PageRequest{})
 	require.NoError(t, err)
-	_, err = s.Service.CloseReconciliationException(t.Context(), s.Operator, model.CloseExceptionRequest{ID: list.Data[0].ID, Reason: "Another debt."})
+	_, err = s.Service.Reconciliation.CloseException(t.Context(), s.Operator, reconciliation.CloseExceptionRequest{ID: list.Data[0].ID, Reason: "Another debt."})
 	require.NoError(t, err)
 	require.NoError(t, s.writeDueFiles(files))
 	require.Len(t, written(t, folder), 2)
 }
 
 // applyBankReport brings one line.
-func (s *fixture) applyBankReport(by rail.Rail, line model.ReportLine) {
+func (s *fixture) applyBankReport(by rail.Rail, line reconciliation.ReportLine) {
 	s.t.Helper()
-	_, err := s.Service.Reconcile(s.t.Context(), s.Operator, model.Report{Rail: by.Name(), Name: line.Reference}, func(each func(model.ReportLine) error) error { return each(line) })
+	_, err := s.Service.Reconciliation.Reconcile(s.t.Context(), s.Operator, reconciliation.Report{Rail: by.Name(), Name: line.Reference}, func(each func(reconciliation.ReportLine) error) error { return each(line) })
 	require.NoError(s.t, err)
 }

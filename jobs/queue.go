@@ -38,7 +38,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 	"github.com/uptrace/bun"
 
-	"parapet/model"
+	"parapet/model/events/webhooks"
 	"parapet/model/kernel/store"
 )
 
@@ -70,7 +70,7 @@ func (q *Queue) Insert(ctx context.Context, conn bun.Conn, jobs []store.Job) err
 		opts := optionsOf(job.Kind())
 		opts.Metadata = place
 		switch job := job.(type) {
-		case model.DeliverEndpoint:
+		case webhooks.DeliverEndpoint:
 			if job.Failing {
 				opts.Queue = queueFailing
 			}

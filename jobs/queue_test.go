@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/uptrace/bun"
 
-	"parapet/model"
+	"parapet/model/claims/adjudication"
 	"parapet/model/kernel/store"
 )
 
@@ -16,7 +16,7 @@ import (
 var jobsOfEachKind = []store.Job{
 	store.EvaluateOccurrences{Occurrences: []string{"occ_1"}},
 	store.EvaluateOccurrences{Occurrences: []string{"occ_1"}, After: "700"},
-	model.EvaluatePolicies{Occurrence: "occ_1", Policies: []string{"pol_01kajw6p5qfn1t7zbjy0yse3hv"}},
+	adjudication.EvaluatePolicies{Occurrence: "occ_1", Policies: []string{"pol_01kajw6p5qfn1t7zbjy0yse3hv"}},
 	store.VerifyPayoutMethod{Partner: "acme", ID: "pmt_1"},
 	store.ReleasePayout{Partner: "acme", ID: "pay_1"},
 	store.ReleasePayout{Partner: "acme", ID: "pay_1"},

@@ -11,6 +11,8 @@ import (
 	"parapet/jobs/rail/httprail"
 	"parapet/model"
 	"parapet/model/kernel/apperr"
+	"parapet/model/payouts"
+	"parapet/model/payouts/release"
 )
 
 var (
@@ -31,8 +33,8 @@ func RailMetrics() []prometheus.Collector {
 }
 
 // recordAnswer records a rail's answer, from a call or a notice.
-func recordAnswer(ctx context.Context, service *model.Service, log *slog.Logger, from rail.Rail, order *model.Release, answer model.RailAnswer) (model.ReleaseResult, error) {
-	ended, err := service.EndRelease(ctx, from.Name(), order, answer)
+func recordAnswer(ctx context.Context, service *model.Service, log *slog.Logger, from rail.Rail, order *release.Release, answer payouts.RailAnswer) (release.ReleaseResult, error) {
+	ended, err := service.Releases.EndRelease(ctx, from.Name(), order, answer)
 	if err == nil {
 		reportMismatch(ctx, log, from, order, ended)
 	}
@@ -41,7 +43,7 @@ func recordAnswer(ctx context.Context, service *model.Service, log *slog.Logger,
 
 // reportMismatch logs and counts payments that differ from the order, and contradictory
 // answers of a rail.
-func reportMismatch(ctx context.Context, log *slog.Logger, from rail.Rail, order *model.Release, ended model.ReleaseResult) {
+func reportMismatch(ctx context.Context, log *slog.Logger, from rail.Rail, order *release.Release, ended release.ReleaseResult) {
 	if ended.Mismatch {
 		mismatchCount.WithLabelValues(from.Name()).Inc()
 		log.ErrorContext(ctx, "rail mismatch", "rail", from.Name(), "payout", order.PayoutID, "key", order.Key)
@@ -68,7 +70,7 @@ type NoticeRecorder struct {
 // the answer of the call or long after. Errors: not_found for a key that was never used
 // with this rail, ErrInFlight.
 func (n *NoticeRecorder) Record(ctx context.Context, key string, said rail.Result) error {
-	sent, err := n.Service.SentOrders(ctx, IdentityOf(n.Rail), []string{key})
+	sent, err := n.Service.Releases.SentOrders(ctx, IdentityOf(n.Rail), []string{key})
 	if err != nil {
 		return err
 	}
@@ -84,7 +86,7 @@ func (n *NoticeRecorder) Record(ctx context.Context, key string, said rail.Resul
 	case said.Outcome == rail.Refused && order.Unclear:
 		// A call whose answer was lost may have moved the money: only the rail's answer
 		// to an inquiry allows another key for the payout.
-		noted, err := n.Service.RecordRefusalNotice(ctx, n.Rail.Name(), order)
+		noted, err := n.Service.Releases.RecordRefusalNotice(ctx, n.Rail.Name(), order)
 		if err != nil || noted {
 			return err
 		}

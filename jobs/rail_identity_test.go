@@ -10,17 +10,18 @@ import (
 
 	"parapet/jobs/rail"
 	"parapet/jobs/rail/httprail"
-	"parapet/model"
 	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
+	"parapet/model/payouts"
+	"parapet/model/payouts/release"
 )
 
 // adoptRail has an operator declare that a rail is the same bank as an earlier one.
-func (s *fixture) adoptRail(operator string, from, to rail.Rail) (*model.RailAdoption, error) {
+func (s *fixture) adoptRail(operator string, from, to rail.Rail) (*release.RailAdoption, error) {
 	s.t.Helper()
 	actor := modeltest.Operator()
 	actor.Name = operator
-	return s.Service.AdoptRail(s.t.Context(), actor, model.AdoptionRequest{From: IdentityOf(from).ID(), To: IdentityOf(to).ID(), Reason: "The bank's letter of Monday."})
+	return s.Service.Releases.AdoptRail(s.t.Context(), actor, release.AdoptionRequest{From: IdentityOf(from).ID(), To: IdentityOf(to).ID(), Reason: "The bank's letter of Monday."})
 }
 
 // TestDoubtIsNotSentToAnotherBankUnderTheSameName changes the address of a rail while
@@ -48,10 +49,10 @@ func TestDoubtIsNotSentToAnotherBankUnderTheSameName(t *testing.T) {
 	}
 	require.Zero(t, second.Sends())
 	require.Equal(t, 9, s.countRows("payout_attempts where code = $1", codeOtherRail))
-	elsewhere, err := s.Service.CountInDoubtElsewhere(t.Context(), s.Operator, IdentityOf(second.newRail()))
+	elsewhere, err := s.Service.Releases.CountInDoubtElsewhere(t.Context(), s.Operator, IdentityOf(second.newRail()))
 	require.NoError(t, err)
-	require.Equal(t, map[model.RailIdentity]int{IdentityOf(first.newRail()): 3}, elsewhere)
-	rails, err := s.Service.KnownRails(t.Context(), s.Operator)
+	require.Equal(t, map[payouts.RailIdentity]int{IdentityOf(first.newRail()): 3}, elsewhere)
+	rails, err := s.Service.Releases.KnownRails(t.Context(), s.Operator)
 	require.NoError(t, err)
 	require.Equal(t, first.server.URL+"/v1", rails[1].Address)
 	require.Equal(t, 3, rails[1].InDoubt)
@@ -84,7 +85,7 @@ func TestDoubtIsNotSentToAnotherBankUnderTheSameName(t *testing.T) {
 	require.NoError(t, s.runReleaseWith(moved, fleet[1]))
 	require.Equal(t, "released", s.readPayout(fleet[1]).Status)
 	require.Zero(t, second.Sends())
-	elsewhere, err = s.Service.CountInDoubtElsewhere(t.Context(), s.Operator, IdentityOf(second.newRail()))
+	elsewhere, err = s.Service.Releases.CountInDoubtElsewhere(t.Context(), s.Operator, IdentityOf(second.newRail()))
 	require.NoError(t, err)
 	require.Empty(t, elsewhere)
 }
@@ -97,13 +98,13 @@ func TestAdoptionNamesTwoKnownRailsOfOneName(t *testing.T) {
 	_, err := s.adoptRail("ann", b.newRail(), s.rail)
 	require.Equal(t, apperr.CodeNotFound, apperr.CodeOf(err))
 	for _, r := range []rail.Rail{b.newRail(), files} {
-		require.NoError(t, s.Service.RegisterRail(t.Context(), IdentityOf(r)))
+		require.NoError(t, s.Service.Releases.RegisterRail(t.Context(), IdentityOf(r)))
 	}
 	_, err = s.adoptRail("ann", b.newRail(), files)
 	require.Equal(t, apperr.CodeStateConflict, apperr.CodeOf(err))
 	_, err = s.adoptRail("ann", b.newRail(), b.newRail())
 	require.Equal(t, apperr.CodeValidationFailed, apperr.CodeOf(err))
-	_, err = s.Service.AdoptRail(t.Context(), s.Acme, model.AdoptionRequest{})
+	_, err = s.Service.Releases.AdoptRail(t.Context(), s.Acme, release.AdoptionRequest{})
 	require.Equal(t, apperr.CodeInsufficientScope, apperr.CodeOf(err))
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/jobs/rail"
-	"parapet/model"
+	"parapet/model/events"
 	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
@@ -95,7 +95,7 @@ func TestEventFeedRebuildsLostDeliveries(t *testing.T) {
 	}
 	missing := 0
 	for page := (store.PageRequest{Limit: 100}); ; {
-		feed, err := s.Service.ListEvents(t.Context(), s.Acme, model.EventFilter{}, page)
+		feed, err := s.Service.Events.List(t.Context(), s.Acme, events.Filter{}, page)
 		require.NoError(t, err)
 		for _, event := range feed.Data {
 			if !m.seen[event.Sequence] {
@@ -121,22 +121,22 @@ func (s *fixture) compareWithMirror(m *eventMirror) {
 		var now map[string]any
 		switch kind := kept.object["object"].(string); kind {
 		case "quote":
-			quote, err := s.Service.GetQuote(s.t.Context(), s.Acme, id)
+			quote, err := s.Service.Quotes.Get(s.t.Context(), s.Acme, id)
 			now = state(s.t, quote, err)
 		case "policy":
-			policy, err := s.Service.GetPolicy(s.t.Context(), s.Acme, id)
+			policy, err := s.Service.Policies.Get(s.t.Context(), s.Acme, id)
 			now = state(s.t, policy, err)
 		case "claim":
-			claim, err := s.Service.GetClaim(s.t.Context(), s.Acme, id)
+			claim, err := s.Service.Claims.Get(s.t.Context(), s.Acme, id)
 			now = state(s.t, claim, err)
 		case "payout":
-			payout, err := s.Service.GetPayout(s.t.Context(), s.Acme, id)
+			payout, err := s.Service.Claims.GetPayout(s.t.Context(), s.Acme, id)
 			now = state(s.t, payout, err)
 		case "payout_method":
-			method, err := s.Service.GetPayoutMethod(s.t.Context(), s.Acme, id)
+			method, err := s.Service.Payouts.GetMethod(s.t.Context(), s.Acme, id)
 			now = state(s.t, method, err)
 		case "webhook_endpoint":
-			endpoint, err := s.Service.GetWebhookEndpoint(s.t.Context(), s.Acme, id)
+			endpoint, err := s.Service.Webhooks.GetEndpoint(s.t.Context(), s.Acme, id)
 			now = state(s.t, endpoint, err)
 		default:
 			s.t.Fatalf("no comparison for a %s", kind)

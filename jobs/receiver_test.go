@@ -12,7 +12,8 @@ import (
 
 	"parapet/internal/egress"
 	"parapet/jobs/webhook"
-	"parapet/model"
+	"parapet/model/events"
+	"parapet/model/events/webhooks"
 	"parapet/model/kernel/event"
 	"parapet/model/kernel/store"
 	"parapet/model/wire"
@@ -145,10 +146,10 @@ func TestHangingReceiversDelayNobody(t *testing.T) {
 	s := newFixture(t)
 	release := make(chan struct{})
 	hang := func(http.ResponseWriter, *http.Request) { <-release }
-	for range model.MaxWebhookEndpoints - 1 {
+	for range webhooks.MaxWebhookEndpoints - 1 {
 		s.createEndpoint(newReceiver(t, hang), "quote.created")
 	}
-	_, err := s.Service.CreateWebhookEndpoint(t.Context(), s.Globex, model.WebhookEndpointRequest{URL: &newReceiver(t, hang).URL})
+	_, err := s.Service.Webhooks.CreateEndpoint(t.Context(), s.Globex, webhooks.EndpointRequest{URL: &newReceiver(t, hang).URL})
 	require.NoError(t, err)
 	healthy := newReceiver(t, respondWithStatus(200))
 	s.createEndpoint(healthy, "quote.created")
@@ -172,7 +173,7 @@ func TestFiveDaysOfFailuresDisable(t *testing.T) {
 	s.AdvanceClock(5*24*time.Hour - time.Hour)
 	s.requireEventually(func() bool { return len(s.listDeliveries(endpoint)[0].Attempts) == 2 }, "the second")
 	now := func() *wire.WebhookEndpoint {
-		read, err := s.Service.GetWebhookEndpoint(t.Context(), s.Acme, endpoint.ID)
+		read, err := s.Service.Webhooks.GetEndpoint(t.Context(), s.Acme, endpoint.ID)
 		require.NoError(t, err)
 		return read
 	}
@@ -181,7 +182,7 @@ func TestFiveDaysOfFailuresDisable(t *testing.T) {
 	s.requireEventually(func() bool { return now().Status == "disabled" }, "five days are over")
 	require.Regexp(t, "^Nothing could be delivered since 20", *now().Note)
 	s.requireEventually(func() bool {
-		events, err := s.Service.ListEvents(t.Context(), s.Acme, model.EventFilter{Types: []event.Type{"webhook_endpoint.disabled"}}, store.PageRequest{})
+		events, err := s.Service.Events.List(t.Context(), s.Acme, events.Filter{Types: []event.Type{"webhook_endpoint.disabled"}}, store.PageRequest{})
 		return err == nil && len(events.Data) == 1
 	}, "the feed has the event")
 	attempts := len(r.allReceived())
@@ -189,7 +190,7 @@ func TestFiveDaysOfFailuresDisable(t *testing.T) {
 	s.waitUntilIdle()
 	require.Len(t, r.allReceived(), attempts, "nothing is sent any more")
 	r.setAnswer(respondWithStatus(200))
-	_, err := s.Service.ChangeWebhookEndpoint(t.Context(), s.Acme, endpoint.ID, model.WebhookEndpointRequest{Status: new("enabled")})
+	_, err := s.Service.Webhooks.ChangeEndpoint(t.Context(), s.Acme, endpoint.ID, webhooks.EndpointRequest{Status: new("enabled")})
 	require.NoError(t, err)
 	require.Nil(t, now().Note)
 	s.AdvanceClock(24 * time.Hour) // whatever still waits for its next attempt

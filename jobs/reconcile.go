@@ -12,20 +12,21 @@ import (
 	"parapet/jobs/rail"
 	"parapet/model"
 	"parapet/model/kernel/actor"
+	"parapet/model/payouts/reconciliation"
 )
 
 // Reconcile compares a rail's report of a UTC day with the payouts. An invalid report, or
 // one that was already applied, changes nothing. A payout that should have been settled
 // by the end of the day and was never reported is missing, unless the rail's reports
 // confirm nothing. Errors: rail.ErrNoReport, rail.ErrInvalidReport.
-func Reconcile(ctx context.Context, service *model.Service, from rail.Rail, day time.Time) (*model.Reconciliation, error) {
-	report := model.Report{Rail: from.Name(), Bank: new(IdentityOf(from)), Name: day.Format(time.DateOnly)}
+func Reconcile(ctx context.Context, service *model.Service, from rail.Rail, day time.Time) (*reconciliation.Reconciliation, error) {
+	report := reconciliation.Report{Rail: from.Name(), Bank: new(IdentityOf(from)), Name: day.Format(time.DateOnly)}
 	if able := from.Capabilities(); !able.ReportsReturnsOnly {
 		report.Until = new(day.AddDate(0, 0, 1).Add(-able.SettlementDelay))
 	}
-	return service.Reconcile(ctx, actor.System(), report, func(each func(model.ReportLine) error) error {
+	return service.Reconciliation.Reconcile(ctx, actor.System(), report, func(each func(reconciliation.ReportLine) error) error {
 		return from.Report(ctx, day, func(line rail.Line) error {
-			return each(model.ReportLine{
+			return each(reconciliation.ReportLine{
 				Key: line.Key, Reference: line.Reference, Amount: line.Amount, Account: line.Payee, Status: string(line.Status), Code: line.Code, At: line.Date,
 			})
 		})
@@ -80,7 +81,7 @@ func (w *fetchReports) findMissing(ctx context.Context) error {
 	if !able.ReportsReturnsOnly {
 		own = able.SettlementDelay + settlementGrace
 	}
-	opened, err := w.service.OpenMissingExceptions(ctx, w.rail.Name(), own, maxReportDelay)
+	opened, err := w.service.Reconciliation.OpenMissingExceptions(ctx, w.rail.Name(), own, maxReportDelay)
 	if opened > 0 {
 		w.log.ErrorContext(ctx, "payouts that no report of a rail has confirmed in time", "rail", w.rail.Name(), "count", opened)
 	}
@@ -90,7 +91,7 @@ func (w *fetchReports) findMissing(ctx context.Context) error {
 // applyReportsUntil applies the reports of all days that had ended at now.
 func (w *fetchReports) applyReportsUntil(ctx context.Context, now time.Time) error {
 	today := now.Add(-reportDelay).UTC().Truncate(24 * time.Hour)
-	days, err := w.service.MissingReportDays(ctx, IdentityOf(w.rail), today)
+	days, err := w.service.Reconciliation.MissingReportDays(ctx, IdentityOf(w.rail), today)
 	if err != nil {
 		return err
 	}
@@ -101,11 +102,11 @@ func (w *fetchReports) applyReportsUntil(ctx context.Context, now time.Time) err
 			continue
 		case errors.Is(err, rail.ErrNoReport):
 			w.log.WarnContext(ctx, "a day without a report is given up", "rail", w.rail.Name(), "day", day.Format(time.DateOnly))
-			done = new(model.Reconciliation)
+			done = new(reconciliation.Reconciliation)
 		case err != nil:
 			return fmt.Errorf("reconcile %s of %s: %w", w.rail.Name(), day.Format(time.DateOnly), err)
 		}
-		if err := w.service.SaveReportDay(ctx, IdentityOf(w.rail), day, done.ID); err != nil {
+		if err := w.service.Reconciliation.SaveReportDay(ctx, IdentityOf(w.rail), day, done.ID); err != nil {
 			return err
 		}
 	}

@@ -26,7 +26,7 @@ func TestReportSettlesPaidPayouts(t *testing.T) {
 		require.Equal(t, again, taken.AlreadyImported)
 	}
 	s.requireEventually(func() bool {
-		require.NoError(t, s.Service.Sweep(t.Context()))
+		require.NoError(t, s.Service.Operations.Sweep(t.Context()))
 		return s.readPayout(job).Status == "reconciled"
 	}, "the rail's report confirms the payout")
 }

@@ -11,16 +11,17 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/events"
+	"parapet/model/events/webhooks"
 	"parapet/model/kernel/event"
 	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
 // countHeldDeliveries returns the delivery run that an endpoint has now, as its job says.
-func (s *fixture) countHeldDeliveries(endpoint *wire.WebhookEndpoint) model.DeliverEndpoint {
+func (s *fixture) countHeldDeliveries(endpoint *wire.WebhookEndpoint) webhooks.DeliverEndpoint {
 	s.t.Helper()
-	job := model.DeliverEndpoint{Partner: "acme", Endpoint: endpoint.ID}
+	job := webhooks.DeliverEndpoint{Partner: "acme", Endpoint: endpoint.ID}
 	require.NoError(s.t, s.pool.QueryRow(s.t.Context(), "select lease_id::text from webhook_progress").Scan(&job.LeaseID))
 	return job
 }
@@ -30,21 +31,21 @@ func (s *fixture) relayEvents() {
 	s.t.Helper()
 	for n := 1; n > 0; {
 		var err error
-		n, err = s.Service.Relay(s.t.Context())
+		n, err = s.Service.Events.Relay(s.t.Context())
 		require.NoError(s.t, err)
 	}
 }
 
 // sends makes the attempts of a batch, as a delivery run with enough time does.
-func (s *fixture) sends(batch *model.DeliveryBatch) []model.AttemptResult {
+func (s *fixture) sends(batch *webhooks.DeliveryBatch) []webhooks.AttemptResult {
 	worker := &deliverEndpoint{service: s.Service, sender: s.newSender()}
 	return worker.sendBatch(s.t.Context(), batch, func() bool { return true })
 }
 
 // keeps saves the results of a batch.
-func (s *fixture) keeps(job model.DeliverEndpoint, batch *model.DeliveryBatch, sent []model.AttemptResult) {
+func (s *fixture) keeps(job webhooks.DeliverEndpoint, batch *webhooks.DeliveryBatch, sent []webhooks.AttemptResult) {
 	s.t.Helper()
-	_, err := s.Service.SaveBatch(s.t.Context(), job, batch, sent)
+	_, err := s.Service.Webhooks.SaveBatch(s.t.Context(), job, batch, sent)
 	require.NoError(s.t, err)
 }
 
@@ -56,7 +57,7 @@ func TestDeadDeliveryRunIsRepeated(t *testing.T) {
 	s.Quote("rain-excess", nil)
 	s.relayEvents()
 	dead := s.countHeldDeliveries(endpoint)
-	batch, err := s.Service.FetchBatch(t.Context(), dead)
+	batch, err := s.Service.Webhooks.FetchBatch(t.Context(), dead)
 	require.NoError(t, err)
 	sent := s.sends(batch)
 	require.Len(t, r.allReceived(), 1, "it was sent, and not kept")
@@ -66,11 +67,11 @@ func TestDeadDeliveryRunIsRepeated(t *testing.T) {
 	s.requireEventually(func() bool { return len(s.listDeliveries(endpoint)) == 1 }, "another takes over")
 	require.Len(t, r.allReceived(), 2)
 	require.Equal(t, r.allReceived()[0].header.Get("webhook-id"), r.allReceived()[1].header.Get("webhook-id"), "by which a receiver knows it")
-	kept, err := s.Service.SaveBatch(t.Context(), dead, batch, sent)
+	kept, err := s.Service.Webhooks.SaveBatch(t.Context(), dead, batch, sent)
 	require.NoError(t, err)
 	require.False(t, kept)
 	require.Len(t, s.listDeliveries(endpoint), 1, "what came too late is not kept")
-	holds, err := s.Service.RenewLease(t.Context(), dead)
+	holds, err := s.Service.Webhooks.RenewLease(t.Context(), dead)
 	require.NoError(t, err)
 	require.False(t, holds)
 }
@@ -88,7 +89,7 @@ func TestExpiredDeliveryRunSavesItsAttempts(t *testing.T) {
 	}
 	s.relayEvents()
 	job := s.countHeldDeliveries(endpoint)
-	batch, err := s.Service.FetchBatch(t.Context(), job)
+	batch, err := s.Service.Webhooks.FetchBatch(t.Context(), job)
 	require.NoError(t, err)
 	var begun atomic.Int64
 	worker := &deliverEndpoint{service: s.Service, sender: s.newSender()}
@@ -108,18 +109,18 @@ func TestDisabledEndpointReceivesNothing(t *testing.T) {
 	s.Quote("rain-excess", nil)
 	s.relayEvents()
 	job := s.countHeldDeliveries(endpoint)
-	batch, err := s.Service.FetchBatch(t.Context(), job)
+	batch, err := s.Service.Webhooks.FetchBatch(t.Context(), job)
 	require.NoError(t, err)
 	require.Len(t, batch.Items, 2)
-	require.NoError(t, s.Service.DeleteWebhookEndpoint(t.Context(), s.Acme, endpoint.ID))
-	holds, err := s.Service.RenewLease(t.Context(), job)
+	require.NoError(t, s.Service.Webhooks.DeleteEndpoint(t.Context(), s.Acme, endpoint.ID))
+	holds, err := s.Service.Webhooks.RenewLease(t.Context(), job)
 	require.NoError(t, err)
 	require.False(t, holds)
 	s.keeps(job, batch, nil)
-	again, err := s.Service.FetchBatch(t.Context(), job)
+	again, err := s.Service.Webhooks.FetchBatch(t.Context(), job)
 	require.NoError(t, err)
 	require.Nil(t, again)
-	more, err := s.Service.EndDelivery(t.Context(), job, true)
+	more, err := s.Service.Webhooks.EndDelivery(t.Context(), job, true)
 	require.NoError(t, err)
 	require.False(t, more)
 }
@@ -134,17 +135,17 @@ func TestResultOfFormerAddressIsIgnored(t *testing.T) {
 	s.Quote("rain-excess", nil)
 	s.relayEvents()
 	job := s.countHeldDeliveries(endpoint)
-	batch, err := s.Service.FetchBatch(t.Context(), job)
+	batch, err := s.Service.Webhooks.FetchBatch(t.Context(), job)
 	require.NoError(t, err)
 	sent := s.sends(batch)
 	require.True(t, sent[0].Gone)
 	change := func(url string) {
 		t.Helper()
-		_, err := s.Service.ChangeWebhookEndpoint(t.Context(), s.Acme, endpoint.ID, model.WebhookEndpointRequest{URL: &url})
+		_, err := s.Service.Webhooks.ChangeEndpoint(t.Context(), s.Acme, endpoint.ID, webhooks.EndpointRequest{URL: &url})
 		require.NoError(t, err)
 	}
 	change(old.URL)
-	held, err := s.Service.RenewLease(t.Context(), job)
+	held, err := s.Service.Webhooks.RenewLease(t.Context(), job)
 	require.NoError(t, err)
 	require.True(t, held, "the same address again takes nothing back")
 	change(healthy.URL)
@@ -164,7 +165,7 @@ func TestOnlyTheAddressThatAnsweredIsDisabled(t *testing.T) {
 	s.Quote("rain-excess", nil)
 	s.relayEvents()
 	job := s.countHeldDeliveries(endpoint)
-	batch, err := s.Service.FetchBatch(t.Context(), job)
+	batch, err := s.Service.Webhooks.FetchBatch(t.Context(), job)
 	require.NoError(t, err)
 	sent := s.sends(batch)
 	batch.URL = "https://former.example.com/"
@@ -177,9 +178,9 @@ func TestRotationSignsTwiceForADay(t *testing.T) {
 	s := newFixture(t)
 	r := newReceiver(t, respondWithStatus(200))
 	endpoint := s.createEndpoint(r, "quote.created")
-	rotated, err := s.Service.RotateWebhookSecret(t.Context(), s.Acme, endpoint.ID)
+	rotated, err := s.Service.Webhooks.RotateSecret(t.Context(), s.Acme, endpoint.ID)
 	require.NoError(t, err)
-	_, err = s.Service.RotateWebhookSecret(t.Context(), s.Acme, endpoint.ID)
+	_, err = s.Service.Webhooks.RotateSecret(t.Context(), s.Acme, endpoint.ID)
 	require.ErrorContains(t, err, "signs until", "otherwise the signing key is unknown")
 	s.startWorkers()
 	verified := func(secret *string) bool {
@@ -196,7 +197,7 @@ func TestRotationSignsTwiceForADay(t *testing.T) {
 		require.Equal(t, signatures == 2, verified(endpoint.Secret))
 		s.AdvanceClock(24 * time.Hour)
 	}
-	_, err = s.Service.RotateWebhookSecret(t.Context(), s.Acme, endpoint.ID)
+	_, err = s.Service.Webhooks.RotateSecret(t.Context(), s.Acme, endpoint.ID)
 	require.NoError(t, err, "the day is over")
 }
 
@@ -219,7 +220,7 @@ func TestFailedDeliveriesCanBeRetried(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
 	r := newReceiver(t, respondWithStatus(500))
-	endpoint, err := s.Service.CreateWebhookEndpoint(t.Context(), s.Acme, model.WebhookEndpointRequest{
+	endpoint, err := s.Service.Webhooks.CreateEndpoint(t.Context(), s.Acme, webhooks.EndpointRequest{
 		URL: &r.URL, EventTypes: []string{"quote.created", "quote.bound"}, Ordered: new(true),
 	})
 	require.NoError(t, err)
@@ -239,18 +240,18 @@ func TestFailedDeliveriesCanBeRetried(t *testing.T) {
 		require.Len(t, r.allReceived(), failed+sent, says)
 		require.Equal(t, len(sequences)-sent, s.countRows("deliveries where status = 'parked' and attempts_in_round = 10 and next_attempt_at is null"), "the others wait as before")
 	}
-	_, err = s.Service.RetryDelivery(t.Context(), s.Acme, s.listDeliveries(endpoint)[7].ID) // the oldest
+	_, err = s.Service.Webhooks.RetryDelivery(t.Context(), s.Acme, s.listDeliveries(endpoint)[7].ID) // the oldest
 	require.NoError(t, err)
 	becomes(1, "one")
-	retried, err := s.Service.RetryFailed(t.Context(), s.Acme, endpoint.ID, &sequences[0], &sequences[3])
+	retried, err := s.Service.Webhooks.RetryFailed(t.Context(), s.Acme, endpoint.ID, &sequences[0], &sequences[3])
 	require.NoError(t, err)
 	require.Equal(t, 3, retried.Count, "the first of the range is delivered already")
 	becomes(3, "the range")
-	retried, err = s.Service.RetryFailed(t.Context(), s.Acme, endpoint.ID, nil, nil)
+	retried, err = s.Service.Webhooks.RetryFailed(t.Context(), s.Acme, endpoint.ID, nil, nil)
 	require.NoError(t, err)
 	require.Equal(t, 4, retried.Count)
 	becomes(4, "everything")
-	retried, err = s.Service.RetryFailed(t.Context(), s.Acme, endpoint.ID, nil, nil)
+	retried, err = s.Service.Webhooks.RetryFailed(t.Context(), s.Acme, endpoint.ID, nil, nil)
 	require.NoError(t, err)
 	require.Zero(t, retried.Count)
 	last := map[string]int64{}
@@ -285,7 +286,7 @@ func TestHistoryIsKeptForThirtyDays(t *testing.T) {
 	left := s.listDeliveries(endpoint)
 	require.Len(t, left, 1)
 	require.Equal(t, "pending", left[0].Status)
-	feed, err := s.Service.ListEvents(t.Context(), s.Acme, model.EventFilter{Types: []event.Type{event.QuoteCreated}}, store.PageRequest{})
+	feed, err := s.Service.Events.List(t.Context(), s.Acme, events.Filter{Types: []event.Type{event.QuoteCreated}}, store.PageRequest{})
 	require.NoError(t, err)
 	require.Len(t, feed.Data, 3, "events stay for ever")
 }
@@ -329,7 +330,7 @@ func TestRetryAfterAppliesDespiteSuccesses(t *testing.T) {
 	}
 	s.relayEvents()
 	job := s.countHeldDeliveries(endpoint)
-	batch, err := s.Service.FetchBatch(t.Context(), job)
+	batch, err := s.Service.Webhooks.FetchBatch(t.Context(), job)
 	require.NoError(t, err)
 	s.keeps(job, batch, s.sends(batch))
 	require.Equal(t, 2, s.countRows("deliveries where status = 'delivered'"))

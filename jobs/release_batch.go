@@ -12,6 +12,8 @@ import (
 	"parapet/jobs/rail"
 	"parapet/model"
 	"parapet/model/kernel/store"
+	"parapet/model/payouts"
+	"parapet/model/payouts/release"
 )
 
 // releaseBatchSize is the number of payouts per transaction on a BatchRail.
@@ -50,8 +52,8 @@ func (w *releaseBatch) Work(ctx context.Context, _ *river.Job[store.ReleaseBatch
 func (w *releaseBatch) releaseDueBatch(ctx context.Context, to rail.BatchRail) (int, error) {
 	ctx, done := startSpan(ctx, w.tracer, "rail "+to.Name(), trace.SpanKindInternal, attribute.Int("parapet.most", releaseBatchSize))
 	defer done()
-	var orders []*model.Release
-	taken, ended, err := w.service.ReleaseBatch(ctx, IdentityOf(to), releaseBatchSize, func(ctx context.Context, conn *pgx.Conn, going []*model.Release) ([]model.RailAnswer, error) {
+	var orders []*release.Release
+	taken, ended, err := w.service.Releases.ReleaseBatch(ctx, IdentityOf(to), releaseBatchSize, func(ctx context.Context, conn *pgx.Conn, going []*release.Release) ([]payouts.RailAnswer, error) {
 		orders = going
 		instructions := make([]rail.Instruction, len(orders))
 		for i, order := range orders {
@@ -61,7 +63,7 @@ func (w *releaseBatch) releaseDueBatch(ctx context.Context, to rail.BatchRail) (
 		if err != nil {
 			return nil, err
 		}
-		answers := make([]model.RailAnswer, len(orders))
+		answers := make([]payouts.RailAnswer, len(orders))
 		for i, order := range orders {
 			answers[i] = observeResult(ctx, w.log, to, order, results[i])
 		}

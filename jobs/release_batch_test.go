@@ -11,9 +11,11 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"parapet/jobs/rail"
-	"parapet/model"
 	"parapet/model/account"
 	"parapet/model/kernel/store"
+	"parapet/model/payouts"
+	"parapet/model/payouts/controls"
+	"parapet/model/payouts/reconciliation"
 )
 
 // runReleaseBatch runs a batch job once, with any rail.
@@ -107,13 +109,13 @@ func TestASliceWaitsForTheEndOfAStop(t *testing.T) {
 	s.resetService(true)
 	files, _ := s.writtenFiles()
 	s.createPendingPayouts(2)
-	_, err := s.Service.StopReleases(t.Context(), s.Operator, model.StopRequest{Reason: "The bank called."})
+	_, err := s.Service.Controls.StopReleases(t.Context(), s.Operator, controls.StopRequest{Reason: "The bank called."})
 	require.NoError(t, err)
 	require.NoError(t, s.runReleaseBatch(files))
 	require.Zero(t, s.countRows("payment_orders"))
-	_, err = s.Service.ResumeReleases(t.Context(), s.Operator, model.ResumeRequest{Reason: "All is well."})
+	_, err = s.Service.Releases.ResumeReleases(t.Context(), s.Operator, controls.ResumeRequest{Reason: "All is well."})
 	require.NoError(t, err)
-	require.NoError(t, s.Service.Sweep(t.Context()))
+	require.NoError(t, s.Service.Operations.Sweep(t.Context()))
 	require.NoError(t, s.runReleaseBatch(files))
 	require.Equal(t, 2, s.countRows("payouts where status = 'released'"))
 }
@@ -135,17 +137,17 @@ func TestInDoubtPayoutIsInquiredAtItsOwnRailOnly(t *testing.T) {
 	require.Zero(t, s.countRows("payment_orders"))
 	require.Equal(t, 1, s.countRows("simulator_transfers"))
 	require.Equal(t, 3, s.countRows("payout_attempts where code = $1", codeOtherRail))
-	elsewhere, err := s.Service.CountInDoubtElsewhere(t.Context(), s.Operator, IdentityOf(files))
+	elsewhere, err := s.Service.Releases.CountInDoubtElsewhere(t.Context(), s.Operator, IdentityOf(files))
 	require.NoError(t, err)
-	require.Equal(t, map[model.RailIdentity]int{IdentityOf(s.rail): 1}, elsewhere)
+	require.Equal(t, map[payouts.RailIdentity]int{IdentityOf(s.rail): 1}, elsewhere)
 
-	report := model.Report{Rail: s.rail.Name(), Name: "the first rail's"}
-	_, err = s.Service.Reconcile(t.Context(), s.Operator, report, func(each func(model.ReportLine) error) error {
-		return each(model.ReportLine{Key: s.RailKey(job.ID, 1), Reference: "r", Amount: s.readPayout(job).Amount, Status: model.LineSettled})
+	report := reconciliation.Report{Rail: s.rail.Name(), Name: "the first rail's"}
+	_, err = s.Service.Reconciliation.Reconcile(t.Context(), s.Operator, report, func(each func(reconciliation.ReportLine) error) error {
+		return each(reconciliation.ReportLine{Key: s.RailKey(job.ID, 1), Reference: "r", Amount: s.readPayout(job).Amount, Status: reconciliation.LineSettled})
 	})
 	require.NoError(t, err)
 	require.Equal(t, "reconciled", s.readPayout(job).Status)
-	elsewhere, err = s.Service.CountInDoubtElsewhere(t.Context(), s.Operator, IdentityOf(files))
+	elsewhere, err = s.Service.Releases.CountInDoubtElsewhere(t.Context(), s.Operator, IdentityOf(files))
 	require.NoError(t, err)
 	require.Empty(t, elsewhere)
 	require.Equal(t, s.rail.Name(), *s.readPayout(job).Provider)
@@ -162,10 +164,10 @@ func TestADoubtEndsWhenItsRailIsBack(t *testing.T) {
 	files, _ := s.writtenFiles()
 	s.AdvanceClock(10 * time.Minute)
 	isSnoozed(t, s.runReleaseWith(files, job))
-	sent, err := s.Service.SentOrders(t.Context(), IdentityOf(files), []string{s.RailKey(job.ID, 1)})
+	sent, err := s.Service.Releases.SentOrders(t.Context(), IdentityOf(files), []string{s.RailKey(job.ID, 1)})
 	require.NoError(t, err)
 	require.Empty(t, sent, "the files never had it")
-	elsewhere, err := s.Service.CountInDoubtElsewhere(t.Context(), s.Operator, IdentityOf(s.rail))
+	elsewhere, err := s.Service.Releases.CountInDoubtElsewhere(t.Context(), s.Operator, IdentityOf(s.rail))
 	require.NoError(t, err)
 	require.Empty(t, elsewhere)
 
@@ -183,7 +185,7 @@ func TestARailThatTakesNoSlicesLeavesThemToTheSweep(t *testing.T) {
 	require.NoError(t, s.runReleaseBatch(s.rail))
 	require.Equal(t, "pending", s.readPayout(job).Status)
 	s.AdvanceClock(time.Minute)
-	require.NoError(t, s.Service.Sweep(t.Context()))
+	require.NoError(t, s.Service.Operations.Sweep(t.Context()))
 	require.Equal(t, 1, s.countRows("river.river_job where kind = 'release_payout' and args ->> 'id' = $1", job.ID))
 	require.NoError(t, s.runRelease(job))
 	require.Equal(t, "released", s.readPayout(job).Status)

@@ -15,30 +15,10 @@ import (
 	"parapet/jobs/rail"
 	"parapet/model"
 	"parapet/model/kernel/store"
+	"parapet/model/payouts"
+	"parapet/model/payouts/controls"
+	"parapet/model/payouts/release"
 )
-
-// verifyPayoutMethod asks the rail whether an account accepts money.
-type verifyPayoutMethod struct {
-	river.WorkerDefaults[store.VerifyPayoutMethod]
-
-	service *model.Service
-	rail    rail.Rail
-}
-
-// Work implements river.Worker.
-func (w *verifyPayoutMethod) Work(ctx context.Context, job *river.Job[store.VerifyPayoutMethod]) error {
-	payee, err := w.service.BeginVerification(ctx, job.Args.Partner, job.Args.ID)
-	if err != nil || payee == nil {
-		return err
-	}
-	asked, cancel := context.WithTimeout(ctx, railTimeout)
-	defer cancel()
-	answer, err := w.rail.Verify(asked, rail.Payee{Beneficiary: payee.Beneficiary, Number: payee.Number})
-	if err != nil {
-		return fmt.Errorf("verify %s: %w", job.Args.ID, err)
-	}
-	return w.service.RecordVerification(ctx, job.Args.Partner, job.Args.ID, answer.Method, answer.Code, answer.Verified)
-}
 
 // minKeyWindow is how long a rail must remember keys at least. A payout in doubt is sent
 // again under its key while the rail remembers it; later only a report or an operator
@@ -61,9 +41,9 @@ func CheckKeyWindow(r rail.Rail) error {
 }
 
 // IdentityOf returns the identity of the bank behind a rail.
-func IdentityOf(r rail.Rail) model.RailIdentity {
+func IdentityOf(r rail.Rail) payouts.RailIdentity {
 	identity := r.Identity()
-	return model.RailIdentity{Name: r.Name(), Address: identity.Address, Account: identity.Account}
+	return payouts.RailIdentity{Name: r.Name(), Address: identity.Address, Account: identity.Account}
 }
 
 // Our own codes of payments in doubt.
@@ -117,7 +97,7 @@ func (w *releasePayout) Work(ctx context.Context, job *river.Job[store.ReleasePa
 	}
 	w.advanceOthers(ctx, job.Args.Partner)
 	intended := w.readClock() // before the lease begins, hence never later than it
-	order, wait, err := w.service.BeginRelease(ctx, IdentityOf(w.rail), job.Args.Partner, job.Args.ID)
+	order, wait, err := w.service.Releases.BeginRelease(ctx, IdentityOf(w.rail), job.Args.Partner, job.Args.ID)
 	switch {
 	case err != nil:
 		return err
@@ -154,7 +134,7 @@ func (w *releasePayout) readClock() time.Time {
 }
 
 // callRail calls the rail. It sends nothing from expires on.
-func (w *releasePayout) callRail(ctx context.Context, order *model.Release, expires time.Time) model.RailAnswer {
+func (w *releasePayout) callRail(ctx context.Context, order *release.Release, expires time.Time) payouts.RailAnswer {
 	ctx, cancel := context.WithTimeout(ctx, railTimeout)
 	defer cancel()
 	ctx, ended := startSpan(ctx, w.tracer, "rail "+w.rail.Name(), trace.SpanKindClient, attribute.String("parapet.payout", order.PayoutID))
@@ -171,10 +151,10 @@ func (w *releasePayout) callRail(ctx context.Context, order *model.Release, expi
 // sendOrder sends an order unless it has expired or releases were stopped since
 // BeginRelease: a suspended worker may resume after another worker or an operator has
 // decided otherwise. A stop of releases waits for the end of the call.
-func (w *releasePayout) sendOrder(ctx context.Context, order *model.Release, expires time.Time) rail.Result {
-	ctx, sending, err := w.service.BeginSend(ctx)
+func (w *releasePayout) sendOrder(ctx context.Context, order *release.Release, expires time.Time) rail.Result {
+	ctx, sending, err := w.service.Controls.BeginSend(ctx)
 	switch {
-	case errors.Is(err, model.ErrReleasesStopped):
+	case errors.Is(err, controls.ErrReleasesStopped):
 		return rail.Result{Outcome: rail.NotSent, Code: codeStopped}
 	case err != nil:
 		return rail.Result{Outcome: rail.NotSent, Code: codeNotPermitted, Err: err}
@@ -195,7 +175,7 @@ func (w *releasePayout) sendOrder(ctx context.Context, order *model.Release, exp
 
 // voidSupersededKeys makes the rail void the earlier keys of the debt, if it can, before
 // the next key is used. done means that none of them can be paid any more.
-func (w *releasePayout) voidSupersededKeys(ctx context.Context, order *model.Release) (done bool, result rail.Result) {
+func (w *releasePayout) voidSupersededKeys(ctx context.Context, order *release.Release) (done bool, result rail.Result) {
 	if !w.rail.Capabilities().CanVoid {
 		return true, rail.Result{}
 	}
@@ -203,7 +183,7 @@ func (w *releasePayout) voidSupersededKeys(ctx context.Context, order *model.Rel
 		said := w.rail.Void(ctx, key)
 		switch said.Outcome { //nolint:exhaustive // other outcomes leave the key as it is
 		case rail.Refused:
-			if err := w.service.RecordVoid(ctx, key); err != nil {
+			if err := w.service.Releases.RecordVoid(ctx, key); err != nil {
 				return false, rail.Result{Outcome: rail.NotSent, Code: codeNotVoided, Err: err}
 			}
 		case rail.Accepted:
@@ -218,8 +198,8 @@ func (w *releasePayout) voidSupersededKeys(ctx context.Context, order *model.Rel
 // recordPaidSuperseded records that a superseded key has paid, which blocks the order. If
 // the earlier order's account was erased, the rail's answer is recorded against the order
 // that would be sent.
-func (w *releasePayout) recordPaidSuperseded(ctx context.Context, order *model.Release, key string, said rail.Result) rail.Result {
-	sent, err := w.service.SentOrders(ctx, IdentityOf(w.rail), []string{key})
+func (w *releasePayout) recordPaidSuperseded(ctx context.Context, order *release.Release, key string, said rail.Result) rail.Result {
+	sent, err := w.service.Releases.SentOrders(ctx, IdentityOf(w.rail), []string{key})
 	earlier := sent[key]
 	if earlier == nil {
 		unread := *order
@@ -234,7 +214,7 @@ func (w *releasePayout) recordPaidSuperseded(ctx context.Context, order *model.R
 
 // observeResult counts and logs a rail's result and converts it to the answer for the
 // order.
-func observeResult(ctx context.Context, log *slog.Logger, from rail.Rail, order *model.Release, result rail.Result) model.RailAnswer {
+func observeResult(ctx context.Context, log *slog.Logger, from rail.Rail, order *release.Release, result rail.Result) payouts.RailAnswer {
 	said := toRailAnswer(result, toInstruction(order))
 	callCount.WithLabelValues(from.Name(), string(said.Outcome)).Inc()
 	if window := from.Capabilities().KeyWindow; window > 0 {
@@ -242,14 +222,14 @@ func observeResult(ctx context.Context, log *slog.Logger, from rail.Rail, order 
 	}
 	words := map[bool]string{true: "rail not reached", false: "rail in doubt"}
 	if result.Err != nil {
-		log.WarnContext(ctx, words[said.Outcome == model.OutcomeNotSent], "order", toInstruction(order), "attempt", order.Attempt, "code", result.Code, "error", result.Err)
+		log.WarnContext(ctx, words[said.Outcome == payouts.OutcomeNotSent], "order", toInstruction(order), "attempt", order.Attempt, "code", result.Code, "error", result.Err)
 	}
 	return said
 }
 
 // resolveInDoubt inquires the outcome of an order in doubt. NotFound is no refusal: the
 // order is sent again under the same key, which pays at most once within the key window.
-func (w *releasePayout) resolveInDoubt(ctx context.Context, order *model.Release, expires time.Time) rail.Result {
+func (w *releasePayout) resolveInDoubt(ctx context.Context, order *release.Release, expires time.Time) rail.Result {
 	able := w.rail.Capabilities()
 	switch askable := order.OtherRail == nil && able.Inquirable; {
 	case !askable && order.RefusalReported:
@@ -275,25 +255,25 @@ func (w *releasePayout) resolveInDoubt(ctx context.Context, order *model.Release
 	}
 }
 
-func toInstruction(order *model.Release) rail.Instruction {
+func toInstruction(order *release.Release) rail.Instruction {
 	return rail.Instruction{
 		Key: order.Key, PayoutID: order.PayoutID, Amount: order.Amount,
 		Payee: rail.Payee{Beneficiary: order.Beneficiary, Number: order.Number},
 	}
 }
 
-func toRailAnswer(result rail.Result, instruction rail.Instruction) model.RailAnswer {
-	said := model.RailAnswer{Outcome: model.OutcomeUnknown, Code: result.Code, Reference: result.Reference}
+func toRailAnswer(result rail.Result, instruction rail.Instruction) payouts.RailAnswer {
+	said := payouts.RailAnswer{Outcome: payouts.OutcomeUnknown, Code: result.Code, Reference: result.Reference}
 	switch result.Outcome {
 	case rail.Accepted:
-		said.Outcome = model.OutcomeAccepted
+		said.Outcome = payouts.OutcomeAccepted
 		if !result.Confirms(instruction) {
-			said.Outcome = model.OutcomeMismatch
+			said.Outcome = payouts.OutcomeMismatch
 		}
 	case rail.Refused:
-		said.Outcome = model.OutcomeRefused
+		said.Outcome = payouts.OutcomeRefused
 	case rail.NotSent:
-		said.Outcome = model.OutcomeNotSent
+		said.Outcome = payouts.OutcomeNotSent
 	case rail.Unknown, rail.NotFound:
 	}
 	return said

@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/jobs/rail"
-	"parapet/model"
 	"parapet/model/modeltest"
+	"parapet/model/payouts"
+	"parapet/model/payouts/release"
 	"parapet/model/wire"
 )
 
@@ -150,7 +151,7 @@ func TestDeadWorkerLeavesPayoutInDoubt(t *testing.T) {
 			t.Parallel()
 			s := newFixture(t)
 			claim, job := s.createPendingPayout(numberFor(rail.Accept))
-			order, wait, err := s.Service.BeginRelease(t.Context(), IdentityOf(s.rail), job.Partner, job.ID)
+			order, wait, err := s.Service.Releases.BeginRelease(t.Context(), IdentityOf(s.rail), job.Partner, job.ID)
 			require.NoError(t, err)
 			require.Zero(t, wait)
 			require.False(t, order.InDoubt)
@@ -170,7 +171,7 @@ func TestDeadWorkerLeavesPayoutInDoubt(t *testing.T) {
 			require.Equal(t, 2, s.countRows("payout_attempts where key = $1", order.Key))
 
 			// The dead worker was only slow: its answer changes nothing now.
-			_, err = s.Service.EndRelease(t.Context(), s.rail.Name(), order, model.RailAnswer{Outcome: model.OutcomeUnknown})
+			_, err = s.Service.Releases.EndRelease(t.Context(), s.rail.Name(), order, payouts.RailAnswer{Outcome: payouts.OutcomeUnknown})
 			require.NoError(t, err)
 			require.Equal(t, "released", s.onlyPayout(claim).Status)
 		})
@@ -188,7 +189,7 @@ func TestSweepReenqueuesLostJobs(t *testing.T) {
 	s.startWorkers()
 	s.settled(s.waitForPayoutStatus(claim, "released"), behaviourCase{})
 	s.requireEventually(func() bool {
-		read, err := s.Service.GetQuote(t.Context(), s.Acme, quote.ID)
+		read, err := s.Service.Quotes.Get(t.Context(), s.Acme, quote.ID)
 		return err == nil && read.Status == "expired"
 	}, "the quote expires after its validity")
 }
@@ -204,16 +205,16 @@ func TestUnknownOutcomeIsNotRefusal(t *testing.T) {
 	less.Paid.Amount--
 	for _, test := range []struct {
 		said rail.Result
-		want model.Outcome
+		want payouts.Outcome
 	}{
-		{paid, model.OutcomeAccepted},
-		{less, model.OutcomeMismatch},
-		{rail.Result{Outcome: rail.Accepted}, model.OutcomeMismatch},
-		{rail.Result{Outcome: rail.Refused}, model.OutcomeRefused},
-		{rail.Result{Outcome: rail.Unknown}, model.OutcomeUnknown},
-		{rail.Result{Outcome: rail.NotFound}, model.OutcomeUnknown},
-		{rail.Result{Outcome: "news"}, model.OutcomeUnknown},
-		{rail.Result{}, model.OutcomeUnknown},
+		{paid, payouts.OutcomeAccepted},
+		{less, payouts.OutcomeMismatch},
+		{rail.Result{Outcome: rail.Accepted}, payouts.OutcomeMismatch},
+		{rail.Result{Outcome: rail.Refused}, payouts.OutcomeRefused},
+		{rail.Result{Outcome: rail.Unknown}, payouts.OutcomeUnknown},
+		{rail.Result{Outcome: rail.NotFound}, payouts.OutcomeUnknown},
+		{rail.Result{Outcome: "news"}, payouts.OutcomeUnknown},
+		{rail.Result{}, payouts.OutcomeUnknown},
 	} {
 		require.Equal(t, test.want, toRailAnswer(test.said, order).Outcome, "%+v", test.said)
 	}
@@ -226,8 +227,8 @@ func TestAnOldRefusalDoesNotTouchANewKey(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
 	claim, job := s.createPendingPayout(numberFor(rail.RejectAtSend))
-	begin := func() *model.Release {
-		order, _, err := s.Service.BeginRelease(t.Context(), IdentityOf(s.rail), job.Partner, job.ID)
+	begin := func() *release.Release {
+		order, _, err := s.Service.Releases.BeginRelease(t.Context(), IdentityOf(s.rail), job.Partner, job.ID)
 		require.NoError(t, err)
 		require.NotNil(t, order)
 		return order
@@ -237,11 +238,11 @@ func TestAnOldRefusalDoesNotTouchANewKey(t *testing.T) {
 	require.NoError(t, s.runRelease(job))
 	require.Equal(t, "rail_rejected", *s.onlyPayout(claim).BlockedReason)
 	method := s.RecordPayoutMethod(modeltest.IBANMethod(claim))
-	require.NoError(t, s.Service.RecordVerification(t.Context(), "acme", method.ID, s.rail.Name(), rail.CodeFound, true))
+	require.NoError(t, s.Service.Payouts.RecordVerification(t.Context(), "acme", method.ID, s.rail.Name(), rail.CodeFound, true))
 	require.Equal(t, s.RailKey(slow.PayoutID, 2), begin().Key)
 
-	for _, outcome := range []model.Outcome{model.OutcomeRefused, model.OutcomeUnknown} {
-		_, err := s.Service.EndRelease(t.Context(), s.rail.Name(), slow, model.RailAnswer{Outcome: outcome, Code: rail.CodeRejected})
+	for _, outcome := range []payouts.Outcome{payouts.OutcomeRefused, payouts.OutcomeUnknown} {
+		_, err := s.Service.Releases.EndRelease(t.Context(), s.rail.Name(), slow, payouts.RailAnswer{Outcome: outcome, Code: rail.CodeRejected})
 		require.NoError(t, err)
 		require.Equal(t, "releasing", s.onlyPayout(claim).Status, outcome)
 	}

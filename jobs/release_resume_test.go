@@ -5,14 +5,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
 	"parapet/model/modeltest"
+	"parapet/model/payouts/controls"
 )
 
 // resumption is the last run that resumes releases.
-func (s *fixture) resumption() model.ReleaseResumption {
+func (s *fixture) resumption() controls.ReleaseResumption {
 	s.t.Helper()
-	runs, err := s.Service.ReleaseResumptions(s.t.Context(), s.Operator, 1)
+	runs, err := s.Service.Controls.ReleaseResumptions(s.t.Context(), s.Operator, 1)
 	require.NoError(s.t, err)
 	require.Len(s.t, runs, 1)
 	return runs[0]
@@ -25,12 +25,12 @@ func TestResumptionGoesOnWhereItFailed(t *testing.T) {
 	t.Parallel()
 	s := newFixtureWith(t, noWait, modeltest.WithoutChecks())
 	fleet := s.createPendingPayoutsOf(205, 1)
-	stop := model.StopRequest{Reason: "The bank called."}
-	_, err := s.Service.StopReleases(t.Context(), s.Operator, stop)
+	stop := controls.StopRequest{Reason: "The bank called."}
+	_, err := s.Service.Controls.StopReleases(t.Context(), s.Operator, stop)
 	require.NoError(t, err)
 	s.execSQL("update payouts set next_attempt_at = null")
-	resume := func() model.ReleaseResumption {
-		resumed, err := s.Service.ResumeReleases(t.Context(), s.Operator, model.ResumeRequest{Reason: "All is well."})
+	resume := func() controls.ReleaseResumption {
+		resumed, err := s.Service.Releases.ResumeReleases(t.Context(), s.Operator, controls.ResumeRequest{Reason: "All is well."})
 		require.NoError(t, err)
 		return *resumed.Resumption
 	}
@@ -38,23 +38,23 @@ func TestResumptionGoesOnWhereItFailed(t *testing.T) {
 	require.Equal(t, 1, s.countRows("river.river_job where kind = 'sweep' and args ->> 'work' = 'stopped_payouts'"), "its job")
 	s.execSQL("create function fail() returns trigger language plpgsql as 'begin raise exception ''no such batch''; end'")
 	s.execSQL("create trigger fail before update on payouts for each row when (new.id = '" + s.lastPayout("acme") + "') execute function fail()")
-	require.ErrorContains(t, s.Service.SweepDue(t.Context(), "stopped_payouts"), "no such batch")
+	require.ErrorContains(t, s.Service.Operations.SweepDue(t.Context(), "stopped_payouts"), "no such batch")
 	run := s.resumption()
 	require.Equal(t, "resuming", run.State)
 	require.Equal(t, 200, run.Done)
 	require.Equal(t, run.Done, s.countRows("payouts where next_attempt_at is not null"))
 	require.Equal(t, 1, s.countRows("payouts where next_attempt_at is not null and partner = 'globex'"), "the other partner's is among the first")
 
-	_, err = s.Service.StopReleases(t.Context(), s.Operator, stop)
+	_, err = s.Service.Controls.StopReleases(t.Context(), s.Operator, stop)
 	require.NoError(t, err)
 	s.execSQL("drop trigger fail on payouts")
-	require.NoError(t, s.Service.SweepDue(t.Context(), "stopped_payouts"))
+	require.NoError(t, s.Service.Operations.SweepDue(t.Context(), "stopped_payouts"))
 	require.Equal(t, "stopped", s.resumption().State)
 	require.Equal(t, 200, s.resumption().Done)
 	require.Equal(t, 6, s.countRows("payouts where next_attempt_at is null"), "the rest waits")
 
 	require.Equal(t, 6, resume().Total)
-	require.NoError(t, s.Service.SweepDue(t.Context(), "stopped_payouts"))
+	require.NoError(t, s.Service.Operations.SweepDue(t.Context(), "stopped_payouts"))
 	run = s.resumption()
 	require.Equal(t, "completed", run.State)
 	require.Equal(t, 6, run.Done)

@@ -15,7 +15,7 @@ func (w *releasePayout) advanceOthers(ctx context.Context, partner string) {
 	if now-last < int64(advanceInterval) || !w.advancedAt.CompareAndSwap(last, now) {
 		return
 	}
-	if _, err := w.service.AdvanceOtherPartners(ctx, partner); err != nil {
+	if _, err := w.service.Releases.AdvanceOtherPartners(ctx, partner); err != nil {
 		w.log.WarnContext(ctx, "payouts of other partners were not moved ahead", "error", err)
 	}
 }

@@ -9,9 +9,10 @@ import (
 
 	"parapet/jobs/rail"
 	"parapet/jobs/rail/bankfile"
-	"parapet/model"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
+	"parapet/model/payouts/controls"
+	"parapet/model/payouts/reconciliation"
 )
 
 // TestFileThatWasNotPermittedIsNotSealed lets releases stop between the cut of a batch
@@ -22,11 +23,13 @@ func TestFileThatWasNotPermittedIsNotSealed(t *testing.T) {
 	files, folder := s.writtenFiles()
 	fleet := s.createPendingPayouts(3)
 	require.NoError(t, s.runReleaseBatch(files))
-	stopped := func(context.Context) (context.Context, rail.Permit, error) { return nil, nil, model.ErrReleasesStopped }
-	require.ErrorIs(t, files.WriteDueFiles(t.Context(), stopped), model.ErrReleasesStopped)
+	stopped := func(context.Context) (context.Context, rail.Permit, error) {
+		return nil, nil, controls.ErrReleasesStopped
+	}
+	require.ErrorIs(t, files.WriteDueFiles(t.Context(), stopped), controls.ErrReleasesStopped)
 	require.Zero(t, s.countRows("payment_files where sealed_digest is not null"))
 	order := s.readPayout(fleet[0])
-	s.applyBankReport(files, model.ReportLine{Key: s.RailKey(order.ID, 1), Reference: "r", Amount: order.Amount, Status: model.LineRejected, Code: "AC04"})
+	s.applyBankReport(files, reconciliation.ReportLine{Key: s.RailKey(order.ID, 1), Reference: "r", Amount: order.Amount, Status: reconciliation.LineRejected, Code: "AC04"})
 	require.NoError(t, s.writeDueFiles(files))
 	names := written(t, folder)
 	require.Len(t, names, 1)
@@ -50,25 +53,25 @@ func TestUnsealedFileIsWrittenWithoutTheOrdersThatChanged(t *testing.T) {
 	require.ErrorIs(t, s.writeDueFiles(files), errHung)
 	files.FileStore = good
 	order := s.readPayout(fleet[0])
-	s.applyBankReport(files, model.ReportLine{Key: s.RailKey(order.ID, 1), Reference: "r", Amount: order.Amount, Status: model.LineRejected, Code: "AC04"})
+	s.applyBankReport(files, reconciliation.ReportLine{Key: s.RailKey(order.ID, 1), Reference: "r", Amount: order.Amount, Status: reconciliation.LineRejected, Code: "AC04"})
 	require.ErrorIs(t, s.writeDueFiles(files), bankfile.ErrFileSealed)
 	require.Empty(t, written(t, folder))
 
 	var batch string
 	require.NoError(t, s.pool.QueryRow(t.Context(), "select id from payment_files").Scan(&batch))
 	unseal := func(by actor.Actor, batch string) error {
-		return s.Service.UnsealBankFile(t.Context(), by, model.UnsealRequest{Batch: batch, Reason: "The bank has searched for it."})
+		return s.Service.Controls.UnsealBankFile(t.Context(), by, controls.UnsealRequest{Batch: batch, Reason: "The bank has searched for it."})
 	}
 	require.Equal(t, apperr.CodeStateConflict, apperr.CodeOf(unseal(s.Operator, batch)), "releases go on")
-	_, err := s.Service.StopReleases(t.Context(), s.Operator, model.StopRequest{Reason: "A file is missing."})
+	_, err := s.Service.Controls.StopReleases(t.Context(), s.Operator, controls.StopRequest{Reason: "A file is missing."})
 	require.NoError(t, err)
 	require.Error(t, unseal(s.Acme, batch))
 	require.Equal(t, apperr.CodeStateConflict, apperr.CodeOf(unseal(s.Operator, "PPT-none")))
 	require.Equal(t, 1, s.countRows("payment_files where sealed_digest is not null"))
 	require.NoError(t, unseal(s.Operator, batch))
-	_, err = s.Service.ResumeReleases(t.Context(), s.Operator, model.ResumeRequest{Reason: "The file can be written."})
+	_, err = s.Service.Releases.ResumeReleases(t.Context(), s.Operator, controls.ResumeRequest{Reason: "The file can be written."})
 	require.NoError(t, err)
-	require.NoError(t, s.Service.SweepDue(t.Context(), "stopped_payouts"), "it ends the stop where the request could not")
+	require.NoError(t, s.Service.Operations.SweepDue(t.Context(), "stopped_payouts"), "it ends the stop where the request could not")
 	require.NoError(t, s.writeDueFiles(files))
 	names := written(t, folder)
 	require.Len(t, names, 1)

@@ -11,8 +11,9 @@ import (
 
 	"parapet/jobs/rail"
 	"parapet/jobs/rail/bankfile"
-	"parapet/model"
 	"parapet/model/kernel/store"
+	"parapet/model/payouts/controls"
+	"parapet/model/payouts/release"
 )
 
 // sending counts what a rail that writes files and knows no key is asked for.
@@ -47,17 +48,17 @@ func TestReleaseStopBlocksResendsAndFiles(t *testing.T) {
 	s := newFixture(t)
 	to := &sending{Rail: s.rail}
 	releases := &releasePayout{service: s.Service, rail: to}
-	require.Equal(t, codeStopped, releases.resolveInDoubt(t.Context(), &model.Release{InDoubt: true, InquireOnly: true}, time.Time{}).Code)
+	require.Equal(t, codeStopped, releases.resolveInDoubt(t.Context(), &release.Release{InDoubt: true, InquireOnly: true}, time.Time{}).Code)
 	require.Zero(t, to.sent)
-	releases.resolveInDoubt(t.Context(), &model.Release{InDoubt: true}, time.Time{})
+	releases.resolveInDoubt(t.Context(), &release.Release{InDoubt: true}, time.Time{})
 	require.Equal(t, 1, to.sent)
 
 	files := &writeFiles{service: s.Service, rail: to}
-	_, err := s.Service.StopReleases(t.Context(), s.Operator, model.StopRequest{Reason: "The bank called."})
+	_, err := s.Service.Controls.StopReleases(t.Context(), s.Operator, controls.StopRequest{Reason: "The bank called."})
 	require.NoError(t, err)
 	require.NoError(t, files.Work(t.Context(), &river.Job[WriteFiles]{}))
 	require.Zero(t, to.written)
-	_, err = s.Service.ResumeReleases(t.Context(), s.Operator, model.ResumeRequest{Reason: "All is well."})
+	_, err = s.Service.Releases.ResumeReleases(t.Context(), s.Operator, controls.ResumeRequest{Reason: "All is well."})
 	require.NoError(t, err)
 	require.NoError(t, files.Work(t.Context(), &river.Job[WriteFiles]{}))
 	require.Equal(t, 1, to.written)
@@ -66,11 +67,11 @@ func TestReleaseStopBlocksResendsAndFiles(t *testing.T) {
 // stopInBackground stops releases. It returns when the stop waits for payouts in flight,
 // and fails if the stop returns instead. The returned function lets the stop check again
 // and waits for its result.
-func (s *fixture) stopInBackground(waits <-chan struct{}) (answered func() *model.ReleasesStopped) {
+func (s *fixture) stopInBackground(waits <-chan struct{}) (answered func() *controls.ReleasesStopped) {
 	s.t.Helper()
-	answer := make(chan *model.ReleasesStopped, 1)
+	answer := make(chan *controls.ReleasesStopped, 1)
 	go func() {
-		stopped, err := s.Service.StopReleases(s.t.Context(), s.Operator, model.StopRequest{Reason: "The bank called."})
+		stopped, err := s.Service.Controls.StopReleases(s.t.Context(), s.Operator, controls.StopRequest{Reason: "The bank called."})
 		if err != nil {
 			s.t.Error(err)
 		}
@@ -83,7 +84,7 @@ func (s *fixture) stopInBackground(waits <-chan struct{}) (answered func() *mode
 			require.Fail(s.t, "the stop answered while something was leaving")
 		}
 	}
-	return func() *model.ReleasesStopped {
+	return func() *controls.ReleasesStopped {
 		for {
 			select {
 			case <-waits:
@@ -141,14 +142,14 @@ func TestLeasedOrderIsNotSentAfterStop(t *testing.T) {
 	job := s.createPendingPayouts(1)[0]
 	worker := &releasePayout{service: s.Service, rail: s.rail, log: s.newLogger(), onStep: func(reached releaseStep) {
 		if reached == stepLeased {
-			stopped, err := s.Service.StopReleases(t.Context(), s.Operator, model.StopRequest{Reason: "The bank called."})
+			stopped, err := s.Service.Controls.StopReleases(t.Context(), s.Operator, controls.StopRequest{Reason: "The bank called."})
 			require.NoError(t, err)
 			require.Nil(t, stopped.Leaving)
 		}
 	}}
 	_ = worker.Work(t.Context(), &river.Job[store.ReleasePayout]{Args: job})
 	require.Zero(t, s.countRows("simulator_transfers"))
-	_, err := s.Service.ResumeReleases(t.Context(), s.Operator, model.ResumeRequest{Reason: "All is well."})
+	_, err := s.Service.Releases.ResumeReleases(t.Context(), s.Operator, controls.ResumeRequest{Reason: "All is well."})
 	require.NoError(t, err)
 	s.AdvanceClock(10 * time.Minute)
 	require.NoError(t, s.runRelease(job))
@@ -208,14 +209,14 @@ func TestFileIsNotWrittenAfterItsSessionWasLost(t *testing.T) {
 	s := newFixture(t)
 	files, folder, store, ended := s.pausedWriter()
 	require.Equal(t, 1, s.countRows("(select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'parapet sends' and datname = current_database()) as ended"))
-	stopped, err := s.Service.StopReleases(t.Context(), s.Operator, model.StopRequest{Reason: "The bank called."})
+	stopped, err := s.Service.Controls.StopReleases(t.Context(), s.Operator, controls.StopRequest{Reason: "The bank called."})
 	require.NoError(t, err)
 	require.Nil(t, stopped.Leaving)
 	close(store.goOn)
-	require.ErrorIs(t, <-ended, model.ErrSendSessionLost)
+	require.ErrorIs(t, <-ended, controls.ErrSendSessionLost)
 	require.Empty(t, written(t, folder))
 
-	_, err = s.Service.ResumeReleases(t.Context(), s.Operator, model.ResumeRequest{Reason: "All is well."})
+	_, err = s.Service.Releases.ResumeReleases(t.Context(), s.Operator, controls.ResumeRequest{Reason: "All is well."})
 	require.NoError(t, err)
 	require.NoError(t, s.writeDueFiles(files))
 	require.Len(t, written(t, folder), 1)

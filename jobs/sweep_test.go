@@ -16,7 +16,7 @@ func TestOverduePayoutMovesWhileQuotesCannotExpire(t *testing.T) {
 	s := newFixture(t)
 	job := s.createPendingPayouts(1)[0]
 	s.Quote("quake-circle", nil)
-	order, _, err := s.Service.BeginRelease(t.Context(), IdentityOf(s.rail), job.Partner, job.ID)
+	order, _, err := s.Service.Releases.BeginRelease(t.Context(), IdentityOf(s.rail), job.Partner, job.ID)
 	require.NoError(t, err)
 	require.NotNil(t, order)
 	s.execSQL("delete from river.river_job")
@@ -41,7 +41,7 @@ func BenchmarkSweepBacklog(b *testing.B) {
 	s.Quote("quake-circle", nil)
 	s.execSQL(`insert into quotes select copy.* from (select q from quotes q where status = 'priced' limit 1) as one (q), generate_series(1, $1) as n,
 		lateral jsonb_populate_record(one.q, jsonb_build_object('id', gen_random_uuid(), 'n', n)) as copy`, quotes-1)
-	_, _, err := s.Service.BeginRelease(b.Context(), IdentityOf(s.rail), job.Partner, job.ID)
+	_, _, err := s.Service.Releases.BeginRelease(b.Context(), IdentityOf(s.rail), job.Partner, job.ID)
 	require.NoError(b, err)
 	s.execSQL("delete from river.river_job")
 	s.execSQL("vacuum analyze quotes")
@@ -52,7 +52,7 @@ func BenchmarkSweepBacklog(b *testing.B) {
 	moved := time.Since(began)
 	left := s.countRows("quotes where status = 'priced'")
 	for s.countRows("quotes where status = 'priced'") > 0 {
-		require.NoError(b, s.Service.SweepDue(b.Context(), "quotes"))
+		require.NoError(b, s.Service.Operations.SweepDue(b.Context(), "quotes"))
 	}
 	all := time.Since(began)
 	for b.Loop() {

@@ -15,7 +15,7 @@ import (
 	"parapet/internal/egress"
 	"parapet/internal/filestore"
 	"parapet/jobs/rail"
-	"parapet/model/kernel/store"
+	"parapet/model/dbconn"
 )
 
 // TestClientsRefuseCallsInsideATransaction makes a rail call the network inside the
@@ -59,7 +59,7 @@ func TestClientsRefuseCallsInsideATransaction(t *testing.T) {
 		by := &recordingBatchRail{BatchRail: files, enter: func(ctx context.Context, _ *pgx.Conn, _ []rail.Instruction) ([]rail.Result, error) {
 			return nil, errors.Join(errors.New("undone"), call(ctx))
 		}}
-		require.ErrorIs(t, s.runReleaseBatch(by), store.ErrInTransaction, name)
+		require.ErrorIs(t, s.runReleaseBatch(by), dbconn.ErrInTransaction, name)
 	}
 	require.Zero(t, called)
 	require.NoError(t, calls["put"](t.Context()))

@@ -58,13 +58,13 @@ func TestCallThatReachesNobodyLeavesThePayoutPending(t *testing.T) {
 			s.AdvanceClock(24 * time.Hour)
 		}
 		require.Equal(t, 8, s.countRows("payout_attempts where outcome = 'not_sent' and key = $1", s.RailKey(job.ID, 1)))
-		vitals, err := s.Service.HealthStats(t.Context(), s.Operator)
+		vitals, err := s.Service.Operations.HealthStats(t.Context(), s.Operator)
 		require.NoError(t, err)
 		require.Greater(t, vitals.OldestUnsent, 7*24*time.Hour, "the metric shows that money waits")
 	}
 	require.Zero(t, b.Sends())
 	b.listenAgain()
-	require.NoError(t, s.Service.Sweep(t.Context()))
+	require.NoError(t, s.Service.Operations.Sweep(t.Context()))
 	for _, job := range s.queuedJobs() {
 		require.NoError(t, s.runReleaseWith(b.newRail(), job))
 		require.Equal(t, "released", s.readPayout(job).Status)
@@ -232,7 +232,7 @@ func TestQueueStaysShortWhileTheRailIsAway(t *testing.T) {
 	}
 	for range 15 {
 		s.AdvanceClock(61 * time.Second)
-		require.NoError(t, s.Service.SweepDue(t.Context(), "pending_payouts"))
+		require.NoError(t, s.Service.Operations.SweepDue(t.Context(), "pending_payouts"))
 		require.LessOrEqual(t, requeued(), payouts)
 	}
 	require.Equal(t, payouts, requeued(), "each payout was requeued")

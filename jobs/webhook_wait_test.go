@@ -8,14 +8,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/events/webhooks"
 	"parapet/model/wire"
 )
 
 // sendDue sends and saves one batch of what is due to an endpoint, as a worker does.
-func (s *fixture) sendDue(job model.DeliverEndpoint) {
+func (s *fixture) sendDue(job webhooks.DeliverEndpoint) {
 	s.t.Helper()
-	batch, err := s.Service.FetchBatch(s.t.Context(), job)
+	batch, err := s.Service.Webhooks.FetchBatch(s.t.Context(), job)
 	require.NoError(s.t, err)
 	if batch != nil {
 		s.keeps(job, batch, s.sends(batch))
@@ -39,7 +39,7 @@ func TestOrderedEndpointSendsNoEventBeforeTheRetryOfAnEarlierOne(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
 	r := newReceiver(t, respondWithStatus(http.StatusServiceUnavailable))
-	endpoint, err := s.Service.CreateWebhookEndpoint(t.Context(), s.Acme, model.WebhookEndpointRequest{
+	endpoint, err := s.Service.Webhooks.CreateEndpoint(t.Context(), s.Acme, webhooks.EndpointRequest{
 		URL: &r.URL, EventTypes: []string{"quote.created", "quote.bound"}, Ordered: new(true),
 	})
 	require.NoError(t, err)
@@ -112,7 +112,7 @@ func TestRetryByHandDoesNotWaitForRetryAfter(t *testing.T) {
 	job := s.countHeldDeliveries(endpoint)
 	s.sendDue(job)
 	r.setAnswer(respondWithStatus(http.StatusOK))
-	_, err := s.Service.RetryDelivery(t.Context(), s.Acme, s.listDeliveries(endpoint)[0].ID)
+	_, err := s.Service.Webhooks.RetryDelivery(t.Context(), s.Acme, s.listDeliveries(endpoint)[0].ID)
 	require.NoError(t, err)
 	s.sendDue(job)
 	require.Equal(t, "delivered", s.listDeliveries(endpoint)[0].Status)

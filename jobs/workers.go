@@ -18,7 +18,10 @@ import (
 	"parapet/jobs/rail"
 	"parapet/jobs/webhook"
 	"parapet/model"
+	"parapet/model/claims/adjudication"
 	"parapet/model/kernel/store"
+	"parapet/model/operations"
+	"parapet/model/payouts"
 )
 
 // The queues. Each has its own workers, so that a long matching never delays a payout.
@@ -37,7 +40,7 @@ const (
 )
 
 var queues = map[string]river.QueueConfig{
-	queueMatching: {MaxWorkers: 4}, queuePayouts: {MaxWorkers: 16}, queueAccounts: {MaxWorkers: 8}, queueBatches: {MaxWorkers: 3}, queueFeeds: {MaxWorkers: 2}, queueSweeps: {MaxWorkers: 2 * len(model.DueWorkKinds())}, queueRescues: {MaxWorkers: 1}, queueChecks: {MaxWorkers: 1}, queueReports: {MaxWorkers: 1},
+	queueMatching: {MaxWorkers: 4}, queuePayouts: {MaxWorkers: 16}, queueAccounts: {MaxWorkers: 8}, queueBatches: {MaxWorkers: 3}, queueFeeds: {MaxWorkers: 2}, queueSweeps: {MaxWorkers: 2 * len(operations.DueWorkKinds())}, queueRescues: {MaxWorkers: 1}, queueChecks: {MaxWorkers: 1}, queueReports: {MaxWorkers: 1},
 	queueWebhooks: {MaxWorkers: 100}, queueFailing: {MaxWorkers: 20},
 }
 
@@ -112,7 +115,7 @@ type Config struct {
 type Workers struct {
 	client    *river.Client[pgx.Tx]
 	loops     backgroundLoops
-	rail      model.RailIdentity
+	rail      payouts.RailIdentity
 	heartbeat heartbeatRecorder
 	presence  workerPresence
 }
@@ -151,25 +154,25 @@ func (c Config) riverConfig() *river.Config {
 func (c Config) registerWorkers() *river.Workers {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[store.EvaluateOccurrences]) error {
-		return snoozeIfPending(c.Service.Evaluate(ctx, job.Args))
+		return snoozeIfPending(c.Service.Adjudication.Evaluate(ctx, job.Args))
 	}))
-	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[model.EvaluatePolicies]) error {
-		return c.Service.EvaluatePolicies(ctx, job.Args)
+	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[adjudication.EvaluatePolicies]) error {
+		return c.Service.Adjudication.EvaluatePolicies(ctx, job.Args)
 	}))
 	river.AddWorker(workers, &verifyPayoutMethod{service: c.Service, rail: c.Rail})
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[store.ReevaluatePayouts]) error {
-		return c.Service.ReevaluatePayouts(ctx, job.Args)
+		return c.Service.Payouts.Reevaluate(ctx, job.Args)
 	}))
 	river.AddWorker(workers, &releasePayout{service: c.Service, rail: c.Rail, log: c.Log, tracer: c.Tracer, gate: newRailGate(time.Now)})
 	river.AddWorker(workers, &releaseBatch{service: c.Service, rail: c.Rail, log: c.Log, tracer: c.Tracer})
 	river.AddWorker(workers, &writeFiles{service: c.Service, rail: c.Rail})
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[store.DeleteFiles]) error {
-		return c.Service.DeleteFiles(ctx, job.Args.Keys)
+		return c.Service.Privacy.DeleteFiles(ctx, job.Args.Keys)
 	}))
 	river.AddWorker(workers, &deliverEndpoint{service: c.Service, sender: c.Sender})
 	river.AddWorker(workers, &pollFeed{service: c.Service, fetch: c.Fetch, feeds: c.Feeds})
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[store.SweepWork]) error {
-		return c.Service.SweepDue(ctx, job.Args.Work)
+		return c.Service.Operations.SweepDue(ctx, job.Args.Work)
 	}))
 	river.AddWorker(workers, &rescueJobs{pool: c.Pool, log: c.Log})
 	river.AddWorker(workers, &checkInvariants{service: c.Service})
@@ -182,7 +185,7 @@ const sweepInterval = 5 * time.Second
 
 func (c Config) periodicJobs() []*river.PeriodicJob {
 	jobs := []*river.PeriodicJob{newPeriodicJob(rescueInterval, RescueJobs{}), newPeriodicJob(checkInterval, CheckInvariants{}), newPeriodicJob(reportInterval, FetchReports{})}
-	for _, work := range model.DueWorkKinds() {
+	for _, work := range operations.DueWorkKinds() {
 		jobs = append(jobs, newPeriodicJob(sweepInterval, store.SweepWork{Work: work}))
 	}
 	if _, writes := c.Rail.(fileRail); writes {
@@ -205,7 +208,7 @@ func newPeriodicJob(every time.Duration, job river.JobArgs) *river.PeriodicJob {
 // waits for an unusable file store until ctx ends. It logs the name that this process's
 // jobs record in attempted_by.
 func (w *Workers) Start(ctx context.Context) error {
-	if err := w.loops.service.RegisterRail(ctx, w.rail); err != nil {
+	if err := w.loops.service.Releases.RegisterRail(ctx, w.rail); err != nil {
 		return err
 	}
 	if err := w.heartbeat.recordBeforeStart(ctx); err != nil {
@@ -233,7 +236,7 @@ func (w *Workers) Stop(ctx context.Context) error {
 // snoozeIfPending snoozes a second matching pass until the transactions of the first have
 // ended.
 func snoozeIfPending(err error) error {
-	if errors.Is(err, model.ErrBarrierPending) {
+	if errors.Is(err, adjudication.ErrBarrierPending) {
 		return river.JobSnooze(time.Second)
 	}
 	return err

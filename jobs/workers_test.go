@@ -8,6 +8,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"path/filepath"
@@ -23,18 +24,17 @@ import (
 
 	"parapet/jobs/feed"
 	"parapet/jobs/rail"
-	"parapet/model"
+	"parapet/model/claims/adjudication"
+	"parapet/model/payouts"
 )
 
 // jobKinds reads the kinds of job that a package's source declares.
 func jobKinds(t *testing.T, folder string) []string {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(folder, "*.go"))
-	require.NoError(t, err)
 	var found []string
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
+	err := filepath.WalkDir(folder, func(name string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
+			return err
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
 		require.NoError(t, err)
@@ -45,7 +45,9 @@ func jobKinds(t *testing.T, folder string) []string {
 				found = append(found, kind)
 			}
 		}
-	}
+		return nil
+	})
+	require.NoError(t, err)
 	return found
 }
 
@@ -57,7 +59,7 @@ func (j anyJob) Kind() string { return j.kind }
 func TestEveryKindHasAPolicyAQueueAndAWorker(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
-	declared := slices.Sorted(slices.Values(slices.Concat(jobKinds(t, "../model"), jobKinds(t, "../model/kernel/store"), jobKinds(t, "."))))
+	declared := slices.Sorted(slices.Values(slices.Concat(jobKinds(t, "../model"), jobKinds(t, "."))))
 	require.NotEmpty(t, declared)
 	require.Equal(t, declared, slices.Sorted(maps.Keys(insertOptions)), "each kind of job has its policy, and each policy its kind")
 
@@ -85,7 +87,7 @@ func TestTimeoutsAreNested(t *testing.T) {
 	t.Parallel()
 	require.Greater(t, rescueAfter, jobTimeout)
 	require.GreaterOrEqual(t, jobTimeout, 2*railTimeout)
-	require.GreaterOrEqual(t, model.ReleaseLease, railTimeout+10*time.Second)
+	require.GreaterOrEqual(t, payouts.ReleaseLease, railTimeout+10*time.Second)
 	require.GreaterOrEqual(t, jobTimeout, 2*fetchTimeout)
 	require.Less(t, saveTimeout, rescueAfter-jobTimeout, "even what is kept after the job's time ended")
 	require.LessOrEqual(t, jobTimeout, 45*time.Second)
@@ -101,7 +103,7 @@ func TestFeedsArePolledPeriodically(t *testing.T) {
 func TestSecondMatchingPassWaitsForFirst(t *testing.T) {
 	t.Parallel()
 	var snooze *rivertype.JobSnoozeError
-	require.ErrorAs(t, snoozeIfPending(fmt.Errorf("match: %w", model.ErrBarrierPending)), &snooze)
+	require.ErrorAs(t, snoozeIfPending(fmt.Errorf("match: %w", adjudication.ErrBarrierPending)), &snooze)
 	require.Equal(t, time.Second, snooze.Duration)
 	failed := errors.New("failed")
 	require.Equal(t, failed, snoozeIfPending(failed))

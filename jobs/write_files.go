@@ -8,6 +8,7 @@ import (
 
 	"parapet/jobs/rail"
 	"parapet/model"
+	"parapet/model/payouts/controls"
 )
 
 // fileRail is a rail that pays through files.
@@ -35,11 +36,11 @@ func (w *writeFiles) Work(ctx context.Context, _ *river.Job[WriteFiles]) error {
 	if !ok {
 		return nil
 	}
-	if stopped, err := w.service.AreReleasesStopped(ctx); err != nil || stopped {
+	if stopped, err := w.service.Controls.AreReleasesStopped(ctx); err != nil || stopped {
 		return err // accepted orders wait for the next file
 	}
 	err := writer.WriteDueFiles(ctx, w.permit)
-	if errors.Is(err, model.ErrReleasesStopped) {
+	if errors.Is(err, controls.ErrReleasesStopped) {
 		return nil // the remaining files wait too
 	}
 	return err
@@ -49,12 +50,12 @@ func (w *writeFiles) Work(ctx context.Context, _ *river.Job[WriteFiles]) error {
 // keys. A database that loses a file's orders in a failover also loses the later
 // heartbeat, so the loss is detected before the orders are paid again in another file.
 func (w *writeFiles) permit(ctx context.Context) (context.Context, rail.Permit, error) {
-	restore, err := w.service.RecordHeartbeat(ctx)
+	restore, err := w.service.Operations.RecordHeartbeat(ctx)
 	switch {
 	case err != nil:
 		return nil, nil, err
 	case restore != nil:
-		return nil, nil, model.ErrReleasesStopped
+		return nil, nil, controls.ErrReleasesStopped
 	}
-	return w.service.BeginSend(ctx)
+	return w.service.Controls.BeginSend(ctx)
 }

@@ -9,7 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/events"
+	"parapet/model/hazard/occurrence"
+	"parapet/model/insight/scenario"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/event"
 	"parapet/model/kernel/store"
@@ -134,13 +136,13 @@ func BenchmarkBookFeed(b *testing.B) {
 				{event.WebhookEndpointOn},
 			} {
 				for _, after := range []int64{0, 1_000_000} {
-					f := model.EventFilter{Types: types, After: after}
+					f := events.Filter{Types: types, After: after}
 					at.measure(fmt.Sprintf("%s %v after %d", partner, types, after), func(ctx context.Context) error {
-						_, err := m.Service.ListEvents(ctx, modeltest.Partner(partner), f, store.PageRequest{})
+						_, err := m.Service.Events.List(ctx, modeltest.Partner(partner), f, store.PageRequest{})
 						return err
 					})
 					at.measure(fmt.Sprintf("%s %v after %d total", partner, types, after), func(ctx context.Context) error {
-						page, err := m.Service.ListEvents(ctx, modeltest.Partner(partner), f, store.PageRequest{Limit: 1})
+						page, err := m.Service.Events.List(ctx, modeltest.Partner(partner), f, store.PageRequest{Limit: 1})
 						require.NoError(b, err)
 						_, _, err = page.Total(ctx)
 						return err
@@ -155,18 +157,18 @@ func BenchmarkBookFeed(b *testing.B) {
 // BenchmarkBookDeliveries reads pages of the deliveries to acme's endpoint.
 func BenchmarkBookDeliveries(b *testing.B) {
 	m := modeltest.Book(b)
-	endpoints, err := m.Service.ListWebhookEndpoints(b.Context(), m.Acme, store.Filter{}, store.PageRequest{})
+	endpoints, err := m.Service.Webhooks.ListEndpoints(b.Context(), m.Acme, store.Filter{}, store.PageRequest{})
 	require.NoError(b, err)
 	require.NotEmpty(b, endpoints.Data)
 	for b.Loop() {
 		at := timings{b: b}
 		for _, status := range []string{"", "pending", "delivered", "parked"} {
 			at.measure("deliveries "+status, func(ctx context.Context) error {
-				_, err := m.Service.ListDeliveries(ctx, m.Acme, endpoints.Data[0].ID, status, store.PageRequest{})
+				_, err := m.Service.Webhooks.ListDeliveries(ctx, m.Acme, endpoints.Data[0].ID, status, store.PageRequest{})
 				return err
 			})
 			at.measure("deliveries of "+status, func(ctx context.Context) error {
-				_, err := m.Service.DeliveriesOf(status)(ctx, m.Acme, []string{endpoints.Data[0].ID}, store.PageRequest{})
+				_, err := m.Service.Webhooks.DeliveriesOf(status)(ctx, m.Acme, []string{endpoints.Data[0].ID}, store.PageRequest{})
 				return err
 			})
 		}
@@ -180,13 +182,13 @@ func BenchmarkBookOccurrences(b *testing.B) {
 	past, future := m.Now().AddDate(-10, 0, 0), m.Now().AddDate(1, 0, 0)
 	for b.Loop() {
 		at := timings{b: b}
-		for _, f := range []model.HazardFilter{{}, {Kind: "storm_fix"}, {Source: "nhc"}, {Source: "usgs"}, {From: &future}, {To: &past}} {
+		for _, f := range []occurrence.HazardFilter{{}, {Kind: "storm_fix"}, {Source: "nhc"}, {Source: "usgs"}, {From: &future}, {To: &past}} {
 			at.measure(fmt.Sprintf("occurrences %+v", f), func(ctx context.Context) error {
-				_, err := m.Service.ListOccurrences(ctx, m.Acme, f, store.PageRequest{})
+				_, err := m.Service.Occurrences.List(ctx, m.Acme, f, store.PageRequest{})
 				return err
 			})
 			at.measure(fmt.Sprintf("observations %+v", f), func(ctx context.Context) error {
-				_, err := m.Service.ListObservations(ctx, m.Operator, f, store.PageRequest{})
+				_, err := m.Service.Occurrences.ListObservations(ctx, m.Operator, f, store.PageRequest{})
 				return err
 			})
 		}
@@ -198,7 +200,7 @@ func BenchmarkBookOccurrences(b *testing.B) {
 func BenchmarkBookExposure(b *testing.B) {
 	m := modeltest.Book(b)
 	ask := func(ctx context.Context, actor actor.Actor) (touched int) {
-		total, _, err := m.Service.Expose(ctx, actor, model.ExposureRequest{Occurrence: model.WhatIf{Earthquake: &model.WhatIfEarthquake{Location: bookHualien, Magnitude: "7.0"}}}, store.PageRequest{})
+		total, _, err := m.Service.Scenarios.Expose(ctx, actor, scenario.ExposureRequest{Occurrence: scenario.WhatIf{Earthquake: &scenario.WhatIfEarthquake{Location: bookHualien, Magnitude: "7.0"}}}, store.PageRequest{})
 		require.NoError(b, err)
 		for _, sum := range total.Totals {
 			touched += sum.Touched
@@ -212,26 +214,4 @@ func BenchmarkBookExposure(b *testing.B) {
 			}
 		})
 	}
-}
-
-// BenchmarkBookInvariants checks recent changes, and then all records of a book.
-func BenchmarkBookInvariants(b *testing.B) {
-	m := modeltest.Book(b)
-	b.Run("Changed", func(b *testing.B) {
-		for b.Loop() {
-			m.QuoteAndBind("quake-circle", nil)
-			require.NoError(b, m.Service.CheckChanged(b.Context()))
-		}
-	})
-	b.Run("Full", func(b *testing.B) {
-		for b.Loop() {
-			_, err := m.DB.Pool.Exec(b.Context(), "update invariant_checks set last_full_check_at = null")
-			require.NoError(b, err)
-			slices, slowest, err := m.Service.CheckFully(b.Context())
-			require.NoError(b, err)
-			b.ReportMetric(float64(slices), "slices")
-			b.ReportMetric(float64(slowest.Milliseconds()), "slowest-slice-ms")
-			require.Empty(b, must(m.Service.ListViolations(b.Context(), m.Operator, "", 10)))
-		}
-	})
 }

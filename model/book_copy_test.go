@@ -18,7 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
-	"parapet/model"
+	"parapet/model/events"
+	"parapet/model/events/webhooks"
 	"parapet/model/modeltest"
 )
 
@@ -89,7 +90,7 @@ func (c *portfolioCopier) readTemplate() {
 	c.t.Helper()
 	for _, secret := range c.listTexts(c.template, "select distinct fingerprint from payout_methods") {
 		c.texts.replaceText(secret, func(b *bookCopy, _ string) string {
-			return model.FingerprintOf(modeltest.Keys(), b.partner, modeltest.PolicyIBANMethod("").Number)
+			return modeltest.FingerprintOf(modeltest.Keys(), b.partner, modeltest.PolicyIBANMethod("").Number)
 		})
 	}
 	for _, digest := range c.listTexts(c.template, "select digest from rail_reports") {
@@ -110,7 +111,7 @@ func (c *portfolioCopier) readTemplate() {
 	}
 }
 
-// debtDigest computes the digest that a payout's rail key contains.
+// DebtDigest computes the digest that a payout's rail key contains.
 func (c *portfolioCopier) debtDigest(digest string) func(*bookCopy, string) string {
 	const query = "select %s from payouts po join claims c on c.id = po.claim_id and c.partner = po.partner where po.debt_digest = $1"
 	policy := uuid.MustParse(c.listTexts(c.template, fmt.Sprintf(query, "po.policy_id::text"), digest)[0])
@@ -119,7 +120,7 @@ func (c *portfolioCopier) debtDigest(digest string) func(*bookCopy, string) stri
 	require.NoError(c.t, err)
 	occurrence := c.listTexts(c.template, fmt.Sprintf(query, "coalesce(c.occurrence_key, '')"), digest)[0]
 	return func(b *bookCopy, _ string) string {
-		return model.DebtDigest(b.partner, b.mapID(policy), b.mapID(claim), strings.ReplaceAll(occurrence, bookMark, b.referencePrefix()), part)
+		return modeltest.DebtDigest(b.partner, b.mapID(policy), b.mapID(claim), strings.ReplaceAll(occurrence, bookMark, b.referencePrefix()), part)
 	}
 }
 
@@ -289,14 +290,14 @@ func (c *portfolioCopier) chainEvent(table *bookTable, b *bookCopy, values [][]b
 	}
 	event := b.events[uuid.MustParse(string(*table.columnValue(values, "event_id")))]
 	end.sequence++
-	end.hash = model.ChainHash(end.hash, end.sequence, event.id, event.kind, event.at, event.data[:])
+	end.hash = events.ChainHash(end.hash, end.sequence, event.id, event.kind, event.at, event.data[:])
 	*table.columnValue(values, "sequence") = strconv.AppendInt(nil, end.sequence, 10)
 	*table.columnValue(values, "hash") = fmt.Appendf(nil, `\\x%x`, end.hash)
 }
 
 // sealAccount encrypts the account number for its new row.
 func (c *portfolioCopier) sealAccount(table *bookTable, b *bookCopy, values [][]byte) {
-	sealed, err := model.SealAccount(modeltest.Keys(), b.partner, uuid.MustParse(string(*table.columnValue(values, "id"))), modeltest.PolicyIBANMethod("").Number)
+	sealed, err := modeltest.SealAccount(modeltest.Keys(), b.partner, uuid.MustParse(string(*table.columnValue(values, "id"))), modeltest.PolicyIBANMethod("").Number)
 	require.NoError(c.t, err)
 	*table.columnValue(values, "sealed") = fmt.Appendf(nil, `\\x%x`, sealed)
 }
@@ -306,7 +307,7 @@ func (c *portfolioCopier) sealAccount(table *bookTable, b *bookCopy, values [][]
 func (c *portfolioCopier) copyDeliveries() {
 	c.t.Helper()
 	url := "https://hooks.example.com/parapet"
-	endpoint, err := c.book.Service.CreateWebhookEndpoint(c.t.Context(), c.book.Acme, model.WebhookEndpointRequest{URL: &url})
+	endpoint, err := c.book.Service.Webhooks.CreateEndpoint(c.t.Context(), c.book.Acme, webhooks.EndpointRequest{URL: &url})
 	require.NoError(c.t, err)
 	c.book.Relay()
 	c.execSQL(`insert into deliveries (id, partner, created_at, updated_at, endpoint_id, event_id, sequence, subject_id, status, attempts_in_round, attempts)

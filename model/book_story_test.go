@@ -10,11 +10,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/claims"
+	"parapet/model/claims/adjudication"
 	"parapet/model/hazard"
 	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
 	"parapet/model/money"
+	"parapet/model/payouts"
+	"parapet/model/payouts/reconciliation"
+	"parapet/model/payouts/release"
+	"parapet/model/underwriting"
 )
 
 // bookMark marks texts of the template that differ between copies: the copier replaces it
@@ -35,8 +40,8 @@ var (
 func playBookTemplate(t *testing.T, m *modeltest.Bundle, policies int) {
 	t.Helper()
 	p := bookPlayer{Bundle: m, t: t, random: rand.New(rand.NewPCG(1, 2))}
-	m.Rail.Answer = func(order *model.Release) model.RailAnswer {
-		return model.RailAnswer{Outcome: model.OutcomeAccepted, Code: "accepted", Reference: "ref-" + order.Key}
+	m.Rail.Answer = func(order *release.Release) payouts.RailAnswer {
+		return payouts.RailAnswer{Outcome: payouts.OutcomeAccepted, Code: "accepted", Reference: "ref-" + order.Key}
 	}
 	for range max(1, policies*3/10) {
 		p.createQuote("quake-circle", modeltest.Context{"location": p.randomPoint()})
@@ -105,7 +110,7 @@ func (p *bookPlayer) createQuote(product string, context modeltest.Context) stri
 	request := p.QuoteRequest(product, context)
 	request.PartnerReference = new(fmt.Sprintf("%s/%d", bookMark, p.ordinal))
 	for {
-		quote, err := p.Service.CreateQuote(p.t.Context(), p.Acme, request)
+		quote, err := p.Service.Quotes.Create(p.t.Context(), p.Acme, request)
 		if refused := (*apperr.Error)(nil); errors.As(err, &refused) && refused.Code == apperr.CodeRiskUninsurable {
 			context["location"] = p.randomPoint()
 			request.Context = p.QuoteRequest(product, context).Context
@@ -118,7 +123,7 @@ func (p *bookPlayer) createQuote(product string, context modeltest.Context) stri
 
 func (p *bookPlayer) bindPolicy(product string, context modeltest.Context) string {
 	quote := p.createQuote(product, context)
-	policy, err := p.Service.BindPolicy(p.t.Context(), p.Acme, model.BindRequest{
+	policy, err := p.Service.Policies.Bind(p.t.Context(), p.Acme, underwriting.BindRequest{
 		QuoteID: quote, PartnerReference: new(fmt.Sprintf("%s/%d", bookMark, p.ordinal)), Metadata: map[string]string{"branch": "north"},
 	})
 	require.NoError(p.t, err)
@@ -131,11 +136,11 @@ func (p *bookPlayer) recordMethod(policy string) {
 
 // reconcilePayouts reports the rail's settlements.
 func (p *bookPlayer) reconcilePayouts() {
-	lines := make([]model.ReportLine, len(p.Rail.Orders))
+	lines := make([]reconciliation.ReportLine, len(p.Rail.Orders))
 	for i, order := range p.Rail.Orders {
-		lines[i] = model.ReportLine{Key: order.Key, Reference: "ref-" + order.Key, Amount: order.Amount, Status: model.LineSettled}
+		lines[i] = reconciliation.ReportLine{Key: order.Key, Reference: "ref-" + order.Key, Amount: order.Amount, Status: reconciliation.LineSettled}
 	}
-	_, err := p.Service.Reconcile(p.t.Context(), p.Operator, model.Report{Rail: modeltest.RailName, Name: bookMark}, reading(lines))
+	_, err := p.Service.Reconciliation.Reconcile(p.t.Context(), p.Operator, reconciliation.Report{Rail: modeltest.RailName, Name: bookMark}, modeltest.ReadLines(lines))
 	require.NoError(p.t, err)
 }
 
@@ -144,15 +149,15 @@ func (p *bookPlayer) reconcilePayouts() {
 func (p *bookPlayer) declineAndCancel() {
 	policy := p.bindPolicy("quake-circle", modeltest.Context{"location": p.randomPoint()})
 	open := func() string {
-		claim, _, err := p.Service.OpenClaim(p.t.Context(), p.Acme, model.ClaimRequest{PolicyID: policy, RequestedAmount: new(money.New(150_000, "USD"))})
+		claim, _, err := p.Service.Adjudication.Open(p.t.Context(), p.Acme, adjudication.ClaimRequest{PolicyID: policy, RequestedAmount: new(money.New(150_000, "USD"))})
 		require.NoError(p.t, err)
 		return claim.ID
 	}
-	_, err := p.Service.DecideClaim(p.t.Context(), p.Operator, model.DecisionRequest{ClaimID: open(), Outcome: model.ClaimDeclined})
+	_, err := p.Service.Adjudication.Decide(p.t.Context(), p.Operator, adjudication.DecisionRequest{ClaimID: open(), Outcome: claims.ClaimDeclined})
 	require.NoError(p.t, err)
-	_, err = p.Service.WithdrawClaim(p.t.Context(), p.Operator, model.WithdrawalRequest{ClaimID: open()})
+	_, err = p.Service.Adjudication.Withdraw(p.t.Context(), p.Operator, adjudication.WithdrawalRequest{ClaimID: open()})
 	require.NoError(p.t, err)
-	_, err = p.Service.CancelPolicy(p.t.Context(), p.Operator, model.CancellationRequest{PolicyID: policy, Reason: new("The premium never came.")})
+	_, err = p.Service.Policies.Cancel(p.t.Context(), p.Operator, underwriting.CancellationRequest{PolicyID: policy, Reason: new("The premium never came.")})
 	require.NoError(p.t, err)
 }
 

@@ -11,10 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/internal/devpg"
-	"parapet/model"
+	"parapet/model/claims"
+	"parapet/model/insight/scenario"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
+	"parapet/model/partners"
 )
 
 // A book is a database with many policies, for benchmarks and external measurements. It
@@ -57,16 +59,16 @@ func TestBenchmarkPortfolioKeepsInvariants(t *testing.T) {
 		require.Empty(t, book.Violations())
 	}
 	for _, partner := range []string{"acme", "umbrella", "hooli"} {
-		proof, err := book.Service.VerifyChain(t.Context(), book.Operator, partner)
+		proof, err := book.Service.Events.VerifyChain(t.Context(), book.Operator, partner)
 		require.NoError(t, err)
 		require.True(t, proof.Intact, "%v", proof.Faults)
 	}
 	requireRailKeys(t, book)
 	paid := book.ActingAs(modeltest.Partner("acme"))
-	claims, err := book.Service.ListClaims(t.Context(), paid.Acme, store.Filter{Status: string(model.ClaimClosed)}, store.PageRequest{Limit: 1})
+	claims, err := book.Service.Claims.List(t.Context(), paid.Acme, store.Filter{Status: string(claims.ClaimClosed)}, store.PageRequest{Limit: 1})
 	require.NoError(t, err)
 	require.Len(t, claims.Data, 1)
-	explained, err := book.Service.Explain(t.Context(), paid.Acme, claims.Data[0].PolicyID, model.OccurrenceRef{ID: &claims.Data[0].Occurrence.ID})
+	explained, err := book.Service.Scenarios.Explain(t.Context(), paid.Acme, claims.Data[0].PolicyID, scenario.OccurrenceRef{ID: &claims.Data[0].Occurrence.ID})
 	require.NoError(t, err)
 	require.Equal(t, *claims.Data[0].Amount, explained.Payable)
 }
@@ -82,7 +84,7 @@ func requireRailKeys(t *testing.T, book *modeltest.Bundle) {
 		var partner, policy, claim, occurrence, digest string
 		var part int
 		require.NoError(t, rows.Scan(&partner, &policy, &claim, &occurrence, &part, &digest))
-		require.Equal(t, model.DebtDigest(partner, uuid.MustParse(policy), uuid.MustParse(claim), occurrence, part), digest)
+		require.Equal(t, modeltest.DebtDigest(partner, uuid.MustParse(policy), uuid.MustParse(claim), occurrence, part), digest)
 	}
 	require.NoError(t, rows.Err())
 	require.Positive(t, checked)
@@ -131,6 +133,6 @@ func fillBook(t *testing.T, template, book *modeltest.Bundle, copies int) {
 
 func registerBookPartner(t *testing.T, book *modeltest.Bundle, slug string) {
 	t.Helper()
-	_, _, err := book.Service.RegisterPartner(t.Context(), actor.System(), model.PartnerRequest{Slug: slug, Name: slug})
+	_, _, err := book.Service.Partners.Register(t.Context(), actor.System(), partners.Request{Slug: slug, Name: slug})
 	require.NoError(t, err)
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model"
+	"parapet/model/claims/adjudication"
+	"parapet/model/events"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/event"
 	"parapet/model/kernel/store"
@@ -25,19 +27,19 @@ type listedRecord struct {
 
 // lists are the lists with filters.
 var lists = map[string]filteredList{
-	"quotes": listed((*model.Service).ListQuotes, func(q wire.Quote) listedRecord {
+	"quotes": listed(func(s *model.Service) listOf[wire.Quote] { return s.Quotes.List }, func(q wire.Quote) listedRecord {
 		return listedRecord{id: q.ID, partner: *q.Partner, status: q.Status, product: q.Product, reference: textOf(q.PartnerReference), at: q.CreatedAt}
 	}),
-	"policies": listed((*model.Service).ListPolicies, func(p wire.Policy) listedRecord {
+	"policies": listed(func(s *model.Service) listOf[wire.Policy] { return s.Policies.List }, func(p wire.Policy) listedRecord {
 		return listedRecord{id: p.ID, partner: *p.Partner, status: p.Status, product: p.Product, policy: p.ID, reference: textOf(p.PartnerReference), at: p.CreatedAt}
 	}),
-	"claims": listed((*model.Service).ListClaims, func(c wire.Claim) listedRecord {
+	"claims": listed(func(s *model.Service) listOf[wire.Claim] { return s.Claims.List }, func(c wire.Claim) listedRecord {
 		return listedRecord{id: c.ID, partner: *c.Partner, status: c.Status, policy: c.PolicyID, reference: textOf(c.PartnerReference), at: c.CreatedAt}
 	}),
-	"payouts": listed((*model.Service).ListPayouts, func(p wire.Payout) listedRecord {
+	"payouts": listed(func(s *model.Service) listOf[wire.Payout] { return s.Claims.ListPayouts }, func(p wire.Payout) listedRecord {
 		return listedRecord{id: p.ID, partner: *p.Partner, status: p.Status, policy: p.PolicyID, at: p.CreatedAt}
 	}),
-	"payout methods": listed((*model.Service).ListPayoutMethods, func(m wire.PayoutMethod) listedRecord {
+	"payout methods": listed(func(s *model.Service) listOf[wire.PayoutMethod] { return s.Payouts.ListMethods }, func(m wire.PayoutMethod) listedRecord {
 		return listedRecord{id: m.ID, partner: *m.Partner, status: m.Status, policy: textOf(m.PolicyID), reference: textOf(m.PartnerReference), at: m.CreatedAt}
 	}),
 }
@@ -56,11 +58,14 @@ func textOf(text *string) string {
 	return *text
 }
 
-func listed[T any](list func(*model.Service, context.Context, actor.Actor, store.Filter, store.PageRequest) (*store.Page[T], error), of func(T) listedRecord) filteredList {
+// listOf is the list of one type of record.
+type listOf[T any] func(context.Context, actor.Actor, store.Filter, store.PageRequest) (*store.Page[T], error)
+
+func listed[T any](list func(*model.Service) listOf[T], of func(T) listedRecord) filteredList {
 	return filteredList{
 		read: func(t testing.TB, b *modeltest.Bundle, actor actor.Actor, f store.Filter, in store.PageRequest) ([]listedRecord, *string, int) {
 			t.Helper()
-			page, err := list(b.Service, t.Context(), actor, f, in)
+			page, err := list(b.Service)(t.Context(), actor, f, in)
 			require.NoError(t, err)
 			total, _, err := page.Total(t.Context())
 			require.NoError(t, err)
@@ -71,11 +76,11 @@ func listed[T any](list func(*model.Service, context.Context, actor.Actor, store
 			return records, page.NextCursor, total
 		},
 		page: func(ctx context.Context, b *modeltest.Bundle, actor actor.Actor, f store.Filter, in store.PageRequest) error {
-			_, err := list(b.Service, ctx, actor, f, in)
+			_, err := list(b.Service)(ctx, actor, f, in)
 			return err
 		},
 		total: func(ctx context.Context, b *modeltest.Bundle, actor actor.Actor, f store.Filter) error {
-			page, err := list(b.Service, ctx, actor, f, store.PageRequest{Limit: 1})
+			page, err := list(b.Service)(ctx, actor, f, store.PageRequest{Limit: 1})
 			if err == nil {
 				_, _, err = page.Total(ctx)
 			}
@@ -173,12 +178,12 @@ func TestClaimsAreFilteredByTheProductOfTheirPolicy(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	policy := b.QuoteAndBind("quake-circle", nil)
-	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
+	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
 	b.RunJobs()
-	_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID})
+	_, _, err := b.Service.Adjudication.Open(t.Context(), b.Acme, adjudication.ClaimRequest{PolicyID: policy.ID})
 	require.NoError(t, err)
 	for product, want := range map[string]int{"quake-circle": 2, "cyclone-circle": 0} {
-		page, err := b.Service.ListClaims(t.Context(), b.Acme, store.Filter{Product: product}, store.PageRequest{})
+		page, err := b.Service.Claims.List(t.Context(), b.Acme, store.Filter{Product: product}, store.PageRequest{})
 		require.NoError(t, err)
 		require.Len(t, page.Data, want, product)
 	}
@@ -188,10 +193,10 @@ func TestFeedOfSomeTypesAgreesWithTheFeed(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t, modeltest.WithoutChecks())
 	b.PlayFullStory()
-	read := func(f model.EventFilter) (ids []string) {
+	read := func(f events.Filter) (ids []string) {
 		in := store.PageRequest{Limit: 3}
 		for {
-			page, err := b.Service.ListEvents(t.Context(), b.Acme, f, in)
+			page, err := b.Service.Events.List(t.Context(), b.Acme, f, in)
 			require.NoError(t, err)
 			for _, event := range page.Data {
 				ids = append(ids, fmt.Sprintf("%d %s", event.Sequence, event.Type))
@@ -202,7 +207,7 @@ func TestFeedOfSomeTypesAgreesWithTheFeed(t *testing.T) {
 			in.Cursor = *page.NextCursor
 		}
 	}
-	whole := read(model.EventFilter{})
+	whole := read(events.Filter{})
 	for _, types := range [][]event.Type{{event.QuoteCreated}, {event.PolicyArchived, event.ClaimOpened}, {event.PolicyCancelled, event.QuoteBound, event.ClaimOpened}} {
 		for _, after := range []int64{0, 20} {
 			want := slices.DeleteFunc(slices.Clone(whole), func(id string) bool {
@@ -212,7 +217,7 @@ func TestFeedOfSomeTypesAgreesWithTheFeed(t *testing.T) {
 				require.NoError(t, err)
 				return sequence <= after || !slices.Contains(types, event.Type(kind))
 			})
-			require.Equal(t, want, read(model.EventFilter{Types: types, After: after}))
+			require.Equal(t, want, read(events.Filter{Types: types, After: after}))
 		}
 	}
 }

@@ -24,7 +24,7 @@ func TestAListIsStableWhileQuotesComeIn(t *testing.T) {
 	page := store.PageRequest{Limit: 2}
 	var got []string
 	for {
-		list, err := b.Service.ListQuotes(t.Context(), b.Acme, filter, page)
+		list, err := b.Service.Quotes.List(t.Context(), b.Acme, filter, page)
 		require.NoError(t, err)
 		for _, quote := range list.Data {
 			got = append(got, quote.ID)
@@ -40,15 +40,15 @@ func TestAListIsStableWhileQuotesComeIn(t *testing.T) {
 	}
 	require.Equal(t, want, got)
 
-	_, err := b.Service.ListQuotes(t.Context(), b.Acme, store.Filter{Status: "bound"}, page)
-	require.Equal(t, apperr.CodeCursorInvalid, domainError(t, err).Code, "a cursor of another filter")
-	_, err = b.Service.ListQuotes(t.Context(), b.Acme, store.Filter{Status: "sold"}, store.PageRequest{})
-	require.Equal(t, apperr.CodeParameterInvalid, domainError(t, err).Code)
+	_, err := b.Service.Quotes.List(t.Context(), b.Acme, store.Filter{Status: "bound"}, page)
+	require.Equal(t, apperr.CodeCursorInvalid, modeltest.DomainError(t, err).Code, "a cursor of another filter")
+	_, err = b.Service.Quotes.List(t.Context(), b.Acme, store.Filter{Status: "sold"}, store.PageRequest{})
+	require.Equal(t, apperr.CodeParameterInvalid, modeltest.DomainError(t, err).Code)
 	future := b.Now().Add(time.Hour)
-	none, err := b.Service.ListQuotes(t.Context(), b.Acme, store.Filter{CreatedFrom: &future}, store.PageRequest{})
+	none, err := b.Service.Quotes.List(t.Context(), b.Acme, store.Filter{CreatedFrom: &future}, store.PageRequest{})
 	require.NoError(t, err)
 	require.Empty(t, none.Data)
-	all, err := b.Service.ListQuotes(t.Context(), b.Operator, store.Filter{}, store.PageRequest{Limit: 100})
+	all, err := b.Service.Quotes.List(t.Context(), b.Operator, store.Filter{}, store.PageRequest{Limit: 100})
 	require.NoError(t, err)
 	require.Greater(t, len(all.Data), len(want), "operators read the records of all partners")
 }

@@ -6,7 +6,13 @@ import (
 
 	"github.com/google/uuid"
 
+	"parapet/model/claims"
+	"parapet/model/events/webhooks"
 	"parapet/model/kernel/store"
+	"parapet/model/payouts"
+	"parapet/model/quoting"
+	"parapet/model/underwriting"
+	"parapet/model/underwriting/capacity"
 	"parapet/model/wire"
 )
 
@@ -14,47 +20,47 @@ import (
 // and reads the record as the caller sees it.
 func lockRecord(ctx context.Context, tx *store.Tx, id string) (any, error) {
 	if quote, err := store.ResourceQuote.ParseID(id); err == nil {
-		row := new(quoteRow)
+		row := new(quoting.QuoteRow)
 		if err := tx.LockRow(ctx, row, quote, store.ResourceQuote); err != nil {
 			return nil, err
 		}
-		var moratoria []moratoriumRow
-		queueMoratoria(tx, &moratoria)
+		var moratoria []capacity.MoratoriumRow
+		capacity.QueueMoratoria(tx, &moratoria)
 		if err := tx.Flush(ctx); err != nil {
 			return nil, fmt.Errorf("read moratoria: %w", err)
 		}
-		return row.toRecordAt(tx.Now, moratoria), nil
+		return row.ToRecordAt(tx.Now, moratoria), nil
 	}
 	if policy, err := store.ResourcePolicy.ParseID(id); err == nil {
 		return lockPolicyRecord(ctx, tx, policy)
 	}
 	if endpoint, err := store.ResourceEndpoint.ParseID(id); err == nil {
-		row := new(endpointRow)
+		row := new(webhooks.EndpointRow)
 		if err := tx.LockRow(ctx, row, endpoint, store.ResourceEndpoint); err != nil {
 			return nil, err
 		}
-		return row.toRecord(), nil
+		return row.ToRecord(), nil
 	}
 	if payout, err := store.ResourcePayout.ParseID(id); err == nil {
-		_, row, err := lockPayout(ctx, tx, "", payout)
+		_, row, err := payouts.LockPayout(ctx, tx, "", payout)
 		if err != nil {
 			return nil, err
 		}
-		return row.toRecord(), nil
+		return row.ToRecord(), nil
 	}
 	claim, err := store.ResourceClaim.ParseID(id)
 	if err != nil {
 		return nil, err
 	}
-	_, row, err := lockClaimAndPolicy(ctx, tx, claim)
+	_, row, err := payouts.LockClaimAndPolicy(ctx, tx, claim)
 	if err != nil {
 		return nil, err
 	}
-	return loadClaimRecord(ctx, tx, row)
+	return claims.LoadClaimRecord(ctx, tx, row)
 }
 
 func lockPolicyRecord(ctx context.Context, tx *store.Tx, id uuid.UUID) (*wire.Policy, error) {
-	row := new(policyRow)
+	row := new(underwriting.PolicyRow)
 	if err := tx.LockRow(ctx, row, id, store.ResourcePolicy); err != nil {
 		return nil, err
 	}
@@ -64,9 +70,9 @@ func lockPolicyRecord(ctx context.Context, tx *store.Tx, id uuid.UUID) (*wire.Po
 	if err != nil {
 		return nil, fmt.Errorf("lock claims of a policy: %w", err)
 	}
-	claims, err := loadPolicyClaims(ctx, tx, []uuid.UUID{row.ID})
+	claims, err := underwriting.LoadPolicyClaims(ctx, tx, []uuid.UUID{row.ID})
 	if err != nil {
 		return nil, err
 	}
-	return row.toRecord(tx.Now, claims[row.ID]), nil
+	return row.ToRecord(tx.Now, claims[row.ID]), nil
 }

@@ -18,18 +18,18 @@ func TestMatcherAndPartnerRaceForOneClaim(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	policy := b.QuoteAndBind("quake-circle", nil)
-	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
+	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
 	job, ok := b.TakeJob().(store.EvaluateOccurrences)
 	require.True(t, ok)
 	var all sync.WaitGroup
 	for range 6 {
 		all.Go(func() {
-			if err := b.Service.Evaluate(t.Context(), job); err != nil {
+			if err := b.Service.Adjudication.Evaluate(t.Context(), job); err != nil {
 				t.Error(err)
 			}
 		})
 		all.Go(func() {
-			if _, _, err := b.Service.OpenClaim(t.Context(), b.Acme, sourceEvent(policy, "usgs", "us1")); err != nil {
+			if _, _, err := b.Service.Adjudication.Open(t.Context(), b.Acme, modeltest.NewSourceEventClaim(policy, "usgs", "us1")); err != nil {
 				t.Error(err)
 			}
 		})
@@ -45,7 +45,7 @@ func TestManyQuakesNeverPayMoreThanTheLimit(t *testing.T) {
 	var quakes []wire.ObservationInput
 	for _, id := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
 		b.AdvanceClock(2 * time.Minute)
-		quakes = append(quakes, modeltest.Quake(id, b.Now(), epicentre, "6.5")) // half the limit each
+		quakes = append(quakes, modeltest.Quake(id, b.Now(), modeltest.Epicentre, "6.5")) // half the limit each
 	}
 	var jobs []store.EvaluateOccurrences
 	for _, quake := range quakes {
@@ -57,7 +57,7 @@ func TestManyQuakesNeverPayMoreThanTheLimit(t *testing.T) {
 	var all sync.WaitGroup
 	for _, job := range jobs {
 		all.Go(func() {
-			if err := b.Service.Evaluate(t.Context(), job); err != nil {
+			if err := b.Service.Adjudication.Evaluate(t.Context(), job); err != nil {
 				t.Error(err)
 			}
 		})
@@ -84,8 +84,8 @@ func TestSourcesReportAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			in := []wire.ObservationInput{modeltest.Quake("us1", at, epicentre, "6.4"), modeltest.Fix("AL01", at, hualien, "80")}
-			if _, err := b.Service.RecordObservations(t.Context(), b.Source, in, false); err != nil {
+			in := []wire.ObservationInput{modeltest.Quake("us1", at, modeltest.Epicentre, "6.4"), modeltest.Fix("AL01", at, modeltest.Hualien, "80")}
+			if _, err := b.Service.Occurrences.RecordObservations(t.Context(), b.Source, in, false); err != nil {
 				t.Error(err)
 			}
 		})
@@ -104,9 +104,9 @@ func TestAmountsAboveTheAutomaticOneWaitForApproval(t *testing.T) {
 	method := modeltest.PolicyIBANMethod(policy.ID)
 	b.RecordPayoutMethod(method)
 	b.RunJobs()
-	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "6.4"))
+	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
 	b.RunJobs()
-	payout := only(t, b, b.OnlyClaim(policy))
+	payout := modeltest.OnlyPayout(t, b, b.OnlyClaim(policy))
 	require.Equal(t, "approval_required", *payout.BlockedReason)
 	require.Empty(t, b.Rail.Orders)
 }
@@ -115,26 +115,26 @@ func TestADeclinedClaimTakesNoPayoutMethod(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	policy := b.QuoteAndBind("quake-circle", nil)
-	b.Observe(modeltest.Quake("us1", b.Now(), epicentre, "7.4"))
+	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "7.4"))
 	b.RunJobs()
 	b.AdvanceClock(2 * time.Minute)
-	b.Observe(modeltest.Quake("us2", b.Now(), epicentre, "7.4"))
+	b.Observe(modeltest.Quake("us2", b.Now(), modeltest.Epicentre, "7.4"))
 	b.RunJobs()
 	declined := b.Claims(policy)[1]
-	_, err := b.Service.RecordPayoutMethod(t.Context(), b.Acme, modeltest.IBANMethod(declined.ID))
-	require.Equal(t, apperr.CodeStateConflict, domainError(t, err).Code)
+	_, err := b.Service.Payouts.RecordMethod(t.Context(), b.Acme, modeltest.IBANMethod(declined.ID))
+	require.Equal(t, apperr.CodeStateConflict, modeltest.DomainError(t, err).Code)
 	euro := modeltest.IBANMethod(b.Claims(policy)[0].ID)
 	euro.Currency = "EUR"
-	_, err = b.Service.RecordPayoutMethod(t.Context(), b.Acme, euro)
-	require.Equal(t, []string{"/currency"}, fieldPointers(domainError(t, err)))
-	_, err = b.Service.RecordPayoutMethod(t.Context(), b.Globex, modeltest.IBANMethod(declined.ID))
-	require.Equal(t, apperr.CodeNotFound, domainError(t, err).Code)
+	_, err = b.Service.Payouts.RecordMethod(t.Context(), b.Acme, euro)
+	require.Equal(t, []string{"/currency"}, modeltest.FieldPointers(modeltest.DomainError(t, err)))
+	_, err = b.Service.Payouts.RecordMethod(t.Context(), b.Globex, modeltest.IBANMethod(declined.ID))
+	require.Equal(t, apperr.CodeNotFound, modeltest.DomainError(t, err).Code)
 }
 
 func TestAccountNumberIsNeverStoredInPlainText(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	claim := owed(b)
+	claim := modeltest.NewApprovedClaim(b)
 	method := b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
 	require.Equal(t, method.Fingerprint, b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID)).Fingerprint, "equal accounts look equal")
 	b.RunJobs()

@@ -7,9 +7,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/audit"
+	"parapet/model/claims"
+	"parapet/model/events/webhooks"
 	"parapet/model/kernel/store"
+	"parapet/model/ledger"
 	"parapet/model/modeltest"
+	"parapet/model/partners"
+	"parapet/model/payouts"
+	"parapet/model/quoting"
+	"parapet/model/underwriting"
 )
 
 // statesOf are every state that arrows mention.
@@ -34,28 +41,28 @@ func TestStatusCheckConstraintsMatchTransitions(t *testing.T) {
 	t.Parallel()
 	db, _ := modeltest.Database(t, 2)
 	for constraint, want := range map[string][]string{
-		"quotes_status_check":            statesOf(model.QuoteTransitions),
-		"policies_status_check":          statesOf(model.PolicyTransitions),
-		"claims_status_check":            statesOf(model.ClaimTransitions),
-		"payouts_status_check":           statesOf(model.PayoutTransitions),
-		"payout_methods_status_check":    statesOf(model.PayoutMethodTransitions),
-		"webhook_endpoints_status_check": statesOf(model.EndpointTransitions),
-		"deliveries_status_check":        {string(model.DeliveryDelivered), string(model.DeliveryFailed), string(model.DeliveryPending)},
-		"claims_origin_check":            {string(model.OriginApproval), string(model.OriginTrigger)},
-		"partners_status_check":          {string(model.PartnerDisabled), string(model.PartnerEnabled)},
-		"payout_attempts_outcome_check":  {string(model.OutcomeAccepted), string(model.OutcomeRefused), string(model.OutcomeUnknown), string(model.OutcomeNotSent)},
+		"quotes_status_check":            statesOf(quoting.QuoteTransitions),
+		"policies_status_check":          statesOf(underwriting.PolicyTransitions),
+		"claims_status_check":            statesOf(claims.ClaimTransitions),
+		"payouts_status_check":           statesOf(claims.PayoutTransitions),
+		"payout_methods_status_check":    statesOf(payouts.PayoutMethodTransitions),
+		"webhook_endpoints_status_check": statesOf(webhooks.EndpointTransitions),
+		"deliveries_status_check":        {string(webhooks.DeliveryDelivered), string(webhooks.DeliveryFailed), string(webhooks.DeliveryPending)},
+		"claims_origin_check":            {string(claims.OriginApproval), string(claims.OriginTrigger)},
+		"partners_status_check":          {string(partners.PartnerDisabled), string(partners.PartnerEnabled)},
+		"payout_attempts_outcome_check":  {string(payouts.OutcomeAccepted), string(payouts.OutcomeRefused), string(payouts.OutcomeUnknown), string(payouts.OutcomeNotSent)},
 		"payouts_blocked_reason_check": {
-			string(model.BlockedApproval), string(model.BlockedCompliance), string(model.BlockedMethodMissing), string(model.BlockedMethodUnverified),
-			string(model.BlockedOperator), string(model.BlockedRailMismatch), string(model.BlockedRailRejected),
+			string(claims.BlockedApproval), string(claims.BlockedCompliance), string(claims.BlockedMethodMissing), string(claims.BlockedMethodUnverified),
+			string(claims.BlockedOperator), string(claims.BlockedRailMismatch), string(claims.BlockedRailRejected),
 		},
-		"ledger_entries_account_check": toStrings(model.LedgerAccounts()),
+		"ledger_entries_account_check": toStrings(ledger.Accounts()),
 		"payouts_previous_block_reason_check": {
-			string(model.BlockedApproval), string(model.BlockedMethodMissing), string(model.BlockedMethodUnverified), string(model.BlockedRailRejected),
+			string(claims.BlockedApproval), string(claims.BlockedMethodMissing), string(claims.BlockedMethodUnverified), string(claims.BlockedRailRejected),
 		},
 		"operator_actions_operation_check": {
-			string(model.OperationDecideClaim), string(model.OperationWithdrawClaim), string(model.OperationCancelPolicy), string(model.OperationBlockPayout),
-			string(model.OperationApprovePayout), string(model.OperationReleasePayout), string(model.OperationResolvePayout), string(model.OperationSettlePayout),
-			string(model.OperationUnblockPayout), string(model.OperationRegisterPartner), string(model.OperationDisablePartner), string(model.OperationEnablePartner),
+			string(audit.OperationDecideClaim), string(audit.OperationWithdrawClaim), string(audit.OperationCancelPolicy), string(audit.OperationBlockPayout),
+			string(audit.OperationApprovePayout), string(audit.OperationReleasePayout), string(audit.OperationResolvePayout), string(audit.OperationSettlePayout),
+			string(audit.OperationUnblockPayout), string(audit.OperationRegisterPartner), string(audit.OperationDisablePartner), string(audit.OperationEnablePartner),
 		},
 	} {
 		var definition string
@@ -104,25 +111,4 @@ func TestForeignKeysRefuseStrayRows(t *testing.T) {
 		_, err := b.DB.Pool.Exec(t.Context(), statement)
 		require.ErrorContains(t, err, constraint)
 	}
-}
-
-func TestCandidateQueryUsesIndex(t *testing.T) {
-	t.Parallel()
-	b := modeltest.New(t, modeltest.WithoutChecks())
-	b.QuoteAndBind("quake-circle", nil)
-	_, err := b.DB.Pool.Exec(t.Context(), `begin; set local session_replication_role = replica; -- policies without quotes
-		with r as materialized (select to_jsonb(p) - 'footprint' as j from policies p),
-			places as (select i % 340 - 170 as lon, i / 340 - 29 as lat from generate_series(1, 20000) i)
-		insert into policies select n.* from r, places, jsonb_populate_record(null::policies, r.j || jsonb_build_object('id', gen_random_uuid(),
-			'quote_id', gen_random_uuid(), 'footprint', format('((%s,%s),(%s,%s))', lon + 1, lat + 1, lon, lat))) n;
-		commit; analyze policies`)
-	require.NoError(t, err)
-	at := b.Now()
-	b.Observe(modeltest.Quake("us1", at, epicentre, "6.4"))
-	plan, err := b.Service.ExplainCandidates(t.Context(), "us1")
-	require.NoError(t, err)
-	require.Contains(t, plan, "policies_footprint_idx")
-	require.NotContains(t, plan, "Seq Scan on policies")
-	b.RunJobs()
-	require.Positive(t, b.CountRows()["claims"])
 }

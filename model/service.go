@@ -2,108 +2,125 @@ package model
 
 import (
 	"context"
-	"net/url"
-	"sync"
-	"sync/atomic"
 	"time"
 
+	"parapet/model/audit"
+	"parapet/model/claims"
+	"parapet/model/claims/adjudication"
+	"parapet/model/events"
+	"parapet/model/events/webhooks"
 	"parapet/model/hazard"
+	"parapet/model/hazard/occurrence"
+	"parapet/model/insight/portfolio"
+	"parapet/model/insight/scenario"
 	"parapet/model/kernel/apperr"
-	"parapet/model/kernel/event"
+	"parapet/model/kernel/seal"
 	"parapet/model/kernel/store"
+	"parapet/model/ledger"
+	"parapet/model/operations"
+	"parapet/model/operations/privacy"
+	"parapet/model/partners"
+	"parapet/model/payouts"
+	"parapet/model/payouts/controls"
+	"parapet/model/payouts/reconciliation"
+	"parapet/model/payouts/release"
+	"parapet/model/quoting"
+	"parapet/model/quoting/catalog"
+	"parapet/model/underwriting"
+	"parapet/model/underwriting/capacity"
 )
 
 // Config holds the dependencies and settings of the domain layer.
 type Config struct {
 	DB      *store.Database
-	Queue   store.JobQueue  // enqueues the jobs of a change
-	Jobs    JobAdmin        // queue administration for operators; nil disables it
-	Files   store.FileStore // stores attachments
-	Keys    store.Keys      // for bank details, cursors and fingerprints
-	History *hazard.History // events for pricing; nil means the shipped history
+	Queue   store.JobQueue      // enqueues the jobs of a change
+	Jobs    operations.JobAdmin // queue administration for operators; nil disables it
+	Files   store.FileStore     // stores attachments
+	Keys    seal.Keys           // for bank details, cursors and fingerprints
+	History *hazard.History     // events for pricing; nil means the shipped history
 	// Development allows rehearsals, which a production server must refuse: sandbox
 	// observations and replayed history.
 	Development bool
 	// RehearsalClock lets rehearsed days at a station move the business clock, which
 	// all partners share.
 	RehearsalClock bool
-	Webhooks       Webhooks
+	Webhooks       webhooks.Config
 	// Sleep waits between two polls of running sends; nil uses the real clock.
 	Sleep func(context.Context, time.Duration) error
 	// ResumeCheckTimeout is how long ResumeReleases waits for the invariant check
 	// before it leaves the check to the run; zero means two seconds.
 	ResumeCheckTimeout time.Duration
 	// BatchRelease states that the rail accepts batches: one ReleaseBatch replaces a
-	// ReleasePayout per payout.
+	// Release per payout.
 	BatchRelease bool
 }
 
-// Webhooks configures the sending of events to partners' endpoints.
-type Webhooks struct {
-	// TargetProblem returns why an address must not be called, empty if it may be; nil
-	// accepts every address.
-	TargetProblem func(*url.URL) string
-	// DelayDivisor divides the delays between attempts in development; 0 and 1 keep
-	// them.
-	DelayDivisor int
-}
-
-func (w Webhooks) scaleDelay(wait time.Duration) time.Duration {
-	return wait / time.Duration(max(1, w.DelayDivisor))
-}
-
-// Service is the domain layer. Every operation of REST, GraphQL, the jobs and the
-// command line is one of its methods. Operations return *Error for everything a caller
-// can act on; any other error is internal.
+// Service is the domain layer: one field per subdomain. REST, GraphQL, the jobs and the
+// command line call the operations of these fields. Operations return *apperr.Error for
+// everything that a caller can act on; any other error is internal.
 type Service struct {
 	*store.Store
 
-	jobs            JobAdmin
-	history         *hazard.History
-	rehearsalClock  bool
-	webhooks        Webhooks
-	refusalCounts   refusalLog
-	registeredRails sync.Map // set of RailIdentity
-	releaseSession  *sendSession
-	sleep           func(context.Context, time.Duration) error
-
-	resumeCheckTimeout time.Duration
-
-	relayWasBusy atomic.Bool // the last pass of the relay in this process numbered events
+	Audit          *audit.Service
+	Partners       *partners.Service
+	Events         *events.Service
+	Webhooks       *webhooks.Service
+	Ledger         *ledger.Service
+	Products       *catalog.Service
+	Quotes         *quoting.Service
+	Capacity       *capacity.Service
+	Policies       *underwriting.Service
+	Occurrences    *occurrence.Service
+	Claims         *claims.Service
+	Adjudication   *adjudication.Service
+	Payouts        *payouts.Service
+	Controls       *controls.Service
+	Releases       *release.Service
+	Reconciliation *reconciliation.Service
+	Scenarios      *scenario.Service
+	Portfolio      *portfolio.Service
+	Privacy        *privacy.Service
+	Operations     *operations.Service
 }
 
 // New returns the domain layer. It does not connect to the database.
 func New(c Config) (*Service, error) {
-	if c.Webhooks.TargetProblem == nil {
-		c.Webhooks.TargetProblem = func(*url.URL) string { return "" }
-	}
 	if c.History == nil {
 		c.History = hazard.Shipped()
 	}
-	if c.Sleep == nil {
-		c.Sleep = sleepFor
-	}
-	if c.ResumeCheckTimeout == 0 {
-		c.ResumeCheckTimeout = resumeCheckTimeout
-	}
-	kernel, err := store.New(store.Config{
+	s, err := store.New(store.Config{
 		DB: c.DB, Queue: c.Queue, Files: c.Files, Keys: c.Keys, Development: c.Development,
-		Hooks: store.Hooks{RequirePartner: requirePartner, LockRecord: lockRecord},
+		Hooks: store.Hooks{RequirePartner: partners.RequirePartner, LockRecord: lockRecord},
 	})
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{
-		Store: kernel,
-		jobs:  c.Jobs, history: c.History, rehearsalClock: c.RehearsalClock, webhooks: c.Webhooks,
-		releaseSession: newSendSession(c.DB.Pool.Config().ConnConfig), sleep: c.Sleep, resumeCheckTimeout: c.ResumeCheckTimeout,
-	}
-	store.Local[relaySettings](s.Store).onSequenced = func(tx *store.Tx, partners []string, types []event.Type) func() {
-		return scheduleEndpoints(tx, partners, types)
-	}
-	store.Local[capacitySettings](s.Store).rulesChanged = updateRecentMoratoria
-	store.Local[releaseSettings](s.Store).batch = c.BatchRelease
-	return s, nil
+	store.Local[events.RelaySettings](s).OnSequenced = webhooks.ScheduleEndpoints
+	store.Local[capacity.Settings](s).RulesChanged = occurrence.UpdateRecentMoratoria
+	store.Local[payouts.ReleaseSettings](s).Batch = c.BatchRelease
+	return &Service{
+		Store:          s,
+		Audit:          audit.New(s),
+		Partners:       partners.New(s),
+		Events:         events.New(s),
+		Webhooks:       webhooks.New(s, c.Webhooks),
+		Ledger:         ledger.New(s),
+		Products:       catalog.New(s, c.History),
+		Quotes:         quoting.New(s, c.History),
+		Capacity:       capacity.New(s),
+		Policies:       underwriting.New(s),
+		Occurrences:    occurrence.New(s, c.RehearsalClock),
+		Claims:         claims.New(s),
+		Adjudication:   adjudication.New(s),
+		Payouts:        payouts.New(s),
+		Controls:       controls.New(s, c.Sleep),
+		Releases:       release.New(s, c.ResumeCheckTimeout),
+		Reconciliation: reconciliation.New(s),
+		Scenarios:      scenario.New(s),
+		Portfolio:      portfolio.New(s),
+		Privacy:        privacy.New(s),
+		Operations:     operations.New(s, c.Jobs),
+	}, nil
 }
 
 // MarkForRehearsals marks the database as one for rehearsals. It keeps the clock of an

@@ -6,9 +6,10 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/claims/adjudication"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
+	"parapet/model/underwriting"
 	"parapet/model/wire"
 )
 
@@ -22,9 +23,9 @@ func TestTextsRoundTripUnchanged(t *testing.T) {
 	b := modeltest.New(t)
 	ask := b.QuoteRequest("quake-circle", modeltest.Context{"awkward": specialTexts})
 	ask.Metadata = specialTexts
-	quote, err := b.Service.CreateQuote(t.Context(), b.Acme, ask)
+	quote, err := b.Service.Quotes.Create(t.Context(), b.Acme, ask)
 	require.NoError(t, err)
-	read, err := b.Service.GetQuote(t.Context(), b.Acme, quote.ID)
+	read, err := b.Service.Quotes.Get(t.Context(), b.Acme, quote.ID)
 	require.NoError(t, err)
 	require.Equal(t, specialTexts, read.Metadata)
 	var context struct {
@@ -34,12 +35,12 @@ func TestTextsRoundTripUnchanged(t *testing.T) {
 	require.Equal(t, specialTexts, context.Awkward)
 
 	name := `\u0000 O'Neill "?"`
-	policy, err := b.Service.BindPolicy(t.Context(), b.Acme, model.BindRequest{QuoteID: quote.ID, Metadata: specialTexts, Policyholder: &wire.Person{Name: &name}})
+	policy, err := b.Service.Policies.Bind(t.Context(), b.Acme, underwriting.BindRequest{QuoteID: quote.ID, Metadata: specialTexts, Policyholder: &wire.Person{Name: &name}})
 	require.NoError(t, err)
 	require.Equal(t, specialTexts, b.Policy(policy.ID).Metadata)
 	require.Equal(t, name, *b.Policy(policy.ID).Policyholder.Name)
 
-	claim, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID, Metadata: specialTexts, Description: &name})
+	claim, _, err := b.Service.Adjudication.Open(t.Context(), b.Acme, adjudication.ClaimRequest{PolicyID: policy.ID, Metadata: specialTexts, Description: &name})
 	require.NoError(t, err)
 	require.Equal(t, specialTexts, b.Claim(claim.ID).Metadata)
 	require.Equal(t, name, *b.Claim(claim.ID).Description)
@@ -47,11 +48,11 @@ func TestTextsRoundTripUnchanged(t *testing.T) {
 	account := modeltest.IBANMethod(claim.ID)
 	account.Metadata = specialTexts
 	b.RecordPayoutMethod(account)
-	methods, err := b.Service.GetPayoutMethods(t.Context(), b.Acme, claim.ID, store.PageRequest{})
+	methods, err := b.Service.Payouts.GetMethods(t.Context(), b.Acme, claim.ID, store.PageRequest{})
 	require.NoError(t, err)
 	require.Equal(t, specialTexts, methods.Data[0].Metadata)
 
-	message, err := b.Service.AddMessage(t.Context(), b.Acme, claim.ID, name)
+	message, err := b.Service.Claims.AddMessage(t.Context(), b.Acme, claim.ID, name)
 	require.NoError(t, err)
 	require.Equal(t, name, message.Body)
 }

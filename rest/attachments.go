@@ -11,7 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"parapet/internal/upload"
-	"parapet/model"
+	"parapet/model/claims"
 	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
@@ -34,7 +34,7 @@ func (base64Content) Schema(huma.Registry) *huma.Schema {
 }
 
 // fileContent returns the content for the domain; nil without one.
-func (c base64Content) fileContent() model.FileContent {
+func (c base64Content) fileContent() claims.FileContent {
 	if c.Content == nil {
 		return nil
 	}
@@ -42,18 +42,18 @@ func (c base64Content) fileContent() model.FileContent {
 }
 
 func (s *server) addAttachment(ctx context.Context, c *requestContext, in attachmentRequest) (*wire.Attachment, error) {
-	return s.Service.AddAttachment(ctx, c.actor, c.pathParam("claim_id"), model.AttachmentRequest{
+	return s.Service.Claims.AddAttachment(ctx, c.actor, c.pathParam("claim_id"), claims.AttachmentRequest{
 		FileName: in.FileName, ContentType: in.ContentType, Content: in.ContentBase64.fileContent(),
 		Purpose: in.Purpose, Description: in.Description, SHA256: in.SHA256,
 	})
 }
 
 func (s *server) getAttachments(ctx context.Context, c *requestContext, page store.PageRequest) (*store.Page[wire.Attachment], error) {
-	return s.Service.GetAttachments(ctx, c.actor, c.pathParam("claim_id"), page)
+	return s.Service.Claims.GetAttachments(ctx, c.actor, c.pathParam("claim_id"), page)
 }
 
 func (s *server) downloadAttachment(ctx context.Context, c *requestContext) error {
-	attachment, content, err := s.Service.OpenAttachment(ctx, c.actor, c.pathParam("claim_id"), c.pathParam("attachment_id"))
+	attachment, content, err := s.Service.Claims.OpenAttachment(ctx, c.actor, c.pathParam("claim_id"), c.pathParam("attachment_id"))
 	if err != nil {
 		return err
 	}

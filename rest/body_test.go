@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/apperr"
 	"parapet/model/wire"
 )
@@ -188,12 +188,12 @@ func TestParseCountsFaultsPerBatchElement(t *testing.T) {
 	var batch observationsRequest
 	faults, err := parseRequest([]byte(`{"observations":[{"aliases":[`+strings.Repeat("1,", 500)+`1]},`+strings.Repeat("{},", 300_000)+`{}]}`), nil, &batch)
 	require.NoError(t, err)
-	require.Len(t, batch.batch, model.MaxObservations+1)
+	require.Len(t, batch.batch, occurrence.MaxObservations+1)
 	of := map[string]int{}
 	for _, fault := range faults {
 		of[strings.Split(fault.Pointer, "/")[2]]++
 	}
-	require.Len(t, of, model.MaxObservations+1)
+	require.Len(t, of, occurrence.MaxObservations+1)
 	require.Equal(t, apperr.MaxFieldErrors+1, of["0"])
 	require.Equal(t, 4, of["1000"], "kind, source, source_event_id and stage are missing")
 }

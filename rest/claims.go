@@ -4,14 +4,15 @@ import (
 	"context"
 	"time"
 
-	"parapet/model"
+	"parapet/model/claims"
+	"parapet/model/claims/adjudication"
 	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
 type claimRequest struct {
 	PolicyID        string             `json:"policy_id"`
-	Origin          model.Origin       `json:"origin,omitzero" enum:"trigger,approval"`
+	Origin          claims.Origin      `json:"origin,omitzero" enum:"trigger,approval"`
 	ObservationID   *string            `json:"observation_id,omitzero"`
 	SourceEvent     *sourceEventFields `json:"source_event,omitzero" doc:"The event as its source names it. Give this or observation_id, or neither for a claim that an operator decides."`
 	OccurredAt      *time.Time         `json:"occurred_at,omitzero"`
@@ -25,32 +26,32 @@ type sourceEventFields struct {
 	ID     string `json:"id" doc:"The source's own id of the event; for rain <station>/<any day of it>." example:"us1000chhc"`
 }
 
-func (in *claimRequest) toModel() model.ClaimRequest {
-	return model.ClaimRequest{
-		PolicyID: in.PolicyID, Origin: in.Origin, ObservationID: in.ObservationID, SourceEvent: (*model.SourceEvent)(in.SourceEvent), OccurredAt: in.OccurredAt,
+func (in *claimRequest) toModel() adjudication.ClaimRequest {
+	return adjudication.ClaimRequest{
+		PolicyID: in.PolicyID, Origin: in.Origin, ObservationID: in.ObservationID, SourceEvent: (*adjudication.SourceEvent)(in.SourceEvent), OccurredAt: in.OccurredAt,
 		Description: in.Description, RequestedAmount: in.RequestedAmount,
 		PartnerReference: in.PartnerReference, Metadata: in.Metadata,
 	}
 }
 
 func (s *server) openClaim(ctx context.Context, c *requestContext, in claimRequest) (*wire.Claim, bool, error) {
-	return s.Service.OpenClaim(ctx, c.actor, in.toModel())
+	return s.Service.Adjudication.Open(ctx, c.actor, in.toModel())
 }
 
 func (s *server) getClaims(ctx context.Context, c *requestContext, filter store.Filter, page store.PageRequest) (*store.Page[wire.Claim], error) {
-	return s.Service.ListClaims(ctx, c.actor, filter, page)
+	return s.Service.Claims.List(ctx, c.actor, filter, page)
 }
 
 func (s *server) getClaim(ctx context.Context, c *requestContext) (*wire.Claim, error) {
-	return s.Service.GetClaim(ctx, c.actor, c.pathParam("claim_id"))
+	return s.Service.Claims.Get(ctx, c.actor, c.pathParam("claim_id"))
 }
 
 func (s *server) withdrawClaim(ctx context.Context, c *requestContext) (*wire.Claim, error) {
-	return s.Service.WithdrawClaim(ctx, c.actor, model.WithdrawalRequest{ClaimID: c.pathParam("claim_id")})
+	return s.Service.Adjudication.Withdraw(ctx, c.actor, adjudication.WithdrawalRequest{ClaimID: c.pathParam("claim_id")})
 }
 
 func (s *server) getTimeline(ctx context.Context, c *requestContext, page store.PageRequest) (*store.Page[wire.TimelineEntry], error) {
-	return s.Service.GetTimeline(ctx, c.actor, c.pathParam("claim_id"), page)
+	return s.Service.Claims.GetTimeline(ctx, c.actor, c.pathParam("claim_id"), page)
 }
 
 type messageRequest struct {
@@ -58,9 +59,9 @@ type messageRequest struct {
 }
 
 func (s *server) addMessage(ctx context.Context, c *requestContext, in messageRequest) (*wire.Message, error) {
-	return s.Service.AddMessage(ctx, c.actor, c.pathParam("claim_id"), in.Body)
+	return s.Service.Claims.AddMessage(ctx, c.actor, c.pathParam("claim_id"), in.Body)
 }
 
 func (s *server) getMessages(ctx context.Context, c *requestContext, page store.PageRequest) (*store.Page[wire.Message], error) {
-	return s.Service.GetMessages(ctx, c.actor, c.pathParam("claim_id"), page)
+	return s.Service.Claims.GetMessages(ctx, c.actor, c.pathParam("claim_id"), page)
 }

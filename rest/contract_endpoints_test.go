@@ -14,7 +14,7 @@ import (
 	"parapet/model/wire"
 )
 
-// endpointRow is a row of the contract's table, with a request that works for acme.
+// EndpointRow is a row of the contract's table, with a request that works for acme.
 type endpointRow struct {
 	method, path, body string
 	scope              actor.Scope

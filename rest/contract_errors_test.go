@@ -17,6 +17,7 @@ import (
 	"parapet/model/hazard"
 	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
+	"parapet/model/underwriting/capacity"
 	"parapet/model/wire"
 	"parapet/rest"
 )
@@ -119,10 +120,10 @@ func newErrorFixture(t *testing.T) *errorFixture {
 func (w *errorFixture) blockSales(t *testing.T) {
 	t.Helper()
 	w.capacityQuote, w.moratoriumQuote = w.Quote("rain-excess", nil), w.Quote("cyclone-circle", nil)
-	_, err := w.Service.SetCapacity(t.Context(), w.Operator, model.CapacityRequest{Product: w.capacityQuote.Product, Currency: w.capacityQuote.Cover.Limit.Currency, Amount: new(int64(0))})
+	_, err := w.Service.Capacity.Set(t.Context(), w.Operator, capacity.Request{Product: w.capacityQuote.Product, Currency: w.capacityQuote.Cover.Limit.Currency, Amount: new(int64(0))})
 	require.NoError(t, err)
 	peril := hazard.StormFix
-	_, err = w.Service.DeclareMoratorium(t.Context(), w.Operator, model.MoratoriumRequest{Kind: &peril, EndsAt: w.Now().Add(time.Hour), Reason: "A storm is named."})
+	_, err = w.Service.Capacity.DeclareMoratorium(t.Context(), w.Operator, capacity.MoratoriumRequest{Kind: &peril, EndsAt: w.Now().Add(time.Hour), Reason: "A storm is named."})
 	require.NoError(t, err)
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"parapet/internal/egress"
 	"parapet/model"
+	"parapet/model/events/webhooks"
 	"parapet/model/kernel/event"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
@@ -22,7 +23,7 @@ import (
 
 // eventRows are the sentences of section 11.
 var eventRows = contractSection{
-	"a_change_writes_one_event_and_one_entry": "model TestEveryChangeHasOneEvent",
+	"a_change_writes_one_event_and_one_entry": "model/events TestEveryChangeHasOneEvent",
 	"in_its_own_transaction":                  "model/modeltest CheckInvariants",
 	"the_types":                               eventTypesAreTheContract,
 	"every_type_happens":                      "rest TestEventCatalogue",
@@ -30,16 +31,16 @@ var eventRows = contractSection{
 	"readable_once_numbered":                  "rest TestEventFeedFilters",
 	"within_a_second":                         "jobs BenchmarkLatency",
 	"members_of_an_event":                     eventHasContractMembers,
-	"gapless_and_cause_before_effect":         "model TestEventsAreNumberedPerPartnerInTheOrderTheyHappened",
-	"no_event_is_numbered_twice":              "model TestManyRelaysNumberNothingTwice",
-	"a_late_commit_is_numbered":               "model TestALateCommitIsNumberedWhenItIsVisible",
+	"gapless_and_cause_before_effect":         "model/events TestEventsAreNumberedPerPartnerInTheOrderTheyHappened",
+	"no_event_is_numbered_twice":              "model/events TestManyRelaysNumberNothingTwice",
+	"a_late_commit_is_numbered":               "model/events TestALateCommitIsNumberedWhenItIsVisible",
 	"whoever_is_killed":                       "cmd/parapet TestEventsSurviveKilledWorkers",
 	"data_is_the_record_as_it_was":            eventDataIsASnapshot,
 	"the_feed_is_ascending_and_narrows":       "rest TestEventFeedFilters",
 	"the_feed_is_kept_for_ever":               eventsAreNeverPurged,
 	"a_webhook_is_byte_identical":             "jobs TestAnEventReachesItsEndpointAsTheFeedShowsIt",
 	"what_the_hash_covers":                    hashCoversThePreviousEvent,
-	"what_was_tampered_with_is_found":         "model TestVerifyChainFindsTampering",
+	"what_was_tampered_with_is_found":         "model/events TestVerifyChainFindsTampering",
 	"Standard_Webhooks_reference_vector":      "jobs/webhook TestSign",
 	"Standard_Webhooks_own_library":           "jobs TestAnEventReachesItsEndpointAsTheFeedShowsIt",
 	"secrets_begin_with_whsec":                "rest TestWebhookEndpointLifecycle",
@@ -152,7 +153,7 @@ func hashCoversThePreviousEvent(t *testing.T) {
 func deliveryScheduleIsTheContract(t *testing.T) {
 	t.Helper()
 	const minute, hour = time.Minute, time.Hour
-	require.Equal(t, []time.Duration{5 * time.Second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour}, model.DeliverySchedule())
+	require.Equal(t, []time.Duration{5 * time.Second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour}, webhooks.DeliverySchedule())
 }
 
 // failedDeliveriesAreListed shows what was given up under its status, and sends it again.
@@ -180,7 +181,7 @@ func endpointURLsAreChecked(t *testing.T) {
 	h := newTestServer(t)
 	guarded := func(loopback bool) http.Handler {
 		service, err := model.New(model.Config{
-			DB: h.DB, Queue: modeltest.Queue{}, Keys: testKeys(), Webhooks: model.Webhooks{TargetProblem: egress.New(egress.Config{Loopback: loopback}).CheckURL},
+			DB: h.DB, Queue: modeltest.Queue{}, Keys: testKeys(), Webhooks: webhooks.Config{TargetProblem: egress.New(egress.Config{Loopback: loopback}).CheckURL},
 		})
 		require.NoError(t, err)
 		handler, err := rest.New(rest.Config{Service: service, Authenticate: h.authenticate})

@@ -10,7 +10,7 @@ import (
 
 	"parapet/internal/strictjson"
 	"parapet/internal/upload"
-	"parapet/model"
+	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/apperr"
 	"parapet/model/money"
 	"parapet/model/wire"
@@ -272,7 +272,7 @@ func (d *decoder) decodeArray(v reflect.Value) error {
 	defer func(before int) { d.earlierFaults = before }(d.earlierFaults)
 	v.Set(reflect.MakeSlice(v.Type(), 0, 0))
 	for d.PeekKind() != ']' {
-		if v.Len() > model.MaxObservations {
+		if v.Len() > occurrence.MaxObservations {
 			if err := d.SkipValue(); err != nil {
 				return err
 			}

@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/claims"
+	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/apperr"
-	"parapet/model/trigger"
 	"parapet/model/wire"
 )
 
@@ -42,7 +42,7 @@ func TestFromQuoteToPayout(t *testing.T) {
 	require.Equal(t, "3000", method.Display.Last4)
 	h.RunJobs()
 	claim = decodeRecord[wire.Claim](t, h.get(t, "/v1/claims/"+claim.ID))
-	require.Equal(t, string(model.PayoutReleased), claim.Payouts[0].Status)
+	require.Equal(t, string(claims.PayoutReleased), claim.Payouts[0].Status)
 	methods := decodeRecord[wire.List[wire.PayoutMethod]](t, h.get(t, "/v1/claims/"+claim.ID+"/payout-methods"))
 	require.Equal(t, method.ID, methods.Data[0].ID)
 

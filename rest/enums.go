@@ -4,29 +4,34 @@ import (
 	"reflect"
 	"slices"
 
-	"parapet/model"
 	"parapet/model/account"
+	"parapet/model/claims"
+	"parapet/model/events/webhooks"
 	"parapet/model/hazard"
+	"parapet/model/hazard/occurrence"
+	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/store"
-	"parapet/model/pricing"
-	"parapet/model/trigger"
+	"parapet/model/payouts"
+	"parapet/model/quoting"
+	"parapet/model/quoting/pricing"
+	"parapet/model/underwriting"
 	"parapet/model/wire"
 )
 
 // statusesByList are the values of the filter status, by type of list.
 var statusesByList = map[reflect.Type][]any{
-	reflect.TypeFor[wire.List[wire.Quote]]():  stateValues(model.QuoteTransitions),
-	reflect.TypeFor[wire.List[wire.Policy]](): stateValues(model.PolicyTransitions),
-	reflect.TypeFor[wire.List[wire.Claim]]():  stateValues(model.ClaimTransitions),
+	reflect.TypeFor[wire.List[wire.Quote]]():  stateValues(quoting.QuoteTransitions),
+	reflect.TypeFor[wire.List[wire.Policy]](): stateValues(underwriting.PolicyTransitions),
+	reflect.TypeFor[wire.List[wire.Claim]]():  stateValues(claims.ClaimTransitions),
 
-	reflect.TypeFor[wire.List[wire.WebhookEndpoint]](): stateValues(model.EndpointTransitions),
+	reflect.TypeFor[wire.List[wire.WebhookEndpoint]](): stateValues(webhooks.EndpointTransitions),
 	reflect.TypeFor[wire.List[wire.Delivery]]():        deliveryStates,
 }
 
 var (
-	deliveryStates    = enumValues(model.DeliveryPending, model.DeliveryDelivered, model.DeliveryFailed)
-	subscribableTypes = append([]any{model.AllEvents}, eventTypes("")...)
+	deliveryStates    = enumValues(webhooks.DeliveryPending, webhooks.DeliveryDelivered, webhooks.DeliveryFailed)
+	subscribableTypes = append([]any{webhooks.AllEvents}, eventTypes("")...)
 	observationKinds  = enumValues(hazard.Earthquake, hazard.StormFix, hazard.StationDay)
 	observationStages = enumValues(trigger.Preliminary, trigger.Final, trigger.Retracted)
 	decisionStages    = enumValues(trigger.Preliminary, trigger.Final)
@@ -38,11 +43,11 @@ var (
 // values, as the introduction says.
 var enumsBySchema = map[string]map[string][]any{
 	"Actor":         {"kind": enumValues(actor.KindSystem, actor.KindPartner, actor.KindOperator, actor.KindRail, actor.KindSource)},
-	"Attachment":    {"status": enumValues(model.AttachmentStored)},
-	"Claim":         {"status": stateValues(model.ClaimTransitions), "origin": enumValues(model.OriginTrigger, model.OriginApproval)},
-	"ClaimBrief":    {"status": stateValues(model.ClaimTransitions)},
-	"Decision":      {"outcome": enumValues(model.ClaimApproved, model.ClaimDeferred, model.ClaimDeclined)},
-	"Determination": {"stage": enumValues(model.DeterminationPreliminary, model.DeterminationFinal)},
+	"Attachment":    {"status": enumValues(claims.AttachmentStored)},
+	"Claim":         {"status": stateValues(claims.ClaimTransitions), "origin": enumValues(claims.OriginTrigger, claims.OriginApproval)},
+	"ClaimBrief":    {"status": stateValues(claims.ClaimTransitions)},
+	"Decision":      {"outcome": enumValues(claims.ClaimApproved, claims.ClaimDeferred, claims.ClaimDeclined)},
+	"Determination": {"stage": enumValues(claims.DeterminationPreliminary, claims.DeterminationFinal)},
 	"Event":         {"type": eventTypes("")},
 	"Subject":       {"type": subjectTypes()},
 	"TimelineEntry": {"kind": append(eventTypes(""), "trigger.observed")},
@@ -50,23 +55,23 @@ var enumsBySchema = map[string]map[string][]any{
 		pricing.Commission, pricing.MinimumPremium)},
 	"Observation":       {"kind": observationKinds, "stage": observationStages},
 	"ObservationInput":  {"kind": observationKinds, "stage": observationStages},
-	"ObservationResult": {"result": enumValues(model.ResultCreated, model.ResultRevised, model.ResultUnchanged, model.ResultRejected)},
-	"Payout": {"status": stateValues(model.PayoutTransitions), "blocked_reason": enumValues(model.BlockedMethodMissing, model.BlockedMethodUnverified,
-		model.BlockedApproval, model.BlockedRailRejected, model.BlockedRailMismatch, model.BlockedCompliance, model.BlockedOperator)},
-	"PayoutDestination": {"status": stateValues(model.PayoutMethodTransitions), "type": accountTypes},
-	"PayoutMethod":      {"status": stateValues(model.PayoutMethodTransitions), "type": accountTypes},
+	"ObservationResult": {"result": enumValues(occurrence.ResultCreated, occurrence.ResultRevised, occurrence.ResultUnchanged, occurrence.ResultRejected)},
+	"Payout": {"status": stateValues(claims.PayoutTransitions), "blocked_reason": enumValues(claims.BlockedMethodMissing, claims.BlockedMethodUnverified,
+		claims.BlockedApproval, claims.BlockedRailRejected, claims.BlockedRailMismatch, claims.BlockedCompliance, claims.BlockedOperator)},
+	"PayoutDestination": {"status": stateValues(payouts.PayoutMethodTransitions), "type": accountTypes},
+	"PayoutMethod":      {"status": stateValues(payouts.PayoutMethodTransitions), "type": accountTypes},
 	"PayoutShape":       {"shape": enumValues(trigger.Lump, trigger.Step, trigger.Linear, trigger.Tick)},
 	"Place":             {"kind": placeKinds},
-	"Policy": {"status": stateValues(model.PolicyTransitions), "cover_phase": enumValues(model.CoverScheduled, model.CoverWaiting,
-		model.CoverInForce, model.CoverEnded)},
+	"Policy": {"status": stateValues(underwriting.PolicyTransitions), "cover_phase": enumValues(underwriting.CoverScheduled, underwriting.CoverWaiting,
+		underwriting.CoverInForce, underwriting.CoverEnded)},
 	"Product":       {"place": placeKinds},
-	"Quote":         {"status": stateValues(model.QuoteTransitions)},
+	"Quote":         {"status": stateValues(quoting.QuoteTransitions)},
 	"Trigger":       {"kind": observationKinds, "decides_on": decisionStages, "direction": enumValues(trigger.AtLeast, trigger.AtMost), "wind": enumValues(trigger.LargerOfEnds, trigger.Interpolated), "calendar": enumValues(trigger.Month, trigger.Dekad)},
 	"USBankAccount": {"account_type": enumValues(account.Checking, account.Savings)},
 	"Attempt":       {"error": enumValues("timeout", "refused", "address", "tls", "dns", "connection", "redirect")},
 	"Delivery":      {"status": deliveryStates},
 
-	"WebhookEndpoint":        {"status": stateValues(model.EndpointTransitions), "event_types": subscribableTypes},
+	"WebhookEndpoint":        {"status": stateValues(webhooks.EndpointTransitions), "event_types": subscribableTypes},
 	"WebhookEndpointRequest": {"event_types": subscribableTypes},
 	"WebhookEndpointChange":  {"event_types": subscribableTypes},
 }

@@ -13,12 +13,12 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/events"
 	"parapet/model/kernel/event"
 	"parapet/model/wire"
 )
 
-// catalogueFile is model/events.json: what is generated for the catalogue of events.
+// catalogueFile is model/events/events.json: what is generated for the catalogue of events.
 type catalogueFile struct {
 	Comment string                    `json:"$comment"`
 	Draft   string                    `json:"$schema"`
@@ -79,7 +79,7 @@ func TestEventCatalogue(t *testing.T) {
 	require.Len(t, event.Kinds(), seen, "the story lacks a type: see modeltest.Everything")
 	text, err := json.Marshal(written, json.Deterministic(true), jsontext.WithIndent("\t"))
 	require.NoError(t, err)
-	requireGolden(t, "../model/events.json", string(text)+"\n")
+	requireGolden(t, "../model/events/events.json", string(text)+"\n")
 }
 
 // camelCase is an object's name as the document's schemas write it.
@@ -140,7 +140,7 @@ func (h *testServer) listEvents(t *testing.T) (all []wire.Event) {
 // matches it.
 func TestEveryEventTypeHasASchemaAndAnExample(t *testing.T) {
 	t.Parallel()
-	described, err := model.EventDescriptions()
+	described, err := events.Descriptions()
 	require.NoError(t, err)
 	var types []event.Type
 	for _, kind := range described {

@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"parapet/model"
+	"parapet/model/events"
 	"parapet/model/kernel/event"
 	"parapet/model/kernel/store"
 	"parapet/model/wire"
@@ -19,16 +19,16 @@ func (s *server) getEvents(ctx context.Context, c *requestContext, page store.Pa
 	if err := c.query.err(); err != nil {
 		return nil, err
 	}
-	return s.Service.ListEvents(ctx, c.actor, filter, page)
+	return s.Service.Events.List(ctx, c.actor, filter, page)
 }
 
 func (s *server) getEvent(ctx context.Context, c *requestContext) (*wire.Event, error) {
-	return s.Service.GetEvent(ctx, c.actor, c.pathParam("event_id"))
+	return s.Service.Events.Get(ctx, c.actor, c.pathParam("event_id"))
 }
 
 // eventFilter reads the filters of the feed.
-func (q *query) eventFilter() model.EventFilter {
-	filter := model.EventFilter{
+func (q *query) eventFilter() events.Filter {
+	filter := events.Filter{
 		Partner: q.textParam("partner"), Subject: q.textParam("subject"), After: q.integerParam("after_sequence"), Generation: int(min(q.integerParam("generation"), math.MaxInt32)),
 		Wait: time.Duration(min(q.integerParam("wait"), 1<<20)) * time.Second,
 	}

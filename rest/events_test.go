@@ -88,7 +88,7 @@ func TestEventWaitEnds(t *testing.T) {
 	leave()
 	<-left
 	stays := h.waitForEvent(t.Context(), t)
-	h.Service.EndEventWaits()
+	h.Service.Events.EndWaits()
 	require.Empty(t, decodeRecord[wire.List[wire.Event]](t, <-stays).Data)
 }
 

@@ -13,7 +13,7 @@ import (
 	"parapet/internal/auth"
 	"parapet/internal/devissuer"
 	"parapet/model/kernel/actor"
-	"parapet/model/kernel/store"
+	"parapet/model/kernel/seal"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 	"parapet/rest"
@@ -124,9 +124,9 @@ func (h *testServer) createClaim(t *testing.T) (*wire.Quote, *wire.Policy, *wire
 }
 
 // testKeys are the keys that modeltest's services have.
-func testKeys() store.Keys {
-	return store.Keys{
-		Seal:        []store.SealKey{{ID: "test", Secret: []byte("0123456789abcdef0123456789abcdef")}},
+func testKeys() seal.Keys {
+	return seal.Keys{
+		Seal:        []seal.Key{{ID: "test", Secret: []byte("0123456789abcdef0123456789abcdef")}},
 		Fingerprint: []byte("fingerprint-key-of-the-tests-0123"),
 	}
 }

@@ -83,12 +83,12 @@ func (s *server) recordSandboxObservations(ctx context.Context, c *requestContex
 
 func (s *server) ingestObservations(ctx context.Context, c *requestContext, in observationsRequest, sandbox bool) (*observationsAnswer, bool, error) {
 	if !in.isBatch {
-		record, created, err := s.Service.RecordObservation(ctx, c.actor, in.single, sandbox)
+		record, created, err := s.Service.Occurrences.RecordObservation(ctx, c.actor, in.single, sandbox)
 		return &observationsAnswer{record}, created, err
 	}
-	record := s.Service.RecordObservations
+	record := s.Service.Occurrences.RecordObservations
 	if in.isFinalTrack {
-		record = s.Service.RecordFinalTrack
+		record = s.Service.Occurrences.RecordFinalTrack
 	}
 	results, err := record(ctx, c.actor, in.batch, sandbox)
 	return &observationsAnswer{wire.List[wire.ObservationResult]{Object: "list", Data: results}}, false, err

@@ -4,13 +4,14 @@ import (
 	"context"
 	"time"
 
-	"parapet/model"
+	"parapet/model/claims/adjudication"
 	"parapet/model/hazard"
+	"parapet/model/insight/scenario"
 	"parapet/model/wire"
 )
 
 func (s *server) getOccurrence(ctx context.Context, c *requestContext) (*wire.Occurrence, error) {
-	return s.Service.GetOccurrence(ctx, c.actor, c.pathParam("occurrence_id"))
+	return s.Service.Occurrences.Get(ctx, c.actor, c.pathParam("occurrence_id"))
 }
 
 type explanationRequest struct {
@@ -54,36 +55,36 @@ type asIfDayFields struct {
 	PrecipitationMM string    `json:"precipitation_mm" doc:"Millimetres, a decimal." example:"80"`
 }
 
-func (in *explanationRequest) occurrenceRef() model.OccurrenceRef {
-	return model.OccurrenceRef{ID: in.OccurrenceID, SourceEvent: (*model.SourceEvent)(in.SourceEvent), AsIf: in.AsIf.toModel()}
+func (in *explanationRequest) occurrenceRef() scenario.OccurrenceRef {
+	return scenario.OccurrenceRef{ID: in.OccurrenceID, SourceEvent: (*adjudication.SourceEvent)(in.SourceEvent), AsIf: in.AsIf.toModel()}
 }
 
-func (in *asIfFields) toModel() *model.WhatIf {
+func (in *asIfFields) toModel() *scenario.WhatIf {
 	if in == nil {
 		return nil
 	}
-	of := new(model.WhatIf)
+	of := new(scenario.WhatIf)
 	if in.Earthquake != nil {
-		of.Earthquake = (*model.WhatIfEarthquake)(in.Earthquake)
+		of.Earthquake = (*scenario.WhatIfEarthquake)(in.Earthquake)
 	}
 	if in.Storm != nil {
-		of.Storm = new(model.WhatIfStorm)
+		of.Storm = new(scenario.WhatIfStorm)
 		for _, fix := range in.Storm.Fixes {
-			of.Storm.Fixes = append(of.Storm.Fixes, model.WhatIfFix(fix))
+			of.Storm.Fixes = append(of.Storm.Fixes, scenario.WhatIfFix(fix))
 		}
 	}
 	if in.Rain != nil {
-		of.Rain = &model.WhatIfRain{Station: in.Rain.Station}
+		of.Rain = &scenario.WhatIfRain{Station: in.Rain.Station}
 		if in.Rain.Source != nil {
 			of.Rain.Source = *in.Rain.Source
 		}
 		for _, day := range in.Rain.Days {
-			of.Rain.Days = append(of.Rain.Days, model.WhatIfDay(day))
+			of.Rain.Days = append(of.Rain.Days, scenario.WhatIfDay(day))
 		}
 	}
 	return of
 }
 
 func (s *server) explainOccurrence(ctx context.Context, c *requestContext, in explanationRequest) (*wire.Explanation, error) {
-	return s.Service.Explain(ctx, c.actor, in.PolicyID, in.occurrenceRef())
+	return s.Service.Scenarios.Explain(ctx, c.actor, in.PolicyID, in.occurrenceRef())
 }

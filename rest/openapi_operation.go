@@ -7,7 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"parapet/model"
+	"parapet/model/events"
 )
 
 func (r *route) toOperation(schemas huma.Registry) *huma.Operation {
@@ -111,7 +111,7 @@ func (r *route) filterParameter(name string) *huma.Param {
 	case "subject":
 		p.Description, p.Example = "Only events about the record with this id.", "clm_01m7x6n10jewfsb9zcqnfs2052"
 	case "wait":
-		most := model.MaxEventWait.Seconds()
+		most := events.MaxEventWait.Seconds()
 		p.Description, p.Schema = "How many seconds an answer may wait for its first event when there is none yet.", countSchema()
 		p.Schema.Maximum = &most
 	case "partner":

@@ -6,7 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"parapet/model/trigger"
+	"parapet/model/hazard/trigger"
 	"parapet/model/wire"
 )
 

@@ -7,7 +7,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"parapet/model"
+	"parapet/model/events"
+	"parapet/model/events/webhooks"
 	"parapet/model/kernel/event"
 	"parapet/model/wire"
 )
@@ -55,7 +56,7 @@ func subjectTypes() []any {
 // describeWebhooks describes the webhooks: one entry per event type with its example.
 // Event types of one type of record share a schema.
 func describeWebhooks(schemas huma.Registry) (map[string]*huma.PathItem, error) {
-	described, err := model.EventDescriptions()
+	described, err := events.Descriptions()
 	all := map[string]*huma.PathItem{}
 	envelope := schemaOf[wire.Event](schemas)
 	for _, kind := range eventSubjects {
@@ -78,7 +79,7 @@ func describeWebhooks(schemas huma.Registry) (map[string]*huma.PathItem, error) 
 }
 
 // toOperation describes the webhook request of one event type.
-func (k eventSubject) toOperation(event model.EventDescription) *huma.Operation {
+func (k eventSubject) toOperation(event events.EventDescription) *huma.Operation {
 	name := "on"
 	for _, word := range strings.FieldsFunc(string(event.Type), func(r rune) bool { return r == '.' || r == '_' }) {
 		name += strings.ToUpper(word[:1]) + word[1:]
@@ -103,7 +104,7 @@ func (k eventSubject) toOperation(event model.EventDescription) *huma.Operation 
 var responseMeanings = map[string]struct{ name, means string }{
 	"2XX": {"Received", "You received the event; the body of your answer is ignored."},
 	"410": {"Unwanted", "You want no more events: the endpoint is disabled."},
-	"4XX": {"SentAgain", fmt.Sprintf("Any other status, redirects included, is a failure. The event is sent again, up to %d times within %.1f hours, and then parked; Retry-After is honoured up to 24 hours.", len(model.DeliverySchedule()), model.DeliveryDuration().Hours())},
+	"4XX": {"SentAgain", fmt.Sprintf("Any other status, redirects included, is a failure. The event is sent again, up to %d times within %.1f hours, and then parked; Retry-After is honoured up to 24 hours.", len(webhooks.DeliverySchedule()), webhooks.DeliveryDuration().Hours())},
 }
 
 // addWebhookComponents adds the shared parts of all webhooks to components.

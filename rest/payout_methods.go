@@ -3,9 +3,9 @@ package rest
 import (
 	"context"
 
-	"parapet/model"
 	"parapet/model/account"
 	"parapet/model/kernel/store"
+	"parapet/model/payouts"
 	"parapet/model/wire"
 )
 
@@ -21,8 +21,8 @@ type payoutMethodRequest struct {
 	PartnerFields
 }
 
-func (in *payoutMethodRequest) toModel() model.PayoutMethodRequest {
-	return model.PayoutMethodRequest{
+func (in *payoutMethodRequest) toModel() payouts.MethodRequest {
+	return payouts.MethodRequest{
 		ClaimID: in.ClaimID, PolicyID: in.PolicyID,
 		Number:           account.Number{Type: in.Type, IBAN: in.IBAN, USBankAccount: in.USBankAccount, MobileMoney: in.MobileMoney},
 		Beneficiary:      account.Beneficiary(in.Beneficiary),
@@ -32,17 +32,17 @@ func (in *payoutMethodRequest) toModel() model.PayoutMethodRequest {
 }
 
 func (s *server) recordPayoutMethod(ctx context.Context, c *requestContext, in payoutMethodRequest) (*wire.PayoutMethod, error) {
-	return s.Service.RecordPayoutMethod(ctx, c.actor, in.toModel())
+	return s.Service.Payouts.RecordMethod(ctx, c.actor, in.toModel())
 }
 
 func (s *server) getPayoutMethods(ctx context.Context, c *requestContext, page store.PageRequest) (*store.Page[wire.PayoutMethod], error) {
-	return s.Service.GetPayoutMethods(ctx, c.actor, c.pathParam("claim_id"), page)
+	return s.Service.Payouts.GetMethods(ctx, c.actor, c.pathParam("claim_id"), page)
 }
 
 func (s *server) getPolicyPayoutMethods(ctx context.Context, c *requestContext, page store.PageRequest) (*store.Page[wire.PayoutMethod], error) {
-	return s.Service.GetPolicyPayoutMethods(ctx, c.actor, c.pathParam("policy_id"), page)
+	return s.Service.Payouts.GetPolicyMethods(ctx, c.actor, c.pathParam("policy_id"), page)
 }
 
 func (s *server) getPayoutMethod(ctx context.Context, c *requestContext) (*wire.PayoutMethod, error) {
-	return s.Service.GetPayoutMethod(ctx, c.actor, c.pathParam("payout_method_id"))
+	return s.Service.Payouts.GetMethod(ctx, c.actor, c.pathParam("payout_method_id"))
 }

@@ -8,19 +8,19 @@ import (
 )
 
 func (s *server) getPayouts(ctx context.Context, c *requestContext, page store.PageRequest) (*store.Page[wire.Payout], error) {
-	return s.withApprovals(ctx, c)(s.Service.GetPayouts(ctx, c.actor, c.pathParam("claim_id"), page))
+	return s.withApprovals(ctx, c)(s.Service.Claims.GetPayouts(ctx, c.actor, c.pathParam("claim_id"), page))
 }
 
 func (s *server) listPayouts(ctx context.Context, c *requestContext, filter store.Filter, page store.PageRequest) (*store.Page[wire.Payout], error) {
-	return s.withApprovals(ctx, c)(s.Service.ListPayouts(ctx, c.actor, filter, page))
+	return s.withApprovals(ctx, c)(s.Service.Claims.ListPayouts(ctx, c.actor, filter, page))
 }
 
 func (s *server) getPayout(ctx context.Context, c *requestContext) (*wire.Payout, error) {
-	payout, err := s.Service.GetPayout(ctx, c.actor, c.pathParam("payout_id"))
+	payout, err := s.Service.Claims.GetPayout(ctx, c.actor, c.pathParam("payout_id"))
 	if err != nil {
 		return nil, err
 	}
-	return payout, s.Service.EmbedApprovals(ctx, c.actor, payout)
+	return payout, s.Service.Payouts.EmbedApprovals(ctx, c.actor, payout)
 }
 
 // withApprovals adds the approvals to a page of payouts for operators.
@@ -33,6 +33,6 @@ func (s *server) withApprovals(ctx context.Context, c *requestContext) func(*sto
 		for i := range found.Data {
 			payouts[i] = &found.Data[i]
 		}
-		return found, s.Service.EmbedApprovals(ctx, c.actor, payouts...)
+		return found, s.Service.Payouts.EmbedApprovals(ctx, c.actor, payouts...)
 	}
 }

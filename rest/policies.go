@@ -3,8 +3,8 @@ package rest
 import (
 	"context"
 
-	"parapet/model"
 	"parapet/model/kernel/store"
+	"parapet/model/underwriting"
 	"parapet/model/wire"
 )
 
@@ -22,24 +22,24 @@ type policyholderFields struct {
 }
 
 func (s *server) bindPolicy(ctx context.Context, c *requestContext, in bindRequest) (*wire.Policy, error) {
-	return s.Service.BindPolicy(ctx, c.actor, model.BindRequest{
+	return s.Service.Policies.Bind(ctx, c.actor, underwriting.BindRequest{
 		QuoteID: in.QuoteID, Policyholder: (*wire.Person)(in.Policyholder),
 		PartnerReference: in.PartnerReference, Metadata: in.Metadata,
 	})
 }
 
 func (s *server) getPolicies(ctx context.Context, c *requestContext, filter store.Filter, page store.PageRequest) (*store.Page[wire.Policy], error) {
-	return s.Service.ListPolicies(ctx, c.actor, filter, page)
+	return s.Service.Policies.List(ctx, c.actor, filter, page)
 }
 
 func (s *server) getPolicy(ctx context.Context, c *requestContext) (*wire.Policy, error) {
-	return s.Service.GetPolicy(ctx, c.actor, c.pathParam("policy_id"))
+	return s.Service.Policies.Get(ctx, c.actor, c.pathParam("policy_id"))
 }
 
 func (s *server) getPolicyTimeline(ctx context.Context, c *requestContext, page store.PageRequest) (*store.Page[wire.TimelineEntry], error) {
-	return s.Service.GetPolicyTimeline(ctx, c.actor, c.pathParam("policy_id"), page)
+	return s.Service.Claims.GetPolicyTimeline(ctx, c.actor, c.pathParam("policy_id"), page)
 }
 
 func (s *server) cancelPolicy(ctx context.Context, c *requestContext) (*wire.Policy, error) {
-	return s.Service.CancelPolicy(ctx, c.actor, model.CancellationRequest{PolicyID: c.pathParam("policy_id")})
+	return s.Service.Policies.Cancel(ctx, c.actor, underwriting.CancellationRequest{PolicyID: c.pathParam("policy_id")})
 }

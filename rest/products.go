@@ -8,9 +8,9 @@ import (
 )
 
 func (s *server) getProducts(ctx context.Context, c *requestContext, page store.PageRequest) (*store.Page[wire.Product], error) {
-	return s.Service.ListProducts(ctx, c.actor, page)
+	return s.Service.Products.List(ctx, c.actor, page)
 }
 
 func (s *server) getProduct(ctx context.Context, c *requestContext) (*wire.Product, error) {
-	return s.Service.GetProduct(ctx, c.actor, c.pathParam("key"))
+	return s.Service.Products.Get(ctx, c.actor, c.pathParam("key"))
 }

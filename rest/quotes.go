@@ -5,9 +5,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"parapet/model"
 	"parapet/model/kernel/store"
-	"parapet/model/pricing"
+	"parapet/model/quoting"
+	"parapet/model/quoting/pricing"
 	"parapet/model/wire"
 )
 
@@ -24,19 +24,19 @@ type quoteRequest struct {
 }
 
 func (s *server) createQuote(ctx context.Context, c *requestContext, in quoteRequest) (*wire.Quote, error) {
-	return s.Service.CreateQuote(ctx, c.actor, model.QuoteRequest{
+	return s.Service.Quotes.Create(ctx, c.actor, quoting.Request{
 		Product: in.Product, Context: in.Context, PartnerReference: in.PartnerReference, Metadata: in.Metadata,
 	})
 }
 
 func (s *server) getQuotes(ctx context.Context, c *requestContext, filter store.Filter, page store.PageRequest) (*store.Page[wire.Quote], error) {
-	return s.Service.ListQuotes(ctx, c.actor, filter, page)
+	return s.Service.Quotes.List(ctx, c.actor, filter, page)
 }
 
 func (s *server) getQuote(ctx context.Context, c *requestContext) (*wire.Quote, error) {
-	return s.Service.GetQuote(ctx, c.actor, c.pathParam("quote_id"))
+	return s.Service.Quotes.Get(ctx, c.actor, c.pathParam("quote_id"))
 }
 
 func (s *server) getQuoteBasis(ctx context.Context, c *requestContext, page store.PageRequest) (*store.Page[pricing.WeighedEvent], error) {
-	return s.Service.GetQuoteBasis(ctx, c.actor, c.pathParam("quote_id"), page)
+	return s.Service.Quotes.GetBasis(ctx, c.actor, c.pathParam("quote_id"), page)
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"parapet/model"
+	"parapet/model/events"
 )
 
 // slowAfter is the duration after which a request pings the database: with the ping's own
@@ -28,7 +28,7 @@ func requestedWait(r *http.Request) time.Duration {
 	if err != nil {
 		return 0
 	}
-	return min(max(0, time.Duration(seconds)*time.Second), model.MaxEventWait)
+	return min(max(0, time.Duration(seconds)*time.Second), events.MaxEventWait)
 }
 
 // errDatabaseLost ends the context of a request whose database does not answer.

@@ -3,7 +3,7 @@ package rest
 import (
 	"context"
 
-	"parapet/model"
+	"parapet/model/events/webhooks"
 	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
@@ -28,8 +28,8 @@ type webhookEndpointChange struct {
 	Metadata         **map[string]*string `json:"metadata,omitzero" doc:"Changes the keys that it names: null removes a key, and null instead of the object removes all keys."`
 }
 
-func (in *webhookEndpointChange) toModel() model.WebhookEndpointRequest {
-	request := model.WebhookEndpointRequest{URL: in.URL, EventTypes: in.EventTypes, Ordered: in.Ordered, Status: in.Status}
+func (in *webhookEndpointChange) toModel() webhooks.EndpointRequest {
+	request := webhooks.EndpointRequest{URL: in.URL, EventTypes: in.EventTypes, Ordered: in.Ordered, Status: in.Status}
 	if in.PartnerReference != nil {
 		request.PartnerReference, request.ClearReference = *in.PartnerReference, *in.PartnerReference == nil
 	}
@@ -44,39 +44,39 @@ func (in *webhookEndpointChange) toModel() model.WebhookEndpointRequest {
 }
 
 func (s *server) createWebhookEndpoint(ctx context.Context, c *requestContext, in webhookEndpointRequest) (*wire.WebhookEndpoint, error) {
-	return s.Service.CreateWebhookEndpoint(ctx, c.actor, model.WebhookEndpointRequest{
+	return s.Service.Webhooks.CreateEndpoint(ctx, c.actor, webhooks.EndpointRequest{
 		URL: &in.URL, EventTypes: in.EventTypes, Ordered: in.Ordered, PartnerReference: in.PartnerReference, Metadata: in.Metadata,
 	})
 }
 
 func (s *server) getWebhookEndpoints(ctx context.Context, c *requestContext, filter store.Filter, page store.PageRequest) (*store.Page[wire.WebhookEndpoint], error) {
-	return s.Service.ListWebhookEndpoints(ctx, c.actor, filter, page)
+	return s.Service.Webhooks.ListEndpoints(ctx, c.actor, filter, page)
 }
 
 func (s *server) getWebhookEndpoint(ctx context.Context, c *requestContext) (*wire.WebhookEndpoint, error) {
-	return s.Service.GetWebhookEndpoint(ctx, c.actor, c.pathParam("endpoint_id"))
+	return s.Service.Webhooks.GetEndpoint(ctx, c.actor, c.pathParam("endpoint_id"))
 }
 
 func (s *server) changeWebhookEndpoint(ctx context.Context, c *requestContext, in webhookEndpointChange) (*wire.WebhookEndpoint, error) {
-	return s.Service.ChangeWebhookEndpoint(ctx, c.actor, c.pathParam("endpoint_id"), in.toModel())
+	return s.Service.Webhooks.ChangeEndpoint(ctx, c.actor, c.pathParam("endpoint_id"), in.toModel())
 }
 
 func (s *server) deleteWebhookEndpoint(ctx context.Context, c *requestContext) error {
-	return s.Service.DeleteWebhookEndpoint(ctx, c.actor, c.pathParam("endpoint_id"))
+	return s.Service.Webhooks.DeleteEndpoint(ctx, c.actor, c.pathParam("endpoint_id"))
 }
 
 func (s *server) rotateWebhookSecret(ctx context.Context, c *requestContext) (*wire.WebhookEndpoint, error) {
-	return s.Service.RotateWebhookSecret(ctx, c.actor, c.pathParam("endpoint_id"))
+	return s.Service.Webhooks.RotateSecret(ctx, c.actor, c.pathParam("endpoint_id"))
 }
 
 func (s *server) testWebhookEndpoint(ctx context.Context, c *requestContext) (*wire.Delivery, error) {
-	return s.Service.TestWebhookEndpoint(ctx, c.actor, c.pathParam("endpoint_id"))
+	return s.Service.Webhooks.TestEndpoint(ctx, c.actor, c.pathParam("endpoint_id"))
 }
 
 func (s *server) getDeliveries(ctx context.Context, c *requestContext, filter store.Filter, page store.PageRequest) (*store.Page[wire.Delivery], error) {
-	return s.Service.ListDeliveries(ctx, c.actor, c.pathParam("endpoint_id"), filter.Status, page)
+	return s.Service.Webhooks.ListDeliveries(ctx, c.actor, c.pathParam("endpoint_id"), filter.Status, page)
 }
 
 func (s *server) retryDelivery(ctx context.Context, c *requestContext) (*wire.Delivery, error) {
-	return s.Service.RetryDelivery(ctx, c.actor, c.pathParam("delivery_id"))
+	return s.Service.Webhooks.RetryDelivery(ctx, c.actor, c.pathParam("delivery_id"))
 }

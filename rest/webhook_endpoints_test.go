@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/events/webhooks"
 	"parapet/model/kernel/apperr"
 	"parapet/model/wire"
 )
@@ -122,7 +122,7 @@ func TestReplayIncludesTheSecretForOneDay(t *testing.T) {
 func TestAtMostTwentyEndpoints(t *testing.T) {
 	t.Parallel()
 	h := newTestServer(t)
-	for range model.MaxWebhookEndpoints {
+	for range webhooks.MaxWebhookEndpoints {
 		h.post(t, 201, webhookEndpointsPath, `{"url":"https://hooks.example.com"}`)
 	}
 	require.Equal(t, string(apperr.CodeStateConflict), requireProblem(t, h.post(t, 409, webhookEndpointsPath, `{"url":"https://hooks.example.com"}`)).Code)

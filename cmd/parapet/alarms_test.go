@@ -16,10 +16,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"parapet/model"
+	"parapet/model/claims/adjudication"
+	"parapet/model/events/webhooks"
 	"parapet/model/hazard"
+	"parapet/model/hazard/occurrence"
 	"parapet/model/modeltest"
 	"parapet/model/money"
+	"parapet/model/payouts/reconciliation"
 )
 
 // collectSamples is every sample of the vitals by its name and labels.
@@ -109,16 +112,16 @@ func breakEverything(t *testing.T, b *modeltest.Bundle) {
 	policy := b.QuoteAndBind("quake-circle", nil)
 	b.Observe(modeltest.Quake("us1", b.Now(), hazard.Point{Latitude: 24.174, Longitude: 121.653}, "6.4"))
 	b.RunJobs()
-	_, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID, Description: new("The roof came down.")})
+	_, _, err := b.Service.Adjudication.Open(t.Context(), b.Acme, adjudication.ClaimRequest{PolicyID: policy.ID, Description: new("The roof came down.")})
 	require.NoError(t, err)
 	b.Quote("rain-excess", nil)
 	url := "https://example.com/hooks"
-	_, err = b.Service.CreateWebhookEndpoint(t.Context(), b.Acme, model.WebhookEndpointRequest{URL: &url})
+	_, err = b.Service.Webhooks.CreateEndpoint(t.Context(), b.Acme, webhooks.EndpointRequest{URL: &url})
 	require.NoError(t, err)
-	require.NoError(t, b.Service.SavePoll(t.Context(), model.FeedPoll{Source: "usgs", URL: "https://example.com/feed?key=sesame", Failures: 6}, time.Minute))
-	require.NoError(t, b.Service.SavePoll(t.Context(), model.FeedPoll{Source: "usgs", URL: "https://example.com/feed"}, time.Minute))
-	_, err = b.Service.Reconcile(t.Context(), b.Operator, model.Report{Rail: modeltest.RailName}, func(each func(model.ReportLine) error) error {
-		return each(model.ReportLine{Reference: "unknown", Amount: money.New(1, "USD"), Status: model.LineSettled})
+	require.NoError(t, b.Service.Occurrences.SavePoll(t.Context(), occurrence.FeedPoll{Source: "usgs", URL: "https://example.com/feed?key=sesame", Failures: 6}, time.Minute))
+	require.NoError(t, b.Service.Occurrences.SavePoll(t.Context(), occurrence.FeedPoll{Source: "usgs", URL: "https://example.com/feed"}, time.Minute))
+	_, err = b.Service.Reconciliation.Reconcile(t.Context(), b.Operator, reconciliation.Report{Rail: modeltest.RailName}, func(each func(reconciliation.ReportLine) error) error {
+		return each(reconciliation.ReportLine{Reference: "unknown", Amount: money.New(1, "USD"), Status: reconciliation.LineSettled})
 	})
 	require.NoError(t, err)
 	const forged = `insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'debt_digest', null, 'installment', %d) || '%s'::jsonb)).*
@@ -139,7 +142,7 @@ func breakEverything(t *testing.T, b *modeltest.Bundle) {
 		insert into river.river_job (kind, queue, state, args, max_attempts, finalized_at, scheduled_at)
 			values ('release_payout', 'payouts', 'discarded', '{}', 1, now(), now() - interval '1 hour'), ('evaluate_policies', 'matching', 'retryable', '{}', 25, null, now()), ('sweep', 'sweeps', 'available', '{}', 1, null, now() - interval '1 hour')`)
 	require.NoError(t, err)
-	require.NoError(t, b.Service.CheckInvariants(t.Context()))          // finds the forgeries, and stops releases
+	require.NoError(t, b.Service.Controls.CheckInvariants(t.Context())) // finds the forgeries, and stops releases
 	require.NoError(t, b.Service.ShiftClock(t.Context(), 25*time.Hour)) // not After: the events wait for the relay meanwhile
 }
 
@@ -150,7 +153,7 @@ func TestEveryAlarmFiresOnlyForItsCause(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	h := &healthCollector{service: b.Service, riverPool: pool, log: slog.New(slog.DiscardHandler)}
-	require.NoError(t, b.Service.CheckInvariants(t.Context()))
+	require.NoError(t, b.Service.Controls.CheckInvariants(t.Context()))
 	all := readAlarms(t)
 	quiet := collectSamples(t, h)
 	for _, a := range all {

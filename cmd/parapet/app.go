@@ -30,6 +30,8 @@ import (
 	"parapet/migrations"
 	"parapet/model"
 	"parapet/model/dbconn"
+	"parapet/model/events/webhooks"
+	"parapet/model/kernel/seal"
 	"parapet/model/kernel/store"
 	"parapet/rest"
 )
@@ -61,7 +63,7 @@ type app struct {
 const drainTimeout = 25 * time.Second
 
 // newApp builds the service without starting it. Close it in any case.
-func newApp(ctx context.Context, s settings, keys store.Keys, log *slog.Logger) (a *app, err error) {
+func newApp(ctx context.Context, s settings, keys seal.Keys, log *slog.Logger) (a *app, err error) {
 	a = &app{settings: s, log: log, egressGuard: egress.New(egress.Config{Loopback: s.Loopback})}
 	defer func() {
 		if err != nil {
@@ -95,8 +97,8 @@ func newApp(ctx context.Context, s settings, keys store.Keys, log *slog.Logger) 
 }
 
 // webhookRules returns the rules for sending events.
-func (a *app) webhookRules() model.Webhooks {
-	return model.Webhooks{TargetProblem: a.egressGuard.CheckURL, DelayDivisor: a.settings.DelayDivisor}
+func (a *app) webhookRules() webhooks.Config {
+	return webhooks.Config{TargetProblem: a.egressGuard.CheckURL, DelayDivisor: a.settings.DelayDivisor}
 }
 
 func (a *app) wireWorkers() error {
@@ -134,7 +136,7 @@ func (a *app) wireAPI() error {
 		Service: a.service, Family: a.settings.Family, BaseURL: a.settings.BaseURL, Log: a.log, Development: a.settings.Rehearsal,
 		Authenticate: verifier.Verify, Now: time.Now, Issuers: a.settings.Issuers, Limiter: a.partnerLimiter(), AddressLimiter: a.addressLimiter(),
 		BodyBudget:     upload.NewBudget(a.settings.PartnerUploadLimit<<20, a.settings.UploadLimit<<20),
-		SharedHandlers: doors, ObserveRequest: a.metrics.observeRequest, OnDenied: a.service.RecordRefusal, Tracer: a.tracer,
+		SharedHandlers: doors, ObserveRequest: a.metrics.observeRequest, OnDenied: a.service.Audit.RecordRefusal, Tracer: a.tracer,
 		PingDatabase: a.monitor.Alive,
 		CheckReady: func(ctx context.Context) error {
 			return errors.Join(a.db.Pool.Ping(ctx), migrations.Check(ctx, a.db.Pool), verifier.Ready(ctx))
@@ -188,7 +190,7 @@ func (a *app) partnerLimiter() rest.Limiter {
 	if perSecond <= 0 {
 		return rest.Unlimited{}
 	}
-	return rest.NewLimiter(rest.RateLimit{PerSecond: perSecond, Burst: burst, Quota: a.service.Quota(perSecond, burst)}, time.Now)
+	return rest.NewLimiter(rest.RateLimit{PerSecond: perSecond, Burst: burst, Quota: a.service.Partners.Quota(perSecond, burst)}, time.Now)
 }
 
 // addressLimiter counts on this node only: a request without a valid token must not cost
@@ -218,7 +220,7 @@ func (a *app) serveAndWork(ctx context.Context, listener, metrics net.Listener) 
 			DisableGeneralOptionsHandler: true, // the router answers OPTIONS * too
 		}
 		group.Go(func() error { return a.saveRefusals(ctx) })
-		server.RegisterOnShutdown(a.service.EndEventWaits)
+		server.RegisterOnShutdown(a.service.Events.EndWaits)
 		server.RegisterOnShutdown(a.graphql.Close)
 		group.Go(func() error {
 			err := serveUntil(ctx, server, rest.ProblemListener(listener))

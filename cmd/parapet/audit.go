@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"parapet/internal/signin"
-	"parapet/model"
+	"parapet/model/audit"
 	"parapet/model/kernel/store"
 )
 
@@ -28,9 +28,9 @@ func (a *app) saveRefusals(ctx context.Context) error {
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 			defer cancel()
-			return a.service.SaveRefusals(last)
+			return a.service.Audit.SaveRefusals(last)
 		}
-		if err := a.service.SaveRefusals(ctx); err != nil {
+		if err := a.service.Audit.SaveRefusals(ctx); err != nil {
 			a.log.WarnContext(ctx, "audit", "error", err)
 		}
 	}
@@ -52,7 +52,7 @@ func (a *app) auditActions(next http.Handler) http.Handler {
 			}
 			who, _ := signin.Operator(r.Context())
 			who.Operation = "console " + r.Method + " " + strings.TrimPrefix(r.URL.Path, jobsPath)
-			if err := a.service.Audit(r.Context(), who, string(body)); err != nil {
+			if err := audit.RecordAction(r.Context(), a.service.Store, who, string(body)); err != nil {
 				a.log.ErrorContext(r.Context(), "audit", "error", err)
 				http.Error(w, "Nothing was done, because the audit log could not be written.", http.StatusServiceUnavailable)
 				return
@@ -66,7 +66,7 @@ func (a *app) auditActions(next http.Handler) http.Handler {
 // auditCSV writes the whole audit log, page by page.
 func (a *app) auditCSV(w http.ResponseWriter, r *http.Request) {
 	who, _ := signin.Operator(r.Context())
-	page, err := a.service.ListAudit(r.Context(), who, model.AuditFilter{}, store.PageRequest{Limit: store.MaxPageSize})
+	page, err := a.service.Audit.List(r.Context(), who, audit.Filter{}, store.PageRequest{Limit: store.MaxPageSize})
 	if err != nil {
 		a.log.ErrorContext(r.Context(), "audit log", "error", err)
 		http.Error(w, "The audit log cannot be read now.", http.StatusServiceUnavailable)
@@ -84,7 +84,7 @@ func (a *app) auditCSV(w http.ResponseWriter, r *http.Request) {
 		if !page.HasMore || table.Error() != nil {
 			return
 		}
-		page, err = a.service.ListAudit(r.Context(), who, model.AuditFilter{}, store.PageRequest{Limit: store.MaxPageSize, Cursor: *page.NextCursor})
+		page, err = a.service.Audit.List(r.Context(), who, audit.Filter{}, store.PageRequest{Limit: store.MaxPageSize, Cursor: *page.NextCursor})
 	}
 	a.log.ErrorContext(r.Context(), "audit log", "error", err)
 	panic(http.ErrAbortHandler) // a partial log must not look complete
@@ -92,7 +92,7 @@ func (a *app) auditCSV(w http.ResponseWriter, r *http.Request) {
 
 // auditCSVRow returns one row. It escapes caller-supplied text that a spreadsheet would
 // run as a formula.
-func auditCSVRow(e *model.AuditEntry) []string {
+func auditCSVRow(e *audit.Entry) []string {
 	line := []string{e.ID, e.At.Format(time.RFC3339Nano), e.Outcome, e.Operation}
 	for _, text := range []*string{e.ActorKind, &e.Actor, e.Issuer, &e.Client, e.Partner, e.Subject, e.Reason, e.Code, e.RequestID} {
 		cell := ""

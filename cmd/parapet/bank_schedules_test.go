@@ -12,9 +12,12 @@ import (
 
 	"parapet/jobs/rail/httprail"
 	"parapet/jobs/rail/railtest"
-	"parapet/model"
+	"parapet/model/claims"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
+	"parapet/model/payouts"
+	"parapet/model/payouts/controls"
+	"parapet/model/payouts/release"
 	"parapet/model/wire"
 )
 
@@ -56,7 +59,7 @@ func (b *bankFixture) haveStatus(t *testing.T, n int, status string) func() bool
 // stopUntilVerified stops releases until the accounts of all payouts that wait for one are verified.
 func (b *bankFixture) stopUntilVerified(t *testing.T) {
 	t.Helper()
-	_, err := b.Service.StopReleases(t.Context(), b.Operator, model.StopRequest{Reason: "A drill."})
+	_, err := b.Service.Controls.StopReleases(t.Context(), b.Operator, controls.StopRequest{Reason: "A drill."})
 	require.NoError(t, err)
 	b.recordAccounts(t, len(b.policies))
 	b.advanceUntil(t, time.Minute, "every account is verified", func() bool { return b.countRows(t, "payouts where status = 'blocked'") == 0 })
@@ -68,18 +71,18 @@ func (b *bankFixture) resolveAsNeverReceived(t *testing.T) {
 	t.Helper()
 	for _, payout := range b.listPayouts(t) {
 		resolved := becomesTrue(func() bool {
-			_, err := b.Service.ResolvePayout(t.Context(), b.Operator, model.ResolutionRequest{PayoutID: payout.ID, Outcome: model.PayoutBlocked, Note: "The bank's letter."})
+			_, err := b.Service.Payouts.Resolve(t.Context(), b.Operator, payouts.ResolutionRequest{PayoutID: payout.ID, Outcome: claims.PayoutBlocked, Note: "The bank's letter."})
 			return err == nil // a worker may be asking the bank
 		})
 		require.True(t, resolved)
-		_, err := b.Service.UnblockPayout(t.Context(), b.Operator, model.LiftHoldRequest{PayoutID: payout.ID, Note: "It may go."})
+		_, err := b.Service.Payouts.Unblock(t.Context(), b.Operator, payouts.LiftHoldRequest{PayoutID: payout.ID, Note: "It may go."})
 		require.NoError(t, err)
 	}
 }
 
 func (b *bankFixture) listPayouts(t *testing.T) []wire.Payout {
 	t.Helper()
-	list, err := b.Service.ListPayouts(t.Context(), b.Acme, store.Filter{}, store.PageRequest{Limit: store.MaxPageSize})
+	list, err := b.Service.Claims.ListPayouts(t.Context(), b.Acme, store.Filter{}, store.PageRequest{Limit: store.MaxPageSize})
 	require.NoError(t, err)
 	require.False(t, list.HasMore)
 	return list.Data
@@ -108,7 +111,7 @@ func TestBankThatMovedPaysEachPayoutOnce(t *testing.T) {
 	b.startServerWithBank(t, b.bank.base)
 	adopt := func(who string) {
 		var from, to string
-		rails, err := b.Service.KnownRails(t.Context(), b.Operator)
+		rails, err := b.Service.Releases.KnownRails(t.Context(), b.Operator)
 		require.NoError(t, err)
 		for _, known := range rails {
 			if strings.HasPrefix(known.Address, b.bank.base) {
@@ -119,7 +122,7 @@ func TestBankThatMovedPaysEachPayoutOnce(t *testing.T) {
 		}
 		operator := modeltest.Operator()
 		operator.Name = who
-		_, err = b.Service.AdoptRail(t.Context(), operator, model.AdoptionRequest{From: from, To: to, Reason: "The bank's letter."})
+		_, err = b.Service.Releases.AdoptRail(t.Context(), operator, release.AdoptionRequest{From: from, To: to, Reason: "The bank's letter."})
 		require.NoError(t, err)
 	}
 	waits := func(attempts int) func() bool {
@@ -174,9 +177,9 @@ func TestOrderThatArrivesLateIsNotPaid(t *testing.T) {
 	b.resumeReleases(t)
 	b.advanceUntil(t, time.Second, "every order is in doubt", b.haveStatus(t, n, "reconciling"))
 	sent := time.Now()
-	b.AdvanceClock(model.ReleaseLease)
+	b.AdvanceClock(payouts.ReleaseLease)
 	b.resolveAsNeverReceived(t)
-	require.Eventually(t, func() bool { return time.Since(sent) > model.ReleaseLease }, time.Minute, 100*time.Millisecond)
+	require.Eventually(t, func() bool { return time.Since(sent) > payouts.ReleaseLease }, time.Minute, 100*time.Millisecond)
 	b.bank.resume(t)
 	b.advanceUntil(t, time.Minute, "every payout is released", b.haveStatus(t, n, "released"))
 	b.requirePaidOnce(t, n)
@@ -208,12 +211,12 @@ func TestWorkerThatWakesLateIsNotPaidTwice(t *testing.T) {
 	require.NoError(t, err)
 	setBankMode(t, b.mode, bankLosesAnswers)
 	b.running[0] = b.startProcess(t, "rehearsal")
-	b.advanceUntil(t, model.ReleaseLease, "another server asks the bank, which does not answer", b.haveStatus(t, n, "reconciling"))
+	b.advanceUntil(t, payouts.ReleaseLease, "another server asks the bank, which does not answer", b.haveStatus(t, n, "reconciling"))
 	require.Empty(t, executedByBank(t, b.books))
 	b.resolveAsNeverReceived(t)
 	setBankMode(t, b.mode, bankNormal)
 	b.advanceUntil(t, time.Minute, "another server pays", b.haveStatus(t, n, "released"))
-	require.Eventually(t, func() bool { return time.Since(suspended) > model.ReleaseLease }, time.Minute, 100*time.Millisecond)
+	require.Eventually(t, func() bool { return time.Since(suspended) > payouts.ReleaseLease }, time.Minute, 100*time.Millisecond)
 	late.resume(t)
 	require.NoError(t, late.command.Process.Signal(syscall.SIGINT)) // it ends what it has begun
 	<-late.exited

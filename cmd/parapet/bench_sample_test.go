@@ -54,7 +54,7 @@ func (s sampleRow) withValues(pairs ...any) sampleRow {
 	return s
 }
 
-// columnValue returns the sample's value of a column.
+// ColumnValue returns the sample's value of a column.
 func (s sampleRow) columnValue(column string) any { return s.args[slices.Index(s.columns, column)] }
 
 // replaceID puts a new id where a text has the sample's.

@@ -86,7 +86,7 @@ func TestInvalidClockOffsetCreatesNothing(t *testing.T) {
 func TestVerifyEventsRequiresTheServersSettings(t *testing.T) {
 	b := modeltest.New(t)
 	b.Quote("rain-excess", nil)
-	_, err := b.Service.Relay(t.Context())
+	_, err := b.Service.Events.Relay(t.Context())
 	require.NoError(t, err)
 	b.Sweep() // signs the end
 	t.Setenv("DATABASE_URL", b.URL)

@@ -17,7 +17,7 @@ import (
 
 	"parapet/jobs"
 	"parapet/jobs/feed"
-	"parapet/model/kernel/store"
+	"parapet/model/kernel/seal"
 )
 
 // settings is the configuration, read from the environment only, one field per setting. A
@@ -117,15 +117,15 @@ func namedParseErrors(err error) error {
 }
 
 // parseKeys decodes the sealing keys.
-func (s settings) parseKeys() (store.Keys, error) {
-	var keys store.Keys
+func (s settings) parseKeys() (seal.Keys, error) {
+	var keys seal.Keys
 	for _, pair := range s.SealKeys {
 		name, text, ok := strings.Cut(pair, ":")
 		secret, err := base64.StdEncoding.DecodeString(text)
 		if !ok || err != nil {
 			return keys, errors.New("PARAPET_SEAL_KEYS: use name:base64, separated by commas")
 		}
-		keys.Seal = append(keys.Seal, store.SealKey{ID: name, Secret: secret})
+		keys.Seal = append(keys.Seal, seal.Key{ID: name, Secret: secret})
 	}
 	var err error
 	if keys.Fingerprint, err = base64.StdEncoding.DecodeString(s.FingerprintKey); err != nil {

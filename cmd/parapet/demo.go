@@ -12,7 +12,7 @@ import (
 
 	"parapet/jobs"
 	"parapet/jobs/feed"
-	"parapet/model"
+	"parapet/model/claims"
 	"parapet/model/wire"
 )
 
@@ -149,7 +149,7 @@ func (p *demoPartner) awaitPayout(ctx context.Context, id string) (wire.Claim, e
 	var claim wire.Claim
 	return claim, pollUntil(ctx, func() (bool, error) {
 		err := p.getJSON(ctx, "/claims/"+id, &claim)
-		return err == nil && len(claim.Payouts) > 0 && claim.Payouts[0].Status == string(model.PayoutReleased), err
+		return err == nil && len(claim.Payouts) > 0 && claim.Payouts[0].Status == string(claims.PayoutReleased), err
 	})
 }
 

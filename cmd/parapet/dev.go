@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"parapet/model/trigger"
+	"parapet/model/hazard/trigger"
 )
 
 // devOptions are the flags of the development stack.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"parapet/model/kernel/store"
+	"parapet/model/kernel/seal"
 )
 
 // devSecrets are the development stack's own keys. They are created once and stored with
@@ -46,8 +46,8 @@ func readSecrets(file string) (devSecrets, error) {
 	return s, nil
 }
 
-func (s devSecrets) modelKeys() store.Keys {
-	return store.Keys{Seal: []store.SealKey{{ID: "dev", Secret: s.Seal}}, Fingerprint: s.Fingerprint}
+func (s devSecrets) modelKeys() seal.Keys {
+	return seal.Keys{Seal: []seal.Key{{ID: "dev", Secret: s.Seal}}, Fingerprint: s.Fingerprint}
 }
 
 func randomBytes(n int) []byte {

@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"parapet/model/kernel/store"
+	"parapet/model/kernel/seal"
 )
 
 // checkStatus is the result of a check.
@@ -101,7 +101,7 @@ func (c *checker) addError(check string, err error, fine, advice string) bool {
 }
 
 // sealKeyNames returns the ids of the seal keys.
-func sealKeyNames(keys store.Keys) string {
+func sealKeyNames(keys seal.Keys) string {
 	var list []string
 	for _, key := range keys.Seal {
 		list = append(list, key.ID)

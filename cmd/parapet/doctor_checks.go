@@ -22,6 +22,7 @@ import (
 	"parapet/migrations"
 	"parapet/model"
 	"parapet/model/kernel/actor"
+	"parapet/model/kernel/seal"
 	"parapet/model/kernel/store"
 )
 
@@ -121,7 +122,7 @@ func (c *checker) checkClockSkew(check string, by time.Duration) {
 }
 
 // checkSealedSecrets checks that every key exists that sealed stored data.
-func (c *checker) checkSealedSecrets(ctx context.Context, keys store.Keys) {
+func (c *checker) checkSealedSecrets(ctx context.Context, keys seal.Keys) {
 	queue, err := jobs.NewQueue(c.riverPool)
 	if err == nil {
 		c.service, err = model.New(model.Config{DB: c.db, Queue: queue, Keys: keys, Development: c.settings.Rehearsal})
@@ -135,10 +136,10 @@ func (c *checker) checkSealedSecrets(ctx context.Context, keys store.Keys) {
 		err = errors.New("the database belongs to the development stack")
 	}
 	c.addError("rehearsals", err, "not mixed with production", "Name another database, or allow rehearsals with PARAPET_REHEARSAL=true.")
-	counts, err := c.service.CountSecretsByKey(ctx, actor.System())
+	counts, err := c.service.Operations.CountSecretsByKey(ctx, actor.System())
 	var unknown, older []string
 	for _, id := range slices.Sorted(maps.Keys(counts)) {
-		at := slices.IndexFunc(keys.Seal, func(key store.SealKey) bool { return key.ID == id })
+		at := slices.IndexFunc(keys.Seal, func(key seal.Key) bool { return key.ID == id })
 		switch {
 		case at < 0:
 			unknown = append(unknown, id)
@@ -156,7 +157,7 @@ func (c *checker) checkSealedSecrets(ctx context.Context, keys store.Keys) {
 	default:
 		c.addResult("sealed secrets", checkOK, "all by known keys", "")
 	}
-	c.addError("keys open", c.service.VerifyKeys(ctx, actor.System()), "what they sealed",
+	c.addError("keys open", c.service.Operations.VerifyKeys(ctx, actor.System()), "what they sealed",
 		"Use the keys that sealed the data of this database; a key keeps its name and its bytes.")
 }
 

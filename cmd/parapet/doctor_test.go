@@ -15,9 +15,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/internal/devissuer"
-	"parapet/model"
+	"parapet/model/events/webhooks"
 	"parapet/model/hazard"
 	"parapet/model/modeltest"
+	"parapet/model/payouts"
+	"parapet/model/payouts/release"
 )
 
 // newHealthySettings are settings with which nothing is wrong, on a database with a secret in
@@ -26,7 +28,7 @@ func newHealthySettings(t *testing.T) (settings, *modeltest.Bundle) {
 	t.Helper()
 	b := modeltest.New(t, modeltest.WithoutChecks())
 	url := "https://hooks.example.com/"
-	_, err := b.Service.CreateWebhookEndpoint(t.Context(), b.Acme, model.WebhookEndpointRequest{URL: &url})
+	_, err := b.Service.Webhooks.CreateEndpoint(t.Context(), b.Acme, webhooks.EndpointRequest{URL: &url})
 	require.NoError(t, err)
 	b.RecordPayoutMethod(modeltest.PolicyIBANMethod(b.QuoteAndBind("rain-excess", nil).ID))
 	keys := modeltest.Keys()
@@ -162,7 +164,7 @@ func TestTheDoctorFindsAPendingMigration(t *testing.T) {
 func TestDoctorReportsPayoutsInDoubtAtAnotherRail(t *testing.T) {
 	t.Parallel()
 	s, b := newHealthySettings(t)
-	b.Rail.Answer = func(*model.Release) model.RailAnswer { return model.RailAnswer{Outcome: model.OutcomeUnknown} }
+	b.Rail.Answer = func(*release.Release) payouts.RailAnswer { return payouts.RailAnswer{Outcome: payouts.OutcomeUnknown} }
 	policy := b.QuoteAndBind("quake-circle", nil)
 	b.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
 	b.RunJobs()
@@ -182,8 +184,8 @@ func TestDoctorFindsDaysWithoutAReportOfAnotherBank(t *testing.T) {
 	b.RunJobs()
 	b.Observe(modeltest.Quake("us1", b.Now(), hazard.Point{Latitude: 24.174, Longitude: 121.653}, "6.4"))
 	b.RunJobs()
-	former := model.RailIdentity{Name: modeltest.RailName, Address: "https://former.example"}
-	require.NoError(t, b.Service.RegisterRail(t.Context(), former))
+	former := payouts.RailIdentity{Name: modeltest.RailName, Address: "https://former.example"}
+	require.NoError(t, b.Service.Releases.RegisterRail(t.Context(), former))
 	yesterday := time.Now().UTC().AddDate(0, 0, -1)
 	_, err := b.DB.Pool.Exec(t.Context(), "update payout_attempts set rail_identity = $1, started_at = $2::timestamptz + (select offset_interval from clock)", former.ID(), yesterday)
 	require.NoError(t, err)

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// endpointRow is one row of the contract's table, with a body that works for acme.
+// EndpointRow is one row of the contract's table, with a body that works for acme.
 type endpointRow struct {
 	method, path, scope string
 	status              int

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 
-	"parapet/model"
+	"parapet/model/operations/privacy"
 )
 
 // runErase removes a policyholder's personal data.
 func runErase(ctx context.Context, args []string, out io.Writer) error {
-	var in model.ErasureRequest
+	var in privacy.ErasureRequest
 	set := newFlagSet("erase")
 	set.StringVar(&in.Partner, "partner", "", "the partner who sold the cover")
 	set.StringVar(&in.Email, "policyholder", "", "the e-mail address of the policyholder, as the partner gave it")
@@ -32,7 +32,7 @@ func runErase(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer closeDomain()
-	done, err := service.ErasePolicyholder(ctx, shellActor("erase"), in)
+	done, err := service.Privacy.ErasePolicyholder(ctx, shellActor("erase"), in)
 	if done != nil {
 		_, _ = fmt.Fprintf(out, "erased from %d quotes, %d policies, %d claims, %d documents, %d messages, %d payout methods and %d events; parapet verify-events proves that nothing else changed\n",
 			done.Quotes, done.Policies, done.Claims, done.Attachments, done.Messages, done.PayoutMethods, done.Events)

@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/events/webhooks"
 	"parapet/model/wire"
 )
 
@@ -41,7 +41,7 @@ func (c *processGroup) newEventReceiver(t *testing.T, ordered bool, refuse func(
 	}
 	m.Server = httptest.NewServer(http.HandlerFunc(m.handleEvent))
 	t.Cleanup(m.Close)
-	_, err := c.Service.CreateWebhookEndpoint(t.Context(), c.Acme, model.WebhookEndpointRequest{URL: &m.URL, Ordered: &ordered})
+	_, err := c.Service.Webhooks.CreateEndpoint(t.Context(), c.Acme, webhooks.EndpointRequest{URL: &m.URL, Ordered: &ordered})
 	require.NoError(t, err)
 	return m
 }

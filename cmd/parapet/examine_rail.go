@@ -11,21 +11,22 @@ import (
 
 	"parapet/jobs"
 	"parapet/jobs/rail"
-	"parapet/model"
 	"parapet/model/kernel/actor"
+	"parapet/model/payouts"
+	"parapet/model/payouts/release"
 )
 
 // checkPayoutsAtOtherRails finds payouts that wait for a bank other than the configured
 // one.
-func (c *checker) checkPayoutsAtOtherRails(ctx context.Context, here model.RailIdentity) {
+func (c *checker) checkPayoutsAtOtherRails(ctx context.Context, here payouts.RailIdentity) {
 	if c.service == nil {
 		return
 	}
-	counts, err := c.service.CountInDoubtElsewhere(ctx, actor.System(), here)
+	counts, err := c.service.Releases.CountInDoubtElsewhere(ctx, actor.System(), here)
 	if err != nil {
 		c.addResult("doubts elsewhere", checkFail, err.Error(), "Read the server's log.")
 	}
-	byID := func(a, b model.RailIdentity) int { return cmp.Compare(a.ID(), b.ID()) }
+	byID := func(a, b payouts.RailIdentity) int { return cmp.Compare(a.ID(), b.ID()) }
 	for _, other := range slices.SortedFunc(maps.Keys(counts), byID) {
 		advice := "Configure that rail until it has settled them, submit its report (parapet ops reconcile), or resolve each: " + here.Name + " is not asked about them."
 		if other.Name == here.Name {
@@ -37,28 +38,28 @@ func (c *checker) checkPayoutsAtOtherRails(ctx context.Context, here model.RailI
 
 // examineReports finds days without a report of banks with unsettled payments that no
 // server fetches reports from.
-func (c *checker) examineReports(ctx context.Context, here model.RailIdentity) {
+func (c *checker) examineReports(ctx context.Context, here payouts.RailIdentity) {
 	if c.service == nil {
 		return
 	}
-	rails, err := c.service.KnownRails(ctx, actor.System())
+	rails, err := c.service.Releases.KnownRails(ctx, actor.System())
 	if err != nil {
 		c.addResult("reports elsewhere", checkFail, err.Error(), "Read the server's log.")
 	}
 	bank := here.ID()
-	if at := slices.IndexFunc(rails, func(r model.KnownRail) bool { return r.ID == here.ID() }); at >= 0 {
+	if at := slices.IndexFunc(rails, func(r release.KnownRail) bool { return r.ID == here.ID() }); at >= 0 {
 		bank = rails[at].Bank
 	}
 	for _, other := range rails {
 		if days := other.DaysWithoutReport; other.Bank != bank && len(days) > 0 {
-			name := describeRail(model.RailIdentity{Name: other.Name, Address: other.Address})
+			name := describeRail(payouts.RailIdentity{Name: other.Name, Address: other.Address})
 			c.addResult("reports elsewhere", checkWarn, fmt.Sprintf("%s has payouts that its reports settle, and no report of %s", name, strings.Join(days, ", ")),
 				"Its reports are no longer fetched: get them from the bank and submit them (parapet ops reconcile).")
 		}
 	}
 }
 
-func describeRail(r model.RailIdentity) string {
+func describeRail(r payouts.RailIdentity) string {
 	return strings.TrimSpace(r.Name + " " + r.Address)
 }
 

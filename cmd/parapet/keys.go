@@ -62,12 +62,12 @@ func rotateKeys(ctx context.Context, service *model.Service, s settings, out io.
 		return err
 	}
 	who := shellActor("keys rotate")
-	n, err := service.Reseal(ctx, who)
+	n, err := service.Operations.Reseal(ctx, who)
 	_, _ = fmt.Fprintf(out, "%d records sealed again with key %s\n", n, keys.Seal[0].ID)
 	if err != nil {
 		return err
 	}
-	left, err := service.CountSecretsByKey(ctx, who)
+	left, err := service.Operations.CountSecretsByKey(ctx, who)
 	if err != nil {
 		return err
 	}

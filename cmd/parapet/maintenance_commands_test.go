@@ -11,9 +11,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/audit"
+	"parapet/model/claims"
+	"parapet/model/claims/adjudication"
+	"parapet/model/events/webhooks"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
+	"parapet/model/underwriting"
 )
 
 // useServerEnvironment sets the environment of the server that a database is of, and returns
@@ -36,9 +40,9 @@ func useServerEnvironment(t *testing.T, b *modeltest.Bundle) func(args ...string
 }
 
 // shellAuditEntries returns the audit entries of the machine's shell user, newest first.
-func shellAuditEntries(t *testing.T, b *modeltest.Bundle, operation string) []model.AuditEntry {
+func shellAuditEntries(t *testing.T, b *modeltest.Bundle, operation string) []audit.Entry {
 	t.Helper()
-	page, err := b.Service.ListAudit(t.Context(), b.Operator, model.AuditFilter{Operation: operation}, store.PageRequest{})
+	page, err := b.Service.Audit.List(t.Context(), b.Operator, audit.Filter{Operation: operation}, store.PageRequest{})
 	require.NoError(t, err)
 	for _, line := range page.Data {
 		require.Contains(t, line.Actor, "shell ")
@@ -85,7 +89,7 @@ func TestEraseCommand(t *testing.T) {
 func TestKeysRotateCommand(t *testing.T) {
 	b := modeltest.New(t)
 	url := "https://hooks.example.com/"
-	_, err := b.Service.CreateWebhookEndpoint(t.Context(), b.Acme, model.WebhookEndpointRequest{URL: &url})
+	_, err := b.Service.Webhooks.CreateEndpoint(t.Context(), b.Acme, webhooks.EndpointRequest{URL: &url})
 	require.NoError(t, err)
 	shell := useServerEnvironment(t, b)
 	said, err := shell("keys")
@@ -123,13 +127,13 @@ func TestKeysRotateCommand(t *testing.T) {
 func TestEraseDeletesAttachmentFiles(t *testing.T) {
 	b := modeltest.New(t)
 	policy := b.QuoteAndBind("quake-circle", nil)
-	claim, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: policy.ID})
+	claim, _, err := b.Service.Adjudication.Open(t.Context(), b.Acme, adjudication.ClaimRequest{PolicyID: policy.ID})
 	require.NoError(t, err)
-	_, err = b.Service.AddAttachment(t.Context(), b.Acme, claim.ID, model.AttachmentRequest{FileName: "a.txt", ContentType: "text/plain", Content: strings.NewReader("a")})
+	_, err = b.Service.Claims.AddAttachment(t.Context(), b.Acme, claim.ID, claims.AttachmentRequest{FileName: "a.txt", ContentType: "text/plain", Content: strings.NewReader("a")})
 	require.NoError(t, err)
-	_, err = b.Service.DecideClaim(t.Context(), b.Operator, model.DecisionRequest{ClaimID: claim.ID, Outcome: model.ClaimDeclined})
+	_, err = b.Service.Adjudication.Decide(t.Context(), b.Operator, adjudication.DecisionRequest{ClaimID: claim.ID, Outcome: claims.ClaimDeclined})
 	require.NoError(t, err)
-	_, err = b.Service.CancelPolicy(t.Context(), b.Operator, model.CancellationRequest{PolicyID: policy.ID, Reason: new("r")})
+	_, err = b.Service.Policies.Cancel(t.Context(), b.Operator, underwriting.CancellationRequest{PolicyID: policy.ID, Reason: new("r")})
 	require.NoError(t, err)
 	b.Relay()
 	shell := useServerEnvironment(t, b)

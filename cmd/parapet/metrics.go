@@ -17,6 +17,7 @@ import (
 	"parapet/jobs/feed"
 	"parapet/model"
 	"parapet/model/kernel/actor"
+	"parapet/model/operations"
 )
 
 // metrics are the metrics of /metrics: requests, jobs and the health statistics, which
@@ -125,7 +126,7 @@ func (h *healthCollector) Collect(out chan<- prometheus.Metric) {
 	tell := func(desc *prometheus.Desc, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
 	}
-	figures, err := h.service.HealthStats(ctx, actor.System())
+	figures, err := h.service.Operations.HealthStats(ctx, actor.System())
 	if err != nil {
 		h.log.WarnContext(ctx, "vitals", "error", err)
 		tell(dbStatsUp, 0)
@@ -167,10 +168,10 @@ func (h *healthCollector) Collect(out chan<- prometheus.Metric) {
 
 // mergeFeedsByName returns feeds under names without keys, in the order of their sources.
 // Feeds with the same name show the oldest poll and the most failures.
-func mergeFeedsByName(feeds []model.FeedStats) (list []model.FeedStats) {
+func mergeFeedsByName(feeds []operations.FeedStats) (list []operations.FeedStats) {
 	for _, f := range feeds {
 		f.URL = feed.DisplayAddress(f.URL)
-		at := slices.IndexFunc(list, func(have model.FeedStats) bool { return have.Source == f.Source && have.URL == f.URL })
+		at := slices.IndexFunc(list, func(have operations.FeedStats) bool { return have.Source == f.Source && have.URL == f.URL })
 		if at < 0 {
 			list = append(list, f)
 			continue

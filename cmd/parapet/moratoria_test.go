@@ -33,12 +33,12 @@ func TestServeHasMoratoriumRulesUnlessTheyAreSwitchedOff(t *testing.T) {
 	t.Parallel()
 	c := newProcessGroup(t, "PARAPET_MORATORIA=true") // the later setting counts
 	c.startProcess(t, "parapet").killNow()
-	rules, err := c.Service.ListMoratoriumRules(t.Context(), c.Operator)
+	rules, err := c.Service.Capacity.ListMoratoriumRules(t.Context(), c.Operator)
 	require.NoError(t, err)
 	require.Len(t, rules, 2)
 	c.environment = append(c.environment, "PARAPET_MORATORIA=false")
 	c.startProcess(t, "parapet").killNow()
-	rules, err = c.Service.ListMoratoriumRules(t.Context(), c.Operator)
+	rules, err = c.Service.Capacity.ListMoratoriumRules(t.Context(), c.Operator)
 	require.NoError(t, err)
 	require.Empty(t, rules)
 }

@@ -13,6 +13,7 @@ import (
 	"parapet/jobs"
 	"parapet/jobs/feed"
 	"parapet/model"
+	"parapet/model/kernel/seal"
 	"parapet/model/kernel/store"
 )
 
@@ -97,7 +98,7 @@ func openDomain(ctx context.Context, files store.FileStore) (*model.Service, fun
 	// Temporary keys suffice for observations and ledgers, which hold nothing sealed or
 	// signed; commands that need the server's own keys reject a missing key.
 	if len(keys.Seal) == 0 {
-		keys.Seal = []store.SealKey{{ID: "none", Secret: randomBytes(32)}}
+		keys.Seal = []seal.Key{{ID: "none", Secret: randomBytes(32)}}
 	}
 	if len(keys.Fingerprint) == 0 {
 		keys.Fingerprint = randomBytes(32)

@@ -17,7 +17,7 @@ import (
 	"parapet/jobs"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
-	"parapet/model/kernel/store"
+	"parapet/model/kernel/seal"
 )
 
 // The addresses of River's user interface and of the audit log.
@@ -44,7 +44,7 @@ func partnerScope() string {
 }
 
 // openOperatorUI adds the operators' pages to the handlers.
-func (a *app) openOperatorUI(queue *jobs.Queue, keys store.Keys) error {
+func (a *app) openOperatorUI(queue *jobs.Queue, keys seal.Keys) error {
 	if !a.settings.OperatorUI {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (a *app) openOperatorUI(queue *jobs.Queue, keys store.Keys) error {
 	}
 	config := signin.Config{
 		AuthParams: more, Issuer: a.settings.Issuers[0], Client: a.settings.OperatorUIClient, Secret: a.settings.OperatorUISecret,
-		Origin: a.settings.BaseURL, InsecureCookies: a.settings.Loopback, Now: time.Now, Sessions: a.service,
+		Origin: a.settings.BaseURL, InsecureCookies: a.settings.Loopback, Now: time.Now, Sessions: a.service.Operations,
 		Links: []signin.Link{
 			{Path: jobsPath + "/jobs", Title: "Jobs", About: "Queued, running and failed jobs: River's console, with retry, cancel and pause."},
 			{Path: auditPath, Title: "Audit log", About: "Actions of operators and refused actions, as CSV, newest first."},
@@ -69,7 +69,7 @@ func (a *app) openOperatorUI(queue *jobs.Queue, keys store.Keys) error {
 	config.OnSignIn = func(_ context.Context, who actor.Actor, refused error) {
 		var refusal *apperr.Error
 		if errors.As(refused, &refusal) && refusal.Code == apperr.CodeInsufficientScope {
-			a.service.RecordRefusal(who, refusal)
+			a.service.Audit.RecordRefusal(who, refusal)
 		}
 	}
 	ui, err := signin.New(config)

@@ -96,7 +96,7 @@ func TestTheJobConsoleIsForOperators(t *testing.T) {
 	require.Equal(t, http.StatusOK, press("same-origin"))
 	w.callAs(t, "acme", "POST", "/graphql", `{"query": "mutation { blockPayout(input: {payoutId: \"pay_x\", reason: OPERATOR_HOLD, note: \"x\"}) { payout { id } } }"}`, 200)
 	w.callAs(t, "acme", "POST", "/v1/observations", quakeNow("6.1"), 403)
-	require.NoError(t, w.app.service.SaveRefusals(t.Context()))
+	require.NoError(t, w.app.service.Audit.SaveRefusals(t.Context()))
 	answer, text = b.sendRequest(t, http.MethodGet, "/ops/audit.csv", "")
 	require.Equal(t, http.StatusOK, answer.status)
 	lines, err := csv.NewReader(strings.NewReader(text)).ReadAll()

@@ -107,9 +107,9 @@ func (c *paymentChaos) createUnpaidClaims(t *testing.T, n int) {
 	for range n {
 		c.policies = append(c.policies, c.QuoteAndBind("quake-circle", nil).ID)
 	}
-	quake, _, err := c.Service.RecordObservation(t.Context(), c.Source, modeltest.Quake("us1000chhc", c.Now(), hazard.Point{Latitude: 24.1736, Longitude: 121.653}, "6.4"), false)
+	quake, _, err := c.Service.Occurrences.RecordObservation(t.Context(), c.Source, modeltest.Quake("us1000chhc", c.Now(), hazard.Point{Latitude: 24.1736, Longitude: 121.653}, "6.4"), false)
 	require.NoError(t, err)
-	require.NoError(t, c.Service.Evaluate(t.Context(), store.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
+	require.NoError(t, c.Service.Adjudication.Evaluate(t.Context(), store.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
 	require.Equal(t, n, c.countRows(t, "payouts where status = 'blocked'"))
 }
 
@@ -233,7 +233,7 @@ func (c *paymentChaos) releasedAmounts(t *testing.T) map[string]int64 {
 	t.Helper()
 	ours := map[string]int64{}
 	for page := (store.PageRequest{Limit: store.MaxPageSize}); ; {
-		list, err := c.Service.ListPayouts(t.Context(), c.Acme, store.Filter{}, page)
+		list, err := c.Service.Claims.ListPayouts(t.Context(), c.Acme, store.Filter{}, page)
 		require.NoError(t, err)
 		for _, payout := range list.Data {
 			require.Contains(t, []string{"released", "reconciled"}, payout.Status)

@@ -20,7 +20,7 @@ import (
 	"parapet/jobs/rail/httprail"
 	"parapet/jobs/rail/iso20022"
 	"parapet/jobs/rail/nacha"
-	"parapet/model"
+	"parapet/model/payouts/controls"
 )
 
 // openRail opens the rail that PARAPET_RAIL names.
@@ -151,7 +151,7 @@ func runRail(ctx context.Context, args []string, out io.Writer) error {
 // unsealCommand allows a file that the bank does not have to be written again with other
 // orders.
 func unsealCommand(ctx context.Context, args []string, out io.Writer) error {
-	var in model.UnsealRequest
+	var in controls.UnsealRequest
 	set := newFlagSet("rail unseal")
 	set.StringVar(&in.Batch, "batch", "", "the file's name without its extension, such as PPT-20261122-0123456789AB")
 	set.StringVar(&in.Reason, "reason", "", "who at the bank said that it does not have the file, for the audit log")
@@ -163,7 +163,7 @@ func unsealCommand(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer closeDomain()
-	if err := service.UnsealBankFile(ctx, shellActor("rail unseal"), in); err != nil {
+	if err := service.Controls.UnsealBankFile(ctx, shellActor("rail unseal"), in); err != nil {
 		return err
 	}
 	_, _ = fmt.Fprintf(out, "%s is written again with the orders that can still be paid, after: parapet ops resume-releases\n", in.Batch)

@@ -10,9 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
-	"parapet/model"
+	"parapet/model/events"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/store"
+	"parapet/model/quoting"
+	"parapet/model/underwriting"
 	"parapet/model/wire"
 )
 
@@ -69,16 +71,16 @@ func TestEventsSurviveKilledWorkers(t *testing.T) {
 
 // quoteAndBind quotes and binds.
 func (c *relayChaos) quoteAndBind(ctx context.Context, n int) error {
-	quote := model.QuoteRequest{Product: "quake-circle", Context: []byte(`{"partner": "acme", "radius_km": 10}`)}
+	quote := quoting.Request{Product: "quake-circle", Context: []byte(`{"partner": "acme", "radius_km": 10}`)}
 	var all errgroup.Group
 	all.SetLimit(4)
 	for range n / 2 {
 		all.Go(func() error {
-			priced, err := c.Service.CreateQuote(ctx, c.Acme, quote)
+			priced, err := c.Service.Quotes.Create(ctx, c.Acme, quote)
 			if err != nil {
 				return err
 			}
-			_, err = c.Service.BindPolicy(ctx, c.Acme, model.BindRequest{QuoteID: priced.ID})
+			_, err = c.Service.Policies.Bind(ctx, c.Acme, underwriting.BindRequest{QuoteID: priced.ID})
 			return err
 		})
 	}
@@ -94,7 +96,7 @@ func (c *relayChaos) killRelay(t *testing.T) {
 	began := time.Now()
 	quote := c.Quote("rain-excess", nil)
 	require.Eventually(t, func() bool {
-		list, err := c.Service.ListEvents(t.Context(), c.Acme, model.EventFilter{Subject: quote.ID}, store.PageRequest{})
+		list, err := c.Service.Events.List(t.Context(), c.Acme, events.Filter{Subject: quote.ID}, store.PageRequest{})
 		require.NoError(t, err)
 		return len(list.Data) > 0
 	}, time.Minute, 20*time.Millisecond, "the other worker numbers")
@@ -159,7 +161,7 @@ func (c *relayChaos) requireUnbrokenChain(t *testing.T) {
 		from event_sequence where partner = 'acme'`).Scan(&events, &numbers, &first, &last))
 	require.Equal(t, []int64{events, 1, events}, []int64{numbers, first, last})
 	require.GreaterOrEqual(t, events, int64(*chaosChanges))
-	proof, err := c.Service.VerifyChain(t.Context(), actor.System(), "acme")
+	proof, err := c.Service.Events.VerifyChain(t.Context(), actor.System(), "acme")
 	require.NoError(t, err)
 	require.True(t, proof.Intact, "%+v", proof.Faults)
 	require.Equal(t, events, proof.Events)
@@ -169,7 +171,7 @@ func (c *relayChaos) requireUnbrokenChain(t *testing.T) {
 func (c *relayChaos) sequencedIDs(t *testing.T) (ids []string) {
 	t.Helper()
 	for after := int64(0); ; {
-		list, err := c.Service.ListEvents(t.Context(), c.Acme, model.EventFilter{After: after}, store.PageRequest{Limit: store.MaxPageSize})
+		list, err := c.Service.Events.List(t.Context(), c.Acme, events.Filter{After: after}, store.PageRequest{Limit: store.MaxPageSize})
 		require.NoError(t, err)
 		for _, event := range list.Data {
 			ids, after = append(ids, event.ID), event.Sequence

@@ -8,7 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/operations"
+	"parapet/model/payouts/controls"
 )
 
 // A small run for every day; make chaos has a longer one.
@@ -32,7 +33,7 @@ func TestReleaseStopSendsNothingToTheBank(t *testing.T) {
 		c.recordAccounts(t, *stopPayouts / *stopCount)
 		c.waitForPayingProcess(t)
 		began := time.Now()
-		stopped, err := c.Service.StopReleases(t.Context(), c.Operator, model.StopRequest{Reason: "A drill."})
+		stopped, err := c.Service.Controls.StopReleases(t.Context(), c.Operator, controls.StopRequest{Reason: "A drill."})
 		require.NoError(t, err)
 		require.Nil(t, stopped.Leaving, "every call ends within a minute")
 		paid := executedByBank(t, books)
@@ -56,18 +57,18 @@ func (c *paymentChaos) waitForSweeps(t *testing.T) {
 	t.Helper()
 	const swept = "river.river_job where kind = 'sweep' and finalized_at is not null"
 	before := c.countRows(t, swept)
-	require.Eventually(t, func() bool { return c.countRows(t, swept) >= before+2*len(model.DueWorkKinds()) }, 2*time.Minute, 50*time.Millisecond, "due work is swept")
+	require.Eventually(t, func() bool { return c.countRows(t, swept) >= before+2*len(operations.DueWorkKinds()) }, 2*time.Minute, 50*time.Millisecond, "due work is swept")
 }
 
 // resumeReleases resumes releases and waits until the run has ended.
 func (c *paymentChaos) resumeReleases(t *testing.T) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
-	resumed, err := c.Service.ResumeReleases(ctx, c.Operator, model.ResumeRequest{Reason: "The drill is over."})
+	resumed, err := c.Service.Releases.ResumeReleases(ctx, c.Operator, controls.ResumeRequest{Reason: "The drill is over."})
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
-		run, err := c.Service.GetReleaseResumption(ctx, c.Operator, resumed.Resumption.ID)
+		run, err := c.Service.Controls.GetReleaseResumption(ctx, c.Operator, resumed.Resumption.ID)
 		require.NoError(t, err)
-		return run.State == string(model.ResumptionCompleted) && run.Done >= run.Total
+		return run.State == string(controls.ResumptionCompleted) && run.Done >= run.Total
 	}, time.Minute, 50*time.Millisecond, "the run ends")
 }

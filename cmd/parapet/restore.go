@@ -12,7 +12,9 @@ import (
 	"parapet/jobs"
 	"parapet/model"
 	"parapet/model/kernel/actor"
-	"parapet/model/kernel/store"
+	"parapet/model/kernel/seal"
+	"parapet/model/operations"
+	"parapet/model/payouts/controls"
 )
 
 const restoreUsage = `A database that was restored from a backup has forgotten payouts that were made. Servers notice it and send none.
@@ -28,12 +30,12 @@ RUNBOOK.md, "Restore from a backup", has every step.
 // restoreVerbs maps the steps of a restore to their operation and to the advice on the
 // next step.
 var restoreVerbs = map[string]struct {
-	run  func(*model.Service, context.Context, actor.Actor, model.RestoreRequest) (*model.Restore, error)
+	run  func(*operations.Service, context.Context, actor.Actor, operations.RestoreRequest) (*controls.Restore, error)
 	next string
 }{
-	"begin":   {(*model.Service).BeginRestore, "payouts are stopped and no event is numbered. Start the workers, which apply the rail's reports; clarify every unknown payment; then run parapet restore finish"},
-	"finish":  {(*model.Service).FinishRestore, "events are numbered again; to send payouts again, run parapet ops resume-releases"},
-	"dismiss": {(*model.Service).DismissRestore, "payouts are sent again, unless they were stopped before"},
+	"begin":   {(*operations.Service).BeginRestore, "payouts are stopped and no event is numbered. Start the workers, which apply the rail's reports; clarify every unknown payment; then run parapet restore finish"},
+	"finish":  {(*operations.Service).FinishRestore, "events are numbered again; to send payouts again, run parapet ops resume-releases"},
+	"dismiss": {(*operations.Service).DismissRestore, "payouts are sent again, unless they were stopped before"},
 }
 
 // runRestore handles a database that was restored from a backup. It works on the database
@@ -43,7 +45,7 @@ func runRestore(ctx context.Context, args []string, out io.Writer) error {
 		_, _ = fmt.Fprint(out, restoreUsage)
 		return errors.New("use: parapet restore status, begin, finish or dismiss")
 	}
-	var in model.RestoreRequest
+	var in operations.RestoreRequest
 	set := newFlagSet("restore " + args[0])
 	if args[0] != "status" {
 		set.StringVar(&in.Reason, "reason", "", "why, for the audit log")
@@ -84,7 +86,7 @@ func runRestore(ctx context.Context, args []string, out io.Writer) error {
 	if args[0] == "status" {
 		return printRestoreStatus(ctx, service, out)
 	}
-	restore, err := restoreVerbs[args[0]].run(service, ctx, shellActor("restore "+args[0]), in)
+	restore, err := restoreVerbs[args[0]].run(service.Operations, ctx, shellActor("restore "+args[0]), in)
 	if err != nil {
 		return err
 	}
@@ -93,7 +95,7 @@ func runRestore(ctx context.Context, args []string, out io.Writer) error {
 }
 
 func printRestoreStatus(ctx context.Context, service *model.Service, out io.Writer) error {
-	signs, err := service.RestoreSigns(ctx)
+	signs, err := service.Operations.RestoreSigns(ctx)
 	if err != nil {
 		return err
 	}
@@ -124,11 +126,11 @@ func openWithFiles(ctx context.Context) (*model.Service, func(), error) {
 }
 
 // checkRestore checks whether the database was restored from a backup.
-func (c *checker) checkRestore(ctx context.Context, keys store.Keys) {
+func (c *checker) checkRestore(ctx context.Context, keys seal.Keys) {
 	service, err := model.New(model.Config{DB: c.db, Files: c.files, Keys: keys})
 	var signs string
 	if err == nil {
-		signs, err = service.RestoreSigns(ctx)
+		signs, err = service.Operations.RestoreSigns(ctx)
 	}
 	switch {
 	case err != nil:

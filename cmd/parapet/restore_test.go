@@ -24,6 +24,7 @@ import (
 	"parapet/model/hazard"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
+	"parapet/model/payouts/controls"
 )
 
 // A small run for every day; make chaos has a longer one.
@@ -117,9 +118,9 @@ func (r *restoredCluster) connectTo(t *testing.T, server *devpg.Server) {
 // reportSecondQuake records the source's report of the quake after the backup.
 func (r *restoredCluster) reportSecondQuake(t *testing.T) {
 	t.Helper()
-	quake, _, err := r.Service.RecordObservation(t.Context(), r.Source, modeltest.Quake("us2000late", r.quakeAt, hazard.Point{Latitude: 24.1736, Longitude: 121.653}, "6.4"), false)
+	quake, _, err := r.Service.Occurrences.RecordObservation(t.Context(), r.Source, modeltest.Quake("us2000late", r.quakeAt, hazard.Point{Latitude: 24.1736, Longitude: 121.653}, "6.4"), false)
 	require.NoError(t, err)
-	require.NoError(t, r.Service.Evaluate(t.Context(), store.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
+	require.NoError(t, r.Service.Adjudication.Evaluate(t.Context(), store.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
 }
 
 // requireBookedOnce returns the bank's payments by key and requires that none was made twice.
@@ -199,7 +200,7 @@ func TestRestoredDatabaseIsNotPaidAgainByABankThatForgot(t *testing.T) {
 	require.NoError(t, err)
 	said, err = finish()
 	require.NoError(t, err, said)
-	_, err = r.Service.ResumeReleases(t.Context(), r.Operator, model.ResumeRequest{Reason: "Everything is answered."})
+	_, err = r.Service.Releases.ResumeReleases(t.Context(), r.Operator, controls.ResumeRequest{Reason: "Everything is answered."})
 	require.NoError(t, err)
 	r.advanceUntilFinal(t)
 	require.Equal(t, 3**restoredPayouts, r.countRows(t, "payouts where status = 'reconciled'"))
@@ -218,7 +219,7 @@ func (r *restoredCluster) applyReports(t *testing.T) {
 		day := today.AddDate(0, 0, -ago)
 		done, err := jobs.Reconcile(t.Context(), r.Service, from, day)
 		require.NoError(t, err)
-		require.NoError(t, r.Service.SaveReportDay(t.Context(), jobs.IdentityOf(from), day, done.ID))
+		require.NoError(t, r.Service.Reconciliation.SaveReportDay(t.Context(), jobs.IdentityOf(from), day, done.ID))
 	}
 }
 

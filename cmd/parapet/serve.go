@@ -58,10 +58,10 @@ func (s settings) serveUntilDone(ctx context.Context) error {
 		return errors.New("this database belongs to the development stack: its clock may be shifted and its history replayed; " +
 			"serve another one, or allow rehearsals with PARAPET_REHEARSAL=true")
 	}
-	if err := a.service.PublishShipped(ctx); err != nil {
+	if err := a.service.Products.PublishShipped(ctx); err != nil {
 		return err
 	}
-	if err := a.service.ApplyShippedMoratoriumRules(ctx, s.Moratoria); err != nil {
+	if err := a.service.Capacity.ApplyShippedMoratoriumRules(ctx, s.Moratoria); err != nil {
 		return err
 	}
 	if !s.Moratoria {

@@ -7,8 +7,8 @@ import (
 
 	"parapet/internal/devissuer"
 	"parapet/migrations"
-	"parapet/model"
 	"parapet/model/kernel/actor"
+	"parapet/model/partners"
 )
 
 // requireOwnDatabase rejects a foreign database: it must be empty or marked by an earlier
@@ -46,14 +46,14 @@ func (s *stack) seedDatabase(ctx context.Context) error {
 		}
 	}
 	for name, title := range map[string]string{"acme": "Acme Insurance", "globex": "Globex Bank"} {
-		if _, _, err := s.app.service.RegisterPartner(ctx, actor.System(), model.PartnerRequest{Slug: name, Name: title}); err != nil {
+		if _, _, err := s.app.service.Partners.Register(ctx, actor.System(), partners.Request{Slug: name, Name: title}); err != nil {
 			return err
 		}
 	}
-	if err := s.app.service.PublishShipped(ctx); err != nil {
+	if err := s.app.service.Products.PublishShipped(ctx); err != nil {
 		return err
 	}
-	return s.app.service.ApplyShippedMoratoriumRules(ctx, s.options.withMoratoria)
+	return s.app.service.Capacity.ApplyShippedMoratoriumRules(ctx, s.options.withMoratoria)
 }
 
 // seedClients returns the seeded OAuth clients: two partners, an operator and a source.

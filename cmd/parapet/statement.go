@@ -6,14 +6,14 @@ import (
 	"io"
 	"time"
 
-	"parapet/model"
 	"parapet/model/kernel/actor"
+	"parapet/model/ledger"
 )
 
 // runStatement writes the movements of the ledger in any number.
 func runStatement(ctx context.Context, args []string, out io.Writer) error {
 	set := newFlagSet("statement")
-	var f model.LedgerFilter
+	var f ledger.Filter
 	set.StringVar(&f.Partner, "partner", "", "the partner of the statement (default: all partners)")
 	set.StringVar(&f.PolicyID, "policy", "", "only entries of this policy")
 	set.StringVar(&f.Currency, "currency", "", "only entries of this ISO 4217 currency")
@@ -41,7 +41,7 @@ func runStatement(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer closeDomain()
-	statement, err := service.OpenStatement(ctx, actor.System(), f, bounds[0], bounds[1])
+	statement, err := service.Ledger.OpenStatement(ctx, actor.System(), f, bounds[0], bounds[1])
 	if err != nil {
 		return err
 	}

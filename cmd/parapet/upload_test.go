@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/claims/adjudication"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
@@ -28,7 +28,7 @@ type pendingUpload struct {
 // uploadPath is where documents of a new claim go.
 func uploadPath(t *testing.T, b *modeltest.Bundle) string {
 	t.Helper()
-	claim, _, err := b.Service.OpenClaim(t.Context(), b.Acme, model.ClaimRequest{PolicyID: b.QuoteAndBind("quake-circle", nil).ID})
+	claim, _, err := b.Service.Adjudication.Open(t.Context(), b.Acme, adjudication.ClaimRequest{PolicyID: b.QuoteAndBind("quake-circle", nil).ID})
 	require.NoError(t, err)
 	return "/v1/claims/" + claim.ID + "/attachments"
 }
@@ -118,7 +118,7 @@ func TestUploadsUseBoundedMemory(t *testing.T) {
 		t.Logf("%d KiB of memory an upload over %s", each>>10, api.name)
 		require.Less(t, each, 2<<20, api.name)
 	}
-	page, err := c.Service.GetAttachments(t.Context(), c.Acme, claim, store.PageRequest{Limit: 100})
+	page, err := c.Service.Claims.GetAttachments(t.Context(), c.Acme, claim, store.PageRequest{Limit: 100})
 	require.NoError(t, err)
 	require.Len(t, page.Data, 50)
 }

@@ -32,7 +32,7 @@ func runVerifyEvents(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer closeDomain()
-	key, err := service.CheckpointPublicKey()
+	key, err := service.Events.CheckpointPublicKey()
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func runVerifyEvents(ctx context.Context, args []string, out io.Writer) error {
 func verifyAllPartners(ctx context.Context, service *model.Service, out io.Writer) (intact bool, err error) {
 	intact = true
 	for page := (store.PageRequest{Limit: store.MaxPageSize}); ; {
-		partners, err := service.ListPartners(ctx, actor.System(), page)
+		partners, err := service.Partners.List(ctx, actor.System(), page)
 		if err != nil {
 			return false, err
 		}
@@ -71,7 +71,7 @@ func verifyAllPartners(ctx context.Context, service *model.Service, out io.Write
 }
 
 func verifyPartner(ctx context.Context, service *model.Service, partner string, out io.Writer) (intact bool, err error) {
-	proof, err := service.VerifyChain(ctx, actor.System(), partner)
+	proof, err := service.Events.VerifyChain(ctx, actor.System(), partner)
 	if err != nil {
 		return false, err
 	}

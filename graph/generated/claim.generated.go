@@ -15,7 +15,8 @@ import (
 
 	"parapet/graph/node"
 	"parapet/graph/scalar"
-	"parapet/model"
+	"parapet/model/audit"
+	"parapet/model/claims"
 	"parapet/model/hazard"
 	"parapet/model/kernel/store"
 	"parapet/model/money"
@@ -886,8 +887,8 @@ func (ec *executionContext) _Claim_adjudications(ctx context.Context, field grap
 			return obj.Adjudications(ctx)
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []model.OperatorAction) graphql.Marshaler {
-			return ec.marshalOAdjudication2ᚕparapetᚋmodelᚐOperatorActionᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []audit.OperatorAction) graphql.Marshaler {
+			return ec.marshalOAdjudication2ᚕparapetᚋmodelᚋauditᚐOperatorActionᚄ(ctx, selections, v)
 		},
 		true,
 		false,
@@ -1748,7 +1749,7 @@ func (ec *executionContext) unmarshalInputOpenClaimInput(ctx context.Context, ob
 			it.PolicyID = data
 		case "origin":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("origin"))
-			data, err := ec.unmarshalOClaimOrigin2parapetᚋmodelᚐOrigin(ctx, v)
+			data, err := ec.unmarshalOClaimOrigin2parapetᚋmodelᚋclaimsᚐOrigin(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -1762,7 +1763,7 @@ func (ec *executionContext) unmarshalInputOpenClaimInput(ctx context.Context, ob
 			it.ObservationID = data
 		case "sourceEvent":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("sourceEvent"))
-			data, err := ec.unmarshalOSourceEventInput2ᚖparapetᚋmodelᚐSourceEvent(ctx, v)
+			data, err := ec.unmarshalOSourceEventInput2ᚖparapetᚋmodelᚋclaimsᚋadjudicationᚐSourceEvent(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -2769,12 +2770,12 @@ func (ec *executionContext) unmarshalOClaimFilter2ᚖparapetᚋmodelᚋkernelᚋ
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalOClaimOrigin2parapetᚋmodelᚐOrigin(ctx context.Context, v any) (model.Origin, error) {
+func (ec *executionContext) unmarshalOClaimOrigin2parapetᚋmodelᚋclaimsᚐOrigin(ctx context.Context, v any) (claims.Origin, error) {
 	res, err := scalar.UnmarshalOrigin(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalOClaimOrigin2parapetᚋmodelᚐOrigin(ctx context.Context, sel ast.SelectionSet, v model.Origin) graphql.Marshaler {
+func (ec *executionContext) marshalOClaimOrigin2parapetᚋmodelᚋclaimsᚐOrigin(ctx context.Context, sel ast.SelectionSet, v claims.Origin) graphql.Marshaler {
 	_ = sel
 	_ = ctx
 	res := scalar.MarshalOrigin(v)

@@ -15,7 +15,7 @@ import (
 
 	"parapet/graph/node"
 	"parapet/graph/scalar"
-	"parapet/model"
+	"parapet/model/payouts/controls"
 )
 
 // region    ************************** generated!.gotpl **************************
@@ -109,8 +109,8 @@ func (ec *executionContext) _Invariant_violations(ctx context.Context, field gra
 			return obj.Violations(ctx)
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []model.Violation) graphql.Marshaler {
-			return ec.marshalOViolation2ᚕparapetᚋmodelᚐViolationᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []controls.Violation) graphql.Marshaler {
+			return ec.marshalOViolation2ᚕparapetᚋmodelᚋpayoutsᚋcontrolsᚐViolationᚄ(ctx, selections, v)
 		},
 		true,
 		false,
@@ -198,7 +198,7 @@ func (ec *executionContext) fieldContext_Invariant_milliseconds(_ context.Contex
 	return graphql.NewScalarFieldContext("Invariant", field, true, false, errors.New("field of type Long does not have child fields"))
 }
 
-func (ec *executionContext) _Leaving_count(ctx context.Context, field graphql.CollectedField, obj *model.Leaving) (ret graphql.Marshaler) {
+func (ec *executionContext) _Leaving_count(ctx context.Context, field graphql.CollectedField, obj *controls.Leaving) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -221,7 +221,7 @@ func (ec *executionContext) fieldContext_Leaving_count(_ context.Context, field 
 	return graphql.NewScalarFieldContext("Leaving", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _Leaving_orders(ctx context.Context, field graphql.CollectedField, obj *model.Leaving) (ret graphql.Marshaler) {
+func (ec *executionContext) _Leaving_orders(ctx context.Context, field graphql.CollectedField, obj *controls.Leaving) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -233,8 +233,8 @@ func (ec *executionContext) _Leaving_orders(ctx context.Context, field graphql.C
 			return obj.Orders, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []model.LeavingOrder) graphql.Marshaler {
-			return ec.marshalNLeavingOrder2ᚕparapetᚋmodelᚐLeavingOrderᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []controls.LeavingOrder) graphql.Marshaler {
+			return ec.marshalNLeavingOrder2ᚕparapetᚋmodelᚋpayoutsᚋcontrolsᚐLeavingOrderᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -253,7 +253,7 @@ func (ec *executionContext) fieldContext_Leaving_orders(_ context.Context, field
 	return fc, nil
 }
 
-func (ec *executionContext) _Leaving_files(ctx context.Context, field graphql.CollectedField, obj *model.Leaving) (ret graphql.Marshaler) {
+func (ec *executionContext) _Leaving_files(ctx context.Context, field graphql.CollectedField, obj *controls.Leaving) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -276,7 +276,7 @@ func (ec *executionContext) fieldContext_Leaving_files(_ context.Context, field 
 	return graphql.NewScalarFieldContext("Leaving", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _LeavingOrder_payoutId(ctx context.Context, field graphql.CollectedField, obj *model.LeavingOrder) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeavingOrder_payoutId(ctx context.Context, field graphql.CollectedField, obj *controls.LeavingOrder) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -299,7 +299,7 @@ func (ec *executionContext) fieldContext_LeavingOrder_payoutId(_ context.Context
 	return graphql.NewScalarFieldContext("LeavingOrder", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _LeavingOrder_partner(ctx context.Context, field graphql.CollectedField, obj *model.LeavingOrder) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeavingOrder_partner(ctx context.Context, field graphql.CollectedField, obj *controls.LeavingOrder) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -322,7 +322,7 @@ func (ec *executionContext) fieldContext_LeavingOrder_partner(_ context.Context,
 	return graphql.NewScalarFieldContext("LeavingOrder", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _LeavingOrder_key(ctx context.Context, field graphql.CollectedField, obj *model.LeavingOrder) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeavingOrder_key(ctx context.Context, field graphql.CollectedField, obj *controls.LeavingOrder) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -345,7 +345,7 @@ func (ec *executionContext) fieldContext_LeavingOrder_key(_ context.Context, fie
 	return graphql.NewScalarFieldContext("LeavingOrder", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _LeavingOrder_rail(ctx context.Context, field graphql.CollectedField, obj *model.LeavingOrder) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeavingOrder_rail(ctx context.Context, field graphql.CollectedField, obj *controls.LeavingOrder) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -368,7 +368,7 @@ func (ec *executionContext) fieldContext_LeavingOrder_rail(_ context.Context, fi
 	return graphql.NewScalarFieldContext("LeavingOrder", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _LeavingOrder_startedAt(ctx context.Context, field graphql.CollectedField, obj *model.LeavingOrder) (ret graphql.Marshaler) {
+func (ec *executionContext) _LeavingOrder_startedAt(ctx context.Context, field graphql.CollectedField, obj *controls.LeavingOrder) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -391,7 +391,7 @@ func (ec *executionContext) fieldContext_LeavingOrder_startedAt(_ context.Contex
 	return graphql.NewScalarFieldContext("LeavingOrder", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
-func (ec *executionContext) _ReleaseResumption_id(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseResumption) (ret graphql.Marshaler) {
+func (ec *executionContext) _ReleaseResumption_id(ctx context.Context, field graphql.CollectedField, obj *controls.ReleaseResumption) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -414,7 +414,7 @@ func (ec *executionContext) fieldContext_ReleaseResumption_id(_ context.Context,
 	return graphql.NewScalarFieldContext("ReleaseResumption", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _ReleaseResumption_state(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseResumption) (ret graphql.Marshaler) {
+func (ec *executionContext) _ReleaseResumption_state(ctx context.Context, field graphql.CollectedField, obj *controls.ReleaseResumption) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -437,7 +437,7 @@ func (ec *executionContext) fieldContext_ReleaseResumption_state(_ context.Conte
 	return graphql.NewScalarFieldContext("ReleaseResumption", field, false, false, errors.New("field of type ReleaseResumptionState does not have child fields"))
 }
 
-func (ec *executionContext) _ReleaseResumption_startedAt(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseResumption) (ret graphql.Marshaler) {
+func (ec *executionContext) _ReleaseResumption_startedAt(ctx context.Context, field graphql.CollectedField, obj *controls.ReleaseResumption) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -460,7 +460,7 @@ func (ec *executionContext) fieldContext_ReleaseResumption_startedAt(_ context.C
 	return graphql.NewScalarFieldContext("ReleaseResumption", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
-func (ec *executionContext) _ReleaseResumption_startedBy(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseResumption) (ret graphql.Marshaler) {
+func (ec *executionContext) _ReleaseResumption_startedBy(ctx context.Context, field graphql.CollectedField, obj *controls.ReleaseResumption) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -483,7 +483,7 @@ func (ec *executionContext) fieldContext_ReleaseResumption_startedBy(_ context.C
 	return graphql.NewScalarFieldContext("ReleaseResumption", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _ReleaseResumption_startedByIssuer(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseResumption) (ret graphql.Marshaler) {
+func (ec *executionContext) _ReleaseResumption_startedByIssuer(ctx context.Context, field graphql.CollectedField, obj *controls.ReleaseResumption) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -506,7 +506,7 @@ func (ec *executionContext) fieldContext_ReleaseResumption_startedByIssuer(_ con
 	return graphql.NewScalarFieldContext("ReleaseResumption", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _ReleaseResumption_reason(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseResumption) (ret graphql.Marshaler) {
+func (ec *executionContext) _ReleaseResumption_reason(ctx context.Context, field graphql.CollectedField, obj *controls.ReleaseResumption) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -529,7 +529,7 @@ func (ec *executionContext) fieldContext_ReleaseResumption_reason(_ context.Cont
 	return graphql.NewScalarFieldContext("ReleaseResumption", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _ReleaseResumption_acknowledge(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseResumption) (ret graphql.Marshaler) {
+func (ec *executionContext) _ReleaseResumption_acknowledge(ctx context.Context, field graphql.CollectedField, obj *controls.ReleaseResumption) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -552,7 +552,7 @@ func (ec *executionContext) fieldContext_ReleaseResumption_acknowledge(_ context
 	return graphql.NewScalarFieldContext("ReleaseResumption", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
-func (ec *executionContext) _ReleaseResumption_done(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseResumption) (ret graphql.Marshaler) {
+func (ec *executionContext) _ReleaseResumption_done(ctx context.Context, field graphql.CollectedField, obj *controls.ReleaseResumption) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -575,7 +575,7 @@ func (ec *executionContext) fieldContext_ReleaseResumption_done(_ context.Contex
 	return graphql.NewScalarFieldContext("ReleaseResumption", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _ReleaseResumption_total(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseResumption) (ret graphql.Marshaler) {
+func (ec *executionContext) _ReleaseResumption_total(ctx context.Context, field graphql.CollectedField, obj *controls.ReleaseResumption) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -598,7 +598,7 @@ func (ec *executionContext) fieldContext_ReleaseResumption_total(_ context.Conte
 	return graphql.NewScalarFieldContext("ReleaseResumption", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _ReleaseResumption_finishedAt(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseResumption) (ret graphql.Marshaler) {
+func (ec *executionContext) _ReleaseResumption_finishedAt(ctx context.Context, field graphql.CollectedField, obj *controls.ReleaseResumption) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -621,7 +621,7 @@ func (ec *executionContext) fieldContext_ReleaseResumption_finishedAt(_ context.
 	return graphql.NewScalarFieldContext("ReleaseResumption", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
-func (ec *executionContext) _ReleaseResumption_refusal(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseResumption) (ret graphql.Marshaler) {
+func (ec *executionContext) _ReleaseResumption_refusal(ctx context.Context, field graphql.CollectedField, obj *controls.ReleaseResumption) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -644,7 +644,7 @@ func (ec *executionContext) fieldContext_ReleaseResumption_refusal(_ context.Con
 	return graphql.NewScalarFieldContext("ReleaseResumption", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _ReleaseStop_stoppedAt(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseStop) (ret graphql.Marshaler) {
+func (ec *executionContext) _ReleaseStop_stoppedAt(ctx context.Context, field graphql.CollectedField, obj *controls.ReleaseStop) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -667,7 +667,7 @@ func (ec *executionContext) fieldContext_ReleaseStop_stoppedAt(_ context.Context
 	return graphql.NewScalarFieldContext("ReleaseStop", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
-func (ec *executionContext) _ReleaseStop_stoppedBy(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseStop) (ret graphql.Marshaler) {
+func (ec *executionContext) _ReleaseStop_stoppedBy(ctx context.Context, field graphql.CollectedField, obj *controls.ReleaseStop) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -690,7 +690,7 @@ func (ec *executionContext) fieldContext_ReleaseStop_stoppedBy(_ context.Context
 	return graphql.NewScalarFieldContext("ReleaseStop", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _ReleaseStop_stoppedByIssuer(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseStop) (ret graphql.Marshaler) {
+func (ec *executionContext) _ReleaseStop_stoppedByIssuer(ctx context.Context, field graphql.CollectedField, obj *controls.ReleaseStop) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -713,7 +713,7 @@ func (ec *executionContext) fieldContext_ReleaseStop_stoppedByIssuer(_ context.C
 	return graphql.NewScalarFieldContext("ReleaseStop", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _ReleaseStop_reason(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseStop) (ret graphql.Marshaler) {
+func (ec *executionContext) _ReleaseStop_reason(ctx context.Context, field graphql.CollectedField, obj *controls.ReleaseStop) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -736,7 +736,7 @@ func (ec *executionContext) fieldContext_ReleaseStop_reason(_ context.Context, f
 	return graphql.NewScalarFieldContext("ReleaseStop", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _ReleaseStop_resumedAt(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseStop) (ret graphql.Marshaler) {
+func (ec *executionContext) _ReleaseStop_resumedAt(ctx context.Context, field graphql.CollectedField, obj *controls.ReleaseStop) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -759,7 +759,7 @@ func (ec *executionContext) fieldContext_ReleaseStop_resumedAt(_ context.Context
 	return graphql.NewScalarFieldContext("ReleaseStop", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
-func (ec *executionContext) _ReleaseStop_resumedBy(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseStop) (ret graphql.Marshaler) {
+func (ec *executionContext) _ReleaseStop_resumedBy(ctx context.Context, field graphql.CollectedField, obj *controls.ReleaseStop) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -782,7 +782,7 @@ func (ec *executionContext) fieldContext_ReleaseStop_resumedBy(_ context.Context
 	return graphql.NewScalarFieldContext("ReleaseStop", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _ReleaseStop_resumedByIssuer(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseStop) (ret graphql.Marshaler) {
+func (ec *executionContext) _ReleaseStop_resumedByIssuer(ctx context.Context, field graphql.CollectedField, obj *controls.ReleaseStop) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -805,7 +805,7 @@ func (ec *executionContext) fieldContext_ReleaseStop_resumedByIssuer(_ context.C
 	return graphql.NewScalarFieldContext("ReleaseStop", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _ReleaseStop_resumeReason(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseStop) (ret graphql.Marshaler) {
+func (ec *executionContext) _ReleaseStop_resumeReason(ctx context.Context, field graphql.CollectedField, obj *controls.ReleaseStop) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -828,7 +828,7 @@ func (ec *executionContext) fieldContext_ReleaseStop_resumeReason(_ context.Cont
 	return graphql.NewScalarFieldContext("ReleaseStop", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _ReleaseStop_acknowledged(ctx context.Context, field graphql.CollectedField, obj *model.ReleaseStop) (ret graphql.Marshaler) {
+func (ec *executionContext) _ReleaseStop_acknowledged(ctx context.Context, field graphql.CollectedField, obj *controls.ReleaseStop) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -863,8 +863,8 @@ func (ec *executionContext) _ResumeReleasesPayload_releaseStop(ctx context.Conte
 			return obj.ReleaseStop, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *model.ReleaseStop) graphql.Marshaler {
-			return ec.marshalNReleaseStop2ᚖparapetᚋmodelᚐReleaseStop(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *controls.ReleaseStop) graphql.Marshaler {
+			return ec.marshalNReleaseStop2ᚖparapetᚋmodelᚋpayoutsᚋcontrolsᚐReleaseStop(ctx, selections, v)
 		},
 		true,
 		true,
@@ -895,8 +895,8 @@ func (ec *executionContext) _ResumeReleasesPayload_resumption(ctx context.Contex
 			return obj.Resumption, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *model.ReleaseResumption) graphql.Marshaler {
-			return ec.marshalNReleaseResumption2ᚖparapetᚋmodelᚐReleaseResumption(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *controls.ReleaseResumption) graphql.Marshaler {
+			return ec.marshalNReleaseResumption2ᚖparapetᚋmodelᚋpayoutsᚋcontrolsᚐReleaseResumption(ctx, selections, v)
 		},
 		true,
 		true,
@@ -950,8 +950,8 @@ func (ec *executionContext) _StopReleasesPayload_releaseStop(ctx context.Context
 			return obj.ReleaseStop, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *model.ReleaseStop) graphql.Marshaler {
-			return ec.marshalNReleaseStop2ᚖparapetᚋmodelᚐReleaseStop(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *controls.ReleaseStop) graphql.Marshaler {
+			return ec.marshalNReleaseStop2ᚖparapetᚋmodelᚋpayoutsᚋcontrolsᚐReleaseStop(ctx, selections, v)
 		},
 		true,
 		true,
@@ -982,8 +982,8 @@ func (ec *executionContext) _StopReleasesPayload_leaving(ctx context.Context, fi
 			return obj.Leaving, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *model.Leaving) graphql.Marshaler {
-			return ec.marshalOLeaving2ᚖparapetᚋmodelᚐLeaving(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *controls.Leaving) graphql.Marshaler {
+			return ec.marshalOLeaving2ᚖparapetᚋmodelᚋpayoutsᚋcontrolsᚐLeaving(ctx, selections, v)
 		},
 		true,
 		false,
@@ -1025,7 +1025,7 @@ func (ec *executionContext) fieldContext_StopReleasesPayload_clientMutationId(_ 
 	return graphql.NewScalarFieldContext("StopReleasesPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Violation_subject(ctx context.Context, field graphql.CollectedField, obj *model.Violation) (ret graphql.Marshaler) {
+func (ec *executionContext) _Violation_subject(ctx context.Context, field graphql.CollectedField, obj *controls.Violation) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1048,7 +1048,7 @@ func (ec *executionContext) fieldContext_Violation_subject(_ context.Context, fi
 	return graphql.NewScalarFieldContext("Violation", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Violation_partner(ctx context.Context, field graphql.CollectedField, obj *model.Violation) (ret graphql.Marshaler) {
+func (ec *executionContext) _Violation_partner(ctx context.Context, field graphql.CollectedField, obj *controls.Violation) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1071,7 +1071,7 @@ func (ec *executionContext) fieldContext_Violation_partner(_ context.Context, fi
 	return graphql.NewScalarFieldContext("Violation", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Violation_wrong(ctx context.Context, field graphql.CollectedField, obj *model.Violation) (ret graphql.Marshaler) {
+func (ec *executionContext) _Violation_wrong(ctx context.Context, field graphql.CollectedField, obj *controls.Violation) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1094,7 +1094,7 @@ func (ec *executionContext) fieldContext_Violation_wrong(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Violation", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Violation_foundAt(ctx context.Context, field graphql.CollectedField, obj *model.Violation) (ret graphql.Marshaler) {
+func (ec *executionContext) _Violation_foundAt(ctx context.Context, field graphql.CollectedField, obj *controls.Violation) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1117,7 +1117,7 @@ func (ec *executionContext) fieldContext_Violation_foundAt(_ context.Context, fi
 	return graphql.NewScalarFieldContext("Violation", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
-func (ec *executionContext) _Violation_acknowledgedAt(ctx context.Context, field graphql.CollectedField, obj *model.Violation) (ret graphql.Marshaler) {
+func (ec *executionContext) _Violation_acknowledgedAt(ctx context.Context, field graphql.CollectedField, obj *controls.Violation) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1140,7 +1140,7 @@ func (ec *executionContext) fieldContext_Violation_acknowledgedAt(_ context.Cont
 	return graphql.NewScalarFieldContext("Violation", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
-func (ec *executionContext) _Violation_acknowledgedBy(ctx context.Context, field graphql.CollectedField, obj *model.Violation) (ret graphql.Marshaler) {
+func (ec *executionContext) _Violation_acknowledgedBy(ctx context.Context, field graphql.CollectedField, obj *controls.Violation) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1163,7 +1163,7 @@ func (ec *executionContext) fieldContext_Violation_acknowledgedBy(_ context.Cont
 	return graphql.NewScalarFieldContext("Violation", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Violation_acknowledgedByIssuer(ctx context.Context, field graphql.CollectedField, obj *model.Violation) (ret graphql.Marshaler) {
+func (ec *executionContext) _Violation_acknowledgedByIssuer(ctx context.Context, field graphql.CollectedField, obj *controls.Violation) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1386,7 +1386,7 @@ func (ec *executionContext) _Invariant(ctx context.Context, sel ast.SelectionSet
 
 var leavingImplementors = []string{"Leaving"}
 
-func (ec *executionContext) _Leaving(ctx context.Context, sel ast.SelectionSet, obj *model.Leaving) graphql.Marshaler {
+func (ec *executionContext) _Leaving(ctx context.Context, sel ast.SelectionSet, obj *controls.Leaving) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, leavingImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -1434,7 +1434,7 @@ func (ec *executionContext) _Leaving(ctx context.Context, sel ast.SelectionSet, 
 
 var leavingOrderImplementors = []string{"LeavingOrder"}
 
-func (ec *executionContext) _LeavingOrder(ctx context.Context, sel ast.SelectionSet, obj *model.LeavingOrder) graphql.Marshaler {
+func (ec *executionContext) _LeavingOrder(ctx context.Context, sel ast.SelectionSet, obj *controls.LeavingOrder) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, leavingOrderImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -1492,7 +1492,7 @@ func (ec *executionContext) _LeavingOrder(ctx context.Context, sel ast.Selection
 
 var releaseResumptionImplementors = []string{"ReleaseResumption"}
 
-func (ec *executionContext) _ReleaseResumption(ctx context.Context, sel ast.SelectionSet, obj *model.ReleaseResumption) graphql.Marshaler {
+func (ec *executionContext) _ReleaseResumption(ctx context.Context, sel ast.SelectionSet, obj *controls.ReleaseResumption) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, releaseResumptionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -1580,7 +1580,7 @@ func (ec *executionContext) _ReleaseResumption(ctx context.Context, sel ast.Sele
 
 var releaseStopImplementors = []string{"ReleaseStop"}
 
-func (ec *executionContext) _ReleaseStop(ctx context.Context, sel ast.SelectionSet, obj *model.ReleaseStop) graphql.Marshaler {
+func (ec *executionContext) _ReleaseStop(ctx context.Context, sel ast.SelectionSet, obj *controls.ReleaseStop) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, releaseStopImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -1754,7 +1754,7 @@ func (ec *executionContext) _StopReleasesPayload(ctx context.Context, sel ast.Se
 
 var violationImplementors = []string{"Violation"}
 
-func (ec *executionContext) _Violation(ctx context.Context, sel ast.SelectionSet, obj *model.Violation) graphql.Marshaler {
+func (ec *executionContext) _Violation(ctx context.Context, sel ast.SelectionSet, obj *controls.Violation) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, violationImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -1834,15 +1834,15 @@ func (ec *executionContext) marshalNInvariant2ᚖparapetᚋgraphᚋnodeᚐInvari
 	return ec._Invariant(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNLeavingOrder2parapetᚋmodelᚐLeavingOrder(ctx context.Context, sel ast.SelectionSet, v model.LeavingOrder) graphql.Marshaler {
+func (ec *executionContext) marshalNLeavingOrder2parapetᚋmodelᚋpayoutsᚋcontrolsᚐLeavingOrder(ctx context.Context, sel ast.SelectionSet, v controls.LeavingOrder) graphql.Marshaler {
 	return ec._LeavingOrder(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNLeavingOrder2ᚕparapetᚋmodelᚐLeavingOrderᚄ(ctx context.Context, sel ast.SelectionSet, v []model.LeavingOrder) graphql.Marshaler {
+func (ec *executionContext) marshalNLeavingOrder2ᚕparapetᚋmodelᚋpayoutsᚋcontrolsᚐLeavingOrderᚄ(ctx context.Context, sel ast.SelectionSet, v []controls.LeavingOrder) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNLeavingOrder2parapetᚋmodelᚐLeavingOrder(ctx, sel, v[i])
+		return ec.marshalNLeavingOrder2parapetᚋmodelᚋpayoutsᚋcontrolsᚐLeavingOrder(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -1854,7 +1854,7 @@ func (ec *executionContext) marshalNLeavingOrder2ᚕparapetᚋmodelᚐLeavingOrd
 	return ret
 }
 
-func (ec *executionContext) marshalNReleaseResumption2ᚖparapetᚋmodelᚐReleaseResumption(ctx context.Context, sel ast.SelectionSet, v *model.ReleaseResumption) graphql.Marshaler {
+func (ec *executionContext) marshalNReleaseResumption2ᚖparapetᚋmodelᚋpayoutsᚋcontrolsᚐReleaseResumption(ctx context.Context, sel ast.SelectionSet, v *controls.ReleaseResumption) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -1880,7 +1880,7 @@ func (ec *executionContext) marshalNReleaseResumptionState2string(ctx context.Co
 	return res
 }
 
-func (ec *executionContext) marshalNReleaseStop2ᚖparapetᚋmodelᚐReleaseStop(ctx context.Context, sel ast.SelectionSet, v *model.ReleaseStop) graphql.Marshaler {
+func (ec *executionContext) marshalNReleaseStop2ᚖparapetᚋmodelᚋpayoutsᚋcontrolsᚐReleaseStop(ctx context.Context, sel ast.SelectionSet, v *controls.ReleaseStop) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -1900,7 +1900,7 @@ func (ec *executionContext) unmarshalNStopReleasesInput2parapetᚋgraphᚋnode�
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNViolation2parapetᚋmodelᚐViolation(ctx context.Context, sel ast.SelectionSet, v model.Violation) graphql.Marshaler {
+func (ec *executionContext) marshalNViolation2parapetᚋmodelᚋpayoutsᚋcontrolsᚐViolation(ctx context.Context, sel ast.SelectionSet, v controls.Violation) graphql.Marshaler {
 	return ec._Violation(ctx, sel, &v)
 }
 
@@ -1923,21 +1923,21 @@ func (ec *executionContext) marshalOInvariant2ᚕᚖparapetᚋgraphᚋnodeᚐInv
 	return ret
 }
 
-func (ec *executionContext) marshalOLeaving2ᚖparapetᚋmodelᚐLeaving(ctx context.Context, sel ast.SelectionSet, v *model.Leaving) graphql.Marshaler {
+func (ec *executionContext) marshalOLeaving2ᚖparapetᚋmodelᚋpayoutsᚋcontrolsᚐLeaving(ctx context.Context, sel ast.SelectionSet, v *controls.Leaving) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._Leaving(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOReleaseResumption2ᚕᚖparapetᚋmodelᚐReleaseResumptionᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ReleaseResumption) graphql.Marshaler {
+func (ec *executionContext) marshalOReleaseResumption2ᚕᚖparapetᚋmodelᚋpayoutsᚋcontrolsᚐReleaseResumptionᚄ(ctx context.Context, sel ast.SelectionSet, v []*controls.ReleaseResumption) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNReleaseResumption2ᚖparapetᚋmodelᚐReleaseResumption(ctx, sel, v[i])
+		return ec.marshalNReleaseResumption2ᚖparapetᚋmodelᚋpayoutsᚋcontrolsᚐReleaseResumption(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -1949,21 +1949,21 @@ func (ec *executionContext) marshalOReleaseResumption2ᚕᚖparapetᚋmodelᚐRe
 	return ret
 }
 
-func (ec *executionContext) marshalOReleaseResumption2ᚖparapetᚋmodelᚐReleaseResumption(ctx context.Context, sel ast.SelectionSet, v *model.ReleaseResumption) graphql.Marshaler {
+func (ec *executionContext) marshalOReleaseResumption2ᚖparapetᚋmodelᚋpayoutsᚋcontrolsᚐReleaseResumption(ctx context.Context, sel ast.SelectionSet, v *controls.ReleaseResumption) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._ReleaseResumption(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOReleaseStop2ᚕᚖparapetᚋmodelᚐReleaseStopᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ReleaseStop) graphql.Marshaler {
+func (ec *executionContext) marshalOReleaseStop2ᚕᚖparapetᚋmodelᚋpayoutsᚋcontrolsᚐReleaseStopᚄ(ctx context.Context, sel ast.SelectionSet, v []*controls.ReleaseStop) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNReleaseStop2ᚖparapetᚋmodelᚐReleaseStop(ctx, sel, v[i])
+		return ec.marshalNReleaseStop2ᚖparapetᚋmodelᚋpayoutsᚋcontrolsᚐReleaseStop(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -1989,14 +1989,14 @@ func (ec *executionContext) marshalOStopReleasesPayload2ᚖparapetᚋgraphᚋnod
 	return ec._StopReleasesPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOViolation2ᚕparapetᚋmodelᚐViolationᚄ(ctx context.Context, sel ast.SelectionSet, v []model.Violation) graphql.Marshaler {
+func (ec *executionContext) marshalOViolation2ᚕparapetᚋmodelᚋpayoutsᚋcontrolsᚐViolationᚄ(ctx context.Context, sel ast.SelectionSet, v []controls.Violation) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNViolation2parapetᚋmodelᚐViolation(ctx, sel, v[i])
+		return ec.marshalNViolation2parapetᚋmodelᚋpayoutsᚋcontrolsᚐViolation(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {

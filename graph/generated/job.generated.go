@@ -16,7 +16,7 @@ import (
 
 	"parapet/graph/node"
 	"parapet/graph/scalar"
-	"parapet/model"
+	"parapet/model/operations"
 )
 
 // region    ************************** generated!.gotpl **************************
@@ -121,7 +121,7 @@ func (ec *executionContext) fieldContext_CancelJobsPayload_clientMutationId(_ co
 	return graphql.NewScalarFieldContext("CancelJobsPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _FailingJobs_kind(ctx context.Context, field graphql.CollectedField, obj *model.FailingJobs) (ret graphql.Marshaler) {
+func (ec *executionContext) _FailingJobs_kind(ctx context.Context, field graphql.CollectedField, obj *operations.FailingJobs) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -144,7 +144,7 @@ func (ec *executionContext) fieldContext_FailingJobs_kind(_ context.Context, fie
 	return graphql.NewScalarFieldContext("FailingJobs", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _FailingJobs_count(ctx context.Context, field graphql.CollectedField, obj *model.FailingJobs) (ret graphql.Marshaler) {
+func (ec *executionContext) _FailingJobs_count(ctx context.Context, field graphql.CollectedField, obj *operations.FailingJobs) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -167,7 +167,7 @@ func (ec *executionContext) fieldContext_FailingJobs_count(_ context.Context, fi
 	return graphql.NewScalarFieldContext("FailingJobs", field, false, false, errors.New("field of type Long does not have child fields"))
 }
 
-func (ec *executionContext) _FailingJobs_lastError(ctx context.Context, field graphql.CollectedField, obj *model.FailingJobs) (ret graphql.Marshaler) {
+func (ec *executionContext) _FailingJobs_lastError(ctx context.Context, field graphql.CollectedField, obj *operations.FailingJobs) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -190,7 +190,7 @@ func (ec *executionContext) fieldContext_FailingJobs_lastError(_ context.Context
 	return graphql.NewScalarFieldContext("FailingJobs", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _FailingJobs_lastAt(ctx context.Context, field graphql.CollectedField, obj *model.FailingJobs) (ret graphql.Marshaler) {
+func (ec *executionContext) _FailingJobs_lastAt(ctx context.Context, field graphql.CollectedField, obj *operations.FailingJobs) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -608,7 +608,7 @@ func (ec *executionContext) fieldContext_JobConnection_totalCountExceeded(_ cont
 	return graphql.NewScalarFieldContext("JobConnection", field, true, false, errors.New("field of type Boolean does not have child fields"))
 }
 
-func (ec *executionContext) _JobCount_queue(ctx context.Context, field graphql.CollectedField, obj *model.JobCount) (ret graphql.Marshaler) {
+func (ec *executionContext) _JobCount_queue(ctx context.Context, field graphql.CollectedField, obj *operations.JobCount) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -631,7 +631,7 @@ func (ec *executionContext) fieldContext_JobCount_queue(_ context.Context, field
 	return graphql.NewScalarFieldContext("JobCount", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _JobCount_kind(ctx context.Context, field graphql.CollectedField, obj *model.JobCount) (ret graphql.Marshaler) {
+func (ec *executionContext) _JobCount_kind(ctx context.Context, field graphql.CollectedField, obj *operations.JobCount) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -654,7 +654,7 @@ func (ec *executionContext) fieldContext_JobCount_kind(_ context.Context, field 
 	return graphql.NewScalarFieldContext("JobCount", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _JobCount_state(ctx context.Context, field graphql.CollectedField, obj *model.JobCount) (ret graphql.Marshaler) {
+func (ec *executionContext) _JobCount_state(ctx context.Context, field graphql.CollectedField, obj *operations.JobCount) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -677,7 +677,7 @@ func (ec *executionContext) fieldContext_JobCount_state(_ context.Context, field
 	return graphql.NewScalarFieldContext("JobCount", field, false, false, errors.New("field of type JobState does not have child fields"))
 }
 
-func (ec *executionContext) _JobCount_count(ctx context.Context, field graphql.CollectedField, obj *model.JobCount) (ret graphql.Marshaler) {
+func (ec *executionContext) _JobCount_count(ctx context.Context, field graphql.CollectedField, obj *operations.JobCount) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -700,7 +700,7 @@ func (ec *executionContext) fieldContext_JobCount_count(_ context.Context, field
 	return graphql.NewScalarFieldContext("JobCount", field, false, false, errors.New("field of type Long does not have child fields"))
 }
 
-func (ec *executionContext) _JobCount_overdueSeconds(ctx context.Context, field graphql.CollectedField, obj *model.JobCount) (ret graphql.Marshaler) {
+func (ec *executionContext) _JobCount_overdueSeconds(ctx context.Context, field graphql.CollectedField, obj *operations.JobCount) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -990,7 +990,7 @@ func (ec *executionContext) unmarshalInputCancelJobsInput(ctx context.Context, o
 		switch k {
 		case "filter":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("filter"))
-			data, err := ec.unmarshalNJobFilter2parapetᚋmodelᚐJobFilter(ctx, v)
+			data, err := ec.unmarshalNJobFilter2parapetᚋmodelᚋoperationsᚐJobFilter(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -1021,8 +1021,8 @@ func (ec *executionContext) unmarshalInputCancelJobsInput(ctx context.Context, o
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputJobFilter(ctx context.Context, obj any) (model.JobFilter, error) {
-	var it model.JobFilter
+func (ec *executionContext) unmarshalInputJobFilter(ctx context.Context, obj any) (operations.JobFilter, error) {
+	var it operations.JobFilter
 	if obj == nil {
 		return it, nil
 	}
@@ -1096,7 +1096,7 @@ func (ec *executionContext) unmarshalInputRetryJobsInput(ctx context.Context, ob
 		switch k {
 		case "filter":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("filter"))
-			data, err := ec.unmarshalNJobFilter2parapetᚋmodelᚐJobFilter(ctx, v)
+			data, err := ec.unmarshalNJobFilter2parapetᚋmodelᚋoperationsᚐJobFilter(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -1151,7 +1151,7 @@ func (ec *executionContext) unmarshalInputSnoozeJobsInput(ctx context.Context, o
 		switch k {
 		case "filter":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("filter"))
-			data, err := ec.unmarshalNJobFilter2parapetᚋmodelᚐJobFilter(ctx, v)
+			data, err := ec.unmarshalNJobFilter2parapetᚋmodelᚋoperationsᚐJobFilter(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -1252,7 +1252,7 @@ func (ec *executionContext) _CancelJobsPayload(ctx context.Context, sel ast.Sele
 
 var failingJobsImplementors = []string{"FailingJobs"}
 
-func (ec *executionContext) _FailingJobs(ctx context.Context, sel ast.SelectionSet, obj *model.FailingJobs) graphql.Marshaler {
+func (ec *executionContext) _FailingJobs(ctx context.Context, sel ast.SelectionSet, obj *operations.FailingJobs) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, failingJobsImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -1517,7 +1517,7 @@ func (ec *executionContext) _JobConnection(ctx context.Context, sel ast.Selectio
 
 var jobCountImplementors = []string{"JobCount"}
 
-func (ec *executionContext) _JobCount(ctx context.Context, sel ast.SelectionSet, obj *model.JobCount) graphql.Marshaler {
+func (ec *executionContext) _JobCount(ctx context.Context, sel ast.SelectionSet, obj *operations.JobCount) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, jobCountImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -1731,7 +1731,7 @@ func (ec *executionContext) unmarshalNCancelJobsInput2parapetᚋgraphᚋnodeᚐC
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNFailingJobs2ᚖparapetᚋmodelᚐFailingJobs(ctx context.Context, sel ast.SelectionSet, v *model.FailingJobs) graphql.Marshaler {
+func (ec *executionContext) marshalNFailingJobs2ᚖparapetᚋmodelᚋoperationsᚐFailingJobs(ctx context.Context, sel ast.SelectionSet, v *operations.FailingJobs) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -1767,7 +1767,7 @@ func (ec *executionContext) marshalNJob2ᚖparapetᚋgraphᚋnodeᚐJob(ctx cont
 	return ec._Job(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNJobCount2ᚖparapetᚋmodelᚐJobCount(ctx context.Context, sel ast.SelectionSet, v *model.JobCount) graphql.Marshaler {
+func (ec *executionContext) marshalNJobCount2ᚖparapetᚋmodelᚋoperationsᚐJobCount(ctx context.Context, sel ast.SelectionSet, v *operations.JobCount) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -1803,7 +1803,7 @@ func (ec *executionContext) marshalNJobEdge2ᚖparapetᚋgraphᚋnodeᚐEdge(ctx
 	return ec._JobEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNJobFilter2parapetᚋmodelᚐJobFilter(ctx context.Context, v any) (model.JobFilter, error) {
+func (ec *executionContext) unmarshalNJobFilter2parapetᚋmodelᚋoperationsᚐJobFilter(ctx context.Context, v any) (operations.JobFilter, error) {
 	res, err := ec.unmarshalInputJobFilter(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
@@ -1841,14 +1841,14 @@ func (ec *executionContext) marshalOCancelJobsPayload2ᚖparapetᚋgraphᚋnode�
 	return ec._CancelJobsPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOFailingJobs2ᚕᚖparapetᚋmodelᚐFailingJobsᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.FailingJobs) graphql.Marshaler {
+func (ec *executionContext) marshalOFailingJobs2ᚕᚖparapetᚋmodelᚋoperationsᚐFailingJobsᚄ(ctx context.Context, sel ast.SelectionSet, v []*operations.FailingJobs) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNFailingJobs2ᚖparapetᚋmodelᚐFailingJobs(ctx, sel, v[i])
+		return ec.marshalNFailingJobs2ᚖparapetᚋmodelᚋoperationsᚐFailingJobs(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -1867,14 +1867,14 @@ func (ec *executionContext) marshalOJobConnection2ᚖparapetᚋgraphᚋnodeᚐCo
 	return ec._JobConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOJobCount2ᚕᚖparapetᚋmodelᚐJobCountᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.JobCount) graphql.Marshaler {
+func (ec *executionContext) marshalOJobCount2ᚕᚖparapetᚋmodelᚋoperationsᚐJobCountᚄ(ctx context.Context, sel ast.SelectionSet, v []*operations.JobCount) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNJobCount2ᚖparapetᚋmodelᚐJobCount(ctx, sel, v[i])
+		return ec.marshalNJobCount2ᚖparapetᚋmodelᚋoperationsᚐJobCount(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -1886,7 +1886,7 @@ func (ec *executionContext) marshalOJobCount2ᚕᚖparapetᚋmodelᚐJobCountᚄ
 	return ret
 }
 
-func (ec *executionContext) unmarshalOJobFilter2ᚖparapetᚋmodelᚐJobFilter(ctx context.Context, v any) (*model.JobFilter, error) {
+func (ec *executionContext) unmarshalOJobFilter2ᚖparapetᚋmodelᚋoperationsᚐJobFilter(ctx context.Context, v any) (*operations.JobFilter, error) {
 	if v == nil {
 		return nil, nil
 	}

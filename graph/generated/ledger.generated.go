@@ -15,7 +15,7 @@ import (
 
 	"parapet/graph/node"
 	"parapet/graph/scalar"
-	"parapet/model"
+	"parapet/model/ledger"
 	"parapet/model/money"
 )
 
@@ -51,7 +51,7 @@ func (ec *executionContext) field_Statement_entries_args(ctx context.Context, ra
 
 // region    **************************** field.gotpl *****************************
 
-func (ec *executionContext) _LedgerBalance_account(ctx context.Context, field graphql.CollectedField, obj *model.Balance) (ret graphql.Marshaler) {
+func (ec *executionContext) _LedgerBalance_account(ctx context.Context, field graphql.CollectedField, obj *ledger.Balance) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -63,8 +63,8 @@ func (ec *executionContext) _LedgerBalance_account(ctx context.Context, field gr
 			return obj.Account, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v model.LedgerAccount) graphql.Marshaler {
-			return ec.marshalNLedgerAccount2parapetᚋmodelᚐLedgerAccount(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v ledger.Account) graphql.Marshaler {
+			return ec.marshalNLedgerAccount2parapetᚋmodelᚋledgerᚐAccount(ctx, selections, v)
 		},
 		true,
 		true,
@@ -74,7 +74,7 @@ func (ec *executionContext) fieldContext_LedgerBalance_account(_ context.Context
 	return graphql.NewScalarFieldContext("LedgerBalance", field, false, false, errors.New("field of type LedgerAccount does not have child fields"))
 }
 
-func (ec *executionContext) _LedgerBalance_partner(ctx context.Context, field graphql.CollectedField, obj *model.Balance) (ret graphql.Marshaler) {
+func (ec *executionContext) _LedgerBalance_partner(ctx context.Context, field graphql.CollectedField, obj *ledger.Balance) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -97,7 +97,7 @@ func (ec *executionContext) fieldContext_LedgerBalance_partner(_ context.Context
 	return graphql.NewScalarFieldContext("LedgerBalance", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _LedgerBalance_debits(ctx context.Context, field graphql.CollectedField, obj *model.Balance) (ret graphql.Marshaler) {
+func (ec *executionContext) _LedgerBalance_debits(ctx context.Context, field graphql.CollectedField, obj *ledger.Balance) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -129,7 +129,7 @@ func (ec *executionContext) fieldContext_LedgerBalance_debits(_ context.Context,
 	return fc, nil
 }
 
-func (ec *executionContext) _LedgerBalance_credits(ctx context.Context, field graphql.CollectedField, obj *model.Balance) (ret graphql.Marshaler) {
+func (ec *executionContext) _LedgerBalance_credits(ctx context.Context, field graphql.CollectedField, obj *ledger.Balance) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -161,7 +161,7 @@ func (ec *executionContext) fieldContext_LedgerBalance_credits(_ context.Context
 	return fc, nil
 }
 
-func (ec *executionContext) _LedgerBalance_balance(ctx context.Context, field graphql.CollectedField, obj *model.Balance) (ret graphql.Marshaler) {
+func (ec *executionContext) _LedgerBalance_balance(ctx context.Context, field graphql.CollectedField, obj *ledger.Balance) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -193,7 +193,7 @@ func (ec *executionContext) fieldContext_LedgerBalance_balance(_ context.Context
 	return fc, nil
 }
 
-func (ec *executionContext) _LedgerBalance_entries(ctx context.Context, field graphql.CollectedField, obj *model.Balance) (ret graphql.Marshaler) {
+func (ec *executionContext) _LedgerBalance_entries(ctx context.Context, field graphql.CollectedField, obj *ledger.Balance) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -297,8 +297,8 @@ func (ec *executionContext) _LedgerEntry_account(ctx context.Context, field grap
 			return obj.Account, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v model.LedgerAccount) graphql.Marshaler {
-			return ec.marshalNLedgerAccount2parapetᚋmodelᚐLedgerAccount(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v ledger.Account) graphql.Marshaler {
+			return ec.marshalNLedgerAccount2parapetᚋmodelᚋledgerᚐAccount(ctx, selections, v)
 		},
 		true,
 		true,
@@ -687,8 +687,8 @@ func (ec *executionContext) _Statement_opening(ctx context.Context, field graphq
 			return obj.Opening(ctx)
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []model.Balance) graphql.Marshaler {
-			return ec.marshalOLedgerBalance2ᚕparapetᚋmodelᚐBalanceᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []ledger.Balance) graphql.Marshaler {
+			return ec.marshalOLedgerBalance2ᚕparapetᚋmodelᚋledgerᚐBalanceᚄ(ctx, selections, v)
 		},
 		true,
 		false,
@@ -719,8 +719,8 @@ func (ec *executionContext) _Statement_closing(ctx context.Context, field graphq
 			return obj.Closing(ctx)
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []model.Balance) graphql.Marshaler {
-			return ec.marshalOLedgerBalance2ᚕparapetᚋmodelᚐBalanceᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []ledger.Balance) graphql.Marshaler {
+			return ec.marshalOLedgerBalance2ᚕparapetᚋmodelᚋledgerᚐBalanceᚄ(ctx, selections, v)
 		},
 		true,
 		false,
@@ -820,7 +820,7 @@ func (ec *executionContext) fieldContext_Statement_csv(_ context.Context, field 
 
 var ledgerBalanceImplementors = []string{"LedgerBalance"}
 
-func (ec *executionContext) _LedgerBalance(ctx context.Context, sel ast.SelectionSet, obj *model.Balance) graphql.Marshaler {
+func (ec *executionContext) _LedgerBalance(ctx context.Context, sel ast.SelectionSet, obj *ledger.Balance) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, ledgerBalanceImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -1325,12 +1325,12 @@ func (ec *executionContext) _Statement(ctx context.Context, sel ast.SelectionSet
 
 // region    ***************************** type.gotpl *****************************
 
-func (ec *executionContext) unmarshalNLedgerAccount2parapetᚋmodelᚐLedgerAccount(ctx context.Context, v any) (model.LedgerAccount, error) {
+func (ec *executionContext) unmarshalNLedgerAccount2parapetᚋmodelᚋledgerᚐAccount(ctx context.Context, v any) (ledger.Account, error) {
 	res, err := scalar.UnmarshalLedgerAccount(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNLedgerAccount2parapetᚋmodelᚐLedgerAccount(ctx context.Context, sel ast.SelectionSet, v model.LedgerAccount) graphql.Marshaler {
+func (ec *executionContext) marshalNLedgerAccount2parapetᚋmodelᚋledgerᚐAccount(ctx context.Context, sel ast.SelectionSet, v ledger.Account) graphql.Marshaler {
 	_ = sel
 	res := scalar.MarshalLedgerAccount(v)
 	if res == graphql.Null {
@@ -1341,11 +1341,11 @@ func (ec *executionContext) marshalNLedgerAccount2parapetᚋmodelᚐLedgerAccoun
 	return res
 }
 
-func (ec *executionContext) marshalNLedgerBalance2parapetᚋmodelᚐBalance(ctx context.Context, sel ast.SelectionSet, v model.Balance) graphql.Marshaler {
+func (ec *executionContext) marshalNLedgerBalance2parapetᚋmodelᚋledgerᚐBalance(ctx context.Context, sel ast.SelectionSet, v ledger.Balance) graphql.Marshaler {
 	return ec._LedgerBalance(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNLedgerBalance2ᚖparapetᚋmodelᚐBalance(ctx context.Context, sel ast.SelectionSet, v *model.Balance) graphql.Marshaler {
+func (ec *executionContext) marshalNLedgerBalance2ᚖparapetᚋmodelᚋledgerᚐBalance(ctx context.Context, sel ast.SelectionSet, v *ledger.Balance) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -1407,14 +1407,14 @@ func (ec *executionContext) marshalNLedgerEntryEdge2ᚖparapetᚋgraphᚋnodeᚐ
 	return ec._LedgerEntryEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOLedgerBalance2ᚕparapetᚋmodelᚐBalanceᚄ(ctx context.Context, sel ast.SelectionSet, v []model.Balance) graphql.Marshaler {
+func (ec *executionContext) marshalOLedgerBalance2ᚕparapetᚋmodelᚋledgerᚐBalanceᚄ(ctx context.Context, sel ast.SelectionSet, v []ledger.Balance) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNLedgerBalance2parapetᚋmodelᚐBalance(ctx, sel, v[i])
+		return ec.marshalNLedgerBalance2parapetᚋmodelᚋledgerᚐBalance(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -1426,14 +1426,14 @@ func (ec *executionContext) marshalOLedgerBalance2ᚕparapetᚋmodelᚐBalance�
 	return ret
 }
 
-func (ec *executionContext) marshalOLedgerBalance2ᚕᚖparapetᚋmodelᚐBalanceᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.Balance) graphql.Marshaler {
+func (ec *executionContext) marshalOLedgerBalance2ᚕᚖparapetᚋmodelᚋledgerᚐBalanceᚄ(ctx context.Context, sel ast.SelectionSet, v []*ledger.Balance) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNLedgerBalance2ᚖparapetᚋmodelᚐBalance(ctx, sel, v[i])
+		return ec.marshalNLedgerBalance2ᚖparapetᚋmodelᚋledgerᚐBalance(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {

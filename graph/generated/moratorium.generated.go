@@ -15,7 +15,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"parapet/graph/node"
-	"parapet/model"
+	"parapet/model/underwriting/capacity"
 	"parapet/model/wire"
 )
 
@@ -1067,8 +1067,8 @@ func (ec *executionContext) unmarshalInputMoratoriumFilter(ctx context.Context, 
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputMoratoriumRuleInput(ctx context.Context, obj any) (model.MoratoriumRule, error) {
-	var it model.MoratoriumRule
+func (ec *executionContext) unmarshalInputMoratoriumRuleInput(ctx context.Context, obj any) (capacity.MoratoriumRule, error) {
+	var it capacity.MoratoriumRule
 	if obj == nil {
 		return it, nil
 	}
@@ -1175,7 +1175,7 @@ func (ec *executionContext) unmarshalInputSetMoratoriumRuleInput(ctx context.Con
 			it.Kind = data
 		case "rule":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("rule"))
-			data, err := ec.unmarshalOMoratoriumRuleInput2ᚖparapetᚋmodelᚐMoratoriumRule(ctx, v)
+			data, err := ec.unmarshalOMoratoriumRuleInput2ᚖparapetᚋmodelᚋunderwritingᚋcapacityᚐMoratoriumRule(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -1818,7 +1818,7 @@ func (ec *executionContext) marshalOMoratoriumRule2ᚖparapetᚋmodelᚋwireᚐM
 	return ec._MoratoriumRule(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOMoratoriumRuleInput2ᚖparapetᚋmodelᚐMoratoriumRule(ctx context.Context, v any) (*model.MoratoriumRule, error) {
+func (ec *executionContext) unmarshalOMoratoriumRuleInput2ᚖparapetᚋmodelᚋunderwritingᚋcapacityᚐMoratoriumRule(ctx context.Context, v any) (*capacity.MoratoriumRule, error) {
 	if v == nil {
 		return nil, nil
 	}

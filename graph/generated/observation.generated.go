@@ -404,7 +404,7 @@ func (ec *executionContext) unmarshalInputObservationInput(ctx context.Context, 
 			it.OccurredAt = data
 		case "stage":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("stage"))
-			data, err := ec.unmarshalNObservationStage2parapetᚋmodelᚋtriggerᚐStage(ctx, v)
+			data, err := ec.unmarshalNObservationStage2parapetᚋmodelᚋhazardᚋtriggerᚐStage(ctx, v)
 			if err != nil {
 				return it, err
 			}

@@ -15,10 +15,11 @@ import (
 
 	"parapet/graph/node"
 	"parapet/graph/scalar"
-	"parapet/model"
+	"parapet/model/claims/adjudication"
 	"parapet/model/hazard"
+	"parapet/model/hazard/trigger"
+	"parapet/model/insight/scenario"
 	"parapet/model/money"
-	"parapet/model/trigger"
 	"parapet/model/wire"
 )
 
@@ -1574,7 +1575,7 @@ func (ec *executionContext) _Observation_stage(ctx context.Context, field graphq
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v trigger.Stage) graphql.Marshaler {
-			return ec.marshalNObservationStage2parapetᚋmodelᚋtriggerᚐStage(ctx, selections, v)
+			return ec.marshalNObservationStage2parapetᚋmodelᚋhazardᚋtriggerᚐStage(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2640,8 +2641,8 @@ func (ec *executionContext) fieldContext_Point_longitude(_ context.Context, fiel
 
 // region    **************************** input.gotpl *****************************
 
-func (ec *executionContext) unmarshalInputAsIfDayInput(ctx context.Context, obj any) (model.WhatIfDay, error) {
-	var it model.WhatIfDay
+func (ec *executionContext) unmarshalInputAsIfDayInput(ctx context.Context, obj any) (scenario.WhatIfDay, error) {
+	var it scenario.WhatIfDay
 	if obj == nil {
 		return it, nil
 	}
@@ -2677,8 +2678,8 @@ func (ec *executionContext) unmarshalInputAsIfDayInput(ctx context.Context, obj 
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputAsIfEarthquakeInput(ctx context.Context, obj any) (model.WhatIfEarthquake, error) {
-	var it model.WhatIfEarthquake
+func (ec *executionContext) unmarshalInputAsIfEarthquakeInput(ctx context.Context, obj any) (scenario.WhatIfEarthquake, error) {
+	var it scenario.WhatIfEarthquake
 	if obj == nil {
 		return it, nil
 	}
@@ -2728,8 +2729,8 @@ func (ec *executionContext) unmarshalInputAsIfEarthquakeInput(ctx context.Contex
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputAsIfFixInput(ctx context.Context, obj any) (model.WhatIfFix, error) {
-	var it model.WhatIfFix
+func (ec *executionContext) unmarshalInputAsIfFixInput(ctx context.Context, obj any) (scenario.WhatIfFix, error) {
+	var it scenario.WhatIfFix
 	if obj == nil {
 		return it, nil
 	}
@@ -2772,8 +2773,8 @@ func (ec *executionContext) unmarshalInputAsIfFixInput(ctx context.Context, obj 
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputAsIfInput(ctx context.Context, obj any) (model.WhatIf, error) {
-	var it model.WhatIf
+func (ec *executionContext) unmarshalInputAsIfInput(ctx context.Context, obj any) (scenario.WhatIf, error) {
+	var it scenario.WhatIf
 	if obj == nil {
 		return it, nil
 	}
@@ -2792,21 +2793,21 @@ func (ec *executionContext) unmarshalInputAsIfInput(ctx context.Context, obj any
 		switch k {
 		case "earthquake":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("earthquake"))
-			data, err := ec.unmarshalOAsIfEarthquakeInput2ᚖparapetᚋmodelᚐWhatIfEarthquake(ctx, v)
+			data, err := ec.unmarshalOAsIfEarthquakeInput2ᚖparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfEarthquake(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Earthquake = data
 		case "storm":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("storm"))
-			data, err := ec.unmarshalOAsIfStormInput2ᚖparapetᚋmodelᚐWhatIfStorm(ctx, v)
+			data, err := ec.unmarshalOAsIfStormInput2ᚖparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfStorm(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Storm = data
 		case "rain":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("rain"))
-			data, err := ec.unmarshalOAsIfRainInput2ᚖparapetᚋmodelᚐWhatIfRain(ctx, v)
+			data, err := ec.unmarshalOAsIfRainInput2ᚖparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfRain(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -2816,8 +2817,8 @@ func (ec *executionContext) unmarshalInputAsIfInput(ctx context.Context, obj any
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputAsIfRainInput(ctx context.Context, obj any) (model.WhatIfRain, error) {
-	var it model.WhatIfRain
+func (ec *executionContext) unmarshalInputAsIfRainInput(ctx context.Context, obj any) (scenario.WhatIfRain, error) {
+	var it scenario.WhatIfRain
 	if obj == nil {
 		return it, nil
 	}
@@ -2854,7 +2855,7 @@ func (ec *executionContext) unmarshalInputAsIfRainInput(ctx context.Context, obj
 			it.Source = data
 		case "days":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("days"))
-			data, err := ec.unmarshalNAsIfDayInput2ᚕparapetᚋmodelᚐWhatIfDayᚄ(ctx, v)
+			data, err := ec.unmarshalNAsIfDayInput2ᚕparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfDayᚄ(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -2864,8 +2865,8 @@ func (ec *executionContext) unmarshalInputAsIfRainInput(ctx context.Context, obj
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputAsIfStormInput(ctx context.Context, obj any) (model.WhatIfStorm, error) {
-	var it model.WhatIfStorm
+func (ec *executionContext) unmarshalInputAsIfStormInput(ctx context.Context, obj any) (scenario.WhatIfStorm, error) {
+	var it scenario.WhatIfStorm
 	if obj == nil {
 		return it, nil
 	}
@@ -2884,7 +2885,7 @@ func (ec *executionContext) unmarshalInputAsIfStormInput(ctx context.Context, ob
 		switch k {
 		case "fixes":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("fixes"))
-			data, err := ec.unmarshalNAsIfFixInput2ᚕparapetᚋmodelᚐWhatIfFixᚄ(ctx, v)
+			data, err := ec.unmarshalNAsIfFixInput2ᚕparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfFixᚄ(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -3003,8 +3004,8 @@ func (ec *executionContext) unmarshalInputOccurrenceFilter(ctx context.Context, 
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputOccurrenceRefInput(ctx context.Context, obj any) (model.OccurrenceRef, error) {
-	var it model.OccurrenceRef
+func (ec *executionContext) unmarshalInputOccurrenceRefInput(ctx context.Context, obj any) (scenario.OccurrenceRef, error) {
+	var it scenario.OccurrenceRef
 	if obj == nil {
 		return it, nil
 	}
@@ -3030,14 +3031,14 @@ func (ec *executionContext) unmarshalInputOccurrenceRefInput(ctx context.Context
 			it.ID = data
 		case "sourceEvent":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("sourceEvent"))
-			data, err := ec.unmarshalOSourceEventInput2ᚖparapetᚋmodelᚐSourceEvent(ctx, v)
+			data, err := ec.unmarshalOSourceEventInput2ᚖparapetᚋmodelᚋclaimsᚋadjudicationᚐSourceEvent(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.SourceEvent = data
 		case "asIf":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("asIf"))
-			data, err := ec.unmarshalOAsIfInput2ᚖparapetᚋmodelᚐWhatIf(ctx, v)
+			data, err := ec.unmarshalOAsIfInput2ᚖparapetᚋmodelᚋinsightᚋscenarioᚐWhatIf(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -3047,8 +3048,8 @@ func (ec *executionContext) unmarshalInputOccurrenceRefInput(ctx context.Context
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputSourceEventInput(ctx context.Context, obj any) (model.SourceEvent, error) {
-	var it model.SourceEvent
+func (ec *executionContext) unmarshalInputSourceEventInput(ctx context.Context, obj any) (adjudication.SourceEvent, error) {
+	var it adjudication.SourceEvent
 	if obj == nil {
 		return it, nil
 	}
@@ -4401,18 +4402,18 @@ func (ec *executionContext) _Point(ctx context.Context, sel ast.SelectionSet, ob
 
 // region    ***************************** type.gotpl *****************************
 
-func (ec *executionContext) unmarshalNAsIfDayInput2parapetᚋmodelᚐWhatIfDay(ctx context.Context, v any) (model.WhatIfDay, error) {
+func (ec *executionContext) unmarshalNAsIfDayInput2parapetᚋmodelᚋinsightᚋscenarioᚐWhatIfDay(ctx context.Context, v any) (scenario.WhatIfDay, error) {
 	res, err := ec.unmarshalInputAsIfDayInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNAsIfDayInput2ᚕparapetᚋmodelᚐWhatIfDayᚄ(ctx context.Context, v any) ([]model.WhatIfDay, error) {
+func (ec *executionContext) unmarshalNAsIfDayInput2ᚕparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfDayᚄ(ctx context.Context, v any) ([]scenario.WhatIfDay, error) {
 	vSlice := graphql.CoerceList(v)
 	var err error
-	res := make([]model.WhatIfDay, len(vSlice))
+	res := make([]scenario.WhatIfDay, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNAsIfDayInput2parapetᚋmodelᚐWhatIfDay(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNAsIfDayInput2parapetᚋmodelᚋinsightᚋscenarioᚐWhatIfDay(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -4420,18 +4421,18 @@ func (ec *executionContext) unmarshalNAsIfDayInput2ᚕparapetᚋmodelᚐWhatIfDa
 	return res, nil
 }
 
-func (ec *executionContext) unmarshalNAsIfFixInput2parapetᚋmodelᚐWhatIfFix(ctx context.Context, v any) (model.WhatIfFix, error) {
+func (ec *executionContext) unmarshalNAsIfFixInput2parapetᚋmodelᚋinsightᚋscenarioᚐWhatIfFix(ctx context.Context, v any) (scenario.WhatIfFix, error) {
 	res, err := ec.unmarshalInputAsIfFixInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNAsIfFixInput2ᚕparapetᚋmodelᚐWhatIfFixᚄ(ctx context.Context, v any) ([]model.WhatIfFix, error) {
+func (ec *executionContext) unmarshalNAsIfFixInput2ᚕparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfFixᚄ(ctx context.Context, v any) ([]scenario.WhatIfFix, error) {
 	vSlice := graphql.CoerceList(v)
 	var err error
-	res := make([]model.WhatIfFix, len(vSlice))
+	res := make([]scenario.WhatIfFix, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNAsIfFixInput2parapetᚋmodelᚐWhatIfFix(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNAsIfFixInput2parapetᚋmodelᚋinsightᚋscenarioᚐWhatIfFix(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -4439,7 +4440,7 @@ func (ec *executionContext) unmarshalNAsIfFixInput2ᚕparapetᚋmodelᚐWhatIfFi
 	return res, nil
 }
 
-func (ec *executionContext) unmarshalNAsIfInput2parapetᚋmodelᚐWhatIf(ctx context.Context, v any) (model.WhatIf, error) {
+func (ec *executionContext) unmarshalNAsIfInput2parapetᚋmodelᚋinsightᚋscenarioᚐWhatIf(ctx context.Context, v any) (scenario.WhatIf, error) {
 	res, err := ec.unmarshalInputAsIfInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
@@ -4676,12 +4677,12 @@ func (ec *executionContext) marshalNOccurrenceEdge2ᚖparapetᚋgraphᚋnodeᚐE
 	return ec._OccurrenceEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalNOccurrenceRefInput2parapetᚋmodelᚐOccurrenceRef(ctx context.Context, v any) (model.OccurrenceRef, error) {
+func (ec *executionContext) unmarshalNOccurrenceRefInput2parapetᚋmodelᚋinsightᚋscenarioᚐOccurrenceRef(ctx context.Context, v any) (scenario.OccurrenceRef, error) {
 	res, err := ec.unmarshalInputOccurrenceRefInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalOAsIfEarthquakeInput2ᚖparapetᚋmodelᚐWhatIfEarthquake(ctx context.Context, v any) (*model.WhatIfEarthquake, error) {
+func (ec *executionContext) unmarshalOAsIfEarthquakeInput2ᚖparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfEarthquake(ctx context.Context, v any) (*scenario.WhatIfEarthquake, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -4689,7 +4690,7 @@ func (ec *executionContext) unmarshalOAsIfEarthquakeInput2ᚖparapetᚋmodelᚐW
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalOAsIfInput2ᚖparapetᚋmodelᚐWhatIf(ctx context.Context, v any) (*model.WhatIf, error) {
+func (ec *executionContext) unmarshalOAsIfInput2ᚖparapetᚋmodelᚋinsightᚋscenarioᚐWhatIf(ctx context.Context, v any) (*scenario.WhatIf, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -4697,7 +4698,7 @@ func (ec *executionContext) unmarshalOAsIfInput2ᚖparapetᚋmodelᚐWhatIf(ctx 
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalOAsIfRainInput2ᚖparapetᚋmodelᚐWhatIfRain(ctx context.Context, v any) (*model.WhatIfRain, error) {
+func (ec *executionContext) unmarshalOAsIfRainInput2ᚖparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfRain(ctx context.Context, v any) (*scenario.WhatIfRain, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -4705,7 +4706,7 @@ func (ec *executionContext) unmarshalOAsIfRainInput2ᚖparapetᚋmodelᚐWhatIfR
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalOAsIfStormInput2ᚖparapetᚋmodelᚐWhatIfStorm(ctx context.Context, v any) (*model.WhatIfStorm, error) {
+func (ec *executionContext) unmarshalOAsIfStormInput2ᚖparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfStorm(ctx context.Context, v any) (*scenario.WhatIfStorm, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -4792,7 +4793,7 @@ func (ec *executionContext) marshalOPoint2ᚖparapetᚋmodelᚋhazardᚐPoint(ct
 	return ec._Point(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOSourceEventInput2ᚖparapetᚋmodelᚐSourceEvent(ctx context.Context, v any) (*model.SourceEvent, error) {
+func (ec *executionContext) unmarshalOSourceEventInput2ᚖparapetᚋmodelᚋclaimsᚋadjudicationᚐSourceEvent(ctx context.Context, v any) (*adjudication.SourceEvent, error) {
 	if v == nil {
 		return nil, nil
 	}

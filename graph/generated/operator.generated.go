@@ -15,7 +15,7 @@ import (
 
 	"parapet/graph/node"
 	"parapet/graph/scalar"
-	"parapet/model"
+	"parapet/model/audit"
 )
 
 // region    ************************** generated!.gotpl **************************
@@ -28,7 +28,7 @@ import (
 
 // region    **************************** field.gotpl *****************************
 
-func (ec *executionContext) _Adjudication_at(ctx context.Context, field graphql.CollectedField, obj *model.OperatorAction) (ret graphql.Marshaler) {
+func (ec *executionContext) _Adjudication_at(ctx context.Context, field graphql.CollectedField, obj *audit.OperatorAction) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -51,7 +51,7 @@ func (ec *executionContext) fieldContext_Adjudication_at(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Adjudication", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
-func (ec *executionContext) _Adjudication_operation(ctx context.Context, field graphql.CollectedField, obj *model.OperatorAction) (ret graphql.Marshaler) {
+func (ec *executionContext) _Adjudication_operation(ctx context.Context, field graphql.CollectedField, obj *audit.OperatorAction) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -63,8 +63,8 @@ func (ec *executionContext) _Adjudication_operation(ctx context.Context, field g
 			return obj.Operation, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v model.Operation) graphql.Marshaler {
-			return ec.marshalNOperation2parapetᚋmodelᚐOperation(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v audit.Operation) graphql.Marshaler {
+			return ec.marshalNOperation2parapetᚋmodelᚋauditᚐOperation(ctx, selections, v)
 		},
 		true,
 		true,
@@ -74,7 +74,7 @@ func (ec *executionContext) fieldContext_Adjudication_operation(_ context.Contex
 	return graphql.NewScalarFieldContext("Adjudication", field, false, false, errors.New("field of type Operation does not have child fields"))
 }
 
-func (ec *executionContext) _Adjudication_author(ctx context.Context, field graphql.CollectedField, obj *model.OperatorAction) (ret graphql.Marshaler) {
+func (ec *executionContext) _Adjudication_author(ctx context.Context, field graphql.CollectedField, obj *audit.OperatorAction) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -97,7 +97,7 @@ func (ec *executionContext) fieldContext_Adjudication_author(_ context.Context, 
 	return graphql.NewScalarFieldContext("Adjudication", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Adjudication_authorIssuer(ctx context.Context, field graphql.CollectedField, obj *model.OperatorAction) (ret graphql.Marshaler) {
+func (ec *executionContext) _Adjudication_authorIssuer(ctx context.Context, field graphql.CollectedField, obj *audit.OperatorAction) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -120,7 +120,7 @@ func (ec *executionContext) fieldContext_Adjudication_authorIssuer(_ context.Con
 	return graphql.NewScalarFieldContext("Adjudication", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Adjudication_payoutId(ctx context.Context, field graphql.CollectedField, obj *model.OperatorAction) (ret graphql.Marshaler) {
+func (ec *executionContext) _Adjudication_payoutId(ctx context.Context, field graphql.CollectedField, obj *audit.OperatorAction) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -143,7 +143,7 @@ func (ec *executionContext) fieldContext_Adjudication_payoutId(_ context.Context
 	return graphql.NewScalarFieldContext("Adjudication", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _Adjudication_note(ctx context.Context, field graphql.CollectedField, obj *model.OperatorAction) (ret graphql.Marshaler) {
+func (ec *executionContext) _Adjudication_note(ctx context.Context, field graphql.CollectedField, obj *audit.OperatorAction) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -844,7 +844,7 @@ func (ec *executionContext) unmarshalInputWithdrawClaimInput(ctx context.Context
 
 var adjudicationImplementors = []string{"Adjudication"}
 
-func (ec *executionContext) _Adjudication(ctx context.Context, sel ast.SelectionSet, obj *model.OperatorAction) graphql.Marshaler {
+func (ec *executionContext) _Adjudication(ctx context.Context, sel ast.SelectionSet, obj *audit.OperatorAction) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, adjudicationImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -1167,7 +1167,7 @@ func (ec *executionContext) _WithdrawClaimPayload(ctx context.Context, sel ast.S
 
 // region    ***************************** type.gotpl *****************************
 
-func (ec *executionContext) marshalNAdjudication2parapetᚋmodelᚐOperatorAction(ctx context.Context, sel ast.SelectionSet, v model.OperatorAction) graphql.Marshaler {
+func (ec *executionContext) marshalNAdjudication2parapetᚋmodelᚋauditᚐOperatorAction(ctx context.Context, sel ast.SelectionSet, v audit.OperatorAction) graphql.Marshaler {
 	return ec._Adjudication(ctx, sel, &v)
 }
 
@@ -1202,12 +1202,12 @@ func (ec *executionContext) marshalNHoldReason2string(ctx context.Context, sel a
 	return res
 }
 
-func (ec *executionContext) unmarshalNOperation2parapetᚋmodelᚐOperation(ctx context.Context, v any) (model.Operation, error) {
+func (ec *executionContext) unmarshalNOperation2parapetᚋmodelᚋauditᚐOperation(ctx context.Context, v any) (audit.Operation, error) {
 	res, err := scalar.UnmarshalOperation(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNOperation2parapetᚋmodelᚐOperation(ctx context.Context, sel ast.SelectionSet, v model.Operation) graphql.Marshaler {
+func (ec *executionContext) marshalNOperation2parapetᚋmodelᚋauditᚐOperation(ctx context.Context, sel ast.SelectionSet, v audit.Operation) graphql.Marshaler {
 	_ = sel
 	res := scalar.MarshalOperation(v)
 	if res == graphql.Null {
@@ -1233,14 +1233,14 @@ func (ec *executionContext) unmarshalNWithdrawClaimInput2parapetᚋgraphᚋnode�
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalOAdjudication2ᚕparapetᚋmodelᚐOperatorActionᚄ(ctx context.Context, sel ast.SelectionSet, v []model.OperatorAction) graphql.Marshaler {
+func (ec *executionContext) marshalOAdjudication2ᚕparapetᚋmodelᚋauditᚐOperatorActionᚄ(ctx context.Context, sel ast.SelectionSet, v []audit.OperatorAction) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNAdjudication2parapetᚋmodelᚐOperatorAction(ctx, sel, v[i])
+		return ec.marshalNAdjudication2parapetᚋmodelᚋauditᚐOperatorAction(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {

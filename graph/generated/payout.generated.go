@@ -15,9 +15,9 @@ import (
 
 	"parapet/graph/node"
 	"parapet/graph/scalar"
-	"parapet/model"
 	"parapet/model/kernel/store"
 	"parapet/model/money"
+	"parapet/model/payouts"
 )
 
 // region    ************************** generated!.gotpl **************************
@@ -561,8 +561,8 @@ func (ec *executionContext) _Payout_approval(ctx context.Context, field graphql.
 			return obj.Approval(ctx)
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *model.PayoutApproval) graphql.Marshaler {
-			return ec.marshalOPayoutApproval2ᚖparapetᚋmodelᚐPayoutApproval(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *payouts.PayoutApproval) graphql.Marshaler {
+			return ec.marshalOPayoutApproval2ᚖparapetᚋmodelᚋpayoutsᚐPayoutApproval(ctx, selections, v)
 		},
 		true,
 		false,

@@ -16,9 +16,9 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"parapet/graph/node"
+	"parapet/model/hazard/trigger"
 	"parapet/model/money"
-	"parapet/model/product"
-	"parapet/model/trigger"
+	"parapet/model/quoting/product"
 )
 
 // region    ************************** generated!.gotpl **************************
@@ -481,7 +481,7 @@ func (ec *executionContext) _Product_place(ctx context.Context, field graphql.Co
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v trigger.PlaceKind) graphql.Marshaler {
-			return ec.marshalNPlaceKind2parapetᚋmodelᚋtriggerᚐPlaceKind(ctx, selections, v)
+			return ec.marshalNPlaceKind2parapetᚋmodelᚋhazardᚋtriggerᚐPlaceKind(ctx, selections, v)
 		},
 		true,
 		true,
@@ -559,7 +559,7 @@ func (ec *executionContext) _Product_payout(ctx context.Context, field graphql.C
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v trigger.Payout) graphql.Marshaler {
-			return ec.marshalNPayoutShape2parapetᚋmodelᚋtriggerᚐPayout(ctx, selections, v)
+			return ec.marshalNPayoutShape2parapetᚋmodelᚋhazardᚋtriggerᚐPayout(ctx, selections, v)
 		},
 		true,
 		true,
@@ -591,7 +591,7 @@ func (ec *executionContext) _Product_payoutCurves(ctx context.Context, field gra
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []trigger.Curve) graphql.Marshaler {
-			return ec.marshalNPayoutCurve2ᚕparapetᚋmodelᚋtriggerᚐCurveᚄ(ctx, selections, v)
+			return ec.marshalNPayoutCurve2ᚕparapetᚋmodelᚋhazardᚋtriggerᚐCurveᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -623,7 +623,7 @@ func (ec *executionContext) _Product_times(ctx context.Context, field graphql.Co
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v product.Times) graphql.Marshaler {
-			return ec.marshalNProductTimes2parapetᚋmodelᚋproductᚐTimes(ctx, selections, v)
+			return ec.marshalNProductTimes2parapetᚋmodelᚋquotingᚋproductᚐTimes(ctx, selections, v)
 		},
 		true,
 		true,
@@ -655,7 +655,7 @@ func (ec *executionContext) _Product_price(ctx context.Context, field graphql.Co
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v product.Loadings) graphql.Marshaler {
-			return ec.marshalNPriceLoadings2parapetᚋmodelᚋproductᚐLoadings(ctx, selections, v)
+			return ec.marshalNPriceLoadings2parapetᚋmodelᚋquotingᚋproductᚐLoadings(ctx, selections, v)
 		},
 		true,
 		true,
@@ -1338,7 +1338,7 @@ func (ec *executionContext) _WorkedExample_earthquake(ctx context.Context, field
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *product.ExampleQuake) graphql.Marshaler {
-			return ec.marshalOExampleEarthquake2ᚖparapetᚋmodelᚋproductᚐExampleQuake(ctx, selections, v)
+			return ec.marshalOExampleEarthquake2ᚖparapetᚋmodelᚋquotingᚋproductᚐExampleQuake(ctx, selections, v)
 		},
 		true,
 		false,
@@ -1370,7 +1370,7 @@ func (ec *executionContext) _WorkedExample_storm(ctx context.Context, field grap
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []product.ExampleFix) graphql.Marshaler {
-			return ec.marshalOExampleFix2ᚕparapetᚋmodelᚋproductᚐExampleFixᚄ(ctx, selections, v)
+			return ec.marshalOExampleFix2ᚕparapetᚋmodelᚋquotingᚋproductᚐExampleFixᚄ(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2205,11 +2205,11 @@ func (ec *executionContext) _WorkedExample(ctx context.Context, sel ast.Selectio
 
 // region    ***************************** type.gotpl *****************************
 
-func (ec *executionContext) marshalNExampleFix2parapetᚋmodelᚋproductᚐExampleFix(ctx context.Context, sel ast.SelectionSet, v product.ExampleFix) graphql.Marshaler {
+func (ec *executionContext) marshalNExampleFix2parapetᚋmodelᚋquotingᚋproductᚐExampleFix(ctx context.Context, sel ast.SelectionSet, v product.ExampleFix) graphql.Marshaler {
 	return ec._ExampleFix(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNPriceLoadings2parapetᚋmodelᚋproductᚐLoadings(ctx context.Context, sel ast.SelectionSet, v product.Loadings) graphql.Marshaler {
+func (ec *executionContext) marshalNPriceLoadings2parapetᚋmodelᚋquotingᚋproductᚐLoadings(ctx context.Context, sel ast.SelectionSet, v product.Loadings) graphql.Marshaler {
 	return ec._PriceLoadings(ctx, sel, &v)
 }
 
@@ -2285,7 +2285,7 @@ func (ec *executionContext) marshalNProductEdge2ᚖparapetᚋgraphᚋnodeᚐEdge
 	return ec._ProductEdge(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNProductTimes2parapetᚋmodelᚋproductᚐTimes(ctx context.Context, sel ast.SelectionSet, v product.Times) graphql.Marshaler {
+func (ec *executionContext) marshalNProductTimes2parapetᚋmodelᚋquotingᚋproductᚐTimes(ctx context.Context, sel ast.SelectionSet, v product.Times) graphql.Marshaler {
 	return ec._ProductTimes(ctx, sel, &v)
 }
 
@@ -2309,21 +2309,21 @@ func (ec *executionContext) marshalNWorkedExample2ᚕparapetᚋgraphᚋnodeᚐWo
 	return ret
 }
 
-func (ec *executionContext) marshalOExampleEarthquake2ᚖparapetᚋmodelᚋproductᚐExampleQuake(ctx context.Context, sel ast.SelectionSet, v *product.ExampleQuake) graphql.Marshaler {
+func (ec *executionContext) marshalOExampleEarthquake2ᚖparapetᚋmodelᚋquotingᚋproductᚐExampleQuake(ctx context.Context, sel ast.SelectionSet, v *product.ExampleQuake) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._ExampleEarthquake(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOExampleFix2ᚕparapetᚋmodelᚋproductᚐExampleFixᚄ(ctx context.Context, sel ast.SelectionSet, v []product.ExampleFix) graphql.Marshaler {
+func (ec *executionContext) marshalOExampleFix2ᚕparapetᚋmodelᚋquotingᚋproductᚐExampleFixᚄ(ctx context.Context, sel ast.SelectionSet, v []product.ExampleFix) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNExampleFix2parapetᚋmodelᚋproductᚐExampleFix(ctx, sel, v[i])
+		return ec.marshalNExampleFix2parapetᚋmodelᚋquotingᚋproductᚐExampleFix(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {

@@ -20,7 +20,7 @@ import (
 	"parapet/model/hazard"
 	"parapet/model/kernel/store"
 	"parapet/model/money"
-	"parapet/model/pricing"
+	"parapet/model/quoting/pricing"
 	"parapet/model/wire"
 )
 
@@ -753,7 +753,7 @@ func (ec *executionContext) _Basis_season(ctx context.Context, field graphql.Col
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *pricing.Season) graphql.Marshaler {
-			return ec.marshalOSeason2ᚖparapetᚋmodelᚋpricingᚐSeason(ctx, selections, v)
+			return ec.marshalOSeason2ᚖparapetᚋmodelᚋquotingᚋpricingᚐSeason(ctx, selections, v)
 		},
 		true,
 		false,
@@ -1143,7 +1143,7 @@ func (ec *executionContext) _Price_lines(ctx context.Context, field graphql.Coll
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []pricing.Line) graphql.Marshaler {
-			return ec.marshalNPriceLine2ᚕparapetᚋmodelᚋpricingᚐLineᚄ(ctx, selections, v)
+			return ec.marshalNPriceLine2ᚕparapetᚋmodelᚋquotingᚋpricingᚐLineᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -1198,7 +1198,7 @@ func (ec *executionContext) _PriceLine_kind(ctx context.Context, field graphql.C
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v pricing.LineKind) graphql.Marshaler {
-			return ec.marshalNPriceLineKind2parapetᚋmodelᚋpricingᚐLineKind(ctx, selections, v)
+			return ec.marshalNPriceLineKind2parapetᚋmodelᚋquotingᚋpricingᚐLineKind(ctx, selections, v)
 		},
 		true,
 		true,
@@ -1616,7 +1616,7 @@ func (ec *executionContext) _Quote_price(ctx context.Context, field graphql.Coll
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v pricing.Price) graphql.Marshaler {
-			return ec.marshalNPrice2parapetᚋmodelᚋpricingᚐPrice(ctx, selections, v)
+			return ec.marshalNPrice2parapetᚋmodelᚋquotingᚋpricingᚐPrice(ctx, selections, v)
 		},
 		true,
 		true,
@@ -1648,7 +1648,7 @@ func (ec *executionContext) _Quote_basis(ctx context.Context, field graphql.Coll
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v pricing.Basis) graphql.Marshaler {
-			return ec.marshalNBasis2parapetᚋmodelᚋpricingᚐBasis(ctx, selections, v)
+			return ec.marshalNBasis2parapetᚋmodelᚋquotingᚋpricingᚐBasis(ctx, selections, v)
 		},
 		true,
 		true,
@@ -1680,7 +1680,7 @@ func (ec *executionContext) _Quote_history(ctx context.Context, field graphql.Co
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []pricing.PastEvent) graphql.Marshaler {
-			return ec.marshalNPastEvent2ᚕparapetᚋmodelᚋpricingᚐPastEventᚄ(ctx, selections, v)
+			return ec.marshalNPastEvent2ᚕparapetᚋmodelᚋquotingᚋpricingᚐPastEventᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2348,7 +2348,7 @@ func (ec *executionContext) _WeighedEventConnection_nodes(ctx context.Context, f
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*pricing.WeighedEvent) graphql.Marshaler {
-			return ec.marshalNWeighedEvent2ᚕᚖparapetᚋmodelᚋpricingᚐWeighedEventᚄ(ctx, selections, v)
+			return ec.marshalNWeighedEvent2ᚕᚖparapetᚋmodelᚋquotingᚋpricingᚐWeighedEventᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2481,7 +2481,7 @@ func (ec *executionContext) _WeighedEventEdge_node(ctx context.Context, field gr
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *pricing.WeighedEvent) graphql.Marshaler {
-			return ec.marshalNWeighedEvent2ᚖparapetᚋmodelᚋpricingᚐWeighedEvent(ctx, selections, v)
+			return ec.marshalNWeighedEvent2ᚖparapetᚋmodelᚋquotingᚋpricingᚐWeighedEvent(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3779,7 +3779,7 @@ func (ec *executionContext) _WeighedEventEdge(ctx context.Context, sel ast.Selec
 
 // region    ***************************** type.gotpl *****************************
 
-func (ec *executionContext) marshalNBasis2parapetᚋmodelᚋpricingᚐBasis(ctx context.Context, sel ast.SelectionSet, v pricing.Basis) graphql.Marshaler {
+func (ec *executionContext) marshalNBasis2parapetᚋmodelᚋquotingᚋpricingᚐBasis(ctx context.Context, sel ast.SelectionSet, v pricing.Basis) graphql.Marshaler {
 	return ec._Basis(ctx, sel, &v)
 }
 
@@ -3788,15 +3788,15 @@ func (ec *executionContext) unmarshalNCreateQuoteInput2parapetᚋgraphᚋnodeᚐ
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNPastEvent2parapetᚋmodelᚋpricingᚐPastEvent(ctx context.Context, sel ast.SelectionSet, v pricing.PastEvent) graphql.Marshaler {
+func (ec *executionContext) marshalNPastEvent2parapetᚋmodelᚋquotingᚋpricingᚐPastEvent(ctx context.Context, sel ast.SelectionSet, v pricing.PastEvent) graphql.Marshaler {
 	return ec._PastEvent(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNPastEvent2ᚕparapetᚋmodelᚋpricingᚐPastEventᚄ(ctx context.Context, sel ast.SelectionSet, v []pricing.PastEvent) graphql.Marshaler {
+func (ec *executionContext) marshalNPastEvent2ᚕparapetᚋmodelᚋquotingᚋpricingᚐPastEventᚄ(ctx context.Context, sel ast.SelectionSet, v []pricing.PastEvent) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNPastEvent2parapetᚋmodelᚋpricingᚐPastEvent(ctx, sel, v[i])
+		return ec.marshalNPastEvent2parapetᚋmodelᚋquotingᚋpricingᚐPastEvent(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -3808,19 +3808,19 @@ func (ec *executionContext) marshalNPastEvent2ᚕparapetᚋmodelᚋpricingᚐPas
 	return ret
 }
 
-func (ec *executionContext) marshalNPrice2parapetᚋmodelᚋpricingᚐPrice(ctx context.Context, sel ast.SelectionSet, v pricing.Price) graphql.Marshaler {
+func (ec *executionContext) marshalNPrice2parapetᚋmodelᚋquotingᚋpricingᚐPrice(ctx context.Context, sel ast.SelectionSet, v pricing.Price) graphql.Marshaler {
 	return ec._Price(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNPriceLine2parapetᚋmodelᚋpricingᚐLine(ctx context.Context, sel ast.SelectionSet, v pricing.Line) graphql.Marshaler {
+func (ec *executionContext) marshalNPriceLine2parapetᚋmodelᚋquotingᚋpricingᚐLine(ctx context.Context, sel ast.SelectionSet, v pricing.Line) graphql.Marshaler {
 	return ec._PriceLine(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNPriceLine2ᚕparapetᚋmodelᚋpricingᚐLineᚄ(ctx context.Context, sel ast.SelectionSet, v []pricing.Line) graphql.Marshaler {
+func (ec *executionContext) marshalNPriceLine2ᚕparapetᚋmodelᚋquotingᚋpricingᚐLineᚄ(ctx context.Context, sel ast.SelectionSet, v []pricing.Line) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNPriceLine2parapetᚋmodelᚋpricingᚐLine(ctx, sel, v[i])
+		return ec.marshalNPriceLine2parapetᚋmodelᚋquotingᚋpricingᚐLine(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -3832,12 +3832,12 @@ func (ec *executionContext) marshalNPriceLine2ᚕparapetᚋmodelᚋpricingᚐLin
 	return ret
 }
 
-func (ec *executionContext) unmarshalNPriceLineKind2parapetᚋmodelᚋpricingᚐLineKind(ctx context.Context, v any) (pricing.LineKind, error) {
+func (ec *executionContext) unmarshalNPriceLineKind2parapetᚋmodelᚋquotingᚋpricingᚐLineKind(ctx context.Context, v any) (pricing.LineKind, error) {
 	res, err := scalar.UnmarshalLineKind(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNPriceLineKind2parapetᚋmodelᚋpricingᚐLineKind(ctx context.Context, sel ast.SelectionSet, v pricing.LineKind) graphql.Marshaler {
+func (ec *executionContext) marshalNPriceLineKind2parapetᚋmodelᚋquotingᚋpricingᚐLineKind(ctx context.Context, sel ast.SelectionSet, v pricing.LineKind) graphql.Marshaler {
 	_ = sel
 	res := scalar.MarshalLineKind(v)
 	if res == graphql.Null {
@@ -3916,11 +3916,11 @@ func (ec *executionContext) marshalNQuoteStatus2string(ctx context.Context, sel 
 	return res
 }
 
-func (ec *executionContext) marshalNWeighedEvent2ᚕᚖparapetᚋmodelᚋpricingᚐWeighedEventᚄ(ctx context.Context, sel ast.SelectionSet, v []*pricing.WeighedEvent) graphql.Marshaler {
+func (ec *executionContext) marshalNWeighedEvent2ᚕᚖparapetᚋmodelᚋquotingᚋpricingᚐWeighedEventᚄ(ctx context.Context, sel ast.SelectionSet, v []*pricing.WeighedEvent) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNWeighedEvent2ᚖparapetᚋmodelᚋpricingᚐWeighedEvent(ctx, sel, v[i])
+		return ec.marshalNWeighedEvent2ᚖparapetᚋmodelᚋquotingᚋpricingᚐWeighedEvent(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -3932,7 +3932,7 @@ func (ec *executionContext) marshalNWeighedEvent2ᚕᚖparapetᚋmodelᚋpricing
 	return ret
 }
 
-func (ec *executionContext) marshalNWeighedEvent2ᚖparapetᚋmodelᚋpricingᚐWeighedEvent(ctx context.Context, sel ast.SelectionSet, v *pricing.WeighedEvent) graphql.Marshaler {
+func (ec *executionContext) marshalNWeighedEvent2ᚖparapetᚋmodelᚋquotingᚋpricingᚐWeighedEvent(ctx context.Context, sel ast.SelectionSet, v *pricing.WeighedEvent) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -4016,7 +4016,7 @@ func (ec *executionContext) marshalOQuoteStatus2string(ctx context.Context, sel 
 	return res
 }
 
-func (ec *executionContext) marshalOSeason2ᚖparapetᚋmodelᚋpricingᚐSeason(ctx context.Context, sel ast.SelectionSet, v *pricing.Season) graphql.Marshaler {
+func (ec *executionContext) marshalOSeason2ᚖparapetᚋmodelᚋquotingᚋpricingᚐSeason(ctx context.Context, sel ast.SelectionSet, v *pricing.Season) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}

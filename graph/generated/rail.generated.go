@@ -14,7 +14,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"parapet/graph/node"
-	"parapet/model"
+	"parapet/model/payouts/release"
 )
 
 // region    ************************** generated!.gotpl **************************
@@ -39,8 +39,8 @@ func (ec *executionContext) _AdoptRailPayload_adoption(ctx context.Context, fiel
 			return obj.Adoption, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *model.RailAdoption) graphql.Marshaler {
-			return ec.marshalNRailAdoption2ᚖparapetᚋmodelᚐRailAdoption(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *release.RailAdoption) graphql.Marshaler {
+			return ec.marshalNRailAdoption2ᚖparapetᚋmodelᚋpayoutsᚋreleaseᚐRailAdoption(ctx, selections, v)
 		},
 		true,
 		true,
@@ -82,7 +82,7 @@ func (ec *executionContext) fieldContext_AdoptRailPayload_clientMutationId(_ con
 	return graphql.NewScalarFieldContext("AdoptRailPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _RailAdoption_id(ctx context.Context, field graphql.CollectedField, obj *model.RailAdoption) (ret graphql.Marshaler) {
+func (ec *executionContext) _RailAdoption_id(ctx context.Context, field graphql.CollectedField, obj *release.RailAdoption) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -105,7 +105,7 @@ func (ec *executionContext) fieldContext_RailAdoption_id(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("RailAdoption", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _RailAdoption_from(ctx context.Context, field graphql.CollectedField, obj *model.RailAdoption) (ret graphql.Marshaler) {
+func (ec *executionContext) _RailAdoption_from(ctx context.Context, field graphql.CollectedField, obj *release.RailAdoption) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -128,7 +128,7 @@ func (ec *executionContext) fieldContext_RailAdoption_from(_ context.Context, fi
 	return graphql.NewScalarFieldContext("RailAdoption", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _RailAdoption_to(ctx context.Context, field graphql.CollectedField, obj *model.RailAdoption) (ret graphql.Marshaler) {
+func (ec *executionContext) _RailAdoption_to(ctx context.Context, field graphql.CollectedField, obj *release.RailAdoption) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -151,7 +151,7 @@ func (ec *executionContext) fieldContext_RailAdoption_to(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("RailAdoption", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _RailAdoption_proposedAt(ctx context.Context, field graphql.CollectedField, obj *model.RailAdoption) (ret graphql.Marshaler) {
+func (ec *executionContext) _RailAdoption_proposedAt(ctx context.Context, field graphql.CollectedField, obj *release.RailAdoption) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -174,7 +174,7 @@ func (ec *executionContext) fieldContext_RailAdoption_proposedAt(_ context.Conte
 	return graphql.NewScalarFieldContext("RailAdoption", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
-func (ec *executionContext) _RailAdoption_proposedBy(ctx context.Context, field graphql.CollectedField, obj *model.RailAdoption) (ret graphql.Marshaler) {
+func (ec *executionContext) _RailAdoption_proposedBy(ctx context.Context, field graphql.CollectedField, obj *release.RailAdoption) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -197,7 +197,7 @@ func (ec *executionContext) fieldContext_RailAdoption_proposedBy(_ context.Conte
 	return graphql.NewScalarFieldContext("RailAdoption", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _RailAdoption_proposedByIssuer(ctx context.Context, field graphql.CollectedField, obj *model.RailAdoption) (ret graphql.Marshaler) {
+func (ec *executionContext) _RailAdoption_proposedByIssuer(ctx context.Context, field graphql.CollectedField, obj *release.RailAdoption) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -220,7 +220,7 @@ func (ec *executionContext) fieldContext_RailAdoption_proposedByIssuer(_ context
 	return graphql.NewScalarFieldContext("RailAdoption", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _RailAdoption_reason(ctx context.Context, field graphql.CollectedField, obj *model.RailAdoption) (ret graphql.Marshaler) {
+func (ec *executionContext) _RailAdoption_reason(ctx context.Context, field graphql.CollectedField, obj *release.RailAdoption) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -243,7 +243,7 @@ func (ec *executionContext) fieldContext_RailAdoption_reason(_ context.Context, 
 	return graphql.NewScalarFieldContext("RailAdoption", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _RailAdoption_confirmedAt(ctx context.Context, field graphql.CollectedField, obj *model.RailAdoption) (ret graphql.Marshaler) {
+func (ec *executionContext) _RailAdoption_confirmedAt(ctx context.Context, field graphql.CollectedField, obj *release.RailAdoption) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -266,7 +266,7 @@ func (ec *executionContext) fieldContext_RailAdoption_confirmedAt(_ context.Cont
 	return graphql.NewScalarFieldContext("RailAdoption", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
-func (ec *executionContext) _RailAdoption_confirmedBy(ctx context.Context, field graphql.CollectedField, obj *model.RailAdoption) (ret graphql.Marshaler) {
+func (ec *executionContext) _RailAdoption_confirmedBy(ctx context.Context, field graphql.CollectedField, obj *release.RailAdoption) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -289,7 +289,7 @@ func (ec *executionContext) fieldContext_RailAdoption_confirmedBy(_ context.Cont
 	return graphql.NewScalarFieldContext("RailAdoption", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _RailAdoption_confirmedByIssuer(ctx context.Context, field graphql.CollectedField, obj *model.RailAdoption) (ret graphql.Marshaler) {
+func (ec *executionContext) _RailAdoption_confirmedByIssuer(ctx context.Context, field graphql.CollectedField, obj *release.RailAdoption) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -312,7 +312,7 @@ func (ec *executionContext) fieldContext_RailAdoption_confirmedByIssuer(_ contex
 	return graphql.NewScalarFieldContext("RailAdoption", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _RailAdoption_confirmedReason(ctx context.Context, field graphql.CollectedField, obj *model.RailAdoption) (ret graphql.Marshaler) {
+func (ec *executionContext) _RailAdoption_confirmedReason(ctx context.Context, field graphql.CollectedField, obj *release.RailAdoption) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -335,7 +335,7 @@ func (ec *executionContext) fieldContext_RailAdoption_confirmedReason(_ context.
 	return graphql.NewScalarFieldContext("RailAdoption", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _RailIdentity_id(ctx context.Context, field graphql.CollectedField, obj *model.KnownRail) (ret graphql.Marshaler) {
+func (ec *executionContext) _RailIdentity_id(ctx context.Context, field graphql.CollectedField, obj *release.KnownRail) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -358,7 +358,7 @@ func (ec *executionContext) fieldContext_RailIdentity_id(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("RailIdentity", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _RailIdentity_name(ctx context.Context, field graphql.CollectedField, obj *model.KnownRail) (ret graphql.Marshaler) {
+func (ec *executionContext) _RailIdentity_name(ctx context.Context, field graphql.CollectedField, obj *release.KnownRail) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -381,7 +381,7 @@ func (ec *executionContext) fieldContext_RailIdentity_name(_ context.Context, fi
 	return graphql.NewScalarFieldContext("RailIdentity", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _RailIdentity_address(ctx context.Context, field graphql.CollectedField, obj *model.KnownRail) (ret graphql.Marshaler) {
+func (ec *executionContext) _RailIdentity_address(ctx context.Context, field graphql.CollectedField, obj *release.KnownRail) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -404,7 +404,7 @@ func (ec *executionContext) fieldContext_RailIdentity_address(_ context.Context,
 	return graphql.NewScalarFieldContext("RailIdentity", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _RailIdentity_account(ctx context.Context, field graphql.CollectedField, obj *model.KnownRail) (ret graphql.Marshaler) {
+func (ec *executionContext) _RailIdentity_account(ctx context.Context, field graphql.CollectedField, obj *release.KnownRail) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -427,7 +427,7 @@ func (ec *executionContext) fieldContext_RailIdentity_account(_ context.Context,
 	return graphql.NewScalarFieldContext("RailIdentity", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _RailIdentity_bank(ctx context.Context, field graphql.CollectedField, obj *model.KnownRail) (ret graphql.Marshaler) {
+func (ec *executionContext) _RailIdentity_bank(ctx context.Context, field graphql.CollectedField, obj *release.KnownRail) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -450,7 +450,7 @@ func (ec *executionContext) fieldContext_RailIdentity_bank(_ context.Context, fi
 	return graphql.NewScalarFieldContext("RailIdentity", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _RailIdentity_firstUsedAt(ctx context.Context, field graphql.CollectedField, obj *model.KnownRail) (ret graphql.Marshaler) {
+func (ec *executionContext) _RailIdentity_firstUsedAt(ctx context.Context, field graphql.CollectedField, obj *release.KnownRail) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -473,7 +473,7 @@ func (ec *executionContext) fieldContext_RailIdentity_firstUsedAt(_ context.Cont
 	return graphql.NewScalarFieldContext("RailIdentity", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
-func (ec *executionContext) _RailIdentity_inDoubt(ctx context.Context, field graphql.CollectedField, obj *model.KnownRail) (ret graphql.Marshaler) {
+func (ec *executionContext) _RailIdentity_inDoubt(ctx context.Context, field graphql.CollectedField, obj *release.KnownRail) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -496,7 +496,7 @@ func (ec *executionContext) fieldContext_RailIdentity_inDoubt(_ context.Context,
 	return graphql.NewScalarFieldContext("RailIdentity", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _RailIdentity_daysWithoutReport(ctx context.Context, field graphql.CollectedField, obj *model.KnownRail) (ret graphql.Marshaler) {
+func (ec *executionContext) _RailIdentity_daysWithoutReport(ctx context.Context, field graphql.CollectedField, obj *release.KnownRail) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -627,7 +627,7 @@ func (ec *executionContext) _AdoptRailPayload(ctx context.Context, sel ast.Selec
 
 var railAdoptionImplementors = []string{"RailAdoption"}
 
-func (ec *executionContext) _RailAdoption(ctx context.Context, sel ast.SelectionSet, obj *model.RailAdoption) graphql.Marshaler {
+func (ec *executionContext) _RailAdoption(ctx context.Context, sel ast.SelectionSet, obj *release.RailAdoption) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, railAdoptionImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -715,7 +715,7 @@ func (ec *executionContext) _RailAdoption(ctx context.Context, sel ast.Selection
 
 var railIdentityImplementors = []string{"RailIdentity"}
 
-func (ec *executionContext) _RailIdentity(ctx context.Context, sel ast.SelectionSet, obj *model.KnownRail) graphql.Marshaler {
+func (ec *executionContext) _RailIdentity(ctx context.Context, sel ast.SelectionSet, obj *release.KnownRail) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, railIdentityImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -795,7 +795,7 @@ func (ec *executionContext) unmarshalNAdoptRailInput2parapetᚋgraphᚋnodeᚐAd
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNRailAdoption2ᚖparapetᚋmodelᚐRailAdoption(ctx context.Context, sel ast.SelectionSet, v *model.RailAdoption) graphql.Marshaler {
+func (ec *executionContext) marshalNRailAdoption2ᚖparapetᚋmodelᚋpayoutsᚋreleaseᚐRailAdoption(ctx context.Context, sel ast.SelectionSet, v *release.RailAdoption) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -805,7 +805,7 @@ func (ec *executionContext) marshalNRailAdoption2ᚖparapetᚋmodelᚐRailAdopti
 	return ec._RailAdoption(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNRailIdentity2ᚖparapetᚋmodelᚐKnownRail(ctx context.Context, sel ast.SelectionSet, v *model.KnownRail) graphql.Marshaler {
+func (ec *executionContext) marshalNRailIdentity2ᚖparapetᚋmodelᚋpayoutsᚋreleaseᚐKnownRail(ctx context.Context, sel ast.SelectionSet, v *release.KnownRail) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -822,14 +822,14 @@ func (ec *executionContext) marshalOAdoptRailPayload2ᚖparapetᚋgraphᚋnode�
 	return ec._AdoptRailPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalORailIdentity2ᚕᚖparapetᚋmodelᚐKnownRailᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.KnownRail) graphql.Marshaler {
+func (ec *executionContext) marshalORailIdentity2ᚕᚖparapetᚋmodelᚋpayoutsᚋreleaseᚐKnownRailᚄ(ctx context.Context, sel ast.SelectionSet, v []*release.KnownRail) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNRailIdentity2ᚖparapetᚋmodelᚐKnownRail(ctx, sel, v[i])
+		return ec.marshalNRailIdentity2ᚖparapetᚋmodelᚋpayoutsᚋreleaseᚐKnownRail(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {

@@ -15,8 +15,8 @@ import (
 
 	"parapet/graph/node"
 	"parapet/graph/scalar"
-	"parapet/model"
 	"parapet/model/money"
+	"parapet/model/payouts/reconciliation"
 )
 
 // region    ************************** generated!.gotpl **************************
@@ -41,8 +41,8 @@ func (ec *executionContext) _CloseFindingPayload_finding(ctx context.Context, fi
 			return obj.Finding, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *model.ReconciliationException) graphql.Marshaler {
-			return ec.marshalNFinding2ᚖparapetᚋmodelᚐReconciliationException(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *reconciliation.Exception) graphql.Marshaler {
+			return ec.marshalNFinding2ᚖparapetᚋmodelᚋpayoutsᚋreconciliationᚐException(ctx, selections, v)
 		},
 		true,
 		true,
@@ -84,7 +84,7 @@ func (ec *executionContext) fieldContext_CloseFindingPayload_clientMutationId(_ 
 	return graphql.NewScalarFieldContext("CloseFindingPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_id(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_id(ctx context.Context, field graphql.CollectedField, obj *reconciliation.Exception) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -107,7 +107,7 @@ func (ec *executionContext) fieldContext_Finding_id(_ context.Context, field gra
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_at(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_at(ctx context.Context, field graphql.CollectedField, obj *reconciliation.Exception) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -130,7 +130,7 @@ func (ec *executionContext) fieldContext_Finding_at(_ context.Context, field gra
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_kind(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_kind(ctx context.Context, field graphql.CollectedField, obj *reconciliation.Exception) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -153,7 +153,7 @@ func (ec *executionContext) fieldContext_Finding_kind(_ context.Context, field g
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type FindingKind does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_rail(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_rail(ctx context.Context, field graphql.CollectedField, obj *reconciliation.Exception) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -176,7 +176,7 @@ func (ec *executionContext) fieldContext_Finding_rail(_ context.Context, field g
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_reportId(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_reportId(ctx context.Context, field graphql.CollectedField, obj *reconciliation.Exception) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -199,7 +199,7 @@ func (ec *executionContext) fieldContext_Finding_reportId(_ context.Context, fie
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_line(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_line(ctx context.Context, field graphql.CollectedField, obj *reconciliation.Exception) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -222,7 +222,7 @@ func (ec *executionContext) fieldContext_Finding_line(_ context.Context, field g
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_partner(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_partner(ctx context.Context, field graphql.CollectedField, obj *reconciliation.Exception) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -245,7 +245,7 @@ func (ec *executionContext) fieldContext_Finding_partner(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_policyId(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_policyId(ctx context.Context, field graphql.CollectedField, obj *reconciliation.Exception) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -268,7 +268,7 @@ func (ec *executionContext) fieldContext_Finding_policyId(_ context.Context, fie
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_payoutId(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_payoutId(ctx context.Context, field graphql.CollectedField, obj *reconciliation.Exception) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -291,7 +291,7 @@ func (ec *executionContext) fieldContext_Finding_payoutId(_ context.Context, fie
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_relatedPayoutId(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_relatedPayoutId(ctx context.Context, field graphql.CollectedField, obj *reconciliation.Exception) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -314,7 +314,7 @@ func (ec *executionContext) fieldContext_Finding_relatedPayoutId(_ context.Conte
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_key(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_key(ctx context.Context, field graphql.CollectedField, obj *reconciliation.Exception) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -337,7 +337,7 @@ func (ec *executionContext) fieldContext_Finding_key(_ context.Context, field gr
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_reference(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_reference(ctx context.Context, field graphql.CollectedField, obj *reconciliation.Exception) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -360,7 +360,7 @@ func (ec *executionContext) fieldContext_Finding_reference(_ context.Context, fi
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_amount(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_amount(ctx context.Context, field graphql.CollectedField, obj *reconciliation.Exception) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -392,7 +392,7 @@ func (ec *executionContext) fieldContext_Finding_amount(_ context.Context, field
 	return fc, nil
 }
 
-func (ec *executionContext) _Finding_account(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_account(ctx context.Context, field graphql.CollectedField, obj *reconciliation.Exception) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -415,7 +415,7 @@ func (ec *executionContext) fieldContext_Finding_account(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_status(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_status(ctx context.Context, field graphql.CollectedField, obj *reconciliation.Exception) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -438,7 +438,7 @@ func (ec *executionContext) fieldContext_Finding_status(_ context.Context, field
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type ReportLineStatus does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_code(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_code(ctx context.Context, field graphql.CollectedField, obj *reconciliation.Exception) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -461,7 +461,7 @@ func (ec *executionContext) fieldContext_Finding_code(_ context.Context, field g
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_reportedAt(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_reportedAt(ctx context.Context, field graphql.CollectedField, obj *reconciliation.Exception) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -484,7 +484,7 @@ func (ec *executionContext) fieldContext_Finding_reportedAt(_ context.Context, f
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_detail(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_detail(ctx context.Context, field graphql.CollectedField, obj *reconciliation.Exception) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -507,7 +507,7 @@ func (ec *executionContext) fieldContext_Finding_detail(_ context.Context, field
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_closedAt(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_closedAt(ctx context.Context, field graphql.CollectedField, obj *reconciliation.Exception) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -530,7 +530,7 @@ func (ec *executionContext) fieldContext_Finding_closedAt(_ context.Context, fie
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_closedBy(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_closedBy(ctx context.Context, field graphql.CollectedField, obj *reconciliation.Exception) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -553,7 +553,7 @@ func (ec *executionContext) fieldContext_Finding_closedBy(_ context.Context, fie
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_closedByIssuer(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_closedByIssuer(ctx context.Context, field graphql.CollectedField, obj *reconciliation.Exception) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -576,7 +576,7 @@ func (ec *executionContext) fieldContext_Finding_closedByIssuer(_ context.Contex
 	return graphql.NewScalarFieldContext("Finding", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Finding_closedReason(ctx context.Context, field graphql.CollectedField, obj *model.ReconciliationException) (ret graphql.Marshaler) {
+func (ec *executionContext) _Finding_closedReason(ctx context.Context, field graphql.CollectedField, obj *reconciliation.Exception) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -872,7 +872,7 @@ func (ec *executionContext) unmarshalInputReconcileInput(ctx context.Context, ob
 			it.Until = data
 		case "lines":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("lines"))
-			data, err := ec.unmarshalNReportLineInput2ᚕᚖparapetᚋmodelᚐReportLineᚄ(ctx, v)
+			data, err := ec.unmarshalNReportLineInput2ᚕᚖparapetᚋmodelᚋpayoutsᚋreconciliationᚐReportLineᚄ(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -889,8 +889,8 @@ func (ec *executionContext) unmarshalInputReconcileInput(ctx context.Context, ob
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputReportLineInput(ctx context.Context, obj any) (model.ReportLine, error) {
-	var it model.ReportLine
+func (ec *executionContext) unmarshalInputReportLineInput(ctx context.Context, obj any) (reconciliation.ReportLine, error) {
+	var it reconciliation.ReportLine
 	if obj == nil {
 		return it, nil
 	}
@@ -1027,7 +1027,7 @@ func (ec *executionContext) _CloseFindingPayload(ctx context.Context, sel ast.Se
 
 var findingImplementors = []string{"Finding"}
 
-func (ec *executionContext) _Finding(ctx context.Context, sel ast.SelectionSet, obj *model.ReconciliationException) graphql.Marshaler {
+func (ec *executionContext) _Finding(ctx context.Context, sel ast.SelectionSet, obj *reconciliation.Exception) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, findingImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -1278,7 +1278,7 @@ func (ec *executionContext) unmarshalNCloseFindingInput2parapetᚋgraphᚋnode�
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNFinding2ᚖparapetᚋmodelᚐReconciliationException(ctx context.Context, sel ast.SelectionSet, v *model.ReconciliationException) graphql.Marshaler {
+func (ec *executionContext) marshalNFinding2ᚖparapetᚋmodelᚋpayoutsᚋreconciliationᚐException(ctx context.Context, sel ast.SelectionSet, v *reconciliation.Exception) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -1309,13 +1309,13 @@ func (ec *executionContext) unmarshalNReconcileInput2parapetᚋgraphᚋnodeᚐRe
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNReportLineInput2ᚕᚖparapetᚋmodelᚐReportLineᚄ(ctx context.Context, v any) ([]*model.ReportLine, error) {
+func (ec *executionContext) unmarshalNReportLineInput2ᚕᚖparapetᚋmodelᚋpayoutsᚋreconciliationᚐReportLineᚄ(ctx context.Context, v any) ([]*reconciliation.ReportLine, error) {
 	vSlice := graphql.CoerceList(v)
 	var err error
-	res := make([]*model.ReportLine, len(vSlice))
+	res := make([]*reconciliation.ReportLine, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNReportLineInput2ᚖparapetᚋmodelᚐReportLine(ctx, vSlice[i])
+		res[i], err = ec.unmarshalNReportLineInput2ᚖparapetᚋmodelᚋpayoutsᚋreconciliationᚐReportLine(ctx, vSlice[i])
 		if err != nil {
 			return nil, err
 		}
@@ -1323,7 +1323,7 @@ func (ec *executionContext) unmarshalNReportLineInput2ᚕᚖparapetᚋmodelᚐRe
 	return res, nil
 }
 
-func (ec *executionContext) unmarshalNReportLineInput2ᚖparapetᚋmodelᚐReportLine(ctx context.Context, v any) (*model.ReportLine, error) {
+func (ec *executionContext) unmarshalNReportLineInput2ᚖparapetᚋmodelᚋpayoutsᚋreconciliationᚐReportLine(ctx context.Context, v any) (*reconciliation.ReportLine, error) {
 	res, err := ec.unmarshalInputReportLineInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
@@ -1393,14 +1393,14 @@ func (ec *executionContext) marshalOCloseFindingPayload2ᚖparapetᚋgraphᚋnod
 	return ec._CloseFindingPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOFinding2ᚕᚖparapetᚋmodelᚐReconciliationExceptionᚄ(ctx context.Context, sel ast.SelectionSet, v []*model.ReconciliationException) graphql.Marshaler {
+func (ec *executionContext) marshalOFinding2ᚕᚖparapetᚋmodelᚋpayoutsᚋreconciliationᚐExceptionᚄ(ctx context.Context, sel ast.SelectionSet, v []*reconciliation.Exception) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNFinding2ᚖparapetᚋmodelᚐReconciliationException(ctx, sel, v[i])
+		return ec.marshalNFinding2ᚖparapetᚋmodelᚋpayoutsᚋreconciliationᚐException(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {

@@ -15,7 +15,7 @@ import (
 
 	"parapet/graph/node"
 	"parapet/graph/scalar"
-	"parapet/model"
+	"parapet/model/payouts"
 	"parapet/model/wire"
 )
 
@@ -29,7 +29,7 @@ import (
 
 // region    **************************** field.gotpl *****************************
 
-func (ec *executionContext) _Approval_at(ctx context.Context, field graphql.CollectedField, obj *model.Approval) (ret graphql.Marshaler) {
+func (ec *executionContext) _Approval_at(ctx context.Context, field graphql.CollectedField, obj *payouts.Approval) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -52,7 +52,7 @@ func (ec *executionContext) fieldContext_Approval_at(_ context.Context, field gr
 	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
-func (ec *executionContext) _Approval_author(ctx context.Context, field graphql.CollectedField, obj *model.Approval) (ret graphql.Marshaler) {
+func (ec *executionContext) _Approval_author(ctx context.Context, field graphql.CollectedField, obj *payouts.Approval) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -75,7 +75,7 @@ func (ec *executionContext) fieldContext_Approval_author(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Approval_authorIssuer(ctx context.Context, field graphql.CollectedField, obj *model.Approval) (ret graphql.Marshaler) {
+func (ec *executionContext) _Approval_authorIssuer(ctx context.Context, field graphql.CollectedField, obj *payouts.Approval) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -98,7 +98,7 @@ func (ec *executionContext) fieldContext_Approval_authorIssuer(_ context.Context
 	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Approval_digest(ctx context.Context, field graphql.CollectedField, obj *model.Approval) (ret graphql.Marshaler) {
+func (ec *executionContext) _Approval_digest(ctx context.Context, field graphql.CollectedField, obj *payouts.Approval) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -121,7 +121,7 @@ func (ec *executionContext) fieldContext_Approval_digest(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Approval_holds(ctx context.Context, field graphql.CollectedField, obj *model.Approval) (ret graphql.Marshaler) {
+func (ec *executionContext) _Approval_holds(ctx context.Context, field graphql.CollectedField, obj *payouts.Approval) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -144,7 +144,7 @@ func (ec *executionContext) fieldContext_Approval_holds(_ context.Context, field
 	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
-func (ec *executionContext) _Approval_note(ctx context.Context, field graphql.CollectedField, obj *model.Approval) (ret graphql.Marshaler) {
+func (ec *executionContext) _Approval_note(ctx context.Context, field graphql.CollectedField, obj *payouts.Approval) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -222,7 +222,7 @@ func (ec *executionContext) fieldContext_ApprovePayoutPayload_clientMutationId(_
 	return graphql.NewScalarFieldContext("ApprovePayoutPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _PayoutApproval_digest(ctx context.Context, field graphql.CollectedField, obj *model.PayoutApproval) (ret graphql.Marshaler) {
+func (ec *executionContext) _PayoutApproval_digest(ctx context.Context, field graphql.CollectedField, obj *payouts.PayoutApproval) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -245,7 +245,7 @@ func (ec *executionContext) fieldContext_PayoutApproval_digest(_ context.Context
 	return graphql.NewScalarFieldContext("PayoutApproval", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _PayoutApproval_needed(ctx context.Context, field graphql.CollectedField, obj *model.PayoutApproval) (ret graphql.Marshaler) {
+func (ec *executionContext) _PayoutApproval_needed(ctx context.Context, field graphql.CollectedField, obj *payouts.PayoutApproval) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -268,7 +268,7 @@ func (ec *executionContext) fieldContext_PayoutApproval_needed(_ context.Context
 	return graphql.NewScalarFieldContext("PayoutApproval", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _PayoutApproval_payoutMethod(ctx context.Context, field graphql.CollectedField, obj *model.PayoutApproval) (ret graphql.Marshaler) {
+func (ec *executionContext) _PayoutApproval_payoutMethod(ctx context.Context, field graphql.CollectedField, obj *payouts.PayoutApproval) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -300,7 +300,7 @@ func (ec *executionContext) fieldContext_PayoutApproval_payoutMethod(_ context.C
 	return fc, nil
 }
 
-func (ec *executionContext) _PayoutApproval_given(ctx context.Context, field graphql.CollectedField, obj *model.PayoutApproval) (ret graphql.Marshaler) {
+func (ec *executionContext) _PayoutApproval_given(ctx context.Context, field graphql.CollectedField, obj *payouts.PayoutApproval) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -312,8 +312,8 @@ func (ec *executionContext) _PayoutApproval_given(ctx context.Context, field gra
 			return obj.Given, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []model.Approval) graphql.Marshaler {
-			return ec.marshalNApproval2ᚕparapetᚋmodelᚐApprovalᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []payouts.Approval) graphql.Marshaler {
+			return ec.marshalNApproval2ᚕparapetᚋmodelᚋpayoutsᚐApprovalᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -1002,7 +1002,7 @@ func (ec *executionContext) unmarshalInputSettlePayoutExternallyInput(ctx contex
 
 var approvalImplementors = []string{"Approval"}
 
-func (ec *executionContext) _Approval(ctx context.Context, sel ast.SelectionSet, obj *model.Approval) graphql.Marshaler {
+func (ec *executionContext) _Approval(ctx context.Context, sel ast.SelectionSet, obj *payouts.Approval) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, approvalImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -1108,7 +1108,7 @@ func (ec *executionContext) _ApprovePayoutPayload(ctx context.Context, sel ast.S
 
 var payoutApprovalImplementors = []string{"PayoutApproval"}
 
-func (ec *executionContext) _PayoutApproval(ctx context.Context, sel ast.SelectionSet, obj *model.PayoutApproval) graphql.Marshaler {
+func (ec *executionContext) _PayoutApproval(ctx context.Context, sel ast.SelectionSet, obj *payouts.PayoutApproval) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, payoutApprovalImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -1375,15 +1375,15 @@ func (ec *executionContext) _SettlePayoutExternallyPayload(ctx context.Context, 
 
 // region    ***************************** type.gotpl *****************************
 
-func (ec *executionContext) marshalNApproval2parapetᚋmodelᚐApproval(ctx context.Context, sel ast.SelectionSet, v model.Approval) graphql.Marshaler {
+func (ec *executionContext) marshalNApproval2parapetᚋmodelᚋpayoutsᚐApproval(ctx context.Context, sel ast.SelectionSet, v payouts.Approval) graphql.Marshaler {
 	return ec._Approval(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNApproval2ᚕparapetᚋmodelᚐApprovalᚄ(ctx context.Context, sel ast.SelectionSet, v []model.Approval) graphql.Marshaler {
+func (ec *executionContext) marshalNApproval2ᚕparapetᚋmodelᚋpayoutsᚐApprovalᚄ(ctx context.Context, sel ast.SelectionSet, v []payouts.Approval) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNApproval2parapetᚋmodelᚐApproval(ctx, sel, v[i])
+		return ec.marshalNApproval2parapetᚋmodelᚋpayoutsᚐApproval(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -1438,7 +1438,7 @@ func (ec *executionContext) marshalOApprovePayoutPayload2ᚖparapetᚋgraphᚋno
 	return ec._ApprovePayoutPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOPayoutApproval2ᚖparapetᚋmodelᚐPayoutApproval(ctx context.Context, sel ast.SelectionSet, v *model.PayoutApproval) graphql.Marshaler {
+func (ec *executionContext) marshalOPayoutApproval2ᚖparapetᚋmodelᚋpayoutsᚐPayoutApproval(ctx context.Context, sel ast.SelectionSet, v *payouts.PayoutApproval) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}

@@ -14,8 +14,10 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"parapet/graph/node"
-	"parapet/model"
+	"parapet/model/audit"
+	"parapet/model/insight/scenario"
 	"parapet/model/kernel/store"
+	"parapet/model/operations"
 )
 
 // NewExecutableSchema creates an ExecutableSchema from the ResolverRoot interface.
@@ -1229,21 +1231,21 @@ type ComplexityRoot struct {
 	}
 
 	Query struct {
-		AuditLog           func(childComplexity int, first *int, after *string, filter *model.AuditFilter, order *string) int
+		AuditLog           func(childComplexity int, first *int, after *string, filter *audit.Filter, order *string) int
 		Capacities         func(childComplexity int, first *int, after *string, filter *node.CapacityFilter) int
 		Claim              func(childComplexity int, id string) int
 		Claims             func(childComplexity int, first *int, after *string, filter *store.Filter, order *string) int
 		Event              func(childComplexity int, id string) int
 		EventTypes         func(childComplexity int) int
 		Events             func(childComplexity int, first *int, after *string, filter *node.EventFilter) int
-		Explain            func(childComplexity int, policyID string, occurrence model.OccurrenceRef) int
-		Exposure           func(childComplexity int, occurrence model.WhatIf, partner *string, product *string, currency *string) int
+		Explain            func(childComplexity int, policyID string, occurrence scenario.OccurrenceRef) int
+		Exposure           func(childComplexity int, occurrence scenario.WhatIf, partner *string, product *string, currency *string) int
 		FailingJobs        func(childComplexity int) int
 		Findings           func(childComplexity int, closedToo bool) int
 		HistoryProof       func(childComplexity int, partner *string) int
 		Invariants         func(childComplexity int) int
 		JobCounts          func(childComplexity int) int
-		Jobs               func(childComplexity int, first *int, after *string, filter *model.JobFilter) int
+		Jobs               func(childComplexity int, first *int, after *string, filter *operations.JobFilter) int
 		Ledger             func(childComplexity int, partner *string, policyID *string, currency *string, before *time.Time, byPartner bool) int
 		Moratoria          func(childComplexity int, first *int, after *string, filter *node.MoratoriumFilter, order *string) int
 		Moratorium         func(childComplexity int, id string) int
@@ -6844,7 +6846,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.AuditLog(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*model.AuditFilter), args["order"].(*string)), true
+		return e.ComplexityRoot.Query.AuditLog(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*audit.Filter), args["order"].(*string)), true
 	case "Query.capacities":
 		if e.ComplexityRoot.Query.Capacities == nil {
 			break
@@ -6916,7 +6918,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Explain(childComplexity, args["policyId"].(string), args["occurrence"].(model.OccurrenceRef)), true
+		return e.ComplexityRoot.Query.Explain(childComplexity, args["policyId"].(string), args["occurrence"].(scenario.OccurrenceRef)), true
 	case "Query.exposure":
 		if e.ComplexityRoot.Query.Exposure == nil {
 			break
@@ -6927,7 +6929,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Exposure(childComplexity, args["occurrence"].(model.WhatIf), args["partner"].(*string), args["product"].(*string), args["currency"].(*string)), true
+		return e.ComplexityRoot.Query.Exposure(childComplexity, args["occurrence"].(scenario.WhatIf), args["partner"].(*string), args["product"].(*string), args["currency"].(*string)), true
 	case "Query.failingJobs":
 		if e.ComplexityRoot.Query.FailingJobs == nil {
 			break
@@ -6979,7 +6981,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Jobs(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*model.JobFilter)), true
+		return e.ComplexityRoot.Query.Jobs(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*operations.JobFilter)), true
 	case "Query.ledger":
 		if e.ComplexityRoot.Query.Ledger == nil {
 			break

@@ -19,8 +19,14 @@ import (
 
 	"parapet/graph/node"
 	"parapet/graph/scalar"
-	"parapet/model"
+	"parapet/model/audit"
+	"parapet/model/insight/scenario"
 	"parapet/model/kernel/store"
+	"parapet/model/ledger"
+	"parapet/model/operations"
+	"parapet/model/payouts/controls"
+	"parapet/model/payouts/reconciliation"
+	"parapet/model/payouts/release"
 	"parapet/model/wire"
 )
 
@@ -72,7 +78,7 @@ type QueryResolver interface {
 	Viewer(ctx context.Context) (*node.Viewer, error)
 	Node(ctx context.Context, id string) (node.Node, error)
 	Nodes(ctx context.Context, ids []string) ([]node.Node, error)
-	AuditLog(ctx context.Context, first *int, after *string, filter *model.AuditFilter, order *string) (*node.Connection[*model.AuditEntry], error)
+	AuditLog(ctx context.Context, first *int, after *string, filter *audit.Filter, order *string) (*node.Connection[*audit.Entry], error)
 	Capacities(ctx context.Context, first *int, after *string, filter *node.CapacityFilter) (*node.Connection[*wire.Capacity], error)
 	Claim(ctx context.Context, id string) (*node.Claim, error)
 	Claims(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*node.Connection[*node.Claim], error)
@@ -81,13 +87,13 @@ type QueryResolver interface {
 	EventTypes(ctx context.Context) ([]*node.EventDescription, error)
 	HistoryProof(ctx context.Context, partner *string) (*wire.HistoryProof, error)
 	Invariants(ctx context.Context) ([]*node.Invariant, error)
-	ReleaseStops(ctx context.Context) ([]*model.ReleaseStop, error)
-	ReleaseResumptions(ctx context.Context) ([]*model.ReleaseResumption, error)
-	ReleaseResumption(ctx context.Context, id string) (*model.ReleaseResumption, error)
-	JobCounts(ctx context.Context) ([]*model.JobCount, error)
-	FailingJobs(ctx context.Context) ([]*model.FailingJobs, error)
-	Jobs(ctx context.Context, first *int, after *string, filter *model.JobFilter) (*node.Connection[*node.Job], error)
-	Ledger(ctx context.Context, partner *string, policyID *string, currency *string, before *time.Time, byPartner bool) ([]*model.Balance, error)
+	ReleaseStops(ctx context.Context) ([]*controls.ReleaseStop, error)
+	ReleaseResumptions(ctx context.Context) ([]*controls.ReleaseResumption, error)
+	ReleaseResumption(ctx context.Context, id string) (*controls.ReleaseResumption, error)
+	JobCounts(ctx context.Context) ([]*operations.JobCount, error)
+	FailingJobs(ctx context.Context) ([]*operations.FailingJobs, error)
+	Jobs(ctx context.Context, first *int, after *string, filter *operations.JobFilter) (*node.Connection[*node.Job], error)
+	Ledger(ctx context.Context, partner *string, policyID *string, currency *string, before *time.Time, byPartner bool) ([]*ledger.Balance, error)
 	Statement(ctx context.Context, partner *string, policyID *string, currency *string, from *time.Time, to *time.Time) (*node.Statement, error)
 	Moratorium(ctx context.Context, id string) (*node.Moratorium, error)
 	Moratoria(ctx context.Context, first *int, after *string, filter *node.MoratoriumFilter, order *string) (*node.Connection[*node.Moratorium], error)
@@ -96,8 +102,8 @@ type QueryResolver interface {
 	Occurrences(ctx context.Context, first *int, after *string, filter *node.HazardFilter, order *string) (*node.Connection[*node.Occurrence], error)
 	Observation(ctx context.Context, id string) (*node.Observation, error)
 	Observations(ctx context.Context, first *int, after *string, filter *node.HazardFilter, order *string) (*node.Connection[*node.Observation], error)
-	Exposure(ctx context.Context, occurrence model.WhatIf, partner *string, product *string, currency *string) (*node.Exposure, error)
-	Explain(ctx context.Context, policyID string, occurrence model.OccurrenceRef) (*node.Explanation, error)
+	Exposure(ctx context.Context, occurrence scenario.WhatIf, partner *string, product *string, currency *string) (*node.Exposure, error)
+	Explain(ctx context.Context, policyID string, occurrence scenario.OccurrenceRef) (*node.Explanation, error)
 	Partner(ctx context.Context, slug string) (*wire.Partner, error)
 	Partners(ctx context.Context, first *int, after *string) (*node.Connection[*wire.Partner], error)
 	Payout(ctx context.Context, id string) (*node.Payout, error)
@@ -111,8 +117,8 @@ type QueryResolver interface {
 	Products(ctx context.Context, first *int, after *string) (*node.Connection[*node.Product], error)
 	Quote(ctx context.Context, id string) (*node.Quote, error)
 	Quotes(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*node.Connection[*node.Quote], error)
-	RailIdentities(ctx context.Context) ([]*model.KnownRail, error)
-	Findings(ctx context.Context, closedToo bool) ([]*model.ReconciliationException, error)
+	RailIdentities(ctx context.Context) ([]*release.KnownRail, error)
+	Findings(ctx context.Context, closedToo bool) ([]*reconciliation.Exception, error)
 	WebhookEndpoint(ctx context.Context, id string) (*node.WebhookEndpoint, error)
 	WebhookEndpoints(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*node.Connection[*node.WebhookEndpoint], error)
 }
@@ -715,8 +721,8 @@ func (ec *executionContext) field_Query_auditLog_args(ctx context.Context, rawAr
 	}
 	args["after"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
-		func(ctx context.Context, v any) (*model.AuditFilter, error) {
-			return ec.unmarshalOAuditFilter2ᚖparapetᚋmodelᚐAuditFilter(ctx, v)
+		func(ctx context.Context, v any) (*audit.Filter, error) {
+			return ec.unmarshalOAuditFilter2ᚖparapetᚋmodelᚋauditᚐFilter(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -871,8 +877,8 @@ func (ec *executionContext) field_Query_explain_args(ctx context.Context, rawArg
 	}
 	args["policyId"] = arg0
 	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "occurrence",
-		func(ctx context.Context, v any) (model.OccurrenceRef, error) {
-			return ec.unmarshalNOccurrenceRefInput2parapetᚋmodelᚐOccurrenceRef(ctx, v)
+		func(ctx context.Context, v any) (scenario.OccurrenceRef, error) {
+			return ec.unmarshalNOccurrenceRefInput2parapetᚋmodelᚋinsightᚋscenarioᚐOccurrenceRef(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -885,8 +891,8 @@ func (ec *executionContext) field_Query_exposure_args(ctx context.Context, rawAr
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "occurrence",
-		func(ctx context.Context, v any) (model.WhatIf, error) {
-			return ec.unmarshalNAsIfInput2parapetᚋmodelᚐWhatIf(ctx, v)
+		func(ctx context.Context, v any) (scenario.WhatIf, error) {
+			return ec.unmarshalNAsIfInput2parapetᚋmodelᚋinsightᚋscenarioᚐWhatIf(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -967,8 +973,8 @@ func (ec *executionContext) field_Query_jobs_args(ctx context.Context, rawArgs m
 	}
 	args["after"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "filter",
-		func(ctx context.Context, v any) (*model.JobFilter, error) {
-			return ec.unmarshalOJobFilter2ᚖparapetᚋmodelᚐJobFilter(ctx, v)
+		func(ctx context.Context, v any) (*operations.JobFilter, error) {
+			return ec.unmarshalOJobFilter2ᚖparapetᚋmodelᚋoperationsᚐJobFilter(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -3631,10 +3637,10 @@ func (ec *executionContext) _Query_auditLog(ctx context.Context, field graphql.C
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().AuditLog(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*model.AuditFilter), fc.Args["order"].(*string))
+			return ec.Resolvers.Query().AuditLog(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*audit.Filter), fc.Args["order"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*model.AuditEntry]) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*audit.Entry]) graphql.Marshaler {
 			return ec.marshalOAuditConnection2ᚖparapetᚋgraphᚋnodeᚐConnection(ctx, selections, v)
 		},
 		true,
@@ -4005,8 +4011,8 @@ func (ec *executionContext) _Query_releaseStops(ctx context.Context, field graph
 			return ec.Resolvers.Query().ReleaseStops(ctx)
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*model.ReleaseStop) graphql.Marshaler {
-			return ec.marshalOReleaseStop2ᚕᚖparapetᚋmodelᚐReleaseStopᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*controls.ReleaseStop) graphql.Marshaler {
+			return ec.marshalOReleaseStop2ᚕᚖparapetᚋmodelᚋpayoutsᚋcontrolsᚐReleaseStopᚄ(ctx, selections, v)
 		},
 		true,
 		false,
@@ -4037,8 +4043,8 @@ func (ec *executionContext) _Query_releaseResumptions(ctx context.Context, field
 			return ec.Resolvers.Query().ReleaseResumptions(ctx)
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*model.ReleaseResumption) graphql.Marshaler {
-			return ec.marshalOReleaseResumption2ᚕᚖparapetᚋmodelᚐReleaseResumptionᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*controls.ReleaseResumption) graphql.Marshaler {
+			return ec.marshalOReleaseResumption2ᚕᚖparapetᚋmodelᚋpayoutsᚋcontrolsᚐReleaseResumptionᚄ(ctx, selections, v)
 		},
 		true,
 		false,
@@ -4070,8 +4076,8 @@ func (ec *executionContext) _Query_releaseResumption(ctx context.Context, field 
 			return ec.Resolvers.Query().ReleaseResumption(ctx, fc.Args["id"].(string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *model.ReleaseResumption) graphql.Marshaler {
-			return ec.marshalOReleaseResumption2ᚖparapetᚋmodelᚐReleaseResumption(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *controls.ReleaseResumption) graphql.Marshaler {
+			return ec.marshalOReleaseResumption2ᚖparapetᚋmodelᚋpayoutsᚋcontrolsᚐReleaseResumption(ctx, selections, v)
 		},
 		true,
 		false,
@@ -4113,8 +4119,8 @@ func (ec *executionContext) _Query_jobCounts(ctx context.Context, field graphql.
 			return ec.Resolvers.Query().JobCounts(ctx)
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*model.JobCount) graphql.Marshaler {
-			return ec.marshalOJobCount2ᚕᚖparapetᚋmodelᚐJobCountᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*operations.JobCount) graphql.Marshaler {
+			return ec.marshalOJobCount2ᚕᚖparapetᚋmodelᚋoperationsᚐJobCountᚄ(ctx, selections, v)
 		},
 		true,
 		false,
@@ -4145,8 +4151,8 @@ func (ec *executionContext) _Query_failingJobs(ctx context.Context, field graphq
 			return ec.Resolvers.Query().FailingJobs(ctx)
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*model.FailingJobs) graphql.Marshaler {
-			return ec.marshalOFailingJobs2ᚕᚖparapetᚋmodelᚐFailingJobsᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*operations.FailingJobs) graphql.Marshaler {
+			return ec.marshalOFailingJobs2ᚕᚖparapetᚋmodelᚋoperationsᚐFailingJobsᚄ(ctx, selections, v)
 		},
 		true,
 		false,
@@ -4175,7 +4181,7 @@ func (ec *executionContext) _Query_jobs(ctx context.Context, field graphql.Colle
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Jobs(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*model.JobFilter))
+			return ec.Resolvers.Query().Jobs(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*operations.JobFilter))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Connection[*node.Job]) graphql.Marshaler {
@@ -4222,8 +4228,8 @@ func (ec *executionContext) _Query_ledger(ctx context.Context, field graphql.Col
 			return ec.Resolvers.Query().Ledger(ctx, fc.Args["partner"].(*string), fc.Args["policyId"].(*string), fc.Args["currency"].(*string), fc.Args["before"].(*time.Time), fc.Args["byPartner"].(bool))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*model.Balance) graphql.Marshaler {
-			return ec.marshalOLedgerBalance2ᚕᚖparapetᚋmodelᚐBalanceᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*ledger.Balance) graphql.Marshaler {
+			return ec.marshalOLedgerBalance2ᚕᚖparapetᚋmodelᚋledgerᚐBalanceᚄ(ctx, selections, v)
 		},
 		true,
 		false,
@@ -4603,7 +4609,7 @@ func (ec *executionContext) _Query_exposure(ctx context.Context, field graphql.C
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Exposure(ctx, fc.Args["occurrence"].(model.WhatIf), fc.Args["partner"].(*string), fc.Args["product"].(*string), fc.Args["currency"].(*string))
+			return ec.Resolvers.Query().Exposure(ctx, fc.Args["occurrence"].(scenario.WhatIf), fc.Args["partner"].(*string), fc.Args["product"].(*string), fc.Args["currency"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Exposure) graphql.Marshaler {
@@ -4647,7 +4653,7 @@ func (ec *executionContext) _Query_explain(ctx context.Context, field graphql.Co
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Explain(ctx, fc.Args["policyId"].(string), fc.Args["occurrence"].(model.OccurrenceRef))
+			return ec.Resolvers.Query().Explain(ctx, fc.Args["policyId"].(string), fc.Args["occurrence"].(scenario.OccurrenceRef))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.Explanation) graphql.Marshaler {
@@ -5265,8 +5271,8 @@ func (ec *executionContext) _Query_railIdentities(ctx context.Context, field gra
 			return ec.Resolvers.Query().RailIdentities(ctx)
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*model.KnownRail) graphql.Marshaler {
-			return ec.marshalORailIdentity2ᚕᚖparapetᚋmodelᚐKnownRailᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*release.KnownRail) graphql.Marshaler {
+			return ec.marshalORailIdentity2ᚕᚖparapetᚋmodelᚋpayoutsᚋreleaseᚐKnownRailᚄ(ctx, selections, v)
 		},
 		true,
 		false,
@@ -5298,8 +5304,8 @@ func (ec *executionContext) _Query_findings(ctx context.Context, field graphql.C
 			return ec.Resolvers.Query().Findings(ctx, fc.Args["closedToo"].(bool))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*model.ReconciliationException) graphql.Marshaler {
-			return ec.marshalOFinding2ᚕᚖparapetᚋmodelᚐReconciliationExceptionᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*reconciliation.Exception) graphql.Marshaler {
+			return ec.marshalOFinding2ᚕᚖparapetᚋmodelᚋpayoutsᚋreconciliationᚐExceptionᚄ(ctx, selections, v)
 		},
 		true,
 		false,

@@ -17,8 +17,8 @@ import (
 	"parapet/graph/node"
 	"parapet/graph/scalar"
 	"parapet/model/hazard"
+	"parapet/model/hazard/trigger"
 	"parapet/model/money"
-	"parapet/model/trigger"
 	"parapet/model/wire"
 )
 
@@ -233,7 +233,7 @@ func (ec *executionContext) _Cover_payout(ctx context.Context, field graphql.Col
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v trigger.Payout) graphql.Marshaler {
-			return ec.marshalNPayoutShape2parapetᚋmodelᚋtriggerᚐPayout(ctx, selections, v)
+			return ec.marshalNPayoutShape2parapetᚋmodelᚋhazardᚋtriggerᚐPayout(ctx, selections, v)
 		},
 		true,
 		true,
@@ -265,7 +265,7 @@ func (ec *executionContext) _Cover_payoutCurves(ctx context.Context, field graph
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []trigger.Curve) graphql.Marshaler {
-			return ec.marshalNPayoutCurve2ᚕparapetᚋmodelᚋtriggerᚐCurveᚄ(ctx, selections, v)
+			return ec.marshalNPayoutCurve2ᚕparapetᚋmodelᚋhazardᚋtriggerᚐCurveᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -412,7 +412,7 @@ func (ec *executionContext) _PayoutCurve_points(ctx context.Context, field graph
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []trigger.CurvePoint) graphql.Marshaler {
-			return ec.marshalNPayoutCurvePoint2ᚕparapetᚋmodelᚋtriggerᚐCurvePointᚄ(ctx, selections, v)
+			return ec.marshalNPayoutCurvePoint2ᚕparapetᚋmodelᚋhazardᚋtriggerᚐCurvePointᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -513,7 +513,7 @@ func (ec *executionContext) _PayoutShape_shape(ctx context.Context, field graphq
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v trigger.Shape) graphql.Marshaler {
-			return ec.marshalNPayoutShapeKind2parapetᚋmodelᚋtriggerᚐShape(ctx, selections, v)
+			return ec.marshalNPayoutShapeKind2parapetᚋmodelᚋhazardᚋtriggerᚐShape(ctx, selections, v)
 		},
 		true,
 		true,
@@ -559,7 +559,7 @@ func (ec *executionContext) _PayoutShape_steps(ctx context.Context, field graphq
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []trigger.Rung) graphql.Marshaler {
-			return ec.marshalORung2ᚕparapetᚋmodelᚋtriggerᚐRungᚄ(ctx, selections, v)
+			return ec.marshalORung2ᚕparapetᚋmodelᚋhazardᚋtriggerᚐRungᚄ(ctx, selections, v)
 		},
 		true,
 		false,
@@ -591,7 +591,7 @@ func (ec *executionContext) _PayoutShape_rings(ctx context.Context, field graphq
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []trigger.Ring) graphql.Marshaler {
-			return ec.marshalORing2ᚕparapetᚋmodelᚋtriggerᚐRingᚄ(ctx, selections, v)
+			return ec.marshalORing2ᚕparapetᚋmodelᚋhazardᚋtriggerᚐRingᚄ(ctx, selections, v)
 		},
 		true,
 		false,
@@ -784,7 +784,7 @@ func (ec *executionContext) _Place_kind(ctx context.Context, field graphql.Colle
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v trigger.PlaceKind) graphql.Marshaler {
-			return ec.marshalNPlaceKind2parapetᚋmodelᚋtriggerᚐPlaceKind(ctx, selections, v)
+			return ec.marshalNPlaceKind2parapetᚋmodelᚋhazardᚋtriggerᚐPlaceKind(ctx, selections, v)
 		},
 		true,
 		true,
@@ -922,7 +922,7 @@ func (ec *executionContext) _Ring_steps(ctx context.Context, field graphql.Colle
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []trigger.Rung) graphql.Marshaler {
-			return ec.marshalNRung2ᚕparapetᚋmodelᚋtriggerᚐRungᚄ(ctx, selections, v)
+			return ec.marshalNRung2ᚕparapetᚋmodelᚋhazardᚋtriggerᚐRungᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -1069,7 +1069,7 @@ func (ec *executionContext) _Trigger_direction(ctx context.Context, field graphq
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v trigger.Direction) graphql.Marshaler {
-			return ec.marshalNDirection2parapetᚋmodelᚋtriggerᚐDirection(ctx, selections, v)
+			return ec.marshalNDirection2parapetᚋmodelᚋhazardᚋtriggerᚐDirection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -1115,7 +1115,7 @@ func (ec *executionContext) _Trigger_decidesOn(ctx context.Context, field graphq
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v trigger.Stage) graphql.Marshaler {
-			return ec.marshalNObservationStage2parapetᚋmodelᚋtriggerᚐStage(ctx, selections, v)
+			return ec.marshalNObservationStage2parapetᚋmodelᚋhazardᚋtriggerᚐStage(ctx, selections, v)
 		},
 		true,
 		true,
@@ -1161,7 +1161,7 @@ func (ec *executionContext) _Trigger_wind(ctx context.Context, field graphql.Col
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *trigger.WindRule) graphql.Marshaler {
-			return ec.marshalOWindRule2ᚖparapetᚋmodelᚋtriggerᚐWindRule(ctx, selections, v)
+			return ec.marshalOWindRule2ᚖparapetᚋmodelᚋhazardᚋtriggerᚐWindRule(ctx, selections, v)
 		},
 		true,
 		false,
@@ -1276,7 +1276,7 @@ func (ec *executionContext) _Trigger_calendar(ctx context.Context, field graphql
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *trigger.Calendar) graphql.Marshaler {
-			return ec.marshalOCalendarPeriod2ᚖparapetᚋmodelᚋtriggerᚐCalendar(ctx, selections, v)
+			return ec.marshalOCalendarPeriod2ᚖparapetᚋmodelᚋhazardᚋtriggerᚐCalendar(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2005,12 +2005,12 @@ func (ec *executionContext) marshalNCover2parapetᚋgraphᚋnodeᚐCover(ctx con
 	return ec._Cover(ctx, sel, &v)
 }
 
-func (ec *executionContext) unmarshalNDirection2parapetᚋmodelᚋtriggerᚐDirection(ctx context.Context, v any) (trigger.Direction, error) {
+func (ec *executionContext) unmarshalNDirection2parapetᚋmodelᚋhazardᚋtriggerᚐDirection(ctx context.Context, v any) (trigger.Direction, error) {
 	res, err := scalar.UnmarshalDirection(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNDirection2parapetᚋmodelᚋtriggerᚐDirection(ctx context.Context, sel ast.SelectionSet, v trigger.Direction) graphql.Marshaler {
+func (ec *executionContext) marshalNDirection2parapetᚋmodelᚋhazardᚋtriggerᚐDirection(ctx context.Context, sel ast.SelectionSet, v trigger.Direction) graphql.Marshaler {
 	_ = sel
 	res := scalar.MarshalDirection(v)
 	if res == graphql.Null {
@@ -2085,12 +2085,12 @@ func (ec *executionContext) marshalNObservationKind2string(ctx context.Context, 
 	return res
 }
 
-func (ec *executionContext) unmarshalNObservationStage2parapetᚋmodelᚋtriggerᚐStage(ctx context.Context, v any) (trigger.Stage, error) {
+func (ec *executionContext) unmarshalNObservationStage2parapetᚋmodelᚋhazardᚋtriggerᚐStage(ctx context.Context, v any) (trigger.Stage, error) {
 	res, err := scalar.UnmarshalStage(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNObservationStage2parapetᚋmodelᚋtriggerᚐStage(ctx context.Context, sel ast.SelectionSet, v trigger.Stage) graphql.Marshaler {
+func (ec *executionContext) marshalNObservationStage2parapetᚋmodelᚋhazardᚋtriggerᚐStage(ctx context.Context, sel ast.SelectionSet, v trigger.Stage) graphql.Marshaler {
 	_ = sel
 	res := scalar.MarshalStage(v)
 	if res == graphql.Null {
@@ -2117,15 +2117,15 @@ func (ec *executionContext) marshalNObservationStage2string(ctx context.Context,
 	return res
 }
 
-func (ec *executionContext) marshalNPayoutCurve2parapetᚋmodelᚋtriggerᚐCurve(ctx context.Context, sel ast.SelectionSet, v trigger.Curve) graphql.Marshaler {
+func (ec *executionContext) marshalNPayoutCurve2parapetᚋmodelᚋhazardᚋtriggerᚐCurve(ctx context.Context, sel ast.SelectionSet, v trigger.Curve) graphql.Marshaler {
 	return ec._PayoutCurve(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNPayoutCurve2ᚕparapetᚋmodelᚋtriggerᚐCurveᚄ(ctx context.Context, sel ast.SelectionSet, v []trigger.Curve) graphql.Marshaler {
+func (ec *executionContext) marshalNPayoutCurve2ᚕparapetᚋmodelᚋhazardᚋtriggerᚐCurveᚄ(ctx context.Context, sel ast.SelectionSet, v []trigger.Curve) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNPayoutCurve2parapetᚋmodelᚋtriggerᚐCurve(ctx, sel, v[i])
+		return ec.marshalNPayoutCurve2parapetᚋmodelᚋhazardᚋtriggerᚐCurve(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -2137,15 +2137,15 @@ func (ec *executionContext) marshalNPayoutCurve2ᚕparapetᚋmodelᚋtriggerᚐC
 	return ret
 }
 
-func (ec *executionContext) marshalNPayoutCurvePoint2parapetᚋmodelᚋtriggerᚐCurvePoint(ctx context.Context, sel ast.SelectionSet, v trigger.CurvePoint) graphql.Marshaler {
+func (ec *executionContext) marshalNPayoutCurvePoint2parapetᚋmodelᚋhazardᚋtriggerᚐCurvePoint(ctx context.Context, sel ast.SelectionSet, v trigger.CurvePoint) graphql.Marshaler {
 	return ec._PayoutCurvePoint(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNPayoutCurvePoint2ᚕparapetᚋmodelᚋtriggerᚐCurvePointᚄ(ctx context.Context, sel ast.SelectionSet, v []trigger.CurvePoint) graphql.Marshaler {
+func (ec *executionContext) marshalNPayoutCurvePoint2ᚕparapetᚋmodelᚋhazardᚋtriggerᚐCurvePointᚄ(ctx context.Context, sel ast.SelectionSet, v []trigger.CurvePoint) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNPayoutCurvePoint2parapetᚋmodelᚋtriggerᚐCurvePoint(ctx, sel, v[i])
+		return ec.marshalNPayoutCurvePoint2parapetᚋmodelᚋhazardᚋtriggerᚐCurvePoint(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -2157,16 +2157,16 @@ func (ec *executionContext) marshalNPayoutCurvePoint2ᚕparapetᚋmodelᚋtrigge
 	return ret
 }
 
-func (ec *executionContext) marshalNPayoutShape2parapetᚋmodelᚋtriggerᚐPayout(ctx context.Context, sel ast.SelectionSet, v trigger.Payout) graphql.Marshaler {
+func (ec *executionContext) marshalNPayoutShape2parapetᚋmodelᚋhazardᚋtriggerᚐPayout(ctx context.Context, sel ast.SelectionSet, v trigger.Payout) graphql.Marshaler {
 	return ec._PayoutShape(ctx, sel, &v)
 }
 
-func (ec *executionContext) unmarshalNPayoutShapeKind2parapetᚋmodelᚋtriggerᚐShape(ctx context.Context, v any) (trigger.Shape, error) {
+func (ec *executionContext) unmarshalNPayoutShapeKind2parapetᚋmodelᚋhazardᚋtriggerᚐShape(ctx context.Context, v any) (trigger.Shape, error) {
 	res, err := scalar.UnmarshalShape(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNPayoutShapeKind2parapetᚋmodelᚋtriggerᚐShape(ctx context.Context, sel ast.SelectionSet, v trigger.Shape) graphql.Marshaler {
+func (ec *executionContext) marshalNPayoutShapeKind2parapetᚋmodelᚋhazardᚋtriggerᚐShape(ctx context.Context, sel ast.SelectionSet, v trigger.Shape) graphql.Marshaler {
 	_ = sel
 	res := scalar.MarshalShape(v)
 	if res == graphql.Null {
@@ -2181,12 +2181,12 @@ func (ec *executionContext) marshalNPlace2parapetᚋgraphᚋnodeᚐPlace(ctx con
 	return ec._Place(ctx, sel, &v)
 }
 
-func (ec *executionContext) unmarshalNPlaceKind2parapetᚋmodelᚋtriggerᚐPlaceKind(ctx context.Context, v any) (trigger.PlaceKind, error) {
+func (ec *executionContext) unmarshalNPlaceKind2parapetᚋmodelᚋhazardᚋtriggerᚐPlaceKind(ctx context.Context, v any) (trigger.PlaceKind, error) {
 	res, err := scalar.UnmarshalPlaceKind(v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNPlaceKind2parapetᚋmodelᚋtriggerᚐPlaceKind(ctx context.Context, sel ast.SelectionSet, v trigger.PlaceKind) graphql.Marshaler {
+func (ec *executionContext) marshalNPlaceKind2parapetᚋmodelᚋhazardᚋtriggerᚐPlaceKind(ctx context.Context, sel ast.SelectionSet, v trigger.PlaceKind) graphql.Marshaler {
 	_ = sel
 	res := scalar.MarshalPlaceKind(v)
 	if res == graphql.Null {
@@ -2197,19 +2197,19 @@ func (ec *executionContext) marshalNPlaceKind2parapetᚋmodelᚋtriggerᚐPlaceK
 	return res
 }
 
-func (ec *executionContext) marshalNRing2parapetᚋmodelᚋtriggerᚐRing(ctx context.Context, sel ast.SelectionSet, v trigger.Ring) graphql.Marshaler {
+func (ec *executionContext) marshalNRing2parapetᚋmodelᚋhazardᚋtriggerᚐRing(ctx context.Context, sel ast.SelectionSet, v trigger.Ring) graphql.Marshaler {
 	return ec._Ring(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNRung2parapetᚋmodelᚋtriggerᚐRung(ctx context.Context, sel ast.SelectionSet, v trigger.Rung) graphql.Marshaler {
+func (ec *executionContext) marshalNRung2parapetᚋmodelᚋhazardᚋtriggerᚐRung(ctx context.Context, sel ast.SelectionSet, v trigger.Rung) graphql.Marshaler {
 	return ec._Rung(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNRung2ᚕparapetᚋmodelᚋtriggerᚐRungᚄ(ctx context.Context, sel ast.SelectionSet, v []trigger.Rung) graphql.Marshaler {
+func (ec *executionContext) marshalNRung2ᚕparapetᚋmodelᚋhazardᚋtriggerᚐRungᚄ(ctx context.Context, sel ast.SelectionSet, v []trigger.Rung) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNRung2parapetᚋmodelᚋtriggerᚐRung(ctx, sel, v[i])
+		return ec.marshalNRung2parapetᚋmodelᚋhazardᚋtriggerᚐRung(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -2225,7 +2225,7 @@ func (ec *executionContext) marshalNTrigger2parapetᚋgraphᚋnodeᚐTrigger(ctx
 	return ec._Trigger(ctx, sel, &v)
 }
 
-func (ec *executionContext) unmarshalOCalendarPeriod2ᚖparapetᚋmodelᚋtriggerᚐCalendar(ctx context.Context, v any) (*trigger.Calendar, error) {
+func (ec *executionContext) unmarshalOCalendarPeriod2ᚖparapetᚋmodelᚋhazardᚋtriggerᚐCalendar(ctx context.Context, v any) (*trigger.Calendar, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -2233,7 +2233,7 @@ func (ec *executionContext) unmarshalOCalendarPeriod2ᚖparapetᚋmodelᚋtrigge
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalOCalendarPeriod2ᚖparapetᚋmodelᚋtriggerᚐCalendar(ctx context.Context, sel ast.SelectionSet, v *trigger.Calendar) graphql.Marshaler {
+func (ec *executionContext) marshalOCalendarPeriod2ᚖparapetᚋmodelᚋhazardᚋtriggerᚐCalendar(ctx context.Context, sel ast.SelectionSet, v *trigger.Calendar) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
@@ -2323,14 +2323,14 @@ func (ec *executionContext) marshalOPlace2ᚖparapetᚋgraphᚋnodeᚐPlace(ctx 
 	return ec._Place(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalORing2ᚕparapetᚋmodelᚋtriggerᚐRingᚄ(ctx context.Context, sel ast.SelectionSet, v []trigger.Ring) graphql.Marshaler {
+func (ec *executionContext) marshalORing2ᚕparapetᚋmodelᚋhazardᚋtriggerᚐRingᚄ(ctx context.Context, sel ast.SelectionSet, v []trigger.Ring) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNRing2parapetᚋmodelᚋtriggerᚐRing(ctx, sel, v[i])
+		return ec.marshalNRing2parapetᚋmodelᚋhazardᚋtriggerᚐRing(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -2342,14 +2342,14 @@ func (ec *executionContext) marshalORing2ᚕparapetᚋmodelᚋtriggerᚐRingᚄ(
 	return ret
 }
 
-func (ec *executionContext) marshalORung2ᚕparapetᚋmodelᚋtriggerᚐRungᚄ(ctx context.Context, sel ast.SelectionSet, v []trigger.Rung) graphql.Marshaler {
+func (ec *executionContext) marshalORung2ᚕparapetᚋmodelᚋhazardᚋtriggerᚐRungᚄ(ctx context.Context, sel ast.SelectionSet, v []trigger.Rung) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNRung2parapetᚋmodelᚋtriggerᚐRung(ctx, sel, v[i])
+		return ec.marshalNRung2parapetᚋmodelᚋhazardᚋtriggerᚐRung(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -2361,7 +2361,7 @@ func (ec *executionContext) marshalORung2ᚕparapetᚋmodelᚋtriggerᚐRungᚄ(
 	return ret
 }
 
-func (ec *executionContext) unmarshalOWindRule2ᚖparapetᚋmodelᚋtriggerᚐWindRule(ctx context.Context, v any) (*trigger.WindRule, error) {
+func (ec *executionContext) unmarshalOWindRule2ᚖparapetᚋmodelᚋhazardᚋtriggerᚐWindRule(ctx context.Context, v any) (*trigger.WindRule, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -2369,7 +2369,7 @@ func (ec *executionContext) unmarshalOWindRule2ᚖparapetᚋmodelᚋtriggerᚐWi
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalOWindRule2ᚖparapetᚋmodelᚋtriggerᚐWindRule(ctx context.Context, sel ast.SelectionSet, v *trigger.WindRule) graphql.Marshaler {
+func (ec *executionContext) marshalOWindRule2ᚖparapetᚋmodelᚋhazardᚋtriggerᚐWindRule(ctx context.Context, sel ast.SelectionSet, v *trigger.WindRule) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}

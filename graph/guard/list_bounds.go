@@ -6,9 +6,11 @@ import (
 
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"parapet/model"
+	"parapet/model/hazard/occurrence"
+	"parapet/model/insight/portfolio"
 	"parapet/model/kernel/event"
 	"parapet/model/kernel/store"
+	"parapet/model/ledger"
 )
 
 // A list without a limiting argument counts with its length in a large portfolio.
@@ -37,14 +39,14 @@ var listBounds = map[string]listBound{
 	"Leaving.orders":                      {entries: 100},
 	"Query.jobCounts":                     {entries: 100}, // queues, kinds and states that have jobs
 	"Query.failingJobs":                   {entries: 50},  // failing kinds
-	"Query.ledger":                        {entries: len(model.LedgerAccounts()), perCurrency: true, perPartner: true},
+	"Query.ledger":                        {entries: len(ledger.Accounts()), perCurrency: true, perPartner: true},
 	"Query.moratoriumRules":               {entries: 3}, // one per kind of observation
 	"Query.findings":                      {entries: store.MaxPageSize},
 	"Invariant.violations":                {entries: store.MaxPageSize},
 	"HistoryProof.faults":                 {entries: 100},
 	"HistoryProof.lost":                   {entries: 20}, // one per restore from a backup
-	"Statement.opening":                   {entries: len(model.LedgerAccounts()), perCurrency: true},
-	"Statement.closing":                   {entries: len(model.LedgerAccounts()), perCurrency: true},
+	"Statement.opening":                   {entries: len(ledger.Accounts()), perCurrency: true},
+	"Statement.closing":                   {entries: len(ledger.Accounts()), perCurrency: true},
 	"Portfolio.claimsByStatus":            {entries: 6, perCurrency: true},
 	"Portfolio.payoutsByStatus":           {entries: 8, perCurrency: true},
 	"Portfolio.doubt":                     {entries: 2 * 5, perCurrency: true}, // two states, five ages
@@ -71,8 +73,8 @@ var listBounds = map[string]listBound{
 	"PayoutApproval.given":                {entries: 2},
 	"Delivery.attempts":                   {entries: 20},
 	"ReconcilePayload.results":            {entries: 8},
-	"RecordObservationsPayload.results":   {entries: model.MaxObservations},
-	"RehearseObservationsPayload.results": {entries: model.MaxObservations},
+	"RecordObservationsPayload.results":   {entries: occurrence.MaxObservations},
+	"RehearseObservationsPayload.results": {entries: occurrence.MaxObservations},
 }
 
 // outerLimits are the arguments above a selection that limit the lists below it.
@@ -103,7 +105,7 @@ func (c *costEstimator) limitsBelow(f *ast.Field, definition *ast.FieldDefinitio
 	case name == portfolioType:
 		in.period = c.requestedPeriod(f, definition)
 	case name == "Book":
-		in.entries = c.requestedEntries(f, definition, model.DefaultBookLines, model.MaxBookLines)
+		in.entries = c.requestedEntries(f, definition, portfolio.DefaultBookLines, portfolio.MaxBookLines)
 	case name == "Series":
 		in.entries = maxPoints(in.period, c.argumentText(f, definition, "interval"))
 	case strings.HasSuffix(name, connectionSuffix):
@@ -195,9 +197,9 @@ func (c *costEstimator) requestedPeriod(f *ast.Field, definition *ast.FieldDefin
 	begin, wrong := time.Parse(time.RFC3339, from)
 	end, unknown := time.Parse(time.RFC3339, to)
 	if wrong != nil || unknown != nil { // an open end means now, which is unknown here
-		return model.MaxPortfolioSpan
+		return portfolio.MaxPortfolioSpan
 	}
-	return min(end.Sub(begin), model.MaxPortfolioSpan)
+	return min(end.Sub(begin), portfolio.MaxPortfolioSpan)
 }
 
 const day = 24 * time.Hour
@@ -205,5 +207,5 @@ const day = 24 * time.Hour
 // maxPoints returns the number of points of a series over a period.
 func maxPoints(of time.Duration, interval string) int {
 	each := map[string]time.Duration{"WEEK": 7 * day, "MONTH": 28 * day}[interval]
-	return min(max(int(of/max(each, day)), 0)+2, model.MaxBuckets)
+	return min(max(int(of/max(each, day)), 0)+2, portfolio.MaxBuckets)
 }

@@ -3,10 +3,10 @@ package node
 import (
 	"context"
 
-	"parapet/model"
+	"parapet/model/audit"
 )
 
 // AuditLog lists operator actions and rejected requests, newest first.
-func (r *Reader) AuditLog(ctx context.Context, first *int, after *string, filter *model.AuditFilter, order *string) (*AuditConnection, error) {
-	return toConnection(asNodes[model.AuditEntry])(r.Service.ListAudit(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
+func (r *Reader) AuditLog(ctx context.Context, first *int, after *string, filter *audit.Filter, order *string) (*AuditConnection, error) {
+	return toConnection(asNodes[audit.Entry])(r.Service.Audit.List(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
 }

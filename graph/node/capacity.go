@@ -3,7 +3,7 @@ package node
 import (
 	"context"
 
-	"parapet/model"
+	"parapet/model/underwriting/capacity"
 	"parapet/model/wire"
 )
 
@@ -12,12 +12,12 @@ type CapacityFilter struct{ Product *string }
 
 // Capacities lists the limits of the sum insured.
 func (r *Reader) Capacities(ctx context.Context, first *int, after *string, filter *CapacityFilter) (*CapacityConnection, error) {
-	return toConnection(asNodes[wire.Capacity])(r.Service.ListCapacities(ctx, r.Actor, orEmpty(orEmpty(filter).Product), pageRequest(first, after)))
+	return toConnection(asNodes[wire.Capacity])(r.Service.Capacity.List(ctx, r.Actor, orEmpty(orEmpty(filter).Product), pageRequest(first, after)))
 }
 
 // SetCapacityInput is the input of SetCapacity.
 type SetCapacityInput struct {
-	model.CapacityRequest
+	capacity.Request
 	ClientMutationID *string
 }
 
@@ -29,7 +29,7 @@ type SetCapacityPayload struct {
 
 // SetCapacity sets or removes a limit of the sum insured.
 func (r *Reader) SetCapacity(ctx context.Context, in SetCapacityInput) (*SetCapacityPayload, error) {
-	capacity, err := runMutation(ctx, r, in.ClientMutationID, in.CapacityRequest, r.Service.SetCapacity)
+	capacity, err := runMutation(ctx, r, in.ClientMutationID, in.Request, r.Service.Capacity.Set)
 	if in.Amount == nil {
 		capacity = nil
 	}

@@ -3,7 +3,7 @@ package node
 import (
 	"context"
 
-	"parapet/model"
+	"parapet/model/claims/adjudication"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/store"
@@ -39,18 +39,18 @@ func (r *Reader) newClaims(records []*wire.Claim) []*Claim {
 
 // Claim returns a claim. Errors: not_found.
 func (r *Reader) Claim(ctx context.Context, id string) (*Claim, error) {
-	return toNode(r.newClaims)(r.Service.GetClaim(ctx, r.Actor, id))
+	return toNode(r.newClaims)(r.Service.Claims.Get(ctx, r.Actor, id))
 }
 
 // Claims lists claims, newest first.
 func (r *Reader) Claims(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*ClaimConnection, error) {
-	return toConnection(r.newClaims)(r.Service.ListClaims(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
+	return toConnection(r.newClaims)(r.Service.Claims.List(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
 }
 
 // Policy returns the policy of the claim.
 func (c *Claim) Policy(ctx context.Context) (*Policy, error) {
 	r := c.batch.reader
-	return loadOne(ctx, c.batch, "policy", &c.PolicyID, r.Service.BarePoliciesByID, r.newPolicies)
+	return loadOne(ctx, c.batch, "policy", &c.PolicyID, r.Service.Policies.BareByID, r.newPolicies)
 }
 
 // Payouts returns the payouts, which were read with the claim.
@@ -62,7 +62,7 @@ func (c *Claim) Timeline(ctx context.Context, first *int, after *string, last *i
 	if err != nil {
 		return nil, err
 	}
-	return loadPages(ctx, c.batch, c.ID, "timeline", in, c.batch.reader.Service.TimelinesByClaim, asNodes[wire.TimelineEntry])
+	return loadPages(ctx, c.batch, c.ID, "timeline", in, c.batch.reader.Service.Claims.TimelinesByClaim, asNodes[wire.TimelineEntry])
 }
 
 // timelinePage requests a page from the beginning or from the end of a timeline.
@@ -81,32 +81,32 @@ func timelinePage(first *int, after *string, last *int) (store.PageRequest, erro
 // Messages lists the messages of the claim.
 func (c *Claim) Messages(ctx context.Context, first *int, after, order *string) (*MessageConnection, error) {
 	r := c.batch.reader
-	return loadPages(ctx, c.batch, c.ID, "messages", orderedPage(first, after, order), r.Service.MessagesByClaim, r.newMessages)
+	return loadPages(ctx, c.batch, c.ID, "messages", orderedPage(first, after, order), r.Service.Claims.MessagesByClaim, r.newMessages)
 }
 
 // Attachments lists the attachments of the claim.
 func (c *Claim) Attachments(ctx context.Context, first *int, after, order *string) (*AttachmentConnection, error) {
 	r := c.batch.reader
-	return loadPages(ctx, c.batch, c.ID, "attachments", orderedPage(first, after, order), r.Service.AttachmentsOf, r.newAttachments)
+	return loadPages(ctx, c.batch, c.ID, "attachments", orderedPage(first, after, order), r.Service.Claims.AttachmentsOf, r.newAttachments)
 }
 
 // PayoutMethods lists the accounts to which the claim can be paid.
 func (c *Claim) PayoutMethods(ctx context.Context, first *int, after, order *string) (*PayoutMethodConnection, error) {
 	r := c.batch.reader
-	return loadPages(ctx, c.batch, c.ID, "payoutMethods", orderedPage(first, after, order), r.Service.PayoutMethodsByParent, r.newPayoutMethods)
+	return loadPages(ctx, c.batch, c.ID, "payoutMethods", orderedPage(first, after, order), r.Service.Payouts.MethodsByParent, r.newPayoutMethods)
 }
 
 // OpenClaimInput is the input of OpenClaim.
 type OpenClaimInput struct {
-	model.ClaimRequest
+	adjudication.ClaimRequest
 	ClientMutationID *string
 }
 
 // OpenClaim opens a claim or returns the existing one.
 func (r *Reader) OpenClaim(ctx context.Context, in OpenClaimInput) (*ClaimPayload, error) {
 	record, err := runMutation(ctx, r, in.ClientMutationID, in.ClaimRequest,
-		func(ctx context.Context, actor actor.Actor, in model.ClaimRequest) (*wire.Claim, error) {
-			claim, _, err := r.Service.OpenClaim(ctx, actor, in)
+		func(ctx context.Context, actor actor.Actor, in adjudication.ClaimRequest) (*wire.Claim, error) {
+			claim, _, err := r.Service.Adjudication.Open(ctx, actor, in)
 			return claim, err
 		})
 	claim, err := toNode(r.newClaims)(record, err)

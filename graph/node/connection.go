@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 
-	"parapet/model"
+	"parapet/model/audit"
 	"parapet/model/kernel/store"
-	"parapet/model/pricing"
+	"parapet/model/quoting/pricing"
 	"parapet/model/wire"
 )
 
@@ -70,10 +70,10 @@ type (
 	MoratoriumEdge            = Edge[*Moratorium]                 // to a moratorium
 	WeighedEventConnection    = Connection[*pricing.WeighedEvent] // of the events of a price
 	WeighedEventEdge          = Edge[*pricing.WeighedEvent]       // to an event of a price
-	AuditConnection           = Connection[*model.AuditEntry]     // of the audit log
+	AuditConnection           = Connection[*audit.Entry]          // of the audit log
 	JobConnection             = Connection[*Job]                  // of jobs
 	JobEdge                   = Edge[*Job]                        // to a job
-	AuditEdge                 = Edge[*model.AuditEntry]           // to an entry of it
+	AuditEdge                 = Edge[*audit.Entry]                // to an entry of it
 )
 
 func newConnection[R, N any](page *store.Page[R], nodes []*N) *Connection[*N] {

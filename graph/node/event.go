@@ -3,7 +3,7 @@ package node
 import (
 	"context"
 
-	"parapet/model"
+	"parapet/model/events"
 	"parapet/model/kernel/event"
 	"parapet/model/wire"
 )
@@ -20,7 +20,7 @@ func (r *Reader) newEvents(records []*wire.Event) []*Event {
 
 // Event returns an event. Errors: not_found.
 func (r *Reader) Event(ctx context.Context, id string) (*Event, error) {
-	return toNode(r.newEvents)(r.Service.GetEvent(ctx, r.Actor, id))
+	return toNode(r.newEvents)(r.Service.Events.Get(ctx, r.Actor, id))
 }
 
 // EventFilter filters the feed.
@@ -32,7 +32,7 @@ type EventFilter struct {
 	Partner       *string
 }
 
-func (f *EventFilter) toModel() (narrowed model.EventFilter) {
+func (f *EventFilter) toModel() (narrowed events.Filter) {
 	if f == nil {
 		return narrowed
 	}
@@ -46,18 +46,18 @@ func (f *EventFilter) toModel() (narrowed model.EventFilter) {
 
 // Events lists the feed of a partner.
 func (r *Reader) Events(ctx context.Context, first *int, after *string, filter *EventFilter) (*EventConnection, error) {
-	return toConnection(r.newEvents)(r.Service.ListEvents(ctx, r.Actor, filter.toModel(), pageRequest(first, after)))
+	return toConnection(r.newEvents)(r.Service.Events.List(ctx, r.Actor, filter.toModel(), pageRequest(first, after)))
 }
 
 // EventDescription is a row of the event catalogue.
-type EventDescription struct{ model.EventDescription }
+type EventDescription struct{ events.EventDescription }
 
 // Type returns the value of the enum.
 func (d *EventDescription) Type() string { return d.Name() }
 
 // EventTypes returns the event catalogue.
 func (r *Reader) EventTypes(ctx context.Context) ([]*EventDescription, error) {
-	described, err := r.Service.DescribeEvents(ctx, r.Actor)
+	described, err := r.Service.Events.Describe(ctx, r.Actor)
 	all := make([]*EventDescription, len(described))
 	for i := range described {
 		all[i] = &EventDescription{described[i]}
@@ -67,5 +67,5 @@ func (r *Reader) EventTypes(ctx context.Context) ([]*EventDescription, error) {
 
 // HistoryProof verifies the hash chain of a partner's events.
 func (r *Reader) HistoryProof(ctx context.Context, partner *string) (*wire.HistoryProof, error) {
-	return r.Service.VerifyChain(ctx, r.Actor, orEmpty(partner))
+	return r.Service.Events.VerifyChain(ctx, r.Actor, orEmpty(partner))
 }

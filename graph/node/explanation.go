@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 
-	"parapet/model"
+	"parapet/model/insight/scenario"
 	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
@@ -23,15 +23,15 @@ func (r *Reader) newExplanations(records []*wire.Explanation) []*Explanation {
 }
 
 // Explain evaluates a policy for an occurrence. Errors: not_found.
-func (r *Reader) Explain(ctx context.Context, policy string, of model.OccurrenceRef) (*Explanation, error) {
+func (r *Reader) Explain(ctx context.Context, policy string, of scenario.OccurrenceRef) (*Explanation, error) {
 	of.Pointer = "/occurrence"
-	return toNode(r.newExplanations)(r.Service.Explain(ctx, r.Actor, policy, of))
+	return toNode(r.newExplanations)(r.Service.Scenarios.Explain(ctx, r.Actor, policy, of))
 }
 
 // Policy returns the evaluated policy.
 func (e *Explanation) Policy(ctx context.Context) (*Policy, error) {
 	r := e.batch.reader
-	return loadOne(ctx, e.batch, "policy", &e.PolicyID, r.Service.BarePoliciesByID, r.newPolicies)
+	return loadOne(ctx, e.batch, "policy", &e.PolicyID, r.Service.Policies.BareByID, r.newPolicies)
 }
 
 // ProductKey returns the key of the policy's product.
@@ -45,17 +45,17 @@ func (r *Reader) newExplanationConnection(page *store.Page[wire.Explanation], er
 type Exposure struct {
 	*wire.Exposure
 	reader  *Reader
-	request model.ExposureRequest
+	request scenario.ExposureRequest
 	page    *store.Page[wire.Explanation]
 }
 
 // Exposure evaluates a hypothetical occurrence. It also reads the largest first page,
 // because the sums require evaluating every affected policy anyway.
-func (r *Reader) Exposure(ctx context.Context, occurrence model.WhatIf, partner, product, currency *string) (*Exposure, error) {
-	in := model.ExposureRequest{Occurrence: occurrence, Partner: orEmpty(partner), Product: orEmpty(product), Currency: orEmpty(currency)}
+func (r *Reader) Exposure(ctx context.Context, occurrence scenario.WhatIf, partner, product, currency *string) (*Exposure, error) {
+	in := scenario.ExposureRequest{Occurrence: occurrence, Partner: orEmpty(partner), Product: orEmpty(product), Currency: orEmpty(currency)}
 	e := &Exposure{reader: r, request: in}
 	var err error
-	e.Exposure, e.page, err = r.Service.Expose(ctx, r.Actor, in, store.PageRequest{Limit: store.MaxPageSize})
+	e.Exposure, e.page, err = r.Service.Scenarios.Expose(ctx, r.Actor, in, store.PageRequest{Limit: store.MaxPageSize})
 	return e, err
 }
 
@@ -67,6 +67,6 @@ func (e *Exposure) Policies(ctx context.Context, first *int, after *string, near
 	}
 	asked := e.request
 	asked.NearMisses = nearMisses
-	_, page, err := e.reader.Service.Expose(ctx, e.reader.Actor, asked, in)
+	_, page, err := e.reader.Service.Scenarios.Expose(ctx, e.reader.Actor, asked, in)
 	return e.reader.newExplanationConnection(page, err)
 }

@@ -41,19 +41,19 @@ func newNodeLoader[R, N any, P interface {
 func (r *Reader) nodeLoaders() map[string]nodeLoader {
 	s := r.Service
 	return map[string]nodeLoader{
-		"quo": newNodeLoader(r, s.QuotesByID, r.newQuotes),
-		"pol": newNodeLoader(r, s.BarePoliciesByID, r.newPolicies),
-		"clm": newNodeLoader(r, s.ClaimsByID, r.newClaims),
-		"att": newNodeLoader(r, s.AttachmentsByID, r.newAttachments),
-		"msg": newNodeLoader(r, s.MessagesByID, r.newMessages),
-		"pmt": newNodeLoader(r, s.PayoutMethodsByID, r.newPayoutMethods),
-		"pay": newNodeLoader(r, s.PayoutsByID, r.newPayouts),
-		"evt": newNodeLoader(r, s.EventsByID, r.newEvents),
-		"whe": newNodeLoader(r, s.WebhookEndpointsByID, r.newWebhookEndpoints),
-		"dlv": newNodeLoader(r, s.DeliveriesByID, r.newDeliveries),
-		"occ": newNodeLoader(r, s.OccurrencesByID, r.newOccurrences),
-		"obs": newNodeLoader(r, s.ObservationsByID, newObservations),
-		"mor": newNodeLoader(r, s.MoratoriaByID, newMoratoria),
+		"quo": newNodeLoader(r, s.Quotes.ByID, r.newQuotes),
+		"pol": newNodeLoader(r, s.Policies.BareByID, r.newPolicies),
+		"clm": newNodeLoader(r, s.Claims.ByID, r.newClaims),
+		"att": newNodeLoader(r, s.Claims.AttachmentsByID, r.newAttachments),
+		"msg": newNodeLoader(r, s.Claims.MessagesByID, r.newMessages),
+		"pmt": newNodeLoader(r, s.Payouts.MethodsByID, r.newPayoutMethods),
+		"pay": newNodeLoader(r, s.Claims.PayoutsByID, r.newPayouts),
+		"evt": newNodeLoader(r, s.Events.ByID, r.newEvents),
+		"whe": newNodeLoader(r, s.Webhooks.EndpointsByID, r.newWebhookEndpoints),
+		"dlv": newNodeLoader(r, s.Webhooks.DeliveriesByID, r.newDeliveries),
+		"occ": newNodeLoader(r, s.Occurrences.ByID, r.newOccurrences),
+		"obs": newNodeLoader(r, s.Occurrences.ObservationsByID, newObservations),
+		"mor": newNodeLoader(r, s.Capacity.MoratoriaByID, newMoratoria),
 	}
 }
 

@@ -4,20 +4,20 @@ import (
 	"context"
 
 	"parapet/internal/gateway"
-	"parapet/model"
 	"parapet/model/kernel/store"
+	"parapet/model/payouts/controls"
 )
 
 // Invariant is a condition that must always hold.
 type Invariant struct {
-	*model.Invariant
+	*controls.Invariant
 
 	reader *Reader
 }
 
 // Invariants lists all invariants.
 func (r *Reader) Invariants(ctx context.Context) ([]*Invariant, error) {
-	list, err := r.Service.ListInvariants(ctx, r.Actor)
+	list, err := r.Service.Controls.ListInvariants(ctx, r.Actor)
 	nodes := make([]*Invariant, len(list))
 	for i := range list {
 		nodes[i] = &Invariant{&list[i], r}
@@ -29,45 +29,45 @@ func (r *Reader) Invariants(ctx context.Context) ([]*Invariant, error) {
 func (i *Invariant) ViolationCount() int { return i.Invariant.Violations }
 
 // Violations lists the first violations.
-func (i *Invariant) Violations(ctx context.Context) ([]model.Violation, error) {
+func (i *Invariant) Violations(ctx context.Context) ([]controls.Violation, error) {
 	if i.Invariant.Violations == 0 {
-		return []model.Violation{}, nil
+		return []controls.Violation{}, nil
 	}
-	return i.reader.Service.ListViolations(ctx, i.reader.Actor, i.Name, store.MaxPageSize)
+	return i.reader.Service.Controls.ListViolations(ctx, i.reader.Actor, i.Name, store.MaxPageSize)
 }
 
 // Milliseconds returns the duration of the last check.
 func (i *Invariant) Milliseconds() int64 { return i.Took.Milliseconds() }
 
 // ReleaseStops lists the most recent stops of releases.
-func (r *Reader) ReleaseStops(ctx context.Context) ([]*model.ReleaseStop, error) {
-	stops, err := r.Service.ReleaseStops(ctx, r.Actor, store.MaxPageSize)
+func (r *Reader) ReleaseStops(ctx context.Context) ([]*controls.ReleaseStop, error) {
+	stops, err := r.Service.Controls.ReleaseStops(ctx, r.Actor, store.MaxPageSize)
 	return pointersTo(stops), err
 }
 
 // StopReleasesInput is the input of StopReleases, with the reason.
 type StopReleasesInput struct {
-	model.StopRequest
+	controls.StopRequest
 	ClientMutationID *string
 }
 
 // ResumeReleasesInput is the input of ResumeReleases, with the reason.
 type ResumeReleasesInput struct {
-	model.ResumeRequest
+	controls.ResumeRequest
 	ClientMutationID *string
 }
 
 // ResumeReleasesPayload is the stop after the mutation and the run that resumes releases.
 type ResumeReleasesPayload struct {
-	ReleaseStop      *model.ReleaseStop
-	Resumption       *model.ReleaseResumption
+	ReleaseStop      *controls.ReleaseStop
+	Resumption       *controls.ReleaseResumption
 	ClientMutationID *string
 }
 
 // StopReleasesPayload is the stop and the orders that were already leaving.
 type StopReleasesPayload struct {
-	ReleaseStop      *model.ReleaseStop
-	Leaving          *model.Leaving
+	ReleaseStop      *controls.ReleaseStop
+	Leaving          *controls.Leaving
 	ClientMutationID *string
 }
 
@@ -78,7 +78,7 @@ func (r *Reader) StopReleases(ctx context.Context, in StopReleasesInput) (*StopR
 		defer release()
 		ctx = lasting
 	}
-	stopped, err := runMutation(ctx, r, in.ClientMutationID, in.StopRequest, r.Service.StopReleases)
+	stopped, err := runMutation(ctx, r, in.ClientMutationID, in.StopRequest, r.Service.Controls.StopReleases)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (r *Reader) StopReleases(ctx context.Context, in StopReleasesInput) (*StopR
 
 // ResumeReleases resumes the release of payouts.
 func (r *Reader) ResumeReleases(ctx context.Context, in ResumeReleasesInput) (*ResumeReleasesPayload, error) {
-	resumed, err := runMutation(ctx, r, in.ClientMutationID, in.ResumeRequest, r.Service.ResumeReleases)
+	resumed, err := runMutation(ctx, r, in.ClientMutationID, in.ResumeRequest, r.Service.Releases.ResumeReleases)
 	if err != nil {
 		return nil, err
 	}
@@ -95,12 +95,12 @@ func (r *Reader) ResumeReleases(ctx context.Context, in ResumeReleasesInput) (*R
 }
 
 // ReleaseResumptions lists the most recent resumptions of releases.
-func (r *Reader) ReleaseResumptions(ctx context.Context) ([]*model.ReleaseResumption, error) {
-	runs, err := r.Service.ReleaseResumptions(ctx, r.Actor, store.MaxPageSize)
+func (r *Reader) ReleaseResumptions(ctx context.Context) ([]*controls.ReleaseResumption, error) {
+	runs, err := r.Service.Controls.ReleaseResumptions(ctx, r.Actor, store.MaxPageSize)
 	return pointersTo(runs), err
 }
 
 // ReleaseResumption returns one resumption of releases.
-func (r *Reader) ReleaseResumption(ctx context.Context, id string) (*model.ReleaseResumption, error) {
-	return r.Service.GetReleaseResumption(ctx, r.Actor, id)
+func (r *Reader) ReleaseResumption(ctx context.Context, id string) (*controls.ReleaseResumption, error) {
+	return r.Service.Controls.GetReleaseResumption(ctx, r.Actor, id)
 }

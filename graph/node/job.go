@@ -6,37 +6,37 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"parapet/model"
+	"parapet/model/operations"
 )
 
 // Job is one job of the queue.
-type Job struct{ *model.QueuedJob }
+type Job struct{ *operations.QueuedJob }
 
 // Args returns the job's arguments.
 func (j *Job) Args() jsontext.Value { return jsontext.Value(j.QueuedJob.Args) }
 
 // JobCounts counts jobs by queue, kind and state.
-func (r *Reader) JobCounts(ctx context.Context) ([]*model.JobCount, error) {
-	counts, err := r.Service.JobCounts(ctx, r.Actor)
+func (r *Reader) JobCounts(ctx context.Context) ([]*operations.JobCount, error) {
+	counts, err := r.Service.Operations.JobCounts(ctx, r.Actor)
 	return pointersTo(counts), err
 }
 
 // FailingJobs lists the kinds of jobs that fail.
-func (r *Reader) FailingJobs(ctx context.Context) ([]*model.FailingJobs, error) {
-	kinds, err := r.Service.FailingJobs(ctx, r.Actor)
+func (r *Reader) FailingJobs(ctx context.Context) ([]*operations.FailingJobs, error) {
+	kinds, err := r.Service.Operations.FailingJobs(ctx, r.Actor)
 	return pointersTo(kinds), err
 }
 
 // Jobs lists jobs, newest first.
-func (r *Reader) Jobs(ctx context.Context, first *int, after *string, filter *model.JobFilter) (*JobConnection, error) {
-	return toConnection(func(rows []*model.QueuedJob) []*Job {
-		return wrapEach(rows, func(j *model.QueuedJob) *Job { return &Job{j} })
-	})(r.Service.ListJobs(ctx, r.Actor, orEmpty(filter), pageRequest(first, after)))
+func (r *Reader) Jobs(ctx context.Context, first *int, after *string, filter *operations.JobFilter) (*JobConnection, error) {
+	return toConnection(func(rows []*operations.QueuedJob) []*Job {
+		return wrapEach(rows, func(j *operations.QueuedJob) *Job { return &Job{j} })
+	})(r.Service.Operations.ListJobs(ctx, r.Actor, orEmpty(filter), pageRequest(first, after)))
 }
 
 // RetryJobsInput selects jobs to retry.
 type RetryJobsInput struct {
-	Filter           model.JobFilter
+	Filter           operations.JobFilter
 	Reason           string
 	DryRun           bool
 	ClientMutationID *string
@@ -47,7 +47,7 @@ type CancelJobsInput RetryJobsInput
 
 // SnoozeJobsInput selects jobs to postpone.
 type SnoozeJobsInput struct {
-	Filter           model.JobFilter
+	Filter           operations.JobFilter
 	Until            time.Time
 	Reason           string
 	DryRun           bool
@@ -62,21 +62,21 @@ type JobsPayload struct {
 
 // RetryJobs retries jobs now.
 func (r *Reader) RetryJobs(ctx context.Context, in RetryJobsInput) (*JobsPayload, error) {
-	return r.changeJobs(ctx, in.ClientMutationID, model.JobChange{Verb: model.RetryJobs, Filter: in.Filter, Reason: in.Reason, DryRun: in.DryRun})
+	return r.changeJobs(ctx, in.ClientMutationID, operations.JobChange{Verb: operations.RetryJobs, Filter: in.Filter, Reason: in.Reason, DryRun: in.DryRun})
 }
 
 // CancelJobs cancels jobs.
 func (r *Reader) CancelJobs(ctx context.Context, in CancelJobsInput) (*JobsPayload, error) {
-	return r.changeJobs(ctx, in.ClientMutationID, model.JobChange{Verb: model.CancelJobs, Filter: in.Filter, Reason: in.Reason, DryRun: in.DryRun})
+	return r.changeJobs(ctx, in.ClientMutationID, operations.JobChange{Verb: operations.CancelJobs, Filter: in.Filter, Reason: in.Reason, DryRun: in.DryRun})
 }
 
 // SnoozeJobs postpones jobs.
 func (r *Reader) SnoozeJobs(ctx context.Context, in SnoozeJobsInput) (*JobsPayload, error) {
-	return r.changeJobs(ctx, in.ClientMutationID, model.JobChange{Verb: model.SnoozeJobs, Filter: in.Filter, Until: in.Until, Reason: in.Reason, DryRun: in.DryRun})
+	return r.changeJobs(ctx, in.ClientMutationID, operations.JobChange{Verb: operations.SnoozeJobs, Filter: in.Filter, Until: in.Until, Reason: in.Reason, DryRun: in.DryRun})
 }
 
-func (r *Reader) changeJobs(ctx context.Context, id *string, in model.JobChange) (*JobsPayload, error) {
-	done, err := runMutation(ctx, r, id, in, r.Service.ChangeJobs)
+func (r *Reader) changeJobs(ctx context.Context, id *string, in operations.JobChange) (*JobsPayload, error) {
+	done, err := runMutation(ctx, r, id, in, r.Service.Operations.ChangeJobs)
 	if err != nil {
 		return nil, err
 	}

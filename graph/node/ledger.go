@@ -4,40 +4,40 @@ import (
 	"context"
 	"time"
 
-	"parapet/model"
+	"parapet/model/ledger"
 )
 
 // LedgerBalance is the balance of one account in one currency.
-type LedgerBalance = model.Balance
+type LedgerBalance = ledger.Balance
 
-func ledgerFilter(partner, policy, currency *string) model.LedgerFilter {
-	return model.LedgerFilter{Partner: orEmpty(partner), PolicyID: orEmpty(policy), Currency: orEmpty(currency)}
+func ledgerFilter(partner, policy, currency *string) ledger.Filter {
+	return ledger.Filter{Partner: orEmpty(partner), PolicyID: orEmpty(policy), Currency: orEmpty(currency)}
 }
 
 // Ledger returns the balances of the ledger.
 func (r *Reader) Ledger(ctx context.Context, partner, policy, currency *string, before *time.Time, byPartner bool) ([]*LedgerBalance, error) {
-	balances, err := r.Service.Balances(ctx, r.Actor, ledgerFilter(partner, policy, currency), byPartner, before)
+	balances, err := r.Service.Ledger.Balances(ctx, r.Actor, ledgerFilter(partner, policy, currency), byPartner, before)
 	return pointersTo(balances), err
 }
 
 // Statement is the movements of the ledger in a period.
-type Statement struct{ *model.Statement }
+type Statement struct{ *ledger.Statement }
 
 // Statement opens a statement.
 func (r *Reader) Statement(ctx context.Context, partner, policy, currency *string, from, to *time.Time) (*Statement, error) {
-	statement, err := r.Service.OpenStatement(ctx, r.Actor, ledgerFilter(partner, policy, currency), from, to)
+	statement, err := r.Service.Ledger.OpenStatement(ctx, r.Actor, ledgerFilter(partner, policy, currency), from, to)
 	return &Statement{statement}, err
 }
 
 // LedgerEntry is one side of a posting.
-type LedgerEntry struct{ *model.LedgerEntry }
+type LedgerEntry struct{ *ledger.Entry }
 
 // EventType returns the type of the event that caused the entry.
 func (e *LedgerEntry) EventType() string { return string(e.Type) }
 
 // Entries lists the ledger entries.
 func (s *Statement) Entries(ctx context.Context, first *int, after *string) (*LedgerEntryConnection, error) {
-	return toConnection(func(entries []*model.LedgerEntry) []*LedgerEntry {
-		return wrapEach(entries, func(e *model.LedgerEntry) *LedgerEntry { return &LedgerEntry{e} })
+	return toConnection(func(entries []*ledger.Entry) []*LedgerEntry {
+		return wrapEach(entries, func(e *ledger.Entry) *LedgerEntry { return &LedgerEntry{e} })
 	})(s.Statement.Entries(ctx, pageRequest(first, after)))
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"parapet/graph/scalar"
-	"parapet/model"
+	"parapet/model/claims"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 	"parapet/model/wire"
@@ -46,7 +46,7 @@ type AddMessagePayload struct {
 func (r *Reader) AddMessage(ctx context.Context, in AddMessageInput) (*AddMessagePayload, error) {
 	record, err := runMutation(ctx, r, in.ClientMutationID, [2]string{in.ClaimID, in.Body},
 		func(ctx context.Context, actor actor.Actor, said [2]string) (*wire.Message, error) {
-			return r.Service.AddMessage(ctx, actor, said[0], said[1])
+			return r.Service.Claims.AddMessage(ctx, actor, said[0], said[1])
 		})
 	message, err := toNode(r.newMessages)(record, err)
 	return &AddMessagePayload{message, in.ClientMutationID}, err
@@ -54,7 +54,7 @@ func (r *Reader) AddMessage(ctx context.Context, in AddMessageInput) (*AddMessag
 
 // AddAttachmentInput is the input of AddAttachment.
 type AddAttachmentInput struct {
-	model.AttachmentRequest
+	claims.AttachmentRequest
 	ClaimID          string
 	ContentBase64    scalar.Content
 	ClientMutationID *string
@@ -77,7 +77,7 @@ func (r *Reader) AddAttachment(ctx context.Context, in AddAttachmentInput) (*Add
 	client := in.ClientMutationID
 	in.ClientMutationID = nil // not part of the request's identity
 	record, err := runMutation(ctx, r, client, in, func(ctx context.Context, actor actor.Actor, in AddAttachmentInput) (*wire.Attachment, error) {
-		return r.Service.AddAttachment(ctx, actor, in.ClaimID, in.AttachmentRequest)
+		return r.Service.Claims.AddAttachment(ctx, actor, in.ClaimID, in.AttachmentRequest)
 	})
 	attachment, err := toNode(r.newAttachments)(record, err)
 	return &AddAttachmentPayload{attachment, client}, err

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"parapet/model"
 	"parapet/model/hazard"
-	"parapet/model/trigger"
+	"parapet/model/hazard/trigger"
+	"parapet/model/underwriting/capacity"
 	"parapet/model/wire"
 )
 
@@ -22,7 +22,7 @@ func newMoratoria(records []*wire.Moratorium) []*Moratorium {
 
 // Moratorium returns a moratorium. Errors: not_found.
 func (r *Reader) Moratorium(ctx context.Context, id string) (*Moratorium, error) {
-	return toNode(newMoratoria)(r.Service.GetMoratorium(ctx, r.Actor, id))
+	return toNode(newMoratoria)(r.Service.Capacity.GetMoratorium(ctx, r.Actor, id))
 }
 
 // MoratoriumFilter filters the list of moratoria.
@@ -30,7 +30,7 @@ type MoratoriumFilter struct{ Past bool }
 
 // Moratoria lists moratoria, newest first.
 func (r *Reader) Moratoria(ctx context.Context, first *int, after *string, filter *MoratoriumFilter, order *string) (*MoratoriumConnection, error) {
-	return toConnection(newMoratoria)(r.Service.ListMoratoria(ctx, r.Actor, orEmpty(filter).Past, orderedPage(first, after, order)))
+	return toConnection(newMoratoria)(r.Service.Capacity.ListMoratoria(ctx, r.Actor, orEmpty(filter).Past, orderedPage(first, after, order)))
 }
 
 // Place returns the area; nil means everywhere.
@@ -87,8 +87,8 @@ type MoratoriumPayload struct {
 
 // DeclareMoratorium stops sales in an area for a period.
 func (r *Reader) DeclareMoratorium(ctx context.Context, in DeclareMoratoriumInput) (*MoratoriumPayload, error) {
-	request := model.MoratoriumRequest{Kind: in.Kind, Place: in.Place.toModel(), StartsAt: in.StartsAt, EndsAt: in.EndsAt, Reason: in.Reason}
-	record, err := runMutation(ctx, r, in.ClientMutationID, request, r.Service.DeclareMoratorium)
+	request := capacity.MoratoriumRequest{Kind: in.Kind, Place: in.Place.toModel(), StartsAt: in.StartsAt, EndsAt: in.EndsAt, Reason: in.Reason}
+	record, err := runMutation(ctx, r, in.ClientMutationID, request, r.Service.Capacity.DeclareMoratorium)
 	moratorium, err := toNode(newMoratoria)(record, err)
 	return &MoratoriumPayload{moratorium, in.ClientMutationID}, err
 }
@@ -101,20 +101,20 @@ type LiftMoratoriumInput struct {
 
 // LiftMoratorium ends a moratorium early.
 func (r *Reader) LiftMoratorium(ctx context.Context, in LiftMoratoriumInput) (*MoratoriumPayload, error) {
-	record, err := runMutation(ctx, r, in.ClientMutationID, in.MoratoriumID, r.Service.LiftMoratorium)
+	record, err := runMutation(ctx, r, in.ClientMutationID, in.MoratoriumID, r.Service.Capacity.LiftMoratorium)
 	moratorium, err := toNode(newMoratoria)(record, err)
 	return &MoratoriumPayload{moratorium, in.ClientMutationID}, err
 }
 
 // MoratoriumRules lists the moratorium rules.
 func (r *Reader) MoratoriumRules(ctx context.Context) ([]*wire.MoratoriumRule, error) {
-	rules, err := r.Service.ListMoratoriumRules(ctx, r.Actor)
+	rules, err := r.Service.Capacity.ListMoratoriumRules(ctx, r.Actor)
 	return pointersTo(rules), err
 }
 
 // SetMoratoriumRuleInput is the input of SetMoratoriumRule.
 type SetMoratoriumRuleInput struct {
-	model.MoratoriumRuleRequest
+	capacity.MoratoriumRuleRequest
 	ClientMutationID *string
 }
 
@@ -126,7 +126,7 @@ type SetMoratoriumRulePayload struct {
 
 // SetMoratoriumRule sets or removes the rule for automatic moratoria after new events.
 func (r *Reader) SetMoratoriumRule(ctx context.Context, in SetMoratoriumRuleInput) (*SetMoratoriumRulePayload, error) {
-	rule, err := runMutation(ctx, r, in.ClientMutationID, in.MoratoriumRuleRequest, r.Service.SetMoratoriumRule)
+	rule, err := runMutation(ctx, r, in.ClientMutationID, in.MoratoriumRuleRequest, r.Service.Capacity.SetMoratoriumRule)
 	if in.Rule == nil {
 		rule = nil
 	}

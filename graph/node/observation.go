@@ -55,9 +55,9 @@ func (r *Reader) ingestObservations(ctx context.Context, in RecordObservationsIn
 	if err != nil {
 		return nil, err
 	}
-	record := r.Service.RecordObservations
+	record := r.Service.Occurrences.RecordObservations
 	if in.FinalTrack {
-		record = r.Service.RecordFinalTrack
+		record = r.Service.Occurrences.RecordFinalTrack
 	}
 	list, err := runMutation(ctx, r, in.ClientMutationID, observationBatch{batch, in.FinalTrack},
 		func(ctx context.Context, actor actor.Actor, in observationBatch) (*wire.List[wire.ObservationResult], error) {

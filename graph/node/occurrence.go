@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"parapet/model"
+	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/store"
 	"parapet/model/wire"
@@ -28,26 +28,26 @@ func (r *Reader) newOccurrences(records []*wire.Occurrence) []*Occurrence {
 
 // Occurrence returns an occurrence. Errors: not_found.
 func (r *Reader) Occurrence(ctx context.Context, id string) (*Occurrence, error) {
-	return toNode(r.newOccurrences)(r.Service.GetOccurrence(ctx, r.Actor, id))
+	return toNode(r.newOccurrences)(r.Service.Occurrences.Get(ctx, r.Actor, id))
 }
 
 // Occurrences lists occurrences, most recently recorded first.
 func (r *Reader) Occurrences(ctx context.Context, first *int, after *string, filter *HazardFilter, order *string) (*OccurrenceConnection, error) {
-	return toConnection(r.newOccurrences)(r.Service.ListOccurrences(ctx, r.Actor, filter.toModel(), orderedPage(first, after, order)))
+	return toConnection(r.newOccurrences)(r.Service.Occurrences.List(ctx, r.Actor, filter.toModel(), orderedPage(first, after, order)))
 }
 
 // Policies lists the affected policies.
 func (o *Occurrence) Policies(ctx context.Context, first *int, after *string, nearMisses bool) (*ExplanationConnection, error) {
 	r := o.batch.reader
 	read := func(ctx context.Context, actor actor.Actor, ids []string, in store.PageRequest) (map[string]*store.Page[wire.Explanation], error) {
-		return r.Service.AffectedPolicies(ctx, actor, ids, nearMisses, in)
+		return r.Service.Scenarios.AffectedPolicies(ctx, actor, ids, nearMisses, in)
 	}
 	return loadPages(ctx, o.batch, o.ID, fmt.Sprint("policies", nearMisses), pageRequest(first, after), read, r.newExplanations)
 }
 
 // Observations lists the observations of the occurrence.
 func (o *Occurrence) Observations(ctx context.Context, first *int, after, order *string) (*ObservationConnection, error) {
-	return loadPages(ctx, o.batch, o.ID, "observations", orderedPage(first, after, order), o.batch.reader.Service.ObservationsByOccurrence, newObservations)
+	return loadPages(ctx, o.batch, o.ID, "observations", orderedPage(first, after, order), o.batch.reader.Service.Occurrences.ObservationsByOccurrence, newObservations)
 }
 
 // HazardFilter filters lists of occurrences and observations.
@@ -59,11 +59,11 @@ type HazardFilter struct {
 	To           *time.Time
 }
 
-func (f *HazardFilter) toModel() model.HazardFilter {
+func (f *HazardFilter) toModel() occurrence.HazardFilter {
 	if f == nil {
-		return model.HazardFilter{}
+		return occurrence.HazardFilter{}
 	}
-	return model.HazardFilter{Kind: orEmpty(f.Kind), Source: orEmpty(f.Source), OccurrenceID: orEmpty(f.OccurrenceID), From: f.From, To: f.To}
+	return occurrence.HazardFilter{Kind: orEmpty(f.Kind), Source: orEmpty(f.Source), OccurrenceID: orEmpty(f.OccurrenceID), From: f.From, To: f.To}
 }
 
 // Observation is a recorded observation.
@@ -78,7 +78,7 @@ func newObservations(records []*wire.Observation) []*Observation {
 
 // Observation returns an observation. Errors: not_found.
 func (r *Reader) Observation(ctx context.Context, id string) (*Observation, error) {
-	return toNode(newObservations)(r.Service.GetObservation(ctx, r.Actor, id))
+	return toNode(newObservations)(r.Service.Occurrences.GetObservation(ctx, r.Actor, id))
 }
 
 // Station returns the station that measured.
@@ -101,5 +101,5 @@ func (o *Observation) Measures() []NamedMeasure {
 
 // Observations lists observations, most recently recorded first.
 func (r *Reader) Observations(ctx context.Context, first *int, after *string, filter *HazardFilter, order *string) (*ObservationConnection, error) {
-	return toConnection(newObservations)(r.Service.ListObservations(ctx, r.Actor, filter.toModel(), orderedPage(first, after, order)))
+	return toConnection(newObservations)(r.Service.Occurrences.ListObservations(ctx, r.Actor, filter.toModel(), orderedPage(first, after, order)))
 }

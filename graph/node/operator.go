@@ -3,8 +3,8 @@ package node
 import (
 	"context"
 
-	"parapet/model"
 	"parapet/model/kernel/actor"
+	"parapet/model/underwriting"
 )
 
 // versionedRequest is an operator's request about a record, with the version on which the
@@ -27,7 +27,7 @@ func runOperatorMutation[In, R any](ctx context.Context, r *Reader, client *stri
 
 // CancelPolicyInput is the input of CancelPolicy.
 type CancelPolicyInput struct {
-	model.CancellationRequest
+	underwriting.CancellationRequest
 	Version          *int64
 	ClientMutationID *string
 }
@@ -40,7 +40,7 @@ type CancelPolicyPayload struct {
 
 // CancelPolicy cancels a policy.
 func (r *Reader) CancelPolicy(ctx context.Context, in CancelPolicyInput) (*CancelPolicyPayload, error) {
-	record, err := runOperatorMutation(ctx, r, in.ClientMutationID, in.PolicyID, in.Version, in.CancellationRequest, r.Service.CancelPolicy)
+	record, err := runOperatorMutation(ctx, r, in.ClientMutationID, in.PolicyID, in.Version, in.CancellationRequest, r.Service.Policies.Cancel)
 	policy, err := toNode(r.newPolicies)(record, err)
 	return &CancelPolicyPayload{policy, in.ClientMutationID}, err
 }

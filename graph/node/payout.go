@@ -3,9 +3,9 @@ package node
 import (
 	"context"
 
-	"parapet/model"
 	"parapet/model/account"
 	"parapet/model/kernel/store"
+	"parapet/model/payouts"
 	"parapet/model/wire"
 )
 
@@ -29,30 +29,30 @@ func (r *Reader) newPayouts(records []*wire.Payout) []*Payout {
 
 // Payout returns a payout. Errors: not_found.
 func (r *Reader) Payout(ctx context.Context, id string) (*Payout, error) {
-	return toNode(r.newPayouts)(r.Service.GetPayout(ctx, r.Actor, id))
+	return toNode(r.newPayouts)(r.Service.Claims.GetPayout(ctx, r.Actor, id))
 }
 
 // Payouts lists payouts, newest first.
 func (r *Reader) Payouts(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*PayoutConnection, error) {
-	return toConnection(r.newPayouts)(r.Service.ListPayouts(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
+	return toConnection(r.newPayouts)(r.Service.Claims.ListPayouts(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
 }
 
 // Claim returns the claim that is paid.
 func (p *Payout) Claim(ctx context.Context) (*Claim, error) {
 	r := p.batch.reader
-	return loadOne(ctx, p.batch, "claim", &p.ClaimID, r.Service.ClaimsByID, r.newClaims)
+	return loadOne(ctx, p.batch, "claim", &p.ClaimID, r.Service.Claims.ByID, r.newClaims)
 }
 
 // Policy returns the policy that is paid under.
 func (p *Payout) Policy(ctx context.Context) (*Policy, error) {
 	r := p.batch.reader
-	return loadOne(ctx, p.batch, "policy", &p.PolicyID, r.Service.BarePoliciesByID, r.newPolicies)
+	return loadOne(ctx, p.batch, "policy", &p.PolicyID, r.Service.Policies.BareByID, r.newPolicies)
 }
 
 // PayoutMethod returns the account that is paid.
 func (p *Payout) PayoutMethod(ctx context.Context) (*PayoutMethod, error) {
 	r := p.batch.reader
-	return loadOne(ctx, p.batch, "payoutMethod", p.PayoutMethodID, r.Service.PayoutMethodsByID, r.newPayoutMethods)
+	return loadOne(ctx, p.batch, "payoutMethod", p.PayoutMethodID, r.Service.Payouts.MethodsByID, r.newPayoutMethods)
 }
 
 // PayoutMethod is an account to which a payout can be paid.
@@ -72,18 +72,18 @@ func (r *Reader) newPayoutMethods(records []*wire.PayoutMethod) []*PayoutMethod 
 
 // PayoutMethod returns a payout method. Errors: not_found.
 func (r *Reader) PayoutMethod(ctx context.Context, id string) (*PayoutMethod, error) {
-	return toNode(r.newPayoutMethods)(r.Service.GetPayoutMethod(ctx, r.Actor, id))
+	return toNode(r.newPayoutMethods)(r.Service.Payouts.GetMethod(ctx, r.Actor, id))
 }
 
 // PayoutMethods lists payout methods, newest first.
 func (r *Reader) PayoutMethods(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*PayoutMethodConnection, error) {
-	return toConnection(r.newPayoutMethods)(r.Service.ListPayoutMethods(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
+	return toConnection(r.newPayoutMethods)(r.Service.Payouts.ListMethods(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
 }
 
 // RecordPayoutMethodInput is the input of RecordPayoutMethod, with the account number
 // next to its type.
 type RecordPayoutMethodInput struct {
-	model.PayoutMethodRequest
+	payouts.MethodRequest
 	account.Number
 	ClientMutationID *string
 }
@@ -96,8 +96,8 @@ type RecordPayoutMethodPayload struct {
 
 // RecordPayoutMethod records a payout method.
 func (r *Reader) RecordPayoutMethod(ctx context.Context, in RecordPayoutMethodInput) (*RecordPayoutMethodPayload, error) {
-	in.PayoutMethodRequest.Number = in.Number
-	record, err := runMutation(ctx, r, in.ClientMutationID, in.PayoutMethodRequest, r.Service.RecordPayoutMethod)
+	in.MethodRequest.Number = in.Number
+	record, err := runMutation(ctx, r, in.ClientMutationID, in.MethodRequest, r.Service.Payouts.RecordMethod)
 	method, err := toNode(r.newPayoutMethods)(record, err)
 	return &RecordPayoutMethodPayload{method, in.ClientMutationID}, err
 }

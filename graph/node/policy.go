@@ -3,8 +3,9 @@ package node
 import (
 	"context"
 
-	"parapet/model"
 	"parapet/model/kernel/store"
+	"parapet/model/quoting/catalog"
+	"parapet/model/underwriting"
 	"parapet/model/wire"
 )
 
@@ -20,19 +21,19 @@ func (*Policy) IsNode() {}
 func (r *Reader) newPolicies(records []*wire.Policy) []*Policy {
 	return newBatch(r, records, func(p *wire.Policy) string { return p.ID }, func(p *wire.Policy, b *batch) *Policy {
 		b.addReference("quote", &p.QuoteID)
-		b.addReference("product", new(model.ProductID(p.Product, p.ProductVersion)))
+		b.addReference("product", new(catalog.ProductID(p.Product, p.ProductVersion)))
 		return &Policy{p, b}
 	})
 }
 
 // Policy returns a policy. Errors: not_found.
 func (r *Reader) Policy(ctx context.Context, id string) (*Policy, error) {
-	return toNode(r.newPolicies)(r.Service.GetPolicy(ctx, r.Actor, id))
+	return toNode(r.newPolicies)(r.Service.Policies.Get(ctx, r.Actor, id))
 }
 
 // Policies lists policies, newest first.
 func (r *Reader) Policies(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*PolicyConnection, error) {
-	return toConnection(r.newPolicies)(r.Service.ListBarePolicies(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
+	return toConnection(r.newPolicies)(r.Service.Policies.ListBare(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
 }
 
 // ProductKey returns the key of the product.
@@ -49,13 +50,13 @@ func (p *Policy) Cover() Cover { return Cover{p.Policy.Cover} }
 // Quote returns the quote that was bound.
 func (p *Policy) Quote(ctx context.Context) (*Quote, error) {
 	r := p.batch.reader
-	return loadOne(ctx, p.batch, "quote", &p.QuoteID, r.Service.QuotesByID, r.newQuotes)
+	return loadOne(ctx, p.batch, "quote", &p.QuoteID, r.Service.Quotes.ByID, r.newQuotes)
 }
 
 // Claims lists the claims under the policy.
 func (p *Policy) Claims(ctx context.Context, first *int, after, order *string) (*ClaimConnection, error) {
 	r := p.batch.reader
-	return loadPages(ctx, p.batch, p.ID, "claims", orderedPage(first, after, order), r.Service.ClaimsOf, r.newClaims)
+	return loadPages(ctx, p.batch, p.ID, "claims", orderedPage(first, after, order), r.Service.Claims.ClaimsOf, r.newClaims)
 }
 
 // Timeline lists the policy's own changes and the timelines of its claims.
@@ -64,18 +65,18 @@ func (p *Policy) Timeline(ctx context.Context, first *int, after *string, last *
 	if err != nil {
 		return nil, err
 	}
-	return loadPages(ctx, p.batch, p.ID, "timeline", in, p.batch.reader.Service.TimelinesByPolicy, asNodes[wire.TimelineEntry])
+	return loadPages(ctx, p.batch, p.ID, "timeline", in, p.batch.reader.Service.Claims.TimelinesByPolicy, asNodes[wire.TimelineEntry])
 }
 
 // PayoutMethods lists the accounts of the policy's claims.
 func (p *Policy) PayoutMethods(ctx context.Context, first *int, after, order *string) (*PayoutMethodConnection, error) {
 	r := p.batch.reader
-	return loadPages(ctx, p.batch, p.ID, "payoutMethods", orderedPage(first, after, order), r.Service.PayoutMethodsByParent, r.newPayoutMethods)
+	return loadPages(ctx, p.batch, p.ID, "payoutMethods", orderedPage(first, after, order), r.Service.Payouts.MethodsByParent, r.newPayoutMethods)
 }
 
 // BindPolicyInput is the input of BindPolicy.
 type BindPolicyInput struct {
-	model.BindRequest
+	underwriting.BindRequest
 	ClientMutationID *string
 }
 
@@ -87,7 +88,7 @@ type BindPolicyPayload struct {
 
 // BindPolicy binds a quote.
 func (r *Reader) BindPolicy(ctx context.Context, in BindPolicyInput) (*BindPolicyPayload, error) {
-	record, err := runMutation(ctx, r, in.ClientMutationID, in.BindRequest, r.Service.BindPolicy)
+	record, err := runMutation(ctx, r, in.ClientMutationID, in.BindRequest, r.Service.Policies.Bind)
 	policy, err := toNode(r.newPolicies)(record, err)
 	return &BindPolicyPayload{policy, in.ClientMutationID}, err
 }

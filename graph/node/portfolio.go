@@ -4,16 +4,16 @@ import (
 	"context"
 	"time"
 
-	"parapet/model"
+	"parapet/model/insight/portfolio"
 	"parapet/model/wire"
 )
 
 // Portfolio is the figures of a portfolio at one instant.
-type Portfolio struct{ *model.Portfolio }
+type Portfolio struct{ *portfolio.Portfolio }
 
 // Portfolio opens a portfolio.
 func (r *Reader) Portfolio(ctx context.Context, partner, product, currency *string, from, to *time.Time) (*Portfolio, error) {
-	p, err := r.Service.OpenPortfolio(ctx, r.Actor, model.PortfolioFilter{
+	p, err := r.Service.Portfolio.Open(ctx, r.Actor, portfolio.Filter{
 		Partner: orEmpty(partner), Product: orEmpty(product), Currency: orEmpty(currency), From: from, To: to,
 	})
 	return &Portfolio{p}, err
@@ -27,11 +27,11 @@ type Book struct {
 
 // Book sums the policies by dimensions.
 func (p *Portfolio) Book(ctx context.Context, by []string, first *int) (*Book, error) {
-	dimensions := make([]model.Dimension, len(by))
+	dimensions := make([]portfolio.Dimension, len(by))
 	for i, word := range by {
-		dimensions[i] = model.Dimension(word)
+		dimensions[i] = portfolio.Dimension(word)
 	}
-	most := model.DefaultBookLines
+	most := portfolio.DefaultBookLines
 	if first != nil {
 		most = *first
 	}
@@ -41,5 +41,5 @@ func (p *Portfolio) Book(ctx context.Context, by []string, first *int) (*Book, e
 
 // Series returns the figures over time.
 func (p *Portfolio) Series(ctx context.Context, interval string) ([]wire.Series, error) {
-	return p.Portfolio.Series(ctx, model.Interval(interval))
+	return p.Portfolio.Series(ctx, portfolio.Interval(interval))
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/shopspring/decimal"
 
-	"parapet/model"
+	"parapet/model/hazard/trigger"
 	"parapet/model/money"
-	"parapet/model/product"
-	"parapet/model/trigger"
+	"parapet/model/quoting/catalog"
+	"parapet/model/quoting/product"
 	"parapet/model/wire"
 )
 
@@ -23,18 +23,18 @@ func (r *Reader) newProducts(records []*wire.Product) []*Product {
 
 // Product returns the newest version of a product. Errors: not_found.
 func (r *Reader) Product(ctx context.Context, key string) (*Product, error) {
-	return toNode(r.newProducts)(r.Service.GetProduct(ctx, r.Actor, key))
+	return toNode(r.newProducts)(r.Service.Products.Get(ctx, r.Actor, key))
 }
 
 // Products lists the newest versions of all products by key.
 func (r *Reader) Products(ctx context.Context, first *int, after *string) (*ProductConnection, error) {
-	return toConnection(r.newProducts)(r.Service.ListProducts(ctx, r.Actor, pageRequest(first, after)))
+	return toConnection(r.newProducts)(r.Service.Products.List(ctx, r.Actor, pageRequest(first, after)))
 }
 
 // loadProduct returns the product version by which a record of the batch was quoted.
 func (b *batch) loadProduct(ctx context.Context, key string, version int) (*Product, error) {
-	id := model.ProductID(key, version)
-	return loadOne(ctx, b, "product", &id, b.reader.Service.ProductsByID, b.reader.newProducts)
+	id := catalog.ProductID(key, version)
+	return loadOne(ctx, b, "product", &id, b.reader.Service.Products.ByID, b.reader.newProducts)
 }
 
 // ContextSchema returns the JSON Schema of a quote's context.

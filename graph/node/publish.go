@@ -22,7 +22,7 @@ type PublishProductPayload struct {
 // PublishProduct publishes a product version.
 func (r *Reader) PublishProduct(ctx context.Context, in PublishProductInput) (*PublishProductPayload, error) {
 	record, err := runMutation(ctx, r, in.ClientMutationID, in.Document, func(ctx context.Context, actor actor.Actor, document string) (*wire.Product, error) {
-		record, _, err := r.Service.PublishProduct(ctx, actor, []byte(document))
+		record, _, err := r.Service.Products.Publish(ctx, actor, []byte(document))
 		return record, err
 	})
 	product, err := toNode(r.newProducts)(record, err)

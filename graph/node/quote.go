@@ -3,9 +3,10 @@ package node
 import (
 	"context"
 
-	"parapet/model"
 	"parapet/model/kernel/store"
-	"parapet/model/pricing"
+	"parapet/model/quoting"
+	"parapet/model/quoting/catalog"
+	"parapet/model/quoting/pricing"
 	"parapet/model/wire"
 )
 
@@ -21,19 +22,19 @@ func (*Quote) IsNode() {}
 func (r *Reader) newQuotes(records []*wire.Quote) []*Quote {
 	return newBatch(r, records, func(q *wire.Quote) string { return q.ID }, func(q *wire.Quote, b *batch) *Quote {
 		b.addReference("policy", q.PolicyID)
-		b.addReference("product", new(model.ProductID(q.Product, q.ProductVersion)))
+		b.addReference("product", new(catalog.ProductID(q.Product, q.ProductVersion)))
 		return &Quote{q, b}
 	})
 }
 
 // Quote returns a quote. Errors: not_found.
 func (r *Reader) Quote(ctx context.Context, id string) (*Quote, error) {
-	return toNode(r.newQuotes)(r.Service.GetQuote(ctx, r.Actor, id))
+	return toNode(r.newQuotes)(r.Service.Quotes.Get(ctx, r.Actor, id))
 }
 
 // Quotes lists quotes, newest first.
 func (r *Reader) Quotes(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*QuoteConnection, error) {
-	return toConnection(r.newQuotes)(r.Service.ListQuotes(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
+	return toConnection(r.newQuotes)(r.Service.Quotes.List(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
 }
 
 // ProductKey returns the key of the product.
@@ -50,18 +51,18 @@ func (q *Quote) Cover() Cover { return Cover{q.Quote.Cover} }
 // Policy returns the bound policy, nil before binding.
 func (q *Quote) Policy(ctx context.Context) (*Policy, error) {
 	r := q.batch.reader
-	return loadOne(ctx, q.batch, "policy", q.PolicyID, r.Service.BarePoliciesByID, r.newPolicies)
+	return loadOne(ctx, q.batch, "policy", q.PolicyID, r.Service.Policies.BareByID, r.newPolicies)
 }
 
 // WeighedEvents lists the past events used in the price.
 func (q *Quote) WeighedEvents(_ context.Context, first *int, after, order *string) (*WeighedEventConnection, error) {
 	r := q.batch.reader
-	return toConnection(asNodes[pricing.WeighedEvent])(r.Service.WeighedEvents(r.Actor, q.Quote, orderedPage(first, after, order)))
+	return toConnection(asNodes[pricing.WeighedEvent])(r.Service.Quotes.WeighedEvents(r.Actor, q.Quote, orderedPage(first, after, order)))
 }
 
 // CreateQuoteInput is the input of CreateQuote.
 type CreateQuoteInput struct {
-	model.QuoteRequest
+	quoting.Request
 	ClientMutationID *string
 }
 
@@ -73,7 +74,7 @@ type CreateQuotePayload struct {
 
 // CreateQuote prices cover.
 func (r *Reader) CreateQuote(ctx context.Context, in CreateQuoteInput) (*CreateQuotePayload, error) {
-	record, err := runMutation(ctx, r, in.ClientMutationID, in.QuoteRequest, r.Service.CreateQuote)
+	record, err := runMutation(ctx, r, in.ClientMutationID, in.Request, r.Service.Quotes.Create)
 	quote, err := toNode(r.newQuotes)(record, err)
 	return &CreateQuotePayload{quote, in.ClientMutationID}, err
 }

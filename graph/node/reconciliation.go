@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"parapet/model"
 	"parapet/model/kernel/store"
 	"parapet/model/money"
+	"parapet/model/payouts/reconciliation"
 )
 
 // ReconcileInput is a rail's report.
@@ -18,7 +18,7 @@ type ReconcileInput struct {
 	LineCount        int
 	Sums             []*money.Money
 	Until            *time.Time
-	Lines            []*model.ReportLine
+	Lines            []*reconciliation.ReportLine
 	ClientMutationID *string
 }
 
@@ -46,8 +46,8 @@ func (r *Reader) Reconcile(ctx context.Context, in ReconcileInput) (*ReconcilePa
 	}
 	actor := r.Actor
 	actor.Operation = "reconcile"
-	done, err := r.Service.Reconcile(ctx, actor, model.Report{Rail: in.Rail, Name: in.Name, Lines: &in.LineCount, Sums: sums, Until: in.Until},
-		func(each func(model.ReportLine) error) error {
+	done, err := r.Service.Reconciliation.Reconcile(ctx, actor, reconciliation.Report{Rail: in.Rail, Name: in.Name, Lines: &in.LineCount, Sums: sums, Until: in.Until},
+		func(each func(reconciliation.ReportLine) error) error {
 			for _, line := range in.Lines {
 				if err := each(*line); err != nil {
 					return err
@@ -67,25 +67,25 @@ func (r *Reader) Reconcile(ctx context.Context, in ReconcileInput) (*ReconcilePa
 
 // CloseFindingInput is the input of CloseFinding.
 type CloseFindingInput struct {
-	model.CloseExceptionRequest
+	reconciliation.CloseExceptionRequest
 	ClientMutationID *string
 }
 
 // CloseFindingPayload is the closed reconciliation exception.
 type CloseFindingPayload struct {
-	Finding          *model.ReconciliationException
+	Finding          *reconciliation.Exception
 	ClientMutationID *string
 }
 
 // CloseFinding closes a reconciliation exception.
 func (r *Reader) CloseFinding(ctx context.Context, in CloseFindingInput) (*CloseFindingPayload, error) {
-	finding, err := runMutation(ctx, r, in.ClientMutationID, in.CloseExceptionRequest, r.Service.CloseReconciliationException)
+	finding, err := runMutation(ctx, r, in.ClientMutationID, in.CloseExceptionRequest, r.Service.Reconciliation.CloseException)
 	return &CloseFindingPayload{finding, in.ClientMutationID}, err
 }
 
 // Findings lists reconciliation exceptions, newest first.
-func (r *Reader) Findings(ctx context.Context, closedToo bool) ([]*model.ReconciliationException, error) {
-	list, err := r.Service.ListReconciliationExceptions(ctx, r.Actor, closedToo, store.PageRequest{Limit: store.MaxPageSize})
+func (r *Reader) Findings(ctx context.Context, closedToo bool) ([]*reconciliation.Exception, error) {
+	list, err := r.Service.Reconciliation.ListExceptions(ctx, r.Actor, closedToo, store.PageRequest{Limit: store.MaxPageSize})
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,8 @@ package node
 import (
 	"context"
 
-	"parapet/model"
+	"parapet/model/claims"
+	"parapet/model/payouts"
 )
 
 // ApprovePayoutInput is the input of ApprovePayout.
@@ -17,8 +18,8 @@ type ApprovePayoutInput struct {
 
 // ApprovePayout approves a payout.
 func (r *Reader) ApprovePayout(ctx context.Context, in ApprovePayoutInput) (*PayoutPayload, error) {
-	request := model.ApprovalRequest{PayoutID: in.PayoutID, Digest: orEmpty(in.Digest), Note: in.Note}
-	record, err := runOperatorMutation(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, request, r.Service.ApprovePayout)
+	request := payouts.ApprovalRequest{PayoutID: in.PayoutID, Digest: orEmpty(in.Digest), Note: in.Note}
+	record, err := runOperatorMutation(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, request, r.Service.Payouts.Approve)
 	payout, err := toNode(r.newPayouts)(record, err)
 	return &PayoutPayload{payout, in.ClientMutationID}, err
 }
@@ -33,8 +34,8 @@ type ReleasePayoutInput struct {
 
 // ReleasePayout releases a payout.
 func (r *Reader) ReleasePayout(ctx context.Context, in ReleasePayoutInput) (*PayoutPayload, error) {
-	request := model.ReleaseRequest{PayoutID: in.PayoutID, Note: in.Note}
-	record, err := runOperatorMutation(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, request, r.Service.ReleasePayout)
+	request := payouts.ReleaseRequest{PayoutID: in.PayoutID, Note: in.Note}
+	record, err := runOperatorMutation(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, request, r.Service.Payouts.Release)
 	payout, err := toNode(r.newPayouts)(record, err)
 	return &PayoutPayload{payout, in.ClientMutationID}, err
 }
@@ -52,8 +53,8 @@ type ResolvePayoutInput struct {
 
 // ResolvePayout resolves a payout in doubt or a mismatch.
 func (r *Reader) ResolvePayout(ctx context.Context, in ResolvePayoutInput) (*PayoutPayload, error) {
-	request := model.ResolutionRequest{PayoutID: in.PayoutID, Outcome: model.PayoutStatus(in.Outcome), Reference: orEmpty(in.Reference), Settled: in.Settled, Note: in.Note}
-	record, err := runOperatorMutation(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, request, r.Service.ResolvePayout)
+	request := payouts.ResolutionRequest{PayoutID: in.PayoutID, Outcome: claims.PayoutStatus(in.Outcome), Reference: orEmpty(in.Reference), Settled: in.Settled, Note: in.Note}
+	record, err := runOperatorMutation(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, request, r.Service.Payouts.Resolve)
 	payout, err := toNode(r.newPayouts)(record, err)
 	return &PayoutPayload{payout, in.ClientMutationID}, err
 }
@@ -69,15 +70,15 @@ type SettlePayoutExternallyInput struct {
 
 // SettlePayoutExternally closes a payout as already paid; it needs two operators.
 func (r *Reader) SettlePayoutExternally(ctx context.Context, in SettlePayoutExternallyInput) (*PayoutPayload, error) {
-	request := model.SettlementRequest{PayoutID: in.PayoutID, Reference: in.Reference, Note: in.Note}
-	record, err := runOperatorMutation(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, request, r.Service.SettlePayoutExternally)
+	request := payouts.SettlementRequest{PayoutID: in.PayoutID, Reference: in.Reference, Note: in.Note}
+	record, err := runOperatorMutation(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, request, r.Service.Payouts.SettleExternally)
 	payout, err := toNode(r.newPayouts)(record, err)
 	return &PayoutPayload{payout, in.ClientMutationID}, err
 }
 
 // Approval returns the required and given approvals of the payout.
-func (p *Payout) Approval(ctx context.Context) (*model.PayoutApproval, error) {
-	return loadRelation(ctx, p.batch, p.ID, "approval", func(ctx context.Context) (map[string]*model.PayoutApproval, error) {
-		return p.batch.reader.Service.ApprovalsOf(ctx, p.batch.reader.Actor, p.batch.ids)
+func (p *Payout) Approval(ctx context.Context) (*payouts.PayoutApproval, error) {
+	return loadRelation(ctx, p.batch, p.ID, "approval", func(ctx context.Context) (map[string]*payouts.PayoutApproval, error) {
+		return p.batch.reader.Service.Payouts.ApprovalsOf(ctx, p.batch.reader.Actor, p.batch.ids)
 	})
 }

@@ -1,6 +1,6 @@
 package node
 
-import "parapet/model/trigger"
+import "parapet/model/hazard/trigger"
 
 // Cover is the bound terms of a quote or policy.
 type Cover struct{ trigger.Cover }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"parapet/model"
+	"parapet/model/events/webhooks"
 	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
@@ -26,17 +26,17 @@ func (r *Reader) newWebhookEndpoints(records []*wire.WebhookEndpoint) []*Webhook
 
 // WebhookEndpoint returns an endpoint. Errors: not_found.
 func (r *Reader) WebhookEndpoint(ctx context.Context, id string) (*WebhookEndpoint, error) {
-	return toNode(r.newWebhookEndpoints)(r.Service.GetWebhookEndpoint(ctx, r.Actor, id))
+	return toNode(r.newWebhookEndpoints)(r.Service.Webhooks.GetEndpoint(ctx, r.Actor, id))
 }
 
 // WebhookEndpoints lists endpoints, newest first.
 func (r *Reader) WebhookEndpoints(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*WebhookEndpointConnection, error) {
-	return toConnection(r.newWebhookEndpoints)(r.Service.ListWebhookEndpoints(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
+	return toConnection(r.newWebhookEndpoints)(r.Service.Webhooks.ListEndpoints(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
 }
 
 // EventTypes returns the subscribed event types; nil for all.
 func (e *WebhookEndpoint) EventTypes() []string {
-	if slices.Contains(e.WebhookEndpoint.EventTypes, model.AllEvents) {
+	if slices.Contains(e.WebhookEndpoint.EventTypes, webhooks.AllEvents) {
 		return nil
 	}
 	return e.WebhookEndpoint.EventTypes
@@ -45,7 +45,7 @@ func (e *WebhookEndpoint) EventTypes() []string {
 // Deliveries lists the deliveries to the endpoint.
 func (e *WebhookEndpoint) Deliveries(ctx context.Context, first *int, after, status *string) (*DeliveryConnection, error) {
 	r := e.batch.reader
-	return loadPages(ctx, e.batch, e.ID, "deliveries "+orEmpty(status), pageRequest(first, after), r.Service.DeliveriesOf(orEmpty(status)), r.newDeliveries)
+	return loadPages(ctx, e.batch, e.ID, "deliveries "+orEmpty(status), pageRequest(first, after), r.Service.Webhooks.DeliveriesOf(orEmpty(status)), r.newDeliveries)
 }
 
 // Delivery is the delivery of one event to one endpoint.
@@ -68,11 +68,11 @@ func (r *Reader) newDeliveries(records []*wire.Delivery) []*Delivery {
 // Event returns the delivered event.
 func (d *Delivery) Event(ctx context.Context) (*Event, error) {
 	r := d.batch.reader
-	return loadOne(ctx, d.batch, "event", &d.EventID, r.Service.EventsByID, r.newEvents)
+	return loadOne(ctx, d.batch, "event", &d.EventID, r.Service.Events.ByID, r.newEvents)
 }
 
 // Endpoint returns the endpoint.
 func (d *Delivery) Endpoint(ctx context.Context) (*WebhookEndpoint, error) {
 	r := d.batch.reader
-	return loadOne(ctx, d.batch, "endpoint", &d.EndpointID, r.Service.WebhookEndpointsByID, r.newWebhookEndpoints)
+	return loadOne(ctx, d.batch, "endpoint", &d.EndpointID, r.Service.Webhooks.EndpointsByID, r.newWebhookEndpoints)
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 
-	"parapet/model"
+	"parapet/model/events/webhooks"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 	"parapet/model/wire"
@@ -13,7 +13,7 @@ import (
 
 // CreateWebhookEndpointInput is the input of CreateWebhookEndpoint.
 type CreateWebhookEndpointInput struct {
-	model.WebhookEndpointRequest
+	webhooks.EndpointRequest
 	ClientMutationID *string
 }
 
@@ -34,14 +34,14 @@ func (r *Reader) newSecretPayload(record *wire.WebhookEndpoint, err error, clien
 
 // CreateWebhookEndpoint creates an endpoint.
 func (r *Reader) CreateWebhookEndpoint(ctx context.Context, in CreateWebhookEndpointInput) (*WebhookSecretPayload, error) {
-	record, err := runMutation(ctx, r, in.ClientMutationID, in.WebhookEndpointRequest, r.Service.CreateWebhookEndpoint)
+	record, err := runMutation(ctx, r, in.ClientMutationID, in.EndpointRequest, r.Service.Webhooks.CreateEndpoint)
 	return r.newSecretPayload(record, err, in.ClientMutationID)
 }
 
 // ChangeWebhookEndpointInput is the changes to an endpoint. For nullable members, null
 // removes the value and an absent member keeps it.
 type ChangeWebhookEndpointInput struct {
-	model.WebhookEndpointRequest
+	webhooks.EndpointRequest
 	WebhookEndpointID string
 	EveryEventType    *bool
 	PartnerReference  graphql.Omittable[*string]
@@ -51,12 +51,12 @@ type ChangeWebhookEndpointInput struct {
 
 // toModel converts the input to the request of the domain with the endpoint's id.
 func (in *ChangeWebhookEndpointInput) toModel() (webhookEndpointChange, error) {
-	out := webhookEndpointChange{in.WebhookEndpointID, in.WebhookEndpointRequest}
+	out := webhookEndpointChange{in.WebhookEndpointID, in.EndpointRequest}
 	if orEmpty(in.EveryEventType) {
 		if in.EventTypes != nil {
 			return out, apperr.Invalid(apperr.FieldError{Pointer: "/every_event_type", Code: "not_allowed", Detail: "Give eventTypes, or everyEventType, not both."})
 		}
-		out.EventTypes = []string{model.AllEvents}
+		out.EventTypes = []string{webhooks.AllEvents}
 	}
 	name, named := in.PartnerReference.ValueOK()
 	out.PartnerReference, out.ClearReference = name, named && name == nil
@@ -69,7 +69,7 @@ func (in *ChangeWebhookEndpointInput) toModel() (webhookEndpointChange, error) {
 
 type webhookEndpointChange struct {
 	WebhookEndpointID string
-	model.WebhookEndpointRequest
+	webhooks.EndpointRequest
 }
 
 // ChangeWebhookEndpointPayload is the changed endpoint.
@@ -85,7 +85,7 @@ func (r *Reader) ChangeWebhookEndpoint(ctx context.Context, in ChangeWebhookEndp
 		return nil, err
 	}
 	record, err := runMutation(ctx, r, in.ClientMutationID, change, func(ctx context.Context, actor actor.Actor, in webhookEndpointChange) (*wire.WebhookEndpoint, error) {
-		return r.Service.ChangeWebhookEndpoint(ctx, actor, in.WebhookEndpointID, in.WebhookEndpointRequest)
+		return r.Service.Webhooks.ChangeEndpoint(ctx, actor, in.WebhookEndpointID, in.EndpointRequest)
 	})
 	endpoint, err := toNode(r.newWebhookEndpoints)(record, err)
 	return &ChangeWebhookEndpointPayload{endpoint, in.ClientMutationID}, err
@@ -106,14 +106,14 @@ type DeleteWebhookEndpointPayload struct {
 // DeleteWebhookEndpoint deletes an endpoint.
 func (r *Reader) DeleteWebhookEndpoint(ctx context.Context, in WebhookEndpointInput) (*DeleteWebhookEndpointPayload, error) {
 	_, err := runMutation(ctx, r, in.ClientMutationID, in.WebhookEndpointID, func(ctx context.Context, actor actor.Actor, id string) (*wire.WebhookEndpoint, error) {
-		return nil, r.Service.DeleteWebhookEndpoint(ctx, actor, id)
+		return nil, r.Service.Webhooks.DeleteEndpoint(ctx, actor, id)
 	})
 	return &DeleteWebhookEndpointPayload{in.WebhookEndpointID, in.ClientMutationID}, err
 }
 
 // RotateWebhookSecret creates a new secret.
 func (r *Reader) RotateWebhookSecret(ctx context.Context, in WebhookEndpointInput) (*WebhookSecretPayload, error) {
-	record, err := runMutation(ctx, r, in.ClientMutationID, in.WebhookEndpointID, r.Service.RotateWebhookSecret)
+	record, err := runMutation(ctx, r, in.ClientMutationID, in.WebhookEndpointID, r.Service.Webhooks.RotateSecret)
 	return r.newSecretPayload(record, err, in.ClientMutationID)
 }
 
@@ -125,7 +125,7 @@ type DeliveryPayload struct {
 
 // TestWebhookEndpoint sends a test event to an endpoint.
 func (r *Reader) TestWebhookEndpoint(ctx context.Context, in WebhookEndpointInput) (*DeliveryPayload, error) {
-	record, err := runMutation(ctx, r, in.ClientMutationID, in.WebhookEndpointID, r.Service.TestWebhookEndpoint)
+	record, err := runMutation(ctx, r, in.ClientMutationID, in.WebhookEndpointID, r.Service.Webhooks.TestEndpoint)
 	delivery, err := toNode(r.newDeliveries)(record, err)
 	return &DeliveryPayload{delivery, in.ClientMutationID}, err
 }
@@ -138,7 +138,7 @@ type RetryDeliveryInput struct {
 
 // RetryDelivery sends an event again.
 func (r *Reader) RetryDelivery(ctx context.Context, in RetryDeliveryInput) (*DeliveryPayload, error) {
-	record, err := runMutation(ctx, r, in.ClientMutationID, in.DeliveryID, r.Service.RetryDelivery)
+	record, err := runMutation(ctx, r, in.ClientMutationID, in.DeliveryID, r.Service.Webhooks.RetryDelivery)
 	delivery, err := toNode(r.newDeliveries)(record, err)
 	return &DeliveryPayload{delivery, in.ClientMutationID}, err
 }
@@ -161,7 +161,7 @@ func (r *Reader) RetryParkedDeliveries(ctx context.Context, in RetryParkedDelive
 	client := in.ClientMutationID
 	in.ClientMutationID = nil
 	retried, err := runMutation(ctx, r, client, in, func(ctx context.Context, actor actor.Actor, in RetryParkedDeliveriesInput) (*wire.Retried, error) {
-		return r.Service.RetryFailed(ctx, actor, in.WebhookEndpointID, in.FirstSequence, in.LastSequence)
+		return r.Service.Webhooks.RetryFailed(ctx, actor, in.WebhookEndpointID, in.FirstSequence, in.LastSequence)
 	})
 	if err != nil {
 		return nil, err

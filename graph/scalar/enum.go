@@ -5,12 +5,14 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 
-	"parapet/model"
 	"parapet/model/account"
+	"parapet/model/audit"
+	"parapet/model/claims"
 	"parapet/model/hazard"
+	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/event"
-	"parapet/model/pricing"
-	"parapet/model/trigger"
+	"parapet/model/ledger"
+	"parapet/model/quoting/pricing"
 )
 
 // An enum value is the same in Go, Postgres, JSON and GraphQL, except that GraphQL writes
@@ -121,24 +123,24 @@ func MarshalShape(w trigger.Shape) graphql.Marshaler { return upperEnum(w) }
 func UnmarshalShape(v any) (trigger.Shape, error) { return lowerEnum[trigger.Shape](v) }
 
 // MarshalLedgerAccount is MarshalEnum.
-func MarshalLedgerAccount(w model.LedgerAccount) graphql.Marshaler { return upperEnum(w) }
+func MarshalLedgerAccount(w ledger.Account) graphql.Marshaler { return upperEnum(w) }
 
 // UnmarshalLedgerAccount is UnmarshalEnum.
-func UnmarshalLedgerAccount(v any) (model.LedgerAccount, error) {
-	return lowerEnum[model.LedgerAccount](v)
+func UnmarshalLedgerAccount(v any) (ledger.Account, error) {
+	return lowerEnum[ledger.Account](v)
 }
 
 // MarshalOperation is MarshalEnum.
-func MarshalOperation(w model.Operation) graphql.Marshaler { return upperEnum(w) }
+func MarshalOperation(w audit.Operation) graphql.Marshaler { return upperEnum(w) }
 
 // UnmarshalOperation is UnmarshalEnum.
-func UnmarshalOperation(v any) (model.Operation, error) { return lowerEnum[model.Operation](v) }
+func UnmarshalOperation(v any) (audit.Operation, error) { return lowerEnum[audit.Operation](v) }
 
 // MarshalOrigin is MarshalEnum.
-func MarshalOrigin(w model.Origin) graphql.Marshaler { return upperEnum(w) }
+func MarshalOrigin(w claims.Origin) graphql.Marshaler { return upperEnum(w) }
 
 // UnmarshalOrigin is UnmarshalEnum.
-func UnmarshalOrigin(v any) (model.Origin, error) { return lowerEnum[model.Origin](v) }
+func UnmarshalOrigin(v any) (claims.Origin, error) { return lowerEnum[claims.Origin](v) }
 
 // MarshalAccountType is MarshalEnum.
 func MarshalAccountType(w account.Type) graphql.Marshaler { return upperEnum(w) }

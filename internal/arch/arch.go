@@ -29,6 +29,9 @@ func Rules() []Rule {
 	return []Rule{
 		{"top level", checkTopLevel},
 		{"imports", checkImports},
+		{"order", checkOrder},
+		{"subdomains", checkSubdomains},
+		{"package size", checkPackageSizes},
 		{"package comment", checkPackageComments},
 		{"documented", checkDocumented},
 		{"length", checkLengths},

@@ -23,11 +23,11 @@ var (
 
 // purePackages are the pure packages of the domain.
 var purePackages = []string{
-	"model/account", "model/hazard", "model/money", "model/pricing", "model/product", "model/trigger", "model/wire",
+	"model/account", "model/hazard", "model/money", "model/quoting/pricing", "model/quoting/product", "model/hazard/trigger", "model/wire",
 }
 
 // kernelPackages are the packages that every subdomain uses, without the database.
-var kernelPackages = []string{"model/kernel/event", "model/kernel/apperr", "model/kernel/actor"}
+var kernelPackages = []string{"model/kernel/event", "model/kernel/apperr", "model/kernel/actor", "model/kernel/seal"}
 
 var layers = []layer{
 	{
@@ -44,6 +44,11 @@ var layers = []layer{
 		dirs: purePackages, allowedOwn: purePackages,
 		forbiddenImports: slices.Concat(databaseLibraries, queueLibraries, apiLibraries, oidcLibraries, []string{"context", "net", "os/exec"}),
 		reason:           "a calculation package of the domain is pure, so that tables can test it: take values, return values, and let model do the rest",
+	},
+	{
+		dirs: subdomains, allowedOwn: []string{"model"},
+		forbiddenImports: slices.Concat(queueLibraries, apiLibraries, oidcLibraries),
+		reason:           "the domain does not depend on its callers: declare a small interface in model and implement it in an adapter",
 	},
 	{
 		dirs: []string{"model"}, allowedOwn: []string{"model"},
@@ -110,7 +115,8 @@ func layerOf(dir string) (found *layer, name string) {
 }
 
 // mayImport reports whether an import is allowed. Tests may import anything external, the
-// test support and the internal packages, but no sibling layer.
+// test support and the internal packages, tests of the domain all of it, but no test a
+// sibling layer.
 func (l *layer) mayImport(file *File, name, target string) bool {
 	dir, ours := strings.CutPrefix(target, Module+"/")
 	if !ours {
@@ -119,7 +125,7 @@ func (l *layer) mayImport(file *File, name, target string) bool {
 	if isWithin(dir, "model/modeltest") {
 		return file.Test || name == "cmd" || name == "model/modeltest"
 	}
-	if file.Test && (isWithin(dir, "internal") || isWithin(dir, "migrations")) {
+	if file.Test && (isWithin(dir, "internal") || isWithin(dir, "migrations") || isWithin(name, "model") && isWithin(dir, "model")) {
 		return true
 	}
 	return isWithin(dir, name) || isWithinAny(dir, l.allowedOwn)

@@ -11,15 +11,15 @@ import (
 // clockReaders are the only files and packages that may read the clock, each with its
 // reason.
 var clockReaders = map[string]string{
-	"internal/auth":          "a token's time is judged by the clock of the server that reads it; tests hand in another",
-	"internal/devissuer":     "development tokens are issued now",
-	"internal/devpg":         "waiting for a starting server has a deadline",
-	"jobs/heartbeat.go":      "a rail reports days of the world's calendar",
-	"jobs/release_payout.go": "the age of an order right before it is sent: a worker that was suspended must not send an old one",
-	"jobs/workers.go":        "how long a job took, for its line in the log",
-	"model/dbconn":           "how long a server has not answered, measured where it is waited for",
-	"rest/timeouts.go":       "a connection's deadlines are on the machine's clock",
-	"model/partner_cache.go": "the age of a cached answer; business time stays with the database",
+	"internal/auth":                   "a token's time is judged by the clock of the server that reads it; tests hand in another",
+	"internal/devissuer":              "development tokens are issued now",
+	"internal/devpg":                  "waiting for a starting server has a deadline",
+	"jobs/heartbeat.go":               "a rail reports days of the world's calendar",
+	"jobs/release_payout.go":          "the age of an order right before it is sent: a worker that was suspended must not send an old one",
+	"jobs/workers.go":                 "how long a job took, for its line in the log",
+	"model/dbconn":                    "how long a server has not answered, measured where it is waited for",
+	"rest/timeouts.go":                "a connection's deadlines are on the machine's clock",
+	"model/partners/partner_cache.go": "the age of a cached answer; business time stays with the database",
 }
 
 // checkClock keeps business time in the database, so that rules can be tested at any

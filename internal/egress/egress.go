@@ -15,7 +15,7 @@ import (
 
 	"code.dny.dev/ssrf"
 
-	"parapet/model/kernel/store"
+	"parapet/model/dbconn"
 )
 
 // Config configures what a Guard allows.
@@ -103,7 +103,7 @@ type guardedTransport struct{ *http.Transport }
 
 // RoundTrip implements http.RoundTripper.
 func (t guardedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
-	if err := store.RequireNoTransaction(request.Context()); err != nil {
+	if err := dbconn.RequireNoTransaction(request.Context()); err != nil {
 		return nil, err
 	}
 	return t.Transport.RoundTrip(request)

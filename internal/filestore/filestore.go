@@ -13,7 +13,7 @@ import (
 	"path"
 	"strings"
 
-	"parapet/model/kernel/store"
+	"parapet/model/dbconn"
 )
 
 // Store stores objects. Close it at the end.
@@ -58,7 +58,7 @@ func OpenFolder(dir string) (*Folder, error) {
 // Put stores all of r under key or nothing: it writes a temporary file, syncs it to disk
 // and then renames it, unless ctx has ended.
 func (f *Folder) Put(ctx context.Context, key string, r io.Reader) (err error) {
-	if err := store.RequireNoTransaction(ctx); err != nil {
+	if err := dbconn.RequireNoTransaction(ctx); err != nil {
 		return err
 	}
 	if err := f.root.MkdirAll(path.Dir(key), 0o700); err != nil {
@@ -86,7 +86,7 @@ func (f *Folder) Put(ctx context.Context, key string, r io.Reader) (err error) {
 
 // Open reads an object; the caller closes it.
 func (f *Folder) Open(ctx context.Context, key string) (io.ReadCloser, error) {
-	if err := store.RequireNoTransaction(ctx); err != nil {
+	if err := dbconn.RequireNoTransaction(ctx); err != nil {
 		return nil, err
 	}
 	file, err := f.root.Open(key)
@@ -99,7 +99,7 @@ func (f *Folder) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 // Delete removes an object and the leftovers of an interrupted Put; a missing object is
 // no error.
 func (f *Folder) Delete(ctx context.Context, key string) error {
-	if err := store.RequireNoTransaction(ctx); err != nil {
+	if err := dbconn.RequireNoTransaction(ctx); err != nil {
 		return err
 	}
 	names, err := fs.Glob(f.root.FS(), key+".*.part") // keys contain no Glob metacharacters

@@ -12,7 +12,7 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
-	"parapet/model/kernel/store"
+	"parapet/model/dbconn"
 )
 
 // Bucket stores objects in an S3-compatible store. It implements model.Files.
@@ -64,7 +64,7 @@ const partSize = 16 << 20
 
 // Put stores all of r under key or nothing: it aborts an interrupted upload.
 func (b *Bucket) Put(ctx context.Context, key string, r io.Reader) error {
-	if err := store.RequireNoTransaction(ctx); err != nil {
+	if err := dbconn.RequireNoTransaction(ctx); err != nil {
 		return err
 	}
 	length := int64(-1)
@@ -83,7 +83,7 @@ func (b *Bucket) Put(ctx context.Context, key string, r io.Reader) error {
 
 // Open reads an object; the caller closes it. A missing one is fs.ErrNotExist.
 func (b *Bucket) Open(ctx context.Context, key string) (io.ReadCloser, error) {
-	if err := store.RequireNoTransaction(ctx); err != nil {
+	if err := dbconn.RequireNoTransaction(ctx); err != nil {
 		return nil, err
 	}
 	object, err := b.client.GetObject(ctx, b.bucket, b.objectName(key), minio.GetObjectOptions{})
@@ -101,7 +101,7 @@ func (b *Bucket) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 
 // Delete removes an object; a missing one is no error.
 func (b *Bucket) Delete(ctx context.Context, key string) error {
-	if err := store.RequireNoTransaction(ctx); err != nil {
+	if err := dbconn.RequireNoTransaction(ctx); err != nil {
 		return err
 	}
 	if err := b.client.RemoveObject(ctx, b.bucket, b.objectName(key), minio.RemoveObjectOptions{}); err != nil {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"parapet/model/hazard"
-	"parapet/model/trigger"
+	"parapet/model/hazard/trigger"
 	"parapet/model/wire"
 )
 

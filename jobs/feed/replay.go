@@ -10,7 +10,7 @@ import (
 )
 
 // Replay re-dates historical observations so that an event happens at now; an empty
-// eventID selects the last event of the file. An event of many rows, such as a storm,
+// EventID selects the last event of the file. An event of many rows, such as a storm,
 // ends at now. The spacing is kept. Rows that would lie in the future are left out and
 // counted in left. ReplayedFrom keeps the original time. Pass the returned shift to Shift
 // to get the same rows again.
@@ -62,7 +62,7 @@ func Shift(observations []wire.ObservationInput, shift time.Duration, now time.T
 }
 
 // latestObservation returns the latest observation of an event, or of all events when
-// eventID is empty.
+// EventID is empty.
 func latestObservation(observations []wire.ObservationInput, eventID string) *wire.ObservationInput {
 	var latest *wire.ObservationInput
 	for i := range observations {

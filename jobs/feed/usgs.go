@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"parapet/model/hazard"
-	"parapet/model/trigger"
+	"parapet/model/hazard/trigger"
 	"parapet/model/wire"
 )
 

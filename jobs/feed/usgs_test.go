@@ -13,7 +13,7 @@ import (
 
 	"parapet/jobs/feed"
 	"parapet/model/hazard"
-	"parapet/model/trigger"
+	"parapet/model/hazard/trigger"
 	"parapet/model/wire"
 )
 

@@ -188,7 +188,7 @@ func referenceOf(key string) string {
 	return "sim_" + hex.EncodeToString(digest[:8])
 }
 
-// sleepFor waits in real time.
+// SleepFor waits in real time.
 func sleepFor(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -11,6 +11,7 @@ import (
 	"parapet/internal/filestore"
 	"parapet/model"
 	"parapet/model/kernel/actor"
+	"parapet/model/kernel/seal"
 	"parapet/model/kernel/store"
 )
 
@@ -150,9 +151,9 @@ func Source() actor.Actor {
 }
 
 // Keys returns the keys of every service in the tests.
-func Keys() store.Keys {
-	return store.Keys{
-		Seal:        []store.SealKey{{ID: "test", Secret: []byte("0123456789abcdef0123456789abcdef")}},
+func Keys() seal.Keys {
+	return seal.Keys{
+		Seal:        []seal.Key{{ID: "test", Secret: []byte("0123456789abcdef0123456789abcdef")}},
 		Fingerprint: []byte("fingerprint-key-of-the-tests-0123"),
 	}
 }
@@ -176,7 +177,7 @@ func (b *Bundle) AdvanceClock(d time.Duration) {
 // Sweep performs all due work.
 func (b *Bundle) Sweep() {
 	b.t.Helper()
-	require.NoError(b.t, b.Service.Sweep(b.ctx))
+	require.NoError(b.t, b.Service.Operations.Sweep(b.ctx))
 }
 
 // CountRows counts the rows of every table, except those of the queue and the clock and

@@ -21,7 +21,8 @@ import (
 	"parapet/model"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/store"
-	"parapet/model/product"
+	"parapet/model/partners"
+	"parapet/model/quoting/product"
 )
 
 // AddressVariable names the environment variable with the address of a server on which
@@ -162,11 +163,11 @@ func seedDatabase(ctx context.Context, url string) error {
 		return err
 	}
 	for _, partner := range []string{"acme", "globex"} {
-		if _, _, err := service.RegisterPartner(ctx, actor.System(), model.PartnerRequest{Slug: partner, Name: partner}); err != nil {
+		if _, _, err := service.Partners.Register(ctx, actor.System(), partners.Request{Slug: partner, Name: partner}); err != nil {
 			return err
 		}
 	}
-	if err := service.PublishShipped(ctx); err != nil {
+	if err := service.Products.PublishShipped(ctx); err != nil {
 		return err
 	}
 	return publishWithoutWaiting(ctx, service)
@@ -185,7 +186,7 @@ func publishWithoutWaiting(ctx context.Context, service *model.Service) error {
 		}
 		document = strings.NewReplacer("\n  waiting_period: P7D\n", "\n  waiting_period: P0D\n", "\n  shortest_term: P8D\n", "\n  shortest_term: P1D\n",
 			fmt.Sprintf("\nversion: %d\n", p.Version()), fmt.Sprintf("\nversion: %d\n", noWaitingVersion)).Replace(document)
-		if _, _, err := service.PublishProduct(ctx, actor.System(), []byte(document)); err != nil {
+		if _, _, err := service.Products.Publish(ctx, actor.System(), []byte(document)); err != nil {
 			return err
 		}
 	}

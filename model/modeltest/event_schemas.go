@@ -7,7 +7,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/events"
 	"parapet/model/kernel/event"
 	"parapet/model/kernel/store"
 	"parapet/model/wire"
@@ -22,7 +22,7 @@ func (b *Bundle) checkEventSchemas() {
 	require.NoError(b.t, b.DB.Bun.NewRaw("select distinct partner from event_sequence").Scan(b.ctx, &partners))
 	for _, partner := range partners {
 		for after, generation := int64(0), 0; ; {
-			page, err := b.Service.ListEvents(b.ctx, b.Operator, model.EventFilter{Partner: partner, After: after, Generation: generation}, store.PageRequest{Limit: store.MaxPageSize})
+			page, err := b.Service.Events.List(b.ctx, b.Operator, events.Filter{Partner: partner, After: after, Generation: generation}, store.PageRequest{Limit: store.MaxPageSize})
 			require.NoError(b.t, err)
 			for _, event := range page.Data {
 				after, generation = event.Sequence, event.Generation
@@ -55,7 +55,7 @@ func eventSchema(kind event.Type) (*jsonschema.Schema, error) {
 	if known, ok := compiledSchemas.Load(kind); ok {
 		return known.(*jsonschema.Schema), nil //nolint:forcetypeassert // stored below
 	}
-	described, err := model.EventDescriptions()
+	described, err := events.Descriptions()
 	if err != nil {
 		return nil, err
 	}

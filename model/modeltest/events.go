@@ -3,7 +3,7 @@ package modeltest
 import (
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/events/webhooks"
 	"parapet/model/wire"
 )
 
@@ -12,27 +12,27 @@ func (b *Bundle) Relay() {
 	b.t.Helper()
 	for numbered := 1; numbered > 0; {
 		var err error
-		numbered, err = b.Service.Relay(b.ctx)
+		numbered, err = b.Service.Events.Relay(b.ctx)
 		require.NoError(b.t, err)
 	}
 }
 
 // deliverDue delivers all due events of an endpoint.
-func (b *Bundle) deliverDue(job model.DeliverEndpoint) {
+func (b *Bundle) deliverDue(job webhooks.DeliverEndpoint) {
 	b.t.Helper()
 	for more := true; more; {
-		batch, err := b.Service.FetchBatch(b.ctx, job)
+		batch, err := b.Service.Webhooks.FetchBatch(b.ctx, job)
 		require.NoError(b.t, err)
 		if batch == nil {
-			more, err = b.Service.EndDelivery(b.ctx, job, false)
+			more, err = b.Service.Webhooks.EndDelivery(b.ctx, job, false)
 			require.NoError(b.t, err)
 			continue
 		}
-		sent := make([]model.AttemptResult, len(batch.Items))
+		sent := make([]webhooks.AttemptResult, len(batch.Items))
 		for i := range sent {
-			sent[i] = model.AttemptResult{Outgoing: batch.Items[i], Delivered: true, Attempt: &wire.Attempt{At: b.Now(), StatusCode: new(200), DurationMS: 38, Answer: "ok"}}
+			sent[i] = webhooks.AttemptResult{Outgoing: batch.Items[i], Delivered: true, Attempt: &wire.Attempt{At: b.Now(), StatusCode: new(200), DurationMS: 38, Answer: "ok"}}
 		}
-		_, err = b.Service.SaveBatch(b.ctx, job, batch, sent)
+		_, err = b.Service.Webhooks.SaveBatch(b.ctx, job, batch, sent)
 		require.NoError(b.t, err)
 	}
 }

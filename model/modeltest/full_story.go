@@ -6,11 +6,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/claims"
+	"parapet/model/claims/adjudication"
+	"parapet/model/events/webhooks"
 	"parapet/model/hazard"
+	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/store"
 	"parapet/model/money"
-	"parapet/model/trigger"
+	"parapet/model/payouts"
+	"parapet/model/payouts/reconciliation"
+	"parapet/model/payouts/release"
+	"parapet/model/underwriting"
 	"parapet/model/wire"
 )
 
@@ -18,7 +24,7 @@ import (
 func (b *Bundle) PlayFullStory() {
 	b.t.Helper()
 	hooks := "https://hooks.example.com/parapet"
-	endpoint := must(b.Service.CreateWebhookEndpoint(b.ctx, b.Acme, model.WebhookEndpointRequest{URL: &hooks}))(b)
+	endpoint := must(b.Service.Webhooks.CreateEndpoint(b.ctx, b.Acme, webhooks.EndpointRequest{URL: &hooks}))(b)
 	b.Quote("quake-circle", nil) // never bound
 	b.playExhaustedLimit()
 	b.playDeferredClaim()
@@ -32,7 +38,7 @@ func (b *Bundle) PlayFullStory() {
 	b.AdvanceClock(90 * 24 * time.Hour)
 	b.Sweep()
 	require.Equal(b.t, "archived", b.Policy(brief.ID).Status)
-	must(b.Service.ChangeWebhookEndpoint(b.ctx, b.Acme, endpoint.ID, model.WebhookEndpointRequest{Status: new("disabled")}))(b)
+	must(b.Service.Webhooks.ChangeEndpoint(b.ctx, b.Acme, endpoint.ID, webhooks.EndpointRequest{Status: new("disabled")}))(b)
 	b.Relay()
 }
 
@@ -75,14 +81,14 @@ func (b *Bundle) playDeferredClaim() {
 // attempt.
 func (b *Bundle) playPayout() {
 	b.t.Helper()
-	list := must(b.Service.ListClaims(b.ctx, b.Acme, store.Filter{}, store.PageRequest{}))(b)
+	list := must(b.Service.Claims.List(b.ctx, b.Acme, store.Filter{}, store.PageRequest{}))(b)
 	claim := list.Data[0].ID
-	must(b.Service.AddAttachment(b.ctx, b.Acme, claim, model.AttachmentRequest{FileName: "shop.txt", ContentType: "text/plain", Content: strings.NewReader("The shop is closed.\n")}))(b)
-	must(b.Service.AddMessage(b.ctx, b.Acme, claim, "When will it be paid?"))(b)
-	b.Rail.Verify = func(*model.PayeeAccount) (bool, string) { return false, "account_closed" }
+	must(b.Service.Claims.AddAttachment(b.ctx, b.Acme, claim, claims.AttachmentRequest{FileName: "shop.txt", ContentType: "text/plain", Content: strings.NewReader("The shop is closed.\n")}))(b)
+	must(b.Service.Claims.AddMessage(b.ctx, b.Acme, claim, "When will it be paid?"))(b)
+	b.Rail.Verify = func(*payouts.PayeeAccount) (bool, string) { return false, "account_closed" }
 	b.RecordPayoutMethod(IBANMethod(claim))
 	b.RunJobs()
-	b.Rail.Verify, b.Rail.Answer = nil, func(*model.Release) model.RailAnswer { return Unknown }
+	b.Rail.Verify, b.Rail.Answer = nil, func(*release.Release) payouts.RailAnswer { return Unknown }
 	b.RecordPayoutMethod(IBANMethod(claim))
 	b.AdvanceClock(25 * time.Hour) // the cooling-off period of a replaced account is one day
 	b.Sweep()
@@ -95,19 +101,19 @@ func (b *Bundle) playPayout() {
 	require.Equal(b.t, "closed", b.Claim(claim).Status)
 	b.reportPayout("tuesday", first, "returned")
 	second := b.Claim(claim).Payouts[1]
-	must(b.Service.ApprovePayout(b.ctx, b.Operator, model.ApprovalRequest{PayoutID: second.ID}))(b)
-	b.Rail.Answer = func(*model.Release) model.RailAnswer { return Mismatched }
+	must(b.Service.Payouts.Approve(b.ctx, b.Operator, payouts.ApprovalRequest{PayoutID: second.ID}))(b)
+	b.Rail.Answer = func(*release.Release) payouts.RailAnswer { return Mismatched }
 	b.RunJobs()
 	b.Rail.Answer = nil
-	must(b.Service.ResolvePayout(b.ctx, b.Operator, model.ResolutionRequest{PayoutID: second.ID, Outcome: model.PayoutCancelled, Settled: true, Note: "The bank's letter."}))(b)
+	must(b.Service.Payouts.Resolve(b.ctx, b.Operator, payouts.ResolutionRequest{PayoutID: second.ID, Outcome: claims.PayoutCancelled, Settled: true, Note: "The bank's letter."}))(b)
 	require.Equal(b.t, "closed", b.Claim(claim).Status)
 }
 
 // reportPayout imports a rail report with one payout.
 func (b *Bundle) reportPayout(name string, payout wire.Payout, status string) {
 	b.t.Helper()
-	line := model.ReportLine{Key: b.RailKey(payout.ID, 1), Reference: "ref-1", Amount: payout.Amount, Status: status}
-	must(b.Service.Reconcile(b.ctx, b.Operator, model.Report{Rail: RailName, Name: name, Lines: new(1)}, func(each func(model.ReportLine) error) error { return each(line) }))(b)
+	line := reconciliation.ReportLine{Key: b.RailKey(payout.ID, 1), Reference: "ref-1", Amount: payout.Amount, Status: status}
+	must(b.Service.Reconciliation.Reconcile(b.ctx, b.Operator, reconciliation.Report{Rail: RailName, Name: name, Lines: new(1)}, func(each func(reconciliation.ReportLine) error) error { return each(line) }))(b)
 }
 
 // playDeclines declines a claim, cancels a policy and withdraws a claim.
@@ -115,11 +121,11 @@ func (b *Bundle) playDeclines() {
 	b.t.Helper()
 	policy := b.QuoteAndBind("quake-circle", nil)
 	open := func() *wire.Claim {
-		claim, _, err := b.Service.OpenClaim(b.ctx, b.Acme, model.ClaimRequest{PolicyID: policy.ID, RequestedAmount: new(money.New(150_000, "USD"))})
+		claim, _, err := b.Service.Adjudication.Open(b.ctx, b.Acme, adjudication.ClaimRequest{PolicyID: policy.ID, RequestedAmount: new(money.New(150_000, "USD"))})
 		require.NoError(b.t, err)
 		return claim
 	}
-	must(b.Service.DecideClaim(b.ctx, b.Operator, model.DecisionRequest{ClaimID: open().ID, Outcome: model.ClaimDeclined}))(b)
-	must(b.Service.WithdrawClaim(b.ctx, b.Operator, model.WithdrawalRequest{ClaimID: open().ID}))(b)
-	must(b.Service.CancelPolicy(b.ctx, b.Operator, model.CancellationRequest{PolicyID: policy.ID, Reason: new("The premium never came.")}))(b)
+	must(b.Service.Adjudication.Decide(b.ctx, b.Operator, adjudication.DecisionRequest{ClaimID: open().ID, Outcome: claims.ClaimDeclined}))(b)
+	must(b.Service.Adjudication.Withdraw(b.ctx, b.Operator, adjudication.WithdrawalRequest{ClaimID: open().ID}))(b)
+	must(b.Service.Policies.Cancel(b.ctx, b.Operator, underwriting.CancellationRequest{PolicyID: policy.ID, Reason: new("The premium never came.")}))(b)
 }

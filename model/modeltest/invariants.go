@@ -7,9 +7,12 @@ import (
 	"github.com/uptrace/bun"
 	"go.jetify.com/typeid"
 
-	"parapet/model"
+	"parapet/model/claims"
 	"parapet/model/kernel/event"
 	"parapet/model/kernel/store"
+	"parapet/model/payouts"
+	"parapet/model/quoting"
+	"parapet/model/underwriting"
 )
 
 // CheckInvariants checks the invariants of a database after any operations, once every
@@ -22,11 +25,11 @@ func (b *Bundle) CheckInvariants() {
 	b.t.Helper()
 	b.Relay()
 	histories := b.eventHistories()
-	checkHistories(b, histories, recordKind[model.QuoteStatus]{"quotes", "quote", "quo", model.QuotePriced, event.QuoteCreated, model.QuoteTransitions})
-	checkHistories(b, histories, recordKind[model.PolicyStatus]{"policies", "policy", "pol", model.PolicyActive, event.PolicyActivated, model.PolicyTransitions})
-	checkHistories(b, histories, recordKind[model.ClaimStatus]{"claims", "claim", "clm", model.ClaimOpened, event.ClaimOpened, model.ClaimTransitions})
-	checkHistories(b, histories, recordKind[model.PayoutStatus]{"payouts", "payout", "pay", model.PayoutPending, event.PayoutCreated, model.PayoutTransitions})
-	checkHistories(b, histories, recordKind[model.PayoutMethodStatus]{"payout_methods", "payout_method", "pmt", model.MethodPending, event.PayoutMethodRecorded, model.PayoutMethodTransitions})
+	checkHistories(b, histories, recordKind[quoting.QuoteStatus]{"quotes", "quote", "quo", quoting.QuotePriced, event.QuoteCreated, quoting.QuoteTransitions})
+	checkHistories(b, histories, recordKind[underwriting.PolicyStatus]{"policies", "policy", "pol", underwriting.PolicyActive, event.PolicyActivated, underwriting.PolicyTransitions})
+	checkHistories(b, histories, recordKind[claims.ClaimStatus]{"claims", "claim", "clm", claims.ClaimOpened, event.ClaimOpened, claims.ClaimTransitions})
+	checkHistories(b, histories, recordKind[claims.PayoutStatus]{"payouts", "payout", "pay", claims.PayoutPending, event.PayoutCreated, claims.PayoutTransitions})
+	checkHistories(b, histories, recordKind[payouts.MethodStatus]{"payout_methods", "payout_method", "pmt", payouts.MethodPending, event.PayoutMethodRecorded, payouts.PayoutMethodTransitions})
 	b.checkLatestEvents(histories)
 	b.checkEventSchemas()
 	for _, rule := range consistencyRules {

@@ -49,13 +49,13 @@ func (b *Bundle) readRecord(last storedEvent) (record any) {
 	var err error
 	switch id := last.Object.ID; last.Object.Object {
 	case "quote":
-		record, err = b.Service.GetQuote(b.ctx, b.Operator, id)
+		record, err = b.Service.Quotes.Get(b.ctx, b.Operator, id)
 	case "policy":
-		record, err = b.Service.GetPolicy(b.ctx, b.Operator, id)
+		record, err = b.Service.Policies.Get(b.ctx, b.Operator, id)
 	case "claim":
-		record, err = b.Service.GetClaim(b.ctx, b.Operator, id)
+		record, err = b.Service.Claims.Get(b.ctx, b.Operator, id)
 	case "payout":
-		record, err = b.Service.GetPayout(b.ctx, b.Operator, id)
+		record, err = b.Service.Claims.GetPayout(b.ctx, b.Operator, id)
 	case "payout_method":
 		return b.readPayoutMethod(last)
 	}
@@ -73,14 +73,14 @@ func (b *Bundle) readPayoutMethod(last storedEvent) any {
 	}
 	require.NoError(b.t, json.Unmarshal(last.raw, &of))
 	if of.ClaimID == nil {
-		policy, err := b.Service.GetPolicy(b.ctx, b.Operator, *of.PolicyID)
+		policy, err := b.Service.Policies.Get(b.ctx, b.Operator, *of.PolicyID)
 		require.NoError(b.t, err)
 		if len(policy.Claims) == 0 {
 			return nil
 		}
 		of.ClaimID = &policy.Claims[0].ID
 	}
-	list, err := b.Service.GetPayoutMethods(b.ctx, b.Operator, *of.ClaimID, store.PageRequest{Limit: store.MaxPageSize})
+	list, err := b.Service.Payouts.GetMethods(b.ctx, b.Operator, *of.ClaimID, store.PageRequest{Limit: store.MaxPageSize})
 	require.NoError(b.t, err)
 	for i := range list.Data {
 		if list.Data[i].ID == last.Object.ID {

@@ -11,7 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
 
-	"parapet/model"
+	"parapet/model/claims/adjudication"
+	"parapet/model/events/webhooks"
 	"parapet/model/kernel/store"
 )
 
@@ -75,8 +76,8 @@ func parseJob(kind string, args []byte) (store.Job, error) {
 	switch kind {
 	case store.EvaluateOccurrences{}.Kind():
 		return decodeJob[store.EvaluateOccurrences](args)
-	case model.EvaluatePolicies{}.Kind():
-		return decodeJob[model.EvaluatePolicies](args)
+	case adjudication.EvaluatePolicies{}.Kind():
+		return decodeJob[adjudication.EvaluatePolicies](args)
 	case store.VerifyPayoutMethod{}.Kind():
 		return decodeJob[store.VerifyPayoutMethod](args)
 	case store.ReevaluatePayouts{}.Kind():
@@ -87,8 +88,8 @@ func parseJob(kind string, args []byte) (store.Job, error) {
 		return decodeJob[store.ReleaseBatch](args)
 	case store.DeleteFiles{}.Kind():
 		return decodeJob[store.DeleteFiles](args)
-	case model.DeliverEndpoint{}.Kind():
-		return decodeJob[model.DeliverEndpoint](args)
+	case webhooks.DeliverEndpoint{}.Kind():
+		return decodeJob[webhooks.DeliverEndpoint](args)
 	case store.SweepWork{}.Kind():
 		return decodeJob[store.SweepWork](args)
 	default:

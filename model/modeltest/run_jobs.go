@@ -7,32 +7,35 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
+	"parapet/model/claims/adjudication"
+	"parapet/model/events/webhooks"
 	"parapet/model/kernel/store"
+	"parapet/model/payouts"
+	"parapet/model/payouts/release"
 )
 
 // RailName is the rail's name in payouts.
 const RailName = "scripted"
 
 // ScriptedRail is the rail's identity.
-var ScriptedRail = model.RailIdentity{Name: RailName}
+var ScriptedRail = payouts.RailIdentity{Name: RailName}
 
 // Rail gives the answers that a test sets. The zero value accepts every account and
 // every payout.
 type Rail struct {
-	Verify func(*model.PayeeAccount) (verified bool, code string)
-	Answer func(*model.Release) model.RailAnswer
-	Orders []model.Release // every call, in order
+	Verify func(*payouts.PayeeAccount) (verified bool, code string)
+	Answer func(*release.Release) payouts.RailAnswer
+	Orders []release.Release // every call, in order
 }
 
-func (r *Rail) answerVerification(payee *model.PayeeAccount) (bool, string) {
+func (r *Rail) answerVerification(payee *payouts.PayeeAccount) (bool, string) {
 	if r.Verify == nil {
 		return true, "account_found"
 	}
 	return r.Verify(payee)
 }
 
-func (r *Rail) answerOrder(order *model.Release) model.RailAnswer {
+func (r *Rail) answerOrder(order *release.Release) payouts.RailAnswer {
 	r.Orders = append(r.Orders, *order)
 	if r.Answer == nil {
 		return Accepted
@@ -42,10 +45,10 @@ func (r *Rail) answerOrder(order *model.Release) model.RailAnswer {
 
 // Answers of the rail.
 var (
-	Accepted   = model.RailAnswer{Outcome: model.OutcomeAccepted, Code: "accepted", Reference: "ref-1"}
-	Refused    = model.RailAnswer{Outcome: model.OutcomeRefused, Code: "account_rejected"}
-	Unknown    = model.RailAnswer{Outcome: model.OutcomeUnknown, Code: "answer_lost"}
-	Mismatched = model.RailAnswer{Outcome: model.OutcomeMismatch, Code: "accepted", Reference: "ref-2"}
+	Accepted   = payouts.RailAnswer{Outcome: payouts.OutcomeAccepted, Code: "accepted", Reference: "ref-1"}
+	Refused    = payouts.RailAnswer{Outcome: payouts.OutcomeRefused, Code: "account_rejected"}
+	Unknown    = payouts.RailAnswer{Outcome: payouts.OutcomeUnknown, Code: "answer_lost"}
+	Mismatched = payouts.RailAnswer{Outcome: payouts.OutcomeMismatch, Code: "accepted", Reference: "ref-2"}
 )
 
 // RunJobs runs the enqueued jobs in order until none is left. A job that must wait
@@ -85,21 +88,21 @@ func (b *Bundle) runJob(job store.Job) bool {
 	b.t.Helper()
 	switch job := job.(type) {
 	case store.EvaluateOccurrences:
-		b.retryUntilBarrier(func() error { return b.Service.Evaluate(b.ctx, job) })
-	case model.EvaluatePolicies:
-		require.NoError(b.t, b.Service.EvaluatePolicies(b.ctx, job))
+		b.retryUntilBarrier(func() error { return b.Service.Adjudication.Evaluate(b.ctx, job) })
+	case adjudication.EvaluatePolicies:
+		require.NoError(b.t, b.Service.Adjudication.EvaluatePolicies(b.ctx, job))
 	case store.VerifyPayoutMethod:
 		b.runVerification(job)
 	case store.ReevaluatePayouts:
-		require.NoError(b.t, b.Service.ReevaluatePayouts(b.ctx, job))
+		require.NoError(b.t, b.Service.Payouts.Reevaluate(b.ctx, job))
 	case store.ReleasePayout:
 		return b.runRelease(job)
 	case store.DeleteFiles:
-		require.NoError(b.t, b.Service.DeleteFiles(b.ctx, job.Keys))
-	case model.DeliverEndpoint:
+		require.NoError(b.t, b.Service.Privacy.DeleteFiles(b.ctx, job.Keys))
+	case webhooks.DeliverEndpoint:
 		b.deliverDue(job)
 	case store.SweepWork:
-		require.NoError(b.t, b.Service.SweepDue(b.ctx, job.Work))
+		require.NoError(b.t, b.Service.Operations.SweepDue(b.ctx, job.Work))
 	}
 	return true
 }
@@ -113,7 +116,7 @@ func (b *Bundle) retryUntilBarrier(pass func() error) {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	err := pass()
-	for ; errors.Is(err, model.ErrBarrierPending) && ctx.Err() == nil; err = pass() {
+	for ; errors.Is(err, adjudication.ErrBarrierPending) && ctx.Err() == nil; err = pass() {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -124,23 +127,23 @@ func (b *Bundle) retryUntilBarrier(pass func() error) {
 
 func (b *Bundle) runVerification(job store.VerifyPayoutMethod) {
 	b.t.Helper()
-	payee, err := b.Service.BeginVerification(b.ctx, job.Partner, job.ID)
+	payee, err := b.Service.Payouts.BeginVerification(b.ctx, job.Partner, job.ID)
 	require.NoError(b.t, err)
 	if payee == nil {
 		return
 	}
 	verified, code := b.Rail.answerVerification(payee)
-	require.NoError(b.t, b.Service.RecordVerification(b.ctx, job.Partner, job.ID, RailName, code, verified))
+	require.NoError(b.t, b.Service.Payouts.RecordVerification(b.ctx, job.Partner, job.ID, RailName, code, verified))
 }
 
 func (b *Bundle) runRelease(job store.ReleasePayout) bool {
 	b.t.Helper()
-	order, wait, err := b.Service.BeginRelease(b.ctx, ScriptedRail, job.Partner, job.ID)
+	order, wait, err := b.Service.Releases.BeginRelease(b.ctx, ScriptedRail, job.Partner, job.ID)
 	require.NoError(b.t, err)
 	if wait > 0 || order == nil {
 		return wait == 0
 	}
-	ended, err := b.Service.EndRelease(b.ctx, RailName, order, b.Rail.answerOrder(order))
+	ended, err := b.Service.Releases.EndRelease(b.ctx, RailName, order, b.Rail.answerOrder(order))
 	require.NoError(b.t, err)
 	return ended.RetryAfter == 0
 }

@@ -7,11 +7,14 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
 
-	"parapet/model"
 	"parapet/model/account"
 	"parapet/model/hazard"
+	"parapet/model/hazard/occurrence"
+	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/store"
-	"parapet/model/trigger"
+	"parapet/model/payouts"
+	"parapet/model/quoting"
+	"parapet/model/underwriting"
 	"parapet/model/wire"
 )
 
@@ -19,7 +22,7 @@ import (
 type Context map[string]any
 
 // QuoteRequest returns a quote request of the acting partner.
-func (b *Bundle) QuoteRequest(product string, context Context) model.QuoteRequest {
+func (b *Bundle) QuoteRequest(product string, context Context) quoting.Request {
 	b.t.Helper()
 	full := maps.Clone(context)
 	if full == nil {
@@ -30,13 +33,13 @@ func (b *Bundle) QuoteRequest(product string, context Context) model.QuoteReques
 	}
 	text, err := json.Marshal(full, json.Deterministic(true))
 	require.NoError(b.t, err)
-	return model.QuoteRequest{Product: product, Context: text}
+	return quoting.Request{Product: product, Context: text}
 }
 
 // Quote prices cover.
 func (b *Bundle) Quote(product string, context Context) *wire.Quote {
 	b.t.Helper()
-	quote, err := b.Service.CreateQuote(b.ctx, b.actor, b.QuoteRequest(product, context))
+	quote, err := b.Service.Quotes.Create(b.ctx, b.actor, b.QuoteRequest(product, context))
 	require.NoError(b.t, err)
 	return quote
 }
@@ -44,7 +47,7 @@ func (b *Bundle) Quote(product string, context Context) *wire.Quote {
 // Bind binds a quote.
 func (b *Bundle) Bind(quote *wire.Quote) *wire.Policy {
 	b.t.Helper()
-	policy, err := b.Service.BindPolicy(b.ctx, b.actor, model.BindRequest{QuoteID: quote.ID})
+	policy, err := b.Service.Policies.Bind(b.ctx, b.actor, underwriting.BindRequest{QuoteID: quote.ID})
 	require.NoError(b.t, err)
 	return policy
 }
@@ -58,10 +61,10 @@ func (b *Bundle) QuoteAndBind(product string, context Context) *wire.Policy {
 // Observe posts observations of a source; none may be rejected.
 func (b *Bundle) Observe(in ...wire.ObservationInput) []wire.ObservationResult {
 	b.t.Helper()
-	results, err := b.Service.RecordObservations(b.ctx, b.Source, in, false)
+	results, err := b.Service.Occurrences.RecordObservations(b.ctx, b.Source, in, false)
 	require.NoError(b.t, err)
 	for _, result := range results {
-		require.NotEqual(b.t, model.ResultRejected, result.Result, "%+v", result.Errors)
+		require.NotEqual(b.t, occurrence.ResultRejected, result.Result, "%+v", result.Errors)
 	}
 	return results
 }
@@ -93,7 +96,7 @@ func StationDay(station string, day time.Time, rain string) wire.ObservationInpu
 // Policy reads a policy.
 func (b *Bundle) Policy(id string) *wire.Policy {
 	b.t.Helper()
-	policy, err := b.Service.GetPolicy(b.ctx, b.actor, id)
+	policy, err := b.Service.Policies.Get(b.ctx, b.actor, id)
 	require.NoError(b.t, err)
 	return policy
 }
@@ -119,7 +122,7 @@ func (b *Bundle) OnlyClaim(policy *wire.Policy) *wire.Claim {
 // Claim reads a claim.
 func (b *Bundle) Claim(id string) *wire.Claim {
 	b.t.Helper()
-	claim, err := b.Service.GetClaim(b.ctx, b.actor, id)
+	claim, err := b.Service.Claims.Get(b.ctx, b.actor, id)
 	require.NoError(b.t, err)
 	return claim
 }
@@ -127,7 +130,7 @@ func (b *Bundle) Claim(id string) *wire.Claim {
 // Timeline returns the whole timeline of a claim.
 func (b *Bundle) Timeline(claim string) []wire.TimelineEntry {
 	b.t.Helper()
-	list, err := b.Service.GetTimeline(b.ctx, b.actor, claim, store.PageRequest{Limit: store.MaxPageSize})
+	list, err := b.Service.Claims.GetTimeline(b.ctx, b.actor, claim, store.PageRequest{Limit: store.MaxPageSize})
 	require.NoError(b.t, err)
 	require.False(b.t, list.HasMore)
 	return list.Data
@@ -144,22 +147,22 @@ func (b *Bundle) TimelineKinds(claim string) []string {
 }
 
 // IBANMethod returns the request to pay a claim to a German account in dollars.
-func IBANMethod(claim string) model.PayoutMethodRequest { return germanIBANMethod(&claim, nil) }
+func IBANMethod(claim string) payouts.MethodRequest { return germanIBANMethod(&claim, nil) }
 
 // PolicyIBANMethod returns the same request for all claims of a policy.
-func PolicyIBANMethod(policy string) model.PayoutMethodRequest { return germanIBANMethod(nil, &policy) }
+func PolicyIBANMethod(policy string) payouts.MethodRequest { return germanIBANMethod(nil, &policy) }
 
-func germanIBANMethod(claim, policy *string) model.PayoutMethodRequest {
-	return model.PayoutMethodRequest{
+func germanIBANMethod(claim, policy *string) payouts.MethodRequest {
+	return payouts.MethodRequest{
 		ClaimID: claim, PolicyID: policy, Currency: "USD", Beneficiary: account.Beneficiary{Name: "Lin Mei-hua", Country: "TW"},
 		Number: account.Number{Type: account.TypeIBAN, IBAN: &account.IBAN{IBAN: "DE89370400440532013000"}},
 	}
 }
 
 // RecordPayoutMethod records a payout method.
-func (b *Bundle) RecordPayoutMethod(in model.PayoutMethodRequest) *wire.PayoutMethod {
+func (b *Bundle) RecordPayoutMethod(in payouts.MethodRequest) *wire.PayoutMethod {
 	b.t.Helper()
-	method, err := b.Service.RecordPayoutMethod(b.ctx, b.actor, in)
+	method, err := b.Service.Payouts.RecordMethod(b.ctx, b.actor, in)
 	require.NoError(b.t, err)
 	return method
 }

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"parapet/model/hazard"
-	"parapet/model/trigger"
+	"parapet/model/hazard/trigger"
 )
 
 // Measure is a measured value with its unit.

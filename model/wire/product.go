@@ -3,7 +3,7 @@ package wire
 import (
 	"github.com/go-json-experiment/json/jsontext"
 
-	"parapet/model/trigger"
+	"parapet/model/hazard/trigger"
 )
 
 // Product is a published product: the data that quotes are computed from.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"parapet/model/pricing"
-	"parapet/model/trigger"
+	"parapet/model/hazard/trigger"
+	"parapet/model/quoting/pricing"
 )
 
 // Quote is a priced offer of cover.

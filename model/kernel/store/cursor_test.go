@@ -12,17 +12,18 @@ import (
 
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/seal"
 )
 
-func testKeys() Keys {
-	return Keys{Seal: []SealKey{{ID: "test", Secret: bytes.Repeat([]byte("k"), 32)}}}
+func testKeys() seal.Keys {
+	return seal.Keys{Seal: []seal.Key{{ID: "test", Secret: bytes.Repeat([]byte("k"), 32)}}}
 }
 
 // A cursor comes from outside, so it must not be sealed with the key of stored secrets.
 func TestCursorsAreSealedWithSeparateKey(t *testing.T) {
 	t.Parallel()
 	keys := testKeys()
-	cursorKeys, err := keys.deriveCursorKeys()
+	cursorKeys, err := keys.DeriveCursorKeys()
 	require.NoError(t, err)
 	s := &Store{Keys: keys, cursorKeys: cursorKeys}
 	actor := actor.Actor{Kind: actor.KindPartner, Partner: "acme"}
@@ -33,7 +34,7 @@ func TestCursorsAreSealedWithSeparateKey(t *testing.T) {
 	sealed, err := base64.RawURLEncoding.DecodeString(cursor)
 	require.NoError(t, err)
 	_, err = keys.OpenBytes(sealed, []byte(p.CursorScope))
-	require.ErrorIs(t, err, errUnsealFailed)
+	require.ErrorIs(t, err, seal.ErrUnsealFailed)
 
 	stored, err := keys.SealBytes([]byte("here"), []byte(p.CursorScope))
 	require.NoError(t, err)
@@ -47,7 +48,7 @@ func FuzzCursor(f *testing.F) {
 	f.Add("", "acme", "quotes", "globex", "quotes")
 	f.Add("BHRlc3Q", "acme", "quotes?[\"\"]", "acme", "claims?[\"\"]")
 	f.Add("_____w", "", "timeline", "acme", "")
-	cursorKeys, err := testKeys().deriveCursorKeys()
+	cursorKeys, err := testKeys().DeriveCursorKeys()
 	require.NoError(f, err)
 	s := &Store{cursorKeys: cursorKeys}
 	f.Fuzz(func(t *testing.T, text, owner, list, other, otherList string) {

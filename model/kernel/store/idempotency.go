@@ -11,6 +11,7 @@ import (
 
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/seal"
 	"parapet/model/wire"
 )
 
@@ -143,7 +144,7 @@ func (r *IdempotencyRow) SealContext() []byte {
 }
 
 // toReplay returns the first response as a Replay.
-func (r *IdempotencyRow) toReplay(keys Keys, now time.Time) error {
+func (r *IdempotencyRow) toReplay(keys seal.Keys, now time.Time) error {
 	body, err := r.openBody(keys, now)
 	if err != nil {
 		return fmt.Errorf("open idempotent answer: %w", err)
@@ -152,7 +153,7 @@ func (r *IdempotencyRow) toReplay(keys Keys, now time.Time) error {
 }
 
 // openBody returns the stored response without secrets that have expired.
-func (r *IdempotencyRow) openBody(keys Keys, now time.Time) ([]byte, error) {
+func (r *IdempotencyRow) openBody(keys seal.Keys, now time.Time) ([]byte, error) {
 	if r.SealedUntil == nil {
 		return r.Body, nil
 	}

@@ -9,6 +9,7 @@ import (
 
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/seal"
 	"parapet/model/wire"
 )
 
@@ -73,7 +74,7 @@ func (p *Page[T]) Total(ctx context.Context) (n int, more bool, err error) {
 // PageSpec is a validated PageRequest: after is the key of the last row of the previous
 // page, and CursorScope binds the cursor to the list, the filter and the caller.
 type PageSpec struct {
-	keys        Keys
+	keys        seal.Keys
 	Limit       int
 	After       string
 	CursorScope string

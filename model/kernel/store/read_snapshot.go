@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
+	"parapet/model/dbconn"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 )
@@ -21,7 +22,7 @@ func (s *Store) ReadSnapshot(ctx context.Context, do func(context.Context, bun.T
 		if err := tx.QueryRowContext(ctx, "select "+BusinessNowSQL).Scan(&now); err != nil {
 			return fmt.Errorf("read clock: %w", err)
 		}
-		return do(markInTransaction(ctx), tx, now)
+		return do(dbconn.MarkInTransaction(ctx), tx, now)
 	})
 	return TranslateError(err)
 }

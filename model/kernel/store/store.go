@@ -14,8 +14,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/uptrace/bun"
 
+	"parapet/model/dbconn"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/seal"
 )
 
 // Store is the database as all subdomains use it: transactions, prepared statements,
@@ -24,8 +26,8 @@ type Store struct {
 	DB          *bun.DB
 	Pool        *pgxpool.Pool // for prepared statements
 	queue       JobQueue
-	Keys        Keys
-	cursorKeys  Keys
+	Keys        seal.Keys
+	cursorKeys  seal.Keys
 	Statements  statementCache
 	committed   chan struct{}
 	Files       FileStore
@@ -39,7 +41,7 @@ type Config struct {
 	DB          *Database
 	Queue       JobQueue
 	Files       FileStore
-	Keys        Keys
+	Keys        seal.Keys
 	Development bool // allows rehearsals, which a production server must refuse
 	Hooks       Hooks
 }
@@ -49,7 +51,7 @@ func New(c Config) (*Store, error) {
 	if err := c.Keys.Check(); err != nil {
 		return nil, err
 	}
-	cursorKeys, err := c.Keys.deriveCursorKeys()
+	cursorKeys, err := c.Keys.DeriveCursorKeys()
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +118,7 @@ func (s *Store) tryTx(ctx context.Context, tx *Tx, prelude func(*Tx), do func(co
 		return fmt.Errorf("connect: %w", err)
 	}
 	defer func() { _ = conn.Close() }()
-	ctx = markInTransaction(ctx)
+	ctx = dbconn.MarkInTransaction(ctx)
 	actor := tx.Actor
 	tx.Conn, tx.Ctx = conn, ctx
 	defer tx.rollback(ctx)

@@ -1,0 +1,91 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
+)
+
+// maxRefusalLines bounds the different refusals that one flush writes, so that a caller
+// with thousands of invented names cannot fill the disk. One line counts the rest.
+const maxRefusalLines = 50
+
+// refusalLog collects refusals until they are written, so that repeated attempts cost
+// one line per minute and not one transaction each.
+type refusalLog struct {
+	mu        sync.Mutex
+	lines     map[refusalKey]*store.AuditRow
+	uncounted int64
+}
+
+// refusalKey identifies equal refusals.
+type refusalKey struct {
+	kind                                           actor.Kind
+	name, issuer, client, partner, operation, code string
+}
+
+// RecordRefusal notes a refusal for a missing permission; SaveRefusals writes it.
+func (s *Service) RecordRefusal(actor actor.Actor, refusal *apperr.Error) {
+	r := &s.refusalCounts
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	doing := store.BoundAuditText(actor.Operation, "unnamed")
+	name, issuer := store.BoundAuditText(actor.SubjectOrName(), ""), store.BoundAuditText(actor.Issuer, "")
+	actor.Client, actor.Partner = store.BoundAuditText(actor.Client, ""), store.BoundAuditText(actor.Partner, "")
+	key := refusalKey{actor.Kind, name, issuer, actor.Client, actor.Partner, doing, string(refusal.Code)}
+	if line := r.lines[key]; line != nil {
+		line.Times++
+		return
+	}
+	if len(r.lines) >= maxRefusalLines {
+		r.uncounted++
+		return
+	}
+	if r.lines == nil {
+		r.lines = make(map[refusalKey]*store.AuditRow)
+	}
+	reason := store.BoundAuditText(refusal.Detail, "")
+	r.lines[key] = &store.AuditRow{
+		Outcome: store.AuditRefused, Operation: doing, ActorKind: actor.Kind, Actor: name, Issuer: store.StringOrNil(issuer), Client: actor.Client,
+		Partner: store.StringOrNil(actor.Partner), Reason: &reason, Code: new(string(refusal.Code)), RequestID: store.StringOrNil(actor.RequestID), Times: 1,
+	}
+}
+
+// takeLines returns the collected lines and clears them.
+func (r *refusalLog) takeLines() []*store.AuditRow {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var lines []*store.AuditRow
+	for _, line := range r.lines {
+		lines = append(lines, line)
+	}
+	if r.uncounted > 0 {
+		lines = append(lines, &store.AuditRow{Outcome: store.AuditRefused, Operation: "others", Times: r.uncounted})
+	}
+	r.lines, r.uncounted = nil, 0
+	return lines
+}
+
+// SaveRefusals writes the refusals since the last call, in one transaction. It is
+// called every minute and at shutdown, so a crash loses at most a minute's refusals.
+func (s *Service) SaveRefusals(ctx context.Context) error {
+	lines := s.refusalCounts.takeLines()
+	if len(lines) == 0 {
+		return nil
+	}
+	err := s.InTx(ctx, actor.System(), func(_ context.Context, tx *store.Tx) error {
+		for _, line := range lines {
+			line.ID, line.CreatedAt = store.NewID(), tx.Now
+			tx.QueueInsert(line)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("keep refusals: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,296 @@
+package adjudication
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/claims"
+	"parapet/model/hazard/occurrence"
+	"parapet/model/hazard/trigger"
+	"parapet/model/internal/rules"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
+	"parapet/model/money"
+	"parapet/model/payouts"
+	"parapet/model/underwriting"
+)
+
+// adjudication decides one occurrence for a batch of locked policies: at most one claim
+// per policy, written in one statement per table.
+type adjudication struct {
+	*store.Tx
+
+	occurrence     *occurrence.OccurrenceRow
+	facts          trigger.Occurrence
+	request        *ClaimRequest // set for a partner's request, nil when matching opens the claim
+	decidedClaimID uuid.UUID     // the claim that an operator decides; zero otherwise
+
+	policies         []*underwriting.PolicyRow
+	claimByPolicy    map[uuid.UUID]*claims.ClaimRow          // by policy: the claim for this occurrence
+	relatedClaims    map[uuid.UUID][]*claims.ClaimRow        // by policy: all claims that may be about the same event, including claimByPolicy
+	shownClaims      map[uuid.UUID]underwriting.PolicyClaims // by policy: the claims shown in its record
+	occurrenceIDs    map[uuid.UUID]bool                      // the occurrence and those merged into it
+	claimOccurrences map[uuid.UUID]*occurrence.OccurrenceRow // the occurrences of the other claims
+	// possibleDuplicates are occurrences with claims that may be the same event as
+	// occurrence, under another id.
+	possibleDuplicates  map[uuid.UUID]bool
+	claimDeterminations map[uuid.UUID]*claims.DeterminationRow // the current determinations of the claims for the occurrence
+	installments        map[uuid.UUID]int                      // by claim: the highest installment that has a payout
+	claimPayouts        map[uuid.UUID]claims.ClaimRelations    // by claim: the payouts shown in the records of the existing claims
+	methods             map[uuid.UUID][]*payouts.PayoutMethodRow
+	paidDays            map[uuid.UUID][]PaidDays // by policy: days at stations that were already paid
+
+	newDeterminations        []*claims.DeterminationRow
+	newClaims, changedClaims []*claims.ClaimRow
+	changedPolicies          []*underwriting.PolicyRow
+	newPayouts               []*claims.PayoutRow
+}
+
+// adjudicatePolicies locks the policies, decides their claims for the occurrence and saves the
+// result.
+func adjudicatePolicies(ctx context.Context, tx *store.Tx, occ *occurrence.OccurrenceRow, facts trigger.Occurrence, ids []uuid.UUID) error {
+	var policies []*underwriting.PolicyRow
+	err := tx.NewSelect().Model(&policies).Where("p.id in (?)", bun.List(ids)).Where("p.status <> ?", underwriting.PolicyArchived).
+		OrderExpr("p.id").For("NO KEY UPDATE").Scan(ctx)
+	if err != nil {
+		return fmt.Errorf("lock policies: %w", err)
+	}
+	for _, p := range policies {
+		tx.AdvanceClock(&p.RowHeader)
+	}
+	adj := adjudication{Tx: tx, occurrence: occ, facts: facts}
+	if err := adj.load(ctx, policies); err != nil {
+		return err
+	}
+	return adj.decideAll(ctx)
+}
+
+// decideAll decides every policy and saves the outcome.
+func (adj *adjudication) decideAll(ctx context.Context) error {
+	for _, p := range adj.policies {
+		d := adj.evaluateTrigger(p)
+		done, err := adj.applyRetraction(ctx, p, d)
+		if err != nil {
+			return err
+		}
+		switch claim := adj.claimByPolicy[p.ID]; {
+		case done:
+		case claim == nil && !OpensClaim(p, d, adj.Clock):
+			continue
+		case claim == nil:
+			err = adj.openClaim(p, d)
+		default:
+			err = adj.decideExisting(p, d)
+		}
+		if err != nil {
+			return err
+		}
+		if err := adj.reportDoublePayment(ctx, p); err != nil {
+			return err
+		}
+	}
+	return adj.save(ctx)
+}
+
+// decideExisting decides all waiting claims of a policy for the occurrence. There are
+// several when occurrences were merged. The first approved claim gets the amount that a
+// storm owes beyond all of them.
+func (adj *adjudication) decideExisting(p *underwriting.PolicyRow, d trigger.Determination) error {
+	var approved *claims.ClaimRow
+	for _, c := range adj.relatedClaims[p.ID] {
+		switch {
+		case !adj.isFor(c):
+		case c.Status == claims.ClaimDeferred:
+			if err := adj.reassess(p, c, d); err != nil {
+				return err
+			}
+		case approved == nil && isApproved(c):
+			approved = c
+		}
+	}
+	if approved == nil || adj.facts.Storm == nil || !isStageSufficient(p, d) {
+		return nil
+	}
+	return adj.increaseClaim(p, approved, d)
+}
+
+func (adj *adjudication) openClaim(p *underwriting.PolicyRow, d trigger.Determination) error {
+	row := &claims.ClaimRow{
+		RowHeader: adj.NewHeader(p.Partner), PolicyID: p.ID, Product: &p.Product, Status: claims.ClaimOpened, Origin: claims.OriginTrigger,
+		OccurrenceID: &adj.occurrence.ID, OccurrenceKey: new(payouts.NaturalKey(adj.occurrence)), OccurredAt: &adj.occurrence.OccurredAt, Currency: p.Currency,
+		ReasonCodes: []string{}, OpenedAt: adj.Now,
+	}
+	if in := adj.request; in != nil {
+		row.PartnerFields = store.PartnerFields{PartnerReference: in.PartnerReference, Metadata: in.Metadata}
+		row.Description = in.Description
+		if in.RequestedAmount != nil {
+			row.RequestedAmount = &in.RequestedAmount.Amount
+		}
+	}
+	det, err := claims.NewDetermination(adj.Tx, p, adj.occurrence, adj.facts, d)
+	if err != nil {
+		return err
+	}
+	row.DeterminationID = &det.ID
+	adj.newDeterminations = append(adj.newDeterminations, det)
+	adj.newClaims = append(adj.newClaims, row)
+	adj.claimByPolicy[p.ID] = row
+	adj.relatedClaims[p.ID] = append(adj.relatedClaims[p.ID], row)
+	shown := adj.shownClaims[p.ID]
+	shown.AddNewest(row.ID, string(row.Status))
+	adj.shownClaims[p.ID] = shown
+	if err := adj.appendObserved(p, row, d); err != nil {
+		return err
+	}
+	if err := adj.recordEvent(row, det, event.ClaimOpened, openedSentence(adj.facts, d), map[string]any{"determination": det.Body}); err != nil {
+		return err
+	}
+	return adj.decideClaim(p, row, det, d)
+}
+
+// appendObserved writes the first timeline entry: the event that was observed, before any
+// claim was opened.
+func (adj *adjudication) appendObserved(p *underwriting.PolicyRow, row *claims.ClaimRow, d trigger.Determination) error {
+	defer adj.WithActor(actor.Actor{Kind: actor.KindSource, Name: adj.occurrence.Source})()
+	return claims.AppendTimeline(adj.Tx, row, event.TimelineObserved, nil, ObservedSentence(p, adj.facts, d), map[string]any{
+		"occurrence": adj.occurrence.ToBrief(*row.OccurredAt), "stage": d.Stage, "source_version": adj.facts.SourceVersion,
+		"index": claims.ToDeterminationRecord(p, adj.facts, d).Index, "distance_km": d.DistanceKM,
+	})
+}
+
+// reassess re-evaluates a deferred claim after the source changed its values. A claim
+// that waits for an operator is only decided here if it was a possible duplicate and the
+// source merged both occurrences.
+func (adj *adjudication) reassess(p *underwriting.PolicyRow, row *claims.ClaimRow, d trigger.Determination) error {
+	settled := isStageSufficient(p, d) && (awaitsSource(row) || adj.awaitsMissingDays(row)) || isPossibleDuplicate(row) && (adj.hasClaimFor(p, row) || adj.lostItsDuplicate(p, row))
+	if waits := !settled || d.Amount == 0 && adj.mayStormGrow(p); waits && !adj.hasNewSourceVersion(row) {
+		return nil
+	}
+	det, err := claims.NewDetermination(adj.Tx, p, adj.occurrence, adj.facts, d)
+	if err != nil {
+		return err
+	}
+	adj.newDeterminations = append(adj.newDeterminations, det)
+	adj.changedClaims = append(adj.changedClaims, row)
+	row.DeterminationID, row.OccurredAt = &det.ID, &adj.occurrence.OccurredAt
+	if settled {
+		return adj.decideClaim(p, row, det, d)
+	}
+	adj.BumpVersion(&row.RowHeader)
+	return adj.recordEvent(row, det, event.ClaimUpdated, "The source revised its values.", map[string]any{"determination": det.Body})
+}
+
+// hasNewSourceVersion reports whether the source changed its values since the claim's
+// determination. A second pass over the same facts changes nothing.
+func (adj *adjudication) hasNewSourceVersion(row *claims.ClaimRow) bool {
+	return adj.claimDeterminations[*row.DeterminationID].Body.SourceVersion != adj.facts.SourceVersion
+}
+
+// evaluateTrigger evaluates the trigger for a policy without the days that were already
+// paid.
+func (adj *adjudication) evaluateTrigger(p *underwriting.PolicyRow) trigger.Determination {
+	return trigger.Evaluate(p.Cover, p.CoverPeriod(), p.PayableFrom, WithoutPaidDays(adj.occurrence, adj.facts, adj.paidDays[p.ID]))
+}
+
+// awaitsMissingDays reports whether the claim waits for missing days of its month or
+// dekad. A claim that waits for evidence that an operator requested does not count.
+func (adj *adjudication) awaitsMissingDays(row *claims.ClaimRow) bool {
+	return row.Status == claims.ClaimDeferred && slices.Equal(row.ReasonCodes, []string{rules.ReasonEvidenceNeeded}) &&
+		adj.facts.Rain != nil && !adj.claimDeterminations[*row.DeterminationID].Met
+}
+
+// decideClaim applies the private decision rules and updates claim, policy and payout.
+// The actor of the decision is always Parapet, also when a partner made the request.
+func (adj *adjudication) decideClaim(p *underwriting.PolicyRow, row *claims.ClaimRow, det *claims.DeterminationRow, d trigger.Determination) error {
+	defer adj.WithActor(actor.System())()
+	facts := DecisionFacts(p, d)
+	facts.Ongoing, facts.SameOccurrence, facts.PossibleDuplicate = adj.mayStormGrow(p), adj.hasClaimFor(p, row), adj.hasPossibleDuplicate(p, row)
+	decision := rules.Decide(facts)
+	var review *time.Time
+	switch {
+	case onlyAwaitsSource(decision.Reasons):
+		review = new(adj.reviewAt(p, d))
+	case decision.Outcome == rules.Defer:
+		review = new(adj.Now.Add(ReviewInterval)) // an operator reviews it; HealthStats counts overdue reviews
+	}
+	return adj.applyDecision(p, row, det, decision, review)
+}
+
+// ReviewInterval is the delay after which a claim that waits for its source is reviewed
+// even without a new report.
+const ReviewInterval = 24 * time.Hour
+
+// reviewAt returns when a waiting claim is reviewed: for a storm that may grow, when it
+// has ended.
+func (adj *adjudication) reviewAt(p *underwriting.PolicyRow, d trigger.Determination) time.Time {
+	if adj.mayStormGrow(p) && isStageSufficient(p, d) {
+		return adj.stormEnd(p)
+	}
+	return adj.Now.Add(ReviewInterval)
+}
+
+// mayStormGrow reports whether a storm may still get fixes that join its track.
+func (adj *adjudication) mayStormGrow(p *underwriting.PolicyRow) bool {
+	return adj.facts.Storm != nil && adj.occurrence.FinalTrackAt == nil && adj.Clock.Before(adj.stormEnd(p))
+}
+
+// stormEnd returns the time after which a storm is over: a later fix would form no
+// segment with the last one.
+func (adj *adjudication) stormEnd(p *underwriting.PolicyRow) time.Time {
+	return adj.occurrence.LastAt.Add(time.Duration(p.Cover.Trigger.MaximumGapHours) * time.Hour)
+}
+
+// increaseClaim pays the amount that a storm owes beyond the approved amount. It reopens
+// a closed claim. Approved amounts never decrease.
+func (adj *adjudication) increaseClaim(p *underwriting.PolicyRow, row *claims.ClaimRow, d trigger.Determination) error {
+	more := min(d.Amount-adj.owedFor(p), p.LimitRemaining)
+	if more <= 0 {
+		return nil
+	}
+	defer adj.WithActor(actor.System())()
+	det, err := claims.NewDetermination(adj.Tx, p, adj.occurrence, adj.facts, d)
+	if err != nil {
+		return err
+	}
+	adj.newDeterminations, adj.changedClaims = append(adj.newDeterminations, det), append(adj.changedClaims, row)
+	row.DeterminationID, row.OccurredAt, row.DecidedAt = &det.ID, &adj.occurrence.OccurredAt, &adj.Now
+	row.Amount, row.ClosedAt = new(*row.Amount+more), nil
+	event, err := adj.transitionClaim(row, claims.ClaimApproved)
+	if err != nil {
+		return err
+	}
+	summary := fmt.Sprintf("The storm grew: %s more is owed.", money.New(more, p.Currency))
+	if err := adj.recordEvent(row, det, event, summary, map[string]any{"determination": det.Body, "amount": row.ToMoney(row.Amount)}); err != nil {
+		return err
+	}
+	return adj.createPayout(p, row, more)
+}
+
+// recordEvent appends one event and its timeline entry to the claim. det is nil for a
+// claim without an occurrence.
+func (adj *adjudication) recordEvent(row *claims.ClaimRow, det *claims.DeterminationRow, kind event.Type, summary string, data any) error {
+	parts := adj.claimPayouts[row.ID]
+	if det != nil {
+		parts.Occurrence, parts.Determination = adj.openedOccurrence(row), &det.Body
+	}
+	event, err := adj.AppendEvent(kind, &row.RowHeader, store.ResourceClaim, row.ToRecord(parts))
+	if err != nil {
+		return err
+	}
+	return claims.AppendTimeline(adj.Tx, row, kind, &event, summary, data)
+}
+
+// openedOccurrence returns the occurrence that the claim was opened for. It may have been
+// merged since into the one being adjudicated.
+func (adj *adjudication) openedOccurrence(row *claims.ClaimRow) *occurrence.OccurrenceRow {
+	if opened, ok := adj.claimOccurrences[*row.OccurrenceID]; ok {
+		return opened
+	}
+	return adj.occurrence
+}

@@ -1,0 +1,259 @@
+package adjudication
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/claims"
+	"parapet/model/hazard"
+	"parapet/model/hazard/occurrence"
+	"parapet/model/kernel/store"
+	"parapet/model/payouts"
+	"parapet/model/underwriting"
+)
+
+// load reads the data that decisions need, in one statement per kind.
+func (adj *adjudication) load(ctx context.Context, policies []*underwriting.PolicyRow) error {
+	adj.policies = policies
+	adj.claimByPolicy, adj.relatedClaims = make(map[uuid.UUID]*claims.ClaimRow), make(map[uuid.UUID][]*claims.ClaimRow)
+	if len(policies) == 0 {
+		return nil
+	}
+	if err := adj.loadOccurrenceIDs(ctx); err != nil {
+		return err
+	}
+	relevant, err := adj.lockRelevantClaims(ctx, underwriting.PolicyIDs(policies))
+	if err != nil {
+		return err
+	}
+	for _, c := range relevant {
+		claims.AdvanceClockPastTimeline(adj.Tx, c)
+		adj.relatedClaims[c.PolicyID] = append(adj.relatedClaims[c.PolicyID], c)
+		if have := adj.claimByPolicy[c.PolicyID]; adj.isFor(c) && !c.IsRetracted() && (have == nil || priority(c) > priority(have)) {
+			adj.claimByPolicy[c.PolicyID] = c
+		}
+	}
+	if err := adj.loadClaimOccurrences(ctx, relevant); err != nil {
+		return err
+	}
+	if err := adj.loadPossibleDuplicates(ctx); err != nil {
+		return err
+	}
+	if err := adj.loadDeterminations(ctx); err != nil {
+		return err
+	}
+	if adj.shownClaims, err = underwriting.LoadPolicyClaims(ctx, adj.Tx, underwriting.PolicyIDs(policies)); err != nil {
+		return err
+	}
+	if adj.paidDays, err = LoadPaidDays(ctx, adj.Tx, policies); err != nil {
+		return err
+	}
+	adj.methods, err = payouts.LoadUsableMethods(ctx, adj.Tx, policies)
+	return err
+}
+
+// lockRelevantClaims locks the claims that a decision depends on: those for the
+// occurrence or one merged with it, those close enough in time to be about the same
+// event, and the claim that an operator decides. A policy may have any number of other
+// claims; they are not read.
+func (adj *adjudication) lockRelevantClaims(ctx context.Context, policies []uuid.UUID) ([]*claims.ClaimRow, error) {
+	relevant := adj.NewSelect().Model((*claims.ClaimRow)(nil)).Column("id").Where("c.id = ?", adj.decidedClaimID)
+	if occ := adj.occurrence; occ != nil {
+		reach := duplicateWindow(occ.Kind)
+		of := func() *bun.SelectQuery {
+			return adj.NewSelect().Model((*claims.ClaimRow)(nil)).Column("id").Where("c.policy_id in (?)", bun.List(policies))
+		}
+		same := bun.List(slices.Collect(maps.Keys(adj.occurrenceIDs)))
+		relevant = relevant.Union(of().Where("c.occurrence_id in (?)", same).Where(holdsOccurrenceSQL)).
+			Union(of().Where("c.occurrence_id in (?)", same).Where(wasRetractedSQL)).
+			Union(of().Where("c.occurrence_id is not null").Where("c.occurred_at between ? and ?", occ.OccurredAt.Add(-reach), occ.LastAt.Add(reach)))
+	}
+	var claims []*claims.ClaimRow
+	err := adj.NewSelect().Model(&claims).Where("c.id in (?)", relevant).Where("c.policy_id in (?)", bun.List(policies)).
+		OrderExpr("c.id").For("NO KEY UPDATE").Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("lock claims: %w", err)
+	}
+	return claims, nil
+}
+
+// duplicateWindow is the largest difference between the times of two claims that are
+// compared as duplicates. It exceeds every limit of the duplicate rules and the length of
+// an occurrence of the kind, because the time of a claim is the start of its occurrence.
+func duplicateWindow(kind hazard.Kind) time.Duration {
+	switch kind {
+	case hazard.Earthquake:
+		return 24 * time.Hour
+	case hazard.StormFix:
+		return 60 * 24 * time.Hour
+	case hazard.StationDay:
+	}
+	return 400 * 24 * time.Hour
+}
+
+// loadOccurrenceIDs loads the ids of the occurrence and of all occurrences merged into
+// it.
+func (adj *adjudication) loadOccurrenceIDs(ctx context.Context) error {
+	if adj.occurrence == nil { // an approval claim has no occurrence
+		return nil
+	}
+	var merged []uuid.UUID
+	err := adj.NewSelect().Model((*occurrence.OccurrenceRow)(nil)).Column("id").Where("merged_into = ?", adj.occurrence.ID).Scan(ctx, &merged)
+	if err != nil {
+		return fmt.Errorf("read merged occurrences: %w", err)
+	}
+	adj.occurrenceIDs = map[uuid.UUID]bool{adj.occurrence.ID: true}
+	for _, id := range merged {
+		adj.occurrenceIDs[id] = true
+	}
+	return nil
+}
+
+// isFor reports whether the claim is for the occurrence or one merged with it.
+func (adj *adjudication) isFor(c *claims.ClaimRow) bool {
+	return c.OccurrenceID != nil && adj.occurrenceIDs[*c.OccurrenceID]
+}
+
+// priority orders a policy's claims for one occurrence after occurrences were merged:
+// claims that wait for the source first, declined and withdrawn ones last.
+func priority(r *claims.ClaimRow) int {
+	switch {
+	case awaitsSource(r):
+		return 2
+	case IsActive(r):
+		return 1
+	default:
+		return 0
+	}
+}
+
+func (adj *adjudication) loadClaimOccurrences(ctx context.Context, claims []*claims.ClaimRow) error {
+	adj.claimOccurrences = make(map[uuid.UUID]*occurrence.OccurrenceRow)
+	var ids []uuid.UUID
+	for _, c := range claims {
+		if c.OccurrenceID != nil {
+			ids = append(ids, *c.OccurrenceID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	var rows []*occurrence.OccurrenceRow
+	if err := adj.NewSelect().Model(&rows).Where("id in (?)", bun.List(ids)).Scan(ctx); err != nil {
+		return fmt.Errorf("read occurrences of claims: %w", err)
+	}
+	for _, row := range rows {
+		adj.claimOccurrences[row.ID] = row
+	}
+	return nil
+}
+
+func (adj *adjudication) loadDeterminations(ctx context.Context) error {
+	adj.claimDeterminations = make(map[uuid.UUID]*claims.DeterminationRow)
+	adj.installments, adj.claimPayouts = make(map[uuid.UUID]int), make(map[uuid.UUID]claims.ClaimRelations)
+	var ids []uuid.UUID
+	var claimIDs []uuid.UUID
+	for _, c := range slices.Concat(slices.Collect(maps.Values(adj.relatedClaims))...) {
+		if adj.isFor(c) {
+			ids, claimIDs = append(ids, *c.DeterminationID), append(claimIDs, c.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	var rows []claims.DeterminationRow
+	if err := adj.NewSelect().Model(&rows).Column("id", "met", "amount", "body", "first_day", "last_day").Where("id in (?)", bun.List(ids)).Scan(ctx); err != nil {
+		return fmt.Errorf("read determinations: %w", err)
+	}
+	for i := range rows {
+		adj.claimDeterminations[rows[i].ID] = &rows[i]
+	}
+	return adj.loadPayouts(ctx, claimIDs)
+}
+
+// loadPayouts reads the newest payouts of the claims, and the highest installment of each
+// claim.
+func (adj *adjudication) loadPayouts(ctx context.Context, claimIDs []uuid.UUID) error {
+	var highest []claims.PayoutRow
+	err := adj.NewSelect().Model(&highest).Column("claim_id").ColumnExpr("max(installment) as installment").Where("claim_id in (?)", bun.List(claimIDs)).Group("claim_id").Scan(ctx)
+	if err != nil {
+		return fmt.Errorf("read parts of claims: %w", err)
+	}
+	for _, row := range highest {
+		adj.installments[row.ClaimID] = row.Installment
+	}
+	var payouts []claims.PayoutRow
+	err = adj.NewSelect().Model(&payouts).ModelTableExpr("claims as c").Join(`cross join lateral (select * from payouts
+		where claim_id = c.id and partner = c.partner order by claim_sequence desc limit ?) as po`, store.MaxEmbedded).
+		Where("c.id in (?)", bun.List(claimIDs)).OrderExpr("po.claim_sequence").Scan(ctx)
+	if err != nil {
+		return fmt.Errorf("read payouts: %w", err)
+	}
+	for i := range payouts {
+		parts := adj.claimPayouts[payouts[i].ClaimID]
+		parts.Payouts = append(parts.Payouts, *payouts[i].ToRecord())
+		parts.PayoutsCount = payouts[i].ClaimSequence
+		adj.claimPayouts[payouts[i].ClaimID] = parts
+	}
+	return nil
+}
+
+// owedFor returns the total amount of a policy's approved claims for the occurrence.
+// There are several when occurrences were merged.
+func (adj *adjudication) owedFor(p *underwriting.PolicyRow) (owed int64) {
+	for _, c := range adj.relatedClaims[p.ID] {
+		if adj.isFor(c) && isApproved(c) {
+			owed += adj.claimDeterminations[*c.DeterminationID].Amount
+		}
+	}
+	return owed
+}
+
+// isApproved reports whether money is owed for the claim, paid or not.
+func isApproved(r *claims.ClaimRow) bool {
+	return r.Status == claims.ClaimApproved || r.Status == claims.ClaimClosed
+}
+
+// save writes the results to the database in one statement per table.
+func (adj *adjudication) save(ctx context.Context) error {
+	writes := []struct {
+		rows  int
+		write func() error
+	}{
+		{len(adj.newDeterminations), func() error { return store.InsertRows(ctx, adj.Tx, &adj.newDeterminations) }},
+		{len(adj.newClaims), func() error { return store.InsertRows(ctx, adj.Tx, &adj.newClaims) }},
+		{len(adj.changedClaims), func() error {
+			return adj.updateLocked(ctx, &adj.changedClaims, "status", "determination_id", "occurred_at", "amount", "outcome", "reason_codes", "decided_at", "next_review_at", "closed_at", "timeline_sequence", "timeline_updated_at")
+		}},
+		{len(adj.changedPolicies), func() error { return adj.updateLocked(ctx, &adj.changedPolicies, "status", "limit_remaining") }},
+		{len(adj.newPayouts), func() error { return store.InsertRows(ctx, adj.Tx, &adj.newPayouts) }},
+	}
+	for _, w := range writes {
+		if w.rows == 0 {
+			continue
+		}
+		if err := w.write(); err != nil {
+			return fmt.Errorf("write claims: %w", err)
+		}
+	}
+	var declined []uuid.UUID
+	for _, c := range adj.changedClaims {
+		if c.Status == claims.ClaimDeclined {
+			declined = append(declined, c.PolicyID)
+		}
+	}
+	return reevaluatePossibleDuplicates(ctx, adj.Tx, declined)
+}
+
+// updateLocked updates locked rows. It checks no version, because the lock prevents
+// concurrent changes.
+func (adj *adjudication) updateLocked(ctx context.Context, rows any, columns ...string) error {
+	_, err := adj.NewUpdate().Model(rows).Column(append(columns, "version", "updated_at")...).Bulk().Exec(ctx)
+	return err
+}

@@ -1,0 +1,94 @@
+package adjudication
+
+import (
+	"fmt"
+
+	"parapet/model/claims"
+	"parapet/model/hazard/occurrence"
+	"parapet/model/hazard/trigger"
+	"parapet/model/money"
+	"parapet/model/underwriting"
+	"parapet/model/wire"
+)
+
+// ObservedSentence says what the source reported, for the timeline of a claim.
+func ObservedSentence(p *underwriting.PolicyRow, facts trigger.Occurrence, d trigger.Determination) string {
+	what := fmt.Sprintf("%s reported %s", facts.Source, facts.SourceEventID)
+	if facts.Source == occurrence.WhatIfSource {
+		what = "The supposed event"
+	}
+	if public := claims.ToDeterminationRecord(p, facts, d); public.Index != nil {
+		what += ": " + IndexPhrase(p, *public.Index)
+	}
+	if d.DistanceKM != nil {
+		what += fmt.Sprintf(", %.2f km from the insured place's centre", *d.DistanceKM)
+	}
+	if d.Reason == trigger.EvidenceNeeded {
+		return what + fmt.Sprintf(" so far (%s).", missingDays(facts))
+	}
+	return what + fmt.Sprintf(" (%s values).", facts.Stage)
+}
+
+// IndexPhrase describes a value of the policy's index, for example "magnitude 6.4 mw".
+func IndexPhrase(p *underwriting.PolicyRow, m wire.Measure) string {
+	switch p.Cover.Trigger.Index {
+	case "precipitation_sum":
+		return fmt.Sprintf("%s %s of rain", m.Value, m.Unit)
+	case "sustained_wind":
+		return fmt.Sprintf("a wind of %s %s", m.Value, m.Unit)
+	default:
+		return fmt.Sprintf("%s %s %s", p.Cover.Trigger.Index, m.Value, m.Unit)
+	}
+}
+
+// openedSentence explains why a claim was opened.
+func openedSentence(facts trigger.Occurrence, d trigger.Determination) string {
+	if d.Reason == trigger.EvidenceNeeded {
+		return fmt.Sprintf("A claim was opened: the rain known so far would pay, but %s.", missingDays(facts))
+	}
+	return "The claim was opened because the trigger is met."
+}
+
+// missingDays describes how many days of a month or dekad have no data.
+func missingDays(facts trigger.Occurrence) string {
+	o := facts.Rain
+	period := "January 2006"
+	if o.Definition.Calendar != trigger.Month {
+		period = "the dekad from 2 January 2006"
+	}
+	if n := o.Missing(); n != 1 {
+		return fmt.Sprintf("%d days of %s are missing", n, o.First.Format(period))
+	}
+	return "1 day of " + o.First.Format(period) + " is missing"
+}
+
+// reasonPhrases describe the reasons for which a claim waits or is declined.
+var reasonPhrases = map[claims.ReasonCode]string{
+	claims.ReasonThresholdNotMet:   "the trigger is not met",
+	claims.ReasonOutsidePeriod:     "it happened outside the period of cover",
+	claims.ReasonOutsidePlace:      "it happened outside the insured place",
+	claims.ReasonWaitingPeriod:     "it happened in the waiting period",
+	claims.ReasonLimitExhausted:    "nothing is left of the policy's limit",
+	claims.ReasonDuplicateEvent:    "another claim may be for the same event",
+	claims.ReasonSourcePreliminary: "the source's values are not final",
+	claims.ReasonSourceRetracted:   "the source retracted its report",
+	claims.ReasonEvidenceNeeded:    "evidence is missing",
+	claims.ReasonComplianceHold:    "compliance does not allow it",
+	claims.ReasonOperatorDecision:  "an operator decided so",
+}
+
+func decisionSentence(row *claims.ClaimRow, facts trigger.Occurrence) string {
+	switch row.Status {
+	case claims.ClaimApproved:
+		return fmt.Sprintf("The claim was approved: %s is owed.", money.New(*row.Amount, row.Currency))
+	case claims.ClaimDeferred:
+		if row.ReasonCodes[0] == string(claims.ReasonEvidenceNeeded) && facts.Rain != nil && facts.Rain.Missing() > 0 {
+			return "The claim waits: " + missingDays(facts) + "."
+		}
+		return "The claim waits: " + reasonPhrases[claims.ReasonCode(row.ReasonCodes[0])] + "."
+	case claims.ClaimDeclined:
+		return "The claim was declined: " + reasonPhrases[claims.ReasonCode(row.ReasonCodes[len(row.ReasonCodes)-1])] + "."
+	case claims.ClaimOpened, claims.ClaimWithdrawn, claims.ClaimClosed:
+	}
+	return "The claim is " + string(row.Status) + "."
+}

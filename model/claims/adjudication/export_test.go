@@ -1,0 +1,25 @@
+package adjudication
+
+import (
+	"context"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"parapet/model/hazard/occurrence"
+)
+
+// ExplainCandidates returns the plan of the query that finds an occurrence's policies.
+func (s *Service) ExplainCandidates(ctx context.Context, event string) (string, error) {
+	var id uuid.UUID
+	if err := s.DB.NewSelect().Model((*occurrence.OccurrenceRow)(nil)).Column("id").Where("source_event_id = ?", event).Scan(ctx, &id); err != nil {
+		return "", err
+	}
+	happened, err := occurrence.LoadOccurrences(ctx, s.DB, []uuid.UUID{id})
+	if err != nil {
+		return "", err
+	}
+	var lines []string
+	err = s.DB.NewRaw("explain ?", newCandidateQuery(s.DB, happened)).Scan(ctx, &lines)
+	return strings.Join(lines, "\n"), err
+}

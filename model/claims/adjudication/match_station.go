@@ -1,0 +1,188 @@
+package adjudication
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/claims"
+	"parapet/model/hazard/occurrence"
+	"parapet/model/hazard/trigger"
+	"parapet/model/kernel/store"
+	"parapet/model/underwriting"
+)
+
+// daysQuery finds the different numbers of days that policies of a definition at a
+// station sum. It takes one index probe per different number, independent of the number
+// of policies.
+const daysQuery = `select s.station, s.definition, d.days from (values %s) as s (station, definition) cross join lateral (
+	with recursive each (days) as (
+		(select days from policies where station = s.station and definition = s.definition and days is not null and status <> 'archived' order by days limit 1)
+		union all
+		select (select p.days from policies p where p.station = s.station and p.definition = s.definition and p.days > each.days
+			and p.status <> 'archived' order by p.days limit 1) from each where each.days is not null)
+	select days from each where days is not null) d`
+
+// stationQuery finds the policies that an index at a station can pay, by the mildest
+// threshold of their terms: index bounds what any of their covers can measure. first is
+// the first day and next the day after the last. For a spell that is not over, next is
+// the first day without data, and only covers that end before that day ends are selected:
+// the others wait for more readings.
+const stationQuery = `select b.occurrence_id, p.id
+from (values %s) as b (occurrence_id, scope, station, definition, days, index, first, next)
+join policies p on p.station = b.station and p.definition = b.definition and p.days = b.days and p.status <> 'archived'
+	and (b.scope = '' or p.partner = b.scope) and %s`
+
+// These are the conditions of stationQuery.
+const (
+	rainEventReachesSQL = "p.threshold <= b.index and p.payable_from < b.next and p.expires_at > b.first"
+	coverHasEndedSQL    = rainEventReachesSQL + " and p.expires_at < b.next + interval '1 day'"
+	periodReachesSQL    = "p.threshold >= b.index and p.payable_from <= b.first and p.expires_at >= b.next"
+	stationValuesSQL    = "(?::uuid, ?, ?, ?, ?::int, ?::numeric, ?::timestamptz, ?::timestamptz)"
+)
+
+// definitionAtStation is a definition of occurrences together with a station.
+type definitionAtStation struct{ station, definition string }
+
+// findStationCandidates returns the policies that occurrences at stations may pay, by
+// occurrence.
+func findStationCandidates(ctx context.Context, db bun.IDB, occurrences []occurrence.LoadedOccurrence) (map[uuid.UUID][]uuid.UUID, error) {
+	counted, err := loadSummedDays(ctx, db, occurrences)
+	if err != nil {
+		return nil, err
+	}
+	values := make(map[string][]string)
+	args := make(map[string][]any)
+	for _, h := range occurrences {
+		rain := h.Facts.Rain
+		if rain == nil || len(rain.Days) == 0 {
+			continue
+		}
+		condition, next := rainEventReachesSQL, rain.Last.AddDate(0, 0, 1)
+		switch {
+		case rain.Definition.Calendar == "" && !rain.IsOver():
+			condition, next = coverHasEndedSQL, rain.NextUnknown()
+		case rain.Definition.Calendar != "":
+			if !rain.IsOver() || !rain.HasFinalDays() {
+				continue
+			}
+			condition = periodReachesSQL
+		}
+		for _, days := range counted[definitionAtStation{rain.Station, rain.Definition.String()}] {
+			index := rain.Sum()
+			if rain.Definition.Calendar == "" {
+				index = rain.LargestSum(days)
+			}
+			values[condition] = append(values[condition], stationValuesSQL)
+			args[condition] = append(args[condition], h.Row.ID, h.Row.Scope, rain.Station, rain.Definition.String(), days, index.String(), rain.First, next)
+		}
+	}
+	found := make(map[uuid.UUID][]uuid.UUID)
+	for _, condition := range []string{rainEventReachesSQL, coverHasEndedSQL, periodReachesSQL} {
+		if len(values[condition]) == 0 {
+			continue
+		}
+		var pairs []struct{ OccurrenceID, ID uuid.UUID }
+		query := fmt.Sprintf(stationQuery, strings.Join(values[condition], ", "), condition)
+		if err := db.NewRaw(query, args[condition]...).Scan(ctx, &pairs); err != nil {
+			return nil, store.TranslateError(fmt.Errorf("find candidates at stations: %w", err))
+		}
+		for _, pair := range pairs {
+			found[pair.OccurrenceID] = append(found[pair.OccurrenceID], pair.ID)
+		}
+	}
+	return found, nil
+}
+
+// loadSummedDays returns the numbers of days that policies sum, by station and
+// definition.
+func loadSummedDays(ctx context.Context, db bun.IDB, occurrences []occurrence.LoadedOccurrence) (map[definitionAtStation][]int, error) {
+	counted := make(map[definitionAtStation][]int)
+	var values []string
+	var args []any
+	for _, h := range occurrences {
+		if h.Facts.Rain == nil {
+			continue
+		}
+		at := definitionAtStation{h.Facts.Rain.Station, h.Facts.Rain.Definition.String()}
+		if _, known := counted[at]; !known {
+			counted[at] = nil
+			values, args = append(values, "(?, ?)"), append(args, at.station, at.definition)
+		}
+	}
+	if len(values) == 0 {
+		return counted, nil
+	}
+	var rows []struct {
+		Station, Definition string
+		Days                int
+	}
+	if err := db.NewRaw(fmt.Sprintf(daysQuery, strings.Join(values, ", ")), args...).Scan(ctx, &rows); err != nil {
+		return nil, store.TranslateError(fmt.Errorf("read numbers of days at stations: %w", err))
+	}
+	for _, row := range rows {
+		at := definitionAtStation{row.Station, row.Definition}
+		counted[at] = append(counted[at], row.Days)
+	}
+	return counted, nil
+}
+
+// PaidDays is a run of days that a policy was already paid for.
+type PaidDays struct {
+	PolicyID          uuid.UUID
+	OccurrenceID      uuid.UUID // the present one after merges
+	Scope, Source     string
+	FirstDay, LastDay time.Time
+}
+
+// LoadPaidDays returns, by policy, the days at stations that were already paid.
+func LoadPaidDays(ctx context.Context, db bun.IDB, policies []*underwriting.PolicyRow) (map[uuid.UUID][]PaidDays, error) {
+	var stationed []uuid.UUID
+	for _, p := range policies {
+		if p.Station != nil {
+			stationed = append(stationed, p.ID)
+		}
+	}
+	if len(stationed) == 0 {
+		return nil, nil
+	}
+	var rows []PaidDays
+	err := db.NewSelect().Model((*claims.ClaimRow)(nil)).ColumnExpr("c.policy_id, coalesce(oc.merged_into, oc.id) as occurrence_id, oc.scope, oc.source, d.first_day, d.last_day").
+		Join("join occurrences oc on oc.id = c.occurrence_id").Join("join determinations d on d.id = c.determination_id and d.partner = c.partner").
+		Where("c.policy_id in (?)", bun.List(stationed)).Where("c.status in (?, ?)", claims.ClaimApproved, claims.ClaimClosed).
+		Where("d.first_day is not null").Scan(ctx, &rows)
+	if err != nil {
+		return nil, fmt.Errorf("read paid days: %w", err)
+	}
+	paid := make(map[uuid.UUID][]PaidDays)
+	for _, row := range rows {
+		paid[row.PolicyID] = append(paid[row.PolicyID], row)
+	}
+	return paid, nil
+}
+
+// WithoutPaidDays returns the facts for a policy without the days of the same source that
+// were already paid through other occurrences.
+func WithoutPaidDays(r *occurrence.OccurrenceRow, facts trigger.Occurrence, paid []PaidDays) trigger.Occurrence {
+	if facts.Rain == nil {
+		return facts
+	}
+	var runs []trigger.DayRun
+	for _, p := range paid {
+		if p.Source == r.Source && p.Scope == r.Scope && p.OccurrenceID != r.CurrentID() {
+			runs = append(runs, trigger.DayRun{First: p.FirstDay.UTC(), Last: p.LastDay.UTC()})
+		}
+	}
+	if len(runs) == 0 {
+		return facts
+	}
+	rain := *facts.Rain
+	rain.Paid = slices.Clip(runs)
+	facts.Rain = &rain
+	return facts
+}

@@ -1,0 +1,103 @@
+package adjudication_test
+
+import (
+	"flag"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model/kernel/store"
+	"parapet/model/modeltest"
+	"parapet/model/wire"
+)
+
+// manyPolicies adds a book of 500,000 policies to BenchmarkEvaluateRain, and makes that
+// of BenchmarkEndOfSpell ten times as large.
+var manyPolicies = flag.Bool("rain.many", false, "match rain with 500,000 policies at one station, too, and end a spell of 50,000")
+
+// atOneStation copies a bound policy, with its quote, at its own station.
+const atOneStation = `with copies as (select gen_random_uuid() as quote, gen_random_uuid() as policy from generate_series(1, %d)
+	), quoted as (
+		insert into quotes select copy.* from (select q from quotes q limit 1) as one (q), copies c,
+			lateral jsonb_populate_record(one.q, jsonb_build_object('id', c.quote, 'policy_id', c.policy, 'partner_reference', null)) as copy returning 1
+	)
+	insert into policies select copy.* from (select p from policies p limit 1) as one (p), copies c,
+		lateral jsonb_populate_record(one.p, jsonb_build_object('id', c.policy, 'quote_id', c.quote, 'partner_reference', null)) as copy`
+
+// manyAtOneStation is a station with so many copies of one policy, 300 days after its start.
+func manyAtOneStation(b *testing.B, policies int) (*modeltest.Bundle, *wire.Policy, time.Time) {
+	b.Helper()
+	m := modeltest.New(b, modeltest.WithoutChecks())
+	policy := m.QuoteAndBind("rain-excess", nil)
+	for _, statement := range []string{"set session_replication_role = replica", fmt.Sprintf(atOneStation, policies-1), "reset session_replication_role", "analyze policies"} {
+		_, err := m.DB.Pool.Exec(b.Context(), statement)
+		require.NoError(b, err)
+	}
+	m.AdvanceClock(300 * 24 * time.Hour)
+	return m, policy, modeltest.FirstWholeDay(policy.EffectiveAt)
+}
+
+// evaluateAll matches what was observed last.
+func evaluateAll(b *testing.B, m *modeltest.Bundle) {
+	b.Helper()
+	for job := m.TakeJobIfAny(); job != nil; job = m.TakeJobIfAny() {
+		require.NoError(b, m.Service.Adjudication.Evaluate(b.Context(), job.(store.EvaluateOccurrences)))
+	}
+}
+
+// BenchmarkEvaluateRain records and matches one more reading of a wet spell at a station
+// with many policies. No policy can be paid by it, and none is read: the work grows
+// with the days and not with the policies. Every spell has twenty days before the clock runs, and a
+// reading revises one of them: one spell that grew with each reading would make an
+// operation dearer the more of them there are.
+func BenchmarkEvaluateRain(b *testing.B) {
+	sizes := []int{50_000}
+	if *manyPolicies {
+		sizes = append(sizes, 500_000)
+	}
+	const spells, wet = 9, 20
+	for _, policies := range sizes {
+		b.Run(fmt.Sprintf("policies=%d", policies), func(b *testing.B) {
+			m, policy, first := manyAtOneStation(b, policies)
+			for i := range spells {
+				m.Observe(modeltest.StationDays(policy, first.AddDate(0, 0, 30*i), slices.Repeat([]string{"2"}, wet)...)...)
+				evaluateAll(b, m)
+			}
+			for i := 0; b.Loop(); i++ {
+				day := 30*(i%spells) + i/spells%wet
+				m.Observe(modeltest.StationDays(policy, first.AddDate(0, 0, day), fmt.Sprintf("3.%d", i%10))...)
+				evaluateAll(b, m)
+			}
+		})
+	}
+}
+
+// BenchmarkEndOfSpell ends a spell that pays every policy of a station a part of its
+// limit: the dry days are recorded, and each policy is judged and gets its claim.
+func BenchmarkEndOfSpell(b *testing.B) {
+	policies := 5_000
+	if *manyPolicies {
+		policies = 50_000
+	}
+	b.Run(fmt.Sprintf("policies=%d", policies), func(b *testing.B) {
+		m, policy, first := manyAtOneStation(b, policies)
+		spells := 0
+		for ; b.Loop(); spells++ {
+			require.Less(b, spells, 9, "the limit and the term are used up: give a smaller -benchtime")
+			b.StopTimer()
+			begins := first.AddDate(0, 0, 8+30*spells)
+			m.Observe(modeltest.StationDays(policy, begins, "70", "62")...)
+			evaluateAll(b, m)
+			b.StartTimer()
+			m.Observe(modeltest.StationDays(policy, begins.AddDate(0, 0, 2), "0", "0", "0")...)
+			evaluateAll(b, m)
+		}
+		b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(spells*policies), "us/policy")
+		claims := 0
+		require.NoError(b, m.DB.Pool.QueryRow(b.Context(), "select count(*) from claims").Scan(&claims))
+		require.Equal(b, spells*policies, claims)
+	})
+}

@@ -1,0 +1,115 @@
+package adjudication
+
+import (
+	"context"
+	"fmt"
+
+	"parapet/model/claims"
+	"parapet/model/hazard/trigger"
+	"parapet/model/internal/rules"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/event"
+	"parapet/model/payouts"
+	"parapet/model/underwriting"
+)
+
+// holdsOccurrenceSQL and wasRetractedSQL select the claims c with isRetracted false and
+// true. Each has its own index, by policy and occurrence.
+const (
+	holdsOccurrenceSQL = "(c.status <> 'declined' or c.reason_codes <> array['source_retracted'])"
+	wasRetractedSQL    = "(c.status = 'declined' and c.reason_codes = array['source_retracted'])"
+)
+
+// losesByRetraction reports whether the policy would be owed more without the
+// retraction.
+func (adj *adjudication) losesByRetraction(p *underwriting.PolicyRow, d trigger.Determination) bool {
+	switch all := adj.occurrence.FactsWithRetracted; {
+	case adj.occurrence.IsRetracted():
+		return true
+	case all == nil:
+		return false
+	default:
+		before := trigger.Evaluate(p.Cover, p.CoverPeriod(), p.PayableFrom, WithoutPaidDays(adj.occurrence, *all, adj.paidDays[p.ID]))
+		return before.Met && before.Amount > d.Amount
+	}
+}
+
+// applyRetraction declines the policy's waiting claims when the observations that met
+// the trigger were retracted, and blocks the unreleased payouts of approved ones. It
+// reverses no released payout. done reports whether nothing is left to decide.
+func (adj *adjudication) applyRetraction(ctx context.Context, p *underwriting.PolicyRow, d trigger.Determination) (done bool, err error) {
+	lost := adj.losesByRetraction(p, d)
+	done = lost && d.Amount == 0
+	for _, c := range adj.relatedClaims[p.ID] {
+		if !adj.isFor(c) {
+			continue
+		}
+		switch {
+		case done && c.IsUndecided():
+			err = adj.declineRetractedClaim(p, c)
+		case isApproved(c) && lost && d.Amount < adj.owedFor(p):
+			err = adj.holdUnreleasedPayouts(ctx, c)
+		case c.Retraction != nil:
+			err = claims.SaveRetraction(ctx, adj.Tx, c, nil) // the observations are back
+		}
+		if err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}
+
+// declineRetractedClaim declines a waiting claim, whatever it waits for. The claim
+// keeps the determination that opened it.
+func (adj *adjudication) declineRetractedClaim(p *underwriting.PolicyRow, row *claims.ClaimRow) error {
+	if err := adj.appendRetractionObserved(row); err != nil {
+		return err
+	}
+	defer adj.WithActor(actor.System())()
+	adj.changedClaims = append(adj.changedClaims, row)
+	decision := rules.Decision{Outcome: rules.Decline, Reasons: []string{string(claims.ReasonSourceRetracted)}}
+	return adj.applyDecision(p, row, adj.claimDeterminations[*row.DeterminationID], decision, nil)
+}
+
+// appendRetractionObserved adds the source's retraction to the timeline.
+func (adj *adjudication) appendRetractionObserved(row *claims.ClaimRow) error {
+	defer adj.WithActor(actor.Actor{Kind: actor.KindSource, Name: adj.occurrence.Source})()
+	return claims.AppendTimeline(adj.Tx, row, event.TimelineObserved, nil, fmt.Sprintf("%s retracted its report of %s.", adj.occurrence.Source, adj.occurrence.SourceEventID),
+		map[string]any{"occurrence": adj.occurrence.ToBrief(*row.OccurredAt), "stage": trigger.Retracted, "source_version": adj.occurrence.SourceVersion})
+}
+
+// holdUnreleasedPayouts blocks every unreleased payout of an approved claim. It acts
+// once per retraction, so that a payout released by an operator stays released.
+func (adj *adjudication) holdUnreleasedPayouts(ctx context.Context, row *claims.ClaimRow) error {
+	if row.Retraction != nil {
+		return nil
+	}
+	if err := adj.appendRetractionObserved(row); err != nil {
+		return err
+	}
+	defer adj.WithActor(actor.System())()
+	if err := claims.SaveRetraction(ctx, adj.Tx, row, new(claims.RetractionHeld)); err != nil {
+		return err
+	}
+	paying, err := payouts.LockPayingPayouts(ctx, adj.Tx, []*claims.ClaimRow{row})
+	if err != nil {
+		return err
+	}
+	for _, payout := range paying[row.ID] {
+		if err := payouts.HoldForCompliance(ctx, adj.Tx, row, payout, "The payout is held: the source retracted the values that approved the claim."); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newestRetractedClaim returns the policy's newest claim for the occurrence that was
+// declined because its observations were retracted; nil if there is none.
+func (adj *adjudication) newestRetractedClaim(p *underwriting.PolicyRow) (newest *claims.ClaimRow) {
+	for _, c := range adj.relatedClaims[p.ID] {
+		if adj.isFor(c) && c.IsRetracted() {
+			newest = c
+		}
+	}
+	return newest
+}

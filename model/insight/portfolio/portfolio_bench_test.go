@@ -1,0 +1,122 @@
+package portfolio_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model/insight/portfolio"
+	"parapet/model/insight/scenario"
+	"parapet/model/kernel/store"
+	"parapet/model/modeltest"
+)
+
+// crowd moves a tenth of the spread policies around Hualien, gives policies one of
+// three currencies, and every hundredth one a paid claim.
+var crowd = []string{
+	`update policies set currency = (array['USD', 'EUR', 'JPY'])[1 + abs(hashtext(id::text)) % 3]`,
+	`update policies set
+		cover = jsonb_set(cover::jsonb, '{place}', jsonb_build_object('kind', 'circle', 'latitude', 23.9 + 0.2 * lat, 'longitude', 121.5 + 0.2 * lat, 'radius_km', 50))::json,
+		footprint = box(point(121.5 + 0.2 * lat + 0.5, 23.9 + 0.2 * lat + 0.45), point(121.5 + 0.2 * lat - 0.5, 23.9 + 0.2 * lat - 0.45))
+		from (select id as moved, random() as lat from policies where abs(hashtext(id::text)) % 10 = 0) as m where m.moved = id`,
+	`with paid as (select id, partner, currency, effective_at, limit_amount / 5 as amount, gen_random_uuid() as claim from policies where abs(hashtext(id::text)) % 100 = 1),
+		claimed as (insert into claims (id, partner, created_at, updated_at, policy_id, status, origin, currency, amount, opened_at, decided_at)
+			select claim, partner, effective_at, effective_at, id, 'approved', 'approval', currency, amount, effective_at, effective_at from paid returning 1)
+		insert into payouts (id, partner, created_at, updated_at, claim_id, policy_id, status, amount, currency, released_at)
+			select gen_random_uuid(), partner, effective_at, effective_at, claim, id, 'released', amount, currency, effective_at from paid`,
+	`vacuum analyze policies`, `analyze claims`, `analyze payouts`,
+}
+
+// crowded is a book of so many policies.
+func crowded(b *testing.B, policies int) *modeltest.Bundle {
+	b.Helper()
+	m := modeltest.New(b, modeltest.WithoutChecks())
+	m.QuoteAndBind("quake-circle", nil)
+	for _, text := range append([]string{fmt.Sprintf(modeltest.ScatterPolicies, policies)}, crowd...) {
+		_, err := m.DB.Pool.Exec(b.Context(), text)
+		require.NoError(b, err)
+	}
+	return m
+}
+
+// against reports how long ours takes, and how many times as long as bare: the
+// median of rounds in which the two take turns, so that it holds on a busy machine.
+func against(b *testing.B, ours, bare func()) {
+	b.Helper()
+	timed := func(do func()) float64 {
+		begun := time.Now()
+		do()
+		return time.Since(begun).Seconds()
+	}
+	var times, ratios []float64
+	for b.Loop() {
+		us, them := timed(ours), timed(bare)
+		times, ratios = append(times, us*1000), append(ratios, us/them)
+	}
+	slices.Sort(times)
+	slices.Sort(ratios)
+	b.ReportMetric(times[len(times)/2], "ms-median")
+	b.ReportMetric(ratios[len(ratios)/2], "x-bare")
+}
+
+// BenchmarkPortfolio sums 100,000 policies. Bare is one pass over the policies
+// that sums what is left of their limits by currency, in plain SQL.
+func BenchmarkPortfolio(b *testing.B) {
+	m := crowded(b, 100_000)
+	bare := func() {
+		_, err := m.DB.Pool.Exec(b.Context(), "select currency, count(*), sum(limit_remaining) from policies where status = 'active' group by 1")
+		require.NoError(b, err)
+	}
+	for name, by := range map[string][]portfolio.Dimension{
+		"Total": nil, "Product": {portfolio.ByProduct, portfolio.ByPartner}, "Cell": {portfolio.ByCell},
+	} {
+		b.Run(name, func(b *testing.B) {
+			against(b, func() {
+				p, err := m.Service.Portfolio.Open(b.Context(), m.Operator, portfolio.Filter{})
+				require.NoError(b, err)
+				lines, _, err := p.Book(b.Context(), by, portfolio.MaxBookLines)
+				require.NoError(b, err)
+				require.NotEmpty(b, lines)
+			}, bare)
+		})
+	}
+	b.Run("Series", func(b *testing.B) {
+		against(b, func() {
+			p, err := m.Service.Portfolio.Open(b.Context(), m.Operator, portfolio.Filter{})
+			require.NoError(b, err)
+			series, err := p.Series(b.Context(), portfolio.Daily)
+			require.NoError(b, err)
+			require.NotEmpty(b, series)
+		}, bare)
+	})
+}
+
+// BenchmarkExposure asks what an earthquake under 10,000 of 100,000 policies would
+// cost, and one that touches none. Bare reads the covers in its way and nothing
+// else.
+func BenchmarkExposure(b *testing.B) {
+	m := crowded(b, 100_000)
+	bare := func() {
+		rows, err := m.DB.Pool.Query(b.Context(), "select id, cover from policies where footprint && box(point(121.653, 24.174), point(121.653, 24.174))")
+		require.NoError(b, err)
+		for rows.Next() {
+			_ = rows.RawValues()
+		}
+		require.NoError(b, rows.Err())
+	}
+	far := modeltest.Epicentre
+	far.Latitude = 75
+	for name, quake := range map[string]scenario.WhatIfEarthquake{
+		"Touched=10000": {Location: modeltest.Epicentre, Magnitude: "7.0"}, "Touched=0": {Location: far, Magnitude: "7.0"},
+	} {
+		b.Run(name, func(b *testing.B) {
+			against(b, func() {
+				_, _, err := m.Service.Scenarios.Expose(b.Context(), m.Operator, scenario.ExposureRequest{Occurrence: scenario.WhatIf{Earthquake: &quake}}, store.PageRequest{})
+				require.NoError(b, err)
+			}, bare)
+		})
+	}
+}

@@ -1,0 +1,13 @@
+package portfolio
+
+import "parapet/model/kernel/store"
+
+// Service computes the figures of a book of policies. It may be used concurrently.
+type Service struct {
+	*store.Store
+}
+
+// New returns the operations on a database.
+func New(s *store.Store) *Service {
+	return &Service{Store: s}
+}

@@ -1,0 +1,142 @@
+package scenario
+
+import (
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/claims"
+	"parapet/model/claims/adjudication"
+	"parapet/model/hazard"
+	"parapet/model/hazard/occurrence"
+	"parapet/model/hazard/trigger"
+	"parapet/model/internal/rules"
+	"parapet/model/underwriting"
+)
+
+// Scenario is a recorded or hypothetical occurrence being evaluated. partnerScope limits
+// the policies; empty means all.
+type Scenario struct {
+	occurrence.LoadedOccurrence // for hypothetical rain the row alone: the facts depend on a policy's definition
+
+	partnerScope     string
+	now              time.Time
+	hypothetical     bool              // it did not happen
+	hypotheticalRain *hypotheticalRain // only for hypothetical rain
+
+	claims   map[uuid.UUID]*claims.ClaimRow        // by policy: the claim opened for it
+	paidRuns map[uuid.UUID][]adjudication.PaidDays // by policy: paid days at stations
+}
+
+// hypotheticalRain adds hypothetical days to the reported days of a station.
+type hypotheticalRain struct {
+	occurrence.Station
+	span trigger.DayRun // from the first hypothetical day to the last
+	days []hazard.Day   // reported and hypothetical days, in order
+}
+
+// findOccurrences returns the occurrences of a definition that the hypothetical days
+// create or change. It adds dry days after the last known day, so that a spell ends;
+// without any spell it returns one occurrence without days.
+func (r *hypotheticalRain) findOccurrences(d trigger.Definition) []trigger.RainOccurrence {
+	days := slices.Clip(r.days)
+	for next := days[len(days)-1].Date.AddDate(0, 0, 1); len(days) < len(r.days)+d.DryDays; next = next.AddDate(0, 0, 1) {
+		days = append(days, hazard.Day{Date: next})
+	}
+	found := slices.DeleteFunc(d.Occurrences(r.Name, days), func(o trigger.RainOccurrence) bool { return !o.Run().Overlaps(r.span) })
+	if len(found) == 0 {
+		found = append(found, trigger.RainOccurrence{Station: r.Name, Definition: d, First: r.span.First, Last: r.span.Last, After: days})
+	}
+	return found
+}
+
+// Evaluation is the result of a scenario for one policy.
+type Evaluation struct {
+	policy        *underwriting.PolicyRow
+	facts         trigger.Occurrence
+	determination trigger.Determination
+	decision      rules.Decision // the decision that would be made now
+	isTooLate     bool           // trigger met, but the reporting window has ended
+	claim         *claims.ClaimRow
+}
+
+// isAffected reports whether the policy's place has a measurement during its cover, or
+// a claim exists.
+func (v *Evaluation) isAffected() bool {
+	switch v.determination.Reason {
+	case trigger.OutsidePeriod, trigger.OutsidePlace:
+		return v.claim != nil
+	case trigger.ThresholdMet, trigger.ThresholdNotMet, trigger.WaitingPeriod, trigger.EvidenceNeeded, trigger.SourcePreliminary:
+	}
+	return true
+}
+
+// payableAmount returns the amount that the policy pays: the amount of its claim,
+// granted or expected.
+func (v *Evaluation) payableAmount() int64 {
+	switch {
+	case v.claim == nil:
+		return v.decision.Amount
+	case v.claim.Amount == nil || !adjudication.IsActive(v.claim):
+		return 0
+	default:
+		return *v.claim.Amount
+	}
+}
+
+// evaluatePolicy evaluates a policy by the rules of the matcher. It returns one
+// evaluation, or for hypothetical rain one for each occurrence that would pay.
+func (sc *Scenario) evaluatePolicy(p *underwriting.PolicyRow) []Evaluation {
+	var list []Evaluation
+	left := p.LimitRemaining
+	for _, facts := range sc.factsForPolicy(p) {
+		v := Evaluation{policy: p, facts: facts, claim: sc.claims[p.ID]}
+		v.determination = trigger.Evaluate(p.Cover, p.CoverPeriod(), p.PayableFrom, facts)
+		if v.determination.OccurredAt.IsZero() { // the policy covers another kind of event
+			v.determination.OccurredAt = sc.Row.OccurredAt
+		}
+		weighed := adjudication.DecisionFacts(p, v.determination)
+		weighed.Remaining = left
+		v.isTooLate = weighed.Met && !adjudication.OpensClaim(p, v.determination, sc.now)
+		if v.isTooLate {
+			weighed.Met, weighed.Reason = false, string(trigger.OutsidePeriod)
+		}
+		v.decision = rules.Decide(weighed)
+		left -= v.decision.Amount
+		list = append(list, v)
+	}
+	return list
+}
+
+// factsForPolicy returns the facts as a policy's term measures them: for hypothetical
+// rain those that would pay, or the last ones if none would.
+func (sc *Scenario) factsForPolicy(p *underwriting.PolicyRow) []trigger.Occurrence {
+	if sc.hypotheticalRain == nil {
+		return []trigger.Occurrence{adjudication.WithoutPaidDays(sc.Row, sc.Facts, sc.paidRuns[p.ID])}
+	}
+	var all, paying []trigger.Occurrence
+	for _, o := range sc.hypotheticalRain.findOccurrences(p.Cover.Trigger.Definition()) {
+		facts := trigger.Occurrence{
+			Source: sc.Row.Source, SourceEventID: sc.hypotheticalRain.EventID(o.First), SourceVersion: sc.Row.SourceVersion, Stage: trigger.Final, Rain: &o,
+		}
+		facts = adjudication.WithoutPaidDays(sc.Row, facts, sc.paidRuns[p.ID])
+		all = append(all, facts)
+		if trigger.Evaluate(p.Cover, p.CoverPeriod(), p.PayableFrom, facts).Met {
+			paying = append(paying, facts)
+		}
+	}
+	if len(paying) > 0 {
+		return paying
+	}
+	return all[len(all)-1:]
+}
+
+// restrictToScope restricts a query to the policies of the scenario's partner.
+func (sc *Scenario) restrictToScope(q *bun.SelectQuery) *bun.SelectQuery {
+	if sc.partnerScope != "" {
+		return q.Where("?TableAlias.partner = ?", sc.partnerScope)
+	}
+	return q
+}

@@ -1,0 +1,79 @@
+package modeltest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/internal/filestore"
+	"parapet/model"
+	"parapet/model/audit"
+	"parapet/model/kernel/store"
+	"parapet/model/payouts/controls"
+)
+
+// StopReleases stops releases as the operator.
+func StopReleases(t *testing.T, b *Bundle) {
+	t.Helper()
+	_, err := b.Service.Controls.StopReleases(t.Context(), b.Operator, controls.StopRequest{Reason: "The bank called."})
+	require.NoError(t, err)
+}
+
+// ResumeReleases resumes releases as the operator.
+func ResumeReleases(t *testing.T, b *Bundle, acknowledge bool) error {
+	t.Helper()
+	_, err := b.Service.Releases.ResumeReleases(t.Context(), b.Operator, controls.ResumeRequest{Reason: "All is well.", Acknowledge: acknowledge})
+	return err
+}
+
+// ChangeRows changes rows that no role may change.
+func ChangeRows(t *testing.T, b *Bundle, statement string) {
+	t.Helper()
+	tx, err := b.DB.Pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "set local session_replication_role = replica")
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), statement)
+	require.NoError(t, err)
+	require.NoError(t, tx.Commit(t.Context()))
+}
+
+// RecordHeartbeats records heartbeats, and returns the restore that is open after the last.
+func RecordHeartbeats(t *testing.T, s *model.Service, n int) (open *controls.Restore) {
+	t.Helper()
+	for range n {
+		var err error
+		open, err = s.Operations.RecordHeartbeat(t.Context())
+		require.NoError(t, err)
+	}
+	return open
+}
+
+// ExecSQL runs a statement as the owner of the tables.
+func ExecSQL(t *testing.T, b *Bundle, text string, args ...any) {
+	t.Helper()
+	_, err := b.DB.Pool.Exec(t.Context(), text, args...)
+	require.NoError(t, err)
+}
+
+// NewServiceAt returns the domain layer of another process.
+func NewServiceAt(t *testing.T, url, folder string) (*model.Service, *store.Database) {
+	t.Helper()
+	db, err := store.Open(t.Context(), url, 4)
+	require.NoError(t, err)
+	t.Cleanup(db.Close)
+	files, err := filestore.OpenFolder(folder)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, files.Close()) })
+	service, err := model.New(model.Config{DB: db, Queue: Queue{}, Files: files, Keys: Keys()})
+	require.NoError(t, err)
+	return service, db
+}
+
+// ListAudit returns the audit log, newest first.
+func ListAudit(t *testing.T, b *Bundle, f audit.Filter) []audit.Entry {
+	t.Helper()
+	page, err := b.Service.Audit.List(t.Context(), b.Operator, f, store.PageRequest{Limit: store.MaxPageSize})
+	require.NoError(t, err)
+	return page.Data
+}

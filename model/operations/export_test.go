@@ -1,0 +1,16 @@
+package operations
+
+import (
+	"context"
+	"strings"
+)
+
+// SealedSecrets selects the columns that Reseal seals again.
+const SealedSecrets = sealedColumnsQuery
+
+// ExplainDoubts returns the plan of the query for payouts in doubt.
+func (s *Service) ExplainDoubts(ctx context.Context) (string, error) {
+	var lines []string
+	err := s.DB.NewRaw("explain "+unsettledQuery).Scan(ctx, &lines)
+	return strings.Join(lines, "\n"), err
+}

@@ -1,0 +1,13 @@
+package privacy
+
+import "parapet/model/kernel/store"
+
+// Service erases the personal data of policyholders. It may be used concurrently.
+type Service struct {
+	*store.Store
+}
+
+// New returns the operations on a database.
+func New(s *store.Store) *Service {
+	return &Service{Store: s}
+}

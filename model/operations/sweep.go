@@ -1,0 +1,272 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/claims"
+	"parapet/model/claims/adjudication"
+	"parapet/model/events"
+	"parapet/model/events/webhooks"
+	"parapet/model/hazard/occurrence"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
+	"parapet/model/payouts"
+	"parapet/model/payouts/reconciliation"
+	"parapet/model/payouts/release"
+	"parapet/model/quoting"
+	"parapet/model/underwriting"
+)
+
+// workReportLines matches report lines. It is not a plain step, because it halves a
+// slice that fails.
+const workReportLines store.DueWork = "report_lines"
+
+// maxTurnBatches bounds the transactions of one turn of a sweep.
+const maxTurnBatches = 50
+
+// sweepStep is one transaction of a kind of due work; it returns the number of changed
+// rows, size if there may be more.
+type sweepStep struct {
+	work store.DueWork
+	size int
+	run  func(context.Context, *store.Tx) (int, error)
+}
+
+var sweepSteps = []sweepStep{
+	{"payouts_in_flight", store.SweepBatchSize, payouts.RequeuePayoutsInFlight},
+	{"pending_payouts", store.SweepBatchSize, payouts.RequeuePendingPayouts},
+	{store.WorkStoppedPayouts, store.SweepBatchSize, release.ResumePayouts},
+	{"accounts", store.SweepBatchSize, payouts.RequeueAccountChecks},
+	{"quotes", store.SweepSetBatchSize, expireQuotes},
+	{"policies", store.SweepSetBatchSize, expirePolicies},
+	{"archive", store.SweepSetBatchSize, archivePolicies},
+	{"reviews", store.SweepBatchSize, reviewDeferredClaims},
+	{workReportLines, store.SweepBatchSize, nil}, // see MatchReports
+	{"checkpoints", store.SweepBatchSize, events.SignCheckpoints},
+	{"answers", store.SweepBatchSize, purgeIdempotencyKeys},
+	{"deliveries", store.SweepBatchSize, webhooks.PurgeDeliveries},
+	{"secrets", store.SweepBatchSize, store.PurgeSecrets},
+	{"files", store.SweepBatchSize, store.DeleteOrphanFiles},
+}
+
+// DueWorkKinds lists the kinds of due work.
+func DueWorkKinds() []store.DueWork {
+	works := make([]store.DueWork, len(sweepSteps))
+	for i, step := range sweepSteps {
+		works[i] = step.work
+	}
+	return works
+}
+
+// Sweep performs all due work: expiry, archival, requeueing, retention. It may run any
+// number of times in any number of processes.
+func (s *Service) Sweep(ctx context.Context) (err error) {
+	for _, step := range sweepSteps {
+		switch step.work {
+		case workReportLines:
+			err = errors.Join(err, reconciliation.MatchReports(ctx, s.Store, reconciliation.UntilDone))
+			continue
+		case store.WorkStoppedPayouts:
+			err = errors.Join(err, release.CheckResumption(ctx, s.Store))
+		}
+		err = errors.Join(err, s.repeatSweepStep(ctx, step.size, step.run))
+	}
+	return err
+}
+
+// SweepDue runs one turn of a kind of due work; the next turn continues with the rest.
+// It does nothing while another process does the same work, and for an unknown kind.
+func (s *Service) SweepDue(ctx context.Context, work store.DueWork) error {
+	at := slices.IndexFunc(sweepSteps, func(step sweepStep) bool { return step.work == work })
+	if at < 0 {
+		return nil
+	}
+	step := sweepSteps[at]
+	switch step.work {
+	case workReportLines:
+		return reconciliation.MatchReports(ctx, s.Store, maxTurnBatches)
+	case store.WorkStoppedPayouts:
+		if err := release.CheckResumption(ctx, s.Store); err != nil {
+			return err
+		}
+	}
+	for range maxTurnBatches {
+		n, err := s.runSweepStep(ctx, func(ctx context.Context, tx *store.Tx) (int, error) {
+			if alone, err := trySweepLock(ctx, tx, work); err != nil || !alone {
+				return 0, err
+			}
+			return step.run(ctx, tx)
+		})
+		if err != nil || n < step.size {
+			return err
+		}
+	}
+	return nil
+}
+
+// trySweepLock tries to take the lock of a kind of due work until the transaction ends.
+func trySweepLock(ctx context.Context, tx *store.Tx, work store.DueWork) (alone bool, err error) {
+	err = tx.NewRaw("select pg_try_advisory_xact_lock(hashtext('sweep'), hashtext(?))", work).Scan(ctx, &alone)
+	return alone, err
+}
+
+// repeatSweepStep repeats a step until it moves less than a full batch.
+func (s *Service) repeatSweepStep(ctx context.Context, size int, step func(context.Context, *store.Tx) (int, error)) error {
+	for {
+		if n, err := s.runSweepStep(ctx, step); err != nil || n < size {
+			return err
+		}
+	}
+}
+
+func (s *Service) runSweepStep(ctx context.Context, step func(context.Context, *store.Tx) (int, error)) (n int, err error) {
+	err = s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) (err error) {
+		n, err = step(ctx, tx)
+		return err
+	})
+	return n, err
+}
+
+func expireQuotes(ctx context.Context, tx *store.Tx) (int, error) {
+	var rows []*quoting.QuoteRow
+	err := store.LockBatch(tx.NewSelect().Model(&rows).Where("q.status = ?", quoting.QuotePriced).Where("q.expires_at <= ?", tx.Now), store.SweepSetBatchSize).Scan(ctx)
+	if err != nil || len(rows) == 0 {
+		return 0, err
+	}
+	set := store.NewTransitionSet(tx, "quotes", len(rows))
+	for _, row := range rows {
+		tx.AdvanceClock(&row.RowHeader)
+	}
+	for _, row := range rows {
+		event, err := store.TransitionInSet(set, &row.RowHeader, quoting.QuoteTransitions, &row.Status, quoting.QuoteExpired)
+		if err != nil {
+			return 0, err
+		}
+		if _, err := tx.AppendEvent(event, &row.RowHeader, store.ResourceQuote, row.ToRecord()); err != nil {
+			return 0, err
+		}
+	}
+	set.QueueUpdate()
+	return len(rows), nil
+}
+
+func expirePolicies(ctx context.Context, tx *store.Tx) (int, error) {
+	var rows []*underwriting.PolicyRow
+	err := store.LockBatch(tx.NewSelect().Model(&rows).Where("p.status = ?", underwriting.PolicyActive).Where("p.expires_at <= ?", tx.Now), store.SweepSetBatchSize).Scan(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("find expired policies: %w", err)
+	}
+	return len(rows), transitionPolicies(ctx, tx, rows, underwriting.PolicyExpired)
+}
+
+// archivePolicies archives policies past their reporting window without open claims.
+func archivePolicies(ctx context.Context, tx *store.Tx) (int, error) {
+	var rows []*underwriting.PolicyRow
+	err := store.LockBatch(tx.NewSelect().Model(&rows).Where("p.status in (?)", bun.List([]underwriting.PolicyStatus{underwriting.PolicyExhausted, underwriting.PolicyExpired, underwriting.PolicyCancelled})).
+		Where("p.reportable_until <= ?", tx.Now).
+		Where("not exists (select from claims c where c.policy_id = p.id and c.partner = p.partner and c.status in ('opened', 'deferred', 'approved'))"), store.SweepSetBatchSize).Scan(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("find policies to archive: %w", err)
+	}
+	return len(rows), transitionPolicies(ctx, tx, rows, underwriting.PolicyArchived)
+}
+
+// transitionPolicies changes the status of policies in one set.
+func transitionPolicies(ctx context.Context, tx *store.Tx, rows []*underwriting.PolicyRow, to underwriting.PolicyStatus) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	claims, err := underwriting.LoadPolicyClaims(ctx, tx, underwriting.PolicyIDs(rows))
+	if err != nil {
+		return err
+	}
+	set := store.NewTransitionSet(tx, "policies", len(rows))
+	for _, row := range rows {
+		tx.AdvanceClock(&row.RowHeader)
+	}
+	for _, row := range rows {
+		event, err := store.TransitionInSet(set, &row.RowHeader, underwriting.PolicyTransitions, &row.Status, to)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.AppendEvent(event, &row.RowHeader, store.ResourcePolicy, row.ToRecord(tx.Now, claims[row.ID])); err != nil {
+			return err
+		}
+	}
+	set.QueueUpdate()
+	return nil
+}
+
+// reviewDeferredClaims adjudicates claims again whose source did not provide the
+// awaited data by the stated time, and states the next time. It leaves claims that wait
+// for an operator unchanged.
+func reviewDeferredClaims(ctx context.Context, tx *store.Tx) (int, error) {
+	var rows []*claims.ClaimRow
+	err := store.LockBatch(tx.NewSelect().Model(&rows).Where("c.status = ?", claims.ClaimDeferred).Where("c.next_review_at <= ?", tx.Now).
+		Where("c.reason_codes = array[?]", claims.ReasonSourcePreliminary), store.SweepBatchSize).Scan(ctx)
+	if err != nil || len(rows) == 0 {
+		return 0, err
+	}
+	var ids []uuid.UUID
+	for _, row := range rows {
+		ids = append(ids, *row.OccurrenceID)
+		if err := postponeReview(ctx, tx, row); err != nil {
+			return 0, err
+		}
+	}
+	var happened []occurrence.OccurrenceRow
+	if err := tx.NewSelect().Model(&happened).Where("id in (?)", bun.List(ids)).Scan(ctx); err != nil {
+		return 0, fmt.Errorf("read occurrences to review: %w", err)
+	}
+	for _, row := range happened {
+		id := row.ID
+		if row.MergedInto != nil {
+			id = *row.MergedInto
+		}
+		tx.EnqueueJob(store.EvaluateOccurrences{Occurrences: []string{store.ResourceOccurrence.FormatID(id)}})
+	}
+	return len(rows), nil
+}
+
+func postponeReview(ctx context.Context, tx *store.Tx, row *claims.ClaimRow) error {
+	claims.AdvanceClockPastTimeline(tx, row)
+	row.NextReviewAt = new(tx.Now.Add(adjudication.ReviewInterval))
+	parts, err := claims.LoadClaimRelations(ctx, tx, row)
+	if err != nil {
+		return err
+	}
+	if err := tx.SaveColumns(ctx, row, "next_review_at"); err != nil {
+		return err
+	}
+	occurred, err := tx.AppendEvent(event.ClaimUpdated, &row.RowHeader, store.ResourceClaim, row.ToRecord(parts))
+	if err != nil {
+		return err
+	}
+	err = claims.AppendTimeline(tx, row, event.ClaimUpdated, &occurred, "The source's values are not final yet; the claim was reviewed and still waits.", map[string]any{"next_review_at": row.NextReviewAt})
+	if err != nil {
+		return err
+	}
+	return claims.SaveTimelinePosition(ctx, tx, row)
+}
+
+// idempotencyRetention is how long a stored response can be repeated.
+const idempotencyRetention = 30 * 24 * time.Hour
+
+// purgeIdempotencyKeys deletes expired idempotency keys.
+func purgeIdempotencyKeys(ctx context.Context, tx *store.Tx) (int, error) {
+	res, err := tx.NewRaw(`delete from idempotency_keys where (owner, operation, key) in (
+		select owner, operation, key from idempotency_keys where created_at < ? limit ? for update skip locked)`, tx.Now.Add(-idempotencyRetention), store.SweepBatchSize).Exec(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("forget idempotent answers: %w", err)
+	}
+	n, err := res.RowsAffected()
+	return int(n), err
+}

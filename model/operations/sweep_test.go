@@ -1,0 +1,87 @@
+package operations_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model/modeltest"
+	"parapet/model/operations"
+	"parapet/model/payouts"
+)
+
+func TestSweepExpiresQuotesInOneBatch(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	for range 3 {
+		b.Quote("quake-circle", nil)
+	}
+	bound := b.QuoteAndBind("quake-circle", nil)
+	b.AdvanceClock(25 * time.Hour)
+	require.NoError(t, b.Service.Operations.SweepDue(t.Context(), "quotes"))
+	count := func(from string, args ...any) (n int) {
+		require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(*) from "+from, args...).Scan(&n))
+		return n
+	}
+	require.Equal(t, 3, count("quotes where status = 'expired' and version = 2"))
+	require.Equal(t, 3, count("events where type = 'quote.expired'"))
+	require.Equal(t, 1, count("quotes where status = 'bound'"))
+	b.AdvanceClock(366 * 24 * time.Hour)
+	require.NoError(t, b.Service.Operations.SweepDue(t.Context(), "policies"))
+	require.Equal(t, 1, count("events where type = 'policy.expired'"))
+	policy, err := b.Service.Policies.Get(t.Context(), b.Acme, bound.ID)
+	require.NoError(t, err)
+	require.Equal(t, "expired", policy.Status)
+}
+
+func TestSweepDueHoldsLockPerKind(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	b.Quote("quake-circle", nil)
+	b.AdvanceClock(25 * time.Hour)
+	other, err := b.DB.Pool.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = other.Exec(t.Context(), "select pg_advisory_xact_lock(hashtext('sweep'), hashtext('quotes'))")
+	require.NoError(t, err)
+	expired := func() (n int) {
+		require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(*) from quotes where status = 'expired'").Scan(&n))
+		return n
+	}
+	for _, work := range operations.DueWorkKinds() {
+		require.NoError(t, b.Service.Operations.SweepDue(t.Context(), work))
+	}
+	require.Zero(t, expired(), "another process is at it")
+	require.NoError(t, other.Commit(t.Context()))
+	require.NoError(t, b.Service.Operations.SweepDue(t.Context(), "quotes"))
+	require.Equal(t, 1, expired())
+	require.NoError(t, b.Service.Operations.SweepDue(t.Context(), "unknown"))
+}
+
+func TestPayoutOfDeadWorkerIsRequeuedAfterLease(t *testing.T) {
+	t.Parallel()
+	b, _ := modeltest.NewReadyPayout(t)
+	asked := func() (n int) {
+		b.Sweep()
+		require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(*) from modeltest_jobs where kind = 'release_payout'").Scan(&n))
+		return n
+	}
+	require.Equal(t, 1, asked())
+	b.AdvanceClock(25 * time.Second)
+	require.Equal(t, 1, asked(), "a pending payout may stand in a queue")
+	b.AdvanceClock(10 * time.Second)
+	require.Equal(t, 2, asked(), "its job was lost")
+	var payout string
+	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select args ->> 'id' from modeltest_jobs where kind = 'release_payout' limit 1").Scan(&payout))
+	order, _, err := b.Service.Releases.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", payout)
+	require.NoError(t, err)
+	require.Equal(t, payouts.ReleaseLease, order.Lease)
+	b.AdvanceClock(payouts.ReleaseLease)
+	require.Equal(t, 2, asked(), "the queue brings back what waits")
+	b.AdvanceClock(10 * time.Second)
+	require.Equal(t, 3, asked())
+	b.AdvanceClock(10 * time.Second)
+	require.Equal(t, 3, asked(), "once")
+	b.RunJobs()
+	require.Len(t, b.Rail.Orders, 1)
+}

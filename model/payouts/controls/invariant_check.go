@@ -1,0 +1,192 @@
+package controls
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/uptrace/bun"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
+)
+
+// These constants bound a check. A changed record is checked repeatedly for checkOverlap
+// after its change, so that a transaction that commits late is not missed. Few stored
+// violations are enough to act on. checkTimeout bounds every statement, and with it every
+// snapshot.
+const (
+	checkOverlap   = 5 * time.Minute
+	checkTimeout   = 8 * time.Second
+	checkSliceSize = 5000 // subjects per statement of the check of recent changes
+	maxViolations  = 1000
+)
+
+// CheckInvariants evaluates every invariant for recently changed records and, once an
+// hour, for all records in slices. New violations stop the release of payouts. Every
+// statement has a timeout; an invariant that exceeds it keeps its old check time, which
+// the metrics show.
+//
+// The events of the last minutes identify changed records, because event ids are ordered
+// by time: the cost of a check depends on the number of recent changes, not on the size
+// of the book. A change without an event, such as a row changed by hand, is found within
+// the hour.
+func (s *Service) CheckInvariants(ctx context.Context) error {
+	invariants, err := checkChanged(ctx, s.Store)
+	if invariants == nil {
+		return err
+	}
+	fullErr := s.continueFullCheck(ctx, invariants)
+	if err := stopViolatedReleases(ctx, s.Store); err != nil {
+		return err
+	}
+	return store.FirstError(err, fullErr)
+}
+
+// CheckChanged is CheckInvariants without the check of all records, which takes longer
+// than a request may.
+func CheckChanged(ctx context.Context, s *store.Store) error {
+	invariants, err := checkChanged(ctx, s)
+	if invariants == nil {
+		return err
+	}
+	return store.FirstError(stopViolatedReleases(ctx, s), err)
+}
+
+func stopViolatedReleases(ctx context.Context, s *store.Store) error {
+	return s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error { return stopOnViolation(ctx, tx) })
+}
+
+// checkChanged checks every invariant for recently changed records. It returns the
+// invariants, and the first error of those that could not be checked.
+func checkChanged(ctx context.Context, s *store.Store) ([]Invariant, error) {
+	invariants, err := loadInvariants(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	subjects, err := findRecentChanges(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	for _, invariant := range invariants {
+		if checkErr := checkSubjects(ctx, s, invariant.Name, subjects); checkErr != nil && err == nil {
+			err = fmt.Errorf("check %s: %w", invariant.Name, checkErr)
+		}
+	}
+	return invariants, err
+}
+
+// findRecentChanges returns the ids of the events of the last minutes, of their subjects,
+// of the records that these belong to, and of the open violations. An event's id begins
+// with the machine's time of its creation in milliseconds: UUIDv7, RFC 9562 section 5.7.
+// The bound is computed from statement_timestamp, which is stable: with clock_timestamp
+// Postgres could not use the index and would read all events.
+func findRecentChanges(ctx context.Context, s *store.Store) ([]uuid.UUID, error) {
+	rows, err := s.Pool.Query(ctx, changedQuery, checkOverlap.Milliseconds())
+	if err != nil {
+		return nil, store.TranslateError(fmt.Errorf("find what changed: %w", err))
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	return ids, store.TranslateError(err)
+}
+
+const changedQuery = `with changed as materialized (select id, subject_id from events where id >=
+		(lpad(to_hex((extract(epoch from statement_timestamp()) * 1000)::bigint - $1), 12, '0') || repeat('0', 20))::uuid),
+	payout as (select claim_id, policy_id from payouts where id in (select subject_id from changed))
+	select id from changed union select subject_id from changed union select claim_id from payout union select policy_id from payout
+	union select policy_id from claims where id in (select subject_id from changed) union select subject from invariant_violations`
+
+// checkSubjects checks one invariant for some records and saves the result.
+func checkSubjects(ctx context.Context, s *store.Store, name string, subjects []uuid.UUID) error {
+	result := checkResult{name: name}
+	for slice := range slices.Chunk(subjects, checkSliceSize) {
+		checked := checkScope{ids: slice}
+		found, took, err := findViolations(ctx, s, name, checked)
+		if err != nil {
+			return err
+		}
+		result.scopes, result.found, result.took = append(result.scopes, checked), append(result.found, found...), result.took+took
+	}
+	return s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error {
+		return store.FirstError(saveViolations(ctx, tx, &result), saveCheckTime(ctx, tx, &result))
+	})
+}
+
+// checkScope selects the subjects to check: those in ids or, when ids is nil, those after
+// after and up to last.
+type checkScope struct {
+	ids         []uuid.UUID
+	after, last uuid.UUID
+}
+
+func (c checkScope) sqlCondition() (condition string, args []any) {
+	if c.ids != nil {
+		return "subject = any(?::uuid[])", []any{store.UuidArrayText(c.ids)}
+	}
+	return "subject > ? and subject <= ?", []any{c.after, c.last}
+}
+
+// checkResult is the result of a check of one invariant.
+type checkResult struct {
+	name       string
+	scopes     []checkScope
+	found      []ViolationRow
+	took       time.Duration
+	violations int // already open ones, when the result covers one slice
+}
+
+// findViolations reads a view for the subjects in scope, in its own snapshot, and
+// measures the time.
+func findViolations(ctx context.Context, s *store.Store, name string, scope checkScope) (found []ViolationRow, took time.Duration, err error) {
+	condition, args := scope.sqlCondition()
+	err = s.ReadSnapshot(ctx, func(ctx context.Context, tx bun.Tx, _ time.Time) error {
+		if _, err := tx.NewRaw("set local statement_timeout = ?", checkTimeout.Milliseconds()).Exec(ctx); err != nil {
+			return err
+		}
+		err := tx.NewSelect().TableExpr("?", bun.Ident(name)).DistinctOn("subject, partner").Column("subject", "partner", "message").
+			Where(condition, args...).OrderExpr("subject, partner").Limit(maxViolations).Scan(ctx, &found)
+		if err != nil {
+			return err
+		}
+		var micros int64
+		err = tx.NewRaw("select (extract(epoch from clock_timestamp() - transaction_timestamp()) * 1000000)::bigint").Scan(ctx, &micros)
+		took = time.Duration(micros) * time.Microsecond
+		return err
+	})
+	return found, took, err
+}
+
+// saveViolations inserts the violations found and deletes those no longer found.
+func saveViolations(ctx context.Context, tx *store.Tx, r *checkResult) error {
+	subjects := make([]uuid.UUID, len(r.found))
+	for i := range r.found {
+		r.found[i].Name, r.found[i].FoundAt, subjects[i] = r.name, tx.Now, r.found[i].Subject
+	}
+	for _, scope := range r.scopes {
+		condition, args := scope.sqlCondition()
+		_, err := tx.NewDelete().Model((*ViolationRow)(nil)).Where("name = ?", r.name).Where("subject <> all(?::uuid[])", store.UuidArrayText(subjects)).
+			Where(condition, args...).Exec(ctx)
+		if err != nil {
+			return fmt.Errorf("remove violations: %w", err)
+		}
+	}
+	if room := max(0, maxViolations-r.violations); len(r.found) > room {
+		r.found = r.found[:room]
+	}
+	if len(r.found) > 0 {
+		if _, err := tx.NewInsert().Model(&r.found).On("conflict (name, subject, partner) do update").Set("message = excluded.message").Exec(ctx); err != nil {
+			return fmt.Errorf("save violations: %w", err)
+		}
+	}
+	return nil
+}
+
+// saveCheckTime records the time and duration of the check of recent changes.
+func saveCheckTime(ctx context.Context, tx *store.Tx, r *checkResult) error {
+	_, err := tx.NewRaw(`insert into invariant_checks (name, checked_at, duration_ms) values (?0, ?1, ?2)
+		on conflict (name) do update set checked_at = excluded.checked_at, duration_ms = excluded.duration_ms`, r.name, tx.Now, r.took.Milliseconds()).Exec(ctx)
+	return err
+}

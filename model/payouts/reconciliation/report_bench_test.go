@@ -1,0 +1,51 @@
+package reconciliation_test
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model/modeltest"
+	"parapet/model/money"
+	"parapet/model/payouts/reconciliation"
+)
+
+// BenchmarkReconcile takes and matches a report of 100,000 lines: half tell of a
+// payout in flight, half are unknown and become exceptions.
+func BenchmarkReconcile(b *testing.B) {
+	d := modeltest.New(b, modeltest.WithoutChecks())
+	policy := d.QuoteAndBind("quake-circle", nil)
+	d.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
+	d.RunJobs()
+	d.Observe(modeltest.Quake("us1", d.Now(), modeltest.Epicentre, "6.4"))
+	d.RunJobs()
+	payout := d.OnlyClaim(policy).Payouts[0]
+	const lines = 100_000
+	for n := 0; b.Loop(); n++ {
+		var peak uint64
+		read := func(each func(reconciliation.ReportLine) error) error {
+			for i := range lines {
+				l := reconciliation.ReportLine{Key: fmt.Sprintf("%s.%d", payout.ID, i+1), Reference: fmt.Sprintf("r-%d-%d", n, i), Amount: money.New(1, "USD"), Status: "underway", At: time.Unix(0, 0)}
+				if i%2 == 0 {
+					l.Key = "other-" + l.Reference
+				}
+				if err := each(l); err != nil {
+					return err
+				}
+				if i%10_000 == 0 {
+					var m runtime.MemStats
+					runtime.ReadMemStats(&m)
+					peak = max(peak, m.HeapAlloc)
+				}
+			}
+			return nil
+		}
+		done, err := d.Service.Reconciliation.Reconcile(b.Context(), d.Operator, reconciliation.Report{Rail: modeltest.RailName, Name: fmt.Sprint(n)}, read)
+		require.NoError(b, err)
+		require.Equal(b, lines/2, done.Results["unknown"])
+		b.ReportMetric(float64(peak)/(1<<20), "MiB-heap")
+	}
+}

@@ -1,0 +1,85 @@
+package release
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"parapet/model/claims"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
+	"parapet/model/payouts"
+)
+
+// maxAheadPerPartner bounds the payouts of one partner that are moved ahead in the
+// queue at a time; overdue payouts are not counted.
+const maxAheadPerPartner = 4
+
+// AdvanceOtherPartners moves payouts of all partners except one ahead in the queue: the
+// queue is first come, first served, and one partner may have queued thousands. For
+// each partner it moves the payouts that have been due for longest, at most
+// maxAheadPerPartner at a time, so that few payouts are ahead. It returns the number
+// moved. Safe for concurrent use.
+func (s *Service) AdvanceOtherPartners(ctx context.Context, partner string) (moved int, err error) {
+	err = s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error {
+		var rows []struct {
+			ID      uuid.UUID
+			Partner string
+		}
+		err := tx.NewRaw(`update payouts set requeued_at = ?0 where (id, partner) in (
+				select po.id, po.partner from payouts po join (
+					select first.id, first.place from partners pt cross join lateral (
+						select id, requeued_at, row_number() over (order by next_attempt_at, id) as place from payouts
+						where partner = pt.slug and status = 'pending' and next_attempt_at <= ?0 order by next_attempt_at, id limit ?2) as first
+					where pt.slug <> ?3 and (first.requeued_at is null or first.requeued_at < ?1)
+					order by first.place, random() limit ?4) as ahead on ahead.id = po.id
+				for no key update of po skip locked)
+			returning id, partner`, tx.Now, tx.Now.Add(-payouts.RequeueAgainAfter), maxAheadPerPartner, partner, store.SweepBatchSize).Scan(ctx, &rows)
+		if err != nil {
+			return fmt.Errorf("advance payouts of other partners: %w", err)
+		}
+		for _, row := range rows {
+			tx.EnqueueJob(store.ReleasePayout{Partner: row.Partner, ID: store.ResourcePayout.FormatID(row.ID), HighPriority: true, Requeued: true})
+		}
+		moved = len(rows)
+		return nil
+	})
+	return moved, err
+}
+
+// dueClaimColumns are the columns of a claim that a batch needs to continue its
+// timeline.
+const dueClaimColumns = "c.id, c.partner, c.updated_at, c.timeline_sequence, c.timeline_updated_at"
+
+// lockDueClaims locks the claims of at most limit payouts that are due; it skips claims
+// that others have locked. Each partner with due payouts gets an equal share; payouts
+// that have been due for longest use the rest.
+func lockDueClaims(ctx context.Context, tx *store.Tx, limit int) ([]claims.ClaimRow, error) {
+	var partners int
+	err := tx.PgxConn.QueryRow(ctx, `select count(*) from partners pt where exists (
+		select from payouts po where po.partner = pt.slug and po.status = 'pending' and po.next_attempt_at <= $1)`, pgx.QueryExecModeCacheStatement, tx.Now).Scan(&partners)
+	if err != nil {
+		return nil, fmt.Errorf("count partners with due payouts: %w", err)
+	}
+	due := make([]claims.ClaimRow, 0, limit)
+	if partners > 1 {
+		err := tx.Store.QueryPreparedRows(ctx, tx.PgxConn, &due, `select due.* from (select slug from partners order by random()) as pt cross join lateral (
+			select `+dueClaimColumns+` from claims c join payouts po on po.claim_id = c.id and po.partner = c.partner
+			where po.partner = pt.slug and po.status = 'pending' and po.next_attempt_at <= $1 order by po.next_attempt_at limit $2 for no key update of c skip locked) as due limit $3`,
+			tx.Now, max(1, limit/partners), limit)
+		if err != nil || len(due) == limit {
+			return due, err
+		}
+	}
+	locked := make([]uuid.UUID, len(due))
+	for i := range due {
+		locked[i] = due[i].ID
+	}
+	rest := make([]claims.ClaimRow, 0, limit-len(due))
+	err = tx.Store.QueryPreparedRows(ctx, tx.PgxConn, &rest, "select "+dueClaimColumns+` from claims c join payouts po on po.claim_id = c.id and po.partner = c.partner
+		where po.status = 'pending' and po.next_attempt_at <= $1 and c.id <> all($3) order by po.next_attempt_at limit $2 for no key update of c skip locked`,
+		tx.Now, limit-len(due), locked)
+	return append(due, rest...), err
+}

@@ -1,0 +1,80 @@
+package release_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"parapet/model/kernel/store"
+	"parapet/model/modeltest"
+	"parapet/model/payouts"
+	"parapet/model/payouts/release"
+)
+
+// owedToTwo makes payouts of two partners that are due.
+func owedToTwo(t *testing.T, b *modeltest.Bundle, acme, globex int) {
+	t.Helper()
+	for i := range acme + globex {
+		as := b.ActingAs(b.Acme)
+		if i >= acme {
+			as = b.ActingAs(b.Globex)
+		}
+		as.RecordPayoutMethod(modeltest.PolicyIBANMethod(as.QuoteAndBind("quake-circle", nil).ID))
+	}
+	b.RunAccountChecks()
+	quake, _, err := b.Service.Occurrences.RecordObservation(t.Context(), b.Source, modeltest.Quake("us1000chhc", b.Now(), modeltest.Epicentre, "6.4"), false)
+	require.NoError(t, err)
+	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), store.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
+}
+
+// releasedBySlice releases one slice and returns how many payouts of each partner it took.
+func releasedBySlice(t *testing.T, b *modeltest.Bundle, size int) map[string]int {
+	t.Helper()
+	released := map[string]int{}
+	_, _, err := b.Service.Releases.ReleaseBatch(t.Context(), modeltest.ScriptedRail, size, func(_ context.Context, _ *pgx.Conn, orders []*release.Release) ([]payouts.RailAnswer, error) {
+		answers := make([]payouts.RailAnswer, len(orders))
+		for i, order := range orders {
+			released[order.Partner]++
+			answers[i] = modeltest.Accepted
+		}
+		return answers, nil
+	})
+	require.NoError(t, err)
+	return released
+}
+
+func TestReleaseBatchTakesPayoutsOfEveryPartner(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	owedToTwo(t, b, 9, 4)
+	_, err := b.DB.Pool.Exec(t.Context(), "update payouts set next_attempt_at = next_attempt_at - interval '1 minute' where partner = 'acme'")
+	require.NoError(t, err)
+	require.Equal(t, map[string]int{"acme": 3, "globex": 3}, releasedBySlice(t, b, 6), "equal shares, although all of acme's were due before")
+	require.Equal(t, map[string]int{"acme": 5, "globex": 1}, releasedBySlice(t, b, 6), "what globex leaves is acme's")
+	require.Equal(t, map[string]int{"acme": 1}, releasedBySlice(t, b, 6))
+}
+
+func TestFewPayoutsOfEachOtherPartnerStandAhead(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	owedToTwo(t, b, 2, 6)
+	advance := func(partner string) int {
+		return modeltest.Must(b.Service.Releases.AdvanceOtherPartners(t.Context(), partner))
+	}
+	require.Equal(t, 4, advance("acme"))
+	last, is := b.LastJob().(store.ReleasePayout)
+	require.True(t, is)
+	require.Equal(t, "globex", last.Partner)
+	require.Zero(t, advance("acme"), "the four still stand ahead")
+	require.Equal(t, 2, advance("globex"))
+	order, _, err := b.Service.Releases.BeginRelease(t.Context(), modeltest.ScriptedRail, last.Partner, last.ID)
+	require.NoError(t, err)
+	_, err = b.Service.Releases.EndRelease(t.Context(), modeltest.RailName, order, modeltest.Accepted)
+	require.NoError(t, err)
+	require.Equal(t, 1, advance("acme"), "one follows")
+	b.AdvanceClock(2 * time.Minute)
+	require.Equal(t, 4, advance("acme"), "their jobs may have been lost")
+}

@@ -1,0 +1,126 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/uptrace/bun"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
+	"parapet/model/partners"
+	"parapet/model/quoting/product"
+	"parapet/model/wire"
+)
+
+// List lists the newest versions of all products, ordered by key. Errors:
+// cursor_invalid.
+func (s *Service) List(ctx context.Context, caller actor.Actor, in store.PageRequest) (*store.Page[wire.Product], error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeProductsRead); err != nil {
+		return nil, err
+	}
+	p, err := s.ParsePage(caller, in, "products")
+	if err != nil {
+		return nil, err
+	}
+	p.Count = s.NewCounter(s.DB.NewSelect().Model((*productRow)(nil)).ColumnExpr("distinct key"))
+	var rows []productRow
+	err = s.newestProductsQuery(&rows).Where("key > ?", p.After).Limit(p.FetchLimit()).Scan(ctx)
+	if err != nil {
+		return nil, store.TranslateError(fmt.Errorf("list products: %w", err))
+	}
+	records := make(map[string]*wire.Product, len(rows))
+	for _, row := range rows {
+		if records[row.Key], err = s.toProductRecord(ctx, row); err != nil {
+			return nil, err
+		}
+	}
+	key := func(r *productRow) string { return r.Key }
+	return store.NewPage(p, rows, key, func(r *productRow) wire.Product { return *records[r.Key] })
+}
+
+// Get returns the newest version of a product. Errors: not_found.
+func (s *Service) Get(ctx context.Context, caller actor.Actor, key string) (*wire.Product, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeProductsRead); err != nil {
+		return nil, err
+	}
+	none := apperr.Fail(apperr.CodeNotFound, "There is no product with this key.")
+	if !partners.SlugPattern.MatchString(key) { // keys are slugs; Postgres rejects some other texts
+		return nil, none
+	}
+	var row productRow
+	err := s.newestProductsQuery(&row).Where("key = ?", key).Scan(ctx)
+	if store.IsNoRows(err) {
+		return nil, none
+	}
+	if err != nil {
+		return nil, store.TranslateError(fmt.Errorf("read product: %w", err))
+	}
+	return s.toProductRecord(ctx, row)
+}
+
+// ProductID returns the id of one version of a product, such as quake-circle/1.
+func ProductID(key string, version int) string { return fmt.Sprintf("%s/%d", key, version) }
+
+// ByID returns versions of products by their ProductID, in one statement.
+func (s *Service) ByID(ctx context.Context, caller actor.Actor, ids []string) (map[string]*wire.Product, error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeProductsRead); err != nil {
+		return nil, err
+	}
+	var rows []productRow
+	const text = "select key, version, created_at from products where key || '/' || version = any($1)"
+	if err := s.QueryPreparedRows(ctx, s.Pool, &rows, text, ids); err != nil {
+		return nil, store.TranslateError(fmt.Errorf("read products: %w", err))
+	}
+	found := make(map[string]*wire.Product, len(rows))
+	for _, row := range rows {
+		record, err := s.toProductRecord(ctx, row)
+		if err != nil {
+			return nil, err
+		}
+		found[ProductID(row.Key, row.Version)] = record
+	}
+	return found, nil
+}
+
+// newestProductsQuery reads the newest version of each product.
+func (s *Service) newestProductsQuery(rows any) *bun.SelectQuery {
+	return s.DB.NewSelect().Model(rows).DistinctOn("key").OrderExpr("key, version desc")
+}
+
+func (s *Service) toProductRecord(ctx context.Context, row productRow) (*wire.Product, error) {
+	p, err := LoadProductVersion(ctx, s.Store, s.DB, row.Key, row.Version)
+	if err != nil {
+		return nil, err
+	}
+	return row.toRecord(p)
+}
+
+// toRecord returns the product as partners see it; its id is its key.
+func (r productRow) toRecord(p *product.Product) (*wire.Product, error) {
+	d := p.Document()
+	record := &wire.Product{
+		Header: wire.Header{ID: r.Key, Object: "product", CreatedAt: r.CreatedAt, UpdatedAt: r.CreatedAt, Version: int64(r.Version)},
+		Key:    r.Key, Title: d.Title, Summary: d.Summary, Place: d.Place, Context: p.ContextSchema(),
+		Trigger: d.Trigger, Payout: d.Payout, Notes: d.Notes,
+	}
+	for _, part := range []struct {
+		from any
+		into *jsontext.Value
+	}{
+		{d.Times, &record.Times},
+		{d.Settlement, &record.Settlement},
+		{d.Loadings, &record.Price},
+		{d.Currencies, &record.Currencies},
+		{d.Examples, &record.Examples},
+	} {
+		text, err := wire.Encode(part.from)
+		if err != nil {
+			return nil, fmt.Errorf("encode product %s: %w", r.Key, err)
+		}
+		*part.into = text
+	}
+	return record, nil
+}

@@ -1,0 +1,206 @@
+package pricing
+
+import (
+	"errors"
+	"math/big"
+	"strconv"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"parapet/model/hazard"
+	"parapet/model/hazard/trigger"
+)
+
+// Method is the name of the pricing method in a quote's basis.
+const Method = "burn_analysis"
+
+// Formula is the version of the formula that Burn uses. Version 1, of quotes without a
+// version in their basis, neither smoothed nor weighted events.
+const Formula = 2
+
+// Burn prices a cover on the shipped history. It returns the price, everything it was
+// computed from, and every historical event that would have paid at the place, newest
+// first. asOf is the start of a cover that has none yet.
+//
+// Cover that pays at least as much for every possible event never costs less. The
+// function that evaluates live events also evaluates each past one, so prices and
+// payouts cannot diverge. The moments of each event are rounded to twelve decimals; all
+// later figures are exact and rounded once.
+//
+// A premium beyond the largest rate on line gives *UninsurableError together with the
+// computed price; terms that the data cannot answer give *UnpriceableError. Any other
+// error means parameters that no product has.
+func Burn(c trigger.Cover, par Parameters, h *hazard.History, asOf time.Time) (Price, Basis, []PastEvent, error) {
+	if c.Limit.Amount <= 0 {
+		return Price{}, Basis{}, nil, errors.New("the limit must be positive")
+	}
+	if err := par.validate(); err != nil {
+		return Price{}, Basis{}, nil, err
+	}
+	start := coverStart(c, asOf)
+	if err := CheckPriceable(c, h, start); err != nil {
+		return Price{}, Basis{}, nil, err
+	}
+	s, err := seasonForTerm(start, c.Term)
+	if err != nil {
+		return Price{}, Basis{}, nil, err
+	}
+	run := weighHistory(c, par.SmoothingKM, h, s)
+	run.replayHistory(h)
+	b := run.computeFigures()
+	price, err := b.computePremium(par, c.Limit)
+	var uninsurable *UninsurableError
+	if errors.As(err, &uninsurable) {
+		uninsurable.Remedy, uninsurable.Cheaper = run.findRemedy(par, h, start, asOf, uninsurable), par.cheaper(&c)
+	}
+	return price, run.buildBasis(b, par), run.replay.paidEvents, err
+}
+
+func coverStart(c trigger.Cover, asOf time.Time) time.Time {
+	if c.StartsAt != nil {
+		return *c.StartsAt
+	}
+	return asOf
+}
+
+// analysis is the evaluated and weighted history of the cover's peril.
+type analysis struct {
+	data    dataset
+	replay  historyReplay
+	weigher eventWeigher
+}
+
+// dataset is the history used for one cover; for a station, its whole years.
+type dataset struct {
+	hazard.Dataset
+	years int // N
+}
+
+func datasetFor(c trigger.Cover, h *hazard.History) dataset {
+	switch c.Trigger.Kind {
+	case hazard.Earthquake:
+		return dataset{h.QuakeData(), h.QuakeData().Years()}
+	case hazard.StormFix:
+		return dataset{h.StormData(), h.StormData().Years()}
+	case hazard.StationDay:
+	}
+	data := dataset{Dataset: h.RainData()}
+	if station, ok := h.Station(c.Place.Station); ok && len(station.Years) > 0 {
+		data.years = len(station.Years)
+		data.FirstYear, data.LastYear = station.Years[0], station.Years[len(station.Years)-1]
+	}
+	return data
+}
+
+// replayHistory evaluates the whole history of the cover's peril at the place.
+// CheckPriceable must accept the cover.
+func (a *analysis) replayHistory(h *hazard.History) {
+	switch a.replay.cover.Trigger.Kind {
+	case hazard.Earthquake:
+		a.replay.replayQuakes(h)
+	case hazard.StormFix:
+		a.replay.replayStorms(h)
+	case hazard.StationDay:
+		a.replay.replayRain(&a.weigher, h)
+	}
+	a.replay.paidEvents = sortPastEvents(a.replay.paidEvents)
+}
+
+// weighHistory weighs the whole history of the cover's peril. CheckPriceable must
+// accept the cover.
+func weighHistory(c trigger.Cover, smoothing decimal.Decimal, h *hazard.History, s *seasonWindow) *analysis {
+	a := &analysis{data: datasetFor(c, h)}
+	a.replay = historyReplay{cover: c, source: a.data.Source, season: s, paidEvents: []PastEvent{}}
+	a.weigher = eventWeigher{cover: c, season: s, smoothing: smoothing.InexactFloat64(), events: []WeighedEvent{}}
+	switch c.Trigger.Kind {
+	case hazard.Earthquake:
+		a.weigher.weighQuakes(h)
+	case hazard.StormFix:
+		a.weigher.weighStorms(h)
+	case hazard.StationDay:
+		a.weigher.weighRain(h)
+	}
+	return a
+}
+
+func (a *analysis) computeFigures() burnFigures {
+	return a.burnOf(sumEvents(a.weigher.events), a.weigher.season)
+}
+
+// burnOf returns the burn figures of the sums of a season's events.
+func (a *analysis) burnOf(t eventSums, s *seasonWindow) burnFigures {
+	c := &a.weigher.cover
+	return newBurnFigures(t, c.Limit.Amount, a.data.years, c.Payout.LargestFactor().Rat(), a.weigher.priorShare(s))
+}
+
+// priorShare returns q, the part of half an event that is added: by the area that
+// smoothing adds to the place, or its width for a track, and by the part of the year.
+func (w *eventWeigher) priorShare(s *seasonWindow) *big.Rat {
+	q := s.yearShare()
+	if w.cover.Place.Kind != trigger.Circle || w.smoothing == 0 {
+		return q
+	}
+	radius, reach := exactRat(w.cover.Place.RadiusKM), exactRat(w.smoothing)
+	part := quoRat(radius, addRat(radius, mulRat(big.NewRat(cutoffDeviations, 1), reach)))
+	if w.cover.Trigger.Kind == hazard.Earthquake {
+		part = mulRat(part, part)
+	}
+	return mulRat(q, part)
+}
+
+// exactRat returns a number as JSON writes it.
+func exactRat(x float64) *big.Rat {
+	exact, _ := new(big.Rat).SetString(strconv.FormatFloat(x, 'g', -1, 64)) // every finite number has such a form
+	return exact
+}
+
+// buildBasis returns the figures as the basis shows them.
+func (a *analysis) buildBasis(b burnFigures, par Parameters) Basis {
+	c := a.replay.cover
+	return Basis{
+		Method:                Method,
+		Formula:               Formula,
+		Dataset:               a.data.Name,
+		DatasetDigest:         a.data.Digest,
+		FirstYear:             a.data.FirstYear,
+		LastYear:              a.data.LastYear,
+		Years:                 a.data.years,
+		EventsInPlace:         a.replay.eventsInPlace,
+		PayingEvents:          len(a.replay.paidEvents),
+		WeighedEvents:         len(a.weigher.events),
+		EventsWithoutDepth:    a.weigher.eventsWithoutDepth,
+		SmoothingKM:           par.SmoothingKM,
+		AnnualShareSum:        unitsToDecimal(b.sums.annual),
+		SquareSum:             unitsToDecimal(b.sums.squares),
+		WeightSum:             unitsToDecimal(b.sums.paying),
+		LargestFactor:         c.Payout.LargestFactor().Normalize(),
+		PriorShare:            displayDecimal(b.priorShare),
+		SeasonShare:           displayDecimal(a.replay.season.yearShare()),
+		ExpectedLoss:          displayDecimal(b.expectedLoss),
+		StandardDeviation:     displayDecimal(b.deviation),
+		EventRate:             displayDecimal(b.eventRate),
+		AttachmentProbability: b.attachmentProbability(),
+		ReturnPeriodYears:     b.returnPeriod(),
+		UncertaintyFactor:     par.UncertaintyFactor,
+		RiskFactor:            par.RiskFactor,
+		ExpenseShare:          par.ExpenseShare,
+		CommissionShare:       par.CommissionShare,
+		MinimumPremium:        par.minimumPremium(c.Limit.Currency),
+		MaximumRateOnLine:     par.MaximumRateOnLine,
+		Season:                a.replay.season.toBasis(),
+		Notes:                 a.basisNotes(),
+	}
+}
+
+// basisNotes explains what the figures alone do not show.
+func (a *analysis) basisNotes() []string {
+	notes := []string{"Half an event of the largest size, times prior_share, is added to the history, so that no place is free."}
+	if a.weigher.eventsWithoutDepth > 0 {
+		notes = append(notes, "Earthquakes without a known depth count as within the depth limit, as they do live.")
+	}
+	if a.replay.season != nil {
+		notes = append(notes, "The term is shorter than a year: only history within the season counts.")
+	}
+	return notes
+}

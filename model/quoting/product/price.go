@@ -1,0 +1,88 @@
+package product
+
+import (
+	"errors"
+	"time"
+
+	"parapet/model/hazard"
+	"parapet/model/hazard/trigger"
+	"parapet/model/quoting/pricing"
+)
+
+// QuoteResult is the price of a context and the cover that would be bound.
+type QuoteResult struct {
+	Partner      string        // partner in the context; the caller compares it with the token
+	Policyholder *Policyholder // nil if the context names none
+	Context      []byte        // JSON as given, defaults filled in, unknown members kept
+	Ignored      []string      // names of unknown members, nested as location.altitude, sorted
+	Cover        trigger.Cover
+	Price        pricing.Price
+	Basis        pricing.Basis
+	History      []pricing.PastEvent
+}
+
+// Price reads a context and prices it: Read, then Request.Price.
+func (p *Product) Price(context []byte, asOf time.Time, h *hazard.History) (QuoteResult, error) {
+	r, err := p.Read(context, asOf, h)
+	if err != nil {
+		return QuoteResult{}, err
+	}
+	return r.Price()
+}
+
+// Request is a context validated by its product.
+type Request struct {
+	// Policyholder is set as far as the context names one; invalid members are empty.
+	Policyholder *Policyholder
+
+	product *Product
+	input   *contextInput
+	cover   trigger.Cover
+	history *hazard.History
+}
+
+// Read validates a context, a JSON object, against the product's schema and bounds as
+// of an instant, which is the start of cover without a start of its own. It returns all
+// invalid members at once as *ContextError; the returned Request can even then be
+// validated further, but not priced.
+func (p *Product) Read(context []byte, asOf time.Time, h *hazard.History) (*Request, error) {
+	a := p.readContext(context, asOf)
+	r := &Request{Policyholder: a.terms.Policyholder, product: p, input: a, cover: p.buildCover(a, h), history: h}
+	if len(a.fields) > 0 {
+		return r, &ContextError{Fields: a.fields}
+	}
+	return r, nil
+}
+
+// Price prices a context without faults. Errors: *pricing.UninsurableError for a
+// premium beyond the product's largest rate on line; *ContextError for terms that the
+// price data cannot answer.
+func (r *Request) Price() (QuoteResult, error) {
+	a := r.input
+	quoted := QuoteResult{
+		Partner: a.terms.Partner, Policyholder: r.Policyholder,
+		Context: a.full, Ignored: a.ignored, Cover: r.cover,
+	}
+	var err error
+	quoted.Price, quoted.Basis, quoted.History, err = pricing.Burn(r.cover, r.product.pricingParameters(r.cover.Limit.Currency), r.history, a.asOf)
+	if unanswerable := (*pricing.UnpriceableError)(nil); errors.As(err, &unanswerable) {
+		return QuoteResult{}, &ContextError{Fields: []Field{fieldAt(a.root, []string{unanswerable.Member}, CodeValue, "%s", unanswerable.Detail)}}
+	}
+	if err != nil {
+		return QuoteResult{}, err
+	}
+	return quoted, nil
+}
+
+// pricingParameters returns the loadings with the minimum premium of a currency.
+func (p *Product) pricingParameters(currency string) pricing.Parameters {
+	bounds, _ := p.document.findCurrency(currency)
+	l := p.document.Loadings
+	return pricing.Parameters{
+		UncertaintyFactor: l.UncertaintyFactor, RiskFactor: l.RiskFactor,
+		ExpenseShare: l.ExpenseShare, CommissionShare: l.CommissionShare,
+		MinimumPremium: bounds.MinimumPremium, MaximumRateOnLine: l.MaximumRateOnLine,
+		SmoothingKM: l.SmoothingKM, ShortestTerm: p.document.Times.ShortestTerm, FarthestStart: p.document.Times.FarthestStart,
+		Members: p.context.root.names,
+	}
+}

@@ -1,0 +1,88 @@
+package capacity
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"parapet/model/hazard"
+	"parapet/model/hazard/trigger"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
+	"parapet/model/wire"
+)
+
+// ActiveMoratoriumSQL is the condition for moratoria that are active at the SQL time now.
+func ActiveMoratoriumSQL(now string) string {
+	return "mo.lifted_at is null and mo.starts_at <= " + now + " and mo.ends_at > " + now
+}
+
+// QueueMoratoriumCheck rejects the policy that is being inserted when a moratorium closes
+// its peril and place for its start time. The check is sent with the insert.
+func QueueMoratoriumCheck(tx *store.Tx, cover trigger.Cover, starts time.Time) {
+	tx.Batch.Queue("select latitude, longitude, radius_km, station, ends_at, readings, reason from moratoria as mo where "+ActiveMoratoriumSQL("$1")+" and (kind is null or kind = $2)", tx.Now, cover.Trigger.Kind).
+		Query(func(rows pgx.Rows) error {
+			var all []MoratoriumRow
+			for rows.Next() {
+				var m MoratoriumRow
+				if err := rows.Scan(&m.Latitude, &m.Longitude, &m.RadiusKM, &m.Station, &m.EndsAt, &m.Readings, &m.Reason); err != nil {
+					return err
+				}
+				all = append(all, m)
+			}
+			if m := FindActiveMoratorium(all, cover, starts); m != nil {
+				return apperr.Fail(apperr.CodeMoratoriumActive, "No cover that starts before %s is sold at this place: %s", m.EndsAt.Format(time.RFC3339), m.Reason)
+			}
+			return rows.Err()
+		})
+}
+
+// FindActiveMoratorium returns the moratorium that closes a cover with the given start
+// time, the one that ends last if there are several; nil when the cover can be bound.
+func FindActiveMoratorium(all []MoratoriumRow, cover trigger.Cover, starts time.Time) *wire.QuoteMoratorium {
+	var last *wire.QuoteMoratorium
+	for i := range all {
+		if ends, closed := all[i].closesCover(cover, starts); closed && (last == nil || ends.After(last.EndsAt)) {
+			last = &wire.QuoteMoratorium{Reason: all[i].Reason, EndsAt: ends.UTC()}
+		}
+	}
+	return last
+}
+
+// closesCover reports whether an active moratorium closes a cover that starts at a time,
+// and when it ends for the cover's place. Circles must overlap, stations must be equal,
+// and each of several readings closes the places around it until its own end.
+func (r *MoratoriumRow) closesCover(cover trigger.Cover, starts time.Time) (ends time.Time, closed bool) {
+	place := cover.Place
+	switch {
+	case r.Kind != nil && *r.Kind != cover.Trigger.Kind:
+	case r.Station != nil && place.Station != *r.Station:
+	case r.Station != nil || r.Latitude == nil:
+		ends = r.EndsAt
+	case place.Kind != trigger.Circle:
+	case len(r.Readings) == 0:
+		if isWithinRadius(*r.Latitude, *r.Longitude, *r.RadiusKM, place) {
+			ends = r.EndsAt
+		}
+	default:
+		for _, reading := range r.Readings {
+			if reading.EndsAt.After(ends) && isWithinRadius(reading.Latitude, reading.Longitude, *r.RadiusKM, place) {
+				ends = reading.EndsAt
+			}
+		}
+	}
+	return ends, starts.Before(ends)
+}
+
+// isWithinRadius reports whether any part of a circular place lies within a radius,
+// bounds included.
+func isWithinRadius(latitude, longitude, radiusKM float64, place trigger.Place) bool {
+	centre := hazard.Point{Latitude: place.Latitude, Longitude: place.Longitude}
+	return hazard.Distance(hazard.Point{Latitude: latitude, Longitude: longitude}, centre) <= radiusKM+place.RadiusKM
+}
+
+// QueueMoratoria queues a query for the active moratoria; the next flush reads them.
+func QueueMoratoria(tx *store.Tx, into *[]MoratoriumRow) {
+	tx.QueueSelect(into, fmt.Sprintf("%s where %s", tx.Store.SelectStatement((*MoratoriumRow)(nil)), ActiveMoratoriumSQL("("+store.TransactionNowSQL+")")))
+}

@@ -1,0 +1,70 @@
+package underwriting
+
+import (
+	"context"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
+	"parapet/model/wire"
+)
+
+var policies = &store.Collection[policyView, wire.Policy]{
+	Resource: store.ResourcePolicy, Plural: "policies", RequiredScope: store.FixedScope(actor.ScopePoliciesRead), Statuses: store.StatusesOf(PolicyTransitions), Index: store.IndexByStatusAndProduct,
+	ToRecord: func(r *policyView) wire.Policy { return *r.ToRecord(r.AskedAt, r.toPolicyClaims()) },
+}
+
+// Get returns one policy. Errors: not_found.
+func (s *Service) Get(ctx context.Context, actor actor.Actor, id string) (*wire.Policy, error) {
+	return policies.Get(ctx, s.Store, actor, id)
+}
+
+// barePolicies lists policies without their claims, for callers that load claims as a
+// relation: the embedded claims cost more than the rest of a policy.
+var barePolicies = &store.Collection[barePolicy, wire.Policy]{
+	Resource: store.ResourcePolicy, Plural: policies.Plural, RequiredScope: policies.RequiredScope, Statuses: policies.Statuses, Index: policies.Index,
+	ToRecord: func(r *barePolicy) wire.Policy { return *r.ToRecord(r.AskedAt, PolicyClaims{count: r.ClaimsCount}) },
+}
+
+// BareByID returns the policies with these ids and omits unknown ids. The
+// records have no Claims but their count.
+func (s *Service) BareByID(ctx context.Context, actor actor.Actor, ids []string) (map[string]*wire.Policy, error) {
+	return barePolicies.GetMany(ctx, s.Store, actor, ids)
+}
+
+// ListBare is List without Claims.
+func (s *Service) ListBare(ctx context.Context, actor actor.Actor, f store.Filter, in store.PageRequest) (*store.Page[wire.Policy], error) {
+	return barePolicies.List(ctx, s.Store, actor, f, in)
+}
+
+// List lists policies, newest first. Errors: parameter_invalid, cursor_invalid.
+func (s *Service) List(ctx context.Context, actor actor.Actor, f store.Filter, in store.PageRequest) (*store.Page[wire.Policy], error) {
+	return policies.List(ctx, s.Store, actor, f, in)
+}
+
+// barePolicy is a policy with the members of its record that depend on the present
+// time.
+type barePolicy struct {
+	PolicyRow `bun:",extend"`
+
+	AskedAt     time.Time `bun:",scanonly"`
+	ClaimsCount int64     `bun:",scanonly"`
+}
+
+func (*barePolicy) SelectJoined(q *bun.SelectQuery) *bun.SelectQuery {
+	return q.ColumnExpr(store.BusinessNowSQL + " as asked_at").ColumnExpr(claimsCountSQL)
+}
+
+// policyView is a policy with every member of its record.
+type policyView struct {
+	PolicyRow `bun:",extend"`
+	embeddedClaims
+
+	AskedAt time.Time `bun:",scanonly"`
+}
+
+func (*policyView) SelectJoined(q *bun.SelectQuery) *bun.SelectQuery {
+	return q.ColumnExpr(store.BusinessNowSQL + " as asked_at").ColumnExpr("n.*").Join("cross join lateral (" + newestClaimsSQL + ") as n")
+}

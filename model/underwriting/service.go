@@ -1,0 +1,13 @@
+package underwriting
+
+import "parapet/model/kernel/store"
+
+// Service binds, cancels and reads policies. It may be used concurrently.
+type Service struct {
+	*store.Store
+}
+
+// New returns the operations on a database.
+func New(s *store.Store) *Service {
+	return &Service{Store: s}
+}
