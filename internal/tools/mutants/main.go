@@ -18,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -57,8 +58,8 @@ func parseOptions() options {
 	if err != nil {
 		cache = os.TempDir()
 	}
-	flag.StringVar(&packages, "packages", "model,jobs,internal/auth", "folders whose code is mutated")
-	flag.StringVar(&suites, "suites", "model,jobs,internal/auth", "folders whose tests are run")
+	flag.StringVar(&packages, "packages", "model/...,jobs,internal/auth", "folders whose code is mutated; /... stands for all folders below")
+	flag.StringVar(&suites, "suites", "model/...,jobs,internal/auth", "folders whose tests are run")
 	flag.IntVar(&o.number, "n", 300, "mutants to judge, those of earlier runs included")
 	flag.StringVar(&o.seed, "seed", "1", "orders the mutants")
 	flag.StringVar(&only, "only", "", "regular expression: mutate only what its key matches (file|function|text|mutation)")
@@ -73,9 +74,33 @@ func parseOptions() options {
 	flag.BoolVar(&o.traced, "traced", false, "judge by the tests that were traced already, and trace no others")
 	flag.BoolVar(&o.alone, "alone", true, "judge mutants that need a build of their own, too: constants of a package, a minute each")
 	flag.Parse()
-	o.packages, o.suites = strings.Split(packages, ","), strings.Split(suites, ",")
+	o.packages, o.suites = expandFolders(packages, false), expandFolders(suites, true)
 	o.only, o.tests = regexp.MustCompile(only), regexp.MustCompile(tests)
 	return o
+}
+
+// testSupportPattern matches folders of code that only tests use.
+var testSupportPattern = regexp.MustCompile(`(^|/)(modeltest|testdata)(/|$)`)
+
+// expandFolders returns the folders of a list. A folder with /... stands for itself and the
+// folders below it that have code or, if tests is set, tests.
+func expandFolders(list string, tests bool) (folders []string) {
+	for folder := range strings.SplitSeq(list, ",") {
+		root, all := strings.CutSuffix(folder, "/...")
+		if !all {
+			folders = append(folders, folder)
+			continue
+		}
+		_ = filepath.WalkDir(root, func(name string, _ os.DirEntry, err error) error {
+			folder := filepath.ToSlash(filepath.Dir(name))
+			if err == nil && filepath.Ext(name) == ".go" && strings.HasSuffix(name, "_test.go") == tests &&
+				!testSupportPattern.MatchString(folder) && !slices.Contains(folders, folder) {
+				folders = append(folders, folder)
+			}
+			return nil
+		})
+	}
+	return folders
 }
 
 func runCommand(o options) error {

@@ -110,3 +110,21 @@ func TestMutantKeepsItsKeyWhenLinesMove(t *testing.T) {
 		t.Errorf("equal statements have equal keys")
 	}
 }
+
+func TestFoldersBelowAreListedWithCodeOrTests(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for _, name := range []string{"a.go", "b/b.go", "b/b_test.go", "c/c_test.go", "modeltest/m.go", "d/notes.txt"} {
+		file := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	code, tests := expandFolders(root+"/...,jobs", false), expandFolders(root+"/...", true)
+	if !slices.Equal(code, []string{root, root + "/b", "jobs"}) || !slices.Equal(tests, []string{root + "/b", root + "/c"}) {
+		t.Errorf("found code in %q and tests in %q", code, tests)
+	}
+}
