@@ -39,6 +39,7 @@ func Config(url string, options ...Option) (*pgxpool.Config, error) {
 	boundConnects(&config.ConnConfig.Config)
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
 	config.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "45s" // for a dead machine, not only a dead process
+	config.ConnConfig.RuntimeParams["jit"] = "off"                                 // compiling a list's statement takes longer than running it
 	config.AfterConnect = enableClientCheck
 	for _, option := range options {
 		option(config)
