@@ -111,7 +111,7 @@ func (e *encoding) chargeOutput() bool {
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 const (
-	maxPooledBuffer = 1 << 20  // the largest reused buffer, in bytes
+	maxPooledBuffer = 2 << 20  // the largest reused buffer, in bytes
 	chargeInterval  = 16 << 10 // bytes of one record that are written before they are charged
 )
 
@@ -200,12 +200,16 @@ func (e *encoding) compileList(of *ast.Type, in reflect.Type, selections ast.Sel
 			return true
 		}
 		e.out.WriteByte('[')
+		start := e.out.Len()
 		for i := range v.Len() {
 			if i > 0 {
 				e.out.WriteByte(',')
 			}
 			if !element(v.Index(i)) || !e.chargeOutput() {
 				return false
+			}
+			if i == 0 { // the other elements are about as long as the first
+				e.out.Grow(min((e.out.Len()-start)*v.Len(), maxPooledBuffer))
 			}
 		}
 		e.out.WriteByte(']')
