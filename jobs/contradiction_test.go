@@ -214,7 +214,7 @@ func TestEarlierKeyThatPaidBlocksTheReplacement(t *testing.T) {
 				require.NoError(t, err)
 			}
 			for range 3 {
-				require.NoError(t, s.runReleaseWith(b.newRail(), store.ReleasePayout{Partner: "acme", ID: second}))
+				require.NoError(t, s.runReleaseWith(b.newRail(), payouts.ReleasePayout{Partner: "acme", ID: second}))
 				require.Equal(t, "rail_mismatch", *s.Claim(claim).Payouts[1].BlockedReason)
 				s.AdvanceClock(2 * time.Minute)
 			}
@@ -228,7 +228,7 @@ func TestEarlierKeyThatPaidBlocksTheReplacement(t *testing.T) {
 			third := s.Claim(claim).Payouts[2].ID
 			_, err = s.Service.Payouts.Approve(t.Context(), s.Operator, payouts.ApprovalRequest{PayoutID: third})
 			require.NoError(t, err)
-			require.NoError(t, s.runReleaseWith(b.newRail(), store.ReleasePayout{Partner: "acme", ID: third}))
+			require.NoError(t, s.runReleaseWith(b.newRail(), payouts.ReleasePayout{Partner: "acme", ID: third}))
 			require.Equal(t, "released", s.Claim(claim).Payouts[2].Status)
 		})
 	}

@@ -17,6 +17,7 @@ import (
 
 	"parapet/jobs/rail"
 	"parapet/model/kernel/store"
+	"parapet/model/payouts"
 )
 
 // A small run for the normal tests; make chaos has a longer one.
@@ -71,7 +72,7 @@ func dyingWorker(ctx context.Context, point releaseStep) error {
 		return result
 	}}
 	worker := &releasePayout{service: service, rail: calling, log: log, onStep: die}
-	return worker.Work(ctx, &river.Job[store.ReleasePayout]{Args: store.ReleasePayout{Partner: "acme", ID: os.Getenv(diePayout)}})
+	return worker.Work(ctx, &river.Job[payouts.ReleasePayout]{Args: payouts.ReleasePayout{Partner: "acme", ID: os.Getenv(diePayout)}})
 }
 
 func dyingSlice(ctx context.Context, worker *releaseBatch, pool *pgxpool.Pool, die func(releaseStep)) error {
@@ -85,14 +86,14 @@ func dyingSlice(ctx context.Context, worker *releaseBatch, pool *pgxpool.Pool, d
 		die(stepEntered)
 		return results, err
 	}}
-	err = worker.Work(ctx, &river.Job[store.ReleaseBatch]{})
+	err = worker.Work(ctx, &river.Job[payouts.ReleaseBatch]{})
 	die(stepRecorded)
 	return err
 }
 
 // killed runs a process that releases a payout, or a batch without one, and waits until
 // it dies at a point.
-func (s *fixture) killed(point releaseStep, job store.ReleasePayout) {
+func (s *fixture) killed(point releaseStep, job payouts.ReleasePayout) {
 	s.t.Helper()
 	program, err := os.Executable()
 	require.NoError(s.t, err)
@@ -151,13 +152,13 @@ func TestBatchReleaseSurvivesDeathAtEveryStep(t *testing.T) {
 	}
 	for range *hits {
 		for _, point := range []releaseStep{stepEntering, stepEntered} {
-			s.killed(point, store.ReleasePayout{})
+			s.killed(point, payouts.ReleasePayout{})
 			free()
 			require.Zero(t, s.countRows("payment_orders"), point)
 			require.Zero(t, s.countRows("payout_attempts"), point)
 		}
 	}
-	s.killed(stepRecorded, store.ReleasePayout{})
+	s.killed(stepRecorded, payouts.ReleasePayout{})
 	require.Equal(t, len(fleet), s.countRows("payouts where status = 'released' and attempts = 1"))
 	require.Equal(t, len(fleet), s.countRows("payment_orders"))
 }

@@ -23,9 +23,11 @@ import (
 	"parapet/model"
 	"parapet/model/account"
 	"parapet/model/hazard"
+	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/seal"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
+	"parapet/model/payouts"
 	"parapet/model/wire"
 )
 
@@ -180,22 +182,22 @@ func (s *fixture) createClaim() *wire.Claim {
 	policy := s.QuoteAndBind("quake-circle", nil)
 	quake, _, err := s.Service.Occurrences.RecordObservation(s.t.Context(), s.Source, modeltest.Quake("us1000chhc", s.Now(), epicentre, "6.4"), false)
 	require.NoError(s.t, err)
-	require.NoError(s.t, s.Service.Adjudication.Evaluate(s.t.Context(), store.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
+	require.NoError(s.t, s.Service.Adjudication.Evaluate(s.t.Context(), occurrence.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
 	return s.OnlyClaim(policy)
 }
 
 // createPendingPayout returns a payout that is ready for release to a verified account.
-func (s *fixture) createPendingPayout(number account.Number) (claim string, job store.ReleasePayout) {
+func (s *fixture) createPendingPayout(number account.Number) (claim string, job payouts.ReleasePayout) {
 	s.t.Helper()
 	claim = s.createClaim().ID
 	in := modeltest.IBANMethod(claim)
 	in.Number = number
 	method := s.RecordPayoutMethod(in)
 	check := &verifyPayoutMethod{service: s.Service, rail: s.rail}
-	require.NoError(s.t, check.Work(s.t.Context(), &river.Job[store.VerifyPayoutMethod]{Args: store.VerifyPayoutMethod{Partner: "acme", ID: method.ID}}))
+	require.NoError(s.t, check.Work(s.t.Context(), &river.Job[payouts.VerifyPayoutMethod]{Args: payouts.VerifyPayoutMethod{Partner: "acme", ID: method.ID}}))
 	payout := s.onlyPayout(claim)
 	require.Equal(s.t, "pending", payout.Status)
-	return claim, store.ReleasePayout{Partner: "acme", ID: payout.ID}
+	return claim, payouts.ReleasePayout{Partner: "acme", ID: payout.ID}
 }
 
 // onlyPayout returns a claim's only payout.
@@ -214,18 +216,18 @@ func (s *fixture) waitForPayoutStatus(claim, status string) wire.Payout {
 }
 
 // runRelease runs a payout's job once.
-func (s *fixture) runRelease(job store.ReleasePayout) error {
+func (s *fixture) runRelease(job payouts.ReleasePayout) error {
 	return s.runReleaseWith(s.rail, job)
 }
 
 // runReleaseWith runs a payout's job once with any rail.
-func (s *fixture) runReleaseWith(by rail.Rail, job store.ReleasePayout) error {
+func (s *fixture) runReleaseWith(by rail.Rail, job payouts.ReleasePayout) error {
 	worker := &releasePayout{service: s.Service, rail: by, log: s.newLogger()}
-	return worker.Work(s.t.Context(), &river.Job[store.ReleasePayout]{Args: job})
+	return worker.Work(s.t.Context(), &river.Job[payouts.ReleasePayout]{Args: job})
 }
 
 // readPayout returns a payout as its partner reads it.
-func (s *fixture) readPayout(job store.ReleasePayout) *wire.Payout {
+func (s *fixture) readPayout(job payouts.ReleasePayout) *wire.Payout {
 	s.t.Helper()
 	payout, err := s.Service.Claims.GetPayout(s.t.Context(), s.Acme, job.ID)
 	require.NoError(s.t, err)
@@ -233,14 +235,14 @@ func (s *fixture) readPayout(job store.ReleasePayout) *wire.Payout {
 }
 
 // createPendingPayouts returns n payouts of n claims, ready for release.
-func (s *fixture) createPendingPayouts(n int) []store.ReleasePayout {
+func (s *fixture) createPendingPayouts(n int) []payouts.ReleasePayout {
 	s.t.Helper()
 	return s.createPendingPayoutsOf(n, 0)
 }
 
 // createPendingPayoutsOf returns payouts of acme and of globex, ready for release; those
 // of globex come last.
-func (s *fixture) createPendingPayoutsOf(acme, globex int) []store.ReleasePayout {
+func (s *fixture) createPendingPayoutsOf(acme, globex int) []payouts.ReleasePayout {
 	s.t.Helper()
 	check := &verifyPayoutMethod{service: s.Service, rail: s.rail}
 	var all errgroup.Group
@@ -252,24 +254,24 @@ func (s *fixture) createPendingPayoutsOf(acme, globex int) []store.ReleasePayout
 		}
 		all.Go(func() error {
 			method := as.RecordPayoutMethod(modeltest.PolicyIBANMethod(as.QuoteAndBind("quake-circle", nil).ID))
-			return check.Work(s.t.Context(), &river.Job[store.VerifyPayoutMethod]{Args: store.VerifyPayoutMethod{Partner: partner, ID: method.ID}})
+			return check.Work(s.t.Context(), &river.Job[payouts.VerifyPayoutMethod]{Args: payouts.VerifyPayoutMethod{Partner: partner, ID: method.ID}})
 		})
 	}
 	require.NoError(s.t, all.Wait())
 	quake, _, err := s.Service.Occurrences.RecordObservation(s.t.Context(), s.Source, modeltest.Quake("us1000chhc", s.Now(), epicentre, "6.4"), false)
 	require.NoError(s.t, err)
-	require.NoError(s.t, s.Service.Adjudication.Evaluate(s.t.Context(), store.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
+	require.NoError(s.t, s.Service.Adjudication.Evaluate(s.t.Context(), occurrence.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
 	fleet := s.queuedJobs()
 	require.Len(s.t, fleet, acme+globex)
 	return fleet
 }
 
 // queuedJobs release every payout, the oldest of each partner first.
-func (s *fixture) queuedJobs() []store.ReleasePayout {
+func (s *fixture) queuedJobs() []payouts.ReleasePayout {
 	s.t.Helper()
 	rows, err := s.pool.Query(s.t.Context(), "select partner, id from payouts order by partner, id")
 	require.NoError(s.t, err)
-	fleet, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (job store.ReleasePayout, err error) {
+	fleet, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (job payouts.ReleasePayout, err error) {
 		var id uuid.UUID
 		if err := row.Scan(&job.Partner, &id); err != nil {
 			return job, err

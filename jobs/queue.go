@@ -40,6 +40,7 @@ import (
 
 	"parapet/model/events/webhooks"
 	"parapet/model/kernel/store"
+	"parapet/model/payouts"
 )
 
 // Queue implements model.Queue on River: jobs are inserted in the domain's own
@@ -74,7 +75,7 @@ func (q *Queue) Insert(ctx context.Context, conn bun.Conn, jobs []store.Job) err
 			if job.Failing {
 				opts.Queue = queueFailing
 			}
-		case store.ReleasePayout:
+		case payouts.ReleasePayout:
 			if job.HighPriority {
 				opts.Priority = priorityHigh
 			}

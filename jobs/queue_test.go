@@ -9,17 +9,19 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/claims/adjudication"
+	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/store"
+	"parapet/model/payouts"
 )
 
 // jobsOfEachKind is one job of each kind the domain asks for, and two more.
 var jobsOfEachKind = []store.Job{
-	store.EvaluateOccurrences{Occurrences: []string{"occ_1"}},
-	store.EvaluateOccurrences{Occurrences: []string{"occ_1"}, After: "700"},
+	occurrence.EvaluateOccurrences{Occurrences: []string{"occ_1"}},
+	occurrence.EvaluateOccurrences{Occurrences: []string{"occ_1"}, After: "700"},
 	adjudication.EvaluatePolicies{Occurrence: "occ_1", Policies: []string{"pol_01kajw6p5qfn1t7zbjy0yse3hv"}},
-	store.VerifyPayoutMethod{Partner: "acme", ID: "pmt_1"},
-	store.ReleasePayout{Partner: "acme", ID: "pay_1"},
-	store.ReleasePayout{Partner: "acme", ID: "pay_1"},
+	payouts.VerifyPayoutMethod{Partner: "acme", ID: "pmt_1"},
+	payouts.ReleasePayout{Partner: "acme", ID: "pay_1"},
+	payouts.ReleasePayout{Partner: "acme", ID: "pay_1"},
 }
 
 // asking runs do in a transaction, as the domain does, with the connection.

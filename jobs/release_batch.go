@@ -11,7 +11,6 @@ import (
 
 	"parapet/jobs/rail"
 	"parapet/model"
-	"parapet/model/kernel/store"
 	"parapet/model/payouts"
 	"parapet/model/payouts/release"
 )
@@ -26,7 +25,7 @@ const maxBatchesPerJob = 20
 // releaseBatch submits due payouts to a BatchRail. It makes no external call: the orders
 // stored here are later written to the bank's files.
 type releaseBatch struct {
-	river.WorkerDefaults[store.ReleaseBatch]
+	river.WorkerDefaults[payouts.ReleaseBatch]
 
 	service *model.Service
 	rail    rail.Rail
@@ -35,7 +34,7 @@ type releaseBatch struct {
 }
 
 // Work implements river.Worker. It continues while batches are full.
-func (w *releaseBatch) Work(ctx context.Context, _ *river.Job[store.ReleaseBatch]) error {
+func (w *releaseBatch) Work(ctx context.Context, _ *river.Job[payouts.ReleaseBatch]) error {
 	to, takes := w.rail.(rail.BatchRail)
 	if !takes {
 		return nil // the rail was changed meanwhile; the sweep sends each payout alone

@@ -12,7 +12,6 @@ import (
 
 	"parapet/jobs/rail"
 	"parapet/model/account"
-	"parapet/model/kernel/store"
 	"parapet/model/payouts"
 	"parapet/model/payouts/controls"
 	"parapet/model/payouts/reconciliation"
@@ -21,7 +20,7 @@ import (
 // runReleaseBatch runs a batch job once, with any rail.
 func (s *fixture) runReleaseBatch(by rail.Rail) error {
 	worker := &releaseBatch{service: s.Service, rail: by, log: s.newLogger()}
-	return worker.Work(s.t.Context(), &river.Job[store.ReleaseBatch]{})
+	return worker.Work(s.t.Context(), &river.Job[payouts.ReleaseBatch]{})
 }
 
 // recordingBatchRail is a rail of files whose entering a test writes.

@@ -17,9 +17,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"parapet/jobs/rail"
-	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/money"
+	"parapet/model/payouts"
 )
 
 // BenchmarkRelease releases payouts through the simulator by River's workers with one job
@@ -31,7 +31,7 @@ func BenchmarkRelease(b *testing.B) {
 	const warm, turns, turn, sliced, callers = 200, 3, 400, 9 * releaseBatchSize, 16
 	s := newFixtureWith(b, noWait, modeltest.WithoutChecks())
 	fleet := s.createPendingPayouts(2*warm + 2*turns*turn)
-	next := func(n int) (jobs []store.ReleasePayout) {
+	next := func(n int) (jobs []payouts.ReleasePayout) {
 		jobs, fleet = fleet[:n], fleet[n:]
 		return jobs
 	}
@@ -89,7 +89,7 @@ func inSlices(b *testing.B, all int) func(n int) time.Duration {
 	return func(n int) time.Duration {
 		s.execSQL("update payouts set next_attempt_at = created_at where id in (select id from payouts where status = 'pending' order by id limit $1)", n)
 		s.execSQL("vacuum analyze")
-		took := work(slices.Repeat([]river.InsertManyParams{{Args: store.ReleaseBatch{}, InsertOpts: optionsOf(store.ReleaseBatch{}.Kind())}}, queues[queueBatches].MaxWorkers))
+		took := work(slices.Repeat([]river.InsertManyParams{{Args: payouts.ReleaseBatch{}, InsertOpts: optionsOf(payouts.ReleaseBatch{}.Kind())}}, queues[queueBatches].MaxWorkers))
 		gone += n
 		s.sound(gone)
 		return took
@@ -160,7 +160,7 @@ func (s *fixture) sound(released int) {
 // row and timeline entry and, for the outcome, its postings. It reads what it sends and
 // the data of its decisions in as few round trips as pgx makes easy; it evaluates
 // nothing.
-func (s *fixture) bareRelease(ctx context.Context, job store.ReleasePayout) error {
+func (s *fixture) bareRelease(ctx context.Context, job payouts.ReleasePayout) error {
 	parsed, err := typeid.FromString(job.ID)
 	if err != nil {
 		return err

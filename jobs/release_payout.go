@@ -14,7 +14,6 @@ import (
 
 	"parapet/jobs/rail"
 	"parapet/model"
-	"parapet/model/kernel/store"
 	"parapet/model/payouts"
 	"parapet/model/payouts/controls"
 	"parapet/model/payouts/release"
@@ -76,7 +75,7 @@ const (
 // after it. A worker that dies in between leaves the payout in doubt, which only the rail
 // can resolve; it never pays twice.
 type releasePayout struct {
-	river.WorkerDefaults[store.ReleasePayout]
+	river.WorkerDefaults[payouts.ReleasePayout]
 
 	service *model.Service
 	rail    rail.Rail
@@ -90,7 +89,7 @@ type releasePayout struct {
 }
 
 // Work implements river.Worker.
-func (w *releasePayout) Work(ctx context.Context, job *river.Job[store.ReleasePayout]) error {
+func (w *releasePayout) Work(ctx context.Context, job *river.Job[payouts.ReleasePayout]) error {
 	w.reachStep(stepBefore)
 	if wait := w.gate.waitTime(ctx, w.rail); wait > 0 {
 		return river.JobSnooze(wait)

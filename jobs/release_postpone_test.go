@@ -7,12 +7,12 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/require"
 
-	"parapet/model/kernel/store"
+	"parapet/model/payouts"
 )
 
 func TestRequeuedPayoutDoesNotWaitLongInTheQueue(t *testing.T) {
 	t.Parallel()
-	usual, requeued := &river.Job[store.ReleasePayout]{}, &river.Job[store.ReleasePayout]{Args: store.ReleasePayout{Requeued: true}}
+	usual, requeued := &river.Job[payouts.ReleasePayout]{}, &river.Job[payouts.ReleasePayout]{Args: payouts.ReleasePayout{Requeued: true}}
 	var snooze *river.JobSnoozeError
 	require.ErrorAs(t, postpone(usual, time.Hour), &snooze)
 	require.Equal(t, time.Hour, snooze.Duration)

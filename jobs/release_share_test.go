@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/jobs/rail"
-	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
+	"parapet/model/payouts"
 )
 
 // inserted are jobs as the queue takes them, in their order.
-func inserted(fleet []store.ReleasePayout) []river.InsertManyParams {
+func inserted(fleet []payouts.ReleasePayout) []river.InsertManyParams {
 	params := make([]river.InsertManyParams, len(fleet))
 	for i, job := range fleet {
 		params[i] = river.InsertManyParams{Args: job, InsertOpts: optionsOf(job.Kind())}
@@ -118,7 +118,7 @@ func fairShareOfSlices(b *testing.B, backlog int) (first, all time.Duration) {
 	release := s.lastBecomesDue(func() {})
 	done := make(chan time.Duration)
 	go func() {
-		done <- work(slices.Repeat([]river.InsertManyParams{{Args: store.ReleaseBatch{}, InsertOpts: optionsOf(store.ReleaseBatch{}.Kind())}}, queues[queueBatches].MaxWorkers))
+		done <- work(slices.Repeat([]river.InsertManyParams{{Args: payouts.ReleaseBatch{}, InsertOpts: optionsOf(payouts.ReleaseBatch{}.Kind())}}, queues[queueBatches].MaxWorkers))
 	}()
 	first = release()
 	return first, <-done

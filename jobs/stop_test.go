@@ -11,7 +11,7 @@ import (
 
 	"parapet/jobs/rail"
 	"parapet/jobs/rail/bankfile"
-	"parapet/model/kernel/store"
+	"parapet/model/payouts"
 	"parapet/model/payouts/controls"
 	"parapet/model/payouts/release"
 )
@@ -147,7 +147,7 @@ func TestLeasedOrderIsNotSentAfterStop(t *testing.T) {
 			require.Nil(t, stopped.Leaving)
 		}
 	}}
-	_ = worker.Work(t.Context(), &river.Job[store.ReleasePayout]{Args: job})
+	_ = worker.Work(t.Context(), &river.Job[payouts.ReleasePayout]{Args: job})
 	require.Zero(t, s.countRows("simulator_transfers"))
 	_, err := s.Service.Releases.ResumeReleases(t.Context(), s.Operator, controls.ResumeRequest{Reason: "All is well."})
 	require.NoError(t, err)

@@ -13,7 +13,7 @@ import (
 
 	"parapet/internal/tracing"
 	"parapet/jobs/rail"
-	"parapet/model/kernel/store"
+	"parapet/model/payouts"
 )
 
 // One trace leads from the request that enqueued a job through the job to the rail, which
@@ -32,7 +32,7 @@ func TestRailReceivesTraceparent(t *testing.T) {
 	worker := &releasePayout{service: s.Service, rail: bank.newRail(), log: s.newLogger(), tracer: tracer}
 	asked := &rivertype.JobRow{Kind: job.Kind(), Metadata: []byte(`{"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}`)}
 	err := (&jobTracer{tracer: tracer}).Work(t.Context(), asked, func(ctx context.Context) error {
-		return worker.Work(ctx, &river.Job[store.ReleasePayout]{Args: job})
+		return worker.Work(ctx, &river.Job[payouts.ReleasePayout]{Args: job})
 	})
 	require.NoError(t, err)
 	require.Equal(t, "released", s.readPayout(job).Status)

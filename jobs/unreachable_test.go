@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/jobs/rail"
-	"parapet/model/kernel/store"
+	"parapet/model/payouts"
 )
 
 // stopListening ends the bank's server; reopen starts it again at the same address.
@@ -137,11 +137,11 @@ func TestWorkerThatWakesLateSendsNothing(t *testing.T) {
 			late = late.Add(time.Minute)
 		}
 	}}
-	isSnoozed(t, worker.Work(t.Context(), &river.Job[store.ReleasePayout]{Args: fleet[0]}))
+	isSnoozed(t, worker.Work(t.Context(), &river.Job[payouts.ReleasePayout]{Args: fleet[0]}))
 	at := time.Now()
 	woken := b.newRailWithClock(func() time.Time { return at.Add(time.Minute) })
 	worker = &releasePayout{service: s.Service, rail: woken, log: s.newLogger(), now: func() time.Time { return at }}
-	isSnoozed(t, worker.Work(t.Context(), &river.Job[store.ReleasePayout]{Args: fleet[1]}))
+	isSnoozed(t, worker.Work(t.Context(), &river.Job[payouts.ReleasePayout]{Args: fleet[1]}))
 	for _, job := range fleet {
 		require.Equal(t, "pending", s.readPayout(job).Status)
 		require.Equal(t, 1, s.countRows("payout_attempts where outcome = 'not_sent' and code = 'expired' and key = $1", s.RailKey(job.ID, 1)))

@@ -8,19 +8,19 @@ import (
 
 	"parapet/jobs/rail"
 	"parapet/model"
-	"parapet/model/kernel/store"
+	"parapet/model/payouts"
 )
 
 // verifyPayoutMethod asks the rail whether an account accepts money.
 type verifyPayoutMethod struct {
-	river.WorkerDefaults[store.VerifyPayoutMethod]
+	river.WorkerDefaults[payouts.VerifyPayoutMethod]
 
 	service *model.Service
 	rail    rail.Rail
 }
 
 // Work implements river.Worker.
-func (w *verifyPayoutMethod) Work(ctx context.Context, job *river.Job[store.VerifyPayoutMethod]) error {
+func (w *verifyPayoutMethod) Work(ctx context.Context, job *river.Job[payouts.VerifyPayoutMethod]) error {
 	payee, err := w.service.Payouts.BeginVerification(ctx, job.Args.Partner, job.Args.ID)
 	if err != nil || payee == nil {
 		return err

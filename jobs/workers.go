@@ -19,6 +19,7 @@ import (
 	"parapet/jobs/webhook"
 	"parapet/model"
 	"parapet/model/claims/adjudication"
+	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/store"
 	"parapet/model/operations"
 	"parapet/model/payouts"
@@ -153,14 +154,14 @@ func (c Config) riverConfig() *river.Config {
 
 func (c Config) registerWorkers() *river.Workers {
 	workers := river.NewWorkers()
-	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[store.EvaluateOccurrences]) error {
+	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[occurrence.EvaluateOccurrences]) error {
 		return snoozeIfPending(c.Service.Adjudication.Evaluate(ctx, job.Args))
 	}))
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[adjudication.EvaluatePolicies]) error {
 		return c.Service.Adjudication.EvaluatePolicies(ctx, job.Args)
 	}))
 	river.AddWorker(workers, &verifyPayoutMethod{service: c.Service, rail: c.Rail})
-	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[store.ReevaluatePayouts]) error {
+	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[payouts.ReevaluatePayouts]) error {
 		return c.Service.Payouts.Reevaluate(ctx, job.Args)
 	}))
 	river.AddWorker(workers, &releasePayout{service: c.Service, rail: c.Rail, log: c.Log, tracer: c.Tracer, gate: newRailGate(time.Now)})

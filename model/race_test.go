@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/apperr"
-	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/money"
 	"parapet/model/wire"
@@ -19,7 +19,7 @@ func TestMatcherAndPartnerRaceForOneClaim(t *testing.T) {
 	b := modeltest.New(t)
 	policy := b.QuoteAndBind("quake-circle", nil)
 	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
-	job, ok := b.TakeJob().(store.EvaluateOccurrences)
+	job, ok := b.TakeJob().(occurrence.EvaluateOccurrences)
 	require.True(t, ok)
 	var all sync.WaitGroup
 	for range 6 {
@@ -47,10 +47,10 @@ func TestManyQuakesNeverPayMoreThanTheLimit(t *testing.T) {
 		b.AdvanceClock(2 * time.Minute)
 		quakes = append(quakes, modeltest.Quake(id, b.Now(), modeltest.Epicentre, "6.5")) // half the limit each
 	}
-	var jobs []store.EvaluateOccurrences
+	var jobs []occurrence.EvaluateOccurrences
 	for _, quake := range quakes {
 		b.Observe(quake)
-		job, ok := b.TakeJob().(store.EvaluateOccurrences)
+		job, ok := b.TakeJob().(occurrence.EvaluateOccurrences)
 		require.True(t, ok)
 		jobs = append(jobs, job)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"parapet/internal/devpg"
 	"parapet/model/hazard"
+	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
@@ -109,7 +110,7 @@ func (c *paymentChaos) createUnpaidClaims(t *testing.T, n int) {
 	}
 	quake, _, err := c.Service.Occurrences.RecordObservation(t.Context(), c.Source, modeltest.Quake("us1000chhc", c.Now(), hazard.Point{Latitude: 24.1736, Longitude: 121.653}, "6.4"), false)
 	require.NoError(t, err)
-	require.NoError(t, c.Service.Adjudication.Evaluate(t.Context(), store.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
+	require.NoError(t, c.Service.Adjudication.Evaluate(t.Context(), occurrence.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
 	require.Equal(t, n, c.countRows(t, "payouts where status = 'blocked'"))
 }
 

@@ -22,6 +22,7 @@ import (
 	"parapet/jobs/rail/railtest"
 	"parapet/model"
 	"parapet/model/hazard"
+	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/payouts/controls"
@@ -120,7 +121,7 @@ func (r *restoredCluster) reportSecondQuake(t *testing.T) {
 	t.Helper()
 	quake, _, err := r.Service.Occurrences.RecordObservation(t.Context(), r.Source, modeltest.Quake("us2000late", r.quakeAt, hazard.Point{Latitude: 24.1736, Longitude: 121.653}, "6.4"), false)
 	require.NoError(t, err)
-	require.NoError(t, r.Service.Adjudication.Evaluate(t.Context(), store.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
+	require.NoError(t, r.Service.Adjudication.Evaluate(t.Context(), occurrence.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
 }
 
 // requireBookedOnce returns the bank's payments by key and requires that none was made twice.

@@ -11,6 +11,7 @@ import (
 	"parapet/model/claims/adjudication"
 	"parapet/model/events"
 	"parapet/model/events/webhooks"
+	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
@@ -152,7 +153,7 @@ func TestMatchingLocksOnlyClaimsOfSameEvent(t *testing.T) {
 	b.Observe(modeltest.Quake("new", b.Now(), modeltest.Hualien, "6.5"))
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	require.NoError(t, b.Service.Adjudication.Evaluate(ctx, b.LastJob().(store.EvaluateOccurrences)), "it waits for no other claim")
+	require.NoError(t, b.Service.Adjudication.Evaluate(ctx, b.LastJob().(occurrence.EvaluateOccurrences)), "it waits for no other claim")
 	require.NoError(t, tx.Rollback(t.Context()))
 	b.RunJobs()
 	require.EqualValues(t, 3, b.Policy(policy.ID).ClaimsCount)

@@ -13,7 +13,9 @@ import (
 
 	"parapet/model/claims/adjudication"
 	"parapet/model/events/webhooks"
+	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/store"
+	"parapet/model/payouts"
 )
 
 // jobsTable stores the enqueued jobs, so that a job exists if and only if its
@@ -74,18 +76,18 @@ func (Queue) markDone(ctx context.Context, pool *pgxpool.Pool, ordinal int64) er
 
 func parseJob(kind string, args []byte) (store.Job, error) {
 	switch kind {
-	case store.EvaluateOccurrences{}.Kind():
-		return decodeJob[store.EvaluateOccurrences](args)
+	case occurrence.EvaluateOccurrences{}.Kind():
+		return decodeJob[occurrence.EvaluateOccurrences](args)
 	case adjudication.EvaluatePolicies{}.Kind():
 		return decodeJob[adjudication.EvaluatePolicies](args)
-	case store.VerifyPayoutMethod{}.Kind():
-		return decodeJob[store.VerifyPayoutMethod](args)
-	case store.ReevaluatePayouts{}.Kind():
-		return decodeJob[store.ReevaluatePayouts](args)
-	case store.ReleasePayout{}.Kind():
-		return decodeJob[store.ReleasePayout](args)
-	case store.ReleaseBatch{}.Kind():
-		return decodeJob[store.ReleaseBatch](args)
+	case payouts.VerifyPayoutMethod{}.Kind():
+		return decodeJob[payouts.VerifyPayoutMethod](args)
+	case payouts.ReevaluatePayouts{}.Kind():
+		return decodeJob[payouts.ReevaluatePayouts](args)
+	case payouts.ReleasePayout{}.Kind():
+		return decodeJob[payouts.ReleasePayout](args)
+	case payouts.ReleaseBatch{}.Kind():
+		return decodeJob[payouts.ReleaseBatch](args)
 	case store.DeleteFiles{}.Kind():
 		return decodeJob[store.DeleteFiles](args)
 	case webhooks.DeliverEndpoint{}.Kind():

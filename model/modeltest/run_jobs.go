@@ -9,6 +9,7 @@ import (
 
 	"parapet/model/claims/adjudication"
 	"parapet/model/events/webhooks"
+	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/store"
 	"parapet/model/payouts"
 	"parapet/model/payouts/release"
@@ -63,7 +64,7 @@ func (b *Bundle) RunJobs() {
 func (b *Bundle) RunAccountChecks() {
 	b.t.Helper()
 	b.runMatchingJobs(func(job store.Job) bool {
-		_, check := job.(store.VerifyPayoutMethod)
+		_, check := job.(payouts.VerifyPayoutMethod)
 		return check
 	})
 }
@@ -87,15 +88,15 @@ func (b *Bundle) runMatchingJobs(wanted func(store.Job) bool) {
 func (b *Bundle) runJob(job store.Job) bool {
 	b.t.Helper()
 	switch job := job.(type) {
-	case store.EvaluateOccurrences:
+	case occurrence.EvaluateOccurrences:
 		b.retryUntilBarrier(func() error { return b.Service.Adjudication.Evaluate(b.ctx, job) })
 	case adjudication.EvaluatePolicies:
 		require.NoError(b.t, b.Service.Adjudication.EvaluatePolicies(b.ctx, job))
-	case store.VerifyPayoutMethod:
+	case payouts.VerifyPayoutMethod:
 		b.runVerification(job)
-	case store.ReevaluatePayouts:
+	case payouts.ReevaluatePayouts:
 		require.NoError(b.t, b.Service.Payouts.Reevaluate(b.ctx, job))
-	case store.ReleasePayout:
+	case payouts.ReleasePayout:
 		return b.runRelease(job)
 	case store.DeleteFiles:
 		require.NoError(b.t, b.Service.Privacy.DeleteFiles(b.ctx, job.Keys))
@@ -125,7 +126,7 @@ func (b *Bundle) retryUntilBarrier(pass func() error) {
 	require.NoError(b.t, err)
 }
 
-func (b *Bundle) runVerification(job store.VerifyPayoutMethod) {
+func (b *Bundle) runVerification(job payouts.VerifyPayoutMethod) {
 	b.t.Helper()
 	payee, err := b.Service.Payouts.BeginVerification(b.ctx, job.Partner, job.ID)
 	require.NoError(b.t, err)
@@ -136,7 +137,7 @@ func (b *Bundle) runVerification(job store.VerifyPayoutMethod) {
 	require.NoError(b.t, b.Service.Payouts.RecordVerification(b.ctx, job.Partner, job.ID, RailName, code, verified))
 }
 
-func (b *Bundle) runRelease(job store.ReleasePayout) bool {
+func (b *Bundle) runRelease(job payouts.ReleasePayout) bool {
 	b.t.Helper()
 	order, wait, err := b.Service.Releases.BeginRelease(b.ctx, ScriptedRail, job.Partner, job.ID)
 	require.NoError(b.t, err)

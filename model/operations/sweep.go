@@ -231,7 +231,7 @@ func reviewDeferredClaims(ctx context.Context, tx *store.Tx) (int, error) {
 		if row.MergedInto != nil {
 			id = *row.MergedInto
 		}
-		tx.EnqueueJob(store.EvaluateOccurrences{Occurrences: []string{store.ResourceOccurrence.FormatID(id)}})
+		tx.EnqueueJob(occurrence.EvaluateOccurrences{Occurrences: []string{store.ResourceOccurrence.FormatID(id)}})
 	}
 	return len(rows), nil
 }

@@ -72,7 +72,7 @@ func RequeueAccountChecks(ctx context.Context, tx *store.Tx) (int, error) {
 		return 0, fmt.Errorf("find unchecked accounts: %w", err)
 	}
 	for _, row := range rows {
-		tx.EnqueueJob(store.VerifyPayoutMethod{Partner: row.Partner, ID: store.ResourcePayoutMethod.FormatID(row.ID)})
+		tx.EnqueueJob(VerifyPayoutMethod{Partner: row.Partner, ID: store.ResourcePayoutMethod.FormatID(row.ID)})
 	}
 	return len(rows), nil
 }

@@ -103,7 +103,7 @@ func (s *Service) RecordMethod(ctx context.Context, caller actor.Actor, in Metho
 		if err := reevaluateClaims(ctx, tx, p, nil, claims); err != nil {
 			return err
 		}
-		tx.EnqueueJob(store.VerifyPayoutMethod{Partner: row.Partner, ID: method.ID})
+		tx.EnqueueJob(VerifyPayoutMethod{Partner: row.Partner, ID: method.ID})
 		return tx.StoreResponse(store.StatusCreated, method.ID, method)
 	})
 	return method, s.AddReferenceHolder(ctx, caller, err, store.ResourcePayoutMethod, (*PayoutMethodRow)(nil), in.PartnerReference)

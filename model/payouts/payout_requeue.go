@@ -46,7 +46,7 @@ func requeueOverduePayouts(ctx context.Context, tx *store.Tx, status string, aft
 		return 0, fmt.Errorf("find overdue payouts: %w", err)
 	}
 	for _, row := range rows {
-		tx.EnqueueJob(store.ReleasePayout{Partner: row.Partner, ID: store.ResourcePayout.FormatID(row.ID), HighPriority: ahead, Requeued: true})
+		tx.EnqueueJob(ReleasePayout{Partner: row.Partner, ID: store.ResourcePayout.FormatID(row.ID), HighPriority: ahead, Requeued: true})
 	}
 	return len(rows), nil
 }

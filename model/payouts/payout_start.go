@@ -46,9 +46,9 @@ type ReleaseSettings struct {
 func EnqueueRelease(tx *store.Tx, row *claims.PayoutRow) {
 	switch {
 	case !store.Local[ReleaseSettings](tx.Store).Batch:
-		tx.EnqueueJob(store.ReleasePayout{Partner: row.Partner, ID: store.ResourcePayout.FormatID(row.ID)})
-	case !slices.Contains(tx.Jobs, store.Job(store.ReleaseBatch{})):
-		tx.EnqueueJob(store.ReleaseBatch{})
+		tx.EnqueueJob(ReleasePayout{Partner: row.Partner, ID: store.ResourcePayout.FormatID(row.ID)})
+	case !slices.Contains(tx.Jobs, store.Job(ReleaseBatch{})):
+		tx.EnqueueJob(ReleaseBatch{})
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 
 	"parapet/model/claims"
 	"parapet/model/kernel/apperr"
-	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
+	"parapet/model/payouts"
 	"parapet/model/payouts/reconciliation"
 	"parapet/model/payouts/release"
 )
@@ -64,7 +64,7 @@ func TestRefusedPayoutWaitsForItsNextAccountToBeVerified(t *testing.T) {
 	modeltest.ReplaceAccount(b, claim)
 	_, err := b.Service.Releases.EndRelease(t.Context(), modeltest.RailName, order, modeltest.Refused)
 	require.NoError(t, err)
-	require.NoError(t, b.Service.Payouts.Reevaluate(t.Context(), store.ReevaluatePayouts{Partner: "acme", Claim: claim.ID}))
+	require.NoError(t, b.Service.Payouts.Reevaluate(t.Context(), payouts.ReevaluatePayouts{Partner: "acme", Claim: claim.ID}))
 	require.Equal(t, "rail_rejected", *modeltest.OnlyPayout(t, b, claim).BlockedReason)
 	b.RunJobs()
 	require.Equal(t, "released", modeltest.OnlyPayout(t, b, claim).Status)

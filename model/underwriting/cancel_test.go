@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/claims/adjudication"
+	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/apperr"
-	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/underwriting"
 	"parapet/model/wire"
@@ -138,7 +138,7 @@ func TestConcurrentCancelAndMatch(t *testing.T) {
 	b := modeltest.New(t, modeltest.WithConnections(12))
 	policy := b.QuoteAndBind("quake-circle", nil)
 	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
-	job, ok := b.TakeJob().(store.EvaluateOccurrences)
+	job, ok := b.TakeJob().(occurrence.EvaluateOccurrences)
 	require.True(t, ok)
 	var all sync.WaitGroup
 	for range 4 {

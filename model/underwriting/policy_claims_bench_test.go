@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/hazard"
-	"parapet/model/kernel/store"
+	"parapet/model/hazard/occurrence"
 	"parapet/model/modeltest"
 )
 
@@ -50,7 +50,7 @@ func BenchmarkClaimsOfOnePolicy(b *testing.B) {
 				// The least that pays, and none of them a possible duplicate of another one.
 				quake := modeltest.Quake(fmt.Sprintf("us%d", matched), at.Add(time.Duration(matched)*61*time.Second), hazard.Point{Latitude: 24.1737, Longitude: 121.653}, "6")
 				m.Observe(quake)
-				job := m.LastJob().(store.EvaluateOccurrences)
+				job := m.LastJob().(occurrence.EvaluateOccurrences)
 				b.StartTimer()
 				require.NoError(b, m.Service.Adjudication.Evaluate(b.Context(), job))
 			}

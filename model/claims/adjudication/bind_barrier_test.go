@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/claims/adjudication"
+	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/underwriting"
@@ -42,12 +43,12 @@ func awaitLock(t *testing.T, b *modeltest.Bundle, kind string) {
 
 // runFirstMatchingPass runs the first pass for the last observation and returns its
 // second, if it enqueued one.
-func runFirstMatchingPass(t *testing.T, b *modeltest.Bundle) (second store.EvaluateOccurrences, asked bool) {
+func runFirstMatchingPass(t *testing.T, b *modeltest.Bundle) (second occurrence.EvaluateOccurrences, asked bool) {
 	t.Helper()
-	job, ok := b.LastJob().(store.EvaluateOccurrences)
+	job, ok := b.LastJob().(occurrence.EvaluateOccurrences)
 	require.True(t, ok)
 	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), job))
-	second, ok = b.LastJob().(store.EvaluateOccurrences)
+	second, ok = b.LastJob().(occurrence.EvaluateOccurrences)
 	require.True(t, ok)
 	return second, second.After != ""
 }

@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/apperr"
-	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -106,7 +106,7 @@ func TestRepeatedEvaluationDoesNotLockDecidedPolicies(t *testing.T) {
 	b.AdvanceClock(6 * 24 * time.Hour)
 	modeltest.ObserveQuake(b, "us1", "6.4", trigger.Final)
 	modeltest.ObserveRain(b, flooded, flooded.EffectiveAt.Truncate(24*time.Hour).AddDate(0, 0, 1), "180", "0", "0", "0")
-	job := store.EvaluateOccurrences{Occurrences: []string{b.OnlyClaim(shaken).Occurrence.ID, b.OnlyClaim(flooded).Occurrence.ID}}
+	job := occurrence.EvaluateOccurrences{Occurrences: []string{b.OnlyClaim(shaken).Occurrence.ID, b.OnlyClaim(flooded).Occurrence.ID}}
 
 	before := policyRowVersions(t, b)
 	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), job))

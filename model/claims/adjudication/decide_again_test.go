@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
-	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
 
@@ -18,7 +18,7 @@ func TestDeferredClaimIsNotWrittenWithoutNews(t *testing.T) {
 	modeltest.ObserveQuake(b, "us1", "6.4", trigger.Preliminary)
 	before := b.OnlyClaim(policy)
 	require.Equal(t, "deferred", before.Status)
-	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), store.EvaluateOccurrences{Occurrences: []string{before.Occurrence.ID}}))
+	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), occurrence.EvaluateOccurrences{Occurrences: []string{before.Occurrence.ID}}))
 	b.RunJobs()
 	require.Equal(t, before, b.OnlyClaim(policy))
 }

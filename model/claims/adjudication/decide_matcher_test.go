@@ -10,6 +10,7 @@ import (
 
 	"parapet/model/claims"
 	"parapet/model/claims/adjudication"
+	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
@@ -225,7 +226,7 @@ func TestConcurrentOperatorAndMatcherDecideOnce(t *testing.T) {
 	claim := b.OnlyClaim(policy)
 	report.Stage = trigger.Final
 	b.Observe(report)
-	job, ok := b.TakeJob().(store.EvaluateOccurrences)
+	job, ok := b.TakeJob().(occurrence.EvaluateOccurrences)
 	require.True(t, ok)
 	var all sync.WaitGroup
 	for range 6 {

@@ -31,7 +31,7 @@ const MatchBatchSize = 500
 // claims. It may run any number of times: existing decisions stay. Without After it is a
 // first pass and enqueues the second, which finds the policies that were bound during the
 // first.
-func (s *Service) Evaluate(ctx context.Context, job store.EvaluateOccurrences) error {
+func (s *Service) Evaluate(ctx context.Context, job occurrence.EvaluateOccurrences) error {
 	horizon, err := s.snapshotBarrier(ctx, job.After)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (s *Service) Evaluate(ctx context.Context, job store.EvaluateOccurrences) e
 	if job.After != "" || horizon == noTransactions {
 		return nil
 	}
-	return s.enqueueInOwnTx(ctx, store.EvaluateOccurrences{Occurrences: job.Occurrences, After: horizon})
+	return s.enqueueInOwnTx(ctx, occurrence.EvaluateOccurrences{Occurrences: job.Occurrences, After: horizon})
 }
 
 // noTransactions is the barrier when no transaction was binding a policy.

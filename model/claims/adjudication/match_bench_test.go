@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/hazard"
-	"parapet/model/kernel/store"
+	"parapet/model/hazard/occurrence"
 	"parapet/model/modeltest"
 )
 
@@ -28,7 +28,7 @@ func BenchmarkEvaluateQuake(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				b.StopTimer()
 				m.Observe(modeltest.Quake(fmt.Sprintf("bench-%d", i), at.Add(time.Duration(i)*time.Microsecond), hazard.Point{Latitude: 24.1737, Longitude: 121.653}, "5.9"))
-				job := m.LastJob().(store.EvaluateOccurrences)
+				job := m.LastJob().(occurrence.EvaluateOccurrences)
 				b.StartTimer()
 				require.NoError(b, m.Service.Adjudication.Evaluate(b.Context(), job))
 			}

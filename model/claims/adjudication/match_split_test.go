@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/claims/adjudication"
+	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/store"
@@ -21,8 +22,8 @@ func matchApart(t *testing.T, b *modeltest.Bundle) (left []adjudication.Evaluate
 	t.Helper()
 	for next := b.TakeJobIfAny(); next != nil; next = b.TakeJobIfAny() {
 		switch job := next.(type) {
-		case store.EvaluateOccurrences:
-			require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), store.EvaluateOccurrences{Occurrences: job.Occurrences}))
+		case occurrence.EvaluateOccurrences:
+			require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), occurrence.EvaluateOccurrences{Occurrences: job.Occurrences}))
 		case adjudication.EvaluatePolicies:
 			if err := b.Service.Adjudication.EvaluatePolicies(t.Context(), job); err != nil {
 				left, failures = append(left, job), append(failures, err)
@@ -121,7 +122,7 @@ func TestDatabaseThatIsAwayFailsTheJobAndSplitsNothing(t *testing.T) {
 	b := modeltest.New(t)
 	policies := coverMany(b, "quake-circle", 2)
 	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
-	job := b.LastJob().(store.EvaluateOccurrences)
+	job := b.LastJob().(occurrence.EvaluateOccurrences)
 	_, err := b.DB.Pool.Exec(t.Context(), `create function shut() returns trigger language plpgsql as $$ begin raise exception 'shut' using errcode = '57P01'; end $$;
 		create trigger shut before insert on claims for each row execute function shut()`)
 	require.NoError(t, err)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model/kernel/store"
+	"parapet/model/hazard/occurrence"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -44,7 +44,7 @@ func manyAtOneStation(b *testing.B, policies int) (*modeltest.Bundle, *wire.Poli
 func evaluateAll(b *testing.B, m *modeltest.Bundle) {
 	b.Helper()
 	for job := m.TakeJobIfAny(); job != nil; job = m.TakeJobIfAny() {
-		require.NoError(b, m.Service.Adjudication.Evaluate(b.Context(), job.(store.EvaluateOccurrences)))
+		require.NoError(b, m.Service.Adjudication.Evaluate(b.Context(), job.(occurrence.EvaluateOccurrences)))
 	}
 }
 

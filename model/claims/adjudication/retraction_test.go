@@ -163,7 +163,7 @@ func TestRetractionBeforeReleaseHoldsPendingPayout(t *testing.T) {
 	b.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
 	b.RunJobs()
 	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
-	job, ok := b.TakeJob().(store.EvaluateOccurrences)
+	job, ok := b.TakeJob().(occurrence.EvaluateOccurrences)
 	require.True(t, ok)
 	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), job))
 	claim := b.OnlyClaim(policy)
@@ -394,7 +394,7 @@ func TestRetractionDuringMatchingIsApplied(t *testing.T) {
 		policies = append(policies, b.QuoteAndBind("quake-circle", nil))
 	}
 	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
-	job, ok := b.TakeJob().(store.EvaluateOccurrences)
+	job, ok := b.TakeJob().(occurrence.EvaluateOccurrences)
 	require.True(t, ok)
 	ctx := context.WithoutCancel(t.Context())
 	var both sync.WaitGroup
@@ -425,7 +425,7 @@ func TestMergeDuringMatchingDeclinesNoClaim(t *testing.T) {
 	modeltest.ObserveQuake(b, "us1", "6.4", trigger.Preliminary)
 	merging := b.BlockOccurrence("us1")
 	done := make(chan error, 1)
-	job := store.EvaluateOccurrences{Occurrences: []string{b.OnlyClaim(policy).Occurrence.ID}}
+	job := occurrence.EvaluateOccurrences{Occurrences: []string{b.OnlyClaim(policy).Occurrence.ID}}
 	go func() { done <- b.Service.Adjudication.Evaluate(context.WithoutCancel(t.Context()), job) }()
 	merging.AwaitWaiter()
 	merging.Commit(
@@ -444,7 +444,7 @@ func TestRetractionOfDayWaitsForDecisionThatReadIt(t *testing.T) {
 	day := modeltest.StationDay(policy.Cover.Place.Station, b.Now().Truncate(24*time.Hour).AddDate(0, 0, 10), "400")
 	b.AdvanceClock(20 * 24 * time.Hour)
 	b.Observe(append(dryAfter(day), day)...)
-	job, ok := b.TakeJob().(store.EvaluateOccurrences)
+	job, ok := b.TakeJob().(occurrence.EvaluateOccurrences)
 	require.True(t, ok)
 	ctx := context.WithoutCancel(t.Context())
 	deciding := b.BlockPolicies() // a decision that has read the day waits for the policy

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
-	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/money"
 	"parapet/model/wire"
@@ -109,7 +109,7 @@ func TestRepeatedEvaluationIncreasesClaimOnce(t *testing.T) {
 	modeltest.ObserveFix(b, "AL01", "70", trigger.Final)
 	b.AdvanceClock(modeltest.FixInterval)
 	b.Observe(modeltest.Fix("AL01", b.Now(), modeltest.Miami, "113"))
-	job, ok := b.TakeJob().(store.EvaluateOccurrences)
+	job, ok := b.TakeJob().(occurrence.EvaluateOccurrences)
 	require.True(t, ok)
 	var all sync.WaitGroup
 	for range 4 {
@@ -162,7 +162,7 @@ func TestOngoingStormBelowThresholdIsDeferred(t *testing.T) {
 
 			before := b.CountRows()
 			b.Sweep()
-			again := store.EvaluateOccurrences{Occurrences: []string{claim.Occurrence.ID}}
+			again := occurrence.EvaluateOccurrences{Occurrences: []string{claim.Occurrence.ID}}
 			require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), again))
 			require.Equal(t, before, b.CountRows(), "nothing is due and nothing is new")
 

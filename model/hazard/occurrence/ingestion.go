@@ -237,7 +237,7 @@ func (r *ingestion) enqueueEvaluation(occurrences []uuid.UUID) {
 	if len(occurrences) == 0 {
 		return
 	}
-	job := store.EvaluateOccurrences{}
+	job := EvaluateOccurrences{}
 	for _, id := range occurrences {
 		job.Occurrences = append(job.Occurrences, store.ResourceOccurrence.FormatID(id))
 	}

@@ -12,7 +12,6 @@ import (
 	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/apperr"
-	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/money"
 	"parapet/model/underwriting"
@@ -37,10 +36,10 @@ func TestSecondMatchingPassFindsPoliciesBeingBound(t *testing.T) {
 	}()
 	binding.AwaitWaiter()
 	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
-	job, ok := b.TakeJob().(store.EvaluateOccurrences)
+	job, ok := b.TakeJob().(occurrence.EvaluateOccurrences)
 	require.True(t, ok)
 	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), job))
-	second, ok := b.LastJob().(store.EvaluateOccurrences)
+	second, ok := b.LastJob().(occurrence.EvaluateOccurrences)
 	require.True(t, ok)
 	require.NotEmpty(t, second.After)
 	require.ErrorIs(t, b.Service.Adjudication.Evaluate(t.Context(), second), adjudication.ErrBarrierPending, "the bind is still running")

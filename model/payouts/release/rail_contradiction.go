@@ -94,7 +94,7 @@ func NoteRefusal(ctx context.Context, tx *store.Tx, claim *claims.ClaimRow, row 
 		return nil // a repeated notice
 	case !slices.Contains(running, true):
 		row.NextAttemptAt = &tx.Now
-		tx.EnqueueJob(store.ReleasePayout{Partner: row.Partner, ID: store.ResourcePayout.FormatID(row.ID)})
+		tx.EnqueueJob(payouts.ReleasePayout{Partner: row.Partner, ID: store.ResourcePayout.FormatID(row.ID)})
 	}
 	tx.BumpVersion(&row.RowHeader)
 	return payouts.RecordPayoutEvent(tx, claim, row, payouts.LedgerTransfer(row), event.PayoutUpdated, "The rail says that it refused the payout; it is asked to confirm that.")

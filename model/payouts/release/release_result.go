@@ -124,7 +124,7 @@ func ApplyOutcome(tx *store.Tx, claim *claims.ClaimRow, row *claims.PayoutRow, o
 		// While the payout was with the rail, its method was not re-evaluated: another
 		// method, verified since, may be usable. That takes the policy's lock, which
 		// comes before the claim's, hence a transaction of its own.
-		tx.EnqueueJob(store.ReevaluatePayouts{Partner: row.Partner, Claim: store.ResourceClaim.FormatID(row.ClaimID)})
+		tx.EnqueueJob(payouts.ReevaluatePayouts{Partner: row.Partner, Claim: store.ResourceClaim.FormatID(row.ClaimID)})
 		return 0, payouts.BlockPayoutInMemory(tx, claim, row, claims.BlockedRailRejected)
 	case payouts.OutcomeMismatch:
 		row.ProviderReference = store.StringOrNil(answer.Reference)

@@ -41,7 +41,7 @@ func (s *Service) AdvanceOtherPartners(ctx context.Context, partner string) (mov
 			return fmt.Errorf("advance payouts of other partners: %w", err)
 		}
 		for _, row := range rows {
-			tx.EnqueueJob(store.ReleasePayout{Partner: row.Partner, ID: store.ResourcePayout.FormatID(row.ID), HighPriority: true, Requeued: true})
+			tx.EnqueueJob(payouts.ReleasePayout{Partner: row.Partner, ID: store.ResourcePayout.FormatID(row.ID), HighPriority: true, Requeued: true})
 		}
 		moved = len(rows)
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"parapet/model/kernel/store"
+	"parapet/model/hazard/occurrence"
 	"parapet/model/modeltest"
 	"parapet/model/payouts"
 	"parapet/model/payouts/release"
@@ -27,7 +27,7 @@ func owedToTwo(t *testing.T, b *modeltest.Bundle, acme, globex int) {
 	b.RunAccountChecks()
 	quake, _, err := b.Service.Occurrences.RecordObservation(t.Context(), b.Source, modeltest.Quake("us1000chhc", b.Now(), modeltest.Epicentre, "6.4"), false)
 	require.NoError(t, err)
-	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), store.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
+	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), occurrence.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
 }
 
 // releasedBySlice releases one slice and returns how many payouts of each partner it took.
@@ -65,7 +65,7 @@ func TestFewPayoutsOfEachOtherPartnerStandAhead(t *testing.T) {
 		return modeltest.Must(b.Service.Releases.AdvanceOtherPartners(t.Context(), partner))
 	}
 	require.Equal(t, 4, advance("acme"))
-	last, is := b.LastJob().(store.ReleasePayout)
+	last, is := b.LastJob().(payouts.ReleasePayout)
 	require.True(t, is)
 	require.Equal(t, "globex", last.Partner)
 	require.Zero(t, advance("acme"), "the four still stand ahead")

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
 
+	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/payouts"
@@ -51,7 +52,7 @@ func TestPayoutEventsFollowCreationOrder(t *testing.T) {
 	method := b.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
 	b.RunJobs()
 	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
-	job, ok := b.TakeJob().(store.EvaluateOccurrences)
+	job, ok := b.TakeJob().(occurrence.EvaluateOccurrences)
 	require.True(t, ok)
 	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), job))
 	payout := modeltest.OnlyPayout(t, b, b.OnlyClaim(policy))
