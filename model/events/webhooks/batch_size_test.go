@@ -22,71 +22,71 @@ func batchResults(letters string) []AttemptResult {
 	return results
 }
 
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// working returns the progress of an endpoint without failures.
+func working(limit int) progressRow { return progressRow{BatchLimit: limit} }
+
+// failing returns the progress of an endpoint that has failed for a time.
+func failing(limit int, failures int64, since time.Duration) progressRow {
+	return progressRow{BatchLimit: limit, Failures: failures, FailingSince: new(noon.Add(-since))}
+}
+
+// withProbe sets when an endpoint gets the next new event.
+func (p progressRow) withProbe(wait time.Duration) progressRow {
+	p.NextProbeAt = new(noon.Add(wait))
+	return p
+}
+
 func TestBatchSizeFollowsTheResultsOfTheEndpoint(t *testing.T) {
 	t.Parallel()
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	ago := func(d time.Duration) *time.Time { return new(now.Add(-d)) }
-	in := func(d time.Duration) *time.Time { return new(now.Add(d)) }
+	const minute, hour = time.Minute, time.Hour
 	for name, tc := range map[string]struct {
 		was     progressRow
 		results string
 		pause   time.Duration
 		is      progressRow
-		disable string
 	}{
-		"doubles when all is delivered":             {progressRow{BatchLimit: 8}, "ddd", 0, progressRow{BatchLimit: 16}, ""},
-		"stops at the maximum":                      {progressRow{BatchLimit: 200}, "d", 0, progressRow{BatchLimit: maxBatchEvents}, ""},
-		"stays when a part fails":                   {progressRow{BatchLimit: 8}, "df", 0, progressRow{BatchLimit: 8}, ""},
-		"halves when the time was too short":        {progressRow{BatchLimit: 9}, "ddl", 0, progressRow{BatchLimit: 4}, ""},
-		"is at least one":                           {progressRow{BatchLimit: 1}, "dl", 0, progressRow{BatchLimit: 1}, ""},
-		"halves when the receiver asks for a pause": {progressRow{BatchLimit: 8}, "df", time.Minute, progressRow{BatchLimit: 4, NextProbeAt: in(time.Minute)}, ""},
-		"doubles when events wait for an earlier":   {progressRow{BatchLimit: 8}, "db", 0, progressRow{BatchLimit: 16}, ""},
-		"stays when nothing was sent":               {progressRow{BatchLimit: 8, Failures: 3, FailingSince: ago(time.Minute)}, "lb", 0, progressRow{BatchLimit: 8, Failures: 3, FailingSince: ago(time.Minute)}, ""},
+		"doubles when all is delivered":             {working(8), "ddd", 0, working(16)},
+		"stops at the maximum":                      {working(200), "d", 0, working(maxBatchEvents)},
+		"stays when a part fails":                   {working(8), "df", 0, working(8)},
+		"halves when the time was too short":        {working(9), "ddl", 0, working(4)},
+		"is at least one":                           {working(1), "dl", 0, working(1)},
+		"halves when the receiver asks for a pause": {working(8), "df", minute, working(4).withProbe(minute)},
+		"doubles when events wait for an earlier":   {working(8), "db", 0, working(16)},
+		"stays when nothing was sent":               {failing(8, 3, minute), "lb", 0, failing(8, 3, minute)},
 
-		"a success ends the failure": {
-			progressRow{BatchLimit: 1, Failures: 40, FailingSince: ago(time.Hour), NextProbeAt: ago(0)}, "d", 0, progressRow{BatchLimit: 2}, "",
-		},
-		"the first failures are counted": {progressRow{BatchLimit: 8, Failures: 0}, "fff", 0, progressRow{BatchLimit: 8, Failures: 3, FailingSince: &now}, ""},
-		"the ninth failure changes nothing": {
-			progressRow{BatchLimit: 8, Failures: 8, FailingSince: ago(time.Minute)}, "f", 0, progressRow{BatchLimit: 8, Failures: 9, FailingSince: ago(time.Minute)}, "",
-		},
-		"the tenth failure in a row stops new events": {
-			progressRow{BatchLimit: 8, Failures: 9, FailingSince: ago(4 * time.Second)}, "f", 0,
-			progressRow{BatchLimit: 1, Failures: 10, FailingSince: ago(4 * time.Second), NextProbeAt: in(minProbeDelay)}, "",
-		},
-		"the probe waits a quarter of the failing time": {
-			progressRow{BatchLimit: 1, Failures: 10, FailingSince: ago(2 * time.Minute)}, "fl", 0,
-			progressRow{BatchLimit: 1, Failures: 11, FailingSince: ago(2 * time.Minute), NextProbeAt: in(30 * time.Second)}, "",
-		},
-		"the probe waits five minutes at most": {
-			progressRow{BatchLimit: 1, Failures: 10, FailingSince: ago(time.Hour)}, "f", 0,
-			progressRow{BatchLimit: 1, Failures: 11, FailingSince: ago(time.Hour), NextProbeAt: in(maxProbeDelay)}, "",
-		},
-		"a pause that is longer than the probe counts": {
-			progressRow{BatchLimit: 1, Failures: 10, FailingSince: ago(time.Hour)}, "f", time.Hour,
-			progressRow{BatchLimit: 1, Failures: 11, FailingSince: ago(time.Hour), NextProbeAt: in(time.Hour)}, "",
-		},
-		"a pause that is shorter than the probe does not": {
-			progressRow{BatchLimit: 1, Failures: 10, FailingSince: ago(time.Hour)}, "f", time.Second,
-			progressRow{BatchLimit: 1, Failures: 11, FailingSince: ago(time.Hour), NextProbeAt: in(maxProbeDelay)}, "",
-		},
-		"410 disables at once": {
-			progressRow{BatchLimit: 8}, "g", 0, progressRow{BatchLimit: 8, Failures: 1, FailingSince: &now}, "It answered 410 Gone.",
-		},
-		"just under five days of failures do not disable": {
-			progressRow{BatchLimit: 1, Failures: 99, FailingSince: ago(disableAfter - time.Second)}, "f", 0,
-			progressRow{BatchLimit: 1, Failures: 100, FailingSince: ago(disableAfter - time.Second), NextProbeAt: in(maxProbeDelay)}, "",
-		},
-		"five days of failures disable": {
-			progressRow{BatchLimit: 1, Failures: 99, FailingSince: ago(disableAfter)}, "f", 0,
-			progressRow{BatchLimit: 1, Failures: 100, FailingSince: ago(disableAfter), NextProbeAt: in(maxProbeDelay)}, "Nothing could be delivered since 2026-02-24T12:00:00Z.",
-		},
+		"a success ends the failure":                      {failing(1, 40, hour).withProbe(0), "d", 0, working(2)},
+		"the first failures are counted":                  {working(8), "fff", 0, failing(8, 3, 0)},
+		"the ninth failure changes nothing":               {failing(8, 8, minute), "f", 0, failing(8, 9, minute)},
+		"the tenth failure in a row stops new events":     {failing(8, 9, 4*time.Second), "f", 0, failing(1, 10, 4*time.Second).withProbe(minProbeDelay)},
+		"the probe waits a quarter of the failing time":   {failing(1, 10, 2*minute), "fl", 0, failing(1, 11, 2*minute).withProbe(minute / 2)},
+		"the probe waits five minutes at most":            {failing(1, 10, hour), "f", 0, failing(1, 11, hour).withProbe(maxProbeDelay)},
+		"a pause that is longer than the probe counts":    {failing(1, 10, hour), "f", hour, failing(1, 11, hour).withProbe(hour)},
+		"a pause that is shorter than the probe does not": {failing(1, 10, hour), "f", time.Second, failing(1, 11, hour).withProbe(maxProbeDelay)},
 	} {
 		is := tc.was
-		require.Equal(t, tc.disable, is.adaptBatchSize(now, batchResults(tc.results), tc.pause, Config{}), name)
+		require.Empty(t, is.adaptBatchSize(noon, batchResults(tc.results), tc.pause, Config{}), name)
 		require.Equal(t, tc.is, is, name)
 	}
-	failing := progressRow{BatchLimit: 8, Failures: 9, FailingSince: ago(2 * time.Minute)}
-	failing.adaptBatchSize(now, batchResults("f"), 0, Config{DelayDivisor: 10})
-	require.Equal(t, now.Add(3*time.Second), *failing.NextProbeAt, "delays are divided in development")
+	development := failing(8, 9, 2*minute)
+	development.adaptBatchSize(noon, batchResults("f"), 0, Config{DelayDivisor: 10})
+	require.Equal(t, failing(1, 10, 2*minute).withProbe(3*time.Second), development, "delays are divided in development")
+}
+
+func TestEndpointIsDisabledWhenGoneOrFailingForFiveDays(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		was             progressRow
+		results, reason string
+	}{
+		"410":                  {working(8), "g", "It answered 410 Gone."},
+		"410 after a success":  {working(8), "dg", "It answered 410 Gone."},
+		"five days":            {failing(1, 99, disableAfter), "f", "Nothing could be delivered since 2026-02-24T12:00:00Z."},
+		"just under five days": {failing(1, 99, disableAfter-time.Second), "f", ""},
+		"a success at the end": {failing(1, 99, disableAfter), "d", ""},
+		"nothing was sent":     {failing(1, 99, disableAfter), "l", ""},
+	} {
+		require.Equal(t, tc.reason, tc.was.adaptBatchSize(noon, batchResults(tc.results), 0, Config{}), name)
+	}
 }

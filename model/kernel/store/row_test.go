@@ -220,3 +220,26 @@ func TestSaveColumnsWritesOnlyTheNamedColumnsOfTheReadVersion(t *testing.T) {
 	require.Equal(t, "b", rows[0].Second, "the row of another partner with the same id")
 	requireSameRow(t, &want, &rows[1])
 }
+
+// omittedRow has a column that is null instead of empty.
+type omittedRow struct {
+	bun.BaseModel `bun:"table:samples,alias:sa"`
+
+	First  string
+	Second string `bun:",nullzero"`
+}
+
+func TestEmptyTextIsNullOnlyInColumnsThatSaySo(t *testing.T) {
+	t.Parallel()
+	s, db := openSamples(t)
+	require.NoError(t, s.InTx(t.Context(), actor.System(), func(_ context.Context, tx *store.Tx) error {
+		tx.QueueInsert(&omittedRow{})
+		tx.QueueInsert(&omittedRow{First: "a", Second: "b"})
+		return nil
+	}))
+	rows, err := db.Pool.Query(t.Context(), "select first || '/' || coalesce(second, 'null') from samples order by first")
+	require.NoError(t, err)
+	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	require.Equal(t, []string{"/null", "a/b"}, found)
+}
