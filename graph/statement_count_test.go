@@ -133,7 +133,7 @@ func TestRelationsAreBatched(t *testing.T) {
 			addAttachment(input: {claimId: $id, fileName: "a.txt", contentType: "text/plain", contentBase64: "YQ=="}) { attachment { id } } }`, claim.(map[string]any))
 	}
 	for range 3 {
-		d.queryDataAs(t, "operator", `mutation($until: DateTime!) { declareMoratorium(input: {kind: STATION_DAY, endsAt: $until, reason: "A flood."}) { moratorium { id } } }`,
+		d.queryDataAs(t, "operator", `mutation($until: DateTime!) { declareMoratorium(input: {kind: RAINFALL, endsAt: $until, reason: "A flood."}) { moratorium { id } } }`,
 			map[string]any{"until": d.Now().Add(time.Hour).Format(time.RFC3339)})
 	}
 	d.relayEvents(t)

@@ -106,6 +106,19 @@ func TestUnreleasedDatabaseIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, migrations.ErrUnreleased)
 }
 
+func TestDatabaseWithProductsOfFormerPerilsIsRefused(t *testing.T) {
+	t.Parallel()
+	db, _ := modeltest.Database(t, 4)
+	exec(t, db, "insert into products (key, version, document, digest, created_at) values ('old', 1, 'trigger: {kind: storm_fix}', '', now())")
+	exec(t, db, "delete from bun_migrations where name = '0016'")
+	_, err := migrations.Apply(t.Context(), db.Pool)
+	require.ErrorContains(t, err, "use an empty database")
+	exec(t, db, "delete from products where key = 'old'")
+	names, err := migrations.Apply(t.Context(), db.Pool)
+	require.NoError(t, err)
+	require.Equal(t, []string{"0016_perils"}, names)
+}
+
 func TestApplyWritesTransitionsAndKeepsOthers(t *testing.T) {
 	t.Parallel()
 	db, _ := modeltest.Database(t, 4)

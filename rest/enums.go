@@ -32,6 +32,7 @@ var statusesByList = map[reflect.Type][]any{
 var (
 	deliveryStates    = enumValues(webhooks.DeliveryPending, webhooks.DeliveryDelivered, webhooks.DeliveryFailed)
 	subscribableTypes = append([]any{webhooks.AllEvents}, eventTypes("")...)
+	perils            = enumValues(hazard.PerilEarthquake, hazard.PerilWindstorm, hazard.PerilRainfall)
 	observationKinds  = enumValues(hazard.Earthquake, hazard.StormFix, hazard.StationDay)
 	observationStages = enumValues(trigger.Preliminary, trigger.Final, trigger.Retracted)
 	decisionStages    = enumValues(trigger.Preliminary, trigger.Final)
@@ -66,7 +67,7 @@ var enumsBySchema = map[string]map[string][]any{
 		underwriting.CoverInForce, underwriting.CoverEnded)},
 	"Product":       {"place": placeKinds},
 	"Quote":         {"status": stateValues(quoting.QuoteTransitions)},
-	"Trigger":       {"kind": observationKinds, "decides_on": decisionStages, "direction": enumValues(trigger.AtLeast, trigger.AtMost), "wind": enumValues(trigger.LargerOfEnds, trigger.Interpolated), "calendar": enumValues(trigger.Month, trigger.Dekad)},
+	"Trigger":       {"kind": perils, "decides_on": decisionStages, "direction": enumValues(trigger.AtLeast, trigger.AtMost), "wind": enumValues(trigger.LargerOfEnds, trigger.Interpolated), "calendar": enumValues(trigger.Month, trigger.Dekad)},
 	"USBankAccount": {"account_type": enumValues(account.Checking, account.Savings)},
 	"Attempt":       {"error": enumValues("timeout", "refused", "address", "tls", "dns", "connection", "redirect")},
 	"Delivery":      {"status": deliveryStates},

@@ -105,7 +105,7 @@ func TestRESTAndGraphQLReturnTheSameResults(t *testing.T) {
 	over := [2]*strings.Replacer{w.recordsOf(t, "rest"), w.recordsOf(t, "graph")}
 	status, stopped := w.sendRequest(t, w.tokenOf(t, "operator"), "POST", "/graphql", `{"query": "mutation {`+
 		` setCapacity(input: {product: \"rain-excess\", currency: \"USD\", amount: 0}) { capacity { product } }`+
-		` declareMoratorium(input: {kind: STORM_FIX, endsAt: \"`+time.Now().Add(time.Hour).Format(time.RFC3339)+`\", reason: \"A storm is named.\"}) { moratorium { id } } }"}`)
+		` declareMoratorium(input: {kind: WINDSTORM, endsAt: \"`+time.Now().Add(time.Hour).Format(time.RFC3339)+`\", reason: \"A storm is named.\"}) { moratorium { id } } }"}`)
 	require.Equal(t, 200, status)
 	require.Nil(t, stopped["errors"])
 	for _, magnitude := range []string{"5.1", "6.5"} { // within the cover that was just bound

@@ -244,14 +244,14 @@ func (ec *executionContext) _Moratorium_kind(ctx context.Context, field graphql.
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
-			return ec.marshalOObservationKind2ᚖstring(ctx, selections, v)
+			return ec.marshalOPeril2ᚖstring(ctx, selections, v)
 		},
 		true,
 		false,
 	)
 }
 func (ec *executionContext) fieldContext_Moratorium_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Moratorium", field, false, false, errors.New("field of type ObservationKind does not have child fields"))
+	return graphql.NewScalarFieldContext("Moratorium", field, false, false, errors.New("field of type Peril does not have child fields"))
 }
 
 func (ec *executionContext) _Moratorium_place(ctx context.Context, field graphql.CollectedField, obj *node.Moratorium) (ret graphql.Marshaler) {
@@ -657,14 +657,14 @@ func (ec *executionContext) _MoratoriumRule_kind(ctx context.Context, field grap
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNObservationKind2string(ctx, selections, v)
+			return ec.marshalNPeril2string(ctx, selections, v)
 		},
 		true,
 		true,
 	)
 }
 func (ec *executionContext) fieldContext_MoratoriumRule_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("MoratoriumRule", field, false, false, errors.New("field of type ObservationKind does not have child fields"))
+	return graphql.NewScalarFieldContext("MoratoriumRule", field, false, false, errors.New("field of type Peril does not have child fields"))
 }
 
 func (ec *executionContext) _MoratoriumRule_measure(ctx context.Context, field graphql.CollectedField, obj *wire.MoratoriumRule) (ret graphql.Marshaler) {
@@ -951,7 +951,7 @@ func (ec *executionContext) unmarshalInputDeclareMoratoriumInput(ctx context.Con
 		switch k {
 		case "kind":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("kind"))
-			data, err := ec.unmarshalOObservationKind2ᚖparapetᚋmodelᚋhazardᚐKind(ctx, v)
+			data, err := ec.unmarshalOPeril2ᚖparapetᚋmodelᚋhazardᚐPeril(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -1168,7 +1168,7 @@ func (ec *executionContext) unmarshalInputSetMoratoriumRuleInput(ctx context.Con
 		switch k {
 		case "kind":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("kind"))
-			data, err := ec.unmarshalNObservationKind2parapetᚋmodelᚋhazardᚐKind(ctx, v)
+			data, err := ec.unmarshalNPeril2parapetᚋmodelᚋhazardᚐPeril(ctx, v)
 			if err != nil {
 				return it, err
 			}

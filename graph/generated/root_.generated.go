@@ -10408,7 +10408,7 @@ type LedgerEntryEdge {
     "The newest first when left out."
     order: Order
   ): MoratoriumConnection
-  "The rules by which recent events stop sales around them; at most one for each kind. Scope operator."
+  "The rules by which recent events stop sales around them; at most one for each peril. Scope operator."
   moratoriumRules: [MoratoriumRule!]
 }
 
@@ -10436,8 +10436,8 @@ type Moratorium implements Node {
   updatedAt: DateTime!
   "Grows by one with each change."
   version: Long!
-  "The kind of event that is not covered; null: every kind."
-  kind: ObservationKind
+  "The peril that is not sold; null: every peril."
+  kind: Peril
   "Insured places that overlap this area are affected. Null: everywhere."
   place: Place
   "Its beginning, included."
@@ -10484,10 +10484,10 @@ type MoratoriumEdge {
   node: Moratorium!
 }
 
-"A rule: which recent events of a kind stop sales around them."
+"A rule: which recent events stop the sale of their peril around them."
 type MoratoriumRule {
-  "The kind of event."
-  kind: ObservationKind!
+  "The peril."
+  kind: Peril!
   "The measured value: magnitude, or wind in kn."
   measure: String!
   "The smallest value that stops sales."
@@ -10506,8 +10506,8 @@ type MoratoriumRule {
 
 "A moratorium to declare."
 input DeclareMoratoriumInput {
-  "The kind of event that is not covered; every kind when left out."
-  kind: ObservationKind
+  "The peril that is not sold; every peril when left out."
+  kind: Peril
   "Where; everywhere when left out."
   place: PlaceInput
   "Its beginning; now when left out."
@@ -10564,8 +10564,8 @@ type LiftMoratoriumPayload {
 
 "A rule to create, change or remove."
 input SetMoratoriumRuleInput {
-  "EARTHQUAKE, by magnitude, or STORM_FIX, by wind in kn."
-  kind: ObservationKind!
+  "EARTHQUAKE, by magnitude, or WINDSTORM, by wind in kn."
+  kind: Peril!
   "The rule; null removes it."
   rule: MoratoriumRuleInput
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
@@ -13416,8 +13416,8 @@ enum PlaceKind {
 
 "What must be measured."
 type Trigger {
-  "The kind of observations that count."
-  kind: ObservationKind!
+  "What the cover insures against."
+  kind: Peril!
   "magnitude, sustained_wind or precipitation_sum."
   index: String!
   "mw, kn or mm."
@@ -13450,6 +13450,16 @@ enum CalendarPeriod {
   MONTH
   "Days 1 to 10, 11 to 20, or 21 to the end of a month."
   DEKAD
+}
+
+"What a cover insures against."
+enum Peril {
+  "The magnitude of an earthquake."
+  EARTHQUAKE
+  "The wind of a tropical cyclone."
+  WINDSTORM
+  "Too much or too little rain at a station."
+  RAINFALL
 }
 
 "What an observation is about."

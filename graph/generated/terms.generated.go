@@ -999,15 +999,15 @@ func (ec *executionContext) _Trigger_kind(ctx context.Context, field graphql.Col
 			return obj.Kind, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v hazard.Kind) graphql.Marshaler {
-			return ec.marshalNObservationKind2parapetᚋmodelᚋhazardᚐKind(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v hazard.Peril) graphql.Marshaler {
+			return ec.marshalNPeril2parapetᚋmodelᚋhazardᚐPeril(ctx, selections, v)
 		},
 		true,
 		true,
 	)
 }
 func (ec *executionContext) fieldContext_Trigger_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Trigger", field, false, false, errors.New("field of type ObservationKind does not have child fields"))
+	return graphql.NewScalarFieldContext("Trigger", field, false, false, errors.New("field of type Peril does not have child fields"))
 }
 
 func (ec *executionContext) _Trigger_index(ctx context.Context, field graphql.CollectedField, obj *node.Trigger) (ret graphql.Marshaler) {
@@ -2177,6 +2177,38 @@ func (ec *executionContext) marshalNPayoutShapeKind2parapetᚋmodelᚋhazardᚋt
 	return res
 }
 
+func (ec *executionContext) unmarshalNPeril2parapetᚋmodelᚋhazardᚐPeril(ctx context.Context, v any) (hazard.Peril, error) {
+	res, err := scalar.UnmarshalPeril(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNPeril2parapetᚋmodelᚋhazardᚐPeril(ctx context.Context, sel ast.SelectionSet, v hazard.Peril) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalPeril(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) unmarshalNPeril2string(ctx context.Context, v any) (string, error) {
+	res, err := scalar.UnmarshalEnum(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNPeril2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalEnum(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
 func (ec *executionContext) marshalNPlace2parapetᚋgraphᚋnodeᚐPlace(ctx context.Context, sel ast.SelectionSet, v node.Place) graphql.Marshaler {
 	return ec._Place(ctx, sel, &v)
 }
@@ -2265,24 +2297,6 @@ func (ec *executionContext) unmarshalOMoneyInput2ᚖparapetᚋmodelᚋmoneyᚐMo
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalOObservationKind2ᚖparapetᚋmodelᚋhazardᚐKind(ctx context.Context, v any) (*hazard.Kind, error) {
-	if v == nil {
-		return nil, nil
-	}
-	res, err := scalar.UnmarshalObservationKind(v)
-	return &res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalOObservationKind2ᚖparapetᚋmodelᚋhazardᚐKind(ctx context.Context, sel ast.SelectionSet, v *hazard.Kind) graphql.Marshaler {
-	if v == nil {
-		return graphql.Null
-	}
-	_ = sel
-	_ = ctx
-	res := scalar.MarshalObservationKind(*v)
-	return res
-}
-
 func (ec *executionContext) unmarshalOObservationKind2ᚖstring(ctx context.Context, v any) (*string, error) {
 	if v == nil {
 		return nil, nil
@@ -2292,6 +2306,42 @@ func (ec *executionContext) unmarshalOObservationKind2ᚖstring(ctx context.Cont
 }
 
 func (ec *executionContext) marshalOObservationKind2ᚖstring(ctx context.Context, sel ast.SelectionSet, v *string) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	_ = sel
+	_ = ctx
+	res := scalar.MarshalEnum(*v)
+	return res
+}
+
+func (ec *executionContext) unmarshalOPeril2ᚖparapetᚋmodelᚋhazardᚐPeril(ctx context.Context, v any) (*hazard.Peril, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := scalar.UnmarshalPeril(v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOPeril2ᚖparapetᚋmodelᚋhazardᚐPeril(ctx context.Context, sel ast.SelectionSet, v *hazard.Peril) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	_ = sel
+	_ = ctx
+	res := scalar.MarshalPeril(*v)
+	return res
+}
+
+func (ec *executionContext) unmarshalOPeril2ᚖstring(ctx context.Context, v any) (*string, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := scalar.UnmarshalEnum(v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOPeril2ᚖstring(ctx context.Context, sel ast.SelectionSet, v *string) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}

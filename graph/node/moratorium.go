@@ -71,7 +71,7 @@ func (in *PlaceInput) toModel() *trigger.Place {
 
 // DeclareMoratoriumInput is the input of DeclareMoratorium.
 type DeclareMoratoriumInput struct {
-	Kind             *hazard.Kind
+	Kind             *hazard.Peril
 	Place            *PlaceInput
 	StartsAt         *time.Time
 	EndsAt           time.Time

@@ -87,6 +87,12 @@ func MarshalObservationKind(w hazard.Kind) graphql.Marshaler { return upperEnum(
 // UnmarshalObservationKind is UnmarshalEnum.
 func UnmarshalObservationKind(v any) (hazard.Kind, error) { return lowerEnum[hazard.Kind](v) }
 
+// MarshalPeril is MarshalEnum.
+func MarshalPeril(w hazard.Peril) graphql.Marshaler { return upperEnum(w) }
+
+// UnmarshalPeril is UnmarshalEnum.
+func UnmarshalPeril(v any) (hazard.Peril, error) { return lowerEnum[hazard.Peril](v) }
+
 // MarshalStage is MarshalEnum.
 func MarshalStage(w trigger.Stage) graphql.Marshaler { return upperEnum(w) }
 

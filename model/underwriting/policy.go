@@ -9,6 +9,7 @@ import (
 	"github.com/shopspring/decimal"
 	"github.com/uptrace/bun"
 
+	"parapet/model/hazard"
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
@@ -44,7 +45,7 @@ type PolicyRow struct {
 	ExpiresAt       time.Time
 	ReportableUntil time.Time
 	CancelledAt     *time.Time
-	Kind            string
+	Kind            hazard.Peril
 	Footprint       *string `bun:"type:box"`
 	Station         *string
 	Definition      *string          // definition of an occurrence at the station; nil for a circle
@@ -130,7 +131,7 @@ func insertPolicy(u store.BindTx, quote *quoting.QuoteRow, in BindRequest) *Poli
 		Currency:      quote.Currency,
 		PremiumAmount: quote.PremiumAmount,
 		LimitAmount:   quote.Cover.Limit.Amount, LimitRemaining: quote.Cover.Limit.Amount,
-		Kind: string(quote.Cover.Trigger.Kind),
+		Kind: quote.Cover.Trigger.Kind,
 	}
 	if row.Policyholder == nil {
 		row.Policyholder = contextPolicyholder(quote)

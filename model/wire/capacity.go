@@ -44,7 +44,7 @@ type QuoteMoratorium struct {
 	EndsAt time.Time `json:"ends_at"` // cover that starts then or later can be bound
 }
 
-// MoratoriumRule stops sales around a recent event of a kind.
+// MoratoriumRule stops the sale of a peril around its recent events.
 type MoratoriumRule struct {
 	Kind      string          `json:"kind"`
 	Measure   string          `json:"measure"`

@@ -245,12 +245,12 @@ func findOccurrence(ctx context.Context, tx *store.Tx, p *underwriting.PolicyRow
 }
 
 // FindAliasedOccurrence returns the occurrence that a source's id refers to for a policy.
-// An occurrence of the policy's kind takes precedence, then one in its partner's own
+// An occurrence of the policy's peril takes precedence, then one in its partner's own
 // scope.
 func FindAliasedOccurrence(ctx context.Context, db bun.IDB, p *underwriting.PolicyRow, event SourceEvent) (uuid.UUID, error) {
 	alias := new(occurrence.AliasRow)
 	err := db.NewSelect().Model(alias).Where("source = ?", event.Source).Where("alias = ?", event.ID).
-		Where("scope in ('', ?)", p.Partner).OrderExpr("kind <> ?, scope desc", p.Kind).Limit(1).Scan(ctx)
+		Where("scope in ('', ?)", p.Partner).OrderExpr("kind in (?) desc, scope desc", bun.List(p.Kind.ObservationKinds())).Limit(1).Scan(ctx)
 	if store.IsNoRows(err) {
 		return uuid.Nil, occurrence.EventNotFound()
 	}

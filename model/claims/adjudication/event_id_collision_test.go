@@ -54,7 +54,7 @@ func TestSameNameOfDifferentKindsLinksSeparateOccurrences(t *testing.T) {
 		named, created, err := b.Service.Adjudication.Open(t.Context(), b.Acme, modeltest.NewSourceEventClaim(policy, "all", name))
 		require.NoError(t, err)
 		require.False(t, created)
-		require.Equal(t, claim.ID, named.ID, "an occurrence of the policy's kind takes precedence")
+		require.Equal(t, claim.ID, named.ID, "an occurrence of the policy's peril takes precedence")
 	}
 }
 

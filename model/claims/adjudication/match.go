@@ -124,9 +124,9 @@ func lockOccurrence(ctx context.Context, tx *store.Tx, id uuid.UUID) (*occurrenc
 // boxQuery finds policies by box. It probes the index once for each box of an occurrence,
 // so the cost depends on the matching policies and not on all policies.
 const boxQuery = `select distinct b.occurrence_id, p.id
-from (values %s) as b (occurrence_id, scope, kind, first, last, box)
+from (values %s) as b (occurrence_id, scope, peril, first, last, box)
 join policies p on p.footprint && b.box and p.status <> 'archived'
-	and p.kind = b.kind and p.effective_at <= b.last and p.expires_at > b.first
+	and p.kind = b.peril and p.effective_at <= b.last and p.expires_at > b.first
 	and (b.scope = '' or p.partner = b.scope)
 union `
 
@@ -154,7 +154,7 @@ func newCandidateQuery(db bun.IDB, occurrences []occurrence.LoadedOccurrence) *b
 		}
 		for _, box := range capacity.SearchBoxes(trigger.OccurrenceBoxes(h.Facts)) {
 			values = append(values, candidateBoxSQL)
-			args = append(args, h.Row.ID, h.Row.Scope, string(h.Row.Kind), h.Row.OccurredAt, h.Row.LastAt, box)
+			args = append(args, h.Row.ID, h.Row.Scope, string(h.Row.Kind.Peril()), h.Row.OccurredAt, h.Row.LastAt, box)
 		}
 	}
 	claimed := db.NewRaw(claimedQuery, bun.List(ids), bun.List(retracted))

@@ -25,7 +25,7 @@ func (r *ingestion) updateMoratoriaOfChanges(ctx context.Context) error {
 	}
 	var ids []uuid.UUID
 	for _, o := range r.changed {
-		if o.OccurrenceID != nil && capacity.RuleMeasures[o.Kind] != "" && !slices.Contains(ids, *o.OccurrenceID) {
+		if o.OccurrenceID != nil && capacity.RuleMeasures[o.Kind.Peril()] != "" && !slices.Contains(ids, *o.OccurrenceID) {
 			ids = append(ids, *o.OccurrenceID)
 		}
 	}
@@ -93,7 +93,7 @@ func sortedIDs[V any](of map[uuid.UUID]V) []uuid.UUID {
 // addReading adds a reading to its occurrence's moratorium if a rule closes the places
 // around it and its end is in the future. Call it with the oldest reading first.
 func addReading(tx *store.Tx, found map[uuid.UUID]*capacity.MoratoriumRow, rules []capacity.MoratoriumRuleRow, o *ObservationRow) {
-	at := slices.IndexFunc(rules, func(r capacity.MoratoriumRuleRow) bool { return r.Kind == o.Kind })
+	at := slices.IndexFunc(rules, func(r capacity.MoratoriumRuleRow) bool { return r.Kind == o.Kind.Peril() })
 	if at < 0 || o.Body.Location == nil {
 		return
 	}

@@ -21,7 +21,7 @@ func Evaluate(c Cover, p Period, payableFrom time.Time, o Occurrence) Determinat
 	e := newEvaluation(c, p, payableFrom, o)
 	d := e.buildDetermination()
 	d.Stage = o.Stage
-	if o.Rain != nil && c.Trigger.Kind == hazard.StationDay && c.Place.Kind == AtStation {
+	if o.Rain != nil && c.Trigger.Kind == hazard.PerilRainfall && c.Place.Kind == AtStation {
 		e.completeRain(&d, *o.Rain)
 	}
 	return d
@@ -30,13 +30,13 @@ func Evaluate(c Cover, p Period, payableFrom time.Time, o Occurrence) Determinat
 func newEvaluation(c Cover, p Period, payableFrom time.Time, o Occurrence) evaluation {
 	e := evaluation{cover: c, period: p, payableFrom: payableFrom, closest: math.Inf(1)}
 	switch {
-	case o.Quake != nil && c.Trigger.Kind == hazard.Earthquake && c.Place.Kind == Circle:
+	case o.Quake != nil && c.Trigger.Kind == hazard.PerilEarthquake && c.Place.Kind == Circle:
 		e.evaluateQuake(*o.Quake)
-	case o.Storm != nil && c.Trigger.Kind == hazard.StormFix && c.Place.Kind == Circle:
+	case o.Storm != nil && c.Trigger.Kind == hazard.PerilWindstorm && c.Place.Kind == Circle:
 		if e.evaluateStorm(*o.Storm); !e.hasBest {
 			e.approach(*o.Storm)
 		}
-	case o.Rain != nil && c.Trigger.Kind == hazard.StationDay && c.Place.Kind == AtStation:
+	case o.Rain != nil && c.Trigger.Kind == hazard.PerilRainfall && c.Place.Kind == AtStation:
 		e.evaluateRain(*o.Rain)
 	}
 	return e

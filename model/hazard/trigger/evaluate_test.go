@@ -47,7 +47,7 @@ func TestQuakeReasons(t *testing.T) {
 		"weak in the waiting":     {quake: func(q *hazard.Quake) { q.At, q.Magnitude = yearPeriod.From, mustDecimal("2") }, reason: WaitingPeriod, touched: true},
 		"at the boundary":         {quake: func(q *hazard.Quake) { q.Magnitude = mustDecimal("6.0") }, reason: ThresholdMet, touched: true},
 		"at it, strict":           {quake: func(q *hazard.Quake) { q.Magnitude = mustDecimal("6.0") }, cover: func(c *Cover) { c.Trigger.Strict = true }, reason: ThresholdNotMet, touched: true},
-		"another kind of trigger": {cover: func(c *Cover) { c.Trigger.Kind = hazard.StormFix }, reason: OutsidePlace},
+		"another kind of trigger": {cover: func(c *Cover) { c.Trigger.Kind = hazard.PerilWindstorm }, reason: OutsidePlace},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

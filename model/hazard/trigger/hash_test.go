@@ -24,7 +24,7 @@ func TestHashIsOfCanonicalJSON(t *testing.T) {
 		`"payout":{"attach":"30","exhaust":"0","shape":"linear"},` +
 		`"place":{"kind":"station","station":"Seattle"},"reporting_window":"P30D","starts_at":null,"term":"P1Y",` +
 		`"trigger":{"calendar":"month","decides_on":"final","direction":"at_most","index":"precipitation_sum",` +
-		`"kind":"station_day","strict":false,"unit":"mm"},"waiting_period":"P0D"}`
+		`"kind":"rainfall","strict":false,"unit":"mm"},"waiting_period":"P0D"}`
 	require.Equal(t, sha256Hex(canonical), cover.Hash())
 	require.Equal(t, sha256Hex(`{"cover":`+canonical+`,"product":"rain-deficit","product_version":3}`),
 		TermsHash("rain-deficit", 3, cover))

@@ -107,10 +107,10 @@ const (
 
 // Trigger defines what is measured and when it counts.
 type Trigger struct {
-	Kind      hazard.Kind `json:"kind"`  // kind of the evaluated observations
-	Index     string      `json:"index"` // magnitude, sustained_wind, precipitation_sum
-	Unit      string      `json:"unit"`  // mw, kn, mm
-	Direction Direction   `json:"direction"`
+	Kind      hazard.Peril `json:"kind"`  // what the cover insures against
+	Index     string       `json:"index"` // magnitude, sustained_wind, precipitation_sum
+	Unit      string       `json:"unit"`  // mw, kn, mm
+	Direction Direction    `json:"direction"`
 	// Strict excludes the boundary itself; the market's practice, and the default, is
 	// to include it.
 	Strict    bool  `json:"strict"`

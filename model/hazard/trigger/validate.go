@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"parapet/model/hazard"
@@ -59,15 +60,15 @@ func (c Cover) validateTrigger() error {
 	switch {
 	case len(c.Payout.Rings) > 0 && !circle:
 		return errors.New("only a circle has rings")
-	case t.Kind != hazard.Earthquake && t.Kind != hazard.StormFix && t.Kind != hazard.StationDay:
-		return fmt.Errorf("trigger %q is none of %v", t.Kind, hazard.Kinds())
-	case (t.Kind == hazard.StationDay) == circle:
+	case !slices.Contains(hazard.Perils(), t.Kind):
+		return fmt.Errorf("trigger %q is none of %v", t.Kind, hazard.Perils())
+	case (t.Kind == hazard.PerilRainfall) == circle:
 		return fmt.Errorf("a trigger of %s cannot happen at a %s", t.Kind, c.Place.Kind)
-	case t.Kind == hazard.StormFix && t.Wind != LargerOfEnds && t.Wind != Interpolated:
+	case t.Kind == hazard.PerilWindstorm && t.Wind != LargerOfEnds && t.Wind != Interpolated:
 		return fmt.Errorf("wind %q is neither %s nor %s", t.Wind, LargerOfEnds, Interpolated)
-	case t.Kind == hazard.StormFix && t.MaximumGapHours < 0:
+	case t.Kind == hazard.PerilWindstorm && t.MaximumGapHours < 0:
 		return errors.New("maximum_gap_hours is below 0")
-	case t.Kind == hazard.StationDay:
+	case t.Kind == hazard.PerilRainfall:
 		return t.validateRain()
 	default:
 		return nil

@@ -35,12 +35,6 @@ func (v *Evaluation) toRecord() *wire.Explanation {
 	return e
 }
 
-// isLegacyWindow reports whether the occurrence is a window of days, which rain policies
-// used before wet spells and calendar periods. It cannot be explained any more.
-func (v *Evaluation) isLegacyWindow() bool {
-	return v.facts.Quake == nil && v.facts.Storm == nil && v.facts.Rain == nil && v.policy.Cover.Trigger.Kind == hazard.StationDay
-}
-
 // isIncomplete reports whether days of the month or dekad are missing or in the future.
 func (v *Evaluation) isIncomplete() bool {
 	return v.determination.Reason == trigger.EvidenceNeeded || v.determination.Reason == trigger.SourcePreliminary
@@ -57,20 +51,13 @@ func (v *Evaluation) reasonCodes() []string {
 		return v.claim.ReasonCodes
 	case v.isRetracted():
 		return []string{string(claims.ReasonSourceRetracted)}
-	case v.isLegacyWindow() || v.isIncomplete():
-		return []string{v.incompleteReason()}
+	case v.isIncomplete():
+		return []string{string(v.determination.Reason)}
 	case !v.determination.Met && slices.Equal(v.decision.Reasons, []string{rules.ReasonSourcePreliminary}):
 		return []string{string(v.determination.Reason), rules.ReasonSourcePreliminary}
 	default:
 		return v.decision.Reasons
 	}
-}
-
-func (v *Evaluation) incompleteReason() string {
-	if v.isLegacyWindow() {
-		return string(claims.ReasonEvidenceNeeded)
-	}
-	return string(v.determination.Reason)
 }
 
 // buildSentences explains what was measured, how it compares with the terms, and what is
@@ -88,9 +75,7 @@ func (v *Evaluation) measuredSentence(determination wire.Determination) string {
 	switch {
 	case v.isRetracted():
 		return fmt.Sprintf("%s retracted its report of %s.", v.facts.Source, v.facts.SourceEventID)
-	case v.isLegacyWindow():
-		return fmt.Sprintf("%s reported days up to %s, which were evaluated as one window.", v.facts.Source, v.determination.OccurredAt.Format(time.DateOnly))
-	case determination.Index != nil && p.Cover.Trigger.Kind == hazard.StationDay:
+	case determination.Index != nil && p.Cover.Trigger.Kind == hazard.PerilRainfall:
 		return v.rainSentence(determination)
 	default:
 		return adjudication.ObservedSentence(p, v.facts, v.determination)
@@ -143,15 +128,10 @@ func (v *Evaluation) rainSentence(determination wire.Determination) string {
 }
 
 func (v *Evaluation) placeSentence() string {
-	switch {
-	case v.isRetracted():
+	if v.isRetracted() {
 		return "A retracted report meets no trigger."
-	case v.isLegacyWindow():
-		return "Its claim shows what was paid."
-	default:
-		clause := claims.OutsidePlaceClause(v.policy, v.facts, v.determination)
-		return sentenceOf(clause)
 	}
+	return sentenceOf(claims.OutsidePlaceClause(v.policy, v.facts, v.determination))
 }
 
 func (v *Evaluation) moneySentence() string {

@@ -79,11 +79,11 @@ type dataset struct {
 
 func datasetFor(c trigger.Cover, h *hazard.History) dataset {
 	switch c.Trigger.Kind {
-	case hazard.Earthquake:
+	case hazard.PerilEarthquake:
 		return dataset{h.QuakeData(), h.QuakeData().Years()}
-	case hazard.StormFix:
+	case hazard.PerilWindstorm:
 		return dataset{h.StormData(), h.StormData().Years()}
-	case hazard.StationDay:
+	case hazard.PerilRainfall:
 	}
 	data := dataset{Dataset: h.RainData()}
 	if station, ok := h.Station(c.Place.Station); ok && len(station.Years) > 0 {
@@ -97,11 +97,11 @@ func datasetFor(c trigger.Cover, h *hazard.History) dataset {
 // CheckPriceable must accept the cover.
 func (a *analysis) replayHistory(h *hazard.History) {
 	switch a.replay.cover.Trigger.Kind {
-	case hazard.Earthquake:
+	case hazard.PerilEarthquake:
 		a.replay.replayQuakes(h)
-	case hazard.StormFix:
+	case hazard.PerilWindstorm:
 		a.replay.replayStorms(h)
-	case hazard.StationDay:
+	case hazard.PerilRainfall:
 		a.replay.replayRain(&a.weigher, h)
 	}
 	a.replay.paidEvents = sortPastEvents(a.replay.paidEvents)
@@ -114,11 +114,11 @@ func weighHistory(c trigger.Cover, smoothing decimal.Decimal, h *hazard.History,
 	a.replay = historyReplay{cover: c, source: a.data.Source, season: s, paidEvents: []PastEvent{}}
 	a.weigher = eventWeigher{cover: c, season: s, smoothing: smoothing.InexactFloat64(), events: []WeighedEvent{}}
 	switch c.Trigger.Kind {
-	case hazard.Earthquake:
+	case hazard.PerilEarthquake:
 		a.weigher.weighQuakes(h)
-	case hazard.StormFix:
+	case hazard.PerilWindstorm:
 		a.weigher.weighStorms(h)
-	case hazard.StationDay:
+	case hazard.PerilRainfall:
 		a.weigher.weighRain(h)
 	}
 	return a
@@ -143,7 +143,7 @@ func (w *eventWeigher) priorShare(s *seasonWindow) *big.Rat {
 	}
 	radius, reach := exactRat(w.cover.Place.RadiusKM), exactRat(w.smoothing)
 	part := quoRat(radius, addRat(radius, mulRat(big.NewRat(cutoffDeviations, 1), reach)))
-	if w.cover.Trigger.Kind == hazard.Earthquake {
+	if w.cover.Trigger.Kind == hazard.PerilEarthquake {
 		part = mulRat(part, part)
 	}
 	return mulRat(q, part)

@@ -88,16 +88,16 @@ func (e *UnpriceableError) Error() string { return e.Member + " " + e.Detail }
 // days.
 func CheckPriceable(c trigger.Cover, h *hazard.History, start time.Time) error {
 	switch c.Trigger.Kind {
-	case hazard.Earthquake:
+	case hazard.PerilEarthquake:
 		lowest, least := c.Payout.LowestThreshold(), h.QuakeData().MinimumMagnitude
 		if lowest.LessThan(least) {
 			return &UnpriceableError{"steps", fmt.Sprintf("must not begin below %s: the price data records no earthquake below it", least)}
 		}
-	case hazard.StormFix:
+	case hazard.PerilWindstorm:
 		if basin := h.StormData().Basin; basin != nil && !basin.Contains(c.Place.Center()) {
 			return &UnpriceableError{"location", "must lie in the basin of the track data, " + basin.Name}
 		}
-	case hazard.StationDay:
+	case hazard.PerilRainfall:
 		if err := checkStationPriceable(c, h); err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func checkTermPriceable(c trigger.Cover, start time.Time) error {
 		return &UnpriceableError{"term", "must be whole days, such as P2D: prices count days"}
 	}
 	calendar := c.Trigger.Definition().Calendar
-	if c.Trigger.Kind != hazard.StationDay || calendar == "" {
+	if c.Trigger.Kind != hazard.PerilRainfall || calendar == "" {
 		return nil
 	}
 	first := calendar.FirstFrom(c.PayableFrom(start))

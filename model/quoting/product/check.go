@@ -102,7 +102,7 @@ func (d Document) contextMembers() (needed, allowed []string) {
 	} else {
 		needed = append(needed, "location", "radius_km")
 	}
-	if d.Trigger.Kind == hazard.Earthquake {
+	if d.Trigger.Kind == hazard.PerilEarthquake {
 		allowed = append(allowed, "maximum_depth_km")
 	}
 	switch {

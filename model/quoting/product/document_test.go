@@ -178,7 +178,7 @@ func TestProductReturnsItsDocument(t *testing.T) {
 		require.NotEmpty(t, d.Title)
 		require.Equal(t, "PT24H", d.Times.QuoteValidity)
 		version, waiting := 2, "P0D"
-		if d.Trigger.Kind == hazard.StationDay {
+		if d.Trigger.Kind == hazard.PerilRainfall {
 			version, waiting = 3, "P7D"
 		}
 		require.Equal(t, version, p.Version())

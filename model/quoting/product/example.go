@@ -99,14 +99,14 @@ func (e Example) buildOccurrences(c trigger.Cover, p trigger.Period, payableFrom
 	switch {
 	case e.countPerils() != 1:
 		return nil
-	case e.Quake != nil && c.Trigger.Kind == hazard.Earthquake:
+	case e.Quake != nil && c.Trigger.Kind == hazard.PerilEarthquake:
 		return []trigger.Occurrence{{Quake: &hazard.Quake{
 			At: p.From.AddDate(0, 0, 1), Magnitude: e.Quake.Magnitude, DepthKM: e.Quake.DepthKM,
 			Where: hazard.Point{Latitude: e.Quake.Latitude, Longitude: e.Quake.Longitude},
 		}}}
-	case e.Storm != nil && c.Trigger.Kind == hazard.StormFix:
+	case e.Storm != nil && c.Trigger.Kind == hazard.PerilWindstorm:
 		return []trigger.Occurrence{{Storm: e.buildStorm(p.From)}}
-	case e.Rain != nil && c.Trigger.Kind == hazard.StationDay:
+	case e.Rain != nil && c.Trigger.Kind == hazard.PerilRainfall:
 		occurrences := []trigger.Occurrence{}
 		days := e.buildDays(c.Trigger.Definition(), p, payableFrom)
 		for _, o := range c.Trigger.Definition().Occurrences(c.Place.Station, days) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -27,7 +28,7 @@ type MoratoriumRow struct {
 	Version      int64
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
-	Kind         *hazard.Kind
+	Kind         *hazard.Peril
 	Latitude     *float64
 	Longitude    *float64
 	RadiusKM     *float64 `bun:"radius_km"`
@@ -45,7 +46,7 @@ type MoratoriumRow struct {
 
 // MoratoriumRequest stops sales.
 type MoratoriumRequest struct {
-	Kind     *hazard.Kind   // nil: every peril
+	Kind     *hazard.Peril  // nil: every peril
 	Place    *trigger.Place // nil: everywhere
 	StartsAt *time.Time     // nil: now
 	EndsAt   time.Time
@@ -57,7 +58,7 @@ type MoratoriumRequest struct {
 const maxMoratoriumDuration = 366 * 24 * time.Hour
 
 func (in *MoratoriumRequest) validate(v *apperr.Validator) {
-	v.Require(in.Kind == nil || *in.Kind == hazard.Earthquake || *in.Kind == hazard.StormFix || *in.Kind == hazard.StationDay, "/kind", "enum", "Use earthquake, storm_fix or station_day; leave it out for every peril.")
+	v.Require(in.Kind == nil || slices.Contains(hazard.Perils(), *in.Kind), "/kind", "enum", "Use earthquake, windstorm or rainfall; leave it out for every peril.")
 	audit.RequireNote(v, &in.Reason, "/reason")
 	if in.Place != nil {
 		valid := in.Place.Kind == trigger.AtStation && in.Place.Station != "" ||

@@ -16,11 +16,11 @@ import (
 	"parapet/model/wire"
 )
 
-// MoratoriumRuleRow is a rule that stops sales around new events of one kind.
+// MoratoriumRuleRow is a rule that stops the sale of one peril around new events.
 type MoratoriumRuleRow struct {
 	bun.BaseModel `bun:"table:moratorium_rules,alias:mr"`
 
-	Kind      hazard.Kind `bun:",pk"`
+	Kind      hazard.Peril `bun:",pk"`
 	Measure   string
 	Minimum   decimal.Decimal
 	RadiusKM  float64 `bun:"radius_km"`
@@ -30,9 +30,9 @@ type MoratoriumRuleRow struct {
 	Disabled  bool // an operator removed the shipped rule
 }
 
-// MoratoriumRuleRequest sets or removes the rule for a kind of event.
+// MoratoriumRuleRequest sets or removes the rule of a peril.
 type MoratoriumRuleRequest struct {
-	Kind hazard.Kind     // earthquake, by magnitude; storm_fix, by wind in kn
+	Kind hazard.Peril    // earthquake, by magnitude; windstorm, by wind in kn
 	Rule *MoratoriumRule // nil removes it
 }
 
@@ -46,7 +46,7 @@ type MoratoriumRule struct {
 }
 
 // RuleMeasures are the measures that rules compare.
-var RuleMeasures = map[hazard.Kind]string{hazard.Earthquake: "magnitude", hazard.StormFix: "wind"}
+var RuleMeasures = map[hazard.Peril]string{hazard.PerilEarthquake: "magnitude", hazard.PerilWindstorm: "wind"}
 
 // MaxRuleDuration bounds how long a rule stops sales, maxRuleRadius how far around.
 const (
@@ -55,7 +55,7 @@ const (
 )
 
 func (in *MoratoriumRuleRequest) validate(v *apperr.Validator) (lasts time.Duration) {
-	v.Require(RuleMeasures[in.Kind] != "", "/kind", "enum", "Use earthquake or storm_fix.")
+	v.Require(RuleMeasures[in.Kind] != "", "/kind", "enum", "Use earthquake or windstorm.")
 	if in.Rule == nil {
 		return 0
 	}
@@ -140,8 +140,8 @@ const shippedAuthor = "parapet"
 // any wind speed, and those within 300 km of an earthquake of magnitude 6 or more for
 // three days.
 var shippedRules = []MoratoriumRuleRow{
-	{Kind: hazard.Earthquake, Minimum: decimal.NewFromInt(6), RadiusKM: 300, Seconds: 72 * 3600},
-	{Kind: hazard.StormFix, Minimum: decimal.Zero, RadiusKM: 1_000, Seconds: 48 * 3600},
+	{Kind: hazard.PerilEarthquake, Minimum: decimal.NewFromInt(6), RadiusKM: 300, Seconds: 72 * 3600},
+	{Kind: hazard.PerilWindstorm, Minimum: decimal.Zero, RadiusKM: 1_000, Seconds: 48 * 3600},
 }
 
 // ApplyShippedMoratoriumRules writes the rules of this release for kinds whose rule no

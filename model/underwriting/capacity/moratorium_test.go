@@ -188,7 +188,7 @@ func TestShippedRulesYieldToOperatorsAndCanBeSwitchedOff(t *testing.T) {
 	require.Empty(t, modeltest.Must(b.Service.Capacity.ListMoratoriumRules(t.Context(), b.Operator)))
 
 	set := func(rule *capacity.MoratoriumRule) {
-		_, err := b.Service.Capacity.SetMoratoriumRule(t.Context(), b.Operator, capacity.MoratoriumRuleRequest{Kind: hazard.Earthquake, Rule: rule})
+		_, err := b.Service.Capacity.SetMoratoriumRule(t.Context(), b.Operator, capacity.MoratoriumRuleRequest{Kind: hazard.PerilEarthquake, Rule: rule})
 		require.NoError(t, err)
 	}
 	set(&capacity.MoratoriumRule{Minimum: decimal.NewFromInt(8), RadiusKM: 10, Lasts: "PT1H"})
@@ -199,7 +199,7 @@ func TestShippedRulesYieldToOperatorsAndCanBeSwitchedOff(t *testing.T) {
 	require.NoError(t, b.Service.Capacity.ApplyShippedMoratoriumRules(t.Context(), true))
 	rules = modeltest.Must(b.Service.Capacity.ListMoratoriumRules(t.Context(), b.Operator))
 	require.Len(t, rules, 1, "a rule that an operator removed stays removed")
-	require.Equal(t, "storm_fix", rules[0].Kind)
+	require.Equal(t, "windstorm", rules[0].Kind)
 	require.Nil(t, refusal(t, b, "quake-circle", nil))
 }
 
