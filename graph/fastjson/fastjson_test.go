@@ -3,6 +3,7 @@ package fastjson_test
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -63,7 +64,7 @@ func (o *owner) Pets(_ context.Context, first int, called *string) ([]pet, error
 
 type pet struct{ Name string }
 
-// encodeQuery writes what a resolver answered to the one field of a query; empty when that
+// encodeQuery writes what a resolver returned for the one field of a query; empty when that
 // is left to the library.
 func encodeQuery(t *testing.T, document string, variables map[string]any, result any) string {
 	t.Helper()
@@ -79,10 +80,15 @@ func encodeQuery(t *testing.T, document string, variables map[string]any, result
 	return out.String()
 }
 
-// encodeQueryWith is ask under a context of its own; it returns what the library gets.
+// encodeQueryWith is encodeQuery under a context; it returns what the library gets.
 func encodeQueryWith(ctx context.Context, t *testing.T, document string, variables map[string]any, result any) (any, error) {
 	t.Helper()
-	schema := gqlparser.MustLoadSchema(&ast.Source{Input: schemaText})
+	return writeRoot(ctx, t, schemaText, document, variables, result)
+}
+
+// writeRoot writes the result of the only root field of an operation on a schema.
+func writeRoot(ctx context.Context, t require.TestingT, source, document string, variables map[string]any, result any) (any, error) {
+	schema := gqlparser.MustLoadSchema(&ast.Source{Input: source})
 	parsed, refused := gqlparser.LoadQueryWithRules(schema, document, rules.NewDefaultRules())
 	require.Empty(t, refused)
 	operation := &graphql.OperationContext{Variables: variables, Operation: parsed.Operations[0], Doc: parsed}
@@ -117,6 +123,10 @@ func TestUnsupportedRecordsFallBackToGqlgen(t *testing.T) {
 	require.Empty(t, encodeQuery(t, `{ owner { pets(first: -1) { name } } }`, nil, newOwner()), "a panic")
 	require.Empty(t, encodeQuery(t, `{ owners { name } }`, nil, []*owner{nil}), "a null that may not be")
 	require.Empty(t, encodeQuery(t, `{ owner { name } }`, nil, struct{ Other string }{}), "a field without a member")
+	require.Empty(t, encodeQuery(t, `{ owner { name } }`, nil, &owner{base: base{"half of a \xc3"}}), "text that is no UTF-8")
+	for _, size := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		require.Empty(t, encodeQuery(t, `{ owner { size } }`, nil, &owner{Size: size}), "%v, which JSON does not have", size)
+	}
 }
 
 // countingOwner calls a function for its name.

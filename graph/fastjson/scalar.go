@@ -1,6 +1,7 @@
 package fastjson
 
 import (
+	"math"
 	"reflect"
 	"strconv"
 	"time"
@@ -51,7 +52,7 @@ func (e *encoding) compileScalar(name string, in reflect.Type) valueWriter {
 		}
 	case "Float":
 		if kind == reflect.Float64 {
-			return e.marshalWith(func(v reflect.Value) graphql.Marshaler { return graphql.MarshalFloat(v.Float()) })
+			return e.writeFloat
 		}
 	case "DateTime":
 		if in == timeType {
@@ -76,10 +77,30 @@ func (e *encoding) compileScalar(name string, in reflect.Type) valueWriter {
 	return nil
 }
 
+// writeText writes the same bytes as gqlgen, which escapes control characters in its own
+// way: a text with escapes is left to it.
 func (e *encoding) writeText(v reflect.Value) bool {
-	quoted, err := jsontext.AppendQuote(e.out.AvailableBuffer(), v.String())
-	e.out.Write(quoted)
-	return err == nil
+	text := v.String()
+	quoted, err := jsontext.AppendQuote(e.out.AvailableBuffer(), text)
+	switch {
+	case err != nil:
+		return false
+	case len(quoted) == len(text)+len(`""`):
+		e.out.Write(quoted)
+	default:
+		graphql.MarshalString(text).MarshalGQL(e.out)
+	}
+	return true
+}
+
+// writeFloat leaves infinities and NaN, which JSON does not have, to gqlgen's error.
+func (e *encoding) writeFloat(v reflect.Value) bool {
+	f := v.Float()
+	if math.IsInf(f, 0) || math.IsNaN(f) {
+		return false
+	}
+	graphql.MarshalFloat(f).MarshalGQL(e.out)
+	return true
 }
 
 func (e *encoding) writeTime(v reflect.Value) bool {
