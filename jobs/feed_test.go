@@ -371,3 +371,16 @@ func TestAFileOfTracksRetractsPreliminaryFixes(t *testing.T) {
 		})
 	}
 }
+
+func TestRepeatedRetractionIsCountedAsNothing(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	ingest := func(status string, updated int) IngestResult {
+		seen, err := IngestFile(t.Context(), b.Service, feed.SourceUSGS, quakeFeed(b, status, "earthquake", updated))
+		require.NoError(t, err)
+		return seen
+	}
+	ingest("automatic", 1)
+	require.Equal(t, IngestResult{Retracted: 1}, ingest("deleted", 2))
+	require.Equal(t, IngestResult{}, ingest("deleted", 2))
+}

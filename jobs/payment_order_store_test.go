@@ -333,3 +333,19 @@ func (s *fixture) applyBankReport(by rail.Rail, line reconciliation.ReportLine) 
 	_, err := s.Service.Reconciliation.Reconcile(s.t.Context(), s.Operator, reconciliation.Report{Rail: by.Name(), Name: line.Reference}, func(each func(reconciliation.ReportLine) error) error { return each(line) })
 	require.NoError(s.t, err)
 }
+
+func TestFileOfAnotherRailHasNoOrders(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	files, _ := s.writtenFiles()
+	require.NoError(t, s.runReleaseWith(files, s.createPendingPayouts(1)[0]))
+	require.NoError(t, files.OrderStore.AssignToFiles(t.Context(), files.Name(), 10, 5_000_000))
+	unwritten, err := files.OrderStore.ListUnwritten(t.Context(), files.Name())
+	require.NoError(t, err)
+	require.Len(t, unwritten, 1)
+	for name, count := range map[string]int{files.Name(): 1, "another": 0} {
+		orders, err := files.OrderStore.FileOrders(t.Context(), name, unwritten[0].ID)
+		require.NoError(t, err)
+		require.Len(t, orders, count, name)
+	}
+}

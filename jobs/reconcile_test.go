@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"testing"
@@ -154,4 +155,13 @@ func TestPayoutsOfAFormerRailAreMissing(t *testing.T) {
 	s.AdvanceClock(2 * time.Hour)
 	require.NoError(t, fetch.findMissing(t.Context()))
 	require.Equal(t, 1, s.countRows("reconciliation_exceptions where kind = 'missing' and rail = $1", s.rail.Name()))
+}
+
+func TestRailWithoutMissingPayoutsRaisesNoAlarm(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	var out bytes.Buffer
+	fetch := &fetchReports{service: s.Service, rail: s.rail, log: slog.New(slog.NewTextHandler(&out, nil))}
+	require.NoError(t, fetch.findMissing(t.Context()))
+	require.Empty(t, out.String())
 }

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"sync"
 	"testing"
@@ -122,4 +123,20 @@ func fairShareOfSlices(b *testing.B, backlog int) (first, all time.Duration) {
 	}()
 	first = release()
 	return first, <-done
+}
+
+func TestOtherPartnersAreMovedAheadOncePerInterval(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	at := s.Now()
+	w := &releasePayout{service: s.Service, log: slog.New(slog.DiscardHandler), now: func() time.Time { return at }}
+	w.advanceOthers(t.Context(), "acme")
+	first := at.UnixNano()
+	require.Equal(t, first, w.advancedAt.Load())
+	at = at.Add(advanceInterval - 1)
+	w.advanceOthers(t.Context(), "acme")
+	require.Equal(t, first, w.advancedAt.Load())
+	at = at.Add(1)
+	w.advanceOthers(t.Context(), "acme")
+	require.Equal(t, at.UnixNano(), w.advancedAt.Load())
 }

@@ -3,6 +3,7 @@ package jobs
 import (
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -49,5 +50,20 @@ func TestALedgerWithoutItsDatabaseIsInDoubt(t *testing.T) {
 	for _, result := range []rail.Result{s.rail.Send(t.Context(), order), s.rail.Inquire(t.Context(), order.Key)} {
 		require.Equal(t, rail.Unknown, result.Outcome)
 		require.ErrorContains(t, result.Err, "simulator_transfers")
+	}
+}
+
+func TestSimulatorReportsOnlyTheTransfersOfTheDay(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	transfers := NewSimulatorStore(s.pool)
+	_, err := transfers.Record(t.Context(), rail.SimulatedTransfer{Key: "pay_1.1", PayoutID: "pay_1", Amount: money.New(1, "JPY"), Outcome: rail.Accepted})
+	require.NoError(t, err)
+	var day time.Time
+	require.NoError(t, s.pool.QueryRow(t.Context(), "select date_trunc('day', created_at at time zone 'UTC') at time zone 'UTC' from simulator_transfers").Scan(&day))
+	for after, count := range map[int]int{-1: 0, 0: 1, 1: 0} {
+		found, err := transfers.ListDay(t.Context(), day.UTC().AddDate(0, 0, after))
+		require.NoError(t, err)
+		require.Len(t, found, count, "%d days after", after)
 	}
 }

@@ -163,3 +163,24 @@ func TestStopWaitsForRunningJobs(t *testing.T) {
 	require.Zero(t, s.countRows("river.river_job where state = 'running'"))
 	require.NoError(t, workers.Stop(t.Context()), "stopping twice is stopping once")
 }
+
+// paymentFiles is a rail that pays through files.
+type paymentFiles struct{ rail.Rail }
+
+func (*paymentFiles) WriteDueFiles(context.Context, rail.PermitSource) error { return nil }
+
+func TestFilesAreWrittenPeriodicallyForRailsThatPayThroughThem(t *testing.T) {
+	t.Parallel()
+	calls, files := Config{FileInterval: time.Minute}, Config{Rail: &paymentFiles{}, FileInterval: time.Minute}
+	require.Len(t, files.periodicJobs(), len(calls.periodicJobs())+1)
+}
+
+func TestCancelledJobLogsItsCauseOnly(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	middleware := &jobLogger{log: slog.New(slog.NewJSONHandler(&out, nil))}
+	cancelled := river.JobCancel(errors.New("the payout is unknown"))
+	err := middleware.Work(t.Context(), &rivertype.JobRow{ID: 7, Kind: "release_payout"}, func(context.Context) error { return cancelled })
+	require.Equal(t, cancelled, err)
+	require.Contains(t, out.String(), `"error":"the payout is unknown"`)
+}

@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"parapet/graph/scalar"
+	"parapet/model/hazard/trigger"
 )
 
 // boundType is a type of a random schema with the Go type that it is bound to. The
@@ -29,17 +30,25 @@ type boundType struct {
 	// selection draws what a query selects; it returns the text, empty for a leaf, and the
 	// marshaler that gqlgen's generated code has for the type.
 	selection func(*rapid.T) (string, func(reflect.Value) graphql.Marshaler)
+	nullable  bool // the empty value is null, without a pointer
 }
 
 // leaf binds a scalar or an enum.
 func leaf[T any](schema string, values *rapid.Generator[T], marshal func(T) graphql.Marshaler) boundType {
 	return boundType{
-		schema, reflect.TypeFor[T](),
-		func(t *rapid.T) reflect.Value { return reflect.ValueOf(values.Draw(t, schema)) },
-		func(*rapid.T) (string, func(reflect.Value) graphql.Marshaler) {
+		schema: schema, in: reflect.TypeFor[T](),
+		draw: func(t *rapid.T) reflect.Value { return reflect.ValueOf(values.Draw(t, schema)) },
+		selection: func(*rapid.T) (string, func(reflect.Value) graphql.Marshaler) {
 			return "", func(v reflect.Value) graphql.Marshaler { return marshal(v.Interface().(T)) }
 		},
 	}
+}
+
+// nullableLeaf binds a scalar or an enum whose empty value is null.
+func nullableLeaf[T any](schema string, values *rapid.Generator[T], marshal func(T) graphql.Marshaler) boundType {
+	of := leaf(schema, values, marshal)
+	of.nullable = true
+	return of
 }
 
 // withContext is the wrapper that generated code puts around marshalers with a context.
@@ -55,6 +64,7 @@ func leaves() []boundType {
 	digits := rapid.Custom(func(t *rapid.T) decimal.Decimal {
 		return decimal.New(number.Draw(t, "digits"), rapid.Int32Range(-20, 20).Draw(t, "exponent"))
 	})
+	document := rapid.Map(rapid.SampledFrom([]string{`{"b" : 1, "a":["x\u001f",null]}`, `"\n"`, "12.50", "null"}), func(s string) jsontext.Value { return jsontext.Value(s) })
 	return []boundType{
 		leaf("String", text, scalar.MarshalString), leaf("ID", text, scalar.MarshalID), leaf("Duration", text, scalar.MarshalString),
 		leaf("Int", whole, graphql.MarshalInt), leaf("Int", number, graphql.MarshalInt64),
@@ -62,30 +72,33 @@ func leaves() []boundType {
 		leaf("Boolean", rapid.Bool(), scalar.MarshalBoolean), leaf("Float", rapid.Float64(), withContext(graphql.MarshalFloatContext)),
 		leaf("DateTime", at, withContext(scalar.MarshalDateTime)), leaf("Decimal", digits, scalar.MarshalDecimal),
 		leaf("Decimal", rapid.Map(digits, decimal.Decimal.String), scalar.MarshalDecimalText),
-		leaf("JSON", rapid.Map(rapid.SampledFrom([]string{`{"b" : 1, "a":["x\u001f",null]}`, `"\n"`, "12.50", "null"}), func(s string) jsontext.Value { return jsontext.Value(s) }), scalar.MarshalJSON),
+		leaf("JSON", document, scalar.MarshalJSON), nullableLeaf("JSON", rapid.OneOf(document, rapid.Just(jsontext.Value(nil))), scalar.MarshalJSON),
 		leaf("Metadata", rapid.MapOf(text, text), withContext(scalar.MarshalMetadata)),
 		leaf("Kind", rapid.SampledFrom([]string{"big", "very_small", "claim.paid"}), scalar.MarshalEnum),
+		nullableLeaf("Kind", rapid.SampledFrom([]trigger.WindRule{"", "big"}), scalar.MarshalWindRule),
 	}
 }
 
 // drawType wraps a type at random: required, nullable through a pointer, or a list.
 func drawType(t *rapid.T, of boundType, depth int) boundType {
 	switch wrap := rapid.IntRange(0, 3).Draw(t, "wrap"); {
-	case wrap == 0:
-		return nullable(of)
-	case wrap == 1 && depth > 0:
+	case wrap == 0 && depth > 0:
 		return listOf(drawType(t, of, depth-1), rapid.Bool().Draw(t, "required list"))
+	case of.nullable:
+		return of
+	case wrap == 1:
+		return pointerTo(of)
 	default:
 		of.schema += "!"
 		return of
 	}
 }
 
-// nullable binds a type to a pointer, whose nil is null.
-func nullable(of boundType) boundType {
+// pointerTo binds a type to a pointer, whose nil is null.
+func pointerTo(of boundType) boundType {
 	return boundType{
-		of.schema, reflect.PointerTo(of.in),
-		func(t *rapid.T) reflect.Value {
+		schema: of.schema, in: reflect.PointerTo(of.in),
+		draw: func(t *rapid.T) reflect.Value {
 			if rapid.Bool().Draw(t, "null") {
 				return reflect.Zero(reflect.PointerTo(of.in))
 			}
@@ -93,7 +106,7 @@ func nullable(of boundType) boundType {
 			pointer.Elem().Set(of.draw(t))
 			return pointer
 		},
-		func(t *rapid.T) (string, func(reflect.Value) graphql.Marshaler) {
+		selection: func(t *rapid.T) (string, func(reflect.Value) graphql.Marshaler) {
 			text, marshal := of.selection(t)
 			return text, func(v reflect.Value) graphql.Marshaler {
 				if v.IsNil() {

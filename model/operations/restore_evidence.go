@@ -65,7 +65,7 @@ func daysWithoutReport(ctx context.Context, tx *store.Tx, row *controls.RestoreR
 			union (select a.rail, `+release.BankOf("a.rail_identity")+` from payout_attempts a where a.outcome is distinct from 'not_sent' order by a.started_at desc limit 1)
 			union select a.rail, `+release.BankOf("a.rail_identity")+` from payout_attempts a`+release.JoinWaiting+`) r,
 		database_identity d, clock c, generate_series(date_trunc('day', d.heartbeat_at at time zone 'UTC'), (?2::timestamptz - c.offset_interval) at time zone 'UTC', interval '1 day') as m (day)
-		where not exists (select from rail_report_days t where t.rail = r.rail and `+release.BankOf("t.rail_identity")+` = r.bank and t.day = m.day::date and t.report_id is not null) order by 1`,
+		where `+release.NoReportSQL("r.bank", "t.rail = r.rail")+` order by 1`,
 		in.Rail.Name, ledger.StringOrEmpty(in.Rail.ColumnValue()), row.BegunAt.Add(in.SettlementDelay)).Scan(ctx, &days)
 	if err != nil {
 		return nil, fmt.Errorf("read the days of reports: %w", err)

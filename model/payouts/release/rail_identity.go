@@ -3,6 +3,7 @@ package release
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -78,6 +79,14 @@ const JoinWaiting = ` join payouts po on po.id = a.payout_id and po.partner = a.
 // JoinIdentitySQL joins the identity of the rail that received an attempt a.
 const JoinIdentitySQL = " left join rail_identities i on i.id = a.rail_identity "
 
+// NoReportSQL returns the SQL condition that no report of the UTC day m.day was applied for
+// a bank, which is an expression such as BankOf returns. Further conditions restrict the
+// reports t.
+func NoReportSQL(bank string, conditions ...string) string {
+	conditions = append([]string{"t.day = m.day", "t.report_id is not null", BankOf("t.rail_identity") + " = " + bank}, conditions...)
+	return "not exists (select from rail_report_days t where " + strings.Join(conditions, " and ") + ")"
+}
+
 // KnownRails lists all identities, the latest first, each with the payouts in doubt
 // that only its bank can settle and the days whose reports could settle payouts.
 // Operators only.
@@ -98,7 +107,7 @@ func (s *Service) KnownRails(ctx context.Context, caller actor.Actor) ([]KnownRa
 	err = s.DB.NewRaw(`select i.id, to_char(d.day, 'YYYY-MM-DD') as day from (
 			select a.rail_identity as id, min(a.started_at) - (select offset_interval from clock) as since from payout_attempts a`+JoinWaiting+`where a.rail_identity <> '' group by 1) i,
 		lateral (select m.day from generate_series(date_trunc('day', i.since at time zone 'UTC'), (clock_timestamp() at time zone 'UTC')::date - 1, interval '1 day') as m (day)
-			where not exists (select from rail_report_days t where t.day = m.day and t.report_id is not null and `+BankOf("t.rail_identity")+` = `+BankOf("i.id")+`)
+			where `+NoReportSQL(BankOf("i.id"))+`
 			order by 1 limit ?) d order by 1, 2`, MaxDaysShown).Scan(ctx, &open)
 	for i := range rails {
 		rails[i].DaysWithoutReport = make([]string, 0)
