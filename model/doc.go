@@ -1,4 +1,19 @@
 // Package model is the domain layer that all APIs share: the records of parametric
 // insurance, their rules, the operations on them and the transactions of these
-// operations.
+// operations. Service has one field for each subdomain. Each package documents its states
+// and locks in its doc.go; kernel/store has the table of all locks.
+//
+//	subject                                        package
+//	products, prices, quotes                       quoting, quoting/catalog, quoting/product, quoting/pricing
+//	binding, policies, capacities, moratoria       underwriting, underwriting/capacity
+//	observations and occurrences                   hazard, hazard/occurrence
+//	whether and how much a trigger pays            hazard/trigger
+//	claims and duplicates of claims                claims, claims/adjudication, internal/rules
+//	whether a payout may be sent                   payouts, payouts/controls
+//	sending a payout, inquiry and retry            payouts/release
+//	reports of the rail                            payouts/reconciliation
+//	events, feeds, webhooks                        events, events/webhooks
+//	entries and balances                           ledger
+//	figures and what-if questions                  insight/portfolio, insight/scenario
+//	due work, metrics, restore, erasure            operations, operations/privacy
 package model

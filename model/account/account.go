@@ -1,9 +1,3 @@
-// Package account validates bank account and wallet numbers before money is sent to
-// them: lengths, check digits and formats of IBANs, United States bank accounts and
-// mobile money wallets.
-//
-// Numbers are secrets. No problem, printed form or log value of this package contains
-// one; only Canonical, Normalize and the JSON form do.
 package account
 
 import (

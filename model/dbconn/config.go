@@ -1,6 +1,3 @@
-// Package dbconn opens connections to Postgres that detect the loss of their server:
-// connects have a timeout, TCP keepalive detects a dead machine, only a writable server
-// is accepted, and a Monitor ends connections to a server that was replaced.
 package dbconn
 
 import (

@@ -1,6 +1,3 @@
-// Package hazard models natural hazards that can be measured: earthquakes, tropical
-// cyclones and daily rain, their geometry on the sphere, and the shipped history used
-// for pricing. It is pure: no database, no clock, no context.
 package hazard
 
 import (

@@ -1,9 +1,10 @@
-// Package underwriting binds quotes into policies and ends policies.
+// Package underwriting binds quotes into policies (PolicyRow) and ends policies.
+// Cancelling returns the premium of the days that are left.
 //
-// A policy is active, exhausted, expired, cancelled or archived. A bind takes store.BindLock (shared)
-// before it reads events, so that matching sees the policy or the policy sees the event;
-// then it locks its quote and the capacity of its place. Cancelling returns the premium of
-// the days that are left.
+// A policy is active, exhausted, expired, cancelled or archived (policy_status.go).
 //
-// Start reading at policy.go.
+// A bind takes three locks, in this order: store.BindLock in shared mode, before it reads
+// the clock, so that matching sees the policy or the policy sees the event; the row of
+// its quote; and, if its product has a capacity, the advisory lock of its product and
+// cell (package capacity). Start reading at policy.go.
 package underwriting

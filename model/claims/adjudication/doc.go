@@ -1,11 +1,19 @@
 // Package adjudication opens claims for occurrences and decides them.
 //
-// Evaluate finds the policies that an occurrence may affect and enqueues them in batches;
-// EvaluatePolicies locks the policies of a batch, computes the trigger of each and decides:
-// approve, defer until the source is final, or decline. possible_duplicate.go has the rule
-// that a claim is a duplicate of another one. The rules of the decision are in
-// model/internal/rules. Before it reads policies, Evaluate waits for every bind that began
-// before the occurrence was recorded (it lists the holders of store.BindLock).
+// Evaluate finds the policies that an occurrence may affect (match.go). It decides them
+// in batches: for each policy it computes the trigger, opens a claim and approves, defers
+// or declines it. Decide is the decision of an operator. The order of the rules is in
+// rules.Decide of model/internal/rules; decision_facts.go and this package supply its
+// facts.
 //
-// Lock policies by id, then claims by id. Start reading at match.go and adjudication.go.
+// A claim is a duplicate when its policy has an active claim for the same occurrence
+// (hasClaimFor, declined) or for another occurrence that may be the same event
+// (hasPossibleDuplicate, deferred to an operator). Both are in
+// adjudication_duplicates.go; possible_duplicate.go compares times and places of
+// occurrences.
+//
+// A batch locks its occurrence FOR SHARE, then policies by id, claims and payouts. A
+// second pass of Evaluate waits for every bind that was running during the first; for
+// that it lists the holders of store.BindLock. Package claims lists the states of a
+// claim. Start reading at match.go and adjudication.go.
 package adjudication

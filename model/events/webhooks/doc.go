@@ -1,9 +1,12 @@
 // Package webhooks delivers events to partners' endpoints.
 //
-// An endpoint is enabled or disabled and keeps a position in its partner's sequence of
-// events. A delivery row exists from the first attempt: pending, delivered or parked. A run of an endpoint holds a lease (an expiring column, no lock), fetches a
-// batch, and saves the results in one transaction. In ordered endpoints an event waits for
-// the earlier events of its subject.
+// An endpoint (EndpointRow) is enabled or disabled. Its progress is a cursor in the
+// partner's sequence of events. A delivery row exists from the first attempt;
+// delivery_status.go has its states.
 //
-// Start reading at deliver.go, then deliver_fetch.go and deliver_save.go.
+// At most one run delivers for an endpoint: it holds a lease, which is a column that
+// expires, and no lock. A run fetches a batch (DeliveryBatch), sends it outside any
+// transaction, and saves the results and the cursor in one transaction. In ordered
+// endpoints an event waits for the earlier events of its subject. Start reading at
+// deliver.go, then deliver_fetch.go and deliver_save.go.
 package webhooks

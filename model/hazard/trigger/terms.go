@@ -1,6 +1,3 @@
-// Package trigger determines whether an occurrence meets the terms of a cover, and how
-// much is owed. It is one pure function of cover and occurrence, so that any reader of
-// both can recompute every decision.
 package trigger
 
 import (

@@ -1,4 +1,7 @@
 // Package portfolio computes the figures of a book of policies: premiums, insured sums,
-// claims, payouts and loss ratios, by product, currency and time. It reads in a snapshot
-// and changes nothing. Start reading at portfolio.go.
+// claims, payouts and loss ratios, by product, currency and time. The main type is
+// Portfolio; each of its methods computes one figure in one statement.
+//
+// It reads committed rows and changes nothing: no states, no locks. Start reading at
+// portfolio.go.
 package portfolio

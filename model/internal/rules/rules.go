@@ -1,5 +1,3 @@
-// Package rules contains the private rules that decide claims. Only model can
-// import it: partners see outcomes and public reason codes, never the rules.
 package rules
 
 import "slices"

@@ -1,5 +1,3 @@
-// Package seal encrypts secrets of the database, such as account numbers, and computes
-// fingerprints of accounts.
 package seal
 
 import (

@@ -9,9 +9,11 @@
 // # Locks
 //
 // Rows are locked FOR NO KEY UPDATE in the order policy, claim, payout; sets of rows by id.
+// Matching locks its occurrence FOR SHARE before the policies.
 //
 // Advisory locks are taken before row locks, except where the table says otherwise. All
-// belong to the transaction, except for a send.
+// belong to the transaction, except where the table names a session. A bind takes BindLock,
+// the row of its quote, and the lock of its capacity if there is one.
 //
 //	lock                          holder                          mode
 //	idempotency/owner/op/key      a write with that key           exclusive, tried
@@ -24,8 +26,8 @@
 //	source/digest                 a replay of history             exclusive
 //	rail report, rail             an import of a report           exclusive
 //	match reports                 the matching of report lines    exclusive
-//	release stop, 0               an intent; a stop               shared; exclusive
-//	release stop, 1               a send, by its session; a stop  shared; exclusive
+//	release stop, 0               the preparation of an order     shared; a stop lists holders
+//	release stop, 1               a process that sends            shared, by session; as above
 //	sweep, kind                   one turn of a kind of due work  exclusive, tried
 //	payment_files/rail            the files of a rail             exclusive
 //	migrations                    the migrations                  exclusive, by session

@@ -1,9 +1,3 @@
-// Package pricing computes a premium from a cover and the shipped history. Any reader
-// of the answer alone can recompute it.
-//
-// It makes two passes over history: a replay lists the events that would have paid at
-// the place itself, and a weighing computes what each event counts in the price when
-// the place is displaced.
 package pricing
 
 import (

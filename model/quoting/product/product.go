@@ -1,7 +1,3 @@
-// Package product parses products: versioned, immutable documents with a context
-// schema, an index, a place, a trigger, a payout shape, times, settlement, price
-// parameters, limits and worked examples. A document whose worked examples fail cannot
-// be published.
 package product
 
 import (
