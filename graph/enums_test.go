@@ -18,6 +18,7 @@ import (
 	"parapet/model/claims"
 	"parapet/model/events/webhooks"
 	"parapet/model/hazard"
+	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/event"
 	"parapet/model/kernel/store"
 	"parapet/model/ledger"
@@ -99,7 +100,7 @@ func domainEnums(t *testing.T) map[string][]string {
 		"QuoteStatus": states(quoting.QuoteTransitions), "PolicyStatus": states(underwriting.PolicyTransitions), "ClaimStatus": states(claims.ClaimTransitions),
 		"PayoutStatus": states(claims.PayoutTransitions), "PayoutMethodStatus": states(payouts.PayoutMethodTransitions), "WebhookEndpointStatus": states(webhooks.EndpointTransitions),
 		"EventType": toEnumWords(event.Types()), "TimelineKind": append(toEnumWords(event.Types()), "trigger.observed"),
-		"ObservationKind": toEnumWords(hazard.Kinds()), "Peril": toEnumWords(hazard.Perils()), "DecisionOutcome": toEnumWords(claims.DecisionOutcomes()), "FindingKind": reconciliation.ReconciliationExceptionKinds(),
+		"ObservationKind": toEnumWords(hazard.Kinds()), "Peril": toEnumWords(trigger.Perils()), "DecisionOutcome": toEnumWords(claims.DecisionOutcomes()), "FindingKind": reconciliation.ReconciliationExceptionKinds(),
 		"LedgerAccount": toEnumWords(ledger.Accounts()), "HoldReason": toEnumWords(payouts.HoldReasons()), "JobState": operations.JobStates(), "ResolutionOutcome": toEnumWords(payouts.ResolutionOutcomes()),
 	}
 	for name, of := range map[string]string{

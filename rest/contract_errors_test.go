@@ -14,7 +14,7 @@ import (
 
 	"parapet/internal/errormap"
 	"parapet/model"
-	"parapet/model/hazard"
+	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
 	"parapet/model/underwriting/capacity"
@@ -122,7 +122,7 @@ func (w *errorFixture) blockSales(t *testing.T) {
 	w.capacityQuote, w.moratoriumQuote = w.Quote("rain-excess", nil), w.Quote("cyclone-circle", nil)
 	_, err := w.Service.Capacity.Set(t.Context(), w.Operator, capacity.Request{Product: w.capacityQuote.Product, Currency: w.capacityQuote.Cover.Limit.Currency, Amount: new(int64(0))})
 	require.NoError(t, err)
-	peril := hazard.PerilWindstorm
+	peril := trigger.Windstorm
 	_, err = w.Service.Capacity.DeclareMoratorium(t.Context(), w.Operator, capacity.MoratoriumRequest{Kind: &peril, EndsAt: w.Now().Add(time.Hour), Reason: "A storm is named."})
 	require.NoError(t, err)
 }

@@ -32,8 +32,8 @@ var statusesByList = map[reflect.Type][]any{
 var (
 	deliveryStates    = enumValues(webhooks.DeliveryPending, webhooks.DeliveryDelivered, webhooks.DeliveryFailed)
 	subscribableTypes = append([]any{webhooks.AllEvents}, eventTypes("")...)
-	perils            = enumValues(hazard.PerilEarthquake, hazard.PerilWindstorm, hazard.PerilRainfall)
-	observationKinds  = enumValues(hazard.Earthquake, hazard.StormFix, hazard.StationDay)
+	perils            = enumValues(trigger.Perils()...)
+	observationKinds  = enumValues(hazard.Kinds()...)
 	observationStages = enumValues(trigger.Preliminary, trigger.Final, trigger.Retracted)
 	decisionStages    = enumValues(trigger.Preliminary, trigger.Final)
 	placeKinds        = enumValues(trigger.Circle, trigger.AtStation)

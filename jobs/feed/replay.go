@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"parapet/model/hazard"
 	"parapet/model/wire"
 )
 
@@ -27,7 +26,7 @@ func Replay(observations []wire.ObservationInput, eventID string, now time.Time)
 	}
 	// The database stores microseconds; a finer shift would differ in the next run.
 	target := now.UTC().Truncate(time.Microsecond)
-	if event.Kind == hazard.StationDay {
+	if event.Kind.IsDaily() {
 		target = utcMidnight(target)
 	}
 	shift = target.Sub(event.OccurredAt)
@@ -48,7 +47,7 @@ func Shift(observations []wire.ObservationInput, shift time.Duration, now time.T
 			o.ReplayedFrom = &original
 		}
 		o.OccurredAt = original.Add(shift)
-		if o.Kind == hazard.StationDay {
+		if o.Kind.IsDaily() {
 			o.OccurredAt = utcMidnight(o.OccurredAt)
 			o.SourceEventID = dayID(o.Station, o.OccurredAt)
 		}

@@ -1,53 +1,13 @@
 package hazard
 
 import (
-	"slices"
 	"time"
 
 	"github.com/shopspring/decimal"
 )
 
-// Kind is what an observation measures.
-type Kind string
-
-const (
-	// Earthquake is one earthquake: magnitude at a point and a depth.
-	Earthquake Kind = "earthquake"
-	// StormFix is one position of a storm's track: sustained wind at a point.
-	StormFix Kind = "storm_fix"
-	// StationDay is one day of measurements at a weather station.
-	StationDay Kind = "station_day"
-)
-
-// Kinds lists every kind in the contract's order.
-func Kinds() []Kind { return []Kind{Earthquake, StormFix, StationDay} }
-
-// Peril is what a cover insures against.
+// Peril is what a cover insures against; trigger.PerilRules describes each.
 type Peril string
-
-const (
-	// PerilEarthquake pays for the magnitude of earthquakes.
-	PerilEarthquake Peril = "earthquake"
-	// PerilWindstorm pays for the wind of tropical cyclones.
-	PerilWindstorm Peril = "windstorm"
-	// PerilRainfall pays for too much or too little rain at a station.
-	PerilRainfall Peril = "rainfall"
-)
-
-// Perils lists every peril in the contract's order.
-func Perils() []Peril { return []Peril{PerilEarthquake, PerilWindstorm, PerilRainfall} }
-
-// perilOfKind is the peril for which observations of a kind are evidence.
-var perilOfKind = map[Kind]Peril{Earthquake: PerilEarthquake, StormFix: PerilWindstorm, StationDay: PerilRainfall}
-
-// Peril returns the peril for which observations of this kind are evidence; empty for an
-// unknown kind.
-func (k Kind) Peril() Peril { return perilOfKind[k] }
-
-// ObservationKinds returns the kinds of observations that are evidence for the peril.
-func (p Peril) ObservationKinds() []Kind {
-	return slices.DeleteFunc(Kinds(), func(k Kind) bool { return k.Peril() != p })
-}
 
 // Point is a WGS84 position in degrees; south and west are negative.
 type Point struct {

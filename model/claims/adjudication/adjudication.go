@@ -114,7 +114,7 @@ func (adj *adjudication) decideExisting(p *underwriting.PolicyRow, d trigger.Det
 			approved = c
 		}
 	}
-	if approved == nil || adj.facts.Storm == nil || !isStageSufficient(p, d) {
+	if approved == nil || !adj.facts.Grows() || !isStageSufficient(p, d) {
 		return nil
 	}
 	return adj.increaseClaim(p, approved, d)
@@ -202,7 +202,7 @@ func (adj *adjudication) evaluateTrigger(p *underwriting.PolicyRow) trigger.Dete
 // dekad. A claim that waits for evidence that an operator requested does not count.
 func (adj *adjudication) awaitsMissingDays(row *claims.ClaimRow) bool {
 	return row.Status == claims.ClaimDeferred && slices.Equal(row.ReasonCodes, []string{rules.ReasonEvidenceNeeded}) &&
-		adj.facts.Rain != nil && !adj.claimDeterminations[*row.DeterminationID].Met
+		adj.facts.AtStation != nil && !adj.claimDeterminations[*row.DeterminationID].Met
 }
 
 // decideClaim applies the private decision rules and updates claim, policy and payout.
@@ -265,7 +265,7 @@ func (adj *adjudication) increaseClaim(p *underwriting.PolicyRow, row *claims.Cl
 	if err != nil {
 		return err
 	}
-	summary := fmt.Sprintf("The storm grew: %s more is owed.", money.New(more, p.Currency))
+	summary := fmt.Sprintf("%s: %s more is owed.", p.Cover.Trigger.Rules().Growth, money.New(more, p.Currency))
 	if err := adj.recordEvent(row, det, event, summary, map[string]any{"determination": det.Body, "amount": row.ToMoney(row.Amount)}); err != nil {
 		return err
 	}

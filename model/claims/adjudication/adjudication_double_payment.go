@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"parapet/model/claims"
-	"parapet/model/hazard"
 	"parapet/model/hazard/trigger"
 	"parapet/model/payouts"
 	"parapet/model/underwriting"
@@ -53,7 +52,7 @@ func (adj *adjudication) reportDoublePayment(ctx context.Context, p *underwritin
 // withSharedDays leaves out claims whose paid days overlap no other claim's: when later
 // days join two wet spells, each claim was paid correctly for its own days.
 func (adj *adjudication) withSharedDays(approved []*claims.ClaimRow) []*claims.ClaimRow {
-	if adj.occurrence.Kind != hazard.StationDay {
+	if !adj.occurrence.Kind.IsDaily() {
 		return approved
 	}
 	return slices.DeleteFunc(slices.Clone(approved), func(c *claims.ClaimRow) bool {

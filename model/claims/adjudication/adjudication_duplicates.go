@@ -9,7 +9,6 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/claims"
-	"parapet/model/hazard"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/store"
 	"parapet/model/underwriting"
@@ -90,7 +89,7 @@ func (adj *adjudication) isFromOtherSource(other *occurrence.OccurrenceRow) bool
 // sharesDay reports whether the adjudicated occurrence at a station and another one have
 // a day in common.
 func (adj *adjudication) sharesDay(other *occurrence.OccurrenceRow) bool {
-	return adj.occurrence.Kind == hazard.StationDay && other.Kind == hazard.StationDay && adj.occurrence.DayRun().Overlaps(other.DayRun())
+	return adj.occurrence.Kind.IsDaily() && other.Kind.IsDaily() && adj.occurrence.DayRun().Overlaps(other.DayRun())
 }
 
 // IsActive reports whether the claim still occupies its occurrence: it is not declined or

@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"parapet/model/claims"
-	"parapet/model/hazard"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/store"
 	"parapet/model/payouts"
@@ -65,7 +63,7 @@ func (adj *adjudication) load(ctx context.Context, policies []*underwriting.Poli
 func (adj *adjudication) lockRelevantClaims(ctx context.Context, policies []uuid.UUID) ([]*claims.ClaimRow, error) {
 	relevant := adj.NewSelect().Model((*claims.ClaimRow)(nil)).Column("id").Where("c.id = ?", adj.decidedClaimID)
 	if occ := adj.occurrence; occ != nil {
-		reach := duplicateWindow(occ.Kind)
+		reach := occ.Kind.Rules().Duplicates.Window
 		of := func() *bun.SelectQuery {
 			return adj.NewSelect().Model((*claims.ClaimRow)(nil)).Column("id").Where("c.policy_id in (?)", bun.List(policies))
 		}
@@ -81,20 +79,6 @@ func (adj *adjudication) lockRelevantClaims(ctx context.Context, policies []uuid
 		return nil, fmt.Errorf("lock claims: %w", err)
 	}
 	return claims, nil
-}
-
-// duplicateWindow is the largest difference between the times of two claims that are
-// compared as duplicates. It exceeds every limit of the duplicate rules and the length of
-// an occurrence of the kind, because the time of a claim is the start of its occurrence.
-func duplicateWindow(kind hazard.Kind) time.Duration {
-	switch kind {
-	case hazard.Earthquake:
-		return 24 * time.Hour
-	case hazard.StormFix:
-		return 60 * 24 * time.Hour
-	case hazard.StationDay:
-	}
-	return 400 * 24 * time.Hour
 }
 
 // loadOccurrenceIDs loads the ids of the occurrence and of all occurrences merged into

@@ -4,11 +4,11 @@ import (
 	"fmt"
 
 	"parapet/model/claims"
+	"parapet/model/hazard"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
 	"parapet/model/money"
 	"parapet/model/underwriting"
-	"parapet/model/wire"
 )
 
 // ObservedSentence says what the source reported, for the timeline of a claim.
@@ -18,7 +18,7 @@ func ObservedSentence(p *underwriting.PolicyRow, facts trigger.Occurrence, d tri
 		what = "The supposed event"
 	}
 	if public := claims.ToDeterminationRecord(p, facts, d); public.Index != nil {
-		what += ": " + IndexPhrase(p, *public.Index)
+		what += ": " + p.Cover.Trigger.IndexPhrase(hazard.Measure(*public.Index))
 	}
 	if d.DistanceKM != nil {
 		what += fmt.Sprintf(", %.2f km from the insured place's centre", *d.DistanceKM)
@@ -27,18 +27,6 @@ func ObservedSentence(p *underwriting.PolicyRow, facts trigger.Occurrence, d tri
 		return what + fmt.Sprintf(" so far (%s).", missingDays(facts))
 	}
 	return what + fmt.Sprintf(" (%s values).", facts.Stage)
-}
-
-// IndexPhrase describes a value of the policy's index, for example "magnitude 6.4 mw".
-func IndexPhrase(p *underwriting.PolicyRow, m wire.Measure) string {
-	switch p.Cover.Trigger.Index {
-	case "precipitation_sum":
-		return fmt.Sprintf("%s %s of rain", m.Value, m.Unit)
-	case "sustained_wind":
-		return fmt.Sprintf("a wind of %s %s", m.Value, m.Unit)
-	default:
-		return fmt.Sprintf("%s %s %s", p.Cover.Trigger.Index, m.Value, m.Unit)
-	}
 }
 
 // openedSentence explains why a claim was opened.
@@ -51,9 +39,9 @@ func openedSentence(facts trigger.Occurrence, d trigger.Determination) string {
 
 // missingDays describes how many days of a month or dekad have no data.
 func missingDays(facts trigger.Occurrence) string {
-	o := facts.Rain
+	o := facts.AtStation
 	period := "January 2006"
-	if o.Definition.Calendar != trigger.Month {
+	if o.Definition.Calendar() != trigger.Month {
 		period = "the dekad from 2 January 2006"
 	}
 	if n := o.Missing(); n != 1 {
@@ -82,7 +70,7 @@ func decisionSentence(row *claims.ClaimRow, facts trigger.Occurrence) string {
 	case claims.ClaimApproved:
 		return fmt.Sprintf("The claim was approved: %s is owed.", money.New(*row.Amount, row.Currency))
 	case claims.ClaimDeferred:
-		if row.ReasonCodes[0] == string(claims.ReasonEvidenceNeeded) && facts.Rain != nil && facts.Rain.Missing() > 0 {
+		if row.ReasonCodes[0] == string(claims.ReasonEvidenceNeeded) && facts.AtStation != nil && facts.AtStation.Missing() > 0 {
 			return "The claim waits: " + missingDays(facts) + "."
 		}
 		return "The claim waits: " + reasonPhrases[claims.ReasonCode(row.ReasonCodes[0])] + "."

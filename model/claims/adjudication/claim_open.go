@@ -10,7 +10,6 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/claims"
-	"parapet/model/hazard"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/actor"
@@ -224,7 +223,7 @@ func findOccurrence(ctx context.Context, tx *store.Tx, p *underwriting.PolicyRow
 		if err != nil {
 			return nil, none, fmt.Errorf("read observation: %w", err)
 		}
-		if row.Kind == hazard.StationDay {
+		if row.Kind.IsDaily() {
 			return findRainOccurrence(ctx, tx, p, occurrence.Station{Scope: row.Scope, Source: row.Source, Name: *row.Station}, row.Day.UTC())
 		}
 		return lockOccurrence(ctx, tx, *row.OccurrenceID)
@@ -250,7 +249,7 @@ func findOccurrence(ctx context.Context, tx *store.Tx, p *underwriting.PolicyRow
 func FindAliasedOccurrence(ctx context.Context, db bun.IDB, p *underwriting.PolicyRow, event SourceEvent) (uuid.UUID, error) {
 	alias := new(occurrence.AliasRow)
 	err := db.NewSelect().Model(alias).Where("source = ?", event.Source).Where("alias = ?", event.ID).
-		Where("scope in ('', ?)", p.Partner).OrderExpr("kind in (?) desc, scope desc", bun.List(p.Kind.ObservationKinds())).Limit(1).Scan(ctx)
+		Where("scope in ('', ?)", p.Partner).OrderExpr("(kind = ?) desc, scope desc", trigger.Trigger{Kind: p.Kind}.Rules().Kind).Limit(1).Scan(ctx)
 	if store.IsNoRows(err) {
 		return uuid.Nil, occurrence.EventNotFound()
 	}

@@ -154,7 +154,7 @@ func newCandidateQuery(db bun.IDB, occurrences []occurrence.LoadedOccurrence) *b
 		}
 		for _, box := range capacity.SearchBoxes(trigger.OccurrenceBoxes(h.Facts)) {
 			values = append(values, candidateBoxSQL)
-			args = append(args, h.Row.ID, h.Row.Scope, string(h.Row.Kind.Peril()), h.Row.OccurredAt, h.Row.LastAt, box)
+			args = append(args, h.Row.ID, h.Row.Scope, string(h.Row.Kind.Rules().Peril), h.Row.OccurredAt, h.Row.LastAt, box)
 		}
 	}
 	claimed := db.NewRaw(claimedQuery, bun.List(ids), bun.List(retracted))
@@ -239,7 +239,7 @@ func (s *Service) findDecidable(ctx context.Context, row *occurrence.OccurrenceR
 	var hits []uuid.UUID
 	for _, p := range policies {
 		d := trigger.Evaluate(p.Cover, p.CoverPeriod(), p.PayableFrom, facts)
-		changed := p.Owed != nil && (row.FactsWithRetracted != nil || facts.Storm != nil && d.Amount > *p.Owed)
+		changed := p.Owed != nil && (row.FactsWithRetracted != nil || facts.Grows() && d.Amount > *p.Owed)
 		if p.Waits || changed || (d.Met || d.Reason == trigger.EvidenceNeeded) && p.Claims == 0 {
 			hits = append(hits, p.ID)
 		}

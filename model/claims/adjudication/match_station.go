@@ -59,25 +59,22 @@ func findStationCandidates(ctx context.Context, db bun.IDB, occurrences []occurr
 	values := make(map[string][]string)
 	args := make(map[string][]any)
 	for _, h := range occurrences {
-		rain := h.Facts.Rain
+		rain := h.Facts.AtStation
 		if rain == nil || len(rain.Days) == 0 {
 			continue
 		}
 		condition, next := rainEventReachesSQL, rain.Last.AddDate(0, 0, 1)
 		switch {
-		case rain.Definition.Calendar == "" && !rain.IsOver():
+		case rain.Definition.Calendar() == "" && !rain.IsOver():
 			condition, next = coverHasEndedSQL, rain.NextUnknown()
-		case rain.Definition.Calendar != "":
+		case rain.Definition.Calendar() != "":
 			if !rain.IsOver() || !rain.HasFinalDays() {
 				continue
 			}
 			condition = periodReachesSQL
 		}
 		for _, days := range counted[definitionAtStation{rain.Station, rain.Definition.String()}] {
-			index := rain.Sum()
-			if rain.Definition.Calendar == "" {
-				index = rain.LargestSum(days)
-			}
+			index := rain.Definition.LargestIndex(*rain, days)
 			values[condition] = append(values[condition], stationValuesSQL)
 			args[condition] = append(args[condition], h.Row.ID, h.Row.Scope, rain.Station, rain.Definition.String(), days, index.String(), rain.First, next)
 		}
@@ -106,10 +103,10 @@ func loadSummedDays(ctx context.Context, db bun.IDB, occurrences []occurrence.Lo
 	var values []string
 	var args []any
 	for _, h := range occurrences {
-		if h.Facts.Rain == nil {
+		if h.Facts.AtStation == nil {
 			continue
 		}
-		at := definitionAtStation{h.Facts.Rain.Station, h.Facts.Rain.Definition.String()}
+		at := definitionAtStation{h.Facts.AtStation.Station, h.Facts.AtStation.Definition.String()}
 		if _, known := counted[at]; !known {
 			counted[at] = nil
 			values, args = append(values, "(?, ?)"), append(args, at.station, at.definition)
@@ -169,7 +166,7 @@ func LoadPaidDays(ctx context.Context, db bun.IDB, policies []*underwriting.Poli
 // WithoutPaidDays returns the facts for a policy without the days of the same source that
 // were already paid through other occurrences.
 func WithoutPaidDays(r *occurrence.OccurrenceRow, facts trigger.Occurrence, paid []PaidDays) trigger.Occurrence {
-	if facts.Rain == nil {
+	if facts.AtStation == nil {
 		return facts
 	}
 	var runs []trigger.DayRun
@@ -181,8 +178,8 @@ func WithoutPaidDays(r *occurrence.OccurrenceRow, facts trigger.Occurrence, paid
 	if len(runs) == 0 {
 		return facts
 	}
-	rain := *facts.Rain
+	rain := *facts.AtStation
 	rain.Paid = slices.Clip(runs)
-	facts.Rain = &rain
+	facts.AtStation = &rain
 	return facts
 }

@@ -15,16 +15,9 @@ import (
 	"parapet/model/wire"
 )
 
-// Two occurrences within these bounds (inclusive) may be one event: earthquakes of any
-// sources, storms of different sources. Agencies, and networks of one agency, date and
-// locate the same event differently.
-const (
-	quakeDuplicateTime    = 60 * time.Second
-	quakeDuplicateKM      = 100
-	stormDuplicateTime    = 6 * time.Hour
-	stormDuplicateKM      = 150
-	duplicateSearchMargin = 24 * time.Hour // an earlier version of a report may have another date
-)
+// duplicateSearchMargin is added to the times that are compared: an earlier version of a
+// report may have another date.
+const duplicateSearchMargin = 24 * time.Hour
 
 // reportedPosition is the time and place of an event in one report or an earlier
 // version of it.
@@ -38,7 +31,7 @@ type reportedPosition struct {
 // for, those that may be the same event as the adjudicated one. Retracted and
 // superseded reports count too: a claim may have been paid on them.
 func (adj *adjudication) loadPossibleDuplicates(ctx context.Context) error {
-	if adj.occurrence == nil || adj.occurrence.Kind == hazard.StationDay {
+	if adj.occurrence == nil || adj.occurrence.Kind.IsDaily() {
 		return nil // sharesDay compares days at stations
 	}
 	claimed := adj.comparableOccurrences()
@@ -50,7 +43,7 @@ func (adj *adjudication) loadPossibleDuplicates(ctx context.Context) error {
 		return err
 	}
 	for _, id := range claimed {
-		if mayBeOneEvent(adj.occurrence.Kind, positions[id], positions[adj.occurrence.ID]) {
+		if mayBeOneEvent(adj.occurrence.Kind.Rules().Duplicates, positions[id], positions[adj.occurrence.ID]) {
 			adj.possibleDuplicates[id] = true
 		}
 	}
@@ -111,15 +104,11 @@ func loadPositions(ctx context.Context, tx *store.Tx, occurrences []uuid.UUID) (
 }
 
 // mayBeOneEvent reports whether any two positions are close enough.
-func mayBeOneEvent(kind hazard.Kind, some, others []reportedPosition) bool {
-	apart, km := quakeDuplicateTime, float64(quakeDuplicateKM)
-	if kind == hazard.StormFix {
-		apart, km = stormDuplicateTime, stormDuplicateKM
-	}
+func mayBeOneEvent(rules hazard.DuplicateRules, some, others []reportedPosition) bool {
 	for _, a := range some {
 		for _, b := range others {
-			comparable := kind == hazard.Earthquake || a.source != b.source
-			if comparable && a.at.Sub(b.at).Abs() <= apart && hazard.Distance(a.where, b.where) <= km {
+			comparable := rules.SameSource || a.source != b.source
+			if comparable && a.at.Sub(b.at).Abs() <= rules.Time && hazard.Distance(a.where, b.where) <= rules.KM {
 				return true
 			}
 		}

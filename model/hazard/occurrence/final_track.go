@@ -32,7 +32,7 @@ func (s *Service) RecordFinalTracks(ctx context.Context, actor actor.Actor, in [
 type trackValidation func(v *apperr.Validator, in []wire.ObservationInput)
 
 func requireFinalFixes(v *apperr.Validator, in []wire.ObservationInput) {
-	other := slices.ContainsFunc(in, func(o wire.ObservationInput) bool { return o.Kind != hazard.StormFix || o.Stage != trigger.Final })
+	other := slices.ContainsFunc(in, func(o wire.ObservationInput) bool { return !o.Kind.IsFix() || o.Stage != trigger.Final })
 	v.Require(!other, "/final_track", "value", "A final track has observations of kind storm_fix and stage final only.")
 }
 
@@ -73,7 +73,7 @@ func (r *ingestion) rejectIncompleteTracks(in []wire.ObservationInput, rows []*O
 func stormNames(rows []*ObservationRow) []string {
 	var names []string
 	for _, row := range rows {
-		if row.Kind == hazard.StormFix {
+		if row.Kind.IsFix() {
 			names = append(append(names, row.SourceEventID), row.Body.Aliases...)
 		}
 	}
@@ -106,7 +106,7 @@ func (r *ingestion) rejectSuperseded(ctx context.Context, source string, rows []
 		return nil, fmt.Errorf("read final tracks: %w", err)
 	}
 	return slices.DeleteFunc(slices.Clone(indexes), func(i int) bool {
-		superseded := rows[i].Kind == hazard.StormFix && rows[i].Stage == string(trigger.Preliminary) &&
+		superseded := rows[i].Kind.IsFix() && rows[i].Stage == string(trigger.Preliminary) &&
 			slices.ContainsFunc(stormNames(rows[i:i+1]), func(name string) bool { return slices.Contains(complete, name) })
 		if superseded {
 			r.results[i].Errors = []apperr.FieldError{supersededFixError}
@@ -132,7 +132,7 @@ func (r *ObservationRow) replacesAsFinal(before *ObservationRow) bool {
 // queryStorms selects the storms that a source's ids refer to.
 func (r *ingestion) queryStorms(source string, names []string) *bun.SelectQuery {
 	return r.NewSelect().TableExpr("occurrence_aliases as a").Where("a.scope = ?", r.scope).Where("a.source = ?", source).
-		Where("a.kind = ?", hazard.StormFix).Where("a.alias in (?)", bun.List(names))
+		Where("a.kind in (?)", bun.List(hazard.FixKinds())).Where("a.alias in (?)", bun.List(names))
 }
 
 // retractMissingFixes retracts the preliminary fixes of the storms among rows that rows
@@ -144,7 +144,7 @@ func (r *ingestion) retractMissingFixes(ctx context.Context, source string, rows
 	}
 	var missing []*ObservationRow
 	err := r.NewSelect().Model(&missing).Where("scope = ?", r.scope).Where("source = ?", source).
-		Where("kind = ?", hazard.StormFix).Where("stage = ?", trigger.Preliminary).
+		Where("kind in (?)", bun.List(hazard.FixKinds())).Where("stage = ?", trigger.Preliminary).
 		Where("occurrence_id in (?)", r.queryStorms(source, stormNames(rows)).ColumnExpr("a.occurrence_id")).
 		Where("natural_key not in (?)", bun.List(keys)).OrderExpr("natural_key").Scan(ctx)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
-	"parapet/model/hazard"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/store"
 	"parapet/model/wire"
@@ -45,7 +44,7 @@ func (r *ingestion) ingest(ctx context.Context, in []wire.ObservationInput, unre
 		r.results[i] = wire.ObservationResult{Index: i, Result: ResultRejected}
 		completeRetraction(&each)
 		if r.results[i].Errors = CheckObservation(r.Actor, &each, r.Now, unread[i]); len(r.results[i].Errors) > 0 {
-			if r.sandbox && each.Kind == hazard.StationDay {
+			if r.sandbox && each.Kind.IsDaily() {
 				r.explainFuture(r.results[i].Errors)
 			}
 			continue

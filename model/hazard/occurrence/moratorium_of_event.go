@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
-	"parapet/model/hazard"
 	"parapet/model/kernel/store"
 	"parapet/model/underwriting/capacity"
 )
@@ -25,7 +24,7 @@ func (r *ingestion) updateMoratoriaOfChanges(ctx context.Context) error {
 	}
 	var ids []uuid.UUID
 	for _, o := range r.changed {
-		if o.OccurrenceID != nil && capacity.RuleMeasures[o.Kind.Peril()] != "" && !slices.Contains(ids, *o.OccurrenceID) {
+		if o.OccurrenceID != nil && o.Kind.Rules().Moratorium != nil && !slices.Contains(ids, *o.OccurrenceID) {
 			ids = append(ids, *o.OccurrenceID)
 		}
 	}
@@ -93,7 +92,7 @@ func sortedIDs[V any](of map[uuid.UUID]V) []uuid.UUID {
 // addReading adds a reading to its occurrence's moratorium if a rule closes the places
 // around it and its end is in the future. Call it with the oldest reading first.
 func addReading(tx *store.Tx, found map[uuid.UUID]*capacity.MoratoriumRow, rules []capacity.MoratoriumRuleRow, o *ObservationRow) {
-	at := slices.IndexFunc(rules, func(r capacity.MoratoriumRuleRow) bool { return r.Kind == o.Kind.Peril() })
+	at := slices.IndexFunc(rules, func(r capacity.MoratoriumRuleRow) bool { return r.Kind == o.Kind.Rules().Peril })
 	if at < 0 || o.Body.Location == nil {
 		return
 	}
@@ -118,8 +117,6 @@ func addReading(tx *store.Tx, found map[uuid.UUID]*capacity.MoratoriumRow, rules
 // eventMoratoriumReason returns the reason that rejected partners read.
 func eventMoratoriumReason(o *ObservationRow) string {
 	name := fmt.Sprintf("%s of %s", o.SourceEventID, o.Source)
-	if o.Kind == hazard.Earthquake {
-		return fmt.Sprintf("An earthquake of magnitude %s (%s) happened near it on %s.", o.measuredValue("magnitude"), name, o.OccurredAt.UTC().Format(time.DateOnly))
-	}
-	return fmt.Sprintf("A storm (%s) was near it at %s.", name, o.OccurredAt.UTC().Format(time.RFC3339))
+	rules := o.Kind.Rules().Moratorium
+	return rules.Reason(o.Body.Measures[rules.Measure], name, o.OccurredAt.UTC())
 }

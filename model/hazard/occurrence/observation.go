@@ -186,19 +186,9 @@ func (s *Service) observationScope(ctx context.Context, caller actor.Actor, sand
 	return caller.Partner, s.Authorize(ctx, caller, actor.ScopeClaimsWrite)
 }
 
-// naturalKey identifies an observation: an earthquake by its id; a fix by the storm's id
-// and the time; a station day by its station and day. Keys of different kinds never
-// collide.
+// naturalKey identifies an observation of a source. Keys of different kinds never collide.
 func naturalKey(in *wire.ObservationInput) string {
-	key := string(in.Kind) + ":"
-	switch in.Kind {
-	case hazard.StormFix:
-		return key + in.SourceEventID + "@" + in.OccurredAt.UTC().Format(time.RFC3339Nano)
-	case hazard.StationDay:
-		return key + in.Station + "/" + in.OccurredAt.UTC().Format(time.DateOnly)
-	case hazard.Earthquake:
-	}
-	return key + in.SourceEventID
+	return string(in.Kind) + ":" + in.Kind.Rules().NaturalKey(in.SourceEventID, in.Station, in.OccurredAt)
 }
 
 // NewObservation returns the row of an observation in a scope: a partner or, for shared ones, empty.
@@ -215,7 +205,7 @@ func NewObservation(scope string, in wire.ObservationInput, now time.Time) (*Obs
 		Kind: in.Kind, OccurredAt: in.OccurredAt, Stage: string(in.Stage), Revision: in.Revision,
 		Body: in, Digest: digest[:],
 	}
-	if in.Kind == hazard.StationDay {
+	if in.Kind.IsDaily() {
 		day := in.OccurredAt.Truncate(24 * time.Hour)
 		row.Station, row.Day = &in.Station, &day
 	}

@@ -19,37 +19,6 @@ import (
 	"parapet/model/wire"
 )
 
-// measureRule describes one measure of a kind of observation.
-type measureRule struct {
-	units    []string
-	min, max float64 // values outside are errors of the source
-	required bool
-}
-
-// magnitudeUnits are the scales that seismic networks publish. A source's preferred
-// magnitude counts in any scale, and a determination names the scale. For large
-// earthquakes it is a moment magnitude.
-var magnitudeUnits = []string{"mw", "mww", "mwc", "mwb", "mwr", "ml", "mb", "mb_lg", "ms", "md", "mh", "mi", "mfa", "me"}
-
-// measureRules are the measures of each kind: names, units and the bounds of possible
-// values.
-var measureRules = map[hazard.Kind]map[string]measureRule{
-	hazard.Earthquake: {
-		"magnitude": {magnitudeUnits, -5, 11, true},
-		"depth":     {[]string{"km"}, -20, 1000, false},
-	},
-	hazard.StormFix: {
-		"wind":     {[]string{"kn"}, 0, 300, false},
-		"pressure": {[]string{"hPa"}, 800, 1100, false},
-	},
-	hazard.StationDay: {
-		"precipitation":   {[]string{"mm"}, 0, 3000, false},
-		"temperature_max": {[]string{"degC"}, -100, 70, false},
-		"temperature_min": {[]string{"degC"}, -100, 70, false},
-		"wind":            {[]string{"m/s"}, 0, 150, false},
-	},
-}
-
 var (
 	decimalPattern = regexp.MustCompile(`^-?[0-9]{1,9}(\.[0-9]{1,9})?$`)
 	// SourcePattern matches the name of a source.
@@ -90,8 +59,8 @@ func CheckObservation(actor actor.Actor, in *wire.ObservationInput, now time.Tim
 // contains both.
 func requireOccurredAt(v *apperr.Validator, in *wire.ObservationInput) {
 	if in.Stage == trigger.Retracted {
-		v.Require(in.Kind != hazard.StormFix || !in.OccurredAt.IsZero(), "/occurred_at", "required", "Say which fix of the storm is retracted: give its time.")
-		v.Require(in.Kind != hazard.StationDay || IsValidName(in.Station) && !in.OccurredAt.IsZero(), "/station", "required", "Say which day is retracted: give station and occurred_at, or a source_event_id of the form <station>/<day>.")
+		v.Require(!in.Kind.IsFix() || !in.OccurredAt.IsZero(), "/occurred_at", "required", "Say which fix of the storm is retracted: give its time.")
+		v.Require(!in.Kind.IsDaily() || IsValidName(in.Station) && !in.OccurredAt.IsZero(), "/station", "required", "Say which day is retracted: give station and occurred_at, or a source_event_id of the form <station>/<day>.")
 		return
 	}
 	v.Require(!in.OccurredAt.IsZero(), "/occurred_at", "required", "It is missing: give an RFC 3339 time with its zone, such as 2018-02-06T15:50:42Z.")
@@ -100,7 +69,7 @@ func requireOccurredAt(v *apperr.Validator, in *wire.ObservationInput) {
 
 // completeRetraction sets the station and day of a retracted day from its id.
 func completeRetraction(in *wire.ObservationInput) {
-	if in.Stage != trigger.Retracted || in.Kind != hazard.StationDay || in.Station != "" || !in.OccurredAt.IsZero() {
+	if in.Stage != trigger.Retracted || !in.Kind.IsDaily() || in.Station != "" || !in.OccurredAt.IsZero() {
 		return
 	}
 	if station, day, ok := ParseStationDay(in.SourceEventID); ok {
@@ -134,10 +103,10 @@ func requirePlace(v *apperr.Validator, in *wire.ObservationInput) {
 		v.Require(in.Location.Latitude >= -90 && in.Location.Latitude <= 90, "/location/latitude", "value", "Use degrees from -90 to 90.")
 		v.Require(in.Location.Longitude >= -180 && in.Location.Longitude <= 180, "/location/longitude", "value", "Use degrees from -180 to 180.")
 	}
-	if measureRules[in.Kind] == nil {
+	if in.Kind.Rules().Measures == nil {
 		return // the kind decides which of the two it needs
 	}
-	if in.Kind == hazard.StationDay {
+	if in.Kind.IsDaily() {
 		v.Require(IsValidName(in.Station), "/station", "required", "Name the station, 1 to 128 characters.")
 		v.Require(in.Location == nil, "/location", "not_allowed", "A station's day has a station, not a location.")
 		return
@@ -147,14 +116,14 @@ func requirePlace(v *apperr.Validator, in *wire.ObservationInput) {
 }
 
 func requireMeasures(v *apperr.Validator, in *wire.ObservationInput) {
-	known := measureRules[in.Kind]
+	known := in.Kind.Rules().Measures
 	if known == nil {
 		return
 	}
 	v.Require(in.Measures == nil || len(in.Measures) > 0, "/measures", "required", "Give at least one of "+strings.Join(slices.Sorted(maps.Keys(known)), ", ")+".")
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		_, given := in.Measures[name]
-		v.Require(given || !known[name].required, apperr.JSONPointer("measures", name), "required", "An "+string(in.Kind)+" needs it.")
+		v.Require(given || !known[name].Required, apperr.JSONPointer("measures", name), "required", "An "+string(in.Kind)+" needs it.")
 	}
 	for _, name := range slices.Sorted(maps.Keys(in.Measures)) {
 		q, ok := known[name]
@@ -166,12 +135,12 @@ func requireMeasures(v *apperr.Validator, in *wire.ObservationInput) {
 	}
 }
 
-func requireMeasure(v *apperr.Validator, name string, m wire.Measure, q measureRule) {
-	v.Require(slices.Contains(q.units, m.Unit), apperr.JSONPointer("measures", name, "unit"), "enum", "Use "+strings.Join(q.units, ", ")+".")
+func requireMeasure(v *apperr.Validator, name string, m wire.Measure, q hazard.MeasureRule) {
+	v.Require(slices.Contains(q.Units, m.Unit), apperr.JSONPointer("measures", name, "unit"), "enum", "Use "+strings.Join(q.Units, ", ")+".")
 	if !decimalPattern.MatchString(m.Value) {
 		v.Require(false, apperr.JSONPointer("measures", name, "value"), "format", "Use a decimal string such as \"6.4\", with at most nine digits on either side.")
 		return
 	}
 	value := decimal.RequireFromString(m.Value).InexactFloat64()
-	v.Require(value >= q.min && value <= q.max, apperr.JSONPointer("measures", name, "value"), "value", fmt.Sprintf("Use a value from %g to %g %s.", q.min, q.max, q.units[0]))
+	v.Require(value >= q.Min && value <= q.Max, apperr.JSONPointer("measures", name, "value"), "value", fmt.Sprintf("Use a value from %g to %g %s.", q.Min, q.Max, q.Units[0]))
 }

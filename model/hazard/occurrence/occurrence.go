@@ -74,15 +74,15 @@ func (r *OccurrenceRow) ToFacts(observations []ObservationRow) trigger.Occurrenc
 // earthquake, the final one counts, then the highest revision, then the latest.
 func (r *OccurrenceRow) factsFrom(observations []ObservationRow) trigger.Occurrence {
 	o := trigger.Occurrence{Source: r.Source, SourceEventID: r.SourceEventID, SourceVersion: r.SourceVersion, Stage: r.Stage}
-	switch r.Kind {
-	case hazard.Earthquake:
+	switch r.Kind.Rules().Form {
+	case hazard.PointForm:
 		if len(observations) > 0 {
 			best := slices.MaxFunc(observations, func(a, b ObservationRow) int {
 				return cmp.Or(finalRank(a)-finalRank(b), cmp.Compare(revisionOrNone(a), revisionOrNone(b)), a.UpdatedAt.Compare(b.UpdatedAt))
 			})
 			o.Quake, o.Stage, o.Unit = best.toQuake(), trigger.Stage(best.Stage), best.Body.Measures["magnitude"].Unit
 		}
-	case hazard.StormFix:
+	case hazard.TrackForm:
 		if len(observations) == 0 {
 			break
 		}
@@ -91,7 +91,7 @@ func (r *OccurrenceRow) factsFrom(observations []ObservationRow) trigger.Occurre
 			storm.Fixes = append(storm.Fixes, observations[i].toFix())
 		}
 		o.Storm = storm
-	case hazard.StationDay: // the facts are the days of its station; see rainFacts
+	case hazard.DailyForm: // the facts are the days of its station; see LoadStationFacts
 	}
 	return o
 }

@@ -60,7 +60,7 @@ func (r *ingestion) link(ctx context.Context, source string) ([]uuid.UUID, error
 	l := linker{ingestion: r, source: source, occurrenceByName: known, changedIDs: make(map[uuid.UUID]bool)}
 	for _, row := range r.changed {
 		switch {
-		case row.Kind == hazard.StationDay:
+		case row.Kind.IsDaily():
 		case row.isRetracted() && row.OccurrenceID != nil:
 			l.changedIDs[*row.OccurrenceID] = true
 		default:
@@ -138,7 +138,7 @@ func oldestMatch(names []sourceName, known map[sourceName]uuid.UUID) (uuid.UUID,
 func (r *ingestion) loadAliases(ctx context.Context, source string) (map[sourceName]uuid.UUID, error) {
 	var names []string
 	for _, row := range r.changed {
-		if row.Kind != hazard.StationDay {
+		if !row.Kind.IsDaily() {
 			names = append(append(names, row.SourceEventID), row.Body.Aliases...)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"parapet/model/hazard"
 	"parapet/model/kernel/apperr"
 	"parapet/model/wire"
 )
@@ -27,7 +26,7 @@ func (r *ingestion) advanceRehearsalClock(ctx context.Context, in []wire.Observa
 	target, latest := r.Now, r.latestRehearsal()
 	for i := range in {
 		end := in[i].OccurredAt.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)
-		if in[i].Kind != hazard.StationDay || !end.After(target) || end.After(latest) {
+		if !in[i].Kind.IsDaily() || !end.After(target) || end.After(latest) {
 			continue
 		}
 		if len(CheckObservation(r.Actor, &in[i], end, unread[i])) == 0 {

@@ -23,7 +23,7 @@ type Station struct{ Scope, Source, Name string }
 // for windows of days recorded before occurrences at stations had a definition.
 func (r *OccurrenceRow) StationAndDefinition() (Station, trigger.Definition, bool) {
 	if r.Station == nil || r.Definition == nil {
-		return Station{}, trigger.Definition{}, false
+		return Station{}, nil, false
 	}
 	definition, ok := trigger.ParseDefinition(*r.Definition)
 	return Station{r.Scope, r.Source, *r.Station}, definition, ok
@@ -138,17 +138,17 @@ func (r *OccurrenceRow) rainFacts(days StationDays) trigger.Occurrence {
 	facts := trigger.Occurrence{Source: r.Source, SourceEventID: r.SourceEventID, SourceVersion: r.SourceVersion, Stage: r.Stage}
 	found, _ := findLargestOverlap(definition.Occurrences(at.Name, days.MeasuredDays(false)), r.DayRun())
 	if found == nil { // the revised or retracted days no longer form an occurrence; the known facts follow it
-		found = &trigger.RainOccurrence{
+		found = &trigger.StationOccurrence{
 			Station: at.Name, Definition: definition, First: r.OccurredAt.UTC(), Last: r.LastAt.UTC(), After: days.withinRun(r.DayRun()).MeasuredDays(false),
 		}
 	}
-	facts.Rain = found
+	facts.AtStation = found
 	if slices.ContainsFunc(days, func(row ObservationRow) bool { return row.isRetracted() }) {
 		before, overlap := findLargestOverlap(definition.Occurrences(at.Name, days.MeasuredDays(true)), r.DayRun())
 		retracted := func(row ObservationRow) bool { return row.isRetracted() }
 		if overlap && slices.ContainsFunc(days.withinRun(before.Run()), retracted) {
 			all := facts
-			all.Rain = before
+			all.AtStation = before
 			r.FactsWithRetracted = &all
 		}
 	}
@@ -157,7 +157,7 @@ func (r *OccurrenceRow) rainFacts(days StationDays) trigger.Occurrence {
 
 // findLargestOverlap returns the occurrence with the most days of a run, the first of
 // equals; found is false when none has a day of it.
-func findLargestOverlap(all []trigger.RainOccurrence, run trigger.DayRun) (best *trigger.RainOccurrence, found bool) {
+func findLargestOverlap(all []trigger.StationOccurrence, run trigger.DayRun) (best *trigger.StationOccurrence, found bool) {
 	var most time.Duration
 	for i := range all {
 		if !all[i].Run().Overlaps(run) {

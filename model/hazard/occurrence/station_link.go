@@ -33,7 +33,7 @@ const stationDefinitionsQuery = `select s.station, d.definition from unnest(arra
 func (r *ingestion) linkStations(ctx context.Context, source string) ([]uuid.UUID, error) {
 	changed := make(map[string]trigger.DayRun)
 	for _, row := range r.changed {
-		if row.Kind != hazard.StationDay {
+		if !row.Kind.IsDaily() {
 			continue
 		}
 		day := row.Day.UTC()
@@ -107,24 +107,24 @@ func (l *stationLinker) linkDays(ctx context.Context) ([]uuid.UUID, error) {
 
 // findOccurrencesAround returns the occurrences that the changed days may affect: those
 // that contain one of them, or that one of them separates, joins or ends.
-func (l *stationLinker) findOccurrencesAround(ctx context.Context) ([]trigger.RainOccurrence, error) {
+func (l *stationLinker) findOccurrencesAround(ctx context.Context) ([]trigger.StationOccurrence, error) {
 	for reach := 2 * daysReadAfter; ; reach *= 2 {
 		from, to := l.changedRun.First.AddDate(0, 0, -reach), l.changedRun.Last.AddDate(0, 0, reach)
 		var err error
 		if l.days, err = l.station.LoadDays(ctx, l, from, to); err != nil {
 			return nil, err
 		}
-		margin := l.definition.DryDays + 1
+		margin := l.definition.DryDays() + 1
 		inner := trigger.DayRun{First: from.AddDate(0, 0, margin), Last: to.AddDate(0, 0, -margin)}
-		var found []trigger.RainOccurrence
+		var found []trigger.StationOccurrence
 		whole := true
 		for _, o := range l.definition.Occurrences(l.station.Name, l.days.MeasuredDays(false)) {
-			reached := trigger.DayRun{First: o.First.AddDate(0, 0, -l.definition.DryDays), Last: o.Last.AddDate(0, 0, daysReadBefore)}
+			reached := trigger.DayRun{First: o.First.AddDate(0, 0, -l.definition.DryDays()), Last: o.Last.AddDate(0, 0, daysReadBefore)}
 			if !reached.Hull(trigger.DayRun{First: o.First, Last: lastKnownDay(o)}).Overlaps(l.changedRun) {
 				continue
 			}
 			found = append(found, o)
-			whole = whole && (l.definition.Calendar != "" || inner.Contains(o.First) && inner.Contains(o.Last))
+			whole = whole && (l.definition.Calendar() != "" || inner.Contains(o.First) && inner.Contains(o.Last))
 		}
 		if whole {
 			return found, nil
@@ -133,7 +133,7 @@ func (l *stationLinker) findOccurrencesAround(ctx context.Context) ([]trigger.Ra
 }
 
 // lastKnownDay returns the last day that affects an occurrence.
-func lastKnownDay(o trigger.RainOccurrence) time.Time {
+func lastKnownDay(o trigger.StationOccurrence) time.Time {
 	if len(o.After) == 0 {
 		return o.Last
 	}
@@ -143,7 +143,7 @@ func lastKnownDay(o trigger.RainOccurrence) time.Time {
 // lockKnownOccurrences reads and locks the occurrences that share a day with a found
 // one or with the changed days, and those named after one of their days, which may have
 // been merged.
-func (l *stationLinker) lockKnownOccurrences(ctx context.Context, found []trigger.RainOccurrence) error {
+func (l *stationLinker) lockKnownOccurrences(ctx context.Context, found []trigger.StationOccurrence) error {
 	reached, names := l.changedRun, []string{l.station.EventID(l.changedRun.First)}
 	for _, o := range found {
 		reached = reached.Hull(o.Run())
@@ -165,11 +165,11 @@ func (l *stationLinker) lockKnownOccurrences(ctx context.Context, found []trigge
 
 // findContinued returns the recorded occurrences that a found one continues, oldest
 // first.
-func (l *stationLinker) findContinued(found []trigger.RainOccurrence, i int, taken map[uuid.UUID]bool) []*OccurrenceRow {
+func (l *stationLinker) findContinued(found []trigger.StationOccurrence, i int, taken map[uuid.UUID]bool) []*OccurrenceRow {
 	var rows []*OccurrenceRow
 	for _, row := range l.known {
 		_, named, _ := ParseStationDay(row.SourceEventID)
-		inAny := slices.ContainsFunc(found, func(o trigger.RainOccurrence) bool { return o.Run().Contains(named) })
+		inAny := slices.ContainsFunc(found, func(o trigger.StationOccurrence) bool { return o.Run().Contains(named) })
 		byName := found[i].Run().Contains(named)
 		byDay := !inAny && !taken[row.ID] && row.MergedInto == nil && found[i].Run().Overlaps(row.DayRun())
 		if byName || byDay {
@@ -181,7 +181,7 @@ func (l *stationLinker) findContinued(found []trigger.RainOccurrence, i int, tak
 
 // saveOccurrence gives a found occurrence the identity of the oldest known one that it
 // continues, and merges the others into that one.
-func (l *stationLinker) saveOccurrence(ctx context.Context, found []trigger.RainOccurrence, i int, taken map[uuid.UUID]bool) error {
+func (l *stationLinker) saveOccurrence(ctx context.Context, found []trigger.StationOccurrence, i int, taken map[uuid.UUID]bool) error {
 	o := found[i]
 	known := l.findContinued(found, i, taken)
 	row := l.newOccurrence(o)
@@ -211,7 +211,7 @@ func (l *stationLinker) saveOccurrence(ctx context.Context, found []trigger.Rain
 }
 
 // newOccurrence returns the row of a found occurrence, without an identity.
-func (l *stationLinker) newOccurrence(o trigger.RainOccurrence) *OccurrenceRow {
+func (l *stationLinker) newOccurrence(o trigger.StationOccurrence) *OccurrenceRow {
 	row := &OccurrenceRow{
 		Scope: l.station.Scope, UpdatedAt: l.Now, Source: l.station.Source, Kind: hazard.StationDay,
 		OccurredAt: o.First, LastAt: o.Last, Stage: trigger.Preliminary,

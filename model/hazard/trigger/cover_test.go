@@ -35,7 +35,7 @@ func quakeCover() Cover {
 		Limit: money.New(100_000_00, "USD"), Term: "P365D", ReportingWindow: "P30D",
 		Place: Place{Kind: Circle, Latitude: 23.98, Longitude: 121.61, RadiusKM: 50},
 		Trigger: Trigger{
-			Kind: hazard.PerilEarthquake, Index: "magnitude", Unit: "mw", Direction: AtLeast,
+			Kind: Earthquake, Index: "magnitude", Unit: "mw", Direction: AtLeast,
 			DecidesOn: Final, MaximumDepthKM: decimalPtr(mustDecimal("70")),
 		},
 		Payout: Payout{Shape: Step, Steps: stepRungs("6.0", "0.25", "6.5", "0.5", "7.0", "1")},
@@ -47,7 +47,7 @@ func stormCover() Cover {
 		Limit: money.New(3_800_000_00, "USD"), Term: "P1Y",
 		Place: Place{Kind: Circle, Latitude: 30.4437, Longitude: -85.0474, RadiusKM: 40},
 		Trigger: Trigger{
-			Kind: hazard.PerilWindstorm, Index: "sustained_wind", Unit: "kn", Direction: AtLeast,
+			Kind: Windstorm, Index: "sustained_wind", Unit: "kn", Direction: AtLeast,
 			DecidesOn: Final, Wind: LargerOfEnds, MaximumGapHours: 6,
 		},
 		Payout: Payout{Shape: Step, Steps: stepRungs("64", "0.2", "96", "0.5", "113", "1")},
@@ -59,7 +59,7 @@ func rainCover(direction Direction, payout Payout) Cover {
 	c := Cover{
 		Limit: money.New(10_000_00, "USD"), Term: "P1Y",
 		Place:   Place{Kind: AtStation, Station: "Seattle"},
-		Trigger: Trigger{Kind: hazard.PerilRainfall, Index: "precipitation_sum", Unit: "mm", Direction: direction, DecidesOn: Final},
+		Trigger: Trigger{Kind: Rainfall, Index: "precipitation_sum", Unit: "mm", Direction: direction, DecidesOn: Final},
 		Payout:  payout,
 	}
 	if direction == AtMost {

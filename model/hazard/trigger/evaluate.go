@@ -21,23 +21,24 @@ func Evaluate(c Cover, p Period, payableFrom time.Time, o Occurrence) Determinat
 	e := newEvaluation(c, p, payableFrom, o)
 	d := e.buildDetermination()
 	d.Stage = o.Stage
-	if o.Rain != nil && c.Trigger.Kind == hazard.PerilRainfall && c.Place.Kind == AtStation {
-		e.completeRain(&d, *o.Rain)
+	if o.AtStation != nil && c.Trigger.IsAtStation() && c.Place.Kind == AtStation {
+		d.FirstDay, d.LastDay, d.Stage = e.bestDays.First, e.bestDays.Last, Preliminary
+		o.AtStation.Definition.complete(&e, &d, *o.AtStation)
 	}
 	return d
 }
 
 func newEvaluation(c Cover, p Period, payableFrom time.Time, o Occurrence) evaluation {
 	e := evaluation{cover: c, period: p, payableFrom: payableFrom, closest: math.Inf(1)}
-	switch {
-	case o.Quake != nil && c.Trigger.Kind == hazard.PerilEarthquake && c.Place.Kind == Circle:
+	switch form := c.Trigger.Form(); {
+	case o.Quake != nil && form == hazard.PointForm && c.Place.Kind != AtStation:
 		e.evaluateQuake(*o.Quake)
-	case o.Storm != nil && c.Trigger.Kind == hazard.PerilWindstorm && c.Place.Kind == Circle:
+	case o.Storm != nil && form == hazard.TrackForm && c.Place.Kind != AtStation:
 		if e.evaluateStorm(*o.Storm); !e.hasBest {
 			e.approach(*o.Storm)
 		}
-	case o.Rain != nil && c.Trigger.Kind == hazard.PerilRainfall && c.Place.Kind == AtStation:
-		e.evaluateRain(*o.Rain)
+	case o.AtStation != nil && form == hazard.DailyForm && c.Place.Kind == AtStation:
+		e.evaluateStation(*o.AtStation)
 	}
 	return e
 }
@@ -158,20 +159,4 @@ func (e *evaluation) buildDetermination() Determination {
 func roundKM(km float64) *float64 {
 	rounded := math.Round(km*100) / 100
 	return &rounded
-}
-
-// evaluateQuake evaluates a point in time and place. An earthquake without a depth
-// counts as within the depth limit, because the partner must not lose by an incomplete
-// source.
-func (e *evaluation) evaluateQuake(q hazard.Quake) {
-	km := hazard.Distance(e.cover.Place.Center(), q.Where)
-	e.recordDistance(km, q.At)
-	if e.cover.Trigger.isTooDeep(q) {
-		return
-	}
-	e.measureIndex(km, q.At, q.Magnitude)
-}
-
-func (t Trigger) isTooDeep(q hazard.Quake) bool {
-	return t.MaximumDepthKM != nil && q.DepthKM != nil && q.DepthKM.GreaterThan(*t.MaximumDepthKM)
 }

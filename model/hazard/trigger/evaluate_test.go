@@ -47,7 +47,7 @@ func TestQuakeReasons(t *testing.T) {
 		"weak in the waiting":     {quake: func(q *hazard.Quake) { q.At, q.Magnitude = yearPeriod.From, mustDecimal("2") }, reason: WaitingPeriod, touched: true},
 		"at the boundary":         {quake: func(q *hazard.Quake) { q.Magnitude = mustDecimal("6.0") }, reason: ThresholdMet, touched: true},
 		"at it, strict":           {quake: func(q *hazard.Quake) { q.Magnitude = mustDecimal("6.0") }, cover: func(c *Cover) { c.Trigger.Strict = true }, reason: ThresholdNotMet, touched: true},
-		"another kind of trigger": {cover: func(c *Cover) { c.Trigger.Kind = hazard.PerilWindstorm }, reason: OutsidePlace},
+		"another kind of trigger": {cover: func(c *Cover) { c.Trigger.Kind = Windstorm }, reason: OutsidePlace},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestFootprintOverlapsEveryTouchingOccurrence(t *testing.T) {
 	t.Parallel()
 	_, ok := Footprint(Place{Kind: AtStation, Station: "Seattle"})
 	require.False(t, ok)
-	require.Empty(t, OccurrenceBoxes(Occurrence{Rain: &RainOccurrence{Station: "Seattle"}}))
+	require.Empty(t, OccurrenceBoxes(Occurrence{AtStation: &StationOccurrence{Station: "Seattle"}}))
 
 	touched := 0
 	for _, place := range []Place{

@@ -97,7 +97,7 @@ func TestCoverValidate(t *testing.T) {
 		"station":                 {func(c *Cover) { c.Place = Place{Kind: AtStation} }, "the place needs a station"},
 		"quake at a station":      {func(c *Cover) { c.Place = Place{Kind: AtStation, Station: "x"} }, "cannot happen at a station"},
 		"kind":                    {func(c *Cover) { c.Trigger.Kind = "flood" }, `trigger "flood"`},
-		"storm without rule":      {func(c *Cover) { c.Trigger.Kind = "windstorm" }, `wind ""`},
+		"storm without rule":      {func(c *Cover) { c.Trigger.Kind = Windstorm }, `wind ""`},
 		"excess without wet_mm":   {func(c *Cover) { *c = rainCover(AtLeast, linearPayout); c.Trigger.WetMM = nil }, "needs wet_mm, above 0"},
 		"excess with wet_mm 0":    {func(c *Cover) { *c = rainCover(AtLeast, linearPayout); c.Trigger.WetMM = new(mustDecimal("0")) }, "needs wet_mm, above 0"},
 		"excess without dry_days": {func(c *Cover) { *c = rainCover(AtLeast, linearPayout); c.Trigger.DryDays = 0 }, "needs dry_days, at least 1"},

@@ -182,7 +182,7 @@ type Period struct{ From, To time.Time }
 func (p Period) Contains(t time.Time) bool { return !t.Before(p.From) && t.Before(p.To) }
 
 // Occurrence is one occurrence in one version of the source's data. Exactly one of
-// Quake, Storm and Rain is set.
+// Quake, Storm and AtStation is set.
 type Occurrence struct {
 	Source        string
 	SourceEventID string
@@ -190,7 +190,7 @@ type Occurrence struct {
 	Stage         Stage
 	Quake         *hazard.Quake
 	Storm         *hazard.Storm
-	Rain          *RainOccurrence
+	AtStation     *StationOccurrence
 	// Unit is the unit of the measured index, if it is not the terms' own: the scale of
 	// an earthquake's magnitude. It is shown and has no effect on the evaluation.
 	Unit string

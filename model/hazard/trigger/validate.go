@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"parapet/model/hazard"
@@ -56,45 +55,8 @@ func (p Place) validate() error {
 }
 
 func (c Cover) validateTrigger() error {
-	t, circle := c.Trigger, c.Place.Kind == Circle
-	switch {
-	case len(c.Payout.Rings) > 0 && !circle:
+	if len(c.Payout.Rings) > 0 && c.Place.Kind != Circle {
 		return errors.New("only a circle has rings")
-	case !slices.Contains(hazard.Perils(), t.Kind):
-		return fmt.Errorf("trigger %q is none of %v", t.Kind, hazard.Perils())
-	case (t.Kind == hazard.PerilRainfall) == circle:
-		return fmt.Errorf("a trigger of %s cannot happen at a %s", t.Kind, c.Place.Kind)
-	case t.Kind == hazard.PerilWindstorm && t.Wind != LargerOfEnds && t.Wind != Interpolated:
-		return fmt.Errorf("wind %q is neither %s nor %s", t.Wind, LargerOfEnds, Interpolated)
-	case t.Kind == hazard.PerilWindstorm && t.MaximumGapHours < 0:
-		return errors.New("maximum_gap_hours is below 0")
-	case t.Kind == hazard.PerilRainfall:
-		return t.validateRain()
-	default:
-		return nil
 	}
-}
-
-// validateRain requires the members that define the occurrences at a station: days,
-// wet_mm and dry_days for sums of a wet spell, the name of the period for sums of a
-// calendar period.
-func (t Trigger) validateRain() error {
-	switch {
-	case t.Direction == AtMost && (t.Calendar != Month && t.Calendar != Dekad):
-		return fmt.Errorf("calendar %q is neither %s nor %s; a deficit of rain needs one", t.Calendar, Month, Dekad)
-	case t.Direction == AtMost && (t.Days != 0 || t.WetMM != nil || t.DryDays != 0):
-		return errors.New("days, wet_mm and dry_days define wet spells; a deficit of rain has a calendar instead")
-	case t.Direction == AtMost:
-		return nil
-	case t.Calendar != "":
-		return errors.New("calendar is for a deficit of rain; an excess has days, wet_mm and dry_days instead")
-	case t.Days < 1:
-		return errors.New("an excess of rain needs days, at least 1")
-	case t.WetMM == nil || !t.WetMM.IsPositive():
-		return errors.New("an excess of rain needs wet_mm, above 0")
-	case t.DryDays < 1:
-		return errors.New("an excess of rain needs dry_days, at least 1")
-	default:
-		return nil
-	}
+	return c.Trigger.validate(c.Place.Kind)
 }

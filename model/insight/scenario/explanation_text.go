@@ -8,7 +8,6 @@ import (
 
 	"parapet/model/claims"
 	"parapet/model/claims/adjudication"
-	"parapet/model/hazard"
 	"parapet/model/hazard/trigger"
 	"parapet/model/internal/rules"
 	"parapet/model/kernel/store"
@@ -75,7 +74,7 @@ func (v *Evaluation) measuredSentence(determination wire.Determination) string {
 	switch {
 	case v.isRetracted():
 		return fmt.Sprintf("%s retracted its report of %s.", v.facts.Source, v.facts.SourceEventID)
-	case determination.Index != nil && p.Cover.Trigger.Kind == hazard.PerilRainfall:
+	case determination.Index != nil && p.Cover.Trigger.IsAtStation():
 		return v.rainSentence(determination)
 	default:
 		return adjudication.ObservedSentence(p, v.facts, v.determination)
@@ -93,7 +92,7 @@ func (v *Evaluation) termsSentence(determination wire.Determination) string {
 	case trigger.OutsidePeriod, trigger.WaitingPeriod:
 		return sentenceOf(claims.ReasonClause(p, v.facts, v.determination, determination))
 	case trigger.EvidenceNeeded:
-		return fmt.Sprintf("The trigger cannot be evaluated until the missing days are reported: %d.", v.facts.Rain.Missing())
+		return fmt.Sprintf("The trigger cannot be evaluated until the missing days are reported: %d.", v.facts.AtStation.Missing())
 	case trigger.SourcePreliminary:
 		return "The trigger is evaluated when every day is final."
 	case trigger.OutsidePlace:
@@ -121,9 +120,9 @@ func (v *Evaluation) metClause(determination wire.Determination) string {
 func (v *Evaluation) rainSentence(determination wire.Determination) string {
 	first, last := v.determination.FirstDay, v.determination.LastDay
 	if first.IsZero() {
-		return fmt.Sprintf("%s measured no days at the station that count: %s.", v.facts.Source, adjudication.IndexPhrase(v.policy, *determination.Index))
+		return fmt.Sprintf("%s measured no days at the station that count: %s.", v.facts.Source, v.policy.Cover.Trigger.IndexPhrase(*determination.Index))
 	}
-	return fmt.Sprintf("%s measured %s at the station from %s to %s.", v.facts.Source, adjudication.IndexPhrase(v.policy, *determination.Index),
+	return fmt.Sprintf("%s measured %s at the station from %s to %s.", v.facts.Source, v.policy.Cover.Trigger.IndexPhrase(*determination.Index),
 		first.Format(time.DateOnly), last.Format(time.DateOnly))
 }
 

@@ -40,14 +40,14 @@ type hypotheticalRain struct {
 // findOccurrences returns the occurrences of a definition that the hypothetical days
 // create or change. It adds dry days after the last known day, so that a spell ends;
 // without any spell it returns one occurrence without days.
-func (r *hypotheticalRain) findOccurrences(d trigger.Definition) []trigger.RainOccurrence {
+func (r *hypotheticalRain) findOccurrences(d trigger.Definition) []trigger.StationOccurrence {
 	days := slices.Clip(r.days)
-	for next := days[len(days)-1].Date.AddDate(0, 0, 1); len(days) < len(r.days)+d.DryDays; next = next.AddDate(0, 0, 1) {
+	for next := days[len(days)-1].Date.AddDate(0, 0, 1); len(days) < len(r.days)+d.DryDays(); next = next.AddDate(0, 0, 1) {
 		days = append(days, hazard.Day{Date: next})
 	}
-	found := slices.DeleteFunc(d.Occurrences(r.Name, days), func(o trigger.RainOccurrence) bool { return !o.Run().Overlaps(r.span) })
+	found := slices.DeleteFunc(d.Occurrences(r.Name, days), func(o trigger.StationOccurrence) bool { return !o.Run().Overlaps(r.span) })
 	if len(found) == 0 {
-		found = append(found, trigger.RainOccurrence{Station: r.Name, Definition: d, First: r.span.First, Last: r.span.Last, After: days})
+		found = append(found, trigger.StationOccurrence{Station: r.Name, Definition: d, First: r.span.First, Last: r.span.Last, After: days})
 	}
 	return found
 }
@@ -119,7 +119,7 @@ func (sc *Scenario) factsForPolicy(p *underwriting.PolicyRow) []trigger.Occurren
 	var all, paying []trigger.Occurrence
 	for _, o := range sc.hypotheticalRain.findOccurrences(p.Cover.Trigger.Definition()) {
 		facts := trigger.Occurrence{
-			Source: sc.Row.Source, SourceEventID: sc.hypotheticalRain.EventID(o.First), SourceVersion: sc.Row.SourceVersion, Stage: trigger.Final, Rain: &o,
+			Source: sc.Row.Source, SourceEventID: sc.hypotheticalRain.EventID(o.First), SourceVersion: sc.Row.SourceVersion, Stage: trigger.Final, AtStation: &o,
 		}
 		facts = adjudication.WithoutPaidDays(sc.Row, facts, sc.paidRuns[p.ID])
 		all = append(all, facts)

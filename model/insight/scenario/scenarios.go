@@ -12,7 +12,6 @@ import (
 
 	"parapet/model/claims"
 	"parapet/model/claims/adjudication"
-	"parapet/model/hazard"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/underwriting"
 )
@@ -23,7 +22,7 @@ type scenarios []*Scenario
 
 // filterRainfall returns the scenarios at stations if rain is true, else the others.
 func (all scenarios) filterRainfall(rain bool) scenarios {
-	return slices.DeleteFunc(slices.Clone(all), func(sc *Scenario) bool { return (sc.Row.Kind == hazard.StationDay) != rain })
+	return slices.DeleteFunc(slices.Clone(all), func(sc *Scenario) bool { return sc.Row.Kind.IsDaily() != rain })
 }
 
 // insuredStation is a station and an occurrence definition used by policies there; an

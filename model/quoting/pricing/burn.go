@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/shopspring/decimal"
-
 	"parapet/model/hazard"
 	"parapet/model/hazard/trigger"
 )
@@ -77,53 +75,6 @@ type dataset struct {
 	years int // N
 }
 
-func datasetFor(c trigger.Cover, h *hazard.History) dataset {
-	switch c.Trigger.Kind {
-	case hazard.PerilEarthquake:
-		return dataset{h.QuakeData(), h.QuakeData().Years()}
-	case hazard.PerilWindstorm:
-		return dataset{h.StormData(), h.StormData().Years()}
-	case hazard.PerilRainfall:
-	}
-	data := dataset{Dataset: h.RainData()}
-	if station, ok := h.Station(c.Place.Station); ok && len(station.Years) > 0 {
-		data.years = len(station.Years)
-		data.FirstYear, data.LastYear = station.Years[0], station.Years[len(station.Years)-1]
-	}
-	return data
-}
-
-// replayHistory evaluates the whole history of the cover's peril at the place.
-// CheckPriceable must accept the cover.
-func (a *analysis) replayHistory(h *hazard.History) {
-	switch a.replay.cover.Trigger.Kind {
-	case hazard.PerilEarthquake:
-		a.replay.replayQuakes(h)
-	case hazard.PerilWindstorm:
-		a.replay.replayStorms(h)
-	case hazard.PerilRainfall:
-		a.replay.replayRain(&a.weigher, h)
-	}
-	a.replay.paidEvents = sortPastEvents(a.replay.paidEvents)
-}
-
-// weighHistory weighs the whole history of the cover's peril. CheckPriceable must
-// accept the cover.
-func weighHistory(c trigger.Cover, smoothing decimal.Decimal, h *hazard.History, s *seasonWindow) *analysis {
-	a := &analysis{data: datasetFor(c, h)}
-	a.replay = historyReplay{cover: c, source: a.data.Source, season: s, paidEvents: []PastEvent{}}
-	a.weigher = eventWeigher{cover: c, season: s, smoothing: smoothing.InexactFloat64(), events: []WeighedEvent{}}
-	switch c.Trigger.Kind {
-	case hazard.PerilEarthquake:
-		a.weigher.weighQuakes(h)
-	case hazard.PerilWindstorm:
-		a.weigher.weighStorms(h)
-	case hazard.PerilRainfall:
-		a.weigher.weighRain(h)
-	}
-	return a
-}
-
 func (a *analysis) computeFigures() burnFigures {
 	return a.burnOf(sumEvents(a.weigher.events), a.weigher.season)
 }
@@ -134,8 +85,8 @@ func (a *analysis) burnOf(t eventSums, s *seasonWindow) burnFigures {
 	return newBurnFigures(t, c.Limit.Amount, a.data.years, c.Payout.LargestFactor().Rat(), a.weigher.priorShare(s))
 }
 
-// priorShare returns q, the part of half an event that is added: by the area that
-// smoothing adds to the place, or its width for a track, and by the part of the year.
+// priorShare returns q, the part of half an event that is added: by the size that
+// smoothing adds to the place, and by the part of the year.
 func (w *eventWeigher) priorShare(s *seasonWindow) *big.Rat {
 	q := s.yearShare()
 	if w.cover.Place.Kind != trigger.Circle || w.smoothing == 0 {
@@ -143,10 +94,10 @@ func (w *eventWeigher) priorShare(s *seasonWindow) *big.Rat {
 	}
 	radius, reach := exactRat(w.cover.Place.RadiusKM), exactRat(w.smoothing)
 	part := quoRat(radius, addRat(radius, mulRat(big.NewRat(cutoffDeviations, 1), reach)))
-	if w.cover.Trigger.Kind == hazard.PerilEarthquake {
-		part = mulRat(part, part)
+	for range methodsFor(&w.cover).dimensions {
+		q = mulRat(q, part)
 	}
-	return mulRat(q, part)
+	return q
 }
 
 // exactRat returns a number as JSON writes it.

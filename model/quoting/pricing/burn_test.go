@@ -22,7 +22,7 @@ func quakeCover(latitude, longitude float64) trigger.Cover {
 		Limit: money.New(10_000_000, "USD"), Term: "P365D",
 		Place: trigger.Place{Kind: trigger.Circle, Latitude: latitude, Longitude: longitude, RadiusKM: 50},
 		Trigger: trigger.Trigger{
-			Kind: hazard.PerilEarthquake, Index: "magnitude", Unit: "mw",
+			Kind: trigger.Earthquake, Index: "magnitude", Unit: "mw",
 			Direction: trigger.AtLeast, DecidesOn: trigger.Final,
 		},
 		Payout: trigger.Payout{Shape: trigger.Step, Steps: []trigger.Rung{
@@ -36,7 +36,7 @@ func quakeCover(latitude, longitude float64) trigger.Cover {
 func cycloneCover() trigger.Cover {
 	c := quakeCover(25.7617, -80.1918)
 	c.Trigger = trigger.Trigger{
-		Kind: hazard.PerilWindstorm, Index: "sustained_wind", Unit: "kn", Direction: trigger.AtLeast,
+		Kind: trigger.Windstorm, Index: "sustained_wind", Unit: "kn", Direction: trigger.AtLeast,
 		DecidesOn: trigger.Final, Wind: trigger.LargerOfEnds, MaximumGapHours: 24,
 	}
 	c.Payout.Steps = []trigger.Rung{{Threshold: mustDecimal("64"), Factor: mustDecimal("0.2")}, {Threshold: mustDecimal("113"), Factor: mustDecimal("1")}}
@@ -125,7 +125,7 @@ func TestBurnRejectsTermsOutsidePriceData(t *testing.T) {
 		"below the data":       func(c *trigger.Cover, _ *pricing.Parameters) { c.Payout.Steps[0].Threshold = mustDecimal("5.4") },
 		"no term":              func(c *trigger.Cover, _ *pricing.Parameters) { c.Term = "a year" },
 		"no such peril":        func(c *trigger.Cover, _ *pricing.Parameters) { c.Trigger.Kind = "flood" },
-		"no such station":      func(c *trigger.Cover, _ *pricing.Parameters) { c.Trigger.Kind = hazard.PerilRainfall },
+		"no such station":      func(c *trigger.Cover, _ *pricing.Parameters) { c.Trigger.Kind = trigger.Rainfall },
 		"shares of all":        func(_ *trigger.Cover, p *pricing.Parameters) { p.ExpenseShare = mustDecimal("0.85") },
 		"a negative load":      func(_ *trigger.Cover, p *pricing.Parameters) { p.RiskFactor = mustDecimal("-0.1") },
 		"no maximum rate":      func(_ *trigger.Cover, p *pricing.Parameters) { p.MaximumRateOnLine = mustDecimal("0") },

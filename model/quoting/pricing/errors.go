@@ -87,33 +87,14 @@ func (e *UnpriceableError) Error() string { return e.Member + " " + e.Detail }
 // tracks, a station with too few years, a term of more than a year or not of whole
 // days.
 func CheckPriceable(c trigger.Cover, h *hazard.History, start time.Time) error {
-	switch c.Trigger.Kind {
-	case hazard.PerilEarthquake:
-		lowest, least := c.Payout.LowestThreshold(), h.QuakeData().MinimumMagnitude
-		if lowest.LessThan(least) {
-			return &UnpriceableError{"steps", fmt.Sprintf("must not begin below %s: the price data records no earthquake below it", least)}
-		}
-	case hazard.PerilWindstorm:
-		if basin := h.StormData().Basin; basin != nil && !basin.Contains(c.Place.Center()) {
-			return &UnpriceableError{"location", "must lie in the basin of the track data, " + basin.Name}
-		}
-	case hazard.PerilRainfall:
-		if err := checkStationPriceable(c, h); err != nil {
-			return err
-		}
-	default:
+	methods := methodsFor(&c)
+	if methods == nil {
 		return &UnpriceableError{"trigger", fmt.Sprintf("has no price data for %q", c.Trigger.Kind)}
 	}
-	return checkTermPriceable(c, start)
-}
-
-func checkStationPriceable(c trigger.Cover, h *hazard.History) error {
-	station, known := h.Station(c.Place.Station)
-	if !known || !station.HasEnoughYears() {
-		return &UnpriceableError{"station", fmt.Sprintf("must have at least %d whole years of price data: %s; %q has %d",
-			hazard.MinimumStationYears, strings.Join(h.PricedStations(), ", "), c.Place.Station, len(station.Years))}
+	if err := methods.checkPriceable(&c, h); err != nil {
+		return err
 	}
-	return nil
+	return checkTermPriceable(c, start)
 }
 
 func checkTermPriceable(c trigger.Cover, start time.Time) error {
@@ -127,10 +108,11 @@ func checkTermPriceable(c trigger.Cover, start time.Time) error {
 	if end.Sub(start)%(24*time.Hour) != 0 {
 		return &UnpriceableError{"term", "must be whole days, such as P2D: prices count days"}
 	}
-	calendar := c.Trigger.Definition().Calendar
-	if c.Trigger.Kind != hazard.PerilRainfall || calendar == "" {
+	definition := c.Trigger.Definition()
+	if definition == nil || definition.Calendar() == "" {
 		return nil
 	}
+	calendar := definition.Calendar()
 	first := calendar.FirstFrom(c.PayableFrom(start))
 	if calendar.FirstFrom(first.AddDate(0, 0, 1)).After(end) {
 		return &UnpriceableError{"term", fmt.Sprintf("must hold a whole %s after the waiting period, which ends at %s",

@@ -33,7 +33,7 @@ func ReweighEvents(c trigger.Cover, b Basis, past []PastEvent, h *hazard.History
 	if b.Formula < 2 {
 		return unsmoothedEvents(past), nil
 	}
-	priced, shipped := BasisVersion{b.Formula, b.DatasetDigest}, BasisVersion{Formula, datasetFor(c, h).Digest}
+	priced, shipped := BasisVersion{b.Formula, b.DatasetDigest}, BasisVersion{Formula, methodsFor(&c).dataset(&c, h).Digest}
 	if priced != shipped {
 		return nil, &OtherBasis{Priced: priced, Shipped: shipped}
 	}

@@ -89,7 +89,7 @@ func (w *eventWeigher) again(e *WeighedEvent, s *seasonWindow) moments {
 		event, _ := part.weighStorm(e.runs)
 		return event.moments
 	}
-	if e.spell == nil || e.spell.Definition.Calendar != "" {
+	if e.spell == nil || e.spell.Definition.Calendar() != "" {
 		return moments{}
 	}
 	if d := e.spell.bestDetermination(&w.cover, s.spans(&w.cover, e.spell.First, e.spell.next).all); d.Met {

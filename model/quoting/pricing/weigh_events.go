@@ -25,7 +25,7 @@ type WeighedEvent struct {
 
 	moments moments
 	runs    []hazard.TrackPart // of a storm: its track near the place
-	spell   *rainEvent         // at a station
+	spell   *stationEvent      // at a station
 }
 
 // eventWeigher weighs each past event for the price: the probability and size of its

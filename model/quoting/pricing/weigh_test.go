@@ -29,7 +29,7 @@ func miami(random *rand.Rand) trigger.Cover {
 		Limit: money.New(10_000_000, "USD"), Term: "P365D",
 		Place: trigger.Place{Kind: trigger.Circle, Latitude: 15 + 20*random.Float64(), Longitude: -95 + 35*random.Float64(), RadiusKM: 5 + 200*random.Float64()},
 		Trigger: trigger.Trigger{
-			Kind: hazard.PerilWindstorm, Index: "sustained_wind", Unit: "kn", Direction: trigger.AtLeast, DecidesOn: trigger.Final,
+			Kind: trigger.Windstorm, Index: "sustained_wind", Unit: "kn", Direction: trigger.AtLeast, DecidesOn: trigger.Final,
 			Wind: []trigger.WindRule{trigger.LargerOfEnds, trigger.Interpolated}[random.IntN(2)], MaximumGapHours: 24,
 		},
 		Payout: trigger.Payout{Shape: trigger.Step, Rings: []trigger.Ring{
@@ -102,7 +102,7 @@ func TestSeasonsArePickedFromAllOfHistory(t *testing.T) {
 	random, h := rand.New(rand.NewPCG(6, 6)), hazard.Shipped()
 	quakes := miami(random)
 	quakes.Place.Latitude, quakes.Place.Longitude = 23.98, 121.61
-	quakes.Trigger.Kind, quakes.Payout.Rings = hazard.PerilEarthquake, nil
+	quakes.Trigger.Kind, quakes.Payout.Rings = trigger.Earthquake, nil
 	quakes.Payout.Steps = []trigger.Rung{{Threshold: decimal.RequireFromString("5.5"), Factor: decimal.New(1, 0)}}
 	storms := miami(random)
 	storms.Place.Latitude, storms.Place.Longitude, storms.Place.RadiusKM = 25.76, -80.19, 150
@@ -141,7 +141,7 @@ func station(direction trigger.Direction, calendar trigger.Calendar, attach, exh
 		Limit: money.New(10_000_000, "USD"), Term: "P365D", WaitingPeriod: "P7D",
 		Place: trigger.Place{Kind: trigger.AtStation, Station: "Milwaukee"},
 		Trigger: trigger.Trigger{
-			Kind: hazard.PerilRainfall, Index: "precipitation_sum", Unit: "mm", Direction: direction,
+			Kind: trigger.Rainfall, Index: "precipitation_sum", Unit: "mm", Direction: direction,
 			Calendar: calendar, Days: 10, DecidesOn: trigger.Final,
 		},
 		Payout: trigger.Payout{Shape: trigger.Linear, Attach: &from, Exhaust: &to},

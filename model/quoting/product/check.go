@@ -94,17 +94,10 @@ func (d Document) contextMembers() (needed, allowed []string) {
 	allowed = []string{"policyholder"}
 	if d.Place == trigger.AtStation {
 		needed = append(needed, "station")
-		if d.Trigger.Direction == trigger.AtMost {
-			allowed = append(allowed, "calendar")
-		} else {
-			allowed = append(allowed, "days")
-		}
 	} else {
 		needed = append(needed, "location", "radius_km")
 	}
-	if d.Trigger.Kind == hazard.PerilEarthquake {
-		allowed = append(allowed, "maximum_depth_km")
-	}
+	allowed = append(allowed, d.Trigger.ContextMembers()...)
 	switch {
 	case d.Payout.Shape == trigger.Step && len(d.Payout.Rings) == 0:
 		allowed = append(allowed, "steps")

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/hazard"
+	"parapet/model/hazard/trigger"
 	"parapet/model/money"
 	"parapet/model/quoting/product"
 )
@@ -178,7 +179,7 @@ func TestProductReturnsItsDocument(t *testing.T) {
 		require.NotEmpty(t, d.Title)
 		require.Equal(t, "PT24H", d.Times.QuoteValidity)
 		version, waiting := 2, "P0D"
-		if d.Trigger.Kind == hazard.PerilRainfall {
+		if d.Trigger.Kind == trigger.Rainfall {
 			version, waiting = 3, "P7D"
 		}
 		require.Equal(t, version, p.Version())

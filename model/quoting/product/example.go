@@ -99,18 +99,18 @@ func (e Example) buildOccurrences(c trigger.Cover, p trigger.Period, payableFrom
 	switch {
 	case e.countPerils() != 1:
 		return nil
-	case e.Quake != nil && c.Trigger.Kind == hazard.PerilEarthquake:
+	case e.Quake != nil && c.Trigger.Form() == hazard.PointForm:
 		return []trigger.Occurrence{{Quake: &hazard.Quake{
 			At: p.From.AddDate(0, 0, 1), Magnitude: e.Quake.Magnitude, DepthKM: e.Quake.DepthKM,
 			Where: hazard.Point{Latitude: e.Quake.Latitude, Longitude: e.Quake.Longitude},
 		}}}
-	case e.Storm != nil && c.Trigger.Kind == hazard.PerilWindstorm:
+	case e.Storm != nil && c.Trigger.Form() == hazard.TrackForm:
 		return []trigger.Occurrence{{Storm: e.buildStorm(p.From)}}
-	case e.Rain != nil && c.Trigger.Kind == hazard.PerilRainfall:
+	case e.Rain != nil && c.Trigger.IsAtStation():
 		occurrences := []trigger.Occurrence{}
 		days := e.buildDays(c.Trigger.Definition(), p, payableFrom)
 		for _, o := range c.Trigger.Definition().Occurrences(c.Place.Station, days) {
-			occurrences = append(occurrences, trigger.Occurrence{Rain: &o})
+			occurrences = append(occurrences, trigger.Occurrence{AtStation: &o})
 		}
 		return occurrences
 	default:
@@ -142,12 +142,12 @@ func (e Example) buildStorm(from time.Time) *hazard.Storm {
 // buildDays returns the known days of the example and those that follow them.
 func (e Example) buildDays(d trigger.Definition, p trigger.Period, payableFrom time.Time) []hazard.Day {
 	first, next := payableFrom, payableFrom.AddDate(0, 0, len(e.Rain))
-	if d.Calendar != "" { // skips the month in which cover begins, even without a waiting period
+	if calendar := d.Calendar(); calendar != "" { // skips the month in which cover begins, even without a waiting period
 		if first = p.From.AddDate(0, 0, 1); payableFrom.After(first) {
 			first = payableFrom
 		}
-		first = d.Calendar.FirstFrom(first)
-		next = d.Calendar.FirstFrom(first.AddDate(0, 0, 1))
+		first = calendar.FirstFrom(first)
+		next = calendar.FirstFrom(first.AddDate(0, 0, 1))
 	}
 	var days []hazard.Day
 	for i, mm := range e.Rain {
@@ -155,7 +155,7 @@ func (e Example) buildDays(d trigger.Definition, p trigger.Period, payableFrom t
 			days = append(days, hazard.Day{Date: first.AddDate(0, 0, i), PrecipitationMM: *mm})
 		}
 	}
-	for i := range max(1, d.DryDays) {
+	for i := range max(1, d.DryDays()) {
 		days = append(days, hazard.Day{Date: next.AddDate(0, 0, i)})
 	}
 	return days

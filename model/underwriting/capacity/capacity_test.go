@@ -76,7 +76,7 @@ func TestMoratoriumRefusesQuoteAndBind(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	near := trigger.Place{Kind: trigger.Circle, Latitude: modeltest.Epicentre.Latitude, Longitude: modeltest.Epicentre.Longitude, RadiusKM: 10}
-	quake := hazard.PerilEarthquake
+	quake := trigger.Earthquake
 	moratorium, err := b.Service.Capacity.DeclareMoratorium(t.Context(), b.Operator, capacity.MoratoriumRequest{
 		Kind: &quake, Place: &near, EndsAt: b.Now().Add(time.Hour), Reason: "An eruption is expected.",
 	})
@@ -120,7 +120,7 @@ func TestNewEventStartsMoratoriumAroundIt(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	set := func(rule *capacity.MoratoriumRule) (*wire.MoratoriumRule, error) {
-		return b.Service.Capacity.SetMoratoriumRule(t.Context(), b.Operator, capacity.MoratoriumRuleRequest{Kind: hazard.PerilEarthquake, Rule: rule})
+		return b.Service.Capacity.SetMoratoriumRule(t.Context(), b.Operator, capacity.MoratoriumRuleRequest{Kind: trigger.Earthquake, Rule: rule})
 	}
 	rule, err := set(&capacity.MoratoriumRule{Minimum: decimal.RequireFromString("6"), RadiusKM: 100, Lasts: "P3D"})
 	require.NoError(t, err)

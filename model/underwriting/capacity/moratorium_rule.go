@@ -45,8 +45,27 @@ type MoratoriumRule struct {
 	Lasts    string          // ISO 8601 duration, from the time of the event
 }
 
-// RuleMeasures are the measures that rules compare.
-var RuleMeasures = map[hazard.Peril]string{hazard.PerilEarthquake: "magnitude", hazard.PerilWindstorm: "wind"}
+// shippedRules returns the shipped rule of each peril that has one.
+func shippedRules() (rules []MoratoriumRuleRow) {
+	for _, kind := range hazard.Kinds() {
+		if m := kind.Rules().Moratorium; m != nil {
+			rules = append(rules, MoratoriumRuleRow{
+				Kind: kind.Rules().Peril, Measure: m.Measure, Minimum: m.Minimum, RadiusKM: m.RadiusKM, Seconds: int64(m.Lasts.Seconds()), Author: shippedAuthor,
+			})
+		}
+	}
+	return rules
+}
+
+// measureOf returns the measure that a peril's rule compares; empty if it has none.
+func measureOf(peril hazard.Peril) string {
+	for _, rule := range shippedRules() {
+		if rule.Kind == peril {
+			return rule.Measure
+		}
+	}
+	return ""
+}
 
 // MaxRuleDuration bounds how long a rule stops sales, maxRuleRadius how far around.
 const (
@@ -55,7 +74,7 @@ const (
 )
 
 func (in *MoratoriumRuleRequest) validate(v *apperr.Validator) (lasts time.Duration) {
-	v.Require(RuleMeasures[in.Kind] != "", "/kind", "enum", "Use earthquake or windstorm.")
+	v.Require(measureOf(in.Kind) != "", "/kind", "enum", "Use earthquake or windstorm.")
 	if in.Rule == nil {
 		return 0
 	}
@@ -80,7 +99,7 @@ func (s *Service) SetMoratoriumRule(ctx context.Context, caller actor.Actor, in 
 	if err := v.Err(); err != nil {
 		return nil, err
 	}
-	row := &MoratoriumRuleRow{Kind: in.Kind, Measure: RuleMeasures[in.Kind], Seconds: int64(lasts.Seconds()), Author: caller.PersonID()}
+	row := &MoratoriumRuleRow{Kind: in.Kind, Measure: measureOf(in.Kind), Seconds: int64(lasts.Seconds()), Author: caller.PersonID()}
 	var rule *wire.MoratoriumRule
 	err := s.InTx(ctx, caller, func(ctx context.Context, tx *store.Tx) error {
 		row.UpdatedAt, row.Disabled, rule = tx.Now, in.Rule == nil, nil
@@ -136,14 +155,6 @@ func formatISODuration(d time.Duration) string {
 // shippedAuthor is the author of shipped rules.
 const shippedAuthor = "parapet"
 
-// shippedRules close the places within 1,000 km of each fix of a storm for 48 hours, at
-// any wind speed, and those within 300 km of an earthquake of magnitude 6 or more for
-// three days.
-var shippedRules = []MoratoriumRuleRow{
-	{Kind: hazard.PerilEarthquake, Minimum: decimal.NewFromInt(6), RadiusKM: 300, Seconds: 72 * 3600},
-	{Kind: hazard.PerilWindstorm, Minimum: decimal.Zero, RadiusKM: 1_000, Seconds: 48 * 3600},
-}
-
 // ApplyShippedMoratoriumRules writes the rules of this release for kinds whose rule no
 // operator set or removed, and applies them to recent observations. With on false it
 // removes them and ends their moratoria. It may run any number of times and in any number
@@ -156,8 +167,8 @@ func (s *Service) ApplyShippedMoratoriumRules(ctx context.Context, on bool) erro
 				shippedAuthor, tx.Now).Exec(ctx)
 			return err
 		}
-		for _, rule := range shippedRules {
-			rule.Measure, rule.UpdatedAt, rule.Author = RuleMeasures[rule.Kind], tx.Now, shippedAuthor
+		for _, rule := range shippedRules() {
+			rule.UpdatedAt = tx.Now
 			_, err := tx.NewInsert().Model(&rule).On("conflict (kind) do update").
 				Set("minimum = excluded.minimum, radius_km = excluded.radius_km, seconds = excluded.seconds, updated_at = excluded.updated_at").
 				Where("mr.author = excluded.author and (mr.minimum, mr.radius_km, mr.seconds) is distinct from (excluded.minimum, excluded.radius_km, excluded.seconds)").Exec(ctx)

@@ -188,7 +188,7 @@ func TestShippedRulesYieldToOperatorsAndCanBeSwitchedOff(t *testing.T) {
 	require.Empty(t, modeltest.Must(b.Service.Capacity.ListMoratoriumRules(t.Context(), b.Operator)))
 
 	set := func(rule *capacity.MoratoriumRule) {
-		_, err := b.Service.Capacity.SetMoratoriumRule(t.Context(), b.Operator, capacity.MoratoriumRuleRequest{Kind: hazard.PerilEarthquake, Rule: rule})
+		_, err := b.Service.Capacity.SetMoratoriumRule(t.Context(), b.Operator, capacity.MoratoriumRuleRequest{Kind: trigger.Earthquake, Rule: rule})
 		require.NoError(t, err)
 	}
 	set(&capacity.MoratoriumRule{Minimum: decimal.NewFromInt(8), RadiusKM: 10, Lasts: "PT1H"})

@@ -1,12 +1,36 @@
 package trigger
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/shopspring/decimal"
 
 	"parapet/model/hazard"
 )
+
+// Windstorm insures against the wind of tropical cyclones in a circle.
+const Windstorm hazard.Peril = "windstorm"
+
+var windstormRules = PerilRules{
+	Peril: Windstorm, Kind: hazard.StormFix,
+	Indices:        map[string]Index{"sustained_wind": {"kn", "a wind of %s %s"}},
+	Growth:         "The storm grew",
+	contextMembers: func(Trigger) []string { return nil },
+	validate:       validateWindstorm,
+}
+
+func validateWindstorm(t Trigger) error {
+	switch {
+	case t.Wind != LargerOfEnds && t.Wind != Interpolated:
+		return fmt.Errorf("wind %q is neither %s nor %s", t.Wind, LargerOfEnds, Interpolated)
+	case t.MaximumGapHours < 0:
+		return errors.New("maximum_gap_hours is below 0")
+	default:
+		return nil
+	}
+}
 
 // evaluateStorm measures the wind where the track is closest to the centre: at each
 // fix, and on each great-circle segment between two fixes within the gap that the terms

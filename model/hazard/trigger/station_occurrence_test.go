@@ -11,13 +11,13 @@ import (
 
 var (
 	mayFirst        = Period{From: utcDate(2015, 5, 1), To: utcDate(2015, 6, 1)}
-	spellDefinition = Definition{WetMM: mustDecimal("1"), DryDays: 3}
+	spellDefinition = wetSpells{mustDecimal("1"), 3}
 	excessCover     = rainCover(AtLeast, Payout{Shape: Lump, Threshold: decimalPtr(mustDecimal("60"))})
 	monthDefinition = rainCover(AtMost, Payout{Shape: Lump, Threshold: decimalPtr(mustDecimal("2.0"))})
 )
 
 // dayRunsOf formats occurrences as first-last, by the day of the month.
-func dayRunsOf(occurrences []RainOccurrence) []string {
+func dayRunsOf(occurrences []StationOccurrence) []string {
 	texts := []string{}
 	for _, o := range occurrences {
 		texts = append(texts, o.First.Format("02")+"-"+o.Last.Format("02"))
@@ -54,21 +54,21 @@ func TestWetSpells(t *testing.T) {
 func TestCalendarPeriods(t *testing.T) {
 	t.Parallel()
 	days := rainOccurrence(utcDate(2024, 2, 9), "1", "2", "3", "-", "5")
-	months := Definition{Calendar: Month}.Occurrences("Seattle", days)
+	months := calendarPeriods{Month}.Occurrences("Seattle", days)
 	require.Equal(t, []string{"01-29"}, dayRunsOf(months))
 	require.Equal(t, 25, months[0].Missing())
 	require.Empty(t, months[0].After)
-	dekads := Definition{Calendar: Dekad}.Occurrences("Seattle", days)
+	dekads := calendarPeriods{Dekad}.Occurrences("Seattle", days)
 	require.Equal(t, []string{"01-10", "11-20"}, dayRunsOf(dekads))
 	require.Equal(t, utcDate(2024, 2, 11), dekads[0].After[0].Date, "the source went on behind the first")
-	third := Definition{Calendar: Dekad}.Occurrences("Seattle", rainOccurrence(utcDate(2024, 2, 29), "1", "2"))
+	third := calendarPeriods{Dekad}.Occurrences("Seattle", rainOccurrence(utcDate(2024, 2, 29), "1", "2"))
 	require.Equal(t, []string{"21-29", "01-10"}, dayRunsOf(third))
 }
 
 func TestDefinitionIsReadBackAsWritten(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]Definition{
-		"month": {Calendar: Month}, "dekad": {Calendar: Dekad}, "spell/1/3": spellDefinition, "spell/0.5/2": {WetMM: mustDecimal("0.5"), DryDays: 2},
+		"month": calendarPeriods{Month}, "dekad": calendarPeriods{Dekad}, "spell/1/3": spellDefinition, "spell/0.5/2": wetSpells{mustDecimal("0.5"), 2},
 	} {
 		got, ok := ParseDefinition(text)
 		require.True(t, ok, text)
@@ -80,10 +80,11 @@ func TestDefinitionIsReadBackAsWritten(t *testing.T) {
 		require.False(t, ok, text)
 	}
 	require.Equal(t, "spell/1/3", excessCover.Trigger.Definition().String())
-	require.Equal(t, "spell/1/3", Trigger{Direction: AtLeast, Days: 10}.Definition().String(), "of a cover bound without a definition")
-	require.Equal(t, "month", Trigger{Direction: AtMost, Days: 30}.Definition().String(), "of a cover bound without a definition")
+	require.Equal(t, "spell/1/3", Trigger{Kind: Rainfall, Direction: AtLeast, Days: 10}.Definition().String(), "of a cover bound without a definition")
+	require.Equal(t, "month", Trigger{Kind: Rainfall, Direction: AtMost, Days: 30}.Definition().String(), "of a cover bound without a definition")
+	require.Nil(t, quakeCover().Trigger.Definition(), "an earthquake happens at no station")
 	one := spellDefinition
-	one.WetMM = mustDecimal("1.00")
+	one.wetMM = mustDecimal("1.00")
 	require.Equal(t, spellDefinition.String(), one.String(), "1.00 mm are 1 mm")
 }
 

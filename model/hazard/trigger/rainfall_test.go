@@ -15,7 +15,7 @@ func evaluateRainOn(t *testing.T, c Cover, p Period, payableFrom time.Time, days
 	all := c.Trigger.Definition().Occurrences("Seattle", days)
 	require.Len(t, all, 1)
 	all[0].Paid = paid
-	return Evaluate(c, p, payableFrom, Occurrence{Rain: &all[0], Stage: Final})
+	return Evaluate(c, p, payableFrom, Occurrence{AtStation: &all[0], Stage: Final})
 }
 
 func TestSpellIndexIsTheLargestSumOfItsDaysInTheCover(t *testing.T) {
@@ -64,20 +64,20 @@ func TestSpellIndexIsTheLargestSumOfItsDaysInTheCover(t *testing.T) {
 func TestRainOfAnotherStationOrDefinitionIsOutsideThePlace(t *testing.T) {
 	t.Parallel()
 	all := spellDefinition.Occurrences("New York", rainOccurrence(mayFirst.From, "60"))
-	require.Equal(t, OutsidePlace, Evaluate(excessCover, mayFirst, mayFirst.From, Occurrence{Rain: &all[0]}).Reason)
-	months := Definition{Calendar: Month}.Occurrences("Seattle", rainOccurrence(mayFirst.From, "60"))
-	require.Equal(t, OutsidePlace, Evaluate(excessCover, mayFirst, mayFirst.From, Occurrence{Rain: &months[0]}).Reason)
+	require.Equal(t, OutsidePlace, Evaluate(excessCover, mayFirst, mayFirst.From, Occurrence{AtStation: &all[0]}).Reason)
+	months := calendarPeriods{Month}.Occurrences("Seattle", rainOccurrence(mayFirst.From, "60"))
+	require.Equal(t, OutsidePlace, Evaluate(excessCover, mayFirst, mayFirst.From, Occurrence{AtStation: &months[0]}).Reason)
 }
 
 func TestSpellRevisedToDryHasIndexZero(t *testing.T) {
 	t.Parallel()
-	gone := RainOccurrence{Station: "Seattle", Definition: spellDefinition, First: utcDate(2015, 5, 3), Last: utcDate(2015, 5, 4), After: rainOccurrence(utcDate(2015, 5, 3), "0", "0")}
-	d := Evaluate(excessCover, mayFirst, mayFirst.From, Occurrence{Rain: &gone})
+	gone := StationOccurrence{Station: "Seattle", Definition: spellDefinition, First: utcDate(2015, 5, 3), Last: utcDate(2015, 5, 4), After: rainOccurrence(utcDate(2015, 5, 3), "0", "0")}
+	d := Evaluate(excessCover, mayFirst, mayFirst.From, Occurrence{AtStation: &gone})
 	require.Equal(t, ThresholdNotMet, d.Reason)
 	require.Equal(t, "0", d.Index.String())
 	require.Equal(t, Final, d.Stage)
 	gone.After[0].Preliminary = true
-	require.Equal(t, Preliminary, Evaluate(excessCover, mayFirst, mayFirst.From, Occurrence{Rain: &gone}).Stage)
+	require.Equal(t, Preliminary, Evaluate(excessCover, mayFirst, mayFirst.From, Occurrence{AtStation: &gone}).Stage)
 }
 
 // markPreliminary marks days by their position in the list.
@@ -163,16 +163,16 @@ func TestDeficitIsDecidedWhenEveryDayIsFinal(t *testing.T) {
 		require.Equal(t, utcDate(2015, 5, 31), d.OccurredAt, name)
 	}
 	june := without(monthOfRain("2", "0"), 7)
-	may := Definition{Calendar: Month}.Occurrences("Seattle", june)[0]
-	d := Evaluate(monthDefinition, all, all.From, Occurrence{Rain: &may})
+	may := calendarPeriods{Month}.Occurrences("Seattle", june)[0]
+	d := Evaluate(monthDefinition, all, all.From, Occurrence{AtStation: &may})
 	require.Equal(t, EvidenceNeeded, d.Reason, "the source went on behind the month")
 	require.False(t, d.Met)
 	require.Zero(t, d.Amount)
 	may.Days[0].Preliminary = true
-	require.Equal(t, SourcePreliminary, Evaluate(monthDefinition, all, all.From, Occurrence{Rain: &may}).Reason)
-	whole := Definition{Calendar: Month}.Occurrences("Seattle", monthOfRain("0"))[0]
+	require.Equal(t, SourcePreliminary, Evaluate(monthDefinition, all, all.From, Occurrence{AtStation: &may}).Reason)
+	whole := calendarPeriods{Month}.Occurrences("Seattle", monthOfRain("0"))[0]
 	whole.Paid = []DayRun{{utcDate(2015, 5, 31), utcDate(2015, 6, 3)}}
-	require.Equal(t, OutsidePeriod, Evaluate(monthDefinition, all, all.From, Occurrence{Rain: &whole}).Reason, "a day was paid already")
+	require.Equal(t, OutsidePeriod, Evaluate(monthDefinition, all, all.From, Occurrence{AtStation: &whole}).Reason, "a day was paid already")
 }
 
 // More cover never pays less: a longer sum, a lower attachment or a longer cover.
@@ -186,9 +186,9 @@ func TestMoreRainCoverNeverPaysLess(t *testing.T) {
 		smaller := rainCover(AtLeast, linearPayout)
 		longer, cheaper := smaller, rainCover(AtLeast, Payout{Shape: Linear, Attach: decimalPtr(mustDecimal("80")), Exhaust: linearPayout.Exhaust})
 		longer.Trigger.Days = 5
-		judged := Evaluate(smaller, short, short.From, Occurrence{Rain: &o})
-		require.GreaterOrEqual(t, Evaluate(longer, short, short.From, Occurrence{Rain: &o}).Amount, judged.Amount)
-		require.GreaterOrEqual(t, Evaluate(cheaper, short, short.From, Occurrence{Rain: &o}).Amount, judged.Amount)
-		require.GreaterOrEqual(t, Evaluate(smaller, long, long.From, Occurrence{Rain: &o}).Amount, judged.Amount)
+		judged := Evaluate(smaller, short, short.From, Occurrence{AtStation: &o})
+		require.GreaterOrEqual(t, Evaluate(longer, short, short.From, Occurrence{AtStation: &o}).Amount, judged.Amount)
+		require.GreaterOrEqual(t, Evaluate(cheaper, short, short.From, Occurrence{AtStation: &o}).Amount, judged.Amount)
+		require.GreaterOrEqual(t, Evaluate(smaller, long, long.From, Occurrence{AtStation: &o}).Amount, judged.Amount)
 	}
 }

@@ -1,0 +1,103 @@
+package pricing
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"parapet/model/hazard"
+	"parapet/model/hazard/trigger"
+)
+
+// historyMethods are the steps of a price that depend on the form of the history.
+type historyMethods struct {
+	// checkPriceable returns an *UnpriceableError if the data cannot answer the terms.
+	checkPriceable func(*trigger.Cover, *hazard.History) error
+	dataset        func(*trigger.Cover, *hazard.History) dataset
+	weigh          func(*eventWeigher, *hazard.History)
+	replay         func(*analysis, *hazard.History)
+	// dimensions is how often the ratio of the place to the smoothed place counts in the
+	// prior: 2 for points, which hit an area, 1 for tracks, which cross a width.
+	dimensions int
+}
+
+var methodsByForm = map[hazard.Form]*historyMethods{
+	hazard.PointForm: {
+		checkPriceable: checkMagnitudes,
+		dataset: func(_ *trigger.Cover, h *hazard.History) dataset {
+			return dataset{h.QuakeData(), h.QuakeData().Years()}
+		},
+		weigh:      (*eventWeigher).weighQuakes,
+		replay:     func(a *analysis, h *hazard.History) { a.replay.replayQuakes(h) },
+		dimensions: 2,
+	},
+	hazard.TrackForm: {
+		checkPriceable: checkBasin,
+		dataset: func(_ *trigger.Cover, h *hazard.History) dataset {
+			return dataset{h.StormData(), h.StormData().Years()}
+		},
+		weigh:      (*eventWeigher).weighStorms,
+		replay:     func(a *analysis, h *hazard.History) { a.replay.replayStorms(h) },
+		dimensions: 1,
+	},
+	hazard.DailyForm: {
+		checkPriceable: checkStationPriceable,
+		dataset:        stationDataset,
+		weigh:          (*eventWeigher).weighStation,
+		replay:         func(a *analysis, h *hazard.History) { a.replay.replayStation(&a.weigher, h) },
+	},
+}
+
+// methodsFor returns the methods for the cover's peril. CheckPriceable must accept the
+// cover.
+func methodsFor(c *trigger.Cover) *historyMethods { return methodsByForm[c.Trigger.Form()] }
+
+func stationDataset(c *trigger.Cover, h *hazard.History) dataset {
+	data := dataset{Dataset: h.RainData()}
+	if station, ok := h.Station(c.Place.Station); ok && len(station.Years) > 0 {
+		data.years = len(station.Years)
+		data.FirstYear, data.LastYear = station.Years[0], station.Years[len(station.Years)-1]
+	}
+	return data
+}
+
+// replayHistory evaluates the whole history of the cover's peril at the place.
+func (a *analysis) replayHistory(h *hazard.History) {
+	methodsFor(&a.replay.cover).replay(a, h)
+	a.replay.paidEvents = sortPastEvents(a.replay.paidEvents)
+}
+
+// weighHistory weighs the whole history of the cover's peril. CheckPriceable must
+// accept the cover.
+func weighHistory(c trigger.Cover, smoothing decimal.Decimal, h *hazard.History, s *seasonWindow) *analysis {
+	methods := methodsFor(&c)
+	a := &analysis{data: methods.dataset(&c, h)}
+	a.replay = historyReplay{cover: c, source: a.data.Source, season: s, paidEvents: []PastEvent{}}
+	a.weigher = eventWeigher{cover: c, season: s, smoothing: smoothing.InexactFloat64(), events: []WeighedEvent{}}
+	methods.weigh(&a.weigher, h)
+	return a
+}
+
+func checkMagnitudes(c *trigger.Cover, h *hazard.History) error {
+	if lowest, least := c.Payout.LowestThreshold(), h.QuakeData().MinimumMagnitude; lowest.LessThan(least) {
+		return &UnpriceableError{"steps", fmt.Sprintf("must not begin below %s: the price data records no earthquake below it", least)}
+	}
+	return nil
+}
+
+func checkBasin(c *trigger.Cover, h *hazard.History) error {
+	if basin := h.StormData().Basin; basin != nil && !basin.Contains(c.Place.Center()) {
+		return &UnpriceableError{"location", "must lie in the basin of the track data, " + basin.Name}
+	}
+	return nil
+}
+
+func checkStationPriceable(c *trigger.Cover, h *hazard.History) error {
+	station, known := h.Station(c.Place.Station)
+	if !known || !station.HasEnoughYears() {
+		return &UnpriceableError{"station", fmt.Sprintf("must have at least %d whole years of price data: %s; %q has %d",
+			hazard.MinimumStationYears, strings.Join(h.PricedStations(), ", "), c.Place.Station, len(station.Years))}
+	}
+	return nil
+}

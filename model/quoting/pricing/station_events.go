@@ -1,0 +1,123 @@
+package pricing
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"parapet/model/hazard"
+	"parapet/model/hazard/trigger"
+)
+
+// stationEvent is an occurrence of a station's whole years.
+type stationEvent struct {
+	trigger.StationOccurrence
+	eventID string
+	next    time.Time       // the day after its last
+	largest decimal.Decimal // bound of its index
+}
+
+// stationEventCache caches the events of a station by definition, so that quotes do not
+// find them again. Products have few definitions; quotes cannot add one.
+var stationEventCache sync.Map // stationEventKey to []stationEvent
+
+type stationEventKey struct {
+	history             *hazard.History
+	station, definition string
+}
+
+// stationEvents returns the events of the whole years of the cover's station.
+func (w *eventWeigher) stationEvents(h *hazard.History) []stationEvent {
+	station, _ := h.Station(w.cover.Place.Station)
+	definition := w.cover.Trigger.Definition()
+	key := stationEventKey{h, station.Name, definition.String()}
+	if known, ok := stationEventCache.Load(key); ok {
+		return known.([]stationEvent)
+	}
+	all := []stationEvent{}
+	for _, o := range definition.Occurrences(station.Name, station.Days) {
+		if _, whole := slices.BinarySearch(station.Years, o.First.Year()); !whole {
+			continue
+		}
+		all = append(all, stationEvent{o, o.Station + "/" + o.First.Format(time.DateOnly), o.Last.AddDate(0, 0, 1), definition.LargestIndex(o, len(o.Days))})
+	}
+	stationEventCache.Store(key, all)
+	return all
+}
+
+// mayPay reports whether the bound of the index reaches the lowest threshold.
+func (s *stationEvent) mayPay(direction trigger.Direction, mildest decimal.Decimal) bool {
+	if direction == trigger.AtMost {
+		return s.largest.LessThanOrEqual(mildest)
+	}
+	return s.largest.GreaterThanOrEqual(mildest)
+}
+
+// bestDetermination returns the best determination of an event in spans.
+func (s *stationEvent) bestDetermination(c *trigger.Cover, spans []span) (best trigger.Determination) {
+	o := trigger.Occurrence{Stage: trigger.Final, AtStation: &s.StationOccurrence}
+	for i := range spans {
+		d := trigger.Evaluate(*c, spans[i].Period, spans[i].payableFrom, o)
+		if d.Met && (!best.Met || d.Factor.GreaterThan(best.Factor)) {
+			best = d
+		}
+	}
+	return best
+}
+
+// isInSeason reports whether a day of the event, or a whole month or dekad, lies in one of
+// the spans after the waiting period.
+func (s *stationEvent) isInSeason(spans []span) bool {
+	for i := range spans {
+		span := &spans[i]
+		switch {
+		case s.Definition.Calendar() == "" && !s.Last.Before(span.first) && !s.First.After(span.last):
+			return true
+		case s.Definition.Calendar() != "" && !s.First.Before(span.first) && !s.Last.After(span.last):
+			return true
+		}
+	}
+	return false
+}
+
+// spansOf returns the season's spans that contain events of the list.
+func (w *eventWeigher) spansOf(all []stationEvent) spans {
+	if len(all) == 0 {
+		return spans{}
+	}
+	return w.season.spans(&w.cover, all[0].First, all[len(all)-1].next)
+}
+
+// weighStation weighs the occurrences of a station. Smoothing does not apply
+// to a station, so each pays what it would have paid.
+func (w *eventWeigher) weighStation(h *hazard.History) {
+	all := w.stationEvents(h)
+	spans, mildest := w.spansOf(all), w.cover.Payout.LowestThreshold()
+	for i := range all {
+		s := &all[i]
+		own := spans.between(s.First, s.next)
+		if !s.isInSeason(own) || !s.mayPay(w.cover.Trigger.Direction, mildest) {
+			continue
+		}
+		d := s.bestDetermination(&w.cover, own)
+		if event, counts := newWeighedEvent(singleMoments(d.Factor, certainProbability)); d.Met && counts {
+			event.ID, event.OccurredAt, event.Year, event.spell = s.eventID, d.OccurredAt, s.First.Year(), s
+			w.events, w.paid = append(w.events, event), append(w.paid, d)
+		}
+	}
+}
+
+func (r *historyReplay) replayStation(w *eventWeigher, h *hazard.History) {
+	all := w.stationEvents(h)
+	spans := w.spansOf(all)
+	for i := range all {
+		if s := &all[i]; s.isInSeason(spans.between(s.First, s.next)) {
+			r.eventsInPlace++
+		}
+	}
+	for i, d := range w.paid {
+		r.addIfPaid(trigger.Occurrence{Source: r.source, SourceEventID: w.events[i].ID}, d)
+	}
+}
