@@ -65,7 +65,7 @@ func TestRefusedVariablesCostLittle(t *testing.T) {
 		return `{"query":"query($f:PolicyFilter){policies(filter:$f){totalCount}}","variables":{"f":` + filter + `}}`
 	}
 	supposed := func(of string) string {
-		return `{"query":"query($o:AsIfInput!){exposure(occurrence:$o){occurredAt}}","variables":{"o":` + of + `}}`
+		return `{"query":"query($o:WhatIfInput!){exposure(occurrence:$o){occurredAt}}","variables":{"o":` + of + `}}`
 	}
 	d.costsLittle(t, "malformed_json", map[string]string{
 		"100,000 lists in lists":    filtered(strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)),

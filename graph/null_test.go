@@ -63,7 +63,7 @@ func TestNullListElementsAreRejected(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
 	policy := d.QuoteAndBind("quake-circle", nil)
-	quake := map[string]any{"id": nil, "sourceEvent": nil, "asIf": map[string]any{
+	quake := map[string]any{"id": nil, "sourceEvent": nil, "whatIf": map[string]any{
 		"earthquake": map[string]any{"location": map[string]any{"latitude": 0, "longitude": 0}, "magnitude": "5.5", "depthKm": nil, "at": nil}, "storm": nil, "rain": nil,
 	}}
 	explained := d.queryData(t, `query($id: ID!, $of: OccurrenceRefInput!) { explain(policyId: $id, occurrence: $of) { met } }`, map[string]any{"id": policy.ID, "of": quake})

@@ -14,7 +14,7 @@ import (
 func TestAllVariableErrorsAreReportedTogether(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
-	document := `query($f: QuoteFilter, $n: Int, $ids: [ID!]!, $of: AsIfInput = {}) { quotes(filter: $f, first: $n) { totalCount } nodes(ids: $ids) { id } exposure(occurrence: $of) { __typename } }`
+	document := `query($f: QuoteFilter, $n: Int, $ids: [ID!]!, $of: WhatIfInput = {}) { quotes(filter: $f, first: $n) { totalCount } nodes(ids: $ids) { id } exposure(occurrence: $of) { __typename } }`
 	ids := func(more map[string]any) map[string]any {
 		all := map[string]any{"ids": []string{}}
 		for name, value := range more {
@@ -190,7 +190,7 @@ func TestErrorTextsUseSchemaNames(t *testing.T) {
 		require.Contains(t, d.send(t, graphqlRequest{document: document}).Errors[0].Message, says)
 	}
 	unnamed := d.send(t, graphqlRequest{document: `{ explain(policyId: "pol_a", occurrence: {}) { met } }`})
-	require.Equal(t, []apperr.FieldError{{Pointer: "/occurrence", Code: "required", Detail: "Give exactly one of id, sourceEvent and asIf."}}, unnamed.Errors[0].Extensions.Errors)
+	require.Equal(t, []apperr.FieldError{{Pointer: "/occurrence", Code: "required", Detail: "Give exactly one of id, sourceEvent and whatIf."}}, unnamed.Errors[0].Extensions.Errors)
 	neither := d.send(t, graphqlRequest{document: `mutation { recordPayoutMethod(input: {type: IBAN, currency: "USD", beneficiary: {name: "Lin", country: "TW"}, iban: {iban: "DE89370400440532013000"}}) { clientMutationId } }`})
 	require.Equal(t, []apperr.FieldError{{Pointer: "/input/claimId", Code: "one_of", Detail: "Name exactly one of claimId and policyId."}}, neither.Errors[0].Extensions.Errors)
 }

@@ -33,8 +33,8 @@ var graphQLNames = map[string]string{
 	"QuoteRequest": "CreateQuoteInput", "BindRequest": "BindPolicyInput", "ClaimRequest": "OpenClaimInput",
 	"AttachmentRequest": "AddAttachmentInput", "MessageRequest": "AddMessageInput", "PayoutMethodRequest": "RecordPayoutMethodInput",
 	"WebhookEndpointRequest": "CreateWebhookEndpointInput", "WebhookEndpointChange": "ChangeWebhookEndpointInput",
-	"AsIfFields": "AsIfInput", "AsIfEarthquakeFields": "AsIfEarthquakeInput", "AsIfStormFields": "AsIfStormInput",
-	"AsIfFixFields": "AsIfFixInput", "AsIfRainFields": "AsIfRainInput", "AsIfDayFields": "AsIfDayInput",
+	"WhatIfFields": "WhatIfInput", "WhatIfEarthquakeFields": "WhatIfEarthquakeInput", "WhatIfStormFields": "WhatIfStormInput",
+	"WhatIfFixFields": "WhatIfFixInput", "WhatIfRainFields": "WhatIfRainInput", "WhatIfDayFields": "WhatIfDayInput",
 }
 
 // graphQLTexts returns the descriptions of the GraphQL schema under the names that they

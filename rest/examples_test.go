@@ -68,8 +68,8 @@ func (s *goldenRun) readOccurrence(t *testing.T, policy string, claim *wire.Clai
 	s.callAndRecord(t, "getOccurrence", 200, "GET", "/occurrences/"+claim.Occurrence.ID, "")
 	of := `{"policy_id":"` + policy + `",`
 	s.callAndRecord(t, "explainOccurrence: what happened", 200, "POST", "/explain", of+`"source_event":{"source":"usgs","id":"us1000chhc"}}`)
-	s.callAndRecord(t, "explainOccurrence: an earthquake that might happen", 200, "POST", "/explain", of+`"as_if":{"earthquake":{"location":{"latitude":23.9,"longitude":121.7},"magnitude":"7.1"}}}`)
-	s.callAndRecord(t, "explainOccurrence: a storm that might happen", 200, "POST", "/explain", of+`"as_if":{"storm":{"fixes":[{"location":{"latitude":24.5,"longitude":-81.5},"wind_kn":"115"}]}}}`)
+	s.callAndRecord(t, "explainOccurrence: an earthquake that might happen", 200, "POST", "/explain", of+`"what_if":{"earthquake":{"location":{"latitude":23.9,"longitude":121.7},"magnitude":"7.1"}}}`)
+	s.callAndRecord(t, "explainOccurrence: a storm that might happen", 200, "POST", "/explain", of+`"what_if":{"storm":{"fixes":[{"location":{"latitude":24.5,"longitude":-81.5},"wind_kn":"115"}]}}}`)
 }
 
 // cancelAndWithdraw cancels cover that has not begun, and withdraws a claim.

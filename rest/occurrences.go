@@ -16,50 +16,50 @@ func (s *server) getOccurrence(ctx context.Context, c *requestContext) (*wire.Oc
 
 type explanationRequest struct {
 	PolicyID     string             `json:"policy_id" doc:"The policy to evaluate."`
-	OccurrenceID *string            `json:"occurrence_id,omitzero" doc:"Id of a recorded occurrence, occ_…. Give exactly one of occurrence_id, source_event and as_if."`
+	OccurrenceID *string            `json:"occurrence_id,omitzero" doc:"Id of a recorded occurrence, occ_…. Give exactly one of occurrence_id, source_event and what_if."`
 	SourceEvent  *sourceEventFields `json:"source_event,omitzero" doc:"The event as its source names it."`
-	AsIf         *asIfFields        `json:"as_if,omitzero" doc:"A hypothetical event: give exactly one of earthquake, storm and rain."`
+	WhatIf         *whatIfFields        `json:"what_if,omitzero" doc:"A hypothetical event: give exactly one of earthquake, storm and rain."`
 }
 
-type asIfFields struct {
-	Earthquake *asIfEarthquakeFields `json:"earthquake,omitzero" doc:"An earthquake with final values."`
-	Storm      *asIfStormFields      `json:"storm,omitzero" doc:"A storm's track."`
-	Rain       *asIfRainFields       `json:"rain,omitzero" doc:"Days at a station, added to the days that its source reported: a day that you give replaces the reported one."`
+type whatIfFields struct {
+	Earthquake *whatIfEarthquakeFields `json:"earthquake,omitzero" doc:"An earthquake with final values."`
+	Storm      *whatIfStormFields      `json:"storm,omitzero" doc:"A storm's track."`
+	Rain       *whatIfRainFields       `json:"rain,omitzero" doc:"Days at a station, added to the days that its source reported: a day that you give replaces the reported one."`
 }
 
-type asIfEarthquakeFields struct {
+type whatIfEarthquakeFields struct {
 	Location  hazard.Point `json:"location"`
 	Magnitude string       `json:"magnitude" doc:"Moment magnitude, a decimal." example:"6.4"`
 	DepthKM   *string      `json:"depth_km,omitzero" doc:"A decimal; unknown when left out, which counts as within every depth limit." example:"17"`
 	At        *time.Time   `json:"at,omitzero"`
 }
 
-type asIfStormFields struct {
-	Fixes []asIfFixFields `json:"fixes"`
+type whatIfStormFields struct {
+	Fixes []whatIfFixFields `json:"fixes"`
 }
 
-type asIfFixFields struct {
+type whatIfFixFields struct {
 	Location hazard.Point `json:"location" doc:"The storm's centre."`
 	WindKN   string       `json:"wind_kn" doc:"Maximum sustained wind in knots, a decimal." example:"120"`
 	At       *time.Time   `json:"at,omitzero" doc:"When left out: now for the first fix, otherwise six hours after the previous one."`
 }
 
-type asIfRainFields struct {
+type whatIfRainFields struct {
 	Station string          `json:"station"`
 	Source  *string         `json:"source,omitzero"`
-	Days    []asIfDayFields `json:"days"`
+	Days    []whatIfDayFields `json:"days"`
 }
 
-type asIfDayFields struct {
+type whatIfDayFields struct {
 	Day             time.Time `json:"day"`
 	PrecipitationMM string    `json:"precipitation_mm" doc:"Millimetres, a decimal." example:"80"`
 }
 
 func (in *explanationRequest) occurrenceRef() scenario.OccurrenceRef {
-	return scenario.OccurrenceRef{ID: in.OccurrenceID, SourceEvent: (*adjudication.SourceEvent)(in.SourceEvent), AsIf: in.AsIf.toModel()}
+	return scenario.OccurrenceRef{ID: in.OccurrenceID, SourceEvent: (*adjudication.SourceEvent)(in.SourceEvent), WhatIf: in.WhatIf.toModel()}
 }
 
-func (in *asIfFields) toModel() *scenario.WhatIf {
+func (in *whatIfFields) toModel() *scenario.WhatIf {
 	if in == nil {
 		return nil
 	}

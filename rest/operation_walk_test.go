@@ -88,7 +88,7 @@ func (w *operationWalker) completeBodies(observation string) map[string]string {
 		"/webhook_endpoints":               `{"url":"https://hooks.example.com","event_types":["claim.approved"],"ordered":true,` + references,
 		"/webhook_endpoints/{endpoint_id}": `{"url":"https://hooks.example.com","event_types":["*"],"ordered":true,"status":"enabled",` + references,
 		"/observations":                    observation,
-		"/explain":                         `{"policy_id":"` + w.ids["policy_id"] + `","as_if":{"earthquake":{"location":{"latitude":23.98,"longitude":121.61},"magnitude":"7.0","depth_km":"17","at":"2026-11-19T00:00:00Z"}}}`,
+		"/explain":                         `{"policy_id":"` + w.ids["policy_id"] + `","what_if":{"earthquake":{"location":{"latitude":23.98,"longitude":121.61},"magnitude":"7.0","depth_km":"17","at":"2026-11-19T00:00:00Z"}}}`,
 		"/sandbox/observations":            observation,
 	}
 }

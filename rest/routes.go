@@ -50,7 +50,7 @@ func (s *server) coverRoutes() []route {
 		actionRoute("/policies/{policy_id}/cancel", actor.ScopePoliciesWrite, http.StatusOK, s.cancelPolicy).withErrorCodes(apperr.CodeStateConflict).requiresMatch(policyInPath).
 			describedAs("cancelPolicy", "Policies", "Cancel a policy", "Possible before cover begins; the premium is reversed. Afterwards the answer is 409 state_conflict: ask the operators to end cover that has begun."),
 		queryRoute("/explain", actor.ScopePoliciesRead, s.explainOccurrence).
-			describedAs("explainOccurrence", "Policies", "Explain an occurrence", "Evaluates a recorded or hypothetical occurrence for a policy with the function that decides claims: whether it pays, every number, and the reasons in sentences. Give exactly one of occurrence_id, source_event and as_if. Nothing is stored, except the answer under an Idempotency-Key."),
+			describedAs("explainOccurrence", "Policies", "Explain an occurrence", "Evaluates a recorded or hypothetical occurrence for a policy with the function that decides claims: whether it pays, every number, and the reasons in sentences. Give exactly one of occurrence_id, source_event and what_if. Nothing is stored, except the answer under an Idempotency-Key."),
 	}
 }
 

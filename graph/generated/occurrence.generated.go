@@ -2641,260 +2641,6 @@ func (ec *executionContext) fieldContext_Point_longitude(_ context.Context, fiel
 
 // region    **************************** input.gotpl *****************************
 
-func (ec *executionContext) unmarshalInputAsIfDayInput(ctx context.Context, obj any) (scenario.WhatIfDay, error) {
-	var it scenario.WhatIfDay
-	if obj == nil {
-		return it, nil
-	}
-
-	asMap := map[string]any{}
-	for k, v := range obj.(map[string]any) {
-		asMap[k] = v
-	}
-
-	fieldsInOrder := [...]string{"day", "precipitationMm"}
-	for _, k := range fieldsInOrder {
-		v, ok := asMap[k]
-		if !ok {
-			continue
-		}
-		switch k {
-		case "day":
-			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("day"))
-			data, err := ec.unmarshalNDateTime2timeᚐTime(ctx, v)
-			if err != nil {
-				return it, err
-			}
-			it.Day = data
-		case "precipitationMm":
-			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("precipitationMm"))
-			data, err := ec.unmarshalNDecimal2string(ctx, v)
-			if err != nil {
-				return it, err
-			}
-			it.PrecipitationMM = data
-		}
-	}
-	return it, nil
-}
-
-func (ec *executionContext) unmarshalInputAsIfEarthquakeInput(ctx context.Context, obj any) (scenario.WhatIfEarthquake, error) {
-	var it scenario.WhatIfEarthquake
-	if obj == nil {
-		return it, nil
-	}
-
-	asMap := map[string]any{}
-	for k, v := range obj.(map[string]any) {
-		asMap[k] = v
-	}
-
-	fieldsInOrder := [...]string{"location", "magnitude", "depthKm", "at"}
-	for _, k := range fieldsInOrder {
-		v, ok := asMap[k]
-		if !ok {
-			continue
-		}
-		switch k {
-		case "location":
-			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("location"))
-			data, err := ec.unmarshalNPointInput2parapetᚋmodelᚋhazardᚐPoint(ctx, v)
-			if err != nil {
-				return it, err
-			}
-			it.Location = data
-		case "magnitude":
-			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("magnitude"))
-			data, err := ec.unmarshalNDecimal2string(ctx, v)
-			if err != nil {
-				return it, err
-			}
-			it.Magnitude = data
-		case "depthKm":
-			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("depthKm"))
-			data, err := ec.unmarshalODecimal2ᚖstring(ctx, v)
-			if err != nil {
-				return it, err
-			}
-			it.DepthKM = data
-		case "at":
-			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("at"))
-			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
-			if err != nil {
-				return it, err
-			}
-			it.At = data
-		}
-	}
-	return it, nil
-}
-
-func (ec *executionContext) unmarshalInputAsIfFixInput(ctx context.Context, obj any) (scenario.WhatIfFix, error) {
-	var it scenario.WhatIfFix
-	if obj == nil {
-		return it, nil
-	}
-
-	asMap := map[string]any{}
-	for k, v := range obj.(map[string]any) {
-		asMap[k] = v
-	}
-
-	fieldsInOrder := [...]string{"location", "windKn", "at"}
-	for _, k := range fieldsInOrder {
-		v, ok := asMap[k]
-		if !ok {
-			continue
-		}
-		switch k {
-		case "location":
-			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("location"))
-			data, err := ec.unmarshalNPointInput2parapetᚋmodelᚋhazardᚐPoint(ctx, v)
-			if err != nil {
-				return it, err
-			}
-			it.Location = data
-		case "windKn":
-			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("windKn"))
-			data, err := ec.unmarshalNDecimal2string(ctx, v)
-			if err != nil {
-				return it, err
-			}
-			it.WindKN = data
-		case "at":
-			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("at"))
-			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
-			if err != nil {
-				return it, err
-			}
-			it.At = data
-		}
-	}
-	return it, nil
-}
-
-func (ec *executionContext) unmarshalInputAsIfInput(ctx context.Context, obj any) (scenario.WhatIf, error) {
-	var it scenario.WhatIf
-	if obj == nil {
-		return it, nil
-	}
-
-	asMap := map[string]any{}
-	for k, v := range obj.(map[string]any) {
-		asMap[k] = v
-	}
-
-	fieldsInOrder := [...]string{"earthquake", "storm", "rain"}
-	for _, k := range fieldsInOrder {
-		v, ok := asMap[k]
-		if !ok {
-			continue
-		}
-		switch k {
-		case "earthquake":
-			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("earthquake"))
-			data, err := ec.unmarshalOAsIfEarthquakeInput2ᚖparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfEarthquake(ctx, v)
-			if err != nil {
-				return it, err
-			}
-			it.Earthquake = data
-		case "storm":
-			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("storm"))
-			data, err := ec.unmarshalOAsIfStormInput2ᚖparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfStorm(ctx, v)
-			if err != nil {
-				return it, err
-			}
-			it.Storm = data
-		case "rain":
-			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("rain"))
-			data, err := ec.unmarshalOAsIfRainInput2ᚖparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfRain(ctx, v)
-			if err != nil {
-				return it, err
-			}
-			it.Rain = data
-		}
-	}
-	return it, nil
-}
-
-func (ec *executionContext) unmarshalInputAsIfRainInput(ctx context.Context, obj any) (scenario.WhatIfRain, error) {
-	var it scenario.WhatIfRain
-	if obj == nil {
-		return it, nil
-	}
-
-	asMap := map[string]any{}
-	for k, v := range obj.(map[string]any) {
-		asMap[k] = v
-	}
-
-	if _, present := asMap["source"]; !present {
-		asMap["source"] = "ghcn"
-	}
-
-	fieldsInOrder := [...]string{"station", "source", "days"}
-	for _, k := range fieldsInOrder {
-		v, ok := asMap[k]
-		if !ok {
-			continue
-		}
-		switch k {
-		case "station":
-			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("station"))
-			data, err := ec.unmarshalNString2string(ctx, v)
-			if err != nil {
-				return it, err
-			}
-			it.Station = data
-		case "source":
-			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("source"))
-			data, err := ec.unmarshalNString2string(ctx, v)
-			if err != nil {
-				return it, err
-			}
-			it.Source = data
-		case "days":
-			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("days"))
-			data, err := ec.unmarshalNAsIfDayInput2ᚕparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfDayᚄ(ctx, v)
-			if err != nil {
-				return it, err
-			}
-			it.Days = data
-		}
-	}
-	return it, nil
-}
-
-func (ec *executionContext) unmarshalInputAsIfStormInput(ctx context.Context, obj any) (scenario.WhatIfStorm, error) {
-	var it scenario.WhatIfStorm
-	if obj == nil {
-		return it, nil
-	}
-
-	asMap := map[string]any{}
-	for k, v := range obj.(map[string]any) {
-		asMap[k] = v
-	}
-
-	fieldsInOrder := [...]string{"fixes"}
-	for _, k := range fieldsInOrder {
-		v, ok := asMap[k]
-		if !ok {
-			continue
-		}
-		switch k {
-		case "fixes":
-			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("fixes"))
-			data, err := ec.unmarshalNAsIfFixInput2ᚕparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfFixᚄ(ctx, v)
-			if err != nil {
-				return it, err
-			}
-			it.Fixes = data
-		}
-	}
-	return it, nil
-}
-
 func (ec *executionContext) unmarshalInputObservationFilter(ctx context.Context, obj any) (node.HazardFilter, error) {
 	var it node.HazardFilter
 	if obj == nil {
@@ -3015,7 +2761,7 @@ func (ec *executionContext) unmarshalInputOccurrenceRefInput(ctx context.Context
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"id", "sourceEvent", "asIf"}
+	fieldsInOrder := [...]string{"id", "sourceEvent", "whatIf"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -3036,13 +2782,13 @@ func (ec *executionContext) unmarshalInputOccurrenceRefInput(ctx context.Context
 				return it, err
 			}
 			it.SourceEvent = data
-		case "asIf":
-			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("asIf"))
-			data, err := ec.unmarshalOAsIfInput2ᚖparapetᚋmodelᚋinsightᚋscenarioᚐWhatIf(ctx, v)
+		case "whatIf":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("whatIf"))
+			data, err := ec.unmarshalOWhatIfInput2ᚖparapetᚋmodelᚋinsightᚋscenarioᚐWhatIf(ctx, v)
 			if err != nil {
 				return it, err
 			}
-			it.AsIf = data
+			it.WhatIf = data
 		}
 	}
 	return it, nil
@@ -3080,6 +2826,260 @@ func (ec *executionContext) unmarshalInputSourceEventInput(ctx context.Context, 
 				return it, err
 			}
 			it.ID = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputWhatIfDayInput(ctx context.Context, obj any) (scenario.WhatIfDay, error) {
+	var it scenario.WhatIfDay
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"day", "precipitationMm"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "day":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("day"))
+			data, err := ec.unmarshalNDateTime2timeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Day = data
+		case "precipitationMm":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("precipitationMm"))
+			data, err := ec.unmarshalNDecimal2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.PrecipitationMM = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputWhatIfEarthquakeInput(ctx context.Context, obj any) (scenario.WhatIfEarthquake, error) {
+	var it scenario.WhatIfEarthquake
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"location", "magnitude", "depthKm", "at"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "location":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("location"))
+			data, err := ec.unmarshalNPointInput2parapetᚋmodelᚋhazardᚐPoint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Location = data
+		case "magnitude":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("magnitude"))
+			data, err := ec.unmarshalNDecimal2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Magnitude = data
+		case "depthKm":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("depthKm"))
+			data, err := ec.unmarshalODecimal2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.DepthKM = data
+		case "at":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("at"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.At = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputWhatIfFixInput(ctx context.Context, obj any) (scenario.WhatIfFix, error) {
+	var it scenario.WhatIfFix
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"location", "windKn", "at"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "location":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("location"))
+			data, err := ec.unmarshalNPointInput2parapetᚋmodelᚋhazardᚐPoint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Location = data
+		case "windKn":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("windKn"))
+			data, err := ec.unmarshalNDecimal2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.WindKN = data
+		case "at":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("at"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.At = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputWhatIfInput(ctx context.Context, obj any) (scenario.WhatIf, error) {
+	var it scenario.WhatIf
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"earthquake", "storm", "rain"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "earthquake":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("earthquake"))
+			data, err := ec.unmarshalOWhatIfEarthquakeInput2ᚖparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfEarthquake(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Earthquake = data
+		case "storm":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("storm"))
+			data, err := ec.unmarshalOWhatIfStormInput2ᚖparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfStorm(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Storm = data
+		case "rain":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("rain"))
+			data, err := ec.unmarshalOWhatIfRainInput2ᚖparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfRain(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Rain = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputWhatIfRainInput(ctx context.Context, obj any) (scenario.WhatIfRain, error) {
+	var it scenario.WhatIfRain
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["source"]; !present {
+		asMap["source"] = "ghcn"
+	}
+
+	fieldsInOrder := [...]string{"station", "source", "days"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "station":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("station"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Station = data
+		case "source":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("source"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Source = data
+		case "days":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("days"))
+			data, err := ec.unmarshalNWhatIfDayInput2ᚕparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfDayᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Days = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputWhatIfStormInput(ctx context.Context, obj any) (scenario.WhatIfStorm, error) {
+	var it scenario.WhatIfStorm
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"fixes"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "fixes":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("fixes"))
+			data, err := ec.unmarshalNWhatIfFixInput2ᚕparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfFixᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Fixes = data
 		}
 	}
 	return it, nil
@@ -4402,49 +4402,6 @@ func (ec *executionContext) _Point(ctx context.Context, sel ast.SelectionSet, ob
 
 // region    ***************************** type.gotpl *****************************
 
-func (ec *executionContext) unmarshalNAsIfDayInput2parapetᚋmodelᚋinsightᚋscenarioᚐWhatIfDay(ctx context.Context, v any) (scenario.WhatIfDay, error) {
-	res, err := ec.unmarshalInputAsIfDayInput(ctx, v)
-	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) unmarshalNAsIfDayInput2ᚕparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfDayᚄ(ctx context.Context, v any) ([]scenario.WhatIfDay, error) {
-	vSlice := graphql.CoerceList(v)
-	var err error
-	res := make([]scenario.WhatIfDay, len(vSlice))
-	for i := range vSlice {
-		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNAsIfDayInput2parapetᚋmodelᚋinsightᚋscenarioᚐWhatIfDay(ctx, vSlice[i])
-		if err != nil {
-			return nil, err
-		}
-	}
-	return res, nil
-}
-
-func (ec *executionContext) unmarshalNAsIfFixInput2parapetᚋmodelᚋinsightᚋscenarioᚐWhatIfFix(ctx context.Context, v any) (scenario.WhatIfFix, error) {
-	res, err := ec.unmarshalInputAsIfFixInput(ctx, v)
-	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) unmarshalNAsIfFixInput2ᚕparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfFixᚄ(ctx context.Context, v any) ([]scenario.WhatIfFix, error) {
-	vSlice := graphql.CoerceList(v)
-	var err error
-	res := make([]scenario.WhatIfFix, len(vSlice))
-	for i := range vSlice {
-		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNAsIfFixInput2parapetᚋmodelᚋinsightᚋscenarioᚐWhatIfFix(ctx, vSlice[i])
-		if err != nil {
-			return nil, err
-		}
-	}
-	return res, nil
-}
-
-func (ec *executionContext) unmarshalNAsIfInput2parapetᚋmodelᚋinsightᚋscenarioᚐWhatIf(ctx context.Context, v any) (scenario.WhatIf, error) {
-	res, err := ec.unmarshalInputAsIfInput(ctx, v)
-	return res, graphql.ErrorOnPath(ctx, err)
-}
-
 func (ec *executionContext) unmarshalNDeterminationStage2string(ctx context.Context, v any) (string, error) {
 	res, err := scalar.UnmarshalEnum(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -4682,36 +4639,47 @@ func (ec *executionContext) unmarshalNOccurrenceRefInput2parapetᚋmodelᚋinsig
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalOAsIfEarthquakeInput2ᚖparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfEarthquake(ctx context.Context, v any) (*scenario.WhatIfEarthquake, error) {
-	if v == nil {
-		return nil, nil
-	}
-	res, err := ec.unmarshalInputAsIfEarthquakeInput(ctx, v)
-	return &res, graphql.ErrorOnPath(ctx, err)
+func (ec *executionContext) unmarshalNWhatIfDayInput2parapetᚋmodelᚋinsightᚋscenarioᚐWhatIfDay(ctx context.Context, v any) (scenario.WhatIfDay, error) {
+	res, err := ec.unmarshalInputWhatIfDayInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalOAsIfInput2ᚖparapetᚋmodelᚋinsightᚋscenarioᚐWhatIf(ctx context.Context, v any) (*scenario.WhatIf, error) {
-	if v == nil {
-		return nil, nil
+func (ec *executionContext) unmarshalNWhatIfDayInput2ᚕparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfDayᚄ(ctx context.Context, v any) ([]scenario.WhatIfDay, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]scenario.WhatIfDay, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNWhatIfDayInput2parapetᚋmodelᚋinsightᚋscenarioᚐWhatIfDay(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
 	}
-	res, err := ec.unmarshalInputAsIfInput(ctx, v)
-	return &res, graphql.ErrorOnPath(ctx, err)
+	return res, nil
 }
 
-func (ec *executionContext) unmarshalOAsIfRainInput2ᚖparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfRain(ctx context.Context, v any) (*scenario.WhatIfRain, error) {
-	if v == nil {
-		return nil, nil
-	}
-	res, err := ec.unmarshalInputAsIfRainInput(ctx, v)
-	return &res, graphql.ErrorOnPath(ctx, err)
+func (ec *executionContext) unmarshalNWhatIfFixInput2parapetᚋmodelᚋinsightᚋscenarioᚐWhatIfFix(ctx context.Context, v any) (scenario.WhatIfFix, error) {
+	res, err := ec.unmarshalInputWhatIfFixInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalOAsIfStormInput2ᚖparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfStorm(ctx context.Context, v any) (*scenario.WhatIfStorm, error) {
-	if v == nil {
-		return nil, nil
+func (ec *executionContext) unmarshalNWhatIfFixInput2ᚕparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfFixᚄ(ctx context.Context, v any) ([]scenario.WhatIfFix, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]scenario.WhatIfFix, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNWhatIfFixInput2parapetᚋmodelᚋinsightᚋscenarioᚐWhatIfFix(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
 	}
-	res, err := ec.unmarshalInputAsIfStormInput(ctx, v)
-	return &res, graphql.ErrorOnPath(ctx, err)
+	return res, nil
+}
+
+func (ec *executionContext) unmarshalNWhatIfInput2parapetᚋmodelᚋinsightᚋscenarioᚐWhatIf(ctx context.Context, v any) (scenario.WhatIf, error) {
+	res, err := ec.unmarshalInputWhatIfInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalOClaimBrief2ᚖparapetᚋmodelᚋwireᚐClaimBrief(ctx context.Context, sel ast.SelectionSet, v *wire.ClaimBrief) graphql.Marshaler {
@@ -4798,6 +4766,38 @@ func (ec *executionContext) unmarshalOSourceEventInput2ᚖparapetᚋmodelᚋclai
 		return nil, nil
 	}
 	res, err := ec.unmarshalInputSourceEventInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOWhatIfEarthquakeInput2ᚖparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfEarthquake(ctx context.Context, v any) (*scenario.WhatIfEarthquake, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputWhatIfEarthquakeInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOWhatIfInput2ᚖparapetᚋmodelᚋinsightᚋscenarioᚐWhatIf(ctx context.Context, v any) (*scenario.WhatIf, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputWhatIfInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOWhatIfRainInput2ᚖparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfRain(ctx context.Context, v any) (*scenario.WhatIfRain, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputWhatIfRainInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOWhatIfStormInput2ᚖparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfStorm(ctx context.Context, v any) (*scenario.WhatIfStorm, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputWhatIfStormInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 

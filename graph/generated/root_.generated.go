@@ -8796,12 +8796,6 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputAddMessageInput,
 		ec.unmarshalInputAdoptRailInput,
 		ec.unmarshalInputApprovePayoutInput,
-		ec.unmarshalInputAsIfDayInput,
-		ec.unmarshalInputAsIfEarthquakeInput,
-		ec.unmarshalInputAsIfFixInput,
-		ec.unmarshalInputAsIfInput,
-		ec.unmarshalInputAsIfRainInput,
-		ec.unmarshalInputAsIfStormInput,
 		ec.unmarshalInputAuditFilter,
 		ec.unmarshalInputBeneficiaryInput,
 		ec.unmarshalInputBindPolicyInput,
@@ -8865,6 +8859,12 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputUSBankAccountInput,
 		ec.unmarshalInputUnblockPayoutInput,
 		ec.unmarshalInputWebhookEndpointFilter,
+		ec.unmarshalInputWhatIfDayInput,
+		ec.unmarshalInputWhatIfEarthquakeInput,
+		ec.unmarshalInputWhatIfFixInput,
+		ec.unmarshalInputWhatIfInput,
+		ec.unmarshalInputWhatIfRainInput,
+		ec.unmarshalInputWhatIfStormInput,
 		ec.unmarshalInputWithdrawClaimInput,
 	)
 	first := true
@@ -10758,7 +10758,7 @@ type FieldError {
   """
   exposure(
     "The hypothetical event."
-    occurrence: AsIfInput!
+    occurrence: WhatIfInput!
     "Only for operators: the partner whose policies count; all partners when left out."
     partner: String
     "Only policies of this product, by its key."
@@ -11095,7 +11095,7 @@ input OccurrenceRefInput {
   "The event as its source names it."
   sourceEvent: SourceEventInput
   "The hypothetical event."
-  asIf: AsIfInput
+  whatIf: WhatIfInput
 }
 
 "An event as its source names it."
@@ -11107,17 +11107,17 @@ input SourceEventInput {
 }
 
 "A hypothetical event: give exactly one member."
-input AsIfInput {
+input WhatIfInput {
   "An earthquake."
-  earthquake: AsIfEarthquakeInput
+  earthquake: WhatIfEarthquakeInput
   "A storm."
-  storm: AsIfStormInput
+  storm: WhatIfStormInput
   "Rain."
-  rain: AsIfRainInput
+  rain: WhatIfRainInput
 }
 
 "An earthquake with final values."
-input AsIfEarthquakeInput {
+input WhatIfEarthquakeInput {
   "The epicentre."
   location: PointInput!
   "Moment magnitude."
@@ -11129,13 +11129,13 @@ input AsIfEarthquakeInput {
 }
 
 "A storm's track."
-input AsIfStormInput {
+input WhatIfStormInput {
   "Up to 200 positions."
-  fixes: [AsIfFixInput!]!
+  fixes: [WhatIfFixInput!]!
 }
 
 "One position of a storm."
-input AsIfFixInput {
+input WhatIfFixInput {
   "Where its centre is."
   location: PointInput!
   "Maximum sustained wind in knots."
@@ -11145,17 +11145,17 @@ input AsIfFixInput {
 }
 
 "Days at a station, added to the days that its source reported: a day that you give replaces the reported one."
-input AsIfRainInput {
+input WhatIfRainInput {
   "Id of the station."
   station: String!
   "The source that the days are added to; ghcn when left out."
   source: String! = "ghcn"
   "Up to 400 days."
-  days: [AsIfDayInput!]!
+  days: [WhatIfDayInput!]!
 }
 
 "One day of rain."
-input AsIfDayInput {
+input WhatIfDayInput {
   "Any moment of the UTC day."
   day: DateTime!
   "Millimetres."

@@ -892,7 +892,7 @@ func (ec *executionContext) field_Query_exposure_args(ctx context.Context, rawAr
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "occurrence",
 		func(ctx context.Context, v any) (scenario.WhatIf, error) {
-			return ec.unmarshalNAsIfInput2parapetᚋmodelᚋinsightᚋscenarioᚐWhatIf(ctx, v)
+			return ec.unmarshalNWhatIfInput2parapetᚋmodelᚋinsightᚋscenarioᚐWhatIf(ctx, v)
 		})
 	if err != nil {
 		return nil, err

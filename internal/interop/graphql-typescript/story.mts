@@ -68,10 +68,10 @@ const { place, limit } = quote.cover;
 check(place.latitude !== null && place.longitude !== null, "a circle has a centre");
 const centre = { latitude: place.latitude, longitude: place.longitude };
 const supposed = { earthquake: { location: centre, magnitude: "6.6", depthKm: "12" } };
-const before = given((await acme.must(run.ExplainDocument, { policyId: policy.id, occurrence: { asIf: supposed } })).explain);
+const before = given((await acme.must(run.ExplainDocument, { policyId: policy.id, occurrence: { whatIf: supposed } })).explain);
 check(before.met && before.pays && before.claim === null && before.sentences.length > 0, "it is told what a quake would pay");
 const slight = { earthquake: { location: centre, magnitude: "4.0" } };
-const missed = given((await acme.must(run.ExplainDocument, { policyId: policy.id, occurrence: { asIf: slight } })).explain);
+const missed = given((await acme.must(run.ExplainDocument, { policyId: policy.id, occurrence: { whatIf: slight } })).explain);
 check(!missed.pays && missed.missedBy !== null && missed.reasons.includes("THRESHOLD_NOT_MET"), "it is told by how much a slight one misses");
 
 const recorded = await source.must(run.RecordObservationsDocument, {

@@ -150,4 +150,4 @@ func EventNotFound() *apperr.Error {
 }
 
 // WhatIfSource is the source of hypothetical observations.
-const WhatIfSource = "as-if"
+const WhatIfSource = "what-if"

@@ -23,7 +23,7 @@ import (
 type OccurrenceRef struct {
 	ID          *string
 	SourceEvent *adjudication.SourceEvent // for rain the id is <station>/<any day of the occurrence>
-	AsIf        *WhatIf
+	WhatIf        *WhatIf
 	Pointer     string // JSON pointer to it in the request; empty when its members are at the top level
 }
 
@@ -75,7 +75,7 @@ func (s *Service) Explain(ctx context.Context, caller actor.Actor, policy string
 
 func (ref *OccurrenceRef) validate(v *apperr.Validator) {
 	given := 0
-	for _, one := range []bool{ref.ID != nil, ref.SourceEvent != nil, ref.AsIf != nil} {
+	for _, one := range []bool{ref.ID != nil, ref.SourceEvent != nil, ref.WhatIf != nil} {
 		if one {
 			given++
 		}
@@ -84,13 +84,13 @@ func (ref *OccurrenceRef) validate(v *apperr.Validator) {
 	if ref.Pointer != "" {
 		id = "id" // relative to the reference
 	}
-	v.Require(given == 1, ref.Pointer, "required", "Give exactly one of "+id+", source_event and as_if.")
+	v.Require(given == 1, ref.Pointer, "required", "Give exactly one of "+id+", source_event and what_if.")
 }
 
 // loadScenario loads the referenced occurrence as far as the policy's partner may see it.
 func (ref *OccurrenceRef) loadScenario(ctx context.Context, db bun.IDB, p *underwriting.PolicyRow, now time.Time) (*Scenario, error) {
-	if ref.AsIf != nil {
-		return newHypotheticalScenario(ctx, db, ref.AsIf, ref.Pointer+"/as_if", p.Partner, now)
+	if ref.WhatIf != nil {
+		return newHypotheticalScenario(ctx, db, ref.WhatIf, ref.Pointer+"/what_if", p.Partner, now)
 	}
 	row, err := ref.findOccurrence(ctx, db, p)
 	if err != nil {

@@ -22,7 +22,7 @@ func sourceEventRef(source, id string) scenario.OccurrenceRef {
 }
 
 func whatIfEarthquakeRef(q scenario.WhatIfEarthquake) scenario.OccurrenceRef {
-	return scenario.OccurrenceRef{AsIf: &scenario.WhatIf{Earthquake: &q}}
+	return scenario.OccurrenceRef{WhatIf: &scenario.WhatIf{Earthquake: &q}}
 }
 
 func TestExplanationEqualsClaimDetermination(t *testing.T) {
@@ -108,7 +108,7 @@ func TestExplanationOfUnmetTrigger(t *testing.T) {
 		require.Contains(t, strings.Join(e.Sentences, " "), tc.says, name)
 		require.Equal(t, "Nothing is paid.", e.Sentences[2], name)
 	}
-	cyclone := scenario.OccurrenceRef{AsIf: &scenario.WhatIf{Storm: &scenario.WhatIfStorm{Fixes: []scenario.WhatIfFix{{Location: modeltest.Epicentre, WindKN: "140"}}}}}
+	cyclone := scenario.OccurrenceRef{WhatIf: &scenario.WhatIf{Storm: &scenario.WhatIfStorm{Fixes: []scenario.WhatIfFix{{Location: modeltest.Epicentre, WindKN: "140"}}}}}
 	require.Equal(t, []string{"outside_place"}, modeltest.ExplainPolicy(t, b, policy, cyclone).Reasons, "another peril")
 }
 
@@ -192,6 +192,6 @@ func TestExplanationIsScopedToPartner(t *testing.T) {
 	require.NoError(t, err)
 	for _, ref := range []scenario.OccurrenceRef{{}, {ID: &occurrence, SourceEvent: &adjudication.SourceEvent{}}} {
 		_, err := b.Service.Scenarios.Explain(t.Context(), b.Acme, policy.ID, ref)
-		require.Equal(t, []apperr.FieldError{{Code: "required", Detail: "Give exactly one of occurrence_id, source_event and as_if."}}, modeltest.DomainError(t, err).Fields)
+		require.Equal(t, []apperr.FieldError{{Code: "required", Detail: "Give exactly one of occurrence_id, source_event and what_if."}}, modeltest.DomainError(t, err).Fields)
 	}
 }

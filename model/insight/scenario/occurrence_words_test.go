@@ -48,7 +48,7 @@ func TestExplanationOfWhatIfRainNamesItsDays(t *testing.T) {
 	for i, value := range []string{"0", "100", "90", "0", "0", "0"} {
 		rain.Days = append(rain.Days, scenario.WhatIfDay{Day: first.AddDate(0, 0, i), PrecipitationMM: value})
 	}
-	e := modeltest.ExplainPolicy(t, b, policy, scenario.OccurrenceRef{AsIf: &scenario.WhatIf{Rain: rain}})
+	e := modeltest.ExplainPolicy(t, b, policy, scenario.OccurrenceRef{WhatIf: &scenario.WhatIf{Rain: rain}})
 	require.Contains(t, e.Sentences[0], "from "+first.AddDate(0, 0, 1).Format(time.DateOnly)+" to "+first.AddDate(0, 0, 2).Format(time.DateOnly))
 }
 

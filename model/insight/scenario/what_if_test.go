@@ -11,8 +11,8 @@ import (
 func TestOccurrenceReferenceNamesItsMembers(t *testing.T) {
 	t.Parallel()
 	for pointer, want := range map[string]string{
-		"":            "Give exactly one of occurrence_id, source_event and as_if.",
-		"/occurrence": "Give exactly one of id, source_event and as_if.",
+		"":            "Give exactly one of occurrence_id, source_event and what_if.",
+		"/occurrence": "Give exactly one of id, source_event and what_if.",
 	} {
 		v := apperr.NewValidator(t.Context())
 		(&OccurrenceRef{Pointer: pointer}).validate(v)
