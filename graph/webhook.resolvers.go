@@ -36,8 +36,8 @@ func (r *mutationResolver) RetryDelivery(ctx context.Context, input node.RetryDe
 	return readerFrom(ctx).RetryDelivery(ctx, input)
 }
 
-func (r *mutationResolver) RetryParkedDeliveries(ctx context.Context, input node.RetryParkedDeliveriesInput) (*node.RetryParkedDeliveriesPayload, error) {
-	return readerFrom(ctx).RetryParkedDeliveries(ctx, input)
+func (r *mutationResolver) RetryFailedDeliveries(ctx context.Context, input node.RetryFailedDeliveriesInput) (*node.RetryFailedDeliveriesPayload, error) {
+	return readerFrom(ctx).RetryFailedDeliveries(ctx, input)
 }
 
 func (r *queryResolver) WebhookEndpoint(ctx context.Context, id string) (*node.WebhookEndpoint, error) {

@@ -80,24 +80,24 @@ func TestDeliveriesOverGraphQL(t *testing.T) {
 	require.Equal(t, id["id"], delivery["endpoint"].(map[string]any)["id"])
 	require.Equal(t, id["id"], delivery["event"].(map[string]any)["data"].(map[string]any)["object"].(map[string]any)["id"])
 
-	_, err := d.DB.Bun.NewRaw(`update deliveries set status = 'parked', attempts_in_round = 10, next_attempt_at = null,
+	_, err := d.DB.Bun.NewRaw(`update deliveries set status = 'failed', attempts_in_round = 10, next_attempt_at = null,
 		attempts = '[{"at": "2026-01-02T03:04:05Z", "status_code": 503, "error": null, "duration_ms": 12, "answer": "closed"}]'`).Exec(t.Context())
 	require.NoError(t, err)
 	listed := `query($id: ID!) { webhookEndpoint(id: $id) { all: deliveries { totalCount nodes { id attempts { at statusCode error durationMs answer } } }
-		parked: deliveries(status: PARKED) { totalCount } delivered: deliveries(status: DELIVERED) { totalCount } } }`
+		failed: deliveries(status: FAILED) { totalCount } delivered: deliveries(status: DELIVERED) { totalCount } } }`
 	endpoint := d.queryData(t, listed, id)["webhookEndpoint"].(map[string]any)
 	require.Equal(t, map[string]any{"totalCount": 1.0, "nodes": []any{map[string]any{"id": delivery["id"], "attempts": []any{map[string]any{
 		"at": "2026-01-02T03:04:05.000000Z", "statusCode": 503.0, "error": nil, "durationMs": 12.0, "answer": "closed",
 	}}}}}, endpoint["all"])
-	require.Equal(t, map[string]any{"totalCount": 1.0}, endpoint["parked"])
+	require.Equal(t, map[string]any{"totalCount": 1.0}, endpoint["failed"])
 	require.Equal(t, map[string]any{"totalCount": 0.0}, endpoint["delivered"])
 
-	retry := `mutation($id: ID!, $first: Long, $key: String) { retryParkedDeliveries(input: {webhookEndpointId: $id, firstSequence: $first, clientMutationId: $key}) { count clientMutationId } }`
+	retry := `mutation($id: ID!, $first: Long, $key: String) { retryFailedDeliveries(input: {webhookEndpointId: $id, firstSequence: $first, clientMutationId: $key}) { count clientMutationId } }`
 	none := d.queryData(t, retry, map[string]any{"id": id["id"], "first": 2})
-	require.InDelta(t, 0, none["retryParkedDeliveries"].(map[string]any)["count"], 0)
+	require.InDelta(t, 0, none["retryFailedDeliveries"].(map[string]any)["count"], 0)
 	for range 2 { // the second is the first answer again
 		some := d.queryData(t, retry, map[string]any{"id": id["id"], "key": "m1"})
-		require.Equal(t, map[string]any{"count": 1.0, "clientMutationId": "m1"}, some["retryParkedDeliveries"])
+		require.Equal(t, map[string]any{"count": 1.0, "clientMutationId": "m1"}, some["retryFailedDeliveries"])
 	}
 	again := d.queryData(t, `mutation($id: ID!) { retryDelivery(input: {deliveryId: $id}) { delivery { status } } }`, map[string]any{"id": delivery["id"]})
 	require.Equal(t, "PENDING", again["retryDelivery"].(map[string]any)["delivery"].(map[string]any)["status"])
@@ -174,7 +174,7 @@ func TestOperatorsReadWebhooks(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
 	endpoint := d.createEndpoint(t)
-	for _, verb := range []string{"deleteWebhookEndpoint", "rotateWebhookSecret", "testWebhookEndpoint", "retryParkedDeliveries"} {
+	for _, verb := range []string{"deleteWebhookEndpoint", "rotateWebhookSecret", "testWebhookEndpoint", "retryFailedDeliveries"} {
 		document := fmt.Sprintf(`mutation { %s(input: {webhookEndpointId: %q}) { clientMutationId } }`, verb, endpoint)
 		require.Equal(t, "insufficient_scope", d.send(t, graphqlRequest{as: "operator", document: document}).errorCode(), "operators do not act for partners")
 	}

@@ -134,12 +134,12 @@ func TestDeliveryFailsAfterAllScheduledRetries(t *testing.T) {
 		require.InDelta(t, want.Seconds(), wait.Seconds(), 0.2*want.Seconds(), "after attempt %d", tries)
 		s.AdvanceClock(wait)
 	}
-	parked := s.listDeliveries(endpoint)[0]
-	require.Equal(t, "parked", parked.Status)
-	require.Equal(t, "we are closed\n", parked.Attempts[9].Answer)
+	failed := s.listDeliveries(endpoint)[0]
+	require.Equal(t, "failed", failed.Status)
+	require.Equal(t, "we are closed\n", failed.Attempts[9].Answer)
 
 	r.setAnswer(respondWithStatus(http.StatusOK))
-	_, err := s.Service.Webhooks.RetryDelivery(t.Context(), s.Acme, parked.ID)
+	_, err := s.Service.Webhooks.RetryDelivery(t.Context(), s.Acme, failed.ID)
 	require.NoError(t, err)
 	s.requireEventually(func() bool { return s.listDeliveries(endpoint)[0].Status == "delivered" }, "by hand it goes through")
 }

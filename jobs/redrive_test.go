@@ -201,11 +201,11 @@ func TestRotationSignsTwiceForADay(t *testing.T) {
 	require.NoError(t, err, "the day is over")
 }
 
-// parking makes an endpoint's pending deliveries fail, and returns the sequences.
-func (s *fixture) parking() []int64 {
+// failDeliveries makes an endpoint's pending deliveries fail, and returns the sequences.
+func (s *fixture) failDeliveries() []int64 {
 	s.t.Helper()
 	s.waitUntilIdle()
-	s.execSQL("update deliveries set status = 'parked', attempts_in_round = 10, next_attempt_at = null")
+	s.execSQL("update deliveries set status = 'failed', attempts_in_round = 10, next_attempt_at = null")
 	s.AdvanceClock(5 * time.Minute) // the endpoint may be tried again
 	rows, err := s.pool.Query(s.t.Context(), "select sequence from deliveries order by sequence")
 	require.NoError(s.t, err)
@@ -229,7 +229,7 @@ func TestFailedDeliveriesCanBeRetried(t *testing.T) {
 	}
 	s.startWorkers()
 	s.requireEventually(func() bool { return len(s.listDeliveries(endpoint)) == 8 }, "all are kept")
-	sequences := s.parking()
+	sequences := s.failDeliveries()
 	r.setAnswer(respondWithStatus(200))
 	failed, sent := len(r.allReceived()), 0
 	becomes := func(n int, says string) {
@@ -238,7 +238,7 @@ func TestFailedDeliveriesCanBeRetried(t *testing.T) {
 		s.requireEventually(func() bool { return s.countRows("deliveries where status = 'delivered'") == sent }, says)
 		s.waitUntilIdle()
 		require.Len(t, r.allReceived(), failed+sent, says)
-		require.Equal(t, len(sequences)-sent, s.countRows("deliveries where status = 'parked' and attempts_in_round = 10 and next_attempt_at is null"), "the others wait as before")
+		require.Equal(t, len(sequences)-sent, s.countRows("deliveries where status = 'failed' and attempts_in_round = 10 and next_attempt_at is null"), "the others wait as before")
 	}
 	_, err = s.Service.Webhooks.RetryDelivery(t.Context(), s.Acme, s.listDeliveries(endpoint)[7].ID) // the oldest
 	require.NoError(t, err)
@@ -276,7 +276,7 @@ func TestHistoryIsKeptForThirtyDays(t *testing.T) {
 	}
 	s.requireEventually(func() bool { return s.countRows("deliveries where status = 'delivered'") == 3 }, "all are sent")
 	require.NoError(t, workers.Stop(t.Context())) // or it would sweep and send meanwhile
-	s.execSQL("update deliveries set status = 'parked' where sequence = (select min(sequence) from deliveries)")
+	s.execSQL("update deliveries set status = 'failed' where sequence = (select min(sequence) from deliveries)")
 	s.execSQL("update deliveries set status = 'pending', next_attempt_at = now() + interval '1 year' where sequence = (select max(sequence) from deliveries)")
 	s.AdvanceClock(30*24*time.Hour - time.Hour)
 	s.Sweep()

@@ -162,7 +162,7 @@ func BenchmarkBookDeliveries(b *testing.B) {
 	require.NotEmpty(b, endpoints.Data)
 	for b.Loop() {
 		at := timings{b: b}
-		for _, status := range []string{"", "pending", "delivered", "parked"} {
+		for _, status := range []string{"", "pending", "delivered", "failed"} {
 			at.measure("deliveries "+status, func(ctx context.Context) error {
 				_, err := m.Service.Webhooks.ListDeliveries(ctx, m.Acme, endpoints.Data[0].ID, status, store.PageRequest{})
 				return err

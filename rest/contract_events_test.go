@@ -52,7 +52,7 @@ var eventRows = contractSection{
 	"Retry-After_is_honoured_up_to_24_hours":  "jobs TestDeliveryResultPerReceiverBehaviour",
 	"attempts_and_their_jitter":               "jobs TestDeliveryFailsAfterAllScheduledRetries",
 	"the_schedule":                            deliveryScheduleIsTheContract,
-	"parked_and_listed":                       failedDeliveriesAreListed,
+	"failed_and_listed":                       failedDeliveriesAreListed,
 	"retryable_by_hand":                       "jobs TestFailedDeliveriesCanBeRetried",
 	"five_days_of_failures_disable":           "jobs TestFiveDaysOfFailuresDisable",
 	"targets_are_https_and_public":            endpointURLsAreChecked,
@@ -162,14 +162,14 @@ func failedDeliveriesAreListed(t *testing.T) {
 	h := newTestServer(t)
 	sent := h.deliverTestEvent(t)
 	at := webhookEndpointsPath + "/" + sent.EndpointID + "/deliveries?status="
-	require.Empty(t, decodeRecord[wire.List[wire.Delivery]](t, h.get(t, at+"parked")).Data)
-	_, err := h.DB.Pool.Exec(t.Context(), "update deliveries set status = 'parked', attempts_in_round = 10, next_attempt_at = null")
+	require.Empty(t, decodeRecord[wire.List[wire.Delivery]](t, h.get(t, at+"failed")).Data)
+	_, err := h.DB.Pool.Exec(t.Context(), "update deliveries set status = 'failed', attempts_in_round = 10, next_attempt_at = null")
 	require.NoError(t, err)
-	parked := decodeRecord[wire.List[wire.Delivery]](t, h.get(t, at+"parked")).Data
-	require.Len(t, parked, 1)
-	require.Nil(t, parked[0].NextAttemptAt)
-	h.post(t, 202, "/v1/deliveries/"+parked[0].ID+"/retry", "")
-	require.Empty(t, decodeRecord[wire.List[wire.Delivery]](t, h.get(t, at+"parked")).Data)
+	failed := decodeRecord[wire.List[wire.Delivery]](t, h.get(t, at+"failed")).Data
+	require.Len(t, failed, 1)
+	require.Nil(t, failed[0].NextAttemptAt)
+	h.post(t, 202, "/v1/deliveries/"+failed[0].ID+"/retry", "")
+	require.Empty(t, decodeRecord[wire.List[wire.Delivery]](t, h.get(t, at+"failed")).Data)
 	h.RunJobs()
 	require.Equal(t, "delivered", decodeRecord[wire.List[wire.Delivery]](t, h.get(t, at+"delivered")).Data[0].Status)
 }

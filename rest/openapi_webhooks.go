@@ -104,7 +104,7 @@ func (k eventSubject) toOperation(event events.EventDescription) *huma.Operation
 var responseMeanings = map[string]struct{ name, means string }{
 	"2XX": {"Received", "You received the event; the body of your answer is ignored."},
 	"410": {"Unwanted", "You want no more events: the endpoint is disabled."},
-	"4XX": {"SentAgain", fmt.Sprintf("Any other status, redirects included, is a failure. The event is sent again, up to %d times within %.1f hours, and then parked; Retry-After is honoured up to 24 hours.", len(webhooks.DeliverySchedule()), webhooks.DeliveryDuration().Hours())},
+	"4XX": {"SentAgain", fmt.Sprintf("Any other status, redirects included, is a failure. The event is sent again, up to %d times within %.1f hours, and then the delivery has failed; Retry-After is honoured up to 24 hours.", len(webhooks.DeliverySchedule()), webhooks.DeliveryDuration().Hours())},
 }
 
 // addWebhookComponents adds the shared parts of all webhooks to components.

@@ -144,7 +144,7 @@ func (s *server) webhookRoutes() []route {
 		actionRoute(one+"/test", actor.ScopeWebhooksWrite, http.StatusAccepted, s.testWebhookEndpoint).withErrorCodes(apperr.CodeStateConflict).requiresMatch(endpointInPath).
 			describedAs("testWebhookEndpoint", "Webhooks", "Send a test event", "Sends the endpoint its own webhook_endpoint.enabled event again, even if it receives other types only. To see the result, find the delivery of the answer in the endpoint's deliveries."),
 		searchRoute(one+"/deliveries", actor.ScopeWebhooksRead, []string{"status"}, s.getDeliveries).
-			describedAs("listDeliveries", "Webhooks", "List deliveries", "The deliveries of the last 30 days, newest first, with every attempt. status=parked selects those that were given up."),
+			describedAs("listDeliveries", "Webhooks", "List deliveries", "The deliveries of the last 30 days, newest first, with every attempt. status=failed selects those that were given up."),
 		actionRoute("/deliveries/{delivery_id}/retry", actor.ScopeWebhooksWrite, http.StatusAccepted, s.retryDelivery).withErrorCodes(apperr.CodeStateConflict).
 			describedAs("retryDelivery", "Webhooks", "Send again", "Sends the event of a delivery now, and repeats the whole schedule if that fails."),
 	}

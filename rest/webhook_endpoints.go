@@ -14,7 +14,7 @@ var webhookFilters = []string{"status", "partner_reference", "created_from", "cr
 type webhookEndpointRequest struct {
 	URL        string   `json:"url" maxLength:"2048" doc:"Where events are to be sent: https, on the public internet, without user name and fragment." example:"https://hooks.example.com/parapet"`
 	EventTypes []string `json:"event_types,omitzero" minItems:"1" doc:"Types of the events to send; * stands for all types, including those of later releases. All when left out."`
-	Ordered    *bool    `json:"ordered,omitzero" doc:"Whether an event waits until the earlier ones of its subject were delivered or parked. false when left out."`
+	Ordered    *bool    `json:"ordered,omitzero" doc:"Whether an event waits until the earlier ones of its subject were delivered or finally failed. false when left out."`
 	PartnerFields
 }
 
@@ -22,7 +22,7 @@ type webhookEndpointRequest struct {
 type webhookEndpointChange struct {
 	URL              *string              `json:"url,omitzero" maxLength:"2048" doc:"Events are sent to it from now on. A failing endpoint is tried again at once."`
 	EventTypes       []string             `json:"event_types,omitzero" minItems:"1" doc:"Replaces the list."`
-	Ordered          *bool                `json:"ordered,omitzero" doc:"Whether an event waits until the earlier ones of its subject were delivered or parked."`
+	Ordered          *bool                `json:"ordered,omitzero" doc:"Whether an event waits until the earlier ones of its subject were delivered or finally failed."`
 	Status           *string              `json:"status,omitzero" enum:"enabled,disabled" doc:"disabled stops sending; enabled continues where sending stopped, so nothing is lost."`
 	PartnerReference **string             `json:"partner_reference,omitzero" maxLength:"128" doc:"Replaces your own name of it; null removes it."`
 	Metadata         **map[string]*string `json:"metadata,omitzero" doc:"Changes the keys that it names: null removes a key, and null instead of the object removes all keys."`

@@ -142,7 +142,7 @@ func TestDeliveriesAreListedAndRetried(t *testing.T) {
 	h.RunJobs()
 	list := decodeRecord[wire.List[wire.Delivery]](t, h.get(t, at+"/deliveries?status=delivered"))
 	require.Len(t, list.Data, 2)
-	require.Empty(t, decodeRecord[wire.List[wire.Delivery]](t, h.get(t, at+"/deliveries?status=parked")).Data)
+	require.Empty(t, decodeRecord[wire.List[wire.Delivery]](t, h.get(t, at+"/deliveries?status=failed")).Data)
 	require.Equal(t, 400, requireProblem(t, h.expectStatus(t, 400, request{"GET", at + "/deliveries?status=lost", "", nil})).Status)
 	again := decodeRecord[wire.Delivery](t, h.post(t, 202, "/v1/deliveries/"+list.Data[0].ID+"/retry", ""))
 	require.Equal(t, "pending", again.Status)

@@ -134,7 +134,7 @@ func breakEverything(t *testing.T, b *modeltest.Bundle) {
 		require.NoError(t, err)
 	}
 	_, err = b.DB.Pool.Exec(t.Context(), `insert into deliveries (id, partner, created_at, updated_at, endpoint_id, event_id, sequence, subject_id, status, attempts_in_round, attempts)
-			select gen_random_uuid(), partner, now(), now(), id, gen_random_uuid(), 1, gen_random_uuid(), 'parked', 10, '[]' from webhook_endpoints;
+			select gen_random_uuid(), partner, now(), now(), id, gen_random_uuid(), 1, gen_random_uuid(), 'failed', 10, '[]' from webhook_endpoints;
 		update webhook_progress set failures = 10;
 		insert into reconciliation_exceptions (id, created_at, kind, rail) values (gen_random_uuid(), now(), 'contradiction', 'scripted');
 		insert into payment_orders (key, end_to_end_id, rail, payout_id, amount, currency, payee, set_aside_at) values ('k', 'k', 'iso20022', 'pay', 1, 'USD', 'iban ····3000', now());

@@ -92,7 +92,7 @@ var (
 	exceptionAge              = newGaugeDesc("findings_oldest_seconds", "Age of the oldest of them.", "kind")
 	unsequencedEvents         = newGaugeDesc("events_unnumbered", "Events that wait for the relay.")
 	sequencingLag             = newGaugeDesc("relay_lag_seconds", "Age of the oldest event that waits for the relay.")
-	failedDeliveries          = newGaugeDesc("deliveries_parked", "Webhook deliveries that are sent again only on request.")
+	failedDeliveries          = newGaugeDesc("deliveries_failed", "Webhook deliveries that are sent again only on request.")
 	failingEndpoints          = newGaugeDesc("webhook_endpoints_failing", "Enabled endpoints where the last ten attempts failed.")
 	disabledEndpoints         = newGaugeDesc("webhook_endpoints_disabled", "Endpoints that were disabled because all deliveries failed.")
 	feedAge                   = newGaugeDesc("feed_age_seconds", "Time since a feed was polled; of feeds that differ only in their queries, the longest.", "source", "url")

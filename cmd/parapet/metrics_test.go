@@ -30,7 +30,7 @@ func TestMetricsShowRequestsJobsAndVitals(t *testing.T) {
 		`parapet_request_duration_seconds_count{method="other",`,
 		`parapet_payouts_in_doubt{currency="USD",reason="payout_method_missing",status="blocked"} 1`,
 		`parapet_money_in_doubt_minor_units{currency="USD",reason="payout_method_missing",status="blocked"} 2e+06`,
-		"parapet_deliveries_parked 0\n", "parapet_invariant_violations 0\n", "parapet_releases_stopped_seconds 0\n", "parapet_bank_orders_set_aside 0\n", "parapet_invariants_unchecked_seconds ", "parapet_relay_lag_seconds ", "go_goroutines ",
+		"parapet_deliveries_failed 0\n", "parapet_invariant_violations 0\n", "parapet_releases_stopped_seconds 0\n", "parapet_bank_orders_set_aside 0\n", "parapet_invariants_unchecked_seconds ", "parapet_relay_lag_seconds ", "go_goroutines ",
 	} {
 		require.Contains(t, text, line)
 	}

@@ -182,7 +182,7 @@ func (c *relayChaos) sequencedIDs(t *testing.T) (ids []string) {
 	}
 }
 
-// requireUndeliveredScheduled holds what a mailbox never accepted to be tried again or parked.
+// requireUndeliveredScheduled holds what a mailbox never accepted to be tried again or listed as failed.
 func (c *relayChaos) requireUndeliveredScheduled(t *testing.T, m *eventReceiver) {
 	t.Helper()
 	var lost int
@@ -190,6 +190,6 @@ func (c *relayChaos) requireUndeliveredScheduled(t *testing.T, m *eventReceiver)
 		join webhook_endpoints w on w.id = p.endpoint_id
 		left join deliveries d on d.endpoint_id = p.endpoint_id and d.event_id = n.event_id
 		where w.url = $1 and case when n.sequence > p.cursor then p.due_at is null and p.lease_id is null and p.next_probe_at is null
-			else d.status is distinct from 'parked' and d.next_attempt_at is null end`, m.URL).Scan(&lost))
+			else d.status is distinct from 'failed' and d.next_attempt_at is null end`, m.URL).Scan(&lost))
 	require.Zero(t, lost, "events that will never be sent")
 }

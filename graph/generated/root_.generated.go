@@ -816,8 +816,8 @@ type ComplexityRoot struct {
 		ResolvePayout          func(childComplexity int, input node.ResolvePayoutInput) int
 		ResumeReleases         func(childComplexity int, input node.ResumeReleasesInput) int
 		RetryDelivery          func(childComplexity int, input node.RetryDeliveryInput) int
+		RetryFailedDeliveries  func(childComplexity int, input node.RetryFailedDeliveriesInput) int
 		RetryJobs              func(childComplexity int, input node.RetryJobsInput) int
-		RetryParkedDeliveries  func(childComplexity int, input node.RetryParkedDeliveriesInput) int
 		RotateWebhookSecret    func(childComplexity int, input node.WebhookEndpointInput) int
 		SetCapacity            func(childComplexity int, input node.SetCapacityInput) int
 		SetMoratoriumRule      func(childComplexity int, input node.SetMoratoriumRuleInput) int
@@ -1428,16 +1428,16 @@ type ComplexityRoot struct {
 		Delivery         func(childComplexity int) int
 	}
 
+	RetryFailedDeliveriesPayload struct {
+		ClientMutationID func(childComplexity int) int
+		Count            func(childComplexity int) int
+	}
+
 	RetryJobsPayload struct {
 		Changed          func(childComplexity int) int
 		ClientMutationID func(childComplexity int) int
 		Kept             func(childComplexity int) int
 		Matched          func(childComplexity int) int
-	}
-
-	RetryParkedDeliveriesPayload struct {
-		ClientMutationID func(childComplexity int) int
-		Count            func(childComplexity int) int
 	}
 
 	Ring struct {
@@ -5021,6 +5021,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RetryDelivery(childComplexity, args["input"].(node.RetryDeliveryInput)), true
+	case "Mutation.retryFailedDeliveries":
+		if e.ComplexityRoot.Mutation.RetryFailedDeliveries == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_retryFailedDeliveries_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RetryFailedDeliveries(childComplexity, args["input"].(node.RetryFailedDeliveriesInput)), true
 	case "Mutation.retryJobs":
 		if e.ComplexityRoot.Mutation.RetryJobs == nil {
 			break
@@ -5032,17 +5043,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RetryJobs(childComplexity, args["input"].(node.RetryJobsInput)), true
-	case "Mutation.retryParkedDeliveries":
-		if e.ComplexityRoot.Mutation.RetryParkedDeliveries == nil {
-			break
-		}
-
-		args, err := ec.field_Mutation_retryParkedDeliveries_args(ctx, rawArgs)
-		if err != nil {
-			return 0, false
-		}
-
-		return e.ComplexityRoot.Mutation.RetryParkedDeliveries(childComplexity, args["input"].(node.RetryParkedDeliveriesInput)), true
 	case "Mutation.rotateWebhookSecret":
 		if e.ComplexityRoot.Mutation.RotateWebhookSecret == nil {
 			break
@@ -7892,6 +7892,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.RetryDeliveryPayload.Delivery(childComplexity), true
 
+	case "RetryFailedDeliveriesPayload.clientMutationId":
+		if e.ComplexityRoot.RetryFailedDeliveriesPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RetryFailedDeliveriesPayload.ClientMutationID(childComplexity), true
+	case "RetryFailedDeliveriesPayload.count":
+		if e.ComplexityRoot.RetryFailedDeliveriesPayload.Count == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RetryFailedDeliveriesPayload.Count(childComplexity), true
+
 	case "RetryJobsPayload.changed":
 		if e.ComplexityRoot.RetryJobsPayload.Changed == nil {
 			break
@@ -7916,19 +7929,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RetryJobsPayload.Matched(childComplexity), true
-
-	case "RetryParkedDeliveriesPayload.clientMutationId":
-		if e.ComplexityRoot.RetryParkedDeliveriesPayload.ClientMutationID == nil {
-			break
-		}
-
-		return e.ComplexityRoot.RetryParkedDeliveriesPayload.ClientMutationID(childComplexity), true
-	case "RetryParkedDeliveriesPayload.count":
-		if e.ComplexityRoot.RetryParkedDeliveriesPayload.Count == nil {
-			break
-		}
-
-		return e.ComplexityRoot.RetryParkedDeliveriesPayload.Count(childComplexity), true
 
 	case "Ring.radiusShare":
 		if e.ComplexityRoot.Ring.RadiusShare == nil {
@@ -8846,8 +8846,8 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputResolvePayoutInput,
 		ec.unmarshalInputResumeReleasesInput,
 		ec.unmarshalInputRetryDeliveryInput,
+		ec.unmarshalInputRetryFailedDeliveriesInput,
 		ec.unmarshalInputRetryJobsInput,
-		ec.unmarshalInputRetryParkedDeliveriesInput,
 		ec.unmarshalInputRotateWebhookSecretInput,
 		ec.unmarshalInputSetCapacityInput,
 		ec.unmarshalInputSetMoratoriumRuleInput,
@@ -13789,11 +13789,11 @@ extend type Mutation {
   """
   retryDelivery("Which delivery." input: RetryDeliveryInput!): RetryDeliveryPayload
   """
-  Send an endpoint's parked deliveries again: all of them, or those of a range of sequences. They start in the order of
+  Send an endpoint's failed deliveries again: all of them, or those of a range of sequences. They start in the order of
   their events; at ordered endpoints they also arrive in that order. Scope webhooks:write. Errors: not_found, state_conflict
   when the endpoint is disabled.
   """
-  retryParkedDeliveries("Which endpoint, and from where to where." input: RetryParkedDeliveriesInput!): RetryParkedDeliveriesPayload
+  retryFailedDeliveries("Which endpoint, and from where to where." input: RetryFailedDeliveriesInput!): RetryFailedDeliveriesPayload
 }
 
 "An address that receives a partner's events."
@@ -13876,7 +13876,7 @@ enum DeliveryStatus {
   "The endpoint accepted it."
   DELIVERED
   "All attempts in 75.6 hours failed; retry it by hand."
-  PARKED
+  FAILED
 }
 
 "One call of an endpoint."
@@ -14031,8 +14031,8 @@ type RetryDeliveryPayload {
   clientMutationId: String
 }
 
-"Parked deliveries to send again."
-input RetryParkedDeliveriesInput {
+"Failed deliveries to send again."
+input RetryFailedDeliveriesInput {
   "Which endpoint's."
   webhookEndpointId: ID!
   "Of events with this sequence or a greater one; all when left out."
@@ -14044,7 +14044,7 @@ input RetryParkedDeliveriesInput {
 }
 
 "How much is sent again."
-type RetryParkedDeliveriesPayload {
+type RetryFailedDeliveriesPayload {
   "How many deliveries."
   count: Int!
   "As it was sent."
@@ -16700,6 +16700,16 @@ func (ec *executionContext) childFields_RetryDeliveryPayload(ctx context.Context
 	return nil, fmt.Errorf("no field named %q was found under type RetryDeliveryPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_RetryFailedDeliveriesPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "count":
+		return ec.fieldContext_RetryFailedDeliveriesPayload_count(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_RetryFailedDeliveriesPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RetryFailedDeliveriesPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_RetryJobsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "matched":
@@ -16712,16 +16722,6 @@ func (ec *executionContext) childFields_RetryJobsPayload(ctx context.Context, fi
 		return ec.fieldContext_RetryJobsPayload_clientMutationId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type RetryJobsPayload", field.Name)
-}
-
-func (ec *executionContext) childFields_RetryParkedDeliveriesPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-	switch field.Name {
-	case "count":
-		return ec.fieldContext_RetryParkedDeliveriesPayload_count(ctx, field)
-	case "clientMutationId":
-		return ec.fieldContext_RetryParkedDeliveriesPayload_clientMutationId(ctx, field)
-	}
-	return nil, fmt.Errorf("no field named %q was found under type RetryParkedDeliveriesPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_Ring(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

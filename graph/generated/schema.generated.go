@@ -72,7 +72,7 @@ type MutationResolver interface {
 	RotateWebhookSecret(ctx context.Context, input node.WebhookEndpointInput) (*node.WebhookSecretPayload, error)
 	TestWebhookEndpoint(ctx context.Context, input node.WebhookEndpointInput) (*node.DeliveryPayload, error)
 	RetryDelivery(ctx context.Context, input node.RetryDeliveryInput) (*node.DeliveryPayload, error)
-	RetryParkedDeliveries(ctx context.Context, input node.RetryParkedDeliveriesInput) (*node.RetryParkedDeliveriesPayload, error)
+	RetryFailedDeliveries(ctx context.Context, input node.RetryFailedDeliveriesInput) (*node.RetryFailedDeliveriesPayload, error)
 }
 type QueryResolver interface {
 	Viewer(ctx context.Context) (*node.Viewer, error)
@@ -533,12 +533,12 @@ func (ec *executionContext) field_Mutation_retryDelivery_args(ctx context.Contex
 	return args, nil
 }
 
-func (ec *executionContext) field_Mutation_retryJobs_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+func (ec *executionContext) field_Mutation_retryFailedDeliveries_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
-		func(ctx context.Context, v any) (node.RetryJobsInput, error) {
-			return ec.unmarshalNRetryJobsInput2parapetᚋgraphᚋnodeᚐRetryJobsInput(ctx, v)
+		func(ctx context.Context, v any) (node.RetryFailedDeliveriesInput, error) {
+			return ec.unmarshalNRetryFailedDeliveriesInput2parapetᚋgraphᚋnodeᚐRetryFailedDeliveriesInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -547,12 +547,12 @@ func (ec *executionContext) field_Mutation_retryJobs_args(ctx context.Context, r
 	return args, nil
 }
 
-func (ec *executionContext) field_Mutation_retryParkedDeliveries_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+func (ec *executionContext) field_Mutation_retryJobs_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
-		func(ctx context.Context, v any) (node.RetryParkedDeliveriesInput, error) {
-			return ec.unmarshalNRetryParkedDeliveriesInput2parapetᚋgraphᚋnodeᚐRetryParkedDeliveriesInput(ctx, v)
+		func(ctx context.Context, v any) (node.RetryJobsInput, error) {
+			return ec.unmarshalNRetryJobsInput2parapetᚋgraphᚋnodeᚐRetryJobsInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -3371,34 +3371,34 @@ func (ec *executionContext) fieldContext_Mutation_retryDelivery(ctx context.Cont
 	return fc, nil
 }
 
-func (ec *executionContext) _Mutation_retryParkedDeliveries(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+func (ec *executionContext) _Mutation_retryFailedDeliveries(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Mutation_retryParkedDeliveries(ctx, field)
+			return ec.fieldContext_Mutation_retryFailedDeliveries(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().RetryParkedDeliveries(ctx, fc.Args["input"].(node.RetryParkedDeliveriesInput))
+			return ec.Resolvers.Mutation().RetryFailedDeliveries(ctx, fc.Args["input"].(node.RetryFailedDeliveriesInput))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *node.RetryParkedDeliveriesPayload) graphql.Marshaler {
-			return ec.marshalORetryParkedDeliveriesPayload2ᚖparapetᚋgraphᚋnodeᚐRetryParkedDeliveriesPayload(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *node.RetryFailedDeliveriesPayload) graphql.Marshaler {
+			return ec.marshalORetryFailedDeliveriesPayload2ᚖparapetᚋgraphᚋnodeᚐRetryFailedDeliveriesPayload(ctx, selections, v)
 		},
 		true,
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_Mutation_retryParkedDeliveries(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_Mutation_retryFailedDeliveries(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	fc = &graphql.FieldContext{
 		Object:     "Mutation",
 		Field:      field,
 		IsMethod:   true,
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_RetryParkedDeliveriesPayload(ctx, field)
+			return ec.childFields_RetryFailedDeliveriesPayload(ctx, field)
 		},
 	}
 	defer func() {
@@ -3408,7 +3408,7 @@ func (ec *executionContext) fieldContext_Mutation_retryParkedDeliveries(ctx cont
 		}
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
-	if fc.Args, err = ec.field_Mutation_retryParkedDeliveries_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+	if fc.Args, err = ec.field_Mutation_retryFailedDeliveries_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -5882,9 +5882,9 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
-		case "retryParkedDeliveries":
+		case "retryFailedDeliveries":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
-				return ec._Mutation_retryParkedDeliveries(ctx, field)
+				return ec._Mutation_retryFailedDeliveries(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++

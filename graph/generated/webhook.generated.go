@@ -908,13 +908,13 @@ func (ec *executionContext) fieldContext_RetryDeliveryPayload_clientMutationId(_
 	return graphql.NewScalarFieldContext("RetryDeliveryPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _RetryParkedDeliveriesPayload_count(ctx context.Context, field graphql.CollectedField, obj *node.RetryParkedDeliveriesPayload) (ret graphql.Marshaler) {
+func (ec *executionContext) _RetryFailedDeliveriesPayload_count(ctx context.Context, field graphql.CollectedField, obj *node.RetryFailedDeliveriesPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_RetryParkedDeliveriesPayload_count(ctx, field)
+			return ec.fieldContext_RetryFailedDeliveriesPayload_count(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.Count, nil
@@ -927,17 +927,17 @@ func (ec *executionContext) _RetryParkedDeliveriesPayload_count(ctx context.Cont
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_RetryParkedDeliveriesPayload_count(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RetryParkedDeliveriesPayload", field, false, false, errors.New("field of type Int does not have child fields"))
+func (ec *executionContext) fieldContext_RetryFailedDeliveriesPayload_count(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RetryFailedDeliveriesPayload", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _RetryParkedDeliveriesPayload_clientMutationId(ctx context.Context, field graphql.CollectedField, obj *node.RetryParkedDeliveriesPayload) (ret graphql.Marshaler) {
+func (ec *executionContext) _RetryFailedDeliveriesPayload_clientMutationId(ctx context.Context, field graphql.CollectedField, obj *node.RetryFailedDeliveriesPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_RetryParkedDeliveriesPayload_clientMutationId(ctx, field)
+			return ec.fieldContext_RetryFailedDeliveriesPayload_clientMutationId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.ClientMutationID, nil
@@ -950,8 +950,8 @@ func (ec *executionContext) _RetryParkedDeliveriesPayload_clientMutationId(ctx c
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_RetryParkedDeliveriesPayload_clientMutationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RetryParkedDeliveriesPayload", field, false, false, errors.New("field of type String does not have child fields"))
+func (ec *executionContext) fieldContext_RetryFailedDeliveriesPayload_clientMutationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RetryFailedDeliveriesPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _RotateWebhookSecretPayload_webhookEndpoint(ctx context.Context, field graphql.CollectedField, obj *node.WebhookSecretPayload) (ret graphql.Marshaler) {
@@ -1833,8 +1833,8 @@ func (ec *executionContext) unmarshalInputRetryDeliveryInput(ctx context.Context
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputRetryParkedDeliveriesInput(ctx context.Context, obj any) (node.RetryParkedDeliveriesInput, error) {
-	var it node.RetryParkedDeliveriesInput
+func (ec *executionContext) unmarshalInputRetryFailedDeliveriesInput(ctx context.Context, obj any) (node.RetryFailedDeliveriesInput, error) {
+	var it node.RetryFailedDeliveriesInput
 	if obj == nil {
 		return it, nil
 	}
@@ -2585,10 +2585,10 @@ func (ec *executionContext) _RetryDeliveryPayload(ctx context.Context, sel ast.S
 	return out
 }
 
-var retryParkedDeliveriesPayloadImplementors = []string{"RetryParkedDeliveriesPayload"}
+var retryFailedDeliveriesPayloadImplementors = []string{"RetryFailedDeliveriesPayload"}
 
-func (ec *executionContext) _RetryParkedDeliveriesPayload(ctx context.Context, sel ast.SelectionSet, obj *node.RetryParkedDeliveriesPayload) graphql.Marshaler {
-	fields := graphql.CollectFields(ec.OperationContext, sel, retryParkedDeliveriesPayloadImplementors)
+func (ec *executionContext) _RetryFailedDeliveriesPayload(ctx context.Context, sel ast.SelectionSet, obj *node.RetryFailedDeliveriesPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, retryFailedDeliveriesPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
 	deferredFieldSet := graphql.NewFieldSet(nil)
@@ -2596,14 +2596,14 @@ func (ec *executionContext) _RetryParkedDeliveriesPayload(ctx context.Context, s
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
-			out.Values[i] = graphql.MarshalString("RetryParkedDeliveriesPayload")
+			out.Values[i] = graphql.MarshalString("RetryFailedDeliveriesPayload")
 		case "count":
-			out.Values[i] = ec._RetryParkedDeliveriesPayload_count(ctx, field, obj)
+			out.Values[i] = ec._RetryFailedDeliveriesPayload_count(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		case "clientMutationId":
-			out.Values[i] = ec._RetryParkedDeliveriesPayload_clientMutationId(ctx, field, obj)
+			out.Values[i] = ec._RetryFailedDeliveriesPayload_clientMutationId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -3129,8 +3129,8 @@ func (ec *executionContext) unmarshalNRetryDeliveryInput2parapetᚋgraphᚋnode�
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNRetryParkedDeliveriesInput2parapetᚋgraphᚋnodeᚐRetryParkedDeliveriesInput(ctx context.Context, v any) (node.RetryParkedDeliveriesInput, error) {
-	res, err := ec.unmarshalInputRetryParkedDeliveriesInput(ctx, v)
+func (ec *executionContext) unmarshalNRetryFailedDeliveriesInput2parapetᚋgraphᚋnodeᚐRetryFailedDeliveriesInput(ctx context.Context, v any) (node.RetryFailedDeliveriesInput, error) {
+	res, err := ec.unmarshalInputRetryFailedDeliveriesInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -3265,11 +3265,11 @@ func (ec *executionContext) marshalORetryDeliveryPayload2ᚖparapetᚋgraphᚋno
 	return ec._RetryDeliveryPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalORetryParkedDeliveriesPayload2ᚖparapetᚋgraphᚋnodeᚐRetryParkedDeliveriesPayload(ctx context.Context, sel ast.SelectionSet, v *node.RetryParkedDeliveriesPayload) graphql.Marshaler {
+func (ec *executionContext) marshalORetryFailedDeliveriesPayload2ᚖparapetᚋgraphᚋnodeᚐRetryFailedDeliveriesPayload(ctx context.Context, sel ast.SelectionSet, v *node.RetryFailedDeliveriesPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
-	return ec._RetryParkedDeliveriesPayload(ctx, sel, v)
+	return ec._RetryFailedDeliveriesPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalORotateWebhookSecretPayload2ᚖparapetᚋgraphᚋnodeᚐWebhookSecretPayload(ctx context.Context, sel ast.SelectionSet, v *node.WebhookSecretPayload) graphql.Marshaler {

@@ -143,28 +143,28 @@ func (r *Reader) RetryDelivery(ctx context.Context, in RetryDeliveryInput) (*Del
 	return &DeliveryPayload{delivery, in.ClientMutationID}, err
 }
 
-// RetryParkedDeliveriesInput selects failed deliveries to retry.
-type RetryParkedDeliveriesInput struct {
+// RetryFailedDeliveriesInput selects failed deliveries to retry.
+type RetryFailedDeliveriesInput struct {
 	WebhookEndpointID           string
 	FirstSequence, LastSequence *int64
 	ClientMutationID            *string
 }
 
-// RetryParkedDeliveriesPayload is the number of retried deliveries.
-type RetryParkedDeliveriesPayload struct {
+// RetryFailedDeliveriesPayload is the number of retried deliveries.
+type RetryFailedDeliveriesPayload struct {
 	Count            int
 	ClientMutationID *string
 }
 
-// RetryParkedDeliveries retries failed deliveries.
-func (r *Reader) RetryParkedDeliveries(ctx context.Context, in RetryParkedDeliveriesInput) (*RetryParkedDeliveriesPayload, error) {
+// RetryFailedDeliveries retries failed deliveries.
+func (r *Reader) RetryFailedDeliveries(ctx context.Context, in RetryFailedDeliveriesInput) (*RetryFailedDeliveriesPayload, error) {
 	client := in.ClientMutationID
 	in.ClientMutationID = nil
-	retried, err := runMutation(ctx, r, client, in, func(ctx context.Context, actor actor.Actor, in RetryParkedDeliveriesInput) (*wire.Retried, error) {
+	retried, err := runMutation(ctx, r, client, in, func(ctx context.Context, actor actor.Actor, in RetryFailedDeliveriesInput) (*wire.Retried, error) {
 		return r.Service.Webhooks.RetryFailed(ctx, actor, in.WebhookEndpointID, in.FirstSequence, in.LastSequence)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &RetryParkedDeliveriesPayload{retried.Count, client}, nil
+	return &RetryFailedDeliveriesPayload{retried.Count, client}, nil
 }

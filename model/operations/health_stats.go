@@ -77,8 +77,8 @@ select
 			where po.status = 'pending' and po.attempts > 0 and po.next_attempt_at < now + interval '2 minutes'))), 0)::bigint as oldest_unpaid,
 	(select count(*) from (select from event_outbox limit $1) o) as unnumbered,
 	coalesce((select extract(epoch from now - e.occurred_at) from (select partner, event_id from event_outbox order by ordinal limit 1) o
-		join events e on e.id = o.event_id and e.partner = o.partner), 0)::bigint as relay_lag,
-	(select count(*) from deliveries where status = 'parked') as parked,
+		join events e on e.id = o.event_id and e.partner = o.partner), 0)::bigint as sequencing_lag,
+	(select count(*) from deliveries where status = 'failed') as failed_deliveries,
 	(select count(*) from webhook_progress where active and failures >= $2) as failing,
 	(select count(*) from webhook_endpoints where status = 'disabled' and disabled_reason is not null and deleted_at is null) as disabled,
 	coalesce((select extract(epoch from now - min(created_at)) from claims where status = 'opened'), 0)::bigint as undecided,
@@ -103,7 +103,7 @@ func (s *Service) HealthStats(ctx context.Context, caller actor.Actor) (*HealthS
 	err := s.Pool.QueryRow(ctx, healthStatsQuery, maxUnsequencedCounted, webhooks.FailingAfter).Scan(&unpaid, &v.Unsequenced, &lag, &v.FailedDeliveries,
 		&v.FailingEndpoints, &v.DisabledEndpoints, &undecided, &awaiting, &v.ReviewsOverdue, &v.ExpiryOverdue, &v.Violations, &unchecked, &stopped, &v.OrdersSetAside)
 	if err != nil {
-		return nil, store.TranslateError(fmt.Errorf("read vitals: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("read health stats: %w", err))
 	}
 	v.OldestUnsent, v.SequencingLag = time.Duration(max(0, unpaid))*time.Second, time.Duration(max(0, lag))*time.Second
 	v.OldestUndecided, v.OldestAwaitingSource = time.Duration(max(0, undecided))*time.Second, time.Duration(max(0, awaiting))*time.Second

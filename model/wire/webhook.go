@@ -21,7 +21,7 @@ type Delivery struct {
 	Header
 	EventID       string     `json:"event_id"`
 	EndpointID    string     `json:"endpoint_id"`
-	Status        string     `json:"status"` // pending, delivered, parked
+	Status        string     `json:"status"` // pending, delivered, failed
 	Attempts      []Attempt  `json:"attempts"`
 	NextAttemptAt *time.Time `json:"next_attempt_at"` // null when none is due
 }

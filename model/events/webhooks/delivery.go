@@ -135,7 +135,7 @@ func (s *Service) RetryFailed(ctx context.Context, caller actor.Actor, endpoint 
 			Where("endpoint_id = ?", row.ID).Where("partner = ?", row.Partner).Where("status = ?", DeliveryFailed).
 			Where("sequence between coalesce(?, 0) and coalesce(?, 9223372036854775807)", first, last).Exec(ctx)
 		if err != nil {
-			return fmt.Errorf("retry parked deliveries: %w", err)
+			return fmt.Errorf("retry failed deliveries: %w", err)
 		}
 		n, err := res.RowsAffected()
 		if err != nil {

@@ -10,5 +10,5 @@ const (
 	// DeliveryDelivered deliveries were answered with 2xx.
 	DeliveryDelivered DeliveryStatus = "delivered"
 	// DeliveryFailed deliveries failed ten times; they are sent again only on request.
-	DeliveryFailed DeliveryStatus = "parked"
+	DeliveryFailed DeliveryStatus = "failed"
 )
