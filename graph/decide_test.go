@@ -25,7 +25,7 @@ func asked(t *testing.T, d *fixture) string {
 }
 
 const decideClaim = `mutation($in: DecideClaimInput!) { decideClaim(input: $in) { claim {
-	id version status amount { amount } decision { outcome reasonCodes nextReviewAt } adjudications { operation author note } } } }`
+	id version status amount { amount } decision { outcome reasonCodes nextReviewAt } operatorActions { operation author note } } } }`
 
 func TestOperatorDecidesClaim(t *testing.T) {
 	t.Parallel()
@@ -46,7 +46,7 @@ func TestOperatorDecidesClaim(t *testing.T) {
 	require.Equal(t, []any{
 		map[string]any{"operation": "DECIDE_CLAIM", "author": d.Operator.Name, "note": "Call them."},
 		map[string]any{"operation": "DECIDE_CLAIM", "author": d.Operator.Name, "note": nil},
-	}, approved["adjudications"])
+	}, approved["operatorActions"])
 	require.Equal(t, approved, decide(map[string]any{"outcome": "APPROVED", "amount": map[string]any{"amount": 100_000, "currency": "USD"}, "clientMutationId": "m1"}))
 
 	again := d.send(t, graphqlRequest{as: "operator", document: decideClaim, variables: map[string]any{"in": map[string]any{"claimId": claim, "outcome": "DECLINED"}}})
@@ -69,9 +69,9 @@ func TestAPartnerSeesTheDecisionAndNoNote(t *testing.T) {
 	claim := asked(t, d)
 	withdrawn := d.queryDataAs(t, "operator", `mutation($id: ID!) { withdrawClaim(input: {claimId: $id, note: "They rang."}) { claim { status } } }`, map[string]any{"id": claim})
 	require.Equal(t, "WITHDRAWN", withdrawn["withdrawClaim"].(map[string]any)["claim"].(map[string]any)["status"])
-	got := d.send(t, graphqlRequest{document: `query($id: ID!) { claim(id: $id) { status origin adjudications { note } } }`, variables: map[string]any{"id": claim}})
+	got := d.send(t, graphqlRequest{document: `query($id: ID!) { claim(id: $id) { status origin operatorActions { note } } }`, variables: map[string]any{"id": claim}})
 	require.Equal(t, "insufficient_scope", got.errorCode())
-	require.JSONEq(t, `{"claim": {"status": "WITHDRAWN", "origin": "APPROVAL", "adjudications": null}}`, string(got.Data))
+	require.JSONEq(t, `{"claim": {"status": "WITHDRAWN", "origin": "APPROVAL", "operatorActions": null}}`, string(got.Data))
 	require.NotContains(t, got.body, "They rang")
 	foreign := d.send(t, graphqlRequest{as: "globex", document: `query($id: ID!) { claim(id: $id) { status } }`, variables: map[string]any{"id": claim}})
 	require.Equal(t, "not_found", foreign.errorCode())

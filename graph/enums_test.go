@@ -100,7 +100,7 @@ func domainEnums(t *testing.T) map[string][]string {
 		"QuoteStatus": states(quoting.QuoteTransitions), "PolicyStatus": states(underwriting.PolicyTransitions), "ClaimStatus": states(claims.ClaimTransitions),
 		"PayoutStatus": states(claims.PayoutTransitions), "PayoutMethodStatus": states(payouts.PayoutMethodTransitions), "WebhookEndpointStatus": states(webhooks.EndpointTransitions),
 		"EventType": toEnumWords(event.Types()), "TimelineKind": append(toEnumWords(event.Types()), "trigger.observed"),
-		"ObservationKind": toEnumWords(hazard.Kinds()), "Peril": toEnumWords(trigger.Perils()), "DecisionOutcome": toEnumWords(claims.DecisionOutcomes()), "FindingKind": reconciliation.ReconciliationExceptionKinds(),
+		"ObservationKind": toEnumWords(hazard.Kinds()), "Peril": toEnumWords(trigger.Perils()), "DecisionOutcome": toEnumWords(claims.DecisionOutcomes()), "ReconciliationExceptionKind": reconciliation.ReconciliationExceptionKinds(),
 		"LedgerAccount": toEnumWords(ledger.Accounts()), "HoldReason": toEnumWords(payouts.HoldReasons()), "JobState": operations.JobStates(), "ResolutionOutcome": toEnumWords(payouts.ResolutionOutcomes()),
 	}
 	for name, of := range map[string]string{

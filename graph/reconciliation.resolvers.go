@@ -16,10 +16,10 @@ func (r *mutationResolver) Reconcile(ctx context.Context, input node.ReconcileIn
 	return readerFrom(ctx).Reconcile(ctx, input)
 }
 
-func (r *mutationResolver) CloseFinding(ctx context.Context, input node.CloseFindingInput) (*node.CloseFindingPayload, error) {
-	return readerFrom(ctx).CloseFinding(ctx, input)
+func (r *mutationResolver) CloseReconciliationException(ctx context.Context, input node.CloseReconciliationExceptionInput) (*node.CloseReconciliationExceptionPayload, error) {
+	return readerFrom(ctx).CloseReconciliationException(ctx, input)
 }
 
-func (r *queryResolver) Findings(ctx context.Context, closedToo bool) ([]*reconciliation.Exception, error) {
-	return readerFrom(ctx).Findings(ctx, closedToo)
+func (r *queryResolver) ReconciliationExceptions(ctx context.Context, closedToo bool) ([]*reconciliation.Exception, error) {
+	return readerFrom(ctx).ReconciliationExceptions(ctx, closedToo)
 }

@@ -27,23 +27,23 @@ func TestReportsOverGraphQL(t *testing.T) {
 	require.Equal(t, true, again["again"])
 	require.Equal(t, done["reportId"], again["reportId"])
 
-	const list = `query($all: Boolean!) { findings(closedToo: $all) { id kind rail reportId line payoutId closedBy closedReason key reference amount { amount currency } account status code reportedAt } }`
-	findings := d.queryDataAs(t, "operator", list, map[string]any{"all": false})["findings"].([]any)
-	require.Len(t, findings, 1)
-	finding := findings[0].(map[string]any)
-	require.Equal(t, "UNKNOWN", finding["kind"])
-	require.EqualValues(t, 2, finding["line"])
-	require.Equal(t, "unknown", finding["key"])
-	require.Equal(t, map[string]any{"amount": 5.0, "currency": "USD"}, finding["amount"])
-	require.Equal(t, "SETTLED", finding["status"])
-	require.NotNil(t, finding["reportedAt"])
-	const closes = `mutation($id: ID!, $key: String) { closeFinding(input: {id: $id, reason: "Another program's.", clientMutationId: $key}) { finding { id closedBy closedReason } } }`
-	closed := d.queryDataAs(t, "operator", closes, map[string]any{"id": finding["id"], "key": "k1"})
-	require.Equal(t, map[string]any{"id": finding["id"], "closedBy": d.Operator.Name, "closedReason": "Another program's."}, closed["closeFinding"].(map[string]any)["finding"])
-	require.Equal(t, closed, d.queryDataAs(t, "operator", closes, map[string]any{"id": finding["id"], "key": "k1"}), "sent again")
-	require.Equal(t, "state_conflict", d.send(t, graphqlRequest{as: "operator", document: closes, variables: map[string]any{"id": finding["id"]}}).errorCode())
-	require.Empty(t, d.queryDataAs(t, "operator", list, map[string]any{"all": false})["findings"])
-	require.Len(t, d.queryDataAs(t, "operator", list, map[string]any{"all": true})["findings"], 1)
+	const list = `query($all: Boolean!) { reconciliationExceptions(closedToo: $all) { id kind rail reportId line payoutId closedBy closedReason key reference amount { amount currency } account status code reportedAt } }`
+	exceptions := d.queryDataAs(t, "operator", list, map[string]any{"all": false})["reconciliationExceptions"].([]any)
+	require.Len(t, exceptions, 1)
+	exception := exceptions[0].(map[string]any)
+	require.Equal(t, "UNKNOWN", exception["kind"])
+	require.EqualValues(t, 2, exception["line"])
+	require.Equal(t, "unknown", exception["key"])
+	require.Equal(t, map[string]any{"amount": 5.0, "currency": "USD"}, exception["amount"])
+	require.Equal(t, "SETTLED", exception["status"])
+	require.NotNil(t, exception["reportedAt"])
+	const closes = `mutation($id: ID!, $key: String) { closeReconciliationException(input: {id: $id, reason: "Another program's.", clientMutationId: $key}) { reconciliationException { id closedBy closedReason } } }`
+	closed := d.queryDataAs(t, "operator", closes, map[string]any{"id": exception["id"], "key": "k1"})
+	require.Equal(t, map[string]any{"id": exception["id"], "closedBy": d.Operator.Name, "closedReason": "Another program's."}, closed["closeReconciliationException"].(map[string]any)["reconciliationException"])
+	require.Equal(t, closed, d.queryDataAs(t, "operator", closes, map[string]any{"id": exception["id"], "key": "k1"}), "sent again")
+	require.Equal(t, "state_conflict", d.send(t, graphqlRequest{as: "operator", document: closes, variables: map[string]any{"id": exception["id"]}}).errorCode())
+	require.Empty(t, d.queryDataAs(t, "operator", list, map[string]any{"all": false})["reconciliationExceptions"])
+	require.Len(t, d.queryDataAs(t, "operator", list, map[string]any{"all": true})["reconciliationExceptions"], 1)
 
 	report["lineCount"] = 3
 	refused := d.send(t, graphqlRequest{as: "operator", document: reconcile, variables: map[string]any{"in": report}})

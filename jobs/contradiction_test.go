@@ -24,9 +24,9 @@ func (s *fixture) countContradictions() (open []reconciliation.Exception) {
 	s.t.Helper()
 	list, err := s.Service.Reconciliation.ListExceptions(s.t.Context(), s.Operator, false, store.PageRequest{})
 	require.NoError(s.t, err)
-	for _, finding := range list.Data {
-		if finding.Kind == release.ExceptionContradiction {
-			open = append(open, finding)
+	for _, exception := range list.Data {
+		if exception.Kind == release.ExceptionContradiction {
+			open = append(open, exception)
 		}
 	}
 	return open

@@ -88,7 +88,7 @@ var (
 	unsettledAmount           = newGaugeDesc("money_in_doubt_minor_units", "Their sum, in minor units.", "status", "reason", "currency")
 	unsettledAge              = newGaugeDesc("payouts_in_doubt_oldest_seconds", "Time since the rail was first called for the oldest of them, or since it was blocked.", "status", "reason", "currency")
 	oldestUnconfirmedPayout   = newGaugeDesc("payout_oldest_unconfirmed_seconds", "Time since a rail accepted the oldest payout that none of its reports has confirmed.", "rail")
-	exceptionCount            = newGaugeDesc("findings_open", "Open differences between rails' reports and payouts.", "kind")
+	exceptionCount            = newGaugeDesc("reconciliation_exceptions_open", "Open differences between rails' reports and payouts.", "kind")
 	exceptionAge              = newGaugeDesc("findings_oldest_seconds", "Age of the oldest of them.", "kind")
 	unsequencedEvents         = newGaugeDesc("events_unnumbered", "Events that wait for the relay.")
 	sequencingLag             = newGaugeDesc("relay_lag_seconds", "Age of the oldest event that waits for the relay.")

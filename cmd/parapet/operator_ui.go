@@ -61,7 +61,7 @@ func (a *app) openOperatorUI(queue *jobs.Queue, keys seal.Keys) error {
 		},
 	}
 	if a.settings.SandboxPage {
-		config.Links = append(config.Links, signin.Link{Path: sandbox.Path, Title: "GraphQL", About: "Everything else, such as decisions, approvals, holds and findings. It has its own sign-in."})
+		config.Links = append(config.Links, signin.Link{Path: sandbox.Path, Title: "GraphQL", About: "Everything else, such as decisions, approvals, holds and exceptions. It has its own sign-in."})
 	}
 	for _, key := range keys.Seal {
 		config.Keys = append(config.Keys, key.Secret)

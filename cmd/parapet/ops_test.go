@@ -61,7 +61,7 @@ func TestOpsCallsOperatorMutations(t *testing.T) {
 		"--token":                     {"partners", "--server", w.info.BaseURL},
 		"is it the server's origin":   {"stop-releases", "--reason", "r", "--token", "x", "--server", w.info.BaseURL + "/v1"},
 		"404 Not Found":               {"stop-releases", "--reason", "r", "--token", "x", "--server", w.info.Issuer},
-		"needs --id, --reason;":       {"close-finding", "--token", "x", "--server", w.info.BaseURL},
+		"needs --id, --reason;":       {"close-reconciliation-exception", "--token", "x", "--server", w.info.BaseURL},
 		"name=value":                  {"partners", "--token-param", "resource", "--token", "x", "--server", w.info.BaseURL},
 		"get a token: 401 ":           {"partners", "--server", w.info.BaseURL, "--client-id", "operator", "--client-secret", "wrong"},
 	} {
@@ -111,7 +111,7 @@ func TestEveryVerbIsListed(t *testing.T) {
 		require.Contains(t, out.String(), "  "+name+" ")
 		require.NotEmpty(t, firstSentence(v.field.Description))
 	}
-	for _, name := range []string{"decide-claim", "approve-payout", "close-finding", "register-partner", "audit-log", "cancel-jobs"} {
+	for _, name := range []string{"decide-claim", "approve-payout", "close-reconciliation-exception", "register-partner", "audit-log", "cancel-jobs"} {
 		require.Contains(t, operatorVerbs(), name)
 	}
 	require.NotContains(t, out.String(), "  open-claim ", "that is the partner's")

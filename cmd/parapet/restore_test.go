@@ -195,9 +195,9 @@ func TestRestoredDatabaseIsNotPaidAgainByABankThatForgot(t *testing.T) {
 	said, err = finish()
 	require.Error(t, err)
 	require.Contains(t, said, "1 payments", "the policy was bound after the backup")
-	var finding string
-	require.NoError(t, r.DB.Pool.QueryRow(t.Context(), "select id from reconciliation_exceptions where kind = 'unknown'").Scan(&finding))
-	_, err = r.DB.Pool.Exec(t.Context(), "update reconciliation_exceptions set closed_at = business_now(), closed_by = 'olive', closed_reason = 'Sold after the backup.' where id = $1", finding)
+	var exception string
+	require.NoError(t, r.DB.Pool.QueryRow(t.Context(), "select id from reconciliation_exceptions where kind = 'unknown'").Scan(&exception))
+	_, err = r.DB.Pool.Exec(t.Context(), "update reconciliation_exceptions set closed_at = business_now(), closed_by = 'olive', closed_reason = 'Sold after the backup.' where id = $1", exception)
 	require.NoError(t, err)
 	said, err = finish()
 	require.NoError(t, err, said)

@@ -41,7 +41,7 @@ var listBounds = map[string]listBound{
 	"Query.failingJobs":                   {entries: 50},  // failing kinds
 	"Query.ledger":                        {entries: len(ledger.Accounts()), perCurrency: true, perPartner: true},
 	"Query.moratoriumRules":               {entries: 3}, // one per kind of observation
-	"Query.findings":                      {entries: store.MaxPageSize},
+	"Query.reconciliationExceptions":      {entries: store.MaxPageSize},
 	"Invariant.violations":                {entries: store.MaxPageSize},
 	"HistoryProof.faults":                 {entries: 100},
 	"HistoryProof.lost":                   {entries: 20}, // one per restore from a backup
@@ -56,7 +56,7 @@ var listBounds = map[string]listBound{
 	"Exposure.totals":                     {entries: 1, perCurrency: true},
 	"Exposure.bands":                      {entries: 4, perCurrency: true},
 	"Claim.payouts":                       {entries: 20}, // the newest
-	"Claim.adjudications":                 {entries: 10}, // one per operator decision
+	"Claim.operatorActions":               {entries: 10}, // one per operator decision
 	"Quote.history":                       {entries: 100},
 	"Price.lines":                         {entries: 8},
 	"Cover.payoutCurves":                  {entries: 10}, // one per ring

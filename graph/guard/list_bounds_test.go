@@ -56,7 +56,7 @@ func TestListCostEqualsMaxLength(t *testing.T) {
 		want int
 	}{
 		{"{eventTypes{name}}", len(event.Types()) * 60},
-		{"{findings{id}}", 100},
+		{"{reconciliationExceptions{id}}", 100},
 		{"{quotes(first:2){nodes{id metadata}}}", 1 + 2*(15+2)},
 		{"{events(first:100){nodes{data}}}", 1 + 100*(5+15)},
 		{"{policies(first:2){nodes{claims(first:3){totalCount nodes{description}}}}}", 1 + 2*(2+1+20+3*(2+2))},

@@ -57,9 +57,9 @@ func (r *Reader) WithdrawClaim(ctx context.Context, in WithdrawClaimInput) (*Cla
 	return &ClaimPayload{claim, in.ClientMutationID}, err
 }
 
-// Adjudications lists the operator actions on the claim.
-func (c *Claim) Adjudications(ctx context.Context) ([]audit.OperatorAction, error) {
-	list, err := loadRelation(ctx, c.batch, c.ID, "adjudications", func(ctx context.Context) (map[string]*store.Page[audit.OperatorAction], error) {
+// OperatorActions lists the operator actions on the claim.
+func (c *Claim) OperatorActions(ctx context.Context) ([]audit.OperatorAction, error) {
+	list, err := loadRelation(ctx, c.batch, c.ID, "operatorActions", func(ctx context.Context) (map[string]*store.Page[audit.OperatorAction], error) {
 		return c.batch.reader.Service.Audit.OperatorActionsOf(ctx, c.batch.reader.Actor, c.batch.ids, store.PageRequest{Limit: store.MaxPageSize})
 	})
 	if err != nil {

@@ -65,26 +65,26 @@ func (r *Reader) Reconcile(ctx context.Context, in ReconcileInput) (*ReconcilePa
 	return payload, nil
 }
 
-// CloseFindingInput is the input of CloseFinding.
-type CloseFindingInput struct {
+// CloseReconciliationExceptionInput is the input of CloseReconciliationException.
+type CloseReconciliationExceptionInput struct {
 	reconciliation.CloseExceptionRequest
 	ClientMutationID *string
 }
 
-// CloseFindingPayload is the closed reconciliation exception.
-type CloseFindingPayload struct {
-	Finding          *reconciliation.Exception
-	ClientMutationID *string
+// CloseReconciliationExceptionPayload is the closed reconciliation exception.
+type CloseReconciliationExceptionPayload struct {
+	ReconciliationException *reconciliation.Exception
+	ClientMutationID        *string
 }
 
-// CloseFinding closes a reconciliation exception.
-func (r *Reader) CloseFinding(ctx context.Context, in CloseFindingInput) (*CloseFindingPayload, error) {
-	finding, err := runMutation(ctx, r, in.ClientMutationID, in.CloseExceptionRequest, r.Service.Reconciliation.CloseException)
-	return &CloseFindingPayload{finding, in.ClientMutationID}, err
+// CloseReconciliationException closes a reconciliation exception.
+func (r *Reader) CloseReconciliationException(ctx context.Context, in CloseReconciliationExceptionInput) (*CloseReconciliationExceptionPayload, error) {
+	exception, err := runMutation(ctx, r, in.ClientMutationID, in.CloseExceptionRequest, r.Service.Reconciliation.CloseException)
+	return &CloseReconciliationExceptionPayload{exception, in.ClientMutationID}, err
 }
 
-// Findings lists reconciliation exceptions, newest first.
-func (r *Reader) Findings(ctx context.Context, closedToo bool) ([]*reconciliation.Exception, error) {
+// ReconciliationExceptions lists reconciliation exceptions, newest first.
+func (r *Reader) ReconciliationExceptions(ctx context.Context, closedToo bool) ([]*reconciliation.Exception, error) {
 	list, err := r.Service.Reconciliation.ListExceptions(ctx, r.Actor, closedToo, store.PageRequest{Limit: store.MaxPageSize})
 	if err != nil {
 		return nil, err

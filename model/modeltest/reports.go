@@ -60,8 +60,8 @@ func OpenExceptions(t *testing.T, b *Bundle) (kinds []string) {
 // CloseExceptions closes all open exceptions.
 func CloseExceptions(t *testing.T, b *Bundle) {
 	t.Helper()
-	for _, finding := range Must(b.Service.Reconciliation.ListExceptions(t.Context(), b.Operator, false, store.PageRequest{})).Data {
-		_, err := b.Service.Reconciliation.CloseException(t.Context(), b.Operator, reconciliation.CloseExceptionRequest{ID: finding.ID, Reason: "The bank's letter."})
+	for _, exception := range Must(b.Service.Reconciliation.ListExceptions(t.Context(), b.Operator, false, store.PageRequest{})).Data {
+		_, err := b.Service.Reconciliation.CloseException(t.Context(), b.Operator, reconciliation.CloseExceptionRequest{ID: exception.ID, Reason: "The bank's letter."})
 		require.NoError(t, err)
 	}
 }

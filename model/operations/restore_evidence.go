@@ -81,7 +81,7 @@ func requireNoUnknownPayments(ctx context.Context, tx *store.Tx) error {
 		return err
 	}
 	if unknown > 0 {
-		return apperr.Fail(apperr.CodeStateConflict, "%d payments that the rail reports are unknown here and unanswered; see parapet ops findings.", unknown)
+		return apperr.Fail(apperr.CodeStateConflict, "%d payments that the rail reports are unknown here and unanswered; see parapet ops reconciliation-exceptions.", unknown)
 	}
 	return nil
 }

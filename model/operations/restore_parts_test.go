@@ -144,7 +144,7 @@ func TestPartBarredByAnExcessIsReplacedOnceThatIsAnswered(t *testing.T) {
 				second = r.parts()[1]
 			}
 			_, err := modeltest.ResolvePayout(t, r.Bundle, second, claims.PayoutCancelled, "", false)
-			require.ErrorContains(t, err, "close its finding of kind amount")
+			require.ErrorContains(t, err, "close its exception of kind amount")
 			answer(t, r)
 			modeltest.Must(modeltest.ResolvePayout(t, r.Bundle, second, claims.PayoutCancelled, "", false))
 			modeltest.CloseExceptions(t, r.Bundle)

@@ -36,9 +36,9 @@ func TestPayoutsOfMergedClaimsAreComparedWithoutTheFirst(t *testing.T) {
 	b.RunJobs()
 	write("released", claims[0].Payouts[0].ReleasedAt)
 
-	findings := modeltest.Must(b.Service.Reconciliation.ListExceptions(t.Context(), b.Operator, false, store.PageRequest{})).Data
-	require.Len(t, findings, 1)
-	require.Equal(t, payouts.ExceptionPaidTwice, findings[0].Kind)
-	require.Equal(t, claims[2].Payouts[0].ID, *findings[0].PayoutID)
-	require.Equal(t, claims[1].Payouts[0].ID, *findings[0].RelatedPayoutID)
+	exceptions := modeltest.Must(b.Service.Reconciliation.ListExceptions(t.Context(), b.Operator, false, store.PageRequest{})).Data
+	require.Len(t, exceptions, 1)
+	require.Equal(t, payouts.ExceptionPaidTwice, exceptions[0].Kind)
+	require.Equal(t, claims[2].Payouts[0].ID, *exceptions[0].PayoutID)
+	require.Equal(t, claims[1].Payouts[0].ID, *exceptions[0].RelatedPayoutID)
 }

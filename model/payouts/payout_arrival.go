@@ -117,11 +117,11 @@ func RequireNoDifferences(ctx context.Context, tx *store.Tx, since time.Time) er
 	n, err := tx.NewSelect().Model((*ExceptionRow)(nil)).Where("fi.kind in (?, ?, ?)", ResultAmount, ResultBeneficiary, ResultState).Where("fi.closed_at is null").
 		Where("fi.created_at >= (select min(begun_at) from database_restores where begun_at >= ?)", since).Count(ctx)
 	if err != nil {
-		return fmt.Errorf("count findings: %w", err)
+		return fmt.Errorf("count exceptions: %w", err)
 	}
 	if n > 0 {
-		return apperr.Fail(apperr.CodeStateConflict, "%d payments that the rail reported since the restore differ from what is owed (findings of kind amount, beneficiary and state) and are unanswered: "+
-			"resolve their payouts, and close the findings (findings, closeFinding).", n)
+		return apperr.Fail(apperr.CodeStateConflict, "%d payments that the rail reported since the restore differ from what is owed (exceptions of kind amount, beneficiary and state) and are unanswered: "+
+			"resolve their payouts, and close the exceptions (reconciliationExceptions, closeReconciliationException).", n)
 	}
 	return nil
 }

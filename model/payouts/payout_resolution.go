@@ -97,7 +97,7 @@ func requireUnpaid(ctx context.Context, tx *store.Tx, row *claims.PayoutRow, in 
 	exceeded, err := hasExcess(ctx, tx, row, true)
 	if err == nil && exceeded {
 		err = apperr.Fail(apperr.CodeStateConflict, "The rail's report shows a payment under a key of the claim that is larger than its payout, so it may have paid this payout too: "+
-			"find out what it paid, close its finding of kind amount (findings, closeFinding), then resolve the payout; or cancel it as settled.")
+			"find out what it paid, close its exception of kind amount (reconciliationExceptions, closeReconciliationException), then resolve the payout; or cancel it as settled.")
 	}
 	return err
 }

@@ -74,7 +74,7 @@ func isNamedBy(r *claims.PayoutRow, text string) bool {
 func CountUnansweredLines(ctx context.Context, tx *store.Tx) (int64, error) {
 	n, err := tx.NewSelect().Model((*ExceptionRow)(nil)).Where("fi.kind in (?, ?)", ResultUnknown, ResultUnmatched).Where("fi.closed_at is null").Count(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("count findings: %w", err)
+		return 0, fmt.Errorf("count exceptions: %w", err)
 	}
 	return n, nil
 }

@@ -141,7 +141,7 @@ check((await acme.ask(run.DecideClaimDocument, { input: { ...decision.input, rea
 const decisions = await operator.must(run.DecideClaimDocument, { input: { ...decision.input, reasonCodes: [...decision.input.reasonCodes] } });
 const { claim: decided } = given(decisions.decideClaim);
 check(decided.status === "APPROVED" && decided.amount?.amount === requestedAmount.amount, "the operator approves it");
-check(decided.adjudications?.[0]?.note === decision.input.note && decided.decision?.reasonCodes.join() === "GOODWILL", "with a note of their own");
+check(decided.operatorActions?.[0]?.note === decision.input.note && decided.decision?.reasonCodes.join() === "GOODWILL", "with a note of their own");
 
 const policies = await dashboard();
 const [card] = policies.nodes;

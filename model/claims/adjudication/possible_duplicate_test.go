@@ -257,18 +257,18 @@ func TestALaterMergeOfTwoPaidClaimsRaisesAnException(t *testing.T) {
 	b.Observe(joined)
 	b.RunJobs()
 
-	findings := modeltest.Must(b.Service.Reconciliation.ListExceptions(t.Context(), b.Operator, false, store.PageRequest{})).Data
-	require.Len(t, findings, 1)
+	exceptions := modeltest.Must(b.Service.Reconciliation.ListExceptions(t.Context(), b.Operator, false, store.PageRequest{})).Data
+	require.Len(t, exceptions, 1)
 	claims := b.Claims(policy)
-	require.Equal(t, payouts.ExceptionPaidTwice, findings[0].Kind)
-	require.Equal(t, claims[1].Payouts[0].ID, *findings[0].PayoutID)
-	require.Equal(t, claims[0].Payouts[0].ID, *findings[0].RelatedPayoutID)
-	require.Nil(t, findings[0].ReportID)
+	require.Equal(t, payouts.ExceptionPaidTwice, exceptions[0].Kind)
+	require.Equal(t, claims[1].Payouts[0].ID, *exceptions[0].PayoutID)
+	require.Equal(t, claims[0].Payouts[0].ID, *exceptions[0].RelatedPayoutID)
+	require.Nil(t, exceptions[0].ReportID)
 	require.Equal(t, "released", claims[1].Payouts[0].Status, "what is released is not clawed back")
 	vitals := modeltest.Must(b.Service.Operations.HealthStats(t.Context(), b.Operator))
 	require.Equal(t, payouts.ExceptionPaidTwice, vitals.OpenExceptions[0].Kind)
 
-	_, err := b.Service.Reconciliation.CloseException(t.Context(), b.Operator, reconciliation.CloseExceptionRequest{ID: findings[0].ID, Reason: "The partner paid it back."})
+	_, err := b.Service.Reconciliation.CloseException(t.Context(), b.Operator, reconciliation.CloseExceptionRequest{ID: exceptions[0].ID, Reason: "The partner paid it back."})
 	require.NoError(t, err)
 	joined.Measures["magnitude"] = wire.Measure{Value: "6.5", Unit: "mw"}
 	b.Observe(joined)

@@ -31,7 +31,7 @@ var (
 	ResourceEndpoint          = ResourceType{"webhook_endpoint", "whe"}
 	ResourceDelivery          = ResourceType{"delivery", "dlv"}
 	ResourceReport            = ResourceType{"report", "rep"}
-	ResourceException         = ResourceType{"finding", "fnd"}
+	ResourceException         = ResourceType{"reconciliation_exception", "exc"}
 	ResourceMoratorium        = ResourceType{"moratorium", "mor"}
 	ResourceAuditEntry        = ResourceType{"audit_entry", "aud"}
 	ResourceRailAdoption      = ResourceType{"rail_adoption", "rad"}

@@ -61,7 +61,7 @@ func (s *Service) ListExceptions(ctx context.Context, caller actor.Actor, closed
 	if !closedToo {
 		q = q.Where("fi.closed_at is null")
 	}
-	p, err := s.FetchPage(ctx, caller, q, in, fmt.Sprintf("findings/%t", closedToo), store.SortNewestFirst)
+	p, err := s.FetchPage(ctx, caller, q, in, fmt.Sprintf("reconciliation_exceptions/%t", closedToo), store.SortNewestFirst)
 	if err != nil {
 		return nil, err
 	}
@@ -99,14 +99,14 @@ func (s *Service) CloseException(ctx context.Context, caller actor.Actor, in Clo
 			if store.IsNoRows(err) {
 				return store.ResourceException.NotFoundError()
 			}
-			return fmt.Errorf("read finding: %w", err)
+			return fmt.Errorf("read reconciliation exception: %w", err)
 		}
 		if row.ClosedAt != nil {
-			return apperr.Fail(apperr.CodeStateConflict, "The finding is closed already.")
+			return apperr.Fail(apperr.CodeStateConflict, "The reconciliation exception is closed already.")
 		}
 		row.ClosedAt, row.ClosedBy, row.ClosedReason = &tx.Now, new(caller.PersonID()), &in.Reason
 		if _, err := tx.NewUpdate().Model(row).Column("closed_at", "closed_by", "closed_reason").WherePK().Exec(ctx); err != nil {
-			return fmt.Errorf("close finding: %w", err)
+			return fmt.Errorf("close reconciliation exception: %w", err)
 		}
 		public := toRecord(row)
 		tx.Describe("", public.ID, &in.Reason)

@@ -15,8 +15,8 @@ import (
 )
 
 // describeExceptions fills in the content of the exceptions' report lines, or of their
-// missing payouts. rows and findings have the same order.
-func (s *Service) describeExceptions(ctx context.Context, rows []payouts.ExceptionRow, findings []Exception) error {
+// missing payouts. rows and exceptions have the same order.
+func (s *Service) describeExceptions(ctx context.Context, rows []payouts.ExceptionRow, exceptions []Exception) error {
 	type place struct {
 		report uuid.UUID
 		line   int
@@ -35,7 +35,7 @@ func (s *Service) describeExceptions(ctx context.Context, rows []payouts.Excepti
 	if len(reports) > 0 {
 		var found []*lineRow
 		if err := s.DB.NewSelect().Model(&found).Where("rl.report_id in (?)", bun.List(reports)).Where("rl.number in (?)", bun.List(numbers)).Scan(ctx); err != nil {
-			return fmt.Errorf("read lines of findings: %w", err)
+			return fmt.Errorf("read lines of exceptions: %w", err)
 		}
 		for _, line := range found {
 			lines[place{line.ReportID, line.Number}] = line
@@ -47,9 +47,9 @@ func (s *Service) describeExceptions(ctx context.Context, rows []payouts.Excepti
 	}
 	for i, row := range rows {
 		if row.ReportID != nil && row.Line != nil {
-			findings[i].describeLine(lines[place{*row.ReportID, *row.Line}])
+			exceptions[i].describeLine(lines[place{*row.ReportID, *row.Line}])
 		} else if row.PayoutID != nil {
-			findings[i].describePayout(missing[*row.PayoutID], methods)
+			exceptions[i].describePayout(missing[*row.PayoutID], methods)
 		}
 	}
 	return nil
@@ -61,7 +61,7 @@ func (s *Service) loadMissingPayouts(ctx context.Context, ids []uuid.UUID) (map[
 	}
 	found, err := store.LoadRowsByID[claims.PayoutRow](ctx, s.DB, ids)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read payouts of findings: %w", err)
+		return nil, nil, fmt.Errorf("read payouts of exceptions: %w", err)
 	}
 	var wanted []uuid.UUID
 	for _, row := range found {
@@ -74,7 +74,7 @@ func (s *Service) loadMissingPayouts(ctx context.Context, ids []uuid.UUID) (map[
 	}
 	methods, err := store.LoadRowsByID[payouts.PayoutMethodRow](ctx, s.DB, wanted)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read payout methods of findings: %w", err)
+		return nil, nil, fmt.Errorf("read payout methods of exceptions: %w", err)
 	}
 	return found, methods, nil
 }

@@ -46,8 +46,8 @@ func TestSuspectLineHoldsPolicyPayoutsUntilExceptionIsClosed(t *testing.T) {
 			story := b.Timeline(waits.ClaimID)
 			require.Contains(t, story[len(story)-1].Summary, "an unknown payment for the policy")
 			require.Len(t, b.Rail.Orders, 1)
-			finding := modeltest.Must(b.Service.Reconciliation.ListExceptions(t.Context(), b.Operator, false, store.PageRequest{})).Data[0]
-			require.Equal(t, []any{barred.ID, "iban ····3000", *modeltest.NewUSD(1_000)}, []any{*finding.PolicyID, *finding.Account, *finding.Amount})
+			exception := modeltest.Must(b.Service.Reconciliation.ListExceptions(t.Context(), b.Operator, false, store.PageRequest{})).Data[0]
+			require.Equal(t, []any{barred.ID, "iban ····3000", *modeltest.NewUSD(1_000)}, []any{*exception.PolicyID, *exception.Account, *exception.Amount})
 
 			modeltest.CloseExceptions(t, b)
 			b.Sweep()
@@ -105,7 +105,7 @@ func TestLineSettlesADebtThatAppearsLater(t *testing.T) {
 	t.Parallel()
 	for name, lost := range map[string]struct {
 		change   func(*reconciliation.ReportLine)
-		answered bool // the finding was closed before the debt appeared
+		answered bool // the exception was closed before the debt appeared
 		homeless bool // the account was recorded after the backup
 		want     string
 	}{

@@ -105,7 +105,7 @@ func endStop(ctx context.Context, tx *store.Tx, stop *controls.StopRow, run *con
 	case err != nil:
 		return err
 	case unanswered > 0:
-		return apperr.Fail(apperr.CodeStateConflict, "Rails report %d payments that this server does not know: find out what each of them is, and close its finding (findings, closeFinding).", unanswered)
+		return apperr.Fail(apperr.CodeStateConflict, "Rails report %d payments that this server does not know: find out what each of them is, and close its exception (reconciliationExceptions, closeReconciliationException).", unanswered)
 	case violated != "" && !run.Acknowledge:
 		return apperr.Fail(apperr.CodeStateConflict, "Invariants are violated: %s Put that right, or acknowledge it.", violated)
 	case violated != "":

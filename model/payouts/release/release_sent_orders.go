@@ -113,7 +113,7 @@ func (s *Service) loadReportedOrders(ctx context.Context, keys []string, ids []u
 	var waiting []uuid.UUID
 	err = s.DB.NewRaw("select po.id from payouts po where po.id in (?) and "+payouts.HasSuspectLineSQL, bun.List(ids)).Scan(ctx, &waiting)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read findings: %w", err)
+		return nil, nil, fmt.Errorf("read exceptions: %w", err)
 	}
 	reported, barred = make(map[string]bool, len(known)), make(map[uuid.UUID]bool, len(waiting))
 	for _, key := range known {
