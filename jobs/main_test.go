@@ -81,21 +81,21 @@ func newFixtureWith(t testing.TB, pause waitFunc, with ...modeltest.Option) *fix
 }
 
 // resetService creates the domain for a BatchRail or for another rail.
-func (s *fixture) resetService(slices bool) {
+func (s *fixture) resetService(batches bool) {
 	s.t.Helper()
 	var err error
-	s.Service, err = newService(s.DB, s.pool, slices, s.sleep)
+	s.Service, err = newService(s.DB, s.pool, batches, s.sleep)
 	require.NoError(s.t, err)
 }
 
 // newService returns the domain with the queue of production.
-func newService(db *store.Database, pool *pgxpool.Pool, slices bool, pause func(context.Context, time.Duration) error) (*model.Service, error) {
+func newService(db *store.Database, pool *pgxpool.Pool, batches bool, pause func(context.Context, time.Duration) error) (*model.Service, error) {
 	queue, err := NewQueue(pool)
 	if err != nil {
 		return nil, err
 	}
 	return model.New(model.Config{
-		DB: db, Queue: queue, Jobs: queue.NewJobAdmin(pool), Development: true, BatchRelease: slices, Sleep: pause, ResumeCheckTimeout: modeltest.Unhurried,
+		DB: db, Queue: queue, Jobs: queue.NewJobAdmin(pool), Development: true, BatchRelease: batches, Sleep: pause, ResumeCheckTimeout: modeltest.Unhurried,
 		Keys: seal.Keys{
 			Seal:        []seal.Key{{ID: "jobs", Secret: []byte("0123456789abcdef0123456789abcdef")}},
 			Fingerprint: []byte("fingerprint-key-of-the-tests-0123"),

@@ -28,7 +28,7 @@ import (
 // machine affects all of them. Statements are prepared, and the tables have statistics,
 // before the measurement.
 func BenchmarkRelease(b *testing.B) {
-	const warm, turns, turn, sliced, callers = 200, 3, 400, 9 * releaseBatchSize, 16
+	const warm, turns, turn, batched, callers = 200, 3, 400, 9 * releaseBatchSize, 16
 	s := newFixtureWith(b, noWait, modeltest.WithoutChecks())
 	fleet := s.createPendingPayouts(2*warm + 2*turns*turn)
 	next := func(n int) (jobs []payouts.ReleasePayout) {
@@ -53,31 +53,31 @@ func BenchmarkRelease(b *testing.B) {
 		}
 		return work(jobs)
 	}
-	releaseSlices := inSlices(b, (turns+1)*sliced)
+	releaseBatches := queuePayoutsInBatches(b, (turns+1)*batched)
 	release(warm)
 	bareRelease(warm)
-	releaseSlices(sliced)
+	releaseBatches(batched)
 	s.execSQL("vacuum analyze") // as autovacuum does
-	var ours, bare, slicing time.Duration
+	var ours, bare, batching time.Duration
 	for range turns {
 		ours += release(turn)
 		bare += bareRelease(turn)
-		slicing += releaseSlices(sliced)
+		batching += releaseBatches(batched)
 	}
 	s.sound(2*warm + 2*turns*turn)
 	for b.Loop() {
 	}
-	single, slice := turns*turn/ours.Seconds(), turns*sliced/slicing.Seconds()
+	single, batch := turns*turn/ours.Seconds(), turns*batched/batching.Seconds()
 	b.ReportMetric(single, "payouts/s")
 	b.ReportMetric(turns*turn/bare.Seconds(), "bare/s")
 	b.ReportMetric(bare.Seconds()/ours.Seconds(), "of-bare")
-	b.ReportMetric(slice, "sliced/s")
-	b.ReportMetric(slice/single, "of-single")
+	b.ReportMetric(batch, "batched/s")
+	b.ReportMetric(batch/single, "of-single")
 }
 
-// inSlices queues a fleet of payouts for a file-based rail. The returned function
+// queuePayoutsInBatches queues a fleet of payouts for a file-based rail. The returned function
 // releases n of them and returns the duration.
-func inSlices(b *testing.B, all int) func(n int) time.Duration {
+func queuePayoutsInBatches(b *testing.B, all int) func(n int) time.Duration {
 	b.Helper()
 	s := newFixtureWith(b, noWait, modeltest.WithoutChecks())
 	s.resetService(true)

@@ -71,13 +71,13 @@ func TestFirstPayoutOfAnotherPartnerGoesAheadOfABacklog(t *testing.T) {
 func BenchmarkFairShare(b *testing.B) {
 	const backlog = 5000
 	single, singleBacklog := fairShareOfJobs(b, backlog)
-	sliced, slicedBacklog := fairShareOfSlices(b, backlog)
+	batched, batchedBacklog := fairShareOfBatches(b, backlog)
 	for b.Loop() {
 	}
 	b.ReportMetric(single.Seconds(), "single-s")
 	b.ReportMetric(singleBacklog.Seconds(), "single-backlog-s")
-	b.ReportMetric(sliced.Seconds(), "sliced-s")
-	b.ReportMetric(slicedBacklog.Seconds(), "sliced-backlog-s")
+	b.ReportMetric(batched.Seconds(), "batched-s")
+	b.ReportMetric(batchedBacklog.Seconds(), "batched-backlog-s")
 }
 
 // lastBecomesDue holds back globex's payout. The returned function makes it due and waits
@@ -109,7 +109,7 @@ func fairShareOfJobs(b *testing.B, backlog int) (first, all time.Duration) {
 	return first, <-done
 }
 
-func fairShareOfSlices(b *testing.B, backlog int) (first, all time.Duration) {
+func fairShareOfBatches(b *testing.B, backlog int) (first, all time.Duration) {
 	b.Helper()
 	s := newFixtureWith(b, noWait, modeltest.WithoutChecks())
 	s.resetService(true)

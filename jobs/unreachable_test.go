@@ -58,9 +58,9 @@ func TestCallThatReachesNobodyLeavesThePayoutPending(t *testing.T) {
 			s.AdvanceClock(24 * time.Hour)
 		}
 		require.Equal(t, 8, s.countRows("payout_attempts where outcome = 'not_sent' and key = $1", s.RailKey(job.ID, 1)))
-		vitals, err := s.Service.Operations.HealthStats(t.Context(), s.Operator)
+		stats, err := s.Service.Operations.HealthStats(t.Context(), s.Operator)
 		require.NoError(t, err)
-		require.Greater(t, vitals.OldestUnsent, 7*24*time.Hour, "the metric shows that money waits")
+		require.Greater(t, stats.OldestUnsent, 7*24*time.Hour, "the metric shows that money waits")
 	}
 	require.Zero(t, b.Sends())
 	b.listenAgain()

@@ -18,7 +18,7 @@ type explanationRequest struct {
 	PolicyID     string             `json:"policy_id" doc:"The policy to evaluate."`
 	OccurrenceID *string            `json:"occurrence_id,omitzero" doc:"Id of a recorded occurrence, occ_…. Give exactly one of occurrence_id, source_event and what_if."`
 	SourceEvent  *sourceEventFields `json:"source_event,omitzero" doc:"The event as its source names it."`
-	WhatIf         *whatIfFields        `json:"what_if,omitzero" doc:"A hypothetical event: give exactly one of earthquake, storm and rain."`
+	WhatIf       *whatIfFields      `json:"what_if,omitzero" doc:"A hypothetical event: give exactly one of earthquake, storm and rain."`
 }
 
 type whatIfFields struct {
@@ -45,8 +45,8 @@ type whatIfFixFields struct {
 }
 
 type whatIfRainFields struct {
-	Station string          `json:"station"`
-	Source  *string         `json:"source,omitzero"`
+	Station string            `json:"station"`
+	Source  *string           `json:"source,omitzero"`
 	Days    []whatIfDayFields `json:"days"`
 }
 

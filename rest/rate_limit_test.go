@@ -92,14 +92,14 @@ func TestUnauthenticatedRequestsAreLimitedByAddress(t *testing.T) {
 	require.Equal(t, 403, request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer unscoped"}}.sendTo(t, handler).StatusCode)
 }
 
-// How much strangers may ask is a setting of its own, and can be turned off.
+// The limit of unauthenticated callers is a setting of its own, and can be turned off.
 func TestAddressLimitIsSeparateFromPartnerLimit(t *testing.T) {
 	t.Parallel()
 	clock := &testClock{at: time.Unix(0, 0)}
-	for limited, strangers := range map[int]rest.Limiter{
+	for limited, limiter := range map[int]rest.Limiter{
 		97: rest.NewLimiter(rest.RateLimit{PerSecond: 1, Burst: 3}, clock.now), 0: rest.Unlimited{},
 	} {
-		handler := newHandler(t, func(c *rest.Config) { c.Now, c.Limiter, c.AddressLimiter = clock.now, rest.Unlimited{}, strangers })
+		handler := newHandler(t, func(c *rest.Config) { c.Now, c.Limiter, c.AddressLimiter = clock.now, rest.Unlimited{}, limiter })
 		refusals := 0
 		for range 100 {
 			if (request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer forged"}}).sendTo(t, handler).StatusCode == http.StatusTooManyRequests {

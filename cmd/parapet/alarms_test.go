@@ -25,7 +25,7 @@ import (
 	"parapet/model/payouts/reconciliation"
 )
 
-// collectSamples is every sample of the vitals by its name and labels.
+// collectSamples is every sample of the database figures by its name and labels.
 func collectSamples(t *testing.T, h *healthCollector) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewRegistry()
@@ -164,7 +164,7 @@ func TestEveryAlarmFiresOnlyForItsCause(t *testing.T) {
 	require.Contains(t, loud, "parapet_feed_failures source=usgs url=https://example.com/feed", "a name without the key")
 	b.DB.Pool.Close()
 	silent := collectSamples(t, h)
-	require.Equal(t, map[string]float64{"parapet_vitals_up": 0}, silent)
+	require.Equal(t, map[string]float64{"parapet_db_stats_up": 0}, silent)
 	for _, a := range all {
 		require.True(t, a.firesOn(loud) || a.firesOn(silent), "%s: %v", a.text, loud)
 	}

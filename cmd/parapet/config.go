@@ -53,11 +53,11 @@ type settings struct {
 	RehearsalClock     bool          `env:"PARAPET_REHEARSAL_CLOCK" envDefault:"false" help:"let rehearsed days at a station move the business clock of all partners, to at most 400 days ahead of the real time; always in development"`
 	Moratoria          bool          `env:"PARAPET_MORATORIA" envDefault:"true" help:"refuse cover near active storms and fresh earthquakes by the shipped rules; false is for rehearsals"`
 	Loopback           bool          `env:"PARAPET_LOOPBACK_TARGETS" envDefault:"false" help:"allow webhook targets and feeds on this machine, also by http; only parapet dev sets it"`
-	DelayDivisor       int           `env:"PARAPET_HASTE" envDefault:"1" help:"divides the waits between webhook attempts; only for parapet dev"`
+	DelayDivisor       int           `env:"PARAPET_DELIVERY_DELAY_DIVISOR" envDefault:"1" help:"divides the waits between webhook attempts; only for parapet dev"`
 	RateLimit          int           `env:"PARAPET_RATE_LIMIT" envDefault:"100" help:"requests a second of one partner, over all nodes; 0: no limit"`
 	RateBurst          int           `env:"PARAPET_RATE_BURST" envDefault:"200" help:"burst: requests of one partner at once"`
-	AddressRateLimit   int           `env:"PARAPET_STRANGER_RATE_LIMIT" envDefault:"1000" help:"requests a second from one address without a valid token, on each node; 0: no limit"`
-	AddressRateBurst   int           `env:"PARAPET_STRANGER_RATE_BURST" envDefault:"2000" help:"burst: requests at once from one address without a valid token"`
+	AddressRateLimit   int           `env:"PARAPET_UNAUTHENTICATED_RATE_LIMIT" envDefault:"1000" help:"requests a second from one address without a valid token, on each node; 0: no limit"`
+	AddressRateBurst   int           `env:"PARAPET_UNAUTHENTICATED_RATE_BURST" envDefault:"2000" help:"burst: requests at once from one address without a valid token"`
 	PartnerUploadLimit int64         `env:"PARAPET_UPLOADS_PER_PARTNER" envDefault:"64" help:"MiB of request bodies of one partner that are received at once, on each node; at least 16"`
 	UploadLimit        int64         `env:"PARAPET_UPLOADS" envDefault:"512" help:"MiB of request bodies that are received at once, on each node; at least 16"`
 	Introspection      bool          `env:"PARAPET_GRAPHQL_INTROSPECTION" envDefault:"true" help:"whether introspection is allowed; false: it is refused, and errors suggest no names"`
@@ -67,10 +67,10 @@ type settings struct {
 	SandboxPage        bool          `env:"PARAPET_SANDBOX" envDefault:"false" help:"whether /sandbox is served: a page to try GraphQL, with sign-in at the first issuer; always in development"`
 	SandboxClient      string        `env:"PARAPET_SANDBOX_CLIENT" envDefault:"console" help:"the public OAuth client of that page; it returns to /sandbox, and its issuer must allow the origin of this server by CORS"`
 	SandboxScope       string        `env:"PARAPET_SANDBOX_SCOPE" help:"scopes that a partner's sign-in at that page asks for, separated by spaces; empty: openid and every scope of partners"`
-	OperatorUI         bool          `env:"PARAPET_DESK" envDefault:"false" help:"whether /ops is served: pages for operators, with sign-in at the first issuer; set PARAPET_BASE_URL too; always in development"`
-	OperatorUIClient   string        `env:"PARAPET_DESK_CLIENT" envDefault:"console" help:"the OAuth client of these pages; it returns to /ops/callback"`
-	OperatorUISecret   string        `env:"PARAPET_DESK_SECRET" secret:"true" help:"the secret of that client; empty for a public one"`
-	OperatorUIParams   []string      `env:"PARAPET_DESK_PARAMS" help:"further parameters that the issuer needs for the sign-in at /ops and /sandbox, name=value separated by commas: resource=…, audience=…; scope=… replaces openid operator, the scopes of an operator"`
+	OperatorUI         bool          `env:"PARAPET_OPERATOR_UI" envDefault:"false" help:"whether /ops is served: pages for operators, with sign-in at the first issuer; set PARAPET_BASE_URL too; always in development"`
+	OperatorUIClient   string        `env:"PARAPET_OPERATOR_UI_CLIENT" envDefault:"console" help:"the OAuth client of these pages; it returns to /ops/callback"`
+	OperatorUISecret   string        `env:"PARAPET_OPERATOR_UI_SECRET" secret:"true" help:"the secret of that client; empty for a public one"`
+	OperatorUIParams   []string      `env:"PARAPET_OPERATOR_UI_PARAMS" help:"further parameters that the issuer needs for the sign-in at /ops and /sandbox, name=value separated by commas: resource=…, audience=…; scope=… replaces openid operator, the scopes of an operator"`
 	LogLevel           string        `env:"PARAPET_LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
 }
 

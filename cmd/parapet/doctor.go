@@ -23,7 +23,7 @@ const (
 	checkFail checkStatus = "fail" // serve would not start or not work
 )
 
-// checkResult is the result of one check with its findings.
+// checkResult is the result of one check with its messages.
 type checkResult struct {
 	Check   string      `json:"check"`
 	Verdict checkStatus `json:"verdict"`

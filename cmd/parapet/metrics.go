@@ -68,7 +68,7 @@ func (m *metrics) httpHandler() http.Handler {
 }
 
 // healthCollector reads the statistics behind the alarms. When the database does not
-// answer it shows only parapet_vitals_up, as 0.
+// answer it shows only parapet_db_stats_up, as 0.
 type healthCollector struct {
 	service   *model.Service
 	riverPool *pgxpool.Pool
@@ -82,16 +82,16 @@ func newGaugeDesc(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	dbStatsUp                 = newGaugeDesc("vitals_up", "1 when the database answered this scrape.")
+	dbStatsUp                 = newGaugeDesc("db_stats_up", "1 when the database answered this scrape.")
 	oldestUnreleasedPayout    = newGaugeDesc("payout_oldest_unreleased_seconds", "Time since the payout that waits longest became due.")
-	unsettledCount            = newGaugeDesc("payouts_in_doubt", "Payouts that are reconciling or blocked.", "status", "reason", "currency")
-	unsettledAmount           = newGaugeDesc("money_in_doubt_minor_units", "Their sum, in minor units.", "status", "reason", "currency")
-	unsettledAge              = newGaugeDesc("payouts_in_doubt_oldest_seconds", "Time since the rail was first called for the oldest of them, or since it was blocked.", "status", "reason", "currency")
+	unsettledCount            = newGaugeDesc("payouts_unsettled", "Payouts that are reconciling or blocked.", "status", "reason", "currency")
+	unsettledAmount           = newGaugeDesc("money_unsettled_minor_units", "Their sum, in minor units.", "status", "reason", "currency")
+	unsettledAge              = newGaugeDesc("payouts_unsettled_oldest_seconds", "Time since the rail was first called for the oldest of them, or since it was blocked.", "status", "reason", "currency")
 	oldestUnconfirmedPayout   = newGaugeDesc("payout_oldest_unconfirmed_seconds", "Time since a rail accepted the oldest payout that none of its reports has confirmed.", "rail")
 	exceptionCount            = newGaugeDesc("reconciliation_exceptions_open", "Open differences between rails' reports and payouts.", "kind")
 	exceptionAge              = newGaugeDesc("findings_oldest_seconds", "Age of the oldest of them.", "kind")
 	unsequencedEvents         = newGaugeDesc("events_unnumbered", "Events that wait for the relay.")
-	sequencingLag             = newGaugeDesc("relay_lag_seconds", "Age of the oldest event that waits for the relay.")
+	sequencingLag             = newGaugeDesc("event_sequencing_lag_seconds", "Age of the oldest event that waits for the relay.")
 	failedDeliveries          = newGaugeDesc("deliveries_failed", "Webhook deliveries that are sent again only on request.")
 	failingEndpoints          = newGaugeDesc("webhook_endpoints_failing", "Enabled endpoints where the last ten attempts failed.")
 	disabledEndpoints         = newGaugeDesc("webhook_endpoints_disabled", "Endpoints that were disabled because all deliveries failed.")
@@ -128,7 +128,7 @@ func (h *healthCollector) Collect(out chan<- prometheus.Metric) {
 	}
 	figures, err := h.service.Operations.HealthStats(ctx, actor.System())
 	if err != nil {
-		h.log.WarnContext(ctx, "vitals", "error", err)
+		h.log.WarnContext(ctx, "read health stats", "error", err)
 		tell(dbStatsUp, 0)
 		return
 	}
@@ -184,7 +184,7 @@ func mergeFeedsByName(feeds []operations.FeedStats) (list []operations.FeedStats
 func (h *healthCollector) collectQueueDepths(ctx context.Context, tell func(*prometheus.Desc, float64, ...string)) {
 	depths, err := jobs.CountJobs(ctx, h.riverPool)
 	if err != nil {
-		h.log.WarnContext(ctx, "vitals", "error", err)
+		h.log.WarnContext(ctx, "read health stats", "error", err)
 		return
 	}
 	for _, d := range depths {

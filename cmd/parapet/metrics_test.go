@@ -25,12 +25,12 @@ func TestMetricsShowRequestsJobsAndVitals(t *testing.T) {
 		return strings.Contains(text, `parapet_job_duration_seconds_count{kind="evaluate_occurrences",outcome="done"} `)
 	}, 30*time.Second, 50*time.Millisecond, "the job that matched is counted")
 	for _, line := range []string{
-		"parapet_vitals_up 1\n",
+		"parapet_db_stats_up 1\n",
 		`parapet_request_duration_seconds_count{method="POST",route="/quotes",status="201"} `,
 		`parapet_request_duration_seconds_count{method="other",`,
-		`parapet_payouts_in_doubt{currency="USD",reason="payout_method_missing",status="blocked"} 1`,
-		`parapet_money_in_doubt_minor_units{currency="USD",reason="payout_method_missing",status="blocked"} 2e+06`,
-		"parapet_deliveries_failed 0\n", "parapet_invariant_violations 0\n", "parapet_releases_stopped_seconds 0\n", "parapet_bank_orders_set_aside 0\n", "parapet_invariants_unchecked_seconds ", "parapet_relay_lag_seconds ", "go_goroutines ",
+		`parapet_payouts_unsettled{currency="USD",reason="payout_method_missing",status="blocked"} 1`,
+		`parapet_money_unsettled_minor_units{currency="USD",reason="payout_method_missing",status="blocked"} 2e+06`,
+		"parapet_deliveries_failed 0\n", "parapet_invariant_violations 0\n", "parapet_releases_stopped_seconds 0\n", "parapet_bank_orders_set_aside 0\n", "parapet_invariants_unchecked_seconds ", "parapet_event_sequencing_lag_seconds ", "go_goroutines ",
 	} {
 		require.Contains(t, text, line)
 	}

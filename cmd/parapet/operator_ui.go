@@ -30,7 +30,7 @@ const (
 func (a *app) sandboxPage() (map[string]http.Handler, error) {
 	params, err := parsePairs(a.settings.OperatorUIParams)
 	if err != nil {
-		return nil, fmt.Errorf("PARAPET_DESK_PARAMS: %w", err)
+		return nil, fmt.Errorf("PARAPET_OPERATOR_UI_PARAMS: %w", err)
 	}
 	return sandbox.New(sandbox.Config{
 		Client: a.settings.SandboxClient, Issuers: a.settings.Issuers, Params: params,
@@ -50,7 +50,7 @@ func (a *app) openOperatorUI(queue *jobs.Queue, keys seal.Keys) error {
 	}
 	more, err := parsePairs(a.settings.OperatorUIParams)
 	if err != nil {
-		return fmt.Errorf("PARAPET_DESK_PARAMS: %w", err)
+		return fmt.Errorf("PARAPET_OPERATOR_UI_PARAMS: %w", err)
 	}
 	config := signin.Config{
 		AuthParams: more, Issuer: a.settings.Issuers[0], Client: a.settings.OperatorUIClient, Secret: a.settings.OperatorUISecret,
@@ -74,7 +74,7 @@ func (a *app) openOperatorUI(queue *jobs.Queue, keys seal.Keys) error {
 	}
 	ui, err := signin.New(config)
 	if err != nil {
-		return fmt.Errorf("PARAPET_DESK: %w", err)
+		return fmt.Errorf("PARAPET_OPERATOR_UI: %w", err)
 	}
 	if a.jobAdmin, err = queue.NewRiverUI(jobsPath, a.log); err != nil {
 		return fmt.Errorf("job console: %w", err)

@@ -37,7 +37,7 @@ type relayChaos struct {
 // unbroken, and every event arrived or is to be tried again.
 func TestEventsSurviveKilledWorkers(t *testing.T) {
 	t.Parallel()
-	c := &relayChaos{processGroup: newProcessGroup(t, "PARAPET_LOOPBACK_TARGETS=true", "PARAPET_HASTE=5", "PARAPET_ROLES=workers"), slowest: map[string]time.Duration{}}
+	c := &relayChaos{processGroup: newProcessGroup(t, "PARAPET_LOOPBACK_TARGETS=true", "PARAPET_DELIVERY_DELAY_DIVISOR=5", "PARAPET_ROLES=workers"), slowest: map[string]time.Duration{}}
 	sometimes := func(e wire.Event, attempt int) bool { return e.Sequence%50 == 0 && attempt == 1 }
 	plain, ordered := c.newEventReceiver(t, false, sometimes), c.newEventReceiver(t, true, sometimes)
 	closed := c.newEventReceiver(t, false, func(wire.Event, int) bool { return true })

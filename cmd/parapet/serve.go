@@ -103,7 +103,7 @@ func (s settings) checkComplete() error {
 	need(s.BaseURL == "" || err == nil && (origin.Scheme == "https" || origin.Scheme == "http") && s.BaseURL == origin.Scheme+"://"+origin.Host && origin.Host != "",
 		"PARAPET_BASE_URL: use an origin without a path, https://api.example.com")
 	need(!s.Loopback, "PARAPET_LOOPBACK_TARGETS is for parapet dev: a partner could make this server call itself")
-	need(s.DelayDivisor <= 1, "PARAPET_HASTE is for parapet dev: partners rely on the schedule of webhook attempts")
+	need(s.DelayDivisor <= 1, "PARAPET_DELIVERY_DELAY_DIVISOR is for parapet dev: partners rely on the schedule of webhook attempts")
 	_, err = newLogger(io.Discard, s.LogLevel)
 	return errors.Join(append(missing, err)...)
 }

@@ -15,6 +15,7 @@ var refusedWords = map[string]string{
 	"heed": "apply", "anew": "again", "hither": "here", "mere": "only", "thereby": "so", "wherein": "where", "therein": "in it", "thereof": "of it", "lest": "so that … not",
 	"amid": "during", "hasten": "scale", "astray": "to the wrong account", "tongue": "field names", "court": "executor", "kin": "batch", "shelf": "collection", "scene": "scenario",
 	"ward": "checker", "patient": "checker", "bell": "notifier", "desk": "operator UI", "whichever": "any", "telling": "reporting", "mended": "repaired", "plumbing": "internal packages",
+	"finding": "reconciliation exception", "findings": "reconciliation exceptions", "parked": "failed", "vitals": "health stats", "haste": "delay divisor", "stranger": "unauthenticated caller",
 }
 
 // word is a word of a sentence.

@@ -6,5 +6,5 @@ set -eu
 cd "$(dirname "$0")"
 
 ./install
-export PARAPET_AUDIENCE=protection PARAPET_DESK_PARAMS=resource=urn:own
+export PARAPET_AUDIENCE=protection PARAPET_OPERATOR_UI_PARAMS=resource=urn:own
 exec node outside-issuer/with-issuer.mjs ./with-parapet node outside-issuer/checks.mjs

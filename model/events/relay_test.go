@@ -24,7 +24,7 @@ import (
 	"parapet/model/wire"
 )
 
-// proven reads a partner's whole feed as a stranger would and proves its chain
+// proven reads a partner's whole feed and proves its chain
 // with the recipe of the documentation.
 func proven(t *testing.T, b *modeltest.Bundle, actor actor.Actor) []wire.Event {
 	t.Helper()

@@ -8,8 +8,8 @@ import (
 // SealedSecrets selects the columns that Reseal seals again.
 const SealedSecrets = sealedColumnsQuery
 
-// ExplainDoubts returns the plan of the query for payouts in doubt.
-func (s *Service) ExplainDoubts(ctx context.Context) (string, error) {
+// ExplainUnsettled returns the plan of the query for unsettled payouts.
+func (s *Service) ExplainUnsettled(ctx context.Context) (string, error) {
 	var lines []string
 	err := s.DB.NewRaw("explain "+unsettledQuery).Scan(ctx, &lines)
 	return strings.Join(lines, "\n"), err

@@ -170,7 +170,7 @@ func TestUnsettledQueryUsesIndex(t *testing.T) {
 			jsonb_populate_record(null::payouts, r.j || jsonb_build_object('id', gen_random_uuid(), 'claim_id', gen_random_uuid(), 'debt_digest', null, 'installment', i)) n;
 		commit; analyze payouts`)
 	require.NoError(t, err)
-	plan, err := b.Service.Operations.ExplainDoubts(t.Context())
+	plan, err := b.Service.Operations.ExplainUnsettled(t.Context())
 	require.NoError(t, err)
 	require.Contains(t, plan, "payouts_unsettled_idx")
 	require.NotContains(t, plan, "Seq Scan on payouts")

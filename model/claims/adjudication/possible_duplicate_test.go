@@ -265,8 +265,8 @@ func TestALaterMergeOfTwoPaidClaimsRaisesAnException(t *testing.T) {
 	require.Equal(t, claims[0].Payouts[0].ID, *exceptions[0].RelatedPayoutID)
 	require.Nil(t, exceptions[0].ReportID)
 	require.Equal(t, "released", claims[1].Payouts[0].Status, "what is released is not clawed back")
-	vitals := modeltest.Must(b.Service.Operations.HealthStats(t.Context(), b.Operator))
-	require.Equal(t, payouts.ExceptionPaidTwice, vitals.OpenExceptions[0].Kind)
+	stats := modeltest.Must(b.Service.Operations.HealthStats(t.Context(), b.Operator))
+	require.Equal(t, payouts.ExceptionPaidTwice, stats.OpenExceptions[0].Kind)
 
 	_, err := b.Service.Reconciliation.CloseException(t.Context(), b.Operator, reconciliation.CloseExceptionRequest{ID: exceptions[0].ID, Reason: "The partner paid it back."})
 	require.NoError(t, err)

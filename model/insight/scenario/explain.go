@@ -23,7 +23,7 @@ import (
 type OccurrenceRef struct {
 	ID          *string
 	SourceEvent *adjudication.SourceEvent // for rain the id is <station>/<any day of the occurrence>
-	WhatIf        *WhatIf
+	WhatIf      *WhatIf
 	Pointer     string // JSON pointer to it in the request; empty when its members are at the top level
 }
 

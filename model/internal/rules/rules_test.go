@@ -29,7 +29,7 @@ func TestDecide(t *testing.T) {
 			met(func(f *rules.Facts) { f.Remaining = 0 }),
 			rules.Decision{Outcome: rules.Decline, Reasons: []string{"threshold_met", "limit_exhausted"}},
 		},
-		"provisional, met or not": {
+		"preliminary, met or not": {
 			met(func(f *rules.Facts) { f.Settled, f.Met, f.Remaining, f.PossibleDuplicate = false, false, 0, true }),
 			rules.Decision{Outcome: rules.Defer, Reasons: []string{"source_preliminary"}},
 		},

@@ -63,8 +63,8 @@ func (s *scenario) subscribeTimeline(ctx context.Context, claimID string) error 
 			break
 		}
 	}
-	stranger := s.newWebSocket(graphql.WithConnectionParams(map[string]any{"Authorization": "Bearer not.a.token"}))
-	_, err = stranger.Start(ctx)
+	unauthenticated := s.newWebSocket(graphql.WithConnectionParams(map[string]any{"Authorization": "Bearer not.a.token"}))
+	_, err = unauthenticated.Start(ctx)
 	refused := (*websocket.CloseError)(nil)
 	return s.Require(errors.As(err, &refused) && refused.Code == 4403, "a wrong token is let in: %v", err)
 }
